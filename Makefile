@@ -1,4 +1,4 @@
-# The way in; what does the work is CMake (CMakePresets.json) and tools/.
+# The entry point; CMake (CMakePresets.json) and tools/ do the work.
 JOBS ?= $(shell nproc)
 PREFIX ?= /usr/local
 DESTDIR ?=

@@ -6,7 +6,7 @@ if(CMAKE_BUILD_TYPE STREQUAL "Release")
 endif()
 option(PLIMSOLL_ARCHIVES "Link gRPC, protobuf, Abseil and yaml-cpp statically" ${archives})
 
-# Gives each imported shared library whose name matches the archive beside it.
+# Replaces each imported shared library with a matching name by the archive beside it.
 function(plimsoll_use_archives names)
   get_directory_property(targets IMPORTED_TARGETS)
   list(FILTER targets INCLUDE REGEX "${names}")

@@ -10,13 +10,13 @@ endif()
 pkg_check_modules(fuse3 REQUIRED IMPORTED_TARGET fuse3)
 find_package(spdlog REQUIRED)
 find_package(yaml-cpp REQUIRED)
-# Its headers alone are used, so nothing is linked.
+# Only its headers are used, so nothing is linked.
 pkg_check_modules(tomlplusplus REQUIRED tomlplusplus)
 find_package(prometheus-cpp REQUIRED COMPONENTS core)
 find_package(gRPC REQUIRED)
 find_package(ZLIB REQUIRED)
 find_package(OpenSSL REQUIRED)
-# Asio and Beast: headers alone.
+# Asio and Beast: headers only.
 find_package(Boost 1.81 REQUIRED)
 pkg_check_modules(hwloc REQUIRED IMPORTED_TARGET hwloc)
 pkg_check_modules(sqlite3 REQUIRED IMPORTED_TARGET sqlite3)

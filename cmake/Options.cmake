@@ -1,4 +1,4 @@
-# Compiler flags that hold for every target of the project.
+# Compiler flags for every target of the project.
 option(PLIMSOLL_WERROR "Treat compiler warnings as errors" ON)
 option(PLIMSOLL_VM_TESTS "Also run the integration tests in a virtual machine (tests/vm)" ON)
 
@@ -15,17 +15,17 @@ target_compile_options(plimsoll_options INTERFACE
   $<$<CXX_COMPILER_ID:Clang>:-Wthread-safety>
   # g++ 12 sees overlapping copies in `"literal" + std::string` when it optimises (its bug 105651).
   $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict>
-  # In a unit each file sees the others: their names, and what they alone know of a type.
+  # In a unit each file sees the others' names, and their definitions of types.
   $<IF:$<BOOL:${CMAKE_UNITY_BUILD}>,-Wshadow=local,-Wshadow>
   $<$<AND:$<BOOL:${CMAKE_UNITY_BUILD}>,$<CXX_COMPILER_ID:GNU>>:-Wno-subobject-linkage>
   $<$<BOOL:${PLIMSOLL_WERROR}>:-Werror>)
 target_include_directories(plimsoll_options INTERFACE ${CMAKE_SOURCE_DIR}/src)
 
-# The programs run as root on input that is hostile.
+# The programs run as root on hostile input.
 if(CMAKE_BUILD_TYPE STREQUAL "Release")
   add_compile_options(-D_FORTIFY_SOURCE=2 -fstack-protector-strong)
   add_link_options(-Wl,-z,relro,-z,now)
-  # A library that nothing is used of costs each start; relative relocations packed as DT_RELR are a
-  # tenth of the size (glibc 2.36).
+  # An unused library costs time at each start; relative relocations packed as DT_RELR take a tenth of
+  # the size (glibc 2.36).
   add_link_options(-Wl,--as-needed -Wl,-z,pack-relative-relocs)
 endif()

@@ -17,7 +17,7 @@ function(plimsoll_add_rooms file)
   endforeach()
 endfunction()
 
-# The libraries of rooms whose names stand in a text.
+# The libraries of the rooms named in a text.
 function(plimsoll_room_libraries out names)
   separate_arguments(names UNIX_COMMAND "${names}")
   set(libraries "")

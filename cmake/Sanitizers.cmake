@@ -1,13 +1,13 @@
-# The presets asan, tsan and fuzz: PLIMSOLL_SANITIZE is what -fsanitize= gets. To be included after
+# The presets asan, tsan and fuzz: PLIMSOLL_SANITIZE is the value of -fsanitize=. Include this after
 # Dependencies.cmake and before any target of the project.
 set(PLIMSOLL_SANITIZE "" CACHE STRING "Value for -fsanitize=, e.g. address,undefined")
 
-# How often the usual time a test gets: what is sanitized takes several times as long.
+# The factor for tests' time limits: sanitized programs take several times as long.
 set(PLIMSOLL_PATIENCE 1)
 if(PLIMSOLL_SANITIZE)
   set(PLIMSOLL_PATIENCE 4)
 endif()
-# For TIMEOUT: `seconds` as such a build needs them.
+# For TIMEOUT: `seconds`, scaled for this build.
 function(plimsoll_timeout out seconds)
   math(EXPR timeout "${seconds} * ${PLIMSOLL_PATIENCE}")
   set(${out} ${timeout} PARENT_SCOPE)
@@ -19,7 +19,7 @@ endif()
 
 # A finding ends the program, so that no test and no fuzzer can pass with one.
 add_compile_options(-fsanitize=${PLIMSOLL_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
-# What g++ then takes for uninitialised isn't (absl::Cleanup); its manual says so of sanitizers.
+# g++ then reports initialised variables as uninitialised (absl::Cleanup); its manual warns of that.
 add_compile_options($<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized>)
 add_link_options(-fsanitize=${PLIMSOLL_SANITIZE})
 add_subdirectory(tests/sanitizers)

@@ -1,6 +1,6 @@
-# plimsoll_suite(PREFIX TARGET TIMEOUT): a GoogleTest program as one process, "PREFIX: all", and a test
-# of CTest's for each of its tests, "PREFIX: Suite.Test". A process for each test would spend most of
-# its time on starting.
+# plimsoll_suite(PREFIX TARGET TIMEOUT): runs a GoogleTest program as one process, "PREFIX: all", and
+# adds a CTest test for each of its tests, "PREFIX: Suite.Test". A process for each test would spend
+# most of its time on starting.
 function(plimsoll_suite prefix target timeout)
   set(directory ${CMAKE_BINARY_DIR}/suites)
   set(log ${directory}/${target}.log)

@@ -1,8 +1,8 @@
 #!/bin/sh
 # Runs a GoogleTest program for CTest, with its output in LOG: run_suite.sh LOG PROGRAM
 #
-# Failed tests are told by test_result.sh. This fails when the program ended otherwise than by them:
-# by a crash, or by what a sanitizer found at its end.
+# test_result.sh reports failed tests. This fails if the program ended abnormally for another reason:
+# by a crash, or by a sanitizer's finding at its end.
 set -eu
 log=$1
 shift

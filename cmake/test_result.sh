@@ -1,8 +1,8 @@
 #!/bin/sh
-# Tells CTest how one test of a GoogleTest program went: test_result.sh LOG TEST
+# Reports the result of one test of a GoogleTest program to CTest: test_result.sh LOG TEST
 #
-# Prints what the test wrote, from its RUN line to its end, and exits with 0 if it passed or was
-# skipped (CTest knows by the line SKIPPED), 1 if it failed, did not end or was not run.
+# Prints the test's output, from its RUN line to its end. Exits with 0 if it passed or was skipped
+# (CTest recognizes the line SKIPPED), with 1 if it failed, did not end or was not run.
 set -eu
 [ -r "$1" ] || { echo "not run: there is no $1"; exit 1; }
 awk -v test="$2" '

@@ -1,12 +1,12 @@
-# Read by CTest when it starts. A GoogleTest program that runs as a whole is told test by test.
+# Read by CTest at its start: a GoogleTest program runs as a whole, and is reported test by test.
 #
 # plimsoll_tests_by_name(PREFIX prefix PROGRAM path LOG path LIST path FIXTURE fixture LABEL label
 #                        PATTERNS pattern...)
 #
 # Adds "PREFIX: Suite.Test" for each test of PROGRAM that one of PATTERNS (GoogleTest's) matches. Each
-# reads its result from LOG, which the test that sets FIXTURE up writes. LIST keeps the names; PROGRAM
-# is asked again when it is newer. A program that is missing and a pattern without a test are tests
-# that fail: tests must not vanish without a word.
+# reads its result from LOG, written by the test that sets FIXTURE up. LIST caches the names; if PROGRAM
+# is newer they are read again. A missing program, or a pattern without a test, becomes a failing test:
+# tests must not vanish silently.
 set(plimsoll_cmake_directory ${CMAKE_CURRENT_LIST_DIR})
 
 function(plimsoll_failing_test name label why)

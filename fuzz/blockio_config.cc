@@ -1,4 +1,4 @@
-// The file of block I/O classes, and what is made of it for a machine without disks.
+// The file of block I/O classes, compiled for a machine without disks.
 #include "qos/blockio_config.h"
 #include "absl/strings/match.h"
 #include "base/fs_root.h"
@@ -15,7 +15,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
                config.status().ToString());
     return 0;
   }
-  // A directory that nothing is in for who looks for devices.
+  // An empty directory for the search for devices.
   static const auto devices =
       plimsoll::linux::BlockDevices::Scan(*plimsoll::FsRoot::Open("/proc/self/fdinfo"));
   const qos::BlockioMachine machine = {.v2 = true, .devices = *devices};

@@ -1,5 +1,5 @@
-// A value of a class of plain cgroup files: "<file>=<value>". What the kernel would show is a value
-// that is valid itself, and means the same.
+// A value of a class of plain cgroup files: "<file>=<value>". The kernel's form of a value is
+// itself valid, and means the same.
 #include "check.h"
 #include "qos/cgroup_files.h"
 

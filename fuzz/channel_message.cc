@@ -18,7 +18,7 @@ void CheckProtocol(const char* name, absl::string_view text) {
   if (message->close) return;
   const auto again = streaming::DecodeChannelMessage(
       protocol, streaming::EncodeChannelMessage(protocol, message->channel, message->data));
-  // Channel 255 is a sign of its own from v5 on.
+  // From v5 on channel 255 is reserved for closing others.
   if (protocol.half_close && message->channel == 255) return;
   FUZZ_CHECK(again.ok() && again->data == message->data, name);
 }

@@ -1,4 +1,4 @@
-// What every fuzzer shares: a check that holds in every build, and the input as text.
+// The fuzzers' shared part: a check that holds in every build, and the input as text.
 #ifndef PLIMSOLL_FUZZ_CHECK_H_
 #define PLIMSOLL_FUZZ_CHECK_H_
 
@@ -27,7 +27,7 @@ inline absl::string_view Text(const uint8_t* data, size_t size) {
   return absl::string_view(reinterpret_cast<const char*>(data), size);
 }
 
-// Text from outside that is refused must be refused as such, and with a reason.
+// A refusal of outside text must have a refusal's code, and a reason.
 inline void CheckRefusal(const absl::Status& status) {
   FUZZ_CHECK(absl::IsInvalidArgument(status) || absl::IsResourceExhausted(status) ||
                  absl::IsUnimplemented(status) || absl::IsFailedPrecondition(status),

@@ -1,4 +1,4 @@
-// What CNI plugins print, and network configurations: in each version, and as kept on record.
+// CNI plugins' output, and network configurations: in each version, and in recorded form.
 #include <string>
 
 #include "check.h"
@@ -11,7 +11,7 @@ namespace {
 using namespace plimsoll::fuzz;
 namespace network = plimsoll::network;
 
-// What was read is written so that it is read again; the newest version leaves nothing out.
+// A parsed result, written, must parse again; the newest version loses nothing.
 void CheckResult(absl::string_view text) {
   const absl::StatusOr<network::Result> result = network::ParseResult(text);
   if (!result.ok()) return CheckRefusal(result.status());
@@ -21,7 +21,7 @@ void CheckResult(absl::string_view text) {
   for (const network::Version version : {network::Version::k031, network::Version::k110}) {
     const std::string written = network::ToJson(*result, version);
     const absl::StatusOr<network::Result> again = network::ParseResult(written);
-    // What is escaped may need more room than there is.
+    // Escaping may need more room than there is.
     if (written.size() > network::kMaxResultBytes) continue;
     FUZZ_CHECK(again.ok(), again.status().ToString());
     if (version == network::Version::k110) FUZZ_CHECK(*again == *result, written);

@@ -1,5 +1,5 @@
-// A plan for plimsoll-exec, whose values images and clients choose; and the same bytes as what a
-// process in the container may write to the pipe to its supervisor.
+// A plan for plimsoll-exec, with values chosen by images and clients; and the same bytes as a
+// container process might write them to its supervisor's pipe.
 #include <sys/mman.h>
 
 #include "check.h"
@@ -25,7 +25,7 @@ void Free(char** list) {
 }
 
 void CheckPlan(const entry::Plan& plan) {
-  constexpr uint32_t kKeep = UINT32_MAX;  // for setresuid(2): as it is
+  constexpr uint32_t kKeep = UINT32_MAX;  // for setresuid(2): unchanged
   FUZZ_CHECK(plan.uid != kKeep && plan.gid != kKeep, "id");
   FUZZ_CHECK(plan.pid > 0 && plan.log >= 0 && plan.init >= 0, "number");
   FUZZ_CHECK(plan.text.Has("filter") == (plan.filter >= 0), "a filter that is passed over");

@@ -1,5 +1,5 @@
-// Layer archives, unpacked for real into a directory in memory. Beside it lies a file that no
-// archive may touch.
+// Layer archives, really unpacked into a directory in memory. Beside it lies a file that no archive
+// may touch.
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -21,7 +21,7 @@ namespace {
 constexpr image::UnpackLimits kLimits = {
     .max_entries = 200, .max_bytes = 1 << 20, .max_xattr_bytes = 4096};
 
-// Goes with the process, also when that ends by abort() of libFuzzer's own: then as /dev/shm does.
+// Goes with the process, even if libFuzzer's abort() ends it: then as /dev/shm does.
 class Place {
  public:
   Place() : path_(Make()), root_(*FsRoot::Open(path_)) {

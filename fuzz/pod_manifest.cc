@@ -8,7 +8,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const auto pods = plimsoll::cli::ParseManifests(Text(data, size), "input.yaml");
   if (!pods.ok()) {
     CheckRefusal(pods.status());
-    // Whoever wrote the file wants to know where.
+    // Errors must say where in the file.
     FUZZ_CHECK(absl::StartsWith(pods.status().message(), "input.yaml"), pods.status().ToString());
     return 0;
   }

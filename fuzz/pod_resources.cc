@@ -1,4 +1,4 @@
-// What a pod announces of its containers' resources (KEP-4112): as a message and as an annotation.
+// A pod's announced container resources (KEP-4112): as a message and as an annotation.
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>

@@ -21,7 +21,7 @@ void CheckOne(const Quantity& quantity, absl::string_view text) {
   FUZZ_CHECK(-(-quantity) == quantity, text);
   FUZZ_CHECK((quantity - quantity).IsZero(), text);
   FUZZ_CHECK((-quantity).Sign() == -quantity.Sign(), text);
-  // Rounded away from zero: never nothing for something.
+  // Rounded away from zero: a nonzero quantity never becomes 0.
   FUZZ_CHECK((quantity.Value() != 0) == (quantity.Sign() != 0), text);
   FUZZ_CHECK((quantity.MilliValue() != 0) == (quantity.Sign() != 0), text);
 }

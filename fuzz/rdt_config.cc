@@ -1,4 +1,4 @@
-// The rdt file, and what it comes to on a machine.
+// The rdt file, compiled for a machine.
 #include <map>
 #include <string>
 #include <utility>

@@ -1,4 +1,4 @@
-// registries.conf, and what a short name becomes by it. The first line is the name.
+// registries.conf, and its resolution of a short name. The first line is the name.
 #include "absl/strings/str_cat.h"
 #include "check.h"
 #include "image/short_names.h"

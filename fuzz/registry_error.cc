@@ -1,4 +1,4 @@
-// What skopeo says when a pull fails, which quotes the registry: its JSON errors, its answers to
+// skopeo's messages for failed pulls, which quote the registry: its JSON errors, its answers to
 // logins.
 #include "absl/strings/escaping.h"
 #include "absl/strings/match.h"

@@ -1,4 +1,4 @@
-// What a client sends on a SPDY connection, whole and byte by byte.
+// A client's bytes on a SPDY connection, whole and byte by byte.
 #include "streaming/spdy_session.h"
 
 #include <map>
@@ -13,7 +13,7 @@ namespace {
 using namespace plimsoll::fuzz;
 namespace streaming = plimsoll::streaming;
 
-// Holds the session to the order of events of a stream.
+// Checks the order of a stream's events.
 class Checker : public streaming::SpdySession::Handler {
  public:
   absl::Status OnStream(uint32_t id, const streaming::SpdyHeaders& headers) override {
@@ -58,7 +58,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (!status.ok()) CheckRefusal(status);
   FUZZ_CHECK(session.streams() <= 8, absl::StrCat(session.streams()));
 
-  // Where the bytes are cut changes nothing.
+  // The bytes' fragmentation changes nothing.
   Checker pieces;
   std::string out_of_pieces;
   streaming::SpdySession again(&pieces, 8, &out_of_pieces);

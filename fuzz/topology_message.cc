@@ -1,4 +1,4 @@
-// What a topology provider sends.
+// A topology provider's message.
 #include <string>
 
 #include "absl/strings/str_cat.h"

@@ -1,8 +1,8 @@
-// What a client sends to the streaming server, through the server's own connection: the HTTP
-// request or, after an upgrade that succeeded, the frames of a WebSocket.
+// A client's bytes to the streaming server, through the server's own connection: the HTTP request
+// or, after a successful upgrade, the frames of a WebSocket.
 //
-// The first byte chooses what is asked for (kScenes; 0x80: the container ends before its client
-// goes), the second into pieces of how many bytes the rest is cut (0: none). In a request, the word
+// The first byte chooses the request (kScenes; 0x80: the container ends before its client leaves),
+// the second the size of the pieces into which the rest is cut (0: uncut). In a request, the word
 // TOKEN stands for the token.
 #include <sys/socket.h>
 
@@ -39,21 +39,21 @@ namespace streaming = plimsoll::streaming;
 using plimsoll::UniqueFd;
 using streaming::StreamKind;
 
-// Of a message, as docs/streaming.md has it.
+// Limit of a message, see docs/streaming.md.
 constexpr uint64_t kMaxMessageBytes = 1024 * 1024;
 constexpr size_t kMaxPieces = 64;
-// The server's answers: so much for a request, and so much more for each byte of the client's.
+// Limit of the server's answers: this for a request, plus some for each of the client's bytes.
 constexpr size_t kAnswerBytes = 8192;
 constexpr size_t kAnswersPerByte = 64;
 constexpr absl::Duration kNever = absl::Hours(1000);
-// For a client to close after the server has: short, as some frames make the server wait for it.
+// Time for a client to close after the server: short, as some frames make the server wait for it.
 constexpr absl::Duration kLeave = absl::Milliseconds(50);
 // For an end that only waits for a thread.
 constexpr int kPatienceSeconds = 60;
 
 struct Scene {
   StreamKind kind = StreamKind::kAttach;
-  const char* protocol = nullptr;  // of a WebSocket; null: the input is the request
+  const char* protocol = nullptr;  // the WebSocket's; null: the input is the request
   bool terminal = false;
 };
 constexpr Scene kScenes[] = {
@@ -72,8 +72,8 @@ constexpr Scene kScenes[] = {
     {StreamKind::kPortForward, nullptr},
 };
 
-// A container that somebody else plays the monitor of. Commands and ports are not to be had, so
-// that the server is the one who ends those streams.
+// A container whose monitor the fuzzer plays. Commands and ports are refused, so the server ends
+// those streams.
 class Backend final : public streaming::Backend {
  public:
   absl::StatusOr<std::unique_ptr<plimsoll::runtime::RunningCommand>> Exec(
@@ -96,7 +96,7 @@ class Backend final : public streaming::Backend {
   }
 
   std::atomic<int> calls = 0;
-  UniqueFd monitor_end;  // of Attach; after `calls`
+  UniqueFd monitor_end;  // from Attach; valid once `calls` has counted it
 };
 
 uint64_t BigEndian(absl::string_view bytes) {
@@ -110,10 +110,10 @@ struct Frame {
   bool reserved = false;  // has reserved bits
   bool masked = false;
   int opcode = 0;
-  bool short_length = true;  // whether the length is said in as few bytes as can be
+  bool short_length = true;  // the length is encoded in as few bytes as possible
   uint64_t size = 0;
   std::string payload;
-  bool whole = false;  // whether all of the payload is there
+  bool whole = false;  // the payload is complete
 };
 constexpr int kContinuation = 0;
 constexpr int kText = 1;
@@ -122,7 +122,7 @@ constexpr int kClose = 8;
 constexpr int kPing = 9;
 constexpr int kPong = 10;
 
-// Cuts a frame (RFC 6455, section 5.2) off `bytes`. False: its head isn't whole.
+// Takes a frame (RFC 6455, section 5.2) from the front of `bytes`. False: its head is incomplete.
 bool TakeFrame(absl::string_view* bytes, Frame* frame) {
   if (bytes->size() < 2) return false;
   const auto first = static_cast<uint8_t>((*bytes)[0]);
@@ -148,11 +148,11 @@ bool TakeFrame(absl::string_view* bytes, Frame* frame) {
   return true;
 }
 
-// What a container must get from a client that sends such frames.
+// The input a container must get from a client that sends these frames.
 struct Expected {
   std::string input;
   bool input_ended = false;
-  // The client says goodbye or breaks a rule. What it sent just before may be lost then.
+  // The client says goodbye or breaks a rule. Bytes just before that may be lost.
   bool broken = false;
 };
 
@@ -172,7 +172,7 @@ bool BreaksARule(const Frame& frame, bool in_message, size_t so_far) {
   }
 }
 
-// False: nobody is listened to any more.
+// False: the server no longer listens.
 bool TakeMessage(const streaming::ChannelProtocol& protocol, const std::string& message,
                  Expected* expected) {
   if (message.empty()) return true;
@@ -202,7 +202,7 @@ Expected Understand(const streaming::ChannelProtocol& protocol, absl::string_vie
     if (frame.opcode != kContinuation) text = frame.opcode == kText;
     message += frame.payload;
     in_message = !(frame.last && frame.whole);
-    // Text must be UTF-8: what isn't ASCII may be refused, as soon as it has come.
+    // Text must be UTF-8: non-ASCII text may be refused as soon as it comes.
     expected.broken |= text && std::any_of(message.begin(), message.end(),
                                            [](char each) { return (each & 0x80) != 0; });
     if (in_message) continue;
@@ -259,7 +259,7 @@ class Run {
   }
 
  private:
-  // Kept: threads are dear.
+  // Kept: threads are expensive.
   static plimsoll::WorkerPool& Pool() {
     static auto* const pool = new plimsoll::WorkerPool(1, 1024, absl::Hours(1));
     return *pool;
@@ -291,11 +291,11 @@ class Run {
   }
 
   void SayAsMonitor(const std::string& packet) {
-    // It fails where the session has ended.
+    // Fails if the session has ended.
     static_cast<void>(send(backend_.monitor_end.get(), packet.data(), packet.size(), MSG_NOSIGNAL));
   }
 
-  // Everything, as far as the server takes it.
+  // Sends all of it, as far as the server takes it.
   void Feed(absl::string_view bytes, size_t piece) {
     const size_t most = std::max(piece, bytes.size() / kMaxPieces + 1);
     bool moved = true;
@@ -309,7 +309,7 @@ class Run {
     Pump();
   }
 
-  // Until nothing moves, here or in the pool's thread. Whether something did.
+  // Runs until nothing moves, here or in the pool's thread. True if something did.
   bool Pump() {
     bool any = false;
     int calls = -1;
@@ -320,7 +320,7 @@ class Run {
     } while (calls != backend_.calls);
     return any;
   }
-  // Until the pool's only thread has posted all that it was given.
+  // Waits until the pool's only thread has posted all its results.
   void AwaitPool() {
     bool done = false;
     const bool scheduled =
@@ -332,7 +332,7 @@ class Run {
     }
     io_.restart();
   }
-  // Takes what the server has sent to the client and to the monitor. Whether there was some.
+  // Takes the server's bytes for the client and for the monitor. True if there were some.
   bool Drain() {
     bool any = false;
     ssize_t n = 0;
@@ -375,7 +375,7 @@ class Run {
     }
   }
 
-  // The client sends no more: all of it must come to its end.
+  // The client stops sending: everything must come to its end.
   void Leave() {
     shutdown(client_.get(), SHUT_WR);
     const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(kPatienceSeconds);
@@ -387,7 +387,7 @@ class Run {
     Pump();
   }
 
-  // What the container has got is what the client has sent.
+  // The container's input must be what the client has sent.
   void CheckInput(absl::string_view sent) const {
     const auto protocol = streaming::ChooseCommandProtocol(
         scene_.protocol[0] == '\0' ? std::vector<std::string>()
@@ -403,7 +403,7 @@ class Run {
     FUZZ_CHECK(!ended_, "the session has ended by itself");
   }
 
-  // What the server has sent is a WebSocket's, to its end.
+  // The server's bytes must be a WebSocket's frames, up to the end.
   void CheckFrames(absl::string_view sent) const {
     const size_t head = answer_.find("\r\n\r\n");
     FUZZ_CHECK(head != std::string::npos, answer_);
@@ -441,8 +441,8 @@ class Run {
   UniqueFd client_;
   bool ended_ = false;
   std::string buffer_ = std::string(monitor::kMaxPacket, '\0');
-  std::string answer_;  // all that the server has sent
-  std::string input_;   // that the container has got
+  std::string answer_;  // all of the server's bytes
+  std::string input_;   // the container's input
   bool input_closed_ = false;
   bool detached_ = false;
 };

@@ -14,7 +14,7 @@ namespace {
 using ::testing::HasSubstr;
 
 constexpr char kShowProfile[] = "cat /proc/self/attr/current";
-// A mount, and a kernel parameter that is given the value it has.
+// Tries a mount, and writes a kernel parameter with the value it has.
 constexpr char kTryMuch[] =
     "mkdir -p /m; mount -t tmpfs none /m 2>/dev/null && echo mounted; "
     "mount -o remount,rw /proc/sys 2>/dev/null; "
@@ -29,7 +29,7 @@ class AppArmorTest : public NodeTest {
     }
     NodeTest::SetUp();
   }
-  // One that could do what kTryMuch tries, but for its profile.
+  // A container that could do all of kTryMuch, but for its profile.
   cri::ContainerConfig Mighty(const std::string& script, cri::SecurityProfile::ProfileType type) {
     cri::ContainerConfig config = Shell(script);
     cri::LinuxContainerSecurityContext* context =
@@ -46,7 +46,7 @@ class AppArmorTest : public NodeTest {
   }
 };
 
-// Hands a profile to the kernel, or with "--remove" takes it away.
+// Loads a profile into the kernel, or removes it with "--remove".
 absl::Status Parse(const std::string& option, const std::string& profile) {
   Command command;
   command.argv = {*FindProgram("apparmor_parser"), option, "--skip-cache"};

@@ -1,6 +1,6 @@
 // From one build to another and back, with pods running. tools/build_to_build.sh builds another
-// revision and names it in PLIMSOLL_OTHER_BUILD; without that the other build is this one, which
-// tests little more than this test.
+// revision and names it in PLIMSOLL_OTHER_BUILD; without it both builds are this one, which tests
+// little.
 #include <cstdlib>
 
 #include "absl/strings/match.h"
@@ -42,7 +42,7 @@ class BuildToBuildTest : public NodeTest {
   std::string Database(const char* suffix = "") {
     return Host().Read(absl::StrCat(node_.state_directory(), "/plimsoll.db", suffix)).value_or("");
   }
-  // What the database's header says (sqlite.org/fileformat.html, offset 60): Plimsoll's schema.
+  // Plimsoll's schema version, from the database's header (sqlite.org/fileformat.html, offset 60).
   int SchemaVersion() {
     const std::string header = Database();
     EXPECT_GE(header.size(), 64u);
@@ -63,7 +63,7 @@ class BuildToBuildTest : public NodeTest {
     EXPECT_TRUE(Eventually([&] { return absl::EndsWith(Output(id), "a line\n"); }));
   }
 
-  // Everything of the node that a daemon could touch, but for the contents of logs.
+  // Everything on the node that a daemon could touch, except logs' contents.
   Inventory TakeStock() {
     return TakeInventory({.directories = {node_.state_directory(), node_.run_directory()},
                           .cgroup = node_.cgroup_parent()});
@@ -90,7 +90,7 @@ TEST_F(BuildToBuildTest, PodsRunOnUnderEachOfThem) {
   const std::string newer = StartSleeper(RunPod());
   const std::string newer_init = InitOf(newer);
 
-  // Back. An older build that doesn't know the schema says so and touches nothing.
+  // Back again. An older build that doesn't know the schema says so and touches nothing.
   node_.KillDaemon();
   const Inventory before = TakeStock();
   const std::string database = Database();

@@ -71,13 +71,13 @@ TEST_F(CdiTest, AContainerGetsAllThatItsDeviceHas) {
     touch /opt/given 2> /dev/null || echo read-only
     id -G
     sleep 1000)"));
-  // What was there when the container was made holds, whatever becomes of the file.
+  // A container keeps the devices of its creation, whatever becomes of the file.
   Write("card.json", "{");
   const std::string out = ExecOutput(container, "echo $CARD; head -c 2 /dev/card | wc -c");
   EXPECT_EQ(out, "0\n2\n");
   EXPECT_TRUE(Eventually([&] { return absl::StrContains(Output(container), "4711"); }));
   EXPECT_THAT(Output(container), HasSubstr("card 0\n3\na file of the host\nread-only\n"));
-  // OCI runtime specification, "State": what a hook reads.
+  // OCI runtime specification, "State": a hook's input.
   const auto hooked = Host().Read(directory().substr(1) + "/hooked");
   ASSERT_TRUE(hooked.ok()) << hooked.status();
   EXPECT_THAT(*hooked, HasSubstr(container));
@@ -85,8 +85,7 @@ TEST_F(CdiTest, AContainerGetsAllThatItsDeviceHas) {
 
 TEST_F(CdiTest, TheDeviceCgroupLetsItBeUsedAsItsFileSays) {
   pod_ = RunPod();
-  // Whether somebody may write to the kernel's log is for the cgroup alone to say; nothing is
-  // written.
+  // Only the cgroup may decide whether the kernel's log can be written to; nothing is written.
   constexpr char kNode[] =
       R"({"path": "/dev/log0", "type": "c", "major": 1, "minor": 11, "permissions": )";
   Write("log.json",

@@ -1,4 +1,4 @@
-// QoS classes switched off and on again, under what holds some.
+// QoS classes switched off and on again while containers hold some.
 #include <fstream>
 #include <iterator>
 #include <string>
@@ -59,7 +59,7 @@ TEST_F(ClassGateTest, SwitchedOffAndOnAgain) {
             grpc::StatusCode::RESOURCE_EXHAUSTED);
 }
 
-// Two starts without the gate: what is kept is kept over restarts too.
+// Two starts without the gate: kept classes must survive restarts too.
 TEST_F(ClassGateTest, ContainersLiveThroughIt) {
   const std::string pod = RunPod();
   const std::string id = Start(pod, InClass("slow"));
@@ -73,7 +73,7 @@ TEST_F(ClassGateTest, ContainersLiveThroughIt) {
     EXPECT_TRUE(Assign(id, "free").ok()) << "a field that isn't read";
     EXPECT_THAT(ThrottleOf(CgroupOf(pod, id)), HasSubstr("1048576"));
     if (plain.empty()) plain = Start(RunPod(annotated), Shell("sleep 1000"));
-    // Resources are changed as ever.
+    // Resources can still be changed.
     cri::LinuxContainerResources linux;
     linux.set_cpu_shares(512);
     EXPECT_TRUE(TryUpdate(id, linux).ok());
@@ -82,7 +82,7 @@ TEST_F(ClassGateTest, ContainersLiveThroughIt) {
   EXPECT_TRUE(KnowsClasses());
   EXPECT_EQ(ClassOf(id), "slow");
   EXPECT_EQ(ClassOf(plain), "");
-  // Both can be changed again, what came meanwhile too.
+  // Both can be changed again, the one made meanwhile too.
   EXPECT_TRUE(Assign(id, "free").ok());
   EXPECT_EQ(ThrottleOf(CgroupOf(pod, id)), "");
   EXPECT_TRUE(Assign(plain, "slow").ok());

@@ -1,4 +1,4 @@
-// A class of block I/O as its container feels it.
+// A block I/O class's throttle, measured inside its container.
 #include <unistd.h>
 
 #include <algorithm>
@@ -17,7 +17,7 @@ namespace {
 
 class FeltBlockioTest : public ClassesTest {
  protected:
-  // A container that can read the disk past every cache.
+  // A container that can read the disk bypassing every cache.
   cri::ContainerConfig Reader(const std::string& name) {
     cri::ContainerConfig config = InClass(name);
     if (IsEmulated()) {
@@ -52,8 +52,8 @@ class FeltBlockioTest : public ClassesTest {
         << out;
     return static_cast<double>(mebibytes) / std::max(end - begin, 0.01);
   }
-  // The fastest of some reads, which end once one was faster than `enough` MiB per second. A
-  // machine whose processors are others' reads slower than its disk, and never faster.
+  // The fastest of some reads, up to the first one above `enough` MiB per second. A machine whose
+  // processors are busy with others' work reads slower than its disk, never faster.
   double FastestRate(const std::string& container, int64_t mebibytes, double enough) {
     double fastest = 0;
     for (int i = 0; i < 5 && fastest <= enough; ++i) {
@@ -65,7 +65,7 @@ class FeltBlockioTest : public ClassesTest {
 
 TEST_F(FeltBlockioTest, ThrottlesAreFeltChangedAndTakenAway) {
   const std::string id = Start(RunPod(), Reader("slow"));
-  ReadRate(id, 1);  // whatever is to be loaded first is
+  ReadRate(id, 1);  // loads the program first
   const double slow = FastestRate(id, 4, 1 * 0.85);
   EXPECT_GT(slow, 1 * 0.85);
   EXPECT_LT(slow, 1 * 1.15);

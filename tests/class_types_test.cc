@@ -1,4 +1,4 @@
-// QoS classes of processes and of files that the configuration names: types oom and cgroup.
+// QoS classes of the configuration's own types: oom for processes, cgroup for files.
 #include <atomic>
 #include <string>
 #include <thread>
@@ -23,14 +23,15 @@ TEST_F(ClassesTest, AnOomClassIsOfEveryProcess) {
   cri::UpdateContainerResourcesRequest request;
   request.set_container_id(id);
   (*request.mutable_class_resources()->mutable_classes())["oom"] = "first";
-  request.mutable_linux()->set_oom_score_adj(5);  // the client's, for when the class goes
+  request.mutable_linux()->set_oom_score_adj(5);  // the client's value, which returns with the
+                                                  // class's end
   cri::UpdateContainerResourcesResponse response;
   grpc::ClientContext context;
   ASSERT_TRUE(node_.runtime().UpdateContainerResources(&context, request, &response).ok());
   EXPECT_EQ(scores(), "800 ");
 }
 
-// Commands enter all the time while the class changes, and so does what they leave running.
+// Commands enter all the time while the class changes; so do the processes that they leave running.
 TEST_F(ClassesTest, NoCommandThatEntersDuringAChangeStaysInTheOldClass) {
   const std::string pod = RunPod();
   cri::ContainerConfig config = Shell("sleep 1000");
@@ -48,7 +49,7 @@ TEST_F(ClassesTest, NoCommandThatEntersDuringAChangeStaysInTheOldClass) {
   std::thread entering([&] {
     for (int i = 0; i < 60 && !done; ++i) ExecOutput(id, "sleep 1001 > /dev/null 2>&1 &");
   });
-  const absl::Time end = absl::Now() + absl::Seconds(8);  // on a busy machine it is fewer
+  const absl::Time end = absl::Now() + absl::Seconds(8);  // a busy machine makes fewer changes
   bool is_first = false;
   for (int i = 0; i < 100 && absl::Now() < end; ++i) {
     is_first = !is_first;
@@ -66,7 +67,7 @@ TEST_F(ClassesTest, NoCommandThatEntersDuringAChangeStaysInTheOldClass) {
   }
 }
 
-// A class that configuration alone defines; and a client's own value for a file of its.
+// A class defined by configuration alone, and a client's own value for one of its files.
 TEST_F(ClassesTest, AFileThatAClassSetsIsTheClasss) {
   if (!IsV2()) GTEST_SKIP() << "types that name cgroup v2's files need cgroup v2";
   const std::string pod = RunPod();
@@ -80,7 +81,7 @@ TEST_F(ClassesTest, AFileThatAClassSetsIsTheClasss) {
   linux.set_cpu_shares(1024);
   ASSERT_TRUE(TryUpdate(id, linux).ok());
   EXPECT_EQ(*Cgroups().ReadFile(group, "cpu", "cpu.weight"), "10");
-  // Nothing of a request is done whose class is refused, raw files included.
+  // A request with a refused class changes nothing, raw files included.
   cri::UpdateContainerResourcesRequest refused;
   refused.set_container_id(id);
   (*refused.mutable_class_resources()->mutable_classes())["tier"] = "none";

@@ -18,7 +18,7 @@ namespace plimsoll::testing {
 
 inline constexpr int64_t kMiB = 1 << 20;
 
-// Has the class file before the daemon is started, which reads it.
+// Writes the class file before the daemon starts and reads it.
 class ClassFile {
  protected:
   ClassFile() { WriteClasses(""); }
@@ -43,7 +43,7 @@ class ClassFile {
                         "cgroup:\n  - name: tier\n",
                         "    classes: {low: {cpu.weight: 10, memory.high: 64Mi}, normal: {}}\n");
   }
-  // The disk that is read from: the virtual machine's second, else the one with the test's files.
+  // The disk for reading: the virtual machine's second, else the one with the test's files.
   static std::string Disk() {
     if (IsEmulated()) return "/dev/vdb";
     struct stat place = {};

@@ -39,7 +39,7 @@ TEST_F(ClassesTest, AnUnknownClassMakesNothing) {
   (*config.mutable_class_resources()->mutable_classes())["rdt"] = "tin";
   status = TryCreate(pod, config, &id);
   EXPECT_EQ(status.error_code(), grpc::StatusCode::NOT_FOUND);
-  if (!Host().Exists("sys/fs/resctrl/schemata")) {  // configured, but not to be had here
+  if (!Host().Exists("sys/fs/resctrl/schemata")) {  // configured, but not available here
     EXPECT_THAT(status.error_message(), HasSubstr("no class type \"rdt\""));
     EXPECT_THAT(status.error_message(),
                 HasSubstr("(rdt is configured, but: resctrl is not mounted"));
@@ -74,7 +74,7 @@ TEST_F(ClassesTest, ARestartChangesNothing) {
   EXPECT_EQ(ThrottleOf(CgroupOf(pod, id)), "");
 }
 
-// A class file that was changed while no daemon ran means the same to old containers and new ones.
+// Editing a class file while no daemon runs affects old containers and new ones alike.
 TEST_F(ClassesTest, AStartPutsInForceWhatTheClassesMeanNow) {
   const std::string pod = RunPod();
   const std::string id = Start(pod, InClass("slow"));
@@ -90,7 +90,7 @@ TEST_F(ClassesTest, AStartPutsInForceWhatTheClassesMeanNow) {
   ASSERT_TRUE(Host().ReplaceFile(node_.config_path(), config).ok());
   ASSERT_TRUE(node_.StartDaemon().ok());
   EXPECT_THAT(ThrottleOf(CgroupOf(pod, id)), HasSubstr("8388608"));
-  // One whose class is there no more keeps what it has set, and that is told.
+  // A container whose class was removed keeps its settings, with a warning.
   EXPECT_THAT(ThrottleOf(CgroupOf(pod, loses)), HasSubstr("4194304"));
   plimsoll::v1::InspectResponse found;
   grpc::ClientContext context;
@@ -137,7 +137,7 @@ TEST_F(ClassesTest, AReloadReachesThoseWhoHoldAClass) {
   WriteClasses("  extra: []\n");
   ASSERT_TRUE(Reload().ok());
   EXPECT_TRUE(Assign(id, "extra").ok());
-  // A class that somebody holds can't go, and nothing else of that file counts.
+  // A class with a holder can't be removed, and nothing else in that file takes effect.
   WriteClasses("  more: []\n");
   const grpc::Status refused = Reload();
   EXPECT_EQ(refused.error_code(), grpc::StatusCode::FAILED_PRECONDITION);
@@ -148,8 +148,8 @@ TEST_F(ClassesTest, AReloadReachesThoseWhoHoldAClass) {
   EXPECT_EQ(ClassOf(id), "extra");
 }
 
-// The kernel tells that a disk has changed: what its class sets is looked at again, and so what
-// somebody has taken away is there again.
+// On the kernel's event for a disk its classes' values are checked, and a removed one is written
+// again.
 TEST_F(ClassesTest, ADisksEventBringsItsThrottleBack) {
   const std::string name = Disk().substr(Disk().rfind('/') + 1);
   const std::string uevent = absl::StrCat("sys/class/block/", name, "/uevent");
@@ -184,7 +184,7 @@ TEST_F(ClassesTest, APodAsAWholeHasClassesOnV2) {
   if (!IsV2()) {
     EXPECT_EQ(status.error_code(), grpc::StatusCode::NOT_FOUND);
     EXPECT_THAT(status.error_message(), HasSubstr("blockio is configured, but"));
-    // Status says why, too.
+    // Status gives the reason, too.
     cri::StatusRequest request;
     request.set_verbose(true);
     cri::StatusResponse response;

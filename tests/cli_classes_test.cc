@@ -1,5 +1,5 @@
-// The command line's part in QoS classes: `assign`, the class of a pod of `plimsoll run`, `capture`
-// and `explain`.
+// QoS classes on the command line: `assign`, the class of a pod of `plimsoll run`, `capture` and
+// `explain`.
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -119,7 +119,7 @@ TEST_F(CliClassesTest, WhoHoldsWhatAndHowTheKernelDiffers) {
     EXPECT_THAT(out, Not(HasSubstr("  but:"))) << name;
   }
   EXPECT_THAT(OnNode({"inspect", "web"}).out, ContainsRegex("class pod-qos: +BestEffort\n"));
-  // Somebody sets the score of the container's processes.
+  // An outsider sets the score of the container's processes.
   const auto inspected = Document(OnNode({"inspect", "web/a", "-o", "json"}));
   const std::string group = CgroupOf(pod, inspected["status"]["id"]);
   const auto pids = Cgroups().Processes(group, /*recursive=*/true);
@@ -185,7 +185,7 @@ class ReloadTest : private resctrlfs::ClassesMachine, public NodeTest {
     words.insert(words.end(), options.begin(), options.end());
     return Plimsoll(std::move(words));
   }
-  // What `-o json` says has changed.
+  // The changes in the output of `-o json`.
   std::vector<std::string> Changes() {
     const RunResult result = Reload({"-o", "json"});
     EXPECT_EQ(result.exit.code, 0) << result.err;
@@ -199,7 +199,7 @@ class ReloadTest : private resctrlfs::ClassesMachine, public NodeTest {
   using ClassesMachine::WriteClasses;
 };
 
-// For people in a test of its own: once told, a change is no change any more.
+// The text form has its own test: once reported, a change is none any more.
 constexpr char kChanged[] = R"(partitions:
   all:
     l3Allocation: 100%
@@ -270,7 +270,7 @@ TEST_F(ReloadTest, WhatIsPutRightIsTold) {
   EXPECT_EQ(Reload().out, "Nothing has changed.\n");
 }
 
-// Also of what was said before: who reloads looks at what the log has from then on.
+// Includes repeated warnings: after a reload people read the log from there on.
 TEST_F(ReloadTest, TheLogWarnsAtEachReloadAnew) {
   WriteClasses(
       "partitions:\n  all:\n    l3Allocation: 100%\n    classes: {tin: {l3Allocation: 13%}}\n");
@@ -287,7 +287,7 @@ TEST_F(ReloadTest, TheLogWarnsAtEachReloadAnew) {
   }
 }
 
-// What explain has explained, plimsolld must be able to read.
+// Explained files must be readable to plimsolld.
 TEST(ExplainTest, AFileThatIsTooLargeForTheDaemonIsToo) {
   TestDir dir;
   const std::string file = dir.path() + "/large.yaml";
@@ -297,7 +297,7 @@ TEST(ExplainTest, AFileThatIsTooLargeForTheDaemonIsToo) {
   EXPECT_THAT(result.err, HasSubstr(file + " is larger than 1 MiB"));
 }
 
-// A machine with resctrl is captured, and the file looked at elsewhere: no daemon is there.
+// A machine with resctrl is captured, and the file is examined elsewhere, without a daemon.
 TEST(ExplainTest, ACapturedMachineExplainsAFile) {
   if (const std::string why = resctrlfs::ResctrlFsFixture::WhyNot(); !why.empty()) {
     GTEST_SKIP() << why;
@@ -336,7 +336,7 @@ TEST(ExplainTest, ACapturedMachineExplainsAFile) {
     EXPECT_EQ(one["schemata"]["L3"]["0"], "0x3f");
     EXPECT_EQ(one["schemata"]["MB"]["2"], 80);
   }
-  // A pipe, as a shell's <(...) is one.
+  // A pipe, like a shell's <(...).
   const std::string pipe = dir.path() + "/pipe";
   ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
   std::thread writer([&] {

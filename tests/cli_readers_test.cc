@@ -1,4 +1,4 @@
-// Commands whose output goes to a pipe whose reader goes, or to a full disk.
+// Commands whose output goes to a pipe that its reader closes, or to a full disk.
 #include <fcntl.h>
 #include <poll.h>
 #include <unistd.h>
@@ -41,7 +41,7 @@ class Printing {
     if (child_.has_value()) child_->Signal(SIGKILL).IgnoreError();
   }
 
-  // As `head -c 1`, without its end.
+  // Like `head -c 1`, which then ends; this doesn't.
   bool AwaitOutput() {
     pollfd ready = {reader_.get(), POLLIN, 0};
     const absl::Duration limit = Patience(absl::Seconds(30));
@@ -50,7 +50,7 @@ class Printing {
            read(reader_.get(), &first, 1) == 1;
   }
   void LeaveIt() { reader_.Reset(); }
-  // -1: it runs on.
+  // -1: it is still running.
   int ExitCode() {
     const auto exit = child_->Wait(absl::Now() + Patience(absl::Seconds(10)));
     return exit.ok() ? exit->code : -1;
@@ -67,14 +67,14 @@ class CliReadersTest : public NodeTest {
     arguments.insert(arguments.begin(), {ProgramPath("plimsoll"), "--address", node_.address()});
     return arguments;
   }
-  // The exit code once the reader has gone after the first byte.
+  // The exit code after its reader has left with the first byte.
   int AfterItsReader(std::vector<std::string> arguments) {
     Printing printing(Argv(std::move(arguments)));
     EXPECT_TRUE(printing.AwaitOutput());
     printing.LeaveIt();
     return printing.ExitCode();
   }
-  // A container that has printed one line and prints no other.
+  // A container that has printed one line and prints no more.
   std::string Silent() {
     const std::string container = Start(RunPod(), Shell("echo here; sleep 1000"));
     EXPECT_TRUE(Eventually([&] { return absl::StrContains(Output(container), "here"); }));
@@ -118,7 +118,7 @@ TEST_F(CliReadersTest, AFollowerOfALogStopsAtAFullDisk) {
               HasSubstr("No space left on device"));
 }
 
-// In packet mode a read of the pipe takes one packet: a write of less than a page is one.
+// In packet mode a read returns one packet, that is one write of less than a page.
 TEST_F(CliReadersTest, ALogIsWrittenInLargePieces) {
   const std::string container =
       Start(RunPod(), Shell("i=0; while [ $i -lt 5000 ]; do echo $i; i=$((i+1)); done; echo end"));

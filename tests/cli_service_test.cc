@@ -1,4 +1,4 @@
-// The command line beside a plimsolld that somebody else runs.
+// The command line with a plimsolld that is already running.
 #include <fcntl.h>
 #include <signal.h>
 #include <unistd.h>
@@ -43,7 +43,7 @@ class CliServiceTest : public NodeTest {
   TestDir files_;
 };
 
-// A daemon that takes its time is there all the same, also for a command that is new.
+// A slow daemon counts as running, even for a new command.
 TEST_F(CliServiceTest, ACommandWaitsForADaemonThatDoesNotAnswerYet) {
   ASSERT_EQ(kill(node_.daemon_pid(), SIGSTOP), 0);
   const std::string errors = files_.path() + "/errors";
@@ -105,7 +105,7 @@ TEST_F(CliServiceTest, EventsForProgramsAreADocumentAndAStreamIsLines) {
 }
 
 TEST_F(CliServiceTest, AnInterruptedStopSaysThatTheDaemonGoesOn) {
-  // Of a container, then of its pod, each interrupted once the container has the signal.
+  // Stops a container, then a pod, each interrupted once the container has the signal.
   for (const bool whole_pod : {false, true}) {
     const std::string pod = RunPod();
     const std::string container =
@@ -124,7 +124,7 @@ TEST_F(CliServiceTest, AnInterruptedStopSaysThatTheDaemonGoesOn) {
   }
 }
 
-// Whenever the signal comes: before the daemon was asked, too.
+// Whenever the signal comes, even before the daemon was asked.
 TEST_F(CliServiceTest, AStopIsInterruptedAtAnyTime) {
   const std::string pod = RunPod();
   Start(pod, Shell("trap '' TERM; sleep 1000"));
@@ -170,7 +170,7 @@ TEST_F(CliServiceTest, EventsNamePodAndContainerAlsoWhenTheyAreGone) {
   EXPECT_TRUE(told(Output({"events"}), "ContainerStopped")) << Output({"events"});
 }
 
-// Of a log that is longer than the memory that the command may have.
+// With a log longer than the memory that the command may use.
 TEST_F(CliServiceTest, TheTailOfAHugeLogIsRead) {
   const std::string container = Start(RunPod(), Shell("echo one; echo two; echo three"));
   const std::string log = AwaitExit(container).log_path();
@@ -198,7 +198,7 @@ class CliEventsTest : public CliServiceTest {
  protected:
   CliEventsTest() : CliServiceTest(MetricsConfig()) {}
 
-  // Calls of a method that were made while the command ran.
+  // Calls of a method made while the command runs.
   double CallsDuring(const char* method, std::vector<std::string> arguments) {
     const double before = std::max(0.0, MetricValue(method));
     out_ = Output(std::move(arguments));
@@ -238,7 +238,7 @@ TEST_F(CliEventsTest, AWaitSurvivesItsDaemon) {
   EXPECT_TRUE(wait.Await([](const std::string& printed) {
     return absl::StrContains(printed, "the daemon has gone");
   })) << wait.printed();
-  // Its end is told by no daemon.
+  // No daemon reports its end.
   ASSERT_TRUE(Eventually([] { return ProcessesWith("sleep 4.321").empty(); }));
   ASSERT_TRUE(node_.StartDaemon().ok());
   EXPECT_TRUE(wait.Await([](const std::string& printed) {

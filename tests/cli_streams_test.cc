@@ -1,4 +1,4 @@
-// exec with input and terminals, attach and port-forward, as a person uses them.
+// exec with input and terminals, attach and port-forward, as people use them.
 #include <arpa/inet.h>
 #include <fcntl.h>
 #include <netinet/in.h>
@@ -37,7 +37,7 @@ class CliStreamsTest : public NodeTest {
     EXPECT_TRUE(result.ok()) << result.status();
     return result.ok() ? *result : RunResult{.exit = {.code = -1}};
   }
-  // Reads until `text` has come; what there is by then.
+  // Reads until `text` has come; returns everything read.
   static std::string ReadUntil(int fd, const std::string& text) {
     std::string all;
     const absl::Time end = absl::Now() + Patience(absl::Seconds(30));
@@ -65,7 +65,7 @@ TEST_F(CliStreamsTest, ExecTakesInputAndGivesOutputAndExitCode) {
   EXPECT_EQ(terminal.exit.code, 0);
 }
 
-// A terminal with programs of its own on it.
+// A terminal on which programs of its own run.
 struct Terminal {
   UniqueFd master;
   UniqueFd slave;
@@ -219,7 +219,7 @@ TEST_F(CliStreamsTest, PortsAreForwardedUntilCtrlC) {
     }
     const std::string request = "GET /page HTTP/1.0\r\n\r\n";
     if (send(client.get(), request.data(), request.size(), MSG_NOSIGNAL) < 0) return false;
-    // Who sends no more still gets the answer.
+    // A client that stops sending still gets the answer.
     if (shutdown(client.get(), SHUT_WR) != 0) return false;
     page = ReadUntil(client.get(), "hello");
     return absl::StrContains(page, "hello");

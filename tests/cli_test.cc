@@ -1,4 +1,4 @@
-// The command line, as a person uses it: real program, no daemon beforehand.
+// The command line as people use it: the real program, no daemon beforehand.
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -224,8 +224,8 @@ bool HasKeysOfItsOwn(const std::string& member) {
   return false;
 }
 
-// Keys in camelCase, times as RFC 3339: in every document. Members whose keys are the user's are
-// looked at no closer.
+// Every document has keys in camelCase and times as of RFC 3339. Members with the user's own keys
+// are not checked further.
 void ExpectStyle(const nlohmann::json& json, const std::string& where) {
   if (json.is_array()) {
     for (const nlohmann::json& item : json) ExpectStyle(item, where);
@@ -428,7 +428,7 @@ TEST_F(CliTest, CtrlCStopsThePodAndCleansUp) {
   EXPECT_THAT(Plimsoll({"pods", "-o", "json"}).out, Not(HasSubstr("long")));
 }
 
-// A stopped process is as silent as one that hangs.
+// A stopped process is as silent as a hanging one.
 TEST_F(CliTest, CtrlCEndsARunWhoseDaemonDoesNotAnswer) {
   const std::string manifest =
       Manifest("stuck", absl::StrCat("  terminationGracePeriodSeconds: 1\n  containers:\n",

@@ -1,4 +1,4 @@
-// plimsoll cp: files between this machine and containers that don't mean well.
+// plimsoll cp: files between this machine and hostile containers.
 #include <fcntl.h>
 #include <poll.h>
 #include <stdlib.h>
@@ -29,7 +29,7 @@ constexpr uint32_t kHostId = 300000;
 class CpTest : public NodeTest {
  protected:
   void SetUp() override {
-    // In a pod with a user namespace the way to the run directory must be open to all.
+    // A pod with a user namespace must be able to reach the run directory.
     ASSERT_EQ(chmod(node_.directory().c_str(), 0711), 0);
     NodeTest::SetUp();
   }
@@ -44,7 +44,7 @@ class CpTest : public NodeTest {
     EXPECT_TRUE(result.ok()) << result.status();
     return result.ok() ? *result : RunResult{.exit = {.code = -1}};
   }
-  // Fails the test unless it says nothing and succeeds.
+  // Fails the test unless it succeeds and prints nothing.
   void CpWell(std::vector<std::string> words, const std::string& input = "") {
     const RunResult result = Cp(std::move(words), input);
     EXPECT_EQ(result.exit.code, 0) << result.err;
@@ -99,7 +99,7 @@ TEST_F(CpTest, FilesGoBothWaysWithModeAndTime) {
   EXPECT_EQ(Stat("back").st_mode & 07777, 0640u);
   EXPECT_EQ(Stat("back").st_mtim.tv_nsec, 5);
   EXPECT_EQ(Stat("back").st_uid, geteuid());
-  // A path of a container is seen from its root, "..", or not.
+  // A path in a container is resolved from its root, even with "..".
   CpWell({container + ":../../tmp/../tmp/a", Here("again")});
   EXPECT_EQ(Read("again"), "text\n");
   EXPECT_EQ(ExecOutput(container, "ls -A /tmp"), "a\n") << "a temporary name is left";
@@ -193,14 +193,14 @@ TEST_F(CpTest, LinksStayInTheContainer) {
   EXPECT_EQ(Cp({Here("new"), container + ":/way/made"}).exit.code, 1);
   EXPECT_EQ(Cp({Here("new"), container + ":/magic/made"}).exit.code, 1);
   EXPECT_FALSE(dir_.root().Exists("made"));
-  // To a link's target, which may be new: in the container.
+  // A link's target, possibly new, is resolved in the container.
   ExecOutput(container, "mkdir /root/dir; ln -s /root/dir /dir; ln -s dir/new /root/link");
   CpWell({Here("new"), container + ":/dir"});
   CpWell({Here("new"), container + ":/root/link"});
   EXPECT_EQ(ExecOutput(container, "ls /root/dir; readlink /root/link"), "new\ndir/new\n");
 }
 
-// CVE-2018-15664: whatever is swapped between looking and opening, nothing of the host is reached.
+// CVE-2018-15664: swapping links between check and open never reaches anything of the host.
 TEST_F(CpTest, LinksThatAreSwappedMeanwhileLeadNowhere) {
   ASSERT_TRUE(dir_.root().MakeDirs("outside", 0755).ok());
   Write("outside/file", "of the host");
@@ -215,7 +215,7 @@ TEST_F(CpTest, LinksThatAreSwappedMeanwhileLeadNowhere) {
   }));
   int got = 0;
   Write("bad", "bad");
-  // A slow machine meets the few moments in which the file is there more rarely.
+  // A slow machine rarely meets the few moments in which the file exists.
   const absl::Time begin = absl::Now();
   while (absl::Now() < begin + (got > 0 ? absl::Seconds(4) : absl::Seconds(60))) {
     if (Cp({"-q", container + ":/w/p/file", Here("got")}).exit.code == 0) {
@@ -242,7 +242,7 @@ TEST_F(CpTest, DevicesAndFifosAreNeverOpened) {
   EXPECT_EQ(fifo.exit.code, 1);
   EXPECT_THAT(fifo.err, HasSubstr("/tmp/d/fifo is a FIFO; valid are files"));
   EXPECT_EQ(Cp({container + ":/dev/zero", Here("zero")}).exit.code, 1);
-  // Nor are they written to or replaced.
+  // Nor are links written to or replaced.
   Write("file", "x");
   const RunResult onto = Cp({Here("file"), container + ":/dev/null"});
   EXPECT_EQ(onto.exit.code, 1);
@@ -250,7 +250,7 @@ TEST_F(CpTest, DevicesAndFifosAreNeverOpened) {
   EXPECT_EQ(ExecOutput(container, "test -c /dev/null && echo still"), "still\n");
 }
 
-// A FIFO that is opened to be read waits for somebody who writes, for ever.
+// Opening a FIFO for reading waits for a writer, for ever.
 TEST_F(CpTest, AFifoThatTakesAFilesPlaceStopsNothing) {
   const std::string container =
       Start(RunPod(), Shell("mkdir /w; echo text > /w/file; busybox mkfifo /w/fifo; "
@@ -332,12 +332,12 @@ TEST_F(CpTest, InAUserNamespaceItActsAsTheContainersRoot) {
   EXPECT_EQ(ExecOutput(container, "stat -c %u:%g /root/a"), "0:0\n");
   CpWell({"-a", Here("a"), container + ":/root/b"});
   EXPECT_EQ(ExecOutput(container, "stat -c %u:%g /root/b"), "1000:2000\n");
-  // By an id-mapped mount, which gives who isn't in the namespace EOVERFLOW.
+  // Through an id-mapped mount, which gives users outside the namespace EOVERFLOW.
   CpWell({Here("a"), container + ":/mapped/a"});
   EXPECT_EQ(Stat("mapped/a").st_uid, 0u);
   CpWell({"-a", container + ":/root/b", Here("back")});
   EXPECT_EQ(Stat("back").st_uid, 1000u);
-  // What the container's root may not do, nor read, cp doesn't either.
+  // cp can't write or read what the container's root can't.
   const RunResult write = Cp({Here("a"), container + ":/plain/a"});
   EXPECT_EQ(write.exit.code, 1);
   EXPECT_THAT(write.err, HasSubstr("Permission denied"));
@@ -362,7 +362,7 @@ TEST_F(CpTest, AReadOnlyRootTakesNothingButItsVolumesDo) {
   EXPECT_EQ(refused.exit.code, 1);
   EXPECT_THAT(refused.err, AllOf(HasSubstr(":/root/a: make a file: Read-only file system\n"),
                                  HasSubstr("a volume that isn't read-only can take it")));
-  // What is mounted there can't be renamed over.
+  // A mount point can't be replaced by rename.
   const RunResult busy = Cp({Here("a"), container + ":/data/mounted"});
   EXPECT_EQ(busy.exit.code, 1);
   EXPECT_THAT(busy.err, HasSubstr(":/data/mounted: a file is mounted there"));
@@ -396,7 +396,7 @@ TEST_F(CpTest, HolesStayHoles) {
 
 TEST_F(CpTest, CtrlCLeavesNothingHalfWritten) {
   const std::string container = Start(RunPod(), Shell("sleep 1000"));
-  // A pipe that never ends, so that the copy doesn't either.
+  // A pipe that never ends keeps the copy running.
   int ends[2];
   ASSERT_EQ(pipe2(ends, O_CLOEXEC), 0);
   UniqueFd reader(ends[0]);
@@ -454,7 +454,7 @@ TEST_F(CpTest, WhatIsMissingOrStoppedIsNamed) {
   EXPECT_FALSE(dir_.root().Exists("x"));
 }
 
-// CVE-2019-14271: a library of the container's was loaded by who copied.
+// CVE-2019-14271: the copying process loaded a library of the container's.
 TEST_F(CpTest, NothingOfTheContainerIsRun) {
   const std::string container = Start(RunPod(), Shell("sleep 1000"));
   ExecOutput(container,

@@ -1,4 +1,5 @@
-// `plimsoll doctor`: what differs is named, nothing is changed, and recovery does what was said.
+// `plimsoll doctor` names each difference and changes nothing; recovery then does what it
+// announced.
 #include <algorithm>
 #include <csignal>
 
@@ -24,7 +25,7 @@ class DoctorTest : public NodeTest {
     argv.push_back("doctor");
     return *RunProgram({.argv = argv});
   }
-  // Without a daemon.
+  // Runs without a daemon.
   RunResult Inspect() {
     return *RunProgram(
         {.argv = {ProgramPath("plimsolld"), "--config", node_.config_path(), "--inspect"}});
@@ -51,7 +52,7 @@ TEST_F(DoctorTest, WhatAgreesIsSaidToAgree) {
   const RunResult result = Doctor();
   EXPECT_EQ(result.exit.code, 0) << result.out << result.err;
   EXPECT_THAT(result.out, HasSubstr("agree"));
-  // Directories that a daemon uses are its own to tell about.
+  // The daemon that uses the directories reports on them itself.
   EXPECT_EQ(Inspect().exit.code, 1);
   EXPECT_THAT(Inspect().err, HasSubstr("another plimsolld"));
 }
@@ -134,13 +135,13 @@ TEST_F(DoctorTest, ADamagedImageIsToldAndTheOthersAreUsable) {
   EXPECT_EQ(AwaitExit(Start(RunPod(), Shell("exit 4"))).exit_code(), 4);
 }
 
-// As a lost row of the database leaves it.
+// As a lost database row leaves it.
 TEST_F(DoctorTest, AGroupOfASandboxThatNobodyKnowsIsFoundAndRemoved) {
   const std::string id = RandomId();
   const std::string group = absl::StrCat(node_.cgroup_parent(), "/", id);
   RunPod();  // makes the parent
   ASSERT_TRUE(Cgroups().Create(group).ok());
-  // Another daemon's, who has the same parent and directories of its own.
+  // Belongs to another daemon, with the same parent and other directories.
   const std::string theirs = absl::StrCat(node_.cgroup_parent(), "/", RandomId());
   ASSERT_TRUE(Cgroups().Create(theirs).ok());
   EXPECT_EQ(Doctor().exit.code, 0);
@@ -177,7 +178,7 @@ TEST_F(DoctorTest, WhatWasLookedAtIsSaidAndNothingIsAnError) {
   EXPECT_THAT(empty.out, HasSubstr(absl::StrCat("Looked at ", root, "/state, ", root, "/run.")));
 }
 
-// As a daemon finds it that was killed: all of this is in memory that the kernel keeps.
+// A killed daemon leaves this: all of it is in memory that the kernel keeps.
 TEST_F(DoctorTest, ADamagedLogIsRefusedAndPodsRunOn) {
   const std::string first = Start(RunPod(), Shell("sleep 1000"));
   const std::string second = Start(RunPod(), Shell("sleep 1000"));
@@ -186,7 +187,7 @@ TEST_F(DoctorTest, ADamagedLogIsRefusedAndPodsRunOn) {
   const std::string whole = *Host().Read(path + "-wal");
   ASSERT_GT(whole.size(), 10000u);
   std::string damaged = whole;
-  // From the middle of the last frame's page on: that of the second container's start.
+  // From the middle of the last frame's page on: the second container's start.
   std::fill(damaged.end() - 2000, damaged.end() - 1900, '\xaa');
   ASSERT_TRUE(Host().ReplaceFile(path + "-wal", damaged).ok());
   for (const std::string& said :
@@ -232,7 +233,7 @@ TEST_F(DoctorTest, AnEmptiedOrTruncatedDatabaseIsRefusedAndPodsRunOn) {
   EXPECT_EQ(Status(id).state(), cri::CONTAINER_RUNNING);
 }
 
-// What somebody gets who moves the database away while pods run: all of them go, in one start.
+// Moving the database away while pods run ends all of them, in one start.
 TEST_F(DoctorTest, PodsOfALostDatabaseGoWithTheirGroups) {
   cri::PodSandboxConfig shared = PodConfig();
   shared.mutable_linux()->mutable_security_context()->mutable_namespace_options()->set_pid(
@@ -256,7 +257,7 @@ TEST_F(DoctorTest, PodsOfALostDatabaseGoWithTheirGroups) {
   EXPECT_EQ(Doctor().exit.code, 0) << Doctor().out;
 }
 
-// A process that recovery has no business with keeps a group, and the next start knows it still.
+// A process that isn't recovery's business keeps a group alive, and the next start still knows it.
 TEST_F(DoctorTest, AGroupThatStaysIsKnownAtTheNextStart) {
   const std::string pod = RunPod();
   Start(pod, Shell("sleep 1000"));

@@ -1,4 +1,4 @@
-// GetContainerEvents of the real daemon: what kubelet's evented PLEG is told, and in which order.
+// GetContainerEvents of the real daemon: kubelet's evented PLEG's input, and its order.
 #include <chrono>
 #include <memory>
 #include <string>
@@ -18,7 +18,7 @@ constexpr int64_t kMiB = 1 << 20;
 
 class EventStream {
  public:
-  // Open when it returns: what happens from now on is told.
+  // Open when it returns: later events are told.
   explicit EventStream(Node& node) {
     context_.set_deadline(std::chrono::system_clock::now() +
                           absl::ToChronoSeconds(Patience(absl::Seconds(60))));
@@ -47,7 +47,7 @@ class EventStream {
 
 class EventsTest : public NodeTest {
  protected:
-  // "STARTED pod READY, main RUNNING": what, of whom, and the pod as it was.
+  // "STARTED pod READY, main RUNNING": the event, its object, and the pod at that moment.
   static std::string Text(const cri::ContainerEventResponse& event) {
     const std::string type = cri::ContainerEventType_Name(event.container_event_type());
     const cri::PodSandboxStatus& pod = event.pod_sandbox_status();
@@ -91,7 +91,8 @@ TEST_F(EventsTest, APodsLifeInOrder) {
     events.push_back(stream.Next());
     texts.push_back(Text(events.back()));
   }
-  // However late they are made, and however soon it exited, the states are those of the moment.
+  // However late the messages are made and however soon the container exits, states are those of
+  // the event.
   EXPECT_THAT(texts,
               ElementsAre("CREATED pod: READY", "STARTED pod: READY",
                           "CREATED main: READY, main CREATED", "STARTED main: READY, main RUNNING",
@@ -141,7 +142,7 @@ TEST_F(EventsTest, AFailedStartIsAStopWithoutAStart) {
   const std::string pod = RunPod();
   EventStream stream(node_);
   const std::string id = Create(pod, Named(Shell("sleep 1000"), "main"));
-  // Without what its process waits at, nobody can start it.
+  // Without the FIFO that its process waits at, the start fails.
   const std::string fifo = absl::StrCat(node_.run_directory(), "/oci/crun/", id, "/exec.fifo");
   ASSERT_TRUE(Host().Exists(fifo)) << fifo;
   ASSERT_TRUE(Host().RemoveFile(fifo).ok());
@@ -212,13 +213,13 @@ TEST_F(EventsTest, ARestartEndsTheStreamAndTheNextGoesOn) {
   }
   EventStream stream(node_);
   ASSERT_TRUE(StopContainer(id, 0).ok());
-  // Of the daemons' own starts and ends nothing is told.
+  // The daemons' own starts and ends cause no events.
   const cri::ContainerEventResponse stopped = stream.Next();
   EXPECT_EQ(Text(stopped), "STOPPED main: READY, main EXITED");
   EXPECT_EQ(stopped.containers_statuses(0).exit_code(), 137);
 }
 
-// Between two daemons too, each end is in the list or told, and told once.
+// An end between two daemons is in the list or told, and told once.
 TEST_F(EventsTest, WhatEndsBetweenTwoDaemonsIsInTheListOrTold) {
   const std::string gate = absl::StrCat(node_.directory(), "/gate");
   ASSERT_TRUE(Host().MakeDirs(gate, 0755).ok());
@@ -257,7 +258,7 @@ TEST_F(EventsTest, AThousandStreamsTakeNoThreadsOfTheirOwn) {
     EXPECT_TRUE(tasks.ok()) << tasks.status();
     return tasks.ok() ? tasks->size() : 0;
   };
-  RemovePod(RunPod()).IgnoreError();  // whose workers are there from now on
+  RemovePod(RunPod()).IgnoreError();  // its workers exist from now on
   const size_t before = threads();
   std::vector<std::unique_ptr<EventStream>> streams;
   for (int i = 0; i < 1000; ++i) streams.push_back(std::make_unique<EventStream>(node_));
@@ -269,7 +270,7 @@ TEST_F(EventsTest, AThousandStreamsTakeNoThreadsOfTheirOwn) {
   EXPECT_LT(threads(), before + 100) << "where each stream had one they would be 1,000 more";
 }
 
-// What kubelet reads instead of the events' own when it lists.
+// kubelet reads this in place of an event's states when it lists.
 TEST_F(EventsTest, APodsStatusHasItsContainersAndATime) {
   const std::string pod = RunPod();
   Start(pod, Named(Shell("sleep 1000"), "main"));

@@ -50,12 +50,12 @@ TEST_F(ExecTest, RunsInTheContainersGroupAndNamespaces) {
   std::vector<std::string> found;
   EXPECT_TRUE(Eventually([&] {
     found = ProcessesWith("sleep " + mark);
-    // The shell has it in its arguments too.
+    // The shell also has it in its arguments.
     std::erase_if(found, [](const std::string& line) { return absl::StrContains(line, "||"); });
     return !found.empty();
   }));
   for (const std::string& process : found) {
-    // As the host sees it: in a cgroup namespace of its own the container sees less.
+    // As seen from the host: in its cgroup namespace the container sees less.
     const pid_t pid = std::stoi(process);
     EXPECT_THAT(Host().Read(absl::StrCat("proc/", pid, "/cgroup")).value_or(""),
                 HasSubstr(absl::StrCat("/", container_)));
@@ -69,7 +69,7 @@ TEST_F(ExecTest, RunsInTheContainersGroupAndNamespaces) {
 TEST_F(ExecTest, TimeoutKillsTheWholeTree) {
   const std::string mark = OwnMark(1);
   cri::ExecSyncResponse response;
-  // A child, one in a session of its own, and one that has been orphaned on purpose.
+  // A child, a process in its own session, and a deliberate orphan.
   const grpc::Status status =
       Exec(container_,
            {"/bin/sh", "-c",
@@ -82,7 +82,7 @@ TEST_F(ExecTest, TimeoutKillsTheWholeTree) {
   EXPECT_EQ(ExecOutput(container_, "echo still here"), "still here\n");
 }
 
-// Whoever asked has gone: nobody reads what it says, and its thread is wanted.
+// With its client gone the command's output is useless, and its thread is needed.
 TEST_F(ExecTest, EndsWithItsWholeTreeWhenItsClientGoes) {
   const std::string mark = OwnMark(1);
   cri::ExecSyncRequest request;
@@ -143,7 +143,7 @@ TEST_F(OneWorkerTest, CommandsThatNeverEndHoldUpNeitherStopsNorLooks) {
       request.set_container_id(container);
       for (const char* word : {"sleep", "1000"}) request.add_cmd(word);
       cri::ExecSyncResponse response;
-      // The one that runs ends with its container, the other one with its client.
+      // The running command ends with its container, the waiting one with its client.
       const bool ended = node_.runtime().ExecSync(&context, request, &response).ok();
       EXPECT_TRUE(!ended || response.exit_code() == 137) << response.exit_code();
     });
@@ -172,7 +172,7 @@ TEST_F(ExecTest, LongOutputIsCutWithAMark) {
   EXPECT_THAT(response.stdout().substr(15 << 20), HasSubstr("truncated"));
 }
 
-// Of a process, from the kernel: what it holds in memory now.
+// Memory that a process holds now, from the kernel.
 int64_t ResidentBytes(pid_t pid) {
   const std::string status = Host().Read(absl::StrCat("proc/", pid, "/status")).value_or("");
   const size_t at = status.find("VmRSS:");
@@ -214,7 +214,7 @@ TEST_F(ExecTest, FloodsTogetherAreCutAndTheirMemoryGivenBack) {
   }
   EXPECT_TRUE(Eventually([&] { return ResidentBytes(node_.daemon_pid()) < before + 16 * kMiB; }))
       << before << " before, " << ResidentBytes(node_.daemon_pid()) << " after";
-  // The next has all of it again.
+  // The next command has the full limit again.
   cri::ExecSyncResponse response;
   EXPECT_TRUE(Exec(container_, {"head", "-c", "15000000", "/dev/zero"}, &response).ok());
   EXPECT_EQ(response.stdout().size(), 15'000'000u);
@@ -226,8 +226,8 @@ TEST_F(ExecTest, DoesNotWaitForABackgroundProcessThatHoldsThePipe) {
   EXPECT_LT(absl::Now() - before, absl::Seconds(30));
 }
 
-// On v2 a group that gives controllers to groups below it holds no processes of its own, so that
-// what a command leaves running can't go over into the container's group.
+// On v2 a group that delegates controllers has no processes of its own, so a command's remaining
+// processes can't move to the container's group.
 TEST_F(ExecTest, WhatACommandLeavesStaysWithAContainerThatHasGroupsOfItsOwn) {
   if (Cgroups().layout() != linux::CgroupLayout::kV2) GTEST_SKIP() << "this is so on v2 only";
   const std::string group = absl::StrCat("sys/fs/cgroup", CgroupOf(pod_, container_));
@@ -280,8 +280,8 @@ TEST_F(LogsTest, LinesAreInCriFormat) {
   EXPECT_THAT(RawLog(id), ContainsRegex(absl::StrCat(time, " stderr F to err\n")));
 }
 
-// All of it is there once the exit is told. (The conformance suite, which is for other runtimes
-// too, gives a log a while.)
+// The log is complete once the exit is reported. (The conformance suite, made for other runtimes
+// too, allows a delay.)
 TEST_F(LogsTest, NoLineIsLost) {
   const std::string id = Start(RunPod(), Shell("seq 1 20000"));
   AwaitExit(id);

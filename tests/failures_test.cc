@@ -1,4 +1,4 @@
-// The daemon when it can't work: each a clear error, nothing left behind.
+// The daemon when it can't work: each case a clear error, nothing left behind.
 #include <sys/mount.h>
 
 #include <memory>
@@ -24,7 +24,7 @@ using ::testing::IsEmpty;
 
 class FailuresTest : public ::testing::Test {
  protected:
-  // Starts the daemon, which must fail, and gives what it said.
+  // Starts the daemon, which must fail, and returns its message.
   static std::string FailureOf(Node& node) {
     const absl::Status status = node.StartDaemon();
     EXPECT_FALSE(status.ok());
@@ -72,7 +72,7 @@ TEST_F(FailuresTest, ASecondDaemonOnTheSameStateNamesTheFirst) {
   ASSERT_TRUE(second.ok()) << second.status();
   EXPECT_NE(second->exit.code, 0);
   EXPECT_THAT(second->err, HasSubstr(absl::StrCat(node.daemon_pid())));
-  // The first is none the worse.
+  // The first daemon is unharmed.
   cri::VersionResponse version;
   grpc::ClientContext context;
   EXPECT_TRUE(node.runtime().Version(&context, {}, &version).ok());
@@ -172,7 +172,7 @@ TEST_F(UnimplementedTest, WhatIsNotThereSaysSo) {
   EXPECT_EQ(status.error_code(), grpc::StatusCode::UNIMPLEMENTED);
 }
 
-// Whoever sends a field of Windows' takes the machine for another; nothing is made or changed.
+// A client that sends Windows' fields mistakes this machine; nothing is made or changed.
 TEST_F(UnimplementedTest, WhatIsForWindowsSaysSo) {
   const auto expect_refused = [](const grpc::Status& status, const std::string& field) {
     EXPECT_EQ(status.error_code(), grpc::StatusCode::UNIMPLEMENTED) << status.error_message();
@@ -257,11 +257,11 @@ TEST_F(UnimplementedTest, StatusTellsReadinessAndWhatTheMachineLacks) {
   }
 }
 
-// A crun that fails at a step when the test says so, and is Debian's otherwise.
+// Debian's crun, which fails at the steps that the test chooses.
 class FailingCrunTest : public NodeTest {
  protected:
   FailingCrunTest() : FailingCrunTest(std::make_unique<TestDir>()) {}
-  // "before" it does anything, with a word; "killed"; "hang": for ever.
+  // "before": fails before doing anything, with a message; "killed"; "hang": for ever.
   void Fail(const std::string& step, const std::string& how) {
     ASSERT_TRUE(directory_->root().ReplaceFile(step, how + "\n").ok());
   }
@@ -272,7 +272,7 @@ class FailingCrunTest : public NodeTest {
     EXPECT_TRUE(node_.runtime().ListContainers(&context, {}, &response).ok());
     return response.containers_size();
   }
-  // What it does when it hangs.
+  // The command it runs when it hangs.
   static std::string Hanging() { return "sleep " + OwnMark(2); }
 
  private:
@@ -310,7 +310,7 @@ TEST_F(FailingCrunTest, AFailedCreateIsToldAndTheNameIsFreeAgain) {
   EXPECT_EQ(AwaitExit(id).exit_code(), 0);
 }
 
-// crun itself starts a container only where what its process waits at is not as expected.
+// crun itself starts a container only if the FIFO of its waiting process isn't as expected.
 TEST_F(FailingCrunTest, AFailedStartIsAnEndWithTheSameMessage) {
   const std::string pod = RunPod();
   std::vector<std::pair<std::string, std::string>> ended;  // id, message

@@ -1,4 +1,4 @@
-// A state directory with no space left: clear errors, and nothing lost that was acknowledged.
+// A state directory without space: clear errors, and nothing lost that was acknowledged.
 #include <fcntl.h>
 #include <sys/mount.h>
 #include <sys/statvfs.h>
@@ -22,7 +22,7 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-// More than the rest of a full disk has room for the ends of.
+// More ends of pods than a full disk can still record.
 constexpr int kPodsToStop = 8;
 
 class FullDiskTest : public NodeTest {
@@ -49,7 +49,7 @@ class FullDiskTest : public NodeTest {
     }
     ASSERT_EQ(errno, ENOSPC);
   }
-  // One that has no namespace of its own.
+  // A pod without namespaces of its own.
   cri::PodSandboxConfig PodOfTheNode() {
     cri::PodSandboxConfig config = PodConfig();
     cri::NamespaceOption* namespaces =
@@ -59,7 +59,7 @@ class FullDiskTest : public NodeTest {
     namespaces->set_pid(cri::NODE);
     return config;
   }
-  // Whether the daemon has warned that something of the pod could not be written.
+  // True if the daemon has warned that something of the pod could not be written.
   bool HasWarnedOfNoSpace(const std::string& pod) {
     grpc::ClientContext context;
     const auto reader = node_.node().ListEvents(&context, plimsoll::v1::ListEventsRequest());
@@ -72,9 +72,9 @@ class FullDiskTest : public NodeTest {
     EXPECT_TRUE(reader->Finish().ok());
     return has_warned;
   }
-  // Until nothing more can be recorded, with the reserve used up. The daemon thinks that it is
-  // there still, and so does not take it anew. The pods whose end could not be recorded are
-  // `unsaved`, one with namespaces of its own and one without at least.
+  // Fills the disk until nothing more can be recorded, the reserve being gone. The daemon thinks
+  // that it still has the reserve, and so doesn't make it again. `unsaved` gets the pods whose end
+  // could not be recorded: at least one with namespaces of its own and one without.
   void FillWithoutReserve(std::vector<std::string>* unsaved) {
     std::vector<std::string> pods;
     std::vector<std::string> pods_of_the_node;
@@ -90,8 +90,8 @@ class FullDiskTest : public NodeTest {
       status = TryRunPod(PodConfig(), &id);
     }
     ExpectFull(status);
-    // Where a new row does not fit, the log of the database may have room for a change to an old
-    // one. Each that succeeds takes some of it.
+    // If a new row doesn't fit, the database's log may still have room for a change to an old row.
+    // Each success uses some of it.
     for (const auto& kind : {pods, pods_of_the_node}) {
       const auto is_unsaved = [&](const std::string& pod) {
         const grpc::Status stopped = StopPod(pod);
@@ -129,7 +129,7 @@ TEST_F(FullDiskTest, WhatWasAcknowledgedStays) {
   const std::string container = Start(pod, Shell("sleep 1000"));
   std::set<std::string> acknowledged = {pod};
   Fill();
-  // The log of the database may have room for some more.
+  // The database's log may have some room left.
   grpc::Status status;
   for (int i = 0; i < 100 && status.ok(); ++i) {
     std::string id;
@@ -138,7 +138,7 @@ TEST_F(FullDiskTest, WhatWasAcknowledgedStays) {
   }
   ExpectFull(status);
   EXPECT_EQ(Pods(), acknowledged) << "a pod that failed is there, or one is gone";
-  // What runs goes on, and says so.
+  // Running containers run on, and write on.
   EXPECT_EQ(ExecOutput(container, "echo here"), "here\n");
 
   node_.KillDaemon();
@@ -150,7 +150,7 @@ TEST_F(FullDiskTest, WhatWasAcknowledgedStays) {
   EXPECT_FALSE(RunPod().empty());
 }
 
-// Stopping and removing is what makes room again.
+// Stopping and removing makes room again.
 TEST_F(FullDiskTest, AnExitIsNotLost) {
   const std::string pod = RunPod();
   const std::string container = Start(pod, Shell("trap 'exit 7' TERM; sleep 1000 & wait"));
@@ -204,7 +204,7 @@ TEST_F(FullDiskTest, RemovingWorksAndMakesRoom) {
   EXPECT_TRUE(status.ok()) << status.error_message();
 }
 
-// The reserve is used up, and what a container wrote is in the way.
+// The reserve is used up, and a container's files take the space.
 TEST_F(FullDiskTest, RemovingMakesRoomWithoutAReserve) {
   const std::string pod = RunPod();
   const std::string container =
@@ -223,7 +223,7 @@ TEST_F(FullDiskTest, RemovingMakesRoomWithoutAReserve) {
   EXPECT_THAT(Pods(), IsEmpty());
 }
 
-// What has ended has ended, whether or not that can be recorded.
+// An ended container has ended, whether or not that can be recorded.
 TEST_F(FullDiskTest, StoppingWorksWithoutAReserve) {
   const std::string with_container = RunPod();
   const std::string container = Start(with_container, Shell("sleep 1000"));
@@ -272,7 +272,7 @@ TEST_F(FullDiskTest, AnImportIsAllOrNothing) {
   EXPECT_TRUE(again.ok()) << again.error_message();
 }
 
-// The run directory on a disk, as that of `plimsoll --root` is.
+// The run directory is on a disk, as with `plimsoll --root`.
 class FullRunDiskTest : public NodeTest {
  protected:
   void SetUp() override {

@@ -1,4 +1,4 @@
-// Requests that nobody sends by mistake alone: the client is to blame, and is told so.
+// Malicious requests: the error blames the client.
 #include <functional>
 #include <string>
 #include <vector>
@@ -57,7 +57,7 @@ TEST_F(HostileInputTest, AContainerThatCannotBeIsTheClientsFault) {
   }
 }
 
-// INTERNAL is ours to mend. Whether each of these is refused, or made and run, is not looked at
+// INTERNAL would be Plimsoll's own fault. Whether each is refused, or made and run, is not checked
 // here.
 TEST_F(HostileInputTest, NothingThatAContainerAsksForIsAnErrorOfOurs) {
   const std::string long_name(300, 'n');

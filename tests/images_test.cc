@@ -1,4 +1,4 @@
-// The image service as clients see it.
+// The image service from its clients' view.
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -136,7 +136,7 @@ TEST_F(ImagesTest, VerboseStatusTellsTheConfiguration) {
 TEST_F(ImagesTest, WritableLayersAreMeasured) {
   const std::string id =
       Start(RunPod(), Shell("dd if=/dev/zero of=/big bs=1M count=8; sleep 1000"));
-  // What is told may be some seconds old.
+  // The reported usage may be some seconds old.
   EXPECT_TRUE(Eventually([&] {
     grpc::ClientContext context;
     cri::ImageFsInfoResponse response;

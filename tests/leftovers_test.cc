@@ -1,4 +1,4 @@
-// The harness's inventory sees what a runtime could leave.
+// The harness's inventory sees every kind of leftover of a runtime.
 #include "harness/leftovers.h"
 
 #include <fcntl.h>
@@ -55,7 +55,7 @@ TEST_F(LeftoversTest, SeesMounts) {
 
 TEST_F(LeftoversTest, SeesGroupsAndProcessesInThem) {
   if (geteuid() != 0) GTEST_SKIP() << "groups need root";
-  scope_.holder = 0;  // this test opens some itself
+  scope_.holder = 0;  // the test itself opens some
   before_ = TakeInventory(scope_);
   ASSERT_TRUE(Cgroups().Create(scope_.cgroup + "/pod").ok());
   EXPECT_THAT(Left(), Not(IsEmpty()));

@@ -1,4 +1,4 @@
-// Limits: asked for, held by the kernel, felt by the workload, changed while it runs.
+// Limits: requested, held by the kernel, effective on the workload, changed while it runs.
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -37,8 +37,8 @@ class LimitsTest : public NodeTest {
   }
 };
 
-// A daemon that has something to raise: where it was started with both limits alike, what
-// containers inherit would be right by chance.
+// A daemon with a lower soft limit: if both limits were alike at its start, containers would
+// inherit the right ones by chance.
 class DescriptorLimitTest : public NodeTest {
  protected:
   DescriptorLimitTest() {
@@ -57,7 +57,7 @@ class DescriptorLimitTest : public NodeTest {
   struct rlimit before_ = {};
 };
 
-// What a group's shares read as: cgroup v2 holds a weight, and gives back the least shares of it.
+// The shares that a group reads back: cgroup v2 holds a weight, and returns its least shares.
 uint64_t SharesHeld(uint64_t asked) {
   if (Cgroups().layout() != linux::CgroupLayout::kV2) return asked;
   return linux::CpuWeightToShares(linux::CpuSharesToWeight(asked));
@@ -82,7 +82,7 @@ TEST_F(LimitsTest, StatusReadsTheKernelNotTheRequest) {
   const std::string pod = RunPod();
   const std::string id = Start(pod, Limited("sleep 1000"));
   EXPECT_EQ(Status(id).resources().linux().memory_limit_in_bytes(), 64 * kMiB);
-  // Somebody else changes it: the status follows.
+  // Another process changes it: the status follows.
   ASSERT_TRUE(Cgroups().Apply(CgroupOf(pod, id), {.memory_limit_bytes = 96 * kMiB}).ok());
   const cri::LinuxContainerResources now = Status(id).resources().linux();
   EXPECT_EQ(now.memory_limit_in_bytes(), 96 * kMiB);
@@ -117,7 +117,7 @@ TEST_F(LimitsTest, ABusyLoopGetsItsShareOfTheCpu) {
   const double used = static_cast<double>(CpuNanos(pod, id) - before);
   const double share = used / static_cast<double>(absl::ToInt64Nanoseconds(absl::Now() - begin));
   EXPECT_LT(share, 0.35);
-  EXPECT_GT(share, 0.02);  // how much it gets of its 0.25 is the machine's load's affair
+  EXPECT_GT(share, 0.02);  // the machine's load decides how much of its 0.25 it gets
 }
 
 TEST_F(LimitsTest, SharesDivideACpuThatTwoWant) {
@@ -158,8 +158,8 @@ TEST_F(LimitsTest, UpdateChangesARunningContainer) {
   EXPECT_EQ(Status(id).resources().linux().cpu_quota(), 75000);
 }
 
-// There the kernel gives a group nothing that its parent lacks, and takes nothing from a parent
-// that a group within has.
+// On v1 the kernel gives a group nothing that its parent lacks, and takes nothing from a parent
+// that a group within it has.
 TEST_F(LimitsTest, OnV1ContainersFollowTheirPodsCpuset) {
   if (Cgroups().layout() == linux::CgroupLayout::kV2) GTEST_SKIP() << "the kernel does it on v2";
   const std::string pod = RunPod();

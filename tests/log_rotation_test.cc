@@ -1,4 +1,4 @@
-// A log that is rotated as kubelet does it, while the daemon is killed in the middle of that.
+// A log rotated as kubelet does it, while the daemon is killed in the middle.
 #include <fcntl.h>
 #include <stdio.h>
 
@@ -22,16 +22,16 @@ namespace {
 
 constexpr size_t kMaxLog = 512 << 20;
 
-// kubelet's part (pkg/kubelet/logs/container_log_manager.go): takes the log away, asks for a new
-// one, and gives the old one back where that failed. kubelet gives it back over whatever is there
-// by then, which can only be right where nobody has opened the new one; here one that has been
-// opened stays, as what this test is about is what the runtime does.
+// kubelet's part (pkg/kubelet/logs/container_log_manager.go): moves the log away, asks for a new
+// one, and moves the old one back on failure. kubelet overwrites any file at that place, which is
+// only right if the new one was never opened. Here an opened one stays: this tests the runtime's
+// part.
 class Rotator {
  public:
   Rotator(Node* node, std::string container, std::string log)
       : node_(node), container_(std::move(container)), log_(std::move(log)) {}
 
-  // One after the other until one fails; why it did. A failure before `killed` is the test's.
+  // Rotates until a rotation fails. A failure before `killed` fails the test.
   void RotateUntilCutOff(const std::atomic<bool>& killed) {
     while (true) {
       const grpc::Status status = RotateOnce();
@@ -76,8 +76,8 @@ class Rotator {
   Node* const node_;
   const std::string container_;
   const std::string log_;
-  int rotated_ = 0;  // files that were taken away
-  int done_ = 0;     // calls that were answered
+  int rotated_ = 0;  // logs moved away
+  int done_ = 0;     // answered calls
 };
 
 class LogRotationTest : public NodeTest {
@@ -101,7 +101,7 @@ class LogRotationTest : public NodeTest {
     mount->set_container_path("/gate");
     return config;
   }
-  // Each file by itself must be whole, and together they must be what was written.
+  // Each file must be whole, and together they must have all the lines.
   static void ExpectAllLines(const std::vector<std::string>& files) {
     int64_t next = 1;
     bool ended = false;

@@ -1,4 +1,4 @@
-// The daemon's pages over HTTP: what it counts, whether it is alive and ready.
+// The daemon's pages over HTTP: its metrics, liveness and readiness.
 #include <sys/socket.h>
 
 #include <cstdio>
@@ -105,7 +105,7 @@ TEST_F(MetricsTest, CallsAreCountedWhateverBecomesOfThem) {
         grpc::StatusCode::NOT_FOUND);
   }
   EXPECT_EQ(Calls("RuntimeService", "ContainerStatus", "NOT_FOUND"), 2);
-  // Refused before anybody looks at it.
+  // Refused before any handler runs.
   EXPECT_EQ(call(node_.runtime(), &Runtime::CheckpointContainer, cri::CheckpointContainerRequest(),
                  cri::CheckpointContainerResponse())
                 .error_code(),
@@ -181,7 +181,7 @@ TEST_F(MetricsTest, APullThatFailsIsCounted) {
   EXPECT_EQ(Value("plimsoll_image_pull_duration_seconds_count"), 1);
   EXPECT_EQ(Value("plimsoll_image_pulls_running"), 0);
   EXPECT_EQ(Value("plimsoll_image_pull_bytes_total"), 0);
-  // As kubelet wants it named.
+  // With kubelet's name for the error.
   EXPECT_EQ(Calls("ImageService", "PullImage", "UNKNOWN"), 1);
 }
 
@@ -228,7 +228,7 @@ TEST_F(MetricsTest, HostileClientsAreInNobodysWay) {
     }
   }
   EXPECT_THAT(ReadPage("/readyz"), StartsWith("HTTP/1.1 200 "));
-  // Nor of calls on the socket.
+  // They hold up no calls on the socket either.
   EXPECT_THAT(DaemonStatus().version(), Not(IsEmpty()));
 }
 

@@ -1,4 +1,4 @@
-// What is mounted into a container: volumes of the host and of images, with what they ask for.
+// A container's mounts: volumes of the host and of images, with their options.
 #include <sys/mount.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -21,7 +21,7 @@ using ::testing::Not;
 class MountsTest : public NodeTest {
  protected:
   explicit MountsTest(const std::string& config = "") : NodeTest(config) {}
-  // A directory of the host's for a test.
+  // A directory on the host for the test.
   std::string Volume(const std::string& name = "volume") {
     const std::string path = absl::StrCat(node_.directory(), "/", name);
     EXPECT_TRUE(Host().MakeDirs(path, 0755).ok());
@@ -54,7 +54,7 @@ class MountsTest : public NodeTest {
     AwaitExit(id);
     return Output(id);
   }
-  // What creating it is refused with.
+  // The error of its creation.
   grpc::Status Refused(const std::string& pod, const cri::ContainerConfig& config) {
     std::string id;
     const grpc::Status status = TryCreate(pod, config, &id);
@@ -129,7 +129,7 @@ TEST_F(MountsTest, WhereNothingWouldSpreadPropagationIsRefused) {
                 AllOf(HasSubstr(absl::StrCat("\"", volume, "\"")), HasSubstr("is private"),
                       HasSubstr("--make-rshared")));
   }
-  // What a slave gets, it passes on to slaves; to the other side nothing goes.
+  // A slave passes its mounts on to slaves, and none back.
   ASSERT_EQ(mount(nullptr, volume.c_str(), nullptr, MS_SHARED, nullptr), 0);
   const std::string slave = Volume("slave");
   ASSERT_EQ(mount(volume.c_str(), slave.c_str(), nullptr, MS_BIND, nullptr), 0);
@@ -257,10 +257,10 @@ TEST_F(ImageVolumesTest, CannotBeAskedForAsWritable) {
   AddImage(&config, "/all", "")->set_readonly(false);
   const grpc::Status status = Refused(RunPod(), config);
   EXPECT_EQ(status.error_code(), grpc::StatusCode::INVALID_ARGUMENT);
-  EXPECT_THAT(status.error_message(), HasSubstr("must be true of the image at /all"));
+  EXPECT_THAT(status.error_message(), HasSubstr("must be true for the image at /all"));
 }
 
-// Over a restart, and when the tag names another.
+// Over a restart, and after the tag has moved to another image.
 TEST_F(ImageVolumesTest, TheirImageIsTold) {
   cri::ImageStatusRequest request;
   request.mutable_image()->set_image(kName);

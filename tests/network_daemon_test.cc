@@ -1,5 +1,5 @@
-// What the daemon makes of network plugins: a DEL that fails or hangs, GC at its start, STATUS,
-// the interfaces that count; and a pod's resolver where nobody has asked for one.
+// The daemon's use of network plugins: a DEL that fails or hangs, GC at its start, STATUS, the
+// interfaces that count; and a pod's default resolver.
 #include <thread>
 
 #include "absl/strings/str_cat.h"
@@ -19,15 +19,15 @@ using ::testing::Not;
 using ::testing::SizeIs;
 using ::testing::StartsWith;
 
-// What takes longer hangs: plugins have 10 seconds.
+// Longer means hanging: plugins have 10 seconds.
 constexpr absl::Duration kBound = absl::Seconds(60);
 
 class NetworkDaemonTest : public NetworkNodeTest {
  protected:
   explicit NetworkDaemonTest(const std::string& more = "") : NetworkNodeTest(more) {}
 
-  // After the bridge a plugin that takes its pods as they are (Debian's tuning with nothing to
-  // do), and at DEL does this until the test makes the file "mended".
+  // The bridge, followed by a plugin that changes nothing (Debian's tuning) but at DEL runs `del`
+  // until the file "mended" exists.
   void WriteBridgeAndDel(const std::string& del) {
     WritePlugin("odd", absl::StrCat("cd ", files_.path(), "\nif [ $CNI_COMMAND = DEL ] && ",
                                     "[ ! -e mended ]; then\ncat > /dev/null\n", del, "\nfi\n",
@@ -35,12 +35,12 @@ class NetworkDaemonTest : public NetworkNodeTest {
     WriteConfig(Bridge() + R"(, {"type": "odd"})");
   }
   void Mend() { EXPECT_TRUE(files_.root().ReplaceFile("mended", "", 0644).ok()); }
-  // A network of version 1.1.0 of a plugin of the test's alone.
+  // A network of version 1.1.0 with the test's plugin only.
   void WriteAlone(const std::string& script) {
     WritePlugin("odd", script);
     WriteConfig(R"({"type": "odd"})", "1.1.0");
   }
-  // All that DEL would have given back.
+  // Everything that DEL would have released is still there.
   void ExpectKept(const std::string& pod) {
     EXPECT_THAT(Leases(), SizeIs(2));
     EXPECT_THAT(Veths(), SizeIs(1));
@@ -61,7 +61,7 @@ TEST_F(NetworkDaemonTest, ADelThatFailsFailsTheStopUntilItIsMended) {
     ExpectKept(pod);
   }
   EXPECT_FALSE(RemovePod(pod).ok());
-  // The next daemon has it to do as well.
+  // The next daemon has to do it as well.
   node_.KillDaemon();
   ASSERT_TRUE(node_.StartDaemon().ok());
   EXPECT_FALSE(StopPod(pod).ok());
@@ -147,7 +147,7 @@ TEST_F(NetworkDaemonTest, WithoutADnsConfigThePodsResolverIsTheHosts) {
 
 class NetworkGarbageTest : public NetworkDaemonTest {
  protected:
-  // A plugin that holds a file for each attachment, and lets go at GC of what isn't named there.
+  // Its plugin keeps a file for each attachment, and at GC removes those that aren't named.
   NetworkGarbageTest() : NetworkDaemonTest("  collect_garbage: true\n") {
     EXPECT_TRUE(files_.root().MakeDirs("held", 0755).ok());
     WriteAlone(absl::StrCat("cd ", files_.path(), R"(
@@ -163,7 +163,7 @@ case $CNI_COMMAND in
 esac
 )"));
   }
-  // What the plugin was told at GC.
+  // The plugin's input at GC.
   std::string AwaitCollected() {
     EXPECT_TRUE(Eventually([&] { return files_.root().Exists("collected"); }));
     return files_.root().Read("collected").value_or("");
@@ -191,7 +191,7 @@ TEST_F(NetworkGarbageTest, WhatIsNoPodsIsGivenBackAtTheStart) {
 class NetworkInterfacesTest : public NetworkDaemonTest {
  protected:
   NetworkInterfacesTest() : NetworkDaemonTest("  interfaces: [eth1]\n") {
-    // Two bridges, by Debian's plugin, and a result that has both.
+    // Two bridges, by Debian's plugin, with both in the result.
     WritePlugin("two", R"(cat > /dev/null
 one() {
   CNI_IFNAME=$1 /usr/lib/cni/bridge >&2 <<E
@@ -224,7 +224,7 @@ TEST_F(NetworkInterfacesTest, OnlyAddressesOfTheConfiguredOnesAreThePods) {
   EXPECT_THAT(ExecOutput(container, "cat /etc/hosts"),
               AllOf(HasSubstr("10.193.0.5\t"), Not(HasSubstr("10.191.0.5"))));
   ExpectPage("10.193.0.5", kPort, "second");
-  ExpectPage("10.191.0.5", kPort, "second");  // which it has all the same
+  ExpectPage("10.191.0.5", kPort, "second");  // which it has nevertheless
   node_.KillDaemon();
   ASSERT_TRUE(node_.StartDaemon().ok());
   ExpectTheSecondAlone(pod);

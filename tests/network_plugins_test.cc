@@ -1,5 +1,5 @@
-// Debian's CNI plugins one by one: bandwidth, prefixes that kubelet says, CHECK, versions before
-// 1.0.0, a chain of four, host ports over UDP and IPv6. What the kernel holds is asked of it.
+// Debian's CNI plugins one by one: bandwidth, prefixes from kubelet, CHECK, versions before 1.0.0,
+// a chain of four, host ports over UDP and IPv6. The kernel's own state is checked.
 #include <fcntl.h>
 #include <netinet/in.h>
 #include <sched.h>
@@ -28,7 +28,7 @@ using ::testing::Not;
 using ::testing::Pair;
 using ::testing::StartsWith;
 
-// A socket of that network namespace, which this thread has left again.
+// A socket in that network namespace; this thread is back in its own.
 UniqueFd SocketIn(const std::string& network, int family, int type) {
   const UniqueFd here(open("/proc/thread-self/ns/net", O_RDONLY | O_CLOEXEC));
   const UniqueFd there(open(network.c_str(), O_RDONLY | O_CLOEXEC));
@@ -38,7 +38,7 @@ UniqueFd SocketIn(const std::string& network, int family, int type) {
   return made;
 }
 
-// Bound to a port of all of the pod's addresses.
+// A UDP socket on a port of all the pod's addresses.
 UniqueFd UdpServer(const std::string& network, int port) {
   UniqueFd server = SocketIn(network, AF_INET6, SOCK_DGRAM);
   const int both = 0;
@@ -50,7 +50,7 @@ UniqueFd UdpServer(const std::string& network, int port) {
   return server;
 }
 
-// Whether what is sent there arrives at `server`, and its answer here.
+// True if a packet sent there arrives at `server`, and its answer here.
 bool Exchanges(const std::string& address, int port, int server) {
   const int family = absl::StrContains(address, ":") ? AF_INET6 : AF_INET;
   const UniqueFd client(socket(family, SOCK_DGRAM | SOCK_CLOEXEC, 0));
@@ -70,7 +70,7 @@ bool Exchanges(const std::string& address, int port, int server) {
 
 class NetworkPluginsTest : public NetworkNodeTest {
  protected:
-  // Empty: the kernel has what the bandwidth plugin needs.
+  // Empty if the kernel has everything that the bandwidth plugin needs.
   std::string LacksForBandwidth() {
     const std::vector<std::vector<std::string>> needed = {
         {"tc", "qdisc", "add", "dev", "lo", "root", "tbf", "rate", "1mbit", "burst", "10kb",
@@ -88,8 +88,8 @@ class NetworkPluginsTest : public NetworkNodeTest {
     Printed({"ip", "link", "del", "probe0"});
     return "";
   }
-  // Of the token buckets on this side: bytes per second, by what their interface's name begins
-  // with.
+  // Rates of the token buckets on this side in bytes per second, by the beginning of their
+  // interface's name.
   std::map<std::string, int64_t> Rates() {
     std::map<std::string, int64_t> rates;
     const auto queues =
@@ -132,7 +132,7 @@ TEST_F(NetworkPluginsTest, ABandwidthIsTheKernelsAndGoesWithThePod) {
   (*config.mutable_annotations())["kubernetes.io/ingress-bandwidth"] = "10M";
   (*config.mutable_annotations())["kubernetes.io/egress-bandwidth"] = "2M";
   const std::string pod = RunPod(config);
-  // To the pod at its veth; from it at an interface of its own, which its packets are led through.
+  // To the pod at its veth; from it at an interface of its own, through which its packets go.
   EXPECT_THAT(Rates(), ElementsAre(Pair("bwp", 250000), Pair("vet", 1250000)));
   EXPECT_THAT(Interfaces(), Contains(StartsWith("bwp")));
   ASSERT_TRUE(StopPod(pod).ok());
@@ -145,14 +145,14 @@ TEST_F(NetworkPluginsTest, AddressesComeFromThePrefixesThatKubeletSays) {
   WriteConfig(absl::StrCat(R"({"type": "bridge", "bridge": "pltest0",
       "capabilities": {"ipRanges": true}, "ipam": {"type": "host-local", "dataDir": ")",
                            files_.path(), R"(/leases"}})"));
-  // Whether that network has prefixes of its own only its plugins know.
+  // Only the plugins know whether that network has prefixes of its own.
   EXPECT_TRUE(NetworkReady().status()) << NetworkReady().message();
   const grpc::Status early = TryRunPod(PodConfig());
   EXPECT_EQ(early.error_code(), grpc::StatusCode::INTERNAL);
   EXPECT_THAT(early.error_message(),
               HasSubstr("network test: plugin bridge ADD: no IP ranges specified"));
   SetPodCidr("10.201.7.0/24,fd2a:5c1d:7b3e:7::/64");
-  // host-local let nothing go without a prefix.
+  // host-local releases nothing without a prefix.
   RemoveAllPods();
   ExpectNothingLeft();
 
@@ -191,7 +191,7 @@ TEST_F(NetworkPluginsTest, CheckTellsWhatSomebodyHasTakenAway) {
     ExpectAgrees();
     ip({"addr", "del"}, {address, "dev", "eth0"});  // and the route with it
     ExpectBroken(pod);
-    // By its address the plugin finds what it has masqueraded.
+    // The plugin finds its masquerading rules by the address.
     ip({"addr", "add"}, {address, "dev", "eth0"});
     ip({"route", "add"}, route);
     ExpectAgrees();
@@ -221,7 +221,7 @@ TEST_F(NetworkPluginsTest, OnePluginWithoutAListServesInOldVersionsToo) {
   }
 }
 
-// Only what came before tells portmap and firewall the pod's addresses.
+// Only the previous result gives portmap and firewall the pod's addresses.
 TEST_F(NetworkPluginsTest, EachOfAChainGoesOnFromTheResultBefore) {
   WriteConfig(
       absl::StrCat(Bridge(),
@@ -245,8 +245,8 @@ TEST_F(NetworkPluginsTest, EachOfAChainGoesOnFromTheResultBefore) {
   ExpectNothingLeft();
 }
 
-// One number for both protocols, as a name server has it. (What comes from ::1 the kernel never
-// routes to a pod, hence the bridge's address.)
+// One port for both protocols, as of a name server. (The kernel never routes packets from ::1 to a
+// pod, hence the bridge's address.)
 TEST_F(NetworkPluginsTest, AHostPortIsAlsoOfUdpAndOfIpv6) {
   cri::PodSandboxConfig config = WithPort();
   cri::PortMapping* port = config.add_port_mappings();

@@ -1,5 +1,5 @@
-// Pods' networks with Debian's plugins: a bridge, its addresses and host ports; what fails, hangs
-// or is cut off.
+// Pods' networks with Debian's plugins: a bridge, its addresses and host ports; failing, hanging
+// and interrupted plugins.
 #include <atomic>
 #include <set>
 #include <thread>
@@ -27,7 +27,7 @@ using ::testing::StartsWith;
 
 class NetworkTest : public NetworkNodeTest {
  protected:
-  // A file that is installed, but for where its leases are.
+  // An installed file, except for the place of its leases.
   void WritePackaged(const std::string& name) {
     const auto text = Host().Read(absl::StrCat(PLIMSOLL_SOURCE_DIRECTORY, "/packaging/", name));
     ASSERT_TRUE(text.ok()) << text.status();
@@ -37,7 +37,7 @@ class NetworkTest : public NetworkNodeTest {
         *text, {{type, absl::StrCat(type, R"( "dataDir": ")", files_.path(), R"(/leases",)")}});
     EXPECT_TRUE(files_.root().ReplaceFile("conf/10-test.conflist", here, 0644).ok());
   }
-  // Of a pod whose containers share a PID namespace.
+  // A pod whose containers share a PID namespace.
   cri::PodSandboxConfig WithOnePidNamespace() {
     cri::PodSandboxConfig config = PodConfig();
     config.mutable_linux()->mutable_security_context()->mutable_namespace_options()->set_pid(
@@ -245,7 +245,7 @@ TEST_F(NetworkTest, ReadyIsWhatTheDirectorySaysNow) {
   EXPECT_FALSE(NetworkReady().status());
   EXPECT_EQ(NetworkReady().reason(), "NetworkPluginNotReady");
   EXPECT_THAT(NetworkReady().message(), HasSubstr("no CNI network"));
-  // Loopback is there without any set-up.
+  // Loopback needs no set-up.
   const std::string pod = RunPod();
   EXPECT_EQ(PodStatus(pod).network().ip(), "");
   ASSERT_TRUE(files_.root().ReplaceFile("conf/10-test.conflist", "{", 0644).ok());
@@ -312,7 +312,7 @@ TEST_F(NetworkTest, AKillInTheMidstOfAddLeavesNothingAfterTheNextStart) {
   ExpectNothingLeft();
 }
 
-// The init of the pod's PID namespace is made beside, and waits for the plugins' end.
+// The init of the pod's PID namespace is made in parallel, and waits for the plugins' end.
 TEST_F(NetworkTest, AKillInTheMidstOfAddEndsThePidNamespaceMadeBesideIt) {
   const std::string mark = "sleep " + OwnMark(3);
   const std::string pin = "$(dirname $CNI_NETNS)/pid";
@@ -334,8 +334,8 @@ TEST_F(NetworkTest, AKillInTheMidstOfAddEndsThePidNamespaceMadeBesideIt) {
   ExpectNothingLeft();
 }
 
-// Rows of another boot; the plugins are told that there is no namespace any more. (That all else is
-// gone too is not shown here, so the veth goes with the namespace.)
+// Rows of another boot: the plugins hear that the namespace has gone. (The rest of a reboot isn't
+// tested here, so the veth goes with the namespace.)
 TEST_F(NetworkTest, AfterARebootAddressesAreGivenBack) {
   const std::string pod = RunPod();
   EXPECT_EQ(Leases().size(), 2u);
@@ -348,7 +348,7 @@ TEST_F(NetworkTest, AfterARebootAddressesAreGivenBack) {
     sandboxes[0].boot_id = "another";
     ASSERT_TRUE((*store)->PutSandbox(sandboxes[0]).ok());
   }
-  // Rules don't outlive a boot, and without the namespace the plugin can't tell which were its.
+  // Rules don't survive a boot, and without the namespace the plugin can't find its own.
   ASSERT_EQ(RunProgram({.argv = {*FindProgram("iptables"), "-t", "nat", "-F"}})->exit.code, 0);
   ASSERT_EQ(RunProgram({.argv = {*FindProgram("ip6tables"), "-t", "nat", "-F"}})->exit.code, 0);
   ASSERT_TRUE(files_.root().RemoveFile("conf/10-test.conflist").ok());

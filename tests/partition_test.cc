@@ -1,4 +1,4 @@
-// What of the node is pods' (`nodeResources`), seen by the kernel and from inside of containers.
+// Pods' share of the node (`nodeResources`), seen by the kernel and from inside of containers.
 #include <sched.h>
 #include <signal.h>
 
@@ -51,11 +51,11 @@ class PartitionTest : public NodeTest {
   std::string last() const { return absl::StrCat(Cpus().back()); }
   std::string both() const { return absl::StrCat(first(), ",", last()); }
 
-  // Where the kernel lets the container's processes run, as they see it themselves.
+  // The CPUs on which the kernel lets the container's processes run, as they see it themselves.
   std::string AllowedIn(const std::string& id) {
     return ExecOutput(id, "grep Cpus_allowed_list /proc/self/status | cut -f2");
   }
-  // NUMA nodes whose memory the kernel lets the container's first process have.
+  // NUMA nodes from which the container's first process may have memory.
   std::string MemoryOfInit(const std::string& id) {
     return ExecOutput(id, "grep Mems_allowed_list /proc/1/status | cut -f2");
   }
@@ -108,12 +108,12 @@ TEST_F(PartitionTest, WhoBringsNoCpusetIsConfined) {
   const std::string pod = RunPod(config);
   const std::string id = Start(pod, Shell("sleep 1000"));
   EXPECT_THAT(AllowedIn(id), ::testing::Not(HasSubstr(first())));
-  // In a pod of its own PID namespace 1 is the pod's init.
+  // In a pod with its own PID namespace, process 1 is the pod's init.
   EXPECT_EQ(AllowedOfInit(id), AllowedIn(id));
   if (Cpus().size() == 2) {
     EXPECT_EQ(AllowedIn(id), last() + "\n");
   }
-  // And told so: what the kernel holds.
+  // The status agrees with the kernel.
   EXPECT_EQ(absl::StrCat(Status(id).resources().linux().cpuset_cpus(), "\n"), AllowedIn(id));
 }
 
@@ -146,7 +146,7 @@ TEST_F(PartitionTest, OutsideIsClippedUntilAClientHasTakenTheTopology) {
   std::string other;
   const grpc::Status none = TryCreate(pod, Pinned(first()), &other);
   EXPECT_EQ(none.error_code(), grpc::StatusCode::FAILED_PRECONDITION);
-  // One that acts upon what it was told.
+  // A client that acts upon the topology.
   cri::ResourceTopology topology;
   std::optional<TopologyStream> client(node_);
   ASSERT_TRUE(client->Next(&topology));
@@ -178,13 +178,13 @@ TEST_F(PartitionTest, ThoseThatRunFollowAReload) {
   EXPECT_TRUE(Eventually([&] { return AllowedIn(pinned) == first() + "\n"; }));
   ReloadWith(absl::StrCat("{list: \"", first(), "\"}"), "{}");
   EXPECT_TRUE(Eventually([&] { return AllowedOfInit(pinned) != first() + "\n"; }));
-  // Who asked for nothing has all again.
+  // A container that asked for nothing has all CPUs again.
   EXPECT_TRUE(Eventually([&] {
     return AllowedOfInit(all) != first() + "\n" && AllowedOfInit(all) != to_last;
   })) << AllowedOfInit(all);
 }
 
-// Those of the zones that its CPUs are of.
+// The nodes of its CPUs' zones.
 TEST_F(PartitionTest, MemoryNodesAreEnforced) {
   if (!Host().Exists("sys/devices/system/node/node1/cpulist")) {
     GTEST_SKIP() << "needs NUMA nodes 0 and 1";
@@ -206,7 +206,7 @@ TEST_F(PartitionTest, MemoryNodesAreEnforced) {
   EXPECT_TRUE(Eventually([&] { return MemoryOfInit(before) == "0-1\n"; })) << MemoryOfInit(before);
 }
 
-// As a v1 kernel moves them when the last CPU of their group goes.
+// As a v1 kernel moves processes when the last CPU of their group goes.
 TEST_F(PartitionTest, WhoWasMovedToTheGroupAboveIsBroughtBack) {
   if (Cgroups().layout() == linux::CgroupLayout::kV2) GTEST_SKIP() << "a v2 kernel moves nobody";
   const std::string pod = RunPod();
@@ -277,7 +277,7 @@ TEST_F(ClippingPartitionTest, OutsideIsClippedWhoeverHasTakenTheTopology) {
   cri::ResourceTopology topology;
   TopologyStream client(node_);
   ASSERT_TRUE(client.Next(&topology));
-  // It counts as one that has taken it from when the message has left.
+  // It counts as a client once the message has left.
   ASSERT_TRUE(Eventually([] {
     return absl::StrContains(ReadMetrics(), "\ncri_dynamic_runtime_config_responses_total 1\n");
   }));
@@ -289,7 +289,7 @@ TEST_F(ClippingPartitionTest, OutsideIsClippedWhoeverHasTakenTheTopology) {
   EXPECT_EQ(none.error_code(), grpc::StatusCode::FAILED_PRECONDITION) << "nothing would be left";
 }
 
-// What is told is one thing, what is enforced another.
+// The gate stops the topology's publication, not its enforcement.
 class GateOffPartitionTest : public PartitionTest {
  protected:
   GateOffPartitionTest()
@@ -306,7 +306,7 @@ TEST_F(GateOffPartitionTest, ItIsEnforcedWhateverTheGateSays) {
   EXPECT_EQ(AllowedIn(Start(pod, Pinned(both()))), last() + "\n");
 }
 
-// A reboot that has brought fewer CPUs must not take exec, stop and probes from the node.
+// A reboot with fewer CPUs must not cost the node exec, stop and probes.
 TEST_F(PartitionTest, ARestartWithOneThatDoesNotFitKeepsToWhatIsLeft) {
   const std::string id = Start(RunPod(), Shell("sleep 1000"));
   const std::string path = node_.config_path().substr(1);
@@ -326,7 +326,7 @@ TEST_F(PartitionTest, ARestartWithOneThatDoesNotFitKeepsToWhatIsLeft) {
   EXPECT_THAT(condition.message(), HasSubstr("what is left, CPUs " + first()));
   cri::ResourceTopology topology;
   EXPECT_TRUE(TopologyStream(node_).Next(&topology));
-  // Where nothing is left, nothing is told; who runs goes on as it did.
+  // With nothing left no topology is published; running containers go on as before.
   restart_with("{list: \"4000\"}");
   condition = NodeResourcesCondition();
   EXPECT_EQ(condition.reason(), "NotTold");
@@ -335,7 +335,7 @@ TEST_F(PartitionTest, ARestartWithOneThatDoesNotFitKeepsToWhatIsLeft) {
   TopologyStream stream(node_);
   EXPECT_FALSE(stream.Next(&topology));
   EXPECT_EQ(stream.Finish().error_code(), grpc::StatusCode::UNAVAILABLE);
-  // A reload is enough then.
+  // Then a reload is enough.
   ReloadWith("{list: \"4000\"}", absl::StrCat("{list: \"", last(), "\"}"));
   EXPECT_TRUE(Eventually([&] { return NodeResourcesCondition().status(); }));
   EXPECT_TRUE(Eventually([&] { return AllowedIn(id) == last() + "\n"; })) << AllowedIn(id);

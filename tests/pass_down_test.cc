@@ -49,7 +49,7 @@ class PassDownTest : public NodeTest {
     grpc::ClientContext context;
     return node_.runtime().UpdatePodSandboxResources(&context, request, &response);
   }
-  // What an OCI hook finds.
+  // An OCI hook's view.
   std::string OciConfig(const std::string& container) {
     return Host()
         .Read(absl::StrCat(node_.run_directory().substr(1), "/oci/containers/", container,
@@ -72,7 +72,7 @@ TEST_F(PassDownTest, WhatIsAnnouncedIsKeptAndShown) {
   EXPECT_THAT(PictureFile(pod), HasSubstr(R"("total":{"requests":{"cpu":"500m"})"));
   ASSERT_TRUE(UpdateCpuLimit(id, "1.50").ok());
   for (int restarts = 0; restarts < 2; ++restarts) {
-    // Byte for byte, and what is known now.
+    // Byte for byte, with the current values.
     EXPECT_EQ(PodStatus(pod).pod_resources().SerializeAsString(),
               Announcing("0.50").SerializeAsString());
     EXPECT_EQ(Status(id).kubernetes_resources().limits().at("cpu").string(), "1.50");
@@ -139,7 +139,7 @@ TEST_F(PassDownTest, AnUpdatesAnnotationsAreShown) {
   EXPECT_THAT(shown.info().at("info"),
               HasSubstr(R"("update_annotations":{"example.com/option":"fast"})"));
   EXPECT_FALSE(shown.status().annotations().contains("example.com/option"));
-  // They are no option of a container's OCI spec.
+  // They don't reach the container's OCI spec.
   EXPECT_THAT(OciConfig(Start(pod, Web())), Not(HasSubstr("example.com/option")));
 }
 
@@ -157,7 +157,7 @@ TEST_F(PassDownTest, APodsOwnCpusetOutlivesARestart) {
   node_.KillDaemon();
   const bool is_v1 = Cgroups().layout() != linux::CgroupLayout::kV2;
   const auto in_cpuset = [&] { return *Cgroups().ReadFile(own, "cpuset", "cgroup.procs"); };
-  if (is_v1) {  // what is brought back last tells that all have followed
+  if (is_v1) {  // the last one to be restored shows that all have followed
     const std::vector<pid_t> pids = *Cgroups().Processes(own, /*recursive=*/true);
     for (const pid_t pid : pids) {
       ASSERT_TRUE(Cgroups().WriteFile(group, "cpuset", "cgroup.procs", absl::StrCat(pid)).ok());
@@ -196,11 +196,11 @@ TEST_F(PassDownTest, APodsOwnGroupIsChangedWhileItRuns) {
   EXPECT_EQ(Cgroups().Read(group)->memory_limit_bytes, 1 << 30);
   EXPECT_EQ(PodStatus(pod).pod_resources().SerializeAsString(),
             Announcing("2").SerializeAsString());
-  // One that the kernel can't take changes nothing of it.
+  // An update that the kernel can't take changes nothing.
   request.mutable_resources()->set_cpu_quota(70000);
   request.mutable_resources()->set_cpuset_cpus("4000");
   *request.mutable_pod_resources() = Announcing("3");
-  if (Cgroups().layout() != linux::CgroupLayout::kV2) {  // which takes CPUs that don't exist
+  if (Cgroups().layout() != linux::CgroupLayout::kV2) {  // v2 accepts CPUs that don't exist
     EXPECT_FALSE(Update(request).ok());
     EXPECT_EQ(Cgroups().Read(group)->cpu_quota_us, 150000);
     EXPECT_EQ(PodStatus(pod).pod_resources().SerializeAsString(),
@@ -221,7 +221,7 @@ TEST_F(PassDownTest, AContainerCanFindThePictureWhereThePodAsks) {
   EXPECT_EQ(ExecOutput(id, "rm -f /etc/pod/pod-resources.json 2>/dev/null; echo $?"), "1\n");
   ASSERT_TRUE(UpdateCpuLimit(id, "1.50").ok());
   EXPECT_THAT(ExecOutput(id, read), HasSubstr(R"("total":{"requests":{"cpu":"1500m"})"));
-  // A container's own mount there can't be meant.
+  // A container's own mount at that place would be ambiguous.
   cri::ContainerConfig own = Web();
   own.mutable_metadata()->set_attempt(1);
   cri::Mount* mount = own.add_mounts();
@@ -334,7 +334,7 @@ class PassDownGatesTest : public PassDownTest {
   }
 };
 
-// Pods made before keep their picture, as the words before the gate went left it.
+// Existing pods keep their picture as it was before the gate went off.
 TEST_F(PassDownGatesTest, PodsLiveThroughIt) {
   const std::string pod = RunAnnounced();
   const std::string id = Start(pod, Web());
@@ -348,7 +348,7 @@ TEST_F(PassDownGatesTest, PodsLiveThroughIt) {
     EXPECT_FALSE(Status(id).has_kubernetes_resources());
     EXPECT_EQ(Picture(pod), "");
     EXPECT_EQ(PictureFile(pod), picture) << "what hooks were shown stays";
-    // Fields 4112 aren't read, all else is as ever.
+    // Fields 4112 aren't read; everything else works as before.
     EXPECT_TRUE(UpdateCpuLimit(id, "no quantity").ok());
     cri::UpdatePodSandboxResourcesRequest update;
     update.set_pod_sandbox_id(pod);

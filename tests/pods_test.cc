@@ -171,7 +171,7 @@ TEST_F(PodsTest, HostIpcAndHostnameAreTheHosts) {
     EXPECT_EQ(ExecOutput(id, absl::StrCat("readlink /proc/self/ns/", ns)),
               absl::StrCat(*Host().ReadLink(absl::StrCat("proc/self/ns/", ns)), "\n"));
   }
-  // What such a pod would set would be the host's.
+  // In such a pod these settings would change the host.
   for (const char* name : {"kernel.shmmax", "fs.mqueue.msg_max", "net.ipv4.ip_forward"}) {
     cri::PodSandboxConfig refused = config;
     refused.mutable_metadata()->set_attempt(1);
@@ -344,7 +344,7 @@ TEST_F(PodsTest, TenPodsAtOnce) {
   for (std::thread& thread : threads) thread.join();
 }
 
-// NOT_FOUND of a container that another call has removed is no word about the pod.
+// NOT_FOUND of a container that another call has removed says nothing about the pod.
 TEST_F(PodsTest, AStopBesideRemovalsOfItsContainersStopsThePod) {
   for (int round = 0; round < 8; ++round) {
     cri::PodSandboxConfig config = PodConfig();
@@ -378,8 +378,8 @@ TEST_F(PodsTest, AStopBesideRemovalsOfItsContainersStopsThePod) {
   }
 }
 
-// What a container ends by is told in code and reason, and kubelet adds the container's own words
-// to the message: so that is empty, unless the runtime has something to say.
+// Code and reason tell of a container's end, and kubelet appends the container's own words to the
+// message: so it stays empty unless the runtime has something to say.
 TEST_F(PodsTest, AnEndByItselfHasAReasonAndNoMessage) {
   const std::string pod = RunPod();
   cri::PodSandboxConfig host_pids = PodConfig();  // elsewhere process 1 ignores signals
@@ -413,7 +413,7 @@ TEST_F(PodsTest, AnEndByItselfHasAReasonAndNoMessage) {
   expect_told();
 }
 
-// The daemon in a mount namespace of its own, where mounts spread as the test says.
+// The daemon runs in its own mount namespace, whose propagation the test chooses.
 class RootPropagationTest : public NodeTest {
  protected:
   void StartWith(const std::string& propagation) {
@@ -431,7 +431,7 @@ class RootPropagationTest : public NodeTest {
     EXPECT_TRUE(node_.runtime().Status(&context, request, &response).ok());
     return response.info().at("limitations");
   }
-  // Of a privileged container whose volume has this propagation.
+  // Creates a privileged container whose volume has this propagation.
   grpc::Status CreateWith(cri::MountPropagation propagation) {
     cri::PodSandboxConfig pod = PodConfig();
     pod.mutable_linux()->mutable_security_context()->set_privileged(true);
@@ -492,7 +492,7 @@ TEST_F(CgroupfsTest, KubeletIsToldOfIt) {
   ASSERT_TRUE(status.ok()) << status.error_message();
   ASSERT_TRUE(response.has_linux());
   EXPECT_EQ(response.linux().cgroup_driver(), cri::CGROUPFS);
-  // And it is so: the groups have no names of systemd's.
+  // The groups indeed have no names of systemd's.
   const std::string pod = RunPod();
   const std::string id = Start(pod, Shell("sleep 1000"));
   EXPECT_TRUE(CgroupExists(CgroupOf(pod, id)));

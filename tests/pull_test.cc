@@ -1,5 +1,5 @@
-// `plimsoll image pull` from a real registry: progress for people and for files, what a refusal
-// says, credentials, Ctrl-C.
+// `plimsoll image pull` from a real registry: progress for people and for files, texts of refusals,
+// credentials, Ctrl-C.
 #include <fcntl.h>
 #include <sys/mount.h>
 #include <unistd.h>
@@ -45,13 +45,13 @@ using ::testing::StartsWith;
 using ::testing::UnorderedElementsAre;
 using ::testing::UnorderedElementsAreArray;
 
-// Runs before the node, whose configuration names it.
+// Constructed before the node, whose configuration names it.
 class WithRegistry {
  protected:
   explicit WithRegistry(bool with_password) {
     if (FindProgram("docker-registry").ok()) registry_.emplace(directory_.root(), with_password);
   }
-  // `other`: a further registry that may speak plain HTTP.
+  // `other`: a further registry that may use plain HTTP.
   std::string Configuration(const std::string& other) const {
     if (!registry_.has_value()) return "";
     return absl::StrCat("registries: {insecure: [\"", registry_->host(), "\"",
@@ -64,7 +64,7 @@ class WithRegistry {
 
 class ImagePullTest : protected WithRegistry, public NodeTest {
  protected:
-  // `configuration`: further lines of the daemon's.
+  // `configuration`: more lines for the daemon's.
   explicit ImagePullTest(bool with_password = false, const std::string& other_registry = "",
                          const std::string& configuration = "")
       : WithRegistry(with_password), NodeTest(Configuration(other_registry) + configuration) {}
@@ -74,7 +74,7 @@ class ImagePullTest : protected WithRegistry, public NodeTest {
     }
     NodeTest::SetUp();
   }
-  // An image that is nothing but busybox, with its name in the registry.
+  // Pushes an image with nothing but busybox, and returns its name in the registry.
   std::string Push(const std::vector<std::string>& options = {}) {
     const std::string busybox =
         Host().Read(absl::StrCat(node_.directory(), "/busybox/bin/busybox")).value_or("");
@@ -112,7 +112,7 @@ class ImagePullTest : protected WithRegistry, public NodeTest {
     EXPECT_THAT(ProcessesWith(node_.state_directory() + "/images/work"), IsEmpty());
   }
 
-  uint64_t blob_bytes_ = 0;  // layer and configuration of what was pushed last, as pushed
+  uint64_t blob_bytes_ = 0;  // size of the last pushed layer and configuration
 };
 
 TEST_F(ImagePullTest, ATerminalSeesABarAndTheImageRuns) {
@@ -221,7 +221,7 @@ class CriPullTest : public ImagePullTest {
     grpc::ClientContext context;
     return Pull(name, &context);
   }
-  // Of the image that is known by this reference; without an id: of none.
+  // The image with this reference; without an id if there is none.
   cri::Image ImageOf(const std::string& reference, const std::string& handler = "") {
     cri::ImageStatusRequest request;
     request.mutable_image()->set_image(reference);
@@ -263,7 +263,7 @@ TEST_F(CriPullTest, TwoClientsShareIt) {
   std::thread one([&] { first_status = Pull(name, &first); });
   EXPECT_TRUE(Eventually([&] { return IsUnderWay(); }));
   std::thread two([&] { second_status = Pull(name, &second); });
-  // One that goes takes nothing from the other.
+  // A client that leaves takes nothing from the other.
   first.TryCancel();
   one.join();
   registry_->GoOn();
@@ -300,12 +300,12 @@ TEST_F(CriPullTest, ARegistryThatIsOffHasKubeletsNameForIt) {
                     HasSubstr("connection refused")));
 }
 
-// A registry of the test's own beside Debian's, which asks for a token where one is named, and
-// sends layers as the test says.
+// The test's own registry beside Debian's: it asks for a token if one is given, and controls how
+// layers are sent.
 class WithOwnRegistry {
  protected:
   explicit WithOwnRegistry(const std::string& identity_token) {
-    std::mt19937 random(7);  // nothing that could be compressed
+    std::mt19937 random(7);  // incompressible
     std::string content(64 << 10, '\0');
     for (char& c : content) c = static_cast<char>(random());
     image::TestLayout layout;
@@ -324,7 +324,7 @@ class WithOwnRegistry {
         identity_token);
   }
 
-  std::atomic<size_t> piece_ = 0;  // of layers: bytes at a time; 0: at once
+  std::atomic<size_t> piece_ = 0;  // bytes of a layer at a time; 0: all at once
   std::optional<image::LyingRegistry> own_;
 };
 
@@ -335,7 +335,7 @@ class OwnRegistryPullTest : protected WithOwnRegistry, public CriPullTest {
 };
 
 TEST_F(OwnRegistryPullTest, OneThatIsSlowButMovesIsWaitedFor) {
-  piece_ = 1024;  // three seconds and more
+  piece_ = 1024;  // takes at least three seconds
   const std::string name = own_->Name("slow:v1");
   const grpc::Status pulled = Pull(name);
   EXPECT_TRUE(pulled.ok()) << pulled.error_message();
@@ -344,7 +344,7 @@ TEST_F(OwnRegistryPullTest, OneThatIsSlowButMovesIsWaitedFor) {
 }
 
 TEST_F(OwnRegistryPullTest, OneThatDripsIsEndedByTheClientsDeadline) {
-  piece_ = 1;  // close to an hour
+  piece_ = 1;  // takes nearly an hour
   const std::string name = own_->Name("slow:v1");
   grpc::ClientContext context;
   context.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(5));
@@ -455,7 +455,7 @@ class HandlerPullTest : public CriPullTest {
   }
 };
 
-// An image is the same for all handlers, and told without one.
+// An image is the same for all handlers, and reported without one.
 TEST_F(HandlerPullTest, AnImageIsPulledForAHandlerThatIsThere) {
   const std::string name = Push();
   const grpc::Status refused = PullFor(name, "other");
@@ -502,7 +502,7 @@ class FullDiskPullTest : public CriPullTest {
     EXPECT_TRUE(linux::Unmount(node_.state_directory()).ok());
   }
   std::string Filler() const { return node_.state_directory() + "/filler"; }
-  // Takes all that is free but for so many bytes.
+  // Takes all free space but `but` bytes.
   void Fill(off_t but) {
     const UniqueFd file(open(Filler().c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
     const std::string block(4096, 'x');
@@ -520,8 +520,8 @@ class FullDiskPullTest : public CriPullTest {
 
 TEST_F(FullDiskPullTest, APullIsAllOrNothing) {
   const std::string name = Push();
-  // Nothing can be begun; the manifest fits, but not the layer, which is busybox; and that can be
-  // fetched, but not unpacked.
+  // First nothing can begin; then the manifest fits, but not the layer, which is busybox; then the
+  // layer can be fetched, but not unpacked.
   for (const off_t but : {off_t{0}, off_t{512} << 10, off_t{1280} << 10}) {
     Fill(but);
     grpc::ClientContext context;

@@ -1,4 +1,4 @@
-// A state directory whose disk fails while the daemon runs: its file system makes itself read-only.
+// A state directory whose disk fails while the daemon runs: its file system turns read-only.
 #include <fcntl.h>
 #include <linux/loop.h>
 #include <sys/ioctl.h>
@@ -36,7 +36,7 @@ class LoopDisk {
         RunChecked({.argv = {mke2fs, "-q", "-t", "ext4", file}}, RunLimits()).status());
     const UniqueFd control(open("/dev/loop-control", O_RDWR | O_CLOEXEC));
     if (!control.valid()) return Error("/dev/loop-control");
-    // Another may be quicker with the number.
+    // Another process may take the number first.
     for (int tries = 0; tries < 20; ++tries) {
       const int number = ioctl(control.get(), LOOP_CTL_GET_FREE);
       if (number < 0) return Error("a free loop device");
@@ -58,7 +58,7 @@ class LoopDisk {
     device_.Reset();
     return absl::OkStatus();
   }
-  // An error that the kernel finds, by its own door for that.
+  // Injects a file system error through the kernel's own interface for that.
   absl::Status Fail() const {
     return Host().Write(absl::StrCat("sys/fs/ext4/", name_, "/trigger_fs_error"), "1");
   }
@@ -99,8 +99,8 @@ class ReadOnlyStateTest : public NodeTest {
     ASSERT_TRUE(failed.ok()) << failed;
     ASSERT_FALSE(Host().ReplaceFile(node_.state_directory() + "/probe", "").ok());
   }
-  // The state on another disk, as whoever replaces the failed one copies it; the daemon is killed
-  // and started anew. What runs still uses the old one.
+  // Copies the state to another disk, as after replacing the failed one; the daemon is killed and
+  // restarted. Running containers still use the old one.
   void Replace() {
     if (node_.daemon_runs()) node_.KillDaemon();
     const std::string good = node_.directory() + "/good";
@@ -182,7 +182,7 @@ TEST_F(ReadOnlyStateTest, WhatStartsAndEndsIsNotLost) {
     EXPECT_EQ(PodStatus(other).state(), cri::SANDBOX_NOTREADY);
   };
   expect_all();
-  // What can't be forgotten stays, and is refused.
+  // Objects that can't be forgotten stay, and their removal is refused.
   ExpectReadOnly(RemoveContainer(gentle));
   EXPECT_EQ(Status(gentle).exit_code(), 7);
 
@@ -192,7 +192,7 @@ TEST_F(ReadOnlyStateTest, WhatStartsAndEndsIsNotLost) {
   EXPECT_TRUE(RemovePod(other).ok());
 }
 
-// Its own disk is read-only already when it starts.
+// Its own disk is already read-only when it starts.
 TEST_F(ReadOnlyStateTest, ADaemonDoesNotStartOnItAndPodsRunOn) {
   const std::string container = Start(RunPod(), Shell("sleep 1000"));
   Fail();

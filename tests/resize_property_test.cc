@@ -1,6 +1,6 @@
-// Random updates of pods and containers, valid and not, from many clients at once: what the kernel
-// holds is what those that were acknowledged add up to, and no container is ever given more than
-// its pod. PLIMSOLL_SEED repeats a run.
+// Random updates of pods and containers, valid and not, from many clients at once: the kernel holds
+// the sum of the acknowledged ones, and no container ever gets more than its pod. PLIMSOLL_SEED
+// repeats a run.
 #include <atomic>
 #include <cstdlib>
 #include <deque>
@@ -19,7 +19,7 @@ namespace {
 
 constexpr int64_t kMiB = 1 << 20;
 constexpr int64_t kPeriod = 100'000;
-// The least of a pod, and the most of a container in it.
+// A pod's minimum, and the maximum of a container in it.
 constexpr int64_t kPodQuota = 4 * kPeriod;
 constexpr int64_t kPodMemory = 512 * kMiB;
 
@@ -28,7 +28,7 @@ using Resources = cri::LinuxContainerResources;
 struct Target {
   std::string id;
   std::string group;
-  absl::Mutex mutex;  // held over a call: who came last is known
+  absl::Mutex mutex;  // held over a call, so the last caller is known
   Resources model;
 };
 
@@ -118,7 +118,7 @@ class ResizePropertyTest : public NodeTest {
           update.set_cpu_quota(5);  // below the kernel's least
           break;
         case 1:
-          update.set_memory_limit_in_bytes(4096);  // below what it uses
+          update.set_memory_limit_in_bytes(4096);  // below its usage
           break;
         case 2:
           update.set_cpuset_cpus("4000");  // of another machine
@@ -155,7 +155,7 @@ class ResizePropertyTest : public NodeTest {
     }
   }
 
-  // Looks at the kernel until `done`. What has no limit of its own has its pod's.
+  // Watches the kernel until `done`. A container without its own limit has its pod's.
   void WatchThatNoneHasMoreThanItsPod(const std::atomic<bool>& done) {
     int64_t looks = 0;
     for (; !done; ++looks) {
@@ -176,7 +176,7 @@ class ResizePropertyTest : public NodeTest {
   }
 
   const int containers_ = IsEmulated() ? 4 : 20;
-  const int steps_ = IsEmulated() ? 5 : 50;  // of each client
+  const int steps_ = IsEmulated() ? 5 : 50;  // per client
   unsigned long seed_ = 0;
   std::deque<Target> pods_;
   std::deque<Target> targets_;

@@ -33,7 +33,7 @@ class ResizeTest : public NodeTest {
     *config.mutable_linux()->mutable_resources() = Sized(50000, 64 * kMiB);
     return config;
   }
-  // What the kernel holds, by way of the status.
+  // The kernel's values, through the status.
   cri::LinuxContainerResources Held(const std::string& id) {
     return Status(id).resources().linux();
   }
@@ -73,7 +73,7 @@ class ResizeTest : public NodeTest {
     std::erase_if(updates, [&](const auto& event) { return event.container_id() != id; });
     return updates;
   }
-  // About a container, or about the pod itself.
+  // Warnings about a container, or about the pod itself.
   std::vector<std::string> Warnings(const std::string& id) {
     std::vector<std::string> messages;
     for (const plimsoll::v1::Event& event : Events("Warning")) {
@@ -104,7 +104,7 @@ TEST_F(ResizeTest, MinusOneLiftsALimit) {
   EXPECT_EQ(Held(id).cpu_quota(), -1);
   EXPECT_EQ(Held(id).memory_limit_in_bytes(), -1);
   EXPECT_EQ(Held(id).cpu_period(), 100000);
-  // More than the limit was.
+  // More than the old limit.
   EXPECT_EQ(ExecOutput(id, "dd if=/dev/zero of=/dev/null bs=80000000 count=1 2>/dev/null"), "");
 }
 
@@ -123,7 +123,8 @@ TEST_F(ResizeTest, CreatedAndRunningOnesAreResizedEndedOnesAreNot) {
   EXPECT_EQ(Held(id).memory_limit_in_bytes(), 66 * kMiB) << "its last values";
 }
 
-// Not what was asked for: to lower a score takes a right that not every machine gives.
+// Compared with the earlier value, not the requested one: lowering a score takes a right that not
+// every machine gives.
 TEST_F(ResizeTest, AnEndedOneShowsWhatItHad) {
   cri::ContainerConfig config = Sleeper();
   config.mutable_linux()->mutable_resources()->set_oom_score_adj(-997);
@@ -132,7 +133,7 @@ TEST_F(ResizeTest, AnEndedOneShowsWhatItHad) {
   const std::string before = Text(id);
   ASSERT_TRUE(StopContainer(id, 0).ok());
   EXPECT_EQ(Text(id), before);
-  // Whose end comes before anybody has looked.
+  // A container that ends before any reading of its values.
   config.mutable_metadata()->set_name("unseen");
   const std::string unseen = Start(pod, config);
   ASSERT_TRUE(StopContainer(unseen, 0).ok());
@@ -141,7 +142,7 @@ TEST_F(ResizeTest, AnEndedOneShowsWhatItHad) {
 
 TEST_F(ResizeTest, MemoryBelowItsUseIsRefusedBeforeAnythingIsWritten) {
   const std::string id = Start(RunPod(), Sleeper());
-  // The page cache of a file on a tmpfs can't be given back.
+  // The kernel can't reclaim the page cache of a tmpfs file.
   ExecOutput(id, "head -c 20000000 /dev/zero > /dev/shm/full");
   const std::string before = Text(id);
   const grpc::Status refused = TryUpdate(id, Sized(70000, 8 * kMiB));
@@ -206,8 +207,8 @@ TEST_F(ResizeTest, RawFilesAreThoseOfVersionTwo) {
   EXPECT_EQ(ExecOutput(id, "echo it runs"), "it runs\n");
 }
 
-// As the kernel has it now, whoever wrote it: of files that were asked for at the creation or by an
-// update, and of an ended one the last. Where limits are in v1 there are no such files.
+// The kernel's current value, whichever process wrote it, for files named at the creation or in an
+// update; for an ended container the last one. v1 has no such files.
 TEST_F(ResizeTest, RawFilesAreReadBack) {
   const std::string pod = RunPod();
   cri::ContainerConfig config = Sleeper();
@@ -237,7 +238,7 @@ TEST_F(ResizeTest, RawFilesAreReadBack) {
   EXPECT_EQ(shown(), expected);
 }
 
-// A kernel with cgroup v1 takes no quota above the parent's, one with v2 gives no more than that.
+// A v1 kernel refuses a quota above the parent's; on v2 the parent's caps it.
 TEST_F(ResizeTest, APodsQuotaIsRaisedBeforeItsContainersAndLoweredAfterThem) {
   const bool refuses = Cgroups().layout() != linux::CgroupLayout::kV2;
   const std::string pod = RunPod();

@@ -99,8 +99,8 @@ TEST_F(RestartTest, AKilledMonitorEndsItsContainerAsUnknown) {
   EXPECT_EQ(status.reason(), "Unknown");
 }
 
-// What a reboot leaves: rows of another boot. (That the processes are gone too is the virtual
-// machine's to test.)
+// After a reboot: rows of another boot. (The virtual machine tests that the processes are gone
+// too.)
 TEST_F(RestartTest, AfterARebootEverythingHasEnded) {
   const std::string pod = RunPod();
   const std::string created = Create(pod, Shell("exit 6"));
@@ -158,10 +158,9 @@ TEST_F(RestartTest, ACommandThatNobodyWaitsForIsEnded) {
   }
 }
 
-// Each of a thousand rows is found in its state, and a start doesn't take out of all proportion: a
-// bound that a wait for each row, or a walk of all for each, would break. There is not much behind
-// the rows, no group and no namespace, and one process is the monitor of all: how long a node's
-// start takes in truth is bench's to measure.
+// Each of a thousand rows is found in its state, and the start stays within a bound that a wait for
+// each row, or a full walk for each, would break. There is little behind the rows: no groups, no
+// namespaces, one process as the monitor of all. bench measures real start times.
 class ManyContainersTest : public RestartTest {
  protected:
   static constexpr int kContainers = 1000;
@@ -171,7 +170,7 @@ class ManyContainersTest : public RestartTest {
     RestartTest::SetUp();
   }
 
-  // `dead`: what the rows tell of has ended meanwhile.
+  // `dead`: the rows' processes have ended meanwhile.
   void FillStore(const std::string& boot_id, const linux::ProcessId& monitor, bool dead) {
     const auto store = runtime::Store::Open(*FsRoot::Open(node_.state_directory()));
     ASSERT_TRUE(store.ok()) << store.status();
@@ -209,7 +208,7 @@ class ManyContainersTest : public RestartTest {
     }
   }
 
-  // None of them was ever there: to take each down would last long and show nothing.
+  // None of them ever existed: taking each down would take long and show nothing.
   void TearDown() override {
     if (!IsSkipped() && !node_.daemon_runs()) {
       for (const char* file : {"plimsoll.db", "plimsoll.db-wal", "plimsoll.db-shm"}) {
@@ -220,7 +219,7 @@ class ManyContainersTest : public RestartTest {
     RestartTest::TearDown();
   }
 
-  // Starts a daemon on them, and ends it.
+  // Starts a daemon on them, and stops it.
   void ExpectQuickStart(const char* what, cri::ContainerState state) {
     const absl::Time start = absl::Now();
     const absl::Status started = node_.StartDaemon();

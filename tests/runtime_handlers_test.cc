@@ -1,5 +1,5 @@
-// Runtime handlers of the configuration, with a program in place of a virtual machine's OCI runtime
-// that notes how it is called and then leaves the work to crun.
+// Configured runtime handlers, with a program in place of a virtual machine's OCI runtime: it notes
+// its calls and then leaves the work to crun.
 #include <sys/mount.h>
 #include <sys/stat.h>
 
@@ -76,7 +76,7 @@ class RuntimeHandlersTest : public NodeTest {
         directory_(std::move(directory)) {
     const std::string crun = FindProgram("crun").value_or("/usr/bin/crun");
     const std::string& place = directory_->path();
-    // The bundle is what follows --bundle.
+    // The bundle follows --bundle.
     Write("runtime",
           absl::StrCat("#!/bin/sh\necho \"$@\" >> ", place, "/calls\nexec ", crun, " \"$@\"\n"));
     Write("resize",
@@ -180,12 +180,12 @@ TEST_F(RuntimeHandlersTest, AHandlerThatIsNotConfiguredIsRefused) {
   EXPECT_THAT(status.error_message(), HasSubstr("or one of fixed, vm"));
 }
 
-// Four handlers beside the default: what each can do is its own program's affair.
+// Four handlers beside the default: their features are those of their programs.
 class HandlerFeaturesTest : public NodeTest {
  protected:
   HandlerFeaturesTest() : HandlerFeaturesTest(std::make_unique<TestDir>()) {}
   void SetUp() override {
-    // The way to the run directory is open to all, as user namespaces need it.
+    // Open to all, as user namespaces need it.
     ASSERT_EQ(chmod(node_.directory().c_str(), 0711), 0);
     NodeTest::SetUp();
   }
@@ -232,7 +232,7 @@ class HandlerFeaturesTest : public NodeTest {
     WriteProgram("knows", R"({"ociVersionMin": "1.0.0", "mountOptions": ["ro", "rro", "rw"]})");
     WriteProgram("silent", R"({"ociVersionMin": "1.0.0", "mountOptions": ["ro", "rw"]})");
   }
-  // It says this of itself and leaves the rest to crun.
+  // Reports these features itself and leaves the rest to crun.
   void WriteProgram(const std::string& name, const std::string& features) {
     const std::string crun = FindProgram("crun").value_or("/usr/bin/crun");
     EXPECT_TRUE(directory_->root()
@@ -279,7 +279,7 @@ TEST_F(HandlerFeaturesTest, WhatAProgramDoesNotAnnounceIsRefused) {
   ASSERT_TRUE(Host().MakeDirs(volume + "/below", 0755).ok());
   ASSERT_EQ(mount("plimsoll-test", (volume + "/below").c_str(), "tmpfs", 0, "size=64k"), 0);
   const absl::Cleanup unmount = [&] {
-    // What has just ended in the container may hold it for a moment.
+    // Processes that have just ended may hold it for a moment.
     absl::Status unmounted;
     EXPECT_TRUE(Eventually(
         [&] {
@@ -309,7 +309,7 @@ TEST_F(HandlerFeaturesTest, WhatAProgramDoesNotAnnounceIsRefused) {
   id = Start(pod, config);
   AwaitExit(id);
   EXPECT_EQ(Output(id), "1\n1\n");
-  // The mount in the volume is busy as long as the container's are there.
+  // The mount in the volume is busy while the container's mounts exist.
   EXPECT_TRUE(RemoveContainer(id).ok());
 }
 

@@ -1,4 +1,4 @@
-// Users, capabilities, seccomp and the file system that a container sees.
+// Users, capabilities, seccomp and a container's view of the file system.
 #include <fcntl.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
@@ -29,7 +29,7 @@ class SecurityTest : public NodeTest {
   cri::LinuxContainerSecurityContext* Context(cri::ContainerConfig* config) {
     return config->mutable_linux()->mutable_security_context();
   }
-  // Runs a container to its end and gives what it wrote.
+  // Runs a container to its end and returns its output.
   std::string RunToEnd(const cri::ContainerConfig& config) {
     const std::string id = Start(RunPod(), config);
     AwaitExit(id);
@@ -140,7 +140,7 @@ TEST_F(SecurityTest, PrivilegedNeedsAPrivilegedSandbox) {
   EXPECT_EQ(TryCreate(RunPod(), config, &id).error_code(), grpc::StatusCode::INVALID_ARGUMENT);
   cri::PodSandboxConfig pod = PodConfig();
   pod.mutable_linux()->mutable_security_context()->set_privileged(true);
-  // Where this process lacks a capability, the container is not given it either.
+  // A container doesn't get a capability that this process lacks.
   const std::string privileged = Start(RunPod(pod), config);
   EXPECT_EQ(AwaitExit(privileged).exit_code(), 0);
   EXPECT_EQ(Output(privileged), "mounted\n");
@@ -185,7 +185,7 @@ TEST_F(SecurityTest, ABrokenLocalhostProfileNamesTheFile) {
   EXPECT_THAT(TryCreate(RunPod(), config, &id).error_message(), HasSubstr(path));
 }
 
-// Where the kernel has AppArmor, a profile must be loaded; elsewhere none can be had.
+// If the kernel has AppArmor, a profile must be loaded; otherwise any profile is refused.
 TEST_F(SecurityTest, AppArmorProfilesThatCannotBeHadAreRefused) {
   const auto enabled = Host().Read("sys/module/apparmor/parameters/enabled");
   const bool has_it = enabled.ok() && *enabled == "Y\n";
@@ -261,8 +261,8 @@ void AddVolume(const std::string& host_path, const std::string& path,
   mount->set_container_path(path);
 }
 
-// A link in a volume, as it could be in the image: from where a mount is asked for to the kernel's
-// files, past the masked and read-only paths there.
+// A link in a volume (it could be in the image) leads from a mount's path to the kernel's files,
+// past the masked and read-only paths.
 TEST_F(SecurityTest, ALinkDoesNotLeadMountsIntoTheKernelsDirectories) {
   const std::string volume = absl::StrCat(node_.directory(), "/volume");
   ASSERT_TRUE(Host().MakeDirs(volume, 0755).ok());
@@ -277,7 +277,7 @@ TEST_F(SecurityTest, ALinkDoesNotLeadMountsIntoTheKernelsDirectories) {
     AddVolume(volume + "/file", absl::StrCat("/vol/link/", at), &config);
     std::string id;
     const grpc::Status refused = TryCreate(pod, config, &id);
-    if (to == "/dev") {  // which is asked for by every container itself
+    if (to == "/dev") {  // every container mounts /dev itself
       EXPECT_TRUE(refused.ok()) << refused.error_message();
     } else {
       EXPECT_EQ(refused.error_code(), grpc::StatusCode::FAILED_PRECONDITION) << to;
@@ -322,7 +322,7 @@ TEST_F(SecurityTest, ALinkThatIsSwappedMeanwhileDoesNotEither) {
   EXPECT_GT(made, 0) << "or nothing was tried";
 }
 
-// lxcfs, Cilium, cAdvisor and node-exporter, as their manifests have it.
+// Mounts of lxcfs, Cilium, cAdvisor and node-exporter, as in their manifests.
 TEST_F(SecurityTest, MountsInTheKernelsDirectoriesThatAreAskedForStay) {
   const std::string volume = absl::StrCat(node_.directory(), "/volume");
   ASSERT_TRUE(Host().MakeDirs(volume, 0755).ok());
@@ -352,7 +352,7 @@ TEST_F(SecurityTest, MountsInTheKernelsDirectoriesThatAreAskedForStay) {
   EXPECT_THAT(refused.error_message(), HasSubstr("a mount at /proc/keys"));
 }
 
-// What is mounted below a volume after the container has started.
+// A mount made below a volume after the container's start.
 TEST_F(SecurityTest, LaterMountsArriveAsThePropagationSays) {
   const std::string volume = absl::StrCat(node_.directory(), "/volume");
   ASSERT_TRUE(Host().MakeDirs(volume + "/late", 0755).ok());
@@ -387,7 +387,7 @@ TEST_F(SecurityTest, TheRootFilesystemIsNeverMountedOnTheHost) {
   }
 }
 
-// Its root may change the mode of whatever it has open.
+// The container's root may change the mode of any file that it has open.
 TEST_F(SecurityTest, StandardInputIsNotTheMachinesNullDevice) {
   struct stat machines = {};
   ASSERT_EQ(stat("/dev/null", &machines), 0);

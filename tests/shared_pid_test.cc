@@ -1,4 +1,4 @@
-// One PID namespace for all containers of a pod; and another container's, entered from outside.
+// One PID namespace for all containers of a pod; and another container's, joined from outside.
 #include <csignal>
 
 #include "absl/strings/str_cat.h"
@@ -68,7 +68,7 @@ TEST_F(SharedPidTest, ContainersSeeEachOther) {
     EXPECT_THAT(ExecOutput(id, "tr '\\0' ' ' < /proc/1/cmdline"), HasSubstr("plimsoll-pause"));
   }
   EXPECT_THAT(ExecOutput(own, "ps"), Not(HasSubstr(of_one)));
-  // One may end the other's processes, but not the init of all.
+  // A container may end another's processes, but not the shared init.
   ExecOutput(one, absl::StrCat("kill -9 $(ps -o pid,args | awk '$2 == \"sleep\" && $3 == ",
                                OwnMark(2), " {print $1}')"));
   EXPECT_EQ(AwaitExit(two).exit_code(), 0);
@@ -78,7 +78,7 @@ TEST_F(SharedPidTest, ContainersSeeEachOther) {
   EXPECT_EQ(PodStatus(pod).linux().namespaces().options().pid(), cri::POD);
 }
 
-// Where its first process isn't the namespace's init, the kernel ends nothing with it.
+// If its first process isn't the namespace's init, the kernel ends nothing with it.
 TEST_F(SharedPidTest, TheRestOfAContainerEndsWithItsFirstProcess) {
   const std::string pod = RunSharedPod();
   const std::string sleep = "sleep " + OwnMark(1);

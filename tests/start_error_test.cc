@@ -1,5 +1,5 @@
-// Containers whose program can't be executed: created, and Exited by their start with the reason,
-// as kubelet expects it (a Job that can't run is to fail, not to be pending for ever).
+// Containers whose program can't be executed: created, then Exited by their start with the reason,
+// as kubelet expects (a Job that can't run must fail, not be pending for ever).
 #include <chrono>
 #include <memory>
 #include <string>
@@ -18,13 +18,13 @@ using ::testing::SizeIs;
 
 class StartErrorTest : public NodeTest {
  protected:
-  // kill -9, and a daemon after it.
+  // kill -9, followed by another daemon.
   void Kill() {
     node_.KillDaemon();
     const absl::Status started = node_.StartDaemon();
     ASSERT_TRUE(started.ok()) << started;
   }
-  // As kubelet 1.36 sends it for the container of a Job.
+  // kubelet 1.36's message for the container of a Job.
   cri::ContainerConfig JobsContainer(uint32_t attempt) {
     cri::ContainerConfig config;
     config.mutable_metadata()->set_name("worker");

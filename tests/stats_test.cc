@@ -1,4 +1,4 @@
-// Statistics and metrics of containers and pods, held against what the kernel has counted.
+// Statistics and metrics of containers and pods, compared with the kernel's counters.
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -26,7 +26,7 @@ constexpr uint64_t kMiB = 1 << 20;
 
 class StatsTest : public NodeTest {
  protected:
-  // Wants more than what it gets of a processor, also on a machine with other work.
+  // Demands more processor time than it gets, even on a busy machine.
   cri::ContainerConfig Busy(const std::string& script) {
     cri::ContainerConfig config = Shell(script);
     config.mutable_linux()->mutable_resources()->set_cpu_period(100000);
@@ -53,7 +53,7 @@ Memory KernelMemory(const std::string& group) {
                                     IsV2() ? "inactive_file" : "total_inactive_file")};
 }
 
-// As kubelet has it from cAdvisor: usage less the file pages that were not used again.
+// As kubelet has it from cAdvisor: usage less the inactive file pages.
 TEST_F(StatsTest, TheWorkingSetLeavesInactiveFilePagesOut) {
   const std::string pod = RunPod();
   cri::ContainerConfig config = Shell("head -c 16777216 /dev/zero > /cargo; sleep 1000");
@@ -87,7 +87,7 @@ TEST_F(StatsTest, TheWorkingSetLeavesInactiveFilePagesOut) {
       << " and " << KernelMemory(PodGroup(pod)).inactive_file;
 }
 
-// `ask`: the statistics of whom the group is of.
+// `ask`: gets the statistics of the group's owner.
 template <typename Stats>
 void ExpectPressureOfTheKernel(const std::string& group, const std::function<Stats()>& ask) {
   for (const char* resource : {"cpu", "memory", "io"}) {
@@ -118,7 +118,7 @@ TEST_F(StatsTest, PressureIsThatOfTheKernel) {
   const std::string id = Start(pod, Busy("while :; do :; done & while :; do :; done"));
   cri::CpuUsage of_container;
   cri::CpuUsage of_pod;
-  // The means are made every two seconds.
+  // The kernel updates the averages every two seconds.
   EXPECT_TRUE(Eventually(
       [&] {
         of_container = told_.Of(id).cpu();
@@ -136,7 +136,7 @@ TEST_F(StatsTest, PressureIsThatOfTheKernel) {
                                                        [&] { return told_.OfPod(pod).linux(); });
 }
 
-// As one who asks for lists alone: neither ImageFsInfo nor ContainerStats.
+// A client that calls lists alone: neither ImageFsInfo nor ContainerStats.
 TEST_F(StatsTest, ListsAloneSeeWhatContainersHaveWritten) {
   const std::string id = Start(RunPod(), Shell("sleep 1000"));
   cri::ContainerStats first;
@@ -202,7 +202,7 @@ TEST_F(StatsTest, NanoCoresFollowTheLoad) {
       << shown();
 }
 
-// A metric, and where the kernel has it: the file of v1 and its unit, the file of v2 and its unit.
+// A metric, and its place in the kernel: file and unit on v1, file and unit on v2.
 struct Counter {
   const char* metric;
   const char* v1_controller;
@@ -220,10 +220,10 @@ struct Counter {
 
 TEST_F(StatsTest, MetricsOfTheProcessorAreTheKernels) {
   const std::string pod = RunPod();
-  // One of them computes, the other has the kernel write zeros.
+  // One process computes, the other makes the kernel write zeros.
   cri::ContainerConfig config =
       Busy("while :; do :; done & exec dd if=/dev/zero of=/dev/null bs=1M");
-  // So little that it is held back on a machine that is busy with other things, too.
+  // Low enough to be throttled even on a busy machine.
   config.mutable_linux()->mutable_resources()->set_cpu_quota(15000);
   const std::string id = Start(pod, config);
   const auto ticks = static_cast<uint64_t>(sysconf(_SC_CLK_TCK));
@@ -254,7 +254,7 @@ TEST_F(StatsTest, MetricsOfTheProcessorAreTheKernels) {
   }
 }
 
-// The container saves what it leaves of its quota, and at times uses more at once.
+// The container saves unused quota, and at times uses more at once.
 TEST_F(StatsTest, BurstsBeyondTheQuotaAreTheKernels) {
   const char* const file = IsV2() ? "cpu.max.burst" : "cpu.cfs_burst_us";
   const std::string pod = RunPod();
@@ -304,7 +304,7 @@ TEST_F(StatsTest, ThreadsAreToldByTheirState) {
   EXPECT_EQ(told_.Metrics(id)["container_tasks_state"], 4u);
 }
 
-// kubelet takes every pod and container that it sees in lists to have statistics.
+// kubelet expects statistics for every pod and container that it sees in lists.
 TEST_F(StatsTest, APodWithoutContainersHasItsOwn) {
   const std::string pod = RunPod();
   for (const cri::PodSandboxStats& stats : {told_.OfPod(pod), told_.ListedPod(pod)}) {
@@ -350,7 +350,7 @@ TEST_F(StatsTest, WhatGoesToTheDiskAndComesFromItIsCounted) {
   mount->set_container_path("/hold");
   const std::string id = Start(RunPod(), config);
   const auto before = told_.Metrics(id);
-  // Past every cache, so that it is done by the container itself.
+  // Bypasses every cache, so that the container itself does the I/O.
   ExecOutput(id,
              "dd if=/dev/zero of=/hold/cargo bs=1M count=6 oflag=direct && "
              "dd if=/hold/cargo of=/dev/null bs=1M count=4 iflag=direct");

@@ -1,5 +1,5 @@
-// The stop signal meets an init that is not ready for it: the kernel drops what the init of a PID
-// namespace does not catch.
+// The stop signal reaches an init that isn't ready for it: the kernel drops signals that the init
+// of a PID namespace does not catch.
 #include <signal.h>
 
 #include <string>
@@ -16,7 +16,7 @@ namespace {
 
 class StopSignalTest : public NodeTest {
  protected:
-  // How long the stop took; the container has exited then.
+  // The duration of the stop; the container has exited then.
   absl::Duration Stop(const std::string& id, int64_t grace_seconds) {
     const absl::Time begin = absl::Now();
     const grpc::Status stopped = StopContainer(id, grace_seconds);
@@ -25,7 +25,7 @@ class StopSignalTest : public NodeTest {
     return absl::Now() - begin;
   }
 
-  // 0: not told.
+  // 0: not found.
   pid_t MonitorOf(const std::string& id) {
     cri::ContainerStatusRequest request;
     request.set_container_id(id);
@@ -40,7 +40,7 @@ class StopSignalTest : public NodeTest {
   }
 };
 
-// `sh -c top`, whose handler comes some milliseconds after its start.
+// `sh -c top`, whose handler is set some milliseconds after its start.
 TEST_F(StopSignalTest, AStopRightAfterAStartIsNotLost) {
   const std::string pod = RunPod();
   for (int i = 0; i < 10; ++i) {
@@ -70,14 +70,14 @@ TEST_F(StopSignalTest, AnInitThatNeverListensGetsItsGraceAndIsKilled) {
   }
 }
 
-// Some take the second one as "now".
+// Some programs take the second one as "now".
 TEST_F(StopSignalTest, NoInitGetsTwo) {
   const std::string script =
       "n=0; sleep 1; trap 'n=$((n+1)); echo got $n' TERM; "
       "i=0; while [ $i -lt 100 ]; do sleep 0.05; i=$((i+1)); done; echo had $n";
   const std::string id = Start(RunPod(), Shell(script));
   std::thread first([&] { EXPECT_TRUE(StopContainer(id, 60).ok()); });
-  // One after the other's arrival, or the shell would take two for one.
+  // Only after the first one's arrival, or the shell would merge the two.
   EXPECT_TRUE(WaitUntil([&] { return Output(id) == "got 1\n"; }));
   EXPECT_TRUE(StopContainer(id, 60).ok());
   first.join();
@@ -85,7 +85,7 @@ TEST_F(StopSignalTest, NoInitGetsTwo) {
   EXPECT_EQ(Output(id), "got 1\nhad 1\n");
 }
 
-// The host's init drops nothing for it, and neither does a pod's own.
+// The kernel drops nothing for it, under the host's init or a pod's own.
 TEST_F(StopSignalTest, WhatIsNoInitOfItsNamespaceEndsAtOnce) {
   for (const cri::NamespaceMode mode : {cri::POD, cri::NODE}) {
     cri::PodSandboxConfig pod = PodConfig();
@@ -98,7 +98,7 @@ TEST_F(StopSignalTest, WhatIsNoInitOfItsNamespaceEndsAtOnce) {
   }
 }
 
-// A stop with less patience ends one that waits for a handler.
+// A stop with less patience ends a stop that waits for a handler.
 TEST_F(StopSignalTest, AnImpatientStopDoesNotWaitForAnother) {
   const std::string id = Start(RunPod(), Shell("while :; do sleep 0.05; done"));
   std::thread patient([&] { EXPECT_TRUE(StopContainer(id, 60).ok()); });
@@ -108,7 +108,7 @@ TEST_F(StopSignalTest, AnImpatientStopDoesNotWaitForAnother) {
   EXPECT_EQ(Status(id).exit_code(), 137);
 }
 
-// The exit is the monitor's to record: stopped by somebody, it is let go on.
+// The monitor records the exit: if it is stopped, it is continued.
 TEST_F(StopSignalTest, AStoppedMonitorHoldsNoStopUp) {
   const std::string pod = RunPod();
   struct Case {

@@ -1,4 +1,4 @@
-// What the configuration says of the streaming server, and what a client finds.
+// The streaming server's configuration, and its effect for clients.
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -19,7 +19,7 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
-// An address of this process's own on the loopback network, so that the port is free on it.
+// An address of this process's own on the loopback network, so that the port is free there.
 std::string OwnAddress() {
   const int pid = getpid();
   return absl::StrCat("127.", 128 + (pid >> 16 & 63), ".", pid >> 8 & 255, ".", pid & 255,
@@ -51,7 +51,7 @@ TEST_F(FixedAddressTest, StreamsAreServedThereAlsoByTheNextDaemon) {
     ASSERT_TRUE(started.ok()) << started;
   }
   EXPECT_EQ(StreamedOutput(container, "echo streamed"), "streamed\n");
-  // What the daemon before has promised is nobody's.
+  // The previous daemon's URLs are void.
   const auto refused = WebSocketClient::Connect(unused, "v5.channel.k8s.io");
   ASSERT_FALSE(refused.ok());
   EXPECT_THAT(std::string(refused.status().message()), StartsWith("404"));
@@ -75,7 +75,7 @@ TEST_F(Ipv6AddressTest, StreamsAreServedThere) {
 class NoAddressTest : public StreamingNodeTest {
  protected:
   NoAddressTest() : StreamingNodeTest("streaming: {address: \"\"}\n") {}
-  // Fails the test unless the call says that there are no streams, and where that is set.
+  // Fails the test unless the call says that there are no streams, and which key sets that.
   template <typename Response, typename Request>
   void ExpectUnimplemented(grpc::Status (cri::RuntimeService::Stub::*method)(grpc::ClientContext*,
                                                                              const Request&,
@@ -134,8 +134,7 @@ class IdleTimeoutTest : public StreamingNodeTest {
   IdleTimeoutTest() : StreamingNodeTest("streaming: {idle_timeout: 1}\n") {}
 };
 
-// The end of each connection is all that is looked for: without the setting it would come after
-// four hours.
+// Only the end of each connection is awaited: without the setting it would take four hours.
 TEST_F(IdleTimeoutTest, StreamsOnWhichNothingMovesAreEnded) {
   const std::string pod = RunPod();
   const std::string container = Start(pod, Shell("sleep 1000"));
@@ -151,7 +150,7 @@ TEST_F(IdleTimeoutTest, StreamsOnWhichNothingMovesAreEnded) {
   EXPECT_EQ(Status(container).state(), cri::CONTAINER_RUNNING);
 }
 
-// Made before the node is, whose configuration names them.
+// Constructed before the node, whose configuration names them.
 struct Certificates {
   Certificates() {
     const absl::Status made = image::MakeCertificates(directory.root());
@@ -209,7 +208,7 @@ TEST_F(TlsTest, ItIsNoServerOfPlainHttp) {
   ASSERT_THAT(url, StartsWith("https://"));
   const auto plain = WebSocketClient::Connect("http" + url.substr(5), "v5.channel.k8s.io");
   EXPECT_FALSE(plain.ok());
-  // That has not used the token up.
+  // The failed try has not used the token up.
   const auto client = Connect(url);
   ASSERT_NE(client, nullptr);
   ASSERT_TRUE(client->ReadToEnd().ok());

@@ -1,5 +1,5 @@
-// Clients that break the protocol or go in the middle of a stream, and a monitor that dies during
-// one: the daemon holds nothing of them afterwards, and serves the next.
+// Clients that break the protocol or leave in the middle of a stream, and a monitor that dies
+// during one: the daemon keeps nothing of them, and serves the next.
 #include <signal.h>
 #include <sys/socket.h>
 
@@ -26,7 +26,7 @@ using ::testing::IsEmpty;
 
 enum class Way { kSpdy, kWebSocket, kTunnel };  // the last of port-forward alone
 
-// A client in the middle of a stream, whichever way it came.
+// A client in the middle of a stream, over any of the protocols.
 struct Client {
   std::unique_ptr<SpdyClient> spdy;
   std::unique_ptr<WebSocketClient> websocket;
@@ -39,7 +39,7 @@ struct Client {
   absl::Status Send(const std::string& data) const {
     return spdy != nullptr ? spdy->Send(in, data) : websocket->Send(static_cast<int>(in), data);
   }
-  // A bit of the connection, which for a tunnel is a message.
+  // Raw bytes on the connection; in a tunnel, a message.
   absl::Status SendRaw(const std::string& bytes) const {
     return spdy != nullptr ? spdy->SendBytes(bytes) : websocket->connection().Write(bytes);
   }
@@ -59,23 +59,24 @@ struct Client {
   }
 };
 
-// Frames after each of which a SPDY/3.1 session can't go on.
+// Frames that end a SPDY/3.1 session.
 std::vector<std::string> SpdyGarbage() {
   using namespace std::string_literals;
   return {std::string(4096, '\xff'),
           "\x80\x02\x00\x06\x00\x00\x00\x04\x00\x00\x00\x01"s,  // PING of SPDY/2
-          "\x00\x00\x7f\xff\x00\x00\x00\x04"s + "data",         // of a stream that nobody opened
+          "\x00\x00\x7f\xff\x00\x00\x00\x04"s + "data",         // data for a stream that was never
+                                                                // opened
           "\x80\x03\x00\x01\x00\x00\x00\x20\x00\x00\x7f\xff\x00\x00\x00\x00\x00\x00"s +
-              std::string(22, '\xff')};  // SYN_STREAM whose headers are no zlib
+              std::string(22, '\xff')};  // SYN_STREAM whose headers aren't zlib's
 }
 
-// Of WebSockets (RFC 6455, sections 5.1 to 5.5).
+// For WebSockets (RFC 6455, sections 5.1 to 5.5).
 std::vector<std::string> WebSocketGarbage() {
   using namespace std::string_literals;
   return {std::string(4096, '\xff'),
           "\x82\x05hello"s,                                              // not masked
           "\x83\x80\x12\x34\x56\x78"s,                                   // no such opcode
-          "\x80\x80\x12\x34\x56\x78"s,                                   // goes on with no message
+          "\x80\x80\x12\x34\x56\x78"s,                                   // continues no message
           "\x82\xff\x00\x00\x00\x7f\x00\x00\x00\x00\x12\x34\x56\x78"s};  // of 508 GiB
 }
 
@@ -92,8 +93,8 @@ class StreamingFaultsTest : public StreamingNodeTest {
               .cgroup = node_.cgroup_parent(),
               .holder = node_.daemon_pid()};
     ExpectServed();
-    // What the clients of just now had may be on its way out still. Where it takes longer than this
-    // to go, less is found below; nothing is found that isn't there.
+    // Remains of the clients just served may still be going. If that takes longer than this, less
+    // is found below, but never anything that doesn't exist.
     before_ = TakeInventory(scope_);
     EXPECT_TRUE(Eventually([this] {
       absl::SleepFor(absl::Milliseconds(500));
@@ -157,12 +158,12 @@ class StreamingFaultsTest : public StreamingNodeTest {
     return stream.value_or(0);
   }
 
-  // What is asked for next is served, each kind of stream of it.
+  // Every kind of stream is still served.
   void ExpectServed() {
     EXPECT_EQ(StreamedOutput(container_, "echo fine"), "fine\n");
     const Client attached = OpenAttach(Way::kWebSocket);
     ASSERT_TRUE(attached.connected());
-    // A client that went before may have left a part of a line.
+    // An earlier client may have left part of a line.
     EXPECT_TRUE(attached.Send("\nagain\n").ok());
     attached.ExpectOutput("got again\n");
     const LoopbackListener listener(AF_INET);
@@ -175,7 +176,7 @@ class StreamingFaultsTest : public StreamingNodeTest {
     EXPECT_EQ(send(target.get(), "pong", 4, MSG_NOSIGNAL), 4);
     forwarded.ExpectOutput("pong");
   }
-  // Reads all that there is.
+  // Reads everything up to the end.
   static void ExpectEndOf(const UniqueFd& target) {
     char bytes[4096];
     ssize_t n = 0;
@@ -191,7 +192,7 @@ class StreamingFaultsTest : public StreamingNodeTest {
   }
 
   std::string pod_;
-  std::string container_;  // says what it is told
+  std::string container_;  // echoes its input
   InventoryScope scope_;
   Inventory before_;
 };
@@ -262,7 +263,7 @@ TEST_F(StreamingFaultsTest, ClientsThatGoInTheMiddleOfAnExecEndIt) {
     }
     EXPECT_TRUE(Eventually([&] { return ProcessesWith("echo " + line).empty(); }));
     {
-      // The command takes nothing of what its client has for it.
+      // The command takes none of its client's input.
       const Client client = OpenExec(container_, "echo here; " + sleep + "; :", way);
       ASSERT_TRUE(client.connected());
       client.ExpectOutput("here\n");
@@ -290,7 +291,7 @@ TEST_F(StreamingFaultsTest, ClientsThatGoInTheMiddleOfAPortForwardEndItsConnecti
   const std::string much(256'000, 'y');
   for (const Way way : {Way::kSpdy, Way::kWebSocket, Way::kTunnel}) {
     SCOPED_TRACE(absl::StrCat("way ", static_cast<int>(way)));
-    // It reads little of what comes.
+    // The client reads little.
     UniqueFd sender;
     {
       const Client client = OpenPort(listener.port(), way);
@@ -303,7 +304,7 @@ TEST_F(StreamingFaultsTest, ClientsThatGoInTheMiddleOfAPortForwardEndItsConnecti
     while (send(sender.get(), much.data(), much.size(), MSG_NOSIGNAL) > 0) {
     }
     EXPECT_THAT(errno, AnyOf(EPIPE, ECONNRESET));
-    // Nobody reads what it sends.
+    // Nothing reads its data.
     UniqueFd reader;
     {
       const Client client = OpenPort(listener.port(), way);
@@ -327,7 +328,7 @@ TEST_F(StreamingFaultsTest, ACommandEndsWithTheMonitorOfItsContainer) {
   ASSERT_EQ(kill(std::stoi(monitors[0]), SIGKILL), 0);
   for (const Client* client : {&spdy, &websocket}) {
     client->ExpectEnd();
-    // Killed, or nobody knows.
+    // Killed, or unknown.
     const std::string end = client->Received(client->error);
     EXPECT_NE(end, "");
     EXPECT_THAT(ExitCodeOf(end), AnyOf(137, -1)) << end;

@@ -1,5 +1,5 @@
-// Exec, attach and forwarded ports of real containers, by SPDY and WebSocket clients of the tests'
-// own.
+// Exec, attach and forwarded ports of real containers, with the tests' own SPDY and WebSocket
+// clients.
 #include <signal.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -136,7 +136,7 @@ TEST_F(StreamingTest, SeveralAttachedClientsSeeWhatTheContainerWrites) {
   auto first = Connect(AttachUrl(container, true));
   auto second = Connect(AttachUrl(container));
   ASSERT_TRUE(first != nullptr && second != nullptr);
-  // Whether both are attached shows in what they get: lines go in until they do.
+  // Both are attached once they get lines: write until they do.
   ASSERT_TRUE(first->Send(0, "1\n").ok());
   ASSERT_TRUE(first->ReadUntil([&] { return !first->received[1].empty(); }).ok());
   std::atomic<bool> seen = false;
@@ -207,7 +207,7 @@ TEST_F(StreamingTest, AContainersTerminalIsAttachedTo) {
   EXPECT_EQ(AwaitExit(container).exit_code(), 5);
 }
 
-// How much the notes in `text` say was left out for a client that reads too slowly.
+// The number of bytes that the notes in `text` declare left out for a slow client.
 size_t BytesLeftOut(const std::string& text) {
   size_t all = 0;
   for (const absl::string_view line : absl::StrSplit(text, '\n', absl::SkipEmpty())) {
@@ -221,9 +221,9 @@ size_t BytesLeftOut(const std::string& text) {
   return all;
 }
 
-// One attached client never reads: neither container nor log nor another client waits for it. That
-// other one asks for each part of the output when it has all of the one before, so that nothing is
-// left out for it, however slow the machine is.
+// One attached client never reads: neither container nor log nor another client waits for it. The
+// other client asks for each part of the output once it has all of the previous one, so it misses
+// nothing even on a slow machine.
 TEST_F(StreamingTest, ASlowClientStallsNobodyElse) {
   constexpr int kParts = 40;
   constexpr int kLinesOfAPart = 100;
@@ -259,7 +259,7 @@ TEST_F(StreamingTest, ASlowClientStallsNobodyElse) {
   ASSERT_TRUE(quick->ReadToEnd().ok());
   EXPECT_TRUE(quick->received[1] == expected);
   EXPECT_EQ(quick->received[2], "");
-  // What the slow one has missed is told when it reads.
+  // The slow client learns how much it missed when it reads.
   ASSERT_TRUE(slow->ReadToEnd().ok());
   EXPECT_THAT(slow->received[1], StartsWith("one\n"));
   EXPECT_LT(slow->received[1].size(), expected.size());
@@ -334,7 +334,7 @@ TEST_F(StreamingTest, WhatDoesNotRunIsNotStreamed) {
   cri::PortForwardResponse forwarded;
   EXPECT_EQ(node_.runtime().PortForward(&of_ports, ports, &forwarded).error_code(),
             grpc::StatusCode::FAILED_PRECONDITION);
-  // A URL of before is still a URL, and says the same.
+  // An old URL is still valid, and says the same.
   auto client = Connect(url);
   ASSERT_NE(client, nullptr);
   ASSERT_TRUE(client->ReadToEnd().ok());
@@ -345,7 +345,7 @@ constexpr char kPortForward[] = "portforward.k8s.io";
 
 class PortForwardTest : public StreamingTest {
  protected:
-  // What the server at a port answers to GET /, or what went wrong.
+  // A server's answer to GET /, or the error.
   static std::string Get(SpdyClient& client, int port, int request) {
     const SpdyClient::Headers headers = {{"port", absl::StrCat(port)},
                                          {"requestid", absl::StrCat(request)}};
@@ -379,7 +379,7 @@ class PortForwardTest : public StreamingTest {
     })) << answer;
     return answer;
   }
-  // What a server of the host says reaches the client, and the other way round.
+  // Data from a server on the host reaches the client, and the other way round.
   void ExpectForwardedOnTheHost(const LoopbackListener& listener) {
     const std::string pod = RunPodOfTheHost();
     std::thread server([&] {

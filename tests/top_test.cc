@@ -31,7 +31,7 @@ size_t Count(const std::string& text, const std::string& word) {
 
 class TopTest : public NodeTest {
  protected:
-  // Asks for a tenth of a CPU, and would use all.
+  // Requests a tenth of a CPU, and would use all of it.
   cri::ContainerConfig Busy() {
     cri::ContainerConfig config = Shell("while :; do :; done");
     cri::LinuxContainerResources* linux = config.mutable_linux()->mutable_resources();
@@ -67,7 +67,7 @@ class TopTest : public NodeTest {
   std::unique_ptr<WatchedProgram> Piped(std::vector<std::string> arguments) {
     return std::make_unique<WatchedProgram>(Argv(std::move(arguments)), OpenPipe());
   }
-  // A container in a table of --once -o json.
+  // A container in the table of --once -o json.
   static nlohmann::json Find(const std::string& text, const std::string& id) {
     const nlohmann::json document = nlohmann::json::parse(text, nullptr, false);
     if (!document.contains("containers")) return {};
@@ -82,7 +82,7 @@ TEST_F(TopTest, OneDocumentFromRequestToUse) {
   const std::string pod = RunPod();
   const std::string id = Start(pod, Busy());
   nlohmann::json container;
-  // How much of its tenth it gets is the machine's load's affair; being held back comes with it.
+  // The machine's load decides how much of its tenth it gets; throttling comes with it.
   ASSERT_TRUE(Eventually(
       [&] {
         container = Find(Top({"--once", "-o", "json"}).out, id);
@@ -102,7 +102,7 @@ TEST_F(TopTest, OneDocumentFromRequestToUse) {
   if (Cgroups().layout() == linux::CgroupLayout::kV2 && Host().Exists("proc/pressure/cpu")) {
     EXPECT_TRUE(container["pressure"]["cpu"]["someAvg10"].is_number()) << container;
   }
-  // What is changed is seen in the next.
+  // The next reading shows the change.
   const RunResult updated = Update({id, "--cpu", "200m", "--memory", "96Mi"});
   ASSERT_EQ(updated.exit.code, 0) << updated.err;
   container = Find(Top({"--once", "-o", "json"}).out, id);
@@ -110,7 +110,7 @@ TEST_F(TopTest, OneDocumentFromRequestToUse) {
   EXPECT_EQ(container["allotted"]["memoryBytes"], 96 * kMiB);
   EXPECT_EQ(container["asked"]["limits"]["cpu"], "200m");
   EXPECT_EQ(container["asked"]["requests"]["cpu"], "50m");
-  // Below the request: what was asked for stays, and is not told otherwise.
+  // Below the request: the request stays, and is reported unchanged.
   ASSERT_EQ(Update({id, "--cpu", "20m"}).exit.code, 0);
   container = Find(Top({"--once", "-o", "json"}).out, id);
   EXPECT_EQ(container["allotted"]["cpuMillis"], 20);

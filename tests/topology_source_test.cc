@@ -1,4 +1,4 @@
-// Topologies that come from elsewhere than the kernel (`nodeResources.source`).
+// Topologies from sources other than the kernel (`nodeResources.source`).
 #include <fcntl.h>
 #include <grp.h>
 #include <sched.h>
@@ -39,7 +39,7 @@ int LastCpu() {
   return last;
 }
 
-// A machine of one core with this machine's last CPU, and so much memory.
+// A machine of one core with this machine's last CPU, and that much memory.
 std::string OneCore(const std::string& memory, int cpu = LastCpu()) {
   return absl::StrCat(
       "zones:\n- {name: board, type: NUMANode, resources: [{name: memory, capacity: ", memory,
@@ -56,7 +56,7 @@ std::string Limitations(Node& node) {
   return all;
 }
 
-// Before the node whose configuration names it.
+// Constructed before the node whose configuration names it.
 struct GivenFile {
   void Put(const std::string& text) {
     ASSERT_TRUE(directory.root().ReplaceFile("topology.yaml", text).ok());
@@ -64,7 +64,7 @@ struct GivenFile {
   TestDir directory;
 };
 
-// Of the board.
+// The board's memory.
 std::string Memory(const cri::ResourceTopology& topology) {
   for (const cri::ResourceTopologyZone& zone : topology.zones()) {
     if (zone.name() == "board") return zone.resources(0).capacity().string();
@@ -72,8 +72,8 @@ std::string Memory(const cri::ResourceTopology& topology) {
   return "no board";
 }
 
-// What the proposal's clients rely on: one zone without a parent, which has the machine's ids, and
-// no parent that isn't there.
+// The tree that the proposal's clients rely on: one zone without a parent, which has the machine's
+// ids, and no unknown parent.
 void ExpectOneTree(const cri::ResourceTopology& topology) {
   ASSERT_EQ(topology.zones_size(), 3);
   EXPECT_EQ(topology.zones(0).name(), "root");
@@ -106,7 +106,7 @@ TEST_F(FileSourceTest, IsToldEnforcedAndWatched) {
   Put(OneCore("4Gi"));
   ASSERT_TRUE(stream.Next(&topology));
   EXPECT_EQ(Memory(topology), "4Gi");
-  // A bad one is told of, and the last good one stays.
+  // A bad topology is reported, and the last good one stays.
   Put(OneCore("2Gi", 4000));
   EXPECT_TRUE(Eventually([&] {
     return absl::StrContains(Limitations(node_), "topology.yaml: zone \"only\" has CPUs 4000");
@@ -121,7 +121,7 @@ TEST_F(FileSourceTest, IsToldEnforcedAndWatched) {
   EXPECT_EQ(Memory(topology), "2Gi");
 }
 
-// The daemon is there for its pods all the same; clients wait for a good one.
+// The daemon serves its pods all the same; clients wait for a good one.
 class BadFileTest : public FileSourceTest {
  protected:
   BadFileTest() { Put("zones: [{name: a, parent: a}]\n"); }
@@ -139,7 +139,7 @@ TEST_F(BadFileTest, PodsRunAndClientsAreToTryAgain) {
   EXPECT_EQ(status.error_code(), grpc::StatusCode::UNAVAILABLE);
   EXPECT_THAT(status.error_message(), HasSubstr("NotTold: "));
   EXPECT_THAT(status.error_message(), HasSubstr("is its own parent"));
-  // One that waits has it as soon as it is there.
+  // A waiting client gets it as soon as it is there.
   TopologyStream again(node_);
   Put(OneCore("8Gi"));
   ASSERT_TRUE(again.Next(&topology));
@@ -150,7 +150,7 @@ TEST_F(BadFileTest, PodsRunAndClientsAreToTryAgain) {
   }));
 }
 
-// examples/topology-provider, which sends what it reads.
+// examples/topology-provider, which sends its input.
 class ProviderTest : public NodeTest {
  protected:
   explicit ProviderTest(const std::string& hold = "1h", const std::string& more = "")
@@ -187,7 +187,7 @@ class ProviderTest : public NodeTest {
     }
     NodeTest::TearDown();
   }
-  // What the provider prints of it.
+  // The provider's output about it.
   std::string Push(const std::string& memory, int cpu = LastCpu()) {
     const std::string line = absl::StrCat(
         R"({"zones": [{"name": "board", "type": "NUMANode", "resources": [{"name": "memory", )",
@@ -259,11 +259,12 @@ class ProviderGroupTest : protected PublicDirectory, public NodeTest {
   ProviderGroupTest()
       : NodeTest(absl::StrCat("nodeResources: {source: {provider: {socket: ", directory.path(),
                               "/topology.sock, group: ", kGroup, "}}}\n")) {}
-  // 0 or errno of connect(2) by a process of no rights but those of its groups; -1: the test itself
-  // could not do it.
+  // 0 or errno of connect(2) by a process with no rights but its groups'; -1: the test itself
+  // failed.
   int ConnectAs(gid_t gid, const std::vector<gid_t>& further) const {
     int result = -1;
-    // The kernel keeps working directory and credentials by thread; only the C library does not.
+    // The kernel keeps the working directory and credentials per thread; only the C library does
+    // not.
     std::thread([&] {
       if (unshare(CLONE_FS) != 0 || fchdir(directory.root().fd()) != 0 ||
           syscall(SYS_setgroups, further.size(), further.data()) != 0 ||
@@ -324,7 +325,7 @@ TEST_F(RefusingProviderTest, WhatNobodyWasToldIsRefusedOnceOneHasCome) {
 
 TEST_F(RefusingProviderTest, WhatAClientWasToldIsClipped) {
   OpenStream();
-  // The daemon counts it when the message has left. A pod's start takes longer than that.
+  // The daemon counts it once the message has left. Starting a pod takes longer than that.
   const std::string pod = RunPod();
   StartProvider();
   EXPECT_EQ(Push("8Gi"), "accepted");

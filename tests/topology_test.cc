@@ -1,4 +1,4 @@
-// Node resource discovery (KEP-5224) on this machine, whatever it is.
+// Node resource discovery (KEP-5224) on this machine.
 #include <fcntl.h>
 #include <sched.h>
 #include <signal.h>
@@ -47,7 +47,7 @@ TEST_F(TopologyTest, TellsTheMachineAtOnce) {
   EXPECT_EQ(topology.zones(0).attributes().at("boot-id"), absl::StripSuffix(boot_id, "\n"));
 }
 
-// Without memory, which a balloon may take from a virtual machine at any moment.
+// Without memory: a balloon may take it from a virtual machine at any moment.
 std::string WithoutMemory(cri::ResourceTopology topology) {
   for (auto& zone : *topology.mutable_zones()) {
     if (zone.type() == "NUMANode") zone.clear_resources();
@@ -65,7 +65,7 @@ TEST_F(TopologyTest, IsTheSameAfterARestart) {
   EXPECT_EQ(WithoutMemory(before), WithoutMemory(after));
 }
 
-// What the command prints is a file that it accepts.
+// The command's output is a file that it accepts.
 TEST_F(TopologyTest, WhatIsPrintedCanBeChecked) {
   for (const char* format : {"yaml", "json"}) {
     Command print;
@@ -80,7 +80,7 @@ TEST_F(TopologyTest, WhatIsPrintedCanBeChecked) {
   }
 }
 
-// No daemon is asked.
+// Asks no daemon.
 TEST(MachineFromInputTest, WhatIsNoXmlIsNamedAsStandardInput) {
   Command show;
   show.argv = {ProgramPath("plimsoll"), "topology", "--machine", "-"};
@@ -136,14 +136,14 @@ TEST_F(GateOffTest, TheCallIsUnimplemented) {
 // A thousand clients and a thousand changes.
 constexpr int kStreams = 1000;
 constexpr int kChanges = 1000;
-// So many are waited for, each a message of its own to every stream; the rest come one after the
-// other as fast as they are written.
+// The first changes are awaited, each a message of its own to every stream; the rest follow as fast
+// as they can be written.
 constexpr int kAwaited = 10;
-// What all streams and changes may cost the daemon: a fifth of a queue of all messages to all
-// streams, were each only 100 bytes.
+// Limit of the daemon's memory for all streams and changes: a fifth of a queue with all messages to
+// all streams, at only 100 bytes each.
 constexpr int64_t kMostKib = 100 * 1024;
 
-// Without a thread of its own.
+// Needs no thread of its own.
 class Stream : public grpc::ClientReadReactor<cri::DynamicRuntimeConfigResponse> {
  public:
   explicit Stream(cri::RuntimeService::Stub& stub) {
@@ -196,7 +196,7 @@ class Stream : public grpc::ClientReadReactor<cri::DynamicRuntimeConfigResponse>
   std::string newest_;
 };
 
-// Before the node whose configuration names it.
+// Constructed before the node whose configuration names it.
 struct GivenFile {
   void Put(const std::string& memory) {
     ASSERT_TRUE(directory.root()
@@ -215,7 +215,7 @@ class TopologyStreamsTest : protected GivenFile, public NodeTest {
                               "/t.yaml}}\n")) {
     Put("1Gi");
   }
-  // The most memory that the daemon has had, in KiB.
+  // The daemon's peak memory, in KiB.
   int64_t PeakKib() {
     const std::string status = *Host().Read(absl::StrCat("proc/", node_.daemon_pid(), "/status"));
     for (absl::string_view line : absl::StrSplit(status, '\n')) {
@@ -260,7 +260,7 @@ TEST_F(TopologyStreamsTest, AThousandStreamsAndAThousandChanges) {
   EXPECT_LT(cost, kMostKib);
   RecordProperty("messages", streams.front().messages());
   RecordProperty("kib", static_cast<int>(cost));
-  // Who goes leaves nothing behind: one that comes has the newest.
+  // Clients that leave hold nothing up: a new one gets the newest.
   streams.clear();
   std::list<Stream> late;
   late.emplace_back(node_.runtime());
@@ -268,7 +268,7 @@ TEST_F(TopologyStreamsTest, AThousandStreamsAndAThousandChanges) {
 }
 
 TEST_F(TopologyStreamsTest, EachMessageIsCounted) {
-  // A message is counted once it has left: a client may see it before.
+  // A message counts once it has left: a client may see it earlier.
   const auto count_is = [](int count) {
     return Eventually([&] {
       return absl::StrContains(

@@ -19,7 +19,7 @@ constexpr uint32_t kHostId = 300000;
 class UserNamespacesTest : public NodeTest {
  protected:
   void SetUp() override {
-    // The way to the run directory must be open to all.
+    // Pods with user namespaces must be able to reach the run directory.
     ASSERT_EQ(chmod(node_.directory().c_str(), 0711), 0);
     NodeTest::SetUp();
     if (HasFatalFailure()) return;
@@ -79,7 +79,7 @@ TEST_F(UserNamespacesTest, TheRootDirectorysOwnerIsMapped) {
   const auto rootfs = FsRoot::OpenOrCreate(absl::StrCat(node_.directory(), "/private"), 0755);
   ASSERT_TRUE(rootfs.ok()) << rootfs.status();
   ASSERT_TRUE(MakeBusyboxRootfs(*rootfs).ok());
-  // One that the namespace has, and one beyond it.
+  // An id inside the namespace, and one beyond it.
   ASSERT_EQ(chown(rootfs->path().c_str(), 1000, 70000), 0);
   ASSERT_EQ(chmod(rootfs->path().c_str(), 0751), 0);
   ASSERT_TRUE(Import(rootfs->path(), "private").ok());
@@ -96,7 +96,7 @@ TEST_F(UserNamespacesTest, RootOfAContainerIsNobodyOnTheHost) {
   EXPECT_EQ(ExecOutput(id, "id -u; tr -s ' ' < /proc/self/uid_map"),
             absl::StrCat("0\n 0 ", kHostId, " 65536\n"));
   EXPECT_EQ(HostUserOf(pod, id), absl::StrCat(kHostId));
-  // Its files are its own, those of the image and those it writes.
+  // Its files belong to it, the image's and those it writes.
   EXPECT_EQ(ExecOutput(id, "stat -c %u:%g / /bin /bin/busybox /made/on/demand"),
             "0:0\n0:0\n0:0\n0:0\n");
   EXPECT_EQ(ExecOutput(id,
@@ -135,7 +135,7 @@ TEST_F(UserNamespacesTest, ItOwnsThePodsOtherNamespaces) {
                        "/proc/sys/net/ipv4/ip_unprivileged_port_start"),
             "123\n80\n");
   EXPECT_EQ(*Host().Read("proc/sys/kernel/shmmni"), host_shmmni);
-  // What belongs to it may be changed by who may do so in it.
+  // Its root may change what belongs to its namespaces.
   EXPECT_EQ(ExecOutput(one, "hostname changed && hostname; ip link set lo down && echo down"),
             "changed\ndown\n");
   ExecOutput(one, "echo shared > /dev/shm/x");
@@ -246,7 +246,7 @@ TEST_F(UserNamespacesTest, ItOutlivesTheDaemon) {
 TEST_F(UserNamespacesTest, WhatCannotBeMappedIsRefusedAndNamed) {
   cri::ContainerConfig config = Shell("true");
   cri::Mount* mapped = config.add_mounts();
-  mapped->set_host_path("/proc");  // no kernel maps its ids
+  mapped->set_host_path("/proc");  // no kernel maps /proc's ids
   mapped->set_container_path("/v");
   Map(mapped->add_uidmappings());
   Map(mapped->add_gidmappings());
@@ -256,7 +256,7 @@ TEST_F(UserNamespacesTest, WhatCannotBeMappedIsRefusedAndNamed) {
   EXPECT_THAT(status.error_message(), HasSubstr("of /proc"));
 }
 
-// Below a directory that is closed to others, no container of such a pod could find its root.
+// Below a directory closed to others, a container of such a pod can't reach its root.
 class ClosedUserNamespacesTest : public UserNamespacesTest {
  protected:
   void SetUp() override { NodeTest::SetUp(); }

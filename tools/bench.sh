@@ -16,7 +16,7 @@ echo
 echo "== the node's runtime, call by call"
 "$bin/bench_node" --json build/bench/node.json --svg build/bench/node.svg "$@"
 echo
-# Flags of bench_node alone are not for the others.
+# The other programs don't know bench_node's own flags.
 peers=()
 while [ $# -gt 0 ]; do
   case $1 in

@@ -1,9 +1,9 @@
 #!/bin/bash
-# Whether pods outlive the change from another revision's daemon to this tree's, and the way back:
+# Tests that pods outlive the change from another revision's daemon to this tree's, and back:
 #
 #   tools/build_to_build.sh [REVISION]     default: HEAD~1
 #
-# Builds the revision's daemon and what it runs in build/revisions/<commit> (kept for the next time),
+# Builds the revision's daemon and its programs in build/revisions/<commit> (kept for the next time),
 # this tree's in build/dev, and runs tests/build_to_build_test.cc with both.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -21,7 +21,7 @@ fi
   cmake --preset dev -DBUILD_TESTING=OFF >/dev/null
   targets=()
   for target in plimsolld plimsoll-monitor plimsoll-launch plimsoll-exec plimsoll-pause; do
-    # An older revision may lack one.
+    # An older revision may lack a program.
     if ninja -C build/dev -t query "$target" >/dev/null 2>&1; then targets+=("$target"); fi
   done
   ninja -C build/dev -j "$jobs" "${targets[@]}"

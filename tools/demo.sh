@@ -1,7 +1,7 @@
 #!/bin/bash
-# What `make demo` shows, after the release build: an image made on the spot, a pod run from a
-# manifest, the limits that were asked for beside those the kernel holds, and nothing left behind.
-# Exit code 0 only if the pod succeeded and everything is gone again.
+# The demonstration of `make demo`, after the release build: an image made on the spot, a pod run from
+# a manifest, its requested limits beside the kernel's, and nothing left behind. Exits with 0 only if
+# the pod succeeded and everything is gone again.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 plimsoll=${PLIMSOLL:-build/release/bin/plimsoll}
@@ -9,22 +9,22 @@ image=plimsoll.dev/examples/busybox
 [ -x "$plimsoll" ] || { echo "demo: there is no $plimsoll; run make demo" >&2; exit 1; }
 [ "$(id -u)" = 0 ] || { echo "demo: running containers needs root" >&2; exit 1; }
 
-# A state directory of its own: nothing that is on this machine already is touched.
+# A state directory of its own: nothing existing on this machine is touched.
 root=$(mktemp -d /tmp/plimsoll-demo-XXXXXX)
 clean_up() {
   rm -rf --one-file-system "$root"
 }
 trap clean_up EXIT
 
-# $ command, then the command.
+# Prints "$ command", then runs it.
 run() {
   printf '\n\033[1m$ %s\033[0m\n' "plimsoll $*"
   "$plimsoll" --root "$root/state" "$@"
 }
 [ -t 1 ] || run() { printf '\n$ plimsoll %s\n' "$*"; "$plimsoll" --root "$root/state" "$@"; }
 
-# What of the demo's is there: processes and mounts carry the name of its directory. Groups do not,
-# so those count that are new below /plimsoll and without a process: others may run pods meanwhile.
+# Leftovers of the demo: processes and mounts carry its directory's name. Groups don't, so new groups
+# below /plimsoll without a process count: others may run pods meanwhile.
 groups() { tools/leftovers.sh '/plimsoll/' | grep '^cgroup ' || true; }
 before=$(groups)
 leftovers() {

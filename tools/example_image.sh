@@ -1,6 +1,6 @@
 #!/bin/sh
 # Packs Debian's static busybox into a root filesystem: tools/example_image.sh FILE.tar
-# The same busybox gives the same bytes each time.
+# The result is the same for the same busybox, byte for byte.
 set -eu
 out=${1:?usage: tools/example_image.sh FILE.tar}
 busybox=${BUSYBOX:-/bin/busybox}

@@ -1,9 +1,9 @@
 #!/bin/bash
-# Runs fuzzers that are built (preset fuzz): tools/fuzz.sh SECONDS [fuzzer]...
+# Runs built fuzzers (preset fuzz): tools/fuzz.sh SECONDS [fuzzer]...
 #
-# Each runs for SECONDS, $JOBS of them at a time, all of them if none is named. Inputs that reached
-# new code are kept in build/fuzz/corpus. Exits with 1 if any crashed, hung (10 s for one input),
-# leaked or took more than 2 GiB; the input that did it is in build/fuzz/findings.
+# Each runs for SECONDS, $JOBS at a time; without names all run. Inputs that reached new code are kept
+# in build/fuzz/corpus. Exits with 1 if a fuzzer crashed, hung (10 s for one input), leaked or took
+# more than 2 GiB; the input is then in build/fuzz/findings.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 seconds=${1:?usage: tools/fuzz.sh SECONDS [fuzzer]...}
@@ -41,7 +41,7 @@ run_one() {
   fi
   printf 'fuzz: %-16s FOUND SOMETHING; whole log: %s\n' "$name" "$log"
   grep -E -m 12 'does not hold|ERROR: |SUMMARY: |runtime error|^ +#[0-9]+ .* in plimsoll' "$log" || tail -n 5 "$log"
-  # What follows runs it again.
+  # The command to run it again.
   local input
   input=$(sed -n 's/.*Test unit written to //p' "$log" | tail -1)
   [ -z "$input" ] || printf '  again: %s %s\n' "$program" "$input"

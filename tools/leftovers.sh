@@ -1,17 +1,17 @@
 #!/bin/bash
-# Names what of Plimsoll's is on this machine: processes, mounts, cgroups. Changes nothing.
+# Lists Plimsoll's processes, mounts and cgroups on this machine. Changes nothing.
 #
 #   tools/leftovers.sh [PATTERN]     default: plimsoll
 #
-# Prints one line each and exits with 1 if there is anything, 0 if there is nothing. PATTERN is an
-# extended regular expression that narrows it, e.g. the name of a state directory.
+# Prints a line for each, and exits with 1 if there are any, else with 0. PATTERN is an extended
+# regular expression that narrows the search, e.g. the name of a state directory.
 set -euo pipefail
 pattern=${1:-plimsoll}
 found=$(mktemp)
 trap 'rm -f "$found"' EXIT
 
-# Processes by their program's name and, where PATTERN narrows it, their arguments, group and open
-# files: a monitor's argument is its container's id alone.
+# Processes by their program's name and, with a PATTERN, by arguments, group and open files: a
+# monitor's only argument is its container's id.
 for directory in /proc/[0-9]*; do
   pid=${directory#/proc/}
   [ "$pid" != "$$" ] || continue
@@ -26,7 +26,7 @@ for directory in /proc/[0-9]*; do
   esac
 done
 
-# A mount's source may carry the name too (an overlay's layers), so the whole line is looked at.
+# Searches the whole line: a mount's source may carry the name too (an overlay's layers).
 while read -r _ _ _ _ point rest; do
   if printf '%s %s' "$point" "$rest" | grep -qE "$pattern"; then
     echo "mount $point" >>"$found"

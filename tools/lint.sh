@@ -1,14 +1,14 @@
 #!/bin/bash
 # make lint and its kin: tools/lint.sh changed | all | format
 #
-#   changed  C++ files that differ from LINT_BASE, committed or not. LINT_BASE is a commit; unset, it
-#            is where this branch left origin/main, or the last commit's parent on main itself.
-#            Without any such commit (a shallow clone) it is everything.
+#   changed  C++ files that differ from the commit LINT_BASE, committed or not. By default the commit
+#            is this branch's fork from origin/main, or the last commit's parent on main itself.
+#            Without such a commit (a shallow clone) it means every file.
 #   all      every C++ file
 #   format   rewrites every C++ file with clang-format
 #
-# clang-tidy sees a header through the .cc files that include it. It gives clang's own warnings too,
-# those about locks among them, which the preset clang takes for errors and g++ doesn't know.
+# clang-tidy sees a header through the .cc files that include it. It also gives clang's own warnings,
+# such as those about locks, which g++ doesn't know and the preset clang treats as errors.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 mode=${1:?usage: tools/lint.sh changed|all|format}
@@ -64,11 +64,11 @@ if [ "$count" -gt 0 ]; then
   printf '%s\n' "$files" | xargs -n 20 -P "$jobs" clang-format --dry-run -Werror ||
     failed+=("clang-format (make format puts it right)")
 
-  # Generated headers must be there, else clang-tidy can't parse what includes them.
+  # Generated headers must exist, or clang-tidy can't parse the files that include them.
   cmake --preset "$preset" >/dev/null
   cmake --build --preset "$preset" -j "$jobs" --target plimsoll_api_generated >/dev/null
   sources=$(printf '%s\n' "$files" | grep '\.cc$' || true)
-  # A changed header is looked at through one .cc file: its own, else its test, else any other.
+  # A changed header is checked through one .cc file: its own, else its test, else any other.
   for header in $(printf '%s\n' "$files" | grep '\.h$' || true); do
     stem=${header%.h}
     for source in "$stem.cc" "${stem}_test.cc" \

@@ -1,8 +1,8 @@
 #!/bin/bash
 # Runs a preset's tests: tools/run_tests.sh PRESET [ctest argument]...
 #
-# CTest's own output, with two things put in front of its summary that it knows but doesn't say: why
-# each skipped test was skipped, and how long each suite (label) took beside its time budget.
+# CTest's own output, with two additions before its summary: the reason of each skipped test, and each
+# suite's (label's) time beside its budget.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 preset=${1:?usage: tools/run_tests.sh PRESET [ctest argument]...}
@@ -16,7 +16,7 @@ ctest --preset "$preset" --no-tests=error "$@" |
   awk -v summary="$summary" '
     /tests passed, [0-9]+ tests? failed/ { held = 1 }
     held { print > summary; next }
-    # One line a test is enough, and one that fits.
+    # One line for each test, short enough to fit.
     /^ +Start +[0-9]+: / { next }
     / Test +#[0-9]+: / { sub(/ \.\.\.+ */, " ... ") }
     { print; fflush() }' || status=$?

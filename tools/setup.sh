@@ -1,10 +1,10 @@
 #!/bin/sh
-# Installs the Debian packages the project needs and that are missing.
+# Installs the missing ones of the Debian packages that the project needs.
 #
 #   tools/setup.sh [build|run|check]...     without a group: all of them
 #
-# Prints what is missing and asks; YES=1 in the environment, CI=true, or a standard input that is
-# no terminal means yes. Does nothing, quickly, when nothing is missing.
+# Prints the missing packages and asks; YES=1 in the environment, CI=true, or a standard input that is
+# no terminal means yes. If none is missing it ends at once.
 set -eu
 
 here=$(cd "$(dirname "$0")" && pwd)
@@ -28,7 +28,7 @@ wanted=$(awk -v groups=" $groups " '
   /^\[/ { take = index(groups, " " substr($0, 2, length($0) - 2) " "); next }
   NF && take { print $1 }' "$list")
 
-# One query for all; a package that dpkg never heard of is only missing from the answer.
+# One query for all; a package unknown to dpkg is only missing from the answer.
 # shellcheck disable=SC2086
 installed=$(dpkg-query -W -f '${Package} ${db:Status-Status}\n' $wanted 2>/dev/null |
   awk '$2 == "installed" { print $1 }')
@@ -57,7 +57,7 @@ if [ "${YES:-}" != 1 ] && [ "${CI:-}" != true ] && [ -t 0 ]; then
 fi
 
 export DEBIAN_FRONTEND=noninteractive
-# A package source that is out of order need not be one of ours: what counts is the install.
+# A broken package source may have nothing to do with these packages: only the install counts.
 apt-get update -q || echo "setup: apt-get update failed for some source; trying to install all the same" >&2
 # shellcheck disable=SC2086
 apt-get install -q -y --no-install-recommends $missing ||

@@ -19,7 +19,7 @@ removed   # was there once
 [check]
 other     # for tests
 """
-# dpkg-query knows `here` and the remains of `removed`; of the rest it only says so on stderr.
+# dpkg-query knows `here` and the remains of `removed`; it reports the others on stderr only.
 DPKG_QUERY = """#!/bin/sh
 for word; do
   case $word in

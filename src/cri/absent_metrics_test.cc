@@ -1,4 +1,4 @@
-// Metrics of pods where something is not counted, or can not be read.
+// Metrics of pods with missing counters or unreadable files.
 #include <atomic>
 #include <memory>
 #include <set>
@@ -24,7 +24,7 @@ using AbsentMetricsTest = MetricsTest;
 
 TEST_F(AbsentMetricsTest, WhatTheKernelDoesNotTellIsZero) {
   runtime::ContainerCounters few;
-  few.more.cache_bytes = 5;  // there is a memory controller
+  few.more.cache_bytes = 5;  // a memory controller exists
   few.limits.cpu_quota_us = -1;
   few.limits.memory_limit_bytes = -1;
   few.limits.pids_limit = -1;
@@ -76,7 +76,7 @@ TEST_F(AbsentMetricsTest, WhatTheKernelDoesNotTellIsZero) {
       {Key("container_fs_limit_bytes", "btrfs"), 1000},
       {Key("container_fs_inodes_total", "btrfs"), 0},
       {Key("container_fs_inodes_free", "btrfs"), 0},
-      {Key("container_threads_max"), 0},  // there is no limit, which is said so
+      {Key("container_threads_max"), 0},  // no limit, reported as 0
       {Key("container_spec_cpu_quota"), 0},
       {Key("container_spec_memory_limit_bytes"), 0},
       {Key("container_spec_memory_swap_limit_bytes"), 0},
@@ -84,7 +84,7 @@ TEST_F(AbsentMetricsTest, WhatTheKernelDoesNotTellIsZero) {
   EXPECT_EQ(values, expected);
 }
 
-// A value of 0 would say that the container takes no memory.
+// A value of 0 would mean that the container uses no memory.
 TEST_F(AbsentMetricsTest, WithoutAMemoryControllerThereAreNoMetricsOfMemory) {
   const auto names = [this] {
     std::set<std::string> found;

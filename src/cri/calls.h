@@ -1,5 +1,5 @@
-// How a call travels: from gRPC's thread, which only queues it, to a worker, which runs the handler
-// and finishes the call.
+// The path of a call: gRPC's thread only queues it; a worker runs the handler and finishes the
+// call.
 #ifndef PLIMSOLL_CRI_CALLS_H_
 #define PLIMSOLL_CRI_CALLS_H_
 
@@ -27,7 +27,7 @@
 
 namespace plimsoll::cri {
 
-// What a handler may know of its call. Valid while the handler runs.
+// A handler's view of its call. Valid while the handler runs.
 struct CallContext {
   absl::Time deadline = absl::InfiniteFuture();  // the client's
   // Told when the client has gone or its deadline has passed.
@@ -45,13 +45,13 @@ struct FinishedCall {
   absl::string_view method;  // "/runtime.v1.RuntimeService/Version"
   grpc::StatusCode code = grpc::StatusCode::OK;
   absl::Duration latency;
-  // Of one that failed:
+  // If the call failed:
   absl::string_view message;
-  std::string object;  // what it was about, as the request names it: an id, a pod, an image
+  std::string object;  // the request's subject: an id, a pod, an image
 };
-// Told of every finished call, in any thread. Must be quick.
+// Called for every finished call, from any thread. Must be quick.
 using CallObserver = std::function<void(const FinishedCall&)>;
-// Told of every request as it comes, as text without secrets.
+// Called for every request on arrival, with its text without secrets.
 using RequestTracer = std::function<void(absl::string_view method, const std::string& request)>;
 
 // The client's deadline, InfiniteFuture when it has none.
@@ -67,8 +67,8 @@ struct CallOptions {
   LaneOptions lanes;
 };
 
-// How many calls gRPC has that have not left yet: a finished one may still be on its way to the
-// client. Thread-safe.
+// Counts calls that gRPC still holds: a finished one may still be on its way to the client.
+// Thread-safe.
 class CallsUnderWay {
  public:
   void Add() {
@@ -79,7 +79,7 @@ class CallsUnderWay {
     absl::MutexLock lock(&mutex_);
     --count_;
   }
-  // Whether there was a moment without any before the deadline.
+  // Waits for a moment without calls. False at the deadline.
   bool AwaitNone(absl::Time deadline) {
     const auto is_none = [this]() ABSL_SHARED_LOCKS_REQUIRED(mutex_) { return count_ == 0; };
     absl::MutexLock lock(&mutex_);
@@ -91,7 +91,7 @@ class CallsUnderWay {
   int64_t count_ ABSL_GUARDED_BY(mutex_) = 0;
 };
 
-// Ends a call. gRPC's until OnDone, which comes when the answer has left.
+// Finishes a call. Owned by gRPC until OnDone, which comes once the answer has left.
 class CallReactor : public grpc::ServerUnaryReactor {
  public:
   explicit CallReactor(std::shared_ptr<CallsUnderWay> calls) : calls_(std::move(calls)) {
@@ -107,7 +107,7 @@ class CallReactor : public grpc::ServerUnaryReactor {
   const std::shared_ptr<CallsUnderWay> calls_;
 };
 
-// Passes on that its client has gone, or its deadline.
+// Cancels the handler when its client leaves or its deadline passes.
 class CancellableReactor : public CallReactor {
  public:
   using CallReactor::CallReactor;
@@ -133,7 +133,7 @@ class Calls {
     const absl::Time start = absl::Now();
     Trace(method, *request);
     grpc::ServerUnaryReactor* reactor = nullptr;
-    std::shared_ptr<Cancellation> cancellation;  // for handlers that look at it
+    std::shared_ptr<Cancellation> cancellation;  // for handlers that take a CallContext
     if constexpr (TakesContext<Handler, Request, Response>()) {
       auto* const cancellable = new CancellableReactor(under_way_);
       cancellation = cancellable->cancellation();
@@ -142,7 +142,7 @@ class Calls {
       reactor = new CallReactor(under_way_);
     }
     const absl::Status queued = Schedule(lane, [=, this] {
-      // Whoever asked may have gone while the call waited: then nothing is begun.
+      // The client may have left while the call waited: then begin nothing.
       absl::Status status = context->IsCancelled()
                                 ? absl::CancelledError("the client has gone")
                                 : Invoke(handler, *context, cancellation, *request, response);
@@ -152,9 +152,9 @@ class Calls {
     return reactor;
   }
 
-  // The same where the handler writes the answer's bytes: absl::Status(const Request&,
-  // std::string*), or absl::Status(const CallContext&, const Request&, grpc::ByteBuffer*). A
-  // request that is no such message is INVALID_ARGUMENT.
+  // As Unary, with a handler that writes the answer's bytes: absl::Status(const Request&,
+  // std::string*) or absl::Status(const CallContext&, const Request&, grpc::ByteBuffer*). A request
+  // that doesn't parse is INVALID_ARGUMENT.
   template <typename Request, typename Handler>
   grpc::ServerUnaryReactor* UnaryInBytes(grpc::CallbackServerContext* context, const char* method,
                                          Lane lane, const grpc::ByteBuffer& request,
@@ -203,17 +203,17 @@ class Calls {
     return reactor;
   }
 
-  // As those of Lanes.
+  // As Lanes::Schedule.
   absl::Status Schedule(Lane lane, std::function<void()> work) {
     return lanes_.Schedule(lane, std::move(work));
   }
   std::vector<LaneState> State() const { return lanes_.State(); }
-  // Takes no more work. Whether all handlers have ended by then, and their answers have left.
+  // Accepts no more work. True if, by the deadline, all handlers ended and their answers left.
   bool Drain(absl::Time deadline) {
     return lanes_.Drain(deadline) && under_way_->AwaitNone(deadline);
   }
 
-  // Tells the observer and the tracer. `object`: see FinishedCall.
+  // Calls the observer and the tracer. `object`: see FinishedCall.
   void Observe(absl::string_view method, absl::Time start, const absl::Status& status,
                std::string object = "") const;
   void Trace(absl::string_view method, const google::protobuf::Message& request) const {
@@ -241,7 +241,7 @@ class Calls {
 
   void Finish(grpc::ServerUnaryReactor* reactor, const char* method, absl::Time start,
               const absl::Status& status, const google::protobuf::Message* request) const {
-    // Before the reactor: once it is finished the client may see what the observer has not.
+    // Observe before the reactor finishes: the client must not see a call that the observer hasn't.
     Observe(method, start, status,
             status.ok() || request == nullptr ? std::string() : ObjectOf(*request));
     reactor->Finish(ToGrpcStatus(status));

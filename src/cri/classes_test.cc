@@ -19,7 +19,7 @@ using ::testing::IsEmpty;
 using ::testing::Pair;
 using ::testing::Return;
 
-// Gives its class "gold" to nobody who asks by an annotation.
+// Doesn't give its class "gold" for an annotation.
 class ShyType : public qos::FakeType {
  public:
   using qos::FakeType::FakeType;
@@ -106,7 +106,7 @@ TEST_F(ClassesTest, AClassThatIsDeniedToAnnotationsIsForMessages) {
   EXPECT_TRUE(Create(request).ok());
 }
 
-// What the node permits to no annotation is a refusal as that of a class is, and counted as one.
+// The refusal of an annotation counts as the refusal of a class does.
 TEST_F(ClassesTest, AnAnnotationThatTheNodeDoesNotPermitIsCounted) {
   v1::PodSandboxConfig config = PodConfig();
   (*config.mutable_annotations())["rdt.class.plimsoll.dev/container.web"] = "silver";
@@ -129,7 +129,7 @@ TEST_F(ClassesTest, AnAnnotationThatTheNodeDoesNotPermitIsCounted) {
   EXPECT_EQ(Call(runtime_, &RuntimeStub::RunPodSandbox, run, &none).error_code(),
             grpc::StatusCode::FAILED_PRECONDITION);
   EXPECT_EQ(registry_->Refusals().at({"blockio", "annotation"}), 1u);
-  // A type that there isn't is no label of its own: a client can think of any number.
+  // An unknown type gets no label of its own: a client can make up any number.
   (*run.mutable_config()->mutable_annotations())["a.class.plimsoll.dev/sandbox"] = "gold";
   EXPECT_FALSE(Call(runtime_, &RuntimeStub::RunPodSandbox, run, &none).ok());
   EXPECT_EQ(registry_->Refusals().at({"", "annotation"}), 1u);
@@ -223,7 +223,7 @@ TEST_F(ClassesTest, UpdatesCarryClasses) {
             grpc::StatusCode::FAILED_PRECONDITION);
 }
 
-// The feature gate ClassResources is off: nothing of classes is read or shown.
+// With the feature gate ClassResources off, no class is read or shown.
 TEST_F(ClassesTest, SwitchedOffNothingIsRead) {
   options_.info.classes = {};
   Start();

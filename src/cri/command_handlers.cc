@@ -15,10 +15,10 @@ namespace {
 
 namespace v1 = ::runtime::v1;
 
-// A message of a WebSocket has one byte for the number of its channel, and a port has two channels.
+// A WebSocket message has one byte for its channel's number, and a port has two channels.
 constexpr int kMaxPorts = 127;
 
-// ExecRequest and AttachRequest say it alike.
+// ExecRequest and AttachRequest share these fields.
 template <typename Request>
 absl::Status SetStreams(const Request& request, streaming::StreamRequest* stream) {
   if (!request.stdin() && !request.stdout() && !request.stderr()) {

@@ -1,4 +1,4 @@
-// What of each container never changes: its client's message, and its entry in lists.
+// The unchanging part of each container: its client's message, and its entry in lists.
 #ifndef PLIMSOLL_CRI_CONTAINER_CONFIGS_H_
 #define PLIMSOLL_CRI_CONTAINER_CONFIGS_H_
 
@@ -21,8 +21,8 @@ void AddListed(const ListedContainer& container, ::runtime::v1::ContainerState s
 // Thread-safe.
 class ContainerConfigs : public ListedConfigs<::runtime::v1::ContainerConfig> {
  public:
-  // Made when it is asked for the first time. The record is that of a container whose creation is
-  // complete: nothing of what a list shows, but its state, changes from then on.
+  // Makes the entry on first use. The record must be of a container whose creation is complete: of
+  // all that a list shows, only its state changes after that.
   std::shared_ptr<const ListedContainer> GetListed(const runtime::ContainerRecord& record);
 };
 

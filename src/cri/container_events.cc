@@ -14,7 +14,7 @@ namespace v1 = ::runtime::v1;
 using runtime::ContainerState;
 using runtime::EventType;
 
-// More than any burst of a whole node's pods.
+// Larger than any burst of a whole node's pods.
 constexpr size_t kMaxWaiting = 8192;
 
 std::vector<v1::ContainerEventType> TypesOf(EventType type) {
@@ -40,7 +40,7 @@ bool IsRemoval(EventType type) {
   return type == EventType::kSandboxRemoved || type == EventType::kContainerRemoved;
 }
 
-// Takes back what has happened since. False: it was not there yet.
+// Rewinds the record to moment `then`. False: the container didn't exist yet.
 bool Rewind(int64_t then, runtime::ContainerRecord* record) {
   if (record->state == ContainerState::kCreating || record->created_unix_nanos > then) return false;
   const bool was_started = record->started_unix_nanos != 0 && record->started_unix_nanos <= then;
@@ -90,8 +90,8 @@ ContainerEvents::Reactor* ContainerEvents::Open(std::function<void(const absl::S
     absl::MutexLock lock(&mutex_);
     streams_.erase(key);
   });
-  // The client sees them when this has returned: what happens then is told. Before the first
-  // message can be written, which would send them too.
+  // Once this has returned the client may see the headers, so later events must reach it. It comes
+  // before any message could be written, since a write would send the headers too.
   stream->StartSendInitialMetadata();
   absl::MutexLock lock(&mutex_);
   streams_[key] = {.stream = std::move(stream), .since = last_, .ended = absl::OkStatus()};
@@ -114,7 +114,7 @@ void ContainerEvents::Hear(const runtime::Event& event, const runtime::EventSubj
     happened.container = std::make_shared<const runtime::ContainerRecord>(*subject.container);
   }
   waiting_.push_back(std::move(happened));
-  // Where the machine gives no thread, the next event tries again.
+  // If no thread can be had, the next event tries again.
   if (!telling_) telling_ = pool_.TrySchedule([this] { Tell(); });
 }
 
@@ -136,7 +136,7 @@ void ContainerEvents::Tell() {
       }
     }
     if (lost) {
-      // Removals are among them, after which the caches may have taken up what has gone.
+      // The lost events may include removals whose messages the caches still keep.
       handlers_->ForgetRemoved();
       EndAll(absl::ResourceExhaustedError(
           "more has happened than could be told in time, and some of it is lost: list pods and "
@@ -157,7 +157,7 @@ void ContainerEvents::TellOne(const Happened& happened) {
     message.set_container_event_type(type);
     Send(message, happened.event.sequence);
   }
-  // Asked for its message, the cache may have taken it up once more.
+  // Filling the message may have put the removed object back into the cache.
   if (IsRemoval(happened.event.type)) {
     handlers_->Forget(happened.event.sandbox_id, happened.event.container_id);
   }
@@ -165,12 +165,12 @@ void ContainerEvents::TellOne(const Happened& happened) {
 
 bool ContainerEvents::Describe(const Happened& happened, v1::ContainerEventResponse* message) {
   const std::optional<runtime::SandboxRecord> sandbox = SandboxThen(happened);
-  // kubelet could tell no pod from it.
+  // kubelet can't tell the pod of an event without its sandbox.
   if (!sandbox.has_value()) return false;
   const runtime::Event& event = happened.event;
   message->set_container_id(event.container_id.empty() ? event.sandbox_id : event.container_id);
   message->set_created_at(event.unix_nanos);
-  // What can't be read is left out: that something happened is the more important.
+  // Unreadable parts are left out: the event itself matters more.
   handlers_->FillStatus(*sandbox, message->mutable_pod_sandbox_status()).IgnoreError();
   for (const runtime::ContainerRecord& container : ContainersThen(happened)) {
     handlers_->FillStatus(container, message->add_containers_statuses()).IgnoreError();
@@ -183,7 +183,7 @@ std::optional<runtime::SandboxRecord> ContainerEvents::SandboxThen(const Happene
   const absl::StatusOr<runtime::SandboxRecord> now = engine_->GetSandbox(happened.event.sandbox_id);
   std::optional<runtime::SandboxRecord> then;
   if (now.ok()) then = *now;
-  // After the engine was asked: what it doesn't know has been removed, and is here.
+  // Asked after the engine: a sandbox that the engine has removed meanwhile is in these events.
   const std::vector<Happened> later = Later(happened.event.sandbox_id);
   for (const Happened& each : later) {
     if (!then.has_value() && each.sandbox != nullptr) then = *each.sandbox;
@@ -204,7 +204,7 @@ std::vector<runtime::ContainerRecord> ContainerEvents::ContainersThen(
   for (runtime::ContainerRecord& record : engine_->ListContainersOf(event.sandbox_id)) {
     there[record.id] = std::move(record);
   }
-  // After the engine was asked: each is in the one or the other.
+  // Asked after the engine: a removed container is in one or the other.
   for (const Happened& later : Later(event.sandbox_id)) {
     const bool is_removal = later.event.type == EventType::kContainerRemoved;
     if (is_removal && later.container != nullptr) {
@@ -217,7 +217,7 @@ std::vector<runtime::ContainerRecord> ContainerEvents::ContainersThen(
     if (Rewind(event.unix_nanos, &record)) then.push_back(std::move(record));
   }
   if (happened.container != nullptr && !IsRemoval(event.type)) then.push_back(*happened.container);
-  // As the engine's lists: kubelet takes the first of a name for the latest attempt.
+  // Ordered as the engine's lists: kubelet takes the first of a name for the latest attempt.
   std::stable_sort(then.begin(), then.end(), [](const auto& a, const auto& b) {
     return std::tie(a.created_unix_nanos, a.spec.attempt) >
            std::tie(b.created_unix_nanos, b.spec.attempt);

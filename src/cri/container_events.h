@@ -1,5 +1,5 @@
-// GetContainerEvents: the life of sandboxes and containers to any number of streams, for kubelet's
-// evented PLEG.
+// GetContainerEvents: the lives of sandboxes and containers, streamed to any number of clients for
+// kubelet's evented PLEG.
 #ifndef PLIMSOLL_CRI_CONTAINER_EVENTS_H_
 #define PLIMSOLL_CRI_CONTAINER_EVENTS_H_
 
@@ -27,15 +27,15 @@
 
 namespace plimsoll::cri {
 
-// A stream tells of what happens after its headers have come, and nothing of before: whoever opens
-// one lists then. A container is told of as created, started, stopped and deleted, a sandbox as
+// A stream tells events that happen after its headers have arrived, none from before: the client
+// lists then. A container has the events created, started, stopped and deleted; a sandbox has
 // created and started (both at once), stopped and deleted, with its own id as the container's.
 //
-// Each message is made once, by one thread for all streams, and shared by them. States are those of
-// the event's moment, however late it is made; resources and classes are read from the kernel then.
-// A client that leaves more than `max_pending` messages unread gets those, and then
-// RESOURCE_EXHAUSTED: that one is missing, so it has to list again. Without streams an event costs
-// a look at a counter. Thread-safe.
+// One thread makes each message once, and all streams share it. States are those of the event's
+// moment, however late the message is made; resources and classes are read from the kernel when it
+// is made. A client that leaves more than `max_pending` messages unread gets those, then
+// RESOURCE_EXHAUSTED: it has lost an event and must list again. Without streams an event costs a
+// look at a counter. Thread-safe.
 class ContainerEvents {
  public:
   using Reactor = grpc::ServerWriteReactor<grpc::ByteBuffer>;
@@ -44,23 +44,23 @@ class ContainerEvents {
   // All outlive it.
   ContainerEvents(runtime::Engine* engine, runtime::EventLog* events, PodHandlers* handlers,
                   size_t max_pending = kMaxPending);
-  // After the server's end: waits for gRPC to let go of the last stream.
+  // Call after the server's end: waits until gRPC releases the last stream.
   ~ContainerEvents();
   ContainerEvents(const ContainerEvents&) = delete;
   ContainerEvents& operator=(const ContainerEvents&) = delete;
 
-  // A stream for a call that has come in. `on_end` is called when it is over, with why it was ended
-  // here; OK when the client or the server has ended it.
+  // The stream for an incoming call. At its end, calls `on_end` with the error this side ended it
+  // with, or OK if the client or the server ended it.
   Reactor* Open(std::function<void(const absl::Status&)> on_end);
 
  private:
   using Stream = WriteStream<grpc::ByteBuffer>;
   struct OneStream {
     std::shared_ptr<Stream> stream;
-    uint64_t since = 0;  // the last event before it
-    absl::Status ended;  // why, once it has been
+    uint64_t since = 0;  // last event before this stream
+    absl::Status ended;  // error it was ended with
   };
-  // An event that is still to be told.
+  // An event not yet told.
   struct Happened {
     runtime::Event event;
     std::shared_ptr<const runtime::SandboxRecord> sandbox;
@@ -68,15 +68,14 @@ class ContainerEvents {
   };
 
   void Hear(const runtime::Event& event, const runtime::EventSubject& subject);
-  // Tells what waits; in the pool's thread.
+  // Tells the waiting events; runs in the pool's thread.
   void Tell();
   void TellOne(const Happened& happened);
-  // The pod as it was then. False: nothing is known of its sandbox.
+  // Describes the pod as it was at the event. False: its sandbox is unknown.
   bool Describe(const Happened& happened, ::runtime::v1::ContainerEventResponse* message);
   std::optional<runtime::SandboxRecord> SandboxThen(const Happened& happened) const;
   std::vector<runtime::ContainerRecord> ContainersThen(const Happened& happened) const;
-  // What of the pod waits to be told behind the one that is. What was removed is not the engine's
-  // any more.
+  // The pod's events queued behind the current one. They hold what the engine has already removed.
   std::vector<Happened> Later(const std::string& sandbox_id) const;
   void Send(const ::runtime::v1::ContainerEventResponse& message, uint64_t sequence);
   void End(Stream& stream, const absl::Status& status);
@@ -87,14 +86,14 @@ class ContainerEvents {
   PodHandlers* const handlers_;
   const size_t max_pending_;
   int listener_ = 0;
-  // Taken under the event log's, and so last of all.
+  // Taken under the event log's mutex, so last of all.
   mutable absl::Mutex mutex_;
   std::map<Stream*, OneStream> streams_ ABSL_GUARDED_BY(mutex_);
   std::deque<Happened> waiting_ ABSL_GUARDED_BY(mutex_);  // the first is being told
   bool telling_ ABSL_GUARDED_BY(mutex_) = false;
-  bool lost_ ABSL_GUARDED_BY(mutex_) = false;  // more happened than can wait
+  bool lost_ ABSL_GUARDED_BY(mutex_) = false;  // the queue overflowed
   uint64_t last_ ABSL_GUARDED_BY(mutex_) = 0;
-  // Last, so that its thread ends before what it uses.
+  // Last member: its thread must end before what it uses.
   WorkerPool pool_{/*max_threads=*/1, /*max_queued=*/1};
 };
 

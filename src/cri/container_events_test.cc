@@ -65,7 +65,7 @@ class ContainerEventsTest : public ServerFixture {
   // Open when it returns.
   std::unique_ptr<Stream> Open() {
     auto stream = std::make_unique<Stream>();
-    // Against a wait without end.
+    // Only a guard against an endless wait.
     stream->context.set_deadline(std::chrono::system_clock::now() + std::chrono::minutes(10));
     stream->reader = runtime_->GetContainerEvents(&stream->context, {});
     stream->reader->WaitForInitialMetadata();
@@ -134,7 +134,7 @@ TEST_F(ContainerEventsTest, WhatIsNoLifeIsNotTold) {
   EXPECT_EQ(Text(Next(*stream)), "CONTAINER_STOPPED_EVENT a: a EXITED");
 }
 
-// However late a message is made, it says what was.
+// A message tells the state of its event, however late it is made.
 TEST_F(ContainerEventsTest, StatesAreThoseOfTheMoment) {
   ContainerRecord running = EventContainer("running", ContainerState::kRunning);
   ContainerRecord since_exited = EventContainer("since exited", ContainerState::kExited);
@@ -166,7 +166,7 @@ TEST_F(ContainerEventsTest, StatesAreThoseOfTheMoment) {
   EXPECT_EQ(message.containers_statuses(1).started_at(), 0);
 }
 
-// What has gone meanwhile is known by its removal, which waits to be told.
+// An object removed meanwhile is found in its removal event, which still waits.
 TEST_F(ContainerEventsTest, WhatWasRemovedSinceIsThere) {
   absl::Notification go;
   ON_CALL(engine_, GetSandbox(_)).WillByDefault([&](absl::string_view) {
@@ -242,7 +242,7 @@ TEST_F(ContainerEventsTest, ASlowClientIsToldThatItHasMissedSome) {
   EXPECT_TRUE(exhausted->WaitForNotificationWithTimeout(absl::Minutes(1))) << "metrics say OK";
 }
 
-// The messages of what was removed go, whoever is told of it.
+// Messages of removed objects go even if no client is told of the removal.
 TEST_F(ContainerEventsTest, WhatIsLostIsForgottenToo) {
   absl::Notification go;
   ON_CALL(engine_, GetSandbox(_)).WillByDefault([&](absl::string_view) {
@@ -263,7 +263,7 @@ TEST_F(ContainerEventsTest, WhatIsLostIsForgottenToo) {
   record.client_config = EventContainer("another", ContainerState::kRunning).client_config;
   EXPECT_EQ(name_of_it(), "a") << "nothing is kept, and the test shows nothing";
   const auto stream = Open();
-  // The first is being told, and more come than can wait.
+  // The first is being told, and more come than the queue holds.
   Tell(EventType::kContainerStarted, EventContainer("b", ContainerState::kRunning));
   Tell(EventType::kContainerRemoved, EventContainer("a", ContainerState::kRemoving));
   for (int i = 0; i < 9000; ++i) {

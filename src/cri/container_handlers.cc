@@ -31,7 +31,8 @@ std::string ContainerInfo(const runtime::ContainerRecord& record) {
   nlohmann::json json;
   json["sandboxID"] = record.sandbox_id;
   json["pid"] = record.init.pid;
-  json["startTimeTicks"] = record.init.start_time_ticks;  // tells whether the pid is still its own
+  json["startTimeTicks"] = record.init.start_time_ticks;  // identifies the process: a reused pid
+                                                          // has another start time
   json["monitorPid"] = record.monitor.pid;
   json["cgroupPath"] = record.cgroup_path;
   json["oomKilled"] = record.oom_killed;
@@ -118,8 +119,8 @@ absl::Status PodHandlers::ListContainers(const v1::ListContainersRequest& reques
         Item{ToCri(record.state), caches_->containers().FindListed(record.id), nullptr});
     if (!item.listed) item.unmade = std::make_unique<const runtime::ContainerRecord>(record);
   });
-  // In the order of the visit. A message may be large, and its container is locked during its
-  // visit, so what hasn't been made yet is made only now.
+  // Keeps the visit's order. Missing entries are made after the visit, which holds the container's
+  // lock: a message may be large.
   size_t size = 0;
   for (Item& item : items) {
     if (!item.listed) item.listed = caches_->containers().GetListed(*item.unmade);
@@ -158,7 +159,7 @@ absl::Status PodHandlers::FillStatus(const runtime::ContainerRecord& record,
     FillKubernetesResources(record.spec.kubernetes_resources,
                             status->mutable_kubernetes_resources());
   }
-  // It can have been removed meanwhile: its status is then that of the record.
+  // A container removed meanwhile has the resources in its record.
   const absl::StatusOr<runtime::EffectiveResources> resources = engine_->ReadResources(record.id);
   if (resources.ok()) {
     FillLinuxResources(*resources, status->mutable_resources()->mutable_linux());
@@ -194,7 +195,7 @@ absl::Status PodHandlers::ContainerStatus(const v1::ContainerStatusRequest& requ
 absl::StatusOr<bool> PodHandlers::AsksToShrink(const std::string& sandbox_id,
                                                const Annotations& annotations) {
   Annotations of_pod;
-  // That it isn't there the update itself tells.
+  // A missing sandbox is the update's own error to report.
   const absl::StatusOr<runtime::SandboxRecord> sandbox =
       sandbox_id.empty() ? absl::NotFoundError("not known") : engine_->GetSandbox(sandbox_id);
   if (sandbox.ok()) {

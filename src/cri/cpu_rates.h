@@ -1,4 +1,4 @@
-// How much CPU each container and sandbox has used lately, from what was counted at two moments.
+// CPU use of containers and sandboxes, as rates between two readings.
 #ifndef PLIMSOLL_CRI_CPU_RATES_H_
 #define PLIMSOLL_CRI_CPU_RATES_H_
 
@@ -16,15 +16,15 @@ namespace plimsoll::cri {
 // Thread-safe.
 class CpuRates {
  public:
-  // Nanoseconds of CPU per second since an earlier call for `id`, of one second ago or longer.
-  // nullopt until there is such a one.
+  // Nanoseconds of CPU per second since an earlier reading of `id`, at least one second old.
+  // nullopt until there is one.
   std::optional<uint64_t> Update(const std::string& id, int64_t unix_nanos, uint64_t usage_ns) {
     absl::MutexLock lock(&mutex_);
     auto [it, is_new] = samples_.try_emplace(id, Sample{unix_nanos, usage_ns, std::nullopt});
     Sample& last = it->second;
     const int64_t elapsed = unix_nanos - last.unix_nanos;
     if (is_new || (elapsed >= 0 && elapsed < kShortest)) return last.rate;
-    // A clock that was set back begins anew.
+    // A clock that was set back starts over.
     if (elapsed > 0 && usage_ns >= last.usage_ns) {
       last.rate = static_cast<uint64_t>(static_cast<double>(usage_ns - last.usage_ns) * 1e9 /
                                         static_cast<double>(elapsed));
@@ -34,7 +34,7 @@ class CpuRates {
     return last.rate;
   }
 
-  // Forgets what is not among `ids`.
+  // Forgets ids that are not in `ids`.
   void Retain(const absl::flat_hash_set<std::string>& ids) {
     absl::MutexLock lock(&mutex_);
     absl::erase_if(samples_, [&](const auto& entry) { return !ids.contains(entry.first); });

@@ -1,4 +1,5 @@
-// The answer to ExecSync, whose output is the largest thing that a client can make the daemon hold.
+// The answer to ExecSync. A command's output is the largest thing a client can make the daemon
+// hold.
 #ifndef PLIMSOLL_CRI_EXEC_ANSWER_H_
 #define PLIMSOLL_CRI_EXEC_ANSWER_H_
 
@@ -12,14 +13,14 @@
 
 namespace plimsoll::cri {
 
-// Of both streams of one command: kubelet's client takes messages of at most 16 MiB, in which what
-// says that they were cut has to fit too.
+// Limit for both streams of one command together: kubelet's client takes messages of at most 16
+// MiB, which must also hold the note that output was cut.
 inline constexpr size_t kMaxExecOutputBytes = (16 << 20) - 4096;
-// Of all commands at once, until their answers have left.
+// Limit for all commands at once, until their answers have left.
 inline constexpr size_t kAllExecOutputBytes = 32 << 20;
 
-// A serialized ExecSyncResponse, of which nothing is a copy. `share` is held until gRPC has sent it
-// or given it up.
+// A serialized ExecSyncResponse that copies nothing. `share` is held until gRPC has sent or dropped
+// it.
 grpc::ByteBuffer ExecSyncAnswer(runtime::ExecResult result, std::shared_ptr<ByteShare> share);
 
 }  // namespace plimsoll::cri

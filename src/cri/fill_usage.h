@@ -1,4 +1,4 @@
-// What the kernel has counted, in the CRI's messages. Moments are nanoseconds since the Unix epoch.
+// The kernel's counters, as the CRI's messages. Moments are nanoseconds since the Unix epoch.
 #ifndef PLIMSOLL_CRI_FILL_USAGE_H_
 #define PLIMSOLL_CRI_FILL_USAGE_H_
 
@@ -14,18 +14,18 @@ namespace plimsoll::cri {
 
 void FillPressure(const linux::Pressure& pressure, ::runtime::v1::PsiStats* out);
 
-// `rate` is nullopt as long as there is none.
+// `rate` is nullopt until a second reading gives one.
 void FillCpu(const linux::CgroupStats& stats, int64_t now, std::optional<uint64_t> rate,
              ::runtime::v1::CpuUsage* cpu);
 void FillMemory(const linux::CgroupStats& stats, int64_t now, ::runtime::v1::MemoryUsage* memory);
-// Of those without a limit nothing is said: what is left to them is the machine's affair.
+// Fills the available memory, for groups with a limit only: otherwise the machine decides it.
 void FillAvailable(const linux::CgroupSettings& limits, const linux::CgroupStats& stats,
                    ::runtime::v1::MemoryUsage* memory);
-// Likewise of swap. What is left is there only where the memory's limit and the sum's are known.
+// Fills the available swap, likewise; only if the limits of memory and of the sum are both known.
 void FillAvailable(const linux::CgroupSettings& limits, const linux::CgroupStats& stats,
                    ::runtime::v1::SwapUsage* swap);
 
-// Where the kernel has no pressure of I/O there is nothing to tell of it. `Stats`: ContainerStats,
+// Fills nothing where the kernel has no I/O pressure. `Stats`: ContainerStats,
 // LinuxPodSandboxStats.
 template <typename Stats>
 void FillIo(const linux::CgroupStats& stats, int64_t now, Stats* out) {
@@ -34,8 +34,8 @@ void FillIo(const linux::CgroupStats& stats, int64_t now, Stats* out) {
   FillPressure(*stats.io_pressure, out->mutable_io()->mutable_psi());
 }
 
-// All but loopback, with the one that CNI calls eth0, or else the first, as the default. Without
-// any, nothing is filled: kubelet needs a default wherever there is a message.
+// All interfaces but loopback; the default is CNI's eth0, or else the first. Fills nothing without
+// any: kubelet needs a default wherever there is a message.
 void FillNetwork(const std::vector<linux::LinkCounters>& links, int64_t now,
                  ::runtime::v1::LinuxPodSandboxStats* out);
 

@@ -1,4 +1,4 @@
-// What recovery's inspection finds, as messages.
+// Findings of recovery's inspection, as messages.
 #ifndef PLIMSOLL_CRI_FINDINGS_H_
 #define PLIMSOLL_CRI_FINDINGS_H_
 

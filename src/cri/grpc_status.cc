@@ -11,7 +11,7 @@ namespace {
 constexpr size_t kMaxMessageBytes = 4 * 1024;
 constexpr absl::string_view kCut = " [cut] ";
 
-// As a grpc-message has it (gRPC over HTTP2, "Responses").
+// Encoded size in a grpc-message (gRPC over HTTP2, "Responses").
 size_t BytesInTrailer(char c) {
   return absl::ascii_isprint(static_cast<unsigned char>(c)) && c != '%' ? 1 : 3;
 }
@@ -20,7 +20,7 @@ bool ContinuesCharacter(char c) {
   return (static_cast<unsigned char>(c) & 0xc0) == 0x80;
 }
 
-// As many whole characters as take `room` bytes at most.
+// As many whole characters as fit `room` bytes.
 absl::string_view Beginning(absl::string_view text, size_t room) {
   size_t end = 0;
   for (; end < text.size() && BytesInTrailer(text[end]) <= room; ++end) {

@@ -9,9 +9,9 @@
 
 namespace plimsoll::cri {
 
-// Code and message; the codes have the same numbers. It travels in HTTP/2 trailers, which clients
-// limit, some to 8 KiB, and where what is not printable ASCII takes three bytes for one. A message
-// over 4 KiB of that loses its middle, since it may quote something long before it says why.
+// Keeps code and message; the codes have the same numbers. The message travels in HTTP/2 trailers,
+// where a byte that isn't printable ASCII takes three, and which clients limit, some to 8 KiB. One
+// over 4 KiB loses its middle, since it may quote something long before it says why.
 grpc::Status ToGrpcStatus(const absl::Status& status);
 
 // "INVALID_ARGUMENT", for logs and metrics.

@@ -35,7 +35,7 @@ TEST(GrpcStatus, ALongMessageLosesItsMiddle) {
                           EndsWith("xx: there is none")));
 }
 
-// Three bytes of a trailer for each of these, and none is cut in two.
+// Each of these takes three bytes in a trailer, and none may be cut in two.
 TEST(GrpcStatus, WhatIsEncodedCountsAsThatAndStaysWhole) {
   std::string euros;
   for (int i = 0; i < 1000; ++i) euros += "\xe2\x82\xac";

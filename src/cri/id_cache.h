@@ -1,4 +1,4 @@
-// What was made for an id once, and is kept as long as that is there.
+// A cache of values made once per id and kept while the id exists.
 #ifndef PLIMSOLL_CRI_ID_CACHE_H_
 #define PLIMSOLL_CRI_ID_CACHE_H_
 
@@ -14,18 +14,18 @@
 
 namespace plimsoll::cri {
 
-// Thread-safe. Every method is quick enough for whoever holds a lock.
+// Thread-safe. Every method is quick enough to call under a lock.
 template <typename Value>
 class IdCache {
  public:
-  // What is kept of `id`; else null.
+  // The value kept for `id`, or null.
   std::shared_ptr<const Value> Find(const std::string& id) const {
     absl::MutexLock lock(&mutex_);
     const auto entry = values_.find(id);
     return entry == values_.end() ? nullptr : entry->second;
   }
 
-  // Keeps `value`, unless another was quicker. Gives what is kept.
+  // Keeps `value` unless another thread was quicker. Returns the kept one.
   std::shared_ptr<const Value> Keep(const std::string& id, std::shared_ptr<const Value> value) {
     absl::MutexLock lock(&mutex_);
     std::shared_ptr<const Value>& entry = values_[id];
@@ -38,7 +38,7 @@ class IdCache {
     values_.erase(id);
   }
 
-  // Forgets what is not among `ids`: all that exist.
+  // Forgets ids that are not in `ids`, the ids of all that exist.
   void Retain(const absl::flat_hash_set<absl::string_view>& ids) {
     absl::MutexLock lock(&mutex_);
     absl::erase_if(values_, [&](const auto& entry) { return !ids.contains(entry.first); });

@@ -34,7 +34,7 @@ std::string ImageInfo(const image::Image& image) {
   return json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
-// What kubelet knows by name, it looks for at the beginning of the message of an UNKNOWN error.
+// For errors that kubelet knows by name, it looks at the beginning of an UNKNOWN error's message.
 absl::Status AsKubeletNamesIt(const absl::Status& status) {
   const char* name = image::IsSignatureRefusal(status) ? "SignatureValidationFailed"
                      : absl::IsUnavailable(status)     ? "RegistryUnavailable"
@@ -42,7 +42,7 @@ absl::Status AsKubeletNamesIt(const absl::Status& status) {
   return name == nullptr ? status : absl::UnknownError(absl::StrCat(name, ": ", status.message()));
 }
 
-// How old what is told of writable layers may be: to know means to walk the disk.
+// Maximum age of the writable layers' usage: reading it means walking the disk.
 constexpr absl::Duration kMaxAgeOfUsage = absl::Seconds(10);
 
 }  // namespace
@@ -57,9 +57,10 @@ void FillImage(const image::Image& image, v1::Image* out) {
   out->mutable_spec()->set_image(!record.repo_tags.empty()      ? record.repo_tags.front()
                                  : !record.repo_digests.empty() ? record.repo_digests.front()
                                                                 : record.id);
-  // No spec.runtime_handler: an image is the same for all of them. Kubelet takes an image for
-  // unused whose handler isn't that of its containers' image, so those are told without one, too.
-  // "user:group", of which the CRI wants the user. An empty user is root, and says so.
+  // No spec.runtime_handler: an image is the same for all handlers. Kubelet counts an image as
+  // unused if its handler differs from that of its containers' image, so those carry none either.
+  //
+  // "user:group", of which the CRI wants the user. An empty user is root, reported as such.
   const std::string user = image.config.user.substr(0, image.config.user.find(':'));
   int64_t uid = 0;
   if (user.empty() || absl::SimpleAtoi(user, &uid)) {

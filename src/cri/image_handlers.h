@@ -1,4 +1,4 @@
-// What each RPC of the CRI's ImageService does, without gRPC.
+// The RPCs of the CRI's ImageService, without gRPC.
 #ifndef PLIMSOLL_CRI_IMAGE_HANDLERS_H_
 #define PLIMSOLL_CRI_IMAGE_HANDLERS_H_
 
@@ -30,15 +30,15 @@ class ImageHandlers {
 
   absl::Status ListImages(const ::runtime::v1::ListImagesRequest& request,
                           ::runtime::v1::ListImagesResponse* response);
-  // What ListImages would answer.
+  // Gives the images that ListImages would.
   PartSource<::runtime::v1::StreamImagesResponse> StreamImages(
       const ::runtime::v1::StreamImagesRequest& request);
-  // Without such an image the answer is empty.
+  // The answer is empty if there is no such image.
   absl::Status ImageStatus(const ::runtime::v1::ImageStatusRequest& request,
                            ::runtime::v1::ImageStatusResponse* response);
-  // Given up when the client goes or its deadline passes. Where kubelet has a name for what failed
-  // (k8s.io/cri-api/pkg/errors), the message begins with it and the code is UNKNOWN, as kubelet
-  // wants it: RegistryUnavailable, SignatureValidationFailed.
+  // Cancelled when the client leaves or its deadline passes. For a failure that kubelet has a name
+  // for (k8s.io/cri-api/pkg/errors: RegistryUnavailable, SignatureValidationFailed) the message
+  // begins with that name and the code is UNKNOWN, as kubelet expects.
   absl::Status PullImage(const CallContext& call, const ::runtime::v1::PullImageRequest& request,
                          ::runtime::v1::PullImageResponse* response);
   absl::Status RemoveImage(const ::runtime::v1::RemoveImageRequest& request,
@@ -57,7 +57,7 @@ class ImageHandlers {
 
 void FillImage(const image::Image& image, ::runtime::v1::Image* out);
 
-// The options of a pull for one call: credentials, and an end when the client goes.
+// Options for one call's pull: credentials, and cancellation when the client leaves.
 absl::StatusOr<image::PullOptions> PullOptionsFrom(const CallContext& call,
                                                    const ::runtime::v1::AuthConfig& auth,
                                                    absl::string_view reference);

@@ -63,13 +63,13 @@ absl::Status Lanes::Schedule(Lane lane, std::function<void()> work) {
     ++accepted_;
     chosen.waiting.push_back(since);
   }
-  // Without the lock, which the worker that this wakes takes at once.
+  // Scheduled without the lock: the worker that this wakes takes it at once.
   const bool scheduled =
       chosen.pool.TrySchedule([this, &chosen, work = std::move(work)] { Run(chosen, work); });
   if (!scheduled) {
     absl::MutexLock lock(&mutex_);
     --accepted_;
-    // A worker that came in between has taken the first for its own.
+    // Another worker may have taken this call's time as its own meanwhile.
     const auto own = absl::c_find(chosen.waiting, since);
     chosen.waiting.erase(own != chosen.waiting.end() ? own : chosen.waiting.begin());
   }

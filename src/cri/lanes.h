@@ -1,4 +1,4 @@
-// The threads that calls run on, by what they wait for.
+// The threads that calls run on, in lanes by the kind of waiting.
 #ifndef PLIMSOLL_CRI_LANES_H_
 #define PLIMSOLL_CRI_LANES_H_
 
@@ -17,14 +17,14 @@
 
 namespace plimsoll::cri {
 
-// Each has threads of its own, so that none waits behind calls that wait for something else.
+// Each lane has its own threads, so a call never waits behind calls that wait for something else.
 enum class Lane {
-  kLook,     // reads what is known
-  kWork,     // starts and changes: the processor's work, as good as at once
+  kLook,     // reads known state
+  kWork,     // starts and changes; bound by the processor, nearly immediate
   kEnd,      // stops and removes: waits for grace periods; must get through whatever the others do
-  kExec,     // waits for a command of somebody's, for ever if need be
+  kExec,     // waits for a command, for ever if need be
   kFetch,    // waits for registries and archives
-  kNetwork,  // waits for network plugins: makes pods, looks whether their network is as made
+  kNetwork,  // waits for network plugins: makes pods, checks their network
 };
 inline constexpr int kLanes = 6;
 const char* LaneName(Lane lane);  // "look", "work", ...
@@ -34,29 +34,29 @@ struct LaneState {
   int workers = 0;
   int running = 0;
   int waiting = 0;
-  // How long the call that has waited longest has; zero when none waits.
+  // Wait of the longest-waiting call; zero when none waits.
   absl::Duration longest_wait;
-  uint64_t exhausted = 0;  // calls that came when all workers were taken
+  uint64_t exhausted = 0;  // calls that found all workers taken
 };
 
 struct LaneOptions {
   int look_threads = 16;
   int work_threads = 16;
-  int waiting_threads = 64;  // in each of the others
+  int waiting_threads = 64;  // in each other lane
   size_t max_queued = 1024;  // in each lane; more are refused with RESOURCE_EXHAUSTED
-  // Told of every call that finds all workers of its lane taken, in any thread; may be null. Must
-  // be quick.
+  // Called for every call that finds all its lane's workers taken, from any thread. May be null;
+  // must be quick.
   std::function<void(const LaneState&)> on_exhausted;
 };
 
-// Thread-safe. The destructor waits for all work that was accepted.
+// Thread-safe. The destructor waits for all accepted work.
 class Lanes {
  public:
   explicit Lanes(LaneOptions options);
 
-  // RESOURCE_EXHAUSTED when the lane's queue is full, UNAVAILABLE after Drain.
+  // RESOURCE_EXHAUSTED if the lane's queue is full, UNAVAILABLE after Drain.
   absl::Status Schedule(Lane lane, std::function<void()> work);
-  // Accepts nothing more and waits until what was accepted is done. False at the deadline.
+  // Accepts no more work and waits for the accepted. False at the deadline.
   bool Drain(absl::Time deadline);
   std::vector<LaneState> State() const;
 
@@ -64,9 +64,9 @@ class Lanes {
   struct OneLane {
     OneLane(int threads, size_t max_queued) : workers(threads), pool(threads, max_queued) {}
     const int workers;
-    int running = 0;                 // mutex_
-    std::deque<absl::Time> waiting;  // mutex_; since when; nearly in order
-    uint64_t exhausted = 0;          // mutex_
+    int running = 0;                 // guarded by mutex_
+    std::deque<absl::Time> waiting;  // guarded by mutex_; arrival times, nearly in order
+    uint64_t exhausted = 0;          // guarded by mutex_
     WorkerPool pool;
   };
   void Run(OneLane& lane, const std::function<void()>& work);

@@ -1,4 +1,4 @@
-// A list that is made part by part, each only when it is asked for.
+// A list made in parts, each only on demand.
 #ifndef PLIMSOLL_CRI_LIST_PARTS_H_
 #define PLIMSOLL_CRI_LIST_PARTS_H_
 
@@ -15,18 +15,18 @@
 
 namespace plimsoll::cri {
 
-// Fills an empty message with the next part of a list. False, with nothing in it: there is no
-// other. Called by one thread at a time.
+// Fills an empty message with the list's next part. False, leaving it empty: no more parts. Called
+// by one thread at a time.
 template <typename Message>
 using PartSource = std::function<absl::StatusOr<bool>(Message* part)>;
 
-// A part is full with so many bytes, and so never much larger: gRPC's clients take 4 MiB.
+// A part is full at this size, so never much larger: gRPC's clients take 4 MiB.
 inline constexpr size_t kPartBytes = 1024 * 1024;
 
-// `list` gives what there is (ids, better than the things themselves: it is kept to the end), and
-// is asked once, for the first part; `add` puts one of it into a part and gives its size in bytes,
-// or 0 where it is left out: it doesn't match, or has gone meanwhile. So whoever reads slowly costs
-// no more than the ids and a part.
+// `list` gives the items; it is asked once, for the first part, and its result kept to the end, so
+// ids are better than the things themselves. `add` puts one item into a part and returns its size
+// in bytes, or 0 to leave it out (it doesn't match, or is gone). A slow reader thus costs no more
+// than the ids and one part.
 template <typename Message, typename Item = std::string>
 PartSource<Message> InParts(
     std::type_identity_t<std::function<absl::StatusOr<std::vector<Item>>()>> list,

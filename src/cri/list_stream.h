@@ -1,4 +1,4 @@
-// The server's end of a call that answers with a list in parts (the Stream* calls).
+// The server side of a call that answers with a list in parts (the Stream* calls).
 #ifndef PLIMSOLL_CRI_LIST_STREAM_H_
 #define PLIMSOLL_CRI_LIST_STREAM_H_
 
@@ -18,16 +18,16 @@
 
 namespace plimsoll::cri {
 
-// A worker makes a part; the next is made when gRPC has taken that one from it. So a client that
-// never reads holds one part and no thread, until it goes or the server does.
+// A worker makes a part, and the next one once gRPC has taken it. A client that never reads thus
+// holds one part and no thread, until it or the server leaves.
 template <typename Message>
 class ListStream : public std::enable_shared_from_this<ListStream<Message>> {
  public:
-  // For a call that has come in. `calls` outlives it; `method` is static.
+  // For an incoming call. `calls` outlives it; `method` is static.
   static grpc::ServerWriteReactor<Message>* Open(Calls* calls, const char* method,
                                                  PartSource<Message> source) {
     const auto list = std::shared_ptr<ListStream>(new ListStream(calls, method, std::move(source)));
-    // Each holds the other until the call is over.
+    // Each holds the other until the call ends.
     list->stream_->set_on_room([list] { list->Next(); });
     list->stream_->set_on_end(
         [list] { list->Observe(absl::CancelledError("the client has gone")); });
@@ -51,16 +51,16 @@ class ListStream : public std::enable_shared_from_this<ListStream<Message>> {
   }
 
   void Make() {
-    if (stream_->cancelled()) return;  // its end is on the way
+    if (stream_->cancelled()) return;  // the stream is about to end
     Message part;
     const absl::StatusOr<bool> made = source_(&part);
     if (!made.ok()) return End(made.status());
     if (!*made) return End(absl::OkStatus());
-    stream_->Write(std::move(part));  // nothing else waits; false: it has ended meanwhile
+    stream_->Write(std::move(part));  // the only message queued; false: the stream has ended
   }
 
   void End(const absl::Status& status) {
-    // Before the stream: once it is finished the client may see what the observer has not.
+    // Observe before the stream ends: the client must not see an end that the observer hasn't.
     Observe(status);
     stream_->End(status);
   }

@@ -1,4 +1,4 @@
-// The Stream* calls through a real server: what the List* calls give, in parts.
+// The Stream* calls through a real server: the items of the List* calls, in parts.
 #include "cri/list_stream.h"
 
 #include <atomic>
@@ -55,7 +55,7 @@ TEST(InParts, EachPartIsMadeWhenItIsAskedFor) {
 
 class ListStreamTest : public ServerFixture {
  protected:
-  // Each with labels of so many bytes.
+  // Each container has labels of `bytes` bytes.
   void Have(int containers, size_t bytes) {
     for (int i = 0; i < containers; ++i) {
       ContainerRecord record;
@@ -109,7 +109,7 @@ class ListStreamTest : public ServerFixture {
   template <typename Request, typename Response>
   using Method = std::unique_ptr<grpc::ClientReader<Response>> (RuntimeStub::*)(
       grpc::ClientContext*, const Request&);
-  // What `ids` finds in all parts.
+  // The ids that `ids` finds in all parts.
   template <typename Request, typename Response, typename Ids>
   std::vector<std::string> Streamed(Method<Request, Response> method, const Request& request,
                                     Ids ids) {
@@ -264,7 +264,7 @@ TEST_F(ListStreamTest, ContainersAreVisitedOnceForAllPods) {
   visits = 0;
   EXPECT_THAT(PodMetrics(), ElementsAreArray(expected));
   EXPECT_LE(visits, 2) << "one of them for what is on the disk";
-  server_->Shutdown(absl::ZeroDuration());  // before what the engine counts in goes
+  server_->Shutdown(absl::ZeroDuration());  // before the engine's counters go
 }
 
 TEST_F(ListStreamTest, ContainersThatGoMeanwhileAreLeftOutOfTheirPods) {
@@ -287,8 +287,8 @@ TEST_F(ListStreamTest, WhatGoesMeanwhileIsLeftOut) {
   EXPECT_THAT(Containers({}), ElementsAre("c0", "c1", "c3"));
 }
 
-// For a client that never asks for a list: ids come once, so only here something of that id shows
-// whether the message of what was removed is still kept.
+// For a client that never lists: only something new under a removed id shows whether its old
+// message was still kept.
 TEST_F(ListStreamTest, WhatHasGoneIsForgotten) {
   Have(/*containers=*/3, /*bytes=*/1);
   HavePods();
@@ -324,7 +324,7 @@ TEST_F(ListStreamTest, ManyAreSentInParts) {
   EXPECT_EQ(parts_, 10) << "eleven of them are more than a part takes";
 }
 
-// A part is made, and no more while it isn't taken; other calls go on.
+// One part is made, and no other while it isn't read; other calls go on.
 TEST_F(ListStreamTest, OneThatIsNeverReadHoldsNoThreadAndFewParts) {
   constexpr int kStreams = 8;
   options_.calls.lanes.look_threads = 2;
@@ -341,7 +341,7 @@ TEST_F(ListStreamTest, OneThatIsNeverReadHoldsNoThreadAndFewParts) {
   ASSERT_TRUE(WaitUntil([&] { return looks_ >= kStreams * 11; })) << "each makes its first part";
   v1::VersionResponse version;
   EXPECT_TRUE(Call(runtime_, &RuntimeStub::Version, v1::VersionRequest(), &version).ok());
-  // What gRPC has taken from a stream waits in its buffers; the rest has not been made.
+  // gRPC buffers what it has taken from a stream; the rest hasn't been made.
   EXPECT_LT(looks_, kStreams * 100);
   for (const auto& context : contexts) context->TryCancel();
   v1::StreamContainersResponse part;
@@ -374,7 +374,7 @@ TEST_F(ListStreamTest, TheEndIsObservedOnce) {
     EXPECT_EQ(reader->Finish().error_code(), grpc::StatusCode::CANCELLED);
   }
   EXPECT_TRUE(WaitUntil([&] { return cancelled == 1; }));
-  server_->Shutdown(absl::ZeroDuration());  // before what the observer looks at goes
+  server_->Shutdown(absl::ZeroDuration());  // before the observer's state goes
   EXPECT_EQ(ok, 1);
   EXPECT_EQ(cancelled, 1);
 }

@@ -11,9 +11,10 @@ using google::protobuf::io::CodedOutputStream;
 
 constexpr size_t kMostVarint = 5;
 
-// Of protobuf's encoding: a field's number and how its value is written.
+// A tag of protobuf's encoding: field number and wire type.
 constexpr uint32_t TagOf(int field, bool is_varint) {
-  return static_cast<uint32_t>(field) << 3 | (is_varint ? 0 : 2);  // 2: a length, and so many bytes
+  return static_cast<uint32_t>(field) << 3 | (is_varint ? 0 : 2);  // 2: a length, then that many
+                                                                   // bytes
 }
 
 }  // namespace

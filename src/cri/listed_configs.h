@@ -1,4 +1,4 @@
-// What of each sandbox or container never changes: its client's message, and its entry in lists.
+// The unchanging part of each sandbox or container: its client's message, and its entry in lists.
 #ifndef PLIMSOLL_CRI_LISTED_CONFIGS_H_
 #define PLIMSOLL_CRI_LISTED_CONFIGS_H_
 
@@ -21,13 +21,13 @@ struct Listed {
   std::string bytes;  // a serialized entry without its state
 };
 
-// Adds an entry to a serialized response of a List call: field `list_field` of the response, with
-// `state` as the entry's field `state_field`. Making the messages for a thousand entries, and
-// serializing them, takes longer than kubelet should wait for it.
+// Adds an entry to a serialized List response: field `list_field` of the response, with `state` as
+// the entry's field `state_field`. Building and serializing the messages of a thousand entries
+// would take longer than kubelet should wait.
 void AddToList(int list_field, int state_field, absl::string_view bytes, int state,
                std::string* response);
 
-// What AddToList adds of it, at most.
+// Upper bound of the bytes that AddToList adds.
 template <typename Config>
 size_t SizeInList(const Listed<Config>& listed) {
   return listed.bytes.size() + 16;
@@ -41,7 +41,7 @@ class ListedConfigs {
   std::shared_ptr<const Config> Get(const std::string& id, const std::string& bytes) {
     return configs_.Get(id, bytes);
   }
-  // The entry if it has been made; else null. Quick enough for whoever holds a lock.
+  // The entry if already made, or null. Quick enough to call under a lock.
   std::shared_ptr<const Listed<Config>> FindListed(const std::string& id) const {
     return listed_.Find(id);
   }
@@ -50,16 +50,17 @@ class ListedConfigs {
     configs_.Forget(id);
     listed_.Forget(id);
   }
-  // Forgets what is not among `ids`: all that exist.
+  // Forgets ids that are not in `ids`, the ids of all that exist.
   void Retain(const absl::flat_hash_set<absl::string_view>& ids) {
     configs_.Retain(ids);
     listed_.Retain(ids);
   }
-  // How many something is kept of, at least.
+  // A lower bound of the number of ids kept.
   size_t size() const { return std::max(configs_.size(), listed_.size()); }
 
  protected:
-  // What FindListed gives from now on. `fill(config)` makes the entry's message; it is asked once.
+  // The entry that FindListed returns from now on. `fill(config)` makes its message and is called
+  // once.
   template <typename Fill>
   std::shared_ptr<const Listed<Config>> Make(const std::string& id,
                                              const std::string& client_config, const Fill& fill) {

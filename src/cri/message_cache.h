@@ -10,17 +10,16 @@
 
 namespace plimsoll::cri {
 
-// The engine keeps each client's message as bytes; parsing a thousand of them for each List would
-// cost more than everything else in it. A message belongs to an id for good: it is never read anew.
-// Thread-safe.
+// The engine keeps each client's message as bytes; parsing a thousand of them would be most of a
+// List's cost. An id's message never changes, so it is never parsed again. Thread-safe.
 template <typename Message>
 class MessageCache : public IdCache<Message> {
  public:
-  // The message of `id`, parsed from `bytes` when it is asked for the first time. Bytes that are no
-  // such message (a damaged store) give an empty one: the object can still be listed and removed.
+  // The message of `id`, parsed from `bytes` on first use. Bytes that don't parse (a damaged store)
+  // give an empty message: the object can still be listed and removed.
   std::shared_ptr<const Message> Get(const std::string& id, const std::string& bytes) {
     if (auto known = this->Find(id)) return known;
-    // Without the lock, which those who have locks of their own may wait for.
+    // Parsed without the lock, which callers may wait for under locks of their own.
     auto message = std::make_shared<Message>();
     if (!message->ParseFromString(bytes)) message->Clear();
     return this->Keep(id, std::move(message));

@@ -1,5 +1,5 @@
-// All metrics that ListMetricDescriptors tells of and ListPodSandboxMetrics has values of:
-// kubelet's set from cAdvisor, by the names it has there.
+// All metrics that ListMetricDescriptors lists and ListPodSandboxMetrics gives: kubelet's set from
+// cAdvisor, under cAdvisor's names.
 #ifndef PLIMSOLL_CRI_METRIC_FAMILIES_H_
 #define PLIMSOLL_CRI_METRIC_FAMILIES_H_
 
@@ -14,13 +14,13 @@ struct MetricFamily {
   const char* name;
   MetricKind kind;
   const char* help;
-  // Behind kCommonLabels; null: no more of them.
+  // Labels after kCommonLabels; null: no more.
   std::array<const char*, 4> labels = {};
 };
 
-// Whose it is. As cAdvisor has them in kubelet: the control group, the container's or sandbox's id,
-// the image as the pod's author named it, and Kubernetes' names. A pod's own metrics have no image,
-// and "POD" as the container.
+// The owner's labels, as cAdvisor sets them in kubelet: the control group, the container's or
+// sandbox's id, the image as the pod's author named it, and Kubernetes' names. A pod's own metrics
+// have no image, and "POD" as the container.
 inline constexpr std::array kCommonLabels = {"id",        "name", "image",
                                              "container", "pod",  "namespace"};
 
@@ -49,7 +49,7 @@ inline constexpr MetricFamily kCpuBurstPeriods{
 inline constexpr MetricFamily kCpuBurstTime{
     "container_cpu_cfs_burst_seconds_total", kCounter,
     "Time for which the container ran beyond its quota, in whole seconds, summed over processors."};
-// No kernel tells these of a group. cAdvisor samples it for them, which kubelet has switched off.
+// No kernel counts these per group. cAdvisor can sample them; kubelet has that switched off.
 inline constexpr MetricFamily kCpuLoad{
     "container_cpu_load_average_10s", kGauge,
     "Load of the container over the last 10 seconds; 0: this is not measured."};
@@ -153,7 +153,7 @@ inline constexpr MetricFamily kFsWrites{
     "container_fs_writes_total", kCounter, "Writes that reached the disk.", {"device"}};
 inline constexpr MetricFamily kFsWriteBytes{
     "container_fs_writes_bytes_total", kCounter, "Bytes written to the disk.", {"device"}};
-// cgroup v1 told of sectors for the scheduler CFQ, which went with Linux 5.0.
+// cgroup v1 counted sectors for the scheduler CFQ, which was removed in Linux 5.0.
 inline constexpr MetricFamily kFsSectorReads{
     "container_fs_sector_reads_total", kCounter, "Sectors read; 0: no kernel tells.", {"device"}};
 inline constexpr MetricFamily kFsSectorWrites{"container_fs_sector_writes_total",
@@ -242,7 +242,7 @@ inline constexpr MetricFamily kNetTransmitDropped{
 inline constexpr MetricFamily kNetTransmitErrors{
     "container_network_transmit_errors_total", kCounter, "Errors in sending.", {"interface"}};
 
-// --- Processes, and what was asked for (metric_groups_process.cc)
+// --- Processes, requested values (metric_groups_process.cc)
 
 inline constexpr MetricFamily kProcesses{"container_processes", kGauge,
                                          "Processes of the container."};

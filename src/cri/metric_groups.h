@@ -1,6 +1,6 @@
-// What of a container's or pod's counters becomes which metrics, group by group. What the kernel
-// doesn't tell is 0, as cAdvisor has it: clients look for a value of each metric that is described.
-// Only a controller that is missing as a whole leaves its metrics out.
+// The mapping from a container's or pod's counters to metrics, group by group. A value that the
+// kernel lacks is 0, as in cAdvisor: clients look for a value of each described metric. Only a
+// missing controller leaves its metrics out.
 #ifndef PLIMSOLL_CRI_METRIC_GROUPS_H_
 #define PLIMSOLL_CRI_METRIC_GROUPS_H_
 
@@ -17,7 +17,7 @@
 
 namespace plimsoll::cri {
 
-// The contract has whole numbers for all metrics.
+// The contract has integers for all metrics.
 inline uint64_t Seconds(std::optional<uint64_t> nanoseconds) {
   return nanoseconds.value_or(0) / 1'000'000'000;
 }
@@ -29,15 +29,15 @@ void AddMemoryMetrics(const runtime::ContainerCounters& counters, MetricWriter* 
 
 // metric_groups_io.cc
 void AddDiskIoMetrics(const runtime::ContainerCounters& counters, MetricWriter* out);
-// `written`: by the container, as found at `unix_nanos`; null where it isn't known.
+// `written`: the container's writable layer, as found at `unix_nanos`; null if unknown.
 void AddFileSystemMetrics(const runtime::FileSystem& file_system, const DiskUsage* written,
                           int64_t unix_nanos, MetricWriter* out);
-// Of all interfaces but loopback.
+// For all interfaces but loopback.
 void AddNetworkMetrics(const std::vector<linux::LinkCounters>& links, MetricWriter* out);
 
 // metric_groups_process.cc
 void AddProcessMetrics(const runtime::ContainerCounters& counters, MetricWriter* out);
-// What was asked for, as the kernel holds it, and when it was started. `now`: nanoseconds since the
+// Requested resources, as the kernel holds them, and the start time. `now`: nanoseconds since the
 // Unix epoch.
 void AddSpecMetrics(const runtime::ContainerRecord& record,
                     const runtime::ContainerCounters& counters, int64_t now, MetricWriter* out);

@@ -14,7 +14,7 @@ void AddFaults(const runtime::ContainerCounters& counters, MetricWriter* out) {
   out->Add(kMemoryFailures, stats.major_page_faults, {"pgmajfault", "hierarchy"});
 }
 
-// As cAdvisor names page sizes, which is as the kernel does; none where there are no huge pages.
+// cAdvisor names page sizes as the kernel does; none where there are no huge pages.
 void AddHugetlb(const runtime::ContainerCounters& counters, MetricWriter* out) {
   std::map<std::string, linux::HugetlbUse> by_size = counters.more.hugetlb;
   if (by_size.empty()) by_size[""] = {};

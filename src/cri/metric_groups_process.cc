@@ -3,10 +3,10 @@
 namespace plimsoll::cri {
 namespace {
 
-// On cgroup v1 the largest number that a limit can have means none, rounded down to pages.
+// On cgroup v1 "no limit" is the largest number a limit can have, rounded down to pages.
 constexpr int64_t kUnlimited = int64_t{1} << 62;
 
-// 0, as cAdvisor has it, where there is none.
+// No limit is 0, as in cAdvisor.
 std::optional<uint64_t> Limit(const std::optional<int64_t>& limit) {
   if (!limit.has_value()) return std::nullopt;
   return *limit < 0 || *limit > kUnlimited ? 0 : static_cast<uint64_t>(*limit);
@@ -27,7 +27,7 @@ void AddProcessMetrics(const runtime::ContainerCounters& counters, MetricWriter*
     out->Add(kTasksState, counters.tasks->running, {"running"});
     out->Add(kTasksState, counters.tasks->stopped, {"stopped"});
     out->Add(kTasksState, counters.tasks->uninterruptible, {"uninterruptible"});
-    // /proc doesn't tell which of those wait for a disk.
+    // /proc doesn't say which tasks wait for a disk.
     out->Add(kTasksState, 0, {"iowaiting"});
   }
   if (counters.open_files.has_value()) {

@@ -24,14 +24,15 @@ struct MetricSubject {
   std::string pod_namespace;
 };
 
-// Writes what one container or sandbox has.
+// Writes the metrics of one container or sandbox.
 class MetricWriter {
  public:
   using Metrics = google::protobuf::RepeatedPtrField<::runtime::v1::Metric>;
   MetricWriter(MetricSubject subject, Metrics* out) : subject_(std::move(subject)), out_(out) {}
 
-  // `labels`: values of the family's own, in its order. Nothing without a value. `unix_nanos`: when
-  // it was read, if that was before; 0: now, which has no time stamp (kubelet then sets none).
+  // `labels`: values of the family's own labels, in its order. Writes nothing without a value.
+  // `unix_nanos`: the time of an earlier reading; 0: read now, sent without a time stamp (kubelet
+  // then sets none).
   void Add(const MetricFamily& family, std::optional<uint64_t> value,
            std::initializer_list<absl::string_view> labels = {}, int64_t unix_nanos = 0);
 

@@ -1,4 +1,4 @@
-// For tests: a server over an engine of one pod with one container, of which everything is counted.
+// For tests: a server over an engine of one pod with one container and all its counters.
 #ifndef PLIMSOLL_CRI_METRICS_FIXTURE_FOR_TEST_H_
 #define PLIMSOLL_CRI_METRICS_FIXTURE_FOR_TEST_H_
 

@@ -1,5 +1,5 @@
-// ListMetricDescriptors and the metrics of pods: what kubelet gives at /metrics/cadvisor from the
-// runtime (KEP-2371 "cAdvisor Metrics Endpoint").
+// ListMetricDescriptors and pods' metrics: kubelet's /metrics/cadvisor, from the runtime (KEP-2371
+// "cAdvisor Metrics Endpoint").
 #include <map>
 #include <utility>
 
@@ -15,13 +15,13 @@ namespace {
 
 namespace v1 = ::runtime::v1;
 
-// A walk that began so long after a container's creation would have found its layer.
+// A walk that began this long after a container's creation would have found its layer.
 constexpr int64_t kSettledNanos = 60'000'000'000;
 
 // Reading a pod and its containers takes about a millisecond, starting a thread a tenth of that.
 constexpr size_t kPodsByOneThread = 2;
 
-// What a container's label is of that which is the pod's own.
+// The value of the container label for the pod's own metrics.
 constexpr char kPod[] = "POD";
 
 MetricSubject SubjectOf(const runtime::SandboxRecord& pod) {
@@ -40,7 +40,7 @@ MetricSubject SubjectOf(const runtime::SandboxRecord& pod,
   return {
       .id = container.cgroup_path,
       .name = container.id,
-      // kubelet asks for images by their ids.
+      // kubelet asks for images by id.
       .image = image.user_specified_image().empty() ? image.image() : image.user_specified_image(),
       .container = container.spec.name,
       .pod = pod.spec.name,

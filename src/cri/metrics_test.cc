@@ -148,7 +148,7 @@ TEST_F(MetricsTest, EachIsDescribedAndHasAValueForEachLabel) {
   EXPECT_THAT(seen, SizeIs(described.size())) << "none is described that there never is";
 }
 
-// The contract: a time stamp says that the value was kept, none that it was read for this call.
+// The contract: a value with a time stamp was cached, one without was read for this call.
 TEST_F(MetricsTest, OnlyWhatWasReadBeforeHasATime) {
   const auto response = List();
   for (const auto& metric : response.pod_metrics(0).container_metrics(0).metrics()) {

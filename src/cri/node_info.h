@@ -1,4 +1,4 @@
-// What the services tell about the node and the daemon. Filled in by whoever wires them up.
+// The node's and the daemon's description for the services, filled in by the daemon's wiring.
 #ifndef PLIMSOLL_CRI_NODE_INFO_H_
 #define PLIMSOLL_CRI_NODE_INFO_H_
 
@@ -27,41 +27,42 @@ struct NodeInfo {
   std::string socket_path;
   std::map<std::string, std::string> programs;  // "crun" -> "1.8.1"
   std::string cgroup_layout;                    // "v1", "hybrid", "v2"
-  // Whether kubelet is to name cgroups as systemd does. Plimsoll takes both.
+  // Tells kubelet to name cgroups as systemd does. Plimsoll takes both forms.
   bool systemd_cgroup_driver = false;
-  // What the machine lacks, one sentence each; may be null. Thread-safe.
+  // The machine's limitations, one sentence each; may be null. Thread-safe.
   std::function<std::vector<std::string>()> limitations;
-  // Whether a pod could be started now: OK, or an error whose message is "<Reason>: <why>", the
-  // reason being one word in CamelCase. May be null. Thread-safe, and cheap.
+  // OK if a pod could be started now, or an error whose message is "<Reason>: <why>"; the reason is
+  // one word in CamelCase. May be null. Thread-safe, and cheap.
   std::function<absl::Status()> ready;
-  // What keeps the daemon from being ready, one sentence each. May be null. Thread-safe, and cheap.
+  // The causes that keep the daemon from being ready, one sentence each. May be null. Thread-safe,
+  // and cheap.
   std::function<std::vector<std::string>()> not_ready;
   std::string metrics_url;  // empty: metrics are not served
-  // Whether a pod would get a network, with an error as `ready`'s. Null: there is none.
-  // Thread-safe; may wait some seconds for network plugins.
+  // OK if a pod would get a network; errors as `ready`'s. Null: there is no network. Thread-safe;
+  // may wait some seconds for network plugins.
   std::function<absl::Status()> network_ready;
-  // Takes the prefixes that pods' addresses are from, separated by commas. Null: nobody wants them.
+  // Takes the prefixes of pods' addresses, separated by commas. Null: nothing needs them.
   std::function<absl::Status(const std::string& cidr)> set_pod_cidr;
-  // Whether what of the node is pods' is as configured, with an error as `ready`'s. May be null: no
-  // such condition. Thread-safe, and cheap.
+  // OK if the pods' share of the node is as configured; errors as `ready`'s. May be null: no such
+  // condition. Thread-safe, and cheap.
   std::function<absl::Status()> node_resources;
-  // Where Exec, Attach and PortForward are streamed; null: nowhere. Outlives the services.
+  // The server that streams Exec, Attach and PortForward; null: none. Outlives the services.
   streaming::Server* streaming = nullptr;
   // Runtime handlers beside the default one, which has no name.
   std::vector<std::string> runtime_handlers;
-  // Whether Mount.recursive_read_only works here (crun 1.4 and Linux 5.12 or newer), and with which
-  // of runtime_handlers: an OCI runtime of their own may not know it.
+  // Support for Mount.recursive_read_only here (crun 1.4 and Linux 5.12 or newer), and the handlers
+  // of runtime_handlers that have it: their OCI runtimes may not.
   bool recursive_read_only_mounts = true;
   std::vector<std::string> handlers_with_recursive_read_only_mounts;
-  // Whether pods may have user namespaces of their own, but for those of these handlers, whose
-  // containers are not this machine's (virtual machines).
+  // Support for user namespaces of pods, except with the handlers below, whose containers don't run
+  // on this machine's kernel (virtual machines).
   bool user_namespaces = false;
   std::vector<std::string> handlers_without_user_namespaces;
-  // Whether containers get SELinux labels here.
+  // Containers get SELinux labels.
   bool selinux = false;
   AnnotationAllowList annotation_allow_list;
   ClassSupport classes;
-  // Whether fields 4112 are stored and shown (gate KubeletContainerResourcesInPodSandbox).
+  // Fields 4112 are stored and shown (gate KubeletContainerResourcesInPodSandbox).
   bool pod_resources = true;
 };
 

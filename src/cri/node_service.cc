@@ -24,9 +24,9 @@ namespace node = ::plimsoll::v1;
 using EventStream = WriteStream<node::Event>;
 using ProgressStream = WriteStream<node::ImageProgress>;
 
-// More events than the log keeps, so that a whole backlog fits beside what happens meanwhile.
+// Larger than the log's capacity, so a whole backlog fits beside new events.
 constexpr size_t kMaxPendingEvents = 16384;
-// Progress that a slow reader doesn't take is left out.
+// A slow reader misses progress beyond this.
 constexpr size_t kMaxPendingProgress = 64;
 
 node::Event ToMessage(const runtime::Event& event) {
@@ -40,7 +40,7 @@ node::Event ToMessage(const runtime::Event& event) {
   return message;
 }
 
-// Puts the log's backlog before what its listener hears, each event once and in order.
+// Puts the log's backlog before its listener's events, each event once and in order.
 class EventFeed {
  public:
   explicit EventFeed(std::shared_ptr<EventStream> stream) : stream_(std::move(stream)) {}
@@ -152,7 +152,7 @@ class NodeHandlers {
   const NodeServiceOptions& options() const { return options_; }
 
  private:
-  // Of pods "namespace/pod" and of containers "pod/container", as commands take them.
+  // Pods as "namespace/pod", containers as "pod/container": the form that commands take.
   std::map<std::string, std::string> NamesById() const {
     std::map<std::string, std::string> names;
     std::map<std::string, std::string> pods;
@@ -191,8 +191,7 @@ class NodeService final : public node::NodeService::CallbackService {
   NodeService(Calls* calls, NodeServiceOptions options)
       : calls_(calls), node_handlers_(std::move(options)), handlers_(&node_handlers_) {}
 
-  // gRPC tells a stream of its end from a thread of its own, which may be late: nothing may be torn
-  // down before.
+  // gRPC reports a stream's end from a thread of its own, possibly late: tear nothing down before.
   ~NodeService() override {
     absl::MutexLock lock(&mutex_);
     const auto all_ended = [this]()

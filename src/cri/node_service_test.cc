@@ -124,7 +124,7 @@ TEST_F(NodeServiceTest, FollowersSeeEveryEventOnceAndInOrder) {
       EXPECT_EQ(reader->Finish().error_code(), grpc::StatusCode::CANCELLED);
     });
   }
-  // Some events are backlog for some readers and news for others.
+  // An event may be backlog for one reader and news for another.
   for (uint64_t i = 0; i < kEvents; ++i) AddEvent("x");
   for (std::thread& reader : readers) reader.join();
   EXPECT_EQ(complete, kReaders);
@@ -172,7 +172,7 @@ TEST_F(NodeServiceTest, ImportReportsProgressThenTheImage) {
   EXPECT_TRUE(reader->Finish().ok());
 }
 
-// The work outlives the handler, so what it observes must too.
+// The work outlives the handler, so its observer must too.
 TEST_F(NodeServiceTest, WorkIsObservedUnderTheNameOfItsMethod) {
   absl::Mutex mutex;
   std::vector<std::string> seen;

@@ -1,4 +1,4 @@
-// What pods use: their control groups, their networks, and each of their containers.
+// Resource usage of pods: their control groups, their networks, and each of their containers.
 #include <map>
 #include <optional>
 #include <utility>
@@ -19,7 +19,7 @@ namespace v1 = ::runtime::v1;
 
 using Containers = std::vector<runtime::ContainerRecord>;
 
-// To make a thread costs less than to read the counters of so many pods.
+// Making a thread costs less than reading the counters of this many pods.
 constexpr size_t kPodsOfOneThread = 5;
 
 bool Matches(const runtime::SandboxRecord& record, const v1::PodSandboxStatsFilter& filter) {
@@ -51,7 +51,7 @@ absl::Status UsageHandlers::FillStats(const runtime::SandboxRecord& record,
           out->mutable_cpu());
   FillMemory(counted, now, out->mutable_memory());
   FillAvailable(runtime::PodGroupSettings(record.spec), counted, out->mutable_memory());
-  // Where the network can't be read the rest is as good.
+  // An unreadable network doesn't spoil the rest.
   if (leave_out ? IsListed(record.id, "", links.status(), kTheNetwork) : links.ok()) {
     FillNetwork(*links, now, out);
   } else if (!leave_out && !HasEnded(links.status())) {

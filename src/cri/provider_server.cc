@@ -24,9 +24,9 @@ namespace node = ::plimsoll::v1;
 
 constexpr size_t kMaxProviderBufferBytes = 32 * 1024 * 1024;
 constexpr size_t kMaxProviderNameBytes = 253;
-// More calls than these wait: a provider's, and those that are told that there is one already.
+// Calls at once, beyond which they wait: the provider's, and refused ones of other providers.
 constexpr size_t kMaxCalls = 16;
-// After each request, so that a provider gone wild doesn't cost a whole CPU.
+// A pause after each request, so that a runaway provider can't take a whole CPU.
 constexpr absl::Duration kPause = absl::Milliseconds(10);
 
 absl::Status CheckName(const std::string& name) {
@@ -39,7 +39,7 @@ absl::Status CheckName(const std::string& name) {
                    kMaxProviderNameBytes, " bytes without spaces"));
 }
 
-// One call. gRPC's until OnDone; one of read, request under way and write at a time.
+// One call. Owned by gRPC until OnDone; only one of read, pending request and write at a time.
 class Call final : public grpc::ServerBidiReactor<node::ProvideRequest, node::ProvideResponse> {
  public:
   Call(std::shared_ptr<topology::ProviderSource> source, WorkerPool* worker)
@@ -113,7 +113,7 @@ class GrpcProviderServer final : public ProviderServer,
     const int patience_ms = static_cast<int>(absl::ToInt64Milliseconds(options_.patience / 2));
     builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, patience_ms);
     builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, patience_ms);
-    // A stream on which nobody has anything to say is pinged all the same.
+    // Ping idle streams too.
     builder.AddChannelArgument(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0);
     builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, static_cast<int>(kMaxCalls));
     int bound = 0;
@@ -139,7 +139,7 @@ class GrpcProviderServer final : public ProviderServer,
   }
 
   const ProviderServerOptions options_;
-  // After the server's end no call is left to give it work.
+  // Once the server has ended, no call is left to give it work.
   WorkerPool worker_{1, kMaxCalls};
   std::unique_ptr<grpc::Server> server_;
   bool published_ = false;

@@ -56,7 +56,7 @@ class Provider {
     context_.TryCancel();
     if (!finished_) static_cast<void>(stream_->Finish());
   }
-  // "ok", or why not.
+  // "ok", or the error.
   std::string Push(node::ProvideRequest request, const std::string& name = "p") {
     request.set_provider(name);
     node::ProvideResponse response;
@@ -79,7 +79,7 @@ class Provider {
 class ProviderServerTest : public ::testing::Test {
  protected:
   ProviderServerTest() {
-    // So that pushed topologies are held against it.
+    // Gives pushed topologies a machine to be checked against.
     static_cast<void>(source_->Look(machine_));
     auto server =
         ProviderServer::Start({.socket = {.path = socket_, .mode = 0600}, .source = source_});
@@ -131,7 +131,7 @@ TEST_F(ProviderServerTest, WhoGoesIsGone) {
   EXPECT_TRUE(WaitUntil([&] { return Cpus() == "kernel"; }));
 }
 
-// Its process is there and its connection too, but nobody is at home.
+// The process and its connection exist, but nothing answers.
 TEST_F(ProviderServerTest, WhoHangsIsGone) {
   server_.reset();
   server_ = *ProviderServer::Start({.socket = {.path = socket_, .mode = 0600},
@@ -177,7 +177,7 @@ TEST_F(ProviderServerTest, CapacitiesAreToldInCanonicalForm) {
   EXPECT_EQ(view.topology->zones.at(0).resources.at(0).capacity.text(), "1");
 }
 
-// Who only connects is in nobody's way.
+// A client that only connects is in nobody's way.
 TEST_F(ProviderServerTest, OneWithoutANameIsNone) {
   Provider silent(socket_);
   Provider nameless(socket_);

@@ -49,7 +49,7 @@ void Redact(Message* message) {
   }
 }
 
-// A string field of a message, and a message in it; nothing where there is none of that name.
+// A message's string field, and its submessage; nothing if it has no field of that name.
 std::string TextIn(const Message* message, const char* name) {
   const FieldDescriptor* field =
       message == nullptr ? nullptr : message->GetDescriptor()->FindFieldByName(name);

@@ -9,14 +9,13 @@
 namespace plimsoll::cri {
 
 // The message on one line, with every secret of an AuthConfig, at whatever depth, replaced by
-// "<redacted>" (api/README.md, "Secrets"). The user name and the server stay. Values of
-// environment variables are replaced as well: pods carry passwords there. Fields unknown to this
-// build are left out, since nobody can say what they hold.
+// "<redacted>" (api/README.md, "Secrets"). The user name and the server stay. Values of environment
+// variables are replaced as well: pods carry passwords there. Fields unknown to this build are left
+// out: they may hold anything.
 std::string RedactedText(const google::protobuf::Message& message);
 
-// What a request is about, as it names it: ids, the namespace and
-// name of what is to be made, an image, a path, with "/" between. Empty where it is about nothing
-// in particular. Control characters are escaped; at most 256 bytes.
+// The subject of a request, in its own words: ids, namespace and name of a new object, an image, a
+// path, joined by "/". Empty if it has none. Control characters are escaped; at most 256 bytes.
 std::string ObjectOf(const google::protobuf::Message& request);
 
 }  // namespace plimsoll::cri

@@ -53,13 +53,13 @@ TEST(RedactTest, EnvironmentValuesAreNotShown) {
   EXPECT_THAT(RedactedText(request), HasSubstr("DB_PASSWORD"));
 }
 
-// Fails when upstream or we add a field to AuthConfig that nobody has thought about.
+// Fails when AuthConfig gains a field that redaction doesn't know.
 TEST(RedactTest, KnowsEveryFieldOfAuthConfig) {
   EXPECT_EQ(v1::AuthConfig::descriptor()->field_count(), 6);
 }
 
-// A registry_token is the only form that is refused (ErrorsHoldNoSecret): skopeo takes one on its
-// command line alone, which every process can read.
+// Only a registry_token is refused (ErrorsHoldNoSecret): skopeo takes one on its command line
+// alone, which every process can read.
 TEST(CredentialsTest, TakesEveryFormButARegistryToken) {
   v1::AuthConfig auth;
   EXPECT_TRUE(CredentialsFrom(auth, "a")->empty());
@@ -109,7 +109,7 @@ TEST(CredentialsTest, GoToTheirRegistryOnly) {
   EXPECT_TRUE(CredentialsFrom(auth, "busybox").ok());
   EXPECT_TRUE(CredentialsFrom(auth, "docker.io/library/busybox").ok());
   EXPECT_EQ(CredentialsFrom(auth, "busybox")->registry, "docker.io");
-  // What a short name leads to is for the pull to find out.
+  // The pull finds out where a short name leads.
   auth.set_server_address("Registry.local:5000");
   EXPECT_EQ(CredentialsFrom(auth, "busybox")->registry, "registry.local:5000");
 }

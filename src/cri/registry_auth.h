@@ -1,4 +1,4 @@
-// Registry credentials out of the CRI's AuthConfig.
+// Registry credentials from the CRI's AuthConfig.
 #ifndef PLIMSOLL_CRI_REGISTRY_AUTH_H_
 #define PLIMSOLL_CRI_REGISTRY_AUTH_H_
 
@@ -9,9 +9,9 @@
 
 namespace plimsoll::cri {
 
-// In the order of precedence: identity_token, username and password, `auth` (base64 of
-// "username:password"). An empty message is no credentials. A registry_token alone is
-// UNIMPLEMENTED. A server_address of another registry than `reference` names is INVALID_ARGUMENT:
+// In order of precedence: identity_token, username and password, `auth` (base64 of
+// "username:password"). An empty message means no credentials. A registry_token alone is
+// UNIMPLEMENTED. A server_address that isn't the registry of `reference` is INVALID_ARGUMENT:
 // credentials go nowhere but where they belong. No error holds a secret.
 absl::StatusOr<image::Credentials> CredentialsFrom(const ::runtime::v1::AuthConfig& auth,
                                                    absl::string_view reference);

@@ -14,8 +14,8 @@ namespace v1 = ::runtime::v1;
 
 constexpr char kNoCheckpoint[] = "containers cannot be checkpointed";
 
-// The first two take their messages as bytes, which all their streams share; the next two's answers
-// are put together from bytes that were made once, the last one's from a command's output.
+// As bytes: the first two calls' messages are shared by all their streams, the next two's answers
+// are joined from bytes made once, the last one's is made from a command's output.
 using Base = v1::RuntimeService::WithRawCallbackMethod_GetDynamicRuntimeConfig<
     v1::RuntimeService::WithRawCallbackMethod_GetContainerEvents<
         v1::RuntimeService::WithRawCallbackMethod_ListContainers<

@@ -1,4 +1,4 @@
-// What of each sandbox never changes: its client's message, and its entry in lists.
+// The unchanging part of each sandbox: its client's message, and its entry in lists.
 #ifndef PLIMSOLL_CRI_SANDBOX_CONFIGS_H_
 #define PLIMSOLL_CRI_SANDBOX_CONFIGS_H_
 
@@ -21,8 +21,8 @@ void AddListed(const ListedSandbox& sandbox, ::runtime::v1::PodSandboxState stat
 // Thread-safe.
 class SandboxConfigs : public ListedConfigs<::runtime::v1::PodSandboxConfig> {
  public:
-  // Made when it is asked for the first time. The record is that of a sandbox whose creation is
-  // complete: nothing of what a list shows, but its state, changes from then on.
+  // Makes the entry on first use. The record must be of a sandbox whose creation is complete: of
+  // all that a list shows, only its state changes after that.
   std::shared_ptr<const ListedSandbox> GetListed(const runtime::SandboxRecord& record);
 };
 

@@ -45,7 +45,7 @@ nlohmann::json AsJson(const runtime::EffectiveResources& resources) {
   return written.ok() ? nlohmann::json::parse(text, nullptr, false) : nlohmann::json::object();
 }
 
-// What was asked for of the pod as a whole, and what its group has: each a LinuxContainerResources.
+// The pod's resources as requested and as its group has them: each a LinuxContainerResources.
 std::string ResourcesInfo(const runtime::SandboxRecord& record,
                           const runtime::EffectiveResources& held) {
   nlohmann::json json;
@@ -107,8 +107,8 @@ void PodHandlers::WarnOfOomScore(const std::string& sandbox_id,
   Warn(events_, sandbox_id, "",
        {absl::StrCat("oom_score_adj ", score, " of the pod's ",
                      is_of_resources ? "resources" : "overhead",
-                     " has no effect: it is a process's, and a pod has none of its own; each "
-                     "container's is in its own resources")});
+                     " has no effect: a pod has no process of its own; each container's score is "
+                     "in its own resources")});
 }
 
 bool PodHandlers::IsGone(const std::string& sandbox_id, const absl::Status& status) const {
@@ -155,7 +155,7 @@ absl::Status PodHandlers::FillStatus(const runtime::SandboxRecord& record,
 absl::Status PodHandlers::PodSandboxStatus(const v1::PodSandboxStatusRequest& request,
                                            v1::PodSandboxStatusResponse* response) {
   PLIMSOLL_RETURN_IF_ERROR(CheckId("pod_sandbox_id", request.pod_sandbox_id()));
-  // Of no later moment than what is read from here on: what an event tells is then newer or older.
+  // Taken before anything is read: an event then is clearly older or newer than this status.
   response->set_timestamp(absl::GetCurrentTimeNanos());
   PLIMSOLL_ASSIGN_OR_RETURN(const runtime::SandboxRecord record,
                             engine_->GetSandbox(request.pod_sandbox_id()));
@@ -247,7 +247,7 @@ absl::Status PodHandlers::ListPodSandbox(const v1::ListPodSandboxRequest& reques
         Item{ToCri(record.state), caches_->sandboxes().FindListed(record.id), nullptr});
     if (!item.listed) item.unmade = std::make_unique<const runtime::SandboxRecord>(record);
   });
-  // As with containers: what hasn't been made yet is made when no sandbox is locked.
+  // As with containers: missing entries are made when no sandbox is locked.
   size_t size = 0;
   for (Item& item : items) {
     if (!item.listed) item.listed = caches_->sandboxes().GetListed(*item.unmade);

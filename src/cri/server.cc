@@ -24,14 +24,14 @@
 namespace plimsoll::cri {
 namespace {
 
-// kubelet's own limit in both directions.
+// kubelet's own limit, for both directions.
 constexpr int kMaxRequestBytes = 16 * 1024 * 1024;
-// What all calls together may hold in gRPC's buffers.
+// Limit of gRPC's buffers for all calls together.
 constexpr size_t kMaxBufferBytes = 64 * 1024 * 1024;
-// By these names grpc.health.v1.Health tells of them.
+// The services' names in grpc.health.v1.Health.
 constexpr const char* kServices[] = {"runtime.v1.RuntimeService", "runtime.v1.ImageService",
                                      "plimsoll.v1.NodeService"};
-// For calls that were cancelled.
+// Wait for cancelled calls.
 constexpr absl::Duration kCancelGrace = absl::Seconds(3);
 
 std::chrono::system_clock::time_point Now() {
@@ -64,7 +64,7 @@ class GrpcServer final : public Server {
   absl::Status Listen() {
     PLIMSOLL_RETURN_IF_ERROR(CheckNobodyListens(options_.socket_path));
     const std::string unfinished = UnfinishedSocket(options_.socket_path);
-    grpc::EnableDefaultHealthCheckService(true);  // of every server that is built from now on
+    grpc::EnableDefaultHealthCheckService(true);  // for every server built from now on
     grpc::ServerBuilder builder;
     grpc::ResourceQuota quota("plimsoll");
     quota.Resize(kMaxBufferBytes);
@@ -81,7 +81,7 @@ class GrpcServer final : public Server {
           absl::StrCat("cannot listen on ", options_.socket_path,
                        ": does its directory exist and may this process write there?"));
     }
-    // Before the socket appears: who finds it is served.
+    // Before the socket appears: a client that finds it is served.
     for (const char* service : kServices) {
       server_->GetHealthCheckService()->SetServingStatus(service, true);
     }
@@ -98,10 +98,10 @@ class GrpcServer final : public Server {
     keeper_.reset();
     if (published_) unlink(options_.socket_path.c_str());
     server_->GetHealthCheckService()->SetServingStatus(false);
-    // Not left to gRPC, which also waits for every idle client to say goodbye.
+    // Drained here, not by gRPC, which also waits for every idle client to close.
     if (!calls_.Drain(absl::Now() + grace)) {
       if (options_.abandon_calls) options_.abandon_calls();
-      // gRPC's Shutdown returns when the last handler has: not in this thread.
+      // gRPC's Shutdown returns only when the last handler has: run it in another thread.
       std::thread cancel([server = server_.get()] { server->Shutdown(Now()); });
       if (!calls_.Drain(absl::Now() + kCancelGrace)) {
         cancel.detach();
@@ -128,7 +128,7 @@ class GrpcServer final : public Server {
     const auto warn = [this](absl::string_view message) {
       options_.events->Add(runtime::EventType::kWarning, "", "", std::string(message));
     };
-    // gRPC takes no further listener once it runs, but connections.
+    // A running gRPC server takes no further listener, but it takes connections.
     const auto serve = [this](UniqueFd connection) {
       grpc::AddInsecureChannelFromFd(server_.get(), connection.Release());
     };

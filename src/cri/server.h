@@ -1,6 +1,6 @@
-// The gRPC server: RuntimeService, ImageService and NodeService on one unix socket. Beside them
-// gRPC's own grpc.health.v1.Health says SERVING for each of them, and for "", from the socket's
-// appearance to the beginning of the shutdown.
+// The gRPC server: RuntimeService, ImageService and NodeService on one unix socket. gRPC's own
+// grpc.health.v1.Health answers SERVING for each, and for "", from the socket's appearance to the
+// start of the shutdown.
 //
 //   cri::ServerOptions options;
 //   options.socket_path = "/run/plimsoll/plimsoll.sock";
@@ -35,37 +35,36 @@ struct ServerOptions {
   std::string socket_path;  // absolute, at most 106 bytes; its directory must exist
   mode_t socket_mode = 0660;
   std::optional<gid_t> socket_group;  // owner stays this process's user
-  NodeInfo info;                      // `socket_path` in it is filled in
+  NodeInfo info;                      // the server fills in `socket_path`
   CallOptions calls;
   runtime::Engine* engine = nullptr;  // this and the next two must outlive the server
   image::ImageService* images = nullptr;
   runtime::EventLog* events = nullptr;
-  // What GetDynamicRuntimeConfig tells; null: UNIMPLEMENTED. Outlives the server.
+  // The source of GetDynamicRuntimeConfig; null: UNIMPLEMENTED. Outlives the server.
   topology::Publisher* topology = nullptr;
-  // Of GetContainerEvents, see ContainerEvents.
+  // For GetContainerEvents, see ContainerEvents.
   size_t max_pending_events = ContainerEvents::kMaxPending;
   TopologyFeed::Hooks topology_hooks;
-  // Called by Shutdown when calls still run after its grace: makes them end soon. May be null.
+  // Called by Shutdown if calls still run after its grace: ends them soon. May be null.
   std::function<void()> abandon_calls;
 };
 
 class Server {
  public:
-  // Listens when it returns. A socket that is left over is replaced; one that answers is
-  // FAILED_PRECONDITION: another daemon has it. The socket appears at its path with mode and group
-  // already right.
+  // Listens when it returns. Replaces a leftover socket; one that answers is FAILED_PRECONDITION:
+  // another daemon has it. The socket appears at its path with mode and group already right.
   static absl::StatusOr<std::unique_ptr<Server>> Start(ServerOptions options);
 
   // As Shutdown with no grace.
   virtual ~Server() = default;
 
-  // Takes no new calls, waits up to `grace` for those under way, then cancels them (streams, pulls
-  // and what `abandon_calls` reaches end at once) and waits three seconds more. Removes the socket.
-  // False when handlers are still at work: then this can't be destroyed before they end. Once only.
+  // Accepts no new calls, waits up to `grace` for running ones, then cancels them (streams, pulls
+  // and the calls that `abandon_calls` reaches end at once) and waits three seconds more. Removes
+  // the socket. False if handlers still run: this can't be destroyed before they end. Once only.
   virtual bool Shutdown(absl::Duration grace) = 0;
 
   virtual const std::string& socket_path() const = 0;
-  // How busy it is.
+  // The load of each lane.
   virtual std::vector<LaneState> Lanes() const = 0;
 };
 

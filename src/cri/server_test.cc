@@ -154,7 +154,7 @@ TEST_F(ServerTest, UnsupportedCallsSaySo) {
   EXPECT_THAT(status.error_message(), HasSubstr("CheckpointContainer is not supported"));
 }
 
-// Every RPC of upstream must answer something of ours: a method nobody overrode has no message.
+// Every RPC of upstream must give an answer of ours: a method that isn't overridden has no message.
 TEST_F(ServerTest, NoCallIsForgotten) {
   Start();
   const google::protobuf::FileDescriptor* file = v1::VersionRequest::descriptor()->file();
@@ -163,7 +163,7 @@ TEST_F(ServerTest, NoCallIsForgotten) {
     for (int m = 0; m < service->method_count(); ++m) {
       const std::string name =
           absl::StrCat("/", service->full_name(), "/", service->method(m)->name());
-      if (service->method(m)->name() == "GetContainerEvents") continue;  // doesn't end by itself
+      if (service->method(m)->name() == "GetContainerEvents") continue;  // never ends by itself
       grpc::ClientContext context;
       context.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(30));
       google::protobuf::Empty request;
@@ -183,7 +183,7 @@ TEST_F(ServerTest, NoCallIsForgotten) {
   }
 }
 
-// Requests and answers of grpc.health.v1.Health are on the wire what these two are.
+// On the wire, these two match requests and answers of grpc.health.v1.Health.
 TEST_F(ServerTest, HealthIsToldAsGrpcToolsAskForIt) {
   enum { kServing = 1, kNotServing = 2 };
   Start();
@@ -210,7 +210,7 @@ TEST_F(ServerTest, HealthIsToldAsGrpcToolsAskForIt) {
   }
   EXPECT_EQ(ask("runtime.v1.Other", &health).error_code(), grpc::StatusCode::NOT_FOUND);
 
-  // While the last calls are waited for it isn't served any more.
+  // The server stops serving while it waits for the last calls.
   absl::Notification working;
   absl::Notification go_on;
   EXPECT_CALL(engine_, StopContainer(_, _)).WillOnce(Invoke([&](auto, auto) {
@@ -257,8 +257,8 @@ TEST_F(ServerTest, WhatNoServiceHasIsNamedAndObserved) {
                                 "RuntimeService Version OK"));
 }
 
-// Its request comes as bytes, which gRPC doesn't look into. A BytesValue's value is on the wire
-// what the filter of a list is.
+// The request comes as bytes, which gRPC doesn't parse. On the wire, a BytesValue's value is a
+// list's filter.
 TEST_F(ServerTest, ListContainersRefusesWhatIsNoRequest) {
   std::vector<std::string> seen;
   absl::Mutex mutex;
@@ -340,7 +340,7 @@ TEST_F(ServerTest, FullQueueRefusesButQuickCallsGoOn) {
   Start();
   std::thread first([&] { EXPECT_TRUE(Stop("first").ok()); });
   working.WaitForNotification();
-  // One of these waits in the queue, the other is refused: which one, the network decides.
+  // One waits in the queue, the other is refused: the network decides which.
   std::atomic<int> refused{0};
   std::vector<std::thread> next;
   for (int i = 0; i < 2; ++i) {
@@ -358,12 +358,12 @@ TEST_F(ServerTest, FullQueueRefusesButQuickCallsGoOn) {
   EXPECT_EQ(refused, 1);
 }
 
-// Commands that never end take the threads for commands, and nothing else.
+// Endless commands take the threads for commands, and no others.
 TEST_F(ServerTest, CommandsHoldUpNothingElse) {
   options_.calls.lanes.waiting_threads = 1;
   std::atomic<int> exhausted{0};
   options_.calls.lanes.on_exhausted = [&](const LaneState& lane) {
-    if (lane.lane != Lane::kExec) return;  // whose thread may just be about to be free
+    if (lane.lane != Lane::kExec) return;  // whose thread may be about to finish
     ++exhausted;
   };
   std::atomic<int> begun{0};
@@ -401,14 +401,14 @@ TEST_F(ServerTest, CommandsHoldUpNothingElse) {
   EXPECT_TRUE(Call(runtime_, &RuntimeStub::RemoveContainer, remove, &removed).ok());
   ::plimsoll::v1::InspectResponse inspected;
   EXPECT_TRUE(Call(node_, &NodeStub::Inspect, {}, &inspected).ok());
-  // A client that goes gives its thread back; one that went while it waited is not begun.
+  // A client that leaves frees its thread; a call whose client left while it waited never begins.
   for (grpc::ClientContext& context : contexts) context.TryCancel();
   for (std::thread& caller : callers) caller.join();
   EXPECT_TRUE(WaitUntil([&] { return exec_lane().running == 0 && exec_lane().waiting == 0; }));
   EXPECT_GE(begun, 1);
 }
 
-// So do pods whose network plugins hang.
+// Pods with hanging network plugins do too.
 TEST_F(ServerTest, PodsInTheMakingHoldUpNothingElse) {
   options_.calls.lanes.waiting_threads = 1;
   absl::Notification working;
@@ -463,7 +463,7 @@ TEST_F(ServerTest, ObserverAndTracerSeeEveryCall) {
                         "version: \"v9\"", "/runtime.v1.RuntimeService/Version INVALID_ARGUMENT"));
 }
 
-// Until the answers have left, too.
+// This includes sending the answers.
 TEST_F(ServerTest, ShutdownWaitsForWorkInHand) {
   constexpr int kCallers = 16;
   absl::BlockingCounter working(kCallers);

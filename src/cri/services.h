@@ -18,7 +18,7 @@
 
 namespace plimsoll::cri {
 
-// runtime.v1.RuntimeService (runtime_service.cc). `topology`: null where it is not to be told.
+// runtime.v1.RuntimeService (runtime_service.cc). `topology`: null if it isn't served.
 std::unique_ptr<grpc::Service> NewRuntimeService(Calls* calls, RuntimeHandlers* handlers,
                                                  ContainerEvents* events, TopologyFeed* topology);
 

@@ -1,5 +1,4 @@
-// For tests: a server over mocks that has started, and what tests of its services ask for again and
-// again.
+// For tests: a started server over mocks, and the calls that its services' tests share.
 #ifndef PLIMSOLL_CRI_SERVICES_FIXTURE_FOR_TEST_H_
 #define PLIMSOLL_CRI_SERVICES_FIXTURE_FOR_TEST_H_
 

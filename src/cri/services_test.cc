@@ -228,7 +228,7 @@ TEST_F(ServicesTest, ContainerFiltersAreCombined) {
   EXPECT_THAT(Containers(filter), UnorderedElementsAre("a1", "a2"));
 }
 
-// Of each list of a thousand, parsing their messages would be the most.
+// Parsing a thousand containers' messages would be most of a list's cost.
 TEST_F(ServicesTest, EachContainersMessageIsParsedOnce) {
   std::vector<runtime::ContainerRecord> records;
   for (int i = 0; i < 1000; ++i) {
@@ -237,7 +237,7 @@ TEST_F(ServicesTest, EachContainersMessageIsParsedOnce) {
   }
   ON_CALL(engine_, ListContainers()).WillByDefault(Return(records));
   EXPECT_EQ(Containers({}).size(), 1000u);
-  // Whoever read these would see no label.
+  // A list that parsed these again would see no label.
   for (runtime::ContainerRecord& record : records) record.client_config.clear();
   records.push_back(Main("new", "p", runtime::ContainerState::kRunning, "a"));
   ON_CALL(engine_, ListContainers()).WillByDefault(Return(records));
@@ -397,7 +397,7 @@ TEST_F(ServicesTest, AnUpdateOfAPodHasItsAnnotationsToo) {
   EXPECT_EQ(update(), absl::StatusCode::kOk);
 }
 
-// Where it is lost, the client's is told; once, since clients repeat their updates.
+// Only the client's own score is lost; the warning comes once, since clients repeat their updates.
 TEST_F(ServicesTest, APodsOomScoreIsWarnedOfOnce) {
   ON_CALL(engine_, GetSandbox(_)).WillByDefault(Return(Pod("p", runtime::SandboxState::kReady)));
   EXPECT_CALL(engine_, RunSandbox(_, _)).WillOnce(Return("p")).WillOnce(Return("q"));
@@ -470,7 +470,7 @@ TEST_F(ServicesTest, ExecSyncsOutputIsBoundToWhatOneMessageAndTheDaemonHold) {
         EXPECT_EQ(request.output_share->Take(1u << 30), 32u << 20);
         return runtime::ExecResult{0, std::string(request.max_output_bytes, 'o'), ""};
       }))
-      // The answer has left, and with it what it held.
+      // The answer has left and released its share.
       .WillOnce(Invoke([](auto, const runtime::ExecRequest& request) {
         EXPECT_TRUE(WaitUntil([&] { return request.output_share->Take(1u << 30) > 0; }));
         return runtime::ExecResult{1, "", "e"};

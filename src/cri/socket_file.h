@@ -1,4 +1,4 @@
-// The unix socket that a server is found at: it appears at its path with mode and group right.
+// A server's unix socket file, which appears at its path with mode and group right.
 //
 //   PLIMSOLL_RETURN_IF_ERROR(CheckSocketPath(path));
 //   PLIMSOLL_RETURN_IF_ERROR(CheckNobodyListens(path));
@@ -19,10 +19,10 @@ namespace plimsoll::cri {
 // INVALID_ARGUMENT: not absolute, or longer than a socket's address may be.
 absl::Status CheckSocketPath(const std::string& path);
 
-// FAILED_PRECONDITION if somebody listens there, or if it is no socket at all.
+// FAILED_PRECONDITION if a process listens there, or it is no socket at all.
 absl::Status CheckNobodyListens(const std::string& path);
 
-// Where to listen first.
+// The path to listen on first.
 std::string UnfinishedSocket(const std::string& path);
 
 struct SocketFile {
@@ -30,8 +30,8 @@ struct SocketFile {
   mode_t mode = 0660;
   std::optional<gid_t> group;  // owner stays this process's user
 };
-// Gives the unfinished socket its mode and group, and only then its name. What was there is
-// replaced.
+// Gives the unfinished socket its mode and group, and only then its name. Replaces a file that was
+// there.
 absl::Status PublishSocket(const SocketFile& socket);
 
 }  // namespace plimsoll::cri

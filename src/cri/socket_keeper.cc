@@ -84,7 +84,7 @@ void SocketKeeper::Look() {
     missing_ = false;
     return;
   }
-  Accept();  // who has found the old one
+  Accept();  // clients that connected through the old file
   absl::StatusOr<UniqueFd> listener = ListenAnew(socket_);
   const absl::Status made = listener.status();
   if (made.ok()) listener_ = *std::move(listener);
@@ -106,9 +106,9 @@ void SocketKeeper::Accept() {
 }
 
 void SocketKeeper::Loop() {
-  Look();  // it may have gone before it was watched
+  Look();  // the file may have gone before the watch began
   while (true) {
-    // Whoever waits to be accepted would wake it at once, again and again.
+    // Without descriptors, a waiting client would wake the poll at once, again and again.
     struct pollfd polls[3] = {{stop_.get(), POLLIN, 0},
                               {changes_.get(), POLLIN, 0},
                               {starved_ ? -1 : listener_.get(), POLLIN, 0}};

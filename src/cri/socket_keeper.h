@@ -1,4 +1,4 @@
-// A server's socket file for as long as the server runs, whoever removes it.
+// Keeps a server's socket file in place while the server runs, whatever removes it.
 #ifndef PLIMSOLL_CRI_SOCKET_KEEPER_H_
 #define PLIMSOLL_CRI_SOCKET_KEEPER_H_
 
@@ -13,19 +13,18 @@
 
 namespace plimsoll::cri {
 
-// A unix socket without its file is found by nobody, though its server listens: this one listens at
-// the path anew then. What is connected stays so. inotify(7) tells of a removal, so that nothing is
-// done meanwhile. Another file at the path is left alone, and a directory that goes is not made
-// again. Thread-safe.
+// No client finds a unix socket without its file, though its server listens: this then listens anew
+// at the path. Open connections stay. inotify(7) reports a removal, so nothing is done meanwhile.
+// Another file at the path is left alone, and a removed directory is not made again. Thread-safe.
 class SocketKeeper {
  public:
-  // `serve` gets each connection, non-blocking. `tell` is told once of each time the file is made
-  // again (OK) or can't be (which is tried each second then). Both are called by a thread of this.
-  // RESOURCE_EXHAUSTED when there is no such thread to be had.
+  // `serve` gets each connection, non-blocking. `tell` is called once each time the file is made
+  // again (OK) or can't be (the keeper then retries every second). Both are called from this
+  // object's thread. RESOURCE_EXHAUSTED if that thread can't be made.
   static absl::StatusOr<std::unique_ptr<SocketKeeper>> Start(
       SocketFile socket, std::function<void(UniqueFd)> serve,
       std::function<void(const absl::Status&)> tell);
-  // Leaves the file.
+  // Leaves the file in place.
   ~SocketKeeper();
   SocketKeeper(const SocketKeeper&) = delete;
   SocketKeeper& operator=(const SocketKeeper&) = delete;
@@ -42,10 +41,10 @@ class SocketKeeper {
   const std::function<void(const absl::Status&)> tell_;
   const UniqueFd changes_;  // inotify
   const UniqueFd stop_;     // eventfd
-  // The thread's:
+  // Of the thread alone:
   UniqueFd listener_;
-  bool missing_ = false;  // and can't be made
-  bool starved_ = false;  // no connection can be had: descriptors or memory are used up
+  bool missing_ = false;  // and can't be made again
+  bool starved_ = false;  // accept fails: descriptors or memory are used up
   std::thread thread_;
 };
 

@@ -1,4 +1,4 @@
-// What containers use, as the kernel has counted it for their control groups.
+// Resource usage of containers, from their control groups' counters.
 #include <map>
 #include <memory>
 #include <optional>
@@ -27,7 +27,7 @@ using LayersOrError = absl::StatusOr<std::shared_ptr<const runtime::WritableLaye
 
 constexpr size_t kMaxUnreadable = 1000;
 
-// To make a thread costs less than to read the counters of so many containers.
+// Making a thread costs less than reading the counters of this many containers.
 constexpr size_t kContainersOfOneThread = 10;
 
 bool Matches(const runtime::ContainerRecord& record, const v1::ContainerStatsFilter& filter) {
@@ -98,7 +98,7 @@ std::vector<runtime::ContainerRecord> UsageHandlers::LiveContainers(
     ++there;
     if (Matches(record, filter)) records.push_back(record);
   });
-  // Not during the visit, which holds the container's lock while a message is parsed.
+  // Not during the visit, which would hold the container's lock while a message is parsed.
   if (!filter.label_selector().empty()) {
     std::erase_if(records, [&](const runtime::ContainerRecord& record) {
       const auto config = caches_->ConfigOf(record);
@@ -129,7 +129,7 @@ bool UsageHandlers::IsListed(const std::string& sandbox_id, const std::string& c
       return true;
     }
     if (HasEnded(read)) return false;
-    // Clients ask every few seconds; what they have asked for before is long gone.
+    // Clients ask every few seconds; older entries are long gone.
     if (unreadable_.size() >= kMaxUnreadable) unreadable_.clear();
     if (!unreadable_.insert(key).second) return false;
   }
@@ -148,9 +148,9 @@ absl::StatusOr<std::optional<v1::ContainerStats>> UsageHandlers::ListedStats(
     return std::nullopt;
   }
   PLIMSOLL_RETURN_IF_ERROR(filled);
-  // A list waits for no disk.
+  // A list never waits for the disk.
   FillWritableLayer(record.id, engine_->LastWritableLayersUsage(kMaxAgeOfUsage), &stats);
-  // What the kernel holds is ContainerStats' to read: that would double the cost of a list.
+  // The kernel's limits are for ContainerStats to read: that would double a list's cost.
   FillLeft(record.spec.resources, counted, &stats);
   return stats;
 }

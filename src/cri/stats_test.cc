@@ -145,7 +145,7 @@ TEST_F(StatsTest, WhatEndsMeanwhileIsLeftOutUnsaid) {
   EXPECT_THAT(events_.Since(0), IsEmpty());
 }
 
-// kubelet's eviction goes by these lists.
+// kubelet's eviction relies on these lists.
 TEST_F(StatsTest, WhatCanNotBeReadIsLeftOutOfListsAndTold) {
   ON_CALL(engine_, Stats(absl::string_view("a2")))
       .WillByDefault(Return(absl::InternalError("cpu.stat: no number")));
@@ -174,7 +174,7 @@ TEST_F(StatsTest, WhatCanNotBeReadIsLeftOutOfListsAndTold) {
   pods = list_pods();
   ASSERT_EQ(pods.stats_size(), 1);
   EXPECT_EQ(pods.stats(0).attributes().id(), "pod1");
-  // Who asks for one pod is told.
+  // A client that asks for one pod gets the error.
   v1::PodSandboxStatsRequest one;
   one.set_pod_sandbox_id("pod1");
   v1::PodSandboxStatsResponse response;
@@ -213,7 +213,7 @@ TEST_F(StatsTest, ASandboxHasItsOwnAndItsContainers) {
   EXPECT_EQ(all.stats(1).linux().containers(0).attributes().id(), "b1");
 }
 
-// kubelet takes the default to be there wherever there is a network.
+// kubelet expects a default wherever there is a network.
 TEST_F(StatsTest, APodsNetworkIsByInterface) {
   const auto stats_of = [this](const std::vector<linux::LinkCounters>& links) {
     ON_CALL(engine_, SandboxLinks(_)).WillByDefault([links](const std::vector<std::string>& ids) {

@@ -18,7 +18,7 @@ namespace v1 = ::runtime::v1;
 
 constexpr char kRuntimeName[] = "plimsoll";
 constexpr char kApiVersion[] = "v1";
-// The version of kubelet's side of the interface, which has not changed since the first.
+// The version of kubelet's side of the interface, unchanged since the first.
 constexpr char kKubeletVersion[] = "0.1.0";
 
 std::string ConfigJson(const NodeInfo& info) {
@@ -45,7 +45,7 @@ void AddHandler(const std::string& name, const NodeInfo& info, v1::StatusRespons
       info.user_namespaces && !absl::c_linear_search(info.handlers_without_user_namespaces, name));
 }
 
-// The message of an error is "<Reason>: <why>".
+// An error's message is "<Reason>: <why>".
 void AddCondition(const char* type, const absl::Status& status, v1::StatusResponse* response) {
   v1::RuntimeCondition* condition = response->mutable_status()->add_conditions();
   condition->set_type(type);
@@ -109,7 +109,7 @@ absl::Status StatusHandlers::RuntimeConfig(const v1::RuntimeConfigRequest&,
 absl::Status StatusHandlers::UpdateRuntimeConfig(const v1::UpdateRuntimeConfigRequest& request,
                                                  v1::UpdateRuntimeConfigResponse*) {
   const std::string& cidr = request.runtime_config().network_config().pod_cidr();
-  // kubelet says it at each of its starts, also when it doesn't know yet.
+  // kubelet sends it at each start, even before it knows the CIDR.
   if (cidr.empty() || !info_.set_pod_cidr) return absl::OkStatus();
   return Annotate(info_.set_pod_cidr(cidr), "runtime_config.network_config.pod_cidr");
 }

@@ -1,4 +1,4 @@
-// What Status tells of the node, through a real socket.
+// Status: its report of the node, through a real socket.
 #include <atomic>
 #include <string>
 #include <vector>

@@ -18,7 +18,7 @@ namespace {
 grpc::ByteBuffer Serialize(const topology::Topology& topology) {
   ::runtime::v1::DynamicRuntimeConfigResponse response;
   FillTopology(topology, response.mutable_resource_topology());
-  // Maps are written in the order of their keys: equal topologies are equal bytes.
+  // Deterministic: maps are written in key order, so equal topologies give equal bytes.
   std::string bytes;
   {
     google::protobuf::io::StringOutputStream stream(&bytes);
@@ -121,14 +121,14 @@ class TopologyFeed::Stream final : public Reactor {
     grpc::ByteBuffer bytes;
   };
 
-  // One message after the other.
+  // Called by one write's completion at a time.
   void TellSent() {
     if (feed_->hooks_.on_sent) feed_->hooks_.on_sent(reader_);
     if (is_taken_ || reader_ != Reader::kClient) return;
     is_taken_ = true;
     if (feed_->hooks_.on_client) feed_->hooks_.on_client(true);
   }
-  // Nothing has come in time.
+  // No topology came in time.
   void GiveUp() {
     const std::string why = feed_->hooks_.why_none ? feed_->hooks_.why_none() : "";
     absl::MutexLock lock(&mutex_);

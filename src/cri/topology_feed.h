@@ -18,42 +18,42 @@
 
 namespace plimsoll::cri {
 
-// Each edition is put on the wire's form once and shared by all streams, each of which has at most
-// one message under way: a client that reads slowly gets the newest next, and costs no more memory
-// than one that reads fast. No stream holds a thread. Thread-safe.
+// Each edition is serialized once and shared by all streams, each of which has at most one message
+// under way: a slow client gets the newest one next, and costs no more memory than a fast one. No
+// stream holds a thread. Thread-safe.
 //
-// A stream that comes before there is a topology waits for one, then ends with UNAVAILABLE and the
-// reason: a client is to try again. UNIMPLEMENTED would have it do without for good (KEP-5224
+// A stream opened before there is a topology waits for one, then ends with UNAVAILABLE and the
+// reason, so that the client tries again. On UNIMPLEMENTED it would do without for good (KEP-5224
 // "kubelet").
 class TopologyFeed {
  public:
   using Reactor = grpc::ServerWriteReactor<grpc::ByteBuffer>;
 
-  // Who asks: one that acts upon what it is told, or one that only looks at it.
+  // The kind of reader: a client acts upon the topology, an observer only looks at it.
   enum class Reader { kClient, kObserver };
 
   // Each may be null.
   struct Hooks {
-    // Told of each message that has left.
+    // Called for each message that has left.
     std::function<void(Reader)> on_sent;
-    // Told of each client's stream, no observer's: true when its first message has left, false at
-    // its end after that.
+    // Called for each client's stream, no observer's: true once its first message has left, false
+    // at its end after that.
     std::function<void(bool)> on_client;
-    // Asked why there is no topology. It may ask the publisher.
+    // Gives the reason why there is no topology. It may ask the publisher.
     std::function<std::string()> why_none;
-    // How long a stream waits for the first.
+    // The wait of a stream for the first topology.
     absl::Duration first_within = absl::Seconds(10);
   };
 
   // `publisher` outlives it.
   TopologyFeed(topology::Publisher* publisher, Hooks hooks);
-  // After the server's end: no stream is left.
+  // Call after the server's end: no stream may be left.
   ~TopologyFeed();
   TopologyFeed(const TopologyFeed&) = delete;
   TopologyFeed& operator=(const TopologyFeed&) = delete;
 
-  // A stream for a call that has come in. The newest topology goes out at once. `on_end` is called
-  // when the client has gone.
+  // A stream for an incoming call. The newest topology goes out at once. `on_end` is called when
+  // the client has left.
   Reactor* Open(Reader reader, std::function<void(const absl::Status&)> on_end);
 
  private:
@@ -65,7 +65,7 @@ class TopologyFeed {
   topology::Publisher* const publisher_;
   const Hooks hooks_;
   int subscription_ = 0;
-  // Before a stream's own.
+  // Taken before a stream's own.
   absl::Mutex mutex_;
   uint64_t number_ ABSL_GUARDED_BY(mutex_) = 0;  // 0: nothing yet
   grpc::ByteBuffer newest_ ABSL_GUARDED_BY(mutex_);

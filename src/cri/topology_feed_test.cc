@@ -42,17 +42,17 @@ class TopologyFeedTest : public ServerFixture {
     options_.topology_hooks.first_within = first_within_;
     Start();
   }
-  void TearDown() override { server_.reset(); }  // before what it tells of
+  void TearDown() override { server_.reset(); }  // before its hooks' state
 
   std::unique_ptr<Stream> Open(bool looks_only = false) {
     auto stream = std::make_unique<Stream>();
     if (looks_only) stream->context.AddMetadata(kObserverMetadata, "1");
-    // Against a wait without end; a bound on how fast it is would be one on a busy machine.
+    // Only a guard against an endless wait; a bound on speed would fail on a busy machine.
     stream->context.set_deadline(std::chrono::system_clock::now() + std::chrono::minutes(10));
     stream->reader = runtime_->GetDynamicRuntimeConfig(&stream->context, {});
     return stream;
   }
-  // The capacity in the next message; "end" when there is none.
+  // The capacity in the next message; "end" if the stream has ended.
   static std::string Next(Stream& stream) {
     v1::DynamicRuntimeConfigResponse response;
     if (!stream.reader->Read(&response)) return "end";
@@ -84,7 +84,7 @@ TEST_F(TopologyFeedTest, WhoOnlyLooksIsToldApart) {
   EXPECT_EQ(observed_, 1);
 }
 
-// Who has gone is held to nothing any more.
+// A client that has left is no longer held to anything.
 TEST_F(TopologyFeedTest, AClientCountsFromItsFirstMessageToItsEnd) {
   const auto looker = Open(/*looks_only=*/true);
   const auto first = Open();
@@ -107,7 +107,7 @@ class HastyFeedTest : public TopologyFeedTest {
   HastyFeedTest() { first_within_ = absl::Milliseconds(50); }
 };
 
-// A client that is told UNIMPLEMENTED does without for good.
+// On UNIMPLEMENTED a client does without for good.
 TEST_F(HastyFeedTest, WhereNoTopologyComesTheClientIsToTryAgain) {
   const auto stream = Open();
   EXPECT_EQ(Next(*stream), "end");
@@ -126,7 +126,7 @@ TEST_F(HastyFeedTest, WhereNoTopologyComesTheClientIsToTryAgain) {
 TEST_F(HastyFeedTest, WhoGoesWhileItWaitsCostsNothing) {
   for (int i = 0; i < 20; ++i) Open()->context.TryCancel();
   absl::SleepFor(2 * first_within_);
-  // A stream that is still held would have this one too, and count.
+  // A stream that was still held would get this one too, and count.
   publisher_.Publish(Of(1));
   const auto late = Open();
   EXPECT_EQ(Next(*late), "1000m");
@@ -153,7 +153,7 @@ TEST_F(TopologyFeedTest, AStreamMayComeBeforeTheFirstTopology) {
   EXPECT_EQ(Next(*stream), "4000m");
 }
 
-// More than the transport's windows hold: most of it must be skipped, and the last must come.
+// More than the transport's windows hold: most are skipped, and the last must come.
 TEST_F(TopologyFeedTest, ASlowClientGetsTheNewest) {
   publisher_.Publish(Of(0));
   const auto stream = Open();
@@ -183,7 +183,7 @@ TEST_F(TopologyFeedTest, WhoGoesCostsNothing) {
     }
     stream->context.TryCancel();
   }
-  // One that stays is not held up by them.
+  // The slow ones don't hold up a stream that stays.
   const auto stream = Open();
   EXPECT_EQ(Next(*stream), "1000m");
   publisher_.Publish(Of(2));

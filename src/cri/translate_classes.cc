@@ -34,7 +34,8 @@ qos::Annotations ToMap(const google::protobuf::Map<std::string, std::string>& ma
   return qos::Annotations(map.begin(), map.end());
 }
 
-// `found` in the annotations, where `refused` is the type of one that made it an error.
+// `found`: the annotations' classes, or their error; `refused`: the type of the annotation at
+// fault.
 absl::StatusOr<qos::ClassNames> Permitted(qos::Level level, const std::string& who,
                                           const absl::StatusOr<qos::AnnotatedClasses>& found,
                                           const std::string& refused, const ClassSupport& support) {

@@ -1,4 +1,5 @@
-// QoS classes (KEP-3008): the CRI's messages and annotations to the runtime's words and back.
+// QoS classes (KEP-3008): translates the CRI's messages and annotations to the runtime's types and
+// back.
 #ifndef PLIMSOLL_CRI_TRANSLATE_CLASSES_H_
 #define PLIMSOLL_CRI_TRANSLATE_CLASSES_H_
 
@@ -15,29 +16,27 @@
 
 namespace plimsoll::cri {
 
-// What the services need of QoS classes.
+// The services' access to QoS classes.
 struct ClassSupport {
   qos::Registry* registry = nullptr;  // null: the feature gate ClassResources is off
   qos::AnnotationPolicy annotations;
 };
 
-// What a container asks for. A present message decides for all types, without one the annotations
-// do. FAILED_PRECONDITION for a class that the configuration doesn't give to who asks this way,
-// INVALID_ARGUMENT for names that can't be any's.
+// A container's requested classes. A message, if present, decides for all types; otherwise the
+// annotations do. FAILED_PRECONDITION for a class that the configuration doesn't grant to this
+// source, INVALID_ARGUMENT for names that no class can have.
 absl::StatusOr<qos::ClassNames> ContainerClassesFrom(const ::runtime::v1::ContainerConfig& config,
                                                      const ::runtime::v1::PodSandboxConfig& sandbox,
                                                      const ClassSupport& support);
-// `spec`: what of the pod is known otherwise, from which its class of type pod-qos is derived where
-// nobody names it.
+// `spec`: the rest of the pod, from which its pod-qos class is derived if it isn't named.
 absl::StatusOr<qos::ClassNames> PodClassesFrom(const ::runtime::v1::PodSandboxConfig& config,
                                                const runtime::SandboxSpec& spec,
                                                const ClassSupport& support);
-// Of an update: the message alone.
+// For an update: only the message counts.
 absl::StatusOr<qos::ClassNames> ClassNamesFrom(
     const google::protobuf::Map<std::string, std::string>& classes, const std::string& field);
 
-// `name_of` gives a holder's id the name that people know it by; an empty one leaves the
-// registry's.
+// `name_of` maps a holder's id to a readable name; an empty result keeps the registry's.
 void AddClassTypes(const std::vector<qos::TypeReport>& types,
                    const std::map<std::string, std::string>& name_of,
                    ::plimsoll::v1::ListClassesResponse* out);

@@ -55,7 +55,7 @@ absl::Status AddProcess(const v1::ContainerConfig& config, runtime::ContainerSpe
                      "must not be empty or hold \"=\" or a NUL byte");
     }
     if (absl::StrContains(variable.value(), '\0')) {
-      // Without the value: it may be a secret.
+      // Omits the value: it may be a secret.
       return Invalid("config.envs.key", variable.key(), "has a value that holds a NUL byte");
     }
     spec->environment.emplace_back(variable.key(), variable.value());
@@ -84,8 +84,8 @@ absl::Status AddLogPath(const std::string& log_path, const runtime::SandboxSpec&
   return absl::OkStatus();
 }
 
-// Those of mount(8) that say what may be done with what is mounted. What has a field of its own
-// (ro, propagation, id mappings) is none of them.
+// The options of mount(8) that restrict use of the mounted tree. Those with a field of their own
+// (ro, propagation, id mappings) are not among them.
 constexpr absl::string_view kMountOptions[] = {
     "noexec", "nosuid",   "nodev",      "exec",     "suid",       "dev",         "noatime",
     "atime",  "diratime", "nodiratime", "relatime", "norelatime", "strictatime", "nostrictatime"};
@@ -116,11 +116,11 @@ absl::Status AddMountOptions(const v1::Mount& mount, runtime::Mount* out) {
   return absl::OkStatus();
 }
 
-// What is mounted: a path of the host, or an image.
+// The mount's source: a host path or an image.
 absl::Status AddSource(const v1::Mount& mount, runtime::Mount* out) {
   if (!mount.has_image()) {
-    // An image_sub_path is nothing then: kubelet sends the subPath of a volume that is no image as
-    // well, which it has put into host_path itself.
+    // Ignores image_sub_path: kubelet sends it also for the subPath of a volume that is no image,
+    // which it has already put into host_path.
     PLIMSOLL_RETURN_IF_ERROR(CheckAbsolutePath("config.mounts.host_path", mount.host_path()));
     out->host_path = mount.host_path();
     return absl::OkStatus();
@@ -131,11 +131,11 @@ absl::Status AddSource(const v1::Mount& mount, runtime::Mount* out) {
   }
   if (mount.propagation() != v1::PROPAGATION_PRIVATE) {
     return Invalid("config.mounts.propagation", static_cast<int64_t>(mount.propagation()),
-                   "must be PROPAGATION_PRIVATE (0) of an image");
+                   "must be PROPAGATION_PRIVATE (0) for an image");
   }
   if (!mount.readonly()) {
     return Invalid("config.mounts.readonly", "false",
-                   absl::StrCat("must be true of the image at ", mount.container_path(),
+                   absl::StrCat("must be true for the image at ", mount.container_path(),
                                 ": an image can't be written to"));
   }
   if (!mount.image_sub_path().empty()) {
@@ -163,15 +163,15 @@ absl::StatusOr<runtime::MountPropagation> PropagationFrom(v1::MountPropagation p
   }
 }
 
-// A mount that is to spread from the container to the host needs a container that may mount, on a
-// host that may be trusted with it.
+// Mounts that spread from container to host need a container that may mount, on a host that may
+// trust it.
 absl::Status CheckBidirectional(const v1::Mount& mount, const runtime::SecurityContext& security) {
   if (mount.propagation() != v1::PROPAGATION_BIDIRECTIONAL) return absl::OkStatus();
   constexpr absl::string_view kField = "config.mounts.propagation";
   if (security.namespaces.has_user_namespace()) {
     return Invalid(kField, "PROPAGATION_BIDIRECTIONAL",
                    absl::StrCat("of the mount at ", mount.container_path(),
-                                " can't be: mounts don't spread out of a user namespace"));
+                                " is not possible: mounts don't spread out of a user namespace"));
   }
   if (security.privileged) return absl::OkStatus();
   return Invalid(kField, "PROPAGATION_BIDIRECTIONAL",
@@ -215,7 +215,7 @@ absl::StatusOr<runtime::Device> DeviceFrom(const v1::Device& device) {
   return runtime::Device{device.container_path(), device.host_path(), permissions};
 }
 
-// By field and by annotation: a kubelet of some years sends both.
+// From field and annotation: a kubelet of some years sends both.
 absl::Status AddCdiDevices(const v1::ContainerConfig& config, runtime::ContainerSpec* spec) {
   for (const v1::CDIDevice& device : config.cdi_devices()) {
     const absl::Status name = cdi::ParseDeviceName(device.name()).status();
@@ -297,7 +297,7 @@ v1::ContainerState ToCri(runtime::ContainerState state) {
   return v1::CONTAINER_UNKNOWN;
 }
 
-// As the image itself is told (FillImage).
+// Matches FillImage, which sets no handler either.
 v1::ImageSpec WithoutHandler(v1::ImageSpec image) {
   image.clear_runtime_handler();
   return image;
@@ -317,8 +317,8 @@ void FillContainer(const runtime::ContainerRecord& record, const v1::ContainerCo
   out->set_image_id(record.image_id);
 }
 
-// As the client has sent them, and which images those are that were mounted: a tag may name another
-// by now (KEP-5365).
+// The mounts as the client sent them, with the ids of mounted images: a tag may name another one by
+// now (KEP-5365).
 void FillMounts(const runtime::ContainerSpec& spec, const v1::ContainerConfig& config,
                 google::protobuf::RepeatedPtrField<v1::Mount>* out) {
   *out = config.mounts();
@@ -340,7 +340,8 @@ void FillContainerStatus(const runtime::ContainerRecord& record, const v1::Conta
   out->set_exit_code(record.exit_code);
   *out->mutable_image() = WithoutHandler(config.image());
   out->set_image_ref(record.image_ref);
-  // Of one that is Created it says what its start will come to; kubelet knows it of ends only.
+  // In a Created container the reason is that of its coming start; kubelet knows reasons of ends
+  // only.
   if (record.state != runtime::ContainerState::kCreated) out->set_reason(record.reason);
   out->set_message(record.message);
   *out->mutable_labels() = config.labels();

@@ -1,4 +1,4 @@
-// Containers: the CRI's messages to the runtime's words and back.
+// Containers: translates the CRI's messages to the runtime's types and back.
 #ifndef PLIMSOLL_CRI_TRANSLATE_CONTAINER_H_
 #define PLIMSOLL_CRI_TRANSLATE_CONTAINER_H_
 
@@ -14,32 +14,32 @@
 
 namespace plimsoll::cri {
 
-// Which annotations of a container may go into its OCI spec: names, or beginnings that end in "*".
-// "run.oci.*" never do, whatever the list says: to crun they are commands given as root.
+// The container annotations that may enter its OCI spec: names, or prefixes that end in "*".
+// "run.oci.*" never do, whatever the list says: crun takes them as commands to run as root.
 using AnnotationAllowList = std::vector<std::string>;
 
-// What CreateContainer is asked for, in a sandbox made from `sandbox`. Errors as
-// SandboxSpecFrom has them.
+// The spec that CreateContainer requests, in a sandbox made from `sandbox`. Errors as in
+// SandboxSpecFrom.
 absl::StatusOr<runtime::ContainerSpec> ContainerSpecFrom(
     const ::runtime::v1::ContainerConfig& config, const runtime::SandboxSpec& sandbox,
     const AnnotationAllowList& allowed_annotations);
 
-// The security part of it (translate_security.cc).
+// Its security part (translate_security.cc).
 absl::StatusOr<runtime::SecurityContext> SecurityContextFrom(
     const ::runtime::v1::LinuxContainerSecurityContext& security,
     const runtime::SandboxSpec& sandbox);
 
-// "SIGTERM", "SIGRTMIN+3"; "" for SIGNAL_RUNTIME_DEFAULT. And back, from a number: what has no
+// "SIGTERM", "SIGRTMIN+3"; "" for SIGNAL_RUNTIME_DEFAULT. And back, from a number: one without a
 // name in the CRI is SIGNAL_RUNTIME_DEFAULT.
 std::string SignalName(::runtime::v1::Signal signal);
 ::runtime::v1::Signal SignalFromNumber(int number);
 
 ::runtime::v1::ContainerState ToCri(runtime::ContainerState state);
 
-// `config` is the message that the container was made from.
+// `config` is the message the container was made from.
 void FillContainer(const runtime::ContainerRecord& record,
                    const ::runtime::v1::ContainerConfig& config, ::runtime::v1::Container* out);
-// All but `resources`.
+// Fills all but `resources`.
 void FillContainerStatus(const runtime::ContainerRecord& record,
                          const ::runtime::v1::ContainerConfig& config,
                          ::runtime::v1::ContainerStatus* out);

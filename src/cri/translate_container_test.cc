@@ -183,7 +183,7 @@ TEST(ContainerSpecTest, UnderstandsTheOldSeccompField) {
     const absl::StatusOr<runtime::ContainerSpec> spec = Translate(config);
     ASSERT_TRUE(spec.ok()) << spec.status();
     EXPECT_EQ(spec->security.seccomp.type, type) << text;
-    // The new field decides where both are there.
+    // The newer field decides if both are present.
     Security(&config)->mutable_seccomp()->set_profile_type(v1::SecurityProfile::Unconfined);
     EXPECT_EQ(Translate(config)->security.seccomp.type,
               runtime::SecurityProfile::Type::kUnconfined);
@@ -385,7 +385,7 @@ TEST(ContainerSpecTest, TranslatesImagesIdsAndOptionsOfMounts) {
   EXPECT_EQ(spec->mounts[1].host_path, "");
 }
 
-// kubelet sends the subPath of every volume so, in a pod that has an image volume somewhere.
+// kubelet sends every volume's subPath this way in a pod that has an image volume.
 TEST(ContainerSpecTest, ASubPathWithoutAnImageIsNothing) {
   for (const char* path : {"conf.d", "../x", "/srv"}) {
     v1::ContainerConfig config = MinimalContainer();
@@ -436,7 +436,7 @@ TEST(ContainerSpecTest, RefusesMountsThatCannotBeMeant) {
              c->mutable_mounts(0)->clear_host_path();
              c->mutable_mounts(0)->set_propagation(v1::PROPAGATION_HOST_TO_CONTAINER);
            }},
-          {"readonly is \"false\": must be true of the image at /data",
+          {"readonly is \"false\": must be true for the image at /data",
            [](auto* c) {
              AddMount(c)->mutable_image()->set_image("x");
              c->mutable_mounts(0)->clear_host_path();
@@ -501,7 +501,7 @@ TEST(SignalTest, NamesAndNumbersAgree) {
   EXPECT_EQ(SignalFromNumber(0), v1::SIGNAL_RUNTIME_DEFAULT);
 }
 
-// Whatever the tag names by now.
+// Even if the tag names another one by now.
 TEST(FillContainerStatusTest, TellsWhichImagesAreMounted) {
   v1::ContainerConfig config = MinimalContainer();
   config.add_mounts()->set_host_path("/srv");

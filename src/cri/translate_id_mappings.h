@@ -1,4 +1,4 @@
-// Mappings of a user namespace's ids, of the CRI's messages and of the engine.
+// Id mappings of user namespaces: between the CRI's messages and the engine's types.
 #ifndef PLIMSOLL_CRI_TRANSLATE_ID_MAPPINGS_H_
 #define PLIMSOLL_CRI_TRANSLATE_ID_MAPPINGS_H_
 

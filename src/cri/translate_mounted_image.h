@@ -1,4 +1,4 @@
-// What a mount's image is said to be, beside its name: the CRI's message to the runtime's words and
+// The image of a mount, beside its name: translates the CRI's message to the runtime's type and
 // back.
 #ifndef PLIMSOLL_CRI_TRANSLATE_MOUNTED_IMAGE_H_
 #define PLIMSOLL_CRI_TRANSLATE_MOUNTED_IMAGE_H_
@@ -9,7 +9,7 @@
 namespace plimsoll::cri {
 
 runtime::MountedImageSpec MountedImageSpecFrom(const ::runtime::v1::ImageSpec& image);
-// All of the message but `image`.
+// Fills all of the message but `image`.
 void FillMountedImageSpec(const runtime::MountedImageSpec& spec, ::runtime::v1::ImageSpec* out);
 
 }  // namespace plimsoll::cri

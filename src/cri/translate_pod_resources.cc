@@ -62,7 +62,7 @@ absl::StatusOr<runtime::Mount> AnnouncedMountFrom(const v1::Mount& mount, absl::
   announced.gid_mappings = IdMappingsFrom(mount.gidmappings());
   announced.image = mount.image().image();
   announced.image_spec = MountedImageSpecFrom(mount.image());
-  // Without an image it is nothing, as on a container's own mount.
+  // Ignored without an image, as on a container's own mount.
   if (mount.has_image()) announced.image_sub_path = mount.image_sub_path();
   announced.mount_options.assign(mount.mount_options().begin(), mount.mount_options().end());
   return announced;
@@ -133,8 +133,8 @@ absl::Status Check(const runtime::PodResources& resources, absl::string_view fie
   if (runtime::TypesAreUnknown(resources)) {
     warnings->push_back(absl::StrCat(
         field,
-        " announces init containers alone; what they need is added up as if the types were "
-        "not known"));
+        " announces init containers alone; their needs are added up as if their types were "
+        "unknown"));
   }
   return absl::OkStatus();
 }

@@ -1,5 +1,5 @@
-// Resources as the pod's author wrote them (KEP-4112): the CRI's messages to the runtime's words
-// and back.
+// Resources as the pod's author wrote them (KEP-4112): translates the CRI's messages to the
+// runtime's types and back.
 #ifndef PLIMSOLL_CRI_TRANSLATE_POD_RESOURCES_H_
 #define PLIMSOLL_CRI_TRANSLATE_POD_RESOURCES_H_
 
@@ -15,19 +15,19 @@ namespace plimsoll::cri {
 
 inline constexpr char kPodResourcesAnnotation[] = "plimsoll.dev/pod-resources";
 
-// INVALID_ARGUMENT names what is wrong below `field`, as runtime::Validate does. Types that can't
-// be true are added to `warnings`.
+// INVALID_ARGUMENT names the error below `field`, as runtime::Validate does. Types that can't be
+// true are added to `warnings`.
 absl::StatusOr<runtime::PodResources> PodResourcesFrom(
     const ::runtime::v1::PodResourceConfig& config, absl::string_view field,
     std::vector<std::string>* warnings);
-// Those of a new sandbox: the message's, else those of the annotation kPodResourcesAnnotation (JSON
-// of the same shape, see docs/pass-down.md), else none.
+// A new sandbox's resources: the message's, else those of the annotation kPodResourcesAnnotation
+// (JSON of the same shape, see docs/pass-down.md), else none.
 absl::StatusOr<runtime::PodResources> PodResourcesOf(const ::runtime::v1::PodSandboxConfig& config,
                                                      std::vector<std::string>* warnings);
-// Where containers of the pod are to find its picture: annotation plimsoll.dev/pod-resources-mount,
-// an absolute path and not "/"; empty without it.
+// The directory in which the pod's containers find its picture: annotation
+// plimsoll.dev/pod-resources-mount, an absolute path and not "/"; empty without it.
 absl::StatusOr<std::string> PictureDirectoryOf(const ::runtime::v1::PodSandboxConfig& config);
-// Of a message that is there.
+// For a message that is present.
 absl::StatusOr<runtime::KubernetesResources> KubernetesResourcesFrom(
     const ::runtime::v1::KubernetesResources& message, absl::string_view field);
 

@@ -47,7 +47,7 @@ v1::PodResourceConfig Message() {
   device->set_permissions("rw");
   web->add_cdi_devices()->set_name("example.com/gpu=0");
   (*config.mutable_kubernetes_resources()->mutable_limits())["cpu"].set_string("4");
-  // There and empty, which is not the same as absent.
+  // Present but empty, which differs from absent.
   config.add_containers()->set_name("best-effort");
   config.mutable_containers(2)->mutable_kubernetes_resources();
   config.mutable_containers(2)->set_type(v1::ContainerResourceConfig::CONTAINER);
@@ -67,7 +67,7 @@ TEST(PodResourcesTranslationTest, EveryFieldComesBackAsItWas) {
   EXPECT_TRUE(differencer.Compare(Message(), back)) << difference;
 }
 
-// It is one of what is stored, and of what is shown to those without gRPC.
+// This JSON is stored, and shown to readers without gRPC.
 TEST(PodResourcesTranslationTest, WhatIsEmptyStaysSoAsJson) {
   std::vector<std::string> warnings;
   v1::PodResourceConfig message = Message();

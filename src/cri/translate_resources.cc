@@ -25,8 +25,8 @@ absl::Status CheckRange(absl::string_view field, absl::string_view member, int64
 
 // kernel/sched/sched.h, MAX_BW: 44 bits of microseconds.
 constexpr int64_t kMostQuotaUs = (int64_t{1} << 44) - 1;
-// What the kernel takes as a list of CPUs depends on its build: a longer one is written as short as
-// can be.
+// The kernel's limit for a list of CPUs depends on its build: a longer list is written in its
+// shortest form.
 constexpr size_t kLongList = 256;
 
 absl::Status AddCpu(const v1::LinuxContainerResources& resources, absl::string_view field,
@@ -89,7 +89,7 @@ absl::Status AddMemory(const v1::LinuxContainerResources& resources, absl::strin
   return absl::OkStatus();
 }
 
-// "2MB", "1GB", "64KB": digits and a unit, as in the names of the kernel's files.
+// "2MB", "1GB", "64KB": digits and a unit, as in the kernel's file names.
 bool IsPageSize(absl::string_view text) {
   if (text.size() < 3 || text.size() > 16 || text[0] == '0') return false;
   const absl::string_view unit = text.substr(text.size() - 2);
@@ -106,7 +106,7 @@ absl::Status AddHugepages(const v1::LinuxContainerResources& resources, absl::st
       return Invalid(name, limit.page_size(), "must be a size such as \"2MB\" or \"1GB\"");
     }
     if (!settings->hugetlb_limits.emplace(limit.page_size(), limit.limit()).second) {
-      return Invalid(name, limit.page_size(), "must not be there twice");
+      return Invalid(name, limit.page_size(), "must not be given twice");
     }
   }
   return absl::OkStatus();

@@ -85,7 +85,7 @@ TEST(CgroupSettingsTest, RefusesWhatIsOutOfRangeByName) {
       {"page_size is \"2M\":", [](auto* r) { r->add_hugepage_limits()->set_page_size("2M"); }},
       {"page_size is \"../MB\":",
        [](auto* r) { r->add_hugepage_limits()->set_page_size("../MB"); }},
-      {"page_size is \"1GB\": must not be there twice",
+      {"page_size is \"1GB\": must not be given twice",
        [](auto* r) {
          r->add_hugepage_limits()->set_page_size("1GB");
          r->add_hugepage_limits()->set_page_size("1GB");

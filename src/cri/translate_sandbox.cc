@@ -64,8 +64,7 @@ const char* ProtocolName(v1::Protocol protocol) {
   }
 }
 
-// Host ports are for the pod's network plugins; with the host's network they are open by
-// themselves.
+// Host ports are for the pod's network plugins; on the host's network a port is open by itself.
 absl::Status AddPorts(const v1::PodSandboxConfig& config, runtime::SandboxSpec* spec) {
   for (const v1::PortMapping& port : config.port_mappings()) {
     if (port.container_port() < 0 || port.container_port() > 65535) {
@@ -178,7 +177,7 @@ absl::Status CheckPodOrNode(absl::string_view field, absl::string_view member,
                  "must be POD (0) or NODE (2)");
 }
 
-// What lives in a user namespace can neither mount nor change what belongs to the host's.
+// A process in a user namespace can neither mount nor change what belongs to the host's.
 absl::Status CheckNothingOfTheHosts(const v1::NamespaceOption& options, absl::string_view field) {
   for (const auto& [member, mode] :
        {std::pair("network", options.network()), std::pair("pid", options.pid()),
@@ -218,10 +217,10 @@ absl::Status AddUserNamespace(const v1::NamespaceOption& options, absl::string_v
           absl::StrCat(list, " must map id 0: a pod's user namespace needs its root"));
     }
     if (mappings->front().host_id != 0) continue;
-    return absl::InvalidArgumentError(
-        absl::StrCat(list, " maps the host's id 0: what is root in the pod would be root on the ",
-                     "host, which a user namespace is to keep apart; must begin at a host_id ",
-                     "above those of the host's users, e.g. 65536"));
+    return absl::InvalidArgumentError(absl::StrCat(
+        list, " maps the host's id 0: the pod's root would be the host's, which a user ",
+        "namespace must keep apart; must begin at a host_id above those of the ",
+        "host's users, e.g. 65536"));
   }
   return absl::OkStatus();
 }
@@ -309,7 +308,7 @@ void FillSandboxStatus(const runtime::SandboxRecord& record, const v1::PodSandbo
   *out->mutable_metadata() = config.metadata();
   out->set_state(ToCri(record.state));
   out->set_created_at(record.created_unix_nanos);
-  out->mutable_network();  // without an address: host network, or loopback alone
+  out->mutable_network();  // no address: host network, or loopback alone
   FillNamespaceOptions(record.spec.namespaces,
                        out->mutable_linux()->mutable_namespaces()->mutable_options());
   *out->mutable_labels() = config.labels();

@@ -245,7 +245,7 @@ TEST(SandboxSpecTest, HostPortsAndBandwidthAreForTheNetworksPlugins) {
   port->set_container_port(53);
   port->set_host_port(5353);
   port->set_host_ip("127.0.0.1");
-  config.add_port_mappings()->set_container_port(80);  // of which the host knows nothing
+  config.add_port_mappings()->set_container_port(80);  // unknown to the host
   (*config.mutable_annotations())["kubernetes.io/ingress-bandwidth"] = "10M";
   (*config.mutable_annotations())["kubernetes.io/egress-bandwidth"] = "1k";
   auto spec = SandboxSpecFrom(config);

@@ -1,4 +1,4 @@
-// LinuxContainerSecurityContext to the runtime's words.
+// Translates LinuxContainerSecurityContext to the runtime's types.
 #include <string>
 #include <utility>
 #include <vector>
@@ -128,7 +128,7 @@ absl::StatusOr<SecurityProfile> ProfileFrom(absl::string_view member,
   }
 }
 
-// Upstream has deprecated these two; clients that predate `seccomp` and `apparmor` send them alone.
+// Upstream deprecated these two; clients older than `seccomp` and `apparmor` send only them.
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wdeprecated-declarations"
 const std::string& OldSeccomp(const v1::LinuxContainerSecurityContext& security) {
@@ -160,7 +160,7 @@ absl::Status AddProfiles(const v1::LinuxContainerSecurityContext& security,
   return absl::OkStatus();
 }
 
-// A container has its pod's user namespace; saying so once more is allowed, another isn't.
+// A container has its pod's user namespace; repeating it is allowed, another isn't.
 absl::Status CheckUserNamespace(const runtime::NamespaceOptions& own,
                                 const runtime::SandboxSpec& sandbox) {
   if (own.uid_mappings == sandbox.namespaces.uid_mappings &&
@@ -185,8 +185,7 @@ absl::StatusOr<runtime::SecurityContext> SecurityContextFrom(
         " was not made privileged: only a privileged pod may hold privileged containers"));
   }
   result.privileged = security.privileged();
-  // Network and IPC are the pod's, whatever the container's message says; so is the PID mode of a
-  // container that says nothing.
+  // Network and IPC are always the pod's; so is the PID mode if the container's message has none.
   result.namespaces = sandbox.namespaces;
   if (security.has_namespace_options()) {
     PLIMSOLL_ASSIGN_OR_RETURN(

@@ -1,4 +1,4 @@
-// The node's topology (KEP-5224): the CRI's messages and the runtime's words.
+// The node's topology (KEP-5224): between the CRI's messages and the runtime's types.
 #ifndef PLIMSOLL_CRI_TRANSLATE_TOPOLOGY_H_
 #define PLIMSOLL_CRI_TRANSLATE_TOPOLOGY_H_
 
@@ -10,9 +10,8 @@ namespace plimsoll::cri {
 
 void FillTopology(const topology::Topology& topology, ::runtime::v1::ResourceTopology* out);
 
-// Quantities are in canonical form, as others than the kernel needn't write them. INVALID_ARGUMENT
-// names the zone and the resource whose capacity is no quantity. What else can be
-// wrong with a topology, ZoneTree::Build tells.
+// Quantities become canonical, since providers needn't write them so. INVALID_ARGUMENT names the
+// zone and the resource whose capacity is no quantity. ZoneTree::Build reports all other errors.
 absl::StatusOr<topology::Topology> TopologyFrom(const ::runtime::v1::ResourceTopology& message);
 
 }  // namespace plimsoll::cri

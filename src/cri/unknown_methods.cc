@@ -11,7 +11,7 @@ namespace plimsoll::cri {
 namespace {
 
 constexpr char kMethod[] = "/unknown/unknown";
-constexpr size_t kMaxMethodBytes = 200;  // of what a message repeats
+constexpr size_t kMaxMethodBytes = 200;  // the longest name that a message repeats
 
 class Refusal : public grpc::ServerGenericBidiReactor {
  public:

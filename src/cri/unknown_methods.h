@@ -10,8 +10,9 @@
 
 namespace plimsoll::cri {
 
-// Answers each with UNIMPLEMENTED and the method's name, and tells the observer of `calls`, which
-// must outlive it: as method "/unknown/unknown", since a client may make up any number of names.
+// Answers each call with UNIMPLEMENTED and the method's name, and reports it to the observer of
+// `calls`, which must outlive this, as method "/unknown/unknown": a client may make up any number
+// of names.
 std::unique_ptr<grpc::CallbackGenericService> NewUnknownMethods(const Calls* calls);
 
 }  // namespace plimsoll::cri

@@ -20,8 +20,8 @@ constexpr size_t kMaxNameBytes = 253;
 constexpr size_t kMaxLabelBytes = 63;                // RFC 1123
 constexpr size_t kMaxHostnameBytes = 64;             // __NEW_UTS_LEN
 constexpr size_t kMaxArgumentBytes = 32 * 4096 - 1;  // MAX_ARG_STRLEN less the NUL
-constexpr size_t kMaxCommandBytes = 1 << 20;  // a quarter of the stack's usual limit is 2 MiB
-constexpr size_t kMaxPathBytes = 4095;        // PATH_MAX less the NUL
+constexpr size_t kMaxCommandBytes = 1 << 20;         // the usual stack limit's quarter is 2 MiB
+constexpr size_t kMaxPathBytes = 4095;               // PATH_MAX less the NUL
 
 // include/uapi/linux/capability.h
 constexpr absl::string_view kCapabilities[] = {
@@ -157,8 +157,9 @@ absl::Status CheckCapability(absl::string_view field, absl::string_view value) {
 absl::Status CheckNoWindows(absl::string_view field, bool present, absl::string_view linux_field) {
   if (!present) return absl::OkStatus();
   return absl::UnimplementedError(absl::StrCat(
-      field, " is present, which is for containers of Windows, and is not supported: ",
-      "this machine runs Linux, and so do its containers; send ", linux_field, " alone"));
+      field,
+      " is for Windows containers and is not supported: this machine runs Linux containers; send ",
+      linux_field, " alone"));
 }
 
 absl::Status CheckUserId(absl::string_view field, int64_t value) {

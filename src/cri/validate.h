@@ -1,5 +1,5 @@
-// Checks of single values in requests. Every error names the field, its value and what is valid,
-// and is INVALID_ARGUMENT where nothing else is said.
+// Checks of single values in requests. Every error names the field, its value and the valid values,
+// and is INVALID_ARGUMENT unless stated otherwise.
 #ifndef PLIMSOLL_CRI_VALIDATE_H_
 #define PLIMSOLL_CRI_VALIDATE_H_
 
@@ -19,7 +19,7 @@ namespace plimsoll::cri {
 absl::Status Invalid(absl::string_view field, absl::string_view value, absl::string_view rule);
 absl::Status Invalid(absl::string_view field, int64_t value, absl::string_view rule);
 
-// An id in a request: only that there is one; the engine says whether it exists.
+// An id in a request: only its presence is checked; the engine knows whether it exists.
 absl::Status CheckId(absl::string_view field, absl::string_view value);
 
 // A name of Kubernetes' or ours: 1 to 253 bytes, no control character, no white space, no "/".
@@ -31,13 +31,13 @@ absl::Status CheckWord(absl::string_view field, absl::string_view value);
 // One word of a command: execve(2) would cut it at a NUL byte.
 absl::Status CheckArgument(absl::string_view field, absl::string_view value);
 
-// A command to execute: at least a program's name, no NUL byte in a word, none longer than the
-// kernel takes (MAX_ARG_STRLEN), all together at most 1 MiB.
+// A command: at least a program's name; no word with a NUL byte or longer than the kernel takes
+// (MAX_ARG_STRLEN); at most 1 MiB altogether.
 absl::Status CheckCommand(absl::string_view field,
                           const google::protobuf::RepeatedPtrField<std::string>& words);
 
-// A host name as RFC 1123 has it and sethostname(2) takes it, or none: at most 64 bytes, which the
-// full name of a pod with setHostnameAsFQDN has too.
+// A host name as of RFC 1123 and sethostname(2), or none: at most 64 bytes, even for the full name
+// of a pod with setHostnameAsFQDN.
 absl::Status CheckHostname(absl::string_view field, absl::string_view value);
 
 // Begins with "/", no ".." component, no NUL, at most 4095 bytes.
@@ -46,11 +46,11 @@ absl::Status CheckAbsolutePath(absl::string_view field, absl::string_view value)
 // Not empty, doesn't begin with "/", no ".." component, no NUL, at most 4095 bytes.
 absl::Status CheckRelativePath(absl::string_view field, absl::string_view value);
 
-// "NET_ADMIN" or "CAP_NET_ADMIN" of those Linux has, or "ALL"; in any case of letters.
+// A capability of Linux, "NET_ADMIN" or "CAP_NET_ADMIN", or "ALL", in upper or lower case.
 absl::Status CheckCapability(absl::string_view field, absl::string_view value);
 
-// UNIMPLEMENTED where a field that is for Windows alone is present: it can't be obeyed, and a
-// client that sends it takes this machine for another. `linux_field` is what to send instead.
+// UNIMPLEMENTED if a Windows-only field is present: it can't be obeyed, and its sender mistakes
+// this machine. `linux_field` is the one to send instead.
 absl::Status CheckNoWindows(absl::string_view field, bool present, absl::string_view linux_field);
 
 // A duration in whole seconds, cut at ten years, which is somebody's mistake and would overflow

@@ -1,4 +1,4 @@
-// The server's end of a stream of messages, fed from any thread and held by none.
+// The server side of a stream of messages, fed from any thread and holding none.
 #ifndef PLIMSOLL_CRI_WRITE_STREAM_H_
 #define PLIMSOLL_CRI_WRITE_STREAM_H_
 
@@ -16,7 +16,7 @@
 
 namespace plimsoll::cri {
 
-// Owned by gRPC and by whoever feeds it: lives until both have let go. Thread-safe.
+// Owned by gRPC and by its feeder: lives until both have released it. Thread-safe.
 template <typename Message>
 class WriteStream : public grpc::ServerWriteReactor<Message> {
  public:
@@ -28,20 +28,20 @@ class WriteStream : public grpc::ServerWriteReactor<Message> {
     }
     return stream;
   }
-  // Called once, when the call is over for whatever reason, without any lock held.
+  // Called once, when the call has ended for any reason, without any lock held.
   void set_on_end(std::function<void()> on_end) {
     absl::MutexLock lock(&mutex_);
     on_end_ = std::move(on_end);
   }
 
-  // Called without any lock held, each time that all that was queued has been written and the
-  // stream goes on: for whoever makes the next message only then. Let go of with the call's end.
+  // Called without any lock held, each time all queued messages are written and the stream goes on:
+  // for a feeder that makes its next message only then. Released at the call's end.
   void set_on_room(std::function<void()> on_room) {
     absl::MutexLock lock(&mutex_);
     on_room_ = std::move(on_room);
   }
 
-  // Queues a message. False when the reader is so slow that too many wait, or the stream has ended.
+  // Queues a message. False if too many wait already, or the stream has ended.
   bool Write(Message message) {
     absl::MutexLock lock(&mutex_);
     if (finishing_ || pending_.size() >= max_pending_) return false;
@@ -67,7 +67,7 @@ class WriteStream : public grpc::ServerWriteReactor<Message> {
     Advance();
   }
 
-  // Whether the client has gone.
+  // True once the client has left.
   bool cancelled() const {
     absl::MutexLock lock(&mutex_);
     return cancelled_;
@@ -97,7 +97,7 @@ class WriteStream : public grpc::ServerWriteReactor<Message> {
       Advance();
       if (!cancelled_ && !finishing_ && pending_.empty()) on_room = on_room_;
     }
-    // gRPC calls OnDone only when this has returned.
+    // gRPC calls OnDone only after this returns.
     if (on_room) on_room();
   }
 

@@ -8,8 +8,8 @@
 namespace plimsoll::daemon {
 namespace {
 
-// What broke here is ours; of what a client asked in vain the log tells too, but not of looks for
-// what isn't there, nor of clients that went.
+// Failures of the daemon are errors; a client's futile calls are logged too, but not looks for
+// missing objects, nor calls of clients that left.
 LogLevel LevelOf(grpc::StatusCode code) {
   switch (code) {
     case grpc::StatusCode::OK:

@@ -1,4 +1,4 @@
-// What happens in the daemon, told to the log and the metrics.
+// Passes the daemon's activity on to the log and the metrics.
 #ifndef PLIMSOLL_DAEMON_ACTIVITY_H_
 #define PLIMSOLL_DAEMON_ACTIVITY_H_
 
@@ -14,17 +14,17 @@
 
 namespace plimsoll::daemon {
 
-// Thread-safe; all of it is quick.
+// Thread-safe; every method is quick.
 class Activity {
  public:
-  // Both outlive it.
+  // Both outlive this.
   Activity(Log* log, Metrics* metrics) : log_(log), metrics_(metrics) {}
 
   // A request has come, as text without secrets.
   void OnRequest(absl::string_view method, const std::string& request);
   void OnCall(const cri::FinishedCall& call);
   void OnEvent(const runtime::Event& event, const runtime::EventSubject& subject);
-  // A call has found all threads of its kind taken. Told now and then.
+  // A call has found all its lane's threads taken. Logged now and then.
   void OnExhausted(const cri::LaneState& lane);
 
  private:

@@ -19,9 +19,9 @@ bool IsSliceInItsPlace(const std::string& group) {
   return unit.has_value() && systemd::IsSlice(*unit);
 }
 
-// As a unit of systemd: `systemctl kill` means all processes of the unit's group, and systemd warns
-// of those that outlive the unit, so monitors go where the pods are. On v1 too many hierarchies
-// would each have to be written for that.
+// Under systemd, `systemctl kill` reaches all processes of the unit's group, and systemd warns of
+// those that outlive the unit; so monitors go to the pods' side. On v1 this would mean writing to
+// too many hierarchies.
 std::string MonitorGroup(const FsRoot& host, const CgroupDriver& driver) {
   if (driver.cgroups->layout() != linux::CgroupLayout::kV2) return "";
   const absl::StatusOr<std::string> text = host.Read("proc/self/cgroup");
@@ -31,7 +31,7 @@ std::string MonitorGroup(const FsRoot& host, const CgroupDriver& driver) {
   return absl::StrCat(driver.pod_parent, driver.systemd ? "/plimsoll-monitors.scope" : "/monitors");
 }
 
-// Why `auto` is not systemd on a machine that it runs.
+// The reason why `auto` isn't systemd on a machine that runs systemd.
 std::string Warning(const Config& config, linux::CgroupLayout layout) {
   const std::string why =
       layout != linux::CgroupLayout::kV2
@@ -66,7 +66,7 @@ const char* LayoutName(linux::CgroupLayout layout) {
 absl::StatusOr<std::string> PodParent(const Config& config, bool systemd) {
   const std::string& parent = config.cgroup_parent;
   if (!systemd || IsSliceInItsPlace(parent)) return parent;
-  // "/plimsoll" is a name for both drivers.
+  // "/plimsoll" works as a parent for both drivers.
   const std::string slice = absl::StrCat(parent, ".slice");
   if (!absl::StrContains(parent, "-") && !absl::EndsWith(parent, ".slice") &&
       IsSliceInItsPlace(slice)) {

@@ -1,4 +1,4 @@
-// Who manages control groups: this daemon alone, or systemd with it.
+// The manager of control groups: this daemon alone, or systemd with it.
 #ifndef PLIMSOLL_DAEMON_CGROUP_DRIVER_H_
 #define PLIMSOLL_DAEMON_CGROUP_DRIVER_H_
 
@@ -15,25 +15,26 @@ namespace plimsoll::daemon {
 
 struct CgroupDriver {
   std::unique_ptr<linux::CgroupManager> cgroups;
-  bool systemd = false;    // what kubelet is to use
-  std::string pod_parent;  // group of the pods that name no parent of their own
-  std::string monitors;    // group of monitors; empty: the daemon's own
+  bool systemd = false;    // the driver kubelet is to use
+  std::string pod_parent;  // group of pods without a parent of their own
+  std::string monitors;    // monitors' group; empty: the daemon's own
   std::string warning;     // for the log; empty: none
 };
 
-// As the configuration says. FAILED_PRECONDITION where it asks for systemd and that can't be had.
+// The driver that the configuration asks for. FAILED_PRECONDITION if it asks for systemd, which
+// isn't usable here.
 absl::StatusOr<CgroupDriver> OpenCgroupDriver(const FsRoot& host, const Config& config,
                                               bool standalone);
 
-// Whether that would be systemd's. `auto` means systemd where it runs a machine with cgroup v2
-// alone, its bus is there and cgroup_parent can be a slice; in a standalone daemon, never.
+// True if the driver would be systemd. `auto` means systemd if it runs the machine, with cgroup v2
+// alone, its bus there and cgroup_parent fit for a slice; never in a standalone daemon.
 bool WantsSystemd(const FsRoot& host, const Config& config, linux::CgroupLayout layout,
                   bool standalone);
 
-// What of it can be told without the machine. As OpenCgroupDriver.
+// The checks of OpenCgroupDriver that don't need the machine.
 absl::Status CheckCgroupDriver(const Config& config);
 
-// CgroupDriver::pod_parent. INVALID_ARGUMENT: it must be a slice and can't.
+// CgroupDriver::pod_parent. INVALID_ARGUMENT if it must be a slice and can't.
 absl::StatusOr<std::string> PodParent(const Config& config, bool systemd);
 
 // "v1", "hybrid", "v2".

@@ -11,7 +11,7 @@ using ::testing::HasSubstr;
 
 class CgroupDriverTest : public ::testing::Test {
  protected:
-  // A machine's files, as far as the decision looks at them.
+  // The files of a machine that the decision reads.
   void BootSystemd(bool with_bus) {
     ASSERT_TRUE(dir_.root().MakeDirs("run/systemd/system").ok());
     ASSERT_TRUE(dir_.root().MakeDirs("run/dbus").ok());

@@ -1,4 +1,4 @@
-// Which keys of the configuration differ.
+// The difference of two configurations, as keys.
 #ifndef PLIMSOLL_DAEMON_CHANGED_KEYS_H_
 #define PLIMSOLL_DAEMON_CHANGED_KEYS_H_
 
@@ -9,8 +9,8 @@
 
 namespace plimsoll::daemon {
 
-// As the file has them ("log.level"); sections without a flag ("classes") as a whole. Empty only
-// for equal ones.
+// Keys as in the file ("log.level"); a section without flags ("classes") counts as one. Empty only
+// if both are equal.
 std::vector<std::string> ChangedKeys(const Config& before, const Config& after);
 
 }  // namespace plimsoll::daemon

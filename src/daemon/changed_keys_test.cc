@@ -15,7 +15,7 @@ TEST(ChangedKeys, EveryOptionIsNamed) {
   const Config defaults;
   EXPECT_THAT(ChangedKeys(defaults, defaults), IsEmpty());
   for (const OptionName& option : OptionNames()) {
-    // One of these is a value for the option that is not its default.
+    // One of these is a valid value other than the option's default.
     bool found = false;
     for (const char* value :
          {"7", "error", "json", "true", "/elsewhere", "unix:///elsewhere", "127.0.0.1:7777",

@@ -8,8 +8,8 @@
 
 namespace plimsoll::daemon {
 
-// Read off the registry now. For drift some holders are looked at, for 20 ms at most or one holder;
-// `drift` is that registry's.
+// Read from the registry now. Looks for drift at some of the holders, for 20 ms or one holder at
+// most; `drift` belongs to that registry.
 MetricFamilies ClassMetrics(const qos::Registry& registry, qos::DriftWatch& drift);
 
 }  // namespace plimsoll::daemon

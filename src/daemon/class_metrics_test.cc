@@ -43,7 +43,7 @@ TEST(ClassMetrics, ShowHoldersCapacityRefusalsAndWhatIsMeasured) {
   }
   EXPECT_THAT(
       text, Not(HasSubstr(R"(plimsoll_class_capacity{level="container",type="rdt",class="gold")")));
-  // Drift that is seen twice in a row counts.
+  // Drift counts once seen twice in a row.
   qos::Target target;
   target.id = "c1";
   ASSERT_TRUE(registry->Enforce(target).ok());

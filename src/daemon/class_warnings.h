@@ -1,4 +1,4 @@
-// What the administrator should know of the class types, in the log.
+// Warnings about class types for the administrator, in the log.
 #ifndef PLIMSOLL_DAEMON_CLASS_WARNINGS_H_
 #define PLIMSOLL_DAEMON_CLASS_WARNINGS_H_
 
@@ -14,15 +14,15 @@
 
 namespace plimsoll::daemon {
 
-// A type is looked at before its classes are written and again after; what it says both times is
-// told once. Thread-safe.
+// A type is examined before its classes are written and again after; a warning given both times is
+// logged once. Thread-safe.
 class ClassWarnings {
  public:
   explicit ClassWarnings(Log* log) : log_(*log) {}
 
   void Tell(const std::string& type, const std::string& warning);
   void Tell(const std::vector<qos::TypeReport>& types);
-  // From here on everything is told again.
+  // Logs every warning again from now on.
   void Forget();
 
  private:

@@ -31,12 +31,12 @@ namespace {
 
 using Types = std::vector<std::unique_ptr<qos::ClassType>>;
 
-// The types that can be had, and those that can't.
+// Usable types, and unusable ones.
 struct Found {
   Types types;
   std::vector<qos::UnavailableType> unavailable;
 
-  // A type that says by itself whether this machine can have it.
+  // Sorts a type by its own word on whether this machine can have it.
   template <typename Type>
   void Add(std::unique_ptr<Type> type) {
     if (std::string reason = type->unavailable(); !reason.empty()) {
@@ -52,7 +52,7 @@ absl::StatusOr<FsRoot> ResctrlRoot(const qos::RdtTypeConfig& config, const FsRoo
   return FsRoot::Open(config.resctrl_root);
 }
 
-// Without the hardware, or with resctrl not mounted, the node serves all the same.
+// The node also serves without the hardware, or with resctrl not mounted.
 absl::Status AddRdt(const qos::RdtTypeConfig& config, const ClassEnvironment& environment,
                     Found* found) {
   qos::RdtOptions options{.config_file = config.config_file,
@@ -119,9 +119,9 @@ absl::Status AddOom(const qos::OomTypeConfig& config, const ClassEnvironment& en
   return absl::OkStatus();
 }
 
-// The type makes its groups as it is made, so that here its file alone is looked at: what it means
-// on this machine. Where the machine can't have the type (without resctrl, or with what the file
-// requires of it missing), whether the file can be read, and why.
+// Making the type would make its groups, so only the file and its meaning on this machine are
+// checked. If the machine can't have the type (no resctrl, or not all that the file requires), only
+// the file's syntax is checked, and the reason becomes a warning.
 absl::StatusOr<std::vector<std::string>> CheckRdt(const qos::RdtTypeConfig& config,
                                                   const FsRoot& host) {
   PLIMSOLL_ASSIGN_OR_RETURN(const std::string text, qos::LoadClassFile(host, config.config_file));
@@ -217,7 +217,7 @@ qos::AnnotationPolicy AnnotationPolicyFrom(const qos::ClassesConfig& config) {
   for (const auto& [type, by_level] : lists) {
     for (const auto& [level, words] : by_level) {
       for (const std::string& word : words) {
-        // Of two types of one name each permits what is of its level.
+        // Of two types with one name, each takes the words of its own level.
         const bool is_of_level = (word == "sandbox") == (level == Level::kPod);
         if (by_level.size() == 1 || is_of_level) policy[type].insert(word);
       }

@@ -18,27 +18,26 @@
 
 namespace plimsoll::daemon {
 
-// What class types work with; all of it outlives them.
+// The surroundings of class types; all of it outlives them.
 struct ClassEnvironment {
   FsRoot host;
   linux::CgroupManager* cgroups = nullptr;
   qos::OwnedObjects* owned = nullptr;
   qos::ContainerFreezer* freezer = nullptr;  // the daemon's only one
-  // Nothing may go below this process's own oom_score_adj (see OciOptions).
+  // No lower score than this process's own oom_score_adj (see OciOptions).
   std::string restrict_oom_score_adj = "auto";
-  // Gets what the administrator should know of a type that writes as it is made, before it does;
-  // may be null.
+  // Gets a type's warnings before it writes, if it writes while being made; may be null.
   std::function<void(const std::string& type, const std::string& warning)> warn;
 };
 
-// INVALID_ARGUMENT for a class file that is wrong: the daemon must not start then. A type that this
-// machine lacks the hardware or the kernel for is left out, and requests for it say why.
+// INVALID_ARGUMENT for a wrong class file: the daemon must not start then. A type that this
+// machine's hardware or kernel doesn't support is left out, and requests for it get the reason.
 absl::StatusOr<std::unique_ptr<qos::Registry>> MakeClasses(const qos::ClassesConfig& config,
                                                            const ClassEnvironment& environment);
 
-// What of it can be told without changing anything, on this machine: for --check-config. On success
-// `warnings` get what the log of a start and `plimsoll classes explain` say of the class files,
-// each sentence once.
+// The checks of MakeClasses that change nothing, on this machine: for --check-config. On success
+// `warnings` receives each sentence about the class files that a start's log and `plimsoll classes
+// explain` would have, once.
 absl::Status CheckClasses(const qos::ClassesConfig& config, std::vector<std::string>* warnings);
 
 qos::AnnotationPolicy AnnotationPolicyFrom(const qos::ClassesConfig& config);

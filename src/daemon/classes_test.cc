@@ -1,4 +1,4 @@
-// From the configuration to the registry: what each type gets of it, on fake machines.
+// From configuration to registry: each type's settings, on fake machines.
 #include "daemon/classes.h"
 
 #include <gmock/gmock.h>
@@ -27,8 +27,8 @@ using ::testing::Pair;
 constexpr auto kPod = qos::Level::kPod;
 constexpr auto kContainer = qos::Level::kContainer;
 
-// A machine with a disk, and a class file for it; containers and pods have other defaults and room
-// for another number in a class.
+// A machine with a disk, and a class file for it. Containers and pods differ in their default and
+// in a class's capacity.
 class MakeClassesTest : public ::testing::Test {
  protected:
   MakeClassesTest() {
@@ -107,7 +107,7 @@ TEST(AnnotationPolicyTest, IsThatOfEachType) {
   config.cgroup.emplace_back();
   config.cgroup.back().name = "tier";
   config.cgroup.back().common.annotations = {"default", "sandbox"};
-  config.pod_qos = true;  // which nobody asks for by an annotation
+  config.pod_qos = true;  // no annotation asks for it
   EXPECT_THAT(AnnotationPolicyFrom(config),
               ElementsAre(Pair("oom", ElementsAre("container")),
                           Pair("tier", ElementsAre("default", "sandbox"))));

@@ -28,7 +28,7 @@ namespace plimsoll::daemon {
 namespace {
 
 constexpr size_t kMaxFileBytes = 1024 * 1024;
-// Keys that are no options: trees, and no flag sets them.
+// Keys without an option: trees, which no flag sets.
 constexpr char kClasses[] = "classes";
 constexpr char kNodeResources[] = "nodeResources";
 constexpr char kHandlers[] = "runtime_handlers";
@@ -46,13 +46,13 @@ const char* TypeName(const YAML::Node& node) {
   }
 }
 
-// yaml-cpp's tag for plain text that stands without quotes; what is quoted is text, never a number.
+// yaml-cpp's tag for unquoted text; quoted text is never a number.
 bool IsPlain(const YAML::Node& node) {
   return node.IsScalar() && node.Tag() == "?";
 }
 
-// "'level' below 'log'" for "log_level" and "logLevel", which are in no mapping; empty: none is
-// near.
+// "'level' below 'log'" for "log_level" and "logLevel", which are keys of no mapping; empty: none
+// is similar.
 std::string KeyElsewhere(const std::string& key, const Config& config) {
   std::vector<std::string> keys;
   for (const Option& option : Options()) {
@@ -180,7 +180,7 @@ class Parser {
 
   absl::Status SetAt(const YAML::Node& node, const Option& option, const std::string& value,
                      Config& config) const {
-    // The kernel would take what is before it.
+    // The kernel would take the part before it.
     const bool has_nul = value.find('\0') != std::string::npos;
     const absl::Status status =
         has_nul ? absl::InvalidArgumentError("must not have a NUL") : option.set(config, value);
@@ -294,8 +294,8 @@ absl::Status ValidateConfig(const Config& config) {
     tell(absl::StrCat("state_dir and run_dir: neither may lie in the other, found ",
                       config.state_dir, " and ", config.run_dir));
   }
-  // The longest that unix(7) takes, less its terminating NUL and one byte: the server gives the
-  // socket its name only when it is ready, and until then a longer one.
+  // The longest path for unix(7), less the terminating NUL and one byte: until the server is ready
+  // its socket has a longer name.
   constexpr size_t kMostBytes = sizeof(sockaddr_un::sun_path) - 2;
   if (const std::string path = SocketPath(config); path.size() > kMostBytes) {
     tell(absl::StrCat("address: the path of a socket has at most ", kMostBytes, " bytes, ", path,

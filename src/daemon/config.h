@@ -33,8 +33,8 @@ struct LogConfig {
 struct NetworkConfig {
   std::string config_dir = "/etc/cni/net.d";  // empty: pods have loopback alone
   std::vector<std::string> plugin_dirs = {"/opt/cni/bin", "/usr/lib/cni"};
-  int plugin_timeout = 60;              // seconds, of each execution
-  std::vector<std::string> interfaces;  // whose addresses are a pod's; empty: all
+  int plugin_timeout = 60;              // seconds, for each execution
+  std::vector<std::string> interfaces;  // interfaces whose addresses are the pod's; empty: all
   bool collect_garbage = false;
   bool operator==(const NetworkConfig&) const = default;
 };
@@ -51,13 +51,13 @@ struct StreamingConfig {
 
 struct Config {
   std::string address;       // "unix:///run/a.sock"; empty: plimsoll.sock in run_dir
-  std::string socket_group;  // may use the socket beside root; empty: root only
+  std::string socket_group;  // the group that may use the socket beside root; empty: root only
   std::string state_dir = "/var/lib/plimsoll";
   std::string run_dir = "/run/plimsoll";
   LogConfig log;
   std::string metrics_address;  // "127.0.0.1:9464"; empty: no metrics endpoint
-  std::string crun;             // absolute path; empty: looked for in PATH
-  // Where CDI devices are described; a later one before an earlier one.
+  std::string crun;             // absolute path; empty: found in PATH
+  // Directories of CDI specs; a later one overrides an earlier one.
   std::vector<std::string> cdi_spec_dirs = {"/etc/cdi", "/var/run/cdi"};
   NetworkConfig network;
   StreamingConfig streaming;
@@ -68,30 +68,30 @@ struct Config {
   std::string exec = "direct";                  // direct, crun
   int workers = 64;
   int event_log_capacity = 4096;
-  std::vector<std::string> insecure_registries;  // "host" or "host:port", spoken to by plain HTTP
+  std::vector<std::string> insecure_registries;  // "host" or "host:port", reached by plain HTTP
   // Absolute path of a containers-registries.conf(5); empty: /etc/containers/registries.conf.
   std::string registries_file;
-  // Names of images, "*" at the end for anything; never garbage to a client.
+  // Image names, where a final "*" stands for anything; clients never see them as garbage.
   std::vector<std::string> pinned_images;
-  // Whether a layer that is here goes to whatever registry names it.
+  // A present layer may be used for any registry that names it.
   bool share_layers = false;
   FeatureGates feature_gates;
   // In the file only.
   qos::ClassesConfig classes;
   topology::NodeResourcesConfig node_resources;
-  runtime::HandlerMap runtime_handlers;  // beside the one without a name
+  runtime::HandlerMap runtime_handlers;  // beside the default one, which has no name
 
   bool operator==(const Config&) const = default;
 };
 
-// Strict: INVALID_ARGUMENT "<file>:<line>:<column>: <what is wrong and what would be right>" for
-// text that is not YAML, an unknown or repeated key, a value of a wrong type or out of range.
+// Strict: INVALID_ARGUMENT "<file>:<line>:<column>: <fault and remedy>" for text that is not YAML,
+// an unknown or repeated key, a value of a wrong type or out of range.
 absl::StatusOr<Config> ParseConfig(absl::string_view text, absl::string_view file);
-// As ParseConfig, of a file. The error for a file that cannot be read names it and the reason.
+// As ParseConfig, for a file. The error for an unreadable file names it and the reason.
 absl::StatusOr<Config> LoadConfig(const std::string& path);
 
-// Sets what the file's key `key` ("log.level") sets, as the command line flag for it does. Values
-// of a list are separated by commas and replace the list.
+// Sets the option that the file's key `key` ("log.level") sets, as its command line flag does.
+// Values of a list are separated by commas and replace the list.
 absl::Status SetOption(Config& config, absl::string_view key, absl::string_view value);
 
 struct OptionName {
@@ -101,11 +101,11 @@ struct OptionName {
 // Every key of the file, in the order of the documentation.
 std::vector<OptionName> OptionNames();
 
-// What can only be told of the whole, or by looking at this machine: directories apart, group and
-// programs there.
+// Checks that need the whole configuration or this machine: directories are apart, group and
+// programs exist.
 absl::Status ValidateConfig(const Config& config);
 
-// Where the socket is.
+// The socket's path.
 std::string SocketPath(const Config& config);
 
 }  // namespace plimsoll::daemon

@@ -172,7 +172,7 @@ absl::Status AddCdiDirectory(Config& config, const std::string& value) {
 absl::Status AddPluginDirectory(Config& config, const std::string& value) {
   std::string directory;
   PLIMSOLL_RETURN_IF_ERROR(SetDirectory(directory, value));
-  // CNI_PATH has them separated by colons.
+  // CNI_PATH separates them by colons.
   if (directory.find(':') != std::string::npos) return Expected("a path without ':'", value);
   config.network.plugin_dirs.push_back(std::move(directory));
   return absl::OkStatus();

@@ -20,7 +20,7 @@ enum class OptionKind {
 struct Option {
   const char* key;  // "section.name" or "name"
   OptionKind kind;
-  // Checks the value by itself. The message does not name the key.
+  // Checks the value alone. The message does not name the key.
   absl::Status (*set)(Config& config, const std::string& value);
   const char* help;
   void (*clear)(Config& config) = nullptr;

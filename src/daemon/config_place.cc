@@ -41,7 +41,7 @@ std::vector<std::string> KeysOf(absl::string_view message) {
   }
 }
 
-// The innermost key that is there; nullopt when not even the first is.
+// The innermost key that exists; nullopt if not even the first does.
 std::optional<YAML::Mark> Find(YAML::Node node, const std::vector<std::string>& keys) {
   std::optional<YAML::Mark> mark;
   for (const std::string& key : keys) {

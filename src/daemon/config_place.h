@@ -1,4 +1,4 @@
-// Where in its file a key of the configuration stands, for faults that are found after it was read.
+// Places of configuration keys in their file, for faults found after it was read.
 #ifndef PLIMSOLL_DAEMON_CONFIG_PLACE_H_
 #define PLIMSOLL_DAEMON_CONFIG_PLACE_H_
 
@@ -9,12 +9,12 @@
 
 namespace plimsoll::daemon {
 
-// `fault` with "FILE:LINE:COLUMN: " before each line of its message that begins with keys that
-// `text`, the file's, has: "crun: no program at /x", "nodeResources: cpus.list: ...". Of
+// `fault` with "FILE:LINE:COLUMN: " before each line of its message that begins with keys found in
+// `text`, the file's content: "crun: no program at /x", "nodeResources: cpus.list: ...". In
 // "streaming.certificate and streaming.key: ..." the first word counts.
 absl::Status WithPlaces(const absl::Status& fault, absl::string_view text, absl::string_view file);
 
-// The same of the file at `path`; as it is where the path is empty or the file can't be read.
+// The same for the file at `path`; returns `fault` unchanged if the path is empty or unreadable.
 absl::Status WithPlaces(const absl::Status& fault, const std::string& path);
 
 }  // namespace plimsoll::daemon

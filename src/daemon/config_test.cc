@@ -17,7 +17,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-// Of keys that stand in no mapping.
+// For keys that are in no mapping.
 TEST(ConfigTest, AKeyOfASectionIsFoundFromOutside) {
   const auto said = [](const char* text) {
     const absl::Status status = ParseConfig(text, "f.yaml").status();
@@ -253,7 +253,7 @@ TEST(ConfigTest, LoadNamesTheFileAndTheReason) {
   EXPECT_EQ(LoadConfig(path)->workers, 2);
 }
 
-// What can be set in the file can be set by a flag, and the other way round.
+// The file's keys and the flags set the same options.
 TEST(ConfigTest, FlagsSetTheSameKeys) {
   Config config;
   ASSERT_TRUE(SetOption(config, "log.level", "error").ok());
@@ -304,7 +304,7 @@ TEST(ConfigTest, RuntimeHandlersAreInTheFileOnly) {
             "f.yaml:1:31: runtime_handlers.vm.kind: \"box\" is not one of container, vm");
 }
 
-// The file that is installed says every key and changes nothing.
+// The installed file names every key and changes nothing.
 TEST(ConfigTest, PackagedFileIsTheDefaults) {
   const auto packaged = LoadConfig(PLIMSOLL_SOURCE_DIR "/packaging/plimsolld.yaml");
   ASSERT_TRUE(packaged.ok()) << packaged.status();

@@ -10,7 +10,7 @@
 namespace plimsoll::daemon {
 namespace {
 
-// `name` is in its full form, as the store has it.
+// `name` is in full form, as in the store.
 bool Fits(const std::string& name, absl::string_view pattern) {
   if (absl::ConsumeSuffix(&pattern, "*")) return absl::StartsWith(name, pattern);
   const absl::StatusOr<image::Reference> reference = image::ParseReference(pattern);

@@ -1,4 +1,4 @@
-// What the configuration says about images, applied to every call.
+// The configuration's rules for images, applied to every call.
 #ifndef PLIMSOLL_DAEMON_CONFIGURED_IMAGES_H_
 #define PLIMSOLL_DAEMON_CONFIGURED_IMAGES_H_
 
@@ -14,18 +14,17 @@
 namespace plimsoll::daemon {
 
 struct ImageSettings {
-  // "host" or "host:port", spoken to without TLS, or with a certificate that nobody vouches for.
+  // "host" or "host:port", reached without TLS or with an unverified certificate.
   std::vector<std::string> insecure_registries;
-  // Names of images that a client must not collect as garbage; a "*" at the end stands for
-  // anything.
+  // Images that a client must not collect as garbage; a final "*" stands for anything.
   std::vector<std::string> pinned;
 };
 inline ImageSettings ImageSettingsOf(const Config& config) {
   return {config.insecure_registries, config.pinned_images};
 }
 
-// An image service that passes everything on, pulls as the settings say, and marks images as pinned
-// that have a name in the list. Thread-safe; the settings may change at any time.
+// An image service that forwards every call, pulls by the settings, and marks images named in the
+// list as pinned. Thread-safe; the settings may change at any time.
 class ConfiguredImages : public image::ImageService {
  public:
   ConfiguredImages(std::unique_ptr<image::ImageService> images, ImageSettings settings)

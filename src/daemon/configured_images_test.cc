@@ -21,7 +21,7 @@ image::Image Named(const std::string& id, const std::vector<std::string>& tags) 
 
 class ConfiguredImagesTest : public ::testing::Test {
  protected:
-  // What a pull is told of a registry.
+  // True if pulls reach this registry without TLS.
   bool IsInsecure(const std::string& registry) {
     image::PullOptions options;
     EXPECT_CALL(*mock_, Pull)

@@ -1,4 +1,4 @@
-// What the metrics show of the engine and the server.
+// The engine's and the server's counts for the metrics.
 #ifndef PLIMSOLL_DAEMON_COUNTS_H_
 #define PLIMSOLL_DAEMON_COUNTS_H_
 
@@ -13,11 +13,11 @@
 
 namespace plimsoll::daemon {
 
-// All states, those that nothing is in included.
+// All states, including empty ones.
 StateCounts CountStates(const runtime::Engine& engine);
-// Of an engine that was created just now, in this time.
+// For an engine that was just created; `duration` is the time that took.
 RecoveryCounts CountRecovered(const runtime::Engine& engine, absl::Duration duration);
-// By the lanes' names.
+// By lane name.
 std::map<std::string, LaneCounts> CountLanes(const std::vector<cri::LaneState>& lanes);
 
 }  // namespace plimsoll::daemon

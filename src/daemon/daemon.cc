@@ -36,8 +36,8 @@
 namespace plimsoll::daemon {
 namespace {
 
-// Starting takes the processor: more at once than it has cores, with some to spare for what waits
-// for files, only makes each slower.
+// Starting pods keeps the processor busy: more at once than its cores, with some to spare for file
+// waits, only makes each slower.
 cri::LaneOptions LanesFor(int workers) {
   cri::LaneOptions lanes;
   lanes.waiting_threads = workers;
@@ -241,7 +241,8 @@ class DaemonImpl final : public Daemon {
   void ReloadNodeResources(const topology::NodeResourcesConfig& config) {
     const absl::Status status = node_->Reload(config);
     if (status.ok()) return;
-    log_->Write(LogLevel::kError, "nodeResources not reloaded, what was in force before stays",
+    log_->Write(LogLevel::kError,
+                "nodeResources not reloaded, the previous configuration stays in force",
                 {{"error", std::string(status.message())}});
   }
 

@@ -15,9 +15,9 @@ namespace plimsoll::daemon {
 
 struct DaemonOptions {
   Config config;            // validated
-  std::string config_path;  // where it came from; empty: built-in defaults
+  std::string config_path;  // the file it came from; empty: built-in defaults
   std::string version;
-  // Serves one run of the command line, on a machine that nobody need have set up.
+  // Serves one run of the command line, on a machine that needs no setup.
   bool standalone = false;
 };
 
@@ -25,21 +25,22 @@ class Daemon {
  public:
   virtual ~Daemon() = default;
 
-  // Finds every sandbox and container again and serves them when it returns. Makes this process a
-  // child subreaper with as many descriptors as it may have. On failure nothing is left but empty
-  // directories. `log` must outlive the daemon.
+  // Finds every sandbox and container again, and serves them when it returns. Makes this process a
+  // child subreaper and raises its descriptor limit to the maximum. On failure only empty
+  // directories are left. `log` must outlive the daemon.
   static absl::StatusOr<std::unique_ptr<Daemon>> Start(DaemonOptions options, Log* log);
 
-  // Takes over what of `config` can change while it runs; the log names the rest that differs.
+  // Takes over the keys of `config` that can change at run time; the log names the others that
+  // differ.
   virtual void Reload(const Config& config) = 0;
 
-  // Ends serving: no new calls, those under way get `grace` and are then cut off. Workloads go on.
-  // False when some still don't end: then this must not be destroyed, and the process should just
-  // exit, which costs nothing that a crash would not. Once, before destruction.
+  // Ends serving: no new calls; running calls get `grace` and are then cut off. Workloads go on.
+  // False if some calls still don't end: don't destroy this then, just exit the process, which
+  // costs no more than a crash. Call once, before destruction.
   virtual bool Stop(absl::Duration grace) = 0;
 
-  // After Stop, when no client can come any more: removes the run directory, and the pods' parent
-  // cgroup where nobody else uses it, unless a sandbox still needs them.
+  // Call after Stop, when no client can come any more. Unless a sandbox still needs them, removes
+  // the run directory, and the pods' parent cgroup if nothing else uses it.
   virtual absl::Status RemoveRunDirectoryIfUnused() = 0;
 };
 

@@ -1,4 +1,4 @@
-// What the CRI services tell about the node and the daemon, gathered from its parts.
+// The description of node and daemon for the CRI services, gathered from its parts.
 #ifndef PLIMSOLL_DAEMON_DESCRIBE_NODE_H_
 #define PLIMSOLL_DAEMON_DESCRIBE_NODE_H_
 
@@ -14,7 +14,7 @@
 
 namespace plimsoll::daemon {
 
-// All of it outlives what asks the description.
+// All of it outlives the description's users.
 struct NodeParts {
   const DaemonOptions& options;
   const CgroupDriver& driver;
@@ -27,7 +27,7 @@ struct NodeParts {
 };
 cri::NodeInfo DescribeNode(const NodeParts& parts);
 
-// Feature gates: whether hooks are shown what a pod needs, and whether there are QoS classes.
+// Feature gates: hooks are shown a pod's needs; there are QoS classes.
 bool PicturesAreOn(const Config& config);
 bool ClassesAreOn(const Config& config);
 

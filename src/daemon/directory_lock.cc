@@ -19,16 +19,16 @@ namespace {
 
 constexpr char kLockName[] = "lock";
 
-// A daemon that is killed while it starts a program leaves a child behind that has not become the
-// program yet, and that has a copy of every descriptor until then.
+// A daemon killed while it starts a program leaves a child that has not yet become the program, and
+// that holds a copy of every descriptor until then.
 constexpr absl::Duration kSpawnTime = absl::Seconds(5);
 
-// Whether the process runs that has put its pid into the file.
+// True if the process whose pid is in the file still runs.
 bool HolderRuns(const FsRoot& directory) {
   const std::string text = directory.Read(kLockName, 32).value_or("");
   const absl::StatusOr<FsRoot> host = FsRoot::Open("/");
   pid_t pid = 0;
-  if (!host.ok() || !absl::SimpleAtoi(text, &pid)) return true;  // it is just about to
+  if (!host.ok() || !absl::SimpleAtoi(text, &pid)) return true;  // it is about to
   const absl::StatusOr<linux::ProcessId> holder = linux::IdentifyProcess(*host, pid);
   if (absl::IsNotFound(holder.status())) return false;
   return !holder.ok() || linux::IsRunning(*host, *holder).value_or(true);
@@ -65,8 +65,7 @@ absl::Status DirectoryLock::CheckFree(const FsRoot& directory, absl::string_view
   const absl::StatusOr<UniqueFd> fd = directory.OpenFile(kLockName, O_RDONLY);
   if (absl::IsNotFound(fd.status())) return absl::OkStatus();
   PLIMSOLL_RETURN_IF_ERROR(fd.status());
-  // Held for this moment only, and shared: a daemon that starts right now is not kept from it
-  // twice.
+  // Held only for a moment, and shared: it can't stop a daemon that starts at that moment twice.
   if (flock(fd->get(), LOCK_SH | LOCK_NB) == 0) return absl::OkStatus();
   if (errno != EWOULDBLOCK) return ErrnoStatus(errno, "lock " + directory.PathOf(kLockName));
   return Taken(directory, what);

@@ -12,15 +12,15 @@
 
 namespace plimsoll::daemon {
 
-// Holds flock(2) on <directory>/lock, in which the pid of its holder stands. Released by the
-// kernel with the process, however that ends; the file stays.
+// Holds flock(2) on <directory>/lock, a file with the holder's pid. The kernel releases it with the
+// process, however that ends; the file stays.
 class DirectoryLock {
  public:
   // FAILED_PRECONDITION names the process that holds it. `what`: "state directory". Waits a while
   // for a lock whose holder is dead.
   static absl::StatusOr<DirectoryLock> Take(const FsRoot& directory, absl::string_view what);
 
-  // OK when nobody holds it. FAILED_PRECONDITION as Take's. Makes and writes nothing.
+  // OK if no process holds it. FAILED_PRECONDITION as Take's. Makes and writes nothing.
   static absl::Status CheckFree(const FsRoot& directory, absl::string_view what);
 
  private:
@@ -28,10 +28,10 @@ class DirectoryLock {
   UniqueFd fd_;
 };
 
-// Blocks until no client holds <directory>/clients.lock any more. Each `plimsoll` that uses a
-// daemon of its own holds it shared, from before it starts one until it ends, so that the kernel
-// tells of a client's death too. Returns the lock, held exclusively: a client that comes meanwhile
-// waits until this process is gone, then finds no daemon and starts one.
+// Blocks until no client holds <directory>/clients.lock. Each `plimsoll` with a daemon of its own
+// holds it shared, from before it starts the daemon until it ends, so the kernel also reports a
+// client's death. Returns the lock, held exclusively: a client that comes meanwhile waits until
+// this process is gone, then finds no daemon and starts one.
 absl::StatusOr<UniqueFd> WaitUntilNoClientIsLeft(const FsRoot& directory);
 
 inline constexpr char kClientsLockName[] = "clients.lock";

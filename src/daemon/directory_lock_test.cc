@@ -32,7 +32,7 @@ TEST(DirectoryLockTest, TheSecondIsToldWhoTheFirstIs) {
   EXPECT_TRUE(DirectoryLock::Take(dir.root(), "state directory").ok());
 }
 
-// A child of a daemon that was killed while it started a program holds the lock a little longer.
+// A child of a daemon that was killed while starting a program holds the lock a little longer.
 TEST(DirectoryLock, ALockWhoseHolderIsDeadIsWaitedFor) {
   const TestDir dir;
   ASSERT_TRUE(dir.root().ReplaceFile("lock", "1234567890\n").ok());
@@ -48,7 +48,7 @@ TEST(DirectoryLock, ALockWhoseHolderIsDeadIsWaitedFor) {
   EXPECT_TRUE(lock.ok()) << lock.status();
 }
 
-// A daemon that was killed leaves its lock file, with a pid that may be anybody's by now.
+// A killed daemon leaves its lock file, with a pid that may be reused by now.
 TEST(DirectoryLockTest, AnOldFileIsNoLock) {
   TestDir dir;
   ASSERT_TRUE(dir.root().ReplaceFile("lock", "1234567890\n").ok());

@@ -1,4 +1,4 @@
-// For tests: Prometheus' text format, and the tables of docs/metrics.md, read into one form.
+// For tests: Prometheus' text format and the tables of docs/metrics.md, parsed into one form.
 #ifndef PLIMSOLL_DAEMON_EXPOSITION_FOR_TEST_H_
 #define PLIMSOLL_DAEMON_EXPOSITION_FOR_TEST_H_
 
@@ -21,12 +21,12 @@ namespace plimsoll::daemon {
 struct ExposedFamily {
   std::string type;                      // "counter"
   std::string help;                      // empty: none
-  std::set<std::string> labels;          // that any of its values has, but for a histogram's `le`
-  std::map<std::string, double> values;  // by the whole line before the value; "a{b=\"c\"}"
+  std::set<std::string> labels;          // of any of its values, except a histogram's `le`
+  std::map<std::string, double> values;  // keyed by the line without the value; "a{b=\"c\"}"
 };
 using Exposition = std::map<std::string, ExposedFamily>;  // by name
 
-// The labels of one value, `{a="b",c="d"}`. No value here has a quote or a brace in it.
+// The labels of one value, `{a="b",c="d"}`. Values have no quotes or braces here.
 inline std::set<std::string> LabelNames(absl::string_view line) {
   std::set<std::string> names;
   const size_t open = line.find('{');
@@ -39,7 +39,7 @@ inline std::set<std::string> LabelNames(absl::string_view line) {
   return names;
 }
 
-// Fails the test for lines that belong to no family.
+// Fails the test for lines without a family.
 inline Exposition ParseExposition(const std::string& text) {
   Exposition families;
   std::map<std::string, std::string> help;
@@ -68,7 +68,7 @@ inline Exposition ParseExposition(const std::string& text) {
   return families;
 }
 
-// "`a`, `b`" to {a, b}.
+// "`a`, `b`" becomes {a, b}.
 inline std::set<std::string> BetweenTicks(absl::string_view cell) {
   std::set<std::string> words;
   const std::vector<absl::string_view> parts = absl::StrSplit(cell, '`');
@@ -92,7 +92,7 @@ inline Exposition ReadMetricsPage(const std::string& markdown) {
   return families;
 }
 
-// The first column of the table whose header's first cell is `header`.
+// The first column of the table whose first header cell is `header`.
 inline std::set<std::string> FirstColumn(const std::string& markdown, const std::string& header) {
   std::set<std::string> names;
   bool inside = false;

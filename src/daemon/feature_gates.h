@@ -12,12 +12,12 @@ namespace plimsoll::daemon {
 
 class FeatureGates {
  public:
-  // Every gate there is, each with its default.
+  // Every gate with its default.
   FeatureGates();
 
   // "ClassResources=true,NodeResourceHotPlug=false"; spaces around names and values are allowed,
-  // empty text changes nothing. INVALID_ARGUMENT names what is wrong and what would be right; then
-  // no gate is changed.
+  // empty text changes nothing. INVALID_ARGUMENT names the fault and the valid values; then no gate
+  // is changed.
   absl::Status Set(absl::string_view text);
   // `name` must be a gate's.
   bool enabled(const std::string& name) const { return gates_.at(name); }

@@ -1,4 +1,4 @@
-// A group of this machine's by its name.
+// Looks up a group of this machine by name.
 #ifndef PLIMSOLL_DAEMON_FIND_GROUP_H_
 #define PLIMSOLL_DAEMON_FIND_GROUP_H_
 
@@ -10,7 +10,7 @@
 
 namespace plimsoll::daemon {
 
-// NOT_FOUND. While the daemon starts only: getgrnam(3) keeps what it gives in one place.
+// NOT_FOUND. Only during the daemon's start: getgrnam(3) returns static storage.
 absl::StatusOr<gid_t> FindGroup(const std::string& name);
 
 }  // namespace plimsoll::daemon

@@ -9,7 +9,7 @@ namespace plimsoll::daemon {
 namespace {
 
 constexpr absl::Duration kPause = absl::Milliseconds(300);
-constexpr absl::Duration kLongest = absl::Seconds(10);  // that a pause is waited for
+constexpr absl::Duration kLongest = absl::Seconds(10);  // the longest wait for a pause
 
 }  // namespace
 
@@ -28,7 +28,7 @@ void FreedMemory::Note() {
   noted_ = true;
 }
 
-// False: it is time to end.
+// False: the thread is to end.
 bool FreedMemory::AwaitNote() {
   const absl::MutexLock lock(&mutex_);
   const auto awaited = [this]() ABSL_SHARED_LOCKS_REQUIRED(mutex_) { return noted_ || stopping_; };

@@ -1,4 +1,4 @@
-// Gives freed memory back to the kernel.
+// Returns freed memory to the kernel.
 #ifndef PLIMSOLL_DAEMON_FREED_MEMORY_H_
 #define PLIMSOLL_DAEMON_FREED_MEMORY_H_
 
@@ -9,9 +9,9 @@
 
 namespace plimsoll::daemon {
 
-// The allocator keeps what is free between things that live on: after many pods at once, megabytes.
-// A thread of its own has it returned (malloc_trim(3), about a millisecond) in the pause after what
-// was noted, or every ten seconds where there is no pause. Thread-safe.
+// The allocator keeps free memory that lies between live blocks: megabytes, after many pods at
+// once. A thread of its own returns it (malloc_trim(3), about a millisecond) at the first pause in
+// the notes, or every ten seconds without a pause. Thread-safe.
 class FreedMemory {
  public:
   FreedMemory();
@@ -19,7 +19,7 @@ class FreedMemory {
   FreedMemory(const FreedMemory&) = delete;
   FreedMemory& operator=(const FreedMemory&) = delete;
 
-  // Something has ended that held memory. Quick: may be called under any lock.
+  // Memory was freed. Quick: may be called under any lock.
   void Note();
 
  private:

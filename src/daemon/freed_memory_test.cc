@@ -23,7 +23,7 @@ size_t ResidentBytes() {
   return resident * static_cast<size_t>(sysconf(_SC_PAGESIZE));
 }
 
-// An allocator that gives back what is at the end of the heap only would keep all of it.
+// An allocator that returns only the heap's end would keep all of it.
 TEST(FreedMemory, GoesBackFromBetweenWhatLives) {
 #ifdef PLIMSOLL_SANITIZED
   GTEST_SKIP() << "the sanitizer has an allocator of its own";

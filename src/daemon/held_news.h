@@ -1,4 +1,4 @@
-// News that may come before whoever it is for.
+// News that may come before its listener.
 #ifndef PLIMSOLL_DAEMON_HELD_NEWS_H_
 #define PLIMSOLL_DAEMON_HELD_NEWS_H_
 
@@ -9,14 +9,14 @@
 
 namespace plimsoll::daemon {
 
-// Who looks at something and wants to hear when it changes must listen first, or misses what comes
-// in between; but before the look is over there is nothing that could take the news. What comes
-// until then is kept, as one. Thread-safe.
+// A component that reads a state and follows its changes must subscribe first, or it misses changes
+// in between; but until it has read the state it can't take news. News until then is kept, as one.
+// Thread-safe.
 class HeldNews {
  public:
-  // There is news: calls the listener, in this thread, or keeps it for when there is one.
+  // Calls the listener in this thread, or keeps the news until there is one.
   void Tell();
-  // From now on there is one, which is called at once, in this thread, if there was news. Once.
+  // Sets the listener, and calls it at once in this thread if news was kept. Call once.
   void Listen(std::function<void()> listener);
 
  private:

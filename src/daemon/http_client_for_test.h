@@ -14,7 +14,7 @@
 
 namespace plimsoll::daemon {
 
-// The whole answer; empty when there is none.
+// The whole answer; empty if there is none.
 inline std::string HttpGet(int port, const std::string& path) {
   const UniqueFd fd(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
   sockaddr_in address = {};

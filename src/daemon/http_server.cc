@@ -78,7 +78,7 @@ int PortOf(int fd) {
   sockaddr_storage address = {};
   socklen_t size = sizeof(address);
   if (getsockname(fd, reinterpret_cast<sockaddr*>(&address), &size) != 0) return 0;
-  // The port stands at the same place for both families.
+  // Both families have the port at the same place.
   return ntohs(reinterpret_cast<const sockaddr_in*>(&address)->sin_port);
 }
 
@@ -143,7 +143,7 @@ void HttpServer::Loop() {
   }
 }
 
-// No memory for poll(2), or fewer descriptors allowed than are open: that may pass.
+// poll(2) has no memory, or fewer descriptors are allowed than are open: this may pass.
 void HttpServer::Rest(int error) {
   if (warn_ && !std::exchange(has_warned_, true)) {
     warn_(absl::StrCat("port ", port_, ": can't wait for requests: ", std::strerror(error),
@@ -153,11 +153,11 @@ void HttpServer::Rest(int error) {
 }
 
 void HttpServer::Accept() {
-  // Not all at once: who is let in now must still be there when its request is looked for.
+  // Not all at once: a connection accepted now must still exist when its request is read.
   for (size_t accepted = 0; accepted <= limits_.connections / 2; ++accepted) {
     UniqueFd fd(accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
     if (!fd.valid()) {
-      // Out of descriptors it would be asked again and again: give one back, or wait a little.
+      // Without a descriptor accept fails again and again: free one, or wait a little.
       if (errno != EMFILE && errno != ENFILE) return;
       if (connections_.empty()) {
         absl::SleepFor(absl::Milliseconds(100));
@@ -166,7 +166,7 @@ void HttpServer::Accept() {
       }
       return;
     }
-    // Who has said nothing so far goes before who is being answered.
+    // A silent connection is closed before one that is being answered.
     if (connections_.size() >= limits_.connections) {
       const auto silent = std::find_if(connections_.begin(), connections_.end(),
                                        [](const Connection& c) { return c.out.empty(); });

@@ -1,4 +1,4 @@
-// A small HTTP/1.1 server for documents that are made when they are asked for.
+// A small HTTP/1.1 server for documents made on request.
 #ifndef PLIMSOLL_DAEMON_HTTP_SERVER_H_
 #define PLIMSOLL_DAEMON_HTTP_SERVER_H_
 
@@ -22,22 +22,21 @@ struct HttpResponse {
   std::string body;
 };
 
-// GET and HEAD only, one request per connection, no TLS. One thread serves all: a connection that
-// says nothing costs a descriptor and no more. When there are too many, the one that has been
-// silent longest is closed.
+// GET and HEAD only, one request per connection, no TLS. One thread serves all: a silent connection
+// costs only a descriptor. When there are too many, the longest-silent one is closed.
 class HttpServer {
  public:
   struct Limits {
     size_t connections = 64;
-    absl::Duration patience = absl::Seconds(10);  // from a connection's arrival to its end
+    absl::Duration patience = absl::Seconds(10);  // from a connection's start to its end
   };
   // `path` is without the query. Called in the server's thread.
   using Handler = std::function<HttpResponse(absl::string_view path)>;
   using Warn = std::function<void(absl::string_view text)>;
 
-  // `address`: "127.0.0.1:9100", "[::1]:9100", port 0 for a free one. UNAVAILABLE when it can't be
-  // listened on. `warn` is told, in the server's thread, when it can't wait for requests; it tries
-  // again until it can.
+  // `address`: "127.0.0.1:9100", "[::1]:9100", port 0 for a free one. UNAVAILABLE if it can't be
+  // listened on. `warn` is called, in the server's thread, when the server can't wait for requests;
+  // it retries until it can.
   static absl::StatusOr<std::unique_ptr<HttpServer>> Start(const std::string& address,
                                                            Handler handler, Limits limits,
                                                            Warn warn = nullptr);
@@ -52,14 +51,14 @@ class HttpServer {
     UniqueFd fd;
     absl::Time deadline;
     std::string in;
-    std::string out;  // non-empty: the request has been answered, this is left to write
+    std::string out;  // non-empty: the unsent rest of the answer
   };
 
   HttpServer(UniqueFd listener, UniqueFd stop, int port, Handler handler, Limits limits, Warn warn);
   void Rest(int error);
   void Loop();
   void Accept();
-  // False when it is over.
+  // False when the connection is over.
   bool Serve(Connection& connection) const;
   std::string Answer(absl::string_view request) const;
 
@@ -70,8 +69,8 @@ class HttpServer {
   const Limits limits_;
   const Warn warn_;
   std::atomic<bool> stopping_ = false;
-  bool has_warned_ = false;            // the thread's alone
-  std::list<Connection> connections_;  // oldest first; the thread's alone
+  bool has_warned_ = false;            // of the thread alone
+  std::list<Connection> connections_;  // oldest first; of the thread alone
   std::thread thread_;
 };
 

@@ -49,7 +49,7 @@ class HttpServerTest : public ::testing::Test {
     ASSERT_EQ(send(fd.get(), text.data(), text.size(), MSG_NOSIGNAL),
               static_cast<ssize_t>(text.size()));
   }
-  // To the end of the connection.
+  // Reads to the connection's end.
   static std::string ReadAll(const UniqueFd& fd) {
     std::string answer;
     char buffer[65536];
@@ -94,11 +94,11 @@ TEST_F(HttpServerTest, SilentConnectionsAreInNobodysWay) {
   std::vector<UniqueFd> silent;
   for (int i = 0; i < 200; ++i) silent.push_back(Connect());
   EXPECT_THAT(Ask("GET /a HTTP/1.1\r\n\r\n"), EndsWith("at /a"));
-  // The oldest had to go: its end is seen at once.
+  // The oldest was closed: its end shows at once.
   EXPECT_EQ(ReadAll(silent.front()), "");
 }
 
-// Each of them has megabytes to read that it leaves lying.
+// Each has megabytes to read, and leaves them unread.
 TEST_F(HttpServerTest, WhoNeverReadsIsInNobodysWay) {
   Start({.connections = 8, .patience = absl::Minutes(1)});
   std::vector<UniqueFd> lazy;
@@ -134,7 +134,7 @@ TEST_F(HttpServerTest, GarbageIsRefusedAndNothingElseHappens) {
     EXPECT_THAT(answer, ::testing::AnyOf(StartsWith("HTTP/1.1 400 "), StartsWith("HTTP/1.1 405 ")))
         << testing::PrintToString(garbage);
   }
-  // What never ends is cut off.
+  // An endless request is cut off.
   const UniqueFd endless = Connect();
   const std::string header = "X: " + std::string(1000, 'y') + "\r\n";
   Send(endless, "GET /a HTTP/1.1\r\n");

@@ -29,7 +29,7 @@ namespace {
 
 constexpr size_t kMaxDatabaseBytes = size_t{1} << 30;
 
-// A directory that goes with it. Only root gets in: specs may hold secrets.
+// A directory that its destructor removes. Open to root only: specs may hold secrets.
 class ScratchDirectory {
  public:
   static absl::StatusOr<std::unique_ptr<ScratchDirectory>> Make() {
@@ -54,8 +54,8 @@ class ScratchDirectory {
   const FsRoot root_;
 };
 
-// SQLite writes beside a database even to read it, and an older one would be migrated. Errors name
-// the database, not its copy.
+// Copies the database first: SQLite writes beside it even when reading, and an older one would be
+// migrated. Errors name the database, not its copy.
 absl::StatusOr<std::unique_ptr<runtime::Store>> OpenCopy(const FsRoot& state, const FsRoot& copy,
                                                          size_t sandboxes) {
   for (const char* name : {"plimsoll.db", "plimsoll.db-wal", "plimsoll.db-shm"}) {
@@ -72,8 +72,8 @@ absl::StatusOr<std::unique_ptr<runtime::Store>> OpenCopy(const FsRoot& state, co
                           {{copy.PathOf("plimsoll.db"), state.PathOf("plimsoll.db")}}));
 }
 
-// `directory` as it is if a daemon has made `part` in it, else an empty one: opening what is there
-// makes nothing then.
+// `directory` itself if a daemon has made `part` in it, so that opening it makes nothing; else an
+// empty directory.
 absl::StatusOr<FsRoot> OpenOrEmpty(const std::string& directory, const char* part,
                                    const ScratchDirectory& scratch) {
   absl::StatusOr<FsRoot> root = FsRoot::Open(directory);

@@ -14,8 +14,8 @@
 namespace plimsoll::daemon {
 namespace {
 
-// Whether a pipe has room for PIPE_BUF bytes, or a socket for as much, by then. What is broken is
-// for write(2) to tell.
+// Waits until a pipe has room for PIPE_BUF bytes, or a socket for as much. False at the deadline.
+// Errors show at write(2).
 bool AwaitRoom(int fd, absl::Time deadline) {
   for (;;) {
     const absl::Duration left = std::max(deadline - absl::Now(), absl::ZeroDuration());
@@ -38,7 +38,7 @@ void LogOutput::Write(absl::string_view line) {
 }
 
 bool LogOutput::WriteWhole(absl::string_view line) {
-  // What is whole begins on a line of its own.
+  // After a cut line, start a new one.
   const std::string text = absl::StrCat(is_cut_ ? "\n" : "", line, "\n");
   const size_t taken =
       WriteSome(text, absl::Now() + (is_stuck_ ? absl::ZeroDuration() : patience_));

@@ -1,5 +1,5 @@
-// Where the log's lines go: a descriptor that may stop taking any (a pipe that nobody reads, a
-// journal that hangs). Who logs, often with a lock held, is not stopped by that.
+// The destination of the log's lines: a descriptor that may stop taking any (a pipe without a
+// reader, a journal that hangs). That never blocks a logging thread, which often holds a lock.
 #ifndef PLIMSOLL_DAEMON_LOG_OUTPUT_H_
 #define PLIMSOLL_DAEMON_LOG_OUTPUT_H_
 
@@ -15,20 +15,20 @@ namespace plimsoll::daemon {
 // Used by one thread at a time.
 class LogOutput {
  public:
-  // A line that says how many before it are lost.
+  // A line that says how many lines before it are lost.
   using LostLine = std::function<std::string(uint64_t count)>;
 
-  // `fd` stays the caller's, and open. `patience`: how long a line may wait to be taken; once one
-  // has, those that follow wait no more until one is.
+  // `fd` stays the caller's, and open. `patience`: the longest wait for a line; once one has timed
+  // out, later lines don't wait until one gets through.
   LogOutput(int fd, LostLine lost_line, absl::Duration patience = absl::Milliseconds(200));
 
-  // The line, to which a newline is added; what is not taken is lost, and counted.
+  // Writes the line and a newline; an untaken line is lost, and counted.
   void Write(absl::string_view line);
 
  private:
-  // Whether all of it was taken.
+  // True if all of it was taken.
   bool WriteWhole(absl::string_view line);
-  // What was taken of the text before the deadline.
+  // The number of bytes taken before the deadline.
   size_t WriteSome(absl::string_view text, absl::Time deadline) const;
 
   const int fd_;

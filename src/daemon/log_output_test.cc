@@ -25,7 +25,7 @@ class LogOutputTest : public ::testing::Test {
     write_.Reset(ends[1]);
     ASSERT_EQ(fcntl(read_.get(), F_SETFL, O_NONBLOCK), 0);
   }
-  // All that is in the pipe.
+  // The pipe's content.
   std::string Taken() {
     std::string text;
     char buffer[4096];
@@ -51,7 +51,7 @@ TEST_F(LogOutputTest, LinesComeAsTheyAre) {
   EXPECT_EQ(Taken(), absl::StrCat("first\n", longer_than_a_page, "\n"));
 }
 
-// A pipe holds 64 KiB; nobody reads meanwhile.
+// A pipe holds 64 KiB; it isn't read meanwhile.
 TEST_F(LogOutputTest, WhatIsNotTakenStopsNobodyAndIsCounted) {
   LogOutput output = Output();
   const std::string line(1000, 'x');

@@ -24,7 +24,7 @@ std::string Quoted(absl::string_view text) {
       .dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
-// Without quotes where it is one plain word; empty text is "".
+// Without quotes if it is one plain word; empty text is "".
 std::string Word(absl::string_view text) {
   const auto is_plain = [](unsigned char c) {
     return c > ' ' && c < 0x7f && c != '"' && c != '\\';
@@ -33,7 +33,7 @@ std::string Word(absl::string_view text) {
   return plain ? std::string(text) : Quoted(text);
 }
 
-// A message is for people: quotes and spaces stay, what would break the line does not.
+// A message is for people: quotes and spaces stay, characters that would break the line don't.
 std::string Line(absl::string_view text) {
   const std::string quoted = Quoted(text);
   if (quoted.find('\\') == std::string::npos) return quoted.substr(1, quoted.size() - 2);

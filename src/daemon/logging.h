@@ -6,7 +6,7 @@
 //   text: 2026-11-21T00:45:01.123Z info    serving address=unix:///run/plimsoll/plimsoll.sock
 //   json: {"time":"2026-11-21T00:45:01.123Z","level":"info","message":"serving","address":"..."}
 //
-// Only programs log; libraries return errors. What clients send may stand in messages: control
+// Only programs log; libraries return errors. Messages may contain clients' text: control
 // characters are escaped in both formats, so an entry is always one line.
 #ifndef PLIMSOLL_DAEMON_LOGGING_H_
 #define PLIMSOLL_DAEMON_LOGGING_H_
@@ -41,7 +41,7 @@ struct LogField {
 std::string FormatLogEntry(LogFormat format, absl::Time time, LogLevel level,
                            absl::string_view message, const std::vector<LogField>& fields);
 
-// Lets through a burst and then a rate; counts what it holds back. Thread-safe.
+// Lets through a burst and then a rate; counts the rest. Thread-safe.
 class RateLimit {
  public:
   RateLimit(double per_second, double burst, Clock* clock)
@@ -49,7 +49,7 @@ class RateLimit {
 
   struct Decision {
     bool pass = false;
-    uint64_t held_back = 0;  // with `pass`: how many were held back since the last that passed
+    uint64_t held_back = 0;  // if `pass`: number held back since the last passed one
   };
   Decision Ask();
 
@@ -68,15 +68,15 @@ class Log {
  public:
   using Sink = std::function<void(LogLevel, const std::string& line)>;
 
-  // To standard error; what it does not take is lost, and counted (log_output.h).
+  // Writes to standard error; a line that it doesn't take is lost, and counted (log_output.h).
   Log(LogFormat format, LogLevel level);
-  // To `sink`, which is called by one thread at a time.
+  // Writes to `sink`, which one thread at a time calls.
   Log(LogFormat format, LogLevel level, Sink sink, Clock* clock = &Clock::Real());
   ~Log();
 
   void Write(LogLevel level, absl::string_view message, const std::vector<LogField>& fields = {});
-  // For entries whose number a client decides: at most 200 at once and 50 a second; then one entry
-  // says how many are missing.
+  // For entries whose number a client controls: at most 200 at once and 50 a second; then one entry
+  // counts the missing ones.
   void WriteLimited(LogLevel level, absl::string_view message,
                     const std::vector<LogField>& fields = {});
 

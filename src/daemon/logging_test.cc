@@ -35,7 +35,7 @@ TEST(FormatTest, Json) {
             "\\\"broke\\\"\",\"path\":\"/a\",\"why\":\"no\\tway\"}");
 }
 
-// A client that puts a newline or a terminal's escape sequence into a name forges no entry.
+// A newline or an escape sequence in a client's name can't forge an entry.
 TEST(FormatTest, AnEntryIsOneLineOfPrintableText) {
   const std::string hostile = "x\n2023 error forged\r\x1b[2J\x7f\xff\\\"";
   for (const LogFormat format : {LogFormat::kText, LogFormat::kJson}) {

@@ -50,7 +50,7 @@ void OnGrpcLog(gpr_log_func_args* args) {
   log->WriteLimited(level, args->message, {{"from", "gRPC"}});
 }
 
-// From the first moment on: a SIGHUP that comes while the daemon starts must not end it.
+// From the first moment: a SIGHUP during the daemon's start must not end it.
 sigset_t BlockSignals() {
   sigset_t signals;
   sigemptyset(&signals);
@@ -59,13 +59,13 @@ sigset_t BlockSignals() {
   return signals;
 }
 
-// What ends or changes the service. Signals are blocked in every thread and read here.
+// Events that end or change the service. Signals are blocked in every thread and read here.
 class Wakeups {
  public:
   enum class Kind { kStop, kReload, kNoClients };
 
   static absl::StatusOr<Wakeups> Open() {
-    // What they would tell, a failed write does: its reader has gone, or RLIMIT_FSIZE is reached.
+    // A failed write reports the same: its reader has gone, or RLIMIT_FSIZE is reached.
     for (const int number : {SIGPIPE, SIGXFSZ}) signal(number, SIG_IGN);
     const sigset_t signals = BlockSignals();
     Wakeups wakeups;
@@ -76,8 +76,8 @@ class Wakeups {
     return wakeups;
   }
 
-  // From now on the last client's going wakes. The thread cannot be interrupted while it waits for
-  // the lock, and holds it until the process is gone: it is left to itself.
+  // Makes Wait return when the last client has gone. The thread can't be interrupted while it waits
+  // for the lock, and holds it until the process ends: it is detached.
   void WatchClients(const FsRoot& run_directory, Log* log) {
     std::thread([run_directory, log, event = no_clients_] {
       absl::StatusOr<UniqueFd> lock = WaitUntilNoClientIsLeft(run_directory);
@@ -120,7 +120,7 @@ absl::Status Serve(const Flags& flags, Settings settings, Log& log) {
   PLIMSOLL_ASSIGN_OR_RETURN(Wakeups wakeups, Wakeups::Open());
   std::optional<FsRoot> clients;
   if (flags.standalone) {
-    // Opened now, so that a client's lock is seen in whatever mount it was taken.
+    // Opened now, so that a client's lock is visible whatever mount it was taken in.
     PLIMSOLL_ASSIGN_OR_RETURN(clients, FsRoot::OpenOrCreate(settings.config.run_dir, 0755));
   }
   const std::string socket = SocketPath(settings.config);
@@ -149,7 +149,7 @@ absl::Status Serve(const Flags& flags, Settings settings, Log& log) {
   return absl::OkStatus();
 }
 
-// A standalone daemon starts without streams where they can't be had.
+// A standalone daemon starts without streams if they can't be had.
 absl::Status CheckStreaming(const Flags& flags, const StreamingConfig& config) {
   if (config.address.empty() || (flags.standalone && !flags.check_config)) return absl::OkStatus();
   return Annotate(
@@ -157,15 +157,14 @@ absl::Status CheckStreaming(const Flags& flags, const StreamingConfig& config) {
       "streaming.certificate and streaming.key");
 }
 
-// Whether this machine has what the configuration asks for; a start finds it out by itself.
+// Checks that systemd can manage the groups here; a start finds out by itself.
 absl::Status CheckSystemd(const Config& config) {
   if (config.cgroup_driver != "systemd") return absl::OkStatus();
   PLIMSOLL_ASSIGN_OR_RETURN(const FsRoot host, FsRoot::Open("/"));
   return OpenCgroupDriver(host, config, /*standalone=*/false).status();
 }
 
-// For `plimsoll doctor`, which reads the message back. A directory that isn't there is a wrong
-// configuration.
+// For `plimsoll doctor`, which parses the output. A missing directory is a wrong configuration.
 int PrintInspection(const Config& config) {
   const absl::StatusOr<::plimsoll::v1::InspectResponse> response = InspectStopped(config);
   std::string json;
@@ -178,15 +177,15 @@ int PrintInspection(const Config& config) {
 }
 
 int Main(int argc, char** argv) {
-  // Two arenas instead of eight per core: with some eighty threads that is the larger part of what
-  // an idle daemon would hold.
+  // Two arenas instead of eight per core: with some eighty threads, those are most of an idle
+  // daemon's memory.
   mallopt(M_ARENA_MAX, 2);
-  // Large buffers go back to the kernel whole: left to itself the threshold rises to the largest
-  // that was ever freed, and these are where the heap gets its holes from.
+  // Large buffers go back to the kernel whole. By default the threshold rises to the largest buffer
+  // ever freed, and large buffers in the heap leave the holes.
   mallopt(M_MMAP_THRESHOLD, 128 * 1024);
 #ifdef NDEBUG
-  // Debian's library looks for deadlocks at every lock, under one lock of its own, and ends the
-  // process when it finds one possible: right for tests, which run a debug build.
+  // Debian's library checks every lock for deadlocks, under one lock of its own, and ends the
+  // process if one is possible: right for tests, which run a debug build.
   absl::SetMutexDeadlockDetectionMode(absl::OnDeadlockCycle::kIgnore);
 #endif
   Flags flags;
@@ -197,7 +196,7 @@ int Main(int argc, char** argv) {
   if (!flags.check_config && !flags.inspect) BlockSignals();
   absl::StatusOr<Settings> settings = LoadSettings(flags);
   std::vector<std::string> warnings;
-  if (settings.ok() && !flags.inspect) {  // a start says the same as --check-config
+  if (settings.ok() && !flags.inspect) {  // a start reports the same as --check-config
     absl::Status fits = AlsoTell(CheckClasses(settings->config.classes, &warnings),
                                  CheckCgroupDriver(settings->config));
     fits = AlsoTell(fits, CheckStreaming(flags, settings->config.streaming));
@@ -212,7 +211,7 @@ int Main(int argc, char** argv) {
     return 2;
   }
   if (flags.check_config) {
-    // Those of a start are in its log.
+    // A start puts its own into its log.
     for (const std::string& warning : warnings) {
       std::fprintf(stderr, "plimsolld: warning: %s\n", warning.c_str());
     }
@@ -220,11 +219,10 @@ int Main(int argc, char** argv) {
     return 0;
   }
   if (flags.inspect) return PrintInspection(settings->config);
-  // Modes are chosen one by one, and some of what is made is for containers' users, who are
-  // nobody's own: the root directory, the pod's picture. Whoever starts the daemon may have a
-  // stricter mask.
+  // Modes are chosen one by one, and some files are for containers' users, who match no owner here:
+  // the root directory, the pod's picture. The starter's mask may be stricter.
   umask(022);
-  // Never destroyed: threads of gRPC's, and the one that waits for clients, may write until the
+  // Never destroyed: gRPC's threads, and the one that waits for clients, may write until the
   // process has ended.
   Log& log = *new Log(ParseLogFormat(settings->config.log.format),
                       ParseLogLevel(settings->config.log.level));

@@ -1,4 +1,4 @@
-// Families of metrics that are made when they are asked for, rather than kept.
+// Metric families made on request rather than kept.
 #ifndef PLIMSOLL_DAEMON_METRIC_FAMILY_H_
 #define PLIMSOLL_DAEMON_METRIC_FAMILY_H_
 
@@ -13,11 +13,11 @@ namespace plimsoll::daemon {
 using MetricLabels = std::vector<prometheus::ClientMetric::Label>;
 using MetricFamilies = std::vector<prometheus::MetricFamily>;
 
-// One without values yet; a counter or a gauge.
+// A family without values yet; a counter or a gauge.
 prometheus::MetricFamily MakeFamily(const std::string& name, const std::string& help,
                                     prometheus::MetricType type);
 void AddValue(prometheus::MetricFamily* family, MetricLabels labels, double value);
-// A family of one value without labels.
+// A family with one value and no labels.
 prometheus::MetricFamily OneValue(const std::string& name, const std::string& help,
                                   prometheus::MetricType type, double value);
 // Moves `more` to the end of `families`.

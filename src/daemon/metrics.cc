@@ -31,7 +31,7 @@ const Buckets& PullBuckets() {
   return *kBuckets;
 }
 
-// All that the engine gives (runtime/container_exit.cc).
+// All reasons that the engine gives (runtime/container_exit.cc).
 constexpr const char* kExitReasons[] = {"Completed",  "Error",   "OOMKilled",
                                         "StartError", "Unknown", "Other"};
 
@@ -84,7 +84,7 @@ prometheus::Family<prometheus::Histogram>& Histograms(prometheus::Registry& regi
 
 struct Metrics::State {
   explicit State(std::function<StateCounts()> count_states) : count(std::move(count_states)) {
-    // What has not happened yet is 0, not absent.
+    // Before its first event a counter is 0, not absent.
     pulls_total.Add({{"code", "OK"}});
     for (const char* reason : kExitReasons) exits_total.Add({{"reason", reason}});
   }
@@ -132,7 +132,7 @@ struct Metrics::State {
 
   std::function<std::map<std::string, LaneCounts>()> lanes;
   const qos::Registry* classes = nullptr;
-  std::optional<qos::DriftWatch> drift;  // with `classes`
+  std::optional<qos::DriftWatch> drift;  // set with `classes`
   std::optional<FsRoot> host;
 };
 

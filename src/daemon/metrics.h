@@ -1,5 +1,5 @@
-// What the daemon counts, for Prometheus. docs/metrics.md has the list, with labels and units, and
-// is held against this by metrics_doc_test.cc.
+// The daemon's metrics for Prometheus. docs/metrics.md lists them with labels and units;
+// metrics_doc_test.cc compares the two.
 #ifndef PLIMSOLL_DAEMON_METRICS_H_
 #define PLIMSOLL_DAEMON_METRICS_H_
 
@@ -17,7 +17,7 @@
 
 namespace plimsoll::daemon {
 
-// How many there are by the name of their state.
+// Counts by the name of the state.
 struct StateCounts {
   std::map<std::string, uint64_t> sandboxes;
   std::map<std::string, uint64_t> containers;
@@ -31,53 +31,54 @@ struct LaneCounts {
   uint64_t exhausted = 0;
 };
 
-// How the start of this daemon went.
+// The result of this daemon's recovery.
 struct RecoveryCounts {
   absl::Duration duration;
-  uint64_t sandboxes = 0;  // that were found again
+  uint64_t sandboxes = 0;  // found again
   uint64_t containers = 0;
-  uint64_t troubles = 0;  // that could not be put in order
+  uint64_t troubles = 0;  // not repaired
 };
 
-// Thread-safe, but for the Set functions, which come before Text is called for the first time.
+// Thread-safe, except the Set functions, which come before the first call of Text.
 //
-// Each different value of a label is kept for ever: none may come from a client or a registry.
+// Each label value is kept for ever: none may come from a client or a registry.
 class Metrics {
  public:
   // `count` is called once for each Text, in its thread.
   Metrics(const std::string& version, std::function<StateCounts()> count);
   ~Metrics();
 
-  // Has the QoS classes shown from now on; `registry` must outlive this.
+  // Shows the QoS classes from now on; `registry` must outlive this.
   void SetClasses(const qos::Registry* registry);
   // `lanes` gives them by name, for each Text.
   void SetLanes(std::function<std::map<std::string, LaneCounts>()> lanes);
-  // Has this process shown, by /proc below `host`.
+  // Shows this process, from /proc below `host`.
   void SetHost(const FsRoot& host);
 
-  // A call that has ended. `service` and `method` are names from the contract ("RuntimeService",
-  // "RunPodSandbox"), `code` is that of the status ("OK").
+  // A finished call. `service` and `method` are names of the contract ("RuntimeService",
+  // "RunPodSandbox"), `code` is the status's name ("OK").
   void ObserveRpc(absl::string_view service, absl::string_view method, absl::string_view code,
                   absl::Duration duration);
   void ObserveEvent(const std::string& type);
-  // `to_client`: to one that acts upon it, not to one that only looks.
+  // `to_client`: the receiver acts upon it, rather than only observing.
   void ObserveTopologySent(bool to_client);
   void ObservePhase(const std::string& phase, absl::Duration duration);
 
-  // That one was started. `attempt`: Kubernetes' count of those that it stands in for.
+  // A started sandbox. `attempt`: Kubernetes' count of the ones it replaces.
   void ObserveSandboxStart(uint32_t attempt);
   void ObserveContainerStart(uint32_t attempt);
-  // `reason` as in ContainerStatus; one that isn't known is counted as "Other".
+  // `reason` as in ContainerStatus; an unknown one counts as "Other".
   void ObserveContainerExit(const std::string& reason);
 
-  // Each pull under way is told of twice, in any thread. `bytes` is what came from the registry.
+  // Both are called for each pull, from any thread. `bytes` is the number of bytes from the
+  // registry.
   void ObservePullStart();
   void ObservePullEnd(const absl::Status& result, absl::Duration duration, uint64_t bytes);
 
-  // Once.
+  // Call once.
   void ObserveRecovery(const RecoveryCounts& recovery);
 
-  // The exposition format's text.
+  // The text in the exposition format.
   std::string Text() const;
 
  private:

@@ -1,4 +1,4 @@
-// docs/metrics.md and the endpoint say the same.
+// Compares docs/metrics.md with the endpoint.
 #include <map>
 #include <memory>
 #include <set>
@@ -16,7 +16,7 @@
 namespace plimsoll::daemon {
 namespace {
 
-// Measures what the kernel's resctrl does.
+// Measures the same values as the kernel's resctrl.
 class DocumentedType : public qos::FakeType {
  public:
   using qos::FakeType::FakeType;
@@ -25,7 +25,7 @@ class DocumentedType : public qos::FakeType {
   }
 };
 
-// One in which everything has happened that can be counted.
+// Metrics after every event that can be counted.
 class MetricsDocTest : public ::testing::Test {
  protected:
   MetricsDocTest() {

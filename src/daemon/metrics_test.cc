@@ -108,7 +108,7 @@ TEST(MetricsTest, WhoOnlyLooksAtTheTopologyIsCountedApart) {
                                     HasSubstr("\nplimsoll_topology_observer_responses_total 2\n")));
 }
 
-// However many reasons there may be, there are no more labels than these.
+// The number of labels is bounded, whatever reasons come.
 TEST(MetricsTest, ExitsAreCountedByKnownReasons) {
   Metrics metrics("1", SomePods);
   metrics.ObserveContainerExit("OOMKilled");

@@ -13,7 +13,7 @@ absl::StatusOr<std::unique_ptr<NodeClasses>> NodeClasses::Open(const FsRoot& hos
                                                                linux::CgroupManager* cgroups,
                                                                runtime::Store* store, Log* log) {
   std::unique_ptr<NodeClasses> classes(new NodeClasses(cgroups, store, log));
-  // First: what changes while the classes look at the disks is not to be missed.
+  // First: changes while the classes look at the disks must not be missed.
   if (config.classes.blockio) classes->HearOfDevices();
   PLIMSOLL_RETURN_IF_ERROR(classes->Make(host, config, cgroups, store));
   return classes;
@@ -21,7 +21,7 @@ absl::StatusOr<std::unique_ptr<NodeClasses>> NodeClasses::Open(const FsRoot& hos
 
 absl::Status NodeClasses::Make(const FsRoot& host, const Config& config,
                                linux::CgroupManager* cgroups, runtime::Store* store) {
-  // Also where no type is configured any more.
+  // Even if no type is configured any more.
   if (const absl::Status thawed = freezer_.Recover(); !thawed.ok()) {
     log_->Write(LogLevel::kError, "a container is still frozen from a change of its class",
                 {{"error", std::string(thawed.message())}});
@@ -36,7 +36,7 @@ absl::Status NodeClasses::Make(const FsRoot& host, const Config& config,
                               .warn = [this](const std::string& type, const std::string& warning) {
                                 warnings_.Tell(type, warning);
                               }}));
-  // Whoever asks for the reload, all is told again.
+  // Any reload logs all warnings again.
   registry_->WarnWith([this](const std::vector<qos::TypeReport>& types) {
     warnings_.Forget();
     warnings_.Tell(types);
@@ -60,8 +60,8 @@ void NodeClasses::Follow() {
   device_news_.Listen([this] { LookAtDevicesAgain(); });
 }
 
-// Classes of block I/O mean other things when disks come and go. Without that news they are
-// looked at again by a reload only.
+// The meaning of block I/O classes changes as disks come and go. Without this news only a reload
+// looks at them again.
 void NodeClasses::HearOfDevices() {
   auto devices = linux::UeventWatcher::Start(
       {.subsystems = {"block"}}, [this](const linux::UeventNews&) { device_news_.Tell(); });

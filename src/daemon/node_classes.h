@@ -1,4 +1,4 @@
-// The daemon's QoS classes: made at its start, read again when told to, and kept in step with the
+// The daemon's QoS classes: made at its start, reloaded on demand, and kept in step with the
 // machine's disks.
 #ifndef PLIMSOLL_DAEMON_NODE_CLASSES_H_
 #define PLIMSOLL_DAEMON_NODE_CLASSES_H_
@@ -22,10 +22,10 @@
 
 namespace plimsoll::daemon {
 
-// Thread-safe once it is open.
+// Thread-safe once opened.
 class NodeClasses {
  public:
-  // All of them outlive it. Errors as those of MakeClasses.
+  // All arguments outlive it. Errors as those of MakeClasses.
   static absl::StatusOr<std::unique_ptr<NodeClasses>> Open(const FsRoot& host, const Config& config,
                                                            linux::CgroupManager* cgroups,
                                                            runtime::Store* store, Log* log);
@@ -33,15 +33,15 @@ class NodeClasses {
   NodeClasses& operator=(const NodeClasses&) = delete;
 
   qos::Registry* registry() { return registry_.get(); }
-  // Which types this machine can't have, one sentence each.
+  // The types that this machine can't have, one sentence each.
   std::vector<std::string> Unavailable() const;
 
-  // The engine is there, and its containers hold their classes: tells of what is known only of
-  // containers that run already, and follows the disks from now on.
+  // Call once the engine exists and its containers hold their classes: logs the warnings that need
+  // running containers, and follows the disks from now on.
   void Follow();
-  // Hears no more of disks. Before the engine goes.
+  // Stops following the disks. Call before the engine is destroyed.
   void StopFollowing() { devices_.reset(); }
-  // Reads the class files again, and says in the log what became of it.
+  // Reads the class files again, and logs the result.
   void Reload();
 
  private:
@@ -55,11 +55,11 @@ class NodeClasses {
 
   Log* const log_;
   ClassWarnings warnings_;
-  // Each uses those above it.
+  // Each uses the members above it.
   qos::ContainerFreezer freezer_;
   std::unique_ptr<qos::Registry> registry_;
   HeldNews device_news_;
-  std::unique_ptr<linux::UeventWatcher> devices_;  // tells `device_news_`
+  std::unique_ptr<linux::UeventWatcher> devices_;  // notifies `device_news_`
 };
 
 }  // namespace plimsoll::daemon

@@ -16,7 +16,7 @@
 namespace plimsoll::daemon {
 namespace {
 
-// A call that waits this long for a worker that does nothing but look or start will not be served.
+// A call that has waited this long for a worker of the look or work lane will not be served.
 constexpr absl::Duration kStuck = absl::Seconds(30);
 // SQLite's log grows to 4 MiB before it starts over.
 constexpr uint64_t kLeastRoomBytes = 4 << 20;
@@ -54,7 +54,7 @@ absl::Status HasRoomToRecord(const FsRoot& directory) {
     return NotReadyFor("DirectoryUnusable",
                        ErrnoStatus(errno, absl::StrCat("statvfs ", directory.path())));
   }
-  // Root may take what is reserved for it.
+  // Root may use the reserved blocks too.
   const uint64_t room = uint64_t{disk.f_bfree} * disk.f_frsize;
   if (room >= kLeastRoomBytes) return absl::OkStatus();
   return absl::FailedPreconditionError(
@@ -109,9 +109,8 @@ absl::Status NodeHealth::IsServing() const {
 
 std::vector<HealthCondition> NodeHealth::Required() const {
   const absl::Status recovered =
-      engine_.load() != nullptr
-          ? absl::OkStatus()
-          : absl::UnavailableError("pods of before are being found again and put in order");
+      engine_.load() != nullptr ? absl::OkStatus()
+                                : absl::UnavailableError("earlier pods are still being recovered");
   return {{"Recovered", recovered},
           {"Serving", IsServing()},
           {"Alive", Alive()},

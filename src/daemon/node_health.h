@@ -1,5 +1,5 @@
-// Whether the daemon is alive and whether it is ready: what /healthz, /readyz, the CRI's Status and
-// `plimsoll daemon status` tell. docs/metrics.md says what each condition means.
+// The daemon's liveness and readiness, for /healthz, /readyz, the CRI's Status and `plimsoll daemon
+// status`. docs/metrics.md has each condition's meaning.
 #ifndef PLIMSOLL_DAEMON_NODE_HEALTH_H_
 #define PLIMSOLL_DAEMON_NODE_HEALTH_H_
 
@@ -22,16 +22,16 @@ namespace plimsoll::daemon {
 struct HealthCondition {
   std::string name;     // one word in CamelCase
   absl::Status status;  // OK: it holds
-  // Whether the daemon is not ready without it. Of the others it is only told.
+  // Without it the daemon isn't ready. The other conditions are only reported.
   bool is_required = true;
 };
 
-// OK unless a call that waits for nobody else has waited for a thread for half a minute: then
-// UNAVAILABLE. Calls that wait for commands, grace periods, registries and plugins may take long.
+// UNAVAILABLE if a call that depends on nothing else has waited half a minute for a thread. Calls
+// that wait for commands, grace periods, registries and plugins may take long.
 absl::Status CallsGetTheirTurn(const std::vector<cri::LaneState>& lanes);
 
-// FAILED_PRECONDITION "DiskFull: ..." when the directory's file system has less room than the
-// database needs to record anything at all.
+// FAILED_PRECONDITION "DiskFull: ..." if the directory's file system has less room than the
+// database needs for any record.
 absl::Status HasRoomToRecord(const FsRoot& directory);
 
 // Thread-safe.
@@ -42,32 +42,33 @@ class NodeHealth {
     FsRoot state;
     std::string state_directory;
     std::string run_directory;
-    // All outlive it.
+    // All outlive this.
     const runtime::ContainerRuntime* runtime = nullptr;
     linux::CgroupManager* cgroups = nullptr;
-    // With an error whose message is "<Reason>: <why>"; may wait for network plugins.
+    // Its error's message is "<Reason>: <why>"; may wait for network plugins.
     std::function<absl::Status()> network;
     absl::Duration network_patience = absl::Seconds(2);
-    // Empty while nothing is served.
+    // Empty until something is served.
     std::function<std::vector<cri::LaneState>()> lanes;
   };
   explicit NodeHealth(Parts parts);
 
-  // It begins as starting. From Recovered on, `engine` is asked, and `node_resources` for an error
-  // as that of `network`. Both must go on until this is gone.
+  // The first stage is starting. From Recovered on `engine` is asked, and `node_resources`, whose
+  // errors have the form of `network`'s. Both must outlive this.
   void Recovered(const runtime::Engine* engine, std::function<absl::Status()> node_resources);
-  // The socket is served; or it won't be much longer.
+  // The socket is served. (Stopping: it won't be much longer.)
   void Serving() { stage_ = Stage::kServing; }
   void Stopping() { stage_ = Stage::kStopping; }
 
-  // Whether the daemon does its work, or would if there was some: what a restart can mend. OK also
-  // while it starts and stops. Does not return while the engine's locks are held.
+  // OK if the daemon works, or would if there was work: a restart can mend an error. OK also while
+  // it starts and stops. Doesn't return while the engine's locks are held.
   absl::Status Alive() const;
-  // Whether a pod could be started: FAILED_PRECONDITION "<Reason>: <why>". Costs some system calls.
+  // OK if a pod could be started, else FAILED_PRECONDITION "<Reason>: <why>". Costs some system
+  // calls.
   absl::Status RuntimeReady() const;
-  // All conditions. May take as long as the network is waited for.
+  // All conditions. May take as long as the wait for the network.
   std::vector<HealthCondition> Conditions();
-  // The required ones that don't hold, "<name>: <why>". Quick.
+  // The required conditions that don't hold, "<name>: <why>". Quick.
   std::vector<std::string> NotReady() const;
 
  private:

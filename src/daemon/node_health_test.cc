@@ -70,7 +70,7 @@ TEST_F(NodeHealthTest, IsReadyOnceAllIsFoundAndServed) {
   EXPECT_TRUE(health_->Alive().ok());
   EXPECT_EQ(Page().text,
             "not ready\n"
-            "Recovered: no: pods of before are being found again and put in order\n"
+            "Recovered: no: earlier pods are still being recovered\n"
             "Serving: no: the socket is not served yet\n"
             "Alive: yes\nRuntimeReady: yes\nStoreWritable: yes\nNetworkReady: yes\n");
   EXPECT_FALSE(Page().is_ready);

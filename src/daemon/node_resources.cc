@@ -29,7 +29,7 @@ bool MustBeRead(const NodeResourcesConfig& config) {
          config.source != topology::SourceConfig();
 }
 
-// None: without a boot id nobody could say how old it is.
+// None without a boot id: a kept topology's age would be unknown.
 std::optional<topology::TopologyKeeper> KeeperIn(const FsRoot& state, const FsRoot& host) {
   const auto boot_id = host.Read("proc/sys/kernel/random/boot_id");
   if (!boot_id.ok()) return std::nullopt;
@@ -134,7 +134,8 @@ std::vector<std::string> NodeResources::Troubles() const {
 void NodeResources::AddRefusal(std::vector<std::string>& sentences) const {
   absl::MutexLock lock(&mutex_);
   if (refused_.empty()) return;
-  sentences.push_back(absl::StrCat("not reloaded: ", refused_, "; what was in force before stays"));
+  sentences.push_back(
+      absl::StrCat("not reloaded: ", refused_, "; the previous configuration stays in force"));
 }
 
 absl::Status NodeResources::Ready() const {
@@ -149,7 +150,7 @@ absl::Status NodeResources::Ready() const {
 void NodeResources::Tell(const topology::TrackerNews& news) {
   const topology::Partition& partition = news.partition;
   if (news.changed) {
-    log_->Write(LogLevel::kInfo, "what of the node is pods' has changed",
+    log_->Write(LogLevel::kInfo, "the pods' share of the node has changed",
                 {{"cpus", partition.cpus.ToString()},
                  {"memory_nodes", partition.memory_nodes.ToString()},
                  {"all_of_it", partition.is_whole ? "true" : "false"}});
@@ -168,7 +169,7 @@ void NodeResources::TellEngine() {
     absl::MutexLock lock(&mutex_);
     has_client = clients_ > 0;
   }
-  // What stands in for another topology is nothing to rely on, unless somebody was sent it.
+  // A stand-in for another topology isn't reliable, unless a client has received it.
   share_.is_told = !is_stand_in_ || has_client;
   engine_->SetNodeShare(share_);
 }

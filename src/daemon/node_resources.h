@@ -1,4 +1,4 @@
-// What of the node is pods' (`nodeResources`, KEP-5224): told to whoever asks, and kept to by the
+// The pods' share of the node (`nodeResources`, KEP-5224): served to clients, and enforced by the
 // engine.
 #ifndef PLIMSOLL_DAEMON_NODE_RESOURCES_H_
 #define PLIMSOLL_DAEMON_NODE_RESOURCES_H_
@@ -25,27 +25,28 @@ namespace plimsoll::daemon {
 // Thread-safe.
 class NodeResources {
  public:
-  // `engine` and `log` outlive it. A configuration that doesn't fit this machine, a source without
-  // a topology that can be used, and a machine that can't be read just now or can't be watched are
-  // no errors: after a reboot the node would lose exec, stop and probes by them. What is left of
-  // the configuration is in force, Ready and Troubles say so. A provider's socket is there when it
-  // returns; `run_directory` is where, unless the configuration says. `state`: where a provider's
-  // topology is kept until the next start.
+  // `engine` and `log` outlive it. No errors: a configuration that doesn't fit this machine, a
+  // source without a usable topology, a machine that can't be read just now or watched. After a
+  // reboot an error would cost the node exec, stop and probes. The rest of the configuration is in
+  // force; Ready and Troubles report the fault. A provider's socket exists when this returns, in
+  // `run_directory` unless the configuration says otherwise. `state`: keeps a provider's topology
+  // until the next start.
   static absl::StatusOr<std::unique_ptr<NodeResources>> Start(
       const topology::NodeResourcesConfig& config, const FsRoot& host,
       const std::string& run_directory, const FsRoot& state, runtime::Engine* engine, Log* log);
 
-  // On error what was in force before stays. The source and the poll's interval wait for a restart.
+  // On error the previous configuration stays in force. The source and the poll's interval wait for
+  // a restart.
   absl::Status Reload(const topology::NodeResourcesConfig& config);
-  // A client has the topology (true), or one of them has gone. While there is one, clients are held
-  // to it, if the configuration leaves that to them. A topology that stands in for another
-  // (TrackerNews) counts as told from then on.
+  // A client has received the topology (true), or one of them has left. While there is one, clients
+  // are held to the topology, if the configuration leaves that to them. A stand-in for another
+  // topology (TrackerNews) counts as told from then on.
   void ClientTakes(bool is_there);
 
   topology::Publisher* publisher() { return &publisher_; }
   std::vector<std::string> Troubles() const;
-  // An error while something older is in force than what is configured, or nothing is told:
-  // "<Reason>: <why>", as the CRI's conditions have it.
+  // An error while an older state than the configured one is in force, or no topology is served:
+  // "<Reason>: <why>", as in the CRI's conditions.
   absl::Status Ready() const;
 
  private:
@@ -54,27 +55,27 @@ class NodeResources {
   std::vector<std::string> Misfits() const;
   void AddRefusal(std::vector<std::string>& sentences) const;
   void Tell(const topology::TrackerNews& news);
-  // Has the engine keep to what was told last, and count it as told or not.
+  // Gives the engine the latest share, marked as told or not.
   void TellEngine() ABSL_EXCLUSIVE_LOCKS_REQUIRED(news_mutex_);
   void SetPolicy() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   runtime::Engine* const engine_;
   Log* const log_;
-  // Held while the engine is told, so that it has the newest last. Taken before mutex_.
+  // Held while the engine is told, so that the newest share arrives last. Taken before mutex_.
   absl::Mutex news_mutex_;
-  runtime::NodeShare share_ ABSL_GUARDED_BY(news_mutex_);  // no CPUs: nothing yet
+  runtime::NodeShare share_ ABSL_GUARDED_BY(news_mutex_);  // no CPUs: none yet
   bool is_stand_in_ ABSL_GUARDED_BY(news_mutex_) = false;
   mutable absl::Mutex mutex_;
   topology::OutsidePartition outside_ ABSL_GUARDED_BY(mutex_) =
       topology::OutsidePartition::kByClient;
-  std::string refused_ ABSL_GUARDED_BY(mutex_);  // why the last reload changed nothing
-  int clients_ ABSL_GUARDED_BY(mutex_) = 0;      // that have the topology
+  std::string refused_ ABSL_GUARDED_BY(mutex_);  // the reason why the last reload changed nothing
+  int clients_ ABSL_GUARDED_BY(mutex_) = 0;      // clients that have the topology
   topology::Publisher publisher_;
-  std::unique_ptr<topology::Tracker> tracker_;      // before what it tells
-  std::unique_ptr<cri::ProviderServer> providers_;  // null: the source is another
+  std::unique_ptr<topology::Tracker> tracker_;      // destroyed before what it calls
+  std::unique_ptr<cri::ProviderServer> providers_;  // null: another source
 };
 
-// Whether the configuration fits this machine, for --check-config.
+// Checks for --check-config that the configuration fits this machine.
 absl::Status CheckNodeResources(const topology::NodeResourcesConfig& config);
 
 }  // namespace plimsoll::daemon

@@ -43,7 +43,7 @@ absl::Status NotifyReadyFd(int fd) {
   do {
     written = write(fd, "1", 1);
   } while (written < 0 && errno == EINTR);
-  // The parent may be gone; that is its affair (SIGPIPE is ignored by the daemon).
+  // The parent may be gone, which is no error here (the daemon ignores SIGPIPE).
   if (written < 0 && errno != EPIPE) return ErrnoStatus(errno, "write to --ready-fd");
   return absl::OkStatus();
 }

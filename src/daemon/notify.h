@@ -1,4 +1,4 @@
-// Telling whoever started the daemon how far it is.
+// Reports the daemon's progress to its starter.
 #ifndef PLIMSOLL_DAEMON_NOTIFY_H_
 #define PLIMSOLL_DAEMON_NOTIFY_H_
 
@@ -10,7 +10,7 @@
 namespace plimsoll::daemon {
 
 // Sends `state` ("READY=1", "STOPPING=1\nSTATUS=...") to the socket that $NOTIFY_SOCKET names, as
-// sd_notify(3) says. OK, with nothing sent, when the variable is not set: no service manager waits.
+// in sd_notify(3). OK, sending nothing, if the variable is not set: no service manager waits.
 absl::Status NotifyServiceManager(absl::string_view state);
 
 // Writes one byte to `fd` and closes it: for a parent that waits on a pipe. -1: does nothing.

@@ -22,7 +22,7 @@ class NotifyTest : public ::testing::Test {
  protected:
   void TearDown() override { unsetenv("NOTIFY_SOCKET"); }
 
-  // A bound datagram socket; `path` with a leading NUL is abstract.
+  // A bound datagram socket; a `path` with a leading NUL is abstract.
   static UniqueFd Bind(const std::string& path) {
     sockaddr_un address = {};
     address.sun_family = AF_UNIX;

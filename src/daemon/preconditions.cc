@@ -11,14 +11,14 @@
 namespace plimsoll::daemon {
 namespace {
 
-// An idle daemon has some 60. Where gRPC gets none it ends the process.
+// An idle daemon has some 60. gRPC ends the process when it gets none.
 constexpr rlim_t kLeastDescriptors = 256;
 constexpr rlim_t kLeastFileBytes = rlim_t{1} << 30;
 
 }  // namespace
 
 absl::Status CheckPrograms(const Config& config) {
-  if (!config.crun.empty()) return absl::OkStatus();  // looked at by ValidateConfig
+  if (!config.crun.empty()) return absl::OkStatus();  // checked by ValidateConfig
   const absl::Status found = FindProgram("crun").status();
   if (found.ok()) return found;
   return absl::Status(found.code(), absl::StrCat(found.message(),

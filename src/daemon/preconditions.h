@@ -1,4 +1,4 @@
-// What a start needs before it makes anything.
+// Conditions of a start, checked before anything is made.
 #ifndef PLIMSOLL_DAEMON_PRECONDITIONS_H_
 #define PLIMSOLL_DAEMON_PRECONDITIONS_H_
 
@@ -9,17 +9,17 @@
 
 namespace plimsoll::daemon {
 
-// NOT_FOUND when a program is missing that containers can't do without. Asked before anything is
-// made, so that on such a machine nothing is left behind.
+// NOT_FOUND if a program that containers need is missing. Checked before anything is made, so that
+// such a machine is left as it was.
 absl::Status CheckPrograms(const Config& config);
 
-// Each container costs some descriptors (monitor, exec, streams): from now on this process may have
-// as many as are allowed. Returns the limit that was found, which is for containers: programs that
-// use select(2), or that close every descriptor they may have, don't bear a high one.
-// FAILED_PRECONDITION: they are too few to start with.
+// Raises this process's descriptor limit to the maximum: each container costs some descriptors
+// (monitor, exec, streams). Returns the previous limit, which is for containers: programs that use
+// select(2), or that close every possible descriptor, can't bear a high one. FAILED_PRECONDITION:
+// too few to start with.
 absl::StatusOr<runtime::DescriptorLimit> RaiseDescriptorLimit();
 
-// FAILED_PRECONDITION where RLIMIT_FSIZE, which monitors and containers inherit, is too low for
+// FAILED_PRECONDITION if RLIMIT_FSIZE, which monitors and containers inherit, is too low for
 // layers, logs and the database.
 absl::Status CheckFileSizeLimit();
 

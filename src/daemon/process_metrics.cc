@@ -19,8 +19,8 @@ namespace {
 
 using enum prometheus::MetricType;
 
-// Fields of /proc/<pid>/stat that stand behind the program's name, which may hold blanks and
-// parentheses: the first is field 3 of proc(5).
+// Fields of /proc/<pid>/stat after the program's name, which may contain blanks and parentheses:
+// the first is field 3 of proc(5).
 class StatFields {
  public:
   explicit StatFields(absl::string_view stat) {
@@ -39,7 +39,7 @@ class StatFields {
   std::vector<absl::string_view> fields_;
 };
 
-// Seconds of the Unix epoch at which the machine was started, by /proc/stat.
+// The machine's boot time in seconds of the Unix epoch, from /proc/stat.
 std::optional<double> BootTime(const FsRoot& host) {
   const absl::StatusOr<std::string> text = host.Read("proc/stat");
   if (!text.ok()) return std::nullopt;

@@ -1,4 +1,4 @@
-// What the daemon's own process takes of the machine, under the names that Prometheus' clients use.
+// Resource usage of the daemon's own process, under the names of Prometheus' clients.
 #ifndef PLIMSOLL_DAEMON_PROCESS_METRICS_H_
 #define PLIMSOLL_DAEMON_PROCESS_METRICS_H_
 
@@ -7,7 +7,7 @@
 
 namespace plimsoll::daemon {
 
-// Of this process as it is now, by proc(5) below `host`. What can't be read is left out.
+// For this process now, from proc(5) below `host`. Unreadable values are left out.
 MetricFamilies ProcessMetrics(const FsRoot& host);
 
 }  // namespace plimsoll::daemon

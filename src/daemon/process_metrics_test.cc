@@ -39,7 +39,7 @@ TEST(ProcessMetricsTest, TellOfThisProcess) {
   const FsRoot host = *FsRoot::Open("/");
   const std::map<std::string, double> before = Values(host);
   const double now = absl::ToDoubleSeconds(absl::Now() - absl::UnixEpoch());
-  // The boot's time in /proc/stat is in whole seconds.
+  // /proc/stat has the boot time in whole seconds.
   EXPECT_THAT(before.at("process_start_time_seconds"), AllOf(Gt(now - 1e6), Le(now + 2)));
   EXPECT_THAT(before.at("process_cpu_seconds_total"), Ge(0));
   EXPECT_THAT(before.at("plimsoll_threads"), Ge(1));

@@ -1,4 +1,4 @@
-// plimsolld as a program: what it says, when it ends, what it leaves.
+// plimsolld as a program: its output, its exit, its leftovers.
 #include <fcntl.h>
 #include <sys/file.h>
 #include <sys/socket.h>
@@ -35,7 +35,7 @@ using ::testing::StartsWith;
 
 const absl::Duration kPatience = absl::Seconds(20);
 
-// A daemon that runs, on directories of its own below `dir`.
+// A running daemon with its own directories below `dir`.
 class ProgramTest : public ::testing::Test {
  protected:
   void TearDown() override {
@@ -137,7 +137,7 @@ TEST_F(ProgramTest, CheckConfigSaysWhetherItIsRight) {
   EXPECT_EQ(wrong.err, absl::StrCat("plimsolld: ", dir_.path(),
                                     "/config.yaml:3:3: unknown key 'log.levl'; did you mean "
                                     "'level'? Valid here: level, format\n"));
-  // Without --check-config it says the same.
+  // A start reports the same.
   const RunResult started = Run(Flags());
   EXPECT_EQ(started.exit.code, 2);
   EXPECT_EQ(started.err, wrong.err);
@@ -150,13 +150,13 @@ TEST_F(ProgramTest, CheckConfigKnowsWhatCanBeASlice) {
       dir_.root()
           .ReplaceFile("config.yaml", "cgroup_driver: systemd\ncgroup_parent: /pods.slice\n")
           .ok());
-  // Where systemd doesn't manage the groups, that is told, with the key's place.
+  // If systemd doesn't manage the groups here, the error gives the key's place.
   const RunResult here = Run({PLIMSOLLD, "--config", file, "--check-config"});
   if (here.exit.code != 0) {
     EXPECT_THAT(here.err, ::testing::MatchesRegex(
                               ".*config.yaml:1:1: cgroup_driver systemd: .*(cgroup v2|bus).*\n"));
   }
-  // The flags have another parent.
+  // The flags set another parent.
   const RunResult wrong = Run(Flags({"--check-config"}));
   EXPECT_EQ(wrong.exit.code, 2);
   EXPECT_THAT(wrong.err,
@@ -176,7 +176,7 @@ TEST_F(ProgramTest, CheckConfigHoldsThePartitionAgainstTheMachine) {
   EXPECT_THAT(placed.err, HasSubstr("/config.yaml:1:24: nodeResources: cpus.list: CPUs 4000"));
 }
 
-// What a start would refuse is told before: a daemon that doesn't come back leaves its pods alone.
+// Finds what a start would refuse: a daemon that doesn't come back leaves its pods alone.
 TEST_F(ProgramTest, CheckConfigTellsAllThatTheMachineLacksWithItsPlace) {
   const std::string file = dir_.path() + "/config.yaml";
   ASSERT_TRUE(dir_.root()
@@ -203,7 +203,7 @@ TEST_F(ProgramTest, CheckConfigLooksIntoClassFiles) {
   ASSERT_TRUE(dir_.root().ReplaceFile("blockio.yaml", "Classes: {zz: []}\n").ok());
   EXPECT_EQ(Run(Flags({"--check-config"})).exit.code, 0);
   ASSERT_TRUE(dir_.root().RemoveFile("blockio.yaml").ok());
-  // A start says it in the same words, and ends with the same code.
+  // A start reports it in the same words and ends with the same code.
   const RunResult checked = Run(Flags({"--check-config"}));
   EXPECT_EQ(checked.exit.code, 2);
   EXPECT_THAT(checked.err, HasSubstr("blockio.yaml"));
@@ -267,7 +267,7 @@ TEST_F(ProgramTest, CheckConfigLooksIntoCertificateAndKey) {
   const RunResult other = Run(Flags({"--check-config"}));
   EXPECT_EQ(other.exit.code, 2);
   EXPECT_THAT(other.err, HasSubstr("b.key can't be used"));
-  // A start says the same.
+  // A start reports the same.
   EXPECT_EQ(Run(Flags()).err, other.err);
 }
 
@@ -311,7 +311,7 @@ TEST_F(ProgramTest, ServesStopsAndLeavesTheMountToWorkloads) {
   ASSERT_NE(again, nullptr);
   ASSERT_TRUE(again->Signal(SIGKILL).ok());
   ASSERT_TRUE(again->Wait(absl::Now() + kPatience).ok());
-  EXPECT_NE(Start(Flags()), nullptr);  // whatever a killed one leaves
+  EXPECT_NE(Start(Flags()), nullptr);  // whatever a killed daemon leaves
 }
 
 TEST_F(ProgramTest, ASecondDaemonIsToldOfTheFirst) {

@@ -24,8 +24,8 @@ absl::StatusOr<bool> IsMountPoint(const FsRoot& host, const std::string& path) {
 
 absl::StatusOr<std::unique_ptr<RunDirectory>> RunDirectory::Open(const FsRoot& host,
                                                                  const std::string& path) {
-  // Clients go through it to the socket, hence 0755; what is in it decides for itself. Locked
-  // before it is mounted upon: a lock within the mount would keep the mount busy.
+  // 0755: clients pass through to the socket; the content has its own modes. Locked before it is
+  // mounted upon: a lock within the mount would keep the mount busy.
   PLIMSOLL_ASSIGN_OR_RETURN(FsRoot below, FsRoot::OpenOrCreate(path, 0755));
   PLIMSOLL_ASSIGN_OR_RETURN(DirectoryLock lock, DirectoryLock::Take(below, "run directory"));
   auto directory = std::unique_ptr<RunDirectory>(new RunDirectory(host, path, std::move(lock)));
@@ -39,7 +39,7 @@ absl::StatusOr<std::unique_ptr<RunDirectory>> RunDirectory::Open(const FsRoot& h
   return directory;
 }
 
-// Lazily: whoever started this process may have files open in it (its log).
+// Lazily: the process's starter may have files open in it (its log).
 absl::Status RunDirectory::Undo() {
   if (!mounted_here_) return absl::OkStatus();
   root_.reset();

@@ -1,4 +1,4 @@
-// The directory for what does not survive a reboot.
+// The directory of state that doesn't survive a reboot.
 #ifndef PLIMSOLL_DAEMON_RUN_DIRECTORY_H_
 #define PLIMSOLL_DAEMON_RUN_DIRECTORY_H_
 
@@ -14,22 +14,22 @@
 
 namespace plimsoll::daemon {
 
-// A directory that one daemon uses, locked, and a private mount point: what is mounted in it
-// (pinned namespaces, tmpfs) spreads to no other mount namespace. The mount stays when this goes,
-// for the workloads, unless Undo or Remove was called.
+// A directory that one daemon uses: locked, and a private mount point, so that mounts in it (pinned
+// namespaces, tmpfs) spread to no other mount namespace. The mount outlives this object, for the
+// workloads, unless Undo or Remove is called.
 class RunDirectory {
  public:
-  // Makes, locks and mounts it. On failure nothing is left but the directory.
+  // Makes, locks and mounts it. On failure only the directory is left.
   static absl::StatusOr<std::unique_ptr<RunDirectory>> Open(const FsRoot& host,
                                                             const std::string& path);
 
   // The directory within the mount.
   const FsRoot& root() const { return *root_; }
 
-  // Takes the mount away again if Open has made it: nothing was started in it.
+  // Removes the mount if Open made it: nothing was started in it.
   absl::Status Undo();
-  // Takes the mount away and removes the directory with all its content. Only when no sandbox is
-  // left and no client waits for clients.lock in it.
+  // Removes the mount, and the directory with its content. Only if no sandbox is left and no client
+  // waits for clients.lock in it.
   absl::Status Remove();
 
  private:
@@ -43,8 +43,8 @@ class RunDirectory {
   std::optional<FsRoot> root_;
 };
 
-// How many sandboxes the run directory at `path` has that were made in this boot: none where it is
-// no mount point, for a mount ends with the boot, and no process of another boot runs.
+// The number of sandboxes in the run directory at `path` that were made in this boot. None if it is
+// no mount point: a mount ends with the boot, as every process does.
 absl::StatusOr<size_t> CountSandboxes(const FsRoot& host, const std::string& path);
 
 }  // namespace plimsoll::daemon

@@ -46,9 +46,9 @@ TEST_F(RunDirectoryTest, IsAPrivateMountThatOutlivesTheDaemon) {
   auto again = RunDirectory::Open(host_, path_);
   ASSERT_TRUE(again.ok()) << again.status();
   EXPECT_EQ(*(*again)->root().Read("pin"), "x");
-  EXPECT_THAT(Mounts(), SizeIs(1));  // not one upon the other
+  EXPECT_THAT(Mounts(), SizeIs(1));  // not stacked
   ASSERT_TRUE((*again)->Undo().ok());
-  EXPECT_THAT(Mounts(), SizeIs(1));  // it was there before
+  EXPECT_THAT(Mounts(), SizeIs(1));  // it existed before
 }
 
 TEST_F(RunDirectoryTest, UndoTakesItsOwnMountAway) {
@@ -63,7 +63,7 @@ TEST_F(RunDirectoryTest, RemoveLeavesNothing) {
   auto run = RunDirectory::Open(host_, path_);
   ASSERT_TRUE(run.ok()) << run.status();
   ASSERT_TRUE((*run)->root().MakeDirs("oci/crun").ok());
-  // As the log that a client has opened for us: it keeps the mount busy.
+  // Like the log that a client has opened for the daemon: it keeps the mount busy.
   const auto log = (*run)->root().OpenFile("plimsolld.log", O_WRONLY | O_CREAT, 0600);
   ASSERT_TRUE(log.ok());
   const absl::Status removed = (*run)->Remove();
@@ -83,7 +83,7 @@ TEST_F(RunDirectoryTest, ASecondDaemonIsRefusedAndMountsNothing) {
 
 TEST_F(RunDirectoryTest, SandboxesOfThisBootAreCounted) {
   EXPECT_EQ(*CountSandboxes(host_, path_), 0u) << "no directory";
-  // As a reboot leaves a directory that isn't on a tmpfs: the mount is gone.
+  // Like a directory outside tmpfs after a reboot: the mount is gone.
   ASSERT_TRUE(dir_.root().MakeDirs("run/sandboxes/" + RandomId()).ok());
   EXPECT_EQ(*CountSandboxes(host_, path_), 0u) << "of another boot";
   auto run = RunDirectory::Open(host_, path_);

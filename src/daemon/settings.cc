@@ -13,7 +13,7 @@
 namespace plimsoll::daemon {
 namespace {
 
-// "log.level" to "--log-level".
+// "log.level" becomes "--log-level".
 std::string FlagOf(absl::string_view key) {
   return absl::StrCat("--", absl::StrReplaceAll(key, {{".", "-"}, {"_", "-"}}));
 }
@@ -64,7 +64,7 @@ std::optional<EarlyExit> ParseFlags(int argc, const char* const* argv, const std
   return std::nullopt;
 }
 
-// What a flag says is not in the file.
+// A flag's value has no place in the file.
 absl::Status Placed(const Flags& flags, const std::string& path, const absl::Status& fault) {
   return flags.options.empty() ? WithPlaces(fault, path) : fault;
 }

@@ -1,4 +1,4 @@
-// The command line, and the configuration that it and the file give together.
+// The command line, and the configuration made from it and the file.
 #ifndef PLIMSOLL_DAEMON_SETTINGS_H_
 #define PLIMSOLL_DAEMON_SETTINGS_H_
 
@@ -21,13 +21,13 @@ struct Flags {
   std::vector<std::pair<std::string, std::string>> options;  // key of the file, value
 };
 
-// What the program does instead of serving: help, version, a wrong flag.
+// An exit instead of serving: help, version, a wrong flag.
 struct EarlyExit {
   int code = 0;
   std::string text;
 };
 
-// Fills `flags`, or says how to exit at once.
+// Fills `flags`, or returns an immediate exit.
 std::optional<EarlyExit> ParseFlags(int argc, const char* const* argv, const std::string& version,
                                     Flags& flags);
 
@@ -36,17 +36,15 @@ struct Settings {
   std::string config_path;  // empty: no file
 };
 
-// `fault` with the places of its keys in the configuration file at `path` (config_place.h), where
-// no flag may be the one that is wrong.
+// `fault` with the places of its keys in the configuration file at `path` (config_place.h), unless
+// a flag may be at fault.
 absl::Status Placed(const Flags& flags, const std::string& path, const absl::Status& fault);
 
-// The file (the default one only if it is there), then the flags, then the check of the whole. A
+absl::Status Placed(const Flags& flags, const std::string& path, const absl::Status& fault);
+
+// Reads the file (the default one only if it exists), then the flags, then checks the whole. A
 // standalone daemon shares nothing with the machine's own: it takes address, socket_group,
 // state_dir, run_dir and metrics.address from flags only.
-// `fault` with the places of its keys in the configuration file at `path` (config_place.h), where
-// no flag may be the one that is wrong.
-absl::Status Placed(const Flags& flags, const std::string& path, const absl::Status& fault);
-
 absl::StatusOr<Settings> LoadSettings(const Flags& flags,
                                       const std::string& default_path = kDefaultConfigPath);
 

@@ -95,7 +95,7 @@ TEST_F(SettingsTest, AWrongFlagIsNamed) {
               HasSubstr("neither may lie in the other"));
 }
 
-// Otherwise `plimsoll run` beside a configured plimsolld would fight with it for its socket.
+// Otherwise `plimsoll run` would compete with a configured plimsolld for its socket.
 TEST_F(SettingsTest, AStandaloneDaemonSharesNoPathsWithTheService) {
   ASSERT_TRUE(dir_.root()
                   .ReplaceFile("default.yaml",

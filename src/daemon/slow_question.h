@@ -13,17 +13,16 @@
 
 namespace plimsoll::daemon {
 
-// Asked in a thread of its own, by one at a time. Thread-safe. The destructor waits for a question
-// that is under way.
+// Asked in a thread of its own, one at a time. Thread-safe. The destructor waits for a question
+// under way.
 class SlowQuestion {
  public:
-  // `what` is for the error of a question that isn't answered in time: "<what> for 5s".
+  // `what` begins the error for an unanswered question: "<what> for 5s".
   SlowQuestion(std::string what, std::function<absl::Status()> ask, absl::Duration patience)
       : what_(std::move(what)), ask_(std::move(ask)), patience_(patience) {}
 
-  // The answer to a question asked now, or to one that was under way. UNAVAILABLE when that takes
-  // longer than the patience: the question stays under way, and the next caller may have its
-  // answer.
+  // The answer to a new question, or to the one under way. UNAVAILABLE after the patience: the
+  // question stays under way, and a later caller may get its answer.
   absl::Status Ask();
 
  private:
@@ -34,9 +33,9 @@ class SlowQuestion {
   const absl::Duration patience_;
   absl::Mutex mutex_;
   bool asking_ ABSL_GUARDED_BY(mutex_) = false;
-  absl::Time since_ ABSL_GUARDED_BY(mutex_);  // of the question under way
+  absl::Time since_ ABSL_GUARDED_BY(mutex_);  // start of the question under way
   absl::Status answer_ ABSL_GUARDED_BY(mutex_);
-  // Last, so that its thread ends before what it uses.
+  // Last member: its thread must end before what it uses.
   WorkerPool pool_{/*max_threads=*/1, /*max_queued=*/1};
 };
 

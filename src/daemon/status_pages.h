@@ -1,7 +1,7 @@
-// What the daemon tells over HTTP.
+// The daemon's pages over HTTP.
 //
-//   /metrics   what it counts, in Prometheus' text format
-//   /healthz   200 while it is alive, 503 when a restart would mend it
+//   /metrics   its metrics, in Prometheus' text format
+//   /healthz   200 while it is alive, 503 if a restart would mend it
 //   /readyz    200 while it is ready for pods, else 503; a line for each condition in either case
 #ifndef PLIMSOLL_DAEMON_STATUS_PAGES_H_
 #define PLIMSOLL_DAEMON_STATUS_PAGES_H_
@@ -18,14 +18,14 @@
 
 namespace plimsoll::daemon {
 
-// Asked in the server's thread, which serves one request after the other.
+// Called in the server's thread, which serves one request at a time.
 struct StatusSources {
   std::function<std::string()> metrics;
   std::function<absl::Status()> alive;
   std::function<std::vector<HealthCondition>()> conditions;
 };
 
-// Serves them at http://<address> until it is destroyed. "127.0.0.1:0" takes a free port.
+// Serves the pages at http://<address> until it is destroyed. "127.0.0.1:0" takes a free port.
 // UNAVAILABLE.
 absl::StatusOr<std::unique_ptr<HttpServer>> ServeStatusPages(const std::string& address,
                                                              StatusSources sources,

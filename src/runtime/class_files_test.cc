@@ -43,7 +43,7 @@ TEST(AskedValue, NoLimitIsMax) {
   EXPECT_EQ(AskedValue(asked, 0, "memory.swap.max"), "max");
 }
 
-// Whatever file is left out has no value any more, and the others theirs as before.
+// A left-out file has no value any more; the others keep theirs.
 TEST(LeaveOut, TakesExactlyWhatIsNamed) {
   const std::vector<std::string> files = {"cpu.weight",      "cpu.max",    "cpuset.cpus",
                                           "cpuset.mems",     "pids.max",   "memory.swap.max",

@@ -1,4 +1,4 @@
-// QoS classes through the life of sandboxes and containers: over types whose kernel is a map.
+// QoS classes through the lives of sandboxes and containers, over types whose kernel is a map.
 #include <chrono>
 #include <thread>
 #include <utility>
@@ -39,7 +39,7 @@ class EngineClassesTest : public EngineTest {
     net_type_ = static_cast<qos::FakeType*>(types.back().get());
     classes_ = *qos::Registry::Create(std::move(types));
   }
-  // As after a kill -9: the kernel's state stays, ours is read from the store.
+  // As after a kill -9: the kernel's state stays, the engine's is read from the store.
   void Restart() {
     engine_.reset();
     MakeTypes();
@@ -59,7 +59,7 @@ class EngineClassesTest : public EngineTest {
     return engine_->CreateContainer(pod, spec, "");
   }
 
-  // Of updates under way: content by name.
+  // Marks of updates under way: content by name.
   std::map<std::string, std::string> Marks() {
     const std::vector<std::string> names = *run_.List("updates");
     std::map<std::string, std::string> marks;
@@ -67,7 +67,7 @@ class EngineClassesTest : public EngineTest {
     return marks;
   }
 
-  // All that a daemon finds that is started after a kill.
+  // Everything that a daemon finds when it starts after a kill.
   struct Moment {
     std::string name;
     ContainerRecord row;
@@ -90,7 +90,8 @@ class EngineClassesTest : public EngineTest {
     oom_.members = moment.oom;
     ASSERT_TRUE(cgroups_.Apply(moment.row.cgroup_path, moment.limits).ok());
   }
-  // Of a container that had pids_limit 1 and the classes gold, or has 17, silver and bronze now.
+  // Expects the old state (pids_limit 1, classes gold) or the new one (17, silver and bronze),
+  // nothing between.
   void ExpectWhole(const std::string& id, bool is_new) {
     const ContainerRecord row = store_.LoadContainers()->front();
     EXPECT_EQ(row.spec.resources.pids_limit, is_new ? 17 : 1);
@@ -124,7 +125,7 @@ TEST_F(EngineClassesTest, AreHeldFromCreateUntilExit) {
   ASSERT_TRUE(engine_->StartContainer(id).ok());
   runtime_.EndMonitor(id, ExitRecord{0, 0});
   Wait(id);
-  // At once, and not at its removal: a client starts a container's successor before.
+  // At its end, not at its removal: a client starts a container's successor earlier.
   EXPECT_TRUE(Make(pod, "b", {{"rdt", "bronze"}}).ok());
   EXPECT_EQ(engine_->ContainerClasses(id, true)->at("rdt").name, "bronze") << "what it held last";
   ASSERT_TRUE(engine_->StopSandbox(pod).ok());
@@ -185,7 +186,7 @@ TEST_F(EngineClassesTest, ARemovalDuringAnExitGivesThePlaceBack) {
   EXPECT_TRUE(engine_->RemoveContainer(id).ok());
   removed.Notify();
   EXPECT_TRUE(Make(pod, "b", {{"rdt", "bronze"}}).ok());
-  engine_.reset();  // ends what uses the notifications
+  engine_.reset();  // ends the users of the notifications
   cgroups_.on_kill = nullptr;
   StartEngine();
 }
@@ -264,7 +265,7 @@ TEST_F(EngineClassesTest, AnUpdateOfClassesAndLimitsIsOne) {
   EXPECT_EQ(rdt_.members[id], "silver");
 }
 
-// At each point where a kill may come: with the row and the marks of then.
+// At each point where a kill may come, with the row and marks of that moment.
 TEST_F(EngineClassesTest, AnUpdateOfClassesAndLimitsThatWasCutOffIsWholeAfterTheNextStart) {
   const std::string id = *Make(Pod(), "a", {{"rdt", "gold"}});
   ASSERT_TRUE(engine_->UpdateResources(id, {.cgroup = {.pids_limit = 1}}).ok());
@@ -280,7 +281,7 @@ TEST_F(EngineClassesTest, AnUpdateOfClassesAndLimitsThatWasCutOffIsWholeAfterThe
   oom_.on_assign = nullptr;
   ASSERT_EQ(moments.size(), 4u);
   moments.front().marks = moments[1].marks;
-  // All of the kernel's part done, and the row not told.
+  // All of the kernel's part is done, and the row not written.
   moments.push_back(moments.back());
   moments.back().name = "before the row says so";
   moments.back().rdt = rdt_.members;
@@ -298,8 +299,8 @@ TEST_F(EngineClassesTest, AnUpdateOfClassesAndLimitsThatWasCutOffIsWholeAfterThe
   }
 }
 
-// What the kernel refuses is undone step by step; until the row says what was before, it is the new
-// classes and limits that the next start brings about, and never the one without the other.
+// A refusal by the kernel is undone step by step. Until the row has the old state again, the next
+// start brings about the new classes and limits, never one without the other.
 TEST_F(EngineClassesTest, AnUpdateThatIsBeingUndoneAtAKillIsWholeAfterTheNextStart) {
   const std::string id = *Make(Pod(), "a", {{"rdt", "gold"}});
   ASSERT_TRUE(engine_->UpdateResources(id, {.cgroup = {.pids_limit = 1}}).ok());
@@ -341,7 +342,7 @@ TEST_F(EngineClassesTest, AnUpdateThatIsBeingUndoneAtAKillIsWholeAfterTheNextSta
   }
 }
 
-// Its first class: there is none to go back to.
+// It is the first class: there is none to go back to.
 TEST_F(EngineClassesTest, AFirstClassOfAnUpdateThatWasCutOffIsTakenAtTheNextStart) {
   const std::string id = *Make(Pod(), "a", {});
   ContainerRecord row;
@@ -365,7 +366,7 @@ TEST_F(EngineClassesTest, AFirstClassOfAnUpdateThatWasCutOffIsTakenAtTheNextStar
   EXPECT_EQ(store_.LoadContainers()->front().classes.at("rdt").changing_to, "");
 }
 
-// What fails in the living daemon leaves no trace of it.
+// A failure in a living daemon leaves no trace.
 TEST_F(EngineClassesTest, AnUpdateThatFailsLeavesNoChangeOnRecord) {
   const std::string id = *Make(Pod(), "a", {{"rdt", "gold"}});
   const qos::HeldClasses before = store_.LoadContainers()->front().classes;
@@ -381,8 +382,7 @@ TEST_F(EngineClassesTest, AnUpdateThatFailsLeavesNoChangeOnRecord) {
   EXPECT_THAT(*run_.List("updates"), IsEmpty());
 }
 
-// A file that is written by its name and the members for it are one thing: the kernel's side
-// refuses both at once.
+// A raw file and the members for it are one thing: the kernel's side refuses both at once.
 TEST_F(EngineClassesTest, ARawFileIsPutBackInPlaceOfItsMembers) {
   const std::string id = *Make(Pod(), "a", {{"rdt", "gold"}});
   ASSERT_TRUE(engine_->UpdateResources(id, {.cgroup = {.cpu_quota_us = 50000}}).ok());
@@ -436,8 +436,7 @@ TEST_F(EngineClassesTest, ANodeWithoutClassesSaysSo) {
             absl::StrCat("sandbox ", pod, ": there are no QoS classes on this node"));
 }
 
-// What is kept of a holder asks its record: an update that names no class counts too, also after a
-// restart.
+// Cached holders read their record: even an update without classes counts, also after a restart.
 TEST_F(EngineClassesTest, AReloadAsksForWhatIsAskedNow) {
   const std::string pod = Pod();
   const std::string id = *Make(pod, "a", {{"rdt", "gold"}});
@@ -484,7 +483,7 @@ TEST_F(EngineClassesTest, AReloadAsksForWhatIsAskedOfAPodNow) {
   EXPECT_TRUE(target.underlying("cpu.weight").has_value());
 }
 
-// A container's successor waits for its place: no refusal, so none is counted.
+// A container's successor waits for a place: that is no refusal, and isn't counted.
 TEST_F(EngineClassesTest, APlaceThatIsWaitedForIsNoRefusal) {
   const std::string pod = Pod();
   const std::string id = *Make(pod, "a", {{"rdt", "bronze"}});
@@ -511,7 +510,7 @@ TEST_F(EngineClassesTest, PlacesOfOtherClassesAreNotWaitedFor) {
   EXPECT_TRUE(absl::IsResourceExhausted(Make(pod, "c", {{"rdt", "bronze"}}).status()));
   EXPECT_LT(absl::Now() - begun, absl::Seconds(4)) << "5 s are waited for a place of its own class";
   released.Notify();
-  engine_.reset();  // ends what uses the notification
+  engine_.reset();  // ends the user of the notification
   rdt_.on_release = nullptr;
   StartEngine();
 }
@@ -531,7 +530,7 @@ TEST_F(EngineClassesTest, AnUpdateAndAReloadExcludeEachOther) {
   EXPECT_FALSE(could_reload);
 }
 
-// From the look at the classes until the command is in them.
+// Between the look at the classes and the command's entry.
 TEST_F(EngineClassesTest, NoChangeComesBetweenACommandAndItsClass) {
   const std::string id = *Make(Pod(), "a", {{"rdt", "gold"}});
   ASSERT_TRUE(engine_->StartContainer(id).ok());
@@ -545,12 +544,12 @@ TEST_F(EngineClassesTest, NoChangeComesBetweenACommandAndItsClass) {
     absl::SleepFor(absl::Milliseconds(50));  // enough for a change that doesn't wait
     EXPECT_EQ(rdt_.members[id], "gold");
     request.entered();
-    change.join();  // and it can come while the command runs
+    change.join();  // the change can come while the command runs
     EXPECT_EQ(rdt_.members[id], "silver");
   };
   ASSERT_TRUE(engine_->ExecSync(id, {.argv = {"true"}}).ok());
   EXPECT_EQ(before_it_entered, "/rdt/gold/tasks");
-  // One that never enters holds nobody up for longer than it takes.
+  // A command that never enters delays changes only while it runs.
   runtime_.on_exec = nullptr;
   ASSERT_TRUE(engine_->ExecSync(id, {.argv = {"true"}}).ok());
   EXPECT_TRUE(engine_->UpdateResources(id, {.classes = {{"rdt", "gold"}}}).ok());
@@ -568,7 +567,7 @@ TEST_F(EngineClassesTest, ACommandWaitsUntilTheContainerRuns) {
   EXPECT_EQ(tries, 2);
 }
 
-// However often it is tried, its own timeout counts from when it was asked for.
+// However many tries it takes, the timeout counts from the request.
 TEST_F(EngineClassesTest, ACommandWaitsForAFrozenContainerNoLongerThanItsTimeout) {
   const std::string id = *Make(Pod(), "a", {{"rdt", "gold"}});
   ASSERT_TRUE(engine_->StartContainer(id).ok());
@@ -607,7 +606,7 @@ TEST_F(EngineClassesTest, WhatWasBeingMadeHoldsNothingAfterARestart) {
   EXPECT_THAT(rdt_.members, IsEmpty());
 }
 
-// That is told, and the holder is known all the same.
+// The failure is reported, and the holder stays known.
 TEST_F(EngineClassesTest, WhatCannotBePutBackStaysOnRecord) {
   const std::string id = *Make(Pod(), "a", {{"rdt", "gold"}});
   ContainerRecord record = *engine_->GetContainer(id);
@@ -619,7 +618,7 @@ TEST_F(EngineClassesTest, WhatCannotBePutBackStaysOnRecord) {
   Restart();
   EXPECT_THAT(engine_->RecoveryTroubles(), ElementsAre(HasSubstr("the kernel said no")));
   EXPECT_EQ(engine_->ContainerClasses(id, true)->at("rdt").name, "gold");
-  // Nor does it go with whatever else is saved.
+  // Saving other changes doesn't drop it either.
   ASSERT_TRUE(engine_->UpdateResources(id, {.classes = {{"oom", "silver"}}}).ok());
   EXPECT_EQ(store_.LoadContainers()->front().classes.at("rdt").changing_to, "silver");
   rdt_.refuse_after = -1;

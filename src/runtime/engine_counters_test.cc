@@ -1,4 +1,4 @@
-// What the engine reads for statistics and metrics, beside what control groups' statistics are.
+// The engine's readings for statistics and metrics, beside those of control groups.
 #include "absl/strings/str_cat.h"
 #include "runtime/engine_fixture_for_test.h"
 

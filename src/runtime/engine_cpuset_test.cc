@@ -1,4 +1,4 @@
-// Containers in the share of the node that pods may use, over stand-ins; tests/ asks the kernel.
+// Containers within the pods' share of the node, over stand-ins; tests/ asks the kernel.
 #include <cerrno>
 
 #include "absl/strings/str_cat.h"
@@ -43,7 +43,7 @@ class EngineCpusetTest : public EngineTest {
   std::pair<std::string, std::string> CpusetOf(const std::string& id) {
     return cgroups_.cpuset(engine_->GetContainer(id)->cgroup_path);
   }
-  // Messages of events of that type about that container.
+  // Messages of events of this type about this container.
   std::vector<std::string> Told(EventType type, const std::string& id) {
     std::vector<std::string> messages;
     for (const Event& event : events_.Since(0)) {
@@ -89,7 +89,7 @@ TEST_F(EngineCpusetTest, OutsideIsRefusedOnceThatIsSaid) {
   EXPECT_EQ(CpusetOf(id).first, "0");
 }
 
-// CPU 2000 is on no machine of these tests: it was there, and has gone.
+// CPU 2000 exists on no machine of these tests: it was there once, and has gone.
 TEST_F(EngineCpusetTest, AClientMayGoOnSendingWhatItWasToldAtItsStart) {
   for (const bool is_whole : {true, false}) {
     SCOPED_TRACE(is_whole ? "whole" : "refuse");
@@ -107,14 +107,14 @@ TEST_F(EngineCpusetTest, AClientMayGoOnSendingWhatItWasToldAtItsStart) {
     EXPECT_TRUE(engine_->UpdateResources(only, update).ok());
     EXPECT_EQ(CpusetOf(only).first, "0");
     EXPECT_EQ(*engine_->GetContainer(only)->spec.resources.cpuset_cpus, "0,2000");
-    // What nobody was ever told is a mistake as before.
+    // CPUs that no client was ever told of are an error as before.
     const absl::Status never = TryCreate(pod, {.cpuset_cpus = "0,2001"}, "never").status();
     EXPECT_TRUE(absl::IsInvalidArgument(never)) << never;
     engine_->RemoveSandbox(pod).IgnoreError();
   }
 }
 
-// The kernel's whole machine, until the provider of another topology has come.
+// The kernel's whole machine stands in until another topology's provider has come.
 TEST_F(EngineCpusetTest, WhatStoodInForAShareIsRefusedOnceThatIsThere) {
   NodeShare whole = Share("0-1", "0", /*is_whole=*/true);
   whole.is_told = false;
@@ -126,7 +126,7 @@ TEST_F(EngineCpusetTest, WhatStoodInForAShareIsRefusedOnceThatIsThere) {
   const absl::Status refused = TryCreate(pod, {.cpuset_cpus = "0-1"}, "after").status();
   EXPECT_TRUE(absl::IsFailedPrecondition(refused)) << refused;
   EXPECT_THAT(std::string(refused.message()), ::testing::HasSubstr("CPUs 1 are outside"));
-  // Somebody is sent the kernel's topology when the provider has gone.
+  // A client is sent the kernel's topology when the provider has gone.
   whole.is_told = true;
   engine_->SetNodeShare(whole);
   engine_->SetNodeShare(Share("0"));
@@ -135,7 +135,7 @@ TEST_F(EngineCpusetTest, WhatStoodInForAShareIsRefusedOnceThatIsThere) {
   EXPECT_EQ(Told(EventType::kWarning, id).size(), 1u);
 }
 
-// A stock kubelet reads CPUs from /sys, told or not.
+// A stock kubelet reads CPUs from /sys, whatever it was told.
 TEST_F(EngineCpusetTest, WhatWentWhileAnotherShareStandsInIsClipped) {
   NodeShare whole = Share("0,2000", "0", /*is_whole=*/true);
   whole.is_told = false;
@@ -160,7 +160,7 @@ TEST_F(EngineCpusetTest, WhatWasToldIsStoredByTheNextCreate) {
   EXPECT_EQ(*runtime_.last_created.cpuset_cpus, "0");
 }
 
-// It asks the next daemon as well.
+// The next daemon is asked as well.
 TEST_F(EngineCpusetTest, WhatWasToldIsKnownAfterARestart) {
   engine_->SetNodeShare(Share("0,2000", "0", /*is_whole=*/true));
   StartEngine();
@@ -202,12 +202,12 @@ TEST_F(EngineCpusetTest, ThoseThatRunFollow) {
   EXPECT_TRUE(Becomes(all, ""));
   EXPECT_TRUE(Becomes(pinned, "0-1"));
   EXPECT_TRUE(WaitUntil([&] { return Told(EventType::kContainerUpdated, pinned).size() == 1; }));
-  // Who asked for nothing lost nothing.
+  // A container that asked for nothing lost nothing.
   EXPECT_THAT(Told(EventType::kWarning, all), IsEmpty());
   EXPECT_THAT(Told(EventType::kContainerUpdated, all), IsEmpty());
 }
 
-// Its only CPUs go: it gets what there is, and its own when they come back.
+// Its only CPUs go: it gets the rest, and its own when they come back.
 TEST_F(EngineCpusetTest, WhereNothingIsLeftItWidens) {
   const std::string id = Create(Pod(), {.cpuset_cpus = "1"});
   engine_->SetNodeShare(Share("0", "0", /*is_whole=*/true));
@@ -217,7 +217,7 @@ TEST_F(EngineCpusetTest, WhereNothingIsLeftItWidens) {
   EXPECT_TRUE(Becomes(id, "1"));
 }
 
-// A v1 kernel has moved them away from a group without CPUs.
+// A v1 kernel moves processes out of a group without CPUs.
 TEST_F(EngineCpusetTest, ItsProcessesAreBroughtBackOnceItHasCpusAgain) {
   const std::string id = Create(Pod(), {.cpuset_cpus = "1"});
   engine_->SetNodeShare(Share("0", "0", /*is_whole=*/true));
@@ -281,14 +281,14 @@ TEST_F(EngineCpusetTest, APodsCpusetBelowAContainersNamesTheContainer) {
                          ": cpuset_cpus \"1\" leaves out CPUs 0, which container \"first\" has: "
                          "update the container first (",
                          busy.message(), ")"));
-  // One that it doesn't leave out is not to blame.
+  // A container that the new set doesn't leave out isn't to blame.
   update.resources.cpuset_cpus = "0-1";
   cgroups_.faults.FailNext("Apply", busy);
   EXPECT_EQ(engine_->UpdateSandboxResources(pod, update).message(),
             absl::StrCat("update sandbox ", pod, ": ", busy.message()));
 }
 
-// There groups are given their CPUs anew, since the kernel takes those that go away for good.
+// On v1 groups are given their CPUs anew, since the kernel drops removed CPUs for good.
 TEST_F(EngineCpusetTest, APodsOwnCpusetStaysWhereLimitsAreInVersionOne) {
   cgroups_.machine = linux::CgroupLayout::kHybrid;
   const NodeShare whole = Share("0-1", "0", /*is_whole=*/true);
@@ -322,12 +322,12 @@ TEST_F(EngineCpusetTest, APodsOwnCpusetStaysWhereLimitsAreInVersionOne) {
     EXPECT_THAT(CpusetOf(follows), share.is_whole ? Pair("", "") : Pair("0", "0"));
     EXPECT_THAT(CpusetOf(own).first, "1");
   }
-  // New ones, and those that give up their own, are as the pod too.
+  // New containers, and those that give up their own set, follow the pod too.
   Create(pinned, {}, "new");
   EXPECT_EQ(*runtime_.last_created.cpuset_cpus, "0");
   ASSERT_TRUE(engine_->UpdateResources(own, {.cgroup = {.cpuset_cpus = ""}}).ok());
   EXPECT_EQ(CpusetOf(own).first, "1");
-  // Of what it asked for there is the share's part; where there is none, the share.
+  // It gets the share's part of its request; if there is none, the share.
   engine_->SetNodeShare(Share("1"));
   EXPECT_TRUE(Becomes(follows, "1"));
   EXPECT_THAT(of_pod(pinned), Pair("1", ""));
@@ -336,7 +336,7 @@ TEST_F(EngineCpusetTest, APodsOwnCpusetStaysWhereLimitsAreInVersionOne) {
   EXPECT_THAT(of_pod(pinned), Pair("0", ""));
 }
 
-// EBUSY: a container has CPUs still that the pod is to lose.
+// EBUSY: a container still has CPUs that the pod is to lose.
 TEST_F(EngineCpusetTest, APodsOwnCpusetFollowsLastWhereAContainerIsInTheWay) {
   cgroups_.machine = linux::CgroupLayout::kHybrid;
   SandboxSpec spec = PodSpec();
@@ -351,7 +351,7 @@ TEST_F(EngineCpusetTest, APodsOwnCpusetFollowsLastWhereAContainerIsInTheWay) {
   };
   engine_->SetNodeShare(Share("0"));
   EXPECT_TRUE(WaitUntil([&] { return cgroups_.cpuset(group).first == "0"; }));
-  engine_.reset();  // ends what uses `seen`
+  engine_.reset();  // ends the user of `seen`
   cgroups_.on_apply = nullptr;
   StartEngine();
   EXPECT_EQ(CpusetOf(id).first, "0");

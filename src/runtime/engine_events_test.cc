@@ -1,4 +1,4 @@
-// What the events of a pod's life say.
+// The texts of a pod's events.
 #include <utility>
 #include <vector>
 
@@ -12,7 +12,7 @@ using ::testing::Pair;
 
 class EngineEventsTest : public EngineTest {};
 
-// An id alone says nothing to people once what it was of has gone.
+// Once an object has gone its id alone tells people nothing.
 TEST_F(EngineEventsTest, EachNamesWhatItIsAbout) {
   const std::string pod = *engine_->RunSandbox(PodSpec("web"), "");
   const std::string id = *engine_->CreateContainer(pod, Spec("app"), "");

@@ -1,5 +1,4 @@
-// What of a client's resources the engine gives to the kernel, by the machine that its runtime
-// knows.
+// The resources that the engine gives to the kernel, as far as its runtime's machine has them.
 #include <optional>
 #include <string>
 #include <vector>

@@ -41,7 +41,7 @@ class EngineTest : public ::testing::Test {
       cgroups_.Remove(group).IgnoreError();
     };
     ASSERT_TRUE(linux::MakePrivateMountPoint(host_, run_.path()).ok());
-    run_ = *FsRoot::Open(run_.path());  // what is mounted there now
+    run_ = *FsRoot::Open(run_.path());  // the mounted directory
     StartEngine();
   }
   void StartEngine() {
@@ -92,7 +92,7 @@ class EngineTest : public ::testing::Test {
     EXPECT_THAT(engine_->ListSandboxes(), ::testing::IsEmpty());
     EXPECT_THAT(*store_.LoadSandboxes(), ::testing::IsEmpty());
     EXPECT_THAT(*store_.LoadContainers(), ::testing::IsEmpty());
-    cgroups_.Remove("/plimsoll").IgnoreError();  // is kept for the next pod
+    cgroups_.Remove("/plimsoll").IgnoreError();  // kept for the next pod
     EXPECT_THAT(cgroups_.groups(), ::testing::IsEmpty());
     EXPECT_THAT(*run_.List("sandboxes"), ::testing::IsEmpty());
     EXPECT_THAT(*runtime_.ListTraces(), ::testing::IsEmpty());

@@ -1,5 +1,5 @@
-// The update command of runtime handlers, over stand-ins: when it is told, what ends it, and what
-// is told back.
+// The update command of runtime handlers, over stand-ins: its calls, its ends, and the return to
+// the old values.
 #include "absl/strings/str_cat.h"
 #include "base/wait_until_for_test.h"
 #include "gmock/gmock.h"
@@ -26,7 +26,7 @@ TEST_F(EngineHandlerUpdatesTest, TheHandlerIsToldBeforeAnUpdate) {
   EXPECT_THAT(told, HasSubstr(R"("size":{"vcpus":4,"memory_bytes":1610612736)"));
   EXPECT_THAT(told, HasSubstr(R"("picture":"complete","total":)"));
   EXPECT_THAT(*run_.List("sandboxes/" + pod), Not(::testing::Contains("wanted-resources.json")));
-  // The later word stands, of a container and of the pod alike.
+  // The later word holds, for container and pod alike.
   ASSERT_TRUE(engine_->UpdateSandboxResources(pod, {.pod_resources = Announcing("1", "2Gi")}).ok());
   EXPECT_THAT(Told(), HasSubstr(R"("size":{"vcpus":2,"memory_bytes":2684354560)"));
   ASSERT_TRUE(engine_->UpdateResources(id, To("2500m", "1Gi")).ok());
@@ -78,7 +78,7 @@ TEST_F(EngineHandlerUpdatesTest, AnUpdateThatFailsAfterwardsIsTakenBack) {
   EXPECT_NE(told.find(R"("vcpus":2)", first), std::string::npos) << told;
 }
 
-// It may have acted before it failed, or was killed.
+// It may have acted before it failed or was killed.
 TEST_F(EngineHandlerUpdatesTest, AnUpdateCommandThatFailsIsToldBack) {
   SetUpdateCommand("vm");
   const std::string pod = Pod(Spec("vm"));
@@ -142,7 +142,7 @@ TEST_F(EngineHandlerUpdatesTest, AStopDoesNotWaitForTheUpdateCommand) {
   EXPECT_TRUE(absl::IsFailedPrecondition(cancelled)) << cancelled;
   EXPECT_THAT(cancelled.message(), HasSubstr("is being stopped or removed"));
   EXPECT_EQ(engine_->GetContainer(web)->spec.kubernetes_resources, Web().kubernetes_resources);
-  // The pod goes on, so its machine is told what holds.
+  // The pod goes on, so its machine is told the values that hold.
   const std::string told = Told();
   const size_t first = told.find(R"("vcpus":4)");
   EXPECT_NE(first, std::string::npos) << told;
@@ -153,7 +153,7 @@ TEST_F(EngineHandlerUpdatesTest, AStopDoesNotWaitForTheUpdateCommand) {
 TEST_F(EngineHandlerUpdatesTest, ARemovalOfAContainerDoesNotWaitForTheUpdateCommand) {
   SetSlowCommand("vm");
   const std::string pod = Pod(Spec("vm"));
-  const std::string id = Create(pod, Web());  // of one that was never started
+  const std::string id = Create(pod, Web());  // of a container that was never started
   const absl::Status cancelled =
       Slowly([&] { return engine_->UpdateResources(id, To("3500m", "1Gi")); },
              [&] { EXPECT_TRUE(engine_->RemoveContainer(id).ok()); });
@@ -189,7 +189,7 @@ TEST_F(EngineHandlerUpdatesTest, TheEndOfTheDaemonDoesNotWaitForTheUpdateCommand
   const std::string pod = Pod(Spec("vm"));
   ASSERT_TRUE(run_.ReplaceFile(WantedFile(pod), "").ok());
   ASSERT_TRUE(dir_.root().ReplaceFile("slow", "").ok());
-  StartEngine();  // which tells what holds, beside what it serves
+  StartEngine();  // tells the values that hold, beside serving
   ASSERT_TRUE(WaitUntil([&] { return !dir_.root().Read("told").value_or("").empty(); }));
   StartEngine();
   EXPECT_TRUE(WaitUntil([&] { return !run_.Exists(WantedFile(pod)); }));

@@ -34,7 +34,7 @@ class EngineHandlersTest : public EngineTest {
     SandboxSpec spec = PodSpec();
     spec.runtime_handler = handler;
     spec.pod_resources = Announcing("1", "1Gi");
-    spec.overhead.memory_limit_bytes = 256 << 20;  // of the virtual machine itself
+    spec.overhead.memory_limit_bytes = 256 << 20;  // of the virtual machine alone
     return spec;
   }
   std::string Pod(const SandboxSpec& spec) {
@@ -57,7 +57,7 @@ class EngineHandlersTest : public EngineTest {
     update.kubernetes_resources = KubernetesResources{.limits = {{"cpu", cpu}, {"memory", memory}}};
     return update;
   }
-  // It is as it was asked for, and nothing was said of it since.
+  // Its resources are those asked for, unchanged since.
   void ExpectAsked(const std::string& id, ContainerSpec asked) {
     const ContainerSpec spec = engine_->GetContainer(id)->spec;
     EXPECT_EQ(spec.said.resources, spec.said.made);
@@ -65,7 +65,7 @@ class EngineHandlersTest : public EngineTest {
     EXPECT_EQ(spec, asked);
   }
   std::string Annotation(const std::string& name) { return runtime_.last_annotations[name]; }
-  // An update command that notes what it is given, and then ends with what is in `exit`.
+  // An update command that notes its input, then exits with the content of `exit`.
   void SetUpdateCommand(const std::string& handler) {
     const std::string script = absl::StrCat("#!/bin/sh\ncat \"$2\" >> ", dir_.path(),
                                             "/told\nexit $(cat ", dir_.path(), "/exit)\n");
@@ -76,7 +76,7 @@ class EngineHandlersTest : public EngineTest {
   void ExitWith(int code) {
     ASSERT_TRUE(dir_.root().ReplaceFile("exit", absl::StrCat(code, "\n")).ok());
   }
-  // One that, where `slow` is there, notes what it is given and then takes longer than any test.
+  // An update command that, if `slow` exists, notes its input and then takes longer than any test.
   void SetSlowCommand(const std::string& handler) {
     SetUpdateCommand(handler);
     const std::string script =
@@ -86,7 +86,7 @@ class EngineHandlersTest : public EngineTest {
     ASSERT_TRUE(dir_.root().ReplaceFile("resize", script, 0755).ok());
     handlers_[handler].update_timeout_seconds = 200;
   }
-  // What `update` comes to, which runs until `meanwhile` has ended the slow command.
+  // The result of `update`, which runs until `meanwhile` has ended the slow command.
   absl::Status Slowly(absl::FunctionRef<absl::Status()> update,
                       absl::FunctionRef<void()> meanwhile) {
     EXPECT_TRUE(dir_.root().ReplaceFile("slow", "").ok());
@@ -99,7 +99,7 @@ class EngineHandlersTest : public EngineTest {
     client.join();
     return status;
   }
-  // Gives pods a part of the node, which reaches the container.
+  // Gives pods a part of the node, and expects the container to follow.
   void FollowsShare(const std::string& id) {
     const std::string group = engine_->GetContainer(id)->cgroup_path;
     engine_->SetNodeShare({*resources::CpuSet::Parse("2-5"), *resources::CpuSet::Parse("0"),
@@ -115,7 +115,7 @@ class EngineHandlersTest : public EngineTest {
   std::string WantedFile(const std::string& pod) {
     return absl::StrCat("sandboxes/", pod, "/wanted-resources.json");
   }
-  // Since the last call.
+  // The notes since the last call.
   std::string Told() {
     const std::string told = dir_.root().Read("told").value_or("");
     EXPECT_TRUE(dir_.root().RemoveFile("told").ok());

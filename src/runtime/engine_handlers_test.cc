@@ -1,5 +1,5 @@
-// What runtime handlers of kind vm are told of a pod, and what of fixed resources is refused, over
-// stand-ins; tests/ has real containers.
+// Pods of runtime handlers, over stand-ins: the information that kind vm gets, and the refusals of
+// fixed resources. tests/ has real containers.
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "cdi/registry.h"
@@ -26,7 +26,7 @@ TEST_F(EngineHandlersTest, AVirtualMachineIsToldItsSize) {
   const std::string pod = Pod(Spec("vm"));
   Create(pod, Web());
   EXPECT_EQ(runtime_.last_program, "/opt/vm-runtime");
-  // Of all containers, those to come too, without the overhead.
+  // The sum of all containers, future ones too, without the overhead.
   EXPECT_EQ(Annotation("io.kubernetes.cri.sandbox-cpu-quota"), "150000");
   EXPECT_EQ(Annotation("io.kubernetes.cri.sandbox-cpu-period"), "100000");
   EXPECT_EQ(Annotation("io.kubernetes.cri.sandbox-memory"), absl::StrCat(1536 << 20));
@@ -47,7 +47,7 @@ TEST_F(EngineHandlersTest, ADeviceThatIsNotThereMakesNoSandbox) {
   Pod(spec);  // its name is free
 }
 
-// Of a container that is there, and of one that is to come.
+// For an existing container, and for one to come.
 TEST_F(EngineHandlersTest, AnUpdateNeedsNoCdiFileAnyMore) {
   const std::string file = "cdi/gpu.json";
   const std::string text =
@@ -66,7 +66,7 @@ TEST_F(EngineHandlersTest, AnUpdateNeedsNoCdiFileAnyMore) {
   const std::string job = Create(pod, EngineTest::Spec("job"));
   ContainerSpec web = Web();
   web.cdi_devices = {"v.com/gpu=a"};
-  // What the file says when the container is made is what it has.
+  // A container keeps the devices that the file gave it at its creation.
   ASSERT_TRUE(dir_.root().ReplaceFile(file, absl::StrReplaceAll(text, {{"/null", "/zero"}})).ok());
   const std::string id = Create(pod, web);
   EXPECT_EQ(run_.Read(kept).value_or("none"), R"({"v.com/gpu=a":["/dev/zero"]})");
@@ -83,7 +83,7 @@ TEST_F(EngineHandlersTest, AnUpdateNeedsNoCdiFileAnyMore) {
     EXPECT_EQ(run_.Read(kept).value_or("none"), R"({"v.com/gpu=a":["/dev/zero"]})");
     StartEngine();
   }
-  // A new attempt has to be given the device itself.
+  // A new attempt must be given the device itself.
   web.attempt = 1;
   EXPECT_TRUE(absl::IsNotFound(engine_->CreateContainer(pod, web, "").status()));
 }
@@ -106,7 +106,7 @@ TEST_F(EngineHandlersTest, OfFixedResourcesADifferenceIsRefused) {
   EXPECT_THAT(refused.status().message(), HasSubstr("runtime handler fixed has fixed resources"));
   EXPECT_THAT(engine_->ListContainers(), IsEmpty());
   Create(pod, Web());
-  // One that nobody announced, and that adds nothing.
+  // An unannounced container that adds nothing.
   Create(pod, EngineTest::Spec("debug"));
 }
 
@@ -123,7 +123,7 @@ TEST_F(EngineHandlersTest, OfFixedResourcesGrowthIsRefused) {
     EXPECT_EQ(engine_->GetContainer(id)->spec.kubernetes_resources.limits["cpu"], "250m");
     StartEngine();
   }
-  // Back to what it was is no growth.
+  // A return to the old value is no growth.
   ASSERT_TRUE(engine_->UpdateResources(id, To("1", "1Gi")).ok());
   ResourceUpdate linux_alone;
   linux_alone.cgroup.memory_limit_bytes = int64_t{2} << 30;
@@ -140,7 +140,7 @@ TEST_F(EngineHandlersTest, OfFixedResourcesGrowthIsRefused) {
       engine_->UpdateSandboxResources(pod, {.pod_resources = Announcing("1", "512Mi")}).ok());
 }
 
-// No single one is above what was announced in all.
+// None of them alone exceeds the announced sum.
 TEST_F(EngineHandlersTest, OfFixedResourcesLimitsOfTheKernelAreAddedUp) {
   const std::string pod = Pod(Spec("fixed"));
   ContainerSpec web = Web();
@@ -162,13 +162,13 @@ TEST_F(EngineHandlersTest, OfFixedResourcesLimitsOfTheKernelAreAddedUp) {
   EXPECT_THAT(cpu.message(), HasSubstr("limits of cpu would be 1800m in all in the kernel, "
                                        "announced were 1500m"));
   ExpectAsked(id, web);
-  // As much as there was, in other words; less; and back again.
+  // The old amount in other words; less; and back again.
   EXPECT_EQ(update({.cpu_quota_us = 50000, .cpu_period_us = 50000}), absl::OkStatus());
   EXPECT_EQ(update({.memory_limit_bytes = int64_t{512} << 20}), absl::OkStatus());
   EXPECT_EQ(update({.memory_limit_bytes = int64_t{1} << 30}), absl::OkStatus());
 }
 
-// A client may have made it with more, of which later updates may make less by and by.
+// A client may have made it with more; later updates may lower that step by step.
 TEST_F(EngineHandlersTest, OfFixedResourcesWhatIsAboveMayBecomeLess) {
   const std::string pod = Pod(Spec("fixed"));
   ContainerSpec web = Web();
@@ -237,7 +237,7 @@ TEST_F(EngineHandlersTest, OfFixedResourcesALimitThatGoesIsGrowth) {
   EXPECT_EQ(engine_->GetSandbox(pod)->spec.pod_resources, spec.pod_resources);
 }
 
-// kubelet writes -1 where there is no limit.
+// kubelet writes -1 for no limit.
 TEST_F(EngineHandlersTest, OfFixedResourcesWhatHadNoLimitMayStayWithout) {
   SandboxSpec spec = Spec("fixed");
   spec.pod_resources.containers[0].kubernetes_resources = {.requests = {{"cpu", "1"}},

@@ -1,4 +1,4 @@
-// What is shown of a container's resources once it has ended.
+// The reported resources of ended containers.
 #include <algorithm>
 #include <atomic>
 
@@ -8,7 +8,7 @@
 namespace plimsoll::runtime {
 namespace {
 
-// The fakes' containers have what the test itself has, whatever is asked for, and can't have less.
+// The fakes' containers have the test's own values, whatever is asked for, and can't have less.
 class EngineLastValuesTest : public EngineTest {
  protected:
   std::string MakeOne() {
@@ -35,7 +35,7 @@ TEST_F(EngineLastValuesTest, AScoreThatNobodyLookedAtIsThatOfItsStart) {
 
 TEST_F(EngineLastValuesTest, AScoreIsThatWhichWasSeenLast) {
   const std::string id = MakeOne();
-  // By the process itself, or whoever is root.
+  // Set by the process itself, or by root.
   ASSERT_TRUE(linux::WriteOomScoreAdj(host_, engine_->GetContainer(id)->init, Higher()).ok());
   EXPECT_EQ(Shown(id), Higher());
   End(id);
@@ -64,7 +64,7 @@ TEST_F(EngineLastValuesTest, AStopSeesTheScore) {
   EXPECT_EQ(Shown(id), Higher());
 }
 
-// Its group goes file by file.
+// Its group vanishes file by file.
 TEST_F(EngineLastValuesTest, WhatEndsWhileItIsReadShowsNoHalfOfIt) {
   const std::string id = MakeOne();
   ASSERT_TRUE(
@@ -82,7 +82,7 @@ TEST_F(EngineLastValuesTest, WhatEndsWhileItIsReadShowsNoHalfOfIt) {
   EXPECT_EQ(read.cgroup.cpuset_cpus, "0");
 }
 
-// Of those that were asked for, as the kernel spells it.
+// The requested ones, as the kernel spells them.
 TEST_F(EngineLastValuesTest, RawFilesAreShownToo) {
   ContainerSpec spec = Spec();
   spec.resources.unified = {{"memory.low", "4k"}, {"memory.none", "1"}};

@@ -1,4 +1,4 @@
-// Of a container and a field the latest word holds, whoever said it: over stand-ins.
+// For each container and field the latest word holds, whichever call said it: over stand-ins.
 #include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -40,7 +40,7 @@ class EngineLatestWordTest : public EngineHandlersTest {
   }
 };
 
-// The picture, and over restarts too.
+// In the picture, and over restarts.
 TEST_F(EngineLatestWordTest, OfAnExitedAttemptAndTheNext) {
   const std::string pod = Pod(Spec(""));
   const std::string first = Attempt(pod, 0, "1");
@@ -81,7 +81,7 @@ TEST_F(EngineLatestWordTest, TheUpdateCommandIsToldIt) {
   EXPECT_THAT(Told(), HasSubstr(R"("size":{"vcpus":2,)"));
 }
 
-// Of resources that are fixed: within what the pod had in all.
+// With fixed resources: within the pod's total.
 TEST_F(EngineLatestWordTest, AnAttemptAsAnnouncedIsNotRefused) {
   const std::string pod = Pod(Spec("fixed"));
   const std::string first = Attempt(pod, 0, "1");
@@ -95,13 +95,13 @@ TEST_F(EngineLatestWordTest, AnAttemptAsAnnouncedIsNotRefused) {
   EXPECT_TRUE(absl::IsFailedPrecondition(refused)) << refused;
   EXPECT_THAT(refused.message(), HasSubstr("limit of cpu is 250m, announced was 750m"));
   const std::string second = Attempt(pod, 1, "750m");
-  // What is added up is the later word, too.
+  // The sum uses the later word, too.
   EXPECT_TRUE(engine_->UpdateResources(second, To("1", "1Gi")).ok());
   EXPECT_TRUE(absl::IsFailedPrecondition(engine_->UpdateResources(second, To("1100m", "1Gi"))));
   EXPECT_THAT(Warnings(), IsEmpty());
 }
 
-// What an update of the container said holds for all attempts after it, until the pod says more.
+// An update of the container holds for all later attempts, until the pod says more.
 TEST_F(EngineLatestWordTest, AttemptsAreHeldToTheUpdateOfOneBefore) {
   const std::string pod = Pod(Spec("fixed"));
   const std::string first = Attempt(pod, 0, "1");
@@ -116,7 +116,7 @@ TEST_F(EngineLatestWordTest, AttemptsAreHeldToTheUpdateOfOneBefore) {
   EXPECT_TRUE(absl::IsFailedPrecondition(engine_->CreateContainer(pod, grown, "").status()));
 }
 
-// The word about resources, whatever else an attempt comes with.
+// The word about resources holds, whatever else differs in an attempt.
 TEST_F(EngineLatestWordTest, AnUpdateOutlivesAnAttemptWithAnotherDevice) {
   const std::string pod = Pod(Spec(""));
   const std::string first = Attempt(pod, 0, "1");
@@ -133,7 +133,7 @@ TEST_F(EngineLatestWordTest, AnUpdateOutlivesAnAttemptWithAnotherDevice) {
   EXPECT_THAT(Warnings(), Contains(HasSubstr("limit of cpu is 1, announced was 250m")));
 }
 
-// One that was made otherwise is no measure for the next.
+// An attempt that was made differently is no measure for the next.
 TEST_F(EngineLatestWordTest, AnAttemptThatDiffersDoesNotMakeTheNextDiffer) {
   const std::string pod = Pod(Spec(""));
   ContainerSpec other = Web("2");
@@ -144,7 +144,7 @@ TEST_F(EngineLatestWordTest, AnAttemptThatDiffersDoesNotMakeTheNextDiffer) {
   EXPECT_THAT(Warnings(), ElementsAre(HasSubstr("device at /dev/fuse was not announced")));
 }
 
-// Of a container the machine's size has the devices that it was made with.
+// The machine's size includes the devices that a container was made with.
 TEST_F(EngineLatestWordTest, WhatAContainerWasMadeWithIsInThePicture) {
   const std::string pod = Pod(Spec("vm"));
   ContainerSpec web = Web();
@@ -183,7 +183,7 @@ TEST_F(EngineLatestWordTest, WhatContradictsLinuxIsAnEvent) {
   update.cgroup.cpu_shares = 512;
   ASSERT_TRUE(engine_->UpdateResources(id, update).ok());
   EXPECT_THAT(Warnings(), ElementsAre(told));
-  // One that is made so, and a pod.
+  // An attempt that is made so, and a pod.
   web.attempt = 1;
   web.resources.cpu_shares = 1024;
   Create(pod, web);
@@ -219,7 +219,7 @@ TEST_F(EngineLatestWordTest, APodsGroupHasItsOverheadToo) {
   ASSERT_TRUE(
       engine_->UpdateSandboxResources(pod, {.resources = {.memory_limit_bytes = 1 << 25}}).ok());
   EXPECT_EQ(cgroups_.Read(group)->memory_limit_bytes, (1 << 25) + (1 << 20));
-  // Of overhead alone, and as after a kill before it was written.
+  // With overhead alone, and as after a kill before it was written.
   ASSERT_TRUE(
       engine_->UpdateSandboxResources(pod, {.overhead = {.memory_limit_bytes = 1 << 22}}).ok());
   EXPECT_EQ(cgroups_.Read(group)->memory_limit_bytes, (1 << 25) + (1 << 22));

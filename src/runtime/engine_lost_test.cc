@@ -1,4 +1,4 @@
-// Containers that run on though somebody took away what they are driven with.
+// Containers that run on though the means to control them were removed.
 #include "runtime/engine_fixture_for_test.h"
 
 namespace plimsoll::runtime {
@@ -22,7 +22,7 @@ class EngineLostTest : public EngineTest {
     request.argv = {"true"};
     const absl::Status refused = engine_->ExecSync(id, request).status();
     EXPECT_TRUE(absl::IsFailedPrecondition(refused)) << refused;
-    // A streamed one finds out when it starts, or at its end.
+    // A streamed command finds out at its start, or at its end.
     for (const char* when : {"StartExec", "Finish"}) {
       runtime_.faults.FailNext(when, absl::FailedPreconditionError("it is not running"));
       const auto command = engine_->StartExec(id, request);

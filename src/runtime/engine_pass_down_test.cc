@@ -36,7 +36,7 @@ class EnginePassDownTest : public EngineTest {
   std::string FileOf(const std::string& pod) {
     return "sandboxes/" + pod + "/picture/pod-resources.json";
   }
-  // What hooks and wrappers find now; "" where there is no file.
+  // The picture for hooks and wrappers; "" if there is no file.
   std::string Shown(const std::string& pod) { return run_.Read(FileOf(pod)).value_or(""); }
   SandboxSpec SpecOf(const std::string& pod) { return engine_->GetSandbox(pod)->spec; }
 };
@@ -96,7 +96,7 @@ TEST_F(EnginePassDownTest, WhatIsNotAsAnnouncedIsAnEvent) {
   const std::string id = Create(pod, spec);
   EXPECT_THAT(warnings(), ::testing::IsEmpty());
   ASSERT_TRUE(engine_->StartContainer(id).ok());
-  // The next attempt is held to what an update has made of it.
+  // The next attempt is held to the values of the update.
   ASSERT_TRUE(engine_
                   ->UpdateResources(
                       id, {.kubernetes_resources = KubernetesResources{.limits = {{"cpu", "2"}}}})
@@ -234,7 +234,7 @@ TEST_F(EnginePassDownTest, AnUpdateThatWasCutOffIsFinishedAtTheNextStart) {
   StartEngine();
   EXPECT_EQ(*cgroups_.Read(group), asked) << "without CPUs that this node may not give to pods";
   EXPECT_FALSE(run_.Exists(mark));
-  // What can't be finished is told.
+  // An update that can't be finished is reported.
   ASSERT_TRUE(run_.ReplaceFile(mark, "").ok());
   cgroups_.faults.FailNext("Apply", absl::PermissionDeniedError("memory.max: no"));
   StartEngine();
@@ -269,7 +269,7 @@ TEST_F(EnginePassDownTest, ALimitThatAStartCouldNotPutBackIsByTheNext) {
   }
 }
 
-// One that was made with them: no update takes any there.
+// A container made with such files: updates don't take any there.
 TEST_F(EnginePassDownTest, WhereLimitsAreInVersionOneNoFileOfVersionTwoIsFinished) {
   ContainerSpec spec = Spec();
   spec.resources.unified = {{"memory.low", "4096"}};
@@ -290,8 +290,8 @@ TEST_F(EnginePassDownTest, WhereLimitsAreInVersionOneNoFileOfVersionTwoIsFinishe
   }
 }
 
-// What is legal one after the other only: memory past the sum of memory and swap, which stays, and
-// a file that is written by its name and by a member.
+// Changes that are legal only in sequence: memory beyond the sum of memory and swap, which stays,
+// and a file written both by name and by member.
 TEST_F(EnginePassDownTest, UpdatesOneAfterTheOtherAreFinishedAtOnce) {
   constexpr int64_t kMiB = 1 << 20;
   const std::string pod = Pod();
@@ -320,7 +320,7 @@ TEST_F(EnginePassDownTest, UpdatesOneAfterTheOtherAreFinishedAtOnce) {
   EXPECT_EQ(*cgroups_.Read(group), whole);
 }
 
-// By an earlier build, or at a creation, where the OCI runtime writes the files last.
+// Written by an earlier build, or at a creation, where the OCI runtime writes the files last.
 TEST_F(EnginePassDownTest, WhatIsThereTwiceIsFinishedOnce) {
   ContainerSpec spec = Spec();
   spec.resources = {.cpu_quota_us = 20000,
@@ -360,7 +360,7 @@ TEST_F(EnginePassDownTest, AKillWhileMemoryIsTakenOutLeavesNoLimit) {
   EXPECT_FALSE(run_.Exists(mark));
 }
 
-// The pod's own group, and no group of a client's making.
+// Applies to the pod's own group, not to one that a client made.
 TEST_F(EnginePassDownTest, AKillWhileMemoryIsTakenOutOfAPodLeavesNoLimit) {
   const std::string pod = Pod();
   const std::string group = engine_->GetSandbox(pod)->cgroup_path;
@@ -460,7 +460,7 @@ TEST_F(EnginePassDownTest, APodsUpdateThatWasCutOffIsFinishedAtTheNextStart) {
   StartEngine();
   EXPECT_EQ(*cgroups_.Read(group), asked);
   EXPECT_FALSE(run_.Exists(mark));
-  // As after one before the row.
+  // As after a kill before the row.
   ASSERT_TRUE(cgroups_.Apply(group, before).ok());
   ASSERT_TRUE(
       run_.ReplaceFile(mark, ToJson(linux::CgroupSettings{.memory_limit_bytes = 1 << 25})).ok());

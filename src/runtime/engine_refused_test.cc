@@ -1,5 +1,5 @@
-// Containers whose program can't be executed: Created without a process, with a start that fails;
-// and those that only find out when they are started.
+// Containers whose program can't be executed: they are Created without a process, and their start
+// fails; others only find out when they are started.
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
@@ -51,7 +51,7 @@ class EngineRefusedTest : public EngineTest {
   static ContainerSpec JobSpec() {
     ContainerSpec spec = Spec("job");
     spec.resources.cpu_shares = 100;
-    spec.classes = {{"rdt", "bronze"}};  // which has one place
+    spec.classes = {{"rdt", "bronze"}};  // whose class has one place
     return spec;
   }
   std::string Refused() {
@@ -213,16 +213,16 @@ TEST_F(EngineRefusedTest, ACreationThatCannotBeSavedLeavesNothing) {
   Refused();  // its name is free
 }
 
-// With an init that has executed nothing, as the OCI runtime's is until its start.
+// With an init that has executed nothing yet, like the OCI runtime's before its start.
 class EngineStartErrorTest : public EngineRefusedTest {
  protected:
   ~EngineStartErrorTest() override { EndInit(); }
 
   std::string CreateWithInit() {
-    // Without a signal for its end, so that only who waits with __WALL reaps it.
+    // Without an exit signal, so that only a wait with __WALL reaps it.
     init_ = static_cast<pid_t>(syscall(SYS_clone, 0, nullptr, nullptr, nullptr, 0));
     while (init_ == 0) {
-      prctl(PR_SET_PDEATHSIG, SIGKILL);  // or it would outlive a test that is ended
+      prctl(PR_SET_PDEATHSIG, SIGKILL);  // so that it can't outlive an aborted test
       pause();
     }
     runtime_.init = *linux::IdentifyProcess(host_, init_);
@@ -233,7 +233,7 @@ class EngineStartErrorTest : public EngineRefusedTest {
     kill(init_, SIGKILL);
     waitpid(std::exchange(init_, 0), nullptr, __WALL);
   }
-  // As the monitor tells it.
+  // As the monitor reports it.
   void Fail(const std::string& id) {
     ExitRecord exit{.code = 1, .finished_unix_nanos = absl::GetCurrentTimeNanos()};
     exit.start_error = "exec format error";
@@ -262,7 +262,7 @@ TEST_F(EngineStartErrorTest, AProgramThatTheKernelRefusesFailsTheStart) {
               ElementsAre(EventType::kContainerCreated, EventType::kContainerStopped));
 }
 
-// Nobody was told of a start.
+// No client was told of a start.
 TEST_F(EngineStartErrorTest, OneWhoseDaemonWasKilledMeanwhileHasNoStartTime) {
   const std::string id = CreateWithInit();
   engine_.reset();
@@ -289,7 +289,7 @@ TEST_F(EngineStartErrorTest, OneThatABusyMachineRefusesAfterAWhileFailsTheStart)
   EXPECT_EQ(Record(id).started_unix_nanos, 0);
 }
 
-// Its start has been told of by then.
+// Its start has been reported by then.
 TEST_F(EngineStartErrorTest, OneThatIsRefusedLaterStillIsToldByItsExit) {
   program_wait_ = absl::Milliseconds(100);
   Restart();
@@ -305,7 +305,7 @@ TEST_F(EngineStartErrorTest, OneThatIsRefusedLaterStillIsToldByItsExit) {
 
 TEST_F(EngineStartErrorTest, OneThatIsRefusedAfterAKillIsFoundAtTheNextStart) {
   const std::string id = CreateWithInit();
-  engine_.reset();  // between letting it run and writing that down
+  engine_.reset();  // between letting the process run and recording that
   Fail(id);
   MakeTypes();
   StartEngine();

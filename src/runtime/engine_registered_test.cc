@@ -1,4 +1,4 @@
-// Containers whose groups somebody else has to know of, as systemd does, and which go with their
+// Containers whose groups another manager must know of, as systemd does, and which go with their
 // last process.
 #include "runtime/engine_fixture_for_test.h"
 

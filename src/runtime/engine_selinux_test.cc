@@ -20,7 +20,7 @@ class SelinuxEngineTest : public EngineTest {
     EngineTest::SetUp();
     runtime_.selinux = {"u:r:container_t:s0", "u:object_r:container_file_t:s0"};
   }
-  // Without a /dev/shm: a kernel without SELinux mounts none with a label.
+  // Without a /dev/shm: a kernel without SELinux refuses to mount one with a label.
   static SandboxSpec Pod(const std::string& name) {
     SandboxSpec spec = PodSpec(name);
     spec.namespaces.network = NamespaceMode::kNode;

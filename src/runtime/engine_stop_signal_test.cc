@@ -1,5 +1,5 @@
-// The stop signal and inits of PID namespaces that are no container's: what the kernel would drop
-// is held back, and what it refuses is sent again.
+// The stop signal, with inits of PID namespaces but no real containers: a signal that the kernel
+// would drop is held back, a refused one is sent again.
 #include <fcntl.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
@@ -31,7 +31,7 @@ using ::testing::Contains;
 using ::testing::Field;
 using ::testing::HasSubstr;
 
-// From now on this thread may send no signal by a pidfd, as where a security module denies it.
+// From now on this thread can't send signals by a pidfd, as under a security module that denies it.
 void DenySignals() {
   sock_filter program[] = {
       BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
@@ -48,7 +48,8 @@ class EngineStopSignalTest : public EngineTest {
   ~EngineStopSignalTest() override {
     if (init_ > 0) kill(init_, SIGKILL);
   }
-  // A started container whose init, pid 1 of a namespace, becomes this Perl program after `before`.
+  // A started container whose init, pid 1 of a namespace, runs `before` and then becomes this Perl
+  // program.
   std::string Run(
       const char* program, void (*before)() = [] {}) {
     int ends[2];
@@ -69,7 +70,7 @@ class EngineStopSignalTest : public EngineTest {
     EXPECT_TRUE(engine_->StartContainer(id).ok());
     return id;
   }
-  // What init has written, once it has ended, which is told as the monitor tells it.
+  // The output of init after its end, which is reported as by the monitor.
   std::string AwaitInit(const std::string& id) {
     std::string text;
     char c = 0;
@@ -78,7 +79,7 @@ class EngineStopSignalTest : public EngineTest {
     runtime_.EndMonitor(id, ExitRecord{0, absl::GetCurrentTimeNanos()});
     return text;
   }
-  // What it writes until a stop with a long grace period has ended it.
+  // Its output until a stop with a long grace period has ended it.
   std::string Stopped(const std::string& id) {
     std::thread stop([&] { EXPECT_TRUE(engine_->StopContainer(id, absl::Seconds(60)).ok()); });
     std::string text = AwaitInit(id);
@@ -129,7 +130,7 @@ TEST_F(EngineStopSignalTest, OneThatCannotBeSentIsToldAndSentByTheNextStop) {
   EXPECT_EQ(Stopped(id), "caught");
 }
 
-// As a handler of the OCI runtime's would take it, of which the container knows nothing.
+// As a handler of the OCI runtime's would catch it, unknown to the container.
 TEST_F(EngineStopSignalTest, OneThatIsOnItsWayToItsProgramGetsItThere) {
   program_wait_ = absl::Milliseconds(100);
   StartEngine();

@@ -1,4 +1,4 @@
-// The engine's error paths, over stand-ins that can be told to fail.
+// The engine's error paths, over stand-ins with injected failures.
 #include "runtime/engine.h"
 
 #include <atomic>
@@ -214,7 +214,7 @@ TEST_F(EngineTest, ALateExitBringsNothingBackThatWasRemoved) {
   exit_noticed.WaitForNotification();
   EXPECT_TRUE(engine_->RemoveContainer(id).ok());
   removed.Notify();
-  engine_.reset();  // ends when the watcher is done
+  engine_.reset();  // ends once the watcher is done
   EXPECT_THAT(*store_.LoadContainers(), IsEmpty());
   std::vector<EventType> types;
   for (const Event& event : events_.Since(0)) {
@@ -338,10 +338,10 @@ TEST_F(EngineTest, SharesAreGivenBackAsAskedWhileTheirWeightHolds) {
   const std::string pod = *engine_->RunSandbox(PodSpec(), "");
   const std::string id = *engine_->CreateContainer(pod, Spec(), "");
   ASSERT_TRUE(engine_->UpdateResources(id, {.cgroup = {.cpu_shares = 512}}).ok());
-  // What a kernel with cgroup v2 makes of it: weight 20, which begins at 501.
+  // A cgroup v2 kernel turns it into weight 20, which begins at 501.
   ASSERT_TRUE(cgroups_.Apply("", {.cpu_shares = 501}).ok());
   EXPECT_EQ(engine_->ReadResources(id)->cgroup.cpu_shares, 512u);
-  // Somebody else gave it another weight.
+  // Another process gave it another weight.
   ASSERT_TRUE(cgroups_.Apply("", {.cpu_shares = 475}).ok());
   EXPECT_EQ(engine_->ReadResources(id)->cgroup.cpu_shares, 475u);
 }
@@ -350,7 +350,7 @@ TEST_F(EngineTest, RemovingASandboxRemovesItsContainers) {
   const std::string pod = *engine_->RunSandbox(PodSpec(), "");
   ASSERT_TRUE(engine_->CreateContainer(pod, Spec("a"), "").ok());
   ASSERT_TRUE(engine_->CreateContainer(pod, Spec("b"), "").ok());
-  // The fake's KillAll kills nothing: the inits are killed as processes of their own.
+  // The fake's KillAll does nothing: the inits are killed as processes of their own.
   ASSERT_TRUE(engine_->RemoveSandbox(pod).ok());
   ExpectNothingLeft();
 }
@@ -386,7 +386,7 @@ TEST_F(EngineTest, ASharedPidNamespaceThatFailsLeavesNothing) {
   ExpectNothingLeft();
 }
 
-// However soon somebody finds and removes it.
+// However soon another call finds and removes it.
 TEST_F(EngineTest, ASandboxesStartIsToldBeforeItsEnd) {
   absl::Mutex mutex;
   std::map<std::string, std::vector<EventType>> told;
@@ -442,7 +442,7 @@ TEST_F(EngineTest, WithoutTheInitOfItsPidNamespaceASandboxIsNotReady) {
   ExpectNothingLeft();
 }
 
-// As when a file of it is missing: no sign that another call has removed the container.
+// As if a file of it were missing: that doesn't mean another call removed the container.
 TEST_F(EngineTest, WhatAContainerLacksKeepsItsPod) {
   const std::string pod = *engine_->RunSandbox(PodSpec(), "");
   const std::string id = *engine_->CreateContainer(pod, Spec(), "");

@@ -1,4 +1,4 @@
-// What the engine does where its store can't be written: on a full disk, above all.
+// The engine when its store can't be written, above all on a full disk.
 #include <vector>
 
 #include "absl/cleanup/cleanup.h"
@@ -19,7 +19,7 @@ using ::testing::IsEmpty;
 
 using UnsavedTest = EngineTest;
 
-// RecoveryTest.AStartThatWasNotWrittenDownIsFoundOut has what the next daemon makes of it.
+// RecoveryTest.AStartThatWasNotWrittenDownIsFoundOut has the next daemon's reaction.
 TEST_F(UnsavedTest, AStartThatAFullDiskCannotKeepIsOneAllTheSame) {
   const std::string pod = *engine_->RunSandbox(PodSpec(), "");
   const std::string id = *engine_->CreateContainer(pod, Spec(), "");
@@ -29,13 +29,14 @@ TEST_F(UnsavedTest, AStartThatAFullDiskCannotKeepIsOneAllTheSame) {
   EXPECT_EQ(engine_->GetContainer(id)->state, ContainerState::kRunning);
   EXPECT_EQ(events_.Since(0).back().type, EventType::kWarning);
   EXPECT_THAT(events_.Since(0).back().message, HasSubstr("no space"));
-  // Its end is written down again.
+  // Its end is recorded again.
   ASSERT_TRUE(engine_->StopContainer(id, absl::ZeroDuration()).ok());
   Wait(id);
   EXPECT_EQ(store_.LoadContainers()->front().state, ContainerState::kExited);
 }
 
-// A disk that fails is made read-only by its file system: what runs, runs, and what has ended has.
+// A failing disk is made read-only by its file system: running containers run on, ended ones stay
+// ended.
 TEST_F(UnsavedTest, AReadOnlyDiskKeepsNothingFromStartingAndEnding) {
   const absl::Status read_only = ErrnoStatus(EROFS, "database x");
   const std::string pod = *engine_->RunSandbox(PodSpec(), "");
@@ -53,7 +54,7 @@ TEST_F(UnsavedTest, AReadOnlyDiskKeepsNothingFromStartingAndEnding) {
   ExpectNothingLeft();
 }
 
-// Killed on its way: the next daemon goes by the mark alone, since no namespace is missing yet.
+// Killed on the way: the next daemon relies on the mark alone, since no namespace is missing yet.
 TEST_F(UnsavedTest, AStopIsMarkedThoughTheRunDirectoryIsFull) {
   const std::string pod = *engine_->RunSandbox(PodSpec(), "");
   {
@@ -73,7 +74,7 @@ TEST_F(UnsavedTest, AStopIsMarkedThoughTheRunDirectoryIsFull) {
   ExpectNothingLeft();
 }
 
-// On a full disk: only what is removed makes room again.
+// On a full disk only removals make room again.
 TEST_F(UnsavedTest, WhatCannotBeMarkedIsRemovedAllTheSame) {
   const absl::Status full = absl::ResourceExhaustedError("no space");
   const std::string pod = *engine_->RunSandbox(PodSpec(), "");
@@ -84,7 +85,7 @@ TEST_F(UnsavedTest, WhatCannotBeMarkedIsRemovedAllTheSame) {
   EXPECT_TRUE(engine_->RemoveContainer(id).ok());
   EXPECT_THAT(*store_.LoadContainers(), IsEmpty());
 
-  // A daemon that is killed between leaves a row of which there are no files.
+  // A daemon killed in between leaves a row without files.
   const std::string cut_off = *engine_->CreateContainer(pod, Spec(), "");
   ASSERT_TRUE(engine_->StopContainer(cut_off, absl::ZeroDuration()).ok());
   Wait(cut_off);
@@ -94,7 +95,7 @@ TEST_F(UnsavedTest, WhatCannotBeMarkedIsRemovedAllTheSame) {
   EXPECT_EQ(engine_->GetContainer(cut_off)->state, ContainerState::kExited);
   EXPECT_TRUE(engine_->RemoveContainer(cut_off).ok());
 
-  // Nor does a pod whose end can't be saved keep the files of its containers.
+  // A pod whose end can't be saved doesn't keep its containers' files either.
   ASSERT_TRUE(engine_->CreateContainer(pod, Spec(), "").ok());
   store_.faults.FailNext("PutSandbox", full);
   EXPECT_TRUE(engine_->RemoveSandbox(pod).ok());
@@ -119,7 +120,7 @@ TEST_F(UnsavedTest, AnUpdateThatCannotBeSavedChangesNothing) {
   EXPECT_TRUE(absl::IsInvalidArgument(engine_->UpdateResources(id, update)));
   EXPECT_EQ(engine_->ReadResources(id)->oom_score_adj, score);
   EXPECT_EQ(store_.LoadContainers()->front().spec.resources.cpu_shares, 100u);
-  // The row can't be put back either: it is said.
+  // The row can't be restored either: the error says so.
   cgroups_.faults.FailNext("Apply", absl::InvalidArgumentError("cpu.shares refused"));
   cgroups_.on_apply = [&] {
     store_.faults.FailNext("PutCreated", absl::ResourceExhaustedError("no space"));
@@ -171,7 +172,7 @@ TEST_F(UnsavedTest, AStopThatCouldNotBeSavedIsSavedByTheNext) {
   ExpectNothingLeft();
 }
 
-// Whether or not it has namespaces that could be missed.
+// With or without namespaces whose absence would show.
 TEST_F(UnsavedTest, AStopThatCouldNotBeSavedIsFoundByTheNextDaemon) {
   SandboxSpec of_the_node = PodSpec("of-the-node");
   of_the_node.namespaces.network = NamespaceMode::kNode;
@@ -191,7 +192,7 @@ TEST_F(UnsavedTest, AStopThatCouldNotBeSavedIsFoundByTheNextDaemon) {
   }
 }
 
-// Whatever keeps its row from being written, and whichever call finds that.
+// Whatever error keeps the row from being written, in whichever call.
 TEST_F(UnsavedTest, AStopThatCouldNotBeSavedLeavesItsTraceWhateverTheError) {
   SandboxSpec of_the_node = PodSpec("of-the-node");
   of_the_node.namespaces.network = NamespaceMode::kNode;
@@ -216,7 +217,7 @@ TEST_F(UnsavedTest, AStopThatCouldNotBeSavedLeavesItsTraceWhateverTheError) {
   EXPECT_TRUE(absl::IsInternal(engine_->RemoveSandbox(pod)));
   expect_stopped(pod);
 
-  // A disk that stays full though its containers are being removed.
+  // A disk that stays full while its containers are removed.
   pod = *engine_->RunSandbox(of_the_node, "");
   ASSERT_TRUE(engine_->CreateContainer(pod, Spec(), "").ok());
   const absl::Status full = absl::ResourceExhaustedError("no space");

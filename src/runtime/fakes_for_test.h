@@ -1,5 +1,5 @@
-// Stand-ins for what the engine drives, for provoking what the real ones hardly ever do. The real
-// ones are used in tests/.
+// Stand-ins for the engine's collaborators, to provoke what the real ones hardly ever do. tests/
+// uses the real ones.
 #ifndef PLIMSOLL_RUNTIME_FAKES_FOR_TEST_H_
 #define PLIMSOLL_RUNTIME_FAKES_FOR_TEST_H_
 
@@ -61,7 +61,7 @@ class EndedCommand : public RunningCommand {
   CommandStreams streams_;
 };
 
-// Every container's monitor is a real process (so that its end can be watched); its init too.
+// Every container's monitor is a real process (so that its end can be watched), and so is its init.
 class FakeRuntime : public ContainerRuntime {
  public:
   explicit FakeRuntime(FsRoot host) : host_(std::move(host)) {}
@@ -90,13 +90,14 @@ class FakeRuntime : public ContainerRuntime {
   std::string last_program;
   std::function<void()> on_create;
   std::function<void()> on_start;
-  std::optional<linux::ProcessId> init;  // of what is created next; else the monitor is that too
-  std::function<void(const std::string&)> make_group;  // the container's
+  std::optional<linux::ProcessId> init;  // for the next Create; otherwise the monitor serves as
+                                         // init
+  std::function<void(const std::string&)> make_group;  // makes the container's
   std::function<void(const std::string&)> remove_group;
   std::function<void(const ExecRequest&)> on_exec;
   std::vector<pid_t> entering;
 
-  // The monitor ends, having recorded `exit` unless that is nullopt.
+  // Ends the monitor, which has recorded `exit` unless that is nullopt.
   void EndMonitor(const std::string& id, std::optional<ExitRecord> exit) {
     absl::MutexLock lock(&mutex_);
     if (exit.has_value()) exits_[id] = *exit;
@@ -106,7 +107,7 @@ class FakeRuntime : public ContainerRuntime {
     absl::MutexLock lock(&mutex_);
     return traces_.contains(id);
   }
-  // As if the daemon had died between letting the process run and writing it down.
+  // As if the daemon had died between letting the process run and recording it.
   void SetStarted(const std::string& id, int64_t unix_nanos) {
     absl::MutexLock lock(&mutex_);
     started_[id] = unix_nanos;
@@ -235,7 +236,7 @@ class FakeLease : public image::LayerLease {
 // Has one image, "busybox".
 class FakeImages : public image::ImageService {
  public:
-  int collections = 0;  // of garbage
+  int collections = 0;  // garbage collections
   std::vector<std::string> damaged;
 
   absl::StatusOr<image::Image> Import(const std::string&, absl::string_view,
@@ -271,7 +272,7 @@ class FakeImages : public image::ImageService {
   std::vector<std::string> Damaged() const override { return damaged; }
 };
 
-// Groups are names; KillAll does what `on_kill` says.
+// Groups are names; KillAll runs `on_kill`.
 class FakeCgroups : public linux::CgroupManager {
  public:
   Faults faults;
@@ -313,7 +314,7 @@ class FakeCgroups : public linux::CgroupManager {
     absl::MutexLock lock(&mutex_);
     return groups_.contains(std::string(path));
   }
-  absl::Status cannot_look;  // what Exists says, unless OK
+  absl::Status cannot_look;  // the result of Exists, unless OK
   absl::Status Remove(absl::string_view path) override {
     absl::MutexLock lock(&mutex_);
     groups_.erase(std::string(path));
@@ -337,21 +338,21 @@ class FakeCgroups : public linux::CgroupManager {
                                    settings.cpuset_mems.value_or("-")};
     return absl::OkStatus();
   }
-  // What was last applied to the group: CPUs and memory nodes, "-" for none.
+  // The cpuset last applied to the group: CPUs and memory nodes, "-" for none.
   std::pair<std::string, std::string> cpuset(const std::string& path) const {
     absl::MutexLock lock(&mutex_);
     const auto it = cpusets_.find(path);
     return it == cpusets_.end() ? std::pair<std::string, std::string>() : it->second;
   }
   std::function<void()> on_read;      // before anything is read
-  std::atomic<bool> is_gone = false;  // what is read then
+  std::atomic<bool> is_gone = false;  // the result of that read
   absl::StatusOr<linux::CgroupSettings> Read(absl::string_view) const override {
     if (on_read) on_read();
     if (is_gone) return absl::NotFoundError("fake");
     absl::MutexLock lock(&mutex_);
     return settings_;
   }
-  // As where systemd manages groups.
+  // As under systemd's management.
   bool ends_with_processes = false;
   bool EndsWithProcesses() const override { return ends_with_processes; }
   struct Registered {
@@ -373,7 +374,7 @@ class FakeCgroups : public linux::CgroupManager {
     returned_.emplace_back(path);
     return absl::OkStatus();
   }
-  // Groups, in the order in which processes were brought back to their CPUs.
+  // Groups, in the order in which their processes were brought back to their CPUs.
   std::vector<std::string> returned() const {
     absl::MutexLock lock(&mutex_);
     return returned_;

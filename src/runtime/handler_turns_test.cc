@@ -76,7 +76,7 @@ TEST_F(HandlerTurnsTest, AContainersIsNotItsPods) {
   EXPECT_TRUE(turn.status().ok());
 }
 
-// A removal calls off, and so does the stop that it begins with.
+// A removal cancels turns, and so does the stop that it begins with.
 TEST_F(HandlerTurnsTest, ItEndsWithTheLast) {
   std::optional<CallOff> outer;
   outer.emplace(turns_, "web");
@@ -100,10 +100,10 @@ TEST_F(HandlerTurnsTest, WhoeverIsToldCanBeWaitedFor) {
     const CallOff call_off(turns_, "pod");
     call_off.AwaitEnd();
     EXPECT_TRUE(has_ended);
-    call_off.AwaitEnd();  // there is nobody
+    call_off.AwaitEnd();  // no turn is held
   }
   holder.join();
-  // Nor for one that may go on.
+  // Nor does it wait for a turn that may go on.
   const HandlerTurn turn(turns_, "job");
   CallOff(turns_, "web").AwaitEnd();
   EXPECT_TRUE(turn.status().ok());

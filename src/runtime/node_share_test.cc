@@ -51,7 +51,7 @@ TEST(ConfineTest, AnUpdateThatSaysNothingOfItChangesNothing) {
   const auto confined = New(asked, OutsideShare::kRefuse, /*is_new=*/false);
   ASSERT_TRUE(confined.ok()) << confined.status();
   EXPECT_EQ(confined->settings, asked);
-  // One that takes the limit away gives the share.
+  // An update that removes the limit gives the share.
   EXPECT_EQ(
       *New({.cpuset_cpus = ""}, OutsideShare::kRefuse, /*is_new=*/false)->settings.cpuset_cpus,
       "2-5");
@@ -102,7 +102,7 @@ TEST(ConfineTest, TheWholeNodeConfinesNobody) {
   }
 }
 
-// A kubelet goes on sending what it was told of when it started.
+// A kubelet goes on sending the CPUs that it found at its start.
 TEST(ConfineTest, WhatWentIsClippedAndOnlyWhatWasNeverToldIsRefused) {
   const auto confined = Later({.cpuset_cpus = "4-7", .cpuset_mems = "0-1"}, OutsideShare::kRefuse);
   ASSERT_TRUE(confined.ok()) << confined.status();

@@ -76,7 +76,7 @@ TEST(PodDifferencesTest, ADeviceIsTheHostsAndWhatMayBeDoneWithIt) {
   EXPECT_THAT(DifferencesOf(made, AnnouncedPod()), IsEmpty());
 }
 
-// By hand, in an annotation.
+// Announced by hand, in an annotation.
 TEST(PodDifferencesTest, WhatIsAsUsualOfADeviceMayBeLeftOut) {
   AnnouncedContainer announced = AnnouncedPod();
   announced.devices = {{.container_path = "/dev/fuse"}};
@@ -112,7 +112,7 @@ TEST(PodDifferencesTest, ExpectedIsWhatThePodAnnouncedOrALaterUpdate) {
   EXPECT_EQ(ExpectedOf(pod, "web", &last).devices, AnnouncedPod().devices);
   pod.announced["web"].resources = 3;
   EXPECT_EQ(ExpectedOf(pod, "web", &last), AnnouncedPod());
-  // Of an earlier build: it may have been updated.
+  // From an earlier build: it may have been updated.
   pod.announced.clear();
   last.said = {};
   EXPECT_EQ(ExpectedOf(pod, "web", &last).kubernetes_resources, last.kubernetes_resources);

@@ -62,7 +62,7 @@ TEST(PodPictureTest, TheLatestWordAboutAFieldHolds) {
   ContainerSpec made = There("web", "4");
   made.devices = {{"/dev/b", "/dev/b", "rw"}};
   made.said = {.made = 1, .resources = 1};
-  // As it was made: fewer mounts and CDI devices, another device.
+  // The container as made: fewer mounts and CDI devices, another device.
   AnnouncedContainer now = MakePicture(pod, {made}).now.containers.at(0);
   EXPECT_EQ(now.kubernetes_resources, made.kubernetes_resources);
   EXPECT_EQ(now.devices, made.devices);
@@ -82,10 +82,10 @@ TEST(PodPictureTest, TheLatestWordAboutAFieldHolds) {
   EXPECT_EQ(now.devices, made.devices) << "nothing was said of them";
   EXPECT_EQ(pod.pod_resources.containers.at(0).devices, web.devices);
   EXPECT_EQ(pod.pod_resources.containers.at(0).cdi_devices, web.cdi_devices);
-  // One of the container.
+  // An update of the container.
   made.said.resources = 3;
   EXPECT_EQ(CpuOf(MakePicture(pod, {made})), "4");
-  // One that takes all away.
+  // An update that removes everything.
   made.kubernetes_resources = {};
   EXPECT_EQ(CpuOf(MakePicture(pod, {made})), "none");
   made.said.resources = 0;

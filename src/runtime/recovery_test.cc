@@ -1,4 +1,4 @@
-// What the engine finds when it starts, and what it makes of it.
+// Recovery: the engine's findings at its start, and its reactions.
 #include "base/no_descriptors_for_test.h"
 #include "base/random_id.h"
 #include "linux/namespaces.h"
@@ -26,7 +26,7 @@ class RecoveryTest : public EngineTest {
     for (const Finding& finding : engine_->Inspect()) found.push_back(finding.difference);
     return found;
   }
-  // With the store of the stopped engine.
+  // Changes the store of the stopped engine.
   void Execute(const std::string& sql) {
     auto database = Database::Open(dir_.path() + "/state/plimsoll.db", Durability::kNormal);
     ASSERT_TRUE(database.ok()) << database.status();
@@ -92,7 +92,7 @@ TEST_F(RecoveryTest, AfterARebootEverythingHasEnded) {
   EXPECT_EQ(engine_->GetContainer(id)->exit_code, 255);
   EXPECT_FALSE(*linux::IsPinned(*run_.Sub("sandboxes/" + pod), "net"));
   EXPECT_THAT(engine_->RecoveryTroubles(), IsEmpty());
-  // The process that has the old pid now was not touched.
+  // The process that now has the old pid was not touched.
   EXPECT_TRUE(*linux::IsRunning(host_, container.monitor));
 }
 
@@ -139,7 +139,7 @@ TEST_F(RecoveryTest, AGroupThatCannotBeLookedAtIsToldOf) {
   runtime_.EndMonitor(id, ExitRecord{0, 1});
   Wait(id);
   cgroups_.cannot_look = absl::ResourceExhaustedError("too many open files");
-  // Neither the container's nor the pod's.
+  // Neither the container's group nor the pod's could be looked at.
   EXPECT_THAT(Differences(), ElementsAre(Difference::kNotInspected, Difference::kNotInspected));
 }
 
@@ -156,7 +156,7 @@ TEST_F(RecoveryTest, WhatCannotBeLookedAtIsLeftAsItIs) {
   const std::string pod = *engine_->RunSandbox(PodSpec(), "");
   const std::string other = *engine_->RunSandbox(PodSpec("other"), "");
   engine_.reset();
-  // Any error but that there is none: here that its place is a file.
+  // Any error other than absence: here its place is a file.
   const std::string place = run_.PathOf("sandboxes/" + pod);
   ASSERT_EQ(rename(place.c_str(), (run_.path() + "/aside").c_str()), 0);
   ASSERT_TRUE(run_.ReplaceFile("sandboxes/" + pod, "").ok());
@@ -187,7 +187,7 @@ TEST_F(RecoveryTest, AMonitorThatCannotBeLookedAtIsNotGone) {
     const NoDescriptors none;
     return Inspect(input);
   }();
-  ASSERT_THAT(findings, SizeIs(3));  // the third: what is there that is not recorded
+  ASSERT_THAT(findings, SizeIs(3));  // the third: unrecorded leftovers
   EXPECT_EQ(findings[0].container_id, id);
   EXPECT_EQ(findings[1].sandbox_id, pod);
   for (const Finding& finding : findings) {
@@ -227,7 +227,7 @@ TEST_F(RecoveryTest, OneBrokenObjectKeepsNoOtherFromBeingServed) {
   EXPECT_EQ(engine_->GetContainer(good)->state, ContainerState::kRunning);
   EXPECT_THAT(engine_->RecoveryTroubles(),
               ElementsAre(HasSubstr("container " + half + ": recovery: a process survives")));
-  // It shows, and can be tried again.
+  // It shows, and the removal can be tried again.
   EXPECT_EQ(engine_->GetContainer(half)->state, ContainerState::kRemoving);
   EXPECT_THAT(Differences(), ElementsAre(Difference::kContainerHalfRemoved));
   EXPECT_TRUE(engine_->RemoveContainer(half).ok());
@@ -278,7 +278,7 @@ TEST_F(RecoveryTest, LayersAreCollectedWhenTheLastDamagedContainerIsGone) {
   ASSERT_TRUE(engine_->RemoveContainer(RunningContainer(pod, "c")).ok());
   EXPECT_EQ(images_.collections, 1);
   engine_.reset();
-  // A sandbox stands for no layers.
+  // A sandbox doesn't account for layers.
   Execute("UPDATE sandboxes SET spec = 'garbage'");
   StartEngine();
   EXPECT_EQ(images_.collections, 2);
@@ -292,7 +292,7 @@ TEST_F(RecoveryTest, ASharedPidNamespaceIsLookedAt) {
   input.sandboxes = engine_->ListSandboxes();
   input.cgroups = &cgroups_;
   input.runtime = &runtime_;
-  // As of a daemon that died before it had ended all of it.
+  // As left by a daemon that died before it had ended everything.
   input.sandboxes[0].state = SandboxState::kNotReady;
   input.sandboxes[0].spec.namespaces.network = NamespaceMode::kNode;
   std::vector<Finding> findings = Inspect(input);
@@ -361,7 +361,7 @@ TEST_F(RecoveryTest, AParentGoesToWhoeverUsesItStill) {
   EXPECT_THAT(cgroups_.groups(), IsEmpty());
 }
 
-// Also in a slice that is there already, and whose limits are somebody else's.
+// Also in a slice that exists already, whose limits belong to another.
 TEST_F(RecoveryTest, APodInASliceKeepsItsControllers) {
   ASSERT_TRUE(cgroups_.Create("/kube.slice/kube-pod1.slice").ok());
   SandboxSpec spec = PodSpec();
@@ -388,7 +388,7 @@ TEST_F(RecoveryTest, HalfMadeSandboxesShareAParentToo) {
     record.created_unix_nanos = name[0];
     record.spec = PodSpec(name);
     record.cgroup_path = std::string("/qos/") + name;
-    // Only the first found that the parent had to be made.
+    // Only the first one recorded that it made the parent.
     if (name[0] == 'a') record.owned_cgroups.push_back("/qos");
     record.owned_cgroups.push_back(record.cgroup_path);
     ASSERT_TRUE(store_.PutSandbox(record).ok());

@@ -34,7 +34,7 @@ class SandboxNetworkTest : public EngineTest {
     OpenNetwork();
     EngineTest::SetUp();
   }
-  // Before the engine, which must not be there.
+  // Call without an engine, before one is made.
   void OpenNetwork() {
     network::Options options{.host = host_, .state = *scripts_.root().Sub("state")};
     options.config_directory = scripts_.conf();
@@ -53,8 +53,8 @@ class SandboxNetworkTest : public EngineTest {
     for (const Finding& finding : engine_->Inspect()) found.push_back(finding.difference);
     return found;
   }
-  // Of the shell, where main runs: goes on once the pod's PID namespace is pinned, and notes which
-  // one that is. Ends the plugin with an error if it isn't after a while.
+  // Shell for the script main: waits until the pod's PID namespace is pinned, and notes its name.
+  // Fails the plugin if it isn't after a while.
   std::string AwaitPidNamespace() const {
     const std::string place = absl::StrCat(run_.path(), "/sandboxes/$CNI_CONTAINERID");
     // Until then the file is one of the directory's file system. (busybox doesn't know nsfs.)
@@ -63,7 +63,7 @@ class SandboxNetworkTest : public EngineTest {
                         "n=$((n + 1)); [ $n -lt 200 ] || exit 1; sleep 0.05\ndone\n",
                         "stat -c 'pid:[%i]' ", place, "/pid > ", scripts_.path(), "/namespace\n");
   }
-  // Processes in the namespace that the plugin has noted.
+  // Processes in the noted namespace.
   size_t CountInPidNamespace() const {
     const std::string text = scripts_.root().Read("namespace").value_or("");
     EXPECT_THAT(text, StartsWith("pid:["));
@@ -85,7 +85,7 @@ class SandboxNetworkTest : public EngineTest {
 };
 
 TEST_F(SandboxNetworkTest, APodHasItsAddressesUntilItIsStopped) {
-  // The namespace is there already, and has its loopback up.
+  // The namespace exists already, with its loopback up.
   scripts_.Write("main", absl::StrCat("nsenter --net=$CNI_NETNS cat /proc/net/fib_trie > ",
                                       scripts_.path(), "/$CNI_COMMAND.addresses\n",
                                       "[ $CNI_COMMAND != ADD ] || echo '", kResult, "'"));
@@ -212,7 +212,7 @@ TEST_F(SandboxNetworkTest, AHostPortThatAnotherPodHoldsIsRefusedUntilThatIsStopp
   refuse();
   Restart();
   refuse();
-  // With the host's network it is for the pod's own programs to take.
+  // On the host's network the pod's own programs take the port.
   SandboxSpec of_host = spec;
   of_host.name = "of-host";
   of_host.namespaces.network = NamespaceMode::kNode;
@@ -240,7 +240,7 @@ TEST_F(SandboxNetworkTest, WhatCanNotBeGivenBackIsToldAndTriedAgain) {
   ExpectNothingLeft();
 }
 
-// The namespace is there until the plugins have let go.
+// The namespace exists until the plugins have released it.
 TEST_F(SandboxNetworkTest, OfABrokenSandboxItIsGivenBackBeforeTheNamespaceGoes) {
   SandboxSpec spec = PodSpec();
   const std::string pod = *engine_->RunSandbox(spec, "");
@@ -256,13 +256,13 @@ TEST_F(SandboxNetworkTest, OfABrokenSandboxItIsGivenBackBeforeTheNamespaceGoes) 
   ExpectNothingLeft();
 }
 
-// As after a kill of the daemon while a stop gives back what the pod has.
+// As after a kill of the daemon during a stop that gives back the pod's network.
 TEST_F(SandboxNetworkTest, APodWhoseStopWasCutOffIsStoppedByTheNextDaemon) {
   for (const bool network_is_gone : {false, true}) {
     SCOPED_TRACE(network_is_gone ? "after DEL" : "during DEL");
     const std::string pod = *engine_->RunSandbox(PodSpec(), "");
     const std::string place = absl::StrCat("sandboxes/", pod);
-    // The stop comes no further than to the plugin, or to where that is done.
+    // The stop gets only as far as the plugin, or as the end of its work.
     scripts_.Write("main", "[ $CNI_COMMAND != DEL ]");
     ASSERT_FALSE(engine_->StopSandbox(pod).ok());
     scripts_.WriteGood("main", kResult);
@@ -292,7 +292,7 @@ TEST_F(SandboxNetworkTest, AStopUnderWayIsNoDifference) {
   EXPECT_TRUE(WaitUntil([&] { return !scripts_.InputOf("main", "DEL").is_null(); }));
   EXPECT_THAT(Differences(), IsEmpty());
   stop.join();
-  // One that was given up is.
+  // A stop that was given up is one.
   EXPECT_TRUE(engine_->RemoveSandbox(pod).ok());
   scripts_.WriteGood("main", kResult);
   const std::string other = *engine_->RunSandbox(PodSpec(), "");

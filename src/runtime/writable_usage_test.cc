@@ -54,7 +54,7 @@ TEST(WritableUsageTest, WalksAgainOnlyForThoseWhoNeedItFresh) {
   EXPECT_EQ((*usage.Read(absl::Hours(1)))->by_container.size(), 1u);
 }
 
-// A disk whose walk number `slow` takes until it is let.
+// A disk on which walk number `slow` lasts until it is released.
 struct SlowDisk {
   explicit SlowDisk(int slow_walk) : slow(slow_walk) {}
 
@@ -82,7 +82,7 @@ TEST(WritableUsageTest, OneThatWalksHoldsUpNobodyWhoCanDoWithTheLast) {
   ASSERT_TRUE(first.ok()) << first.status();
   std::thread walker([&usage] { EXPECT_TRUE(usage.Read(absl::ZeroDuration()).ok()); });
   disk.asked.WaitForNotification();
-  // With the walk under way: this would never come back if it waited for that.
+  // With a walk under way: this would never return if it waited for the walk.
   EXPECT_EQ(*usage.Read(absl::Hours(1)), *first);
   disk.let.Notify();
   walker.join();
@@ -116,12 +116,12 @@ TEST(WritableUsageTest, WhoTakesTheLastHasAnotherWalkMadeAndWaitsForNone) {
   EXPECT_EQ((*first)->total.bytes, 1u) << "there was none before";
   EXPECT_EQ(*usage.ReadLast(absl::Hours(1)), *first);
   EXPECT_FALSE(disk.asked.HasBeenNotified()) << "it is not too old";
-  // The disk rests first, as long as ten such walks.
+  // First the disk rests, ten times as long as such a walk.
   ASSERT_TRUE(WaitUntil([&] {
     EXPECT_EQ(*usage.ReadLast(absl::ZeroDuration()), *first);
     return disk.asked.HasBeenNotified();
   }));
-  // With the walk under way: neither do these wait nor do they begin another.
+  // With a walk under way: these neither wait nor begin another.
   for (int i = 0; i < 10; ++i) EXPECT_EQ(*usage.ReadLast(absl::ZeroDuration()), *first);
   disk.let.Notify();
   EXPECT_TRUE(WaitUntil([&] { return (*usage.ReadLast(absl::Hours(1)))->total.bytes == 2; }));
@@ -147,7 +147,7 @@ TEST(WritableUsageTest, AWalkThatFailedAsideLeavesTheLastAndIsTriedAgain) {
   EXPECT_GE(walks, 3);
 }
 
-// Else each of a list's containers would have the disk walked.
+// Otherwise each container in a list would start a walk.
 TEST(WritableUsageTest, AFirstWalkThatFailedIsNotTriedAgainWhileTheDiskRests) {
   constexpr absl::Duration kWalk = absl::Milliseconds(10);
   TestDir dir;
@@ -163,11 +163,11 @@ TEST(WritableUsageTest, AFirstWalkThatFailedIsNotTriedAgainWhileTheDiskRests) {
   for (int i = 0; i < 200; ++i) {
     EXPECT_TRUE(absl::IsInternal(usage.ReadLast(absl::ZeroDuration()).status()));
   }
-  // A walk, and ten times as long without one.
+  // A walk, then ten times as long without one.
   EXPECT_LE(walks, 1 + (absl::Now() - began) / (11 * kWalk));
 }
 
-// A layer that is never measured to its end: only word to stop ends it.
+// A layer whose measuring never ends: only a cancellation ends it.
 struct EndlessLayer {
   absl::Notification asked;
   std::atomic<bool> stopped = false;
@@ -200,7 +200,7 @@ TEST(WritableUsageTest, ItsEndCallsOffTheWalkAside) {
   EXPECT_EQ(walks, 2);
 }
 
-// Of a call, for which a server that ends waits.
+// Cancelled as part of a call that an ending server waits for.
 TEST(WritableUsageTest, AWalkThatSomebodyWaitsForCanBeCalledOff) {
   TestDir dir;
   EndlessLayer layer;
@@ -215,7 +215,7 @@ TEST(WritableUsageTest, AWalkThatSomebodyWaitsForCanBeCalledOff) {
   reader.join();
   EXPECT_TRUE(layer.stopped);
   EXPECT_TRUE(absl::IsCancelled(read)) << read;
-  const absl::Status later = usage.Read(absl::ZeroDuration()).status();  // asks for no layer
+  const absl::Status later = usage.Read(absl::ZeroDuration()).status();  // asks about no layer
   EXPECT_TRUE(absl::IsCancelled(later)) << later;
 }
 

@@ -1,7 +1,7 @@
-// What the files of this room have of Asio: coroutines in the one thread of the server's loop.
+// The room's tools on top of Asio: coroutines in the single thread of the server's loop.
 //
-// Everything here is used in that thread. A coroutine that waits is woken by a Signal, and looks
-// again at what it waits for.
+// Everything here is used in that thread. A Signal wakes a waiting coroutine, which then checks its
+// condition again.
 #ifndef PLIMSOLL_STREAMING_ASYNC_H_
 #define PLIMSOLL_STREAMING_ASYNC_H_
 
@@ -28,7 +28,7 @@ namespace plimsoll::streaming {
 namespace asio = boost::asio;
 using ErrorCode = boost::system::error_code;
 
-// Wakes whoever waits. Nothing is remembered: `while (!there) co_await signal.Wait();`
+// Wakes all waiters. A notification is not remembered: `while (!there) co_await signal.Wait();`
 class Signal {
  public:
   explicit Signal(asio::io_context& io) : timer_(io) {
@@ -39,7 +39,7 @@ class Signal {
     ErrorCode ignored;
     co_await timer_.async_wait(asio::redirect_error(asio::use_awaitable, ignored));
   }
-  // The same, for `limit` at most. Others who wait are woken, too.
+  // As Wait, for `limit` at most. Wakes other waiters too.
   asio::awaitable<void> WaitFor(absl::Duration limit) {
     timer_.expires_after(absl::ToChronoNanoseconds(limit));
     co_await Wait();
@@ -54,7 +54,7 @@ class Signal {
 class Sleep {
  public:
   explicit Sleep(asio::io_context& io) : timer_(io) {}
-  // Whether it was slept to the end.
+  // False if it was cut short.
   asio::awaitable<bool> For(absl::Duration duration) {
     if (over_) co_return false;
     timer_.expires_after(absl::ToChronoNanoseconds(duration));
@@ -62,7 +62,7 @@ class Sleep {
     co_await timer_.async_wait(asio::redirect_error(asio::use_awaitable, error));
     co_return !error;
   }
-  // This sleep and each later one.
+  // Ends this sleep and each later one.
   void End() {
     over_ = true;
     timer_.cancel();
@@ -81,18 +81,18 @@ class Descriptor {
     ErrorCode error;
     descriptor_.assign(fd.get(), error);
     failed_ = static_cast<bool>(error);
-    if (failed_) return;  // no memory in the kernel: as one that was closed
+    if (failed_) return;  // no memory in the kernel: treat it as closed
     fd.Release();
     descriptor_.non_blocking(true, error);
   }
   bool open() const { return descriptor_.is_open(); }
-  // There was one to wait for, and it can't be.
+  // A descriptor was given, but the kernel can't wait for it.
   bool failed() const { return failed_; }
   int fd() { return descriptor_.native_handle(); }
-  // Both return at once after Cancel or Close, and where there is nothing to wait for.
+  // Both return at once after Cancel or Close, and without a descriptor.
   asio::awaitable<void> Readable() { return Wait(asio::posix::descriptor_base::wait_read); }
   asio::awaitable<void> Writable() { return Wait(asio::posix::descriptor_base::wait_write); }
-  // Wakes whoever waits now.
+  // Wakes the current waiters.
   void Cancel() {
     ErrorCode ignored;
     descriptor_.cancel(ignored);
@@ -113,7 +113,7 @@ class Descriptor {
   bool failed_ = false;
 };
 
-// Coroutines that end before what they use does.
+// Runs coroutines whose owner joins them before what they use is destroyed.
 class Tasks {
  public:
   explicit Tasks(asio::io_context& io) : io_(io), ended_(io) {}
@@ -134,8 +134,8 @@ class Tasks {
   int running_ = 0;
 };
 
-// Runs `work` in a thread of the pool, and returns in the loop's. RESOURCE_EXHAUSTED where the pool
-// takes no more. Result: a StatusOr.
+// Runs `work` in a thread of the pool and returns in the loop's. RESOURCE_EXHAUSTED if the pool is
+// full. Result: a StatusOr.
 template <typename Result>
 asio::awaitable<Result> RunBlocking(asio::io_context& io, WorkerPool& pool,
                                     std::function<Result()> work) {
@@ -145,7 +145,7 @@ asio::awaitable<Result> RunBlocking(asio::io_context& io, WorkerPool& pool,
     std::unique_ptr<Result> result;
   };
   auto state = std::make_shared<State>(io);
-  // What the thread has made is handed over whole: the loop alone touches `state`.
+  // The thread hands over its finished result: only the loop touches `state`.
   const bool scheduled = pool.TrySchedule([&io, state, work = std::move(work)]() mutable {
     auto result = std::make_shared<Result>(work());
     asio::post(io, [state = std::move(state), result = std::move(result)] {

@@ -30,10 +30,10 @@ class AttachSession final : public CommandSession {
 
  private:
   asio::awaitable<void> PumpInput(Descriptor* monitor);
-  // Waits while the monitor takes nothing. False: there is nobody who would.
+  // Waits while the monitor's socket is full. False: the monitor is gone.
   asio::awaitable<bool> SendPacket(Descriptor* monitor, std::string packet);
   asio::awaitable<absl::StatusOr<int>> PumpOutput(Descriptor* monitor);
-  // False at the last one.
+  // False after the last packet.
   bool OnPacket(absl::string_view packet);
   void SendSize();
   void Wake() {
@@ -42,7 +42,7 @@ class AttachSession final : public CommandSession {
 
   Descriptor* monitor_ = nullptr;
   bool over_ = false;
-  std::optional<TerminalSize> size_;  // that the monitor hasn't been told
+  std::optional<TerminalSize> size_;  // the monitor doesn't have it yet
 };
 
 asio::awaitable<absl::StatusOr<int>> AttachSession::Serve() {
@@ -55,7 +55,7 @@ asio::awaitable<absl::StatusOr<int>> AttachSession::Serve() {
   Descriptor monitor(context().io, std::move(attached->connection));
   if (monitor.failed()) {
     co_return absl::ResourceExhaustedError(
-        "the kernel has no memory to wait for the container's monitor with; the container runs on");
+        "the kernel has no memory to watch the container's monitor; the container runs on");
   }
   monitor_ = &monitor;
   SendSize();
@@ -82,7 +82,7 @@ asio::awaitable<absl::StatusOr<int>> AttachSession::PumpOutput(Descriptor* monit
       co_await monitor->Readable();
     } else if (n == 0 || errno != EINTR) {
       co_return absl::UnavailableError(
-          "the container's monitor has ended, and nobody tells any more what it writes");
+          "the container's monitor has ended: the container's output can't be read any more");
     }
   }
   co_return absl::CancelledError("the client has gone");
@@ -147,7 +147,7 @@ void AttachSession::SendSize() {
   std::string packet(1, monitor::kPacketSize);
   absl::StrAppend(&packet, size_->rows, " ", size_->columns);
   const ssize_t n = send(monitor_->fd(), packet.data(), packet.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
-  // Where it finds no room, whoever waits for some tries again.
+  // If the socket is full, the next SendPacket tries again.
   if (n >= 0 || errno != EAGAIN) size_.reset();
 }
 

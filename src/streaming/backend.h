@@ -1,4 +1,4 @@
-// What the streaming server streams.
+// The streaming server's source of streams.
 #ifndef PLIMSOLL_STREAMING_BACKEND_H_
 #define PLIMSOLL_STREAMING_BACKEND_H_
 
@@ -21,11 +21,11 @@ namespace plimsoll::streaming {
 class Backend {
  public:
   virtual ~Backend() = default;
-  // Starts what the request says.
+  // Starts the request's command.
   virtual absl::StatusOr<std::unique_ptr<runtime::RunningCommand>> Exec(
       const StreamRequest& request) = 0;
   virtual absl::StatusOr<runtime::AttachedContainer> Attach(const StreamRequest& request) = 0;
-  // A TCP socket, not connected yet, in the network of a pod. `family`: AF_INET or AF_INET6.
+  // An unconnected TCP socket in the pod's network. `family`: AF_INET or AF_INET6.
   virtual absl::StatusOr<UniqueFd> PodSocket(const std::string& sandbox_id, int family) = 0;
 };
 

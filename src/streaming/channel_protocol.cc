@@ -23,7 +23,7 @@ constexpr ChannelProtocol kPortProtocols[] = {
 
 std::optional<ChannelProtocol> Choose(absl::Span<const ChannelProtocol> supported,
                                       const std::vector<std::string>& offered) {
-  // Without a subprotocol there are binary channels, and none is named in the answer.
+  // No subprotocol means binary channels, and the answer names none.
   if (offered.empty()) return ChannelProtocol();
   for (const std::string& name : offered) {
     for (const ChannelProtocol& protocol : supported) {

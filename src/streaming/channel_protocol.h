@@ -2,7 +2,7 @@
 //
 // A message begins with the number of its channel: one byte, or in the base64 protocols one digit,
 // and text after it. Commands have channels 0 stdin, 1 stdout, 2 stderr, 3 error, 4 resize; a
-// forwarded port has two: 2n its bytes, 2n + 1 what went wrong.
+// forwarded port has two: 2n its bytes, 2n + 1 its errors.
 #ifndef PLIMSOLL_STREAMING_CHANNEL_PROTOCOL_H_
 #define PLIMSOLL_STREAMING_CHANNEL_PROTOCOL_H_
 
@@ -16,7 +16,7 @@
 
 namespace plimsoll::streaming {
 
-// Of commands.
+// Channels of commands.
 inline constexpr uint32_t kStdin = 0;
 inline constexpr uint32_t kStdout = 1;
 inline constexpr uint32_t kStderr = 2;
@@ -24,9 +24,10 @@ inline constexpr uint32_t kError = 3;
 inline constexpr uint32_t kResize = 4;
 
 struct ChannelProtocol {
-  const char* name = "";     // of the subprotocol
-  bool base64 = false;       // else binary
-  bool json_status = false;  // how a command ended is told as JSON; else as text, and only failures
+  const char* name = "";     // the subprotocol's
+  bool base64 = false;       // otherwise binary
+  bool json_status = false;  // a command's end is sent as JSON; otherwise as text, for failures
+                             // only
   bool half_close = false;   // a message on channel 255 closes the channel that it names
 };
 
@@ -37,11 +38,11 @@ std::optional<ChannelProtocol> ChoosePortProtocol(const std::vector<std::string>
 
 struct ChannelMessage {
   uint32_t channel = 0;
-  bool close = false;  // of the channel; then there is no data
+  bool close = false;  // closes the channel; then there is no data
   std::string data;
 };
 
-// INVALID_ARGUMENT for an empty message, a digit that is none, text that isn't base64.
+// INVALID_ARGUMENT for an empty message, an invalid digit, or text that isn't base64.
 absl::StatusOr<ChannelMessage> DecodeChannelMessage(const ChannelProtocol& protocol,
                                                     absl::string_view message);
 // `channel` is at most 9 with base64, else 254.

@@ -29,7 +29,7 @@ class ChannelWire : public Wire {
     if (data.empty() || !writable_.contains(channel)) return;
     link_->Send(EncodeChannelMessage(protocol_, channel, data));
   }
-  // No protocol has a word for it: the end of the connection is the end of all channels.
+  // No protocol can end one channel: the connection's end is the end of all channels.
   void End(uint32_t channel) override { writable_.erase(channel); }
   bool json_status() const override { return protocol_.json_status; }
 

@@ -10,10 +10,10 @@
 namespace plimsoll::streaming {
 namespace {
 
-// A size has some 30 bytes.
+// A size takes some 30 bytes.
 constexpr size_t kMaxPending = 1024;
 
-// HTTP's code and Kubernetes' reason.
+// The HTTP code and the reason of Kubernetes.
 std::pair<int, const char*> CodeAndReason(absl::StatusCode code) {
   switch (code) {
     case absl::StatusCode::kNotFound:
@@ -84,7 +84,7 @@ std::string EndAsText(const absl::StatusOr<int>& exit_code) {
 
 std::optional<TerminalSize> TerminalSizes::Read(absl::string_view bytes) {
   std::optional<TerminalSize> last;
-  // The last one counts; of more than there is any need for, the end has it.
+  // Only the last size counts, and it lies within the last kMaxPending bytes.
   absl::StrAppend(&pending_, bytes.substr(bytes.size() - std::min(bytes.size(), kMaxPending)));
   absl::string_view left = pending_;
   for (size_t end = left.find('}'); end != absl::string_view::npos; end = left.find('}')) {

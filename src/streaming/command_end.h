@@ -1,4 +1,4 @@
-// How a command ended, in the words of Kubernetes' clients.
+// A command's end, in the forms that Kubernetes' clients read.
 #ifndef PLIMSOLL_STREAMING_COMMAND_END_H_
 #define PLIMSOLL_STREAMING_COMMAND_END_H_
 
@@ -13,9 +13,9 @@
 namespace plimsoll::streaming {
 
 // A metav1.Status: Success for exit code 0, Failure with reason NonZeroExitCode and the code for
-// any other, Failure with reason InternalError or the like for what never came to an exit code.
+// any other, Failure with reason InternalError or the like if there is no exit code.
 std::string EndAsJson(const absl::StatusOr<int>& exit_code);
-// For protocols before v4: nothing for success, else a sentence.
+// For protocols before v4: nothing on success, else a sentence.
 std::string EndAsText(const absl::StatusOr<int>& exit_code);
 
 struct TerminalSize {
@@ -23,11 +23,11 @@ struct TerminalSize {
   uint16_t rows = 0;
 };
 
-// Cuts JSON objects {"Width":80,"Height":24} out of the bytes of a resize stream, which may come in
-// any pieces. Used by one thread.
+// Extracts JSON objects {"Width":80,"Height":24} from the bytes of a resize stream, which may
+// arrive in any pieces. Used by one thread.
 class TerminalSizes {
  public:
-  // The last size in what has come; nullopt: none is whole yet. What is no size is passed over.
+  // The last complete size so far; nullopt: none is complete yet. Skips anything that is no size.
   std::optional<TerminalSize> Read(absl::string_view bytes);
 
  private:

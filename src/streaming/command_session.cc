@@ -51,7 +51,7 @@ asio::awaitable<void> CommandSession::Run() {
     end = co_await Serve();
   }
   DropInput();
-  // Standard output before the error channel: clients read that one for the last word.
+  // End standard output before the error channel: clients take the error channel's end as final.
   wire_->End(kStdout);
   wire_->End(kStderr);
   wire_->Send(kError, wire_->json_status() ? EndAsJson(end) : EndAsText(end));

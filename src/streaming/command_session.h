@@ -1,4 +1,4 @@
-// One client of a command: of one that is started for it (exec), or of a container's own (attach).
+// One client's session with a command: one started for it (exec), or a container's own (attach).
 #ifndef PLIMSOLL_STREAMING_COMMAND_SESSION_H_
 #define PLIMSOLL_STREAMING_COMMAND_SESSION_H_
 
@@ -21,19 +21,19 @@
 
 namespace plimsoll::streaming {
 
-// What every session is given; all of it outlives the session.
+// The surroundings of a session; all of it outlives the session.
 struct SessionContext {
   asio::io_context& io;
-  WorkerPool& pool;  // for what blocks
+  WorkerPool& pool;  // for blocking calls
   Backend& backend;
   absl::Duration creation_timeout;    // for the client to open its streams
-  const std::atomic<bool>& stopping;  // of the server, which waits for its sessions
+  const std::atomic<bool>& stopping;  // the server is stopping and waits for its sessions
 };
 
 // Used in the loop's thread.
 class CommandSession : public WireUser {
  public:
-  // More of standard input than this isn't read from the client before the command has taken some.
+  // With this much untaken standard input, the session stops reading from the client.
   static constexpr size_t kEnoughInput = 256 * 1024;
 
   CommandSession(const SessionContext& context, StreamRequest request, Link* link)
@@ -44,31 +44,32 @@ class CommandSession : public WireUser {
         input_(context.io),
         room_(context.io) {}
 
-  // Before anything is read from the client. `wire` is this one's.
+  // Call before anything is read from the client. `wire` belongs to this session.
   void Begin(Wire* wire);
-  // Everything, until the client has been told how it ended, or is gone.
+  // Runs the session until the client has been told the end, or is gone.
   asio::awaitable<void> Run();
 
-  // Returns when more may be read from the client. False: it has left meanwhile.
+  // Returns when more may be read from the client. False: the client has left.
   asio::awaitable<bool> RoomForInput();
-  // The client can't be read any more.
+  // The client can't be read from any more.
   void OnGone();
-  // It has closed as it should. A command ends with its client all the same.
+  // The client has closed properly. A command ends with its client all the same.
   void OnClosed() { OnGone(); }
 
   void OnReady() override;
   void OnData(uint32_t channel, absl::string_view data) override;
   void OnEnd(uint32_t channel) override;
 
-  // Channels that a SPDY client opens for such a request.
+  // Channels that a SPDY client opens for this request.
   static std::set<uint32_t> ExpectedChannels(const StreamRequest& request, bool resizes);
-  // On which something may be sent.
+  // Channels that may be written to.
   static std::set<uint32_t> WritableChannels(const StreamRequest& request);
 
  protected:
-  // Carries the streams to their end; how the command ended. Called when the client is ready.
+  // Carries the streams to their end. Result: the exit code or error. Called when the client is
+  // ready.
   virtual asio::awaitable<absl::StatusOr<int>> Serve() = 0;
-  // Makes Serve come to its end, as the client has gone.
+  // Makes Serve end because the client has left.
   virtual void Stop() = 0;
   virtual void Resize(const TerminalSize& size) = 0;
 
@@ -78,14 +79,14 @@ class CommandSession : public WireUser {
   const StreamRequest& request() const { return request_; }
   bool gone() const { return gone_; }
 
-  // Where the command's standard output and error go; kError where the client wants neither.
+  // The channel for the command's standard output and error; kError if the client wants neither.
   uint32_t OutputChannel() const { return request_.output ? kStdout : kStderr; }
-  // For a line of our own to whoever reads the command's standard error.
+  // The channel for a line of our own, beside the command's standard error.
   uint32_t NoteChannel() const { return request_.errors ? kStderr : kStdout; }
 
-  // The client's input in its order: waits for some. Empty: it has ended, or is not wanted.
+  // Waits for the client's next input. Empty: it has ended, or is dropped.
   asio::awaitable<std::string> NextInput();
-  // Nobody takes input any more: what comes is dropped.
+  // Drops input from now on: the command takes no more.
   void DropInput();
 
  private:
@@ -97,7 +98,7 @@ class CommandSession : public WireUser {
   Wire* wire_ = nullptr;
   Signal changed_;
   bool ready_ = false;
-  bool too_late_ = false;  // for being ready
+  bool too_late_ = false;  // the streams were not opened in time
   bool gone_ = false;
   TerminalSizes sizes_;
   InputQueue input_;

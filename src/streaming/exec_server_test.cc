@@ -1,4 +1,4 @@
-// Exec through a server on a real socket, by clients of the tests' own.
+// Exec through a server on a real socket, with the tests' own clients.
 #include <fcntl.h>
 #include <signal.h>
 
@@ -66,7 +66,7 @@ TEST_F(ExecServerTest, InputReachesTheCommandAndEndsWithItsChannel) {
   EXPECT_EQ(ExitCodeOf(client->received[3]), 0);
 }
 
-// More than all buffers on the way hold, both ways at once.
+// More in both directions at once than all buffers on the way hold.
 TEST_F(ExecServerTest, MuchGoesThroughBothWays) {
   StreamRequest request = Shell("cat");
   request.input = true;
@@ -81,7 +81,7 @@ TEST_F(ExecServerTest, MuchGoesThroughBothWays) {
   constexpr size_t kBlocks = 200;
   for (size_t i = 0; i < kBlocks; ++i) {
     ASSERT_TRUE(client->Send(*in, block, i + 1 == kBlocks).ok());
-    // Taken as it comes: a client that only writes is held back, and that is right.
+    // Read as it comes: a client that only writes is rightly held back.
     ASSERT_TRUE(
         client
             ->ReadUntil([&] { return client->received[*out].size() + 500'000 > i * block.size(); })
@@ -149,8 +149,8 @@ TEST_F(ExecServerTest, AClientThatGoesEndsItsCommand) {
   EXPECT_TRUE(WaitUntil([&] { return server_->connections() == 0; }));
 }
 
-// Its end is behind input that the command doesn't take: a little more than the pipe and the
-// session do, or so much that the end can't arrive.
+// The client's end comes after input that the command doesn't take: either slightly more than pipe
+// and session hold, or so much that the end can't arrive.
 TEST_F(ExecServerTest, AClientThatGoesEndsACommandThatDoesNotRead) {
   for (const int messages : {90, 2000}) {
     SCOPED_TRACE(messages);
@@ -164,7 +164,7 @@ TEST_F(ExecServerTest, AClientThatGoesEndsACommandThatDoesNotRead) {
       while (sent < messages && client->Send(0, std::string(4096, 'x')).ok()) ++sent;
     });
     EXPECT_TRUE(WaitUntil([&] { return backend_.running == 1; }));
-    // As much as goes in.
+    // Waits until nothing more goes in.
     int before = -1;
     EXPECT_TRUE(WaitUntil([&] {
       const int now = sent;
@@ -178,7 +178,7 @@ TEST_F(ExecServerTest, AClientThatGoesEndsACommandThatDoesNotRead) {
   }
 }
 
-// As one that has given up to send what the command doesn't take.
+// As with a machine that has given up on sending input that the command doesn't take.
 TEST_F(ExecServerTest, AClientWhoseMachineKnowsNothingOfItIsMissed) {
   Start({.silence = absl::Seconds(1)});
   auto client = WebSocket(Shell("sleep 1000"));
@@ -263,15 +263,15 @@ TEST_F(ExecServerTest, RefusalsSayWhyAndLeaveTheTokenGood) {
   EXPECT_TRUE(WebSocketClient::Connect(url, "v5.channel.k8s.io").ok());
 }
 
-// Not an exit code beside output that was lost.
+// An exit code beside lost output would be wrong.
 TEST_F(ExecServerTest, ACommandWhoseOutputCannotBeWaitedForIsAnError) {
-  // epoll_ctl(2) refuses a descriptor of O_PATH, as it would any without memory.
+  // epoll_ctl(2) refuses a descriptor of O_PATH, as it would any descriptor without memory.
   backend_.output_that_nobody_can_wait_for.Reset(open("/", O_PATH | O_CLOEXEC));
   auto client = WebSocket(Shell("echo lost; exit 0"));
   ASSERT_NE(client, nullptr);
   ASSERT_TRUE(client->ReadToEnd().ok());
   EXPECT_EQ(ExitCodeOf(client->received[3]), -1);
-  EXPECT_THAT(client->received[3], HasSubstr("no memory to wait for the command's streams"));
+  EXPECT_THAT(client->received[3], HasSubstr("no memory to watch the command's streams"));
   EXPECT_EQ(backend_.killed, 1);
   EXPECT_TRUE(WaitUntil([&] { return backend_.running == 0; }));
 }
@@ -295,14 +295,14 @@ TEST_F(ExecServerTest, IdleStreamsEnd) {
   EXPECT_TRUE(WaitUntil([&] { return backend_.running == 0; }));
 }
 
-// Nothing is read from its client when the time is over.
+// When the time is over, the session isn't reading from its client.
 TEST_F(ExecServerTest, AnIdleStreamOfACommandThatDoesNotReadEnds) {
   Start({.idle_timeout = absl::Milliseconds(300)});
   StreamRequest request = Shell("sleep 1000");
   request.input = true;
   auto client = WebSocket(request);
   ASSERT_NE(client, nullptr);
-  // A little more than the pipe and the session take. On a slow machine the end may come first.
+  // Slightly more than pipe and session take. On a slow machine the end may come first.
   absl::Status sent;
   for (int i = 0; i < 90 && sent.ok(); ++i) sent = client->Send(0, std::string(4096, 'x'));
   EXPECT_TRUE(WaitUntil([&] { return backend_.killed == 1; }));
@@ -328,7 +328,7 @@ TEST_F(ExecServerTest, GarbageEndsItsConnectionAndNoOther) {
   EXPECT_TRUE(WaitUntil([&] { return backend_.running == 0; }));
 }
 
-// The server says goodbye because of the first message, and finds the broken frame meanwhile.
+// The first message makes the server say goodbye; meanwhile it finds the broken frame.
 TEST_F(ExecServerTest, ABrokenFrameDuringTheGoodbyeEndsTheConnection) {
   Start({.leave_timeout = absl::Milliseconds(50)});
   const auto client = WebSocket(Shell("sleep 1000"), "v4.base64.channel.k8s.io");
@@ -347,20 +347,20 @@ TEST_F(ExecServerTest, ABrokenFrameDuringTheGoodbyeEndsTheConnection) {
 }
 
 TEST_F(ExecServerTest, ACommandWaitsForAClientThatDoesNotRead) {
-  // Far more than what the sockets between hold.
+  // Far more than the sockets between them hold.
   auto slow = WebSocket(Shell("head -c 300000000 /dev/zero; echo done >&2"));
   auto other = WebSocket(Shell("echo quick"));
   ASSERT_TRUE(slow != nullptr && other != nullptr);
   ASSERT_TRUE(other->ReadToEnd().ok());
   EXPECT_EQ(other->received[1], "quick\n");
-  EXPECT_EQ(backend_.running, 1);  // the slow one's still waits
+  EXPECT_EQ(backend_.running, 1);  // the slow client's command still waits
   slow.reset();
   EXPECT_TRUE(WaitUntil([&] { return backend_.running == 0; }));
 }
 
-// It is none the worse for it, and neither is what it writes.
+// Neither the command nor its output suffers from the wait.
 TEST_F(ExecServerTest, ACommandWaitsForASpdyClientUntilThatReads) {
-  // Lines of ten bytes, more than what sockets, server and pipe hold.
+  // Lines of ten bytes, more in all than sockets, server and pipe hold.
   constexpr size_t kFirst = 100'000'001;
   const size_t end = kFirst + SocketBytes() / 10 + 200'000;
   auto slow = Spdy(Shell(absl::StrCat("seq ", kFirst, " ", end - 1, "; exit 7")));
@@ -373,7 +373,7 @@ TEST_F(ExecServerTest, ACommandWaitsForASpdyClientUntilThatReads) {
   ASSERT_NE(other, nullptr);
   ASSERT_TRUE(other->ReadToEnd().ok());
   EXPECT_EQ(other->received[1], "quick\n");
-  EXPECT_EQ(backend_.ended, 1);  // the slow one's waits
+  EXPECT_EQ(backend_.ended, 1);  // the slow client's command waits
   ASSERT_TRUE(slow->ReadToEnd().ok());
   std::string lines;
   for (size_t line = kFirst; line < end; ++line) absl::StrAppend(&lines, line, "\n");
@@ -382,7 +382,7 @@ TEST_F(ExecServerTest, ACommandWaitsForASpdyClientUntilThatReads) {
   EXPECT_EQ(ExitCodeOf(slow->received[*error]), 7);
 }
 
-// The command is over before its client has read anything, and the client has something to say.
+// The command has ended before its client reads anything, and the client still sends.
 TEST_F(ExecServerTest, AClientThatReadsLateGetsEverything) {
   Start({.leave_timeout = absl::Milliseconds(50)});
   constexpr size_t kSize = 300'000;  // more than the client's socket holds unread
@@ -392,7 +392,8 @@ TEST_F(ExecServerTest, AClientThatReadsLateGetsEverything) {
   const auto out = client->Open({{"streamtype", "stdout"}});
   ASSERT_TRUE(error.ok() && out.ok() && client->Open({{"streamtype", "stderr"}}).ok());
   ASSERT_TRUE(WaitUntil([&] { return backend_.ended == 1; }));
-  absl::SleepFor(absl::Milliseconds(500));  // far longer than it is waited for one that has all
+  absl::SleepFor(absl::Milliseconds(500));  // far longer than the wait for a client that has
+                                            // everything
   ASSERT_TRUE(client->Ping(1).ok());
   ASSERT_TRUE(client->ReadToEnd().ok());
   EXPECT_EQ(client->received[*out].size(), kSize);
@@ -416,7 +417,7 @@ TEST_F(ExecServerTest, AClientThatAsksAndTakesNoAnswersIsLetGo) {
   std::string pings;
   for (int i = 0; i < 1000; ++i) AppendPing(1, &pings);
   absl::Status sent;
-  // Far more than the sockets between hold.
+  // Far more than the sockets between them hold.
   for (int i = 0; i < 8000 && sent.ok(); ++i) sent = client->SendBytes(pings);
   EXPECT_FALSE(sent.ok());
   EXPECT_TRUE(WaitUntil([&] { return server_->connections() == 0; }));

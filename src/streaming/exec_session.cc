@@ -1,4 +1,4 @@
-// Exec: a command that is started for its client, and ends with it.
+// Exec: a command started for its client, and ended with it.
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/ioctl.h>
@@ -15,10 +15,10 @@ namespace plimsoll::streaming {
 namespace {
 
 constexpr size_t kOutputBytes = 64 * 1024;
-// Of what a command had written when it ended: the most that a pipe holds. Whoever it left behind
-// may go on writing.
+// Limit of the output read after the command's end, the most that a pipe holds: its remaining
+// children may go on writing.
 constexpr size_t kMaxRest = 1024 * 1024;
-// A terminal that nobody has open at this moment.
+// Wait while no process has the terminal open.
 constexpr absl::Duration kLookAgain = absl::Milliseconds(100);
 
 class ExecSession final : public CommandSession {
@@ -43,10 +43,10 @@ class ExecSession final : public CommandSession {
   asio::awaitable<absl::StatusOr<int>> TellEnd(runtime::RunningCommand& command);
   asio::awaitable<void> Kill(runtime::RunningCommand& command);
   void ApplySize();
-  // Those who wait for the command look again.
+  // Wakes all coroutines that wait for the command.
   void WakeAll();
 
-  // Of the command that runs; null without one.
+  // Of the running command; null without one.
   Descriptor* terminal_ = nullptr;
   Descriptor* ended_fd_ = nullptr;
   Descriptor* output_ = nullptr;
@@ -69,7 +69,7 @@ void ExecSession::ApplySize() {
   winsize size = {};
   size.ws_col = size_->columns;
   size.ws_row = size_->rows;
-  // It fails where the terminal is gone, which shows elsewhere.
+  // Fails if the terminal is gone, which shows elsewhere.
   static_cast<void>(ioctl(terminal_->fd(), TIOCSWINSZ, &size));
 }
 
@@ -92,10 +92,10 @@ asio::awaitable<absl::StatusOr<int>> ExecSession::Carry(runtime::RunningCommand&
   Descriptor input(context().io, std::move(streams.input));
   for (const Descriptor* each : {&terminal, &output, &errors, &input}) {
     if (!each->failed()) continue;
-    // Without it, output would be missing and the exit code say that all is well.
+    // The command can't go on: its exit code would report success with output missing.
     co_await Kill(command);
     co_return absl::ResourceExhaustedError(
-        "the kernel has no memory to wait for the command's streams with; it was killed");
+        "the kernel has no memory to watch the command's streams; the command was killed");
   }
   ended_fd_ = &ended;
   terminal_ = &terminal;
@@ -120,7 +120,7 @@ asio::awaitable<absl::StatusOr<int>> ExecSession::Carry(runtime::RunningCommand&
   WakeAll();
   co_await pumps.Join();
   ended_fd_ = terminal_ = output_ = errors_ = input_ = nullptr;
-  // Who still reads from or writes to them sees that nobody is there.
+  // Remaining readers and writers see the close.
   for (Descriptor* each : {&terminal, &output, &errors, &input}) each->Close();
   if (!gone() && ended.open()) {
     absl::StatusOr<int> end = co_await TellEnd(command);
@@ -129,7 +129,7 @@ asio::awaitable<absl::StatusOr<int>> ExecSession::Carry(runtime::RunningCommand&
   co_await Kill(command);
   if (gone()) co_return absl::CancelledError("the client has gone");
   co_return absl::ResourceExhaustedError(
-      "the daemon has no descriptor left to wait for the command with; it was killed");
+      "the daemon has no descriptor left to watch the command; the command was killed");
 }
 
 asio::awaitable<void> ExecSession::PumpOutput(Descriptor* from, uint32_t channel) {
@@ -170,13 +170,13 @@ asio::awaitable<void> ExecSession::PumpInput(Descriptor* to) {
       } else if (errno == EAGAIN) {
         co_await to->Writable();
       } else if (errno != EINTR) {
-        taken = false;  // nobody reads it (any more)
+        taken = false;  // no reader is left
         break;
       }
     }
   }
   DropInput();
-  // A terminal is open both ways as long as it is there.
+  // A terminal stays open both ways while it exists.
   if (to == input_) to->Close();
 }
 
@@ -192,7 +192,7 @@ asio::awaitable<absl::StatusOr<int>> ExecSession::TellEnd(runtime::RunningComman
 asio::awaitable<void> ExecSession::Kill(runtime::RunningCommand& command) {
   absl::Status killed = absl::ResourceExhaustedError("");
   Sleep patience(context().io);
-  // It must not be left to the destructor, which would hold up all other clients.
+  // Not left to the destructor, which would hold up all other clients.
   while (absl::IsResourceExhausted(killed)) {
     killed = co_await RunBlocking<absl::Status>(context().io, context().pool,
                                                 [&command] { return command.Kill(); });

@@ -24,7 +24,7 @@
 
 namespace plimsoll::streaming {
 
-// Both of a socket; a listener's connections have its sizes.
+// Sets both buffers of a socket; a listener's connections inherit them.
 inline void SizeBuffers(int socket, int bytes) {
   for (const int buffer : {SO_RCVBUF, SO_SNDBUF}) {
     setsockopt(socket, SOL_SOCKET, buffer, &bytes, sizeof(bytes));
@@ -63,7 +63,7 @@ class FakeCommand final : public runtime::RunningCommand {
   }
 
  private:
-  // With what it has started: its session is its own.
+  // Kills its children too: it leads a session of its own.
   void KillAll() { child_.Signal(SIGKILL, /*group=*/true).IgnoreError(); }
 
   Child child_;
@@ -140,7 +140,7 @@ class FakeBackend : public Backend {
     return made;
   }
 
-  // The monitor's end, once so many have attached: that of the last one.
+  // The monitor's end for the latest client, once `count` have attached.
   int AwaitMonitor(int count = 1) {
     const auto there = [this, count] { return attached >= count; };
     absl::MutexLock lock(&mutex);
@@ -148,15 +148,15 @@ class FakeBackend : public Backend {
     return monitor.get();
   }
 
-  std::atomic<int> running = 0;  // commands
-  std::atomic<int> ended = 0;    // by themselves
+  std::atomic<int> running = 0;  // running commands
+  std::atomic<int> ended = 0;    // ended by themselves
   std::atomic<int> killed = 0;
-  std::atomic<int> pod_buffer_bytes = 0;     // of the next PodSocket; 0: the usual
-  UniqueFd output_that_nobody_can_wait_for;  // of the next command
+  std::atomic<int> pod_buffer_bytes = 0;     // for the next PodSocket; 0: the default
+  UniqueFd output_that_nobody_can_wait_for;  // for the next command
   absl::Mutex mutex;
   UniqueFd monitor;
   int attached = 0;                           // so far
-  UniqueFd monitor_that_nobody_can_wait_for;  // of the next Attach
+  UniqueFd monitor_that_nobody_can_wait_for;  // for the next Attach
 };
 
 }  // namespace plimsoll::streaming

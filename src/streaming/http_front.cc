@@ -32,9 +32,9 @@ namespace beast = boost::beast;
 namespace http = boost::beast::http;
 
 constexpr uint32_t kMaxHeaderBytes = 16 * 1024;
-// For TLS, the request and the answer to it.
+// For TLS, the request and its answer.
 constexpr absl::Duration kPatience = absl::Seconds(10);
-// For a client that was refused or broke the protocol to take the answer and close.
+// For a client that was refused or broke the protocol: time to take the answer and close.
 constexpr absl::Duration kDiscard = absl::Seconds(1);
 constexpr size_t kDiscardBytes = 16 * 1024;
 constexpr size_t kMaxMessageBytes = 1024 * 1024;
@@ -44,7 +44,7 @@ constexpr size_t kKeyCharacters = 24;
 constexpr char kProtocolHeader[] = "X-Stream-Protocol-Version";
 constexpr char kAcceptedHeader[] = "X-Accepted-Stream-Protocol-Versions";
 
-// Closes a connection that hasn't said what it wants, or taken the answer, in time.
+// Closes a connection whose client hasn't sent its request, or taken the answer, in time.
 class Watchdog {
  public:
   Watchdog(Socket& watched, absl::Duration patience) : timer_(watched.get_executor()) {
@@ -121,7 +121,7 @@ asio::awaitable<void> Refuse(Socket& socket, const Refusal& refusal) {
   absl::StrAppend(&text, "\r\n", refusal.text, "\n");
   co_await SendText(socket, std::move(text));
   co_await socket.Shutdown();
-  // Closed with something unread, the connection is reset, and the client may never see the answer.
+  // Closing with bytes unread resets the connection, and the client may never see the answer.
   const Watchdog watchdog(socket, kDiscard);
   std::string unread(kDiscardBytes, '\0');
   ErrorCode error;
@@ -131,13 +131,13 @@ asio::awaitable<void> Refuse(Socket& socket, const Refusal& refusal) {
   }
 }
 
-// How the client speaks.
+// The client's protocol.
 struct Speech {
   bool websocket = false;
-  ChannelProtocol channels;      // of a WebSocket that is no tunnel
+  ChannelProtocol channels;      // for a WebSocket that is no tunnel
   bool tunnel = false;           // SPDY in the messages of a WebSocket
   SpdyCommandProtocol commands;  // over SPDY
-  std::string protocol;          // that the answer names; empty: none
+  std::string protocol;          // named in the answer; empty: none
 };
 
 absl::StatusOr<Speech> UnderstandWebSocket(StreamKind kind, const HttpRequest& request) {
@@ -188,8 +188,7 @@ Refusal RefusalOfProtocol(StreamKind kind, bool websocket, const absl::Status& w
   return refusal;
 }
 
-// After a client that broke the protocol: what the wire has said to that is lost when the
-// connection is closed with bytes unread.
+// Reads on after a protocol error: closing with bytes unread would lose the wire's answer to it.
 asio::awaitable<void> Discard(Link* link) {
   const auto end = std::chrono::steady_clock::now() + absl::ToChronoNanoseconds(kDiscard);
   while (std::chrono::steady_clock::now() < end) {
@@ -198,10 +197,10 @@ asio::awaitable<void> Discard(Link* link) {
   }
 }
 
-// Reads from the client until it is gone. Session: CommandSession or PortForwardSession.
+// Reads from the client until it has left. Session: CommandSession or PortForwardSession.
 template <typename Session>
 asio::awaitable<void> ReadClient(Link* link, Wire* wire, Session* session) {
-  bool closed = false;  // as a client should
+  bool closed = false;  // by the client, properly
   while (true) {
     const bool room = co_await session->RoomForInput();
     if (!room) break;
@@ -288,7 +287,7 @@ asio::awaitable<absl::StatusOr<std::unique_ptr<Transport>>> Upgrade(Socket socke
   co_return NewByteTransport(std::move(socket), std::move(first));
 }
 
-// What Beast would refuse, and what RFC 6455, section 4.2.1, has of the key.
+// Checks Beast's requirements, and those of RFC 6455, section 4.2.1, on the key.
 std::optional<Refusal> CheckWebSocket(const HttpRequest& request) {
   if (request.count(http::field::host) == 0) return Refusal{400, "no Host", {}};
   if (request[http::field::sec_websocket_version] != "13") {
@@ -303,7 +302,7 @@ std::optional<Refusal> CheckWebSocket(const HttpRequest& request) {
   return std::nullopt;
 }
 
-// What there is to say against the request, before its token is used.
+// Objections to the request before its token is used.
 std::optional<Refusal> Check(const HttpRequest& request, const std::optional<Route>& route,
                              bool websocket, size_t more) {
   if (!route.has_value()) return Refusal{404, "no such path", {}};
@@ -317,7 +316,7 @@ std::optional<Refusal> Check(const HttpRequest& request, const std::optional<Rou
   return websocket ? CheckWebSocket(request) : std::nullopt;
 }
 
-// Why the request can't have the stream that its token is for.
+// Objections to a request that differs from its token's stream.
 std::optional<Refusal> CheckAgainst(const StreamRequest& wanted, StreamKind kind, bool websocket,
                                     const Speech& speech) {
   if (wanted.kind != kind) return NoToken();
@@ -326,7 +325,8 @@ std::optional<Refusal> CheckAgainst(const StreamRequest& wanted, StreamKind kind
     return Refusal{400, "PortForward was asked for no ports, which this protocol needs", {}};
   }
   if (speech.channels.base64 && wanted.ports.size() > kMaxBase64Ports) {
-    return Refusal{400, "with base64 at most 5 ports have a digit for their channels", {}};
+    return Refusal{
+        400, "base64 protocols have one digit for a channel, enough for at most 5 ports", {}};
   }
   return std::nullopt;
 }

@@ -1,4 +1,4 @@
-// The way from a connection to a session: TLS, the HTTP request, its token, the protocol.
+// The path from a connection to a session: TLS, the HTTP request, its token, the protocol.
 #ifndef PLIMSOLL_STREAMING_HTTP_FRONT_H_
 #define PLIMSOLL_STREAMING_HTTP_FRONT_H_
 
@@ -18,7 +18,7 @@ struct FrontContext {
   LinkLimits limits;
 };
 
-// One connection, from its first byte to its end.
+// Serves one connection, from its first byte to its end.
 asio::awaitable<void> ServeConnection(FrontContext context, Socket socket);
 
 }  // namespace plimsoll::streaming

@@ -37,14 +37,14 @@ asio::awaitable<void> Link::WatchIdle() {
 }
 
 asio::awaitable<void> Link::WatchLeave() {
-  absl::Duration waited = absl::ZeroDuration();  // since the end
+  absl::Duration waited = absl::ZeroDuration();  // since the end of sending
   while (!client_ended_) {
     const bool was_over = over_;
     const bool slept = co_await lingering_.For(limits_.leave);
     if (!slept) break;
     if (!was_over) continue;
     waited += limits_.leave;
-    // What has not reached the client is lost when it sends something to a closed socket.
+    // A client that sends to a closed socket loses the bytes still on their way to it.
     if (!transport_->HasUnsent() || waited >= limits_.idle) Abort();
   }
 }
@@ -68,7 +68,7 @@ asio::awaitable<bool> Link::RoomToSend() {
     const auto turn = turns_.emplace(turns_.end(), io_);
     while (!over_ && !closing_ && (!HasRoom() || turn != turns_.begin())) co_await turn->Wait();
     turns_.erase(turn);
-    // There may be room for the next one, too.
+    // The next one may have room, too.
     WakeFirst();
   }
   co_return !over_ && !closing_;

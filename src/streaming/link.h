@@ -1,4 +1,4 @@
-// A transport with a queue in front: whoever sends doesn't wait, but can ask for room.
+// A transport with a send queue: a sender never waits, but can ask for room.
 #ifndef PLIMSOLL_STREAMING_LINK_H_
 #define PLIMSOLL_STREAMING_LINK_H_
 
@@ -15,20 +15,19 @@
 namespace plimsoll::streaming {
 
 struct LinkLimits {
-  absl::Duration idle;   // for which nothing moves
-  absl::Duration leave;  // for a client that has all that was sent to close its end
+  absl::Duration idle;   // without any traffic
+  absl::Duration leave;  // for a client that has received everything to close its end
 };
 
-// Used in the loop's thread. Whoever makes one spawns Write, WatchIdle and WatchLeave, and joins
-// them.
+// Used in the loop's thread. The owner spawns Write, WatchIdle and WatchLeave, and joins them.
 class Link {
  public:
-  // How often is looked whether a client that isn't read from has left.
+  // Interval of checks whether a client that isn't read from has left.
   static constexpr absl::Duration kLook = absl::Seconds(1);
   // With more than this queued there is no room.
   static constexpr size_t kEnoughBytes = 256 * 1024;
-  // A client for which more than this is queued asks, and doesn't take the answers: what is carried
-  // waits for room, only answers don't.
+  // Limit of the queue. Carried bytes wait for room; only answers don't, so a longer queue means a
+  // client that asks and doesn't read.
   static constexpr size_t kTooManyBytes = 1024 * 1024;
 
   Link(asio::io_context& io, std::unique_ptr<Transport> transport, const LinkLimits& limits)
@@ -39,21 +38,21 @@ class Link {
         idle_(io),
         lingering_(io) {}
 
-  // Sends what is queued until Close and the end of the queue, or until the connection breaks.
+  // Sends queued messages until Close and the queue's end, or until the connection breaks.
   asio::awaitable<void> Write();
-  // Aborts a connection on which nothing has moved for the idle timeout.
+  // Aborts a connection without any traffic for the idle timeout.
   asio::awaitable<void> WatchIdle();
-  // Aborts a connection whose client doesn't close it after the end: in the time to leave once
-  // everything has reached the client's machine, in the idle timeout before.
+  // Aborts a connection that its client doesn't close after the end: after the leave timeout if
+  // everything has reached the client's machine, otherwise after the idle timeout.
   asio::awaitable<void> WatchLeave();
 
   asio::awaitable<absl::StatusOr<std::string>> Receive();
-  // No effect once it is over. With more than kTooManyBytes queued it aborts the connection.
+  // No effect once the link is over. With more than kTooManyBytes queued it aborts the connection.
   void Send(std::string message);
-  // Returns when there is room, to those who wait in the order in which they came: else one that
-  // always has something to send would leave the others none. False: it is over.
+  // Waits for room. Waiters take turns in order of arrival: otherwise one that always has data
+  // would starve the rest. False: the link is over.
   asio::awaitable<bool> RoomToSend();
-  // Says goodbye when all that is queued has been sent. The client is given a while for its own.
+  // Says goodbye once the queue is empty, and gives the client a while for its own.
   void Close();
   void Abort();
   // Nothing more will be sent.
@@ -62,7 +61,7 @@ class Link {
 
   // As Transport::HasLeft.
   bool HasLeft() const { return transport_->HasLeft(); }
-  // The client has closed, or can't be read any more: what watches may end.
+  // The client has closed, or can't be read any more: the watches may end.
   void EndOfClient();
 
  private:
@@ -87,7 +86,7 @@ class Link {
   bool closing_ = false;
   bool over_ = false;
   bool client_ended_ = false;
-  uint64_t moves_ = 0;  // sends and receives that came to an end
+  uint64_t moves_ = 0;  // completed sends and receives
 };
 
 }  // namespace plimsoll::streaming

@@ -11,7 +11,7 @@ namespace {
 
 constexpr size_t kMessage = Link::kEnoughBytes / 4;
 
-// Takes one message after the other, of which the first letters are kept.
+// Takes one message at a time and keeps its first letter.
 class LetterTransport final : public Transport {
  public:
   LetterTransport(asio::io_context& io, std::string* letters) : io_(io), letters_(letters) {}
@@ -33,7 +33,7 @@ class LetterTransport final : public Transport {
   std::string* const letters_;
 };
 
-// As a session carries one of its streams.
+// Sends messages as a session does for one stream.
 asio::awaitable<void> Carry(Link* link, char letter, int messages, int* left) {
   for (; messages > 0; --messages) {
     const bool room = co_await link->RoomToSend();
@@ -64,7 +64,7 @@ TEST_F(LinkTest, WhoAlwaysHasSomethingToSendLeavesOthersTheirTurn) {
   Spawn(link_.Write());
   io_.run();
   EXPECT_EQ(sent_.size(), 106u);
-  // What there was room for before the others came, and then in turn.
+  // First what had room before the others came, then in turn.
   EXPECT_EQ(sent_.substr(0, 14), "aaaaabcabcabca");
 }
 
@@ -75,12 +75,12 @@ TEST_F(LinkTest, RoomWakesOneOfThoseWhoWaitForIt) {
   Spawn(link_.Write());
   const size_t steps = io_.run();
   EXPECT_EQ(sent_.size(), static_cast<size_t>(kMany));
-  // Some for each. With all of them woken each time it would be half a million.
+  // A few steps each. Waking all of them each time would take half a million.
   EXPECT_LT(steps, size_t{20} * kMany);
 }
 
 TEST_F(LinkTest, ItsEndIsThatOfAllWhoWait) {
-  int left = 4;  // one more: nobody closes it
+  int left = 4;  // one more: nobody closes the link
   for (const char letter : {'a', 'b', 'c'}) Spawn(Carry(&link_, letter, 100, &left));
   io_.poll();
   EXPECT_EQ(left, 4);

@@ -1,4 +1,4 @@
-// What listens in a pod, and what its connections hold.
+// Listeners of a pod, and the buffers of their connections.
 #ifndef PLIMSOLL_STREAMING_POD_FOR_TEST_H_
 #define PLIMSOLL_STREAMING_POD_FOR_TEST_H_
 
@@ -19,7 +19,7 @@
 
 namespace plimsoll::streaming {
 
-// The most that both sockets of a TCP connection hold in one direction.
+// Most bytes that both sockets of a TCP connection hold in one direction.
 inline size_t SocketBytes() {
   size_t bytes = 0;
   for (const char* name : {"tcp_rmem", "tcp_wmem"}) {
@@ -34,7 +34,7 @@ inline size_t SocketBytes() {
   return bytes;
 }
 
-// Whether nothing more comes, as the other end has closed; what came before is read away.
+// True if the other end has closed; discards earlier bytes.
 inline bool HasEnded(int connection) {
   char buffer[4096];
   ssize_t n = 1;
@@ -42,7 +42,7 @@ inline bool HasEnded(int connection) {
   return n == 0 || errno == ECONNRESET;
 }
 
-// Answers with what it hears, in capital letters.
+// Answers its input in capital letters.
 class Echo {
  public:
   explicit Echo(int family) : listener_(family, 8), thread_([this] { Serve(); }) {}

@@ -1,4 +1,4 @@
-// A client of one port of a pod, over whichever protocol.
+// A client of one port of a pod, over any of the protocols.
 #ifndef PLIMSOLL_STREAMING_PORT_CLIENT_FOR_TEST_H_
 #define PLIMSOLL_STREAMING_PORT_CLIENT_FOR_TEST_H_
 
@@ -25,7 +25,7 @@ class PortClient {
   static constexpr char kChannels[] = "v4.channel.k8s.io";
   static constexpr const char* kProtocols[] = {kSpdy, kTunnel, kChannels};
 
-  // `url` is for `port` alone. Null after a failure of the test.
+  // `url` is for `port` alone. Null if the test has failed.
   static std::unique_ptr<PortClient> Connect(const std::string& url, const std::string& protocol,
                                              uint16_t port) {
     auto client = std::unique_ptr<PortClient>(new PortClient);
@@ -39,18 +39,18 @@ class PortClient {
   absl::Status Send(absl::string_view data) {
     return spdy_ != nullptr ? spdy_->Send(data_, data) : websocket_->Send(0, data);
   }
-  // Until so much has come from the pod, or the server has closed.
+  // Reads until `bytes` bytes have come from the pod, or the server has closed.
   absl::Status ReadUntil(size_t bytes) {
     const auto enough = [&] { return Data().size() >= bytes; };
     return spdy_ != nullptr ? spdy_->ReadUntil(enough) : websocket_->ReadUntil(enough);
   }
   absl::Status ReadToEnd() { return ReadUntil(SIZE_MAX); }
 
-  // What came from the pod.
+  // Bytes from the pod.
   absl::string_view Data() {
     return spdy_ != nullptr ? spdy_->received[data_] : AfterPort(websocket_->received[0]);
   }
-  // What went wrong.
+  // The error text.
   absl::string_view Trouble() {
     return spdy_ != nullptr ? spdy_->received[error_] : AfterPort(websocket_->received[1]);
   }

@@ -1,4 +1,4 @@
-// How bytes flow through forwarded ports: much of them, and where nobody takes them.
+// Flow through forwarded ports: large amounts, and receivers that don't read.
 #include <sys/socket.h>
 
 #include <algorithm>
@@ -18,7 +18,7 @@ namespace {
 
 constexpr size_t kMiB = 1024 * 1024;
 
-// Bytes of which it shows when some are missing, doubled or at another place.
+// Bytes that reveal any missing, doubled or misplaced part.
 class Pattern {
  public:
   static constexpr size_t kPiece = 60'000;
@@ -32,7 +32,7 @@ class Pattern {
   absl::string_view At(size_t at, size_t size = kPiece) const {
     return absl::string_view(text_).substr(at % kPeriod, size);
   }
-  // Whether `data` is what is there from `at` on.
+  // True if `data` is the pattern from `at` on.
   bool Holds(size_t at, absl::string_view data) const {
     for (; !data.empty(); at += kPiece) {
       const absl::string_view there = At(at, std::min(data.size(), kPiece));
@@ -57,7 +57,8 @@ bool Write(int target, const Pattern& pattern, size_t size) {
   return true;
 }
 
-// Reads so many bytes, fewer where the end or anything but the pattern comes; how many were right.
+// Reads `size` bytes, fewer at the end or at the first wrong piece. Returns the number of right
+// ones.
 size_t Read(int target, const Pattern& pattern, size_t size) {
   std::string buffer(Pattern::kPiece, '\0');
   size_t at = 0;
@@ -70,8 +71,8 @@ size_t Read(int target, const Pattern& pattern, size_t size) {
   return at;
 }
 
-// Until the number stands still, or is `most`. A machine that is so slow that this is too early
-// makes a test ask for less.
+// Waits until the number stands still, or reaches `most`. Too early, on a very slow machine, makes
+// a test ask for less.
 void AwaitRest(const std::atomic<size_t>& number, size_t most) {
   size_t before = 0;
   do {
@@ -82,18 +83,18 @@ void AwaitRest(const std::atomic<size_t>& number, size_t most) {
 
 class PortForwardFlowTest : public ServerFixture {
  protected:
-  // Of what is between the server and a target, so that little is there.
+  // Small buffers between the server and a target, which hold little.
   static constexpr int kSmallBuffer = 64 * 1024;
 
-  // A client, and the connection in the pod that it has.
+  // A client and its connection in the pod.
   struct Forwarded {
     std::unique_ptr<PortClient> client;
     UniqueFd target;
     bool there() const { return client != nullptr && target.valid(); }
   };
 
-  // `buffer`: bytes of each buffer of the listener's connections and of the server's own, which the
-  // kernel doubles; 0: the usual. A failure of the test where it isn't there.
+  // `buffer`: size of each buffer of the listener's connections and of the server's own, which the
+  // kernel doubles; 0: the default. Fails the test if there is no connection.
   Forwarded Forward(const std::string& protocol, int buffer = 0) {
     Forwarded made;
     const LoopbackListener pod(AF_INET, 1);
@@ -109,7 +110,7 @@ class PortForwardFlowTest : public ServerFixture {
     return made;
   }
 
-  // `size` bytes each way at once.
+  // Sends `size` bytes each way at once.
   static void Exchange(PortClient& client, int target, size_t size) {
     const Pattern to_pod(1);
     const Pattern from_pod(2);
@@ -126,7 +127,7 @@ class PortForwardFlowTest : public ServerFixture {
     const absl::Status read = client.ReadUntil(size);
     writer.join();
     reader.join();
-    // Nobody takes the rest, of which there is some after a failure.
+    // After a failure, unblock the writer of the rest.
     if (held < size) client.connection().Shutdown();
     sender.join();
     EXPECT_TRUE(read.ok()) << read;
@@ -137,7 +138,7 @@ class PortForwardFlowTest : public ServerFixture {
     EXPECT_EQ(client.Trouble(), "");
   }
 
-  // Whatever becomes of the sessions that there are.
+  // Works whatever happens to the other sessions.
   void WorkInAnotherSession(const std::string& protocol) {
     const Forwarded made = Forward(protocol);
     ASSERT_TRUE(made.there());
@@ -160,7 +161,7 @@ TEST_F(PortForwardFlowTest, MuchGoesBothWaysByteForByte) {
 }
 
 TEST_F(PortForwardFlowTest, ATargetThatTakesNothingHoldsUpNoOtherSession) {
-  // For those whose end doesn't show that they broke off.
+  // For clients whose end doesn't show a break.
   Start({.leave_timeout = absl::Seconds(1)});
   constexpr size_t kKept = kMiB;  // docs/streaming.md
   const size_t most = SocketBytes() + kKept + kMiB;
@@ -179,12 +180,12 @@ TEST_F(PortForwardFlowTest, ATargetThatTakesNothingHoldsUpNoOtherSession) {
     AwaitRest(sent, 2 * most);
     WorkInAnotherSession(protocol);
     EXPECT_LT(sent, most);
-    client->connection().Shutdown();  // the sender waits in it
+    client->connection().Shutdown();  // releases the waiting sender
     sender.join();
     client->connection().ResetAtClose();
     client.reset();
     EXPECT_TRUE(WaitUntil([&] { return server_->connections() == 0; }));
-    // What the target is left with is the beginning of what was sent, and its end.
+    // The target gets a prefix of the sent bytes, then the end.
     const size_t held = Read(target.get(), pattern, SIZE_MAX);
     EXPECT_GT(held, 0u);
     EXPECT_LT(held, most);
@@ -259,7 +260,7 @@ TEST_F(PortForwardFlowTest, AConnectionThatSendsWithoutEndLeavesTheOthersTheirTu
       return flooded > limit || client->received[data[1]] == "word";
     });
   };
-  EXPECT_TRUE(until(SocketBytes()).ok());  // so that everything on the way is full
+  EXPECT_TRUE(until(SocketBytes()).ok());  // fills every buffer on the way
   EXPECT_EQ(send(targets[1].get(), "word", 4, MSG_NOSIGNAL), 4);
   EXPECT_TRUE(until(kFar).ok());
   EXPECT_EQ(client->received[data[1]], "word");
@@ -286,14 +287,14 @@ TEST_F(PortForwardFlowTest, AClientThatGoesEndsTheConnectionInThePod) {
   }
 }
 
-// Clients whose only word for the end of their input is that they close.
+// Clients that can end their input only by closing.
 class PortForwardCloseTest : public PortForwardFlowTest {
  protected:
-  // More than the sockets of a small target hold, and less than holds up the client.
+  // More than a small target's sockets hold, and too little to hold up the client.
   static constexpr size_t kSize = 900'000;
   static_assert(kSize < kMiB && kSize > 6 * kSmallBuffer);
 
-  // A client that has read all there was: else its end would be a reset.
+  // A client that has read everything: otherwise its end would be a reset.
   Forwarded Greet() {
     Forwarded made = Forward(PortClient::kChannels, kSmallBuffer);
     if (!made.there()) return made;
@@ -311,8 +312,8 @@ class PortForwardCloseTest : public PortForwardFlowTest {
     }
     return client.websocket()->SendFrame(/*close*/ 8, "\x03\xe8");
   }
-  // One that has closed, the server knowing it, while the target has taken nothing. The target, or
-  // none after a failure of the test.
+  // The target of a client that has closed, to the server's knowledge, while the target has read
+  // nothing. Invalid if the test has failed.
   UniqueFd LeaveInput(const Pattern& pattern) {
     Forwarded made = Greet();
     if (!made.there()) return UniqueFd();
@@ -333,14 +334,14 @@ TEST_F(PortForwardCloseTest, ATargetGetsEverythingOfAClientThatHasClosed) {
   const Pattern pattern(5);
   const UniqueFd target = LeaveInput(pattern);
   ASSERT_TRUE(target.valid());
-  // More than sockets hold, and nobody is there to hear it.
+  // More than sockets hold, with no reader left.
   EXPECT_TRUE(Write(target.get(), Pattern(6), 4 * kMiB));
   EXPECT_EQ(Read(target.get(), pattern, SIZE_MAX), kSize);
   EXPECT_TRUE(HasEnded(target.get()));
   EXPECT_TRUE(AwaitNoConnection());
 }
 
-// Some of it is with the client's machine when the client goes.
+// Part of it is still on the client's machine when the client leaves.
 TEST_F(PortForwardCloseTest, ATargetGetsEverythingOfAClientThatIsHeldUpAndCloses) {
   Start({.leave_timeout = absl::Minutes(10)});
   const size_t size = SocketBytes() + 2 * kMiB;
@@ -359,7 +360,7 @@ TEST_F(PortForwardCloseTest, ATargetGetsEverythingOfAClientThatIsHeldUpAndCloses
   if (held == size) {
     EXPECT_TRUE(HasEnded(made.target.get()));
   }
-  made.target.Reset();  // where it didn't work, the sender still waits
+  made.target.Reset();  // on failure, releases the waiting sender
   sender.join();
   EXPECT_TRUE(closed.ok()) << closed;
   EXPECT_TRUE(AwaitNoConnection());
@@ -383,7 +384,7 @@ TEST_F(PortForwardCloseTest, AServerThatStopsWaitsForNoTarget) {
   const UniqueFd target = LeaveInput(pattern);
   ASSERT_TRUE(target.valid());
   EXPECT_EQ(server_->connections(), 1);
-  server_.reset();  // without an hour
+  server_.reset();  // must not take an hour
   EXPECT_LT(Read(target.get(), pattern, SIZE_MAX), kSize);
   EXPECT_TRUE(HasEnded(target.get()));
 }

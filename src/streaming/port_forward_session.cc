@@ -20,9 +20,9 @@ namespace plimsoll::streaming {
 namespace {
 
 constexpr size_t kForwardBytes = 64 * 1024;
-// A listener in the pod that is up answers at once, one that doesn't accept lets us wait.
+// A listener in the pod answers at once if it is up; one that doesn't accept keeps us waiting.
 constexpr absl::Duration kConnect = absl::Seconds(20);
-// Nothing tells that a socket has sent everything: it is looked at again, later each time.
+// Nothing tells when a socket has sent everything: check again, later each time.
 constexpr absl::Duration kFirstLook = absl::Milliseconds(5);
 
 uint32_t DataChannel(uint32_t pair) {
@@ -32,7 +32,7 @@ uint32_t ErrorChannel(uint32_t pair) {
   return 2 * pair + 1;
 }
 
-// Begins to connect a non-blocking socket. 0, or an errno.
+// Starts to connect a non-blocking socket. Returns 0 or an errno.
 int BeginConnect(int fd, int family, uint16_t port) {
   sockaddr_storage address = {};
   socklen_t size = 0;
@@ -131,7 +131,7 @@ asio::awaitable<void> PortForwardSession::AwaitDelivery() {
 }
 
 bool PortForwardSession::IsDelivered() const {
-  // What a socket still has is lost when the target says something to it after its close.
+  // If the target sends anything after the close, the socket's unsent bytes are lost.
   return std::all_of(ports_.begin(), ports_.end(), [](const auto& port) {
     return port.second->input_passed_on && UnsentOf(port.second->target) == 0;
   });
@@ -197,7 +197,7 @@ void PortForwardSession::OnReset(uint32_t channel) {
   const uint32_t pair = channel / 2;
   const auto port = ports_.find(pair);
   if (port != ports_.end()) {
-    // Nobody is left to hear of errors: that alone is no reason to end.
+    // A reset error channel only means that errors go unheard: no reason to end.
     if (channel % 2 == 0) GiveUp(port->second.get());
     return;
   }

@@ -1,4 +1,4 @@
-// One client of a pod's ports.
+// One client's session with a pod's ports.
 #ifndef PLIMSOLL_STREAMING_PORT_FORWARD_SESSION_H_
 #define PLIMSOLL_STREAMING_PORT_FORWARD_SESSION_H_
 
@@ -22,14 +22,14 @@ namespace plimsoll::streaming {
 // Used in the loop's thread.
 class PortForwardSession : public WireUser {
  public:
-  // More than this of one connection isn't read from the client before its target has taken some.
-  // A target that takes nothing so holds up the client's other connections over the same wire.
+  // With this much input of one connection untaken by its target, the session stops reading from
+  // the client. Such a target also holds up the client's other connections over the same wire.
   static constexpr size_t kEnoughInput = 1024 * 1024;
   // Connections at once.
   static constexpr size_t kMaxPorts = 256;
 
-  // `request` outlives this. `lasts`: whether the client may open more ports as long as it likes;
-  // else the session is over when all of its ports are.
+  // `request` outlives this. `lasts`: the client may open more ports for as long as it likes;
+  // otherwise the session ends with its last port.
   PortForwardSession(const SessionContext& context, const StreamRequest& request, bool lasts,
                      Link* link)
       : context_(context),
@@ -41,17 +41,17 @@ class PortForwardSession : public WireUser {
         half_ports_(context.io),
         ports_tasks_(context.io) {}
 
-  // Before anything is read from the client. `wire` is this one's.
+  // Call before anything is read from the client. `wire` belongs to this session.
   void Begin(Wire* wire);
-  // Until the client is gone and, where it closed as it should, its input delivered; or all is
-  // over.
+  // Runs until all ports are over, or the client has left and, if it closed properly, its input is
+  // delivered.
   asio::awaitable<void> Run();
-  // Returns when more may be read from the client. False: it has left meanwhile, and nobody takes
-  // what it has sent.
+  // Returns when more may be read from the client. False: the client has left and no target takes
+  // its input.
   asio::awaitable<bool> RoomForInput();
   void OnGone();
-  // The client has closed as it should, and everything that it sent was read. Where it has no word
-  // for the end of one connection, that stands for it: the targets get what they have not got yet.
+  // The client has closed properly, and all it sent was read. For a protocol that can't end a
+  // single connection this is its end: the targets still get their outstanding input.
   void OnClosed();
 
   void OnHalfPort(uint32_t pair) override;
@@ -76,11 +76,11 @@ class PortForwardSession : public WireUser {
                                                       std::shared_ptr<Port> state);
   asio::awaitable<void> LimitConnect(Sleep* limit, std::shared_ptr<Port> state);
   asio::awaitable<void> PumpInput(std::shared_ptr<Port> state);
-  // What went wrong; empty: nothing.
+  // The error; empty: none.
   asio::awaitable<std::string> PumpOutput(uint32_t pair, std::shared_ptr<Port> state);
   asio::awaitable<void> WatchHalfOpen();
   void GiveUp(Port* port);
-  // After OnClosed: until the targets have everything, or it is no use to wait.
+  // After OnClosed: waits until the targets have everything, or waiting is useless.
   asio::awaitable<void> AwaitDelivery();
   bool IsDelivered() const;
   // See Delivery::Moves.

@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::array kKinds = {StreamKind::kExec, StreamKind::kAttach, StreamKind::kPortForward};
 
-// Of the fifth, what is new concerns WebSockets alone.
+// The fifth version differs for WebSockets only.
 std::vector<SpdyCommandProtocol> AllSpdyCommandProtocols() {
   return {{.name = "v5.channel.k8s.io", .resizes = true, .json_status = true},
           {.name = "v4.channel.k8s.io", .resizes = true, .json_status = true},

@@ -1,4 +1,4 @@
-// What a client of the streaming server asks for, as its HTTP request says it.
+// The stream that a client's HTTP request names, and its protocol.
 #ifndef PLIMSOLL_STREAMING_ROUTES_H_
 #define PLIMSOLL_STREAMING_ROUTES_H_
 
@@ -18,7 +18,7 @@ struct Route {
 
 // "/exec/TOKEN", "/attach/TOKEN", "/portforward/TOKEN", with or without a query.
 std::optional<Route> ParseTarget(absl::string_view target);
-// The first part of a path for such streams.
+// The first part of the path for these streams.
 absl::string_view PathOf(StreamKind kind);
 
 // Appends the elements of a header's comma-separated list.
@@ -30,13 +30,13 @@ struct SpdyCommandProtocol {
   bool resizes = false;
   bool json_status = false;
 };
-// The first of `offered` that is supported, v1 where nothing is offered. nullopt: none is.
+// The first of `offered` that is supported; v1 if nothing is offered. nullopt: none is.
 std::optional<SpdyCommandProtocol> ChooseSpdyCommandProtocol(
     const std::vector<std::string>& offered);
 std::vector<std::string> SpdyCommandProtocols();
 
 inline constexpr char kPortForwardProtocol[] = "portforward.k8s.io";
-// Of a WebSocket whose messages are a SPDY connection.
+// The subprotocol of a WebSocket whose messages carry a SPDY connection.
 inline constexpr char kTunnelProtocol[] = "SPDY/3.1+portforward.k8s.io";
 
 }  // namespace plimsoll::streaming

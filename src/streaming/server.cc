@@ -27,7 +27,7 @@ using asio::ip::tcp;
 // Starting a command takes some milliseconds, killing one up to some seconds.
 constexpr int kThreads = 32;
 constexpr size_t kMaxQueued = 1024;
-// When there is no descriptor left for a further connection.
+// Pause when no descriptor is left for a further connection.
 constexpr absl::Duration kOutOfDescriptors = absl::Milliseconds(100);
 
 // "127.0.0.1:0", "[::1]:8080".
@@ -74,9 +74,9 @@ absl::StatusOr<std::unique_ptr<asio::ssl::context>> MakeTls(const ServerOptions&
   return context;
 }
 
-// So that a connection ends whose client's machine has gone, or has given up to send what nobody
-// reads: neither is told to this one (tcp(7), TCP_KEEPIDLE). While something is under way to the
-// client the kernel doesn't ask, and gives up by itself (tcp_retries2).
+// Ends a connection whose client's machine is gone, or has given up on unread data: TCP reports
+// neither to this side (tcp(7), TCP_KEEPIDLE). While data to the client is under way the kernel
+// sends no probes, and gives up by itself (tcp_retries2).
 void WatchMachine(tcp::socket& socket, absl::Duration silence) {
   ErrorCode error;
   socket.set_option(asio::socket_base::keep_alive(true), error);
@@ -121,7 +121,7 @@ class ServerImpl final : public Server {
     stopped_ = true;
     asio::post(io_, [this] { asio::co_spawn(io_, EndAll(), [](const std::exception_ptr&) {}); });
     thread_.join();
-    // What still runs posts to `io_`, which goes after this.
+    // Running work posts to `io_`, which is destroyed after this.
     pool_.reset();
   }
 
@@ -169,7 +169,7 @@ class ServerImpl final : public Server {
                    });
   }
 
-  // Sessions end as if their clients had gone; when they have, nothing is left to run.
+  // Sessions end as if their clients had left; then nothing is left to run.
   asio::awaitable<void> EndAll() {
     ErrorCode ignored;
     acceptor_.close(ignored);
@@ -187,7 +187,7 @@ class ServerImpl final : public Server {
   std::string base_url_;
   std::atomic<bool> stopped_ = false;
   asio::io_context io_{1};
-  // The loop's alone.
+  // Touched by the loop alone.
   tcp::acceptor acceptor_;
   Sleep retry_;
   struct Connections {

@@ -1,11 +1,11 @@
-// The streaming server: HTTP on a loopback address, to which clients (kubelet, for whoever uses
-// kubectl) come with the URL that Exec, Attach or PortForward has answered.
+// The streaming server: HTTP on a loopback address, which clients (kubelet, on behalf of kubectl)
+// reach by the URL from Exec, Attach or PortForward.
 //
 //   PLIMSOLL_ASSIGN_OR_RETURN(auto server, streaming::Server::Start({.address = "127.0.0.1:0",
 //                                                                    .backend = backend.get()}));
 //   PLIMSOLL_ASSIGN_OR_RETURN(const std::string url, server->Admit(request));
 //
-// One thread carries all streams; what blocks (starting and ending commands) runs in some more.
+// One thread carries all streams; blocking calls (to start and end commands) run in some more.
 #ifndef PLIMSOLL_STREAMING_SERVER_H_
 #define PLIMSOLL_STREAMING_SERVER_H_
 
@@ -23,45 +23,46 @@
 namespace plimsoll::streaming {
 
 struct ServerOptions {
-  std::string address = "127.0.0.1:0";  // IP address and port; port 0: a free one
-  // PEM files of a certificate chain and its key, for TLS; both empty: none.
+  std::string address = "127.0.0.1:0";  // IP address and port; port 0: any free one
+  // PEM files of a certificate chain and its key, for TLS; both empty: no TLS.
   std::string certificate;
   std::string key;
-  absl::Duration idle_timeout = absl::Hours(4);         // of a stream on which nothing moves
+  absl::Duration idle_timeout = absl::Hours(4);         // for a stream without traffic
   absl::Duration creation_timeout = absl::Seconds(30);  // for a SPDY client to open its streams
-  absl::Duration leave_timeout = absl::Seconds(10);     // for a client to close, after the end
-  // Of a client's machine, before it is asked whether it still has the connection; it is asked
-  // three times, each within a third of that. Whole seconds, as TCP's keepalive has them.
+  absl::Duration leave_timeout = absl::Seconds(10);     // for a client to close, after the stream's
+                                                        // end
+  // Silence of a client's machine before TCP probes it, three times, each within a third of this.
+  // Whole seconds, as in TCP's keepalive.
   absl::Duration silence = absl::Seconds(30);
-  // Of the tokens in URLs.
+  // The clock of URLs' tokens.
   std::function<Tokens::SteadyTime()> now = std::chrono::steady_clock::now;
   Backend* backend = nullptr;  // outlives the server
 };
 
-// Whether certificate and key can be used, and with each other. INVALID_ARGUMENT.
+// Checks that certificate and key are usable and match. INVALID_ARGUMENT.
 absl::Status CheckCertificate(const ServerOptions& options);
 
 class Server {
  public:
-  // Connections at once, those that have asked for nothing yet included; more are closed at once.
+  // Connections at once, including those without a request yet; more are closed at once.
   static constexpr int kMaxConnections = 1000;
 
-  // Listens when it returns. UNAVAILABLE when the address can't be listened on, INVALID_ARGUMENT
-  // for an address, certificate or key that is none.
+  // Listens when it returns. UNAVAILABLE if the address can't be listened on, INVALID_ARGUMENT for
+  // an invalid address, certificate or key.
   static absl::StatusOr<std::unique_ptr<Server>> Start(ServerOptions options);
 
-  // Ends every stream, and the commands that were started for them; then waits for that.
+  // Ends every stream and the commands started for them, and waits for their end.
   virtual ~Server() = default;
-  // As the destructor; Admit fails from now on. Once or more often. Where the targets of a client
-  // that has closed are still given its input, that is called off within a second.
+  // As the destructor, and Admit fails from now on. May be called again. Delivery of a closed
+  // client's input to its targets is called off within a second.
   virtual void Stop() = 0;
 
-  // The URL under which the request is streamed to whoever comes first, once, within
-  // Tokens::kLife. RESOURCE_EXHAUSTED, UNAVAILABLE after Stop. Thread-safe.
+  // A URL that serves the request to the first client that connects, once, within Tokens::kLife.
+  // RESOURCE_EXHAUSTED; UNAVAILABLE after Stop. Thread-safe.
   virtual absl::StatusOr<std::string> Admit(StreamRequest request) = 0;
   // "http://127.0.0.1:41234", or https.
   virtual const std::string& base_url() const = 0;
-  // Connections there are. Thread-safe.
+  // Number of connections. Thread-safe.
   virtual int connections() const = 0;
 };
 

@@ -1,4 +1,4 @@
-// A server over a FakeBackend, and what tests ask of it.
+// A server over a FakeBackend, with helpers for its tests.
 #ifndef PLIMSOLL_STREAMING_SERVER_FIXTURE_FOR_TEST_H_
 #define PLIMSOLL_STREAMING_SERVER_FIXTURE_FOR_TEST_H_
 

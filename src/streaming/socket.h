@@ -1,6 +1,7 @@
-// A TCP connection, with TLS or without, as one type: Beast's templates are made once for both.
+// A TCP connection, with or without TLS, as one type: Beast's templates are instantiated once for
+// both.
 //
-// What Asio calls an AsyncStream. Used in the loop's thread.
+// Satisfies Asio's AsyncStream. Used in the loop's thread.
 #ifndef PLIMSOLL_STREAMING_SOCKET_H_
 #define PLIMSOLL_STREAMING_SOCKET_H_
 
@@ -52,7 +53,7 @@ class Socket {
         token, buffers);
   }
 
-  // Of TLS, the server's part or the client's. At once without it.
+  // The TLS handshake, as server or client. Returns at once without TLS.
   asio::awaitable<ErrorCode> Handshake(
       asio::ssl::stream_base::handshake_type part = asio::ssl::stream_base::server) {
     ErrorCode error;
@@ -61,8 +62,8 @@ class Socket {
     }
     co_return error;
   }
-  // Sends nothing more; the client may. With TLS the client is told so (close_notify): else it may
-  // take the end for one that somebody forged.
+  // Ends this side's sending; the client may go on. With TLS it sends close_notify: without it the
+  // client may take the end for a forged one.
   template <typename Token>
   auto AsyncShutdown(Token&& token) {
     return asio::async_initiate<Token, void(ErrorCode)>(
@@ -85,17 +86,16 @@ class Socket {
     ErrorCode ignored;
     tcp_->close(ignored);
   }
-  // Bytes that the other side has not acknowledged; with them the end, after Shutdown.
+  // Bytes that the other side has not acknowledged, plus the end after Shutdown.
   int Unsent() const { return tcp_->is_open() ? UnsentBytes(tcp_->native_handle()) : 0; }
-  // Whether the other side has closed, though something of it may not have been read, or this one
-  // has. Where the kernel holds its end back behind what isn't read, only that of a client on this
-  // machine is seen.
+  // True if either side has closed, even with bytes of the other side unread. If the kernel holds
+  // the end back behind unread bytes, it is seen only for a client on this machine.
   bool HasLeft() const {
     if (!tcp_->is_open()) return true;
     pollfd look = {tcp_->native_handle(), POLLRDHUP, 0};
     return poll(&look, 1, 0) > 0 || linux::TcpPeerHasClosed(tcp_->native_handle());
   }
-  // For whoever has to close it while others use it.
+  // Lets another owner close the socket while it is in use.
   std::weak_ptr<asio::ip::tcp::socket> tcp() const { return tcp_; }
 
  private:
@@ -103,8 +103,8 @@ class Socket {
     ErrorCode ignored;
     tcp_->shutdown(asio::ip::tcp::socket::shutdown_send, ignored);
   }
-  // Asio would go on to wait for the client's own close_notify, and throw away what comes instead:
-  // the one who reads would get neither. So it is told, for as long as it looks, that it has come.
+  // Asio would go on to wait for the client's close_notify and discard other bytes meanwhile, so
+  // the reader would get neither. Pretending that it has come prevents that.
   template <typename Handler>
   void ShutdownTls(Handler&& handler) {
     SSL* const ssl = tls_->native_handle();
@@ -119,7 +119,7 @@ class Socket {
   std::unique_ptr<Tls> tls_;
 };
 
-// What Beast's WebSockets ask of a stream that isn't Asio's own.
+// Hooks that Beast's WebSockets require of a stream that isn't Asio's own.
 inline void beast_close_socket(Socket& socket) {
   socket.Close();
 }

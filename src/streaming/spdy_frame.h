@@ -14,7 +14,7 @@ namespace plimsoll::streaming {
 
 inline constexpr uint16_t kSpdyVersion = 3;
 inline constexpr size_t kSpdyFrameHeaderBytes = 8;
-inline constexpr uint32_t kMaxSpdyFrameBytes = (1 << 24) - 1;  // what follows the header
+inline constexpr uint32_t kMaxSpdyFrameBytes = (1 << 24) - 1;  // bytes after the header
 
 enum class SpdyType : uint16_t {
   kSynStream = 1,
@@ -42,21 +42,21 @@ enum class SpdyGoAway : uint32_t { kOk = 0, kProtocolError = 1, kInternalError =
 
 struct SpdyFrameHeader {
   bool control = false;
-  uint16_t version = 0;    // of a control frame
-  uint16_t type = 0;       // of a control frame; others than SpdyType's are to be passed over
-  uint32_t stream_id = 0;  // of a data frame
+  uint16_t version = 0;    // for a control frame
+  uint16_t type = 0;       // for a control frame; types other than SpdyType's are to be ignored
+  uint32_t stream_id = 0;  // for a data frame
   uint8_t flags = 0;
-  uint32_t length = 0;  // of what follows
+  uint32_t length = 0;  // of the payload
 };
 
-// `bytes` has at least as many as a header.
+// `bytes` holds at least a header.
 SpdyFrameHeader ParseSpdyFrameHeader(absl::string_view bytes);
 
-// `bytes` has at least four.
+// `bytes` holds at least four.
 uint32_t ReadUint32(absl::string_view bytes);
 void AppendUint32(uint32_t value, std::string* to);
 
-// Each appends one whole frame. `block` is of a SpdyHeaderWriter.
+// Each appends one whole frame. `block` comes from a SpdyHeaderWriter.
 void AppendSynStream(uint32_t stream_id, uint8_t flags, absl::string_view block, std::string* to);
 void AppendSynReply(uint32_t stream_id, uint8_t flags, absl::string_view block, std::string* to);
 void AppendRstStream(uint32_t stream_id, SpdyReset reason, std::string* to);

@@ -23,7 +23,7 @@ absl::Status NoHeaders(absl::string_view why) {
   return absl::InvalidArgumentError(absl::StrCat("SPDY header block: ", why));
 }
 
-// Takes a length and as many bytes from the front of `text`. False where it is too short.
+// Takes a length and that many bytes from the front of `text`. False if it is too short.
 bool TakeText(absl::string_view* text, absl::string_view* taken) {
   if (text->size() < 4) return false;
   const uint32_t size = ReadUint32(*text);
@@ -50,7 +50,7 @@ absl::StatusOr<SpdyHeaders> Parse(absl::string_view text) {
     if (name.empty()) return NoHeaders("a header without a name");
     headers.emplace_back(absl::AsciiStrToLower(name), std::string(value));
   }
-  if (!text.empty()) return NoHeaders("there is more behind the last header");
+  if (!text.empty()) return NoHeaders("bytes follow the last header");
   return headers;
 }
 
@@ -88,7 +88,7 @@ absl::StatusOr<std::string> SpdyHeaderReader::Decompress(absl::string_view block
     }
     if (zlib_->avail_out == 0) {
       return absl::ResourceExhaustedError(
-          absl::StrCat("SPDY header block: ", kMaxBytes, " bytes or more; so much isn't read"));
+          absl::StrCat("SPDY header block: must be shorter than ", kMaxBytes, " bytes"));
     }
     if (result != Z_OK) return NoHeaders("it can't be decompressed");
   }
@@ -97,7 +97,7 @@ absl::StatusOr<std::string> SpdyHeaderReader::Decompress(absl::string_view block
 }
 
 absl::StatusOr<SpdyHeaders> SpdyHeaderReader::Read(absl::string_view block) {
-  if (!usable_) return NoHeaders("none can be read after one that failed");
+  if (!usable_) return NoHeaders("no block can be read after a failed one");
   usable_ = false;
   PLIMSOLL_ASSIGN_OR_RETURN(const std::string text, Decompress(block));
   PLIMSOLL_ASSIGN_OR_RETURN(SpdyHeaders headers, Parse(text));
@@ -111,7 +111,7 @@ constexpr int kMemoryLevel = 2;
 
 SpdyHeaderWriter::SpdyHeaderWriter() : zlib_(std::make_unique<z_stream>()) {
   const absl::Span<const uint8_t> dictionary = SpdyDictionary();
-  // 24 KB for each connection, where the default takes 268.
+  // 24 KB for each connection; the default takes 268.
   usable_ = deflateInit2(zlib_.get(), Z_BEST_SPEED, Z_DEFLATED, kWindowBits, kMemoryLevel,
                          Z_DEFAULT_STRATEGY) == Z_OK &&
             deflateSetDictionary(zlib_.get(), dictionary.data(),
@@ -132,7 +132,7 @@ absl::StatusOr<std::string> SpdyHeaderWriter::Write(const SpdyHeaders& headers) 
     AppendUint32(static_cast<uint32_t>(value.size()), &text);
     absl::StrAppend(&text, value);
   }
-  // zlib's bound is of a whole stream; a flush adds some bytes.
+  // zlib's bound is for a whole stream; a flush adds some bytes.
   std::string block(deflateBound(zlib_.get(), text.size()) + 64, '\0');
   zlib_->next_in = Input(text);
   zlib_->avail_in = static_cast<uInt>(text.size());

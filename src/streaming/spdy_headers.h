@@ -20,13 +20,14 @@ namespace plimsoll::streaming {
 // Names in lower case, in the order of the block.
 using SpdyHeaders = std::vector<std::pair<std::string, std::string>>;
 
-// The value of `name` (in lower case); empty when there is none.
+// The value of `name` (in lower case); empty if absent.
 absl::string_view HeaderOf(const SpdyHeaders& headers, absl::string_view name);
 
 // Used by one thread.
 class SpdyHeaderReader {
  public:
-  // Of one block, decompressed. More is RESOURCE_EXHAUSTED: a small block can grow a thousandfold.
+  // Limit of one decompressed block. More is RESOURCE_EXHAUSTED: a small block can grow a
+  // thousandfold.
   static constexpr size_t kMaxBytes = 64 * 1024;
   static constexpr size_t kMaxHeaders = 256;
 
@@ -35,7 +36,8 @@ class SpdyHeaderReader {
   SpdyHeaderReader(const SpdyHeaderReader&) = delete;
   SpdyHeaderReader& operator=(const SpdyHeaderReader&) = delete;
 
-  // INVALID_ARGUMENT for a block that isn't one. After an error the connection can't be read on.
+  // INVALID_ARGUMENT for a malformed block. After an error the connection can't be read any
+  // further.
   absl::StatusOr<SpdyHeaders> Read(absl::string_view block);
 
  private:

@@ -9,7 +9,7 @@
 namespace plimsoll::streaming {
 namespace {
 
-// Half of the window that each stream begins with.
+// Half of each stream's initial window.
 constexpr uint32_t kAcknowledgedBytes = 32 * 1024;
 constexpr uint32_t kStreamIdMask = 0x7fffffff;
 constexpr uint16_t kFirstStreamOfClient = 1;
@@ -80,7 +80,7 @@ absl::Status SpdySession::OnControl(const SpdyFrameHeader& header, absl::string_
       return absl::OkStatus();
     case SpdyType::kPing: {
       if (payload.size() != 4) return Broken("PING of a wrong length");
-      // Those of a client are odd; an even one would be an answer to ours.
+      // A client's ids are odd; an even one would answer a stream of this side.
       const uint32_t id = ReadUint32(payload);
       if (id % 2 == 1) AppendPing(id, out_);
       return absl::OkStatus();
@@ -99,7 +99,7 @@ absl::Status SpdySession::OnControl(const SpdyFrameHeader& header, absl::string_
 absl::Status SpdySession::OnSynStream(uint8_t flags, absl::string_view payload) {
   if (payload.size() < 10) return Broken("SYN_STREAM of a wrong length");
   const uint32_t id = ReadUint32(payload) & kStreamIdMask;
-  // Read in any case: the next block builds on it.
+  // Always decompress: the next block builds on this one.
   PLIMSOLL_ASSIGN_OR_RETURN(const SpdyHeaders headers, reader_.Read(payload.substr(10)));
   if (id % 2 != kFirstStreamOfClient || id <= last_id_) {
     return Broken(absl::StrCat("stream ", id, " after ", last_id_,
@@ -146,7 +146,7 @@ absl::Status SpdySession::BeginData(const SpdyFrameHeader& header) {
 void SpdySession::OnData(absl::string_view data) {
   const uint32_t id = frame_.data.stream_id;
   const auto stream = streams_.find(id);
-  // What was under way when a stream was closed is nobody's.
+  // Data still under way when its stream was closed is dropped.
   if (stream != streams_.end() && stream->second.receives) {
     uint32_t& bytes = stream->second.unacknowledged;
     bytes += static_cast<uint32_t>(data.size());
@@ -155,7 +155,7 @@ void SpdySession::OnData(absl::string_view data) {
       bytes = 0;
     }
   }
-  // The connection's own window (3.1) is used up by all streams, closed ones and short ones too.
+  // All streams use up the connection's own window (3.1), closed and short ones too.
   unacknowledged_ += static_cast<uint32_t>(data.size());
   if (unacknowledged_ >= kAcknowledgedBytes) {
     AppendWindowUpdate(0, unacknowledged_, out_);

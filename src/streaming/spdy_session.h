@@ -1,9 +1,9 @@
-// The server's end of a SPDY/3.1 connection: bytes in, events and bytes out. Knows no sockets.
+// The server side of a SPDY/3.1 connection: bytes in, events and bytes out. Knows no sockets.
 //
-// Streams are opened by the client alone. Data that arrives is passed on at once, whatever frame it
-// is cut into; whoever can't take more stops calling Receive. The windows of section 2.6.8 are
-// granted but not demanded: the clients of Kubernetes never send WINDOW_UPDATE, so a server that
-// waited for one would wait for ever; the connection below holds back whoever sends too fast.
+// Only the client opens streams. Data is passed on as it arrives, however it is cut into frames; a
+// caller that can't take more stops calling Receive. The windows of section 2.6.8 are granted but
+// not demanded: Kubernetes' clients never send WINDOW_UPDATE, so a server that waited for one would
+// wait for ever; the connection below holds back a fast sender.
 #ifndef PLIMSOLL_STREAMING_SPDY_SESSION_H_
 #define PLIMSOLL_STREAMING_SPDY_SESSION_H_
 
@@ -21,36 +21,36 @@ namespace plimsoll::streaming {
 // Used by one thread.
 class SpdySession {
  public:
-  static constexpr size_t kMaxControlBytes = 64 * 1024;  // of a control frame
-  static constexpr size_t kMaxDataBytes = 64 * 1024;     // of a data frame of ours
+  static constexpr size_t kMaxControlBytes = 64 * 1024;  // in a control frame
+  static constexpr size_t kMaxDataBytes = 64 * 1024;     // in a data frame of this side
 
-  // Told by Receive, and may call Send, Reset and GoAway, but not Receive. `id`: of the stream.
+  // Called by Receive. May call Send, Reset and GoAway, but not Receive. `id`: the stream's.
   class Handler {
    public:
     virtual ~Handler() = default;
-    // OK: the stream is accepted, and the client is told so, then OnReplied is called: before that
-    // nothing may be sent on it. Else it is refused.
+    // OK accepts the stream; the client is told, then OnReplied is called. Send nothing on it
+    // before that. An error refuses it.
     virtual absl::Status OnStream(uint32_t id, const SpdyHeaders& headers) = 0;
     virtual void OnReplied(uint32_t /*id*/) {}
     virtual void OnData(uint32_t id, absl::string_view data) = 0;
     virtual void OnEnd(uint32_t id) = 0;    // the client sends no more on it
-    virtual void OnReset(uint32_t id) = 0;  // the client has given it up, both ways
+    virtual void OnReset(uint32_t id) = 0;  // the client has given the stream up, both ways
   };
 
-  // Both outlive this. What is to be sent is appended to `out`, for the caller to take away.
+  // Both outlive this. Bytes to send are appended to `out`, for the caller to take away.
   SpdySession(Handler* handler, size_t max_streams, std::string* out)
       : handler_(handler), max_streams_(max_streams), out_(out) {}
 
-  // Takes bytes as they come. After an error (INVALID_ARGUMENT, RESOURCE_EXHAUSTED) nothing more is
-  // to be read; what `out` then has tells the client.
+  // Takes bytes in any pieces. After an error (INVALID_ARGUMENT, RESOURCE_EXHAUSTED) read no more;
+  // the rest of `out` tells the client.
   absl::Status Receive(absl::string_view bytes);
 
-  // No effect on a stream that isn't open for sending (any more).
+  // No effect on a stream that isn't open for sending.
   void Send(uint32_t id, absl::string_view data);
-  // Nothing more is sent on it.
+  // Ends sending on the stream.
   void End(uint32_t id);
   void Reset(uint32_t id, SpdyReset reason);
-  // No more streams are taken.
+  // Accepts no more streams.
   void GoAway();
 
   size_t streams() const { return streams_.size(); }
@@ -78,7 +78,7 @@ class SpdySession {
   SpdyHeaderReader reader_;
   SpdyHeaderWriter writer_;
   std::map<uint32_t, Stream> streams_;
-  uint32_t last_id_ = 0;  // the highest that the client has opened
+  uint32_t last_id_ = 0;  // the highest id the client has opened
   bool gone_away_ = false;
   bool failed_ = false;
 

@@ -15,7 +15,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-// Writes down what it is told.
+// Records the calls of its session.
 class Recorder : public SpdySession::Handler {
  public:
   absl::Status OnStream(uint32_t id, const SpdyHeaders& headers) override {
@@ -49,7 +49,7 @@ class SpdySessionTest : public ::testing::Test {
     recorder_.told.clear();
     out_.clear();
   }
-  // The kinds of the frames in `out_`: "reply 1", "data 1 fin".
+  // The frames in `out_`: "reply 1", "data 1 fin".
   std::vector<std::string> Sent() {
     std::vector<std::string> frames;
     absl::string_view left = out_;
@@ -163,7 +163,7 @@ TEST_F(SpdySessionTest, GrantsWindowsForWhatWasReceived) {
   EXPECT_THAT(Sent(), ElementsAre("type 9 1", "type 9 0"));
 }
 
-// Else many short streams would use up the connection's window for ever.
+// Otherwise many short streams would use up the connection's window for good.
 TEST_F(SpdySessionTest, GrantsTheConnectionsWindowForStreamsThatEndEarlyOrAreReset) {
   Open(1);
   ASSERT_TRUE(session_.Receive(Data(1, std::string(20'000, 'x'), kSpdyFlagFin)).ok());
@@ -190,7 +190,7 @@ TEST_F(SpdySessionTest, PassesOverFramesThatItDoesNotKnow) {
   EXPECT_EQ(recorder_.told.size(), 1);
 }
 
-// Clients of Kubernetes ping every five seconds, and may have nothing else to say for hours.
+// Kubernetes' clients ping every five seconds, and may send nothing else for hours.
 TEST_F(SpdySessionTest, AnswersPingsAsOftenAsTheyCome) {
   for (int i = 0; i < 10'000; ++i) {
     std::string ping;
@@ -201,7 +201,7 @@ TEST_F(SpdySessionTest, AnswersPingsAsOftenAsTheyCome) {
 }
 
 TEST_F(SpdySessionTest, RefusesStreamsOfWrongNumbersAndSaysGoodbye) {
-  for (const uint32_t id : {2u, 1u}) {  // a server's; one that was there
+  for (const uint32_t id : {2u, 1u}) {  // a server's id; one in use
     SCOPED_TRACE(id);
     out_.clear();
     Recorder recorder;
@@ -250,7 +250,7 @@ TEST(SpdyHeaders, ComeBackAsTheyWere) {
 
 TEST(SpdyHeaders, UseTheDictionary) {
   SpdyHeaderWriter writer;
-  // zlib's header says that there is one, and which (RFC 1950).
+  // zlib's header names the dictionary (RFC 1950).
   const auto block = writer.Write({});
   ASSERT_TRUE(block.ok());
   EXPECT_EQ((*block)[1] & 0x20, 0x20);

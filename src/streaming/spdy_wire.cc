@@ -44,9 +44,9 @@ class SpdyWire : public Wire, private SpdySession::Handler {
   }
 
  protected:
-  // The channel of a stream that the client opens, or why there is none.
+  // The channel for a stream that the client opens, or an error that refuses it.
   virtual absl::StatusOr<uint32_t> ChannelOf(uint32_t id, const SpdyHeaders& headers) = 0;
-  // It is there, and may be used.
+  // The channel is open and may be used.
   virtual void OnOpen(uint32_t channel) = 0;
 
   bool Has(uint32_t channel) const { return streams_.contains(channel); }
@@ -54,7 +54,7 @@ class SpdyWire : public Wire, private SpdySession::Handler {
     const auto stream = streams_.find(channel);
     if (stream == streams_.end()) return;
     session_.End(stream->second);
-    // What the client goes on sending is nobody's.
+    // Further data of the client is dropped.
     session_.Reset(stream->second, SpdyReset::kCancel);
     channels_.erase(stream->second);
     streams_.erase(stream);
@@ -187,8 +187,9 @@ class SpdyPortWire final : public SpdyWire {
     bool data_opened = false;
     bool error_opened = false;
   };
-  // Those that lack a stream, by the client's request id. Once whole a pair's id is free: what is
-  // opened by it then, be it after a reset, is another pair, of channels of its own.
+  // Pairs that still lack a stream, by the client's request id. Once a pair is whole, its id is
+  // free: streams opened under it later, even after a reset, make another pair with channels of its
+  // own.
   std::map<std::string, Pair> pairs_;
   uint32_t next_pair_ = 0;
 };

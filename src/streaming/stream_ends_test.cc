@@ -1,5 +1,4 @@
-// Streams that end otherwise than their clients want: idle ones, those of garbage, those whose
-// time was over before they began.
+// Abnormal ends of streams: idle ones, garbage, and streams whose time ran out before they began.
 #include <sys/socket.h>
 
 #include <atomic>
@@ -17,7 +16,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-// No frame of SPDY, and none of a WebSocket.
+// A frame of neither SPDY nor WebSocket.
 const char kGarbage[] =
     "\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff and more than a frame's head";
 
@@ -41,12 +40,12 @@ class StreamEndsTest : public ServerFixture {
   std::unique_ptr<PortClient> Port(const std::string& protocol, uint16_t port) {
     return PortClient::Connect(Url(Ports({port})), protocol, port);
   }
-  // Whether the monitor's client has gone without a word. Asked for when the connection has.
+  // True if the monitor's client has left silently. Call once the connection has ended.
   static bool IsLeft(int monitor) {
     char packet[monitor::kMaxPacket];
     return recv(monitor, packet, sizeof(packet), MSG_DONTWAIT) == 0;
   }
-  // Whether `word` arrives.
+  // True if `word` arrives.
   static bool Reaches(PortClient& client, int target, const std::string& word) {
     std::string heard(word.size(), '\0');
     return client.Send(word).ok() &&
@@ -60,7 +59,7 @@ class StreamEndsTest : public ServerFixture {
 };
 
 TEST_F(StreamEndsTest, IdleStreamsOfEveryKindEnd) {
-  // Each of them is made in far less.
+  // Making each stream takes far less.
   Start({.idle_timeout = absl::Seconds(3)});
   const auto exec = SpdyWith(Shell("sleep 1000"), {"error", "stdout", "stderr"});
   ASSERT_NE(exec, nullptr);
@@ -128,7 +127,7 @@ TEST_F(StreamEndsTest, GarbageOnPortForwardEndsItAlone) {
   ASSERT_NE(other, nullptr);
   const UniqueFd others_target = pod.Accept();
   ASSERT_TRUE(others_target.valid());
-  // Of the tunnel once what is in its messages, once they themselves.
+  // For the tunnel, garbage inside its messages, then in place of them.
   for (const auto& [protocol, as_spdy] : {std::pair(PortClient::kSpdy, true),
                                           {PortClient::kTunnel, true},
                                           {PortClient::kTunnel, false},
@@ -154,7 +153,7 @@ TEST_F(StreamEndsTest, GarbageOnPortForwardEndsItAlone) {
 }
 
 TEST_F(StreamEndsTest, AUrlThatHasExpiredIsRefusedAsOneThatWasUsed) {
-  // The server ends before it.
+  // The server ends before this does.
   static std::atomic<int64_t> seconds;
   seconds = 0;
   const auto start = std::chrono::steady_clock::now();

@@ -1,4 +1,4 @@
-// Attach and port-forward through a server on a real socket, and the server's own edges.
+// Attach and port-forward through a server on a real socket, and the server's own edge cases.
 #include <fcntl.h>
 
 #include "absl/strings/match.h"
@@ -102,13 +102,13 @@ TEST_F(AttachServerTest, AMonitorThatDiesIsAnError) {
 }
 
 TEST_F(AttachServerTest, AMonitorThatCannotBeWaitedForHasNotEnded) {
-  // epoll_ctl(2) refuses a descriptor of O_PATH, as it would any without memory.
+  // epoll_ctl(2) refuses a descriptor of O_PATH, as it would any descriptor without memory.
   backend_.monitor_that_nobody_can_wait_for.Reset(open("/", O_PATH | O_CLOEXEC));
   auto client = WebSocket(Attach());
   ASSERT_NE(client, nullptr);
   ASSERT_TRUE(client->ReadToEnd().ok());
   EXPECT_EQ(ExitCodeOf(client->received[3]), -1);
-  EXPECT_THAT(client->received[3], HasSubstr("no memory to wait for the container's monitor"));
+  EXPECT_THAT(client->received[3], HasSubstr("no memory to watch the container's monitor"));
 }
 
 TEST_F(AttachServerTest, LetsGoOfTheMonitorWithItsClient) {
@@ -133,7 +133,7 @@ class PortForwardServerTest : public ServerFixture {
     AppendRstStream(stream, SpdyReset::kCancel, &frame);
     return client.SendBytes(frame);
   }
-  // One connection over SPDY: what comes back for `text`, or what the error stream says.
+  // One connection over SPDY: returns the answer to `text`, or the error stream's text.
   static std::string Ask(SpdyClient& client, uint16_t port, int request, const std::string& text) {
     const auto error = client.Open(Headers("error", port, request));
     const auto data = client.Open(Headers("data", port, request));
@@ -223,7 +223,7 @@ TEST_F(PortForwardServerTest, HalfAPairIsGivenUpInTime) {
   EXPECT_THAT(client->received[*error], HasSubstr("was not opened"));
 }
 
-// There are versions of kubectl that end what they send when the error stream has ended.
+// Some versions of kubectl stop sending only when the error stream has ended.
 TEST_F(PortForwardServerTest, TheErrorStreamEndsWithThePodThoughTheClientSendsOn) {
   const LoopbackListener pod(AF_INET, 1);
   ASSERT_TRUE(pod.valid());
@@ -242,14 +242,14 @@ TEST_F(PortForwardServerTest, TheErrorStreamEndsWithThePodThoughTheClientSendsOn
   ASSERT_TRUE(read.ok()) << read;
   EXPECT_EQ(client->received[*data], "bye");
   EXPECT_EQ(client->received[*error], "");
-  // The other half stands.
+  // The other direction stays open.
   ASSERT_TRUE(client->Send(*data, "late", true).ok());
   std::string heard(4, '\0');
   EXPECT_EQ(recv(connection.get(), heard.data(), heard.size(), MSG_WAITALL), 4);
   EXPECT_EQ(heard, "late");
 }
 
-// A second one would be another connection by the same channels, and the first would be lost.
+// Reusing the channels for a second connection would lose the first.
 TEST_F(PortForwardServerTest, AStreamAfterAResetIsAnotherPairs) {
   Echo echo(AF_INET);
   ASSERT_TRUE(echo.there());
@@ -273,7 +273,7 @@ TEST_F(PortForwardServerTest, AStreamAfterAResetIsAnotherPairs) {
   EXPECT_TRUE(WaitUntil([&] { return server_->connections() == 0; }));
 }
 
-// Streams that are reset make room for others, but what they stand for may be there still.
+// Reset streams make room for others, but their connections may still exist.
 TEST_F(PortForwardServerTest, ConnectionsAreLimitedWhateverTheirStreams) {
   constexpr int kMost = 256;
   const LoopbackListener pod(AF_INET, kMost + 8);
@@ -288,7 +288,7 @@ TEST_F(PortForwardServerTest, ConnectionsAreLimitedWhateverTheirStreams) {
   EXPECT_THAT(Ask(*client, pod.port(), kMost, "x"), HasSubstr("256 connections are open"));
 }
 
-// The first frames may come in one piece with the request.
+// The first frames may arrive together with the request.
 TEST_F(PortForwardServerTest, TakesFramesThatAreThereAtOnce) {
   const std::string url = Url(Ports());
   std::string bytes = absl::StrCat("POST ", url.substr(url.find('/', 7)),
@@ -368,7 +368,7 @@ TEST_F(ServerTest, SpeaksTlsWhereItHasACertificate) {
   ASSERT_TRUE(spdy->ReadToEnd().ok());
   EXPECT_EQ(spdy->received[*out], "out\n");
   EXPECT_TRUE(spdy->connection().HasEndBeenSaid());
-  // Who speaks no TLS gets nothing, and the server goes on.
+  // A client without TLS gets nothing, and the server goes on.
   const std::string plain = "http" + server_->base_url().substr(5) + "/exec/a";
   auto other = plimsoll::testing::StreamConnection::Connect(plain);
   ASSERT_TRUE(other.ok());

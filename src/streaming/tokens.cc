@@ -24,16 +24,14 @@ absl::StatusOr<std::string> Tokens::Add(StreamRequest request) {
   DropExpired();
   const size_t bytes = BytesOf(request);
   if (bytes > kMaxBytes - bytes_) {
-    return absl::ResourceExhaustedError(
-        absl::StrCat("the commands of streams that were asked for and not connected to have more "
-                     "than ",
-                     kMaxBytes, " bytes; each may be used for ", absl::FormatDuration(kLife),
-                     ", try again later"));
+    return absl::ResourceExhaustedError(absl::StrCat(
+        "the commands of streams that wait for their clients have more than ", kMaxBytes,
+        " bytes; each waits for ", absl::FormatDuration(kLife), " at most; try again later"));
   }
   if (requests_.size() >= kMaxTokens) {
     return absl::ResourceExhaustedError(
-        absl::StrCat("too many streams were asked for and not connected to: ", kMaxTokens,
-                     "; each may be used for ", absl::FormatDuration(kLife), ", try again later"));
+        absl::StrCat("too many streams wait for their clients: ", kMaxTokens, "; each waits for ",
+                     absl::FormatDuration(kLife), " at most; try again later"));
   }
   bytes_ += bytes;
   ends_.emplace_back(now_() + absl::ToChronoNanoseconds(kLife), token);
@@ -68,7 +66,7 @@ size_t Tokens::size() const {
 void Tokens::DropExpired() {
   const SteadyTime now = now_();
   while (!ends_.empty() && ends_.front().first <= now) {
-    Remove(std::string(ends_.front().second));  // takes the front away
+    Remove(std::string(ends_.front().second));  // removes the front
   }
 }
 

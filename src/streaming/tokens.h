@@ -1,8 +1,8 @@
-// What a client may stream, kept until it comes for it.
+// Admitted stream requests, kept until their client connects.
 //
-// A call of the CRI (Exec, Attach, PortForward) says what is wanted and is answered with a URL. The
-// token at its end is all that the one who connects has to show, so it is good for one connection,
-// for a short while, and can't be guessed.
+// A CRI call (Exec, Attach, PortForward) describes the stream and is answered with a URL. The token
+// at its end is the client's only credential, so it is good for one connection, for a short while,
+// and can't be guessed.
 #ifndef PLIMSOLL_STREAMING_TOKENS_H_
 #define PLIMSOLL_STREAMING_TOKENS_H_
 
@@ -29,39 +29,39 @@ enum class StreamKind { kExec, kAttach, kPortForward };
 
 struct StreamRequest {
   StreamKind kind = StreamKind::kExec;
-  std::string id;                 // of the container; kPortForward: of the sandbox
-  std::vector<std::string> argv;  // kExec
-  bool input = false;             // of kExec and kAttach, and so are the next three
+  std::string id;                 // of the container; for kPortForward: of the sandbox
+  std::vector<std::string> argv;  // for kExec
+  bool input = false;             // for kExec and kAttach, as are the next three
   bool output = false;
   bool errors = false;
   bool terminal = false;
-  std::vector<uint16_t> ports;  // kPortForward; over SPDY the client names them itself
+  std::vector<uint16_t> ports;  // for kPortForward; over SPDY the client names them itself
 };
 
 // Thread-safe.
 class Tokens {
  public:
   static constexpr size_t kMaxTokens = 1000;
-  static constexpr size_t kMaxBytes = 64 * 1024 * 1024;  // of their commands
+  static constexpr size_t kMaxBytes = 64 * 1024 * 1024;  // of all commands' arguments
   static constexpr absl::Duration kLife = absl::Minutes(1);
 
-  // Nobody sets this clock: with the wall clock, tokens would end early or live on.
+  // A steady clock: by the wall clock, setting it would end tokens early or late.
   using SteadyTime = std::chrono::steady_clock::time_point;
 
   explicit Tokens(std::function<SteadyTime()> now = std::chrono::steady_clock::now)
       : now_(std::move(now)) {}
 
-  // 32 characters that may stand in a URL. RESOURCE_EXHAUSTED when too many wait to be used.
+  // 32 characters that are valid in a URL. RESOURCE_EXHAUSTED if too many wait to be used.
   absl::StatusOr<std::string> Add(StreamRequest request);
-  // The request, once. nullopt: there is none of that token (any more), or it doesn't fit; then the
-  // token stays good.
+  // The request, once. nullopt: no such token (any more), or it doesn't fit; then the token stays
+  // good.
   std::optional<StreamRequest> Take(
       absl::string_view token, absl::FunctionRef<bool(const StreamRequest&)> fits =
                                    [](const StreamRequest&) { return true; });
   size_t size() const;
 
  private:
-  // When each ends, in that order.
+  // The tokens' end times, in order.
   using Ends = std::list<std::pair<SteadyTime, std::string>>;
   struct Entry {
     StreamRequest request;
@@ -69,7 +69,7 @@ class Tokens {
   };
 
   void DropExpired() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // nullopt: there is none.
+  // nullopt: no such token.
   std::optional<StreamRequest> Remove(const std::string& token)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 

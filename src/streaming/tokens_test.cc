@@ -78,7 +78,7 @@ TEST_F(TokensTest, KeepNoMoreBytesThanALimit) {
   EXPECT_TRUE(tokens_.Add(large).ok());
 }
 
-// One that is taken is forgotten at once, and those around it end at their own times.
+// A taken token is forgotten at once, and its neighbours end at their own times.
 TEST_F(TokensTest, EndInTheirOrderWhicheverIsTaken) {
   const auto first = tokens_.Add({.id = "a"});
   Pass(absl::Seconds(1));

@@ -12,22 +12,22 @@
 
 namespace plimsoll::streaming {
 
-// Used in the loop's thread. One Receive and one Send or Finish may be under way at once.
+// Used in the loop's thread. One Receive and one Send or Finish may run at once.
 class Transport {
  public:
   virtual ~Transport() = default;
-  // What comes next: some bytes, or one message. OUT_OF_RANGE at the end, UNAVAILABLE when the
-  // connection broke.
+  // The next bytes, or the next message. OUT_OF_RANGE at the end, UNAVAILABLE if the connection
+  // broke.
   virtual asio::awaitable<absl::StatusOr<std::string>> Receive() = 0;
-  // All of it; of a WebSocket as one message.
+  // Sends all of it; over a WebSocket as one message.
   virtual asio::awaitable<absl::Status> Send(std::string bytes) = 0;
-  // Whether something of what was sent has not reached the client's machine.
+  // True while sent bytes have not reached the client's machine.
   virtual bool HasUnsent() const = 0;
-  // Whether the client has closed, though something of it may not have been received.
+  // True if the client has closed, even with bytes of its own unread.
   virtual bool HasLeft() const = 0;
-  // Says goodbye: nothing more is sent. Of a WebSocket, until the client has said it too.
+  // Says goodbye and sends no more. Over a WebSocket it waits for the client's goodbye.
   virtual asio::awaitable<void> Finish() = 0;
-  // Ends what is under way.
+  // Ends all running calls.
   virtual void Abort() = 0;
 };
 

@@ -1,4 +1,4 @@
-// What a TCP connection still has to send.
+// The unsent bytes of a TCP connection.
 #ifndef PLIMSOLL_STREAMING_UNSENT_H_
 #define PLIMSOLL_STREAMING_UNSENT_H_
 
@@ -7,8 +7,8 @@
 
 namespace plimsoll::streaming {
 
-// Bytes (and the end, once it is shut down) that the other side has not acknowledged; 0 where the
-// kernel can't tell (tcp(7), SIOCOUTQ).
+// Bytes (and the end, after a shutdown) that the other side has not acknowledged; 0 if the kernel
+// can't tell (tcp(7), SIOCOUTQ).
 inline int UnsentBytes(int socket) {
   int bytes = 0;
   return ioctl(socket, SIOCOUTQ, &bytes) == 0 ? bytes : 0;

@@ -67,7 +67,7 @@ class MessageTransport final : public Transport {
         cancels_(std::make_shared<Cancels>()),
         stream_(std::move(socket)),
         options_(options) {
-    // Those who use it watch the time.
+    // No timeouts here: the transport's users watch the time.
     stream_.set_option(websocket::stream_base::timeout{
         .handshake_timeout = websocket::stream_base::none(),
         .idle_timeout = websocket::stream_base::none(),
@@ -95,7 +95,7 @@ class MessageTransport final : public Transport {
     beast::flat_buffer buffer;
     ErrorCode error;
     if (options_.tunnel) {
-      // A stream knows no messages: it takes the pieces as they come.
+      // A tunnel has no messages: take the bytes as they come.
       co_await stream_.async_read_some(
           buffer, kMaxUpgradeBytes,
           asio::bind_cancellation_slot(cancels_->reading.slot(),
@@ -124,15 +124,15 @@ class MessageTransport final : public Transport {
         asio::bind_cancellation_slot(cancels_->closing.slot(),
                                      asio::redirect_error(asio::use_awaitable, ignored)));
   }
-  // A read that finds a broken frame while the goodbye is being sent waits for that to come to its
-  // end, which waits for the read: Beast then has both of them waiting for nothing that the socket
-  // could tell.
+  // A read that finds a broken frame during the goodbye waits for the goodbye's end, which waits
+  // for the read: Beast then has both waiting for nothing that the socket could report. So cancel
+  // them.
   void Abort() override {
     stream_.next_layer().Close();
     asio::post(executor_, [weak = std::weak_ptr<Cancels>(cancels_)] {
       const auto cancels = weak.lock();
       if (cancels == nullptr) return;
-      // In this order: the read is what the other waits for.
+      // In this order: the goodbye waits for the read.
       cancels->reading.emit(asio::cancellation_type::terminal);
       cancels->closing.emit(asio::cancellation_type::terminal);
     });
@@ -145,7 +145,7 @@ class MessageTransport final : public Transport {
   };
 
   const Socket::executor_type executor_;
-  const std::shared_ptr<Cancels> cancels_;  // outlives what the stream does
+  const std::shared_ptr<Cancels> cancels_;  // outlives the stream's operations
   websocket::stream<Socket, /*deflateSupported=*/false> stream_;
   const WebSocketOptions options_;
 };

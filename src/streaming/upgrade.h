@@ -1,5 +1,5 @@
-// Transports over a connection whose HTTP request has been read. (The files that include this
-// include Beast, at ten seconds of compile time each.)
+// Transports over a connection whose HTTP request has been read. Including this header costs ten
+// seconds of compile time: it includes Beast.
 #ifndef PLIMSOLL_STREAMING_UPGRADE_H_
 #define PLIMSOLL_STREAMING_UPGRADE_H_
 
@@ -16,16 +16,16 @@ namespace plimsoll::streaming {
 
 using HttpRequest = boost::beast::http::request<boost::beast::http::empty_body>;
 
-// `first`: what was read already.
+// `first`: bytes already read.
 std::unique_ptr<Transport> NewByteTransport(Socket socket, std::string first);
 
 struct WebSocketOptions {
-  std::string protocol;    // that the answer names; empty: none
-  bool text = false;       // whether messages are text
-  bool tunnel = false;     // messages are pieces of a stream of bytes
+  std::string protocol;    // named in the answer; empty: none
+  bool text = false;       // messages are text
+  bool tunnel = false;     // messages are pieces of a byte stream
   size_t max_message = 0;  // bytes; a longer one ends the connection
 };
-// Answers the request for a WebSocket.
+// Answers the request by accepting the WebSocket.
 asio::awaitable<absl::StatusOr<std::unique_ptr<Transport>>> AcceptWebSocket(
     Socket socket, HttpRequest request, WebSocketOptions options);
 

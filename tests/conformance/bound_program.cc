@@ -26,7 +26,7 @@ void BecomeBoundProgram(int argc, char** argv) {
     std::perror("PR_SET_PDEATHSIG");
     _exit(127);
   }
-  // It may have ended before: then this has another parent, and no signal comes.
+  // The parent may have died already: then there is another parent, and no signal comes.
   if (absl::StrCat(getppid()) != argv[2]) _exit(127);
   execv(argv[3], argv + 3);
   std::perror(argv[3]);

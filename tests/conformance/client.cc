@@ -59,7 +59,7 @@ absl::Status ToStatus(const grpc::Status& status) {
   return absl::Status(static_cast<absl::StatusCode>(status.error_code()), status.error_message());
 }
 
-// What gRPC calls "unix:/run/a.sock".
+// gRPC's form, "unix:/run/a.sock".
 std::string Target(absl::string_view endpoint) {
   if (absl::StartsWith(endpoint, "/")) return absl::StrCat("unix:", endpoint);
   if (absl::ConsumePrefix(&endpoint, "unix://")) return absl::StrCat("unix:", endpoint);
@@ -68,15 +68,15 @@ std::string Target(absl::string_view endpoint) {
 
 std::shared_ptr<grpc::Channel> Connect(const std::string& endpoint) {
   grpc::ChannelArguments arguments;
-  arguments.SetMaxReceiveMessageSize(16 << 20);  // as kubelet's
+  arguments.SetMaxReceiveMessageSize(16 << 20);  // kubelet's limit
   arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
   return grpc::CreateCustomChannel(Target(endpoint), grpc::InsecureChannelCredentials(), arguments);
 }
 
-// A call under way, and what ends it.
+// The running calls, and their cancellation.
 class Calls {
  public:
-  // False when no more calls are to be made.
+  // False once no more calls may be made.
   bool Begin(grpc::ClientContext* context) {
     absl::MutexLock lock(&mutex_);
     if (shut_) return false;
@@ -162,7 +162,7 @@ class GenericStream : public Stream {
   bool finished_ = false;
 };
 
-// Fields and methods that Plimsoll adds to the contract are no other runtime's.
+// Plimsoll's additions to the contract exist in no other runtime.
 bool IsOurs(const std::string& method) {
   return method == "GetDynamicRuntimeConfig" || method == "UpdatePodSandboxConfig";
 }

@@ -1,12 +1,12 @@
-// Calls to a CRI socket, any runtime's. gRPC's headers stay in client.cc: a test includes this file
-// and the messages alone.
+// Calls to any runtime's CRI socket. gRPC's headers stay in client.cc: a test includes only this
+// file and the messages.
 //
 //   Client client("unix:///run/containerd/containerd.sock", "", /*patience=*/1);
 //   cri::VersionRequest request;
 //   absl::StatusOr<cri::VersionResponse> version = client.Ask<cri::VersionResponse>(request);
 //
-// The method is the one that takes the request's message; the services and their methods are those
-// of the contract (api/cri/runtime/v1). Every call has a time limit. Thread-safe.
+// The type of the request selects the method, from the services of the contract
+// (api/cri/runtime/v1). Every call has a time limit. Thread-safe.
 #ifndef PLIMSOLL_TESTS_CONFORMANCE_CLIENT_H_
 #define PLIMSOLL_TESTS_CONFORMANCE_CLIENT_H_
 
@@ -24,41 +24,40 @@ namespace plimsoll::conformance {
 namespace cri = ::runtime::v1;
 using Message = google::protobuf::Message;
 
-// The answers to one request, one after another. Read and Finish are one thread's.
+// The answers to one request, one after another. One thread calls Read and Finish.
 class Stream {
  public:
-  // Ends the call if it still goes on.
+  // Ends the call if it is still running.
   virtual ~Stream() = default;
-  // Waits for the next message. False when there is no other.
+  // Waits for the next message. False: there is no more.
   virtual bool Read(Message* message) = 0;
-  // How the call ended; to be called once, after Read gave false.
+  // The call's final status; call once, after Read returned false.
   virtual absl::Status Finish() = 0;
-  // Ends the call; any thread's.
+  // Ends the call, from any thread.
   virtual void Cancel() = 0;
 };
 
-// A method of the contract: what can be asked of every runtime.
+// A method of the contract, which every runtime can be asked.
 struct Method {
   std::string name;  // "RunPodSandbox"
   bool streams = false;
   std::unique_ptr<Message> request;  // empty ones
   std::unique_ptr<Message> response;
 };
-// Those of CRI v1, without what Plimsoll adds to them.
+// The methods of CRI v1, without Plimsoll's additions.
 std::vector<Method> MethodsOfTheContract();
 
 class Client {
  public:
-  // Endpoints are "unix:///path", "/path" or what gRPC takes. `image_endpoint` empty: the same.
-  // `patience`: by how much all time limits are longer than usual.
+  // Endpoints are "unix:///path", "/path" or any form of gRPC's. `image_endpoint` empty: the same.
+  // `patience`: the factor for all time limits.
   Client(const std::string& endpoint, const std::string& image_endpoint, double patience);
   ~Client();
 
-  // UNAVAILABLE, naming the endpoint, when nobody listens there within that time.
+  // UNAVAILABLE, naming the endpoint, if there is no listener within that time.
   absl::Status AwaitListener(absl::Duration within);
 
-  // gRPC's code and message are the status's. INVALID_ARGUMENT also where the contract has no such
-  // call.
+  // The status has gRPC's code and message. INVALID_ARGUMENT also if the contract has no such call.
   absl::Status Call(const Message& request, Message* response);
   absl::Status Call(const Message& request, Message* response, absl::Duration limit);
   template <typename Response>
@@ -69,10 +68,10 @@ class Client {
     return response;
   }
 
-  // Null where the contract has no such call.
+  // Null if the contract has no such call.
   std::unique_ptr<Stream> Open(const Message& request, absl::Duration limit);
 
-  // From now on all calls fail with CANCELLED; those under way are cancelled and waited for.
+  // Cancels running calls and waits for them; all later calls fail with CANCELLED.
   void Shut();
 
  private:

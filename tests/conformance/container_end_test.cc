@@ -1,4 +1,4 @@
-// How containers end: exit codes, signals, stops and their grace, reasons, removal, restarts.
+// Ends of containers: exit codes, signals, stops and their grace, reasons, removal, restarts.
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "conformance/cri_test.h"
@@ -11,7 +11,7 @@ using ::testing::UnorderedElementsAreArray;
 
 class ContainerEndTest : public CriTest {
  protected:
-  // One that says "ready" by a file, and ends with `code` when it gets `signal`.
+  // A container that reports "ready" by a file, and exits with `code` on `signal`.
   cri::ContainerConfig EndsAt(const std::string& signal, int code) {
     return Shell(absl::StrCat("trap 'exit ", code, "' ", signal,
                               "; touch /tmp/ready; while :; do sleep 0.05; done"));
@@ -21,8 +21,8 @@ class ContainerEndTest : public CriTest {
     AwaitFile(id, "/tmp/ready");
     return id;
   }
-  // In the host's PID namespace no process is process 1, which gets no signal that it hasn't asked
-  // for.
+  // In the host's PID namespace the process isn't process 1, to which the kernel delivers only
+  // signals that it handles.
   cri::ContainerStatus EndInHostPidNamespace(const std::string& script) {
     cri::PodSandboxConfig pod = PodConfig();
     Security(&pod)->mutable_namespace_options()->set_pid(cri::NODE);

@@ -1,4 +1,4 @@
-// Containers: from created to removed, lists and filters, what they are started with.
+// Containers: from created to removed, lists and filters, start parameters.
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "conformance/cri_test.h"

@@ -18,7 +18,7 @@ std::map<std::string, std::string>& Promises() {
   return promises;
 }
 
-// Another thread takes everything down and ends the process: what would be said now is not true.
+// Another thread cleans up and ends the process: results from here on would be false.
 void WaitIfClosed() {
   while (Session::Current()->closed()) absl::SleepFor(absl::Seconds(1));
 }
@@ -63,7 +63,7 @@ void CriTest::TearDown() {
 }
 
 std::string CriTest::NextName(const std::string& kind) {
-  // Beyond one test: a name may be taken for as long as what had it is being removed.
+  // Unique across tests: a name may stay taken while its old owner is being removed.
   static std::atomic<int> number = 0;
   return absl::StrCat(kind, "-", session_.run(), "-", ++number);
 }
@@ -103,7 +103,7 @@ cri::ContainerConfig CriTest::Shell(const std::string& script) {
 }
 
 cri::ContainerConfig CriTest::Sleeper() {
-  // As process 1 a shell gets only the signals that it asks for; wait is what they interrupt.
+  // As process 1 a shell gets only the signals that it handles; they interrupt wait.
   return Shell("trap 'exit 0' TERM; sleep 100000 & wait");
 }
 
@@ -130,7 +130,7 @@ absl::StatusOr<std::string> CriTest::TryCreate(const std::string& pod,
   *request.mutable_config() = config;
   const auto of_pod = pods_.find(pod);
   *request.mutable_sandbox_config() = of_pod == pods_.end() ? PodConfig() : of_pod->second;
-  // Kubelet says of a container which of its pod's namespaces it has.
+  // For each container kubelet names the pod's namespaces that it shares.
   cri::LinuxContainerSecurityContext& security = *Security(request.mutable_config());
   if (!security.has_namespace_options()) {
     *security.mutable_namespace_options() =

@@ -1,5 +1,5 @@
-// What tests of the suite are made of: a fixture with the calls that they make of the runtime, and
-// a macro that says which promise of the contract a test holds the runtime to.
+// The base of the suite's tests: a fixture with calls to the runtime, and a macro that names the
+// promise of the contract that a test checks.
 //
 //   class SandboxTest : public CriTest {};
 //   PROMISE_TEST(SandboxTest, StopsTwice, "StopPodSandbox of a stopped sandbox is no error") {
@@ -23,7 +23,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
-// `promise`: what the contract promises, in a sentence without its end; --list prints it.
+// `promise`: the contract's promise, a sentence without its full stop; --list prints it.
 #define PROMISE_TEST(fixture, name, promise)                                   \
   [[maybe_unused]] static const bool fixture##_##name##_has_promise =          \
       ::plimsoll::conformance::RememberPromise(#fixture "." #name, (promise)); \
@@ -36,7 +36,7 @@
 
 namespace plimsoll::conformance {
 
-// By "Fixture.Name". Gives true.
+// Keyed by "Fixture.Name". Returns true.
 bool RememberPromise(const char* test, const char* promise);
 std::string PromiseOf(const std::string& test);
 
@@ -47,40 +47,40 @@ std::string Describe(const absl::StatusOr<Value>& result) {
   return Describe(result.status());
 }
 
-// Polls until it holds; false after that time (longer with the run's patience).
+// Polls until the condition holds; false after that time (longer by the run's patience).
 bool Eventually(const std::function<bool()>& condition, absl::Duration within = absl::Seconds(20));
 
 // A line of a container's log.
 struct LogLine {
-  std::string time;    // as it is there
+  std::string time;    // as written in the log
   std::string stream;  // "stdout", "stderr"
   std::string tag;     // "F", "P"
   std::string text;
 };
 
-// Each test begins with none of the run's pods and ends with removing those that it made. What a
-// function without "Try" does must succeed, or the test fails.
+// Each test starts without pods of the run, and removes its own at the end. A function without
+// "Try" in its name fails the test if its call fails.
 class CriTest : public ::testing::Test {
  protected:
   CriTest() : session_(*Session::Current()), client_(session_.client()) {}
   void SetUp() override;
   void TearDown() override;
 
-  // Whether it says that the runtime has no such call, for which a test is skipped: but Plimsoll's
-  // own has all of them.
+  // True if the runtime has no such call, for which a test is skipped; never for the build's own
+  // plimsolld, which has all of them.
   bool IsLacking(const absl::Status& status) const {
     return absl::IsUnimplemented(status) && !session_.own_runtime();
   }
 
-  // A pod of a name of its own, on the host's network, which every runtime has.
+  // A pod with a name of its own, on the host's network, which every runtime has.
   cri::PodSandboxConfig PodConfig();
-  // One with a network of its own.
+  // A pod with a network of its own.
   cri::PodSandboxConfig NetworkPodConfig();
   // A container that runs `script` in sh, with the suite's image.
   cri::ContainerConfig Shell(const std::string& script);
-  // One that runs until it is stopped, and ends at once when asked to.
+  // A container that runs until it is stopped, and then ends at once.
   cri::ContainerConfig Sleeper();
-  // What a container's security context is by default, with the pod's namespaces.
+  // The default security context of a container, with the pod's namespaces.
   static cri::LinuxContainerSecurityContext* Security(cri::ContainerConfig* config) {
     return config->mutable_linux()->mutable_security_context();
   }
@@ -92,7 +92,7 @@ class CriTest : public ::testing::Test {
                                         const std::string& handler = "");
   absl::StatusOr<std::string> TryCreate(const std::string& pod, const cri::ContainerConfig& config);
   absl::Status TryStart(const std::string& container);
-  // The error of creating or else of starting it: where a fault shows is the runtime's affair.
+  // The error of creation or else of the start: the runtime decides where a fault shows.
   absl::Status TryCreateAndStart(const std::string& pod, const cri::ContainerConfig& config);
   std::string RunPod(const cri::PodSandboxConfig& config);
   std::string RunPod() { return RunPod(PodConfig()); }
@@ -110,7 +110,7 @@ class CriTest : public ::testing::Test {
   // Ids of containers and pods, in the list's order.
   std::vector<std::string> ListContainers(const cri::ContainerFilter& filter);
   std::vector<std::string> ListPods(const cri::PodSandboxFilter& filter);
-  // Those of the run.
+  // The run's pods.
   std::vector<std::string> PodsOfRun();
   // Waits until it has exited.
   cri::ContainerStatus AwaitExit(const std::string& container);
@@ -118,33 +118,33 @@ class CriTest : public ::testing::Test {
   absl::StatusOr<cri::ExecSyncResponse> TryExec(const std::string& container,
                                                 const std::vector<std::string>& command,
                                                 int64_t timeout_seconds = 0);
-  // What a shell command in the container prints; it must exit with 0.
+  // The output of a shell command in the container, which must exit with 0.
   std::string Exec(const std::string& container, const std::string& script);
-  // Waits until that file is there in the container.
+  // Waits until the file exists in the container.
   void AwaitFile(const std::string& container, const std::string& path);
 
-  // Runs a container in a pod to its end and gives what it printed to both streams.
+  // Runs a container in a pod to its end and returns its output on both streams.
   std::string RunToEnd(const cri::ContainerConfig& config, const std::string& pod);
   std::string RunToEnd(const cri::ContainerConfig& config) { return RunToEnd(config, RunPod()); }
-  // The log, as far as it has been written. A line that isn't of the CRI's form fails the test.
+  // The log as written so far. A line that isn't of the CRI's form fails the test.
   std::vector<LogLine> Log(const std::string& container);
-  // What is in it, of one stream or, with an empty name, of both.
+  // The log's text of one stream, or with an empty name of both.
   std::string Output(const std::string& container, const std::string& stream = "");
 
-  // What Status says of the runtime.
+  // The runtime's answer to Status.
   cri::StatusResponse RuntimeStatus();
-  // Features of the handler without a name.
+  // Features of the default handler, which has no name.
   cri::RuntimeHandlerFeatures DefaultHandlerFeatures();
-  // Empty when the runtime has a pod network, else why not: a reason to skip.
+  // Empty if the runtime has a pod network, else a reason to skip.
   std::string NoNetwork();
-  // The name of an image of the run; empty, and the reason in `*why`, where there can be none.
+  // The name of an image of the run; empty, with the reason in `*why`, if there can be none.
   std::string Publish(const Recipe& recipe, const std::string& repository, std::string* why,
                       RegistryKind kind = RegistryKind::kPlain);
   absl::StatusOr<std::string> TryPull(const std::string& image, const cri::AuthConfig& auth = {});
-  // What ImageStatus knows of it; an empty id when it isn't there.
+  // ImageStatus's answer; an empty id if the image is absent.
   cri::Image ImageStatus(const std::string& image);
 
-  // A directory on the host, made anew for this test; its path.
+  // Makes a new directory on the host for this test; returns its path.
   std::string HostDirectory(const std::string& name);
   static std::string ReadHostFile(const std::string& path);
   static void WriteHostFile(const std::string& path, const std::string& text);

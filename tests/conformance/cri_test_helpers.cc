@@ -1,4 +1,4 @@
-// The half of CriTest that looks: commands in containers, logs, images, files of the host.
+// The observing half of CriTest: commands in containers, logs, images, files of the host.
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"

@@ -1,4 +1,4 @@
-// GetContainerEvents: what kubelet is told instead of having to look.
+// GetContainerEvents: events that spare kubelet its polling.
 #include <memory>
 #include <thread>
 
@@ -13,7 +13,7 @@ using ::testing::ElementsAre;
 
 using Event = cri::ContainerEventResponse;
 
-// Reads in the background what comes.
+// Reads events in the background.
 class EventReader {
  public:
   explicit EventReader(Client& client)
@@ -23,7 +23,7 @@ class EventReader {
     stream_->Cancel();
     thread_.join();
   }
-  // Those of a container or pod, in the order in which they came.
+  // The events of a container or pod, in order of arrival.
   std::vector<Event> Of(const std::string& id) {
     absl::MutexLock lock(&mutex_);
     std::vector<Event> found;
@@ -42,7 +42,7 @@ class EventReader {
     absl::MutexLock lock(&mutex_);
     return !events_.empty();
   }
-  // How the stream ended; OK as long as it goes on.
+  // The stream's final status; OK while it goes on.
   absl::Status status() {
     absl::MutexLock lock(&mutex_);
     return status_;
@@ -73,7 +73,7 @@ class EventTest : public CriTest {
     CriTest::SetUp();
     if (IsSkipped() || HasFatalFailure()) return;
     reader_ = std::make_unique<EventReader>(client_);
-    // A stream doesn't tell that it is open; the first event does.
+    // A stream doesn't announce that it is open; the first event does.
     const std::string pod = RunPod();
     const bool open = Eventually([&] {
       const std::string id = Create(pod, Sleeper());

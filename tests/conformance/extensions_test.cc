@@ -1,6 +1,5 @@
-// What proposals add to the contract, by fields that another runtime doesn't know: KEP-2273,
-// KEP-3008 and KEP-4112. A runtime that ignores such a field does nothing of what it says, and is
-// skipped.
+// The proposals' additions to the contract, in fields that other runtimes don't know: KEP-2273,
+// KEP-3008 and KEP-4112. A runtime that ignores such a field is skipped.
 #include "absl/strings/str_cat.h"
 #include "conformance/cri_test.h"
 

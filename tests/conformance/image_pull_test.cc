@@ -1,4 +1,4 @@
-// Pulls that need a password, that fail, that are cut off; what images take of the disk.
+// Pulls with a password, failing pulls, interrupted pulls; disk usage of images.
 #include <sys/stat.h>
 
 #include "absl/cleanup/cleanup.h"
@@ -49,9 +49,9 @@ PROMISE_TEST(
     "What ImageFsInfo says is used grows with an image that is pulled and falls when it is "
     "removed, within a minute") {
   constexpr uint64_t kBytes = 8 << 20;
-  // What is left of images that were removed before may go meanwhile.
+  // The remains of images removed earlier may go meanwhile.
   constexpr uint64_t kSeen = kBytes / 4 * 3;
-  // No two bytes' worth of it compresses or is in another image.
+  // Incompressible, and in no other image.
   std::string noise(kBytes, '\0');
   uint64_t state = static_cast<uint64_t>(absl::GetCurrentTimeNanos()) | 1;
   for (char& byte : noise) {
@@ -73,7 +73,7 @@ PROMISE_TEST(
 
 class ImageAuthTest : public ImageTest {
  protected:
-  // A private image of the registry that asks for a password; empty: there can't be one.
+  // A private image in the registry with a password; empty if there can't be one.
   std::string PushPrivate(const std::string& name, RegistryKind kind = RegistryKind::kPassword) {
     Recipe recipe;
     recipe.files = {{"content", absl::StrCat("private ", name, "\n")}};

@@ -1,4 +1,4 @@
-// What tests of images have in common.
+// The common part of image tests.
 #ifndef PLIMSOLL_TESTS_CONFORMANCE_IMAGE_TEST_H_
 #define PLIMSOLL_TESTS_CONFORMANCE_IMAGE_TEST_H_
 
@@ -20,7 +20,7 @@ class ImageTest : public CriTest {
     if (absl::IsFailedPrecondition(registry.status())) GTEST_SKIP() << registry.status().message();
     ASSERT_OK(registry);
   }
-  // An image with one file of its own, so that no other is the same; pushed, not pulled. A tag in
+  // Pushes, without pulling, an image with a file of its own, so that no other is equal. A tag in
   // `name` replaces "v1".
   std::string Push(const std::string& name, const std::string& content) {
     Recipe recipe;
@@ -52,14 +52,14 @@ class ImageTest : public CriTest {
   static std::string WithoutTag(const std::string& image) {
     return image.substr(0, image.rfind(':'));
   }
-  // "127.0.0.1:5000/app@sha256:..." of that repository; empty when it has none.
+  // "127.0.0.1:5000/app@sha256:..." of that repository; empty if it has none.
   static std::string DigestIn(const cri::Image& image, const std::string& repository) {
     for (const std::string& digest : image.repo_digests()) {
       if (absl::StartsWith(digest, absl::StrCat(repository, "@sha256:"))) return digest;
     }
     return "";
   }
-  // /content of the image.
+  // The content of a file in the image.
   std::string Content(const std::string& image, const std::string& path = "/content") {
     cri::ContainerConfig config = Shell(absl::StrCat("cat ", path));
     config.mutable_image()->set_image(image);

@@ -38,7 +38,7 @@ absl::StatusOr<std::string> BusyboxLayer() {
   return tar.Build();
 }
 
-// A layout on its way: blobs by path.
+// A layout in the making: blobs by path.
 class Layout {
  public:
   explicit Layout(bool zstd) : filter_(zstd ? "zstd" : "gzip") {}

@@ -1,4 +1,4 @@
-// Images that tests are made of, built here part by part from this machine's static busybox.
+// Test images, built part by part from this machine's static busybox.
 #ifndef PLIMSOLL_TESTS_CONFORMANCE_IMAGES_H_
 #define PLIMSOLL_TESTS_CONFORMANCE_IMAGES_H_
 
@@ -11,8 +11,8 @@
 
 namespace plimsoll::conformance {
 
-// What an image is to be. All have busybox below /bin, the users root and app (1000, also of group
-// extra, 2000) and a label that no other run's have, so that no two runs make the same image.
+// The contents of an image. All have busybox below /bin, the users root and app (1000, also of
+// group extra, 2000) and a label unique to the run, so that no two runs make the same image.
 struct Recipe {
   std::vector<std::string> entrypoint;
   std::vector<std::string> command = {"/bin/sh"};
@@ -20,15 +20,14 @@ struct Recipe {
   std::string user;
   std::string working_directory;
   std::string stop_signal;                   // "SIGUSR1"
-  std::map<std::string, std::string> files;  // a layer of their own: path without "/" and content
-  bool zstd = false;                         // layers by zstd instead of gzip
-  // An index that lists, before this machine's, an image of another platform which has the file
-  // /foreign.
+  std::map<std::string, std::string> files;  // a layer of their own: path without "/", and content
+  bool zstd = false;                         // layers compressed by zstd instead of gzip
+  // The image is an index that lists, before this machine's image, one of another platform with the
+  // file /foreign.
   bool index = false;
 };
 
-// Writes an OCI layout into DIRECTORY/NAME; the image's name there is "v1". `run` goes into the
-// label.
+// Writes an OCI layout into DIRECTORY/NAME; the image's name in it is "v1". The label gets `run`.
 absl::Status WriteImage(const Recipe& recipe, const std::string& run, const FsRoot& directory,
                         const std::string& name);
 

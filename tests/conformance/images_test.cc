@@ -220,7 +220,7 @@ PROMISE_TEST(ImageTest, RemovalLeavesContainersRunning,
   cri::ContainerConfig config = Sleeper();
   config.mutable_image()->set_image(image);
   const std::string id = Start(RunPod(), config);
-  // Some runtimes refuse as long as it is used.
+  // Some runtimes refuse while it is in use.
   Remove(image).IgnoreError();
   EXPECT_EQ(Status(id).state(), cri::CONTAINER_RUNNING);
   EXPECT_EQ(Exec(id, "cat /content"), "used\n");

@@ -20,13 +20,13 @@ class LogTest : public CriTest {
     request.set_container_id(container);
     return client_.Ask<cri::ReopenContainerLogResponse>(request).status();
   }
-  // Takes it away as kubelet does before it asks for a new one.
+  // Moves the log away, as kubelet does before it asks for a new one.
   static std::string Rotate(const std::string& path, int number) {
     std::string rotated = absl::StrCat(path, ".", number);
     EXPECT_EQ(std::rename(path.c_str(), rotated.c_str()), 0) << path;
     return rotated;
   }
-  // The text of a log, tags and times taken off.
+  // The log's text without tags and times.
   static std::string TextOf(const std::string& log) {
     std::string text;
     for (const absl::string_view line : absl::StrSplit(log, '\n', absl::SkipEmpty())) {
@@ -103,7 +103,7 @@ PROMISE_TEST(LogTest, NothingIsLostOrOutOfOrder,
   AwaitExit(id);
   std::string expected;
   for (int i = 1; i <= 30000; ++i) absl::StrAppend(&expected, i, "\n");
-  // No moment is promised: a runtime may tell of the end before it has written the last.
+  // No moment is promised: a runtime may report the end before it has written the last lines.
   EXPECT_TRUE(Eventually([&] { return Output(id) == expected; }))
       << Output(id).size() << " bytes of " << expected.size();
 }
@@ -144,7 +144,7 @@ PROMISE_TEST(LogTest, RotationLosesNothingUnderLoad,
   const std::string path = Status(id).log_path();
   std::string all;
   for (int i = 1; i <= kRotations && !HasFailure(); ++i) {
-    // There is something to lose.
+    // By now there is something to lose.
     EXPECT_TRUE(Eventually([&] { return ReadHostFile(path).size() > 20000; }));
     Rotate(path, i);
     EXPECT_OK(Reopen(id));

@@ -1,4 +1,4 @@
-// cri_conformance: holds a CRI v1 runtime to the contract, through its socket.
+// cri_conformance: checks a CRI v1 runtime against the contract, through its socket.
 //
 //   cri_conformance                                                 the plimsolld of this build
 //   cri_conformance --endpoint unix:///run/containerd/containerd.sock --gtest_filter='Sandbox*'
@@ -48,7 +48,7 @@ void List() {
   }
 }
 
-// Says of a test that failed what it holds the runtime to.
+// Prints the promise of a failed test.
 class TellPromise : public ::testing::EmptyTestEventListener {
   void OnTestEnd(const ::testing::TestInfo& test) override {
     if (!test.result()->Failed()) return;
@@ -79,7 +79,7 @@ int Run(const Options& options) {
     std::fprintf(stderr, "cri_conformance: %s\n", session.status().ToString().c_str());
     return kCannotRun;
   }
-  // Never ends but with the process.
+  // Ends only with the process.
   std::thread([&] { CleanUpOnSignal(session->get(), signals); }).detach();
   std::printf("run %s of %s\n", (*session)->run().c_str(), (*session)->endpoint().c_str());
   std::fflush(stdout);
@@ -100,7 +100,7 @@ int Run(const Options& options) {
     result = kCannotRun;
   }
   std::fflush(stdout);
-  // Not by return: the thread that waits for signals holds on to what would be destroyed.
+  // Doesn't return: the thread that waits for signals uses objects that would be destroyed.
   _exit(result);
 }
 
@@ -127,7 +127,7 @@ int Main(int argc, char** argv) {
   app.add_option("--patience", options.patience, "By how much all time limits are multiplied")
       ->check(CLI::PositiveNumber);
   app.add_flag("--list", list, "Print all tests and the promise each is of, and run none");
-  // Before GoogleTest, which has a help of its own.
+  // Before GoogleTest, which handles --help itself.
   for (int i = 1; i < argc; ++i) {
     if (absl::string_view(argv[i]) != "--help" && absl::string_view(argv[i]) != "-h") continue;
     std::printf("%s\n", app.help().c_str());

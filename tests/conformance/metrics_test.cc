@@ -1,4 +1,4 @@
-// The metrics of containers and pods that kubelet passes on at /metrics/cadvisor.
+// The metrics of containers and pods that kubelet serves at /metrics/cadvisor.
 #include <map>
 #include <set>
 
@@ -12,7 +12,7 @@ using ::testing::IsEmpty;
 using ::testing::IsSupersetOf;
 using ::testing::Not;
 
-// What kubelet's users have of cAdvisor, and lose where the runtime doesn't describe it
+// Metrics that kubelet's users have from cAdvisor, and lose if the runtime doesn't describe them
 // (KEP-2371 "cAdvisor Metrics Endpoint").
 const std::set<std::string>& KubeletsSet() {
   static const std::set<std::string> set = {
@@ -108,7 +108,7 @@ class MetricsTest : public CriTest {
     EXPECT_OK(stream->Finish());
     return found;
   }
-  // By name; of one with several values, one of them.
+  // By name; for a metric with several values, one of them.
   static std::map<std::string, cri::Metric> Of(const std::vector<cri::PodSandboxMetrics>& pods,
                                                const std::string& container) {
     std::map<std::string, cri::Metric> found;
@@ -120,7 +120,7 @@ class MetricsTest : public CriTest {
     }
     return found;
   }
-  // The value of a label; a dash where the metric has no such label.
+  // A label's value; a dash if the metric has no such label.
   std::string Label(const cri::Metric& metric, const std::string& key) {
     const cri::MetricDescriptor& descriptor = described_[metric.name()];
     for (int i = 0; i < descriptor.label_keys_size() && i < metric.label_values_size(); ++i) {

@@ -1,4 +1,4 @@
-// Volumes: what a container finds at the places where it asked for the host's files.
+// Volumes: a container's view of the host's files, at the paths it asked for.
 #include <sys/mount.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -35,7 +35,7 @@ class MountTest : public CriTest {
   static void MountTmpfs(const std::string& path) {
     EXPECT_EQ(::mount("conformance", path.c_str(), "tmpfs", 0, "size=64k"), 0) << path;
   }
-  // Undoes both at the end of a test.
+  // Unmounts at the end of a test.
   static auto Unmounting(const std::string& path) {
     return absl::MakeCleanup([path] {
       umount2((path + "/late").c_str(), MNT_DETACH);
@@ -235,7 +235,7 @@ PROMISE_TEST(
   EXPECT_THAT(std::string(status.message()), Not(IsEmpty()));
 }
 
-// A runtime that is older than the field can't know of it.
+// A runtime older than the field can't know it.
 class RecursiveReadonlyTest : public MountTest {
  protected:
   bool Announced() { return DefaultHandlerFeatures().recursive_read_only_mounts(); }

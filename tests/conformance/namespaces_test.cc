@@ -1,4 +1,4 @@
-// Namespaces: what a pod's containers share with each other, with the host and with nobody.
+// Namespaces: shared in the pod, shared with the host, and private.
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -23,7 +23,7 @@ class NamespaceTest : public CriTest {
   std::string NamespaceOf(const std::string& container, const std::string& name) {
     return Exec(container, absl::StrCat("readlink /proc/self/ns/", name));
   }
-  // The host's, in which this suite runs.
+  // The host's namespace, in which this suite runs.
   static std::string HostNamespace(const std::string& name) {
     char link[64] = {};
     const std::string path = absl::StrCat("/proc/self/ns/", name);
@@ -175,7 +175,7 @@ PROMISE_TEST(NamespaceTest, SysctlsOfTheHostAreRefused,
   cri::PodSandboxConfig config = PodConfig();
   (*config.mutable_linux()->mutable_sysctls())["vm.swappiness"] = before == "61\n" ? "62" : "61";
   const auto pod = TryRunPod(config);
-  // Some runtimes leave the check to the program that makes the first container.
+  // Some runtimes leave the check to the program that creates the first container.
   const absl::Status status = pod.ok() ? TryCreateAndStart(*pod, Sleeper()) : pod.status();
   EXPECT_FALSE(status.ok());
   EXPECT_EQ(ReadHostFile("/proc/sys/vm/swappiness"), before);

@@ -33,7 +33,7 @@ class NetworkTest : public CriTest {
     return Shell(absl::StrCat("mkdir /srv && echo harbour ", name,
                               " > /srv/page && exec httpd -f -p ", kPort, " -h /srv"));
   }
-  // The whole answer to GET /page; empty when nobody answers there.
+  // The whole answer to GET /page; empty if there is none.
   static std::string Get(const std::string& address, int port) {
     sockaddr_storage to = {};
     socklen_t size = 0;
@@ -75,14 +75,14 @@ class NetworkTest : public CriTest {
     return inet_pton(AF_INET, text.c_str(), &address) == 1 ||
            inet_pton(AF_INET6, text.c_str(), &address) == 1;
   }
-  // The first and the others.
+  // The primary address and the others.
   std::vector<std::string> AddressesOf(const std::string& pod) {
     const cri::PodSandboxNetworkStatus network = PodStatus(pod).network();
     std::vector<std::string> addresses = {network.ip()};
     for (const cri::PodIP& ip : network.additional_ips()) addresses.push_back(ip.ip());
     return addresses;
   }
-  // One that nobody listens at.
+  // A port without a listener.
   static int FreeHostPort() {
     const absl::StatusOr<ReservedPort> port = ReservedPort::Reserve();
     EXPECT_OK(port);
@@ -264,7 +264,7 @@ PROMISE_TEST(NetworkTest, StatsTellOfItsNetwork,
   }));
 }
 
-// Neither of these needs a network of the pod's own.
+// None of these needs a network of the pod's own.
 class ResolverTest : public CriTest {};
 
 PROMISE_TEST(ResolverTest, IsWhatTheConfigSays,
@@ -322,7 +322,7 @@ PROMISE_TEST(NetworkTest, TrafficIsCounted,
   EXPECT_TRUE(names.contains(name)) << before.ShortDebugString();
   EXPECT_FALSE(names.contains("lo")) << before.ShortDebugString();
   ASSERT_TRUE(Answers(PodStatus(pod).network().ip(), kPort, "counted"));
-  // A request and its answer, each of which is longer than a packet's headers.
+  // A request and its answer, each longer than a packet's headers.
   EXPECT_TRUE(Eventually([&] {
     const cri::NetworkInterfaceUsage now = network().default_interface();
     return (now.rx_bytes().value() > before.default_interface().rx_bytes().value() + 100 &&

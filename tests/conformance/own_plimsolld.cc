@@ -26,10 +26,10 @@ namespace {
 class OwnPlimsolld : public OwnRuntime {
  public:
   explicit OwnPlimsolld(const std::string& config) : node_(config) {
-    // Ctrl-C is for the suite, which then needs the daemon to clean up.
+    // Ctrl-C goes to the suite only, which then needs the daemon to clean up.
     node_.OwnSession();
     node_.StartBy(BoundToThisProcess());
-    // The way to the run directory must be open to the roots of user namespaces.
+    // User namespaces' roots must be able to reach the run directory.
     chmod(node_.directory().c_str(), 0711);
   }
   ~OwnPlimsolld() override {
@@ -51,8 +51,8 @@ std::string Registries(const std::vector<std::string>& insecure) {
   return absl::StrCat("registries: {insecure: [", quoted, "]}\n");
 }
 
-// A bridge with host ports, by Debian's plugins. Addresses are of the ranges for benchmarks and
-// documentation, and of this process's network alone.
+// A bridge with host ports, by Debian's plugins. Its addresses are from the ranges for benchmarks
+// and documentation, and visible to this process's network only.
 absl::Status WriteNetwork(const FsRoot& directory) {
   const bool has_ipv6 = access("/proc/net/if_inet6", F_OK) == 0;
   const std::string ranges =
@@ -87,7 +87,7 @@ absl::Status EnterOwnNetwork() {
 absl::StatusOr<std::unique_ptr<OwnRuntime>> StartPlimsolld(
     const FsRoot& directory, const std::vector<std::string>& insecure_registries) {
   PLIMSOLL_RETURN_IF_ERROR(WriteNetwork(directory));
-  // A type of class that every machine can have, for the tests of KEP-3008.
+  // A class type that works on every machine, for the tests of KEP-3008.
   constexpr char kClasses[] = "classes: {oom: {classes: {first: 900, last: 800}}}\n";
   auto runtime = std::make_unique<OwnPlimsolld>(absl::StrCat(Registries(insecure_registries),
                                                              kClasses, "network: {config_dir: \"",

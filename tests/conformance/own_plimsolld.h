@@ -11,16 +11,17 @@
 
 namespace plimsoll::conformance {
 
-// Takes the whole process, which must have one thread yet, into a network namespace of its own: the
-// runtime, its bridge, its registries and what counts as the host's network are then in it, and the
-// machine's network is as before.
+// Moves this process, which must have a single thread still, into a network namespace of its own.
+// It then contains the runtime, its bridge, its registries and "the host's network"; the machine's
+// own network is untouched.
 absl::Status EnterOwnNetwork();
 
-// On directories and a control group of its own, with a bridge as pods' network. See StartRuntime.
+// Runs on directories and a control group of its own, with a bridge as pods' network. See
+// StartRuntime.
 absl::StatusOr<std::unique_ptr<OwnRuntime>> StartPlimsolld(
     const FsRoot& directory, const std::vector<std::string>& insecure_registries);
 
-// How much longer things take here than on a usual machine.
+// The factor by which things take longer here than on a usual machine.
 double UsualPatience();
 
 }  // namespace plimsoll::conformance

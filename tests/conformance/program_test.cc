@@ -1,4 +1,4 @@
-// cri_conformance as a program: what it says when it can't run, and that Ctrl-C leaves nothing.
+// cri_conformance as a program: its errors when it can't run, and no leftovers after Ctrl-C.
 #include <unistd.h>
 
 #include <algorithm>
@@ -36,7 +36,7 @@ RunResult RunSuite(std::vector<std::string> arguments) {
   return result.ok() ? *result : RunResult{.exit = {.code = -1}};
 }
 
-// What stands in `text` between two others; empty when it doesn't.
+// The text between two others in `text`; empty if they aren't there.
 std::string Between(const std::string& text, const std::string& before, const std::string& after) {
   const size_t begin = text.find(before);
   const size_t end = begin == std::string::npos ? begin : text.find(after, begin + before.size());
@@ -44,7 +44,7 @@ std::string Between(const std::string& text, const std::string& before, const st
   return text.substr(begin + before.size(), end - begin - before.size());
 }
 
-// Whether a container of the run writes a log.
+// True if a container of the run writes a log.
 bool Works(const std::string& directory) {
   const auto pods = Host().List(directory + "/logs");
   if (!pods.ok()) return false;
@@ -135,8 +135,8 @@ TEST(ConformanceProgramTest, KilledItTakesItsDaemonAndRegistriesAlong) {
   EXPECT_TRUE(Eventually([&] {
     return ProcessesWith(directory).empty() && ProcessesWith(node).empty();
   })) << ::testing::PrintToString(ProcessesWith(node));
-  // What no process is goes with nobody. Of a killed process the first thread may be gone while
-  // another still makes a mount or a file.
+  // Files and mounts go with no process. When a process is killed, one of its threads may still
+  // make a mount or a file after the first has gone.
   for (const std::string& left : {node, directory}) {
     EXPECT_TRUE(Eventually([&] {
       linux::UnmountBelow(Host(), node).IgnoreError();

@@ -18,7 +18,7 @@
 namespace plimsoll::conformance {
 namespace {
 
-// bcrypt of kRegistryPassword, the only form that the registry takes.
+// bcrypt of kRegistryPassword, the only form the registry takes.
 constexpr char kHtpasswd[] =
     "stoker:$2b$05$abcdefghijklmnopqrstuuV7fpPozvyqJfnY19y0802WTlXUm6Rjy\n";
 
@@ -67,8 +67,8 @@ absl::StatusOr<ReservedPort> ReservedPort::Reserve() {
   const int on = 1;
   sockaddr_in address = Loopback(0);
   socklen_t size = sizeof(address);
-  // Bound and never listening: a listener with SO_REUSEADDR may have the port too, and nobody gets
-  // it by chance.
+  // Bound but never listening: a listener with SO_REUSEADDR can share the port, and nothing gets it
+  // by chance.
   if (!port.socket_.valid() ||
       setsockopt(port.socket_.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on)) != 0 ||
       bind(port.socket_.get(), reinterpret_cast<sockaddr*>(&address), size) != 0 ||

@@ -1,4 +1,4 @@
-// Registries of the suite's own on the loopback device: Debian's docker-registry.
+// The suite's own registries on the loopback device: Debian's docker-registry.
 #ifndef PLIMSOLL_TESTS_CONFORMANCE_REGISTRY_H_
 #define PLIMSOLL_TESTS_CONFORMANCE_REGISTRY_H_
 
@@ -18,8 +18,8 @@ namespace plimsoll::conformance {
 inline constexpr char kRegistryUser[] = "stoker";
 inline constexpr char kRegistryPassword[] = "s3cret-pass";
 
-// A TCP port of 127.0.0.1 that nobody else gets while this lives. Whoever knows of it can listen
-// there, with SO_REUSEADDR as servers do.
+// A TCP port of 127.0.0.1, kept from others while this lives. A server that knows it can listen
+// there with SO_REUSEADDR, as servers do.
 class ReservedPort {
  public:
   static absl::StatusOr<ReservedPort> Reserve();
@@ -32,16 +32,16 @@ class ReservedPort {
 
 struct RegistryOptions {
   std::string address;         // "127.0.0.1:5000"
-  bool with_password = false;  // kRegistryUser and kRegistryPassword are asked for
+  bool with_password = false;  // requires kRegistryUser and kRegistryPassword
   std::string certificate;     // PEM files; empty: plain HTTP
   std::string key;
 };
 
-// Not thread-safe, but for Hang, Resume and Stop.
+// Not thread-safe, except Hang, Resume and Stop.
 class Registry {
  public:
-  // Serves when it returns. `directory`: an empty one, for what it stores; outlives it. NOT_FOUND
-  // where a program is missing, naming Debian's package.
+  // Serves when it returns. `directory`: an empty one for its storage; outlives it. NOT_FOUND if a
+  // program is missing, naming Debian's package.
   static absl::StatusOr<std::unique_ptr<Registry>> Start(const FsRoot& directory,
                                                          const RegistryOptions& options);
   ~Registry();
@@ -49,9 +49,9 @@ class Registry {
   const std::string& host() const { return options_.address; }
   // "127.0.0.1:5000/team/app:v1"
   std::string Name(const std::string& repository) const;
-  // Copies the image "v1" of an OCI layout there, with all platforms that it has.
+  // Copies the image "v1" of an OCI layout into the registry, with all its platforms.
   absl::Status Push(const std::string& layout, const std::string& repository) const;
-  // From now on it takes requests and answers none; until Resume.
+  // Until Resume, takes requests and answers none.
   void Hang();
   void Resume();
   // Ends it for good.
@@ -64,7 +64,7 @@ class Registry {
   std::optional<Child> child_;
 };
 
-// Makes DIRECTORY/tls.crt and tls.key, for 127.0.0.1 and localhost, signed by itself.
+// Makes DIRECTORY/tls.crt and tls.key, self-signed, for 127.0.0.1 and localhost.
 absl::Status MakeCertificate(const FsRoot& directory);
 
 }  // namespace plimsoll::conformance

@@ -1,5 +1,5 @@
-// What the runtime says of itself: Version, Status, RuntimeConfig, UpdateRuntimeConfig; and how it
-// answers calls that it can't or won't serve.
+// The runtime about itself: Version, Status, RuntimeConfig, UpdateRuntimeConfig; and its answers to
+// calls that it can't or won't serve.
 #include <set>
 
 #include "absl/strings/str_cat.h"
@@ -13,14 +13,14 @@ using ::testing::Not;
 
 class RuntimeTest : public CriTest {
  protected:
-  // Only says something: no image is needed.
+  // These calls need no image.
   void SetUp() override {}
 };
 
 PROMISE_TEST(RuntimeTest, VersionNamesRuntimeAndInterface,
              "Version gives the runtime's name and version, and v1 as the interface's") {
   cri::VersionRequest request;
-  request.set_version("0.1.0");  // kubelet's
+  request.set_version("0.1.0");  // kubelet's version
   const auto version = client_.Ask<cri::VersionResponse>(request);
   ASSERT_OK(version);
   EXPECT_THAT(version->version(), Not(IsEmpty()));
@@ -105,7 +105,7 @@ PROMISE_TEST(RuntimeTest, UpdateRuntimeConfigTakesAPodCidr,
   EXPECT_OK(client_.Ask<cri::UpdateRuntimeConfigResponse>(request));
 }
 
-// A pod, container or image that isn't named, a config that isn't there.
+// Requests without an id, an image or a config.
 PROMISE_TEST(RuntimeTest, EmptyRequestsAreAnswered,
              "Every call of the contract answers an empty request: by an answer, or by an error "
              "with a message; the runtime goes on") {
@@ -130,7 +130,7 @@ PROMISE_TEST(RuntimeTest, EmptyRequestsAreAnswered,
   EXPECT_OK(client_.Ask<cri::VersionResponse>(cri::VersionRequest()));
 }
 
-// A runtime may serve them; one that doesn't must say so in a way that kubelet understands.
+// A runtime may serve checkpoints; one that doesn't must refuse in a way that kubelet understands.
 PROMISE_TEST(RuntimeTest, CheckpointsThatAreNotServedAreUnimplemented,
              "CheckpointContainer, CheckpointPod and RestorePod, where they are not served, are "
              "UNIMPLEMENTED with a message") {

@@ -1,4 +1,4 @@
-// Pod sandboxes: life cycle, lists and filters, what is kept.
+// Pod sandboxes: life cycle, lists and filters, stored data.
 #include <algorithm>
 #include <thread>
 
@@ -275,7 +275,7 @@ PROMISE_TEST(SandboxTest, ManyAtOnce,
   const cri::ContainerConfig container = Sleeper();
   std::vector<absl::Status> results(kPods);
   std::vector<std::thread> threads;
-  // The fixture's calls are for one thread; these ask the client itself.
+  // The fixture's calls are for one thread; these use the client itself.
   const auto life = [&](const cri::PodSandboxConfig& config) -> absl::Status {
     cri::RunPodSandboxRequest run;
     *run.mutable_config() = config;

@@ -1,4 +1,4 @@
-// What a container may do: capabilities, privileges, system calls, files, devices.
+// Restrictions of a container: capabilities, privileges, system calls, files, devices.
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
@@ -275,7 +275,7 @@ PROMISE_TEST(SecurityTest, ReadonlyPathsAreReadOnly,
   EXPECT_EQ(RunToEnd(config), "1\n1\n");
 }
 
-// A device that no list of defaults has.
+// A device that is in no default list.
 PROMISE_TEST(SecurityTest, DevicesAreThoseAskedFor,
              "devices are in the container with the given permissions and no more, and no others "
              "of the host's are") {

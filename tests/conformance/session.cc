@@ -49,7 +49,7 @@ Session::~Session() {
 absl::Status Session::Start(const StartRuntime& start_runtime) {
   const char* base = std::getenv("TMPDIR");
   directory_path_ = absl::StrCat(base != nullptr ? base : "/tmp", "/plimsoll-conformance-", run_);
-  // Containers of other users read what is in it.
+  // Containers of other users read its files.
   PLIMSOLL_ASSIGN_OR_RETURN(directory_, FsRoot::OpenOrCreate(directory_path_, 0755));
   for (const RegistryKind kind :
        {RegistryKind::kPlain, RegistryKind::kPassword, RegistryKind::kTls}) {
@@ -223,7 +223,7 @@ absl::Status Session::Close() {
   absl::Status first;
   if (cleaner_ != nullptr) {
     client_->Shut();
-    // What the runtime was doing for a call that has just been cut off may come out a bit later.
+    // Work for a call that was just cancelled may appear a little later.
     Keep(&first, RemovePods());
     Keep(&first, RemoveImages());
     Keep(&first, RemovePods());

@@ -1,5 +1,5 @@
-// One run of the suite: the socket under test, and everything that the run makes beside it. There
-// is one in a process, made by main() before the first test and closed after the last or on Ctrl-C.
+// One run of the suite: the socket under test, and everything the run makes beside it. A process
+// has one, made by main() before the first test and closed after the last or on Ctrl-C.
 #ifndef PLIMSOLL_TESTS_CONFORMANCE_SESSION_H_
 #define PLIMSOLL_TESTS_CONFORMANCE_SESSION_H_
 
@@ -22,14 +22,14 @@
 namespace plimsoll::conformance {
 
 struct Options {
-  std::string endpoint;        // empty: a runtime of the run's own
+  std::string endpoint;        // empty: the run starts its own runtime
   std::string image_endpoint;  // empty: the same
-  std::string image;           // of busybox's kind, for most tests; empty: one made here
+  std::string image;           // like busybox, for most tests; empty: one made here
   // Where the runtime under test expects a registry with this certificate; empty: none.
   std::string tls_registry;  // "127.0.0.1:5443"
   std::string tls_certificate;
   std::string tls_key;
-  double patience = 1;  // by how much all time limits are longer than usual
+  double patience = 1;  // the factor for all time limits
 };
 
 // A runtime that lives as long as the run.
@@ -39,8 +39,8 @@ class OwnRuntime {
   virtual std::string endpoint() const = 0;
   virtual std::string Log() const = 0;
 };
-// `insecure_registries`: those that it shall trust without TLS, or without knowing who vouches.
-// `directory` is for files that it needs and goes after it.
+// `insecure_registries`: registries to be trusted without TLS, or with an unverified certificate.
+// `directory` is for the runtime's files and outlives it.
 using StartRuntime = std::function<absl::StatusOr<std::unique_ptr<OwnRuntime>>(
     const FsRoot& directory, const std::vector<std::string>& insecure_registries)>;
 
@@ -48,44 +48,45 @@ enum class RegistryKind { kPlain, kPassword, kTls };
 
 class Session {
  public:
-  // Connects, or starts a runtime and connects. Errors are for the user: nobody listens, no right.
+  // Connects, or starts a runtime and connects. Errors are for the user: no listener, no
+  // permission.
   static absl::StatusOr<std::unique_ptr<Session>> Open(const Options& options,
                                                        const StartRuntime& start_runtime);
-  // The one that is open; null outside of a run (--list).
+  // The open session; null outside of a run (--list).
   static Session* Current();
   ~Session();
 
   Client& client() { return *client_; }
   const std::string& endpoint() const { return endpoint_; }
-  // Whether the runtime is the run's own, so that nobody else is disturbed.
+  // True if the runtime is the run's own, which nobody else uses.
   bool own_runtime() const { return has_own_; }
-  // What the own runtime has logged.
+  // The log of the run's own runtime.
   std::string OwnLog() const { return has_own_ ? own_->Log() : ""; }
-  // Names all that the run makes: "c" and hexadecimal digits.
+  // Part of every name that the run makes: "c" and hexadecimal digits.
   const std::string& run() const { return run_; }
   const Options& options() const { return options_; }
   absl::Duration Patience(absl::Duration limit) const { return limit * options_.patience; }
   // A directory of the run on this machine, for logs and volumes.
   const FsRoot& directory() const { return *directory_; }
 
-  // Starts it when first asked for. FAILED_PRECONDITION where there can't be one, saying why.
+  // Starts the registry on first use. FAILED_PRECONDITION, with the reason, if there can't be one.
   absl::StatusOr<Registry*> GetRegistry(RegistryKind kind);
-  // Builds and pushes an image; its full name. `repository`: "team/app:v1" below a path of the
-  // run's.
+  // Builds and pushes an image; returns its full name. `repository`: "team/app:v1", below a path of
+  // the run's.
   absl::StatusOr<std::string> Publish(const Recipe& recipe, const std::string& repository,
                                       RegistryKind kind = RegistryKind::kPlain);
-  // The image of most tests, pulled when first asked for.
+  // The image of most tests, pulled on first use.
   absl::StatusOr<std::string> BaseImage();
-  // Whether BaseImage is one of Recipe's.
+  // True if BaseImage was made from a Recipe.
   bool base_image_is_own() const { return options_.image.empty(); }
 
-  // Stops and removes all pods of the run, with their containers; the first error.
+  // Stops and removes all pods of the run, with their containers; returns the first error.
   absl::Status RemovePods();
-  // Ends all: calls under way, pods, images, registries, the own runtime, the directory. What could
-  // not be removed is told. May be called by another thread than the tests', and again: then it
-  // waits for the first to be done.
+  // Ends everything: running calls, pods, images, registries, the own runtime, the directory.
+  // Reports what it couldn't remove. Other threads than the tests' may call it, and call it again:
+  // a second call waits for the first.
   absl::Status Close();
-  // Whether that has begun.
+  // True once Close has begun.
   bool closed();
 
  private:
@@ -104,9 +105,9 @@ class Session {
   bool has_own_ = false;
   std::unique_ptr<OwnRuntime> own_;
   std::unique_ptr<Client> client_;
-  std::unique_ptr<Client> cleaner_;  // still works when client_ has been shut
+  std::unique_ptr<Client> cleaner_;  // works even after client_ has been shut
 
-  absl::Mutex close_mutex_;  // held for as long as Close takes; before mutex_
+  absl::Mutex close_mutex_;  // held throughout Close; taken before mutex_
   absl::Mutex mutex_;
   bool closed_ ABSL_GUARDED_BY(mutex_) = false;
   std::map<RegistryKind, std::unique_ptr<Registry>> registries_ ABSL_GUARDED_BY(mutex_);
@@ -115,7 +116,7 @@ class Session {
   bool base_image_was_there_ ABSL_GUARDED_BY(mutex_) = false;
 };
 
-// The label that pods of a run have, with the run as value.
+// The label of the run's pods; its value is the run.
 inline constexpr char kRunLabel[] = "plimsoll.conformance";
 
 }  // namespace plimsoll::conformance

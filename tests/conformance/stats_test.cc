@@ -18,7 +18,7 @@ bool Exists(const char* pattern) {
   return any;
 }
 
-// Of control groups. Version 1 has no pressure.
+// For control groups. cgroup v1 has no pressure.
 bool KernelTellsPressure() {
   return Exists("/sys/fs/cgroup/cgroup.controllers") && Exists("/sys/fs/cgroup/*/memory.pressure");
 }
@@ -80,7 +80,7 @@ class StatsTest : public CriTest {
     EXPECT_TRUE(stats.ok() || IsLacking(stats.status())) << stats.status();
     return stats.ok() ? stats->linux() : cri::LinuxPodSandboxStats();
   }
-  // A field that isn't there: Plimsoll's own has all that the kernel tells.
+  // Another runtime may lack fields; the run's own plimsolld has all that the kernel counts.
   bool MayLack() const { return !session_.own_runtime(); }
 };
 
@@ -111,7 +111,7 @@ PROMISE_TEST(StatsTest, CpuTimeGrowsWithWork,
   Exec(id, "i=0; while [ $i -lt 200000 ]; do i=$((i+1)); done");
   const cri::CpuUsage after = Stats(id).cpu();
   EXPECT_GE(after.timestamp(), before.timestamp());
-  // Such a loop takes any processor more than this.
+  // Such a loop takes more than this on any processor.
   EXPECT_GT(after.usage_core_nano_seconds().value(),
             before.usage_core_nano_seconds().value() + 5'000'000);
 }
@@ -134,7 +134,7 @@ PROMISE_TEST(StatsTest, NanoCoresAreWhatItUsesNow,
   });
   if (!all && MayLack()) GTEST_SKIP() << "the statistics have no usage_nano_cores";
   ASSERT_TRUE(all) << "no nano cores of the container or of its pod";
-  // A loop gets a hundredth of a processor on the busiest machine.
+  // A loop gets a hundredth of a processor even on the busiest machine.
   EXPECT_GT(of_busy.usage_nano_cores().value(), 10'000'000u);
   EXPECT_GT(of_pod.usage_nano_cores().value(), 10'000'000u);
   EXPECT_LT(of_idle.usage_nano_cores().value(), of_busy.usage_nano_cores().value());
@@ -168,7 +168,7 @@ PROMISE_TEST(StatsTest, RssIsItsAnonymousMemory,
   for (const std::string& id : {holder, filer}) AwaitFile(id, "/tmp/held");
   cri::MemoryUsage held;
   cri::MemoryUsage filed;
-  // Kernels add up at their leisure.
+  // The kernel updates its sums with a delay.
   EXPECT_TRUE(Eventually([&] {
     held = Stats(holder).memory();
     filed = Stats(filer).memory();
@@ -203,7 +203,7 @@ PROMISE_TEST(StatsTest, SwapIsUsageAndWhatTheLimitsLeave,
   ASSERT_TRUE(swap.has_swap_usage_bytes()) << swap.ShortDebugString();
   EXPECT_LT(swap.swap_usage_bytes().value(), uint64_t{32} << 20);
   if (!swap.has_swap_available_bytes() && MayLack()) return;
-  // Other limits are the sum of both: what is left counts none of the memory.
+  // Other limits cap the sum of both: the available swap counts none of the memory.
   EXPECT_EQ(swap.swap_available_bytes().value() + swap.swap_usage_bytes().value(),
             uint64_t{32} << 20)
       << swap.ShortDebugString();
@@ -225,7 +225,7 @@ PROMISE_TEST(StatsTest, PressureIsWhatTheKernelTells,
   const cri::LinuxPodSandboxStats of_pod = PodStats(pod);
   EXPECT_TRUE(of_pod.cpu().has_psi() && of_pod.memory().has_psi() && of_pod.io().has_psi())
       << of_pod.ShortDebugString();
-  // More loops than there are processors: one of them always waits.
+  // More loops than processors: one of them always waits.
   Start(pod, Shell(absl::StrCat("i=0; while [ $i -lt ", std::thread::hardware_concurrency(),
                                 " ]; do while :; do :; done & i=$((i+1)); done; "
                                 "while :; do :; done")));

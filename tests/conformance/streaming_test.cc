@@ -1,4 +1,4 @@
-// Exec, Attach and PortForward: what a client finds at the URLs, over SPDY and WebSocket.
+// Exec, Attach and PortForward: the streams behind the URLs, over SPDY and WebSocket.
 #include <memory>
 #include <string>
 #include <utility>
@@ -65,8 +65,8 @@ class StreamTest : public CriTest {
     return response.ok() ? response->url() : "";
   }
 
-  // Starts a server in the pod that answers GET /page with "hello"; its port. The pod shares the
-  // host's network: it is a port that no other test's pod has.
+  // Starts a server in the pod that answers GET /page with "hello", and returns its port. The pod
+  // shares the host's network, so no other test's pod has that port.
   std::string ServePage(const std::string& pod) {
     const std::string container =
         Start(pod, Shell("mkdir -p /tmp/www; echo hello > /tmp/www/page; i=20000; "
@@ -75,7 +75,8 @@ class StreamTest : public CriTest {
     AwaitFile(container, "/tmp/port");
     return Exec(container, "tr -d '\\n' < /tmp/port");
   }
-  // A client of version 5; null where the runtime is somebody else's and older than that.
+  // A client of version 5; null if the runtime under test isn't the run's own and is older than
+  // that.
   std::unique_ptr<WebSocketClient> ConnectByVersion5(const std::string& url) {
     auto client = WebSocketClient::Connect(url, "v5.channel.k8s.io");
     if (client.ok()) return *std::move(client);
@@ -84,7 +85,7 @@ class StreamTest : public CriTest {
     return nullptr;
   }
 
-  // A command over SPDY, as kubelet passes it on.
+  // A command over SPDY, as kubelet forwards it.
   struct Streams {
     std::unique_ptr<SpdyClient> client;
     uint32_t error = 0;
@@ -154,7 +155,7 @@ PROMISE_TEST(StreamTest, ExecWithATerminalHasOneOfTheClientsSize,
   };
   ASSERT_OK(streams.client->ReadUntil(has("terminal")));
   ASSERT_OK(streams.client->Send(streams.resize, "{\"Width\":101,\"Height\":37}\n"));
-  // Two streams have no order between them: the size is asked for when it has had its time.
+  // The two streams aren't ordered: give the size some time before reading it back.
   ASSERT_OK(streams.client->Ping(1));
   ASSERT_OK(streams.client->ReadUntil([&] { return streams.client->pings.contains(1); }));
   ASSERT_OK(streams.client->Send(streams.in, "\n"));
@@ -252,7 +253,7 @@ PROMISE_TEST(StreamTest, AttachIsToTheContainersOwnStreams,
   const auto second = WebSocketClient::Connect(AttachUrl(container), "v4.channel.k8s.io");
   ASSERT_OK(second);
   std::string& of_second = (*second)->received[1];
-  // What its own input brings shows it that it is attached.
+  // The echo of its own input shows that it is attached.
   ASSERT_OK((*second)->Send(0, "two\n"));
   ASSERT_OK((*second)->ReadUntil([&] { return absl::StrContains(of_second, "got two\n"); }));
   ASSERT_OK(first.client->Send(first.in, "three\n"));

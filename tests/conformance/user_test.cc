@@ -1,4 +1,4 @@
-// Whom a container runs as: users, groups, and what they may do.
+// Users of containers: ids, groups, and their rights.
 #include "absl/strings/str_cat.h"
 #include "conformance/cri_test.h"
 
@@ -15,7 +15,7 @@ constexpr char kShowUser[] = "id -u; id -g; for g in $(id -G); do echo $g; done 
 
 class UserTest : public CriTest {
  protected:
-  // Those of Recipe's image; a reason to skip where it is another.
+  // For tests that need the users of Recipe's image; a reason to skip for another image.
   std::string NotOurImage() const {
     return session_.base_image_is_own() ? "" : "the users of the image of --image are not known";
   }

@@ -1,5 +1,5 @@
-// For every N: the Nth action of a call fails. Then the call says so, nothing is left of it, and
-// the same call works the next time.
+// For every N: the Nth action of a call fails. Then the call reports it, nothing is left behind,
+// and the same call works the next time.
 #include <sys/prctl.h>
 #include <unistd.h>
 
@@ -34,7 +34,7 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-// More than any call here has; a loop that gets there does not end.
+// More than any call here has; a loop that gets there wouldn't end.
 constexpr int kMostActions = 400;
 
 class FaultsTest : public ::testing::Test {
@@ -69,7 +69,7 @@ class FaultsTest : public ::testing::Test {
     ASSERT_TRUE(engine.ok()) << engine.status();
     engine_ = *std::move(engine);
     ASSERT_TRUE(MakeBusyboxRootfs(*FsRoot::OpenOrCreate(rootfs_, 0755)).ok());
-    // The group that all share is made with the first pod and stays.
+    // The group shared by all is made with the first pod and stays.
     ASSERT_TRUE(Cgroups().Create(scope_.cgroup).ok());
   }
   virtual void OpenNetwork(const FsRoot&) {}
@@ -123,8 +123,8 @@ class FaultsTest : public ::testing::Test {
     AwaitProgram(id);
     return id;
   }
-  // Until then its init is still crun's, by another command line, which an inventory would tell
-  // from the container's own as one process gone and one come.
+  // Before that its init is still crun, whose command line differs: an inventory would see one
+  // process gone and another come.
   void AwaitProgram(const std::string& id) {
     const auto record = engine_->GetContainer(id);
     ASSERT_TRUE(record.ok()) << record.status();
@@ -136,15 +136,15 @@ class FaultsTest : public ::testing::Test {
       absl::SleepFor(absl::Milliseconds(1));
     }
   }
-  // crun makes the pod's group, and the one that all pods share, in hierarchies that limit nothing;
-  // they go with the pod, or stay. So that they don't count, they are made beforehand.
+  // In hierarchies without limits crun makes the pod's group and the shared one, which go with the
+  // pod or stay. Made beforehand, so that they don't count.
   void MakeGroups(const std::string& pod) { ExpectOk(engine_->RemoveContainer(Create(pod))); }
   void ExpectOk(const absl::Status& status) { EXPECT_TRUE(status.ok()) << status; }
   void ExpectNothingLeft(const Inventory& before) {
     EXPECT_THAT(AwaitNothingLeft(scope_, before, absl::Seconds(5)), IsEmpty());
   }
 
-  // Of a call that goes on without what failed, an event tells.
+  // A call that goes on without the failed action logs an event.
   bool IsInEvents(uint64_t after) const {
     const std::vector<runtime::Event> events = events_.Since(after);
     return std::any_of(events.begin(), events.end(), [](const runtime::Event& event) {
@@ -157,11 +157,12 @@ class FaultsTest : public ::testing::Test {
     std::function<void()> prepare;       // before each call, without faults
     std::function<absl::Status()> call;  // its Nth action fails
     std::function<void()> undo;          // after the call has worked
-    // Whether a failed call must leave nothing beside what was there: not so for one that takes
-    // something away, which leaves the rest for the next.
+    // A failed call must leave nothing new. Not required of a removal, which leaves the rest to the
+    // next call.
     bool leaves_nothing = true;
-    std::function<absl::Status()> retry = nullptr;  // if it is not the same call
-    // What fails in another thread is told, too: the call waits for all that it starts.
+    std::function<absl::Status()> retry = nullptr;  // if it differs from the call
+    // Failures in other threads are reported too: the call waits for all the threads that it
+    // starts.
     bool waits_for_threads = false;
   };
   void FailEach(const Case& test) {
@@ -199,8 +200,8 @@ class FaultsTest : public ::testing::Test {
     GTEST_LOG_(INFO) << nth - 1 << " actions failed one by one, " << tolerated << " of them to be "
                      << "done without";
   }
-  // As FailEach, but each action of the undoing fails too, one at a time: then what is left is
-  // still known, and `undo` can remove it.
+  // As FailEach, but each action of the undoing fails too, one at a time: then the leftovers are
+  // still known, and `undo` can remove them.
   void FailEachUndo(const Case& test) {
     int nth = 0;
     int undone = 0;
@@ -306,7 +307,7 @@ TEST_F(FaultsTest, RemoveSandbox) {
             .leaves_nothing = false});
 }
 
-// With a network whose plugin keeps a file for each pod in the state directory, where it is missed.
+// Its network plugin keeps a file for each pod in the state directory, where a leftover shows.
 class NetworkFaultsTest : public FaultsTest {
  protected:
   void OpenNetwork(const FsRoot& state) override {
@@ -336,7 +337,7 @@ class NetworkFaultsTest : public FaultsTest {
 };
 
 TEST_F(NetworkFaultsTest, RunSandbox) {
-  // The directory's watch is made with the first look, and stays.
+  // The first look watches the directory, and the watch stays.
   ExpectOk(network_->Ready());
   FailEach({.call = [&] { return engine_->RunSandbox(PodSpec(), "client").status(); },
             .undo = [&] { RemoveAll(); }});
@@ -391,7 +392,7 @@ TEST_F(ContainerFaultsTest, CreateContainerAndItsUndo) {
                 .undo = [&] { RemoveContainers(); }});
 }
 
-// A start that failed has used the container up, as the CRI has it: the next try is another one.
+// A failed start uses the container up, by the CRI: the next try is another container.
 TEST_F(ContainerFaultsTest, StartContainer) {
   FailEach({.prepare = [&] { id_ = Create(pod_); },
             .call = [&] { return engine_->StartContainer(id_); },
@@ -405,7 +406,7 @@ TEST_F(ContainerFaultsTest, StartContainer) {
                 }});
 }
 
-// A group of an exec that could not be removed goes with the container.
+// If removing an exec's group failed, it goes with the container.
 TEST_F(ContainerFaultsTest, Exec) {
   FailEach({.prepare = [&] { id_ = Start(pod_); },
             .call =
@@ -468,8 +469,7 @@ class ImageFaultsTest : public FaultsTest {
     FaultsTest::SetUp();
     engine_.reset();  // it would use the images below
   }
-  // What could not be removed from work/ goes when the store is opened again, a layer with the next
-  // collection of garbage.
+  // Leftovers in work/ go when the store is opened again, a layer with the next garbage collection.
   void RemoveImages() {
     for (const auto& image : images_->List()) ExpectOk(images_->Remove(image.record.id));
     images_.reset();

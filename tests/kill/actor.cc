@@ -17,7 +17,7 @@ namespace plimsoll::testing {
 
 using Code = grpc::StatusCode;
 
-// Longer than any call takes that waits for nobody, on a machine with this test's load.
+// Longer than any call that waits for nothing takes, on a machine under this test's load.
 constexpr absl::Duration kPrompt = absl::Seconds(20);
 
 std::unique_ptr<grpc::ClientContext> Context() {
@@ -46,7 +46,7 @@ Actor::Answer Actor::Judge(const std::string& what, const grpc::Status& status,
   Note(absl::StrCat(what, ": ",
                     status.ok() ? "ok" : absl::StrCat(code, " ", status.error_message())));
   if (status.ok()) return Answer::kOk;
-  // What gRPC says when the other end is gone, whatever it was doing.
+  // gRPC's codes when the other end is gone, whatever it was doing.
   if (options_.killed->load() &&
       (code == Code::UNAVAILABLE || code == Code::CANCELLED || code == Code::UNKNOWN)) {
     return Answer::kCutOff;
@@ -115,7 +115,7 @@ bool Actor::RunPod() {
   config.set_log_directory(absl::StrCat(options_.node->directory(), "/logs/", pod_.name));
   config.mutable_linux();
   if (Random(2) == 0) {
-    // Sometimes two levels at once that nobody has made.
+    // Sometimes two new levels at once.
     pod_.cgroup_parent = absl::StrCat(options_.pods_parent, "/qos", Random(3), "/", pod_.name);
     config.mutable_linux()->set_cgroup_parent(pod_.cgroup_parent);
   }
@@ -197,7 +197,7 @@ cri::CreateContainerRequest Actor::CreateRequest(const ContainerModel& container
   return request;
 }
 
-// It must not be made, at whatever moment the daemon is killed; and not be waited for.
+// The container must not be made, whenever the daemon is killed, and the call must not wait.
 bool Actor::CreateWithFifo() {
   ContainerModel container;
   container.name = absl::StrCat("fifo", options_.number, "-", ++containers_);
@@ -277,7 +277,7 @@ bool Actor::StartContainer(ContainerModel& container) {
 }
 
 bool Actor::StopContainer(ContainerModel& container) {
-  // SIGTERM before the trap is set would go unheard.
+  // A SIGTERM before the trap is set would be lost.
   const bool gentle = container.ending == Ending::kOnTerm && container.lives == kRunning &&
                       Random(2) == 0 && Eventually([&] { return HasMark(container); });
   if (gentle) container.codes.insert(container.code);
@@ -308,7 +308,7 @@ bool Actor::RemoveContainer(ContainerModel& container) {
   return answer != Answer::kCutOff;
 }
 
-// The container may end at any time, or lose its monitor.
+// The container may end, or lose its monitor, at any time.
 bool Actor::Exec(ContainerModel& container) {
   const int code = static_cast<int>(Random(3) * 7);
   const bool slow = Random(3) == 0;
@@ -324,7 +324,7 @@ bool Actor::Exec(ContainerModel& container) {
       Judge(absl::StrCat("exec in ", container.name, request.timeout() > 0 ? " with timeout" : ""),
             options_.node->runtime().ExecSync(Context().get(), request, &response),
             {Code::FAILED_PRECONDITION});
-  const bool killed = response.exit_code() == kKilled;  // with the container
+  const bool killed = response.exit_code() == kKilled;  // ended with the container
   if (answer == Answer::kOk && !killed &&
       (response.exit_code() != code || response.stdout() != "hello\n")) {
     Fault(absl::StrCat("exec in ", container.name, " gave code ", response.exit_code(), " and \"",
@@ -357,7 +357,7 @@ bool Actor::Update(ContainerModel& container) {
 }
 
 bool Actor::UpdateOnce(ContainerModel& container) {
-  // One that is to run out of memory has no more than it was made with.
+  // A container that is to run out of memory keeps its original limit.
   const linux::CgroupSettings update =
       RandomUpdate([this](uint64_t below) { return Random(below); },
                    /*memory=*/container.ending != Ending::kOutOfMemory);

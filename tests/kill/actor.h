@@ -1,5 +1,5 @@
-// One client of the daemon: a pod of its own, up to two containers in it and an image, on which it
-// does whatever comes to its mind.
+// One client of the daemon: it has a pod with up to two containers and an image, and does random
+// things with them.
 #ifndef PLIMSOLL_TESTS_KILL_ACTOR_H_
 #define PLIMSOLL_TESTS_KILL_ACTOR_H_
 
@@ -22,61 +22,61 @@ namespace plimsoll::testing {
 std::unique_ptr<grpc::ClientContext> Context();
 
 constexpr int kKilled = 137;   // 128 + SIGKILL
-constexpr int kUnknown = 255;  // nobody saw the exit
+constexpr int kUnknown = 255;  // the exit was not observed
 
-// What the daemon shows, by name.
+// The daemon's objects, by name.
 struct Observed {
   std::map<std::string, cri::PodSandbox> pods;
   std::map<std::string, cri::Container> containers;
   std::set<std::string> images;  // tags
 };
-// Names that are there twice are problems.
+// Duplicate names are problems.
 absl::StatusOr<Observed> Observe(Node& node, Problems& problems);
 
 struct ActorOptions {
   Node* node = nullptr;
   Problems* problems = nullptr;
-  const std::atomic<bool>* killed = nullptr;  // set right before the daemon is
+  const std::atomic<bool>* killed = nullptr;  // set just before the daemon is killed
   int number = 0;
   uint64_t seed = 0;
-  std::string rootfs;       // of the images it imports; "busybox" is there already
-  std::string marks;        // where containers leave word that they run
+  std::string rootfs;       // of imported images; "busybox" exists already
+  std::string marks;        // directory of the marks of started containers
   std::string pods_parent;  // group above the parents that its pods name
 };
 
-// Each method is called by one thread at a time; different actors work side by side.
+// One thread at a time calls each method; different actors work side by side.
 class Actor {
  public:
   explicit Actor(const ActorOptions& options);
 
-  // Does one thing after the other until the daemon is gone.
+  // Makes one call after another until the daemon is gone.
   void Work();
-  // Something that happens while no daemon lives: a container ends.
+  // An event while no daemon lives: a container ends.
   void ActWithoutDaemon();
-  // Compares what a daemon that has just started shows with what may be, and goes by that from now
-  // on.
+  // Compares the state that a newly started daemon shows with the possible ones, and goes on from
+  // it.
   void Verify(const Observed& observed);
   // The id of a container whose monitor may be killed or stopped now; empty: none. Called while it
   // works.
   std::string PickVictim();
   void VictimIsKilled(const std::string& container_id);
-  // Until it goes on, nobody records the container's exit.
+  // Until the monitor goes on, the container's exit isn't recorded.
   void VictimIsStopped(const std::string& container_id, bool stopped);
   void AddKnown(Known* known) const;
-  // Removes all it has.
+  // Removes everything it has.
   void Finish();
   int calls() const { return calls_; }
   std::string history() const { return history_; }
 
  private:
-  // An answer, or none because the daemon was killed.
+  // The kind of answer; kCutOff: none, because the daemon was killed.
   enum class Answer { kOk, kRefused, kCutOff };
 
   uint64_t Random(uint64_t below) { return random_() % below; }
-  // A call's outcome; an error that is not in `expected` is a problem.
+  // Classifies a call's outcome; an error that is not in `expected` is a problem.
   Answer Judge(const std::string& what, const grpc::Status& status,
                const std::set<grpc::StatusCode>& expected = {});
-  // `lives` after a call that makes it `after`.
+  // Updates `lives` for a call that leads to `after`.
   static void Apply(Answer answer, unsigned after, unsigned* lives);
 
   bool Step();  // false: cut off
@@ -84,20 +84,20 @@ class Actor {
   bool StopPod();
   bool RemovePod();
   bool CreateContainer();
-  // One whose log is a FIFO that nobody reads.
+  // Creates a container whose log is a FIFO without a reader.
   bool CreateWithFifo();
   cri::CreateContainerRequest CreateRequest(const ContainerModel& container);
-  // A log that is a FIFO by the time it is opened anew.
+  // Reopens a log that has become a FIFO.
   bool ReopenOntoFifo(ContainerModel& container);
   std::string LogOf(const ContainerModel& container) const;
-  // A call that must not wait for anything has begun at `begin`.
+  // Checks that a call begun at `begin` did not wait.
   void CheckPrompt(const std::string& what, absl::Time begin);
   bool StartContainer(ContainerModel& container);
   bool StopContainer(ContainerModel& container);
   bool RemoveContainer(ContainerModel& container);
   bool Exec(ContainerModel& container);
   bool ExecUntilTimeout(ContainerModel& container);
-  // Several updates, one after the other: what the first leave is what the next begin with.
+  // Several updates in sequence, each beginning with the result of the one before.
   bool Update(ContainerModel& container);
   bool UpdateOnce(ContainerModel& container);
   void VerifyLimits(ContainerModel& container);
@@ -124,12 +124,12 @@ class Actor {
   int containers_ = 0;
   int execs_ = 0;
   int calls_ = 0;
-  std::string history_;  // of this round
-  // What PickVictim may choose from, kept apart since it is called from another thread.
+  std::string history_;  // this round's calls
+  // The candidates for PickVictim, kept apart since another thread calls it.
   absl::Mutex victims_mutex_;
   std::set<std::string> victims_ ABSL_GUARDED_BY(victims_mutex_);
-  std::set<std::string> bereaved_ ABSL_GUARDED_BY(victims_mutex_);  // lost their monitor
-  std::set<std::string> halted_ ABSL_GUARDED_BY(victims_mutex_);    // their monitor is stopped
+  std::set<std::string> bereaved_ ABSL_GUARDED_BY(victims_mutex_);  // without a monitor
+  std::set<std::string> halted_ ABSL_GUARDED_BY(victims_mutex_);    // with a stopped monitor
 };
 
 }  // namespace plimsoll::testing

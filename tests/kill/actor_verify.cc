@@ -1,4 +1,4 @@
-// What an actor holds against the daemon that has come back.
+// An actor's checks of the daemon that has come back.
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
@@ -99,11 +99,11 @@ void Actor::CheckExit(const cri::ContainerStatus& status, ContainerModel& contai
   }
 }
 
-// An update that was answered holds, one that was cut off whole or not at all; and the kernel holds
-// what is on record, from which the daemon goes on.
+// An answered update holds, an interrupted one holds whole or not at all; and the kernel has the
+// recorded values, from which the daemon goes on.
 void Actor::VerifyLimits(ContainerModel& container) {
   const std::optional<Limits> now = LimitsOf(*options_.node, container.id);
-  // One that has just ended loses its groups, one after the other.
+  // A container that has just ended loses its groups one by one.
   if (!now.has_value() || (LifeOf(container) & (kCreated | kRunning)) == 0) return;
   if (!Holds(now->held, now->row)) {
     Fault(absl::StrCat(container.name, " holds ", runtime::ToJson(now->held),
@@ -137,7 +137,7 @@ void Actor::VerifyContainer(const Observed& observed, ContainerModel& container)
   if (gone_with_pod) container.lives |= kAbsent;
 
   unsigned life = found == observed.containers.end() ? kAbsent : LifeOf(container);
-  // An exit that has just happened reaches the daemon by way of the monitor.
+  // A new exit reaches the daemon by way of the monitor.
   const auto consistent = [&] {
     if (life == kRunning) {
       if (!ProcessesWith(Token(container)).empty()) return true;

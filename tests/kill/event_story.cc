@@ -8,7 +8,7 @@ void EventStory::Add(const std::string& id, const Told& event) {
   const std::string name = cri::ContainerEventType_Name(event.type);
   const auto [last, is_first] = last_.emplace(id, event.type);
   if (is_first) {
-    // Lists and events together tell of all.
+    // Lists and events together cover everything.
     if (event.type != cri::CONTAINER_CREATED_EVENT && !listed_.contains(id)) {
       problems_->Add(absl::StrCat(name, " of ", id, ", of which neither list nor event told"));
     }

@@ -1,8 +1,8 @@
-// Holds what GetContainerEvents told in the life of a daemon against what the next one shows.
+// Compares the events that GetContainerEvents sent during one daemon's life with the state that the
+// next daemon shows.
 //
-// An event that was told is of something that has happened, and stays so over a kill. That nothing
-// is told of something that has happened is in order only where the stream ends there: whoever
-// lists then finds it.
+// An event means that something has happened, and that holds after a kill. A missing event is in
+// order only at the end of the stream: a client then finds the change by listing.
 #ifndef PLIMSOLL_TESTS_KILL_EVENT_STORY_H_
 #define PLIMSOLL_TESTS_KILL_EVENT_STORY_H_
 
@@ -20,25 +20,25 @@ class EventStory {
  public:
   explicit EventStory(Problems* problems) : problems_(problems) {}
 
-  // `told` by one daemon from its first moment, by pod; `observed`: what the next one shows, before
-  // anybody asks it for anything else.
+  // `told`: one daemon's events from its first moment, by pod; `observed`: the next daemon's state,
+  // before it gets any other call.
   void EndLife(const std::map<std::string, ToldOfPod>& told, const Observed& observed);
-  // Of the last daemon, when all there was has been removed.
+  // For the last daemon, once everything has been removed.
   void EndAll(const std::map<std::string, ToldOfPod>& told);
-  // Ids of the pods there were when this life began.
+  // Ids of the pods that existed when this life began.
   const std::set<std::string>& pods() const { return pods_; }
 
  private:
   void Add(const std::string& id, const Told& event);
   void CheckPod(const cri::PodSandbox& pod);
   void CheckContainer(const cri::Container& container);
-  // Whether that was the last that was told of it, in any life.
+  // True if that was the last event of the object, in any life.
   bool WasTold(const std::string& id, cri::ContainerEventType type) const;
 
   Problems* const problems_;
   std::map<std::string, cri::ContainerEventType> last_;  // by id
-  std::set<std::string> listed_;                         // ids, when this life began
-  std::set<std::string> pods_;                           // those of them that are pods
+  std::set<std::string> listed_;                         // ids, at the start of this life
+  std::set<std::string> pods_;                           // those that are pods
 };
 
 }  // namespace plimsoll::testing

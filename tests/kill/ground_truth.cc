@@ -31,7 +31,7 @@ void CheckNames(const std::string& directory, const std::set<std::string>& known
   }
 }
 
-// Processes of the node: a monitor is known by where it works.
+// Processes of the node: a monitor is recognized by its working directory.
 std::vector<std::string> ProcessesOf(const std::string& directory) {
   std::vector<std::string> found = ProcessesWith(directory);
   for (const std::string& line : ProcessesWith("plimsoll-monitor")) {
@@ -42,14 +42,14 @@ std::vector<std::string> ProcessesOf(const std::string& directory) {
   return found;
 }
 
-// The daemon itself is not left over.
+// The daemon itself is no leftover.
 void CheckProcesses(const Places& places, const Known& known, std::vector<std::string>* found) {
   std::set<std::string> monitored;
   for (const std::string& line : ProcessesOf(places.directory)) {
     if (absl::StrContains(line, "plimsolld --config") || absl::StrContains(line, "kill_test")) {
       continue;
     }
-    // The init of a container that has not been started.
+    // The init of a container before its start.
     if (absl::StrContains(line, " create ") && !IsMonitor(line) &&
         std::any_of(known.live_containers.begin(), known.live_containers.end(),
                     [&](const std::string& id) { return absl::StrContains(line, id); })) {
@@ -120,7 +120,7 @@ void CheckGroups(const Places& places, const Known& known, std::vector<std::stri
   for (const std::string& group : GroupsBelow(places.pods_parent)) {
     const bool needed = std::any_of(
         known.cgroup_parents.begin(), known.cgroup_parents.end(), [&](const std::string& parent) {
-          // At or above the parent of a pod that is there.
+          // At or above the parent of an existing pod.
           const absl::string_view path =
               absl::string_view(group).substr(group.find(places.pods_parent));
           return path == parent || absl::StartsWith(parent, absl::StrCat(path, "/"));

@@ -1,4 +1,4 @@
-// The machine itself, looked at without asking the daemon.
+// The machine's actual state, read without the daemon.
 #ifndef PLIMSOLL_TESTS_KILL_GROUND_TRUTH_H_
 #define PLIMSOLL_TESTS_KILL_GROUND_TRUTH_H_
 
@@ -10,7 +10,7 @@
 
 namespace plimsoll::testing {
 
-// What the daemon has a reason to keep.
+// Objects that the daemon has a reason to keep.
 struct Known {
   std::set<std::string> pods;        // ids
   std::set<std::string> ready_pods;  // ids
@@ -20,20 +20,20 @@ struct Known {
 };
 
 struct Places {
-  std::string directory;      // of the node
+  std::string directory;      // the node's directory
   std::string cgroup_parent;  // of pods that name none
   std::string pods_parent;    // above all parents that pods name
-  std::string foreign;        // a group of somebody else below cgroup_parent
+  std::string foreign;        // another owner's group below cgroup_parent
 };
 
 // The monitor of a container; 0: none.
 pid_t MonitorOf(const std::string& container_id);
 
-// What is on the machine and has no reason in `known`, one line each: processes, mounts, groups,
-// files. Zombies don't count.
+// Processes, mounts, groups and files on the machine without a reason in `known`, one line each.
+// Zombies don't count.
 std::vector<std::string> Leftovers(const Places& places, const Known& known);
 
-// Rows in the database of a daemon that doesn't run, one line each; and if it can't be read, why.
+// Rows in the database of a stopped daemon, one line each; or the reason why it can't be read.
 std::vector<std::string> Rows(const std::string& state_directory);
 
 }  // namespace plimsoll::testing

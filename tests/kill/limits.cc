@@ -27,7 +27,7 @@ std::optional<Limits> LimitsOf(Node& node, const std::string& container_id) {
   }
   const auto info = nlohmann::json::parse(response.info().at("info"), nullptr, false);
   Limits limits;
-  const auto resources = info.at("spec").find("resources");  // left out where it is empty
+  const auto resources = info.at("spec").find("resources");  // omitted if empty
   if (resources != info.at("spec").end()) {
     limits.row = runtime::CgroupSettingsFromJson(resources->dump()).value();
   }
@@ -89,8 +89,8 @@ cri::LinuxContainerResources MessageOf(const linux::CgroupSettings& settings) {
 bool Holds(const linux::CgroupSettings& held, const linux::CgroupSettings& asked) {
   linux::CgroupSettings both = held;
   linux::MergeInto(asked, &both);
-  if (!IsV2()) both.unified = held.unified;  // nobody writes them there
-  // A weight stands for many shares.
+  if (!IsV2()) both.unified = held.unified;  // raw files are written on v2 only
+  // One weight stands for many shares.
   if (IsV2() && both.cpu_shares && held.cpu_shares &&
       linux::CpuSharesToWeight(*both.cpu_shares) == linux::CpuSharesToWeight(*held.cpu_shares)) {
     both.cpu_shares = held.cpu_shares;

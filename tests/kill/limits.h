@@ -1,4 +1,4 @@
-// A container's limits: what its row says, what the kernel holds, and updates of them.
+// A container's limits, recorded and in the kernel, and updates of them.
 #ifndef PLIMSOLL_TESTS_KILL_LIMITS_H_
 #define PLIMSOLL_TESTS_KILL_LIMITS_H_
 
@@ -12,20 +12,20 @@
 namespace plimsoll::testing {
 
 struct Limits {
-  linux::CgroupSettings row;   // what is asked for by now
-  linux::CgroupSettings held;  // by the kernel, raw files included
+  linux::CgroupSettings row;   // the requested limits
+  linux::CgroupSettings held;  // the kernel's limits, raw files included
 };
 
-// By the daemon's answer and the kernel's files. nullopt: the container is not there, or its group
-// has gone. CPUs and memory nodes are left out: of those the node decides.
+// From the daemon's answer and the kernel's files. nullopt: the container doesn't exist, or its
+// group has gone. CPUs and memory nodes are left out: the node decides those.
 std::optional<Limits> LimitsOf(Node& node, const std::string& container_id);
 
-// Legal after whatever updates of this kind came before. `random`: a number below its argument.
-// Without `memory`, nothing of that is in it.
+// Legal after any updates of this kind. `random`: a number below its argument. Without `memory` it
+// changes no memory limits.
 linux::CgroupSettings RandomUpdate(const std::function<uint64_t(uint64_t)>& random, bool memory);
 cri::LinuxContainerResources MessageOf(const linux::CgroupSettings& settings);
 
-// Whether the kernel holds all that `asked` names.
+// True if the kernel holds everything that `asked` names.
 bool Holds(const linux::CgroupSettings& held, const linux::CgroupSettings& asked);
 
 }  // namespace plimsoll::testing

@@ -1,10 +1,10 @@
-// Kills plimsolld and monitors at random instants of a busy node, stops monitors (SIGSTOP) that go
-// on or are killed later, and looks, after each restart, whether everything is as it must be.
+// Kills plimsolld and monitors at random instants of a busy node, stops monitors (SIGSTOP) that
+// later go on or are killed, and checks after each restart that everything is in order.
 //
 //   kill_test --kills 200 --monitors 50 --seed 1
 //
-// The seed decides what is asked for and when the kills come; how far the daemon has got by then is
-// the machine's affair, so a seed brings a fault back with good odds, not with certainty.
+// The seed decides the calls and the times of the kills; the machine decides how far the daemon has
+// got by then. So a seed reproduces a fault with good odds, not with certainty.
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <unistd.h>
@@ -27,8 +27,8 @@
 namespace plimsoll::testing {
 namespace {
 
-// A recovery waits for nothing but the end of what it has killed. (How long that takes in an
-// emulated machine says more of its host.)
+// A recovery waits only for the end of processes that it has killed. (In an emulated machine that
+// time depends more on the host.)
 constexpr absl::Duration kSlowStart = absl::Seconds(5);
 
 struct Options {
@@ -55,7 +55,7 @@ class KillTest {
   absl::Status Verify();
   absl::Status Finish();
   void KillDaemon();
-  // A monitor that may be killed or stopped, by a pidfd that is its own for sure.
+  // A monitor that may be killed or stopped, by a pidfd that surely is its own.
   struct Victim {
     Actor* actor = nullptr;
     std::string container;
@@ -64,7 +64,7 @@ class KillTest {
   std::optional<Victim> PickVictim();
   void KillMonitor();
   void StopMonitor();
-  // Those that are stopped go on, or are killed; some are left for later, unless `all`.
+  // Stopped monitors go on or are killed; some stay for later, unless `all`.
   void ReleaseMonitors(bool all);
   void CheckLeftovers(Known known);
   void ForgetEnded(Known* known);
@@ -82,8 +82,8 @@ class KillTest {
   std::vector<std::unique_ptr<Actor>> actors_;
   std::optional<Child> foreign_;
   EventStory story_{&problems_};
-  std::optional<EventWatch> watch_;        // of the daemon that lives
-  std::map<std::string, ToldOfPod> told_;  // by the one that was killed last, if it served
+  std::optional<EventWatch> watch_;        // of the living daemon
+  std::map<std::string, ToldOfPod> told_;  // by the last killed daemon, if it served
   int kills_ = 0;
   int monitors_ = 0;
   std::vector<Victim> stopped_;
@@ -129,7 +129,7 @@ absl::Status KillTest::SetUp() {
     PLIMSOLL_RETURN_IF_ERROR(own.ReplaceFile("etc/name", absl::StrCat(i), 0644));
     actors_.push_back(std::make_unique<Actor>(actor));
   }
-  // What is somebody else's, in the middle of ours.
+  // Another owner's object, among the daemon's own.
   PLIMSOLL_RETURN_IF_ERROR(Cgroups().Create(places_.foreign).status());
   PLIMSOLL_ASSIGN_OR_RETURN(foreign_, Spawn({.argv = {"/bin/sleep", "100000"}}));
   return Cgroups().AddProcess(places_.foreign, foreign_->pid());
@@ -215,7 +215,7 @@ absl::Status KillTest::Round() {
       static_cast<int64_t>(Random(static_cast<uint64_t>(options_.max_delay_ms))));
   std::vector<std::thread> threads;
   for (const auto& actor : actors_) threads.emplace_back([&actor] { actor->Work(); });
-  // As many monitors a kill as are left for it.
+  // Odds that spread the remaining monitors over the remaining kills.
   const int left = options_.kills - kills_;
   const bool monitor =
       monitors_ < options_.monitors && Random(static_cast<uint64_t>(std::max(left, 1))) <
@@ -254,7 +254,7 @@ absl::Status KillTest::Verify() {
   return absl::OkStatus();
 }
 
-// What has just ended may still be on its way out, and what ran when it was observed may end now.
+// Ended processes may still be exiting, and processes observed running may end now.
 void KillTest::CheckLeftovers(Known known) {
   std::vector<std::string> found;
   const auto none_is_left = [&] {
@@ -281,7 +281,7 @@ void KillTest::CheckForeign() {
   }
 }
 
-// After a recovery there must be nothing left that it would do, nor anything that it could not.
+// After a recovery nothing may be left for it to do, nor to fail at.
 void KillTest::CheckDoctor() {
   plimsoll::v1::InspectResponse response;
   grpc::ClientContext context;
@@ -294,7 +294,7 @@ void KillTest::CheckDoctor() {
   for (const std::string& trouble : response.troubles()) problems_.Add("trouble: " + trouble);
 }
 
-// What is told comes a moment after what it is about.
+// An event comes a moment after its cause.
 void KillTest::CheckLastEvents() {
   for (const std::string& pod : story_.pods()) {
     if (!watch_->AwaitRemoval(pod, Patience(absl::Seconds(10)))) break;
@@ -314,8 +314,8 @@ absl::Status KillTest::Finish() {
   node_.images().RemoveImage(&context, request, &response).ok();
   CheckLeftovers({});
   CheckForeign();
-  // How many there are to kill at the right moment is the machine's affair, so a few less are no
-  // fault; many less mean that this no longer tests what it says.
+  // The number of monitors at the right moment depends on the machine, so a few less are no fault;
+  // with many less the test has lost its point.
   if (2 * monitors_ < options_.monitors) {
     problems_.Add(absl::StrCat("only ", monitors_, " of ", options_.monitors,
                                " monitors were killed: the others were not found"));
@@ -335,7 +335,7 @@ absl::Status KillTest::Finish() {
 }
 
 absl::Status KillTest::Run() {
-  // Orphans come here, so that what the machine's own init is slow to reap is no matter.
+  // Adopts orphans, so that a machine's init that reaps slowly doesn't matter.
   PLIMSOLL_RETURN_IF_ERROR(BecomeChildSubreaper());
   absl::Cleanup clean = [this] {
     ReleaseMonitors(/*all=*/true);
@@ -350,7 +350,7 @@ absl::Status KillTest::Run() {
   const absl::Time start = absl::Now();
   int rounds = 0;
   absl::Status status;
-  // A round may find no monitor to kill; some rounds more make up for it.
+  // A round may find no monitor to kill; extra rounds make up for it.
   const auto goes_on = [this] {
     return kills_ < options_.kills ||
            (monitors_ < options_.monitors && kills_ < 2 * options_.kills);

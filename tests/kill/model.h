@@ -1,8 +1,7 @@
-// What an actor knows of its pod: for each object the states in which it may be.
+// An actor's model of its pod: for each object the set of its possible states.
 //
-// A call that was answered leaves one state; one that the daemon's death cut off leaves those
-// before and after it. After a restart the daemon must show one of them, and it is the truth from
-// then on.
+// An answered call leaves one state; a call cut off by the daemon's death leaves those before and
+// after it. After a restart the daemon must show one of them, which is the only one from then on.
 #ifndef PLIMSOLL_TESTS_KILL_MODEL_H_
 #define PLIMSOLL_TESTS_KILL_MODEL_H_
 
@@ -28,7 +27,7 @@ enum Life : unsigned {
 
 std::string LifeNames(unsigned lives);  // "Created|Running"
 
-// How a container's program ends.
+// The way a container's program ends.
 enum class Ending {
   kAtOnce,       // by itself, with `code`
   kAtGate,       // with `code`, when its gate opens
@@ -45,22 +44,22 @@ struct ContainerModel {
   unsigned lives = kAbsent;
   bool start_tried = false;
   bool gate_open = false;
-  std::set<int> codes;  // exit codes that what was done so far may give
-  // Once the exit has been seen it must not change any more.
+  std::set<int> codes;  // possible exit codes after the calls so far
+  // Once seen, the exit must not change any more.
   bool exit_seen = false;
   int exit_code = 0;
   int64_t finished_at = 0;
-  // What the kernel held of its limits when the last update had been answered; nullopt: not known.
+  // The kernel's limits when the last update was answered; nullopt: unknown.
   std::optional<linux::CgroupSettings> held;
-  std::optional<linux::CgroupSettings> cut;  // an update since then, which was cut off
-  // Nanoseconds since the epoch between which it ended while no daemon lived; 0: not known.
+  std::optional<linux::CgroupSettings> cut;  // a later update, which was cut off
+  // Bounds of its end while no daemon lived, in nanoseconds since the epoch; 0: unknown.
   int64_t ended_after = 0;
   int64_t ended_before = 0;
 };
 
-// What it shows in /proc while it runs.
+// The text that identifies it in /proc while it runs.
 std::string Token(const ContainerModel& container);
-// The shell's words for how it begins and ends. It leaves a mark in /marks when it begins.
+// The shell script of its start and end. It leaves a mark in /marks when it begins.
 std::string ScriptOf(const ContainerModel& container);
 
 struct PodModel {

@@ -1,4 +1,4 @@
-// What went wrong, from any thread.
+// Problems found, from any thread.
 #ifndef PLIMSOLL_TESTS_KILL_PROBLEMS_H_
 #define PLIMSOLL_TESTS_KILL_PROBLEMS_H_
 
@@ -12,7 +12,7 @@
 
 namespace plimsoll::testing {
 
-// Thread-safe. Each is printed as it is found.
+// Thread-safe. Prints each problem at once.
 class Problems {
  public:
   void Add(const std::string& text) {

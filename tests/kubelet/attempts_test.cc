@@ -58,7 +58,7 @@ TEST_F(KubeletAttemptsTest, EveryListHasTheNewestFirst) {
   EXPECT_THAT(Attempts(list.containers()), ElementsAre(4, 3, 2, 1, 0));
 }
 
-// kubelet lists every second: of several attempts some have been listed before, the newest not.
+// kubelet lists every second, so older attempts were listed before, and the newest wasn't.
 TEST_F(KubeletAttemptsTest, OneThatIsListedForTheFirstTimeIsFirst) {
   const std::string pod = PodWithAttempts();
   cri::ListContainersResponse list;
@@ -70,7 +70,7 @@ TEST_F(KubeletAttemptsTest, OneThatIsListedForTheFirstTimeIsFirst) {
   EXPECT_THAT(Attempts(list.containers()), ElementsAre(5, 4, 3, 2, 1, 0));
 }
 
-// The gate EventedPLEG: an event is all that kubelet looks at.
+// With the gate EventedPLEG kubelet looks only at the event.
 TEST_F(KubeletAttemptsTest, AnEventHasTheNewestFirst) {
   PodWithAttempts();
   grpc::ClientContext context;

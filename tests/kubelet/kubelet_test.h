@@ -1,4 +1,4 @@
-// A node as kubelet uses it: pods' groups are made by the client.
+// A node as kubelet uses it: the client makes the pods' groups.
 #ifndef PLIMSOLL_TESTS_KUBELET_KUBELET_TEST_H_
 #define PLIMSOLL_TESTS_KUBELET_KUBELET_TEST_H_
 
@@ -17,7 +17,7 @@ class KubeletTest : public NodeTest {
  protected:
   explicit KubeletTest(const std::string& extra_config = "") : NodeTest(extra_config) {}
 
-  // kubelet's group for a pod, with the limits that it writes itself.
+  // kubelet's group for a pod, with the limits that kubelet writes itself.
   std::string GroupOf(const std::string& name) {
     return absl::StrCat(node_.cgroup_parent(), "/kubepods/pod5c0e3bd2-", name);
   }
@@ -49,14 +49,13 @@ class KubeletTest : public NodeTest {
     cri::UpdatePodSandboxResourcesResponse response;
     return node_.runtime().UpdatePodSandboxResources(&context, request, &response);
   }
-  // What the kernel holds of a container.
+  // The kernel's limits for a container.
   linux::CgroupSettings Held(const std::string& pod_name, const std::string& container) {
     const auto held = Cgroups().Read(absl::StrCat(GroupOf(pod_name), "/", container));
     EXPECT_TRUE(held.ok()) << held.status();
     return held.value_or(linux::CgroupSettings());
   }
-  // -997 where the machine lets it be lowered; else the daemon's own, of which it says so in
-  // Status.
+  // -997 if the machine allows lowering it; else the daemon's own score, as its Status says.
   int64_t Lowest(int64_t wanted) {
     const auto own = Host().Read("proc/self/oom_score_adj");
     int64_t adj = 0;

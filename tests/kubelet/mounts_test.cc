@@ -7,7 +7,7 @@ namespace {
 
 using KubeletMountsTest = KubeletTest;
 
-// host_path ends in the subPath already; image_sub_path says it again, though no image is there.
+// host_path already ends in the subPath; image_sub_path repeats it, though there is no image.
 TEST_F(KubeletMountsTest, ASubPathOfAVolumeThatIsNoImageIsTheHostPaths) {
   const std::string volume = absl::StrCat(node_.directory(), "/volume/conf.d");
   ASSERT_TRUE(Host().MakeDirs(volume, 0755).ok());

@@ -34,7 +34,7 @@ int64_t OomScoreAdj(Qos qos) {
   return 0;
 }
 
-// Of every size that the machine has, with a limit of 0 where none are asked for.
+// For every page size of the machine, with a limit of 0 if none are asked for.
 void AddHugePages(cri::LinuxContainerResources* out) {
   const auto sizes = Host().List("sys/kernel/mm/hugepages");
   if (!sizes.ok()) return;
@@ -45,7 +45,7 @@ void AddHugePages(cri::LinuxContainerResources* out) {
   }
 }
 
-// NoSwap, kubelet's default: on v2 as a raw file, on v1 as a sum that leaves nothing for swap.
+// NoSwap, kubelet's default: on v2 a raw file, on v1 a sum that leaves nothing for swap.
 void AddSwap(cri::LinuxContainerResources* out) {
   if (IsV2()) {
     (*out->mutable_unified())["memory.swap.max"] = "0";

@@ -1,6 +1,6 @@
 // Messages as kubelet 1.36 sends them (default feature gates, cgroup driver cgroupfs), for a pod of
-// one namespace "default". kubelet leaves no member of LinuxContainerResources out because it is
-// unchanged: every update carries them all.
+// one namespace "default". kubelet omits no member of LinuxContainerResources for being unchanged:
+// every update carries them all.
 #ifndef PLIMSOLL_TESTS_KUBELET_REQUESTS_H_
 #define PLIMSOLL_TESTS_KUBELET_REQUESTS_H_
 
@@ -17,7 +17,7 @@ constexpr int64_t kMiB = 1 << 20;
 
 enum class Qos { kGuaranteed, kBurstable, kBestEffort };
 
-// What a container's author wrote; 0: nothing.
+// The container author's resources; 0: none.
 struct Resources {
   Qos qos = Qos::kBestEffort;
   int64_t cpu_request_milli = 0;
@@ -32,7 +32,7 @@ Resources BestEffort();
 Resources Burstable(int64_t cpu_milli, int64_t memory_bytes);  // a request of half of both limits
 Resources Guaranteed(int64_t cpu_milli, int64_t memory_bytes);
 
-// Of CreateContainer and UpdateContainerResources alike.
+// For CreateContainer and UpdateContainerResources alike.
 cri::LinuxContainerResources LinuxResources(const Resources& resources);
 
 // RunPodSandbox. `cgroup_parent`: the pod's own group, which kubelet has made before.
@@ -44,15 +44,15 @@ cri::UpdatePodSandboxResourcesRequest PodUpdate(const std::string& pod, const Re
 // CreateContainer of image "busybox" that runs `script` in sh.
 cri::ContainerConfig Container(const std::string& name, uint32_t attempt, const std::string& script,
                                const Resources& resources);
-// The mount of a volume that is no image, in a pod that has an image volume as well: its subPath is
-// in both members.
+// The mount of a volume that is no image, in a pod that also has an image volume: its subPath is in
+// both members.
 cri::Mount SubPathMount(const std::string& host_path, const std::string& container_path,
                         const std::string& sub_path);
 
 // UpdateContainerResources of a resize in place.
 cri::UpdateContainerResourcesRequest Resize(const std::string& container,
                                             const Resources& resources);
-// The same of the CPU manager's reconciliation: a CPU set and nothing else.
+// The CPU manager's reconciliation: a CPU set and nothing else.
 cri::UpdateContainerResourcesRequest PinCpus(const std::string& container, const std::string& cpus);
 
 }  // namespace plimsoll::testing::kubelet

@@ -15,7 +15,7 @@ class KubeletResizeTest : public KubeletTest {
  protected:
   explicit KubeletResizeTest(const std::string& extra_config = "") : KubeletTest(extra_config) {}
 
-  // As kubelet goes about it: the pod is told, its group raised, the container resized.
+  // In kubelet's order: tell the pod, raise its group, resize the container.
   void ResizesFromTo(const std::string& name, const Resources& before, const Resources& after) {
     SCOPED_TRACE(name);
     const std::string pod = KubeletsPod(name, before);
@@ -64,8 +64,7 @@ TEST_F(KubeletResizeTest, DownAgain) {
   }
 }
 
-// What is on record is more than the machine can hold; a daemon that is started has to live with
-// it.
+// The recorded limits exceed the machine; a restarted daemon has to live with them.
 TEST_F(KubeletResizeTest, AfterARestartOfTheDaemonToo) {
   const std::string pod = KubeletsPod("web", Guaranteed(500, 64 * kMiB));
   const std::string id =
@@ -83,7 +82,7 @@ TEST_F(KubeletResizeTest, AfterARestartOfTheDaemonToo) {
   EXPECT_EQ(Held("web", id).memory_limit_bytes, 128 * kMiB);
 }
 
-// A resize that fails leaves the container as it was: here its quota, which is above its pod's.
+// A failed resize leaves the container as it was: here its quota, which is above its pod's.
 TEST_F(KubeletResizeTest, AFailureIsNotHalfDone) {
   if (Cgroups().layout() == linux::CgroupLayout::kV2) {
     GTEST_SKIP() << "only cgroup v1 refuses a quota above the pod's";

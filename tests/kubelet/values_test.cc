@@ -1,4 +1,4 @@
-// Values of LinuxContainerResources that kubelet sends and a client of one's own would not.
+// LinuxContainerResources as only kubelet sends them.
 #include "gmock/gmock.h"
 #include "kubelet/kubelet_test.h"
 
@@ -83,7 +83,7 @@ TEST_F(KubeletValuesTest, ACpuSetAloneChangesNothingElse) {
   EXPECT_EQ(Held("web", id), before);
 }
 
-// A pod whose group nobody has made: it is Plimsoll's, and holds what the pod asks for.
+// A pod whose group the client didn't make: it is Plimsoll's, with the pod's limits.
 TEST_F(KubeletValuesTest, APodsOwnValuesAreThoseOfItsGroup) {
   const Resources resources = Guaranteed(500, 64 * kMiB);
   cri::PodSandboxConfig config = kubelet::PodSandbox(

@@ -1,5 +1,5 @@
-// A race beside a lock, which the preset `tsan` must find: that it is told of locks must not hide
-// what has none. Ends well when nothing was found.
+// A race beside a lock, which the preset `tsan` must find: the reports about locks must not hide
+// it. Exits with 0 if nothing was found.
 #include <thread>
 
 #include "absl/synchronization/mutex.h"

@@ -1,15 +1,15 @@
-// Tells the thread sanitizer of Abseil's locks. Debian's Abseil is built without the sanitizer, so
-// it sees neither who holds a Mutex nor what a Notification orders, and takes everything that they
-// guard for a race.
+// Tells the thread sanitizer about Abseil's locks. Debian's Abseil is built without the sanitizer,
+// which therefore sees neither the holder of a Mutex nor the order that a Notification makes, and
+// reports everything they guard as a race.
 //
-// Each function here stands in front of the library's of the same name (a program's symbols come
-// before those of its libraries, and the calls that gRPC and Abseil make among themselves are found
-// by name too), says what happens, and calls it. This goes into every program of the preset `tsan`
-// and into nothing else.
+// Each function here stands in front of the library's function of the same name (a program's
+// symbols come before those of its libraries, and calls that gRPC and Abseil make among themselves
+// are resolved by name too), reports the action, and calls it. This goes into every program of the
+// preset `tsan` and into nothing else.
 //
-// Of a lock that a library takes (gRPC) it is told what the lock orders, not that it is one: gRPC
-// hands new memory to its threads by atomic operations, which the sanitizer doesn't see in a
-// library, so that a lock inside would be taken for a race itself.
+// A lock that a library (gRPC) takes is reported as an order, not as a lock: gRPC hands new memory
+// to its threads by atomic operations, which the sanitizer doesn't see in a library, so a lock
+// inside that memory would itself look like a race.
 #include <dlfcn.h>
 #include <sanitizer/tsan_interface.h>
 
@@ -22,7 +22,7 @@
 
 namespace {
 
-// A function of Abseil's may call another of them: only the outermost call is told.
+// Abseil's functions may call each other: only the outermost call is reported.
 thread_local bool inside = false;
 
 class Outermost {
@@ -40,9 +40,9 @@ class Outermost {
 extern "C" const char __executable_start;  // the linker's
 extern "C" const char etext;
 
-// The locks that the program itself, not a library, has taken in this thread. Who releases one
-// can't be told from its caller: a library's last call is a jump, and seems to come from the
-// library's own.
+// The locks that the program itself, not a library, has taken in this thread. An unlock's caller
+// can't tell which: a library's last call is a jump, and seems to come from the library's own
+// caller.
 class Taken {
  public:
   static bool BySelf(const void* caller) {
@@ -75,8 +75,8 @@ class Taken {
 thread_local const absl::Mutex* Taken::mutexes[Taken::kMost];
 thread_local int Taken::count = 0;
 
-// Between the first and the last word on a lock the sanitizer looks away, from a Condition that is
-// evaluated meanwhile too.
+// Reports the start and the end of taking a lock; in between the sanitizer ignores everything, also
+// a Condition's evaluation.
 class Acquiring {
  public:
   Acquiring(absl::Mutex* mutex, unsigned flags, const void* caller)
@@ -125,8 +125,8 @@ class Releasing {
   const unsigned flags_;
 };
 
-// A wait with the lock held, by its writer: it goes and comes back. Of a reader that waits the
-// sanitizer would be told wrongly; none of ours does.
+// A wait of a lock's writer, which releases the lock and takes it again. For a waiting reader the
+// reports would be wrong; this project has none.
 class Waiting {
  public:
   explicit Waiting(absl::Mutex* mutex) : ours_(Taken::Has(mutex)), mutex_(mutex) {
@@ -166,8 +166,8 @@ Function* Next(const char* symbol) {
 
 }  // namespace
 
-// `next` is the library's function behind the one that this stands in; MANGLED is what follows the
-// namespace in its name. A member function is called as the ABI has it, the object first.
+// `next` is the library's function behind this one; MANGLED is the part of its name after the
+// namespace. A member function is called by the ABI's rule, the object first.
 #define PLIMSOLL_NEXT(MANGLED, ...) \
   static auto* const next = Next<__VA_ARGS__>("_ZN4absl7debian3" MANGLED)
 #define PLIMSOLL_NEXT_CONST(MANGLED, ...) \
@@ -222,7 +222,7 @@ bool Mutex::ReaderTryLock() {
   return locked;
 }
 
-// Locked in any case when they return, whatever became of the condition.
+// They return with the lock held, whatever became of the condition.
 
 void Mutex::LockWhen(const Condition& condition) {
   PLIMSOLL_NEXT("5Mutex8LockWhenERKNS0_9ConditionE", void(Mutex*, const Condition&));
@@ -284,7 +284,7 @@ bool Mutex::AwaitWithDeadline(const Condition& condition, Time deadline) {
   return next(this, condition, deadline);
 }
 
-// What a CondVar orders, its Mutex orders: a signal needs no word.
+// The Mutex of a CondVar orders everything: a signal needs no report.
 
 void CondVar::Wait(Mutex* mutex) {
   PLIMSOLL_NEXT("7CondVar4WaitEPNS0_5MutexE", void(CondVar*, Mutex*));
@@ -305,7 +305,7 @@ bool CondVar::WaitWithDeadline(Mutex* mutex, Time deadline) {
   return next(this, mutex, deadline);
 }
 
-// HasBeenNotified is inline, an acquiring load of notified_yet_: so that is what Notify releases.
+// HasBeenNotified is inline, an acquiring load of notified_yet_, so Notify releases that.
 
 void Notification::Notify() {
   PLIMSOLL_NEXT("12Notification6NotifyEv", void(Notification*));

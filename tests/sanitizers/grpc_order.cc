@@ -1,15 +1,16 @@
-// Tells the thread sanitizer what gRPC orders. Debian's gRPC is built without the sanitizer: that a
-// batch of a call's operations is started before its completion is run, by another thread, is done
-// with atomic operations there, which it doesn't see.
+// Tells the thread sanitizer about gRPC's ordering. Debian's gRPC is built without the sanitizer,
+// which therefore doesn't see the atomic operations by which a batch of operations starts before
+// its completion runs in another thread.
 //
 // As in absl_locks.cc, the function here stands in front of the library's. A callback's tag begins
-// with the function that is run at completion (grpc_completion_queue_functor); a tag of other
-// kinds, which somebody waits for, begins with something that is no code of the program's.
+// with the function to run at completion (grpc_completion_queue_functor); a tag of another kind,
+// which a thread waits for, doesn't begin with an address in the program's code.
 //
-// Whoever lets go of a server's call last has its reactor's OnDone run, which is found by a count.
-// Code in gRPC's headers is seen to use it, as it is compiled here; libgrpc++ is not, which lets go
-// after it has run OnCancel in a thread of its own, and which may be the last. A server waits for
-// its calls with such a count too: what they did is done when it is destroyed.
+// The last holder of a server's call runs its reactor's OnDone; a count finds the last one. The
+// sanitizer sees code in gRPC's headers use the count, as it is compiled here; it doesn't see
+// libgrpc++, which drops its hold after running OnCancel in a thread of its own, possibly as the
+// last. A server also waits for its calls by such a count: their effects are complete when it is
+// destroyed.
 #include <dlfcn.h>
 #include <grpc/grpc.h>
 #include <grpcpp/support/server_callback.h>
@@ -73,7 +74,7 @@ Function Next(const char* name) {
   return reinterpret_cast<Function>(dlsym(RTLD_NEXT, name));
 }
 
-// Takes the reactor's place for its OnCancel, and then is gone: nothing else of it is asked.
+// Stands in for the reactor at OnCancel and deletes itself: nothing else is called on it.
 class OrderedCancel final : public ServerReactor {
  public:
   OrderedCancel(ServerReactor* reactor, void* count) : reactor_(reactor), count_(count) {}
@@ -109,7 +110,7 @@ void ServerCallbackCall::ScheduleOnDone(bool inline_ondone) {
 }  // namespace grpc::internal
 
 namespace {
-char calls_that_ended;  // of all servers: more order than there is between two of them
+char calls_that_ended;  // shared by all servers: orders more than needed between two of them
 }
 
 extern "C" void grpc_call_unref(grpc_call* call) {

@@ -1,8 +1,9 @@
-// What the sanitizers do in every program of their presets, however it is started: a program that
-// another one runs has no variable of the environment that could say it (src/base/subprocess.h).
-// ASAN_OPTIONS, UBSAN_OPTIONS and TSAN_OPTIONS add to it.
+// The sanitizers' options in every program of their presets, compiled in: a program that another
+// one starts doesn't get the environment variables (src/base/subprocess.h). ASAN_OPTIONS,
+// UBSAN_OPTIONS and TSAN_OPTIONS add to them.
 //
-// The first finding ends the program: of a daemon under test nobody would read the standard error.
+// The first finding ends the program: a finding in a tested daemon's standard error would go
+// unread.
 
 extern "C" {
 
@@ -15,15 +16,15 @@ const char* __ubsan_default_options() {
 }
 
 const char* __tsan_default_options() {
-  // Of what libraries do that aren't built for the sanitizer it sees only the calls of the C
-  // library (memcpy, free) and none of what orders them: those of gRPC among its threads aren't
-  // races.
+  // In libraries built without it, the sanitizer sees only calls of the C library (memcpy, free),
+  // and nothing of their order: such calls among gRPC's threads aren't races.
   return "halt_on_error=1:second_deadlock_stack=1:ignore_noninstrumented_modules=1";
 }
 
 const char* __tsan_default_suppressions() {
-  // The end of a call on the server: who lets go of it last is found by an atomic count, partly
-  // inside libgrpc++, where the sanitizer doesn't see it. Nothing of ours is below this destructor.
+  // The end of a call on the server: an atomic count finds the last holder, partly inside
+  // libgrpc++, where the sanitizer doesn't see it. No code of this project runs below this
+  // destructor.
   return "race:ServerCallback*Impl::~ServerCallback*Impl\n";
 }
 

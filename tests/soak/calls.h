@@ -18,7 +18,7 @@
 
 namespace plimsoll::testing {
 
-// What somebody asks of the daemon. Used by one thread.
+// One client's calls to the daemon. Used by one thread.
 class Calls {
  public:
   Calls(Node* node, Journal* journal, std::string who)
@@ -28,7 +28,7 @@ class Calls {
   using Method = grpc::Status (cri::RuntimeService::Stub::*)(grpc::ClientContext*, const Request&,
                                                              Response*);
 
-  // The answer's code. Any other than `expected` is a fault.
+  // Returns the answer's code. Any code other than `expected` is a fault.
   template <typename Request, typename Response>
   grpc::StatusCode Ask(const char* name, Method<Request, Response> method, const Request& request,
                        Response* response,
@@ -45,7 +45,7 @@ class Calls {
   using StreamMethod = std::unique_ptr<grpc::ClientReader<Response>> (cri::RuntimeService::Stub::*)(
       grpc::ClientContext*, const Request&);
 
-  // All pieces of an answer that comes in a stream.
+  // All pieces of a streamed answer.
   template <typename Request, typename Response>
   std::vector<Response> AskStream(const char* name, StreamMethod<Request, Response> method,
                                   const Request& request) {
@@ -64,7 +64,7 @@ class Calls {
     journal_->Fault(absl::StrCat(who_, ": ", text));
   }
   void Note(const std::string& text) { absl::StrAppend(&history_, "  ", text, "\n"); }
-  // What was asked, and what came of it.
+  // The calls so far and their results.
   const std::string& history() const { return history_; }
   bool has_faults() const { return has_faults_; }
   Journal& journal() { return *journal_; }

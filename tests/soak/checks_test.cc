@@ -1,4 +1,4 @@
-// That the soak's own checks see what they are for.
+// Tests that the soak's own checks detect faults.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

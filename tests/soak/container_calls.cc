@@ -1,4 +1,4 @@
-// What is asked of a container while it runs, and once it has ended.
+// Calls for a container, while it runs and after its end.
 #include <cstdio>
 
 #include "absl/strings/str_format.h"
@@ -53,7 +53,7 @@ void ContainerLife::ExecOfEnded() {
               {Code::FAILED_PRECONDITION});
 }
 
-// By a command in it, into what its first process has as its standard output.
+// Writes lines by a command in the container, into its first process's standard output.
 void ContainerLife::WriteLines(int count) {
   AwaitReady();  // its own line is the first
   const int first = static_cast<int>(written_.out.size());
@@ -79,10 +79,10 @@ void ContainerLife::WriteLines(int count) {
   if (!all) calls_->Fault(absl::StrCat("the log of ", name_, ": ", status.message()));
 }
 
-// As kubelet does it: the file gets another name, and the daemon is told.
+// As kubelet rotates: renames the file, and tells the daemon.
 void ContainerLife::Rotate() {
   const std::string old = absl::StrCat(LogPath(), ".", rotated_.size() + 1);
-  // Not there: the last rotation found the writer ended.
+  // Missing: at the last rotation the writer had ended.
   if (!Host().Exists(LogPath())) return;
   if (std::rename(LogPath().c_str(), old.c_str()) != 0) {
     return calls_->Fault("can't rename " + LogPath());

@@ -16,7 +16,7 @@ std::string Line(const char* stream, int number, const std::string& name) {
   return absl::StrCat(stream, " ", number, " of ", name);
 }
 
-// Shell for the lines from `first` to `last` of a stream.
+// Shell code for the lines from `first` to `last` of a stream.
 std::string Loop(const char* stream, int first, int last, const std::string& name,
                  const std::string& where) {
   return absl::StrFormat("i=%d; while [ $i -le %d ]; do echo \"%s $i of %s\"%s; i=$((i+1)); done",
@@ -65,7 +65,7 @@ cri::ContainerConfig ContainerLife::Config() const {
 
 std::string ContainerLife::Script() const {
   if (role_ == Role::kServer) {
-    // What clients that are attached type is written, too.
+    // Input typed by attached clients goes into the output, too.
     return absl::StrCat("trap 'exit ", exit_code_, "' TERM; echo \"", Line("out", 0, name_),
                         "\"; exec 3<&0; cat <&3 & while :; do sleep 1000 & wait; done");
   }
@@ -165,7 +165,7 @@ void ContainerLife::Start() {
   written_.out.emplace_back(static_cast<size_t>(long_line_), 'y');
 }
 
-// Refused, and no event.
+// Refused, and without an event.
 void ContainerLife::StartAgain() {
   cri::StartContainerRequest request;
   request.set_container_id(id_);
@@ -174,7 +174,7 @@ void ContainerLife::StartAgain() {
               {Code::FAILED_PRECONDITION});
 }
 
-// A signal to end that comes before the trap is set would go unheard.
+// A stop signal before the trap is set would be lost.
 void ContainerLife::AwaitReady() {
   if (ready_) return;
   const std::string line = absl::StrCat(" stdout F ", Line("out", 0, name_), "\n");
@@ -245,7 +245,7 @@ void ContainerLife::AwaitExit() {
   if (!exited) return calls_->Fault("the writer " + name_ + " does not exit");
   state_ = State::kEnded;
   CheckEnded();
-  // The exit is shown, so all of the log is there.
+  // The exit is reported, so the log is complete.
   CheckLogAtTheEnd();
 }
 
@@ -254,7 +254,7 @@ void ContainerLife::CheckEnded() {
   if (!codes_.contains(status.exit_code())) {
     calls_->Fault(absl::StrCat("container ", name_, " has exited with ", status.exit_code()));
   }
-  // What it was is what the event must tell, too.
+  // The event must have the same code.
   codes_ = {status.exit_code()};
 }
 
@@ -270,7 +270,7 @@ std::string ContainerLife::LogText() const {
 
 void ContainerLife::CheckLogAtTheEnd() {
   if (id_.empty()) return;
-  // A server is idle whenever it is killed, once it has come to its first line.
+  // A server is idle whenever it is killed, once it has written its first line.
   const bool cut = cut_off_ && !ready_;
   const std::string text = LogText();
   const absl::Status status = CheckLog(text, written_, cut ? LogEnd::kCutOff : LogEnd::kComplete);

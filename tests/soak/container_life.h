@@ -15,40 +15,40 @@
 
 namespace plimsoll::testing {
 
-// What a container does once it is started.
+// A container's behaviour after its start.
 enum class Role {
-  kWriter,  // writes so many lines to both streams and exits
-  kServer,  // waits until it is told to end; its lines come from commands that are run in it
+  kWriter,  // writes `lines_` lines to both streams and exits
+  kServer,  // waits for its end; commands run in it write its lines
 };
 
-// A writer may have exited by itself at any time after its start: nothing is decided by whether it
-// has, so that a seed decides all of it. Used by one thread.
+// A writer may exit by itself at any time after its start: no decision depends on that, so that a
+// seed decides everything. Used by one thread.
 class ContainerLife {
  public:
   using Random = std::mt19937_64;
 
   enum class State { kCreated, kStarted, kEnded, kRemoved };
 
-  // Creates it in the pod of that id. `port`: one that no other pod's containers listen on.
+  // Creates it in that pod. `port`: one that no other pod's containers listen on.
   ContainerLife(Calls* calls, Random* random, std::string name, std::string pod,
                 const cri::PodSandboxConfig& pod_config, int port);
 
-  // Something that can be done to it now.
+  // Takes a random step that is possible now.
   void Step();
-  // It has been stopped with its pod, or removed with it.
+  // The container was stopped with its pod, or removed with it.
   void PodWasStopped();
   void PodWasRemoved();
-  // Holds its log against what it wrote, once nothing of it runs any more.
+  // Compares its log with its output, once none of its processes run any more.
   void CheckLogAtTheEnd();
 
   const std::string& id() const { return id_; }
   State state() const { return state_; }
   bool exists() const { return !id_.empty() && state_ != State::kRemoved; }
-  // Whether it has processes for sure, or may have.
+  // It surely has processes; it may have some.
   bool surely_lives() const;
   bool may_live() const;
   ContainerStory story() const { return {id_, name_, started_, codes_}; }
-  // Whether a list may show it so.
+  // True if a list may show it in this state.
   bool MayBe(cri::ContainerState state) const;
 
  private:
@@ -67,10 +67,10 @@ class ContainerLife {
   void LeaveStreamedExec();
   void WatchByAttach();
   void TypeByAttach();
-  // A client sends something to a server in the container, gets it back, and says that it ends; or
-  // `leaves` without a word when some has come back.
+  // A client sends data to a server in the container, gets it back, and ends its side; or with
+  // `leaves` it disconnects once some data has come back.
   void ForwardPort(bool leaves);
-  // Runs a command in it that gives one client what it sends, and ends. Null after a fault.
+  // Runs a command in it that echoes one client's data, and ends. Null after a fault.
   std::unique_ptr<WebSocketClient> ServeOneConnection();
   std::unique_ptr<SpdyClient> ConnectToPod();
   void WriteLines(int count);
@@ -92,19 +92,19 @@ class ContainerLife {
   Calls* const calls_;
   Random* const random_;
   const std::string name_;
-  const std::string pod_;  // its id
+  const std::string pod_;  // the pod's id
   const std::string log_directory_;
   const int port_;
   Role role_ = Role::kServer;
-  int lines_ = 0;      // of a writer, on each stream
-  int long_line_ = 0;  // of a writer: the length of its last line
+  int lines_ = 0;      // a writer's lines, on each stream
+  int long_line_ = 0;  // the length of a writer's last line
   int exit_code_ = 0;
   std::string id_;
   State state_ = State::kCreated;
   bool started_ = false;
   bool cut_off_ = false;  // a writer that may have been killed
-  bool ready_ = false;    // a server that has said so
-  std::set<int> codes_;   // that it may have ended with
+  bool ready_ = false;    // a server that has reported ready
+  std::set<int> codes_;   // possible exit codes
   WrittenLines written_;
   std::vector<std::string> rotated_;  // files, oldest first
   uint64_t last_cpu_ = 0;

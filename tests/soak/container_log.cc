@@ -11,7 +11,7 @@
 namespace plimsoll::testing {
 namespace {
 
-// For messages.
+// A short form for messages.
 std::string Brief(absl::string_view text) {
   constexpr size_t kMost = 60;
   if (text.size() <= kMost) return absl::StrCat("\"", text, "\"");
@@ -61,7 +61,7 @@ class StreamCheck {
   std::string line_;  // so far
 };
 
-// Of an entry "<time> <stream> <tag> <text>".
+// An entry, "<time> <stream> <tag> <text>".
 struct Entry {
   absl::Time time;
   bool is_out = false;

@@ -1,4 +1,4 @@
-// Holds a container's log against what the container wrote.
+// Compares a container's log with its output.
 #ifndef PLIMSOLL_TESTS_SOAK_CONTAINER_LOG_H_
 #define PLIMSOLL_TESTS_SOAK_CONTAINER_LOG_H_
 
@@ -17,13 +17,13 @@ struct WrittenLines {
 };
 
 enum class LogEnd {
-  kComplete,  // all of it must be there
-  kCutOff,    // the writer was killed: a beginning of it, of which the last line may be a part
+  kComplete,  // all of it must be in the log
+  kCutOff,    // the writer was killed: the log has a prefix, whose last line may be incomplete
 };
 
-// `text`: the log's files one after another, oldest first. An error names the first line that is
-// missing, too many, out of order or not what was written, and an entry that is not of the CRI's
-// form or older than the one before it.
+// `text`: the log's files joined, oldest first. The error names the first line that is missing,
+// superfluous, out of order or different, or an entry that breaks the CRI's form or is older than
+// the one before it.
 absl::Status CheckLog(absl::string_view text, const WrittenLines& written, LogEnd end);
 
 }  // namespace plimsoll::testing

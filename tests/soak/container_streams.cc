@@ -1,4 +1,4 @@
-// A container's streams: commands and attached clients, as kubectl has them by way of kubelet.
+// A container's streams: commands and attached clients, as kubectl makes them through kubelet.
 #include "absl/strings/match.h"
 #include "absl/strings/str_join.h"
 #include "harness/spdy_client.h"
@@ -12,7 +12,7 @@ namespace {
 using Code = grpc::StatusCode;
 using Stub = cri::RuntimeService::Stub;
 
-// What came of a streamed command.
+// The result of a streamed command.
 struct Streamed {
   std::string out;
   std::string err;
@@ -51,7 +51,7 @@ absl::StatusOr<Streamed> ReadBySpdy(const std::string& url, const std::string& i
 
 }  // namespace
 
-// A line goes in, and comes out behind what the command says by itself.
+// Sends a line, which comes back after the command's own output.
 void ContainerLife::StreamedExec() {
   const int code = static_cast<int>(Dice(3) * 7);
   const size_t bytes = Dice(4) == 0 ? 1000 + Dice(300000) : Dice(100);
@@ -86,7 +86,7 @@ void ContainerLife::StreamedExec() {
   }
 }
 
-// The client goes before the command has ended; the daemon kills that.
+// The client leaves before the command's end; the daemon kills the command.
 void ContainerLife::LeaveStreamedExec() {
   cri::ExecRequest request;
   request.set_container_id(id_);
@@ -102,8 +102,8 @@ void ContainerLife::LeaveStreamedExec() {
   calls_->journal().Count("streams left by their clients");
 }
 
-// Nobody is told when he is attached; so lines are written until some come, and all after the first
-// of them must have come.
+// No message tells a client that it is attached: write lines until some arrive; all after the first
+// of these must arrive.
 void ContainerLife::WatchByAttach() {
   AwaitReady();
   cri::AttachRequest request;
@@ -115,11 +115,11 @@ void ContainerLife::WatchByAttach() {
   const auto client = WebSocketClient::Connect(response.url(), "v5.channel.k8s.io");
   if (!client.ok()) return calls_->Fault("no attached client: " + client.status().ToString());
   std::string& seen = (*client)->received[1];
-  const int lines = static_cast<int>(1 + Dice(60));  // each time: how often is the machine's affair
+  const int lines = static_cast<int>(1 + Dice(60));  // each time; the machine decides how often
   const bool told = Eventually([&] {
     WriteLines(lines);
     const std::string last = written_.out.back() + "\n";
-    // Lines that came before the client did are not for it.
+    // Lines from before the attachment are not for it.
     (*client)
         ->ReadUntil([&] { return absl::EndsWith(seen, last); }, absl::Seconds(1))
         .IgnoreError();
@@ -134,8 +134,8 @@ void ContainerLife::WatchByAttach() {
   }
 }
 
-// The first process of the container writes what it is sent. Input of a client comes after it has
-// been attached, so that it must see all of what that brings, and nothing else.
+// The container's first process echoes its input. A client's input comes after its attachment, so
+// it must see all of the echo, and nothing else.
 void ContainerLife::TypeByAttach() {
   AwaitReady();
   cri::AttachRequest request;

@@ -65,7 +65,7 @@ class Check {
     return false;
   }
 
-  // A container lives between its pod's start and end, and runs no longer than it.
+  // A container's life lies within its pod's, from start to end.
   void CheckWithin(const std::string& who, const std::vector<Told>& events) {
     const std::vector<Told>& pod = told_.at(pod_);  // created, started, stopped, deleted
     const Told& stopped = events[events.size() - 2];

@@ -1,4 +1,4 @@
-// Holds what GetContainerEvents told of a pod against what was done to it.
+// Compares a pod's events from GetContainerEvents with what was done to it.
 #ifndef PLIMSOLL_TESTS_SOAK_EVENT_CHECK_H_
 #define PLIMSOLL_TESTS_SOAK_EVENT_CHECK_H_
 
@@ -20,21 +20,21 @@ struct Told {
   uint64_t number = 0;  // its place in the stream
   cri::ContainerEventType type = cri::CONTAINER_CREATED_EVENT;
   int64_t unix_nanos = 0;
-  std::optional<int> exit_code;  // as the event shows its container, if that has exited
+  std::optional<int> exit_code;  // in the event's container status, if it has exited
 };
-// By id; the pod's own id among them.
+// By id; includes the pod's own id.
 using ToldOfPod = std::map<std::string, std::vector<Told>>;
 
-// A container that was created in the pod, and has gone with it or before.
+// A container that was created in the pod, and removed with it or before.
 struct ContainerStory {
   std::string id;
   std::string name;
   bool started = false;
-  std::set<int> exit_codes;  // one of them it must have had
+  std::set<int> exit_codes;  // possible codes; it has one of them
 };
 
-// What is wrong with the events of a pod that was run and removed: lost, invented, out of order,
-// with another exit. One sentence each.
+// Faults in the events of a pod that was run and removed: lost, invented, out of order, with
+// another exit code. One sentence each.
 std::vector<std::string> EventFaults(const std::string& pod,
                                      const std::vector<ContainerStory>& containers,
                                      const ToldOfPod& told);

@@ -1,4 +1,4 @@
-// Follows GetContainerEvents and keeps what it tells, until somebody takes it.
+// Follows GetContainerEvents and keeps the events until they are taken.
 #ifndef PLIMSOLL_TESTS_SOAK_EVENT_WATCH_H_
 #define PLIMSOLL_TESTS_SOAK_EVENT_WATCH_H_
 
@@ -20,22 +20,22 @@ namespace plimsoll::testing {
 // Thread-safe.
 class EventWatch {
  public:
-  // Open when it returns: what happens from now on is told.
+  // Open when it returns: later events are told.
   explicit EventWatch(cri::RuntimeService::Stub& runtime);
   ~EventWatch() { Stop(); }
   EventWatch(const EventWatch&) = delete;
   EventWatch& operator=(const EventWatch&) = delete;
 
-  // Waits until the pod's removal has been told. False: it has not, or the stream has ended.
+  // Waits for the event of the pod's removal. False: it hasn't come, or the stream has ended.
   bool AwaitRemoval(const std::string& pod, absl::Duration within);
-  // What was told of the pod, which is forgotten here.
+  // Returns the pod's events and forgets them.
   ToldOfPod Take(const std::string& pod);
-  // What nobody has taken, by pod.
+  // The events not taken, by pod.
   std::map<std::string, ToldOfPod> Rest() const;
   size_t count() const;
   // Ends the stream.
   void Stop();
-  // Why it ended before Stop; empty if it did not.
+  // The error that ended it before Stop; empty if there was none.
   std::string failure() const;
 
  private:

@@ -1,4 +1,4 @@
-// What a soak did and what went wrong in it, from any thread.
+// A soak's calls, counts and faults, from any thread.
 #ifndef PLIMSOLL_TESTS_SOAK_JOURNAL_H_
 #define PLIMSOLL_TESTS_SOAK_JOURNAL_H_
 
@@ -15,7 +15,7 @@ namespace plimsoll::testing {
 struct CallFigures {
   std::string name;
   size_t count = 0;
-  size_t refused = 0;  // answered with an error, as it had to be
+  size_t refused = 0;  // answered with an error, as expected
   double p50_ms = 0;
   double p99_ms = 0;
   double max_ms = 0;
@@ -25,7 +25,7 @@ struct CallFigures {
 class Journal {
  public:
   void Call(const std::string& name, absl::Duration took, bool refused);
-  // Is printed as it is found; of many, the first ones.
+  // Prints a fault at once; of many, the first ones.
   void Fault(const std::string& text);
   // Adds to a count that the report shows.
   void Count(const std::string& what, size_t more = 1);

@@ -26,7 +26,7 @@ const std::string& IdOf(const cri::PodSandboxMetrics& metrics) {
   return metrics.pod_sandbox_id();
 }
 
-// What one list has told, in one piece or several.
+// The ids in one list, in one piece or several.
 class Ids {
  public:
   Ids(Calls* calls, const char* list) : calls_(calls), list_(list) {}

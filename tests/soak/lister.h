@@ -1,4 +1,4 @@
-// Asks for everything on the node, as kubelet and its monitoring do again and again.
+// Lists everything on the node, as kubelet and its monitoring do all the time.
 #ifndef PLIMSOLL_TESTS_SOAK_LISTER_H_
 #define PLIMSOLL_TESTS_SOAK_LISTER_H_
 
@@ -7,7 +7,7 @@
 
 namespace plimsoll::testing {
 
-// All lists, statistics and metrics once, whole and as streams. In none may anything be twice.
+// Calls all lists, statistics and metrics once, whole and as streams. None may have duplicates.
 void ListAll(Node& node, Journal& journal);
 
 }  // namespace plimsoll::testing

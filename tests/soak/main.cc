@@ -1,10 +1,10 @@
-// Runs many pods, ten at once, with random operations in each, while lists are asked for and one
-// stream of events is followed; then looks for what was lost, left or has grown.
+// Runs many pods, ten at once, with random operations in each, while lists are made and one stream
+// of events is followed; then looks for anything lost, left over or grown.
 //
 //   soak_test --pods 2000 --seed 1 --max-growth 5
 //
-// The seed decides what is done to each pod, and so brings a fault back with good odds; how the
-// pods' steps mix is the machine's affair.
+// The seed decides each pod's operations, and so reproduces a fault with good odds; the machine
+// decides how the pods' steps interleave.
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -30,7 +30,7 @@ struct Flags {
 };
 
 absl::Status SetUpNetwork(const Flags& flags, const TestDir& directory, SoakOptions* options) {
-  // In each case: what listens in pods on the daemon's own network meets nobody's ports there.
+  // Always: a listener in a pod on the daemon's own network must not meet another's port.
   PLIMSOLL_RETURN_IF_ERROR(EnterOwnNetwork());
   if (flags.network.empty()) return absl::OkStatus();
   PLIMSOLL_ASSIGN_OR_RETURN(
@@ -40,7 +40,7 @@ absl::Status SetUpNetwork(const Flags& flags, const TestDir& directory, SoakOpti
   return absl::OkStatus();
 }
 
-// Whether all is as it must be.
+// True if everything is in order.
 bool Run(const Flags& flags) {
   SoakOptions options = flags.soak;
   if (flags.seconds > 0) options.most = absl::Seconds(flags.seconds);

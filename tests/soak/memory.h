@@ -1,4 +1,4 @@
-// What a process holds of the machine's memory.
+// Memory use of a process.
 #ifndef PLIMSOLL_TESTS_SOAK_MEMORY_H_
 #define PLIMSOLL_TESTS_SOAK_MEMORY_H_
 
@@ -11,7 +11,7 @@
 namespace plimsoll::testing {
 
 struct MemorySample {
-  int pods = 0;  // that had lived by then
+  int pods = 0;  // pods that had lived by then
   int64_t resident_kib = 0;
   int64_t pss_kib = 0;
   int64_t private_kib = 0;  // clean and dirty
@@ -19,7 +19,7 @@ struct MemorySample {
   int64_t descriptors = 0;
 };
 
-// Of /proc/<pid>/smaps_rollup, status and fd.
+// From /proc/<pid>/smaps_rollup, status and fd.
 absl::StatusOr<MemorySample> SampleMemory(pid_t pid);
 
 }  // namespace plimsoll::testing

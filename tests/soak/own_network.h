@@ -1,4 +1,4 @@
-// A network for the soak's pods that nothing of the machine's is touched for.
+// A network for the soak's pods that touches nothing of the machine's.
 #ifndef PLIMSOLL_TESTS_SOAK_OWN_NETWORK_H_
 #define PLIMSOLL_TESTS_SOAK_OWN_NETWORK_H_
 
@@ -9,13 +9,13 @@
 
 namespace plimsoll::testing {
 
-// This process, and what it starts, gets a network namespace of its own with loopback. To be called
-// while it has one thread.
+// Moves this process, and all that it starts, into a network namespace of its own with loopback.
+// Call it while there is one thread.
 absl::Status EnterOwnNetwork();
 
-// Puts a network configuration list into <directory>/net.d: that file's, or where it is empty one
-// with Debian's plugins: a bridge with addresses that are kept in <directory>/leases, and portmap.
-// The lines of the daemon's configuration that name it.
+// Puts a network configuration list into <directory>/net.d: the file `list`, or if empty one with
+// Debian's plugins: a bridge with addresses kept in <directory>/leases, and portmap. Returns the
+// lines of the daemon's configuration for it.
 absl::StatusOr<std::string> WriteNetwork(const std::string& directory, const std::string& list);
 
 }  // namespace plimsoll::testing

@@ -14,9 +14,9 @@ using Code = grpc::StatusCode;
 using Stub = cri::RuntimeService::Stub;
 
 constexpr size_t kMostContainers = 3;  // at a time
-// Below those that the kernel gives to whoever asks for none; pods may share a network.
+// Below the kernel's range for automatic ports; pods may share a network.
 constexpr int kFirstPort = 10000;
-constexpr int kPorts = 20000;  // by far more than there are pods at a time
+constexpr int kPorts = 20000;  // far more than there are pods at a time
 
 }  // namespace
 
@@ -40,7 +40,7 @@ PodLife::PodLife(const PodLifeOptions& options)
 void PodLife::Live() {
   if (!Run()) return;
   const uint64_t steps = 5 + Dice(10);
-  // What is shown after a fault says nothing more: the pod is only removed then.
+  // Steps after a fault would show nothing: the pod is only removed then.
   for (uint64_t i = 0; i < steps && !calls_.has_faults(); ++i) Step();
   if (Dice(5) > 0) Stop();
   if (Dice(5) == 0) Stop();
@@ -49,7 +49,7 @@ void PodLife::Live() {
   if (!calls_.has_faults()) CheckEvents();
   options_.journal->Count("pods");
   options_.journal->Count("containers", containers_.size());
-  // The client's to remove.
+  // Removing logs is the client's job.
   const auto logs = FsRoot::Open(options_.node->directory() + "/logs");
   if (logs.ok()) logs->RemoveTree(name_).IgnoreError();
 }
@@ -102,7 +102,7 @@ void PodLife::CreateContainer() {
                            kFirstPort + options_.number % kPorts);
 }
 
-// Refused, and nothing of it is there: neither an event nor anything in a list.
+// Refused, and leaves nothing: neither an event nor an entry in a list.
 void PodLife::CreateWithoutImage() {
   cri::CreateContainerRequest request;
   request.set_pod_sandbox_id(id_);

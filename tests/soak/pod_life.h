@@ -1,4 +1,4 @@
-// One pod's life, decided by a random number.
+// One pod's life, decided by random numbers.
 #ifndef PLIMSOLL_TESTS_SOAK_POD_LIFE_H_
 #define PLIMSOLL_TESTS_SOAK_POD_LIFE_H_
 
@@ -19,18 +19,18 @@ struct PodLifeOptions {
   EventWatch* events = nullptr;
   uint64_t seed = 0;
   int number = 0;
-  bool has_network = false;  // pods have a network of their own, else the daemon's
+  bool has_network = false;  // pods have their own network, otherwise the daemon's
 };
 
-// Runs a pod, does this and that to it and to containers in it, removes it, and looks at each step
-// and at the end whether what the daemon shows is what was done. What is wrong goes to the journal.
-// Used by one thread; different pods live side by side.
+// Runs a pod, does random things to it and its containers, removes it, and checks at each step and
+// at the end that the daemon shows what was done. Faults go to the journal. Used by one thread;
+// different pods live side by side.
 class PodLife {
  public:
   explicit PodLife(const PodLifeOptions& options);
 
   void Live();
-  // What was asked of it, and what came of it.
+  // The calls so far and their results.
   const std::string& history() const { return calls_.history(); }
   bool has_faults() const { return calls_.has_faults(); }
 
@@ -47,7 +47,7 @@ class PodLife {
   void PodStats();
   void ListPodStats();
   void ListContainerStats();
-  // Of the pod's containers' statistics: all that surely live, none that can't.
+  // Checks the pod's container statistics: all that surely live, none that can't.
   template <typename List>
   void CheckLive(const char* what, const List& stats);
   void Stop();
@@ -62,7 +62,7 @@ class PodLife {
   const std::string name_;
   cri::PodSandboxConfig config_;
   std::string id_;
-  std::deque<ContainerLife> containers_;  // those that were removed, too
+  std::deque<ContainerLife> containers_;  // includes removed ones
 };
 
 }  // namespace plimsoll::testing

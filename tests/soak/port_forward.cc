@@ -1,5 +1,5 @@
-// A server in a container, and clients that come to it by way of PortForward, as kubectl's do by
-// way of kubelet.
+// A server in a container, and its clients through PortForward, as kubectl reaches it through
+// kubelet.
 #include <memory>
 
 #include "harness/spdy_client.h"
@@ -31,11 +31,11 @@ class Connection {
   absl::Status Send(const std::string& bytes, bool last) {
     return client_.Send(data_, bytes, last);
   }
-  // Until the server in the pod has ended it.
+  // Reads until the server in the pod has ended it.
   absl::Status ReadToEnd() {
     return client_.ReadUntil([this] { return client_.ended.contains(error_); });
   }
-  // Until it has ended or something has come.
+  // Reads until it has ended or data has come.
   absl::Status ReadSome() {
     return client_.ReadUntil(
         [this] { return client_.ended.contains(error_) || !received().empty(); });
@@ -47,10 +47,10 @@ class Connection {
   SpdyClient& client_;
   const int port_;
   uint32_t error_ = 0;
-  uint32_t data_ = 0;  // of the last connection, until there is another
+  uint32_t data_ = 0;  // the last connection's, until there is another
 };
 
-// In which no two pieces are alike.
+// Bytes in which no two pieces are alike.
 std::string Bytes(size_t size) {
   std::string bytes;
   for (size_t i = 0; i < size; ++i) bytes.push_back(static_cast<char>(i * 7 + i / 251));
@@ -116,12 +116,12 @@ void ContainerLife::ForwardPort(bool leaves) {
                                       " bytes of ", payload.size(), "; ", status.ToString(), "; ",
                                       connection->trouble()));
   }
-  // The client's end is the end of the connection in the pod, and so of the server.
+  // The client's end ends the connection in the pod, and so the server.
   connection.reset();
   client.reset();
   status = server->ReadToEnd();
   const int code = ExitCodeOf(server->received[3]);
-  // One that is left in the middle may find nobody to write to.
+  // A server left in the middle may have no one to write to.
   if (!status.ok() || code < 0 || (!leaves && code != 0)) {
     calls_->Fault(absl::StrCat("the server of a forwarded port of ", name_, " ended with ", code,
                                ", ", status.ToString(), ", \"", server->received[2], "\""));

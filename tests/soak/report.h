@@ -1,4 +1,4 @@
-// What a soak has found, for people and for programs.
+// A soak's findings, for people and for programs.
 #ifndef PLIMSOLL_TESTS_SOAK_REPORT_H_
 #define PLIMSOLL_TESTS_SOAK_REPORT_H_
 
@@ -21,10 +21,10 @@ struct SoakReport {
   int faults = 0;
   std::map<std::string, size_t> counts;
   std::vector<CallFigures> calls;
-  std::vector<MemorySample> memory;  // of the daemon, at rest after each round
-  size_t memory_base = 0;            // which of them the last is held against
+  std::vector<MemorySample> memory;  // of the daemon at rest, after each round
+  size_t memory_base = 0;            // index of the sample that the last one is compared with
 
-  // By how much the last sample's resident memory is above the base's, in parts of it.
+  // Growth of the resident memory from the base's sample to the last, as a fraction.
   double Growth() const;
 };
 

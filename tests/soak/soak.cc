@@ -18,13 +18,13 @@
 namespace plimsoll::testing {
 namespace {
 
-// gRPC keeps one for each of its threads that has waited, and has more threads the more calls come
-// at once. Of anything else there must be no more at the end than before.
+// gRPC keeps one eventfd for each of its threads that has waited, and has more threads the more
+// calls come at once. No other kind may have more at the end than before.
 constexpr char kWakeups[] = "anon_inode:[eventfd]";
 constexpr size_t kMostWakeups = 32;
 constexpr int kMostHistories = 3;
 
-// In which the daemon gives memory back to the kernel.
+// Time for the daemon to return memory to the kernel.
 constexpr absl::Duration kPause = absl::Seconds(1);
 
 bool IsWakeup(const std::string& leftover) {
@@ -122,7 +122,7 @@ void Soak::CheckNothingLeft() {
   for (const std::string& each : left) journal_.Fault("left over: " + each);
 }
 
-// There must be nothing that a recovery would put in order.
+// Nothing may be left for a recovery to repair.
 void Soak::CheckDoctor() {
   plimsoll::v1::InspectResponse response;
   grpc::ClientContext context;
@@ -165,14 +165,14 @@ absl::Status Soak::Finish() {
 }
 
 absl::Status Soak::Run() {
-  // Orphans come here, so that what the machine's own init is slow to reap is no matter.
+  // Adopts orphans, so that a machine's init that reaps slowly doesn't matter.
   PLIMSOLL_RETURN_IF_ERROR(BecomeChildSubreaper());
   PLIMSOLL_RETURN_IF_ERROR(SetUp());
   const absl::Cleanup stop = [this] { events_->Stop(); };
   start_ = absl::Now();
   end_ = start_ + options_.most;
   for (int round = 0; round < options_.rounds && journal_.faults() == 0; ++round) {
-    // The first, a tenth of all, makes what is made once and kept.
+    // The first round, a tenth of all, makes everything that is made once and kept.
     const int until = round == 0 ? std::max(1, options_.pods / 10)
                                  : options_.pods * (round + 1) / options_.rounds;
     Live(until);

@@ -1,4 +1,4 @@
-// A node that lives through many pods, and what must be true of it afterwards.
+// A node that lives through many pods, and the checks afterwards.
 #ifndef PLIMSOLL_TESTS_SOAK_SOAK_H_
 #define PLIMSOLL_TESTS_SOAK_SOAK_H_
 
@@ -21,11 +21,11 @@ namespace plimsoll::testing {
 struct SoakOptions {
   uint64_t seed = 0;
   int pods = 60;
-  int at_least = 0;  // pods that must have lived when the time is over; 0: all of them
+  int at_least = 0;  // pods that must have lived in the time; 0: all of them
   int at_once = 10;
-  int rounds = 3;                                  // between two of them the daemon is at rest
-  absl::Duration most = absl::InfiniteDuration();  // no pod is begun later
-  double max_growth = 0;  // of resident memory, in parts of it; 0: it is only shown
+  int rounds = 3;                                  // the daemon is at rest between two of them
+  absl::Duration most = absl::InfiniteDuration();  // no pod starts later
+  double max_growth = 0;  // maximum growth of resident memory, as a fraction; 0: only reported
   bool has_network = false;
   std::string network_config;  // lines of the daemon's configuration
 };
@@ -35,16 +35,16 @@ class Soak {
  public:
   explicit Soak(const SoakOptions& options);
 
-  // An error: something that isn't Plimsoll's failed. Faults are in the report.
+  // An error means that something outside Plimsoll failed. Faults are in the report.
   absl::Status Run();
   SoakReport report() const;
-  // The last of what the daemon has logged.
+  // The end of the daemon's log.
   std::string LogTail() const;
 
  private:
   absl::Status SetUp();
   absl::Status Rest();
-  // Lives through pods until so many have lived since the start, or the time is over.
+  // Runs pods until `until` have lived since the start, or the time is over.
   void Live(int until);
   void LivePod(int number);
   void CheckNothingLeft();
@@ -64,7 +64,7 @@ class Soak {
   absl::Time end_;
   std::atomic<int> next_ = 0;
   std::atomic<int> lived_ = 0;
-  std::atomic<int> histories_ = 0;  // that were printed
+  std::atomic<int> histories_ = 0;  // printed so far
 };
 
 }  // namespace plimsoll::testing

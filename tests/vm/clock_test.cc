@@ -24,18 +24,18 @@ namespace {
 using ::testing::ElementsAre;
 
 constexpr absl::Duration kJump = absl::Hours(5);
-// Into a call, which lasts longer.
+// Time into a call, which lasts longer.
 constexpr absl::Duration kUntilJump = absl::Seconds(1);
-// absl::Now() looks at the clock each two seconds or so, and counts by itself in between.
+// absl::Now() reads the clock every two seconds or so, and extrapolates in between.
 constexpr absl::Duration kUntilSeen = absl::Seconds(4);
-// Between what the machine's clock says and what is written by it.
+// Tolerance between the machine's clock and recorded times.
 constexpr absl::Duration kTick = absl::Seconds(5);
 
 class ClockTest : public NodeTest {
  protected:
   void SetUp() override {
     if (getenv("PLIMSOLL_VM") == nullptr) GTEST_SKIP() << "sets the machine's clock";
-    MonotonicNow();  // what this process goes by begins before the first jump
+    MonotonicNow();  // this process's monotonic time begins before the first jump
     NodeTest::SetUp();
   }
   void TearDown() override {
@@ -49,12 +49,12 @@ class ClockTest : public NodeTest {
     ASSERT_EQ(clock_settime(CLOCK_REALTIME, &now), 0) << strerror(errno);
     jumped_ += by;
   }
-  // What is called then has the time of then.
+  // Later calls see the new time.
   void JumpAndBeSeen(absl::Duration by) {
     Jump(by);
     absl::SleepFor(kUntilSeen);
   }
-  // How long `call` takes, in which the clock jumps.
+  // The duration of `call`, during which the clock jumps.
   absl::Duration Across(absl::Duration by, const std::function<void()>& call) {
     const absl::Time begin = MonotonicNow();
     std::thread jump([&] {
@@ -141,7 +141,7 @@ TEST_F(ClockTest, PodsAreStoppedAndRemovedAcrossAJump) {
   }
 }
 
-// Times are those that the machine had; what came first stays first.
+// Times are those of the machine's clock then; the order stays.
 TEST_F(ClockTest, LogsEventsAndStatusesTellTheTimeOfThen) {
   const std::string pod = RunPod();
   const std::string id = Start(pod, Shell("echo before; trap 'echo after; exit 0' TERM; "
@@ -182,7 +182,7 @@ TEST_F(ClockTest, LogsEventsAndStatusesTellTheTimeOfThen) {
   EXPECT_LT(absl::AbsDuration(told.back() - ended), Patience(kTick));
 }
 
-// The next daemon finds times of a day to come in its records.
+// The next daemon finds times in the future in its records.
 TEST_F(ClockTest, ADaemonStartsAndServesAfterAJumpBack) {
   const std::string pod = RunPod();
   const std::string runs = Start(pod, Shell("trap 'exit 5' TERM; while :; do sleep 0.1; done"));
@@ -201,7 +201,7 @@ TEST_F(ClockTest, ADaemonStartsAndServesAfterAJumpBack) {
   EXPECT_GE(Status(runs).finished_at(), Status(runs).started_at());
   const std::string next = Start(pod, Shell("exit 4"));
   EXPECT_EQ(AwaitExit(next).exit_code(), 4);
-  // What nobody uses goes, whatever its age is by the clock.
+  // Unused images go, whatever their age is by the clock.
   for (const std::string& id : {runs, ended, next}) EXPECT_TRUE(RemoveContainer(id).ok());
   cri::RemoveImageRequest request;
   request.mutable_image()->set_image("busybox");

@@ -1,5 +1,5 @@
-# Read by CTest when it starts: a CTest test for each test that runs in the virtual machine. CMake wrote
-# the list of programs into PLIMSOLL_VM_DIRECTORY, which the file that includes this one sets.
+# Read by CTest at its start: adds a CTest test for each test that runs in the virtual machine. CMake
+# wrote the list of programs into PLIMSOLL_VM_DIRECTORY, set by the including file.
 file(STRINGS ${PLIMSOLL_VM_DIRECTORY}/programs programs REGEX "^(test|alone) ")
 foreach(entry IN LISTS programs)
   string(REPLACE " " ";" entry "${entry}")

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Boots the virtual machine with room for more, and plugs in and takes out as hotplug_test.cc asks.
+"""Boots the virtual machine with room for more hardware, and adds and removes it for hotplug_test.cc.
 
     tests/vm/hotplug.py --build build/dev
 

@@ -1,5 +1,5 @@
-// Hardware that comes and goes while streams are open. hotplug.py does what this asks for on its
-// standard output.
+// Hardware that comes and goes while streams are open. hotplug.py does what this test requests on
+// its standard output.
 #include <cstdio>
 #include <string>
 
@@ -22,7 +22,7 @@ void Ask(const char* what) {
 
 class HotplugTest : public NodeTest {
  protected:
-  // Reads on until the sum is that; how many messages that took. 0: the stream has ended.
+  // Reads until the sum is that; returns the number of messages read. 0: the stream has ended.
   static int ReadUntil(TopologyStream& stream, const std::string& resource, int64_t sum) {
     cri::ResourceTopology topology;
     for (int messages = 1; stream.Next(&topology); ++messages) {
@@ -32,7 +32,7 @@ class HotplugTest : public NodeTest {
   }
 };
 
-// Tests run in the order of this file: each goes on with the machine that the one before it left.
+// Tests run in the order of this file: each continues with the machine of the one before.
 TEST_F(HotplugTest, ACpuIsPluggedIn) {
   const std::string everywhere = Start(RunPod(), Shell("sleep 1000"));
   TopologyStream stream(node_);
@@ -84,7 +84,7 @@ TEST_F(HotplugTest, AContainerOutlivesItsOnlyCpu) {
   ASSERT_EQ(ReadUntil(stream, "cpu", 8), 1);
 }
 
-// Run by itself, last: QEMU may not live through it. What it has come to by then is said.
+// Run alone, last: QEMU may not survive it. It prints its results up to then.
 class CpuRemovalTest : public HotplugTest {};
 
 TEST_F(CpuRemovalTest, StreamsAreToldAndTheContainerOnItRunsOn) {

@@ -1,5 +1,5 @@
-// Limits on huge pages, felt by what allocates some. In the virtual machine only: a machine that
-// others use keeps its memory in the pages it has.
+// Limits on huge pages, met by a process that allocates some. In the virtual machine only: a
+// machine with other users keeps its memory in the pages it has.
 #include <sys/mount.h>
 
 #include <cerrno>
@@ -26,8 +26,8 @@ constexpr char kFile[] = "hugetlb.2MB.max";
 
 class HugePagesTest : public NodeTest {
  protected:
-  // Pages that are free, and a place where files are made of them: what is allocated there counts
-  // as the allocating process' as a mapping's pages do.
+  // Makes huge pages free, and mounts a place for files of them: pages allocated there count for
+  // the process as those of a mapping do.
   void SetUp() override {
     NodeTest::SetUp();
     ASSERT_TRUE(Host().Write(kPool, "32").ok());
@@ -55,7 +55,7 @@ class HugePagesTest : public NodeTest {
     place->set_host_path(directory_.path());
     return Start(pod, config);
   }
-  // Whether the container gets so many.
+  // True if the container gets `count` pages.
   bool Gets(const std::string& id, const std::string& file, uint64_t count) {
     cri::ExecSyncResponse response;
     const grpc::Status status =
@@ -103,7 +103,7 @@ TEST_F(HugePagesTest, ALimitIsChangedUnderWhatUsesThem) {
   ASSERT_TRUE(TryUpdate(id, other).ok());
   EXPECT_EQ(ShownLimit(id), 4u);
 
-  // Less than what is in use the kernel refuses, and the rest of the request with it.
+  // The kernel refuses less than the pages in use, and the rest of the request fails with it.
   const int64_t shares = Status(id).resources().linux().cpu_shares();
   other = Pages(1);
   other.set_cpu_shares(2048);

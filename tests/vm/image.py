@@ -19,9 +19,9 @@ import subprocess
 import sys
 
 HERE = pathlib.Path(__file__).resolve().parent
-# What the initial ramdisk needs to reach the disk; modules that these depend on are found.
+# Modules that the initial ramdisk needs to reach the disk; their dependencies are found.
 BOOT_MODULES = ["virtio_pci", "virtio_blk"]
-# Beyond what the disk holds: room for tests. The file is sparse.
+# Room for tests beyond the disk's content. The file is sparse.
 FREE_MIB = 3072
 DIRECTORIES = ["dev", "etc", "job", "mnt", "proc", "results", "root", "run", "sbin", "sys", "tmp",
                "usr/bin", "usr/lib", "usr/lib64", "usr/local/bin", "usr/sbin", "var/lib", "var/log",
@@ -36,9 +36,9 @@ FILES = {"etc/passwd": "root:x:0:0:root:/root:/bin/sh\nmessagebus:x:100:100::/:/
          "etc/nsswitch.conf": "passwd: files\ngroup: files\nhosts: files\n",
          "etc/hostname": "plimsoll-vm\n"}
 SYSTEMD = pathlib.Path("/usr/lib/systemd")
-# The job starts when all else has been started.
+# The job starts after everything else.
 SYSTEMD_FILES = {
-    # Nothing below /tmp is thrown away at boot: the build may be there.
+    # Boot removes nothing below /tmp: the build may be there.
     "etc/tmpfiles.d/tmp.conf": "",
     "etc/machine-id": "0123456789abcdef0123456789abcdef\n",
     "etc/systemd/system/default.target":
@@ -46,8 +46,7 @@ SYSTEMD_FILES = {
     "etc/systemd/system/guest-job.service":
         "[Unit]\nAfter=multi-user.target\n[Service]\nExecStart=/usr/sbin/guest_job\n"
         "Environment=HOME=/root TMPDIR=/tmp PLIMSOLL_VM=1\n"}
-# A tool's own files. Of the bus, what systemd is reached by: others' policies name users who are
-# not here.
+# A tool's own files. Of the bus only systemd's policy: others name users that don't exist here.
 TOOL_FILES = {"skopeo": ["/etc/containers"],
               "apparmor_parser": ["/etc/apparmor", "/usr/share/apparmor-features"],
               "dbus-daemon": ["/usr/share/dbus-1/system.conf",
@@ -56,7 +55,7 @@ TOOL_FILES = {"skopeo": ["/etc/containers"],
 
 
 def libraries(program):
-    """Absolute paths of what the dynamic linker loads for it; none for a static program."""
+    """Absolute paths of the libraries that the dynamic linker loads for it; none if it is static."""
     run = subprocess.run(["ldd", str(program)], capture_output=True, text=True, check=False)
     if run.returncode != 0:
         return []
@@ -67,14 +66,14 @@ def libraries(program):
 
 
 class Tree:
-    """A directory in which the root file system is put together."""
+    """The directory in which the root file system is assembled."""
 
     def __init__(self, path):
         self.path = path
 
     def place(self, source):
         """Copies a file or directory of this machine to the same place; links become files."""
-        # Below the merged /usr a library has two names; /lib here is a link to /usr/lib.
+        # With the merged /usr a library has two names; /lib here is a link to /usr/lib.
         target = self.path / str(source).lstrip("/")
         if target.exists():
             return
@@ -82,7 +81,7 @@ class Tree:
         if pathlib.Path(source).is_dir():
             shutil.copytree(source, target)
             return
-        # A hard link where the file system allows it: programs are large and soon replaced.
+        # A hard link if the file system allows it: programs are large and soon replaced.
         try:
             os.link(os.path.realpath(source), target)
         except OSError:
@@ -102,7 +101,7 @@ def find_tool(name):
 
 
 def place_systemd(tree):
-    """systemd of this machine, which need not run here, with the job as a service."""
+    """Installs this machine's systemd, which need not run here, with the job as a service."""
     if not (SYSTEMD / "systemd").exists():
         raise SystemExit("image.py: no systemd here (packaging/debian-packages)")
     for directory in [SYSTEMD, pathlib.Path("/usr/lib/tmpfiles.d"), pathlib.Path("/etc/systemd")]:
@@ -144,7 +143,7 @@ def make_root(tree, arguments):
         link = tree.path / "usr/bin" / applet
         if not link.exists():
             link.symlink_to("busybox")
-    # The kernel itself calls this one, by this name.
+    # The kernel itself runs this program, by this name.
     (tree.path / "usr/sbin/modprobe").symlink_to("../bin/busybox")
     for source, name in [("guest_init", "usr/sbin/init"), ("guest_job", "usr/sbin/guest_job")]:
         shutil.copy2(HERE / source, tree.path / name)
@@ -156,7 +155,7 @@ def make_root(tree, arguments):
 
 
 def boot_modules(kernel):
-    """Files below the kernel's directory of modules, in an order in which they can be loaded."""
+    """Files below the kernel's directory of modules, in an order that loads."""
     release = (kernel / "release").read_text().strip()
     base = kernel / "modules" / release
     needs = {}

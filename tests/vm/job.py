@@ -1,4 +1,4 @@
-"""What the jobs of the virtual machine have in common: finding the kernel, making the disk."""
+"""The common part of the virtual machine's jobs: finds the kernel, makes the disk."""
 
 import pathlib
 import subprocess
@@ -7,7 +7,7 @@ import sys
 HERE = pathlib.Path(__file__).resolve().parent
 # Kinds of programs that the suite runs.
 SUITE = ("test", "alone")
-# busybox stands for the rest; its shell would run its own commands rather than these.
+# busybox provides the rest; its shell would prefer its own commands to these.
 TOOLS = ["sh", "crun", "skopeo", "flock", "setsid"]
 
 
@@ -19,7 +19,7 @@ def read_programs(build):
 
 
 def read_filters(build):
-    """{name: filter of GoogleTest's} of the suite's programs of which something runs there."""
+    """{name: GoogleTest filter} of the suite's programs with tests that run there."""
     return {line[1]: line[3] for line in _lines(build) if line[0] in SUITE and line[3] != "-"}
 
 
@@ -37,8 +37,8 @@ def find_kernel():
 
 
 def make_disk(build, directory, programs, tools=(), files=(), systemd=False):
-    """Makes `directory`/root.img with Plimsoll's programs and `programs` (paths); gives the kernel.
-    `systemd`: so that systemd can be process 1."""
+    """Makes `directory`/root.img with Plimsoll's programs and `programs` (paths); returns
+    the kernel. `systemd`: systemd can be process 1."""
     kernel = find_kernel()
     paths = [path for kind, _, path in read_programs(build) if kind == "program"]
     subprocess.run([HERE / "image.py", "--kernel", kernel, "--out", directory,
@@ -50,7 +50,7 @@ def make_disk(build, directory, programs, tools=(), files=(), systemd=False):
 
 
 def program(build, name):
-    """The path of a program of a job."""
+    """The path of a job's program."""
     for kind, other, path in read_programs(build):
         if kind == "job" and other == name:
             return path

@@ -1,11 +1,11 @@
 #!/bin/sh
-# Makes sure that the kernel of the virtual machine is here, and prints where:
+# Provides the virtual machine's kernel, and prints its path:
 #
 #   tests/vm/kernel.sh [--offline]
 #
-# Debian's kernel package (group [vm kernel] of packaging/debian-packages) is downloaded with
-# apt-get and unpacked below build/vm/kernel. It isn't installed: that would make it a kernel which
-# this machine can boot, with an initial ramdisk and all. --offline: fail rather than download.
+# Downloads Debian's kernel package (group [vm kernel] of packaging/debian-packages) with apt-get and
+# unpacks it below build/vm/kernel. It isn't installed: that would make this machine boot it, initial
+# ramdisk included. --offline: fail rather than download.
 set -eu
 
 here=$(cd "$(dirname "$0")" && pwd)
@@ -23,7 +23,7 @@ fi
 
 meta=$(awk '/^\[/ { take = $0 == "[vm kernel]"; next } take && !/^#/ && NF { print $1 }' \
   "$top/packaging/debian-packages")
-# The package that the meta package stands for at present, e.g. linux-image-6.1.0-56-cloud-amd64.
+# The meta package's current package, e.g. linux-image-6.1.0-56-cloud-amd64.
 current() {
   apt-cache depends "$meta" 2>/dev/null |
     awk '$1 == "Depends:" && $2 ~ /^linux-image-/ { print $2; exit }'
@@ -33,7 +33,7 @@ mkdir -p "$top/build/vm"
 work=$(mktemp -d "$top/build/vm/kernel.XXXXXX")
 trap 'rm -rf "$work"' EXIT
 cd "$work"
-# A list of packages that is missing or out of date is the usual cause of failure.
+# The usual cause of failure is a missing or outdated list of packages.
 package=$(current)
 if [ -z "$package" ] || ! apt-get download -qq "$package" >&2; then
   apt-get update -qq >&2 || true

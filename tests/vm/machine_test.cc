@@ -1,4 +1,4 @@
-// The virtual machine is what tests/vm/README.md says: others rely on it (NUMA, hyperthreads,
+// The virtual machine is as described in tests/vm/README.md: others rely on it (NUMA, hyperthreads,
 // disks).
 #include <sys/stat.h>
 
@@ -32,7 +32,7 @@ TEST(MachineTest, HasTwoNodesOfOneSocketTwoCoresTwoThreads) {
   EXPECT_EQ(Line(absl::StrCat(kNodes, "/online")), "0-1");
   std::set<std::string> sockets;
   for (const char* node : {"node0", "node1"}) {
-    // Core -> its CPUs, and what each of them says its siblings are.
+    // Each core's CPUs, and the siblings that each of them reports.
     std::map<std::string, std::set<std::string>> cores;
     std::set<std::string> siblings;
     std::set<std::string> here;

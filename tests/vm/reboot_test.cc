@@ -1,5 +1,5 @@
-// What a reboot leaves, in a virtual machine that is really started again: reboot.py runs one of
-// these tests in each boot. The state directory is on a disk that stays, /run is gone each time.
+// The state after a reboot, in a virtual machine that really restarts: reboot.py runs one of these
+// tests in each boot. The state directory is on a disk that stays, /run is gone each time.
 #include <unistd.h>
 
 #include <cstdio>
@@ -30,12 +30,12 @@ class RebootTest : public NodeTest {
     const absl::Status started = node_.StartDaemon();
     ASSERT_TRUE(started.ok()) << started;
   }
-  // The daemon stays: it is the machine that ends.
+  // Leaves the daemon: the machine ends.
   void TearDown() override {
     if (HasFailure()) GTEST_LOG_(INFO) << node_.Log();
   }
 
-  // Pods in all states that there are, and notes of them for the next boot.
+  // Makes pods in all possible states, and notes for the next boot.
   void FillNode(uint32_t attempt) {
     cri::PodSandboxConfig config = PodConfig();
     config.mutable_metadata()->set_attempt(attempt);
@@ -64,7 +64,7 @@ class RebootTest : public NodeTest {
     sync();
   }
 
-  // `recorded`: whether monitors and daemon may have seen some of the ends.
+  // `recorded`: monitors and daemon may have recorded some of the ends.
   void ExpectEverythingHasEnded(bool recorded) {
     const std::vector<std::string> notes = absl::StrSplit(*Host().Read(kNotes), '\n');
     ASSERT_EQ(notes.size(), 7u);
@@ -93,7 +93,7 @@ class RebootTest : public NodeTest {
               grpc::StatusCode::FAILED_PRECONDITION);
   }
 
-  // Also of pods that the disk never heard of.
+  // Includes pods that never reached the disk.
   void ExpectNothingRunsOrIsMounted() {
     cri::ListContainersResponse containers;
     grpc::ClientContext context;
@@ -135,11 +135,11 @@ class RebootTest : public NodeTest {
   }
 };
 
-// Ends with the machine's power.
+// Ends when the machine's power is cut.
 TEST_F(RebootTest, First) {
   ImportBusybox();
   FillNode(0);
-  // Of these the disk has heard less.
+  // Less of these has reached the disk.
   for (int i = 0; i < 3; ++i) Start(RunPod(), Shell("sleep 1000"));
   ASSERT_FALSE(HasFailure());
   std::puts("the node is busy");
@@ -147,7 +147,7 @@ TEST_F(RebootTest, First) {
   while (true) pause();
 }
 
-// Ends in order: reboot_job ends all processes and unmounts the disk.
+// An orderly end: reboot_job ends all processes and unmounts the disk.
 TEST_F(RebootTest, AfterAPowerCut) {
   ExpectEverythingHasEnded(/*recorded=*/false);
   ExpectNothingRunsOrIsMounted();

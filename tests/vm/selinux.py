@@ -19,7 +19,7 @@ CATEGORIES = 1024
 
 
 def compile_policy(directory):
-    """The policy as the kernel reads it."""
+    """The policy in the kernel's binary form."""
     compiler = shutil.which("secilc")
     if compiler is None:
         sys.exit("selinux.py: no secilc here (packaging/debian-packages)")

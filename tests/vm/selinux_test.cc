@@ -1,5 +1,4 @@
-// Labels of SELinux: in a virtual machine that enforces the policy selinux.cil, started by
-// selinux.py.
+// SELinux labels, in a virtual machine that enforces the policy selinux.cil, started by selinux.py.
 #include <sys/stat.h>
 #include <sys/xattr.h>
 #include <unistd.h>
@@ -28,7 +27,7 @@ constexpr char kProcess[] = "system_u:system_r:container_t:";
 constexpr char kFile[] = "system_u:object_r:container_file_t:";
 constexpr char kSystemFile[] = "system_u:object_r:file_t:s0";
 constexpr char kSecretFile[] = "system_u:object_r:secret_t:s0";
-// Of what runs outside of containers, the daemon too.
+// The label of processes outside of containers, the daemon's too.
 constexpr char kUnconfined[] = "system_u:system_r:kernel_t:s0-s0:c0.c1023";
 constexpr char kOwnLevel[] = "s0:c[0-9]+,c[0-9]+";
 // The kernel ends it with a NUL.
@@ -58,7 +57,7 @@ cri::LinuxSandboxSecurityContext* Security(cri::PodSandboxConfig* config) {
 class SelinuxTest : public NodeTest {
  protected:
   void SetUp() override {
-    // For pods with users of their own, the way to the run directory must be open to all.
+    // Pods with users of their own must be able to reach the run directory.
     ASSERT_EQ(chmod(node_.directory().c_str(), 0711), 0);
     NodeTest::SetUp();
   }
@@ -70,7 +69,7 @@ class SelinuxTest : public NodeTest {
     mount->set_selinux_relabel(relabel);
     return mount;
   }
-  // A directory with a file of one line in it and in a directory below.
+  // A directory with a one-line file in it and in a subdirectory.
   std::string Volume(const std::string& name) {
     const std::string path = absl::StrCat(node_.directory(), "/", name);
     EXPECT_TRUE(Host().MakeDirs(path + "/below", 0755).ok());
@@ -78,13 +77,13 @@ class SelinuxTest : public NodeTest {
     EXPECT_TRUE(Host().ReplaceFile(path + "/below/file", "text\n").ok());
     return path;
   }
-  // What it has after "user:role:type:".
+  // The level, after "user:role:type:".
   std::string LevelOf(const std::string& container) {
     const std::vector<std::string> parts =
         absl::StrSplit(ExecOutput(container, kShowLabel), absl::MaxSplits(':', 3));
     return parts.size() == 4 ? parts[3] : "none";
   }
-  // Of the container's first process.
+  // The label of the container's first process.
   std::string FirstLabel(const std::string& container) {
     return ExecOutput(container, "tr -d '\\0' < /proc/1/attr/current");
   }
@@ -128,7 +127,7 @@ TEST_F(SelinuxTest, EachPodHasALevelOfItsOwnForAllOfItsContainers) {
   EXPECT_EQ(FirstLabel(two), label);
   EXPECT_THAT(FirstLabel(other), MatchesRegex(absl::StrCat(kProcess, kOwnLevel)));
   EXPECT_NE(FirstLabel(other), label);
-  // Another daemon knows it still.
+  // The next daemon still knows it.
   ASSERT_TRUE(node_.StopDaemon().ok());
   ASSERT_TRUE(node_.StartDaemon().ok());
   EXPECT_EQ(ExecOutput(one, kShowLabel), label);
@@ -176,7 +175,7 @@ TEST_F(SelinuxTest, NewPrivilegesDoNotMatterToTheLabel) {
   EXPECT_EQ(ExecOutput(id, kShowLabel), FirstLabel(id));
 }
 
-// As long as no type is asked for by name.
+// Unless a type is requested by name.
 TEST_F(SelinuxTest, ThePrivilegedAndTheHostsAreAsWhoStartsThem) {
   cri::PodSandboxConfig config = PodConfig();
   Security(&config)->set_privileged(true);
@@ -211,7 +210,7 @@ TEST_F(SelinuxTest, WhatAContainerIsGivenHasThePodsLabel) {
     EXPECT_EQ(LabelOf(root + path), label) << path;
   }
   EXPECT_EQ(ExecOutput(id, "cat /etc/hostname > /dev/null; cat /made /dev/shm/made"), "x\nx\n");
-  // Another container of the pod has the same memory.
+  // Another container of the pod shares the memory.
   EXPECT_EQ(RunToEnd(pod, Shell("cat /dev/shm/made")), "x\n");
 }
 
@@ -260,7 +259,7 @@ TEST_F(SelinuxTest, AnotherPodsFilesAreClosed) {
   Add(&stranger, volume, false);
   EXPECT_EQ(RunToEnd(RunPod(), stranger),
             "cat: can't open '/volume/file': Permission denied\nend\n");
-  // Until they become its own.
+  // Until it relabels them as its own.
   cri::ContainerConfig heir = Shell(kTryVolume);
   Add(&heir, volume, true);
   EXPECT_EQ(RunToEnd(RunPod(), heir), "text\nmore\nwritten\nend\n");

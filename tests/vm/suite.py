@@ -15,7 +15,7 @@ import sys
 import job
 import vm
 
-# So many programs at once: while one waits another computes.
+# Programs at once: while one waits another computes.
 LANES = 2
 
 

@@ -1,5 +1,5 @@
-// Swap that comes and goes, and what a container gets by it. In the virtual machine only: a machine
-// that others use keeps its swap as it is.
+// Swap that comes and goes, and its effect on a container. In the virtual machine only: a machine
+// with other users keeps its swap.
 #include <sys/stat.h>
 #include <sys/swap.h>
 
@@ -29,7 +29,7 @@ constexpr size_t kSwapBytes = 64 * kMiB;
 
 class SwapTest : public NodeTest {
  protected:
-  // A file of zeros that mkswap has been at.
+  // A file of zeros, formatted by mkswap.
   void SetUp() override {
     NodeTest::SetUp();
     std::string content(kSwapBytes, '\0');
@@ -108,9 +108,9 @@ TEST_F(SwapTest, WhatAContainerHasOfItIsTold) {
   const std::string group = CgroupOf(sandbox, id);
   const uint64_t limit = KernelNumber(group, "memory", "memory.swap.max");
   EXPECT_EQ(limit, 120 * kMiB);
-  // What stays in memory is at most the limit of that; the rest of the file is swapped.
+  // The memory limit caps what stays in memory; the rest of the file is swapped.
   constexpr uint64_t kLeast = 20'000'000 - 8 * kMiB;
-  // Whether nothing has changed while it was asked for, and it is what the kernel has.
+  // True if the usage didn't change during the call, and the answer matches the kernel.
   const auto agrees = [&](const std::function<uint64_t()>& ask, bool left) {
     const uint64_t used = KernelNumber(group, "memory", "memory.swap.current");
     const uint64_t answer = ask();
@@ -140,7 +140,7 @@ TEST_F(SwapTest, WhatAContainerHasOfItIsTold) {
       "container_memory_swap", [&] { return told.Metrics(id)["container_memory_swap"]; }, false);
   EXPECT_EQ(told.Metrics(id)["container_spec_memory_swap_limit_bytes"], limit)
       << "of swap alone, without the memory";
-  // To read the file it had to wait for memory.
+  // Reading the file makes it wait for memory.
   const uint64_t before = KernelPressure(group, "memory", "some");
   const uint64_t waited = told.Of(id).memory().psi().some().total();
   EXPECT_GT(waited, 0u);

@@ -15,7 +15,7 @@ import vm
 
 TOOLS = ["systemctl", "systemd-run", "systemd-tmpfiles", "journalctl", "mount", "umount", "kill",
          "true", "dbus-daemon"]
-# What has nothing to do here and takes time.
+# Units that are useless here and take time.
 MASK = ["systemd-logind.service", "getty.target", "systemd-user-sessions.service",
         "systemd-update-utmp.service", "systemd-update-utmp-runlevel.service",
         "tmp.mount", "systemd-binfmt.service", "systemd-pstore.service", "systemd-random-seed.service",

@@ -1,4 +1,4 @@
-// plimsolld as a unit of systemd, with the cgroup driver of that: in a virtual machine that systemd
+// plimsolld as a systemd unit, with the systemd cgroup driver, in a virtual machine that systemd
 // runs, started by systemd.py.
 #include <map>
 #include <string>
@@ -20,9 +20,9 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 
 constexpr int64_t kMemoryLimit = 64 << 20;
-// No whole percents of a CPU, which is all that systemd's files hold.
+// Not a whole percentage of a CPU, which is all that systemd's files can hold.
 constexpr int64_t kOddQuota = 12345;
-// After each of these systemd writes all values that it knows anew.
+// After each of these systemd writes all values that it knows again.
 const std::vector<std::vector<std::string>>& Reloads() {
   static const auto& reloads = *new std::vector<std::vector<std::string>>{
       {"systemctl", "daemon-reload"}, {"systemctl", "daemon-reexec"}};
@@ -31,7 +31,7 @@ const std::vector<std::vector<std::string>>& Reloads() {
 
 class SystemdTest : public NodeTest {
  protected:
-  // As plimsolld's own defaults are.
+  // plimsolld's own default.
   SystemdTest()
       : NodeTest(
             NodePlaces{"/root/plimsoll-test", "/run/plimsoll", "/var/lib/plimsoll", "/plimsoll"}) {}
@@ -61,8 +61,8 @@ class SystemdTest : public NodeTest {
     })) << Run({"journalctl", "--no-pager", "-u", "plimsolld"});
   }
 
-  // A pod's slice as kubelet has it made: accounted for, so that systemd gives it controllers.
-  // Gives its directory.
+  // Makes a pod's slice as kubelet does: accounted for, so that systemd gives it controllers.
+  // Returns its directory.
   static std::string StartSlice(const std::string& name) {
     EXPECT_TRUE(Host()
                     .ReplaceFile(absl::StrCat("run/systemd/system/", name),
@@ -100,7 +100,7 @@ class SystemdTest : public NodeTest {
         Host().Read(absl::StrCat(directory, "/", file)).value_or("no such file")));
   }
 
-  // Now and after systemd has been told to do everything anew, with what it has to do then.
+  // Checks now, and after each command that makes systemd write everything again.
   static void ExpectKept(const std::string& directory,
                          const std::map<std::string, std::string>& values) {
     const auto expect = [&] {
@@ -115,7 +115,7 @@ class SystemdTest : public NodeTest {
       SCOPED_TRACE(reload[1]);
       Run(reload);
       expect();
-      // It writes when it has nothing else to do, which it has after a job.
+      // systemd writes when idle, which it is after a job.
       Run({"systemctl", "start", "plimsolld"});
       expect();
     }
@@ -134,7 +134,7 @@ class SystemdTest : public NodeTest {
     EXPECT_TRUE(Eventually([&] { return UnitsWith(part).empty(); })) << UnitsWith(part);
   }
 
-  // With something of all that a client can ask for.
+  // A container with every kind of resource that a client can ask for.
   std::string StartFull(const std::string& pod) {
     cri::ContainerConfig config = Shell("sleep 100000");
     cri::LinuxContainerResources* resources = config.mutable_linux()->mutable_resources();
@@ -160,7 +160,7 @@ class SystemdTest : public NodeTest {
             {"memory.oom.group", "1"}};
   }
 
-  // Where its processes are.
+  // The directory of its processes.
   static std::string DirectoryOf(const std::string& group) {
     return absl::StrCat("/sys/fs/cgroup", group);
   }
@@ -168,7 +168,7 @@ class SystemdTest : public NodeTest {
     return absl::StrCat("/plimsoll.slice/plimsoll-", pod, ".slice");
   }
 
-  // When the container's first process was started, in ticks: another process has another.
+  // Start time of the container's first process in ticks, which identifies it.
   std::string InitOf(const std::string& container) {
     return ExecOutput(container, "cut -d' ' -f22 /proc/1/stat");
   }
@@ -216,14 +216,14 @@ TEST_F(SystemdTest, WhateverHappensToTheUnitPodsRunOn) {
     EXPECT_EQ(InitOf(in_slice), first) << "the same process";
     ExpectLimited(scope);
   }
-  // Only a monitor can know that.
+  // Only a monitor can know the exit code.
   for (const std::string& id : {in_slice, plain}) {
     EXPECT_TRUE(StopContainer(id, 0).ok());
     EXPECT_EQ(Status(id).exit_code(), 137);
   }
 }
 
-// systemd takes controllers away from what it doesn't know of, unless they are in use below.
+// systemd takes controllers away from groups that it doesn't know, unless a group below uses them.
 TEST_F(SystemdTest, LimitsSurviveWhatIsDoneToTheSlice) {
   const std::string slice = StartSlice("kubepods-pod2.slice");
   const std::string pod = RunPodIn("kubepods-pod2.slice");
@@ -301,7 +301,7 @@ TEST_F(SystemdTest, AnUpdateIsWhatIsKept) {
   values["cpu.weight"] = "39";
   values["cpuset.cpus"] = "2-3";
   ExpectKept(absl::StrCat(slice, "/", unit), values);
-  // What the kernel refuses changes nothing, here or there.
+  // A value that the kernel refuses changes nothing, in the kernel or in systemd.
   cri::LinuxContainerResources wrong;
   wrong.set_memory_limit_in_bytes(3 * kMemoryLimit);
   (*wrong.mutable_unified())["memory.low"] = "much";
@@ -360,7 +360,7 @@ TEST_F(SystemdTest, APodWithoutAParentHasASliceOfItsOwn) {
 }
 
 TEST_F(SystemdTest, AContainersEndLeavesNoUnitAndItsLastValues) {
-  const std::string pod = RunPodIn("kubepods-pod8.slice");  // which nobody has made
+  const std::string pod = RunPodIn("kubepods-pod8.slice");  // which doesn't exist
   const std::string id = StartFull(pod);
   ASSERT_TRUE(StopContainer(id, 0).ok());
   ExpectNoUnits(id);
@@ -372,7 +372,7 @@ TEST_F(SystemdTest, AContainersEndLeavesNoUnitAndItsLastValues) {
   EXPECT_FALSE(Host().Exists("/sys/fs/cgroup/kubepods.slice/kubepods-pod8.slice"));
 }
 
-// systemd removes a container's group, and the count in it, when its last process ends.
+// systemd removes a container's group, with its OOM count, when its last process ends.
 TEST_F(SystemdTest, OomKillsAreSeenThoughTheGroupGoesAtOnce) {
   const std::string pod = RunPodIn("kubepods-pod9.slice");
   const std::string other = StartFull(pod);
@@ -393,7 +393,7 @@ TEST_F(SystemdTest, AnotherDaemonGoesOnWithTheUnits) {
   const std::string id = StartFull(pod);
   const std::string scope = absl::StrCat(slice, "/plimsoll-", id, ".scope");
   Run({"systemctl", "stop", "plimsolld"});
-  Run({"systemctl", "daemon-reload"});  // nobody corrects what it rounds
+  Run({"systemctl", "daemon-reload"});  // the rounded value isn't corrected
   Run({"systemctl", "start", "plimsolld"});
   AwaitDaemon();
   ExpectKept(scope, Full());
@@ -408,7 +408,7 @@ TEST_F(SystemdTest, AnotherDaemonGoesOnWithTheUnits) {
   ExpectNoUnits(id);
 }
 
-// dbus-daemon is the one part that may be replaced under a running machine.
+// dbus-daemon is the only part that may be replaced on a running machine.
 TEST_F(SystemdTest, ABusThatIsRestartedIsFoundAgain) {
   const std::string pod = RunPodIn("kubepods-podB.slice");
   StartFull(pod);

@@ -1,5 +1,5 @@
-// CPUs, memory and huge pages that come and go while streams are open. In the virtual machine
-// only: nobody's CPUs are to be taken away on a machine that others use.
+// CPUs, memory and huge pages that come and go while streams are open. In the virtual machine only:
+// CPUs can't be taken away on a machine with other users.
 #include <cstdio>
 #include <map>
 #include <string>
@@ -80,7 +80,7 @@ TEST_F(TopologyChangesTest, ACpuGoesAndComesBack) {
       Eventually([&] { return Status(container).resources().linux().cpuset_cpus() == "7"; }));
 }
 
-// As kubelet does, which reads the CPUs once, when it starts.
+// As kubelet does: it reads the CPUs once, at its start.
 TEST_F(TopologyChangesTest, AClientGoesOnSendingACpuThatWent) {
   const std::string pod = RunPod();
   const auto pinned = [this](const std::string& cpus) {
@@ -109,7 +109,7 @@ TEST_F(TopologyChangesTest, AClientGoesOnSendingACpuThatWent) {
   update.set_cpuset_cpus("5,7");
   ASSERT_TRUE(TryUpdate(before, update).ok());
   EXPECT_EQ(allowed(before), "5\n");
-  // A CPU that never was there is a mistake.
+  // A CPU that never existed is an error.
   std::string none;
   const grpc::Status refused = TryCreate(pod, pinned("6,4000"), &none);
   EXPECT_EQ(refused.error_code(), grpc::StatusCode::INVALID_ARGUMENT) << refused.error_message();
@@ -120,7 +120,7 @@ TEST_F(TopologyChangesTest, AClientGoesOnSendingACpuThatWent) {
   EXPECT_TRUE(Eventually([&] { return allowed(before) == "5,7\n"; })) << allowed(before);
 }
 
-// The root group's effective CPUs are then all but pods'.
+// The root group's effective CPUs then exclude the pods'.
 TEST_F(TopologyChangesTest, WherePodsAreACpusetPartitionItsCpusAreTold) {
   TopologyStream stream(node_);
   cri::ResourceTopology whole;
@@ -167,7 +167,7 @@ TEST_F(TopologyChangesTest, HugePagesAreSeenByThePoll) {
 }
 
 TEST_F(TopologyChangesTest, AMemoryBlockGoesAndComesBack) {
-  // The last block that the kernel lets go of.
+  // The last block that the kernel releases.
   std::string block;
   TopologyStream stream(node_);
   cri::ResourceTopology whole;

@@ -1,4 +1,4 @@
-// What a topology adds up to.
+// Sums over a topology.
 #ifndef PLIMSOLL_TESTS_VM_TOPOLOGY_SUMS_H_
 #define PLIMSOLL_TESTS_VM_TOPOLOGY_SUMS_H_
 
@@ -11,7 +11,7 @@
 
 namespace plimsoll::testing {
 
-// Over all zones.
+// The sum over all zones.
 inline int64_t Sum(const cri::ResourceTopology& topology, const std::string& resource) {
   int64_t sum = 0;
   for (const auto& zone : topology.zones()) {
@@ -23,7 +23,7 @@ inline int64_t Sum(const cri::ResourceTopology& topology, const std::string& res
   return sum;
 }
 
-// Type -> how many zones there are of it.
+// The number of zones by type.
 inline std::map<std::string, int> CountTypes(const cri::ResourceTopology& topology) {
   std::map<std::string, int> types;
   for (const auto& zone : topology.zones()) ++types[zone.type()];

@@ -4,12 +4,12 @@
     tests/vm/vm.py --kernel DIR --images DIR --results DIR --job FILE [option]... [-- argument]...
 
 The job is a program or script; it runs as root in /job, beside the files given with --add, with the
-arguments after `--`. What it writes to standard output appears here as it comes; what it leaves in
-/results is in the directory of --results afterwards. The exit status is the job's, or 125 when the
-machine didn't run it to its end: then the kernel's console is shown.
+arguments after `--`. Its standard output appears here as it comes; its files in /results end up in
+the directory of --results. The exit status is the job's, or 125 if the machine didn't run it to its
+end: then the kernel's console is shown.
 
 Emulated without KVM, without a network. cgroup v2 only; 2 NUMA nodes of 1 socket, 2 cores, 2 threads
-(8 CPUs); disk /dev/vda is the root, a snapshot that is thrown away, /dev/vdb an empty disk for tests.
+(8 CPUs); disk /dev/vda is the root, a snapshot that is discarded, /dev/vdb an empty disk for tests.
 
 As a module: `with Vm(options) as vm: vm.wait_for("ready"); vm.qmp("device_add", ...)`.
 """
@@ -34,21 +34,21 @@ import time
 QEMU = "qemu-system-x86_64"
 EXIT_BROKEN = 125
 END = re.compile(rb"plimsoll-vm: job ended with status (\d+)\n$")
-# Emulated, a CPU's string instructions go byte by byte: without these flags kernel and C library
-# copy and clear in other ways (clearcpuid does it for the kernel, whose own flag rep_good is none of
-# the CPU's). AVX is emulated in software where SSE2 isn't. Only Intel's have threads for the kernel.
+# An emulated CPU runs string instructions byte by byte: without these flags kernel and C library copy
+# and clear in other ways (clearcpuid hides the flag from the kernel, whose own rep_good isn't one of the
+# CPU's). AVX is emulated in software, SSE2 isn't. The kernel sees threads on Intel's CPUs only.
 CPU = "max,vendor=GenuineIntel,-erms,-fsrm,-la57,-avx,-avx2"
 KERNEL_ARGUMENTS = [
     "console=ttyS0", "quiet", "loglevel=5", "panic=-1", "mitigations=off",
     "random.trust_cpu=on", "cgroup_no_v1=all", "psi=1", "memhp_default_state=online_movable",
     "clearcpuid=erms,rep_good,fsrm",
-    # QEMU 7.2 keeps translated code by its virtual address: where each process has its libraries
-    # elsewhere, each translates them anew, which is most of the time that short programs take.
+    # QEMU 7.2 caches translated code by virtual address: if each process has its libraries elsewhere,
+    # each translates them anew, which is most of a short program's time.
     "nokaslr", "norandmaps"]
 
 
 class VmError(Exception):
-    """The machine did not do what was asked; the message says what and where to look."""
+    """The machine did not do what was asked; the message names it and where to look."""
 
 
 class VmEnded(VmError):
@@ -57,7 +57,7 @@ class VmEnded(VmError):
 
 @dataclasses.dataclass
 class Options:
-    """What a boot is made of. Sizes are QEMU's, e.g. "2G"; times are seconds."""
+    """The parameters of a boot. Sizes are QEMU's, e.g. "2G"; times are seconds."""
     kernel: pathlib.Path             # as tests/vm/kernel.sh prints it
     images: pathlib.Path             # made by image.py
     results: pathlib.Path            # emptied first
@@ -68,7 +68,7 @@ class Options:
     timeout: float = 600
     memory_mib: int = 2048           # half of it on each node
     disk: str = "1G"                 # of /dev/vdb
-    disk_file: pathlib.Path = None   # where /dev/vdb is kept from boot to boot; None: thrown away
+    disk_file: pathlib.Path = None   # keeps /dev/vdb from boot to boot; None: discarded
     hotplug: bool = False            # room for 8 more CPUs and 4 memory devices
     append: list = dataclasses.field(default_factory=list)   # kernel arguments
     qemu: list = dataclasses.field(default_factory=list)     # arguments of QEMU
@@ -83,8 +83,8 @@ class Options:
         else:
             smp, memory = "cpus=8,sockets=2,cores=2,threads=2", f"{self.memory_mib}M"
         command = [
-            # One thread for all CPUs: with one for each they spin for locks whose holder the host
-            # doesn't run just now, which took twice the time on a machine that is not idle.
+            # One thread for all CPUs: with a thread each they spin for locks whose holder the host
+            # isn't running, which doubled the time on a busy machine.
             QEMU, "-machine", "q35,graphics=off", "-accel", "tcg,thread=single,tb-size=512",
             "-cpu", CPU, "-nodefaults", "-no-user-config", "-display", "none", "-no-reboot",
             "-smp", smp, "-m", memory,
@@ -152,7 +152,7 @@ class Vm:
             archive.addfile(entry, io.BytesIO(run.encode()))
         disk = options.disk_file or self._work / "disk.img"
         subprocess.run(["truncate", "-s", options.disk, str(disk)], check=True)
-        # Others work on this machine too; and nothing of ours may outlive us.
+        # Others use this machine too, and QEMU must not outlive this process.
         command = ["setpriv", "--pdeathsig", "KILL", "nice", "-n", "5", *options.command(self._work)]
         with open(self._work / "qemu", "wb") as messages:
             self._process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=messages,
@@ -187,11 +187,11 @@ class Vm:
             return b""
 
     def console(self):
-        """What kernel and QEMU have said."""
+        """The output of kernel and QEMU."""
         return (self._read("qemu") + self._read("console")).decode(errors="replace")
 
     def poll(self):
-        """Shows what the job wrote meanwhile; the job's exit status once it has ended."""
+        """Shows the job's new output; returns its exit status once it has ended."""
         alive = self._process.poll() is None
         self._log = self._read("log")
         if self.show is not None and len(self._log) > self._shown:
@@ -212,7 +212,7 @@ class Vm:
         return None
 
     def wait(self):
-        """Waits for the job's end; gives its exit status."""
+        """Waits for the job's end; returns its exit status."""
         while True:
             status = self.poll()
             if status is not None:
@@ -220,7 +220,7 @@ class Vm:
             time.sleep(0.1)
 
     def wait_for(self, text):
-        """Waits until the job writes `text`, after what an earlier call waited for."""
+        """Waits until the job writes `text`, after the text of an earlier call."""
         while True:
             status = self.poll()
             found = self._log.find(text.encode(), self._waited_to)
@@ -232,7 +232,7 @@ class Vm:
             time.sleep(0.1)
 
     def qmp(self, command, **arguments):
-        """Runs a command of QEMU's machine protocol; gives its answer."""
+        """Runs a command of QEMU's machine protocol; returns its answer."""
         if self._qmp is None:
             connection = socket.socket(socket.AF_UNIX)
             connection.settimeout(60)
@@ -273,10 +273,10 @@ def parse(arguments):
 
 
 def run(options, until=None):
-    """Boots, copies the job's output to ours; gives the job's exit status or EXIT_BROKEN.
+    """Boots, copies the job's output to stdout; returns the job's exit status or EXIT_BROKEN.
 
-    `until`: cuts the machine's power once the job has written this, and gives 0."""
-    # A test driver that gives up sends SIGTERM: the machine must go with us.
+    `until`: cuts the machine's power once the job has written this, and returns 0."""
+    # A test driver that gives up sends SIGTERM: the machine must end with this process.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(EXIT_BROKEN))
     if shutil.which(QEMU) is None:
         print(f"vm.py: no {QEMU} here: apt-get install qemu-system-x86", file=sys.stderr)

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Tests of test_result.sh, and of what vm.py tells QEMU; nothing is booted."""
+"""Tests of test_result.sh, and of vm.py's arguments for QEMU; nothing is booted."""
 
 import pathlib
 import subprocess
