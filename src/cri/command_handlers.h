@@ -24,8 +24,8 @@ class CommandHandlers {
   CommandHandlers(runtime::Engine* engine, streaming::Server* streaming)
       : engine_(engine), streaming_(streaming) {}
 
-  // A command without a timeout of its own gets the client's deadline: nobody waits for it longer.
-  // `response`: a serialized ExecSyncResponse.
+  // A command without a timeout gets the client's deadline: no client waits longer. `response`: a
+  // serialized ExecSyncResponse.
   absl::Status ExecSync(const CallContext& call, const ::runtime::v1::ExecSyncRequest& request,
                         grpc::ByteBuffer* response);
   // Each of these answers with a URL, for one connection. UNIMPLEMENTED without a streaming server.

@@ -41,7 +41,7 @@ class ContainerEvents {
   using Reactor = grpc::ServerWriteReactor<grpc::ByteBuffer>;
   static constexpr size_t kMaxPending = 1024;
 
-  // All outlive it.
+  // All pointers must outlive this.
   ContainerEvents(runtime::Engine* engine, runtime::EventLog* events, PodHandlers* handlers,
                   size_t max_pending = kMaxPending);
   // Call after the server's end: waits until gRPC releases the last stream.

@@ -68,7 +68,7 @@ absl::Status PodHandlers::CreateContainer(const v1::CreateContainerRequest& requ
   };
   const absl::StatusOr<std::string> id = create();
   if (!id.ok()) {
-    // It has no id by which its pod's events could be told from others'.
+    // The resource has no id by which its pod's events could be told from others'.
     Warn(events_, sandbox.id, "",
          {absl::StrCat("creating container ", request.config().metadata().name(),
                        " failed: ", id.status().message())});

@@ -59,7 +59,7 @@ class ObjectCaches {
   CpuRates rates_;
 };
 
-// Whether every label of the selector is there with that value.
+// True if every label of the selector is there with that value.
 template <typename Map>
 bool HasLabels(const Map& labels, const Map& selector) {
   for (const auto& [name, value] : selector) {

@@ -102,7 +102,7 @@ class PodHandlers {
   void WarnOfOomScore(const std::string& sandbox_id,
                       const ::runtime::v1::LinuxContainerResources& resources,
                       const ::runtime::v1::LinuxContainerResources& overhead);
-  // Whether `status` is NOT_FOUND of the pod itself, and not of something that it needs.
+  // True if `status` is NOT_FOUND of the pod itself, not of something that it needs.
   bool IsGone(const std::string& sandbox_id, const absl::Status& status) const;
   absl::Status CheckRuntimeHandler(const std::string& name) const;
 

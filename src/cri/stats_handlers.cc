@@ -134,8 +134,8 @@ bool UsageHandlers::IsListed(const std::string& sandbox_id, const std::string& c
     if (!unreadable_.insert(key).second) return false;
   }
   Warn(events_, sandbox_id, container_id,
-       {absl::StrCat(
-           part, "left out of lists of what is used, as long as this lasts: ", read.message())});
+       {absl::StrCat(part,
+                     "left out of lists of resource usage while this lasts: ", read.message())});
   return false;
 }
 

@@ -158,7 +158,7 @@ class TopologyFeed::Stream final : public Reactor {
   const Reader reader_;
   const std::function<void(const absl::Status&)> on_end_;
   TimeLimit first_;        // of the first message, where there was no topology when it came
-  bool is_taken_ = false;  // of the calls about writes, and of OnDone, which comes after them
+  bool is_taken_ = false;  // touched by write completions and OnDone, which comes after them
   absl::Mutex mutex_;
   absl::Status end_ ABSL_GUARDED_BY(mutex_);
   Message next_ ABSL_GUARDED_BY(mutex_);     // the newest offered

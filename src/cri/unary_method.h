@@ -1,8 +1,7 @@
-// Macros with which the service classes (*_service.cc) define their RPCs in a line each. The
-// generated base class wants one virtual function per RPC, all of the same form, which no template
-// can give. Each class has a member `calls_` (Calls*); each file defines
-// PLIMSOLL_CRI_SERVICE as "/package.Service/" and PLIMSOLL_CRI_PACKAGE as the messages' namespace,
-// and undefines both at its end.
+// Macros that let service classes (*_service.cc) define an RPC in one line. The generated base
+// class wants one virtual function per RPC, all of one form that no template can give. Each class
+// has a member `calls_` (Calls*); each file defines PLIMSOLL_CRI_SERVICE as "/package.Service/" and
+// PLIMSOLL_CRI_PACKAGE as the messages' namespace, and undefines both at its end.
 #ifndef PLIMSOLL_CRI_UNARY_METHOD_H_
 #define PLIMSOLL_CRI_UNARY_METHOD_H_
 
@@ -24,7 +23,7 @@
         });                                                                                 \
   }
 
-// One whose answer `handlers` writes as bytes (Calls::UnaryInBytes).
+// An RPC whose answer `handlers` writes as bytes (Calls::UnaryInBytes).
 #define PLIMSOLL_CRI_UNARY_IN_BYTES(handlers, Name, lane)                                     \
   grpc::ServerUnaryReactor* Name(grpc::CallbackServerContext* context,                        \
                                  const grpc::ByteBuffer* request, grpc::ByteBuffer* response) \
@@ -36,7 +35,7 @@
         });                                                                                   \
   }
 
-// One that answers with a list in parts, whose source (list_parts.h) `handlers` gives under the
+// An RPC that answers with a list in parts, whose source (list_parts.h) `handlers` gives under the
 // same name.
 #define PLIMSOLL_CRI_LIST(handlers, Name)                                                          \
   grpc::ServerWriteReactor<PLIMSOLL_CRI_PACKAGE::Name##Response>* Name(                            \

@@ -40,7 +40,7 @@ class UsageHandlers {
                                   ::runtime::v1::ListContainerStatsResponse* response);
   PartSource<::runtime::v1::StreamContainerStatsResponse> StreamContainerStats(
       const ::runtime::v1::StreamContainerStatsRequest& request);
-  // NodeService's.
+  // For NodeService.
   absl::Status ListUsage(const ::plimsoll::v1::ListUsageRequest& request,
                          ::plimsoll::v1::ListUsageResponse* response);
 
@@ -71,12 +71,12 @@ class UsageHandlers {
                          const std::vector<runtime::ContainerRecord>& containers,
                          const runtime::Engine::Links& links, bool leave_out,
                          ::runtime::v1::PodSandboxStats* stats);
-  // Where the roots of containers are, and what is written to them.
+  // The file system of containers' roots, and the usage of their writable layers.
   struct LayersOnDisk {
-    std::shared_ptr<const runtime::WritableLayers> layers;  // null where it can't be told
+    std::shared_ptr<const runtime::WritableLayers> layers;  // null if unknown
     std::optional<runtime::FileSystem> file_system;
   };
-  // With those of `containers`, however new they are.
+  // Includes the layers of `containers`, however new.
   LayersOnDisk LookAtDisk(const std::vector<runtime::ContainerRecord>& containers);
   // Metrics of one pod and its containers, as far as they can be read.
   void FillMetrics(const runtime::SandboxRecord& record,
@@ -88,7 +88,7 @@ class UsageHandlers {
                            ::runtime::v1::ContainerMetrics* metrics);
   std::vector<runtime::ContainerRecord> LiveContainers(
       const ::runtime::v1::ContainerStatsFilter& filter);
-  // Those of `ids` that are there still, and live.
+  // The live containers among `ids`.
   std::vector<runtime::ContainerRecord> LiveContainersOf(const std::vector<std::string>& ids);
   // Parts of a list's entry.
   static constexpr absl::string_view kTheNetwork = "the network is ";
@@ -97,7 +97,7 @@ class UsageHandlers {
   // read again. An empty `container_id`: the sandbox's own. `part`: of the entry; empty: all of it.
   bool IsListed(const std::string& sandbox_id, const std::string& container_id,
                 const absl::Status& read, absl::string_view part = "");
-  // nullopt: it has just ended, or it can't be read and is to be left out then.
+  // nullopt: the container has just ended, or can't be read and `leave_out` is set.
   absl::StatusOr<std::optional<::runtime::v1::ContainerStats>> ListedStats(
       const runtime::ContainerRecord& record, bool leave_out);
 
@@ -105,10 +105,10 @@ class UsageHandlers {
   runtime::EventLog* const events_;
   ObjectCaches* const caches_;
   absl::Mutex unreadable_mutex_;
-  absl::flat_hash_set<std::string> unreadable_ ABSL_GUARDED_BY(unreadable_mutex_);  // and told of
+  absl::flat_hash_set<std::string> unreadable_ ABSL_GUARDED_BY(unreadable_mutex_);  // and reported
 };
 
-// It has just ended, or gone: a list leaves it out.
+// The object has just ended or gone: a list leaves it out.
 inline bool HasEnded(const absl::Status& status) {
   return absl::IsNotFound(status) || absl::IsFailedPrecondition(status);
 }

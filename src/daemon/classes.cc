@@ -144,7 +144,7 @@ absl::StatusOr<std::vector<std::string>> CheckRdt(const qos::RdtTypeConfig& conf
   return compiled->warnings;
 }
 
-// A file that can't be read is told by its key, which has a place in the configuration.
+// Names an unreadable file by its key, which has a place in the configuration.
 absl::Status CheckFiles(const qos::ClassesConfig& config, const FsRoot& host) {
   absl::Status faults;
   const auto look = [&](absl::string_view type, const std::string& file) {

@@ -77,7 +77,7 @@ class DaemonImpl final : public Daemon {
   void Reload(const Config& config) override {
     log_->set_level(ParseLogLevel(config.log.level));
     engine_->images()->Replace(ImageSettingsOf(config));
-    // What is left after making equal what has just been taken over.
+    // The remaining differences, once the keys just taken over are made equal.
     Config rest = config;
     rest.log.level = options_.config.log.level;
     rest.insecure_registries = options_.config.insecure_registries;

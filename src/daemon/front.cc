@@ -18,7 +18,7 @@ absl::Status Front::StartStreaming(const StreamingConfig& config, bool standalon
                                 .idle_timeout = absl::Seconds(config.idle_timeout),
                                 .creation_timeout = absl::Seconds(config.creation_timeout),
                                 .backend = backend_.get()});
-  // `plimsoll run` needs none, and works where loopback is down.
+  // `plimsoll run` doesn't need them, and works with loopback down.
   if (!started.ok() && standalone) {
     log->Write(LogLevel::kWarning, "no streams are served",
                {{"error", std::string(started.status().message())}});
@@ -40,7 +40,7 @@ absl::Status Front::StartServer(cri::ServerOptions options) {
 }
 
 bool Front::Stop(absl::Duration grace) {
-  // Streams have no end that could be waited for.
+  // Streams never end by themselves, so don't wait for them.
   if (streaming_ != nullptr) streaming_->Stop();
   return server_->Shutdown(grace);
 }

@@ -454,7 +454,7 @@ TEST_F(EngineClassesTest, AReloadAsksForWhatIsAskedNow) {
       EXPECT_EQ(underlying(), absl::StrCat(linux::CpuSharesToWeight(shares)));
     }
   }
-  // Who asks when there is no engine any more gets what was on record at first.
+  // Without an engine the answer is the first recorded one.
   const qos::Target target = rdt_type_->committed.at(0).target;
   engine_.reset();
   EXPECT_TRUE(target.underlying("cpu.weight").has_value());
@@ -477,7 +477,7 @@ TEST_F(EngineClassesTest, AReloadAsksForWhatIsAskedOfAPodNow) {
       EXPECT_EQ(underlying(), absl::StrCat(linux::CpuSharesToWeight(shares)));
     }
   }
-  // Without an engine: what was on record at first.
+  // Without an engine: the first recorded one.
   const qos::Target target = net_type_->committed.at(0).target;
   engine_.reset();
   EXPECT_TRUE(target.underlying("cpu.weight").has_value());

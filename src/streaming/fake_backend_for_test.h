@@ -102,7 +102,7 @@ class FakeBackend : public Backend {
         PLIMSOLL_ASSIGN_OR_RETURN(Pipe pipe, MakePipe());
         *ours = std::move(to == 0 ? pipe.writer : pipe.reader);
         theirs.push_back(std::move(to == 0 ? pipe.reader : pipe.writer));
-        // Tests know what it holds; by itself it depends on the machine's pages.
+        // A fixed size for tests; the default depends on the machine's pages.
         if (fcntl(theirs.back().get(), F_SETPIPE_SZ, kPipeBytes) < 0)
           return ErrnoStatus(errno, "size a pipe");
         command.descriptors.emplace_back(theirs.back().get(), to);

@@ -66,8 +66,8 @@ class Link {
 
  private:
   bool HasRoom() const { return queue_.bytes < kEnoughBytes; }
-  // Wakes the one whose turn it is: to wake all of them each time would take each time as long as
-  // there are many.
+  // Wakes the first waiter only: waking all each time would take time in proportion to their
+  // number.
   void WakeFirst();
   void WakeAll();
 
@@ -77,7 +77,7 @@ class Link {
   Signal to_send_;
   Sleep idle_;
   Sleep lingering_;
-  std::list<Signal> turns_;  // of those who wait for room, each its own
+  std::list<Signal> turns_;  // of the waiters for room
   struct Queue {
     std::deque<std::string> messages;
     size_t bytes = 0;  // with the message that is being sent

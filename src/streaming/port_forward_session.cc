@@ -168,7 +168,7 @@ asio::awaitable<void> PortForwardSession::WatchHalfOpen() {
 
 void PortForwardSession::OnPort(uint32_t pair, uint16_t port) {
   half_ports_.since.erase(pair);
-  // A client that resets its streams frees them for others while their connection ends still.
+  // A client that resets its streams may open others while their connections still end.
   if (ports_.size() >= kMaxPorts) {
     wire_->Send(ErrorChannel(pair),
                 absl::StrCat("error forwarding port ", port, " to pod ", request_.id, ": ",
@@ -264,10 +264,10 @@ asio::awaitable<void> PortForwardSession::Forward(uint32_t pair, uint16_t port,
     input.Spawn(PumpInput(state));
     trouble = co_await PumpOutput(pair, state);
     wire_->End(DataChannel(pair));
-    // Without a word for the end of what the client sends, that of the pod is the end of both.
-    // Not what such a client has left behind: nobody waits for its end.
+    // Such a client can't end its own direction, so the pod's end is the end of both. After the
+    // client's close it isn't: what it left behind is still delivered.
     if ((!lasts_ && !end_.closed) || !trouble.empty()) GiveUp(state.get());
-    // There are clients that send on until they know that nothing went wrong.
+    // Some clients send until they know that nothing went wrong.
     if (trouble.empty()) wire_->End(ErrorChannel(pair));
     co_await input.Join();
     state->target = nullptr;
@@ -320,8 +320,8 @@ asio::awaitable<std::string> PortForwardSession::PumpOutput(uint32_t pair,
   while (!state->given_up) {
     const bool room = co_await link_->RoomToSend();
     if ((!room && !end_.closed) || state->given_up) break;
-    // Nobody hears what the target says, but it may have to say it before it reads on. Others are
-    // let in between.
+    // With no client to hear it, the target's output is read and dropped: the target may have to
+    // write before it reads on. Yields to other coroutines in between.
     if (!room) co_await asio::post(context_.io, asio::use_awaitable);
     if (state->given_up) break;
     const ssize_t n = recv(state->target->fd(), buffer.data(), buffer.size(), 0);

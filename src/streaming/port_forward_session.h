@@ -65,9 +65,9 @@ class PortForwardSession : public WireUser {
   struct Port {
     explicit Port(asio::io_context& io) : input(io) {}
     InputQueue input;
-    bool input_passed_on = false;  // all of it, to the kernel; or dropped
-    bool given_up = false;         // by the client or by us
-    Descriptor* target = nullptr;  // while there is one
+    bool input_passed_on = false;  // all of it passed to the kernel, or dropped
+    bool given_up = false;         // by the client or by this side
+    Descriptor* target = nullptr;  // while connected
   };
 
   asio::awaitable<void> Forward(uint32_t pair, uint16_t port, std::shared_ptr<Port> state);
