@@ -14,7 +14,7 @@
 namespace plimsoll::qos {
 namespace {
 
-constexpr double kRoundingToTell = 5.0;  // percent of what was asked
+constexpr double kRoundingToTell = 5.0;  // percent of the asked percentage
 
 // One of l2Allocation, l3Allocation, mbAllocation; the same checks hold for all.
 template <typename Allocations>
@@ -25,11 +25,11 @@ struct RdtKind {
   bool optional;
   bool machine_has_it;
   std::vector<uint64_t> ids;
-  std::string lacks;  // why the machine hasn't
+  std::string lacks;  // the reason why the machine lacks the kind
   std::optional<Allocations> RdtAllocations::*member;
 };
 
-// A class can have a part only of what its partition has.
+// A class can only have part of its partition's allocation.
 template <typename Allocations>
 void CheckClassesHaveAPartition(const RdtConfig& config, const RdtKind<Allocations>& kind,
                                 RdtFaults& faults) {
@@ -73,8 +73,8 @@ void WarnOfAllUnknownIds(const RdtConfig& config, const RdtKind<Allocations>& ki
   }
 }
 
-// Somebody asks for what the machine lacks. As for containerd and CRI-O, it is an error only where
-// a class does, and the file doesn't call it optional.
+// Tells that the machine lacks a kind that the file asks for. As for containerd and CRI-O, it is an
+// error only where a class asks and the file doesn't call the kind optional.
 template <typename Allocations>
 void TellOfLack(const RdtConfig& config, const RdtKind<Allocations>& kind, RdtCompiled& compiled,
                 RdtFaults& faults) {
@@ -95,7 +95,7 @@ void TellOfLack(const RdtConfig& config, const RdtKind<Allocations>& kind, RdtCo
       kind.optional ? "it is optional" : "no class has one of its own, so that is no error", ")"));
 }
 
-// Whether the kind is to be compiled: somebody asks for it and the machine has it.
+// Whether to compile the kind: the file asks for it and the machine has it.
 template <typename Allocations>
 bool IsInForce(const RdtConfig& config, const RdtKind<Allocations>& kind, RdtCompiled& compiled,
                RdtFaults& faults) {
@@ -113,7 +113,7 @@ bool IsInForce(const RdtConfig& config, const RdtKind<Allocations>& kind, RdtCom
   return kind.machine_has_it;
 }
 
-// Ways are exclusive only if every partition says which are its.
+// Ways are exclusive only if every partition has a share.
 absl::Status CheckEveryPartitionHas(const RdtConfig& config, absl::string_view key,
                                     std::optional<RdtCacheAllocations> RdtAllocations::*member) {
   std::vector<std::string> with;
@@ -154,7 +154,7 @@ absl::Status CheckGroups(const RdtCompiled& compiled, const linux::ResctrlInfo& 
       "; no room for ", absl::StrJoin(over, ", "), " of ", absl::StrJoin(names, ", ")));
 }
 
-// Everything without a class is in the root group, which starts with the whole cache.
+// Processes without a class are in the root group, which starts with the whole cache.
 void WarnOfRoot(const RdtConfig& config, RdtCompiled& compiled) {
   if (compiled.classes.count(kRdtRootClass) > 0) return;
   for (const auto& partition : compiled.partitions) {

@@ -218,7 +218,7 @@ TEST(RdtCompileTest, WhatTheMachineLacksIsAnErrorUnlessOptional) {
                      machine)
           .message(),
       HasSubstr("does not limit memory bandwidth"));
-  // L2 is not asked for, so that there is none matters to nobody.
+  // Nobody asks for L2, so its absence needs no warning.
   EXPECT_THAT(Compiled(kTwo).warnings, Not(Contains(HasSubstr("L2"))));
 }
 
@@ -282,7 +282,7 @@ partitions:
                   HasSubstr("whatever has no class uses every way"),
                   "partition a: L3 of caches 0-1: 50.0% asked, 45.5% given (5 of 11 ways)",
                   "partition b: L3 of caches 0-1: 50.0% asked, 54.5% given (6 of 11 ways)"));
-  // A rounding that is small is listed only.
+  // A small rounding is listed only.
   const RdtCompiled small = Compiled("partitions: {a: {l3Allocation: 52%}}");
   EXPECT_EQ(small.roundings.size(), 1u);
   EXPECT_THAT(small.warnings, IsEmpty());

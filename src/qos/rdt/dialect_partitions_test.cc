@@ -1,5 +1,5 @@
-// Partitions in rdt files as others read them: among themselves, and on machines that lack
-// something. See rdt_dialect_for_test.h.
+// Partitions in rdt files as containerd and CRI-O read them: among themselves, and on machines that
+// lack a resource. See dialect_for_test.h.
 #include <string>
 #include <vector>
 
@@ -59,7 +59,8 @@ TEST(RdtDialectPartitionsTest, CodeAndData) {
       {"a: {l3Allocation: {all: {unified: 50%, code: \"0x3\", data: \"0x3\"}}}, "
        "b: {l3Allocation: {all: {unified: 50%, code: 50%, data: \"0xc\"}}}",
        kRefused},
-      // Refused there for shares that the machine doesn't use, or that others have to have too.
+      // The library refuses these for shares that the machine doesn't use, or that other partitions
+      // lack.
       {"a: {l3Allocation: {all: {unified: 60%, code: 50%, data: 50%}}, classes: {c: }}, "
        "b: {l3Allocation: {all: {unified: 60%, code: 50%, data: 50%}}}",
        "c L3CODE:0=3ff;1=3ff L3DATA:0=3ff;1=3ff",
@@ -112,7 +113,7 @@ TEST(RdtDialectPartitionsTest, WhatTheMachineLacksIsForClassesToNeed) {
   linux::ResctrlInfo machine = OnlyBandwidth();
   for (Case each : cases) {
     const Read read = ReadRdt(absl::StrCat("partitions: {", each.text, "}"), machine);
-    // Where nobody restricts it there is no line for it.
+    // A resource that nobody restricts has no line.
     const std::string outcome = read.outcome == "c" ? "c MB:0=100;1=100" : read.outcome;
     EXPECT_EQ(outcome, each.outcome) << each.text << "\n" << read.error;
     if (*each.warning != '\0') {
