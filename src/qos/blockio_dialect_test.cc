@@ -1,5 +1,5 @@
-// What containerd's and CRI-O's reading of blockio files comes to, case by case: each line was
-// tried with their library (goresctrl), like those of rdt_dialect_test.cc.
+// The reading of blockio files by containerd and CRI-O, case by case: each line was tried with
+// their library (goresctrl), like those of rdt_dialect_test.cc.
 #include <optional>
 #include <string>
 #include <utility>
@@ -46,7 +46,7 @@ std::string TextOf(const BlockioConfig& config) {
 struct Case {
   const char* text;
   const char* outcome;
-  const char* warning = "";  // part of one; empty: none is expected, or of no interest
+  const char* warning = "";  // part of a warning; empty: none is expected, or it doesn't matter
 };
 
 void Check(const std::vector<Case>& cases, const std::string& before) {
@@ -128,7 +128,7 @@ TEST(BlockioDialectTest, Weights) {
           {"Weight: ", "c:", "sets nothing"},
           {"Weight: \"\"", "c:", "sets nothing"},
           {"{Devices: , Weight: 50}", "c: weight=50"},
-          // What names no device is no default either.
+          // An entry with an empty list of devices is no default either.
           {"{Devices: [], Weight: 50}", "c:", "\"Devices\" names none"},
           {"Weight: 5", kRefused},
           {"Weight: 0", kRefused},
@@ -168,7 +168,7 @@ TEST(BlockioDialectTest, Throttles) {
           {"{Devices: [\"[x\"], ThrottleReadBps: 50M}", "c: [[x] rbps=50000000"},
           {"{Devices: [1], ThrottleReadBps: 50M}", "c: [1] rbps=50000000"},
           {"{Devices: [~], ThrottleReadBps: 50M}", "c: [] rbps=50000000"},
-          // More than the kernel counts is the most that it does.
+          // A value above the kernel's highest becomes that.
           {"{Devices: [/dev/x], ThrottleReadBps: 10E}", "c: [/dev/x] rbps=9223372036854775806",
            "more than the kernel counts"},
           {"{Devices: [/dev/x], ThrottleReadBps: 1e30}", "c: [/dev/x] rbps=9223372036854775806",
@@ -190,7 +190,7 @@ TEST(BlockioDialectTest, Throttles) {
           {"{Devices: [/dev/x], ThrottleReadBps: max}", kRefused},
           {"{Devices: [/dev/x], ThrottleReadBps: \"1,000\"}", kRefused},
           {"{Devices: [/dev/x], Weight: 5}", kRefused},
-          // By the kernel (io.max), whatever the library says.
+          // The kernel refuses these (io.max), whatever the library says.
           {"{Devices: [/dev/x], ThrottleReadBps: 1}", kRefused},
           {"{Devices: [/dev/x], ThrottleReadBps: 0.5}", kRefused},
           {"{Devices: [/dev/x], ThrottleReadBps: 1e-3}", kRefused},
