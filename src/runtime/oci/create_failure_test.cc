@@ -41,11 +41,11 @@ TEST(CreateFailure, ALabelOfTheMachinesOwnIsNotTheClientsFault) {
                     HasSubstr("/attr/exec"), Not(HasSubstr("as with"))));
 }
 
-// Which AppArmor's profile goes to as well.
+// AppArmor's profile is written to that file, too.
 TEST(CreateFailure, WithoutALabelNothingIsSaidOfSelinux) {
   ContainerSpec spec;
   spec.name = "web";
-  spec.security.selinux.type = "nothing_t";  // which nobody looks at where SELinux is off
+  spec.security.selinux.type = "nothing_t";  // ignored where SELinux is off
   const absl::Status told = TranslateCreateFailure(UnknownLabel(), spec, std::nullopt);
   EXPECT_TRUE(absl::IsInternal(told)) << told;
   EXPECT_THAT(
@@ -81,7 +81,7 @@ TEST(CreateFailure, PathsThatCannotBeAreNotOurFault) {
   EXPECT_EQ(told("mount `/a` to `etc`: Not a directory"), absl::StatusCode::kFailedPrecondition);
   EXPECT_EQ(told("open `/a/b`: Is a directory"), absl::StatusCode::kFailedPrecondition);
   EXPECT_EQ(told("setgroups: Invalid argument"), absl::StatusCode::kInvalidArgument);
-  // The launcher's, of what is ours; and what says something else.
+  // The launcher's message about our own files, and one about something else.
   EXPECT_EQ(told("plimsoll: mount `/run/x`: Not a directory"), absl::StatusCode::kInternal);
   EXPECT_EQ(told("mount `/a: Not a directory`: Input/output error"), absl::StatusCode::kInternal);
 }
@@ -97,7 +97,7 @@ TEST(CreateFailure, AValueOfAGroupsFileIsTheClients) {
   EXPECT_TRUE(absl::IsInvalidArgument(refused)) << refused;
   EXPECT_THAT(std::string(refused.message()),
               HasSubstr("the kernel takes no \"lots\\n\" for memory.high of `unified`"));
-  // A file of ours, and another error.
+  // A file of ours, and an error of another kind.
   EXPECT_TRUE(absl::IsInternal(told("writing file `cpu.max`: Invalid argument")));
   EXPECT_TRUE(absl::IsInternal(told("writing file `memory.high`: Input/output error")));
 }
@@ -128,7 +128,7 @@ TEST(CreateFailure, NamesMaySayAnything) {
             std::nullopt);
 }
 
-// Whoever made the pod has done nothing wrong, and can go on.
+// The pod's author has done nothing wrong, and may try again.
 TEST(CreateFailure, AVolumeThatWasReplacedMeanwhile) {
   const absl::Status launcher = absl::InternalError(
       "plimsoll: mount a volume: something else has come, since it was looked at, to "

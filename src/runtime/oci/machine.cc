@@ -29,11 +29,11 @@ bool Machine::HasController(absl::string_view name) const {
   return std::find(controllers.begin(), controllers.end(), name) != controllers.end();
 }
 
-// Before Linux 6.1 a group of v2 has no memory.swap.* with swapaccount=0, nor without it where the
-// kernel was built so (CONFIG_MEMCG_SWAP_ENABLED; mm/memcontrol.c, mem_cgroup_swap_init), and none
-// has it without CONFIG_SWAP. The machine's root has no files of controllers, the root of a
-// container's cgroup namespace has; and where any group has those of memory, so does one directly
-// below the root.
+// Before Linux 6.1 a group of v2 has no memory.swap.* with swapaccount=0, nor by default in some
+// kernels (CONFIG_MEMCG_SWAP_ENABLED; mm/memcontrol.c, mem_cgroup_swap_init), and none has it
+// without CONFIG_SWAP. The machine's root has no files of controllers, but the root of a
+// container's cgroup namespace has; if any group has those of memory, so has one directly below the
+// root.
 bool AccountsSwap(const FsRoot& host, linux::CgroupLayout layout) {
   constexpr absl::string_view kMount = "sys/fs/cgroup/";
   if (layout != linux::CgroupLayout::kV2) {
@@ -109,7 +109,7 @@ absl::StatusOr<Machine> LookAtMachine(const FsRoot& host, const linux::CgroupMan
 }
 
 void LookAtPrograms(const std::set<std::string>& programs, Machine* machine) {
-  // With a kernel that has none, no program helps.
+  // If the kernel can't, no program can.
   if (!linux::HasMountSetattr()) return;
   for (const std::string& program : programs) {
     (KnowsRecursiveReadOnly(program) ? machine->recursive_read_only_programs
