@@ -26,16 +26,16 @@ namespace {
 
 constexpr absl::Duration kEnding = absl::Milliseconds(100);
 constexpr absl::Duration kKilling = absl::Seconds(10);
-constexpr absl::Duration kKillingFrozen = absl::Milliseconds(500);  // which most likely is in vain
+constexpr absl::Duration kKillingFrozen = absl::Milliseconds(500);  // most likely in vain
 constexpr absl::Duration kCrunEnds = absl::Milliseconds(200);
 constexpr int kPlanDescriptor = 3;
 constexpr int kLogDescriptor = 4;
 constexpr int kEnteredDescriptor = 5;
 constexpr int kProcessDescriptor = 6;
 
-// The usual case: the group dies, crun sees it and ends. If crun was still on its way into the
-// container, its children are not in the group yet. Without a group (a call without a timeout that
-// is cancelled) what the command left in the background stays until its container goes.
+// Usually the group dies, crun sees that and ends. If crun was still on its way into the container,
+// its children are not in the group yet. Without a group (a cancelled call without a timeout)
+// processes in the background stay until their container goes.
 absl::Status KillTree(const FsRoot& host, const std::optional<ExecGroup>& group,
                       absl::Duration patience, Child* child) {
   const absl::Time deadline = MonotonicNow() + patience;
@@ -55,7 +55,7 @@ absl::Status KillTree(const FsRoot& host, const std::optional<ExecGroup>& group,
   return killed;
 }
 
-// What crun keeps of the container, where it is there and says nothing; else empty.
+// crun's record of the container, if it exists and can't be parsed; else empty.
 std::string DamagedRecord(const ExecTools& tools, absl::string_view id) {
   constexpr size_t kMostBytes = 1 << 20;
   const std::string path = absl::StrCat(id, "/status");
@@ -76,8 +76,8 @@ bool HasEnded(const ExecTools& tools, absl::string_view id) {
   return linux::AwaitExit(*init, MonotonicNow() + kEnding);
 }
 
-// Has crun take the command as the container's own process with other words. Where there is no such
-// container, crun says so.
+// Makes crun run the container's own process with other words. If there is no such container, crun
+// says so.
 absl::Status UseContainersProcess(const ExecTools& tools, absl::string_view id,
                                   const ExecRequest& request, ExecDescriptors* own,
                                   std::vector<std::string>* arguments) {
@@ -125,7 +125,7 @@ absl::Status KillExec(const ExecTools& tools, absl::string_view cgroup_path,
   return AlsoSay(killed, "the container is frozen, and they end when it goes on");
 }
 
-// crun's own words, which it writes as JSON lines into a file of ours: standard error is the
+// crun's messages, which it writes as JSON lines into a file of ours: standard error is the
 // command's.
 std::string ExecDescriptors::RuntimeMessage() const {
   std::string text(8192, '\0');
@@ -146,8 +146,8 @@ absl::StatusOr<ExecResult> TranslateExecFailure(const ExecTools& tools, const st
     return absl::AbortedError(absl::StrCat("exec in container ", id, ": ", message));
   }
   const std::string& program = request.argv[0];
-  // Only what is said of the program itself is a result of the command; of anything else (a
-  // namespace or a group that is gone) it is the runtime's own failure.
+  // Only a message about the program itself is the command's result; one about anything else (a
+  // namespace or a group that is gone) is the runtime's own failure.
   const bool of_program = absl::StrContains(message, "executable") ||
                           absl::StrContains(message, "exec: ") ||
                           absl::StrContains(message, absl::StrCat("`", program, "`"));
@@ -218,15 +218,15 @@ absl::StatusOr<Command> MakeExecCommand(const ExecTools& tools, absl::string_vie
     arguments.push_back(absl::StrCat("--console-socket=", own->console));
   }
   PLIMSOLL_RETURN_IF_ERROR(UseContainersProcess(tools, id, request, own, &arguments));
-  // With a process crun passes over --tty and the words of the command, by which others know it in
-  // a list of processes (exec_strays.h).
+  // With --process crun ignores --tty and the words of the command, which only identify it in a
+  // list of processes (exec_strays.h).
   arguments.emplace_back(id);
   arguments.insert(arguments.end(), request.argv.begin(), request.argv.end());
 
   LaunchPlan plan;
   for (const std::string& file : request.entry_files) plan.Add("enter", file);
   if (request.oom_score_adj.has_value()) plan.Add("oom", absl::StrCat(*request.oom_score_adj));
-  // crun 1.8's exec leaves the container's limits aside: the command has what crun has.
+  // crun 1.8's exec ignores the container's limits: the command has crun's own.
   if (const auto& limit = tools.descriptor_limit; limit.has_value()) {
     plan.Add("nofile", absl::StrCat(limit->soft, ":", limit->hard));
   }

@@ -35,10 +35,10 @@ constexpr const char* kHierarchies[] = {"unified", "systemd", "freezer", "pids"}
 constexpr char kPrefix[] = "exec-";
 constexpr size_t kDigits = 16;
 
-// For processes that commands have left. Not a command's name: recovery lets it be.
+// For processes left by commands. Not the name of a command's group: recovery ignores it.
 constexpr char kLeftGroup[] = "left-by-exec";
 
-// Groups that could not be removed: no descriptor was free, or a process won't end.
+// Groups whose removal failed: no descriptor was free, or a process won't end.
 constexpr size_t kMostLeft = 100;
 struct LeftGroups {
   absl::Mutex mutex;
@@ -141,7 +141,7 @@ absl::Status ExecGroup::Kill(absl::Time deadline) const {
       if (absl::IsNotFound(members.status())) return absl::OkStatus();
       PLIMSOLL_RETURN_IF_ERROR(members.status());
       for (const linux::Member& member : *members) {
-        // What is left, the next round finds.
+        // The next round finds survivors.
         linux::SignalProcess(member.pidfd, SIGKILL).IgnoreError();
       }
     }
@@ -153,16 +153,16 @@ absl::Status ExecGroup::Kill(absl::Time deadline) const {
   }
 }
 
-// What has a command's group is a command that somebody waits for; these are of the container.
+// A process in a command's group has a caller who waits for it; these become the container's.
 void ExecGroup::MoveOut() const {
   if (MoveTo(container_)) return;
-  // On v2 a group that gives controllers to groups below it holds no processes of its own.
+  // On v2 a group that gives controllers to its children can't hold processes.
   const std::string beside = absl::StrCat(container_, "/", kLeftGroup);
   if (host_.MakeDirs(beside, 0755).ok()) MoveTo(beside);
 }
 
 bool ExecGroup::MoveTo(const std::string& group) const {
-  // Again for what was forked meanwhile.
+  // Repeated for forks made meanwhile.
   constexpr int kRounds = 20;
   for (int round = 0; round < kRounds; ++round) {
     const absl::StatusOr<std::string> processes = host_.Read(Path("cgroup.procs"));
@@ -181,7 +181,7 @@ bool ExecGroup::TryRemove() const {
 }
 
 void ExecGroup::Remove() const {
-  // The last process may be on its way out still.
+  // The last process may still be ending.
   for (int i = 0; i < 20; ++i) {
     if (TryRemove()) return;
     MoveOut();
