@@ -1,4 +1,4 @@
-// Many of one kind at once.
+// Many calls of one kind at once.
 #ifndef PLIMSOLL_BENCH_AT_ONCE_H_
 #define PLIMSOLL_BENCH_AT_ONCE_H_
 
@@ -13,13 +13,13 @@
 namespace plimsoll::bench {
 
 struct Rate {
-  Series each;  // how long each took
+  Series each;  // duration of each
   double per_second = 0;
-  double cpu_milliseconds = 0;  // of the whole machine, for each
+  double cpu_milliseconds = 0;  // of the whole machine, per call
 };
 
-// Calls `work` with 0 to count-1, in `parallel` threads; the first error, once all are done. `host`
-// holds proc/.
+// Calls `work` with 0 to count-1, in `parallel` threads. Returns the first error, once all are
+// done. `host` holds proc/.
 absl::StatusOr<Rate> DoAtOnce(const FsRoot& host, int count, int parallel,
                               const std::function<absl::Status(size_t)>& work);
 

@@ -1,4 +1,4 @@
-// A network's plugins by themselves, one after the other: what no runtime can be quicker than.
+// A network's plugins by themselves, one after the other: no runtime can be quicker.
 //
 //   PLIMSOLL_ASSIGN_OR_RETURN(BareChain::Pod pod, BareChain::MakePod("a"));
 //   PLIMSOLL_RETURN_IF_ERROR(chain.Add(&pod));
@@ -28,7 +28,7 @@ class BareChain {
   // `list`: the text of a .conflist.
   explicit BareChain(std::string list) : list_(std::move(list)) {}
 
-  // Has a network namespace of its own, and nothing else.
+  // A pod that has a network namespace of its own, and nothing else.
   static absl::StatusOr<Pod> MakePod(std::string id);
 
   absl::Status Add(Pod* pod) const;

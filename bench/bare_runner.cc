@@ -26,10 +26,10 @@ namespace {
 
 constexpr size_t kMaxRequest = 4096;
 constexpr size_t kMaxArguments = 32;
-constexpr char kLog[] = "stderr";  // what the program says
+constexpr char kLog[] = "stderr";  // the program's standard error
 constexpr char kControllers[] = "/sys/fs/cgroup/unified/cgroup.controllers";
 
-// What the runner answers to one request.
+// The runner's answer to one request.
 struct Answer {
   int64_t nanoseconds = 0;
   int wait_status = 0;
@@ -50,7 +50,7 @@ bool HideControllers() {
          mount("/dev/null", kControllers, nullptr, MS_BIND, nullptr) == 0;
 }
 
-// The runner's whole life. Only plain system calls: it is a fork, and what it costs is measured. A
+// The runner's whole life. Only plain system calls: it is a fork, and its cost is measured. A
 // request is a program's path and its arguments, each ended by a NUL byte.
 [[noreturn]] void Serve(int socket, const std::string& log) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);

@@ -1,4 +1,4 @@
-// Times crun by itself: the yardstick for everything that Plimsoll adds.
+// Timing of crun by itself: the yardstick for everything that Plimsoll adds.
 #ifndef PLIMSOLL_BENCH_BARE_RUNNER_H_
 #define PLIMSOLL_BENCH_BARE_RUNNER_H_
 
@@ -20,21 +20,23 @@ namespace plimsoll::bench {
 // machine's v2 controllers are hidden from crun 1.8, which would refuse to run (docs/decisions.md).
 class BareRunner {
  public:
-  // To be called while the process has one thread. Works in <directory>/bare.
+  // Call it while the process has one thread. Works in <directory>/bare.
   static absl::StatusOr<std::unique_ptr<BareRunner>> Start(const FsRoot& directory);
 
-  // A bundle that runs /bin/true of the image on the host's network, without a seccomp filter, in
-  // `cgroup_path`.
+  // Makes a bundle that runs /bin/true of the image on the host's network, without a seccomp
+  // filter, in `cgroup_path`.
   absl::Status MakeBundle(const std::string& image_tar, const std::string& cgroup_path);
-  // What the bundle runs from now on.
+  // Sets the bundle's command from now on.
   absl::Status SetCommand(const std::vector<std::string>& command);
-  // `crun run` of that bundle: from before crun is started to its end, container run and removed.
+  // Times `crun run` of that bundle: from before crun is started to its end, container run and
+  // removed.
   absl::StatusOr<absl::Duration> Run();
-  // `crun exec` of /bin/true in a container that another one runs, whose crun has its state there.
+  // Times `crun exec` of /bin/true in a container of another runtime, whose crun has its state in
+  // `state`.
   absl::StatusOr<absl::Duration> Exec(const std::string& state, const std::string& container);
 
-  // Another program in crun's place, from before it is started to its end, which must be a success;
-  // arguments[0] is its path. The error has its words.
+  // Times another program in crun's place, from before it is started to its end, which must be a
+  // success; arguments[0] is its path. The error has its output.
   absl::StatusOr<absl::Duration> Time(const std::vector<std::string>& arguments);
   const std::string& crun() const { return crun_; }
   std::string state() const { return directory_.PathOf("state"); }
@@ -46,7 +48,7 @@ class BareRunner {
 
   const std::string crun_;
   const FsRoot directory_;
-  const UniqueFd socket_;  // closing it ends the process; base/subprocess.h collects it, or init
+  const UniqueFd socket_;  // closing it ends the process; base/subprocess.h or init reaps it
   int number_ = 0;
 };
 

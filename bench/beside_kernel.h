@@ -1,4 +1,4 @@
-// What a change costs beyond the kernel's own work for it.
+// The cost of a change beyond the kernel's own work for it.
 #ifndef PLIMSOLL_BENCH_BESIDE_KERNEL_H_
 #define PLIMSOLL_BENCH_BESIDE_KERNEL_H_
 
@@ -8,8 +8,8 @@
 
 namespace plimsoll::bench {
 
-// `whole` and `kernel`, measured in turn, and by how much the first is above the second. The least
-// beside the median: a busy machine adds to it what it does meanwhile.
+// Prints `whole` and `kernel`, measured in turn, and the excess of the first over the second. The
+// least stands beside the median, because a busy machine adds to the latter.
 inline void PrintBesideKernel(const Series& whole, const Series& kernel) {
   const auto line = [](const char* name, double median, double least) {
     std::printf("%-48s p50 %6.2f ms   least %6.2f ms\n", name, median, least);

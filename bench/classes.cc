@@ -1,9 +1,9 @@
-// bench_classes: what a change of a running container's QoS class costs beyond the kernel's own
-// work for it, with a hundred processes.
+// bench_classes: the cost of changing a running container's QoS class beyond the kernel's own work
+// for it, with a hundred processes.
 //
-// Classes of type oom, on this machine's kernel, in a group of its own that it removes. In each
-// round a class is changed, and then the same is done by hand: freeze, write each process's file,
-// thaw. (bench_rdt measures the type rdt.)
+// Classes of type oom, on this machine's kernel, in a group of its own that it removes. Each round
+// changes a class, and then does the same by hand: freeze, write each process's file, thaw.
+// (bench_rdt measures the type rdt.)
 #include <signal.h>
 #include <unistd.h>
 
@@ -58,7 +58,7 @@ absl::Status Measure() {
     children.push_back(std::move(child));
   }
   qos::ContainerFreezer freezer(cgroups.get(), nullptr);
-  // No lower than this process's own, which nobody may go below here.
+  // Not below this process's own score, which is the floor here.
   PLIMSOLL_ASSIGN_OR_RETURN(
       auto type, qos::OomType::Create(host, cgroups.get(), &freezer,
                                       {.classes = {{"soon", 900}, {"first", 1000}}}, std::nullopt));

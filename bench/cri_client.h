@@ -1,4 +1,4 @@
-// A CRI client that times what it calls.
+// A CRI client that times its calls.
 #ifndef PLIMSOLL_BENCH_CRI_CLIENT_H_
 #define PLIMSOLL_BENCH_CRI_CLIENT_H_
 
@@ -37,11 +37,11 @@ class CriClient {
         log_directory_(std::move(log_directory)),
         cgroup_parent_(std::move(cgroup_parent)) {}
 
-  // Pods have a network namespace of their own from now on, instead of the host's. Not to be called
-  // beside other calls.
+  // Gives pods a network namespace of their own from now on, instead of the host's. Not while other
+  // calls run.
   void GivePodsANetwork() { network_ = cri::POD; }
 
-  // Each adds what it took, until the answer is there, to `*took`.
+  // Each call adds its duration, until the answer is there, to `*took`.
   absl::StatusOr<Sandbox> RunSandbox(const std::string& name, absl::Duration* took);
   absl::StatusOr<std::string> Create(const Sandbox& sandbox, const std::string& name,
                                      const std::vector<std::string>& command,
@@ -56,7 +56,7 @@ class CriClient {
   absl::Status RemoveContainer(const std::string& container, absl::Duration* took);
   // StopPodSandbox and RemovePodSandbox.
   absl::Status RemoveSandbox(const std::string& sandbox, absl::Duration* took);
-  // Lists of all there is, and how many entries the answer has.
+  // Lists of everything; each returns the number of entries.
   absl::StatusOr<int> List(absl::Duration* took);  // containers
   absl::StatusOr<int> ListSandboxes(absl::Duration* took);
   absl::StatusOr<int> ListContainerStats(absl::Duration* took);

@@ -18,7 +18,7 @@ namespace {
 constexpr cri::SecurityProfile::ProfileType kSeccomp = cri::SecurityProfile::Unconfined;
 constexpr absl::Duration kSettle = absl::Seconds(1);
 
-// As /proc/<pid>/comm has them, cut at 15 bytes.
+// Names in /proc/<pid>/comm, cut at 15 bytes.
 const std::set<std::string>& MonitorNames() {
   static const std::set<std::string> names = {"plimsoll-monito", "conmon", "containerd-shim"};
   return names;
@@ -135,7 +135,7 @@ absl::Status Endpoint::MeasureLists(const Workload& workload) {
   PLIMSOLL_RETURN_IF_ERROR(MeasureList(&CriClient::List, calls, pods, &figures_.list_short));
   PLIMSOLL_RETURN_IF_ERROR(
       MeasureList(&CriClient::ListSandboxes, calls, pods, &figures_.list_pods));
-  // The first has no rates yet, and reads what the others know.
+  // The first call is an exception: it has no rates yet, and reads what later ones already know.
   absl::Duration ignored;
   client_->ListContainerStats(&ignored).IgnoreError();
   PLIMSOLL_RETURN_IF_ERROR(
@@ -143,7 +143,7 @@ absl::Status Endpoint::MeasureLists(const Workload& workload) {
   return MeasureList(&CriClient::ListSandboxStats, calls, pods, &figures_.list_pod_stats);
 }
 
-// Containers that have run and stay as exited ones.
+// Adds containers that have run and stay as exited ones.
 absl::Status Endpoint::FillList(const std::vector<Sandbox>& sandboxes, const Workload& workload) {
   const int more = workload.listed - static_cast<int>(sandboxes.size());
   for (int i = 0; i < more; ++i) {

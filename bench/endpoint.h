@@ -1,4 +1,4 @@
-// Measures one CRI runtime through its socket.
+// Measurements of one CRI runtime through its socket.
 #ifndef PLIMSOLL_BENCH_ENDPOINT_H_
 #define PLIMSOLL_BENCH_ENDPOINT_H_
 
@@ -21,7 +21,7 @@ namespace plimsoll::bench {
 struct Workload {
   int pods = 30;       // one after the other, and again at once
   int parallel = 10;   // at once
-  int resident = 100;  // pods that stay for the figures of memory and the short list
+  int resident = 100;  // pods kept for the figures of memory and the short list
   int listed = 1000;   // containers of the long list; fewer than `resident`: not measured
   int lists = 100;     // calls for each list
 };
@@ -31,7 +31,7 @@ struct Memory {
   int64_t daemon_resident_kib = 0;  // with Workload::resident pods
   int64_t monitors_kib = 0;         // PSS of all monitors or shims of these pods
   int monitors = 0;
-  int64_t available_fall_kib = 0;  // by how much the machine's MemAvailable fell
+  int64_t available_fall_kib = 0;  // fall of the machine's MemAvailable
 };
 
 struct Figures {
@@ -44,7 +44,7 @@ struct Figures {
   Series remove{"RemoveContainer", {}};
   Series remove_sandbox{"Stop+RemovePodSandbox", {}};
   Series pod{"sandbox+create+start", {}};  // sums of the first three
-  // Lists: of Workload::resident pods, the last two while they have Workload::listed containers.
+  // Lists: with Workload::resident pods, the last two with Workload::listed containers.
   Series list_short{"ListContainers, short", {}};
   Series list_pods{"ListPodSandbox", {}};
   Series list_stats{"ListContainerStats", {}};
@@ -71,21 +71,21 @@ class Endpoint {
     figures_.name = std::move(name);
   }
 
-  // Takes note of what the daemon holds before it is given work.
+  // Measures the daemon before it is given work.
   absl::Status Idle();
-  // One pod's whole life, added to the figures. `container` is told between start and exec who
-  // runs.
+  // Runs one pod's whole life and adds it to the figures. `running` is called with the running
+  // container between start and exec.
   absl::Status OnePod(const std::function<absl::Status(const std::string& container)>& running);
-  // Rates of pods that are started at once; they are removed.
+  // Measures the rates of pods that are started at once, and removes them.
   absl::Status InParallel(const Workload& workload);
-  // Memory with many pods, and lists of them; all are removed.
+  // Measures memory with many pods, and lists of them, and removes all.
   absl::Status Resident(const Workload& workload);
 
   const Figures& figures() const { return figures_; }
 
  private:
   absl::StatusOr<Sandbox> StartPod(const std::string& name, absl::Duration* took);
-  // A list's call, and how many entries the answer has.
+  // A list's call, which returns the number of entries.
   using ListCall = absl::StatusOr<int> (CriClient::*)(absl::Duration* took);
   absl::Status MeasureList(ListCall call, int calls, int expected, Series* series);
   absl::Status MeasureLists(const Workload& workload);

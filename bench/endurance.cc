@@ -1,9 +1,9 @@
-// bench_endurance: what a runtime still does well when there is much of it: lines of text into a
-// log, open streams of events, and pods that come and go.
+// bench_endurance: a runtime under much load: lines of text into a log, open streams of events, and
+// pods that come and go.
 //
 // Starts a plimsolld of its own in a private directory and drives it through the CRI socket; with
 // --socket, another CRI runtime beside it. Where conmon is installed, the log is timed with conmon
-// and crun alone, too. Host network, busybox, no seccomp filter. Removes what it made.
+// and crun alone, too. Host network, busybox, no seccomp filter. Removes all that it made.
 //
 //   bench_endurance [--log-mib 512] [--streams 1000] [--lives 2000] [--peer-lives 200]
 #include <CLI/CLI.hpp>
@@ -75,7 +75,7 @@ struct LifeFigures {
   }
 };
 
-// What could not be measured says why.
+// A measurement that failed has the reason.
 struct Figures {
   std::string name;
   int lives = 0;
@@ -142,7 +142,7 @@ absl::Status Live(CriClient& client, int from, int to, int parallel) {
   return failure;
 }
 
-// After a pause, in which a runtime may give memory back to the kernel.
+// Reads after a pause, in which a runtime may give memory back to the kernel.
 absl::StatusOr<ProcessFigures> ReadAtRest(const FsRoot& host, pid_t process) {
   absl::SleepFor(absl::Seconds(1));
   return ReadProcess(host, process);
@@ -271,7 +271,7 @@ absl::StatusOr<std::vector<Runtime>> Runtimes(const Options& options, const Grou
   return runtimes;
 }
 
-// Exit code: whether Plimsoll's own could all be measured.
+// The exit code: whether all of Plimsoll's own measurements succeeded.
 absl::StatusOr<int> Bench(const Options& options) {
   PLIMSOLL_ASSIGN_OR_RETURN(const Ground ground, Prepare(options.plimsolld, options.keep));
   PLIMSOLL_ASSIGN_OR_RETURN(const FsRoot host, FsRoot::Open("/"));

@@ -21,10 +21,10 @@ class EventStreams {
   // All are open when it returns. UNIMPLEMENTED where the runtime has no such call.
   static absl::StatusOr<std::unique_ptr<EventStreams>> Open(
       ::runtime::v1::RuntimeService::Stub& stub, int count, absl::Duration within);
-  // Closes them, and waits for that.
+  // Closes the streams and waits for their end.
   ~EventStreams();
 
-  // Waits until every stream has been told that this pod started.
+  // Waits until every stream has reported that this pod started.
   absl::Status AwaitStart(const std::string& pod, absl::Duration within);
 
  private:

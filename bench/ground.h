@@ -1,4 +1,4 @@
-// What the programs that time a node stand on.
+// The setup shared by programs that time a node.
 #ifndef PLIMSOLL_BENCH_GROUND_H_
 #define PLIMSOLL_BENCH_GROUND_H_
 
@@ -15,18 +15,18 @@
 
 namespace plimsoll::bench {
 
-// Ended and removed in the order from the last to the first.
+// Members are ended and removed from the last to the first.
 struct Ground {
   std::unique_ptr<Scratch> scratch;
   std::unique_ptr<BareRunner> bare;   // has its bundle
   std::unique_ptr<OwnDaemon> daemon;  // has kImage
 };
 
-// Flags of a daemon's in this directory; what they name is made there.
+// Makes flags for a daemon, and in this directory the files that they name.
 using MakeFlags = std::function<absl::StatusOr<std::vector<std::string>>(const FsRoot& directory)>;
 
-// To be called while the process has one thread. `plimsolld`: empty for the one beside this
-// program. `make_flags`: empty for a daemon without any but those that all have.
+// Call it while the process has one thread. `plimsolld`: empty for the one beside this program.
+// `make_flags`: empty for a daemon with the common flags only.
 absl::StatusOr<Ground> Prepare(std::string plimsolld, bool keep, const MakeFlags& make_flags = {});
 
 }  // namespace plimsoll::bench

@@ -71,7 +71,7 @@ void PutContainer(benchmark::State& state) {
 }
 BENCHMARK(PutContainer)->Unit(benchmark::kMicrosecond);
 
-// What a restart reads.
+// The read of a restart.
 void LoadContainers(benchmark::State& state) {
   const TestDir directory;
   const auto store = runtime::Store::Open(directory.root());
@@ -89,7 +89,7 @@ void LoadContainers(benchmark::State& state) {
 }
 BENCHMARK(LoadContainers)->Arg(1000)->Unit(benchmark::kMillisecond);
 
-// --- ListContainers' answer, without what the engine and gRPC add to it
+// --- ListContainers' answer, without the engine's and gRPC's share
 
 // With labels and annotations as kubelet gives them.
 std::vector<runtime::ContainerRecord> ContainersOfKubelet(int64_t count) {
@@ -149,7 +149,7 @@ void ListAsBytes(benchmark::State& state) {
 }
 BENCHMARK(ListAsBytes)->Arg(1000)->Unit(benchmark::kMicrosecond);
 
-// What a client written in C++ takes for it.
+// The cost of reading the answer, for a client written in C++.
 void ReadList(benchmark::State& state) {
   cri::ContainerConfigs configs;
   std::string bytes;

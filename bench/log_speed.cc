@@ -18,13 +18,13 @@ namespace {
 constexpr absl::Duration kToStart = absl::Seconds(20);
 constexpr absl::Duration kToWrite = absl::Minutes(5);
 constexpr int64_t kLineBytes = 100;
-constexpr int64_t kChunkLines = 167772;  // 16 MiB, but for a part of a line
+constexpr int64_t kChunkLines = 167772;  // 16 MiB, less part of a line
 
 int Chunks(int mebibytes) {
   return std::max(1, mebibytes / 16);
 }
 
-// The lines are made before the first entry, so that writing them is all that is timed.
+// The lines are made before the first entry, so that only writing them is timed.
 std::vector<std::string> Command(int mebibytes) {
   return {
       "/bin/sh", "-c",
@@ -44,8 +44,7 @@ absl::StatusOr<absl::Time> TimeOf(absl::string_view entry, absl::string_view tex
   return time;
 }
 
-// Whether an entry ends a line: conmon makes several of one that its buffer cuts ("TIME stdout P
-// ...").
+// Whether an entry ends a line: conmon splits one that its buffer cuts ("TIME stdout P ...").
 bool EndsALine(absl::string_view entry) {
   const size_t stream = entry.find(' ');
   const size_t tag = entry.find(' ', stream + 1);
@@ -114,7 +113,7 @@ absl::StatusOr<LogSpeed> MeasureConmonLog(BareRunner& runner, const FsRoot& dire
   PLIMSOLL_RETURN_IF_ERROR(runner.SetCommand(Command(mebibytes)));
   const std::string own = directory.PathOf("conmon");
   const std::string state = absl::StrCat("--root=", runner.state());
-  // It goes on in the background once it has begun to make the container.
+  // conmon goes on in the background once it has begun to make the container.
   PLIMSOLL_RETURN_IF_ERROR(
       runner
           .Time({conmon,        "--cid",         kName,

@@ -1,4 +1,4 @@
-// How fast lines of text get from a container into its log.
+// The speed of lines of text from a container into its log.
 #ifndef PLIMSOLL_BENCH_LOG_SPEED_H_
 #define PLIMSOLL_BENCH_LOG_SPEED_H_
 
@@ -14,12 +14,12 @@
 namespace plimsoll::bench {
 
 struct LogSpeed {
-  double mebibytes_per_second = 0;  // of text, without what the log adds to it
+  double mebibytes_per_second = 0;  // of text, without the log's additions
   int64_t lines = 0;
 };
 
-// A container writes so many MiB in lines of 100 bytes; the time is that between its first and its
-// last entry, as the log has them. An error when a line is missing.
+// Times a container that writes so many MiB in lines of 100 bytes, from its first to its last entry
+// by the log's times. An error when a line is missing.
 absl::StatusOr<LogSpeed> MeasureLog(CriClient& client, const std::string& name, int mebibytes);
 
 // The same by conmon and crun alone. NOT_FOUND where there is no conmon. `runner` has its bundle.

@@ -1,15 +1,16 @@
-// bench_network: what a pod with a network of its own costs beside what its network plugins take.
+// bench_network: the cost of a pod with a network of its own beyond the time of its network
+// plugins.
 //
 // One pod after the other starts through the CRI socket (RunPodSandbox + CreateContainer +
 // StartContainer, each until its answer is there) on a bridge with host-local addresses and
-// portmap, Debian's plugins; the daemon's metrics say for how long of that plugins ran. What is
-// left is told beside a bare crun run, which is a part of it. The same plugins also run by
-// themselves, as nothing that needs them is quicker. Then many pods start at once, of which none
-// may fail, and many sandboxes come and go at once, as the plugins by themselves do. Another CRI
-// runtime (--socket) is timed beside it, with the network that it has; for how long its plugins
-// run, nobody says.
+// portmap, Debian's plugins. The plugins' part of that time, told by the daemon's metrics, is
+// subtracted; the rest stands beside a bare crun run, which is a part of it. The same plugins also
+// run by themselves, as a lower bound for every runtime. Then many pods start at once, of which
+// none may fail, and many sandboxes come and go at once, as the plugins by themselves do. Another
+// CRI runtime (--socket) is timed beside it, with the network that it has; the time of its plugins
+// is unknown.
 //
-// Runs in a network namespace of its own, so that no bridge and no rule of it is the machine's.
+// Runs in a network namespace of its own, so that its bridge and rules don't touch the machine's.
 //
 //   bench_network [--pods 50] [--parallel-pods 100] [--parallel 10] [--max-ratio 1.5]
 #include <arpa/inet.h>
@@ -49,7 +50,8 @@ namespace plimsoll::bench {
 namespace {
 
 constexpr int kMetricsPort = 9464;
-// Of the own share's p50 to a bare crun run's: 12 ms on a machine where that takes 8.
+// The goal for the ratio of the own share's p50 to a bare crun run's: 12 ms on a machine where that
+// takes 8.
 constexpr double kGoal = 1.5;
 
 struct Options {
@@ -63,7 +65,7 @@ struct Options {
   bool keep = false;
 };
 
-// Before there are threads, which would stay behind.
+// Call it before there are threads, which would stay behind.
 absl::Status EnterOwnNetwork() {
   if (unshare(CLONE_NEWNET) != 0) return ErrnoStatus(errno, "make a network namespace");
   const UniqueFd handle(socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
@@ -84,7 +86,7 @@ std::string NetworkIn(const FsRoot& directory) {
           {"type": "portmap", "snat": true, "capabilities": {"portMappings": true}}]})");
 }
 
-// Flags for a daemon with a network of its own in `directory`, which is written there.
+// Flags for a daemon with a network of its own, which is written into `directory`.
 absl::StatusOr<std::vector<std::string>> NetworkFlags(const FsRoot& directory) {
   PLIMSOLL_RETURN_IF_ERROR(directory.MakeDirs("net.d", 0755));
   PLIMSOLL_RETURN_IF_ERROR(
@@ -116,11 +118,11 @@ absl::StatusOr<std::string> ReadMetrics() {
 }
 
 struct Phase {
-  double seconds = 0;  // all in all
+  double seconds = 0;  // in total
   double count = 0;
 };
 
-// Of pods that were started, by name.
+// Phases of started pods, by name.
 absl::StatusOr<std::map<std::string, Phase>> ReadPhases() {
   PLIMSOLL_ASSIGN_OR_RETURN(const std::string metrics, ReadMetrics());
   std::map<std::string, Phase> phases;
@@ -138,7 +140,7 @@ absl::StatusOr<std::map<std::string, Phase>> ReadPhases() {
   return phases;
 }
 
-// For how long network plugins have run for pods that were started, all in all.
+// Total time of network plugins for started pods.
 absl::StatusOr<absl::Duration> TimeInPlugins() {
   PLIMSOLL_ASSIGN_OR_RETURN(auto phases, ReadPhases());
   return absl::Seconds(phases["sandbox_network_plugins"].seconds);  // 0: none has run yet
@@ -160,7 +162,7 @@ Runtime MakeRuntime(const std::string& name, const std::shared_ptr<grpc::Channel
 
 // --- figures
 
-// Many at once.
+// Many pods at once.
 struct Rush {
   Rate come;
   Rate go;
@@ -175,9 +177,9 @@ struct Result {
   std::map<std::string, Phase> phases;
   Rush bare_rush;
   std::vector<Figures> runtimes;
-  std::vector<Rush> rushes;  // of each runtime
+  std::vector<Rush> rushes;  // one per runtime
 
-  // Of the own share to a bare crun run.
+  // The own share's ratio to a bare crun run.
   double Ratio() const { return own.Quantile(0.5) / bare_run.Quantile(0.5); }
 };
 
@@ -255,7 +257,7 @@ absl::Status MeasurePlugins(const BareChain& chain, Result* result) {
   return absl::OkStatus();
 }
 
-// What has come goes, whatever failed.
+// Pods that came are removed, whatever failed.
 absl::StatusOr<Rush> MeasureRush(const FsRoot& host, const Options& options,
                                  const std::function<absl::Status(size_t)>& come,
                                  const std::function<absl::Status(size_t)>& go) {

@@ -1,9 +1,9 @@
-// bench_node: what a node's runtime costs, call by call, and what is left of a bare crun in it.
+// bench_node: the cost of a node's runtime, call by call, and its ratio to a bare crun.
 //
 // Starts a plimsolld of its own in a private directory and drives it through the CRI socket; with
 // --socket, another CRI runtime beside it. In each round every runtime lives through one pod and
-// bare crun is timed too, so that whatever else the machine does hits all of them. Host network,
-// busybox, no seccomp filter. Removes what it made.
+// bare crun is timed too, so that other load on the machine hits all of them. Host network,
+// busybox, no seccomp filter. Removes all that it made.
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>

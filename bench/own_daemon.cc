@@ -22,7 +22,7 @@ absl::StatusOr<std::unique_ptr<OwnDaemon>> OwnDaemon::Start(const std::string& p
   const std::string socket = directory.PathOf("plimsoll.sock");
   PLIMSOLL_ASSIGN_OR_RETURN(
       const UniqueFd log, directory.OpenFile("plimsolld.log", O_WRONLY | O_CREAT | O_TRUNC, 0600));
-  // Standalone: once the lock is let go of, it ends and takes its run directory with it.
+  // Standalone: once the lock is released, it ends and removes its run directory.
   PLIMSOLL_ASSIGN_OR_RETURN(const FsRoot run, FsRoot::OpenOrCreate(directory.PathOf("run"), 0755));
   PLIMSOLL_ASSIGN_OR_RETURN(daemon->clients_, run.OpenFile("clients.lock", O_RDWR | O_CREAT, 0600));
   if (flock(daemon->clients_.get(), LOCK_SH) != 0) return ErrnoStatus(errno, "flock clients.lock");

@@ -18,19 +18,19 @@ namespace plimsoll::bench {
 
 class OwnDaemon {
  public:
-  // Listens at <directory>/plimsoll.sock, keeps its log in <directory>/plimsolld.log. An error has
-  // what it said. `flags` are added to its own.
+  // Listens at <directory>/plimsoll.sock and logs to <directory>/plimsolld.log. An error has its
+  // output. `flags` are added to its own.
   static absl::StatusOr<std::unique_ptr<OwnDaemon>> Start(
       const std::string& program, const FsRoot& directory,
       const std::vector<std::string>& flags = {});
-  ~OwnDaemon();  // ends it, and waits for that
+  ~OwnDaemon();  // ends it and waits for that
 
   std::shared_ptr<grpc::Channel> channel() const { return channel_; }
-  // Where crun keeps its state.
+  // The directory of crun's state.
   std::string runtime_state() const { return runtime_state_; }
   pid_t pid() const { return child_->pid(); }
 
-  // The archive's image becomes `reference`.
+  // Imports the archive's image as `reference`.
   absl::Status ImportImage(const std::string& archive, const std::string& reference);
 
  private:

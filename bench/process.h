@@ -1,4 +1,4 @@
-// What the kernel says of processes.
+// The kernel's figures about processes.
 #ifndef PLIMSOLL_BENCH_PROCESS_H_
 #define PLIMSOLL_BENCH_PROCESS_H_
 

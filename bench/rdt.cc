@@ -1,9 +1,9 @@
-// bench_rdt: what a change of a running container's rdt class costs beyond the kernel's own work
-// for it, with a hundred threads.
+// bench_rdt: the cost of changing a running container's rdt class beyond the kernel's own work for
+// it, with a hundred threads.
 //
-// On resctrl's stand-in (tests/resctrlfs), in a cgroup of its own that it removes. In each round a
-// class is changed, and then the same is done by hand: freeze, write each thread to the class's
-// group and to the container's monitoring group in it, thaw.
+// On resctrl's stand-in (tests/resctrlfs), in a cgroup of its own that it removes. Each round
+// changes a class, and then does the same by hand: freeze, write each thread to the class's group
+// and to the container's monitoring group in it, thaw.
 #include <unistd.h>
 
 #include <cstdio>

@@ -45,7 +45,7 @@ nlohmann::json SeriesJson(const Series& series) {
           {"all", series.milliseconds}};
 }
 
-// As attribute values and text of XML.
+// Escapes attribute values and text of XML.
 std::string Escape(const std::string& text) {
   std::string escaped;
   for (const char c : text) {
@@ -69,7 +69,7 @@ std::string Escape(const std::string& text) {
   return escaped;
 }
 
-// Told apart by people who don't see red and green as different, too.
+// Distinct also to people who confuse red and green.
 constexpr const char* kColours[] = {"#0b6e99", "#e08e0b", "#8e5ea2", "#6b6b6b"};
 
 }  // namespace

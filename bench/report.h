@@ -16,7 +16,7 @@ struct Report {
   std::vector<Figures> runtimes;  // Plimsoll first
   Workload workload;
 
-  // Of Plimsoll's p50 to bare crun's in the same run.
+  // Ratio of Plimsoll's p50 to bare crun's in the same run.
   double StartRatio() const;
   double ExecRatio() const;
 };

@@ -19,8 +19,7 @@ absl::StatusOr<std::unique_ptr<Scratch>> Scratch::Make(bool keep) {
 }
 
 Scratch::~Scratch() {
-  // crun removes a container's group but not its parents; the pod's group is the daemon's to
-  // remove.
+  // crun removes a container's group but not its parents; the daemon removes the pod's group.
   if (const absl::StatusOr<FsRoot> cgroups = FsRoot::Open("/sys/fs/cgroup"); cgroups.ok()) {
     cgroups->RemoveDir(&kCgroupParent[1]).IgnoreError();
     for (const std::string& hierarchy : cgroups->List(".").value_or(std::vector<std::string>())) {

@@ -1,4 +1,4 @@
-// What a benchmark makes on the machine, and its removal.
+// A benchmark's files and cgroups on the machine, and their removal.
 #ifndef PLIMSOLL_BENCH_SCRATCH_H_
 #define PLIMSOLL_BENCH_SCRATCH_H_
 
@@ -17,7 +17,7 @@ constexpr char kImage[] = "plimsoll.dev/bench/busybox:latest";
 // A directory below /tmp and the cgroups below kCgroupParent.
 class Scratch {
  public:
-  // `keep`: the directory stays, for the daemon's log.
+  // `keep`: leaves the directory, for the daemon's log.
   static absl::StatusOr<std::unique_ptr<Scratch>> Make(bool keep);
   ~Scratch();
 

@@ -1,4 +1,4 @@
-// Measurements of one thing.
+// Measurements of one quantity.
 #ifndef PLIMSOLL_BENCH_SERIES_H_
 #define PLIMSOLL_BENCH_SERIES_H_
 

@@ -1,14 +1,14 @@
-// bench_start: how long a pod takes to start, beside a bare `crun run` of the same container.
+// bench_start: the start of a pod, timed beside a bare `crun run` of the same container.
 //
 // One round times a bare `crun run` (from exec to its exit) and a one-container pod through the CRI
 // socket (RunPodSandbox + CreateContainer + StartContainer, each until its answer is there), one
-// after the other, so that whatever else the machine does hits both. Host network, busybox `true`;
-// with and without the default seccomp profile. Nothing else is timed: stopping and removing the
-// pod comes between rounds. It runs a plimsolld of its own in a private directory and removes it.
+// after the other, so that other load on the machine hits both. Host network, busybox `true`; with
+// and without the default seccomp profile. Nothing else is timed: stopping and removing the pod
+// comes between rounds. It runs a plimsolld of its own in a private directory and removes it.
 //
-// Each measurement begins after a rest, in which the kernel forgets the one before: the first
-// process that enters a cgroup after a while without any waits for an RCU grace period, so what
-// follows another start by a few milliseconds would be measured without it, by chance.
+// Each measurement begins after a rest, in which the kernel forgets the one before. The first
+// process that enters a cgroup after a pause waits for an RCU grace period; a start a few
+// milliseconds after another would escape that wait, by chance.
 //
 //   bench_start [--rounds 50] [--rest 100] [--max-ratio 1.4] [-o json]
 
@@ -136,7 +136,7 @@ absl::StatusOr<Result> Measure(BareRunner& bare, Pods& pods, const Options& opti
         return absl::OkStatus();
       }};
   for (int round = -kWarmUp; round < options.rounds; ++round) {
-    // In each order as often as in any other, should a rest not be enough.
+    // All orders equally often, should a rest not be enough.
     constexpr int kOrders[6][3] = {{0, 1, 2}, {2, 1, 0}, {1, 2, 0},
                                    {0, 2, 1}, {2, 0, 1}, {1, 0, 2}};
     for (const int which : kOrders[(round + kWarmUp) % 6]) {

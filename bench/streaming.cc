@@ -1,10 +1,10 @@
-// bench_streaming: a command by the streaming server, and how fast an attached client is told what
-// a container writes.
+// bench_streaming: a command by the streaming server, and the speed of a container's output to an
+// attached client.
 //
 // Starts a plimsolld of its own in a private directory; with --socket, another CRI runtime beside
 // it. A round trip is Exec, the connection to the URL that it gives (WebSocket, v4.channel.k8s.io),
-// /bin/true and the end of the stream, beside a bare `crun exec` of the same. The container that is
-// attached to has no log, and again one. Host network, busybox, no seccomp filter.
+// /bin/true and the end of the stream, beside a bare `crun exec` of the same. Attaching is timed
+// with and without a log. Host network, busybox, no seccomp filter.
 //
 //   bench_streaming [--rounds 50] [--attach-mib 512] [--max-ratio 1.5]
 #include <CLI/CLI.hpp>
@@ -45,7 +45,7 @@ struct Options {
 
 struct AttachSpeed {
   double mebibytes_per_second = 0;
-  double lost_mebibytes = 0;  // what the client was not told
+  double lost_mebibytes = 0;  // output that the client missed
 };
 
 struct Runtime {
@@ -104,7 +104,7 @@ absl::Status MeasureExec(Runtime& runtime, const Options& options, BareRunner* b
 
 // --- attach
 
-// Writes when it is told to, by a file.
+// A container that writes once a file tells it to.
 absl::StatusOr<std::string> CreateWriter(Runtime& runtime, const Sandbox& pod,
                                          const Options& options, bool has_log) {
   const int chunks = options.attach_mebibytes / kChunkMebibytes;

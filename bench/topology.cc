@@ -1,9 +1,9 @@
-// bench_topology: what it costs to read the topology of a machine of 512 CPUs, and to see that
-// nothing of it has changed; how long a change takes from the kernel's event to those who wait.
+// bench_topology: the cost of reading the topology of a machine of 512 CPUs, and of noticing that
+// it hasn't changed; the delay of a change from the kernel's event to its waiters.
 //
-// The machine is a tree of files. hwloc is told where it is by this process's environment, which
-// makes its way that of a daemon that reads "/"; a captured machine is read by plimsoll-hwloc,
-// which costs the start of a process and an exchange of XML more.
+// The machine is a tree of files. hwloc finds it by this process's environment, so that it takes
+// the same path as in a daemon that reads "/"; a captured machine is read by plimsoll-hwloc, which
+// adds the start of a process and an exchange of XML.
 #include <stdlib.h>
 #include <sys/socket.h>
 
@@ -51,8 +51,9 @@ absl::Status CheckZones(const topology::Machine& machine) {
   return absl::InternalError("not all CPUs were found");
 }
 
-// A socket in the kernel's place says that a CPU has gone or come, as its file then shows. On a
-// captured machine, whose topology another program reads: that takes longer than on this one.
+// A socket in the kernel's place reports that a CPU has gone or come, as its file then shows. The
+// machine is a captured one, whose topology another program reads: that takes longer than the own
+// machine's.
 absl::Status MeasureEvents(const std::string& hwloc) {
   topology::MachineFiles files;
   topology::AddCpus(files, 2, 4, 2);

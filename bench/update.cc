@@ -1,8 +1,8 @@
-// bench_update: what an update of a running container's resources costs beyond the kernel's writes
-// for it, and what a pod's picture takes in memory beside the message that it came in.
+// bench_update: the cost of updating a running container's resources beyond the kernel's writes for
+// it, and the memory of a pod's picture beside the message that it came in.
 //
-// It runs a plimsolld of its own in a private directory. In each round CPU quota and memory limit
-// of a container are raised through the CRI socket and lowered by writing the same control files.
+// It runs a plimsolld of its own in a private directory. Each round raises CPU quota and memory
+// limit of a container through the CRI socket and lowers them by writing the same control files.
 #include <malloc.h>
 
 #include <cstdio>
@@ -59,7 +59,7 @@ absl::Status MeasureUpdates(CriClient& client, linux::CgroupManager& cgroups) {
   return client.RemoveSandbox(sandbox.id, &setting_up);
 }
 
-// What a web server with a helper beside it announces.
+// The announcement of a web server with a helper beside it.
 cri::PodResourceConfig OnePod(int number) {
   cri::PodResourceConfig pod;
   for (const char* name : {"prepare", "server", "log-shipper"}) {

@@ -1,5 +1,5 @@
-// Moments of a clock that nobody sets: for limits of time, which a jump of the wall clock must
-// neither end nor prolong.
+// Moments of a clock that nobody sets: for time limits, which a jump of the wall clock must neither
+// end nor prolong.
 #ifndef PLIMSOLL_BASE_STEADY_TIME_H_
 #define PLIMSOLL_BASE_STEADY_TIME_H_
 
@@ -17,14 +17,14 @@ inline SteadyTime SteadyNow() {
   return std::chrono::steady_clock::now();
 }
 
-// So long from now; kNever where the clock has no number for it.
+// The moment after `wait` from now; kNever where the clock can't express it.
 inline SteadyTime SteadyAfter(absl::Duration wait) {
   const SteadyTime now = SteadyNow();
   if (wait >= absl::FromChrono(kNever - now)) return kNever;
   return now + absl::ToChronoNanoseconds(wait);
 }
 
-// Below zero where it has passed.
+// Negative once it has passed.
 inline absl::Duration TimeUntil(SteadyTime end) {
   return end == kNever ? absl::InfiniteDuration() : absl::FromChrono(end - SteadyNow());
 }

@@ -27,8 +27,8 @@ const char* Variable(char** environment, const char* name) {
   return nullptr;
 }
 
-// As execvp(3) has it: a directory without the program, or in which it can't be executed, is passed
-// over. Returns when there is none; errno says why.
+// As execvp(3): a directory without the program, or where it can't be executed, is skipped. Returns
+// when no directory is left; errno says why.
 void ExecuteFrom(const char* directories, const Plan& plan) {
   const char* program = plan.arguments[0];
   int error = ENOENT;
@@ -49,7 +49,7 @@ void ExecuteFrom(const char* directories, const Plan& plan) {
   errno = error;
 }
 
-// ENOENT may be of the program's interpreter as well.
+// ENOENT may also be about the program's interpreter.
 bool IsThere(const char* path) {
   const bool there = access(path, F_OK) == 0;
   errno = ENOENT;

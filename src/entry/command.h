@@ -1,4 +1,4 @@
-// The last steps of a command's process, as the container sees it.
+// The last steps of a command's process, visible to the container.
 #ifndef PLIMSOLL_ENTRY_COMMAND_H_
 #define PLIMSOLL_ENTRY_COMMAND_H_
 
@@ -7,8 +7,8 @@
 
 namespace plimsoll::entry {
 
-// Becomes the command, whose user and capabilities this process has already; `terminal` -1: it has
-// none. Fails through `report`, which is close-on-exec.
+// Becomes the command; this process must already have its user and capabilities. `terminal` -1: it
+// has none. Fails through `report`, which is close-on-exec.
 [[noreturn]] void Become(const Plan& plan, const Filter& filter, int terminal, int report);
 
 }  // namespace plimsoll::entry

@@ -41,7 +41,7 @@ bool OwnPermitted(uint64_t* permitted) {
   return true;
 }
 
-// EINVAL: a capability that this kernel doesn't have.
+// EINVAL: this kernel doesn't have the capability.
 bool LimitBounding(uint64_t bounding) {
   for (int each = 0; each < kCapabilityBits; ++each) {
     if (Has(bounding, each) || prctl(PR_CAPBSET_DROP, each, 0, 0, 0) == 0) continue;
@@ -50,7 +50,7 @@ bool LimitBounding(uint64_t bounding) {
   return true;
 }
 
-// What the kernel doesn't grant is left out, as the OCI runtime has it.
+// Capabilities that the kernel doesn't grant are left out, as by the OCI runtime.
 void RaiseAmbient(uint64_t ambient) {
   prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
   for (int each = 0; each < kCapabilityBits; ++each) {
@@ -92,7 +92,7 @@ bool ReadFilter(int descriptor, Filter* filter) {
 bool LoadFilter(const Filter& filter) {
   if (filter.count == 0) return true;
   const sock_fprog program = {filter.count, filter.instructions};
-  // The flag that the OCI runtime loads filters with that name none.
+  // The OCI runtime's flag for filters that name none.
   return syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_SPEC_ALLOW, &program) ==
          0;
 }
@@ -105,10 +105,10 @@ void TakeCredentials(const Plan& plan, const Filter& filter, int report) {
       setresuid(plan.uid, plan.uid, plan.uid) != 0) {
     Fail(report, Step::kIds);
   }
-  // A change of ids sets it to what fs.suid_dumpable says.
+  // A change of ids resets it to fs.suid_dumpable.
   if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) != 0) Fail(report, Step::kIds);
   if (!plan.no_new_privileges && filter.count > 0) {
-    // Another user's effective set is empty now.
+    // A user other than root has an empty effective set now.
     uint64_t own = 0;
     if (!OwnPermitted(&own) || !SetCapabilities(own, own, sets.inheritable)) {
       Fail(report, Step::kCapabilities);

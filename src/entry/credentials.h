@@ -8,19 +8,19 @@
 
 namespace plimsoll::entry {
 
-// A seccomp filter; without instructions there is none.
+// A seccomp filter; without instructions, none.
 struct Filter {
   sock_filter* instructions = nullptr;
   unsigned short count = 0;
 };
 
-// False: errno says why.
+// False: failed, with errno.
 bool ReadFilter(int descriptor, Filter* filter);
 bool LoadFilter(const Filter& filter);
 
 // Takes on the plan's ids and capabilities, in the container's user namespace. A process without
-// no_new_privs may load a filter with CAP_SYS_ADMIN only: it gets its own before it loses that.
-// Fails through `report`.
+// no_new_privs needs CAP_SYS_ADMIN to load a filter, so the filter is loaded before that is
+// dropped. Fails through `report`.
 void TakeCredentials(const Plan& plan, const Filter& filter, int report);
 
 }  // namespace plimsoll::entry

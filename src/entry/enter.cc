@@ -47,8 +47,8 @@ bool LimitDescriptors(const char* value) {
   return setrlimit(RLIMIT_NOFILE, &limit) == 0;
 }
 
-// Takes what the host gives a command, while the host's files are still in sight. The control
-// groups come last: a frozen one holds this process from then on.
+// Takes on the settings that the host gives a command, while the host's files are still in sight.
+// The control groups come last: a frozen one stops this process from then on.
 void JoinGroups(const Plan& plan, int report) {
   char pid[16];
   snprintf(pid, sizeof(pid), "%d", getpid());
@@ -62,7 +62,7 @@ void JoinGroups(const Plan& plan, int report) {
   }
   value = plan.text.Get("nofile");
   if (value != nullptr && !LimitDescriptors(value)) Fail(report, Step::kDescriptorLimit);
-  // It holds for the next execve(2), and passes a fork.
+  // The label takes effect at the next execve(2), and passes a fork.
   value = plan.text.Get("label");
   if (value != nullptr && !WriteFile("/proc/thread-self/attr/exec", value)) {
     Fail(report, Step::kLabel);
@@ -73,7 +73,7 @@ void JoinGroups(const Plan& plan, int report) {
   }
 }
 
-// Closes all descriptors from 3 on except these; -1 is none. False: errno says why.
+// Closes all descriptors from 3 on except these; -1 means none. False: failed, with errno.
 bool KeepOnly(std::initializer_list<int> kept) {
   unsigned first = 3;
   while (true) {
@@ -88,8 +88,8 @@ bool KeepOnly(std::initializer_list<int> kept) {
   return syscall(SYS_close_range, first, UINT_MAX, 0) == 0;
 }
 
-// Flags of those that the container's init has and this process not: a namespace can't be entered
-// twice, nor the host's from a user namespace. -1: the init is gone.
+// Flags of the namespaces in which the container's init differs from this process: none can be
+// entered twice, nor the host's from a user namespace. -1: the init is gone.
 int NamespacesOf(pid_t pid) {
   struct Kind {
     const char* name;
@@ -113,8 +113,8 @@ int NamespacesOf(pid_t pid) {
   return flags;
 }
 
-// Every container has a mount namespace of its own. Where it seems to be this process's, the pid
-// has become another's, which only setns(2) on the pidfd would tell.
+// Every container has a mount namespace of its own. If it seems to be this process's, the pid has
+// been reused, which only setns(2) on the pidfd would tell.
 void EnterNamespaces(const Plan& plan, int flags, int report) {
   if (flags < 0 || (flags & CLONE_NEWNS) == 0) {
     errno = ESRCH;
@@ -124,13 +124,14 @@ void EnterNamespaces(const Plan& plan, int flags, int report) {
   close(plan.init);
 }
 
-// The user's from now on, who may open /dev/stdout again. A null device is open to all.
+// Gives the streams to the command's user, who may open /dev/stdout again. A null device is open to
+// all.
 bool GiveStreams(const Plan& plan) {
   for (int stream = 0; stream < 3; ++stream) {
     struct stat info = {};
     if (fstat(stream, &info) != 0 || !S_ISFIFO(info.st_mode)) continue;
     if (fchown(stream, plan.uid, plan.gid) == 0) continue;
-    // The user has no id outside, or the pipe is the host root's, seen from a user namespace.
+    // The user has no id outside, or the host root's pipe is seen from a user namespace.
     if (errno != EINVAL && errno != EPERM) return false;
   }
   return true;
@@ -142,7 +143,7 @@ bool IsBelowRoot() {
   return syscall(SYS_getcwd, path, sizeof(path)) > 0 && path[0] == '/';
 }
 
-// In a user namespace the root there makes the terminal: nobody else's id has a meaning.
+// In a user namespace its root makes the terminal: other ids have no meaning there.
 int MakeTerminalAsRoot(const Plan& plan, int console, bool user_namespace, int report) {
   if (console < 0) return -1;
   if (user_namespace && (setresgid(0, 0, 0) != 0 || setresuid(0, 0, 0) != 0)) {
@@ -153,7 +154,7 @@ int MakeTerminalAsRoot(const Plan& plan, int console, bool user_namespace, int r
   return terminal;
 }
 
-// A copy of this process with the same parent.
+// Forks a copy of this process with the same parent.
 pid_t ForkBeside() {
   return static_cast<pid_t>(
       syscall(SYS_clone, CLONE_PARENT | SIGCHLD, nullptr, nullptr, nullptr, nullptr));
@@ -162,7 +163,7 @@ pid_t ForkBeside() {
 }  // namespace
 
 void Enter(const Plan& plan, int report, pid_t* child) {
-  // Whoever gets hold of the command's process must not write what the supervisor reads.
+  // A captured command's process must not write to the memory that the supervisor reads.
   if (madvise(child, sizeof(*child), MADV_DONTFORK) != 0) Fail(report, Step::kFork);
   Filter filter;
   if (!ReadFilter(plan.filter, &filter)) Fail(report, Step::kReadFilter);
@@ -179,7 +180,8 @@ void Enter(const Plan& plan, int report, pid_t* child) {
 
   const int terminal = MakeTerminalAsRoot(plan, console, (namespaces & CLONE_NEWUSER) != 0, report);
   const char* directory = plan.text.Get("cwd");
-  // Twice: root sees what the user doesn't, except on a file system of others.
+  // Tried twice: as root, which sees more than the user, and as the user, for file systems where
+  // root sees less.
   const bool arrived = chdir(directory) == 0;
   if (terminal < 0 && !GiveStreams(plan)) Fail(report, Step::kStreams);
   TakeCredentials(plan, filter, report);

@@ -8,10 +8,10 @@
 
 namespace plimsoll::entry {
 
-// In a process of its own, that the container doesn't see: enters groups, then namespaces, gives up
-// what the command isn't to have and only then forks the process that the container sees. That one
-// is a child of this one's parent (CLONE_PARENT), and its pid is in `*child`, which is in memory
-// shared with the parent and not passed on.
+// Runs in a process that the container doesn't see: enters groups, then namespaces, and drops all
+// that the command must not have. Only then it forks the process that the container sees, as a
+// child of this one's parent (CLONE_PARENT). The child's pid is in `*child`, in memory that is
+// shared with the parent but not with the child.
 [[noreturn]] void Enter(const Plan& plan, int report, pid_t* child);
 
 }  // namespace plimsoll::entry

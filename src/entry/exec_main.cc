@@ -1,10 +1,10 @@
-// plimsoll-exec: runs a command in a container, in the place of the OCI runtime's `exec`.
+// plimsoll-exec: runs a command in a container, in place of the OCI runtime's `exec`.
 //
 //   plimsoll-exec CONTAINER WORD...
 //
-// The plan (entry/plan.h) is descriptor 3; the words are for whoever lists processes. Static and
-// without the C++ library's start-up cost. Executed from a sealed memfd, so that what a container
-// sees of it through /proc can't be overwritten (CVE-2019-5736).
+// The plan (entry/plan.h) is descriptor 3; the words are only for listings of processes. Static and
+// without the C++ library's start-up cost. Executed from a sealed memfd, so that the container
+// can't overwrite it through /proc (CVE-2019-5736).
 #include <sys/prctl.h>
 #include <unistd.h>
 
@@ -21,7 +21,8 @@ int main() {
     return 2;
   }
   // A container's process that may trace others gets nothing of this one or of its children
-  // (CVE-2016-9962). What the command leaves behind is this one's, so that it can be found.
+  // (CVE-2016-9962). This process adopts those that the command leaves behind, so that they can be
+  // found.
   if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) != 0 || prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) != 0) {
     return plimsoll::entry::kSilentEnd;
   }

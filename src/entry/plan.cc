@@ -13,24 +13,23 @@ namespace {
 constexpr size_t kMaxPlan = size_t{32} << 20;
 constexpr int kDecimal = 10;
 
-// Zeroed.
+// Allocates zeroed memory; null on failure.
 void* Allocate(size_t bytes) {
   void* memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   return memory == MAP_FAILED ? nullptr : memory;
 }
 
-// setresuid(2) and setresgid(2) take the highest for "as it is".
+// setresuid(2) and setresgid(2) take the highest number for "unchanged".
 constexpr uint64_t kMostId = UINT32_MAX - 1;
 
-// -1: no digit of any base.
+// -1: not a digit of any base.
 int DigitOf(char c) {
   if (c >= '0' && c <= '9') return c - '0';
   if (c >= 'a' && c <= 'f') return c - 'a' + 10;
   return -1;
 }
 
-// Returns what comes after the digits at `at`; null where there are none, or their number is above
-// `most`.
+// Returns the position after the digits at `at`; null without digits, or for a number above `most`.
 const char* ParseNumber(const char* at, int base, uint64_t most, uint64_t* number) {
   const char* const begin = at;
   const auto by = static_cast<uint64_t>(base);
@@ -51,7 +50,7 @@ bool ReadNumber(const monitor::LaunchPlan& text, const char* key, int base, uint
   return end != nullptr && *end == '\0';
 }
 
-// Left as it is where the plan has none. False: what it has is no descriptor.
+// Leaves `descriptor` alone if the plan has none. False: its value is no descriptor.
 bool ReadDescriptor(const monitor::LaunchPlan& text, const char* key, int* descriptor) {
   if (!text.Has(key)) return true;
   uint64_t number = 0;
@@ -120,7 +119,7 @@ bool ReadPlan(int descriptor, Plan* plan) {
 bool ParsePlan(const char* text, size_t size, Plan* plan) {
   if (size == 0 || text[size - 1] != '\0') return false;
   plan->text = monitor::LaunchPlan(text, size);
-  // A filter that can't be read is not the same as none.
+  // An unreadable filter differs from none.
   if (!ReadDescriptor(plan->text, "log", &plan->log) ||
       !ReadDescriptor(plan->text, "entered", &plan->entered) ||
       !ReadDescriptor(plan->text, "init", &plan->init) ||

@@ -1,10 +1,10 @@
 // The plan of plimsoll-exec: how a command enters a container. A list of "key=value" strings, each
 // ended by a NUL byte (monitor/launch_plan.h). Descriptors and numbers are decimal, masks of
 // capabilities hexadecimal with bit n for capability n of <linux/capability.h>.
-//   log         descriptor of a file for why it didn't get in
+//   log         descriptor of a file for the reason of a failure to enter
 //   entered     descriptor that is closed once the command is executed
 //   init        descriptor of a pidfd of the container's init
-//   pid         of the same, by which its namespaces are compared with ours
+//   pid         the same init's pid, by which its namespaces are compared with ours
 //   enter       file to write the own pid to (a resctrl group's tasks); repeated
 //   group       file of a control group, to which "0" is written for the writer itself; repeated
 //   into        directory of a v2 control group to be born in
@@ -34,7 +34,7 @@ namespace plimsoll::entry {
 inline constexpr size_t kMaxFilter = 4096;
 inline constexpr size_t kMaxGroups = 65536;  // NGROUPS_MAX
 
-// Sets of one process.
+// Capability sets of a process.
 struct Capabilities {
   uint64_t bounding = 0;
   uint64_t effective = 0;
@@ -43,7 +43,7 @@ struct Capabilities {
   uint64_t ambient = 0;
 };
 
-// The plan as it was read before anything else was done. Pointers lead into its text.
+// The plan as read before anything else is done. Pointers lead into its text.
 struct Plan {
   monitor::LaunchPlan text;
   int log = -1;
@@ -59,16 +59,16 @@ struct Plan {
   char** environment = nullptr;  // null-terminated
 };
 
-// Reads it from a descriptor, which is closed. False: it is none.
+// Reads the plan from a descriptor and closes that. False: it holds no plan.
 bool ReadPlan(int descriptor, Plan* plan);
-// The same from its text, which is to outlive the plan. The two lists are in memory of their own.
+// The same from a text, which must outlive the plan. The two lists have memory of their own.
 bool ParsePlan(const char* text, size_t size, Plan* plan);
 
-// The ids of `groups` ("1,2,3"; empty for none) into an array of kMaxGroups. False: it is no such
-// list, or has more.
+// Parses `groups` ("1,2,3"; empty for none) into an array of kMaxGroups. False: it is no such list,
+// or is longer.
 bool ParseGroups(const char* list, gid_t* groups, size_t* count);
 
-// The two of `nofile`. False: they are no such numbers.
+// Parses the two numbers of `nofile`. False: it has no such numbers.
 bool ParseLimits(const char* text, uint64_t* soft, uint64_t* hard);
 
 }  // namespace plimsoll::entry

@@ -1,4 +1,4 @@
-// What plimsoll-exec takes for a plan, and what it does not.
+// Texts that plimsoll-exec takes for a plan, and texts that it does not.
 #include "entry/plan.h"
 
 #include <sys/mman.h>
@@ -83,10 +83,10 @@ TEST(PlanTest, EachPartThatACommandNeedsMustBeThere) {
   }
 }
 
-// Cut at whatever byte, no part of it is taken for another.
+// A plan cut at any byte is no plan.
 TEST(PlanTest, ACutOneIsNone) {
   Values values = Whole();
-  values["zzz"] = "the last";  // by name; so that each cut takes away something
+  values["zzz"] = "the last";  // the last by name, so that each cut removes something
   const std::string text = TextOf(values);
   const std::string ids = "uid=1000";
   for (size_t size = 0; size < text.size(); ++size) {
@@ -100,7 +100,7 @@ TEST(PlanTest, ACutOneIsNone) {
 TEST(PlanTest, NumbersAreDigitsWithinTheirBounds) {
   for (const char* key : {"uid", "gid"}) {
     EXPECT_TRUE(Reads(key, "4294967294")) << key;
-    // With this one the kernel leaves the id as it is: root's.
+    // The kernel takes this number for "unchanged": the id would stay root's.
     EXPECT_FALSE(Reads(key, "4294967295")) << key;
     EXPECT_FALSE(Reads(key, "4294967296")) << key << " is not 0";
   }
@@ -140,7 +140,7 @@ TEST(PlanTest, WhatIsNoPlanIsRefused) {
   close(file);
 }
 
-// A value has no end but its NUL, and so can't begin another one.
+// A value ends only with its NUL, so it can't begin another one.
 TEST(PlanTest, AValueIsNoOther) {
   Values values = Whole();
   values["env"] = "A=\nuid=0\nlog=9";

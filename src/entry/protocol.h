@@ -1,4 +1,4 @@
-// What plimsoll-exec and the daemon agree on besides the plan.
+// The agreement between plimsoll-exec and the daemon, beside the plan.
 #ifndef PLIMSOLL_ENTRY_PROTOCOL_H_
 #define PLIMSOLL_ENTRY_PROTOCOL_H_
 
@@ -6,11 +6,11 @@ namespace plimsoll::entry {
 
 inline constexpr int kPlanDescriptor = 3;
 
-// Exit code when a part of it was killed on the way, of which the log says nothing.
+// Exit code when one of its processes was killed on the way, without a message in the log.
 inline constexpr int kSilentEnd = 255;
 
-// Beginnings of a message in the log. Nothing was started, and the OCI runtime may have more luck:
-// with every command of this container, or with this one.
+// Beginnings of a message in the log. Nothing was started, and the OCI runtime may succeed: with
+// every command of this container, or with this one.
 inline constexpr char kUnsupported[] = "unsupported: ";
 inline constexpr char kNotNow[] = "not now: ";
 

@@ -60,14 +60,14 @@ const char* Name(Step step) {
   }
 }
 
-// Causes that will be the same the next time; the others (a full pids.max, a lack of memory) may
-// not.
+// Whether the cause will be the same the next time; others (a full pids.max, a lack of memory) may
+// pass.
 bool IsLasting(int error) {
   return error == ENOSYS || error == EINVAL || error == EPERM || error == EBUSY ||
          error == EOPNOTSUPP || error == EACCES || error == ENOTTY;
 }
 
-// Of these the OCI runtime knows no more, or must not be asked.
+// Failures with which the OCI runtime can't help, or must not be asked to.
 bool IsFinal(const Failure& failure) {
   if (failure.step > Step::kFork) return true;
   if (failure.step == Step::kNamespaces) return failure.error == ESRCH;

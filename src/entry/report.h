@@ -1,4 +1,4 @@
-// Failures of plimsoll-exec, as its processes tell each other and the daemon.
+// Failures of plimsoll-exec, reported between its processes and to the daemon.
 #ifndef PLIMSOLL_ENTRY_REPORT_H_
 #define PLIMSOLL_ENTRY_REPORT_H_
 
@@ -9,7 +9,7 @@
 
 namespace plimsoll::entry {
 
-// What can fail. Up to kFork nothing has been started in the container.
+// Steps that can fail. Up to and including kFork nothing has been started in the container.
 enum class Step : int32_t {
   kNone = 0,
   kClass,
@@ -45,15 +45,15 @@ struct Failure {
   int32_t error = 0;  // errno
 };
 
-// What `size` bytes of that pipe say, which the process that the container sees may have written.
-// False: nothing that is known.
+// Decodes `size` bytes of that pipe, which the process seen by the container may have written.
+// False: they are no known failure.
 bool Decode(const void* bytes, size_t size, Failure* failure);
 
-// Writes it to the pipe to the supervisor and ends this process.
+// Writes the failure to the pipe to the supervisor and ends this process.
 [[noreturn]] void Fail(int report, Step step);
 
-// Writes to the log what the daemon reads: a message in the OCI runtime's words, or one that begins
-// as entry/protocol.h says.
+// Writes a message for the daemon to the log: in the OCI runtime's words, or beginning as in
+// entry/protocol.h.
 void Tell(const Plan& plan, const Failure& failure);
 
 }  // namespace plimsoll::entry

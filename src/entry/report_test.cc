@@ -1,4 +1,4 @@
-// What is believed of a process that the container sees, and what the daemon is told.
+// Reports that are believed of a process seen by the container, and messages to the daemon.
 #include "entry/report.h"
 
 #include <sys/mman.h>
@@ -55,7 +55,7 @@ TEST(ReportTest, OnlyAWholeKnownFailureIsBelieved) {
   }
 }
 
-// Whatever number stands for the error.
+// Any number may stand for the error.
 TEST(ReportTest, EachStepIsTold) {
   for (int32_t step = 1; step < static_cast<int32_t>(Step::kCount); ++step) {
     for (const int32_t error : {INT32_MIN, -1, 0, EPERM, ENOENT, 4096, INT32_MAX}) {
@@ -64,7 +64,8 @@ TEST(ReportTest, EachStepIsTold) {
   }
 }
 
-// The OCI runtime may try what was not begun; never what the container has had in hand.
+// The OCI runtime may retry a command that was not begun, but never one that the container has
+// seen.
 TEST(ReportTest, WhatWasBegunIsNotLeftToTheOciRuntime) {
   for (int32_t step = 1; step < static_cast<int32_t>(Step::kCount); ++step) {
     for (const int error : {EPERM, EAGAIN}) {

@@ -20,7 +20,7 @@ namespace {
 
 constexpr int kSignalled = 128;
 
-// fork(2), into a v2 control group if the plan names one. -1: errno says why.
+// fork(2), into a v2 control group if the plan names one. -1: failed, with errno.
 pid_t Fork(const char* group) {
   clone_args arguments = {};
   arguments.exit_signal = SIGCHLD;
@@ -33,7 +33,8 @@ pid_t Fork(const char* group) {
   return static_cast<pid_t>(syscall(SYS_clone3, &arguments, sizeof(arguments)));
 }
 
-// How that child ended. `all`: others, which it has left behind, are waited for beside it.
+// Waits for that child's end and returns its status. `all`: also reaps other children, which it has
+// left behind.
 int WaitFor(pid_t pid, bool all) {
   while (true) {
     int status = 0;
@@ -47,14 +48,15 @@ int ExitCode(int status) {
   return WIFSIGNALED(status) ? kSignalled + WTERMSIG(status) : WEXITSTATUS(status);
 }
 
-// The first failure in the pipe: the process that may write last is in the container's sight.
+// Reads the first failure in the pipe: the process that may write last is visible to the container.
 bool ReadFailure(int report, Failure* failure) {
   char bytes[sizeof(Failure)];
   const ssize_t n = read(report, bytes, sizeof(bytes));
   return n > 0 && Decode(bytes, static_cast<size_t>(n), failure);
 }
 
-// Until the command is executed, which closes the pipe, or its process has ended. False: it failed.
+// Waits until the command is executed, which closes the pipe, or its process has ended. False: it
+// failed.
 bool AwaitExecution(int report, pid_t pid, Failure* failure) {
   const int process = static_cast<int>(syscall(SYS_pidfd_open, pid, 0));
   if (process < 0) return true;
@@ -62,11 +64,11 @@ bool AwaitExecution(int report, pid_t pid, Failure* failure) {
   while (poll(polls, 2, -1) < 0 && errno == EINTR) {
   }
   close(process);
-  // Whoever had that process in hand may keep the pipe open.
+  // A process that captured that one may keep the pipe open.
   return polls[0].revents == 0 || !ReadFailure(report, failure);
 }
 
-// What a process that got no further has to say; without a word it was killed.
+// Reports the failure of a process that got no further; without a report it was killed.
 int TellWhy(const Plan& plan, int report, int status) {
   Failure failure;
   if (ReadFailure(report, &failure)) {
@@ -74,7 +76,7 @@ int TellWhy(const Plan& plan, int report, int status) {
     return 1;
   }
   if (!WIFSIGNALED(status) || WTERMSIG(status) != SIGSYS) return kSilentEnd;
-  Tell(plan, {Step::kEarlyFilter, EPERM});  // the container's filter ends who forks
+  Tell(plan, {Step::kEarlyFilter, EPERM});  // the container's filter kills processes that fork
   return 1;
 }
 
@@ -104,7 +106,7 @@ int Supervise(const Plan& plan) {
   if (*child <= 0) return TellWhy(plan, report, status);
   Failure failure;
   const bool executed = AwaitExecution(report, *child, &failure);
-  // Its parent here, if one is asked who it is: the daemon waits for the pipe's end.
+  // Tells the daemon, which waits for the end of this pipe, that the command is executed.
   if (executed) close(plan.entered);
   close(report);
   const int code = ExitCode(WaitFor(*child, /*all=*/true));

@@ -1,4 +1,4 @@
-// The process that stays outside and waits for a command.
+// The supervisor, which stays outside the container and waits for a command.
 #ifndef PLIMSOLL_ENTRY_SUPERVISE_H_
 #define PLIMSOLL_ENTRY_SUPERVISE_H_
 
@@ -6,9 +6,9 @@
 
 namespace plimsoll::entry {
 
-// Sends a process into the container and waits for the command that comes of it. Returns the
+// Sends a process into the container and waits for the command that it starts. Returns the
 // command's exit code, or 128 and the signal that ended it; 1 with a message in the log when it was
-// not executed, kSilentEnd when what was on the way was killed.
+// not executed, kSilentEnd when a process was killed on the way.
 int Supervise(const Plan& plan);
 
 }  // namespace plimsoll::entry

@@ -28,7 +28,7 @@ bool IsMultiplexer(int place) {
          major(info.st_rdev) == kMultiplexerMajor && minor(info.st_rdev) == kMultiplexerMinor;
 }
 
-// Looked at before it is opened: opening a device can do things.
+// Checked before it is opened: opening a device can have effects.
 int OpenMaster() {
   const int place = open("/dev/pts/ptmx", O_PATH | O_NOFOLLOW | O_CLOEXEC);
   if (place < 0) return -1;
@@ -87,7 +87,7 @@ int ConnectTo(const char* path) {
 int MakeTerminal(int console, uid_t owner) {
   const int master = OpenMaster();
   if (master < 0) return -1;
-  // By no path, which the container could have bent.
+  // Not by path: the container could have redirected it.
   const int terminal = ioctl(master, TIOCGPTPEER, O_RDWR | O_NOCTTY | O_CLOEXEC);
   if (terminal < 0 || (owner != 0 && fchown(terminal, owner, static_cast<gid_t>(-1)) != 0) ||
       !Send(console, master)) {

@@ -13,10 +13,10 @@
 namespace plimsoll::monitor {
 namespace {
 
-// What may wait in the kernel for one client: more where this process may ask for it.
+// Bytes that may wait in the kernel for one client: more where this process may ask for it.
 constexpr int kBufferBytes = 4 * 1024 * 1024;
 constexpr int kSmallBufferBytes = 96 * 1024;
-// For the last words to a client that has not taken the rest.
+// Room for the last packets to a client that has not taken the rest.
 constexpr int kLastBytes = 64 * 1024;
 
 void SetBuffer(int fd, int more) {
@@ -44,7 +44,7 @@ void Attachments::Add(int connection, bool has_input) {
 
 void Attachments::DropGone() {
   for (int i = count_ - 1; i >= 0; --i) {
-    pollfd look = {clients_[i].fd, 0, 0};  // POLLHUP needs no asking
+    pollfd look = {clients_[i].fd, 0, 0};  // POLLHUP is always reported
     if (poll(&look, 1, 0) > 0) Remove(i);
   }
 }
@@ -70,7 +70,7 @@ bool Attachments::TellLost(Client* client) {
   const int length = snprintf(text, sizeof(text), "%llu", static_cast<unsigned long long>(lost));
   client->lost_bytes = 0;
   if (!SendTo(client, kPacketLost, text, static_cast<size_t>(length))) return false;
-  // It found no room for that either.
+  // The packet about the loss found no room either.
   if (client->lost_bytes > 0) client->lost_bytes = lost;
   return true;
 }
@@ -79,7 +79,7 @@ void Attachments::Tell(char kind, const char* bytes, size_t size) {
   for (int i = 0; i < count_;) {
     Client* client = &clients_[i];
     bool there = TellLost(client);
-    // Nothing passes what was left out before it.
+    // Output never overtakes the packet about a loss before it.
     if (there && client->lost_bytes > 0) {
       client->lost_bytes += size;
     } else if (there) {
@@ -105,8 +105,8 @@ void Attachments::End() {
 int Attachments::Poll(pollfd* polls) const {
   const bool waiting = pending_size_ > pending_at_;
   for (int i = 0; i < count_; ++i) {
-    // Whoever has input waits until there is room for some. Its leaving is seen then, too, or when
-    // there is no room for others (DropGone).
+    // A client with input waits until there is room for it. Its leaving is noticed then too, or
+    // when there is no room for others (DropGone).
     const bool waits = clients_[i].has_input && waiting;
     polls[i] = {waits ? -1 : clients_[i].fd, POLLIN, 0};
   }
@@ -115,10 +115,10 @@ int Attachments::Poll(pollfd* polls) const {
 }
 
 void Attachments::Serve(const pollfd* polls, int count) {
-  if (count != count_ + 1) return;  // of another moment
+  if (count != count_ + 1) return;  // the entries are of another moment
   if (polls[count - 1].revents != 0) FlushInput();
   for (int i = count - 2; i >= 0; --i) {
-    // What came first fills the room for input; the others are looked at again.
+    // The first input fills the room; the other clients are polled again.
     const bool waits = clients_[i].has_input && pending_size_ > pending_at_;
     if (polls[i].revents == 0 || waits) continue;
     if (!Receive(&clients_[i])) Remove(i);
@@ -161,7 +161,7 @@ void Attachments::FlushInput() {
     if (n < 0 && errno == EINTR) continue;
     if (n < 0 && errno == EAGAIN) return;
     if (n < 0) {
-      // Nobody will read it. A terminal is opened again, perhaps.
+      // Nobody will read the input. A terminal may be opened again.
       pending_at_ = pending_size_;
       if (!input_is_terminal_) CloseInput();
       return;
@@ -188,7 +188,7 @@ void Attachments::CloseInput() {
 void Attachments::Resize(const char* size) const {
   winsize window = {};
   if (terminal_ < 0 || sscanf(size, "%hu %hu", &window.ws_row, &window.ws_col) != 2) return;
-  // It fails where the terminal is gone, and the container soon is.
+  // It fails where the terminal is gone: the container soon is, too.
   static_cast<void>(ioctl(terminal_, TIOCSWINSZ, &window));
 }
 

@@ -1,4 +1,4 @@
-// Clients that are attached to the container: see protocol.h, "Attached clients".
+// Clients attached to the container: see protocol.h, "Attached clients".
 #ifndef PLIMSOLL_MONITOR_ATTACHMENTS_H_
 #define PLIMSOLL_MONITOR_ATTACHMENTS_H_
 
@@ -14,28 +14,28 @@ namespace plimsoll::monitor {
 // Used by one thread. No method blocks.
 class Attachments {
  public:
-  // Entries that Poll fills at most.
+  // The most entries that Poll fills.
   static constexpr int kMaxPolls = kMaxAttached + 1;
 
-  // Where clients' input goes from now on: the writer of a pipe, which this owns, or with
-  // `is_terminal` a terminal's master, which it doesn't. -1: nowhere. `once`: the pipe is closed
-  // with the input of the first client that had some.
+  // Sets the destination of clients' input: the writer of a pipe, which this owns, or with
+  // `is_terminal` a terminal's master, which it doesn't. -1: none. `once`: the pipe is closed at
+  // the end of the input of the first client that had some.
   void SetInput(int fd, bool is_terminal, bool once);
-  // Whose size clients may set; -1: none.
+  // Sets the terminal whose size clients may set; -1: none.
   void SetTerminal(int master) { terminal_ = master; }
 
   bool full() const { return count_ == kMaxAttached; }
-  // Lets go of clients that have left. Serve sees that itself, but not while the container doesn't
-  // take the input of those that had some: what they sent last waits with them.
+  // Drops clients that have left. Serve does that itself, but not for clients with input while the
+  // container takes none: the input they sent last waits with them.
   void DropGone();
   // Takes the connection, unless it is full.
   void Add(int connection, bool has_input);
-  // What the container has written. `kind`: kPacketOutput or kPacketErrors.
+  // Passes on output of the container. `kind`: kPacketOutput or kPacketErrors.
   void Tell(char kind, const char* bytes, size_t size);
-  // The container has ended: tells so and closes all.
+  // The container has ended: tells the clients and closes all connections.
   void End();
 
-  // Fills entries to poll for; how many. Then Serve takes them.
+  // Fills entries to poll and returns their number. Then call Serve with them.
   int Poll(pollfd* polls) const;
   void Serve(const pollfd* polls, int count);
 
@@ -64,8 +64,8 @@ class Attachments {
   int input_ = -1;
   bool input_is_terminal_ = false;
   bool once_ = false;
-  bool closing_input_ = false;  // once what is pending has been written
-  size_t pending_at_ = 0;       // of what pending_ holds, this is written
+  bool closing_input_ = false;  // once pending_ has been written
+  size_t pending_at_ = 0;       // bytes of pending_ already written
   size_t pending_size_ = 0;
   char pending_[kMaxInput];
 };

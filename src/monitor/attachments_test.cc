@@ -23,14 +23,14 @@ using ::testing::StartsWith;
 
 class AttachmentsTest : public ::testing::Test {
  protected:
-  // A client; its own end.
+  // Attaches a client; returns its own end.
   UniqueFd Attach(bool has_input) {
     int ends[2];
     EXPECT_EQ(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends), 0);
     attachments_->Add(ends[0], has_input);
     return UniqueFd(ends[1]);
   }
-  // The reader of the pipe that input goes to.
+  // The read end of a pipe as input.
   UniqueFd PipeInput(bool once) {
     int fds[2];
     EXPECT_EQ(pipe2(fds, O_CLOEXEC | O_NONBLOCK), 0);
@@ -45,7 +45,7 @@ class AttachmentsTest : public ::testing::Test {
     const int count = attachments_->Poll(polls);
     if (poll(polls, static_cast<nfds_t>(count), 0) > 0) attachments_->Serve(polls, count);
   }
-  // The next packet; empty at the end, "?" when there is none now.
+  // The next packet; empty at the end, "?" when none is there now.
   static std::string Hear(const UniqueFd& client) {
     std::string packet(kMaxPacket, '\0');
     const ssize_t n = recv(client.get(), packet.data(), packet.size(), MSG_DONTWAIT);

@@ -9,7 +9,7 @@ constexpr char kConsoleSocket[] = "console";
 
 // Listens at kConsoleSocket in the working directory. The socket, or -1 and errno.
 int ListenForConsole();
-// The master that was sent to `listener`, or -1 and errno: EAGAIN when none was.
+// The master sent to `listener`, or -1 and errno: EAGAIN when none has come.
 int ReceiveConsole(int listener);
 
 }  // namespace plimsoll::monitor

@@ -1,5 +1,5 @@
-// The monitor's control socket (see protocol.h). A client that says nothing holds up other clients,
-// never the container.
+// The monitor's control socket (see protocol.h). A silent client holds up other clients, never the
+// container.
 #ifndef PLIMSOLL_MONITOR_CONTROL_H_
 #define PLIMSOLL_MONITOR_CONTROL_H_
 
@@ -10,7 +10,7 @@ namespace plimsoll::monitor {
 
 class Control {
  public:
-  // `log_path` may be null: no log. `log_directory`: as LogFile::Open has it.
+  // `log_path` may be null: no log. `log_directory`: as `below` of LogFile::Open.
   Control(LogFile* log, const char* log_path, const char* log_directory, Attachments* attachments)
       : log_(log), log_path_(log_path), log_directory_(log_directory), attachments_(attachments) {}
 
@@ -19,9 +19,9 @@ class Control {
   // The master of the terminal, if the container has one.
   void SetTerminal(int terminal) { terminal_ = terminal; }
 
-  // What to poll for input; then call Serve.
+  // The descriptor to poll for input; then call Serve.
   int fd() const { return client_ >= 0 ? client_ : listener_; }
-  // Takes a client, or answers the one that is there.
+  // Takes a client, or answers the present one.
   void Serve();
 
  private:

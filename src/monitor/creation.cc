@@ -78,8 +78,8 @@ void Say(Creation* creation, const char* what) {
   snprintf(creation->error, sizeof(creation->error), "%s: %s", what, strerror(errno));
 }
 
-// Until the runtime has ended, whoever it leaves behind with its streams. A hook may say more than
-// a pipe holds.
+// Reads output until the runtime has ended, even if processes that it leaves keep its streams open.
+// A hook may write more than a pipe holds.
 void HoldOutput(pid_t runtime, OutputStream* out, OutputStream* err) {
   const int pidfd = static_cast<int>(syscall(SYS_pidfd_open, runtime, 0));
   if (pidfd < 0) return;
@@ -96,11 +96,11 @@ void HoldOutput(pid_t runtime, OutputStream* out, OutputStream* err) {
   close(pidfd);
 }
 
-// Whether the runtime ended well; its own words are in its standard error.
+// Whether the runtime succeeded; its message is in its standard error.
 bool AwaitRuntime(pid_t runtime, OutputStream* out, OutputStream* errors, Creation* creation) {
   HoldOutput(runtime, out, errors);
   int status = 0;
-  // Only the runtime: should init be dead already, the caller wants to see that.
+  // Reap only the runtime: a dead init is for the caller to reap.
   while (waitpid(runtime, &status, 0) < 0) {
     if (errno != EINTR) {
       Say(creation, "wait for the OCI runtime");
@@ -126,12 +126,13 @@ bool AwaitRuntime(pid_t runtime, OutputStream* out, OutputStream* errors, Creati
 void CreateContainer(const char* id, const LaunchPlan& plan, OutputStream* out, OutputStream* err,
                      Creation* creation) {
   const bool terminal = plan.Has("terminal");
-  // This process's own, not the machine's: the container's root may change the node's mode.
+  // This process's own null device, not the machine's: the container's root may change the mode of
+  // the node.
   const int null = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, kSyncDescriptor + 1);
   if (null < 0) return Say(creation, "duplicate standard input");
   const int console = terminal ? ListenForConsole() : -1;
   if (terminal && console < 0) return Say(creation, "listen for the terminal");
-  // With a terminal the container has no use for these: then they carry the runtime's own words.
+  // With a terminal the container doesn't use these: they carry the runtime's messages.
   const Pipe output = MakePipe();
   const Pipe errors = MakePipe();
   Pipe input = {null, -1};
@@ -144,8 +145,8 @@ void CreateContainer(const char* id, const LaunchPlan& plan, OutputStream* out, 
   const pid_t runtime = ForkIntoMountNamespace();
   if (runtime < 0) return Say(creation, "start the OCI runtime");
   if (runtime == 0) BecomeRuntime(id, plan, parent, input.reader, output.writer, errors.writer);
-  // Held beyond the runtime's end: the kernel takes half a millisecond and more to take a mount
-  // namespace down, and whoever drops it last waits for that.
+  // Kept open beyond the runtime's end: destroying a mount namespace takes half a millisecond and
+  // more, at the expense of the process that closes it last.
   creation->mount_namespace = OpenMountNamespace(runtime);
   close(output.writer);
   close(errors.writer);

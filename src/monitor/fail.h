@@ -1,5 +1,5 @@
-// The end of a program that can't go on. For the static programs of this room, which have no other
-// way to say why than their standard error.
+// The end of a program that can't go on. For static programs, which report a failure by their
+// standard error alone.
 #ifndef PLIMSOLL_MONITOR_FAIL_H_
 #define PLIMSOLL_MONITOR_FAIL_H_
 

@@ -48,7 +48,7 @@ void LimitDescriptors(const char* value) {
   if (*end != '\0' || setrlimit(RLIMIT_NOFILE, &limit) != 0) Fail("limit descriptors to", value);
 }
 
-// Whatever this process becomes and starts is in the group then.
+// Puts this process into the group, and with it all that it becomes and starts.
 void Enter(const char* path) {
   char pid[16];
   const int length = snprintf(pid, sizeof(pid), "%d", getpid());

@@ -1,4 +1,4 @@
-// Prepares what the OCI runtime needs and becomes the OCI runtime.
+// The preparations for the OCI runtime, and the exec that becomes it.
 #ifndef PLIMSOLL_MONITOR_LAUNCH_H_
 #define PLIMSOLL_MONITOR_LAUNCH_H_
 
@@ -6,11 +6,10 @@
 
 namespace plimsoll::monitor {
 
-// In a mount namespace that this process has to itself: does what the plan says and executes
-// `<runtime> --root=<root> ARGUMENT...`. The root filesystem is mounted in that namespace only, so
-// that the host never sees the mount and can't keep it by mistake: it lives as long as the
-// container's own copy of the namespace. `argv` is null-terminated; its first two elements are
-// replaced.
+// Carries out the plan in a mount namespace of this process's own and executes `<runtime>
+// --root=<root> ARGUMENT...`. The root filesystem is mounted in that namespace only, so that the
+// host never sees the mount and can't keep it by mistake: it lives as long as the container's own
+// copy of the namespace. `argv` is null-terminated; its first two elements are replaced.
 [[noreturn]] void Launch(const LaunchPlan& plan, char** argv);
 
 }  // namespace plimsoll::monitor

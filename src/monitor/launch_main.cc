@@ -1,4 +1,4 @@
-// plimsoll-launch: prepares what the OCI runtime's `exec` needs and becomes the OCI runtime.
+// plimsoll-launch: does the preparations for the OCI runtime's `exec` and becomes the OCI runtime.
 //
 //   plimsoll-launch PLAN ARGUMENT...
 //

@@ -1,23 +1,23 @@
-// The plan: what is to be prepared before an OCI runtime runs. A list of "key=value" strings, each
+// The plan: preparations to be made before an OCI runtime runs. A list of "key=value" strings, each
 // ended by a NUL byte:
 //   runtime   program to become                 root     the runtime's state directory
-//   target    where the root filesystem goes; without it, none is mounted
+//   target    mount point of the root filesystem; without it, none is mounted
 //   lower     a lower directory, top first; repeated
 //   upper     the writable layer                work     overlayfs's work directory
 //   context   SELinux label of the root filesystem and of images' volumes
 //   mkdir     directory to make in the root filesystem if it isn't there
 //   owner     "uid:gid" of the directories that are made for `mkdir`
 //   userns    file of a user namespace: `lower` is shown with its ids
-//   stage     directory on which a tmpfs is mounted, for what is put together there
-//   volume    name below "volumes" in `stage`; what of the next five follows it says what is there:
+//   stage     directory on which a tmpfs is mounted, to put mounts together in
+//   volume    name below "volumes" in `stage`; the keys of the next five that follow describe it:
 //     source    a path of the host, with the mounts below it; or
 //     inode     of `source`: "device:number" that it must have, decimal; without it, any
 //     layer     a directory of an image, top first; repeated
-//     part      which directory of the image, relative
+//     part      a directory of the image, relative
 //     map       file of a user namespace, or "uid_map;gid_map" as the kernel takes them (without a
-//               leading "/"): ids are shown as these say
+//               leading "/"): ids are mapped by them
 //   private   mount point to make private, with everything below, in the new mount namespace
-//   bind      what to bind over `over` in the new namespace; may come in several pairs
+//   bind      path to bind over `over` in the new namespace; may come in several pairs
 //   oom       oom_score_adj to take on
 //   nofile    RLIMIT_NOFILE to take on, "soft:hard"
 //   enter     file to write the own pid to (a resctrl group's tasks); repeated
@@ -29,14 +29,14 @@
 
 namespace plimsoll::monitor {
 
-// Looks into a text that it does not own. Values are good while that text is.
+// A view of a text that it does not own. Values are valid as long as the text is.
 class LaunchPlan {
  public:
   LaunchPlan() = default;
   // `text` ends with a NUL byte, unless it is empty.
   LaunchPlan(const char* text, size_t size) : text_(text), size_(size) {}
 
-  // The next value of `key` after `previous` (null: the first); null if there is none.
+  // The next value of `key` after `previous` (null: the first); null at the end.
   const char* Next(const char* key, const char* previous) const;
   const char* Get(const char* key) const { return Next(key, nullptr); }
   bool Has(const char* key) const { return Get(key) != nullptr; }

@@ -26,7 +26,7 @@ int OpenBelow(int root, const char* name, int flags) {
   return static_cast<int>(syscall(SYS_openat2, root, name, &how, sizeof(how)));
 }
 
-// For appending what is a regular file for sure: opening anything else may wait or have an effect.
+// Opens a regular file for appending; opening anything else may block or have an effect.
 int OpenRegular(int file) {
   struct stat info = {};
   if (fstat(file, &info) != 0) return -1;
@@ -41,7 +41,7 @@ int OpenRegular(int file) {
 
 // A descriptor, or -1 with errno.
 int OpenLog(int root, const char* name) {
-  // It may be removed or made by another meanwhile; nobody does so for ever.
+  // Another process may remove or make it meanwhile, but not for ever.
   for (int tries = 0; tries < 100; ++tries) {
     const int file = OpenBelow(root, name, O_PATH);
     if (file >= 0) {
@@ -135,7 +135,7 @@ size_t LogFile::Format(char* to, const char* stream, bool full, const char* text
   return static_cast<size_t>(at - to);
 }
 
-// All of it or nothing: an entry cut in the middle would swallow the next.
+// Writes all of it or nothing: an entry cut in the middle would swallow the next.
 bool LogFile::Append(const char* bytes, size_t size) {
   struct stat before = {};
   if (fstat(fd_, &before) != 0) return false;

@@ -2,7 +2,7 @@
 //
 //   2026-11-21T03:10:53.123456789Z stdout F the line, without its newline
 //
-// with tag P instead of F where the text goes on in the stream's next entry (CRI, "Container
+// with tag P instead of F where the line goes on in the stream's next entry (CRI, "Container
 // logging"). Used by one thread.
 #ifndef PLIMSOLL_MONITOR_LOG_FILE_H_
 #define PLIMSOLL_MONITOR_LOG_FILE_H_
@@ -21,22 +21,22 @@ class LogFile {
   LogFile(const LogFile&) = delete;
   LogFile& operator=(const LogFile&) = delete;
 
-  // Opens or makes the file, mode 0640, and closes the one before. 0 or an errno; then the one
-  // before stays. Whoever can write to the directory of logs (a pod that ships them) must not turn
-  // this into a write elsewhere: no symlink is followed below the directory `below` that the path
-  // begins with (null: the file's own), ELOOP; and what isn't a regular file is not opened,
-  // ENOTSUP or EISDIR: a FIFO would be waited for.
+  // Opens or makes the file, mode 0640, and closes the previous one. 0 or an errno; after an error
+  // the previous one stays. A pod that can write to the directory of logs (to ship them) must not
+  // redirect the writes. So no symlink is followed below the directory `below`, with which the path
+  // begins (null: the file's own): ELOOP. A file that isn't regular is not opened, ENOTSUP or
+  // EISDIR: opening a FIFO would block.
   int Open(const char* path, const char* below = nullptr);
   bool is_open() const { return fd_ >= 0; }
-  // From now on a file that has grown to `max_bytes` becomes "<path>.1", in the place of the one
-  // before, and a new one is begun at `path`, which must live as long as this. Where that can't be
-  // done the file grows on.
+  // From now on a file that has grown to `max_bytes` is renamed "<path>.1", replacing an earlier
+  // one, and a new one is begun at `path`, which must outlive this. Where that fails the file grows
+  // on.
   void LimitSize(const char* path, int64_t max_bytes);
 
   // Adds one entry, at `unix_nanos`, to what Flush writes. `stream` is "stdout" or "stderr".
   void Add(const char* stream, bool full, const char* text, size_t size, int64_t unix_nanos);
-  // A container never waits for its log: what the file doesn't take (a full disk) is dropped, whole
-  // entries only, and an entry that says so follows as soon as there is room.
+  // Writes the entries. A container never waits for its log: entries that the file doesn't take (a
+  // full disk) are dropped whole, and an entry that says so follows as soon as there is room.
   void Flush();
 
  private:
@@ -47,9 +47,9 @@ class LogFile {
   void RotateIfFull();
 
   int fd_ = -1;
-  const char* path_ = nullptr;  // with a limit
-  int64_t max_bytes_ = 0;       // 0: none
-  size_t size_ = 0;             // of what buffer_ holds
+  const char* path_ = nullptr;  // set with a limit
+  int64_t max_bytes_ = 0;       // 0: no limit
+  size_t size_ = 0;             // bytes in buffer_
   char buffer_[64 * 1024];
   uint64_t lost_bytes_ = 0;
   int lost_errno_ = 0;

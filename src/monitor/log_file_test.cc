@@ -142,15 +142,14 @@ TEST_F(LogFileTest, WithoutAFileEntriesAreDropped) {
   EXPECT_FALSE(log_.is_open());
 }
 
-// A full disk: what did not fit is missing as a whole, and the log says so when there is room
-// again.
+// On a full disk whole entries are lost, and the log says so when there is room again.
 TEST_F(LogFileTest, AFullDiskCostsWholeEntriesAndIsNoted) {
   if (geteuid() != 0) GTEST_SKIP() << "mounting a small tmpfs needs root";
   ASSERT_TRUE(dir_.root().MakeDirs("small").ok());
   const std::string small = dir_.path() + "/small";
   ASSERT_EQ(mount("plimsoll-test", small.c_str(), "tmpfs", 0, "size=64k"), 0);
   ASSERT_EQ(log_.Open((small + "/log").c_str()), 0);
-  // Four fill it to the last byte, so that there is no room for the note either.
+  // Four fill the disk to the last byte, so that the note has no room either.
   const std::string line(16 * 1024 - kOverhead, 'x');
   for (int i = 0; i < 8; ++i) Add(line);
   const std::string full = Text("small/log");
@@ -163,7 +162,7 @@ TEST_F(LogFileTest, AFullDiskCostsWholeEntriesAndIsNoted) {
                         std::to_string(8 * (line.size() + kOverhead) - full.size()) +
                         " bytes of log lost: No space left on device]\n"));
   EXPECT_THAT(Text("small/log"), EndsWith(" stdout F after\n"));
-  EXPECT_EQ(log_.Open(path().c_str()), 0);  // lets go of the mount
+  EXPECT_EQ(log_.Open(path().c_str()), 0);  // releases the mount
   EXPECT_EQ(umount(small.c_str()), 0);
 }
 

@@ -1,5 +1,5 @@
-// plimsoll-monitor: creates one container, keeps its log, and says how it ended. Outlives
-// plimsolld, which starts it; protocol.h says what the two expect of each other.
+// plimsoll-monitor: creates one container, keeps its log, and records its exit. It outlives
+// plimsolld, which starts it; protocol.h is their contract.
 //
 // Static and without the C++ library's start-up cost: there is one for each running container.
 #include <fcntl.h>
@@ -26,7 +26,7 @@
 namespace plimsoll::monitor {
 namespace {
 
-// Objects of the whole life of the process; large, so not on the stack.
+// Objects that live as long as the process; large, so not on the stack.
 char plan_text[kMaxPlan];
 LogFile log_file;
 Attachments attachments;
@@ -37,10 +37,11 @@ Creation creation;
 struct Exit {
   int code = 0;
   timespec at = {};
-  bool never_ran = false;  // it ended by itself, and had not executed the container's program
+  bool never_ran = false;  // it ended by itself, before executing the container's program
 };
 
-// The lock tells whoever asks which process is this container's monitor. Kept to the end.
+// Takes the lock, which tells other processes which one is this container's monitor. Held to the
+// end.
 void TakeLock() {
   const int fd = open(kLockFile, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
   if (fd < 0) Fail("open", kLockFile);
@@ -70,7 +71,7 @@ bool Tell(const char* text) {
   _exit(1);
 }
 
-// Ends the process when the daemon goes before it has said everything.
+// Ends the process if the daemon goes before the plan is complete.
 LaunchPlan ReceivePlan() {
   size_t size = 0;
   while (size < 2 || plan_text[size - 1] != '\0' || plan_text[size - 2] != '\0') {
@@ -83,8 +84,8 @@ LaunchPlan ReceivePlan() {
   return LaunchPlan(plan_text, size - 1);
 }
 
-// SIGCHLD comes through the descriptor that is returned. Of the others, those that end a session or
-// a machine are for the container to act upon; the monitor stays to say how it did.
+// The returned descriptor carries SIGCHLD. Signals that end a session or a machine are ignored: the
+// container acts on them, and the monitor stays to record its exit.
 int PrepareSignals() {
   for (const int ignored : {SIGPIPE, SIGXFSZ, SIGHUP, SIGINT, SIGTERM}) signal(ignored, SIG_IGN);
   sigset_t child;
@@ -96,7 +97,7 @@ int PrepareSignals() {
   return fd;
 }
 
-// Of a zombie too, whose program can't be asked for any more. False where it can't be told.
+// Also true of a zombie, whose program can't be read any more. False if unknown.
 bool NeverExecuted(pid_t pid) {
   char path[32];
   char text[1024] = {};
@@ -105,7 +106,7 @@ bool NeverExecuted(pid_t pid) {
   if (fd < 0) return false;
   const ssize_t n = read(fd, text, sizeof(text) - 1);
   close(fd);
-  // "pid (comm) state ppid pgrp session tty tpgid flags ...", the name of any bytes.
+  // "pid (comm) state ppid pgrp session tty tpgid flags ..."; comm may have any bytes.
   const char* at = n > 0 ? strrchr(text, ')') : nullptr;
   unsigned flags = 0;
   constexpr unsigned kForkedOnly = 0x40;  // PF_FORKNOEXEC, include/linux/sched.h
@@ -113,10 +114,10 @@ bool NeverExecuted(pid_t pid) {
          (flags & kForkedOnly) != 0;
 }
 
-// Reaps whatever has ended. True once init was among it.
+// Reaps all ended children. True once init was among them.
 bool Reap(pid_t init, Exit* exit) {
   siginfo_t ended = {};
-  // Looked at first: what a process was, only its zombie tells.
+  // Read before reaping: only the zombie has the flags.
   while (waitid(P_ALL, 0, &ended, WEXITED | WNOHANG | WNOWAIT) == 0 && ended.si_pid > 0) {
     const pid_t pid = ended.si_pid;
     if (pid == init) exit->never_ran = ended.si_code == CLD_EXITED && NeverExecuted(init);
@@ -154,18 +155,18 @@ Exit Watch(pid_t init, int signals, Control* control) {
   return exit;
 }
 
-// The file that becomes the record of the exit, with its room taken: the disk may be full by then.
+// The file that becomes the record of the exit, preallocated: the disk may be full by then.
 int PrepareExit() {
   constexpr int kMostBytes = 64;
   const int fd = open(kNewExitFile, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
   if (fd < 0) Fail("make", kNewExitFile);
   if (fallocate(fd, FALLOC_FL_KEEP_SIZE, 0, kMostBytes) != 0 && errno != EOPNOTSUPP) {
-    Fail("take room for", kNewExitFile);
+    Fail("reserve space for", kNewExitFile);
   }
   return fd;
 }
 
-// After the streams' Finish. A file that can't be made leaves the exit as of a program.
+// Call it after the streams' Finish. If the file can't be made, the exit counts as the program's.
 void WriteStartError() {
   const char* words = *err.First() != '\0' ? err.First() : out.First();
   const int fd = open(kStartErrorFile, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
@@ -177,12 +178,13 @@ void WriteStartError() {
 void WriteExit(const Exit& exit, int file) {
   const long long nanos = exit.at.tv_sec * 1'000'000'000LL + exit.at.tv_nsec;
   const bool written = dprintf(file, "%d %lld\n", exit.code, nanos) > 0;
-  // It fails where the directory is gone, and with it whoever would ask.
+  // The rename fails if the directory is gone, and nobody will ask then.
   if (written) rename(kNewExitFile, kExitFile);
 }
 
 void Run(const char* id) {
-  // Or whatever the runtime leaves behind would keep the daemon waiting for the stream's end.
+  // Close-on-exec: processes left by the runtime would keep the daemon waiting for the stream's
+  // end.
   fcntl(kSyncDescriptor, F_SETFD, FD_CLOEXEC);
   prctl(PR_SET_CHILD_SUBREAPER, 1);
   const int signals = PrepareSignals();
@@ -218,7 +220,7 @@ void Run(const char* id) {
   err.PassOn(&attachments, kPacketErrors);
   char message[32];
   snprintf(message, sizeof(message), "pid %d\n", creation.init);
-  // A container that nobody was told of is nobody's: the next daemon would remove it.
+  // A container that the daemon doesn't know of must go: the next daemon would remove it.
   if (!Tell(message)) kill(creation.init, SIGKILL);
   close(kSyncDescriptor);
   if (creation.mount_namespace >= 0) close(creation.mount_namespace);
@@ -226,8 +228,8 @@ void Run(const char* id) {
   const Exit exit = Watch(creation.init, signals, &control);
   out.Finish();
   err.Finish();
-  // Some OCI runtimes run the workload in their init (krun), which executes nothing; that may end
-  // well.
+  // Some OCI runtimes run the workload in their init (krun), which executes nothing and may
+  // succeed.
   if (exit.never_ran && exit.code != 0 && plan.Has("executes")) WriteStartError();
   WriteExit(exit, exit_file);
   attachments.End();
@@ -242,6 +244,6 @@ int main(int argc, char** argv) {
     return 2;
   }
   plimsoll::monitor::Run(argv[1]);
-  // Not exit(3): nothing is left to do that a destructor would.
+  // Not exit(3): no destructor has anything left to do.
   _exit(0);
 }

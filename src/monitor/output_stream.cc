@@ -10,7 +10,7 @@
 namespace plimsoll::monitor {
 namespace {
 
-// The most that a pipe holds when its writers may not make it larger (fs.pipe-max-size).
+// The capacity of a pipe whose writers may not enlarge it (fs.pipe-max-size).
 constexpr size_t kMaxRest = 1024 * 1024;
 
 int64_t NowUnixNanos() {
@@ -24,14 +24,14 @@ int64_t NowUnixNanos() {
 void OutputStream::Read(int fd) {
   Close();
   fd_ = fd;
-  size_ = 0;  // of another source
+  size_ = 0;  // left from another source
   fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK);
 }
 
 size_t OutputStream::Pump() {
   if (fd_ < 0) return 0;
   const ssize_t n = read(fd_, buffer_ + size_, sizeof(buffer_) - size_);
-  hung_up_ = n < 0 && errno == EIO;  // a terminal whose other side is closed
+  hung_up_ = n < 0 && errno == EIO;  // the terminal's other side is closed
   if (hung_up_ || (n < 0 && (errno == EAGAIN || errno == EINTR))) return 0;
   if (n <= 0) {
     Close();
@@ -87,7 +87,7 @@ void OutputStream::Finish() {
 void OutputStream::Hold() {
   if (fd_ < 0) return;
   char beyond[4096];
-  const size_t room = sizeof(buffer_) - 1 - size_;  // without the end that Unlogged puts
+  const size_t room = sizeof(buffer_) - 1 - size_;  // minus the NUL that Unlogged adds
   const ssize_t n = room > 0 ? read(fd_, buffer_ + size_, room) : read(fd_, beyond, sizeof(beyond));
   if (n < 0 && (errno == EAGAIN || errno == EINTR)) return;
   if (n <= 0) {

@@ -1,4 +1,4 @@
-// One output stream of a container on its way into the log, cut into lines. Used by one thread.
+// An output stream of a container on its way into the log, cut into lines. Used by one thread.
 #ifndef PLIMSOLL_MONITOR_OUTPUT_STREAM_H_
 #define PLIMSOLL_MONITOR_OUTPUT_STREAM_H_
 
@@ -22,32 +22,32 @@ class OutputStream {
   OutputStream(const OutputStream&) = delete;
   OutputStream& operator=(const OutputStream&) = delete;
 
-  // From now on what is read is passed on to attached clients too, as packets of that kind.
+  // From now on output is also passed on to attached clients, as packets of that kind.
   void PassOn(Attachments* attachments, char kind) {
     attachments_ = attachments;
     kind_ = kind;
   }
-  // Reads from `fd` from now on, which it owns and makes non-blocking.
+  // Takes over `fd`, makes it non-blocking, and reads from it from now on.
   void Read(int fd);
-  // What to poll; -1 once the writers are gone, or while a terminal is hung up.
+  // The descriptor to poll; -1 once the writers are gone, or while a terminal is hung up.
   int fd() const { return hung_up_ ? -1 : fd_; }
-  // A terminal that nobody has open at this moment: the next Pump sees whether somebody has again.
+  // Whether no process has the terminal open now; the next Pump notices when one opens it again.
   bool hung_up() const { return hung_up_; }
 
-  // Takes what is there, at most one buffer, and logs the lines that are complete. How many bytes
-  // it took: 0 when nothing was there or the writers are gone.
+  // Reads at most one buffer and logs the complete lines. Returns the number of bytes: 0 when
+  // nothing was there or the writers are gone.
   size_t Pump();
-  // Takes what the pipe holds, whoever goes on writing, and logs what is left of a last line.
+  // Reads the rest of the pipe, without waiting for its writers, and logs an incomplete last line.
   void Finish();
-  // Takes what is there, at most one buffer, without logging it: an OCI runtime and its hooks
-  // mustn't wait for room in the pipe. What is beyond the first 64 KiB is dropped.
+  // Reads at most one buffer without logging it: an OCI runtime and its hooks mustn't wait for room
+  // in the pipe. Bytes beyond the first 64 KiB are dropped.
   void Hold();
-  // Logs the complete lines of what was held.
+  // Logs the complete lines of held output.
   void LogHeld();
-  // The first of what Pump has read: null-terminated, of whoever wrote it. Of an init that could
-  // not execute its program it is the OCI runtime's words.
+  // The first bytes that Pump has read, null-terminated, whichever process wrote them. If init
+  // could not execute its program, they are the OCI runtime's message.
   const char* First() const { return first_; }
-  // What was read and not logged yet: for the message of a runtime that failed. Null-terminated.
+  // Bytes read and not logged yet: the message of a runtime that failed. Null-terminated.
   const char* Unlogged();
 
  private:
@@ -61,7 +61,7 @@ class OutputStream {
   char kind_ = 0;
   int fd_ = -1;
   bool hung_up_ = false;
-  size_t size_ = 0;  // what buffer_ holds
+  size_t size_ = 0;  // bytes in buffer_
   size_t first_size_ = 0;
   char first_[kMaxStartError] = {};
   char buffer_[4 * kMaxLine];

@@ -98,7 +98,7 @@ TEST_F(OutputStreamTest, LongLinesAreCut) {
   EXPECT_THAT(Entries(), ElementsAre("P " + line.substr(10), "F xxxxxxxxxx", "F end"));
 }
 
-// The same text comes out whatever the sizes of the reads were.
+// The log is the same whatever the sizes of the reads.
 TEST_F(OutputStreamTest, NothingIsLostOrDoubledAtAnyBoundary) {
   std::string expected;
   std::string joined;

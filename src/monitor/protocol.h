@@ -1,4 +1,4 @@
-// What plimsolld and plimsoll-monitor say to each other; both include this and nothing else of each
+// The protocol between plimsolld and plimsoll-monitor; both include this and nothing else of each
 // other.
 //
 // plimsolld starts `plimsoll-monitor ID` with the container's run directory (its bundle) as working
@@ -10,17 +10,17 @@
 //   monitor to daemon   "pid N\n"             the container is created, N is its init
 //                    or "error TEXT"          it is not; the end of the stream ends the text
 //
-// A daemon that dies before the plan is sent leaves a monitor that sees the end of the stream and
-// ends; one that dies later leaves a monitor that others find by its lock, which fcntl(2) F_GETLK
-// tells with the pid of the holder. The monitor takes no other signal than SIGKILL. It ends when
-// init has: then kExitFile says how. A monitor killed before takes a runtime that it still runs
+// A daemon that dies before it has sent the plan leaves a monitor that sees the end of the stream
+// and ends. A daemon that dies later leaves a monitor that is found by its lock: fcntl(2) F_GETLK
+// tells the holder's pid. The monitor takes no other signal than SIGKILL. It ends after init has
+// ended; kExitFile then has the exit. A monitor killed before takes a runtime that it still runs
 // with it.
 //
 // Keys of the plan, beside those of launch_plan.h:
 //   bundle    the working directory's absolute path
 //   log       absolute path of the log; without it, output is read and dropped
-//   log-max   bytes after which the log is put aside as "<log>.1", in the place of the one before;
-//             without it, whoever reads the log rotates it (reopen-log)
+//   log-max   bytes after which the log is renamed "<log>.1", replacing an earlier one;
+//             without it, the reader of the log rotates it (reopen-log)
 //   terminal  any value: the container has a terminal
 //   stdin     any value: the container's standard input stays open
 //   stdin-once  any value: it is closed with that of the first client that was attached to it
@@ -33,12 +33,12 @@ namespace plimsoll::monitor {
 
 // Files in the container's run directory.
 constexpr char kLockFile[] = "monitor.lock";
-// "CODE NANOSECONDS\n": exit code, or 128 + signal, and when, since 1970. Appears whole.
+// "CODE NANOSECONDS\n": exit code, or 128 + signal, and the time since 1970. Appears whole.
 constexpr char kExitFile[] = "exit";
 constexpr char kNewExitFile[] = "exit.new";  // until then
-// Before kExitFile appears, this one does if init ended by itself without having executed the
-// container's program: what came from its standard error (or terminal), the first of it; it may be
-// empty. A daemon that doesn't know it sees an exit.
+// Appears before kExitFile if init ended by itself without having executed the container's program.
+// It holds the beginning of its standard error (or terminal) and may be empty. A daemon that
+// doesn't know the file sees an exit.
 constexpr char kStartErrorFile[] = "start-error";
 constexpr size_t kMaxStartError = 512;
 // A SOCK_SEQPACKET socket. A connection carries one request and one answer, "ok" or "error TEXT":
@@ -49,20 +49,20 @@ constexpr size_t kMaxStartError = 512;
 constexpr char kControlSocket[] = "control";
 constexpr size_t kMaxMessage = 4096;
 
-// Attached clients. After the answer "ok" packets go both ways, the first byte of each says what it
-// is. The monitor never waits for a client: what finds no room in the socket is left out, and the
-// next packet that finds some says how much that was. A client may wait for the monitor, which
-// takes no more input than the container does.
-constexpr char kPacketOutput = 'o';      // from the monitor: what the container wrote
+// Attached clients. After the answer "ok" packets go both ways; the first byte of each is its kind.
+// The monitor never waits for a client: output that finds no room in the socket is left out, and
+// the next packet that finds room says how much was. A client may wait for the monitor, which takes
+// no more input than the container does.
+constexpr char kPacketOutput = 'o';      // from the monitor: output of the container
 constexpr char kPacketErrors = 'e';      // the same, to its standard error
-constexpr char kPacketLost = 'l';        // "N": so many bytes were left out here
+constexpr char kPacketLost = 'l';        // "N": bytes left out here
 constexpr char kPacketEnd = 'x';         // the container has ended; the last packet
 constexpr char kPacketInput = 'i';       // to the monitor: for the container's standard input
-constexpr char kPacketCloseInput = 'c';  // this client has no more of it
-constexpr char kPacketSize = 'r';        // "ROWS COLS", of the terminal
+constexpr char kPacketCloseInput = 'c';  // the end of this client's input
+constexpr char kPacketSize = 'r';        // "ROWS COLS" of the terminal
 constexpr size_t kMaxPacket = 64 * 1024 + 1;
 constexpr size_t kMaxInput = 16 * 1024;  // of one packet
-// At once; the monitor refuses more.
+// Clients attached at once; the monitor refuses more.
 constexpr int kMaxAttached = 16;
 constexpr char kTooManyAttached[] = "too many clients are attached";
 

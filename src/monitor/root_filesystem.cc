@@ -24,7 +24,7 @@ constexpr size_t kMaxOptions = 4096;  // mount(2) takes one page
 constexpr unsigned long kNoFlags = 0;
 constexpr size_t kMaxLayers = 500;  // overlayfs's own limit
 
-// A text of bounded length; remembers that something didn't fit.
+// A text of bounded length; remembers an overflow.
 struct Text {
   char bytes[kMaxOptions];
   size_t size = 0;
@@ -41,7 +41,7 @@ struct Text {
   void Add(const char* text) {
     while (*text != '\0') Add(*text++);
   }
-  // As overlayfs wants a path: ':' divides lower directories, ',' options.
+  // Adds a path escaped for overlayfs: ':' divides lower directories, ',' options.
   void AddPath(const char* path) {
     for (; *path != '\0'; ++path) {
       if (*path == ':' || *path == ',' || *path == '\\') Add('\\');
@@ -50,8 +50,8 @@ struct Text {
   }
 };
 
-// With one mount(2); 0, or an errno. E2BIG: the options don't fit. `names`: what to call the lower
-// directories instead of by their paths.
+// Mounts with one mount(2); 0, or an errno. E2BIG: the options don't fit. `names`: names of the
+// lower directories instead of their paths.
 int MountByOptions(const LaunchPlan& plan, const char* extra, const int* names = nullptr) {
   static Text options;
   options.size = 0;
@@ -72,7 +72,7 @@ int MountByOptions(const LaunchPlan& plan, const char* extra, const int* names =
   options.Add(",workdir=");
   options.AddPath(plan.Get("work"));
   if (const char* label = plan.Get("context"); label != nullptr) {
-    options.Add(",context=\"");  // it has commas
+    options.Add(",context=\"");  // quoted: it has commas
     options.Add(label);
     options.Add('"');
   }
@@ -86,7 +86,7 @@ int SetOption(int context, const char* key, const char* value) {
   return static_cast<int>(syscall(SYS_fsconfig, context, command, key, value, 0));
 }
 
-// Layer by layer, for lists of any length: Linux 6.5 and later. 0 or an errno.
+// Mounts layer by layer, for lists of any length: Linux 6.5 and later. 0 or an errno.
 int MountByLayer(const LaunchPlan& plan) {
   const int context = static_cast<int>(syscall(SYS_fsopen, "overlay", FSOPEN_CLOEXEC));
   if (context < 0) return errno;
@@ -110,14 +110,14 @@ int MountByLayer(const LaunchPlan& plan) {
   return 0;
 }
 
-// volatile: a writable layer doesn't outlive its container, so nothing in it needs to be on disk;
-// without it, the end of every container syncs the whole file system that the layer is on.
+// volatile: a writable layer doesn't outlive its container, so it need not reach the disk. Without
+// it, the end of every container syncs the whole file system of the layer.
 int MountVolatile(const LaunchPlan& plan, const int* layers = nullptr) {
   const int error = MountByOptions(plan, ",volatile", layers);
   return error == EINVAL ? MountByOptions(plan, "", layers) : error;  // before Linux 5.10
 }
 
-// With the layers' ids mapped, under the short names of their copies. 0 or an errno.
+// Mounts the layers with mapped ids, under the short names of their copies. 0 or an errno.
 int MountMapped(const LaunchPlan& plan) {
   static int layers[kMaxLayers];
   const int count = MapLayers(plan);
@@ -132,7 +132,7 @@ int MountMapped(const LaunchPlan& plan) {
   return error;
 }
 
-// With names of a few bytes for layers: their descriptors' in /proc/self/fd. 0 or an errno.
+// Mounts the layers by short names: their descriptors' in /proc/self/fd. 0 or an errno.
 int MountByDescriptors(const LaunchPlan& plan) {
   static int layers[kMaxLayers];
   size_t count = 0;

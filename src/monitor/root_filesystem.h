@@ -8,18 +8,18 @@
 
 namespace plimsoll::monitor {
 
-// Mounts what `lower`, `upper` and `work` say at `target`; with `userns`, `lower` with its ids (the
-// writable layer has them on the disk). Ends the process on failure.
+// Mounts the overlay of `lower`, `upper` and `work` at `target`; with `userns`, `lower` with its
+// ids (the writable layer has them on the disk). Ends the process on failure.
 void MountRootFilesystem(const LaunchPlan& plan);
 
-// Who is to own what is made; by default, whoever makes it.
+// The owner of made directories; by default, the process's.
 struct Owner {
   uid_t uid = static_cast<uid_t>(-1);
   gid_t gid = static_cast<gid_t>(-1);
 };
 
-// Makes `path` below the directory `root`, whose symbolic links can't lead out of it. What can't be
-// made is for the runtime to complain about.
+// Makes `path` below the directory `root`, whose symbolic links can't lead out of it. Failures are
+// left for the runtime to report.
 void MakeDirectoryBelow(const char* root, const char* path, const Owner& owner);
 
 }  // namespace plimsoll::monitor

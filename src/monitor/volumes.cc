@@ -26,7 +26,7 @@ namespace plimsoll::monitor {
 namespace {
 
 constexpr unsigned long kStageFlags = 2 | 4;  // MS_NOSUID, MS_NODEV
-// Whether programs in it may run is for the OCI spec's mount to say.
+// The OCI spec's mount decides whether programs in it may run.
 constexpr uint64_t kImageAttributes = MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV;
 constexpr size_t kMaxPath = 4096;
 constexpr size_t kMaxVolumeLayers = 500;  // overlayfs's own limit
@@ -68,7 +68,7 @@ void Attach(int tree, const char* path) {
   close(tree);
 }
 
-// The next `key` of this volume after `previous` (null: the first); null if there is none.
+// The next `key` of this volume after `previous` (null: the first); null at the end.
 const char* Member(const LaunchPlan& plan, const char* volume, const char* key,
                    const char* previous) {
   const char* value = plan.Next(key, previous == nullptr ? volume : previous);
@@ -84,7 +84,7 @@ void WriteMap(pid_t pid, const char* file, const char* text, size_t size) {
   close(fd);
 }
 
-// A user namespace with the id maps "uids;gids". It lives by the descriptor.
+// A user namespace with the id maps "uids;gids". It lives as long as the descriptor.
 int MakeMapping(const char* maps) {
   const char* gids = strchr(maps, ';');
   if (gids == nullptr) {
@@ -113,7 +113,7 @@ int MakeMapping(const char* maps) {
   return mapping;
 }
 
-// `map` of the plan: the file of a user namespace, or id maps. -1: none.
+// The plan's `map`: the file of a user namespace, or id maps. -1: none.
 int OpenMapping(const char* map) {
   if (map == nullptr) return -1;
   if (map[0] != '/') return MakeMapping(map);
@@ -131,7 +131,7 @@ void MapIds(int tree, int mapping, const char* path) {
   }
 }
 
-// A mount's copy, attached nowhere, with the ids of the user namespace `mapping` (-1: as they are).
+// A detached copy of a mount, with the ids of the user namespace `mapping` (-1: unmapped).
 // `recursive`: with the mounts below it, whose ids stay as they are.
 int CopyMount(const char* path, int mapping, bool recursive) {
   const unsigned flags = OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | (recursive ? AT_RECURSIVE : 0);
@@ -141,21 +141,21 @@ int CopyMount(const char* path, int mapping, bool recursive) {
   return tree;
 }
 
-// What the daemon has looked at is what is mounted: a pod that can write above the path may have
-// led it elsewhere since.
+// The mount must be of the inode that the daemon has checked: a pod that can write above the path
+// may have redirected it since.
 void CheckInode(const struct stat& info, const char* inode, const char* source) {
   char found[48];
   snprintf(found, sizeof(found), "%ju:%ju", static_cast<uintmax_t>(info.st_dev),
            static_cast<uintmax_t>(info.st_ino));
   if (strcmp(found, inode) == 0) return;
   errno = ESTALE;
-  Fail("mount a volume: something else has come, since it was looked at, to", source);
+  Fail("mount a volume: since it was checked, another file has replaced", source);
 }
 
 void MountPath(const char* source, const char* inode, int mapping, const char* target) {
   const int tree = CopyMount(source, mapping, true);
   struct stat info = {};
-  // Not of the path, which may lead elsewhere by now.
+  // Not by path, which may lead elsewhere by now.
   if (fstat(tree, &info) != 0) Fail("look at", source);
   if (inode != nullptr) CheckInode(info, inode, source);
   if (S_ISDIR(info.st_mode)) {
@@ -166,7 +166,7 @@ void MountPath(const char* source, const char* inode, int mapping, const char* t
   Attach(tree, target);
 }
 
-// The layers of an image one over the other, read-only, at `directory`/all.
+// Stacks the layers of an image, read-only, at `directory`/all.
 void StackLayers(const LaunchPlan& plan, const char* volume, int mapping, const char* directory) {
   MakeDirectory(directory);
   static char options[kMaxPath];
@@ -189,7 +189,7 @@ void StackLayers(const LaunchPlan& plan, const char* volume, int mapping, const 
   if (count == 1 && label == nullptr) {
     return Attach(CopyMount(Join(directory, 0).bytes, -1, false), all.bytes);
   }
-  // Only an overlay has a label of its own, and it needs two layers.
+  // Only an overlay can have a label of its own, and it needs two layers.
   if (count == 1) MakeDirectory(Join(directory, "none").bytes);
   const char* none = count == 1 ? ":none" : "";
   if (label != nullptr && size < sizeof(options)) {
@@ -209,7 +209,7 @@ void StackLayers(const LaunchPlan& plan, const char* volume, int mapping, const 
   close(here);
 }
 
-// A directory of an image, whose symbolic links can't lead out of it.
+// Opens a directory of an image, whose symbolic links can't lead out of it.
 int OpenPart(const char* image, const char* part) {
   const int root = open(image, O_PATH | O_DIRECTORY | O_CLOEXEC);
   if (root < 0) Fail("open", image);

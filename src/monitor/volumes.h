@@ -1,5 +1,5 @@
-// What a container's file systems are put together from, where that is more than directories of the
-// host as they are: id-mapped layers and volumes, contents of images.
+// Mounts that make up a container's file systems where plain directories of the host don't suffice:
+// id-mapped layers and volumes, contents of images.
 #ifndef PLIMSOLL_MONITOR_VOLUMES_H_
 #define PLIMSOLL_MONITOR_VOLUMES_H_
 
@@ -7,12 +7,12 @@
 
 namespace plimsoll::monitor {
 
-// Mounts a tmpfs at `stage`, and below it what each `volume` says, at "volumes/<its name>". Without
-// `stage`, does nothing. Ends the process on failure.
+// Mounts a tmpfs at `stage`, and below it each `volume` at "volumes/<its name>". Does nothing
+// without `stage`. Ends the process on failure.
 void MountVolumes(const LaunchPlan& plan);
 
-// Copies of the mounts of all `lower`, with the ids of `userns`, as "layers/0", "layers/1" and so
-// on below `stage`. How many.
+// Copies the mounts of all `lower`, with the ids of `userns`, to "layers/0", "layers/1" and so on
+// below `stage`. Returns their number.
 int MapLayers(const LaunchPlan& plan);
 
 }  // namespace plimsoll::monitor

@@ -1,4 +1,4 @@
-// plimsoll-pause itself, by the real program.
+// Tests of plimsoll-pause, run as the real program.
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -37,7 +37,7 @@ class PauseTest : public ::testing::Test {
     EXPECT_TRUE(AwaitEnd());
   }
 
-  // Starts one that waits to be released by go_.
+  // Starts an init that waits to be released by go_.
   void Make() {
     int ends[2];
     ASSERT_EQ(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), 0);
@@ -59,7 +59,7 @@ class PauseTest : public ::testing::Test {
     }
     return true;
   }
-  // Waits until it has taken note of its release: it has no descriptor left.
+  // Waits until the init has noticed its release: it has no descriptor left.
   void AwaitReady() {
     const absl::Time deadline = absl::Now() + absl::Seconds(20);
     const auto ready = [&] {
@@ -72,7 +72,7 @@ class PauseTest : public ::testing::Test {
   absl::StatusOr<std::string> ProcFile(absl::string_view name) const {
     return host_.Read(absl::StrCat("proc/", init_.pid, "/", name));
   }
-  // A shell's output in its PID namespace.
+  // The output of a shell in its PID namespace.
   std::string Inside(const std::string& script) const {
     const auto out = RunChecked(
         {.argv = {*FindProgram("nsenter"), absl::StrCat("--pid=/proc/", init_.pid, "/ns/pid"), "--",
@@ -131,7 +131,7 @@ TEST_F(PauseTest, ReapsOrphans) {
   Make();
   Release();
   AwaitReady();
-  // The shell in the middle ends first; the sleep is then its init's child.
+  // The shell in the middle ends first; then the sleep is init's child.
   Inside("sh -c 'sleep 0.05 & sleep 0.06 &'");
   const std::string children = absl::StrCat("task/", init_.pid, "/children");
   const absl::Time deadline = absl::Now() + absl::Seconds(20);
@@ -149,8 +149,8 @@ TEST_F(PauseTest, EndsOnSigtermFromOutsideOnly) {
   EXPECT_TRUE(*linux::IsRunning(host_, init_)) << "a container could end the whole pod";
   const auto pidfd = linux::OpenProcess(host_, init_);
   ASSERT_TRUE(pidfd.ok());
-  // One that comes while another of the same kind is pending is dropped by the kernel, so it is
-  // repeated here; the runtime sends SIGKILL.
+  // The kernel drops a signal while another of the same kind is pending, so it is repeated here;
+  // the runtime sends SIGKILL.
   const absl::Time deadline = absl::Now() + absl::Seconds(20);
   while (!linux::HasExited(*pidfd) && absl::Now() < deadline) {
     linux::SignalProcess(*pidfd, SIGTERM).IgnoreError();

@@ -5,15 +5,14 @@
 //
 // makes the namespace, prints the pid of its init as the caller sees it, and ends. ROOT is an empty
 // directory that serves as a mount point; each NAMESPACE is a file to join first (the pod's own), a
-// user namespace before those that it owns.
-// The init waits for one byte on descriptor 3. When the other end is closed instead it ends:
-// whoever asked for it died before it could remember it.
+// user namespace before those that it owns. The init waits for one byte on descriptor 3. If the
+// other end is closed instead it ends: its caller died before recording it.
 //
 // Containers of the pod see this process as pid 1, and a capable one may trace it or look through
 // /proc/1. So it holds nothing of the host: no descriptors, no privileges, not the host's network
-// where the pod has its own, and a root directory of its own in which there is only this program,
-// on a mount that can't be written to. Signals from inside its namespace change nothing, else a
-// container could end all others.
+// where the pod has its own, and a root directory of its own that has only this program, on a
+// read-only mount. Signals from inside its namespace change nothing, else a container could end all
+// others.
 #include <fcntl.h>
 #include <grp.h>
 #include <sched.h>
@@ -33,7 +32,7 @@
 namespace {
 
 constexpr int kGo = 3;
-constexpr unsigned kNobody = 65535;  // no file of any image is likely to be its own
+constexpr unsigned kNobody = 65535;  // unlikely to own a file of any image
 constexpr unsigned long kReadOnly = MS_REMOUNT | MS_BIND | MS_RDONLY | MS_NOSUID | MS_NODEV;
 constexpr char kName[] = "pause";
 
@@ -49,7 +48,7 @@ void Join(const char* path) {
   close(fd);
 }
 
-// In a user namespace of the pod's, this process is nobody until it becomes its root.
+// In a user namespace of the pod's, this process is nobody until it becomes root there.
 void BecomeRoot() {
   if (geteuid() == 0) return;
   if (setgroups(0, nullptr) != 0 || setresgid(0, 0, 0) != 0 || setresuid(0, 0, 0) != 0) {
@@ -57,8 +56,8 @@ void BecomeRoot() {
   }
 }
 
-// A root directory with nothing but this program, `self`. By its name: the mount that it was
-// started from belongs to the namespace left behind.
+// Enters a root directory with nothing but this program, `self`: by name, because the mount it was
+// started from belongs to the old namespace.
 void EnterRoot(const char* root, const char* self) {
   if (unshare(CLONE_NEWNS) != 0) Fail("unshare", "mount namespace");
   if (mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0) Fail("make private", "/");
@@ -71,12 +70,12 @@ void EnterRoot(const char* root, const char* self) {
   if (mount(self, kName, nullptr, MS_BIND, nullptr) != 0) Fail("bind", self);
   if (mount(nullptr, kName, nullptr, kReadOnly, nullptr) != 0) Fail("make read-only", self);
   if (mount(nullptr, root, nullptr, kReadOnly, nullptr) != 0) Fail("make read-only", root);
-  // The new root over the old at the same place: what is below is taken away from under it.
+  // The new root is stacked on the old at the same place; then the old one is detached.
   if (syscall(SYS_pivot_root, ".", ".") != 0) Fail("pivot_root to", root);
   if (umount2(".", MNT_DETACH) != 0 || chdir("/") != 0) Fail("leave", "the host's root");
 }
 
-// Not an OOM killer's first choice, where the machine lets us say so.
+// Makes it a late choice of the OOM killer, where the machine permits that.
 void LowerOomScore() {
   const int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
   if (fd < 0) return;
@@ -84,7 +83,7 @@ void LowerOomScore() {
   close(fd);
 }
 
-// `report`, close-on-exec, is told which error kept it from starting.
+// Becomes the init; `report`, close-on-exec, gets the error that kept it from starting.
 [[noreturn]] void BecomeInit(int report) {
   for (int fd = 0; fd < kGo; ++fd) close(fd);
   char name[] = "plimsoll-pause";
@@ -102,7 +101,7 @@ void LowerOomScore() {
 }
 
 int Make(const char* root, char** namespaces) {
-  // What a user namespace takes from this process comes first.
+  // Steps that a user namespace would forbid come first.
   LowerOomScore();
   char self[PATH_MAX] = {};
   if (readlink("/proc/self/exe", self, sizeof(self) - 1) < 0) Fail("read", "/proc/self/exe");
@@ -126,8 +125,8 @@ int Make(const char* root, char** namespaces) {
   return fflush(stdout) == 0 ? 0 : 1;
 }
 
-// As pid 1. All signals are blocked and waited for: the default action of a signal that is not
-// blocked would be to ignore it, as for every init.
+// Runs as pid 1. All signals are blocked and waited for: an init ignores unblocked signals by
+// default.
 int Hold() {
   prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
   sigset_t all;
@@ -143,7 +142,7 @@ int Hold() {
   while (true) {
     siginfo_t info;
     const int signal = sigwaitinfo(&all, &info);
-    // A sender outside has no pid in here.
+    // A sender outside the namespace has no pid in it.
     if ((signal == SIGTERM || signal == SIGINT) && info.si_pid == 0) return 0;
     while (waitpid(-1, nullptr, WNOHANG) > 0) {
     }

@@ -12,7 +12,7 @@ namespace {
 
 constexpr absl::string_view kOurs = ".class.plimsoll.dev/";
 
-// Takes the first of the keys for its type, unless an earlier one was there.
+// Takes the class that `key` names, unless an earlier key decided for the type.
 void Take(const Annotations& annotations, const std::string& key, const std::string& type,
           ClassSource source, AnnotatedClasses* found) {
   const auto at = annotations.find(key);

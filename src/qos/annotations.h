@@ -1,5 +1,5 @@
-// QoS classes from Kubernetes annotations, for clients that send no class message (an unmodified
-// kubelet). Keys: docs/classes.md.
+// QoS classes requested by Kubernetes annotations, for clients that send no class message (an
+// unmodified kubelet). Keys: docs/classes.md.
 #ifndef PLIMSOLL_QOS_ANNOTATIONS_H_
 #define PLIMSOLL_QOS_ANNOTATIONS_H_
 
@@ -16,8 +16,8 @@ namespace plimsoll::qos {
 
 using Annotations = std::map<std::string, std::string>;
 
-// Which keys "<type>.class.plimsoll.dev/..." are permitted, by type: of "container", "default",
-// "sandbox". The keys that containerd and CRI-O read for rdt and blockio always are.
+// By type, the permitted keys "<type>.class.plimsoll.dev/...": of "container", "default",
+// "sandbox". The keys that containerd and CRI-O read for rdt and blockio are always permitted.
 using AnnotationPolicy = std::map<std::string, std::set<std::string>>;
 
 struct AnnotatedClass {
@@ -27,15 +27,15 @@ struct AnnotatedClass {
 };
 using AnnotatedClasses = std::map<std::string, AnnotatedClass>;  // by type
 
-// What a container's and its pod's annotations ask for: per type the first key that is there.
-// An empty value asks for nothing and hides the keys after it. FAILED_PRECONDITION names a key that
-// the policy doesn't permit; `refused`, unless null, is its type then.
+// Classes that the annotations of a container and its pod ask for: per type, the first key present
+// decides. An empty value asks for no class and hides the keys after it. FAILED_PRECONDITION names
+// a key that the policy doesn't permit; `refused`, unless null, is then set to its type.
 absl::StatusOr<AnnotatedClasses> AnnotatedContainerClasses(const Annotations& container,
                                                            const Annotations& pod,
                                                            absl::string_view container_name,
                                                            const AnnotationPolicy& policy,
                                                            std::string* refused = nullptr);
-// What a pod's annotations ask for the pod as a whole: "<type>.class.plimsoll.dev/sandbox".
+// Classes that a pod's annotations ask for the pod as a whole: "<type>.class.plimsoll.dev/sandbox".
 absl::StatusOr<AnnotatedClasses> AnnotatedPodClasses(const Annotations& pod,
                                                      const AnnotationPolicy& policy,
                                                      std::string* refused = nullptr);

@@ -22,7 +22,7 @@ absl::Status NoSuchClass(const BlockioConfig& config, absl::string_view name) {
                                           names.empty() ? "none" : absl::StrJoin(names, ", ")));
 }
 
-// That default and capacity name classes which there are.
+// INVALID_ARGUMENT when default or capacity name a class that the file lacks.
 absl::Status CheckOptions(const BlockioOptions& options, const BlockioConfig& config) {
   std::vector<std::string> names;
   if (!options.default_class.empty()) names.push_back(options.default_class);
@@ -84,7 +84,7 @@ class BlockioType::Reload : public PendingReload {
   }
 
  private:
-  // How the groups of those differ whose class stays as it is.
+  // Differences between the kernel and the classes of holders whose class stays as it is.
   std::vector<std::string> WhatIsWrong(const Holders& holders) const {
     std::vector<std::string> lines;
     for (const auto& [target, name] : holders) {
@@ -177,7 +177,7 @@ std::vector<ClassInfo> BlockioType::classes() const {
 std::vector<std::string> BlockioType::warnings() const {
   if (std::string reason = unavailable(); !reason.empty()) return {std::move(reason)};
   const StatePtr now = state();
-  // A scheduler can be changed without anybody being told.
+  // Schedulers change without notice, so the machine is read again.
   const auto machine = LookAtMachine();
   return WarningsOf(now->config, machine.ok() ? *machine : now->machine);
 }
@@ -185,7 +185,7 @@ std::vector<std::string> BlockioType::warnings() const {
 std::vector<std::string> BlockioType::WarningsOf(const BlockioConfig& config,
                                                  const BlockioMachine& machine) const {
   std::vector<std::string> lines;
-  // The type of pods reads the same file.
+  // Pods' type reads the same file: only the containers' type tells its warnings.
   if (level() == Level::kContainer) lines = config.warnings;
   for (const BlockioClass& each : config.classes) {
     for (const std::string& warning : PlanBlockio(each, machine).warnings) {
@@ -217,7 +217,7 @@ std::vector<FileContent> BlockioType::Wanted(const Target& target, const State& 
   for (FileContent& content : BlockioFiles(after.machine.v2)) {
     const std::string& file = content.file.name;
     const bool owned = new_class != nullptr && OwnsFile(*new_class, file);
-    // What a class set that is in no file any more can't be known: it may have been anything.
+    // The old class may be in no file any more. It may have set any file.
     const bool was_owned = old_class != nullptr ? OwnsFile(*old_class, file) : !from.empty();
     if (owned) {
       content.lines = LinesOf(after.plans.at(new_class->name), after.machine, file);
@@ -255,10 +255,10 @@ absl::Status BlockioType::Adopt(const Target& target, absl::string_view class_na
   const std::vector<std::string> owned = OwnedFiles(class_name);
   const bool sets_less = absl::c_any_of(
       files, [&](const std::string& file) { return !absl::c_linear_search(owned, file); });
-  // Of a class that nobody knows, any file may be.
+  // A class that is in no file may have set any file.
   const absl::string_view from = sets_less ? absl::string_view(" ") : class_name;
   const absl::Status status = Move(target, *now, from, *now, class_name);
-  return absl::IsNotFound(status) ? absl::OkStatus() : status;  // it has ended meanwhile
+  return absl::IsNotFound(status) ? absl::OkStatus() : status;  // the target has ended meanwhile
 }
 
 absl::Status BlockioType::Release(const Target& target, absl::string_view class_name) {

@@ -1,8 +1,8 @@
 // Classes of block I/O: throttles and weights by disk, in the group of a container or, on cgroup
 // v2, of a pod.
 //
-// On cgroup v1 what a group may read and write is not bounded by its parent's throttles, so there a
-// pod's group would limit nothing and the type is offered for containers only.
+// On cgroup v1 a parent's throttles don't bound its children. A pod's group would limit nothing
+// there, so the type is offered for containers only.
 #ifndef PLIMSOLL_QOS_BLOCKIO_H_
 #define PLIMSOLL_QOS_BLOCKIO_H_
 
@@ -33,14 +33,15 @@ struct BlockioOptions {
 
 class BlockioType : public ClassType {
  public:
-  // Reads the file. INVALID_ARGUMENT when it is wrong, or default or capacity name no class of it;
-  // NOT_FOUND without file. `host` holds sys/ and dev/; `cgroups` must outlive the type.
+  // Reads the file. INVALID_ARGUMENT when it is wrong, or when default or capacity name a class
+  // that it lacks; NOT_FOUND without file. `host` holds sys/ and dev/; `cgroups` must outlive the
+  // type.
   static absl::StatusOr<std::unique_ptr<BlockioType>> Create(const FsRoot& host,
                                                              linux::CgroupManager* cgroups,
                                                              BlockioOptions options);
 
-  // Why this machine can't have the type: then it has no classes and Assign is FAILED_PRECONDITION.
-  // Empty when it can.
+  // The reason why this machine can't have the type, which then has no classes and whose Assign is
+  // FAILED_PRECONDITION. Empty when it can.
   std::string unavailable() const;
 
   std::string name() const override { return kBlockio; }
@@ -58,10 +59,10 @@ class BlockioType : public ClassType {
                                     absl::string_view class_name) const override;
   absl::StatusOr<std::unique_ptr<PendingReload>> PrepareReload() override;
 
-  // Looks again which disks there are and what their schedulers are, and writes what the holders'
-  // files lack then: also for a disk that went and is back under its number, with which the kernel
-  // forgot its limits. For when a disk or a link to one has come or gone. Every holder is tried;
-  // the first error is returned.
+  // Reads disks and their schedulers again and writes the lines that holders' files lack. A disk
+  // that went and came back under its number is one case: the kernel forgot its limits. Call it
+  // when a disk or a link to one has come or gone. Every holder is tried; the first error is
+  // returned.
   absl::Status Refresh(const Holders& holders) override;
 
  private:
@@ -82,13 +83,13 @@ class BlockioType : public ClassType {
   absl::StatusOr<StatePtr> LoadState() const;
   StatePtr state() const;
 
-  // What the group's files are to hold when the target goes from one class to another; an empty
-  // name is no class. Files that neither sets are left out.
+  // Contents of the group's files after a target moves from one class to another; an empty name is
+  // no class. Files that neither class sets are left out.
   std::vector<FileContent> Wanted(const Target& target, const State& before, absl::string_view from,
                                   const State& after, absl::string_view to) const;
   absl::Status Move(const Target& target, const State& before, absl::string_view from,
                     const State& after, absl::string_view to);
-  // From one reading to the other, for all holders or, after an error, for none.
+  // Moves all holders from one reading of the file to the other or, after an error, none.
   absl::Status Replace(const StatePtr& before, const StatePtr& after, const Holders& holders);
 
   const FsRoot host_;

@@ -21,10 +21,10 @@ namespace {
 
 constexpr uint64_t kMaxBps = std::numeric_limits<int64_t>::max() - 1;
 // blk-throttle keeps IOPS in 32 bits, of which the highest number means no limit. Version 1's files
-// cut a larger number off without a word.
+// truncate a larger number silently.
 constexpr uint64_t kMaxIops = std::numeric_limits<uint32_t>::max() - 1;
 
-// Above `most` is `most`: the kernel can't tell the two apart.
+// A value above `most` becomes `most`: the kernel can't tell the two apart.
 void ReadQuantity(YamlReader& reader, ClassFields& entry, const std::string& key, uint64_t min,
                   uint64_t max, std::optional<uint64_t> most, std::optional<uint64_t>& out) {
   const auto node = entry.Get(key);
@@ -56,11 +56,11 @@ void ReadThrottle(YamlReader& reader, ClassFields& entry, const std::string& key
                   std::optional<uint64_t>& out) {
   ReadQuantity(reader, entry, key, 0, std::numeric_limits<int64_t>::max(), most, out);
   if (out != 1u) return;
-  // io.max refuses it.
+  // io.max refuses 1.
   reader.Fail(*entry.Get(key), entry.PathOf(key), "must be 0 (unlimited) or at least 2");
 }
 
-// nullopt: the entry names no devices, which is something else than none.
+// nullopt: the entry has no key "Devices", which differs from an empty list.
 std::optional<std::vector<std::string>> ReadDevices(YamlReader& reader, ClassFields& fields) {
   const auto node = fields.Get("Devices");
   if (!node) return std::nullopt;
@@ -106,8 +106,8 @@ std::optional<BlockioEntry> ReadEntry(YamlReader& reader, const YAML::Node& node
   return entry;
 }
 
-// Whether there can be a class of that name. Nothing of the kernel's has it, so any will do that
-// stays in its line.
+// False for a name that no class can have. The kernel never sees the name, so any will do that
+// keeps to one line.
 bool CheckName(YamlReader& reader, const ClassItem& item) {
   if (item.key.empty()) {
     reader.Note(item.key_node, "Classes", "nobody can ask for a class without a name; left out");
@@ -122,7 +122,7 @@ bool CheckName(YamlReader& reader, const ClassItem& item) {
   return true;
 }
 
-// Each is looked for among the machine's devices, here and by whoever explains the file.
+// Each pattern is matched against the machine's devices, here and by every reader of the file.
 void LimitPatterns(YamlReader& reader, const YAML::Node& node, const BlockioConfig& config) {
   constexpr size_t kMostPatterns = 1000;
   size_t patterns = 0;

@@ -1,5 +1,5 @@
-// The file that says what the classes of block I/O are, in the format that users of other runtimes
-// have on disk:
+// The administrator's file that defines classes of block I/O, in the format that users of other
+// runtimes have on disk:
 //
 //   Classes:
 //     nothrottle: []
@@ -10,9 +10,9 @@
 //       ThrottleWriteIOPS: 10k
 //       Weight: 20
 //
-// Values are Kubernetes quantities. Where several entries of a class name a disk, what a later one
-// says replaces what an earlier one said; a throttle of 0 is none. An entry whose list of devices
-// is empty has no effect.
+// Values are Kubernetes quantities. Where several entries of a class name one disk, the last value
+// of each field counts; a throttle of 0 is none. An entry with an empty list of devices has no
+// effect.
 #ifndef PLIMSOLL_QOS_BLOCKIO_CONFIG_H_
 #define PLIMSOLL_QOS_BLOCKIO_CONFIG_H_
 
@@ -32,13 +32,13 @@ struct BlockioLimits {
   std::optional<uint64_t> write_bps;
   std::optional<uint64_t> read_iops;  // at most 2^32 - 2: the kernel keeps 32 bits
   std::optional<uint64_t> write_iops;
-  std::optional<uint64_t> weight;  // 10 to 1000; a group that nobody gave one has 100
+  std::optional<uint64_t> weight;  // 10 to 1000; the kernel's default for a group is 100
   bool HasThrottle() const { return read_bps || write_bps || read_iops || write_iops; }
   bool operator==(const BlockioLimits&) const = default;
 };
 
 struct BlockioEntry {
-  std::vector<std::string> devices;  // patterns, which need not match; empty: only a weight
+  std::vector<std::string> devices;  // patterns, which may match nothing; empty: only a weight
   BlockioLimits limits;
   bool operator==(const BlockioEntry&) const = default;
 };
@@ -51,13 +51,13 @@ struct BlockioClass {
 
 struct BlockioConfig {
   std::vector<BlockioClass> classes;  // in the order of the file
-  // What is odd about the file and was read all the same, a line each with its place.
+  // Oddities of the file that didn't prevent reading it: a line each, with its place.
   std::vector<std::string> warnings;
   const BlockioClass* Find(absl::string_view name) const;
 };
 
 // INVALID_ARGUMENT "<file>:<line>:<column>: <field>: <what is wrong and what would be right>", a
-// line for each error. A file without classes is none: whoever reloads it wants none any more.
+// line for each error. A file without classes is valid: a reload of it takes all classes away.
 absl::StatusOr<BlockioConfig> ParseBlockioConfig(absl::string_view text, absl::string_view file);
 // As ParseBlockioConfig, of what LoadClassFile reads.
 absl::StatusOr<BlockioConfig> LoadBlockioConfig(const FsRoot& host, const std::string& path);

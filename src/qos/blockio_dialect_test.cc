@@ -1,5 +1,5 @@
-// What containerd's and CRI-O's reading of blockio files comes to, case by case: each line was
-// tried with their library (goresctrl), like those of rdt_dialect_test.cc.
+// The reading of blockio files by containerd and CRI-O, case by case: each line was tried with
+// their library (goresctrl), like those of rdt_dialect_test.cc.
 #include <optional>
 #include <string>
 #include <utility>
@@ -46,7 +46,7 @@ std::string TextOf(const BlockioConfig& config) {
 struct Case {
   const char* text;
   const char* outcome;
-  const char* warning = "";  // part of one; empty: none is expected, or of no interest
+  const char* warning = "";  // part of a warning; empty: none is expected, or it doesn't matter
 };
 
 void Check(const std::vector<Case>& cases, const std::string& before) {
@@ -76,11 +76,11 @@ TEST(BlockioDialectTest, TheFileAsAWhole) {
           {"Classes: {c: []}\n", "c:"},
           {"Classes: {c: [{}]}\n", "c:", "sets nothing"},
           {"Classes: {c: [null]}\n", "c:", "sets nothing"},
-          {"Classes: {}\nclasses: {c: []}\n", "c:", "of \"classes\" alone is the value taken"},
+          {"Classes: {}\nclasses: {c: []}\n", "c:", "only the value of \"classes\" counts"},
           {"Classes: {1: , yes: , 0x10: }\n",
            "1:; yes:; 0x10:", "containerd and CRI-O read the name yes as \"true\""},
-          {"Classes: {\"a b\": }\n", "a b:", "the class name \"a b\" is none that every client"},
-          {"Classes: {-a: }\n", "-a:", "is none that every client"},
+          {"Classes: {\"a b\": }\n", "a b:", "not every client can send the class name \"a b\""},
+          {"Classes: {-a: }\n", "-a:", "not every client can send the class name \"-a\""},
           {"Classes: {\"\": }\n", "", "nobody can ask for a class without a name"},
           {"Classes: {c: [{Weight: 50}]}\n---\nClasses: {}\n", "c: weight=50",
            "only the first document counts"},
@@ -107,7 +107,7 @@ TEST(BlockioDialectTest, Weights) {
       {
           {"Weight: 50", "c: weight=50"},
           {"weight: 50", "c: weight=50", "the key \"weight\" is read as \"Weight\""},
-          {"{Weight: 50, weight: 60}", "c: weight=60", "of \"weight\" alone is the value taken"},
+          {"{Weight: 50, weight: 60}", "c: weight=60", "only the value of \"weight\" counts"},
           {"Weight: \"50\"", "c: weight=50"},
           {"Weight: 10", "c: weight=10"},
           {"Weight: 1000", "c: weight=1000"},
@@ -128,7 +128,7 @@ TEST(BlockioDialectTest, Weights) {
           {"Weight: ", "c:", "sets nothing"},
           {"Weight: \"\"", "c:", "sets nothing"},
           {"{Devices: , Weight: 50}", "c: weight=50"},
-          // What names no device is no default either.
+          // An entry with an empty list of devices is no default either.
           {"{Devices: [], Weight: 50}", "c:", "\"Devices\" names none"},
           {"Weight: 5", kRefused},
           {"Weight: 0", kRefused},
@@ -168,7 +168,7 @@ TEST(BlockioDialectTest, Throttles) {
           {"{Devices: [\"[x\"], ThrottleReadBps: 50M}", "c: [[x] rbps=50000000"},
           {"{Devices: [1], ThrottleReadBps: 50M}", "c: [1] rbps=50000000"},
           {"{Devices: [~], ThrottleReadBps: 50M}", "c: [] rbps=50000000"},
-          // More than the kernel counts is the most that it does.
+          // A value above the kernel's highest becomes that.
           {"{Devices: [/dev/x], ThrottleReadBps: 10E}", "c: [/dev/x] rbps=9223372036854775806",
            "more than the kernel counts"},
           {"{Devices: [/dev/x], ThrottleReadBps: 1e30}", "c: [/dev/x] rbps=9223372036854775806",
@@ -190,7 +190,7 @@ TEST(BlockioDialectTest, Throttles) {
           {"{Devices: [/dev/x], ThrottleReadBps: max}", kRefused},
           {"{Devices: [/dev/x], ThrottleReadBps: \"1,000\"}", kRefused},
           {"{Devices: [/dev/x], Weight: 5}", kRefused},
-          // By the kernel (io.max), whatever the library says.
+          // The kernel refuses these (io.max), whatever the library says.
           {"{Devices: [/dev/x], ThrottleReadBps: 1}", kRefused},
           {"{Devices: [/dev/x], ThrottleReadBps: 0.5}", kRefused},
           {"{Devices: [/dev/x], ThrottleReadBps: 1e-3}", kRefused},

@@ -1,4 +1,4 @@
-// Classes of block I/O on this machine's own kernel, of either cgroup version, and the disk that
+// Classes of block I/O on this machine's own kernel, of either cgroup version, and on the disk that
 // holds the directory for temporary files.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

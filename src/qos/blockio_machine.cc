@@ -12,7 +12,7 @@ absl::StatusOr<BlockioMachine> LookAtBlockioMachine(const FsRoot& host,
   BlockioMachine machine{.v2 = cgroups.layout() == linux::CgroupLayout::kV2,
                          .devices = std::move(devices),
                          .io_cost = {}};
-  // Only the root group has it, and only where the kernel has iocost.
+  // io.cost.qos exists in the root group only, and only if the kernel has iocost.
   const auto qos = cgroups.ReadFile("/", "io", "io.cost.qos");
   if (!machine.v2 || !qos.ok()) return machine;
   for (const linux::Disk& disk : machine.devices.disks()) {

@@ -1,4 +1,4 @@
-// The disks of a machine and who acts upon weights on them: what blockio classes are compiled for.
+// The machine's disks, and which of them honour weights: the input to compiling blockio classes.
 #ifndef PLIMSOLL_QOS_BLOCKIO_MACHINE_H_
 #define PLIMSOLL_QOS_BLOCKIO_MACHINE_H_
 
@@ -9,7 +9,7 @@
 
 namespace plimsoll::qos {
 
-// As it is now. `host` holds sys/ and dev/.
+// The machine as it is now. `host` holds sys/ and dev/.
 absl::StatusOr<BlockioMachine> LookAtBlockioMachine(const FsRoot& host,
                                                     const linux::CgroupManager& cgroups);
 

@@ -15,9 +15,9 @@
 namespace plimsoll::qos {
 namespace {
 
-// Weights are the same number in each file: BFQ (1 to 1000) and iocost (1 to 10000) both give 100
-// to a group that nobody gave one, and share out in proportion. The OCI runtimes' stretching of
-// 10..1000 to 1..10000 for io.weight makes 707 of 80, so that who should give way would win.
+// Weights are the same number in each file: BFQ (1 to 1000) and iocost (1 to 10000) both default to
+// 100 and share out in proportion. OCI runtimes stretch 10..1000 to 1..10000 for io.weight, which
+// makes 707 of 80: a group that should yield would win.
 constexpr char kDefaultWeight[] = "100";
 
 struct Throttle {
@@ -150,7 +150,7 @@ std::vector<FileContent> BlockioFiles(bool v2) {
         {.file = {.controller = "blkio", .name = throttle.v1_file, .keyed = true, .reset = "0"},
          .lines = {}});
   }
-  // The file of devices repeats the other's value as a line "default".
+  // The file of devices repeats the default weight as a line "default".
   files.push_back({.file = {.controller = "blkio",
                             .name = "blkio.bfq.weight",
                             .reset = kDefaultWeight,

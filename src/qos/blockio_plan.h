@@ -1,5 +1,5 @@
-// What a class of block I/O is on one machine: patterns resolved to disks, and for a kernel with
-// cgroup v1 or v2 the files that say it.
+// A class of block I/O compiled for one machine: patterns resolved to disks, and the control files
+// of cgroup v1 or v2 that express it.
 #ifndef PLIMSOLL_QOS_BLOCKIO_PLAN_H_
 #define PLIMSOLL_QOS_BLOCKIO_PLAN_H_
 
@@ -16,7 +16,7 @@
 
 namespace plimsoll::qos {
 
-// Which disks there are, and who acts upon weights on them.
+// The machine's disks, and which of them honour weights.
 struct BlockioMachine {
   bool v2 = false;
   linux::BlockDevices devices;
@@ -33,9 +33,9 @@ struct BlockioDisk {
 };
 
 struct BlockioPlan {
-  std::optional<uint64_t> weight;  // of disks that have none of their own
+  std::optional<uint64_t> weight;  // of disks without a weight of their own
   std::vector<BlockioDisk> disks;  // by number
-  // One line each: patterns that match nothing, weights that nobody heeds.
+  // One line each: patterns that match nothing, weights that no scheduler honours.
   std::vector<std::string> warnings;
 
   // "default weight 50; sda: read 50000000 B/s, weight 20"; "no limits".
@@ -46,10 +46,10 @@ BlockioPlan PlanBlockio(const BlockioClass& definition, const BlockioMachine& ma
 
 // The kernel's files of block I/O, each empty.
 std::vector<FileContent> BlockioFiles(bool v2);
-// Whether the class has something to say in one of BlockioFiles: then that file is the class's.
+// Whether the class sets a value in one of BlockioFiles: then that file is the class's.
 bool OwnsFile(const BlockioClass& definition, absl::string_view file);
-// What the plan has in that file. Weights of disks where nobody would act upon it are left out: the
-// kernel refuses them.
+// The plan's lines in that file. Weights on disks that don't honour them are left out: the kernel
+// refuses them.
 FileLines LinesOf(const BlockioPlan& plan, const BlockioMachine& machine, absl::string_view file);
 
 }  // namespace plimsoll::qos

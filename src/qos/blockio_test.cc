@@ -81,7 +81,7 @@ class BlockioTest : public testing::TestWithParam<bool> {
   }
 
   std::string Get(absl::string_view file) { return *tree_->Read(kGroup, file); }
-  // All that differs from a new group, as "file: content".
+  // Every difference from a new group, as "file: content".
   std::vector<std::string> Set() {
     std::vector<std::string> files;
     for (const FileContent& content : BlockioFiles(v2_)) {
@@ -210,7 +210,7 @@ TEST_P(BlockioTest, WarnsOfWeightsWithoutEffectAndOfPatternsWithoutDisk) {
               Contains("blockio class a of a container: device pattern /dev/sdx: nothing matches"));
   const auto of_sda =
       HasSubstr("weight 20 has no effect on sda: its I/O scheduler \"mq-deadline\"");
-  // On v2, iocost acts upon it.
+  // On v2, iocost honours the weight.
   EXPECT_THAT(type->warnings(), Contains(of_sda).Times(v2_ ? 0 : 1));
   EXPECT_THAT(type->warnings(), Contains(HasSubstr("weight 50")).Times(0));
   machine_.SetScheduler("sdb", "[none]");
@@ -232,7 +232,7 @@ TEST_P(BlockioTest, RefreshFollowsDisks) {
   EXPECT_THAT(Get(v2_ ? "io.max" : "blkio.throttle.read_bps_device"),
               AllOf(HasSubstr("8:32 "), Not(HasSubstr("8:0 "))));
   EXPECT_EQ(*type->Drift(target, "slow"), "");
-  // Gone and back between two looks: the kernel has forgotten.
+  // The disk went and came back between two looks: the kernel has forgotten its limits.
   tree_->RemoveDisk(kGroup, "8:32");
   tree_->disks.insert("8:32");
   EXPECT_NE(*type->Drift(target, "slow"), "");
@@ -296,7 +296,7 @@ TEST_P(BlockioTest, AReloadSaysWhatItPutsRight) {
   EXPECT_THAT(reload(), IsEmpty());
 }
 
-// Of what the new file means, told before it is in force.
+// The new file's warnings, told before it is in force.
 TEST_P(BlockioTest, AReloadKnowsItsWarnings) {
   const auto type = *Make();
   PutClasses("Classes:\n  writes:\n  - {Devices: [/dev/sdz], ThrottleReadIOPS: 7}\n");
@@ -331,7 +331,8 @@ TEST_P(BlockioTest, AHolderThatCannotBeSetBackAfterARefusedReloadIsTold) {
   const std::string file = v2_ ? "io.max" : "blkio.throttle.write_bps_device";
   Target second = Container();
   second.cgroup_path = "/pod/d";
-  // Asked when the second's turn has come: from then on neither group takes anything.
+  // The hook runs when the second holder's turn has come: from then on neither group takes any
+  // write.
   second.underlying = [&](absl::string_view) -> std::optional<std::string> {
     for (const char* group : {"/pod/c", "/pod/d"}) {
       tree_->refuse[absl::StrCat(group, "/", file)] = EIO;

@@ -133,7 +133,7 @@ std::vector<std::string> CgroupClassType::OwnedFiles(absl::string_view class_nam
 std::vector<std::string> CgroupClassType::FilesSetBy(absl::string_view class_name) const {
   std::vector<std::string> files = OwnedFiles(class_name);
   if (class_name.empty() || Find(class_name) != nullptr) return files;
-  // What a class set that is in no configuration any more may be any file of the type's.
+  // A class that left the configuration may have set any file of the type.
   for (const auto& [each, unused] : config_.classes) {
     for (std::string& file : OwnedFiles(each)) files.push_back(std::move(file));
   }
@@ -160,9 +160,9 @@ std::vector<FileContent> CgroupClassType::Wanted(const Target& target,
     wanted.push_back(std::move(content));
   }
   if (!IsIdle(values)) return wanted;
-  // An idle group takes no weight, and one that ceases to be idle gets 100, whatever it had. So the
-  // weight goes before, which is also what lets an undoing bring it back; where the group is idle
-  // already there is none to go.
+  // An idle group refuses a weight, and a group that ceases to be idle gets 100. So the weight is
+  // reset before idling begins, which also lets an undo restore it. A group that is idle already
+  // has no weight to reset.
   const auto weight = std::find_if(wanted.begin(), wanted.end(), [](const FileContent& content) {
     return content.file.name == kWeight;
   });
@@ -194,7 +194,7 @@ absl::Status CgroupClassType::Assign(const Target& target, absl::string_view fro
 absl::Status CgroupClassType::Adopt(const Target& target, absl::string_view class_name,
                                     const std::vector<std::string>& files) {
   const absl::Status status = Move(target, files, class_name);
-  return absl::IsNotFound(status) ? absl::OkStatus() : status;  // it has ended meanwhile
+  return absl::IsNotFound(status) ? absl::OkStatus() : status;  // the target has ended meanwhile
 }
 
 absl::Status CgroupClassType::Release(const Target& target, absl::string_view class_name) {

@@ -1,5 +1,5 @@
-// A class type that is defined by configuration alone: each class is some files of cgroup v2 and
-// what is to be in them.
+// A class type defined by configuration alone: each class is a set of cgroup v2 files and their
+// values.
 //
 //   cgroup:
 //   - name: memory-tier
@@ -24,16 +24,16 @@
 
 namespace plimsoll::qos {
 
-// Its definition changes only with the daemon, so there is nothing to reload.
+// The definition changes only with the daemon, so there is nothing to reload.
 class CgroupClassType : public ClassType {
  public:
-  // INVALID_ARGUMENT for a name that is not valid or another type's, no classes, a file or value
-  // that is not allowed, a default or capacity of no class. `cgroups` must outlive the type.
+  // INVALID_ARGUMENT for a name that is invalid or another type's, no classes, a file or value that
+  // is not allowed, or a default or capacity of no class. `cgroups` must outlive the type.
   static absl::StatusOr<std::unique_ptr<CgroupClassType>> Create(linux::CgroupManager* cgroups,
                                                                  CgroupTypeConfig config);
 
-  // Why this machine can't have the type: then it has no classes and Assign is FAILED_PRECONDITION.
-  // Empty when it can.
+  // The reason why this machine can't have the type, which then has no classes and whose Assign is
+  // FAILED_PRECONDITION. Empty when it can.
   std::string unavailable() const;
 
   std::string name() const override { return config_.name; }
@@ -42,7 +42,7 @@ class CgroupClassType : public ClassType {
   std::string default_class() const override;
   std::vector<ClassInfo> classes() const override;
   std::vector<std::string> warnings() const override;
-  // With cpu.idle also cpu.weight, which the kernel sets back when the former ends.
+  // cpu.idle brings cpu.weight along: the kernel resets the weight when idling ends.
   std::vector<std::string> OwnedFiles(absl::string_view class_name) const override;
 
   absl::Status Assign(const Target& target, absl::string_view from, absl::string_view to) override;
@@ -61,11 +61,11 @@ class CgroupClassType : public ClassType {
   // Null when there is no such class.
   const Values* Find(absl::string_view class_name) const;
   absl::Status NoSuchClass(absl::string_view class_name) const;
-  // Controllers whose files the classes name and which this machine lacks.
+  // Controllers that the classes need and this machine lacks.
   std::vector<std::string> MissingControllers() const;
-  // What a class has set that may be in no configuration any more; nothing of no class.
+  // Files that a class has set, which may be in no configuration any more; none for an empty name.
   std::vector<std::string> FilesSetBy(absl::string_view class_name) const;
-  // The files of the class, and those that were set `before`.
+  // The files of the class `to`, and those set `before`.
   std::vector<FileContent> Wanted(const Target& target, const std::vector<std::string>& before,
                                   absl::string_view to) const;
   absl::Status Move(const Target& target, const std::vector<std::string>& before,

@@ -221,14 +221,14 @@ TEST_F(CgroupClassTest, OnV1ThereAreNone) {
   EXPECT_TRUE(type->Release(Container(), "slow").ok());
 }
 
-// The configuration is another than the one that the container was started with.
+// The configuration has changed since the container was started.
 TEST_F(CgroupClassTest, WhoIsAdoptedGetsWhatTheClassMeansNow) {
   CgroupTypeConfig config = Config();
   config.classes["slow"] = {{"memory.high", "256Mi"}, {"cpu.weight", "20"}};
   const auto before = Make(config);
   ASSERT_TRUE(before->Assign(Container(), "", "slow").ok());
   config.classes["slow"] = {{"memory.high", "512Mi"}};
-  config.classes["idle"] = {{"memory.low", "4Ki"}};  // nobody names cpu.weight any more
+  config.classes["idle"] = {{"memory.low", "4Ki"}};  // no class names cpu.weight any more
   const auto now = Make(config);
   ASSERT_TRUE(now->Adopt(Container(), "slow", before->OwnedFiles("slow")).ok());
   EXPECT_EQ(Get("memory.high"), "536870912");

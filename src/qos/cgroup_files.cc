@@ -67,7 +67,7 @@ absl::StatusOr<std::string> CpuMax(absl::string_view text) {
       "1000 to 1000000");
 }
 
-// cpu.uclamp.*: a percentage with two decimals, of which all is "max".
+// cpu.uclamp.*: a percentage with two decimals; 100 is "max".
 absl::StatusOr<std::string> Percentage(absl::string_view text) {
   double value = 0;
   if (text == "max") return std::string("max");
@@ -98,7 +98,7 @@ struct Allowed {
   ValueParser parse;
 };
 
-// cpu.idle comes before cpu.weight: while a group is idle it takes no weight.
+// cpu.idle comes before cpu.weight: an idle group refuses a weight.
 constexpr Allowed kAllowed[] = {
     {"cpu", "cpu.idle", "0", Number<0, 1>},
     {"cpu", "cpu.weight", "100", Number<1, 10000>},

@@ -20,7 +20,7 @@ std::string Canonical(absl::string_view file, absl::string_view value) {
 TEST(CgroupFiles, WhatTheKernelHasIsAValidValue) {
   for (const ControlFile& file : AllowedCgroupFiles()) {
     EXPECT_EQ(FindCgroupFile(file.name), &file);
-    if (file.controller == "cpuset") continue;  // empty: as the parent
+    if (file.controller == "cpuset") continue;  // its default is empty: as the parent
     EXPECT_EQ(Canonical(file.name, file.reset), file.reset) << file.name;
   }
 }

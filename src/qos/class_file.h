@@ -22,10 +22,10 @@ inline constexpr size_t kMaxClassFileBytes = 1024 * 1024;
 // above 1 MiB. The error names the file and the reason.
 absl::StatusOr<std::string> LoadClassFile(const FsRoot& host, const std::string& path);
 
-// Has `read` look at the first document of the text, unless that is empty. As for containerd and
-// CRI-O, what follows the first document counts for nothing: that, an empty text, and what `read`
-// notes is told in `warnings`, a line each. INVALID_ARGUMENT for text that is not YAML, and for
-// what `read` told the reader: all of it, a line each.
+// Calls `read` with the first document of the text, unless that is empty. Later documents are
+// ignored, as by containerd and CRI-O. `warnings` gets a line for each of: ignored documents, an
+// empty text, notes of `read`. INVALID_ARGUMENT for text that is not YAML, and for the mistakes
+// that `read` told the reader: all of them, a line each.
 absl::Status ReadClassFile(absl::string_view text, absl::string_view file,
                            const std::function<void(YamlReader&, const YAML::Node&)>& read,
                            std::vector<std::string>* warnings);

@@ -9,13 +9,13 @@
 
 namespace plimsoll::qos {
 
-// As Kubernetes has qualified names, which KEP-3008 takes over: 1 to 63 letters, digits, '-', '_'
-// and '.', the first and the last a letter or digit; before it, if one likes, a DNS name of up to
-// 253 characters and a slash ("example.com/gold"). INVALID_ARGUMENT says what is wrong with it.
+// Kubernetes' qualified names, which KEP-3008 takes over: 1 to 63 letters, digits, '-', '_' and
+// '.', the first and the last a letter or digit; optionally preceded by a DNS name of up to 253
+// characters and a slash ("example.com/gold"). INVALID_ARGUMENT says what is wrong with the name.
 // `what` begins the message: "class", "class type".
 absl::Status ValidateName(absl::string_view what, absl::string_view name);
 
-// What to tell of a class in a file whose name no client may be able to send; empty: nothing.
+// A warning for a class of a file whose name clients may be unable to send; empty: none.
 std::string WhyOddClassName(absl::string_view name);
 
 }  // namespace plimsoll::qos

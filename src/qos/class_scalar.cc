@@ -30,7 +30,7 @@ std::optional<uint64_t> Digits(absl::string_view text, int base) {
   return value;
 }
 
-// An integer in any of Go's bases: 0x1f, 0o17, 017, 0b101, 31; underscores are nothing.
+// An integer in any of Go's bases: 0x1f, 0o17, 017, 0b101, 31; underscores are ignored.
 std::optional<std::string> Integer(absl::string_view plain) {
   const bool negative = absl::StartsWith(plain, "-");
   if (negative || absl::StartsWith(plain, "+")) plain.remove_prefix(1);

@@ -15,7 +15,7 @@ namespace {
 
 using Kind = ClassScalar::Kind;
 
-// Merge keys within merge keys; more is a mapping that holds itself.
+// Bounds on merge keys within merge keys; more is a mapping that holds itself.
 constexpr int kDeepestMerge = 20;
 constexpr int kMostMerged = 1000;
 
@@ -38,7 +38,7 @@ class ItemCollector {
   }
 
  private:
-  // False: there is no sense in going on.
+  // False: stop reading.
   bool Add(const YAML::Node& node, int depth) {
     for (const auto& item : node) {
       if (IsMergeKey(item.first)) {
@@ -96,7 +96,7 @@ class ItemCollector {
     return true;
   }
 
-  // Aliases multiply, and empty mappings have no key that would be there twice.
+  // Aliases multiply, and empty mappings have no key to be caught as a duplicate.
   bool AddMerged(const YAML::Node& key_node, const YAML::Node& value, int depth) {
     if (++merged_ <= kMostMerged) return Add(value, depth + 1);
     reader_.Fail(key_node, path_,
@@ -162,7 +162,7 @@ std::optional<YAML::Node> ClassFields::GetOrNull(const std::string& name) {
   if (spellings.size() > 1) {
     reader_.Note(last->key_node, path_,
                  absl::StrCat(absl::StrJoin(spellings, " and "), " are all the key \"", name,
-                              "\"; of \"", last->key, "\" alone is the value taken"));
+                              "\"; only the value of \"", last->key, "\" counts"));
   } else if (last->key != name) {
     reader_.Note(last->key_node, path_,
                  absl::StrCat("the key \"", last->key, "\" is read as \"", name, "\""));

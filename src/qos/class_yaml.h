@@ -1,7 +1,7 @@
-// Reading class files as containerd and CRI-O read them. Their library (sigs.k8s.io/yaml) takes
-// YAML 1.1 to JSON and that to Go's structures, so: keys of known fields in any case, merge keys
-// ("<<"), `yes` and `off` for booleans, and where text is wanted a number as it is printed, not as
-// it is written (0x10 is "16"). What is taken for something else than it looks like is a note.
+// Reading class files as containerd and CRI-O read them. Their library (sigs.k8s.io/yaml) turns
+// YAML 1.1 into JSON and that into Go's structures. So keys of known fields may be in any case,
+// merge keys ("<<") work, `yes` and `off` are booleans, and a number where text is wanted is text
+// as printed, not as written (0x10 is "16"). A value that reads otherwise than it looks is noted.
 //
 //   ClassFields fields(reader, node, "partitions.a");
 //   if (const auto classes = fields.Get("classes")) ...
@@ -24,15 +24,15 @@ namespace plimsoll::qos {
 struct ClassScalar {
   enum class Kind { kText, kNumber, kBool, kNull };
   Kind kind = Kind::kText;
-  // Where text is wanted: of a number the shortest decimal ("16", "50.5", "1e+30"), of a boolean
-  // "true" or "false", of nothing "".
+  // The value where text is wanted: of a number the shortest decimal ("16", "50.5", "1e+30"), of a
+  // boolean "true" or "false", of nothing "".
   std::string text;
 };
-// `node` is a scalar or null.
+// `node` must be a scalar or null.
 ClassScalar ScalarOf(const YAML::Node& node);
 
-// Text, also of a number, a boolean or nothing. nullopt after Fail for a list or a mapping, and for
-// text with a NUL.
+// Text of a scalar, also of a number, a boolean or nothing. nullopt after Fail for a list or a
+// mapping, and for text with a NUL.
 std::optional<std::string> TextOf(YamlReader& reader, const YAML::Node& node,
                                   absl::string_view path);
 // nullopt after Fail. Words other than true and false are a note.
@@ -45,14 +45,15 @@ struct ClassItem {
   YAML::Node value;
 };
 
-// What a key that YAML 1.1 takes for a number or a boolean (yes, 0x10) is, with a note.
+// The reading of a key that YAML 1.1 takes for a number or a boolean (yes, 0x10); a note tells of
+// it.
 enum class KeyReading {
-  kName,   // what is written; containerd and CRI-O name it as they print it ("true", "16")
-  kValue,  // what they print
+  kName,   // as written; containerd and CRI-O name it as they print it ("true", "16")
+  kValue,  // as containerd and CRI-O print it
 };
 
-// What a mapping has, in the order of the file, with what "<<" brings in. Fails for what is no
-// mapping and for a key that is there twice, also by "<<": the parser of containerd and CRI-O lets
+// The items of a mapping, in the order of the file, merged ones ("<<") included. Fails for a node
+// that is no mapping and for a duplicate key, also by "<<": the parser of containerd and CRI-O lets
 // none override another.
 std::vector<ClassItem> ItemsOf(YamlReader& reader, const YAML::Node& node, const std::string& path,
                                KeyReading reading);
@@ -62,15 +63,15 @@ class ClassFields {
  public:
   ClassFields(YamlReader& reader, const YAML::Node& node, std::string path);
 
-  // The value of a key, in whatever case it is written; nullopt where it is absent or null. Of
-  // several spellings the last in the order of bytes counts, as in Go; a note says so.
+  // The value of a key, however its case is written; nullopt where it is absent or null. Of several
+  // spellings the last in the order of bytes counts, as in Go; a note says so.
   std::optional<YAML::Node> Get(const std::string& name);
   // The same, but null is a value.
   std::optional<YAML::Node> GetOrNull(const std::string& name);
   void Bool(const std::string& name, bool& out);
   std::string PathOf(absl::string_view name) const;
 
-  // Fails for keys that nobody asked for; or notes them, where containerd and CRI-O pass them over.
+  // Fail for keys that nobody asked for, or note them where containerd and CRI-O ignore them.
   void Finish();
   void PassOverUnknown();
 

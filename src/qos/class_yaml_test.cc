@@ -116,8 +116,7 @@ TEST(ClassYamlTest, ANameIsWhatIsWritten) {
   EXPECT_THAT(reader.notes(), Contains(HasSubstr("the key 0x10 is read as \"16\"")));
 }
 
-// Each level names the one before it ten times; read to the end that is 10^9 keys.
-// Ten mappings with the one before ten times each.
+// Each level names the one before it ten times: read to the end that is 10^9 keys.
 std::string Multiplied(const std::string& innermost) {
   std::string text = "a0: &a0 " + innermost + "\n";
   for (int i = 1; i < 10; ++i) {

@@ -1,4 +1,4 @@
-// Which classes a pod or container asks for and holds: plain data.
+// Classes that a pod or container asks for and holds: plain data.
 #ifndef PLIMSOLL_QOS_CLASSES_H_
 #define PLIMSOLL_QOS_CLASSES_H_
 
@@ -11,14 +11,14 @@ namespace plimsoll::qos {
 // Type -> class. In a request an empty class means the type's default.
 using ClassNames = std::map<std::string, std::string>;
 
-// Stored with the pod or container.
+// A class as stored with the pod or container.
 struct HeldClass {
   std::string name;       // empty only while a first class is being taken (see changing_to)
-  bool implicit = false;  // nobody named it: it was the type's default when the holder was made
-  // Not empty while a change is under way: what the kernel may have already. A daemon that finds it
-  // so was killed in the middle and puts the holder back into `name`.
+  bool implicit = false;  // the type's default when the holder was made, named by nobody
+  // Not empty while a change is under way: the class that the kernel may have already. A daemon
+  // that finds it set at its start was killed in the middle and puts the holder back into `name`.
   std::string changing_to;
-  // What the class has set (ClassType::OwnedFiles), for a start that finds it defined otherwise.
+  // Files that the class has set (ClassType::OwnedFiles), for a start that finds it redefined.
   std::vector<std::string> files;
   bool operator==(const HeldClass&) const = default;
 };

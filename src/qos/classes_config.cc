@@ -10,7 +10,7 @@ namespace plimsoll::qos {
 namespace {
 
 constexpr int64_t kMostCapacity = 1000000;
-// Of a directory's name (NAME_MAX) most is left to the class's.
+// Most of a directory's name (NAME_MAX) is left to the class's.
 constexpr size_t kLongestPrefix = 63;
 constexpr char kPrefixCharacters[] =
     "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.";
@@ -140,7 +140,7 @@ CgroupTypeConfig ReadCgroup(YamlReader& reader, const YAML::Node& node, const st
 
 namespace {
 
-// A key without a value would leave its type off, and whoever wrote it believes it on.
+// A key without a value would leave its type off while its author believes it on.
 void RefuseNull(YamlReader& reader, const YAML::Node& node, const YamlMapping& section) {
   if (!node.IsMap()) return;
   for (const auto& item : node) {

@@ -1,4 +1,4 @@
-// The section `classes` of plimsolld's configuration: which class types there are. A type is off
+// The section `classes` of plimsolld's configuration: the class types of the node. A type is off
 // until it is configured. Plain data; daemon/ makes types of it.
 #ifndef PLIMSOLL_QOS_CLASSES_CONFIG_H_
 #define PLIMSOLL_QOS_CLASSES_CONFIG_H_
@@ -15,12 +15,11 @@
 
 namespace plimsoll::qos {
 
-// What every type can be given beside its classes.
+// Options of every type.
 struct TypeConfig {
-  std::string default_class;  // of who names none; empty: no class
-  std::map<std::string, uint64_t>
-      capacity;  // how many may hold a class at once; absent: any number
-  // Which annotations "<type>.class.plimsoll.dev/..." are permitted: container, default, sandbox.
+  std::string default_class;                 // of a holder that names none; empty: no class
+  std::map<std::string, uint64_t> capacity;  // most holders of a class at once; absent: any number
+  // Permitted annotations "<type>.class.plimsoll.dev/...": container, default, sandbox.
   std::set<std::string> annotations;
   bool operator==(const TypeConfig&) const = default;
 };
@@ -28,9 +27,10 @@ struct TypeConfig {
 struct RdtTypeConfig {
   TypeConfig common;
   std::string config_file;   // absolute
-  bool adopt = false;        // classes are the resctrl groups that are there already
-  std::string group_prefix;  // in front of a class's name, in its directory's
-  // Where sys/fs/resctrl and the proc/ that says so are; absolute. Not "/" for a stand-in only.
+  bool adopt = false;        // classes are the existing resctrl groups
+  std::string group_prefix;  // begins the name of a class's directory
+  // Where sys/fs/resctrl and the proc/ that says so are; absolute. Other than "/" only for a
+  // stand-in.
   std::string resctrl_root = "/";
   bool operator==(const RdtTypeConfig&) const = default;
 };
@@ -38,7 +38,7 @@ struct RdtTypeConfig {
 struct BlockioTypeConfig {
   TypeConfig common;
   std::string config_file;  // absolute
-  bool pods = false;        // the same classes are offered for pods as a whole
+  bool pods = false;        // offer the same classes for pods as a whole
   TypeConfig of_pods;       // their default and capacity; `common` has the annotations of both
   bool operator==(const BlockioTypeConfig&) const = default;
 };
@@ -49,7 +49,7 @@ struct OomTypeConfig {
   bool operator==(const OomTypeConfig&) const = default;
 };
 
-// A type that is defined by configuration alone.
+// A type defined by configuration alone.
 struct CgroupTypeConfig {
   TypeConfig common;
   std::string name;

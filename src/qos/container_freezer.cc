@@ -72,7 +72,7 @@ void ContainerFreezer::Put(const std::string& path, const Group& group) {
 
 bool ContainerFreezer::Freeze(const std::string& path) {
   Group group = Take(path);
-  // What is owed is thawed first: whether all of it has stopped is known of a new freeze only.
+  // An owed thaw comes first: only a new freeze tells whether everything has stopped.
   const bool is_still = group.stops > 0 || (LetGo(path, group) && Hold(path, group));
   if (is_still) ++group.stops;
   Put(path, group);
@@ -94,7 +94,7 @@ bool ContainerFreezer::Hold(const std::string& path, Group& group) {
   group.frozen = (froze.ok() && *froze) || absl::IsAborted(froze.status());
   if (froze.ok() && *froze) return true;
   if (group.frozen) {
-    group.why = froze.status();  // for those who try again
+    group.why = froze.status();  // for the retries
   } else {
     LetGo(path, group);
   }
@@ -104,7 +104,7 @@ bool ContainerFreezer::Hold(const std::string& path, Group& group) {
 bool ContainerFreezer::LetGo(const std::string& path, Group& group) {
   if (group.frozen) {
     const absl::Status status = cgroups_.Thaw(path);
-    if (!status.ok() && !absl::IsNotFound(status)) {  // not found: nothing is left to be thawed
+    if (!status.ok() && !absl::IsNotFound(status)) {  // not found: the group is gone
       group.why = status;
       return false;
     }

@@ -1,4 +1,4 @@
-// Stops a container for the time of a change of its class, and sees to it that it runs again.
+// Freezes of containers while their class changes, and the retries of failed thaws.
 #ifndef PLIMSOLL_QOS_CONTAINER_FREEZER_H_
 #define PLIMSOLL_QOS_CONTAINER_FREEZER_H_
 
@@ -17,32 +17,32 @@
 
 namespace plimsoll::qos {
 
-// One for all class types of a daemon: what one type has frozen is thawed when none needs it still
-// any more, and never by another meanwhile.
+// One for all class types of a daemon: a container frozen by one type is thawed when no type needs
+// it still any more.
 //
-// A container that can't be thawed at once (no descriptor is free, say) is no reason to undo what
-// was done to it: that would not let it run either. It is tried again, ten times a second, until it
-// runs or is gone, and drift and warnings tell of it meanwhile. A mark is on record from before the
-// freeze until after the thaw, so that what is frozen when the daemon dies is thawed by the next
-// one's Recover. (Killed between mark and freeze, that thaws what somebody else has frozen.)
+// A failed thaw (no descriptor is free, say) is no reason to undo the change: that would not let
+// the container run either. It is retried ten times a second until the container runs or is gone;
+// drift and warnings tell of it meanwhile. A mark is on record from before the freeze until after
+// the thaw, so that the next daemon's Recover thaws what a killed one left frozen. (If the daemon
+// was killed between mark and freeze, Recover also thaws somebody else's freeze.)
 //
 // Thread-safe.
 class ContainerFreezer {
  public:
-  // Both outlive it. Marks are objects of kind "frozen"; without `owned` there are none.
+  // Both must outlive it. Marks are objects of kind "frozen"; null `owned` means none are kept.
   ContainerFreezer(linux::CgroupManager* cgroups, OwnedObjects* owned)
       : cgroups_(*cgroups), owned_(owned) {}
-  // Tries a last time.
+  // Tries a last time to thaw.
   ~ContainerFreezer();
   ContainerFreezer(const ContainerFreezer&) = delete;
   ContainerFreezer& operator=(const ContainerFreezer&) = delete;
 
-  // Lets go what an earlier daemon has left frozen. Before any Stop. An error says what could not
-  // be thawed; it is tried again all the same.
+  // Thaws containers that an earlier daemon left frozen. Call it before any Stop. The error names
+  // those that could not be thawed; they are retried all the same.
   absl::Status Recover();
 
-  // From the container's freeze, within 20 ms or not at all, to its thaw. Several of one container,
-  // also on different threads: until the last goes.
+  // A container's freeze, within 20 ms or not at all, and its thaw at the end. Stops of one
+  // container may overlap, also on different threads: the last one's end thaws it.
   class Stop {
    public:
     Stop(ContainerFreezer* freezer, std::string cgroup_path)
@@ -53,8 +53,8 @@ class ContainerFreezer {
     Stop(const Stop&) = delete;
     Stop& operator=(const Stop&) = delete;
 
-    // Nothing in it runs while this lives. False: it could not be frozen or marked, or somebody
-    // else has it frozen and may thaw it at any moment.
+    // Whether nothing in the container runs while this lives. False: it could not be frozen or
+    // marked, or somebody else has it frozen and may thaw it at any moment.
     bool is_still() const { return is_still_; }
 
    private:
@@ -65,27 +65,27 @@ class ContainerFreezer {
 
   // "it is still frozen ..."; empty: it isn't.
   std::string Trouble(const std::string& cgroup_path) const;
-  // The same of all, with their groups' paths.
+  // Trouble() of all containers, with their groups' paths.
   std::vector<std::string> Troubles() const;
 
  private:
   // A container that is frozen, or marked, or about to be.
   struct Group {
-    bool busy = false;    // somebody freezes or thaws it now, with a copy of this
-    int stops = 0;        // that want it still
+    bool busy = false;    // a thread freezes or thaws it now, with a copy of this
+    int stops = 0;        // number of Stops alive
     bool marked = false;  // on record
-    bool frozen = false;  // by us
-    absl::Status why;     // it is when nobody wants it so
+    bool frozen = false;  // by this freezer
+    absl::Status why;     // it is frozen though nobody wants it so
   };
 
   bool Freeze(const std::string& path);
   void Thaw(const std::string& path);
-  // Between the two nobody else touches the container.
+  // Claims the container; no other thread touches it until Put.
   Group Take(const std::string& path);
   void Put(const std::string& path, const Group& group);
   // Marks and freezes.
   bool Hold(const std::string& path, Group& group);
-  // Thaws and strikes out. False: something is left to be done, and `why` says why.
+  // Thaws and removes the mark. False: something is left to do, and `why` says why.
   bool LetGo(const std::string& path, Group& group);
   std::vector<std::string> Owed() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Run();
@@ -96,7 +96,7 @@ class ContainerFreezer {
   std::map<std::string, Group> groups_ ABSL_GUARDED_BY(mutex_);  // by path
   bool stop_ ABSL_GUARDED_BY(mutex_) = false;
   bool has_thread_ ABSL_GUARDED_BY(mutex_) = false;
-  std::thread thread_;  // there is none before it is needed
+  std::thread thread_;  // started when first needed
 };
 
 }  // namespace plimsoll::qos

@@ -18,7 +18,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-// One group, that can be frozen by somebody else, and whose thaw can fail.
+// A group that somebody else can freeze, and whose thaw can fail.
 class OneGroup : public linux::CgroupStub {
  public:
   absl::StatusOr<bool> Freeze(absl::string_view, absl::Time) override {
@@ -70,7 +70,7 @@ class OneGroup : public linux::CgroupStub {
 
 class ContainerFreezerTest : public testing::Test {
  protected:
-  // As the next daemon finds them, if this one is killed now.
+  // Marks that the next daemon would find if this one were killed now.
   std::set<std::string> Marks() const { return *owned_.ListOwned("frozen"); }
 
   OneGroup group_;
@@ -106,7 +106,7 @@ TEST_F(ContainerFreezerTest, AThawThatFailsIsTriedUntilItWorks) {
   EXPECT_THAT(freezer_.Trouble("/web"), HasSubstr("too many open files"));
   EXPECT_EQ(freezer_.Trouble("/db"), "");
   EXPECT_THAT(freezer_.Troubles(), ElementsAre(HasSubstr("/web: it is still frozen")));
-  // Nor does another change take it for somebody else's.
+  // Nor does another change take the freeze for somebody else's.
   {
     const ContainerFreezer::Stop stop(&freezer_, "/web");
     EXPECT_FALSE(stop.is_still());

@@ -30,7 +30,7 @@ const std::string& ValueOf(const ControlFile& file, const FileLines& lines,
   return at == lines.end() ? ResetOf(file, key) : at->second;
 }
 
-// Lines to write so that a file that holds `now` holds `wanted`. What goes comes first.
+// Lines to write so that a file that holds `now` holds `wanted`. Removals come first.
 std::vector<Line> Difference(const ControlFile& file, const FileLines& now,
                              const FileLines& wanted) {
   std::vector<Line> lines;
@@ -47,13 +47,13 @@ absl::Status WriteLine(linux::CgroupManager& cgroups, absl::string_view group, c
   const std::string text = line.key.empty() ? line.value : absl::StrCat(line.key, " ", line.value);
   const absl::Status status =
       cgroups.WriteFile(group, line.file->controller, line.file->name, text);
-  // A removed group answers ENODEV as well, to who has its file open.
+  // An open file of a removed group answers ENODEV as well.
   const bool device_gone =
       line.file->keyed && ErrnoOf(status) == ENODEV && cgroups.Exists(group).value_or(false);
   return device_gone ? absl::OkStatus() : status;
 }
 
-// nullopt: no such file, and it may be missing.
+// nullopt: the file is missing, and optional.
 absl::StatusOr<std::optional<FileLines>> ReadLines(const linux::CgroupManager& cgroups,
                                                    absl::string_view group,
                                                    const ControlFile& file) {

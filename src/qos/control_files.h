@@ -1,4 +1,4 @@
-// Control files of one group that a class sets together: compared, written, and set back.
+// Control files of one group that a class sets together: compared, written, and restored.
 #ifndef PLIMSOLL_QOS_CONTROL_FILES_H_
 #define PLIMSOLL_QOS_CONTROL_FILES_H_
 
@@ -19,16 +19,16 @@ struct ControlFile {
   std::string controller;  // picks the hierarchy on cgroup v1: "blkio"
   std::string name;        // "io.max"
   bool keyed = false;
-  // What the kernel has where nobody has written: the value, or what takes a device's line away.
+  // The kernel's default: the value, or the text that removes a device's line.
   std::string reset;
   // For files with a line "default": the kernel's value there. Empty: no such line, or it belongs
   // to another file.
   std::string default_value;
-  // Left alone where the group has no such file. Otherwise that is an error.
+  // Skipped where the group has no such file. Otherwise that is an error.
   bool optional = false;
 };
 
-// Values by key; a file of one value has the key "". What is missing is as the kernel has it.
+// Values by key; a file of one value has the key "". A missing key has the kernel's default.
 using FileLines = std::map<std::string, std::string>;
 
 struct FileContent {
@@ -36,18 +36,18 @@ struct FileContent {
   FileLines lines;
 };
 
-// What a file holds, without what the kernel has anyway.
+// The values of a file that differ from the kernel's defaults.
 FileLines ParseLines(const ControlFile& file, absl::string_view text);
 
-// Makes each file hold exactly what is given, in the order given; what it holds already isn't
-// written. When the kernel refuses one, those before it are set back, and the error also says what
-// could not be. NOT_FOUND: the group is gone. FAILED_PRECONDITION: the group has no such file. A
-// line for a device that is going (ENODEV) is passed over.
+// Makes each file hold exactly what is given, in the order given; values that it holds already
+// aren't written. When the kernel refuses one, those before it are restored; the error also names
+// those that could not be. NOT_FOUND: the group is gone. FAILED_PRECONDITION: the group has no such
+// file. A line for a device that is going (ENODEV) is skipped.
 absl::Status ApplyFiles(linux::CgroupManager& cgroups, absl::string_view group,
                         const std::vector<FileContent>& wanted);
 
-// How the group differs: "io.max of 8:0 is rbps=max ... instead of rbps=1048576 ..."; empty if it
-// doesn't.
+// The group's differences: "io.max of 8:0 is rbps=max ... instead of rbps=1048576 ..."; empty:
+// none.
 absl::StatusOr<std::string> CompareFiles(const linux::CgroupManager& cgroups,
                                          absl::string_view group,
                                          const std::vector<FileContent>& wanted);

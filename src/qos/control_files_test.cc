@@ -103,7 +103,7 @@ TEST_F(ControlFilesTest, ARefusalUndoesWhatCameBefore) {
 }
 
 TEST_F(ControlFilesTest, SaysWhatCouldNotBeSetBack) {
-  // Taken once, then refused: a file can become so between a write and its undoing.
+  // A file that takes one write and refuses the next: that can happen between a write and its undo.
   class Fickle : public IoFakeTree {
    public:
     using IoFakeTree::IoFakeTree;

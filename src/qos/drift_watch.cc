@@ -12,7 +12,7 @@ namespace plimsoll::qos {
 void DriftWatch::LookAt(const Target& target) {
   std::set<Key> differs;
   for (const auto& [type, held] : registry_.Effective(target, /*look=*/true)) {
-    // A type that can't be had any more differs for good, which is told elsewhere.
+    // A type that is unavailable now differs for good; a warning tells of it elsewhere.
     if (!held.drift.empty() && registry_.Has(target.level, type)) {
       differs.insert({target.level, type, held.name});
     }

@@ -1,4 +1,4 @@
-// How many holders are not in the class that they hold, at a bounded cost.
+// The number of holders that drifted from their classes, counted at a bounded cost.
 #ifndef PLIMSOLL_QOS_DRIFT_WATCH_H_
 #define PLIMSOLL_QOS_DRIFT_WATCH_H_
 
@@ -15,19 +15,17 @@
 
 namespace plimsoll::qos {
 
-// A look at a holder costs some reads of kernel files for each of its types. So not all are looked
-// at each time, but one after the other, in the order of their ids, as many as there is time for.
-// A change that is under way looks like drift: what counts is what was seen twice in a row.
-// Thread-safe.
+// Looking at a holder costs some reads of kernel files for each of its types. So each call looks at
+// as many as there is time for, in the order of their ids. A change under way looks like drift:
+// only a difference seen twice in a row counts. Thread-safe.
 class DriftWatch {
  public:
   // `registry` must outlive it.
   explicit DriftWatch(const Registry* registry) : registry_(*registry) {}
 
   using Key = std::tuple<Level, std::string, std::string>;  // of a class: level, type, class
-  // Goes on looking for that long, but at one holder at least and at none twice. Returns how many
-  // holders of each class differ from it, by the last looks at each; classes of which none does are
-  // left out.
+  // Looks for that long, at one holder at least and at none twice. Returns the number of drifted
+  // holders of each class, by the last looks at each; classes without any are left out.
   std::map<Key, uint64_t> Look(absl::Duration budget);
 
  private:

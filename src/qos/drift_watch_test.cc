@@ -64,7 +64,7 @@ TEST_F(DriftWatchTest, WithoutTimeItLooksAtOneAndGoesOnWithTheNext) {
     const auto counts = watch_->Look(absl::ZeroDuration());
     EXPECT_EQ(rdt_.looks, look);
     const auto count = counts.find(KeyOf("rdt", "gold"));
-    // From the second round on one more with each look.
+    // From the second round on each look adds one.
     EXPECT_EQ(count == counts.end() ? 0 : count->second,
               static_cast<uint64_t>(std::max(look - 3, 0)));
   }

@@ -15,14 +15,14 @@
 
 namespace plimsoll::qos {
 
-// What a type of the same name would find after the daemon's restart.
+// The kernel's state, which outlives a type of the same name as it does the daemon.
 struct FakeKernel {
   std::map<std::string, std::string> members;  // id -> class
   int refuse_after = -1;                       // so many assignments are taken, then none; -1: all
-  std::function<void()> on_assign;             // before it is taken or refused
-  std::function<void()> on_release;            // before it is taken away
+  std::function<void()> on_assign;             // called before it is taken or refused
+  std::function<void()> on_release;            // called before it is taken away
   std::string drift;
-  int looks = 0;  // for drift
+  int looks = 0;  // calls of Drift
 };
 
 class FakeType : public ClassType {
@@ -53,7 +53,7 @@ class FakeType : public ClassType {
     if (kernel_->refuse_after > 0) --kernel_->refuse_after;
     const auto at = kernel_->members.find(target.id);
     const std::string now = at == kernel_->members.end() ? "" : at->second;
-    if (now != from && now != to) {  // there already: a change that was cut off before it began
+    if (now != from && now != to) {  // to: a change that was cut off before it began
       return absl::InternalError(absl::StrCat("it does not hold \"", from, "\""));
     }
     kernel_->members[target.id] = std::string(to);
@@ -90,18 +90,18 @@ class FakeType : public ClassType {
     return refresh_status;
   }
 
-  // What the "file" holds when it is read again.
+  // The "file" of the next reload.
   std::vector<ClassInfo> next_classes;
   std::vector<std::string> next_files;
   std::vector<std::string> next_warnings;
-  std::vector<std::string> put_right;  // by every Commit
+  std::vector<std::string> put_right;  // reported by every Commit
   absl::Status next_status;
   absl::Status commit_status;
   absl::Status revert_status;
-  Holders committed;                           // whom the last Commit was told of
+  Holders committed;                           // holders passed to the last Commit
   std::map<std::string, std::string> adopted;  // id -> class
   std::map<std::string, std::vector<std::string>> adopted_files;
-  Holders refreshed;  // whom the last Refresh was told of
+  Holders refreshed;  // holders passed to the last Refresh
   absl::Status refresh_status;
 
  private:
@@ -132,7 +132,7 @@ class FakeType : public ClassType {
     }
 
    private:
-    // They are those that the kernel knows, each with its class.
+    // Fails unless the holders are those that the kernel knows, each with its class.
     absl::Status Check(const Holders& holders) const {
       std::map<std::string, std::string> named;
       for (const auto& [target, name] : holders) named[target.id] = name;

@@ -1,6 +1,6 @@
 // For tests: a cgroup hierarchy of plain files whose block I/O files behave as the kernel's do
-// (block/blk-throttle.c, block/blk-iocost.c, block/bfq-cgroup.c): a write sets one line, devices
-// that are not there are refused, and so are weights on disks where nobody acts upon them.
+// (block/blk-throttle.c, block/blk-iocost.c, block/bfq-cgroup.c): a write sets one line, missing
+// devices are refused, and so are weights on disks that don't honour them.
 #ifndef PLIMSOLL_QOS_IO_FAKE_TREE_FOR_TEST_H_
 #define PLIMSOLL_QOS_IO_FAKE_TREE_FOR_TEST_H_
 
@@ -25,8 +25,8 @@ class IoFakeTree : public linux::FakeCgroupTree {
   IoFakeTree(const FsRoot& mount, bool v2) : FakeCgroupTree(mount, IoFiles(v2), v2) {}
 
   std::set<std::string> disks;    // "8:0"
-  std::set<std::string> bfq;      // of these, those with that scheduler
-  std::set<std::string> io_cost;  // those with iocost
+  std::set<std::string> bfq;      // disks with that scheduler
+  std::set<std::string> io_cost;  // disks with iocost
 
   absl::Status Write(absl::string_view group, absl::string_view file,
                      absl::string_view value) override {
@@ -43,7 +43,7 @@ class IoFakeTree : public linux::FakeCgroupTree {
     return absl::OkStatus();
   }
 
-  // The kernel forgets all that groups say of a disk that goes.
+  // The kernel forgets every group's settings of a disk that goes.
   void RemoveDisk(const std::string& group, const std::string& disk) {
     disks.erase(disk);
     const auto files = CgroupTree::Files(group);

@@ -17,7 +17,7 @@ namespace plimsoll::qos {
 namespace {
 
 constexpr char kFile[] = "oom_score_adj";
-// Looks at a container that can't be frozen and goes on forking.
+// Bounds the looks at a container that can't be frozen and goes on forking.
 constexpr int kMostPasses = 100;
 
 }  // namespace
@@ -103,7 +103,7 @@ std::vector<std::string> OomType::OwnedFiles(absl::string_view class_name) const
 }
 
 absl::StatusOr<std::vector<pid_t>> OomType::Members(const Target& target, bool* entering) const {
-  // In this order: who is in by the second look was on its way by the first.
+  // In this order: a process inside by the second look was on its way by the first.
   const std::vector<pid_t> coming =
       target.entering == nullptr ? std::vector<pid_t>() : target.entering();
   *entering = !coming.empty();
@@ -122,7 +122,7 @@ absl::StatusOr<std::vector<pid_t>> OomType::Members(const Target& target, bool* 
 
 absl::Status OomType::SetAll(const Target& target, int value) {
   // A fork in flight has copied the old value and is in no list yet. Where the container can't be
-  // frozen, it is looked at until nothing more is found.
+  // frozen, looks are repeated until no new process is found.
   const ContainerFreezer::Stop stop(&freezer_, target.cgroup_path);
   bool entering = false;
   OomScores scores(host_, [&]() -> absl::StatusOr<std::vector<pid_t>> {
@@ -149,8 +149,8 @@ absl::Status OomType::Assign(const Target& target, absl::string_view /*from*/,
   return Annotate(SetAll(target, value), absl::StrCat("oom class \"", to, "\" for ", target.name));
 }
 
-// A program may set scores of its own inside, as some databases do: only where the first process
-// has not what the class says is the class another than it was.
+// A program may set scores of its own inside, as some databases do. So the class counts as changed
+// only where the init's value differs from it.
 absl::Status OomType::Adopt(const Target& target, absl::string_view class_name,
                             const std::vector<std::string>& /*files*/) {
   const auto at = config_.classes.find(std::string(class_name));
@@ -176,7 +176,7 @@ absl::StatusOr<std::string> OomType::Drift(const Target& target,
                             cgroups_->Processes(target.cgroup_path, /*recursive=*/true));
   for (const pid_t pid : pids) {
     const auto process = linux::IdentifyProcess(host_, pid);
-    if (!process.ok()) continue;  // it has ended
+    if (!process.ok()) continue;  // the process has ended
     const absl::StatusOr<int> score = linux::ReadOomScoreAdj(host_, *process);
     if (absl::IsNotFound(score.status())) continue;
     PLIMSOLL_RETURN_IF_ERROR(score.status());

@@ -1,9 +1,8 @@
-// Classes of how readily the OOM killer takes a container: an oom_score_adj each, whatever QoS
+// Classes of how readily the OOM killer chooses a container: an oom_score_adj each, whatever QoS
 // class the pod has.
 //
-// Every process of the container has it, and what those fork inherits it. A program that is exec'd
-// into the container inherits that of whoever starts it, since crun sets none then: it has to be
-// started with that of the container's init.
+// Every process of the container has it, and forks inherit it. An exec'd program inherits its
+// starter's, since crun sets none then: so it has to be started with that of the container's init.
 #ifndef PLIMSOLL_QOS_OOM_H_
 #define PLIMSOLL_QOS_OOM_H_
 
@@ -28,11 +27,10 @@ inline constexpr char kOom[] = "oom";
 
 class OomType : public ClassType {
  public:
-  // `lowest`: no process gets less, because without CAP_SYS_RESOURCE the kernel lets nobody go
-  // below what he started with; classes that ask for less get that and say so. nullopt: any value
-  // can be had. INVALID_ARGUMENT for a name that is not valid, a value outside -1000 to 1000, no
-  // classes, a default or capacity of no class. `host` holds proc/; `cgroups` and `freezer` outlive
-  // the type.
+  // `lowest`: the floor of every value, because without CAP_SYS_RESOURCE the kernel lets no process
+  // go below its initial value; classes that ask for less get the floor and say so. nullopt: no
+  // floor. INVALID_ARGUMENT for an invalid name, a value outside -1000 to 1000, no classes, a
+  // default or capacity of no class. `host` holds proc/; `cgroups` and `freezer` outlive the type.
   static absl::StatusOr<std::unique_ptr<OomType>> Create(const FsRoot& host,
                                                          linux::CgroupManager* cgroups,
                                                          ContainerFreezer* freezer,
@@ -46,8 +44,8 @@ class OomType : public ClassType {
   std::vector<std::string> warnings() const override;
   std::vector<std::string> OwnedFiles(absl::string_view class_name) const override;
 
-  // Of the container's processes, all or none; forks in flight and programs that are entering too.
-  // Freezes the container for that, where it can be (20 ms at most).
+  // Sets all of the container's processes or none, forks in flight and entering programs included.
+  // Freezes the container meanwhile, where possible (20 ms at most).
   absl::Status Assign(const Target& target, absl::string_view from, absl::string_view to) override;
   absl::Status Adopt(const Target& target, absl::string_view class_name,
                      const std::vector<std::string>& files) override;
@@ -66,10 +64,10 @@ class OomType : public ClassType {
   absl::Status Validate() const;
   absl::Status NoSuchClass(absl::string_view class_name) const;
   int Clamp(int value) const;
-  // What a container without a class has.
+  // The value of a container without a class.
   int Underlying(const Target& target) const;
-  // Those of the container and those on their way into it, of whom `entering` says whether there
-  // are any.
+  // Processes of the container and of programs on their way into it; `entering` says whether there
+  // are any of the latter.
   absl::StatusOr<std::vector<pid_t>> Members(const Target& target, bool* entering) const;
   absl::Status SetAll(const Target& target, int value);
 

@@ -76,7 +76,7 @@ absl::Status OomScores::Set(absl::Span<const std::pair<pid_t, int>> values, Valu
     int had = 0;
     const absl::StatusOr<bool> changed = SetOne(files[i], pid, value, &had);
     status = FirstError(status, changed.status());
-    if (before == nullptr) continue;  // what is taken back is taken back as far as can be
+    if (before == nullptr) continue;  // undoing restores as many as it can
     PLIMSOLL_RETURN_IF_ERROR(status);
     if (*changed) before->emplace_back(pid, had);
   }

@@ -18,23 +18,23 @@
 
 namespace plimsoll::qos {
 
-// Changes that can be taken back.
+// A change of many processes that can be undone.
 //
-// A pid may be another process's by the time that its file is opened. So members are asked for
-// twice, and files are opened in between: an open file of /proc never becomes another process's,
-// and who is a member after that was no stranger before.
+// A pid may be reused before its file is opened. So members are listed twice and files are opened
+// in between: an open file of /proc never becomes another process's, and a pid that is a member
+// afterwards was no stranger before.
 class OomScores {
  public:
-  // Whose processes they are; sorted, asked anew each time.
+  // Lists the processes; sorted, asked anew each time.
   using Members = std::function<absl::StatusOr<std::vector<pid_t>>()>;
 
   // `host` holds proc/ and outlives this.
   OomScores(const FsRoot& host, Members members) : host_(host), members_(std::move(members)) {}
 
-  // Of all members; those that end meanwhile don't matter. PERMISSION_DENIED for a lower value,
-  // where CAP_SYS_RESOURCE is missing; on error some have it.
+  // Sets all members; those that end meanwhile don't matter. PERMISSION_DENIED for a lower value
+  // without CAP_SYS_RESOURCE; on error some are set.
   absl::Status SetAll(int value);
-  // How many had another value.
+  // Number of members whose value was changed.
   size_t changed() const { return changed_.size(); }
   // Sets back what SetAll changed, each as far as can be; the error says what could not be.
   absl::Status Undo();
@@ -42,14 +42,15 @@ class OomScores {
  private:
   using Values = std::vector<std::pair<pid_t, int>>;
 
-  // Up to the first error, with what had to be changed; without `before`, all that can be set.
+  // Sets values up to the first error and adds the old ones to `before`; without `before`, sets as
+  // many as possible.
   absl::Status Set(absl::Span<const std::pair<pid_t, int>> values, Values* before) const;
-  // False: it has the value, or has ended.
+  // False: it had the value already, or has ended.
   absl::StatusOr<bool> SetOne(const UniqueFd& file, pid_t pid, int value, int* before) const;
 
   const FsRoot& host_;
   const Members members_;
-  Values changed_;  // with what they had
+  Values changed_;  // with their old values
 };
 
 }  // namespace plimsoll::qos

@@ -55,7 +55,7 @@ TEST_F(OomScoresTest, AllMembersGetItAndLoseIt) {
   for (const pid_t pid : members_) EXPECT_EQ(Score(pid), own());
 }
 
-// Its number was that of a member when they were listed.
+// The stranger's pid was a member's when members were listed.
 TEST_F(OomScoresTest, AStrangerWithAMembersPidIsLeftAlone) {
   int looks = 0;
   OomScores scores(host_, [&] {

@@ -49,7 +49,7 @@ class OomTest : public HostGroupTest {
     const auto process = linux::IdentifyProcess(root_, pid);
     return process.ok() ? linux::ReadOomScoreAdj(root_, *process).value_or(kGone) : kGone;
   }
-  // Of every process in the group.
+  // The scores of every process in the group.
   std::vector<int> Scores() {
     std::vector<int> scores;
     const auto pids = cgroups_->Processes(group_, /*recursive=*/true);
@@ -84,7 +84,7 @@ TEST_F(OomTest, WhoIsAdoptedGetsWhatTheClassMeansNow) {
   Start("sleep 1000 & sleep 1000 & wait");
   AwaitProcesses(3);
   ASSERT_TRUE(Make()->Assign(Container(), "", "middle").ok());
-  // What a program has set for itself inside stays, as long as the class is the same.
+  // A program's own score stays, as long as the class is the same.
   const auto pids = *cgroups_->Processes(group_, /*recursive=*/true);
   Target target = Container();
   target.init = *linux::IdentifyProcess(root_, pids[0]);

@@ -1,4 +1,4 @@
-// For tests: records of what is ours, in memory.
+// For tests: records of owned objects, in memory.
 #ifndef PLIMSOLL_QOS_OWNED_IN_MEMORY_FOR_TEST_H_
 #define PLIMSOLL_QOS_OWNED_IN_MEMORY_FOR_TEST_H_
 
@@ -34,12 +34,12 @@ class OwnedInMemory : public OwnedObjects {
     return absl::OkStatus();
   }
 
-  // Of kind "resctrl", without the boot's id.
+  // Names of kind "resctrl", without the boot's id.
   std::set<std::string> Groups() const {
     absl::MutexLock lock(&mutex_);
     return WithoutBoot(names_);
   }
-  // Those too that are no more.
+  // Names ever added, removed ones included.
   std::set<std::string> All() const {
     absl::MutexLock lock(&mutex_);
     return WithoutBoot(all_);
@@ -47,7 +47,7 @@ class OwnedInMemory : public OwnedObjects {
 
   std::atomic<bool> refuse = false;
   std::atomic<bool> refuse_removal = false;
-  std::string refused_kind;  // nothing of it is taken; set while nobody else is at work
+  std::string refused_kind;  // additions of that kind fail; set while no other thread is at work
 
  private:
   using Names = std::map<std::string, std::set<std::string>>;  // by kind

@@ -1,4 +1,4 @@
-// What a class type has made in the kernel for longer than a daemon lives.
+// Records of kernel objects made by class types, which outlive the daemon.
 #ifndef PLIMSOLL_QOS_OWNED_OBJECTS_H_
 #define PLIMSOLL_QOS_OWNED_OBJECTS_H_
 
@@ -10,8 +10,9 @@
 
 namespace plimsoll::qos {
 
-// Names of one kind of object ("resctrl" groups) that are ours. Written down before the object is
-// made and struck out after it is gone, so that nothing is ours that is not here. Thread-safe.
+// Names of one kind of object ("resctrl" groups) that are ours. A name is recorded before the
+// object is made and removed after it is gone, so that every object of ours is on record.
+// Thread-safe.
 class OwnedObjects {
  public:
   virtual ~OwnedObjects() = default;

@@ -11,10 +11,10 @@ constexpr char kGuaranteed[] = "Guaranteed";
 constexpr char kBurstable[] = "Burstable";
 constexpr char kBestEffort[] = "BestEffort";
 
-// What kubelet asks for as shares when no CPU is requested.
+// Kubelet's shares for a pod that requests no CPU.
 constexpr uint64_t kFewestShares = 2;
 
-// A request of as much CPU as the limit: 1024 shares for each whole CPU of quota.
+// Whether as much CPU is requested as the limit: 1024 shares for each whole CPU of quota.
 bool RequestsTheLimit(const linux::CgroupSettings& resources) {
   const uint64_t period = resources.cpu_period_us.value_or(100000);
   if (period == 0 || resources.cpu_quota_us.value_or(-1) <= 0) return false;

@@ -1,5 +1,5 @@
-// The class type "pod-qos": Kubernetes' QoS class of a pod, for whoever looks (KEP-3008 "Pod QoS
-// class"). It changes nothing in the kernel; kubelet's choice of cgroups and OOM scores does.
+// The class type "pod-qos": Kubernetes' QoS class of a pod, for display (KEP-3008 "Pod QoS class").
+// It changes nothing in the kernel; kubelet's choice of cgroups and OOM scores does.
 #ifndef PLIMSOLL_QOS_POD_QOS_H_
 #define PLIMSOLL_QOS_POD_QOS_H_
 
@@ -30,11 +30,11 @@ class PodQosType : public ClassType {
   }
 };
 
-// "Guaranteed", "Burstable" or "BestEffort", as kubelet lays pods out: by the group that it puts
-// them in ("/kubepods/burstable/pod...", "kubepods-besteffort-pod....slice"; a pod right below
-// kubepods is Guaranteed). Of a pod elsewhere the limits tell: BestEffort without any, Guaranteed
-// with both CPU and memory limited and nothing less asked for (the shares are the quota's),
-// Burstable in between.
+// "Guaranteed", "Burstable" or "BestEffort", by the group that kubelet puts the pod in
+// ("/kubepods/burstable/pod...", "kubepods-besteffort-pod....slice"; a pod right below kubepods is
+// Guaranteed). For a pod elsewhere the limits decide: BestEffort without any, Guaranteed with both
+// CPU and memory limited and nothing less requested (the shares match the quota), Burstable in
+// between.
 std::string DerivePodQos(absl::string_view cgroup_parent, const linux::CgroupSettings& resources);
 
 }  // namespace plimsoll::qos

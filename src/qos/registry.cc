@@ -99,7 +99,7 @@ absl::StatusOr<ClassType*> Registry::Need(Level level, const std::string& target
   if (const UnavailableType* one = FindUnavailable(level, name); one != nullptr) {
     absl::StrAppend(&message, " (", name, " is configured, but: ", one->reason, ")");
   }
-  // Counted under one name: a client can think of any number of types.
+  // Counted under one name: clients may invent any number of types.
   return Refuse("", "unknown_type", absl::NotFoundError(message));
 }
 
@@ -176,7 +176,7 @@ absl::Status Registry::AdoptOne(const Target& target, const std::string& type_na
   ClassType* type = Find(target.level, type_name);
   absl::Status back;
   if (type != nullptr && !one->changing_to.empty()) {
-    // Both the same: its first class, the taking of which is to be finished.
+    // Equal names: taking its first class was cut off, and is finished.
     const std::string from = one->changing_to == one->name ? std::string() : one->changing_to;
     back = one->name.empty() ? type->Release(target, one->changing_to)
                              : type->Assign(target, from, one->name);
@@ -187,7 +187,7 @@ absl::Status Registry::AdoptOne(const Target& target, const std::string& type_na
     return BothErrors(
         back, absl::FailedPreconditionError(absl::StrCat(
                   "it holds class \"", one->name, "\" of type \"", type_name,
-                  "\" since before this start: ", why, "; what the class has set stays as it is")));
+                  "\" since before this start: ", why, "; the class's settings stay as they are")));
   }
   const absl::Status adopted = type->Adopt(target, one->name, one->files);
   if (adopted.ok()) one->files = type->OwnedFiles(one->name);
@@ -215,8 +215,8 @@ absl::Status Registry::Undo(const Target& target, const std::vector<Step>& steps
     const absl::Status undone = step.from.empty() ? step.type->Release(target, step.to)
                                                   : step.type->Assign(target, step.to, step.from);
     if (!undone.ok()) {
-      status = AlsoSay(
-          status, absl::StrCat("and what was done before could not be undone: ", undone.message()));
+      status =
+          AlsoSay(status, absl::StrCat("and undoing the earlier steps failed: ", undone.message()));
     }
   }
   return status;
@@ -268,7 +268,8 @@ absl::StatusOr<std::vector<Registry::Step>> Registry::PlanChange(const Target& t
         from = held->second.name;
       }
     }
-    // Always right, also where it is there no more: clients name what stays with what changes.
+    // Naming the held class is always valid, even if it no longer exists: clients name unchanged
+    // classes along with changes.
     if (!from.empty() && from == asked_class) continue;
     PLIMSOLL_ASSIGN_OR_RETURN(ClassType * type, Need(target.level, target.name, name));
     PLIMSOLL_ASSIGN_OR_RETURN(const ClassInfo info, NeedClass(*type, target.name, asked_class));
@@ -324,7 +325,7 @@ absl::Status Registry::Change(const Target& target, const ClassNames& asked,
   }
   HeldClasses during = before;
   HeldClasses after = before;
-  for (const auto& [name, unused] : asked) {  // named now, also where the class stays the same
+  for (const auto& [name, unused] : asked) {  // named now, even if the class stays the same
     if (const auto held = after.find(name); held != after.end()) held->second.implicit = false;
   }
   for (const Step& step : steps) {
@@ -340,7 +341,7 @@ absl::Status Registry::Change(const Target& target, const ClassNames& asked,
   }
   if (!status.ok()) {
     GiveUp(target, steps, /*new_places=*/true);
-    if (after != before) save(before).IgnoreError();  // its own error is the one told
+    if (after != before) save(before).IgnoreError();  // the change's error is the one told
     return status;
   }
   GiveUp(target, steps, /*new_places=*/false);

@@ -7,8 +7,8 @@
 //   registry.Change(target, asked, save)      any number of times
 //   registry.Release(target)                  when its last process has ended
 //
-// After a restart of the daemon Adopt takes the place of the first two. A request that names
-// several types is done whole or not at all.
+// After a restart of the daemon, Adopt replaces the first two. A request that names several types
+// is done whole or not at all.
 #ifndef PLIMSOLL_QOS_REGISTRY_H_
 #define PLIMSOLL_QOS_REGISTRY_H_
 
@@ -50,7 +50,7 @@ struct TypeReport {
   std::vector<std::string> warnings;
 };
 
-// A type that is configured and can't be had here: nobody can name it, and messages say why.
+// A type that is configured but unavailable here: nobody can name it, and messages say why.
 struct UnavailableType {
   Level level = Level::kContainer;
   std::string name;
@@ -61,15 +61,15 @@ struct UnavailableType {
 struct EffectiveClass {
   std::string name;
   bool implicit = false;
-  std::string drift;  // how the kernel differs, or why that can't be told; empty: it doesn't
+  std::string drift;  // the kernel's difference, or why it is unknown; empty: none
 };
 
-// Thread-safe. Calls about one holder must not overlap (the engine's lock on it sees to that);
+// Thread-safe. Calls about one holder must not overlap (the engine's lock on it ensures that);
 // calls about different ones run side by side, Reload alone.
 //
-// Order of locks, from the one taken first: reloading_, definitions(), what a caller holds for one
-// holder, reload_, mutex_, a type's own, what a Target's functions and `save` take (the records').
-// So none of the last is held in a call to the registry.
+// Order of locks, from the one taken first: reloading_, definitions(), a caller's lock on one
+// holder, reload_, mutex_, a type's own, the records' lock, which a Target's functions and `save`
+// take. So a caller of the registry must not hold the last.
 class Registry {
  public:
   // INVALID_ARGUMENT for two types of one name and level, or that set the same file at one level.
@@ -81,77 +81,77 @@ class Registry {
   // class is full. `target_name` is for messages ("container web").
   absl::StatusOr<HeldClasses> Reserve(Level level, const std::string& id,
                                       const std::string& target_name, const ClassNames& asked);
-  // Undoes Reserve of what was never enforced.
+  // Undoes a Reserve that was never enforced.
   void Cancel(const std::string& id);
-  // As Reserve for what is recorded: nothing is refused. What was being changed when the daemon
-  // died is put back, in `held` too, and what a class means now is put in force. The error says
-  // what could not be put back, which stays in `held` as it was, for the next start to try again;
-  // and which classes or types are there no more: they stay held too, and nobody can ask for them.
+  // Reserve for recorded holders: nothing is refused. A change cut off by the daemon's death is put
+  // back, in `held` too, and the class's present meaning is put in force. The error names changes
+  // that could not be put back: they stay in `held` for the next start to retry. It also names
+  // classes and types that no longer exist: they stay held, but nobody can ask for them.
   absl::Status Adopt(const Target& target, HeldClasses* held);
 
   // Puts a holder into its classes. On error it is in none and still reserved.
   absl::Status Enforce(const Target& target);
-  // Puts it into other classes; a type that is not named stays. All of it is checked first:
-  // NOT_FOUND as above, FAILED_PRECONDITION for an immutable type, RESOURCE_EXHAUSTED; none of them
-  // for the class that is held already. The new place is taken before the old one is given up.
-  // `save` is called with what is about to change before the kernel is asked and again with the
-  // result; when it or the kernel fails, the holder is as before, and `save` is told that too.
+  // Puts it into other classes; types not named stay. All is checked first: NOT_FOUND as above,
+  // FAILED_PRECONDITION for an immutable type, RESOURCE_EXHAUSTED; none of them for the class that
+  // is held already. The new place is taken before the old one is given up. `save` is called with
+  // the planned state before the kernel is asked and again with the result. When it or the kernel
+  // fails, the holder is as before, and `save` is called with that state too.
   absl::Status Change(const Target& target, const ClassNames& asked,
                       const std::function<absl::Status(const HeldClasses&)>& save);
-  // What Change would refuse without asking the kernel.
+  // The error with which Change would refuse before asking the kernel.
   absl::Status CheckChange(const Target& target, const ClassNames& asked);
-  // Gives up what it holds; capacity too when the kernel fails. OK when it holds nothing.
+  // Gives up all classes of a holder; their capacity too when the kernel fails. OK when it holds
+  // none.
   absl::Status Release(const Target& target);
 
-  // What it holds, whether the kernel agrees (asked only when `look`). Empty for no holder.
+  // Classes of a holder; with `look`, also whether the kernel agrees. Empty for no holder.
   std::map<std::string, EffectiveClass> Effective(const Target& target, bool look) const;
-  // What classes mean changes under this lock only (Reload holds it). Held, shared, from a look at
+  // Guards the meaning of classes: Reload holds it exclusively. Hold it shared from a look at
   // OwnedFiles until all that follows from it is written: else a new definition could make a file
-  // the class's in between. Taken before any lock of the holder's that is held in other calls.
+  // the class's in between. Take it before any lock on the holder that is held in other calls.
   absl::Mutex& definitions() const ABSL_LOCK_RETURNED(definitions_) { return definitions_; }
-  // Files that its classes set: they are not its client's (see ClassType::OwnedFiles).
+  // Files set by the classes of a holder: they are not its client's (see ClassType::OwnedFiles).
   std::vector<std::string> OwnedFiles(const std::string& id) const;
   // See ClassType::EntryFile.
   std::vector<std::string> EntryFiles(const Target& target) const;
 
-  // `look`: with warnings, for which types look at the machine; among them types that can't be had,
-  // or are not configured and held from before the start, without classes.
+  // `look`: with warnings, for which types read the machine. Then types that are unavailable, or
+  // held from before the start but no longer configured, are listed too, without classes.
   std::vector<TypeReport> Describe(bool look = false) const;
-  // Classes that a configuration lets nobody take from an annotation: see ClassType::CheckSource.
+  // Whether the configuration permits that source: see ClassType::CheckSource.
   absl::Status CheckSource(Level level, const std::string& type, const std::string& class_name,
                            ClassSource source);
-  // Counts `status`, a refusal of the configuration's to take any class of the type from that
+  // Counts `status`, the configuration's refusal to take any class of the type from that
   // annotation, and returns it.
   absl::Status RefuseAnnotation(Level level, const std::string& type, absl::Status status);
   bool Has(Level level, const std::string& type) const;
-  // What is configured and can't be had here, with the reasons.
+  // Types that are configured but unavailable here, with the reasons.
   const std::vector<UnavailableType>& unavailable() const { return unavailable_; }
 
   // Reads all class files again: every one is read and compared before any is put in force. A class
-  // that somebody holds must still be there: FAILED_PRECONDITION names the holders. Returns what
-  // changed, and what differed in the kernel and was put right; on error nothing has.
+  // that somebody holds must still exist: FAILED_PRECONDITION names the holders. Returns the
+  // changes, and the kernel's differences that were repaired; on error nothing has changed.
   absl::StatusOr<std::vector<std::string>> Reload();
-  // What each Reload calls with names and warnings of the types that it has read again, once all
-  // are read and before anything is written. Set once, before the first reload.
+  // A function that each Reload calls with names and warnings of the types that it has read, once
+  // all are read and before anything is written. Set once, before the first reload.
   using WarnFn = std::function<void(const std::vector<TypeReport>& types)>;
   void WarnWith(WarnFn warn);
-  // What is called, under the registry's locks, when a reload has changed which files the classes
-  // of a holder set: they are on its record, for a start that knows another definition. Set once,
+  // A function called, under the registry's locks, when a reload has changed the set of files of a
+  // holder's classes: they are on its record, for a start that knows another definition. Set once,
   // before the first reload.
   void SaveWith(std::function<absl::Status(const Target&, const HeldClasses&)> save);
 
   // Devices have come, gone or changed: see ClassType::Refresh. Every type is asked; the first
   // error is returned.
   absl::Status Refresh();
-  // Whoever holds classes in the kernel now, as last told, sorted by id.
+  // Holders enforced or adopted, as last told, sorted by id.
   std::vector<Target> Targets() const;
 
-  // How often a request was refused, by type ("" for one that there isn't) and reason:
-  // "unknown_type", "unknown_class", "annotation", "immutable", "capacity", "kernel".
+  // Number of refused requests, by type ("" for an unknown one) and reason: "unknown_type",
+  // "unknown_class", "annotation", "immutable", "capacity", "kernel".
   std::map<std::pair<std::string, std::string>, uint64_t> Refusals() const;
 
-  // Every measured value of a type: (holder's id, or empty for a whole class; class; metric;
-  // value).
+  // A measured value of a type: (holder's id, or empty for a whole class; class; metric; value).
   struct Measurement {
     std::string type;
     std::string id;
@@ -167,7 +167,7 @@ class Registry {
     Level level = Level::kContainer;
     std::string name;  // as Target has it
     HeldClasses held;
-    Target target;  // without an id until it is enforced or adopted
+    Target target;  // its id is empty until the holder is enforced or adopted
   };
   using Key = std::pair<const ClassType*, std::string>;  // type and class
   struct Step {
@@ -183,11 +183,11 @@ class Registry {
   const UnavailableType* FindUnavailable(Level level, const std::string& name) const;
   absl::StatusOr<ClassType*> Need(Level level, const std::string& target_name,
                                   const std::string& name) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // The class meant by `asked` ("" is the default), with its capacity.
+  // The class that `asked` names ("" is the default), with its capacity.
   absl::StatusOr<ClassInfo> NeedClass(const ClassType& type, const std::string& target_name,
                                       const std::string& asked)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Why a class that is held can't be asked for; empty: it can.
+  // The reason why a held class can't be asked for any more; empty: it can.
   std::string WhyGone(Level level, const std::string& type, const std::string& class_name) const;
   absl::Status AdoptOne(const Target& target, const std::string& type_name, HeldClass* one);
   static HeldClass Named(const Step& step);
@@ -197,20 +197,20 @@ class Registry {
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   absl::Status Refuse(const std::string& type, const char* reason, absl::Status status)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // RESOURCE_EXHAUSTED unless one more may hold it.
+  // RESOURCE_EXHAUSTED unless the class has room for one more.
   absl::Status CheckCapacity(const ClassType& type, const ClassInfo& info,
                              const std::string& target_name) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // What Change has to do; reserves the new places.
+  // Steps of a Change; reserves the new places.
   absl::StatusOr<std::vector<Step>> PlanChange(const Target& target, const ClassNames& asked);
   void GiveUp(const Target& target, const std::vector<Step>& steps, bool new_places);
-  // All steps or none.
+  // Takes all steps or none.
   absl::Status Take(const Target& target, const std::vector<Step>& steps);
-  // The first `done` steps backwards, each to where it was. `status` with what that failed with.
+  // Undoes the first `done` steps, backwards. Returns `status` with the errors of that.
   static absl::Status Undo(const Target& target, const std::vector<Step>& steps, size_t done,
                            absl::Status status);
   // FAILED_PRECONDITION when somebody holds a class of the type that is not among the names.
   absl::Status CheckHolders(const ClassType& type, const std::vector<std::string>& names) const;
-  // Notes which files the classes set now.
+  // Records which files the classes set now.
   void SaveFiles();
   Holders HoldersOf(const ClassType& type) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
@@ -220,7 +220,7 @@ class Registry {
   std::function<absl::Status(const Target&, const HeldClasses&)> save_;
   WarnFn warn_;
   mutable absl::Mutex definitions_;
-  // Held for reading by whatever asks the kernel, for writing by Reload.
+  // Held shared by calls that ask the kernel, exclusively by Reload.
   mutable absl::Mutex reload_;
   mutable absl::Mutex mutex_;
   std::map<std::string, Entry> entries_ ABSL_GUARDED_BY(mutex_);  // by id

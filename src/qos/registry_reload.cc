@@ -11,7 +11,7 @@ Holders Registry::HoldersOf(const ClassType& type) const {
   Holders holders;
   for (const auto& [id, entry] : entries_) {
     const auto held = entry.held.find(type.name());
-    // What is only reserved is enforced after this, by the new definition.
+    // A holder that is only reserved is enforced after this, by the new definition.
     if (entry.level != type.level() || held == entry.held.end() || entry.target.id.empty() ||
         held->second.name.empty()) {
       continue;
@@ -32,7 +32,7 @@ absl::Status Registry::CheckHolders(const ClassType& type,
     return absl::FailedPreconditionError(absl::StrCat(
         "class \"", held->second.name, "\" of type \"", type.name(), "\" is held by ", entry.name,
         " and is not in the new file; nothing was reloaded. Keep it there, or "
-        "put whoever holds it into another class first"));
+        "move its holder to another class first"));
   }
   return absl::OkStatus();
 }
@@ -72,7 +72,7 @@ absl::StatusOr<std::vector<std::string>> Registry::Reload() {
   };
   std::vector<Prepared> prepared;
   std::vector<std::string> changes;
-  for (const auto& type : types_) {  // reading may take its time: nobody waits for it
+  for (const auto& type : types_) {  // reading may be slow: nobody waits for it
     auto reload = type->PrepareReload();
     if (!reload.ok()) return AlsoSay(reload.status(), "nothing was reloaded");
     if (*reload != nullptr) prepared.push_back({type.get(), *std::move(reload), {}});
@@ -142,7 +142,7 @@ void Registry::SaveFiles() {
     }
   }
   if (save_ == nullptr) return;
-  // What is not on record is set back neither by the next start; a change of class does it.
+  // An unrecorded file isn't restored by the next start, but by a change of class.
   for (const auto& [target, held] : changed) save_(target, held).IgnoreError();
 }
 

@@ -1,4 +1,4 @@
-// What the registry tells of types, classes and holders.
+// The registry's reports on types, classes and holders.
 #include <algorithm>
 #include <utility>
 
@@ -33,7 +33,7 @@ std::map<std::string, EffectiveClass> Registry::Effective(const Target& target, 
   }
   std::map<std::string, EffectiveClass> effective;
   for (const auto& [name, one] : held) {
-    if (one.name.empty()) continue;  // a first class that could not be taken back: it has none
+    if (one.name.empty()) continue;  // first class not undone: it holds none
     EffectiveClass shown{one.name, one.implicit, ""};
     const ClassType* type = Find(target.level, name);
     if (look || type == nullptr) shown.drift = WhyGone(target.level, name, one.name);
@@ -90,7 +90,7 @@ std::vector<TargetName> Registry::NamesOfHolders(Level level, const std::string&
   return of_class;
 }
 
-// What somebody holds and nobody can ask for any more.
+// Adds classes that are held but no longer exist.
 void Registry::AddGone(std::vector<TypeReport>* reports) const {
   std::map<std::pair<Level, std::string>, std::vector<std::string>> gone;
   for (const auto& [id, entry] : entries_) {

@@ -116,7 +116,7 @@ TEST_F(RegistryTest, UnknownNamesAreToldWithTheValidOnes) {
               HasSubstr("(blockio is configured, but: no controller blkio)"));
   EXPECT_THAT(kernels_["rdt"].members, IsEmpty());
   EXPECT_EQ(registry_->Refusals().at({"rdt", "unknown_class"}), 1u);
-  // It is reported where warnings are.
+  // Where warnings are reported, so is the unavailable type.
   EXPECT_THAT(registry_->Describe(), testing::SizeIs(2));
   const std::vector<TypeReport> all = registry_->Describe(/*look=*/true);
   ASSERT_EQ(all.size(), 3u);
@@ -144,7 +144,7 @@ TEST_F(RegistryTest, AChangeTakesTheNewPlaceBeforeItGivesUpTheOld) {
   ASSERT_TRUE(Create("a", {{"rdt", "gold"}}).ok());
   int looks = 0;
   kernels_["rdt"].on_assign = [&] {
-    // A client of its own, while the kernel is being asked.
+    // Another client's thread, while the kernel is being asked.
     std::thread other([&] {
       ++looks;
       EXPECT_TRUE(absl::IsResourceExhausted(Create("b", {{"rdt", "bronze"}})));
@@ -183,12 +183,12 @@ TEST_F(RegistryTest, AChangeOfSeveralTypesIsAtomic) {
 TEST_F(RegistryTest, WhatCannotBeUndoneIsTold) {
   Make({{.name = "blockio"}, {.name = "rdt"}});
   ASSERT_TRUE(Create("a", {{"rdt", "gold"}, {"blockio", "gold"}}).ok());
-  kernels_["blockio"].refuse_after = 1;  // it takes the change and not its undoing
+  kernels_["blockio"].refuse_after = 1;  // it takes the change and refuses its undoing
   kernels_["rdt"].refuse_after = 0;
   const absl::Status status = Change("a", {{"blockio", "silver"}, {"rdt", "silver"}});
   EXPECT_EQ(status.message(),
-            "container a: class \"silver\" of type \"rdt\": the kernel said no; and what was done "
-            "before could not be undone: the kernel said no");
+            "container a: class \"silver\" of type \"rdt\": the kernel said no; and undoing the "
+            "earlier steps failed: the kernel said no");
 }
 
 TEST_F(RegistryTest, EveryRefusalIsCountedByItsReason) {
@@ -232,7 +232,7 @@ TEST_F(RegistryTest, AFailedEnforceLeavesNothing) {
 TEST_F(RegistryTest, ARestartFindsHoldersAndEndsWhatWasBeingChanged) {
   Make({{.name = "rdt"}});
   ASSERT_TRUE(Create("a", {{"rdt", "bronze"}}).ok());
-  // Killed after the kernel had moved it and before that was saved.
+  // The daemon was killed after the kernel had moved the holder and before that was saved.
   saved_["a"]["rdt"].changing_to = "gold";
   kernels_["rdt"].members["a"] = "gold";
   Make({{.name = "rdt"}});
@@ -249,9 +249,9 @@ TEST_F(RegistryTest, WhatCannotBePutBackStaysAsItWas) {
   Make({{.name = "oom"}, {.name = "rdt"}});
   ASSERT_TRUE(Create("a", {{"rdt", "gold"}}).ok());
   saved_["a"]["rdt"].changing_to = "silver";
-  saved_["a"]["oom"].changing_to = "gold";  // its first
+  saved_["a"]["oom"].changing_to = "gold";  // its first class
   kernels_["rdt"].members["a"] = "silver";
-  kernels_["oom"].members["a"] = "bronze";  // which nobody can take away
+  kernels_["oom"].members["a"] = "bronze";  // a class that nobody can take away
   kernels_["rdt"].refuse_after = 0;
   Make({{.name = "oom"}, {.name = "rdt"}});
   EXPECT_FALSE(registry_->Adopt(Container("a"), &saved_["a"]).ok());
@@ -283,7 +283,7 @@ TEST_F(RegistryTest, AFirstClassIsOnRecordBeforeTheKernelIsAsked) {
                   .ok());
   EXPECT_EQ(first.at("rdt").changing_to, "gold");
   EXPECT_EQ(first.at("rdt").name, "");
-  // Killed then: it holds none, in the kernel neither.
+  // The daemon was killed at that point: the holder has no class, in the kernel neither.
   Make({{.name = "rdt"}});
   ASSERT_TRUE(registry_->Adopt(Container("a"), &first).ok());
   EXPECT_THAT(first, IsEmpty());
@@ -329,7 +329,7 @@ TEST_F(RegistryTest, AHeldTypeThatCannotBeHadAnyMoreIsToldWithTheReason) {
   EXPECT_EQ(
       registry_->Adopt(Container("a"), &held).message(),
       "it holds class \"gold\" of type \"rdt\" since before this start: this class type can't "
-      "be had: resctrl is not mounted; what the class has set stays as it is");
+      "be had: resctrl is not mounted; the class's settings stay as they are");
   const auto types = registry_->Describe(/*look=*/true);
   ASSERT_EQ(types.size(), 1u);
   EXPECT_THAT(types[0].warnings,
@@ -354,7 +354,7 @@ TEST_F(RegistryTest, AClassThatIsThereNoMoreIsToldAndKept) {
   EXPECT_TRUE(absl::IsNotFound(Change("a", {{"oom", "tin"}})));
 }
 
-// A start knows what the classes of the last one had set.
+// The next start knows which files the classes had set.
 TEST_F(RegistryTest, FilesAreOnRecord) {
   Make({{.name = "rdt", .files = {"io.max"}}});
   ASSERT_TRUE(Create("a", {{"rdt", "gold"}}).ok());
@@ -428,7 +428,7 @@ TEST_F(RegistryTest, ReloadIsAllOrNothing) {
   EXPECT_THAT(std::string(vanished.status().message()),
               AllOf(HasSubstr("\"gold\" of type \"rdt\" is held by container a and is not in the "
                               "new file; nothing was reloaded"),
-                    HasSubstr("put whoever holds it into another class first")));
+                    HasSubstr("move its holder to another class first")));
   EXPECT_TRUE(absl::IsNotFound(Create("b", {{"blockio", "new"}})));
   fakes_[1]->next_classes = {{"gold", 0, ""}};
   fakes_[1]->commit_status = absl::InternalError("refused");
@@ -465,7 +465,7 @@ TEST_F(RegistryTest, AReloadWarnsOfAllTypesBeforeAnythingIsWritten) {
   EXPECT_FALSE(registry_->Reload().ok());
   EXPECT_THAT(told, ElementsAre("blockio: nobody heeds weights", "rdt: 13% is 8% here",
                                 "rdt: devices use way 3 too"));
-  // Of a file that can't be read there is nothing to be told, nor of the others with it.
+  // When one file can't be read, no warnings are told, the other files' neither.
   told.clear();
   fakes_[1]->next_status = absl::InvalidArgumentError("line 3");
   EXPECT_EQ(registry_->Reload().status().message(), "line 3; nothing was reloaded");
@@ -519,7 +519,7 @@ TEST_F(RegistryTest, NobodyReloadsWhileFilesAreLookedAt) {
       EXPECT_TRUE(registry_->Reload().ok());
       reloaded.Notify();
     });
-    // What an update does under it is possible, also while a reload waits.
+    // Calls that an update makes under the lock work, even if a reload waits.
     ASSERT_TRUE(Create("a", {{"rdt", "gold"}}).ok());
     EXPECT_TRUE(Change("a", {{"rdt", "silver"}}).ok());
     EXPECT_FALSE(reloaded.HasBeenNotified());
@@ -543,7 +543,7 @@ TEST_F(RegistryTest, DescribeNamesHolders) {
 }
 
 // Random lives of containers, restarts of the daemon among them: the kernel has exactly what was
-// acknowledged, and capacity is what is left.
+// acknowledged, and the rest of the capacity is free.
 TEST_F(RegistryTest, RandomLivesLeaveExactlyWhatIsHeld) {
   std::mt19937 random(3008);
   const std::vector<std::string> classes = {"gold", "silver", "bronze"};

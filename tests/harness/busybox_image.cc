@@ -11,7 +11,7 @@
 namespace plimsoll::testing {
 namespace {
 
-// Those that tests use: an import of all four hundred would be most of a test's time.
+// Only the commands that tests use: an import of all four hundred would be most of a test's time.
 constexpr const char* kCommands[] = {
     "cat",   "chmod",  "cp",       "cut",    "date",    "dd",   "echo",     "env",  "false",
     "grep",  "head",   "hostname", "id",     "ip",      "kill", "ln",       "ls",   "mkdir",

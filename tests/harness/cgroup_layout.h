@@ -1,4 +1,4 @@
-// Which of the kernel's two interfaces for control groups this machine's are managed by.
+// The version of this machine's control groups: v1 or v2.
 #ifndef PLIMSOLL_TESTS_HARNESS_CGROUP_LAYOUT_H_
 #define PLIMSOLL_TESTS_HARNESS_CGROUP_LAYOUT_H_
 

@@ -1,4 +1,4 @@
-// What the kernel says, for tests to hold against what Plimsoll says.
+// The kernel's view, for tests to compare with Plimsoll's.
 #ifndef PLIMSOLL_TESTS_HARNESS_KERNEL_H_
 #define PLIMSOLL_TESTS_HARNESS_KERNEL_H_
 
@@ -23,14 +23,14 @@ std::vector<std::string> ProcessesWith(const std::string& text);
 // Groups at or below `path`, in any hierarchy.
 bool CgroupExists(const std::string& path);
 
-// Whether this is the emulated machine of tests/vm. For tests of how long something takes, only.
+// Whether this is the emulated machine of tests/vm. Only for tests of durations.
 bool IsEmulated();
-// How long to wait for what takes no longer than `limit` on a busy machine: five times as long in
-// an emulated one, which is slow and has what its host leaves it, and four times in a sanitizer's
-// build.
+// The timeout for an event that takes no longer than `limit` on a busy machine: five times as long
+// in an emulated one, which is slow and has only what its host leaves it, and four times in a
+// sanitizer's build.
 absl::Duration Patience(absl::Duration limit);
 
-// Polls until `condition` holds; false after the time (of which Patience makes more).
+// Polls until `condition` holds; false after `within`, which Patience extends.
 bool Eventually(const std::function<bool()>& condition, absl::Duration within = absl::Seconds(20));
 
 }  // namespace plimsoll::testing

@@ -33,7 +33,7 @@ void AddMounts(const InventoryScope& scope, const std::vector<linux::MountInfo>&
   }
 }
 
-// Not followed: symbolic links. What vanishes meanwhile is not there.
+// Symbolic links are not followed. A file that vanishes meanwhile doesn't count.
 void AddFiles(const std::string& directory, Inventory& inventory) {
   const auto names = Host().List(directory);
   if (!names.ok()) return;
@@ -76,7 +76,7 @@ void AddProcesses(const InventoryScope& scope, Inventory& inventory) {
   for (const std::string& name : *names) {
     if (!std::all_of(name.begin(), name.end(), absl::ascii_isdigit)) continue;
     const auto line = Host().Read(absl::StrCat("proc/", name, "/cmdline"));
-    // A zombie has no command line, nor has a thread of the kernel.
+    // Zombies and kernel threads have no command line.
     if (!line.ok() || line->empty()) continue;
     const std::string command = absl::StrReplaceAll(*line, {{std::string(1, '\0'), " "}});
     const std::string groups = Host().Read(absl::StrCat("proc/", name, "/cgroup")).value_or("");
@@ -85,7 +85,7 @@ void AddProcesses(const InventoryScope& scope, Inventory& inventory) {
   }
 }
 
-// Of what can be opened again and again (pipes, sockets), the number goes: only how many there are.
+// Drops the number of a pipe or socket: only their count matters.
 std::string KindOf(const std::string& link) {
   for (const char* kind : {"pipe:", "socket:"}) {
     if (absl::StartsWith(link, kind)) return kind;
@@ -105,8 +105,8 @@ void AddDescriptors(pid_t holder, Inventory& inventory) {
     if (n > 0) ++counts[KindOf(std::string(link, static_cast<size_t>(n)))];
   }
   for (const auto& [what, count] : counts) {
-    // One line for each, so that a further one is one line more.
-    if (absl::EndsWith(what, "/fd")) continue;  // the look itself
+    // A line for each, so that one more descriptor is one more line.
+    if (absl::EndsWith(what, "/fd")) continue;  // this look's own descriptor
     for (int i = 1; i <= count; ++i) inventory.insert(absl::StrCat("descriptor ", i, " ", what));
   }
 }
@@ -132,7 +132,7 @@ void AddRows(const std::string& path, Inventory& inventory) {
   const std::unique_ptr<sqlite3, int (*)(sqlite3*)> database(handle, &sqlite3_close);
   if (handle == nullptr) return;
   sqlite3_busy_timeout(handle, 5000);
-  // A look must not tidy up: it would hide what a killed daemon left.
+  // Reading must not tidy up: that would hide what a killed daemon left.
   sqlite3_db_config(handle, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, nullptr);
   for (const std::string& table :
        Query(handle, "SELECT name FROM sqlite_master WHERE type = 'table'")) {

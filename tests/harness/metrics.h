@@ -1,4 +1,4 @@
-// What a node under test shows over HTTP.
+// The HTTP pages of a node under test.
 #ifndef PLIMSOLL_TESTS_HARNESS_METRICS_H_
 #define PLIMSOLL_TESTS_HARNESS_METRICS_H_
 
@@ -8,11 +8,11 @@
 
 namespace plimsoll::testing {
 
-// An address of this process's own on the loopback network: a part of plimsolld's configuration.
+// Part of plimsolld's configuration: an address of this process's own on the loopback network.
 std::string MetricsConfig();
 
-// The answer of the daemon that has it, headers included; a failure of the test when there is none.
-// `path`: "/metrics", "/readyz".
+// The answer of the daemon at that address, headers included; a failure of the test when there is
+// none. `path`: "/metrics", "/readyz".
 std::string ReadPage(const std::string& path);
 inline std::string ReadMetrics() {
   return ReadPage("/metrics");
@@ -21,8 +21,8 @@ inline std::string ReadMetrics() {
 // The value of a line of /metrics; -1 when it isn't there.
 double MetricValue(const std::string& line);
 
-// A connection of the test's own to where the pages are; invalid, and a failure of the test, when
-// nobody listens.
+// A connection of the test's own to the server of the pages; invalid, and a failure of the test,
+// when nobody listens.
 UniqueFd ConnectToPages();
 
 }  // namespace plimsoll::testing

@@ -168,13 +168,13 @@ void NetworkNodeTest::ExpectNothingLeft() {
   std::vector<std::string> records = Host()
                                          .List(node_.state_directory() + "/network")
                                          .value_or(std::vector<std::string>({"no directory"}));
-  std::erase(records, "pod-cidr");  // the node's
+  std::erase(records, "pod-cidr");  // the node's record
   EXPECT_THAT(records, IsEmpty());
   for (const char* program : {"iptables", "ip6tables"}) {
     const auto rules = RunProgram({.argv = {*FindProgram(program), "-t", "nat", "-S"}});
     ASSERT_TRUE(rules.ok()) << rules.status();
     EXPECT_EQ(rules->exit.code, 0) << rules->err;
-    // Of a pod: its ports, its masquerading. Chains that all pods share stay.
+    // Rules of a pod: its ports, its masquerading. Chains that all pods share stay.
     EXPECT_THAT(rules->out, AllOf(Not(HasSubstr("CNI-DN-")), Not(HasSubstr("id: "))));
   }
 }

@@ -1,6 +1,6 @@
 // Nodes with a network: Debian's plugins and the test's own, in a network namespace that the test
-// makes, which the daemon is started in and which goes with the test. Nothing of the machine's
-// network is touched.
+// makes, in which the daemon is started and which goes with the test. The machine's network is not
+// touched.
 #ifndef PLIMSOLL_TESTS_HARNESS_NETWORK_NODE_H_
 #define PLIMSOLL_TESTS_HARNESS_NETWORK_NODE_H_
 
@@ -14,7 +14,7 @@
 
 namespace plimsoll::testing {
 
-// Of the network that WriteBridge configures.
+// Addresses and ports of the network that WriteBridge configures.
 inline constexpr char kGateway[] = "10.191.0.1";
 inline constexpr char kGateway6[] = "fd2a:5c1d:7b3e::1";
 inline constexpr int kPort = 8080;
@@ -26,14 +26,14 @@ std::vector<std::string> Veths();
 
 // Connects a socket of either family.
 bool Connect(int handle, const std::string& address, int port);
-// What an HTTP server says there to GET /page; empty: nobody answers.
+// The answer of an HTTP server there to GET /page; empty: nobody answers.
 std::string Get(const std::string& address, int port);
 
-// Configurations and plugins. Before the node, whose configuration names them.
+// Configurations and plugins. Construct it before the node, whose configuration names them.
 class NetworkFiles {
  protected:
   NetworkFiles();
-  // The node's. `more`: what follows; lines indented by two are of "network".
+  // The node's configuration. `more`: further lines; those indented by two belong to "network".
   std::string Config(const std::string& more = "") const;
   // A conflist of `plugins`, objects with commas between them. `more`: further keys of it, each
   // with a comma behind it.
@@ -43,21 +43,21 @@ class NetworkFiles {
   std::string Bridge() const;
   // The bridge, and portmap.
   void WriteBridge();
-  // The bridge, and after it a plugin of the test's, which lets go without a word. `add`: what it
-  // does for ADD.
+  // Writes the bridge, followed by a plugin of the test's, whose DEL does nothing. `add`: its
+  // script for ADD.
   void WriteBridgeAnd(const std::string& add);
-  // A plugin of that name: a shell script.
+  // Writes a plugin of that name: a shell script.
   void WritePlugin(const std::string& type, const std::string& script);
-  // Addresses that host-local has given away.
+  // Addresses that host-local has assigned.
   std::vector<std::string> Leases() const;
 
   TestDir files_;
 };
 
-// At its end nothing may be left of any pod: no interface, lease, record or rule.
+// At its end nothing of any pod may be left: no interface, lease, record or rule.
 class NetworkNodeTest : protected NetworkFiles, public NodeTest {
  protected:
-  // `more`: as of Config.
+  // `more`: see Config.
   explicit NetworkNodeTest(const std::string& more = "");
 
   void SetUp() override;
@@ -78,7 +78,7 @@ class NetworkNodeTest : protected NetworkFiles, public NodeTest {
   // Runs a program of this machine in the pod's network namespace; fails the test unless it exits
   // 0.
   void RunIn(const std::string& pod, const std::vector<std::string>& words);
-  // What a program prints, in the test's namespace; fails the test unless it exits 0.
+  // The output of a program in the test's namespace; fails the test unless it exits 0.
   std::string Printed(const std::vector<std::string>& words);
   RunResult Doctor();
 

@@ -67,7 +67,7 @@ void Node::WriteConfig(const std::string& extra) {
 Node::~Node() {
   if (!temporary_) return;
   if (daemon_runs()) KillDaemon();
-  // First what runs: its monitors work in the run directory.
+  // Running processes first: their monitors work in the run directory.
   Cgroups().KillAll(cgroup_parent(), absl::Now() + absl::Seconds(10)).IgnoreError();
   Eventually([this] { return linux::UnmountBelow(Host(), run_directory()).ok(); },
              absl::Seconds(5));
@@ -87,7 +87,7 @@ absl::Status Node::SpawnDaemon() {
   Command command;
   command.argv = {program_.empty() ? ProgramPath("plimsolld") : program_, "--config", config_path(),
                   "--ready-fd", "3"};
-  // The tests' pods are not for the networks of this machine.
+  // The tests' pods must not join the networks of this machine.
   if (program_.empty() && !has_network_) {
     command.argv.insert(command.argv.end(),
                         {"--network-config-dir", absl::StrCat(directory(), "/no-network")});
@@ -123,7 +123,7 @@ absl::Status Node::AwaitReady() {
 void Node::Connect() {
   grpc::ChannelArguments arguments;
   arguments.SetMaxReceiveMessageSize(16 << 20);  // as kubelet's
-  // Else it gets the connection to the daemon before, whose end may not have been noticed yet.
+  // Else it gets the connection to the previous daemon, whose end may not have been noticed yet.
   arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
   channel_ = grpc::CreateCustomChannel(absl::StrCat("unix:", run_directory(), "/plimsoll.sock"),
                                        grpc::InsecureChannelCredentials(), arguments);
@@ -167,7 +167,7 @@ void NodeTest::ImportBusybox() {
 
 void NodeTest::TearDown() {
   if (IsSkipped()) return;
-  // One that the test has stopped comes back, to remove what it has and to be looked at.
+  // A daemon that the test has stopped is started again, to remove its pods and to be checked.
   if (!node_.daemon_runs()) {
     const absl::Status started = node_.StartDaemon();
     ASSERT_TRUE(started.ok()) << started << "\n" << node_.Log();

@@ -1,4 +1,4 @@
-// A plimsolld of the test's own, and the CRI calls that tests make of it.
+// A plimsolld of the test's own, and the CRI calls that tests make to it.
 //
 //   TEST_F(PodTest, Runs) {   // class PodTest : public NodeTest {}
 //     const std::string pod = RunPod();
@@ -30,7 +30,7 @@ namespace plimsoll::testing {
 
 namespace cri = ::runtime::v1;
 
-// Where a node has its things, when not in a temporary directory.
+// The directories of a node outside a temporary directory.
 struct NodePlaces {
   std::string directory;  // configuration, log
   std::string run_directory;
@@ -43,26 +43,27 @@ class Node {
  public:
   // `extra_config`: further lines for its configuration file.
   explicit Node(const std::string& extra_config = "");
-  // One that is there already, or will be after the test: on a machine of its own (tests/vm).
+  // A node at given places that exist before or after the test: on a machine of its own (tests/vm).
   explicit Node(NodePlaces places);
-  // Stops the daemon if it runs, and lets go of what is still mounted below its run directory; at
-  // given places, everything is left as it is.
+  // Stops the daemon if it runs, and unmounts everything below its run directory; at given places,
+  // everything is left as it is.
   ~Node();
 
   absl::Status StartDaemon();
-  // The plimsolld of another build, from the next start on.
+  // From the next start on, uses the plimsolld of another build.
   void UseDaemon(std::string program) { program_ = std::move(program); }
-  // From the next start on, the daemon has a session of its own: a terminal's Ctrl-C is not for it.
+  // From the next start on, the daemon has a session of its own: a terminal's Ctrl-C doesn't reach
+  // it.
   void OwnSession() { own_session_ = true; }
-  // From the next start on, these words stand before the daemon's command line: of a program that
-  // becomes it.
+  // From the next start on, puts these words before the daemon's command line: a program that
+  // becomes the daemon.
   void StartBy(std::vector<std::string> words) { started_by_ = std::move(words); }
-  // The two halves of it: the process, and the wait until it serves.
+  // The two halves of StartDaemon: the process, and the wait until it serves.
   absl::Status SpawnDaemon();
   absl::Status AwaitReady();
-  // To a daemon that somebody else has started and ends.
+  // Connects to a daemon that somebody else has started and ends.
   void Connect();
-  // SIGTERM and the end of the process.
+  // Sends SIGTERM and waits for the end of the process.
   absl::StatusOr<ExitStatus> StopDaemon();
   // SIGKILL.
   void KillDaemon();
@@ -74,9 +75,9 @@ class Node {
   const std::string& run_directory() const { return places_.run_directory; }
   const std::string& state_directory() const { return places_.state_directory; }
   std::string address() const { return "unix://" + run_directory() + "/plimsoll.sock"; }
-  // The group that pods without a cgroup_parent go below.
+  // The parent group of pods without a cgroup_parent.
   const std::string& cgroup_parent() const { return places_.cgroup_parent; }
-  // What the daemon has logged.
+  // The daemon's log.
   std::string Log() const;
 
   cri::RuntimeService::Stub& runtime() { return *runtime_; }
@@ -89,7 +90,7 @@ class Node {
   std::optional<TestDir> temporary_;
   NodePlaces places_;
   std::string program_;       // empty: the build under test's
-  bool has_network_ = false;  // its configuration says which network pods have
+  bool has_network_ = false;  // its configuration names the pods' network
   std::optional<Child> daemon_;
   UniqueFd ready_;
   bool own_session_ = false;
@@ -103,8 +104,8 @@ class Node {
 // "/plimsolld" of the build under test.
 std::string ProgramPath(const std::string& name);
 
-// A test with a running node that has the image "busybox". Its end removes all pods and then
-// checks that nothing is left: no mount, cgroup, process or directory.
+// A test with a running node that has the image "busybox". Its end removes all pods and then checks
+// that nothing is left: no mount, cgroup, process or directory.
 class NodeTest : public ::testing::Test {
  protected:
   explicit NodeTest(const std::string& extra_config = "") : node_(extra_config) {}
@@ -112,7 +113,7 @@ class NodeTest : public ::testing::Test {
   void SetUp() override;
   void TearDown() override;
 
-  // Each fails the test on an error; the Try variants give the status.
+  // Each call fails the test on an error; the Try variants return the status.
   std::string RunPod(const cri::PodSandboxConfig& config);
   std::string RunPod() { return RunPod(PodConfig()); }
   std::string Create(const std::string& pod, const cri::ContainerConfig& config);
@@ -128,7 +129,7 @@ class NodeTest : public ::testing::Test {
   grpc::Status RemovePod(const std::string& pod);
   cri::ContainerStatus Status(const std::string& container);
   cri::PodSandboxStatus PodStatus(const std::string& pod);
-  // Waits until it has exited.
+  // Waits until the container has exited.
   cri::ContainerStatus AwaitExit(const std::string& container);
   grpc::Status Exec(const std::string& container, const std::vector<std::string>& command,
                     cri::ExecSyncResponse* response, int64_t timeout_seconds = 0);
@@ -141,7 +142,7 @@ class NodeTest : public ::testing::Test {
   cri::PodSandboxConfig PodConfig();
   // A container of image "busybox" that runs `script` in sh.
   cri::ContainerConfig Shell(const std::string& script);
-  // What a container wrote: each line without its CRI prefix.
+  // The container's output: each line without its CRI prefix.
   std::string Output(const std::string& container);
   // The container's group.
   std::string CgroupOf(const std::string& pod, const std::string& container);

@@ -1,4 +1,4 @@
-// A number by which a test finds its own processes among those of the machine.
+// A number that identifies a test's own processes among the machine's.
 #ifndef PLIMSOLL_TESTS_HARNESS_OWN_MARK_H_
 #define PLIMSOLL_TESTS_HARNESS_OWN_MARK_H_
 
@@ -10,12 +10,13 @@
 
 namespace plimsoll::testing {
 
-// "86401.0004711", for `sleep` or anything else: no other process of the machine has it, one of
-// another run of the same test included. `which`, 1 to 9, tells those of one test apart. As a
-// duration it is a day, so that what a failed test leaves ends by itself.
+// "86401.0004711", for `sleep` or another program: no other process of the machine has it, not even
+// another run of the same test. `which`, 1 to 9, tells those of one test apart. As a duration it is
+// a day, so that processes left by a failed test end by themselves.
 inline std::string OwnMark(int which) {
   constexpr int kDay = 86'400;
-  // As long for every pid, of which there are four million at most: none begins with another.
+  // Of the same length for every pid, of which there are at most four million: no number begins
+  // with another.
   return absl::StrCat(kDay + which, ".", absl::Dec(getpid(), absl::kZeroPad7));
 }
 

@@ -20,38 +20,38 @@ struct z_stream_s;
 
 namespace plimsoll::testing {
 
-// Not thread-safe; but over TCP one thread may send while another reads.
+// Not thread-safe, except that over TCP one thread may send while another reads.
 class SpdyClient {
  public:
   using Headers = std::vector<std::pair<std::string, std::string>>;
 
-  // `protocol` is asked for by X-Stream-Protocol-Version; empty: none is. An answer other than 101
-  // is FAILED_PRECONDITION with the code and the text.
+  // `protocol` is requested by X-Stream-Protocol-Version; empty: none. An answer other than 101 is
+  // FAILED_PRECONDITION with the code and the text.
   static absl::StatusOr<std::unique_ptr<SpdyClient>> Connect(const std::string& url,
                                                              const std::string& protocol);
-  // SPDY in the messages of a WebSocket.
+  // Connects with SPDY in the messages of a WebSocket.
   static absl::StatusOr<std::unique_ptr<SpdyClient>> ConnectByTunnel(const std::string& url);
   ~SpdyClient();
 
-  // Opens a stream; its number.
+  // Opens a stream and returns its number.
   absl::StatusOr<uint32_t> Open(const Headers& headers);
   absl::Status Send(uint32_t stream, absl::string_view data, bool last = false);
   absl::Status Ping(uint32_t id);
   absl::Status SendBytes(absl::string_view bytes);
 
-  // Takes frames until the condition holds or the server closes. DEADLINE_EXCEEDED when nothing
-  // comes for so long.
+  // Reads frames until the condition holds or the server closes. DEADLINE_EXCEEDED when none comes
+  // within `limit`.
   absl::Status ReadUntil(const std::function<bool()>& condition,
                          absl::Duration limit = absl::Seconds(30));
   absl::Status ReadToEnd() {
     return ReadUntil([] { return false; });
   }
 
-  // What the server chose.
+  // The server's choice.
   const std::string& protocol() const { return protocol_; }
   std::map<uint32_t, std::string> received;  // by stream
   std::set<uint32_t> replied;
-  std::set<uint32_t> ended;  // the server sends no more
+  std::set<uint32_t> ended;  // streams on which the server sends no more
   std::set<uint32_t> reset;
   std::set<uint32_t> pings;  // answered
   bool gone_away = false;

@@ -13,7 +13,7 @@ void SetDeadline(grpc::ClientContext* context) {
   context->set_deadline(absl::ToChronoTime(absl::Now() + Patience(absl::Seconds(60))));
 }
 
-// Stands for the one that was asked for where the answer hasn't it.
+// An empty entry stands for one that the answer lacks.
 template <typename List>
 auto Find(const List& list, const std::string& id) {
   for (const auto& each : list) {

@@ -1,4 +1,4 @@
-// What a node tells of what its containers use, and what the kernel has counted for them.
+// A node's statistics of its containers, and the kernel's counters for them.
 //
 //   Statistics told(node_);
 //   EXPECT_GE(told.Of(id).swap().swap_usage_bytes().value(), KernelNumber(group, "memory", file));
@@ -14,23 +14,24 @@
 
 namespace plimsoll::testing {
 
-// The CRI's calls. Each fails the test on an error.
+// The CRI's calls for statistics. Each fails the test on an error.
 class Statistics {
  public:
   explicit Statistics(Node& node) : node_(node) {}
 
   cri::ContainerStats Of(const std::string& container);  // ContainerStats
   cri::PodSandboxStats OfPod(const std::string& pod);    // PodSandboxStats
-  // Of a container in the answer to each of the List and Stream calls; empty where it isn't there.
+  // Statistics of a container in the answer to each of the List and Stream calls; empty if missing.
   cri::ContainerStats Listed(const std::string& container);
   cri::ContainerStats Streamed(const std::string& container);
   cri::ContainerStats ListedWithPods(const std::string& container);
   cri::ContainerStats StreamedWithPods(const std::string& container);
-  // Of a pod in ListPodSandboxStats.
+  // Statistics of a pod in ListPodSandboxStats.
   cri::PodSandboxStats ListedPod(const std::string& pod);
-  // A container's values in ListPodSandboxMetrics, by name; those with several labels are summed.
+  // A container's values in ListPodSandboxMetrics, by name; values that differ only in labels are
+  // summed.
   std::map<std::string, uint64_t> Metrics(const std::string& container);
-  // Those of one name, by the value of the last label.
+  // Values of one name, by the value of the last label.
   std::map<std::string, uint64_t> Metric(const std::string& container, const std::string& name);
 
  private:
@@ -39,8 +40,8 @@ class Statistics {
   Node& node_;
 };
 
-// The number that a file of a group holds. A failure of the test, and 0, where there is none.
-// `controller`: the hierarchy on cgroup v1.
+// The number in a file of a group. A failure of the test, and 0, where there is none. `controller`:
+// the hierarchy on cgroup v1.
 uint64_t KernelNumber(const std::string& group, const std::string& controller,
                       const std::string& file);
 // The number after `key` in a file of "key value" lines.

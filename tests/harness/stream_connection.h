@@ -1,4 +1,4 @@
-// The bytes of a client of the streaming server: blocking, with a time limit on each wait, over TCP
+// A client's connection to the streaming server: blocking, with a time limit on each wait, over TCP
 // or TLS. Written for the tests alone, so that they share no mistake with the server.
 #ifndef PLIMSOLL_TESTS_HARNESS_STREAM_CONNECTION_H_
 #define PLIMSOLL_TESTS_HARNESS_STREAM_CONNECTION_H_
@@ -16,38 +16,40 @@
 
 namespace plimsoll::testing {
 
-// Names in lower case.
+// An answer; the names of its headers are in lower case.
 struct HttpAnswer {
   int code = 0;
   std::map<std::string, std::string> headers;
-  std::string body;  // as far as it came with the headers
+  std::string body;  // the part that came with the headers
 };
 
-// Not thread-safe; but over TCP one thread may write while another reads.
+// Not thread-safe, except that over TCP one thread may write while another reads.
 class StreamConnection {
  public:
   using Headers = std::vector<std::pair<std::string, std::string>>;
 
   virtual ~StreamConnection() = default;
 
-  // To an address of the form "http://127.0.0.1:1234/path" or https; no certificate is looked at.
+  // Connects to an address of the form "http://127.0.0.1:1234/path" or https; certificates are not
+  // checked.
   static absl::StatusOr<std::unique_ptr<StreamConnection>> Connect(const std::string& url);
 
   // Sends a request for the URL's path and reads the answer's head.
   absl::StatusOr<HttpAnswer> Request(const std::string& method, const Headers& headers);
 
   virtual absl::Status Write(absl::string_view bytes) = 0;
-  // At least one byte; empty: the end. DEADLINE_EXCEEDED when nothing comes within `limit`.
+  // Reads at least one byte; empty: the end. DEADLINE_EXCEEDED when nothing comes within `limit`.
   absl::StatusOr<std::string> Read(absl::Duration limit);
-  // Exactly that many. OUT_OF_RANGE at the end.
+  // Reads exactly that many bytes. OUT_OF_RANGE at the end.
   absl::StatusOr<std::string> ReadExactly(size_t size, absl::Duration limit);
   // Sends no more (TCP's half close).
   virtual void Shutdown() = 0;
-  // Its end will be a reset, which overtakes what the server hasn't taken.
+  // Makes the close a reset, which overtakes bytes that the server hasn't read.
   virtual void ResetAtClose() = 0;
-  // The server isn't told of its end, as when a machine loses power. Needs CAP_NET_ADMIN.
+  // Makes the close silent, as when a machine loses power. Needs CAP_NET_ADMIN.
   virtual absl::Status TellNobodyAtClose() = 0;
-  // Whether the server has said that it is the end (TLS's close_notify); Read has found the end.
+  // Whether the server has announced the end (TLS's close_notify); call it after Read has found the
+  // end.
   virtual bool HasEndBeenSaid() const { return false; }
 
  protected:

@@ -1,4 +1,4 @@
-// What the error stream of an exec or attach says in the end.
+// The final status on the error stream of an exec or attach.
 #ifndef PLIMSOLL_TESTS_HARNESS_STREAM_STATUS_H_
 #define PLIMSOLL_TESTS_HARNESS_STREAM_STATUS_H_
 

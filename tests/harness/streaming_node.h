@@ -1,4 +1,4 @@
-// A node whose containers and pods are streamed from.
+// Tests of streams from a node's containers and pods.
 #ifndef PLIMSOLL_TESTS_HARNESS_STREAMING_NODE_H_
 #define PLIMSOLL_TESTS_HARNESS_STREAMING_NODE_H_
 
@@ -19,7 +19,7 @@ class StreamingNodeTest : public NodeTest {
  protected:
   using NodeTest::NodeTest;
 
-  // Each fails the test where there is no URL.
+  // Each URL call fails the test if there is none.
   template <typename Response, typename Request>
   std::string UrlOf(grpc::Status (cri::RuntimeService::Stub::*method)(grpc::ClientContext*,
                                                                       const Request&, Response*),
@@ -74,7 +74,7 @@ class StreamingNodeTest : public NodeTest {
     EXPECT_TRUE(client.ok()) << client.status();
     return client.ok() ? *std::move(client) : nullptr;
   }
-  // What a streamed command says on standard output.
+  // The standard output of a streamed command.
   std::string StreamedOutput(const std::string& container, const std::string& script) {
     const auto client = Connect(ExecUrl(container, script));
     if (client == nullptr) return "no connection";

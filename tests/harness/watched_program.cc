@@ -72,7 +72,7 @@ void WatchedProgram::Kill() {
 
 int WatchedProgram::AwaitEnd() {
   absl::StatusOr<ExitStatus> exit;
-  // Read meanwhile: a terminal holds no more than some lines.
+  // Reads meanwhile: a terminal holds only some lines.
   const bool ended = Eventually([&] {
     Read();
     exit = child_->Wait(absl::Now());

@@ -1,4 +1,4 @@
-// A program that a test looks at while it runs, through a pipe or on a terminal.
+// A program that a test observes while it runs, through a pipe or on a terminal.
 #ifndef PLIMSOLL_TESTS_HARNESS_WATCHED_PROGRAM_H_
 #define PLIMSOLL_TESTS_HARNESS_WATCHED_PROGRAM_H_
 
@@ -21,25 +21,25 @@ struct Ends {
 };
 
 Ends OpenPipe();
-// 24 lines of so many columns. Fails the test where none can be had.
+// A terminal of 24 lines and so many columns. Fails the test where none can be had.
 Ends OpenTerminal(uint16_t columns);
 
-// Has printed something, and goes on; killed at the end if it still runs.
+// A running program and its output so far; killed at the end if it still runs.
 class WatchedProgram {
  public:
   WatchedProgram(std::vector<std::string> argv, Ends ends);
   ~WatchedProgram();
 
-  // False if it has not come after a while.
+  // Waits until the output is enough. False if that takes too long.
   bool Await(const std::function<bool(const std::string& printed)>& enough);
-  // On a terminal: as if somebody pressed these keys.
+  // Types keys on a terminal.
   void Type(absl::string_view keys);
-  // Ctrl-C. The exit code; -1: it doesn't end.
+  // Ctrl-C. Returns the exit code; -1: it doesn't end.
   int Interrupt();
-  // SIGKILL, and its end.
+  // Sends SIGKILL and waits for the end.
   void Kill();
   pid_t pid() const { return child_->pid(); }
-  // The exit code of one that ends by itself; -1: it doesn't.
+  // The exit code after it ends by itself; -1: it doesn't.
   int AwaitEnd();
   const std::string& printed() const { return printed_; }
   void Forget() { printed_.clear(); }

@@ -14,10 +14,10 @@
 
 namespace plimsoll::testing {
 
-// Not thread-safe; but over TCP one thread may send while another reads.
+// Not thread-safe, except that over TCP one thread may send while another reads.
 class WebSocketClient {
  public:
-  // `protocol` empty: none is asked for. An answer other than 101 is FAILED_PRECONDITION with the
+  // `protocol` empty: none is requested. An answer other than 101 is FAILED_PRECONDITION with the
   // code and the text.
   static absl::StatusOr<std::unique_ptr<WebSocketClient>> Connect(const std::string& url,
                                                                   const std::string& protocol);
@@ -26,13 +26,13 @@ class WebSocketClient {
   // From v5.channel.k8s.io on.
   absl::Status CloseChannel(int channel);
   absl::Status SendMessage(absl::string_view message);
-  // A frame as it is, masked: for what no client should send.
+  // Sends a raw frame, masked: for frames that no client should send.
   absl::Status SendFrame(int opcode, absl::string_view payload, bool last = true);
 
   // Reads one message. False: the server has closed.
   absl::StatusOr<bool> ReadMessage(std::string* message, absl::Duration limit = absl::Seconds(30));
-  // Takes messages into `received` until the condition holds or the server closes.
-  // DEADLINE_EXCEEDED when nothing comes for so long.
+  // Reads messages into `received` until the condition holds or the server closes.
+  // DEADLINE_EXCEEDED when none comes within `limit`.
   absl::Status ReadUntil(const std::function<bool()>& condition,
                          absl::Duration limit = absl::Seconds(30));
   absl::Status ReadToEnd() {
@@ -41,7 +41,7 @@ class WebSocketClient {
 
   const std::string& protocol() const { return protocol_; }
   std::map<int, std::string> received;  // by channel
-  int close_code = 0;                   // that the server gave; 0: none so far
+  int close_code = 0;                   // the server's; 0: none so far
   StreamConnection& connection() { return *connection_; }
 
  private:

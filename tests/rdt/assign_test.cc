@@ -18,7 +18,7 @@ using ::testing::MatchesRegex;
 using ::testing::Pair;
 using ::testing::UnorderedElementsAre;
 
-// While it lives, at most `left` more descriptors can be open at a time.
+// While it lives, at most `left` more descriptors can be open.
 class FewDescriptors {
  public:
   explicit FewDescriptors(int left) {
@@ -128,7 +128,7 @@ TEST_F(RdtAssignTest, ProgramsThatAreEnteringAreMovedWithWhatTheyFork) {
   Container web(cgroups_.get(), "web");
   resctrlfs::Member exec;
   const pid_t child = exec.Fork();
-  // By value: the type's later look asks again, maybe after this test's end.
+  // Captured by value: the type's later look calls it again, maybe after this test's end.
   web.target().entering = [pid = exec.pid()] { return std::vector<pid_t>{pid}; };
   ASSERT_EQ(Assign(web, "", "gold"), "OK");
   EXPECT_THAT(*fs_->Threads("gold"), IsSupersetOf({exec.pid(), child}));
@@ -142,8 +142,8 @@ TEST_F(RdtAssignTest, DriftIsTold) {
   Container web(cgroups_.get(), "web");
   const pid_t thread = web.member().NewThread();
   ASSERT_EQ(Assign(web, "", "gold"), "OK");
-  // Until the look after the move is over, which a busy machine makes long, what is moved elsewhere
-  // is moved back.
+  // Until the look after the move is over, which a busy machine delays, a thread moved elsewhere is
+  // moved back.
   absl::SleepFor(absl::Milliseconds(1300));
   const auto is_told = [&](const std::string& group, absl::string_view where) {
     const std::string told = absl::StrCat("thread ", thread, " is in ", where);
@@ -158,7 +158,7 @@ TEST_F(RdtAssignTest, DriftIsTold) {
   EXPECT_EQ(Drift(web, "gold"), "resctrl group /gold: L3 of cache 1 is 0xf, should be 0xfff");
   ASSERT_TRUE(fs_->RemoveGroup("gold").ok());
   EXPECT_EQ(Drift(web, "gold"), "resctrl group /gold is gone");
-  // A reload makes it again.
+  // A reload makes the group again.
   auto pending = type_->PrepareReload();
   ASSERT_TRUE(pending.ok()) << pending.status();
   ASSERT_TRUE((*pending)->Commit({{web.target(), "gold"}}).ok());
@@ -213,11 +213,11 @@ TEST_F(RdtAssignTest, WithoutAFreeMonitoringIdItWarnsOnly) {
   EXPECT_TRUE(IsWholeIn(db, "gold"));
   EXPECT_THAT(type_->warnings(),
               Contains(HasSubstr("container db is not monitored on its own, only with its class")));
-  // The one that has the last id keeps it when it changes class.
+  // The container with the last id keeps it when it changes class.
   EXPECT_EQ(Assign(web, "gold", "silver"), "OK");
   EXPECT_TRUE(IsWholeIn(web, "silver/mon_groups/plimsoll-web"));
   EXPECT_THAT(type_->warnings(), Not(Contains(HasSubstr("container web"))));
-  // And gives it back.
+  // Its release gives the id back.
   EXPECT_TRUE(type_->Release(web.target(), "silver").ok());
   EXPECT_EQ(Assign(db, "gold", "bronze"), "OK");
   EXPECT_TRUE(IsWholeIn(db, "bronze/mon_groups/plimsoll-db"));
@@ -248,12 +248,13 @@ TEST_F(RdtAssignTest, ARestartFindsWhatLivesAndRemovesWhatDied) {
   db.End();
   WriteConfig("partitions: {p: {l3Allocation: 50%, classes: {bronze: }}}");
   Start();
-  // gold is no class any more, but somebody is in it.
+  // gold is no class any more, but its group has a thread.
   EXPECT_THAT(*fs_->ControlGroups(), ElementsAre("bronze", "gold"));
   EXPECT_THAT(owned_.Groups(), ElementsAre("bronze", "gold", "gold/mon_groups/plimsoll-web"));
-  EXPECT_THAT(type_->warnings(),
-              Contains(HasSubstr("the group /gold is no class's any more and stays: thread ")));
-  // Its class is gone: it can go elsewhere, from there.
+  EXPECT_THAT(
+      type_->warnings(),
+      Contains(HasSubstr("the group /gold belongs to no class any more, but stays: thread ")));
+  // A container whose class is gone can still change to another.
   EXPECT_EQ(Assign(web, "gold", "bronze"), "OK");
   EXPECT_TRUE(IsWholeIn(web, "bronze"));
 }
@@ -305,8 +306,8 @@ TEST_F(RdtAssignTest, AFailedFirstClassLeavesNoMonitoringGroup) {
   EXPECT_THAT(owned_.Groups(), ElementsAre("bronze", "gold", "silver"));
 }
 
-// Descriptors run out at every place of a change, one after the other: it is done whole or not at
-// all, and nothing is left of what was made for it.
+// Descriptors run out at each step of a change in turn: it is done whole or not at all, and nothing
+// made for it is left.
 TEST_F(RdtAssignTest, AChangeWithoutDescriptorsIsWholeOrNothing) {
   Start();
   Container web(cgroups_.get(), "web");
@@ -324,7 +325,7 @@ TEST_F(RdtAssignTest, AChangeWithoutDescriptorsIsWholeOrNothing) {
     const std::string other = done ? "gold" : "silver";
     EXPECT_TRUE(IsWholeIn(web, now)) << left;
     EXPECT_TRUE(WaitFor([&] { return Drift(web, now).empty(); })) << Drift(web, now);
-    // A monitoring group that could not be opened meanwhile has them again soon.
+    // A monitoring group that could not be opened meanwhile soon has its threads again.
     EXPECT_TRUE(WaitFor([&] { return IsWholeIn(web, now + "/mon_groups/plimsoll-web"); })) << left;
     EXPECT_THAT(*fs_->Threads(other), IsEmpty());
     EXPECT_THAT(*cgroups_->Threads(web.target().cgroup_path), Not(IsEmpty()));

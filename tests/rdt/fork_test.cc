@@ -14,7 +14,7 @@ namespace {
 
 using ::testing::IsEmpty;
 
-// As CgroupManager, on a machine that can't freeze or has all the time that it takes, however busy.
+// A CgroupManager of a machine that can't freeze, or that always finishes freezing, however busy.
 class FreezerOrNot : public linux::CgroupStub {
  public:
   FreezerOrNot(linux::CgroupManager* inner, bool can_freeze)
@@ -36,7 +36,7 @@ class FreezerOrNot : public linux::CgroupStub {
     return threads;
   }
 
-  // Listed as if it had ended right after that; 0: none.
+  // Listed as if it ended right after; 0: none.
   std::atomic<pid_t> just_ended = 0;
   std::atomic<bool> refuses_thaw = false;
 
@@ -59,7 +59,7 @@ class RdtForkTest : public RdtFixture {
     freezer_.reset();
     RdtFixture::TearDown();
   }
-  // Members in truth, those that the file system hides too.
+  // True members, those that the file system hides too.
   std::vector<pid_t> Of(const Container& container, const std::string& group) {
     const std::vector<pid_t> members =
         resctrl_ != nullptr ? *resctrl_->Members(group) : *fs_->Threads(group);
@@ -73,7 +73,7 @@ class RdtForkTest : public RdtFixture {
   std::unique_ptr<FreezerOrNot> groups_;
 };
 
-// The race of a fork with a move: what was forked a moment ago can neither be seen nor moved.
+// The race of a fork with a move: a just forked thread can neither be seen nor moved.
 TEST_F(RdtForkTest, AFrozenContainerHasNoForkInFlight) {
   PLIMSOLL_NEEDS_STAND_IN();
   StartWithFreezer(true);
@@ -110,13 +110,13 @@ TEST_F(RdtForkTest, WithoutAFreezerItScansUntilNoneIsLeft) {
     EXPECT_EQ(Assign(web, i % 2 == 0 ? "gold" : "silver", i % 2 == 0 ? "silver" : "gold"), "OK");
     EXPECT_TRUE(IsWholeIn(web, i % 2 == 0 ? "silver" : "gold"));
   }
-  // A refusal puts everything back all the same.
+  // A refusal puts everything back as well.
   ASSERT_TRUE(resctrl_->RefuseNext("write", "silver/tasks", EIO, /*skip=*/5).ok());
   EXPECT_NE(Assign(web, "gold", "silver"), "OK");
   EXPECT_TRUE(IsWholeIn(web, "gold"));
 }
 
-// Between two lists a thread can end, and stays in /proc until its parent waits for it.
+// A thread can end between two lists, and stays in /proc until its parent reaps it.
 TEST_F(RdtForkTest, WhoHasJustEndedIsNowhereAndNoDrift) {
   StartWithFreezer(false);
   Container web(cgroups_.get(), "web");
@@ -130,7 +130,7 @@ TEST_F(RdtForkTest, WhoHasJustEndedIsNowhereAndNoDrift) {
 }
 
 // A thousand changes of class of a container that forks all the time: 6 to 15 s. On a very busy
-// machine it is as many as there are in a minute.
+// machine fewer, for a minute.
 TEST_F(RdtForkTest, AThousandChangesLeaveNoThreadBehind) {
   StartWithFreezer(true);
   Container web(cgroups_.get(), "web");
@@ -148,7 +148,7 @@ TEST_F(RdtForkTest, AThousandChangesLeaveNoThreadBehind) {
   }
 }
 
-// A reload that puts it back into a group that was made again, a daemon that can't thaw it then and
+// A reload moves the container back into a group that was made again, the daemon can't thaw it and
 // is killed: the next one finds the mark.
 TEST_F(RdtForkTest, WhatAReloadFroze) {
   StartWithFreezer(true);

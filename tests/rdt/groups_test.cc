@@ -48,7 +48,7 @@ TEST_F(RdtGroupsTest, StartMakesTheClasses) {
   EXPECT_EQ(classes[1].meaning, "L3 0=0xfff,1=0xfff");
   EXPECT_EQ(classes[3].name, kRdtRootClass);
   EXPECT_EQ(type_->default_class(), kRdtRootClass);
-  EXPECT_THAT(type_->warnings(), Contains(HasSubstr("whatever has no class uses every way")));
+  EXPECT_THAT(type_->warnings(), Contains(HasSubstr("processes without a class use every way")));
 }
 
 TEST_F(RdtGroupsTest, ARestartWritesNothing) {
@@ -90,11 +90,9 @@ TEST_F(RdtGroupsTest, AdoptedGroupsAreClassesAsTheyAre) {
   EXPECT_EQ(type_->classes()[0].name, "admins");
   EXPECT_EQ(type_->classes()[2].meaning, "adopted: L3 0=0x3,1=0xfffff");
   EXPECT_THAT(owned_.Groups(), ElementsAre("bronze", "silver"));
-  EXPECT_THAT(
-      type_->warnings(),
-      Contains("class gold is the group that somebody else made, as it is; its definition in "
-               "the file is without effect"));
-  // Nothing of theirs is removed when the file has no classes any more.
+  EXPECT_THAT(type_->warnings(), Contains("class gold uses the group that somebody else made, "
+                                          "unchanged; its definition in the file has no effect"));
+  // Nothing of the administrator's is removed when the file has no classes any more.
   WriteConfig("");
   EXPECT_EQ(Reload(), "OK");
   EXPECT_THAT(*fs_->ControlGroups(), ElementsAre("admins", "gold"));
@@ -147,7 +145,7 @@ TEST_F(RdtGroupsTest, WarningsAreToldBeforeAnythingIsWritten) {
   EXPECT_FALSE(Make().ok());
   EXPECT_THAT(told, AllOf(Contains(rounded), Contains(shared)));
   EXPECT_THAT(*resctrl_->TakeJournal(), ElementsAre(HasSubstr("mkdir bronze")));
-  // As with a reload.
+  // A reload knows the same warnings before it writes.
   WriteConfig("partitions: {p: {l3Allocation: 50%, classes: {bronze: }}}");
   warn_ = nullptr;
   Start();
@@ -159,7 +157,7 @@ TEST_F(RdtGroupsTest, WarningsAreToldBeforeAnythingIsWritten) {
   EXPECT_THAT(*resctrl_->TakeJournal(), IsEmpty());
 }
 
-// What a reload finds other than it should be is told, and only that.
+// A reload tells the differences that it finds, and only those.
 TEST_F(RdtGroupsTest, AReloadSaysWhatItPutsRight) {
   PLIMSOLL_NEEDS_STAND_IN();
   Start();
@@ -197,7 +195,7 @@ TEST_F(RdtGroupsTest, ARefusalUndoesWhatWasMade) {
   EXPECT_THAT(owned_.Groups(), IsEmpty());
 }
 
-// A daemon goes on without a type that its machine can't have, but not because of an error.
+// A daemon goes on without a type that its machine can't have, but not after another error.
 TEST_F(RdtGroupsTest, OnlyWhatTheMachineLacksIsAFailedPrecondition) {
   PLIMSOLL_NEEDS_STAND_IN();
   ASSERT_TRUE(resctrl_->RefuseNext("write", "silver/schemata", EBUSY).ok());
@@ -234,7 +232,7 @@ TEST_F(RdtGroupsTest, AMoveThatCannotBeSaysWhy) {
   ASSERT_TRUE(fs_->MakeGroup("gold").ok());
   const auto tasks = fs_->OpenTasks("gold");
   ASSERT_TRUE(tasks.ok()) << tasks.status();
-  constexpr pid_t kNobody = 4194304;  // one above the highest that there can be
+  constexpr pid_t kNobody = 4194304;  // one above the highest possible pid
   const absl::Status nobody = tasks->Add(kNobody);
   EXPECT_EQ(nobody.code(), absl::StatusCode::kNotFound);
   EXPECT_THAT(nobody.message(), HasSubstr("gold/tasks: there is no such thread"));
@@ -268,7 +266,7 @@ partitions:
   EXPECT_EQ(Lines("gold"), "L3:0=3f;1=3f\n");
   EXPECT_EQ(Lines(""), "L3:0=ffe00;1=ffe00\n");
   EXPECT_THAT(owned_.Groups(), ElementsAre("", "gold", "tin"));
-  // What is restricted no more is as it was at first.
+  // A resource that is no longer restricted gets its initial value.
   WriteConfig("partitions: {p: {classes: {gold: }}}");
   EXPECT_EQ(Reload(), "OK");
   EXPECT_EQ(Lines("gold"), "L3:0=fffff;1=fffff\n");
@@ -303,7 +301,7 @@ TEST_F(RdtGroupsTest, AReloadThatIsRefusedChangesNothing) {
 }
 
 // With no CLOSID to spare, groups that are no class's any more go before the new ones are made, and
-// come back when those are refused.
+// are made again when those are refused.
 TEST_F(RdtGroupsTest, ClassesStayOfUseAfterAReloadThatIsRefused) {
   PLIMSOLL_NEEDS_STAND_IN();
   resctrlfs::Layout layout;
@@ -341,17 +339,17 @@ TEST_F(RdtGroupsTest, WhatCannotBeUndoneIsTold) {
       "}}}");
   ASSERT_TRUE(resctrl_->RefuseNext("write", "new1/schemata", EINVAL).ok());
   ASSERT_TRUE(resctrl_->RefuseNext("mkdir", "bronze", EIO).ok());
-  // What failed comes first, then that its undoing failed as well, and why.
+  // The failure comes first, then the failure to undo, with its reason.
   EXPECT_THAT(Reload(),
-              MatchesRegex("[A-Z_]+: class \"new1\": .*/new1/schemata.*; and undoing what had been "
-                           "done before failed too: make resctrl group .*/bronze: .*"));
-  // It is made again by what would have been a change of nothing.
+              MatchesRegex("[A-Z_]+: class \"new1\": .*/new1/schemata.*; and undoing the earlier "
+                           "steps failed, too: make resctrl group .*/bronze: .*"));
+  // A reload without a change makes it again.
   WriteConfig(kThreeClasses);
   EXPECT_EQ(Reload(), "OK");
   EXPECT_THAT(*fs_->ControlGroups(), ElementsAre("bronze", "gold", "silver"));
 }
 
-// A daemon that is killed between the removal of a group and that of its record.
+// A daemon is killed between the removal of a group and that of its record.
 TEST_F(RdtGroupsTest, ARecordWithoutItsGroupIsStruckOutByTheNextStart) {
   Start();
   owned_.refuse_removal = true;
@@ -363,7 +361,7 @@ TEST_F(RdtGroupsTest, ARecordWithoutItsGroupIsStruckOutByTheNextStart) {
   owned_.refuse_removal = false;
   Start();
   EXPECT_THAT(owned_.Groups(), ElementsAre("gold", "silver"));
-  // Or between the record and the group.
+  // Or between writing the record and making the group.
   type_.reset();
   const std::string boot_id = *linux::ReadBootId(host_);
   ASSERT_TRUE(owned_.AddOwned("resctrl", boot_id + "/bronze").ok());
@@ -371,7 +369,7 @@ TEST_F(RdtGroupsTest, ARecordWithoutItsGroupIsStruckOutByTheNextStart) {
   EXPECT_THAT(owned_.Groups(), ElementsAre("gold", "silver"));
 }
 
-// The records of a removal that a kill cut off, and somebody's group by that name.
+// The records of a removal that a kill cut off, and somebody else's group of that name.
 TEST_F(RdtGroupsTest, AnotherGroupUnderTheNameOfARemovedOneIsNotOurs) {
   Start();
   type_.reset();
@@ -385,7 +383,7 @@ TEST_F(RdtGroupsTest, AnotherGroupUnderTheNameOfARemovedOneIsNotOurs) {
   EXPECT_THAT(*fs_->ControlGroups(), Contains("gold"));
 }
 
-// The daemon was killed while it made the group: ours if nobody is in it.
+// The daemon was killed while it made the group, which is ours if no thread is in it.
 TEST_F(RdtGroupsTest, AGroupWhoseMakingWasCutOffIsOursUnlessUsed) {
   RdtOwnership before(fs_.get(), &owned_, "boot");
   ASSERT_TRUE(before.Claim("half").ok());
@@ -440,7 +438,7 @@ TEST_F(RdtGroupsTest, WhatAFailedMakeLeavesIsTold) {
   EXPECT_THAT(std::string(ownership.Make("gold").message()),
               MatchesRegex("make resctrl group .*; and its record stays: the disk is full"));
   owned_.refuse_removal = false;
-  // Made, but not on record; and it can't be removed.
+  // The group is made but can't be recorded or removed.
   owned_.refused_kind = "resctrl-inode";
   ASSERT_TRUE(resctrl_->RefuseNext("rmdir", "silver", EIO).ok());
   EXPECT_THAT(std::string(ownership.Make("silver").message()),
@@ -485,11 +483,11 @@ TEST_F(RdtGroupsTest, AnnotationsCanBeDenied) {
             absl::StrCat("rdt class \"gold\" can't be taken from a pod's annotation "
                          "(denyPodAnnotation in ",
                          dir_.path(), "/rdt.yaml)"));
-  // A reload may change that alone.
+  // A reload may change that option alone.
   WriteConfig(
       absl::StrReplaceAll(kThreeClasses, {{"denyPodAnnotation", "denyContainerAnnotation"}}));
   EXPECT_EQ(Reload(), "OK");
-  EXPECT_THAT(changes_, ElementsAre("class gold: who may take it from an annotation"));
+  EXPECT_THAT(changes_, ElementsAre("class gold: annotations that may name it"));
   EXPECT_TRUE(type_->CheckSource("gold", ClassSource::kPodAnnotation).ok());
   EXPECT_THAT(
       type_->CheckSource("gold", ClassSource::kContainerAnnotation).message(),

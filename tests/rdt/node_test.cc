@@ -85,7 +85,7 @@ class RdtNodeTest : private resctrlfs::ClassesMachine, public NodeTest {
     EXPECT_TRUE(node_.runtime().ContainerStatus(&context, request, &response).ok());
     return response.info().at("classes");
   }
-  // Whether all of its threads are in the group, and how many.
+  // The number of threads in the container, if all of them are in the group.
   size_t ThreadsIn(const std::string& pod, const std::string& container, const std::string& group) {
     const auto threads = Cgroups().Threads(CgroupOf(pod, container));
     const auto members = fs_->Threads(group);
@@ -112,10 +112,10 @@ TEST_F(RdtNodeTest, AClassIsInForceForEverythingThatRuns) {
   EXPECT_EQ(ClassOf(id), "gold");
   EXPECT_TRUE(Eventually([&] { return ThreadsIn(pod, id, "node.gold") >= 3; }));
   EXPECT_TRUE(Eventually([&] { return ThreadsIn(pod, id, MonitorOf("node.gold", id)) >= 3; }));
-  // What a command leaves running is in the class from its first instruction on.
+  // A process that a command leaves running is in the class from its first instruction on.
   ExecOutput(id, "sleep 1002 > /dev/null 2>&1 &");
   EXPECT_GE(ThreadsIn(pod, id, "node.gold"), 4u);
-  // A change moves all of it.
+  // A change moves all threads.
   ASSERT_TRUE(Assign(id, "silver").ok());
   EXPECT_GE(ThreadsIn(pod, id, "node.silver"), 4u);
   EXPECT_THAT(*fs_->Threads("node.gold"), IsEmpty());
@@ -128,7 +128,7 @@ TEST_F(RdtNodeTest, AClassIsInForceForEverythingThatRuns) {
   std::string full;
   EXPECT_EQ(TryCreate(pod, InClass("silver"), &full).error_code(),
             grpc::StatusCode::RESOURCE_EXHAUSTED);
-  // The exit gives all of it back.
+  // The exit gives everything back.
   ASSERT_TRUE(StopContainer(id, 0).ok());
   EXPECT_TRUE(Eventually([&] { return !HasGroup(MonitorOf("node.silver", id)); }));
   EXPECT_TRUE(Eventually([&] { return TryCreate(pod, InClass("silver"), &full).ok(); }));
@@ -160,7 +160,7 @@ TEST_F(RdtNodeTest, ClassesComeFromAnnotationsAsTheFileAllows) {
   const std::string gold = Start(pod, own);
   EXPECT_EQ(ClassOf(gold), "gold");
   EXPECT_GE(ThreadsIn(pod, gold, "node.gold"), 1u);
-  // The class file lets nobody take gold from a pod's annotation.
+  // The class file permits nobody to take gold by a pod's annotation.
   cri::PodSandboxConfig greedy = PodConfig();
   (*greedy.mutable_annotations())["rdt.resources.beta.kubernetes.io/pod"] = "gold";
   const std::string other = RunPod(greedy);
@@ -168,12 +168,12 @@ TEST_F(RdtNodeTest, ClassesComeFromAnnotationsAsTheFileAllows) {
   const grpc::Status status = TryCreate(other, Shell("sleep 1000"), &refused);
   EXPECT_EQ(status.error_code(), grpc::StatusCode::FAILED_PRECONDITION);
   EXPECT_THAT(status.error_message(), HasSubstr("denyPodAnnotation"));
-  // Who names none has the default.
+  // A container that names no class has the default.
   const std::string plain = RunPod();
   const std::string unnamed = Start(plain, Shell("sleep 1000"));
   EXPECT_EQ(ClassOf(unnamed), "bronze");
   EXPECT_GE(ThreadsIn(plain, unnamed, "node.bronze"), 1u);
-  // The root group has a name of its own, and no name at all is the default class's.
+  // The root group has a name of its own, and an empty name is the default class's.
   ASSERT_TRUE(Assign(unnamed, "system/default").ok());
   EXPECT_EQ(ClassOf(unnamed), "system/default");
   EXPECT_GE(ThreadsIn(plain, unnamed, MonitorOf("", unnamed)), 1u);
@@ -198,7 +198,7 @@ TEST_F(RdtNodeTest, WhatIsMeasuredAndWhatDriftsIsInTheMetrics) {
     EXPECT_THAT(text, HasSubstr(line));
   }
   EXPECT_THAT(Verbose(id), Not(HasSubstr("drift")));
-  // Somebody moves a thread elsewhere. (What is moved within a second of a change is moved back.)
+  // Somebody moves a thread elsewhere. (A thread moved within a second of a change is moved back.)
   const auto move_away = [&] {
     const std::vector<pid_t> threads = *Cgroups().Threads(CgroupOf(pod, id));
     return fs_->OpenTasks("")->Add(threads.back()).ok();
@@ -233,8 +233,8 @@ TEST_F(RdtNodeTest, ARestartChangesNothing) {
   EXPECT_GE(ThreadsIn(pod, id, MonitorOf("node.bronze", id)), 4u);
 }
 
-// Commands enter all the time while the class changes: what they leave running is in the class that
-// the container has in the end.
+// Commands enter all the time while the class changes: processes that they leave running end up in
+// the container's last class.
 TEST_F(RdtNodeTest, CommandsThatEnterDuringAHundredChangesStayInTheClass) {
   const std::string pod = RunPod();
   const std::string id = Start(pod, InClass("gold"));
@@ -242,7 +242,7 @@ TEST_F(RdtNodeTest, CommandsThatEnterDuringAHundredChangesStayInTheClass) {
   std::thread entering([&] {
     for (int i = 0; i < 60 && !done; ++i) ExecOutput(id, "sleep 1002 > /dev/null 2>&1 &");
   });
-  const absl::Time end = absl::Now() + absl::Seconds(40);  // on a very busy machine it is fewer
+  const absl::Time end = absl::Now() + absl::Seconds(40);  // on a very busy machine fewer
   std::string name = "gold";
   for (int i = 0; i < 100 && absl::Now() < end; ++i) {
     name = name == "gold" ? "bronze" : "gold";
@@ -256,15 +256,15 @@ TEST_F(RdtNodeTest, CommandsThatEnterDuringAHundredChangesStayInTheClass) {
   EXPECT_THAT(*fs_->Threads(name == "gold" ? "node.bronze" : "node.gold"), IsEmpty());
 }
 
-// Killed in the middle of a change, with the container frozen for it: the next start lets it run
-// and puts it where it belongs.
+// The daemon is killed in the middle of a change, with the container frozen for it: the next start
+// thaws it and puts it into its class.
 TEST_F(RdtNodeTest, AChangeThatIsCutOffIsFinishedAndRuns) {
   const std::string pod = RunPod();
   const std::string id = Start(pod, InClass("gold"));
   const std::string group = CgroupOf(pod, id);
   const bool v2 = Cgroups().layout() == linux::CgroupLayout::kV2;
   bool frozen = false;
-  // On a busy machine it may not freeze within 20 ms, and is moved as it runs.
+  // On a busy machine it may not freeze within 20 ms, and is moved running.
   for (int i = 0; i < 20 && !frozen; ++i) {
     ASSERT_TRUE(resctrl_->StopBeforeNext("write", "node.silver/tasks").ok());
     std::thread change([&] { Assign(id, "silver"); });
@@ -274,7 +274,7 @@ TEST_F(RdtNodeTest, AChangeThatIsCutOffIsFinishedAndRuns) {
     }));
     const auto state = Cgroups().ReadFile(group, "freezer", v2 ? "cgroup.freeze" : "freezer.state");
     frozen = state.ok() && (*state == "FROZEN" || *state == "1");
-    // It dies as soon as what it waits for has come.
+    // The daemon dies as soon as the write for which it waits returns.
     ASSERT_EQ(kill(node_.daemon_pid(), SIGKILL), 0);
     ASSERT_EQ(kill(resctrl_->pid(), SIGCONT), 0);
     node_.KillDaemon();
@@ -303,7 +303,7 @@ TEST_F(RdtNodeTest, ASignalReloadsTheClasses) {
   EXPECT_EQ(Lines("node.gold"), "L3:0=3f;1=3f\n");
   EXPECT_GE(ThreadsIn(pod, id, "node.gold"), 1u);
   ASSERT_TRUE(Assign(id, "tin").ok());
-  // A file without a class that somebody holds changes nothing.
+  // A file that lacks a held class changes nothing.
   WriteClasses("partitions: {p: {l3Allocation: 100%, classes: {gold: , silver: , bronze: }}}");
   ASSERT_TRUE(ask());
   EXPECT_TRUE(Eventually([&] {
@@ -314,7 +314,7 @@ TEST_F(RdtNodeTest, ASignalReloadsTheClasses) {
   EXPECT_EQ(Lines("node.gold"), "L3:0=3f;1=3f\n");
 }
 
-// Also where the kernel then refuses to have it so.
+// Even if the kernel then refuses the values.
 TEST_F(RdtNodeTest, TheLogWarnsBeforeAnythingIsWritten) {
   ASSERT_TRUE(resctrl_->RefuseNext("write", "node.gold/schemata", EINVAL).ok());
   WriteClasses(

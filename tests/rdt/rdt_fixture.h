@@ -1,8 +1,8 @@
-// For tests of the rdt type: a machine with resctrl, a container to be moved, records in memory.
+// For tests of the rdt type: a machine with resctrl, a container to move, records in memory.
 //
-// The machine is resctrl's stand-in, or a real one: PLIMSOLL_TEST_RESCTRL is the directory below
-// which sys/fs/resctrl is, "/" for this machine's. Nobody may have made groups there, and nothing
-// else should run that matters: cache ways are divided anew. What is made is removed.
+// The machine is resctrl's stand-in, or a real one: PLIMSOLL_TEST_RESCTRL is the directory that
+// contains sys/fs/resctrl, "/" for this machine's. It must have no groups, and nothing important
+// should run: cache ways are divided anew. Groups that tests make are removed.
 #ifndef PLIMSOLL_TESTS_RDT_RDT_FIXTURE_H_
 #define PLIMSOLL_TESTS_RDT_RDT_FIXTURE_H_
 
@@ -34,7 +34,7 @@
 
 namespace plimsoll::qos {
 
-// A process in a cgroup of its own, with what it forks.
+// A process in a cgroup of its own, with its forks.
 class Container {
  public:
   Container(linux::CgroupManager* cgroups, const std::string& id)
@@ -45,7 +45,7 @@ class Container {
   }
   ~Container() { End(); }
 
-  // All its processes end; its cgroup goes too.
+  // Ends all its processes and removes its cgroup.
   void End() {
     if (member_ == nullptr) return;
     cgroups_.KillAll(path_, absl::Now() + absl::Seconds(20)).IgnoreError();
@@ -78,7 +78,7 @@ partitions:
       bronze: {}
 )";
 
-// At the beginning of what asks the machine for more than files.
+// The first line of tests that need more of the machine than files.
 #define PLIMSOLL_NEEDS_STAND_IN() \
   if (resctrl_ == nullptr) GTEST_SKIP() << "only resctrl's stand-in can do this"
 
@@ -115,7 +115,7 @@ class RdtFixture : public ::testing::Test {
     if (!machine->l3 || !machine->monitoring) {
       GTEST_SKIP() << "this machine's resctrl can't both allocate and monitor L3";
     }
-    // All that are there at its end are the test's to remove.
+    // All groups at the test's end are the test's to remove.
     const auto groups = (*fs)->ControlGroups();
     ASSERT_TRUE(groups.ok()) << groups.status();
     if (!groups->empty() || !(*fs)->MonitoringGroups("")->empty()) {
@@ -170,7 +170,7 @@ class RdtFixture : public ::testing::Test {
     if (!freezer_) freezer_.emplace(cgroups_.get(), &owned_);
     return MakeRdtType(options_, {host_, *root_, cgroups_.get(), &owned_, &*freezer_, warn_});
   }
-  // As after a restart of the daemon.
+  // Starts the type, as a restart of the daemon does.
   void Start() {
     type_.reset();
     freezer_.reset();
@@ -185,7 +185,7 @@ class RdtFixture : public ::testing::Test {
     const auto drift = type_->Drift(container.target(), name);
     return drift.ok() ? *drift : drift.status().ToString();
   }
-  // Whether every thread of the container is in the group, in truth.
+  // Whether every thread of the container is truly in the group.
   bool IsWholeIn(const Container& container, const std::string& group) {
     const std::vector<pid_t> threads = container.Threads();
     const std::vector<pid_t> members = *fs_->Threads(group);

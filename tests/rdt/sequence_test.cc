@@ -1,5 +1,5 @@
-// Whatever happens in whatever order: every container is wholly where it belongs, and there is no
-// group that nobody needs.
+// Random sequences of events: every container is wholly where it belongs, and no unneeded group is
+// left.
 #include <map>
 #include <random>
 
@@ -13,7 +13,7 @@ namespace {
 
 class RdtSequenceTest : public RdtFixture {
  protected:
-  // What should be.
+  // The expected state.
   struct Expected {
     std::unique_ptr<Container> container;
     std::string class_name;  // empty: none
@@ -45,7 +45,7 @@ class RdtSequenceTest : public RdtFixture {
     }
     if (what <= 4 && one.container != nullptr) {
       const Target target = one.container->target();
-      if (what == 3) one.container->End();  // and else it goes on without a class
+      if (what == 3) one.container->End();  // otherwise it goes on without a class
       EXPECT_EQ(type_->Release(target, one.class_name).ToString(), "OK");
       if (what == 3) one.container.reset();
       one.class_name.clear();
@@ -64,7 +64,7 @@ class RdtSequenceTest : public RdtFixture {
     return said;
   }
 
-  // A file with those classes that are held and some of the others.
+  // Reloads a file with all held classes and some of the others.
   std::string Reload() {
     std::set<std::string> names;
     for (const Expected& one : expected_) names.insert(one.class_name);

@@ -9,7 +9,7 @@
 
 namespace plimsoll::resctrlfs {
 
-// "0=XXSSE000;1=HHSS0000\n": X shareable with hardware and used by a group, H the same but used by
+// "0=XXSSE000;1=HHSS0000\n": X shareable with hardware and used by a group, H shareable but used by
 // no group, S used by groups that share, E by an exclusive one, 0 unused. `schema`: an index into
 // Controls::schemas(), of a cache.
 std::string ShowBitUsage(const State& state, size_t schema);

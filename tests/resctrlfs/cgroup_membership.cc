@@ -55,8 +55,8 @@ std::optional<GroupId> CgroupMembership::GroupOf(pid_t thread) {
 
 std::vector<pid_t> CgroupMembership::Members(GroupId group) {
   // Unlike resctrl, cgroup v1 counts a group's threads first and then lists that many
-  // (kernel/cgroup/cgroup-v1.c, pidlist_array_load): those that are forked in between push others
-  // off the end. So read on until a reading has nobody new.
+  // (kernel/cgroup/cgroup-v1.c, pidlist_array_load): threads forked in between push others off the
+  // end. So read until a reading adds no thread.
   std::set<pid_t> members;
   for (int reading = 0; reading < kMostReadings; ++reading) {
     const size_t before = members.size();
@@ -64,7 +64,7 @@ std::vector<pid_t> CgroupMembership::Members(GroupId group) {
     if (!text.ok()) break;
     for (absl::string_view line : absl::StrSplit(*text, '\n', absl::SkipEmpty())) {
       pid_t thread = 0;
-      // 0 is a thread that this process's PID namespace doesn't have.
+      // 0 is a thread unknown to this process's PID namespace.
       if (absl::SimpleAtoi(line, &thread) && thread != 0) members.insert(thread);
     }
     if (reading > 0 && members.size() == before) break;

@@ -1,4 +1,4 @@
-// Membership kept by the kernel: each group has a group of a cgroup hierarchy behind it.
+// Membership kept by the kernel: a group of a cgroup hierarchy stands for each group.
 #ifndef PLIMSOLL_TESTS_RESCTRLFS_CGROUP_MEMBERSHIP_H_
 #define PLIMSOLL_TESTS_RESCTRLFS_CGROUP_MEMBERSHIP_H_
 
@@ -10,9 +10,9 @@
 
 namespace plimsoll::resctrlfs {
 
-// Where it differs from resctrl: a process that has ended and was not waited for is in no group
-// (resctrl goes on listing it), kernel threads that are bound to a CPU can't be moved, and a fork
-// and a move never happen at the same time (hiding.h makes up for that).
+// Differences from resctrl: a process that has ended and was not waited for is in no group (resctrl
+// goes on listing it), kernel threads bound to a CPU can't be moved, and a fork and a move never
+// happen at the same time (hiding.h makes up for that).
 class CgroupMembership : public Membership {
  public:
   // `threads` must outlive it.

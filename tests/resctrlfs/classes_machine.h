@@ -1,5 +1,5 @@
-// For tests of a node with rdt classes: resctrl's stand-in and the class file, before the daemon is
-// started.
+// For tests of a node with rdt classes: resctrl's stand-in and the class file, made before the
+// daemon is started.
 //
 //   class MyTest : private resctrlfs::ClassesMachine, public NodeTest {
 //     MyTest() : ClassesMachine(layout, classes), NodeTest(ClassesConfig()) {}
@@ -46,7 +46,8 @@ class ClassesMachine {
     const absl::Status written = files_.root().ReplaceFile("rdt.yaml", text);
     EXPECT_TRUE(written.ok()) << written;
   }
-  // Of plimsolld. `more`: further lines of the class type, each indented by four.
+  // A section of plimsolld's configuration. `more`: further lines of the class type, each indented
+  // by four.
   std::string ClassesConfig(absl::string_view more = "") const {
     return absl::StrCat("classes:\n  rdt:\n    config_file: ", files_.path(),
                         "/rdt.yaml\n    resctrl_root: ",
@@ -58,7 +59,7 @@ class ClassesMachine {
   }
 
   TestDir files_;
-  std::string why_not_;  // empty: the machine stands
+  std::string why_not_;  // empty: the machine is up
   std::unique_ptr<ResctrlFsFixture> resctrl_;
   std::unique_ptr<linux::Resctrl> fs_;
 };

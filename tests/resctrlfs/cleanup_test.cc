@@ -1,4 +1,4 @@
-// What is left of a file system that ended: nothing, however it ended.
+// Remains of a file system that ended: none, however it ended.
 #include <signal.h>
 #include <sys/mount.h>
 #include <unistd.h>
@@ -25,7 +25,7 @@ using ::testing::Not;
 
 constexpr char kRecords[] = "run/plimsoll-test-resctrlfs";
 
-// Set for a run of this program which starts a file system and dies, before any test.
+// Set for a run of this program that starts a file system and dies, before any test.
 constexpr char kDie[] = "RESCTRLFS_TEST_DIES";
 
 class Dying : public ::testing::Environment {
@@ -40,8 +40,8 @@ class Dying : public ::testing::Environment {
 };
 const ::testing::Environment* const kDying = ::testing::AddGlobalTestEnvironment(new Dying);
 
-// What there is of one file system, looked for from outside. Others may be there: of tests that run
-// beside this one.
+// Traces of one file system, looked for from outside. Tests that run beside this one may have
+// others.
 class CleanupTest : public MountedTest {
  protected:
   void SetUp() override {
@@ -65,7 +65,7 @@ class CleanupTest : public MountedTest {
   std::string CgroupsOfMember() {
     return *host_.Read(absl::StrCat("proc/", member_.pid(), "/cgroup"));
   }
-  // Empty, or what is left.
+  // The remains; empty: none.
   std::string Left() {
     std::string left;
     if (absl::StrContains(*host_.Read("proc/self/mountinfo"), mount_point_)) left += "mount ";
@@ -73,7 +73,7 @@ class CleanupTest : public MountedTest {
     if (host_.Exists(absl::StrCat(kRecords, "/", hierarchy_))) left += "record ";
     return left;
   }
-  // As Left, once it is nothing or time is up.
+  // As Left, once there are none or time is up.
   std::string LeftInTheEnd() {
     const absl::Time deadline = absl::Now() + absl::Seconds(30);
     while (!Left().empty() && absl::Now() < deadline) absl::SleepFor(absl::Milliseconds(5));
@@ -91,7 +91,7 @@ TEST_F(CleanupTest, AfterStop) {
   const absl::Status stopped = resctrl_->Stop();
   EXPECT_TRUE(stopped.ok()) << stopped;
   EXPECT_EQ(Left(), "");
-  EXPECT_EQ(member_.Ask("fork").empty(), false);  // it lives on
+  EXPECT_EQ(member_.Ask("fork").empty(), false);  // the member lives on
 }
 
 TEST_F(CleanupTest, AfterStopWithFilesOpenAndForksUnderWay) {
@@ -123,7 +123,7 @@ TEST_F(CleanupTest, AfterAKillByTheNextStart) {
   EXPECT_EQ(Left(), "");
 }
 
-// A test that dies takes its end of the program's input along.
+// The death of a test closes its end of the program's input.
 TEST_F(CleanupTest, AfterTheDeathOfTheTest) {
   Command test;
   test.executable = "/proc/self/exe";

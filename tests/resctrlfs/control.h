@@ -1,5 +1,5 @@
-// The commands that the program takes beside the mounted tree: a JSON object a line, and one a line
-// in answer, {"ok": true, ...} or {"error": "..."}.
+// Commands to the program beside the mounted tree: a JSON object a line, and one a line in answer,
+// {"ok": true, ...} or {"error": "..."}.
 //
 //   {"do": "set_counter", "group": "gold/mon_groups/c1", "cache": 0, "event": "llc_occupancy",
 //    "value": 4096}                  "Unavailable" or "Error" in place of a number; "" is the root
@@ -30,7 +30,7 @@ class Control {
   Control(State* state, Tree* tree, Script* script, HidingMembership* hiding)
       : state_(*state), tree_(*tree), script_(*script), hiding_(*hiding) {}
 
-  // Takes what was received and returns what is to be sent; an unfinished line is kept.
+  // Takes received bytes and returns those to send; an unfinished line is kept.
   std::string Receive(absl::string_view bytes);
   // After "stop".
   bool is_stopped() const { return is_stopped_; }

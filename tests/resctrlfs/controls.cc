@@ -31,7 +31,7 @@ void Controls::AddCache(const CacheLayout& cache, bool cdp) {
   if (!cdp) {
     Add({.name = name, .cache = &cache, .ids = cache.ids, .closids = cache.closids}, cache.closids,
         cache.FullMask());
-    // Keeps the columns where they are with CDP.
+    // Keeps the columns aligned with CDP's.
     if (cache.cdp_capable) name_width_ = std::max(name_width_, static_cast<int>(name.size()) + 4);
     return;
   }

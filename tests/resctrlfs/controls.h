@@ -1,4 +1,4 @@
-// What the hardware is set to: a value for each schema, instance and CLOSID.
+// Settings of the hardware: a value for each schema, instance and CLOSID.
 #ifndef PLIMSOLL_TESTS_RESCTRLFS_CONTROLS_H_
 #define PLIMSOLL_TESTS_RESCTRLFS_CONTROLS_H_
 
@@ -33,17 +33,17 @@ struct Schema {
 
 class Controls {
  public:
-  // As after mounting: everything is allowed to every CLOSID. `layout` must outlive this.
+  // The state after mounting: everything is allowed to every CLOSID. `layout` must outlive this.
   explicit Controls(const Layout& layout);
   Controls(const Controls&) = delete;
   Controls& operator=(const Controls&) = delete;
 
-  // In the order in which files show them.
+  // In the order of the kernel's files.
   const std::vector<Schema>& schemas() const { return schemas_; }
-  // Of the longest name, CDP's halves counted where the cache could have them.
+  // Length of the longest name; CDP's halves count where the cache could have them.
   int name_width() const { return name_width_; }
-  // What all resources have: so many groups there can be, the root group included. 0: nothing can
-  // be controlled.
+  // The number of CLOSIDs that all resources have: most groups, the root group included. 0: nothing
+  // can be controlled.
   int closids() const { return closids_; }
   // Bandwidth is in MBps.
   bool mbps() const { return mbps_; }
@@ -52,13 +52,13 @@ class Controls {
     schemas_[schema].values[instance][static_cast<size_t>(closid)] = value;
   }
 
-  // Whether `mask` has bits of another CLOSID's, in either half under CDP. With `exclusive_only`
-  // those of exclusive groups only, else those of any group and of the hardware's shareable bits.
+  // Whether `mask` has bits of another CLOSID, in either half under CDP. With `exclusive_only` only
+  // bits of exclusive groups count, else those of any group and the hardware's shareable ones.
   bool Overlaps(const ClosidModes& modes, size_t schema, size_t instance, uint32_t mask, int closid,
                 bool exclusive_only) const;
 
-  // Gives a new CLOSID all that is unused or shared. RESOURCE_EXHAUSTED, with nothing changed,
-  // where that leaves less than the least mask: the message is for last_cmd_status.
+  // Gives a new CLOSID all unused and shared bits. RESOURCE_EXHAUSTED, with nothing changed, where
+  // those are fewer than the smallest mask: the message is for last_cmd_status.
   absl::Status Initialise(const ClosidModes& modes, int closid);
 
  private:

@@ -1,4 +1,4 @@
-// Monitoring events: values that a test gives, per group, cache and event.
+// Monitoring events: values set by a test, per group, cache and event.
 #ifndef PLIMSOLL_TESTS_RESCTRLFS_COUNTERS_H_
 #define PLIMSOLL_TESTS_RESCTRLFS_COUNTERS_H_
 
@@ -12,7 +12,7 @@
 
 namespace plimsoll::resctrlfs {
 
-// What the hardware says when asked for one counter.
+// The hardware's answer for one counter.
 struct Reading {
   enum class Kind { kValue, kUnavailable, kError };
   Kind kind = Kind::kValue;
@@ -21,12 +21,12 @@ struct Reading {
 
 class Counters {
  public:
-  // Of the group itself; 0 until it is set.
+  // Sets the group's own value, initially 0.
   void Set(GroupId group, int cache, const std::string& event, Reading reading);
   void Forget(GroupId group);
   // The sum over `groups`: a control group with its monitoring groups, or one monitoring group. As
-  // the kernel: those that can be read are added up, and only if none can, it says why the last
-  // couldn't. With the newline.
+  // in the kernel, readable values are added up; only if none is readable, the text is the last
+  // one's error. With the newline.
   std::string Show(const std::vector<GroupId>& groups, int cache, const std::string& event) const;
 
  private:

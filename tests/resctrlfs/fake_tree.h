@@ -57,7 +57,7 @@ class FakeMembership : public Membership {
   }
 };
 
-// Threads 100 to 104 are in the root group at first; thread 100 is who writes, as root.
+// Threads 100 to 104 are in the root group at first; thread 100 writes, as root.
 class FakeTree {
  public:
   explicit FakeTree(Layout layout)
@@ -108,7 +108,7 @@ class FakeTree {
   FakeMembership& membership() { return membership_; }
 
   Writer writer = {.thread = 100, .uid = 0};
-  std::set<pid_t> foreign_threads;  // that only root may move
+  std::set<pid_t> foreign_threads;  // threads that only root may move
 
  private:
   std::pair<std::shared_ptr<Node>, std::string> Split(const std::string& path) {

@@ -20,7 +20,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-// For one answer. Moving all threads of a group while others compute takes the longest.
+// Timeout of one answer. Moving all threads of a group while others compute takes the longest.
 constexpr int kPatienceMs = 60'000;
 
 std::string MountInfoLine(const Layout& layout) {
@@ -100,7 +100,7 @@ absl::Status ResctrlFsFixture::Launch() {
   command.descriptors = {{theirs.get(), 0}, {theirs.get(), 1}, {complaints.get(), 2}};
   PLIMSOLL_ASSIGN_OR_RETURN(Child program, Spawn(command));
   program_ = std::make_unique<Child>(std::move(program));
-  theirs.Reset();  // else its end would not be one of the stream
+  theirs.Reset();  // else the stream would not end with the program
   return ReadAnswer().status();
 }
 

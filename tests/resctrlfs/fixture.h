@@ -1,4 +1,4 @@
-// For tests of what uses resctrl: a machine that has it, made from nothing.
+// For tests of code that uses resctrl: a machine that has it, made from nothing.
 //
 //   Layout layout;                                   // layout.h: caches, CLOSIDs, options, ...
 //   layout.monitoring = MonitoringLayout();
@@ -16,13 +16,12 @@
 //                                        seen from root(), that is on /sys/fs/resctrl
 //   proc/filesystems                     names resctrl
 //
-// and nothing else: processes and cgroups are the machine's own and are found from "/". What is
-// mounted is of type "fuse.resctrl" for the machine, in the caller's mount namespace, and
-// statfs(2) says FUSE. Several can run side by side; each thread of the machine has its group in
-// each of them.
+// and nothing else: processes and cgroups are the machine's own and are found from "/". The mount
+// is of type "fuse.resctrl" to the machine, in the caller's mount namespace, and statfs(2) says
+// FUSE. Several can run side by side; each thread of the machine has its group in each of them.
 //
-// Where a machine has resctrl, the same test takes RealRoot() in place of root(), leaves out what
-// only the fixture can do, and asks of nothing but the files.
+// On a machine with resctrl, the same test takes RealRoot() in place of root(), leaves out steps
+// that only the fixture can do, and checks files alone.
 #ifndef PLIMSOLL_TESTS_RESCTRLFS_FIXTURE_H_
 #define PLIMSOLL_TESTS_RESCTRLFS_FIXTURE_H_
 
@@ -45,17 +44,17 @@
 
 namespace plimsoll::resctrlfs {
 
-// Used by one thread. Methods that return a Status talk to the program; when it is gone they are
+// Used by one thread. Methods that return a Status talk to the program; once it is gone they are
 // UNAVAILABLE.
 class ResctrlFsFixture {
  public:
-  // Why this machine can't run it, for a skip; empty: it can.
+  // The reason why this machine can't run it, for a skip; empty: it can.
   static std::string WhyNot();
   // "/" where resctrl itself is mounted on /sys/fs/resctrl; nullopt elsewhere.
   static std::optional<FsRoot> RealRoot();
   // Mounted and ready when it returns.
   static absl::StatusOr<std::unique_ptr<ResctrlFsFixture>> Start(const Layout& layout);
-  // Stops it. A test that dies without coming here ends it too: its input ends.
+  // Stops it. A test that dies without the destructor stops it too: its input ends.
   ~ResctrlFsFixture();
   ResctrlFsFixture(const ResctrlFsFixture&) = delete;
   ResctrlFsFixture& operator=(const ResctrlFsFixture&) = delete;
@@ -64,10 +63,10 @@ class ResctrlFsFixture {
   // <root>/sys/fs/resctrl, absolute, and opened anew: good as long as it runs.
   std::string mount_point() const { return dir_.path() + "/root/sys/fs/resctrl"; }
   absl::StatusOr<FsRoot> OpenFs() const { return FsRoot::Open(mount_point()); }
-  // info/last_cmd_status, or why it can't be read.
+  // info/last_cmd_status, or the error of reading it.
   std::string LastCommandStatus() const;
 
-  // Everything undone: threads are where they were before, nothing is mounted. The error is the
+  // Undoes everything: threads are where they were before, nothing is mounted. The error is the
   // program's.
   absl::Status Stop();
   // Ends the program without a chance to undo anything. The next Start does that.
@@ -76,26 +75,26 @@ class ResctrlFsFixture {
 
   // Groups are named by their path below the mount point; "" is the root group.
 
-  // A monitoring event of one group; control groups also show their monitoring groups'. `event` as
-  // in mon_features.
+  // Sets a monitoring event of one group; control groups also show their monitoring groups'.
+  // `event` as in mon_features.
   absl::Status SetCounter(const std::string& group, int cache, const std::string& event,
                           uint64_t value);
-  // Reads as "Unavailable" (or "Error") then.
+  // Makes the event read as `word`: "Unavailable" or "Error".
   absl::Status SetCounter(const std::string& group, int cache, const std::string& event,
                           const std::string& word);
   // hiding.h: the race between forks and moves.
   absl::Status HideNewThreads();
   absl::Status HideThreadsFor(absl::Duration age);
   absl::Status ShowAllThreads();
-  // The threads that are in the group in truth, also while hidden; ascending.
+  // The group's true threads, hidden ones included; ascending.
   absl::StatusOr<std::vector<pid_t>> Members(const std::string& group);
   // While on, RMIDs of removed groups stay busy: mkdir fails with EBUSY once none is left.
   absl::Status LetRmidsLinger(bool on);
   // Lets `skip` commands pass and refuses the next: verb "mkdir", "rmdir", "rename" or "write".
   absl::Status RefuseNext(const std::string& verb, const std::string& path, int error,
                           int skip = 0);
-  // The program stops before the next such command, which its caller waits for: SIGCONT to pid()
-  // lets it go on.
+  // Stops the program before the next such command, for which its caller waits: SIGCONT to pid()
+  // continues it.
   absl::Status StopBeforeNext(const std::string& verb, const std::string& path) {
     return RefuseNext(verb, path, 0);
   }
@@ -106,7 +105,7 @@ class ResctrlFsFixture {
   ResctrlFsFixture();
   absl::Status Prepare(const Layout& layout);
   absl::Status Launch();
-  // What the program wrote to standard error.
+  // The program's standard error.
   std::string Complaint() const;
   // Sends a JSON object and returns the answer's text; an {"error"} becomes a status.
   absl::StatusOr<std::string> Ask(const std::string& command);

@@ -1,4 +1,4 @@
-// For tests: a process and what it forks, in a cgroup that can be frozen.
+// For tests: a process and its forks, in a cgroup that can be frozen.
 #ifndef PLIMSOLL_TESTS_RESCTRLFS_FREEZER_H_
 #define PLIMSOLL_TESTS_RESCTRLFS_FREEZER_H_
 
@@ -18,7 +18,7 @@ namespace plimsoll::resctrlfs {
 
 class Freezer {
  public:
-  // With `pid` in it; null where the machine has no freezer.
+  // A freezer with `pid` in it; null where the machine has none.
   static std::unique_ptr<Freezer> Make(pid_t pid) {
     auto root = FsRoot::Open("/sys/fs/cgroup");
     if (!root.ok()) return nullptr;
@@ -31,7 +31,7 @@ class Freezer {
                       freezer->root_.Write(group + "/cgroup.procs", absl::StrCat(pid)).ok();
     return made ? std::move(freezer) : nullptr;
   }
-  // Its processes go back to the top.
+  // Moves its processes back to the top.
   ~Freezer() {
     Thaw();
     const absl::Time deadline = absl::Now() + absl::Seconds(20);
@@ -55,7 +55,7 @@ class Freezer {
   Freezer(FsRoot root, std::string top, std::string group, bool v1)
       : root_(std::move(root)), top_(std::move(top)), group_(std::move(group)), v1_(v1) {}
 
-  // Writes, and waits until the kernel shows that it is so.
+  // Writes, and waits until the kernel shows the result.
   bool Set(const char* file, const char* value, const char* shown_in, const char* shown) {
     if (!root_.Write(absl::StrCat(group_, "/", file), value).ok()) return false;
     const absl::Time deadline = absl::Now() + absl::Seconds(20);

@@ -85,7 +85,7 @@ TEST_F(TasksTest, AMonitoringGroupTakesThreadsOfItsControlGroupOnly) {
   EXPECT_THAT(tree_.Status(), HasSubstr("not in the control group"));
   ASSERT_EQ(tree_.Write("gold/tasks", "101"), 0);
   EXPECT_EQ(tree_.Write("gold/mon_groups/m/tasks", "101"), 0);
-  // The control group lists what its monitoring groups have.
+  // The control group lists its monitoring groups' threads.
   EXPECT_EQ(tree_.Read("gold/mon_groups/m/tasks"), "101\n");
   EXPECT_EQ(tree_.Read("gold/tasks"), "101\n");
 }
@@ -168,7 +168,7 @@ TEST_F(ModeTest, ExclusiveNeedsBitsThatNobodyElseHas) {
   EXPECT_THAT(tree_.Status(), HasSubstr("of an exclusive group"));
   EXPECT_EQ(tree_.Write("gold/schemata", "L3:0=1f"), EINVAL);
   EXPECT_THAT(tree_.Status(), HasSubstr("bits that others use"));
-  // A new group gets none of them, and so small a rest that it is one run.
+  // A new group gets no exclusive bits, and the rest is small enough for one run.
   ASSERT_EQ(tree_.Mkdir("bronze"), 0);
   EXPECT_THAT(tree_.Read("bronze/schemata"), HasSubstr("L3:0=ffff0;2=ffff0"));
   EXPECT_EQ(tree_.Write("gold/mode", "shareable"), 0);

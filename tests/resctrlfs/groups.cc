@@ -17,7 +17,7 @@ std::optional<int> FreeClosid(const State& state) {
   return std::nullopt;
 }
 
-// Takes a RMID and makes the place for its threads.
+// Takes a RMID and makes a place for its threads.
 Errno Furnish(State* state, Group* group) {
   if (state->CanMonitor()) {
     if (const Errno error = state->rmids.Take(&group->rmid); error != 0) {
@@ -30,7 +30,7 @@ Errno Furnish(State* state, Group* group) {
 }
 
 void Unfurnish(State* state, const Group& group) {
-  // In mode pseudo-locksetup it has given it up already.
+  // A group in mode pseudo-locksetup has given it up already.
   if (state->CanMonitor() && group.mode != Mode::kPseudoLocksetup) state->rmids.Free(group.rmid);
   state->counters.Forget(group.id);
 }

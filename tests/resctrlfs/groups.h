@@ -1,4 +1,4 @@
-// Making, removing and moving groups: what mkdir, rmdir and rename do.
+// Making, removing and moving groups: the work of mkdir, rmdir and rename.
 #ifndef PLIMSOLL_TESTS_RESCTRLFS_GROUPS_H_
 #define PLIMSOLL_TESTS_RESCTRLFS_GROUPS_H_
 
@@ -9,9 +9,9 @@
 
 namespace plimsoll::resctrlfs {
 
-// Takes the lowest free CLOSID, and a RMID where there is monitoring. ENOSPC when there is none or
-// when exclusive groups leave too little of a cache, EBUSY when RMIDs only linger. Its mode is
-// shareable and it may use all that no exclusive group has.
+// Takes the lowest free CLOSID, and a RMID if the machine monitors. ENOSPC when there is none or
+// when exclusive groups leave too little of a cache, EBUSY when RMIDs only linger. The group is
+// shareable and may use everything that no exclusive group has.
 Errno MakeControlGroup(State* state, const std::string& name, Group** made);
 Errno MakeMonitorGroup(State* state, Group* parent, const std::string& name, Group** made);
 
@@ -21,11 +21,11 @@ Errno MakeMonitorGroup(State* state, Group* parent, const std::string& name, Gro
 Errno RemoveGroup(State* state, Group* group);
 
 // Gives a monitoring group another name, and another control group if `new_parent` is one: its
-// threads are that one's from now on, its counters stay. EPERM when it monitors CPUs.
+// threads belong to that one then, its counters stay. EPERM when it monitors CPUs.
 Errno MoveMonitorGroup(State* state, Group* group, Group* new_parent, const std::string& new_name);
 
-// The groups whose threads are listed in, and whose counters are summed for, `group`: itself, and
-// a control group's monitoring groups.
+// The groups whose threads `group` lists and whose counters it sums: itself, and a control group's
+// monitoring groups.
 std::vector<GroupId> WithMonitors(const Group& group);
 
 }  // namespace plimsoll::resctrlfs

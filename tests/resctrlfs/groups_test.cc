@@ -119,7 +119,7 @@ TEST(GroupsTest, RemovalGivesThreadsAndCpusToTheRoot) {
   EXPECT_EQ(tree.membership().threads[101], kRootGroup);
   EXPECT_EQ(tree.membership().threads[102], kRootGroup);
   EXPECT_EQ(tree.Read("cpus_list"), "0-7\n");
-  // Who still has a file of it open is told that it is gone.
+  // A file of it that is still open reports the removal.
   std::string text;
   EXPECT_EQ(Tree::Read(*held, &text), ENODEV);
   EXPECT_EQ(tree.tree().Write(held.get(), "101\n", tree.writer), ENODEV);
@@ -148,7 +148,7 @@ TEST(GroupsTest, AMonitoringGroupCanMoveToAnotherControlGroup) {
   EXPECT_EQ(tree.Read("b/mon_groups/n/mon_data/mon_L3_00/llc_occupancy"), "7\n");
   EXPECT_EQ(tree.Read("b/mon_data/mon_L3_00/llc_occupancy"), "7\n");
   EXPECT_EQ(tree.Read("a/mon_data/mon_L3_00/llc_occupancy"), "0\n");
-  // It is b's now: threads of b may be moved into it, those of a no longer.
+  // The group is b's now: threads of b may be moved into it, those of a no longer.
   EXPECT_EQ(tree.Write("a/tasks", "102"), 0);
   EXPECT_EQ(tree.Write("b/mon_groups/n/tasks", "102"), EINVAL);
 }
@@ -180,7 +180,7 @@ TEST(OpenTest, ModesBindRootToo) {
   EXPECT_EQ(Tree::CheckOpen(*tree.tree().Find("size"), O_RDONLY), 0);
   EXPECT_EQ(Tree::CheckOpen(*tree.tree().Find("size"), O_RDWR), EACCES);
   EXPECT_EQ(Tree::CheckOpen(*tree.tree().Find("tasks"), O_WRONLY), 0);
-  // chmod does not make a file writable that has nothing to write.
+  // chmod does not make a file writable that takes no writes.
   tree.tree().Find("size")->mode = 0644;
   EXPECT_EQ(Tree::CheckOpen(*tree.tree().Find("size"), O_WRONLY), EACCES);
   tree.tree().Find("tasks")->mode = 0;

@@ -1,14 +1,14 @@
-// The race between a fork and a move, on order.
+// A simulation of the race between a fork and a move.
 //
 // In the kernel a child takes its parent's group early in fork(2) and can be listed and moved only
-// at its end; a parent that is moved in between leaves a child behind in the old group, which shows
-// up there a moment later. A cgroup never lets that happen, so it is played: threads that a member
-// of a group forks are not shown for a while, and can't be moved: ESRCH, as for a thread that isn't
-// there yet. They are members of the group in which they were forked all the same.
+// at its end. A parent moved in between leaves a child in the old group, which shows up there a
+// moment later. A cgroup never lets that happen, so it is simulated: a thread that a member of a
+// group forks is hidden for a while and can't be moved: ESRCH, as for a missing thread. It is a
+// member of the group in which it was forked all the same.
 //
-// A fork is over once the thread that made it is frozen, so nothing is hidden of a frozen group;
-// nor is a thread that has been moved or shown before, or that writes to a file here. The root
-// group's are never hidden.
+// A fork is over once the forking thread is frozen, so no thread of a frozen group is hidden; nor
+// is a thread that has been moved or shown before, or that writes to a file here. The root group's
+// are never hidden.
 #ifndef PLIMSOLL_TESTS_RESCTRLFS_HIDING_H_
 #define PLIMSOLL_TESTS_RESCTRLFS_HIDING_H_
 
@@ -25,13 +25,13 @@ namespace plimsoll::resctrlfs {
 
 class HidingMembership : public Membership {
  public:
-  // Hides nothing at first. Both must outlive it.
+  // Hides no thread at first. Both must outlive it.
   HidingMembership(Membership* inner, const Threads* threads)
       : inner_(*inner), threads_(*threads) {}
 
-  // From now on every thread is hidden until it is that old (in steps of 10 ms).
+  // From now on every thread is hidden until that age (in steps of 10 ms).
   void HideFor(absl::Duration age);
-  // Threads that are forked from now on are hidden until ShowAll.
+  // Hides threads forked from now on until ShowAll.
   void HideNew();
   void ShowAll();
 
@@ -42,7 +42,7 @@ class HidingMembership : public Membership {
   std::optional<GroupId> GroupOf(pid_t thread) override;
   std::vector<pid_t> Members(GroupId group) override;
   void SeenRunning(pid_t thread) override;
-  // Also those that are hidden.
+  // Members, hidden ones included.
   std::vector<pid_t> TrueMembers(GroupId group) { return inner_.Members(group); }
 
  private:

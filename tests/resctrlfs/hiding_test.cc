@@ -1,4 +1,4 @@
-// The race between forks and moves, and what ends it.
+// The race between forks and moves, and its end.
 #include "resctrlfs/hiding.h"
 
 #include <cerrno>
@@ -42,16 +42,16 @@ TEST_F(HidingTest, AMoveLeavesAHiddenChildBehind) {
   EXPECT_THAT(Tasks("old"), UnorderedElementsAre(member_.pid(), early));
   EXPECT_THAT(*resctrl_->Members("old"), UnorderedElementsAre(member_.pid(), early, late));
   EXPECT_EQ(Move(late, "new"), ESRCH);
-  // A mover that goes by what it sees is done now.
+  // A mover that relies on what it sees is done now.
   ASSERT_EQ(Move(member_.pid(), "new") + Move(early, "new"), 0);
   EXPECT_THAT(Tasks("old"), IsEmpty());
-  // The fork ends, and here it is.
+  // The fork ends, and the child appears.
   ASSERT_TRUE(resctrl_->ShowAllThreads().ok());
   EXPECT_THAT(Tasks("old"), ElementsAre(late));
   EXPECT_EQ(Move(late, "new"), 0);
 }
 
-// Also a child of a hidden one, and one whose parent was moved before.
+// That holds for a child of a hidden thread, and for one whose parent was moved before.
 TEST_F(HidingTest, ChildrenHaveTheGroupOfTheirParentAtTheFork) {
   ASSERT_TRUE(resctrl_->HideNewThreads().ok());
   const pid_t first = member_.Fork();
@@ -84,12 +84,12 @@ TEST_F(HidingTest, NothingFrozenIsHidden) {
   ASSERT_TRUE(freezer->Freeze());
   EXPECT_THAT(Tasks("old"), UnorderedElementsAre(member_.pid(), child));
   EXPECT_EQ(Move(child, "new"), 0);
-  // It can't be hidden again by running on.
+  // Running on doesn't hide it again.
   ASSERT_TRUE(freezer->Thaw());
   EXPECT_THAT(Tasks("new"), ElementsAre(child));
 }
 
-// What a mover has to do: freeze, move all that is to be seen, thaw.
+// The right way to move: freeze, move all visible threads, thaw.
 TEST_F(HidingTest, AMoverThatFreezesLosesNobody) {
   const std::unique_ptr<Freezer> freezer = Freezer::Make(member_.pid());
   if (freezer == nullptr) GTEST_SKIP() << "needs a cgroup freezer, v1 or v2";

@@ -61,8 +61,7 @@ bool Hierarchy::Exists(const FsRoot& host, const std::string& name) {
 }
 
 absl::Status Hierarchy::MoveAll(const std::string& from, const std::string& to) const {
-  // Forks outrun a single pass; they can't outrun passes for ever, because their parents have
-  // moved.
+  // Forks outrun a single pass, but not passes for ever, because their parents have moved.
   return Insist([&]() -> absl::Status {
     PLIMSOLL_ASSIGN_OR_RETURN(const std::string text, root_.Read(absl::StrCat(from, "/tasks")));
     if (text.empty()) return absl::OkStatus();
@@ -79,8 +78,8 @@ absl::Status Hierarchy::Remove(const std::string& group) const {
 }
 
 absl::Status Hierarchy::Destroy(const FsRoot& host, const std::string& name) {
-  // An unmounted hierarchy only goes once the kernel has also freed its groups, which it does some
-  // time after they were removed, and nobody tells when: mounting and unmounting asks again.
+  // An unmounted hierarchy only goes once the kernel has also freed its groups, some time after
+  // their removal and without notice: mounting and unmounting asks again.
   return Insist([&]() -> absl::Status {
     if (!Exists(host, name)) return absl::OkStatus();
     PLIMSOLL_ASSIGN_OR_RETURN(const Hierarchy hierarchy, Open(name));

@@ -1,8 +1,8 @@
-// A cgroup v1 hierarchy without controllers: a table of threads that the kernel keeps, and into
-// which forked children are entered before they run. It is thread-granular, as resctrl is.
+// A cgroup v1 hierarchy without controllers: a table of threads kept by the kernel, which enters
+// forked children before they run. It is thread-granular, as resctrl is.
 //
-// It is mounted nowhere (fsmount(2)): only this program has it, and with the program its mount
-// goes. Its groups don't go by themselves, so that a killed program's are to be removed by name.
+// It is mounted nowhere (fsmount(2)): only this program has it, and its mount goes with the
+// program. Its groups don't, so a killed program's must be removed by name.
 #ifndef PLIMSOLL_TESTS_RESCTRLFS_HIERARCHY_H_
 #define PLIMSOLL_TESTS_RESCTRLFS_HIERARCHY_H_
 
@@ -17,7 +17,7 @@ namespace plimsoll::resctrlfs {
 
 class Hierarchy {
  public:
-  // Makes it, or opens the one that is there. Needs root in the machine's own cgroup namespace.
+  // Makes it, or opens an existing one. Needs root in the machine's own cgroup namespace.
   static absl::StatusOr<Hierarchy> Open(const std::string& name);
   // Whether the machine has it. `host`: the root that has proc/.
   static bool Exists(const FsRoot& host, const std::string& name);
@@ -30,7 +30,7 @@ class Hierarchy {
   const FsRoot& root() const { return root_; }
   // Moves every thread of a group ("." is the top), those forked meanwhile included.
   absl::Status MoveAll(const std::string& from, const std::string& to) const;
-  // Removes an empty group; waits where the kernel says that it is busy with one that has ended.
+  // Removes an empty group; waits while the kernel says that an ended thread keeps it busy.
   absl::Status Remove(const std::string& group) const;
 
  private:

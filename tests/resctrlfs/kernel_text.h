@@ -10,14 +10,14 @@
 
 namespace plimsoll::resctrlfs {
 
-// The kernel's rules for a number: an optional '+', digits of `base`, at most one newline after
-// them, no blanks. Base 16 allows "0x"; base 0 tells by "0x" and "0". nullopt: no such number, or
-// more than `max`.
+// Parses a number by the kernel's rules: an optional '+', digits of `base`, at most one newline
+// after them, no blanks. Base 16 allows "0x"; base 0 tells by "0x" and "0". nullopt: no such
+// number, or more than `max`.
 std::optional<uint64_t> ParseUnsigned(absl::string_view text, int base, uint64_t max = UINT64_MAX);
-// Also with '-'. Within an int.
+// The same for an int, which may have a '-'.
 std::optional<int> ParseInt(absl::string_view text, int base);
 
-// What stands before the next `separator`, which goes too; `text` becomes nullopt with the last
+// The text before the next `separator`, which is removed too; `text` becomes nullopt with the last
 // piece. As the C library's strsep. `text` must have a value.
 absl::string_view NextPiece(std::optional<absl::string_view>* text, char separator);
 

@@ -17,7 +17,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-// Reads members of an object and remembers which, so that a misspelt one is found.
+// Reads members of an object and remembers their names, so that a misspelt one is found.
 class Members {
  public:
   Members(const Json& object, std::string name) : object_(object), name_(std::move(name)) {}

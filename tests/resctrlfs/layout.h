@@ -1,5 +1,5 @@
-// The machine that the file system pretends to be: its caches, what they can be told, how resctrl
-// is mounted. Written as JSON, so that a test can describe any machine:
+// The machine that the file system simulates: its caches, their controls, the mount options of
+// resctrl. Written as JSON, so that a test can describe any machine:
 //
 //   {"cpus": 8,
 //    "caches": [{"level": 3, "ids": [0, 2], "mask_bits": 11, "min_mask_bits": 2,
@@ -8,7 +8,7 @@
 //    "monitoring": {"ids": [0, 2], "events": ["llc_occupancy", "mbm_total_bytes"], "rmids": 16},
 //    "options": ["cdp", "mba_MBps"]}
 //
-// Everything that is left out has the value it has below.
+// A missing key has the default below.
 #ifndef PLIMSOLL_TESTS_RESCTRLFS_LAYOUT_H_
 #define PLIMSOLL_TESTS_RESCTRLFS_LAYOUT_H_
 
@@ -55,7 +55,7 @@ struct MonitoringLayout {
   uint32_t max_threshold_occupancy = 65536;
 };
 
-// How resctrl is mounted.
+// Mount options of resctrl.
 struct MountOptions {
   bool cdp = false;
   bool cdpl2 = false;
@@ -63,7 +63,7 @@ struct MountOptions {
   bool debug = false;
 };
 
-// In what kernels differ; the values are those of the newest.
+// Differences between kernels; the defaults are the newest's.
 struct KernelTraits {
   bool several_ids = true;       // one write to `tasks` may name several (since 6.7)
   bool moves_mon_groups = true;  // rename between mon_groups directories (since 6.5)
@@ -80,14 +80,14 @@ struct Layout {
   KernelTraits traits;
 };
 
-// INVALID_ARGUMENT names the key and what would be right; a key that isn't known is an error too.
+// INVALID_ARGUMENT names the key and the valid values; an unknown key is an error too.
 absl::StatusOr<Layout> ParseLayout(absl::string_view json);
 std::string LayoutToJson(const Layout& layout);
 
-// What mount(2) would refuse, or no machine can be. INVALID_ARGUMENT.
+// INVALID_ARGUMENT for a layout that mount(2) would refuse, or that no machine can have.
 absl::Status CheckLayout(const Layout& layout);
 
-// As /proc/mounts shows the options: ",cdp,mba_MBps".
+// The options as /proc/mounts shows them: ",cdp,mba_MBps".
 std::string ShowMountOptions(const MountOptions& options);
 
 }  // namespace plimsoll::resctrlfs

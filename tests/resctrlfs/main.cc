@@ -1,6 +1,6 @@
 // resctrlfs LAYOUT MOUNT_POINT: mounts a stand-in for Linux resctrl (README.md).
 //
-// Says {"ok": true, ...} on standard output once it is mounted, then takes commands on standard
+// Prints {"ok": true, ...} on standard output once it is mounted, then takes commands on standard
 // input (control.h). Ends, with everything undone, on "stop", at the end of standard input, on
 // SIGTERM, SIGINT and SIGHUP, and when it is unmounted.
 #include <fcntl.h>
@@ -36,7 +36,7 @@
 namespace plimsoll::resctrlfs {
 namespace {
 
-// Where programs that run leave word of what they have.
+// The directory of the records of running programs.
 constexpr char kRecords[] = "/run/plimsoll-test-resctrlfs";
 
 absl::StatusOr<UniqueFd> BlockSignals() {
@@ -44,7 +44,7 @@ absl::StatusOr<UniqueFd> BlockSignals() {
   sigemptyset(&signals);
   for (int signal : {SIGTERM, SIGINT, SIGHUP}) sigaddset(&signals, signal);
   if (sigprocmask(SIG_BLOCK, &signals, nullptr) != 0) return ErrnoStatus(errno, "block signals");
-  // Whoever reads the answers may be gone; that is found out by reading.
+  // The reader of the answers may be gone; the end of the input tells that.
   signal(SIGPIPE, SIG_IGN);
   UniqueFd fd(signalfd(-1, &signals, SFD_CLOEXEC));
   if (!fd.valid()) return ErrnoStatus(errno, "signalfd");
@@ -105,7 +105,7 @@ absl::Status Run(const std::string& layout_path, const std::string& mount_point)
   PLIMSOLL_ASSIGN_OR_RETURN(const FsRoot host, FsRoot::Open("/"));
   PLIMSOLL_ASSIGN_OR_RETURN(const FsRoot records, FsRoot::OpenOrCreate(kRecords));
   if (const absl::Status status = CleanUpAfterTheDead(host, records); !status.ok()) {
-    // The note stays, and the next start tries again.
+    // The record stays, and the next start tries again.
     Complain(status);
   }
   PLIMSOLL_ASSIGN_OR_RETURN(const std::string json, host.Read(layout_path));

@@ -28,14 +28,14 @@ class Member {
     command.descriptors = {{theirs.get(), 0}, {theirs.get(), 1}};
     child_ = std::make_unique<Child>(Spawn(command).value());
   }
-  // It and all that it has forked end.
+  // Ends the process and its forks.
   ~Member() {
     control_.Reset();
     child_->Wait(absl::Now() + absl::Seconds(30)).status().IgnoreError();
   }
 
   pid_t pid() const { return child_->pid(); }
-  // What it answers to a line; empty once it has ended.
+  // The answer to a line; empty once it has ended.
   std::string Ask(const std::string& line) {
     const std::string text = line + "\n";
     if (send(control_.get(), text.data(), text.size(), MSG_NOSIGNAL) < 0) return "";

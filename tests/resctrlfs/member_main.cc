@@ -1,5 +1,5 @@
-// resctrlfs-member: a process for tests, which forks and makes threads when it is told to. A line
-// in, a line out:
+// resctrlfs-member: a process for tests, which forks and makes threads on demand. A line in, a line
+// out:
 //
 //   fork            the child's id; the child sleeps until its parent ends
 //   thread          the new thread's id; it sleeps
@@ -9,7 +9,7 @@
 //   become UID      gives up root: "done"
 //   write PATH TEXT "0", or the errno; a newline is added
 //
-// Ends at the end of its input, and all that it has forked with it.
+// Ends at the end of its input, together with its forks.
 #include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
@@ -111,7 +111,7 @@ int main() {
     }
     std::fflush(stdout);
   }
-  // Whoever inherits zombies may take seconds to collect them, and they keep their cgroup.
+  // The process that inherits zombies may take seconds to reap them, and they keep their cgroup.
   for (pid_t child : children) {
     kill(child, SIGKILL);
     waitpid(child, nullptr, 0);

@@ -1,5 +1,5 @@
-// Which thread belongs to which group: the one thing that this program can't make up by itself,
-// because forked children must inherit it.
+// Threads by group: the one thing that this program can't simulate, because forked children must
+// inherit it.
 #ifndef PLIMSOLL_TESTS_RESCTRLFS_MEMBERSHIP_H_
 #define PLIMSOLL_TESTS_RESCTRLFS_MEMBERSHIP_H_
 
@@ -13,8 +13,8 @@
 
 namespace plimsoll::resctrlfs {
 
-// A control or monitoring group, whatever its name; never used again. 0 is the root group, which
-// has every thread of the machine that no other group has.
+// A control or monitoring group, whatever its name; never reused. 0 is the root group, which has
+// every thread of the machine that no other group has.
 using GroupId = uint64_t;
 inline constexpr GroupId kRootGroup = 0;
 
@@ -23,11 +23,11 @@ class Membership {
   virtual ~Membership() = default;
 
   virtual Errno Add(GroupId group) = 0;
-  // Gives its threads to `heir` first.
+  // Gives the group's threads to `heir` first.
   virtual Errno Remove(GroupId group, GroupId heir) = 0;
-  // Exactly that thread. ESRCH when there is none.
+  // Moves one thread. ESRCH when there is none.
   virtual Errno Move(pid_t thread, GroupId group) = 0;
-  // All threads of `from`, those forked meanwhile included.
+  // Moves all threads of `from`, those forked meanwhile included.
   virtual Errno MoveAll(GroupId from, GroupId to) = 0;
   // nullopt when there is no such thread.
   virtual std::optional<GroupId> GroupOf(pid_t thread) = 0;

@@ -1,4 +1,4 @@
-// The file system as mounted, with real threads. What "tasks" of the kernel's documentation says.
+// The file system as mounted, with real threads: "tasks" of the kernel's documentation.
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -97,7 +97,7 @@ TEST_F(MountedTest, ChildrenAndThreadsInherit) {
   const pid_t child = member.Fork();
   const pid_t thread = member.NewThread();
   EXPECT_THAT(Tasks("gold"), UnorderedElementsAre(member.pid(), child, thread));
-  // Who ended and was collected is gone.
+  // A thread that ended and was reaped is gone.
   EXPECT_EQ(member.Ask(absl::StrCat("end ", child)), "ended");
   EXPECT_THAT(Tasks("gold"), UnorderedElementsAre(member.pid(), thread));
   EXPECT_EQ(Move(child, "gold"), ESRCH);
@@ -142,11 +142,11 @@ TEST_F(MountedTest, AMonitoringGroupMovesWithItsThreads) {
   EXPECT_EQ(errno, EPERM);
 }
 
-// Others than root need leave to write, and move their own threads then.
+// Users other than root need write permission, and then move their own threads.
 TEST_F(MountedTest, UsersMoveTheirOwnThreads) {
   Member member;
   ASSERT_EQ(Mkdir("gold"), 0);
-  // The way there is open to all, and their file is.
+  // The way to the file is open to all, and so is the file.
   ASSERT_EQ(chmod(absl::StrCat(resctrl_->mount_point(), "/../../../..").c_str(), 0755), 0);
   ASSERT_EQ(member.Ask("become 65534"), "done");
   const std::string write = absl::StrCat("write ", At("gold/tasks"), " ");
@@ -222,8 +222,8 @@ TEST_F(MountedTest, RefusesOnOrderAndTellsWhatItWasAsked) {
                                                     "mkdir silver: ENOMEM", "mkdir silver"));
 }
 
-// The kernel lists first whom it has known longest, and so the one that is in a group of another
-// machine last: the first to be missed in a list that is too short.
+// The kernel lists threads by how long they have been members. A member of another machine's group
+// is last there: the first to be missed in a list that is too short.
 TEST_F(MountedTest, ListsEverybodyWhileOthersFork) {
   const auto other = ResctrlFsFixture::Start(Layout());
   ASSERT_TRUE(other.ok()) << other.status();

@@ -32,8 +32,8 @@ struct stat Attributes(const Node& node) {
   return attributes;
 }
 
-// An open file or directory: the text as it was at the first read, as the kernel keeps it too, so
-// that a reader with a small buffer gets one state.
+// An open file or directory with the text of its first read, as the kernel keeps it too, so that a
+// reader with a small buffer gets one state.
 struct Handle {
   std::shared_ptr<Node> node;
   std::string text;
@@ -72,7 +72,7 @@ class FuseSession {
   void Open(fuse_req_t request, fuse_ino_t number, fuse_file_info* info);
 
   Tree& tree() { return tree_; }
-  // Every number that the kernel sends is one that it holds.
+  // The kernel sends only numbers that it holds.
   const std::shared_ptr<Node>& NodeOf(fuse_ino_t number) { return held_.at(number).node; }
 
  private:
@@ -90,7 +90,7 @@ class FuseSession {
 
   Tree& tree_;
   std::unordered_map<fuse_ino_t, Held> held_;
-  // By the number that the kernel has for it. What is open when it is unmounted is never released.
+  // By the kernel's number. Files open at the unmount are never released.
   std::unordered_map<uint64_t, Handle> open_;
   uint64_t next_handle_ = 1;
   fuse_session* session_ = nullptr;
@@ -129,7 +129,7 @@ void FuseSession::SetAttributes(fuse_req_t request, fuse_ino_t number, const str
   if ((which & FUSE_SET_ATTR_MODE) != 0) node.mode = wanted.st_mode & 07777;
   if ((which & FUSE_SET_ATTR_UID) != 0) node.uid = wanted.st_uid;
   if ((which & FUSE_SET_ATTR_GID) != 0) node.gid = wanted.st_gid;
-  // A size is taken and forgotten: `echo 1 > tasks` truncates first.
+  // A size is accepted and ignored: `echo 1 > tasks` truncates first.
   const struct stat attributes = Attributes(node);
   fuse_reply_attr(request, &attributes, 0);
 }
@@ -175,7 +175,7 @@ void FuseSession::Open(fuse_req_t request, fuse_ino_t number, fuse_file_info* in
   }
   info->fh = next_handle_++;
   open_[info->fh].node = node;
-  // Otherwise the kernel would not ask beyond the size, 0, and join or split writes.
+  // Otherwise the kernel would not read beyond the size, 0, and would join or split writes.
   info->direct_io = 1;
   if (fuse_reply_open(request, info) != 0) Release(info->fh);
 }
@@ -194,7 +194,7 @@ void FuseSession::Read(fuse_req_t request, size_t size, off_t offset, uint64_t h
 
 void FuseSession::Write(fuse_req_t request, fuse_ino_t number, absl::string_view text) {
   const fuse_ctx* caller = fuse_req_ctx(request);
-  // The kernel says which thread it is, not which process.
+  // The kernel passes the thread's id, not the process's.
   const Writer writer = {.thread = caller->pid, .uid = caller->uid};
   const std::shared_ptr<Node> node = NodeOf(number);
   const Errno error = tree_.Write(node.get(), text, writer);
@@ -239,7 +239,7 @@ void AddNameOperations(fuse_lowlevel_ops* ops) {
                                 : session.tree().Rename(session.NodeOf(parent), name,
                                                         session.NodeOf(new_parent), new_name));
   };
-  // What the kernel's file system has no operation for.
+  // Operations that the kernel's file system lacks.
   ops->unlink = [](fuse_req_t request, fuse_ino_t, const char*) { fuse_reply_err(request, EPERM); };
   ops->create = [](fuse_req_t request, fuse_ino_t, const char*, mode_t, fuse_file_info*) {
     fuse_reply_err(request, EACCES);

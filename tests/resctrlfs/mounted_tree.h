@@ -13,11 +13,12 @@ namespace plimsoll::resctrlfs {
 
 class FuseSession;
 
-// Requests are answered one after the other by who calls Serve, as the kernel's one mutex has it.
-// Nothing is cached: each look at a file is a request.
+// Requests are answered one after the other by the caller of Serve, as under the kernel's one
+// mutex. Nothing is cached: each look at a file is a request.
 class MountedTree {
  public:
-  // Mounts on an existing directory, for all users, file modes enforced. `tree` must outlive it.
+  // Mounts on an existing directory, for all users, with file modes enforced. `tree` must outlive
+  // it.
   static absl::StatusOr<std::unique_ptr<MountedTree>> Mount(Tree* tree,
                                                             const std::string& directory);
   // Unmounts.
@@ -25,9 +26,9 @@ class MountedTree {
   MountedTree(const MountedTree&) = delete;
   MountedTree& operator=(const MountedTree&) = delete;
 
-  // Polls readable when there is a request.
+  // The descriptor that polls readable when there is a request.
   int fd() const;
-  // Answers one request, or does nothing if there is none. False once it has been unmounted.
+  // Answers one request, if there is any. False once it has been unmounted.
   bool Serve();
 
  private:

@@ -20,12 +20,12 @@ namespace {
 
 using Json = nlohmann::json;
 
-// Beside the records, and no record.
+// In the directory of records, but no record.
 constexpr char kTurn[] = "cleaning.lock";
 
 absl::Status CleanUpOne(const FsRoot& host, const FsRoot& records, const std::string& name) {
   PLIMSOLL_ASSIGN_OR_RETURN(const std::string text, records.Read(name));
-  // Something else's, or of another version: not for this program to judge.
+  // Another program's record, or another version's: left alone.
   const Json json = Json::parse(text, nullptr, false);
   if (!json.is_object() || !json.contains("pid") || !json.contains("mount_point")) {
     return absl::OkStatus();
@@ -71,8 +71,8 @@ absl::Status CleanUp(const FsRoot& host, const Record& record) {
 }
 
 absl::Status CleanUpAfterTheDead(const FsRoot& host, const FsRoot& records) {
-  // One at a time: who mounts a hierarchy that another has just let go of makes it anew, and two
-  // who do that in turns never see it go.
+  // One at a time: mounting a hierarchy that another program has just released makes it anew, so
+  // two that take turns would never see it go.
   PLIMSOLL_ASSIGN_OR_RETURN(const UniqueFd turn, records.OpenFile(kTurn, O_RDWR | O_CREAT, 0600));
   if (flock(turn.get(), LOCK_EX) != 0) {
     return ErrnoStatus(errno, absl::StrCat("lock ", records.PathOf(kTurn)));
@@ -81,7 +81,7 @@ absl::Status CleanUpAfterTheDead(const FsRoot& host, const FsRoot& records) {
   absl::Status first;
   for (const std::string& name : names) {
     const absl::Status status = CleanUpOne(host, records, name);
-    // Somebody else who starts now may be faster.
+    // Another program that starts now may have been faster.
     if (!absl::IsNotFound(status)) first = FirstError(first, status);
   }
   return first;

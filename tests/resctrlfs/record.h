@@ -1,5 +1,5 @@
-// A note of what a running program has on the machine, so that the next one can remove it if this
-// one is killed: a dead FUSE mount, and a hierarchy with groups and threads in it.
+// A record of a running program's objects on the machine, so that the next one can remove them if
+// this one is killed: a dead FUSE mount, and a hierarchy with groups and threads in it.
 #ifndef PLIMSOLL_TESTS_RESCTRLFS_RECORD_H_
 #define PLIMSOLL_TESTS_RESCTRLFS_RECORD_H_
 
@@ -12,20 +12,20 @@
 namespace plimsoll::resctrlfs {
 
 struct Record {
-  std::string hierarchy;    // its name, which is the note's too
+  std::string hierarchy;    // its name, and the record's
   std::string mount_point;  // absolute
 };
 
-// Written before anything is made. Names the calling process as the owner.
+// Call it before anything is made. Names the calling process as the owner.
 absl::Status WriteRecord(const FsRoot& host, const FsRoot& records, const Record& record);
 absl::Status RemoveRecord(const FsRoot& records, const Record& record);
 
-// Unmounts, gives all threads back and removes the hierarchy; OK where there is nothing of it. A
-// mount point that something else is mounted on by now is left alone.
+// Unmounts, gives all threads back and removes the hierarchy; OK where nothing is left. A mount
+// point that has another mount by now is left alone.
 absl::Status CleanUp(const FsRoot& host, const Record& record);
 
-// CleanUp for every note whose process is gone, and removes the note. Goes on after an error and
-// returns the first.
+// Calls CleanUp for every record whose process is gone, and removes the record. Goes on after an
+// error and returns the first.
 absl::Status CleanUpAfterTheDead(const FsRoot& host, const FsRoot& records);
 
 }  // namespace plimsoll::resctrlfs

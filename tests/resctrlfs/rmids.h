@@ -1,4 +1,4 @@
-// The RMIDs: which are free, and which were freed but still have lines in a cache.
+// The RMIDs: free ones, and freed ones that still have lines in a cache.
 #ifndef PLIMSOLL_TESTS_RESCTRLFS_RMIDS_H_
 #define PLIMSOLL_TESTS_RESCTRLFS_RMIDS_H_
 
@@ -16,7 +16,7 @@ class Rmids {
   // ENOSPC when all are taken, EBUSY when some only linger.
   Errno Take(int* rmid);
   void Free(int rmid);
-  // While on, freed ones linger: as on a machine whose cache still holds what their tasks loaded.
+  // While on, freed ones linger, as on a machine whose cache still holds lines of their tasks.
   void Linger(bool on);
 
  private:

@@ -37,7 +37,7 @@ std::string ShowBytes(const Schema& schema, uint32_t value) {
   return absl::StrCat(bit * static_cast<uint32_t>(std::popcount(value)));
 }
 
-// Reads what is written to one group's schemata and keeps it until all of it has proved right.
+// Reads a write to one group's schemata and applies it once all of it is valid.
 class SchemataWriter {
  public:
   SchemataWriter(State* state, Group* group)
@@ -77,7 +77,7 @@ class SchemataWriter {
       const std::vector<int>& ids = state_.controls.schemas()[schema].ids;
       const auto instance =
           absl::c_find_if(ids, [&](int known) { return static_cast<uint64_t>(known) == *id; });
-      if (instance == ids.end()) return EINVAL;  // the kernel has no words for it
+      if (instance == ids.end()) return EINVAL;  // the kernel has no text for it
       const Errno error = Assign(schema, static_cast<size_t>(instance - ids.begin()),
                                  absl::StripAsciiWhitespace(*piece));
       if (error != 0) return error;
@@ -167,7 +167,7 @@ Errno WriteSchemata(State* state, Group* group, absl::string_view text) {
   }
   writer.Commit();
   if (group->mode == Mode::kPseudoLocksetup) {
-    // As on a machine that has no memory to lock: the group stays as it is.
+    // As on a machine without memory to lock: the group stays as it is.
     return state->status.Refuse(ENOMEM, "There is no memory to pseudo-lock");
   }
   return 0;

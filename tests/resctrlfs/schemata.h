@@ -16,12 +16,12 @@ namespace plimsoll::resctrlfs {
 //   L3DATA:0=fffff;1=3c0
 std::string ShowSchemata(const State& state, const Group& group);
 
-// The same with bytes in place of masks.
+// The same, with bytes in place of masks.
 std::string ShowSize(const State& state, const Group& group);
 
-// Lines of the form above; what is not named keeps its value. The last byte must be a newline.
-// EINVAL on anything wrong, and then nothing is changed, with one exception that is the kernel's:
-// with mba_MBps a bandwidth takes effect when it is read, whatever comes after it.
+// Takes lines of the form above; values not named stay. The last byte must be a newline. EINVAL on
+// any mistake, and then nothing is changed, with one exception that is the kernel's: with mba_MBps
+// a bandwidth takes effect when it is read, whatever comes after it.
 Errno WriteSchemata(State* state, Group* group, absl::string_view text);
 
 }  // namespace plimsoll::resctrlfs

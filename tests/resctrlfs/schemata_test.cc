@@ -41,7 +41,7 @@ TEST(SchemataTest, OlderKernelsPadValues) {
   EXPECT_EQ(tree.Read("schemata"),
             "    MB:0=100;2= 50\n"
             "    L3:0=0000f;2=fffff\n");
-  // What was read can be written.
+  // The text of a read can be written.
   EXPECT_EQ(tree.WriteRaw("schemata", tree.Read("schemata")), 0) << tree.Status();
 }
 
@@ -77,7 +77,7 @@ INSTANTIATE_TEST_SUITE_P(
                       BadWrite{"L3:0=100000", "larger"}, BadWrite{"L3:0=1", "2 bits or more"},
                       BadWrite{"L3:0=xyz", "no hexadecimal"}, BadWrite{"L3:0=f;0=f", "twice"},
                       BadWrite{"L3:0=f\nL3:0=3", "twice"}, BadWrite{"MB:0=50;0=50", "twice"},
-                      // The kernel has nothing to say of an id that there isn't.
+                      // The kernel has no text for an unknown id.
                       BadWrite{"L3:1=f", "ok\n"}, BadWrite{"L3:a=f", "its id is no number"},
                       BadWrite{"L3: 0=f", "its id is no number"}, BadWrite{"L3:0", "without '='"},
                       BadWrite{"L3:", "Nothing after \"L3:\""}, BadWrite{"L3", "without ':'"},
@@ -87,7 +87,7 @@ INSTANTIATE_TEST_SUITE_P(
                       BadWrite{"MB:0=5", "outside of 10 to 100"},
                       BadWrite{"MB:0=110", "outside of 10 to 100"},
                       BadWrite{"MB:0=half", "no bandwidth"},
-                      // All or nothing, over lines too.
+                      // All or nothing, across lines too.
                       BadWrite{"L3:0=f\nMB:0=5", "outside"}));
 
 TEST(SchemataTest, NeedsANewlineAndThenKeepsTheOldStatus) {

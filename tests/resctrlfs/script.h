@@ -1,4 +1,4 @@
-// What a test has set out to happen, and what has happened: refusals on order, and a journal.
+// Events ordered by a test, and events that happened: refusals, and a journal.
 #ifndef PLIMSOLL_TESTS_RESCTRLFS_SCRIPT_H_
 #define PLIMSOLL_TESTS_RESCTRLFS_SCRIPT_H_
 
@@ -15,16 +15,16 @@ namespace plimsoll::resctrlfs {
 // point ("gold/tasks").
 class Script {
  public:
-  // Of the commands that match, lets `skip` pass and refuses the next one, once, with nothing done.
-  // With an error of 0 the program stops itself (SIGSTOP) before that command, and does it when it
-  // is let go on.
+  // Lets `skip` matching commands pass and refuses the next one, once, with nothing done. With
+  // error 0 the program stops itself (SIGSTOP) before that command and carries it out when
+  // continued.
   void RefuseNext(const std::string& verb, const std::string& path, Errno error, int skip);
-  // 0, or with what a command is to fail. Commands must be asked about in their order.
+  // The error with which a command is to fail, or 0. Call it for commands in their order.
   Errno Refusal(absl::string_view verb, absl::string_view path);
 
   // One line a command, refused ones too: "write gold/schemata L3:0=f", "mkdir gold: ENOSPC".
   void Record(absl::string_view verb, absl::string_view path, absl::string_view text, Errno error);
-  // What was recorded since it was last taken.
+  // Lines recorded since the last call.
   std::vector<std::string> TakeJournal() { return std::exchange(journal_, {}); }
 
  private:

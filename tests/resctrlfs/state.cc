@@ -3,7 +3,7 @@
 namespace plimsoll::resctrlfs {
 namespace {
 
-// What the kernel takes for mba_MBps_event by itself.
+// The kernel's default of mba_MBps_event.
 std::string DefaultBandwidthEvent(const Layout& layout) {
   if (!layout.monitoring) return "";
   for (const char* wanted : {"mbm_local_bytes", "mbm_total_bytes"}) {

@@ -1,4 +1,4 @@
-// All there is behind the mounted tree. Used by one thread.
+// The state behind the mounted tree. Used by one thread.
 #ifndef PLIMSOLL_TESTS_RESCTRLFS_STATE_H_
 #define PLIMSOLL_TESTS_RESCTRLFS_STATE_H_
 
@@ -21,7 +21,7 @@ namespace plimsoll::resctrlfs {
 struct Group {
   GroupId id = kRootGroup;
   std::string name;         // empty: the root group
-  Group* parent = nullptr;  // of a monitoring group: the control group it is part of
+  Group* parent = nullptr;  // the control group of a monitoring group
   int closid = 0;           // a monitoring group's is its parent's
   int rmid = 0;
   Mode mode = Mode::kShareable;

@@ -13,13 +13,14 @@
 
 namespace plimsoll::resctrlfs {
 
-// Who writes.
+// The writer of a command.
 struct Writer {
   pid_t thread = 0;
   uid_t uid = 0;
 };
 
-// Whether `uid` may move a thread: root, or who the thread runs or was started as.
+// Whether `uid` may move a thread: as root, or as the user that the thread runs as or was started
+// as.
 using MayMove = std::function<bool(uid_t uid, pid_t thread)>;
 
 // Thread ids, one a line, ascending; a control group's include those of its monitoring groups. The
@@ -27,9 +28,9 @@ using MayMove = std::function<bool(uid_t uid, pid_t thread)>;
 std::string ShowTasks(State* state, const Group& group);
 
 // Moves the threads that `text` names, decimal, octal with "0" or hexadecimal with "0x", separated
-// by commas, 0 for the writer; the first that is refused ends it and those before it stay moved.
-// EINVAL: no number, a negative one, or a monitoring group of a control group that the thread isn't
-// in. ESRCH: no such thread. EPERM: another user's.
+// by commas, 0 for the writer. A refusal ends it, and earlier threads stay moved. EINVAL: no
+// number, a negative one, or a monitoring group of a control group that the thread isn't in. ESRCH:
+// no such thread. EPERM: another user's.
 Errno WriteTasks(State* state, Group* group, absl::string_view text, const Writer& writer,
                  const MayMove& may_move);
 

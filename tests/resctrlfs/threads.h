@@ -1,4 +1,4 @@
-// What /proc tells of a thread of another process.
+// Facts about a thread of another process, from /proc.
 #ifndef PLIMSOLL_TESTS_RESCTRLFS_THREADS_H_
 #define PLIMSOLL_TESTS_RESCTRLFS_THREADS_H_
 
@@ -21,15 +21,15 @@ class Threads {
 
   // nullopt when there is no such thread.
   std::optional<linux::ProcessId> Identify(pid_t thread) const;
-  // Since it was forked; a multiple of 10 ms, rounded up by less than one.
+  // Time since its fork; a multiple of 10 ms, rounded up by less than one.
   static absl::Duration Age(const linux::ProcessId& thread);
-  // Whether it sleeps in the freezer (cgroup v1 or v2). The kernel only says so of a group when no
-  // thread of it is in the middle of anything, a fork above all.
+  // Whether it sleeps in the freezer (cgroup v1 or v2). The kernel reports a group as frozen only
+  // when none of its threads is in the middle of anything, such as a fork.
   bool IsFrozen(pid_t thread) const;
   // The path of its group in a cgroup v1 hierarchy: "freezer", "name=x". Empty with "" for v2's.
   // nullopt: no such thread or hierarchy.
   std::optional<std::string> CgroupOf(pid_t thread, absl::string_view hierarchy) const;
-  // Whether a user may move it to another group: its own real or saved uid, or root.
+  // Whether a user may move it to another group: root, or the user of its real or saved uid.
   bool MayMove(uid_t uid, pid_t thread) const;
 
  private:

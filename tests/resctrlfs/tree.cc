@@ -13,7 +13,7 @@
 namespace plimsoll::resctrlfs {
 namespace {
 
-// What one write(2) may hold: the kernel takes a page.
+// Longest text of one write(2): the kernel takes a page.
 constexpr size_t kMaxCommand = 4096;
 
 timespec Now() {
@@ -46,7 +46,7 @@ std::shared_ptr<Node> Tree::Add(Node* parent, const std::string& name, Place pla
   node->mode = mode;
   node->changed = Now();
   if (parent != nullptr) {
-    // What a user makes is that user's.
+    // A group is its maker's.
     node->uid = parent->uid;
     node->gid = parent->gid;
     node->group = parent->group;

@@ -1,5 +1,5 @@
-// The directories and files that are mounted, and what may be done with them. Knows nothing of
-// FUSE. Used by one thread.
+// The mounted directories and files, and the operations on them. Knows nothing of FUSE. Used by one
+// thread.
 #ifndef PLIMSOLL_TESTS_RESCTRLFS_TREE_H_
 #define PLIMSOLL_TESTS_RESCTRLFS_TREE_H_
 
@@ -22,8 +22,8 @@ namespace plimsoll::resctrlfs {
 
 enum class Place { kGroup, kMonGroups, kMonData, kInfo, kFile };
 
-// A directory or file. One that was removed lives as long as somebody has it open; it has neither
-// children nor functions then.
+// A directory or file. A removed one lives as long as it is open; it has neither children nor
+// functions then.
 struct Node {
   uint64_t number = 0;  // inode number, never used again; 1 is the root
   std::string name;
@@ -33,10 +33,10 @@ struct Node {
   uid_t uid = 0;
   gid_t gid = 0;
   timespec changed = {};
-  Group* group = nullptr;  // that it belongs to; null in info
+  Group* group = nullptr;  // its group; null in info
   std::map<std::string, std::shared_ptr<Node>> children;
   std::function<std::string()> read;
-  // null: nothing can be written, as for a file whose mode says so.
+  // null: writes fail, as for a file whose mode forbids them.
   std::function<Errno(absl::string_view text, const Writer& writer)> write;
   bool removed = false;
 
@@ -51,24 +51,25 @@ class Tree {
   Tree& operator=(const Tree&) = delete;
 
   const std::shared_ptr<Node>& root() const { return root_; }
-  // Below the root, "" for it; null if there is none.
+  // The node at a path below the root, which is ""; null if there is none.
   std::shared_ptr<Node> Find(absl::string_view path) const;
   static std::string PathOf(const Node& node);
 
-  // A group, where the kernel allows one: below the root, and in a mon_groups directory. EPERM
-  // elsewhere, ENODEV in info, EINVAL for a name with a newline.
+  // Makes a group, where the kernel allows one: below the root, and in a mon_groups directory.
+  // EPERM elsewhere, ENODEV in info, EINVAL for a name with a newline.
   Errno MakeDirectory(const std::shared_ptr<Node>& parent, const std::string& name, mode_t mode,
                       uid_t uid, gid_t gid);
-  // A group, whether it has members or not. EPERM for every other directory.
+  // Removes a group, whether it has members or not. EPERM for every other directory.
   Errno RemoveDirectory(const std::shared_ptr<Node>& parent, const std::string& name);
-  // A monitoring group, within its mon_groups directory or into another's; EPERM for anything else.
+  // Moves a monitoring group within its mon_groups directory or into another; EPERM for anything
+  // else.
   Errno Rename(const std::shared_ptr<Node>& parent, const std::string& name,
                const std::shared_ptr<Node>& new_parent, const std::string& new_name);
 
-  // Unlike elsewhere the mode binds root too: EACCES where it allows nobody what `flags` (open(2))
-  // ask for. ENODEV for a removed file.
+  // Unlike elsewhere the mode binds root too: EACCES where it forbids `flags` (open(2)) to
+  // everybody. ENODEV for a removed file.
   static Errno CheckOpen(const Node& node, int flags);
-  // The whole text. ENODEV for a removed file.
+  // Reads the whole text. ENODEV for a removed file.
   static Errno Read(const Node& node, std::string* text);
   // One write(2) is one command. E2BIG above 4096 bytes, ENODEV for a removed file.
   Errno Write(Node* node, absl::string_view text, const Writer& writer);
@@ -84,7 +85,7 @@ class Tree {
   void AddCacheInfo(Node* info, size_t schema);
   void AddBandwidthInfo(Node* info, size_t schema);
   void AddMonitoringInfo(Node* info);
-  // Files that mean nothing in mode pseudo-locksetup can't be opened then.
+  // Files that have no meaning in mode pseudo-locksetup can't be opened in it.
   void RestrictForMode(Node* directory);
   static void Detach(Node* node);
   Errno MakeGroup(Node* parent, const std::string& name, Group** made);

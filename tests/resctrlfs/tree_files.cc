@@ -1,4 +1,4 @@
-// Which files there are, with which modes, and what they show.
+// The files of each directory, with their modes and contents.
 #include <cerrno>
 #include <utility>
 

@@ -14,7 +14,7 @@
 namespace plimsoll::qos {
 namespace {
 
-constexpr double kRoundingToTell = 5.0;  // percent of what was asked
+constexpr double kRoundingToTell = 5.0;  // percent of the asked percentage
 
 // One of l2Allocation, l3Allocation, mbAllocation; the same checks hold for all.
 template <typename Allocations>
@@ -25,11 +25,11 @@ struct RdtKind {
   bool optional;
   bool machine_has_it;
   std::vector<uint64_t> ids;
-  std::string lacks;  // why the machine hasn't
+  std::string lacks;  // the reason why the machine lacks the kind
   std::optional<Allocations> RdtAllocations::*member;
 };
 
-// A class can have a part only of what its partition has.
+// A class can only have part of its partition's allocation.
 template <typename Allocations>
 void CheckClassesHaveAPartition(const RdtConfig& config, const RdtKind<Allocations>& kind,
                                 RdtFaults& faults) {
@@ -39,8 +39,9 @@ void CheckClassesHaveAPartition(const RdtConfig& config, const RdtKind<Allocatio
       const std::optional<Allocations>& allocations = one.allocations.*kind.member;
       if (!allocations) continue;
       faults.Add(absl::InvalidArgumentError(absl::StrCat(
-          allocations->where, "class \"", class_name, "\" has a part of what partition \"", name,
-          "\" does not have; give the partition ", kind.key, ": 100%, or take the class's away")));
+          allocations->where, "class \"", class_name,
+          "\" has a share of a resource that partition \"", name, "\" lacks; give the partition ",
+          kind.key, ": 100%, or remove the class's")));
     }
   }
 }
@@ -73,8 +74,8 @@ void WarnOfAllUnknownIds(const RdtConfig& config, const RdtKind<Allocations>& ki
   }
 }
 
-// Somebody asks for what the machine lacks. As for containerd and CRI-O, it is an error only where
-// a class does, and the file doesn't call it optional.
+// Tells that the machine lacks a kind that the file asks for. As for containerd and CRI-O, it is an
+// error only where a class asks and the file doesn't call the kind optional.
 template <typename Allocations>
 void TellOfLack(const RdtConfig& config, const RdtKind<Allocations>& kind, RdtCompiled& compiled,
                 RdtFaults& faults) {
@@ -95,7 +96,7 @@ void TellOfLack(const RdtConfig& config, const RdtKind<Allocations>& kind, RdtCo
       kind.optional ? "it is optional" : "no class has one of its own, so that is no error", ")"));
 }
 
-// Whether the kind is to be compiled: somebody asks for it and the machine has it.
+// Whether to compile the kind: the file asks for it and the machine has it.
 template <typename Allocations>
 bool IsInForce(const RdtConfig& config, const RdtKind<Allocations>& kind, RdtCompiled& compiled,
                RdtFaults& faults) {
@@ -113,7 +114,7 @@ bool IsInForce(const RdtConfig& config, const RdtKind<Allocations>& kind, RdtCom
   return kind.machine_has_it;
 }
 
-// Ways are exclusive only if every partition says which are its.
+// Ways are exclusive only if every partition has a share.
 absl::Status CheckEveryPartitionHas(const RdtConfig& config, absl::string_view key,
                                     std::optional<RdtCacheAllocations> RdtAllocations::*member) {
   std::vector<std::string> with;
@@ -154,16 +155,16 @@ absl::Status CheckGroups(const RdtCompiled& compiled, const linux::ResctrlInfo& 
       "; no room for ", absl::StrJoin(over, ", "), " of ", absl::StrJoin(names, ", ")));
 }
 
-// Everything without a class is in the root group, which starts with the whole cache.
+// Processes without a class are in the root group, which starts with the whole cache.
 void WarnOfRoot(const RdtConfig& config, RdtCompiled& compiled) {
   if (compiled.classes.count(kRdtRootClass) > 0) return;
   for (const auto& partition : compiled.partitions) {
     for (const auto& [resource, values] : partition.schemata) {
       if (resource[0] != 'L' || config.partitions.size() < 2) continue;
-      compiled.warnings.push_back(absl::StrCat(
-          "whatever has no class uses every way of the caches, those of exclusive partitions too: "
-          "no partition has the class \"",
-          kRdtRootClass, "\""));
+      compiled.warnings.push_back(
+          absl::StrCat("processes without a class use every way of the caches, those of exclusive "
+                       "partitions too: no partition has the class \"",
+                       kRdtRootClass, "\""));
       return;
     }
   }

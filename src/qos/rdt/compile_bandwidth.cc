@@ -1,4 +1,4 @@
-// Memory bandwidth: a partition's is the most that its classes can have.
+// Memory bandwidth: a partition's is the upper bound of its classes'.
 #include <algorithm>
 #include <limits>
 #include <optional>
@@ -14,7 +14,8 @@ constexpr uint64_t kNoLimitMbps = std::numeric_limits<uint32_t>::max();
 
 constexpr char kUnits[] = "; write [50%, 1000MBps]";
 
-// In the unit that counts on the machine. Where nothing is said: all. nullopt after a fault.
+// The value in the unit that counts on the machine; all, without an allocation. nullopt after a
+// fault.
 std::optional<uint64_t> Wanted(const std::optional<RdtBandwidthAllocations>& allocations,
                                uint64_t id, bool mbps, RdtFaults& faults) {
   const RdtBandwidthAllocation* const one = RdtAllocationFor(allocations, id);
@@ -30,7 +31,7 @@ std::optional<uint64_t> Wanted(const std::optional<RdtBandwidthAllocations>& all
   return std::nullopt;
 }
 
-// As the kernel rounds a percentage when it is written, so that what is read later is the same.
+// Rounds a percentage as the kernel does on a write, so that a later read returns the same.
 uint64_t Rounded(uint64_t percent_times_100, const linux::ResctrlBandwidthInfo& mb) {
   const uint64_t percent = std::max(percent_times_100 / 100, mb.min_bandwidth);
   const uint64_t step = std::max<uint64_t>(mb.bandwidth_gran, 1);

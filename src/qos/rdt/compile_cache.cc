@@ -14,7 +14,7 @@ namespace {
 
 enum class Path { kUnified, kCode, kData };
 
-// Where a partition or class is silent about an id it has all of it (goresctrl has it so).
+// A partition or class without an allocation for an id has all of it, as in goresctrl.
 const RdtCacheShare& WholeCache() {
   static const auto* const whole = new RdtCacheShare{.high_percent = 100, .text = "100%"};
   return *whole;
@@ -59,7 +59,8 @@ class LineCompiler {
  private:
   using Shares = std::vector<std::pair<std::string, const RdtCacheShare*>>;
 
-  // Of a partition's share of a cache: "rdt.yaml:5:9: partitions.a.l3Allocation: L3 of cache 0: ".
+  // Adds a fault of a partition's share: "rdt.yaml:5:9: partitions.a.l3Allocation: L3 of cache 0:
+  // ".
   void Fail(absl::StatusCode code, const std::pair<std::string, const RdtCacheShare*>& share,
             uint64_t id, absl::string_view why) {
     const auto& allocations = config_.partitions.at(share.first).allocations.*member_;
@@ -89,7 +90,7 @@ class LineCompiler {
     Fail(*percent, id,
          absl::StrCat("partition \"", percent->first, "\" has a percentage (",
                       percent->second->text, ") and partition \"", mask->first, "\" a mask (",
-                      mask->second->text, "); all have the one or all the other"));
+                      mask->second->text, "); all need percentages, or all need masks"));
     return false;
   }
 
@@ -107,8 +108,8 @@ class LineCompiler {
     };
     if (total > 100) {
       Fail(shares.back(), id,
-           absl::StrCat("partitions have ", total, "% together, 100% is all there is: ", list(),
-                        " (a partition that is silent about a cache has all of it)"));
+           absl::StrCat("partitions have ", total, "% together, more than 100%: ", list(),
+                        " (a partition without a share of a cache has all of it)"));
       return false;
     }
     if (total == 0) {
@@ -214,7 +215,7 @@ class LineCompiler {
   RdtFaults& faults_;
 };
 
-// Code and data have lines of their own, but the ways are the same.
+// Code and data have lines of their own, but share the ways.
 void WarnOfCodeOnData(const std::string& level, RdtCompiled& compiled) {
   for (const RdtCompiledPartition& a : compiled.partitions) {
     for (const RdtCompiledPartition& b : compiled.partitions) {

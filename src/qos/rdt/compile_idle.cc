@@ -1,4 +1,4 @@
-// Shares that the machine does not use: of code and data without CDP, the unified ones with it.
+// Shares that the machine does not use: code and data without CDP, the unified ones with it.
 #include <algorithm>
 #include <map>
 #include <set>
@@ -16,10 +16,10 @@ namespace {
 using ShareKind = RdtCacheShare::Kind;
 using Shares = std::vector<std::pair<std::string, const RdtCacheShare*>>;
 
-// Of one kind of share, as the file has it.
+// A kind of share, as the file has it.
 struct IdleKind {
   const char* name;
-  // Null: none.
+  // Null: the allocation has no such share.
   const RdtCacheShare* (*of)(const RdtCacheAllocation& allocation);
 };
 
@@ -38,7 +38,7 @@ std::string ListShares(const Shares& shares) {
   });
 }
 
-// What containerd and CRI-O would not take of these; empty: nothing.
+// The reason why containerd and CRI-O would refuse the shares; empty: they take them.
 std::string WhyNot(const Shares& shares) {
   uint64_t total = 0;
   uint64_t taken = 0;
@@ -63,7 +63,7 @@ std::string WhyNot(const Shares& shares) {
 void WarnOfIdleRdtShares(const RdtConfig& config, const std::string& level,
                          std::optional<RdtCacheAllocations> RdtAllocations::*member,
                          const linux::ResctrlCacheInfo& cache, RdtCompiled& compiled) {
-  std::map<std::string, std::vector<uint64_t>> found;  // what is odd -> caches
+  std::map<std::string, std::vector<uint64_t>> found;  // oddity -> caches
   for (const IdleKind& kind : {kUnified, kCode, kData}) {
     const bool is_unified = kind.name == kUnified.name;
     for (const uint64_t id : cache.ids) {
@@ -79,11 +79,11 @@ void WarnOfIdleRdtShares(const RdtConfig& config, const std::string& level,
         }
       }
       if (!is_unified && !shares.empty() && !without.empty()) {
-        found[absl::StrCat("\"", kind.name, "\" is missing of ", absl::StrJoin(without, ", "),
+        found[absl::StrCat("\"", kind.name, "\" is missing in ", absl::StrJoin(without, ", "),
                            ", others have it: ", ListShares(shares))]
             .push_back(id);
       }
-      // What counts on the machine is an error elsewhere.
+      // An odd share that counts on the machine is an error elsewhere.
       if (is_unified != cache.cdp) continue;
       const std::string why = WhyNot(shares);
       if (why.empty()) continue;

@@ -1,4 +1,4 @@
-// The parts of CompileRdt; for rdt_compile*.cc only.
+// The steps of CompileRdt; for compile*.cc only.
 #ifndef PLIMSOLL_QOS_RDT_COMPILE_PARTS_H_
 #define PLIMSOLL_QOS_RDT_COMPILE_PARTS_H_
 
@@ -12,23 +12,23 @@
 
 namespace plimsoll::qos {
 
-// Adds the lines of one cache level ("L2", "L3") to partitions and classes, which are there
-// already. The level is restricted by every partition and the machine has it.
+// Adds the lines of one cache level ("L2", "L3") to the existing partitions and classes. Every
+// partition must restrict the level, and the machine must have it.
 void CompileRdtCache(const RdtConfig& config, const std::string& level,
                      std::optional<RdtCacheAllocations> RdtAllocations::*member,
                      const linux::ResctrlCacheInfo& cache, RdtCompiled& compiled,
                      RdtFaults& faults);
-// The same for MB, which at least one partition restricts.
+// The same for MB; at least one partition must restrict it.
 void CompileRdtBandwidth(const RdtConfig& config, const linux::ResctrlBandwidthInfo& mb,
                          RdtCompiled& compiled, RdtFaults& faults);
-// Warns of shares of a level that the machine does not use (of code and data where it doesn't tell
-// them apart, or the unified ones where it does) and that containerd and CRI-O would refuse all the
-// same: they hold every share against the others.
+// Warns of shares of a level that the machine does not use (code and data without CDP, the unified
+// ones with it) but that containerd and CRI-O would refuse: they check every share against the
+// others.
 void WarnOfIdleRdtShares(const RdtConfig& config, const std::string& level,
                          std::optional<RdtCacheAllocations> RdtAllocations::*member,
                          const linux::ResctrlCacheInfo& cache, RdtCompiled& compiled);
 
-// Notes that `who` asked for one percentage and gets another, together with other ids of the same.
+// Adds a rounding, merged with equal ones of other ids.
 void AddRdtRounding(const RdtRounding& rounding, RdtCompiled& compiled);
 
 // The allocation for a cache id; null when there is none.

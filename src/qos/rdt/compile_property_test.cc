@@ -1,4 +1,4 @@
-// What holds for every machine and every set of partitions.
+// Properties that hold for every machine and every set of partitions.
 #include <algorithm>
 #include <random>
 
@@ -53,7 +53,7 @@ std::string RandomShare(Random& random) {
   return absl::StrCat(low, "-", random.From(std::max<uint64_t>(low, 1), 100), "%");
 }
 
-// Percentages of partitions leave at least something for those that follow.
+// Percentages of partitions leave at least something for the following ones.
 std::string RandomFile(Random& random) {
   std::string text = "options: {l2: {optional: true}}\npartitions:\n";
   uint64_t left = 100;
@@ -134,7 +134,7 @@ TEST(RdtCompilePropertyTest, MasksAreContiguousDisjointAndInside) {
     const auto config = ParseRdtConfig("random.yaml", text);
     ASSERT_TRUE(config.ok()) << config.status() << "\n" << text;
     const auto compiled = CompileRdt(*config, machine);
-    if (!compiled.ok()) {  // too few ways or CLOSIDs is all that can be wrong with these
+    if (!compiled.ok()) {  // these files can only fail by too few ways or CLOSIDs
       ASSERT_EQ(compiled.status().code(), absl::StatusCode::kResourceExhausted)
           << compiled.status() << "\n"
           << text;

@@ -1,6 +1,6 @@
-// The file that says what the rdt classes are, as containerd and CRI-O users have it on disk
-// (`rdt_config_file`; the language of goresctrl's pkg/rdt). YAML, so JSON too. Only read here:
-// what it means on a machine is compile.h's.
+// The rdt file, which defines the rdt classes, as containerd and CRI-O users have it on disk
+// (`rdt_config_file`; the language of goresctrl's pkg/rdt). YAML, so JSON too. Only read here;
+// compile.h compiles it for a machine.
 //
 //   options:
 //     l2: {optional: true}
@@ -24,11 +24,11 @@
 
 namespace plimsoll::qos {
 
-// The class that stands for resctrl's root group, in which everything is that nobody moved.
+// The class of resctrl's root group, which holds every task that nobody moved.
 inline constexpr char kRdtRootClass[] = "system/default";
 
-// How much of a cache: "60%" (of a partition also "0%": the least that there is), "50-60%" (1 to
-// 100 each), "0xf0" or the same as bits, "4-7".
+// A share of a cache: "60%" (of a partition also "0%": the least possible), "50-60%" (1 to 100
+// each), "0xf0" or the same as bits, "4-7".
 struct RdtCacheShare {
   enum class Kind { kPercent, kPercentRange, kMask };
   Kind kind = Kind::kPercent;
@@ -39,7 +39,7 @@ struct RdtCacheShare {
   std::string where;  // "rdt.yaml:5:9: partitions.exclusive.l3Allocation: "
 };
 
-// Of one cache. `code` and `data` are both there or neither, and count where the kernel
+// The shares of one cache. `code` and `data` are both there or neither. They count where the kernel
 // prioritises code and data (CDP); elsewhere, and where they are absent, `unified` does.
 struct RdtCacheAllocation {
   RdtCacheShare unified;
@@ -47,17 +47,17 @@ struct RdtCacheAllocation {
   std::optional<RdtCacheShare> data;
 };
 
-// Of memory bandwidth: which of the two counts is the machine's affair (`mba_MBps`). A value that
-// can't be counts as an error only where its unit does.
+// Memory bandwidth. The machine decides which of the two counts (`mba_MBps`). An invalid value is
+// an error only where its unit counts.
 struct RdtBandwidthAllocation {
   std::optional<uint64_t> percent;  // 0 to 100
   std::optional<uint64_t> mbps;     // MiB/s, at most 2^32-1
-  std::string percent_error;        // why there is no `percent`, where there is one in the file
+  std::string percent_error;        // why the file's value is no `percent`
   std::string mbps_error;
   std::string where;
 };
 
-// By cache id; `all` is for ids that have none of their own.
+// Allocations by cache id; `all` is for ids that have none of their own.
 template <typename Allocation>
 struct RdtByCacheId {
   std::optional<Allocation> all;
@@ -67,7 +67,7 @@ struct RdtByCacheId {
 using RdtCacheAllocations = RdtByCacheId<RdtCacheAllocation>;
 using RdtBandwidthAllocations = RdtByCacheId<RdtBandwidthAllocation>;
 
-// What partitions and classes have in common. Absent: not restricted.
+// Allocations of a partition or class. Absent: not restricted.
 struct RdtAllocations {
   std::optional<RdtCacheAllocations> l2;
   std::optional<RdtCacheAllocations> l3;
@@ -76,7 +76,7 @@ struct RdtAllocations {
 
 struct RdtClassConfig {
   RdtAllocations allocations;
-  // Whether a pod's, or a container's, annotation may name the class.
+  // Whether an annotation of a pod, or of a container, may not name the class.
   bool deny_pod_annotation = false;
   bool deny_container_annotation = false;
   std::string where;
@@ -89,14 +89,14 @@ struct RdtPartitionConfig {
 };
 
 struct RdtConfig {
-  // A machine that lacks what the file asks for is no error.
+  // A machine that lacks the kind is no error.
   bool l2_optional = false;
   bool l3_optional = false;
   bool mb_optional = false;
   // The layout of the caches follows the order of the names. Class names are unique in the file;
   // the root's, which may be written as "", is kRdtRootClass here.
   std::map<std::string, RdtPartitionConfig> partitions;
-  // What is odd about the file and was read all the same, a line each with its place.
+  // Oddities of the file that didn't prevent reading it, a line each with its place.
   std::vector<std::string> warnings;
 };
 
@@ -104,10 +104,10 @@ struct RdtConfig {
 // for each error. An empty file has no partitions. INVALID_ARGUMENT.
 absl::StatusOr<RdtConfig> ParseRdtConfig(const std::string& file, const std::string& text);
 
-// Class names become directories below resctrl's mount point, so: 1 to 255 bytes, none of them '/'
-// or a control character, not "." or "..", none of the names that are the kernel's there. The
-// root's name is valid. Empty: it is; else why not. (Of those, a name that clients can't send is a
-// warning of ParseRdtConfig's.)
+// The reason why a name is invalid; empty: it is valid. Class names become directories below
+// resctrl's mount point, so: 1 to 255 bytes, none of them '/' or a control character, not "." or
+// "..", none of the kernel's names there. The root's name is valid. (ParseRdtConfig warns of valid
+// names that clients can't send.)
 std::string WhyNoRdtClassName(absl::string_view name);
 
 }  // namespace plimsoll::qos

@@ -16,13 +16,13 @@
 namespace plimsoll::qos {
 namespace {
 
-// Where a share stands decides what a number without quotes is to containerd and CRI-O.
+// The place of a share decides how containerd and CRI-O read a number without quotes.
 enum class SharePlace {
   kShort,  // `l3Allocation: 3`, `{all: 3}`: they refuse it
-  kField,  // `{unified: 3}`: they take what YAML makes of it for a list of bits
+  kField,  // `{unified: 3}`: they take the number's text for a list of bits
 };
 
-// "0x3" read as a number is 3, and that is the list of the one bit 3.
+// "0x3" read as a number is 3, which as a list names bit 3 alone.
 std::string WhatOthersMakeOf(const std::string& number, SharePlace place) {
   if (place == SharePlace::kShort) return "containerd and CRI-O refuse it";
   uint64_t bit = 0;
@@ -71,8 +71,8 @@ class AllocationReader {
   }
 
  private:
-  // For containerd and CRI-O a key without a value is all there is. Of a class that is what it has
-  // without the key; of a partition it makes a difference.
+  // To containerd and CRI-O a key without a value means 100%. A class has that without the key,
+  // too; a partition doesn't.
   std::optional<YAML::Node> Value(ClassFields& fields, const std::string& key) {
     if (owner_ == RdtOwner::kClass) return fields.Get(key);
     const auto node = fields.GetOrNull(key);
@@ -105,8 +105,8 @@ class AllocationReader {
         reader_.Fail(item.key_node, item_path, ids.status().message());
       }
     }
-    // Which of two keys counts for an id is chance for containerd and CRI-O; here the one that
-    // names fewer ids, else the later.
+    // Where two keys name an id, containerd and CRI-O take either at random; here the key that
+    // names fewer ids counts, else the later.
     std::stable_sort(entries.begin(), entries.end(),
                      [](const Entry& a, const Entry& b) { return a.ids.size() > b.ids.size(); });
     for (const Entry& entry : entries) {
@@ -117,8 +117,8 @@ class AllocationReader {
       if (again.empty()) continue;
       reader_.Note(entry.key_node, path,
                    absl::StrCat("cache id ", absl::StrJoin(again, ","),
-                                " is also named by another key of this mapping; this one counts, "
-                                "for containerd and CRI-O either"));
+                                " is also named by another key of this mapping; this one counts "
+                                "here, but either may for containerd and CRI-O"));
     }
   }
 
@@ -149,7 +149,7 @@ class AllocationReader {
     return parsed;
   }
 
-  // An empty value is none.
+  // An empty value counts as none.
   std::optional<RdtCacheShare> Field(ClassFields& fields, const std::string& name) {
     const auto node = fields.Get(name);
     if (!node || (node->IsScalar() && node->Scalar().empty())) return std::nullopt;
@@ -169,7 +169,8 @@ class AllocationReader {
     return *std::move(share);
   }
 
-  // A mask without quotes is a number to YAML, and other bits to others: a mask is what is meant.
+  // A mask without quotes is a number to YAML, and other bits to containerd and CRI-O; its author
+  // means a mask.
   std::optional<std::string> ShareText(const YAML::Node& node, const std::string& path,
                                        SharePlace place) {
     const ClassScalar scalar = ScalarOf(node);
@@ -262,7 +263,7 @@ class AllocationReader {
 
   YamlReader& reader_;
   const RdtOwner owner_;
-  std::vector<Unused> unused_;  // values of the list that is being read
+  std::vector<Unused> unused_;  // values of the list being read
 };
 
 }  // namespace

@@ -1,4 +1,4 @@
-// What partitions and classes of the rdt file have in common; for rdt_config*.cc only.
+// Reading the allocations of partitions and classes of the rdt file; for config*.cc only.
 #ifndef PLIMSOLL_QOS_RDT_CONFIG_ALLOCATIONS_H_
 #define PLIMSOLL_QOS_RDT_CONFIG_ALLOCATIONS_H_
 
@@ -10,7 +10,8 @@ namespace plimsoll::qos {
 
 enum class RdtOwner { kPartition, kClass };
 
-// l2Allocation, l3Allocation and mbAllocation of one partition or class. Mistakes are the reader's.
+// Reads l2Allocation, l3Allocation and mbAllocation of one partition or class. Mistakes are the
+// reader's.
 RdtAllocations ReadRdtAllocations(YamlReader& reader, ClassFields& fields, RdtOwner owner);
 
 }  // namespace plimsoll::qos

@@ -1,8 +1,8 @@
-// For tests: tables of rdt files with what becomes of each on a machine.
+// For tests: tables of rdt files and their outcome on a machine.
 //
-// They say what containerd's and CRI-O's reading of rdt files comes to, case by case: each line was
-// tried with their library (goresctrl) on such a machine. A file that it takes is taken here, with
-// the same result and with a warning where it is odd. Where the two differ the table says why.
+// The outcomes are those of containerd's and CRI-O's reading of rdt files, case by case: each line
+// was tried with their library (goresctrl) on such a machine. A file that it takes is taken here,
+// with the same result and with a warning where it is odd. Where the two differ the table says why.
 #ifndef PLIMSOLL_QOS_RDT_DIALECT_FOR_TEST_H_
 #define PLIMSOLL_QOS_RDT_DIALECT_FOR_TEST_H_
 
@@ -72,7 +72,7 @@ inline Read ReadRdt(const std::string& text, const linux::ResctrlInfo& machine) 
 struct Case {
   const char* text;
   const char* outcome;
-  const char* warning = "";  // part of one; empty: none is expected, or of no interest
+  const char* warning = "";  // part of a warning; empty: none is expected, or it doesn't matter
 };
 
 inline void Check(const std::vector<Case>& cases, const std::string& before,

@@ -1,5 +1,5 @@
-// Partitions in rdt files as others read them: among themselves, and on machines that lack
-// something. See rdt_dialect_for_test.h.
+// Partitions in rdt files as containerd and CRI-O read them: among themselves, and on machines that
+// lack a resource. See dialect_for_test.h.
 #include <string>
 #include <vector>
 
@@ -32,7 +32,7 @@ TEST(RdtDialectPartitionsTest, PartitionsAmongThemselves) {
       {"p: {l3allocation: 50%, classes: {c: }}", "c L3:0=3ff;1=3ff",
        "the key \"l3allocation\" is read as \"l3Allocation\""},
       {"p: {l3Allocation: 50%, L3ALLOCATION: 20%, classes: {c: }}", "c L3:0=3ff;1=3ff",
-       "of \"l3Allocation\" alone is the value taken"},
+       "only the value of \"l3Allocation\" counts"},
       {"a: {l3Allocation: 60%}, b: {l3Allocation: 60%}", kRefused},
       {"a: {l3Allocation: \"0x3\"}, b: {l3Allocation: 50%}", kRefused},
       {"a: {l3Allocation: \"0x3\"}, b: {l3Allocation: \"0x6\"}", kRefused},
@@ -59,7 +59,8 @@ TEST(RdtDialectPartitionsTest, CodeAndData) {
       {"a: {l3Allocation: {all: {unified: 50%, code: \"0x3\", data: \"0x3\"}}}, "
        "b: {l3Allocation: {all: {unified: 50%, code: 50%, data: \"0xc\"}}}",
        kRefused},
-      // Refused there for shares that the machine doesn't use, or that others have to have too.
+      // The library refuses these for shares that the machine doesn't use, or that other partitions
+      // lack.
       {"a: {l3Allocation: {all: {unified: 60%, code: 50%, data: 50%}}, classes: {c: }}, "
        "b: {l3Allocation: {all: {unified: 60%, code: 50%, data: 50%}}}",
        "c L3CODE:0=3ff;1=3ff L3DATA:0=3ff;1=3ff",
@@ -67,7 +68,7 @@ TEST(RdtDialectPartitionsTest, CodeAndData) {
       {"a: {l3Allocation: {all: {unified: 50%, code: 50%, data: 50%}}, classes: {c: }}, "
        "b: {l3Allocation: 50%}",
        "c L3CODE:0=3ff;1=3ff L3DATA:0=3ff;1=3ff",
-       "\"code\" is missing of b, others have it: a 50%; containerd and CRI-O refuse the file"},
+       "\"code\" is missing in b, others have it: a 50%; containerd and CRI-O refuse the file"},
   };
   linux::ResctrlInfo machine = WithCdp();
   machine.mb.reset();
@@ -86,7 +87,7 @@ TEST(RdtDialectPartitionsTest, CodeAndData) {
        "c L3:0=3ff;1=3ff", "\"data\" don't add up (some are masks and some percentages)"},
       {"a: {l3Allocation: {all: {unified: 50%, code: 50%, data: 50%}}, classes: {c: }}, "
        "b: {l3Allocation: {1: 50%, 0: {unified: 50%, code: 50%, data: 50%}}}",
-       "c L3:0=3ff;1=3ff", "L3 of cache 1: \"data\" is missing of b"},
+       "c L3:0=3ff;1=3ff", "L3 of cache 1: \"data\" is missing in b"},
   };
   Check(without, "partitions: {", "}", OnlyL3());
   EXPECT_THAT(
@@ -112,7 +113,7 @@ TEST(RdtDialectPartitionsTest, WhatTheMachineLacksIsForClassesToNeed) {
   linux::ResctrlInfo machine = OnlyBandwidth();
   for (Case each : cases) {
     const Read read = ReadRdt(absl::StrCat("partitions: {", each.text, "}"), machine);
-    // Where nobody restricts it there is no line for it.
+    // A resource that nobody restricts has no line.
     const std::string outcome = read.outcome == "c" ? "c MB:0=100;1=100" : read.outcome;
     EXPECT_EQ(outcome, each.outcome) << each.text << "\n" << read.error;
     if (*each.warning != '\0') {

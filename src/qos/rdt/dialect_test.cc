@@ -1,5 +1,5 @@
-// The YAML of rdt files as others read it, and what is told of mistakes in it. See
-// rdt_dialect_for_test.h.
+// The YAML of rdt files as containerd and CRI-O read it, and messages about mistakes in it. See
+// dialect_for_test.h.
 #include <string>
 #include <vector>
 
@@ -34,7 +34,7 @@ TEST(RdtDialectTest, TheFileAsAWhole) {
       {"partitions: {1: {classes: {2: , yes: , 1.50: , 0x10: , 010: }}}\n",
        "010; 0x10; 1.50; 2; yes", "containerd and CRI-O read the name yes as \"true\""},
       {"partitions: {p: {classes: {\"a b\": }}}\n", "a b",
-       "the class name \"a b\" is none that every client can send"},
+       "not every client can send the class name \"a b\""},
       {"partitions: {p: {classes: {c: }}}\n---\npartitions: {q: {classes: {d: }}}\n", "c",
        "only the first document counts"},
       {"partitions: {p: {classes: {c: }}}\n---\n[\n", "c", "only the first document counts"},
@@ -59,7 +59,7 @@ TEST(RdtDialectTest, TheFileAsAWhole) {
       {"partitions: {p: {classes: {.: }}}\n", kRefused},
       {"partitions: {p: {l3Allocation: *nope}}\n", kRefused},
       {"partitions:\n\tp: {}\n", kRefused},
-      // Taken by the library, but not by the kernel, or no name for a line of text.
+      // The library takes these, but the kernel does not, or the name doesn't fit a line of text.
       {"partitions: {p: {classes: {info: }}}\n", kRefused},
       {"partitions: {p: {classes: {\"a\\tb\": }}}\n", kRefused},
   };
@@ -99,7 +99,7 @@ TEST(RdtDialectTest, MergeKeys) {
       {"a: &a {l3Allocation: 40%}\n  b: &b {<<: *a}\n  p: {l3Allocation: 20%, classes: {c: {<<: "
        "{l3Allocation: 50%}}}}",
        "c L3:0=30000;1=30000"},
-      // Strictly read, none overrides another.
+      // In strict reading, no key overrides another.
       {"a: &a {l3Allocation: 50%}\n  p: {<<: *a, l3Allocation: 20%, classes: {c: }}", kRefused},
       {"a: &a {l3Allocation: 50%}\n  p: {l3Allocation: 20%, <<: *a, classes: {c: }}", kRefused},
       {"a: &a {l3Allocation: 30%}\n  b: &b {l3Allocation: 20%}\n  p: {<<: [*a, *b]}", kRefused},
@@ -128,7 +128,7 @@ option: {}
         "\nrdt.yaml:5:", "\nrdt.yaml:6:1: unknown field \"option\""}) {
     EXPECT_THAT(parsed.error, HasSubstr(part));
   }
-  // What is wrong on the machine, too: both levels, several partitions, too many classes.
+  // Errors of the machine are told together too: both levels, several partitions, too many classes.
   linux::ResctrlInfo machine = Standard();
   machine.mb->num_closids = 3;
   const Read compiled = ReadRdt(R"(partitions:
@@ -140,7 +140,7 @@ option: {}
 )",
                                 machine);
   for (const char* part :
-       {"class \"c\" has a part of what partition \"a\" does not have",
+       {"class \"c\" has a share of a resource that partition \"a\" lacks",
         "L3 of cache 0: partitions have 120% together",
         "L3 of cache 1: partitions have 160% together", "MB of caches 0-1: there is no value in %",
         "no room for e of c, d, e"}) {

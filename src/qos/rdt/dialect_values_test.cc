@@ -1,5 +1,5 @@
-// Shares of a cache and of memory bandwidth in rdt files as others read them. See
-// rdt_dialect_for_test.h.
+// Shares of a cache and of memory bandwidth in rdt files as containerd and CRI-O read them. See
+// dialect_for_test.h.
 #include <vector>
 
 #include "gmock/gmock.h"
@@ -91,7 +91,7 @@ TEST(RdtDialectValuesTest, SharesOfACache) {
         "\n", OnlyL3());
 }
 
-// A mask is what whoever writes 0x3 means: read so, and told what others make of it.
+// The author of 0x3 means a mask: it is read so, with a warning of the others' reading.
 TEST(RdtDialectValuesTest, AMaskWithoutQuotesIsAMaskHereAlone) {
   const std::vector<Case> cases = {
       {"{all: {unified: 0x3}}", "c L3:0=3;1=3",
@@ -101,7 +101,7 @@ TEST(RdtDialectValuesTest, AMaskWithoutQuotesIsAMaskHereAlone) {
       {"{all: 0x3}", "c L3:0=3;1=3", "but containerd and CRI-O refuse it"},
       {"0X3", "c L3:0=3;1=3", "write \"0x3\" with quotes"},
       {"3", "c L3:0=8;1=8", "the list of bits 3, but containerd and CRI-O refuse it"},
-      // What is no range for them is one of one here.
+      // Ranges of one, which the library does not take for ranges.
       {"\"0-0\"", "c L3:0=1;1=1"},
       {"{\"1-1\": 50%}", "c L3:0=fffff;1=3ff"},
       {"{\"200\": 50%}", "c L3:0=fffff;1=fffff", "names cache ids 200"},
@@ -132,7 +132,7 @@ TEST(RdtDialectValuesTest, Bandwidth) {
       {"{all: [50, 50%]}", "c MB:0=50;1=50", "\"50\" is not a memory bandwidth"},
       {"{all: [true, 50%]}", "c MB:0=50;1=50", "\"true\" is not a memory bandwidth"},
       {"{\"0-1\": [20%], \"1\": [30%]}", "c MB:0=20;1=30", "also named by another key"},
-      // Of the unit that doesn't count anything will do.
+      // Any value will do in the unit that doesn't count.
       {"[4294967296MBps, 50%]", "c MB:0=50;1=50", "an error where this unit counts"},
       {"[xMBps, 50%]", "c MB:0=50;1=50", "an error where this unit counts"},
       {"[50%, xMBps]", "c MB:0=50;1=50", "an error where this unit counts"},
@@ -153,8 +153,8 @@ TEST(RdtDialectValuesTest, Bandwidth) {
       {"[x%, 1000MBps]", kRefused},
       {"[[50%]]", kRefused},
       {"[{a: 1}]", kRefused},
-      {"[101%]", kRefused},       // by the kernel
-      {"50%", "c MB:0=50;1=50"},  // refused there
+      {"[101%]", kRefused},       // the kernel refuses it
+      {"50%", "c MB:0=50;1=50"},  // the library refuses it
   };
   Check(cases, "partitions: {p: {mbAllocation: [100%], classes: {c: {mbAllocation: ", "}}}}",
         OnlyBandwidth());

@@ -13,7 +13,7 @@
 namespace plimsoll::qos {
 namespace {
 
-// What a class without a definition has, as it is now.
+// The present schemata of a class without a definition.
 std::string MeaningNow(const linux::Resctrl& resctrl, const std::string& group) {
   auto schemata = resctrl.ReadSchemata(group);
   if (!schemata.ok()) return "";
@@ -27,7 +27,7 @@ const RdtClassGroup* RdtClasses::Find(absl::string_view name) const {
   return found == by_name.end() ? nullptr : &found->second;
 }
 
-// What a group has that nobody restricts.
+// The values of a group that nobody restricts.
 linux::Schemata RdtGroups::Defaults() const {
   linux::Schemata defaults;
   const auto cache = [&](const char* level, const std::optional<linux::ResctrlCacheInfo>& info) {
@@ -61,7 +61,7 @@ std::string RdtGroups::Difference(const RdtClassGroup& group) const {
     return absl::StrCat("resctrl group /", group.path, " is gone");
   }
   const auto now = resctrl_.ReadSchemata(group.path);
-  if (!now.ok()) return "";  // who writes it is told
+  if (!now.ok()) return "";  // the write reports the error
   const std::vector<std::string> differences = linux::SchemataDifferences(GoalOf(group), *now);
   if (differences.empty()) return "";
   return absl::StrCat("resctrl group /", group.path, ": ", absl::StrJoin(differences, ", "));
@@ -83,9 +83,8 @@ absl::Status RdtGroups::AddConfigured(const RdtCompiledClass& compiled, RdtClass
                        "prefix, or set adopt: true to use it as it is"));
     }
     classes.warnings.push_back(absl::StrCat("class ", compiled.name,
-                                            " is the group that somebody "
-                                            "else made, as it is; its definition in the file is "
-                                            "without effect"));
+                                            " uses the group that somebody else made, unchanged; "
+                                            "its definition in the file has no effect"));
     group.foreign = true;
     group.schemata.clear();
     group.meaning = absl::StrCat("adopted: ", MeaningNow(resctrl_, group.path));
@@ -119,12 +118,12 @@ absl::StatusOr<RdtClasses> RdtGroups::Plan(const RdtConfig& config) const {
       ours_to_be.insert(absl::StrCat(naming_.prefix, class_name));
     }
   }
-  std::vector<std::string> foreign;        // as classes
+  std::vector<std::string> foreign;        // taken as classes
   std::vector<std::string> other_closids;  // for counting
   for (const std::string& group : groups) {
     if (!ownership_.IsOurs(group)) foreign.push_back(group);
     if (ours_to_be.count(group) > 0) continue;
-    // Ours that are no class's any more give their CLOSID back, unless somebody is in them.
+    // Our groups that are no class's any more give their CLOSID back, unless a thread is in them.
     const auto threads = resctrl_.Threads(group);
     if (!ownership_.IsOurs(group) || !threads.ok() || !threads->empty()) {
       other_closids.push_back(group);
@@ -145,17 +144,17 @@ absl::StatusOr<RdtClasses> RdtGroups::Plan(const RdtConfig& config) const {
   return classes;
 }
 
-// What has been done so far, to be undone in the opposite order.
+// The steps done so far, undone in reverse order.
 class RdtGroups::Change {
  public:
   void OnUndo(std::function<absl::Status()> undo) { undo_.push_back(std::move(undo)); }
-  // `status`, with what could not be undone.
+  // `status`, with the steps that could not be undone.
   absl::Status Undo(absl::Status status) {
     for (auto undo = undo_.rbegin(); undo != undo_.rend(); ++undo) {
       const absl::Status undone = (*undo)();
       if (undone.ok()) continue;
-      status = AlsoSay(status, absl::StrCat("and undoing what had been done before failed too: ",
-                                            undone.message()));
+      status = AlsoSay(
+          status, absl::StrCat("and undoing the earlier steps failed, too: ", undone.message()));
     }
     return status;
   }
@@ -180,14 +179,14 @@ void RdtGroups::RemoveUnwanted(RdtClasses& classes) {
   for (const std::string& group : Unwanted(classes)) {
     const auto stays = [&](absl::string_view why) {
       classes.warnings.push_back(
-          absl::StrCat("the group /", group, " is no class's any more and stays: ", why));
+          absl::StrCat("the group /", group, " belongs to no class any more, but stays: ", why));
     };
     const auto threads = resctrl_.Threads(group);
     if (threads.ok() && !threads->empty()) {
       stays(absl::StrCat("thread ", threads->front(), " is in it"));
       continue;
     }
-    // Somebody may have removed it: then its record goes.
+    // Somebody may have removed the group: then its record goes.
     const absl::Status removed = ownership_.Remove(group);
     if (!removed.ok()) stays(removed.message());
   }
@@ -211,7 +210,7 @@ absl::StatusOr<bool> RdtGroups::RemoveOneUnwanted(const RdtClasses& classes, Cha
 absl::Status RdtGroups::MakeGroup(const RdtClasses& classes, const std::string& path,
                                   Change& change) {
   absl::Status made = ownership_.Make(path);
-  // Its CLOSID may be one that a group has which is no class's any more.
+  // A group that is no class's any more may hold the CLOSID that is missing.
   while (absl::IsResourceExhausted(made)) {
     PLIMSOLL_ASSIGN_OR_RETURN(const bool removed, RemoveOneUnwanted(classes, change));
     if (!removed) return made;
@@ -249,7 +248,7 @@ absl::Status RdtGroups::MakeAndWriteAll(RdtClasses& classes, Change& change) {
     PLIMSOLL_ASSIGN_OR_RETURN(auto tasks, resctrl_.OpenTasks(group.path));
     group.tasks = std::make_shared<const linux::Resctrl::TasksFile>(std::move(tasks));
   }
-  // The root's, set back to what it was: not ours any more. Nothing can fail after it.
+  // The root group, restored, is not ours any more. Nothing can fail after this.
   const RdtClassGroup& root = classes.by_name.at(kRdtRootClass);
   if (root.foreign || !root.schemata.empty()) return absl::OkStatus();
   return ownership_.Disclaim("");

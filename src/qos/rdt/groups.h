@@ -1,4 +1,4 @@
-// The control groups of the rdt classes: planned without touching anything, then made so.
+// The control groups of the rdt classes: planned without touching the kernel, then applied.
 #ifndef PLIMSOLL_QOS_RDT_GROUPS_H_
 #define PLIMSOLL_QOS_RDT_GROUPS_H_
 
@@ -19,18 +19,18 @@
 
 namespace plimsoll::qos {
 
-// A class as it is in the kernel.
+// A class's group in the kernel.
 struct RdtClassGroup {
-  std::string path;          // of its control group; "" is the root's
+  std::string path;          // of the control group; "" is the root's
   bool foreign = false;      // adopted, or the root's without a definition: never written
-  linux::Schemata schemata;  // what it should have
+  linux::Schemata schemata;  // its target
   bool deny_pod_annotation = false;
   bool deny_container_annotation = false;
   std::string meaning;
-  std::shared_ptr<const linux::Resctrl::TasksFile> tasks;  // once it is in force
+  std::shared_ptr<const linux::Resctrl::TasksFile> tasks;  // set once it is in force
 };
 
-// All classes at one time; not changed once it is in force.
+// The classes of one definition; not changed once it is in force.
 struct RdtClasses {
   std::map<std::string, RdtClassGroup> by_name;
   std::vector<std::string> warnings;
@@ -45,7 +45,7 @@ class RdtGroups {
     bool adopt = false;
   };
 
-  // Both pointers outlive it.
+  // Both pointers must outlive it.
   RdtGroups(const linux::Resctrl* resctrl, RdtOwnership* ownership, linux::ResctrlInfo machine,
             Naming naming)
       : resctrl_(*resctrl),
@@ -53,36 +53,36 @@ class RdtGroups {
         machine_(std::move(machine)),
         naming_(std::move(naming)) {}
 
-  // What the classes of `config` would be, and all that can be known to be wrong with them. Errors
-  // of CompileRdt; ALREADY_EXISTS for a group of somebody else. Changes nothing.
+  // The classes of `config`, after every check that needs no write. Errors of CompileRdt;
+  // ALREADY_EXISTS for a group of somebody else. Changes nothing.
   absl::StatusOr<RdtClasses> Plan(const RdtConfig& config) const;
 
-  // Makes the groups of `classes` and writes what they don't have yet; then removes ours that are
-  // no class's and have no threads (what can't be removed stays, with a warning). On error
-  // everything is as it was, or the error says what isn't; a group may have been removed for its
-  // CLOSID and made again then, so that open files of groups are to be opened anew (Reopen). One
-  // call at a time.
+  // Makes the groups of `classes` and writes the values that they lack; then removes our groups
+  // that are no class's and have no threads (a failed removal is a warning). On error everything is
+  // as before, or the error says what isn't; a group may have been removed for its CLOSID and made
+  // again, so open files of groups must be opened anew (Reopen). One call at a time.
   absl::Status Apply(RdtClasses& classes);
-  // How the kernel's group differs from what Apply would make of it ("resctrl group /gold: L3 of
-  // cache 0 is 0xff, should be 0xf"); empty: it doesn't, or isn't ours to write. Changes nothing.
+  // The difference between the kernel's group and what Apply would make of it ("resctrl group
+  // /gold: L3 of cache 0 is 0xff, should be 0xf"); empty: none, or it isn't ours to write. Changes
+  // nothing.
   std::string Difference(const RdtClassGroup& group) const;
-  // Opens the `tasks` of every group that is there.
+  // Opens the `tasks` of every group that exists.
   void Reopen(RdtClasses& classes) const;
 
  private:
-  class Change;  // what has been done so far
+  class Change;  // the steps done so far
 
   absl::Status MakeAndWriteAll(RdtClasses& classes, Change& change);
   absl::Status MakeAndWrite(const RdtClasses& classes, const RdtClassGroup& group, Change& change);
   absl::Status MakeGroup(const RdtClasses& classes, const std::string& path, Change& change);
-  // Groups of ours that are no class's, without monitoring groups.
+  // Our groups that are no class's, without monitoring groups.
   std::vector<std::string> Unwanted(const RdtClasses& classes) const;
-  // False: there is none that could be removed.
+  // False: no group could be removed.
   absl::StatusOr<bool> RemoveOneUnwanted(const RdtClasses& classes, Change& change);
   void RemoveUnwanted(RdtClasses& classes);
 
   linux::Schemata Defaults() const;
-  // All that a group of ours which is there already has to have.
+  // All values that an existing group of ours must have.
   linux::Schemata GoalOf(const RdtClassGroup& group) const;
   absl::Status AddConfigured(const RdtCompiledClass& compiled, RdtClasses& classes) const;
   absl::Status AddForeign(const std::vector<std::string>& groups, RdtClasses& classes) const;

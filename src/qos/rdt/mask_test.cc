@@ -24,15 +24,15 @@ TEST(RdtMaskTest, PartitionsArePackedFromTheLowestWay) {
   EXPECT_THAT(*DivideCache({60, 40}, 0xfffff, 1), ElementsAre(0xfff, 0xff000));
   EXPECT_THAT(*DivideCache({40, 60}, 0xfffff, 1), ElementsAre(0xff, 0xfff00));
   EXPECT_THAT(*DivideCache({100}, 0x7ff, 1), ElementsAre(0x7ff));
-  // What nobody asks for is left free, at the top.
+  // Ways that nobody asks for stay free, at the top.
   EXPECT_THAT(*DivideCache({25, 25}, 0xff, 1), ElementsAre(0x3, 0xc));
 }
 
 TEST(RdtMaskTest, TheSmallestIsGrantedFirstAndTheLastTakesTheRest) {
-  // 1% of 10 ways is none: it gets one, of what the others would have had.
+  // 1% of 10 ways is none: it gets one, taken from the others.
   EXPECT_THAT(*DivideCache({50, 1, 49}, 0x3ff, 1), ElementsAre(0x1f, 0x20, 0x3c0));
   EXPECT_THAT(*DivideCache({50, 1, 49}, 0x3ff, 2), ElementsAre(0xf, 0x30, 0x3c0));
-  // Equal ones in order; the second takes the odd way.
+  // Equal shares in order; the second takes the odd way.
   EXPECT_THAT(*DivideCache({50, 50}, 0x7ff, 1), ElementsAre(0x1f, 0x7e0));
 }
 
@@ -51,7 +51,7 @@ TEST(RdtMaskTest, ClassesOverlayTheirPartition) {
   EXPECT_EQ(Overlay("0-50%", 0xff0), Overlay("1-50%", 0xff0));
   EXPECT_EQ(Overlay("1%", 0xff0), 0x10u);
   EXPECT_EQ(Overlay("100-100%", 0xff0), 0x800u);
-  // At least the minimum: downward first, then upward.
+  // Widened to the minimum: downward first, then upward.
   EXPECT_EQ(Overlay("60-60%", 0xff0, 3), 0x1c0u);
   EXPECT_EQ(Overlay("1%", 0xff0, 3), 0x70u);
   EXPECT_EQ(Overlay("20-20%", 0xff0, 4), 0xf0u);
@@ -69,10 +69,10 @@ TEST(RdtMaskTest, AClassMaskIsRelativeToItsPartition) {
   const auto few = OverlayCache(*ParseRdtCacheShare("0x1"), 0xff0, 2, false);
   EXPECT_THAT(few.status().message(), HasSubstr("fewer ways than the machine's least, 2"));
   EXPECT_THAT(OverlayCache(*ParseRdtCacheShare("50%"), 0xa0, 1, true).status().message(),
-              HasSubstr("which has gaps"));
+              HasSubstr("has gaps, so it has no percentages"));
 }
 
-// What holds for every cache and every division of it.
+// Properties of every division of every cache.
 TEST(RdtMaskTest, AnyDivisionIsContiguousDisjointAndInside) {
   std::mt19937 random(20);
   const auto upto = [&](uint64_t n) {

@@ -16,7 +16,7 @@
 namespace plimsoll::qos {
 namespace {
 
-constexpr int kRounds = 20;  // of looking for threads that were missed
+constexpr int kRounds = 20;  // searches for missed threads
 constexpr absl::Duration kBetweenRounds = absl::Milliseconds(1);
 
 // Those of sorted `all` that are not in sorted `known`.
@@ -40,14 +40,14 @@ absl::StatusOr<std::vector<pid_t>> RdtMover::ThreadsOf(const Target& target) con
   return threads;
 }
 
-// One that has ended is in no list of tasks any more, but in /proc until its parent waits for it.
+// A thread that has ended is in no list of tasks any more, but in /proc until its parent reaps it.
 bool RdtMover::IsAlive(pid_t thread) const {
   const auto entry = linux::ReadProcess(host_, thread);
   return entry.ok() ? !entry->zombie : !absl::IsNotFound(entry.status());
 }
 
-// Programs that are about to enter, with what they have forked, all threads. Small processes: no
-// scan of all of /proc for them.
+// All threads of programs about to enter and of their forks. These processes are few, so no scan of
+// all of /proc.
 std::vector<pid_t> RdtMover::EnteringThreads(const Target& target) const {
   std::vector<pid_t> threads;
   if (!target.entering) return threads;
@@ -83,7 +83,7 @@ absl::Status RdtMover::Add(const std::vector<pid_t>& threads, const RdtPlace& to
   absl::Status status;
   for (const pid_t thread : threads) {
     status = to.control->Add(thread);
-    if (absl::IsNotFound(status)) continue;  // it ended, or is not there yet
+    if (absl::IsNotFound(status)) continue;  // it ended, or has not begun yet
     if (!status.ok()) break;
     moved.push_back(thread);
   }
@@ -108,7 +108,7 @@ absl::Status RdtMover::MoveAll(const Target& target, const RdtPlace& to, bool fr
   PLIMSOLL_RETURN_IF_ERROR(Add(threads, to, move));
   move.certain = frozen && entering.empty();
   if (move.certain || (first && threads.size() <= 1)) return absl::OkStatus();
-  // Until nothing of the container is outside of the class.
+  // Repeat until no thread of the container is outside the class.
   for (int round = 0; round < kRounds; ++round) {
     PLIMSOLL_ASSIGN_OR_RETURN(threads, ThreadsOf(target));
     Merge(EnteringThreads(target), threads);
@@ -120,10 +120,10 @@ absl::Status RdtMover::MoveAll(const Target& target, const RdtPlace& to, bool fr
     if (outside.empty()) return absl::OkStatus();
     const size_t before = move.threads.size();
     PLIMSOLL_RETURN_IF_ERROR(Add(outside, to, move));
-    // Not there for resctrl yet: in the middle of its fork.
+    // Resctrl doesn't know them yet: they are in the middle of fork.
     if (move.threads.size() == before) absl::SleepFor(kBetweenRounds);
   }
-  return absl::OkStatus();  // who is left is for the next look
+  return absl::OkStatus();  // later looks move the rest
 }
 
 absl::StatusOr<RdtMove> RdtMover::Move(const Target& target, const RdtPlace& to,
@@ -146,8 +146,8 @@ absl::Status RdtMover::Again(const Target& target, const RdtPlace& to) const {
   PLIMSOLL_ASSIGN_OR_RETURN(std::vector<pid_t> threads, ThreadsOf(target));
   Merge(EnteringThreads(target), threads);
   if (to.monitor != nullptr) {
-    // The monitoring group takes only who is in the class, and those are in place with that. (To
-    // write all to the class first would take each out of its monitoring group for a moment.)
+    // The monitoring group takes only threads that are in the class; those are done with that.
+    // (Writing all to the class first would take each out of its monitoring group for a moment.)
     const auto in_place = [&](pid_t thread) { return to.monitor->Add(thread).ok(); };
     threads.erase(std::remove_if(threads.begin(), threads.end(), in_place), threads.end());
   }
@@ -158,7 +158,7 @@ absl::Status RdtMover::Again(const Target& target, const RdtPlace& to) const {
 absl::Status RdtMover::Monitor(const Target& target, const RdtPlace& to) const {
   if (to.monitor == nullptr) return absl::OkStatus();
   PLIMSOLL_ASSIGN_OR_RETURN(const std::vector<pid_t> threads, ThreadsOf(target));
-  // A thread of another class is refused, and drift to be told, not to be mended here.
+  // A thread of another class is refused: drift, to be reported, not repaired here.
   for (const pid_t thread : threads) to.monitor->Add(thread).IgnoreError();
   return absl::OkStatus();
 }

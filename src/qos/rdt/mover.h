@@ -1,9 +1,9 @@
-// Moves every thread of a container into a resctrl group, those it forks meanwhile too.
+// Moves of all threads of a container into a resctrl group, those forked meanwhile included.
 //
-// A thread takes its group from the one that forks it, early in fork(2), and can be found only at
-// its end: what is moved in between leaves a child behind. So the container's cgroup is frozen for
-// the time of the move, within about 20 ms; where it can't be, threads are looked for again until
-// none is left behind, and later once more (rechecks.h).
+// A new thread copies its group from the forking thread early in fork(2) and becomes visible only
+// at its end, so a move in between misses it. Therefore the container's cgroup is frozen during the
+// move, within about 20 ms. Where it can't be frozen, threads are looked for until none is left
+// behind, and later once more (rechecks.h).
 #ifndef PLIMSOLL_QOS_RDT_MOVER_H_
 #define PLIMSOLL_QOS_RDT_MOVER_H_
 
@@ -24,7 +24,7 @@
 
 namespace plimsoll::qos {
 
-// A class's control group and in it, if there is one, the container's monitoring group.
+// A class's control group and the container's monitoring group in it, if there is one.
 struct RdtPlace {
   std::string control_path;
   std::shared_ptr<const linux::Resctrl::TasksFile> control;
@@ -33,27 +33,28 @@ struct RdtPlace {
 };
 
 struct RdtMove {
-  std::vector<pid_t> threads;  // what was moved
-  bool certain = false;        // nothing can have been missed
-  // Why monitoring misses some; the class is in force all the same. Empty: it doesn't.
+  std::vector<pid_t> threads;  // threads moved
+  bool certain = false;        // no thread can have been missed
+  // Why monitoring misses some threads; the class is in force all the same. Empty: it misses none.
   std::string monitor_trouble;
 };
 
 // Thread-safe; one call about a container at a time.
 class RdtMover {
  public:
-  // All outlive it. `host` has proc/.
+  // All pointers must outlive it. `host` has proc/.
   RdtMover(const linux::Resctrl* resctrl, linux::CgroupManager* cgroups, ContainerFreezer* freezer,
            FsRoot host)
       : resctrl_(*resctrl), cgroups_(*cgroups), freezer_(*freezer), host_(std::move(host)) {}
 
-  // On error all threads are in `back` again. A container without threads is OK. `first`: it had no
-  // class, so most likely it is an init asleep, for which a freeze would only cost time.
+  // Moves the container to `to`. On error all threads are in `back` again. A container without
+  // threads is OK. `first`: it had no class, so most likely it is an init asleep, for which a
+  // freeze would only cost time.
   absl::StatusOr<RdtMove> Move(const Target& target, const RdtPlace& to, const RdtPlace& back,
                                bool first);
-  // Without freezing: those that there are now. For looking again.
+  // Moves the present threads, without freezing: for later looks.
   absl::Status Again(const Target& target, const RdtPlace& to) const;
-  // Into the monitoring group only; those of other classes stay where they are.
+  // Adds threads to the monitoring group only; those of other classes stay where they are.
   absl::Status Monitor(const Target& target, const RdtPlace& to) const;
 
   // The container's threads, sorted; empty when it is gone.

@@ -20,7 +20,7 @@ namespace {
 constexpr char kResctrlKind[] = "resctrl";
 constexpr char kInodeKind[] = "resctrl-inode";
 
-// "12/gold".
+// Parses "12/gold".
 bool ParseInodeRecord(absl::string_view record, std::string& group, uint64_t& inode) {
   const std::pair<absl::string_view, absl::string_view> parts =
       absl::StrSplit(record, absl::MaxSplits('/', 1));
@@ -113,7 +113,7 @@ absl::Status RdtOwnership::Make(const std::string& group) {
   const bool was_ours = IsOurs(group);
   PLIMSOLL_RETURN_IF_ERROR(Claim(group));
   absl::Status made = resctrl_.MakeGroup(group);
-  // One of ours that could not be seen just now stays ours.
+  // A group of ours that HasGroup missed stays ours.
   if (was_ours && absl::IsAlreadyExists(made)) return made;
   if (made.ok()) {
     made = RecordInode(group);
@@ -131,7 +131,7 @@ absl::Status RdtOwnership::Make(const std::string& group) {
 
 absl::Status RdtOwnership::RecordInode(const std::string& group) {
   PLIMSOLL_ASSIGN_OR_RETURN(const uint64_t inode, resctrl_.InodeOf(group));
-  PLIMSOLL_RETURN_IF_ERROR(ForgetInode(group));  // of one that somebody removed
+  PLIMSOLL_RETURN_IF_ERROR(ForgetInode(group));  // the record of a group that somebody removed
   PLIMSOLL_RETURN_IF_ERROR(owned_.AddOwned(kInodeKind, InodeRecordOf(group, inode)));
   absl::MutexLock lock(&mutex_);
   inodes_[group] = inode;

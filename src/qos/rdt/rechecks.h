@@ -1,4 +1,4 @@
-// Things to be done a little later, each for a container, on a thread of their own.
+// Delayed checks of containers, on a thread of their own.
 #ifndef PLIMSOLL_QOS_RDT_RECHECKS_H_
 #define PLIMSOLL_QOS_RDT_RECHECKS_H_
 
@@ -15,20 +15,20 @@
 
 namespace plimsoll::qos {
 
-// Thread-safe. Without anything to do the thread sleeps.
+// Thread-safe. The thread sleeps while no check is due.
 class RdtRechecks {
  public:
   enum class Kind { kClass, kClassAgain, kMonitoring };
   using Check = std::function<void(const std::string& id, Kind kind)>;
 
   explicit RdtRechecks(Check check);
-  // Waits for the check that runs; what is due later is dropped.
+  // Waits for the running check; later ones are dropped.
   ~RdtRechecks();
   RdtRechecks(const RdtRechecks&) = delete;
   RdtRechecks& operator=(const RdtRechecks&) = delete;
 
-  // Calls the check about `id` once, `delay` from now. One of its kind that is due already stays as
-  // it is, so that many requests are one.
+  // Calls the check about `id` once, `delay` from now. A pending check of the same kind keeps its
+  // time, so that many requests are one.
   void After(absl::Duration delay, absl::string_view id, Kind kind);
 
  private:

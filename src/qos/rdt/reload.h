@@ -1,4 +1,4 @@
-// A new rdt file, compiled and not in force yet.
+// A new rdt file, compiled but not yet in force.
 #ifndef PLIMSOLL_QOS_RDT_RELOAD_H_
 #define PLIMSOLL_QOS_RDT_RELOAD_H_
 
@@ -14,7 +14,7 @@ namespace plimsoll::qos {
 
 class RdtType;
 
-// A class keeps its group, so its holders stay where they are while it gets another definition.
+// A class keeps its group, so its holders stay in place while its definition changes.
 class RdtReload : public PendingReload {
  public:
   RdtReload(RdtType* type, std::shared_ptr<const RdtClasses> before, RdtClasses after)
@@ -28,7 +28,7 @@ class RdtReload : public PendingReload {
   absl::Status Revert(const Holders& holders) override;
 
  private:
-  // Of the classes that stay as they are defined, how the kernel differs.
+  // The kernel's differences from classes whose definition stays as it is.
   std::vector<std::string> WhatIsWrong() const;
 
   RdtType& type_;

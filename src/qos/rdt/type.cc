@@ -14,7 +14,7 @@
 namespace plimsoll::qos {
 namespace {
 
-// A fork in flight is over by the first, whatever the machine is busy with by the second.
+// Forks in flight have ended by the first look, by the second even on a busy machine.
 constexpr absl::Duration kFirstLook = absl::Milliseconds(50);
 constexpr absl::Duration kSecondLook = absl::Seconds(1);
 
@@ -46,7 +46,7 @@ absl::StatusOr<std::unique_ptr<RdtType>> RdtType::Create(const RdtOptions& optio
   std::set<std::string> missing = type->MissingIn(classes);
   absl::Status made = type->RemoveDeadMonitors();
   if (made.ok()) made = type->PutInForce(std::move(classes), {});
-  // That is what a machine which can't have the type is told by.
+  // FAILED_PRECONDITION is reserved for a machine that can't have the type.
   if (absl::IsFailedPrecondition(made)) made = absl::InternalError(made.message());
   PLIMSOLL_RETURN_IF_ERROR(made);
   absl::MutexLock lock(&type->mutex_);
@@ -94,7 +94,8 @@ absl::Status RdtType::CheckNames(const RdtClasses& classes) const {
   return absl::OkStatus();
 }
 
-// Of containers that ended while no daemon lived. One that lives has a thread in its group.
+// Removes monitoring groups of containers that ended while no daemon lived. A living container has
+// a thread in its group.
 absl::Status RdtType::RemoveDeadMonitors() {
   for (const std::string& group : ownership_.Groups()) {
     if (!absl::StrContains(group, "mon_groups/")) continue;
@@ -132,7 +133,7 @@ absl::Status RdtType::PutInForce(RdtClasses classes, const Holders& holders) {
   }
   PLIMSOLL_RETURN_IF_ERROR(applied);
   for (const auto& [target, class_name] : holders) {
-    // One that can't be put back shows as drift.
+    // A container that can't be moved back shows as drift.
     if (missing.count(class_name) > 0) Return(target, class_name).IgnoreError();
   }
   return absl::OkStatus();
@@ -235,17 +236,17 @@ absl::Status RdtType::MoveTo(const Target& target, RdtPlace& place, RdtPlace& ba
   if (!move.ok()) {
     place.monitor.reset();
     if (!had_own && ownership_.IsOurs(own)) ownership_.Remove(own).IgnoreError();
-    // Its threads are in its old class; a monitoring group that could not be opened just now has
-    // lost them.
+    // Its threads are in its old class. If the monitoring group there could not be opened, they are
+    // no longer in it.
     rechecks_->After(kSecondLook, target.id, RdtRechecks::Kind::kMonitoring);
     return move.status();
   }
   const std::string old = linux::MonitoringGroupPath(back.control_path, MonitorName(target.id));
   if (leaves && ownership_.IsOurs(old)) {
-    // Empty now; one that can't be removed is when the container goes, or by the next start.
+    // The old group is empty. If removal fails, the container's end or the next start retries it.
     back.monitor.reset();
     ownership_.Remove(old).IgnoreError();
-    if (absl::IsResourceExhausted(monitored)) {  // that was the last id
+    if (absl::IsResourceExhausted(monitored)) {  // the old group had the last id
       monitored = MakeMonitor(target.id, place);
       if (monitored.ok()) monitored = mover_.Monitor(target, place);
     }
@@ -323,7 +324,7 @@ absl::Status RdtType::Release(const Target& target, absl::string_view class_name
   const auto classes = Current();
   const RdtClassGroup* const group = classes->Find(class_name);
   absl::Status status;
-  // Alive, it goes on without a class; its threads go where everything is that has none.
+  // A living container goes on without a class: its threads move to the root group.
   if (group == nullptr || !group->path.empty()) {
     const auto threads = mover_.ThreadsOf(target);
     const RdtClassGroup& root = *classes->Find(kRdtRootClass);
@@ -341,7 +342,7 @@ absl::Status RdtType::Release(const Target& target, absl::string_view class_name
   return status;
 }
 
-// The class is looked at twice after a move that was not certain.
+// The class is checked twice after an uncertain move.
 void RdtType::Recheck(const std::string& id, RdtRechecks::Kind kind) {
   std::shared_ptr<Container> container;
   {
@@ -355,7 +356,7 @@ void RdtType::Recheck(const std::string& id, RdtRechecks::Kind kind) {
   const auto group = Need(container->class_name);
   if (!group.ok()) return;
   RdtPlace place = {.control_path = group->path, .control = group->tasks};
-  // Errors show as drift, or as a warning already.
+  // Errors show as drift, or as an earlier warning.
   if (kind == RdtRechecks::Kind::kMonitoring) {
     if (!MakeMonitor(id, place).ok() || !mover_.Monitor(container->target, place).ok()) return;
     NoteMonitored(container->target);
@@ -396,7 +397,7 @@ absl::StatusOr<std::string> RdtType::Drift(const Target& target,
   if (std::string frozen = mover_.freezer().Trouble(target.cgroup_path); !frozen.empty()) {
     return frozen;
   }
-  // In this order: what is forked in between is in the group of its parent.
+  // In this order: a thread forked in between is in its parent's group.
   PLIMSOLL_ASSIGN_OR_RETURN(const std::vector<pid_t> threads, mover_.ThreadsOf(target));
   PLIMSOLL_ASSIGN_OR_RETURN(const std::vector<pid_t> inside, resctrl_->Threads(group.path));
   for (const pid_t thread : threads) {
@@ -411,7 +412,7 @@ absl::StatusOr<std::string> RdtType::Drift(const Target& target,
 std::string RdtType::EntryFile(const Target& target, absl::string_view class_name) const {
   const auto group = Need(class_name);
   if (!group.ok()) return "";
-  // It enters the class, but not the container's monitoring group, by that file.
+  // That file leads into the class, but not into the container's monitoring group.
   if (can_monitor_) rechecks_->After(kSecondLook, target.id, RdtRechecks::Kind::kMonitoring);
   return resctrl_->TasksPath(group->path);
 }

@@ -1,4 +1,4 @@
-// Behind rdt.h.
+// The class type behind rdt.h.
 #ifndef PLIMSOLL_QOS_RDT_TYPE_H_
 #define PLIMSOLL_QOS_RDT_TYPE_H_
 
@@ -46,8 +46,8 @@ class RdtType : public ClassType {
   std::map<std::string, uint64_t> Measure(absl::string_view id,
                                           absl::string_view class_name) const override;
 
-  // For the reload. What is in force now; puts something else in its place. Who held a class whose
-  // group somebody has removed is put into the new one.
+  // For the reload: the classes in force, and their replacement. Holders of a class whose group
+  // somebody removed are moved into the new one.
   std::shared_ptr<const RdtClasses> Current() const;
   absl::Status PutInForce(RdtClasses classes, const Holders& holders);
   // See RdtGroups::Difference.
@@ -67,21 +67,21 @@ class RdtType : public ClassType {
 
   absl::StatusOr<RdtConfig> ReadConfig() const;
   absl::Status CheckNames(const RdtClasses& classes) const;
-  // Classes without a group.
+  // Classes whose group doesn't exist.
   std::set<std::string> MissingIn(const RdtClasses& classes) const;
   absl::Status RemoveDeadMonitors();
   absl::StatusOr<RdtClassGroup> Need(absl::string_view class_name) const;
   std::shared_ptr<Container> ContainerOf(const std::string& id);
   void Forget(const std::string& id, Container& container)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(container.mutex);
-  // Opens the container's monitoring group in the place's control group where that is ours; it is
-  // without one where not.
+  // Opens the container's monitoring group in the place's control group. The place has none if it
+  // isn't ours.
   void OpenMonitor(const std::string& id, RdtPlace& place) const;
-  // The same, but makes it if need be. On error the place has none.
+  // The same, but makes the group if need be. On error the place has none.
   absl::Status MakeMonitor(const std::string& id, RdtPlace& place);
-  // Puts the container into the place; `back` is where it was.
+  // Moves the container into the place; `back` is where it was.
   absl::Status MoveTo(const Target& target, RdtPlace& place, RdtPlace& back, bool first);
-  // Puts a container back into a class whose group was made again.
+  // Moves a container back into a class whose group was made again.
   absl::Status Return(const Target& target, const std::string& class_name);
   void NoteMonitored(const Target& target);
   void NoteUnmonitored(const Target& target, absl::string_view why);
@@ -100,10 +100,10 @@ class RdtType : public ClassType {
   std::shared_ptr<const RdtClasses> classes_ ABSL_GUARDED_BY(mutex_);
   std::map<std::string, std::shared_ptr<Container>> containers_ ABSL_GUARDED_BY(mutex_);
   std::map<std::string, std::string> unmonitored_ ABSL_GUARDED_BY(mutex_);  // id -> sentence
-  // Classes whose groups this start had to make: who has held one since before it is not in it.
+  // Classes whose groups this start had to make: their earlier holders are outside.
   std::set<std::string> made_at_start_ ABSL_GUARDED_BY(mutex_);
 
-  std::unique_ptr<RdtRechecks> rechecks_;  // last: its thread uses all of the above
+  std::unique_ptr<RdtRechecks> rechecks_;  // last: its thread uses all members above
 };
 
 }  // namespace plimsoll::qos

@@ -1,4 +1,4 @@
-// Values of the rdt file, from text.
+// Parsers of the rdt file's values.
 #ifndef PLIMSOLL_QOS_RDT_VALUES_H_
 #define PLIMSOLL_QOS_RDT_VALUES_H_
 
@@ -12,16 +12,16 @@
 
 namespace plimsoll::qos {
 
-// "0", "0-2", "0,4-7": ascending and without doubles. Cache ids have 32 bits and need not be dense,
-// so a range is limited (4096), not the ids. INVALID_ARGUMENT.
+// "0", "0-2", "0,4-7": ascending and without duplicates. Cache ids have 32 bits and need not be
+// dense, so the length of a range is limited (4096), not the ids. INVALID_ARGUMENT.
 absl::StatusOr<std::vector<uint64_t>> ParseRdtCacheIds(absl::string_view text);
 
-// "60%", "50-60%", "0x3f0", "4-9", "0,1": INVALID_ARGUMENT says what would be right. `where` is
-// left empty.
+// "60%", "50-60%", "0x3f0", "4-9", "0,1": INVALID_ARGUMENT names the valid forms. `where` is left
+// empty.
 absl::StatusOr<RdtCacheShare> ParseRdtCacheShare(absl::string_view text);
 
-// "50%" or "1000MBps", into the member of that unit, or into its error why it can't be. What is not
-// used is INVALID_ARGUMENT, whose words say why: another unit, or a second value of one.
+// Parses "50%" or "1000MBps" into the member of that unit or, if invalid, into that unit's error.
+// INVALID_ARGUMENT for an unused value: another unit, or a second value of one.
 absl::Status ParseRdtBandwidth(absl::string_view text, RdtBandwidthAllocation& allocation);
 
 }  // namespace plimsoll::qos

@@ -27,7 +27,7 @@ bool IsProgram(const std::string& path) {
          path.find('\0') == std::string::npos;
 }
 
-// Orders to crun: whoever gives them is root, and not every name is for users to choose.
+// False for names that users must not choose: orders to crun make their author root.
 bool MayBeAnnotation(const std::string& name) {
   return name.size() <= 253 && !absl::StartsWith(name, "run.oci.") &&
          !absl::StartsWith(name, "plimsoll.dev/pod-resources");
@@ -123,18 +123,18 @@ class HandlerReader {
     }
   }
 
-  // Of two that tell by one annotation, the runtime would hear one.
+  // Of two values in one annotation the runtime would see one.
   void CheckNames() {
-    std::map<std::string, std::string> told;  // by annotation: what
+    std::map<std::string, std::string> told;  // annotation -> kind of information
     const auto add = [&](const std::string& what, const std::string& annotation, const char* key) {
       if (annotation.empty()) return;
       const auto [other, is_new] = told.emplace(annotation, what);
       if (!is_new) {
         Fail(key, absl::StrCat(other->second, " and ", what, " both name the annotation ",
-                               annotation, "; only one of them can be told by it"));
+                               annotation, "; an annotation carries only one of them"));
       }
     };
-    // Only one of these two is ever told.
+    // Only one of these two annotations is ever written.
     const std::string other_plug = handler_.plug == Plug::kHot ? "cold_plug_vfio" : "hot_plug_vfio";
     for (const auto& [what, unused] : DefaultAnnotations()) {
       if (what == other_plug) continue;
@@ -145,7 +145,7 @@ class HandlerReader {
     }
   }
 
-  // Keys that mean nothing for what it is.
+  // Refuses keys that have no meaning for its kind.
   void CheckWhole() {
     if (handler_.is_vm) return CheckNames();
     for (const char* key : {"plug", "ports", "annotations", "resource_annotations",

@@ -1,6 +1,6 @@
-// Runtime handlers: what a pod names by RunPodSandboxRequest.runtime_handler, as the configuration
-// describes it. A handler of kind `vm` runs a pod in a virtual machine, which has to know how large
-// the pod is before there is one (KEP-4112 "User Stories", 1).
+// Runtime handlers, named by a pod's RunPodSandboxRequest.runtime_handler and described by the
+// configuration. A handler of kind `vm` runs a pod in a virtual machine, which has to know the
+// pod's size before there is one (KEP-4112 "User Stories", 1).
 #ifndef PLIMSOLL_RUNTIME_HANDLERS_HANDLER_H_
 #define PLIMSOLL_RUNTIME_HANDLERS_HANDLER_H_
 
@@ -21,14 +21,14 @@ struct Handler {
   // program that calls crun). Empty: the daemon's crun.
   std::string program;
   bool is_vm = false;
-  bool is_fixed = false;  // what was announced with the sandbox is all that there will ever be
-  // How PCI devices come to a virtual machine, and behind which port: of the longest prefix of a
-  // device's class ("0302"; "" is the default).
+  bool is_fixed = false;  // the resources announced with the sandbox are final
+  // The way PCI devices are plugged into a virtual machine, and the kind of port: that of the
+  // longest prefix of the device's class ("0302"; "" is the default).
   Plug plug = Plug::kHot;
   std::map<std::string, PortKind> ports = {{"", PortKind::kRoot}};
-  // By what is told (AnnotationNames): the annotation that tells it; empty: none does.
+  // By kind of information (AnnotationNames): the annotation that carries it; empty: none.
   std::map<std::string, std::string> annotations;
-  // By resource: the annotation that has its amount.
+  // By resource: the annotation that carries its amount.
   std::map<std::string, std::string> resource_annotations;
   std::vector<std::string> update_command;  // empty: none
   int update_timeout_seconds = 10;
@@ -40,7 +40,8 @@ struct Handler {
 
 using HandlerMap = std::map<std::string, Handler>;
 
-// What a handler can be told, with the annotations that containerd and Kata Containers have for it.
+// The kinds of information for a handler, with the annotations that containerd and Kata Containers
+// have for them.
 const std::map<std::string, std::string>& DefaultAnnotations();
 
 // The configuration's `runtime_handlers`: a mapping of names. Errors go to the reader.

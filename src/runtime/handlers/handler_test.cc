@@ -89,7 +89,7 @@ TEST(HandlerTest, WhatIsWrongIsNamed) {
   }
 }
 
-// Devices come hot or cold, and what isn't told is in nobody's way.
+// A handler plugs hot or cold: the annotation that isn't written can't collide.
 TEST(HandlerTest, AnnotationsThatAreNeverToldTogetherMayBeOne) {
   for (const char* plug : {"hot", "cold"}) {
     absl::Status status;

@@ -41,7 +41,7 @@ const char* PlugName(Plug plug) {
   return plug == Plug::kHot ? "hot" : plug == Plug::kCold ? "cold" : "none";
 }
 
-// Kata knows one kind of port for all devices. With both, the one that more devices need; the size
+// Kata has one kind of port for all devices. If both are needed, the more frequent one; the size
 // has each device's own.
 PortKind MainPort(const PodSize& size) {
   const int roots = size.Ports(PortKind::kRoot);
@@ -126,7 +126,7 @@ std::map<std::string, std::string> AnnotationsFor(const Handler& handler, const 
   }
   if (size.memory_bytes) {
     tell("memory", absl::StrCat(*size.memory_bytes));
-    // Huge pages are beside it, and have to be there too.
+    // Huge pages come on top of memory_bytes.
     int64_t all = *size.memory_bytes;
     for (const auto& [page, bytes] : size.hugepages) {
       all += std::min(bytes, std::numeric_limits<int64_t>::max() - all);

@@ -1,4 +1,5 @@
-// How large a virtual machine must be for its pod, and how its runtime is told. Pure functions.
+// The size of a virtual machine for its pod, and the annotations that tell its runtime. Pure
+// functions.
 #ifndef PLIMSOLL_RUNTIME_HANDLERS_POD_SIZE_H_
 #define PLIMSOLL_RUNTIME_HANDLERS_POD_SIZE_H_
 
@@ -14,41 +15,41 @@
 
 namespace plimsoll::runtime {
 
-// Absent: the pod says nothing of it, and the handler's default holds.
+// Absent: the pod sets none, and the handler's default holds.
 struct PodSize {
   std::optional<int64_t> cpu_request_milli;
   std::optional<int64_t> cpu_limit_milli;
-  std::optional<int64_t> vcpus;  // whole ones, for the larger of the two
+  std::optional<int64_t> vcpus;  // whole ones, for the larger of request and limit
   std::optional<int64_t> memory_bytes;
-  std::map<std::string, int64_t> hugepages;      // bytes, by "2Mi"; beside memory_bytes
-  std::map<std::string, std::string> resources;  // all other: amounts, in canonical form
+  std::map<std::string, int64_t> hugepages;      // bytes, by "2Mi"; not part of memory_bytes
+  std::map<std::string, std::string> resources;  // all others: amounts, in canonical form
   Plug plug = Plug::kNone;
   std::vector<VfioGroup> groups;
 
-  // How many devices go behind ports of the kind.
+  // Number of devices behind ports of the kind.
   int Ports(PortKind kind) const;
   bool operator==(const PodSize&) const = default;
 };
 
-// `total`: of the pod without its overhead, which is what the virtual machine itself costs the
-// host. Of each resource the larger one of limit and request.
+// `total`: the pod's resources without its overhead, which is the host's cost of the virtual
+// machine itself. The larger one of limit and request counts for each resource.
 PodSize SizeFor(const Handler& handler, const resources::Requirements& total,
                 std::vector<VfioGroup> groups);
 
-// {"vcpus":2,...}: every member that is known, in a fixed order.
+// {"vcpus":2,...}: every known member, in a fixed order.
 std::string ToJson(const PodSize& size);
 
-// What the OCI runtime is told, by annotation.
+// The annotations that tell the OCI runtime the size.
 std::map<std::string, std::string> AnnotationsFor(const Handler& handler, const PodSize& size);
 
-// What `wanted` has more than `announced`, one sentence each; empty: nothing. Of what had no limit,
-// a limit is none too many. That a limit is gone is not seen here: a sum has one as long as one of
-// its parts has.
+// Excesses of `wanted` over `announced`, one sentence each; empty: none. Where no limit was
+// announced, any limit is fine. A removed limit is not noticed here: a sum has one as long as one
+// of its parts has.
 std::vector<std::string> GrowthOver(const resources::Requirements& announced,
                                     const resources::Requirements& wanted);
 
-// Limits of resources with an announced limit that `had` has and `wanted` hasn't, one sentence
-// each. Of CPU and memory, 0 is no limit.
+// Announced limits that `had` has and `wanted` hasn't, one sentence each. For CPU and memory, 0 is
+// no limit.
 std::vector<std::string> LiftedLimits(const resources::Requirements& announced,
                                       const resources::Requirements& had,
                                       const resources::Requirements& wanted);

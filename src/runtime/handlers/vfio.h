@@ -1,4 +1,4 @@
-// Devices that are handed to virtual machines: VFIO's groups, which are given away whole.
+// Devices for virtual machines: VFIO's groups, which are handed over whole.
 // Documentation/driver-api/vfio.rst
 #ifndef PLIMSOLL_RUNTIME_HANDLERS_VFIO_H_
 #define PLIMSOLL_RUNTIME_HANDLERS_VFIO_H_
@@ -22,13 +22,13 @@ struct VfioDevice {
 
 struct VfioGroup {
   std::string group;  // IOMMU group: "42"
-  // All that are in it and can be given away (bridges can't), by address.
+  // All devices of the group that can be handed over (bridges can't), by address.
   std::vector<VfioDevice> devices;
   bool operator==(const VfioGroup&) const = default;
 };
 
-// The groups behind those of the device nodes that are VFIO's: /dev/vfio/42, /dev/vfio/noiommu-42
-// and /dev/vfio/devices/vfio3. Each group once, in the order of the nodes; others are left out.
+// The groups of VFIO's device nodes: /dev/vfio/42, /dev/vfio/noiommu-42 and
+// /dev/vfio/devices/vfio3. Each group once, in the order of the nodes; other nodes are left out.
 // FAILED_PRECONDITION: the machine has no such group. `host` holds sys/; `ports`: Handler::ports.
 absl::StatusOr<std::vector<VfioGroup>> FindVfioGroups(const FsRoot& host,
                                                       const std::vector<std::string>& nodes,

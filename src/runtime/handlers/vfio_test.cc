@@ -16,7 +16,7 @@ using ::testing::IsEmpty;
 
 class VfioTest : public ::testing::Test {
  protected:
-  // A device in its IOMMU group, as sysfs shows it: by symlinks.
+  // Adds a device to its IOMMU group, as sysfs shows it: by symlinks.
   void AddDevice(const std::string& group, const std::string& address,
                  const std::string& pci_class) {
     const std::string device = absl::StrCat("sys/devices/pci0000:00/", address);

@@ -11,9 +11,8 @@ namespace {
 
 constexpr char kDefaultName[] = "plimsoll-default";
 
-// What a container does in its own namespaces is its own affair. What is left to say is what
-// namespaces don't cover: mounts, the machine's parameters in proc and sys, and processes that are
-// not of a container.
+// Namespaces confine most of a container's actions. The profile covers the rest: mounts, the
+// machine's parameters in proc and sys, and processes that belong to no container.
 constexpr char kDefaultProfile[] = R"(
 profile plimsoll-default flags=(attach_disconnected, mediate_deleted) {
   capability,

@@ -1,4 +1,4 @@
-// Which AppArmor profile a container runs under.
+// The AppArmor profile of a container.
 #ifndef PLIMSOLL_RUNTIME_OCI_APPARMOR_H_
 #define PLIMSOLL_RUNTIME_OCI_APPARMOR_H_
 
@@ -18,9 +18,8 @@ class AppArmor {
   AppArmor(FsRoot host, bool enabled) : host_(std::move(host)), enabled_(enabled) {}
 
   // The name of a loaded profile; empty for Unconfined. RuntimeDefault is "plimsoll-default", which
-  // is loaded when it isn't yet (by apparmor_parser, of Debian's package apparmor).
-  // FAILED_PRECONDITION where the kernel has no AppArmor, NOT_FOUND names a Localhost profile that
-  // isn't loaded.
+  // is loaded if need be (by apparmor_parser, of Debian's package apparmor). FAILED_PRECONDITION
+  // where the kernel has no AppArmor, NOT_FOUND names a Localhost profile that isn't loaded.
   absl::StatusOr<std::string> Profile(const SecurityProfile& asked);
 
  private:

@@ -1,4 +1,4 @@
-// Linux capabilities by name, and which of them a container gets.
+// Linux capabilities by name, and a container's share of them.
 #ifndef PLIMSOLL_RUNTIME_OCI_CAPABILITIES_H_
 #define PLIMSOLL_RUNTIME_OCI_CAPABILITIES_H_
 
@@ -15,22 +15,23 @@ namespace plimsoll::runtime {
 
 using linux::CapabilityMask;
 
-// Bit of "CAP_NET_ADMIN" or "net_admin"; INVALID_ARGUMENT names a capability that there is not.
+// Bit of "CAP_NET_ADMIN" or "net_admin"; INVALID_ARGUMENT names an unknown capability.
 absl::StatusOr<CapabilityMask> CapabilityBit(absl::string_view name);
 // "CAP_CHOWN", "CAP_KILL", ... in order of their numbers.
 std::vector<std::string> CapabilityNames(CapabilityMask mask);
 
-// What a container has that asks for nothing: the fourteen that container runtimes agree on.
+// The capabilities of a container that asks for none: the fourteen that container runtimes agree
+// on.
 CapabilityMask DefaultCapabilities();
 
-// What this process may hand on: its bounding set without what it hasn't itself. `host` holds
-// proc/.
+// Capabilities that this process may pass on: its bounding set without those it lacks itself.
+// `host` holds proc/.
 absl::StatusOr<CapabilityMask> OwnCapabilities(const FsRoot& host);
 
 struct ContainerCapabilities {
   CapabilityMask granted = 0;  // bounding, effective and permitted set
   CapabilityMask ambient = 0;  // also inheritable
-  CapabilityMask refused = 0;  // asked for, but this process hasn't it to give
+  CapabilityMask refused = 0;  // asked for, but this process lacks it
 };
 
 // The default set; then "ALL" in `add` gives and "ALL" in `drop` takes everything, then single

@@ -67,7 +67,7 @@ TEST(CapabilitiesTest, AmbientOnesAreGrantedToo) {
 TEST(CapabilitiesTest, NoMoreThanThisProcessHas) {
   SecurityContext security;
   security.privileged = true;
-  security.capabilities.drop = {"ALL"};  // of no effect on a privileged container
+  security.capabilities.drop = {"ALL"};  // no effect on a privileged container
   const CapabilityMask own = kAll & ~Bit("SYS_RESOURCE");
   const auto result = ResolveCapabilities(security, own);
   EXPECT_EQ(result->granted, own);

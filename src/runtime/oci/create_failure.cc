@@ -18,7 +18,7 @@
 namespace plimsoll::runtime {
 namespace {
 
-// "user u, type t"; empty: nothing was asked for.
+// "user u, type t"; empty: none was asked for.
 std::string PartsOf(const linux::SelinuxOptions& options) {
   std::vector<std::string> parts;
   for (const auto& [name, value] :
@@ -29,38 +29,38 @@ std::string PartsOf(const linux::SelinuxOptions& options) {
   return absl::StrJoin(parts, ", ");
 }
 
-// Of a label that the kernel's policy does not know.
+// The error for a label that the kernel's policy does not know.
 absl::Status UnknownLabel(absl::string_view name, const linux::SelinuxOptions& asked,
                           absl::string_view message) {
   const std::string parts = PartsOf(asked);
   if (!parts.empty()) {
     return absl::InvalidArgumentError(
-        absl::StrCat(name, "the SELinux policy of this machine knows no such label as with ", parts,
-                     "; user, role, type and level must be of the policy (", message, ")"));
+        absl::StrCat(name, "the SELinux policy of this machine has no label with ", parts,
+                     "; user, role, type and level must be in the policy (", message, ")"));
   }
-  return absl::FailedPreconditionError(absl::StrCat(
-      name,
-      "the SELinux policy of this machine does not know the label that containers have by the "
-      "machine's own lxc_contexts(5), which must be of the policy that is loaded (",
-      message, ")"));
+  return absl::FailedPreconditionError(
+      absl::StrCat(name,
+                   "the SELinux policy of this machine lacks the default label of containers; "
+                   "lxc_contexts(5) must name one of the loaded policy (",
+                   message, ")"));
 }
 
-// What an OCI runtime says last is why it gave up; before that, hooks may have said anything.
+// The last line of an OCI runtime is its reason; hooks may have written anything before.
 absl::string_view LastLine(absl::string_view text) {
   text = absl::StripAsciiWhitespace(text);
   const size_t newline = text.rfind('\n');
   return newline == absl::string_view::npos ? text : text.substr(newline + 1);
 }
 
-// `words` in lower case: runc's errors are so, crun's are not.
+// Compares without case, `words` in lower case: runc's errors are in lower case, crun's are not.
 bool SaysAnyOf(absl::string_view text, std::initializer_list<absl::string_view> words) {
   const std::string lower = absl::AsciiStrToLower(text);
   return absl::c_any_of(words,
                         [&](absl::string_view word) { return absl::StrContains(lower, word); });
 }
 
-// Errors of the path or the file, in strerror(3)'s words. A disk's (EIO), or ones that say that the
-// machine has run out of something, are not among them.
+// Whether the error is one of the path or the file, in strerror(3)'s words. Errors of a disk (EIO)
+// and shortages of the machine are not.
 bool IsOfTheFile(absl::string_view text) {
   return SaysAnyOf(text,
                    {"no such file or directory", "permission denied", "operation not permitted",
@@ -72,10 +72,10 @@ absl::string_view LastPart(absl::string_view path) {
   return path.substr(path.rfind('/') + 1);
 }
 
-// Whether runc's `line` is of the container's program, which it may name by its whole path. Hooks,
-// and what the runtime itself runs, fail in the same words.
+// Whether runc's `line` is about the container's program, which it may name by its whole path.
+// Hooks, and programs that the runtime itself runs, fail in the same words.
 bool IsOfCommand(absl::string_view line, absl::string_view command) {
-  for (const absl::string_view quote : {"\"", "\\\""}) {  // as it is, and as runc's log has it
+  for (const absl::string_view quote : {"\"", "\\\""}) {  // plain, and as in runc's log
     const std::string before = absl::StrCat("exec: ", quote);
     size_t at = line.find(before);
     if (at == absl::string_view::npos) continue;
@@ -86,8 +86,8 @@ bool IsOfCommand(absl::string_view line, absl::string_view command) {
   return false;
 }
 
-// `text` with another name for what the client has named, wherever it stands in quotes: a name may
-// hold any word that is looked for, or a newline.
+// `text` with `other` for each quoted `name`, which the client chose: a name may hold any word that
+// is searched for, or a newline.
 std::string Renamed(absl::string_view text, const std::string& name, const std::string& other) {
   std::string renamed(text);
   for (const std::string quote : {"`", "\"", "\\\""}) {
@@ -112,8 +112,8 @@ absl::Status MemoryTooLow(absl::string_view name, const ContainerSpec& spec,
       "may be too low (", message, ")"));
 }
 
-// What crun says last of a path of a mount, a device, or one to be masked: they are the client's,
-// and what is there is the image's. OK: it says something else.
+// The error for crun's last line about the path of a mount, a device, or one to mask: the client
+// chose these, and the image's files are there. OK: the line is about something else.
 absl::Status OfPath(absl::string_view name, absl::string_view message) {
   const absl::string_view line = LastLine(message);
   if (absl::StartsWith(line, "plimsoll: ") || !absl::StrContains(line, '`')) return {};
@@ -125,14 +125,14 @@ absl::Status OfPath(absl::string_view name, absl::string_view message) {
        {": Not a directory", ": Is a directory", ": Too many levels of symbolic links"}) {
     if (!absl::EndsWith(line, end)) continue;
     return absl::FailedPreconditionError(absl::StrCat(
-        name, "what it asks for at a path can't be there, as what is there is of another kind, ",
+        name, "a mount, device or masked path can't be made: the file there is of another kind, ",
         "or leads nowhere (", line, ")"));
   }
   return {};
 }
 
-// What crun says of a file of the group that the client has given a value for (`unified`).
-// OK: it says something else.
+// The error for crun's message about a file of the group to which the client has given a value
+// (`unified`). OK: it is about something else.
 absl::Status OfGroupFile(absl::string_view name, const ContainerSpec& spec,
                          absl::string_view message) {
   const absl::string_view line = LastLine(message);
@@ -142,7 +142,7 @@ absl::Status OfGroupFile(absl::string_view name, const ContainerSpec& spec,
   }
   for (const auto& [file, value] : spec.resources.unified) {
     if (!absl::StrContains(line, absl::StrCat("`", file, "`"))) continue;
-    return absl::InvalidArgumentError(absl::StrCat(name, "the kernel takes no \"",
+    return absl::InvalidArgumentError(absl::StrCat(name, "the kernel refuses \"",
                                                    absl::CEscape(value), "\" for ", file,
                                                    " of `unified` (", line, ")"));
   }
@@ -166,7 +166,7 @@ std::optional<std::string> RefusalOf(const absl::Status& failure, const Containe
   const std::string bare =
       Renamed(Renamed(failure.message(), command, "the command"), directory, "the directory");
   const absl::string_view line = LastLine(bare);
-  // The launcher's words (monitor/fail.h) are of mounts, whose paths may say anything.
+  // The launcher's messages (monitor/fail.h) are about mounts, whose paths may have any words.
   if (absl::StartsWith(line, "plimsoll: ")) return std::nullopt;
   const std::string name = absl::StrCat("container \"", spec.name, "\": ");
   if (SaysAnyOf(line, {"hook"})) return std::nullopt;
@@ -174,7 +174,7 @@ std::optional<std::string> RefusalOf(const absl::Status& failure, const Containe
   const std::string shown_directory = absl::CEscape(directory);
   const std::string shown =
       Renamed(Renamed(line, "the command", shown_command), "the directory", shown_directory);
-  // In crun's words, and runc's.
+  // In crun's words, or runc's.
   const bool of_program = SaysAnyOf(line, {"open executable", "executable file `"}) ||
                           IsOfCommand(line, command) || IsOfCommand(line, "the command");
   if (of_program && SaysAnyOf(line, {"not found", "no such file or directory"})) {
@@ -197,7 +197,7 @@ std::optional<std::string> RefusalOf(const absl::Status& failure, const Containe
 }
 
 std::string ExplainExecFailure(absl::string_view words) {
-  // Cut anywhere, and a hook may have written any bytes: what is told is to be text.
+  // The words may be cut anywhere, and a hook may have written any bytes: the message must be text.
   const bool is_plain = absl::c_all_of(
       words, [](unsigned char c) { return absl::ascii_isprint(c) || c == '\n' || c == '\t'; });
   const std::string line =
@@ -234,13 +234,13 @@ absl::Status TranslateCreateFailure(const absl::Status& failure, const Container
   const absl::string_view message = failure.message();
   const std::string name = absl::StrCat("container \"", spec.name, "\": ");
   const auto says = [&](absl::string_view text) { return absl::StrContains(message, text); };
-  // Before what a path could say as well. The launcher's words (monitor/volumes.cc).
-  if (says("something else has come, since it was looked at")) {
-    return absl::FailedPreconditionError(absl::StrCat(
-        name,
-        "a volume was replaced while the container was being made (the create may be tried "
-        "again, and finds what is there now; ",
-        message, ")"));
+  // Checked first, before words that a path may contain. The launcher's words (monitor/volumes.cc).
+  if (says("since it was checked, another file has replaced")) {
+    return absl::FailedPreconditionError(
+        absl::StrCat(name,
+                     "a volume was replaced while the container was being made (creating it again "
+                     "uses the new file; ",
+                     message, ")"));
   }
   if (says("cgroups in hybrid mode")) {
     return absl::FailedPreconditionError(absl::StrCat(
@@ -252,7 +252,7 @@ absl::Status TranslateCreateFailure(const absl::Status& failure, const Container
   if (says("map ids (")) {
     return absl::FailedPreconditionError(
         absl::StrCat(name,
-                     "what it is to see with other owners can't be shown so: the kernel can't map "
+                     "the owners of a mount can't be mapped: the kernel can't map "
                      "ids on that file system (",
                      message, ")"));
   }
@@ -260,9 +260,9 @@ absl::Status TranslateCreateFailure(const absl::Status& failure, const Container
     return absl::InvalidArgumentError(absl::StrCat(
         name, "image_sub_path of a mount is no directory of its image (", message, ")"));
   }
-  // What the kernel says to a label that is none of its policy's (proc(5), /proc/pid/attr); crun's
-  // words, and runc's. Of a process without one they are of something else: AppArmor's profiles
-  // are written to the same file.
+  // The kernel's answer to a label that its policy doesn't have (proc(5), /proc/pid/attr), in
+  // crun's words, or runc's. For a process without a label the words mean something else:
+  // AppArmor's profiles are written to the same file.
   if (label.has_value() && (says("/attr/exec") || says("/attr/keycreate")) &&
       (says("Invalid argument") || says("invalid argument"))) {
     return UnknownLabel(name, *label, message);
@@ -272,9 +272,8 @@ absl::Status TranslateCreateFailure(const absl::Status& failure, const Container
   }
   if (says("the memory limit could be too low")) return MemoryTooLow(name, spec, message);
   if (says("/dev/null") && MountsAt(spec, "/dev")) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(name, "what is mounted at /dev has not the devices that a container needs (",
-                     message, ")"));
+    return absl::InvalidArgumentError(absl::StrCat(
+        name, "the mount at /dev lacks devices that a container needs (", message, ")"));
   }
   if (says("setgroups: Invalid argument")) {
     return absl::InvalidArgumentError(absl::StrCat(

@@ -1,4 +1,4 @@
-// What users see when a container can't be created, or its program not executed.
+// User-visible errors of a container that can't be created, or whose program can't be executed.
 #ifndef PLIMSOLL_RUNTIME_OCI_CREATE_FAILURE_H_
 #define PLIMSOLL_RUNTIME_OCI_CREATE_FAILURE_H_
 
@@ -12,21 +12,20 @@
 
 namespace plimsoll::runtime {
 
-// Of a failed create: why the workload itself can't run, if that is the reason: its program is not
-// in the container or can't be executed, or its working directory can't be entered. Such a
-// container is created all the same, and its start fails with this. nullopt: something else is
-// wrong. `command` is the container's first argument, `directory` its working directory, whether
-// its own or the image's.
+// The reason of a failed create, if the workload itself can't run: its program is not in the
+// container or can't be executed, or its working directory can't be entered. Such a container is
+// created all the same, and its start fails with this. nullopt: another failure. `command` is the
+// container's first argument, `directory` its working directory, whether its own or the image's.
 std::optional<std::string> RefusalOf(const absl::Status& failure, const ContainerSpec& spec,
                                      const std::string& command, const std::string& directory);
 
-// Why an init could not execute its program, from the OCI runtime's own words, which the monitor
-// kept of its standard error; those may be empty.
+// The reason why an init could not execute its program, from the OCI runtime's message, which the
+// monitor kept of its standard error and which may be empty.
 std::string ExplainExecFailure(absl::string_view words);
 
-// Of other failures: turns an INTERNAL error with the OCI runtime's words into one whose code and
-// message say whose fault it is and what would be right; other codes pass. `label` is what was
-// asked of its SELinux label (AskedOfLabel; nullopt: it has none).
+// For other failures: turns an INTERNAL error with the OCI runtime's message into one whose code
+// and message say who is at fault and how to fix it; other codes pass. `label` is the request for
+// its SELinux label (AskedOfLabel; nullopt: it has none).
 absl::Status TranslateCreateFailure(const absl::Status& failure, const ContainerSpec& spec,
                                     const std::optional<linux::SelinuxOptions>& label);
 

@@ -28,7 +28,7 @@ TEST(CreateFailure, ALabelThatThePolicyDoesNotKnow) {
   EXPECT_TRUE(absl::IsInvalidArgument(told)) << told;
   EXPECT_THAT(std::string(told.message()),
               AllOf(HasSubstr("container \"web\": the SELinux policy of this machine"),
-                    HasSubstr("as with type nothing_t;"), HasSubstr("/attr/exec")));
+                    HasSubstr("has no label with type nothing_t;"), HasSubstr("/attr/exec")));
 }
 
 TEST(CreateFailure, ALabelOfTheMachinesOwnIsNotTheClientsFault) {
@@ -38,14 +38,14 @@ TEST(CreateFailure, ALabelOfTheMachinesOwnIsNotTheClientsFault) {
   EXPECT_TRUE(absl::IsFailedPrecondition(told)) << told;
   EXPECT_THAT(std::string(told.message()),
               AllOf(HasSubstr("container \"web\": the SELinux policy"), HasSubstr("lxc_contexts"),
-                    HasSubstr("/attr/exec"), Not(HasSubstr("as with"))));
+                    HasSubstr("/attr/exec"), Not(HasSubstr("has no label with"))));
 }
 
-// Which AppArmor's profile goes to as well.
+// AppArmor's profile is written to that file, too.
 TEST(CreateFailure, WithoutALabelNothingIsSaidOfSelinux) {
   ContainerSpec spec;
   spec.name = "web";
-  spec.security.selinux.type = "nothing_t";  // which nobody looks at where SELinux is off
+  spec.security.selinux.type = "nothing_t";  // ignored where SELinux is off
   const absl::Status told = TranslateCreateFailure(UnknownLabel(), spec, std::nullopt);
   EXPECT_TRUE(absl::IsInternal(told)) << told;
   EXPECT_THAT(
@@ -81,7 +81,7 @@ TEST(CreateFailure, PathsThatCannotBeAreNotOurFault) {
   EXPECT_EQ(told("mount `/a` to `etc`: Not a directory"), absl::StatusCode::kFailedPrecondition);
   EXPECT_EQ(told("open `/a/b`: Is a directory"), absl::StatusCode::kFailedPrecondition);
   EXPECT_EQ(told("setgroups: Invalid argument"), absl::StatusCode::kInvalidArgument);
-  // The launcher's, of what is ours; and what says something else.
+  // The launcher's message about our own files, and one about something else.
   EXPECT_EQ(told("plimsoll: mount `/run/x`: Not a directory"), absl::StatusCode::kInternal);
   EXPECT_EQ(told("mount `/a: Not a directory`: Input/output error"), absl::StatusCode::kInternal);
 }
@@ -96,8 +96,8 @@ TEST(CreateFailure, AValueOfAGroupsFileIsTheClients) {
   const absl::Status refused = told("writing file `memory.high`: Invalid argument");
   EXPECT_TRUE(absl::IsInvalidArgument(refused)) << refused;
   EXPECT_THAT(std::string(refused.message()),
-              HasSubstr("the kernel takes no \"lots\\n\" for memory.high of `unified`"));
-  // A file of ours, and another error.
+              HasSubstr("the kernel refuses \"lots\\n\" for memory.high of `unified`"));
+  // A file of ours, and an error of another kind.
   EXPECT_TRUE(absl::IsInternal(told("writing file `cpu.max`: Invalid argument")));
   EXPECT_TRUE(absl::IsInternal(told("writing file `memory.high`: Input/output error")));
 }
@@ -128,10 +128,10 @@ TEST(CreateFailure, NamesMaySayAnything) {
             std::nullopt);
 }
 
-// Whoever made the pod has done nothing wrong, and can go on.
+// The pod's author has done nothing wrong, and may try again.
 TEST(CreateFailure, AVolumeThatWasReplacedMeanwhile) {
   const absl::Status launcher = absl::InternalError(
-      "plimsoll: mount a volume: something else has come, since it was looked at, to "
+      "plimsoll: mount a volume: since it was checked, another file has replaced "
       "/srv/cwd/data: Stale file handle");
   ContainerSpec spec;
   spec.name = "web";
@@ -139,7 +139,7 @@ TEST(CreateFailure, AVolumeThatWasReplacedMeanwhile) {
   EXPECT_TRUE(absl::IsFailedPrecondition(told)) << told;
   EXPECT_THAT(std::string(told.message()),
               AllOf(HasSubstr("container \"web\": a volume was replaced"),
-                    HasSubstr("may be tried again"), HasSubstr("/srv/cwd/data")));
+                    HasSubstr("creating it again"), HasSubstr("/srv/cwd/data")));
 }
 
 TEST(CreateFailure, WhatIsTheWorkloadsFaultIsARefusal) {

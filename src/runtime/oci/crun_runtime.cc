@@ -59,14 +59,13 @@ std::string LayerPath(absl::string_view id) {
   return absl::StrCat("containers/", id);
 }
 
-// On the host, the root of the container's user namespace.
+// The host ids of the root of the container's user namespace.
 std::pair<uid_t, gid_t> RootOf(const CreateRequest& request) {
   const NamespaceOptions& namespaces = request.spec->security.namespaces;
   return {linux::HostIdOf(namespaces.uid_mappings, 0), linux::HostIdOf(namespaces.gid_mappings, 0)};
 }
 
-// An owner in the image as the container's user namespace has it on the host; its root where it
-// has none.
+// The host ids of an image's owner in the container's user namespace; its root's if unmapped.
 std::pair<uid_t, gid_t> OnTheHost(const CreateRequest& request, uid_t uid, gid_t gid) {
   const NamespaceOptions& namespaces = request.spec->security.namespaces;
   const auto [root, root_group] = RootOf(request);
@@ -163,12 +162,12 @@ absl::StatusOr<BuiltSpec> CrunRuntime::MakeSpec(const CreateRequest& request,
       input.user, ResolveProcessUser(security, *request.image, files->passwd, files->group));
   PLIMSOLL_ASSIGN_OR_RETURN(input.capabilities,
                             ResolveCapabilities(security, machine_.capabilities));
-  // What a privileged container may do is not for a filter to limit.
+  // A filter must not limit a privileged container.
   if (!security.privileged) {
     PLIMSOLL_ASSIGN_OR_RETURN(input.seccomp_filter,
                               seccomp_.Filter(security.seccomp, input.capabilities.granted));
   }
-  // But one that is named holds for it too.
+  // But a profile that is named applies to it too.
   if (!security.privileged || security.apparmor.type == SecurityProfile::Type::kLocalhost) {
     PLIMSOLL_ASSIGN_OR_RETURN(input.apparmor_profile, apparmor_.Profile(security.apparmor));
   }
@@ -205,12 +204,12 @@ LaunchPlan CrunRuntime::MakePlan(const CreateRequest& request, const FsRoot& bun
     plan.Add("over",
              options_.host.PathOf(absl::StrCat(kCgroupMount, "/unified/cgroup.controllers")));
   }
-  // crun writes nothing for 0: then it is what the process inherits.
+  // crun writes nothing for 0, so the process would inherit the value.
   if (spec.oom_score_adj == 0 && machine_.oom_score_adj != 0) plan.Add("oom", "0");
   plan.Add("bundle", bundle.path());
   if (!request.log_path.empty()) plan.Add("log", request.log_path);
   if (!request.log_directory.empty()) plan.Add("log-directory", request.log_directory);
-  // Logs below our own state directory are of pods of the command line, with nobody to rotate them.
+  // Logs below our own state directory are of pods of the command line, which nobody rotates.
   // kubelet rotates those that it names.
   if (absl::StartsWith(request.log_path, options_.state.PathOf("cli/"))) {
     plan.Add("log-max", absl::StrCat(kOwnLogMaxBytes));
@@ -231,8 +230,8 @@ absl::Status CrunRuntime::PlaceMonitor(pid_t pid) const {
   return options_.cgroups->AddProcess(group, pid);
 }
 
-// Overlayfs takes the merged root's owner, mode and time from the upper directory alone. The
-// image's are those of its topmost layer.
+// Overlayfs takes the merged root's owner, mode and time from the upper directory alone, so the
+// topmost layer's are copied there.
 absl::Status CrunRuntime::SetRootDirectory(const CreateRequest& request,
                                            const std::string& upper) const {
   PLIMSOLL_ASSIGN_OR_RETURN(const UniqueFd directory,
@@ -257,7 +256,8 @@ absl::Status CrunRuntime::MakeDirectories(const CreateRequest& request,
   PLIMSOLL_RETURN_IF_ERROR(options_.state.MakeDirs(upper, 0755));
   PLIMSOLL_RETURN_IF_ERROR(SetRootDirectory(request, upper));
   if (request.sandbox.user_namespace.empty()) return absl::OkStatus();
-  // crun looks for its root filesystem as that root. Nobody can list what is on the way.
+  // crun looks for its root filesystem as that root. 0711: nobody can list the directories of the
+  // way.
   for (const std::string& way :
        {std::string("oci"), std::string("oci/containers"), BundlePath(request.id)}) {
     PLIMSOLL_ASSIGN_OR_RETURN(const UniqueFd step,
@@ -272,7 +272,7 @@ absl::Status CrunRuntime::MakeDirectories(const CreateRequest& request,
 absl::Status CrunRuntime::Launch(const CreateRequest& request, Created* created) {
   PLIMSOLL_RETURN_IF_ERROR(options_.run.MakeDirs(BundlePath(request.id)));
   PLIMSOLL_ASSIGN_OR_RETURN(const FsRoot bundle, Bundle(request.id));
-  // The monitor finds its feet while the rest is made.
+  // The monitor starts up while the rest is made.
   PLIMSOLL_ASSIGN_OR_RETURN(StartingMonitor monitor, StartMonitor(monitor_, bundle, request.id));
   PLIMSOLL_RETURN_IF_ERROR(PlaceMonitor(monitor.pid()));
   PLIMSOLL_RETURN_IF_ERROR(MakeDirectories(request, bundle));
@@ -288,7 +288,7 @@ absl::Status CrunRuntime::Launch(const CreateRequest& request, Created* created)
                             monitor.Create(options_.host, MakePlan(request, bundle, spec)));
   PLIMSOLL_ASSIGN_OR_RETURN(created->init, linux::IdentifyProcess(options_.host, monitored.init));
   created->monitor = monitored.monitor;
-  // A handler's program may have put a machine around the container.
+  // A handler's program may have put a virtual machine around the container.
   if (!request.program.empty()) return absl::OkStatus();
   PLIMSOLL_ASSIGN_OR_RETURN(const std::string text, options_.host.Read(absl::StrCat(
                                                         "proc/", created->init.pid, "/mountinfo")));
@@ -347,15 +347,16 @@ absl::Status CrunRuntime::Delete(absl::string_view id, absl::string_view cgroup_
   std::string cgroup(cgroup_path);
   const absl::StatusOr<FsRoot> bundle = Bundle(id);
   if (!absl::IsNotFound(bundle.status())) PLIMSOLL_RETURN_IF_ERROR(bundle.status());
-  // Whatever else keeps it from being found is no proof that there is none: EndMonitor reports it.
+  // Any other error is no proof that there is no monitor: EndMonitor reports it.
   const bool monitored = bundle.ok() && !absl::IsNotFound(FindMonitor(*bundle).status());
   absl::Status result = KillProcesses(id, &cgroup);
   if (monitored) {
     result = FirstError(result, EndMonitor(*bundle, MonotonicNow() + kMonitorGrace));
-    // It may have been in the middle of a create, for a daemon that is gone.
+    // The monitor may have been in the middle of a create, for a daemon that is gone.
     result = FirstError(result, KillProcesses(id, &cgroup));
   }
-  // What still runs would be lost from sight without its traces: they stay for the next attempt.
+  // Without their traces, surviving processes would be lost from sight: the traces stay for the
+  // next attempt.
   PLIMSOLL_RETURN_IF_ERROR(Annotate(result, absl::StrCat("delete container ", id)));
   if (!cgroup.empty() && cgroup != "/") result = options_.cgroups->Remove(cgroup);
   result = FirstError(result, options_.state.RemoveTree(LayerPath(id)));

@@ -23,15 +23,14 @@
 
 namespace plimsoll::runtime {
 
-// Where things are:
+// Directories:
 //   <run>/oci/crun/<id>/         crun's own state
 //   <run>/oci/containers/<id>/   bundle: config.json, entry, rootfs (mount point, empty on the
-//   host), the
-//                                monitor's lock, socket and exit record
+//                                host), the monitor's lock, socket and exit record
 //   <state>/containers/<id>/     upper and work of the root filesystem's overlay
 class CrunRuntime : public ContainerRuntime {
  public:
-  // `options.helpers` is known. `direct` may be null.
+  // `options.helpers` must be set. `direct` may be null.
   CrunRuntime(OciOptions options, Machine machine, std::unique_ptr<Crun> crun,
               std::unique_ptr<DirectExec> direct);
 
@@ -79,18 +78,18 @@ class CrunRuntime : public ContainerRuntime {
   absl::StatusOr<BuiltSpec> MakeSpec(const CreateRequest& request, const FsRoot& bundle);
   LaunchPlan MakePlan(const CreateRequest& request, const FsRoot& bundle,
                       const BuiltSpec& spec) const;
-  // What is known of it before it is made stays in `created` when it can't be.
+  // If the launch fails, `created` has the facts known before.
   absl::Status Launch(const CreateRequest& request, Created* created);
   absl::Status SetRootDirectory(const CreateRequest& request, const std::string& upper) const;
-  // The writable layer and, for the root of a user namespace, a way to the bundle.
+  // Makes the writable layer and, for the root of a user namespace, a way to the bundle.
   absl::Status MakeDirectories(const CreateRequest& request, const FsRoot& bundle) const;
   absl::StatusOr<FsRoot> Bundle(absl::string_view id) const;
-  // For one Exec; takes from the request what the machine doesn't let us do.
+  // For one Exec; removes from the request settings that the machine forbids.
   ExecTools ToolsFor(ExecRequest* request);
-  // Puts a monitor where OciOptions::monitor_cgroup says.
+  // Puts a monitor into OciOptions::monitor_cgroup.
   absl::Status PlaceMonitor(pid_t pid) const;
-  // Everything in the container's group, and the init that crun remembers. An empty `cgroup` is
-  // filled in from what crun remembers.
+  // Kills every process in the container's group, and the init on crun's record. An empty `cgroup`
+  // is filled in from that record.
   absl::Status KillProcesses(absl::string_view id, std::string* cgroup) const;
 
   const OciOptions options_;
@@ -99,7 +98,7 @@ class CrunRuntime : public ContainerRuntime {
   const Machine machine_;
   const std::unique_ptr<Crun> crun_;
   const std::unique_ptr<DirectExec> direct_;
-  const UniqueFd cancel_execs_;  // eventfd: once written to, readable for good
+  const UniqueFd cancel_execs_;  // eventfd: readable for good once written to
   runtime::EnteringProcesses entering_{options_.host};
   SeccompCompiler seccomp_;
   AppArmor apparmor_;

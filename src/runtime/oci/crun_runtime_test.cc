@@ -30,7 +30,7 @@ class CrunRuntimeTest : public ::testing::Test {
     machine_ = std::make_unique<TestMachine>();
   }
 
-  // Creates and starts; the created container.
+  // Creates and starts a container.
   Created Run(const std::string& id, const std::string& script) {
     const auto created = machine_->runtime().Create(machine_->Request(id, script));
     EXPECT_TRUE(created.ok()) << created.status();
@@ -40,14 +40,14 @@ class CrunRuntimeTest : public ::testing::Test {
     return *created;
   }
 
-  // Runs to the end; the log. The container stays.
+  // Runs a container to its end and returns the log. The container stays.
   std::string RunToEnd(const std::string& id, const std::string& script) {
     if (Run(id, script).init.pid == 0) return "";
     EXPECT_TRUE(machine_->WaitForExit(id).has_value());
     return machine_->Log(id);
   }
 
-  // Fails to create `id`, leaves nothing, and this is the error.
+  // The error of a failed create, which leaves nothing.
   absl::Status FailToCreate(const CreateRequest& request) {
     const auto created = machine_->runtime().Create(request);
     EXPECT_FALSE(created.ok());
@@ -55,7 +55,7 @@ class CrunRuntimeTest : public ::testing::Test {
     return created.status();
   }
 
-  // Is made without a process, leaves nothing, and this is why it can't be started.
+  // The refusal of a container that is made without a process and leaves nothing.
   std::string Refusal(const CreateRequest& request) {
     const auto created = machine_->runtime().Create(request);
     EXPECT_TRUE(created.ok()) << created.status();
@@ -66,7 +66,7 @@ class CrunRuntimeTest : public ::testing::Test {
     return *created->refusal;
   }
 
-  // Creates and starts `program`, which the kernel refuses to execute: why, as the exit tells it.
+  // The start error in the exit of a container whose `program` the kernel refuses to execute.
   std::string StartError(const std::string& id, const std::string& program) {
     spec().command = {program};
     CreateRequest request = machine_->Request(id, "");
@@ -152,7 +152,7 @@ TEST_F(CrunRuntimeTest, TheRootDirectoryIsTheImages) {
   ASSERT_EQ(chown(top.c_str(), 7, 8), 0);
   ASSERT_EQ(chmod(top.c_str(), 02751), 0);
   ASSERT_EQ(setxattr(top.c_str(), "user.purpose", "ballast", 7, 0), 0);
-  // Of this layer alone: handed on, it would hide the image.
+  // The attribute is of this layer alone: copied, it would hide the image.
   ASSERT_EQ(setxattr(top.c_str(), "trusted.overlay.opaque", "n", 1, 0), 0);
   CreateRequest request = machine_->Request("a", "stat -c '%a %u:%g' /");
   request.lower_directories.insert(request.lower_directories.begin(), top);
@@ -319,7 +319,7 @@ TEST_F(CrunRuntimeTest, KilledMonitorLeavesNoExitRecordAndDeleteStillWorks) {
 TEST_F(CrunRuntimeTest, DeleteEndsWhatRunsAndIsIdempotent) {
   const Created created = Run("a", "trap '' TERM; sleep 100 & sleep 100");
   EXPECT_THAT(*runtime().ListTraces(), Contains("a"));
-  const absl::Status deleted = runtime().Delete("a", "");  // as found again: group unknown
+  const absl::Status deleted = runtime().Delete("a", "");  // as in recovery: group unknown
   ASSERT_TRUE(deleted.ok()) << deleted;
   EXPECT_FALSE(*linux::IsRunning(machine_->host(), created.init));
   EXPECT_THAT(machine_->Leftovers("a"), IsEmpty());
@@ -427,7 +427,7 @@ TEST_F(CrunRuntimeTest, ProgramsThatTheKernelRefusesAreAStartError) {
   EXPECT_THAT(StartError("e", "/bin/true"), HasSubstr("larger than the kernel takes"));
 }
 
-// Whatever a program does after it was executed is its own: exit code 1, the same words.
+// After the exec, the exit code is the program's own, with the same words and exit code 1.
 TEST_F(CrunRuntimeTest, AProgramThatSaysTheSameIsNoStartError) {
   Run("a", "echo 'exec container process `/bin/sh`: Exec format error' >&2; exit 1");
   const auto exit = machine_->WaitForExit("a");
@@ -436,7 +436,7 @@ TEST_F(CrunRuntimeTest, AProgramThatSaysTheSameIsNoStartError) {
   EXPECT_FALSE(exit->start_error.has_value());
 }
 
-// Its init is the OCI runtime's code as well.
+// Its init still runs the OCI runtime's code.
 TEST_F(CrunRuntimeTest, OneThatIsKilledBeforeItsStartIsNoStartError) {
   const auto created = runtime().Create(machine_->Request("a", "true"));
   ASSERT_TRUE(created.ok()) << created.status();

@@ -17,7 +17,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-// What plimsoll-exec knows of a process. Limits and oom_score_adj are the caller's.
+// Members of a process that plimsoll-exec knows. The caller sets limits and oom_score_adj.
 const std::set<std::string>& KnownMembers() {
   static const auto* const members = new std::set<std::string>{
       "terminal",     "consoleSize",    "user",         "args",        "env",
@@ -33,11 +33,11 @@ bool HasOnly(const Json& object, const std::set<std::string>& members) {
   return true;
 }
 
-// Of a string that becomes a value of the plan, in which NUL ends one.
+// A string as a value of the plan, which a NUL ends; nullopt: it can't be one.
 std::optional<std::string> Text(const Json& value) {
   if (!value.is_string()) return std::nullopt;
   std::string text = value.get<std::string>();
-  // Text that isn't UTF-8 is replaced in what the OCI runtime reads.
+  // The OCI runtime reads other text where bytes that aren't UTF-8 are replaced.
   const Json::string_t safe = Json(text).dump(-1, ' ', false, Json::error_handler_t::replace);
   if (absl::StrContains(text, '\0') || absl::StrContains(safe, "\xEF\xBF\xBD")) return std::nullopt;
   return text;
@@ -67,7 +67,7 @@ bool AddCapabilities(const Json& process, LaunchPlan* plan) {
   return true;
 }
 
-// One process has one label to be executed with.
+// A process has one label for its exec.
 bool AddLabel(const Json& process, LaunchPlan* plan) {
   const std::string selinux = process.value("selinuxLabel", "");
   const std::string apparmor = process.value("apparmorProfile", "");
@@ -77,7 +77,7 @@ bool AddLabel(const Json& process, LaunchPlan* plan) {
   return true;
 }
 
-// Without these the OCI runtime thinks of something itself.
+// Without PATH or HOME the OCI runtime chooses a value itself.
 bool AddEnvironment(const Json& process, LaunchPlan* plan) {
   bool has_path = false;
   bool has_home = false;
@@ -91,7 +91,7 @@ bool AddEnvironment(const Json& process, LaunchPlan* plan) {
   return has_path && has_home;
 }
 
-// A filter comes as an annotation; one that the OCI runtime compiles itself may have flags.
+// A filter comes as an annotation; one that the OCI runtime compiles may have flags.
 bool AddFilter(const Json& config, LaunchPlan* plan) {
   const Json linux_part = config.value("linux", Json::object());
   if (linux_part.contains("seccomp") || linux_part.contains("personality")) return false;

@@ -1,4 +1,4 @@
-// What every command of a container has in its plan for plimsoll-exec.
+// The part of a plan for plimsoll-exec that all commands of a container share.
 #ifndef PLIMSOLL_RUNTIME_OCI_ENTRY_TEMPLATE_H_
 #define PLIMSOLL_RUNTIME_OCI_ENTRY_TEMPLATE_H_
 
@@ -9,7 +9,7 @@ namespace plimsoll::runtime {
 
 // Part of a plan (entry/plan.h): the user, capabilities, label, working directory and environment
 // of the process of `config`, a container's config.json; "seccomp=yes" where it has a filter. Empty
-// when the configuration has anything that plimsoll-exec wouldn't do as the OCI runtime does.
+// when the configuration has a setting that plimsoll-exec treats otherwise than the OCI runtime.
 std::string EntryTemplate(const nlohmann::json& config);
 
 }  // namespace plimsoll::runtime

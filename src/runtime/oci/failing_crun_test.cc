@@ -1,5 +1,5 @@
-// A crun that fails at each of its steps, in each of several ways: the call says so, nothing is
-// left of it, and the next one works.
+// A crun that fails at each of its steps, in several ways: the call says so, nothing is left of it,
+// and the next one works.
 #include <memory>
 #include <string>
 
@@ -22,7 +22,7 @@ class FailingCrunTest : public ::testing::Test {
     machine_ = std::make_unique<TestMachine>();
     const std::string crun = *FindProgram("crun");
     const std::string place = machine_->dir().path();
-    // The real one, unless a file that has the step's name says how that is to fail.
+    // The real crun, unless a file with the step's name says how that step fails.
     const std::string script = absl::StrCat(
         "#!/bin/sh\ncase \"$*\" in\n*' create '*) step=create ;;\n*' exec '*) step=exec ;;\n*) "
         "exec ",
@@ -70,7 +70,7 @@ TEST_F(FailingCrunTest, ACreateThatFailsLeavesNothing) {
 
 TEST_F(FailingCrunTest, AnExecThatFailsLeavesItsContainerAlone) {
   ASSERT_TRUE(Create("one", "sleep 1000").ok());
-  // Without this it isn't entered by crun.
+  // Without this file, crun enters the container.
   ASSERT_TRUE(machine_->dir().root().RemoveFile("run/oci/containers/one/entry").ok());
   ASSERT_TRUE(runtime().Start("one").ok());
   for (const char* how : {"before", "silent", "killed", "after"}) {
@@ -86,7 +86,7 @@ TEST_F(FailingCrunTest, AnExecThatFailsLeavesItsContainerAlone) {
   }
 }
 
-// As when its package is upgraded or removed.
+// For example, its package is upgraded or removed.
 TEST_F(FailingCrunTest, OneThatIsTakenAwayIsNotMissed) {
   ASSERT_TRUE(runtime().Ready().ok());
   ASSERT_TRUE(machine_->dir().root().RemoveFile("crun").ok());

@@ -12,7 +12,7 @@
 namespace plimsoll::runtime {
 namespace {
 
-// Takes out what needs a controller that isn't there. -1 and an empty list ask for nothing.
+// Removes values whose controller is missing. -1 and an empty list ask for nothing.
 void FitControllers(const Machine& machine, linux::CgroupSettings* settings,
                     std::vector<std::string>* warnings) {
   bool lost = false;
@@ -71,7 +71,7 @@ void FitHugePages(const Machine& machine, linux::CgroupSettings* settings,
   std::erase_if(settings->hugetlb_limits, [&](const auto& limit) {
     const auto& [size, bytes] = limit;
     if (has_controller && HasHugePages(machine, size)) return false;
-    if (bytes == 0) return true;  // none can be had there
+    if (bytes == 0) return true;  // nobody can have such pages
     warnings->push_back(absl::StrCat(
         "the limit of ", BytesInWords(bytes), " of ", size, " huge pages is not enforced: ",
         has_controller ? "the kernel has none of that size" : "no hugetlb controller"));

@@ -11,7 +11,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-// As kubelet asks, on cgroup v2.
+// Settings as kubelet asks for them, on cgroup v2.
 linux::CgroupSettings All() {
   linux::CgroupSettings all;
   all.cpu_shares = 512;
@@ -55,7 +55,7 @@ TEST_F(FitTest, WithoutControllersNothingIsLeftAndItIsSaid) {
   rest.unified = All().unified;
   EXPECT_EQ(Fit(All()), rest);
   EXPECT_THAT(warnings_, ElementsAre(HasSubstr("the machine lacks the controller")));
-  // What asks for nothing is no loss.
+  // Values that ask for nothing are no loss.
   linux::CgroupSettings none;
   none.cpu_quota_us = -1;
   none.cpu_period_us = 100000;

@@ -1,4 +1,4 @@
-// The files of an image that say who its users are, read once per image.
+// An image's files of users and groups, read once per image.
 #ifndef PLIMSOLL_RUNTIME_OCI_IMAGE_FILES_H_
 #define PLIMSOLL_RUNTIME_OCI_IMAGE_FILES_H_
 
@@ -18,7 +18,7 @@ struct UserFiles {
   std::string group;
 };
 
-// Thread-safe. Layers never change, so neither does what was read from a stack of them.
+// Thread-safe. Layers never change, so a stack of them is read once.
 class ImageFiles {
  public:
   absl::StatusOr<std::shared_ptr<const UserFiles>> Read(

@@ -27,7 +27,7 @@ TEST_F(ImageFilesTest, ReadsWhatTheImageHas) {
   EXPECT_EQ((*files)->group, "");
 }
 
-// An image's author chooses what these are. Without the check the first would block for ever.
+// An image's author chooses these files. Without the check the first would block for ever.
 TEST_F(ImageFilesTest, FifoIsRefusedAtOnce) {
   for (const std::string name : {"low/etc/passwd", "low/etc/group"}) {
     ASSERT_EQ(mkfifo(dir_.root().PathOf(name).c_str(), 0600), 0);

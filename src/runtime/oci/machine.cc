@@ -29,11 +29,11 @@ bool Machine::HasController(absl::string_view name) const {
   return std::find(controllers.begin(), controllers.end(), name) != controllers.end();
 }
 
-// Before Linux 6.1 a group of v2 has no memory.swap.* with swapaccount=0, nor without it where the
-// kernel was built so (CONFIG_MEMCG_SWAP_ENABLED; mm/memcontrol.c, mem_cgroup_swap_init), and none
-// has it without CONFIG_SWAP. The machine's root has no files of controllers, the root of a
-// container's cgroup namespace has; and where any group has those of memory, so does one directly
-// below the root.
+// Before Linux 6.1 a group of v2 has no memory.swap.* with swapaccount=0, nor by default in some
+// kernels (CONFIG_MEMCG_SWAP_ENABLED; mm/memcontrol.c, mem_cgroup_swap_init), and none has it
+// without CONFIG_SWAP. The machine's root has no files of controllers, but the root of a
+// container's cgroup namespace has; if any group has those of memory, so has one directly below the
+// root.
 bool AccountsSwap(const FsRoot& host, linux::CgroupLayout layout) {
   constexpr absl::string_view kMount = "sys/fs/cgroup/";
   if (layout != linux::CgroupLayout::kV2) {
@@ -109,7 +109,7 @@ absl::StatusOr<Machine> LookAtMachine(const FsRoot& host, const linux::CgroupMan
 }
 
 void LookAtPrograms(const std::set<std::string>& programs, Machine* machine) {
-  // With a kernel that has none, no program helps.
+  // If the kernel can't, no program can.
   if (!linux::HasMountSetattr()) return;
   for (const std::string& program : programs) {
     (KnowsRecursiveReadOnly(program) ? machine->recursive_read_only_programs
@@ -130,7 +130,7 @@ absl::Status CheckUserNamespaces(const FsRoot& state, const FsRoot& run) {
   int major = 0;
   int minor = 0;
   if (uname(&kernel) != 0 || sscanf(kernel.release, "%d.%d", &major, &minor) != 2) {
-    return absl::FailedPreconditionError("the kernel's version can't be told");
+    return absl::FailedPreconditionError("the kernel's version is unknown");
   }
   if (major < 5 || (major == 5 && minor < 19)) {
     return absl::FailedPreconditionError(absl::StrCat(
@@ -148,8 +148,8 @@ absl::Status CheckOpenToOthers(const FsRoot& run) {
     struct stat info = {};
     if (stat(path.c_str(), &info) != 0) return ErrnoStatus(errno, absl::StrCat("look at ", path));
     if ((info.st_mode & S_IXOTH) != 0) continue;
-    return absl::FailedPreconditionError(absl::StrCat("the run directory ", run.path(),
-                                                      " is not reached by other users: ", path,
+    return absl::FailedPreconditionError(absl::StrCat("other users can't reach the run directory ",
+                                                      run.path(), ": ", path,
                                                       " lacks the permission \"x\" for them"));
   }
   return absl::OkStatus();
@@ -170,7 +170,7 @@ std::vector<std::string> LimitationsOf(const Machine& machine) {
   constexpr CapabilityMask kAll = (CapabilityMask{1} << 41) - 1;
   if (const CapabilityMask missing = kAll & ~machine.capabilities; missing != 0) {
     lacks.push_back(absl::StrCat("no ", absl::StrJoin(CapabilityNames(missing), ", "),
-                                 ": privileged containers run without"));
+                                 ": privileged containers run without them"));
   }
   if (!machine.unified_controllers.empty()) {
     lacks.push_back(absl::StrCat(
@@ -199,7 +199,7 @@ std::vector<std::string> LimitationsOf(const Machine& machine) {
   if (!machine.root_is_shared) {
     lacks.push_back(
         "the mount at / is not shared: mounts with propagation HostToContainer or Bidirectional "
-        "are refused but where a shared mount is mounted (\"mount --make-rshared /\" shares all)");
+        "are refused, except on a shared mount (\"mount --make-rshared /\" shares all)");
   }
   if (!machine.selinux_fault.ok()) {
     lacks.push_back(absl::StrCat("SELinux is on, but containers get no labels: ",

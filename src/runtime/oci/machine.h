@@ -1,4 +1,4 @@
-// What of the machine decides how a container is started. Looked up once.
+// Properties of the machine that decide how a container is started. Looked up once.
 #ifndef PLIMSOLL_RUNTIME_OCI_MACHINE_H_
 #define PLIMSOLL_RUNTIME_OCI_MACHINE_H_
 
@@ -19,30 +19,30 @@ namespace plimsoll::runtime {
 
 struct Machine {
   linux::CgroupLayout layout = linux::CgroupLayout::kV2;
-  std::vector<std::string> controllers;          // that limits can be set with
+  std::vector<std::string> controllers;          // can set limits
   std::vector<std::string> unified_controllers;  // left to v2 on a hybrid machine
   CapabilityMask capabilities = 0;               // this process's own
   int oom_score_adj = 0;                         // this process's own
   bool lowers_oom_score_adj = true;              // false: values below our own are raised to it
   bool swap_accounting = true;                   // limits of swap exist
-  // Of huge pages, as control files spell them ("2MB"); nullopt: not known.
+  // Sizes of huge pages, as control files spell them ("2MB"); nullopt: unknown.
   std::optional<std::set<std::string>> huge_page_sizes;
-  bool overlayfs = true;            // what root filesystems are made with
-  bool recursive_read_only = true;  // of mounts with those below them, by our crun
-  std::set<std::string> recursive_read_only_programs;  // the other OCI runtimes that can, too
-  // Those that don't say they can, though the kernel could.
+  bool overlayfs = true;            // root filesystems need it
+  bool recursive_read_only = true;  // our crun can make mounts read-only with those below them
+  std::set<std::string> recursive_read_only_programs;  // other OCI runtimes that can
+  // OCI runtimes that don't say they can, though the kernel could.
   std::set<std::string> programs_without_recursive_read_only;
   bool root_is_shared = true;  // whether mounts spread from / by default
-  bool apparmor = false;       // the kernel has it, switched on
+  bool apparmor = false;       // the kernel has it enabled
   // Labels that the policy gives containers; nullopt: SELinux is off, or `selinux_fault`.
   std::optional<linux::SelinuxLabels> selinux;
-  absl::Status selinux_fault;  // why containers can't be labelled though it is on
-  // Whether pods may have user namespaces of their own: OK, or why not. Filled in by whoever knows
-  // the directories.
+  absl::Status selinux_fault;  // the reason why containers can't be labelled though it is on
+  // Whether pods may have user namespaces of their own: OK, or the reason why not. Set by the owner
+  // of the directories.
   absl::Status user_namespaces;
 
   bool HasController(absl::string_view name) const;
-  // By the OCI runtime of this path; empty: our crun.
+  // For the OCI runtime of this path; empty: our crun.
   bool HasRecursiveReadOnly(const std::string& program) const {
     return program.empty() ? recursive_read_only : recursive_read_only_programs.contains(program);
   }
@@ -52,31 +52,30 @@ struct Machine {
 absl::StatusOr<Machine> LookAtMachine(const FsRoot& host, const linux::CgroupManager& cgroups,
                                       absl::string_view restrict_oom_score_adj);
 
-// Whether the kernel limits swap by control groups. Of v2 a group tells; where there is none yet,
-// whether the kernel can swap at all.
+// Whether the kernel limits swap by control groups. On v2 a group shows it; as long as there is
+// none, whether the kernel can swap at all.
 bool AccountsSwap(const FsRoot& host, linux::CgroupLayout layout);
 
 // Machine::huge_page_sizes.
 std::optional<std::set<std::string>> ReadHugePageSizes(const FsRoot& host);
 
-// Fills in what of it is SELinux's.
+// Fills in the members about SELinux.
 void LookAtSelinux(const FsRoot& host, Machine* machine);
 
-// Fills in what these OCI runtimes say that they can do. Runs them.
+// Fills in the features that these OCI runtimes report. Runs them.
 void LookAtPrograms(const std::set<std::string>& programs, Machine* machine);
 
-// Whether the mount that `host` is on is shared, so that mounts below it spread. False where this
-// can't be told.
+// Whether the mount that `host` is on is shared, so that mounts below it spread. False if unknown.
 bool RootIsShared(const FsRoot& host);
 
 // Whether user namespaces work with root filesystems made in these two: `state` has their layers,
-// `run` their mount points. FAILED_PRECONDITION says what is missing.
+// `run` their mount points. FAILED_PRECONDITION names the missing part.
 absl::Status CheckUserNamespaces(const FsRoot& state, const FsRoot& run);
-// The part of that which the administrator can see to: crun looks for the root filesystem as the
-// user namespace's root, who is nobody on the host, so every directory of the way has "x" for all.
+// The part of it that administrators control: crun looks for the root filesystem as the user
+// namespace's root, who is nobody on the host, so every directory of the way has "x" for all.
 absl::Status CheckOpenToOthers(const FsRoot& run);
 
-// What it lacks and what that costs, one sentence each.
+// The machine's limitations and their cost, one sentence each.
 std::vector<std::string> LimitationsOf(const Machine& machine);
 
 }  // namespace plimsoll::runtime

@@ -128,7 +128,7 @@ inline TestMachine::~TestMachine() {
   runtime_.reset();  // it holds the mount below open
   const absl::Status removed = cgroups_->Remove(parent_);
   EXPECT_TRUE(removed.ok()) << removed;
-  // A monitor that nobody waits for may be a moment from its end.
+  // A monitor that nobody waits for may not have ended yet.
   absl::Status unmounted = linux::Unmount(dir_.path() + "/run");
   for (int i = 0; i < 2000 && ErrnoOf(unmounted) == EBUSY; ++i) {
     absl::SleepFor(absl::Milliseconds(10));

@@ -47,7 +47,7 @@ TEST(MachineTest, SwapIsAccountedWhereGroupsHaveItsFiles) {
   EXPECT_FALSE(AccountsSwap(host, CgroupLayout::kV2)) << "such a kernel has no swap";
   put("proc/swaps");
   EXPECT_TRUE(AccountsSwap(host, CgroupLayout::kV2)) << "no group tells";
-  // "swapaccount=0", or a kernel that wants "swapaccount=1".
+  // "swapaccount=0", or a kernel that needs "swapaccount=1".
   put("sys/fs/cgroup/init.scope/cgroup.procs");
   put("sys/fs/cgroup/system.slice/memory.max");
   EXPECT_FALSE(AccountsSwap(host, CgroupLayout::kV2));
@@ -165,11 +165,11 @@ TEST_F(RootIsSharedTest, ASlaveMayBeSharedToo) {
 }
 
 TEST_F(RootIsSharedTest, AnotherMountIsNotTheRoot) {
-  // As in a container, with a volume that is shared.
+  // A container with a shared volume.
   EXPECT_FALSE(IsShared(
       "ID 431 0:48 / / rw,relatime - overlay overlay rw,lowerdir=/l/A:/l/B,upperdir=/u,workdir=/w\n"
       "OTHER ID 8:1 /vol /var/lib/kubelet rw,relatime shared:1 - ext4 /dev/sda1 rw\n"));
-  // As in an initial ramdisk: what is mounted over the root of all mounts is another one.
+  // An initial ramdisk: the mount over the root of all mounts is another one.
   EXPECT_FALSE(
       IsShared("OTHER OTHER 0:2 / / rw shared:1 - rootfs rootfs rw\n"
                "ID OTHER 0:27 / / rw,relatime - tmpfs tmpfs rw\n"));
@@ -185,11 +185,11 @@ TEST_F(RootIsSharedTest, WhatCannotBeToldIsNot) {
 }
 
 TEST(MachineTest, UserNamespacesNeedAnOpenWay) {
-  TestDir dir;  // which others can't enter
+  TestDir dir;  // others can't enter it
   ASSERT_TRUE(dir.root().MakeDirs("a/run", 0755).ok());
   const absl::StatusOr<FsRoot> run = dir.root().Sub("a/run");
   ASSERT_TRUE(run.ok()) << run.status();
-  for (const char* below : {"/a", "/a/run"}) {  // whatever the umask
+  for (const char* below : {"/a", "/a/run"}) {  // independent of the umask
     ASSERT_EQ(chmod((dir.path() + below).c_str(), 0755), 0);
   }
   const absl::Status closed = CheckOpenToOthers(*run);

@@ -42,7 +42,7 @@ bool WaitReadable(int fd, absl::Time deadline) {
   }
 }
 
-// Adds what comes next to `text`. False at the stream's end.
+// Adds the next bytes to `text`. False at the stream's end.
 absl::StatusOr<bool> Receive(int socket, absl::Time deadline, std::string* text) {
   char buffer[monitor::kMaxMessage];
   while (true) {
@@ -51,13 +51,13 @@ absl::StatusOr<bool> Receive(int socket, absl::Time deadline, std::string* text)
     }
     const ssize_t n = recv(socket, buffer, sizeof(buffer), 0);
     if (n < 0 && errno == EINTR) continue;
-    if (n < 0 && errno != ECONNRESET) return ErrnoStatus(errno, "hear the monitor");
+    if (n < 0 && errno != ECONNRESET) return ErrnoStatus(errno, "receive from the monitor");
     if (n > 0) text->append(buffer, static_cast<size_t>(n));
     return n > 0;
   }
 }
 
-// One message: a line, or an error, which may have several and ends with the stream.
+// Receives one message: a line, or an error, which may have several and ends with the stream.
 absl::StatusOr<std::string> ReceiveMessage(int socket, absl::Time deadline) {
   std::string text;
   while (text.size() < monitor::kMaxMessage &&
@@ -75,14 +75,14 @@ absl::Status Send(int socket, absl::string_view text) {
     if (n < 0 && errno == EAGAIN) {
       return absl::DeadlineExceededError("the monitor doesn't listen: is it stopped?");
     }
-    if (n < 0) return ErrnoStatus(errno, "tell the monitor");
+    if (n < 0) return ErrnoStatus(errno, "send to the monitor");
     text.remove_prefix(static_cast<size_t>(n));
   }
   return absl::OkStatus();
 }
 
-// A monitor that is stopped takes nothing: to send then fails with EAGAIN, as does to connect to
-// one that many have connected to.
+// A stopped monitor reads nothing: sending then fails with EAGAIN, and so does connecting once many
+// have connected.
 absl::Status LimitSending(int socket) {
   const timeval limit = absl::ToTimeval(kRequestTimeout);
   if (setsockopt(socket, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof(limit)) != 0) {
@@ -118,7 +118,7 @@ absl::StatusOr<UniqueFd> Connect(const FsRoot& directory) {
   return socket;
 }
 
-// The connection, after the monitor has done what was asked.
+// The connection, after the monitor has carried out the request.
 absl::StatusOr<UniqueFd> Request(const FsRoot& directory, absl::string_view what) {
   absl::StatusOr<UniqueFd> socket = Connect(directory);
   if (absl::IsDeadlineExceeded(socket.status())) return Annotate(socket.status(), what);
@@ -126,7 +126,7 @@ absl::StatusOr<UniqueFd> Request(const FsRoot& directory, absl::string_view what
     return absl::FailedPreconditionError(
         absl::StrCat(what, ": the container's monitor isn't there: ", socket.status().message()));
   }
-  // It may end while it is asked, as its container does.
+  // The monitor may end during the request, as its container does.
   const auto ended = [&] {
     return absl::FailedPreconditionError(absl::StrCat(what, ": the container's monitor has ended"));
   };
@@ -163,7 +163,7 @@ absl::StatusOr<StartingMonitor> StartMonitor(const std::string& program, const F
   command.argv = {"plimsoll-monitor", std::string(id)};
   command.descriptors = {{theirs.get(), monitor::kSyncDescriptor}, {errors.get(), 2}};
   command.working_directory = directory.path();
-  command.new_session = true;  // what ends this process must not end the monitor
+  command.new_session = true;  // a signal that ends this process must not end the monitor
   PLIMSOLL_ASSIGN_OR_RETURN(Child child, Spawn(command));
   return StartingMonitor(std::move(child), std::move(ours), std::move(errors));
 }
@@ -171,7 +171,7 @@ absl::StatusOr<StartingMonitor> StartMonitor(const std::string& program, const F
 StartingMonitor::~StartingMonitor() {
   if (!socket_.valid()) return;
   socket_.Reset();
-  // After a failure it is on its way out already.
+  // After a failure the monitor is ending already.
   child_.Signal(SIGKILL).IgnoreError();
   child_.Wait(MonotonicNow() + kHelperKillTimeout).IgnoreError();
 }
@@ -224,7 +224,7 @@ absl::StatusOr<std::optional<ExitRecord>> ReadExit(const FsRoot& directory) {
     absl::StatusOr<std::string> why =
         directory.Read(monitor::kStartErrorFile, monitor::kMaxStartError);
     if (absl::IsNotFound(why.status())) return record;
-    // What can't be read of it is less than that it is there.
+    // That the file exists counts more than that it can't be read.
     record.start_error = ExplainExecFailure(why.value_or(""));
     return record;
   }
@@ -243,7 +243,7 @@ absl::StatusOr<UniqueFd> AttachToMonitor(const FsRoot& directory, bool input) {
     if (!full) return socket.status();
     return absl::ResourceExhaustedError(
         absl::StrCat("attach: ", monitor::kMaxAttached,
-                     " clients are attached to the container, which is as many as can be at once"));
+                     " clients are attached to the container, the most possible"));
   }
   fcntl(socket->get(), F_SETFL, fcntl(socket->get(), F_GETFL) | O_NONBLOCK);
   return socket;
@@ -266,7 +266,7 @@ absl::StatusOr<UniqueFd> FindMonitor(const FsRoot& directory) {
   };
   PLIMSOLL_ASSIGN_OR_RETURN(const pid_t pid, holder());
   PLIMSOLL_ASSIGN_OR_RETURN(UniqueFd pidfd, linux::OpenPidfd(pid));
-  // Still the holder, so the pidfd is the holder's.
+  // The holder hasn't changed, so the pidfd is the holder's.
   PLIMSOLL_ASSIGN_OR_RETURN(const pid_t again, holder());
   if (again != pid) return absl::NotFoundError("no monitor");
   return pidfd;

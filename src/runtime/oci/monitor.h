@@ -26,11 +26,11 @@ struct Monitored {
   pid_t init = 0;
 };
 
-// What a monitor and the OCI runtime that it runs may take to create a container.
+// Time limit for a monitor and its OCI runtime to create a container.
 inline constexpr absl::Duration kCreateTimeout = absl::Minutes(2);
 
-// A monitor on its way: started, and without a plan yet. Destroyed before Create has succeeded, it
-// and whatever it runs are killed.
+// A monitor that is started but has no plan yet. If destroyed before Create has succeeded, it and
+// its children are killed.
 class StartingMonitor {
  public:
   StartingMonitor(StartingMonitor&&) = default;
@@ -39,7 +39,7 @@ class StartingMonitor {
 
   // Hands over the plan and waits until the container is created. A failed create is INTERNAL with
   // the OCI runtime's own message, one that isn't done in time DEADLINE_EXCEEDED; then no monitor
-  // is left, once this is destroyed. Once.
+  // is left, once this is destroyed. Call it once.
   absl::StatusOr<Monitored> Create(const FsRoot& host, LaunchPlan plan,
                                    absl::Duration timeout = kCreateTimeout);
   pid_t pid() const { return child_.pid(); }
@@ -58,23 +58,23 @@ class StartingMonitor {
   UniqueFd errors_;
 };
 
-// In all of these `directory` is the container's own run directory, which is its bundle too.
+// Here `directory` is always the container's own run directory, which is its bundle too.
 // Thread-safe for different containers.
 
-// Starts the program, which needs a while until it can take a plan: meanwhile one can be made.
+// Starts the program. It needs a while until it can take a plan, which can be made meanwhile.
 absl::StatusOr<StartingMonitor> StartMonitor(const std::string& program, const FsRoot& directory,
                                              absl::string_view id);
-// nullopt while the container runs, or when its monitor ended without a word.
+// nullopt while the container runs, or when its monitor ended without a record.
 absl::StatusOr<std::optional<ExitRecord>> ReadExit(const FsRoot& directory);
-// Returns when the file at the log's path is there again. FAILED_PRECONDITION without a monitor.
+// Returns when the file exists at the log's path again. FAILED_PRECONDITION without a monitor.
 absl::Status ReopenLog(const FsRoot& directory);
 // The connection of an attached client (monitor/protocol.h), non-blocking. FAILED_PRECONDITION
 // without a monitor, RESOURCE_EXHAUSTED when it has too many.
 absl::StatusOr<UniqueFd> AttachToMonitor(const FsRoot& directory, bool input);
 // The pidfd of the container's monitor. NOT_FOUND when none runs.
 absl::StatusOr<UniqueFd> FindMonitor(const FsRoot& directory);
-// Gives the monitor of a dead container until `deadline` to end by itself, then kills it. OK when
-// there is none.
+// Waits until `deadline` for the monitor of a dead container to end, then kills it. OK when there
+// is none.
 absl::Status EndMonitor(const FsRoot& directory, absl::Time deadline);
 
 }  // namespace plimsoll::runtime

@@ -1,5 +1,5 @@
-// The daemon's side of the monitor, against the real plimsoll-monitor. The OCI runtime is a script
-// where it has to misbehave; with the real one crun_runtime_test.cc has tests.
+// The daemon's side of the monitor, with the real plimsoll-monitor. The OCI runtime is a script
+// where it has to misbehave; crun_runtime_test.cc tests with the real one.
 #include "runtime/oci/monitor.h"
 
 #include <fcntl.h>
@@ -48,8 +48,8 @@ class MonitorTest : public ::testing::Test {
     if (geteuid() != 0) GTEST_SKIP() << "a mount namespace needs root";
   }
 
-  // A runtime that does what `script` says; the container's process is what it leaves running with
-  // its pid in the file `pid`.
+  // A runtime that runs `script`; the container's process is the one left running with its pid in
+  // the file `pid`.
   LaunchPlan PlanFor(const std::string& script) {
     const absl::Status made = dir_.root().ReplaceFile("runtime", "#!/bin/sh\n" + script + "\n");
     EXPECT_TRUE(made.ok()) << made;
@@ -100,7 +100,7 @@ TEST_F(MonitorTest, RecordsTheExitOfAProcessThatItInherits) {
   EXPECT_TRUE(EndMonitor(dir_.root(), absl::Now() + kPatience).ok());
 }
 
-// As of a hook that says more than a pipe holds.
+// For example a hook that writes more than a pipe holds.
 TEST_F(MonitorTest, ARuntimeThatSaysMuchIsNotKeptWaiting) {
   const std::string much =
       "i=0; while [ $i -lt 4000 ]; do echo \"line $i of many that are said\"; "
@@ -134,8 +134,7 @@ TEST_F(MonitorTest, AsManyAsItTakesCanAttach) {
   }
   const absl::Status full = AttachToMonitor(dir_.root(), /*input=*/false).status();
   EXPECT_TRUE(absl::IsResourceExhausted(full)) << full;
-  EXPECT_EQ(full.message(),
-            "attach: 16 clients are attached to the container, which is as many as can be at once");
+  EXPECT_EQ(full.message(), "attach: 16 clients are attached to the container, the most possible");
   clients.pop_back();
   EXPECT_TRUE(AttachToMonitor(dir_.root(), /*input=*/false).ok());
   ASSERT_EQ(kill(created->init, SIGKILL), 0);
@@ -162,7 +161,7 @@ TEST_F(MonitorTest, OnlySigkillEndsIt) {
   for (const int signal : {SIGTERM, SIGINT, SIGHUP, SIGPIPE}) {
     ASSERT_TRUE(linux::SignalProcess(*found, signal).ok());
   }
-  EXPECT_TRUE(ReopenLog(dir_.root()).ok());  // it lives and answers
+  EXPECT_TRUE(ReopenLog(dir_.root()).ok());  // the monitor lives and answers
   EXPECT_TRUE(EndMonitor(dir_.root(), absl::InfinitePast()).ok());
   EXPECT_TRUE(linux::HasExited(*found));
   const auto exit = ReadExit(dir_.root());
@@ -176,7 +175,7 @@ TEST_F(MonitorTest, AStoppedOneKeepsNobodyWaitingHoweverManyHaveCome) {
   const auto found = FindMonitor(dir_.root());
   ASSERT_TRUE(found.ok()) << found.status();
   ASSERT_TRUE(linux::SignalProcess(*found, SIGSTOP).ok());
-  // Until the kernel makes the next wait to be let in.
+  // Connect until the kernel makes the next client wait.
   sockaddr_un address = {};
   address.sun_family = AF_UNIX;
   (dir_.path() + "/control").copy(address.sun_path, sizeof(address.sun_path) - 1);
@@ -255,7 +254,7 @@ TEST_F(MonitorTest, AnInitThatItsRuntimeHasReapedIsAFailure) {
   EXPECT_TRUE(absl::IsNotFound(FindMonitor(dir_.root()).status()));
 }
 
-// What it leaves running must not keep the daemon waiting for the end of the message.
+// A process left running must not keep the daemon waiting for the end of the message.
 TEST_F(MonitorTest, AFailedRuntimeThatLeavesAProcessIsReportedAtOnce) {
   const absl::Time begin = absl::Now();
   const auto failed = Create("sleep 1000 & echo $! > left; printf 'two\\nlines' >&2; kill -9 $$");
@@ -285,7 +284,7 @@ TEST_F(MonitorTest, APlanThatIsTooLongIsRefused) {
   EXPECT_TRUE(absl::IsNotFound(FindMonitor(dir_.root()).status()));
 }
 
-// As when the daemon fails, or is killed, between the two steps.
+// The daemon fails, or is killed, between the two steps.
 TEST_F(MonitorTest, WithoutAPlanItEnds) {
   {
     auto monitor = StartMonitor(program_, dir_.root(), "c");
@@ -295,7 +294,8 @@ TEST_F(MonitorTest, WithoutAPlanItEnds) {
 }
 
 TEST_F(MonitorTest, ARuntimeThatHangsIsEnded) {
-  // A number that nothing else of the machine sleeps for, another run of this test included.
+  // A number of seconds for which no other process of the machine sleeps, another run of this test
+  // included.
   const std::string number = absl::StrCat(88'000'000 + getpid());
   {
     auto monitor = StartMonitor(program_, dir_.root(), "c");
@@ -317,9 +317,9 @@ TEST_F(MonitorTest, ARuntimeThatHangsIsEnded) {
   EXPECT_FALSE(sleeps());
 }
 
-// What the monitor was running ends with it, so that nobody creates a container behind our back.
+// The monitor's children end with it, so that none creates a container unnoticed.
 TEST_F(MonitorTest, AKilledMonitorTakesTheRuntimeWithIt) {
-  // There whole or not at all: what is killed may be killed between opening and writing.
+  // The file appears whole: the process may be killed between opening and writing.
   LaunchPlan plan = PlanFor("echo $$ > new.pid; mv new.pid runtime.pid; exec sleep 1000");
   auto monitor = StartMonitor(program_, dir_.root(), "c");
   ASSERT_TRUE(monitor.ok()) << monitor.status();

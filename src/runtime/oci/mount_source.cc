@@ -21,8 +21,7 @@ absl::StatusOr<UniqueFd> OpenSource(const FsRoot& host, const std::string& path)
   return host.OpenFile(path, O_PATH);
 }
 
-// Mounts spread along mounts that are shared (mount_namespaces(7)); to one that is a slave, they
-// come only.
+// Mounts spread from and to shared mounts (mount_namespaces(7)); to a slave mount they only come.
 absl::Status CheckPropagation(const FsRoot& host, const UniqueFd& source, const Mount& mount,
                               const std::string& field) {
   if (mount.propagation == MountPropagation::kPrivate) return absl::OkStatus();
@@ -37,7 +36,7 @@ absl::Status CheckPropagation(const FsRoot& host, const UniqueFd& source, const 
                    holder.mount_point, "\")"));
 }
 
-// What plimsoll-launch understands: the pod's user namespace, or the maps themselves.
+// In plimsoll-launch's format: the pod's user namespace, or the maps themselves.
 std::string MapOf(const CreateRequest& request, const Mount& mount) {
   const NamespaceOptions& pod = request.spec->security.namespaces;
   const bool is_pods =

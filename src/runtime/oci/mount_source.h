@@ -1,4 +1,4 @@
-// Where what is mounted into a container comes from.
+// Sources of a container's mounts.
 #ifndef PLIMSOLL_RUNTIME_OCI_MOUNT_SOURCE_H_
 #define PLIMSOLL_RUNTIME_OCI_MOUNT_SOURCE_H_
 
@@ -17,25 +17,25 @@ namespace plimsoll::runtime {
 
 struct MountSource {
   std::string path;   // real, without symbolic links
-  std::string inode;  // "device:number" of what was there, as plimsoll-launch understands it
+  std::string inode;  // "device:number" of the file found, in plimsoll-launch's format
 };
 
-// What `mount.host_path` leads to: symbolic links are the host's, followed now. A path that is
-// not there becomes a directory (0755), as kubelet expects of a runtime; it stays whatever becomes
-// of the container. FAILED_PRECONDITION where the mount's propagation needs another mount than the
-// path is on. `field` is for messages.
+// The file at `mount.host_path`: symbolic links are the host's, followed now. A missing path
+// becomes a directory (0755), as kubelet expects of a runtime; it stays whatever becomes of the
+// container. FAILED_PRECONDITION where the mount's propagation needs a mount of another kind than
+// the path's. `field` is for messages.
 absl::StatusOr<MountSource> FindMountSource(const FsRoot& host, const Mount& mount,
                                             const std::string& field);
 
-// Whether the mount is put together by plimsoll-launch before the OCI runtime binds it: an image,
-// or ids that are mapped.
+// Whether plimsoll-launch puts the mount together before the OCI runtime binds it: an image, or
+// mapped ids.
 bool IsStaged(const Mount& mount);
 
-// Where it is then, below the bundle's directory "stage".
+// The path of a staged mount, below the bundle's directory "stage".
 std::string StagedPath(const std::string& stage, size_t index);
 
-// Tells plimsoll-launch of the request's staged mounts, and of layers whose ids it is to map.
-// `inodes`: of what FindMountSource has found, by the mount's index; nothing else is mounted.
+// Adds the request's staged mounts to the plan, and layers whose ids are mapped. `inodes`: results
+// of FindMountSource, by the mount's index; plimsoll-launch mounts no other inode.
 void AddStageToPlan(const CreateRequest& request, const std::string& stage,
                     const std::map<size_t, std::string>& inodes, LaunchPlan* plan);
 

@@ -37,7 +37,7 @@ class MountSourceTest : public ::testing::Test {
     EXPECT_TRUE(found.ok()) << found.status();
     return found.value_or(MountSource());
   }
-  // Has `source` mounted, and runs this script there, in a mount namespace of its own.
+  // Mounts `source` and runs this script there, in a mount namespace of its own.
   RunResult Launch(const std::string& source, const std::string& inode, const std::string& script) {
     const std::string program =
         absl::StrCat("#!/bin/sh\ncd ", dir_.path(), "/stage/volumes\n", script, "\n");
@@ -55,7 +55,7 @@ class MountSourceTest : public ::testing::Test {
     EXPECT_TRUE(unshare.ok()) << unshare.status();
     EXPECT_TRUE(launcher.ok()) << launcher.status();
     if (!unshare.ok() || !launcher.ok()) return {};
-    // Private, so that nothing of it comes to the machine.
+    // Private, so that no mount spreads to the machine.
     const auto result = RunProgram({.argv = {*unshare, "--mount", "--propagation", "private",
                                              *launcher, dir_.path() + "/plan", "create"}});
     EXPECT_TRUE(result.ok()) << result.status();
@@ -85,7 +85,7 @@ TEST_F(MountSourceTest, WhatWasPutThereSinceIsNot) {
   const RunResult result = Launch(path, found.inode, "cat 0/mark");
   EXPECT_EQ(result.exit.code, 1);
   EXPECT_EQ(result.out, "");
-  EXPECT_THAT(result.err, AllOf(HasSubstr("something else has come"), HasSubstr(path)));
+  EXPECT_THAT(result.err, AllOf(HasSubstr("another file has replaced"), HasSubstr(path)));
   ContainerSpec spec;
   spec.name = "web";
   const absl::Status told =

@@ -16,7 +16,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-// Of the kernel's, made to a container's measure by lxcfs(1) and checkpointing tools.
+// Kernel files that lxcfs(1) and checkpointing tools replace with a container's view.
 constexpr std::array<absl::string_view, 13> kReplaceable = {"/proc/cpuinfo",
                                                             "/proc/diskstats",
                                                             "/proc/loadavg",
@@ -31,8 +31,8 @@ constexpr std::array<absl::string_view, 13> kReplaceable = {"/proc/cpuinfo",
                                                             "/proc/sys/crypto/fips_enabled",
                                                             "/proc/uptime"};
 
-// Where the kernel forbids a sysfs of its own, in a user namespace, the OCI runtime binds the
-// host's with these below it.
+// Where the kernel forbids a new sysfs, in a user namespace, the OCI runtime binds the host's with
+// these below it.
 constexpr std::array<absl::string_view, 12> kOfSysfs = {
     "bpf",     "cgroup", "cgroup2",    "configfs",  "debugfs", "efivarfs",
     "fusectl", "pstore", "securityfs", "selinuxfs", "resctrl", "tracefs"};
@@ -78,7 +78,8 @@ bool IsOfSysfs(absl::string_view type) {
   return type == "sysfs" || absl::c_linear_search(kOfSysfs, type);
 }
 
-// Of a read-only path: in /proc a part of procfs, in /sys of what the kernel has there.
+// Whether a read-only path is bound onto itself: in /proc as part of procfs, in /sys as one of the
+// kernel's file systems.
 bool IsBoundOntoItself(const linux::MountInfo& mount) {
   if (IsAtOrBelow(mount.mount_point, "/proc")) return mount.fs_type == "proc";
   return !IsAtOrBelow(mount.mount_point, "/sys") || IsOfSysfs(mount.fs_type) ||

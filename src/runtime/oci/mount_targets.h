@@ -1,9 +1,9 @@
-// Where mounts of a container may be in /proc, /sys and /dev, and whether they are.
+// Permitted mount points of a container in /proc, /sys and /dev, and the check of the actual ones.
 //
-// A path is asked for, and another may be reached: a symbolic link in the image or in a volume that
-// several containers share leads a mount of etc/resolv.conf to /proc/self/attr/exec, past masked
-// and read-only paths (CVE-2019-16884). A look at the path beforehand can be overtaken, so what
-// counts is where the mounts have arrived before anything of the image has run.
+// The requested path may lead elsewhere: a symbolic link in the image or in a volume that several
+// containers share can redirect a mount of etc/resolv.conf to /proc/self/attr/exec, past masked and
+// read-only paths (CVE-2019-16884). A check of the path beforehand can be overtaken, so the actual
+// mount points are checked before any program of the image has run.
 #ifndef PLIMSOLL_RUNTIME_OCI_MOUNT_TARGETS_H_
 #define PLIMSOLL_RUNTIME_OCI_MOUNT_TARGETS_H_
 
@@ -20,19 +20,19 @@ namespace plimsoll::runtime {
 
 struct MountTargets {
   absl::flat_hash_set<std::string> points;
-  absl::flat_hash_set<std::string> read_only;  // bound onto themselves
-  std::vector<std::string> trees;              // bound with what is mounted below
+  absl::flat_hash_set<std::string> read_only;  // bound onto themselves, read-only
+  std::vector<std::string> trees;              // bound with all mounts below
 };
 
-// Of an OCI spec: mounts, masked and read-only paths, devices, and /proc/driver where it has hooks:
-// those of GPUs mount there (NVIDIA's, over /proc/driver/nvidia/params). INVALID_ARGUMENT for a
-// mount that is asked for in /proc: but for procfs itself, only files that lxcfs and its like
-// replace may be.
+// The targets of an OCI spec: mounts, masked and read-only paths, devices, and /proc/driver where
+// it has hooks: those of GPUs mount there (NVIDIA's, over /proc/driver/nvidia/params).
+// INVALID_ARGUMENT for a requested mount in /proc, except procfs itself and the files that lxcfs
+// and the like replace.
 absl::StatusOr<MountTargets> TargetsOf(const nlohmann::json& spec);
 
-// `mounts` are those of a container that was created and hasn't been started. FAILED_PRECONDITION
-// when one in /proc, /sys or /dev is none of `targets`, what is at /proc isn't procfs, or what is
-// at a read-only path there isn't what was there before.
+// `mounts` are those of a created container that hasn't been started. FAILED_PRECONDITION when one
+// in /proc, /sys or /dev is none of `targets`, the mount at /proc isn't procfs, or a read-only path
+// there has been replaced.
 absl::Status CheckArrived(const std::vector<linux::MountInfo>& mounts, const MountTargets& targets);
 
 }  // namespace plimsoll::runtime

@@ -14,7 +14,7 @@ namespace {
 // All programs are asked before the daemon serves.
 constexpr absl::Duration kFeaturesPatience = absl::Seconds(3);
 
-// What it writes to its standard output; empty when it exits with another code than 0.
+// The program's standard output; empty when its exit code isn't 0.
 absl::StatusOr<std::string> OutputOf(const std::string& program, const std::string& argument) {
   PLIMSOLL_ASSIGN_OR_RETURN(const RunResult result, RunProgram({.argv = {program, argument}},
                                                                {.timeout = kFeaturesPatience}));

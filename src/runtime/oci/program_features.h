@@ -1,4 +1,4 @@
-// What an OCI runtime other than Plimsoll's own crun can do, as it says itself.
+// Features of OCI runtimes other than Plimsoll's own crun, as they report them.
 #ifndef PLIMSOLL_RUNTIME_OCI_PROGRAM_FEATURES_H_
 #define PLIMSOLL_RUNTIME_OCI_PROGRAM_FEATURES_H_
 
@@ -8,14 +8,14 @@
 
 namespace plimsoll::runtime {
 
-// Whether a document as `<program> features` writes it (OCI runtime specification, features.md) has
-// this mount option. False for what is no such document.
+// Whether the output of `<program> features` (OCI runtime specification, features.md) has this
+// mount option. False for any other text.
 bool FeaturesHaveMountOption(absl::string_view json, absl::string_view option);
 
 // Whether the program knows the mount option "rro": mounts that are read-only with all below them.
-// It is asked for its features; a crun that is older than this command (1.8 of Debian 12) is known
-// by its version. False for one that says nothing of it, fails, or takes longer than three seconds.
-// Runs the program.
+// It is asked for its features; a crun older than that command (1.8 of Debian 12) is known by its
+// version. False for one that doesn't report it, fails, or takes longer than three seconds. Runs
+// the program.
 bool KnowsRecursiveReadOnly(const std::string& program);
 
 }  // namespace plimsoll::runtime

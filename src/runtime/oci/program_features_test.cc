@@ -21,7 +21,7 @@ TEST(FeaturesHaveMountOptionTest, TakesTheListAlone) {
 
 class KnowsRecursiveReadOnlyTest : public ::testing::Test {
  protected:
-  // A program that answers `features` and `--version` with these lines of shell.
+  // Makes a program that answers `features` and `--version` with these lines of shell.
   bool Knows(const std::string& features, const std::string& version) {
     EXPECT_TRUE(dir_.root()
                     .ReplaceFile("runtime",
@@ -36,7 +36,7 @@ class KnowsRecursiveReadOnlyTest : public ::testing::Test {
 
 TEST_F(KnowsRecursiveReadOnlyTest, ItsFeaturesSayIt) {
   EXPECT_TRUE(Knows(R"(echo '{"mountOptions": ["rro"]}')", "exit 1"));
-  // What it says stands, whatever it is.
+  // The program's answer stands, whatever its version.
   EXPECT_FALSE(Knows(R"(echo '{"mountOptions": ["ro"]}')", "echo crun version 1.20"));
 }
 

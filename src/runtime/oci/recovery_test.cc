@@ -1,4 +1,4 @@
-// What the next daemon can tell of containers and commands that one left in the middle.
+// The next daemon's view of containers and commands that one left in the middle.
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/stat.h>
@@ -47,7 +47,7 @@ class OciRecoveryTest : public ::testing::Test {
   std::unique_ptr<TestMachine> machine_;
 };
 
-// The least time that a file changed now gets: that of the last tick, which may be long ago on a
+// The smallest time stamp of a file changed now: that of the last tick, which may be long ago on a
 // busy machine.
 int64_t FileSystemsClock() {
   timespec now = {};
@@ -73,7 +73,7 @@ TEST_F(OciRecoveryTest, TellsWhetherAndWhenAContainerWasStarted) {
   EXPECT_TRUE(absl::IsResourceExhausted(not_seen)) << not_seen;
 }
 
-// Cut off between the byte that lets the process run and taking the FIFO away.
+// The start is cut off between the byte that lets the process run and the FIFO's removal.
 TEST_F(OciRecoveryTest, AStartThatWasCutOffIsSeenAndFinished) {
   const auto created = runtime().Create(machine_->Request("a", "sleep 100"));
   ASSERT_TRUE(created.ok()) << created.status();
@@ -86,12 +86,12 @@ TEST_F(OciRecoveryTest, AStartThatWasCutOffIsSeenAndFinished) {
   EXPECT_TRUE(runtime().FinishStart("a").ok());
 }
 
-// As a runtime handler's program does, which has another name than our copy of crun.
+// The process of a runtime handler's program, which has another name than our copy of crun.
 TEST_F(OciRecoveryTest, WhoHoldsTheFifoWasNotStarted) {
   ASSERT_TRUE(runtime().Create(machine_->Request("a", "sleep 100")).ok());
   const std::string fifo = machine_->dir().path() + "/run/oci/crun/a/exec.fifo";
   const auto started_with = [&](const std::string& open_file) {
-    // For reading: to open it for writing would let the container's process run.
+    // For reading: opening it for writing would let the container's process run.
     const UniqueFd file(open(open_file.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
     EXPECT_TRUE(file.valid()) << open_file;
     auto process = Spawn({.argv = {"/bin/sleep", "300"}, .descriptors = {{file.get(), 3}}});
@@ -105,7 +105,7 @@ TEST_F(OciRecoveryTest, WhoHoldsTheFifoWasNotStarted) {
     return started.ok() && started->has_value();
   };
   EXPECT_FALSE(started_with(fifo));
-  // Of the same name, as a container can make one at the same place of its own root.
+  // A file of the same name, which a container can make at the same place of its own root.
   const std::string other = machine_->dir().path() + "/root" + fifo;
   ASSERT_TRUE(machine_->host().MakeDirs(other.substr(0, other.rfind('/'))).ok());
   ASSERT_EQ(mkfifo(other.c_str(), 0600), 0);
@@ -121,7 +121,7 @@ TEST_F(OciRecoveryTest, ACommandOfThisProcessIsNoStray) {
                           {.argv = {"/bin/sleep", "2"}, .timeout = absl::Seconds(60)})
                     .ok());
   });
-  // The group is there a moment before the command.
+  // The group appears a moment before the command.
   EXPECT_TRUE(WaitUntil([&] {
     return !ExecGroup::FindAll(machine_->host(), machine_->cgroups().layout(), machine_->group("a"))
                 ->empty();
@@ -131,7 +131,7 @@ TEST_F(OciRecoveryTest, ACommandOfThisProcessIsNoStray) {
   caller.join();
 }
 
-// Of a command that has ended, as a hook that starts a daemon.
+// Left by a command that has ended, such as a hook that starts a daemon.
 TEST_F(OciRecoveryTest, WhatACommandHasLeftIsNoStray) {
   ASSERT_TRUE(runtime().Create(machine_->Request("a", "sleep 100")).ok());
   ASSERT_TRUE(runtime().Start("a").ok());
@@ -208,7 +208,7 @@ TEST_F(OciRecoveryTest, AMarkedProcessIsEndedWithAllItStarted) {
   command.argv = {"/bin/sh", "-c",
                   "env - setsid sh -c 'trap \"\" TERM; sleep 300 & sleep 300; :' & wait; :"};
   command.environment.push_back(ExecMark(state));
-  // Its parent ends at once, so that somebody else's it becomes.
+  // Its parent ends at once, so that another process adopts it.
   Command parent = command;
   parent.argv = {"/bin/sh", "-c", "exec setsid -f \"$@\"", "sh"};
   parent.argv.insert(parent.argv.end(), command.argv.begin(), command.argv.end());

@@ -17,8 +17,7 @@ namespace {
 constexpr size_t kMaxCachedFilters = 64;
 constexpr size_t kMaxProfileBytes = 1024 * 1024;
 
-// A client names the file: whatever else it names must neither keep the reader waiting nor be
-// opened like a file.
+// A client names the file: opening anything but a regular file must not block or have an effect.
 absl::StatusOr<std::string> ReadProfile(const FsRoot& host, const std::string& path) {
   PLIMSOLL_ASSIGN_OR_RETURN(const UniqueFd file,
                             host.OpenFile(path, O_RDONLY | O_NONBLOCK | O_NOCTTY));
@@ -50,7 +49,7 @@ absl::StatusOr<std::string> SeccompCompiler::Filter(const SecurityProfile& profi
                                                     CapabilityMask capabilities) {
   if (profile.type == SecurityProfile::Type::kUnconfined) return std::string();
   if (profile.type == SecurityProfile::Type::kRuntimeDefault) {
-    absl::MutexLock lock(&mutex_);  // held while compiling: the second who wants it waits for it
+    absl::MutexLock lock(&mutex_);  // held while compiling: others wait for the result
     const auto found = defaults_.find(capabilities);
     if (found != defaults_.end()) return found->second;
     PLIMSOLL_ASSIGN_OR_RETURN(const std::string bpf, CompileDefaultSeccomp(capabilities));

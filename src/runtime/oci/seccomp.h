@@ -20,20 +20,20 @@ namespace plimsoll::runtime {
 
 // The RuntimeDefault profile for a process with these capabilities: an array of struct sock_filter.
 //
-// What ordinary programs need is allowed; what administers the machine is only where the process
-// has the capability for it anyway; calls known to be dangerous get EPERM and those unknown here
+// Calls of ordinary programs are allowed. Calls that administer the machine are allowed only with
+// the capability that they need anyway. Calls known to be dangerous get EPERM; unknown ones get
 // ENOSYS, on which a C library falls back to an older call.
 absl::StatusOr<std::string> CompileDefaultSeccomp(CapabilityMask capabilities);
 
-// A profile in the OCI form (runtime-spec config-linux.md, "seccomp") as Kubernetes' Localhost
-// profiles have it. `name` is the file, for messages. Errors, INVALID_ARGUMENT, name file and key.
-// Calls that this machine's libseccomp doesn't know are passed over, as other runtimes do.
+// Compiles a profile in the OCI form (runtime-spec config-linux.md, "seccomp"), as Kubernetes'
+// Localhost profiles are. `name` is the file, for messages. Errors, INVALID_ARGUMENT, name file and
+// key. Calls unknown to this machine's libseccomp are ignored, as by other runtimes.
 absl::StatusOr<std::string> CompileSeccompProfile(absl::string_view json, absl::string_view name);
 
 // Thread-safe.
 class SeccompCompiler {
  public:
-  // `host`: where Localhost files are looked for.
+  // `host`: the root in which Localhost files are looked for.
   explicit SeccompCompiler(FsRoot host) : host_(std::move(host)) {}
 
   // The filter for crun in base64; empty for Unconfined. Localhost files are read anew each time
@@ -43,7 +43,7 @@ class SeccompCompiler {
  private:
   const FsRoot host_;
   absl::Mutex mutex_;
-  // What was compiled, in base64. At most kMaxCached; then it is emptied.
+  // Compiled filters, in base64. Emptied beyond kMaxCached.
   absl::flat_hash_map<CapabilityMask, std::string> defaults_ ABSL_GUARDED_BY(mutex_);
   absl::flat_hash_map<std::string, std::string> files_ ABSL_GUARDED_BY(mutex_);  // by content
 };

@@ -13,7 +13,7 @@
 namespace plimsoll::runtime {
 namespace {
 
-// What any process may call. Names of other architectures' calls (the "...32" and "...64" ones) are
+// Calls for any process. Names of other architectures' calls (the "...32" and "...64" ones) are
 // there for 32-bit programs.
 constexpr char kAllowed[] =
     // files and directories
@@ -51,7 +51,7 @@ constexpr char kAllowed[] =
     "set_robust_list setsid set_thread_area set_tid_address setuid setuid32 tgkill tkill "
     "ugetrlimit "
     "vfork wait4 waitid waitpid "
-    // what gives information or time
+    // information and time
     "adjtimex clock_adjtime clock_adjtime64 clock_getres clock_getres_time64 clock_gettime "
     "clock_gettime64 clock_nanosleep clock_nanosleep_time64 getitimer getrandom gettimeofday "
     "nanosleep setitimer sysinfo time timer_create timer_delete timer_getoverrun timer_gettime "
@@ -76,7 +76,7 @@ constexpr char kAllowed[] =
     // tracing one's own children: safe since Linux 4.8, where the tracer can't escape a filter
     "kcmp pidfd_getfd process_madvise process_vm_readv process_vm_writev ptrace";
 
-// Calls that need a capability anyway are allowed to who has it.
+// Calls that need a capability anyway are allowed with it.
 struct Privileged {
   const char* capability;
   const char* calls;
@@ -100,9 +100,9 @@ constexpr Privileged kPrivileged[] = {
     {"PERFMON", "perf_event_open"},
 };
 
-// Never allowed, and an answer of "no such call" would send programs looking for another way.
-// Shared kernel keyrings, exchanging the kernel, userfaultfd (a favourite of exploits), io_uring
-// (its operations pass no filter).
+// Never allowed; the answer "no such call" would make programs look for another way. Shared kernel
+// keyrings, replacing the kernel, userfaultfd (a favourite of exploits), io_uring (its operations
+// pass no filter).
 constexpr char kRefused[] =
     "_sysctl add_key create_module get_kernel_syms io_uring_enter io_uring_register io_uring_setup "
     "kexec_file_load kexec_load keyctl migrate_pages move_pages nfsservctl query_module "
@@ -173,7 +173,7 @@ absl::StatusOr<std::string> CompileDefaultSeccomp(CapabilityMask capabilities) {
   if ((capabilities & admin) == 0) PLIMSOLL_RETURN_IF_ERROR(AddClone(&filter));
   for (absl::string_view call : absl::StrSplit(missing, ' ', absl::SkipEmpty())) {
     const std::string padded = absl::StrCat(held, " ");
-    // clone is ruled above; clone3 has to look as if it weren't there.
+    // clone has a rule above; clone3 must seem not to exist.
     if (call == "clone" || call == "clone3") continue;
     if (absl::StrContains(padded, absl::StrCat(" ", call, " "))) continue;
     PLIMSOLL_RETURN_IF_ERROR(filter.AddRule(SCMP_ACT_ERRNO(EPERM), std::string(call)));

@@ -17,7 +17,7 @@ absl::StatusOr<SeccompFilter> SeccompFilter::Make(uint32_t default_action) {
     return absl::InvalidArgumentError(absl::StrCat("no such default action: ", default_action));
   }
   SeccompFilter filter(context, default_action);
-  // no_new_privs is the OCI runtime's to set, from the spec.
+  // The OCI runtime sets no_new_privs, from the spec.
   seccomp_attr_set(context, SCMP_FLTATR_CTL_NNP, 0);
   // A binary tree: a dozen comparisons per call instead of hundreds.
   seccomp_attr_set(context, SCMP_FLTATR_CTL_OPTIMIZE, 2);

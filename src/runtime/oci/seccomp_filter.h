@@ -18,9 +18,9 @@ class SeccompFilter {
  public:
   static absl::StatusOr<SeccompFilter> Make(uint32_t default_action);
 
-  // The machine's own architecture is always there. OK when it is there already.
+  // The machine's own architecture is always included. OK when it is there already.
   absl::Status AddArchitecture(uint32_t architecture);
-  // Passes over calls that libseccomp doesn't know, and rules that say what the default says.
+  // Ignores calls that libseccomp doesn't know, and rules that repeat the default.
   absl::Status AddRule(uint32_t action, const std::string& call,
                        const std::vector<scmp_arg_cmp>& arguments = {});
   // An array of struct sock_filter.

@@ -27,7 +27,7 @@ absl::StatusOr<std::string> String(const Json& object, const std::string& key,
   return found->get<std::string>();
 }
 
-// A number that may be missing.
+// An optional number.
 absl::StatusOr<uint64_t> Number(const Json& object, const std::string& key, const std::string& path,
                                 uint64_t otherwise) {
   const auto found = object.find(key);
@@ -36,7 +36,7 @@ absl::StatusOr<uint64_t> Number(const Json& object, const std::string& key, cons
   return found->get<uint64_t>();
 }
 
-// A list that may be missing.
+// An optional list.
 absl::StatusOr<Json> List(const Json& object, const std::string& key, const std::string& path) {
   const auto found = object.find(key);
   if (found == object.end() || found->is_null()) return Json::array();
@@ -106,8 +106,8 @@ absl::StatusOr<scmp_arg_cmp> Argument(const Json& json, const std::string& path)
   return Bad(path + ".op", absl::StrCat("is \"", name, "\", which is no comparison"));
 }
 
-// An argument that is compared twice becomes a rule for each comparison (libseccomp takes one per
-// argument): either may match, as in other runtimes.
+// Whether an argument is compared twice. Then each comparison becomes a rule (libseccomp takes one
+// per argument): either may match, as in other runtimes.
 bool AnyIndexTwice(const std::vector<scmp_arg_cmp>& arguments) {
   std::map<unsigned, int> count;
   for (const scmp_arg_cmp& argument : arguments) {
@@ -143,12 +143,12 @@ absl::Status AddRules(SeccompFilter* filter, const Json& rule, const std::string
   return absl::OkStatus();
 }
 
-// Members of the OCI form that a finished filter can't carry: what they ask for would be lost.
+// Refuses members of the OCI form that a finished filter can't express: their effect would be lost.
 absl::Status CheckRest(const Json& profile) {
   PLIMSOLL_ASSIGN_OR_RETURN(const Json flags, List(profile, "flags", ""));
   for (const Json& flag : flags) {
     if (!flag.is_string()) return Bad("flags", "must be a list of strings");
-    // A filter is set by a process of one thread.
+    // It has no effect: a process with one thread sets the filter.
     if (flag == "SECCOMP_FILTER_FLAG_TSYNC") continue;
     return Bad("flags", absl::StrCat("has \"", flag.get<std::string>(),
                                      "\", which is not supported; SECCOMP_FILTER_FLAG_TSYNC is"));

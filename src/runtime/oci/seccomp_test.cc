@@ -118,7 +118,7 @@ TEST(SeccompCompilerTest, Filter) {
   EXPECT_NE(*compiler.Filter(local, 0), *before);
   ASSERT_TRUE(dir.root().ReplaceFile("p.json", std::string(2 << 20, ' ')).ok());
   EXPECT_TRUE(absl::IsResourceExhausted(compiler.Filter(local, 0).status()));
-  // What is no file is not waited for, and not read.
+  // Other kinds of file are neither waited for nor read.
   ASSERT_EQ(mkfifo((dir.path() + "/fifo").c_str(), 0600), 0);
   ASSERT_EQ(symlink("/dev/zero", (dir.path() + "/link").c_str()), 0);
   ASSERT_TRUE(dir.root().MakeDirs("directory").ok());
@@ -126,7 +126,7 @@ TEST(SeccompCompilerTest, Filter) {
     local.localhost_path = path;
     EXPECT_TRUE(absl::IsInvalidArgument(compiler.Filter(local, 0).status())) << path;
   }
-  local.localhost_path = "/link";  // leads nowhere below the root that it is looked for in
+  local.localhost_path = "/link";  // leads nowhere below the root
   EXPECT_TRUE(absl::IsNotFound(compiler.Filter(local, 0).status()));
 }
 

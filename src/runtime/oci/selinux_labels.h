@@ -10,17 +10,17 @@
 
 namespace plimsoll::runtime {
 
-// What `policy` gives a container (nullopt: no labels here, both members are empty), with what the
-// container asks for, else its pod. A level that the container doesn't name is its pod's. A
-// privileged container, and one with the host's processes or IPC, has no label of its process, so
-// that it is no more confined than who starts it, unless a type is asked for by name.
-// INVALID_ARGUMENT names what can't be part of a label.
+// The labels that `policy` gives a container (nullopt: no labels here, both members are empty),
+// with the parts that the container asks for, else its pod. A level that the container doesn't name
+// is its pod's. A privileged container, and one with the host's processes or IPC, has no process
+// label, so that it is no more confined than its starter, unless it names a type. INVALID_ARGUMENT
+// names a part that no label can have.
 absl::StatusOr<linux::SelinuxLabels> LabelsOf(const std::optional<linux::SelinuxLabels>& policy,
                                               const linux::SelinuxOptions& pod,
                                               const SecurityContext& security);
 
-// What somebody has asked of the label that LabelsOf gives the container's process; nullopt: it has
-// none. Without a level that is the pod's, which may have it from us.
+// The requested parts of the label that LabelsOf gives the container's process; nullopt: it has
+// none. Without the pod's level, which may be our own choice.
 std::optional<linux::SelinuxOptions> AskedOfLabel(const std::optional<linux::SelinuxLabels>& policy,
                                                   const linux::SelinuxOptions& pod,
                                                   const SecurityContext& security);

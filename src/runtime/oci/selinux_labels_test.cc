@@ -13,7 +13,7 @@ const linux::SelinuxOptions kPod = {.type = "pod_t", .level = "s0:c1,c2"};
 
 TEST(SelinuxLabelsTest, WithoutAPolicyThereAreNone) {
   SecurityContext security;
-  security.selinux.type = "no such:thing";  // which nobody looks at
+  security.selinux.type = "no such:thing";  // ignored
   EXPECT_EQ(*LabelsOf(std::nullopt, kPod, security), linux::SelinuxLabels());
 }
 

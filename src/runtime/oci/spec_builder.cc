@@ -34,7 +34,7 @@ void SetVariable(std::vector<std::string>* environment, const std::string& varia
 
 std::vector<std::string> Environment(const SpecInput& input) {
   const ContainerSpec& spec = *input.request->spec;
-  // First what may be overridden.
+  // Variables that may be overridden come first.
   std::vector<std::string> environment = {kDefaultPath, absl::StrCat("HOME=", input.user.home)};
   if (!input.request->sandbox.hostname.empty()) {
     environment.push_back(absl::StrCat("HOSTNAME=", input.request->sandbox.hostname));
@@ -133,7 +133,7 @@ Json Cpu(const linux::CgroupSettings& settings) {
   return cpu;
 }
 
-// What the machine's controllers can hold; the rest becomes a warning.
+// The resources that the machine's controllers can hold; the rest becomes a warning.
 Json Resources(const linux::CgroupSettings& asked, const Machine& machine,
                std::vector<std::string>* warnings) {
   const linux::CgroupSettings settings = FitSettings(asked, machine, warnings);
@@ -151,7 +151,7 @@ Json Resources(const linux::CgroupSettings& asked, const Machine& machine,
 Json Annotations(const SpecInput& input) {
   Json annotations = Json::object();
   for (const auto& [key, value] : input.request->spec->annotations) {
-    // Orders to crun: whoever gives them is root on the host.
+    // Orders to crun make their author root on the host.
     if (!absl::StartsWith(key, "run.oci.")) annotations[key] = value;
   }
   if (!input.seccomp_filter.empty()) {
@@ -266,7 +266,7 @@ absl::StatusOr<BuiltSpec> BuildSpec(const SpecInput& input) {
   if (input.capabilities.refused != 0) {
     built.warnings.push_back(
         absl::StrCat("without ", absl::StrJoin(CapabilityNames(input.capabilities.refused), ", "),
-                     ": this process hasn't got it to give"));
+                     ": this process lacks it"));
   }
   PLIMSOLL_ASSIGN_OR_RETURN(Json mounts, BuildMounts(input, &built.source_inodes));
   PLIMSOLL_ASSIGN_OR_RETURN(Json part, LinuxPart(input, &built.warnings));
@@ -279,7 +279,7 @@ absl::StatusOr<BuiltSpec> BuildSpec(const SpecInput& input) {
                  {"linux", std::move(part)}};
   PLIMSOLL_RETURN_IF_ERROR(ApplyCdiEdits(input, &config, &built));
   PLIMSOLL_ASSIGN_OR_RETURN(built.targets, TargetsOf(config));
-  // Text that is not UTF-8 can't be JSON; programs' arguments may be anything.
+  // JSON can't hold text that is not UTF-8; programs' arguments may be any bytes.
   built.json = config.dump(-1, ' ', false, Json::error_handler_t::replace);
   built.entry = EntryTemplate(config);
   return built;

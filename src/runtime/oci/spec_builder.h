@@ -16,46 +16,47 @@
 
 namespace plimsoll::runtime {
 
-// What the spec is made from, looked up before.
+// The inputs of a spec, looked up before.
 struct SpecInput {
   const CreateRequest* request = nullptr;
   const Machine* machine = nullptr;
-  const FsRoot* host = nullptr;  // where mounts' sources and devices are
+  const FsRoot* host = nullptr;  // has mounts' sources and devices
   std::string root_path;         // the root filesystem's mount point
-  std::string stage_path;        // where plimsoll-launch puts volumes together
+  std::string stage_path;        // plimsoll-launch puts volumes together there
   image::ResolvedUser user;
   ContainerCapabilities capabilities;
   std::string seccomp_filter;                       // base64; empty: unconfined
   std::string apparmor_profile;                     // loaded; empty: unconfined
   linux::SelinuxLabels selinux;                     // empty members: no label
-  std::optional<DescriptorLimit> descriptor_limit;  // nullopt: what the OCI runtime has
-  bool runs_image_volumes = true;                   // programs in images that are mounted may run
+  std::optional<DescriptorLimit> descriptor_limit;  // nullopt: the OCI runtime's own
+  bool runs_image_volumes = true;                   // whether programs of mounted images may run
 };
 
 struct BuiltSpec {
   std::string json;
-  std::string entry;  // for commands (entry_template.h); empty: they enter by the OCI runtime
-  std::string working_directory;  // made in the root filesystem if it isn't there
+  std::string entry;              // for commands (entry_template.h); empty: the OCI runtime enters
+  std::string working_directory;  // made in the root filesystem if missing
   int oom_score_adj = 0;          // as the machine allows it
   ProcessUser user;
-  // Of the host's paths that plimsoll-launch mounts, by the mount's index: for AddStageToPlan.
+  // Inodes of host paths that plimsoll-launch mounts, by the mount's index: for AddStageToPlan.
   std::map<size_t, std::string> source_inodes;
-  MountTargets targets;               // where mounts may be in /proc, /sys and /dev
+  MountTargets targets;               // permitted mount points in /proc, /sys and /dev
   std::string file_label;             // SELinux's, of the root filesystem; empty: none
-  std::vector<std::string> warnings;  // what was left out or changed
+  std::vector<std::string> warnings;  // parts left out or changed
 };
 
-// INVALID_ARGUMENT names the field and what is wrong with it, UNIMPLEMENTED what isn't supported.
+// INVALID_ARGUMENT names the field and the mistake, UNIMPLEMENTED an unsupported feature.
 absl::StatusOr<BuiltSpec> BuildSpec(const SpecInput& input);
 
-// Who the process runs as: the pod's fields over the image's, with names looked up in the image
-// (`rootfs`, its root directory).
+// The user of the process: the pod's fields take precedence over the image's, names are looked up
+// in the image's files.
 absl::StatusOr<image::ResolvedUser> ResolveProcessUser(const SecurityContext& security,
                                                        const image::ImageConfig& image,
                                                        absl::string_view passwd_text,
                                                        absl::string_view group_text);
 
-// Kubernetes' rules about command and args over the image's entrypoint and command.
+// The command line by Kubernetes' rules: command and args take precedence over the image's
+// entrypoint and command.
 absl::StatusOr<std::vector<std::string>> ProcessArguments(const ContainerSpec& spec,
                                                           const image::ImageConfig& image);
 

@@ -1,4 +1,4 @@
-// For tests of what goes into an OCI spec: a request that is enough for one.
+// For tests of the contents of an OCI spec: a request that suffices for one.
 #ifndef PLIMSOLL_RUNTIME_OCI_SPEC_BUILDER_FIXTURE_FOR_TEST_H_
 #define PLIMSOLL_RUNTIME_OCI_SPEC_BUILDER_FIXTURE_FOR_TEST_H_
 

@@ -111,7 +111,7 @@ TEST_F(SpecBuilderTest, Resources) {
   EXPECT_EQ(resources["memory"]["limit"], 1 << 20);
   EXPECT_EQ(resources["memory"]["swap"], 2 << 20);
   EXPECT_FALSE(resources.contains("hugepageLimits"));
-  EXPECT_THAT(warnings_, IsEmpty());  // nothing was promised: the limit is none at all
+  EXPECT_THAT(warnings_, IsEmpty());  // no promise is broken: the limit is none at all
 
   spec_.resources.hugetlb_limits = {{"2MB", 4 << 20}};
   machine_.swap_accounting = false;
@@ -125,7 +125,7 @@ TEST_F(SpecBuilderTest, Resources) {
   EXPECT_EQ(resources["hugepageLimits"][0]["pageSize"], "2MB");
 }
 
-// crun 1.8.1 writes a quota of -1 as a number that no kernel takes.
+// crun 1.8.1 writes a quota of -1 as a number that no kernel accepts.
 TEST_F(SpecBuilderTest, NoQuotaIsNotWritten) {
   spec_.resources.cpu_quota_us = -1;
   spec_.resources.cpu_period_us = 100000;
@@ -216,7 +216,7 @@ TEST_F(SpecBuilderTest, CdiDevicesComeOverWhatIsThere) {
      "gid": 6},
     {"path": "/dev/pipe", "type": "p"}])"));
   const Json rules = config["linux"]["resources"]["devices"];
-  ASSERT_EQ(rules.size(), 3);  // all forbidden; that of the node that is replaced has gone
+  ASSERT_EQ(rules.size(), 3);  // all forbidden; the replaced node's rule is gone
   EXPECT_EQ(rules[1], Json::parse(R"({"allow": true, "type": "c", "major": 1, "minor": 3,
                                       "access": "rw"})"));
   EXPECT_EQ(rules[2], Json::parse(R"({"allow": true, "type": "b", "major": 259, "minor": 7,
@@ -263,7 +263,7 @@ TEST_F(SpecBuilderTest, WithACdiMountAContainersOwnHidesWhatItHidesWithout) {
   EXPECT_THAT(with, Contains("/sys/fs/cgroup"));
   without.push_back("/lib/card");
   EXPECT_EQ(with, without);
-  // In the place of a standard one it is no other.
+  // A mount in the place of a standard one counts as standard.
   request_.edits.mounts = {{.host_path = dir.path(), .container_path = "/dev/shm"}};
   with = order();
   EXPECT_EQ(with.back(), "/dev/shm");

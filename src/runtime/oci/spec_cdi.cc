@@ -44,14 +44,15 @@ void RemoveIf(absl::FunctionRef<bool(const Json&)> leaves, Json* list) {
   *list = std::move(rest);
 }
 
-// Of a node, or of a rule of the device cgroup; null where it is of no one device. To the kernel
-// "u" is another word for "c".
+// Numbers of a node, or of a rule of the device cgroup; null where it is of no one device. To the
+// kernel "u" is another word for "c".
 Json NumbersOf(const Json& device) {
   if (!device.contains("major") || !device.contains("minor")) return nullptr;
   return {device["type"] == "b" ? "b" : "c", device["major"], device["minor"]};
 }
 
-// With its rule, by which the container could make it anew; unless another node is the same device.
+// Removes a node and its rule, with which the container could make it anew; the rule stays if
+// another node is the same device.
 void RemoveNode(const std::string& path, Json* part) {
   Json& nodes = (*part)["devices"];
   std::vector<Json> gone;
@@ -66,7 +67,7 @@ void RemoveNode(const std::string& path, Json* part) {
   }
 }
 
-// Fills in what the host knows and the file doesn't say.
+// Fills in properties that the CDI file leaves to the host.
 absl::Status LookAtNode(const FsRoot& host, cdi::DeviceNode* node) {
   if (node->type == "p") return absl::OkStatus();
   if (!node->type.empty() && node->major && node->minor) return absl::OkStatus();
@@ -102,7 +103,7 @@ absl::Status AddNode(const SpecInput& input, cdi::DeviceNode node, Json* part) {
     added["minor"] = *node.minor;
   }
   if (node.file_mode) added["fileMode"] = *node.file_mode & 07777;
-  // Where nothing is said, the process is to be able to use it.
+  // By default the process may use the device.
   if (!node.uid && input.user.uid != 0) node.uid = input.user.uid;
   if (!node.gid && input.user.gid != 0) node.gid = input.user.gid;
   if (node.uid) added["uid"] = *node.uid;
@@ -119,13 +120,13 @@ absl::Status AddNode(const SpecInput& input, cdi::DeviceNode node, Json* part) {
   return absl::OkStatus();
 }
 
-// In the order in which they are made.
+// Mounts in the order in which they are made.
 struct MountLists {
   Json standard = Json::array();
-  Json own = Json::array();  // the container's and its devices', parents before what is below them
+  Json own = Json::array();  // the container's and its devices', parents before children
 };
 
-// BuildMounts has put them one behind the other.
+// BuildMounts returns them in one list, standard ones first.
 MountLists Divide(Json mounts, size_t own) {
   MountLists lists;
   const size_t standard = mounts.size() - std::min(own, mounts.size());
@@ -163,8 +164,8 @@ absl::Status AddMount(const SpecInput& input, const cdi::Mount& mount, Json* pro
   return absl::OkStatus();
 }
 
-// Standard ones stay before all others, so that what is mounted at /sys hides /sys/fs/cgroup, with
-// or without CDI devices.
+// Standard mounts stay before all others, so that a mount at /sys hides /sys/fs/cgroup, with or
+// without CDI devices.
 absl::Status AddMounts(const SpecInput& input, Json* config) {
   MountLists lists = Divide(std::move((*config)["mounts"]), input.request->spec->mounts.size());
   Json& propagation = (*config)["linux"]["rootfsPropagation"];
@@ -193,7 +194,7 @@ Json HookJson(const cdi::Hook& hook) {
 void AddGroups(const std::vector<uint32_t>& groups, Json* process, BuiltSpec* built) {
   std::vector<uint32_t>& all = built->user.supplemental_groups;
   for (const uint32_t group : groups) {
-    if (group != 0) all.push_back(group);  // as the specification has it
+    if (group != 0) all.push_back(group);  // the CDI specification ignores 0
   }
   std::sort(all.begin(), all.end());
   all.erase(std::unique(all.begin(), all.end()), all.end());

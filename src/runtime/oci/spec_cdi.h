@@ -1,4 +1,4 @@
-// What a container's CDI devices change about its OCI spec. Used by spec_builder.cc.
+// Changes that CDI devices make to a container's OCI spec. Used by spec_builder.cc.
 #ifndef PLIMSOLL_RUNTIME_OCI_SPEC_CDI_H_
 #define PLIMSOLL_RUNTIME_OCI_SPEC_CDI_H_
 
@@ -9,11 +9,11 @@
 
 namespace plimsoll::runtime {
 
-// Applies `input.request->edits` to a whole spec: variables, device nodes and mounts in place of
-// those of the same name, path or destination (a node's with its cgroup rule); what a file says
-// nothing of (type and numbers of a device) is read from the host. `built`: its user gets the
-// groups, too, its warnings what is asked for and not done. FAILED_PRECONDITION names the path that
-// the machine hasn't got, or has as something else.
+// Applies `input.request->edits` to a whole spec: variables, device nodes and mounts replace those
+// of the same name, path or destination (a node with its cgroup rule); missing properties (type and
+// numbers of a device) are read from the host. `built`: its user gets the groups, too, its warnings
+// the edits that aren't done. FAILED_PRECONDITION names a path that the machine lacks, or has as
+// another kind of file.
 absl::Status ApplyCdiEdits(const SpecInput& input, nlohmann::json* config, BuiltSpec* built);
 
 }  // namespace plimsoll::runtime

@@ -42,7 +42,7 @@ Json StandardMounts(const SpecInput& input) {
   mounts.push_back(
       Entry("/dev/pts", "devpts", "devpts",
             {"nosuid", "noexec", "newinstance", "ptmxmode=0666", "mode=0620", "gid=5"}));
-  // Shows the queues of whatever IPC namespace the process is in, the host's too.
+  // Shows the queues of the process's IPC namespace, even the host's.
   mounts.push_back(Entry("/dev/mqueue", "mqueue", "mqueue", {"nosuid", "noexec", "nodev"}));
   mounts.push_back(Entry("/sys", "sysfs", "sysfs", {"nosuid", "noexec", "nodev", access}));
   mounts.push_back(Entry("/sys/fs/cgroup", "cgroup", "cgroup",
@@ -107,7 +107,7 @@ absl::Status CheckMount(const SpecInput& input, const Mount& mount, const std::s
                          " doesn't")));
 }
 
-// So that the container may use what is there.
+// Relabels the source, so that the container may use the files there.
 absl::Status RelabelSource(const SpecInput& input, const Mount& mount, const std::string& source,
                            const std::string& field) {
   if (!mount.selinux_relabel || input.selinux.file.empty()) return absl::OkStatus();
@@ -133,7 +133,7 @@ absl::StatusOr<Json> ContainerMount(const SpecInput& input, size_t index,
   for (const std::string& option : mount.mount_options) options.push_back(option);
   const bool is_image = !mount.image.empty();
   options.push_back(mount.readonly || is_image ? "ro" : "rw");
-  // After the client's options: of two that contradict each other the last one holds.
+  // After the client's options: of two contradicting ones the last holds.
   if (is_image) options.insert(options.end(), {"nosuid", "nodev"});
   if (is_image && !input.runs_image_volumes) options.push_back("noexec");
   return Bind(CleanPath(mount.container_path), source, std::move(options));
@@ -161,7 +161,7 @@ bool IsDevice(const struct stat& info) {
   return S_ISBLK(info.st_mode) || S_ISCHR(info.st_mode);
 }
 
-// What the OCI runtime or the container's own mounts put into /dev.
+// Whether the OCI runtime or the container's own mounts make this file in /dev.
 bool IsMadeInContainer(absl::string_view name) {
   for (const absl::string_view made :
        {"null", "zero", "full", "random", "urandom", "tty", "console", "ptmx", "pts", "shm",
@@ -189,7 +189,7 @@ absl::Status AddDevice(const FsRoot& host, const std::string& host_path, const s
   PLIMSOLL_ASSIGN_OR_RETURN(const std::vector<std::string> names, host.List(host_path));
   for (const std::string& name : names) {
     if (path == "/dev" && IsMadeInContainer(name)) continue;
-    // One that vanished meanwhile, or a dangling link, is no reason to fail.
+    // A device that vanished meanwhile, or a dangling link, is no reason to fail.
     AddDevice(host, absl::StrCat(host_path, "/", name), absl::StrCat(path, "/", name), access,
               depth + 1, lists)
         .IgnoreError();
@@ -240,10 +240,10 @@ std::string RootPropagation(const ContainerSpec& spec) {
 absl::StatusOr<DeviceLists> BuildDevices(const SpecInput& input) {
   const ContainerSpec& spec = *input.request->spec;
   DeviceLists lists{Json::array(), Json::array()};
-  // In a user namespace, crun 1.8 makes nodes that are its root's: there, what is given by name is
-  // all that a privileged container gets, or it had the host's disks.
+  // In a user namespace, crun 1.8 makes nodes that belong to its root. A privileged container gets
+  // only devices given by name there, else it would have the host's disks.
   const bool privileged = spec.security.privileged && input.request->sandbox.user_namespace.empty();
-  // The runtime itself adds rules for the devices that every container has (/dev/null ...).
+  // The OCI runtime itself adds rules for the devices that every container has (/dev/null ...).
   lists.rules.push_back({{"allow", privileged}, {"access", "rwm"}});
   if (privileged) {
     PLIMSOLL_RETURN_IF_ERROR(AddDevice(*input.host, "/dev", "/dev", "", 0, &lists));

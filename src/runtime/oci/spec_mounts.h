@@ -13,7 +13,7 @@
 namespace plimsoll::runtime {
 
 // "mounts": the kernel's file systems, the sandbox's files, then the container's own, parents
-// before children; one of the container's at the place of a standard one replaces it. `inodes`: see
+// before children; a container's mount at a standard place replaces the standard one. `inodes`: see
 // BuiltSpec::source_inodes.
 absl::StatusOr<nlohmann::json> BuildMounts(const SpecInput& input,
                                            std::map<size_t, std::string>* inodes);
@@ -26,8 +26,8 @@ struct DeviceLists {
   nlohmann::json rules;  // "linux.resources.devices"
 };
 
-// The devices that are asked for (a directory means those in it), all of the host's for a
-// privileged container, and the device cgroup's rules.
+// The requested devices (a directory means those in it), all of the host's for a privileged
+// container, and the device cgroup's rules.
 absl::StatusOr<DeviceLists> BuildDevices(const SpecInput& input);
 
 }  // namespace plimsoll::runtime

@@ -1,4 +1,4 @@
-// Mounts and devices in the OCI spec, and what is asked of the host for them.
+// Mounts and devices in the OCI spec, and their requirements on the host.
 #include "runtime/oci/spec_mounts.h"
 
 #include <sys/mount.h>
@@ -101,7 +101,7 @@ TEST_F(SpecMountsTest, ReadOnlyWithAllBelowNeedsTheKernel) {
   machine_.recursive_read_only = false;
   EXPECT_TRUE(absl::IsFailedPrecondition(TryBuild().status()));
   EXPECT_THAT(TryBuild().status().message(), HasSubstr("needs Linux 5.12 and crun 1.4"));
-  // Another program is another matter, either way.
+  // Another program's features count separately, either way.
   request_.program = "/usr/bin/other";
   EXPECT_TRUE(absl::IsFailedPrecondition(TryBuild().status()));
   EXPECT_THAT(TryBuild().status().message(), HasSubstr("rro, which /usr/bin/other doesn't"));
@@ -207,7 +207,7 @@ TEST_F(SpecMountsTest, ImagesAndMappedIdsComeFromTheStage) {
                                "map=0 100000 65536\n;0 100000 65536\n|volume=2|"
                                "layer=/layers/top|layer=/layers/base|part=bin|"));
 
-  // In a pod with these ids the namespace is there already, and everything is shown with them.
+  // In a pod with these ids the namespace exists already, and everything is shown with them.
   request_.sandbox.user_namespace = "/run/user";
   spec_.security.namespaces.uid_mappings = spec_.mounts[1].uid_mappings;
   spec_.security.namespaces.gid_mappings = spec_.mounts[1].gid_mappings;

@@ -1,4 +1,4 @@
-// What a container is made from. See sandbox_spec.h.
+// The specification of a container. See sandbox_spec.h.
 #ifndef PLIMSOLL_RUNTIME_SPEC_CONTAINER_SPEC_H_
 #define PLIMSOLL_RUNTIME_SPEC_CONTAINER_SPEC_H_
 
@@ -51,7 +51,7 @@ struct SecurityContext {
   bool operator==(const SecurityContext&) const = default;
 };
 
-// Who a process runs as, names looked up.
+// The user of a process, names looked up.
 struct ProcessUser {
   uint32_t uid = 0;
   uint32_t gid = 0;
@@ -59,7 +59,7 @@ struct ProcessUser {
   bool operator==(const ProcessUser&) const = default;
 };
 
-// What the kernel held for a container when somebody looked last.
+// A container's resources when last read from the kernel.
 struct LastResources {
   linux::CgroupSettings cgroup;
   std::optional<int> oom_score_adj;  // of its init; nullopt: recorded before this was kept
@@ -89,11 +89,11 @@ struct ContainerSpec {
   linux::CgroupSettings resources;
   int oom_score_adj = 0;
   SecurityContext security;
-  // What may go into the OCI spec's annotations (cri/ has applied the allow list).
+  // Candidates for the OCI spec's annotations (cri/ has applied the allow list).
   std::map<std::string, std::string> annotations;
-  qos::ClassNames classes;  // that are asked for by name (KEP-3008 "ContainerConfig")
-  KubernetesResources kubernetes_resources;  // as given last (KEP-4112 "CreateContainer")
-  OwnWords said;                             // the engine's to count
+  qos::ClassNames classes;                   // asked for by name (KEP-3008 "ContainerConfig")
+  KubernetesResources kubernetes_resources;  // as last given (KEP-4112 "CreateContainer")
+  OwnWords said;                             // counted by the engine
 
   bool operator==(const ContainerSpec&) const = default;
 };

@@ -24,10 +24,10 @@ namespace {
 
 using Json = nlohmann::ordered_json;  // members stay in the order of the struct, for readers
 
-// --- Writing. What is empty (text, list, map, absent optional) is left out; numbers, booleans and
+// --- Writing. Empty members (text, list, map, absent optional) are left out; numbers, booleans and
 // enumerations are always there, so that a later change of a default does not change old records.
-// Straight to text: by way of nlohmann's values it costs seven times as much, and it is on the way
-// of each container's start.
+// Written straight to text: nlohmann's values would cost seven times as much, on the way of each
+// container's start.
 
 bool IsPlain(char c) {
   return c >= 0x20 && c < 0x7f && c != '"' && c != '\\';
@@ -61,7 +61,7 @@ bool IsLeftOut(const std::map<std::string, T>& values) {
   return values.empty();
 }
 
-// What is another word with no member than not at all.
+// Whether an empty value differs from an absent one.
 template <typename T>
 bool IsGivenEmpty(const T&) {
   return false;
@@ -86,7 +86,7 @@ class Writer {
     absl::StrAppend(&out_, first_ ? "\"" : ",\"", key, "\":");
     const size_t key_end = out_.size();
     Write(value);
-    // A struct of which nothing was written is empty too.
+    // A struct without written members is empty too.
     if (absl::string_view(out_).substr(key_end) == "{}" && !IsGivenEmpty(value)) {
       out_.resize(before);
       return;

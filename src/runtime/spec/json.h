@@ -16,7 +16,7 @@
 
 namespace plimsoll::runtime {
 
-// Text that is not UTF-8 (a client's never is: protobuf sees to that) has the bad bytes replaced.
+// Invalid UTF-8 is replaced (a client's text is never invalid: protobuf checks that).
 std::string ToJson(const SandboxSpec& spec);
 std::string ToJson(const ContainerSpec& spec);
 std::string ToJson(const linux::CgroupSettings& settings);
@@ -26,13 +26,13 @@ std::string ToJson(const KubernetesResources& resources);
 std::string ToJson(const ProcessUser& user);
 std::string ToJson(const qos::HeldClasses& classes);
 std::string ToJson(const std::vector<std::string>& list);
-// INVALID_ARGUMENT for text that is not JSON of that shape; names the member, what is expected
-// there and what was found.
+// INVALID_ARGUMENT for text that is not JSON of that shape names the member, the expected and the
+// found type.
 absl::StatusOr<SandboxSpec> SandboxSpecFromJson(absl::string_view text);
 absl::StatusOr<ContainerSpec> ContainerSpecFromJson(absl::string_view text);
 absl::StatusOr<linux::CgroupSettings> CgroupSettingsFromJson(absl::string_view text);
 absl::StatusOr<LastResources> LastResourcesFromJson(absl::string_view text);
-// Written by people: an unknown member is refused too.
+// Written by people: an unknown member is an error too.
 absl::StatusOr<PodResources> PodResourcesFromJson(absl::string_view text);
 absl::StatusOr<ProcessUser> ProcessUserFromJson(absl::string_view text);
 absl::StatusOr<qos::HeldClasses> HeldClassesFromJson(absl::string_view text);

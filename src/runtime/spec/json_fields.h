@@ -30,7 +30,8 @@ void Fields(Visitor& visit, auto& s, const linux::CgroupSettings*) {
   visit("unified", unified);
 }
 
-// One object, so that a record without the score reads, and one with it in an older build.
+// One object, so that either build reads the other's record: an older one with the score, a newer
+// one without.
 template <typename Visitor>
 void Fields(Visitor& visit, auto& s, const LastResources*) {
   auto& [cgroup, adj] = s;
@@ -52,7 +53,7 @@ void Fields(Visitor& visit, auto& s, const NamespaceOptions*) {
 
 template <typename Visitor>
 void Fields(Visitor& visit, auto& s, const KubernetesResources*) {
-  auto& [requests, limits, is_given_empty] = s;  // the last: an object without members
+  auto& [requests, limits, is_given_empty] = s;  // the last is true of an object without members
   visit("requests", requests);
   visit("limits", limits);
 }

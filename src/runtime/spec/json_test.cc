@@ -150,7 +150,7 @@ TEST(JsonTest, EveryMemberOfAContainerRoundTrips) {
 TEST(JsonTest, EveryMemberOfPodResourcesRoundTrips) {
   const std::string text = ToJson(FullPodResources());
   EXPECT_EQ(PodResourcesFromJson(text).value(), FullPodResources());
-  // Others read this text: see docs/pass-down.md.
+  // Other programs read this text: see docs/pass-down.md.
   EXPECT_THAT(text, HasSubstr(R"("name":"web","type":"container",)"
                               R"("kubernetes_resources":{"requests":{"cpu":"0.50"})"));
   EXPECT_THAT(text, HasSubstr(R"("mounts":[{"container_path":"/data","host_path":"/srv")"));

@@ -14,7 +14,7 @@ enum class MountPropagation { kPrivate, kHostToContainer, kBidirectional };
 
 using linux::IdMapping;
 
-// What a client says of a mount's image beside its name. Information: nothing is mounted by it.
+// A client's information about a mount's image beside its name; not used for mounting.
 struct MountedImageSpec {
   std::map<std::string, std::string> annotations;
   std::string user_specified_image;
@@ -25,18 +25,18 @@ struct MountedImageSpec {
 
 struct Mount {
   std::string container_path;
-  std::string host_path;  // empty: `image` is mounted
+  std::string host_path;  // empty: mount `image`
   bool readonly = false;
   bool recursive_read_only = false;
   bool selinux_relabel = false;
   MountPropagation propagation = MountPropagation::kPrivate;
-  // Of an id-mapped mount: what belongs to a container_id on the disk is the host_id's. Both or
+  // For an id-mapped mount: files of a container_id on the disk belong to the host_id. Both or
   // none.
   std::vector<IdMapping> uid_mappings;
   std::vector<IdMapping> gid_mappings;
-  std::string image;           // an image's content, read-only
-  std::string image_id;        // of the image that `image` named when it was mounted
-  std::string image_sub_path;  // relative: what of it
+  std::string image;           // an image to mount, read-only
+  std::string image_id;        // the image's id when it was mounted
+  std::string image_sub_path;  // a relative path in the image to mount
   MountedImageSpec image_spec;
   std::vector<std::string> mount_options;  // "noexec" and the like
   bool operator==(const Mount&) const = default;
@@ -45,7 +45,7 @@ struct Mount {
 struct Device {
   std::string container_path;
   std::string host_path;
-  std::string permissions;  // of "rwm"
+  std::string permissions;  // letters of "rwm"
   bool operator==(const Device&) const = default;
 };
 

@@ -1,4 +1,4 @@
-// Paths as clients write them, made comparable.
+// Comparable forms of paths as clients write them.
 #ifndef PLIMSOLL_RUNTIME_SPEC_PATHS_H_
 #define PLIMSOLL_RUNTIME_SPEC_PATHS_H_
 

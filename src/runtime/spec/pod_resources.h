@@ -1,5 +1,5 @@
-// What the pod's author wrote of resources, and what all containers of a pod are going to ask for
-// (KEP-4112 "CRI API"). Information: nothing of it changes a limit.
+// Resources as the pod's author wrote them, and the announced requests of all containers of a pod
+// (KEP-4112 "CRI API"). Information: none of it changes a limit.
 #ifndef PLIMSOLL_RUNTIME_SPEC_POD_RESOURCES_H_
 #define PLIMSOLL_RUNTIME_SPEC_POD_RESOURCES_H_
 
@@ -20,7 +20,7 @@ namespace plimsoll::runtime {
 struct KubernetesResources {
   std::map<std::string, std::string> requests;
   std::map<std::string, std::string> limits;
-  bool is_given_empty = false;  // the client's message was there, with nothing in it
+  bool is_given_empty = false;  // the client's message was present but empty
   bool empty() const { return requests.empty() && limits.empty(); }
   bool is_given() const { return is_given_empty || !empty(); }
   bool operator==(const KubernetesResources&) const = default;
@@ -33,7 +33,7 @@ struct AnnouncedContainer {
   std::string name;
   Type type = Type::kInit;
   KubernetesResources kubernetes_resources;
-  std::vector<Mount> mounts;  // also of a kind that a container could not have here
+  std::vector<Mount> mounts;  // of any kind, also one that containers can't have here
   std::vector<Device> devices;
   std::vector<std::string> cdi_devices;  // "vendor.com/class=name"
   bool operator==(const AnnouncedContainer&) const = default;
@@ -46,14 +46,14 @@ struct PodResources {
   bool operator==(const PodResources&) const = default;
 };
 
-// When something was said of a container, by a count of what is said of all pods; the latest word
-// about a field is the one that holds. 0: never, or by a build that didn't count.
+// The order of statements about a container, by a count over all pods; the latest one about a field
+// holds. 0: none, or by a build that didn't count.
 struct OwnWords {
-  uint64_t made = 0;       // its mounts and devices, and its resources if it came with any
-  uint64_t resources = 0;  // its resources; above `made`: by an update
+  uint64_t made = 0;       // mounts and devices, and resources if any came with it
+  uint64_t resources = 0;  // resources; above `made`: by an update
   bool operator==(const OwnWords&) const = default;
 };
-// By updates of the pod. What came with the pod is earlier than any container.
+// The order of updates of the pod. Statements that came with the pod precede any container.
 struct AnnouncedWords {
   uint64_t resources = 0;
   uint64_t mounts = 0;
@@ -62,16 +62,16 @@ struct AnnouncedWords {
   bool operator==(const AnnouncedWords&) const = default;
 };
 
-// The numbers that were meant. INVALID_ARGUMENT names the member ("limits[cpu]"): no quantity, a
-// negative one, a request above its limit, huge pages whose request is not their limit.
+// Parses the quantities. INVALID_ARGUMENT names the member ("limits[cpu]"): no quantity, a negative
+// one, a request above its limit, huge pages whose request differs from their limit.
 absl::StatusOr<resources::Requirements> ParseResources(const KubernetesResources& written);
 
-// INVALID_ARGUMENT names `field`, the container and the member: a name that is empty or there
-// twice, and what ParseResources refuses.
+// INVALID_ARGUMENT names `field`, the container and the member: an empty or duplicate name, and
+// errors of ParseResources.
 absl::Status Validate(const PodResources& pod, absl::string_view field);
 
-// Whether containers are announced whose types can't be true: all of them init containers, which a
-// pod can't be made of. Type 0 is what a client sends that leaves the type out.
+// Whether the announced types can't be true: all are init containers, which make no pod. Type 0 is
+// sent by a client that leaves the type out.
 bool TypesAreUnknown(const PodResources& pod);
 
 }  // namespace plimsoll::runtime

@@ -1,5 +1,5 @@
-// What a pod sandbox and a container are made from, in the runtime's own words. cri/ translates the
-// clients' messages into these; nothing here knows gRPC.
+// The specification of a pod sandbox, in the runtime's own types. cri/ translates the clients'
+// messages into these; nothing here knows gRPC.
 #ifndef PLIMSOLL_RUNTIME_SPEC_SANDBOX_SPEC_H_
 #define PLIMSOLL_RUNTIME_SPEC_SANDBOX_SPEC_H_
 
@@ -25,7 +25,8 @@ struct NamespaceOptions {
   NamespaceMode pid = NamespaceMode::kContainer;
   NamespaceMode ipc = NamespaceMode::kPod;  // kPod or kNode
   std::string target_container_id;          // for pid == kTarget
-  // Of the pod's own user namespace, in which its other namespaces are made; empty: the host's.
+  // Mappings of the pod's own user namespace, in which its other namespaces are made; empty: the
+  // host's.
   std::vector<IdMapping> uid_mappings;
   std::vector<IdMapping> gid_mappings;
   bool has_user_namespace() const { return !uid_mappings.empty(); }
@@ -45,8 +46,8 @@ struct SandboxSpec {
   std::string runtime_handler;
   NamespaceOptions namespaces;
   std::map<std::string, std::string> sysctls;
-  bool privileged = false;          // whether privileged containers may run in it
-  linux::CgroupSettings resources;  // of the whole pod, as the client says
+  bool privileged = false;          // may run privileged containers
+  linux::CgroupSettings resources;  // of the whole pod, from the client
   linux::CgroupSettings overhead;
 
   // DNS, written to the containers' /etc/resolv.conf. All empty: the host's file.
@@ -54,15 +55,16 @@ struct SandboxSpec {
   std::vector<std::string> dns_searches;
   std::vector<std::string> dns_options;
 
-  qos::ClassNames classes;  // that are asked for by name (KEP-3008 "PodSandboxConfig")
-  // Of the last update of the pod (KEP-1287 "UpdatePodSandboxResources"), as the client sent them.
+  qos::ClassNames classes;  // asked for by name (KEP-3008 "PodSandboxConfig")
+  // Annotations of the pod's last update (KEP-1287 "UpdatePodSandboxResources"), as the client sent
+  // them.
   std::map<std::string, std::string> update_annotations;
-  PodResources pod_resources;  // as given last (KEP-4112 "PodSandboxConfig"); empty: none were
-  std::map<std::string, AnnouncedWords> announced;  // by container; the engine's to count
-  // Where containers find a directory with the pod's picture; empty: nowhere.
+  PodResources pod_resources;  // as last given (KEP-4112 "PodSandboxConfig"); empty: never
+  std::map<std::string, AnnouncedWords> announced;  // by container; counted by the engine
+  // The path in containers of the directory with the pod's picture; empty: none.
   std::string picture_directory;
-  network::Capabilities network;  // what network plugins are asked for
-  linux::SelinuxOptions selinux;  // its level: its own, whoever chose it
+  network::Capabilities network;  // asked of network plugins
+  linux::SelinuxOptions selinux;  // its level is the sandbox's own, whoever chose it
 
   bool operator==(const SandboxSpec&) const = default;
 };

@@ -6,7 +6,7 @@
 namespace plimsoll::runtime {
 namespace {
 
-// Each column by itself; the first that can't be read is the result.
+// Reads each column by itself; returns the first error.
 absl::Status ReadSpecs(const Statement& row, const std::string& name, int spec_column,
                        int chain_ids_column, int resources_column, ContainerRecord& record) {
   absl::StatusOr<ContainerSpec> spec = ContainerSpecFromJson(row.Bytes(spec_column));
@@ -22,7 +22,7 @@ absl::Status ReadSpecs(const Statement& row, const std::string& name, int spec_c
   return damage;
 }
 
-// `damage`: the first column that can't be read; the record has the others.
+// `damage`: the error of the first unreadable column; the record has the others.
 ContainerRecord ContainerFromRow(const Statement& row, absl::Status* damage) {
   ContainerRecord record;
   int column = 0;
@@ -120,7 +120,7 @@ absl::StatusOr<std::vector<ContainerRecord>> ContainerTable::Load() {
   return records;
 }
 
-// A member that is added to the record does not compile until it is given its column here.
+// A new member of the record does not compile until it gets its column here.
 absl::Status ContainerTable::Put(const ContainerRecord& record) {
   const auto& [id, sandbox_id, state, created, started, finished, exit_code, oom_killed, reason,
                message, boot_id, spec, client_config, image_id, image_ref, chain_ids, log_path,

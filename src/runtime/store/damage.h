@@ -1,4 +1,4 @@
-// What is said of a database that is damaged, wherever that is found.
+// The error for a damaged database, wherever the damage is found.
 #ifndef PLIMSOLL_RUNTIME_STORE_DAMAGE_H_
 #define PLIMSOLL_RUNTIME_STORE_DAMAGE_H_
 
@@ -8,7 +8,7 @@
 
 namespace plimsoll::runtime {
 
-// DATA_LOSS: the database file, what is wrong, what to do and what that costs.
+// DATA_LOSS: names the database file, the damage, the remedy and its cost.
 inline absl::Status DamagedError(absl::string_view path, absl::string_view what) {
   return absl::DataLossError(absl::StrCat(
       "database ", path, ": is damaged: ", what,

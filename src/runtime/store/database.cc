@@ -21,9 +21,9 @@ bool IsNoSpace(int code, int err) {
   return code == SQLITE_FULL || (code == SQLITE_IOERR && (err == ENOSPC || err == EDQUOT));
 }
 
-// A file system that is made read-only under an open database fails its writes one by one, and of
-// those to the log SQLite keeps no errno. It is asked for a file without a name: to open the
-// database itself and close it again would drop SQLite's locks.
+// Whether the file system has become read-only under an open database. Its writes fail one by one,
+// and SQLite keeps no errno of those to the log. So an unnamed file is tried: opening and closing
+// the database itself would drop SQLite's locks.
 bool IsReadOnly(int code, const char* path) {
   if (code != SQLITE_READONLY && code != SQLITE_IOERR && code != SQLITE_CANTOPEN) return false;
   const absl::string_view file = path == nullptr ? "" : path;
@@ -55,7 +55,7 @@ absl::StatusCode CodeOf(int code, int err) {
 absl::Status ErrorOf(sqlite3* database, int result) {
   const int err = sqlite3_system_errno(database);
   const char* path = sqlite3_db_filename(database, "main");
-  const int code = result & 0xff;  // without the extension
+  const int code = result & 0xff;  // without the extended code
   if (code == SQLITE_CORRUPT || code == SQLITE_NOTADB) {
     return DamagedError(path != nullptr ? path : "", sqlite3_errmsg(database));
   }
@@ -104,7 +104,7 @@ absl::Status Statement::StepAll(const std::function<absl::Status()>& row) {
     }
   }
   if (status.ok() && result != SQLITE_DONE) status = ErrorOf(database_, result);
-  sqlite3_reset(handle_.get());  // its result repeats that of the step
+  sqlite3_reset(handle_.get());  // returns the step's result again
   sqlite3_clear_bindings(handle_.get());
   return status;
 }
@@ -136,7 +136,7 @@ absl::StatusOr<std::unique_ptr<Database>> Database::Open(const std::string& path
     return absl::FailedPreconditionError(absl::StrCat("database ", path, ": is read-only"));
   }
   sqlite3_busy_timeout(handle, kBusyTimeoutMs);
-  // Memory is dearer than reading a page again: at most 512 KiB of pages are kept.
+  // Memory costs more than reading a page again: at most 512 KiB of pages are kept.
   PLIMSOLL_RETURN_IF_ERROR(database->Execute(
       absl::StrCat("PRAGMA cache_size = -512; PRAGMA trusted_schema = OFF; PRAGMA synchronous = ",
                    durability == Durability::kFull ? "FULL" : "NORMAL")));
@@ -185,7 +185,7 @@ absl::StatusOr<Transaction> Transaction::Begin(Database& database) {
   return Transaction(&database);
 }
 
-// Some errors (no space, say) have rolled back already; then this one has nothing to do.
+// After some errors (no space, say) SQLite has rolled back already; then this does nothing.
 Transaction::~Transaction() {
   if (database_ != nullptr) database_->Execute("ROLLBACK").IgnoreError();
 }

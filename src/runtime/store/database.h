@@ -1,4 +1,4 @@
-// SQLite with owned handles and absl::Status. Knows nothing of what is stored.
+// SQLite with owned handles and absl::Status. Knows nothing of the stored data.
 //
 //   PLIMSOLL_ASSIGN_OR_RETURN(auto database, Database::Open(path, Durability::kFull));
 //   PLIMSOLL_ASSIGN_OR_RETURN(Statement put, database->Prepare("INSERT INTO t VALUES (?, ?)"));
@@ -26,18 +26,18 @@ struct sqlite3_stmt;
 
 namespace plimsoll::runtime {
 
-// What a commit waits for (PRAGMA synchronous, in WAL mode).
+// The guarantee of a commit (PRAGMA synchronous, in WAL mode).
 enum class Durability {
   kNormal,  // survives the process; a power cut may take the last commits, never consistency
   kFull,    // survives a power cut
 };
 
-// A value that is bytes, not text.
+// A value of bytes, not text.
 struct Blob {
   absl::string_view bytes;
 };
 
-// A prepared statement, to be run any number of times. Must be gone before its Database is.
+// A prepared statement, to be run any number of times. Its Database must outlive it.
 class Statement {
  public:
   // Runs to the end. `values` are bound to the statement's parameters in order: integers, bool,
@@ -47,8 +47,8 @@ class Statement {
     return Query([] { return absl::OkStatus(); }, values...);
   }
 
-  // As Run, and calls `row` for each row of the result; in it Integer and Bytes may be used. An
-  // error from `row` ends the query and is returned.
+  // As Run, and calls `row` for each row of the result, inside which Integer and Bytes may be used.
+  // An error from `row` ends the query and is returned.
   template <typename... Values>
   absl::Status Query(const std::function<absl::Status()>& row, const Values&... values) {
     int index = 0;
@@ -92,7 +92,7 @@ class Database {
   absl::StatusOr<std::string> QueryText(absl::string_view sql);
 
   // Whether closing the last connection folds the log into the file and removes it (SQLite's
-  // default). Off while it is not known yet that the file may be touched.
+  // default). Off while it is unknown whether the file may be touched.
   void SetTidyOnClose(bool on);
 
  private:

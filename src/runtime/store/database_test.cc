@@ -71,7 +71,7 @@ TEST_F(DatabaseTest, AnErrorOfTheRowEndsTheQuery) {
   };
   EXPECT_TRUE(absl::IsDataLoss(get->Query(refuse)));
   EXPECT_EQ(rows, 1);
-  EXPECT_TRUE(absl::IsDataLoss(get->Query(refuse)));  // from the first row again
+  EXPECT_TRUE(absl::IsDataLoss(get->Query(refuse)));  // starts at the first row again
 }
 
 TEST_F(DatabaseTest, TooManyValuesIsAnError) {

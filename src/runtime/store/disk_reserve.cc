@@ -17,7 +17,7 @@ void DiskReserve::Keep() {
   if (!fd.ok()) return;
   struct stat info = {};
   const bool is_there = fstat(fd->get(), &info) == 0 && info.st_blocks * 512 >= bytes_;
-  // Where the file system can't allocate, the C library writes zeros instead.
+  // Where the file system can't preallocate, the C library writes zeros instead.
   is_missing_ = !is_there && posix_fallocate(fd->get(), 0, bytes_) != 0;
   if (is_missing_) directory_.RemoveFile(kName).IgnoreError();
 }
@@ -32,7 +32,7 @@ bool DiskReserve::Release() {
 void DiskReserve::Restore() {
   if (!is_missing_) return;
   struct statvfs info = {};
-  // With some to spare: else whatever was removed would at once be ours again.
+  // With some to spare: else the reserve would at once take any space that is freed.
   if (fstatvfs(directory_.fd(), &info) != 0) return;
   const auto room = static_cast<int64_t>(info.f_bavail) * static_cast<int64_t>(info.f_frsize);
   if (room >= 4 * bytes_) Keep();

@@ -1,4 +1,4 @@
-// Space on a disk that is kept for the day when there is none left.
+// Space on a disk, kept for the day when there is none left.
 #ifndef PLIMSOLL_RUNTIME_STORE_DISK_RESERVE_H_
 #define PLIMSOLL_RUNTIME_STORE_DISK_RESERVE_H_
 
@@ -9,20 +9,21 @@
 
 namespace plimsoll::runtime {
 
-// A database can't even forget a row without writing some pages: on a full disk nothing could be
-// removed, and so nothing would ever make room again. A file that holds a megabyte or two goes
-// first then. Not thread-safe.
+// A database needs some pages even to forget a row: on a full disk nothing could be removed, so
+// nothing would ever make room again. A reserve file of a megabyte or two is given up then. Not
+// thread-safe.
 class DiskReserve {
  public:
   DiskReserve(FsRoot directory, int64_t bytes) : directory_(std::move(directory)), bytes_(bytes) {}
 
-  // Makes the file unless it is there. Without room, nothing is made.
+  // Makes the file unless it exists. Without room for it, nothing is made.
   void Keep();
-  // Gives the space free. False when there was none to give.
+  // Frees the space. False when there is none to free.
   bool Release();
-  // From a Keep that found no room, or a Release, to a Restore that found plenty.
+  // Whether the reserve is missing: from a Keep that found no room, or a Release, until a Restore
+  // that found plenty.
   bool is_missing() const { return is_missing_; }
-  // Takes the space again once there is plenty. To be tried again and again while it is missing.
+  // Takes the space again once there is plenty. Call it repeatedly while the reserve is missing.
   void Restore();
 
  private:

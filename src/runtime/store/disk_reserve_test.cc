@@ -12,7 +12,7 @@ namespace {
 
 constexpr int64_t kBytes = 1 << 20;
 
-// On a small file system of its own.
+// Tests on a small file system of its own.
 class DiskReserveTest : public ::testing::Test {
  protected:
   void SetUp() override {
@@ -64,7 +64,7 @@ TEST_F(DiskReserveTest, WithoutRoomNothingIsMade) {
   reserve.Keep();
   EXPECT_FALSE(root_->Exists("reserve"));
   EXPECT_FALSE(reserve.Release());
-  // It is made once there is room.
+  // The reserve is made once there is room.
   EXPECT_TRUE(reserve.is_missing());
   ASSERT_TRUE(root_->RemoveFile("filler").ok());
   reserve.Restore();

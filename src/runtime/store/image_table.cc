@@ -54,7 +54,7 @@ absl::StatusOr<std::vector<image::ImageRecord>> ImageTable::Load() {
   return records;
 }
 
-// A member that is added to the record does not compile until it is given its column here.
+// A new member of the record does not compile until it gets its column here.
 absl::Status ImageTable::Put(const image::ImageRecord& record) {
   const auto& [id, manifest_digest, repo_tags, repo_digests, chain_ids, blobs, size_bytes, pinned,
                created] = record;

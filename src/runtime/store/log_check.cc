@@ -24,13 +24,13 @@ namespace {
 constexpr size_t kLogHeader = 32;
 constexpr size_t kFrameHeader = 24;
 constexpr size_t kSalts = 16;               // in the log's header; 8 bytes
-constexpr uint32_t kLogMagic = 0x377f0682;  // its last bit: checksums are of big-endian words
+constexpr uint32_t kLogMagic = 0x377f0682;  // its last bit: checksums are over big-endian words
 constexpr uint32_t kFormatVersion = 3007000;
 constexpr uint32_t kMinPage = 512;
 constexpr uint32_t kMaxPage = 65536;
 
 // Its index: https://www.sqlite.org/walformat.html section 2.1. Two copies of the header, in the
-// machine's own byte order but for the salts, which are as in the log.
+// machine's own byte order except for the salts, which are as in the log.
 constexpr size_t kIndexHeader = 48;
 
 uint32_t Word(const char* bytes, bool big_endian) {
@@ -61,7 +61,7 @@ struct Checksum {
   }
 };
 
-// A file that may not be there, which reads as an empty one.
+// A file that may be missing, which reads as an empty one.
 class File {
  public:
   static absl::StatusOr<File> Open(const FsRoot& directory, const std::string& name) {
@@ -71,7 +71,7 @@ class File {
     return File(*std::move(fd), directory.PathOf(name));
   }
 
-  // Shorter than `size` at the file's end only.
+  // Reads `size` bytes, fewer only at the file's end.
   absl::StatusOr<absl::string_view> Read(uint64_t offset, size_t size) {
     buffer_.resize(size);
     size_t done = 0;
@@ -83,7 +83,7 @@ class File {
       if (count == 0) break;
       done += static_cast<size_t>(count);
     }
-    return absl::string_view(buffer_.data(), done);  // until the next Read
+    return absl::string_view(buffer_.data(), done);  // valid until the next Read
   }
 
   bool is_there() const { return fd_.valid(); }
@@ -96,14 +96,14 @@ class File {
   std::string buffer_;
 };
 
-// What the last commit has left in the index.
+// The index as the last commit left it.
 struct Index {
-  uint32_t frames = 0;  // that hold commits
+  uint32_t frames = 0;  // frames up to the last commit
   std::string salts;
 };
 
-// nullopt: none, or one that says nothing. A kill may come while one of the two copies is written,
-// never while both are.
+// nullopt: no index, or no valid copy. A kill may interrupt the write of one of the two copies,
+// never of both.
 absl::StatusOr<std::optional<Index>> ReadIndex(const FsRoot& directory, const std::string& name) {
   constexpr bool kBigEndian = std::endian::native == std::endian::big;
   PLIMSOLL_ASSIGN_OR_RETURN(File file, File::Open(directory, name));
@@ -123,13 +123,13 @@ absl::StatusOr<std::optional<Index>> ReadIndex(const FsRoot& directory, const st
 }
 
 struct LogHeader {
-  bool big_endian = false;  // of what checksums are made of
+  bool big_endian = false;  // byte order of the checksummed words
   uint32_t page_size = 0;
   std::string salts;
-  Checksum checksum;  // which those of the frames go on from
+  Checksum checksum;  // the frames' checksums continue it
 };
 
-// nullopt: not a header that SQLite would take.
+// nullopt: SQLite would not take the header.
 std::optional<LogHeader> ParseHeader(absl::string_view bytes) {
   if (bytes.size() < kLogHeader) return std::nullopt;
   const uint32_t magic = BigEndian(bytes.data());
@@ -148,8 +148,8 @@ std::optional<LogHeader> ParseHeader(absl::string_view bytes) {
 }
 
 struct Frames {
-  uint32_t whole = 0;  // up to the first that isn't right
-  // The last behind that one which bears the log's salts and ends a transaction; 0: none.
+  uint32_t whole = 0;  // frames before the first wrong one
+  // The last frame behind that one which has the log's salts and ends a transaction; 0: none.
   uint32_t committed_after = 0;
 };
 
@@ -162,7 +162,7 @@ absl::StatusOr<Frames> ReadFrames(File& log, const LogHeader& header) {
     PLIMSOLL_ASSIGN_OR_RETURN(const absl::string_view frame,
                               log.Read(kLogHeader + uint64_t{number - 1} * size, size));
     if (frame.size() < size) return frames;
-    const bool is_ours = frame.substr(8, 8) == header.salts;  // else of the log's last round
+    const bool is_ours = frame.substr(8, 8) == header.salts;  // else from the log's last round
     if (!unbroken) {
       if (is_ours && BigEndian(frame.data() + 4) != 0) frames.committed_after = number;
       continue;

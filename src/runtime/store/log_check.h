@@ -1,8 +1,8 @@
-// Whether SQLite will find in a database's log what was committed to it.
+// A check that SQLite will find all commits in a database's log.
 //
-// SQLite reads a write-ahead log up to the first frame that isn't right and takes this for the end,
-// as it must after a power cut. After a kill of the process alone it would be damage, and what was
-// acknowledged would be gone without a word.
+// SQLite reads a write-ahead log up to the first wrong frame and takes this for the end, as it must
+// after a power cut. If only the process was killed, a wrong frame is damage, and acknowledged
+// commits would be lost silently.
 #ifndef PLIMSOLL_RUNTIME_STORE_LOG_CHECK_H_
 #define PLIMSOLL_RUNTIME_STORE_LOG_CHECK_H_
 
@@ -13,12 +13,11 @@
 
 namespace plimsoll::runtime {
 
-// Looks at <directory>/<name>-wal without SQLite, before SQLite opens the database; for files that
-// were last written in this boot. DATA_LOSS names the log and what of it would be lost. How much
-// was committed is in the index that SQLite keeps beside the log (<name>-shm), which outlives a
-// killed process. Without an index, what is committed to the log after the first wrong frame counts
-// as lost, and a wrong last frame as one that was never written whole. Cost: the log is read once;
-// checkpoints keep it at some 4 MiB.
+// Checks <directory>/<name>-wal without SQLite, before SQLite opens the database; for files last
+// written in this boot. DATA_LOSS names the log and the lost part. SQLite's index beside the log
+// (<name>-shm), which outlives a killed process, says how much was committed. Without an index,
+// commits after the first wrong frame count as lost, and a wrong last frame as one that was never
+// completed. Cost: the log is read once; checkpoints keep it at some 4 MiB.
 absl::Status CheckLog(const FsRoot& directory, const std::string& name);
 
 }  // namespace plimsoll::runtime

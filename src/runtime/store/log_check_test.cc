@@ -18,8 +18,7 @@ using ::testing::SizeIs;
 constexpr size_t kFrame = 24 + 4096;
 constexpr size_t kCommits = 8;
 
-// What SQLite itself leaves when its process is killed: its files as they are while it has them
-// open.
+// The files of SQLite after a kill: copied while it has them open.
 class LogCheckTest : public ::testing::Test {
  protected:
   void SetUp() override {
@@ -46,7 +45,7 @@ class LogCheckTest : public ::testing::Test {
     EXPECT_TRUE(killed_.ReplaceFile("plimsoll.db-wal", log).ok());
     return CheckLog(killed_, "plimsoll.db");
   }
-  // With some bytes of the frame (from 1) overwritten.
+  // The log with some bytes of a frame (from 1) overwritten.
   std::string Damaged(size_t frame, size_t at, size_t count = 1) const {
     std::string log = log_;
     for (size_t i = 0; i < count; ++i) log[32 + (frame - 1) * kFrame + at + i] ^= 0x55;
@@ -63,7 +62,7 @@ class LogCheckTest : public ::testing::Test {
 
 TEST_F(LogCheckTest, EachBrokenFrameIsDataLoss) {
   for (size_t frame = 1; frame <= frames(); ++frame) {
-    // Its page number, size after commit, salts, checksum, page.
+    // Offsets of its page number, size after commit, salts, checksum, page.
     for (const size_t at : {0, 7, 9, 17, 2000}) {
       const absl::Status status = CheckWith(Damaged(frame, at));
       EXPECT_TRUE(absl::IsDataLoss(status)) << frame << ", " << at << ": " << status;
@@ -105,7 +104,7 @@ TEST_F(LogCheckTest, AnotherLogIsDataLoss) {
   EXPECT_THAT(CheckWith(other).message(), HasSubstr("isn't the one that was last written to"));
 }
 
-// The index says which commits were finished: what follows them was never acknowledged.
+// The index says which commits were finished: frames after them were never acknowledged.
 TEST_F(LogCheckTest, WhatWasNotCommittedMayBeTorn) {
   std::string tail = log_.substr(log_.size() - kFrame);
   EXPECT_TRUE(CheckWith(log_ + tail).ok());
@@ -141,8 +140,8 @@ TEST_F(LogCheckTest, WhatACheckpointHasFoldedIsNotMissed) {
   EXPECT_TRUE(CheckLog(killed_, "plimsoll.db").ok()) << CheckLog(killed_, "plimsoll.db");
 }
 
-// A transaction that needs more than the page cache writes frames before its end, and a rollback
-// leaves them there, of the same salts, under what is written next.
+// A transaction that needs more than the page cache writes frames before its end. A rollback leaves
+// them there, with the same salts, under later writes.
 TEST_F(LogCheckTest, FramesOfARolledBackTransactionAreNotMissed) {
   auto database = Database::Open(live_.PathOf("plimsoll.db"), Durability::kNormal);
   ASSERT_TRUE(database.ok());
@@ -181,7 +180,7 @@ TEST_F(LogCheckTest, AStoreOfPodsRefusesADamagedLogAndTouchesNothing) {
   EXPECT_TRUE(absl::IsDataLoss(status)) << status;
   EXPECT_EQ(*killed.Read("plimsoll.db-wal"), damaged);
   EXPECT_TRUE(absl::IsDataLoss(Store::Open(killed, 3).status())) << "each time";
-  // Mended, all of it is there again.
+  // With the log repaired, everything is there again.
   ASSERT_TRUE(killed.ReplaceFile("plimsoll.db-wal", whole).ok());
   const auto store = Store::Open(killed, 3);
   ASSERT_TRUE(store.ok()) << store.status();

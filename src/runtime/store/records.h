@@ -1,4 +1,4 @@
-// What survives a restart about a sandbox and a container.
+// The records of a sandbox and a container, which survive a restart.
 #ifndef PLIMSOLL_RUNTIME_STORE_RECORDS_H_
 #define PLIMSOLL_RUNTIME_STORE_RECORDS_H_
 
@@ -30,14 +30,14 @@ struct SandboxRecord {
   std::string id;
   SandboxState state = SandboxState::kCreating;
   int64_t created_unix_nanos = 0;
-  std::string boot_id;  // of the boot in which its namespaces were made
+  std::string boot_id;  // the boot in which its namespaces were made
   SandboxSpec spec;
   std::string client_config;               // the client's message as received, opaque here
   std::string cgroup_path;                 // the pod's group
-  std::vector<std::string> owned_cgroups;  // groups we made for it, outermost first
-  // Init of the PID namespace that its containers share; pid 0: they share none.
+  std::vector<std::string> owned_cgroups;  // groups made for it, outermost first
+  // Init of the PID namespace shared by its containers; pid 0: they share none.
   linux::ProcessId pause;
-  qos::HeldClasses classes;  // of the pod as a whole, since it was made
+  qos::HeldClasses classes;  // of the pod as a whole; held since it was made
   bool operator==(const SandboxRecord&) const = default;
 };
 
@@ -50,15 +50,15 @@ struct ContainerRecord {
   int64_t finished_unix_nanos = 0;  // 0: not yet
   int exit_code = 0;
   bool oom_killed = false;
-  // Of its end: "Completed", "Error", "OOMKilled", "StartError", "Unknown". Of one that is Created,
-  // "StartError" says that it has no process, and the message why (IsRefused).
+  // The reason of its end: "Completed", "Error", "OOMKilled", "StartError", "Unknown". For a
+  // Created container, "StartError" says that it has no process, and the message why (IsRefused).
   std::string reason;
   std::string message;
   std::string boot_id;
   ContainerSpec spec;
   std::string client_config;
   std::string image_id;   // "sha256:..."
-  std::string image_ref;  // repo digest, or the id where there is none
+  std::string image_ref;  // repo digest, or else the id
   std::vector<std::string>
       chain_ids;         // of the image's layers, bottom first: leased while it exists
   std::string log_path;  // absolute; empty: none
@@ -68,12 +68,12 @@ struct ContainerRecord {
   linux::ProcessId monitor;
   linux::ProcessId init;
   LastResources last_resources;  // shown once group and init are gone
-  qos::HeldClasses classes;      // since it was made; after its exit those it held last
+  qos::HeldClasses classes;      // held since it was made; after its exit those held last
   bool operator==(const ContainerRecord&) const = default;
 };
 
-// A row that holds something that can't be read. Its record has what could be: a container is
-// Unknown then, a sandbox NotReady.
+// A row with an unreadable column. Its record has the readable ones: a container is Unknown then, a
+// sandbox NotReady.
 struct DamagedRow {
   std::string id;
   std::string what;  // "database row container abc, column spec: ..."

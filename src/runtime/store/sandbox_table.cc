@@ -6,7 +6,7 @@
 namespace plimsoll::runtime {
 namespace {
 
-// `damage`: the first column that can't be read; the record has the others.
+// `damage`: the error of the first unreadable column; the record has the others.
 SandboxRecord SandboxFromRow(const Statement& row, absl::Status* damage) {
   SandboxRecord record;
   int column = 0;
@@ -70,7 +70,7 @@ absl::StatusOr<std::vector<SandboxRecord>> SandboxTable::Load() {
   return records;
 }
 
-// A member that is added to the record does not compile until it is given its column here.
+// A new member of the record does not compile until it gets its column here.
 absl::Status SandboxTable::Put(const SandboxRecord& record) {
   const auto& [id, state, created, boot_id, spec, client_config, cgroup_path, owned_cgroups, pause,
                classes] = record;

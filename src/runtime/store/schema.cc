@@ -71,13 +71,13 @@ CREATE TABLE images (
   created_unix_nanos INTEGER NOT NULL
 ) STRICT;
 )sql"},
-    // 2: the init of a pod's shared PID namespace; who a container's process runs as ('': unknown).
+    // 2: the init of a pod's shared PID namespace; the user of a container's process ('': unknown).
     {R"sql(
 ALTER TABLE sandboxes ADD COLUMN pause_pid INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE sandboxes ADD COLUMN pause_start_ticks INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE containers ADD COLUMN process_user TEXT NOT NULL DEFAULT '';
 )sql"},
-    // 3: QoS classes that are held; what class types have made in the kernel.
+    // 3: QoS classes held by pods and containers; kernel objects made by class types.
     {R"sql(
 ALTER TABLE sandboxes ADD COLUMN classes TEXT NOT NULL DEFAULT '{}';
 ALTER TABLE containers ADD COLUMN classes TEXT NOT NULL DEFAULT '{}';
@@ -120,8 +120,8 @@ absl::Status RenameOver(const FsRoot& directory, const std::string& from, const 
   return absl::OkStatus();
 }
 
-// VACUUM INTO sees the log as well, so the copy is whole; it takes a file that exists and is empty,
-// which is how the copy gets our mode and not one by umask.
+// VACUUM INTO reads the log as well, so the copy is whole. It takes an existing empty file, which
+// gives the copy our mode and not the umask's.
 absl::Status BackUp(Database& database, const FsRoot& directory, const std::string& name,
                     int64_t version) {
   const std::string copy = absl::StrCat(name, ".v", version);
@@ -195,7 +195,7 @@ absl::Status Migrate(Database& database, const FsRoot& directory, const std::str
     PLIMSOLL_RETURN_IF_ERROR(BackUp(database, directory, name, version));
   }
 
-  // No effect inside a transaction, hence here.
+  // It has no effect inside a transaction.
   PLIMSOLL_RETURN_IF_ERROR(database.Execute("PRAGMA foreign_keys = OFF"));
   PLIMSOLL_ASSIGN_OR_RETURN(Transaction transaction, Transaction::Begin(database));
   for (size_t i = first; i < newest; ++i) {
@@ -207,7 +207,7 @@ absl::Status Migrate(Database& database, const FsRoot& directory, const std::str
   PLIMSOLL_RETURN_IF_ERROR(database.Execute(absl::StrCat("PRAGMA application_id = ", kApplicationId,
                                                          "; PRAGMA user_version = ", newest)));
   PLIMSOLL_RETURN_IF_ERROR(transaction.Commit());
-  // So that the file's own header tells the version, to CheckFile of an older build.
+  // Puts the version into the file's own header, for CheckFile of an older build.
   return database.Execute("PRAGMA wal_checkpoint(TRUNCATE)");
 }
 

@@ -1,7 +1,7 @@
-// The shape of the database and how it got there.
+// The schema of the database and its migrations.
 //
 // A database's version (PRAGMA user_version) is the number of migrations that were run on it. A
-// released migration is never changed; a new shape is a new one at the end of the list.
+// released migration is never changed; a new schema is a new migration at the end of the list.
 #ifndef PLIMSOLL_RUNTIME_STORE_SCHEMA_H_
 #define PLIMSOLL_RUNTIME_STORE_SCHEMA_H_
 
@@ -14,21 +14,21 @@
 
 namespace plimsoll::runtime {
 
-// SQL that takes the schema one version up. Foreign keys are not enforced while it runs and are
-// checked as a whole at its end, so a table may be made anew.
+// SQL that takes the schema one version up. Foreign keys are checked as a whole at its end, not
+// while it runs, so a table may be made anew.
 struct Migration {
   const char* sql;
 };
 
-// All of this build, oldest first.
+// All migrations of this build, oldest first.
 absl::Span<const Migration> Migrations();
 
-// Looks at a database file without SQLite, so that nothing is written: no log, no lock file. OK
-// when there is none or it is empty. DATA_LOSS when it is something else, FAILED_PRECONDITION when
-// it belongs to another program or its version is newer than `newest`.
+// Checks a database file without SQLite, so that nothing is written: no log, no lock file. OK when
+// it is missing or empty. DATA_LOSS when it is no database, FAILED_PRECONDITION when it belongs to
+// another program or its version is newer than `newest`.
 absl::Status CheckFile(const FsRoot& directory, const std::string& name, size_t newest);
 
-// The same for the version that an open connection sees, which may stand in the log only.
+// The same for the version seen by an open connection, which may be in the log only.
 absl::Status CheckVersion(Database& database, const std::string& path, size_t newest);
 
 // Brings `database`, which is <directory>/<name>, up to the last of `migrations` in one

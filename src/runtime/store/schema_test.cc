@@ -53,7 +53,7 @@ TEST_F(SchemaTest, AnOlderDatabaseIsCopiedFirst) {
   ASSERT_TRUE(root_.Exists("s.db.v1"));
   EXPECT_FALSE(root_.Exists("s.db.v1.part"));
   EXPECT_EQ(root_.Stat("s.db.v1")->st_mode & 0777, 0600u);
-  EXPECT_TRUE(CheckFile(root_, "s.db.v1", 1).ok());  // the build before would take it
+  EXPECT_TRUE(CheckFile(root_, "s.db.v1", 1).ok());  // the earlier build would take it
   auto copy = Open("s.db.v1");
   EXPECT_EQ(*copy->QueryInteger("PRAGMA user_version"), 1);
   EXPECT_EQ(*copy->QueryInteger("SELECT n FROM a"), 7);
@@ -107,7 +107,7 @@ TEST_F(SchemaTest, ANewerVersionIsRefused) {
   EXPECT_THAT(
       status.message(),
       HasSubstr("written by a newer Plimsoll (schema version 2, this build knows up to 1)"));
-  // The file itself says so, with no log to read: its migration has folded it.
+  // The version is in the file itself, with no log to read: its migration has folded it.
   EXPECT_EQ(CheckFile(root_, "s.db", 1), status);
   EXPECT_TRUE(CheckFile(root_, "s.db", 2).ok());
 }

@@ -24,11 +24,11 @@ namespace plimsoll::runtime {
 namespace {
 
 constexpr char kFileName[] = "plimsoll.db";
-// Some hundred removals. SQLite starts its log over when that has 4 MiB.
+// Enough for some hundred removals. SQLite starts its log over at 4 MiB.
 constexpr int64_t kReserveBytes = 2 << 20;
 constexpr absl::Duration kBetweenReserveTries = absl::Seconds(5);
 
-// What makes room in the end: it may take what is kept for a full disk.
+// Whether the record's write leads to a removal, which makes room: it may use the reserve.
 bool Ends(const SandboxRecord& record) {
   return record.state == SandboxState::kNotReady || record.state == SandboxState::kRemoving;
 }
@@ -76,9 +76,9 @@ class SqliteStore : public Store {
       return sandboxes_.Remove(id);
     });
     if (absl::IsFailedPrecondition(status)) {
-      return Annotate(status, absl::StrCat("remove sandbox ", id,
-                                           " from the store (a sandbox goes after its "
-                                           "containers)"));
+      return Annotate(status,
+                      absl::StrCat("remove sandbox ", id,
+                                   " from the store (its containers must be removed first)"));
     }
     return Annotate(status, absl::StrCat("remove sandbox ", id, " from the store"));
   }
@@ -122,7 +122,7 @@ class SqliteStore : public Store {
   }
   absl::Status PutImage(const image::ImageRecord& image) override {
     absl::MutexLock lock(&mutex_);
-    // An image that is there already loses or gets a name, which takes no room.
+    // An existing image loses or gets a name, which takes no room.
     const bool is_there = image_ids_.contains(image.id);
     const absl::Status status =
         Write(is_there, [&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return images_.Put(image); });
@@ -153,7 +153,7 @@ class SqliteStore : public Store {
   }
 
  private:
-  // Runs it again with the reserve's space when the disk is full and it `ends` something.
+  // Runs `write`, and if the disk is full and it `ends` something, again with the reserve's space.
   absl::Status Write(bool ends, absl::FunctionRef<absl::Status()> write)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     absl::Status status = write();
@@ -161,8 +161,8 @@ class SqliteStore : public Store {
     return status;
   }
 
-  // A thread of its own, which sleeps while there is a reserve: what comes back only with the next
-  // write may come too late, since whoever filled the disk fills it again.
+  // Restores the reserve, on a thread of its own that sleeps while there is one. Waiting for the
+  // next write could be too late: the program that filled the disk fills it again.
   void KeepReserve() {
     absl::MutexLock lock(&mutex_);
     while (true) {
@@ -178,15 +178,15 @@ class SqliteStore : public Store {
   mutable absl::Mutex mutex_;
   DiskReserve reserve_ ABSL_GUARDED_BY(mutex_);
   bool is_closing_ ABSL_GUARDED_BY(mutex_) = false;
-  std::set<std::string> image_ids_ ABSL_GUARDED_BY(mutex_);  // that are stored
-  // Statements are finalised before their connections are closed: order matters.
+  std::set<std::string> image_ids_ ABSL_GUARDED_BY(mutex_);  // of stored images
+  // Statements must be finalised before their connections are closed: order matters.
   std::unique_ptr<Database> pods_;
   std::unique_ptr<Database> images_database_;
   SandboxTable sandboxes_ ABSL_GUARDED_BY(mutex_);
   ContainerTable containers_ ABSL_GUARDED_BY(mutex_);
   ImageTable images_ ABSL_GUARDED_BY(mutex_);
   mutable OwnedTable owned_ ABSL_GUARDED_BY(mutex_);
-  std::thread reserve_keeper_;  // last: it uses the others
+  std::thread reserve_keeper_;  // last: it uses the members above
 };
 
 // Makes the file if there is none, so that it has our mode: specs may hold secrets in their
@@ -211,16 +211,16 @@ absl::Status NothingRecordedError(const std::string& path, size_t sandboxes) {
                                          sandboxes, sandboxes == 1 ? " sandbox" : " sandboxes"));
 }
 
-// What SQLite would pass over in silence: it takes an empty file for a new database, with whatever
-// log, and a damaged log for a short one.
+// Errors that SQLite would ignore: it takes an empty file for a new database, with whatever log,
+// and a damaged log for a short one.
 absl::Status CheckFilesOfPods(const FsRoot& directory, size_t sandboxes) {
   PLIMSOLL_ASSIGN_OR_RETURN(const struct stat file, directory.Stat(kFileName));
   if (file.st_size == 0) return NothingRecordedError(directory.PathOf(kFileName), sandboxes);
   return CheckLog(directory, kFileName);
 }
 
-// A connection to a database that is known to be ours, whole and of this schema. `sandboxes` is 0
-// where there need not be anything in it.
+// A connection to a database that is ours, whole and of this schema. `sandboxes` is 0 if the
+// database may be empty.
 absl::StatusOr<std::unique_ptr<Database>> OpenDatabase(const FsRoot& directory, size_t sandboxes) {
   const absl::Span<const Migration> migrations = Migrations();
   PLIMSOLL_RETURN_IF_ERROR(CheckFile(directory, kFileName, migrations.size()));
@@ -228,8 +228,7 @@ absl::StatusOr<std::unique_ptr<Database>> OpenDatabase(const FsRoot& directory, 
   const std::string path = directory.PathOf(kFileName);
   PLIMSOLL_ASSIGN_OR_RETURN(std::unique_ptr<Database> database,
                             Database::Open(path, Durability::kNormal));
-  // The file's header may be behind its log, where a newer version may stand: until that is known
-  // nothing is folded.
+  // The log may hold a newer version than the file's header: nothing is folded until that is known.
   database->SetTidyOnClose(false);
   PLIMSOLL_RETURN_IF_ERROR(CheckVersion(*database, path, migrations.size()));
   PLIMSOLL_ASSIGN_OR_RETURN(const int64_t version, database->QueryInteger("PRAGMA user_version"));
@@ -256,7 +255,7 @@ absl::StatusOr<std::unique_ptr<Database>> OpenFirst(const FsRoot& directory, siz
   }
   absl::StatusOr<std::unique_ptr<Database>> made = OpenDatabase(directory, /*sandboxes=*/0);
   if (made.ok()) return made;
-  // The next start is not to take what is half made for what was lost.
+  // The next start must not take a half-made database for a loss.
   for (const char* suffix : {"", "-wal", "-shm"}) {
     directory.RemoveFile(absl::StrCat(kFileName, suffix)).IgnoreError();
   }
@@ -269,7 +268,7 @@ absl::StatusOr<std::unique_ptr<Store>> Store::Open(const FsRoot& directory,
                                                    size_t sandboxes_there) {
   DiskReserve reserve(directory, kReserveBytes);
   absl::StatusOr<std::unique_ptr<Database>> first = OpenFirst(directory, sandboxes_there);
-  // A daemon that can't start on a full disk could not make room on it either.
+  // A daemon that couldn't start on a full disk couldn't make room on it either.
   if (absl::IsResourceExhausted(first.status()) && reserve.Release()) {
     first = OpenFirst(directory, sandboxes_there);
   }

@@ -118,7 +118,7 @@ TEST_F(StoreTest, PutReplacesEveryField) {
   const SandboxRecord sandbox{.id = "s"};
   const ContainerRecord container{.id = "c", .sandbox_id = "s"};
   const image::ImageRecord image{.id = "i"};
-  ASSERT_TRUE(store->PutSandbox(sandbox).ok());  // though it has a container
+  ASSERT_TRUE(store->PutSandbox(sandbox).ok());  // which has a container
   ASSERT_TRUE(store->PutContainer(container).ok());
   ASSERT_TRUE(store->PutImage(image).ok());
   EXPECT_THAT(*store->LoadSandboxes(), ElementsAre(sandbox));
@@ -133,7 +133,7 @@ TEST_F(StoreTest, ASandboxGoesAfterItsContainers) {
   const absl::Status refused = store->RemoveSandbox("s");
   EXPECT_TRUE(absl::IsFailedPrecondition(refused)) << refused;
   EXPECT_THAT(refused.message(),
-              HasSubstr("remove sandbox s from the store (a sandbox goes after"));
+              HasSubstr("remove sandbox s from the store (its containers must"));
   ASSERT_TRUE(store->RemoveContainer("c").ok());
   EXPECT_TRUE(store->RemoveSandbox("s").ok());
   EXPECT_THAT(*store->LoadSandboxes(), IsEmpty());
@@ -177,7 +177,7 @@ TEST_F(StoreTest, ThreadsDoNotDisturbEachOther) {
   EXPECT_EQ(store->LoadImages()->size(), kThreads * kEach / 10);
 }
 
-// As the build before schema 2 left it; then back to that build, with the copy.
+// A database of the build before schema 2, and the way back to that build, with the copy.
 TEST_F(StoreTest, ADatabaseOfSchema1IsTakenOverAndItsCopyGoesBack) {
   const std::string path = root_.PathOf("plimsoll.db");
   {
@@ -206,7 +206,7 @@ TEST_F(StoreTest, ADatabaseOfSchema1IsTakenOverAndItsCopyGoesBack) {
   }
   ASSERT_TRUE(CheckFile(root_, "plimsoll.db.v1", 1).ok());
   EXPECT_TRUE(absl::IsFailedPrecondition(CheckFile(root_, "plimsoll.db", 1)));
-  // What the older build would find once the copy is put back: everything of before.
+  // The older build finds everything once the copy is put back.
   ASSERT_EQ(rename(root_.PathOf("plimsoll.db.v1").c_str(), path.c_str()), 0);
   {
     auto database = Database::Open(path, Durability::kNormal);
@@ -326,7 +326,7 @@ TEST_F(StoreTest, ADamagedRowHidesNeitherItselfNorTheOthers) {
   EXPECT_EQ(damaged[0].what, "database row sandbox s, column state: no such state: 9");
   EXPECT_EQ(damaged[1].id, "c");
   EXPECT_EQ(damaged[1].what, what);
-  // Whoever gives it up can remove it.
+  // The user may give it up and remove it.
   EXPECT_TRUE(store->RemoveContainer("c").ok());
   ASSERT_TRUE(store->LoadContainers().ok());
   EXPECT_EQ(store->Damaged().size(), 1u);
@@ -406,7 +406,7 @@ TEST_F(SmallDiskTest, AFullDiskIsResourceExhaustedAndLosesNothing) {
   EXPECT_THAT(*store->LoadSandboxes(), ElementsAre(FullSandbox("s")));
 }
 
-// Room that comes back may be gone again before anything is written.
+// Freed space may be gone again before anything is written.
 TEST_F(SmallDiskTest, TheReserveOfAStartOnAFullDiskComesWithTheRoom) {
   FsRoot disk = *FsRoot::Open(path_);
   auto store = Open(disk);

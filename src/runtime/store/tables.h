@@ -1,5 +1,5 @@
-// One class per table: its rows as records. Each keeps its statements prepared on the connection it
-// was made with, which must outlive it, and is used by one thread at a time.
+// A class for each table, with its rows as records. Each keeps its statements prepared on its
+// connection, which must outlive it, and is used by one thread at a time.
 #ifndef PLIMSOLL_RUNTIME_STORE_TABLES_H_
 #define PLIMSOLL_RUNTIME_STORE_TABLES_H_
 
@@ -16,10 +16,9 @@
 
 namespace plimsoll::runtime {
 
-// In all three: Load returns every row, oldest first. A row of which a column can't be read is
-// listed by damaged() afterwards; one of images is not among the records, because without one of
-// its columns it is no image.
-// Put inserts or replaces by id. Remove is OK when there is no such row.
+// In all three: Load returns every row, oldest first. damaged() then lists rows with an unreadable
+// column; a damaged image is not among the records, because each of its columns is needed. Put
+// inserts or replaces by id. Remove is OK when there is no such row.
 
 class SandboxTable {
  public:
@@ -68,7 +67,7 @@ class ImageTable {
   std::vector<image::DamagedImage> damaged_;
 };
 
-// What class types own (see qos/owned_objects.h).
+// Objects owned by class types (see qos/owned_objects.h).
 class OwnedTable {
  public:
   static absl::StatusOr<OwnedTable> Open(Database& database);
@@ -82,17 +81,17 @@ class OwnedTable {
   Statement list_, add_, remove_;
 };
 
-// For Load: `result` of reading one column of the row called `row` ("container abc"), its error
-// made DATA_LOSS.
+// For Load: the error of reading one column of the row called `row` ("container abc"), made
+// DATA_LOSS.
 absl::Status Damaged(const absl::Status& status, absl::string_view row, absl::string_view column);
 
-// The process whose pid stands in `column` and whose start time in the one after it.
+// The process with its pid in `column` and its start time in the next one.
 linux::ProcessId ReadProcess(const Statement& row, int column);
 
 // An INSERT that replaces every other column of a row with the same first column. (INSERT OR
-// REPLACE would delete the old row first, and with it trip over references to it.)
+// REPLACE would delete the old row first, which violates references to it.)
 std::string UpsertSql(absl::string_view table, const std::vector<const char*>& columns);
-// Every row, its columns in that order, oldest first.
+// A SELECT of every row, with the columns in that order, oldest first.
 std::string LoadSql(absl::string_view table, const std::vector<const char*>& columns);
 
 }  // namespace plimsoll::runtime

@@ -1,4 +1,4 @@
-// Rows that a disk keeps from being written.
+// Write errors that mean the disk can't take any row.
 #ifndef PLIMSOLL_RUNTIME_STORE_UNWRITABLE_H_
 #define PLIMSOLL_RUNTIME_STORE_UNWRITABLE_H_
 
@@ -10,7 +10,7 @@
 namespace plimsoll::runtime {
 
 // Whether a write to the store has failed because its disk is full, or has become read-only, as a
-// disk does that fails. What has happened in the kernel has happened all the same.
+// failing disk does. Changes already made in the kernel stand.
 inline bool IsUnwritable(const absl::Status& status) {
   return absl::IsResourceExhausted(status) || ErrnoOf(status) == EROFS;
 }

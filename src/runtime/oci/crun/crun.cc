@@ -21,14 +21,14 @@ namespace {
 // As /proc/<pid>/exe shows it: "/memfd:plimsoll-crun (deleted)".
 constexpr char kCrunMemfdName[] = "plimsoll-crun";
 
-// A container whose init is gone has nobody who reads the FIFO.
+// If the container's init is gone, nobody reads the FIFO.
 absl::Status NotCreated(absl::string_view id) {
   return absl::FailedPreconditionError(
       absl::StrCat("start container ", id, ": it isn't in state created (any more)"));
 }
 
-// Whether the process has that file open. Not by name: what a container has open at the same path
-// of its own root shows the same name.
+// Whether the process has that file open. Not by name: a file at the same path of a container's own
+// root shows the same name.
 absl::StatusOr<bool> HoldsOpen(const FsRoot& host, pid_t pid, const struct stat& file) {
   const std::string path = absl::StrCat("proc/", pid, "/fd");
   const absl::StatusOr<UniqueFd> directory = host.OpenFile(path, O_RDONLY | O_DIRECTORY);
@@ -38,7 +38,7 @@ absl::StatusOr<bool> HoldsOpen(const FsRoot& host, pid_t pid, const struct stat&
   if (absl::IsNotFound(descriptors.status())) return false;
   PLIMSOLL_RETURN_IF_ERROR(descriptors.status());
   for (const std::string& descriptor : *descriptors) {
-    // These links lead to the open file itself; one that is closed meanwhile isn't it.
+    // These links lead to the open file itself; one that is closed meanwhile is another file.
     struct stat held = {};
     if (fstatat(directory->get(), descriptor.c_str(), &held, 0) != 0) continue;
     if (held.st_dev == file.st_dev && held.st_ino == file.st_ino) return true;
@@ -92,7 +92,7 @@ Crun::Crun(std::string version, UniqueFd program, FsRoot state)
       state_(std::move(state)) {}
 
 const std::string& Crun::executable() const {
-  // What can't be renewed tells its error when it is executed.
+  // If renewal fails, the execution reports the error.
   RenewIfTouched(program_.get(), kCrunMemfdName).IgnoreError();
   return executable_;
 }
@@ -107,7 +107,7 @@ Command Crun::MakeCommand(const std::vector<std::string>& arguments) const {
 
 absl::Status Crun::Start(absl::string_view id) const {
   const std::string path = absl::StrCat(id, "/exec.fifo");
-  // Non-blocking, so that ENXIO says that nobody reads it.
+  // Non-blocking, so that ENXIO tells that nobody reads it.
   const absl::StatusOr<UniqueFd> fifo = state_.OpenFile(path, O_WRONLY | O_NONBLOCK);
   if (!fifo.ok() && ErrnoOf(fifo.status()) == ENXIO) return NotCreated(id);
   struct stat info = {};
@@ -118,8 +118,8 @@ absl::Status Crun::Start(absl::string_view id) const {
     return absl::FailedPreconditionError(
         absl::StrCat("start container ", id, ": ", started.status().message()));
   }
-  // Without the file, crun counts the container as running. It goes last (crun does it first): cut
-  // off in between, the process at least does not sleep for ever beside a file that is gone.
+  // Without the file, crun counts the container as running. It is removed last (crun does it
+  // first): a kill in between must not leave the process asleep beside a file that is gone.
   if (write(fifo->get(), "", 1) != 1) {
     if (errno == EPIPE) return NotCreated(id);
     return ErrnoStatus(errno, absl::StrCat("start container ", id));
@@ -140,14 +140,15 @@ absl::StatusOr<std::optional<int64_t>> Crun::StartedAt(const FsRoot& host, absl:
   if (!is_known) return std::nullopt;
   PLIMSOLL_ASSIGN_OR_RETURN(const bool has_fifo, state_.Has(absl::StrCat(id, "/exec.fifo")));
   if (has_fifo) {
-    // Its process is crun until it is let run.
+    // The process is crun until it is let run.
     const absl::StatusOr<std::string> program =
         host.ReadLink(absl::StrCat("proc/", init.pid, "/exe"));
     PLIMSOLL_ASSIGN_OR_RETURN(const bool runs, linux::IsRunning(host, init));
     if (!runs) return std::nullopt;
     PLIMSOLL_RETURN_IF_ERROR(program.status());
     if (absl::StrContains(*program, kCrunMemfdName)) return std::nullopt;
-    // Another crun, a runtime handler's, has no such name. It holds the FIFO until it is let run.
+    // Another crun, a runtime handler's, hasn't our copy's name. It holds the FIFO until it is let
+    // run.
     const absl::StatusOr<struct stat> fifo = state_.Stat(absl::StrCat(id, "/exec.fifo"));
     if (!fifo.ok() && !absl::IsNotFound(fifo.status())) return fifo.status();
     if (fifo.ok() && S_ISFIFO(fifo->st_mode)) {
@@ -155,7 +156,7 @@ absl::StatusOr<std::optional<int64_t>> Crun::StartedAt(const FsRoot& host, absl:
       if (holds) return std::nullopt;
     }
   }
-  // The directory changed last when the FIFO was taken out of it.
+  // Removing the FIFO was the directory's last change.
   return directory->st_mtim.tv_sec * int64_t{1000000000} + directory->st_mtim.tv_nsec;
 }
 

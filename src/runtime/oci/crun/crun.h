@@ -1,4 +1,4 @@
-// The program crun and what it keeps about containers.
+// The program crun and its records of containers.
 #ifndef PLIMSOLL_RUNTIME_OCI_CRUN_CRUN_H_
 #define PLIMSOLL_RUNTIME_OCI_CRUN_CRUN_H_
 
@@ -19,7 +19,7 @@
 
 namespace plimsoll::runtime {
 
-// What crun's status file says.
+// The contents of crun's status file.
 struct CrunStatus {
   pid_t pid = 0;
   uint64_t start_time_ticks = 0;
@@ -29,38 +29,38 @@ struct CrunStatus {
 // Thread-safe.
 class Crun {
  public:
-  // Copies the program at `path` (empty: from PATH) into a sealed memfd: crun makes such a copy of
-  // itself at each start otherwise, so that a container can't overwrite it through /proc/self/exe
-  // (CVE-2019-5736), which is a third of its run time. `state` is for its files.
-  // NOT_FOUND when there is no such program, FAILED_PRECONDITION when it doesn't run.
+  // Copies the program at `path` (empty: from PATH) into a sealed memfd. Otherwise crun makes such
+  // a copy of itself at each start, so that a container can't overwrite it through /proc/self/exe
+  // (CVE-2019-5736), which is a third of its run time. `state` is for its files. NOT_FOUND when
+  // there is no such program, FAILED_PRECONDITION when it doesn't run.
   static absl::StatusOr<std::unique_ptr<Crun>> Load(const std::string& path, FsRoot state);
 
   const std::string& version() const { return version_; }  // "crun 1.8.1"
   bool IsAtLeast(int major, int minor) const;
-  // Path of the copy: /proc/<this process>/fd/<n>. Good while this object lives.
+  // Path of the copy: /proc/<this process>/fd/<n>. Valid as long as this object.
   const std::string& executable() const;
   const FsRoot& state() const { return state_; }
   // `crun --root=<state> ARGUMENTS`.
   Command MakeCommand(const std::vector<std::string>& arguments) const;
 
   // Lets the created container's process run. The process sleeps in a read of the FIFO exec.fifo in
-  // crun's state; what `crun start` does with it is done here, without a process of its own. Where
-  // the FIFO isn't as expected, `crun start` is run and says why. FAILED_PRECONDITION when the
+  // crun's state; the steps of `crun start` are done here, without another process. If the FIFO
+  // isn't as expected, `crun start` is run and reports the reason. FAILED_PRECONDITION when the
   // container isn't in state created.
   absl::Status Start(absl::string_view id) const;
 
-  // When the container's process was let run, Unix nanoseconds; nullopt: it sleeps still, or crun
-  // doesn't know the container. `host` holds proc/. An error: it could not be looked at.
+  // The time when the container's process was let run, Unix nanoseconds; nullopt: it still sleeps,
+  // or crun doesn't know the container. `host` holds proc/. An error: it is unknown.
   absl::StatusOr<std::optional<int64_t>> StartedAt(const FsRoot& host, absl::string_view id,
                                                    const linux::ProcessId& init) const;
-  // What a Start that was cut off after the process ran has left undone.
+  // Completes a Start that was cut off after the process ran.
   absl::Status FinishStart(absl::string_view id) const;
 
-  // nullopt when crun doesn't know the container, or when its status file is damaged. An error: it
-  // could not be looked at.
+  // nullopt when crun doesn't know the container, or when its status file is damaged. An error: the
+  // file could not be read.
   absl::StatusOr<std::optional<CrunStatus>> Status(absl::string_view id) const;
   absl::StatusOr<std::vector<std::string>> List() const;
-  // Removes what crun remembers; nothing else. OK when that is nothing.
+  // Removes crun's record, and nothing else. OK when there is none.
   absl::Status Forget(absl::string_view id) const;
 
  private:

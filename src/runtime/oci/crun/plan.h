@@ -1,5 +1,5 @@
-// Writes the plan that plimsoll-monitor and plimsoll-launch act upon: monitor/launch_plan.h and
-// monitor/protocol.h say what each key means.
+// Writer of the plan for plimsoll-monitor and plimsoll-launch: monitor/launch_plan.h and
+// monitor/protocol.h define the keys.
 #ifndef PLIMSOLL_RUNTIME_OCI_CRUN_PLAN_H_
 #define PLIMSOLL_RUNTIME_OCI_CRUN_PLAN_H_
 

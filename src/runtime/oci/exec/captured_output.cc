@@ -11,9 +11,9 @@
 namespace plimsoll::runtime {
 namespace {
 
-// The least that the budget is asked for at a time.
+// The smallest request to the budget.
 constexpr size_t kStep = 64 * 1024;
-// Memory that a text which was shortened may keep.
+// Spare memory that a shortened text may keep.
 constexpr size_t kSlack = 1024 * 1024;
 
 }  // namespace
@@ -58,7 +58,7 @@ void CapturedOutput::MakeRoom(Stream stream, size_t wanted) {
   if (other.text.size() <= rest) return;
   other.text.resize(rest);
   other.cut = true;
-  // Each time would copy it for every piece that comes.
+  // Not each time, which would copy it for every piece.
   if (other.text.capacity() - rest > kSlack) other.text.shrink_to_fit();
 }
 

@@ -26,16 +26,16 @@ namespace plimsoll::runtime {
 namespace {
 
 constexpr absl::Duration kEnding = absl::Milliseconds(100);
-constexpr absl::Duration kKillingFrozen = absl::Milliseconds(500);  // which most likely is in vain
+constexpr absl::Duration kKillingFrozen = absl::Milliseconds(500);  // most likely in vain
 constexpr absl::Duration kCrunEnds = absl::Milliseconds(200);
 constexpr int kPlanDescriptor = 3;
 constexpr int kLogDescriptor = 4;
 constexpr int kEnteredDescriptor = 5;
 constexpr int kProcessDescriptor = 6;
 
-// The usual case: the group dies, crun sees it and ends. If crun was still on its way into the
-// container, its children are not in the group yet. Without a group (a call without a timeout that
-// is cancelled) what the command left in the background stays until its container goes.
+// Usually the group dies, crun sees that and ends. If crun was still on its way into the container,
+// its children are not in the group yet. Without a group (a cancelled call without a timeout)
+// processes in the background stay until their container goes.
 absl::Status KillTree(const FsRoot& host, const std::optional<ExecGroup>& group,
                       absl::Duration patience, Child* child) {
   const absl::Time deadline = MonotonicNow() + patience;
@@ -51,7 +51,7 @@ absl::Status KillTree(const FsRoot& host, const std::optional<ExecGroup>& group,
   return FirstError(killed, FirstError(below, again));
 }
 
-// What crun keeps of the container, where it is there and says nothing; else empty.
+// crun's record of the container, if it exists and can't be parsed; else empty.
 std::string DamagedRecord(const ExecTools& tools, absl::string_view id) {
   constexpr size_t kMostBytes = 1 << 20;
   const std::string path = absl::StrCat(id, "/status");
@@ -72,8 +72,8 @@ bool HasEnded(const ExecTools& tools, absl::string_view id) {
   return linux::AwaitExit(*init, MonotonicNow() + kEnding);
 }
 
-// Has crun take the command as the container's own process with other words. Where there is no such
-// container, crun says so.
+// Makes crun run the container's own process with other words. If there is no such container, crun
+// says so.
 absl::Status UseContainersProcess(const ExecTools& tools, absl::string_view id,
                                   const ExecRequest& request, ExecDescriptors* own,
                                   std::vector<std::string>* arguments) {
@@ -118,10 +118,10 @@ absl::Status KillExec(const ExecTools& tools, absl::string_view cgroup_path,
   const absl::Status killed =
       KillTree(tools.host, group, frozen ? kKillingFrozen : kKillTimeout, child);
   if (!frozen) return killed;
-  return AlsoSay(killed, "the container is frozen, and they end when it goes on");
+  return AlsoSay(killed, "the container is frozen, and they end once it is thawed");
 }
 
-// crun's own words, which it writes as JSON lines into a file of ours: standard error is the
+// crun's messages, which it writes as JSON lines into a file of ours: standard error is the
 // command's.
 std::string ExecDescriptors::RuntimeMessage() const {
   std::string text(8192, '\0');
@@ -142,8 +142,8 @@ absl::StatusOr<ExecResult> TranslateExecFailure(const ExecTools& tools, const st
     return absl::AbortedError(absl::StrCat("exec in container ", id, ": ", message));
   }
   const std::string& program = request.argv[0];
-  // Only what is said of the program itself is a result of the command; of anything else (a
-  // namespace or a group that is gone) it is the runtime's own failure.
+  // Only a message about the program itself is the command's result; one about anything else (a
+  // namespace or a group that is gone) is the runtime's own failure.
   const bool of_program = absl::StrContains(message, "executable") ||
                           absl::StrContains(message, "exec: ") ||
                           absl::StrContains(message, absl::StrCat("`", program, "`"));
@@ -166,10 +166,9 @@ absl::StatusOr<ExecResult> TranslateExecFailure(const ExecTools& tools, const st
     return absl::FailedPreconditionError(absl::StrCat("exec: container ", id, " is not running"));
   }
   if (absl::StartsWith(message, "chdir ")) {
-    return absl::FailedPreconditionError(
-        absl::StrCat("exec in container ", id, ": ", message,
-                     "; the container's working directory must be one below its root that its "
-                     "user may enter"));
+    return absl::FailedPreconditionError(absl::StrCat(
+        "exec in container ", id, ": ", message,
+        "; the container's working directory must be below its root and open to its user"));
   }
   if (absl::EndsWith(message, "fork: Resource temporarily unavailable")) {
     return absl::ResourceExhaustedError(
@@ -185,9 +184,9 @@ absl::Status CheckContainer(const ExecTools& tools, absl::string_view id,
   const std::string what = absl::StrCat("exec in container ", id, ": \"", request.argv[0], "\"");
   const std::string damaged = message.empty() ? "" : DamagedRecord(tools, id);
   if (!damaged.empty()) {
-    return absl::FailedPreconditionError(absl::StrCat(
-        what, ": ", damaged, " is empty or damaged, by which the OCI runtime knows the ",
-        "container; remove the container and make it anew"));
+    return absl::FailedPreconditionError(
+        absl::StrCat(what, ": the OCI runtime's record ", damaged,
+                     " is empty or damaged; remove the container and make it anew"));
   }
   if (!HasEnded(tools, id)) return absl::OkStatus();
   return absl::FailedPreconditionError(absl::StrCat(what, ": the container ended at that moment",
@@ -222,7 +221,7 @@ absl::StatusOr<Command> MakeExecCommand(const ExecTools& tools, absl::string_vie
   LaunchPlan plan;
   for (const std::string& file : request.entry_files) plan.Add("enter", file);
   if (request.oom_score_adj.has_value()) plan.Add("oom", absl::StrCat(*request.oom_score_adj));
-  // crun 1.8's exec leaves the container's limits aside: the command has what crun has.
+  // crun 1.8's exec ignores the container's limits: the command has crun's own.
   if (const auto& limit = tools.descriptor_limit; limit.has_value()) {
     plan.Add("nofile", absl::StrCat(limit->soft, ":", limit->hard));
   }

@@ -1,5 +1,5 @@
-// The process by which a command enters a container: plimsoll-exec where that can do it, else crun,
-// and where something has to be done first plimsoll-launch, which becomes crun.
+// The process by which a command enters a container: plimsoll-exec where possible, else crun, or
+// plimsoll-launch, which does preparations and becomes crun.
 #ifndef PLIMSOLL_RUNTIME_OCI_EXEC_COMMAND_H_
 #define PLIMSOLL_RUNTIME_OCI_EXEC_COMMAND_H_
 
@@ -24,7 +24,7 @@ namespace plimsoll::runtime {
 
 class DirectExec;  // runtime/oci/exec/direct.h
 
-// What is pointed to must outlive the call.
+// Pointees must outlive the call.
 struct ExecTools {
   const Crun* crun = nullptr;
   std::string launcher;
@@ -36,7 +36,7 @@ struct ExecTools {
   DirectExec* direct = nullptr;                     // null: all commands enter by crun
 };
 
-// What its starter keeps of it.
+// Descriptors that the starter of an exec keeps.
 struct ExecDescriptors {
   UniqueFd plan;  // memfds
   UniqueFd log;
@@ -45,45 +45,45 @@ struct ExecDescriptors {
   UniqueFd filter;  // seccomp's
   LaunchSignal entered;
   bool direct = false;  // by plimsoll-exec
-  // Name in the working directory of a socket to which the command's terminal is sent. Empty: it
-  // has none.
+  // Name in the working directory of the socket to which the command's terminal is sent. Empty: no
+  // terminal.
   std::string console;
 
-  // Its own words, or crun's, once it has ended; empty: it had none.
+  // The message of plimsoll-exec or crun, once it has ended; empty: none.
   std::string RuntimeMessage() const;
 };
 
-// crun's exit code when its own part of it is killed, and plimsoll-exec's.
+// Exit code of crun, and of plimsoll-exec, when its own part is killed.
 inline constexpr int kSilentExecFailure = entry::kSilentEnd;
 
-// All but the streams and the working directory. ABORTED: the container is frozen (crun says so
+// The command without streams and working directory. ABORTED: the container is frozen (crun says so
 // itself).
 absl::StatusOr<Command> MakeExecCommand(const ExecTools& tools, absl::string_view id,
                                         absl::string_view cgroup_path, const ExecRequest& request,
                                         const std::optional<ExecGroup>& group,
                                         ExecDescriptors* own);
 
-// Kills what was started, with all that is in the group or still below it. An error says what
-// survives.
+// Kills the started process and every process in the group or still below it. An error names the
+// survivors.
 absl::Status KillExec(const ExecTools& tools, absl::string_view cgroup_path,
                       const std::optional<ExecGroup>& group, Child* child);
 
-// The descriptors that MakeExecCommand's program has for the text.
+// The descriptor by which MakeExecCommand's program reads the text.
 absl::StatusOr<UniqueFd> MakeMemfd(const char* name, const std::string& text);
 
-// SIGKILL ends what cgroup v1 has frozen only when it goes on; v2's freezer lets it through.
+// Whether SIGKILL must wait: a process frozen by cgroup v1 ends only once it is thawed; v2's
+// freezer lets the signal through.
 bool IsFrozen(const ExecTools& tools, absl::string_view cgroup_path);
 
-// What the message of a failure means: a result (exit code 126 or 127) where it is of the program,
-// else an error. ABORTED: the container is frozen, or plimsoll-exec can't enter it and crun will be
-// asked the next time.
+// Translates a failure's message: into a result (exit code 126 or 127) if it is about the program,
+// else into an error. ABORTED: the container is frozen, or plimsoll-exec can't enter it and crun
+// will be used the next time.
 absl::StatusOr<ExecResult> TranslateExecFailure(const ExecTools& tools, const std::string& message,
                                                 const ExecRequest& request, absl::string_view id);
 
-// What is the matter with the container when an exec failed for no reason of its own:
-// FAILED_PRECONDITION when crun's record of it is damaged, or it has ended or is about to (crun
-// tells of a failure before the kernel is done with the container under it). `message`: crun's, may
-// be empty.
+// The container's own reason for an unexplained failure of an exec: FAILED_PRECONDITION when crun's
+// record of it is damaged, or it has ended or is about to (crun reports a failure before the kernel
+// is done with the container). `message`: crun's, may be empty.
 absl::Status CheckContainer(const ExecTools& tools, absl::string_view id,
                             const ExecRequest& request, absl::string_view message);
 

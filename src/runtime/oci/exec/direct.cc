@@ -34,8 +34,8 @@ constexpr int kEntered = 5;
 constexpr int kInit = 6;
 constexpr int kFilter = 7;
 
-// The control groups of the container, in each hierarchy that has one; the command's own takes the
-// place of the container's in its hierarchy.
+// Adds the container's control groups, one in each hierarchy that has one; the command's own group
+// replaces the container's in its hierarchy.
 absl::Status AddGroups(const ExecTools& tools, absl::string_view cgroup_path,
                        const std::optional<ExecGroup>& group, LaunchPlan* plan) {
   if (tools.layout == linux::CgroupLayout::kV2) {
@@ -55,8 +55,8 @@ absl::Status AddGroups(const ExecTools& tools, absl::string_view cgroup_path,
     if (!is_there) continue;
     const bool own = group && group->hierarchy() == hierarchy;
     const std::string directory = own ? group->directory() : tools.host.PathOf(container);
-    // A thread that moves itself by `tasks` waits for nobody: cgroup.procs stops all forks and
-    // exits of the machine meanwhile. v2 has no such file.
+    // A move by `tasks` waits for nobody; cgroup.procs stops all forks and exits of the machine
+    // meanwhile. v2 has no `tasks`.
     PLIMSOLL_ASSIGN_OR_RETURN(const bool has_tasks,
                               tools.host.Has(absl::StrCat(container, "/tasks")));
     plan->Add("group", absl::StrCat(directory, has_tasks ? "/tasks" : "/cgroup.procs"));
@@ -67,7 +67,7 @@ absl::Status AddGroups(const ExecTools& tools, absl::string_view cgroup_path,
       absl::StrCat("exec: there is no control group ", cgroup_path, " to enter"));
 }
 
-// What this command has of its own.
+// Adds the settings of this command alone.
 void AddRequest(const ExecTools& tools, const ExecRequest& request, const ExecDescriptors& own,
                 LaunchPlan* plan) {
   for (const std::string& file : request.entry_files) plan->Add("enter", file);
@@ -100,7 +100,7 @@ DirectExec::DirectExec(UniqueFd program, FsRoot bundles)
 bool DirectExec::LeavesToCrun(absl::string_view id, absl::string_view message) {
   const bool lasts = absl::StartsWith(message, entry::kUnsupported);
   if (!lasts && !absl::StartsWith(message, entry::kNotNow)) return false;
-  // One that is being removed has nobody to forget it any more.
+  // A container being removed would never be forgotten.
   if (!bundles_.Exists(id)) return true;
   const absl::MutexLock lock(&mutex_);
   bool& known = avoided_[std::string(id)];
@@ -125,7 +125,7 @@ bool DirectExec::Avoids(absl::string_view id) {
 absl::StatusOr<std::optional<Command>> DirectExec::MakeCommand(
     const ExecTools& tools, absl::string_view id, absl::string_view cgroup_path,
     const ExecRequest& request, const std::optional<ExecGroup>& group, ExecDescriptors* own) {
-  // NUL ends a value of the plan; what the words are then, is crun's affair.
+  // NUL ends a value of the plan; crun decides what such words mean.
   if (Avoids(id) || absl::c_any_of(request.argv, [](const std::string& word) {
         return absl::StrContains(word, '\0');
       })) {
@@ -133,7 +133,7 @@ absl::StatusOr<std::optional<Command>> DirectExec::MakeCommand(
   }
   const auto text = bundles_.Read(absl::StrCat(id, "/", kTemplate), kMaxTemplate);
   if (!text.ok()) return std::nullopt;
-  // Where there is none, or it has ended, crun finds the words.
+  // If there is no init, or it has ended, crun reports the error.
   const auto status = tools.crun->Status(id);
   if (!status.ok() || !status->has_value()) return std::nullopt;
   absl::StatusOr<UniqueFd> init =

@@ -20,10 +20,10 @@
 
 namespace plimsoll::runtime {
 
-// What crun does for a command costs some twenty milliseconds of CPU, of which the kernel needs a
-// third: it loads sixteen libraries and reads the container's whole configuration first. A
-// container whose bundle has a template (entry_template.h) can do without: one that crun made, as
-// it made it. Thread-safe.
+// crun spends some twenty milliseconds of CPU on a command, of which the kernel needs a third: it
+// loads sixteen libraries and reads the container's whole configuration first. A container that
+// crun made as it is, and whose bundle therefore has a template (entry_template.h), can do without.
+// Thread-safe.
 class DirectExec {
  public:
   static constexpr char kTemplate[] = "entry";  // in the bundle
@@ -32,7 +32,7 @@ class DirectExec {
   static absl::StatusOr<std::unique_ptr<DirectExec>> Load(const std::string& program,
                                                           FsRoot bundles);
 
-  // All but the streams and the working directory; nullopt: not for this container or command.
+  // The command without streams and working directory; nullopt: not for this container or command.
   // ABORTED: the container is frozen.
   absl::StatusOr<std::optional<Command>> MakeCommand(const ExecTools& tools, absl::string_view id,
                                                      absl::string_view cgroup_path,
@@ -40,22 +40,22 @@ class DirectExec {
                                                      const std::optional<ExecGroup>& group,
                                                      ExecDescriptors* own);
 
-  // Whether a message in the log says that crun may have more luck (entry/protocol.h). Then the
-  // container's next command enters by crun, and where the cause lasts all of them.
+  // Whether a message in the log says that crun may succeed (entry/protocol.h). Then crun enters
+  // for the container's next command or, if the cause lasts, for all of them.
   bool LeavesToCrun(absl::string_view id, absl::string_view message);
-  // The container is gone.
+  // Drops the record of a container that is gone.
   void Forget(absl::string_view id);
 
  private:
   DirectExec(UniqueFd program, FsRoot bundles);
-  // Once, where the cause doesn't last.
+  // Whether to leave the container to crun: once, unless the cause lasts.
   bool Avoids(absl::string_view id);
 
   const UniqueFd program_;
   const std::string executable_;
   const FsRoot bundles_;
   absl::Mutex mutex_;
-  // Containers that crun enters, and whether for good.
+  // Containers that crun enters; true: for good.
   std::map<std::string, bool, std::less<>> avoided_ ABSL_GUARDED_BY(mutex_);
 };
 

@@ -35,8 +35,8 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::StartsWith;
 
-// What `trace` returns, called in a process of its own: in this one a thread waits for all
-// children, and would be told of the stops.
+// The result of `trace`, called in a process of its own: in this one a thread waits for all
+// children, and would see the stops.
 std::string InTracer(const std::function<std::string()>& trace) {
   int ends[2];
   if (pipe2(ends, O_CLOEXEC) != 0) return "no pipe";
@@ -59,7 +59,7 @@ bool Seize(pid_t pid) {
   return ptrace(PTRACE_SEIZE, pid, 0, options) == 0;
 }
 
-// The child that `pid`, which is traced, makes next, at its first instruction. 0: it ended before.
+// The next child of `pid`, which is traced, at its first instruction. 0: `pid` ended before.
 pid_t AwaitChildOf(pid_t pid) {
   int status = 0;
   while (waitpid(pid, &status, __WALL) == pid && WIFSTOPPED(status)) {
@@ -75,8 +75,8 @@ pid_t AwaitChildOf(pid_t pid) {
   return 0;
 }
 
-// Lets a traced process that has been interrupted run for so many beginnings and ends of system
-// calls, then kills it. False: it ended before.
+// Lets an interrupted traced process run for `stops` beginnings and ends of system calls, then
+// kills it. False: it ended before.
 bool KillAfter(pid_t pid, int stops) {
   int status = 0;
   for (int i = 0; i < stops; ++i) {
@@ -91,19 +91,19 @@ bool KillAfter(pid_t pid, int stops) {
     ptrace(PTRACE_SYSCALL, pid, 0, 0);
   }
   kill(pid, SIGKILL);
-  do {  // it may have come to the next stop before it was killed
+  do {  // it may have reached the next stop before it was killed
     if (waitpid(pid, &status, __WALL) != pid) return false;
   } while (WIFSTOPPED(status));
   return WIFSIGNALED(status);
 }
 
-// One of a process's files in /proc, without the help of threads.
+// One of a process's files in /proc, read without the help of threads.
 std::string ReadOf(pid_t pid, absl::string_view file) {
   std::ifstream stream(absl::StrCat("/proc/", pid, "/", file));
   return {std::istreambuf_iterator<char>(stream), std::istreambuf_iterator<char>()};
 }
 
-// Its status, control groups, program and descriptors, one of each to a line.
+// The process's status, control groups, program and descriptors, a line each.
 std::string Picture(pid_t pid) {
   std::string picture = absl::StrCat(ReadOf(pid, "status"), "group: ", ReadOf(pid, "cgroup"));
   const auto add_link = [&](const std::string& name) {
@@ -124,7 +124,7 @@ std::string Picture(pid_t pid) {
   return picture;
 }
 
-// What follows `name` in a line of a picture.
+// The text after `name` in a line of a picture.
 std::string FieldOf(const std::string& picture, absl::string_view name) {
   for (absl::string_view line : absl::StrSplit(picture, '\n')) {
     if (absl::ConsumePrefix(&line, name)) return std::string(absl::StripAsciiWhitespace(line));
@@ -144,7 +144,7 @@ class DirectExecStepsTest : public ::testing::Test {
     ASSERT_TRUE(machine_.runtime().Start("a").ok());
   }
 
-  // A command that is held, by a FIFO in the place of a class's group, before it enters anything.
+  // Starts a command that a FIFO, in place of a class's group, holds before it enters anything.
   std::future<absl::StatusOr<ExecResult>> StartHeld(const std::string& script,
                                                     absl::Duration timeout) {
     return std::async(std::launch::async, [this, script, timeout] {
@@ -155,7 +155,7 @@ class DirectExecStepsTest : public ::testing::Test {
       return machine_.runtime().Exec("a", machine_.group("a"), request);
     });
   }
-  // The process that is held; the supervisor is its parent.
+  // The held process; the supervisor is its parent.
   pid_t AwaitHeld() {
     pid_t held = 0;
     EXPECT_TRUE(WaitUntil([&] {
@@ -175,7 +175,7 @@ class DirectExecStepsTest : public ::testing::Test {
     return UniqueFd(open(gate_.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
   }
 
-  // Of a command's process when the container could see it first.
+  // The picture of a command's process at the moment when the container could see it first.
   std::string PictureAtBirth(const std::string& script) {
     auto result = StartHeld(script, absl::Seconds(60));
     const pid_t entering = AwaitHeld();
@@ -206,7 +206,7 @@ class DirectExecStepsTest : public ::testing::Test {
   const std::string gate_ = machine_.dir().path() + "/gate";
 };
 
-// CVE-2016-9962: what a container's process that may trace others could find.
+// CVE-2016-9962: things that a container's process that may trace others could find.
 TEST_F(DirectExecStepsTest, WhatTheContainerSeesFirstHasNoMoreThanTheCommand) {
   machine_.spec().security.capabilities.add = {"SYS_PTRACE"};
   machine_.spec().security.run_as_user = 1000;
@@ -226,11 +226,11 @@ TEST_F(DirectExecStepsTest, WhatTheContainerSeesFirstHasNoMoreThanTheCommand) {
     const std::string opened = FieldOf(picture, absl::StrCat("fd/", descriptor, ":"));
     EXPECT_THAT(opened, AnyOf("", "/null (deleted)", StartsWith("pipe:"))) << descriptor;
   }
-  // Not dumpable: without CAP_SYS_PTRACE not even its own user gets at it.
+  // Not dumpable: without CAP_SYS_PTRACE not even its own user can trace it.
   EXPECT_EQ(FieldOf(picture, "owner:"), "0");
 }
 
-// Without no_new_privs a filter is loaded with CAP_SYS_ADMIN, by a process that isn't seen.
+// Without no_new_privs, a hidden process with CAP_SYS_ADMIN loads the filter.
 TEST_F(DirectExecStepsTest, TheFilterIsThereBeforeTheContainerSeesTheProcess) {
   machine_.spec().security.seccomp.type = SecurityProfile::Type::kRuntimeDefault;
   ASSERT_NO_FATAL_FAILURE(Create());
@@ -249,7 +249,7 @@ TEST_F(DirectExecStepsTest, AKillAtAnyStepLeavesNothing) {
     ASSERT_GT(entering, 0);
     killed = InTracer([&]() -> std::string {
                if (!Seize(entering)) return "killed";
-               // Before the gate opens: it must not run on by itself.
+               // Before the gate opens, so that it doesn't run on by itself.
                ptrace(PTRACE_INTERRUPT, entering, 0, 0);
                const UniqueFd gate = OpenGate();
                return KillAfter(entering, stops) ? "killed" : "ended";
@@ -267,7 +267,7 @@ TEST_F(DirectExecStepsTest, AKillAtAnyStepLeavesNothing) {
   EXPECT_GT(stops, 100) << "it was not followed through";
 }
 
-// CVE-2024-21626's kind: the working directory leads through a descriptor of whoever enters.
+// CVE-2024-21626's kind: the working directory leads through a descriptor of the entering process.
 TEST_F(DirectExecStepsTest, TheDirectoryIsBelowTheRoot) {
   machine_.spec().working_directory = "/tmp/there";
   ASSERT_NO_FATAL_FAILURE(Create());
@@ -284,14 +284,14 @@ TEST_F(DirectExecStepsTest, TheDirectoryIsBelowTheRoot) {
     ASSERT_FALSE(result.ok()) << result->out;
     EXPECT_TRUE(absl::IsFailedPrecondition(result.status())) << result.status();
     EXPECT_THAT(std::string(result.status().message()), HasSubstr("chdir"));
-    // The way back in is another container's directory.
+    // The way back in leads into another container's directory.
     const absl::Status mended = machine_.runtime().Delete("a", machine_.group("a"));
     ASSERT_TRUE(mended.ok()) << mended;
     ASSERT_NO_FATAL_FAILURE(Create());
   }
 }
 
-// CVE-2019-5736: what is executed again is the sealed copy, which nobody can change.
+// CVE-2019-5736: the file executed again is the sealed copy, which nobody can change.
 TEST_F(DirectExecStepsTest, AScriptWhoseInterpreterIsTheProgramItselfDoesNoHarm) {
   ASSERT_NO_FATAL_FAILURE(Create());
   const auto exec = [&](const std::vector<std::string>& argv) {

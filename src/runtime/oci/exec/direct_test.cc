@@ -1,4 +1,4 @@
-// Whether a command has the same of everything by plimsoll-exec and by crun.
+// Comparison of commands by plimsoll-exec and by crun: all properties must be equal.
 #include "runtime/oci/exec/direct.h"
 
 #include <fcntl.h>
@@ -27,7 +27,7 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 using ::testing::StartsWith;
 
-// All of a process that the OCI runtime sets, without what differs from one to the next.
+// All properties of a process that the OCI runtime sets, without those that differ each time.
 constexpr char kLook[] =
     "grep -E '^(Uid|Gid|Groups|Cap|NoNewPrivs|Seccomp|Sig[BIC]|Umask|CoreDump|Cpus_allowed_list|"
     "Mems_allowed_list)' /proc/self/status; cat /proc/$$/cgroup /proc/$$/limits "
@@ -74,7 +74,7 @@ class SameAsCrunTest : public ::testing::TestWithParam<Shape> {
   }
 
   void JoinUserNamespace() {
-    // The root there looks for its directories on its own.
+    // The root of the user namespace looks for its directories itself.
     for (const char* directory : {"", "/run"}) {
       ASSERT_EQ(chmod(absl::StrCat(machine_.dir().path(), directory).c_str(), 0711), 0);
     }
@@ -90,7 +90,7 @@ class SameAsCrunTest : public ::testing::TestWithParam<Shape> {
     place_.uts_namespace = own + "uts";
   }
 
-  // What a command of these words gives, as text.
+  // The result of a command, as text.
   std::string Run(ContainerRuntime& runtime, std::vector<std::string> argv,
                   absl::Duration timeout = absl::ZeroDuration()) {
     ExecRequest request = asked_;
@@ -101,7 +101,7 @@ class SameAsCrunTest : public ::testing::TestWithParam<Shape> {
     return absl::StrCat(result->exit_code, "\n", result->out, "\n", result->err);
   }
 
-  // With a terminal.
+  // The same with a terminal.
   std::string RunInTerminal(ContainerRuntime& runtime, const std::string& script) {
     ExecRequest request = asked_;
     request.argv = {"/bin/sh", "-c", script};
@@ -138,7 +138,7 @@ TEST_P(SameAsCrunTest, TheCommandHasTheSame) {
   const std::string expected = Run(*by_crun_, look);
   EXPECT_THAT(expected, HasSubstr("CapBnd")) << expected;
   EXPECT_EQ(Run(machine_.runtime(), look), expected);
-  // With a limit of time it has a control group of its own, whose name is another each time.
+  // With a time limit it has a control group of its own, with another name each time.
   const std::string limited =
       "cat /proc/self/cgroup | while read -r line; do "
       "echo \"${line%exec-*}\"; done; id";
@@ -146,7 +146,7 @@ TEST_P(SameAsCrunTest, TheCommandHasTheSame) {
             Run(*by_crun_, {"/bin/sh", "-c", limited}, absl::Seconds(60)));
 }
 
-// The container's root may change the mode of whatever the command has open.
+// The container's root may change the mode of the command's open files.
 TEST_P(SameAsCrunTest, StandardInputIsNotTheMachinesNullDevice) {
   ASSERT_NO_FATAL_FAILURE(Create(GetParam()));
   const std::vector<std::string> look = {"/bin/sh", "-c", "stat -L -c %d:%i: /proc/self/fd/0"};
@@ -252,7 +252,7 @@ INSTANTIATE_TEST_SUITE_P(
               }}),
     [](const auto& shape) { return std::string(shape.param.name); });
 
-// Of what can't be executed; the words may differ, what it means not.
+// Programs that can't be executed: the messages may differ, the exit codes not.
 using DirectExecTest = SameAsCrunTest;
 
 TEST_P(DirectExecTest, ExitCodesOfWhatCanNotBeExecuted) {
@@ -274,7 +274,7 @@ TEST_P(DirectExecTest, ExitCodesOfWhatCanNotBeExecuted) {
   EXPECT_EQ(code(machine_.runtime(), ""), "127");
 }
 
-// On the way in there are two processes for a moment. The OCI runtime's are elsewhere on v1, and in
+// There are two processes for a moment on the way in. The OCI runtime's are elsewhere on v1, and in
 // the container's group on v2.
 TEST_P(DirectExecTest, AWorkingDirectoryThatIsGoneIsTheContainersFault) {
   Shape shape = GetParam();
@@ -302,7 +302,7 @@ TEST_P(DirectExecTest, AContainerWithRoomForOneProcessIsEnteredByCrun) {
   EXPECT_THAT(std::string(first.status().message()), HasSubstr("fork"));
   const auto again = machine_.runtime().Exec("a", machine_.group("a"), request);
   if (machine_.cgroups().layout() == linux::CgroupLayout::kV2) {
-    // crun's words depend on which of its processes finds no room.
+    // crun's message depends on which of its processes finds no room.
     EXPECT_FALSE(absl::IsAborted(again.status())) << again.status();
     EXPECT_THAT(std::string(again.status().message()),
                 ::testing::AnyOf(HasSubstr("pids limit"), HasSubstr("fail startup")));
@@ -310,11 +310,11 @@ TEST_P(DirectExecTest, AContainerWithRoomForOneProcessIsEnteredByCrun) {
     ASSERT_TRUE(again.ok()) << again.status();
     EXPECT_EQ(again->exit_code, 0);
   }
-  // It may have room again.
+  // The group may have room again.
   EXPECT_TRUE(absl::IsAborted(machine_.runtime().Exec("a", machine_.group("a"), request).status()));
 }
 
-// Takes their modes from the programs in memory, as the root of a container may that sees them.
+// Takes their modes from the programs in memory, as a container's root that sees them may.
 void SpoilPrograms() {
   int spoiled = 0;
   for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) {

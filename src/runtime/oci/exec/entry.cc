@@ -19,7 +19,7 @@ std::vector<pid_t> EnteringProcesses::Of(absl::string_view container_id) const {
   absl::MutexLock lock(&mutex_);
   const auto [begin, end] = processes_.equal_range(std::string(container_id));
   for (auto at = begin; at != end; ++at) {
-    // One that has ended is a stranger's pid sooner or later.
+    // The pid of an ended process is reused sooner or later.
     const auto now = linux::IdentifyProcess(host_, at->second.pid);
     if (now.ok() && *now == at->second) pids.push_back(now->pid);
   }

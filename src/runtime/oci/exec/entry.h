@@ -1,4 +1,4 @@
-// The way of a command into a container: who is on it.
+// Processes on their way into a container.
 #ifndef PLIMSOLL_RUNTIME_OCI_EXEC_ENTRY_H_
 #define PLIMSOLL_RUNTIME_OCI_EXEC_ENTRY_H_
 
@@ -26,10 +26,10 @@ class EnteringProcesses {
  public:
   explicit EnteringProcesses(FsRoot host) : host_(std::move(host)) {}
 
-  // Those that live.
+  // The living ones.
   std::vector<pid_t> Of(absl::string_view container_id) const;
 
-  // One of them, until this ends.
+  // Registers a process as one of them, until this ends.
   class Entry {
    public:
     Entry(EnteringProcesses* all, absl::string_view container_id, pid_t pid);
@@ -48,17 +48,17 @@ class EnteringProcesses {
   std::multimap<std::string, linux::ProcessId> processes_ ABSL_GUARDED_BY(mutex_);  // by container
 };
 
-// Tells when plimsoll-launch has become the OCI runtime, and so has entered all that it was told
-// to.
+// A signal that plimsoll-launch has become the OCI runtime, and so has entered everything in its
+// plan.
 class LaunchSignal {
  public:
   absl::Status Open();
-  // For the launcher's descriptor of the plan's "entered".
+  // The launcher's descriptor for the plan's "entered".
   int writer() const { return pipe_.writer.get(); }
-  // In the parent, once the launcher has it. True when it has become the OCI runtime (or
-  // plimsoll-exec's command is executed), or has ended. False when one of `cancel_fds` is readable,
-  // at the deadline, or when it takes longer than a second: somebody has frozen the group that it
-  // entered. Then it can be awaited again.
+  // Call it in the parent, once the launcher has its copy. True when the launcher has become the
+  // OCI runtime (or plimsoll-exec's command is executed), or has ended. False when one of
+  // `cancel_fds` is readable, at the deadline, or after a second: somebody has frozen the group
+  // that it entered. Then it can be called again.
   bool Await(absl::Span<const int> cancel_fds, SteadyTime deadline);
 
  private:

@@ -31,10 +31,10 @@ constexpr const char* kHierarchies[] = {"unified", "systemd", "freezer", "pids"}
 constexpr char kPrefix[] = "exec-";
 constexpr size_t kDigits = 16;
 
-// For processes that commands have left. Not a command's name: recovery lets it be.
+// For processes left by commands. Not the name of a command's group: recovery ignores it.
 constexpr char kLeftGroup[] = "left-by-exec";
 
-// Groups that could not be removed: no descriptor was free, or a process won't end.
+// Groups whose removal failed: no descriptor was free, or a process won't end.
 constexpr size_t kMostLeft = 100;
 struct LeftGroups {
   absl::Mutex mutex;
@@ -140,17 +140,17 @@ absl::Status ExecGroup::Kill(absl::Time deadline) const {
   return linux::KillProcesses({&tree}, /*freezer=*/nullptr, group(), deadline);
 }
 
-// What has a command's group is a command that somebody waits for; these are of the container.
+// A process in a command's group has a caller who waits for it; these become the container's.
 void ExecGroup::MoveOut() const {
   absl::StatusOr<linux::CgroupTree> tree = Tree();
   if (!tree.ok() || MoveTo(&*tree, container_)) return;
-  // On v2 a group that gives controllers to groups below it holds no processes of its own.
+  // On v2 a group that gives controllers to its children can't hold processes.
   const std::string beside = absl::StrCat(container_, "/", kLeftGroup);
   if (host_.MakeDirs(Path(beside), 0755).ok()) MoveTo(&*tree, beside);
 }
 
 bool ExecGroup::MoveTo(linux::CgroupTree* tree, const std::string& to) const {
-  // Again for what was forked meanwhile.
+  // Repeated for forks made meanwhile.
   constexpr int kRounds = 20;
   for (int round = 0; round < kRounds; ++round) {
     const auto processes = linux::ListProcesses({tree}, group(), /*recursive=*/false);
@@ -169,7 +169,7 @@ bool ExecGroup::TryRemove() const {
 }
 
 void ExecGroup::Remove() const {
-  // The last process may be on its way out still.
+  // The last process may still be ending.
   for (int i = 0; i < 20; ++i) {
     if (TryRemove()) return;
     MoveOut();

@@ -1,4 +1,5 @@
-// A control group that holds all that one exec'd command starts, so that the whole can be killed.
+// A control group that holds all processes of one exec'd command, so that they can be killed
+// together.
 #ifndef PLIMSOLL_RUNTIME_OCI_EXEC_GROUP_H_
 #define PLIMSOLL_RUNTIME_OCI_EXEC_GROUP_H_
 
@@ -18,26 +19,23 @@
 
 namespace plimsoll::runtime {
 
-// A process that forks twice and makes a session of its own has nothing left by which one could
-// tell whose it was, except its control group. On v2 a group below the container's does it (`crun
-// exec
-// --cgroup`). On v1, crun would look for that group in every hierarchy, so there one hierarchy gets
-// it, which limits nothing: v2's on a hybrid machine, systemd's named one, or another. It is bound
-// over the container's own group in the mount namespace in which crun runs, and so crun puts the
-// command there.
+// A process that forks twice and makes a session of its own can be attributed only by its control
+// group. On v2 that is a group below the container's (`crun exec --cgroup`). On v1, crun would look
+// for that group in every hierarchy, so only one hierarchy gets it, which limits nothing: v2's on a
+// hybrid machine, systemd's named one, or another. The group is bound over the container's own in
+// crun's mount namespace, and so crun puts the command there.
 class ExecGroup {
  public:
   // FAILED_PRECONDITION when the container has no group (any more). `host` holds sys/fs/cgroup.
   static absl::StatusOr<ExecGroup> Make(const FsRoot& host, linux::CgroupLayout layout,
                                         absl::string_view container_group);
 
-  // Every group that a call of Make made for that container and that is still there. For those
-  // whose maker is gone.
+  // Every remaining group that Make made for that container. For groups whose maker is gone.
   static absl::StatusOr<std::vector<ExecGroup>> FindAll(const FsRoot& host,
                                                         linux::CgroupLayout layout,
                                                         absl::string_view container_group);
   const std::string& name() const { return name_; }
-  // The one that it is in, a directory below sys/fs/cgroup; empty: v2's.
+  // Its hierarchy, a directory below sys/fs/cgroup; empty: v2's.
   const std::string& hierarchy() const { return hierarchy_; }
   std::string directory() const { return host_.PathOf(Path(group())); }
   // False when the container's group is gone, and the container with it.
@@ -45,14 +43,14 @@ class ExecGroup {
 
   // An argument for `crun exec`, or empty.
   std::string RuntimeOption() const;
-  // What plimsoll-launch has to do first; false: nothing, it isn't needed.
+  // Adds plimsoll-launch's preparations; false: none are needed.
   bool AddToPlan(LaunchPlan* plan) const;
 
   // SIGKILL to all in it and below until there is nobody left. DEADLINE_EXCEEDED names those that
   // are.
   absl::Status Kill(absl::Time deadline) const;
-  // What the command has left running goes over into the container's own group. A group that can't
-  // be removed now is tried again by the next calls of Make.
+  // Moves processes that the command has left running into the container's own group and removes
+  // this one. If removal fails, the next calls of Make retry it.
   void Remove() const;
 
  private:

@@ -36,7 +36,7 @@ absl::StatusOr<std::string> ExecProcess(absl::string_view config,
   process["terminal"] = terminal;
   for (const char* member : {"consoleSize", "rlimits", "oomScoreAdj"}) process.erase(member);
   if (terminal) SetTerm(&process);
-  // The command may be anything; JSON is UTF-8.
+  // The command may have any bytes; JSON is UTF-8.
   return process.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 

@@ -1,4 +1,4 @@
-// The process that an exec starts.
+// The process description for an exec.
 #ifndef PLIMSOLL_RUNTIME_OCI_EXEC_PROCESS_H_
 #define PLIMSOLL_RUNTIME_OCI_EXEC_PROCESS_H_
 
@@ -10,13 +10,13 @@
 
 namespace plimsoll::runtime {
 
-// As the OCI runtime's `exec --process` takes it: the process of `config`, a container's
+// The input of the OCI runtime's `exec --process`: the process of `config`, a container's
 // config.json, with another command. All else is the container's: user and groups, capabilities,
-// no_new_privs, labels, directory and environment; of which crun 1.8, given a command alone, leaves
-// out supplemental groups and no_new_privs. Resource limits and oom_score_adj are not in it: the
-// caller sets them. `terminal` decides whether the command gets one (crun passes over its own
-// option of that name then), and gives it TERM=xterm where its environment has no TERM. DATA_LOSS
-// when `config` is none.
+// no_new_privs, labels, directory and environment; given a command alone, crun 1.8 leaves out
+// supplemental groups and no_new_privs. Resource limits and oom_score_adj are not in it: the caller
+// sets them. `terminal` decides whether the command gets one (crun ignores its own option of that
+// name then), and gives it TERM=xterm where its environment has no TERM. DATA_LOSS when `config` is
+// invalid.
 absl::StatusOr<std::string> ExecProcess(absl::string_view config,
                                         const std::vector<std::string>& argv, bool terminal);
 

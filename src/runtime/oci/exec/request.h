@@ -15,31 +15,31 @@
 
 namespace plimsoll::runtime {
 
-// Of a command whose streams its caller carries: which there are to be. The others are /dev/null.
+// The streams of a command that its caller carries. The others are /dev/null.
 struct ExecStreams {
   bool input = false;
   bool output = false;
   bool errors = false;
-  bool terminal = false;  // all of them are one
+  bool terminal = false;  // one stream for all
 };
 
 struct ExecRequest {
   std::vector<std::string> argv;
   ExecStreams streams;                            // of StartExec
   absl::Duration timeout = absl::ZeroDuration();  // zero: none
-  // When it is over, if it began before this call; the earlier of the two counts.
+  // The end of the time limit, if that began before this call; the earlier of the two counts.
   SteadyTime deadline = kNever;
-  size_t max_output_bytes = 16 * 1024 * 1024;  // of both streams; then they are cut, with a mark
-  // What is kept of the output is taken from this; where its budget has no more, it is cut too. May
-  // be null; must outlive the call.
+  size_t max_output_bytes = 16 * 1024 * 1024;  // of both streams; more is cut, with a mark
+  // The budget from which kept output is taken; output beyond it is cut too. May be null; must
+  // outlive the call.
   ByteShare* output_share = nullptr;
-  // What enters the container writes its pid to these first (qos::ClassType::EntryFile).
+  // Files to which the entering process writes its pid first (qos::ClassType::EntryFile).
   std::vector<std::string> entry_files;
-  // What the command is to have; crun leaves it its caller's. nullopt: that.
+  // The command's oom_score_adj. nullopt: its caller's, as crun leaves it.
   std::optional<int> oom_score_adj;
   // Ends the call with CANCELLED, as a timeout would. May be null; must outlive the call.
   Cancellation* cancellation = nullptr;
-  // Called once, by Exec's thread, when what enters has all of the above (and is one of
+  // Called once, by Exec's thread, when the entering process has all of the above (and is one of
   // EnteringProcesses until it ends). Not called when nothing was started. May be null.
   std::function<void()> entered;
 };

@@ -18,10 +18,10 @@ namespace {
 
 enum class Ending { kExit, kTimeout, kStopping, kCancelled };
 
-// What ends a call from outside, in the order of Ending's last two. -1 never does.
+// Descriptors that end a call from outside, in the order of Ending's last two. -1 never does.
 using CancelFds = std::array<int, 2>;
 
-// Collects until the process ends, the deadline comes or one of `cancel` is readable.
+// Collects output until the process ends, the deadline comes or one of `cancel` is readable.
 Ending Collect(int pidfd, const CancelFds& cancel, SteadyTime deadline, CapturedOutput* output) {
   while (true) {
     struct pollfd polls[5] = {{pidfd, POLLIN, 0},
@@ -39,7 +39,7 @@ Ending Collect(int pidfd, const CancelFds& cancel, SteadyTime deadline, Captured
     if (polls[0].revents != 0) break;
     if (polls[3].revents != 0) return Ending::kStopping;
     if (polls[4].revents != 0) return Ending::kCancelled;
-    // Output that never pauses doesn't put it off.
+    // Checked even if the output never pauses.
     if (SteadyNow() >= deadline) return Ending::kTimeout;
   }
   output->ReadRest();
@@ -100,7 +100,7 @@ absl::StatusOr<ExecResult> ExecInContainer(const ExecTools& tools, absl::string_
   }
   PLIMSOLL_ASSIGN_OR_RETURN(const ExitStatus exit, child->Wait());
   const std::string message = own.RuntimeMessage();
-  // The launcher finds the container's group by its path, which a container that ends takes away.
+  // The launcher finds the container's group by its path, which vanishes when the container ends.
   const bool launched = exit.code != 1 || !message.empty() ||
                         !absl::StartsWith(output.text(CapturedOutput::kErr), "plimsoll: ");
   if (group && !launched && !group->HasContainer())

@@ -41,7 +41,7 @@ class ExecTest : public ::testing::Test {
                                      .max_output_bytes = max_output_bytes});
   }
 
-  // How many processes the container has.
+  // Number of processes in the container.
   size_t Processes() {
     const auto pids = machine_->cgroups().Processes(machine_->group("a"), /*recursive=*/true);
     return pids.ok() ? pids->size() : 0;
@@ -75,10 +75,10 @@ TEST_F(ExecTest, ADamagedRecordOfTheRuntimesIsNamed) {
   EXPECT_TRUE(Exec("true").ok());
 }
 
-// crun says 255, and no word, when its own part of an exec is killed with the container.
+// crun ends with 255 and no message when its own part of an exec is killed with the container.
 TEST_F(ExecTest, SilentFailureInAContainerThatEndedIsAnError) {
   EXPECT_EQ(Exec("exit 255")->exit_code, 255) << "a living container's command may say so";
-  // In the host's PID namespace a command outlives the container.
+  // In the host's PID namespace a command can outlive its container.
   machine_->spec().security.namespaces.pid = NamespaceMode::kNode;
   const auto created = machine_->runtime().Create(machine_->Request("b", "sleep 1000"));
   ASSERT_TRUE(created.ok()) << created.status();
@@ -96,7 +96,7 @@ TEST_F(ExecTest, SilentFailureInAContainerThatEndedIsAnError) {
   EXPECT_TRUE(WaitUntil([&] {
     const auto pids = machine_->cgroups().Processes(machine_->group("b"), /*recursive=*/true);
     if (!pids.ok()) return false;
-    // The OCI runtime on its way in has those words too, and a shell's child until it is `sleep`.
+    // The entering OCI runtime has those words too, and so has a shell's child until it is `sleep`.
     const auto runs = [&](const std::string& end) {
       return absl::c_any_of(*pids, [&](pid_t pid) {
         const auto words = machine_->host().Read(absl::StrCat("proc/", pid, "/cmdline"));
@@ -120,7 +120,7 @@ TEST_F(ExecTest, GroupThatCanNotBeMadeFailsTheExec) {
     return verb == "make" && absl::StrContains(object, "/exec-") ? absl::InternalError("injected")
                                                                  : absl::OkStatus();
   });
-  // Only with a limit of time does an exec have a group of its own.
+  // An exec has a group of its own only with a time limit.
   const auto result = Exec("echo out", absl::Seconds(60));
   SetFaultHook(nullptr);
   EXPECT_THAT(std::string(result.status().message()), HasSubstr("injected"));
@@ -132,7 +132,7 @@ TEST_F(ExecTest, RunsInTheContainersGroups) {
       "proc/", machine_->cgroups().Processes(machine_->group("a"), false)->at(0), "/cgroup"));
   ASSERT_TRUE(init.ok()) << init.status();
   if (machine_->cgroups().layout() == linux::CgroupLayout::kV2) {
-    // In a cgroup namespace, whose root is the container's group.
+    // Inside a cgroup namespace, whose root is the container's group.
     EXPECT_THAT(*init, HasSubstr(absl::StrCat(machine_->group("a"), "\n")));
     EXPECT_EQ(Exec("cat /proc/self/cgroup")->out, "0::/\n");
     EXPECT_THAT(Exec("cat /proc/self/cgroup", absl::Seconds(60))->out, StartsWith("0::/exec-"));
@@ -162,7 +162,7 @@ TEST_F(ExecTest, TheCommandIsWhoTheContainersProcessIs) {
   EXPECT_THAT(result->out, HasSubstr("Gid:\t34\t"));
   EXPECT_THAT(result->out, HasSubstr("Groups:\t34 35 77"));
   EXPECT_THAT(result->out, HasSubstr("NoNewPrivs:\t1"));
-  // And in all else, too.
+  // Everything else is equal, too.
   const auto init = machine_->runtime().Exec(
       "b", machine_->group("b"), {.argv = {show[0], show[1], show[2], "/proc/1/status"}});
   ASSERT_TRUE(init.ok()) << init.status();
@@ -224,7 +224,7 @@ TEST_F(ExecTest, TimeoutKillsWhatForkedTwiceIntoSessionsOfItsOwn) {
       "trap '' TERM HUP; sleep 600",
       absl::Seconds(2));
   EXPECT_TRUE(absl::IsDeadlineExceeded(result.status())) << result.status();
-  // The container's own process is the only one left, and it lives.
+  // Only the container's own process is left, and it lives.
   EXPECT_TRUE(WaitUntil([&] { return Processes() == 1; })) << Processes();
   EXPECT_EQ(Exec("echo alive")->out, "alive\n");
 }
@@ -257,7 +257,7 @@ TEST_F(ExecTest, OutputWithoutEndDoesNotPutTheTimeoutOff) {
   EXPECT_TRUE(absl::IsDeadlineExceeded(result.status())) << result.status();
 }
 
-// On v1 nothing that is frozen can be killed: it has its SIGKILL, and nobody waits for its end.
+// On v1 a frozen process can't be killed: SIGKILL is pending, and nobody waits for its end.
 TEST_F(ExecTest, ACallEndsAlsoWhileItsCommandIsFrozen) {
   const bool is_v2 = machine_->cgroups().layout() == linux::CgroupLayout::kV2;
   if (!is_v2 && !absl::c_linear_search(machine_->cgroups().Controllers(), "freezer")) {

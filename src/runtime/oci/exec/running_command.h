@@ -10,8 +10,8 @@
 
 namespace plimsoll::runtime {
 
-// Non-blocking. Those that were not asked for are invalid; with a terminal, all but `terminal`,
-// which is its master: what the command writes is read there, and what it reads is written.
+// Non-blocking. Streams that were not asked for are invalid. With a terminal, only `terminal` is
+// valid, its master: read the command's output from it and write its input to it.
 struct CommandStreams {
   UniqueFd input;
   UniqueFd output;
@@ -21,23 +21,24 @@ struct CommandStreams {
 
 struct CommandEnd {
   int exit_code = 0;
-  // Why the command was never executed, a line for whoever asked for it (exit code 126 or 127).
+  // The reason why the command was never executed, a line for its caller (exit code 126 or 127).
   std::string message;
 };
 
-// Used by one thread at a time. One that is destroyed while it runs is killed.
+// Used by one thread at a time. Destruction kills a running command.
 class RunningCommand {
  public:
   virtual ~RunningCommand() = default;
 
-  // For the caller to take and close.
+  // The caller may take and close them.
   virtual CommandStreams& streams() = 0;
-  // Polls readable once the command has ended, whoever it leaves behind with its streams.
+  // Polls readable once the command has ended, even if others keep its streams open.
   virtual int ended_fd() const = 0;
-  // How it ended; once `ended_fd` is readable. Once. FAILED_PRECONDITION when the container ended
-  // under it. May block for some milliseconds.
+  // The command's end; call it once, when `ended_fd` is readable. FAILED_PRECONDITION when the
+  // container ended under it. May block for some milliseconds.
   virtual absl::StatusOr<CommandEnd> Finish() = 0;
-  // With all that is still below it. Blocks until they have ended, up to some seconds.
+  // Kills the command and all processes still below it. Blocks until they have ended, up to some
+  // seconds.
   virtual absl::Status Kill() = 0;
 };
 

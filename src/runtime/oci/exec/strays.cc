@@ -18,7 +18,7 @@
 namespace plimsoll::runtime {
 namespace {
 
-// The container's id is a word of crun's and plimsoll-exec's command line; the words after it are
+// The container's id is a word of crun's and plimsoll-exec's command line; the following words are
 // the command.
 void Describe(const FsRoot& host, const std::vector<ContainerGroup>& containers, StrayExec* stray) {
   const std::vector<std::string> words =
@@ -34,20 +34,20 @@ void Describe(const FsRoot& host, const std::vector<ContainerGroup>& containers,
 }
 
 // The root is stopped first, so that it starts nothing while its children are being killed. crun
-// and plimsoll-exec are child subreapers, so what those leave behind becomes their own.
+// and plimsoll-exec are child subreapers, so they adopt their children's orphans.
 absl::Status EndTree(const FsRoot& host, const linux::ProcessId& root, absl::Time deadline) {
   const absl::StatusOr<UniqueFd> pidfd = linux::OpenProcess(host, root);
   if (absl::IsNotFound(pidfd.status())) return absl::OkStatus();
   PLIMSOLL_RETURN_IF_ERROR(pidfd.status());
-  linux::SignalProcess(*pidfd, SIGSTOP).IgnoreError();  // if it can't be, so much the slower
-  // Whatever else fails, it must not stay stopped.
+  linux::SignalProcess(*pidfd, SIGSTOP).IgnoreError();  // if that fails, it only takes longer
+  // Whatever fails, it must not stay stopped.
   const absl::Cleanup end_root = [&] { linux::SignalProcess(*pidfd, SIGKILL).IgnoreError(); };
   while (true) {
     PLIMSOLL_ASSIGN_OR_RETURN(const bool any, linux::KillDescendants(host, root.pid));
     if (!any || linux::HasExited(*pidfd)) break;
     if (MonotonicNow() > deadline) {
       return absl::DeadlineExceededError(
-          absl::StrCat("what process ", root.pid, " started survives SIGKILL"));
+          absl::StrCat("processes that process ", root.pid, " started survive SIGKILL"));
     }
     absl::SleepFor(absl::Milliseconds(1));
   }
@@ -97,7 +97,7 @@ absl::StatusOr<std::vector<StrayExec>> FindExecStrays(
       strays.push_back(std::move(stray));
     }
   }
-  // A child of a marked process carries the mark too, until it becomes the command.
+  // A child of a marked process has the mark too, until it becomes the command.
   std::erase_if(strays, [&](const StrayExec& stray) {
     return stray.process.pid != 0 && absl::c_any_of(strays, [&](const StrayExec& other) {
              return other.process.pid != 0 &&

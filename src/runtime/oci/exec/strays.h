@@ -1,10 +1,10 @@
-// Commands that ExecSync started for a daemon that is no more.
+// Commands of ExecSync whose daemon is gone.
 //
-// Nobody waits for them and nobody reads what they write, so they are ended. A process of crun (or
-// of plimsoll-launch on its way to becoming crun) carries a mark in its environment by which it is
-// told from any other crun on the machine; the command is below it. What a command without a
+// Nobody waits for them or reads their output, so they are ended. A process of crun (or of
+// plimsoll-launch on its way to becoming crun) carries a mark in its environment, which tells it
+// from any other crun on the machine; the command is below it. A process that a command without a
 // timeout left in the background of a container with a PID namespace is the container's own by
-// then, and stays with it, as it does when the call is merely cancelled.
+// then. It stays, as it does when the call is merely cancelled.
 #ifndef PLIMSOLL_RUNTIME_OCI_EXEC_STRAYS_H_
 #define PLIMSOLL_RUNTIME_OCI_EXEC_STRAYS_H_
 
@@ -25,26 +25,26 @@ struct ContainerGroup {
   std::string cgroup_path;
 };
 
-// A command that an Exec of a process which is gone started, or the group that held one: exactly
-// one of `process` and `group` is set.
+// A command started by an Exec of a process that is gone, or the group that held one: exactly one
+// of `process` and `group` is set.
 struct StrayExec {
-  std::string container_id;  // empty: not known
+  std::string container_id;  // empty: unknown
   std::string command;       // for messages
   linux::ProcessId process;  // the OCI runtime's, above the command
   std::string container_group;
   std::string group;  // name below container_group
 };
 
-// What every `crun exec` has in its environment: "PLIMSOLL_EXEC=<crun's state directory>".
+// The mark in the environment of every `crun exec`: "PLIMSOLL_EXEC=<crun's state directory>".
 std::string ExecMark(const FsRoot& crun_state);
 
-// Marked processes that are not below this one, and groups for commands in `containers`,
-// unless this process has a command under way in that container. Changes nothing.
+// Marked processes that are not below this one, and groups for commands in `containers`, except
+// those of a container in which this process has a command under way. Changes nothing.
 absl::StatusOr<std::vector<StrayExec>> FindExecStrays(
     const FsRoot& host, linux::CgroupLayout layout, const FsRoot& crun_state,
     const std::vector<ContainerGroup>& containers);
 
-// Kills the command with all that it started and removes its group. DEADLINE_EXCEEDED. OK when it
+// Kills the command and all that it started, and removes its group. DEADLINE_EXCEEDED. OK when it
 // has ended already.
 absl::Status EndExecStray(const FsRoot& host, linux::CgroupLayout layout, const StrayExec& stray,
                           absl::Time deadline);

@@ -21,8 +21,8 @@ namespace {
 
 constexpr absl::Duration kTerminal = absl::Seconds(30);
 constexpr absl::Duration kReaped = absl::Seconds(5);
-// How long crun takes to look at the container and fork, at most, and how often is looked whether
-// it has.
+// The longest time in which crun looks at the container and forks, and the interval of looks for
+// that.
 constexpr absl::Duration kEntering = absl::Seconds(1);
 constexpr int kLookMilliseconds = 1;
 
@@ -30,7 +30,7 @@ class Running final : public RunningCommand {
  public:
   Running(ExecTools tools, absl::string_view id, absl::string_view cgroup_path, ExecRequest request)
       : tools_(std::move(tools)), id_(id), cgroup_path_(cgroup_path), request_(std::move(request)) {
-    // They are their caller's, who needn't be there any more.
+    // They belong to the caller, who may be gone.
     request_.cancellation = nullptr;
     request_.entered = nullptr;
   }
@@ -47,7 +47,7 @@ class Running final : public RunningCommand {
   absl::Status Kill() override;
 
  private:
-  // A pipe of which the command gets one end, as descriptor `to`.
+  // Adds a pipe with one end as the command's descriptor `to`.
   absl::Status AddPipe(int to, UniqueFd* ours, Command* command);
   bool HasEndedItself() const;
   absl::Status AwaitEntry();
@@ -78,8 +78,9 @@ bool Running::HasEndedItself() const {
   return poll(&look, 1, 0) > 0;
 }
 
-// A command that was refused because the container is frozen, or that plimsoll-exec leaves to crun,
-// can be tried again as long as nobody has written to it. crun looks, and then forks.
+// Waits for the entry. A command refused because the container is frozen, or left to crun by
+// plimsoll-exec, can be repeated as long as nobody has written to it. crun checks the container,
+// and then forks.
 absl::Status Running::AwaitEntry() {
   if (own_.direct) own_.entered.Await({child_->pidfd()}, SteadyAfter(kEntering));
   const absl::Time deadline = MonotonicNow() + kEntering;
@@ -91,7 +92,7 @@ absl::Status Running::AwaitEntry() {
     const absl::StatusOr<std::string> forked = tools_.host.Read(children);
     if (!forked.ok() || !forked->empty()) return absl::OkStatus();
   }
-  // plimsoll-exec's supervisor says why before it ends.
+  // plimsoll-exec's supervisor reports its error before it ends.
   if (!own_.direct && !HasEndedItself()) return absl::OkStatus();
   const std::string message = own_.RuntimeMessage();
   if (message.empty()) return absl::OkStatus();
@@ -124,7 +125,7 @@ absl::Status Running::Start(const ExecRequest& request, const FsRoot& bundle) {
   if (terminal.has_value()) {
     absl::StatusOr<UniqueFd> master =
         terminal->Receive(child_->pidfd(), tools_.cancel_fd, MonotonicNow() + kTerminal);
-    // One that has ended tells why in the usual way.
+    // A process that has ended reports its error in the usual way.
     if (!master.ok() && !absl::IsNotFound(master.status())) return master.status();
     if (master.ok()) {
       streams_.terminal = *std::move(master);

@@ -14,7 +14,7 @@
 namespace plimsoll::runtime {
 
 // See ContainerRuntime::StartExec. `bundle` is the container's run directory, with its config.json.
-// What `tools` points to outlives the command.
+// Pointees of `tools` must outlive the command.
 absl::StatusOr<std::unique_ptr<RunningCommand>> StartInContainer(const ExecTools& tools,
                                                                  absl::string_view id,
                                                                  absl::string_view cgroup_path,

@@ -91,7 +91,7 @@ TEST_F(ExecStreamTest, ATerminalIsOneOfTheContainers) {
   ASSERT_EQ(write(terminal, "\n", 1), 1);
   ASSERT_TRUE(AwaitEnd(*command));
   EXPECT_EQ(command->Finish()->exit_code, 3);
-  // Nothing of the way in is left in the bundle.
+  // No file of the entry is left in the bundle.
   const auto files = FsRoot::Open(machine_->Options().run.PathOf("oci/containers/a"))->List(".");
   ASSERT_TRUE(files.ok()) << files.status();
   for (const std::string& file : *files) EXPECT_THAT(file, ::testing::Not(HasSubstr("exec-")));

@@ -55,7 +55,7 @@ absl::StatusOr<UniqueFd> ReceiveDescriptor(int connection) {
   return UniqueFd(master);
 }
 
-// Whether `fd` became readable; what of the others did is an error.
+// Waits until `fd` is readable; an error if one of the others is readable first.
 absl::Status AwaitReadable(int fd, int pidfd, int cancel_fd, absl::Time deadline) {
   while (true) {
     pollfd polls[3] = {{fd, POLLIN, 0}, {cancel_fd, POLLIN, 0}, {pidfd, POLLIN, 0}};
@@ -73,7 +73,7 @@ absl::Status AwaitReadable(int fd, int pidfd, int cancel_fd, absl::Time deadline
 }  // namespace
 
 ExecTerminal::~ExecTerminal() {
-  // What remains goes with the container.
+  // If removal fails, the file goes with the container.
   if (!console_.empty()) bundle_.RemoveFile(console_).IgnoreError();
 }
 

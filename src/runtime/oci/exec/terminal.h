@@ -27,7 +27,7 @@ class ExecTerminal {
   const std::string& console() const { return console_; }
 
   // The master, once it has been sent. NOT_FOUND when the process behind `pidfd` ends without
-  // having done so, DEADLINE_EXCEEDED, or CANCELLED when `cancel_fd` (-1: none) is readable.
+  // sending it, DEADLINE_EXCEEDED, or CANCELLED when `cancel_fd` (-1: none) is readable.
   absl::StatusOr<UniqueFd> Receive(int pidfd, int cancel_fd, absl::Time deadline);
 
  private:
