@@ -1,5 +1,5 @@
-// For tests: a tree with sys/ and dev/ that has the block devices one wants, laid out as the kernel
-// and udev do. Device nodes need CAP_MKNOD; nothing is ever opened through them.
+// For tests: a tree with sys/ and dev/ and the block devices that a test adds, laid out as the
+// kernel and udev do. Device nodes need CAP_MKNOD; nothing is ever opened through them.
 #ifndef PLIMSOLL_LINUX_BLOCK_DEVICES_FIXTURE_H_
 #define PLIMSOLL_LINUX_BLOCK_DEVICES_FIXTURE_H_
 
@@ -43,7 +43,7 @@ class BlockDevicesFixture {
     EXPECT_TRUE(root_.ReplaceFile(absl::StrCat(directory, "/partition"), "1\n").ok());
   }
 
-  // Disk or partition; a disk's partitions stay behind.
+  // Removes a disk or partition; a disk's partitions stay behind.
   void Remove(const std::string& name, DeviceNumber number) {
     EXPECT_TRUE(root_.RemoveFile(absl::StrCat("dev/", name)).ok());
     EXPECT_TRUE(root_.RemoveFile(absl::StrCat("sys/dev/block/", FormatDeviceNumber(number))).ok());

@@ -1,4 +1,4 @@
-// Who is whose child.
+// Processes and their descendants.
 #ifndef PLIMSOLL_LINUX_PROCESS_TREE_H_
 #define PLIMSOLL_LINUX_PROCESS_TREE_H_
 
@@ -13,15 +13,15 @@
 
 namespace plimsoll::linux {
 
-// Every process that `root`'s proc/ shows. One that ends meanwhile may be missing; one that can't
-// be looked at is an error.
+// Every process that `root`'s proc/ shows. A process that ends meanwhile may be missing; one that
+// can't be read is an error.
 absl::StatusOr<std::vector<ProcessEntry>> ListProcessTable(const FsRoot& root);
 
-// Entries of `table` whose parent is `ancestor`, theirs, and so on; parents before children.
+// The entries of `table` that descend from `ancestor`; parents before children.
 std::vector<ProcessEntry> DescendantsOf(const std::vector<ProcessEntry>& table, pid_t ancestor);
 
-// The words of a process's "cmdline" or "environ" in /proc. Empty when it has ended, or is nobody's
-// to look at.
+// The words of a process's "cmdline" or "environ" in /proc. Empty when it has ended, or when they
+// may not be read.
 absl::StatusOr<std::vector<std::string>> ReadWords(const FsRoot& root, pid_t pid, const char* file);
 
 }  // namespace plimsoll::linux
