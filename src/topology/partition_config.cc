@@ -165,7 +165,7 @@ void ReadNodeResources(YamlReader& reader, const YAML::Node& node, const std::st
   if (const auto cpus = section.Get("cpus")) {
     ReadCpus(reader, *cpus, section.PathOf("cpus"), &out->partition.cpus);
   }
-  // Huge pages come in whatever sizes the machine has.
+  // Huge pages come in any of the machine's sizes.
   std::vector<std::string> resources = {kMemory};
   if (node.IsMap()) {
     for (const auto& entry : node) {

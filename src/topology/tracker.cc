@@ -21,7 +21,7 @@ namespace {
 
 using resources::CpuSet;
 
-// After a look that failed; doubled each time, up to the usual interval.
+// The rest after a failed look; doubled each time, up to the usual interval.
 constexpr absl::Duration kFirstRest = absl::Milliseconds(100);
 
 bool IsSame(const Partition& a, const Partition& b) {
@@ -108,7 +108,7 @@ absl::StatusOr<std::unique_ptr<linux::QuietWatch>> Tracker::StartWatch() {
 
 bool Tracker::ReadEvents() {
   linux::UeventNews news;
-  // What was lost by an error, the look finds.
+  // The look finds whatever an error lost.
   const bool failed = !events_->Read(&news).ok();
   if (failed) absl::SleepFor(options_.quiet);
   for (const linux::Uevent& event : news.events) memory_blocks_.Heard(event);
@@ -124,19 +124,19 @@ absl::Status Tracker::Reload(PartitionConfig partition) {
   PLIMSOLL_RETURN_IF_ERROR(ReadMachine());
   std::swap(config_, partition);
   if (SourceHasNothing()) {
-    is_stale_ = true;  // the source may have something that is known
+    is_stale_ = true;  // the source may have something known
     MakeDo();
     return absl::OkStatus();
   }
   const absl::Status status = Apply();
   if (status.ok()) {
     Note(&Tracker::misfit_, status);
-    // What the source told last may have CPUs that have gone.
+    // The source's last topology may have CPUs that are gone.
     if (!source_status_.ok()) TellWhatIsLeft();
     return status;
   }
   config_ = std::move(partition);
-  const absl::Status before = Apply();  // the machine may be another than at the last look
+  const absl::Status before = Apply();  // the machine may have changed since the last look
   Note(&Tracker::misfit_, before);
   if (!before.ok()) MakeDo();
   return status;
@@ -213,7 +213,7 @@ absl::Time Tracker::LookAndRest() {
 absl::Time Tracker::NextLook() const {
   const absl::Duration rest = options_.poll_interval;
   if (blind_looks_ > 0) {
-    // The source isn't asked by a blind look, so its time may be long gone.
+    // A blind look doesn't ask the source, so its time may be long over.
     return absl::Now() + std::min(rest, kFirstRest * (1 << std::min(blind_looks_ - 1, 16)));
   }
   return std::min(absl::Now() + rest, source_again_);
@@ -227,7 +227,7 @@ absl::Status Tracker::Look() {
     Note(&Tracker::misfit_, status);
   }
   if (status.ok()) return status;
-  // What a provider told the daemon before this one is in force nowhere: the kernel's is better.
+  // The topology kept from an earlier daemon is not in force: the kernel's is better.
   if (options_.source != nullptr && in_force() != InForce::kAll && options_.source->ForgetKept()) {
     is_stale_ = true;
     return Look();
@@ -254,7 +254,7 @@ absl::Status Tracker::ReadSource() {
 }
 
 absl::Status Tracker::ReadMachine() {
-  // The signature comes first: what changes meanwhile is seen as a change by the next look.
+  // Reads the signature first: the next look sees later changes.
   absl::StatusOr<MachineSignature> signature = Signature(options_.host);
   const bool changed = signature.ok() && (!machine_ || *signature != signature_);
   const absl::Status status = changed ? ReadAnew(*std::move(signature)) : signature.status();
@@ -281,7 +281,7 @@ absl::Status Tracker::ReadAnew(MachineSignature signature) {
 }
 
 absl::Status Tracker::Apply() {
-  // What doesn't fit now is looked at again when something has changed.
+  // A partition that doesn't fit is tried again only after a change.
   is_stale_ = false;
   PLIMSOLL_ASSIGN_OR_RETURN(const ZoneTree tree, Tree());
   PLIMSOLL_ASSIGN_OR_RETURN(Partition partition, MakePartition(config_, tree));
@@ -308,7 +308,7 @@ void Tracker::Take(Partition partition, InForce in_force, bool is_told) {
 }
 
 void Tracker::MakeDo() {
-  // A tree that no longer fits the machine isn't cut again: CPUs of it have gone.
+  // A tree that no longer fits the machine isn't cut again: some of its CPUs are gone.
   const bool is_old = told_.has_value() && !source_status_.ok();
   if (in_force() == InForce::kAll || is_old) return TellWhatIsLeft();
   const absl::StatusOr<ZoneTree> tree = Tree();
@@ -317,7 +317,7 @@ void Tracker::MakeDo() {
   if (!left.ok()) return TellWhatIsLeft();
   if (told_) left = FitToMachine(*std::move(left), *tree, *machine_);
   const bool is_known = SourceHasNothing() && in_force() == InForce::kPart && IsSame(*left, news_);
-  if (is_known) return;  // a source that fails is looked at again and again
+  if (is_known) return;  // a failing source is looked at again and again
   Take(*std::move(left), InForce::kPart, /*is_told=*/!SourceHasNothing());
 }
 

@@ -1,5 +1,5 @@
-// Keeps the node's topology current: looks at the machine when the kernel says that something has
-// changed, cuts the partition, publishes what differs.
+// Keeps the node's topology current: looks at the machine when the kernel reports a change, cuts
+// the partition, publishes differences.
 #ifndef PLIMSOLL_TOPOLOGY_TRACKER_H_
 #define PLIMSOLL_TOPOLOGY_TRACKER_H_
 
@@ -32,108 +32,108 @@ struct TrackerOptions {
   FsRoot host;                // "/", or a captured machine
   std::string hwloc_program;  // see Discover
   PartitionConfig partition;
-  // After the last event of a burst. A message is due 50 ms after a single event.
+  // The wait after the last event of a burst. A message is due 50 ms after a single event.
   absl::Duration quiet = absl::Milliseconds(15);
-  // A burst that does not end is looked at all the same.
+  // The longest burst: then a look is due even while events continue.
   absl::Duration at_most = absl::Seconds(1);
-  // A memory module is waited for until all of it is there, or gone, but no longer than that.
+  // The longest wait until a memory module is there, or gone, as a whole.
   absl::Duration module_at_most = absl::Seconds(10);
-  // For what the kernel has no event of: huge page pools, and memory that a balloon takes or gives.
+  // For changes without a kernel event: huge page pools, and memory that a balloon takes or gives.
   absl::Duration poll_interval = absl::Seconds(5);
-  // Null: the kernel's. A test has its own. Where the kernel's can't be heard, Troubles says so,
-  // and changes are found by the poll.
+  // Null: the kernel's. A test has its own. If the kernel's can't be heard, Troubles says so, and
+  // only the poll finds changes.
   std::shared_ptr<linux::UeventSocket> events;
-  // Null: the kernel's topology. Another's is what the partition is cut from, and is held against
-  // the machine at each look.
+  // Null: the kernel's topology. Otherwise the partition is cut from this source's topology, which
+  // each look checks against the machine.
   std::shared_ptr<Source> source;
-  // Attributes machine-id, boot-id and system-uuid are the source's own; else the machine's.
+  // True: attributes machine-id, boot-id and system-uuid are the source's own; false: the
+  // machine's.
   bool ids_of_source = false;
-  // Told of each sentence of Troubles that was not among them after the look before, those of the
-  // first look included; as the tracker's news are. May be null.
+  // Called, like the tracker's news, for each sentence of Troubles that is new since the previous
+  // look, including those of the first look. May be null.
   std::function<void(const std::string&)> on_trouble;
 };
 
-// What a tracker tells: from its own thread, or from Start and Reload, one after the other. It may
-// ask the tracker, but not Reload it.
+// The tracker's news: sent from its own thread, or from Start and Reload, one at a time. The
+// receiver may ask the tracker, but not Reload it.
 struct TrackerNews {
-  // In force from now on. Of one that no longer fits the machine, the CPUs and memory nodes that
-  // are still there: nobody can be kept to others.
+  // In force from now on. Of a partition that no longer fits the machine, the CPUs and memory nodes
+  // that still exist: nobody can be confined to others.
   Partition partition;
-  bool changed = false;  // the partition's CPUs or memory nodes, since the last time
-  // Cut from the kernel's topology for want of the source's, which has told nothing yet or tells
-  // nothing any more.
+  bool changed = false;  // the partition's CPUs or memory nodes differ from the last news
+  // Cut from the kernel's topology because the source has none yet, or none any more.
   bool is_stand_in = false;
 };
 
-// What of the configuration is in force.
+// The part of the configuration that is in force.
 enum class InForce {
-  kNothing,  // nothing could be read, or nothing of it fits: nothing is told, nobody is kept to it
-  kPart,     // nothing has ever been as configured: what is left of the partition is kept to
-  kAll,      // as configured, or as it was when it was so last
+  kNothing,  // nothing could be read, or nothing fits: nothing is published, nobody is confined
+  kPart,     // it never was all in force: the usable rest of the partition is enforced
+  kAll,      // as configured, now or when it last fitted
 };
 
 // Thread-safe. One thread, asleep but for events and one cheap look at each poll. A look that fails
-// for a passing reason (no descriptors left) leaves everything as it was and is made again soon. Of
-// a machine whose memory moves, memory alone is read again.
+// for a passing reason (no descriptors left) changes nothing and is soon repeated. If only memory
+// changed, only memory is read again.
 //
-// A partition that doesn't fit is no reason not to be there: what was in force stays. Where nothing
-// was, as after a reboot, what is left of the partition is told and kept to. A source without a
-// topology that can be used has nothing told until it has one: the kernel's, in its place, would be
-// what its author hides. The partition is kept to all the same, cut from the kernel's.
+// A partition that doesn't fit doesn't stop the tracker: the previous one stays in force. Without a
+// previous one, as after a reboot, the usable rest is published and enforced. While the source has
+// no usable topology, nothing is published: the kernel's, in its place, would show what the author
+// hides. The partition is enforced all the same, cut from the kernel's.
 class Tracker {
  public:
-  // Makes the first look before it returns, however that ends: see Misfits. `publisher` outlives
-  // it; `on_partition` may be null. Where nothing can be watched, what the first look saw stays,
+  // Makes the first look before it returns, whatever its result: see Misfits. `publisher` outlives
+  // it; `on_partition` may be null. If nothing can be watched, the first look's result stays,
   // Troubles says so, and each Reload looks and tries to watch again.
   static std::unique_ptr<Tracker> Start(TrackerOptions options, Publisher* publisher,
                                         std::function<void(const TrackerNews&)> on_partition);
-  // Its end waits for a look under way.
+  // The destructor waits for a look under way.
   Tracker(const Tracker&) = delete;
   Tracker& operator=(const Tracker&) = delete;
 
-  // Another description of the partition. On error the old one stays. While the source has no
-  // topology that can be used, it is taken without being held against it.
+  // Replaces the description of the partition. On error the old one stays. While the source has no
+  // usable topology, the new one is accepted unchecked.
   absl::Status Reload(PartitionConfig partition);
 
-  // Neither waits for a look that is under way.
+  // Neither of these waits for a look under way.
   Partition partition() const;
-  // What the machine does not tell, and why the last look changed nothing: a sentence each.
+  // Unknown facts about the machine, and why the last look changed nothing: a sentence each.
   std::vector<std::string> Troubles() const;
-  // Of those the ones for which something else is in force than what should be.
+  // Those of the troubles that keep the configuration from being in force.
   std::vector<std::string> Misfits() const;
   InForce in_force() const;
-  // Whether the publisher has something; else Misfits says why not.
+  // True when the publisher has something; otherwise Misfits gives the reason.
   bool IsTold() const { return publisher_->Newest().number != 0; }
 
  private:
   Tracker(TrackerOptions options, Publisher* publisher,
           std::function<void(const TrackerNews&)> on_partition, UniqueFd swaps);
 
-  // Begins to watch, if that has not succeeded yet.
+  // Starts watching, if that has not succeeded yet.
   void Watch() ABSL_EXCLUSIVE_LOCKS_REQUIRED(look_mutex_);
   absl::StatusOr<std::unique_ptr<linux::QuietWatch>> StartWatch()
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(look_mutex_);
-  // Opens what the kernel tells its events by; null where that can't be.
+  // Opens the kernel's event socket; null if that fails.
   void OpenEvents() ABSL_EXCLUSIVE_LOCKS_REQUIRED(look_mutex_);
   bool ReadEvents();
-  // In the watch's thread: looks, and says when to look again at the latest.
+  // Runs in the watch's thread: looks, and returns the time of the next look.
   absl::Time LookAndRest();
-  // All that changes anything is in here.
+  // The only place that changes anything.
   absl::Status Look() ABSL_EXCLUSIVE_LOCKS_REQUIRED(look_mutex_);
   absl::Status ReadMachine() ABSL_EXCLUSIVE_LOCKS_REQUIRED(look_mutex_);
-  // What differs from what was read last, or all of it at first.
+  // Reads the parts that differ from the last reading; at first, everything.
   absl::Status ReadAnew(MachineSignature signature) ABSL_EXCLUSIVE_LOCKS_REQUIRED(look_mutex_);
   absl::Status ReadSource() ABSL_EXCLUSIVE_LOCKS_REQUIRED(look_mutex_);
   bool SourceHasNothing() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(look_mutex_) {
     return !told_ && !source_status_.ok();
   }
-  // What the partition is cut from.
+  // The tree that the partition is cut from.
   absl::StatusOr<ZoneTree> Tree() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(look_mutex_);
   absl::Status Apply() ABSL_EXCLUSIVE_LOCKS_REQUIRED(look_mutex_);
   void Take(Partition partition, InForce in_force, bool is_told)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(look_mutex_);
   void TellNews(Partition partition) ABSL_EXCLUSIVE_LOCKS_REQUIRED(look_mutex_);
-  // After an Apply or a source that failed.
+  // Called after Apply or the source failed.
   void MakeDo() ABSL_EXCLUSIVE_LOCKS_REQUIRED(look_mutex_);
   void TellWhatIsLeft() ABSL_EXCLUSIVE_LOCKS_REQUIRED(look_mutex_);
   std::string WhatHolds() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
@@ -144,9 +144,9 @@ class Tracker {
   const TrackerOptions options_;
   Publisher* const publisher_;
   const std::function<void(const TrackerNews&)> on_partition_;
-  const UniqueFd swaps_;  // proc/swaps polls as exceptional when it has changed
+  const UniqueFd swaps_;  // proc/swaps polls as exceptional after a change
 
-  // Held over a look, which may take long. Taken before mutex_.
+  // Held during a look, which may take long. Taken before mutex_.
   absl::Mutex look_mutex_;
   PartitionConfig config_ ABSL_GUARDED_BY(look_mutex_);
   MachineSignature signature_ ABSL_GUARDED_BY(look_mutex_);
@@ -155,27 +155,27 @@ class Tracker {
   std::optional<Topology> told_ ABSL_GUARDED_BY(look_mutex_);  // by the source
   absl::Status source_status_ ABSL_GUARDED_BY(look_mutex_);
   absl::Time source_again_ ABSL_GUARDED_BY(look_mutex_) = absl::InfiniteFuture();
-  Partition news_ ABSL_GUARDED_BY(look_mutex_);        // the last that was told
-  bool is_stale_ ABSL_GUARDED_BY(look_mutex_) = true;  // what is in force, to be made anew
-  int blind_looks_ ABSL_GUARDED_BY(look_mutex_) = 0;   // that failed, one after the other
+  Partition news_ ABSL_GUARDED_BY(look_mutex_);        // the last that was sent
+  bool is_stale_ ABSL_GUARDED_BY(look_mutex_) = true;  // the partition must be cut again
+  int blind_looks_ ABSL_GUARDED_BY(look_mutex_) = 0;   // failed looks in a row
   std::vector<std::string> told_troubles_ ABSL_GUARDED_BY(look_mutex_);
 
-  // Held for moments: what others ask for.
+  // Held for moments: guards the answers to others.
   mutable absl::Mutex mutex_;
   Partition partition_ ABSL_GUARDED_BY(mutex_);
   InForce in_force_ ABSL_GUARDED_BY(mutex_) = InForce::kNothing;
   std::vector<std::string> missing_ ABSL_GUARDED_BY(mutex_);
-  std::string blind_ ABSL_GUARDED_BY(mutex_);   // why the last look saw nothing
-  std::string misfit_ ABSL_GUARDED_BY(mutex_);  // why what it saw could not be taken
+  std::string blind_ ABSL_GUARDED_BY(mutex_);   // why the last look failed
+  std::string misfit_ ABSL_GUARDED_BY(mutex_);  // why its result could not be applied
   std::string source_error_ ABSL_GUARDED_BY(mutex_);
   std::string source_trouble_ ABSL_GUARDED_BY(mutex_);
-  std::string deaf_ ABSL_GUARDED_BY(mutex_);  // why changes are seen late, or not at all
+  std::string deaf_ ABSL_GUARDED_BY(mutex_);  // why changes are seen late, or never
 
-  MemoryBlocks memory_blocks_;  // of the watch's thread
+  MemoryBlocks memory_blocks_;  // used by the watch's thread
 
-  // Null: the kernel can't be heard. Of the watch's thread, once that runs.
+  // Null: the kernel can't be heard. Used by the watch's thread, once that runs.
   std::shared_ptr<linux::UeventSocket> events_;
-  // Set once at most. Last, so that it ends first.
+  // Set at most once. Last, so that it ends first.
   std::unique_ptr<linux::QuietWatch> watch_;
 };
 
