@@ -21,17 +21,17 @@ namespace {
 
 constexpr char kInterface[] = "eth0";
 constexpr size_t kMaxCidrs = 16;
-// A client that looks at the node's status waits no longer, and asks plugins no more often.
+// A client's status call waits no longer, and asks plugins no more often.
 constexpr absl::Duration kStatusTimeout = absl::Seconds(5);
 constexpr absl::Duration kStatusAge = absl::Seconds(5);
-// In which a plugin ends that was killed, unless the kernel keeps it.
+// Time for a killed plugin to end, unless the kernel keeps it.
 constexpr absl::Duration kStrayTimeout = absl::Seconds(5);
 
 absl::Status NotReady(const absl::Status& why) {
   return absl::FailedPreconditionError(absl::StrCat("NetworkPluginNotReady: ", why.message()));
 }
 
-// Of what plugins are asked, what would be missed.
+// Requests that no plugin would serve.
 std::vector<std::string> Unserved(const NetworkConfig* config, const Capabilities& asked) {
   std::vector<std::string> warnings;
   const auto look = [&](bool is_asked, const char* capability, const char* what) {
@@ -78,7 +78,7 @@ absl::StatusOr<std::unique_ptr<Network>> Network::Open(Options options) {
 absl::Status Network::Load() {
   PLIMSOLL_ASSIGN_OR_RETURN(auto records, store_.Load());
   PLIMSOLL_ASSIGN_OR_RETURN(const std::string cidr, store_.LoadPodCidr());
-  std::set<std::string> begun;  // and nobody has seen the end of
+  std::set<std::string> begun;  // their end is unknown
   for (const auto& [id, record] : records) {
     if (record.ok() && !record->result.has_value()) begun.insert(id);
   }
@@ -125,7 +125,7 @@ absl::Status Network::AskStatus(const NetworkConfig& config) {
   {
     absl::MutexLock lock(&mutex_);
     const bool same = asked_of == asked_of_;
-    // Only one waits for plugins; the others take what was said last.
+    // Only one caller waits for plugins; the others get the last answer.
     if (same && (is_asking_ || MonotonicNow() - asked_ < kStatusAge)) return answer_;
     if (is_asking_) return absl::UnavailableError("plugins are being asked for their status");
     is_asking_ = true;
@@ -165,11 +165,11 @@ absl::StatusOr<Added> Network::Add(const Attachment& attachment) {
     absl::MutexLock lock(&mutex_);
     record.capabilities = CapabilitiesOf(attachment, pod_cidrs_);
     PLIMSOLL_RETURN_IF_ERROR(CheckHostPorts(record, records_));
-    // Under the same lock: of two at once that want one host port, one gets it.
+    // Under the same lock: of two simultaneous requests for one host port, one gets it.
     records_.insert_or_assign(record.id, record);
   }
   if (const absl::Status put = store_.Put(record); !put.ok()) {
-    store_.Remove(record.id).IgnoreError();  // it may be there, and only not be safe
+    store_.Remove(record.id).IgnoreError();  // it may exist, but not safely on disk
     absl::MutexLock lock(&mutex_);
     records_.erase(record.id);
     return put;
@@ -200,12 +200,12 @@ absl::Status Network::Delete(const std::string& id) {
     const auto found = records_.find(id);
     if (found == records_.end()) return absl::OkStatus();
     record = found->second;
-    // Plugins that failed for want of prefixes let nothing go without them either.
+    // Plugins that failed for lack of prefixes need them to release resources, too.
     if (record.ok() && !record->result.has_value()) {
       record->capabilities.merge(CapabilitiesOf(Attachment(), pod_cidrs_));
     }
   }
-  // Of a damaged record nobody knows what it undoes.
+  // Nobody knows how to undo a damaged record.
   if (record.ok()) {
     PLIMSOLL_RETURN_IF_ERROR(network::Delete(plugins_, *record, HasNamespace(*record)));
   }
@@ -239,7 +239,7 @@ absl::Status Network::CollectGarbage() {
   {
     absl::MutexLock lock(&mutex_);
     for (const auto& [id, record] : records_) {
-      // One that can't be read may be of this network.
+      // An unreadable record may be of this network.
       const bool counts = !record.ok() || record->config.name == (*config)->name;
       if (counts) valid.emplace_back(id, record.ok() ? record->ifname : kInterface);
     }
