@@ -37,13 +37,14 @@ constexpr int kCopyTickMs = 100;
 constexpr size_t kMaxOutputBytes = kMaxDocumentBytes + 1;
 constexpr size_t kMaxCopyErrorBytes = 64 * 1024;
 constexpr int kMaxCopiedIndexDepth = 4;
-// What skopeo writes beside layers and config: manifest, index, the layout's own files.
+// skopeo's files beside layers and config: manifest, index, the layout's own files.
 constexpr uint64_t kSlackBytes = 16 * 1024 * 1024;
 
-// skopeo reaches registries through the proxy that the daemon was given.
+// skopeo reaches registries through the daemon's proxy.
 constexpr char kHome[] = "HOME=";
 constexpr absl::Duration kCopyEndTimeout = absl::Seconds(5);  // after SIGKILL
-constexpr absl::Duration kLongestWait = absl::Minutes(1);     // that skopeo obeys a Retry-After
+constexpr absl::Duration kLongestWait = absl::Minutes(1);     // the longest Retry-After that skopeo
+                                                              // obeys
 constexpr int kGoCrash = 2;                                   // the exit code of a panic
 
 std::vector<std::string> Environment(const FsRoot& work) {
@@ -58,7 +59,7 @@ std::vector<std::string> Environment(const FsRoot& work) {
   return environment;
 }
 
-// Takes what can be read now. False at the end of the stream.
+// Reads all data there is now. False at the end of the stream.
 bool Drain(int fd, const std::function<void(absl::string_view)>& take) {
   char buffer[16384];
   while (true) {
@@ -94,7 +95,7 @@ absl::StatusOr<Pipe> MakePipe() {
   return made;
 }
 
-// Of the files in a directory, which may come and go meanwhile.
+// Sums up the files in a directory, which may come and go meanwhile.
 uint64_t BytesIn(const FsRoot& root, absl::string_view directory) {
   uint64_t bytes = 0;
   const absl::StatusOr<std::vector<std::string>> names = root.List(directory);
@@ -105,14 +106,14 @@ uint64_t BytesIn(const FsRoot& root, absl::string_view directory) {
   return bytes;
 }
 
-// The sizes are the registry's word.
+// Saturates: the registry states the sizes.
 uint64_t Add(uint64_t a, uint64_t b) {
   return a > UINT64_MAX - b ? UINT64_MAX : a + b;
 }
 
 }  // namespace
 
-// Each has its directory as its home.
+// A stray skopeo's home is its directory.
 void EndStraySkopeos(const std::vector<std::string>& works) {
   const absl::StatusOr<FsRoot> host = FsRoot::Open("/");
   if (works.empty() || !host.ok()) return;
@@ -142,13 +143,13 @@ SkopeoTransport::~SkopeoTransport() {
   work_.RemoveFile(kAuthFile).IgnoreError();
 }
 
-// containers-auth.json(5). Always written, empty too, so that skopeo looks nowhere else.
+// containers-auth.json(5). Always written, even empty, so that skopeo looks nowhere else.
 absl::Status SkopeoTransport::WriteAuthFile() const {
   nlohmann::json auths = nlohmann::json::object();
   const Credentials& credentials = options_.credentials;
   if (!credentials.empty()) {
     nlohmann::json& auth = auths[reference_.registry];
-    // Without it skopeo looks at nothing else, an identity token neither.
+    // Without this member skopeo ignores the others, even an identity token.
     auth["auth"] =
         absl::Base64Escape(absl::StrCat(credentials.username, ":", credentials.password));
     if (!credentials.identity_token.empty()) {
@@ -156,7 +157,7 @@ absl::Status SkopeoTransport::WriteAuthFile() const {
     }
   }
   const nlohmann::json file = {{"auths", auths}};
-  // A token need not be UTF-8, which JSON must be.
+  // A token need not be UTF-8, but JSON must.
   return work_.ReplaceFile(
       kAuthFile, file.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace), 0600);
 }
@@ -194,7 +195,7 @@ absl::StatusOr<std::string> SkopeoTransport::Run(std::vector<std::string> argv,
   err_pipe.write_end.Reset();
 
   std::string out;
-  std::string err;  // its end, where the reason is
+  std::string err;  // its end, which has the reason
   const auto await = [&]() -> absl::StatusOr<ExitStatus> {
     bool out_open = true;
     bool err_open = true;
@@ -244,7 +245,7 @@ absl::StatusOr<std::string> SkopeoTransport::Run(std::vector<std::string> argv,
   return out;
 }
 
-// skopeo would ask again after a minute, four times, without a word of it to anybody.
+// skopeo would silently retry after a minute, four times.
 absl::Status SkopeoTransport::CheckRetryAfter(absl::string_view err) const {
   const absl::Duration wait = RetryAfter(err, reference_.Name());
   if (wait <= kLongestWait) return absl::OkStatus();
@@ -256,7 +257,7 @@ absl::Status SkopeoTransport::CheckRetryAfter(absl::string_view err) const {
 
 absl::StatusOr<std::string> SkopeoTransport::Inspect(const std::string& source, bool config) {
   PLIMSOLL_ASSIGN_OR_RETURN(std::vector<std::string> argv, Arguments("inspect", "--tls-verify"));
-  argv.insert(argv.begin() + 1, "--debug");  // tells of a Retry-After
+  argv.insert(argv.begin() + 1, "--debug");  // shows a Retry-After
   argv.push_back("--raw");
   if (config) argv.push_back("--config");
   argv.push_back(absl::StrCat("docker://", source));
@@ -316,7 +317,7 @@ absl::StatusOr<std::string> SkopeoTransport::CheckedConfig(
   }
   absl::StatusOr<std::string> text = read();
   if (absl::IsCancelled(text.status())) return text.status();
-  if (!text.ok()) {  // which doesn't name the config
+  if (!text.ok()) {  // doesn't name the config
     absl::string_view why = text.status().message();
     absl::ConsumePrefix(&why, absl::StrCat("pull ", reference_.Canonical(), ": "));
     return absl::Status(text.status().code(), absl::StrCat(what, ": ", why));
@@ -333,7 +334,7 @@ absl::StatusOr<std::string> SkopeoTransport::CheckedConfig(
 
 absl::StatusOr<std::unique_ptr<SkopeoProxy>> SkopeoTransport::StartProxy(
     const RegistryImage& image, const std::function<bool()>& stopped) const {
-  // Asked again: it may have come since the pull began.
+  // Checked again: the policy may have appeared since the pull began.
   PLIMSOLL_ASSIGN_OR_RETURN(const MachinePolicy policy, ReadMachinePolicy());
   if (policy == MachinePolicy::kRestricts) {
     return absl::UnimplementedError("streams are not held against policy.json");
@@ -369,14 +370,14 @@ absl::StatusOr<std::unique_ptr<BlobStreams>> SkopeoTransport::Stream(
   return streams;
 }
 
-// Said before gigabytes have come, and other pulls have failed for want of room.
+// Fails before gigabytes have come, and other pulls fail for lack of room.
 absl::Status SkopeoTransport::CheckRoom(uint64_t bytes) const {
   struct statvfs info = {};
   if (fstatvfs(work_.fd(), &info) != 0) {
     return ErrnoStatus(errno, absl::StrCat("statvfs ", work_.path()));
   }
   const uint64_t room = uint64_t{info.f_bavail} * info.f_frsize;
-  // Some file systems don't say.
+  // Some file systems report no size.
   if (info.f_blocks == 0 || bytes <= room) return absl::OkStatus();
   return absl::ResourceExhaustedError(absl::StrCat(
       "pull ", name(), ": no space left for it: its manifest says that ", BytesInWords(bytes),
@@ -390,7 +391,7 @@ absl::Status SkopeoTransport::Copy(const RegistryImage& image,
   const std::string what = absl::StrCat("pull ", reference_.Canonical());
   PLIMSOLL_ASSIGN_OR_RETURN(const Manifest manifest, ParseManifest(image.manifest, what));
   PLIMSOLL_RETURN_IF_ERROR(work_.MakeDirs(kBlobs));
-  // skopeo takes what has the name of a blob for that blob.
+  // skopeo takes any file with the name of a blob for that blob.
   for (const std::string& digest : known) {
     PLIMSOLL_RETURN_IF_ERROR(
         work_.ReplaceFile(absl::StrCat(kBlobs, "/", DigestHex(digest)), "", 0600));
@@ -420,8 +421,9 @@ absl::Status SkopeoTransport::Copy(const RegistryImage& image,
     }
     return bytes;
   };
-  // An OCI layout, because its blobs may be shared, and so be there before. The manifest that
-  // skopeo writes into it is not used: Docker's it would rewrite, and their digest with it.
+  // An OCI layout, because its blobs may be shared, and so exist before. The manifest that skopeo
+  // writes into it is not used: it would be a rewritten one for Docker's format, with another
+  // digest.
   PLIMSOLL_ASSIGN_OR_RETURN(std::vector<std::string> argv, Arguments("copy", "--src-tls-verify"));
   argv.insert(
       argv.end(),
