@@ -231,7 +231,7 @@ class Writer {
     const UniqueFd fd(
         openat(parent, name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
     if (!fd.valid() && (errno == ENOTDIR || errno == ELOOP)) {
-      return absl::FailedPreconditionError("no directory can take the place of what is there");
+      return absl::FailedPreconditionError("a directory can't replace the existing file");
     }
     if (!fd.valid()) return ErrnoStatus(errno, "open the directory");
     if (!is_new && !options_.archive) return absl::OkStatus();
@@ -282,8 +282,8 @@ class Writer {
     struct statx info = {};
     const bool is_there = statx(parent, name.c_str(), AT_SYMLINK_NOFOLLOW, STATX_TYPE, &info) == 0;
     if (is_there && !S_ISREG(info.stx_mode) && !S_ISLNK(info.stx_mode)) {
-      return absl::FailedPreconditionError(
-          absl::StrCat("what is there is ", KindOfFile(info.stx_mode), ", which isn't replaced"));
+      return absl::FailedPreconditionError(absl::StrCat(
+          "the existing file is ", KindOfFile(info.stx_mode), ", which isn't replaced"));
     }
     if (is_there && (info.stx_attributes & STATX_ATTR_MOUNT_ROOT) != 0) {
       return absl::FailedPreconditionError("a file is mounted there, which isn't replaced");

@@ -91,9 +91,9 @@ TEST_F(TreeWriterTest, KindsAreNotReplacedByOthers) {
   ASSERT_EQ(mkfifo(PathOf("into/source/c").c_str(), 0644), 0);
   const TarBuilder top = TarBuilder().Dir("top");
   EXPECT_THAT(Write(TarBuilder(top).File("top/a", ""), "into").message(),
-              HasSubstr("into/source/a: what is there is a directory, which isn't replaced"));
+              HasSubstr("into/source/a: the existing file is a directory, which isn't replaced"));
   EXPECT_THAT(Write(TarBuilder(top).Dir("top/b"), "into").message(),
-              HasSubstr("no directory can take the place"));
+              HasSubstr("a directory can't replace the existing file"));
   EXPECT_THAT(Write(TarBuilder(top).File("top/c", ""), "into").message(), HasSubstr("a FIFO"));
   EXPECT_THAT(List("into/source"), ElementsAre("a", "b", "c"));
 }

@@ -255,7 +255,7 @@ absl::Status ArchiveReader::CheckEnd() const {
   if (impl_->zeros_at_end >= kEndBytes) return absl::OkStatus();
   return absl::DataLossError(absl::StrCat(
       impl_->name,
-      " stops without the mark of an archive's end: it was cut off. Copy it or make it anew."));
+      " stops without an end-of-archive mark: it was cut off. Copy it or make it again."));
 }
 
 }  // namespace plimsoll::image

@@ -52,7 +52,7 @@ absl::StatusOr<std::string> BlobStore::Read(absl::string_view digest) const {
   PLIMSOLL_ASSIGN_OR_RETURN(std::string content, files_.Read(DigestHex(digest)));
   if (DigestOf(content) != digest) {
     return absl::DataLossError(absl::StrCat(files_.PathOf(DigestHex(digest)),
-                                            " was changed: its content is not that of its name"));
+                                            " was changed: its content doesn't match its digest"));
   }
   return content;
 }

@@ -281,13 +281,13 @@ absl::StatusOr<std::optional<struct stat>> LayerTree::Remove(const Directory& di
   struct stat info = {};
   if (fstatat(directory.fd.get(), name.c_str(), &info, AT_SYMLINK_NOFOLLOW) != 0) {
     if (errno == ENOENT) return std::optional<struct stat>();
-    return ErrnoStatus(errno, "look up what the entry replaces");
+    return ErrnoStatus(errno, "look up the file that the entry replaces");
   }
   if (S_ISDIR(info.st_mode)) {
     const std::string path = Join(directory.path, name);
     PLIMSOLL_RETURN_IF_ERROR(diff_.RemoveTree(path));
   } else if (unlinkat(directory.fd.get(), name.c_str(), 0) != 0) {
-    return ErrnoStatus(errno, "remove what the entry replaces");
+    return ErrnoStatus(errno, "remove the file that the entry replaces");
   }
   if (!S_ISREG(info.st_mode)) Changed();
   return std::optional<struct stat>(info);

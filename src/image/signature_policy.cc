@@ -76,7 +76,7 @@ absl::StatusOr<MachinePolicy> ReadMachinePolicy() {
     return absl::Status(absl::IsResourceExhausted(policy.status())
                             ? absl::StatusCode::kResourceExhausted
                             : absl::StatusCode::kFailedPrecondition,
-                        absl::StrCat("what images this machine accepts can't be read: ",
+                        absl::StrCat("this machine's policy for images can't be read: ",
                                      policy.status().message()));
   }
   return AcceptsAnything(*policy) ? MachinePolicy::kAcceptsAnything : MachinePolicy::kRestricts;

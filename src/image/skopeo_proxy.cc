@@ -33,7 +33,7 @@ std::string Request(const char* method, Json arguments) {
 }
 
 absl::Status NoStreams() {
-  return absl::UnimplementedError("this skopeo gives no streams");
+  return absl::UnimplementedError("this skopeo can't stream blobs");
 }
 
 // A file in memory that can't grow, since a registry controls how much skopeo writes. Writes beyond
@@ -147,7 +147,7 @@ absl::StatusOr<SkopeoProxy::Reply> SkopeoProxy::ReceiveMessage() {
     n = recvmsg(socket_.get(), &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
     if (n >= 0 || errno == EINTR || errno == EAGAIN) continue;
     if (errno == ECONNRESET) return Gone();
-    return ErrnoStatus(errno, "read what skopeo answers");
+    return ErrnoStatus(errno, "read skopeo's answer");
   }
   Reply reply;
   for (struct cmsghdr* header = CMSG_FIRSTHDR(&message); header != nullptr;
@@ -161,7 +161,7 @@ absl::StatusOr<SkopeoProxy::Reply> SkopeoProxy::ReceiveMessage() {
   const Json json =
       Json::parse(text.begin(), text.begin() + n, nullptr, /*allow_exceptions=*/false);
   if (!json.is_object() || !json.contains("success") || !json["success"].is_boolean()) {
-    return is_proxy_ ? absl::InternalError("skopeo answered what is no answer") : NoStreams();
+    return is_proxy_ ? absl::InternalError("skopeo sent an invalid answer") : NoStreams();
   }
   if (!json["success"].get<bool>()) {
     reply.error = json.contains("error") && json["error"].is_string() ? json["error"] : "";

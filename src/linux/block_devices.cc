@@ -71,7 +71,7 @@ absl::StatusOr<std::vector<std::string>> TryGlob(const FsRoot& host, absl::strin
       const size_t looks = 1 + (names.ok() ? names->size() : 0);
       if (looks > looks_left) {
         return absl::ResourceExhaustedError(
-            absl::StrCat("it would take a look at more than ", kMostLooks, " names"));
+            absl::StrCat("it would examine more than ", kMostLooks, " names"));
       }
       looks_left -= looks;
       if (!names.ok()) continue;  // not a directory, or gone

@@ -104,7 +104,7 @@ TEST_F(BlockDevicesTest, APatternOfTooManyNamesIsGivenUp) {
   for (int i = 0; i < 40; ++i) machine_.AddLink(absl::StrCat("dev/many/", i), ".");
   EXPECT_THAT(Match("/dev/many/*/../null"), ElementsAre(HasSubstr("is no block device")));
   EXPECT_THAT(Match("/dev/many/*/*/*/*/sda"),
-              ElementsAre("it would take a look at more than 100000 names"));
+              ElementsAre("it would examine more than 100000 names"));
 }
 
 TEST_F(BlockDevicesTest, ANodeOfADeviceThatIsGoneMatchesNothing) {

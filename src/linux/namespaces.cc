@@ -118,9 +118,8 @@ absl::Status WriteSysctls(const std::vector<Setting>& settings, uint32_t root) {
       status = WriteAs(root, proc_sys, setting.sysctl.path, setting.value);
     }
     if (absl::IsNotFound(status)) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("sysctl ", setting.name,
-                       ": this kernel has none of that name in a namespace of its own"));
+      return absl::InvalidArgumentError(absl::StrCat(
+          "sysctl ", setting.name, ": this kernel has no namespaced sysctl of that name"));
     }
     PLIMSOLL_RETURN_IF_ERROR(Annotate(status, absl::StrCat("sysctl ", setting.name)));
   }

@@ -42,7 +42,7 @@ absl::StatusOr<Uevent> ParseUevent(absl::string_view datagram) {
     return event;
   }
   return absl::InvalidArgumentError(
-      absl::StrCat("an event whose head \"", parts[0], "\" is not that of its properties"));
+      absl::StrCat("the event's head \"", parts[0], "\" doesn't match its properties"));
 }
 
 absl::StatusOr<UeventSocket> UeventSocket::Open(Options options) {

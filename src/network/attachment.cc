@@ -63,10 +63,10 @@ absl::Status CheckArgument(const char* name, const std::string& value) {
   const bool valid = absl::c_all_of(
       value, [](unsigned char c) { return absl::ascii_isgraph(c) && c != ';' && c != '='; });
   if (valid) return absl::OkStatus();
-  return absl::InvalidArgumentError(
-      absl::StrCat(name, " \"", OneLine(value),
-                   "\" can't be told to network plugins: it has a space, ';' or '=', or what is no "
-                   "printable ASCII"));
+  return absl::InvalidArgumentError(absl::StrCat(
+      name, " \"", OneLine(value),
+      "\" can't be passed to network plugins: it has a space, ';' or '=', or characters "
+      "outside printable ASCII"));
 }
 
 }  // namespace

@@ -30,7 +30,7 @@ absl::Status CheckNetworkName(const std::string& name) {
                      });
   if (valid) return absl::OkStatus();
   return absl::InvalidArgumentError(
-      absl::StrCat("name: \"", OneLine(name), "\" is none of a network: it has letters, digits, ",
+      absl::StrCat("name: \"", OneLine(name), "\" is no network's name: one has letters, digits, ",
                    "'_', '.' and '-', begins with a letter or digit, and is no longer than ",
                    kMaxNameBytes, " bytes"));
 }

@@ -234,7 +234,7 @@ absl::Status Network::CollectGarbage() {
   PLIMSOLL_RETURN_IF_ERROR(config.status());
   if (!HasGarbageCollection((*config)->version) || (*config)->disable_gc) return absl::OkStatus();
   const auto turn = turns_.TakeAll(options_.garbage_patience);
-  if (!turn.ok()) return Annotate(turn.status(), "plugins can't be told what is in use");
+  if (!turn.ok()) return Annotate(turn.status(), "plugins can't be told the attachments in use");
   std::vector<std::pair<std::string, std::string>> valid;
   {
     absl::MutexLock lock(&mutex_);
@@ -274,8 +274,8 @@ std::vector<std::string> Network::Damaged() const {
   for (const auto& [id, record] : records_) {
     if (record.ok()) continue;
     damaged.push_back(absl::StrCat("record of a network attachment: ", record.status().message(),
-                                   "; what plugins hold for sandbox ", id,
-                                   " has to be released by hand"));
+                                   "; the resources that plugins hold for sandbox ", id,
+                                   " have to be released by hand"));
   }
   return damaged;
 }

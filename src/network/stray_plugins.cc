@@ -43,8 +43,8 @@ absl::Status EndStrayPlugins(const FsRoot& host, const std::set<std::string>& id
     if (found == 0) return absl::OkStatus();
     if (MonotonicNow() > deadline) {
       return absl::DeadlineExceededError(
-          absl::StrCat("a network plugin of a daemon before, process ", found,
-                       ", survives SIGKILL: it may undo what is done now"));
+          absl::StrCat("a network plugin of the previous daemon, process ", found,
+                       ", survives SIGKILL: it may undo later changes"));
     }
     absl::SleepFor(absl::Milliseconds(1));
   }

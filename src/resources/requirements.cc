@@ -79,7 +79,7 @@ absl::Status CheckSize(const std::string& name, const char* what, const Quantity
   // A quantity that large was capped to it.
   if (is_cpu ? amount <= *kMostCpus : amount < *kMostBytes) return absl::OkStatus();
   return absl::InvalidArgumentError(
-      absl::StrCat(name, ": the ", what, " ", amount.text(), " is more than there can be (",
+      absl::StrCat(name, ": the ", what, " ", amount.text(), " is too large (",
                    is_cpu ? absl::StrCat("at most ", kMostCpus->text(), " CPUs") : "less than 8Ei",
                    "); without a ", what, " it is not bounded"));
 }

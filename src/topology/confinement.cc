@@ -167,19 +167,19 @@ absl::Status Confine(const FsRoot& root, Machine& machine) {
   }
   if (!lost_cpus.Empty()) {
     TakeCpus(lost_cpus, machine);
-    machine.missing.push_back(absl::StrCat(
-        "CPUs ", lost_cpus.ToString(),
-        limits.partition.empty()
-            ? " are online but outside of the outermost cpuset group that is to be seen here"
-            : absl::StrCat(" are online but outside of the cpuset partition of group ",
-                           limits.partition),
-        ": they are left out"));
+    machine.missing.push_back(
+        absl::StrCat("CPUs ", lost_cpus.ToString(),
+                     limits.partition.empty()
+                         ? " are online but outside of the outermost cpuset group visible here"
+                         : absl::StrCat(" are online but outside of the cpuset partition of group ",
+                                        limits.partition),
+                     ": they are left out"));
   }
   if (!lost_nodes.Empty()) {
     TakeMemory(lost_nodes, machine);
-    machine.missing.push_back(absl::StrCat(
-        "memory of NUMA nodes ", lost_nodes.ToString(),
-        " is outside of the outermost cpuset group that is to be seen here: it is left out"));
+    machine.missing.push_back(
+        absl::StrCat("memory of NUMA nodes ", lost_nodes.ToString(),
+                     " is outside of the outermost cpuset group visible here: it is left out"));
   }
   return absl::OkStatus();
 }

@@ -198,7 +198,7 @@ absl::Status RestorePackages(const FsRoot& root, Machine& machine) {
   if (packages.empty()) {
     machine.missing.push_back(absl::StrCat("the machine's files contradict each other on the ",
                                            "package of CPUs ", without.ToString(),
-                                           ": they are shown in none"));
+                                           ": they are shown in no package"));
     return absl::OkStatus();
   }
   for (Package& package : packages) {

@@ -101,7 +101,7 @@ void ReadCores(hwloc_topology_t topology, Machine& machine) {
   CpuSet rest = machine.cpus;
   for (const Core& core : machine.cores) rest = rest.Difference(core.cpus);
   if (rest.Empty()) return;
-  machine.missing.push_back(absl::StrCat("the machine does not tell the cores of CPUs ",
+  machine.missing.push_back(absl::StrCat("the machine does not show the cores of CPUs ",
                                          rest.ToString(), ": each is shown as a core"));
   for (const uint32_t cpu : rest.ToVector()) {
     Core core;
@@ -121,7 +121,7 @@ void ReadCaches(hwloc_topology_t topology, Machine& machine) {
     });
   }
   if (machine.caches.empty()) {
-    machine.missing.emplace_back("the machine tells of no caches: there are no cache groups");
+    machine.missing.emplace_back("the machine shows no caches: there are no cache groups");
   }
 }
 
@@ -250,8 +250,7 @@ absl::StatusOr<Machine> ReadHwlocXml(absl::string_view xml) {
   }
   Machine machine = Read(topology.get());
   if (format == 3) {
-    machine.missing.emplace_back(
-        "XML of hwloc's format 3 does not tell how many huge pages there are");
+    machine.missing.emplace_back("XML of hwloc's format 3 has no counts of huge pages");
   }
   return machine;
 }

@@ -123,7 +123,7 @@ TEST(HwlocReaderTest, WhatAMachineDoesNotTellIsSaid) {
   ASSERT_TRUE(machine.ok()) << machine.status();
   EXPECT_THAT(machine->missing,
               ::testing::IsSupersetOf({HasSubstr("the machine names no packages"),
-                                       HasSubstr("does not tell the cores of CPUs 0-1")}));
+                                       HasSubstr("does not show the cores of CPUs 0-1")}));
 }
 
 }  // namespace

@@ -119,9 +119,8 @@ absl::Status DecideMemory(const FsRoot& root, Machine& machine) {
     for (const NumaNode& node : machine.nodes) shares[node.id] = node.memory_bytes >> 20;
     ShareOut(*total, shares, machine);
     machine.missing.push_back(absl::StrCat(
-        "LXCFS tells MemTotal of /proc/meminfo, ", Gib(*total),
-        ", which is what this container may use: it is shared out among the NUMA nodes as their "
-        "own files have it"));
+        "LXCFS provides MemTotal of /proc/meminfo, ", Gib(*total),
+        ", this container's limit: the NUMA nodes share it in proportion to their own files"));
     return absl::OkStatus();
   }
   const std::string what =
@@ -142,7 +141,7 @@ absl::Status DecideMemory(const FsRoot& root, Machine& machine) {
   if (blocks.empty()) {
     machine.missing.push_back(what +
                               "there are no memory blocks to decide by, so each node is "
-                              "shown with what its own file says");
+                              "shown with the memory in its own file");
     return absl::OkStatus();
   }
   ShareOut(*total, blocks, machine);

@@ -100,7 +100,7 @@ void ReadShow(YamlReader& reader, const YAML::Node& node, const std::string& pat
           for (const char* ours : {kCpuIds, kMachineId, kBootId, kSystemUuid, kId}) {
             if (!out->attributes[zone].contains(ours)) continue;
             reader.Fail(value, zone_path,
-                        absl::StrCat(ours, " can't be set: it is what the machine says"));
+                        absl::StrCat(ours, " can't be set: its value comes from the machine"));
           }
         });
   }

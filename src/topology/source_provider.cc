@@ -117,7 +117,8 @@ void ProviderSource::Drop() {
 bool ProviderSource::ForgetKept() {
   absl::MutexLock lock(&mutex_);
   if (!is_kept_) return false;
-  TellOf(author_, "told the daemon before this one what can't be used now: the kernel's is used");
+  TellOf(author_,
+         "gave the previous daemon a topology that can't be used now: the kernel's is used");
   Drop();
   return true;
 }
@@ -147,7 +148,7 @@ SourceView ProviderSource::Look(const Machine& machine) {
   // An earlier daemon's topology is not in force yet, so nothing has to stay in place.
   if (is_first && is_kept_ && !CheckAgainst(*topology_, machine).ok()) {
     TellOf(author_,
-           "told the daemon before this one what no longer fits the machine: the kernel's "
+           "gave the previous daemon a topology that no longer fits the machine: the kernel's "
            "topology is used");
     Drop();
   }

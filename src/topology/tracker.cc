@@ -167,7 +167,7 @@ std::string Tracker::WhatHolds() const {
     case InForce::kNothing:
       break;
   }
-  return "nothing is told to clients yet, and no pod is kept to its part of the node";
+  return "nothing is told to clients yet, and no pod is confined to its part of the node";
 }
 
 InForce Tracker::in_force() const {

@@ -74,7 +74,7 @@ bool MayBeHidden(const Zone& zone) {
 
 std::string TooMany(size_t zones) {
   return absl::StrCat("a topology of ", zones, " zones; at most ", ZoneTree::kMaxZones,
-                      " are read, with the root that is added where there is none");
+                      " are read, counting the root that is added if there is none");
 }
 
 }  // namespace
@@ -180,7 +180,7 @@ bool ZoneTree::WalkFrom(size_t top, size_t max_depth, size_t& place, Faults& fau
     if (way.size() > max_depth) {
       AddBad(faults, zone(way.back().first),
              absl::StrCat("is within more than ", kMaxDepth - 1,
-                          " others, with the root that is added where there is none"));
+                          " others, counting the root that is added if there is none"));
       return false;
     }
     auto& [at, done] = way.back();

@@ -163,7 +163,7 @@ absl::Status CgroupV2::Apply(absl::string_view path, const CgroupSettings& setti
     PLIMSOLL_RETURN_IF_ERROR(NeedFile(group, file, "unified"));
     if (!files.insert(file).second) {
       return absl::InvalidArgumentError(
-          absl::StrCat("unified \"", file, "\" sets what another field sets as well"));
+          absl::StrCat("unified \"", file, "\" sets a value that another field sets too"));
     }
     writes.push_back({tree_.get(), group, file, std::string(absl::StripAsciiWhitespace(value))});
   }
