@@ -1,4 +1,4 @@
-// Memory that many share, so that all of them together stay within it.
+// A memory budget that many holders share, so that all of them together stay within it.
 //
 //   auto budget = std::make_shared<ByteBudget>(32 << 20);
 //   ByteShare share(budget);
@@ -21,9 +21,9 @@ class ByteBudget {
  public:
   explicit ByteBudget(size_t bytes) : left_(static_cast<int64_t>(bytes)) {}
 
-  // Of `wanted` bytes as many as are left.
+  // Takes as many of the `wanted` bytes as are left, and returns how many.
   size_t Take(size_t wanted);
-  // All of them, though the budget be overdrawn.
+  // Takes all `bytes`, even if that overdraws the budget.
   void Overdraw(size_t bytes);
   void GiveBack(size_t bytes);
   // Negative: overdrawn.
@@ -34,7 +34,7 @@ class ByteBudget {
   int64_t left_ ABSL_GUARDED_BY(mutex_);
 };
 
-// What one holds of a budget; given back by its end. Not thread-safe.
+// One holder's share of a budget; its destructor gives it back. Not thread-safe.
 class ByteShare {
  public:
   explicit ByteShare(std::shared_ptr<ByteBudget> budget) : budget_(std::move(budget)) {}
@@ -42,11 +42,11 @@ class ByteShare {
   ByteShare(const ByteShare&) = delete;
   ByteShare& operator=(const ByteShare&) = delete;
 
-  // Of `wanted` further bytes as many as the budget has.
+  // Takes as many of `wanted` further bytes as the budget has left, and returns how many.
   size_t Take(size_t wanted);
-  // `bytes` more, though the budget be overdrawn.
+  // Takes `bytes` more, even if that overdraws the budget.
   void Overdraw(size_t bytes);
-  // Keeps so many.
+  // Keeps `bytes` of the share and gives the rest back.
   void ShrinkTo(size_t bytes);
   size_t bytes() const { return bytes_; }
 

@@ -1,4 +1,4 @@
-// Word that nobody waits for a result any more.
+// A flag that says nobody waits for a result any more.
 #ifndef PLIMSOLL_BASE_CANCELLATION_H_
 #define PLIMSOLL_BASE_CANCELLATION_H_
 
@@ -8,14 +8,14 @@
 
 namespace plimsoll {
 
-// Given by whoever asked, looked at by whoever works. Thread-safe.
+// The asker sets it, the worker looks at it. Thread-safe.
 class Cancellation {
  public:
-  // For good; calling it again changes nothing.
+  // Holds for good; calling it again changes nothing.
   void Cancel();
   bool cancelled() const;
-  // Polls readable from Cancel on, and lives as long as this. Made when it is first asked for; -1,
-  // which poll(2) passes over, when the process has no descriptor left.
+  // A descriptor that polls readable from Cancel on, and lives as long as this. It is made at the
+  // first call; -1, which poll(2) passes over, when the process has no descriptor left.
   int fd();
 
  private:

@@ -12,7 +12,7 @@
 namespace plimsoll {
 namespace {
 
-// A start that takes longer may hang: ends of other processes don't wait for it.
+// A start that takes longer may hang: the ends of other processes don't wait for it.
 constexpr absl::Duration kHangingStart = absl::Milliseconds(10);
 
 }  // namespace
@@ -46,7 +46,7 @@ pid_t ChildReaper::StartRegistered(const std::function<pid_t()>& start,
 }
 
 void ChildReaper::AwaitRegistration(pid_t pid) {
-  const uint64_t later = starts_;  // these starts have not made it
+  const uint64_t later = starts_;  // `pid` can't come from these
   absl::Time look = MonotonicNow() + kHangingStart;
   while (!waiting_.contains(pid) && !starting_.empty() && *starting_.begin() < later) {
     started_.WaitWithTimeout(&mutex_, kHangingStart);

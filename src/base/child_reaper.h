@@ -27,26 +27,25 @@ class ChildReaper {
   // The process's one reaper; its thread runs from the first call to the end of the process.
   static ChildReaper& Get();
 
-  // Runs `start`, which must start a process and return its pid or -errno, such that the process
-  // cannot be reaped before it is registered. Returns what `start` returned. Starts run side by
-  // side: one lasts until the new process has executed its program, which may be on a file system
-  // that hangs.
+  // Runs `start`, which must start a process and return its pid or -errno. The process cannot be
+  // reaped before it is registered. Returns start's result. Starts run side by side: one lasts
+  // until the new process has executed its program, which may be on a file system that hangs.
   pid_t StartRegistered(const std::function<pid_t()>& start,
                         const std::shared_ptr<Child::Shared>& shared);
 
  private:
   ChildReaper();
   void Loop();
-  // Waits for what `pid`, which has ended, is: registered, or of none of the starts under way.
+  // Waits until the ended process `pid` is registered, or no start under way can be its own.
   // Collects others meanwhile.
   void AwaitRegistration(pid_t pid) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Nothing happens where it has not ended, or somebody else has waited for it.
+  // Does nothing if `pid` has not ended, or somebody else has waited for it.
   void Collect(pid_t pid) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   absl::Mutex mutex_;
   absl::CondVar started_;
-  uint64_t starts_ ABSL_GUARDED_BY(mutex_) = 0;          // all in all
-  std::set<uint64_t> starting_ ABSL_GUARDED_BY(mutex_);  // the numbers of those under way
+  uint64_t starts_ ABSL_GUARDED_BY(mutex_) = 0;          // starts so far
+  std::set<uint64_t> starting_ ABSL_GUARDED_BY(mutex_);  // numbers of the starts under way
   bool may_have_children_ ABSL_GUARDED_BY(mutex_) = false;
   absl::flat_hash_map<pid_t, std::shared_ptr<Child::Shared>> waiting_ ABSL_GUARDED_BY(mutex_);
 };

@@ -1,4 +1,4 @@
-// Time, injectable.
+// The wall clock, injectable.
 #ifndef PLIMSOLL_BASE_CLOCK_H_
 #define PLIMSOLL_BASE_CLOCK_H_
 
@@ -9,7 +9,7 @@
 
 namespace plimsoll {
 
-// Wall-clock time. Thread-safe. Tests pass one of their own.
+// Wall-clock time. Thread-safe. Tests pass their own.
 class Clock {
  public:
   virtual ~Clock() = default;

@@ -14,7 +14,8 @@ bool Same(char a, char b) {
          absl::ascii_tolower(static_cast<unsigned char>(b));
 }
 
-// Letters left out, put in or replaced, and neighbours exchanged, each of them one.
+// The number of edits from `a` to `b`: a letter removed, added or replaced, or two neighbours
+// swapped.
 size_t EditDistance(absl::string_view a, absl::string_view b) {
   std::vector<size_t> before_last(b.size() + 1);
   std::vector<size_t> last(b.size() + 1);
@@ -38,7 +39,7 @@ size_t EditDistance(absl::string_view a, absl::string_view b) {
 
 std::string ClosestWord(absl::string_view word, const std::vector<std::string>& candidates) {
   std::string best;
-  // Of a word of three letters one may be wrong: "foo" is no misspelling of "oom".
+  // In a word of three letters one may be wrong: "foo" is no misspelling of "oom".
   size_t best_distance = std::max<size_t>(1, word.size() / 3) + 1;
   for (const std::string& candidate : candidates) {
     const size_t distance = EditDistance(word, candidate);

@@ -9,8 +9,8 @@
 
 namespace plimsoll {
 
-// The candidate that `word` is most likely a misspelling of: a third of its letters, at least one,
-// may be wrong, missing, too many or in the place of its neighbour. Empty when none is near.
+// The candidate that `word` most likely misspells: a third of its letters, but at least one, may be
+// wrong, missing, added or swapped with a neighbour. Empty when none is that near.
 std::string ClosestWord(absl::string_view word, const std::vector<std::string>& candidates);
 
 }  // namespace plimsoll

@@ -44,7 +44,7 @@ absl::Status CopyDirectoryAttributes(int from, int to, const OwnerMap& owner) {
   if (fchown(to, ids.first, ids.second) != 0) {
     return ErrnoStatus(errno, absl::StrCat("set owner ", ids.first, ":", ids.second));
   }
-  // After the owner: chown(2) may clear bits of it.
+  // After the owner: chown(2) may clear bits of the mode.
   if (fchmod(to, info.st_mode & 07777) != 0) return ErrnoStatus(errno, "set a directory's mode");
   PLIMSOLL_RETURN_IF_ERROR(CopyUserAttributes(from, to));
   const struct timespec times[2] = {info.st_mtim, info.st_mtim};

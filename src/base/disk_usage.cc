@@ -17,9 +17,8 @@
 namespace plimsoll {
 namespace {
 
-constexpr uint64_t kBlockBytes = 512;  // of st_blocks, whatever the file system's are (stat(2))
-// Paths from a directory that is open have at most so many bytes: a tree may be deeper than a path
-// can be long (PATH_MAX).
+constexpr uint64_t kBlockBytes = 512;  // the unit of st_blocks on every file system (stat(2))
+// Longest path from an open directory: a tree may be deeper than the longest path (PATH_MAX).
 constexpr size_t kMaxPathBytes = 2000;
 
 struct Pending {
@@ -27,7 +26,7 @@ struct Pending {
   std::string path;
 };
 
-// Gone, or something else by now.
+// The entry is gone, or something else by now.
 bool HasChanged(int err) {
   return err == ENOENT || err == ENOTDIR || err == ELOOP;
 }
@@ -112,7 +111,7 @@ class Meter {
   const std::stop_token& stop_;
   std::vector<Pending> pending_;
   dev_t device_ = 0;
-  std::set<ino_t> seen_;  // of files with several names
+  std::set<ino_t> seen_;  // files with several names
   DiskUsage usage_;
 };
 

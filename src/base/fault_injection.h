@@ -1,11 +1,11 @@
-// Faults on purpose, for tests: a hook at the lowest doors through which anything outside of this
-// process is changed. What a temporary directory can't provoke (EIO, a mount that is refused, a
-// commit that fails) is provoked here, at the Nth action of a call.
+// Injected faults, for tests: a hook at the lowest doors through which this process changes
+// anything outside itself. It provokes, at the Nth action of a call, failures that a temporary
+// directory can't: EIO, a refused mount, a failed commit.
 //
 // The doors: Spawn; FsRoot's Write, ReplaceFile, MakeDirs and Remove...; mounting, unmounting and
-// making namespaces; making a cgroup; a statement that changes the database; what makes a layer or
-// takes it away at once (rename, sync). In production the hook
-// is null, which costs one load and one branch beside a system call.
+// making namespaces; making a cgroup; a statement that changes the database; the rename or sync
+// that makes or removes a layer at once. In production the hook is null, which costs one load and
+// one branch beside a system call.
 #ifndef PLIMSOLL_BASE_FAULT_INJECTION_H_
 #define PLIMSOLL_BASE_FAULT_INJECTION_H_
 
@@ -17,22 +17,22 @@
 
 namespace plimsoll {
 
-// Called before an action; an error is what the action then fails with, undone. `verb` is one of
-// "run", "write", "create", "make", "remove", "rename", "sync", "mount", "unmount", "unshare",
-// "commit"; `object` is
-// the program, path or statement. On any thread, on several at once.
+// Called before an action; if it returns an error, the action fails with that, undone. `verb` is
+// one of "run", "write", "create", "make", "remove", "rename", "sync", "mount", "unmount",
+// "unshare", "commit"; `object` is the program, path or statement. Called on any thread, on several
+// at once.
 using FaultHook = absl::Status (*)(absl::string_view verb, absl::string_view object);
 
 namespace internal {
 ABSL_CONST_INIT inline std::atomic<FaultHook> fault_hook{nullptr};
 }  // namespace internal
 
-// Of the whole process; null for none. For tests only.
+// Sets the hook of the whole process; null for none. For tests only.
 inline void SetFaultHook(FaultHook hook) {
   internal::fault_hook.store(hook, std::memory_order_release);
 }
 
-// For the doors.
+// The hook's answer to one action. For the doors.
 inline absl::Status InjectedFault(absl::string_view verb, absl::string_view object) {
   const FaultHook hook = internal::fault_hook.load(std::memory_order_acquire);
   return hook == nullptr ? absl::OkStatus() : hook(verb, object);

@@ -25,7 +25,7 @@ namespace plimsoll {
 
 class FsRoot {
  public:
-  // Opens an existing directory. NOT_FOUND if there is none.
+  // Opens an existing directory. NOT_FOUND if it doesn't exist.
   static absl::StatusOr<FsRoot> Open(absl::string_view directory);
   // As Open, but makes the directory and its parents first, with `mode`.
   static absl::StatusOr<FsRoot> OpenOrCreate(absl::string_view directory, mode_t mode = 0700);
@@ -36,24 +36,24 @@ class FsRoot {
   std::string PathOf(absl::string_view relative) const;
   int fd() const { return fd_->get(); }
 
-  // A root of its own for a directory below this one.
+  // A root for a directory below this one.
   absl::StatusOr<FsRoot> Sub(absl::string_view relative) const;
 
   // open(2) flags and mode; O_CLOEXEC is added.
   absl::StatusOr<UniqueFd> OpenFile(absl::string_view relative, int flags, mode_t mode = 0) const;
 
-  // A whole file. RESOURCE_EXHAUSTED when it is larger than `max_bytes`.
+  // Reads a whole file. RESOURCE_EXHAUSTED when it is larger than `max_bytes`.
   absl::StatusOr<std::string> Read(absl::string_view relative,
                                    size_t max_bytes = 16 * 1024 * 1024) const;
-  // One write(2) to a file that exists: how a kernel control file is set. The error says which
-  // value which file refused.
+  // One write(2) to an existing file, as a kernel control file needs. The error names the file and
+  // the value that it refused.
   absl::Status Write(absl::string_view relative, absl::string_view value) const;
-  // Makes or replaces a file so that a reader sees the old or the new content, never a part.
-  // `sync`: on disk before it returns. The mode is the file's, whatever the umask.
+  // Makes or replaces a file; a reader sees the old or the new content, never a part. `sync`: it is
+  // on disk before this returns. The file gets exactly `mode`, whatever the umask.
   absl::Status ReplaceFile(absl::string_view relative, absl::string_view content,
                            mode_t mode = 0600, bool sync = false) const;
 
-  // False also for what can't be looked at. Has tells the two apart.
+  // Exists is false also where the path can't be looked at; Has returns that as an error.
   bool Exists(absl::string_view relative) const;
   absl::StatusOr<bool> Has(absl::string_view relative) const;
   absl::StatusOr<struct stat> Stat(absl::string_view relative) const;  // follows symlinks
@@ -62,11 +62,11 @@ class FsRoot {
   absl::StatusOr<std::vector<std::string>> List(absl::string_view relative) const;
 
   absl::Status MakeDirs(absl::string_view relative, mode_t mode = 0700) const;
-  // Each is OK when there is nothing to remove. The last component is not followed.
+  // OK when there is nothing to remove. The last component is not followed.
   absl::Status RemoveFile(absl::string_view relative) const;
   absl::Status RemoveDir(absl::string_view relative) const;
-  // Everything below and the directory itself. Never crosses a mount point, bind mounts included:
-  // a forgotten mount is FAILED_PRECONDITION, not a massacre.
+  // Removes the directory and everything below it. Never crosses a mount point, bind mounts
+  // included: a forgotten mount is FAILED_PRECONDITION, not a massacre.
   absl::Status RemoveTree(absl::string_view relative) const;
 
  private:

@@ -1,4 +1,4 @@
-// Reading a directory.
+// Lists a directory.
 #ifndef PLIMSOLL_BASE_LIST_DIRECTORY_H_
 #define PLIMSOLL_BASE_LIST_DIRECTORY_H_
 
@@ -10,8 +10,7 @@
 
 namespace plimsoll {
 
-// Names in an open directory, in its own order, without "." and "..". `path` is what the error
-// calls it.
+// Names in an open directory, in its own order, without "." and "..". Errors call it `path`.
 absl::StatusOr<std::vector<std::string>> ListDirectory(UniqueFd directory, const std::string& path);
 
 }  // namespace plimsoll

@@ -1,4 +1,4 @@
-// For tests: a server's socket of the test's own on the host's loopback network.
+// For tests: a listening socket on the host's loopback network.
 #ifndef PLIMSOLL_BASE_LOOPBACK_LISTENER_FOR_TEST_H_
 #define PLIMSOLL_BASE_LOOPBACK_LISTENER_FOR_TEST_H_
 
@@ -19,7 +19,7 @@ namespace plimsoll {
 
 class LoopbackListener {
  public:
-  // At 127.0.0.1 (AF_INET) or ::1 (AF_INET6), at a free port.
+  // Listens at 127.0.0.1 (AF_INET) or ::1 (AF_INET6), at a free port.
   explicit LoopbackListener(int family, int backlog = 16) {
     sockaddr_storage address = {};
     auto* const v4 = reinterpret_cast<sockaddr_in*>(&address);
@@ -41,13 +41,13 @@ class LoopbackListener {
     fd_ = std::move(fd);
   }
 
-  // False: the host has no such address.
+  // False when the host has no such address.
   bool valid() const { return fd_.valid(); }
   int fd() const { return fd_.get(); }
   uint16_t port() const { return port_; }
 
-  // The next connection; its sends and receives end with EAGAIN after a minute. Invalid, and a
-  // failure of the test, when none comes within `limit`.
+  // The next connection; its sends and receives end with EAGAIN after a minute. When none comes
+  // within `limit`, the test fails and the descriptor is invalid.
   UniqueFd Accept(absl::Duration limit = absl::Seconds(60)) const {
     pollfd look = {fd_.get(), POLLIN, 0};
     if (poll(&look, 1, static_cast<int>(absl::ToInt64Milliseconds(limit))) != 1) {

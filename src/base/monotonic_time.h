@@ -1,10 +1,10 @@
-// Deadlines that no jump of the wall clock brings nearer or puts off.
+// Deadlines that a jump of the wall clock neither brings nearer nor puts off.
 //
 //   const absl::Time deadline = MonotonicNow() + absl::Seconds(10);
 //   while (MonotonicNow() < deadline) ...
 //
-// absl's own timed waits (AwaitWithDeadline, WaitForNotificationWithDeadline) go by the wall clock,
-// and are not for such a moment.
+// absl's own timed waits (AwaitWithDeadline, WaitForNotificationWithDeadline) go by the wall clock:
+// don't pass them such a deadline.
 #ifndef PLIMSOLL_BASE_MONOTONIC_TIME_H_
 #define PLIMSOLL_BASE_MONOTONIC_TIME_H_
 
@@ -15,8 +15,8 @@
 
 namespace plimsoll {
 
-// The wall clock's time when this process asked first, and what CLOCK_MONOTONIC has counted since.
-// For limits of time only: after a jump it is no time of day any more. Thread-safe.
+// The wall clock's time at this process's first call, plus the time CLOCK_MONOTONIC has counted
+// since. For time limits only: after a jump of the wall clock it is no time of day. Thread-safe.
 inline absl::Time MonotonicNow() {
   struct Start {
     absl::Time wall = absl::Now();

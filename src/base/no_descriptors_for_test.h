@@ -1,4 +1,4 @@
-// For tests: a process that can open nothing.
+// For tests: keeps the whole process from opening any descriptor.
 #ifndef PLIMSOLL_BASE_NO_DESCRIPTORS_FOR_TEST_H_
 #define PLIMSOLL_BASE_NO_DESCRIPTORS_FOR_TEST_H_
 
@@ -6,8 +6,8 @@
 
 namespace plimsoll {
 
-// While it lives, whatever needs a new descriptor fails with EMFILE, in every thread. What is open
-// stays open.
+// While it lives, every call that needs a new descriptor fails with EMFILE, in every thread. Open
+// descriptors stay open.
 class NoDescriptors {
  public:
   NoDescriptors() {

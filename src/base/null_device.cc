@@ -47,13 +47,13 @@ class Nodes {
     const int open_error = errno;
     unlinkat(directory_.get(), kNode, 0);
     if (!node.valid()) return ErrnoStatus(open_error, "open a null device");
-    // Whatever the umask has taken from it.
+    // mknod(2) applied the umask.
     if (fchmod(node.get(), kNullMode) != 0) return ErrnoStatus(errno, "open a null device to all");
     return node;
   }
 
  private:
-  absl::Mutex mutex_;  // a name is used by one at a time
+  absl::Mutex mutex_;  // one thread at a time uses the node's name
   UniqueFd directory_ ABSL_GUARDED_BY(mutex_);
 };
 

@@ -16,8 +16,8 @@ namespace plimsoll {
 std::vector<std::string> OwnProgramPlaces(absl::string_view path) {
   const absl::string_view directory = path.substr(0, path.rfind('/'));
   std::vector<std::string> places = {std::string(directory)};
-  // What is no directory for programs has no prefix above it. Its parent may be one that everybody
-  // may write to, as that of /tmp/x.
+  // A directory that is not for programs has no prefix above it: everybody may be able to write to
+  // its parent, as to that of /tmp/x.
   for (const absl::string_view programs : {"/bin", "/sbin"}) {
     absl::string_view prefix = directory;
     if (absl::ConsumeSuffix(&prefix, programs)) {

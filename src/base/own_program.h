@@ -1,4 +1,4 @@
-// Programs that are a part of Plimsoll and are not for users to call.
+// Finds the programs that are parts of Plimsoll and are not for users to call.
 #ifndef PLIMSOLL_BASE_OWN_PROGRAM_H_
 #define PLIMSOLL_BASE_OWN_PROGRAM_H_
 
@@ -10,17 +10,16 @@
 
 namespace plimsoll {
 
-// Where they are looked for by the program at `path`: beside it (a build tree), below the prefix
-// that it is installed in (/opt/p/libexec/plimsoll for /opt/p/bin/plimsolld), and in the usual
-// ones.
+// The directories in which the program at `path` looks for them: its own (a build tree), that of
+// its installation's prefix (/opt/p/libexec/plimsoll for /opt/p/bin/plimsolld), and the usual ones.
 std::vector<std::string> OwnProgramPlaces(absl::string_view path);
 
-// The directory that has all of these programs, the first of `places`, or of those of the running
-// program where there are none. NOT_FOUND names the programs and where they were looked for.
+// The first directory of `places` that has all of these programs. Empty `places` means those of the
+// running program. NOT_FOUND names the programs and the directories searched.
 absl::StatusOr<std::string> FindOwnPrograms(const std::vector<std::string>& names,
                                             std::vector<std::string> places = {});
 
-// The path of e.g. "plimsoll-pause".
+// The path of one such program, e.g. "plimsoll-pause".
 absl::StatusOr<std::string> FindOwnProgram(absl::string_view name);
 
 }  // namespace plimsoll

@@ -20,7 +20,7 @@ TEST(OwnProgram, IsLookedForBelowThePrefix) {
               ElementsAre("/usr/bin", "/usr/libexec/plimsoll", "/usr/local/libexec/plimsoll"));
 }
 
-// The parent of a directory that is no prefix's may be anybody's.
+// The parent of a directory that belongs to no prefix may be anybody's.
 TEST(OwnProgram, IsLookedForBelowAPrefixOnly) {
   EXPECT_THAT(OwnProgramPlaces("/tmp/x/plimsolld"),
               ElementsAre("/tmp/x", "/usr/libexec/plimsoll", "/usr/local/libexec/plimsoll"));
@@ -38,7 +38,7 @@ TEST(OwnProgram, AllAreInOneDirectory) {
     ASSERT_TRUE(dir.root().MakeDirs(name).ok());
     places.push_back(dir.root().PathOf(name));
   }
-  // One of them alone may be of another version.
+  // A directory with only one of the programs may hold another version.
   ASSERT_TRUE(dir.root().ReplaceFile("bin/one", "", 0755).ok());
   const absl::Status missing = FindOwnPrograms({"one", "two"}, places).status();
   EXPECT_TRUE(absl::IsNotFound(missing)) << missing;

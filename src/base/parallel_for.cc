@@ -19,7 +19,7 @@ void RunOn(size_t threads, size_t count, absl::FunctionRef<void(size_t)> each) {
   std::vector<std::thread> others;
   try {
     while (others.size() + 1 < threads) others.emplace_back(work);
-  } catch (const std::system_error&) {  // the process may have no more: those there are do it all
+  } catch (const std::system_error&) {  // the process may have no more: the running ones do it all
   }
   work();
   for (std::thread& other : others) other.join();

@@ -7,7 +7,7 @@
 namespace plimsoll {
 namespace {
 
-// How many bytes the UTF-8 sequence has that `text` begins with; 0: it is none.
+// The length in bytes of the UTF-8 sequence at the start of `text`; 0: it is not one.
 size_t SequenceLength(absl::string_view text) {
   const auto first = static_cast<uint8_t>(text[0]);
   const size_t length = first < 0x80   ? 1

@@ -1,4 +1,4 @@
-// Text of others in messages and tables.
+// Foreign text made safe for messages and tables.
 #ifndef PLIMSOLL_BASE_PRINTABLE_H_
 #define PLIMSOLL_BASE_PRINTABLE_H_
 
@@ -9,8 +9,8 @@
 namespace plimsoll {
 
 // The text with control characters as C writes them ("\n", "\x1b", and "\x9b" for U+009B, which
-// terminals obey too), so that it stays in its line and changes no terminal. What else there is
-// stays, UTF-8 and quotes included; a byte that is no UTF-8 is escaped.
+// terminals obey too), so that it stays on its line and changes no terminal. A byte that is not
+// UTF-8 is escaped. All else stays, other UTF-8 and quotes included.
 std::string Printable(absl::string_view text);
 
 }  // namespace plimsoll

@@ -1,4 +1,4 @@
-// Several problems told as one error.
+// Several errors reported as one.
 #ifndef PLIMSOLL_BASE_PROBLEMS_H_
 #define PLIMSOLL_BASE_PROBLEMS_H_
 
@@ -6,8 +6,8 @@
 
 namespace plimsoll {
 
-// Both errors' messages, each on lines of its own, with the code and hint of the first. What is OK
-// adds nothing.
+// Both errors' messages, each on lines of its own, with the code and hint of the first. An OK
+// status adds nothing.
 absl::Status AlsoTell(const absl::Status& first, const absl::Status& second);
 
 }  // namespace plimsoll

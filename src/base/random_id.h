@@ -1,4 +1,4 @@
-// Identifiers.
+// Random identifiers.
 #ifndef PLIMSOLL_BASE_RANDOM_ID_H_
 #define PLIMSOLL_BASE_RANDOM_ID_H_
 

@@ -20,10 +20,10 @@
 namespace plimsoll {
 namespace {
 
-// Messages name so many levels in full.
+// The levels that a message names in full.
 constexpr size_t kNamedLevels = 16;
 
-// Which directory an open one is.
+// Identifies an open directory.
 struct Identity {
   dev_t device = 0;
   ino_t inode = 0;
@@ -31,12 +31,12 @@ struct Identity {
   bool operator==(const Identity&) const = default;
 };
 
-// A directory between the top and the one being emptied. It isn't kept open: from a child, ".."
-// leads back to it, which `identity` then proves.
+// A directory between the top and the one being emptied. It isn't kept open: ".." of its child
+// leads back to it, and `identity` proves that.
 struct Level {
   std::string name;
   Identity identity;
-  std::vector<std::string> directories;  // still to be removed from it
+  std::vector<std::string> directories;  // its subdirectories still to be removed
 };
 
 class TreeRemover {
@@ -61,8 +61,8 @@ absl::Status Unlink(int directory, const std::string& name, bool* is_directory) 
   *is_directory = false;
   if (unlinkat(directory, name.c_str(), 0) == 0 || errno == ENOENT) return absl::OkStatus();
   const int error = errno;
-  // POSIX has EPERM for a directory, Linux EISDIR: its EPERM is of an immutable or append-only
-  // file, or of what is in such a directory (chattr(1)).
+  // For a directory POSIX has EPERM and Linux EISDIR. Linux's EPERM means an immutable or
+  // append-only file, or a file in such a directory (chattr(1)).
   struct stat info = {};
   *is_directory =
       error == EISDIR ||
@@ -88,7 +88,7 @@ std::string TreeRemover::PathOf(const std::string& child) const {
   return child.empty() ? path : absl::StrCat(path, "/", child);
 }
 
-// Removes what isn't a directory from the current one, and lists what is.
+// Removes the files of the current directory, and lists its subdirectories.
 absl::Status TreeRemover::RemoveFiles(std::vector<std::string>* directories) const {
   UniqueFd listing(openat(current_.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!listing.valid()) return ErrnoStatus(errno, absl::StrCat("list ", PathOf("")));
@@ -103,11 +103,11 @@ absl::Status TreeRemover::RemoveFiles(std::vector<std::string>* directories) con
   return absl::OkStatus();
 }
 
-// Makes the directory `name` of `directory` the current one and empties it of files.
+// Makes the directory `name` of `directory` the current one and removes its files.
 absl::Status TreeRemover::Enter(int directory, const std::string& name) {
   struct open_how how = {};
   how.flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
-  how.resolve = RESOLVE_NO_XDEV | RESOLVE_BENEATH;  // bind mounts too, which share st_dev
+  how.resolve = RESOLVE_NO_XDEV | RESOLVE_BENEATH;  // stops at bind mounts too, which share st_dev
   UniqueFd fd(static_cast<int>(syscall(SYS_openat2, directory, name.c_str(), &how, sizeof(how))));
   const std::string path = levels_.empty() ? path_ : PathOf(name);
   if (!fd.valid() && errno == EXDEV) {
@@ -122,7 +122,7 @@ absl::Status TreeRemover::Enter(int directory, const std::string& name) {
   return RemoveFiles(&levels_.back().directories);
 }
 
-// Makes the directory above the current one, and removes the one left.
+// Makes the parent directory the current one, and removes the one left.
 absl::Status TreeRemover::Leave() {
   const std::string name = std::move(levels_.back().name);
   levels_.pop_back();

@@ -42,7 +42,7 @@ TEST(RemoveTree, TwentyThousandLevelsNeedFewDescriptors) {
   struct rlimit before = {};
   ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &before), 0);
   absl::Cleanup put_back = [&] { setrlimit(RLIMIT_NOFILE, &before); };
-  const UniqueFd next(open("/", O_PATH | O_CLOEXEC));  // the lowest number that is free
+  const UniqueFd next(open("/", O_PATH | O_CLOEXEC));  // the lowest free number
   struct rlimit few = before;
   few.rlim_cur = static_cast<rlim_t>(next.get()) + 5;
   ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &few), 0);

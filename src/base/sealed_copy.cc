@@ -17,7 +17,7 @@ namespace {
 
 constexpr mode_t kCopyMode = 0755;
 
-// `text` says of what, for errors.
+// Errors call the source `text`.
 absl::StatusOr<UniqueFd> CopyOf(int source, const std::string& name, const std::string& text) {
   struct stat info = {};
   if (fstat(source, &info) != 0) return ErrnoStatus(errno, absl::StrCat("look at ", text));

@@ -30,7 +30,7 @@ TEST(SealedCopyTest, RunsAndCanNotBeWritten) {
   EXPECT_EQ(again.valid() ? write(again.get(), "x", 1) : -1, -1);
 }
 
-// A container's root may change mode and owner of what it sees by /proc/<pid>/exe.
+// A container's root may change mode and owner of a file seen through /proc/<pid>/exe.
 TEST(SealedCopyTest, OneWhoseModeOrOwnerWasChangedIsRenewed) {
   const auto copy = SealedCopy("/bin/true", "a-copy");
   ASSERT_TRUE(copy.ok()) << copy.status();

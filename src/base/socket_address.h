@@ -9,15 +9,15 @@
 
 namespace plimsoll {
 
-// gRPC reads an address as a URI and takes a comma for the end of one address: of a path with such
-// characters it is given "/proc/self/fd/<n>/<name>" instead, which holds none.
+// gRPC reads an address as a URI and takes a comma for its end. A path with such characters becomes
+// "/proc/self/fd/<n>/<name>", which has none.
 struct SocketAddress {
-  std::string uri;     // "unix:..."; as good as `directory` is open
-  UniqueFd directory;  // of the socket; invalid where the path could be used as it is
+  std::string uri;     // "unix:..."; valid while `directory` is open
+  UniqueFd directory;  // the socket's; invalid where the path could be used as it is
 };
 
-// For a path of plain characters nothing is opened. NOT_FOUND when its directory
-// isn't there, INVALID_ARGUMENT when the name in it has such characters too.
+// Opens nothing for a path of plain characters. NOT_FOUND when the socket's directory doesn't
+// exist, INVALID_ARGUMENT when its name has special characters too.
 absl::StatusOr<SocketAddress> SocketAddressOf(const std::string& path);
 
 }  // namespace plimsoll

@@ -28,7 +28,7 @@ TEST(SocketAddressTest, AnyOtherIsReachedByItsDirectory) {
     ASSERT_TRUE(address.ok()) << address.status();
     EXPECT_EQ(address->uri,
               absl::StrCat("unix:/proc/self/fd/", address->directory.get(), "/x.sock"));
-    // That leads to the same place.
+    // It leads to the same place.
     const std::string path = address->uri.substr(5);
     ASSERT_TRUE(dir.root().ReplaceFile(absl::StrCat(name, "/x.sock"), name).ok());
     EXPECT_EQ(access(path.c_str(), F_OK), 0) << name;

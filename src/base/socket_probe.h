@@ -1,4 +1,4 @@
-// Whether somebody listens at a unix socket.
+// Tests for a listener at a unix socket.
 #ifndef PLIMSOLL_BASE_SOCKET_PROBE_H_
 #define PLIMSOLL_BASE_SOCKET_PROBE_H_
 
@@ -8,9 +8,9 @@
 
 namespace plimsoll {
 
-// OK: something does, be it too busy to accept. NOT_FOUND: nothing does; PERMISSION_DENIED;
-// FAILED_PRECONDITION: what is there is no socket; INVALID_ARGUMENT: the path is longer than a
-// socket's address may be. Never waits.
+// OK when a server listens, even one too busy to accept. NOT_FOUND when none does;
+// PERMISSION_DENIED; FAILED_PRECONDITION when the file is no socket; INVALID_ARGUMENT when the path
+// is too long for a socket's address. Never waits.
 absl::Status ProbeSocket(const std::string& path);
 
 }  // namespace plimsoll

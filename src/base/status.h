@@ -1,5 +1,5 @@
 // Errors. Everything below the gRPC boundary returns absl::Status or absl::StatusOr, whose codes
-// are gRPC's, so that a code chosen where a thing failed reaches the client unchanged.
+// are gRPC's, so that a code chosen at the point of failure reaches the client unchanged.
 //
 //   PLIMSOLL_RETURN_IF_ERROR(dir.MakeDirs("layers"));
 //   PLIMSOLL_ASSIGN_OR_RETURN(std::string text, root.Read("proc/meminfo"));
@@ -27,8 +27,8 @@ int ErrnoOf(const absl::Status& status);
 // Puts "<context>: " in front of the message; code and payloads stay. OK stays OK.
 absl::Status Annotate(const absl::Status& status, absl::string_view context);
 
-// Puts "; <aftermath>" behind the message, for what failed after it, on the way back: "; and the
-// group stays: ...". Code and payloads stay. OK stays OK.
+// Puts "; <aftermath>" behind the message, for a further failure on the way back: "; and the group
+// stays: ...". Code and payloads stay. OK stays OK.
 absl::Status AlsoSay(const absl::Status& status, absl::string_view aftermath);
 
 // AlsoSay of an undo that failed: "; and not set back: <its message>". `undo` adds nothing when it

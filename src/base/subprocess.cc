@@ -28,7 +28,8 @@
 namespace plimsoll {
 namespace {
 
-// In which what a program had written when it ended is taken from its pipes, whoever else writes.
+// Time for reading a program's last output from its pipes after it ended, whoever else still
+// writes.
 constexpr absl::Duration kLastWords = absl::Seconds(1);
 
 std::vector<char*> Pointers(const std::vector<std::string>& strings) {
@@ -62,7 +63,7 @@ class DescriptorPlan {
   }
 
  private:
-  // For the standard streams that are not `named`.
+  // Gives the null device to the standard streams that are not `named`.
   absl::Status AddNull(const std::vector<bool>& named, int highest) {
     if (!absl::c_linear_search(named, false)) return absl::OkStatus();
     PLIMSOLL_ASSIGN_OR_RETURN(const UniqueFd device, OpenNullDevice());
@@ -87,7 +88,7 @@ struct Stream {
   size_t max;
   bool* truncated;
 
-  // Reads what is there; closes at end of file.
+  // Reads all there is now; closes at end of file.
   void Drain() {
     ReadSome(&fd, [this](absl::string_view part) {
       const size_t room = max - std::min(max, text->size());
@@ -98,7 +99,7 @@ struct Stream {
 };
 
 // Writes input and reads both outputs until they are closed and the child has exited, `cancelled`
-// polls readable, or the deadline. Who never stops writing puts off no end.
+// polls readable, or the deadline. A child that never stops writing doesn't put off the end.
 void Pump(int pidfd, int cancelled, UniqueFd input_fd, absl::string_view input, Stream* out,
           Stream* err, absl::Time deadline) {
   if (input.empty()) input_fd.Reset();
@@ -109,7 +110,7 @@ void Pump(int pidfd, int cancelled, UniqueFd input_fd, absl::string_view input, 
                               {input_fd.get(), POLLOUT, 0},
                               {exited ? -1 : pidfd, POLLIN, 0},
                               {exited ? -1 : cancelled, POLLIN, 0}};
-    // After the exit, a grandchild may hold the pipes: take only what is there already.
+    // After the exit, a grandchild may hold the pipes: take only what is already in them.
     const int64_t left = exited ? 0 : absl::ToInt64Milliseconds(deadline - MonotonicNow()) + 1;
     const int ready = poll(polls, 5, static_cast<int>(std::clamp<int64_t>(left, 0, 1 << 30)));
     if (ready < 0 && errno == EINTR) continue;
@@ -132,7 +133,7 @@ void Pump(int pidfd, int cancelled, UniqueFd input_fd, absl::string_view input, 
 
 // Waits until a process has ended or `deadline`, whichever comes first.
 bool HasEnded(int pidfd, absl::Time deadline) {
-  constexpr absl::Duration kLongest = absl::Hours(1);  // of one poll(2)
+  constexpr absl::Duration kLongest = absl::Hours(1);  // of one poll(2) call
   while (true) {
     struct pollfd ended = {pidfd, POLLIN, 0};
     const absl::Duration left =
@@ -212,7 +213,7 @@ absl::StatusOr<ExitStatus> Child::Wait(absl::Time deadline) {
   if (!shared_->exited.HasBeenNotified() && !HasEnded(pidfd_.get(), deadline)) {
     return absl::DeadlineExceededError(absl::StrCat("process ", pid_, " still runs"));
   }
-  shared_->exited.WaitForNotification();  // its status is being read
+  shared_->exited.WaitForNotification();  // the reaper is reading its status
   return shared_->status;
 }
 

@@ -1,4 +1,4 @@
-// Running other programs. The only place that starts a process and the only one that waits for one.
+// Runs other programs. The only place that starts a process and the only one that waits for one.
 //
 //   Command command;
 //   command.argv = {"/usr/bin/skopeo", "--version"};
@@ -9,8 +9,8 @@
 // mask and default signal actions. All functions are thread-safe.
 //
 // From the first Spawn on, one thread owns waitpid for the whole process. It also reaps processes
-// that were re-parented to this one (a daemon that is a child subreaper, see
-// BecomeChildSubreaper); nothing else in the process may wait for children.
+// that were re-parented to this one (a daemon that is a child subreaper, see BecomeChildSubreaper);
+// nothing else in the process may wait for children.
 #ifndef PLIMSOLL_BASE_SUBPROCESS_H_
 #define PLIMSOLL_BASE_SUBPROCESS_H_
 
@@ -35,8 +35,8 @@ struct Command {
   std::string executable;         // absolute path to run; empty: argv[0]
   std::vector<std::string> environment = {
       "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"};
-  // (descriptor here, descriptor number there). 0, 1 and 2 are a null device of the child's own
-  // (OpenNullDevice) unless named.
+  // (descriptor in this process, descriptor number in the child). 0, 1 and 2 are a null device of
+  // the child's own (OpenNullDevice) unless named.
   std::vector<std::pair<int, int>> descriptors;
   std::string working_directory;  // empty: this process's
   bool new_session = false;       // setsid(2)
@@ -55,14 +55,15 @@ class Child {
   pid_t pid() const { return pid_; }
   // A pidfd: polls readable once the process has exited. Owned by the Child.
   int pidfd() const { return pidfd_.get(); }
-  // DEADLINE_EXCEEDED if it still runs then.
+  // DEADLINE_EXCEEDED if the process still runs at the deadline.
   absl::StatusOr<ExitStatus> Wait(absl::Time deadline = absl::InfiniteFuture());
-  // NOT_FOUND when it has exited. `group`: its whole process group (with Command::new_session).
+  // NOT_FOUND when the process has exited. `group`: its whole process group (with
+  // Command::new_session).
   absl::Status Signal(int signal, bool group = false);
-  // SIGKILL for its process group (with Command::new_session), and the wait for its end.
-  // DEADLINE_EXCEEDED if it hasn't ended by then: in uninterruptible sleep (a mount whose server is
-  // gone, a failing disk) a process doesn't see the signal, and the reaper collects it if it ever
-  // does.
+  // Sends SIGKILL to its process group (with Command::new_session) and waits for its end.
+  // DEADLINE_EXCEEDED if it still runs at the deadline: in uninterruptible sleep (a mount whose
+  // server is gone, a failing disk) a process doesn't see the signal. The reaper collects it if it
+  // ever ends.
   absl::Status KillGroup(absl::Time deadline);
 
   struct Shared;  // the reaper's half
@@ -74,14 +75,14 @@ class Child {
   std::shared_ptr<Shared> shared_;
 };
 
-// NOT_FOUND when there is no such program.
+// NOT_FOUND when the program doesn't exist.
 absl::StatusOr<Child> Spawn(const Command& command);
 
 struct RunLimits {
   absl::Duration timeout = absl::Seconds(60);
   size_t max_output_bytes = 1024 * 1024;  // of each stream; the rest is read and dropped
   std::string input;                      // written to standard input
-  Cancellation* cancellation = nullptr;   // ends it before its time; null: nobody does
+  Cancellation* cancellation = nullptr;   // ends the run early; null: never
 };
 
 struct RunResult {
@@ -91,19 +92,19 @@ struct RunResult {
   bool truncated = false;
 };
 
-// Runs to the end and collects both outputs. DEADLINE_EXCEEDED after the timeout, CANCELLED where
-// it was cancelled, with the process group killed; the message says so when it doesn't end of that
-// within some seconds. A non-zero exit is a result, not an error.
+// Runs a program to its end and collects both outputs. DEADLINE_EXCEEDED after the timeout,
+// CANCELLED when cancelled: both kill the process group, and the message says so if that doesn't
+// end it within some seconds. A non-zero exit is a result, not an error.
 absl::StatusOr<RunResult> RunProgram(Command command, const RunLimits& limits = {});
 
 // As RunProgram, but a failed exit is an error: "<argv[0]>: <exit>: <last lines of stderr>".
 absl::StatusOr<std::string> RunChecked(Command command, const RunLimits& limits = {});
 
 // The path of a program in PATH or the usual system directories; NOT_FOUND names the program and
-// where it was looked for.
+// the directories searched.
 absl::StatusOr<std::string> FindProgram(absl::string_view name);
 
-// Orphaned descendants are re-parented to this process from now on, and reaped by it.
+// From now on, orphaned descendants are re-parented to this process, which reaps them.
 absl::Status BecomeChildSubreaper();
 
 }  // namespace plimsoll

@@ -61,7 +61,7 @@ TEST(RunTest, KillsTheGroupWhenItIsCancelled) {
                                  {.timeout = absl::Seconds(90), .cancellation = &cancellation});
   canceller.join();
   EXPECT_TRUE(absl::IsCancelled(result.status())) << result.status();
-  // One that is cancelled before it began ends at once, too.
+  // A run that was cancelled before it began ends at once, too.
   EXPECT_TRUE(absl::IsCancelled(
       RunProgram(Shell("sleep 100"), {.timeout = absl::Seconds(90), .cancellation = &cancellation})
           .status()));
@@ -152,13 +152,13 @@ TEST(SpawnTest, ManyAtOnceAreAllCollected) {
   for (std::thread& thread : threads) thread.join();
 }
 
-// execve(2) waits for whoever has a lease on the file, as it would for a server that is away.
+// execve(2) waits for the holder of a lease on the file, as it would for a server that is away.
 TEST(SpawnTest, AProgramThatHangsAtItsStartHoldsNoOtherUp) {
   const TestDir dir;
   const std::string program = dir.path() + "/program";
   ASSERT_TRUE(dir.root().ReplaceFile("program", "#!/bin/sh\nexit 7\n", 0755).ok());
   const UniqueFd held(open(program.c_str(), O_RDONLY | O_CLOEXEC));
-  ASSERT_EQ(fcntl(held.get(), F_SETSIG, SIGURG), 0);  // which nobody heeds
+  ASSERT_EQ(fcntl(held.get(), F_SETSIG, SIGURG), 0);  // a signal that nobody heeds
   ASSERT_EQ(fcntl(held.get(), F_SETLEASE, F_WRLCK), 0);
   ASSERT_TRUE(BecomeChildSubreaper().ok());
 
@@ -170,7 +170,7 @@ TEST(SpawnTest, AProgramThatHangsAtItsStartHoldsNoOtherUp) {
   while (fcntl(held.get(), F_GETLEASE) == F_WRLCK) absl::SleepFor(absl::Milliseconds(1));
   absl::Notification done;
   std::thread others([&] {
-    // The orphan ends first, and could be of the start that hangs.
+    // The orphan ends first; the reaper can't know yet that the hanging start didn't make it.
     EXPECT_TRUE(RunProgram(Shell("sleep 0.05 &")).ok());
     const auto result = RunProgram(Shell("sleep 0.2; exit 3"));
     EXPECT_EQ(result.ok() ? result->exit.code : -1, 3);
@@ -200,7 +200,7 @@ TEST(ChildTest, KillGroupWaitsForTheEnd) {
   EXPECT_EQ(child->Wait(absl::InfinitePast())->signal, SIGKILL);
 }
 
-// One that isn't in a group of its own doesn't get the signal, as if the kernel kept it.
+// A child outside its own group doesn't get the signal, as if the kernel kept it.
 TEST(ChildTest, KillGroupDoesNotWaitForever) {
   auto child = Spawn(Shell("exec sleep 100"));
   ASSERT_TRUE(child.ok()) << child.status();

@@ -1,4 +1,4 @@
-// For tests: waiting for what happens by itself.
+// For tests: waits for an asynchronous result.
 #ifndef PLIMSOLL_BASE_WAIT_UNTIL_FOR_TEST_H_
 #define PLIMSOLL_BASE_WAIT_UNTIL_FOR_TEST_H_
 
@@ -8,7 +8,7 @@
 
 namespace plimsoll {
 
-// Polls until `done` or half a minute has passed; whether it was done.
+// Polls until `done` returns true (returns true) or half a minute has passed (false).
 inline bool WaitUntil(absl::FunctionRef<bool()> done) {
   const absl::Time deadline = absl::Now() + absl::Seconds(30);
   while (!done()) {

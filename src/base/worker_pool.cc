@@ -53,7 +53,7 @@ void WorkerPool::StartThread() {
     const std::thread::id id = thread.get_id();
     threads_.emplace(id, std::move(thread));
   } catch (const std::system_error&) {
-    // No more threads to be had: those that run take the work.
+    // The system gives no more threads: the running ones take the work.
   }
 }
 

@@ -1,4 +1,4 @@
-// Threads behind a bounded queue.
+// A pool of threads behind a bounded queue.
 #ifndef PLIMSOLL_BASE_WORKER_POOL_H_
 #define PLIMSOLL_BASE_WORKER_POOL_H_
 
@@ -15,9 +15,9 @@
 
 namespace plimsoll {
 
-// Threads are started when there is work that no idle one can take, up to a limit, and end after
-// a while without work: a pool sized for the worst case costs an idle process nothing.
-// Thread-safe. The destructor runs what was accepted and joins.
+// A thread starts when there is work that no idle one can take, up to a limit, and ends after a
+// while without work: a pool sized for the worst case costs an idle process nothing. Thread-safe.
+// The destructor runs all accepted work and joins.
 class WorkerPool {
  public:
   WorkerPool(int max_threads, size_t max_queued, absl::Duration idle_time = absl::Seconds(30));
@@ -25,11 +25,11 @@ class WorkerPool {
   WorkerPool(const WorkerPool&) = delete;
   WorkerPool& operator=(const WorkerPool&) = delete;
 
-  // False, with nothing done, when the queue is full, the pool is closing, or the machine gives
-  // not a single thread.
+  // False, with nothing done, when the queue is full, the pool is closing, or the machine doesn't
+  // give it a single thread.
   [[nodiscard]] bool TrySchedule(std::function<void()> work);
   size_t queued() const;
-  // How many there are now, idle ones included.
+  // The number of threads now, idle ones included.
   size_t threads() const;
 
  private:
@@ -45,7 +45,7 @@ class WorkerPool {
   bool closing_ ABSL_GUARDED_BY(mutex_) = false;
   size_t idle_ ABSL_GUARDED_BY(mutex_) = 0;
   std::map<std::thread::id, std::thread> threads_ ABSL_GUARDED_BY(mutex_);
-  std::vector<std::thread> retired_ ABSL_GUARDED_BY(mutex_);  // have ended; to be joined
+  std::vector<std::thread> retired_ ABSL_GUARDED_BY(mutex_);  // have ended, still to be joined
 };
 
 }  // namespace plimsoll

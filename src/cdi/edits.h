@@ -1,5 +1,5 @@
-// What a CDI device changes about a container (CDI specification 0.8, "Container edits"). What has
-// no value in the file is empty here; which value it gets is for whoever makes the OCI spec.
+// A CDI device's changes to a container (CDI specification 0.8, "Container edits"). Members absent
+// from the file are empty here; the maker of the OCI spec chooses their values.
 #ifndef PLIMSOLL_CDI_EDITS_H_
 #define PLIMSOLL_CDI_EDITS_H_
 

@@ -35,8 +35,8 @@ absl::Status TooDeep() {
   return Invalid(absl::StrCat("nested deeper than ", kMaxDepth, " levels"));
 }
 
-// For messages: text of a file that need not be what it says it is. They go to clients as
-// protobuf's strings, which must be UTF-8, and must not be filled by it.
+// Makes a file's text safe for messages: it may be anything, must not fill them, and must be UTF-8,
+// because they go to clients as protobuf strings.
 std::string Shown(absl::string_view text) {
   constexpr size_t kLongest = 200;
   std::string shown(text.substr(0, kLongest));
@@ -46,7 +46,7 @@ std::string Shown(absl::string_view text) {
   return absl::StrCat(shown, text.size() > kLongest ? "..." : "");
 }
 
-// nlohmann's parser keeps the last of several members of one name; here that is an error.
+// nlohmann's parser keeps the last of duplicate members; here they are an error.
 absl::StatusOr<Json> ReadJson(absl::string_view text) {
   absl::Status wrong;
   std::vector<std::set<std::string>> members;
@@ -68,7 +68,7 @@ absl::StatusOr<Json> ReadJson(absl::string_view text) {
   }
 }
 
-// A plain scalar that is a number: of YAML 1.1 as Kubernetes reads it, where 0660 is octal.
+// A plain scalar that is a number in YAML 1.1 as Kubernetes reads it, where 0660 is octal.
 Json PlainNumber(const std::string& text) {
   char* end = nullptr;
   errno = 0;

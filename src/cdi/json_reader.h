@@ -2,8 +2,7 @@
 // right type. Errors name the place: "gpu.json: devices[0].name: expected a string, found a
 // number".
 //
-// The first error is the status, and everything after it goes on with defaults, so callers check
-// once.
+// The first error becomes the status; reading goes on with defaults, so callers check once.
 #ifndef PLIMSOLL_CDI_JSON_READER_H_
 #define PLIMSOLL_CDI_JSON_READER_H_
 
@@ -21,8 +20,8 @@
 
 namespace plimsoll::cdi {
 
-// INVALID_ARGUMENT without the file's name: no such text, more than one document, nested too deep,
-// a member that is there twice, more than 200,000 values (YAML's aliases multiply).
+// INVALID_ARGUMENT, without the file's name, for text of another format, more than one document,
+// nesting too deep, a duplicate member, more than 200,000 values (YAML's aliases multiply).
 absl::StatusOr<nlohmann::json> ReadDocument(absl::string_view text, SpecFormat format);
 
 class JsonReader {
@@ -36,8 +35,8 @@ class JsonReader {
   absl::Status status_;
 };
 
-// One object. Ask for every known member, then Finish. Each leaves `out` as it is when the member
-// is absent or null.
+// One object. Ask for every known member, then Finish. An absent or null member leaves `out` as it
+// is.
 class JsonObject {
  public:
   JsonObject(JsonReader& reader, const nlohmann::json& value, std::string place);
@@ -60,7 +59,7 @@ class JsonObject {
 
  private:
   JsonReader& reader_;
-  const nlohmann::json* object_;  // null: it is none
+  const nlohmann::json* object_;  // null: the value is no object
   const std::string place_;
   std::vector<std::string> known_;
 };

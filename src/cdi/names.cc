@@ -14,7 +14,7 @@ namespace plimsoll::cdi {
 namespace {
 
 constexpr char kAnnotationPrefix[] = "cdi.k8s.io/";
-// The specification has 63 for a class and leaves the others open. They come in file names and
+// The specification limits a class to 63 and the others not at all. They end up in file names and
 // messages.
 constexpr size_t kMaxVendor = 253;
 constexpr size_t kMaxClass = 63;
@@ -24,7 +24,7 @@ bool IsAlnum(char c) {
   return absl::ascii_isalnum(static_cast<unsigned char>(c));
 }
 
-// Letters, digits and what is in `between`; those stand neither first nor last.
+// Letters, digits and the characters in `between`, which may be neither first nor last.
 bool IsMadeOf(absl::string_view text, size_t longest, absl::string_view between) {
   if (text.empty() || text.size() > longest || !IsAlnum(text.front()) || !IsAlnum(text.back())) {
     return false;

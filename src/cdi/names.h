@@ -1,4 +1,4 @@
-// Names of CDI devices, and where containers' annotations carry them (CDI specification "Kind",
+// Names of CDI devices, and the container annotations that carry them (CDI specification "Kind",
 // "CDI Devices"; "vendor.com/class=name").
 #ifndef PLIMSOLL_CDI_NAMES_H_
 #define PLIMSOLL_CDI_NAMES_H_
@@ -18,16 +18,16 @@ struct DeviceName {
   std::string name;
 };
 
-// INVALID_ARGUMENT says which part is wrong and what it must be made of.
+// INVALID_ARGUMENT names the wrong part and its valid form.
 absl::StatusOr<DeviceName> ParseDeviceName(absl::string_view text);
 absl::Status CheckKind(absl::string_view kind);
 absl::Status CheckName(absl::string_view name);
 
-// For messages, which text from outside must not fill: 80 bytes at most and "..." for the rest, cut
-// between the characters of UTF-8.
+// Shortens foreign text for messages: 80 bytes at most and "..." for the rest, cut between UTF-8
+// characters.
 std::string Shorten(absl::string_view text);
 
-// The devices that a container's annotations "cdi.k8s.io/<any name>" ask for: names separated by
+// The devices that a container requests in annotations "cdi.k8s.io/<any name>": names separated by
 // commas, in the order of the keys. INVALID_ARGUMENT names key and value.
 absl::StatusOr<std::vector<std::string>> DevicesInAnnotations(
     const std::map<std::string, std::string>& annotations);

@@ -21,7 +21,7 @@ namespace plimsoll::cdi {
 namespace {
 
 constexpr size_t kMaxFiles = 1000;  // of a directory
-// A file that was written so shortly before may be written again without another time on it.
+// A file changed more recently than this may change again with the same time.
 constexpr absl::Duration kTick = absl::Milliseconds(50);
 
 bool IsSpecFile(absl::string_view name) {
@@ -36,7 +36,7 @@ std::string SignatureOf(const struct stat& info) {
                       ".", info.st_ctim.tv_nsec);
 }
 
-// A FIFO would hold up whoever asks, also one that comes in the file's place just now.
+// A FIFO, even one put in the file's place just now, would hold the caller up.
 absl::StatusOr<std::string> ReadRegular(const FsRoot& host, const std::string& path) {
   PLIMSOLL_ASSIGN_OR_RETURN(const UniqueFd file, host.OpenFile(path, kOpenToLook));
   return ReadRegularFile(file.get(), kMaxSpecBytes);
@@ -100,7 +100,7 @@ void Registry::LookInto(size_t priority, std::map<std::string, std::shared_ptr<c
     const bool same = before != files_.end() && !signature.empty() &&
                       before->second->signature == signature &&
                       before->second->priority == priority;
-    // A directory that is listed twice counts where it is last.
+    // A directory that is listed twice counts in its last place.
     (*now)[path] = same ? before->second : ReadFile(priority, path, signature);
   }
 }

@@ -1,4 +1,4 @@
-// The CDI devices of this machine: those in the specification files of some directories.
+// The CDI devices of this machine, from the specification files in some directories.
 //
 //   cdi::Registry devices(host, {"/etc/cdi", "/var/run/cdi"});
 //   PLIMSOLL_ASSIGN_OR_RETURN(edits, devices.Resolve({"vendor.com/gpu=0"}));
@@ -22,31 +22,31 @@
 
 namespace plimsoll::cdi {
 
-// Files are looked at whenever a device is asked for, and read when one is new or not as it was: so
-// whoever writes a file and then asks has it, which no notification from the kernel can promise,
-// and nothing is done while nobody asks. Thread-safe.
+// Every request for a device checks the files, and reads those that are new or changed. So a client
+// that writes a file and then asks for its device gets it, which no notification from the kernel
+// can promise, and idle time costs nothing. Thread-safe.
 class Registry {
  public:
-  // `directories`: absolute, a later one before an earlier one; they need not be there. Files in
-  // them that end in .json, .yaml or .yml count.
+  // `directories`: absolute paths, later ones take precedence; they need not exist. Only files that
+  // end in .json, .yaml or .yml count.
   Registry(FsRoot host, std::vector<std::string> directories);
 
-  // What the devices change, in the order of `names`, one that is named twice once; the part that
-  // is common to a file's devices goes before the first of them.
+  // The devices' edits, in the order of `names`; a duplicate counts once. The edits common to a
+  // file's devices come before those of the first of them.
   //
-  // INVALID_ARGUMENT: no name of a device. NOT_FOUND: there is none of it; the message names what
-  // of its kind there is. FAILED_PRECONDITION: two files of one directory have it, or one that may
-  // have it can't be read; the message names the files and their faults.
+  // INVALID_ARGUMENT: not a device name. NOT_FOUND: no such device; the message names the devices
+  // of its kind. FAILED_PRECONDITION: two files of one directory have it, or a file that may have
+  // it can't be read; the message names the files and their faults.
   absl::StatusOr<ContainerEdits> Resolve(const std::vector<std::string>& names);
 
-  // What is wrong with the files now, one sentence each, for Status.
+  // The present faults of the files, one sentence each, for Status.
   std::vector<std::string> Faults();
 
  private:
   struct File {
     size_t priority = 0;    // its directory's place in the list
     std::string shown;      // its path for messages: a file's name may be any bytes
-    std::string signature;  // empty: read it again, whatever it is now
+    std::string signature;  // empty: read the file again in any case
     absl::Status status;
     Spec spec;
   };
@@ -63,7 +63,7 @@ class Registry {
   std::shared_ptr<const File> ReadFile(size_t priority, const std::string& path,
                                        const std::string& signature) const;
   void Index() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // What was meant, for an error: a device of nearly that name, or the kinds that there are.
+  // A suggestion for an error: a device of nearly that name, or the existing kinds.
   std::string Near(const std::string& name) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   absl::Status Missing(const std::string& name, const std::string& kind) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);

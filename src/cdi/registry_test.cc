@@ -50,7 +50,7 @@ TEST_F(CdiRegistryTest, FilesAreFollowed) {
   EXPECT_TRUE(absl::IsNotFound(Refusal("v.com/gpu=a")));
   Write("etc/cdi/gpu.json", Device("1"));
   EXPECT_THAT(Env({"v.com/gpu=a"}), ElementsAre("ANY=1", "VALUE=1"));
-  // As fast as can be, and of the same length.
+  // Rapid changes of the same length.
   for (int i = 0; i < 20; ++i) {
     const std::string value(1, static_cast<char>('a' + i));
     Write("etc/cdi/gpu.json", Device(value));
@@ -84,7 +84,7 @@ TEST_F(CdiRegistryTest, ALaterDirectoryGoesBeforeAnEarlier) {
   Write("etc/cdi/gpu.json", Device("static"));
   Write("run/cdi/gpu.json", Device("dynamic"));
   EXPECT_THAT(Env({"v.com/gpu=a"}), ElementsAre("ANY=1", "VALUE=dynamic"));
-  // Also over two that contradict each other.
+  // It also wins over two files that contradict each other.
   Write("etc/cdi/other.json", Device("static too"));
   EXPECT_THAT(Env({"v.com/gpu=a"}), ElementsAre("ANY=1", "VALUE=dynamic"));
   EXPECT_THAT(registry_.Faults(), IsEmpty());
@@ -115,7 +115,7 @@ TEST_F(CdiRegistryTest, ABadFileConcernsItsOwnKindAlone) {
   EXPECT_THAT(other.message(), HasSubstr("there are v.com/net=a"));
   EXPECT_THAT(other.message(), Not(HasSubstr("bad.json")));
   EXPECT_THAT(registry_.Faults(), ElementsAre(HasSubstr("/etc/cdi/bad.json: devices[0]")));
-  // Of one whose kind can't be told, nobody knows what it may have.
+  // A file of unknown kind may have any device.
   Write("etc/cdi/bad.json", "{");
   EXPECT_THAT(Refusal("v.com/net=b").message(), HasSubstr("/etc/cdi/bad.json: not valid JSON"));
 }
@@ -132,7 +132,7 @@ TEST_F(CdiRegistryTest, WhatIsNoFileHoldsUpNobody) {
   EXPECT_TRUE(absl::IsInvalidArgument(Refusal("gpu")));
 }
 
-// Opened as a file is, a FIFO waits for a writer who never comes.
+// Opened like a regular file, a FIFO waits for a writer that never comes.
 TEST_F(CdiRegistryTest, AFifoInAFilesPlaceHoldsUpNobody) {
   const std::string file = dir_.path() + "/etc/cdi/gpu.json";
   const std::string fifo = dir_.path() + "/etc/cdi/fifo";

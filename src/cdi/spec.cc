@@ -22,7 +22,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-// Of 0.<minor>; 1.0 has what 0.8 has.
+// The accepted versions 0.<minor>; 1.0 has the same members as 0.8.
 constexpr int kFirstMinor = 3;
 constexpr int kLastMinor = 8;
 
@@ -32,7 +32,7 @@ class SpecReader {
 
   absl::Status Read(const Json& document) {
     JsonObject top(reader_, document, "");
-    // First, so that a bad file's kind is known.
+    // Read first, so that a bad file's kind is known.
     top.Required("kind", spec_.kind);
     if (const absl::Status kind = CheckKind(spec_.kind); !kind.ok()) {
       top.Fail("kind", kind.message());
@@ -76,7 +76,7 @@ class SpecReader {
     minor_ = major == 1 ? kLastMinor : minor;
   }
 
-  // Of a file that says it is older: whoever else reads it would not know what it means.
+  // Refuses members newer than the file's version: other readers would not understand them.
   void Since(int minor, absl::string_view place, absl::string_view what) {
     if (minor_ >= minor) return;
     reader_.Fail(place, absl::StrCat(what, " needs cdiVersion 0.", minor, ".0 or later"));
@@ -173,7 +173,7 @@ class SpecReader {
     }
     object.Int("major", node.major);
     object.Int("minor", node.minor);
-    // Of a dev_t: 12 and 20 bits.
+    // A dev_t has 12 and 20 bits.
     if (node.major.value_or(0) < 0 || node.major.value_or(0) > 0xfff) {
       object.Fail("major", "must be 0 to 4095");
     }
@@ -181,7 +181,7 @@ class SpecReader {
       object.Fail("minor", "must be 0 to 1048575");
     }
     object.UInt32("fileMode", node.file_mode);
-    // Vendors copy st_mode, with the type's bits.
+    // Vendors copy st_mode with its file type bits.
     if (node.file_mode.value_or(0) > 0177777) object.Fail("fileMode", "is no mode of a file");
     object.String("permissions", node.permissions);
     if (node.permissions.find_first_not_of("rwm") != std::string::npos) {
@@ -235,7 +235,7 @@ class SpecReader {
     JsonObject object(reader_, value, place);
     IntelRdt rdt;
     object.String("closID", rdt.clos_id);
-    // A directory of resctrl's.
+    // It names a directory of resctrl.
     if (rdt.clos_id == "." || rdt.clos_id == ".." || rdt.clos_id.size() > NAME_MAX ||
         rdt.clos_id.find_first_of("/\n") != std::string::npos) {
       object.Fail("closID", "must be the name of a directory");

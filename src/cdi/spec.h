@@ -1,4 +1,4 @@
-// A CDI specification file: devices of one kind, and what each changes about a container.
+// A CDI specification file: devices of one kind, and each one's changes to a container.
 #ifndef PLIMSOLL_CDI_SPEC_H_
 #define PLIMSOLL_CDI_SPEC_H_
 
@@ -11,7 +11,7 @@
 
 namespace plimsoll::cdi {
 
-// Larger ones are not read. (The largest that are known, of GPUs cut in many parts, have a tenth.)
+// Larger files are not read. (The largest known ones, of GPUs cut in many parts, have a tenth.)
 inline constexpr size_t kMaxSpecBytes = 4 * 1024 * 1024;
 
 enum class SpecFormat { kJson, kYaml };
@@ -19,12 +19,12 @@ enum class SpecFormat { kJson, kYaml };
 struct Spec {
   std::string kind;
   std::map<std::string, ContainerEdits> devices;  // by name
-  ContainerEdits edits;                           // for a container that has any of them
+  ContainerEdits edits;                           // for a container with any of the devices
 };
 
-// Versions 0.3 to 1.0. Strict: INVALID_ARGUMENT "<file>: <place>: <what is wrong and what would be
-// right>", for an unknown member too, and for one that came with a later version than the file
-// says it has. `spec` is as far as it could be read: of a bad file, `kind` may be known.
+// Parses versions 0.3 to 1.0. Strict: INVALID_ARGUMENT "<file>: <place>: <the fault and the valid
+// form>", also for an unknown member, and for one that is newer than the file's own version. On an
+// error `spec` has the parts read so far: a bad file's `kind` may be known.
 absl::Status ParseSpec(absl::string_view text, SpecFormat format, absl::string_view file,
                        Spec* spec);
 

@@ -79,7 +79,7 @@ containerEdits:
   ExpectWhole(spec);
 }
 
-// One that is right but for `edits`, and what comes beside it.
+// The error for a file that is valid but for these parts.
 std::string Refusal(const std::string& edits, const std::string& version = "0.7.0",
                     const std::string& kind = "v.com/c", const std::string& name = "a") {
   const std::string text =
@@ -179,7 +179,7 @@ TEST(CdiSpecTest, TextThatIsNoDocumentIsRefused) {
               HasSubstr("larger than"));
 }
 
-// It goes to clients as protobuf's strings.
+// The message goes to clients as a protobuf string.
 TEST(CdiSpecTest, WhatIsSaidOfABadFileIsShortAndUtf8) {
   const std::string long_name(100000, 'n');
   const auto refuse = [](const std::string& text) {
@@ -194,7 +194,7 @@ TEST(CdiSpecTest, WhatIsSaidOfABadFileIsShortAndUtf8) {
         refuse(absl::StrCat("{\"", long_name, "\":1,\"", long_name, "\":1}"))}) {
     for (const char c : message) EXPECT_TRUE(c >= ' ' && c <= '~') << message;
   }
-  // Cut between characters, of which each has two bytes.
+  // The cut falls between characters, of which each has two bytes.
   std::string umlauts = "a";
   for (int i = 0; i < 100; ++i) umlauts += "\xc3\xa4";
   const std::string cut = "a" + umlauts.substr(1, 78);

@@ -22,7 +22,7 @@ bool IsSame(const struct stat& a, const struct stat& b) {
   return a.st_dev == b.st_dev && a.st_ino == b.st_ino;
 }
 
-// What a magic link of proc(5) leads to, which FsRoot doesn't follow.
+// Opens the target of a magic link of proc(5), which FsRoot doesn't follow.
 absl::StatusOr<UniqueFd> OpenLink(const FsRoot& process, const char* link, int flags,
                                   struct stat* info) {
   UniqueFd fd(openat(process.fd(), link, flags | O_CLOEXEC));
@@ -32,7 +32,7 @@ absl::StatusOr<UniqueFd> OpenLink(const FsRoot& process, const char* link, int f
   return fd;
 }
 
-// Whether a link leads where this process's own does.
+// True when a link leads to the same place as this process's own.
 absl::StatusOr<bool> IsOwn(const char* link, const struct stat& its) {
   struct stat own = {};
   const std::string path = absl::StrCat("/proc/self/", link);

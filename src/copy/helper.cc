@@ -24,7 +24,7 @@ constexpr absl::Duration kLook = absl::Milliseconds(100);
 constexpr absl::Duration kGrace = absl::Seconds(5);
 
 std::string FlagsOf(const HelperPlan& plan, bool user_namespace) {
-  std::string flags = "-";  // never empty, for people who look at it in ps(1)
+  std::string flags = "-";  // never empty, for readers of ps(1)
   if (plan.gives) flags += kGives;
   if (plan.archive) flags += kArchive;
   if (plan.follow) flags += kFollow;
@@ -60,7 +60,7 @@ absl::StatusOr<Helper> Helper::Start(const std::string& program, const HelperPla
   command.descriptors = {
       {its.get(), kStreamFd}, {container.root.get(), kRootFd}, {report.get(), kReportFd}};
   if (enters) command.descriptors.emplace_back(container.user_namespace.get(), kUserFd);
-  // Ctrl-C at the terminal is for its starter.
+  // Ctrl-C at the terminal is only for its starter.
   command.new_session = true;
   PLIMSOLL_ASSIGN_OR_RETURN(Child child, Spawn(command));
   return Helper(plan.gives, std::move(child), std::move(ours), std::move(report));

@@ -1,6 +1,6 @@
 // The process that reads or writes a container's files for `plimsoll cp`: this program once more,
-// without threads, so that it can enter the container's user namespace. It enters no other one,
-// stays in this machine's root, and so loads and runs nothing of the container's.
+// without threads, so that it can enter the container's user namespace. It enters no other
+// namespace and stays in this machine's root, so it loads and runs nothing of the container's.
 #ifndef PLIMSOLL_COPY_HELPER_H_
 #define PLIMSOLL_COPY_HELPER_H_
 
@@ -17,12 +17,12 @@
 
 namespace plimsoll::copy {
 
-// The first word of the command line by which a program calls itself as helper.
+// The first word of the command line with which a program starts itself as helper.
 inline constexpr char kHelperWord[] = "__cp";
 
 struct HelperPlan {
-  bool gives = false;    // a tar stream of `path`; else it takes one
-  std::string label;     // stands before paths in messages: "web:"
+  bool gives = false;    // reads `path` into a tar stream; else writes one there
+  std::string label;     // comes before paths in messages: "web:"
   std::string path;      // in the container
   std::string name;      // ReadOptions::name or WriteOptions::source_name
   bool archive = false;  // ReadOptions::attributes or WriteOptions::archive
@@ -38,16 +38,16 @@ class Helper {
   static absl::StatusOr<Helper> Start(const std::string& program, const HelperPlan& plan,
                                       const ContainerRoot& container);
 
-  // The end of the stream: to be read where it gives, else to be written. Closing it early ends the
-  // helper, which leaves nothing half-written.
+  // The end of the stream: for reading if the helper reads files, else for writing. Closing it
+  // early ends the helper, which leaves nothing half-written.
   UniqueFd& stream() { return stream_; }
   struct Outcome {
-    absl::Status status;  // OK also where it ended because nobody read its stream
+    absl::Status status;  // OK also when it ended because nobody read its stream
     std::vector<std::string> notes;
   };
-  // Closes the stream and waits for the end. Once `hurry` is true it is killed, where it takes some
-  // seconds later: it has something to remove then, but what serves the container's files may not
-  // answer.
+  // Closes the stream and waits for the end. Once `hurry` returns true, kills a helper that reads
+  // at once. One that writes first gets some seconds to remove its unfinished file, but no more:
+  // the container's file system may not answer.
   Outcome Await(const std::function<bool()>& hurry);
 
  private:
@@ -63,7 +63,7 @@ class Helper {
   UniqueFd report_;  // memfd
 };
 
-// `words` follow kHelperWord. The exit code.
+// `words` follow kHelperWord. Returns the exit code.
 int HelperMain(const std::vector<std::string>& words);
 
 }  // namespace plimsoll::copy

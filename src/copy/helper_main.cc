@@ -26,8 +26,8 @@
 namespace plimsoll::copy {
 namespace {
 
-// As the container's root from here on, to whom files belong as they do there, mounts with mapped
-// ids included, and who may do no more than that. Nothing else of it is entered.
+// Becomes the container's root: files have the container's owners, even through mounts with mapped
+// ids, and it may do no more than that root. It enters nothing else of the container.
 absl::Status EnterUserNamespace(int fd) {
   if (setns(fd, CLONE_NEWUSER) != 0) return ErrnoStatus(errno, "enter the user namespace");
   if ((setgroups(0, nullptr) != 0 && errno != EPERM) || setresgid(0, 0, 0) != 0 ||
@@ -38,7 +38,7 @@ absl::Status EnterUserNamespace(int fd) {
   return absl::OkStatus();
 }
 
-// Of those that it has: what files and their owners take, and no more.
+// Reduces its capabilities to those for files and their owners.
 absl::Status KeepFileCapabilities() {
   constexpr uint32_t kKept = 1U << CAP_CHOWN | 1U << CAP_DAC_OVERRIDE | 1U << CAP_DAC_READ_SEARCH |
                              1U << CAP_FOWNER | 1U << CAP_FSETID | 1U << CAP_SETFCAP;
@@ -54,7 +54,7 @@ absl::Status KeepFileCapabilities() {
 
 absl::Status Protect() {
   PLIMSOLL_RETURN_IF_ERROR(KeepFileCapabilities());
-  // No process of the container's may look at this one, whatever ids it takes.
+  // No process of the container's may inspect this one, whatever ids it has.
   if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) != 0) return ErrnoStatus(errno, "prctl");
   if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) return ErrnoStatus(errno, "prctl");
   return absl::OkStatus();

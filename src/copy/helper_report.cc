@@ -23,7 +23,7 @@ void ReportWriter::Add(char kind, absl::string_view text) const {
   record += Printable(text);
   record += '\0';
   const ssize_t written = write(fd_, record.data(), record.size());
-  (void)written;  // to a memfd; where that fails, the exit code tells of a failure
+  (void)written;  // to a memfd; if that fails, the exit code reports the failure
 }
 
 void ReportWriter::Note(absl::string_view text) {

@@ -1,4 +1,4 @@
-// What a helper tells besides its stream: notes, and the error that ended it.
+// A helper's report besides its stream: notes, and the error that ended it.
 #ifndef PLIMSOLL_COPY_HELPER_REPORT_H_
 #define PLIMSOLL_COPY_HELPER_REPORT_H_
 
@@ -18,7 +18,7 @@ class ReportWriter {
   explicit ReportWriter(int fd) : fd_(fd) {}
   void Note(absl::string_view text);
   void Error(const absl::Status& status);
-  // How many notes there were beyond kMaxNotes.
+  // Adds the number of notes beyond kMaxNotes.
   void Finish();
 
  private:

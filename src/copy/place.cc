@@ -20,8 +20,8 @@ namespace {
 
 constexpr int kMaxLinks = 40;  // as the kernel's
 
-// "a/b/" -> {"a/", "b"}; "b" -> {"", "b"}. The name is empty where the path is a directory by its
-// form: "/", "a/.", "a/..".
+// "a/b/" -> {"a/", "b"}; "b" -> {"", "b"}. The name is empty if the path's form makes it a
+// directory: "/", "a/.", "a/..".
 struct Parts {
   std::string parent;
   std::string name;

@@ -1,4 +1,4 @@
-// Where the paths of one side of a copy lead: those of this machine, or those of a container.
+// Path resolution for one side of a copy: this machine's paths, or a container's.
 #ifndef PLIMSOLL_COPY_PLACE_H_
 #define PLIMSOLL_COPY_PLACE_H_
 
@@ -18,10 +18,10 @@ namespace plimsoll::copy {
 // Copies share the open root. Errors name a path as the user did: "web:/etc/hosts".
 class Place {
  public:
-  // Paths as this process has them.
+  // Paths as this process sees them.
   static Place Host();
-  // A container's: no link and no ".." leads out of `root` (openat2(2), RESOLVE_IN_ROOT), whatever
-  // is swapped meanwhile. `label` stands before each path in messages: "web:".
+  // A container's paths: no link and no ".." leads out of `root` (openat2(2), RESOLVE_IN_ROOT),
+  // even if names are swapped meanwhile. `label` comes before each path in messages: "web:".
   static Place Container(UniqueFd root, std::string label);
 
   // `flags` of open(2); O_CLOEXEC is added. Follows links.
@@ -29,11 +29,11 @@ class Place {
 
   struct Spot {
     UniqueFd parent;                  // O_PATH
-    std::string name;                 // in it, "." for itself
-    std::optional<struct stat> info;  // of what is there, itself where it is a link
+    std::string name;                 // in `parent`; "." for itself
+    std::optional<struct stat> info;  // of the present file, not followed if it is a link
   };
-  // The directory and name that `path` means, which need not be there: its directory must, else
-  // NOT_FOUND. `follow`: while a link is there, what it leads to.
+  // The directory and name that `path` means. The name need not exist; its directory must, else
+  // NOT_FOUND. `follow`: follows links there, repeatedly.
   absl::StatusOr<Spot> Find(const std::string& path, bool follow) const;
 
   std::string NameOf(absl::string_view path) const;
@@ -46,9 +46,9 @@ class Place {
   std::string label_;
 };
 
-// The last component of a path, without slashes; empty where it says nothing ("/", ".", "..").
+// The last component of a path, without slashes; empty if it is no name ("/", ".", "..").
 std::string LastName(absl::string_view path);
-// Whether the content of a directory is meant rather than itself: "dir/.", ".".
+// True when the path means a directory's content, not the directory: "dir/.", ".".
 bool MeansContent(absl::string_view path);
 
 }  // namespace plimsoll::copy

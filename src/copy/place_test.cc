@@ -47,7 +47,7 @@ TEST_F(PlaceTest, NothingLeadsOutOfAContainer) {
                            "file", "etc/../../outside"}) {
     EXPECT_FALSE(IsThere(place, path)) << path;
   }
-  // Its own root, as for its processes.
+  // ".." stops at its own root, as for its processes.
   EXPECT_TRUE(IsThere(place, "climbing/etc/inside"));
 }
 

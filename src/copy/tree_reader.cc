@@ -33,12 +33,12 @@ namespace {
 constexpr int kMaxDepth = 256;
 constexpr size_t kBufferBytes = 256 * 1024;
 constexpr size_t kMaxXattrListBytes = 64 * 1024;
-constexpr size_t kMaxExtents = 10'000;  // of a file with holes; with more it is told whole
+constexpr size_t kMaxExtents = 10'000;  // of a file with holes; beyond that it is sent whole
 constexpr size_t kMaxKernelText = 4 << 20;
 
 using Entry = std::unique_ptr<struct archive_entry, decltype(&archive_entry_free)>;
 
-// Trees that the kernel makes up, some without an end.
+// True for trees that the kernel makes up, some without an end.
 bool IsKernelTree(int fd) {
   struct statfs info = {};
   if (fstatfs(fd, &info) != 0) return false;
@@ -71,7 +71,7 @@ class Reader {
   }
 
  private:
-  // `below`: the path from the top on, "" for itself.
+  // `below`: the path below the top, "" for the top.
   absl::Status Add(int directory, const std::string& name, const std::string& below, int depth,
                    dev_t device) {
     if (options_.step) PLIMSOLL_RETURN_IF_ERROR(options_.step(0));
@@ -136,7 +136,7 @@ class Reader {
       const auto [first, is_new] = first_names_.try_emplace({looked.st_dev, looked.st_ino}, below);
       if (!is_new) return AddHardLink(looked, below, first->second);
     }
-    // What was looked at and nothing else, whatever has its name by now.
+    // Opens the very file that was checked, whatever has its name by now.
     const UniqueFd fd(open(absl::StrCat("/proc/self/fd/", seen).c_str(), kOpenToLook | O_CLOEXEC));
     struct stat info = {};
     if (!fd.valid() || fstat(fd.get(), &info) != 0) return Failed(below);
@@ -160,7 +160,7 @@ class Reader {
     return Write(below, entry.get());
   }
 
-  // Files of the kernel's have another size than they say.
+  // The kernel's files have other sizes than stat(2) says.
   absl::Status AddText(int fd, const std::string& below, struct archive_entry* entry) {
     std::string text;
     while (true) {
@@ -181,7 +181,7 @@ class Reader {
 
   using ExtentList = std::vector<std::pair<int64_t, int64_t>>;
 
-  // Where there is data; empty: everywhere.
+  // The parts with data; empty: everywhere.
   static ExtentList Extents(int fd, const struct stat& info) {
     ExtentList extents;
     if (info.st_blocks >= info.st_size / 512) return extents;
@@ -194,7 +194,7 @@ class Reader {
       extents.emplace_back(data, hole - data);
       at = hole;
     }
-    // A file that is one hole, in libarchive's words.
+    // libarchive's form of a file that is one hole.
     if (extents.empty() && errno == ENXIO) extents.emplace_back(0, 0);
     return extents;
   }
@@ -209,7 +209,7 @@ class Reader {
     return extents.empty() ? CopyTo(fd, size, below, &at) : SkipTo(size, below, &at);
   }
 
-  // libarchive wants to be given holes too, which it leaves out.
+  // libarchive needs the holes' zeros too, and leaves them out itself.
   absl::Status SkipTo(int64_t end, const std::string& below, int64_t* at) {
     static const std::vector<char> zeros(kBufferBytes);
     while (*at < end) {
@@ -266,7 +266,7 @@ class Reader {
   }
 
   absl::Status Write(const std::string& below, struct archive_entry* entry) {
-    // A warning is about a name that is not in the locale's character set: it is written as it is.
+    // A warning means a name outside the locale's character set: it is written unchanged.
     if (archive_write_header(archive_, entry) < ARCHIVE_WARN) return ArchiveFailed(below);
     return absl::OkStatus();
   }
@@ -278,7 +278,7 @@ class Reader {
     return options_.step ? options_.step(counts ? data.size() : 0) : absl::OkStatus();
   }
 
-  // libarchive's number is the errno of the write, where there was one.
+  // libarchive's number is the errno of the write, if there was one.
   absl::Status ArchiveFailed(const std::string& below) const {
     const int error = archive_errno(archive_);
     if (error > 0) return ErrnoStatus(error, absl::StrCat("pass on ", NameOf(below)));
@@ -309,17 +309,17 @@ absl::Status ReadTree(const Place& place, const std::string& path, const ReadOpt
   struct archive* archive = archive_write_new();
   if (archive == nullptr) return absl::ResourceExhaustedError("no memory for an archive");
   absl::Cleanup free_archive = [archive] { archive_write_free(archive); };
-  // Not the restricted form, which leaves out fractions of seconds.
+  // Not the restricted form, which lacks fractions of seconds.
   archive_write_set_format_pax(archive);
-  // Names are bytes here: without this, libarchive drops what is not in the locale's charset. And
-  // attributes are told once, not in both of its ways.
+  // Names are bytes: without the first option, libarchive drops names outside the locale's charset.
+  // The second writes attributes once, not in both of its ways.
   archive_write_set_options(archive, "hdrcharset=BINARY,xattrheader=SCHILY");
   if (archive_write_open_fd(archive, out) != ARCHIVE_OK) {
     return absl::InternalError("pass on files: cannot write");
   }
   const absl::Status status = Reader(place, path, options, archive).Run();
   if (!status.ok()) {
-    // No mark of an archive's end: who reads it sees that it was cut off.
+    // No end-of-archive mark: the reader sees that it was cut off.
     archive_write_fail(archive);
     return status;
   }

@@ -26,7 +26,7 @@ using ::testing::UnorderedElementsAre;
 
 class TreeReaderTest : public ::testing::Test {
  protected:
-  // By name: what kind of thing, and its content or target.
+  // By name: the file's kind, and its content or target.
   using Told = std::map<std::string, std::string>;
 
   absl::Status Read(const std::string& path, bool follow = false) {

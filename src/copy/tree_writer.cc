@@ -35,7 +35,7 @@ namespace {
 using image::ArchiveEntry;
 using Components = std::vector<std::string>;
 
-constexpr size_t kMaxWrittenDepth = 258;  // the reader's, with the top and a file in the last one
+constexpr size_t kMaxWrittenDepth = 258;  // the reader's, plus the top and a file in the last one
 constexpr size_t kMaxPathBytes = PATH_MAX - 1;
 constexpr size_t kMaxRememberedBytes = 64 << 20;  // of directories' names
 constexpr mode_t kSetIds = S_ISUID | S_ISGID;
@@ -97,7 +97,7 @@ class Writer {
     return status.ok() ? status : Annotate(status, NameOf(entry.path));
   }
 
-  // For messages: as the user would call it.
+  // The user's name for the path, for messages.
   std::string NameOf(absl::string_view path) const {
     path = path.substr(0, 200);
     if (!options_.bare && absl::ConsumePrefix(&path, kTop) && root_is_target_ && !top_.empty()) {
@@ -114,7 +114,7 @@ class Writer {
     return absl::OkStatus();
   }
 
-  // Where the top goes, by what it is and what is there.
+  // Chooses the top's place, by its type and the existing file.
   absl::Status BeginAt(const ArchiveEntry& top) {
     const bool is_directory = top.type == S_IFDIR;
     PLIMSOLL_ASSIGN_OR_RETURN(Place::Spot spot, place_.Find(target_, true));
@@ -140,7 +140,7 @@ class Writer {
     return absl::OkStatus();
   }
 
-  // Below the root.
+  // The place below the root.
   absl::StatusOr<Components> PlaceOf(const std::string& name) const {
     PLIMSOLL_ASSIGN_OR_RETURN(Components components, Clean(name));
     if (options_.bare) return components;
@@ -185,7 +185,7 @@ class Writer {
     return Refuse(absl::StrCat("owner ", entry.uid, ":", entry.gid, " is not from 0 to ", kMaxId));
   }
 
-  // What is there already keeps what it has, unless all is to be as in the stream.
+  // An existing directory keeps its metadata, except in archive mode.
   absl::Status HandleRoot(const ArchiveEntry& entry) {
     if (entry.type != S_IFDIR || !entry.hardlink.empty()) return Refuse("it has no name");
     if (!options_.archive) return absl::OkStatus();
@@ -195,7 +195,7 @@ class Writer {
     return SetMetadata(fd.get(), entry);
   }
 
-  // Streams list a directory's files one after the other. Valid until the next call.
+  // A stream lists a directory's files one after the other. Valid until the next call.
   absl::StatusOr<int> Parent(const Components& components) {
     const std::string path = components.empty() ? "." : absl::StrJoin(components, "/");
     if (parent_.valid() && path == parent_path_) return parent_.get();
@@ -231,7 +231,7 @@ class Writer {
     const UniqueFd fd(
         openat(parent, name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
     if (!fd.valid() && (errno == ENOTDIR || errno == ELOOP)) {
-      return absl::FailedPreconditionError("no directory can take the place of what is there");
+      return absl::FailedPreconditionError("a directory can't replace the existing file");
     }
     if (!fd.valid()) return ErrnoStatus(errno, "open the directory");
     if (!is_new && !options_.archive) return absl::OkStatus();
@@ -247,7 +247,7 @@ class Writer {
                              O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
     if (!fd.valid()) return ErrnoStatus(errno, "make a file");
     absl::Cleanup remove = [&] { unlinkat(parent, temporary.c_str(), 0); };
-    uint64_t end = 0;  // of what has been written
+    uint64_t end = 0;  // of the data written
     PLIMSOLL_RETURN_IF_ERROR(reader_.ReadData([&](uint64_t offset, absl::string_view data) {
       end = std::max(end, offset + data.size());
       return WriteAt(fd.get(), offset, data);
@@ -276,14 +276,14 @@ class Writer {
     return absl::OkStatus();
   }
 
-  // Takes the place of a file or link that is there. rename(2) would unmount what is mounted on it,
-  // without a word, where the mount is in another namespace than this process's.
+  // Replaces an existing file or link. A mount on it in another mount namespace is refused:
+  // rename(2) would silently unmount it.
   static absl::Status Commit(int parent, const std::string& temporary, const std::string& name) {
     struct statx info = {};
     const bool is_there = statx(parent, name.c_str(), AT_SYMLINK_NOFOLLOW, STATX_TYPE, &info) == 0;
     if (is_there && !S_ISREG(info.stx_mode) && !S_ISLNK(info.stx_mode)) {
-      return absl::FailedPreconditionError(
-          absl::StrCat("what is there is ", KindOfFile(info.stx_mode), ", which isn't replaced"));
+      return absl::FailedPreconditionError(absl::StrCat(
+          "the existing file is ", KindOfFile(info.stx_mode), ", which isn't replaced"));
     }
     if (is_there && (info.stx_attributes & STATX_ATTR_MOUNT_ROOT) != 0) {
       return absl::FailedPreconditionError("a file is mounted there, which isn't replaced");
@@ -312,7 +312,7 @@ class Writer {
     return absl::OkStatus();
   }
 
-  // Looked at after it is made, for its target's name may be another's by then.
+  // Checks the link after making it, since its target's name may be another's by then.
   absl::Status HandleHardLink(const ArchiveEntry& entry, int parent, const std::string& name) {
     PLIMSOLL_ASSIGN_OR_RETURN(Components components, PlaceOf(entry.hardlink));
     if (components.empty()) return Refuse("a hard link to a directory");
@@ -326,7 +326,7 @@ class Writer {
         linkat(directory.get(), target.c_str(), parent, temporary.c_str(), 0) != 0) {
       return ErrnoStatus(errno, absl::StrCat("hard link to ", Printable(entry.hardlink)));
     }
-    // Where both are one file already, the rename does nothing and leaves the temporary name.
+    // If both are one file already, the rename does nothing and leaves the temporary name.
     const absl::Cleanup remove = [&] { unlinkat(parent, temporary.c_str(), 0); };
     if (fstatat(parent, temporary.c_str(), &info, AT_SYMLINK_NOFOLLOW) != 0 ||
         !made_.contains({info.st_dev, info.st_ino})) {
@@ -336,7 +336,7 @@ class Writer {
     return Commit(parent, temporary, name);
   }
 
-  // The order is the kernel's: chown(2) clears set-id bits and security.capability.
+  // The kernel dictates the order: chown(2) clears set-id bits and security.capability.
   absl::Status SetMetadata(int fd, const ArchiveEntry& entry) {
     if (options_.archive &&
         fchown(fd, static_cast<uid_t>(entry.uid), static_cast<gid_t>(entry.gid)) != 0) {
@@ -356,7 +356,7 @@ class Writer {
           absl::StartsWith(name, "user.") && !absl::StartsWith(name, "user.overlay.");
       if (!is_user && name != "security.capability") continue;
       if (fsetxattr(fd, name.c_str(), value.data(), value.size(), 0) == 0) continue;
-      if (errno == EOPNOTSUPP) continue;  // the file system has none: as tar does
+      if (errno == EOPNOTSUPP) continue;  // no attributes on this file system: ignored, as tar does
       return ErrnoStatus(errno, absl::StrCat("set attribute ", Printable(name)));
     }
     return absl::OkStatus();
@@ -371,12 +371,12 @@ class Writer {
     return absl::OkStatus();
   }
 
-  // At the end, for each file made in a directory changes its time.
+  // At the end, because each file made in a directory changes its time.
   void SetDirectoryTimes() {
     for (const auto& [path, mtime] : times_) {
       const UniqueFd fd = OpenBeneath(root_.get(), path, O_RDONLY | O_DIRECTORY);
       const struct timespec times[2] = {mtime, mtime};
-      if (fd.valid()) futimens(fd.get(), times);  // one that has gone meanwhile needs none
+      if (fd.valid()) futimens(fd.get(), times);  // a directory that is gone needs no time
     }
   }
 
@@ -384,9 +384,9 @@ class Writer {
   const Place& place_;
   const std::string target_;
   const WriteOptions& options_;
-  UniqueFd root_;  // below which all stays
+  UniqueFd root_;  // everything stays below it
   bool root_is_target_ = false;
-  Components top_;  // the top's place below it; none: it is the root
+  Components top_;  // the top's place below it; empty: the root itself
   UniqueFd parent_;
   std::string parent_path_;
   absl::flat_hash_set<std::pair<dev_t, ino_t>> made_;           // regular files

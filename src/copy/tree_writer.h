@@ -1,4 +1,4 @@
-// Makes of a tar stream the files it tells of, as hostile as the stream may be.
+// Writes the files of a tar stream, however hostile the stream is.
 #ifndef PLIMSOLL_COPY_TREE_WRITER_H_
 #define PLIMSOLL_COPY_TREE_WRITER_H_
 
@@ -11,30 +11,30 @@
 
 namespace plimsoll::copy {
 
-// The name that ReadTree gives the top of what WriteTree is to write.
+// ReadTree's name for the top of a stream for WriteTree.
 inline constexpr char kTop[] = "top";
 
 struct WriteOptions {
-  // The source's own name, which it gets in a directory that is there; empty: it has none.
+  // The source's own name, for use in an existing target directory; empty: it has none.
   std::string source_name;
-  bool content = false;  // of the source, a directory: what is in it goes into the target itself
-  // The stream tells several names of its own, not one top: they go into the target, a directory
-  // that is there.
+  bool content = false;  // the source's content goes into the target itself
+  // The stream has several names of its own, not one top: they go into the target, an existing
+  // directory.
   bool bare = false;
-  // Owners, set-id bits and attributes of the stream. Otherwise files are this process's own.
+  // True: owners, set-id bits and attributes come from the stream. False: files are this process's
+  // own.
   bool archive = false;
   std::function<void(const std::string&)> left_out;  // may be null
 };
 
-// As cp(1): a top goes into `target` where that is a directory, else becomes it; files there are
-// replaced, directories merged. Each file is written under a name of its own beside its place and
-// renamed, so none is ever half there; after an error its unfinished one is removed, those before
-// it stay.
+// Works as cp(1): a top goes into `target` if that is a directory, else becomes it; existing files
+// are replaced, directories merged. Each file is written under a temporary name beside its place
+// and renamed, so none is ever half there. An error removes the unfinished file; earlier ones stay.
 //
-// Whatever the stream says stays below the target: a name with "..", an absolute one, or one that
-// leads through a symbolic link is INVALID_ARGUMENT. A hard link is made only to a file of the same
-// stream. Devices, FIFOs and sockets are left out; none that is there is replaced, nor is a file
-// that something is mounted on.
+// Everything stays below the target: INVALID_ARGUMENT for a name with "..", an absolute one, or one
+// that leads through a symbolic link. A hard link is made only to a file of the same stream.
+// Devices, FIFOs and sockets are left out; existing ones are not replaced, nor is a file under a
+// mount.
 absl::Status WriteTree(image::ArchiveReader& reader, const Place& place, const std::string& target,
                        const WriteOptions& options);
 

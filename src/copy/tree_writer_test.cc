@@ -42,7 +42,7 @@ class TreeWriterTest : public ::testing::Test {
   absl::Status Write(const TarBuilder& tar, const std::string& target, bool archive = false) {
     return Write(tar.Build(), target, {.source_name = "source", .archive = archive});
   }
-  // What names the stream has go into "into".
+  // All names of the stream go into "into".
   absl::Status WriteBare(const TarBuilder& tar) {
     return Write(tar.Build(), "into", {.bare = true});
   }
@@ -91,9 +91,9 @@ TEST_F(TreeWriterTest, KindsAreNotReplacedByOthers) {
   ASSERT_EQ(mkfifo(PathOf("into/source/c").c_str(), 0644), 0);
   const TarBuilder top = TarBuilder().Dir("top");
   EXPECT_THAT(Write(TarBuilder(top).File("top/a", ""), "into").message(),
-              HasSubstr("into/source/a: what is there is a directory, which isn't replaced"));
+              HasSubstr("into/source/a: the existing file is a directory, which isn't replaced"));
   EXPECT_THAT(Write(TarBuilder(top).Dir("top/b"), "into").message(),
-              HasSubstr("no directory can take the place"));
+              HasSubstr("a directory can't replace the existing file"));
   EXPECT_THAT(Write(TarBuilder(top).File("top/c", ""), "into").message(), HasSubstr("a FIFO"));
   EXPECT_THAT(List("into/source"), ElementsAre("a", "b", "c"));
 }
@@ -134,7 +134,7 @@ TEST_F(TreeWriterTest, NothingIsWrittenOutsideOfTheTarget) {
     ASSERT_TRUE(dir_.root().RemoveTree("into").ok());
     ASSERT_TRUE(dir_.root().MakeDirs("into", 0755).ok());
   }
-  // A link that is written through by its name is replaced instead.
+  // A name that would be written through a link replaces the link.
   ASSERT_TRUE(WriteBare(TarBuilder().Symlink("x", victim + "/x").File("x", "own")).ok());
   EXPECT_THAT(List("victim"), IsEmpty());
   EXPECT_EQ(Read("into/x"), "own");
@@ -168,7 +168,7 @@ TEST_F(TreeWriterTest, WhatIsCutOffLeavesNoHalfFile) {
   EXPECT_TRUE(absl::IsDataLoss(Write(whole.substr(0, 60'000), "into", {.bare = true})));
   EXPECT_THAT(List("into"), ElementsAre("a", "b"));
   EXPECT_EQ(Read("into/b"), "old");
-  // Between two files too.
+  // A cut between two files is noticed, too.
   const std::string one = TarBuilder().File("a", "text").Build().substr(0, 1024);
   EXPECT_TRUE(absl::IsDataLoss(Write(one, "into", {.bare = true})));
 }
@@ -193,7 +193,7 @@ TEST_F(TreeWriterTest, LinksThatAreSwappedMeanwhileLeadNowhere) {
   ASSERT_TRUE(dir_.root().MakeDirs("into/way", 0755).ok());
   ASSERT_EQ(symlink(PathOf("victim").c_str(), PathOf("into/other").c_str()), 0);
   TarBuilder tree;
-  // Each is on a way that has to be gone anew.
+  // Each file's directory must be looked up anew.
   for (int i = 0; i < 100; ++i) tree.File(absl::StrCat("way/", i), "x").File("here", "");
   std::atomic<bool> done = false;
   std::thread swapper([&] {

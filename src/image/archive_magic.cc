@@ -18,7 +18,7 @@ bool IsTarHeader(absl::string_view block) {
     said = said * 8 + static_cast<unsigned>(c - '0');
     has_digit = true;
   }
-  // Counted with spaces in place of the checksum; old writers added signed characters.
+  // The sum counts the checksum as spaces; old writers added signed characters.
   unsigned sum = kChecksumBytes * ' ';
   int signed_sum = static_cast<int>(sum);
   for (size_t i = 0; i < kArchiveStartBytes; ++i) {
@@ -37,7 +37,7 @@ bool BeginsLikeArchive(absl::string_view start) {
                                   "7zXZ"}) {
     if (absl::StartsWith(start, magic)) return true;
   }
-  // A skippable frame, with which zstd's own tools may begin.
+  // A skippable frame: zstd's own tools may write one first.
   if (start.size() >= 4 && (start[0] & 0xf0) == 0x50 && start.substr(1, 3) == "\x2a\x4d\x18") {
     return true;
   }

@@ -1,4 +1,4 @@
-// Telling an archive from anything else by how it begins.
+// Recognizes an archive by its first bytes.
 #ifndef PLIMSOLL_IMAGE_ARCHIVE_MAGIC_H_
 #define PLIMSOLL_IMAGE_ARCHIVE_MAGIC_H_
 
@@ -8,11 +8,11 @@
 
 namespace plimsoll::image {
 
-// How many bytes BeginsLikeArchive wants; fewer are a stream that ended.
+// The number of bytes that BeginsLikeArchive needs; fewer are a stream that ended.
 inline constexpr size_t kArchiveStartBytes = 512;
 
-// Whether a stream that begins so may be what ArchiveReader reads: tar, or a compressed stream. A
-// tar's first block is known by its checksum, which old formats have too.
+// True when a stream with this start may suit ArchiveReader: tar, or a compressed stream.
+// Recognizes a tar by its first block's checksum, which old formats have too.
 bool BeginsLikeArchive(absl::string_view start);
 
 }  // namespace plimsoll::image

@@ -19,8 +19,8 @@ namespace {
 
 constexpr size_t kBufferBytes = 128 * 1024;
 
-// libarchive converts pax names, which are UTF-8, to the thread's locale, and fails in "C". With
-// C.UTF-8, which the C library always has, a name stays what it is, byte for byte.
+// libarchive converts pax names, which are UTF-8, to the thread's locale, and fails in "C". In
+// C.UTF-8, which the C library always has, a name stays the same, byte for byte.
 class Utf8Locale {
  public:
   Utf8Locale() : previous_(uselocale(Get())) {}
@@ -31,7 +31,7 @@ class Utf8Locale {
  private:
   static locale_t Get() {
     static const locale_t locale = newlocale(LC_CTYPE_MASK, "C.UTF-8", static_cast<locale_t>(0));
-    return locale;  // 0, which changes nothing, where there is no such locale
+    return locale;  // 0, which changes nothing, if the locale is missing
   }
   locale_t previous_;
 };
@@ -41,7 +41,7 @@ std::string Text(const char* text) {
 }
 
 absl::Status EnableFilters(struct archive* raw) {
-  // ARCHIVE_WARN would mean that an external program is to be run.
+  // ARCHIVE_WARN would mean that libarchive runs an external program.
   const std::pair<const char*, int> results[] = {
       {"gzip", archive_read_support_filter_gzip(raw)},
       {"zstd", archive_read_support_filter_zstd(raw)},
@@ -97,8 +97,8 @@ struct ArchiveReader::Impl {
     if (raw != nullptr) archive_read_free(raw);
   }
 
-  // Bytes of the file: 0 at its end, -1 with `failure` set. libarchive takes a failure behind the
-  // last block of a compressed file for its end, so one that was is told again.
+  // Reads from the file: 0 at its end, -1 with `failure` set. libarchive takes a failure after the
+  // last block of a compressed file for its end, so a failure is repeated.
   la_ssize_t ReadStored() {
     if (!failure.ok()) return -1;
     if (cancelled && cancelled()) {
@@ -114,7 +114,7 @@ struct ArchiveReader::Impl {
     return static_cast<la_ssize_t>(*n);
   }
 
-  // Bytes of the uncompressed stream: 0 at its end, -1 with `failure` set.
+  // Reads from the uncompressed stream: 0 at its end, -1 with `failure` set.
   la_ssize_t ReadUnpacked() {
     const la_ssize_t n = archive_read_data(raw, unpacked.buffer.data(), unpacked.buffer.size());
     if (n < 0) {
@@ -211,7 +211,8 @@ absl::StatusOr<bool> ArchiveReader::Next(ArchiveEntry* entry) {
   const int result = archive_read_next_header(impl_->tar, &from);
   if (!impl_->failure.ok()) return impl_->failure;
   if (result == ARCHIVE_EOF) return false;
-  // A warning is about names or attributes it could not make sense of, so not harmless here.
+  // A warning means names or attributes that libarchive didn't understand, which is not harmless
+  // here.
   if (result != ARCHIVE_OK) return impl_->Error(impl_->tar, "read");
   *entry = ArchiveEntry();
   entry->path = Text(archive_entry_pathname(from));
@@ -262,7 +263,7 @@ absl::Status ArchiveReader::CheckEnd() const {
   if (impl_->zeros_at_end >= kEndBytes) return absl::OkStatus();
   return absl::DataLossError(absl::StrCat(
       impl_->name,
-      " stops without the mark of an archive's end: it was cut off. Copy it or make it anew."));
+      " stops without an end-of-archive mark: it was cut off. Copy it or make it again."));
 }
 
 }  // namespace plimsoll::image

@@ -1,4 +1,4 @@
-// Reading tar streams with libarchive, with its errors as Status and nothing written anywhere.
+// Reads tar streams with libarchive, reports its errors as Status, and writes nothing anywhere.
 #ifndef PLIMSOLL_IMAGE_ARCHIVE_READER_H_
 #define PLIMSOLL_IMAGE_ARCHIVE_READER_H_
 
@@ -20,10 +20,10 @@
 
 namespace plimsoll::image {
 
-// One member as the archive states it: nothing here has been checked.
+// One member as the archive states it: unchecked.
 struct ArchiveEntry {
   std::string path;
-  std::string hardlink;    // target; not empty: the entry is a hard link and `type` says nothing
+  std::string hardlink;    // target; not empty: the entry is a hard link, and `type` is meaningless
   std::string symlink;     // target
   mode_t type = 0;         // S_IFREG, S_IFDIR, ...
   mode_t permissions = 0;  // 07777
@@ -41,12 +41,12 @@ struct StreamDigests {
 };
 
 // A tar archive, as is or compressed with gzip, zstd, bzip2 or xz (all decompressed in process,
-// never by a program). Both digests are taken on the way. Not thread-safe.
+// never by a program). Computes both digests on the way. Not thread-safe.
 class ArchiveReader {
  public:
-  // `name` is for messages. It is read in the thread that calls. More than `max_bytes` uncompressed
-  // is RESOURCE_EXHAUSTED. Once `cancelled`, asked at each read of the file, is true, all is
-  // CANCELLED.
+  // `name` is for messages. Reads in the calling thread. RESOURCE_EXHAUSTED beyond `max_bytes`
+  // uncompressed. Each read of the file calls `cancelled`; once that returns true, everything fails
+  // with CANCELLED.
   static absl::StatusOr<std::unique_ptr<ArchiveReader>> Open(
       UniqueFd fd, absl::string_view name, uint64_t max_bytes,
       std::function<bool()> cancelled = nullptr);
@@ -58,17 +58,17 @@ class ArchiveReader {
   // False at the end. DATA_LOSS when the archive is truncated or damaged.
   absl::StatusOr<bool> Next(ArchiveEntry* entry);
 
-  // The content of the entry that Next gave, in order; holes are left out. `sink` gets the offset
-  // in the file.
+  // Passes the content of Next's entry to `sink`, in order, with its offset in the file; holes are
+  // left out.
   using Sink = std::function<absl::Status(uint64_t offset, absl::string_view data)>;
   absl::Status ReadData(const Sink& sink);
 
-  // Reads what follows the last entry, to the end of the file. Call after Next gave false.
+  // Reads the rest after the last entry, to the end of the file. Call after Next returned false.
   absl::StatusOr<StreamDigests> Finish();
 
-  // After Finish: DATA_LOSS unless the stream ends in the two empty blocks that every writer of tar
-  // archives puts there. Without them it was cut off, and what can be read of it looks whole when
-  // that was just between two entries. For archives that no digest vouches for.
+  // After Finish: DATA_LOSS unless the stream ends in the two empty blocks that every tar writer
+  // puts there. Without them it was cut off; if that was just between two entries, the rest looks
+  // whole. For archives that no digest vouches for.
   absl::Status CheckEnd() const;
 
  private:

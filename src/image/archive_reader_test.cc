@@ -11,7 +11,7 @@
 namespace plimsoll::image {
 namespace {
 
-// Gives `text`, and then an error instead of its end. To be read once more would be a mistake.
+// Delivers `text`, and then an error instead of its end. Reading on would be a mistake.
 class FailingStream : public ByteStream {
  public:
   explicit FailingStream(std::string text) : text_(std::move(text)) {}
@@ -34,7 +34,7 @@ class FailingStream : public ByteStream {
 };
 
 TEST(ArchiveReaderTest, AFailureBehindTheLastBlockIsOne) {
-  // More than is read at once, so that the last block is read by Finish.
+  // More than one read, so that Finish reads the last block.
   const std::string tar = TarBuilder().File("a", std::string(size_t{1} << 20, 'a')).Build();
   for (const char* filter : {"none", "gzip", "zstd", "bzip2", "xz"}) {
     SCOPED_TRACE(filter);

@@ -43,7 +43,7 @@ bool BlobCopy::AwaitEnd(absl::Duration timeout) const {
 absl::StatusOr<UniqueFd> BlobCopy::Open(absl::string_view path) const {
   absl::Duration wait = absl::ZeroDuration();
   while (true) {
-    // Asked first: a file may have come just before the end.
+    // Checked first: a file may have arrived just before the end.
     const bool ended = AwaitEnd(std::exchange(wait, kCopyLookInterval));
     absl::StatusOr<UniqueFd> file = files_.Open(path);
     if (file.ok() || !absl::IsNotFound(file.status())) return file;

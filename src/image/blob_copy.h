@@ -1,4 +1,4 @@
-// Blobs that are still coming.
+// Blobs that are still being copied.
 #ifndef PLIMSOLL_IMAGE_BLOB_COPY_H_
 #define PLIMSOLL_IMAGE_BLOB_COPY_H_
 
@@ -17,31 +17,31 @@
 
 namespace plimsoll::image {
 
-// The files of a directory that a copy under way fills, in a thread of its own. A file that is
-// there must be complete. Thread-safe.
+// The files of a directory that a running copy fills, in a thread of its own. An existing file must
+// be complete. Thread-safe.
 class BlobCopy : public FileSource {
  public:
-  // `copy` ends soon after `stopped` is true.
+  // `copy` ends soon after `stopped` returns true.
   using CopyFn = std::function<absl::Status(const std::function<bool()>& stopped)>;
 
-  // RESOURCE_EXHAUSTED when there can be no further thread.
+  // RESOURCE_EXHAUSTED when no thread can be made.
   static absl::StatusOr<std::unique_ptr<BlobCopy>> Start(FsRoot directory, CopyFn copy);
   // Stops the copy and waits for its end.
   ~BlobCopy() override;
 
-  // Waits for a file that isn't there yet. When the copy has ended without it: its error, NOT_FOUND
-  // if it has none.
+  // Waits for a file that doesn't exist yet. If the copy ends without it: the copy's error, or
+  // NOT_FOUND.
   absl::StatusOr<UniqueFd> Open(absl::string_view path) const override;
   void Stop() const override { stop_ = true; }
-  // Waits for the end of the copy.
+  // Waits for the end of the copy and returns its error.
   absl::Status Finish();
-  // The error of a copy that has ended with one; OK for one that Stop has ended.
+  // The error of an ended copy; OK for one that Stop has ended.
   absl::Status FailureSoFar() const;
 
  private:
   explicit BlobCopy(FsRoot directory) : files_(std::move(directory)) {}
   void Run(const CopyFn& copy);
-  // Whether the copy has ended, waiting for that at most so long.
+  // True when the copy has ended; waits at most `timeout` for that.
   bool AwaitEnd(absl::Duration timeout) const;
 
   const DirectorySource files_;

@@ -12,7 +12,7 @@
 namespace plimsoll::image {
 namespace {
 
-// st_blocks are of 512 bytes, whatever the file system's are (stat(2)).
+// st_blocks counts 512 bytes on every file system (stat(2)).
 uint64_t BytesOnDisk(const struct stat& info) {
   return static_cast<uint64_t>(info.st_blocks) * 512;
 }
@@ -27,7 +27,7 @@ absl::StatusOr<std::unique_ptr<BlobStore>> BlobStore::Open(const FsRoot& directo
   absl::MutexLock lock(&store->mutex_);
   for (const std::string& name : names) {
     const std::string digest = absl::StrCat("sha256:", name);
-    if (!IsDigest(digest)) {  // what a write that was cut short left
+    if (!IsDigest(digest)) {  // left by an interrupted write
       PLIMSOLL_RETURN_IF_ERROR(store->files_.RemoveFile(name));
       continue;
     }
@@ -52,7 +52,7 @@ absl::StatusOr<std::string> BlobStore::Read(absl::string_view digest) const {
   PLIMSOLL_ASSIGN_OR_RETURN(std::string content, files_.Read(DigestHex(digest)));
   if (DigestOf(content) != digest) {
     return absl::DataLossError(absl::StrCat(files_.PathOf(DigestHex(digest)),
-                                            " was changed: its content is not that of its name"));
+                                            " was changed: its content doesn't match its digest"));
   }
   return content;
 }

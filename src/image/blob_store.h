@@ -22,12 +22,12 @@ class BlobStore {
  public:
   static absl::StatusOr<std::unique_ptr<BlobStore>> Open(const FsRoot& directory);
 
-  // On disk when it returns. Returns the digest.
+  // The blob is on disk on return. Returns its digest.
   absl::StatusOr<std::string> Put(absl::string_view content);
-  // DATA_LOSS when the content is no longer that of its digest.
+  // DATA_LOSS when the content no longer matches the digest.
   absl::StatusOr<std::string> Read(absl::string_view digest) const;
   absl::Status RemoveAllBut(const absl::flat_hash_set<std::string>& digests);
-  // On the disk, in blocks.
+  // Disk usage, in blocks.
   uint64_t TotalBytes() const;
   uint64_t Count() const;
 

@@ -14,7 +14,7 @@ namespace plimsoll::image {
 namespace {
 
 constexpr absl::Duration kStreamLookInterval = absl::Milliseconds(50);
-constexpr size_t kTakeBytes = size_t{1} << 20;  // as a pipe holds
+constexpr size_t kTakeBytes = size_t{1} << 20;  // a full pipe
 
 std::atomic<int> extra_proxies = 0;  // of all objects
 
@@ -26,7 +26,7 @@ bool TakeExtra() {
 
 }  // namespace
 
-// One blob. A stream that goes before its end ends the process that gives it.
+// One blob. Destroying a stream before its end ends its process.
 class BlobStream : public ByteStream {
  public:
   BlobStream(const BlobStreams& streams, std::unique_ptr<SkopeoProxy> proxy, UniqueFd pipe,
@@ -58,8 +58,8 @@ class BlobStream : public ByteStream {
   }
 
  private:
-  // What the pipe has; with `wait` after a moment's wait at most. Nothing: nothing has come; 0: the
-  // end. A failure is final: the process would not say another time why.
+  // Reads from the pipe; with `wait` after a moment's wait at most. Nothing: no data yet; 0: the
+  // end. A failure is final: the process would not repeat the reason.
   absl::StatusOr<std::optional<size_t>> Take(char* buffer, size_t size, bool wait = true) {
     PLIMSOLL_RETURN_IF_ERROR(failure_);
     absl::StatusOr<std::optional<size_t>> n = TakeNow(buffer, size, wait);
@@ -88,8 +88,8 @@ class BlobStream : public ByteStream {
 
   absl::Status End() {
     const absl::Status status = proxy_->End();
-    // Of as many bytes as there should be skopeo can only say that they are others. The reader
-    // finds that by their digest.
+    // With the right number of bytes, skopeo can only mean a wrong content. The reader finds that
+    // by the digest.
     const bool is_whole = size_.has_value() && came_ == *size_;
     if (!is_whole && absl::IsDataLoss(status) && size_.has_value()) return Fewer();
     if (!is_whole) PLIMSOLL_RETURN_IF_ERROR(status);
@@ -157,12 +157,12 @@ class BlobStream : public ByteStream {
   std::unique_ptr<SkopeoProxy> proxy_;
   UniqueFd pipe_;
   const std::optional<uint64_t> size_;
-  absl::Time last_ = MonotonicNow();  // when something has come
+  absl::Time last_ = MonotonicNow();  // of the latest data
   uint64_t came_ = 0;
   bool ended_ = false;
   absl::Status failure_;
   std::vector<char> taken_;
-  UniqueFd file_;  // what came while nobody read
+  UniqueFd file_;  // data that arrived while nobody read
   uint64_t kept_ = 0;
   uint64_t kept_read_ = 0;
 };
@@ -227,7 +227,7 @@ void BlobStreams::Came(size_t bytes) const {
 absl::StatusOr<std::unique_ptr<ByteStream>> BlobStreams::OpenStream(
     absl::string_view path, std::optional<uint64_t> size) const {
   absl::StatusOr<std::unique_ptr<SkopeoProxy>> proxy = Take();
-  // Start has shown that this skopeo gives streams.
+  // Start has shown that this skopeo can stream.
   if (absl::IsUnimplemented(proxy.status())) {
     return absl::UnavailableError(proxy.status().message());
   }

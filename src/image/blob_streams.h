@@ -1,4 +1,4 @@
-// The blobs of an image in a registry, read while they come.
+// The blobs of an image in a registry, read while they arrive.
 #ifndef PLIMSOLL_IMAGE_BLOB_STREAMS_H_
 #define PLIMSOLL_IMAGE_BLOB_STREAMS_H_
 
@@ -21,37 +21,37 @@
 
 namespace plimsoll::image {
 
-// Files are blobs under the hex digits of their digests. As many processes give them as streams are
-// open at once; one that is through with a blob gives the next. Thread-safe, outlives its streams.
+// Each file is a blob, named by the hex digits of its digest. There is one process for each open
+// stream; a process that has finished a blob takes the next. Thread-safe, outlives its streams.
 //
-// One process is each object's own. All objects together have kMaxExtraProxies more; an OpenStream
-// that gets none waits until another stream of its object has come to its end. So a stream's reader
-// must not wait for another stream but by Await, which takes all that comes.
+// Each object owns one process. All objects together have kMaxExtraProxies more; an OpenStream that
+// gets none waits until another stream of its object has ended. So a stream's reader must not wait
+// for another stream except through Await, which keeps reading.
 class BlobStreams : public FileSource {
  public:
   static constexpr int kMaxExtraProxies = 6;  // some 30 MiB each
-  // Starts a process that has opened the image. It gives up when `stopped`, which lives as long as
-  // this object. Called in any thread.
+  // Starts a process that has opened the image. It gives up when `stopped` returns true; `stopped`
+  // lives as long as this object. Called in any thread.
   using StartFn = std::function<absl::StatusOr<std::unique_ptr<SkopeoProxy>>(
       const std::function<bool()>& stopped)>;
   using ToldFn = std::function<void(uint64_t bytes, bool at_end)>;
-  // What stays on the way while a stream is not read is kept in `work`, in files without a name.
-  // `told` hears how many bytes have come, and whether a blob is whole by now, in any thread and at
-  // once in several.
+  // Data that arrives while nobody reads a stream is kept in `work`, in unnamed files. `told` gets
+  // the number of bytes so far, and whether a blob is complete now; called in any thread, several
+  // at once.
   BlobStreams(StartFn start, FsRoot work, ToldFn told)
       : start_(std::move(start)), work_(std::move(work)), told_(std::move(told)) {}
   ~BlobStreams() override;
 
   // UNIMPLEMENTED: a blob has no file.
   absl::StatusOr<UniqueFd> Open(absl::string_view path) const override;
-  // DATA_LOSS while it is read, when there are other than `size` bytes.
+  // While reading: DATA_LOSS when the blob's size is not `size`.
   absl::StatusOr<std::unique_ptr<ByteStream>> OpenStream(
       absl::string_view path, std::optional<uint64_t> size) const override;
   bool comes_as_it_is_read() const override { return true; }
   void Stop() const override { stopped_ = true; }
-  // Starts the first process. UNIMPLEMENTED when this skopeo is none that gives streams.
+  // Starts the first process. UNIMPLEMENTED when this skopeo can't stream.
   absl::Status Start();
-  // All of a small blob.
+  // Reads a whole, small blob.
   absl::StatusOr<std::string> ReadAll(absl::string_view digest, uint64_t size) const;
 
   uint64_t bytes() const { return bytes_; }
@@ -60,7 +60,7 @@ class BlobStreams : public FileSource {
   friend class BlobStream;
   absl::StatusOr<std::unique_ptr<SkopeoProxy>> Take() const;
   bool MayStartOne() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Keeps it for the next blob, unless it still owes an answer.
+  // Keeps the process for the next blob, unless it still owes an answer.
   void GiveBack(std::unique_ptr<SkopeoProxy> proxy) const;
   void Drop(std::unique_ptr<SkopeoProxy> proxy) const;
   void Came(size_t bytes) const;

@@ -29,8 +29,8 @@ constexpr absl::Duration kPatience = absl::Seconds(60);
 constexpr absl::Duration kShort = absl::Milliseconds(500);
 constexpr char kDigest[] = "2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824";
 
-// Speaks the proxy's protocol, gives "hello" as every blob, and gives the answer to FinishPipe only
-// before the next one.
+// Speaks the proxy's protocol, sends "hello" as every blob, and answers FinishPipe only before the
+// next request.
 constexpr char kLateProxy[] = R"(
 import json, os, socket
 s = socket.socket(fileno=3)
@@ -58,7 +58,7 @@ while text := s.recv(65536):
 )";
 
 // Writes far too much to standard error, answers the first request, and is killed by the next. Its
-// last word is how much standard error has.
+// last word is the size of standard error.
 constexpr char kLoudProxy[] = R"(
 import json, os, signal, socket
 s = socket.socket(fileno=3)
@@ -94,7 +94,8 @@ absl::StatusOr<std::unique_ptr<SkopeoProxy>> StartProgram(std::vector<std::strin
   return SkopeoProxy::Start(std::move(command), WaitingFor(stall_timeout));
 }
 
-// Runs only while nothing else wants its processor; its children run as usual, on the same one.
+// Lets this thread run only while its processor is idle; its children run as usual, on the same
+// one.
 void BeSlowerThanChildren() {
   cpu_set_t all;
   ASSERT_EQ(sched_getaffinity(0, sizeof(all), &all), 0);
@@ -168,7 +169,7 @@ TEST(BlobStreamsTest, AProcessThatOwesAnAnswerGivesNoFurtherBlob) {
 
 TEST(BlobStreamsTest, TheRegistryGoesOnWhileKeptBytesAreRead) {
   if (!FindProgram("skopeo").ok()) GTEST_SKIP() << "no skopeo here: apt-get install skopeo";
-  constexpr size_t kPart = size_t{2} << 20;  // more than pipe and sockets hold, four times
+  constexpr size_t kPart = size_t{2} << 20;  // four times the capacity of pipe and sockets
   TestDir dir;
   TestLayout layout;
   TestJson blob = layout.AddBlob(std::string(4 * kPart, 'x'), kOciLayerType);

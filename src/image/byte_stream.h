@@ -1,4 +1,4 @@
-// Bytes that are read once, from the beginning to the end.
+// A byte stream, read once from beginning to end.
 #ifndef PLIMSOLL_IMAGE_BYTE_STREAM_H_
 #define PLIMSOLL_IMAGE_BYTE_STREAM_H_
 
@@ -19,11 +19,11 @@ namespace plimsoll::image {
 class ByteStream {
  public:
   virtual ~ByteStream() = default;
-  // How many bytes it put into `buffer`; 0 at the end.
+  // Fills `buffer` and returns the number of bytes; 0 at the end.
   virtual absl::StatusOr<size_t> Read(char* buffer, size_t size) = 0;
 
-  // Returns once `ready` has said so. That waits itself, for at most the time that it is given. A
-  // stream whose other side must not wait keeps what comes meanwhile for Read.
+  // Returns once `ready` returns true. `ready` itself waits, for at most the time it is given. A
+  // stream whose other side must not wait keeps the data that arrives meanwhile for Read.
   using ReadyFn = std::function<bool(absl::Duration)>;
   virtual absl::Status Await(const ReadyFn& ready) {
     while (!ready(absl::Milliseconds(100))) {
@@ -32,7 +32,7 @@ class ByteStream {
   }
 };
 
-// A file from its offset to its end. `name` is for messages.
+// A file from its current offset to its end. `name` is for messages.
 class FileStream : public ByteStream {
  public:
   FileStream(UniqueFd fd, absl::string_view name) : fd_(std::move(fd)), name_(name) {}

@@ -1,4 +1,4 @@
-// What a pull does with the several full names that a short name may stand for (see short_names.h).
+// Pulls of a short name, which may stand for several full names (see short_names.h).
 #ifndef PLIMSOLL_IMAGE_CANDIDATES_H_
 #define PLIMSOLL_IMAGE_CANDIDATES_H_
 
@@ -11,14 +11,14 @@
 
 namespace plimsoll::image {
 
-// Whether the registry of `reference` may be given the credentials. `is_one_of_many`: of those that
-// a short name stands for.
+// True when the registry of `reference` may get the credentials. `is_one_of_many`: a short name
+// stands for several references.
 bool Belong(const Credentials& credentials, const Reference& reference, bool is_one_of_many);
 
-// Whether another registry can do nothing about it: it is the caller's, or this machine's.
+// True for a failure that no other registry can mend: the caller's, or this machine's.
 bool IsForAll(const absl::Status& failure);
 
-// What became of a pull of `reference` that failed in all registries, at least one.
+// The error of a pull of `reference` that failed in all registries, at least one.
 absl::Status Together(absl::string_view reference, const std::vector<absl::Status>& failures);
 
 }  // namespace plimsoll::image

@@ -22,7 +22,7 @@ TEST(CandidatesTest, CredentialsGoToTheirRegistryAlone) {
   EXPECT_FALSE(Belong(credentials, dockers, /*is_one_of_many=*/false));
 }
 
-// Another registry might have it: NOT_FOUND is only what all of them say.
+// Another registry might have it: NOT_FOUND results only if all say so.
 TEST(CandidatesTest, OfManyFailuresTheFirstThatIsMoreThanNotFoundCounts) {
   const absl::Status none = absl::NotFoundError("one has none");
   const absl::Status off = absl::UnavailableError("two is off");

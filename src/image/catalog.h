@@ -1,4 +1,4 @@
-// The list of images, as image/ needs it kept. The database implements it (runtime/store).
+// The list of images, as image/ needs it stored. The database implements it (runtime/store).
 #ifndef PLIMSOLL_IMAGE_CATALOG_H_
 #define PLIMSOLL_IMAGE_CATALOG_H_
 
@@ -21,7 +21,7 @@ struct ImageRecord {
   std::vector<std::string> blobs;         // digests of every blob it needs, config included
   uint64_t size_bytes = 0;                // of the unpacked layers
   bool pinned = false;                    // never garbage-collected
-  int64_t created_unix_nanos = 0;         // when it came into the store
+  int64_t created_unix_nanos = 0;         // time of arrival in the store
 
   bool operator==(const ImageRecord&) const = default;
 };
@@ -32,12 +32,12 @@ struct DamagedImage {
   std::string what;  // "database row image sha256:ab12, column repo_tags: ..."
 };
 
-// Durable when a call returns: a power cut loses nothing that was acknowledged. Thread-safe.
+// Changes are durable on return: a power cut loses nothing acknowledged. Thread-safe.
 class Catalog {
  public:
   virtual ~Catalog() = default;
-  // Every row that can be read. One damaged row must not hide the others: it is listed by
-  // DamagedImages afterwards.
+  // Every readable row. One damaged row must not hide the others: DamagedImages lists it
+  // afterwards.
   virtual absl::StatusOr<std::vector<ImageRecord>> LoadImages() = 0;
   virtual std::vector<DamagedImage> DamagedImages() const { return {}; }
   virtual absl::Status PutImage(const ImageRecord& image) = 0;  // inserts or replaces by id

@@ -14,7 +14,7 @@
 
 namespace plimsoll::image {
 
-// Outlives an ImageService, as the database outlives a daemon. Thread-safe.
+// It outlives an ImageService, as the database outlives a daemon. Thread-safe.
 class TestCatalog : public Catalog {
  public:
   absl::StatusOr<std::vector<ImageRecord>> LoadImages() override {
@@ -46,18 +46,18 @@ class TestCatalog : public Catalog {
     for (const auto& [id, what] : damaged_) damaged.push_back({id, what});
     return damaged;
   }
-  // As if the row could not be read any more.
+  // Makes the row unreadable.
   void Damage(const std::string& id, const std::string& what) {
     absl::MutexLock lock(&mutex_);
     images_.erase(id);
     damaged_[id] = what;
   }
-  // The first `writes` PutImage succeed, the others fail; -1: none fails.
+  // Lets the first `writes` PutImage succeed and the others fail; -1: none fails.
   void FailAfter(int writes) {
     absl::MutexLock lock(&mutex_);
     writes_until_failure_ = writes;
   }
-  // The next `count` RemoveImage fail, as on a full disk.
+  // Fails the next `count` RemoveImage, like a full disk.
   void FailRemovals(int count) {
     absl::MutexLock lock(&mutex_);
     removals_to_fail_ = count;

@@ -25,7 +25,7 @@ struct Sha256::State {
   ~State() { EVP_MD_CTX_free(context); }
 };
 
-// OpenSSL's SHA-256 fails only when memory does; going on with a wrong digest is not an option.
+// OpenSSL's SHA-256 fails only for lack of memory; going on with a wrong digest is not an option.
 Sha256::Sha256() : state_(std::make_unique<State>()) {
   if (state_->context == nullptr ||
       EVP_DigestInit_ex(state_->context, EVP_sha256(), nullptr) != 1) {

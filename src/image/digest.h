@@ -15,8 +15,8 @@ namespace plimsoll::image {
 // True for exactly that form. A digest from outside becomes a file name only after this.
 bool IsDigest(absl::string_view text);
 
-// INVALID_ARGUMENT that says what `what` should have been, unless IsDigest. Other algorithms
-// (sha512) are named as not supported.
+// INVALID_ARGUMENT unless IsDigest; says what `what` should have been. Names other algorithms
+// (sha512) as unsupported.
 absl::Status CheckDigest(absl::string_view text, absl::string_view what);
 
 // The 64 hex digits of a digest for which IsDigest holds.
@@ -44,7 +44,7 @@ std::string DigestOf(absl::string_view content);
 // Digest of a file from its current offset to its end.
 absl::StatusOr<std::string> DigestOfFile(int fd, absl::string_view name);
 
-// Digest that names a stack of layers (OCI image spec, config.md, "Layer ChainID"): `below` is the
+// The digest of a stack of layers (OCI image spec, config.md, "Layer ChainID"): `below` is the
 // chain id under it, empty for the lowest layer.
 std::string ChainId(absl::string_view below, absl::string_view diff_id);
 

@@ -28,9 +28,9 @@ namespace {
 
 constexpr absl::Duration kTellInterval = absl::Milliseconds(100);
 
-// The layers that the store has, held until they are the image's.
+// Layers in the store, held until the image holds them.
 struct KnownLayers {
-  absl::flat_hash_set<std::string> digests;  // that need not be asked for
+  absl::flat_hash_set<std::string> digests;  // not to be fetched
   absl::flat_hash_set<std::string> chain_ids;
   std::vector<LayerStore::Hold> holds;
 };
@@ -39,7 +39,7 @@ KnownLayers FindKnown(LayerStore& layers, const MayReuse& may_reuse,
                       const std::vector<Descriptor>& descriptors,
                       const std::vector<std::string>& diff_ids) {
   KnownLayers known;
-  if (diff_ids.size() != descriptors.size()) return known;  // refused when it is unpacked
+  if (diff_ids.size() != descriptors.size()) return known;  // unpacking refuses it
   const std::vector<std::string> chain = ChainIds(diff_ids);
   absl::flat_hash_set<std::string> needed;
   for (size_t i = 0; i < chain.size(); ++i) {
@@ -53,13 +53,13 @@ KnownLayers FindKnown(LayerStore& layers, const MayReuse& may_reuse,
       needed.insert(descriptors[i].digest);
     }
   }
-  // The same layer twice in an image: over other layers it is another.
+  // A layer that is twice in an image has another chain id over other layers.
   for (const std::string& digest : needed) known.digests.erase(digest);
   return known;
 }
 
-// Several threads tell of one pull. Once the last layer is told of, nothing more is said of
-// copying.
+// Progress of one pull from several threads. After the last layer's unpacking has been reported,
+// copying is not reported any more.
 class Voices {
  public:
   Voices(const ProgressFn& tell, size_t layers)
@@ -68,7 +68,7 @@ class Voices {
     absl::MutexLock lock(&mutex_);
     if (!copied_) tell_(progress);
   }
-  // As Copying, some times a second and at the end of a layer.
+  // Copying, reported some times a second and at the end of a layer.
   void Came(const Progress& progress, bool at_end) {
     absl::MutexLock lock(&mutex_);
     const absl::Time now = MonotonicNow();
@@ -89,11 +89,11 @@ class Voices {
   const std::string last_;
   absl::Mutex mutex_;
   bool copied_ ABSL_GUARDED_BY(mutex_) = false;
-  uint64_t most_ ABSL_GUARDED_BY(mutex_) = 0;  // bytes told of
+  uint64_t most_ ABSL_GUARDED_BY(mutex_) = 0;  // bytes reported
   absl::Time last_told_ ABSL_GUARDED_BY(mutex_) = absl::InfinitePast();
 };
 
-// One pull's parts, for either way to get its layers.
+// The parts of one pull, for both ways to get its layers.
 struct Pull {
   SkopeoTransport& transport;
   const RegistryImage& image;
@@ -129,7 +129,7 @@ absl::StatusOr<DownloadedImage> CopyAndUnpack(const Pull& pull, const Manifest& 
   PLIMSOLL_RETURN_IF_ERROR(pull.work.MakeDirs(SkopeoTransport::kBlobs));
   PLIMSOLL_ASSIGN_OR_RETURN(FsRoot blobs, pull.work.Sub(SkopeoTransport::kBlobs));
   Voices voices(pull.progress, manifest.layers.size());
-  // Also when all layers are known: skopeo is who holds the image against policy.json.
+  // Even when all layers are known: skopeo checks the image against policy.json.
   PLIMSOLL_ASSIGN_OR_RETURN(
       auto copy, BlobCopy::Start(std::move(blobs), [&](const std::function<bool()>& stopped) {
         return pull.transport.Copy(
@@ -141,7 +141,7 @@ absl::StatusOr<DownloadedImage> CopyAndUnpack(const Pull& pull, const Manifest& 
             });
       }));
   BlobCopy* const copying = copy.get();
-  // After what the copy refers to: it goes first, and ends the copy.
+  // Declared after everything the copy uses: its destructor runs first, and ends the copy.
   const OpenedImage opened{std::move(copy), ContentOf(pull.image, manifest, std::move(config)),
                            pull.cancelled};
   absl::StatusOr<UnpackedImage> unpacked =
@@ -152,7 +152,7 @@ absl::StatusOr<DownloadedImage> CopyAndUnpack(const Pull& pull, const Manifest& 
   return DownloadedImage{opened.content, *std::move(unpacked)};
 }
 
-// Layers of these types may be elsewhere than in the registry, which streams don't tell.
+// Layers of these types may be outside the registry, which streams don't follow.
 bool MayBeElsewhere(const Manifest& manifest) {
   return absl::c_any_of(manifest.layers, [](const Descriptor& layer) {
     return absl::StrContains(layer.media_type, "nondistributable") ||
@@ -160,20 +160,20 @@ bool MayBeElsewhere(const Manifest& manifest) {
   });
 }
 
-// A stream's error names the image. So does the message around it, and once is enough.
+// Both a stream's error and the message around it name the image; once is enough.
 absl::Status WithoutName(const absl::Status& status, const std::string& name) {
   return absl::Status(
       status.code(),
       absl::StrReplaceAll(status.message(), {{absl::StrCat("): pull ", name, ": "), "): "}}));
 }
 
-// Nothing where skopeo can't give the image so, which shows before any of it has come.
+// Nothing when skopeo can't stream the image, which shows before any data has come.
 absl::StatusOr<std::optional<DownloadedImage>> UnpackAsItComes(const Pull& pull,
                                                                const Manifest& manifest) {
   if (MayBeElsewhere(manifest)) return std::nullopt;
   Voices voices(pull.progress, manifest.layers.size());
   Progress state{absl::StrCat("copying ", pull.transport.name()), 0, manifest.config.size};
-  std::atomic<bool> has_begun = false;  // with the layers
+  std::atomic<bool> has_begun = false;  // the layers
   absl::StatusOr<std::unique_ptr<BlobStreams>> owned =
       pull.transport.Stream(pull.image, pull.cancelled, [&](uint64_t bytes, bool at_end) {
         if (!has_begun) return;

@@ -1,4 +1,4 @@
-// A pull's long part: from the manifest that a registry gave to unpacked layers.
+// The long part of a pull: from the registry's manifest to unpacked layers.
 #ifndef PLIMSOLL_IMAGE_DOWNLOAD_H_
 #define PLIMSOLL_IMAGE_DOWNLOAD_H_
 
@@ -16,7 +16,7 @@
 
 namespace plimsoll::image {
 
-// Whether a layer that is here may go into an image without its bytes, by chain id.
+// True when an image may use a stored layer, by chain id, without its bytes.
 using MayReuse = std::function<bool(const std::string& chain_id)>;
 
 struct DownloadedImage {
@@ -24,11 +24,11 @@ struct DownloadedImage {
   UnpackedImage unpacked;
 };
 
-// Of the layers in the store those that `may_reuse`, by chain id, are not asked for; the others are
-// unpacked while they come. With `copy`, or where skopeo gives no streams, each is copied first:
-// only then does skopeo hold the image against policy.json. `work` is the transport's.
-// `progress` is called in several threads, never at once. `bytes` is set to what came, also when it
-// fails. Errors are those of the transport and of UnpackImage.
+// Stored layers that `may_reuse` accepts, by chain id, are not fetched; the others are unpacked
+// while they arrive. With `copy`, or when skopeo can't stream, each is copied first: only then does
+// skopeo check the image against policy.json. `work` is the transport's. `progress` is called in
+// several threads, never at once. `bytes` gets the number received, even on failure. Errors are
+// those of the transport and of UnpackImage.
 absl::StatusOr<DownloadedImage> Download(SkopeoTransport& transport, const RegistryImage& image,
                                          const FsRoot& work, LayerStore& layers,
                                          const MayReuse& may_reuse, bool copy,

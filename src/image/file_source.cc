@@ -81,7 +81,7 @@ absl::StatusOr<std::unique_ptr<ByteStream>> FileSource::OpenStream(
 
 absl::StatusOr<UniqueFd> DirectorySource::Open(absl::string_view path) const {
   PLIMSOLL_ASSIGN_OR_RETURN(const std::string clean, CleanPath(path));
-  // Not blocking, for a fifo.
+  // Non-blocking, in case it is a fifo.
   absl::StatusOr<UniqueFd> fd = directory_.OpenFile(clean, O_RDONLY | O_NONBLOCK);
   if (!fd.ok()) return BlameImage(fd.status());
   struct stat info = {};
@@ -119,7 +119,7 @@ absl::StatusOr<std::unique_ptr<ArchiveSource>> ArchiveSource::Extract(
     source->links_.erase(*path);
     if (!entry.hardlink.empty()) {
       source->links_[*path] = entry.hardlink;
-    } else if (entry.type == S_IFLNK) {  // relative to the directory that the link is in
+    } else if (entry.type == S_IFLNK) {  // relative to the link's directory
       const size_t slash = path->rfind('/');
       source->links_[*path] =
           slash == std::string::npos

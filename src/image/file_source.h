@@ -1,4 +1,4 @@
-// Where an image's files are read from: a directory, or an archive.
+// The source of an image's files: a directory, or an archive.
 #ifndef PLIMSOLL_IMAGE_FILE_SOURCE_H_
 #define PLIMSOLL_IMAGE_FILE_SOURCE_H_
 
@@ -23,18 +23,17 @@ namespace plimsoll::image {
 class FileSource {
  public:
   virtual ~FileSource() = default;
-  // A regular file, at its beginning. NOT_FOUND; INVALID_ARGUMENT for anything else, a path that
-  // leads out among them.
+  // Opens a regular file at its beginning. NOT_FOUND; INVALID_ARGUMENT for anything else, including
+  // a path that leads out.
   virtual absl::StatusOr<UniqueFd> Open(absl::string_view path) const = 0;
 
-  // The same, for what is read once. DATA_LOSS when it has other than `size` bytes, where that is
-  // said.
+  // The same, for reading once. DATA_LOSS when the file's size is not `size`, if given.
   virtual absl::StatusOr<std::unique_ptr<ByteStream>> OpenStream(
       absl::string_view path, std::optional<uint64_t> size) const;
-  // Whether streams are still on their way while they are read.
+  // True when streams still arrive while they are read.
   virtual bool comes_as_it_is_read() const { return false; }
-  // Ends the wait of readers for what has yet to come: they get CANCELLED. For a reader of several
-  // files that has failed with one.
+  // Ends readers' waits for data still to come: they get CANCELLED. For a reader of several files
+  // after one has failed.
   virtual void Stop() const {}
 
   bool Has(absl::string_view path) const { return Open(path).ok(); }
@@ -55,7 +54,7 @@ class DirectorySource : public FileSource {
 // a table, so none of them can reach anything else. Links between members are followed.
 class ArchiveSource : public FileSource {
  public:
-  // Of all members' paths and links' targets, which are kept in memory.
+  // The most bytes of all members' paths and links' targets, which are kept in memory.
   static constexpr size_t kMaxPathBytes = size_t{256} * 1024 * 1024;
 
   // `work` is an empty directory that the caller removes. `cancelled`: see ArchiveReader.

@@ -1,4 +1,4 @@
-// What all layers of one image may take together.
+// Limits for all layers of one image together.
 #ifndef PLIMSOLL_IMAGE_IMAGE_BUDGET_H_
 #define PLIMSOLL_IMAGE_IMAGE_BUDGET_H_
 
@@ -11,15 +11,14 @@
 namespace plimsoll::image {
 
 // Counts over all layers of an image, of which there may be 500, each within its own limits. Large
-// public images have some 500,000 entries and 50 GiB. A file system of ext4's usual shape has an
-// inode for each 16 KiB: what one image may take is half the inodes of a disk of 64 GiB.
-// Thread-safe.
+// public images have some 500,000 entries and 50 GiB. A usual ext4 has an inode for each 16 KiB, so
+// one image may take half the inodes of a disk of 64 GiB. Thread-safe.
 class ImageBudget {
  public:
   explicit ImageBudget(uint64_t max_entries = 2'000'000, uint64_t max_bytes = uint64_t{256} << 30)
       : max_entries_(max_entries), max_bytes_(max_bytes) {}
 
-  // RESOURCE_EXHAUSTED once there are too many.
+  // RESOURCE_EXHAUSTED beyond the limit.
   absl::Status AddEntry() {
     if (entries_.fetch_add(1, std::memory_order_relaxed) < max_entries_) return absl::OkStatus();
     return absl::ResourceExhaustedError(

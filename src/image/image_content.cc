@@ -21,7 +21,7 @@ std::string LayoutBlobPath(absl::string_view digest) {
   return absl::StrCat("blobs/sha256/", DigestHex(digest));
 }
 
-// A manifest, index or config, held against its descriptor.
+// A manifest, index or config, checked against its descriptor.
 absl::StatusOr<std::string> ReadDocument(const FileSource& source, const Descriptor& descriptor,
                                          const BlobPath& blob_path, absl::string_view kind) {
   if (descriptor.size > kMaxDocumentBytes) {
@@ -42,7 +42,7 @@ absl::StatusOr<std::string> ReadDocument(const FileSource& source, const Descrip
   return text;
 }
 
-// `wanted` is one of the names, as written or after normalising both.
+// True when `wanted` is one of the names, as written or after normalising both.
 bool Names(const std::vector<std::string>& names, absl::string_view wanted) {
   const absl::StatusOr<Reference> reference = ParseReference(wanted);
   for (const std::string& name : names) {
@@ -64,7 +64,7 @@ std::string ListNames(const std::vector<std::vector<std::string>>& images) {
   return absl::CEscape(absl::StrJoin(shown, ", "));
 }
 
-// Index of the image to take: the only one, or the one that `wanted` names.
+// The index of the chosen image: the only one, or the one that `wanted` names.
 absl::StatusOr<size_t> ChooseByName(const std::vector<std::vector<std::string>>& images,
                                     absl::string_view wanted) {
   if (images.size() == 1) return 0;
@@ -77,7 +77,7 @@ absl::StatusOr<size_t> ChooseByName(const std::vector<std::vector<std::string>>&
                    "; name one of: ", ListNames(images)));
 }
 
-// Follows indexes inside indexes to the one manifest for this machine.
+// Follows nested indexes to the one manifest for this machine.
 absl::StatusOr<std::string> Descend(const FileSource& source, Descriptor descriptor) {
   for (int depth = 0; depth < kMaxIndexDepth; ++depth) {
     PLIMSOLL_ASSIGN_OR_RETURN(std::string text,
@@ -94,7 +94,7 @@ absl::StatusOr<std::string> Descend(const FileSource& source, Descriptor descrip
 
 absl::Status CheckLayout(const FileSource& source) {
   PLIMSOLL_ASSIGN_OR_RETURN(const std::string text, source.Read("oci-layout", 4096));
-  // {"imageLayoutVersion": "1.0.0"}; what counts is that it is there (image-layout.md).
+  // {"imageLayoutVersion": "1.0.0"}; only its presence counts (image-layout.md).
   if (absl::StrContains(text, "imageLayoutVersion")) return absl::OkStatus();
   return absl::InvalidArgumentError("oci-layout has no imageLayoutVersion");
 }
@@ -143,7 +143,7 @@ absl::StatusOr<ImageContent> ReadManifestContent(const FileSource& source, std::
                             ReadDocument(source, parsed.config, blob_path, "config"));
   for (const Descriptor& layer : parsed.layers) {
     LayerContent file{blob_path(layer.digest), layer.digest};
-    if (layer.size > 0) file.size = layer.size;  // archives made by hand may not say
+    if (layer.size > 0) file.size = layer.size;  // handmade archives may have none
     content.layers.push_back(std::move(file));
   }
   content.manifest = std::move(manifest);
@@ -154,8 +154,8 @@ absl::StatusOr<ImageContent> ReadOciLayout(const FileSource& source, absl::strin
   PLIMSOLL_RETURN_IF_ERROR(CheckLayout(source));
   PLIMSOLL_ASSIGN_OR_RETURN(const std::string index, source.Read("index.json", kMaxDocumentBytes));
   PLIMSOLL_ASSIGN_OR_RETURN(std::vector<Descriptor> descriptors, ParseIndex(index, "index.json"));
-  // Several entries of one name are one image for several platforms; the same manifest may be
-  // listed under several names.
+  // Entries with the same name are one image for several platforms; one manifest may be listed
+  // under several names.
   std::vector<std::vector<std::string>> names;
   std::vector<std::vector<Descriptor>> images;
   for (Descriptor& descriptor : descriptors) {

@@ -1,4 +1,4 @@
-// Telling what the kernel refuses of an image's making from what fails on this machine.
+// Separates faults of an image from failures of this machine.
 #ifndef PLIMSOLL_IMAGE_IMAGE_FAULT_H_
 #define PLIMSOLL_IMAGE_IMAGE_FAULT_H_
 
@@ -6,9 +6,9 @@
 
 namespace plimsoll::image {
 
-// INVALID_ARGUMENT with the same message where the errno is one that only names, links and sizes of
-// an image bring about: a component longer than NAME_MAX, a file where a directory is to be, a loop
-// of links, more names for a file than the file system has. All else stays what it is.
+// Turns an error into INVALID_ARGUMENT with the same message if only an image's names, links and
+// sizes cause its errno: a component longer than NAME_MAX, a file in place of a directory, a loop
+// of links, too many names for a file. Other errors stay.
 absl::Status BlameImage(const absl::Status& status);
 
 }  // namespace plimsoll::image

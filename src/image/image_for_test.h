@@ -25,7 +25,7 @@ inline constexpr char kOciIndexType[] = "application/vnd.oci.image.index.v1+json
 inline constexpr char kOciConfigType[] = "application/vnd.oci.image.config.v1+json";
 inline constexpr char kOciLayerType[] = "application/vnd.oci.image.layer.v1.tar+gzip";
 
-// An OCI layout in memory. A test changes what it wants wrong, then writes it.
+// An OCI layout in memory. A test corrupts a part, then writes it.
 struct TestLayout {
   std::map<std::string, std::string> files;  // by path
   TestJson index = {{"schemaVersion", 2}, {"manifests", TestJson::array()}};
@@ -39,7 +39,7 @@ struct TestLayout {
     return {{"mediaType", type}, {"digest", digest}, {"size", content.size()}};
   }
 
-  // A manifest over these layers (uncompressed tars, stored with gzip); returns its descriptor.
+  // Adds a manifest for these layers (uncompressed tars, stored with gzip); returns its descriptor.
   TestJson AddImage(const std::vector<std::string>& tars,
                     TestJson config = {{"Cmd", {"/bin/hello"}}}) {
     TestJson diff_ids = TestJson::array();

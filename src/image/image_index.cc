@@ -31,7 +31,8 @@ bool Erase(std::vector<std::string>* from, absl::string_view element) {
   return true;
 }
 
-// "docker.io/library/busybox:1" -> "docker.io/library/busybox:": all tags of a repository start so.
+// "docker.io/library/busybox:1" -> "docker.io/library/busybox:": the prefix of all tags of a
+// repository.
 std::string TagPrefix(absl::string_view tagged) {
   return std::string(tagged.substr(0, tagged.rfind(':') + 1));
 }
@@ -120,7 +121,7 @@ absl::flat_hash_set<std::string> ImageIndex::Blobs() const {
   return blobs;
 }
 
-// By its digest: a tag may be given to an image that came another way.
+// By its digests: an image from elsewhere may have got a tag of the repository.
 bool ImageIndex::IsFrom(const ImageRecord& image, absl::string_view repository) {
   return std::any_of(
       image.repo_digests.begin(), image.repo_digests.end(), [repository](absl::string_view digest) {
@@ -155,8 +156,8 @@ ImageIndex::Change ImageIndex::Put(const Image& image) const {
     if (merged.manifest_digest.empty()) merged.manifest_digest = old.manifest_digest;
   }
   change.push_back(std::move(step));
-  // A tag moves; a digest names this content for ever, but an index may lead to another manifest
-  // on another kind of machine, so it moves as well.
+  // A tag moves. A digest names this content for ever; but if it is an index's, it may lead to
+  // another manifest on another kind of machine, so it moves as well.
   std::map<std::string, std::vector<std::string>> losses;  // id -> names
   for (const auto* names : {&image.record.repo_tags, &image.record.repo_digests}) {
     for (const std::string& name : *names) {

@@ -3,7 +3,7 @@
 // A content-addressed store below one directory:
 //   blobs/sha256/<hex>     manifests and configs (layer blobs are dropped once unpacked)
 //   layers/<chain id hex>/diff   unpacked layers, shared by every image that has the same chain
-//   work/                  what is under way; emptied at start
+//   work/                  unfinished work; emptied at start
 #ifndef PLIMSOLL_IMAGE_IMAGE_SERVICE_H_
 #define PLIMSOLL_IMAGE_IMAGE_SERVICE_H_
 
@@ -24,7 +24,7 @@
 
 namespace plimsoll::image {
 
-// What an image's config says about running it (OCI image spec, config.md).
+// The part of an image's config about running it (OCI image spec, config.md).
 struct ImageConfig {
   std::vector<std::string> entrypoint;
   std::vector<std::string> command;
@@ -43,17 +43,17 @@ struct Image {
   ImageConfig config;
 };
 
-// What to call an image that was asked for as `asked`: its digest in that repository, else in any,
+// The name for an image that was requested as `asked`: its digest in that repository, else in any,
 // else its id.
 std::string RepoDigestFor(const ImageRecord& image, absl::string_view asked);
 
-// What a container's root filesystem is stacked from. Holds a reference: while one lives, the
-// layers stay, also when the image is removed.
+// The layers of a container's root filesystem. A reference: while one lives, the layers stay, even
+// if the image is removed.
 class LayerLease {
  public:
   virtual ~LayerLease() = default;
   virtual const std::vector<std::string>& lower_directories() const = 0;  // top first
-  // Bottom first. Whoever outlives the process stores them, and takes the lease again with
+  // Bottom first. A container that outlives the process stores them, and gets its lease again with
   // LeaseChain.
   virtual const std::vector<std::string>& chain_ids() const = 0;
 };
@@ -62,8 +62,8 @@ struct Credentials {
   std::string username;
   std::string password;
   std::string identity_token;  // OAuth 2 refresh token
-  // Whose they are; they go to no other. Empty: of the registry that the reference names, or that
-  // its short name leads to; where that may be in several, of Docker's alone.
+  // The registry that they belong to; they go to no other. Empty: the registry of the reference, or
+  // of its short name; if that stands for several, only Docker's.
   std::string registry;
   bool empty() const { return username.empty() && identity_token.empty(); }
   bool operator==(const Credentials&) const = default;
@@ -79,15 +79,16 @@ using ProgressFn = std::function<void(const Progress&)>;
 struct PullOptions {
   Credentials credentials;
   absl::Duration timeout = absl::InfiniteDuration();
-  // A registry from which nothing comes for so long is given up.
+  // A pull fails when a registry sends nothing for so long.
   absl::Duration stall_timeout = absl::Minutes(5);
-  bool insecure_registry = false;  // plain HTTP, or a certificate that nobody checks
-  // As insecure_registry, for one registry ("host:port"); may be null. Asked in any thread.
+  bool insecure_registry = false;  // plain HTTP, or an unchecked certificate
+  // insecure_registry for one registry ("host:port"); may be null. Called in any thread.
   std::function<bool(absl::string_view registry)> is_insecure;
-  std::function<bool()> cancelled;  // asked in the caller's thread
+  std::function<bool()> cancelled;  // called in the caller's thread
 };
 
-// Whether a pull failed because policy.json of this machine wants a signature and there is none.
+// True when a pull failed because this machine's policy.json requires a signature and there is
+// none.
 bool IsSignatureRefusal(const absl::Status& status);
 
 struct ImageUsage {
@@ -95,27 +96,27 @@ struct ImageUsage {
   uint64_t inodes = 0;
 };
 
-// A pull that has ended; one that several callers have waited for is one.
+// An ended pull; several callers that waited for the same one count as one.
 struct FinishedPull {
   absl::Status status;
   absl::Duration duration;
-  uint64_t bytes = 0;  // that came from the registry, of layers and config
+  uint64_t bytes = 0;  // received from the registry, of layers and config
 };
 
 struct ImageServiceOptions {
   // Absolute path of a containers-registries.conf(5); empty: /etc/containers/registries.conf, which
-  // need not be there.
+  // need not exist.
   std::string registries_conf;
-  // Whether a layer or a whole image that is here goes to whatever registry names it. Else it is
-  // fetched again, and hashed, from each repository that it hasn't come from.
+  // True: a stored layer or image serves any registry that names it. False: it is fetched again,
+  // and hashed, from each repository that it hasn't come from.
   bool share_layers = false;
-  // Told of each pull from a registry, in its own thread; may be null. Must be quick.
+  // Called for each pull from a registry, in its own thread; may be null. Must be quick.
   std::function<void()> on_pull_start;
   std::function<void(const FinishedPull&)> on_pull_end;
 };
 
-// Thread-safe. Long operations hold no lock; a pull runs in a thread of its own, which those who
-// want the same share, and ends with the last of them.
+// Thread-safe. Long operations hold no lock. A pull runs in a thread of its own; callers of the
+// same one share it, and it ends with the last of them.
 class ImageService {
  public:
   virtual ~ImageService() = default;
@@ -126,10 +127,10 @@ class ImageService {
       const FsRoot& directory, Catalog* catalog, const ImageServiceOptions& options = {});
 
   // Imports an OCI layout or a plain root filesystem (directory or tar), or a docker-archive tar;
-  // which one is found out by looking. `reference` names it ("hello", "registry.local/a:1"); empty
-  // takes the names that the archive itself gives. All or nothing. CANCELLED soon after `cancelled`
-  // (may be null; asked in several threads at once) has become true. `progress` is called in
-  // several threads, never at once. DATA_LOSS for a tar that stops between two files: cut off.
+  // it recognizes the kind itself. `reference` names the image ("hello", "registry.local/a:1");
+  // empty takes the archive's own names. All or nothing. CANCELLED soon after `cancelled` (may be
+  // null; called in several threads at once) returns true. `progress` is called in several threads,
+  // never at once. DATA_LOSS for a tar that was cut off between two files.
   virtual absl::StatusOr<Image> Import(const std::string& path, absl::string_view reference,
                                        const ProgressFn& progress,
                                        const std::function<bool()>& cancelled) = 0;
@@ -137,38 +138,39 @@ class ImageService {
                                const ProgressFn& progress) {
     return Import(path, reference, progress, nullptr);
   }
-  // Through skopeo. A short name ("busybox") is looked for where registries.conf says, else at
-  // Docker's registry. INVALID_ARGUMENT for a malformed reference, NOT_FOUND when the registry has
-  // no such image, PERMISSION_DENIED, FAILED_PRECONDITION (policy.json or registries.conf of this
-  // machine is against it), UNAVAILABLE (registry not reached, or nothing comes from it), DATA_LOSS
-  // (what came is not what its digest says), CANCELLED, DEADLINE_EXCEEDED. After a failure nothing
+  // Pulls through skopeo. A short name ("busybox") is tried in the registries of registries.conf,
+  // else in Docker's. INVALID_ARGUMENT for a malformed reference, NOT_FOUND when the registry has
+  // no such image, PERMISSION_DENIED, FAILED_PRECONDITION (this machine's policy.json or
+  // registries.conf forbids it), UNAVAILABLE (registry not reached, or it sends nothing), DATA_LOSS
+  // (the content doesn't match its digest), CANCELLED, DEADLINE_EXCEEDED. After a failure nothing
   // is left.
   virtual absl::StatusOr<Image> Pull(absl::string_view reference, const PullOptions& options,
                                      const ProgressFn& progress) = 0;
 
-  // By tag, digest reference, id, or unambiguous id prefix; a short name is any of those that a
-  // pull of it would try, the first that is here, else Docker's
+  // Finds a tag, digest reference, id, or unambiguous id prefix. For a short name it tries the same
+  // names as a pull, and takes the first in the store, else Docker's
   // ("docker.io/library/busybox:latest").
   virtual absl::StatusOr<Image> Find(absl::string_view reference) const = 0;
   virtual std::vector<Image> List() const = 0;
-  // A tag or digest reference removes that name, the image too if it was the last; an id removes
-  // the image with all names. OK when there is none. Layers in use go when their lease does.
+  // A tag or digest reference removes that name, and the image too if it was the last; an id
+  // removes the image with all names. OK when there is none. Layers in use go when their lease
+  // does.
   virtual absl::Status Remove(absl::string_view reference) = 0;
 
   virtual absl::StatusOr<std::shared_ptr<LayerLease>> Lease(absl::string_view image_id) = 0;
-  // As Lease, for layers known by chain id, bottom first: how a container found again after a
-  // restart keeps layers whose image may be gone. NOT_FOUND names the missing layer.
+  // Lease by chain ids, bottom first: a container found after a restart keeps its layers, even if
+  // its image is gone. NOT_FOUND names the missing layer.
   virtual absl::StatusOr<std::shared_ptr<LayerLease>> LeaseChain(
       const std::vector<std::string>& chain_ids) = 0;
-  // Removes layers and blobs that no image, lease or running import uses. Open doesn't do it:
-  // call it once, when every container that survived has its lease again. Until then no layer goes
-  // that Open found, not with its image and not with its last lease either.
+  // Removes layers and blobs that no image, lease or running import uses. Open doesn't do it: call
+  // it once, when every surviving container has its lease again. Until then the layers that Open
+  // found stay, even if their image or last lease goes.
   virtual absl::Status CollectGarbage() = 0;
-  // What the unpacked layers, manifests and configs take of the disk, in blocks. Measured when they
-  // come, then remembered.
+  // Disk usage of the unpacked layers, manifests and configs, in blocks. Measured when they arrive,
+  // then remembered.
   virtual absl::StatusOr<ImageUsage> Usage() const = 0;
   virtual std::string directory() const = 0;
-  // Images that Open found damaged and took off the list, one sentence each.
+  // Images that Open found damaged and removed from the list, one sentence each.
   virtual std::vector<std::string> Damaged() const { return {}; }
 };
 

@@ -45,7 +45,7 @@ class ImportTest : public ::testing::Test {
     EXPECT_TRUE(image.ok()) << image.status();
     return image.value_or(Image());
   }
-  // The error; fails the test when there is none or when something stays in the store.
+  // The error; fails the test without one, or when something stays in the store.
   std::string Refused(const std::string& path, absl::string_view reference = "x") {
     const auto image = service_->Import(path, reference, nullptr);
     EXPECT_FALSE(image.ok());
@@ -56,7 +56,7 @@ class ImportTest : public ::testing::Test {
     EXPECT_THAT(*catalog_.LoadImages(), IsEmpty());
     return image.status().ToString();
   }
-  // A file of an image, looked for from the top layer down.
+  // A file of an image, searched from the top layer down.
   std::string ReadFrom(const Image& image, const std::string& path) {
     const auto lease = service_->Lease(image.record.id);
     if (!lease.ok()) return std::string(lease.status().message());
@@ -174,7 +174,7 @@ TEST_F(ImportTest, DockerArchive) {
   const TestJson manifest = {{{"Config", "c.json"},
                               {"RepoTags", {"hello:1", "hello:2"}},
                               {"Layers", {"1/layer.tar", "2/layer.tar"}}}};
-  // As old versions save: a layer used twice is a link to the first.
+  // Format of old versions: a layer used twice is a link to the first.
   const std::string tar = TarBuilder()
                               .File("0/layer.tar", base)
                               .Symlink("1/layer.tar", "../0/layer.tar")
@@ -232,7 +232,7 @@ TEST_F(ImportTest, HostileLayerDigestMismatch) {
   const TestJson manifest = TestJson::parse(
       layout.files[TestLayout::PathOf(std::string(layout.index["manifests"][0]["digest"]))]);
   const std::string layer = manifest["layers"][0]["digest"];
-  layout.files[TestLayout::PathOf(layer)][9] = 7;  // gzip's word for the system: of no effect
+  layout.files[TestLayout::PathOf(layer)][9] = 7;  // gzip's byte for the system: no effect
   const std::string error = Refused(Put("layout", layout));
   EXPECT_THAT(error, HasSubstr("DATA_LOSS"));
   EXPECT_THAT(error, HasSubstr(absl::StrCat("layer 1 of 1 (", layer, "): digest mismatch")));
@@ -282,8 +282,8 @@ TEST_F(ImportTest, HostileTruncatedLayer) {
   EXPECT_THAT(error, HasSubstr("layer 1 of 1"));
 }
 
-// A tar has no table of contents: cut between two entries it looks whole, but for the empty blocks
-// at its end.
+// A tar has no table of contents: cut between two entries it looks whole, except for the missing
+// empty blocks at its end.
 TEST_F(ImportTest, HostileArchiveCutBetweenTwoEntries) {
   const std::string first = TarBuilder().File("bin/first", "1").Build();
   const std::string both = TarBuilder().File("bin/first", "1").File("bin/second", "2").Build();
@@ -361,7 +361,7 @@ TEST_F(ImportTest, HostileHugeManifest) {
   TestLayout layout;
   layout.List(layout.AddBlob(std::string(kMaxDocumentBytes + 1, ' '), kOciManifestType));
   EXPECT_THAT(Refused(Put("layout", layout)), HasSubstr("valid are 4194304"));
-  // The same, but the descriptor lies about it.
+  // The same with a lying descriptor.
   layout.index["manifests"][0]["size"] = 10;
   EXPECT_THAT(Refused(Put("layout", layout)), HasSubstr("RESOURCE_EXHAUSTED"));
 }

@@ -29,7 +29,7 @@ struct ArchiveLook {
   std::string diff_id;  // of a rootfs
 };
 
-// One file, under whatever name it is asked for.
+// One file, whatever path is requested.
 class SingleFileSource : public FileSource {
  public:
   explicit SingleFileSource(std::string path) : path_(std::move(path)) {}
@@ -43,8 +43,8 @@ class SingleFileSource : public FileSource {
   const std::string path_;
 };
 
-// Reads an archive's table of contents until it is clear what it is. An OCI layout is looked for
-// to the end: what Docker 25 saves is both, and the layout says more.
+// Reads an archive's table of contents until its kind is clear. Searches for an OCI layout to the
+// end: archives of Docker 25 are both kinds, and the layout has more information.
 absl::StatusOr<ArchiveLook> LookInto(UniqueFd fd, const std::string& path,
                                      const std::function<bool()>& cancelled) {
   PLIMSOLL_ASSIGN_OR_RETURN(const auto reader,
@@ -130,7 +130,7 @@ absl::StatusOr<OpenedImage> OpenArchive(UniqueFd fd, const std::string& path,
 
 absl::StatusOr<OpenedImage> OpenImage(const std::string& path, absl::string_view wanted,
                                       const FsRoot& work, std::function<bool()> cancelled) {
-  // Not blocking, for a fifo.
+  // Non-blocking, in case it is a fifo.
   UniqueFd fd(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   struct stat info = {};
   if (!fd.valid() || fstat(fd.get(), &info) != 0) {

@@ -1,4 +1,4 @@
-// Finds out what a file or directory is, and opens it as an image.
+// Recognizes the kind of a file or directory, and opens it as an image.
 #ifndef PLIMSOLL_IMAGE_IMPORTER_H_
 #define PLIMSOLL_IMAGE_IMPORTER_H_
 
@@ -17,15 +17,15 @@ namespace plimsoll::image {
 struct OpenedImage {
   std::unique_ptr<FileSource> source;
   ImageContent content;
-  std::function<bool()> cancelled;  // may be null; asked in several threads at once
+  std::function<bool()> cancelled;  // may be null; called in several threads at once
 };
 
 // `path`: an OCI layout (directory or tar), a docker-archive tar, or else a plain root file system
 // (directory or tar), which becomes an image of one layer and a config made here. `wanted` chooses
 // among several images (see ReadOciLayout). `work` is an empty directory on the store's file
-// system, kept as long as the result and removed by the caller. NOT_FOUND when there is no such
-// path, CANCELLED once `cancelled` (kept in the result; may be null) is true, DATA_LOSS for a tar
-// that was cut off.
+// system, which lives as long as the result; the caller removes it. NOT_FOUND when the path doesn't
+// exist, CANCELLED once `cancelled` (kept in the result; may be null) returns true, DATA_LOSS for a
+// tar that was cut off.
 absl::StatusOr<OpenedImage> OpenImage(const std::string& path, absl::string_view wanted,
                                       const FsRoot& work, std::function<bool()> cancelled);
 

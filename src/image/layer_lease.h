@@ -1,4 +1,4 @@
-// The layers of one root filesystem, held together.
+// Holds all layers of one root filesystem together.
 #ifndef PLIMSOLL_IMAGE_LAYER_LEASE_H_
 #define PLIMSOLL_IMAGE_LAYER_LEASE_H_
 
@@ -14,14 +14,14 @@ namespace plimsoll::image {
 
 using Holds = std::vector<LayerStore::Hold>;
 
-// Of each layer, in their order; all or none. As LayerStore::Acquire.
+// Acquires each layer (LayerStore::Acquire), in order; all or none.
 absl::StatusOr<Holds> AcquireAll(LayerStore& layers, const std::vector<std::string>& chain_ids);
-// As LayerStore::AcquireInUse.
+// The same with LayerStore::AcquireInUse.
 absl::StatusOr<Holds> AcquireAllInUse(LayerStore& layers,
                                       const std::vector<std::string>& chain_ids);
 
-// `chain_ids`: bottom first; `holds` are of these. It may outlive the ImageService, not the store's
-// directory.
+// `chain_ids`: bottom first; `holds` are of these. The lease may outlive the ImageService, but not
+// the store's directory.
 std::shared_ptr<LayerLease> LeaseOf(const LayerStore& layers, std::vector<std::string> chain_ids,
                                     Holds holds);
 

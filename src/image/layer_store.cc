@@ -19,7 +19,8 @@
 namespace plimsoll::image {
 namespace {
 
-// How soon one who waits for another's unpacking sees that nobody wants the layer any more.
+// Interval at which a caller that waits for somebody else's unpacking checks whether it is
+// cancelled.
 constexpr absl::Duration kLockAskInterval = absl::Milliseconds(100);
 
 std::string LayerPath(const std::string& chain_id) {
@@ -93,7 +94,8 @@ absl::Status LayerStore::Load() {
     const std::string chain_id = absl::StrCat("sha256:", name);
     if (!IsDigest(chain_id)) continue;  // not ours
     const absl::StatusOr<LayerUsage> usage = ReadUsage(directory_, LayerPath(chain_id));
-    // Renamed layers are complete, so someone has been here. A container may run on it still.
+    // A layer is complete when it is renamed, so somebody has changed it. A container may still run
+    // on it.
     const bool damaged = absl::IsNotFound(usage.status()) || absl::IsDataLoss(usage.status());
     if (!damaged) PLIMSOLL_RETURN_IF_ERROR(usage.status());
     layers_[chain_id] = Layer{usage.value_or(LayerUsage()), 0,
@@ -134,7 +136,7 @@ absl::StatusOr<std::optional<LayerStore::Hold>> LayerStore::AcquireOrClaim(
   }
   const auto it = layers_.find(chain_id);
   if (it != layers_.end() && it->second.state == State::kReady) {
-    if (!HasFiles(chain_id)) {  // somebody took them away: those that have it keep their claim
+    if (!HasFiles(chain_id)) {  // somebody removed them: present users keep their claim
       it->second.state = State::kUnpacking;
       return std::nullopt;
     }
@@ -165,7 +167,7 @@ absl::StatusOr<LayerStore::Hold> LayerStore::Ensure(const std::string& chain_id,
   absl::MutexLock lock(&mutex_);
   Layer& layer = layers_[chain_id];
   if (!usage.ok()) {
-    layer.state = State::kReady;  // and without its files, for those that have it
+    layer.state = State::kReady;  // without its files, for its present users
     if (layer.holds == 0) layers_.erase(chain_id);
     return usage.status();
   }
@@ -179,8 +181,8 @@ absl::StatusOr<LayerUsage> LayerStore::UnpackAndPublish(const std::string& chain
                                                         const UnpackFn& unpack) {
   const std::string work = absl::StrCat("work/", RandomId());
   absl::Cleanup remove_work = [&] { directory_.RemoveTree(work).IgnoreError(); };
-  // The root of a container's file system: anyone in it must be able to enter, as is usual for
-  // "/" where the archive doesn't say. The store's own directory keeps others out.
+  // The root of a container's file system: everybody in it must be able to enter, as usual for "/"
+  // if the archive has no entry. The store's own directory keeps others out.
   PLIMSOLL_RETURN_IF_ERROR(directory_.MakeDirs(work));
   PLIMSOLL_RETURN_IF_ERROR(directory_.MakeDirs(absl::StrCat(work, "/diff"), 0755));
   PLIMSOLL_ASSIGN_OR_RETURN(const FsRoot diff, directory_.Sub(absl::StrCat(work, "/diff")));
@@ -190,7 +192,7 @@ absl::StatusOr<LayerUsage> LayerStore::UnpackAndPublish(const std::string& chain
   const LayerUsage usage = {content.bytes, {disk.bytes, content.inodes}};
   PLIMSOLL_RETURN_IF_ERROR(directory_.ReplaceFile(absl::StrCat(work, "/usage"), UsageText(usage)));
   PLIMSOLL_RETURN_IF_ERROR(SyncDirectory(directory_, work, /*file_system=*/true));
-  // Left only by a failure below; the layer is not in layers_, so nobody uses it.
+  // Only a failure below leaves one; the layer is not in layers_, so nobody uses it.
   PLIMSOLL_RETURN_IF_ERROR(directory_.RemoveTree(LayerPath(chain_id)));
   PLIMSOLL_RETURN_IF_ERROR(Rename(directory_, work, LayerPath(chain_id)));
   const absl::Status synced = SyncDirectory(directory_, "layers", /*file_system=*/false);
@@ -198,7 +200,7 @@ absl::StatusOr<LayerUsage> LayerStore::UnpackAndPublish(const std::string& chain
     std::move(remove_work).Cancel();
     return usage;
   }
-  // Out of sight again, whole. Where even that fails it stays, complete, for Ensure or Open.
+  // Out of sight again, whole. If even that fails, it stays, complete, for Ensure or Open.
   Rename(directory_, LayerPath(chain_id), work).IgnoreError();
   return synced;
 }
@@ -233,7 +235,7 @@ ImageUsage LayerStore::TotalUsage() const {
   return total;
 }
 
-// What can't be looked at is there.
+// Files that can't be checked count as present.
 bool LayerStore::HasFiles(const std::string& chain_id) const {
   return directory_.Has(absl::StrCat(LayerPath(chain_id), "/diff")).value_or(true);
 }
@@ -255,11 +257,11 @@ void LayerStore::Release(const std::string& chain_id) {
     absl::MutexLock lock(&mutex_);
     Layer& layer = layers_[chain_id];
     if (--layer.holds > 0 || closed_ || (layer.is_found && !has_collected_)) return;
-    if (layer.state == State::kUnpacking) return;  // whoever unpacks it has it next
+    if (layer.state == State::kUnpacking) return;  // the unpacking caller has it next
     work = MoveToWork(chain_id);
   }
-  // A destructor has nobody to tell. What stays in work/ goes when the store is next opened, a
-  // layer that could not be renamed with the next CollectGarbage.
+  // A destructor can't report errors. The next Open removes leftovers in work/, the next
+  // CollectGarbage a layer that could not be renamed.
   if (work.ok() && !work->empty()) directory_.RemoveTree(*work).IgnoreError();
 }
 

@@ -1,4 +1,4 @@
-// Unpacked layers, shared by every image that has the same stack of them.
+// Unpacked layers, shared by every image with the same stack of them.
 #ifndef PLIMSOLL_IMAGE_LAYER_STORE_H_
 #define PLIMSOLL_IMAGE_LAYER_STORE_H_
 
@@ -25,14 +25,14 @@ struct LayerUsage {
   ImageUsage disk;
 };
 
-// Directories layers/<chain id hex>/{diff,usage}. A layer is complete or not there: it is unpacked
-// in work/, synced and then renamed. Whoever uses one has a Hold; when the last goes, so does the
-// layer. But what Open found stays until the first CollectGarbage, whoever has held it: not all
-// that use it may have come for theirs. Thread-safe.
+// Directories layers/<chain id hex>/{diff,usage}. A layer is complete or doesn't exist: it is
+// unpacked in work/, synced and then renamed. Its users have Holds, and the layer goes with the
+// last one. But layers that Open found stay until the first CollectGarbage, since not all their
+// users may have Holds yet. Thread-safe.
 class LayerStore : public std::enable_shared_from_this<LayerStore> {
  public:
-  // A layer whose own record is missing or damaged is kept for those that run on it already, but
-  // not given to anyone else. INTERNAL and the like when the disk can't be read: removes nothing.
+  // A layer whose own record is missing or damaged stays for its present users, but gets no new
+  // ones. Other errors of the disk (INTERNAL etc.) fail the call and remove nothing.
   static absl::StatusOr<std::shared_ptr<LayerStore>> Open(const FsRoot& directory);
 
   // Keeps one layer. Movable; keeps the store alive too.
@@ -57,18 +57,17 @@ class LayerStore : public std::enable_shared_from_this<LayerStore> {
     std::string chain_id_;
   };
 
-  // NOT_FOUND when there is no such layer, or a damaged one, or its files are gone.
+  // NOT_FOUND when the layer doesn't exist, is damaged, or has lost its files.
   absl::StatusOr<Hold> Acquire(const std::string& chain_id);
-  // As Acquire, for a container that uses the layer already: a damaged one too.
+  // Acquire for a container that uses the layer already: also a damaged one.
   absl::StatusOr<Hold> AcquireInUse(const std::string& chain_id);
 
-  // As Acquire, but has `unpack` fill the empty directory `diff` when the layer isn't there, and
-  // say how many bytes of content it wrote, in how many inodes. Asked
-  // by several threads at once, one unpacks and the others wait for it; when it fails, the next
-  // one tries. After a failure nothing is left. A damaged layer is unpacked anew;
-  // FAILED_PRECONDITION while someone uses it. So is one whose files somebody took away, whoever
-  // has it: there is nothing left that could be taken from them. CANCELLED soon after `cancelled`
-  // (may be null) has become true for one that waits.
+  // Acquire; if the layer doesn't exist, `unpack` first fills the empty directory `diff` and
+  // returns the bytes of content and the inodes that it wrote. Of several threads at once, one
+  // unpacks and the others wait; if it fails, the next one tries. After a failure nothing is left.
+  // A damaged layer is unpacked again; FAILED_PRECONDITION while it has users. A layer that lost
+  // its files is unpacked again even with users, who have nothing more to lose. A waiting call is
+  // CANCELLED soon after `cancelled` (may be null) returns true.
   using UnpackFn = std::function<absl::StatusOr<ImageUsage>(const FsRoot& diff)>;
   absl::StatusOr<Hold> Ensure(const std::string& chain_id, const UnpackFn& unpack,
                               const std::function<bool()>& cancelled = nullptr);
@@ -79,15 +78,15 @@ class LayerStore : public std::enable_shared_from_this<LayerStore> {
   // Bytes of files' content.
   uint64_t SizeOf(const std::string& chain_id) const;
 
-  // Whether the layer goes when the caller, who has a Hold, gives it up: nobody else has one now.
+  // True when the layer goes with the caller's Hold: it is the only one now.
   bool HasOneHold(const std::string& chain_id) const;
 
-  // What all layers take of the disk, in blocks.
+  // Disk usage of all layers, in blocks.
   ImageUsage TotalUsage() const;
   // From now on layers stay when their last Hold goes: the process ends, the store doesn't.
   void Close();
 
-  // Removes all layers without a Hold. Call it when all that use one have theirs.
+  // Removes all layers without a Hold. Call it when all users have theirs.
   absl::Status CollectGarbage();
 
  private:
@@ -96,18 +95,18 @@ class LayerStore : public std::enable_shared_from_this<LayerStore> {
     LayerUsage usage;
     int holds = 0;
     State state = State::kUnpacking;
-    bool is_found = false;  // by Open; others may use it who haven't said so yet
+    bool is_found = false;  // found by Open: may have users without a Hold yet
   };
 
   explicit LayerStore(FsRoot directory) : directory_(std::move(directory)) {}
   absl::Status Load();
-  // Waits a moment for nobody to unpack the layer. A Hold if it is there, none if the caller is to
-  // unpack it; UNAVAILABLE when someone else still does.
+  // Waits a moment until nobody unpacks the layer. Returns a Hold if it exists, nothing if the
+  // caller is to unpack it, and UNAVAILABLE if somebody else still does.
   absl::StatusOr<std::optional<Hold>> AcquireOrClaim(const std::string& chain_id);
   absl::StatusOr<LayerUsage> UnpackAndPublish(const std::string& chain_id, const UnpackFn& unpack);
   void Release(const std::string& chain_id);
   bool HasFiles(const std::string& chain_id) const;
-  // Takes a layer out of sight at once; what it returns is to be removed without the lock.
+  // Moves a layer out of sight at once and returns its new place, to be removed without the lock.
   // Empty: its files were gone already.
   absl::StatusOr<std::string> MoveToWork(const std::string& chain_id)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);

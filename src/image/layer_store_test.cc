@@ -93,7 +93,7 @@ TEST(LayerStore, EachFailingStepOfPublishingLeavesNothing) {
   EXPECT_TRUE((*store)->Diff(DigestOf("c"))->Exists("f"));
 }
 
-// One error of a disk is no reason to delete what is on it.
+// A single disk error is no reason to delete data.
 TEST(LayerStore, LayerThatCanNotBeReadIsNotRemoved) {
   TestDir dir;
   const std::string layer = absl::StrCat("layers/", DigestHex(DigestOf("c")));
@@ -145,7 +145,7 @@ TEST(LayerStore, ALayerWhoseFilesAreGoneIsUnpackedAnewThoughItIsInUse) {
   ASSERT_TRUE(second.ok()) << second.status();
   EXPECT_TRUE(dir.root().Exists(layer + "/diff/f"));
   EXPECT_TRUE((*store)->Acquire(id).ok());
-  // It goes with the last of all that have it.
+  // It goes with the last of its holders.
   *first = LayerStore::Hold();
   EXPECT_TRUE(dir.root().Exists(layer + "/diff/f"));
   *second = LayerStore::Hold();

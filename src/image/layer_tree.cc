@@ -23,7 +23,7 @@ namespace {
 
 constexpr char kOpaqueXattr[] = "trusted.overlay.opaque";
 constexpr size_t kMaxPathBytes = 4096;
-constexpr size_t kMaxTreeDepth = 256;  // of a tree that can be removed again with few descriptors
+constexpr size_t kMaxTreeDepth = 256;  // few descriptors can still remove such a tree
 constexpr int kMaxPathLinks = 40;      // as the kernel, path_resolution(7)
 
 // Opens without following any link and without leaving `dir`.
@@ -55,7 +55,7 @@ bool IsOpaque(int dir, const std::string& path) {
   return fd.valid() && fgetxattr(fd.get(), kOpaqueXattr, &value, 1) == 1 && value == 'y';
 }
 
-// In `lower`, something on the way to `path` hides what lower layers have there.
+// True when a part of `path` in `lower` hides the layers further down.
 bool HidesBelow(const FsRoot& lower, const std::string& path) {
   std::string prefix;
   for (absl::string_view part : absl::StrSplit(path, '/')) {
@@ -133,7 +133,7 @@ absl::StatusOr<LayerTree::Directory> LayerTree::OpenRoot() const {
   return root;
 }
 
-// The directory that the real components lead to, after ".." or an absolute link.
+// Opens the directory at these real components again, after ".." or an absolute link.
 absl::StatusOr<LayerTree::Directory> LayerTree::Reopen(const std::vector<std::string>& real) const {
   PLIMSOLL_ASSIGN_OR_RETURN(Directory current, OpenRoot());
   std::vector<std::string> again;
@@ -165,7 +165,7 @@ absl::Status LayerTree::Follow(absl::string_view target, int* links, std::vector
     real->clear();
     PLIMSOLL_ASSIGN_OR_RETURN(*current, OpenRoot());
   }
-  // Each ".." is taken when its turn comes, from where the links before it have led.
+  // Each ".." is resolved in turn, from the place where the links before it led.
   const std::vector<std::string> parts = absl::StrSplit(target, '/', absl::SkipEmpty());
   todo->insert(todo->end(), parts.rbegin(), parts.rend());
   return absl::OkStatus();
@@ -196,7 +196,7 @@ absl::Status LayerTree::Step(const std::string& name, bool must_exist, int* link
   if (must_exist) return absl::NotFoundError("there is no such directory in the layer");
   if (real->size() >= kMaxTreeDepth) return absl::InvalidArgumentError("the path is too deep");
   std::optional<Lower> below;
-  if (exists) {  // Whited out before: what is made now must not show what is below.
+  if (exists) {  // a whiteout: the new directory must not show lower layers
     if (unlinkat(current->fd.get(), name.c_str(), 0) != 0) return ErrnoStatus(errno, "unlink");
   } else {
     PLIMSOLL_ASSIGN_OR_RETURN(below, FindBelow(*current, name));
@@ -224,7 +224,7 @@ absl::StatusOr<const LayerTree::Directory*> LayerTree::Resolve(
     todo.pop_back();
     PLIMSOLL_RETURN_IF_ERROR(Step(name, must_exist, &links, &real, &todo, &current));
   }
-  if (must_exist) {  // the look-up of a link's target: keep the cache for the entry itself
+  if (must_exist) {  // looks up a link's target: keep the cache for the entry itself
     uncached_ = std::move(current);
     return &uncached_;
   }
@@ -281,13 +281,13 @@ absl::StatusOr<std::optional<struct stat>> LayerTree::Remove(const Directory& di
   struct stat info = {};
   if (fstatat(directory.fd.get(), name.c_str(), &info, AT_SYMLINK_NOFOLLOW) != 0) {
     if (errno == ENOENT) return std::optional<struct stat>();
-    return ErrnoStatus(errno, "look up what the entry replaces");
+    return ErrnoStatus(errno, "look up the file that the entry replaces");
   }
   if (S_ISDIR(info.st_mode)) {
     const std::string path = Join(directory.path, name);
     PLIMSOLL_RETURN_IF_ERROR(diff_.RemoveTree(path));
   } else if (unlinkat(directory.fd.get(), name.c_str(), 0) != 0) {
-    return ErrnoStatus(errno, "remove what the entry replaces");
+    return ErrnoStatus(errno, "remove the file that the entry replaces");
   }
   if (!S_ISREG(info.st_mode)) Changed();
   return std::optional<struct stat>(info);
@@ -297,7 +297,7 @@ absl::Status LayerTree::SetOpaque(int directory_fd, absl::string_view path) {
   if (fsetxattr(directory_fd, kOpaqueXattr, "y", 1, 0) != 0) {
     return ErrnoStatus(errno, absl::StrCat("set ", kOpaqueXattr, " on ", path));
   }
-  Changed();  // `merged` may be another
+  Changed();  // may change `merged`
   return absl::OkStatus();
 }
 

@@ -132,7 +132,7 @@ class Unpacker {
     return absl::OkStatus();
   }
 
-  // Makes room for a new file. A whiteout that was there is remembered by its stat.
+  // Makes room for a new file; returns the stat of the removed one, e.g. a whiteout.
   absl::StatusOr<std::optional<struct stat>> Replace(const Directory& parent,
                                                      const std::string& name) {
     PLIMSOLL_ASSIGN_OR_RETURN(std::optional<struct stat> old, tree_.Remove(parent, name));
@@ -174,7 +174,7 @@ class Unpacker {
     return SetMetadata(fd.get(), entry);
   }
 
-  // Most names are new. So what may have the name is looked at only once the file can't be made.
+  // Most names are new, so an existing file is looked at only when creating fails.
   absl::StatusOr<UniqueFd> CreateFile(const Directory& parent, const std::string& name) {
     constexpr int kFlags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
     UniqueFd fd(openat(parent.fd.get(), name.c_str(), kFlags, 0600));
@@ -193,7 +193,7 @@ class Unpacker {
   absl::Status HandleFile(const ArchiveEntry& entry, const Directory& parent,
                           const std::string& name) {
     PLIMSOLL_ASSIGN_OR_RETURN(const UniqueFd fd, CreateFile(parent, name));
-    uint64_t end = 0;  // of what has been written
+    uint64_t end = 0;  // of the data written
     PLIMSOLL_RETURN_IF_ERROR(reader_.ReadData([&](uint64_t offset, absl::string_view data) {
       end = std::max(end, offset + data.size());
       return WriteAt(fd.get(), offset, data);
@@ -237,8 +237,8 @@ class Unpacker {
     return SetOwnerAndTime(parent, name, entry);
   }
 
-  // The target must be in this layer. The link is made to what is at the target's place itself:
-  // when that is a symbolic link, it is not followed.
+  // The target must be in this layer. The link is made to the target itself: a symbolic link there
+  // is not followed.
   absl::Status HandleHardLink(const ArchiveEntry& entry, const Directory& parent,
                               const std::string& name) {
     const std::string context =
@@ -333,7 +333,7 @@ class Unpacker {
     }
     struct stat info = {};
     if (fstatat(parent.fd.get(), hidden.c_str(), &info, AT_SYMLINK_NOFOLLOW) == 0) {
-      // A whiteout speaks of lower layers only: what this layer has stays.
+      // A whiteout concerns lower layers only: this layer's own content stays.
       if (!S_ISDIR(info.st_mode)) return absl::OkStatus();
       const UniqueFd fd(
           openat(parent.fd.get(), hidden.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
@@ -347,7 +347,7 @@ class Unpacker {
     return absl::OkStatus();
   }
 
-  // The order is the kernel's: chown(2) clears setuid and security.capability.
+  // The kernel dictates the order: chown(2) clears setuid and security.capability.
   absl::Status SetMetadata(int fd, const ArchiveEntry& entry) {
     if (fchown(fd, static_cast<uid_t>(entry.uid), static_cast<gid_t>(entry.gid)) != 0) {
       return ErrnoStatus(errno, absl::StrCat("set owner ", entry.uid, ":", entry.gid));
@@ -357,7 +357,9 @@ class Unpacker {
       const bool is_user = absl::StartsWith(name, "user.");
       if (!is_user && name != "security.capability") continue;
       if (fsetxattr(fd, name.c_str(), value.data(), value.size(), 0) == 0) continue;
-      if (is_user && errno == EOPNOTSUPP) continue;  // the file system has none: as tar does
+      if (is_user && errno == EOPNOTSUPP)
+        continue;  // no attributes on this file system: ignored,
+                   // as tar does
       return ErrnoStatus(errno, absl::StrCat("set attribute ", absl::CEscape(name)));
     }
     const struct timespec times[2] = {entry.mtime, entry.mtime};
@@ -400,7 +402,7 @@ class Unpacker {
     return CopyDirectoryAttributes(from.get(), to.get());
   }
 
-  // At the end, for each file made in a directory changes its time.
+  // At the end, because each file made in a directory changes its time.
   absl::Status SetDirectoryTimes() {
     for (const auto& [path, mtime] : directory_times_) {
       absl::StatusOr<UniqueFd> fd =

@@ -16,10 +16,10 @@ namespace plimsoll::image {
 struct UnpackLimits {
   uint64_t max_entries = 1'000'000;
   uint64_t max_bytes = uint64_t{64} * 1024 * 1024 * 1024;  // of file content, and of the stream
-  size_t max_xattr_bytes = 64 * 1024;                      // of one entry, names and values
+  size_t max_xattr_bytes = 64 * 1024;                      // of one entry's names and values
   size_t max_path_bytes = 64 * 1024 * 1024;        // of all directories, kept in memory to the end
   uint64_t max_header_bytes = 1024 * 1024 * 1024;  // of all names, links' targets and attributes
-  ImageBudget* budget = nullptr;  // of all layers of the image; null: this layer has no fellows
+  ImageBudget* budget = nullptr;  // shared by all layers of the image; null: no other layers
 };
 
 struct UnpackResult {
@@ -28,21 +28,19 @@ struct UnpackResult {
   uint64_t inodes = 0;  // files, directories and others made
 };
 
-// Writes what `reader` gives into `diff`, an empty directory. Kept are owner, mode (with setuid),
-// modification time, security.capability and user.* attributes, device nodes, fifos, hard links
-// and holes; other attributes are dropped, sockets passed over. `.wh.name` becomes an overlay
-// whiteout and `.wh..wh..opq` an opaque directory (OCI image spec, layer.md, "Whiteouts").
-// `lowers` are the layers below, top first (see LayerTree). A layer that says nothing of its root
-// directory has that of the layer below.
+// Unpacks `reader` into `diff`, an empty directory. Keeps owner, mode (with setuid), modification
+// time, security.capability and user.* attributes, device nodes, fifos, hard links and holes; drops
+// other attributes and sockets. `.wh.name` becomes an overlay whiteout and `.wh..wh..opq` an opaque
+// directory (OCI image spec, layer.md, "Whiteouts"). `lowers` are the layers below, top first (see
+// LayerTree). A layer without an entry for its root directory gets that of the layer below.
 //
-// An entry that would leave the layer, carries an overlay attribute of its own, can't be made as it
-// is or breaks a limit is an error naming the entry: INVALID_ARGUMENT, or RESOURCE_EXHAUSTED for
-// limits; a damaged stream DATA_LOSS. What was written until then stays: the caller removes the
-// directory.
+// An error names the entry: INVALID_ARGUMENT if it would leave the layer, carries an overlay
+// attribute of its own, or can't be made; RESOURCE_EXHAUSTED if it breaks a limit; DATA_LOSS for a
+// damaged stream. Entries already written stay: the caller removes the directory.
 absl::StatusOr<UnpackResult> UnpackLayer(ArchiveReader& reader, const FsRoot& diff,
                                          const std::vector<FsRoot>& lowers,
                                          const UnpackLimits& limits = {});
-// As above, with layers below that are asked for only when one has to be looked into.
+// As above, with layers below that are opened only when one is needed.
 absl::StatusOr<UnpackResult> UnpackLayer(ArchiveReader& reader, const FsRoot& diff,
                                          LayerTree::LowersFn lowers,
                                          const UnpackLimits& limits = {});

@@ -36,7 +36,7 @@ class LayerUnpackerTest : public ::testing::Test {
     return UnpackLayer(*reader, *diff, lowers, limits);
   }
 
-  // The error of unpacking; fails the test when there is none, or when something appeared outside.
+  // The unpacking error; fails the test without one, or when something appears outside.
   std::string Refused(const std::string& stream, const UnpackLimits& limits = {}) {
     EXPECT_TRUE(dir_.root().ReplaceFile("outside", "untouched").ok());
     const auto result = Unpack(stream, limits);

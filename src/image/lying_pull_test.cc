@@ -1,4 +1,4 @@
-// Pulls from registries that lie, cut off, are slow or hang, and what several pulls share.
+// Pulls from registries that lie, break off, are slow or hang, and pulls shared by several callers.
 #include <atomic>
 #include <memory>
 #include <optional>
@@ -62,7 +62,7 @@ class LyingPullTest : public ::testing::Test {
     options.insecure_registry = true;
     return service_->Pull(registry_->Name("lies:1"), options, progress);
   }
-  // What a pull fails with when this is done to the answer for `digest` (or the tag "1").
+  // The error of a pull when `change` is applied to the answer for `digest` (or the tag "1").
   absl::Status Failure(const std::string& wanted, const std::function<void(LyingAnswer*)>& change) {
     Serve([wanted, change](const std::string& asked, LyingAnswer* answer) {
       if (asked == wanted) change(answer);
@@ -86,7 +86,7 @@ class LyingPullTest : public ::testing::Test {
   std::unique_ptr<ImageService> service_;
   TestLayout layout_;
   TestJson image_;
-  std::optional<LyingRegistry> registry_;  // goes first: threads of its own
+  std::optional<LyingRegistry> registry_;  // destroyed first: has threads of its own
 };
 
 TEST_F(LyingPullTest, AnHonestOneIsBelieved) {
@@ -165,7 +165,7 @@ TEST_F(LyingPullTest, AManifestThatLiesAboutSizes) {
 }
 
 TEST_F(LyingPullTest, ALayerThatIsShorterThanTheManifestSaysEndsThePullAtOnce) {
-  // All that is behind a tar's end is read at the end.
+  // The reader gets everything behind a tar's end only at the end.
   image_ = layout_.AddImage({Layer("low"), Layer("high") + std::string(size_t{1} << 18, '\0')});
   TestJson manifest = Manifest(image_);
   const size_t size = manifest["layers"][1]["size"];
@@ -319,7 +319,7 @@ TEST_F(LyingPullTest, KnownLayersAreNotAskedFor) {
   EXPECT_EQ(FsRoot::Open((*lease)->lower_directories()[1])->Read("low")->size(), 5000u);
 }
 
-// A registry that knows an image's manifest and config, but has no layer of it.
+// A registry that has an image's manifest and config, but none of its layers.
 class BarePullTest : public LyingPullTest {
  protected:
   void SetUp() override {
@@ -409,7 +409,7 @@ TEST_F(LyingPullTest, ALayerThatComesTwiceInAnImage) {
   const auto image = Pull();
   ASSERT_TRUE(image.ok()) << image.status();
   EXPECT_THAT(image->record.chain_ids, SizeIs(3));
-  // And when only the lower of the two is known.
+  // The same when only the lower of the two is known.
   ASSERT_TRUE(service_->Remove(image->record.id).ok());
   const TestJson base = layout_.AddImage({Layer("low")}, {{"Cmd", {"/base"}}});
   Serve([](const std::string&, LyingAnswer*) {});
@@ -452,19 +452,19 @@ class HeldPullTest : public LyingPullTest {
   }
   void TearDown() override {
     Let();
-    registry_.reset();  // its threads look at what follows
+    registry_.reset();  // its threads use the members below
   }
   void Let() {
     absl::MutexLock lock(&mutex_);
     let_ = true;
   }
-  // So many requests for the layer are held back.
+  // Waits until the registry holds back this many requests for the layer.
   bool AwaitWaiting(int count) {
     const auto enough = [this, count] { return waiting_ >= count; };
     absl::MutexLock lock(&mutex_);
     return mutex_.AwaitWithTimeout(absl::Condition(&enough), kLiePatience);
   }
-  // A pull in a thread of its own, which is under way when this returns.
+  // Starts a pull in a thread of its own, which is under way on return.
   std::thread Start(PullOptions options, absl::StatusOr<Image>* result) {
     const auto joined = std::make_shared<absl::Notification>();
     std::thread thread([this, options, result, joined] {
@@ -535,7 +535,7 @@ TEST_F(HeldPullTest, OneThatWaitsForAnothersLayerCanBeCancelled) {
   absl::StatusOr<Image> first, second;
   std::thread one = Start({}, &first);
   EXPECT_TRUE(AwaitWaiting(1));
-  // With other credentials it is a transfer of its own, which finds the layer being unpacked.
+  // With other credentials it is a separate transfer, which finds the layer being unpacked.
   std::atomic<bool> cancel = false;
   PullOptions other{.cancelled = [&cancel] { return cancel.load(); }};
   other.credentials.username = "somebody";

@@ -28,7 +28,7 @@
 
 namespace plimsoll::image {
 
-// Has one repository, any name of which it takes, and the manifest `top` under every tag.
+// Has one repository, under any name, and the manifest `top` under every tag.
 class LyingRegistry {
  public:
   struct Answer {
@@ -36,19 +36,19 @@ class LyingRegistry {
     std::string type = "application/octet-stream";
     std::string body;
     std::string headers;           // further ones, each with its "\r\n"
-    std::optional<size_t> length;  // what it says; nullopt: the truth
-    bool endless = false;          // says no length, and repeats the body as long as someone reads
-    bool hangs = false;            // after the body, until the registry goes
-    // Where not 0, the body comes so many bytes at a time, with a pause after each.
+    std::optional<size_t> length;  // the stated length; nullopt: the true one
+    bool endless = false;  // states no length, and repeats the body as long as somebody reads
+    bool hangs = false;    // after the body, until the registry ends
+    // If not 0, the body is sent in pieces of this size, with a pause after each.
     size_t piece = 0;
     absl::Duration pause;
   };
-  // Sees each answer before it is sent, with the digest or tag that was asked for; may take its
-  // time. Called in several threads.
+  // Sees each answer before it is sent, with the requested digest or tag; may take its time. Called
+  // in several threads.
   using Tamper = std::function<void(const std::string& wanted, Answer* answer)>;
 
-  // With an `identity_token` it lets in only who has exchanged that for a token of its own (OAuth
-  // 2, as registries have it: distribution spec's token authentication).
+  // With an `identity_token`, accepts only clients that have exchanged it for a token of its own
+  // (OAuth 2, as in registries: distribution spec's token authentication).
   LyingRegistry(const TestLayout& layout, const TestJson& top, Tamper tamper,
                 std::string identity_token = "")
       : identity_token_(std::move(identity_token)),
@@ -79,7 +79,7 @@ class LyingRegistry {
   std::string Name(absl::string_view repository) const {
     return absl::StrCat(host(), "/", repository);
   }
-  // How often a blob was asked for.
+  // The number of requests for a blob.
   int Asked(const std::string& digest) const {
     absl::MutexLock lock(&mutex_);
     const auto it = asked_.find(digest);
@@ -125,7 +125,7 @@ class LyingRegistry {
     close(fd);
   }
 
-  // skopeo sends what it has to say in chunks.
+  // skopeo sends its request bodies in chunks.
   static bool IsWhole(const std::string& request) {
     const bool has_body = absl::StrContains(request, "Transfer-Encoding: chunked");
     return has_body ? absl::EndsWith(request, "\r\n0\r\n\r\n")

@@ -35,9 +35,9 @@ absl::StatusOr<Json> ParseObject(absl::string_view text, absl::string_view what)
   return json;
 }
 
-// Members of one JSON object. The first that has the wrong type is remembered, so that a whole
-// object is read and then checked once. Missing and null members keep their default: Docker writes
-// null for empty lists.
+// Members of one JSON object. It remembers the first wrong type, so that a caller reads a whole
+// object and checks once. Missing and null members keep their default: Docker writes null for empty
+// lists.
 class Members {
  public:
   Members(const Json& object, absl::string_view what) : object_(object), what_(what) {
@@ -179,7 +179,7 @@ bool IsLayerType(absl::string_view media_type) {
   return false;
 }
 
-// 1 to 4, of the psABI's levels; told by those of a level's features that the compiler can ask for.
+// The psABI's level, 1 to 4, from those of its features that the compiler can ask for.
 int LevelOfX86() {
 #ifdef __x86_64__
   __builtin_cpu_init();

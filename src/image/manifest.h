@@ -1,5 +1,5 @@
 // The JSON documents of images: index, manifest, config (OCI image spec 1.1 and Docker's schema 2,
-// which differ in media types only) and docker-archive's manifest.json. All parsers take hostile
+// which differ in media types only) and docker-archive's manifest.json. All parsers accept hostile
 // text: INVALID_ARGUMENT names document and member.
 #ifndef PLIMSOLL_IMAGE_MANIFEST_H_
 #define PLIMSOLL_IMAGE_MANIFEST_H_
@@ -14,10 +14,10 @@
 
 namespace plimsoll::image {
 
-// A manifest or config that is larger is refused, as registries do (distribution spec, "Pushing
+// Larger manifests and configs are refused, as registries do (distribution spec, "Pushing
 // Manifests", names 4 MiB).
 constexpr size_t kMaxDocumentBytes = 4 * 1024 * 1024;
-// Overlayfs stacks no more lower layers (OVL_MAX_STACK, fs/overlayfs/params.h).
+// Overlayfs's limit of lower layers (OVL_MAX_STACK, fs/overlayfs/params.h).
 constexpr size_t kMaxLayers = 500;
 
 struct Platform {
@@ -38,7 +38,7 @@ struct Descriptor {
   std::string media_type;
   std::string digest;  // IsDigest holds
   uint64_t size = 0;
-  Platform platform;               // empty where the index doesn't say
+  Platform platform;               // empty if the index has none
   std::vector<std::string> names;  // of the annotations that name an image
 };
 
@@ -58,8 +58,8 @@ struct DockerArchiveImage {
   std::vector<std::string> layers;  // paths in the archive, lowest first
 };
 
-// Whether a document is an index: a list of manifests and not a manifest. `what` is for messages,
-// here and below.
+// True for an index: a list of manifests and not a manifest. `what` is for messages, here and
+// below.
 absl::StatusOr<bool> IsIndex(absl::string_view text, absl::string_view what);
 absl::StatusOr<std::vector<Descriptor>> ParseIndex(absl::string_view text, absl::string_view what);
 // Also refuses schema 1 and artifacts that aren't container images.

@@ -1,4 +1,4 @@
-// For tests: an image service that does as it is told.
+// For tests: a mocked image service.
 #ifndef PLIMSOLL_IMAGE_MOCK_IMAGES_FOR_TEST_H_
 #define PLIMSOLL_IMAGE_MOCK_IMAGES_FOR_TEST_H_
 

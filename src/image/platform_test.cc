@@ -16,7 +16,7 @@ using ::testing::HasSubstr;
 Descriptor For(const std::string& os, const std::string& architecture,
                const std::string& variant = "") {
   Descriptor descriptor;
-  descriptor.digest = absl::StrCat(os, "/", architecture, "/", variant);  // tells them apart
+  descriptor.digest = absl::StrCat(os, "/", architecture, "/", variant);  // distinguishes them
   descriptor.platform = {os, architecture, variant};
   return descriptor;
 }

@@ -71,7 +71,7 @@ class PullTest : public ::testing::Test {
     return service_->Pull(reference, options, progress);
   }
   static PullOptions Insecure() { return PullOptions{.insecure_registry = true}; }
-  // At a pull under way: its file of credentials and its process, which must not show them.
+  // Looks at a running pull: its credentials file, and its process, which must not show them.
   void Look(bool* saw_file, bool* saw_process) {
     const FsRoot work = *dir_.root().Sub("store/work");
     const std::vector<std::string> entries = *work.List(".");
@@ -99,7 +99,7 @@ class PullTest : public ::testing::Test {
     ASSERT_TRUE(service.ok()) << service.status();
     service_ = *std::move(service);
   }
-  // With a registries.conf of this text.
+  // Uses this text as registries.conf.
   void Configure(const std::string& registries_conf) {
     ASSERT_TRUE(dir_.root().ReplaceFile("registries.conf", registries_conf).ok());
     OpenAnew({.registries_conf = dir_.root().PathOf("registries.conf")});
@@ -245,7 +245,7 @@ TEST_F(PullTest, PlainHttpOnlyWhereConfigured) {
   EXPECT_TRUE(absl::IsUnavailable(image.status())) << image.status();
 }
 
-// skopeo has what it trusts from the daemon's environment, or the machine's.
+// The daemon's environment or the machine tells skopeo which authorities to trust.
 TEST_F(PullTest, OverTlsFromWhomItsAuthorityIsTrusted) {
   if (!FindProgram("openssl").ok()) GTEST_SKIP() << "no openssl here: apt-get install openssl";
   const absl::Status made = MakeCertificates(dir_.root());
@@ -286,7 +286,7 @@ TEST_F(PullTest, CredentialsAreNeededAndKeptSecret) {
   EXPECT_THAT(std::string(wrong.status().message()), Not(HasSubstr("wr0ng-pass")));
   ExpectNothingLeft();
 
-  // While the registry says nothing there is time to look.
+  // While the registry is silent there is time to look.
   options.credentials = {kUser, kPassword, ""};
   registry_->Hang();
   absl::StatusOr<Image> image;
@@ -321,7 +321,7 @@ TEST_F(PullTest, LayersInZstdAndUncompressed) {
                                   layout.AddBlob(high, "application/vnd.oci.image.layer.v1.tar")}),
               "v1");
   layout.WriteTo(dir_.root(), "layout");
-  // A layout on the disk is copied as it is only where skopeo may not compress what isn't.
+  // skopeo copies a layout unchanged only if it may not compress uncompressed layers.
   const absl::Status pushed =
       image::Push(dir_.root().PathOf("layout"), name, {"--preserve-digests"});
   ASSERT_TRUE(pushed.ok()) << pushed;

@@ -101,7 +101,7 @@ bool LooksLikeRegistry(absl::string_view first) {
   return first == "localhost" || first.find_first_of(".:[") != absl::string_view::npos;
 }
 
-// "host/a/b" without tag and digest, into registry and repository.
+// Splits "host/a/b" without tag and digest into registry and repository.
 absl::Status ParseName(absl::string_view name, absl::string_view text, Reference* reference) {
   const size_t slash = name.find('/');
   if (slash != absl::string_view::npos && LooksLikeRegistry(name.substr(0, slash))) {

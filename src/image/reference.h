@@ -22,18 +22,17 @@ struct Reference {
   std::string Tagged() const;
   // "docker.io/library/busybox@sha256:..."; empty without a digest.
   std::string Digested() const;
-  // What identifies the content: the digest form where there is a digest, else the tag form.
+  // The identity of the content: the digest form if there is a digest, else the tag form.
   std::string Canonical() const;
 
   bool operator==(const Reference&) const = default;
 };
 
-// Parses and normalises as Docker's tools do: the part before the first slash is a registry when
-// it has a '.' or ':' or is "localhost", else the registry is docker.io; a single component there
-// gets "library/" in front; no tag and no digest means :latest. With both a tag and a digest the
-// digest decides, and the tag is kept only as a name. INVALID_ARGUMENT says which part is wrong
-// and what would be valid. At most 255 bytes of registry and repository, 128 of tag
-// (distribution spec, "Pull").
+// Parses and normalises as Docker's tools do: the part before the first slash is a registry when it
+// has a '.' or ':' or is "localhost", else the registry is docker.io; a single component there gets
+// "library/" in front; no tag and no digest means :latest. With both a tag and a digest the digest
+// decides, and the tag is kept only as a name. INVALID_ARGUMENT names the wrong part and its valid
+// form. At most 255 bytes of registry and repository, 128 of tag (distribution spec, "Pull").
 absl::StatusOr<Reference> ParseReference(absl::string_view text);
 
 // True when the name has no registry in it: its first part has no '.' or ':' and isn't "localhost".

@@ -55,7 +55,7 @@ inline bool Answers(uint16_t port) {
          0;
 }
 
-// Copies the image "v1" of an OCI layout on the disk into a registry. Layers stay as they are.
+// Copies the image "v1" of an OCI layout on disk into a registry. Layers stay as they are.
 inline absl::Status Push(const std::string& layout, const std::string& target,
                          const std::vector<std::string>& options = {}) {
   Command command;
@@ -66,7 +66,7 @@ inline absl::Status Push(const std::string& layout, const std::string& target,
   return RunChecked(command).status();
 }
 
-// An authority of the test's own (ca.crt), and a certificate of it for 127.0.0.1 (server.crt,
+// Makes an authority of the test's own (ca.crt), and a certificate of it for 127.0.0.1 (server.crt,
 // server.key).
 inline absl::Status MakeCertificates(const FsRoot& directory) {
   const std::string key = " -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes";
@@ -88,7 +88,7 @@ inline absl::Status MakeCertificates(const FsRoot& directory) {
 // Runs as long as this lives.
 class Registry {
  public:
-  // `with_tls`: with what MakeCertificates has made in the same directory.
+  // `with_tls`: uses MakeCertificates' files in the same directory.
   Registry(const FsRoot& directory, bool with_password, bool with_tls = false) : port_(FreePort()) {
     EXPECT_TRUE(directory.MakeDirs("registry").ok());
     EXPECT_TRUE(directory.ReplaceFile("htpasswd", kHtpasswd).ok());
@@ -126,7 +126,7 @@ class Registry {
   std::string Name(absl::string_view repository) const {
     return absl::StrCat(host(), "/", repository);
   }
-  // From now on it takes requests and answers none.
+  // From now on it accepts requests and answers none.
   void Hang() { EXPECT_TRUE(child_->Signal(SIGSTOP).ok()); }
   void GoOn() { EXPECT_TRUE(child_->Signal(SIGCONT).ok()); }
 

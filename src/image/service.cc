@@ -39,7 +39,7 @@
 namespace plimsoll::image {
 namespace {
 
-// The names that an archive gives. An OCI layout's may be a bare tag, which names nothing.
+// An archive's names. An OCI layout's may be a bare tag, which names nothing.
 std::vector<std::string> TagsOf(const std::vector<std::string>& names) {
   std::vector<std::string> tags;
   for (const std::string& name : names) {
@@ -57,7 +57,7 @@ std::string InWords(const std::string& id, const std::vector<std::string>& tags)
   return absl::StrCat("image ", tags.empty() ? "" : absl::StrJoin(tags, ", ") + ", ", id);
 }
 
-// A file that somebody names by mistake, other than a layer that should be one.
+// Explains a file named by mistake, except a bad layer.
 absl::Status OfNoArchive(const absl::Status& status) {
   if (!absl::IsDataLoss(status) || !absl::EndsWith(status.message(), " is no archive")) {
     return status;
@@ -107,11 +107,10 @@ class Service : public ImageService {
                                  absl::Time deadline, const ProgressFn& progress);
   absl::StatusOr<Image> PullNow(const Reference& name, const TransportOptions& options,
                                 const ProgressFn& progress, uint64_t* bytes);
-  // PullNow, told of to whoever counts pulls.
+  // PullNow with reports to the counters of pulls.
   absl::StatusOr<Image> PullAndTell(const Reference& name, const TransportOptions& options,
                                     const ProgressFn& progress);
-  // An image that is here from this repository, with names that it may not have had. Nothing if it
-  // isn't.
+  // Adds `names` to the stored image if it came from this repository. Nothing if there is none.
   absl::StatusOr<std::optional<Image>> CommitKnown(const Image& names, const Reference& name,
                                                    const RegistryImage& found);
   MayReuse LayersFor(const Reference& name) const;
@@ -119,19 +118,19 @@ class Service : public ImageService {
                                               absl::string_view reference) const;
   absl::StatusOr<Image> Commit(Image image, UnpackedImage unpacked, const ImageContent& content);
   absl::Status Write(const ImageIndex::Change& change) ABSL_EXCLUSIVE_LOCKS_REQUIRED(commit_mutex_);
-  // Applies a removal to the index. What it returns holds the layers still.
+  // Applies a removal to the index. The result still holds the layers.
   std::vector<Holds> Forget(const ImageIndex::Change& change)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(commit_mutex_);
   struct Removal {
-    std::vector<Holds> released;  // to be given up without a lock: that removes directories
-    std::string row_left;         // the image whose row is to be removed then; empty: none
+    std::vector<Holds> released;  // release without a lock: that removes directories
+    std::string row_left;         // the image whose row must then be removed; empty: none
   };
   absl::Status TakeOffTheList(absl::string_view reference, Removal* removal)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(commit_mutex_);
   bool MakesRoom(const ImageIndex::Change& change) const;
   absl::Status RemoveFilesFirst(const ImageIndex::Change& change, Removal* removal)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(commit_mutex_);
-  // Tries each again. The error is of the image with the id `asked` alone.
+  // Tries each again. Returns the error of the image with the id `asked` only.
   absl::Status RemoveRowsLeft(absl::string_view asked = "")
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(commit_mutex_);
   absl::Status RemoveUnusedBlobs() ABSL_EXCLUSIVE_LOCKS_REQUIRED(commit_mutex_);
@@ -148,7 +147,7 @@ class Service : public ImageService {
   // Held while the catalog is written, so that index and catalog change in the same order; look-ups
   // need only `mutex_`, which is never held over I/O. Lock this one first.
   absl::Mutex commit_mutex_ ABSL_ACQUIRED_BEFORE(mutex_);
-  // Images whose files are gone and whose rows a full disk has kept so far, with their names.
+  // Images without files whose rows a full disk has kept so far, with their names.
   ImageIndex rows_left_ ABSL_GUARDED_BY(commit_mutex_);
   mutable absl::Mutex mutex_;
   ImageIndex index_ ABSL_GUARDED_BY(mutex_);
@@ -158,7 +157,7 @@ class Service : public ImageService {
 };
 
 absl::Status Service::Load() {
-  // Not read now, then every pull of a short name says why.
+  // If this fails, every pull of a short name reports it.
   short_names_.Read().IgnoreError();
   PLIMSOLL_ASSIGN_OR_RETURN(const std::vector<ImageRecord> records, catalog_->LoadImages());
   for (const ImageRecord& record : records) {
@@ -168,7 +167,7 @@ absl::Status Service::Load() {
     absl::StatusOr<Holds> holds = AcquireAll(*layers_, record.chain_ids);
     const absl::Status status = FirstError(file.status(), holds.status());
     if (absl::IsNotFound(status) || absl::IsDataLoss(status) || absl::IsInvalidArgument(status)) {
-      // Someone took files out of the store, or RemoveFilesFirst was cut off.
+      // Somebody removed files from the store, or RemoveFilesFirst was interrupted.
       Drop(record.id, record.repo_tags,
            absl::IsNotFound(text.status())
                ? absl::StrCat(status.message(),
@@ -185,12 +184,12 @@ absl::Status Service::Load() {
   return absl::OkStatus();
 }
 
-// What is left is no image. Listed, it would keep clients from pulling it again.
+// The remains are no image. Listed, they would keep clients from pulling it again.
 void Service::Drop(const std::string& id, const std::vector<std::string>& tags,
                    absl::string_view why) {
   damaged_.push_back(absl::StrCat(InWords(id, tags), " is damaged and no longer listed: ", why,
                                   "; pull or import it again"));
-  // A row that stays is found again at the next start, or replaced when the image comes back.
+  // A remaining row is found again at the next start, or replaced when the image comes back.
   catalog_->RemoveImage(id).IgnoreError();
 }
 
@@ -233,7 +232,7 @@ absl::StatusOr<Image> Service::Import(const std::string& path, absl::string_view
 absl::StatusOr<Image> Service::Pull(absl::string_view reference, const PullOptions& options,
                                     const ProgressFn& progress) {
   if (IsShortName(reference)) {
-    // As skopeo does, so that neither knows what the other doesn't.
+    // Read each time, as skopeo does, so that both know the same.
     const absl::Status read = short_names_.Read();
     if (!read.ok()) {
       return absl::FailedPreconditionError(
@@ -300,11 +299,11 @@ absl::StatusOr<Image> Service::PullNow(const Reference& name, const TransportOpt
   progress({absl::StrCat("resolving ", name.Canonical()), 0, 0});
   PLIMSOLL_ASSIGN_OR_RETURN(const RegistryImage found, transport->Resolve());
   Image image;
-  // With a tag and a digest the tag isn't asked about, so it can't be claimed.
+  // With a tag and a digest, the registry isn't asked for the tag, so the image doesn't get it.
   if (name.digest.empty()) image.record.repo_tags.push_back(name.Tagged());
   image.record.repo_digests = {absl::StrCat(name.Name(), "@", found.digest)};
-  // Else skopeo has to be asked, which looks at the policy as it copies: of an image that is here,
-  // nothing but the config.
+  // Under kRestricts skopeo must decide, and it checks the policy only when it copies: for a stored
+  // image, nothing but the config.
   const absl::StatusOr<MachinePolicy> policy = ReadMachinePolicy();
   if (!policy.ok()) return Annotate(policy.status(), absl::StrCat("pull ", name.Canonical()));
   if (*policy != MachinePolicy::kRestricts) {
@@ -316,15 +315,15 @@ absl::StatusOr<Image> Service::PullNow(const Reference& name, const TransportOpt
       Download(*transport, found, work, *layers_, LayersFor(name),
                *policy == MachinePolicy::kRestricts, options.cancelled, progress, bytes);
   if (!got.ok()) {
-    // The transport's own errors say it already.
+    // The transport's own errors contain it already.
     if (absl::StartsWith(got.status().message(), "pull ")) return got.status();
     return Annotate(got.status(), absl::StrCat("pull ", name.Canonical()));
   }
   return Commit(std::move(image), std::move(got->unpacked), got->content);
 }
 
-// A registry that names a layer need not have it. Those that came from the same repository once,
-// and were hashed then, it had; whoever may read the manifest there may read them.
+// A registry that names a layer need not have it. It did have those that once came from the same
+// repository and were hashed then; a client that may read the manifest there may read them.
 MayReuse Service::LayersFor(const Reference& name) const {
   if (options_.share_layers) return [](const std::string&) { return true; };
   absl::MutexLock lock(&mutex_);
@@ -353,7 +352,7 @@ absl::StatusOr<std::optional<Image>> Service::CommitKnown(const Image& names, co
                 ImageContent{found.manifest, std::move(config), {}, {}});
 }
 
-// `image` has its names; the rest is filled in here.
+// Fills in everything but `image`'s names.
 absl::StatusOr<Image> Service::Commit(Image image, UnpackedImage unpacked,
                                       const ImageContent& content) {
   image.config = std::move(unpacked.config);
@@ -385,7 +384,7 @@ absl::StatusOr<Image> Service::Commit(Image image, UnpackedImage unpacked,
   return *index_.FindId(record.id);
 }
 
-// All of a change or nothing: what was written before a failure is put back.
+// All of a change or nothing: a failure restores the rows already written.
 absl::Status Service::Write(const ImageIndex::Change& change) {
   absl::Status status;
   size_t done = 0;
@@ -442,7 +441,7 @@ absl::Status Service::Remove(absl::string_view reference) {
   if (removal.row_left.empty()) return absl::OkStatus();
   removal.released.clear();
   absl::MutexLock commit(&commit_mutex_);
-  // It is no longer left where the image has come back meanwhile.
+  // If the image has come back meanwhile, the row is no longer left over.
   return RemoveRowsLeft(removal.row_left);
 }
 
@@ -487,7 +486,7 @@ std::vector<Holds> Service::Forget(const ImageIndex::Change& change) {
   return held;
 }
 
-// Whether a layer goes with these images.
+// True when removing these images frees a layer.
 bool Service::MakesRoom(const ImageIndex::Change& change) const {
   return absl::c_any_of(change, [this](const ImageIndex::Step& step) {
     return absl::c_any_of(step.before->record.chain_ids, [this](const std::string& chain_id) {
@@ -496,8 +495,8 @@ bool Service::MakesRoom(const ImageIndex::Change& change) const {
   });
 }
 
-// On a full disk: the files are what makes room for removing the row. Its config goes first, so
-// that a daemon that starts in between lists no such image, whatever of its layers is there still.
+// For a full disk: removing the files makes room for removing the row. The config goes first, so
+// that a daemon started in between doesn't list the image, even if layers remain.
 absl::Status Service::RemoveFilesFirst(const ImageIndex::Change& change, Removal* removal) {
   removal->released = Forget(change);
   for (const ImageIndex::Step& step : change) {
@@ -522,7 +521,7 @@ absl::Status Service::RemoveRowsLeft(absl::string_view asked) {
 }
 
 absl::StatusOr<std::shared_ptr<LayerLease>> Service::Lease(absl::string_view image_id) {
-  // An image removed between look-up and lease is simply not found: the layers are asked for.
+  // If the image was removed between look-up and lease, the layers are not found.
   PLIMSOLL_ASSIGN_OR_RETURN(const Image image, Find(image_id));
   PLIMSOLL_ASSIGN_OR_RETURN(Holds holds, AcquireAll(*layers_, image.record.chain_ids));
   return LeaseOf(*layers_, image.record.chain_ids, std::move(holds));
@@ -567,7 +566,7 @@ absl::StatusOr<std::unique_ptr<ImageService>> ImageService::Open(
   for (const std::string& name : left) works.push_back(directory.PathOf("work/" + name));
   EndStraySkopeos(works);
   for (const std::string& name : left) {
-    // What can't go now goes next time.
+    // The next start removes what remains.
     directory.RemoveTree(absl::StrCat("work/", name)).IgnoreError();
   }
   PLIMSOLL_ASSIGN_OR_RETURN(std::shared_ptr<LayerStore> layers, LayerStore::Open(directory));

@@ -49,7 +49,7 @@ class ServiceTest : public ::testing::Test {
     ASSERT_TRUE(service.ok()) << service.status();
     service_ = *std::move(service);
   }
-  // An image of these layers' contents, named.
+  // Adds an image of layers with these contents, under this name.
   Image Add(const std::string& name, const std::vector<std::string>& contents) {
     TestLayout layout;
     std::vector<std::string> tars;
@@ -94,7 +94,7 @@ TEST_F(ServiceTest, LayersAreSharedByChain) {
   const Image two = Add("two", {"base", "2"});
   EXPECT_THAT(LayersOnDisk(), SizeIs(3));
   EXPECT_EQ(one.record.chain_ids[0], two.record.chain_ids[0]);
-  // The same content over another base is another chain.
+  // The same content over another base has another chain id.
   Add("three", {"other", "1"});
   EXPECT_THAT(LayersOnDisk(), SizeIs(5));
 }
@@ -203,7 +203,7 @@ TEST_F(ServiceTest, SurvivesARestart) {
   EXPECT_THAT(LayersOnDisk(), SizeIs(2));
 }
 
-// The kernel lets whoever spawned a program go on before the program's environment can be seen.
+// The kernel lets the parent of a new program go on before the program's environment is visible.
 void AwaitEnvironment(pid_t pid) {
   const FsRoot proc = *FsRoot::Open("/proc");
   const absl::Time end = absl::Now() + absl::Seconds(20);
@@ -253,7 +253,7 @@ TEST_F(ServiceTest, LayersOfARunningContainerSurviveARestartWithoutTheirImage) {
   EXPECT_TRUE(absl::IsNotFound((*service)->LeaseChain(second->chain_ids()).status()));
   again->reset();
   EXPECT_THAT(LayersOnDisk(), IsEmpty());
-  first.reset();  // of the service before: touches nothing any more
+  first.reset();  // the former service's: touches nothing any more
 }
 
 TEST_F(ServiceTest, ImageWithoutItsLayersIsDropped) {
@@ -286,7 +286,7 @@ TEST_F(ServiceTest, ImageWhoseRowCantBeReadIsDroppedAndCanComeBack) {
   EXPECT_TRUE(service_->Lease(image.record.id).ok());
 }
 
-// Which of the two is loaded first must not matter, so each is damaged once.
+// The order of loading must not matter, so each of the two is damaged once.
 TEST_F(ServiceTest, DamagedImageLeavesLayersThatAnotherShares) {
   for (const std::string damaged : {"one", "two"}) {
     const Image one = Add("one", {"base", "1"});
@@ -353,7 +353,7 @@ TEST_F(ServiceTest, ChangedConfigBlobIsDropped) {
 
 TEST_F(ServiceTest, FailedCatalogWriteChangesNothing) {
   const Image old = Add("app", {"1"});
-  for (int writes : {0, 1}) {  // of the two: the new image, and the old one that loses its tag
+  for (int writes : {0, 1}) {  // of the two writes: the new image, and the old one losing its tag
     catalog_.FailAfter(writes);
     TestLayout layout;
     layout.List(layout.AddImage({TarBuilder().File("file", "new").Build()}));
@@ -424,7 +424,7 @@ TEST_F(ServiceTest, ARemovalWithoutRoomIsFinishedByTheNext) {
   EXPECT_TRUE(service_->Remove("one").ok());
   EXPECT_THAT(*catalog_.LoadImages(), IsEmpty());
 
-  // One that comes back in between stays.
+  // An image that comes back in between stays.
   Add("one", {"a"});
   catalog_.FailRemovals(2);
   EXPECT_TRUE(absl::IsResourceExhausted(service_->Remove("one")));
@@ -458,7 +458,7 @@ TEST_F(ServiceTest, ARowThatIsLeftGoesAsSoonAsThereIsRoom) {
   EXPECT_THAT(*catalog_.LoadImages(), IsEmpty());
 }
 
-// Called once, as a layer's directory is about to be removed; a hook is a plain function.
+// Called once, just before a layer's directory is removed; a hook is a plain function.
 std::function<void()> on_layer_removal;
 std::atomic<bool> awaits_layer_removal = false;
 
@@ -470,7 +470,7 @@ absl::Status TellOfLayerRemoval(absl::string_view verb, absl::string_view object
   return absl::OkStatus();
 }
 
-// Layers may be large; meanwhile others come, also for the same image.
+// Removing large layers takes time; meanwhile other calls come, even for the same image.
 TEST_F(ServiceTest, AnImageComesBackWhileItsLayersAreRemovedForRoom) {
   const Image image = Add("one", {"a"});
   std::thread client;
@@ -524,7 +524,7 @@ TEST_F(ServiceTest, UsageIsRemembered) {
   EXPECT_EQ(service_->Usage()->bytes, 0u);
 }
 
-// What du(1) says, not what files claim to be.
+// The number that du(1) shows, not the files' apparent sizes.
 TEST_F(ServiceTest, UsageIsWhatTheDiskHolds) {
   const std::string content(3 << 20, 'x');
   const Image image = Add("one", {content, "small"});
@@ -537,7 +537,7 @@ TEST_F(ServiceTest, UsageIsWhatTheDiskHolds) {
     ASSERT_TRUE(walked.ok()) << walked.status();
     expected += walked->bytes;
   }
-  // Beside it are directories and notes of our own: a few blocks for each layer.
+  // Directories and our own notes add a few blocks for each layer.
   EXPECT_LE(usage->bytes, expected + (256 << 10));
   EXPECT_GE(usage->bytes + (256 << 10), expected);
   EXPECT_EQ(usage->inodes, 2u + BlobsOnDisk().size());

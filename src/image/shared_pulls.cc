@@ -16,11 +16,11 @@ namespace plimsoll::image {
 namespace {
 
 constexpr absl::Duration kCallerAskInterval = absl::Milliseconds(100);
-constexpr size_t kMaxNews = 64;  // a caller that reads none more slowly misses some
+constexpr size_t kMaxNews = 64;  // a slow reader misses some
 
 }  // namespace
 
-// All members of both are the SharedPulls' mutex_'s, but for what says otherwise.
+// The SharedPulls' mutex_ guards all members of both, unless noted otherwise.
 struct SharedPulls::Listener {
   std::vector<Progress> news;
 };
@@ -30,7 +30,7 @@ struct SharedPulls::Flight {
   std::optional<Progress> latest;
   bool done = false;
   absl::StatusOr<Image> result = absl::UnknownError("");  // constant once done
-  std::atomic<bool> abandoned = false;                    // anybody's
+  std::atomic<bool> abandoned = false;                    // no lock needed
   std::thread thread;
 };
 
@@ -55,7 +55,7 @@ absl::StatusOr<std::shared_ptr<SharedPulls::Flight>> SharedPulls::FindOrStart(co
   if (flight == nullptr) {
     auto started = std::make_shared<Flight>();
     try {
-      // It waits for this lock before it says anything.
+      // The thread waits for this lock before it reports anything.
       started->thread = std::thread(
           [this, started, key = caller.key, work = std::move(work)] { Run(started, key, work); });
     } catch (const std::system_error& error) {
@@ -78,7 +78,7 @@ void SharedPulls::Run(const std::shared_ptr<Flight>& flight, const std::vector<s
   absl::MutexLock lock(&mutex_);
   flight->result = std::move(result);
   flight->done = true;
-  // Whoever comes from now on asks anew. One that was abandoned is out of the list already.
+  // Later callers start anew. An abandoned one is out of the list already.
   const auto it = flights_.find(key);
   if (it != flights_.end() && it->second == flight) flights_.erase(it);
 }

@@ -1,4 +1,4 @@
-// Pulls that several callers wait for together.
+// Lets several callers wait for the same pull.
 #ifndef PLIMSOLL_IMAGE_SHARED_PULLS_H_
 #define PLIMSOLL_IMAGE_SHARED_PULLS_H_
 
@@ -16,26 +16,26 @@
 
 namespace plimsoll::image {
 
-// Whoever asks for what is under way already waits for that. A caller may give up at any time; what
-// nobody waits for any more is ended. Thread-safe; no call may be under way when it is destroyed.
+// A caller whose pull is under way already waits for that one. Callers may give up at any time; a
+// pull without callers is ended. Thread-safe; no call may be under way at its destruction.
 class SharedPulls {
  public:
   struct Caller {
-    std::vector<std::string> key;  // equal for what may be shared: what, and with which credentials
+    std::vector<std::string> key;  // equal if shareable: what to pull, and with which credentials
     std::string what;              // "pull docker.io/library/busybox:latest", for messages
     absl::Time deadline = absl::InfiniteFuture();       // of MonotonicNow
-    absl::Duration timeout = absl::InfiniteDuration();  // that `deadline` came from, for messages
-    std::function<bool()> cancelled;                    // may be null; asked in the caller's thread
-    ProgressFn progress;  // may be null; called in the caller's thread
+    absl::Duration timeout = absl::InfiniteDuration();  // the origin of `deadline`, for messages
+    std::function<bool()> cancelled;  // may be null; called in the caller's thread
+    ProgressFn progress;              // may be null; called in the caller's thread
   };
-  // Runs in a thread of its own and ends soon after `cancelled` is true. `progress` may be called
-  // in any thread.
+  // Runs in a thread of its own and ends soon after `cancelled` returns true. `progress` may be
+  // called in any thread.
   using Work = std::function<absl::StatusOr<Image>(const std::function<bool()>& cancelled,
                                                    const ProgressFn& progress)>;
 
-  // What `work` returns, or that of one with the same key that is under way. CANCELLED and
-  // DEADLINE_EXCEEDED for this caller alone; for the last of them the work has ended when this
-  // returns. RESOURCE_EXHAUSTED when there can be no further thread.
+  // Returns the result of `work`, or of a pull under way with the same key. CANCELLED and
+  // DEADLINE_EXCEEDED concern this caller alone; when the last caller returns, the work has ended.
+  // RESOURCE_EXHAUSTED when no thread can be made.
   absl::StatusOr<Image> Join(const Caller& caller, Work work);
 
  private:
@@ -48,7 +48,7 @@ class SharedPulls {
            const Work& work);
   void Publish(Flight& flight, const Progress& progress);
   absl::Status Await(const Flight& flight, const Caller& caller, Listener* listener);
-  // True when the work has ended; waits for that or for news, at most so long.
+  // Waits for news or the work's end, at most `at_most`. True when the work has ended.
   bool NextNews(const Flight& flight, Listener* listener, absl::Duration at_most,
                 std::vector<Progress>* news);
   void Leave(const std::shared_ptr<Flight>& flight, const Caller& caller, Listener* listener);

@@ -33,7 +33,7 @@ SharedPulls::Caller PulledFor(const std::string& what) {
   return caller;
 }
 
-// Pulls that end when they are let, or when nobody wants them.
+// Pulls that end on a signal, or when they have no callers.
 class SharedPullsTest : public ::testing::Test {
  protected:
   SharedPulls::Work Work(const std::string& id) {
@@ -51,7 +51,7 @@ class SharedPullsTest : public ::testing::Test {
       return WithId(id);
     };
   }
-  // A caller in a thread of its own, who has joined when this returns.
+  // A caller in a thread of its own that has joined on return.
   std::thread Join(SharedPulls::Caller caller, absl::StatusOr<Image>* result) {
     const auto joined = std::make_shared<absl::Notification>();
     std::thread thread([this, caller, result, joined]() mutable {
@@ -73,7 +73,7 @@ class SharedPullsTest : public ::testing::Test {
 TEST_F(SharedPullsTest, SeveralWaitForOne) {
   absl::StatusOr<Image> first, second;
   std::thread one = Join(PulledFor("a"), &first);
-  std::thread two = Join(PulledFor("a"), &second);  // is told of what was told before it came
+  std::thread two = Join(PulledFor("a"), &second);  // also gets earlier news
   let_.Notify();
   one.join();
   two.join();
@@ -126,7 +126,7 @@ TEST_F(SharedPullsTest, TheLastThatGivesUpEndsIt) {
   EXPECT_TRUE(absl::IsCancelled(first.status()));
   EXPECT_TRUE(absl::IsCancelled(second.status()));
   EXPECT_EQ(ended_early_, 1) << "before the last of them was told";
-  // Who comes now doesn't get what was ended.
+  // A late caller doesn't get the ended pull.
   let_.Notify();
   EXPECT_TRUE(pulls_.Join(PulledFor("a"), Work("new")).ok());
   EXPECT_EQ(started_, 2);

@@ -88,7 +88,7 @@ std::string NameOf(absl::string_view text) {
   return std::string(has_tag ? without_digest.substr(0, colon) : without_digest);
 }
 
-// An alias or a registry, with what belongs behind it.
+// An alias or a registry, completed by `rest`.
 absl::StatusOr<Reference> Configured(absl::string_view configured, absl::string_view rest,
                                      absl::string_view short_name) {
   const std::string full = absl::StrCat(configured, rest);

@@ -18,10 +18,10 @@ namespace {
 
 using Json = nlohmann::json;
 
-// Discarded where skopeo's parser sees none: a key that is there twice, a byte order mark.
+// Discarded where skopeo's parser fails: a duplicate key, or a byte order mark.
 Json ParseStrictly(absl::string_view text) {
   if (absl::StartsWith(text, "\xef\xbb\xbf")) return Json(Json::value_t::discarded);
-  std::vector<std::set<std::string>> keys;  // of the objects that are open
+  std::vector<std::set<std::string>> keys;  // of the open objects
   bool is_unambiguous = true;
   const auto look = [&](int /*depth*/, Json::parse_event_t event, Json& value) {
     if (event == Json::parse_event_t::object_start) keys.emplace_back();
@@ -42,7 +42,7 @@ bool AcceptAnything(const Json& requirements) {
                         [&](const Json& requirement) { return requirement == anything; });
 }
 
-// Distributions name "docker-daemon", of which nothing is pulled, for all that there is in it: "".
+// Distributions accept everything ("") of "docker-daemon", from which nothing is pulled.
 bool IsOfNoRegistry(const std::string& transport, const Json& scopes) {
   return transport != "docker" && scopes.is_object() && scopes.size() == 1 && scopes.contains("") &&
          AcceptAnything(scopes[""]);
@@ -72,11 +72,11 @@ absl::StatusOr<MachinePolicy> ReadMachinePolicy() {
   const absl::StatusOr<std::string> policy = root.Read(kPolicyFile);
   if (absl::IsNotFound(policy.status())) return MachinePolicy::kNone;
   if (!policy.ok()) {
-    // PERMISSION_DENIED would be a registry's answer.
+    // PERMISSION_DENIED would look like a registry's answer.
     return absl::Status(absl::IsResourceExhausted(policy.status())
                             ? absl::StatusCode::kResourceExhausted
                             : absl::StatusCode::kFailedPrecondition,
-                        absl::StrCat("what images this machine accepts can't be read: ",
+                        absl::StrCat("this machine's policy for images can't be read: ",
                                      policy.status().message()));
   }
   return AcceptsAnything(*policy) ? MachinePolicy::kAcceptsAnything : MachinePolicy::kRestricts;

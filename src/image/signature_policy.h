@@ -1,5 +1,5 @@
-// What containers-policy.json(5) of this machine says of signatures, as far as a pull has to know:
-// skopeo, which holds images against it, does so when it copies one and not before.
+// The signature rules of this machine's containers-policy.json(5), as far as a pull needs them:
+// skopeo checks an image against them only when it copies one.
 #ifndef PLIMSOLL_IMAGE_SIGNATURE_POLICY_H_
 #define PLIMSOLL_IMAGE_SIGNATURE_POLICY_H_
 
@@ -8,21 +8,20 @@
 
 namespace plimsoll::image {
 
-// In the host's root.
+// Relative to the host's root.
 inline constexpr absl::string_view kPolicyFile = "etc/containers/policy.json";
 
-// Whether this text of a policy takes whatever any registry gives. What has a key that isn't known
-// here, or has one twice, does not, and is skopeo's to judge: it refuses all images for such a
-// file.
+// True when this policy accepts everything from any registry. False for a text with unknown or
+// duplicate keys, which skopeo judges: it refuses all images for such a file.
 bool AcceptsAnything(absl::string_view policy);
 
 enum class MachinePolicy {
-  kNone,             // skopeo wants to be told that it is to do without
+  kNone,             // skopeo must be told to do without
   kAcceptsAnything,  // see AcceptsAnything
-  kRestricts,        // skopeo has to be asked
+  kRestricts,        // skopeo must decide
 };
 
-// Reads the file now. Only one that isn't there is none: for any other failure no image may come,
+// Reads the file now. Only a missing file is kNone: after any other failure no image may be pulled,
 // since it may be restricted. FAILED_PRECONDITION, or RESOURCE_EXHAUSTED (no descriptor is left).
 absl::StatusOr<MachinePolicy> ReadMachinePolicy();
 

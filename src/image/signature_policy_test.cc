@@ -58,7 +58,7 @@ TEST(SignaturePolicyTest, OnlyWhatIsUnrestrictedAcceptsAnything) {
   }
 }
 
-// In a mount namespace of this thread's, from which pulls have theirs.
+// Mounts `directory` in this thread's own mount namespace; pulls inherit it.
 absl::Status ShowPolicies(const std::string& directory) {
   if (unshare(CLONE_NEWNS) != 0) return ErrnoStatus(errno, "make a mount namespace");
   if (mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0) {
@@ -89,7 +89,7 @@ class MachinePolicyTest : public ::testing::Test {
     layer_ = manifest["layers"][0]["digest"].get<std::string>();
     registry_.emplace(layout, image, [](const std::string&, LyingRegistry::Answer*) {});
   }
-  // In a thread that sees containers/ as /etc/containers.
+  // Runs `act` in a thread that sees containers/ as /etc/containers.
   void Act(const std::function<void()>& act) {
     std::thread client([&] {
       const absl::Status shown = ShowPolicies(dir_.root().PathOf("containers"));
@@ -125,7 +125,7 @@ TEST_F(MachinePolicyTest, AnImageThatIsHereGetsNoNameThatThePolicyRejects) {
     const absl::Status refused = Pull(bound).status();
     EXPECT_TRUE(IsSignatureRefusal(refused)) << refused;
     EXPECT_TRUE(absl::IsNotFound(service_->Find(bound).status()));
-    // What the policy takes gets its name, and no layer comes twice.
+    // An accepted image gets its name, and no layer is fetched twice.
     const auto second = Pull(free_too);
     ASSERT_TRUE(second.ok()) << second.status();
     EXPECT_THAT(second->record.repo_tags, ElementsAre(free, free_too));
@@ -134,7 +134,7 @@ TEST_F(MachinePolicyTest, AnImageThatIsHereGetsNoNameThatThePolicyRejects) {
   EXPECT_THAT(service_->List(), SizeIs(1));
 }
 
-// As one that the daemon has no descriptor left for.
+// A file for which the daemon has no descriptor left.
 TEST_F(MachinePolicyTest, NothingIsPulledPastAPolicyThatCantBeRead) {
   const std::string name = registry_->Name("hello:1");
   const std::string file = dir_.root().PathOf("containers/policy.json");

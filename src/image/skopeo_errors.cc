@@ -16,14 +16,14 @@
 namespace plimsoll::image {
 namespace {
 
-// skopeo's own limit for a manifest and a config, which is ours, too.
+// skopeo's limit for a manifest and a config, equal to ours.
 constexpr absl::string_view kTooLarge = "exceeded maximum allowed size of 4194304 bytes";
 constexpr absl::string_view kWhatIsTooLarge = ", which the image's manifest or config may have";
 constexpr absl::string_view kFatal = "level=fatal";
 constexpr char kSignatureRefusal[] = "plimsoll.dev/signature-refusal";
 
-// skopeo calls every failure to open an image, a registry that is off among them, one of parsing
-// its name.
+// skopeo reports every failure to open an image as one of parsing its name, even when the registry
+// is off.
 std::string WithoutPreamble(std::string reason) {
   constexpr char kStart[] = "Error parsing image name \"";
   constexpr char kEnd[] = "\": ";
@@ -54,7 +54,7 @@ bool HasAny(absl::string_view text, std::initializer_list<absl::string_view> par
                      [text](absl::string_view part) { return absl::StrContains(text, part); });
 }
 
-// Mirrors that failed come first; what counts is what the registry itself said, behind them.
+// Failed mirrors come first; the registry's own answer, behind them, counts.
 absl::string_view OfTheRegistryItself(absl::string_view reason) {
   constexpr absl::string_view kEndOfMirrors = "]): ";
   if (!absl::StrContains(reason, "mirrors also failed: [")) return reason;
@@ -66,8 +66,8 @@ bool IsSignaturePolicy(absl::string_view text) {
   return HasAny(text, {"source image rejected", "rejected by policy", "signature was required"});
 }
 
-// Go's client names the request that it could not do. The rest is of answers that no registry
-// gives, for a manifest, a blob or a token.
+// Go's client names the failed request. The other texts are from answers that no registry gives,
+// for a manifest, a blob or a token.
 bool IsBrokenAnswer(absl::string_view text) {
   return HasAny(text, {"get \"http",
                        "head \"http",
@@ -101,7 +101,7 @@ absl::StatusCode CodeFor(const std::string& reason) {
   }
   if (HasAny(text, {"manifest unknown", "name unknown", "repository name not known", "name invalid",
                     "not found", "status code 404"})) {
-    // A host that isn't found is no answer of a registry.
+    // An unknown host is not a registry's answer.
     if (!absl::StrContains(text, "no such host")) return absl::StatusCode::kNotFound;
   }
   if (HasAny(text, {"unauthorized", "authentication required", "denied", "forbidden",
@@ -144,7 +144,7 @@ std::string WithoutSecrets(absl::string_view stderr_text, const Credentials& sec
   return text;
 }
 
-// The host of the address that was asked, "" where none is named.
+// The host of the requested address, "" without one.
 std::string HostAsked(absl::string_view reason) {
   const size_t scheme = reason.find("https://");
   if (scheme == absl::string_view::npos) return "";
@@ -152,7 +152,7 @@ std::string HostAsked(absl::string_view reason) {
   return std::string(rest.substr(0, rest.find_first_of("/\"")));
 }
 
-// What to do about a registry whose TLS could not be done with.
+// Advice about a registry with which TLS failed.
 std::string Remedy(absl::string_view reason, absl::string_view reference) {
   const bool is_plain = absl::StrContains(reason, "server gave HTTP response to HTTPS client");
   if (!is_plain && !absl::StrContains(reason, "x509: ")) return "";
@@ -200,7 +200,7 @@ absl::Duration RetryAfter(absl::string_view stderr_text, absl::string_view name)
   const absl::string_view place = BehindLast(stderr_text, "Trying to access \\\"");
   if (!absl::StartsWith(place, name)) return absl::ZeroDuration();
   const absl::string_view wish = BehindLast(place, "Detected 'Retry-After' header \\\"");
-  int64_t seconds = 0;  // a date is left to skopeo
+  int64_t seconds = 0;  // skopeo handles dates
   if (!absl::SimpleAtoi(wish.substr(0, wish.find('\\')), &seconds)) return absl::ZeroDuration();
   return absl::Seconds(seconds);
 }

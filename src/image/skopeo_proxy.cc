@@ -33,11 +33,11 @@ std::string Request(const char* method, Json arguments) {
 }
 
 absl::Status NoStreams() {
-  return absl::UnimplementedError("this skopeo gives no streams");
+  return absl::UnimplementedError("this skopeo can't stream blobs");
 }
 
-// A file in memory that can't grow: a registry decides how much skopeo has to say. What is written
-// beyond its end is refused.
+// A file in memory that can't grow, since a registry controls how much skopeo writes. Writes beyond
+// its end fail.
 absl::StatusOr<UniqueFd> MakeErrorFile() {
   UniqueFd file(memfd_create("skopeo-errors", MFD_CLOEXEC | MFD_ALLOW_SEALING));
   if (!file.valid() || ftruncate(file.get(), kMaxProxyErrorBytes) != 0 ||
@@ -105,8 +105,8 @@ absl::Status SkopeoProxy::AwaitReadable(int fd, absl::Time last) const {
   return absl::OkStatus();
 }
 
-// What a process that has ended has said. One without the subcommand ends at once by itself, before
-// or after the first request is sent.
+// The error of an ended process, with its words. A skopeo without the subcommand ends at once by
+// itself, before or after the first request.
 absl::Status SkopeoProxy::Gone() {
   const absl::StatusOr<ExitStatus> exit = child_.Wait(MonotonicNow() + kHelperKillTimeout);
   if (!is_proxy_ && (!exit.ok() || exit->signal == 0)) return NoStreams();
@@ -147,7 +147,7 @@ absl::StatusOr<SkopeoProxy::Reply> SkopeoProxy::ReceiveMessage() {
     n = recvmsg(socket_.get(), &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
     if (n >= 0 || errno == EINTR || errno == EAGAIN) continue;
     if (errno == ECONNRESET) return Gone();
-    return ErrnoStatus(errno, "read what skopeo answers");
+    return ErrnoStatus(errno, "read skopeo's answer");
   }
   Reply reply;
   for (struct cmsghdr* header = CMSG_FIRSTHDR(&message); header != nullptr;
@@ -161,7 +161,7 @@ absl::StatusOr<SkopeoProxy::Reply> SkopeoProxy::ReceiveMessage() {
   const Json json =
       Json::parse(text.begin(), text.begin() + n, nullptr, /*allow_exceptions=*/false);
   if (!json.is_object() || !json.contains("success") || !json["success"].is_boolean()) {
-    return is_proxy_ ? absl::InternalError("skopeo answered what is no answer") : NoStreams();
+    return is_proxy_ ? absl::InternalError("skopeo sent an invalid answer") : NoStreams();
   }
   if (!json["success"].get<bool>()) {
     reply.error = json.contains("error") && json["error"].is_string() ? json["error"] : "";
@@ -191,9 +191,9 @@ absl::StatusOr<UniqueFd> SkopeoProxy::Begin(absl::string_view digest, int64_t si
   if (!reply.descriptor.valid() || fcntl(reply.descriptor.get(), F_SETFL, O_NONBLOCK) != 0) {
     return absl::InternalError("skopeo gave no pipe");
   }
-  // A larger one saves turns between the processes; whoever has many pipes may be refused it.
+  // A larger pipe saves switches between the processes; a user with many pipes may be refused it.
   fcntl(reply.descriptor.get(), F_SETPIPE_SZ, kPipeBytes);
-  // The pipe ends only once it is finished, which is answered when all has been written.
+  // The pipe ends only after FinishPipe, which is answered when everything has been written.
   PLIMSOLL_RETURN_IF_ERROR(Send(Request("FinishPipe", Json::array({reply.pipe}))));
   return std::move(reply.descriptor);
 }

@@ -1,4 +1,4 @@
-// Blobs of an image as streams, from `skopeo experimental-image-proxy`.
+// Streams an image's blobs from `skopeo experimental-image-proxy`.
 #ifndef PLIMSOLL_IMAGE_SKOPEO_PROXY_H_
 #define PLIMSOLL_IMAGE_SKOPEO_PROXY_H_
 
@@ -18,10 +18,10 @@
 
 namespace plimsoll::image {
 
-// One process that gives one blob after the other; several beside each other give several at once.
-// It speaks JSON over a socket of packets (containers/skopeo, docs-experimental, version 0.2):
+// One process that sends one blob after the other; several processes send several at once. It
+// speaks JSON over a socket of packets (containers/skopeo, docs-experimental, version 0.2):
 // {"method", "args"} and {"success", "value", "pipeid", "error"}, with a pipe's descriptor beside.
-// It doesn't hold images against policy.json. Not thread-safe.
+// It doesn't check images against policy.json. Not thread-safe.
 class SkopeoProxy {
  public:
   struct Waiting {
@@ -29,30 +29,30 @@ class SkopeoProxy {
     absl::Duration stall_timeout = absl::InfiniteDuration();
     std::string what;      // "pull registry.example/app:1", for messages
     std::string registry;  // for messages
-    // Of what skopeo says.
+    // Translates skopeo's words.
     std::function<absl::Status(absl::string_view words)> translate;
-    // Of a skopeo that has ended by itself: how, and what it has said.
+    // Translates the end of a skopeo that ended by itself: how, and its words.
     std::function<absl::Status(absl::string_view how, absl::string_view words)> ended;
   };
 
-  // `command` is run with `--sockfd 3` behind it. UNIMPLEMENTED when this skopeo is no such proxy:
-  // it ends by itself without an answer, or gives another than version 0.2's.
+  // Runs `command` with `--sockfd 3` appended. UNIMPLEMENTED when this skopeo is no such proxy: it
+  // ends by itself without an answer, or its version is not 0.2.
   static absl::StatusOr<std::unique_ptr<SkopeoProxy>> Start(Command command, Waiting waiting);
   // Ends the process.
   ~SkopeoProxy();
 
   // "docker://registry.example/app@sha256:..."
   absl::Status OpenImage(const std::string& source);
-  // A pipe that gives the blob and then ends, not blocking. `size`: what the manifest says, -1
-  // where it doesn't.
+  // A non-blocking pipe that delivers the blob and then ends. `size`: the manifest's, or -1 for
+  // none.
   absl::StatusOr<UniqueFd> Begin(absl::string_view digest, int64_t size);
-  // After the pipe's end, whether the blob was whole.
+  // After the pipe's end: OK if the blob was whole.
   absl::Status End();
-  // Whether every request has its answer. A proxy that owes one would give it to the next request.
+  // True when every request has its answer. An answer still owed would go to the next request.
   bool is_at_rest() const { return !owes_answer_; }
 
-  // Waits a moment for the descriptor to be readable. CANCELLED; UNAVAILABLE where nothing has come
-  // since `last`, a moment of MonotonicNow, for too long.
+  // Waits a moment for the descriptor to be readable. CANCELLED; UNAVAILABLE when nothing has come
+  // for too long since `last`, a time of MonotonicNow.
   absl::Status AwaitReadable(int fd, absl::Time last) const;
   const Waiting& waiting() const { return waiting_; }
 
@@ -71,9 +71,9 @@ class SkopeoProxy {
 
   Child child_;
   const UniqueFd socket_;
-  const UniqueFd errors_;  // a file of a fixed size, to which its standard error goes
+  const UniqueFd errors_;  // a file of fixed size for its standard error
   const Waiting waiting_;
-  bool is_proxy_ = false;  // as its first answer has shown
+  bool is_proxy_ = false;  // its first answer has shown it
   bool owes_answer_ = false;
   uint64_t image_ = 0;
 };

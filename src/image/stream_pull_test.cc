@@ -1,4 +1,4 @@
-// Layers that are unpacked while they come, beside each other.
+// Layers that are unpacked while they arrive, several at once.
 #include <signal.h>
 #include <sys/stat.h>
 
@@ -37,7 +37,7 @@ using ::testing::Not;
 constexpr absl::Duration kStreamPatience = absl::Seconds(60);
 using Answer = LyingRegistry::Answer;
 
-// That don't compress.
+// Bytes that don't compress.
 std::string Noise(size_t size) {
   std::string noise;
   uint64_t state = 1;
@@ -62,9 +62,9 @@ class StreamPullTest : public ::testing::Test {
   void TearDown() override {
     Let();
     if (pull_.joinable()) pull_.join();
-    registry_.reset();  // its threads look at what follows
+    registry_.reset();  // its threads use the members below
   }
-  // An image of these layers, whose lowest is held back until Let.
+  // Serves an image of these layers; holds the lowest back until Let.
   void Serve(const std::vector<std::string>& tars, bool hold = true) {
     const TestJson image = layout_.AddImage(tars);
     const TestJson manifest =
@@ -115,7 +115,7 @@ class StreamPullTest : public ::testing::Test {
     absl::MutexLock lock(&mutex_);
     return mutex_.AwaitWithTimeout(absl::Condition(&are_there), kStreamPatience);
   }
-  // Processes that give this test's layers.
+  // The processes that send this test's layers.
   std::vector<pid_t> Proxies() const {
     const FsRoot proc = *FsRoot::Open("/proc");
     std::vector<pid_t> proxies;
@@ -152,7 +152,7 @@ class StreamPullTest : public ::testing::Test {
   uint64_t upper_bytes_ = 0;
   std::string upper_;
   TestJson config_;
-  std::string corrupt_;  // this blob comes with other content; set before it is asked for
+  std::string corrupt_;  // this blob's content is changed; set before the first request
   uint64_t finished_bytes_ = 0;
   absl::Mutex mutex_;
   bool let_ = false;                // mutex_
@@ -176,7 +176,7 @@ TEST_F(StreamPullTest, LayersAreUnpackedBesideEachOther) {
 }
 
 TEST_F(StreamPullTest, OneThatNeedsTheLayerBelowTakesItsBytesMeanwhile) {
-  // More than pipe and sockets hold.
+  // More than the capacity of pipe and sockets.
   Serve({TarBuilder().Dir("etc", {.mode = 0711, .uid = 5}).Build(),
          TarBuilder().File("etc/noise", Noise(16 << 20)).Build()});
   Start();
@@ -237,7 +237,7 @@ TEST_F(StreamPullTest, APullThatEndsWithItsConfigTellsWhatCame) {
   EXPECT_EQ(finished_bytes_, config_["size"].get<uint64_t>());
 }
 
-// Four pulls of three layers each, all held back, want twelve.
+// Four pulls of three held-back layers each need twelve processes.
 TEST_F(StreamPullTest, ProcessesOfAllPullsTogetherAreBounded) {
   constexpr size_t kPulls = 4;
   std::vector<std::string> names;
@@ -266,7 +266,7 @@ TEST_F(StreamPullTest, ProcessesOfAllPullsTogetherAreBounded) {
   constexpr size_t kMost = kPulls + BlobStreams::kMaxExtraProxies;
   const absl::Time deadline = absl::Now() + kStreamPatience;
   while (Proxies().size() < kMost && absl::Now() < deadline) absl::SleepFor(absl::Seconds(0.1));
-  absl::SleepFor(absl::Seconds(1));  // more would come now
+  absl::SleepFor(absl::Seconds(1));  // further ones would show now
   EXPECT_EQ(Proxies().size(), kMost);
   Let();
   for (std::thread& pull : pulls) pull.join();
@@ -274,8 +274,8 @@ TEST_F(StreamPullTest, ProcessesOfAllPullsTogetherAreBounded) {
   EXPECT_THAT(Proxies(), IsEmpty());
 }
 
-// A directory for PATH whose skopeo runs `body` when it is asked for streams, or `command`, and
-// else is the real one.
+// A directory for PATH whose skopeo runs `body` for streams, or for `command`, and otherwise the
+// real one.
 class OtherSkopeo {
  public:
   OtherSkopeo(const FsRoot& directory, absl::string_view body,

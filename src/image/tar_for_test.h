@@ -58,7 +58,7 @@ class TarBuilder {
     bytes_.append(bytes.data(), bytes.size());
     return *this;
   }
-  // With the two zero blocks that end an archive.
+  // The archive, with the two zero blocks that end it.
   std::string Build() const { return absl::StrCat(bytes_, std::string(1024, '\0')); }
 
  private:
@@ -113,7 +113,7 @@ inline std::string Compress(absl::string_view content, const char* filter) {
   archive_write_set_format_raw(archive);
   archive_write_add_filter_by_name(archive, filter);
   archive_write_set_bytes_in_last_block(archive, 1);
-  // Without the time, so that the same content always has the same digest.
+  // No time stamp, so that the same content always has the same digest.
   if (absl::string_view(filter) == "gzip") {
     archive_write_set_filter_option(archive, filter, "timestamp", nullptr);
   }

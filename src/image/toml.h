@@ -1,6 +1,6 @@
-// toml++ without its assertions. Version 3.3 asserts before it looks whether a table's name begins
-// as names do ("[$]" ends the process), and where NDEBUG is defined has clang take it for granted;
-// what comes after is the error with its line that anybody expects.
+// toml++ without its assertions. Version 3.3 asserts that a table's name begins as names do before
+// it checks that ("[$]" ends the process); with NDEBUG, clang takes it for granted. The check gives
+// the expected error with its line.
 #ifndef PLIMSOLL_IMAGE_TOML_H_
 #define PLIMSOLL_IMAGE_TOML_H_
 

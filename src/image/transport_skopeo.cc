@@ -39,10 +39,10 @@ constexpr int kCopyTickMs = 100;
 constexpr size_t kMaxOutputBytes = kMaxDocumentBytes + 1;
 constexpr size_t kMaxCopyErrorBytes = 64 * 1024;
 constexpr int kMaxCopiedIndexDepth = 4;
-// What skopeo writes beside layers and config: manifest, index, the layout's own files.
+// skopeo's files beside layers and config: manifest, index, the layout's own files.
 constexpr uint64_t kSlackBytes = 16 * 1024 * 1024;
 
-// skopeo reaches registries through the proxy that the daemon was given.
+// skopeo reaches registries through the daemon's proxy.
 constexpr char kHome[] = "HOME=";
 constexpr absl::Duration kLongestWait = absl::Minutes(1);  // that skopeo obeys a Retry-After
 constexpr int kGoCrash = 2;                                // the exit code of a panic
@@ -79,14 +79,14 @@ uint64_t BytesIn(const FsRoot& root, absl::string_view directory) {
   return bytes;
 }
 
-// The sizes are the registry's word.
+// Saturates: the registry states the sizes.
 uint64_t Add(uint64_t a, uint64_t b) {
   return a > UINT64_MAX - b ? UINT64_MAX : a + b;
 }
 
 }  // namespace
 
-// Each has its directory as its home.
+// A stray skopeo's home is its directory.
 void EndStraySkopeos(const std::vector<std::string>& works) {
   const absl::StatusOr<FsRoot> host = FsRoot::Open("/");
   if (works.empty() || !host.ok()) return;
@@ -116,13 +116,13 @@ SkopeoTransport::~SkopeoTransport() {
   work_.RemoveFile(kAuthFile).IgnoreError();
 }
 
-// containers-auth.json(5). Always written, empty too, so that skopeo looks nowhere else.
+// containers-auth.json(5). Always written, even empty, so that skopeo looks nowhere else.
 absl::Status SkopeoTransport::WriteAuthFile() const {
   nlohmann::json auths = nlohmann::json::object();
   const Credentials& credentials = options_.credentials;
   if (!credentials.empty()) {
     nlohmann::json& auth = auths[reference_.registry];
-    // Without it skopeo looks at nothing else, an identity token neither.
+    // Without this member skopeo ignores the others, even an identity token.
     auth["auth"] =
         absl::Base64Escape(absl::StrCat(credentials.username, ":", credentials.password));
     if (!credentials.identity_token.empty()) {
@@ -130,7 +130,7 @@ absl::Status SkopeoTransport::WriteAuthFile() const {
     }
   }
   const nlohmann::json file = {{"auths", auths}};
-  // A token need not be UTF-8, which JSON must be.
+  // A token need not be UTF-8, but JSON must.
   return work_.ReplaceFile(
       kAuthFile, file.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace), 0600);
 }
@@ -170,7 +170,7 @@ absl::StatusOr<std::string> SkopeoTransport::Run(std::vector<std::string> argv,
   err_pipe.writer.Reset();
 
   std::string out;
-  std::string err;  // its end, where the reason is
+  std::string err;  // its end, which has the reason
   const auto await = [&]() -> absl::StatusOr<ExitStatus> {
     uint64_t seen = 0;
     uint64_t err_bytes = 0;
@@ -219,7 +219,7 @@ absl::StatusOr<std::string> SkopeoTransport::Run(std::vector<std::string> argv,
   return out;
 }
 
-// skopeo would ask again after a minute, four times, without a word of it to anybody.
+// skopeo would silently retry after a minute, four times.
 absl::Status SkopeoTransport::CheckRetryAfter(absl::string_view err) const {
   const absl::Duration wait = RetryAfter(err, reference_.Name());
   if (wait <= kLongestWait) return absl::OkStatus();
@@ -231,7 +231,7 @@ absl::Status SkopeoTransport::CheckRetryAfter(absl::string_view err) const {
 
 absl::StatusOr<std::string> SkopeoTransport::Inspect(const std::string& source, bool config) {
   PLIMSOLL_ASSIGN_OR_RETURN(std::vector<std::string> argv, Arguments("inspect", "--tls-verify"));
-  argv.insert(argv.begin() + 1, "--debug");  // tells of a Retry-After
+  argv.insert(argv.begin() + 1, "--debug");  // shows a Retry-After
   argv.push_back("--raw");
   if (config) argv.push_back("--config");
   argv.push_back(absl::StrCat("docker://", source));
@@ -291,7 +291,7 @@ absl::StatusOr<std::string> SkopeoTransport::CheckedConfig(
   }
   absl::StatusOr<std::string> text = read();
   if (absl::IsCancelled(text.status())) return text.status();
-  if (!text.ok()) {  // which doesn't name the config
+  if (!text.ok()) {  // doesn't name the config
     absl::string_view why = text.status().message();
     absl::ConsumePrefix(&why, absl::StrCat("pull ", reference_.Canonical(), ": "));
     return absl::Status(text.status().code(), absl::StrCat(what, ": ", why));
@@ -308,7 +308,7 @@ absl::StatusOr<std::string> SkopeoTransport::CheckedConfig(
 
 absl::StatusOr<std::unique_ptr<SkopeoProxy>> SkopeoTransport::StartProxy(
     const RegistryImage& image, const std::function<bool()>& stopped) const {
-  // Asked again: it may have come since the pull began.
+  // Checked again: the policy may have appeared since the pull began.
   PLIMSOLL_ASSIGN_OR_RETURN(const MachinePolicy policy, ReadMachinePolicy());
   if (policy == MachinePolicy::kRestricts) {
     return absl::UnimplementedError("streams are not held against policy.json");
@@ -344,14 +344,14 @@ absl::StatusOr<std::unique_ptr<BlobStreams>> SkopeoTransport::Stream(
   return streams;
 }
 
-// Said before gigabytes have come, and other pulls have failed for want of room.
+// Fails before gigabytes have come, and other pulls fail for lack of room.
 absl::Status SkopeoTransport::CheckRoom(uint64_t bytes) const {
   struct statvfs info = {};
   if (fstatvfs(work_.fd(), &info) != 0) {
     return ErrnoStatus(errno, absl::StrCat("statvfs ", work_.path()));
   }
   const uint64_t room = uint64_t{info.f_bavail} * info.f_frsize;
-  // Some file systems don't say.
+  // Some file systems report no size.
   if (info.f_blocks == 0 || bytes <= room) return absl::OkStatus();
   return absl::ResourceExhaustedError(absl::StrCat(
       "pull ", name(), ": no space left for it: its manifest says that ", BytesInWords(bytes),
@@ -365,7 +365,7 @@ absl::Status SkopeoTransport::Copy(const RegistryImage& image,
   const std::string what = absl::StrCat("pull ", reference_.Canonical());
   PLIMSOLL_ASSIGN_OR_RETURN(const Manifest manifest, ParseManifest(image.manifest, what));
   PLIMSOLL_RETURN_IF_ERROR(work_.MakeDirs(kBlobs));
-  // skopeo takes what has the name of a blob for that blob.
+  // skopeo takes any file with the name of a blob for that blob.
   for (const std::string& digest : known) {
     PLIMSOLL_RETURN_IF_ERROR(
         work_.ReplaceFile(absl::StrCat(kBlobs, "/", DigestHex(digest)), "", 0600));
@@ -395,8 +395,9 @@ absl::Status SkopeoTransport::Copy(const RegistryImage& image,
     }
     return bytes;
   };
-  // An OCI layout, because its blobs may be shared, and so be there before. The manifest that
-  // skopeo writes into it is not used: Docker's it would rewrite, and their digest with it.
+  // An OCI layout, because its blobs may be shared, and so exist before. The manifest that skopeo
+  // writes into it is not used: it would be a rewritten one for Docker's format, with another
+  // digest.
   PLIMSOLL_ASSIGN_OR_RETURN(std::vector<std::string> argv, Arguments("copy", "--src-tls-verify"));
   argv.insert(
       argv.end(),

@@ -1,4 +1,4 @@
-// Images from registries, through the skopeo program.
+// Pulls images from registries through the skopeo program.
 #ifndef PLIMSOLL_IMAGE_TRANSPORT_SKOPEO_H_
 #define PLIMSOLL_IMAGE_TRANSPORT_SKOPEO_H_
 
@@ -21,56 +21,56 @@
 
 namespace plimsoll::image {
 
-// What a registry has under a reference, for this machine.
+// A registry's image for a reference, for this machine.
 struct RegistryImage {
-  std::string digest;           // of what the reference leads to: an index or the manifest itself
+  std::string digest;           // of the reference's target: an index or the manifest itself
   std::string manifest;         // text
-  std::string manifest_digest;  // the same as `digest` unless that is an index
+  std::string manifest_digest;  // equals `digest` unless that is an index
 };
 
-// What skopeo is told beside the reference.
+// skopeo's parameters beside the reference.
 struct TransportOptions {
   Credentials credentials;
   bool insecure = false;
   absl::Duration stall_timeout = absl::Minutes(5);
   std::string registries_conf;      // containers-registries.conf(5); empty: skopeo's own, in /etc
-  std::function<bool()> cancelled;  // asked in the calling thread; may be null
+  std::function<bool()> cancelled;  // called in the calling thread; may be null
 };
 
 // One pull. Credentials are in a file of mode 0600 in `work` while it lives; they are never in an
-// argument, the environment or an error. Resolve is called first, then ReadConfig and Copy, which
-// may run in another thread, or Stream.
+// argument, the environment or an error. Call Resolve first, then ReadConfig and Copy, which may
+// run in another thread, or Stream.
 class SkopeoTransport {
  public:
-  // Where Copy puts blobs, below `work`: each under the hex digits of its digest.
+  // The place of Copy's blobs, below `work`: each under the hex digits of its digest.
   static constexpr absl::string_view kBlobs = "blobs/sha256";
 
-  // `work` is an empty directory that the caller removes. NOT_FOUND when there is no skopeo.
+  // `work` is an empty directory that the caller removes. NOT_FOUND when skopeo isn't installed.
   static absl::StatusOr<std::unique_ptr<SkopeoTransport>> Open(const Reference& reference,
                                                                TransportOptions options,
                                                                const FsRoot& work);
   ~SkopeoTransport();
 
-  // Asks the registry for the manifest only. The errors are those of TranslateSkopeoError and
+  // Asks the registry for the manifest only. Errors are those of TranslateSkopeoError and
   // ReadMachinePolicy, and CANCELLED; UNAVAILABLE when nothing comes for too long.
   absl::StatusOr<RegistryImage> Resolve();
-  // The blobs of what Resolve found, read while they come. UNIMPLEMENTED when this skopeo gives
-  // none so; signatures are not looked at. `told` and `stopped` are called in any thread. The
+  // The blobs of Resolve's image, read while they arrive. UNIMPLEMENTED when this skopeo can't
+  // stream, or signatures must be checked. `told` and `stopped` are called in any thread. The
   // streams must not outlive the transport.
   absl::StatusOr<std::unique_ptr<BlobStreams>> Stream(const RegistryImage& image,
                                                       const std::function<bool()>& stopped,
                                                       BlobStreams::ToldFn told);
-  // RESOURCE_EXHAUSTED when the disk has no room for so much.
+  // RESOURCE_EXHAUSTED when the disk lacks room for so many bytes.
   absl::Status CheckRoom(uint64_t bytes) const;
   // "registry.example/app:1"
   std::string name() const { return reference_.Canonical(); }
-  // The config of what Resolve found, held against its digest and size.
+  // The config of Resolve's image, checked against its digest and size.
   absl::StatusOr<std::string> ReadConfig(const RegistryImage& image, const Descriptor& config);
   // As above, from the image's streams.
   absl::StatusOr<std::string> ReadConfig(const BlobStreams& streams, const Descriptor& config);
-  // Copies the layers of what Resolve found into `work`/kBlobs. A blob that is there is complete
-  // and has the content of its digest, whatever becomes of the others. Those of `known` are not
-  // asked for. `stopped`: see TransportOptions::cancelled.
+  // Copies the layers of Resolve's image into `work`/kBlobs. An existing blob is complete and
+  // matches its digest, whatever happens to the others. Doesn't fetch those of `known`. `stopped`:
+  // see TransportOptions::cancelled.
   absl::Status Copy(const RegistryImage& image, const absl::flat_hash_set<std::string>& known,
                     const std::function<bool()>& stopped, const ProgressFn& progress);
 
@@ -90,14 +90,14 @@ class SkopeoTransport {
   absl::StatusOr<std::string> Inspect(const std::string& source, bool config);
   absl::StatusOr<std::string> CheckedConfig(
       const Descriptor& config, const std::function<absl::StatusOr<std::string>()>& read) const;
-  // What a run of skopeo is watched by; asked several times a second.
+  // Functions that watch a run of skopeo; called several times a second.
   struct Watch {
     std::function<bool()> stopped;  // may be null
-    // How many bytes it has written so far, given what it has printed. An error ends the run.
+    // The number of bytes written so far, given skopeo's output. An error ends the run.
     std::function<absl::StatusOr<uint64_t>(absl::string_view out)> written;
   };
   absl::StatusOr<std::string> Run(std::vector<std::string> argv, const Watch& watch);
-  // UNAVAILABLE when the registry wants to be left alone for longer than skopeo would.
+  // UNAVAILABLE when the registry asks for a longer pause than skopeo would make.
   absl::Status CheckRetryAfter(absl::string_view err) const;
   absl::Status Failure(absl::string_view err) const;
   absl::Status Ended(absl::string_view how, absl::string_view err) const;
@@ -108,8 +108,8 @@ class SkopeoTransport {
   const std::string program_;
 };
 
-// Ends every skopeo that works in one of these directories of pulls, for a daemon that is gone. One
-// that can't be ended copies into a directory that will be gone, too.
+// Ends every skopeo that works in one of these directories of a former daemon's pulls. One that
+// survives copies into a directory that will be gone, too.
 void EndStraySkopeos(const std::vector<std::string>& works);
 
 }  // namespace plimsoll::image

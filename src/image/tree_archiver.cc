@@ -27,7 +27,7 @@ namespace {
 constexpr size_t kMaxXattrListBytes = 64 * 1024;
 constexpr int kMaxArchivedDepth = 256;  // as the unpacker
 
-// libarchive's text is "Write error"; its number is the errno of the write, where there was one.
+// libarchive's text is "Write error"; its number is the errno of the write, if there was one.
 absl::Status ArchiveError(struct archive* archive, const std::string& path) {
   const char* text = archive_error_string(archive);
   const std::string what = absl::StrCat("archive ", path, ": ", text != nullptr ? text : "failed");
@@ -50,7 +50,7 @@ class Archiver {
     if (fstat(directory.fd(), &info) != 0) return Failed("stat", path);
     if (depth == 0) device_ = info.st_dev;
     PLIMSOLL_RETURN_IF_ERROR(AddEntry(path, info, directory.fd(), ""));
-    if (info.st_dev != device_) return absl::OkStatus();  // something is mounted here
+    if (info.st_dev != device_) return absl::OkStatus();  // a mount point
     PLIMSOLL_ASSIGN_OR_RETURN(const std::vector<std::string> names, directory.List("."));
     for (const std::string& name : names) {
       PLIMSOLL_RETURN_IF_ERROR(
@@ -91,7 +91,7 @@ class Archiver {
     return AddContent(path, fd.get(), static_cast<uint64_t>(info.st_size));
   }
 
-  // `fd`: to read attributes from, or -1.
+  // `fd`: the file, for its attributes, or -1.
   absl::Status AddEntry(const std::string& path, const struct stat& info, int fd,
                         const std::string& symlink) {
     struct archive_entry* entry = archive_entry_new();
@@ -139,7 +139,7 @@ class Archiver {
   }
 
   absl::Status Write(const std::string& path, struct archive_entry* entry) {
-    // A warning is about a name that is not in the locale's character set: it is written as it is.
+    // A warning means a name outside the locale's character set: it is written unchanged.
     if (archive_write_header(archive_, entry) < ARCHIVE_WARN) return ArchiveFailed(path);
     return absl::OkStatus();
   }
@@ -174,7 +174,7 @@ class Archiver {
   struct archive* archive_;
   const std::function<bool()>& cancelled_;
   dev_t device_ = 0;
-  std::map<std::pair<dev_t, ino_t>, std::string> links_;  // first name of files with several
+  std::map<std::pair<dev_t, ino_t>, std::string> links_;  // first names of files with several
 };
 
 }  // namespace
@@ -184,7 +184,7 @@ absl::Status ArchiveTree(const FsRoot& tree, int out_fd, const std::function<boo
   if (archive == nullptr) return absl::ResourceExhaustedError("no memory for an archive");
   absl::Cleanup free_archive = [archive] { archive_write_free(archive); };
   archive_write_set_format_pax_restricted(archive);
-  // Names are bytes here: without this, libarchive drops what is not in the locale's charset.
+  // Names are bytes: without this, libarchive drops names outside the locale's charset.
   archive_write_set_options(archive, "hdrcharset=BINARY");
   if (archive_write_open_fd(archive, out_fd) != ARCHIVE_OK) {
     return absl::InternalError(absl::StrCat("archive ", tree.path(), ": cannot write"));

@@ -1,4 +1,4 @@
-// Writes a directory tree as a tar stream: how a plain root filesystem becomes a layer.
+// Writes a directory tree as a tar stream, which makes a layer of a plain root filesystem.
 #ifndef PLIMSOLL_IMAGE_TREE_ARCHIVER_H_
 #define PLIMSOLL_IMAGE_TREE_ARCHIVER_H_
 
@@ -9,11 +9,11 @@
 
 namespace plimsoll::image {
 
-// Everything below `tree`, and its own metadata, to `out_fd` as a pax archive: owner, mode, times,
-// links, devices, fifos, and the attributes that layers keep. Names are in order, so the same tree
-// gives the same bytes. Sockets are left out, other mounts (proc, sys) appear as empty directories.
-// An unreadable or vanishing file is an error that names it.
-// CANCELLED once `cancelled`, which may be null, is true.
+// Writes `tree`'s own metadata and everything below to `out_fd` as a pax archive: owner, mode,
+// times, links, devices, fifos, and the attributes that layers keep. Names are in order, so the
+// same tree gives the same bytes. Sockets are left out, other mounts (proc, sys) appear as empty
+// directories. An unreadable or vanishing file is an error that names it. CANCELLED once
+// `cancelled`, which may be null, returns true.
 absl::Status ArchiveTree(const FsRoot& tree, int out_fd,
                          const std::function<bool()>& cancelled = nullptr);
 

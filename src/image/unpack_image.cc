@@ -33,17 +33,17 @@ absl::Status CheckDigests(const StreamDigests& digests, const LayerContent& laye
   return absl::OkStatus();
 }
 
-// As many as have something to do on a small machine. Each has a process of its own that gives it
-// its layer, where that comes from a registry.
+// As many as a small machine can keep busy. Each layer from a registry has a process of its own
+// that sends it.
 constexpr size_t kLayersAtOnce = 3;
 
 std::string NameOf(const LayerContent& layer) {
   return layer.digest.empty() ? layer.file : layer.digest;
 }
 
-// All layers of one image, some beside each other. A layer whose paths have to be looked up in
-// those below waits until these are in the store. They are taken bottom first, so that none waits
-// for one that nobody has taken.
+// Unpacks all layers of one image, some at once. A layer that must look up paths in those below
+// waits until these are in the store. Threads take layers bottom first, so that none waits for a
+// layer without a thread.
 class ImageUnpacker {
  public:
   ImageUnpacker(LayerStore& layers, const OpenedImage& opened,
@@ -63,7 +63,7 @@ class ImageUnpacker {
     try {
       while (helpers.size() + 1 < count) helpers.emplace_back([this] { Work(); });
     } catch (const std::system_error&) {
-      // Fewer, then.
+      // Goes on with fewer.
     }
     Work();
     for (std::thread& helper : helpers) helper.join();
@@ -72,7 +72,7 @@ class ImageUnpacker {
   }
 
   const std::vector<std::string>& chain() const { return chain_; }
-  // After Run was OK.
+  // Call after Run returned OK.
   std::vector<LayerStore::Hold> TakeHolds() {
     std::vector<LayerStore::Hold> holds;
     absl::MutexLock lock(&mutex_);
@@ -93,7 +93,7 @@ class ImageUnpacker {
     }
   }
 
-  // The others may be waiting for a registry that gives nothing.
+  // The others may be waiting for a registry that sends nothing.
   void Fail(size_t i, const absl::Status& status) {
     {
       absl::MutexLock lock(&mutex_);
@@ -152,7 +152,7 @@ class ImageUnpacker {
     return stream;
   }
 
-  // Into the empty directory `diff`, over the layers below.
+  // Unpacks into the empty directory `diff`, over the layers below.
   absl::StatusOr<ImageUsage> Unpack(size_t i, const FsRoot& diff) {
     PLIMSOLL_ASSIGN_OR_RETURN(std::unique_ptr<ByteStream> owned, OpenLayer(i));
     ByteStream* const stream = owned.get();
@@ -193,7 +193,7 @@ class ImageUnpacker {
     return lowers;
   }
 
-  // Reads the source's copy of a layer that is unpacked already.
+  // Reads the source's copy of an already unpacked layer.
   absl::Status CheckCopy(size_t i) {
     PLIMSOLL_ASSIGN_OR_RETURN(std::unique_ptr<ByteStream> stream, OpenLayer(i));
     Tell("checking");
@@ -209,12 +209,12 @@ class ImageUnpacker {
   const OpenedImage& opened_;
   const absl::flat_hash_set<std::string>& shown_;
   const ProgressFn& progress_;
-  const std::vector<std::string> diff_ids_;  // bottom first, and so the rest
+  const std::vector<std::string> diff_ids_;  // bottom first, like the others
   const std::vector<std::string> chain_;
   ImageBudget budget_;
   absl::Mutex mutex_;
   size_t next_ ABSL_GUARDED_BY(mutex_) = 0;
-  size_t counted_ ABSL_GUARDED_BY(mutex_) = 0;  // layers that progress has been told of
+  size_t counted_ ABSL_GUARDED_BY(mutex_) = 0;  // layers reported as progress
   absl::Status failure_ ABSL_GUARDED_BY(mutex_);
   std::vector<std::optional<LayerStore::Hold>> holds_ ABSL_GUARDED_BY(mutex_);
 };

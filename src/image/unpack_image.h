@@ -1,4 +1,4 @@
-// An opened image's layers, into the layer store.
+// Unpacks an opened image's layers into the layer store.
 #ifndef PLIMSOLL_IMAGE_UNPACK_IMAGE_H_
 #define PLIMSOLL_IMAGE_UNPACK_IMAGE_H_
 
@@ -24,13 +24,13 @@ struct UnpackedImage {
 // The chain ids of layers with these diff_ids, bottom first.
 std::vector<std::string> ChainIds(const std::vector<std::string>& diff_ids);
 
-// Unpacks the layers that the store lacks, up to three beside each other: a layer whose paths have
-// to be looked up in those below waits for them. `progress` is called in several threads, never at
-// once. Of a layer that the store has, the source's own copy is read and hashed all the
-// same: a config that claims the digest of a layer doesn't show that its author has the layer. Only
-// the layers in `shown`, by chain id, which the caller holds, are taken as they are.
-// INVALID_ARGUMENT when config and manifest don't fit together, DATA_LOSS when a layer is missing
-// or isn't what they say; the message names the layer. CANCELLED. After a failure nothing is left.
+// Unpacks the layers that the store lacks, up to three at once: a layer that must look up paths in
+// those below waits for them. `progress` is called in several threads, never at once. For a layer
+// in the store, the source's own copy is read and hashed all the same: a config that claims the
+// digest of a layer doesn't prove that its author has the layer. Only the layers in `shown`, by
+// chain id, which the caller holds, are accepted unread. INVALID_ARGUMENT when config and manifest
+// don't fit together, DATA_LOSS when a layer is missing or differs from them; the message names the
+// layer. CANCELLED. After a failure nothing is left.
 absl::StatusOr<UnpackedImage> UnpackImage(LayerStore& layers, const OpenedImage& opened,
                                           const absl::flat_hash_set<std::string>& shown,
                                           const ProgressFn& progress);

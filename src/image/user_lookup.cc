@@ -164,7 +164,7 @@ absl::StatusOr<std::string> ReadUserFile(const FsRoot& rootfs, absl::string_view
   PLIMSOLL_RETURN_IF_ERROR(CheckRegular(rootfs, path, there->get()));
   PLIMSOLL_ASSIGN_OR_RETURN(const UniqueFd fd,
                             rootfs.OpenFile(path, O_RDONLY | O_NONBLOCK | O_NOCTTY));
-  PLIMSOLL_RETURN_IF_ERROR(CheckRegular(rootfs, path, fd.get()));  // it may be another by now
+  PLIMSOLL_RETURN_IF_ERROR(CheckRegular(rootfs, path, fd.get()));  // it may have been replaced
   std::string text;
   char buffer[16384];
   while (true) {

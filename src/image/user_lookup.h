@@ -1,4 +1,4 @@
-// Who a container's process runs as: an image's or pod's user turned into numbers with the help of
+// The user that a container's process runs as: resolves an image's or pod's user to numbers with
 // the image's own /etc/passwd and /etc/group.
 #ifndef PLIMSOLL_IMAGE_USER_LOOKUP_H_
 #define PLIMSOLL_IMAGE_USER_LOOKUP_H_
@@ -27,21 +27,20 @@ struct ResolvedUser {
 //   a number  that uid; group, groups and home from passwd if it has the uid, else gid 0 and "/"
 //   a name    must be in `passwd_text`
 //   a group   replaces the user's own, and the user then has no additional groups
-// What consists of digits is never a name: else an image whose passwd calls its root "1000" would
-// have who asks for uid 1000 run as root. The texts are the content of
-// /etc/passwd and /etc/group, empty where the image has none; lines that are malformed are passed
-// over, as the C library does. NOT_FOUND names a user or group that isn't there; INVALID_ARGUMENT
-// for a malformed spec or a number above 4294967294.
+// Digits alone are never a name: an image whose passwd calls its root "1000" would otherwise run a
+// request for uid 1000 as root. The texts are the content of /etc/passwd and /etc/group, empty if
+// the image has none; malformed lines are skipped, as in the C library. NOT_FOUND names an unknown
+// user or group; INVALID_ARGUMENT for a malformed spec or a number above 4294967294.
 absl::StatusOr<ResolvedUser> ResolveUser(absl::string_view spec, absl::string_view passwd_text,
                                          absl::string_view group_text);
 
-// A text file of an image whose root is `rootfs`, for the above. Empty when there is none;
-// INVALID_ARGUMENT when it is not a regular file: opened, a fifo would block for ever and a device
-// do as its driver does, as root. RESOURCE_EXHAUSTED when it is over 16 MiB. Symbolic links in the
-// image can't lead out of it.
+// Reads a text file of an image whose root is `rootfs`, for the above. Empty when it doesn't exist;
+// INVALID_ARGUMENT when it is not a regular file: opening a fifo would block for ever, and opening
+// a device would run its driver, as root. RESOURCE_EXHAUSTED when it is over 16 MiB. Symbolic links
+// in the image can't lead out of it.
 absl::StatusOr<std::string> ReadUserFile(const FsRoot& rootfs, absl::string_view path);
 
-// Gids of those groups in `group_text` that list `user_name` as a member, sorted.
+// Gids of the groups in `group_text` with `user_name` as a member, sorted.
 std::vector<uint32_t> GroupsOf(absl::string_view user_name, absl::string_view group_text);
 
 }  // namespace plimsoll::image

@@ -57,7 +57,7 @@ TEST(ResolveUser, GroupReplacesTheUsersOwnAndDropsTheOthers) {
   EXPECT_EQ(MustResolve("1000:1234"), (ResolvedUser{1000, 1234, {}, "/home/app"}));
 }
 
-// Else who asks for one that isn't root's may get root's, by the image's word.
+// Otherwise an image could turn a request for a uid other than root's into root.
 TEST(ResolveUser, DigitsAreNoName) {
   EXPECT_EQ(MustResolve("7"), (ResolvedUser{7, 0, {}, "/"}));
   constexpr absl::string_view kLies = "1000:x:0:0::/root:/bin/sh\n";

@@ -1,4 +1,4 @@
-// Pulls while the wall clock jumps. This program's clock_gettime(2) stands before the C library's.
+// Pulls while the wall clock jumps. This program's own clock_gettime(2) overrides the C library's.
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -36,7 +36,7 @@ constexpr time_t kHour = 3600;
 constexpr absl::Duration kClockPatience = absl::Seconds(60);
 constexpr char kClockDigest[] = "2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824";
 
-// Speaks the proxy's protocol, and gives "hello" as every blob in two parts, with a pause between.
+// Speaks the proxy's protocol, and sends "hello" as every blob in two parts, with a pause between.
 constexpr char kSlowProxy[] = R"(
 import json, os, socket, time
 s = socket.socket(fileno=3)
@@ -71,7 +71,7 @@ class WallClockTest : public ::testing::Test {
     wall_clock_jump = 0;
     while (absl::Now() < before_) absl::SleepFor(absl::Milliseconds(50));
   }
-  // absl::Now() looks at the clock each two seconds or so, and counts by itself in between.
+  // absl::Now() reads the clock about every two seconds, and counts by itself in between.
   void JumpBack() {
     wall_clock_jump = -kHour;
     while (absl::Now() > before_) absl::SleepFor(absl::Milliseconds(50));

@@ -21,7 +21,7 @@ absl::StatusOr<bool> IsProfileLoaded(const FsRoot& root, absl::string_view name)
                      "/sys/kernel/security? (",
                      profiles.status().message(), ")"));
   }
-  // "name (mode)"; a name may have spaces.
+  // A line is "name (mode)"; a name may have spaces.
   for (const absl::string_view line : absl::StrSplit(*profiles, '\n')) {
     const size_t end = line.rfind(" (");
     if (end != absl::string_view::npos && line.substr(0, end) == name) return true;

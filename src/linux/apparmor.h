@@ -8,10 +8,10 @@
 
 namespace plimsoll::linux {
 
-// Whether the kernel has it and it is switched on. `root` holds sys/.
+// True when the kernel has AppArmor and it is switched on. `root` holds sys/.
 bool HasAppArmor(const FsRoot& root);
 
-// Whether a profile of this name is loaded. FAILED_PRECONDITION where the list can't be seen
+// True when a profile of this name is loaded. FAILED_PRECONDITION where the list can't be read
 // (securityfs isn't mounted).
 absl::StatusOr<bool> IsProfileLoaded(const FsRoot& root, absl::string_view name);
 

@@ -18,7 +18,7 @@ namespace plimsoll::linux {
 namespace {
 
 constexpr char kByNumber[] = "sys/dev/block/";
-// At directories and at names in them, for one pattern: some tenths of a second.
+// The most directories and names examined for one pattern: some tenths of a second.
 constexpr size_t kMostLooks = 100'000;
 
 // The scheduler in brackets of "none [mq-deadline] bfq". A device that takes requests without a
@@ -54,7 +54,8 @@ bool HasWildcard(absl::string_view component) {
   return component.find_first_of("*?[\\") != absl::string_view::npos;
 }
 
-// As Glob. RESOURCE_EXHAUSTED for a pattern such as "/*/*/*/*", of which Glob finds nothing.
+// Glob with an error: RESOURCE_EXHAUSTED for a pattern such as "/*/*/*/*", for which Glob returns
+// nothing.
 absl::StatusOr<std::vector<std::string>> TryGlob(const FsRoot& host, absl::string_view pattern) {
   std::vector<std::string> paths = {""};
   size_t looks_left = kMostLooks;
@@ -70,7 +71,7 @@ absl::StatusOr<std::vector<std::string>> TryGlob(const FsRoot& host, absl::strin
       const size_t looks = 1 + (names.ok() ? names->size() : 0);
       if (looks > looks_left) {
         return absl::ResourceExhaustedError(
-            absl::StrCat("it would take a look at more than ", kMostLooks, " names"));
+            absl::StrCat("it would examine more than ", kMostLooks, " names"));
       }
       looks_left -= looks;
       if (!names.ok()) continue;  // not a directory, or gone
@@ -80,7 +81,7 @@ absl::StatusOr<std::vector<std::string>> TryGlob(const FsRoot& host, absl::strin
     }
     paths = std::move(longer);
   }
-  // A link that leads nowhere stays: it is for the caller to say so.
+  // A dangling link stays: the caller reports it.
   std::erase_if(paths, [&](const std::string& path) {
     return path.empty() || (!host.Exists(path) && !host.ReadLink(path).ok());
   });

@@ -1,11 +1,11 @@
-// Block devices: which disks there are, and which of them a path below /dev means.
+// Block devices: the machine's disks, and the disk that a path below /dev stands for.
 //
 //   PLIMSOLL_ASSIGN_OR_RETURN(const auto devices, BlockDevices::Scan(host));
 //   PLIMSOLL_ASSIGN_OR_RETURN(const auto match, devices.Match("/dev/disk/by-id/*SSD*"));
 //   for (const Disk& disk : match.disks) ... FormatDeviceNumber(disk.number) ...
 //
 // Control groups limit whole disks ("8:0"), never partitions (Documentation/admin-guide/cgroup-v1/
-// blkio-controller.rst), so whatever names a partition means its disk here.
+// blkio-controller.rst), so a partition's path stands for its disk here.
 #ifndef PLIMSOLL_LINUX_BLOCK_DEVICES_H_
 #define PLIMSOLL_LINUX_BLOCK_DEVICES_H_
 
@@ -29,7 +29,7 @@ struct DeviceNumber {
 
 // "8:0", as the kernel's files spell it.
 std::string FormatDeviceNumber(const DeviceNumber& number);
-// INVALID_ARGUMENT.
+// INVALID_ARGUMENT for anything but "<major>:<minor>".
 absl::StatusOr<DeviceNumber> ParseDeviceNumber(absl::string_view text);
 
 struct Disk {
@@ -39,26 +39,28 @@ struct Disk {
   bool operator==(const Disk&) const = default;
 };
 
-// What a path or pattern means.
+// The disks that a path or pattern stands for.
 struct DeviceMatch {
   std::vector<Disk> disks;  // each once, by number
-  // Why there is none: "nothing matches", "/dev/null is no block device". Empty when there are.
+  // The reason why `disks` is empty: "nothing matches", "/dev/null is no block device". Empty when
+  // it isn't.
   std::string problem;
 };
 
-// The devices as they were when looked at; a value. `host` holds sys/ and dev/.
+// The devices at the time of the scan; a value. `host` holds sys/ and dev/.
 class BlockDevices {
  public:
-  // A machine without block devices has an empty set. A device that goes meanwhile is left out.
+  // A machine without block devices has an empty set. A device that goes during the scan is left
+  // out.
   static absl::StatusOr<BlockDevices> Scan(const FsRoot& host);
 
-  // By number.
+  // Sorted by number.
   const std::vector<Disk>& disks() const { return disks_; }
-  // The disk with that number, or on which the partition with that number is; null if unknown.
+  // The disk with that number or with the partition of that number; null if unknown.
   const Disk* DiskOf(const DeviceNumber& number) const;
 
-  // A pattern of absolute paths: '*', '?', '[...]' within one component, as glob(7) has them;
-  // symbolic links are followed. What it matches beside block devices is passed over.
+  // Matches a pattern of absolute paths: '*', '?', '[...]' within one component, as in glob(7);
+  // symbolic links are followed. Matches that are not block devices are passed over.
   // INVALID_ARGUMENT for a path that is not absolute.
   absl::StatusOr<DeviceMatch> Match(absl::string_view pattern) const;
 
@@ -77,9 +79,9 @@ class BlockDevices {
 // Absolute paths below `host` that the pattern matches, sorted.
 std::vector<std::string> Glob(const FsRoot& host, absl::string_view pattern);
 
-// Whether io.weight has an effect on that disk, by the root group's io.cost.qos ("8:0 enable=1
-// ctrl=auto ..."): it is the iocost policy that acts upon it, which is off until somebody turns it
-// on. (io.bfq.weight and blkio.bfq.weight have one where the scheduler is "bfq".)
+// True when io.weight has an effect on that disk, by the root group's io.cost.qos ("8:0 enable=1
+// ctrl=auto ..."): only the iocost policy acts upon io.weight, and it is off by default.
+// (io.bfq.weight and blkio.bfq.weight have an effect where the scheduler is "bfq".)
 bool HasIoCost(absl::string_view io_cost_qos, const DeviceNumber& disk);
 
 }  // namespace plimsoll::linux

@@ -43,7 +43,7 @@ class BlockDevicesFixture {
     EXPECT_TRUE(root_.ReplaceFile(absl::StrCat(directory, "/partition"), "1\n").ok());
   }
 
-  // Disk or partition; a disk's partitions stay behind.
+  // Removes a disk or partition; a disk's partitions stay behind.
   void Remove(const std::string& name, DeviceNumber number) {
     EXPECT_TRUE(root_.RemoveFile(absl::StrCat("dev/", name)).ok());
     EXPECT_TRUE(root_.RemoveFile(absl::StrCat("sys/dev/block/", FormatDeviceNumber(number))).ok());

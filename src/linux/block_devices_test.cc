@@ -98,13 +98,13 @@ TEST_F(BlockDevicesTest, SaysWhyNothingIsMatched) {
   EXPECT_THAT(Match("/"), ElementsAre("nothing matches"));
 }
 
-// Each level has what the one above has: 40 names become 40 times 40 times 40 times 40.
+// Each level has all the names of the one above: 40 names become 40 times 40 times 40 times 40.
 TEST_F(BlockDevicesTest, APatternOfTooManyNamesIsGivenUp) {
   ASSERT_TRUE(dir_.root().MakeDirs("dev/many", 0755).ok());
   for (int i = 0; i < 40; ++i) machine_.AddLink(absl::StrCat("dev/many/", i), ".");
   EXPECT_THAT(Match("/dev/many/*/../null"), ElementsAre(HasSubstr("is no block device")));
   EXPECT_THAT(Match("/dev/many/*/*/*/*/sda"),
-              ElementsAre("it would take a look at more than 100000 names"));
+              ElementsAre("it would examine more than 100000 names"));
 }
 
 TEST_F(BlockDevicesTest, ANodeOfADeviceThatIsGoneMatchesNothing) {
@@ -154,7 +154,7 @@ TEST(BlockDevices, IoCostIsOnWhereItsQosSaysSo) {
   EXPECT_FALSE(HasIoCost("", {8, 0}));
 }
 
-// What is found here is what the kernel itself says of each device's node.
+// The result must match the kernel's own number of each device's node.
 TEST(BlockDevices, ThisMachine) {
   const FsRoot host = *FsRoot::Open("/");
   const auto devices = BlockDevices::Scan(host);

@@ -21,7 +21,7 @@ namespace {
 // mount(2) takes one page of options.
 constexpr size_t kMaxMountData = 4095;
 
-// Layers are named by descriptor: short, and free of the ':' and ',' that would need escaping.
+// Names layers by descriptor: short, and free of the ':' and ',' that would need escaping.
 std::string PathOfFd(const UniqueFd& fd) {
   return absl::StrCat("/proc/thread-self/fd/", fd.get());
 }
@@ -48,7 +48,7 @@ absl::StatusOr<UniqueFd> CloneReadOnly(const std::string& path) {
   return tree;
 }
 
-// EINVAL has other causes too; then the other way says which.
+// EINVAL has other causes too; then OverlayByNamespace reports them.
 absl::Status NoSuchOption() {
   return absl::UnimplementedError("overlay: this kernel has no option lowerdir+");
 }
@@ -68,7 +68,7 @@ absl::StatusOr<UniqueFd> MountInOwnNamespace(const std::vector<std::string>& low
     return absl::ResourceExhaustedError(
         absl::StrCat("overlay of ", lower.size(), " layers: more than this kernel can mount"));
   }
-  // Nobody else sees where it is mounted, so any directory will do.
+  // Nobody else sees the mount, so any directory will do.
   const char* target = lower.front().c_str();
   if (mount("overlay", target, "overlay", MS_RDONLY | MS_NOSUID | MS_NODEV, data.c_str()) != 0) {
     return ErrnoStatus(errno, absl::StrCat("mount overlay of ", absl::StrJoin(lower, ":")));
@@ -92,8 +92,8 @@ absl::StatusOr<UniqueFd> OverlayByFsopen(const std::vector<std::string>& lower) 
   }
   if (fsconfig(context.get(), FSCONFIG_SET_FLAG, "ro", nullptr, 0) != 0 ||
       fsconfig(context.get(), FSCONFIG_CMD_CREATE, nullptr, nullptr, 0) != 0) {
-    // Where overlayfs still parses its options itself (before Linux 6.5), what fsconfig(2) is told
-    // is only collected, in one page, and looked at here.
+    // Before Linux 6.5 overlayfs parses its options itself: fsconfig(2) only collects them, in one
+    // page, and they are looked at here.
     if (errno == EINVAL) return NoSuchOption();
     return ErrnoStatus(errno, absl::StrCat("create overlay of ", absl::StrJoin(lower, ":")));
   }

@@ -1,4 +1,4 @@
-// The two ways to an overlay that is attached nowhere, each for a kernel. mounts.h chooses.
+// Two ways to make an overlay that is attached nowhere, one per range of kernels; mounts.h chooses.
 #ifndef PLIMSOLL_LINUX_DETACHED_OVERLAY_H_
 #define PLIMSOLL_LINUX_DETACHED_OVERLAY_H_
 
@@ -10,12 +10,13 @@
 
 namespace plimsoll::linux {
 
-// fsopen(2) with one "lowerdir+" per layer. UNIMPLEMENTED before Linux 6.5, which knows only one
-// "lowerdir" string, and fsconfig(2) cuts a string at 256 bytes. Two or more directories, top
+// Uses fsopen(2) with one "lowerdir+" per layer. UNIMPLEMENTED before Linux 6.5, which knows only
+// one "lowerdir" string, and fsconfig(2) cuts a string at 256 bytes. Two or more directories, top
 // first.
 absl::StatusOr<UniqueFd> OverlayByFsopen(const std::vector<std::string>& lower);
 
-// mount(2) in a mount namespace that ends with the call; the descriptor keeps the overlay alive.
+// Uses mount(2) in a mount namespace that ends with the call; the descriptor keeps the overlay
+// alive.
 absl::StatusOr<UniqueFd> OverlayByNamespace(const std::vector<std::string>& lower);
 
 }  // namespace plimsoll::linux

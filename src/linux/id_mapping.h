@@ -1,4 +1,4 @@
-// What ids a user namespace or an id-mapped mount gives to which: user_namespaces(7).
+// Id mappings of user namespaces and id-mapped mounts: user_namespaces(7).
 #ifndef PLIMSOLL_LINUX_ID_MAPPING_H_
 #define PLIMSOLL_LINUX_ID_MAPPING_H_
 
@@ -18,14 +18,14 @@ struct IdMapping {
   bool operator==(const IdMapping&) const = default;
 };
 
-// As /proc/<pid>/uid_map takes it: a line "<container id> <host id> <length>" each.
+// The text for /proc/<pid>/uid_map: one line "<container id> <host id> <length>" per mapping.
 std::string IdMapText(const std::vector<IdMapping>& mappings);
 
-// INVALID_ARGUMENT names `field`: an empty list, more than the kernel takes, a length of 0, ids
-// past the last one (4294967294), ids that two of the list give.
+// INVALID_ARGUMENT, naming `field`, for an empty list, more mappings than the kernel takes, a
+// length of 0, ids past the last one (4294967294), and mappings that overlap.
 absl::Status CheckIdMappings(absl::string_view field, const std::vector<IdMapping>& mappings);
 
-// The id on the host of an id in the container; 4294967295, which is nobody's, if it has none.
+// The host's id for an id in the container; 4294967295, which is nobody's, if it has none.
 uint32_t HostIdOf(const std::vector<IdMapping>& mappings, uint32_t container_id);
 
 }  // namespace plimsoll::linux

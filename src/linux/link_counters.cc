@@ -26,15 +26,15 @@ namespace {
 using Links = absl::StatusOr<std::vector<LinkCounters>>;
 
 constexpr int kHeadings = 2;
-// "bytes packets errs drop fifo frame compressed multicast", then, for what was sent, "bytes
-// packets errs drop fifo colls carrier compressed".
+// Received: "bytes packets errs drop fifo frame compressed multicast"; sent: "bytes packets errs
+// drop fifo colls carrier compressed".
 constexpr size_t kColumns = 16;
 
 absl::StatusOr<LinkCounters> ParseCounters(absl::string_view line) {
   const auto wrong = [line] {
     return absl::InternalError(absl::StrCat("net/dev: no line of an interface: ", line));
   };
-  const size_t colon = line.find(':');  // which no name has
+  const size_t colon = line.find(':');  // no name contains one
   if (colon == absl::string_view::npos) return wrong();
   const std::vector<absl::string_view> words =
       absl::StrSplit(line.substr(colon + 1), ' ', absl::SkipWhitespace());
@@ -44,8 +44,8 @@ absl::StatusOr<LinkCounters> ParseCounters(absl::string_view line) {
     if (!absl::SimpleAtoi(words[i], &counts[i])) return wrong();
   }
   return LinkCounters{
-      // A name may be of any bytes but blanks, '/' and ':' (dev_valid_name in net/core/dev.c), and
-      // whoever reads it may take nothing but UTF-8.
+      // A name may have any bytes but blanks, '/' and ':' (dev_valid_name in net/core/dev.c), and
+      // its readers may take nothing but UTF-8.
       .name = absl::CHexEscape(absl::StripAsciiWhitespace(line.substr(0, colon))),
       .rx_bytes = counts[0],
       .rx_packets = counts[1],
@@ -58,14 +58,14 @@ absl::StatusOr<LinkCounters> ParseCounters(absl::string_view line) {
   };
 }
 
-// This thread's network namespace is that one from then on.
+// Moves this thread into the network namespace for good.
 absl::Status Enter(const FsRoot& directory, const std::string& name) {
   PLIMSOLL_ASSIGN_OR_RETURN(const UniqueFd file, directory.OpenFile(name, O_RDONLY));
   struct statfs info = {};
   if (fstatfs(file.get(), &info) != 0) {
     return ErrnoStatus(errno, absl::StrCat("statfs ", directory.PathOf(name)));
   }
-  // It is unpinned before its file goes.
+  // Unpinning unmounts the namespace before it removes the file.
   if (info.f_type != NSFS_MAGIC) {
     return absl::NotFoundError(absl::StrCat("no namespace is pinned at ", directory.PathOf(name)));
   }
@@ -77,7 +77,7 @@ absl::Status Enter(const FsRoot& directory, const std::string& name) {
 
 Links ReadOne(const FsRoot& host, const FsRoot& directory, const std::string& name) {
   PLIMSOLL_RETURN_IF_ERROR(Enter(directory, name));
-  // Each thread is shown the namespace that it is in.
+  // A thread sees the interfaces of its own namespace.
   PLIMSOLL_ASSIGN_OR_RETURN(const std::string text, host.Read("proc/thread-self/net/dev"));
   return ParseLinkCounters(text);
 }

@@ -60,7 +60,7 @@ TEST(ParseLinkCounters, RefusesOtherLines) {
   }
 }
 
-// A pod with the right to make interfaces names them as it likes.
+// A pod that may make interfaces names them as it likes.
 TEST(ParseLinkCounters, NamesAreHarmlessAndNotWithoutEnd) {
   constexpr char kZeros[] = ": 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0\n";
   const auto named = ParseLinkCounters(absl::StrCat(kHeadings, "\xff\x01\"", kZeros));
@@ -82,10 +82,10 @@ class LinkCountersTest : public ::testing::Test {
     }
   }
   void TearDown() override { EXPECT_TRUE(UnmountBelow(host_, dir_.path()).ok()); }
-  // Opened anew: the one of dir_ lies under the private mount.
+  // Opened anew: dir_'s own root lies under the private mount.
   FsRoot directory() { return *FsRoot::Open(dir_.path()); }
 
-  // Sends itself `datagrams` of a hundred bytes over the namespace's loopback interface.
+  // Sends `datagrams` of a hundred bytes to the namespace itself over its loopback interface.
   void Send(const std::string& name, int datagrams) {
     std::thread([&] {
       const UniqueFd space = *directory().OpenFile(name, O_RDONLY);
@@ -97,7 +97,7 @@ class LinkCountersTest : public ::testing::Test {
       to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
       const std::string text(100, 'x');
       for (int i = 0; i < datagrams; ++i) {
-        // That nobody listens is told at the next one.
+        // Nobody listens: the next send gets that error.
         sendto(out.get(), text.data(), text.size(), 0, reinterpret_cast<struct sockaddr*>(&to),
                sizeof(to));
       }
@@ -123,7 +123,7 @@ TEST_F(LinkCountersTest, AreEachNamespacesOwn) {
     EXPECT_EQ(each->front().name, "lo");
   }
   EXPECT_EQ(links[0]->front().tx_bytes, 0u);
-  // Ten get through for sure: every other one only takes the error of the one before.
+  // At least ten get through: every other send only takes the error of the one before.
   EXPECT_GE(links[1]->front().tx_packets, 10u);
   EXPECT_GE(links[1]->front().rx_bytes, 10u * 100);
   EXPECT_EQ(*links[2], *links[0]);

@@ -17,7 +17,7 @@
 namespace plimsoll::linux {
 namespace {
 
-// As mountinfo spells it: without symbolic links.
+// The path as mountinfo spells it: without symbolic links.
 absl::StatusOr<std::string> RealPath(const std::string& path) {
   char resolved[PATH_MAX];
   if (realpath(path.c_str(), resolved) == nullptr) {
@@ -30,14 +30,14 @@ bool IsAtOrBelow(const std::string& path, const std::string& directory) {
   return path == directory || directory == "/" || absl::StartsWith(path, directory + "/");
 }
 
-// How many mounts lie under each one: a mount on top of another at the same place is deeper too.
+// The number of mounts above each one: a mount on top of another at the same place is deeper too.
 std::map<int, int> Depths(const std::vector<MountInfo>& mounts) {
   std::map<int, int> parents;
   for (const MountInfo& mount : mounts) parents[mount.id] = mount.parent_id;
   std::map<int, int> depths;
   for (const MountInfo& mount : mounts) {
     int depth = 0;
-    // The bound is for a root mount that is its own parent.
+    // The bound stops at a root mount that is its own parent.
     for (auto at = parents.find(mount.id); at != parents.end() && depth <= int(mounts.size());
          at = parents.find(at->second)) {
       ++depth;

@@ -29,38 +29,37 @@ struct MountInfo {
   bool slave = false;   // they come from another group
 };
 absl::StatusOr<std::vector<MountInfo>> ParseMountInfo(absl::string_view text);
-// Of this process. `proc` is the root directory that holds proc/.
+// The mounts of this process. `root` is the directory that holds proc/.
 absl::StatusOr<std::vector<MountInfo>> ReadMounts(const FsRoot& root);
 
-// The mount that `file` is on. FAILED_PRECONDITION where it is none of this process's namespace.
+// The mount that `file` is on. FAILED_PRECONDITION if this process's namespace doesn't contain it.
 absl::StatusOr<MountInfo> MountOf(const FsRoot& root, const UniqueFd& file);
 // The path of an open file, without symbolic links, as this process sees it.
 absl::StatusOr<std::string> PathOfDescriptor(const UniqueFd& file);
 
-// Whether the kernel has this type of file system, having loaded its module if it is one. Of
-// several first mounts at a time the kernel fails some with ENODEV while the module loads, so a
-// type that everybody needs is asked for once, before. True where this can't be told.
+// True when the kernel has this type of file system; asking loads its module. When several first
+// mounts come at a time, the kernel fails some with ENODEV while the module loads, so ask once
+// beforehand for a type that everybody needs. True also where the answer isn't known.
 bool HasFileSystem(const std::string& type);
 
-// Of one directory or file, without mounts below it.
+// Binds one directory or file, without mounts below it.
 absl::Status BindMount(const std::string& source, const std::string& target);
-// A tmpfs of at most `size_bytes`, nosuid, nodev, noexec, mode 1777. `label`: SELinux's, of all
-// that is in it; empty: as the policy has it.
+// Mounts a tmpfs of at most `size_bytes`, nosuid, nodev, noexec, mode 1777. `label`: the SELinux
+// label of everything in it; empty: the policy's.
 absl::Status MountTmpfs(const std::string& target, uint64_t size_bytes,
                         absl::string_view label = "");
 // Binds the directory onto itself and makes it private, so that mounts below it neither spread to
-// other namespaces nor come from them. OK when it is one already.
+// other namespaces nor come from them. OK when it is a private mount already.
 absl::Status MakePrivateMountPoint(const FsRoot& root, const std::string& directory);
 // OK when nothing is mounted there. `lazy`: MNT_DETACH.
 absl::Status Unmount(const std::string& target, bool lazy = false);
-// Everything mounted at or below `directory`, innermost first. Goes on after an error and returns
+// Unmounts everything at or below `directory`, innermost first. Goes on after an error and returns
 // the first; a mount in use (an open FsRoot is use enough) is FAILED_PRECONDITION.
 absl::Status UnmountBelow(const FsRoot& root, const std::string& directory);
 
-// An overlay of `lower` (top first) that is attached nowhere: reachable through the descriptor
-// only, gone when it is closed. For looking into an image. One or more lowers (one: a read-only
-// view of it). The descriptor is an O_PATH one; FsRoot::Open("/proc/self/fd/<n>") makes a root of
-// it.
+// An overlay of `lower` (top first) that is attached nowhere: only the descriptor reaches it, and
+// closing that ends it. For looking into an image. One directory in `lower` gives a read-only view
+// of it. The descriptor is an O_PATH one; FsRoot::Open("/proc/self/fd/<n>") makes a root of it.
 absl::StatusOr<UniqueFd> OpenDetachedOverlay(const std::vector<std::string>& lower);
 
 }  // namespace plimsoll::linux

@@ -131,7 +131,7 @@ TEST_F(MountTest, PrivateMountPointIsMadeOnce) {
   ASSERT_TRUE(MakePrivateMountPoint(real_, Path("a")).ok());
   EXPECT_EQ(absl::c_count(MountPoints(), Path("a")), 1);
   EXPECT_FALSE(IsShared(Path("a")));
-  // A shared one becomes private.
+  // A shared mount becomes private.
   ASSERT_EQ(mount(nullptr, Path("a").c_str(), nullptr, MS_SHARED, nullptr), 0);
   EXPECT_TRUE(IsShared(Path("a")));
   ASSERT_TRUE(MakePrivateMountPoint(real_, Path("a")).ok());

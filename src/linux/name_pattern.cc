@@ -7,7 +7,7 @@
 namespace plimsoll::linux {
 namespace {
 
-// How much of `pattern`, which isn't empty, stands for one character.
+// The length of the part of `pattern` (not empty) that matches one character.
 size_t LengthOfFirst(absl::string_view pattern) {
   if (pattern[0] == '\\') return std::min<size_t>(2, pattern.size());
   if (pattern[0] != '[') return 1;
@@ -20,7 +20,7 @@ size_t LengthOfFirst(absl::string_view pattern) {
     const size_t close = pattern.find(":]", end + 2);
     if (close != absl::string_view::npos) end = close + 1;
   }
-  return end < pattern.size() ? end + 1 : 1;  // not closed: a bracket
+  return end < pattern.size() ? end + 1 : 1;  // an unclosed bracket stands for itself
 }
 
 bool MatchesOne(absl::string_view first, char c) {
@@ -35,8 +35,8 @@ bool MatchesName(absl::string_view pattern, absl::string_view name) {
        pattern[0] == '*' || pattern[0] == '?' || pattern[0] == '[')) {
     return false;
   }
-  // What came after the last '*', where to try again when it doesn't match: an earlier '*' need
-  // never be longer.
+  // The pattern after the last '*', and the place in the name to try it at next. An earlier '*'
+  // need never match more.
   bool has_star = false;
   absl::string_view after_star;
   absl::string_view tried;

@@ -8,9 +8,9 @@
 
 namespace plimsoll::linux {
 
-// fnmatch(3) with FNM_PERIOD, for one component of a path: '*', '?', '[...]' and '\'. In a time
-// that grows with the product of both lengths: the C library's grows with their power, by the
-// number of '*'.
+// fnmatch(3) with FNM_PERIOD, for one component of a path: '*', '?', '[...]' and '\'. Takes time
+// proportional to the product of both lengths; the C library's takes a power of them, more with
+// each '*'.
 bool MatchesName(absl::string_view pattern, absl::string_view name);
 
 }  // namespace plimsoll::linux

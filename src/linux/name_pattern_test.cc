@@ -11,7 +11,7 @@
 namespace plimsoll::linux {
 namespace {
 
-// Every word of up to `length` of these characters.
+// Every word of these characters with at most `length` of them.
 std::vector<std::string> Words(const std::string& characters, size_t length) {
   std::vector<std::string> words = {""};
   for (size_t begin = 0; length > 0; --length) {

@@ -53,7 +53,7 @@ bool IsMade(const NamespaceRequest& request, SysctlNamespace which) {
   return false;
 }
 
-// Everything that can be refused without doing anything.
+// All checks that need no action.
 absl::StatusOr<std::vector<Setting>> Validate(const NamespaceRequest& request) {
   if (request.hostname.size() > kMaxHostname) {
     return absl::InvalidArgumentError(absl::StrCat("hostname \"", request.hostname,
@@ -95,7 +95,7 @@ absl::Status BringLoopbackUp() {
   return absl::OkStatus();
 }
 
-// As `user`, for this thread alone.
+// Writes as `user`, a change for this thread alone.
 absl::Status WriteAs(uint32_t user, const FsRoot& directory, const std::string& path,
                      const std::string& value) {
   if (syscall(SYS_setresuid, -1, user, -1) != 0) {
@@ -106,9 +106,9 @@ absl::Status WriteAs(uint32_t user, const FsRoot& directory, const std::string& 
   return status;
 }
 
-// proc/sys shows each thread the parameters of the namespaces it is in when it opens them. `root`:
-// who is root there. Linux 6.9 and later let nobody else write what is of an IPC namespace, earlier
-// ones the host's root alone.
+// proc/sys shows each thread the parameters of its namespaces at the time of opening. `root`: the
+// user that is root there. From Linux 6.9 on only that user may write parameters of an IPC
+// namespace, before only the host's root.
 absl::Status WriteSysctls(const std::vector<Setting>& settings, uint32_t root) {
   if (settings.empty()) return absl::OkStatus();
   PLIMSOLL_ASSIGN_OR_RETURN(const FsRoot proc_sys, FsRoot::Open("/proc/sys"));
@@ -118,17 +118,16 @@ absl::Status WriteSysctls(const std::vector<Setting>& settings, uint32_t root) {
       status = WriteAs(root, proc_sys, setting.sysctl.path, setting.value);
     }
     if (absl::IsNotFound(status)) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("sysctl ", setting.name,
-                       ": this kernel has none of that name in a namespace of its own"));
+      return absl::InvalidArgumentError(absl::StrCat(
+          "sysctl ", setting.name, ": this kernel has no namespaced sysctl of that name"));
     }
     PLIMSOLL_RETURN_IF_ERROR(Annotate(status, absl::StrCat("sysctl ", setting.name)));
   }
   return absl::OkStatus();
 }
 
-// Binds a namespace of `process`, a directory's name in /proc, onto a new file. The directory is
-// reached by its descriptor: its name may have been given to something else since.
+// Binds a namespace of `process`, a directory's name in /proc, onto a new file. It reaches
+// `directory` by descriptor, since its name may lead elsewhere by now.
 absl::Status Pin(const FsRoot& directory, const char* name, absl::string_view process) {
   PLIMSOLL_RETURN_IF_ERROR(directory.OpenFile(name, O_RDONLY | O_CREAT | O_EXCL, 0444).status());
   const std::string source = absl::StrCat("/proc/", process, "/ns/", name);
@@ -143,13 +142,14 @@ absl::Status Unpin(const FsRoot& directory, const char* name) {
   PLIMSOLL_ASSIGN_OR_RETURN(const bool is_there, directory.Has(name));
   if (!is_there) return absl::OkStatus();
   const std::string path = absl::StrCat("/proc/thread-self/fd/", directory.fd(), "/", name);
-  // Lazy: somebody may be looking into it right now, and the namespace lives by its users anyway.
+  // Lazy: somebody may be looking into it right now, and the namespace lives on with its users
+  // anyway.
   PLIMSOLL_RETURN_IF_ERROR(
       Annotate(Unmount(path, /*lazy=*/true), absl::StrCat("unpin ", directory.PathOf(name))));
   return directory.RemoveFile(name);
 }
 
-// Makes this thread's own what is asked for.
+// Moves this thread into new namespaces as requested.
 absl::Status Enter(const FsRoot& directory, const NamespaceRequest& request,
                    std::optional<NamespaceHolder>* holder) {
   const int flags = (request.network ? CLONE_NEWNET : 0) | (request.ipc ? CLONE_NEWIPC : 0) |
@@ -169,7 +169,7 @@ absl::Status Enter(const FsRoot& directory, const NamespaceRequest& request,
   return absl::OkStatus();
 }
 
-// Runs in a thread that ends with it: its namespaces can't be changed back.
+// Runs in a thread of its own, which can't leave its namespaces again.
 absl::Status MakeAndPin(const FsRoot& directory, const NamespaceRequest& request,
                         const std::vector<Setting>& settings) {
   std::optional<NamespaceHolder> holder;

@@ -59,7 +59,7 @@ class NamespacesTest : public ::testing::Test {
     EXPECT_TRUE(UnpinNamespaces(directory()).ok());
     EXPECT_TRUE(UnmountBelow(real_, dir_.path()).ok());
   }
-  // Opened anew: the one of dir_ lies under the private mount.
+  // Opened anew: dir_'s own root lies under the private mount.
   FsRoot directory() { return *FsRoot::Open(dir_.path()); }
 
   // Runs in a thread that has entered a pinned namespace.
@@ -211,7 +211,7 @@ TEST_F(NamespacesTest, NothingIsLeftWhenAStepFails) {
   EXPECT_THAT(value.message(), HasSubstr("many"));
   EXPECT_THAT(*directory().List("."), IsEmpty());
 
-  // The last of the three can't be pinned: the others are taken away again, the file stays.
+  // The last of the three can't be pinned: the others are removed again, the file stays.
   ASSERT_TRUE(directory().ReplaceFile("uts", "mine").ok());
   const absl::Status taken =
       PinNamespaces(directory(), {.network = true, .ipc = true, .uts = true});

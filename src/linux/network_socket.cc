@@ -28,7 +28,7 @@ absl::StatusOr<UniqueFd> MakeNetworkSocket(const std::string& path, int family, 
   if (!network.valid()) return ErrnoStatus(errno, absl::StrCat("open ", path));
   absl::StatusOr<UniqueFd> made = absl::UnknownError("");
   try {
-    // A namespace is a thread's, and this one goes with its thread.
+    // A thread has its own namespace, and this one's ends with it.
     std::thread([&] {
       if (setns(network.get(), CLONE_NEWNET) != 0) {
         made = ErrnoStatus(errno, absl::StrCat("enter the network namespace ", path));

@@ -1,4 +1,4 @@
-// Sockets in network namespaces of others.
+// Sockets in other network namespaces.
 #ifndef PLIMSOLL_LINUX_NETWORK_SOCKET_H_
 #define PLIMSOLL_LINUX_NETWORK_SOCKET_H_
 
@@ -9,9 +9,9 @@
 
 namespace plimsoll::linux {
 
-// A socket (socket(2)'s `family` and `type`) of the network namespace at `path`, whichever one its
-// user is in; an empty path: this process's own. Non-blocking, close-on-exec. NOT_FOUND when there
-// is no such file. Works in a thread of its own.
+// Makes a socket (socket(2)'s `family` and `type`) in the network namespace at `path`, whatever the
+// caller's namespace; an empty path: this process's own. Non-blocking, close-on-exec. NOT_FOUND
+// when there is no such file. Works in a thread of its own.
 absl::StatusOr<UniqueFd> MakeNetworkSocket(const std::string& path, int family, int type);
 
 }  // namespace plimsoll::linux

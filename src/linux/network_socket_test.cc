@@ -28,7 +28,7 @@ sockaddr_in Loopback() {
 
 TEST(NetworkSocket, IsOfTheNamespaceThatItsPathNames) {
   if (geteuid() != 0) GTEST_SKIP() << "needs root, to make a network namespace";
-  // A thread that waits in a namespace of its own, in which loopback is down.
+  // A thread that waits in a network namespace of its own, where loopback is down.
   int done[2];
   int there[2];
   ASSERT_EQ(pipe(done), 0);
@@ -48,7 +48,7 @@ TEST(NetworkSocket, IsOfTheNamespaceThatItsPathNames) {
   const auto socket = MakeNetworkSocket(path, AF_INET, SOCK_STREAM);
   EXPECT_TRUE(socket.ok()) << socket.status();
   if (socket.ok()) {
-    // In this process's own namespace nobody listens there: that would be refused.
+    // In this process's own namespace the connection would be refused: nobody listens there.
     sockaddr_in address = Loopback();
     address.sin_port = htons(1);
     EXPECT_EQ(connect(socket->get(), reinterpret_cast<sockaddr*>(&address), sizeof(address)), -1);

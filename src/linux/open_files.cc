@@ -24,17 +24,17 @@ constexpr absl::string_view kSocket = "socket:[";
 constexpr absl::string_view kMaxOpenFiles = "Max open files";
 
 bool IsSocket(int directory, const char* descriptor) {
-  char target[64];  // another may be longer, and is cut off
+  char target[64];  // longer targets are cut off; sockets' fit
   const ssize_t n = readlinkat(directory, descriptor, target, sizeof(target));
   return n > 0 && absl::StartsWith(absl::string_view(target, static_cast<size_t>(n)), kSocket);
 }
 
-// It is gone.
+// The process has ended.
 bool HasNone(const absl::Status& status) {
   return absl::IsNotFound(status) || ErrnoOf(status) == ESRCH;
 }
 
-// Adds those of one process. False: there are more than `most`.
+// Adds the open files of one process. False: there are more than `most`.
 absl::StatusOr<bool> Count(const FsRoot& host, pid_t process, uint64_t most, OpenFiles* files) {
   const std::string path = absl::StrCat("proc/", process, "/fd");
   absl::StatusOr<UniqueFd> fd = host.OpenFile(path, O_RDONLY | O_DIRECTORY);
@@ -44,7 +44,8 @@ absl::StatusOr<bool> Count(const FsRoot& host, pid_t process, uint64_t most, Ope
   if (directory == nullptr) return ErrnoStatus(errno, absl::StrCat("list ", host.PathOf(path)));
   fd->Release();  // closedir closes it
   const absl::Cleanup close_directory = [directory] { closedir(directory); };
-  while (const struct dirent* entry = readdir(directory)) {  // one that ends now has no more
+  while (const struct dirent* entry = readdir(directory)) {  // a process that ends now lists no
+                                                             // more
     if (!isdigit(static_cast<unsigned char>(entry->d_name[0]))) continue;
     if (files->descriptors >= most) return false;
     ++files->descriptors;
@@ -83,7 +84,7 @@ absl::StatusOr<uint64_t> ParseMaxOpenFiles(absl::string_view limits) {
 absl::StatusOr<uint64_t> ReadMaxOpenFiles(const FsRoot& host, const ProcessId& id) {
   PLIMSOLL_ASSIGN_OR_RETURN(const std::string text,
                             host.Read(absl::StrCat("proc/", id.pid, "/limits")));
-  // After the reading: whose pid it is now, it was then, or it is gone.
+  // Checked after reading: if the pid is still this process's, so was the text.
   PLIMSOLL_ASSIGN_OR_RETURN(const ProcessId now, IdentifyProcess(host, id.pid));
   if (now != id) return absl::NotFoundError(absl::StrCat("process ", id.pid, " has ended"));
   return ParseMaxOpenFiles(text);

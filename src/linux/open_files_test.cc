@@ -19,7 +19,7 @@ constexpr char kLimits[] =
     "Max cpu time              unlimited            unlimited            seconds   \n"
     "Max open files            1024                 524288               files     \n";
 
-// Two processes, each with a socket among what it has open.
+// Two processes, each with a socket among its open files.
 class OpenFilesTest : public ::testing::Test {
  protected:
   void SetUp() override {

@@ -27,7 +27,7 @@ absl::Status NoSuchProcess(pid_t pid) {
   return absl::NotFoundError(absl::StrCat("no process ", pid));
 }
 
-// ESRCH is what a file of /proc gives when its process has gone since it was opened.
+// A file of /proc gives ESRCH when its process has ended since it was opened.
 absl::Status GoneOr(const absl::Status& status, pid_t pid) {
   if (ErrnoOf(status) == ESRCH || ErrnoOf(status) == ENOENT) return NoSuchProcess(pid);
   return status;
@@ -53,7 +53,7 @@ absl::StatusOr<ProcessEntry> ReadStat(const FsRoot& root, const std::string& fil
   return absl::InternalError(absl::StrCat(root.PathOf(file), ": not understood"));
 }
 
-// The directory in proc/ of exactly that process: held open, it never becomes another's.
+// The directory in proc/ of exactly that process. Held open, it never becomes another's.
 absl::StatusOr<FsRoot> OpenDirectory(const FsRoot& root, const ProcessId& id) {
   absl::StatusOr<FsRoot> directory = root.Sub(absl::StrCat("proc/", id.pid));
   if (!directory.ok()) return GoneOr(directory.status(), id.pid);

@@ -1,4 +1,4 @@
-// Identity of other processes: a pid alone is none, since the kernel uses it again.
+// Identity of other processes: a pid alone is none, since the kernel reuses it.
 #ifndef PLIMSOLL_LINUX_PROCESS_H_
 #define PLIMSOLL_LINUX_PROCESS_H_
 
@@ -23,41 +23,41 @@ struct ProcessId {
   bool operator==(const ProcessId&) const = default;
 };
 
-// What proc(5) says in /proc/<pid>/stat, as far as it is of use here.
+// The fields of /proc/<pid>/stat (proc(5)) in use here.
 struct ProcessEntry {
   ProcessId id;
   pid_t parent = 0;
   bool zombie = false;  // has ended, and nobody has waited for it yet
 };
-// NOT_FOUND when there is none. `root` holds proc/.
+// NOT_FOUND when there is no such process. `root` holds proc/.
 absl::StatusOr<ProcessEntry> ReadProcess(const FsRoot& root, pid_t pid);
-// NOT_FOUND when there is none.
+// NOT_FOUND when there is no such process.
 absl::StatusOr<ProcessId> IdentifyProcess(const FsRoot& root, pid_t pid);
-// A pidfd for whichever process has that pid now. NOT_FOUND when none has.
+// A pidfd for the process that has that pid now. NOT_FOUND when none has.
 absl::StatusOr<UniqueFd> OpenPidfd(pid_t pid);
-// A pidfd for exactly that process: NOT_FOUND when it is gone, also when its pid is another's now.
+// A pidfd for exactly that process: NOT_FOUND when it has ended, even if another has its pid now.
 absl::StatusOr<UniqueFd> OpenProcess(const FsRoot& root, const ProcessId& id);
-// pidfd_send_signal(2). NOT_FOUND when it has exited.
+// pidfd_send_signal(2). NOT_FOUND when the process has exited.
 absl::Status SignalProcess(const UniqueFd& pidfd, int signal);
 bool HasExited(const UniqueFd& pidfd);
-// Waits for its exit. False at the deadline.
+// Waits for the process to exit. False at the deadline.
 bool AwaitExit(const UniqueFd& pidfd, absl::Time deadline);
-// SIGKILL to exactly that process. OK when it is gone already; not waited for.
+// Sends SIGKILL to exactly that process. OK when it has ended already. Doesn't wait.
 absl::Status KillProcess(const FsRoot& root, const ProcessId& id);
 // As KillProcess, and waits for its end. DEADLINE_EXCEEDED "process 12 survives SIGKILL".
 absl::Status KillAndAwait(const FsRoot& root, const ProcessId& id, absl::Time deadline);
-// A zombie counts as not running. An error says that it could not be looked at, and no more.
+// A zombie counts as not running. An error means only that this is unknown.
 absl::StatusOr<bool> IsRunning(const FsRoot& root, const ProcessId& id);
 
-// Of exactly that process: NOT_FOUND when it is gone.
+// The value of exactly that process: NOT_FOUND when it has ended.
 absl::StatusOr<int> ReadOomScoreAdj(const FsRoot& root, const ProcessId& id);
-// INVALID_ARGUMENT outside of -1000 to 1000; PERMISSION_DENIED for a lower value than it had, where
-// CAP_SYS_RESOURCE is missing.
+// INVALID_ARGUMENT outside of -1000 to 1000; PERMISSION_DENIED for a lower value than the current
+// one without CAP_SYS_RESOURCE.
 absl::Status WriteOomScoreAdj(const FsRoot& root, const ProcessId& id, int value);
 // proc/sys/kernel/random/boot_id, without the newline.
 absl::StatusOr<std::string> ReadBootId(const FsRoot& root);
 
-// Number of a signal from "TERM", "SIGTERM", "15", "SIGRTMIN+3"; nullopt if there is none.
+// The number of a signal: "TERM", "SIGTERM", "15", "SIGRTMIN+3"; nullopt if there is none.
 std::optional<int> ParseSignal(absl::string_view text);
 
 }  // namespace plimsoll::linux

@@ -12,12 +12,12 @@
 namespace plimsoll::linux {
 namespace {
 
-// include/linux/sched.h: forked, and has not executed since. Shown in field 9 of /proc/<pid>/stat.
+// include/linux/sched.h: forked without an exec since. Shown in field 9 of /proc/<pid>/stat.
 constexpr uint64_t kForkedOnly = 0x40;
 
 absl::StatusOr<std::string> ReadFile(const FsRoot& root, const ProcessId& id, const char* name) {
   absl::StatusOr<std::string> text = root.Read(absl::StrCat("proc/", id.pid, "/", name));
-  // Asked afterwards: as long as the process is there, the pid was its own.
+  // Checked after reading: if the pid is still this process's, so was the text.
   PLIMSOLL_ASSIGN_OR_RETURN(const ProcessId now, IdentifyProcess(root, id.pid));
   if (now != id) return absl::NotFoundError(absl::StrCat("no process ", id.pid));
   return text;

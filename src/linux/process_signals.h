@@ -1,4 +1,4 @@
-// Whether another process runs a program of its own yet, and what it does with signals.
+// Signal dispositions of another process, and its first execve.
 #ifndef PLIMSOLL_LINUX_PROCESS_SIGNALS_H_
 #define PLIMSOLL_LINUX_PROCESS_SIGNALS_H_
 
@@ -18,19 +18,19 @@ constexpr bool Holds(SignalSet set, int signal) {
 
 // proc(5), /proc/<pid>/status.
 struct ProcessSignals {
-  SignalSet caught = 0;   // by a handler; of the whole process
+  SignalSet caught = 0;   // by a handler of the process
   SignalSet blocked = 0;  // by its first thread
-  // Its pid is 1 in a PID namespace below that of whoever mounted proc/. The kernel drops signals
-  // from outside that such a process neither catches nor blocks, SIGKILL and SIGSTOP excepted
+  // True when its pid is 1 in a PID namespace below that of the mounted proc/. The kernel drops
+  // signals from outside that such a process neither catches nor blocks, except SIGKILL and SIGSTOP
   // (pid_namespaces(7)).
   bool is_namespace_init = false;
 };
 
-// Of exactly that process: NOT_FOUND when it is gone. `root` holds proc/.
+// Reads exactly that process: NOT_FOUND when it has ended. `root` holds proc/.
 absl::StatusOr<ProcessSignals> ReadSignals(const FsRoot& root, const ProcessId& id);
 
-// Whether that process has executed a program since it was forked (the kernel's PF_FORKNOEXEC);
-// before that it runs its parent's. Told of a zombie too. NOT_FOUND when it is gone.
+// True when that process has executed a program since it was forked (the kernel's PF_FORKNOEXEC);
+// before that it runs its parent's. Works for a zombie too. NOT_FOUND when it is gone.
 absl::StatusOr<bool> HasExecuted(const FsRoot& root, const ProcessId& id);
 
 }  // namespace plimsoll::linux

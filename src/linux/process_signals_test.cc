@@ -20,8 +20,8 @@ class ProcessSignalsTest : public ::testing::Test {
   TestDir dir_;
 };
 
-// A child that has executed nothing, with `flags` of clone(2), asleep until it is killed. Without a
-// signal for its end, so that only who waits with __WALL reaps it.
+// A child without an exec, made with `flags` of clone(2), that sleeps until it is killed. It sends
+// no signal when it ends, so only a wait with __WALL reaps it.
 pid_t Fork(int flags) {
   const auto pid = static_cast<pid_t>(syscall(SYS_clone, flags, nullptr, nullptr, nullptr, 0));
   while (pid == 0) pause();
@@ -95,7 +95,7 @@ TEST_F(ProcessSignalsTest, FilesThatAreNotUnderstoodAreSaidToBe) {
   const ProcessId id = {7, 4711};
   EXPECT_FALSE(*HasExecuted(dir_.root(), id));
   EXPECT_TRUE(absl::IsInternal(ReadSignals(dir_.root(), id).status()));
-  // Of a kernel without PID namespaces.
+  // The files of a kernel without PID namespaces.
   write("status", "SigBlk:\t0000000000004000\nSigCgt:\t8000000000000000\n");
   const ProcessSignals signals = *ReadSignals(dir_.root(), id);
   EXPECT_FALSE(signals.is_namespace_init);

@@ -69,7 +69,7 @@ TEST_F(ProcessTest, NamesWithBracketsAndZombies) {
 TEST_F(ProcessTest, KillsExactlyThatProcess) {
   Child child = StartSleep();
   const ProcessId id = *IdentifyProcess(real_, child.pid());
-  ProcessId before = id;  // had the pid once
+  ProcessId before = id;  // an earlier process with the same pid
   --before.start_time_ticks;
   EXPECT_TRUE(KillProcess(real_, before).ok()) << "gone already";
   EXPECT_TRUE(KillAndAwait(real_, before, absl::InfiniteFuture()).ok());

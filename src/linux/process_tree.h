@@ -1,4 +1,4 @@
-// Who is whose child.
+// Processes and their descendants.
 #ifndef PLIMSOLL_LINUX_PROCESS_TREE_H_
 #define PLIMSOLL_LINUX_PROCESS_TREE_H_
 
@@ -13,11 +13,11 @@
 
 namespace plimsoll::linux {
 
-// Every process that `root`'s proc/ shows. One that ends meanwhile may be missing; one that can't
-// be looked at is an error.
+// Every process that `root`'s proc/ shows. A process that ends meanwhile may be missing; one that
+// can't be read is an error.
 absl::StatusOr<std::vector<ProcessEntry>> ListProcessTable(const FsRoot& root);
 
-// Entries of `table` whose parent is `ancestor`, theirs, and so on; parents before children.
+// The entries of `table` that descend from `ancestor`; parents before children.
 std::vector<ProcessEntry> DescendantsOf(const std::vector<ProcessEntry>& table, pid_t ancestor);
 
 // SIGKILL to every process below `ancestor`; not waited for. Returns whether there were any that

@@ -35,7 +35,7 @@ TEST(ProcessTree, ReadsWhatTheKernelWrites) {
     ASSERT_TRUE(dir.root().ReplaceFile(std::string("proc/") + pid + "/stat", text).ok());
   }
   ASSERT_TRUE(dir.root().MakeDirs("proc/self").ok());
-  ASSERT_TRUE(dir.root().MakeDirs("proc/13").ok());  // as of one that has just ended
+  ASSERT_TRUE(dir.root().MakeDirs("proc/13").ok());  // a process that has just ended
   const auto table = ListProcessTable(dir.root());
   ASSERT_TRUE(table.ok()) << table.status();
   EXPECT_THAT(PidsOf(*table), ElementsAre(1, 11, 7, 9));
@@ -43,7 +43,7 @@ TEST(ProcessTree, ReadsWhatTheKernelWrites) {
   EXPECT_TRUE((*table)[3].zombie);
   EXPECT_THAT(PidsOf(DescendantsOf(*table, 7)), ElementsAre(9, 11));
   EXPECT_THAT(DescendantsOf(*table, 11), IsEmpty());
-  // Half a table would make a stranger of a child.
+  // Half a table would make strangers of children.
   ASSERT_TRUE(dir.root().ReplaceFile("proc/9/stat", "9 (cut off").ok());
   EXPECT_EQ(ListProcessTable(dir.root()).status().code(), absl::StatusCode::kInternal);
 }
@@ -54,8 +54,8 @@ TEST(ProcessTree, FindsAChildOfThisProcess) {
   ASSERT_TRUE(child.ok()) << child.status();
   EXPECT_THAT(PidsOf(DescendantsOf(*ListProcessTable(host), getpid())),
               ::testing::Contains(child->pid()));
-  // Spawn returns when the kernel has taken the old program away, a moment before the new one has
-  // its arguments.
+  // Spawn returns when the kernel has removed the old program, a moment before the new one has its
+  // arguments.
   const absl::Time end = absl::Now() + absl::Seconds(10);
   while (ReadWords(host, child->pid(), "cmdline")->empty() && absl::Now() < end) {
     absl::SleepFor(absl::Milliseconds(1));

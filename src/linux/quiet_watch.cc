@@ -15,7 +15,7 @@
 namespace plimsoll::linux {
 namespace {
 
-// poll(2) refuses to work where the limit of descriptors has become lower than what it is given.
+// poll(2) fails while the limit of descriptors is lower than the number given to it.
 constexpr absl::Duration kAfterError = absl::Milliseconds(100);
 
 int Timeout(absl::Time until) {

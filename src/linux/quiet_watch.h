@@ -1,4 +1,4 @@
-// A thread that waits on descriptors and tells of what came in bursts, one call for each.
+// A thread that waits on descriptors and reports events in bursts, one call for each burst.
 //
 //   auto watch = QuietWatch::Start(
 //       {.quiet = absl::Milliseconds(15)},
@@ -19,7 +19,7 @@
 
 namespace plimsoll::linux {
 
-// When a burst of events is over: after `quiet` without any, but no later than `at_most` after the
+// A burst of events. It is over after `quiet` without any, but no later than `at_most` after the
 // first. A value.
 class Burst {
  public:
@@ -27,9 +27,9 @@ class Burst {
 
   void Add(absl::Time now);
   bool Empty() const { return last_ == absl::InfiniteFuture(); }
-  // InfiniteFuture for an empty one.
+  // The time at which it is over; InfiniteFuture for an empty one.
   absl::Time Over() const;
-  // Not over before that, `at_most` or not.
+  // Keeps it open until then, even beyond `at_most`.
   void Hold(absl::Time until) { held_ = until; }
   absl::Time first() const { return first_; }
   void Clear() { *this = Burst(quiet_, at_most_); }
@@ -47,21 +47,21 @@ class QuietWatch {
   struct Options {
     absl::Duration quiet = absl::Milliseconds(500);
     absl::Duration at_most = absl::Seconds(5);
-    // When to tell for the first time although nothing was heard.
+    // The time of the first `tell` if no event comes before.
     absl::Time first = absl::InfiniteFuture();
-    // Asked when a burst is over, and again each `quiet` while it says yes: then it is not told
-    // yet, but no later than `wait_at_most` after its first event. May be null.
+    // Called when a burst is over, and again each `quiet` while it returns true: `tell` then waits,
+    // but no longer than `wait_at_most` after the burst's first event. May be null.
     std::function<bool()> more_to_come = nullptr;
     absl::Duration wait_at_most = absl::Seconds(10);
   };
   struct Watched {
     int fd = -1;       // open as long as the watch lives; -1: none
     short events = 0;  // poll(2)'s
-    // Called with what poll(2) found; must leave nothing to be read. True: this is an event.
+    // Called with poll(2)'s revents; must leave nothing to be read. True: this is an event.
     std::function<bool(short found)> heard;
   };
-  // `tell`, `more_to_come` and all `heard` are called in the watch's thread. `tell` is called after
-  // each burst, and at the time that its last call returned, if nothing was heard by then.
+  // The watch's thread calls `tell`, `more_to_come` and all `heard`. It calls `tell` after each
+  // burst, and, if no event came before, at the time that the last `tell` returned.
   static absl::StatusOr<std::unique_ptr<QuietWatch>> Start(Options options,
                                                            std::vector<Watched> watched,
                                                            std::function<absl::Time()> tell);

@@ -20,7 +20,7 @@ TEST(BurstTest, IsOverAfterQuiet) {
   Burst burst(15 * kMs, 1000 * kMs);
   EXPECT_TRUE(burst.Empty());
   EXPECT_EQ(burst.Over(), absl::InfiniteFuture());
-  // As 64 CPUs come: an event each 8 ms.
+  // 64 CPUs come online so: an event each 8 ms.
   for (int i = 0; i < 64; ++i) {
     const absl::Time now = kStart + i * 8 * kMs;
     EXPECT_GT(burst.Over(), now) << "event " << i << " is of the same burst";
@@ -103,7 +103,7 @@ TEST_F(QuietWatchTest, TellsOfWhatItHeardAndGoesOn) {
   ASSERT_TRUE(AwaitTold(2));
 }
 
-// The watch has heard all of it before it tells, however late it gets to run.
+// The watch hears all of it before it tells, however late its thread runs.
 TEST_F(QuietWatchTest, WhatIsThereAtOnceIsOne) {
   for (int i = 0; i < 64; ++i) Send("a");
   ASSERT_TRUE(Start({.quiet = 20 * kMs}, absl::InfiniteDuration()).ok());
@@ -135,7 +135,7 @@ TEST_F(QuietWatchTest, WaitsForMoreNoLongerThanItMay) {
   EXPECT_TRUE(AwaitTold(1));
 }
 
-// Nobody asks whether there is more of what hasn't begun.
+// Nobody asks for more events of a burst that hasn't begun.
 TEST_F(QuietWatchTest, WhatIsDueWaitsForNothing) {
   ASSERT_TRUE(Start({.quiet = kMs,
                      .first = absl::Now() + kMs,

@@ -23,7 +23,7 @@
 namespace plimsoll::linux {
 namespace {
 
-// Directories of a group that are no groups.
+// The kernel's own directories in a group.
 bool IsKernels(absl::string_view name) {
   return name == "info" || name == "mon_groups" || name == "mon_data";
 }
@@ -51,7 +51,7 @@ std::string MonitoringGroupPath(const std::string& group, const std::string& nam
 
 absl::StatusOr<std::unique_ptr<Resctrl>> Resctrl::Open(const FsRoot& host) {
   PLIMSOLL_ASSIGN_OR_RETURN(const std::vector<MountInfo> mounts, ReadMounts(host));
-  // The last is the one that is seen.
+  // The last mount is the visible one.
   const auto mount = std::find_if(mounts.rbegin(), mounts.rend(),
                                   [](const MountInfo& m) { return m.fs_type == "resctrl"; });
   if (mount == mounts.rend()) {
@@ -88,8 +88,7 @@ absl::Status Resctrl::MakeGroup(const std::string& group) const {
   const std::string path = fs_.PathOf(group);
   absl::MutexLock lock(&command_);
   PLIMSOLL_RETURN_IF_ERROR(InjectedFault("make", path));
-  // The directory above is the kernel's or was made here; there are no symlinks in this file
-  // system.
+  // The parent directory is the kernel's or was made here; this file system has no symlinks.
   if (mkdirat(fs_.fd(), group.c_str(), 0755) == 0) return absl::OkStatus();
   const int error = errno;
   const std::string what = absl::StrCat("make resctrl group ", path);
@@ -178,8 +177,8 @@ absl::StatusOr<std::map<std::string, uint64_t>> Resctrl::Counters(const std::str
     const std::string directory = absl::StrCat(data, "/", domain);
     PLIMSOLL_ASSIGN_OR_RETURN(const std::vector<std::string> events, fs_.List(directory));
     for (const std::string& event : events) {
-      // "Unavailable" and "Error" are what a counter may say too; and a directory is no counter
-      // (sub-NUMA clusters have some, whose sum is the file beside them).
+      // A counter may read "Unavailable" or "Error". A directory is no counter (sub-NUMA clusters
+      // have some, whose sum is the file beside them).
       const auto text = fs_.Read(absl::StrCat(directory, "/", event));
       uint64_t value = 0;
       if (text.ok() && absl::SimpleAtoi(*text, &value)) sums[event] += value;
@@ -210,9 +209,9 @@ absl::Status Resctrl::CopyFiles(const FsRoot& out, const std::string& directory)
     const std::string path = In(directory, name);
     const auto status = fs_.Stat(path);
     if (!status.ok() || !S_ISREG(status->st_mode)) continue;
-    // Who runs on the machine is nobody else's business; that the file is there marks a group.
+    // The machine's threads are nobody else's business; the file's existence marks a group.
     auto text = name == "tasks" ? absl::StatusOr<std::string>("") : fs_.Read(path);
-    if (!text.ok()) continue;  // not readable: some can only be written
+    if (!text.ok()) continue;  // not readable: some files are write-only
     PLIMSOLL_RETURN_IF_ERROR(out.ReplaceFile(In(to, name), *text, 0644));
   }
   return absl::OkStatus();

@@ -3,9 +3,9 @@
 // A group is named by its path below the mount point: "" is the root group, "gold" a control group
 // (a CLOSID), "gold/mon_groups/c1" or "mon_groups/c1" a monitoring group (an RMID) of one.
 //
-// Where the kernel refuses, the error has the kernel's own words (info/last_cmd_status) at its end.
-// ENOSPC and, for a new group, EBUSY (RMIDs in use until their cache lines are gone) are
-// RESOURCE_EXHAUSTED, EINVAL is INVALID_ARGUMENT, a group that is gone NOT_FOUND.
+// An error of the kernel ends with its own words (info/last_cmd_status). ENOSPC and, for a new
+// group, EBUSY (RMIDs in use until their cache lines are gone) are RESOURCE_EXHAUSTED, EINVAL is
+// INVALID_ARGUMENT, a removed group NOT_FOUND.
 #ifndef PLIMSOLL_LINUX_RESCTRL_H_
 #define PLIMSOLL_LINUX_RESCTRL_H_
 
@@ -35,8 +35,8 @@ class Resctrl {
   // A group's `tasks` file, kept open, so that a move costs one write(2). Thread-safe.
   class TasksFile {
    public:
-    // Puts one thread into the group. NOT_FOUND: there is no such thread; FAILED_PRECONDITION: the
-    // group was removed meanwhile.
+    // Moves one thread into the group. NOT_FOUND: no such thread; FAILED_PRECONDITION: the group
+    // was removed meanwhile.
     absl::Status Add(pid_t thread) const;
 
    private:
@@ -49,49 +49,52 @@ class Resctrl {
     UniqueFd fd_;
   };
 
-  // Finds where it is mounted from `host`'s proc/self/mountinfo. FAILED_PRECONDITION when it isn't.
+  // Finds the mount point in `host`'s proc/self/mountinfo. FAILED_PRECONDITION when it isn't
+  // mounted.
   static absl::StatusOr<std::unique_ptr<Resctrl>> Open(const FsRoot& host);
 
-  // Absolute, below host's path.
+  // The absolute path, which begins with host's.
   const std::string& mount_point() const { return fs_.path(); }
-  // Of the mount: "rw", "cdp", "mba_MBps".
+  // The mount's options: "rw", "cdp", "mba_MBps".
   const std::vector<std::string>& mount_options() const { return mount_options_; }
 
-  // What there is to allocate and to measure. INTERNAL for a file that is not understood.
+  // The machine's allocation and monitoring features. INTERNAL for a file that is not understood.
   absl::StatusOr<ResctrlInfo> ReadInfo() const;
 
-  // Names of control groups without the root, and of the monitoring groups of one, sorted.
+  // Sorted names of the control groups except the root, and of the monitoring groups of one.
   absl::StatusOr<std::vector<std::string>> ControlGroups() const;
   absl::StatusOr<std::vector<std::string>> MonitoringGroups(const std::string& group) const;
   bool HasGroup(const std::string& group) const;
-  // ALREADY_EXISTS when it is there.
+  // ALREADY_EXISTS when the group exists.
   absl::Status MakeGroup(const std::string& group) const;
-  // The inode number of its directory, which a group made later under that name hasn't.
+  // The inode number of the group's directory; a later group of the same name has another.
   absl::StatusOr<uint64_t> InodeOf(const std::string& group) const;
-  // Its threads go to its parent's group. OK when it is not there.
+  // Moves the group's threads to its parent. OK when it doesn't exist.
   absl::Status RemoveGroup(const std::string& group) const;
 
   absl::StatusOr<Schemata> ReadSchemata(const std::string& group) const;
-  // One write of all lines, which the kernel takes whole or not at all (but see mba_MBps there).
+  // Writes all lines in one write(2), which the kernel takes whole or not at all (but see mba_MBps
+  // there).
   absl::Status WriteSchemata(const std::string& group, const Schemata& schemata) const;
 
-  // Ids of the threads in it, as seen from this PID namespace, sorted. A control group's include
-  // those of its monitoring groups.
+  // Sorted ids of the group's threads in this PID namespace. A control group's include those of its
+  // monitoring groups.
   absl::StatusOr<std::vector<pid_t>> Threads(const std::string& group) const;
   absl::StatusOr<TasksFile> OpenTasks(const std::string& group) const;
-  // Absolute.
+  // The absolute path.
   std::string TasksPath(const std::string& group) const;
 
   // Each monitored event, summed over the caches that have a number for it now: "llc_occupancy",
-  // "mbm_total_bytes", ... in bytes. Empty where there is no monitoring. NOT_FOUND.
+  // "mbm_total_bytes", ... in bytes. Empty where there is no monitoring. NOT_FOUND if the group
+  // doesn't exist.
   absl::StatusOr<std::map<std::string, uint64_t>> Counters(const std::string& group) const;
 
-  // Writes what info/ and the groups say (no thread ids) below `out`, with a mountinfo of its own,
-  // so that Open(out) shows the same machine elsewhere.
+  // Copies info/ and the groups (no thread ids) below `out`, with a mountinfo of its own, so that
+  // Open(out) shows the same machine elsewhere.
   absl::Status Capture(const FsRoot& out) const;
 
-  // What the kernel says of the last command, without the newline; empty when it has nothing to
-  // say or can't be read.
+  // The kernel's message about the last command, without the newline; empty when there is none or
+  // it can't be read.
   std::string LastCommandStatus() const;
 
  private:
@@ -103,7 +106,7 @@ class Resctrl {
 
   const FsRoot fs_;
   const std::vector<std::string> mount_options_;
-  // last_cmd_status is one file for all: who writes holds this until it has read it.
+  // All commands share last_cmd_status: a writer holds this until it has read that file.
   mutable absl::Mutex command_;
 };
 

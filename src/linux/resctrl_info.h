@@ -1,5 +1,5 @@
-// What a machine can allocate through resctrl: the info/ directory, as values. Tests and
-// `plimsoll classes explain` make machines of their own of it.
+// The resctrl features of a machine: the info/ directory, as values. Tests and `plimsoll classes
+// explain` build imaginary machines from them.
 #ifndef PLIMSOLL_LINUX_RESCTRL_INFO_H_
 #define PLIMSOLL_LINUX_RESCTRL_INFO_H_
 
@@ -15,9 +15,9 @@ struct ResctrlCacheInfo {
   bool cdp = false;             // code and data have masks of their own
   std::vector<uint64_t> ids;    // ascending, need not be dense; from the root's schemata
   uint64_t cbm_mask = 0;        // all the ways of one cache, contiguous
-  uint64_t min_cbm_bits = 1;    // the least that a mask may have
-  uint64_t num_closids = 1;     // groups there can be, the root's included
-  uint64_t shareable_bits = 0;  // ways that devices (graphics, say) use too
+  uint64_t min_cbm_bits = 1;    // the least bits in a mask
+  uint64_t num_closids = 1;     // the most groups, the root's included
+  uint64_t shareable_bits = 0;  // ways that devices (e.g. graphics) use too
   bool sparse_masks = false;    // masks may have gaps
 };
 
@@ -28,14 +28,14 @@ struct ResctrlBandwidthInfo {
   uint64_t bandwidth_gran = 1;  // percent: the kernel rounds up to multiples of it
   uint64_t num_closids = 1;
   bool mbps = false;  // mounted with mba_MBps: values are MiB/s
-  // AMD: values are steps of 1/8 GB/s and neither percent nor MiB/s. Known by values over 100.
+  // AMD: values are steps of 1/8 GB/s, neither percent nor MiB/s. Detected by values over 100.
   bool vendor_steps = false;
 };
 
 // info/L3_MON.
 struct ResctrlMonitoringInfo {
   std::vector<std::string> features;  // "llc_occupancy", "mbm_total_bytes", "mbm_local_bytes"
-  uint64_t num_rmids = 0;             // groups that can be monitored, control groups included
+  uint64_t num_rmids = 0;             // the most monitored groups, control groups included
 };
 
 struct ResctrlInfo {
@@ -44,7 +44,7 @@ struct ResctrlInfo {
   std::optional<ResctrlBandwidthInfo> mb;
   std::optional<ResctrlMonitoringInfo> monitoring;
 
-  // Control groups there can be besides the root's; 0 where nothing can be allocated.
+  // The most control groups besides the root's; 0 where nothing can be allocated.
   uint64_t MaxGroups() const {
     uint64_t least = 0;
     const auto take = [&](uint64_t closids) {

@@ -1,4 +1,4 @@
-// info/ as values.
+// Reads info/ into values.
 #include <algorithm>
 #include <bit>
 
@@ -19,7 +19,7 @@ class InfoDirectory {
   InfoDirectory(const FsRoot& fs, const std::string& name)
       : fs_(fs), path_(absl::StrCat("info/", name, "/")) {}
 
-  // What is not there is left as it is: kernels differ.
+  // A missing file leaves `value` as it is: kernels differ.
   absl::Status Number(absl::string_view file, uint64_t& value) const {
     return Parse(file, value,
                  [](absl::string_view text, uint64_t* out) { return absl::SimpleAtoi(text, out); });
@@ -58,7 +58,7 @@ absl::StatusOr<std::optional<ResctrlCacheInfo>> ReadCache(const FsRoot& fs, cons
   ResctrlCacheInfo cache;
   cache.cdp = fs.Exists(absl::StrCat("info/", level, "CODE"));
   const std::string resource = cache.cdp ? level + "CODE" : level;
-  // A level that can only be monitored has no line.
+  // A cache level with monitoring alone has no line.
   cache.ids = IdsOf(root, resource);
   if (cache.ids.empty()) return std::optional<ResctrlCacheInfo>();
   const InfoDirectory info(fs, resource);
@@ -89,7 +89,7 @@ absl::StatusOr<std::optional<ResctrlBandwidthInfo>> ReadBandwidth(const FsRoot& 
   PLIMSOLL_RETURN_IF_ERROR(info.Number("bandwidth_gran", mb.bandwidth_gran));
   PLIMSOLL_RETURN_IF_ERROR(info.Number("num_closids", mb.num_closids));
   mb.mbps = mbps;
-  // On AMD 2048 is what no limit looks like.
+  // AMD shows "no limit" as 2048.
   mb.vendor_steps =
       !mbps && absl::c_any_of(root.at("MB"), [](const auto& item) { return item.second > 100; });
   return mb;
@@ -109,7 +109,7 @@ absl::StatusOr<std::optional<ResctrlMonitoringInfo>> ReadMonitoring(const FsRoot
 
 absl::StatusOr<ResctrlInfo> Resctrl::ReadInfo() const {
   Schemata root;
-  if (fs_.Exists("schemata")) {  // not there where there is nothing but monitoring
+  if (fs_.Exists("schemata")) {  // absent where there is nothing but monitoring
     PLIMSOLL_ASSIGN_OR_RETURN(root, ReadSchemata(""));
   }
   ResctrlInfo info;

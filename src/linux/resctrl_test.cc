@@ -1,5 +1,5 @@
-// On trees of plain files: what is read. What the kernel does with what is written is tested on a
-// file system that behaves like it (tests/rdt).
+// Tests reading, on trees of plain files. The kernel's reaction to writes is tested on a file
+// system that behaves like it (tests/rdt).
 #include "linux/resctrl.h"
 
 #include "absl/strings/str_cat.h"
@@ -33,7 +33,7 @@ class ResctrlTest : public ::testing::Test {
   void PutFs(const std::string& path, absl::string_view text) {
     Put("sys/fs/resctrl/" + path, text);
   }
-  // As an Intel server has it.
+  // The files of an Intel server.
   void PutServer() {
     PutFs("schemata", "    MB:0=100;1=100\n    L3:0=7ff;1=7ff\n");
     PutFs("tasks", "1\n2\n");
@@ -107,7 +107,7 @@ TEST_F(ResctrlTest, ReadsCdpAndMbpsAndAmd) {
   auto info = Opened()->ReadInfo();
   ASSERT_TRUE(info.ok()) << info.status();
   EXPECT_TRUE(info->l3->cdp);
-  EXPECT_EQ(info->l3->min_cbm_bits, 1u);  // no way at all is of no use
+  EXPECT_EQ(info->l3->min_cbm_bits, 1u);  // a mask without ways is of no use
   EXPECT_EQ(info->MaxGroups(), 3u);
   EXPECT_TRUE(info->mb->mbps);
   EXPECT_FALSE(info->mb->vendor_steps);
@@ -164,7 +164,7 @@ TEST_F(ResctrlTest, ACaptureIsTheSameMachineElsewhere) {
   EXPECT_EQ(info->monitoring->num_rmids, 176u);
   EXPECT_THAT(*(*copy)->ControlGroups(), ElementsAre("gold"));
   EXPECT_EQ((*copy)->ReadSchemata("gold")->at("L3").at(0), 0xfu);
-  EXPECT_THAT(*(*copy)->Threads("gold"), IsEmpty());  // who runs there stays there
+  EXPECT_THAT(*(*copy)->Threads("gold"), IsEmpty());  // a capture names no threads
 }
 
 }  // namespace

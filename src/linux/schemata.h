@@ -12,11 +12,11 @@
 
 namespace plimsoll::linux {
 
-// By resource ("L3", "L3CODE", "L2DATA", "MB"), by cache id: a mask of a cache's ways, or bandwidth
-// in percent or, with mba_MBps, in MiB/s.
+// Resource ("L3", "L3CODE", "L2DATA", "MB") to cache id to value: a mask of the cache's ways, or
+// bandwidth in percent or, with mba_MBps, in MiB/s.
 using Schemata = std::map<std::string, std::map<uint64_t, uint64_t>>;
 
-// "    L3:0=ff;1=ff\n    MB:0= 50;1=100\n". INVALID_ARGUMENT.
+// Parses "    L3:0=ff;1=ff\n    MB:0= 50;1=100\n". INVALID_ARGUMENT.
 absl::StatusOr<Schemata> ParseSchemata(absl::string_view text);
 
 // One line as the kernel takes it, without the newline: "L3:0=ff0;1=ff0", masks hexadecimal.
@@ -24,11 +24,11 @@ std::string SchemataLine(const std::string& resource, const std::map<uint64_t, u
 // A line for each resource, each with its newline.
 std::string SchemataText(const Schemata& schemata);
 
-// What `actual` has otherwise than `wanted` says: "L3 of cache 1 is 0xf, should be 0xf0". What
-// `wanted` does not name is not looked at.
+// Differences of `actual` from `wanted`: "L3 of cache 1 is 0xf, should be 0xf0". Values that
+// `wanted` does not name are ignored.
 std::vector<std::string> SchemataDifferences(const Schemata& wanted, const Schemata& actual);
 
-// "0xf0" or "50", as fits the resource.
+// "0xf0" or "50", depending on the resource.
 std::string SchemataValue(absl::string_view resource, uint64_t value);
 
 }  // namespace plimsoll::linux

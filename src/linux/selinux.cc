@@ -29,16 +29,16 @@ constexpr char kXattr[] = "security.selinux";
 constexpr char kConfig[] = "etc/selinux/config";
 constexpr unsigned long kCategories = 1024;  // of the policies that distributions have
 constexpr size_t kMaxText = 64 * 1024;
-// Of paths from a directory that is open: a tree may be deeper than a path can be long (PATH_MAX).
+// Longest path from an open directory: a tree may be deeper than the longest path (PATH_MAX).
 constexpr size_t kMaxPathBytes = 2000;
 
-// Whose labels the system needs as they are: these themselves, and what is not theirs below.
+// Paths whose own labels the system needs: Relabel refuses these, but not others below them.
 constexpr absl::string_view kSystemPaths[] = {
     "/",     "/bin", "/boot",  "/dev",   "/etc", "/etc/passwd", "/etc/pki", "/etc/shadow",
     "/home", "/lib", "/lib64", "/media", "/opt", "/proc",       "/root",    "/run",
     "/sbin", "/srv", "/sys",   "/tmp",   "/usr", "/var",        "/var/lib", "/var/log"};
 
-// The value of `key = value` or `key="value"` in lines of text; empty: there is none.
+// The value of `key = value` or `key="value"` in lines of text; empty if there is none.
 std::string ValueOf(absl::string_view text, absl::string_view key) {
   for (absl::string_view line : absl::StrSplit(text, '\n')) {
     line = absl::StripLeadingAsciiWhitespace(line);
@@ -85,13 +85,13 @@ std::string LabelWith(absl::string_view label, const SelinuxOptions& options) {
   return absl::StrJoin(parts, ":");
 }
 
-// What a walk that races with others meets, or what has no labels.
+// Errors of a file that others have just removed or replaced, or that can't have a label.
 bool MayBePassedOver(int error) {
   return error == ENOENT || error == ENOTDIR || error == ELOOP || error == EOPNOTSUPP;
 }
 
-// What has it already is left alone: it may be on a read-only file system. The kernel gives labels
-// with the NUL at their end.
+// A file that has the label already is left alone: it may be on a read-only file system. The kernel
+// ends labels with a NUL.
 bool HasLabel(const std::string& at, absl::string_view label) {
   char text[512];
   const ssize_t size = lgetxattr(at.c_str(), kXattr, text, sizeof(text));
@@ -107,7 +107,7 @@ absl::Status SetLabelAt(int directory, const std::string& name, const std::strin
   return ErrnoStatus(errno, absl::StrCat("label ", path, " with ", label));
 }
 
-// A directory that is still to be gone through: a path from one that is open.
+// A directory still to be visited: a path from an open one.
 struct Pending {
   FsRoot base;
   std::string path;
@@ -206,7 +206,7 @@ bool HasLevel(absl::string_view label) {
 std::string RandomLevel(absl::string_view label) {
   if (!HasLevel(label)) return "";
   const std::string level = PartsOf(label)[3];
-  // Of a range the low end, of that the sensitivity.
+  // The sensitivity of the low end, if the level is a range.
   const std::string sensitivity = level.substr(0, level.find_first_of("-:"));
   const unsigned long chance = std::stoul(RandomId().substr(0, 8), nullptr, 16);
   const unsigned long one = chance % kCategories;

@@ -13,7 +13,7 @@
 
 namespace plimsoll::linux {
 
-// Parts of a label that somebody asks for; empty: as the policy has it.
+// The parts of a label that a pod asks for; empty: the policy's.
 struct SelinuxOptions {
   std::string user;
   std::string role;
@@ -23,36 +23,36 @@ struct SelinuxOptions {
   bool operator==(const SelinuxOptions&) const = default;
 };
 
-// What the policy gives containers where nobody asks for anything else.
+// The policy's default labels of containers.
 struct SelinuxLabels {
   std::string process;
   std::string file;
   bool operator==(const SelinuxLabels&) const = default;
 };
 
-// Whether the kernel has it and a policy is configured, as libselinux tells it. `root` holds sys/
-// and etc/.
+// True when the kernel has SELinux and a policy is configured, as libselinux decides it. `root`
+// holds sys/ and etc/.
 bool HasSelinux(const FsRoot& root);
 
-// From contexts/lxc_contexts of the policy that etc/selinux/config names (lxc_contexts(5)).
-// FAILED_PRECONDITION where the policy has none, or none that is a label.
+// Reads contexts/lxc_contexts of the policy that etc/selinux/config names (lxc_contexts(5)).
+// FAILED_PRECONDITION where the policy has no such file, or the file no valid labels.
 absl::StatusOr<SelinuxLabels> ReadSelinuxLabels(const FsRoot& root);
 
-// `labels` with the parts that are asked for, of which files have user and level. A level is left
-// out where a label has none: then the policy has no levels. INVALID_ARGUMENT where a part can't be
-// one of a label; `field` is for the message.
+// `labels` with the requested parts; the file label takes only user and level. A label without a
+// level keeps none: its policy has no levels. INVALID_ARGUMENT, naming `field`, for an invalid
+// part.
 absl::StatusOr<SelinuxLabels> LabelsWith(absl::string_view field, const SelinuxLabels& labels,
                                          const SelinuxOptions& options);
 
-// Whether a label has a level, and so each pod may have one of its own.
+// True when a label has a level, so that each pod may have its own.
 bool HasLevel(absl::string_view label);
-// One of 523,776, by chance: the sensitivity of `label` with two categories.
+// A random level, one of 523,776: the sensitivity of `label` with two categories.
 std::string RandomLevel(absl::string_view label);
 
 // Gives a file or directory this label. The last component is not followed.
 absl::Status SetFileLabel(const FsRoot& root, absl::string_view path, const std::string& label);
-// As SetFileLabel, and all that is below a directory, mounts included; what vanishes meanwhile or
-// is on a file system without labels is passed over. INVALID_ARGUMENT for directories that the
+// SetFileLabel for a path and everything below it, mounts included. Passes over files that vanish
+// meanwhile or are on a file system without labels. INVALID_ARGUMENT for directories that the
 // system itself lives in: with their labels changed, it does not.
 absl::Status Relabel(const FsRoot& root, const std::string& path, const std::string& label);
 

@@ -132,7 +132,7 @@ TEST_F(SelinuxTest, AllBelowADirectoryIsRelabelled) {
   ASSERT_TRUE(root().ReplaceFile("volume/sub/file", "").ok());
   ASSERT_TRUE(root().ReplaceFile("outside", "").ok());
   ASSERT_EQ(symlink("../../outside", root().PathOf("volume/sub/link").c_str()), 0);
-  at = *root().Sub("volume");  // deeper than a path can be long
+  at = *root().Sub("volume");  // deeper than the longest path
   const std::string name(200, 'd');
   for (int i = 0; i < 30; ++i) {
     ASSERT_TRUE(at.MakeDirs(name).ok());

@@ -11,13 +11,13 @@
 namespace plimsoll::linux {
 namespace {
 
-// Second names that some signals have, signal(7).
+// Second names of signals, signal(7).
 constexpr std::pair<absl::string_view, int> kAliases[] = {
     {"IOT", SIGIOT}, {"CLD", SIGCLD}, {"POLL", SIGPOLL}, {"IO", SIGIO}};
 
 std::optional<int> RealTime(absl::string_view name) {
-  // The first two of the kernel's are glibc's own, so SIGRTMIN is 34 and not 32, as systemd and
-  // kill(1) have it.
+  // glibc keeps the kernel's first two for itself, so SIGRTMIN is 34 and not 32, as in systemd and
+  // kill(1).
   int base = 0;
   int sign = 0;
   if (absl::ConsumePrefix(&name, "RTMIN")) {

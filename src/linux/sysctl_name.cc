@@ -8,7 +8,8 @@
 namespace plimsoll::linux {
 namespace {
 
-// What the kernel keeps per namespace: ipc_namespaces(7), network_namespaces(7), uts_namespaces(7).
+// Parameters that the kernel keeps per namespace: ipc_namespaces(7), network_namespaces(7),
+// uts_namespaces(7).
 struct Allowed {
   absl::string_view path;
   bool is_prefix;

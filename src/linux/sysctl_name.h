@@ -1,4 +1,4 @@
-// Names of kernel parameters and the namespace that each belongs to.
+// Names of kernel parameters and the namespace of each.
 #ifndef PLIMSOLL_LINUX_SYSCTL_NAME_H_
 #define PLIMSOLL_LINUX_SYSCTL_NAME_H_
 
@@ -16,9 +16,10 @@ struct Sysctl {
   SysctlNamespace belongs_to = SysctlNamespace::kNetwork;
 };
 
-// From "net.ipv4.ip_forward" or "net/ipv4/ip_forward". The first separator decides which of the two
-// it is, as in sysctl.d(5): "net/ipv4/conf/eth0.1/forwarding" and "net.ipv4.conf.eth0/1.forwarding"
-// are the same. INVALID_ARGUMENT for a malformed name and for one that is the whole machine's.
+// Parses "net.ipv4.ip_forward" or "net/ipv4/ip_forward". The first separator decides which of the
+// two it is, as in sysctl.d(5): "net/ipv4/conf/eth0.1/forwarding" and
+// "net.ipv4.conf.eth0/1.forwarding" are the same. INVALID_ARGUMENT for a malformed name and for a
+// parameter of the whole machine.
 absl::StatusOr<Sysctl> ParseSysctlName(absl::string_view name);
 
 }  // namespace plimsoll::linux

@@ -21,7 +21,7 @@ bool HasEnded(const absl::Status& status) {
   return absl::IsNotFound(status) || ErrnoOf(status) == ESRCH;
 }
 
-// A file "stat" of /proc. The name of a process, before the last bracket, may hold anything.
+// Reads a file "stat" of /proc. The name of a process, before the last bracket, may hold anything.
 absl::StatusOr<Task> ReadTask(const FsRoot& host, const std::string& file) {
   const absl::StatusOr<std::string> text = host.Read(file);
   if (HasEnded(text.status())) return Task();
@@ -48,7 +48,7 @@ void Add(char state, TaskStates* states) {
   if (state == 'T' || state == 't') ++states->stopped;
 }
 
-// Each thread of a process that has several.
+// Adds each thread of a process that has several.
 absl::Status AddThreads(const FsRoot& host, const std::string& process, TaskStates* states) {
   const absl::StatusOr<std::vector<std::string>> threads =
       host.List(absl::StrCat(process, "/task"));
@@ -75,7 +75,7 @@ absl::StatusOr<std::optional<TaskStates>> CountTaskStates(const FsRoot& host,
     PLIMSOLL_ASSIGN_OR_RETURN(const Task first, ReadTask(host, absl::StrCat(process, "/stat")));
     threads += first.threads;
     if (threads > most) return std::nullopt;
-    // The only one, as most are: what was just read is its.
+    // Most processes have one thread: the text just read is that thread's.
     if (first.threads <= 1) {
       Add(first.state, &states);
     } else {

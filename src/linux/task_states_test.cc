@@ -17,7 +17,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-// The fields of proc/<pid>/stat as far as the number of threads.
+// The fields of proc/<pid>/stat up to the number of threads.
 std::string Stat(int pid, char state, int threads) {
   return absl::StrCat(pid, " (a ) R (b) ", std::string(1, state),
                       " 1 1 1 0 -1 4194560 10 0 0 0 1 2 0 0 20 0 ", threads, " 0 12345 4096 100\n");
@@ -40,7 +40,7 @@ TEST_F(TaskStatesTest, AreThoseOfAllThreads) {
   Put("3/task/4", Stat(4, 'R', 5));
   Put("3/task/5", Stat(5, 'D', 5));
   Put("3/task/6", Stat(6, 't', 5));
-  ASSERT_TRUE(dir_.root().MakeDirs("proc/3/task/7").ok());  // has just ended
+  ASSERT_TRUE(dir_.root().MakeDirs("proc/3/task/7").ok());  // a thread that has just ended
   EXPECT_EQ(*CountTaskStates(dir_.root(), {1, 2, 3, 77}, 100),
             (TaskStates{.running = 1, .sleeping = 1, .uninterruptible = 1, .stopped = 2}))
       << "77 has ended";

@@ -27,7 +27,7 @@ struct Address {
   __be32 words[4] = {};
 };
 
-// An IPv4 connection of an IPv6 socket is what it is for the other end: one of IPv4.
+// An IPv4 connection of an IPv6 socket is a plain IPv4 connection at the other end.
 Address AddressOf(const sockaddr_storage& from) {
   Address address;
   if (from.ss_family == AF_INET) {
@@ -50,7 +50,7 @@ Address AddressOf(const sockaddr_storage& from) {
   return address;
 }
 
-// The socket that has this one's peer for its own address, and this one's for its peer's.
+// Asks for the socket whose own address is this one's peer, and whose peer is this one.
 Request AskForPeer(const Address& own, const Address& peer) {
   Request request = {};
   request.header.nlmsg_len = sizeof(request);
@@ -85,14 +85,14 @@ std::optional<int> StateOfTcpPeer(int socket) {
   if (!diag.valid()) return std::nullopt;
   const Request request = AskForPeer(from, to);
   if (send(diag.get(), &request, sizeof(request), 0) != sizeof(request)) return std::nullopt;
-  // The answer is there when the question has been asked.
+  // The kernel has answered by the time send(2) returns.
   alignas(nlmsghdr) char answer[4096];
   const ssize_t size = recv(diag.get(), answer, sizeof(answer), MSG_DONTWAIT);
   nlmsghdr header = {};
   inet_diag_msg found = {};
   if (size < static_cast<ssize_t>(NLMSG_LENGTH(sizeof(found)))) return std::nullopt;
   memcpy(&header, answer, sizeof(header));
-  if (header.nlmsg_type != SOCK_DIAG_BY_FAMILY) return std::nullopt;  // NLMSG_ERROR: there is none
+  if (header.nlmsg_type != SOCK_DIAG_BY_FAMILY) return std::nullopt;  // NLMSG_ERROR: no such socket
   memcpy(&found, answer + NLMSG_HDRLEN, sizeof(found));
   return found.idiag_state;
 }

@@ -17,7 +17,7 @@
 namespace plimsoll::linux {
 namespace {
 
-// A connection over the loopback network, and its ends.
+// A connection over the loopback network, with both its ends.
 class TcpPeerTest : public ::testing::TestWithParam<int> {
  protected:
   void SetUp() override {
@@ -32,7 +32,7 @@ class TcpPeerTest : public ::testing::TestWithParam<int> {
     server_ = listener.Accept();
     ASSERT_TRUE(server_.valid());
   }
-  // Until no more goes in.
+  // Writes until the buffers are full.
   void Fill() {
     ASSERT_EQ(fcntl(client_.get(), F_SETFL, O_NONBLOCK), 0);
     const std::string much(64 * 1024, 'x');

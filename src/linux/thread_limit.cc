@@ -26,8 +26,8 @@ std::optional<int64_t> ReadNumber(const FsRoot& host, const std::string& file) {
   return number;
 }
 
-// Of this process's group and those above it, the first that is full. In a namespace of its own a
-// process sees its group as "/".
+// The first full group among this process's own and those above it. In a cgroup namespace a process
+// sees its group as "/".
 std::optional<std::string> FullGroup(const FsRoot& host) {
   const std::string memberships = host.Read("proc/self/cgroup").value_or("");
   for (const absl::string_view line : absl::StrSplit(memberships, '\n', absl::SkipEmpty())) {
@@ -73,7 +73,7 @@ std::string ThreadLimitReached(const FsRoot& host) {
   }
   rlimit limit = {};
   if (getrlimit(RLIMIT_NPROC, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY) {
-    // Root is exempt (fork(2)); how many processes another user has, nobody says.
+    // Root is exempt (fork(2)). Nothing tells how many processes another user has.
     (geteuid() != 0 ? reached : others).push_back(absl::StrCat("RLIMIT_NPROC is ", limit.rlim_cur));
   }
   if (!reached.empty()) return absl::StrJoin(reached, ", ");

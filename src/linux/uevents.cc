@@ -42,7 +42,7 @@ absl::StatusOr<Uevent> ParseUevent(absl::string_view datagram) {
     return event;
   }
   return absl::InvalidArgumentError(
-      absl::StrCat("an event whose head \"", parts[0], "\" is not that of its properties"));
+      absl::StrCat("the event's head \"", parts[0], "\" doesn't match its properties"));
 }
 
 absl::StatusOr<UeventSocket> UeventSocket::Open(Options options) {
@@ -50,7 +50,7 @@ absl::StatusOr<UeventSocket> UeventSocket::Open(Options options) {
   if (!fd.valid()) return ErrnoStatus(errno, "socket for the kernel's device events");
   const int size = static_cast<int>(options.buffer_bytes);
   if (setsockopt(fd.get(), SOL_SOCKET, SO_RCVBUFFORCE, &size, sizeof(size)) != 0) {
-    setsockopt(fd.get(), SOL_SOCKET, SO_RCVBUF, &size, sizeof(size));  // as much as may be
+    setsockopt(fd.get(), SOL_SOCKET, SO_RCVBUF, &size, sizeof(size));  // the kernel caps it
   }
   struct sockaddr_nl address = {};
   address.nl_family = AF_NETLINK;
@@ -69,13 +69,13 @@ absl::Status UeventSocket::Read(UeventNews* news) {
     const ssize_t n = recvfrom(fd_.get(), buffer.data(), buffer.size(), MSG_TRUNC,
                                reinterpret_cast<struct sockaddr*>(&from), &from_size);
     if (n < 0 && errno == EINTR) continue;
-    if (n < 0 && errno == ENOBUFS) {  // what there was no room for is lost; the rest is to come
+    if (n < 0 && errno == ENOBUFS) {  // events without room are lost; the rest are still to be read
       news->overrun = true;
       continue;
     }
     if (n < 0 && errno == EAGAIN) return absl::OkStatus();
     if (n < 0) return ErrnoStatus(errno, "read the kernel's device events");
-    if (from.nl_pid != 0) continue;  // of somebody who may write to the group, and is no kernel
+    if (from.nl_pid != 0) continue;  // a writer to the group that is not the kernel
     if (static_cast<size_t>(n) > buffer.size()) {
       news->overrun = true;
       continue;
@@ -118,7 +118,7 @@ bool UeventWatcher::Read() {
   const size_t before = news_.events.size();
   const bool overrun_before = news_.overrun;
   if (!socket_.Read(&news_).ok()) {
-    // It can't be told what is missed meanwhile.
+    // Events that come meanwhile may be lost unnoticed.
     news_.overrun = true;
     absl::SleepFor(std::min(kPauseAfterError, options_.quiet));
   }

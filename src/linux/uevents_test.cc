@@ -43,7 +43,7 @@ TEST(ParseUevent, RefusesWhatIsNotTheKernels) {
   EXPECT_THAT(std::string(refused.status().message()), HasSubstr("add@/a"));
 }
 
-// Real events, of a device that is there: the kernel tells "change" when it is asked to.
+// Real events of an existing device: the kernel sends "change" on request.
 class UeventsTest : public testing::Test {
  protected:
   void SetUp() override {
@@ -110,13 +110,13 @@ TEST_F(UeventsTest, WhatDoesNotFitIsToldAsAnOverrun) {
   const UeventNews news = ReadFor(*small, [](const UeventNews& some) { return some.overrun; });
   EXPECT_TRUE(news.overrun);
   EXPECT_LT(news.events.size(), 100u);
-  // And it goes on.
+  // The socket goes on working.
   ASSERT_TRUE(Provoke().ok());
   EXPECT_FALSE(
       ReadFor(*small, [](const UeventNews& some) { return !some.events.empty(); }).events.empty());
 }
 
-// What a watcher has told so far.
+// A watcher's reports so far.
 class Told {
  public:
   std::function<void(const UeventNews&)> Listener() {
@@ -159,7 +159,7 @@ TEST_F(UeventsTest, TooManyAreAnOverrun) {
   EXPECT_TRUE(told.Await([](const auto& all) { return !all.empty() && all[0].overrun; }));
 }
 
-// One that never rests is told of all the same.
+// A device that never rests is reported all the same.
 TEST_F(UeventsTest, ANoisyDeviceDoesNotHideWhatHappened) {
   Told told;
   const auto watcher = UeventWatcher::Start(

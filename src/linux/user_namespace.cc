@@ -22,8 +22,8 @@
 namespace plimsoll::linux {
 namespace {
 
-// All that the sleeping process does. It is a copy of one thread of a process that has many, so
-// nothing here may take a lock or memory: system calls only.
+// The whole life of the sleeping process. It is a copy of one thread of a process that has many, so
+// it may take neither locks nor memory: system calls only.
 [[noreturn]] void Sleep(int socket, int flags) {
   syscall(SYS_close_range, 0u, static_cast<unsigned>(socket) - 1, 0u);
   syscall(SYS_close_range, static_cast<unsigned>(socket) + 1, ~0u, 0u);
@@ -42,7 +42,7 @@ namespace {
   __builtin_unreachable();
 }
 
-// Without a signal at its end, and so not seen by whoever waits for any child (__WCLONE).
+// The child sends no signal when it ends, so a wait for any child doesn't see it (__WCLONE).
 pid_t CloneSleeper(int socket, int flags) {
   sigset_t all;
   sigset_t before;
@@ -104,7 +104,7 @@ NamespaceHolder::NamespaceHolder(NamespaceHolder&& other) noexcept
 
 NamespaceHolder::~NamespaceHolder() {
   if (pid_ == 0) return;
-  // It can't be another's pid: nobody but this thread waits for it.
+  // The pid can't be another's: only this thread waits for it.
   kill(pid_, SIGKILL);
   while (waitpid(pid_, nullptr, __WCLONE) < 0 && errno == EINTR) {
   }
@@ -138,7 +138,7 @@ absl::Status CheckIdMappedMounts(const FsRoot& directory) {
 }
 
 bool HasMountSetattr() {
-  // Too short a struct, which is what it says wherever it is there.
+  // The kernel refuses a struct of size 0 wherever it has the call.
   return mount_setattr(-1, "", 0, nullptr, 0) == 0 || errno != ENOSYS;
 }
 

@@ -1,4 +1,4 @@
-// User namespaces, and whether id-mapped mounts work.
+// User namespaces, and checks for id-mapped mounts.
 #ifndef PLIMSOLL_LINUX_USER_NAMESPACE_H_
 #define PLIMSOLL_LINUX_USER_NAMESPACE_H_
 
@@ -14,11 +14,11 @@
 
 namespace plimsoll::linux {
 
-// A process that sleeps in a user namespace of its own, so that /proc/<pid>/ns shows it, and ends
-// with this object; with this process too. Movable.
+// A process that sleeps in a user namespace of its own, so that /proc/<pid>/ns shows it. It ends
+// with this object, and with this process too. Movable.
 class NamespaceHolder {
  public:
-  // `flags`: CLONE_NEWNET and the like, made in the user namespace and so owned by it. Both
+  // `flags`: CLONE_NEWNET and the like; the user namespace owns the namespaces they make. Both
   // mappings must have an id 0 (CheckIdMappings). RESOURCE_EXHAUSTED when the kernel's limit of
   // namespaces is reached.
   static absl::StatusOr<NamespaceHolder> Start(const std::vector<IdMapping>& uids,
@@ -36,12 +36,12 @@ class NamespaceHolder {
   UniqueFd go_;
 };
 
-// Whether what is in `directory` can be shown with other owners (an id-mapped mount of it).
-// FAILED_PRECONDITION says why not: the kernel, or the file system.
+// OK when an id-mapped mount can show the files in `directory` with other owners.
+// FAILED_PRECONDITION names the obstacle: the kernel, or the file system.
 absl::Status CheckIdMappedMounts(const FsRoot& directory);
 
-// Whether mount_setattr(2) is there, without which mounts below a mount can't be made read-only
-// with it: Linux 5.12.
+// True when the kernel has mount_setattr(2): Linux 5.12. Without it, mounts below a mount can't be
+// made read-only together with it.
 bool HasMountSetattr();
 
 }  // namespace plimsoll::linux

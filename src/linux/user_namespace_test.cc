@@ -47,14 +47,14 @@ TEST_F(NamespaceHolderTest, HoldsNamespacesWithTheMappings) {
       EXPECT_NE(Namespace(pid, name), Namespace(getpid(), name)) << name;
     }
     EXPECT_EQ(Namespace(pid, "net"), Namespace(getpid(), "net"));
-    // Nothing of this process's stays open in it but the line to it.
+    // The child keeps no descriptor of this process open but its line to it.
     EXPECT_EQ(host_.List(absl::StrCat("proc/", pid, "/fd"))->size(), 1u);
   }
   EXPECT_FALSE(host_.Exists(absl::StrCat("proc/", pid))) << "it ends with its holder";
 }
 
 TEST_F(NamespaceHolderTest, WhatTheKernelRefusesIsAnError) {
-  // Without an id 0 there is nobody to be in it.
+  // Without an id 0 nobody can be in it.
   const auto holder =
       NamespaceHolder::Start({{.host_id = 300000, .container_id = 5, .length = 1}}, kGids, 0);
   EXPECT_FALSE(holder.ok());
@@ -69,7 +69,7 @@ TEST(IdMappedMounts, AreThereOrItIsSaidWhyNot) {
     EXPECT_TRUE(absl::IsFailedPrecondition(status)) << status;
     EXPECT_THAT(std::string(status.message()), ::testing::HasSubstr(dir.path()));
   }
-  // Of proc there is no such mount on any kernel.
+  // No kernel can make such a mount of proc.
   EXPECT_TRUE(absl::IsFailedPrecondition(CheckIdMappedMounts(*FsRoot::Open("/proc"))));
 }
 

@@ -17,7 +17,7 @@
 namespace plimsoll::network {
 namespace {
 
-// How much may be sent at once above the rate: as good as no bound, as the other runtimes have it.
+// The burst above the rate: practically unlimited, as in the other runtimes.
 constexpr int64_t kBurstBits = INT32_MAX;
 constexpr size_t kMaxRecordDepth = 40;  // a configuration, one level further down
 
@@ -46,7 +46,7 @@ Json Bandwidth(const Capabilities& capabilities) {
   return object;
 }
 
-// Each prefix is a set of its own: one address of each.
+// Each prefix is a set of its own: the pod gets one address from each.
 Json IpRanges(const std::vector<std::string>& prefixes) {
   Json sets = Json::array();
   for (const std::string& prefix : prefixes) {
@@ -63,10 +63,10 @@ absl::Status CheckArgument(const char* name, const std::string& value) {
   const bool valid = absl::c_all_of(
       value, [](unsigned char c) { return absl::ascii_isgraph(c) && c != ';' && c != '='; });
   if (valid) return absl::OkStatus();
-  return absl::InvalidArgumentError(
-      absl::StrCat(name, " \"", OneLine(value),
-                   "\" can't be told to network plugins: it has a space, ';' or '=', or what is no "
-                   "printable ASCII"));
+  return absl::InvalidArgumentError(absl::StrCat(
+      name, " \"", OneLine(value),
+      "\" can't be passed to network plugins: it has a space, ';' or '=', or characters "
+      "outside printable ASCII"));
 }
 
 }  // namespace

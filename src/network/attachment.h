@@ -1,4 +1,4 @@
-// What is asked for a pod's network, and what is on record of it.
+// The request for a pod's network attachment, and the record of one.
 #ifndef PLIMSOLL_NETWORK_ATTACHMENT_H_
 #define PLIMSOLL_NETWORK_ATTACHMENT_H_
 
@@ -17,14 +17,14 @@
 namespace plimsoll::network {
 
 struct PortMapping {
-  std::string protocol = "tcp";  // tcp, udp, sctp
+  std::string protocol = "tcp";  // tcp, udp or sctp
   int32_t container_port = 0;
   int32_t host_port = 0;
   std::string host_ip;  // empty: every address of the host
   bool operator==(const PortMapping&) const = default;
 };
 
-// What plugins that declare the capability are given (CNI "CONVENTIONS", runtimeConfig).
+// Values for plugins that declare the capability (CNI "CONVENTIONS", runtimeConfig).
 struct Capabilities {
   std::vector<PortMapping> port_mappings;
   std::optional<int64_t> ingress_bits_per_second;  // to the pod; absent: no limit
@@ -42,34 +42,34 @@ struct Attachment {
   Dns dns;  // of the pod, for the capability dns
 };
 
-// Enough to undo an attachment without knowing anything else.
+// All that is needed to undo an attachment.
 struct Record {
   std::string id;
   std::string netns;
-  std::string boot_id;  // of the kernel it was begun under; empty: on record from before that was
+  std::string boot_id;  // of the kernel at its ADD; empty in records of older daemons
   std::string ifname;
   std::string args;  // CNI_ARGS
-  // Capability -> its value, JSON.
+  // Capability -> its value as JSON.
   std::map<std::string, std::string> capabilities;
   NetworkConfig config;
-  std::optional<Result> result;  // absent: ADD was begun and nobody has seen its end
+  std::optional<Result> result;  // absent: ADD was begun, but its end is unknown
 };
 
-// CNI_ARGS as Kubernetes' plugins expect it. INVALID_ARGUMENT: a name that would be more than one
+// CNI_ARGS as Kubernetes' plugins expect it. INVALID_ARGUMENT: a name that would form more than one
 // argument.
 absl::StatusOr<std::string> ArgsOf(const Attachment& attachment);
 
-// The pod's "namespace/name", from those.
+// The pod's "namespace/name", from CNI_ARGS.
 std::string PodOf(const Record& record);
 
-// `ip_ranges`: prefixes, for the capability ipRanges; empty: none.
+// The values of the capabilities. `ip_ranges`: prefixes, for the capability ipRanges; empty: none.
 std::map<std::string, std::string> CapabilitiesOf(const Attachment& attachment,
                                                   const std::vector<std::string>& ip_ranges);
 
-// Whether its network namespace is there: of a pin that is gone the file stays, or nothing.
+// True while its network namespace exists. Of a lost pin the file may stay, without a namespace.
 bool HasNamespace(const Record& record);
 
-// Without the result.
+// The record without its result.
 std::string ToJson(const Record& record);
 absl::StatusOr<Record> RecordFromJson(absl::string_view text);
 

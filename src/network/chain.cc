@@ -11,7 +11,7 @@
 namespace plimsoll::network {
 namespace {
 
-// Plugins were written to either name: one text of the specification has the second.
+// The specification's texts have two names, and plugins use either.
 constexpr const char* kValidAttachments[] = {"cni.dev/valid-attachments", "cni.dev/attachments"};
 
 Json InputObject(const NetworkConfig& config, const PluginConfig& plugin) {
@@ -77,7 +77,7 @@ absl::StatusOr<Result> Add(const Plugins& plugins, const Record& record) {
 }
 
 absl::Status Delete(const Plugins& plugins, const Record& record, bool has_netns) {
-  // Before 0.4.0 no result was handed on.
+  // Before 0.4.0, DEL gets no result.
   const Result* previous = record.result.has_value() && record.config.version >= Version::k040
                                ? &*record.result
                                : nullptr;

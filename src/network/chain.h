@@ -1,5 +1,5 @@
-// A network's plugins as one: each command goes through all of them. Source: the CNI specification,
-// "Execution of network configurations".
+// Runs a network's plugins as one: each command goes through all of them. Source: the CNI
+// specification, "Execution of network configurations".
 #ifndef PLIMSOLL_NETWORK_CHAIN_H_
 #define PLIMSOLL_NETWORK_CHAIN_H_
 
@@ -15,26 +15,26 @@
 
 namespace plimsoll::network {
 
-// What a plugin's standard input holds: its object with name, version and, unless empty, what it
-// declares of the record's capabilities, and the result before it.
+// A plugin's standard input: its object with name, version and, unless empty, those of the record's
+// capabilities that it declares, and the previous result.
 std::string InputOf(const NetworkConfig& config, const PluginConfig& plugin,
                     const std::map<std::string, std::string>& capabilities, const Result* previous);
 
-// Each plugin in turn, with the result of the one before it; the result of the last. After a
-// failure plugins may hold something: Delete.
+// Runs each plugin in turn with the result of the one before it; returns the last result. After a
+// failure plugins may hold resources: call Delete.
 absl::StatusOr<Result> Add(const Plugins& plugins, const Record& record);
-// In reverse order, with the recorded result. It stops at the first that fails: what comes after it
-// may be needed by what is left. Done again, it is OK. `netns`: false when that is gone.
+// Runs them in reverse order, with the recorded result, and stops at the first failure: plugins
+// still to come may hold what the failed one needs. Repeating it is OK. `has_netns`: false when the
+// namespace is gone.
 absl::Status Delete(const Plugins& plugins, const Record& record, bool has_netns);
-// OK where the version has no CHECK, the configuration asks for none, or there is no result.
+// OK if the version has no CHECK, the configuration disables it, or there is no result.
 absl::Status Check(const Plugins& plugins, const Record& record);
-// `ids`: of all attachments of that network that are in use, each with its interface. Every plugin
-// is asked, whatever those before it came to. OK where the version has no GC or the configuration
-// asks for none.
+// `valid`: the id and interface of all attachments of that network in use. Runs every plugin, even
+// after failures. OK if the version has no GC or the configuration disables it.
 absl::Status CollectGarbage(const Plugins& plugins, const NetworkConfig& config,
                             const std::vector<std::pair<std::string, std::string>>& valid);
-// Whether the plugins could serve an ADD now, asked for no longer than until `deadline`. OK where
-// the version has no STATUS.
+// Asks the plugins, until `deadline` at most, whether they could serve an ADD now. OK if the
+// version has no STATUS.
 absl::Status AskStatus(const Plugins& plugins, const NetworkConfig& config, absl::Time deadline);
 
 }  // namespace plimsoll::network

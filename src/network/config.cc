@@ -17,8 +17,8 @@ namespace {
 constexpr const char* kVersions[] = {"0.3.1", "0.4.0", "1.0.0", "1.1.0"};
 constexpr size_t kMaxPlugins = 32;
 constexpr size_t kMaxCapabilities = 64;
-constexpr size_t kMaxNameBytes = 255;  // becomes part of files' names
-// A single plugin's object lies deeper in a list, as it is kept.
+constexpr size_t kMaxNameBytes = 255;  // it becomes part of files' names
+// In a list, as records hold it, a single plugin's object is nested deeper.
 constexpr size_t kMaxConfDepth = 32;
 constexpr size_t kMaxListDepth = kMaxConfDepth + 2;
 
@@ -30,12 +30,12 @@ absl::Status CheckNetworkName(const std::string& name) {
                      });
   if (valid) return absl::OkStatus();
   return absl::InvalidArgumentError(
-      absl::StrCat("name: \"", OneLine(name), "\" is none of a network: it has letters, digits, ",
+      absl::StrCat("name: \"", OneLine(name), "\" is no network's name: one has letters, digits, ",
                    "'_', '.' and '-', begins with a letter or digit, and is no longer than ",
                    kMaxNameBytes, " bytes"));
 }
 
-// It is looked for in directories, and must not lead out of them.
+// The type is looked up in directories, and must not lead out of them.
 absl::Status CheckType(const std::string& type) {
   const bool valid =
       !type.empty() && type.size() <= kMaxNameBytes && type != "." && type != ".." &&
@@ -68,7 +68,7 @@ absl::StatusOr<PluginConfig> ReadPlugin(const Json& object) {
   return plugin;
 }
 
-// cniVersions (specification 1.1.0): all that the file is good for.
+// cniVersions (specification 1.1.0): all versions that the file is valid for.
 absl::StatusOr<Version> ReadVersion(const Json& object) {
   std::vector<std::string> names;
   PLIMSOLL_RETURN_IF_ERROR(ReadTexts(object, "cniVersions", 64, &names));

@@ -1,5 +1,5 @@
-// CNI network configurations: the administrator's files, read strictly enough that what is wrong
-// with one is told before a pod needs it. Source: the CNI specification 0.3.1 to 1.1.0, "Network
+// CNI network configurations: the administrator's files, read strictly enough that mistakes are
+// reported before a pod needs the network. Source: the CNI specification 0.3.1 to 1.1.0, "Network
 // configuration format".
 #ifndef PLIMSOLL_NETWORK_CONFIG_H_
 #define PLIMSOLL_NETWORK_CONFIG_H_
@@ -14,12 +14,12 @@
 
 namespace plimsoll::network {
 
-inline constexpr size_t kMaxConfigBytes = 1024 * 1024;  // of a file
+inline constexpr size_t kMaxConfigBytes = 1024 * 1024;  // of one file
 
-// Of the CNI specification, in their order.
+// The CNI specification's versions, in order.
 enum class Version { k031, k040, k100, k110 };
 const char* VersionName(Version version);  // "0.3.1"
-// INVALID_ARGUMENT names those there are.
+// INVALID_ARGUMENT names the known versions.
 absl::StatusOr<Version> ParseVersion(absl::string_view text);
 
 // The commands that a version has beside ADD and DEL.
@@ -34,9 +34,9 @@ inline bool HasStatus(Version version) {
 }
 
 struct PluginConfig {
-  std::string type;                    // the name of its program
-  std::set<std::string> capabilities;  // that it declares
-  std::string json;                    // its object as in the file
+  std::string type;                    // its program's name
+  std::set<std::string> capabilities;  // those it declares
+  std::string json;                    // its object in the file
 };
 
 struct NetworkConfig {
@@ -45,19 +45,19 @@ struct NetworkConfig {
   bool disable_check = false;
   bool disable_gc = false;
   std::vector<PluginConfig> plugins;  // in the order of ADD; at least one
-  std::string file;                   // where it is from, for messages; empty: from a record
+  std::string file;                   // its path, for messages; empty: from a record
 };
 
-// Whether a plugin of it does.
+// True when a plugin of the network declares the capability.
 bool Declares(const NetworkConfig& config, const std::string& capability);
 
 enum class ConfigFormat { kConf, kList };  // one plugin's object; a list of plugins with a head
 
-// Of `cniVersions` the highest that this knows counts. INVALID_ARGUMENT says what is wrong, without
-// the file's name.
+// The highest known version of `cniVersions` counts. INVALID_ARGUMENT names the fault, without the
+// file's name.
 absl::StatusOr<NetworkConfig> ParseConfig(absl::string_view text, ConfigFormat format);
 
-// As a list; ParseConfig gives the same again.
+// The configuration as a list, which ParseConfig turns back.
 std::string ToJson(const NetworkConfig& config);
 
 }  // namespace plimsoll::network

@@ -19,21 +19,21 @@ namespace plimsoll::network {
 namespace {
 
 constexpr size_t kMaxFiles = 100;
-constexpr size_t kMaxFaults = 5;  // that a message names
+constexpr size_t kMaxFaults = 5;  // in one message
 constexpr uint32_t kEvents = IN_CREATE | IN_DELETE | IN_MODIFY | IN_CLOSE_WRITE | IN_ATTRIB |
                              IN_MOVED_FROM | IN_MOVED_TO | IN_DELETE_SELF | IN_MOVE_SELF |
                              IN_ONLYDIR;
-// After which a watch tells nothing more.
+// Events that end a watch.
 constexpr uint32_t kEnds = IN_IGNORED | IN_UNMOUNT | IN_DELETE_SELF | IN_MOVE_SELF;
 
-// Hidden ones are what editors and installers have under way.
+// Hidden files are unfinished ones of editors and installers.
 bool IsConfigFile(absl::string_view name) {
   return !absl::StartsWith(name, ".") &&
          (absl::EndsWith(name, ".conf") || absl::EndsWith(name, ".conflist") ||
           absl::EndsWith(name, ".json"));
 }
 
-// What is looked at and read is what was opened, without waiting for anybody.
+// Reads the very file that was opened and checked, without waiting for a writer.
 absl::StatusOr<std::string> ReadRegular(const FsRoot& host, const std::string& path) {
   PLIMSOLL_ASSIGN_OR_RETURN(const UniqueFd file,
                             host.OpenFile(path, O_RDONLY | O_NONBLOCK | O_NOCTTY));
@@ -105,7 +105,7 @@ bool ConfigDirectory::HasChanged(const FsRoot& directory) {
       at += static_cast<ssize_t>(sizeof(event) + event.len);
     }
   }
-  // The directory of this inode may be another by now.
+  // This inode number may be another directory's by now.
   if (is_over) Watch(directory);
   return changed || is_over;
 }

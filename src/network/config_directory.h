@@ -1,4 +1,4 @@
-// The directory where the administrator, or a network's installer, puts configurations.
+// The directory of network configurations, filled by the administrator or a network's installer.
 #ifndef PLIMSOLL_NETWORK_CONFIG_DIRECTORY_H_
 #define PLIMSOLL_NETWORK_CONFIG_DIRECTORY_H_
 
@@ -19,25 +19,24 @@
 
 namespace plimsoll::network {
 
-// The kernel notes what happens in the directory (inotify), and whoever asks has that looked at
-// first: so a file that was written before is in force, and nothing is done while nobody asks. A
-// directory that is not there (yet), or was replaced by another, is found by its name each time.
-// Thread-safe.
+// The kernel records changes of the directory (inotify), and each call processes them first: a file
+// written before the call is in force, and idle time costs nothing. A directory that is missing, or
+// was replaced, is looked up by name each time. Thread-safe.
 class ConfigDirectory {
  public:
-  // `path`: absolute; empty: there is none. `tell`: that another configuration is in force, or why
-  // none is; may be null.
+  // `path`: absolute; empty: no directory. `tell`: called when another configuration is in force,
+  // or with the reason why none is; may be null.
   ConfigDirectory(FsRoot host, std::string path, std::function<void(const std::string&)> tell);
 
-  // The first valid one by the names of the files that end in .conf, .conflist or .json. NOT_FOUND:
-  // there is no such file. FAILED_PRECONDITION: there are, and what is wrong with each.
+  // The first valid one in the order of file names; only .conf, .conflist and .json count.
+  // NOT_FOUND: no such file. FAILED_PRECONDITION: all of them are faulty; names the faults.
   absl::StatusOr<std::shared_ptr<const NetworkConfig>> Current();
 
  private:
   using Found = absl::StatusOr<std::shared_ptr<const NetworkConfig>>;
 
   void Look() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Whether something has happened in the directory since the last call, as far as can be told.
+  // True when the directory changed since the last call, or when that is unknown.
   bool HasChanged(const FsRoot& directory) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Watch(const FsRoot& directory) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   Found Load(const FsRoot& directory) const;
@@ -47,8 +46,8 @@ class ConfigDirectory {
   const std::string path_;
   const std::function<void(const std::string&)> tell_;
   absl::Mutex mutex_;
-  UniqueFd watch_ ABSL_GUARDED_BY(mutex_);    // none: look each time
-  dev_t device_ ABSL_GUARDED_BY(mutex_) = 0;  // of the directory that is watched
+  UniqueFd watch_ ABSL_GUARDED_BY(mutex_);    // invalid: load at each call
+  dev_t device_ ABSL_GUARDED_BY(mutex_) = 0;  // of the watched directory
   ino_t inode_ ABSL_GUARDED_BY(mutex_) = 0;
   Found found_ ABSL_GUARDED_BY(mutex_);
   std::string told_ ABSL_GUARDED_BY(mutex_);

@@ -26,7 +26,7 @@ class ConfigDirectoryTest : public ::testing::Test {
   ConfigDirectoryTest()
       : directory_(*FsRoot::Open("/"), files_.conf(),
                    [this](const std::string& text) { told_.push_back(text); }) {}
-  // The name of the network in force; else the error.
+  // The name of the network in force; otherwise the error.
   std::string Current() {
     const auto current = directory_.Current();
     return current.ok() ? (*current)->name : current.status().ToString();
@@ -52,7 +52,7 @@ TEST_F(ConfigDirectoryTest, WhatIsWrittenIsInForceAtOnce) {
   EXPECT_EQ(Current(), "b");
   files_.WriteConfig("10.json", Conf("a"));
   EXPECT_EQ(Current(), "a");
-  // In place, without a new file.
+  // Written in place, without a new file.
   ASSERT_TRUE(files_.root().Write("conf/10.json", Conf("c")).ok());
   EXPECT_EQ(Current(), "c");
   ASSERT_EQ(rename((files_.conf() + "/10.json").c_str(), (files_.conf() + "/30.json").c_str()), 0);

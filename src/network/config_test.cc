@@ -110,7 +110,7 @@ TEST(NetworkConfigTest, SizesAreBounded) {
               HasSubstr("more than 32"));
 }
 
-// As deep as a file may be, it can be kept.
+// A file of the greatest depth can be recorded.
 TEST(NetworkConfigTest, TheDeepestIsReadAgainToo) {
   const std::string deep = std::string(31, '[') + std::string(31, ']');
   const auto config =

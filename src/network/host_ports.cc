@@ -13,12 +13,12 @@
 namespace plimsoll::network {
 namespace {
 
-// Four bytes or sixteen, since one address may be written in several ways. What is none is empty.
+// Four bytes or sixteen, since one address has several spellings. Empty for anything else.
 std::string BytesOf(const std::string& address) {
   char bytes[sizeof(in6_addr)] = {};
   if (inet_pton(AF_INET, address.c_str(), bytes) == 1) return {bytes, sizeof(in_addr)};
   if (inet_pton(AF_INET6, address.c_str(), bytes) != 1) return "";
-  // ::ffff:192.0.2.1 is served as what it stands for.
+  // ::ffff:192.0.2.1 is served as 192.0.2.1.
   constexpr absl::string_view kMapped("\0\0\0\0\0\0\0\0\0\0\xff\xff", 12);
   const absl::string_view all(bytes, sizeof(bytes));
   return std::string(absl::StartsWith(all, kMapped) ? all.substr(kMapped.size()) : all);
@@ -36,13 +36,13 @@ bool Overlap(const std::string& a, const std::string& b) {
   return first == second || IsUnspecified(first) || IsUnspecified(second);
 }
 
-// A port that no plugin serves is held by nobody.
+// A port that no plugin serves is not held.
 std::vector<PortMapping> ServedPorts(const Record& record) {
   if (!Declares(record.config, "portMappings")) return {};
   return HostPortsOf(record);
 }
 
-// The same twice is served once.
+// A duplicate mapping is served once.
 absl::Status CheckOwnPorts(const std::vector<PortMapping>& asked) {
   for (auto one = asked.begin(); one != asked.end(); ++one) {
     for (auto other = asked.begin(); other != one; ++other) {
@@ -55,7 +55,7 @@ absl::Status CheckOwnPorts(const std::vector<PortMapping>& asked) {
   return absl::OkStatus();
 }
 
-// The rules of a pod whose namespace is gone stay until its DEL, or until a reboot takes them.
+// The rules of a pod whose namespace is gone stay until its DEL, or until a reboot removes them.
 bool HasRules(const Record& record, const std::string& boot_id) {
   return record.boot_id.empty() ? HasNamespace(record) : record.boot_id == boot_id;
 }

@@ -1,4 +1,4 @@
-// Host ports: at one address of the host, one pod's alone can be served.
+// Host ports: one address and port of the host can serve a single pod only.
 #ifndef PLIMSOLL_NETWORK_HOST_PORTS_H_
 #define PLIMSOLL_NETWORK_HOST_PORTS_H_
 
@@ -13,11 +13,11 @@
 
 namespace plimsoll::network {
 
-// What was asked for, whether or not a plugin serves it.
+// The requested host ports, whether or not a plugin serves them.
 std::vector<PortMapping> HostPortsOf(const Record& record);
 
-// Whether both want one port at one address. No address is each of the host's, 0.0.0.0 and :: are
-// each of their family.
+// True when both need one port at one address. No address means all addresses of the host; 0.0.0.0
+// and :: mean all of their family.
 bool Conflict(const PortMapping& a, const PortMapping& b);
 
 // The first of `asked` that conflicts with one of `held`.
@@ -27,10 +27,9 @@ std::optional<PortMapping> FirstConflict(const std::vector<PortMapping>& asked,
 // "8080/tcp", "8080/tcp at 192.0.2.1".
 std::string PortText(const PortMapping& mapping);
 
-// INVALID_ARGUMENT: the pod's own ports want one of the host's. FAILED_PRECONDITION: another pod
-// holds a port that plugins would serve for `record`; of two rules
-// for one port, their tables know the first alone. What a boot before that of `record` has left
-// on record holds nothing.
+// INVALID_ARGUMENT: two of the pod's own ports need the same host port. FAILED_PRECONDITION:
+// another pod holds a port that plugins would serve for `record`; of two rules for one port, the
+// plugins' tables use only the first. Records from an earlier boot hold nothing.
 absl::Status CheckHostPorts(const Record& record,
                             const std::map<std::string, absl::StatusOr<Record>>& others);
 

@@ -67,7 +67,7 @@ TEST(HostPortsTest, ARecordTellsThem) {
   EXPECT_TRUE(HostPortsOf(Record()).empty());
 }
 
-// Plugins' tables know the first rule for a port alone: the other would lead nowhere.
+// Plugins' tables use only the first rule for a port: the other would lead nowhere.
 TEST(HostPortsTest, APodsOwnPortsMayNotWantOneOfTheHosts) {
   const auto check = [](const std::vector<PortMapping>& ports) {
     Attachment pod;

@@ -14,7 +14,7 @@ namespace {
 
 constexpr size_t kMaxShown = 1000;
 
-// Brackets outside of strings; whether they match is for the parser to say.
+// Counts brackets outside of strings; the parser checks that they match.
 size_t DepthOf(absl::string_view text) {
   size_t depth = 0;
   size_t deepest = 0;
@@ -35,7 +35,7 @@ size_t DepthOf(absl::string_view text) {
   return deepest;
 }
 
-// Null: it is absent.
+// Null if it is absent.
 const Json* Find(const Json& object, const char* key) {
   const auto found = object.find(key);
   return found == object.end() || found->is_null() ? nullptr : &*found;

@@ -1,5 +1,5 @@
-// Reading JSON that others wrote: configuration files, what plugins print, records of our own. Used
-// by this room only.
+// Reads foreign JSON: configuration files, plugins' output, our own records. Used by this room
+// only.
 #ifndef PLIMSOLL_NETWORK_JSON_H_
 #define PLIMSOLL_NETWORK_JSON_H_
 
@@ -17,15 +17,15 @@ namespace plimsoll::network {
 
 using Json = nlohmann::json;
 
-// One object. INVALID_ARGUMENT: it is none, or nested deeper than `max_depth` (what reads a value
-// here, and a plugin that is given it, may go down by recursion).
+// Parses one object. INVALID_ARGUMENT: it is none, or nested deeper than `max_depth` (readers of
+// the value, here and in plugins, may recurse).
 absl::StatusOr<Json> ParseObject(absl::string_view text, size_t max_depth = 32);
 
-// JSON on one line; what is no UTF-8 is replaced.
+// JSON on one line; bytes that are not UTF-8 are replaced.
 std::string Dump(const Json& json);
 
-// Members of `object`. Each leaves `out` as it is when the member is absent or null; a wrong type
-// is INVALID_ARGUMENT and names the member.
+// Members of `object`. An absent or null member leaves `out` as it is; a wrong type is
+// INVALID_ARGUMENT and names the member.
 absl::Status ReadText(const Json& object, const char* key, std::string* out);
 absl::Status ReadBool(const Json& object, const char* key, bool* out);
 absl::Status ReadInteger(const Json& object, const char* key, std::optional<int64_t>* out);
@@ -36,7 +36,7 @@ absl::Status ReadTexts(const Json& object, const char* key, size_t max,
 absl::StatusOr<std::vector<const Json*>> ReadObjects(const Json& object, const char* key,
                                                      size_t max);
 
-// Text of others for a message: Printable, its lines in one ("a | b"), cut at 1,000 bytes.
+// Foreign text for a message: Printable, its lines in one ("a | b"), cut at 1,000 bytes.
 std::string OneLine(absl::string_view text);
 
 }  // namespace plimsoll::network

@@ -22,7 +22,7 @@ namespace {
 
 constexpr char kInterface[] = "eth0";
 constexpr size_t kMaxCidrs = 16;
-// A client that looks at the node's status waits no longer, and asks plugins no more often.
+// A client's status call waits no longer, and asks plugins no more often.
 constexpr absl::Duration kStatusTimeout = absl::Seconds(5);
 constexpr absl::Duration kStatusAge = absl::Seconds(5);
 
@@ -30,7 +30,7 @@ absl::Status NotReady(const absl::Status& why) {
   return absl::FailedPreconditionError(absl::StrCat("NetworkPluginNotReady: ", why.message()));
 }
 
-// Of what plugins are asked, what would be missed.
+// Requests that no plugin would serve.
 std::vector<std::string> Unserved(const NetworkConfig* config, const Capabilities& asked) {
   std::vector<std::string> warnings;
   const auto look = [&](bool is_asked, const char* capability, const char* what) {
@@ -77,7 +77,7 @@ absl::StatusOr<std::unique_ptr<Network>> Network::Open(Options options) {
 absl::Status Network::Load() {
   PLIMSOLL_ASSIGN_OR_RETURN(auto records, store_.Load());
   PLIMSOLL_ASSIGN_OR_RETURN(const std::string cidr, store_.LoadPodCidr());
-  std::set<std::string> begun;  // and nobody has seen the end of
+  std::set<std::string> begun;  // their end is unknown
   for (const auto& [id, record] : records) {
     if (record.ok() && !record->result.has_value()) begun.insert(id);
   }
@@ -165,11 +165,11 @@ absl::StatusOr<Added> Network::Add(const Attachment& attachment) {
     absl::MutexLock lock(&mutex_);
     record.capabilities = CapabilitiesOf(attachment, pod_cidrs_);
     PLIMSOLL_RETURN_IF_ERROR(CheckHostPorts(record, records_));
-    // Under the same lock: of two at once that want one host port, one gets it.
+    // Under the same lock: of two simultaneous requests for one host port, one gets it.
     records_.insert_or_assign(record.id, record);
   }
   if (const absl::Status put = store_.Put(record); !put.ok()) {
-    store_.Remove(record.id).IgnoreError();  // it may be there, and only not be safe
+    store_.Remove(record.id).IgnoreError();  // it may exist, but not safely on disk
     absl::MutexLock lock(&mutex_);
     records_.erase(record.id);
     return put;
@@ -200,12 +200,12 @@ absl::Status Network::Delete(const std::string& id) {
     const auto found = records_.find(id);
     if (found == records_.end()) return absl::OkStatus();
     record = found->second;
-    // Plugins that failed for want of prefixes let nothing go without them either.
+    // Plugins that failed for lack of prefixes need them to release resources, too.
     if (record.ok() && !record->result.has_value()) {
       record->capabilities.merge(CapabilitiesOf(Attachment(), pod_cidrs_));
     }
   }
-  // Of a damaged record nobody knows what it undoes.
+  // Nobody knows how to undo a damaged record.
   if (record.ok()) {
     PLIMSOLL_RETURN_IF_ERROR(network::Delete(plugins_, *record, HasNamespace(*record)));
   }
@@ -234,12 +234,12 @@ absl::Status Network::CollectGarbage() {
   PLIMSOLL_RETURN_IF_ERROR(config.status());
   if (!HasGarbageCollection((*config)->version) || (*config)->disable_gc) return absl::OkStatus();
   const auto turn = turns_.TakeAll(options_.garbage_patience);
-  if (!turn.ok()) return Annotate(turn.status(), "plugins can't be told what is in use");
+  if (!turn.ok()) return Annotate(turn.status(), "plugins can't be told the attachments in use");
   std::vector<std::pair<std::string, std::string>> valid;
   {
     absl::MutexLock lock(&mutex_);
     for (const auto& [id, record] : records_) {
-      // One that can't be read may be of this network.
+      // An unreadable record may be of this network.
       const bool counts = !record.ok() || record->config.name == (*config)->name;
       if (counts) valid.emplace_back(id, record.ok() ? record->ifname : kInterface);
     }
@@ -274,8 +274,8 @@ std::vector<std::string> Network::Damaged() const {
   for (const auto& [id, record] : records_) {
     if (record.ok()) continue;
     damaged.push_back(absl::StrCat("record of a network attachment: ", record.status().message(),
-                                   "; what plugins hold for sandbox ", id,
-                                   " has to be released by hand"));
+                                   "; the resources that plugins hold for sandbox ", id,
+                                   " have to be released by hand"));
   }
   return damaged;
 }

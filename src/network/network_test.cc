@@ -45,7 +45,7 @@ class NetworkTest : public ::testing::Test {
     ASSERT_TRUE(network.ok()) << network.status();
     network_ = *std::move(network);
   }
-  // A chain of "first" and "second", which has all capabilities.
+  // A chain of "first" and "second", the latter with all capabilities.
   void WriteChain(const std::string& version = "1.0.0") {
     scripts_.WriteConfig("10.conflist",
                          absl::StrCat(R"({"cniVersion": ")", version, R"(", "name": "pods",
@@ -64,7 +64,7 @@ class NetworkTest : public ::testing::Test {
     attachment.pod_uid = "u-1";
     return attachment;
   }
-  // Under which the attachment was begun; null takes it out.
+  // Sets the boot id of the attachment; null removes it.
   void SetBootOnRecord(const char* boot_id) {
     Json record = Json::parse(scripts_.root().Read(RecordPath()).value_or(""), nullptr,
                               /*allow_exceptions=*/false);
@@ -114,7 +114,7 @@ TEST_F(NetworkTest, AChainIsAddedAndDeletedInReverse) {
   EXPECT_FALSE(network_->IsAttached(id_));
   EXPECT_FALSE(scripts_.root().Exists(RecordPath()));
   EXPECT_THAT(network_->Addresses(id_), IsEmpty());
-  // Once more: there is nothing to do.
+  // The second call has nothing to do.
   scripts_.ForgetCalls();
   EXPECT_TRUE(network_->Delete(id_).ok());
   EXPECT_THAT(scripts_.calls(), IsEmpty());
@@ -142,7 +142,7 @@ TEST_F(NetworkTest, APluginIsGivenWhatItDeclares) {
   EXPECT_EQ(given["dns"]["searches"], Json::parse(R"(["svc.local"])"));
   EXPECT_EQ(given["ipRanges"],
             Json::parse(R"([[{"subnet": "10.9.0.0/16"}], [{"subnet": "fd09::/64"}]])"));
-  // DEL is given the same, whatever holds by then.
+  // DEL gets the same values, whatever is in force by then.
   ASSERT_TRUE(network_->SetPodCidr("").ok());
   ASSERT_TRUE(network_->Delete(id_).ok());
   EXPECT_EQ(scripts_.InputOf("second", "DEL")["runtimeConfig"], given);
@@ -184,7 +184,7 @@ TEST_F(NetworkTest, AHostPortIsOnePodsUntilItIsDeleted) {
   ASSERT_TRUE(scripts_.root().ReplaceFile("seen/calls", "").ok());
   Open();  // the daemon knows it after a restart, too
   refuse();
-  // Of another protocol it is another port.
+  // The same port of another protocol is free.
   Attachment third = other;
   third.id = RandomId();
   third.capabilities.port_mappings[0].protocol = "udp";
@@ -216,7 +216,7 @@ TEST_F(NetworkTest, OfManyAtOnceOneGetsTheHostPort) {
   EXPECT_EQ(network_->Attached().size(), 1u);
 }
 
-// Its rules are there still.
+// Its rules still exist.
 TEST_F(NetworkTest, AHostPortIsHeldUntilDelHasSucceededAlsoWithoutTheNamespace) {
   WriteChain();
   Attachment gone = Pod();
@@ -247,7 +247,7 @@ TEST_F(NetworkTest, AHostPortIsHeldUntilDelHasSucceededAlsoWithoutTheNamespace) 
 TEST_F(NetworkTest, ARebootFreesAHostPort) {
   WriteChain();
   struct Case {
-    const char* boot_id;  // null: none, as in records of daemons before
+    const char* boot_id;  // null: none, as in records of older daemons
     bool has_netns;
     bool is_held;
   };
@@ -358,7 +358,7 @@ TEST_F(NetworkTest, GarbageIsNoResult) {
   }
 }
 
-// As after a kill, and after a reboot.
+// After a kill, and after a reboot.
 TEST_F(NetworkTest, AnotherDaemonDeletesByTheRecordAlone) {
   WriteChain();
   Attachment pod = Pod();
@@ -380,7 +380,7 @@ TEST_F(NetworkTest, AnotherDaemonDeletesByTheRecordAlone) {
   EXPECT_THAT(*scripts_.root().List("state/network"), IsEmpty());
 }
 
-// As after a power cut.
+// After a power cut.
 TEST_F(NetworkTest, AResultThatIsTornIsAsNone) {
   WriteChain();
   ASSERT_TRUE(network_->Add(Pod()).ok());
@@ -420,7 +420,7 @@ TEST_F(NetworkTest, ADelThatFailsKeepsTheRecord) {
   scripts_.Write("second", "exit 1");
   scripts_.ForgetCalls();
   EXPECT_FALSE(network_->Delete(id_).ok());
-  // What comes after it may be needed by what is left.
+  // Plugins still to come may hold what "second" needs.
   EXPECT_THAT(scripts_.calls(), ElementsAre("DEL second"));
   EXPECT_TRUE(network_->IsAttached(id_));
   EXPECT_THAT(scripts_.EnvironmentOf("second", "DEL"), Contains("CNI_NETNS=/proc/self/ns/net"));
@@ -469,7 +469,7 @@ TEST_F(NetworkTest, StatusOfThePluginsIsAskedFrom11On) {
   WriteChain("1.1.0");
   EXPECT_TRUE(network_->Ready().ok());
   EXPECT_THAT(scripts_.calls(), ElementsAre("STATUS first", "STATUS second"));
-  // Not each time.
+  // It does not ask each time.
   EXPECT_TRUE(network_->Ready().ok());
   EXPECT_EQ(scripts_.calls().size(), 2u);
   Open();
@@ -491,7 +491,7 @@ TEST_F(NetworkTest, GarbageCollectionNamesWhatIsInUse) {
   EXPECT_EQ(scripts_.InputOf("second", "GC")["cni.dev/attachments"], valid);
 }
 
-// It might take for garbage what an ADD has just made.
+// A GC might take the result of a fresh ADD for garbage.
 TEST_F(NetworkTest, NothingIsCollectedBesideAnAdd) {
   WriteChain("1.1.0");
   const std::string begun = scripts_.path() + "/begun";
@@ -501,7 +501,7 @@ TEST_F(NetworkTest, NothingIsCollectedBesideAnAdd) {
   scripts_.Write("first", absl::StrCat("[ $CNI_COMMAND != ADD ] || { : > ", begun, "; : > ", let,
                                        "; echo '", kResult, "'; }"));
   std::thread adder([this] { EXPECT_TRUE(network_->Add(Pod()).ok()); });
-  const UniqueFd in_add(open(begun.c_str(), O_RDONLY | O_CLOEXEC));  // waits for who writes
+  const UniqueFd in_add(open(begun.c_str(), O_RDONLY | O_CLOEXEC));  // waits for the writer
   EXPECT_TRUE(absl::IsUnavailable(network_->CollectGarbage()));
   EXPECT_THAT(scripts_.calls(), ElementsAre("ADD first"));
   const UniqueFd go_on(open(let.c_str(), O_RDONLY | O_CLOEXEC));
@@ -519,7 +519,7 @@ TEST_F(NetworkTest, ADelHasTheResultOfAnAddThatCameToNothing) {
   EXPECT_TRUE(scripts_.InputOf("first", "DEL").contains("prevResult"));
 }
 
-// host-local, which has no prefixes of its own then.
+// host-local fails so: it has no prefixes of its own then.
 TEST_F(NetworkTest, WhatFailedForWantOfPrefixesIsGivenBackWithThem) {
   WriteChain();
   scripts_.Write("second", "exit 1");

@@ -83,7 +83,7 @@ absl::StatusOr<std::string> Plugins::Run(const std::string& type, const PluginCa
   command.working_directory = "/";
   RunLimits limits;
   limits.timeout = std::min(timeout, timeout_);
-  // More than a result may have, so that one that is too long is not taken for one that fits.
+  // More than a result may have, so that a longer one is noticed.
   limits.max_output_bytes = kMaxResultBytes + 1;
   limits.input = call.input;
   const absl::StatusOr<RunResult> result = RunProgram(std::move(command), limits);

@@ -1,5 +1,5 @@
-// Running CNI plugins: programs of others, as root, which may fail, hang, and print anything.
-// Source: the CNI specification, "Execution protocol".
+// Runs CNI plugins: foreign programs, as root, which may fail, hang, and print anything. Source:
+// the CNI specification, "Execution protocol".
 #ifndef PLIMSOLL_NETWORK_PLUGINS_H_
 #define PLIMSOLL_NETWORK_PLUGINS_H_
 
@@ -14,35 +14,35 @@
 
 namespace plimsoll::network {
 
-// One execution. Parameters that are empty are not in the plugin's environment, but for the
-// namespace of a DEL, which is empty there when the namespace is gone.
+// One execution. An empty parameter is left out of the plugin's environment; but a DEL whose
+// namespace is gone gets an empty one.
 struct PluginCall {
   std::string command;  // "ADD"
   std::string container_id;
   std::string netns;
   std::string ifname;
   std::string args;
-  std::string input;  // for standard input
+  std::string input;  // standard input
 };
 
 // Thread-safe.
 class Plugins {
  public:
-  // `directories`: absolute; the first that has a program counts. `timeout`: of each execution.
-  // `tell`: what a plugin wrote to standard error, in any thread; may be null.
+  // `directories`: absolute; the first one with the program counts. `timeout`: of each execution.
+  // `tell`: receives plugins' standard error, in any thread; may be null.
   Plugins(FsRoot host, std::vector<std::string> directories, absl::Duration timeout,
           std::function<void(const std::string& text)> tell);
 
-  // The program's path. NOT_FOUND names it and where it was looked for. FAILED_PRECONDITION: what
-  // is there is no regular file, can't be executed, or may be written by everybody.
+  // The program's path. NOT_FOUND names it and the directories searched. FAILED_PRECONDITION: it is
+  // no regular file, can't be executed, or everybody may write it.
   absl::StatusOr<std::string> Find(const std::string& type) const;
 
-  // What it printed. It gets no more of this process than its environment, standard input and
-  // output, and runs in a session of its own, which is killed whole after the timeout:
-  // DEADLINE_EXCEEDED. A failed plugin is the error that it printed (ParseError), or else INTERNAL
-  // with what it wrote to standard error. Errors begin with "plugin <type> <command>: ".
+  // Runs a plugin and returns its output. Of this process it gets its environment, standard input
+  // and output, and nothing else. It runs in a session of its own, which is killed whole after the
+  // timeout: DEADLINE_EXCEEDED. A failed plugin's error is the one it printed (ParseError), or else
+  // INTERNAL with its standard error. Errors begin with "plugin <type> <command>: ".
   absl::StatusOr<std::string> Run(const std::string& type, const PluginCall& call) const;
-  // The same with less time, if `timeout` is less.
+  // The same, with at most this `timeout`.
   absl::StatusOr<std::string> Run(const std::string& type, const PluginCall& call,
                                   absl::Duration timeout) const;
 

@@ -1,4 +1,4 @@
-// For tests: plugins that are shell scripts, and what they were called with.
+// For tests: plugins that are shell scripts, and records of their calls.
 #ifndef PLIMSOLL_NETWORK_PLUGINS_FOR_TEST_H_
 #define PLIMSOLL_NETWORK_PLUGINS_FOR_TEST_H_
 
@@ -17,13 +17,13 @@ namespace plimsoll::network {
 class ScriptedPlugins {
  public:
   ScriptedPlugins() {
-    signal(SIGPIPE, SIG_IGN);  // as the daemon
+    signal(SIGPIPE, SIG_IGN);  // as in the daemon
     for (const char* name : {"bin", "seen", "conf", "state"}) {
       EXPECT_TRUE(dir_.root().MakeDirs(name, 0755).ok());
     }
   }
 
-  // A plugin that notes how it was called, and then does what `body` says.
+  // A plugin that records its call, and then runs `body`.
   void Write(const std::string& type, const std::string& body, mode_t mode = 0755) {
     const std::string seen = absl::StrCat(dir_.path(), "/seen/");
     const std::string script = absl::StrCat(
@@ -31,7 +31,7 @@ class ScriptedPlugins {
         type, ".$CNI_COMMAND.in\n", "env > ", seen, type, ".$CNI_COMMAND.env\n", body, "\n");
     EXPECT_TRUE(dir_.root().ReplaceFile("bin/" + type, script, mode).ok());
   }
-  // One that answers ADD with `result`, and everything else with nothing.
+  // A plugin that answers ADD with `result`, and all else with nothing.
   void WriteGood(const std::string& type, const std::string& result) {
     Write(type, absl::StrCat("[ $CNI_COMMAND != ADD ] || cat <<'E'\n", result, "\nE"));
   }
@@ -39,12 +39,12 @@ class ScriptedPlugins {
     EXPECT_TRUE(dir_.root().ReplaceFile("conf/" + name, text, 0644).ok());
   }
 
-  // "ADD bridge", in their order.
+  // "ADD bridge", in the order of the calls.
   std::vector<std::string> calls() const {
     return absl::StrSplit(dir_.root().Read("seen/calls").value_or(""), '\n', absl::SkipEmpty());
   }
   void ForgetCalls() { EXPECT_TRUE(dir_.root().RemoveFile("seen/calls").ok()); }
-  // What its standard input held; null: it was not called.
+  // The call's standard input; null: it was not called.
   Json InputOf(const std::string& type, const std::string& command) const {
     const auto text = dir_.root().Read(absl::StrCat("seen/", type, ".", command, ".in"));
     return Json::parse(text.value_or("null"), nullptr, /*allow_exceptions=*/false);

@@ -10,7 +10,7 @@
 namespace plimsoll::network {
 namespace {
 
-constexpr size_t kMaxRecordBytes = 4 * 1024 * 1024;  // a configuration and a result, each of 1 MiB
+constexpr size_t kMaxRecordBytes = 4 * 1024 * 1024;  // a configuration and a result of 1 MiB each
 constexpr char kSuffix[] = ".json";
 constexpr char kResultSuffix[] = ".result";
 constexpr char kPodCidr[] = "pod-cidr";
@@ -20,7 +20,7 @@ std::string FileOf(const std::string& id) {
   return absl::StrCat(id, kSuffix);
 }
 
-// The id that a file's name stands for; empty: none.
+// The id in a file's name; empty if there is none.
 std::string IdOf(absl::string_view name) {
   if (!absl::ConsumeSuffix(&name, kSuffix) || !IsId(name)) return "";
   return std::string(name);
@@ -47,7 +47,7 @@ absl::StatusOr<std::map<std::string, absl::StatusOr<Record>>> RecordStore::Load(
   std::map<std::string, absl::StatusOr<Record>> records;
   PLIMSOLL_ASSIGN_OR_RETURN(const std::vector<std::string> names, directory_.List("."));
   for (const std::string& name : names) {
-    if (absl::StartsWith(name, ".")) {  // of ReplaceFile
+    if (absl::StartsWith(name, ".")) {  // a leftover of ReplaceFile
       PLIMSOLL_RETURN_IF_ERROR(directory_.RemoveFile(name));
       continue;
     }
@@ -74,7 +74,7 @@ absl::Status RecordStore::Put(const Record& record) {
 }
 
 absl::Status RecordStore::PutResult(const std::string& id, const Result& result) {
-  // Of the newest version, which leaves nothing out.
+  // In the newest version, which loses nothing.
   return directory_.ReplaceFile(absl::StrCat(id, kResultSuffix), ToJson(result, Version::k110),
                                 0600);
 }

@@ -1,5 +1,5 @@
-// The records of attachments on disk, one file each, and another for its result: what undoes them
-// after a kill, and after a reboot.
+// The attachments' records on disk: one file each, and another for the result. They allow undoing
+// an attachment after a kill, and after a reboot.
 #ifndef PLIMSOLL_NETWORK_RECORD_STORE_H_
 #define PLIMSOLL_NETWORK_RECORD_STORE_H_
 
@@ -18,20 +18,21 @@ namespace plimsoll::network {
 // Different ids may be written at the same time.
 class RecordStore {
  public:
-  // `directory` is the records' alone.
+  // Only records are in `directory`.
   explicit RecordStore(FsRoot directory) : directory_(std::move(directory)) {}
 
-  // By id, with results. A record that can't be read is there as its error. Removes what a kill in
-  // the midst of writing or removing has left.
+  // All records by id, with results; an unreadable one is its error. Removes the remains of writes
+  // and removals that a kill cut short.
   absl::StatusOr<std::map<std::string, absl::StatusOr<Record>>> Load();
-  // Without its result. On disk when it returns: a record outlives what plugins do for it.
+  // Writes the record without its result. It is on disk on return, so it outlives the plugins'
+  // work.
   absl::Status Put(const Record& record);
-  // Of a record that is there. It outlives this process, but perhaps not a power cut, after which
-  // it is as none: then a DEL does without it.
+  // Writes the result of an existing record. It outlives this process, but maybe not a power cut;
+  // then DEL does without it.
   absl::Status PutResult(const std::string& id, const Result& result);
   absl::Status Remove(const std::string& id);
 
-  // What UpdateRuntimeConfig said last; empty: nothing.
+  // The last value of UpdateRuntimeConfig; empty: none.
   absl::StatusOr<std::string> LoadPodCidr();
   absl::Status PutPodCidr(const std::string& cidr);
 
@@ -39,11 +40,11 @@ class RecordStore {
   const FsRoot directory_;
 };
 
-// The ids of the attachments that are on record below a daemon's state directory, which is only
-// looked at; none where there is no such directory.
+// The ids of the attachments recorded below a daemon's state directory, which is only read; none
+// without such a directory.
 absl::StatusOr<std::vector<std::string>> ListRecords(const FsRoot& state);
 
-// Of the records, in the state directory.
+// The records' place in the state directory.
 inline constexpr char kRecordDirectory[] = "network";
 
 }  // namespace plimsoll::network

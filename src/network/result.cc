@@ -23,7 +23,7 @@ absl::Status NotAn(const char* what, const char* key, const std::string& text) {
   return absl::InvalidArgumentError(absl::StrCat(key, ": \"", OneLine(text), "\" is no ", what));
 }
 
-// Empty is allowed.
+// Reads an address, or an empty text.
 absl::Status ReadAddress(const Json& object, const char* key, std::string* out) {
   PLIMSOLL_RETURN_IF_ERROR(ReadText(object, key, out));
   if (out->empty() || IsAddress(*out)) return absl::OkStatus();
@@ -36,8 +36,8 @@ absl::Status ReadCidr(const Json& object, const char* key, std::string* out) {
   return NotAn("IP address with a prefix length", key, *out);
 }
 
-// Whether it is 0.0.0.0, 255.255.255.255, a multicast address or what IPv6 has for these, which are
-// no single interface's (RFC 6890, RFC 5771, RFC 4291).
+// True for 0.0.0.0, 255.255.255.255, multicast addresses and IPv6's equivalents, which belong to no
+// single interface (RFC 6890, RFC 5771, RFC 4291).
 bool IsNoInterfaces(const std::string& address) {
   const bool is_v6 = IsIpv6(address);
   unsigned char bytes[sizeof(in6_addr)] = {};
@@ -60,7 +60,7 @@ absl::Status Read(const Json& object, Interface* out) {
   return ReadText(object, "pciID", &out->pci_id);
 }
 
-// Until 0.4.0 each says which family it is of, too; the address says it already.
+// Until 0.4.0 each has its family as a member too; the address shows it already.
 absl::Status Read(const Json& object, size_t interfaces, IpConfig* out) {
   PLIMSOLL_RETURN_IF_ERROR(ReadCidr(object, "address", &out->address));
   if (IsNoInterfaces(out->address.substr(0, out->address.find('/')))) {

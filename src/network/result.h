@@ -1,6 +1,6 @@
-// What plugins answer: results of ADD and errors, of every version in one type. They are programs
-// of others: everything is checked and bounded. Source: the CNI specification 0.3.1 to 1.1.0,
-// "Result" and "Error".
+// Plugins' output: results of ADD and errors, of every version in one type. It is foreign:
+// everything is checked and bounded. Source: the CNI specification 0.3.1 to 1.1.0, "Result" and
+// "Error".
 #ifndef PLIMSOLL_NETWORK_RESULT_H_
 #define PLIMSOLL_NETWORK_RESULT_H_
 
@@ -21,8 +21,8 @@ inline constexpr size_t kMaxResultBytes = 1024 * 1024;
 struct Interface {
   std::string name;
   std::string mac;
-  std::string sandbox;         // the pod's namespace; empty: it is the host's
-  std::optional<int64_t> mtu;  // from 1.1.0 on, as the two below
+  std::string sandbox;         // the pod's namespace; empty: the interface is the host's
+  std::optional<int64_t> mtu;  // since 1.1.0, as the two below
   std::string socket_path;
   std::string pci_id;
   bool operator==(const Interface&) const = default;
@@ -31,14 +31,14 @@ struct Interface {
 struct IpConfig {
   std::string address;              // with its prefix: "10.1.0.5/16", "2001:db8::5/64"
   std::string gateway;              // empty: none
-  std::optional<size_t> interface;  // its place in Result::interfaces
+  std::optional<size_t> interface;  // index into Result::interfaces
   bool operator==(const IpConfig&) const = default;
 };
 
 struct Route {
   std::string dst;  // with its prefix
   std::string gw;   // empty: the plugin's choice
-  // From 1.1.0 on.
+  // Since 1.1.0.
   std::optional<int64_t> mtu;
   std::optional<int64_t> advmss;
   std::optional<int64_t> priority;
@@ -63,27 +63,25 @@ struct Result {
   bool operator==(const Result&) const = default;
 };
 
-// Of whichever version: what one has and another hasn't, stands under names of its own.
-// INVALID_ARGUMENT: it is no result, or of a version that isn't known; an address is none, or an
-// index leads nowhere.
+// Parses any version; members of different versions have different names here. INVALID_ARGUMENT:
+// not a result, an unknown version, a wrong address, or an index that leads nowhere.
 absl::StatusOr<Result> ParseResult(absl::string_view text);
 
-// As prevResult is written in that version.
+// The result as that version's prevResult.
 std::string ToJson(const Result& result, Version version);
 
-// The error object that a plugin printed before it failed, as "<msg>; <details> (code <n>)".
-// UNAVAILABLE for what may pass by itself (11, 50, 51), FAILED_PRECONDITION for what the
-// configuration makes impossible (1, 2, 6, 7), else INTERNAL. INVALID_ARGUMENT: it is no error
-// object.
+// Parses the error object of a failed plugin: "<msg>; <details> (code <n>)". UNAVAILABLE for
+// passing failures (11, 50, 51), FAILED_PRECONDITION for those due to the configuration (1, 2, 6,
+// 7), else INTERNAL. INVALID_ARGUMENT: not an error object.
 absl::Status ParseError(absl::string_view text);
 
 // The addresses, without prefix, of the interfaces in the pod, in the result's order and each once.
-// `names`: only of interfaces that are named so; empty: of all. An address without an interface is
-// the pod's first interface's, `first`.
+// `names`: the interfaces to include; empty: all. An address without an interface belongs to the
+// pod's first interface, `first`.
 std::vector<std::string> PodAddresses(const Result& result, const std::vector<std::string>& names,
                                       const std::string& first);
 
-// Whether it is an address with a prefix length of its family; one without.
+// True for an address with a prefix length valid for its family; for one without.
 bool IsCidr(absl::string_view text);
 bool IsAddress(absl::string_view text);
 bool IsIpv6(absl::string_view text);  // of an address or prefix

@@ -14,7 +14,7 @@
 namespace plimsoll::network {
 namespace {
 
-constexpr pid_t kKernelThreads = 2;  // the parent of all of them
+constexpr pid_t kKernelThreads = 2;  // the parent of all kernel threads
 
 bool IsFor(const std::vector<std::string>& environment, const std::set<std::string>& ids) {
   return absl::c_any_of(environment, [&](absl::string_view variable) {
@@ -28,7 +28,7 @@ bool IsFor(const std::vector<std::string>& environment, const std::set<std::stri
 absl::Status EndStrayPlugins(const FsRoot& host, const std::set<std::string>& ids,
                              absl::Time deadline) {
   if (ids.empty()) return absl::OkStatus();
-  // Again and again: one may have started another just before it was killed.
+  // Repeats: a process may have started another just before it was killed.
   while (true) {
     PLIMSOLL_ASSIGN_OR_RETURN(const auto table, linux::ListProcessTable(host));
     pid_t found = 0;
@@ -43,8 +43,8 @@ absl::Status EndStrayPlugins(const FsRoot& host, const std::set<std::string>& id
     if (found == 0) return absl::OkStatus();
     if (MonotonicNow() > deadline) {
       return absl::DeadlineExceededError(
-          absl::StrCat("a network plugin of a daemon before, process ", found,
-                       ", survives SIGKILL: it may undo what is done now"));
+          absl::StrCat("a network plugin of the previous daemon, process ", found,
+                       ", survives SIGKILL: it may undo later changes"));
     }
     absl::SleepFor(absl::Milliseconds(1));
   }

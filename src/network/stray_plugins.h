@@ -1,4 +1,4 @@
-// Plugins that a daemon started which is gone.
+// Kills plugins that an earlier daemon started.
 #ifndef PLIMSOLL_NETWORK_STRAY_PLUGINS_H_
 #define PLIMSOLL_NETWORK_STRAY_PLUGINS_H_
 
@@ -11,9 +11,9 @@
 
 namespace plimsoll::network {
 
-// Kills what runs for these containers: processes that have CNI_CONTAINERID of one of them in their
-// environment, which a plugin hands on to what it starts. So none goes on with an ADD while a DEL
-// undoes it. Returns when there is none left; DEADLINE_EXCEEDED names one that survives.
+// Kills processes that work for these containers: their environment has CNI_CONTAINERID of one of
+// them, which a plugin's children inherit. So none goes on with an ADD while a DEL undoes it.
+// Returns when none is left; DEADLINE_EXCEEDED names one that survives.
 absl::Status EndStrayPlugins(const FsRoot& host, const std::set<std::string>& ids,
                              absl::Time deadline);
 

@@ -1,6 +1,6 @@
-// Which plugins may run at the same time. Source: the CNI specification, "Lifecycle & Ordering":
-// nothing beside another command for the same container, and no ADD or DEL beside a GC, which would
-// take what they are about for garbage.
+// Keeps plugins from running at the same time where the CNI specification forbids it ("Lifecycle &
+// Ordering"): nothing beside another command for the same container, and no ADD or DEL beside a GC,
+// which would take their work for garbage.
 #ifndef PLIMSOLL_NETWORK_TURNS_H_
 #define PLIMSOLL_NETWORK_TURNS_H_
 
@@ -18,7 +18,7 @@ namespace plimsoll::network {
 // Thread-safe. Outlives its turns.
 class Turns {
  public:
-  // Over when destroyed.
+  // Ends when destroyed.
   class Turn {
    public:
     Turn(Turn&& other) noexcept : turns_(std::exchange(other.turns_, nullptr)), id_(other.id_) {}
@@ -31,13 +31,13 @@ class Turns {
     friend class Turns;
     Turn(Turns* turns, std::string id) : turns_(turns), id_(std::move(id)) {}
     Turns* turns_;
-    const std::string id_;  // empty: of all
+    const std::string id_;  // empty: for all containers
   };
 
-  // Waits until nobody has one for this container, or for all.
+  // Waits until nobody has a turn for this container, or for all.
   [[nodiscard]] Turn Take(const std::string& id);
-  // For all containers. UNAVAILABLE: after `patience` there are still others. It keeps none of them
-  // waiting before it has come.
+  // A turn for all containers. UNAVAILABLE: others are still running after `patience`. It doesn't
+  // keep them from starting before it begins.
   absl::StatusOr<Turn> TakeAll(absl::Duration patience);
 
  private:

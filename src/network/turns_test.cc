@@ -17,7 +17,7 @@ using ::testing::HasSubstr;
 TEST(TurnsTest, ContainersAreSideBySide) {
   Turns turns;
   const Turns::Turn first = turns.Take("a");
-  const Turns::Turn second = turns.Take("b");  // would never come back
+  const Turns::Turn second = turns.Take("b");  // would never return otherwise
 }
 
 TEST(TurnsTest, OneForAllIsAlone) {
@@ -26,14 +26,14 @@ TEST(TurnsTest, OneForAllIsAlone) {
   const auto refused = turns.TakeAll(absl::ZeroDuration());
   EXPECT_TRUE(absl::IsUnavailable(refused.status())) << refused.status();
   EXPECT_THAT(refused.status().message(), HasSubstr("under way for 1 pods"));
-  const Turns::Turn second = turns.Take("b");  // which one that was refused holds up nobody
+  const Turns::Turn second = turns.Take("b");  // a refused turn for all must not block this
   first.reset();
   EXPECT_TRUE(absl::IsUnavailable(turns.TakeAll(absl::ZeroDuration()).status()));
 }
 
 TEST(TurnsTest, AContainersNextWaitsForTheOneBefore) {
   Turns turns;
-  std::vector<std::string> order;  // written with a turn alone
+  std::vector<std::string> order;  // guarded by the turn
   std::optional<Turns::Turn> first = turns.Take("a");
   std::thread next([&] {
     const Turns::Turn turn = turns.Take("a");

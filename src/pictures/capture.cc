@@ -59,7 +59,7 @@ class Capturer {
     if (symlinkat(target.c_str(), out_.fd(), file.c_str()) == 0) return absl::OkStatus();
     return ErrnoStatus(errno, absl::StrCat("make link ", out_.PathOf(file)));
   }
-  // A file that is not there, or that this machine doesn't tell, is none there either.
+  // Leaves out a file that doesn't exist or that this machine won't show.
   absl::Status Copy(const std::string& file) const {
     PLIMSOLL_ASSIGN_OR_RETURN(const MachineFile read,
                               ReadMachineFile(host_, file, kMaxCaptureBytes));
@@ -74,7 +74,8 @@ class Capturer {
     }
     return absl::OkStatus();
   }
-  // Files and, `depth` levels down, directories; no links, which in sysfs lead to other devices.
+  // Copies files and, `depth` levels down, directories; no links, which in sysfs lead to other
+  // devices.
   absl::Status CopyTree(const std::string& directory, int depth) const {
     PLIMSOLL_ASSIGN_OR_RETURN(const std::vector<std::string> names,
                               ListMachineFiles(host_, directory));
@@ -90,7 +91,7 @@ class Capturer {
     }
     return absl::OkStatus();
   }
-  // Page counts; other files there tell how they are used.
+  // Copies page counts; the other files there describe usage.
   absl::Status CopyPools(const std::string& directory) const {
     PLIMSOLL_ASSIGN_OR_RETURN(const std::vector<std::string> sizes,
                               ListMachineFiles(host_, directory));
@@ -127,7 +128,7 @@ class Capturer {
     }
     return CopyPools("sys/kernel/mm/hugepages");
   }
-  // Links "node3" by their names: what they lead to is told elsewhere.
+  // Copies links "node3" as names: their targets are captured elsewhere.
   absl::Status CopyNames(const std::string& directory, const char* word) const {
     PLIMSOLL_ASSIGN_OR_RETURN(const auto numbers, ListNumbered(host_, directory, word));
     for (const uint32_t number : numbers) {
@@ -139,7 +140,7 @@ class Capturer {
     PLIMSOLL_RETURN_IF_ERROR(CopyTree(directory, 0));
     return CopyNames(directory, "node");
   }
-  // Many on a large machine, and needed by few.
+  // Memory blocks are many on a large machine, and few machines need them.
   absl::Status CopyMemoryBlocks(const Machine& machine) const {
     PLIMSOLL_ASSIGN_OR_RETURN(const bool needed, NodeFilesDisagree(host_));
     if (!needed || machine.nodes.size() < 2) return absl::OkStatus();
@@ -152,7 +153,7 @@ class Capturer {
     }
     return absl::OkStatus();
   }
-  // Which nodes are a GPU's; where on the bus it is, is nobody's business.
+  // Captures the memory nodes of GPUs, without their bus addresses.
   absl::Status CopyGpus() const {
     const std::string gpus = "proc/driver/nvidia/gpus";
     PLIMSOLL_ASSIGN_OR_RETURN(const std::vector<std::string> names, ListMachineFiles(host_, gpus));
@@ -167,7 +168,7 @@ class Capturer {
     }
     return absl::OkStatus();
   }
-  // Devices whose memory is a node: of which kind, their place below sys/devices tells.
+  // Captures devices whose memory is a node: their place below sys/devices shows their kind.
   absl::Status CopyDax() const {
     const std::string devices = absl::StrCat(kDax, "/devices");
     PLIMSOLL_ASSIGN_OR_RETURN(const std::vector<std::string> names,
@@ -186,7 +187,7 @@ class Capturer {
     return absl::OkStatus();
   }
 
-  // Identities of nobody, where the machine has them.
+  // Puts anonymous ids where the machine has ids.
   absl::Status PutIdentity(const Machine& machine) const {
     for (const auto& [attribute, file, text] :
          {std::tuple(kMachineId, "etc/machine-id", "00000000000000000000000000000000\n"),
@@ -197,7 +198,7 @@ class Capturer {
       PLIMSOLL_RETURN_IF_ERROR(Put(file, text));
     }
     const auto architecture = machine.attributes.find("architecture");
-    // hwloc's own file: what uname(2) says there.
+    // hwloc's own file, in place of uname(2).
     return Put("proc/hwloc-nofile-info",
                absl::StrCat("OSName: Linux\n",
                             architecture == machine.attributes.end()
@@ -205,7 +206,7 @@ class Capturer {
                                 : absl::StrCat("Architecture: ", architecture->second, "\n")));
   }
 
-  // Those that say whose files these are.
+  // Puts the mounts that say which file systems these files belong to.
   absl::Status PutMounts() const {
     std::string mounts = "cgroup2 /sys/fs/cgroup cgroup2 rw 0 0\n";
     for (const char* file : {"/proc/cpuinfo", "/proc/meminfo"}) {
@@ -215,7 +216,7 @@ class Capturer {
     return Put("proc/mounts", mounts);
   }
 
-  // Of all cgroups the one that limits, as a v2 hierarchy of its own.
+  // Reduces all cgroups to one that limits, in a v2 hierarchy of its own.
   absl::Status PutLimits(const Machine& machine) const {
     resources::CpuSet nodes;
     for (const NumaNode& node : machine.nodes) nodes.Add(node.id);

@@ -16,7 +16,7 @@ using topology::MakeZones;
 using topology::Topology;
 using topology::Zone;
 
-// But for who the machine is.
+// The zones without the machine's identity.
 std::vector<Zone> ZonesOf(const Machine& machine) {
   Topology topology = MakeZones(machine);
   for (const char* identity : {topology::kMachineId, topology::kBootId, topology::kSystemUuid}) {
@@ -49,7 +49,7 @@ TEST(CaptureTest, ACapturedMachineIsTheSame) {
   ASSERT_TRUE(again.ok()) << again.status();
   EXPECT_EQ(ZonesOf(*again), ZonesOf(machine));
   EXPECT_EQ(again->missing, machine.missing);
-  // Nobody is told whose it was.
+  // The capture must not identify the machine.
   EXPECT_NE(again->attributes.at(topology::kMachineId),
             machine.attributes.at(topology::kMachineId));
   EXPECT_NE(again->attributes.at(topology::kBootId), machine.attributes.at(topology::kBootId));
@@ -58,7 +58,7 @@ TEST(CaptureTest, ACapturedMachineIsTheSame) {
   EXPECT_EQ(*out.root().Read("proc/self/cgroup"), "0::/\n");
 }
 
-// HBM is known by its speed and by where its device hangs, persistent memory by the latter.
+// Bandwidth and the device's place identify HBM, the place alone persistent memory.
 TEST(CaptureTest, KindsOfMemoryAreCaptured) {
   for (const auto& add : {topology::AddMachineWithHbm, topology::AddMachineWithPmem}) {
     MachineFiles files;
@@ -75,7 +75,7 @@ TEST(CaptureTest, KindsOfMemoryAreCaptured) {
   }
 }
 
-// Files that discovery reads beside hwloc's.
+// Discovery reads these beside hwloc's files.
 TEST(CaptureTest, WhatDecidesWhereHwlocFallsShortIsCaptured) {
   MachineFiles files("aarch64");
   AddCpus(files, 2, 2, 1);
@@ -106,7 +106,7 @@ TEST(CaptureTest, WhatDecidesWhereHwlocFallsShortIsCaptured) {
   EXPECT_EQ(*out.root().List("proc/driver/nvidia/gpus"), std::vector<std::string>{"gpu0"});
 }
 
-// Its files mean something else than the kernel's.
+// lxcfs's files mean something else than the kernel's.
 TEST(CaptureTest, AContainerOfLxcsIsCapturedAsSuch) {
   MachineFiles files;
   AddCpus(files, 1, 4, 1);
@@ -142,7 +142,7 @@ TEST(CaptureTest, WhatAMachineDoesNotTellIsNotMadeUp) {
   EXPECT_FALSE(out.root().Exists("etc/machine-id"));
 }
 
-// This machine, whatever it is. Of its zones those below the root: hwloc asks the processor too,
+// This machine, whatever it is. Compares the zones below the root: hwloc asks the processor too,
 // and a balloon may take memory at any moment.
 TEST(CaptureTest, ThisMachineCanBeCaptured) {
   const FsRoot host = *FsRoot::Open("/");

@@ -25,7 +25,7 @@ const linux::ResctrlCacheInfo* CacheOf(const linux::ResctrlInfo& machine,
   return nullptr;
 }
 
-// Partitions, each with its classes below it.
+// Rows of the partitions, each followed by its classes.
 std::vector<RdtPictureRow> ShareRows(const RdtCompiled& compiled, const std::string& resource,
                                      uint64_t id) {
   std::vector<RdtPictureRow> rows;
@@ -157,7 +157,7 @@ std::string RdtText(const RdtCompiled& compiled, const linux::ResctrlInfo& machi
   list("Rounded:", roundings);
   std::vector<std::string> warnings;
   for (const std::string& warning : compiled.warnings) {
-    // Those that are far off stand above already.
+    // Warnings of large roundings are in the list above already.
     if (std::find(roundings.begin(), roundings.end(), warning) == roundings.end()) {
       warnings.push_back(warning);
     }

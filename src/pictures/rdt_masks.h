@@ -1,4 +1,4 @@
-// Pictures of what an rdt file means on a machine: for each cache, who has which ways.
+// Pictures of an rdt file's effect on a machine: for each cache, the ways of each class.
 //
 //   L3 of caches 0-1, 20 ways
 //                  19                 0
@@ -22,7 +22,7 @@ struct RdtPictureRow {
   Kind kind = Kind::kPartition;
   std::string label;
   uint64_t value = 0;    // a mask or a bandwidth
-  size_t partition = 0;  // which, from 0; of partitions and classes
+  size_t partition = 0;  // the partition's index; of partitions and classes
   bool operator==(const RdtPictureRow&) const = default;
 };
 
@@ -30,8 +30,8 @@ struct RdtPictureRow {
 struct RdtPicturePanel {
   std::string resource;  // "L3", "L3CODE", "MB"
   std::vector<uint64_t> ids;
-  int ways = 0;       // 0: it is memory bandwidth
-  bool mbps = false;  // the unit of it
+  int ways = 0;       // 0: memory bandwidth
+  bool mbps = false;  // the bandwidth's unit
   std::vector<RdtPictureRow> rows;
 
   // "L3 of caches 0-1, 20 ways"
@@ -44,9 +44,9 @@ struct RdtPicturePanel {
 std::vector<RdtPicturePanel> PictureRdt(const qos::RdtCompiled& compiled,
                                         const linux::ResctrlInfo& machine);
 
-// All of it as text: the panels, then what is rounded and what is warned of.
+// The whole picture as text: the panels, then roundings and warnings.
 std::string RdtText(const qos::RdtCompiled& compiled, const linux::ResctrlInfo& machine);
-// The panels as a drawing, complete with its XML header.
+// The panels as an SVG document with its XML header.
 std::string RdtSvg(const qos::RdtCompiled& compiled, const linux::ResctrlInfo& machine);
 
 }  // namespace plimsoll::pictures

@@ -1,4 +1,4 @@
-// The picture as SVG: a card for each panel, in colours of a light and of a dark page.
+// The RDT picture as SVG: a card for each panel, with colours for a light and a dark page.
 #include <algorithm>
 #include <bit>
 #include <limits>
@@ -19,15 +19,15 @@ constexpr int kMaskTitle = 28;   // from a card's first line to the axis
 constexpr int kAxis = 18;        // from the axis to the rows
 constexpr int kRow = 26;         // of a partition
 constexpr int kClassRow = 22;    // of a class
-constexpr int kBar = 16;         // height of a partition's bar
-constexpr int kClassBar = 10;    // and of a class's
+constexpr int kBar = 16;         // a partition's bar height
+constexpr int kClassBar = 10;    // a class's bar height
 constexpr int kIndent = 16;      // of a class's name
 constexpr int kGap = 14;         // between columns
 constexpr int kStrip = 520;      // about the width of the ways, or of all bandwidth
 constexpr int kMaskColours = 6;  // classes p0 to p5 of the style sheet
 constexpr size_t kLongest = 40;  // characters of a name
 
-// Colours are told apart also by those who don't see red and green.
+// The colours also differ for people who don't see red and green.
 constexpr char kMaskStyle[] = R"svg(<style>
 text { font: 13px system-ui, "Segoe UI", Roboto, "DejaVu Sans", sans-serif; fill: #1f2328; }
 .title { font-size: 14px; font-weight: 600; }
@@ -71,7 +71,7 @@ std::string Escaped(const std::string& text) {
                              {{"&", "&amp;"}, {"<", "&lt;"}, {">", "&gt;"}, {"\"", "&quot;"}});
 }
 
-// Whole characters only.
+// Cuts between characters.
 std::string Shortened(const std::string& label) {
   if (label.size() <= kLongest) return label;
   size_t end = kLongest - 1;
@@ -85,7 +85,7 @@ std::string Text(int x, int y, const char* style, const std::string& text) {
                          Escaped(text));
 }
 
-// What a bar is filled with.
+// The fill of a bar.
 std::string FillOf(const RdtPictureRow& row) {
   switch (row.kind) {
     case RowKind::kDevices:
@@ -107,7 +107,7 @@ std::string Bar(int x, int y, int width, int height, const std::string& fill) {
                          width, height, fill);
 }
 
-// Where things are, the same in all panels so that they can be compared.
+// The columns' positions, the same in all panels so that they can be compared.
 struct Columns {
   int label = kMaskMargin + kPadding;
   int strip = 0;
@@ -150,7 +150,8 @@ Columns ColumnsOf(const std::vector<RdtPicturePanel>& panels) {
   return columns;
 }
 
-// The value at the strip's right end. No limit would leave nothing of the others.
+// The value at the strip's right end. "No limit" would leave no room for the others, so it is
+// ignored.
 uint64_t MostOf(const RdtPicturePanel& panel) {
   if (!panel.mbps) return 100;
   uint64_t most = 1;
@@ -160,7 +161,7 @@ uint64_t MostOf(const RdtPicturePanel& panel) {
   return most;
 }
 
-// Numbers of the ways, or of the bandwidth.
+// Labels the ways, or the bandwidth.
 std::string Axis(const RdtPicturePanel& panel, const Columns& columns, int y) {
   std::string svg;
   if (panel.ways == 0) {
@@ -180,7 +181,7 @@ std::string Axis(const RdtPicturePanel& panel, const Columns& columns, int y) {
   return svg;
 }
 
-// The ways that a row has, each run of neighbours as one bar, cut where a way ends.
+// Draws the ways of a row: each run of neighbours is one bar, with cuts between ways.
 std::string Ways(const RdtPicturePanel& panel, const RdtPictureRow& row, int x, int y, int height) {
   const int cell = CellWidth(panel);
   std::string svg;

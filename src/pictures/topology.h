@@ -10,17 +10,16 @@
 
 namespace plimsoll::pictures {
 
-// Who runs on which CPUs.
+// A workload and its CPUs.
 struct Workload {
   std::string name;
   resources::CpuSet cpus;
   std::string memory;  // its limit, for people; empty: none
 };
 
-// A line a zone, indented by its depth: name, type, resources, attributes; long values are cut, and
-// what goes beyond 100 columns is on further lines.
-// Below it a line for each workload that has CPUs of it and of no smaller zone alone; one that may
-// use all CPUs is named at the end.
+// One line per zone, indented by its depth: name, type, resources, attributes. Long values are cut,
+// and lines break at 100 columns. Below a zone comes a line for each workload with CPUs of that
+// zone, but not of one smaller zone alone; workloads that may use all CPUs are at the end.
 //
 //   root Machine
 //   └─ package-0 Package  cpu-model=…
@@ -29,12 +28,12 @@ struct Workload {
 std::string TopologyText(const topology::Topology& topology,
                          const std::vector<Workload>& workloads = {});
 
-// "1.5 GiB" of memory, swap and huge pages, anything else as it is told.
+// "1.5 GiB" for memory, swap and huge pages; anything else unchanged.
 std::string AmountText(const topology::ZoneResource& resource);
 
-// Zones as boxes in one another below a line that sums them up, CPUs as cells in them: coloured by
-// the workloads that have them, grey where they are not among `theirs`, what of the machine is
-// pods'. Each workload is in the legend, one that may use all of `theirs` without a colour.
+// Zones as nested boxes below a summary line, with CPUs as cells: coloured by the workloads that
+// have them, grey when not in `theirs`, the CPUs for pods. The legend lists each workload; one that
+// may use all of `theirs` has no colour.
 std::string TopologySvg(const topology::Topology& topology, const resources::CpuSet& theirs,
                         const std::vector<Workload>& workloads);
 

@@ -30,8 +30,7 @@ constexpr int kLeast = 420;         // the picture's width
 constexpr size_t kMostStripes = 4;  // of one CPU
 constexpr size_t kColours = 8;      // w0 to w7 of the style sheet
 
-// Colours are told apart by those who see them differently too (Okabe and Ito's), then lighter
-// ones.
+// The colours differ for the colour-blind too (Okabe and Ito's), then come lighter ones.
 constexpr char kStyle[] = R"svg(<style>
 text { font: 12px system-ui, "Segoe UI", Roboto, "DejaVu Sans", sans-serif; fill: #1f2328; }
 .title { font-size: 15px; font-weight: 600; }
@@ -75,7 +74,7 @@ std::string TextElement(int x, int y, absl::string_view text, absl::string_view 
                       style.empty() ? "" : absl::StrCat(" class=\"", style, "\""), ">",
                       Escaped(text), "</text>\n");
 }
-// What a viewer shows where the pointer is.
+// A viewer's tooltip.
 std::string Tip(absl::string_view text) {
   return absl::StrCat("<title>", Escaped(text), "</title>\n");
 }
@@ -107,7 +106,7 @@ std::string Summary(const ZoneTree& tree) {
   return text;
 }
 
-// Drawn with its upper left corner at 0, 0.
+// A drawing with its upper left corner at 0, 0.
 struct BoxArea {
   int width = 0;
   int height = 0;
@@ -144,7 +143,7 @@ class Picture {
     return absl::StrCat("<g transform=\"translate(", x, ",", y, ")\">\n", box.body, "</g>\n");
   }
 
-  // Row by row, about as high as wide.
+  // Arranges boxes row by row, with about as many rows as columns.
   static BoxArea Grid(const std::vector<BoxArea>& boxes) {
     BoxArea grid;
     const auto columns = static_cast<size_t>(std::ceil(std::sqrt(boxes.size())));

@@ -67,7 +67,7 @@ TEST(DrawTest, AnSvgHasABoxForEachZoneAndACellForEachCpu) {
                                       {On("web", "2-3"), On("db", "3"), On("any", "2-7")});
   for (const Zone& zone : topology.zones) EXPECT_THAT(svg, HasSubstr(">" + zone.name));
   for (int cpu = 0; cpu < 8; ++cpu) EXPECT_EQ(Count(svg, absl::StrCat(">", cpu, "</text>")), 1u);
-  // Two CPUs and a line of the legend are not pods'.
+  // Two CPUs and a line of the legend are not for pods.
   EXPECT_EQ(Count(svg, "class=\"others\""), 3u);
   EXPECT_EQ(Count(svg, "class=\"w0\""), 3u);  // web: two CPUs and the legend
   EXPECT_EQ(Count(svg, "class=\"w1\""), 2u);

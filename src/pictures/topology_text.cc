@@ -42,14 +42,15 @@ Words Describe(const Workload& workload, absl::string_view cpus) {
   return words;
 }
 
-// Characters, as a terminal shows them: the drawn lines have three bytes each.
+// The width in characters: the drawn lines have three bytes each.
 size_t Columns(absl::string_view text) {
   return static_cast<size_t>(std::count_if(text.begin(), text.end(), [](char c) {
     return (static_cast<unsigned char>(c) & 0xc0) != 0x80;
   }));
 }
 
-// Words with two spaces between them behind `first`; those that don't fit behind `next`.
+// Appends words with two spaces between them after `first`; those that don't fit go on lines after
+// `next`.
 void AppendLines(const std::string& first, const std::string& next, const Words& words,
                  std::string& text) {
   std::string line = first;
@@ -66,11 +67,11 @@ void AppendLines(const std::string& first, const std::string& next, const Words&
   absl::StrAppend(&text, line, "\n");
 }
 
-// What of a topology is drawn below what.
+// The zones and workloads below each zone.
 struct Below {
-  // Zones by the name of their parent; those of a parent that is no zone by the root's name.
+  // Zones by parent; those without a parent zone are under the root's name.
   std::map<std::string, std::vector<const Zone*>> zones;
-  // By the smallest zone that has all their CPUs; else by the root's name.
+  // Workloads by the smallest zone that has all their CPUs; else under the root's name.
   std::map<std::string, std::vector<const Workload*>> workloads;
 };
 
@@ -79,7 +80,7 @@ std::string SmallestZone(const ZoneTree& tree, const resources::CpuSet& cpus) {
   size_t size = SIZE_MAX;
   for (size_t i = 0; i < tree.topology().zones.size(); ++i) {
     const resources::CpuSet own = tree.Cpus(i);
-    // Of zones of the same CPUs the inner one, which comes later.
+    // Of zones with the same CPUs, takes the inner one, which comes later.
     if (cpus.IsSubsetOf(own) && own.Size() <= size) {
       smallest = tree.zone(i).name;
       size = own.Size();
@@ -88,7 +89,7 @@ std::string SmallestZone(const ZoneTree& tree, const resources::CpuSet& cpus) {
   return smallest;
 }
 
-// Before the further lines of a zone.
+// The start of a zone's further lines.
 std::string Further(const Below& below, const std::string& zone) {
   return below.zones.contains(zone) ? "│    " : "     ";
 }

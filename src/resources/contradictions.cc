@@ -9,7 +9,7 @@ namespace {
 
 using Sentences = std::vector<std::string>;
 
-// Null: not written. An amount of 0 is none.
+// Null: not written. An amount of 0 counts as not written.
 const Quantity* Find(const ResourceList& list, const std::string& name) {
   const auto found = list.find(name);
   return found == list.end() || found->second.IsZero() ? nullptr : &found->second;
@@ -32,14 +32,14 @@ void CompareShares(const Requirements& written, const Quantity* limit, uint64_t 
   const Quantity* meant = request != nullptr ? request : limit;
   const int64_t milli = meant == nullptr ? 0 : meant->MilliValue();
   if (shares == MilliCpuToShares(milli)) return;
-  // Shares of others' rounding, that stand for the same thousandths.
+  // Somebody else's rounding: other shares for the same thousandths.
   if (meant != nullptr && SharesToMilliCpu(shares) == milli) return;
   out->push_back(
       absl::StrCat(Said(meant == limit && meant != nullptr ? "limit" : "request", "cpu", meant),
                    ", linux has ", shares, " shares (", SharesToMilliCpu(shares), "m)"));
 }
 
-// Its CPUs may be its own alone (CPU manager, static policy): then kubelet lifts the quota.
+// The container may have exclusive CPUs (CPU manager, static policy): then kubelet lifts the quota.
 bool MayBeExclusive(const Requirements& written, const Quantity& limit) {
   const Quantity* request = Find(written.requests, "cpu");
   return limit.MilliValue() % 1000 == 0 && (request == nullptr || *request == limit);
@@ -71,7 +71,7 @@ void CompareMemory(const Quantity* limit, int64_t bytes, Sentences* out) {
                    bytes > 0 ? BytesInWords(static_cast<uint64_t>(bytes)) : "no memory limit"));
 }
 
-// The written resource for pages of a size as the kernel's files spell it; "": there is none.
+// The written resource for pages of `size` in the kernel's spelling; "" if there is none.
 std::string ResourceOfPages(const Requirements& written, const Requirements& pod,
                             const std::string& size) {
   for (const ResourceList* list : {&written.limits, &pod.limits}) {

@@ -1,5 +1,5 @@
-// Where requests and limits as they are written, and what Linux is told beside them, can't both be
-// meant (KEP-4112 "Risks and Mitigations").
+// Contradictions between the requests and limits as written and the Linux settings beside them
+// (KEP-4112 "Risks and Mitigations").
 #ifndef PLIMSOLL_RESOURCES_CONTRADICTIONS_H_
 #define PLIMSOLL_RESOURCES_CONTRADICTIONS_H_
 
@@ -11,15 +11,15 @@
 
 namespace plimsoll::resources {
 
-// One sentence each, with both values; empty: none. `written` of a container, before WithDefaults;
-// `pod`: what is written of its pod as a whole, whose limits hold for a container that has none of
-// its own (KEP-2837). Held against each other by kubelet's formulas (kuberuntime's
-// calculateLinuxResources), to a thousandth of a CPU: shares of the request or else the limit,
-// quota and period, the memory limit, limits of huge pages.
+// One sentence for each contradiction, with both values. `written`: the container's, before
+// WithDefaults; `pod`: the whole pod's, whose limits hold for a container without its own
+// (KEP-2837). Compares by kubelet's formulas (kuberuntime's calculateLinuxResources), to a
+// thousandth of a CPU: shares with the request or else the limit, quota and period, the memory
+// limit, limits of huge pages.
 //
-// No contradiction: a setting that is absent, since nothing is said by that; no limit where none is
-// written; and no quota of a container whose CPUs may be its own alone, which has a whole number of
-// them and requests its limit.
+// No contradiction: an absent setting; no limit where none is written; and no quota of a container
+// that may have exclusive CPUs, since it asks for a whole number of CPUs with request and limit
+// equal.
 std::vector<std::string> ContradictionsOf(const Requirements& written, const Requirements& pod,
                                           const linux::CgroupSettings& settings);
 

@@ -34,7 +34,7 @@ TEST(ContradictionsTest, WhatKubeletMakesOfThemAgrees) {
 
 TEST(ContradictionsTest, WhatLinuxIsNotToldIsNone) {
   EXPECT_THAT(ContradictionsOf(Written({{"cpu", "1"}}, {{"memory", "1Gi"}}), {}, {}), IsEmpty());
-  // cpu-cfs-quota switched off in kubelet.
+  // kubelet with cpu-cfs-quota off.
   EXPECT_THAT(ContradictionsOf(Written({}, {{"cpu", "1"}}), {}, {.cpu_shares = 1024}), IsEmpty());
 }
 
@@ -99,7 +99,7 @@ TEST(ContradictionsTest, CpusOfItsOwnNeedNoQuota) {
   }
 }
 
-// KEP-2837: what a container leaves open is limited with its pod.
+// KEP-2837: a container without a limit has its pod's.
 TEST(ContradictionsTest, AContainerWithoutLimitsMayHaveItsPods) {
   const Requirements pod =
       Written({{"cpu", "1"}}, {{"cpu", "2"}, {"memory", "1Gi"}, {"hugepages-2Mi", "2Mi"}});

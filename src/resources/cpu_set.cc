@@ -22,7 +22,7 @@ absl::Status InvalidCpuSet(absl::string_view item, absl::string_view why) {
       CpuSet::kMaxCpus, ", for example 0-3,8"));
 }
 
-// Digits from the front of `rest`; numbers too large to be a CPU all become kMaxCpus.
+// Removes digits from the front of `rest`; a number too large for a CPU becomes kMaxCpus.
 bool TakeNumber(absl::string_view& rest, uint32_t& number) {
   size_t count = 0;
   number = 0;

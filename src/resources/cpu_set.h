@@ -12,10 +12,11 @@
 
 namespace plimsoll::resources {
 
-// Also fit for memory node lists, which have the same format. A value.
+// Also fits memory node lists, which have the same format. A value.
 class CpuSet {
  public:
-  // One more than the largest CPU number accepted: eight times what Linux can be built for.
+  // One more than the largest accepted CPU number: eight times the most that Linux can be built
+  // for.
   static constexpr uint32_t kMaxCpus = 65536;
 
   CpuSet() = default;
@@ -26,7 +27,7 @@ class CpuSet {
   // allowed; empty text is the empty set. INVALID_ARGUMENT otherwise.
   static absl::StatusOr<CpuSet> Parse(absl::string_view text);
 
-  // Ranges in ascending order: "0-3,8". Empty text for the empty set. What the kernel prints.
+  // The kernel's output format: ranges in ascending order, "0-3,8"; empty text for the empty set.
   std::string ToString() const;
 
   // Ignores numbers from kMaxCpus on.
@@ -39,7 +40,7 @@ class CpuSet {
 
   CpuSet Union(const CpuSet& other) const;
   CpuSet Intersection(const CpuSet& other) const;
-  CpuSet Difference(const CpuSet& other) const;  // here but not there
+  CpuSet Difference(const CpuSet& other) const;  // the CPUs that `other` lacks
   bool IsSubsetOf(const CpuSet& other) const;
 
   bool operator==(const CpuSet&) const = default;

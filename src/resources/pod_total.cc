@@ -30,8 +30,8 @@ bool CanBeOfAPod(const std::string& name) {
 ResourceList TotalOf(const std::vector<ContainerRequirements>& containers,
                      ResourceList Requirements::*list) {
   ResourceList running;         // containers and sidecars
-  ResourceList sidecars;        // those that have been started by now
-  ResourceList while_starting;  // the most that init containers need at a time
+  ResourceList sidecars;        // those started so far
+  ResourceList while_starting;  // the most at a time while init containers run
   for (const ContainerRequirements& container : containers) {
     const ResourceList& asked = container.requirements.*list;
     if (container.role != ContainerRequirements::Role::kInit) Add(asked, &running);
@@ -61,7 +61,7 @@ Requirements PodTotal(const std::vector<ContainerRequirements>& containers, cons
   for (const auto& [name, limit] : pod.limits) {
     if (!CanBeOfAPod(name)) continue;
     total.limits[name] = limit;
-    total.requests.emplace(name, limit);  // nobody asked for less
+    total.requests.emplace(name, limit);  // no container requests less
   }
   for (const auto& [name, amount] : overhead) {
     const auto limit = total.limits.find(name);

@@ -1,5 +1,5 @@
-// What a pod needs in total, by Kubernetes' rules (k8s.io/component-helpers/resource: PodRequests
-// and PodLimits).
+// A pod's total requests and limits, by Kubernetes' rules (k8s.io/component-helpers/resource:
+// PodRequests and PodLimits).
 #ifndef PLIMSOLL_RESOURCES_POD_TOTAL_H_
 #define PLIMSOLL_RESOURCES_POD_TOTAL_H_
 
@@ -9,13 +9,13 @@
 
 namespace plimsoll::resources {
 
-// Of each resource the larger one of: what the containers and sidecars ask for together; and, for
-// each init container in order, what it and the sidecars before it do. What the pod as a whole asks
-// for of cpu, memory and hugepages stands in place of that. Then comes `overhead`: on top of every
-// request, and of a limit where there is one.
+// Each resource is the larger of two: the sum over containers and sidecars; and, for each init
+// container in order, its own amount plus those of the sidecars before it. The pod's own cpu,
+// memory and hugepages, where written, replace that. `overhead` is added to every request, and to
+// limits that exist.
 //
-// `containers` in the order of the pod, with defaults filled in (WithDefaults). A container without
-// a limit adds nothing to the limits' total, which therefore need not bound the pod.
+// `containers` come in the order of the pod, with defaults filled in (WithDefaults). A container
+// without a limit adds nothing to the limits' total, which therefore need not bound the pod.
 Requirements PodTotal(const std::vector<ContainerRequirements>& containers, const Requirements& pod,
                       const ResourceList& overhead);
 

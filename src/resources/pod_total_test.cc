@@ -64,7 +64,7 @@ TEST(PodTotalTest, InitContainersCountByTheLargest) {
               ElementsAre(Pair("cpu", "1"), Pair("memory", "1Gi")));
 }
 
-// An init container after a sidecar runs beside it, one before does not.
+// An init container after a sidecar runs beside it; one before it does not.
 TEST(PodTotalTest, SidecarsCountFromTheirStart) {
   const ContainerRequirements web = Asking(Role::kContainer, {{"cpu", "1"}});
   const ContainerRequirements sidecar = Asking(Role::kSidecar, {{"cpu", "2"}});
@@ -82,7 +82,7 @@ TEST(PodTotalTest, ThePodsOwnStandInPlaceOfTheContainers) {
   EXPECT_THAT(Requests(containers, pod),
               ElementsAre(Pair("cpu", "3"), Pair("example.com/gpu", "1"), Pair("memory", "1Gi")));
   EXPECT_THAT(Limits(containers, pod), ElementsAre(Pair("cpu", "4"), Pair("memory", "1Gi")));
-  // Other resources are the containers' alone.
+  // Other resources come from the containers alone.
   EXPECT_THAT(Requests(containers, {AmountsOf({{"example.com/gpu", "9"}}), {}}),
               ElementsAre(Pair("cpu", "1"), Pair("example.com/gpu", "1")));
 }

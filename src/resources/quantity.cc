@@ -117,7 +117,7 @@ Limbs SubtractMagnitude(const Limbs& a, const Limbs& b) {
   return difference;
 }
 
-// digits * 10^shift; what a negative shift cuts off rounds up.
+// digits * 10^shift; a negative shift rounds up.
 Limbs Shifted(std::string digits, int shift) {
   if (shift >= 0) return FromDigits(digits.append(static_cast<size_t>(shift), '0'));
   const size_t cut = std::min(digits.size(), static_cast<size_t>(-shift));
@@ -152,7 +152,7 @@ std::optional<Scale> ReadSuffix(absl::string_view text) {
   return Scale{number[0] == '-' ? -exponent : exponent, Quantity::Format::kDecimalExponent};
 }
 
-// What is too large is refused, so that a canonical form can always be read back.
+// Values too large are refused, so that a canonical form can always be parsed again.
 bool IsTooLarge(const Limbs& nanos) {
   static const Limbs& limit =
       *new Limbs(FromDigits("1" + std::string(kMaxExponent + kNanoDigits, '0')));

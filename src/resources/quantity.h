@@ -3,8 +3,8 @@
 // The grammar and arithmetic are those of k8s.io/apimachinery/pkg/api/resource:
 //   - a number with an optional sign, digits before or after the dot, and a suffix: decimal n u m
 //     (none) k M G T P E, binary Ki Mi Gi Ti Pi Ei, or an exponent e3, E-3;
-//   - nothing finer than 10^-9 is held: a finer value is rounded away from zero, so a wish for a
-//     little is never a wish for nothing;
+//   - the finest step is 10^-9: a finer value is rounded away from zero, so a request for a little
+//     never becomes a request for nothing;
 //   - a value with a binary suffix is capped at 2^63-1 in either direction;
 //   - the canonical form keeps the family of the suffix, has no fraction and the largest suffix (or
 //     exponent, a multiple of three) that allows that. A binary value below 1024 or with a fraction
@@ -33,22 +33,22 @@ class Quantity {
 
   Quantity() = default;  // "0"
 
-  // INVALID_ARGUMENT says which text, and what a quantity looks like.
+  // INVALID_ARGUMENT quotes the text and describes a quantity.
   static absl::StatusOr<Quantity> Parse(absl::string_view text);
   static Quantity FromInt(int64_t value, Format format = Format::kDecimalSi);
   static Quantity FromMilli(int64_t milli);
 
-  // What Parse was given, byte for byte; the canonical form for a computed value.
+  // Parse's input, byte for byte; the canonical form for a computed value.
   const std::string& text() const { return text_; }
   std::string Canonical() const;
-  // The same with its canonical form as its text.
+  // A copy with the canonical form as its text.
   Quantity InCanonicalForm() const;
   Format format() const { return format_; }
 
   // -1, 0 or 1.
   int Sign() const;
   bool IsZero() const { return Sign() == 0; }
-  // In units, and in thousandths of one: rounded away from zero, clamped to the range of int64.
+  // The amount in units, and in thousandths: rounded away from zero, clamped to the range of int64.
   int64_t Value() const;
   int64_t MilliValue() const;
 

@@ -63,7 +63,7 @@ INSTANTIATE_TEST_SUITE_P(Binary, CanonicalTest,
                                            Canonical{"1.001Ki", "1025024m"},
                                            Canonical{"-2048Mi", "-2Gi"}, Canonical{"7Ei", "7Ei"}));
 
-// Nothing finer than a nano is held, and nothing asked for becomes nothing.
+// The finest step is a nano, and a request never becomes zero.
 INSTANTIATE_TEST_SUITE_P(
     RoundsAwayFromZero, CanonicalTest,
     ::testing::Values(Canonical{"0.1n", "1n"}, Canonical{"1.1n", "2n"}, Canonical{"-0.1n", "-1n"},
@@ -183,7 +183,7 @@ TEST(QuantityProperty, AgreesWithIntegerArithmetic) {
   }
 }
 
-// Whatever is accepted survives its canonical form; nothing crashes.
+// Accepted text survives its canonical form; nothing crashes.
 TEST(QuantityProperty, AnyTextParsesOrIsRefused) {
   std::mt19937_64 random(4112);
   const std::string alphabet = "0123456789..eEinumkKMGTP+-";

@@ -67,7 +67,7 @@ absl::Status ValidateHugepages(const std::string& name, const Quantity* request,
   return absl::OkStatus();
 }
 
-// What the kernel can hold: more would be clamped without a word, or refused with a number that
+// Refuses amounts that the kernel can't hold: it would clamp them silently, or refuse a number that
 // nobody typed. `what`: "limit" or "request".
 absl::Status CheckSize(const std::string& name, const char* what, const Quantity& amount) {
   // 2^44 - 1 microseconds of quota (kernel/sched/core.c, max_cfs_runtime) in a period of 100 ms.
@@ -76,10 +76,10 @@ absl::Status CheckSize(const std::string& name, const char* what, const Quantity
       new Quantity(Quantity::FromInt(std::numeric_limits<int64_t>::max()));
   const bool is_cpu = name == kCpu;
   if (!is_cpu && name != kMemory && !absl::StartsWith(name, kHugepages)) return absl::OkStatus();
-  // A quantity as large as that has been cut to it.
+  // A quantity that large was capped to it.
   if (is_cpu ? amount <= *kMostCpus : amount < *kMostBytes) return absl::OkStatus();
   return absl::InvalidArgumentError(
-      absl::StrCat(name, ": the ", what, " ", amount.text(), " is more than there can be (",
+      absl::StrCat(name, ": the ", what, " ", amount.text(), " is too large (",
                    is_cpu ? absl::StrCat("at most ", kMostCpus->text(), " CPUs") : "less than 8Ei",
                    "); without a ", what, " it is not bounded"));
 }
@@ -122,7 +122,7 @@ absl::Status Validate(const Requirements& requirements) {
 
 uint64_t MilliCpuToShares(int64_t milli_cpu) {
   if (milli_cpu <= 0) return kMinShares;
-  // Beyond the clamp anyway; keeps the product in range.
+  // Above the clamp anyway; keeps the product in range.
   const uint64_t milli = std::min<uint64_t>(static_cast<uint64_t>(milli_cpu), kMaxShares * 1000);
   return std::clamp(milli * 1024 / 1000, kMinShares, kMaxShares);
 }

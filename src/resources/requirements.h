@@ -1,5 +1,5 @@
-// From what a pod asks for to what Linux is told, as kubelet does it
-// (pkg/kubelet/cm/helpers_linux.go, pkg/kubelet/kuberuntime, pkg/kubelet/qos), and back.
+// Translation between Kubernetes requests and limits and Linux settings, both ways, as kubelet does
+// it (pkg/kubelet/cm/helpers_linux.go, pkg/kubelet/kuberuntime, pkg/kubelet/qos).
 #ifndef PLIMSOLL_RESOURCES_REQUIREMENTS_H_
 #define PLIMSOLL_RESOURCES_REQUIREMENTS_H_
 
@@ -24,12 +24,12 @@ struct Requirements {
   ResourceList limits;
 };
 
-// A limit without a request is a request too: what the API server fills in.
+// Makes a limit without a request a request too, as the API server does.
 Requirements WithDefaults(Requirements requirements);
 
-// INVALID_ARGUMENT names the resource: negative amounts, a request above its limit, hugepages
-// whose request is not their limit or is no multiple of the page size. `requirements` as written,
-// before WithDefaults.
+// INVALID_ARGUMENT names the resource: negative amounts, a request above its limit, hugepages whose
+// request is not their limit or is no multiple of the page size. `requirements` as written, before
+// WithDefaults.
 absl::Status Validate(const Requirements& requirements);
 
 // --- CPU
@@ -48,8 +48,8 @@ int64_t SharesToMilliCpu(uint64_t shares);
 int64_t QuotaToMilliCpu(int64_t quota_us, uint64_t period_us);
 
 // --- the container's cgroup
-// Shares from the CPU request (from the limit where there is no request), quota and period from
-// the CPU limit, the memory limit and hugepage limits. Absent members: no limit asked for.
+// Shares from the CPU request (from the limit where there is no request), quota and period from the
+// CPU limit, the memory limit and hugepage limits. Absent members: no limit requested.
 absl::StatusOr<linux::CgroupSettings> ToCgroupSettings(const Requirements& requirements);
 
 // "hugepages-2Mi" -> "2MB", as the kernel's files spell it. INVALID_ARGUMENT for another resource
@@ -66,12 +66,13 @@ struct ContainerRequirements {
   Requirements requirements;  // with defaults filled in
 };
 
-// Of a whole pod, init containers included; only cpu and memory count. Guaranteed: every container
-// has a limit for both and no request differs from its limit in the sum. BestEffort: nobody asks.
+// The class of a whole pod, init containers included; only cpu and memory count. Guaranteed: every
+// container has a limit for both, and the sums of requests and limits are equal. BestEffort: no
+// container requests or limits anything.
 QosClass ComputeQosClass(const std::vector<ContainerRequirements>& pod);
 
-// oom_score_adj of the pod's container `index`: -997 Guaranteed, 1000 BestEffort, between them by
-// the share of the machine's memory that it requests, 3 to 999. A sidecar is never killed before
+// oom_score_adj of the pod's container `index`: -997 Guaranteed, 1000 BestEffort; Burstable 3 to
+// 999, lower for a larger requested share of the machine's memory. A sidecar is never killed before
 // the pod's ordinary containers.
 int OomScoreAdj(const std::vector<ContainerRequirements>& pod, size_t index,
                 int64_t memory_capacity_bytes);

@@ -31,8 +31,7 @@ constexpr char kService[] = "org.freedesktop.systemd1";
 constexpr char kObject[] = "/org/freedesktop/systemd1";
 constexpr char kManager[] = "org.freedesktop.systemd1.Manager";
 constexpr absl::Duration kRetry = absl::Milliseconds(100);
-// systemd writes values when nothing else is to be done, soon after it says that it is about to or
-// has done so.
+// systemd writes values when it is otherwise idle, soon after it announces or finishes a reload.
 constexpr absl::Duration kWrites = absl::Seconds(3);
 constexpr absl::Duration kLook = absl::Milliseconds(100);
 
@@ -48,7 +47,7 @@ absl::StatusCode CodeOf(absl::string_view name) {
       is(SD_BUS_ERROR_PROPERTY_READ_ONLY)) {
     return absl::StatusCode::kInvalidArgument;
   }
-  // systemd executes itself anew, or the bus is restarted.
+  // systemd is re-executing itself, or the bus is restarting.
   if (is(SD_BUS_ERROR_SERVICE_UNKNOWN) || is(SD_BUS_ERROR_NAME_HAS_NO_OWNER) ||
       is(SD_BUS_ERROR_NO_REPLY) || is(SD_BUS_ERROR_DISCONNECTED) || is(SD_BUS_ERROR_TIMEOUT) ||
       is(SD_BUS_ERROR_NO_SERVER) || absl::StrContains(name, ".Spawn.")) {
@@ -142,7 +141,8 @@ class SdBus final : public Bus {
     BusCall call;
     absl::Time deadline;
     SdBus* bus = nullptr;
-    sd_bus_slot* slot = nullptr;  // the bus thread's, as the next; null: answered, or not sent
+    sd_bus_slot* slot = nullptr;  // used by the bus thread, as the next; null: answered, or not
+                                  // sent
     std::string job;
     bool done = false;  // under mutex_, as the next
     absl::Status result;
@@ -166,11 +166,11 @@ class SdBus final : public Bus {
 
   void Wake() const {
     const uint64_t one = 1;
-    // Fails only where it is awake anyway.
+    // Fails only if the thread is awake anyway.
     static_cast<void>(!write(wake_.get(), &one, sizeof(one)));
   }
 
-  // What follows is the bus thread's.
+  // The rest runs in the bus thread.
 
   void Run() {
     for (;;) {
@@ -221,7 +221,7 @@ class SdBus final : public Bus {
                                  "arg0='org.freedesktop.systemd1'",
                                  &SdBus::OnOwnerChanged, nullptr, this);
     }
-    // Else systemd tells nobody of jobs.
+    // Without it systemd sends no job signals.
     if (r >= 0) r = Subscribe(bus);
     if (r < 0) return r;
     bus_ = std::exchange(bus, nullptr);
@@ -239,7 +239,7 @@ class SdBus final : public Bus {
                                     nullptr, nullptr);
   }
 
-  // All that is under way ends with `why`.
+  // Ends all calls under way with `why`.
   void Close(const absl::Status& why) {
     while (!under_way_.empty()) Finish(under_way_.begin()->first, why);
     bus_ = sd_bus_close_unref(bus_);
@@ -263,7 +263,7 @@ class SdBus final : public Bus {
     int r = sd_bus_message_new_method_call(bus_, &message, kService, kObject,
                                            call.interface.c_str(), call.member.c_str());
     if (r >= 0 && call.append) r = call.append(message);
-    // Deadlines are looked after here, those of jobs as well.
+    // This thread handles the deadlines, of jobs too.
     if (r >= 0) {
       r = sd_bus_call_async(bus_, &pending->slot, message, &SdBus::OnReply, pending, UINT64_MAX);
     }
@@ -323,8 +323,8 @@ class SdBus final : public Bus {
     return 0;
   }
 
-  // systemd has executed itself anew: it is another client of the bus, which knows of no
-  // subscription of ours. What it was asked before it has forgotten.
+  // systemd has re-executed itself: on the bus it is a new client without our subscription, and has
+  // forgotten the calls under way.
   static int OnOwnerChanged(sd_bus_message* message, void* userdata, sd_bus_error*) {
     auto* bus = static_cast<SdBus*>(userdata);
     const char* name = nullptr;
@@ -393,7 +393,7 @@ class SdBus final : public Bus {
   const std::string address_;
   const absl::Duration patience_;
   const UniqueFd wake_;
-  // The bus thread's.
+  // Used by the bus thread.
   sd_bus* bus_ = nullptr;
   std::map<Pending*, Request> under_way_;
   std::map<std::string, Pending*> jobs_;  // by D-Bus path

@@ -17,12 +17,12 @@ namespace plimsoll::systemd {
 namespace {
 
 constexpr char kOomGroup[] = "memory.oom.group";
-// The first that can be told of memory.oom.group, by the property OOMPolicy of scopes. Those
-// before it write a 0 into each unit's.
+// The first version with a property for memory.oom.group: OOMPolicy of scopes. Older ones write 0
+// for each unit.
 constexpr int kKnowsOomPolicy = 253;
 constexpr int kTries = 3;
 
-// Those of ControlFiles that Apply writes for `settings`.
+// The ControlFiles that Apply writes for `settings`.
 std::vector<std::string> FilesOf(const linux::CgroupSettings& settings) {
   std::vector<std::string> files;
   if (settings.cpu_shares) files.emplace_back("cpu.weight");
@@ -38,7 +38,8 @@ std::vector<std::string> FilesOf(const linux::CgroupSettings& settings) {
   return files;
 }
 
-// Those that are not ControlFiles: nobody needs to be told, but they are set back with the others.
+// All files that Apply writes. systemd isn't told of those outside ControlFiles, but a failure sets
+// them back too.
 std::vector<std::string> AllFilesOf(const linux::CgroupSettings& settings) {
   std::vector<std::string> files = FilesOf(settings);
   for (const auto& [file, value] : settings.unified) {
@@ -63,7 +64,7 @@ std::map<std::string, std::string> LinesOf(absl::string_view text) {
   return lines;
 }
 
-// What to write, one by one, to a file that holds `now` and is to hold `wanted`.
+// The writes, one by one, that turn a file's `now` into `wanted`.
 std::vector<std::string> Writes(const std::string& file, const std::string& now,
                                 const std::string& wanted) {
   if (now == wanted) return {};
@@ -132,7 +133,7 @@ absl::Status SystemdCgroups::StartSlice(const Place& slice) {
                    {"MemoryAccounting", true},
                    {"IOAccounting", true},
                    {"TasksAccounting", true}});
-  // An administrator's file may describe it.
+  // An administrator's unit file may define it.
   return absl::IsAlreadyExists(started) ? units_->Start(slice.unit) : started;
 }
 
@@ -153,7 +154,7 @@ absl::StatusOr<std::vector<std::string>> SystemdCgroups::Create(absl::string_vie
     PLIMSOLL_RETURN_IF_ERROR(StartSlice(each));
     made.push_back(group);
   }
-  // What is no slice, and controllers for all on the way.
+  // Makes the groups that are no slices, and enables controllers on the way.
   PLIMSOLL_ASSIGN_OR_RETURN(const std::vector<std::string> others, files_->Create(place.group));
   std::move(undo).Cancel();
   for (const std::string& other : others) {
@@ -177,7 +178,7 @@ absl::Status SystemdCgroups::StartScope(const Place& scope, pid_t pid) {
                                       {"Delegate", true},
                                       {"DefaultDependencies", false},
                                       {"CollectMode", std::string("inactive-or-failed")},
-                                      // Its default for scopes is a limit.
+                                      // systemd's default for scopes is a limit.
                                       {"TasksMax", kInfinity}};
   PLIMSOLL_ASSIGN_OR_RETURN(const std::vector<Property> values,
                             PropertiesNow(scope.group, ControlFiles()));
@@ -200,8 +201,8 @@ absl::Status SystemdCgroups::Register(absl::string_view path, pid_t pid,
   MakeKnown(place.group);
   NoteInexact(place.group, ControlFiles());
   KeepOomGroup(place.group);
-  // A reload before systemd knew of it has taken its values; one while nobody wrote after it what
-  // systemd rounds has changed them.
+  // A daemon-reload may have changed the values: before systemd knew the scope, or because nobody
+  // restored the values that systemd rounds.
   return HoldsAll(place.group, settings) ? absl::OkStatus() : Apply(place.group, settings);
 }
 
@@ -220,7 +221,7 @@ bool SystemdCgroups::HoldsAll(const std::string& group,
       linux::CpuSharesToWeight(*wanted.cpu_shares) == linux::CpuSharesToWeight(*now->cpu_shares)) {
     wanted.cpu_shares = now->cpu_shares;
   }
-  // An empty set is read as none.
+  // Read returns no value for an empty set.
   if (wanted.cpuset_cpus == "") wanted.cpuset_cpus.reset();
   if (wanted.cpuset_mems == "") wanted.cpuset_mems.reset();
   return wanted == *now;
@@ -229,7 +230,7 @@ bool SystemdCgroups::HoldsAll(const std::string& group,
 absl::Status SystemdCgroups::AddProcess(absl::string_view path, pid_t pid) {
   PLIMSOLL_ASSIGN_OR_RETURN(const Place place, PlaceOf(path));
   if (!IsScope(place.unit)) return files_->AddProcess(path, pid);
-  // It ends with its last process, whenever that is.
+  // The scope ends with its last process, at any time.
   absl::Status status;
   for (int i = 0; i < kTries; ++i) {
     if (IsKnown(place.group)) {
@@ -248,7 +249,7 @@ absl::Status SystemdCgroups::AddProcess(absl::string_view path, pid_t pid) {
 absl::Status SystemdCgroups::Remove(absl::string_view path) {
   PLIMSOLL_ASSIGN_OR_RETURN(const Place place, PlaceOf(path));
   PLIMSOLL_ASSIGN_OR_RETURN(const bool exists, files_->Exists(place.group));
-  // Before the unit: systemd would end what is still there.
+  // The group before its unit: systemd would end the processes still in it.
   PLIMSOLL_RETURN_IF_ERROR(files_->Remove(place.group));
   // A unit without a group has ended, and systemd forgets it by itself.
   if (exists && !place.unit.empty()) PLIMSOLL_RETURN_IF_ERROR(units_->Stop(place.unit));
@@ -304,7 +305,7 @@ absl::StatusOr<std::vector<Property>> SystemdCgroups::PropertiesNow(
 
 absl::Status SystemdCgroups::Tell(const Place& place, const std::vector<std::string>& files) {
   if (place.unit.empty()) return absl::OkStatus();
-  // It writes all values of the unit then, also those that it has rounded in a reload.
+  // systemd then writes all values of the unit, including those that a reload has rounded.
   std::vector<std::string> told_files = files;
   {
     absl::MutexLock lock(&mutex_);

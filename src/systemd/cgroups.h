@@ -1,16 +1,16 @@
-// Control groups of cgroup v2 on a machine that systemd runs: what is a unit's group is made and
-// removed with its unit, and systemd is told each value that it has a property for, since it writes
-// all of them anew at each daemon-reload.
+// Control groups of cgroup v2 on a machine that systemd manages: a unit's group is made and removed
+// with its unit. systemd is told each value that it has a property for, because it writes all of
+// them again at each daemon-reload.
 //
 //   PLIMSOLL_ASSIGN_OR_RETURN(auto units, ConnectUnits(host));
 //   SystemdCgroups cgroups(std::move(files), std::move(units), host);
 //
-// Slices are made with the groups (Create), scopes with the first process (Register, AddProcess),
-// both by UnitOf's names; they end with Remove, scopes also with their last process. Groups that
-// are no unit's, those in a scope for one, are as without systemd. Values are written to the
-// kernel's files first, which check them, then told to systemd; when that refuses, the files are
-// set back. A unit that systemd knows nothing of is taken for a plain group, so that what was made
-// without it goes on.
+// Slices are made with their groups (Create), scopes with their first process (Register,
+// AddProcess), both by UnitOf's names. They end with Remove, scopes also with their last process.
+// Groups without a unit, such as those in a scope, are as without systemd. Values go to the
+// kernel's files first, which check them, then to systemd; if that refuses, the files are set back.
+// A unit that systemd doesn't know is treated as a plain group, so that groups made without systemd
+// go on working.
 #ifndef PLIMSOLL_SYSTEMD_CGROUPS_H_
 #define PLIMSOLL_SYSTEMD_CGROUPS_H_
 
@@ -43,7 +43,7 @@ class SystemdCgroups final : public linux::CgroupManager {
   ~SystemdCgroups() override;
 
   absl::StatusOr<std::vector<std::string>> Create(absl::string_view path) override;
-  // Not needed: scopes have all controllers delegated, and keep them with that.
+  // Makes none: scopes have all controllers delegated, and so keep them.
   absl::StatusOr<std::vector<std::string>> MakeKeeper(absl::string_view path) override;
   absl::Status Register(absl::string_view path, pid_t pid,
                         const linux::CgroupSettings& settings) override;
@@ -54,7 +54,7 @@ class SystemdCgroups final : public linux::CgroupManager {
   absl::Status AddProcess(absl::string_view path, pid_t pid) override;
   absl::Status WriteFile(absl::string_view path, absl::string_view controller,
                          absl::string_view file, absl::string_view value) override;
-  // Of a scope that has ended, by what its slice has counted.
+  // For an ended scope, uses its slice's count.
   absl::StatusOr<uint64_t> OomKills(absl::string_view path) const override;
 
   linux::CgroupLayout layout() const override { return files_->layout(); }
@@ -65,7 +65,7 @@ class SystemdCgroups final : public linux::CgroupManager {
   absl::StatusOr<bool> Exists(absl::string_view path) const override {
     return files_->Exists(path);
   }
-  // NOT_FOUND also when the group went while it was read.
+  // NOT_FOUND also when the group went during the read.
   absl::StatusOr<linux::CgroupSettings> Read(absl::string_view path) const override;
   absl::Status ReturnToCpuset(absl::string_view path) override {
     return files_->ReturnToCpuset(path);
@@ -103,31 +103,31 @@ class SystemdCgroups final : public linux::CgroupManager {
     std::string group;
     std::string unit;
   };
-  // An empty unit: it is no unit's.
+  // The unit is empty for a group without one.
   static absl::StatusOr<Place> PlaceOf(absl::string_view path);
 
   absl::Status StartSlice(const Place& slice);
   absl::Status StartScope(const Place& scope, pid_t pid);
-  // Tells systemd what `files` of the group hold now.
+  // Tells systemd the group's present values of `files`.
   absl::Status Tell(const Place& place, const std::vector<std::string>& files);
   absl::StatusOr<std::vector<Property>> PropertiesNow(const std::string& group,
                                                       const std::vector<std::string>& files) const;
-  // Remembers which of `files` systemd will write wrongly, and what is right.
+  // Remembers the right values of those `files` that systemd will write wrongly.
   void NoteInexact(const std::string& group, const std::vector<std::string>& files);
-  // While they are being changed.
+  // Called while the files are being changed.
   void ForgetInexact(const std::string& group, const std::vector<std::string>& files);
   void Forget(const std::string& group);
-  // Remembers a memory.oom.group of 1, which systemd clears with all that it writes, by what of the
-  // group's files is in `texts`; nothing where that file is not.
+  // Remembers a memory.oom.group of 1, because systemd clears it whenever it writes values. Takes
+  // the value from `texts`; does nothing if that lacks the file.
   void NoteOomGroup(const std::string& group, const std::map<std::string, std::string>& texts);
-  // After systemd was told something of the group.
+  // Called after systemd was told a value of the group.
   void KeepOomGroup(const std::string& group);
-  // Writes again what systemd has written wrongly.
+  // Restores the values that systemd has written wrongly.
   void WriteInexact();
 
   std::map<std::string, std::string> Texts(const std::string& group,
                                            const std::vector<std::string>& files) const;
-  // `status`, and what of the files could not be set back.
+  // `status`, with the files that could not be set back.
   absl::Status SetBack(const std::string& group, const std::map<std::string, std::string>& before,
                        const absl::Status& status);
   bool HoldsAll(const std::string& group, const linux::CgroupSettings& settings) const;
@@ -137,11 +137,11 @@ class SystemdCgroups final : public linux::CgroupManager {
   const std::unique_ptr<linux::CgroupManager> files_;
   const FsRoot host_;
   mutable absl::Mutex mutex_;
-  std::set<std::string> known_ ABSL_GUARDED_BY(mutex_);  // scopes that were started
+  std::set<std::string> known_ ABSL_GUARDED_BY(mutex_);  // started scopes
   // By group and file.
   std::map<std::pair<std::string, std::string>, std::string> inexact_ ABSL_GUARDED_BY(mutex_);
   mutable ScopeOoms ooms_;
-  const std::unique_ptr<Units> units_;  // first to go: its thread calls WriteInexact
+  const std::unique_ptr<Units> units_;  // destroyed first: its thread calls WriteInexact
 };
 
 }  // namespace plimsoll::systemd

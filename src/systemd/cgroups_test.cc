@@ -24,7 +24,7 @@ constexpr char kPod[] = "/kubepods.slice/kubepods-pod1.slice";
 constexpr char kScope[] = "/kubepods.slice/kubepods-pod1.slice/plimsoll-1.scope";
 constexpr char kUnit[] = "plimsoll-1.scope";
 
-// Writes down what it is asked for. The real one runs in tests/vm; this one fails when it is told.
+// Records its calls; `fault` fails the next one. The real Units is tested in tests/vm.
 class RecordedUnits final : public Units {
  public:
   explicit RecordedUnits(linux::CgroupTree* tree) : tree_(*tree) {}
@@ -114,7 +114,7 @@ class SystemdCgroupsTest : public ::testing::Test {
                                                 std::move(units), dir_.root());
   }
 
-  // As an OCI runtime does.
+  // As an OCI runtime makes it.
   void MakeScope(const std::string& group = kScope) {
     linux::CgroupV2 files(tree_);
     ASSERT_TRUE(files.Create(group).ok());
@@ -160,7 +160,7 @@ TEST_F(SystemdCgroupsTest, ASliceThatSystemdKnowsIsStarted) {
 }
 
 TEST_F(SystemdCgroupsTest, ACreationThatFailsLeavesNothing) {
-  // So that there are controllers to be enabled further down.
+  // Gives groups further down controllers to enable.
   ASSERT_TRUE(linux::CgroupV2(tree_).Create("/other").ok());
   ASSERT_TRUE(cgroups_->Create("/kubepods.slice").ok());
   tree_->refuse["/kubepods.slice/cgroup.subtree_control"] = EBUSY;
@@ -195,7 +195,7 @@ TEST_F(SystemdCgroupsTest, AScopeHasTheValuesOfItsGroup) {
 }
 
 TEST_F(SystemdCgroupsTest, WhatAReloadHasTakenBeforeIsSetAgain) {
-  MakeScope();  // without the values
+  MakeScope();  // without its values
   ASSERT_TRUE(cgroups_->Register(kScope, 7, {.memory_limit_bytes = 1 << 20}).ok());
   EXPECT_EQ(Get("memory.max"), "1048576");
   EXPECT_EQ(PropertyOf<uint64_t>("MemoryMax"), 1u << 20);
@@ -237,7 +237,7 @@ TEST_F(SystemdCgroupsTest, AnOomGroupIsWrittenAgain) {
   ASSERT_TRUE(tree_->Write(kScope, "memory.oom.group", "1").ok());
   ASSERT_TRUE(cgroups_->Register(kScope, 7, {}).ok());
   EXPECT_THAT(units_->calls, ElementsAre("start plimsoll-1.scope", "expect"));
-  tree_->Put(kScope, "memory.oom.group", "0\n");  // what systemd 252 does with all that it writes
+  tree_->Put(kScope, "memory.oom.group", "0\n");  // systemd 252 does this whenever it writes values
   units_->rewritten();
   EXPECT_EQ(absl::StripAsciiWhitespace(Get("memory.oom.group")), "1");
   ASSERT_TRUE(cgroups_->Apply(kScope, {.unified = {{"memory.oom.group", "0"}}}).ok());
@@ -302,7 +302,7 @@ TEST_F(SystemdCgroupsTest, WhatSystemdRoundsIsWrittenAgain) {
   MakeScope();
   ASSERT_TRUE(cgroups_->Register(kScope, 7, {}).ok());
   ASSERT_TRUE(cgroups_->Apply(kScope, {.cpu_quota_us = 12345}).ok());
-  tree_->Put(kScope, "cpu.max", "12000 100000\n");  // a reload
+  tree_->Put(kScope, "cpu.max", "12000 100000\n");  // a daemon-reload
   units_->rewritten();
   EXPECT_EQ(Get("cpu.max"), "12345 100000");
   units_->properties.clear();
@@ -321,7 +321,7 @@ TEST_F(SystemdCgroupsTest, AScopeIsStartedWithItsFirstProcess) {
   ASSERT_TRUE(cgroups_->AddProcess(kScope, 8).ok());
   EXPECT_THAT(units_->calls, ElementsAre("start plimsoll-1.scope"));
   EXPECT_EQ(Get("cgroup.procs"), "8");
-  // It has ended, group and all.
+  // The scope has ended, group and all.
   units_->there.clear();
   tree_->Put(kScope, "cgroup.procs", "");
   ASSERT_TRUE(linux::CgroupV2(tree_).Remove(kScope).ok());
@@ -342,7 +342,7 @@ TEST_F(SystemdCgroupsTest, KillsOfTheOomKillerAreKnownWithoutTheGroup) {
   };
   MakeScope();
   MakeScope(other);
-  count(kPod, 5);  // of containers before these
+  count(kPod, 5);  // by containers before these
   ASSERT_TRUE(cgroups_->Register(kScope, 7, {}).ok());
   ASSERT_TRUE(cgroups_->Register(other, 8, {}).ok());
   count(other, 2);

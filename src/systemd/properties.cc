@@ -25,7 +25,7 @@ constexpr char kIoMax[] = "io.max";
 constexpr uint64_t kSecond = 1000000;  // in microseconds
 constexpr uint64_t kPercent = kSecond / 100;
 
-// Files with one number, and the least that systemd takes.
+// Files with one number, and the least value that systemd takes.
 struct NumberFile {
   const char* file;
   const char* property;
@@ -91,7 +91,7 @@ std::string NodeOf(absl::string_view number) {
   return absl::StrCat("/dev/block/", number);
 }
 
-// "default 100" or "100", and "8:0 200".
+// A weights file: "default 100" or "100", and "8:0 200".
 struct Weights {
   std::optional<uint64_t> all;
   std::vector<std::pair<std::string, uint64_t>> devices;
@@ -112,8 +112,8 @@ absl::StatusOr<Weights> ParseWeights(absl::string_view file, absl::string_view t
   return weights;
 }
 
-// systemd derives BFQ's weight of 1 to 1000 from its own of 1 to 10000: as it is up to 100, and of
-// what is above that every eleventh part. This is the way back.
+// Reverses systemd's conversion of its weight (1 to 10000) to BFQ's (1 to 1000): unchanged up to
+// 100, an eleventh of the part above.
 uint64_t FromBfq(uint64_t weight) {
   return weight <= 100 ? weight : 100 + (weight - 100) * 11;
 }
@@ -136,7 +136,7 @@ absl::Status AddWeights(absl::string_view file, absl::string_view text, DiskTest
   return absl::OkStatus();
 }
 
-// "8:0 rbps=1048576 wbps=max riops=max wiops=120"
+// Parses "8:0 rbps=1048576 wbps=max riops=max wiops=120".
 absl::Status AddIoMax(absl::string_view text, DiskTest is_disk, Properties* out) {
   std::vector<DeviceValue> rates[std::size(kRates)];
   for (absl::string_view line : absl::StrSplit(text, '\n', absl::SkipWhitespace())) {
@@ -158,7 +158,7 @@ absl::Status AddIoMax(absl::string_view text, DiskTest is_disk, Properties* out)
   return absl::OkStatus();
 }
 
-// nullopt: there is no such file.
+// nullopt when the file doesn't exist.
 absl::StatusOr<std::optional<std::string>> ReadIfThere(FileReader read, absl::string_view file) {
   absl::StatusOr<std::string> text = read(file);
   if (absl::IsNotFound(text.status())) return std::nullopt;
@@ -166,7 +166,7 @@ absl::StatusOr<std::optional<std::string>> ReadIfThere(FileReader read, absl::st
   return std::string(absl::StripAsciiWhitespace(*text));
 }
 
-// An idle group has a weight of 0 for systemd.
+// For systemd an idle group has weight 0.
 absl::Status AddCpuWeight(FileReader read, Properties* out) {
   PLIMSOLL_ASSIGN_OR_RETURN(const auto idle, ReadIfThere(read, kIdle));
   PLIMSOLL_ASSIGN_OR_RETURN(const auto weight, ReadIfThere(read, kWeight));

@@ -62,7 +62,7 @@ TEST_F(PropertiesTest, TellsOnlyWhatIsAskedForAndThere) {
 }
 
 TEST_F(PropertiesTest, QuotasComeBackAsTheyWere) {
-  // As systemd computes the quota from what it is told.
+  // Repeats systemd's computation of the quota.
   for (const auto& [quota, period] : std::vector<std::pair<uint64_t, uint64_t>>{
            {50000, 100000}, {12345, 100000}, {1000, 1000000}, {3333, 7777}, {250001, 99999}}) {
     files_["cpu.max"] = std::to_string(quota) + " " + std::to_string(period) + "\n";

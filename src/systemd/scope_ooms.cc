@@ -6,7 +6,7 @@
 namespace plimsoll::systemd {
 namespace {
 
-// Without the one's, whose count may be taken a moment later than the whole.
+// The difference, at least 0: the part may be counted a moment later than the whole.
 uint64_t Less(uint64_t all, uint64_t part) {
   return all > part ? all - part : 0;
 }
@@ -25,7 +25,7 @@ void ScopeOoms::Watch(const std::string& scope) {
   absl::MutexLock lock(&mutex_);
   Slice& slice = slices_[parent];
   if (slice.scopes.contains(scope)) return;
-  // Of one that has been there for a while, they are among those of before.
+  // Earlier kills of an older scope are among the slice's earlier kills.
   const uint64_t own = files_.OomKills(scope).value_or(0);
   if (slice.scopes.empty()) slice.before = files_.OomKills(parent).value_or(0);
   slice.before = Less(slice.before, own);
@@ -51,7 +51,7 @@ absl::StatusOr<uint64_t> ScopeOoms::Kills(const std::string& scope) {
   uint64_t& own = slice->second.scopes[scope];
   if (now.ok()) return own = *now;
   if (!absl::IsNotFound(now.status())) return now;
-  // The whole first: what is counted in between is counted by a living scope.
+  // Reads the whole first, so that kills in between count for a living scope.
   const absl::StatusOr<uint64_t> all = files_.OomKills(slice->first);
   if (!all.ok()) return own;
   Refresh(slice->second);

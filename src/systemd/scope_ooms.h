@@ -1,5 +1,5 @@
-// How often the OOM killer has been in a scope, also when systemd has removed its group, which it
-// does as soon as the last process has ended.
+// OOM kills in a scope, known even after systemd has removed its group, which happens as soon as
+// the last process has ended.
 #ifndef PLIMSOLL_SYSTEMD_SCOPE_OOMS_H_
 #define PLIMSOLL_SYSTEMD_SCOPE_OOMS_H_
 
@@ -14,26 +14,26 @@
 
 namespace plimsoll::systemd {
 
-// A slice counts the kills in all groups below, and goes on counting those of groups that are gone
-// (cgroup v2, memory.events): what its living scopes don't account for is of those that have ended,
-// and of several that ended together it is given to the one that is asked for first. Without
-// mounts' option memory_localevents. Thread-safe.
+// A slice counts the kills in all groups below, including those already gone (cgroup v2,
+// memory.events). Kills beyond the living scopes' counts belong to ended scopes; of several that
+// ended together, the first one asked for gets them all. Needs a mount without memory_localevents.
+// Thread-safe.
 class ScopeOoms {
  public:
   explicit ScopeOoms(const linux::CgroupManager* files) : files_(*files) {}
 
-  // From now on. `scope` as CgroupManager names groups; it is there.
+  // Counts kills from now on. `scope`: an existing group, as CgroupManager names it.
   void Watch(const std::string& scope);
   void Forget(const std::string& scope);
-  // NOT_FOUND: it is gone and wasn't watched.
+  // NOT_FOUND: the scope is gone and wasn't watched.
   absl::StatusOr<uint64_t> Kills(const std::string& scope);
 
  private:
   struct Slice {
-    uint64_t before = 0;  // kills that are none of `scopes`'
+    uint64_t before = 0;  // kills outside `scopes`
     std::map<std::string, uint64_t> scopes;
   };
-  // Brings what the living scopes have counted up to date.
+  // Updates the counts of the living scopes.
   void Refresh(Slice& slice) const;
 
   const linux::CgroupManager& files_;

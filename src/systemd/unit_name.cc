@@ -11,8 +11,8 @@ namespace {
 
 constexpr size_t kLongestName = 255;
 
-// Characters that systemd would have escaped are in no name of ours. A group whose name begins like
-// this bears another name than its unit.
+// Our names have no character that systemd would escape. A group whose name starts with "_" or "."
+// may be named differently from its unit.
 bool IsUnitName(absl::string_view name) {
   return name.size() <= kLongestName && !absl::StartsWith(name, "_") &&
          !absl::StartsWith(name, ".") && absl::c_all_of(name, [](char c) {

@@ -1,4 +1,4 @@
-// Which of systemd's units a control group is.
+// Maps a control group to its systemd unit.
 #ifndef PLIMSOLL_SYSTEMD_UNIT_NAME_H_
 #define PLIMSOLL_SYSTEMD_UNIT_NAME_H_
 
@@ -10,8 +10,8 @@
 namespace plimsoll::systemd {
 
 // "a-b.slice" for "/a.slice/a-b.slice", "x.scope" for "/a.slice/x.scope"; `group` is normalised.
-// nullopt: the group can be no unit's, because it is no slice or scope, isn't where systemd would
-// have it, or has a name that no unit may have (systemd.unit(5)).
+// nullopt: no unit can have the group, because it is no slice or scope, isn't in systemd's place
+// for it, or has a name that units can't have (systemd.unit(5)).
 std::optional<std::string> UnitOf(absl::string_view group);
 
 bool IsSlice(absl::string_view unit);

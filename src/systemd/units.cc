@@ -63,7 +63,7 @@ int AppendProperties(sd_bus_message* message, const std::vector<Property>& prope
   return r < 0 ? r : sd_bus_message_close_container(message);
 }
 
-// "252.38-1~deb12u1", "v255", "256~rc1"
+// Parses "252.38-1~deb12u1", "v255", "256~rc1".
 int ParseVersion(absl::string_view text) {
   if (!text.empty() && text[0] == 'v') text.remove_prefix(1);
   size_t digits = 0;
@@ -138,7 +138,7 @@ class BusUnits final : public Units {
                                 .awaits_job = true});
   }
 
-  // One of text. At once or not at all: it is what tells whether there is a bus.
+  // Reads a string property at once or fails: this decides whether there is a bus.
   absl::StatusOr<std::string> ReadProperty(const std::string& name) {
     const auto text = std::make_shared<std::string>();
     PLIMSOLL_RETURN_IF_ERROR(

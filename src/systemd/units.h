@@ -1,4 +1,5 @@
-// systemd's units, as far as control groups need them: org.freedesktop.systemd1 on the system bus.
+// The operations on systemd's units that control groups need: org.freedesktop.systemd1 on the
+// system bus.
 #ifndef PLIMSOLL_SYSTEMD_UNITS_H_
 #define PLIMSOLL_SYSTEMD_UNITS_H_
 
@@ -14,45 +15,45 @@
 
 namespace plimsoll::systemd {
 
-// Thread-safe. Each call waits for systemd, a change of state until it is done, and goes on waiting
-// while systemd executes itself anew or the bus is restarted: for half a minute in all, then
-// UNAVAILABLE or DEADLINE_EXCEEDED, and whether it was done is not known. Errors name the unit and
-// hold systemd's own words.
+// Thread-safe. Each call waits for systemd; a change of state waits until it is done, even while
+// systemd re-executes itself or the bus restarts. After half a minute: UNAVAILABLE or
+// DEADLINE_EXCEEDED, and the call may have been done or not. Errors name the unit and hold
+// systemd's own words.
 class Units {
  public:
   virtual ~Units() = default;
 
-  // Such as 252.
+  // E.g. 252.
   virtual int version() const = 0;
-  // Makes a unit that is in no file, and starts it. ALREADY_EXISTS: systemd knows one of the name.
+  // Makes a unit without a unit file, and starts it. ALREADY_EXISTS: systemd has a unit of that
+  // name.
   virtual absl::Status StartTransient(const std::string& unit,
                                       const std::vector<Property>& properties) = 0;
   virtual absl::Status Start(const std::string& unit) = 0;
-  // Ends what runs in it. OK when there is none of the name.
+  // Ends the unit's processes. OK when no such unit exists.
   virtual absl::Status Stop(const std::string& unit) = 0;
-  // Until the next boot. NOT_FOUND: no such unit. systemd writes the values shortly after, and what
-  // the kernel refuses then is in systemd's log alone.
+  // Sets them until the next boot. NOT_FOUND: no such unit. systemd writes the values shortly
+  // after; if the kernel refuses one then, only systemd's log says so.
   virtual absl::Status SetProperties(const std::string& unit,
                                      const std::vector<Property>& properties) = 0;
-  // Has what Listen was given called for some seconds, since systemd will write values.
+  // Calls Listen's `rewritten` for some seconds, since systemd will write values.
   virtual void Expect() = 0;
-  // `rewritten` is called, in another thread and never twice at a time, whenever systemd has
-  // written or may have written values of units anew; it must not call this. Null: nothing more,
-  // also none that is under way when this returns.
+  // `rewritten` is called in another thread, never twice at a time, whenever systemd may have
+  // written values of units; it must not call this. Null: no more calls, and none is under way when
+  // this returns.
   virtual void Listen(std::function<void()> rewritten) = 0;
 };
 
-// FAILED_PRECONDITION where systemd doesn't run the machine, or its bus isn't there, and what to
-// do.
+// FAILED_PRECONDITION, with advice, where systemd doesn't run the machine or its bus is missing.
 absl::StatusOr<std::unique_ptr<Units>> ConnectUnits(const FsRoot& host);
 
-// For tests: `address` as in D-Bus' specification ("unix:path=/run/bus").
+// For tests. `address`: in D-Bus' format ("unix:path=/run/bus").
 absl::StatusOr<std::unique_ptr<Units>> ConnectUnitsAt(const std::string& address,
                                                       absl::Duration patience);
 
-// Whether it is process 1, as sd_booted(3) tells.
+// True when systemd is process 1, as sd_booted(3) decides it.
 bool SystemdRuns(const FsRoot& host);
-// Whether ConnectUnits would find systemd and a bus, without asking them.
+// True when ConnectUnits would find systemd and a bus; asks neither.
 bool SystemdIsThere(const FsRoot& host);
 
 }  // namespace plimsoll::systemd

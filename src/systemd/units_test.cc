@@ -1,4 +1,4 @@
-// What is between here and systemd; what systemd itself does is tested in tests/vm.
+// Tests the connection to systemd; systemd itself is tested in tests/vm.
 #include "systemd/units.h"
 
 #include <sys/socket.h>

@@ -20,7 +20,7 @@ namespace {
 
 using resources::CpuSet;
 
-// The first of the files in a directory that names anything.
+// The list in the first of the files that has one.
 absl::StatusOr<std::optional<CpuSet>> FirstList(const FsRoot& root, const std::string& directory,
                                                 const std::vector<const char*>& files) {
   for (const char* file : files) {
@@ -31,10 +31,10 @@ absl::StatusOr<std::optional<CpuSet>> FirstList(const FsRoot& root, const std::s
   return std::nullopt;
 }
 
-// kubelet's group for all pods, with its driver cgroupfs and with systemd.
+// kubelet's group for all pods: of its driver cgroupfs, and of its driver systemd.
 constexpr const char* kPodsGroups[] = {"kubepods", "kubepods.slice"};
 
-// What the kernel takes for no partition says "root invalid (<why>)", and is a member.
+// An invalid partition reads "root invalid (<why>)" and acts as a member.
 absl::StatusOr<bool> IsPartition(const FsRoot& root, const std::string& group) {
   PLIMSOLL_ASSIGN_OR_RETURN(const MachineFile state,
                             ReadMachineFile(root, absl::StrCat(group, "/cpuset.cpus.partition")));
@@ -42,7 +42,7 @@ absl::StatusOr<bool> IsPartition(const FsRoot& root, const std::string& group) {
   return text == "root" || text == "isolated";
 }
 
-// The CPUs that partitions have are in no list of the groups around them.
+// The lists of groups around a partition leave out its CPUs.
 absl::Status FollowPartitions(const FsRoot& root, const std::string& mount, Limits& limits) {
   CpuSet own;
   CpuSet set_aside;
@@ -65,7 +65,7 @@ absl::Status FollowPartitions(const FsRoot& root, const std::string& mount, Limi
   return absl::OkStatus();
 }
 
-// By the names of v2, v1 and v1 mounted with noprefix.
+// Tries the file names of v2, v1 and v1 mounted with noprefix.
 absl::StatusOr<Limits> LimitsAt(const FsRoot& root, const std::string& mount) {
   Limits limits;
   PLIMSOLL_ASSIGN_OR_RETURN(
@@ -80,8 +80,8 @@ absl::StatusOr<Limits> LimitsAt(const FsRoot& root, const std::string& mount) {
   return limits;
 }
 
-// Where cpusets are mounted, without the leading slash; v1 first, since a hybrid machine's v2
-// hierarchy has no cpusets then.
+// The mount points of cpusets, without the leading slash; v1 first: then a hybrid machine's v2
+// hierarchy has no cpusets.
 absl::StatusOr<std::vector<std::string>> CpusetMounts(const FsRoot& root) {
   PLIMSOLL_ASSIGN_OR_RETURN(const MachineFile mounts, ReadMachineFile(root, "proc/mounts"));
   std::vector<std::string> v1, v2;
@@ -122,7 +122,7 @@ void TakeMemory(const CpuSet& lost, Machine& machine) {
     node.memory_bytes = 0;
     for (auto& [size, count] : node.hugepages) count = 0;
   }
-  // Nothing is left of these.
+  // Removes nodes with nothing left.
   machine.nodes.erase(std::remove_if(machine.nodes.begin(), machine.nodes.end(),
                                      [&](const NumaNode& node) {
                                        return lost.Contains(node.id) && node.cpus.Empty();
@@ -138,8 +138,8 @@ void TakeMemory(const CpuSet& lost, Machine& machine) {
 }  // namespace
 
 absl::StatusOr<Limits> ReadLimits(const FsRoot& root) {
-  // Where nearly all machines have them: the list of mounts is long where many pods run, and limits
-  // are looked at every few seconds.
+  // The usual places first: the list of mounts is long where many pods run, and limits are read
+  // every few seconds.
   for (const char* usual : {"sys/fs/cgroup/cpuset", "sys/fs/cgroup"}) {
     PLIMSOLL_ASSIGN_OR_RETURN(Limits limits, LimitsAt(root, usual));
     if (limits.cpus) return limits;
@@ -158,7 +158,7 @@ absl::Status Confine(const FsRoot& root, Machine& machine) {
   for (const NumaNode& node : machine.nodes) {
     if (node.memory_bytes != 0) with_memory.Add(node.id);
   }
-  // A limit that leaves nothing is another machine's.
+  // A limit that leaves nothing belongs to another machine.
   if (limits.cpus && !limits.cpus->Intersection(machine.cpus).Empty()) {
     lost_cpus = machine.cpus.Difference(*limits.cpus);
   }
@@ -167,19 +167,19 @@ absl::Status Confine(const FsRoot& root, Machine& machine) {
   }
   if (!lost_cpus.Empty()) {
     TakeCpus(lost_cpus, machine);
-    machine.missing.push_back(absl::StrCat(
-        "CPUs ", lost_cpus.ToString(),
-        limits.partition.empty()
-            ? " are online but outside of the outermost cpuset group that is to be seen here"
-            : absl::StrCat(" are online but outside of the cpuset partition of group ",
-                           limits.partition),
-        ": they are left out"));
+    machine.missing.push_back(
+        absl::StrCat("CPUs ", lost_cpus.ToString(),
+                     limits.partition.empty()
+                         ? " are online but outside of the outermost cpuset group visible here"
+                         : absl::StrCat(" are online but outside of the cpuset partition of group ",
+                                        limits.partition),
+                     ": they are left out"));
   }
   if (!lost_nodes.Empty()) {
     TakeMemory(lost_nodes, machine);
-    machine.missing.push_back(absl::StrCat(
-        "memory of NUMA nodes ", lost_nodes.ToString(),
-        " is outside of the outermost cpuset group that is to be seen here: it is left out"));
+    machine.missing.push_back(
+        absl::StrCat("memory of NUMA nodes ", lost_nodes.ToString(),
+                     " is outside of the outermost cpuset group visible here: it is left out"));
   }
   return absl::OkStatus();
 }

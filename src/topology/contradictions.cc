@@ -23,7 +23,7 @@ namespace {
 
 using resources::CpuSet;
 
-// What the kernel's files say of a CPU's package.
+// The kernel's claims about a CPU's package.
 struct Claim {
   CpuSet mask;
   std::optional<uint32_t> id;
@@ -47,7 +47,7 @@ absl::StatusOr<std::optional<Claim>> ReadClaim(const FsRoot& root, uint32_t cpu,
 
 using Claims = std::map<uint32_t, Claim>;
 
-// Each CPU is in its own mask, and all CPUs of a mask have the same.
+// True when each CPU is in its own mask, and all CPUs of a mask have the same.
 bool MasksAgree(const Claims& claims) {
   for (const auto& [cpu, claim] : claims) {
     if (!claim.mask.Contains(cpu)) return false;
@@ -68,7 +68,7 @@ std::vector<Package> ByMask(const Claims& claims) {
   return packages;
 }
 
-// Empty where a CPU has no number.
+// Empty if any CPU has no number.
 std::vector<Package> ByNumber(const Claims& claims) {
   std::map<uint32_t, Package> packages;
   for (const auto& [cpu, claim] : claims) {
@@ -85,7 +85,7 @@ bool Overlap(const CpuSet& a, const CpuSet& b) {
   return !a.Intersection(b).Empty() && !a.IsSubsetOf(b) && !b.IsSubsetOf(a);
 }
 
-// "8192K".
+// Parses "8192K".
 absl::StatusOr<uint64_t> ReadSize(const FsRoot& root, const std::string& file) {
   PLIMSOLL_ASSIGN_OR_RETURN(const MachineFile read, ReadMachineFile(root, file));
   uint64_t kib = 0;
@@ -93,7 +93,7 @@ absl::StatusOr<uint64_t> ReadSize(const FsRoot& root, const std::string& file) {
   return absl::SimpleAtoi(absl::StripSuffix(text, "K"), &kib) ? kib * 1024 : 0;
 }
 
-// Data and unified caches above the first level: what a Machine has.
+// Data and unified caches above the first level, as in a Machine.
 absl::StatusOr<std::vector<Cache>> ReadCaches(const FsRoot& root, uint32_t cpu,
                                               const CpuSet& online) {
   const std::string caches = absl::StrCat(kCpuFiles, "/cpu", cpu, "/cache");
@@ -128,7 +128,7 @@ bool IsAmong(const Cache& cache, const std::vector<Cache>& caches) {
                      [&](const Cache& other) { return IsSame(cache, other); });
 }
 
-// Whether all CPUs of a cache say the same of it.
+// True when all CPUs of a cache describe it alike.
 absl::StatusOr<bool> IsAgreed(const FsRoot& root, const CpuSet& online, const Cache& cache) {
   for (const uint32_t cpu : cache.cpus.ToVector()) {
     PLIMSOLL_ASSIGN_OR_RETURN(const std::vector<Cache> caches, ReadCaches(root, cpu, online));
@@ -137,8 +137,8 @@ absl::StatusOr<bool> IsAgreed(const FsRoot& root, const CpuSet& online, const Ca
   return true;
 }
 
-// Adds a cache that its CPUs agree on, and takes out those in its way that theirs don't agree on.
-// False: it contradicts another that is as good, or a package.
+// Adds a cache that its CPUs agree on, and removes overlapping ones whose CPUs disagree. False: it
+// contradicts a package, or a cache that its CPUs agree on too.
 absl::StatusOr<bool> AddCache(const FsRoot& root, const Cache& cache, Machine& machine,
                               std::vector<Cache>* taken_out) {
   PLIMSOLL_ASSIGN_OR_RETURN(const bool agreed, IsAgreed(root, machine.cpus, cache));
@@ -160,8 +160,8 @@ absl::StatusOr<bool> AddCache(const FsRoot& root, const Cache& cache, Machine& m
   return true;
 }
 
-// Of those that hwloc left out. Files are read for cores only that have fewer caches than others:
-// they are many.
+// The caches that hwloc left out. Reads only files of cores that have fewer caches than others:
+// files are many.
 absl::StatusOr<std::vector<Cache>> LostCaches(const FsRoot& root, const Machine& machine) {
   std::map<uint32_t, int> caches_of;  // by CPU
   for (const Cache& cache : machine.caches) {
@@ -190,7 +190,7 @@ absl::Status RestorePackages(const FsRoot& root, Machine& machine) {
   Claims claims;
   for (const uint32_t cpu : machine.cpus.ToVector()) {
     PLIMSOLL_ASSIGN_OR_RETURN(std::optional<Claim> claim, ReadClaim(root, cpu, machine.cpus));
-    if (!claim) return absl::OkStatus();  // another kind of files: hwloc knows better
+    if (!claim) return absl::OkStatus();  // files of another kind: hwloc knows better
     claims[cpu] = *std::move(claim);
   }
   const bool by_mask = MasksAgree(claims);
@@ -198,7 +198,7 @@ absl::Status RestorePackages(const FsRoot& root, Machine& machine) {
   if (packages.empty()) {
     machine.missing.push_back(absl::StrCat("the machine's files contradict each other on the ",
                                            "package of CPUs ", without.ToString(),
-                                           ": they are shown in none"));
+                                           ": they are shown in no package"));
     return absl::OkStatus();
   }
   for (Package& package : packages) {
@@ -206,7 +206,7 @@ absl::Status RestorePackages(const FsRoot& root, Machine& machine) {
       if (package.cpus.Intersection(known.cpus).Empty()) continue;
       package.attributes = known.attributes;
     }
-    // All of a kind, as nearly always.
+    // Packages are nearly always all alike.
     if (package.attributes.empty() && !machine.packages.empty()) {
       package.attributes = machine.packages[0].attributes;
     }

@@ -1,4 +1,5 @@
-// Machines whose files contradict each other. hwloc leaves out what does not fit, and says nothing.
+// Repairs machines whose files contradict each other: hwloc silently leaves out contradictory
+// parts.
 #ifndef PLIMSOLL_TOPOLOGY_CONTRADICTIONS_H_
 #define PLIMSOLL_TOPOLOGY_CONTRADICTIONS_H_
 
@@ -8,18 +9,18 @@
 
 namespace plimsoll::topology {
 
-// Errors are passing ones (machine_file.h). What was contradictory is in `missing` afterwards.
+// Errors are passing ones (machine_file.h). Contradictions end up in `missing`.
 
-// Where hwloc has CPUs in no package: the packages by the kernel's masks (package_cpus), if those
-// agree with each other, or else by its numbers (physical_package_id).
+// If hwloc has CPUs in no package: takes the packages from the kernel's masks (package_cpus) if
+// those agree with each other, else from its numbers (physical_package_id).
 absl::Status RestorePackages(const FsRoot& root, Machine& machine);
 
-// Of the caches that the kernel tells of and hwloc left out: those that contradict nothing. The
-// others are named.
+// Adds caches that the kernel shows and hwloc left out, if they contradict nothing; names the
+// others.
 absl::Status RestoreCaches(const FsRoot& root, Machine& machine);
 
-// Names packages and NUMA nodes that overlap without one being in the other: their cores are shown
-// in the smaller.
+// Names packages and NUMA nodes that overlap without one inside the other: the smaller one gets the
+// shared cores.
 void TellOverlaps(Machine& machine);
 
 }  // namespace plimsoll::topology

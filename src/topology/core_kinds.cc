@@ -23,14 +23,14 @@ using resources::CpuSet;
 
 constexpr double kGap = 1.15;
 
-// Who made a core and which: bits 31-24 and 15-4 of MIDR_EL1 (Arm ARM D19.2.122). Variant and
-// revision don't make it another kind.
+// The core's implementer and part number: bits 31-24 and 15-4 of MIDR_EL1 (Arm ARM D19.2.122).
+// Variant and revision don't make another kind.
 uint32_t PartOf(uint64_t midr) {
   return static_cast<uint32_t>((midr >> 24 & 0xff) << 12 | (midr >> 4 & 0xfff));
 }
 
-// Part numbers by CPU as /proc/cpuinfo has them, for kernels that don't show the register. None
-// where LXCFS has numbered the CPUs anew.
+// Part numbers by CPU from /proc/cpuinfo, for kernels that don't show the register. None where
+// LXCFS has renumbered the CPUs.
 absl::StatusOr<std::map<uint32_t, uint32_t>> ReadParts(const FsRoot& root) {
   PLIMSOLL_ASSIGN_OR_RETURN(const bool is_by_lxcfs, IsByLxcfs(root, "/proc/cpuinfo"));
   if (is_by_lxcfs) return std::map<uint32_t, uint32_t>();
@@ -53,7 +53,7 @@ absl::StatusOr<std::map<uint32_t, uint32_t>> ReadParts(const FsRoot& root) {
   return parts;
 }
 
-// Intel's names, by the kernel's lists.
+// A core type of Intel's and its CPUs, from the kernel's lists.
 struct Named {
   const char* core_type;
   CpuSet cpus;
@@ -99,7 +99,7 @@ class KindReader {
   }
 
  private:
-  // What hwloc has told, but for frequencies that it may have levelled.
+  // hwloc's kind of a core; it may have levelled the frequencies.
   CoreKind Known(uint32_t cpu) const {
     for (const CoreKind& kind : machine_.core_kinds) {
       if (kind.cpus.Contains(cpu)) return kind;
@@ -132,18 +132,18 @@ class KindReader {
   std::optional<std::map<uint32_t, uint32_t>> parts_;
 };
 
-// What tells two kinds apart.
+// The key of a kind.
 auto KeyOf(const CoreKind& kind) {
   return std::tie(kind.capacity, kind.core_type, kind.part, kind.base_freq_mhz, kind.max_freq_mhz);
 }
 
-// How much work a kind does; 0: not told.
+// A kind's computing power; 0: unknown.
 double PowerOf(const CoreKind& kind) {
   if (kind.capacity) return *kind.capacity;
   return kind.part ? static_cast<double>(kind.max_freq_mhz.value_or(0)) : 0;
 }
 
-// Of each kind the power of its sort: the most that a core with its part number has.
+// For each kind the power of its sort: the highest of a core with its part number.
 std::vector<double> PowersOfSorts(const std::vector<CoreKind>& kinds) {
   std::vector<double> powers;
   for (const CoreKind& kind : kinds) {

@@ -1,4 +1,4 @@
-// Kinds of cores of one machine: how fast, and which are of the fast sort.
+// Kinds of a machine's cores: their speeds, and which kinds are the fast ones.
 #ifndef PLIMSOLL_TOPOLOGY_CORE_KINDS_H_
 #define PLIMSOLL_TOPOLOGY_CORE_KINDS_H_
 
@@ -11,17 +11,18 @@
 
 namespace plimsoll::topology {
 
-// Replaces the kinds of `machine` by what the kernel's files say of each core: its frequencies
-// (cpufreq; hwloc levels those that differ by less than 10%), its capacity and part number (arm64:
+// Replaces `machine`'s kinds by data in the kernel's files for each core: its frequencies (cpufreq;
+// hwloc levels those that differ by less than 10%), its capacity and part number (arm64:
 // cpu_capacity, MIDR_EL1 or "CPU part" of /proc/cpuinfo), and the lists of Intel's hybrid machines
-// (sys/devices/cpu_core, cpu_atom, cpu_lowpower). hwloc's kinds stay where there are no such files.
-// An error is a passing one (machine_file.h).
+// (sys/devices/cpu_core, cpu_atom, cpu_lowpower). Without such files hwloc's kinds stay. An error
+// is a passing one (machine_file.h).
 absl::Status ReadCoreKinds(const FsRoot& root, Machine& machine);
 
-// Of each kind whether it is of the fast sort; nullopt for all where the machine has one sort.
-// By Intel's names where there are names. Else cores of one part number are of one sort, and of
-// cores without number those whose capacities differ by less than 15% from one to the next; the
-// widest gap between two sorts' capacities, 15% at least, is between the slow and the fast.
+// For each kind, true if it is of the fast sort; nullopt for all where the machine has one sort.
+// Intel's names decide if there are names. Otherwise cores with the same part number are one sort,
+// and cores without number are one sort while their capacities differ by less than 15% from one to
+// the next; the widest gap between two sorts' capacities, 15% at least, divides the slow from the
+// fast.
 std::vector<std::optional<bool>> WhichAreFast(const std::vector<CoreKind>& kinds);
 
 }  // namespace plimsoll::topology

@@ -27,7 +27,7 @@ absl::StatusOr<Machine> ReadCaptured(const FsRoot& root, const std::string& hwlo
   Command command;
   command.argv = {hwloc_program};
   command.environment.push_back(absl::StrCat("HWLOC_FSROOT=", root.path()));
-  // The files and no more: not what the processor that runs this says of itself.
+  // Only the files count, not the processor that runs this.
   command.environment.emplace_back("HWLOC_COMPONENTS=linux,stop");
   PLIMSOLL_ASSIGN_OR_RETURN(const std::string xml,
                             RunChecked(command, {.max_output_bytes = 64 * 1024 * 1024}));
@@ -36,13 +36,13 @@ absl::StatusOr<Machine> ReadCaptured(const FsRoot& root, const std::string& hwlo
   return machine;
 }
 
-// A file as a part of the signature: all of it, or why it can't be read.
+// A file as part of the signature: all of it, or why it can't be read.
 absl::StatusOr<std::string> Part(const FsRoot& root, const std::string& file) {
   PLIMSOLL_ASSIGN_OR_RETURN(const MachineFile read, ReadMachineFile(root, file));
   return absl::StrCat(read.text, read.why_not);
 }
 
-// One line of a file that has many; empty when there is none.
+// One line of a file that has many; empty without such a line.
 absl::StatusOr<std::string> Line(const FsRoot& root, const std::string& file,
                                  absl::string_view word) {
   PLIMSOLL_ASSIGN_OR_RETURN(const MachineFile read, ReadMachineFile(root, file));
@@ -77,7 +77,7 @@ absl::StatusOr<std::string> NodesSignature(const FsRoot& root, const std::vector
 }
 
 absl::StatusOr<Machine> ReadHwlocsPart(const FsRoot& root, const std::string& hwloc_program) {
-  // Before and after, since it can't be seen in between: hwloc passes over what it can't open.
+  // Checks before and after, since hwloc silently skips files that it can't open.
   PLIMSOLL_RETURN_IF_ERROR(CheckHeadroom(root));
   auto machine = root.path() == "/" ? ReadWithHwloc() : ReadCaptured(root, hwloc_program);
   PLIMSOLL_RETURN_IF_ERROR(machine.status());
@@ -85,7 +85,7 @@ absl::StatusOr<Machine> ReadHwlocsPart(const FsRoot& root, const std::string& hw
   return machine;
 }
 
-// Where hwloc tells less than the kernel's files, these decide.
+// Where the kernel's files say more than hwloc, they decide.
 absl::Status CompleteProcessors(const FsRoot& root, Machine& machine) {
   PLIMSOLL_RETURN_IF_ERROR(RestorePackages(root, machine));
   PLIMSOLL_RETURN_IF_ERROR(RestoreCaches(root, machine));
@@ -140,7 +140,7 @@ absl::StatusOr<MachineSignature> Signature(const FsRoot& root) {
     signature.memory += all;
     return signature;
   }
-  // A kernel without NUMA: hwloc alone tells its memory.
+  // On a kernel without NUMA, hwloc alone provides the memory.
   PLIMSOLL_ASSIGN_OR_RETURN(const std::string pools,
                             PoolsSignature(root, "sys/kernel/mm/hugepages"));
   absl::StrAppend(&signature.processors, total, "\n", pools);

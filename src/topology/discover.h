@@ -1,4 +1,4 @@
-// What the kernel says of a machine: hwloc's part and the rest.
+// Discovers a machine from hwloc and from the kernel's other files.
 #ifndef PLIMSOLL_TOPOLOGY_DISCOVER_H_
 #define PLIMSOLL_TOPOLOGY_DISCOVER_H_
 
@@ -12,31 +12,31 @@
 namespace plimsoll::topology {
 
 // `root` is "/" or a directory with a captured machine's sys/, proc/ and etc/. `hwloc_program` is
-// plimsoll-hwloc; it is run for a captured machine only, and may be empty otherwise. What is not
-// told is named in Machine::missing and no error. What can't be read just now (no descriptors left,
-// say) is one: look again. Thread-safe.
+// plimsoll-hwloc; it runs for a captured machine only, and may be empty otherwise. Unknown facts
+// are named in Machine::missing and are no error. A passing failure to read (e.g. no descriptors
+// left) is one: look again. Thread-safe.
 absl::StatusOr<Machine> Discover(const FsRoot& root, const std::string& hwloc_program);
 
-// Discover's two halves. The first tells packages, caches, cores, what they can do, and which
-// machine it is: hwloc's thousands of reads, and some for each core.
+// First half of Discover: packages, caches, cores, their features, and the machine's identity.
+// Costs hwloc's thousands of reads, and some for each core.
 absl::StatusOr<Machine> DiscoverProcessors(const FsRoot& root, const std::string& hwloc_program);
-// The second adds NUMA nodes with their memory and huge pages, and swap, and takes away what limits
-// of cpusets leave to others: some dozens of reads. `machine` is as the first has told it, so that
-// memory that moves is read again at that price.
+// Second half: adds NUMA nodes with their memory and huge pages, and swap, and removes everything
+// outside the cpuset limits. Costs some dozens of reads. `machine` is the first half's result, so
+// that changed memory can be read again at that price.
 absl::Status AddMemory(const FsRoot& root, Machine& machine);
 
-// All of Discover beyond what hwloc has told of the same machine, from the kernel's files. An error
-// as Discover's.
+// Adds everything that Discover takes from the kernel's files to hwloc's part of the same machine.
+// Errors as in Discover.
 absl::Status CompleteFromFiles(const FsRoot& root, Machine& machine);
 
-// Of the same files those that a change shows in, as text to be compared. Costs some dozens of
-// reads; equal text means that nothing of that has changed.
+// The contents of the files that show a change, to compare. Costs some dozens of reads; equal text
+// means that nothing in them has changed.
 struct MachineSignature {
-  std::string processors;  // what DiscoverProcessors tells: CPUs online, and which nodes there are
-  std::string memory;      // what AddMemory tells: memory and huge pages of nodes, swap, limits
+  std::string processors;  // DiscoverProcessors' files: CPUs online, and the existing nodes
+  std::string memory;      // AddMemory's files: memory and huge pages of nodes, swap, limits
   bool operator==(const MachineSignature&) const = default;
 };
-// An error as Discover's.
+// Errors as in Discover.
 absl::StatusOr<MachineSignature> Signature(const FsRoot& root);
 
 }  // namespace plimsoll::topology

@@ -1,4 +1,4 @@
-// A large machine, and a container's part of one. Where files come from: machine_files_for_test.h.
+// A large machine, and a container's part of one. The files come from machine_files_for_test.h.
 #include <string>
 #include <vector>
 
@@ -40,7 +40,7 @@ Zone NodeOf512(int package, int node) {
   return zone;
 }
 
-// The tree by the machine's plan: 2 packages of 4 nodes of 4 caches of 8 cores of 2 threads.
+// The machine's tree as planned: 2 packages of 4 nodes of 4 caches of 8 cores of 2 threads.
 std::vector<Zone> ZonesOf512() {
   std::vector<Zone> zones = {{.name = "root",
                               .type = kMachine,
@@ -80,7 +80,7 @@ TEST(DiscoverLimitsTest, AMachineOf512Cpus) {
   for (size_t i = 0; i < expected.size(); ++i) {
     ASSERT_EQ(TopologyYaml({{topology.zones[i]}}), TopologyYaml({{expected[i]}})) << "zone " << i;
   }
-  // And adds up to the machine.
+  // The zones add up to the machine.
   const auto tree = ZoneTree::Build(topology);
   ASSERT_TRUE(tree.ok()) << tree.status();
   EXPECT_EQ(tree->Cpus().ToString(), "0-511");
@@ -90,8 +90,7 @@ TEST(DiscoverLimitsTest, AMachineOf512Cpus) {
   EXPECT_EQ(capacity.at("hugepages-2Mi").Canonical(), "256Mi");
 }
 
-// As a container sees the machine of its host that lets it have CPUs 2-3 and node 1: all of it is
-// in /sys, but it may not use it.
+// A container limited to CPUs 2-3 and node 1 of its host: /sys shows the whole machine.
 TEST(DiscoverLimitsTest, AContainerWithACpuset) {
   MachineFiles files;
   AddCpus(files, 1, 4, 1);
@@ -124,7 +123,8 @@ class PartitionLimitsTest : public ::testing::Test {
     files_.Put("proc/mounts", "cgroup2 /sys/fs/cgroup cgroup2 rw 0 0\n");
     PutCpus("", "0-3");
   }
-  // Of the outermost group or, with a name that ends in a slash, of one below it.
+  // Writes the outermost group's files or, with a name that ends in a slash, those of a group
+  // below.
   void PutCpus(const std::string& group, const std::string& effective) {
     files_.Put(absl::StrCat("sys/fs/cgroup/", group, "cpuset.cpus.effective"), effective + "\n");
   }
@@ -134,7 +134,7 @@ class PartitionLimitsTest : public ::testing::Test {
   MachineFiles files_;
 };
 
-// The outermost group then lists what pods can't have.
+// The outermost group then lists the CPUs that pods can't have.
 TEST_F(PartitionLimitsTest, WherePodsAreOneItsCpusAreTheirs) {
   for (const char* group : {"kubepods/", "kubepods.slice/"}) {
     for (const char* state : {"root", "isolated"}) {
@@ -158,7 +158,7 @@ TEST_F(PartitionLimitsTest, OneThatIsInvalidIsNone) {
   EXPECT_EQ(ReadMachine(files_).cpus.ToString(), "0-3");
 }
 
-// A pod with a partition of its own, deep below: its CPUs are in no effective list above it.
+// A pod with a partition of its own, deep below: no effective list above has its CPUs.
 TEST_F(PartitionLimitsTest, PodsPartitionsArePods) {
   PutCpus("", "0-1");
   PutCpus("kubepods/", "0-1");
@@ -178,7 +178,7 @@ TEST_F(PartitionLimitsTest, AnothersPartitionIsNotPods) {
   EXPECT_EQ(ReadMachine(files_).cpus.ToString(), "0-2");
 }
 
-// CPUs of a node whose memory is others' stay.
+// CPUs stay even when their node's memory is for others.
 TEST(DiscoverLimitsTest, AContainerWithoutTheMemoryOfItsCpus) {
   MachineFiles files;
   AddCpus(files, 1, 4, 1);
@@ -195,7 +195,8 @@ TEST(DiscoverLimitsTest, AContainerWithoutTheMemoryOfItsCpus) {
   EXPECT_EQ(machine.nodes[1].memory_bytes, uint64_t{8} << 30);
 }
 
-// AllowedCPUs= and AllowedMemoryNodes= of the daemon's unit: containers are in other groups.
+// AllowedCPUs= and AllowedMemoryNodes= of the daemon's unit don't limit containers, which are in
+// other groups.
 TEST(DiscoverLimitsTest, TheDaemonsOwnGroupIsNotTheNode) {
   for (const bool v2 : {false, true}) {
     MachineFiles files;
@@ -229,7 +230,7 @@ TEST(DiscoverLimitsTest, TheDaemonsOwnGroupIsNotTheNode) {
   }
 }
 
-// A limit is a change like any other, the daemon's own is none.
+// A changed limit shows in the signature; one of the daemon's own group doesn't.
 TEST(DiscoverLimitsTest, ACpusetIsInTheSignature) {
   MachineFiles files;
   AddCpus(files, 1, 4, 1);
@@ -246,7 +247,7 @@ TEST(DiscoverLimitsTest, ACpusetIsInTheSignature) {
   EXPECT_EQ(*Signature(files.root()), three);
 }
 
-// What is told of limits, memory and swap is read again without the processors.
+// Limits, memory and swap are read again without the processors.
 TEST(DiscoverLimitsTest, ACpusetAndMemoryAreNoMatterOfTheProcessors) {
   MachineFiles files;
   AddCpus(files, 1, 4, 1);
@@ -261,7 +262,7 @@ TEST(DiscoverLimitsTest, ACpusetAndMemoryAreNoMatterOfTheProcessors) {
   EXPECT_NE(Signature(files.root())->processors, before);
 }
 
-// hwloc tells such a machine's memory.
+// hwloc provides such a machine's memory.
 TEST(DiscoverLimitsTest, WithoutNumaAllIsReadAgain) {
   MachineFiles files;
   AddCpus(files, 1, 4, 1);
@@ -270,7 +271,7 @@ TEST(DiscoverLimitsTest, WithoutNumaAllIsReadAgain) {
   EXPECT_NE(Signature(files.root())->processors, before);
 }
 
-// The two halves of a discovery are all of it, whatever was there before the second.
+// The two halves make a whole discovery, whatever the second half finds in place.
 TEST(DiscoverLimitsTest, MemoryCanBeReadAgainAlone) {
   MachineFiles files;
   AddCpus(files, 1, 4, 1);

@@ -1,5 +1,5 @@
-// Machines of many kinds, written as sysfs trees by hand (machine_files_for_test.h) from what the
-// kernel's documentation says of such machines, and the whole tree of zones that each must give.
+// Machines of many kinds, written by hand as sysfs trees (machine_files_for_test.h) after the
+// kernel's documentation of such machines, each with the whole tree of zones that it must give.
 #include "topology/discover.h"
 
 #include <cstdlib>
@@ -20,14 +20,14 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::UnorderedElementsAre;
 
-// Of a machine that tells all.
+// The tree of a machine with nothing missing.
 std::string Tree(MachineFiles& files) {
   const Machine machine = ReadMachine(files);
   EXPECT_THAT(machine.missing, IsEmpty());
   return TreeText(machine);
 }
 
-// The firmware's distances, a line a node.
+// The firmware's distances, a line for each node.
 std::string Costs(MachineFiles& files) {
   std::string text = "\n";
   for (const Zone& zone : MakeZones(ReadMachine(files)).zones) {
@@ -184,9 +184,9 @@ TEST(DiscoverTest, HybridCores) {
 )");
 }
 
-// Seen on an emulated machine to which a CPU was added. Threads have caches of their own, so that
-// hwloc has cores above caches and, where a core has one thread, below; being between others it
-// makes cores a type of two levels.
+// Seen on an emulated machine after adding a CPU. Threads have caches of their own, so hwloc puts
+// cores above caches and, where a core has one thread, below them. Cores in between become a type
+// of two levels.
 TEST(DiscoverTest, CoresAboveAndBelowTheirCaches) {
   MachineFiles files;
   files.Cpus("0-4", "0-4");
@@ -295,7 +295,7 @@ numa-3: numa-0=23 numa-1=13 numa-2=23 numa-3=10
 )");
 }
 
-// Without a word of how fast it is, memory for special purposes may be of any kind.
+// Without a stated speed, special-purpose memory may be of any kind.
 TEST(DiscoverTest, MemoryForSpecialPurposes) {
   MachineFiles files;
   AddMachineWithHbm(files);
@@ -426,7 +426,7 @@ TEST(DiscoverTest, S390xBooksAndDrawers) {
 )");
 }
 
-// A small VM: no DMI, no caches, no numbers of packages.
+// A small VM: no DMI, no caches, no package numbers.
 TEST(DiscoverTest, AMachineThatTellsLittle) {
   MachineFiles files;
   AddCpus(files, 1, 2, 1);
@@ -448,7 +448,7 @@ TEST(DiscoverTest, AMachineThatTellsLittle) {
                                    HasSubstr("no system-uuid")));
 }
 
-// An L3 that half of one package shares with half of another: there is no such thing.
+// An L3 shared by half of one package and half of another: impossible.
 TEST(DiscoverTest, WrongCaches) {
   MachineFiles files;
   AddCpus(files, 2, 2, 1);
@@ -465,7 +465,7 @@ TEST(DiscoverTest, WrongCaches) {
 )");
 }
 
-// That nothing can be opened just now does not make it another machine.
+// A passing failure to open files does not make it another machine.
 TEST(DiscoverTest, WhatCannotBeReadJustNowIsAnError) {
   MachineFiles files;
   AddCpus(files, 1, 2, 1);
@@ -494,7 +494,7 @@ TEST(DiscoverTest, WhatCannotBeReadJustNowIsAnError) {
   EXPECT_EQ(*Signature(root), *before);
 }
 
-// A directory in place of the file: what is there and can't be read, for good.
+// A directory in place of the file: it exists and can never be read.
 TEST(DiscoverTest, WhatCanNeverBeReadIsMissing) {
   MachineFiles files;
   AddCpus(files, 1, 1, 1);

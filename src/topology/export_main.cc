@@ -1,5 +1,5 @@
-// plimsoll-hwloc: prints the topology of a machine as hwloc's XML. Which machine, its environment
-// says: HWLOC_FSROOT names the directory with its sys/ and proc/.
+// plimsoll-hwloc: prints a machine's topology as hwloc's XML. HWLOC_FSROOT in its environment names
+// the directory with the machine's sys/ and proc/.
 #include <cstdio>
 
 #include "topology/hwloc_reader.h"

@@ -29,9 +29,9 @@ absl::StatusOr<Handle> Init() {
   hwloc_topology_t topology = nullptr;
   if (hwloc_topology_init(&topology) != 0) return ErrnoStatus(errno, "hwloc");
   Handle handle(topology);
-  // What this process's own cpuset leaves out is the machine's all the same (confinement.h).
+  // CPUs outside this process's own cpuset belong to the machine all the same (confinement.h).
   hwloc_topology_set_flags(topology, HWLOC_TOPOLOGY_FLAG_INCLUDE_DISALLOWED);
-  // Groups stay: NUMA nodes that are part of a package hang on them.
+  // Groups stay: NUMA nodes that are part of a package are attached to them.
   hwloc_topology_set_io_types_filter(topology, HWLOC_TYPE_FILTER_KEEP_NONE);
   hwloc_topology_set_type_filter(topology, HWLOC_OBJ_MISC, HWLOC_TYPE_FILTER_KEEP_NONE);
   hwloc_topology_set_icache_types_filter(topology, HWLOC_TYPE_FILTER_KEEP_NONE);
@@ -48,7 +48,7 @@ CpuSet CpusOf(hwloc_const_bitmap_t bitmap) {
   CpuSet cpus;
   if (bitmap == nullptr) return cpus;
   for (int cpu = hwloc_bitmap_first(bitmap); cpu >= 0; cpu = hwloc_bitmap_next(bitmap, cpu)) {
-    if (static_cast<uint32_t>(cpu) >= CpuSet::kMaxCpus) break;  // an infinite bitmap
+    if (static_cast<uint32_t>(cpu) >= CpuSet::kMaxCpus) break;  // the bitmap is infinite
     cpus.Add(static_cast<uint32_t>(cpu));
   }
   return cpus;
@@ -59,8 +59,8 @@ std::optional<uint32_t> IdOf(hwloc_obj_t object) {
   return object->os_index;
 }
 
-// Calls `visit` with each object of a type, also where the type has several levels: a core is above
-// its threads' own caches, but below caches that have the same CPUs as itself.
+// Calls `visit` with each object of a type, even of a type with several levels: a core is above its
+// threads' own caches, but below caches that have the same CPUs as itself.
 template <typename Visit>
 void ForEach(hwloc_topology_t topology, hwloc_obj_type_t type, const Visit& visit) {
   const auto visit_level = [&](int depth) {
@@ -101,7 +101,7 @@ void ReadCores(hwloc_topology_t topology, Machine& machine) {
   CpuSet rest = machine.cpus;
   for (const Core& core : machine.cores) rest = rest.Difference(core.cpus);
   if (rest.Empty()) return;
-  machine.missing.push_back(absl::StrCat("the machine does not tell the cores of CPUs ",
+  machine.missing.push_back(absl::StrCat("the machine does not show the cores of CPUs ",
                                          rest.ToString(), ": each is shown as a core"));
   for (const uint32_t cpu : rest.ToVector()) {
     Core core;
@@ -121,7 +121,7 @@ void ReadCaches(hwloc_topology_t topology, Machine& machine) {
     });
   }
   if (machine.caches.empty()) {
-    machine.missing.emplace_back("the machine tells of no caches: there are no cache groups");
+    machine.missing.emplace_back("the machine shows no caches: there are no cache groups");
   }
 }
 
@@ -141,8 +141,8 @@ NumaNode ReadNode(hwloc_obj_t object) {
   return node;
 }
 
-// hwloc gives memory without CPUs those that are nearest to it. Each CPU is local to one node, the
-// one with fewest CPUs, and of those the first.
+// hwloc gives memory without CPUs the nearest CPUs. Here each CPU is local to one node: the one
+// with the fewest CPUs, and of those the first.
 void TakeBorrowedCpus(std::vector<NumaNode>& nodes) {
   std::vector<NumaNode*> order;
   for (NumaNode& node : nodes) order.push_back(&node);
@@ -242,7 +242,7 @@ absl::StatusOr<Machine> ReadHwlocXml(absl::string_view xml) {
       const std::string text,
       format == 3 ? HwlocXmlAsFormat2(xml) : absl::StatusOr<std::string>(std::string(xml)));
   PLIMSOLL_ASSIGN_OR_RETURN(const Handle topology, Init());
-  // The length that hwloc wants includes the final NUL.
+  // hwloc's length includes the final NUL.
   if (hwloc_topology_set_xmlbuffer(topology.get(), text.c_str(),
                                    static_cast<int>(text.size() + 1)) != 0 ||
       hwloc_topology_load(topology.get()) != 0) {
@@ -250,8 +250,7 @@ absl::StatusOr<Machine> ReadHwlocXml(absl::string_view xml) {
   }
   Machine machine = Read(topology.get());
   if (format == 3) {
-    machine.missing.emplace_back(
-        "XML of hwloc's format 3 does not tell how many huge pages there are");
+    machine.missing.emplace_back("XML of hwloc's format 3 has no counts of huge pages");
   }
   return machine;
 }

@@ -1,8 +1,8 @@
-// hwloc: the only place that knows the library.
+// The only user of the hwloc library.
 //
-// hwloc 2.9 takes another root than "/" from the process's environment only (HWLOC_FSROOT): a
-// captured machine is read by plimsoll-hwloc, a program of its own that is given that environment,
-// and comes back as XML (discover.h).
+// hwloc 2.9 takes a root other than "/" from the environment only (HWLOC_FSROOT). So a separate
+// program, plimsoll-hwloc, reads a captured machine in that environment and returns it as XML
+// (discover.h).
 #ifndef PLIMSOLL_TOPOLOGY_HWLOC_READER_H_
 #define PLIMSOLL_TOPOLOGY_HWLOC_READER_H_
 
@@ -14,18 +14,18 @@
 
 namespace plimsoll::topology {
 
-// Packages, caches, cores, kinds of cores and NUMA nodes. What only other files tell (identity,
-// swap) is not filled in. Thread-safe.
+// Reads packages, caches, cores, kinds of cores and NUMA nodes. Facts of other files (identity,
+// swap) are not filled in. Thread-safe.
 
-// The running kernel's; without CPUs that are offline, with those outside of this process's cpuset.
-// Takes about 40 ms on a machine of 512 CPUs.
+// The running kernel's machine: without offline CPUs, with CPUs outside of this process's cpuset.
+// Takes about 40 ms for 512 CPUs.
 absl::StatusOr<Machine> ReadWithHwloc();
-// INVALID_ARGUMENT when it is not XML of hwloc, of the formats 1 to 3.
+// INVALID_ARGUMENT when the text is not hwloc's XML in format 1 to 3.
 absl::StatusOr<Machine> ReadHwlocXml(absl::string_view xml);
 // hwloc's synthetic notation, for tests: "pack:2 numa:2 core:4 pu:2".
 absl::StatusOr<Machine> ReadHwlocSynthetic(const std::string& description);
 
-// The running kernel's as XML.
+// The running kernel's machine as XML.
 absl::StatusOr<std::string> ExportHwlocXml();
 
 }  // namespace plimsoll::topology

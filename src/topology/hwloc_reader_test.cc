@@ -1,5 +1,5 @@
-// What is no topology, and how machines that tell little are read; whole machines are in
-// discover_test.cc.
+// Tests invalid topologies, and machines with little information; discover_test.cc has whole
+// machines.
 #include "topology/hwloc_reader.h"
 
 #include "gmock/gmock.h"
@@ -18,7 +18,7 @@ TEST(HwlocReaderTest, WhatIsNoXmlTopologyIsRefused) {
   }
 }
 
-// As lstopo of hwloc 3 writes it.
+// Output of hwloc 3's lstopo.
 constexpr char kFormat3[] = R"(<?xml version="1.0" encoding="UTF-8"?>
 <!DOCTYPE topology SYSTEM "hwloc2.dtd">
 <topology version="3.0">
@@ -83,7 +83,7 @@ TEST(HwlocReaderTest, ReadsFormat3) {
   EXPECT_THAT(machine->missing, ::testing::Contains(HasSubstr("huge pages")));
 }
 
-// Cut anywhere it is refused, and nothing worse.
+// Cut anywhere, the text is refused, and nothing worse happens.
 TEST(HwlocReaderTest, APartOfFormat3IsRefused) {
   const absl::string_view whole = kFormat3;
   const size_t end_of_root = whole.find("  <distances2");
@@ -123,7 +123,7 @@ TEST(HwlocReaderTest, WhatAMachineDoesNotTellIsSaid) {
   ASSERT_TRUE(machine.ok()) << machine.status();
   EXPECT_THAT(machine->missing,
               ::testing::IsSupersetOf({HasSubstr("the machine names no packages"),
-                                       HasSubstr("does not tell the cores of CPUs 0-1")}));
+                                       HasSubstr("does not show the cores of CPUs 0-1")}));
 }
 
 }  // namespace

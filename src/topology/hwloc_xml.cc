@@ -20,7 +20,7 @@ struct Tag {
   bool is_empty = false;  // />
 };
 
-// After the > of a tag that begins at `begin`; npos where there is none. Values may hold a >.
+// The position after the > of a tag that begins at `begin`; npos without one. Values may hold a >.
 size_t EndOfTag(absl::string_view xml, size_t begin) {
   char quote = '\0';
   for (size_t i = begin; i < xml.size(); ++i) {
@@ -35,7 +35,7 @@ size_t EndOfTag(absl::string_view xml, size_t begin) {
   return absl::string_view::npos;
 }
 
-// The next from `from` on; declarations (<?xml, <!DOCTYPE) are passed over.
+// The next tag from `from` on; skips declarations (<?xml, <!DOCTYPE).
 std::optional<Tag> NextTag(absl::string_view xml, size_t from) {
   while (true) {
     Tag tag;
@@ -56,7 +56,7 @@ std::optional<Tag> NextTag(absl::string_view xml, size_t from) {
   }
 }
 
-// After the end of the element that `tag` begins; nullopt where it has none.
+// The position after the end of the element that `tag` begins; nullopt without an end.
 std::optional<size_t> EndOfElement(absl::string_view xml, Tag tag) {
   size_t depth = 0;
   while (true) {
@@ -74,7 +74,8 @@ absl::Status NotXml() {
   return absl::InvalidArgumentError("the XML of the topology is not well-formed");
 }
 
-// Of what follows the root object: the distances of NUMA nodes and the kinds of CPUs.
+// True for elements after the root object that are needed: the distances of NUMA nodes and the
+// kinds of CPUs.
 bool IsKept(absl::string_view name, absl::string_view element) {
   if (name == "distances2") return absl::StrContains(element, "type=\"NUMANode\"");
   return name == "cpukind" || name == "support";

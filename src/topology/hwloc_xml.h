@@ -10,12 +10,13 @@
 
 namespace plimsoll::topology {
 
-// 3 for what lstopo of hwloc 3 writes; 0 where it is not said, as in format 1.
+// The format's number: 3 for output of hwloc 3's lstopo; 0 where the text doesn't say, as in format
+// 1.
 uint32_t HwlocXmlFormat(absl::string_view xml);
 
-// XML of format 3 as format 2, which is what hwloc 2.9 reads: with the topology's own infos at its
-// root object, where format 2 has them, and without what a Machine doesn't need and format 2 lacks.
-// INVALID_ARGUMENT where it is not well-formed.
+// Converts format 3 to format 2, which hwloc 2.9 reads: moves the topology's own infos to its root
+// object, and drops the parts that format 2 lacks and a Machine doesn't need. INVALID_ARGUMENT
+// where the XML is not well-formed.
 absl::StatusOr<std::string> HwlocXmlAsFormat2(absl::string_view xml);
 
 }  // namespace plimsoll::topology

@@ -23,7 +23,7 @@ namespace {
 
 using Features = std::set<std::string>;
 
-// The first of the files that says something. A device tree's text ends with a NUL.
+// The first of the files with content. A device tree's text ends with a NUL.
 absl::StatusOr<MachineFile> FirstOf(const FsRoot& root, const std::vector<const char*>& files) {
   MachineFile none;
   for (const char* file : files) {
@@ -42,7 +42,7 @@ Features Common(const Features& a, const Features& b) {
   return both;
 }
 
-// Of each CPU; of all where the file names them once, as on s390x.
+// Features by CPU; of_all where the file names them once, as on s390x.
 struct CpuFeatures {
   std::map<uint32_t, Features> by_cpu;
   Features of_all;
@@ -67,7 +67,7 @@ CpuFeatures ParseCpuInfo(absl::string_view text) {
   return found;
 }
 
-// To what all CPUs have: of which one each is, is not known.
+// Reduces to the features common to all CPUs: it is unknown which CPU each entry describes.
 void X86Level(CpuFeatures& found) {
   bool is_first = found.of_all.empty();
   for (const auto& [cpu, features] : found.by_cpu) {

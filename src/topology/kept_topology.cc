@@ -11,12 +11,12 @@
 namespace plimsoll::topology {
 namespace {
 
-// Three lines, then the topology in YAML.
+// The file has three lines, then the topology in YAML.
 constexpr char kFile[] = "provider-topology";
 constexpr char kBoot[] = "boot ";
 constexpr char kProvider[] = "provider ";
 constexpr char kGone[] = "gone ";
-// Larger than what a message of 4 MiB becomes.
+// Larger than the YAML of a message of 4 MiB.
 constexpr size_t kMaxKeptBytes = 64 * 1024 * 1024;
 
 }  // namespace

@@ -1,4 +1,4 @@
-// A provider's topology in a file, so that a restart of the daemon doesn't end its time.
+// A provider's topology kept in a file, so that it stays valid across a restart of the daemon.
 #ifndef PLIMSOLL_TOPOLOGY_KEPT_TOPOLOGY_H_
 #define PLIMSOLL_TOPOLOGY_KEPT_TOPOLOGY_H_
 
@@ -15,20 +15,20 @@ namespace plimsoll::topology {
 
 struct KeptTopology {
   std::string author;
-  std::optional<absl::Time> gone;  // when the author went; none: it was there to the end
+  std::optional<absl::Time> gone;  // when the author went; none: it never went
   Topology topology;
 };
 
-// File "provider-topology" of a directory. One user at a time.
+// The file "provider-topology" of a directory. One user at a time.
 class TopologyKeeper {
  public:
-  // What was kept under another boot id is of another machine's time. `boot_id` has no line break.
+  // A topology kept under another boot id is out of date. `boot_id` has no line break.
   TopologyKeeper(FsRoot directory, std::string boot_id)
       : directory_(std::move(directory)), boot_id_(std::move(boot_id)) {}
 
-  // None: nothing is there that can be used.
+  // None if there is no usable one.
   std::optional<KeptTopology> Load() const;
-  // The author's name has no line break.
+  // The author's name must not have a line break.
   absl::Status Store(const KeptTopology& kept) const;
   absl::Status Forget() const;
 

@@ -16,7 +16,7 @@ namespace {
 
 using resources::CpuSet;
 
-// The text of a file up to a NUL: captures of others may have one at the end.
+// The text of a file up to a NUL: foreign captures may have one at the end.
 absl::StatusOr<std::string> Text(const FsRoot& root, const std::string& file) {
   PLIMSOLL_ASSIGN_OR_RETURN(const MachineFile read, ReadMachineFile(root, file));
   absl::string_view text = read.text;
@@ -67,7 +67,7 @@ absl::StatusOr<std::optional<uint64_t>> ReadMemInfo(const FsRoot& root, const st
                                                     absl::string_view field) {
   PLIMSOLL_ASSIGN_OR_RETURN(const std::string text, Text(root, file));
   for (const absl::string_view line : absl::StrSplit(text, '\n')) {
-    const size_t at = line.find(field);  // after "Node 3 " in a node's
+    const size_t at = line.find(field);  // in a node's file after "Node 3 "
     if (at == absl::string_view::npos || (at > 0 && line[at - 1] != ' ')) continue;
     const absl::string_view value = line.substr(at + field.size());
     uint64_t kib = 0;

@@ -1,4 +1,4 @@
-// The notations of the kernel's files about CPUs, nodes and memory.
+// Parsers for the kernel's notations of CPUs, nodes and memory.
 #ifndef PLIMSOLL_TOPOLOGY_KERNEL_FILES_H_
 #define PLIMSOLL_TOPOLOGY_KERNEL_FILES_H_
 
@@ -17,24 +17,24 @@ namespace plimsoll::topology {
 inline constexpr char kCpuFiles[] = "sys/devices/system/cpu";
 inline constexpr char kNodeFiles[] = "sys/devices/system/node";
 
-// Errors are passing ones (machine_file.h); what is not there or makes no sense is nullopt.
+// Errors are passing ones (machine_file.h); a missing or senseless value is nullopt.
 
-// A mask as in "cpumap": words of 32 bits in hexadecimal, highest first, separated by commas.
-// INVALID_ARGUMENT where it is none.
+// Parses a mask as in "cpumap": 32-bit words in hexadecimal, highest first, separated by commas.
+// INVALID_ARGUMENT for other text.
 absl::StatusOr<resources::CpuSet> ParseCpuMask(absl::string_view text);
 
-// A file of CPUs as a mask.
+// Reads a file that holds CPUs as a mask.
 absl::StatusOr<std::optional<resources::CpuSet>> ReadMask(const FsRoot& root,
                                                           const std::string& file);
-// A file of CPUs or nodes as a list: "0-3,8".
+// Reads a file that lists CPUs or nodes: "0-3,8".
 absl::StatusOr<std::optional<resources::CpuSet>> ReadList(const FsRoot& root,
                                                           const std::string& file);
-// A number in decimal, or in hexadecimal with 0x.
+// Reads a number in decimal, or in hexadecimal with 0x.
 absl::StatusOr<std::optional<uint64_t>> ReadNumber(const FsRoot& root, const std::string& file);
-// A line of a meminfo file ("MemTotal:"), in bytes.
+// Reads a line of a meminfo file ("MemTotal:"), in bytes.
 absl::StatusOr<std::optional<uint64_t>> ReadMemInfo(const FsRoot& root, const std::string& file,
                                                     absl::string_view field);
-// Of a directory's entries "node0", "node3" the numbers, ascending.
+// The numbers of a directory's entries "node0", "node3", ascending.
 absl::StatusOr<std::vector<uint32_t>> ListNumbered(const FsRoot& root, const std::string& directory,
                                                    absl::string_view word);
 

@@ -56,7 +56,7 @@ absl::Status ReadHugepages(const FsRoot& root, NumaNode& node) {
   return absl::OkStatus();
 }
 
-// A row names the nodes that are online, in the order of their numbers
+// A row has the online nodes in the order of their numbers
 // (Documentation/ABI/stable/sysfs-devices-node).
 absl::Status ReadDistances(const FsRoot& root, const std::vector<uint32_t>& online,
                            NumaNode& node) {
@@ -100,7 +100,7 @@ absl::StatusOr<NumaNode> ReadNode(const FsRoot& root, uint32_t id,
   return node;
 }
 
-// Driver files of a GPU whose memory is a node of the system's: "Node: 255".
+// Reads driver files of GPUs whose memory is a node of the system: "Node: 255".
 absl::Status MarkGpuMemory(const FsRoot& root, std::vector<NumaNode>& nodes) {
   PLIMSOLL_ASSIGN_OR_RETURN(const std::vector<std::string> gpus, ListMachineFiles(root, kGpus));
   for (const std::string& gpu : gpus) {
@@ -110,7 +110,7 @@ absl::Status MarkGpuMemory(const FsRoot& root, std::vector<NumaNode>& nodes) {
       uint32_t id = 0;
       if (!absl::ConsumePrefix(&line, "Node:") || !absl::SimpleAtoi(line, &id)) continue;
       for (NumaNode& node : nodes) {
-        // A GPU without memory of its own in the system names the node that it hangs on.
+        // A GPU without memory of its own in the system names the node that it is attached to.
         if (node.id == id && node.cpus.Empty()) node.attributes["memory-type"] = "GPUMemory";
       }
     }
@@ -128,7 +128,7 @@ CpuSet Claimed(const std::vector<NumaNode>& nodes) {
   return twice;
 }
 
-// The node that a CPU is given to, of those that claim it.
+// The node that gets a CPU, of those that claim it.
 absl::StatusOr<uint32_t> HomeOf(const FsRoot& root, uint32_t cpu,
                                 const std::vector<NumaNode>& nodes) {
   PLIMSOLL_ASSIGN_OR_RETURN(const std::vector<uint32_t> links,

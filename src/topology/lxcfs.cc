@@ -13,7 +13,7 @@ absl::StatusOr<bool> IsByLxcfs(const FsRoot& root, absl::string_view file) {
   bool is_by_lxcfs = false;
   for (const absl::string_view line : absl::StrSplit(mounts.text, '\n')) {
     const std::vector<absl::string_view> fields = absl::StrSplit(line, ' ');
-    // What is mounted last is seen.
+    // The last mount is the visible one.
     if (fields.size() > 2 && fields[1] == file) is_by_lxcfs = fields[2] == "fuse.lxcfs";
   }
   return is_by_lxcfs;

@@ -1,4 +1,4 @@
-// Files of /proc that LXCFS tells in a container, in place of the kernel's.
+// Files of /proc that LXCFS provides in a container, in place of the kernel's.
 #ifndef PLIMSOLL_TOPOLOGY_LXCFS_H_
 #define PLIMSOLL_TOPOLOGY_LXCFS_H_
 
@@ -8,9 +8,9 @@
 
 namespace plimsoll::topology {
 
-// Whether LXCFS is mounted over that file ("/proc/cpuinfo"). It tells what the container's cgroups
-// leave: CPUs are numbered anew from 0, MemTotal and SwapTotal are its limits (lxcfs(1)). An error
-// is a passing one (machine_file.h).
+// True when LXCFS is mounted over that file ("/proc/cpuinfo"). Its content shows the container's
+// cgroup limits: CPUs are renumbered from 0, MemTotal and SwapTotal are the limits (lxcfs(1)). An
+// error is a passing one (machine_file.h).
 absl::StatusOr<bool> IsByLxcfs(const FsRoot& root, absl::string_view file);
 
 }  // namespace plimsoll::topology

@@ -1,4 +1,4 @@
-// A container of LXC's that has CPUs 2-3 of its host, and 4Gi of its 16.
+// An LXC container with CPUs 2-3 and 4Gi of its host's 16.
 #include "topology/lxcfs.h"
 
 #include <string>
@@ -42,7 +42,7 @@ TEST_F(LxcfsTest, IsFoundByItsMounts) {
   EXPECT_FALSE(*IsByLxcfs(files_.root(), "/proc/cpuinfo")) << "what is mounted last is seen";
 }
 
-// Processors 0 and 1 are CPUs 2 and 3, and not those of package 0.
+// Processors 0 and 1 are CPUs 2 and 3, outside of package 0.
 TEST_F(LxcfsTest, FeaturesAreThoseThatAllHave) {
   files_.Put("proc/cpuinfo",
              "processor\t: 0\nflags\t: fpu avx sse2\n\nprocessor\t: 1\nflags\t: fpu sse2\n\n");
@@ -52,7 +52,7 @@ TEST_F(LxcfsTest, FeaturesAreThoseThatAllHave) {
   EXPECT_THAT(machine.missing, Contains(HasSubstr("LXCFS numbers the CPUs of /proc/cpuinfo anew")));
 }
 
-// What the container may have at most is told, in the proportion in which the nodes have it.
+// The container's limit counts, divided in the proportion of the nodes' memory.
 TEST_F(LxcfsTest, MemoryIsTheContainersLimit) {
   const Machine machine = ReadMachine(files_);
   EXPECT_EQ(machine.nodes.at(0).memory_bytes, 1 * kGibibyte);
@@ -61,7 +61,7 @@ TEST_F(LxcfsTest, MemoryIsTheContainersLimit) {
   EXPECT_THAT(machine.missing, Not(Contains(HasSubstr("added after boot"))));
 }
 
-// A container without a limit.
+// The container has no limit.
 TEST_F(LxcfsTest, WithoutALimitNodesHaveTheirs) {
   files_.PutMemTotal(16 << 20);
   const Machine machine = ReadMachine(files_);
@@ -74,7 +74,7 @@ class ArmLxcfsTest : public LxcfsTest {
   ArmLxcfsTest() : LxcfsTest("aarch64") {}
 };
 
-// Parts 0xd85 and 0xd87 would be taken for those of CPUs 0 and 1.
+// Parts 0xd85 and 0xd87 would be attributed to CPUs 0 and 1.
 TEST_F(ArmLxcfsTest, PartNumbersAreNotTakenFromIt) {
   files_.Put("proc/cpuinfo",
              "processor\t: 0\nCPU implementer\t: 0x41\nCPU part\t: 0xd85\n\n"

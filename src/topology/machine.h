@@ -1,5 +1,5 @@
-// What a machine is made of, as hwloc and the kernel tell it: flat lists, related by CPU sets.
-// make_zones.h makes the tree of zones of it.
+// The parts of a machine from hwloc and the kernel: flat lists, related by CPU sets. make_zones.h
+// turns them into the tree of zones.
 #ifndef PLIMSOLL_TOPOLOGY_MACHINE_H_
 #define PLIMSOLL_TOPOLOGY_MACHINE_H_
 
@@ -13,7 +13,7 @@
 
 namespace plimsoll::topology {
 
-// `cpus` are those that are online and that containers may use. Numbers are the kernel's.
+// All `cpus` are online and available to containers. Numbers are the kernel's.
 
 struct Package {
   std::optional<uint32_t> id;  // physical_package_id
@@ -25,7 +25,7 @@ struct Package {
 struct Cache {
   uint32_t level = 0;
   std::optional<uint32_t> id;  // in cache/index*/id
-  uint64_t size_bytes = 0;     // 0: not told
+  uint64_t size_bytes = 0;     // 0: unknown
   resources::CpuSet cpus;
 };
 
@@ -38,10 +38,10 @@ struct Core {
 // CPUs of one kind. A core is of one kind.
 struct CoreKind {
   resources::CpuSet cpus;
-  std::string core_type;                  // IntelAtom, IntelCore; empty: not told
+  std::string core_type;                  // IntelAtom, IntelCore; empty: unknown
   std::optional<uint32_t> capacity;       // cpu_capacity, arm64
-  std::optional<uint32_t> part;           // arm64: who made it and which, as in MIDR_EL1
-  std::optional<uint64_t> base_freq_mhz;  // what it runs at for ever
+  std::optional<uint32_t> part;           // arm64: implementer and part number, from MIDR_EL1
+  std::optional<uint64_t> base_freq_mhz;  // the sustained frequency
   std::optional<uint64_t> max_freq_mhz;
 };
 
@@ -49,8 +49,8 @@ struct NumaNode {
   uint32_t id = 0;
   resources::CpuSet cpus;  // empty: memory only
   uint64_t memory_bytes = 0;
-  std::map<uint64_t, uint64_t> hugepages;         // size in bytes -> how many there are
-  std::map<uint32_t, uint32_t> distances;         // node -> SLIT value; its own too
+  std::map<uint64_t, uint64_t> hugepages;         // page size in bytes -> number of pages
+  std::map<uint32_t, uint32_t> distances;         // node -> SLIT value; includes the node itself
   std::map<std::string, std::string> attributes;  // memory-type
 };
 
@@ -63,8 +63,8 @@ struct Machine {
   std::vector<NumaNode> nodes;
   std::map<std::string, std::string> attributes;  // machine-id, boot-id, system-uuid, architecture
   std::optional<uint64_t> swap_bytes;
-  // What the machine does not tell, or tells in contradiction, a sentence each, with what that
-  // costs or how it was decided.
+  // Facts that are unknown or contradictory: one sentence each, with the consequence or the
+  // decision.
   std::vector<std::string> missing;
 };
 

@@ -12,7 +12,7 @@
 namespace plimsoll::topology {
 namespace {
 
-// hwloc holds four at once.
+// hwloc holds four descriptors open at once.
 constexpr int kHeadroom = 16;
 
 }  // namespace
@@ -52,7 +52,7 @@ absl::Status CheckHeadroom(const FsRoot& root) {
   for (UniqueFd& fd : held) {
     fd = UniqueFd(fcntl(root.fd(), F_DUPFD_CLOEXEC, 0));
     if (fd.valid()) continue;
-    return ErrnoStatus(errno == EINVAL ? EMFILE : errno,  // a limit of 0 (fcntl(2))
+    return ErrnoStatus(errno == EINVAL ? EMFILE : errno,  // when the limit is 0 (fcntl(2))
                        absl::StrCat("read the machine's topology: fewer than ", kHeadroom,
                                     " file descriptors are left"));
   }

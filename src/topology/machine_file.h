@@ -1,5 +1,5 @@
-// Reading what a machine tells of itself. That a file is not there, or never can be read, is
-// something that it tells; that it can't be read just now is not.
+// Reads files that describe a machine. A missing file, or one that can never be read, is a fact
+// about the machine; a passing failure to read is an error.
 #ifndef PLIMSOLL_TOPOLOGY_MACHINE_FILE_H_
 #define PLIMSOLL_TOPOLOGY_MACHINE_FILE_H_
 
@@ -12,25 +12,25 @@
 
 namespace plimsoll::topology {
 
-// True for what another attempt may not meet: no descriptors, no memory, interrupted.
+// True for an error that another attempt may not meet: no descriptors, no memory, interrupted.
 bool IsPassing(const absl::Status& status);
 
 struct MachineFile {
-  std::string text;  // empty: it says nothing
-  // Why it can't be read, where it is there. Such is lasting: not permitted, an input error of the
-  // firmware's.
+  std::string text;  // empty: no content
+  // Why an existing file can't be read. Such a failure is lasting: not permitted, or an input error
+  // of the firmware.
   std::string why_not;
 };
 
 // An error is a passing one.
 absl::StatusOr<MachineFile> ReadMachineFile(const FsRoot& root, const std::string& file,
                                             size_t max_bytes = 16 * 1024 * 1024);
-// Names in a directory; none when it is not there or can't be read. An error is a passing one.
+// Names in a directory; none when it doesn't exist or can't be read. An error is a passing one.
 absl::StatusOr<std::vector<std::string>> ListMachineFiles(const FsRoot& root,
                                                           const std::string& directory);
 
-// RESOURCE_EXHAUSTED when descriptors are short: who takes a file that he can't open for one that
-// is not there, as hwloc does, would then see another machine.
+// RESOURCE_EXHAUSTED when descriptors are short. hwloc takes a file that it can't open for a
+// missing one, and would then see another machine.
 absl::Status CheckHeadroom(const FsRoot& root);
 
 }  // namespace plimsoll::topology

@@ -1,5 +1,5 @@
-// A machine as Linux shows it in sysfs and procfs, written from a short description: what hwloc
-// reads of a captured machine. Formats are those of Documentation/admin-guide/cputopology.rst,
+// For tests: a machine's sysfs and procfs, written from a short description; hwloc reads them as a
+// captured machine. Formats are those of Documentation/admin-guide/cputopology.rst,
 // Documentation/ABI/testing/sysfs-devices-system-cpu and sysfs-devices-node; of memory of several
 // kinds Documentation/admin-guide/mm/numaperf.rst and Documentation/ABI/testing/sysfs-bus-dax.
 #ifndef PLIMSOLL_TOPOLOGY_MACHINE_FILES_FOR_TEST_H_
@@ -28,7 +28,7 @@ struct FakeCache {
   uint32_t level;
   uint64_t size_kib;
   std::string cpus;
-  int id = -1;  // -1: the kernel tells none
+  int id = -1;  // -1: no id file
 };
 
 struct FakeCpu {
@@ -36,7 +36,7 @@ struct FakeCpu {
   int package = 0;
   int core = 0;
   int die = -1;          // -1: no die_id file
-  std::string siblings;  // of the core
+  std::string siblings;  // CPUs of its core
   std::string package_cpus;
   std::map<std::string, int> groups;  // "book" -> book_id, "drawer" -> drawer_id (s390x)
 };
@@ -46,12 +46,12 @@ struct FakeNode {
   std::string cpus;
   uint64_t memory_kib;
   std::string distances;                       // "10 21"
-  std::map<uint64_t, uint64_t> hugepages_kib;  // size -> count
+  std::map<uint64_t, uint64_t> hugepages_kib;  // KiB per page -> number of pages
 };
 
 class MachineFiles {
  public:
-  // Architecture: what uname(2) says there. hwloc has it from this file of its own.
+  // `architecture`: uname(2)'s on that machine. hwloc has it from this file of its own.
   explicit MachineFiles(const std::string& architecture = "x86_64") {
     Put("proc/hwloc-nofile-info",
         absl::StrCat("OSName: Linux\nArchitecture: ", architecture, "\n"));
@@ -73,7 +73,7 @@ class MachineFiles {
     }
   }
 
-  // Lists of CPUs: those online and those that there are.
+  // Lists of the CPUs online and of all CPUs.
   void Cpus(const std::string& online, const std::string& present) {
     Put("sys/devices/system/cpu/online", online + "\n");
     Put("sys/devices/system/cpu/present", present + "\n");
@@ -132,12 +132,12 @@ class MachineFiles {
     Put("sys/devices/system/node/possible", absl::StrJoin(nodes_, ",") + "\n");
   }
 
-  // Of /proc/meminfo. AddNode makes it the sum of its nodes.
+  // Writes /proc/meminfo. AddNode sets it to the sum of the nodes.
   void PutMemTotal(uint64_t kib) {
     Put("proc/meminfo",
         absl::StrCat("MemTotal:       ", kib, " kB\nSwapTotal:             0 kB\n"));
   }
-  // Memory blocks of a node, as from number `first` on.
+  // Adds memory blocks to a node, numbered from `first` on.
   void AddBlocks(uint32_t node, uint32_t first, uint32_t count, const std::string& state) {
     for (uint32_t block = first; block < first + count; ++block) {
       Put(absl::StrCat("sys/devices/system/memory/memory", block, "/state"), state + "\n");
@@ -145,12 +145,12 @@ class MachineFiles {
            absl::StrCat("../../memory/memory", block));
     }
   }
-  // The node that the kernel counts a CPU to, where several claim it.
+  // Sets the node that the kernel counts a CPU to, where several claim it.
   void LinkToNode(uint32_t cpu, uint32_t node) {
     Link(absl::StrCat(Directory(cpu), "/node", node), absl::StrCat("../../node/node", node));
   }
 
-  // What the firmware's HMAT says of the way from a node with CPUs to memory that is near to it.
+  // The firmware's HMAT data for the path from a node with CPUs to memory near to it.
   void AddInitiator(uint32_t node, uint32_t initiator, int mb_per_second, int nanoseconds) {
     const std::string directory =
         absl::StrCat("sys/devices/system/node/node", node, "/access0/initiators/");
@@ -161,7 +161,7 @@ class MachineFiles {
     Link(absl::StrCat(directory, "node", initiator), absl::StrCat("../../../node", initiator));
   }
 
-  // A device whose memory the driver kmem has made that node; `parent` is below sys/devices.
+  // Adds a device whose memory the driver kmem has made that node; `parent` is below sys/devices.
   void AddDax(const std::string& name, const std::string& parent, uint32_t node) {
     const std::string device = absl::StrCat("devices/", parent, "/", name);
     Put(absl::StrCat("sys/", device, "/target_node"), absl::StrCat(node, "\n"));
@@ -176,7 +176,7 @@ class MachineFiles {
   }
 
  private:
-  // Ends the program, which may be a benchmark as well.
+  // Aborts on an error: a benchmark may use this too.
   static void Check(const absl::Status& status) {
     if (status.ok()) return;
     std::fprintf(stderr, "%s\n", status.ToString().c_str());
@@ -213,7 +213,7 @@ class MachineFiles {
   uint64_t memory_kib_ = 0;
 };
 
-// `packages` of `cores` with `threads` each, numbered as Linux does on x86: all first threads
+// Adds `packages` of `cores` with `threads` each, numbered as Linux does on x86: all first threads
 // before all second ones.
 inline void AddCpus(MachineFiles& files, uint32_t packages, uint32_t cores, uint32_t threads) {
   const uint32_t all_cores = packages * cores;
@@ -255,7 +255,7 @@ inline void AddMachineWithHbm(MachineFiles& files) {
   }
 }
 
-// Two sockets, each with persistent memory that is used as memory: nodes without CPUs.
+// Two sockets, each with persistent memory in use as memory: nodes without CPUs.
 inline void AddMachineWithPmem(MachineFiles& files) {
   AddCpus(files, 2, 1, 1);
   files.AddCaches({{3, 8192, "0", 0}, {3, 8192, "1", 1}});
@@ -270,8 +270,8 @@ inline void AddMachineWithPmem(MachineFiles& files) {
   }
 }
 
-// As a machine of two sockets with 128 cores each: per socket four NUMA nodes (NPS4), each with
-// four caches of eight cores, and two threads a core.
+// Two sockets with 128 cores each: per socket four NUMA nodes (NPS4), each with four caches of
+// eight cores, and two threads per core.
 inline void AddMachineOf512Cpus(MachineFiles& files) {
   constexpr uint32_t kCores = 256;
   AddCpus(files, 2, kCores / 2, 2);

@@ -20,12 +20,12 @@ namespace {
 using resources::CpuSet;
 using resources::Quantity;
 
-// Of two zones with the same CPUs the one with the lower rank is the outer.
+// Of two zones with the same CPUs, the one with the lower rank is outside.
 enum Rank { kPackageRank, kNodeRank, kCacheRank, kCoreRank };
 
 struct Box {
   Rank rank;
-  std::vector<uint32_t> order;  // among its siblings of the same rank
+  std::vector<uint32_t> order;  // position among its siblings of the same rank
   CpuSet cpus;
   Zone zone;
   std::vector<const Box*> children;
@@ -61,7 +61,7 @@ Box NodeBox(const NumaNode& node) {
   return {.rank = kNodeRank, .order = {node.id}, .cpus = node.cpus, .zone = std::move(zone)};
 }
 
-// The largest of those that a core uses: where the way to memory begins.
+// The largest cache that a core uses: the last before memory.
 const Cache* LastLevelCache(const std::vector<Cache>& caches, const CpuSet& core) {
   const Cache* last = nullptr;
   for (const Cache& cache : caches) {
@@ -85,8 +85,8 @@ void DescribeCache(const Cache& cache, Zone& zone) {
   if (cache.size_bytes != 0) zone.attributes["cache-size"] = Bytes(cache.size_bytes).text();
 }
 
-// A cache that covers a NUMA node is told with the outermost of the packages and nodes that it
-// covers. `boxes` holds those.
+// Describes a cache that covers a NUMA node at the outermost of the packages and nodes in `boxes`
+// that it covers.
 void DescribeCovered(const Cache& cache, std::vector<Box>& boxes) {
   const auto is_covered = [&](const Box& box) {
     return !box.cpus.Empty() && box.cpus.IsSubsetOf(cache.cpus);
@@ -137,8 +137,8 @@ void DescribeCore(const Machine& machine, const std::vector<std::optional<bool>>
   }
 }
 
-// The number of a core's package, of its die where the package has several, and its own: unique,
-// unless the machine tells nonsense. Empty: it has no number.
+// The number of a core's package, of its die if the package has several, and its own: unique unless
+// the machine's files are nonsense. Empty: it has no number.
 std::vector<uint32_t> CoreNumber(const Machine& machine, const Core& core) {
   if (!core.id) return {};
   std::vector<uint32_t> number;
@@ -176,7 +176,7 @@ void AddCores(const Machine& machine, std::vector<Box>& boxes) {
   }
 }
 
-// A machine that tells nonsense may give a number twice.
+// Makes names unique: nonsense files may give a number twice.
 void TellApart(std::vector<Box>& boxes) {
   std::set<std::string> names;
   for (Box& box : boxes) {
@@ -186,9 +186,9 @@ void TellApart(std::vector<Box>& boxes) {
   }
 }
 
-// Each box into the smallest one around it; those without one into `root`.
+// Puts each box into the smallest one around it; those without one into `root`.
 void Nest(std::vector<Box>& boxes, std::vector<const Box*>& root) {
-  // Inner ones before outer ones.
+  // Sorts inner boxes before outer ones.
   std::stable_sort(boxes.begin(), boxes.end(), [](const Box& a, const Box& b) {
     return std::pair(a.cpus.Size(), -a.rank) < std::pair(b.cpus.Size(), -b.rank);
   });

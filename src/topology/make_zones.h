@@ -1,4 +1,4 @@
-// The tree of zones of a machine (DESIGN "Zone tree").
+// Makes a machine's tree of zones (DESIGN "Zone tree").
 #ifndef PLIMSOLL_TOPOLOGY_MAKE_ZONES_H_
 #define PLIMSOLL_TOPOLOGY_MAKE_ZONES_H_
 
@@ -11,15 +11,15 @@
 namespace plimsoll::topology {
 
 // One root zone of type Machine; below it packages, NUMA nodes, cache groups and cores, nested as
-// their CPUs are, in whatever order the machine has them; memory without CPUs below the root.
+// their CPUs are, in any order of these types; memory without CPUs is below the root.
 //
 // A cache group is a last-level cache of two or more cores which does not cover its NUMA node.
-// Names are made of the kernel's numbers ("core-<package>-<core>"; where it tells none, of the
-// first CPU's), not of positions, and parents come before children in the order of those numbers:
-// another CPU changes neither for the rest.
+// Names use the kernel's numbers ("core-<package>-<core>"; without numbers, the first CPU's), not
+// positions, and parents come before children in the order of those numbers: another CPU changes
+// neither for the rest.
 Topology MakeZones(const Machine& machine);
 
-// "numa-0": the name that MakeZones gives a NUMA node.
+// "numa-0": MakeZones' name for a NUMA node.
 std::string NumaNodeName(uint32_t id);
 // "hugepages-2Mi", by the page's size.
 std::string HugepagesName(uint64_t page_bytes);

@@ -1,4 +1,4 @@
-// What holds for every machine, on machines made up at random.
+// Properties that hold for every machine, tested on random machines.
 #include "topology/make_zones.h"
 
 #include <random>
@@ -70,7 +70,7 @@ TEST(MakeZonesTest, HoldsOnAnyMachine) {
   }
 }
 
-// What is left of a machine keeps its names and its order when CPUs go.
+// When CPUs go, the remaining zones keep their names and their order.
 TEST(MakeZonesTest, NamesAndOrderOutliveChanges) {
   Machine machine = *ReadHwlocSynthetic("pack:2 l3:2 core:4 pu:2");
   for (size_t i = 0; i < machine.caches.size(); ++i) machine.caches[i].id = i;

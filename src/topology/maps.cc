@@ -21,9 +21,9 @@ absl::Status Bad(const Zone& zone, absl::string_view what) {
   return absl::InvalidArgumentError(absl::StrCat("zone \"", zone.name, "\" ", what));
 }
 
-// Zones of one type, and which of them is a CPU's: the one around its zone, else of those that name
-// it beside that the one that names the fewest (then that with the lowest number, then the first),
-// else the only one that is in the nearest zone around it with any.
+// The zones of one type, and each CPU's zone among them. That is the zone around the CPU's own
+// zone; else, of the zones beside it that name the CPU, the one that names the fewest (then the
+// lowest number, then the first); else the only one in the nearest surrounding zone that has any.
 class Level {
  public:
   Level(const ZoneTree& tree, absl::string_view type) : tree_(tree), counts_(ZoneCount(tree)) {
@@ -41,7 +41,7 @@ class Level {
     if (const auto near = NearTo(cpu, index)) return near;
     return Nearest(index);
   }
-  // Without a guess.
+  // Without the last rule, which guesses.
   std::optional<size_t> NearTo(uint32_t cpu, size_t index) const {
     if (const auto around = Around(index)) return around;
     if (!named_) named_ = Named();
@@ -66,7 +66,7 @@ class Level {
 
  private:
   std::map<uint32_t, size_t> Named() const {
-    using Order = std::tuple<size_t, uint32_t, size_t>;  // the lowest is chosen
+    using Order = std::tuple<size_t, uint32_t, size_t>;  // the lowest wins
     std::vector<std::pair<Order, CpuSet>> choices;
     for (const size_t zone : zones_) {
       CpuSet cpus = tree_.Cpus(zone);
@@ -86,11 +86,12 @@ class Level {
 
   const ZoneTree& tree_;
   std::vector<size_t> zones_;                      // ascending
-  std::vector<std::pair<size_t, size_t>> counts_;  // by zone: how many are in it, and the last
-  mutable std::optional<std::map<uint32_t, size_t>> named_;  // zone by CPU, once it was asked for
+  std::vector<std::pair<size_t, size_t>> counts_;  // by zone: the number of such zones in it, and
+                                                   // the last of them
+  mutable std::optional<std::map<uint32_t, size_t>> named_;  // zone by CPU; filled at first use
 };
 
-// Page size, from "hugepages-2Mi". nullopt: another resource.
+// The page size in "hugepages-2Mi". nullopt: another resource.
 absl::StatusOr<std::optional<int64_t>> PageSize(const Zone& zone, const std::string& resource) {
   absl::string_view size = resource;
   if (!absl::ConsumePrefix(&size, kHugepagesPrefix)) return std::nullopt;
@@ -102,7 +103,7 @@ absl::StatusOr<std::optional<int64_t>> PageSize(const Zone& zone, const std::str
   return quantity->Value();
 }
 
-// Of all zones together no more than can be counted.
+// Adds and saturates, so that a sum over all zones can't overflow.
 void AddTo(int64_t& sum, int64_t more) {
   sum = more > std::numeric_limits<int64_t>::max() - sum ? std::numeric_limits<int64_t>::max()
                                                          : sum + more;
@@ -167,7 +168,7 @@ class Mapper {
     }
   }
 
-  // nullopt: there are none.
+  // nullopt: the topology has no such zones.
   absl::StatusOr<std::optional<size_t>> Where(const Level& level, absl::string_view type,
                                               uint32_t cpu, size_t index) const {
     if (level.zones().empty()) return std::nullopt;
@@ -181,7 +182,9 @@ class Mapper {
     const Zone& zone = tree_.zone(index);
     const CpuSet own = tree_.OwnCpus(index);
     const Quantity* capacity = FindResource(zone, kCpu);
-    if (own.Empty() && !CpuIdsOf(zone).Empty()) return absl::OkStatus();  // its inner zones' are
+    if (own.Empty() && !CpuIdsOf(zone).Empty())
+      return absl::OkStatus();  // its inner zones have
+                                // them
     if (capacity != nullptr && !capacity->IsZero() && own.Empty()) {
       if (!maps_.zone_without_cpu_ids) maps_.zone_without_cpu_ids = zone.name;
       AddTo(maps_.cpu_count, capacity->MilliValue() / 1000);
@@ -252,7 +255,8 @@ class Mapper {
   }
 
   void NumberCacheGroups() {
-    // By zone, or by node for those in none. In the order of the CPUs, so the first is the lowest.
+    // The first CPU by cache zone, or by node for CPUs in none. CPUs come in order, so the first is
+    // the lowest.
     std::map<std::pair<bool, size_t>, uint32_t> first;
     for (auto& [cpu, place] : maps_.cpus) {
       const auto cache = cache_of_.find(cpu);

@@ -29,7 +29,7 @@ std::string WhyNoMap(const std::string& yaml) {
   return std::string(maps.status().message());
 }
 
-// Two packages with a node each, two caches a node, two cores a cache, two threads a core.
+// Two packages with a node each, two caches per node, two cores per cache, two threads per core.
 class MapsTest : public ::testing::Test {
  protected:
   MapsTest() {
@@ -84,7 +84,7 @@ TEST_F(MapsTest, SayWhatEachNodeHas) {
   EXPECT_EQ(maps.machine_id + maps.boot_id + maps.system_uuid, "mbs");
 }
 
-// Each level may be hidden from Kubernetes.
+// Kubernetes need not see every level.
 TEST_F(MapsTest, LevelsMayBeMissing) {
   PartitionConfig config;
   config.show.hidden_types = {kCore, kCacheGroup, kPackage};
@@ -123,7 +123,7 @@ zones:
               HasSubstr("zone \"core-1\" has CPUs and no attribute \"cpu-ids\""));
 }
 
-// NUMA nodes beside the cores, attributes anywhere, names of one's own.
+// NUMA nodes beside the cores, attributes anywhere, foreign names.
 TEST(OthersMapsTest, NodesBesideTheirCores) {
   const auto maps = MapsOf(R"(
 zones:
@@ -144,7 +144,7 @@ zones:
   EXPECT_EQ(maps->machine_id, "x");
 }
 
-// As CRI-O's own discovery tells it: nodes and packages beside one another, numbers as attributes.
+// The form of CRI-O's own discovery: nodes and packages beside one another, numbers as attributes.
 TEST(OthersMapsTest, ANodesCpuIdsSayWhichCoresBesideItAreIts) {
   const auto maps = MapsOf(R"(
 zones:
@@ -165,7 +165,7 @@ zones:
   EXPECT_THAT(maps->nodes.at(9).distances, ElementsAre(Pair(7, 21), Pair(9, 10)));
 }
 
-// DRAM and HBM of a package, in whatever order they are told.
+// DRAM and HBM of a package, in either order.
 TEST(OthersMapsTest, OfNodesThatNameTheSameCpusTheNearestAndThenTheLowestHasThem) {
   const std::string core = "- {name: c, type: Core, attributes: {cpu-ids: 0-1}}\n";
   const std::string dram = "- {name: numa-0, type: NUMANode, attributes: {cpu-ids: 0-1}}\n";

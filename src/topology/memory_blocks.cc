@@ -14,7 +14,7 @@ namespace {
 
 constexpr char kBlocks[] = "sys/devices/system/memory";
 
-// Empty where there is none.
+// Empty without such a file.
 std::string FirstLine(const FsRoot& host, absl::string_view file) {
   const auto text = host.Read(absl::StrCat(kBlocks, "/", file));
   return text.ok() ? std::string(absl::StripAsciiWhitespace(*text)) : "";
@@ -24,7 +24,7 @@ bool IsInState(const FsRoot& host, uint32_t block, absl::string_view state) {
   return FirstLine(host, absl::StrCat("memory", block, "/state")) == state;
 }
 
-// "offline": whether and when a block goes online is somebody else's affair.
+// With "offline", somebody else decides whether and when a block goes online.
 bool KernelPutsThemOnline(const FsRoot& host) {
   const std::string policy = FirstLine(host, "auto_online_blocks");
   return !policy.empty() && policy != "offline";

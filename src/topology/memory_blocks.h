@@ -1,5 +1,5 @@
-// Memory that comes or goes one block after the other, each with an event of its own, although it
-// is one module: Documentation/admin-guide/mm/memory-hotplug.rst.
+// Tracks memory that comes or goes block by block, each with an event of its own, although it is
+// one module: Documentation/admin-guide/mm/memory-hotplug.rst.
 #ifndef PLIMSOLL_TOPOLOGY_MEMORY_BLOCKS_H_
 #define PLIMSOLL_TOPOLOGY_MEMORY_BLOCKS_H_
 
@@ -14,16 +14,16 @@ namespace plimsoll::topology {
 // Used by one thread.
 class MemoryBlocks {
  public:
-  // Any event; those of other things are passed over.
+  // Takes any event; ignores those of other subsystems.
   void Heard(const linux::Uevent& event);
-  // Whether more is on its way: a block that was added and that the kernel is about to put online
-  // by itself, or one beside a block that has gone offline that is going too. Reads a few files.
+  // True when more events are coming: the kernel is about to put an added block online itself, or a
+  // block beside an offline one is going too. Reads a few files.
   bool AreMoving(const FsRoot& host) const;
-  // What was heard up to now is no longer waited for.
+  // Stops waiting for the blocks heard of so far.
   void Forget();
 
  private:
-  std::set<uint32_t> added_;  // and not online yet
+  std::set<uint32_t> added_;  // not online yet
   std::set<uint32_t> gone_;   // offline
 };
 

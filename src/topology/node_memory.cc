@@ -22,7 +22,7 @@ using resources::CpuSet;
 constexpr double kTolerance = 0.03;
 constexpr uint64_t kPage = 4096;
 
-// Their order of size, for people: a sentence that changed with each page would be told each time.
+// A rounded size for people: a sentence that changed with each page would be reported each time.
 std::string Gib(uint64_t bytes) {
   return absl::StrFormat("%.1fGi", static_cast<double>(bytes) / (1 << 30));
 }
@@ -45,7 +45,7 @@ absl::StatusOr<uint64_t> OnlineBlocks(const FsRoot& root, uint32_t node) {
   return online;
 }
 
-// Nodes of which the kernel says that they have memory, and no more.
+// Nodes that the kernel only lists as having memory.
 absl::StatusOr<CpuSet> UnseenNodes(const FsRoot& root, const Machine& machine) {
   PLIMSOLL_ASSIGN_OR_RETURN(const std::optional<CpuSet> with_memory,
                             ReadList(root, absl::StrCat(kNodeFiles, "/has_memory")));
@@ -54,7 +54,7 @@ absl::StatusOr<CpuSet> UnseenNodes(const FsRoot& root, const Machine& machine) {
   return unseen;
 }
 
-// By node; empty where no node has any.
+// Online blocks by node; empty when no node has any.
 absl::StatusOr<std::map<uint32_t, uint64_t>> BlocksOfNodes(const FsRoot& root,
                                                            const Machine& machine) {
   std::map<uint32_t, uint64_t> blocks;
@@ -67,7 +67,7 @@ absl::StatusOr<std::map<uint32_t, uint64_t>> BlocksOfNodes(const FsRoot& root,
   return blocks;
 }
 
-// A container's limit that LXCFS tells in place of what the machine has.
+// True when LXCFS shows a container's limit in place of the machine's memory.
 absl::StatusOr<bool> IsLimitByLxcfs(const FsRoot& root, uint64_t total, const Machine& machine) {
   uint64_t memory = 0;
   for (const NumaNode& node : machine.nodes) memory += node.memory_bytes;
@@ -75,11 +75,11 @@ absl::StatusOr<bool> IsLimitByLxcfs(const FsRoot& root, uint64_t total, const Ma
   return IsByLxcfs(root, "/proc/meminfo");
 }
 
-// In proportion to what each node has of something.
+// Divides `total` in proportion to the nodes' `shares`.
 void ShareOut(uint64_t total, const std::map<uint32_t, uint64_t>& shares, Machine& machine) {
   uint64_t all = 0;
   for (const auto& [node, count] : shares) all += count;
-  // In pages, and what does not divide goes to the last.
+  // Counts in pages; the last node gets the remainder.
   uint64_t left = total / kPage;
   for (NumaNode& node : machine.nodes) {
     const uint64_t count = shares.at(node.id);
@@ -119,9 +119,8 @@ absl::Status DecideMemory(const FsRoot& root, Machine& machine) {
     for (const NumaNode& node : machine.nodes) shares[node.id] = node.memory_bytes >> 20;
     ShareOut(*total, shares, machine);
     machine.missing.push_back(absl::StrCat(
-        "LXCFS tells MemTotal of /proc/meminfo, ", Gib(*total),
-        ", which is what this container may use: it is shared out among the NUMA nodes as their "
-        "own files have it"));
+        "LXCFS provides MemTotal of /proc/meminfo, ", Gib(*total),
+        ", this container's limit: the NUMA nodes share it in proportion to their own files"));
     return absl::OkStatus();
   }
   const std::string what =
@@ -142,7 +141,7 @@ absl::Status DecideMemory(const FsRoot& root, Machine& machine) {
   if (blocks.empty()) {
     machine.missing.push_back(what +
                               "there are no memory blocks to decide by, so each node is "
-                              "shown with what its own file says");
+                              "shown with the memory in its own file");
     return absl::OkStatus();
   }
   ShareOut(*total, blocks, machine);

@@ -1,4 +1,4 @@
-// How much memory each NUMA node has, where the kernel's files disagree.
+// The memory of each NUMA node when the kernel's files disagree.
 #ifndef PLIMSOLL_TOPOLOGY_NODE_MEMORY_H_
 #define PLIMSOLL_TOPOLOGY_NODE_MEMORY_H_
 
@@ -9,16 +9,15 @@
 
 namespace plimsoll::topology {
 
-// Whether what the nodes' own files (node0/meminfo) add up to differs by more than 3% from MemTotal
-// of /proc/meminfo. False where either is not to be had. An error is a passing one
-// (machine_file.h), as for DecideMemory.
+// True when the sum over the nodes' own files (node0/meminfo) differs by more than 3% from MemTotal
+// of /proc/meminfo. False if either is unavailable. An error is a passing one (machine_file.h), as
+// in DecideMemory.
 absl::StatusOr<bool> NodeFilesDisagree(const FsRoot& root);
 
-// Where they disagree MemTotal decides: it is the only node's memory, or shared out among the nodes
-// by the memory blocks that each has online (nodeN/memoryM), since some kernels don't count memory
-// that was added after boot in the node's file. Without blocks the nodes' files stand. A MemTotal
-// that LXCFS tells, and that is less than they have, is what a container may use: it is shared out
-// by the nodes' own files. `missing` says what was done.
+// If they disagree, MemTotal decides. A single node gets it all; several nodes share it by their
+// online memory blocks (nodeN/memoryM), since some kernels don't count memory added after boot in
+// the node's file. Without blocks the nodes' files stand. A smaller MemTotal from LXCFS is the
+// container's limit: the nodes share it by their own files. `missing` explains the decision.
 absl::Status DecideMemory(const FsRoot& root, Machine& machine);
 
 }  // namespace plimsoll::topology

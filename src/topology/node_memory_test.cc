@@ -25,7 +25,7 @@ void AddTwoNodes(MachineFiles& files, uint64_t gib0, uint64_t gib1) {
   files.AddNode({1, "1", gib1 << 20, "20 10", {}});
 }
 
-// 8Gi at boot, of which alone the node's file knows, and 16Gi that came later.
+// The node's file knows only the 8Gi of the boot, not the 16Gi added later.
 TEST(NodeMemoryTest, OfTheOnlyNodeMemTotalDecides) {
   MachineFiles files;
   AddCpus(files, 1, 2, 1);
@@ -50,7 +50,7 @@ TEST(NodeMemoryTest, OfSeveralTheBlocksDecide) {
   EXPECT_THAT(machine.missing, Contains(AllOf(HasSubstr("24.0Gi"), HasSubstr("blocks"))));
 }
 
-// Nothing is lost by dividing.
+// Division loses nothing.
 TEST(NodeMemoryTest, SharesAddUpToMemTotal) {
   MachineFiles files;
   AddTwoNodes(files, 1, 1);
@@ -71,7 +71,7 @@ TEST(NodeMemoryTest, WithoutBlocksNodesKeepTheirsAndItIsSaid) {
   EXPECT_THAT(machine.missing, Contains(HasSubstr("no memory blocks to decide by")));
 }
 
-// A node that has gone, but for its memory.
+// A node is gone, but not its memory.
 TEST(NodeMemoryTest, MemoryOfANodeThatIsNotSeenIsNotAnothers) {
   MachineFiles files;
   AddCpus(files, 1, 2, 1);
@@ -95,7 +95,7 @@ TEST(NodeMemoryTest, AFewPerCentAreNothing) {
   EXPECT_THAT(machine.missing, IsEmpty());
 }
 
-// This machine, whatever it is: all of its memory is told, or it is said why not.
+// This machine, whatever it is: all of its memory is reported, or `missing` says why not.
 TEST(NodeMemoryTest, ThisMachinesMemoryIsItsMemTotal) {
   const FsRoot host = *FsRoot::Open("/");
   const auto machine = Discover(host, "");

@@ -26,7 +26,7 @@ void AddId(Zone& zone) {
   if (number) zone.attributes.emplace(kId, absl::StrCat(*number));
 }
 
-// Each zone after that which it is in, else in the order that they had.
+// The zones, each after the one around it, otherwise in their own order.
 std::vector<size_t> OutermostFirst(const ZoneTree& tree) {
   std::vector<size_t> order;
   std::vector<size_t> waiting(tree.Tops().rbegin(), tree.Tops().rend());
@@ -47,7 +47,7 @@ bool IsOutermostFirst(const ZoneTree& tree) {
   return true;
 }
 
-// Its outermost zone comes first.
+// The outermost zone comes first.
 Topology WithOneRoot(const ZoneTree& tree) {
   const bool has_root = tree.HasRoot();
   Topology made;

@@ -19,7 +19,7 @@ Topology Of(absl::string_view yaml, const std::map<std::string, std::string>* id
   auto made = Normalise(*parsed, ids);
   EXPECT_TRUE(made.ok()) << made.status();
   if (!made.ok()) return {};
-  // As the client of the proposal's author reads it: one tree, and each parent is a zone.
+  // The client of the proposal's author expects one tree, where each parent is a zone.
   size_t roots = 0;
   for (const Zone& zone : made->zones) {
     if (zone.parent.empty()) ++roots;
@@ -71,12 +71,12 @@ zones:
   EXPECT_EQ(made.zones[2].type, kCore);
 }
 
-// Else nothing would be there for its resources when it is hidden.
+// When hidden, it would leave no zone for its resources.
 TEST(NormaliseTest, ALevelThatMayBeHiddenIsNoRoot) {
   const Topology made = Of("zones: [{name: p0, type: Package}]");
   ASSERT_EQ(made.zones.size(), 2u);
   EXPECT_EQ(made.zones[1].parent, "root");
-  // Unless it has the root's name.
+  // Except with the root's name.
   EXPECT_EQ(Of("zones: [{name: root, type: Package}]").zones.size(), 1u);
 }
 
@@ -117,7 +117,7 @@ core-1-1 Core in numa-1 cpu-ids=1
   EXPECT_EQ(made, kernels);
 }
 
-// What is accepted must still be a tree when it has a root.
+// An accepted topology must stay valid when the root is added.
 TEST(NormaliseTest, TheRootThatIsAddedCountsInTheBounds) {
   Topology deep;
   for (size_t i = 0; i < ZoneTree::kMaxDepth - 1; ++i) {

@@ -32,7 +32,7 @@ absl::StatusOr<CpuSet> LastCpus(const ZoneTree& machine, uint32_t count) {
   }
   CpuSet chosen;
   const size_t zones = machine.topology().zones.size();
-  // CPUs are in cores, but another's topology may have them anywhere.
+  // CPUs are in cores, but a foreign topology may have them anywhere.
   const auto take = [&](size_t zone, bool whole) {
     const std::vector<uint32_t> cpus = machine.OwnCpus(zone).Difference(chosen).ToVector();
     const size_t missing = count - chosen.Size();
@@ -69,16 +69,16 @@ absl::StatusOr<CpuSet> ChooseCpus(const CpuChoice& choice, const ZoneTree& machi
     PLIMSOLL_RETURN_IF_ERROR(CheckSubset("cpus.reserved", *choice.reserved, all));
     chosen = all.Difference(*choice.reserved);
   }
-  // A topology of others need not number its CPUs as long as none are asked for by number.
+  // A foreign topology need not number its CPUs unless the partition asks for numbers.
   const bool unnumbered = all.Empty() && choice == CpuChoice();
   if (chosen.Empty() && !unnumbered) return DoesNotFit("cpus: no CPU is left for Kubernetes");
   return chosen;
 }
 
-// How much of a resource of a NUMA node the partition has.
+// The partition's amount of a NUMA node's resource.
 absl::StatusOr<Quantity> Share(const std::string& resource, const Zone& node, const Amount& amount,
                                const Quantity& there) {
-  // A part of a huge page is no page.
+  // Huge pages can't be divided.
   int64_t unit = 1;
   absl::string_view page = resource;
   if (absl::ConsumePrefix(&page, kHugepagesPrefix)) {
@@ -101,7 +101,7 @@ absl::StatusOr<Quantity> Share(const std::string& resource, const Zone& node, co
   return Quantity::FromInt(bytes / unit * unit, Quantity::Format::kBinarySi);
 }
 
-// The machine cut down, zone by zone; keeps the order.
+// Cuts the machine down, zone by zone; keeps the order.
 class Cut {
  public:
   Cut(const PartitionConfig& config, const ZoneTree& machine, CpuSet cpus)
@@ -149,7 +149,7 @@ class Cut {
     return absl::OkStatus();
   }
 
-  // Null: not named.
+  // Null without an entry.
   const Amount* AmountOf(const std::string& resource, const std::string& node) const {
     const auto nodes = config_.memory.find(resource);
     if (nodes == config_.memory.end()) return nullptr;
@@ -179,18 +179,18 @@ class Cut {
     const CpuSet left = named.Intersection(cpus_);
     if (left == named) return;
     zone.attributes[kCpuIds] = left.ToString();
-    // Those of the zones in it are told there.
+    // The CPUs of inner zones are counted there.
     const CpuSet own = machine_.OwnCpus(index);
     const CpuSet counted = own.Empty() ? left : own.Intersection(cpus_);
     if (!own.Empty() && counted == own) return;
-    // Who tells fewer than it has CPUs goes on doing so.
+    // A zone with a capacity below its number of CPUs keeps that.
     const auto most = Quantity::FromInt(static_cast<int64_t>(counted.Size()));
     for (ZoneResource& resource : zone.resources) {
       if (resource.name == kCpu && resource.capacity > most) resource.capacity = most;
     }
   }
 
-  // Of any kind, huge pages alone too.
+  // True for memory of any kind, even huge pages alone.
   static bool HasMemory(const Zone& zone) {
     return std::any_of(zone.resources.begin(), zone.resources.end(),
                        [](const ZoneResource& resource) {
@@ -198,15 +198,15 @@ class Cut {
                        });
   }
 
-  // Zones that had CPUs and have none in the partition go, unless there is memory in them.
+  // False for a zone without memory whose CPUs are all outside of the partition.
   bool IsLeft(size_t index, const Zone& zone) const {
     const CpuSet own = machine_.Cpus(index);
     return own.Empty() || !own.Intersection(cpus_).Empty() || HasMemory(zone);
   }
 
-  // What is left hangs on zones that are not: they come back, without their CPUs.
+  // Remaining zones need the zones around them: removed ones come back, without their CPUs.
   void KeepOuterZones(Topology& cut) const {
-    std::map<size_t, Zone*> left;  // by index in the machine; null: as an outer zone only
+    std::map<size_t, Zone*> left;  // by index in the machine; null: only as an outer zone
     for (Zone& zone : cut.zones) {
       const size_t index = *machine_.Find(zone.name);
       left[index] = &zone;

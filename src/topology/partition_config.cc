@@ -100,7 +100,7 @@ void ReadShow(YamlReader& reader, const YAML::Node& node, const std::string& pat
           for (const char* ours : {kCpuIds, kMachineId, kBootId, kSystemUuid, kId}) {
             if (!out->attributes[zone].contains(ours)) continue;
             reader.Fail(value, zone_path,
-                        absl::StrCat(ours, " can't be set: it is what the machine says"));
+                        absl::StrCat(ours, " can't be set: its value comes from the machine"));
           }
         });
   }
@@ -165,7 +165,7 @@ void ReadNodeResources(YamlReader& reader, const YAML::Node& node, const std::st
   if (const auto cpus = section.Get("cpus")) {
     ReadCpus(reader, *cpus, section.PathOf("cpus"), &out->partition.cpus);
   }
-  // Huge pages come in whatever sizes the machine has.
+  // Huge pages come in any of the machine's sizes.
   std::vector<std::string> resources = {kMemory};
   if (node.IsMap()) {
     for (const auto& entry : node) {

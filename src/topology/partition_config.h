@@ -26,26 +26,26 @@
 
 namespace plimsoll::topology {
 
-// What becomes of a cpuset that a client sends and that reaches outside of the partition.
+// The treatment of a client's cpuset that reaches outside of the partition.
 enum class OutsidePartition {
-  kByClient,  // as kClip until a client has taken the topology, as kRefuse from then on
-  kClip,      // what is inside of it is used
+  kByClient,  // kClip until a client has taken the topology, kRefuse from then on
+  kClip,      // use the part inside
   kRefuse,
 };
 
-// A program that connects and tells the topology (source_provider.h).
+// A provider: a program that connects and pushes the topology (source_provider.h).
 struct ProviderConfig {
   std::string socket;                      // absolute; empty: topology.sock in the run directory
-  std::string group;                       // that may connect too; empty: root only
+  std::string group;                       // may connect too; empty: root only
   absl::Duration hold = absl::Minutes(5);  // 0 to 1000h
   bool operator==(const ProviderConfig&) const = default;
 };
 
-// Where the topology comes from that the partition is cut from: one of these, or the kernel.
+// The source of the topology that the partition is cut from: one of these, or the kernel.
 struct SourceConfig {
   std::string file;  // absolute; empty: none
   std::optional<ProviderConfig> provider;
-  // machine-id, boot-id and system-uuid as it says; else as the machine does.
+  // True: machine-id, boot-id and system-uuid come from the source; false: from the machine.
   bool own_ids = false;
   bool operator==(const SourceConfig&) const = default;
 };
@@ -58,7 +58,7 @@ struct NodeResourcesConfig {
   bool operator==(const NodeResourcesConfig&) const = default;
 };
 
-// Mistakes are the reader's. `path` is the section's, for messages.
+// Reports mistakes to `reader`. `path` is the section's, for messages.
 void ReadNodeResources(YamlReader& reader, const YAML::Node& node, const std::string& path,
                        NodeResourcesConfig* out);
 

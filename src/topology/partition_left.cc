@@ -15,7 +15,7 @@ namespace {
 using resources::CpuSet;
 using resources::Quantity;
 
-// A choice of which nothing is left stays as it is, and fails.
+// A choice with nothing left stays unchanged, and fails.
 void CutCpus(const ZoneTree& machine, CpuChoice& choice) {
   const CpuSet& all = machine.Cpus();
   if (choice.list && !choice.list->Intersection(all).Empty()) {
@@ -32,7 +32,7 @@ void CutCpus(const ZoneTree& machine, CpuChoice& choice) {
   if (!there.empty()) choice.zones = std::move(there);
 }
 
-// Whole pages, of what the node has at most.
+// Reduces to whole pages, and to the node's memory.
 void CutAmount(const std::string& resource, const Quantity& there, Amount& amount) {
   if (!amount.quantity) return;
   if (*amount.quantity > there) amount.quantity = there;
@@ -70,7 +70,7 @@ absl::StatusOr<Partition> MakePartitionOfWhatIsLeft(const PartitionConfig& confi
   PartitionConfig left = config;
   CutCpus(machine, left.cpus);
   CutMemory(machine, left);
-  // Which zones are shown is known once it is made.
+  // The shown zones are known only after the cut.
   left.show.attributes.clear();
   PLIMSOLL_ASSIGN_OR_RETURN(const Partition bare, MakePartition(left, machine));
   std::set<std::string> shown;

@@ -1,4 +1,4 @@
-// What is left of a partition that doesn't fit the machine.
+// The usable rest of a partition that doesn't fit the machine.
 #ifndef PLIMSOLL_TOPOLOGY_PARTITION_LEFT_H_
 #define PLIMSOLL_TOPOLOGY_PARTITION_LEFT_H_
 
@@ -8,9 +8,9 @@
 
 namespace plimsoll::topology {
 
-// As MakePartition with what of the description this machine has: the CPUs, zones and NUMA nodes
-// that are there, as many CPUs and as much memory as there is, attributes of the zones that are
-// shown. FAILED_PRECONDITION when nothing is left.
+// MakePartition with the parts of the description that this machine has: existing CPUs, zones and
+// NUMA nodes, as many CPUs and as much memory as there is, attributes of shown zones.
+// FAILED_PRECONDITION when nothing is left.
 absl::StatusOr<Partition> MakePartitionOfWhatIsLeft(const PartitionConfig& config,
                                                     const ZoneTree& machine);
 

@@ -19,7 +19,7 @@ class PartitionLeftTest : public ::testing::Test {
     for (NumaNode& node : machine.nodes) node.hugepages[2 << 20] = 4;
     tree_ = *ZoneTree::Build(MakeZones(machine));
   }
-  // What does not fit, and what is left of it.
+  // Checks that it does not fit, and returns the usable rest.
   Partition Left() {
     EXPECT_TRUE(absl::IsFailedPrecondition(MakePartition(config_, *tree_).status()));
     const auto left = MakePartitionOfWhatIsLeft(config_, *tree_);

@@ -16,7 +16,7 @@ using resources::CpuSet;
 using resources::Quantity;
 using ::testing::HasSubstr;
 
-// Two packages, a NUMA node each, of two cores with two threads.
+// Two packages with a NUMA node each, of two cores with two threads.
 class PartitionTest : public ::testing::Test {
  protected:
   static ZoneTree Tree(const std::string& synthetic) {
@@ -80,7 +80,7 @@ TEST_F(PartitionTest, CpusByCountZoneAndReserve) {
   EXPECT_EQ(cpus({.reserved = *CpuSet::Parse("0,4")}), "1-3,5-7");
 }
 
-// Another's topology may have CPUs beside zones, not only in those without any in them.
+// A foreign topology may have CPUs beside zones, not only in zones without inner ones.
 TEST_F(PartitionTest, CpusByCountFromZonesWithOthersInThem) {
   const auto zone = [](const std::string& name, const std::string& parent,
                        const std::string& cpus) {
@@ -222,7 +222,7 @@ root Machine  cpu 2  cpu-ids=0,2
   EXPECT_THAT(Text(), ::testing::Not(HasSubstr("b CORE")));
 }
 
-// What was near to the outer zone is no CPU that it has.
+// CPUs near to the outer zone are not its own.
 TEST_F(PartitionTest, CpusThatMoveToAnOuterZoneAreTheOnlyOnesItHas) {
   tree_ = TreeOf(
       "zones:\n- {name: n0, type: NUMANode, attributes: {cpu-ids: 0-7}}\n- {name: a, type: Core, "
@@ -232,7 +232,7 @@ TEST_F(PartitionTest, CpusThatMoveToAnOuterZoneAreTheOnlyOnesItHas) {
   EXPECT_THAT(Text(), HasSubstr("n0 NUMANode  cpu 3  cpu-ids=0-1,4\n"));
 }
 
-// Fewer CPUs than there are numbers hide how many there really are.
+// With fewer CPUs than cpu-ids, nobody knows how many of them a cut leaves.
 TEST_F(PartitionTest, ACapacityNeverGrowsByACut) {
   tree_ = TreeOf(
       "zones: [{name: c, type: Core, attributes: {cpu-ids: 0-7}, resources: [{name: cpu, capacity: "
@@ -249,7 +249,7 @@ TEST_F(PartitionTest, NothingOfAHiddenZoneIsLostInSilence) {
       "NUMANode}\n");
   config_.show.hidden_types = {kCore};
   EXPECT_THAT(Why(), HasSubstr("zone \"c\" is a Core, and no zone around it"));
-  // What is told always has one.
+  // Normalised topologies always have a root.
   tree_ = *ZoneTree::Build(*Normalise(tree_.topology(), nullptr));
   EXPECT_THAT(Text(), HasSubstr("root Machine  cpu 4\n"));
 }
@@ -276,7 +276,7 @@ TEST_F(PartitionTest, SaysWhatDoesNotFit) {
   config_.memory = {};
   config_.show.attributes = {{"core-9-9", {{"a", "b"}}}};
   EXPECT_THAT(Why(), HasSubstr("no zone \"core-9-9\" is shown"));
-  // Another's topology, without a zone for the machine.
+  // A foreign topology, without a zone for the machine.
   tree_ = *ZoneTree::Build({{Zone{.name = "c", .type = kCore, .attributes = {{kCpuIds, "0"}}}}});
   config_.show = {.hidden_types = {kCore}};
   EXPECT_EQ(Why(), "nodeResources: show: all zones are hidden");

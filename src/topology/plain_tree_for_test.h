@@ -1,4 +1,4 @@
-// A drawn topology with one line for each zone, whatever its length.
+// For tests: a drawn topology with one line for each zone, whatever its length.
 #ifndef PLIMSOLL_TOPOLOGY_PLAIN_TREE_FOR_TEST_H_
 #define PLIMSOLL_TOPOLOGY_PLAIN_TREE_FOR_TEST_H_
 
@@ -12,7 +12,7 @@
 
 namespace plimsoll::topology {
 
-// Further lines of a zone, which have neither a branch nor a dot, are put behind its first.
+// Appends a zone's further lines, which have neither a branch nor a dot, to its first.
 inline std::string PlainTree(const std::string& drawn) {
   std::string plain;
   for (absl::string_view line : absl::StrSplit(drawn, '\n', absl::SkipEmpty())) {

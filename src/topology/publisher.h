@@ -18,17 +18,17 @@ struct Edition {
   std::shared_ptr<const Topology> topology;
 };
 
-// Thread-safe. Keeps one edition and no queue: a reader that is slow finds the newest when it
-// comes, and those in between are gone.
+// Thread-safe. Keeps one edition and no queue: a slow reader finds the newest when it comes, and
+// misses those in between.
 class Publisher {
  public:
-  // True when it differs from the newest, and is the newest now.
+  // Makes `topology` the newest edition and returns true, unless it equals the present one.
   bool Publish(Topology topology);
   Edition Newest() const;
 
-  // Calls `wake` at each new edition from now on, in the publishing thread, until Unsubscribe,
-  // which waits for a call under way. It must be quick and must not call the publisher; Newest is
-  // what it has been given.
+  // Calls `wake` with each new edition, which Newest returns from then on, in the publishing
+  // thread. Ends with Unsubscribe, which waits for a call under way. `wake` must be quick and must
+  // not call the publisher.
   int Subscribe(std::function<void(const Edition&)> wake);
   void Unsubscribe(int id);
   size_t subscribers() const;

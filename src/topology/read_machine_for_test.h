@@ -1,4 +1,4 @@
-// For tests: what a machine that is written by hand is taken for.
+// For tests: the zones that discovery makes of a handwritten machine.
 #ifndef PLIMSOLL_TOPOLOGY_READ_MACHINE_FOR_TEST_H_
 #define PLIMSOLL_TOPOLOGY_READ_MACHINE_FOR_TEST_H_
 

@@ -1,5 +1,5 @@
-// Machines as they are met: of which hwloc tells less than the kernel's files. What is telling of
-// each is written by hand (machine_files_for_test.h).
+// Real machines on which hwloc finds less than the kernel's files have. The relevant files of each
+// are written by hand (machine_files_for_test.h).
 #include <string>
 #include <vector>
 
@@ -28,7 +28,7 @@ std::vector<std::string> CpusOfNodes(const Machine& machine) {
   return nodes;
 }
 
-// core-type of each core with the CPUs that have it.
+// Each core-type with its CPUs.
 std::map<std::string, std::string> CoreTypes(const Machine& machine) {
   std::map<std::string, resources::CpuSet> cpus;
   for (const Zone& zone : MakeZones(machine).zones) {
@@ -53,7 +53,7 @@ void AddSingleCores(MachineFiles& files, uint32_t count) {
   }
 }
 
-// numa=fake=4: each node names all CPUs of the one that it was cut from.
+// numa=fake=4: each node names all CPUs of the node that it was cut from.
 TEST(RealMachinesTest, FakeNodesKeepTheirMemory) {
   MachineFiles files;
   AddCpus(files, 1, 2, 1);
@@ -75,7 +75,7 @@ TEST(RealMachinesTest, FakeNodesKeepTheirMemory) {
   EXPECT_EQ(machine.nodes[3].distances.size(), 4u);
 }
 
-// The kernel counts each CPU to one of them, and its link says to which.
+// The kernel counts each CPU to one of them, and its link names that one.
 TEST(RealMachinesTest, FakeNodesHaveTheCpusThatTheKernelCountsToThem) {
   MachineFiles files;
   AddCpus(files, 1, 2, 1);
@@ -96,7 +96,7 @@ TEST(RealMachinesTest, ANodeWithinAnotherKeepsItsCpus) {
   EXPECT_THAT(CpusOfNodes(ReadMachine(files)), ElementsAre("0: 0-1", "1: 2-3", "2: 4-5"));
 }
 
-// cpuset.mems of a cgroup lists nodes with memory only, the root group's too.
+// A cgroup's cpuset.mems lists only nodes with memory, even the root group's.
 TEST(RealMachinesTest, NodesWithoutMemoryKeepTheirCpus) {
   MachineFiles files;
   AddCpus(files, 2, 1, 1);
@@ -128,7 +128,7 @@ TEST(RealMachinesTest, MemoryOfGpusIsANode) {
   files.AddNode({255, "", 16 << 20, "80 80 10", {}});
   files.Put("proc/driver/nvidia/gpus/0004:04:00.0/numa_status",
             "Node: 255\nNUMA initialized: 1\nStatus: online\n");
-  // Not a node of its own.
+  // The memory of an offline GPU is not a node.
   files.Put("proc/driver/nvidia/gpus/0004:05:00.0/numa_status", "Node: 8\nStatus: offline\n");
   const Machine machine = ReadMachine(files);
   EXPECT_EQ(TreeText(machine), R"(
@@ -203,7 +203,7 @@ TEST(RealMachinesTest, BigCoresAreFastByNearlyEqualCapacity) {
   EXPECT_EQ(CoreTypes(ReadMachine(files)), kTwoClusters);
 }
 
-// Of three sorts, the little ones are far behind.
+// Three sorts; the little cores are far behind.
 TEST(RealMachinesTest, PrimeAndBigCoresAreFastLittleOnesAreNot) {
   MachineFiles files("aarch64");
   AddSingleCores(files, 8);
@@ -221,7 +221,7 @@ TEST(RealMachinesTest, PrimeAndBigCoresAreFastLittleOnesAreNot) {
             (std::map<std::string, std::string>{{"efficiency", "0-3"}, {"performance", "4-7"}}));
 }
 
-// One part number, clocked differently: how fast each is, its frequency says.
+// One part number, different clocks: the frequency gives each core's speed.
 TEST(RealMachinesTest, CoresOfOnePartAreOfOneSort) {
   MachineFiles files("aarch64");
   AddSingleCores(files, 4);
@@ -234,7 +234,7 @@ TEST(RealMachinesTest, CoresOfOnePartAreOfOneSort) {
   EXPECT_THAT(CoreTypes(ReadMachine(files)), IsEmpty());
 }
 
-// "Favoured cores": hwloc takes 5.2 for 5.0.
+// "Favoured cores": hwloc levels 5.2 GHz down to 5.0.
 TEST(RealMachinesTest, FrequenciesAreTheKernels) {
   MachineFiles files;
   AddSingleCores(files, 4);
@@ -259,7 +259,7 @@ TEST(RealMachinesTest, LowPowerCoresAreEfficient) {
             (std::map<std::string, std::string>{{"efficiency", "2-5"}, {"performance", "0-1"}}));
 }
 
-// Pairs of packages with one number, whose masks say that each is its own.
+// Pairs of packages share a number, but their masks are separate.
 TEST(RealMachinesTest, PackagesWithOneNumberAreAllThere) {
   MachineFiles files;
   files.Cpus("0-3", "0-3");
@@ -282,7 +282,7 @@ TEST(RealMachinesTest, PackagesWithOneNumberAreAllThere) {
   }
 }
 
-// A mask that reaches into the other package: numbers decide.
+// A mask reaches into the other package, so numbers decide.
 TEST(RealMachinesTest, MasksThatContradictEachOtherGiveWayToNumbers) {
   MachineFiles files;
   files.Cpus("0-3", "0-3");
@@ -310,8 +310,8 @@ TEST(RealMachinesTest, ACacheThatContradictsOthersIsNamed) {
               Contains(AllOf(HasSubstr("caches"), HasSubstr("L3 of CPUs 1-2"))));
 }
 
-// One file of CPU 0's is wrong, and hwloc believes the first that it reads. The caches of the
-// others are told by all their CPUs alike.
+// One file of CPU 0 is wrong, and hwloc believes the first that it reads. All CPUs of the other
+// caches describe them alike.
 TEST(RealMachinesTest, ACacheThatItsCpusAgreeOnIsKept) {
   MachineFiles files;
   AddCpus(files, 2, 3, 1);

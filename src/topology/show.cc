@@ -31,7 +31,7 @@ void KeepFirstCpu(Zone& core) {
   if (cpu != nullptr && *cpu > Quantity::FromInt(1)) *cpu = Quantity::FromInt(1);
 }
 
-// What a hidden zone has goes to `outer`.
+// Moves a hidden zone's resources and CPUs to `outer`.
 void MoveInto(const Zone& hidden, Zone& outer) {
   const bool has_cpus = FindResource(hidden, kCpu) != nullptr;
   const bool had_cpus = FindResource(outer, kCpu) != nullptr;
@@ -45,13 +45,13 @@ void MoveInto(const Zone& hidden, Zone& outer) {
   const CpuSet cpus = CpuIdsOf(hidden);
   if (cpus.Empty()) return;
   if (has_cpus && !had_cpus) {
-    outer.attributes[kCpuIds] = cpus.ToString();  // those near to it until now
+    outer.attributes[kCpuIds] = cpus.ToString();  // replaces those that were only near to it
   } else if (has_cpus || !had_cpus || IsOfType(hidden, kCore)) {
     outer.attributes[kCpuIds] = CpuIdsOf(outer).Union(cpus).ToString();
   }
 }
 
-// What becomes of each zone.
+// The treatment of each zone.
 enum class Fate { kShown, kHidden, kLeftOut };
 
 std::vector<Fate> Fates(const Show& show, const std::vector<Zone>& zones) {
@@ -82,7 +82,7 @@ absl::StatusOr<std::vector<Zone>> OnlyShown(const std::vector<Fate>& fates, cons
     } else if (!zones[i].resources.empty()) {
       return absl::FailedPreconditionError(
           absl::StrCat("show.hide: zone \"", zones[i].name, "\" is a ", zones[i].type,
-                       ", and no zone around it is shown that could have its resources"));
+                       ", and no zone around it that is shown could take its resources"));
     }
   }
   std::vector<Zone> shown;

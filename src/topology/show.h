@@ -1,5 +1,4 @@
-// How a topology is shown: levels left out, fewer CPUs and cores than there are, further
-// attributes.
+// Reduces a topology for display: hides levels, shows fewer CPUs and cores, adds attributes.
 #ifndef PLIMSOLL_TOPOLOGY_SHOW_H_
 #define PLIMSOLL_TOPOLOGY_SHOW_H_
 
@@ -9,10 +8,10 @@
 
 namespace plimsoll::topology {
 
-// The resources and CPUs of a zone that is hidden move to the nearest outer one that is shown, its
-// other attributes and costs are lost. FAILED_PRECONDITION for attributes of a zone that is not
-// shown or not there, and for a hidden zone with resources and none around it (of a topology that
-// Normalise has made there is always one).
+// A hidden zone's resources and CPUs move to the nearest shown zone around it; its other attributes
+// and costs are lost. FAILED_PRECONDITION for attributes of a zone that is not shown or doesn't
+// exist, and for a hidden zone with resources and no shown zone around it (Normalise's topologies
+// always have one).
 absl::StatusOr<Topology> Shown(const Show& show, const ZoneTree& tree);
 
 }  // namespace plimsoll::topology

@@ -1,5 +1,5 @@
-// Where the node's topology comes from, if not from the kernel: a file (source_file.h), or a
-// provider that pushes it (source_provider.h).
+// Sources of the node's topology other than the kernel: a file (source_file.h), or a provider that
+// pushes it (source_provider.h).
 #ifndef PLIMSOLL_TOPOLOGY_SOURCE_H_
 #define PLIMSOLL_TOPOLOGY_SOURCE_H_
 
@@ -15,36 +15,36 @@
 
 namespace plimsoll::topology {
 
-// What a source has at a time.
+// A source's state at one time.
 struct SourceView {
-  // An error names the source and, where one is wrong, the zone: what was in force before stays.
+  // An error names the source and, where a zone is wrong, the zone: the previous topology stays in
+  // force.
   absl::Status status;
-  std::optional<Topology> topology;  // none: the kernel's is to be used
-  std::string trouble;               // worth telling people, though there is a topology
-  // When it may be another without a word from fd().
+  std::optional<Topology> topology;  // none: use the kernel's
+  std::string trouble;               // a message for people, although there is a topology
+  // The time at which it may change without a word from fd().
   absl::Time again = absl::InfiniteFuture();
 };
 
-// Used by a Tracker's thread, after its Start by that one only.
+// Used by a Tracker's thread; after Tracker::Start by that thread only.
 class Source {
  public:
   virtual ~Source() = default;
-  // Readable when there may be another topology. The same for as long as the source lives.
+  // Readable when the topology may have changed. The same descriptor for the source's whole life.
   virtual int fd() const = 0;
-  // Reads what made fd() readable. True when that is worth a look.
+  // Reads whatever made fd() readable. True when a look is worthwhile.
   virtual bool Heard() = 0;
-  // What there is now, held against the machine.
+  // The present state, checked against the machine.
   virtual SourceView Look(const Machine& machine) = 0;
-  // What it has from another daemon's time is not to be used after all. False: it has nothing such.
+  // Discards a topology kept from an earlier daemon. False: there is none in use.
   virtual bool ForgetKept() { return false; }
 };
 
-// As Validate.
+// See Validate.
 absl::Status CheckAgainst(const Topology& topology, const Machine& machine);
 
-// The partition of a topology that is not the kernel's, made good for enforcing: without any
-// cpu-ids it has all CPUs, without NUMA nodes all memory; and it is whole when the machine's own
-// are all in it.
+// Completes a partition of a foreign topology for enforcement: without any cpu-ids it gets all
+// CPUs, without NUMA nodes all memory; it is whole when it has all the machine's own.
 Partition FitToMachine(Partition partition, const ZoneTree& tree, const Machine& machine);
 
 }  // namespace plimsoll::topology

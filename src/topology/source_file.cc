@@ -18,7 +18,8 @@
 namespace plimsoll::topology {
 namespace {
 
-// What may give the name another content. Writing alone doesn't: it is complete when it is closed.
+// Events that may change the file's content. A write alone doesn't count: it is complete when the
+// file is closed.
 constexpr uint32_t kEvents = IN_CLOSE_WRITE | IN_CREATE | IN_DELETE | IN_MOVED_FROM | IN_MOVED_TO |
                              IN_ATTRIB | IN_DELETE_SELF | IN_MOVE_SELF | IN_ONLYDIR;
 
@@ -27,7 +28,7 @@ std::string DirectoryOf(const std::string& path) {
   return slash == std::string::npos ? "." : path.substr(0, slash + 1);
 }
 
-// Another text for another file or another content.
+// A text that changes with the file or its content.
 std::string StampOf(const absl::StatusOr<struct stat>& file) {
   if (!file.ok()) return std::string(file.status().message());
   return absl::StrCat(file->st_dev, " ", file->st_ino, " ", file->st_size, " ",
@@ -48,7 +49,7 @@ absl::StatusOr<std::shared_ptr<FileSource>> FileSource::Open(const FsRoot& root,
 void FileSource::WatchDirectory() {
   const auto directory = root_.OpenFile(DirectoryOf(path_), O_PATH | O_DIRECTORY);
   if (!directory.ok()) return;
-  // inotify wants a path; this one is that of the directory that was opened.
+  // inotify needs a path; this one leads to the opened directory.
   watch_ = inotify_add_watch(notify_.get(),
                              absl::StrCat("/proc/self/fd/", directory->get()).c_str(), kEvents);
 }
@@ -61,7 +62,7 @@ bool FileSource::Heard() {
       inotify_event event;
       std::memcpy(&event, buffer + at, sizeof(event));
       if ((event.mask & IN_IGNORED) != 0 && event.wd == watch_) watch_ = -1;
-      // A directory that was moved is another's now.
+      // A moved directory no longer counts.
       if ((event.mask & IN_MOVE_SELF) != 0) inotify_rm_watch(notify_.get(), event.wd);
       at += static_cast<ssize_t>(sizeof(event) + event.len);
     }

@@ -15,14 +15,14 @@
 namespace plimsoll::topology {
 
 // Sees a file that is written again, one that another is renamed to, and a link in its directory
-// that then leads elsewhere, as Kubernetes does it with a ConfigMap. What happens in other
-// directories (the target of a link, say) it sees at the tracker's next poll.
+// that leads elsewhere, as Kubernetes changes a ConfigMap. It sees changes in other directories
+// (e.g. at a link's target) at the tracker's next poll.
 //
-// A file that can't be read or is no topology of this machine is told by Look's status, with the
-// file, the place in it or the zone.
+// If the file can't be read or is no topology of this machine, Look's status names the file, and
+// the place in it or the zone.
 class FileSource : public Source {
  public:
-  // `path` is below `root`. The file need not be there yet.
+  // `path` is below `root`. The file need not exist yet.
   static absl::StatusOr<std::shared_ptr<FileSource>> Open(const FsRoot& root, std::string path);
 
   int fd() const override { return notify_.get(); }
@@ -38,10 +38,10 @@ class FileSource : public Source {
   const FsRoot root_;
   const std::string path_;
   const UniqueFd notify_;  // inotify
-  int watch_ = -1;         // of the directory; -1: it is not there
+  int watch_ = -1;         // of the directory; -1: it doesn't exist
   bool heard_ = true;      // since the file was read
-  std::string stamp_;      // of the file that was read: which one it is, and its times
-  absl::Status read_;      // how reading it ended
+  std::string stamp_;      // identity and times of the file that was read
+  absl::Status read_;      // result of reading it
   std::optional<Topology> topology_;
 };
 

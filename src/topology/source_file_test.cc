@@ -27,7 +27,7 @@ class SourceFileTest : public ::testing::Test {
     ASSERT_TRUE(dir_.root().ReplaceFile(file, text).ok());
   }
   void Open(const std::string& path) { source_ = *FileSource::Open(dir_.root(), path); }
-  // The first zone's name, or why there is none.
+  // The first zone's name, or the error.
   std::string Seen() {
     const SourceView view = source_->Look(machine_);
     if (!view.status.ok()) return std::string(view.status.message());
@@ -63,7 +63,7 @@ TEST_F(SourceFileTest, SeesWhatIsWrittenInPlace) {
   EXPECT_EQ(Seen(), "b");
 }
 
-// As a volume of a ConfigMap has it: the file is a link through a link that is replaced.
+// Like a ConfigMap volume: the file is a link through a link that is replaced.
 TEST_F(SourceFileTest, SeesALinkThatLeadsElsewhere) {
   ASSERT_TRUE(dir_.root().MakeDirs("v/1").ok());
   ASSERT_TRUE(dir_.root().MakeDirs("v/2").ok());
@@ -89,14 +89,14 @@ TEST_F(SourceFileTest, SaysWhatIsWrongAndWhere) {
   EXPECT_THAT(Seen(), HasSubstr("etc/t.yaml: zone \"a\" has CPUs 2"));
   Put("etc/t.yaml", OneZone("a", "0-1"));
   EXPECT_EQ(Seen(), "a");
-  // The directory was not there at first, and is watched now.
+  // The directory did not exist at first, and is watched now.
   static_cast<void>(source_->Heard());
   EXPECT_EQ(Seen(), "a");
   Put("etc/t.yaml", OneZone("b", "0"));
   EXPECT_TRUE(source_->Heard());
 }
 
-// Nothing is heard of a directory that is not watched; the tracker's poll looks all the same.
+// A directory that is not watched sends no events; the tracker's poll looks all the same.
 TEST_F(SourceFileTest, ALookSeesWhatWasNotHeard) {
   Put("other.yaml", OneZone("a", "0"));
   ASSERT_TRUE(dir_.root().MakeDirs("etc").ok());
@@ -108,7 +108,7 @@ TEST_F(SourceFileTest, ALookSeesWhatWasNotHeard) {
   EXPECT_EQ(Seen(), "b");
 }
 
-// Opened as a file is, it waits for a writer who never comes.
+// Opened like a regular file, a FIFO waits for a writer that never comes.
 TEST_F(SourceFileTest, AFifoInTheFilesPlaceIsRefusedAtOnce) {
   Put("t.yaml", OneZone("a", "0"));
   Open("t.yaml");

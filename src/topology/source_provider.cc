@@ -23,7 +23,7 @@ ProviderSource::ProviderSource(absl::Duration hold, UniqueFd poke,
   absl::MutexLock lock(&mutex_);
   topology_ = std::move(kept->topology);
   author_ = std::move(kept->author);
-  // A clock that was put back makes no time longer.
+  // A clock that was set back must not extend the time.
   const absl::Time now = absl::Now();
   gone_ = std::min(kept->gone.value_or(now), now);
   is_kept_ = true;
@@ -38,7 +38,7 @@ absl::StatusOr<std::shared_ptr<ProviderSource>> ProviderSource::Make(
 }
 
 void ProviderSource::TellOf(absl::string_view provider, absl::string_view what) {
-  constexpr size_t kMostBytes = 1000;  // of what names of theirs may have made long
+  constexpr size_t kMostBytes = 1000;  // the provider's names may be long
   if (!tell_) return;
   tell_(absl::StrCat("topology provider \"", provider, "\" ", what.substr(0, kMostBytes)));
 }
@@ -86,7 +86,7 @@ absl::Status ProviderSource::Take(Topology topology) {
 void ProviderSource::Disconnect() {
   {
     absl::MutexLock lock(&mutex_);
-    // One that never pushed leaves nothing behind.
+    // A provider that never pushed leaves nothing behind.
     if (topology_ && !gone_) {
       gone_ = absl::Now();
       Keep();
@@ -109,13 +109,16 @@ void ProviderSource::Drop() {
   gone_.reset();
   is_kept_ = false;
   not_kept_.clear();
-  if (keeper_) keeper_->Forget().IgnoreError();  // by the next start its time has passed
+  if (keeper_)
+    keeper_->Forget().IgnoreError();  // if that fails, its time is over by the next
+                                      // start anyway
 }
 
 bool ProviderSource::ForgetKept() {
   absl::MutexLock lock(&mutex_);
   if (!is_kept_) return false;
-  TellOf(author_, "told the daemon before this one what can't be used now: the kernel's is used");
+  TellOf(author_,
+         "gave the previous daemon a topology that can't be used now: the kernel's is used");
   Drop();
   return true;
 }
@@ -142,10 +145,10 @@ SourceView ProviderSource::Look(const Machine& machine) {
                                  ": the kernel's topology is used again"));
     Drop();
   }
-  // What another daemon had in force is not in force yet: nothing has to stay as it was.
+  // An earlier daemon's topology is not in force yet, so nothing has to stay in place.
   if (is_first && is_kept_ && !CheckAgainst(*topology_, machine).ok()) {
     TellOf(author_,
-           "told the daemon before this one what no longer fits the machine: the kernel's "
+           "gave the previous daemon a topology that no longer fits the machine: the kernel's "
            "topology is used");
     Drop();
   }

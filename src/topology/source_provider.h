@@ -1,4 +1,4 @@
-// A topology that somebody pushes: a provider, one at a time.
+// A topology that providers push, one provider at a time.
 #ifndef PLIMSOLL_TOPOLOGY_SOURCE_PROVIDER_H_
 #define PLIMSOLL_TOPOLOGY_SOURCE_PROVIDER_H_
 
@@ -19,20 +19,20 @@
 
 namespace plimsoll::topology {
 
-// The kernel's topology is used until a provider has pushed one, and again when it has been gone
-// for `hold`. With a keeper that holds over the daemon's end: the last topology is there again, as
-// that of a provider that went when the daemon did, at the latest. Thread-safe.
+// The kernel's topology is used until a provider has pushed one, and again once the provider has
+// been gone for `hold`. A keeper extends this over the daemon's end: the last topology is there
+// again, and its provider counts as gone from the daemon's end on at the latest. Thread-safe.
 class ProviderSource : public Source, public std::enable_shared_from_this<ProviderSource> {
  public:
-  // Told what providers do, a sentence each: come, go, are refused, or have been gone for too long.
-  // From any thread, one after the other; it must not ask the source.
+  // Called with a sentence when a provider comes, goes, is refused, or has been gone for too long.
+  // Runs on any thread, one call at a time; it must not call the source.
   using Tell = std::function<void(const std::string& what)>;
   static absl::StatusOr<std::shared_ptr<ProviderSource>> Make(
       absl::Duration hold, std::optional<TopologyKeeper> keeper = std::nullopt, Tell tell = {});
-  // What the keeper had is not to be used after all. False: nothing of it was in use.
+  // Discards the keeper's topology. False: it was not in use.
   bool ForgetKept() override;
 
-  // A provider, from Connect until its end.
+  // A provider, from Connect to its end.
   class Session {
    public:
     explicit Session(std::shared_ptr<ProviderSource> source) : source_(std::move(source)) {}
@@ -40,15 +40,16 @@ class ProviderSource : public Source, public std::enable_shared_from_this<Provid
     Session(const Session&) = delete;
     Session& operator=(const Session&) = delete;
 
-    // Errors as CheckAgainst's; the topology before stays. OK: it is used from the tracker's next
-    // look on, at once.
+    // Errors as in CheckAgainst; the previous topology stays. OK: the tracker looks at once and
+    // uses it.
     absl::Status Push(Topology topology) { return source_->Take(std::move(topology)); }
 
    private:
     const std::shared_ptr<ProviderSource> source_;
   };
-  // FAILED_PRECONDITION while there is another. `name` is for people. The topology of one before
-  // stays no longer than `hold` after that one's end, unless this one pushes its own.
+  // FAILED_PRECONDITION while there is another provider. `name` is for people. A previous
+  // provider's topology stays no longer than `hold` after that one's end, unless this one pushes
+  // its own.
   absl::StatusOr<std::unique_ptr<Session>> Connect(std::string name);
 
   int fd() const override { return poke_.get(); }
@@ -73,13 +74,13 @@ class ProviderSource : public Source, public std::enable_shared_from_this<Provid
   const Tell tell_;
   absl::Mutex mutex_;
   std::optional<std::string> connected_ ABSL_GUARDED_BY(mutex_);
-  std::string author_ ABSL_GUARDED_BY(mutex_);  // of the topology
+  std::string author_ ABSL_GUARDED_BY(mutex_);  // the topology's provider
   std::optional<Topology> topology_ ABSL_GUARDED_BY(mutex_);
-  // When who pushed it went.
+  // When the topology's provider went.
   std::optional<absl::Time> gone_ ABSL_GUARDED_BY(mutex_);
-  bool is_kept_ ABSL_GUARDED_BY(mutex_) = false;  // from another daemon's time
+  bool is_kept_ ABSL_GUARDED_BY(mutex_) = false;  // from an earlier daemon
   std::string not_kept_ ABSL_GUARDED_BY(mutex_);  // why the newest could not be written
-  // As it was at the last look.
+  // The machine at the last look.
   std::shared_ptr<const Machine> machine_ ABSL_GUARDED_BY(mutex_);
 };
 

@@ -19,11 +19,11 @@ Topology PushedZone(const std::string& name, const std::string& cpus = "0") {
 class SourceProviderTest : public ::testing::Test {
  protected:
   void Make(absl::Duration hold) { source_ = *ProviderSource::Make(hold); }
-  // As a daemon does at its start; the one before has ended or was killed.
+  // Makes the source as a daemon does at its start; the one before has ended or was killed.
   void MakeAnew(absl::Duration hold, const std::string& boot_id = "b") {
     source_ = *ProviderSource::Make(hold, TopologyKeeper(dir_.root(), boot_id));
   }
-  // Its first zone; "kernel" where it has nothing to say.
+  // The first zone; "kernel" without a topology.
   std::string Seen() {
     const SourceView view = source_->Look(machine_);
     if (!view.status.ok()) return std::string(view.status.message());
@@ -105,7 +105,7 @@ TEST_F(SourceProviderTest, ATopologyOutlivesItsAuthorForAWhile) {
   const SourceView view = source_->Look(machine_);
   EXPECT_THAT(view.trouble, HasSubstr("topology provider \"p\" is gone"));
   EXPECT_LT(view.again, absl::InfiniteFuture());
-  // The next one's own ends the wait; its being there doesn't.
+  // Only a push of the next provider ends the wait, not its presence.
   session = *source_->Connect("q");
   EXPECT_LT(source_->Look(machine_).again, absl::InfiniteFuture());
   ASSERT_TRUE(session->Push(PushedZone("b")).ok());
@@ -137,13 +137,13 @@ TEST_F(SourceProviderTest, ATopologyOutlivesTheDaemon) {
   EXPECT_EQ(Seen(), "kernel");
   auto session = *source_->Connect("p");
   ASSERT_TRUE(session->Push(PushedZone("a")).ok());
-  // Killed: nobody has seen the provider go.
+  // The daemon was killed: nobody has seen the provider go.
   MakeAnew(absl::Hours(1));
   EXPECT_EQ(Seen(), "a");
   const absl::Time until = source_->Look(machine_).again;
   EXPECT_GT(until, absl::Now() + absl::Minutes(50));
   EXPECT_THAT(source_->Look(machine_).trouble, HasSubstr("topology provider \"p\" is gone"));
-  // It is back and has another; then both end, the provider first.
+  // The provider is back with another one; then both end, the provider first.
   session = *source_->Connect("p");
   ASSERT_TRUE(session->Push(PushedZone("b")).ok());
   EXPECT_FALSE(source_->ForgetKept()) << "it is this daemon's";
@@ -151,7 +151,7 @@ TEST_F(SourceProviderTest, ATopologyOutlivesTheDaemon) {
   MakeAnew(absl::Hours(1));
   EXPECT_EQ(Seen(), "b");
   EXPECT_GE(source_->Look(machine_).again, until);
-  // Of another boot.
+  // Under another boot.
   MakeAnew(absl::Hours(1), "c");
   EXPECT_EQ(Seen(), "kernel");
 }

@@ -41,7 +41,7 @@ Partition PartitionOf(const Topology& topology, const Machine& machine) {
   return FitToMachine(*MakePartition({}, tree), tree, machine);
 }
 
-// What is not numbered can't be enforced: all of it is theirs.
+// CPUs without numbers can't be enforced: the partition has them all.
 TEST(SourceTest, WithoutNumbersNothingIsKeptBack) {
   const Machine machine = TwoNodes();
   const Partition partition = PartitionOf(

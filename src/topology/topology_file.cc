@@ -24,7 +24,8 @@ Cost ReadCost(YamlReader& reader, const YAML::Node& node, const std::string& pat
   return cost;
 }
 
-// A quantity; in the CRI's messages, which `plimsoll topology -o json` prints, it is within one.
+// Reads a quantity, bare or in an object, as the CRI's messages (`plimsoll topology -o json`) have
+// it.
 std::optional<resources::Quantity> ReadCapacity(YamlReader& reader, const YAML::Node& node,
                                                 const std::string& path) {
   if (node.IsMap()) {
@@ -67,7 +68,7 @@ Zone ReadZone(YamlReader& reader, const YAML::Node& node, const std::string& pat
     zone.costs.push_back(ReadCost(reader, cost, cost_path));
   });
   if (const auto attributes = mapping.Get("attributes")) {
-    // A list of one CPU is a number to YAML.
+    // YAML reads a list of one CPU as a number.
     reader.Entries(
         *attributes, mapping.PathOf("attributes"),
         [&](const std::string& name, const YAML::Node& value, const std::string& value_path) {
@@ -126,7 +127,7 @@ void ReadDocument(YamlReader& reader, const std::vector<YAML::Node>& documents,
   root.Finish();
 }
 
-// What can be read goes to `topology`, also when an error is returned; faults may be null.
+// Fills `topology` with the readable parts, even when it returns an error; `faults` may be null.
 absl::Status Parse(absl::string_view text, const std::string& file, Topology& topology,
                    std::vector<std::string>* faults) {
   YamlReader reader(file);
@@ -159,13 +160,13 @@ std::vector<std::string> FaultsOf(absl::string_view text, const std::string& fil
   std::vector<std::string> faults;
   Topology topology;
   const bool is_read = Parse(text, file, topology, &faults).ok();
-  // Of a file with faults in its text, what could be read of it may have more.
+  // A text with faults: the zones that could be read may have more.
   if (!is_read) {
     std::erase_if(topology.zones, [](const Zone& zone) { return zone.name.empty(); });
     if (topology.zones.empty()) return faults;
   }
   std::vector<std::string> of_tree;
-  Validate(topology, machine, &of_tree).IgnoreError();  // they are all there
+  Validate(topology, machine, &of_tree).IgnoreError();  // `of_tree` has them all
   for (const std::string& fault : of_tree) faults.push_back(absl::StrCat(file, ": ", fault));
   return faults;
 }

@@ -1,4 +1,4 @@
-// A topology as a document: YAML in the words of the proposal's own example.
+// A topology as a document: YAML with the keys of the proposal's own example.
 //
 //   zones:
 //   - name: core-0-0
@@ -8,8 +8,7 @@
 //     attributes: {cpu-ids: "0,4"}
 //     resources: [{name: cpu, capacity: 2}]
 //
-// A capacity may be {string: "2"} too, as in the CRI's messages. However it was written, it is kept
-// in canonical form.
+// A capacity may be {string: "2"} too, as in the CRI's messages. It is stored in canonical form.
 #ifndef PLIMSOLL_TOPOLOGY_TOPOLOGY_FILE_H_
 #define PLIMSOLL_TOPOLOGY_TOPOLOGY_FILE_H_
 
@@ -23,17 +22,17 @@
 
 namespace plimsoll::topology {
 
-// INVALID_ARGUMENT "<file>:<line>:<column>: ..." for what is no such document: unknown keys, wrong
-// types, capacities that are no quantities (a bare number is one). What else can be wrong with a
-// topology, ZoneTree::Build tells.
+// INVALID_ARGUMENT "<file>:<line>:<column>: ..." for text that is no such document: unknown keys,
+// wrong types, capacities that are no quantities (a bare number is one). ZoneTree::Build finds
+// other faults.
 absl::StatusOr<Topology> ParseTopology(absl::string_view text, const std::string& file);
 
-// All that is wrong with such a document, a sentence each, the first hundred of a kind: as
-// ParseTopology, then as Validate, with a machine and without.
+// All faults of such a document, a sentence each, the first hundred of a kind: ParseTopology's,
+// then Validate's, with a machine or without.
 std::vector<std::string> FaultsOf(absl::string_view text, const std::string& file,
                                   const MachineNumbers* machine);
 
-// The same document again.
+// The inverse: the topology as a document.
 std::string TopologyYaml(const Topology& topology);
 
 }  // namespace plimsoll::topology

@@ -30,7 +30,7 @@ TEST(TopologyFileTest, CapacitiesAreCanonical) {
   EXPECT_THAT(texts, ::testing::ElementsAre("2Gi", "2", "1k", "500m"));
 }
 
-// The proposal's example, word for word in its keys: no zone "root", a bare number.
+// The proposal's example with its exact keys: no zone "root", a bare number.
 TEST(TopologyFileTest, ReadsTheProposalsExample) {
   const auto topology = ParseTopology(R"(
 zones:
@@ -60,7 +60,7 @@ TEST(TopologyFileTest, WhatIsWrittenIsReadAgain) {
   }
 }
 
-// As the CRI's messages have it, which protobuf prints as JSON.
+// The JSON that protobuf prints for the CRI's messages.
 TEST(TopologyFileTest, ReadsWhatTheCommandPrints) {
   const auto topology = ParseTopology(R"({"zones": [{"name": "a", "type": "Core", "parent": "",
     "costs": [], "attributes": {"cpu-ids": "0"},
@@ -90,7 +90,7 @@ TEST(TopologyFileTest, TellsAllThatIsWrong) {
   const char* foreign = "zones: [{name: a, attributes: {cpu-ids: 2}}]";
   EXPECT_THAT(FaultsOf(foreign, "t.yaml", &machine), ElementsAre(HasSubstr("has CPUs 2")));
   EXPECT_THAT(FaultsOf(foreign, "t.yaml", nullptr), IsEmpty());
-  // CPUs and NUMA nodes, as the daemon does.
+  // Checks CPUs and NUMA nodes, as the daemon does.
   EXPECT_THAT(FaultsOf("zones: [{name: n1, type: numa, attributes: {cpu-ids: 2}}, {name: n2, type: "
                        "NUMANode}, {name: east, type: NUMANode, attributes: {id: 0}}]",
                        "t.yaml", &machine),

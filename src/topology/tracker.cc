@@ -17,7 +17,7 @@ namespace {
 
 using resources::CpuSet;
 
-// After a look that failed; doubled each time, up to the usual interval.
+// The rest after a failed look; doubled each time, up to the usual interval.
 constexpr absl::Duration kFirstRest = absl::Milliseconds(100);
 
 bool IsSame(const Partition& a, const Partition& b) {

@@ -1,5 +1,5 @@
-// Keeps the node's topology current: looks at the machine when the kernel says that something has
-// changed, cuts the partition, publishes what differs.
+// Keeps the node's topology current: looks at the machine when the kernel reports a change, cuts
+// the partition, publishes differences.
 #ifndef PLIMSOLL_TOPOLOGY_TRACKER_H_
 #define PLIMSOLL_TOPOLOGY_TRACKER_H_
 
@@ -30,60 +30,60 @@ struct TrackerOptions {
   FsRoot host;                // "/", or a captured machine
   std::string hwloc_program;  // see Discover
   PartitionConfig partition;
-  // After the last event of a burst. A message is due 50 ms after a single event.
+  // The wait after the last event of a burst. A message is due 50 ms after a single event.
   absl::Duration quiet = absl::Milliseconds(15);
-  // A burst that does not end is looked at all the same.
+  // The longest burst: then a look is due even while events continue.
   absl::Duration at_most = absl::Seconds(1);
-  // A memory module is waited for until all of it is there, or gone, but no longer than that.
+  // The longest wait until a memory module is there, or gone, as a whole.
   absl::Duration module_at_most = absl::Seconds(10);
-  // For what the kernel has no event of: huge page pools, and memory that a balloon takes or gives.
+  // For changes without a kernel event: huge page pools, and memory that a balloon takes or gives.
   absl::Duration poll_interval = absl::Seconds(5);
-  // Null: the kernel's. A test has its own. Where the kernel's can't be heard, Troubles says so,
-  // and changes are found by the poll.
+  // Null: the kernel's. A test has its own. If the kernel's can't be heard, Troubles says so, and
+  // only the poll finds changes.
   std::shared_ptr<linux::UeventSocket> events;
-  // Null: the kernel's topology. Another's is what the partition is cut from, and is held against
-  // the machine at each look.
+  // Null: the kernel's topology. Otherwise the partition is cut from this source's topology, which
+  // each look checks against the machine.
   std::shared_ptr<Source> source;
-  // Attributes machine-id, boot-id and system-uuid are the source's own; else the machine's.
+  // True: attributes machine-id, boot-id and system-uuid are the source's own; false: the
+  // machine's.
   bool ids_of_source = false;
-  // Told of each sentence of Troubles that was not among them after the look before, those of the
-  // first look included; as the tracker's news are. May be null.
+  // Called, like the tracker's news, for each sentence of Troubles that is new since the previous
+  // look, including those of the first look. May be null.
   std::function<void(const std::string&)> on_trouble;
 };
 
-// What a tracker tells: from its own thread, or from Start and Reload, one after the other. It may
-// ask the tracker, but not Reload it.
+// The tracker's news: sent from its own thread, or from Start and Reload, one at a time. The
+// receiver may ask the tracker, but not Reload it.
 struct TrackerNews {
-  // In force from now on. Of one that no longer fits the machine, the CPUs and memory nodes that
-  // are still there: nobody can be kept to others.
+  // In force from now on. Of a partition that no longer fits the machine, the CPUs and memory nodes
+  // that still exist: nobody can be confined to others.
   Partition partition;
-  bool changed = false;  // the partition's CPUs or memory nodes, since the last time
-  // Cut from the kernel's topology for want of the source's, which has told nothing yet or tells
-  // nothing any more.
+  bool changed = false;  // the partition's CPUs or memory nodes differ from the last news
+  // Cut from the kernel's topology because the source has none yet, or none any more.
   bool is_stand_in = false;
 };
 
 // Thread-safe. One thread, asleep but for events and one cheap look at each poll. A look that fails
-// for a passing reason (no descriptors left) leaves everything as it was and is made again soon. Of
-// a machine whose memory moves, memory alone is read again.
+// for a passing reason (no descriptors left) changes nothing and is soon repeated. If only memory
+// changed, only memory is read again.
 //
-// A partition that doesn't fit is no reason not to be there: what was in force stays. Where nothing
-// was, as after a reboot, what is left of the partition is told and kept to. A source without a
-// topology that can be used has nothing told until it has one: the kernel's, in its place, would be
-// what its author hides. The partition is kept to all the same, cut from the kernel's.
+// A partition that doesn't fit doesn't stop the tracker: the previous one stays in force. Without a
+// previous one, as after a reboot, the usable rest is published and enforced. While the source has
+// no usable topology, nothing is published: the kernel's, in its place, would show what the author
+// hides. The partition is enforced all the same, cut from the kernel's.
 class Tracker {
  public:
-  // Makes the first look before it returns, however that ends: see Misfits. `publisher` outlives
-  // it; `on_partition` may be null. Where nothing can be watched, what the first look saw stays,
+  // Makes the first look before it returns, whatever its result: see Misfits. `publisher` outlives
+  // it; `on_partition` may be null. If nothing can be watched, the first look's result stays,
   // Troubles says so, and each Reload looks and tries to watch again.
   static std::unique_ptr<Tracker> Start(TrackerOptions options, Publisher* publisher,
                                         std::function<void(const TrackerNews&)> on_partition);
-  // Its end waits for a look under way.
+  // The destructor waits for a look under way.
   Tracker(const Tracker&) = delete;
   Tracker& operator=(const Tracker&) = delete;
 
-  // Another description of the partition. On error the old one stays. While the source has no
-  // topology that can be used, it is taken without being held against it.
+  // Replaces the description of the partition. On error the old one stays. While the source has no
+  // usable topology, the new one is accepted unchecked.
   absl::Status Reload(PartitionConfig partition);
 
   // Neither waits for a look that is under way.
@@ -100,7 +100,7 @@ class Tracker {
   Tracker(TrackerOptions options, Publisher* publisher,
           std::function<void(const TrackerNews&)> on_partition);
 
-  // Begins to watch, if that has not succeeded yet.
+  // Starts watching, if that has not succeeded yet.
   void Watch() ABSL_EXCLUSIVE_LOCKS_REQUIRED(look_mutex_);
   // In the watch's thread: looks, and says when to look again at the latest.
   absl::Time LookAndRest();
@@ -114,7 +114,7 @@ class Tracker {
   void Take(Partition partition, InForce in_force, bool is_told)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(look_mutex_);
   void TellNews(Partition partition) ABSL_EXCLUSIVE_LOCKS_REQUIRED(look_mutex_);
-  // After an Apply or a source that failed.
+  // Called after Apply or the source failed.
   void MakeDo() ABSL_EXCLUSIVE_LOCKS_REQUIRED(look_mutex_);
   void TellWhatIsLeft() ABSL_EXCLUSIVE_LOCKS_REQUIRED(look_mutex_);
   absl::Time NextLook() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(look_mutex_);

@@ -1,4 +1,4 @@
-// What a tracker hears of the kernel, and what it does where it can't hear.
+// A tracker that hears the kernel's events, and one that can't.
 #include <fcntl.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
@@ -28,8 +28,8 @@ using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-// From now on this thread, and those that it makes, get EPROTONOSUPPORT for sockets of netlink.
-// False: the kernel has no such filters.
+// From now on this thread, and those that it makes, get EPROTONOSUPPORT for netlink sockets. False:
+// the kernel has no seccomp filters.
 bool RefuseNetlink() {
   sock_filter program[] = {
       BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
@@ -63,7 +63,7 @@ class InjectedTrackerTest : public TrackerTest {
     }
     EXPECT_EQ(unread, 0);
   }
-  // As the kernel says it (lib/kobject_uevent.c).
+  // The kernel's format (lib/kobject_uevent.c).
   void Send(absl::string_view action, uint32_t number, absl::string_view subsystem = "cpu") {
     const std::string path = absl::StrCat("/devices/system/", subsystem, "/", subsystem, number);
     std::string event = absl::StrCat(action, "@", path);
@@ -74,7 +74,7 @@ class InjectedTrackerTest : public TrackerTest {
       event += property;
     }
     event.push_back('\0');
-    while (send(kernel_.get(), event.data(), event.size(), 0) < 0) {  // full: until it is read
+    while (send(kernel_.get(), event.data(), event.size(), 0) < 0) {  // full: wait until it is read
       ASSERT_EQ(errno, EAGAIN);
       absl::SleepFor(absl::Milliseconds(1));
     }
@@ -83,7 +83,7 @@ class InjectedTrackerTest : public TrackerTest {
   int sequence_ = 0;
 };
 
-// Each CPU of a hot-add comes with two events, and the machine is another one after each.
+// Each CPU of a hot-add sends two events, and the machine changes after each.
 TEST_F(InjectedTrackerTest, AHotAddOf64CpusIsOneMessage) {
   AddCpus(files_, 1, 68, 1);
   files_.Cpus("0-3", "0-67");
@@ -103,7 +103,7 @@ TEST_F(InjectedTrackerTest, AHotAddOf64CpusIsOneMessage) {
   }
   for (int i = 0; i < 6000 && Newest("cpu") != "68"; ++i) absl::SleepFor(absl::Milliseconds(10));
   EXPECT_EQ(Newest("cpu"), "68");
-  // What has been held up for that long is no burst to anybody.
+  // Events so far apart are no burst.
   const bool was_a_burst = longest_gap < options_.quiet;
   EXPECT_TRUE(!was_a_burst || publisher_.Newest().number == 2) << publisher_.Newest().number;
 }
@@ -139,18 +139,18 @@ class MemoryModuleTest : public InjectedTrackerTest {
                absl::StrCat("Node 0 MemTotal:       ", gib << 20, " kB\n"));
     files_.PutMemTotal(gib << 20);
   }
-  // In the kernel's order.
+  // Changes and reports in the kernel's order.
   void Move(const char* event, uint32_t block, const char* state, uint32_t gib) {
     PutMemory(gib);
     PutState(block, state);
     Send(event, block, "memory");
   }
-  // Time to tell too early in. What waits as it should waits for ever.
+  // Time in which to report too early. A correct wait never ends.
   static void GiveItTime() { absl::SleepFor(absl::Milliseconds(50)); }
 };
 
 TEST_F(MemoryModuleTest, OneThatIsPluggedInIsOneMessage) {
-  // Both are there to be heard when the tracker begins to listen.
+  // Both events are waiting when the tracker begins to listen.
   for (const uint32_t block : {1, 2}) Move("add", block, "offline", 8);
   Start();
   GiveItTime();
@@ -174,7 +174,7 @@ TEST_F(MemoryModuleTest, OneThatIsTakenOutIsOneMessage) {
   EXPECT_EQ(publisher_.Newest().number, 2u);
 }
 
-// Where somebody else puts blocks online, and may leave it, none is waited for.
+// Somebody else may put blocks online, or not: the tracker doesn't wait for them.
 TEST_F(MemoryModuleTest, BlocksThatTheKernelLeavesOfflineAreNotWaitedFor) {
   SetPolicy("offline");
   Start();
@@ -192,17 +192,17 @@ TEST_F(MemoryModuleTest, ABlockThatFailsToComeIsNotWaitedForForEver) {
   EXPECT_EQ(Newest("memory"), "9Gi");
 }
 
-// No event and no poll comes to its help.
+// Neither an event nor a poll helps.
 TEST_F(InjectedTrackerTest, ALookThatFailedIsMadeAgain) {
   options_.quiet = absl::Milliseconds(1);
   Start();
-  // Nothing new in it. The sanitizer of undefined behaviour looks at an object through a pipe when
-  // something is called on it for the first time, and takes a failure of pipe(2) for a finding.
+  // This event changes nothing. The undefined behaviour sanitizer looks at an object through a pipe
+  // at the first call on it, and takes a failure of pipe(2) for a finding.
   Send("online", 3);
   AwaitHeard();
   struct rlimit before = {};
   ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &before), 0);
-  // Enough for poll(2) to hear the event by.
+  // Enough for poll(2) to receive the event.
   const struct rlimit three = {.rlim_cur = 3, .rlim_max = before.rlim_max};
   ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &three), 0);
   Send("offline", 3);
@@ -214,7 +214,7 @@ TEST_F(InjectedTrackerTest, ALookThatFailedIsMadeAgain) {
   EXPECT_EQ(Newest("cpu"), "3");
 }
 
-// As in a sandbox without netlink. In a thread of its own: a filter is for good.
+// Like a sandbox without netlink. Runs in a thread of its own, since a filter is for good.
 TEST_F(TrackerTest, WhereTheKernelCannotBeHeardThePollFindsWhatChanges) {
   bool is_filtered = false;
   std::thread([&] {

@@ -1,4 +1,4 @@
-// For tests: a tracker of a machine that is written by hand.
+// For tests: a tracker of a handwritten machine.
 #ifndef PLIMSOLL_TOPOLOGY_TRACKER_FIXTURE_FOR_TEST_H_
 #define PLIMSOLL_TOPOLOGY_TRACKER_FIXTURE_FOR_TEST_H_
 
@@ -25,7 +25,7 @@ class TrackerTest : public ::testing::Test {
     files_.AddCaches({{3, 8192, "0-3", 0}});
     files_.AddNode({0, "0-3", 8 << 20, "10", {{2048, 0}}});
   }
-  // Before what it tells of things goes: members of those who inherit from this.
+  // Ends the tracker before the members of derived classes that it reports to.
   void TearDown() override { tracker_.reset(); }
   void Start() {
     TrackerOptions options = options_;
@@ -41,7 +41,7 @@ class TrackerTest : public ::testing::Test {
                     .ok());
     files_.Cpus(left, "0-3");
   }
-  // Of the tracker's troubles the first that says `text`.
+  // The first of the tracker's troubles that contains `text`.
   std::string AwaitTrouble(const std::string& text) {
     for (const absl::Time end = absl::Now() + absl::Seconds(30); absl::Now() < end;) {
       for (const std::string& each : tracker_->Troubles()) {
@@ -51,7 +51,7 @@ class TrackerTest : public ::testing::Test {
     }
     return "";
   }
-  // The edition is out before that.
+  // The edition is published before its news.
   bool AwaitNews(size_t count) {
     for (const absl::Time end = absl::Now() + absl::Seconds(30); absl::Now() < end;) {
       if (news().size() >= count) return true;
@@ -78,7 +78,7 @@ class TrackerTest : public ::testing::Test {
   std::unique_ptr<Tracker> tracker_;
 };
 
-// A program in hwloc's place that counts its runs, and does as it is told.
+// A program in hwloc's place that counts its runs and can be made to fail.
 class HwlocInPlace {
  public:
   HwlocInPlace() {
@@ -91,7 +91,7 @@ class HwlocInPlace {
     EXPECT_TRUE(put.ok()) << put;
   }
   std::string program() const { return place_.path() + "/hwloc"; }
-  // Whether it fails from now on.
+  // Makes it fail from now on, or not.
   void SetIll(bool ill) {
     const absl::Status done =
         ill ? place_.root().ReplaceFile("ill", "") : place_.root().RemoveFile("ill");

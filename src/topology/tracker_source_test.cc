@@ -1,4 +1,4 @@
-// A tracker of what others tell: a file, or a provider.
+// A tracker with a source: a file, or a provider.
 #include <utility>
 
 #include "absl/strings/ascii.h"
@@ -58,7 +58,7 @@ TEST_F(FileTrackerTest, ThePartitionIsCutFromTheFile) {
   EXPECT_EQ(tracker_->partition().cpus.ToString(), "1-2");
 }
 
-// No poll comes to its help.
+// No poll helps.
 TEST_F(FileTrackerTest, AFileIsWatched) {
   options_.poll_interval = absl::Hours(1);
   Start();
@@ -78,14 +78,14 @@ TEST_F(FileTrackerTest, ABadFileLeavesTheLastGoodOne) {
   EXPECT_THAT(AwaitTrouble("No such file"), HasSubstr("before stays"));
   EXPECT_EQ(Newest("memory"), "8Gi");
   EXPECT_EQ(publisher_.Newest().number, 1u);
-  // Each is told once, though it is looked at again and again.
+  // Each trouble is reported once, though the file is read again and again.
   Put("0-3", "2Gi");
   ASSERT_TRUE(AwaitNews(2));
   EXPECT_EQ(told().size(), 3u);
   EXPECT_THAT(tracker_->Troubles(), IsEmpty());
 }
 
-// What its author hides is not told in its place.
+// The kernel's topology, which shows what the author hides, must not be published instead.
 TEST_F(FileTrackerTest, UntilThereIsAGoodOneNothingIsToldAndThePartitionIsKeptTo) {
   config_.cpus.reserved = *CpuSet::Parse("0");
   ASSERT_TRUE(given_.root().RemoveFile("t.yaml").ok());
@@ -96,7 +96,7 @@ TEST_F(FileTrackerTest, UntilThereIsAGoodOneNothingIsToldAndThePartitionIsKeptTo
   EXPECT_EQ(news()[0].partition.cpus.ToString(), "1-3");
   EXPECT_THAT(AwaitTrouble("No such file"),
               HasSubstr("nothing is told to clients yet; pods have what is left, CPUs 1-3"));
-  // Another description is taken, though there is nothing to hold it against.
+  // A new description is accepted, though it can't be checked.
   config_.cpus.reserved = *CpuSet::Parse("0-1");
   ASSERT_TRUE(tracker_->Reload(config_).ok());
   EXPECT_EQ(news().back().partition.cpus.ToString(), "2-3");
@@ -143,7 +143,7 @@ TEST_F(FileTrackerTest, ItIsHeldAgainstTheMachineAsThatChanges) {
   EXPECT_TRUE(tracker_->partition().is_whole);
 }
 
-// A description that comes while the source has nothing good is cut from what it told last.
+// A description that arrives while the source is bad is cut from the source's last topology.
 TEST_F(FileTrackerTest, AReloadBesideABadFileKeepsToCpusThatAreThere) {
   Start();
   TakeCpuOffline(3, "0-2");
@@ -153,7 +153,7 @@ TEST_F(FileTrackerTest, AReloadBesideABadFileKeepsToCpusThatAreThere) {
   EXPECT_EQ(news().back().partition.cpus.ToString(), "1-2");
 }
 
-// Nothing has been told by it yet, or it tells nothing any more.
+// The source has no topology yet, or none any more.
 class ProviderTrackerTest : public TrackerTest {
  protected:
   void Use(absl::Duration hold) {
@@ -196,8 +196,8 @@ TEST_F(FileTrackerTest, WhatIsKeptToForWantOfAFileStandsIn) {
   EXPECT_FALSE(news().back().is_stand_in);
 }
 
-// A look that sees nothing doesn't ask the source, whose time passes meanwhile: a rest until that
-// time would be none at all.
+// A blind look doesn't ask the source, whose time passes meanwhile. A rest until that time would be
+// no rest.
 TEST_F(ProviderTrackerTest, ABlindLookRestsBesideAProviderWhoseTimeHasPassed) {
   constexpr absl::Duration kHold = absl::Seconds(2);
   HwlocInPlace hwloc;
@@ -213,11 +213,11 @@ TEST_F(ProviderTrackerTest, ABlindLookRestsBesideAProviderWhoseTimeHasPassed) {
   const size_t before = hwloc.runs();
   hwloc.SetIll(true);
   TakeCpuOffline(3, "0-2");
-  // Its time is the next that there is to look for.
+  // The end of the source's time is the next reason to look.
   EXPECT_NE(AwaitTrouble("before stays"), "");
   const absl::Time blind = absl::Now();
   absl::SleepFor(absl::Seconds(1));
-  // After 0, 100, 300 and 700 ms, not at once each time.
+  // Looks come after 0, 100, 300 and 700 ms, not without a pause.
   const size_t looks = hwloc.runs() - before;
   EXPECT_GE(looks, 2u);
   EXPECT_LE(looks, 2 + static_cast<size_t>(absl::ToDoubleSeconds(absl::Now() - blind) / 0.1));

@@ -57,16 +57,16 @@ TEST_F(TrackerTest, APartitionThatFitsNoMoreStays) {
   EXPECT_EQ(publisher_.Newest().number, 1u);
   EXPECT_EQ(tracker_->partition().cpus.ToString(), "2-3");
   EXPECT_EQ(tracker_->Misfits(), tracker_->Troubles());
-  // Who has had CPU 3 is to leave it all the same.
+  // Users of CPU 3 must leave it all the same.
   ASSERT_TRUE(AwaitNews(2));
   EXPECT_EQ(news().back().partition.cpus.ToString(), "2");
   EXPECT_TRUE(news().back().changed);
-  // Another look finds the same, and something that has nothing to do with it.
+  // A change elsewhere makes another look, which finds the same.
   files_.PutMemTotal(4 << 20);
   EXPECT_NE(AwaitTrouble("don't add up to MemTotal"), "");
   EXPECT_FALSE(tracker_->Reload(config_).ok()) << "after that look's end";
   EXPECT_EQ(news().size(), 2u) << "told once";
-  // It is there again.
+  // The memory is back.
   files_.PutMemTotal(8 << 20);
   AddCpus(files_, 1, 4, 1);
   ASSERT_TRUE(AwaitNews(3));
@@ -95,7 +95,7 @@ TEST_F(TrackerTest, ReloadsOrLeavesEverythingAsItWas) {
   EXPECT_EQ(Newest("cpu"), "1");
 }
 
-// As after a reboot that has brought fewer CPUs: without it the node would lose exec and stop.
+// After a reboot with fewer CPUs: otherwise the node would lose exec and stop.
 TEST_F(TrackerTest, OfAPartitionThatNeverFittedWhatIsLeftIsInForce) {
   config_.cpus.list = *CpuSet::Parse("2-5");
   Start();
@@ -107,7 +107,7 @@ TEST_F(TrackerTest, OfAPartitionThatNeverFittedWhatIsLeftIsInForce) {
   EXPECT_THAT(tracker_->Misfits()[0],
               AllOf(HasSubstr("cpus.list: CPUs 4-5 are not there or offline"),
                     HasSubstr("; pods have what is left, CPUs 2-3")));
-  // Less is left, and again as much.
+  // First less is left, then as much again.
   TakeCpuOffline(3, "0-2");
   ASSERT_TRUE(AwaitNews(2));
   EXPECT_EQ(news().back().partition.cpus.ToString(), "2");
@@ -161,7 +161,7 @@ TEST_F(TrackerTest, MemoryThatMovesIsReadAgainAlone) {
     files_.Put("sys/devices/system/node/node0/meminfo",
                absl::StrCat("Node 0 MemTotal:       ", gib << 20, " kB\n"));
     files_.PutMemTotal(gib << 20);
-    // Between the two files a look may meet half of it.
+    // A look between the two writes may see only one.
     EXPECT_TRUE(WaitUntil([&] { return Newest("memory") == absl::StrCat(gib, "Gi"); }))
         << Newest("memory");
   }
@@ -174,7 +174,7 @@ TEST_F(TrackerTest, MemoryThatMovesIsReadAgainAlone) {
   EXPECT_EQ(Newest("memory"), "9Gi");
 }
 
-// A program in hwloc's place that waits, once its gate is shut, for somebody to open it.
+// A program in hwloc's place that waits while its gate is shut.
 class GatedTrackerTest : public TrackerTest {
  protected:
   GatedTrackerTest() {
@@ -187,7 +187,7 @@ class GatedTrackerTest : public TrackerTest {
   void Put(const std::string& name, const std::string& text) {
     EXPECT_TRUE(gate_.root().ReplaceFile(name, text, 0755).ok());
   }
-  // Returns when the program waits at the door; it goes on when what is returned is closed.
+  // Returns when the program waits at the gate; closing the result lets it go on.
   UniqueFd AwaitAtTheDoor() {
     return UniqueFd(open((gate_.path() + "/door").c_str(), O_WRONLY | O_CLOEXEC));
   }
@@ -199,7 +199,7 @@ TEST_F(GatedTrackerTest, ASlowLookKeepsNobodyWaiting) {
   Put("shut", "");
   TakeCpuOffline(3, "0-2");
   UniqueFd door = AwaitAtTheDoor();
-  // Were they kept waiting, this would last for ever.
+  // If these waited, the test would never end.
   EXPECT_EQ(tracker_->partition().cpus.ToString(), "0-3");
   EXPECT_THAT(tracker_->Troubles(), IsEmpty());
   ASSERT_TRUE(gate_.root().RemoveFile("shut").ok());
@@ -208,7 +208,7 @@ TEST_F(GatedTrackerTest, ASlowLookKeepsNobodyWaiting) {
   EXPECT_EQ(tracker_->partition().cpus.ToString(), "0-2");
 }
 
-// What is told may ask.
+// The receiver of news may ask.
 TEST_F(TrackerTest, WhoIsToldMayAskTheTracker) {
   std::string asked;
   auto tracker = Tracker::Start(options_, &publisher_, [&](const TrackerNews&) {
@@ -228,7 +228,7 @@ TEST_F(TrackerTest, WhoIsToldMayAskTheTracker) {
 
 TEST_F(TrackerTest, WhatCannotBeReadIsLookedAtAgain) {
   Start();
-  // So that all its threads run: their sanitizer needs descriptors when they begin.
+  // All its threads must run: their sanitizer needs descriptors when they begin.
   TakeCpuOffline(3, "0-2");
   ASSERT_TRUE(AwaitNews(2));
   std::string trouble;

@@ -1,5 +1,5 @@
-// What can be wrong with a topology of others, and with one on a certain machine: what every source
-// and `plimsoll topology check` hold it against.
+// Checks of a foreign topology, alone and against a machine: every source and `plimsoll topology
+// check` use them.
 #ifndef PLIMSOLL_TOPOLOGY_VALIDATE_H_
 #define PLIMSOLL_TOPOLOGY_VALIDATE_H_
 
@@ -14,18 +14,18 @@
 
 namespace plimsoll::topology {
 
-// What of a machine a topology can name: the kernel's numbers.
+// The machine's numbers that a topology can name: the kernel's.
 struct MachineNumbers {
   resources::CpuSet cpus;  // online
-  // Of NUMA nodes. None: nobody knows, and nothing is held against them.
+  // NUMA nodes. None: unknown, and nothing is checked against them.
   std::optional<resources::CpuSet> nodes;
 };
 MachineNumbers NumbersOf(const Machine& machine);
 
-// INVALID_ARGUMENT as ZoneTree::Build; then, where there is a machine, FAILED_PRECONDITION names a
-// zone with CPUs that it lacks, or a NUMA node that it lacks. That is the first of what is wrong;
-// all of it goes to `faults` where that is given, no more than ZoneTree::kMaxFaults of a kind. How
-// much memory a zone has is its author's own affair.
+// INVALID_ARGUMENT as ZoneTree::Build; then, if there is a machine, FAILED_PRECONDITION names a
+// zone with CPUs or a NUMA node that the machine lacks. The status is the first fault; `faults`, if
+// given, gets all of them, but at most ZoneTree::kMaxFaults of a kind. The memory of a zone is its
+// author's own affair.
 absl::Status Validate(const Topology& topology, const MachineNumbers* machine,
                       std::vector<std::string>* faults = nullptr);
 

@@ -8,7 +8,7 @@
 //            `- core-0-1      Core        cpu 2, cpu-ids 1,5
 //
 // A zone's resources exclude its children's: the node's capacity is the sum over all zones. Plain
-// values; whoever reads a topology of others makes a ZoneTree of it first (zone_tree.h).
+// values; readers of a foreign topology make a ZoneTree of it first (zone_tree.h).
 #ifndef PLIMSOLL_TOPOLOGY_ZONE_H_
 #define PLIMSOLL_TOPOLOGY_ZONE_H_
 
@@ -33,13 +33,14 @@ inline constexpr char kCore[] = "Core";
 inline constexpr char kRootName[] = "root";
 
 // Attributes that kubelet knows (KEP-5224).
-// The kernel's list format. The CPUs that a zone with resource "cpu" or a core has; of any other
-// zone those that are near to it, which it need not have (a NUMANode's beside its cores, say).
+//
+// CPUs in the kernel's list format. A core, and a zone with resource "cpu", has these CPUs; any
+// other zone is only near to them (e.g. a NUMANode beside its cores).
 inline constexpr char kCpuIds[] = "cpu-ids";
 inline constexpr char kMachineId[] = "machine-id";
 inline constexpr char kBootId[] = "boot-id";
 inline constexpr char kSystemUuid[] = "system-uuid";
-// A NUMA node's or package's number, for clients that don't look for it in the name.
+// A NUMA node's or package's number, for clients that don't take it from the name.
 inline constexpr char kId[] = "id";
 
 // Resources. Huge pages are "hugepages-2Mi" and so on, counted in bytes.
@@ -48,7 +49,7 @@ inline constexpr char kMemory[] = "memory";
 inline constexpr char kSwap[] = "swap";
 inline constexpr char kHugepagesPrefix[] = "hugepages-";
 
-// The distance to another zone, as the firmware's SLIT has it: 10 is local.
+// The distance to another zone, as in the firmware's SLIT: 10 is local.
 struct Cost {
   std::string name;  // of the other zone
   uint32_t value = 0;
@@ -76,19 +77,19 @@ struct Topology {
   bool operator==(const Topology&) const = default;
 };
 
-// Whether a zone is of one of the types above, as generously as others' topologies need it: in any
-// case, "socket" for Package, "numa" and "node" for NUMANode, "cache" for CacheGroup.
+// True when a zone is of one of the types above. Reads foreign topologies generously: any case,
+// "socket" for Package, "numa" and "node" for NUMANode, "cache" for CacheGroup.
 bool IsOfType(const Zone& zone, absl::string_view type);
 
-// 3 of "numa-3"; nullopt for a name that ends in no number.
+// 3 for "numa-3"; nullopt for a name that ends in no number.
 std::optional<uint32_t> NumberAtEnd(absl::string_view name);
-// A NUMA node's or package's: its attribute "id", else what its name ends in.
+// A NUMA node's or package's number: its attribute "id", else the number that ends its name.
 std::optional<uint32_t> NumberOf(const Zone& zone);
 
-// Null when the zone has none of it.
+// Null when the zone lacks the resource.
 const resources::Quantity* FindResource(const Zone& zone, const std::string& name);
 
-// The sum over all zones, by resource: what the node has.
+// The node's capacity: the sum over all zones, by resource.
 std::map<std::string, resources::Quantity> Capacity(const Topology& topology);
 
 }  // namespace plimsoll::topology

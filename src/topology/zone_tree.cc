@@ -14,7 +14,7 @@ namespace {
 
 using resources::CpuSet;
 
-// Those after kMaxFaults help nobody.
+// Nobody needs more than kMaxFaults.
 void Add(std::vector<std::string>& faults, std::string what) {
   if (faults.size() < ZoneTree::kMaxFaults) faults.push_back(std::move(what));
 }
@@ -47,7 +47,7 @@ void CheckTexts(const Topology& topology, std::vector<std::string>& faults) {
   }
 }
 
-// What a zone's own attribute says; nothing if that is no list.
+// The CPUs of a zone's own attribute; empty, with a fault, if that is no list.
 CpuSet CpuIds(const Zone& zone, std::vector<std::string>& faults) {
   const auto ids = zone.attributes.find(kCpuIds);
   if (ids == zone.attributes.end()) return CpuSet();
@@ -57,14 +57,14 @@ CpuSet CpuIds(const Zone& zone, std::vector<std::string>& faults) {
   return CpuSet();
 }
 
-// A core is its CPUs, whatever it says of resources.
+// A core has its CPUs, whatever its resources.
 bool HasCpus(const Zone& zone) {
   if (IsOfType(zone, kCore)) return true;
   const resources::Quantity* capacity = FindResource(zone, kCpu);
   return capacity != nullptr && !capacity->IsZero();
 }
 
-// What `show` may hide, and so is around nothing for certain.
+// True for levels that `show` may hide: these can't serve as the root.
 bool MayBeHidden(const Zone& zone) {
   for (const char* level : {kPackage, kNumaNode, kCacheGroup, kCore}) {
     if (IsOfType(zone, level)) return true;
@@ -74,7 +74,7 @@ bool MayBeHidden(const Zone& zone) {
 
 std::string TooMany(size_t zones) {
   return absl::StrCat("a topology of ", zones, " zones; at most ", ZoneTree::kMaxZones,
-                      " are read, with the root that is added where there is none");
+                      " are read, counting the root that is added if there is none");
 }
 
 }  // namespace
@@ -142,7 +142,7 @@ void ZoneTree::LinkParents(Faults& faults) {
       if (zone.parent.empty() || zone.parent == kRootName) continue;
       AddBad(faults, zone, absl::StrCat("has parent \"", zone.parent, "\", which is no zone"));
     } else if (parent->second == i) {
-      if (!zone.parent.empty()) AddBad(faults, zone, "is its own parent");  // else the root
+      if (!zone.parent.empty()) AddBad(faults, zone, "is its own parent");  // or the root
     } else {
       shapes_[i].parent = parent->second;
       shapes_[parent->second].children.push_back(i);
@@ -171,7 +171,7 @@ bool ZoneTree::Walk(Faults& faults) {
 }
 
 bool ZoneTree::WalkFrom(size_t top, size_t max_depth, size_t& place, Faults& faults) {
-  std::vector<std::pair<size_t, size_t>> way;  // a zone, and how many of its children are done
+  std::vector<std::pair<size_t, size_t>> way;  // a zone, and the number of its finished children
   const auto enter = [&](size_t zone) {
     shapes_[zone].first = place++;
     way.emplace_back(zone, 0);
@@ -180,7 +180,7 @@ bool ZoneTree::WalkFrom(size_t top, size_t max_depth, size_t& place, Faults& fau
     if (way.size() > max_depth) {
       AddBad(faults, zone(way.back().first),
              absl::StrCat("is within more than ", kMaxDepth - 1,
-                          " others, with the root that is added where there is none"));
+                          " others, counting the root that is added if there is none"));
       return false;
     }
     auto& [at, done] = way.back();
@@ -202,7 +202,7 @@ bool ZoneTree::IsWithin(size_t index, size_t ancestor) const {
 std::optional<uint32_t> ZoneTree::Take(size_t index, const CpuSet& cpus,
                                        std::vector<size_t>& innermost) const {
   const size_t none = topology_.zones.size();
-  std::optional<uint32_t> shared;  // the first is told, not hundreds
+  std::optional<uint32_t> shared;  // reports the first only, not hundreds
   for (const uint32_t cpu : cpus.ToVector()) {
     if (cpu >= innermost.size()) innermost.resize(cpu + 1, none);
     size_t& inner = innermost[cpu];
@@ -228,7 +228,7 @@ void ZoneTree::GatherCpus(Faults& faults) {
     const auto shared = Take(i, ids, innermost);
     if (!shared) continue;
     const Zone& other = topology_.zones[innermost[*shared]];
-    // Nodes of different memory may be near to the same CPUs, a package beside its node has both.
+    // Nodes of different memory may be near to the same CPUs, and so may a package beside its node.
     if (!any_owner && (other.type != zone.type || IsOfType(zone, kNumaNode))) continue;
     AddBad(faults, zone,
            absl::StrCat("has CPU ", *shared, ", which zone \"", other.name,

@@ -71,7 +71,7 @@ TEST(ZoneTreeTest, RefusesWhatIsNoTree) {
   EXPECT_THAT(Why({{TreeOf("root", "a"), TreeOf("a", "")}}), HasSubstr("is within itself"));
 }
 
-// What is printed in a line must not make two of it.
+// A name must not break a line in two.
 TEST(ZoneTreeTest, RefusesControlCharactersInNames) {
   EXPECT_EQ(Why({{TreeOf("a\nb", "")}}),
             "zone \"a\\nb\" has control characters in its name \"a\\nb\"; leave them out");
@@ -85,7 +85,7 @@ TEST(ZoneTreeTest, RefusesControlCharactersInNames) {
   topology.zones = {TreeOf("a", "")};
   topology.zones[0].attributes["x\n"] = "1";
   EXPECT_THAT(Why(topology), HasSubstr("the name of attribute \"x\\n\""));
-  // Other languages and values of several lines are no matter.
+  // Other languages and values of several lines are fine.
   topology.zones = {TreeOf("Knoten-ä", "")};
   topology.zones[0].attributes["x"] = "1\n2";
   EXPECT_TRUE(ZoneTree::Build(topology).ok());
@@ -123,12 +123,12 @@ TEST(ZoneTreeTest, RefusesImpossibleCpus) {
   EXPECT_THAT(Why({{TreeOf("a", "", "0-")}}), HasSubstr("zone \"a\" has cpu-ids: "));
   EXPECT_EQ(Why({{TreeOf("a", "", "0-1"), TreeOf("b", "", "1-2")}}),
             "zone \"b\" has CPU 1, which zone \"a\" has too, and neither is within the other");
-  // An ancestor that is met between two cores doesn't hide that they share one.
+  // An ancestor between two cores doesn't hide that they share one.
   EXPECT_THAT(Why({{TreeOf("a", "p", "0"), TreeOf("p", "", "0"), TreeOf("b", "p", "0")}}),
               HasSubstr("zone \"b\" has CPU 0"));
 }
 
-// As CRI-O's own discovery tells it: what is near to a node is no CPU of its.
+// The form of CRI-O's own discovery: CPUs near to a node are not the node's.
 TEST(ZoneTreeTest, CpuIdsOfAZoneWithoutCpusSayWhatIsNear) {
   Topology topology = {{TreeOf("root", ""), TreeOf("n0", "root", "0-1"),
                         TreeOf("n1", "root", "0-3"), TreeOf("c0", "root", "0"),
@@ -144,7 +144,7 @@ TEST(ZoneTreeTest, CpuIdsOfAZoneWithoutCpusSayWhatIsNear) {
   EXPECT_EQ(tree->Cpus(1).ToString(), "0-1");
   EXPECT_EQ(tree->OwnCpus(1).ToString(), "");
   EXPECT_EQ(tree->OwnCpus(3).ToString(), "0");
-  // Of two that have it neither is near to it only.
+  // Now both zones have the CPU, not only near to it.
   topology.zones[1].resources = {{kCpu, Quantity::FromInt(2)}};
   EXPECT_EQ(Why(topology),
             "zone \"c0\" has CPU 0, which zone \"n0\" has too, and neither is within the other");
@@ -172,8 +172,8 @@ TEST(ZoneTreeTest, CpusMustExist) {
   EXPECT_THAT(faults, ElementsAre(HasSubstr("\"a\" has CPUs 1,"), HasSubstr("\"b\" has CPUs 4-5")));
 }
 
-// As many zones and CPUs as there may be, as deep in one another as they may, below a root: each
-// outer zone names the CPUs of the inner ones. The work must not grow with the square.
+// As many zones and CPUs as allowed, nested as deep as allowed, below a root: each outer zone names
+// the CPUs of the inner ones. The work must not grow with the square.
 TEST(ZoneTreeTest, DeepAndManyZonesWithCpusAreRead) {
   constexpr size_t kDeep = ZoneTree::kMaxDepth - 1;
   constexpr size_t kChains = (ZoneTree::kMaxZones - 1) / kDeep;

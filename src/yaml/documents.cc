@@ -18,7 +18,7 @@ bool IsNoncharacter(uint32_t code) {
   return (code & 0xfffe) == 0xfffe || (code >= 0xfdd0 && code <= 0xfdef);
 }
 
-// Takes off the code point that `text` begins with (RFC 3629); false if it isn't UTF-8.
+// Removes the first code point of `text` (RFC 3629); false if it isn't UTF-8.
 bool TakeCodePoint(absl::string_view& text, uint32_t& code) {
   const auto first = static_cast<uint8_t>(text[0]);
   if (first >= 0x80 && first < 0xc2) return false;
@@ -35,13 +35,13 @@ bool TakeCodePoint(absl::string_view& text, uint32_t& code) {
   return !overlong && first < 0xf8 && code <= 0x10ffff && (code < 0xd800 || code > 0xdfff);
 }
 
-// In yaml-cpp each look at a key goes through all of the mapping: the time grows with the square.
+// yaml-cpp goes through the whole mapping at each look at a key: the time grows with the square.
 constexpr size_t kMaxKeys = 2000;
 
 constexpr char kClosesNothing[] = "a closing bracket that closes nothing";
 
-// Throws when a document begins where the one before it began, for what is no text and for a
-// mapping of too many keys.
+// Throws for a document that begins where the one before it began, for a string that is not text,
+// and for a mapping of too many keys.
 class DocumentCheck : public YAML::EventHandler {
  public:
   void OnDocumentStart(const YAML::Mark& mark) override {
@@ -51,7 +51,7 @@ class DocumentCheck : public YAML::EventHandler {
     last_ = mark.pos;
     start_ = mark;
   }
-  // Where the latest document begins: its "---", where it has one.
+  // The start of the latest document: its "---", where it has one.
   const YAML::Mark& start() const { return start_; }
   void OnDocumentEnd() override {}
   void OnNull(const YAML::Mark& mark, YAML::anchor_t) override { Count(mark); }
@@ -84,10 +84,10 @@ class DocumentCheck : public YAML::EventHandler {
  private:
   struct Collection {
     bool is_mapping = false;
-    size_t nodes = 0;  // in a mapping: a key and a value in turn
+    size_t nodes = 0;  // in a mapping: keys and values in turn
   };
 
-  // A node, where it begins.
+  // Counts a node of the open collection; `mark` is the node's start.
   void Count(const YAML::Mark& mark) {
     if (open_.empty() || ++open_.back().nodes <= 2 * kMaxKeys || !open_.back().is_mapping) return;
     throw YAML::ParserException(mark, absl::StrCat("a mapping of more than ", kMaxKeys, " keys"));
@@ -126,7 +126,7 @@ YAML::Node LoadFirstYamlDocument(const std::string& text, bool* more) {
   DocumentCheck check;
   *more = false;
   if (!parser.HandleNextDocument(check)) return YAML::Node(YAML::NodeType::Null);
-  // What yaml-cpp takes for a second document may be a bracket that closes nothing.
+  // yaml-cpp may take a bracket that closes nothing for a second document.
   const int separator = SeparatorBelow(text, check.start().line);
   try {
     *more = parser.HandleNextDocument(check);

@@ -36,14 +36,14 @@ TEST(YamlDocuments, GivesTheFirstAlone) {
   }
 }
 
-// Found by the fuzzer: yaml-cpp made documents of it until there was no memory left.
+// Found by the fuzzer: yaml-cpp made documents of such a text until memory ran out.
 TEST(YamlDocuments, ABracketThatClosesNothingIsAnError) {
   for (const char* text : {"}", "]", "{a: 1}}", "{\"a\":[{\"n}]}}", "a: 1\n---\n]"}) {
     EXPECT_THROW(LoadYamlDocuments(text), YAML::Exception) << text;
   }
 }
 
-// Found by the fuzzer: it was read, and something else was written.
+// Found by the fuzzer: such a text was read, and other bytes were written.
 TEST(YamlDocuments, BytesThatAreNoTextAreAnError) {
   for (const char* value :
        {"\xff", "a\x8c", "\xc3", "\xc0\xaf", "\xc1\xbf", "\xe0\x80\xaf", "\xe2\x82", "\xed\xa0\x80",
@@ -83,7 +83,7 @@ TEST(YamlDocuments, AMappingHasABoundedNumberOfKeys) {
           << error.what();
     }
   }
-  // Several that have fewer each, and a list.
+  // Several mappings with fewer keys each, and a list.
   std::string list;
   for (int i = 0; i < 3000; ++i) list += "- {a: 1, b: {c: 2}}\n";
   EXPECT_EQ(LoadYamlDocuments(list).front().size(), 3000u);

@@ -24,7 +24,7 @@ bool IsEmptyValue(const YAML::Node& node) {
          (!node.IsScalar() && node.size() == 0);
 }
 
-// Paths, words of commands and values of variables end for the kernel at the first.
+// For the kernel, paths, words of commands and values of variables end at the first NUL.
 constexpr char kHasNul[] = "must not have a NUL";
 
 bool HasNul(const YAML::Node& node) {
@@ -206,7 +206,7 @@ void YamlMapping::String(const std::string& key, std::string& out) {
 void YamlMapping::Required(const std::string& key, std::string& out) {
   const auto value = Get(key);
   if (!value) {
-    // The stand-in for what is no mapping has no place; that was told when it was met.
+    // The stand-in for a node that is no mapping has no place; its error was reported before.
     if (node_.Mark().is_null()) return;
     reader_.Fail(node_, path_, absl::StrCat("\"", key, "\" is missing"));
     return;

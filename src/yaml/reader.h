@@ -7,11 +7,10 @@
 //   pod.Finish();
 //   PLIMSOLL_RETURN_IF_ERROR(reader.status());
 //
-// The first error is the status, and everything after it goes on with defaults, so callers check
-// once.
-// Types are those of YAML 1.2's core schema, as Kubernetes reads them: `value: 1` is a number and
-// no string. Nothing here throws but what yaml-cpp throws while a node is looked at, which does
-// not happen for nodes of a parsed document.
+// The first error becomes the status; reading goes on with defaults, so callers check once. Types
+// are those of YAML 1.2's core schema, as Kubernetes reads them: `value: 1` is a number, not a
+// string. Only yaml-cpp's own look at a node could throw, which does not happen for nodes of a
+// parsed document.
 #ifndef PLIMSOLL_YAML_READER_H_
 #define PLIMSOLL_YAML_READER_H_
 
@@ -34,19 +33,19 @@ class YamlReader {
   explicit YamlReader(std::string file) : file_(std::move(file)) {}
 
   const absl::Status& status() const { return status_; }
-  // The first hundred, whose first is the status'.
+  // The first hundred errors; the very first is the status.
   const std::vector<std::string>& errors() const { return errors_; }
-  // Things read but not acted upon; for the user to know.
+  // Keys that were read but have no effect, for the user to know.
   const std::vector<std::string>& notes() const { return notes_; }
 
-  // "pod.yaml:3:7: spec.containers[0].image: <message>" is the status, unless there was an error
+  // Makes "pod.yaml:3:7: spec.containers[0].image: <message>" the status, unless there was an error
   // before.
   void Fail(const YAML::Node& node, absl::string_view path, absl::string_view message);
   void Note(const YAML::Node& node, absl::string_view path, absl::string_view message);
-  // "pod.yaml:3:7: spec.containers[0].image: ", for messages of those who look at the value later.
+  // "pod.yaml:3:7: spec.containers[0].image: ", for messages of later checks of the value.
   std::string Where(const YAML::Node& node, absl::string_view path) const;
 
-  // Scalars of a type; nullopt after Fail.
+  // A scalar of the type; nullopt after Fail.
   std::optional<std::string> AsString(const YAML::Node& node, absl::string_view path);
   std::optional<int64_t> AsInt(const YAML::Node& node, absl::string_view path);
   std::optional<bool> AsBool(const YAML::Node& node, absl::string_view path);
@@ -55,8 +54,8 @@ class YamlReader {
   // Calls `read` with each element and its path "<path>[i]".
   void Each(const YAML::Node& node, absl::string_view path,
             const std::function<void(const YAML::Node&, const std::string&)>& read);
-  // Calls `read` with each key and value of a mapping whose keys are the user's to choose, and the
-  // value's path "<path>.<key>". A key that is there twice is an error.
+  // Calls `read` with each key and value of a mapping whose keys the user chooses, and the value's
+  // path "<path>.<key>". A duplicate key is an error.
   void Entries(const YAML::Node& node, absl::string_view path,
                const std::function<void(const std::string& key, const YAML::Node& value,
                                         const std::string& value_path)>& read);
@@ -76,7 +75,7 @@ class YamlMapping {
  public:
   YamlMapping(YamlReader& reader, const YAML::Node& node, std::string path);
 
-  // The value of a key, which is known from now on. nullopt when it is absent or null.
+  // The value of a key, which counts as known from now on. nullopt when it is absent or null.
   std::optional<YAML::Node> Get(const std::string& key);
   std::string PathOf(absl::string_view key) const;
   const std::string& path() const { return path_; }
@@ -94,13 +93,13 @@ class YamlMapping {
   void Each(const std::string& key,
             const std::function<void(const YAML::Node&, const std::string&)>& read);
 
-  // A key that Kubernetes knows and Plimsoll can't honour: an error when present (and not an empty
-  // list or mapping, or false).
+  // Refuses a key that Kubernetes knows and Plimsoll can't honour: an error when it is present,
+  // unless it is an empty list or mapping, or false.
   void Refuse(const std::string& key, absl::string_view why);
-  // One that makes no difference here: a note when present.
+  // Accepts a key that has no effect here: a note when it is present.
   void Ignore(const std::string& key, absl::string_view why);
 
-  // Fails for keys that nobody asked for and for keys that are there twice.
+  // Fails for keys that nobody asked for and for duplicate keys.
   void Finish();
 
  private:
@@ -110,7 +109,7 @@ class YamlMapping {
   std::vector<std::string> known_;
 };
 
-// Whether a plain scalar is something other than a string: a number, a boolean or null.
+// True when a plain scalar is not a string but a number, a boolean or null.
 bool IsPlainNonString(absl::string_view scalar);
 
 }  // namespace plimsoll

@@ -24,7 +24,7 @@ std::vector<DeviceIo> Sorted(ByDevice devices) {
   return sorted;
 }
 
-// Reads the files of one group; those that are not there are empty.
+// Reads the files of one group; a missing file is empty.
 class Reader {
  public:
   Reader(const CgroupManager& cgroups, absl::string_view path) : cgroups_(cgroups), path_(path) {}
@@ -34,7 +34,7 @@ class Reader {
     if (absl::IsNotFound(text.status())) return std::string();
     return text;
   }
-  // Absent too where it is no number: "max".
+  // Absent too where the text is no number: "max".
   absl::StatusOr<std::optional<uint64_t>> Number(const char* controller,
                                                  absl::string_view file) const {
     PLIMSOLL_ASSIGN_OR_RETURN(const std::string text, Text(controller, file));
@@ -147,7 +147,7 @@ absl::Status ReadHugetlb(const Reader& reader, bool is_v2,
   return absl::OkStatus();
 }
 
-// Calls `add` with each line's count of one of v1's files, and what it is of: "Read".
+// Calls `add` with each line's count in a v1 file and its kind: "Read".
 template <typename Add>
 void AddBlkio(absl::string_view text, ByDevice* devices, const Add& add) {
   for (const absl::string_view line : absl::StrSplit(text, '\n', absl::SkipWhitespace())) {

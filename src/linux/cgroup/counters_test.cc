@@ -15,14 +15,13 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
-// One group, "/pod", with the files that a test gives it: by controller and name,
-// "memory/memory.min". On v2 the kernel has one directory for all controllers, and the reader names
-// them all the same.
+// One group, "/pod", with a test's files by controller and name: "memory/memory.min". On v2 the
+// kernel has one directory for all controllers; the reader names them all the same.
 class OneGroup : public CgroupStub {
  public:
   CgroupLayout machine = CgroupLayout::kV2;
   std::map<std::string, std::string> files;
-  absl::Status fault;  // of every reading
+  absl::Status fault;  // returned by every read
 
   CgroupLayout layout() const override { return machine; }
   absl::StatusOr<bool> Exists(absl::string_view path) const override { return path == "/pod"; }

@@ -17,7 +17,7 @@ uint64_t CpuSharesToWeight(uint64_t shares) {
 }
 
 // Rounds up where the other direction rounds down: the smallest shares that give this weight, so
-// that what was read can be written again without changing the weight.
+// that writing a value just read doesn't change the weight.
 uint64_t CpuWeightToShares(uint64_t weight) {
   weight = std::clamp<uint64_t>(weight, 1, kMaxWeight);
   const uint64_t scaled = (weight - 1) * (kMaxShares - kMinShares);

@@ -1,5 +1,5 @@
-// Which hierarchies are mounted where: read from mountinfo, since distributions differ in how they
-// name the directories and in which controllers share one.
+// Finds the mounted hierarchies in mountinfo: distributions name the directories differently, and
+// put different controllers together.
 #include <set>
 
 #include "absl/algorithm/container.h"
@@ -29,7 +29,7 @@ struct Found {
   bool v2_is_root = false;  // mounted at /sys/fs/cgroup itself
 };
 
-// A mount that another one covers is listed too, but nothing of it is to be seen at its path.
+// mountinfo also lists a mount that another one covers, but its path shows nothing of it.
 std::shared_ptr<CgroupTree> OpenTree(const FsRoot& root, const MountInfo& mount) {
   auto directory = root.Sub(mount.mount_point);
   if (!directory.ok() || !directory->Exists("cgroup.procs")) return nullptr;

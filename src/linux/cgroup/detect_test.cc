@@ -72,7 +72,7 @@ TEST_F(CgroupDetectTest, HybridLeavesTheControllersOfV2Out) {
 TEST_F(CgroupDetectTest, V1WithSharedHierarchiesAndOtherDirectoryNames) {
   Mount("/sys/fs/cgroup/cpu,cpuacct", "cgroup", ",cpu,cpuacct");
   Mount("/sys/fs/cgroup/everything-else", "cgroup", ",memory,pids,noprefix,release_agent=/x");
-  // A second mount of one that is known already, and one that another mount hides.
+  // A second mount of a known hierarchy, and a mount that another one hides.
   Mount("/sys/fs/cgroup/again", "cgroup", ",cpu,cpuacct");
   Mount("/sys/fs/cgroup/hidden", "cgroup", ",freezer", false);
   Mount("/mnt/elsewhere", "cgroup", ",cpuset");

@@ -21,8 +21,8 @@ namespace plimsoll::linux {
 
 class FakeCgroupTree : public CgroupTree {
  public:
-  // `files`: by controller, the control files of a new group with their first content. Those of
-  // "" every group has. `v2`: a group has a controller's files only once its parent enables it.
+  // `files`: by controller, the control files of a new group with their first content; every group
+  // has those of "". `v2`: a group has a controller's files only once its parent enables it.
   using Files = std::map<std::string, std::map<std::string, std::string>>;
   FakeCgroupTree(const FsRoot& mount, Files files, bool v2)
       : CgroupTree(mount), mount_(mount), files_(std::move(files)), v2_(v2) {
@@ -40,9 +40,9 @@ class FakeCgroupTree : public CgroupTree {
     mount_.ReplaceFile(path, content).IgnoreError();
   }
 
-  // "/a/cpu.max=50000 100000" for each write that was taken.
+  // "/a/cpu.max=50000 100000" for each accepted write.
   std::vector<std::string> writes;
-  // Writes to these files ("/a/cpu.max") are refused with that errno.
+  // Writes to these files ("/a/cpu.max") fail with that errno.
   std::map<std::string, int> refuse;
 
   absl::Status Write(absl::string_view group, absl::string_view file,

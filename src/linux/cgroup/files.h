@@ -1,4 +1,4 @@
-// The text of cgroup control files, of both versions. Pure functions.
+// Parses and formats cgroup control files of both versions. Pure functions.
 #ifndef PLIMSOLL_LINUX_CGROUP_FILES_H_
 #define PLIMSOLL_LINUX_CGROUP_FILES_H_
 
@@ -16,10 +16,11 @@
 
 namespace plimsoll::linux {
 
-// A limit in bytes, processes or microseconds; -1 for no limit. That is "max" on v2, a number just
-// below 2^63 (LONG_MAX rounded down to whole pages) in v1's memory files, "-1" in v1's cpu files.
+// Parses a limit in bytes, processes or microseconds; -1 for no limit. No limit is "max" on v2, a
+// number just below 2^63 (LONG_MAX rounded down to whole pages) in v1's memory files, "-1" in v1's
+// cpu files.
 absl::StatusOr<int64_t> ParseLimit(absl::string_view text);
-// "max" for -1, as cgroup v2 and pids.max have it.
+// "max" for -1, as cgroup v2 and pids.max need it.
 std::string FormatLimit(int64_t limit);
 
 // cpu.max: "50000 100000" or "max 100000".
@@ -33,11 +34,11 @@ absl::StatusOr<CpuMax> ParseCpuMax(absl::string_view text);
 // cpu.stat, memory.oom_control). nullopt when there is no such key.
 std::optional<uint64_t> FindKey(absl::string_view text, absl::string_view key);
 
-// cpu.pressure and the others: "some avg10=1.50 avg60=0.20 avg300=0.00 total=1234" and a line
+// Parses cpu.pressure and the like: "some avg10=1.50 avg60=0.20 avg300=0.00 total=1234" and a line
 // "full" of the same form, which kernels before 5.13 leave out for the CPU.
 absl::StatusOr<Pressure> ParsePressure(absl::string_view text);
 
-// cgroup.procs. A process that this PID namespace can't see is listed as 0 and left out.
+// Parses cgroup.procs. Leaves out 0, which stands for a process that this PID namespace can't see.
 absl::StatusOr<std::vector<pid_t>> ParseProcesses(absl::string_view text);
 
 // /proc/<pid>/cgroup: the group in the hierarchy that has the controller, "" for the v2 hierarchy
@@ -47,8 +48,9 @@ absl::StatusOr<std::string> ParseOwnGroup(absl::string_view text, absl::string_v
 // Blank-separated words: cgroup.controllers, cgroup.subtree_control.
 std::vector<std::string> ParseWords(absl::string_view text);
 
-// A memory limit is not to be set below what a group uses and can't give back: a v2 kernel kills
-// for it, a v1 kernel tries for long. FAILED_PRECONDITION then. `droppable`: of `usage`, in bytes.
+// Protects a group from a memory limit below the memory it uses and can't give back: a v2 kernel
+// would kill for it, a v1 kernel would try for long. FAILED_PRECONDITION then. `droppable`: the
+// reclaimable part of `usage`, in bytes.
 absl::Status RefuseToStarve(const std::string& group, int64_t limit, int64_t usage,
                             int64_t droppable);
 

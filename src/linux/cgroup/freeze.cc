@@ -13,7 +13,7 @@ namespace {
 
 constexpr absl::Duration kFreezePause = absl::Microseconds(100);
 
-// Waits for `is_frozen`; thaws by `thaw` when that doesn't come in time.
+// Waits for `is_frozen`; calls `thaw` when it doesn't become true in time.
 absl::StatusOr<bool> Await(const std::string& group, absl::Time deadline,
                            const std::function<absl::StatusOr<bool>()>& is_frozen,
                            const std::function<absl::Status()>& thaw) {
@@ -46,7 +46,7 @@ absl::StatusOr<bool> FreezeV1(CgroupTree& freezer, const std::string& group, abs
   return Await(
       group, deadline,
       [&]() -> absl::StatusOr<bool> {
-        // Reading is what makes the kernel look again whether all have stopped.
+        // Only a read makes the kernel check again whether all have stopped.
         PLIMSOLL_ASSIGN_OR_RETURN(const std::string state, freezer.Read(group, "freezer.state"));
         return state == "FROZEN";
       },

@@ -1,4 +1,4 @@
-// Stopping a group where it is. See CgroupManager::Freeze.
+// Freezes a group. See CgroupManager::Freeze.
 #ifndef PLIMSOLL_LINUX_CGROUP_FREEZE_H_
 #define PLIMSOLL_LINUX_CGROUP_FREEZE_H_
 
@@ -10,9 +10,9 @@
 
 namespace plimsoll::linux {
 
-// By freezer.state (Documentation/admin-guide/cgroup-v1/freezer-subsystem.rst).
+// Uses freezer.state (Documentation/admin-guide/cgroup-v1/freezer-subsystem.rst).
 absl::StatusOr<bool> FreezeV1(CgroupTree& freezer, const std::string& group, absl::Time deadline);
-// By cgroup.freeze; "frozen" in cgroup.events says that it is done.
+// Uses cgroup.freeze; "frozen" in cgroup.events confirms it.
 absl::StatusOr<bool> FreezeV2(CgroupTree& tree, const std::string& group, absl::Time deadline);
 
 }  // namespace plimsoll::linux

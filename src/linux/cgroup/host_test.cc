@@ -1,4 +1,4 @@
-// The kernel of this machine, whatever layout it has, in groups of the test's own.
+// Tests this machine's kernel, whatever its layout, in groups of the test's own.
 #include <signal.h>
 #include <unistd.h>
 
@@ -47,7 +47,7 @@ class CgroupHostTest : public ::testing::Test {
   bool Has(const char* controller) {
     return absl::c_linear_search(cgroups_->Controllers(), controller);
   }
-  // A program that waits to be told that it is in its group before it begins.
+  // A program that begins only once it knows that it is in its group.
   pid_t Start(const std::string& group, const std::string& script) {
     Command command;
     command.argv = {"/bin/sh", "-c", absl::StrCat("kill -STOP $$; ", script)};
@@ -102,11 +102,11 @@ TEST_F(CgroupHostTest, LimitsAreReadBackAsSet) {
   EXPECT_EQ(now->memory_limit_bytes, settings.memory_limit_bytes);
   EXPECT_EQ(now->pids_limit, settings.pids_limit);
   EXPECT_EQ(now->cpuset_cpus, settings.cpuset_cpus);
-  // What was read is legal to write.
+  // Values just read are legal to write.
   EXPECT_TRUE(cgroups_->Apply(group_, *now).ok());
 }
 
-// What a container makes below its group must not keep it from being moved to other CPUs.
+// Groups that a container makes below its own must not keep it from moving to other CPUs.
 TEST_F(CgroupHostTest, GroupsBelowFollowToOtherCpus) {
   if (!Has("cpuset")) GTEST_SKIP() << "no cpuset controller";
   if (sysconf(_SC_NPROCESSORS_ONLN) < 2) GTEST_SKIP() << "needs two CPUs";
@@ -138,13 +138,13 @@ TEST_F(CgroupHostTest, AGroupWithProcessesGetsAllCpusBack) {
   const char* file =
       cgroups_->layout() == CgroupLayout::kV2 ? "cpuset.cpus.effective" : "cpuset.effective_cpus";
   EXPECT_EQ(*cgroups_->ReadFile(group_, "cpuset", file), *cgroups_->ReadFile("/", "cpuset", file));
-  // What could not be done is undone, whichever way the cpuset can be given back.
+  // A failed change is undone, whichever way the cpuset can be given back.
   ASSERT_TRUE(cgroups_->Apply(group_, {.pids_limit = 10}).ok());
   EXPECT_FALSE(cgroups_->Apply(group_, {.cpuset_cpus = "0", .cpuset_mems = "4000"}).ok());
   EXPECT_EQ(cgroups_->Read(group_)->cpuset_cpus, before.cpuset_cpus);
 }
 
-// As a v1 kernel moves them when the group's last CPU goes.
+// A v1 kernel moves processes so when the group's last CPU goes.
 TEST_F(CgroupHostTest, WhoIsAboveItsCpusetComesBack) {
   if (cgroups_->layout() == CgroupLayout::kV2) GTEST_SKIP() << "a v2 kernel moves nobody";
   if (!Has("cpuset") || !Has("memory")) GTEST_SKIP() << "no cpuset or no memory controller";
@@ -182,7 +182,7 @@ TEST_F(CgroupHostTest, MemoryAndSwapGoUpAndDownAndAway) {
   EXPECT_EQ(cgroups_->Read(group_)->memory_limit_bytes, -1);
 }
 
-// Updates as clients send them, of which the kernel refuses some by what it holds.
+// Updates like those of clients; the kernel refuses some because of its present values.
 class RandomUpdates {
  public:
   RandomUpdates(unsigned seed, bool swap, bool raw) : random_(seed), swap_(swap), raw_(raw) {}
@@ -220,8 +220,8 @@ class RandomUpdates {
   const bool raw_;
 };
 
-// What the updates that were taken have merged to is legal at once, from where the last of them was
-// applied and from where it wasn't yet, and is what the kernel holds.
+// The merge of all accepted updates is legal at once, whether the last of them was applied yet or
+// not, and equals the kernel's values.
 TEST_F(CgroupHostTest, MergedUpdatesAreWhatTheKernelHolds) {
   if (!Has("memory") || !Has("cpu")) GTEST_SKIP() << "needs the memory and cpu controllers";
   const bool is_v2 = cgroups_->layout() == CgroupLayout::kV2;
@@ -274,7 +274,7 @@ TEST_F(CgroupHostTest, QuotaStaysLegalBelowALimitedParent) {
     EXPECT_EQ(cgroups_->Read(child)->cpu_quota_us, quota);
     EXPECT_EQ(cgroups_->Read(child)->cpu_period_us, period);
   }
-  if (cgroups_->layout() == CgroupLayout::kV2) return;  // v2 takes more than the parent's
+  if (cgroups_->layout() == CgroupLayout::kV2) return;  // v2 accepts more than the parent's
   const absl::Status refused =
       cgroups_->Apply(child, {.cpu_shares = 77, .cpu_quota_us = 90000, .cpu_period_us = 100000});
   EXPECT_TRUE(absl::IsInvalidArgument(refused)) << refused;
@@ -297,7 +297,7 @@ TEST_F(CgroupHostTest, ARefusedStepUndoesTheOthers) {
 
 TEST_F(CgroupHostTest, LimitsBelowUseAreRefusedAndNothingChanges) {
   if (!Has("memory") || !Has("cpu")) GTEST_SKIP() << "needs the memory and cpu controllers";
-  // 24 MiB of anonymous memory: `tail` keeps the last line, which is all of it.
+  // 24 MiB of anonymous memory: `tail` keeps the last line, and all of it is one line.
   Start(group_, "(head -c 25165824 /dev/zero; sleep 60) | tail -n 1");
   ASSERT_TRUE(WaitFor([&] { return cgroups_->Stats(group_)->memory_rss_bytes > (20 << 20); }));
   const CgroupSettings before = *cgroups_->Read(group_);
@@ -432,8 +432,8 @@ TEST_F(CgroupHostTest, WhatIsNotThereIsNotFound) {
 TEST_F(CgroupHostTest, AFrozenGroupRunsNoThread) {
   const pid_t pid = Start(group_, "printf busy > /proc/$$/comm; while :; do :; done");
   EXPECT_THAT(*cgroups_->Threads(group_), ElementsAre(pid));
-  // A v2 kernel counts a stopped process as frozen until it runs again, so a group frozen in
-  // between is told to be frozen while the process is on its way from one rest to the other.
+  // A v2 kernel counts a stopped process as frozen until it runs again. So a group frozen in
+  // between reports frozen while the process is still on its way from stopped to frozen.
   const std::string name = absl::StrCat("proc/", pid, "/comm");
   ASSERT_TRUE(WaitFor([&] { return root_.Read(name).value_or("") == "busy\n"; }));
   const auto frozen = cgroups_->Freeze(group_, absl::Now() + absl::Seconds(20));

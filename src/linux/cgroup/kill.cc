@@ -20,9 +20,9 @@
 namespace plimsoll::linux {
 namespace {
 
-// How long freezing may take: a task in an uninterruptible sleep holds it up.
+// The most time for freezing: a task in an uninterruptible sleep holds it up.
 constexpr absl::Duration kFreezePatience = absl::Milliseconds(50);
-// A new look at the group at least this often, for what forked meanwhile.
+// Lists the group again at least this often, for processes forked meanwhile.
 constexpr absl::Duration kRound = absl::Milliseconds(100);
 constexpr absl::Duration kKillPause = absl::Milliseconds(1);
 
@@ -31,7 +31,7 @@ absl::StatusOr<std::vector<Member>> OpenMembers(const CgroupTrees& trees,
   return PinMembers([&] { return ListProcesses(trees, group, /*recursive=*/true); });
 }
 
-// Until all have exited or `deadline`.
+// Waits until all have exited or `deadline`.
 void AwaitExit(const std::vector<Member>& members, absl::Time deadline) {
   bool waited = false;
   for (const Member& member : members) {
@@ -43,7 +43,7 @@ void AwaitExit(const std::vector<Member>& members, absl::Time deadline) {
       poll(&exited, 1, static_cast<int>(left));
     }
   }
-  // All were dead before and still listed: on their way out, or nothing could be opened.
+  // All were dead already and still listed: they are on their way out, or no pidfd could be opened.
   if (!waited) absl::SleepFor(kKillPause);
 }
 
@@ -57,7 +57,7 @@ void Freeze(CgroupTree& freezer, const std::string& group, absl::Time deadline) 
   }
 }
 
-// Groups below too: one that is paused by itself would never let its processes die.
+// Thaws groups below too: one that is frozen by itself would never let its processes die.
 void Thaw(CgroupTree& freezer, const std::string& group) {
   const auto groups = freezer.Subtree(group);
   if (!groups.ok()) return;
@@ -66,7 +66,7 @@ void Thaw(CgroupTree& freezer, const std::string& group) {
   }
 }
 
-// True if the kernel kills the whole group by itself (cgroup v2 since Linux 5.14).
+// True if the kernel kills the whole group itself (cgroup v2 since Linux 5.14).
 bool KillByFile(const CgroupTrees& trees, const std::string& group) {
   return trees.size() == 1 && trees[0]->HasFile(group, "cgroup.kill") &&
          trees[0]->Write(group, "cgroup.kill", "1").ok();
@@ -108,7 +108,8 @@ absl::Status KillProcesses(const CgroupTrees& trees, CgroupTree* freezer, const 
                                                       absl::StrJoin(*pids, ", "),
                                                       " are still there after SIGKILL"));
     }
-    // Freezing costs some milliseconds and is needed only for what forks while it is being killed.
+    // Freezing costs some milliseconds and helps only against processes that fork while being
+    // killed.
     const auto members = KillRound(trees, round == 0 ? nullptr : freezer, group, deadline);
     if (absl::IsNotFound(members.status())) return absl::OkStatus();
     PLIMSOLL_RETURN_IF_ERROR(members.status());

@@ -20,7 +20,7 @@ constexpr absl::Duration kRemovePause = absl::Milliseconds(2);
 absl::StatusOr<std::vector<pid_t>> MembersOf(const CgroupTree& tree, const std::string& group,
                                              const char* file) {
   const auto text = tree.Read(group, file);
-  // Gone meanwhile; or a threaded group, whose processes the nearest group above lists
+  // The group is gone; or it is threaded, and the nearest group above lists its processes
   // (EOPNOTSUPP).
   if (absl::IsNotFound(text.status()) || absl::IsUnimplemented(text.status())) {
     return std::vector<pid_t>();
@@ -37,7 +37,7 @@ absl::Status RemoveOne(CgroupTree& tree, const std::string& group, absl::Time de
   }
 }
 
-// `file`: where a group lists what is asked for, by tree.
+// `file`: the file of the members in each tree.
 absl::StatusOr<std::vector<pid_t>> ListMembers(const CgroupTrees& trees, const std::string& group,
                                                bool recursive,
                                                const char* (*file)(const CgroupTree&)) {
@@ -104,7 +104,7 @@ absl::Status RemoveUnusedGroup(const CgroupTrees& trees, const std::string& grou
     if (!exists) continue;
     PLIMSOLL_ASSIGN_OR_RETURN(const auto groups, tree->Subtree(group));
     if (groups.size() > 1) continue;
-    // The kernel has the last word: rmdir(2) says EBUSY where something came in meanwhile.
+    // The kernel has the last word: rmdir(2) fails with EBUSY where something came in meanwhile.
     const absl::Status removed = tree->Remove(group);
     if (!absl::IsFailedPrecondition(removed)) status = FirstError(status, removed);
   }

@@ -1,5 +1,5 @@
-// The processes of a group: found, killed, and the group removed once they are gone. The same for
-// all layouts; a group is given by its path and the hierarchies in which it may exist.
+// Lists and kills the processes of a group, and removes the group once they are gone. The same for
+// all layouts: a group is given by its path and the hierarchies in which it may exist.
 #ifndef PLIMSOLL_LINUX_CGROUP_MEMBERS_H_
 #define PLIMSOLL_LINUX_CGROUP_MEMBERS_H_
 
@@ -18,11 +18,12 @@ namespace plimsoll::linux {
 
 using CgroupTrees = std::vector<CgroupTree*>;
 
-// Sorted, each once, whichever hierarchy lists it. NOT_FOUND when no hierarchy has the group.
+// The processes of the group, sorted, each once, whichever hierarchies list it. NOT_FOUND when no
+// hierarchy has the group.
 absl::StatusOr<std::vector<pid_t>> ListProcesses(const CgroupTrees& trees, const std::string& group,
                                                  bool recursive);
 
-// See CgroupManager::Threads. Whichever tree has the group lists them.
+// See CgroupManager::Threads. Lists those of every tree that has the group.
 absl::StatusOr<std::vector<pid_t>> ListThreads(const CgroupTrees& trees, const std::string& group);
 
 // See CgroupManager::KillAll. `freezer`: the tree of cgroup v1's freezer controller, or null.
@@ -30,8 +31,8 @@ absl::StatusOr<std::vector<pid_t>> ListThreads(const CgroupTrees& trees, const s
 absl::Status KillProcesses(const CgroupTrees& trees, CgroupTree* freezer, const std::string& group,
                            absl::Time deadline);
 
-// See CgroupManager::Remove. Nothing is removed while there are processes; half a second is given
-// to those that are leaving.
+// See CgroupManager::Remove. Removes nothing while there are processes, but gives those about to
+// leave half a second.
 absl::Status RemoveGroup(const CgroupTrees& trees, const std::string& group);
 // See CgroupManager::RemoveIfUnused.
 absl::Status RemoveUnusedGroup(const CgroupTrees& trees, const std::string& group);

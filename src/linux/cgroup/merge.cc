@@ -42,7 +42,7 @@ int64_t Sum(int64_t one, int64_t other) {
   return one + std::min(other, std::numeric_limits<int64_t>::max() - one);
 }
 
-// A number of bytes as memory.max takes it: any base of C, and a suffix ("64M", lib/cmdline.c
+// Parses a number of bytes as memory.max does: any base of C, and a suffix ("64M", lib/cmdline.c
 // memparse). -1 for "max".
 std::optional<int64_t> ParseBytes(absl::string_view text) {
   const std::string value(absl::StripAsciiWhitespace(text));
@@ -79,15 +79,14 @@ void OverlayFile(const std::optional<T>& from, const char* file, std::optional<T
   if (Overlay(from, to)) settings->unified.erase(file);
 }
 
-// --- memory on v2, where the kernel has swap by itself and the client memory and swap together
+// --- memory on v2: the kernel limits swap alone, the client memory and swap together
 
 std::optional<int64_t> MemoryOf(const CgroupSettings& settings) {
   const auto raw = settings.unified.find(kMemory);
   return raw != settings.unified.end() ? ParseBytes(raw->second) : settings.memory_limit_bytes;
 }
 
-// What memory.swap.max holds by a finite limit of memory and swap; nullopt where that can't be
-// told.
+// The value of memory.swap.max for a finite limit of memory and swap; nullopt where it isn't known.
 std::optional<int64_t> SwapAlone(const CgroupSettings& settings) {
   const std::optional<int64_t> memory = MemoryOf(settings);
   const std::optional<int64_t>& both = settings.memory_swap_limit_bytes;
@@ -95,7 +94,8 @@ std::optional<int64_t> SwapAlone(const CgroupSettings& settings) {
   return *both - *memory;
 }
 
-// Swap of that size whatever memory is. Where the size isn't known, as it is.
+// Replaces memory and swap by a raw swap limit, whatever the memory limit is. An unknown size stays
+// as the kernel has it.
 void KeepSwapAlone(std::optional<int64_t> swap, CgroupSettings* settings) {
   settings->memory_swap_limit_bytes.reset();
   if (swap.has_value()) settings->unified[kSwap] = FormatLimit(*swap);
@@ -118,7 +118,7 @@ void MergeMemory(const CgroupSettings& update, CgroupSettings* settings) {
   }
 }
 
-// --- cpu.max, which is two members
+// --- cpu.max, which holds two members
 
 void TakeApartCpuMax(CgroupSettings* settings) {
   const auto raw = settings->unified.find(kCpuMax);
@@ -213,7 +213,7 @@ void MergeFile(const std::string& file, const std::string& value, CgroupSettings
     settings->cpu_period_us.reset();
   } else if (file == kCpuWeight || file == kCpuWeightNice ||
              (file == kCpuIdle && absl::StripAsciiWhitespace(value) != "0")) {
-    settings->cpu_shares.reset();  // what is idle has a weight of its own, and takes no other
+    settings->cpu_shares.reset();  // an idle group has a weight of its own, and takes no other
     settings->unified.erase(kCpuWeight);
     settings->unified.erase(kCpuWeightNice);
   } else if (file == kCpus) {

@@ -1,4 +1,4 @@
-// Settings merged over updates; cgroup_host_test.cc holds the kernel against them.
+// Tests of the merge alone; host_test.cc compares it with the kernel.
 #include "linux/cgroup/merge.h"
 
 #include "gtest/gtest.h"
@@ -70,7 +70,7 @@ TEST(CgroupMergeTest, MemoryWithoutALimitLiftsTheSumOnV1AndLeavesTheSwapOnV2) {
   CgroupSettings lifted = Memory(-1);
   lifted.unified["memory.swap.max"] = "16777216";
   EXPECT_EQ(OnV2(updates), lifted);
-  // And on with it.
+  // And on from there.
   CgroupSettings limited = lifted;
   limited.memory_limit_bytes = kMiB;
   EXPECT_EQ(OnV2({updates[0], updates[1], Memory(kMiB)}), limited);
@@ -129,7 +129,7 @@ TEST(CgroupMergeTest, ALaterRawFileTakesTheMembersPlace) {
   CgroupSettings other_swap = Memory(kMiB);
   other_swap.unified["memory.swap.max"] = "5";
   EXPECT_EQ(OnV2({Memory(kMiB, kMiB), Raw("memory.swap.max", "5")}), other_swap);
-  // Of a group that is idle the kernel takes no weight.
+  // The kernel takes no weight for an idle group.
   EXPECT_EQ(OnV2({{.cpu_shares = 2}, Raw("cpu.idle", "1")}), Raw("cpu.idle", "1"));
   EXPECT_EQ(OnV2({Raw("cpu.idle", "0"), {.cpu_shares = 2}}),
             (CgroupSettings{.cpu_shares = 2, .unified = {{"cpu.idle", "0"}}}));
@@ -139,7 +139,7 @@ TEST(CgroupMergeTest, RawMemoryLeavesTheSwapAsItWas) {
   CgroupSettings expected = Raw("memory.max", "128M");
   expected.unified["memory.swap.max"] = "16777216";
   EXPECT_EQ(OnV2({Memory(64 * kMiB, 80 * kMiB), Raw("memory.max", "128M")}), expected);
-  // The member counts both, so its size depends on the raw file.
+  // The member counts both, so its swap part depends on the raw file.
   EXPECT_EQ(OnV2({Raw("memory.max", "128M"), {.memory_swap_limit_bytes = 144 * kMiB}}), expected);
   CgroupSettings without = Raw("memory.max", "0x100000");
   without.memory_swap_limit_bytes = -1;

@@ -32,7 +32,7 @@ absl::StatusOr<std::string> ExpandSlice(absl::string_view slice) {
   return path;
 }
 
-// "a-b-" for "/a.slice/a-b.slice", empty for what is no slice.
+// "a-b-" for "/a.slice/a-b.slice"; empty if `parent` is no slice.
 std::string PrefixOfChildren(absl::string_view parent) {
   if (!absl::EndsWith(parent, kSlice)) return "";
   return absl::StrCat(absl::StripSuffix(parent.substr(parent.rfind('/') + 1), kSlice), "-");

@@ -1,4 +1,4 @@
-// The processes of a group, each pinned, so that a signal reaches none that isn't in it.
+// The processes of a group, each pinned by a pidfd, so that a signal reaches no others.
 #ifndef PLIMSOLL_LINUX_CGROUP_PINNED_MEMBERS_H_
 #define PLIMSOLL_LINUX_CGROUP_PINNED_MEMBERS_H_
 
@@ -17,11 +17,11 @@ struct Member {
   UniqueFd pidfd;
 };
 
-// A pid may be given to another process between being listed and being opened. So the group is
-// listed again afterwards: a pid that is in it then is either the process that was opened or
-// belongs to a later one, in which case the one opened is dead and can't be hit. `list`: the pids
-// of the group now, called twice; its errors are passed on. Where descriptors run out, those that
-// could be opened.
+// Opens a pidfd for each process of a group. A pid may change hands between listing and opening, so
+// the group is listed again afterwards: a pid that is in it then belongs to the opened process, or
+// to a later one; in that case the opened process is dead and can't be hit. `list`: returns the
+// group's pids now, called twice; its errors are passed on. When descriptors run out, returns those
+// opened so far.
 absl::StatusOr<std::vector<Member>> PinMembers(
     absl::FunctionRef<absl::StatusOr<std::vector<pid_t>>()> list);
 

@@ -21,7 +21,7 @@ TEST(PinnedMembersTest, OnlyThoseThatAreListedAgainAreMembers) {
     _exit(0);
   }
   int looks = 0;
-  // The child has left between the looks, or another has its pid now.
+  // The child has left between the two lists, or its pid is another's now.
   const auto left = PinMembers([&]() -> absl::StatusOr<Pids> {
     return ++looks == 1 ? Pids{getpid(), child} : Pids{getpid()};
   });
@@ -36,7 +36,7 @@ TEST(PinnedMembersTest, OnlyThoseThatAreListedAgainAreMembers) {
   EXPECT_EQ(there->front().pid, child);
   EXPECT_TRUE(SignalProcess(there->front().pidfd, SIGKILL).ok());
   EXPECT_EQ(waitpid(child, nullptr, 0), child);
-  // Gone, its pid is nobody's.
+  // After its end nobody has its pid.
   const auto gone = PinMembers([&]() -> absl::StatusOr<Pids> { return Pids{child}; });
   ASSERT_TRUE(gone.ok()) << gone.status();
   EXPECT_TRUE(gone->empty());

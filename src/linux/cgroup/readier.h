@@ -1,4 +1,4 @@
-// Takes a wait of the kernel's out of the way of a pod's start.
+// Keeps a wait of the kernel's out of a pod's start.
 #ifndef PLIMSOLL_LINUX_CGROUP_READIER_H_
 #define PLIMSOLL_LINUX_CGROUP_READIER_H_
 
@@ -11,10 +11,9 @@
 
 namespace plimsoll::linux {
 
-// Who knows that a process is about to be put into a cgroup says so with Expect and goes on; the
-// grace period that the kernel lets the first move wait for (CgroupManager::MoveInPlace) passes
-// meanwhile in a thread of this object. A hint: where it can't be followed, the move waits itself.
-// Thread-safe.
+// A caller that is about to put a process into a cgroup calls Expect and goes on. Meanwhile a
+// thread of this object waits out the grace period that the kernel imposes on the first move
+// (CgroupManager::MoveInPlace). A hint: if it fails, the move itself waits. Thread-safe.
 class CgroupReadier {
  public:
   // `cgroups` must outlive it.

@@ -33,7 +33,7 @@ TEST_F(CgroupReadierTest, AMoveInPlaceWithoutProcSaysSo) {
   EXPECT_TRUE(absl::IsNotFound(cgroups_->MoveInPlace(*root_.Sub("sys"))));
 }
 
-// Counts the moves in place that it is asked for.
+// Counts the requests to move in place.
 class Counter : public CgroupStub {
  public:
   absl::Status MoveInPlace(const FsRoot&) override {
@@ -41,7 +41,7 @@ class Counter : public CgroupStub {
     ++moves_;
     return absl::InternalError("a hint that can't be followed is none");
   }
-  // Within a minute.
+  // Waits for a minute at most.
   bool AwaitMoves(int count) {
     const auto enough = [&]() ABSL_SHARED_LOCKS_REQUIRED(mutex_) { return moves_ >= count; };
     absl::MutexLock lock(&mutex_);

@@ -1,4 +1,4 @@
-// For tests: a CgroupManager of which nothing works but what a test's own class overrides.
+// For tests: a CgroupManager that fails at everything a test's own class doesn't override.
 #ifndef PLIMSOLL_LINUX_CGROUP_STUB_FOR_TEST_H_
 #define PLIMSOLL_LINUX_CGROUP_STUB_FOR_TEST_H_
 

@@ -32,14 +32,15 @@ absl::Status WriteLines(const CgroupWrite& write) {
   return absl::OkStatus();
 }
 
-// With the file that tells what `write` changes. cpu.weight.nice reads as the nearest nice level of
-// a weight that may lie between two (cgroup-v2.rst, "CPU Interface Files").
+// Replaces the file by one whose text shows the exact value that `write` changes. cpu.weight.nice
+// reads as the nearest nice level of a weight that may lie between two (cgroup-v2.rst, "CPU
+// Interface Files").
 CgroupWrite AsRead(CgroupWrite write) {
   if (write.file == "cpu.weight.nice") write.file = "cpu.weight";
   return write;
 }
 
-// The write that makes `write` undone, given what the file held.
+// The write that undoes `write`, given the file's text `before`.
 CgroupWrite Inverse(const CgroupWrite& write, const std::string& before) {
   CgroupWrite inverse = write;
   inverse.value = before;
@@ -66,7 +67,7 @@ absl::Status WriteAllOrNothing(const std::vector<CgroupWrite>& writes) {
     status = before.status();
     if (!status.ok()) break;
     if (*before == write.value && known.file == write.file) continue;
-    // A refused write of several lines may have been taken in part, so it is undone too.
+    // The kernel may have taken part of a refused write of several lines, so that is undone too.
     const bool is_partial = absl::StrContains(write.value, '\n');
     if (is_partial) undo.push_back(Inverse(known, *before));
     status = WriteLines(write);

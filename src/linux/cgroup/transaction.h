@@ -14,14 +14,13 @@ struct CgroupWrite {
   CgroupTree* tree = nullptr;
   std::string group;
   std::string file;
-  // Several lines are written one by one, as nested keyed files ("8:0 rbps=1") want it.
+  // Several lines are written one by one, as nested keyed files ("8:0 rbps=1") need it.
   std::string value;
 };
 
-// Writes in the order given. When one is refused, those before it are set back to what they were,
-// in reverse order: each state on the way back is one that was legal on the way there. The error is
-// that of the refused write; it also says what could not be set back. Files that hold the value
-// already are not written.
+// Writes in the order given. When one is refused, sets those before it back in reverse order: each
+// state on the way back was legal on the way there. Returns the error of the refused write, with
+// any failures to set back. Files that hold the value already are not written.
 absl::Status WriteAllOrNothing(const std::vector<CgroupWrite>& writes);
 
 }  // namespace plimsoll::linux

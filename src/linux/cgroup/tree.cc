@@ -22,8 +22,8 @@ std::string Relative(absl::string_view group, absl::string_view file = "") {
   return absl::StrCat(group.substr(1), file.empty() ? "" : "/", file);
 }
 
-// A group that is removed while one of its files is open answers ENODEV; to everybody else its
-// file is simply not there.
+// A group that is removed while one of its files is open answers ENODEV. To everybody else the file
+// doesn't exist.
 absl::StatusOr<std::vector<std::string>> SubdirectoryNames(UniqueFd fd, const std::string& path) {
   DIR* dir = fdopendir(fd.get());
   if (dir == nullptr) return ErrnoStatus(errno, absl::StrCat("list ", path));

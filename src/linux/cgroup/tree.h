@@ -15,10 +15,10 @@
 
 namespace plimsoll::linux {
 
-// Groups are named as CgroupManager names them, normalised ("/a/b"). Thread-safe.
+// Groups have CgroupManager's normalised names ("/a/b"). Thread-safe.
 //
-// Read, Write, Make and Remove are virtual so that tests can stand between the code and a tree of
-// plain files: to refuse the n-th of them, or to behave as the kernel does.
+// Read, Write, Make and Remove are virtual so that a test can put itself between the code and a
+// tree of plain files: it refuses the n-th call, or behaves as the kernel does.
 class CgroupTree {
  public:
   explicit CgroupTree(FsRoot mount) : mount_(std::move(mount)) {}
@@ -27,19 +27,20 @@ class CgroupTree {
   // Content of a control file without surrounding white space. NOT_FOUND when the group or the file
   // is missing.
   virtual absl::StatusOr<std::string> Read(absl::string_view group, absl::string_view file) const;
-  // An empty value is written as a newline: the kernel is not asked when nothing is written.
+  // Writes an empty value as a newline: the kernel doesn't see a write of nothing.
   virtual absl::Status Write(absl::string_view group, absl::string_view file,
                              absl::string_view value);
-  // Moves the calling thread by one of the group's files "tasks" or "cgroup.threads".
+  // Moves the calling thread through one of the group's files "tasks" or "cgroup.threads".
   absl::Status MoveCaller(absl::string_view group, absl::string_view file);
-  // ALREADY_EXISTS; NOT_FOUND without the parent.
+  // ALREADY_EXISTS when it exists; NOT_FOUND without the parent.
   virtual absl::Status Make(absl::string_view group);
-  // Only the group itself. OK when it is not there; FAILED_PRECONDITION (EBUSY) when in use.
+  // Removes only the group itself. OK when it doesn't exist; FAILED_PRECONDITION (EBUSY) when in
+  // use.
   virtual absl::Status Remove(absl::string_view group);
 
   absl::StatusOr<bool> Exists(absl::string_view group) const;
   bool HasFile(absl::string_view group, absl::string_view file) const;
-  // The group and all below it, innermost first. Empty when it is not there.
+  // The group and all below it, innermost first. Empty when it doesn't exist.
   absl::StatusOr<std::vector<std::string>> Subtree(absl::string_view group) const;
   // Names in the group's directory, sorted.
   absl::StatusOr<std::vector<std::string>> Files(absl::string_view group) const;
@@ -50,7 +51,7 @@ class CgroupTree {
   const FsRoot mount_;
 };
 
-// One hierarchy and what it controls.
+// One hierarchy and its controllers.
 struct CgroupHierarchy {
   std::shared_ptr<CgroupTree> tree;
   std::vector<std::string> controllers;  // empty: a named hierarchy ("name=systemd")
@@ -63,8 +64,8 @@ std::vector<std::string> GroupAndParents(absl::string_view group);
 // "/a" for "/a/b", "/" for "/a".
 std::string ParentGroup(absl::string_view group);
 
-// Fills in what the group's pressure files say, as far as they are there and the kernel reads them
-// (booted with psi=0 it does not).
+// Fills in the group's pressure, where the files exist and can be read (after a boot with psi=0
+// they can't).
 void ReadPressure(const CgroupTree& tree, const std::string& group, CgroupStats& stats);
 
 }  // namespace plimsoll::linux

@@ -16,12 +16,12 @@
 namespace plimsoll::linux {
 namespace {
 
-// More than these, and a bomb of forks would hold up everybody else.
+// The most passes: with more, a fork bomb would hold up everybody else.
 constexpr int kReturnPasses = 10;
 
-// A new group of the cpuset controller has no CPUs and no memory nodes, and takes no process until
-// it has both (Documentation/admin-guide/cgroup-v1/cpusets.rst). Its parent has them: groups are
-// made from the root down.
+// A new cpuset group has no CPUs and no memory nodes, and takes no process until it has both
+// (Documentation/admin-guide/cgroup-v1/cpusets.rst). Its parent has them: groups are made from the
+// root down.
 absl::Status InheritCpuset(CgroupTree& tree, const std::string& group) {
   for (const char* file : {"cpuset.cpus", "cpuset.mems"}) {
     PLIMSOLL_ASSIGN_OR_RETURN(const std::string own, tree.Read(group, file));
@@ -32,7 +32,7 @@ absl::Status InheritCpuset(CgroupTree& tree, const std::string& group) {
   return absl::OkStatus();
 }
 
-// Of two sorted lists.
+// The intersection of two sorted lists.
 std::vector<pid_t> InBoth(const std::vector<pid_t>& a, const std::vector<pid_t>& b) {
   std::vector<pid_t> both;
   std::set_intersection(a.begin(), a.end(), b.begin(), b.end(), std::back_inserter(both));
@@ -116,7 +116,7 @@ absl::StatusOr<std::vector<std::string>> CgroupV1::Create(absl::string_view path
   std::vector<std::string> ours;
   for (const std::string& each : GroupAndParents(group)) {
     if (each == "/") continue;
-    // A group that somebody else has in only one hierarchy is not ours to remove from all.
+    // A group that somebody else made in only one hierarchy is not ours to remove from all.
     PLIMSOLL_ASSIGN_OR_RETURN(const bool is_known, Exists(each));
     for (const CgroupHierarchy& hierarchy : hierarchies_) {
       if (hierarchy.controllers.empty()) continue;
@@ -156,7 +156,7 @@ absl::Status CgroupV1::RemoveIfUnused(absl::string_view path) {
 
 absl::Status CgroupV1::AddProcess(absl::string_view path, pid_t pid) {
   PLIMSOLL_ASSIGN_OR_RETURN(const std::string group, NormalizeCgroupPath(path));
-  // The kernel takes 0 for the writer itself.
+  // The kernel takes 0 for the writing process.
   if (pid <= 0) return absl::InvalidArgumentError(absl::StrCat("there is no process ", pid));
   CgroupTrees trees;
   for (const CgroupHierarchy& hierarchy : hierarchies_) {
@@ -192,7 +192,7 @@ absl::Status CgroupV1::ReturnToCpuset(absl::string_view path) {
   PLIMSOLL_ASSIGN_OR_RETURN(const std::string group, NormalizeCgroupPath(path));
   CgroupTree* const cpuset = FindWith("cpuset", group);
   if (cpuset == nullptr) return absl::OkStatus();
-  // Who forks while it is moved leaves a child above.
+  // A process that forks while it is moved leaves a child above.
   bool moved = true;
   for (int pass = 0; moved && pass < kReturnPasses; ++pass) {
     moved = false;
@@ -217,7 +217,7 @@ absl::Status CgroupV1::ReturnToCpuset(absl::string_view path) {
 }
 
 absl::Status CgroupV1::MoveInPlace(const FsRoot& host) {
-  // One hierarchy will do: what is waited for is the same for all.
+  // One hierarchy will do: the wait is the same for all.
   for (const CgroupHierarchy& hierarchy : hierarchies_) {
     if (hierarchy.controllers.empty()) continue;
     PLIMSOLL_ASSIGN_OR_RETURN(const std::string group,

@@ -14,9 +14,9 @@
 
 namespace plimsoll::linux {
 
-// On a hybrid machine no limit is ever set in the v2 hierarchy and no group made there; groups that
-// others made there under our path (crun does) are looked into and removed with ours. The same
-// holds for named v1 hierarchies, which hold no controller ("name=systemd").
+// On a hybrid machine the v2 hierarchy gets neither groups nor limits from here. Groups that others
+// made there under our path (crun does) are searched for processes and removed with ours. The same
+// holds for named v1 hierarchies, which have no controllers ("name=systemd").
 class CgroupV1 : public CgroupManager {
  public:
   // `unified` is null unless the machine is hybrid.
@@ -57,19 +57,19 @@ class CgroupV1 : public CgroupManager {
  private:
   // Null when no hierarchy has that controller.
   CgroupTree* Find(absl::string_view controller) const;
-  // FAILED_PRECONDITION when there is none; `field` is what needs it.
+  // FAILED_PRECONDITION when there is none; names the `field` that needs it.
   absl::StatusOr<CgroupTree*> Need(absl::string_view controller, absl::string_view field) const;
   CgroupTrees AllTrees() const;
   // Null unless that controller's hierarchy has the group.
   CgroupTree* FindWith(absl::string_view controller, const std::string& group) const;
 
-  // Those that every hierarchy with controllers has in the group or below, but for `other`.
+  // The processes that every hierarchy with controllers, except `other`, has in the group or below.
   absl::StatusOr<std::vector<pid_t>> ProcessesBeside(const CgroupTree* other,
                                                      const std::string& group) const;
   absl::Status MakeIn(const CgroupHierarchy& hierarchy, const std::string& group,
                       std::vector<std::pair<CgroupTree*, std::string>>& made);
 
-  // Fill in what the controller's hierarchy has of the group. False: it hasn't the group.
+  // Each fills in its part of `settings`. False: the controller's hierarchy doesn't have the group.
   absl::StatusOr<bool> ReadCpuset(const std::string& group, CgroupSettings& settings) const;
   absl::StatusOr<bool> ReadHugetlb(const std::string& group, CgroupSettings& settings) const;
 

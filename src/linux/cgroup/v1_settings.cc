@@ -1,4 +1,4 @@
-// Limits of cgroup v1: which files, and in which order the kernel takes them.
+// Limits of cgroup v1: the files, and the order in which the kernel takes them.
 #include <algorithm>
 #include <cerrno>
 #include <limits>
@@ -46,7 +46,7 @@ absl::Status NeedFile(const CgroupTree& tree, const std::string& group, absl::st
       absl::StrCat(field, ": this machine's kernel has no ", tree.PathOf(group, file)));
 }
 
-// CPU time per period as a fraction to be compared: quota / period.
+// The CPU time per period, to compare: quota / period.
 double Rate(int64_t quota, uint64_t period) {
   return quota < 0 ? std::numeric_limits<double>::infinity()
                    : static_cast<double>(quota) / static_cast<double>(period);
@@ -58,9 +58,9 @@ uint64_t OrUnlimited(int64_t limit) {
 
 }  // namespace
 
-// The kernel holds a group's quota/period to be no more than its parent's and no less than its
-// children's, after each single write. Where the rate in between lies between old and new it is as
-// legal as those are; where neither order has that, the quota is lifted first, which counts as the
+// After each single write the kernel checks that a group's quota/period is no more than its
+// parent's and no less than its children's. An intermediate rate between the old and the new is as
+// legal as those. If neither order gives one, the quota is lifted first, which counts as the
 // parent's rate.
 absl::Status CgroupV1::PlanCpu(const std::string& group, const CgroupSettings& settings,
                                Writes& out) const {
@@ -105,7 +105,7 @@ absl::Status CgroupV1::PlanCpuset(const std::string& group, const CgroupSettings
     PLIMSOLL_ASSIGN_OR_RETURN(CgroupTree * tree, Need("cpuset", file));
     PLIMSOLL_RETURN_IF_ERROR(NeedFile(*tree, group, file, file));
     std::string list = **value;
-    if (list.empty()) {  // "no restriction of its own", which v1 can only say by copying
+    if (list.empty()) {  // "no restriction of its own": v1 can only copy the parent's list
       PLIMSOLL_ASSIGN_OR_RETURN(list, tree->Read(ParentGroup(group), file));
     }
     PLIMSOLL_RETURN_IF_ERROR(PlanList(tree, group, file, list, out));
@@ -113,9 +113,10 @@ absl::Status CgroupV1::PlanCpuset(const std::string& group, const CgroupSettings
   return absl::OkStatus();
 }
 
-// A v1 group may have no CPU that its parent lacks, so groups below that have the same list get the
-// new one too: first all get both lists, from the outside in, then the new one from the inside out.
-// Groups below with lists of their own keep them, and the kernel refuses what they don't fit into.
+// A v1 group may have no CPU that its parent lacks, so groups below with the same list get the new
+// one too: first all get both lists, from the outside in, then the new one from the inside out.
+// Groups below with other lists keep them, and the kernel refuses a new list that doesn't hold
+// them.
 absl::Status CgroupV1::PlanList(CgroupTree* tree, const std::string& group, const char* file,
                                 const std::string& list, Writes& out) const {
   PLIMSOLL_ASSIGN_OR_RETURN(const std::vector<std::string> below, tree->Subtree(group));
@@ -141,8 +142,8 @@ absl::Status CgroupV1::CheckUse(CgroupTree& tree, const std::string& group, int6
   PLIMSOLL_ASSIGN_OR_RETURN(const auto usage, ReadOptional(tree, group, "memory.usage_in_bytes"));
   if (!usage.has_value() || !tree.HasFile(group, "memory.stat")) return absl::OkStatus();
   PLIMSOLL_ASSIGN_OR_RETURN(const std::string text, tree.Read(group, "memory.stat"));
-  // How much of what the kernel keeps for the group could be dropped is not told: the kernel may
-  // try all of it.
+  // The kernel doesn't tell how much of its own memory for the group is reclaimable: it may try
+  // all.
   PLIMSOLL_ASSIGN_OR_RETURN(const auto kernel,
                             ReadOptional(tree, group, "memory.kmem.usage_in_bytes"));
   const uint64_t files = FindKey(text, "total_inactive_file").value_or(0) +
@@ -181,7 +182,7 @@ absl::Status CgroupV1::PlanMemory(const std::string& group, const CgroupSettings
           absl::StrCat("memory_swap_limit ", both, ": must be at least the memory limit (", memory,
                        "), because it counts memory and swap together"));
     }
-    // Raised past the old sum: what may be swapped stays as it is, as it does on v2.
+    // Raised past the old sum: the swap part stays the same, as on v2.
     both = memory < 0 ? -1 : memory + (*old_both - old_memory);
   }
   const CgroupWrite set_both = {tree, group, kMemoryAndSwap, absl::StrCat(both)};
@@ -232,13 +233,13 @@ absl::Status CgroupV1::Apply(absl::string_view path, const CgroupSettings& setti
   PLIMSOLL_RETURN_IF_ERROR(PlanMemory(group, settings, writes));
   const absl::Status status = WriteAllOrNothing(writes);
   if (ErrnoOf(status) != EBUSY) return status;
-  // The kernel's rule for groups of v1: each has all that groups below it have.
+  // On v1 a group needs every CPU and node that the groups below it have.
   if (absl::StrContains(status.message(), "/cpuset.")) {
     return Annotate(status, absl::StrCat("cgroup ", group,
                                          " has groups below it with CPUs or memory nodes that the "
                                          "new list leaves out"));
   }
-  // Of the memory files: the kernel could not reclaim down to the new limit.
+  // A memory file: the kernel could not reclaim down to the new limit.
   CgroupTree* memory = Find("memory");
   const auto usage = memory->Read(group, "memory.usage_in_bytes");
   return Annotate(status, absl::StrCat("cgroup ", group, " uses ",
@@ -246,8 +247,8 @@ absl::Status CgroupV1::Apply(absl::string_view path, const CgroupSettings& setti
                                        " bytes of memory, which can't be reclaimed down to it"));
 }
 
-// The kernel says itself which groups and files are not there, so nobody looks before they are
-// opened: a status of a pod asks this for each of its containers.
+// Opens files without looking for them first: the kernel itself says which groups and files don't
+// exist, and a pod's status reads this for each of its containers.
 absl::StatusOr<CgroupSettings> CgroupV1::Read(absl::string_view path) const {
   PLIMSOLL_ASSIGN_OR_RETURN(const std::string group, NormalizeCgroupPath(path));
   CgroupSettings settings;

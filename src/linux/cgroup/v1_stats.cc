@@ -1,4 +1,4 @@
-// What the kernel has counted for a group of cgroup v1.
+// Statistics of a cgroup v1 group.
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
@@ -57,7 +57,7 @@ absl::StatusOr<CgroupStats> CgroupV1::Stats(absl::string_view path) const {
   PLIMSOLL_ASSIGN_OR_RETURN(const std::string group, NormalizeCgroupPath(path));
   CgroupStats stats;
   bool found = false;
-  // A hierarchy that hasn't the group has none of its files either, so nobody looks for it before.
+  // Without the group a hierarchy has none of its files either, so nothing looks for it first.
   const auto read = [&](absl::string_view controller, const auto& part) {
     const CgroupTree* tree = Find(controller);
     if (tree == nullptr) return absl::OkStatus();
@@ -70,7 +70,7 @@ absl::StatusOr<CgroupStats> CgroupV1::Stats(absl::string_view path) const {
   PLIMSOLL_RETURN_IF_ERROR(read("memory", ReadMemory));
   PLIMSOLL_RETURN_IF_ERROR(read("pids", ReadProcessCount));
   if (!found) return absl::NotFoundError(absl::StrCat("no cgroup ", group));
-  // The root group has no pids.current, and no group has it without that controller.
+  // The root group has no pids.current, nor has any group without that controller.
   if (stats.process_count == 0) {
     PLIMSOLL_ASSIGN_OR_RETURN(const auto pids, Processes(group, /*recursive=*/true));
     stats.process_count = pids.size();
@@ -79,8 +79,8 @@ absl::StatusOr<CgroupStats> CgroupV1::Stats(absl::string_view path) const {
   return stats;
 }
 
-// The counter is each group's own on v1, so those below are added. Added to memory.oom_control in
-// Linux 4.13.
+// On v1 the counter is each group's own, so those below are added. It is in memory.oom_control
+// since Linux 4.13.
 absl::StatusOr<uint64_t> CgroupV1::OomKills(absl::string_view path) const {
   PLIMSOLL_ASSIGN_OR_RETURN(const std::string group, NormalizeCgroupPath(path));
   PLIMSOLL_ASSIGN_OR_RETURN(CgroupTree * tree, Need("memory", "oom_kill"));

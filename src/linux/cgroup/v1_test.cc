@@ -1,5 +1,5 @@
-// cgroup v1 on files: orders, undo and what this machine's kernel may not have. The kernel itself
-// is in cgroup_host_test.cc.
+// Tests cgroup v1 on plain files: orders, undo and features that this machine's kernel may lack.
+// host_test.cc tests the kernel itself.
 #include "linux/cgroup/v1.h"
 
 #include "base/dir_for_test.h"
@@ -17,7 +17,7 @@ using ::testing::IsEmpty;
 
 constexpr char kNone[] = "9223372036854771712\n";
 
-// Each controller in a hierarchy of its own, as a directory of the test's.
+// One hierarchy per controller, each a directory of the test's.
 class CgroupV1Test : public ::testing::Test {
  protected:
   void SetUp() override {
@@ -98,13 +98,13 @@ TEST_F(CgroupV1Test, AGroupThatOthersHaveInOneHierarchyIsNotOurs) {
   EXPECT_TRUE(*trees_["cpu"]->Exists("/theirs/ours"));
 }
 
-// What the kernel does when the last CPU of /a/b goes: all of it are in /a in that hierarchy.
+// The state after the last CPU of /a/b went: in that hierarchy all its processes are in /a.
 TEST_F(CgroupV1Test, WhoWasMovedAboveForWantOfCpusIsMovedBack) {
   ASSERT_TRUE(cgroups_->Create("/a/b").ok());
   for (auto& [name, tree] : trees_) tree->Put("/a/b", "cgroup.procs", "10\n11\n12\n13\n");
   trees_["pids"]->Put("/a/b", "cgroup.procs", "10\n11\n12\n");
   trees_["cpuset"]->Put("/a/b", "cgroup.procs", "12\n");
-  // 13 is somebody's who moved it, 20 was never in /a/b, and 11 was moved to a place of its own.
+  // Somebody else moved 13, 20 was never in /a/b, and 11 was moved to a place of its own.
   trees_["cpuset"]->Put("/a", "cgroup.procs", "10\n13\n20\n");
   ASSERT_TRUE(trees_["cpuset"]->Make("/elsewhere").ok());
   trees_["cpuset"]->Put("/elsewhere", "cgroup.procs", "11\n");
@@ -208,7 +208,7 @@ TEST_F(CgroupV1Test, MemoryBelowWhatCanNotBeDroppedIsRefusedBeforeAnythingIsWrit
 TEST_F(CgroupV1Test, AnUndoThatFailsIsSaid) {
   SetMemory(100 << 20, 100 << 20);
   trees_["memory"]->refuse["/a/memory.limit_in_bytes"] = EIO;
-  // Taken once, then refused: only the way back fails.
+  // Accepts one write, then refuses: only the way back fails.
   class Once : public FakeCgroupTree {
    public:
     using FakeCgroupTree::FakeCgroupTree;
@@ -330,7 +330,7 @@ TEST_F(CgroupV1Test, GroupsBelowWithTheSameCpusFollow) {
       trees_["cpuset"]->writes,
       ElementsAre("/a/cpuset.cpus=2,3-4", "/a/b/cpuset.cpus=2,3-4", "/a/b/c/cpuset.cpus=2,3-4",
                   "/a/b/c/cpuset.cpus=3-4", "/a/b/cpuset.cpus=3-4", "/a/cpuset.cpus=3-4"));
-  // One with a list of its own keeps it.
+  // A group with a list of its own keeps it.
   trees_["cpuset"]->Put("/a/b", "cpuset.cpus", "4\n");
   trees_["cpuset"]->Put("/a/b/c", "cpuset.cpus", "4\n");
   ASSERT_TRUE(cgroups_->Apply("/a", {.cpuset_cpus = "2-5"}).ok());
@@ -422,7 +422,7 @@ TEST_F(CgroupV1Test, StatsCountThoseBelowAndKeepSwapApart) {
   EXPECT_EQ(stats->page_faults, 30u);
   EXPECT_EQ(stats->major_page_faults, 4u);
 
-  // Booted with swapaccount=0.
+  // The files after a boot with swapaccount=0.
   Put("memory", "memory.stat", "total_rss 500\ntotal_inactive_file 1000\n");
   EXPECT_EQ(cgroups_->Stats("/a")->swap_usage_bytes, std::nullopt);
 }

@@ -22,9 +22,9 @@ std::vector<std::string> CgroupV2::Controllers() const {
   return controllers;
 }
 
-// One write for all: the kernel takes all of a line or none. What is enabled stays so when a later
-// step fails, because another group may have come to rely on it in the meantime; groups that were
-// made on the way are removed and take theirs along.
+// One write for all: the kernel takes all of a line or none. Enabled controllers stay so when a
+// later step fails: another group may rely on them by now. Groups made on the way are removed and
+// take theirs along.
 absl::Status CgroupV2::EnableControllers(const std::string& group) {
   PLIMSOLL_ASSIGN_OR_RETURN(const std::string available, tree_->Read(group, "cgroup.controllers"));
   PLIMSOLL_ASSIGN_OR_RETURN(const std::string enabled,
@@ -91,7 +91,7 @@ absl::Status CgroupV2::RemoveIfUnused(absl::string_view path) {
 
 absl::Status CgroupV2::AddProcess(absl::string_view path, pid_t pid) {
   PLIMSOLL_ASSIGN_OR_RETURN(const std::string group, NormalizeCgroupPath(path));
-  // The kernel takes 0 for the writer itself.
+  // The kernel takes 0 for the writing process.
   if (pid <= 0) return absl::InvalidArgumentError(absl::StrCat("there is no process ", pid));
   const absl::Status status = tree_->Write(group, "cgroup.procs", absl::StrCat(pid));
   if (ErrnoOf(status) == ESRCH) return absl::NotFoundError(absl::StrCat("no process ", pid));
@@ -123,7 +123,7 @@ absl::Status CgroupV2::KillAll(absl::string_view path, absl::Time deadline) {
 absl::StatusOr<CgroupStats> CgroupV2::Stats(absl::string_view path) const {
   PLIMSOLL_ASSIGN_OR_RETURN(const std::string group, NormalizeCgroupPath(path));
   CgroupStats stats;
-  // Always there, with or without the cpu controller, which adds the throttling.
+  // The file exists with or without the cpu controller, which adds the throttling.
   PLIMSOLL_ASSIGN_OR_RETURN(const std::string cpu, tree_->Read(group, "cpu.stat"));
   stats.cpu_usage_ns = FindKey(cpu, "usage_usec").value_or(0) * 1000;
   stats.cpu_periods = FindKey(cpu, "nr_periods").value_or(0);

@@ -47,9 +47,10 @@ class CgroupV2 : public CgroupManager {
   absl::StatusOr<uint64_t> OomKills(absl::string_view path) const override;
 
  private:
-  // Lets groups below `group` have every controller that it has itself.
+  // Enables every controller of `group` for the groups below it.
   absl::Status EnableControllers(const std::string& group);
-  // FAILED_PRECONDITION when the group has no such file, and why; `field` is what needs it.
+  // FAILED_PRECONDITION, with the reason, when the group has no such file; names the `field` that
+  // needs it.
   absl::Status NeedFile(const std::string& group, absl::string_view file,
                         absl::string_view field) const;
   // nullopt when the group has no such file: its controller isn't enabled there.
@@ -65,10 +66,11 @@ class CgroupV2 : public CgroupManager {
                                                  int64_t memory_and_swap) const;
   absl::Status PlanOthers(const std::string& group, const CgroupSettings& settings,
                           Writes& out) const;
-  // Whether a raw file is that of swap, which isn't accounted, and asks for nothing else.
+  // True for a raw value of swap's file that asks for nothing: swap isn't accounted, and the value
+  // is 0 or no limit.
   bool SaysNothingOfSwap(const std::string& group, const std::string& file,
                          absl::string_view value) const;
-  absl::Status CheckUse(const std::string& group, int64_t memory_max) const;  // RefuseToStarve's
+  absl::Status CheckUse(const std::string& group, int64_t memory_max) const;  // see RefuseToStarve
   absl::Status ReadMemorySettings(const std::string& group, CgroupSettings& settings) const;
   absl::Status ReadOtherSettings(const std::string& group, CgroupSettings& settings) const;
 

@@ -1,4 +1,4 @@
-// Limits of cgroup v2, from and to the units of v1 that CgroupSettings has.
+// Limits of cgroup v2, converted from and to CgroupSettings' units of v1.
 #include <algorithm>
 #include <set>
 
@@ -76,7 +76,7 @@ absl::StatusOr<std::optional<int64_t>> CgroupV2::SwapMax(const std::string& grou
       tree_->PathOf(group, "memory.swap.max"), "); only -1 or the memory limit is possible"));
 }
 
-// As with the member: no swap, or no limit of it, can be had where it isn't accounted.
+// As for the member: where swap isn't accounted, "no swap" and "no limit of swap" need no write.
 bool CgroupV2::SaysNothingOfSwap(const std::string& group, const std::string& file,
                                  absl::string_view value) const {
   if (file != "memory.swap.max" || tree_->HasFile(group, file)) return false;
@@ -101,7 +101,7 @@ absl::Status CgroupV2::PlanMemory(const std::string& group, const CgroupSettings
   if (!memory.has_value() && !both.has_value()) return absl::OkStatus();
   PLIMSOLL_RETURN_IF_ERROR(NeedFile(group, "memory.max", "memory_limit"));
   PLIMSOLL_ASSIGN_OR_RETURN(const auto old_memory, ReadLimit(group, "memory.max"));
-  if (!old_memory.has_value()) {  // it has gone since
+  if (!old_memory.has_value()) {  // the file has gone since
     return absl::NotFoundError(absl::StrCat("no cgroup ", tree_->PathOf(group)));
   }
   std::optional<int64_t> swap;
@@ -116,8 +116,8 @@ absl::Status CgroupV2::PlanMemory(const std::string& group, const CgroupSettings
   if (swap.has_value()) {
     writes.push_back({tree_.get(), group, "memory.swap.max", FormatLimit(*swap)});
   }
-  // The two are independent, either order is legal; what is raised comes first, so that nothing is
-  // squeezed in between.
+  // The two are independent, so either order is legal. The raised one comes first, so that the
+  // group is never squeezed in between.
   const bool lowers_memory =
       memory.has_value() && *memory != -1 && (*old_memory == -1 || *memory < *old_memory);
   if (lowers_memory) std::reverse(writes.begin(), writes.end());
@@ -163,7 +163,7 @@ absl::Status CgroupV2::Apply(absl::string_view path, const CgroupSettings& setti
     PLIMSOLL_RETURN_IF_ERROR(NeedFile(group, file, "unified"));
     if (!files.insert(file).second) {
       return absl::InvalidArgumentError(
-          absl::StrCat("unified \"", file, "\" sets what another field sets as well"));
+          absl::StrCat("unified \"", file, "\" sets a value that another field sets too"));
     }
     writes.push_back({tree_.get(), group, file, std::string(absl::StripAsciiWhitespace(value))});
   }
@@ -180,7 +180,7 @@ absl::Status CgroupV2::ReadMemorySettings(const std::string& group,
   return absl::OkStatus();
 }
 
-// An empty cpuset file means "as the parent", which is no setting of the group.
+// An empty cpuset file means "as the parent", so the group has no setting.
 absl::Status CgroupV2::ReadOtherSettings(const std::string& group, CgroupSettings& settings) const {
   const std::pair<const char*, std::optional<std::string>*> lists[] = {
       {"cpuset.cpus", &settings.cpuset_cpus}, {"cpuset.mems", &settings.cpuset_mems}};
@@ -201,8 +201,8 @@ absl::Status CgroupV2::ReadOtherSettings(const std::string& group, CgroupSetting
   return absl::OkStatus();
 }
 
-// The kernel says itself which files are not there, so nobody looks before they are opened. That
-// the group is not there its list of files says (ReadOtherSettings).
+// Opens files without looking for them first: the kernel itself says which don't exist. Listing the
+// group's files reports a missing group (ReadOtherSettings).
 absl::StatusOr<CgroupSettings> CgroupV2::Read(absl::string_view path) const {
   PLIMSOLL_ASSIGN_OR_RETURN(const std::string group, NormalizeCgroupPath(path));
   CgroupSettings settings;

@@ -168,7 +168,7 @@ TEST_F(CgroupV2Test, WithoutSwapAccountingOnlyNoSwapIsPossible) {
   EXPECT_TRUE(absl::IsFailedPrecondition(status));
   EXPECT_THAT(status.message(), HasSubstr("does not account swap"));
   EXPECT_EQ(cgroups_.Read("/a/b")->memory_swap_limit_bytes, std::nullopt);
-  // By the raw file too.
+  // The raw file accepts it too.
   EXPECT_TRUE(cgroups_.Apply("/a/b", {.unified = {{"memory.swap.max", "0"}}}).ok());
   EXPECT_TRUE(cgroups_.Apply("/a/b", {.unified = {{"memory.swap.max", "max\n"}}}).ok());
   EXPECT_TRUE(absl::IsFailedPrecondition(
@@ -211,7 +211,8 @@ TEST_F(CgroupV2Test, RawFilesAreCheckedToo) {
   EXPECT_TRUE(absl::IsInvalidArgument(apply("cgroup.procs", "1")));
   EXPECT_TRUE(absl::IsInvalidArgument(apply("../memory.max", "1")));
   EXPECT_TRUE(absl::IsInvalidArgument(apply("memory.high", " ")));
-  EXPECT_TRUE(absl::IsInvalidArgument(apply("memory.max", "1")));  // twice
+  EXPECT_TRUE(absl::IsInvalidArgument(apply("memory.max", "1")));  // a second setting of the same
+                                                                   // file
   EXPECT_TRUE(absl::IsFailedPrecondition(apply("memory.none", "1")));
   EXPECT_EQ(Get("memory.max"), "max");
 }
@@ -229,7 +230,7 @@ TEST_F(CgroupV2Test, LinesOfANestedFileAreWrittenAndUndoneOneByOne) {
                                          "/a/b/io.max=8:16 rbps=max wbps=max riops=max wiops=max"));
 }
 
-// The kernel tells of a weight between two nice levels the nearest one.
+// For a weight between two nice levels the kernel shows the nearest level.
 TEST_F(CgroupV2Test, ANiceLevelIsWrittenThoughItReadsAsThatAlready) {
   Put("cpu.weight", "300\n");
   Put("cpu.weight.nice", "-5\n");

@@ -13,10 +13,10 @@
 
 namespace plimsoll::linux {
 
-// An empty "cpuset.cpus" or "cpuset.mems" means "as the parent", but the kernel takes it back only
-// from a group without processes: with some it answers ENOSPC (validate_change in
-// kernel/cgroup/cpuset.c). All that the machine could ever have means the same, also for CPUs and
-// memory that are plugged in later: it is written instead, and read as empty. Thread-safe.
+// An empty "cpuset.cpus" or "cpuset.mems" means "as the parent", but the kernel lets only a group
+// without processes become empty: others get ENOSPC (validate_change in kernel/cgroup/cpuset.c).
+// The list of all possible CPUs or nodes means the same, also for those plugged in later: this
+// class writes that list instead, and reads it as empty. Thread-safe.
 class CgroupV2Tree : public CgroupTree {
  public:
   CgroupV2Tree(FsRoot mount, FsRoot host) : CgroupTree(std::move(mount)), host_(std::move(host)) {}
@@ -26,7 +26,8 @@ class CgroupV2Tree : public CgroupTree {
                      absl::string_view value) override;
 
  private:
-  // What the machine could have of a cpuset's file; empty for other files, or if it isn't told.
+  // The machine's possible CPUs or memory nodes, for a cpuset's file; empty for other files, or if
+  // unknown.
   std::string AllOf(absl::string_view file) const;
 
   const FsRoot host_;

@@ -52,7 +52,7 @@ absl::Status ValidateMemory(const CgroupSettings& settings) {
   return absl::OkStatus();
 }
 
-// Raw files may be any that sets a resource, not those that shape the tree.
+// A raw file may set any resource, but not shape the tree.
 absl::Status ValidateUnified(const CgroupSettings& settings) {
   for (const auto& [name, value] : settings.unified) {
     const size_t dot = name.find('.');

@@ -1,4 +1,4 @@
-// What can be said about settings without looking at a group.
+// Checks of settings that need no group.
 #ifndef PLIMSOLL_LINUX_CGROUP_VALIDATE_H_
 #define PLIMSOLL_LINUX_CGROUP_VALIDATE_H_
 
@@ -8,10 +8,10 @@
 
 namespace plimsoll::linux {
 
-// INVALID_ARGUMENT names the field, its value and what is valid.
+// INVALID_ARGUMENT names the field, its value and the valid ones.
 absl::Status ValidateSettings(const CgroupSettings& settings);
 
-// The kernel's list format, "0-3,8" (or empty).
+// True for the kernel's list format, "0-3,8" (or empty).
 bool IsCpuList(absl::string_view text);
 
 }  // namespace plimsoll::linux
