@@ -1,4 +1,4 @@
-// For tests: a temporary directory that goes with the test.
+// For tests: a temporary directory, removed with the test.
 #ifndef PLIMSOLL_BASE_DIR_FOR_TEST_H_
 #define PLIMSOLL_BASE_DIR_FOR_TEST_H_
 

@@ -1,4 +1,4 @@
-// For tests: a catalog in memory, whose writes can be made to fail.
+// For tests: a catalog in memory that can fail writes.
 #ifndef PLIMSOLL_IMAGE_CATALOG_FOR_TEST_H_
 #define PLIMSOLL_IMAGE_CATALOG_FOR_TEST_H_
 

@@ -1,4 +1,4 @@
-// For tests: images put together part by part, each of which can be wrong.
+// For tests: images made part by part, so that each part can be wrong.
 #ifndef PLIMSOLL_IMAGE_IMAGE_FOR_TEST_H_
 #define PLIMSOLL_IMAGE_IMAGE_FOR_TEST_H_
 

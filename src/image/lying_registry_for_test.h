@@ -1,4 +1,4 @@
-// For tests: a registry of a few lines that may lie, be slow or cut off.
+// For tests: a minimal registry that may lie, be slow or break off.
 #ifndef PLIMSOLL_IMAGE_LYING_REGISTRY_FOR_TEST_H_
 #define PLIMSOLL_IMAGE_LYING_REGISTRY_FOR_TEST_H_
 

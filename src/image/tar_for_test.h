@@ -1,4 +1,4 @@
-// For tests: tar archives written byte by byte, so that they can be as hostile as needed.
+// For tests: tar archives written byte by byte, as hostile as needed.
 #ifndef PLIMSOLL_IMAGE_TAR_FOR_TEST_H_
 #define PLIMSOLL_IMAGE_TAR_FOR_TEST_H_
 

@@ -68,7 +68,7 @@ void KeepEnd(absl::string_view part, size_t max_bytes, std::string* text) {
   if (text->size() > 2 * max_bytes) text->erase(0, text->size() - max_bytes);
 }
 
-// Of the files in a directory, which may come and go meanwhile.
+// Sums up the files in a directory, which may come and go meanwhile.
 uint64_t BytesIn(const FsRoot& root, absl::string_view directory) {
   uint64_t bytes = 0;
   const absl::StatusOr<std::vector<std::string>> names = root.List(directory);

@@ -1,5 +1,5 @@
-// For tests: a tree with sys/ and dev/ that has the block devices one wants, laid out as the kernel
-// and udev do. Device nodes need CAP_MKNOD; nothing is ever opened through them.
+// For tests: a tree with sys/ and dev/ and the block devices that a test adds, laid out as the
+// kernel and udev do. Device nodes need CAP_MKNOD; nothing is ever opened through them.
 #ifndef PLIMSOLL_LINUX_BLOCK_DEVICES_FOR_TEST_H_
 #define PLIMSOLL_LINUX_BLOCK_DEVICES_FOR_TEST_H_
 

@@ -24,8 +24,8 @@ std::vector<ProcessEntry> DescendantsOf(const std::vector<ProcessEntry>& table, 
 // aren't zombies. Each is tried; the first error is returned.
 absl::StatusOr<bool> KillDescendants(const FsRoot& root, pid_t ancestor);
 
-// The words of a process's "cmdline" or "environ" in /proc. Empty when it has ended, or is nobody's
-// to look at.
+// The words of a process's "cmdline" or "environ" in /proc. Empty when it has ended, or when they
+// may not be read.
 absl::StatusOr<std::vector<std::string>> ReadWords(const FsRoot& root, pid_t pid, const char* file);
 
 }  // namespace plimsoll::linux

@@ -125,7 +125,7 @@ absl::Status Network::AskStatus(const NetworkConfig& config) {
   {
     absl::MutexLock lock(&mutex_);
     const bool same = asked_of == status_.config;
-    // Only one waits for plugins; the others take what was said last.
+    // Only one caller waits for plugins; the others get the last answer.
     if (same && (status_.is_asking || MonotonicNow() - status_.asked < kStatusAge)) {
       return status_.answer;
     }

@@ -377,7 +377,7 @@ void SystemdCgroups::NoteInexact(const std::string& group, const std::vector<std
     absl::MutexLock lock(&mutex_);
     for (const auto& [file, text] : texts) {
       inexact_[{group, file}] = text;
-      // Of a quota, systemd loses nothing until it reads its own files.
+      // A quota is rounded only when systemd reads its own files again.
       expect = expect || linux::LineReset(file).has_value();
     }
   }

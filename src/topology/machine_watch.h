@@ -45,10 +45,10 @@ class MachineWatch {
 
   const Options options_;
   const UniqueFd swaps_;        // proc/swaps polls as exceptional when it has changed
-  MemoryBlocks memory_blocks_;  // of the watch's thread
-  // Null: the kernel can't be heard. Of the watch's thread, once that runs.
+  MemoryBlocks memory_blocks_;  // used by the watch's thread
+  // Null: the kernel can't be heard. Used by the watch's thread, once that runs.
   std::shared_ptr<linux::UeventSocket> events_;
-  // Set once at most. Last, so that it ends first.
+  // Set at most once. Last, so that it ends first.
   std::unique_ptr<linux::QuietWatch> watch_;
 };
 

@@ -76,12 +76,12 @@ absl::Status Tracker::Reload(PartitionConfig partition) {
   const absl::Status status = Apply();
   if (status.ok()) {
     report_.SetMisfit(status);
-    // What the source told last may have CPUs that have gone.
+    // The source's last topology may have CPUs that are gone.
     if (!source_.status().ok()) TellWhatIsLeft();
     return status;
   }
   config_ = std::move(partition);
-  const absl::Status before = Apply();  // the machine may be another than at the last look
+  const absl::Status before = Apply();  // the machine may have changed since the last look
   report_.SetMisfit(before);
   if (!before.ok()) MakeDo();
   return status;
@@ -108,7 +108,7 @@ absl::Time Tracker::LookAndRest() {
 absl::Time Tracker::NextLook() const {
   const absl::Duration rest = options_.poll_interval;
   if (last_.blind_looks > 0) {
-    // The source isn't asked by a blind look, so its time may be long gone.
+    // A blind look doesn't ask the source, so its time may be long over.
     return absl::Now() + std::min(rest, kFirstRest * (1 << std::min(last_.blind_looks - 1, 16)));
   }
   return std::min(absl::Now() + rest, source_.again());
@@ -122,7 +122,7 @@ absl::Status Tracker::Look() {
     report_.SetMisfit(status);
   }
   if (status.ok()) return status;
-  // What a provider told the daemon before this one is in force nowhere: the kernel's is better.
+  // The topology kept from an earlier daemon is not in force: the kernel's is better.
   if (in_force() != InForce::kAll && source_.ForgetKept()) {
     last_.is_stale = true;
     return Look();
@@ -150,7 +150,7 @@ absl::Status Tracker::ReadMachine() {
 }
 
 absl::Status Tracker::Apply() {
-  // What doesn't fit now is looked at again when something has changed.
+  // A partition that doesn't fit is tried again only after a change.
   last_.is_stale = false;
   PLIMSOLL_ASSIGN_OR_RETURN(const ZoneTree tree, Tree());
   PLIMSOLL_ASSIGN_OR_RETURN(Partition partition, MakePartition(config_, tree));
@@ -174,7 +174,7 @@ void Tracker::Take(Partition partition, InForce in_force, bool is_told) {
 }
 
 void Tracker::MakeDo() {
-  // A tree that no longer fits the machine isn't cut again: CPUs of it have gone.
+  // A tree that no longer fits the machine isn't cut again: some of its CPUs are gone.
   const bool is_old = source_.told().has_value() && !source_.status().ok();
   if (in_force() == InForce::kAll || is_old) return TellWhatIsLeft();
   const absl::StatusOr<ZoneTree> tree = Tree();
@@ -184,7 +184,7 @@ void Tracker::MakeDo() {
   if (source_.told()) left = FitToMachine(*std::move(left), *tree, *machine_);
   const bool is_known =
       source_.HasNothing() && in_force() == InForce::kPart && IsSame(*left, last_.news);
-  if (is_known) return;  // a source that fails is looked at again and again
+  if (is_known) return;  // a failing source is looked at again and again
   Take(*std::move(left), InForce::kPart, /*is_told=*/!source_.HasNothing());
 }
 

@@ -86,14 +86,14 @@ class Tracker {
   // usable topology, the new one is accepted unchecked.
   absl::Status Reload(PartitionConfig partition);
 
-  // Neither waits for a look that is under way.
+  // Neither of these waits for a look under way.
   Partition partition() const { return report_.partition(); }
-  // What the machine does not tell, and why the last look changed nothing: a sentence each.
+  // Unknown facts about the machine, and why the last look changed nothing: a sentence each.
   std::vector<std::string> Troubles() const { return report_.Troubles(IsTold()); }
-  // Of those the ones for which something else is in force than what should be.
+  // Those of the troubles that keep the configuration from being in force.
   std::vector<std::string> Misfits() const { return report_.Misfits(IsTold()); }
   InForce in_force() const { return report_.in_force(); }
-  // Whether the publisher has something; else Misfits says why not.
+  // True when the publisher has something; otherwise Misfits gives the reason.
   bool IsTold() const { return publisher_->Newest().number != 0; }
 
  private:
@@ -102,7 +102,7 @@ class Tracker {
 
   // Starts watching, if that has not succeeded yet.
   void Watch() ABSL_EXCLUSIVE_LOCKS_REQUIRED(look_mutex_);
-  // In the watch's thread: looks, and says when to look again at the latest.
+  // Runs in the watch's thread: looks, and returns the time of the next look.
   absl::Time LookAndRest();
   // All changes of anything are in here.
   absl::Status Look() ABSL_EXCLUSIVE_LOCKS_REQUIRED(look_mutex_);

@@ -12,11 +12,11 @@
 
 namespace plimsoll::topology {
 
-// What of the configuration is in force.
+// The part of the configuration that is in force.
 enum class InForce {
-  kNothing,  // nothing could be read, or nothing of it fits: nothing is told, nobody is kept to it
-  kPart,     // nothing has ever been as configured: what is left of the partition is kept to
-  kAll,      // as configured, or as it was when it was so last
+  kNothing,  // nothing could be read, or nothing fits: nothing is published, nobody is confined
+  kPart,     // it never was all in force: the usable rest of the partition is enforced
+  kAll,      // as configured, now or when it last fitted
 };
 
 // Thread-safe; its lock is held for moments and is the last of all.
@@ -53,7 +53,7 @@ class TrackerReport {
   std::string misfit_ ABSL_GUARDED_BY(mutex_);  // why the topology it saw could not be taken
   std::string source_error_ ABSL_GUARDED_BY(mutex_);
   std::string source_trouble_ ABSL_GUARDED_BY(mutex_);
-  std::string deaf_ ABSL_GUARDED_BY(mutex_);  // why changes are seen late, or not at all
+  std::string deaf_ ABSL_GUARDED_BY(mutex_);  // why changes are seen late, or never
 };
 
 }  // namespace plimsoll::topology

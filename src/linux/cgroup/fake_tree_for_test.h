@@ -1,6 +1,5 @@
-// For tests: a cgroup hierarchy of plain files that does what plain files don't. New groups get
-// their control files, v2 controllers come with cgroup.subtree_control, and any write can be
-// refused.
+// For tests: a cgroup hierarchy of plain files that imitates the kernel. New groups get their
+// control files, v2 controllers come with cgroup.subtree_control, and any write can be refused.
 #ifndef PLIMSOLL_LINUX_CGROUP_FAKE_TREE_FOR_TEST_H_
 #define PLIMSOLL_LINUX_CGROUP_FAKE_TREE_FOR_TEST_H_
 
