@@ -64,7 +64,7 @@ std::string TrackerReport::InForceSentence(bool is_told) const {
     case InForce::kNothing:
       break;
   }
-  return "nothing is told to clients yet, and no pod is kept to its part of the node";
+  return "nothing is told to clients yet, and no pod is confined to its part of the node";
 }
 
 std::vector<std::string> TrackerReport::Troubles(bool is_told) const {

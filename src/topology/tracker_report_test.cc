@@ -12,9 +12,10 @@ using ::testing::IsEmpty;
 TEST(TrackerReportTest, MisfitsSayWhatIsInForce) {
   TrackerReport report;
   report.SetMisfit(absl::InvalidArgumentError("CPU 9 is not there"));
-  EXPECT_THAT(report.Misfits(/*is_told=*/false),
-              ElementsAre("CPU 9 is not there; nothing is told to clients yet, and no pod is kept "
-                          "to its part of the node"));
+  EXPECT_THAT(
+      report.Misfits(/*is_told=*/false),
+      ElementsAre("CPU 9 is not there; nothing is told to clients yet, and no pod is confined "
+                  "to its part of the node"));
   Partition partition;
   partition.cpus = *resources::CpuSet::Parse("0-1");
   report.SetInForce(partition, InForce::kPart);

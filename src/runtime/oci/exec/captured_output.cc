@@ -93,7 +93,8 @@ std::string CapturedOutput::TakeText(Stream stream) {
   const size_t kept = text.size();
   absl::StrAppend(
       &text, "\n[plimsoll: output truncated after ", kept, " bytes",
-      captured.cut_for_others ? ": the output of all commands at once takes no more" : "", "]\n");
+      captured.cut_for_others ? ": the output of all commands together has reached its limit" : "",
+      "]\n");
   return text;
 }
 
