@@ -236,7 +236,7 @@ TEST_F(ProgramTest, CheckConfigTellsTheWarningsOfClassFiles) {
                                     HasSubstr("blockio.yaml: only the first document counts")))
                          .Times(1));
   EXPECT_THAT(lines, Contains(AllOf(HasSubstr(" rdt: "),
-                                    HasSubstr("the class name \"a b\" is none that every client")))
+                                    HasSubstr("not every client can send the class name \"a b\"")))
                          .Times(1));
 }
 

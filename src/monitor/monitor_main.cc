@@ -161,7 +161,7 @@ int PrepareExit() {
   const int fd = open(kNewExitFile, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
   if (fd < 0) Fail("make", kNewExitFile);
   if (fallocate(fd, FALLOC_FL_KEEP_SIZE, 0, kMostBytes) != 0 && errno != EOPNOTSUPP) {
-    Fail("take room for", kNewExitFile);
+    Fail("reserve space for", kNewExitFile);
   }
   return fd;
 }

@@ -149,7 +149,7 @@ void CheckInode(const struct stat& info, const char* inode, const char* source) 
            static_cast<uintmax_t>(info.st_ino));
   if (strcmp(found, inode) == 0) return;
   errno = ESTALE;
-  Fail("mount a volume: something else has come, since it was looked at, to", source);
+  Fail("mount a volume: since it was checked, another file has replaced", source);
 }
 
 void MountPath(const char* source, const char* inode, int mapping, const char* target) {

@@ -63,8 +63,8 @@ Rounded:
   class <b>: MB of caches 0-1: 45.0% asked, 50.0% given (50%)
 
 To know:
-  rdt.yaml:6:23: partitions.exclusive.classes.<b>: the class name "<b>" is none that every client can send; 1 to 63 letters, digits, '-', '_' and '.' are right
-  whatever has no class uses every way of the caches, those of exclusive partitions too: no partition has the class "system/default"
+  rdt.yaml:6:23: partitions.exclusive.classes.<b>: not every client can send the class name "<b>"; valid are 1 to 63 letters, digits, '-', '_' and '.'
+  processes without a class use every way of the caches, those of exclusive partitions too: no partition has the class "system/default"
 )");
 }
 

@@ -49,10 +49,8 @@ absl::Status ValidateName(absl::string_view what, absl::string_view name) {
 
 std::string WhyOddClassName(absl::string_view name) {
   if (ValidateName("class", name).ok()) return "";
-  return absl::StrCat(
-      "the class name \"", name,
-      "\" is none that every client can send; 1 to 63 letters, digits, '-', '_' and "
-      "'.' are right");
+  return absl::StrCat("not every client can send the class name \"", name,
+                      "\"; valid are 1 to 63 letters, digits, '-', '_' and '.'");
 }
 
 }  // namespace plimsoll::qos

@@ -192,7 +192,7 @@ absl::Status Registry::AdoptOne(const Target& target, const std::string& type_na
     return Both(
         back, absl::FailedPreconditionError(absl::StrCat(
                   "it holds class \"", one->name, "\" of type \"", type_name,
-                  "\" since before this start: ", why, "; what the class has set stays as it is")));
+                  "\" since before this start: ", why, "; the class's settings stay as they are")));
   }
   const absl::Status adopted = type->Adopt(target, one->name, one->files);
   if (adopted.ok()) one->files = type->OwnedFiles(one->name);
@@ -220,8 +220,8 @@ absl::Status Registry::Undo(const Target& target, const std::vector<Step>& steps
     const absl::Status undone = step.from.empty() ? step.type->Release(target, step.to)
                                                   : step.type->Assign(target, step.to, step.from);
     if (!undone.ok()) {
-      status = AlsoSay(
-          status, absl::StrCat("and what was done before could not be undone: ", undone.message()));
+      status =
+          AlsoSay(status, absl::StrCat("and undoing the earlier steps failed: ", undone.message()));
     }
   }
   return status;

@@ -32,7 +32,7 @@ absl::Status Registry::CheckHolders(const ClassType& type,
     return absl::FailedPreconditionError(absl::StrCat(
         "class \"", held->second.name, "\" of type \"", type.name(), "\" is held by ", holder.who,
         " and is not in the new file; nothing was reloaded. Keep it there, or "
-        "put whoever holds it into another class first"));
+        "move its holder to another class first"));
   }
   return absl::OkStatus();
 }

@@ -187,8 +187,8 @@ TEST_F(RegistryTest, WhatCannotBeUndoneIsTold) {
   kernels_["rdt"].refuse_after = 0;
   const absl::Status status = Change("a", {{"blockio", "silver"}, {"rdt", "silver"}});
   EXPECT_EQ(status.message(),
-            "container a: class \"silver\" of type \"rdt\": the kernel said no; and what was done "
-            "before could not be undone: the kernel said no");
+            "container a: class \"silver\" of type \"rdt\": the kernel said no; and undoing the "
+            "earlier steps failed: the kernel said no");
 }
 
 TEST_F(RegistryTest, EveryRefusalIsCountedByItsReason) {
@@ -329,7 +329,7 @@ TEST_F(RegistryTest, AHeldTypeThatCannotBeHadAnyMoreIsToldWithTheReason) {
   EXPECT_EQ(
       registry_->Adopt(Container("a"), &held).message(),
       "it holds class \"gold\" of type \"rdt\" since before this start: this class type can't "
-      "be had: resctrl is not mounted; what the class has set stays as it is");
+      "be had: resctrl is not mounted; the class's settings stay as they are");
   const auto types = registry_->Describe(/*look=*/true);
   ASSERT_EQ(types.size(), 1u);
   EXPECT_THAT(types[0].warnings,
@@ -428,7 +428,7 @@ TEST_F(RegistryTest, ReloadIsAllOrNothing) {
   EXPECT_THAT(std::string(vanished.status().message()),
               AllOf(HasSubstr("\"gold\" of type \"rdt\" is held by container a and is not in the "
                               "new file; nothing was reloaded"),
-                    HasSubstr("put whoever holds it into another class first")));
+                    HasSubstr("move its holder to another class first")));
   EXPECT_TRUE(absl::IsNotFound(Create("b", {{"blockio", "new"}})));
   fakes_[1]->next_classes = {{"gold", 0, ""}};
   fakes_[1]->commit_status = absl::InternalError("refused");

@@ -251,8 +251,9 @@ TEST_F(RdtAssignTest, ARestartFindsWhatLivesAndRemovesWhatDied) {
   // gold is no class any more, but its group has a thread.
   EXPECT_THAT(*fs_->ControlGroups(), ElementsAre("bronze", "gold"));
   EXPECT_THAT(owned_.Groups(), ElementsAre("bronze", "gold", "gold/mon_groups/plimsoll-web"));
-  EXPECT_THAT(type_->warnings(),
-              Contains(HasSubstr("the group /gold is no class's any more and stays: thread ")));
+  EXPECT_THAT(
+      type_->warnings(),
+      Contains(HasSubstr("the group /gold belongs to no class any more, but stays: thread ")));
   // A container whose class is gone can still change to another.
   EXPECT_EQ(Assign(web, "gold", "bronze"), "OK");
   EXPECT_TRUE(IsWholeIn(web, "bronze"));

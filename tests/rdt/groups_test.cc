@@ -48,7 +48,7 @@ TEST_F(RdtGroupsTest, StartMakesTheClasses) {
   EXPECT_EQ(classes[1].meaning, "L3 0=0xfff,1=0xfff");
   EXPECT_EQ(classes[3].name, kRdtRootClass);
   EXPECT_EQ(type_->default_class(), kRdtRootClass);
-  EXPECT_THAT(type_->warnings(), Contains(HasSubstr("whatever has no class uses every way")));
+  EXPECT_THAT(type_->warnings(), Contains(HasSubstr("processes without a class use every way")));
 }
 
 TEST_F(RdtGroupsTest, ARestartWritesNothing) {
@@ -90,10 +90,8 @@ TEST_F(RdtGroupsTest, AdoptedGroupsAreClassesAsTheyAre) {
   EXPECT_EQ(type_->classes()[0].name, "admins");
   EXPECT_EQ(type_->classes()[2].meaning, "adopted: L3 0=0x3,1=0xfffff");
   EXPECT_THAT(owned_.Groups(), ElementsAre("bronze", "silver"));
-  EXPECT_THAT(
-      type_->warnings(),
-      Contains("class gold is the group that somebody else made, as it is; its definition in "
-               "the file is without effect"));
+  EXPECT_THAT(type_->warnings(), Contains("class gold uses the group that somebody else made, "
+                                          "unchanged; its definition in the file has no effect"));
   // Nothing of the administrator's is removed when the file has no classes any more.
   WriteConfig("");
   EXPECT_EQ(Reload(), "OK");
@@ -343,8 +341,8 @@ TEST_F(RdtGroupsTest, WhatCannotBeUndoneIsTold) {
   ASSERT_TRUE(resctrl_->RefuseNext("mkdir", "bronze", EIO).ok());
   // The failure comes first, then the failure to undo, with its reason.
   EXPECT_THAT(Reload(),
-              MatchesRegex("[A-Z_]+: class \"new1\": .*/new1/schemata.*; and undoing what had been "
-                           "done before failed too: make resctrl group .*/bronze: .*"));
+              MatchesRegex("[A-Z_]+: class \"new1\": .*/new1/schemata.*; and undoing the earlier "
+                           "steps failed, too: make resctrl group .*/bronze: .*"));
   // A reload without a change makes it again.
   WriteConfig(kThreeClasses);
   EXPECT_EQ(Reload(), "OK");
@@ -489,7 +487,7 @@ TEST_F(RdtGroupsTest, AnnotationsCanBeDenied) {
   WriteConfig(
       absl::StrReplaceAll(kThreeClasses, {{"denyPodAnnotation", "denyContainerAnnotation"}}));
   EXPECT_EQ(Reload(), "OK");
-  EXPECT_THAT(changes_, ElementsAre("class gold: who may take it from an annotation"));
+  EXPECT_THAT(changes_, ElementsAre("class gold: annotations that may name it"));
   EXPECT_TRUE(type_->CheckSource("gold", ClassSource::kPodAnnotation).ok());
   EXPECT_THAT(
       type_->CheckSource("gold", ClassSource::kContainerAnnotation).message(),

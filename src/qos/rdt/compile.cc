@@ -39,8 +39,9 @@ void CheckClassesHaveAPartition(const RdtConfig& config, const RdtKind<Allocatio
       const std::optional<Allocations>& allocations = one.allocations.*kind.member;
       if (!allocations) continue;
       faults.Add(absl::InvalidArgumentError(absl::StrCat(
-          allocations->where, "class \"", class_name, "\" has a part of what partition \"", name,
-          "\" does not have; give the partition ", kind.key, ": 100%, or take the class's away")));
+          allocations->where, "class \"", class_name,
+          "\" has a share of a resource that partition \"", name, "\" lacks; give the partition ",
+          kind.key, ": 100%, or remove the class's")));
     }
   }
 }
@@ -160,10 +161,10 @@ void WarnOfRoot(const RdtConfig& config, RdtCompiled& compiled) {
   for (const auto& partition : compiled.partitions) {
     for (const auto& [resource, values] : partition.schemata) {
       if (resource[0] != 'L' || config.partitions.size() < 2) continue;
-      compiled.warnings.push_back(absl::StrCat(
-          "whatever has no class uses every way of the caches, those of exclusive partitions too: "
-          "no partition has the class \"",
-          kRdtRootClass, "\""));
+      compiled.warnings.push_back(
+          absl::StrCat("processes without a class use every way of the caches, those of exclusive "
+                       "partitions too: no partition has the class \"",
+                       kRdtRootClass, "\""));
       return;
     }
   }

@@ -90,7 +90,7 @@ class LineCompiler {
     Fail(*percent, id,
          absl::StrCat("partition \"", percent->first, "\" has a percentage (",
                       percent->second->text, ") and partition \"", mask->first, "\" a mask (",
-                      mask->second->text, "); all have the one or all the other"));
+                      mask->second->text, "); all need percentages, or all need masks"));
     return false;
   }
 
@@ -108,8 +108,8 @@ class LineCompiler {
     };
     if (total > 100) {
       Fail(shares.back(), id,
-           absl::StrCat("partitions have ", total, "% together, 100% is all there is: ", list(),
-                        " (a partition that is silent about a cache has all of it)"));
+           absl::StrCat("partitions have ", total, "% together, more than 100%: ", list(),
+                        " (a partition without a share of a cache has all of it)"));
       return false;
     }
     if (total == 0) {

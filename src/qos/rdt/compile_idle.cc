@@ -79,7 +79,7 @@ void WarnOfIdleRdtShares(const RdtConfig& config, const std::string& level,
         }
       }
       if (!is_unified && !shares.empty() && !without.empty()) {
-        found[absl::StrCat("\"", kind.name, "\" is missing of ", absl::StrJoin(without, ", "),
+        found[absl::StrCat("\"", kind.name, "\" is missing in ", absl::StrJoin(without, ", "),
                            ", others have it: ", ListShares(shares))]
             .push_back(id);
       }

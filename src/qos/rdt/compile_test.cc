@@ -165,11 +165,11 @@ TEST(RdtCompileTest, ContradictionsAreNamed) {
   const std::pair<std::string, std::string> cases[] = {
       {"partitions: {a: {l3Allocation: 60%}, b: {l3Allocation: 50%}}",
        "rdt.yaml:1:56: partitions.b.l3Allocation: L3 of caches 0-1: partitions have 110% together, "
-       "100% is all there is: a 60%, b 50%"},
+       "more than 100%: a 60%, b 50%"},
       {"partitions: {a: {l3Allocation: {0: 60%}}, b: {l3Allocation: 40%}}",
        "L3 of cache 1: partitions have 140% together"},
       {"partitions: {a: {l3Allocation: 60%}, b: {l3Allocation: 0xff}}",
-       "partition \"a\" has a percentage (60%) and partition \"b\" a mask (0xff); all have"},
+       "partition \"a\" has a percentage (60%) and partition \"b\" a mask (0xff); all need"},
       {"partitions: {a: {l3Allocation: 0xff}, b: {l3Allocation: 7-9}}",
        "partitions \"a\" (0xff) and \"b\" (7-9) overlap"},
       {"partitions: {a: {l3Allocation: 0xff}, b: {}}",
@@ -177,7 +177,7 @@ TEST(RdtCompileTest, ContradictionsAreNamed) {
       {"partitions: {a: {l3Allocation: 0x1fffff}}", "is not inside the cache's ways 0xfffff"},
       {"partitions: {a: {l3Allocation: 0x5}}", "has gaps"},
       {"partitions: {a: {classes: {x: {l3Allocation: 50%}}}}",
-       "class \"x\" has a part of what partition \"a\" does not have; give the partition "
+       "class \"x\" has a share of a resource that partition \"a\" lacks; give the partition "
        "l3Allocation: 100%"},
       {"partitions: {a: {classes: {x: {mbAllocation: 50%}}}}", "give the partition mbAllocation"},
       {"partitions: {a: {l3Allocation: 50%, classes: {x: {l3Allocation: 0xfff}}}}",
@@ -279,7 +279,7 @@ partitions:
       ElementsAre(HasSubstr("partition a names cache ids 7; the machine has 0-1"),
                   "partition b: L3 of caches 0-1: devices use the ways 0x600 too (shareable_bits "
                   "0x600), so they are not the partition's alone",
-                  HasSubstr("whatever has no class uses every way"),
+                  HasSubstr("processes without a class use every way"),
                   "partition a: L3 of caches 0-1: 50.0% asked, 45.5% given (5 of 11 ways)",
                   "partition b: L3 of caches 0-1: 50.0% asked, 54.5% given (6 of 11 ways)"));
   // A small rounding is listed only.

@@ -117,8 +117,8 @@ class AllocationReader {
       if (again.empty()) continue;
       reader_.Note(entry.key_node, path,
                    absl::StrCat("cache id ", absl::StrJoin(again, ","),
-                                " is also named by another key of this mapping; this one counts, "
-                                "for containerd and CRI-O either"));
+                                " is also named by another key of this mapping; this one counts "
+                                "here, but either may for containerd and CRI-O"));
     }
   }
 

@@ -32,7 +32,7 @@ TEST(RdtDialectPartitionsTest, PartitionsAmongThemselves) {
       {"p: {l3allocation: 50%, classes: {c: }}", "c L3:0=3ff;1=3ff",
        "the key \"l3allocation\" is read as \"l3Allocation\""},
       {"p: {l3Allocation: 50%, L3ALLOCATION: 20%, classes: {c: }}", "c L3:0=3ff;1=3ff",
-       "of \"l3Allocation\" alone is the value taken"},
+       "only the value of \"l3Allocation\" counts"},
       {"a: {l3Allocation: 60%}, b: {l3Allocation: 60%}", kRefused},
       {"a: {l3Allocation: \"0x3\"}, b: {l3Allocation: 50%}", kRefused},
       {"a: {l3Allocation: \"0x3\"}, b: {l3Allocation: \"0x6\"}", kRefused},
@@ -68,7 +68,7 @@ TEST(RdtDialectPartitionsTest, CodeAndData) {
       {"a: {l3Allocation: {all: {unified: 50%, code: 50%, data: 50%}}, classes: {c: }}, "
        "b: {l3Allocation: 50%}",
        "c L3CODE:0=3ff;1=3ff L3DATA:0=3ff;1=3ff",
-       "\"code\" is missing of b, others have it: a 50%; containerd and CRI-O refuse the file"},
+       "\"code\" is missing in b, others have it: a 50%; containerd and CRI-O refuse the file"},
   };
   linux::ResctrlInfo machine = WithCdp();
   machine.mb.reset();
@@ -87,7 +87,7 @@ TEST(RdtDialectPartitionsTest, CodeAndData) {
        "c L3:0=3ff;1=3ff", "\"data\" don't add up (some are masks and some percentages)"},
       {"a: {l3Allocation: {all: {unified: 50%, code: 50%, data: 50%}}, classes: {c: }}, "
        "b: {l3Allocation: {1: 50%, 0: {unified: 50%, code: 50%, data: 50%}}}",
-       "c L3:0=3ff;1=3ff", "L3 of cache 1: \"data\" is missing of b"},
+       "c L3:0=3ff;1=3ff", "L3 of cache 1: \"data\" is missing in b"},
   };
   Check(without, "partitions: {", "}", OnlyL3());
   EXPECT_THAT(

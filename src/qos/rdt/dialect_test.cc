@@ -34,7 +34,7 @@ TEST(RdtDialectTest, TheFileAsAWhole) {
       {"partitions: {1: {classes: {2: , yes: , 1.50: , 0x10: , 010: }}}\n",
        "010; 0x10; 1.50; 2; yes", "containerd and CRI-O read the name yes as \"true\""},
       {"partitions: {p: {classes: {\"a b\": }}}\n", "a b",
-       "the class name \"a b\" is none that every client can send"},
+       "not every client can send the class name \"a b\""},
       {"partitions: {p: {classes: {c: }}}\n---\npartitions: {q: {classes: {d: }}}\n", "c",
        "only the first document counts"},
       {"partitions: {p: {classes: {c: }}}\n---\n[\n", "c", "only the first document counts"},
@@ -140,7 +140,7 @@ option: {}
 )",
                                 machine);
   for (const char* part :
-       {"class \"c\" has a part of what partition \"a\" does not have",
+       {"class \"c\" has a share of a resource that partition \"a\" lacks",
         "L3 of cache 0: partitions have 120% together",
         "L3 of cache 1: partitions have 160% together", "MB of caches 0-1: there is no value in %",
         "no room for e of c, d, e"}) {

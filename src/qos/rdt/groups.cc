@@ -83,9 +83,8 @@ absl::Status RdtGroups::AddConfigured(const RdtCompiledClass& compiled, RdtClass
                        "prefix, or set adopt: true to use it as it is"));
     }
     classes.warnings.push_back(absl::StrCat("class ", compiled.name,
-                                            " is the group that somebody "
-                                            "else made, as it is; its definition in the file is "
-                                            "without effect"));
+                                            " uses the group that somebody else made, unchanged; "
+                                            "its definition in the file has no effect"));
     group.foreign = true;
     group.schemata.clear();
     group.meaning = absl::StrCat("adopted: ", MeaningNow(resctrl_, group.path));
@@ -154,8 +153,8 @@ class RdtGroups::Change {
     for (auto undo = undo_.rbegin(); undo != undo_.rend(); ++undo) {
       const absl::Status undone = (*undo)();
       if (undone.ok()) continue;
-      status = AlsoSay(status, absl::StrCat("and undoing what had been done before failed too: ",
-                                            undone.message()));
+      status = AlsoSay(
+          status, absl::StrCat("and undoing the earlier steps failed, too: ", undone.message()));
     }
     return status;
   }
@@ -180,7 +179,7 @@ void RdtGroups::RemoveUnwanted(RdtClasses& classes) {
   for (const std::string& group : Unwanted(classes)) {
     const auto stays = [&](absl::string_view why) {
       classes.warnings.push_back(
-          absl::StrCat("the group /", group, " is no class's any more and stays: ", why));
+          absl::StrCat("the group /", group, " belongs to no class any more, but stays: ", why));
     };
     const auto threads = resctrl_.Threads(group);
     if (threads.ok() && !threads->empty()) {

@@ -79,8 +79,8 @@ absl::StatusOr<uint64_t> OverlayCache(const RdtCacheShare& share, uint64_t base,
   if (share.kind == RdtCacheShare::Kind::kMask) return OverlayMask(share, base, min_bits, sparse);
   if (!IsContiguous(base)) {
     return absl::InvalidArgumentError(
-        absl::StrCat("\"", share.text, "\": a percentage of 0x", absl::Hex(base),
-                     ", which has gaps, can't be told; write a mask, or give the partition one "
+        absl::StrCat("\"", share.text, "\": the partition's mask 0x", absl::Hex(base),
+                     " has gaps, so it has no percentages; write a mask, or give the partition one "
                      "without gaps"));
   }
   const auto ways = static_cast<uint64_t>(std::popcount(base));

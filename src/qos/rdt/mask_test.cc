@@ -69,7 +69,7 @@ TEST(RdtMaskTest, AClassMaskIsRelativeToItsPartition) {
   const auto few = OverlayCache(*ParseRdtCacheShare("0x1"), 0xff0, 2, false);
   EXPECT_THAT(few.status().message(), HasSubstr("fewer ways than the machine's least, 2"));
   EXPECT_THAT(OverlayCache(*ParseRdtCacheShare("50%"), 0xa0, 1, true).status().message(),
-              HasSubstr("which has gaps"));
+              HasSubstr("has gaps, so it has no percentages"));
 }
 
 // Properties of every division of every cache.

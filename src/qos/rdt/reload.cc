@@ -23,7 +23,7 @@ std::vector<std::string> RdtReload::changes() const {
           absl::StrCat("class ", name, ": ", group.meaning, " (was ", before->meaning, ")"));
     } else if (before->deny_pod_annotation != group.deny_pod_annotation ||
                before->deny_container_annotation != group.deny_container_annotation) {
-      lines.push_back(absl::StrCat("class ", name, ": who may take it from an annotation"));
+      lines.push_back(absl::StrCat("class ", name, ": annotations that may name it"));
     }
   }
   for (const auto& [name, group] : before_->by_name) {

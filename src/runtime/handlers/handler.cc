@@ -131,7 +131,7 @@ class HandlerReader {
       const auto [other, is_new] = told.emplace(annotation, what);
       if (!is_new) {
         Fail(key, absl::StrCat(other->second, " and ", what, " both name the annotation ",
-                               annotation, "; only one of them can be told by it"));
+                               annotation, "; an annotation carries only one of them"));
       }
     };
     // Only one of these two annotations is ever written.

@@ -106,9 +106,10 @@ std::string CapturedOutput::TakeText(Stream stream) {
   std::string text = std::move(pipe.text);
   if (!pipe.cut) return text;
   const size_t kept = text.size();
-  absl::StrAppend(&text, "\n[plimsoll: output truncated after ", kept, " bytes",
-                  pipe.cut_for_others ? ": the output of all commands at once takes no more" : "",
-                  "]\n");
+  absl::StrAppend(
+      &text, "\n[plimsoll: output truncated after ", kept, " bytes",
+      pipe.cut_for_others ? ": the output of all commands together has reached its limit" : "",
+      "]\n");
   return text;
 }
 

@@ -60,8 +60,9 @@ TEST(CapturedOutputTest, AllTogetherStayWithinTheBudgetButForWhatIsSure) {
   EXPECT_EQ(second.text(CapturedOutput::kErr).size(), kSure);
   second.Append(CapturedOutput::kOut, "a probe's word");
   EXPECT_EQ(Text(second, CapturedOutput::kOut), "a probe's word");
-  EXPECT_THAT(Text(second, CapturedOutput::kErr),
-              EndsWith("after 16384 bytes: the output of all commands at once takes no more]\n"));
+  EXPECT_THAT(
+      Text(second, CapturedOutput::kErr),
+      EndsWith("after 16384 bytes: the output of all commands together has reached its limit]\n"));
 }
 
 TEST(CapturedOutputTest, WhatTheBudgetGetsBackFillsNoHole) {

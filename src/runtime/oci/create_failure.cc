@@ -35,14 +35,14 @@ absl::Status UnknownLabel(absl::string_view name, const linux::SelinuxOptions& a
   const std::string parts = PartsOf(asked);
   if (!parts.empty()) {
     return absl::InvalidArgumentError(
-        absl::StrCat(name, "the SELinux policy of this machine knows no such label as with ", parts,
-                     "; user, role, type and level must be of the policy (", message, ")"));
+        absl::StrCat(name, "the SELinux policy of this machine has no label with ", parts,
+                     "; user, role, type and level must be in the policy (", message, ")"));
   }
-  return absl::FailedPreconditionError(absl::StrCat(
-      name,
-      "the SELinux policy of this machine does not know the label that containers have by the "
-      "machine's own lxc_contexts(5), which must be of the policy that is loaded (",
-      message, ")"));
+  return absl::FailedPreconditionError(
+      absl::StrCat(name,
+                   "the SELinux policy of this machine lacks the default label of containers; "
+                   "lxc_contexts(5) must name one of the loaded policy (",
+                   message, ")"));
 }
 
 // The last line of an OCI runtime is its reason; hooks may have written anything before.
@@ -125,7 +125,7 @@ absl::Status OfPath(absl::string_view name, absl::string_view message) {
        {": Not a directory", ": Is a directory", ": Too many levels of symbolic links"}) {
     if (!absl::EndsWith(line, end)) continue;
     return absl::FailedPreconditionError(absl::StrCat(
-        name, "what it asks for at a path can't be there, as what is there is of another kind, ",
+        name, "a mount, device or masked path can't be made: the file there is of another kind, ",
         "or leads nowhere (", line, ")"));
   }
   return {};
@@ -142,7 +142,7 @@ absl::Status OfGroupFile(absl::string_view name, const ContainerSpec& spec,
   }
   for (const auto& [file, value] : spec.resources.unified) {
     if (!absl::StrContains(line, absl::StrCat("`", file, "`"))) continue;
-    return absl::InvalidArgumentError(absl::StrCat(name, "the kernel takes no \"",
+    return absl::InvalidArgumentError(absl::StrCat(name, "the kernel refuses \"",
                                                    absl::CEscape(value), "\" for ", file,
                                                    " of `unified` (", line, ")"));
   }
@@ -235,12 +235,12 @@ absl::Status TranslateCreateFailure(const absl::Status& failure, const Container
   const std::string name = absl::StrCat("container \"", spec.name, "\": ");
   const auto says = [&](absl::string_view text) { return absl::StrContains(message, text); };
   // Checked first, before words that a path may contain. The launcher's words (monitor/volumes.cc).
-  if (says("something else has come, since it was looked at")) {
-    return absl::FailedPreconditionError(absl::StrCat(
-        name,
-        "a volume was replaced while the container was being made (the create may be tried "
-        "again, and finds what is there now; ",
-        message, ")"));
+  if (says("since it was checked, another file has replaced")) {
+    return absl::FailedPreconditionError(
+        absl::StrCat(name,
+                     "a volume was replaced while the container was being made (creating it again "
+                     "uses the new file; ",
+                     message, ")"));
   }
   if (says("cgroups in hybrid mode")) {
     return absl::FailedPreconditionError(absl::StrCat(
@@ -252,7 +252,7 @@ absl::Status TranslateCreateFailure(const absl::Status& failure, const Container
   if (says("map ids (")) {
     return absl::FailedPreconditionError(
         absl::StrCat(name,
-                     "what it is to see with other owners can't be shown so: the kernel can't map "
+                     "the owners of a mount can't be mapped: the kernel can't map "
                      "ids on that file system (",
                      message, ")"));
   }
@@ -272,9 +272,8 @@ absl::Status TranslateCreateFailure(const absl::Status& failure, const Container
   }
   if (says("the memory limit could be too low")) return MemoryTooLow(name, spec, message);
   if (says("/dev/null") && MountsAt(spec, "/dev")) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(name, "what is mounted at /dev has not the devices that a container needs (",
-                     message, ")"));
+    return absl::InvalidArgumentError(absl::StrCat(
+        name, "the mount at /dev lacks devices that a container needs (", message, ")"));
   }
   if (says("setgroups: Invalid argument")) {
     return absl::InvalidArgumentError(absl::StrCat(

@@ -28,7 +28,7 @@ TEST(CreateFailure, ALabelThatThePolicyDoesNotKnow) {
   EXPECT_TRUE(absl::IsInvalidArgument(told)) << told;
   EXPECT_THAT(std::string(told.message()),
               AllOf(HasSubstr("container \"web\": the SELinux policy of this machine"),
-                    HasSubstr("as with type nothing_t;"), HasSubstr("/attr/exec")));
+                    HasSubstr("has no label with type nothing_t;"), HasSubstr("/attr/exec")));
 }
 
 TEST(CreateFailure, ALabelOfTheMachinesOwnIsNotTheClientsFault) {
@@ -38,7 +38,7 @@ TEST(CreateFailure, ALabelOfTheMachinesOwnIsNotTheClientsFault) {
   EXPECT_TRUE(absl::IsFailedPrecondition(told)) << told;
   EXPECT_THAT(std::string(told.message()),
               AllOf(HasSubstr("container \"web\": the SELinux policy"), HasSubstr("lxc_contexts"),
-                    HasSubstr("/attr/exec"), Not(HasSubstr("as with"))));
+                    HasSubstr("/attr/exec"), Not(HasSubstr("has no label with"))));
 }
 
 // AppArmor's profile is written to that file, too.
@@ -96,7 +96,7 @@ TEST(CreateFailure, AValueOfAGroupsFileIsTheClients) {
   const absl::Status refused = told("writing file `memory.high`: Invalid argument");
   EXPECT_TRUE(absl::IsInvalidArgument(refused)) << refused;
   EXPECT_THAT(std::string(refused.message()),
-              HasSubstr("the kernel takes no \"lots\\n\" for memory.high of `unified`"));
+              HasSubstr("the kernel refuses \"lots\\n\" for memory.high of `unified`"));
   // A file of ours, and an error of another kind.
   EXPECT_TRUE(absl::IsInternal(told("writing file `cpu.max`: Invalid argument")));
   EXPECT_TRUE(absl::IsInternal(told("writing file `memory.high`: Input/output error")));
@@ -131,7 +131,7 @@ TEST(CreateFailure, NamesMaySayAnything) {
 // The pod's author has done nothing wrong, and may try again.
 TEST(CreateFailure, AVolumeThatWasReplacedMeanwhile) {
   const absl::Status launcher = absl::InternalError(
-      "plimsoll: mount a volume: something else has come, since it was looked at, to "
+      "plimsoll: mount a volume: since it was checked, another file has replaced "
       "/srv/cwd/data: Stale file handle");
   ContainerSpec spec;
   spec.name = "web";
@@ -139,7 +139,7 @@ TEST(CreateFailure, AVolumeThatWasReplacedMeanwhile) {
   EXPECT_TRUE(absl::IsFailedPrecondition(told)) << told;
   EXPECT_THAT(std::string(told.message()),
               AllOf(HasSubstr("container \"web\": a volume was replaced"),
-                    HasSubstr("may be tried again"), HasSubstr("/srv/cwd/data")));
+                    HasSubstr("creating it again"), HasSubstr("/srv/cwd/data")));
 }
 
 TEST(CreateFailure, WhatIsTheWorkloadsFaultIsARefusal) {

@@ -122,7 +122,7 @@ absl::Status KillExec(const ExecTools& tools, absl::string_view cgroup_path,
   const absl::Status killed =
       KillTree(tools.host, group, frozen ? kKillingFrozen : kKilling, child);
   if (!frozen) return killed;
-  return AlsoSay(killed, "the container is frozen, and they end when it goes on");
+  return AlsoSay(killed, "the container is frozen, and they end once it is thawed");
 }
 
 // crun's messages, which it writes as JSON lines into a file of ours: standard error is the
@@ -170,10 +170,9 @@ absl::StatusOr<ExecResult> TranslateExecFailure(const ExecTools& tools, const st
     return absl::FailedPreconditionError(absl::StrCat("exec: container ", id, " is not running"));
   }
   if (absl::StartsWith(message, "chdir ")) {
-    return absl::FailedPreconditionError(
-        absl::StrCat("exec in container ", id, ": ", message,
-                     "; the container's working directory must be one below its root that its "
-                     "user may enter"));
+    return absl::FailedPreconditionError(absl::StrCat(
+        "exec in container ", id, ": ", message,
+        "; the container's working directory must be below its root and open to its user"));
   }
   if (absl::EndsWith(message, "fork: Resource temporarily unavailable")) {
     return absl::ResourceExhaustedError(
@@ -189,9 +188,9 @@ absl::Status CheckContainer(const ExecTools& tools, absl::string_view id,
   const std::string what = absl::StrCat("exec in container ", id, ": \"", request.argv[0], "\"");
   const std::string damaged = message.empty() ? "" : DamagedRecord(tools, id);
   if (!damaged.empty()) {
-    return absl::FailedPreconditionError(absl::StrCat(
-        what, ": ", damaged, " is empty or damaged, by which the OCI runtime knows the ",
-        "container; remove the container and make it anew"));
+    return absl::FailedPreconditionError(
+        absl::StrCat(what, ": the OCI runtime's record ", damaged,
+                     " is empty or damaged; remove the container and make it anew"));
   }
   if (!HasEnded(tools, id)) return absl::OkStatus();
   return absl::FailedPreconditionError(absl::StrCat(what, ": the container ended at that moment",

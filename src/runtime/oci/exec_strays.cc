@@ -53,7 +53,7 @@ absl::Status EndTree(const FsRoot& host, const linux::ProcessId& root, absl::Tim
     if (!any || linux::HasExited(*pidfd)) break;
     if (MonotonicNow() > deadline) {
       return absl::DeadlineExceededError(
-          absl::StrCat("what process ", root.pid, " started survives SIGKILL"));
+          absl::StrCat("processes that process ", root.pid, " started survive SIGKILL"));
     }
     absl::SleepFor(absl::Milliseconds(1));
   }

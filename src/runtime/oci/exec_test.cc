@@ -285,10 +285,10 @@ TEST_F(ExecTest, ACallEndsAlsoWhileItsCommandIsFrozen) {
   cancellation.Cancel();
   call.join();
   EXPECT_TRUE(absl::IsCancelled(result.status())) << result.status();
-  EXPECT_THAT(std::string(result.status().message()),
-              is_v2 ? EndsWith(", killed")
-                    : EndsWith("survive SIGKILL; the container is frozen, and they end when it "
-                               "goes on"));
+  EXPECT_THAT(
+      std::string(result.status().message()),
+      is_v2 ? EndsWith(", killed")
+            : EndsWith("survive SIGKILL; the container is frozen, and they end once it is thawed"));
   if (frozen.ok()) {
     EXPECT_TRUE(machine_->cgroups().Thaw(machine_->group("a")).ok());
   }

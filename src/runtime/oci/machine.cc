@@ -130,7 +130,7 @@ absl::Status CheckUserNamespaces(const FsRoot& state, const FsRoot& run) {
   int major = 0;
   int minor = 0;
   if (uname(&kernel) != 0 || sscanf(kernel.release, "%d.%d", &major, &minor) != 2) {
-    return absl::FailedPreconditionError("the kernel's version can't be told");
+    return absl::FailedPreconditionError("the kernel's version is unknown");
   }
   if (major < 5 || (major == 5 && minor < 19)) {
     return absl::FailedPreconditionError(absl::StrCat(
@@ -148,8 +148,8 @@ absl::Status CheckOpenToOthers(const FsRoot& run) {
     struct stat info = {};
     if (stat(path.c_str(), &info) != 0) return ErrnoStatus(errno, absl::StrCat("look at ", path));
     if ((info.st_mode & S_IXOTH) != 0) continue;
-    return absl::FailedPreconditionError(absl::StrCat("the run directory ", run.path(),
-                                                      " is not reached by other users: ", path,
+    return absl::FailedPreconditionError(absl::StrCat("other users can't reach the run directory ",
+                                                      run.path(), ": ", path,
                                                       " lacks the permission \"x\" for them"));
   }
   return absl::OkStatus();
@@ -170,7 +170,7 @@ std::vector<std::string> LimitationsOf(const Machine& machine) {
   constexpr CapabilityMask kAll = (CapabilityMask{1} << 41) - 1;
   if (const CapabilityMask missing = kAll & ~machine.capabilities; missing != 0) {
     lacks.push_back(absl::StrCat("no ", absl::StrJoin(CapabilityNames(missing), ", "),
-                                 ": privileged containers run without"));
+                                 ": privileged containers run without them"));
   }
   if (!machine.unified_controllers.empty()) {
     lacks.push_back(absl::StrCat(
@@ -199,7 +199,7 @@ std::vector<std::string> LimitationsOf(const Machine& machine) {
   if (!machine.root_is_shared) {
     lacks.push_back(
         "the mount at / is not shared: mounts with propagation HostToContainer or Bidirectional "
-        "are refused but where a shared mount is mounted (\"mount --make-rshared /\" shares all)");
+        "are refused, except on a shared mount (\"mount --make-rshared /\" shares all)");
   }
   if (!machine.selinux_fault.ok()) {
     lacks.push_back(absl::StrCat("SELinux is on, but containers get no labels: ",

@@ -52,7 +52,7 @@ absl::StatusOr<bool> Receive(int socket, absl::Time deadline, std::string* text)
     }
     const ssize_t n = recv(socket, buffer, sizeof(buffer), 0);
     if (n < 0 && errno == EINTR) continue;
-    if (n < 0 && errno != ECONNRESET) return ErrnoStatus(errno, "hear the monitor");
+    if (n < 0 && errno != ECONNRESET) return ErrnoStatus(errno, "receive from the monitor");
     if (n > 0) text->append(buffer, static_cast<size_t>(n));
     return n > 0;
   }
@@ -76,7 +76,7 @@ absl::Status Send(int socket, absl::string_view text) {
     if (n < 0 && errno == EAGAIN) {
       return absl::DeadlineExceededError("the monitor doesn't listen: is it stopped?");
     }
-    if (n < 0) return ErrnoStatus(errno, "tell the monitor");
+    if (n < 0) return ErrnoStatus(errno, "send to the monitor");
     text.remove_prefix(static_cast<size_t>(n));
   }
   return absl::OkStatus();
@@ -244,7 +244,7 @@ absl::StatusOr<UniqueFd> AttachToMonitor(const FsRoot& directory, bool input) {
     if (!full) return socket.status();
     return absl::ResourceExhaustedError(
         absl::StrCat("attach: ", monitor::kMaxAttached,
-                     " clients are attached to the container, which is as many as can be at once"));
+                     " clients are attached to the container, the most possible"));
   }
   fcntl(socket->get(), F_SETFL, fcntl(socket->get(), F_GETFL) | O_NONBLOCK);
   return socket;

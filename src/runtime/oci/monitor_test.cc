@@ -134,8 +134,7 @@ TEST_F(MonitorTest, AsManyAsItTakesCanAttach) {
   }
   const absl::Status full = AttachToMonitor(dir_.root(), /*input=*/false).status();
   EXPECT_TRUE(absl::IsResourceExhausted(full)) << full;
-  EXPECT_EQ(full.message(),
-            "attach: 16 clients are attached to the container, which is as many as can be at once");
+  EXPECT_EQ(full.message(), "attach: 16 clients are attached to the container, the most possible");
   clients.pop_back();
   EXPECT_TRUE(AttachToMonitor(dir_.root(), /*input=*/false).ok());
   ASSERT_EQ(kill(created->init, SIGKILL), 0);

@@ -85,7 +85,7 @@ TEST_F(MountSourceTest, WhatWasPutThereSinceIsNot) {
   const RunResult result = Launch(path, found.inode, "cat 0/mark");
   EXPECT_EQ(result.exit.code, 1);
   EXPECT_EQ(result.out, "");
-  EXPECT_THAT(result.err, AllOf(HasSubstr("something else has come"), HasSubstr(path)));
+  EXPECT_THAT(result.err, AllOf(HasSubstr("another file has replaced"), HasSubstr(path)));
   ContainerSpec spec;
   spec.name = "web";
   const absl::Status told =

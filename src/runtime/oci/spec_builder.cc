@@ -266,7 +266,7 @@ absl::StatusOr<BuiltSpec> BuildSpec(const SpecInput& input) {
   if (input.capabilities.refused != 0) {
     built.warnings.push_back(
         absl::StrCat("without ", absl::StrJoin(CapabilityNames(input.capabilities.refused), ", "),
-                     ": this process hasn't got it to give"));
+                     ": this process lacks it"));
   }
   PLIMSOLL_ASSIGN_OR_RETURN(Json mounts, BuildMounts(input, &built.source_inodes));
   PLIMSOLL_ASSIGN_OR_RETURN(Json part, LinuxPart(input, &built.warnings));

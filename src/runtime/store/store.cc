@@ -76,9 +76,9 @@ class SqliteStore : public Store {
       return sandboxes_.Remove(id);
     });
     if (absl::IsFailedPrecondition(status)) {
-      return Annotate(status, absl::StrCat("remove sandbox ", id,
-                                           " from the store (a sandbox goes after its "
-                                           "containers)"));
+      return Annotate(status,
+                      absl::StrCat("remove sandbox ", id,
+                                   " from the store (its containers must be removed first)"));
     }
     return Annotate(status, absl::StrCat("remove sandbox ", id, " from the store"));
   }

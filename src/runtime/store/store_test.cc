@@ -133,7 +133,7 @@ TEST_F(StoreTest, ASandboxGoesAfterItsContainers) {
   const absl::Status refused = store->RemoveSandbox("s");
   EXPECT_TRUE(absl::IsFailedPrecondition(refused)) << refused;
   EXPECT_THAT(refused.message(),
-              HasSubstr("remove sandbox s from the store (a sandbox goes after"));
+              HasSubstr("remove sandbox s from the store (its containers must"));
   ASSERT_TRUE(store->RemoveContainer("c").ok());
   EXPECT_TRUE(store->RemoveSandbox("s").ok());
   EXPECT_THAT(*store->LoadSandboxes(), IsEmpty());
