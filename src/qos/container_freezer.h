@@ -1,4 +1,4 @@
-// Stops a container while its class changes, and makes sure that it runs again.
+// Freezes of containers while their class changes, and the retries of failed thaws.
 #ifndef PLIMSOLL_QOS_CONTAINER_FREEZER_H_
 #define PLIMSOLL_QOS_CONTAINER_FREEZER_H_
 

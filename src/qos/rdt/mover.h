@@ -1,4 +1,4 @@
-// Moves every thread of a container into a resctrl group, those it forks meanwhile too.
+// Moves of all threads of a container into a resctrl group, those forked meanwhile included.
 //
 // A new thread copies its group from the forking thread early in fork(2) and becomes visible only
 // at its end, so a move in between misses it. Therefore the container's cgroup is frozen during the
