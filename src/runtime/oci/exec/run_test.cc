@@ -288,7 +288,7 @@ TEST_F(ExecTest, ACallEndsAlsoWhileItsCommandIsFrozen) {
   EXPECT_THAT(std::string(result.status().message()),
               is_v2 ? EndsWith(", killed")
                     : EndsWith("are still there after SIGKILL; the container is frozen, and "
-                               "they end when it goes on"));
+                               "they end once it is thawed"));
   if (frozen.ok()) {
     EXPECT_TRUE(machine_->cgroups().Thaw(machine_->group("a")).ok());
   }
