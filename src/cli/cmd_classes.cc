@@ -106,7 +106,7 @@ std::map<std::string, std::string> TypesOf(const cri::ResourcesInfo& info, bool 
 
 // With the feature gate off, and by a runtime that knows no classes, they are not read and nothing
 // is refused.
-absl::Status CheckAreRead(Client& client) {
+absl::Status CheckAreRead(pod::Client& client) {
   PLIMSOLL_ASSIGN_OR_RETURN(const auto status, client.RuntimeStatus(/*verbose=*/false));
   const cri::ResourcesInfo& info = status.status().resources();
   if (info.pod_class_resources_size() + info.container_class_resources_size() > 0) {
@@ -120,7 +120,7 @@ absl::Status CheckAreRead(Client& client) {
 
 // What was asked for is there now.
 template <typename Map>
-absl::Status CheckTaken(Client& client, const std::map<std::string, std::string>& asked,
+absl::Status CheckTaken(pod::Client& client, const std::map<std::string, std::string>& asked,
                         const Map& now, bool pod) {
   PLIMSOLL_ASSIGN_OR_RETURN(const auto status, client.RuntimeStatus(/*verbose=*/false));
   const auto types = TypesOf(status.status().resources(), pod);
@@ -147,7 +147,7 @@ void PrintChange(const Map& before, const Map& after) {
   Print(table.ToString());
 }
 
-absl::StatusOr<int> AssignToPod(const CommandContext& context, Client& client,
+absl::StatusOr<int> AssignToPod(const CommandContext& context, pod::Client& client,
                                 const std::string& name,
                                 const std::map<std::string, std::string>& classes) {
   PLIMSOLL_ASSIGN_OR_RETURN(const auto pods, client.ListPodSandboxes());

@@ -36,7 +36,7 @@ struct CopyArguments {
 };
 
 // Its first process, as the daemon knows it.
-absl::StatusOr<linux::ProcessId> FirstProcess(Client& client, const std::string& id) {
+absl::StatusOr<linux::ProcessId> FirstProcess(pod::Client& client, const std::string& id) {
   PLIMSOLL_ASSIGN_OR_RETURN(const auto response, client.ContainerStatus(id, /*verbose=*/true));
   const auto info = response.info().find("info");
   const auto json = info == response.info().end()

@@ -55,7 +55,7 @@ std::string DescribeDaemon(const std::string& address, const node::DaemonStatusR
 }
 
 absl::StatusOr<int> DaemonStatus(const CommandContext& context) {
-  absl::StatusOr<std::unique_ptr<Client>> connected = context.Connect(/*may_start=*/false);
+  absl::StatusOr<std::unique_ptr<pod::Client>> connected = context.Connect(/*may_start=*/false);
   if (absl::IsUnavailable(connected.status()) && context.address.empty()) {
     // What the machine lacks can be told all the same.
     const std::string none(connected.status().message());
@@ -68,7 +68,7 @@ absl::StatusOr<int> DaemonStatus(const CommandContext& context) {
     }
   }
   PLIMSOLL_RETURN_IF_ERROR(connected.status());
-  const std::unique_ptr<Client> client = *std::move(connected);
+  const std::unique_ptr<pod::Client> client = *std::move(connected);
   PLIMSOLL_ASSIGN_OR_RETURN(const auto status, client->DaemonStatus());
   if (context.for_programs()) {
     PLIMSOLL_RETURN_IF_ERROR(PrintMessage(status, context.format()));

@@ -15,6 +15,7 @@
 #include "base/status.h"
 #include "base/subprocess.h"
 #include "cli/command.h"
+#include "cli/connect.h"
 #include "cli/standalone.h"
 #include "cli/table.h"
 #include "cli/text.h"
@@ -95,7 +96,7 @@ absl::StatusOr<Looked> Look(const CommandContext& context) {
   if (absl::IsNotFound(standalone)) return looked;
   PLIMSOLL_RETURN_IF_ERROR(standalone);
   // Plimsoll has hosted pods without a service too, and may be at it.
-  const auto host = Client::Connect({.address = "unix://" + dirs.socket(), .may_start = false});
+  const auto host = Connect({.address = "unix://" + dirs.socket(), .may_start = false});
   PLIMSOLL_ASSIGN_OR_RETURN(const node::InspectResponse hosted,
                             host.ok() ? (*host)->Inspect() : InspectStopped(&dirs));
   node::InspectResponse& response = looked.response;

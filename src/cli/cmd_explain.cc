@@ -5,7 +5,6 @@
 #include "base/status.h"
 #include "cli/command.h"
 #include "cli/explain.h"
-#include "cli/manifest.h"
 #include "cli/paths.h"
 #include "cli/text.h"
 #include "qos/class_file.h"

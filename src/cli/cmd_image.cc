@@ -17,10 +17,10 @@
 #include "cli/images.h"
 #include "cli/lookup.h"
 #include "cli/progress.h"
-#include "cli/registry_auth.h"
 #include "cli/table.h"
 #include "cli/text.h"
 #include "image/archive_magic.h"
+#include "pod/registry_auth.h"
 
 namespace plimsoll::cli {
 namespace {
@@ -153,7 +153,8 @@ absl::StatusOr<cri::AuthConfig> ReadAuth(const std::string& path, const std::str
   if (realpath(path.c_str(), resolved) == nullptr) return ErrnoStatus(errno, "open " + path);
   PLIMSOLL_ASSIGN_OR_RETURN(const FsRoot root, FsRoot::Open("/"));
   PLIMSOLL_ASSIGN_OR_RETURN(const std::string text, root.Read(resolved, 1024 * 1024));
-  PLIMSOLL_ASSIGN_OR_RETURN(const Credentials found, FindCredentials(text, path, reference));
+  PLIMSOLL_ASSIGN_OR_RETURN(const pod::Credentials found,
+                            pod::FindCredentials(text, path, reference));
   auth.set_username(found.user);
   auth.set_password(found.password);
   auth.set_identity_token(found.identity_token);
@@ -202,7 +203,7 @@ absl::StatusOr<int> List(const CommandContext& context, bool quiet) {
 
 // A container keeps its layers whatever happens to the image; but one that is made anew from the
 // same manifest would find no image.
-absl::Status CheckUnused(Client& client, const cri::Image& image, const std::string& name) {
+absl::Status CheckUnused(pod::Client& client, const cri::Image& image, const std::string& name) {
   PLIMSOLL_ASSIGN_OR_RETURN(const auto pods, client.ListPodSandboxes());
   PLIMSOLL_ASSIGN_OR_RETURN(const auto containers, client.ListContainers());
   std::vector<std::string> users;
@@ -217,7 +218,7 @@ absl::Status CheckUnused(Client& client, const cri::Image& image, const std::str
                   "there go on.");
 }
 
-absl::Status RemoveOne(Client& client, const std::string& name, bool force) {
+absl::Status RemoveOne(pod::Client& client, const std::string& name, bool force) {
   // RemoveImage is OK with what is not there; a person wants to know of a typo.
   PLIMSOLL_ASSIGN_OR_RETURN(const auto image, client.ImageStatus(name));
   if (!image) {

@@ -13,14 +13,14 @@
 #include "base/printable.h"
 #include "base/status.h"
 #include "cli/command.h"
-#include "cli/cri_log.h"
-#include "cli/event_watch.h"
 #include "cli/line_buffer.h"
-#include "cli/log_tail.h"
 #include "cli/lookup.h"
 #include "cli/moment.h"
 #include "cli/reader_watch.h"
 #include "cli/text.h"
+#include "pod/cri_log.h"
+#include "pod/event_watch.h"
+#include "pod/log_tail.h"
 
 namespace plimsoll::cli {
 namespace {
@@ -47,12 +47,12 @@ struct Source {
   std::string prefix;
   FsRoot root;
   std::string path;
-  LogReader reader;
+  pod::LogReader reader;
   bool older_read = false;
   bool ended = false;  // nothing that is asked for will come
 };
 
-std::string LineText(const Source& source, const LogLine& line, bool timestamps) {
+std::string LineText(const Source& source, const pod::LogLine& line, bool timestamps) {
   return absl::StrCat(
       source.prefix,
       timestamps ? absl::FormatTime(absl::RFC3339_full, line.time, absl::UTCTimeZone()) : "",
@@ -63,7 +63,7 @@ bool Holds(const Span& span, absl::Time time) {
   return time >= span.since && time <= span.until;
 }
 
-absl::StatusOr<std::vector<Source>> OpenSources(Client& client, const std::string& name) {
+absl::StatusOr<std::vector<Source>> OpenSources(pod::Client& client, const std::string& name) {
   PLIMSOLL_ASSIGN_OR_RETURN(const auto pods, client.ListPodSandboxes());
   PLIMSOLL_ASSIGN_OR_RETURN(auto containers, client.ListContainers());
   std::vector<cri::Container> chosen;
@@ -89,7 +89,7 @@ absl::StatusOr<std::vector<Source>> OpenSources(Client& client, const std::strin
     }
     const std::string prefix =
         chosen.size() > 1 ? absl::StrCat(container.metadata().name(), " | ") : "";
-    sources.push_back(Source{container, prefix, root, path, LogReader(root, path)});
+    sources.push_back(Source{container, prefix, root, path, pod::LogReader(root, path)});
   }
   if (sources.empty() && !without.empty()) {
     return absl::FailedPreconditionError(absl::StrJoin(without, "; "));
@@ -100,21 +100,21 @@ absl::StatusOr<std::vector<Source>> OpenSources(Client& client, const std::strin
   return sources;
 }
 
-void Write(const Source& source, const LogLine& line, const LogsArguments& arguments,
+void Write(const Source& source, const pod::LogLine& line, const LogsArguments& arguments,
            LineBuffer& out) {
-  out.Add(LineText(source, line, arguments.timestamps), line.stream == LogStream::kStderr);
+  out.Add(LineText(source, line, arguments.timestamps), line.stream == pod::LogStream::kStderr);
 }
 
 // `all`: what is there now, else some of it. True: there may be more.
 absl::StatusOr<bool> ReadOnce(Source& source, const LogsArguments& arguments, const Span& span,
                               LineBuffer& out, bool all, bool flush) {
-  const auto take = [&](const LogLine& line) {
+  const auto take = [&](const pod::LogLine& line) {
     if (line.time > span.until) source.ended = true;
     if (Holds(span, line.time)) Write(source, line, arguments, out);
   };
   // What was put aside when the log got long comes first.
   if (!std::exchange(source.older_read, true)) {
-    LogReader older(source.root, source.path + ".1");
+    pod::LogReader older(source.root, source.path + ".1");
     PLIMSOLL_RETURN_IF_ERROR(older.ReadAll(take));
     older.Flush(take);
   }
@@ -135,27 +135,27 @@ bool AreOneFile(const UniqueFd& one, const UniqueFd& other) {
 absl::Status ReadLast(Source& source, const LogsArguments& arguments, const Span& span,
                       LineBuffer& out, bool flush) {
   const auto wanted = [&span](absl::Time time) { return Holds(span, time); };
-  const auto write = [&](const LogLine& line) { Write(source, line, arguments, out); };
+  const auto write = [&](const pod::LogLine& line) { Write(source, line, arguments, out); };
   const auto lines = static_cast<uint64_t>(arguments.tail);
   source.older_read = true;
-  PLIMSOLL_ASSIGN_OR_RETURN(LogTail newest,
-                            FindTail(source.root, source.path, lines, flush, wanted));
+  PLIMSOLL_ASSIGN_OR_RETURN(pod::LogTail newest,
+                            pod::FindTail(source.root, source.path, lines, flush, wanted));
   if (newest.lines < lines) {
     const std::string path = source.path + ".1";
     const uint64_t rest = lines - newest.lines;
-    PLIMSOLL_ASSIGN_OR_RETURN(LogTail older,
-                              FindTail(source.root, path, rest, /*flush=*/true, wanted));
+    PLIMSOLL_ASSIGN_OR_RETURN(pod::LogTail older,
+                              pod::FindTail(source.root, path, rest, /*flush=*/true, wanted));
     // It may have been put aside since it was opened.
     if (!AreOneFile(older.file, newest.file)) {
-      LogReader reader(source.root, path);
+      pod::LogReader reader(source.root, path);
       PLIMSOLL_RETURN_IF_ERROR(
-          ReadTail(std::move(older), rest, /*flush=*/true, wanted, reader, write));
+          pod::ReadTail(std::move(older), rest, /*flush=*/true, wanted, reader, write));
     }
   }
-  return ReadTail(std::move(newest), lines, flush, wanted, source.reader, write);
+  return pod::ReadTail(std::move(newest), lines, flush, wanted, source.reader, write);
 }
 
-absl::Status LookForEnd(Client& client, Source& source, const LogsArguments& arguments) {
+absl::Status LookForEnd(pod::Client& client, Source& source, const LogsArguments& arguments) {
   const auto status = client.ContainerStatus(source.container.id());
   if (!status.ok() && !absl::IsNotFound(status.status())) {
     return WithHint(status.status(),
@@ -168,8 +168,9 @@ absl::Status LookForEnd(Client& client, Source& source, const LogsArguments& arg
 }
 
 // The logs are looked at all the time, the containers when an event is about one of them.
-absl::Status FollowAll(Client& client, const EventWatch& events, std::vector<Source>& sources,
-                       const LogsArguments& arguments, const Span& span, LineBuffer& out) {
+absl::Status FollowAll(pod::Client& client, const pod::EventWatch& events,
+                       std::vector<Source>& sources, const LogsArguments& arguments,
+                       const Span& span, LineBuffer& out) {
   const auto some_go_on = [&sources] {
     return std::any_of(sources.begin(), sources.end(), [](const auto& s) { return !s.ended; });
   };
@@ -182,7 +183,7 @@ absl::Status FollowAll(Client& client, const EventWatch& events, std::vector<Sou
     more = false;
     const bool look = MonotonicNow() >= look_at || events.news() > seen;
     if (look) {
-      look_at = MonotonicNow() + kLookAnyway;
+      look_at = MonotonicNow() + pod::kLookAnyway;
       seen = events.news();
     }
     for (Source& source : sources) {
@@ -242,7 +243,7 @@ absl::StatusOr<int> Logs(const CommandContext& context, const LogsArguments& arg
   }
   if (!arguments.follow) return kExitOk;
   PLIMSOLL_ASSIGN_OR_RETURN(auto own_client, context.Connect());
-  const EventWatch events(std::move(own_client), [&sources](const node::Event& event) {
+  const pod::EventWatch events(std::move(own_client), [&sources](const node::Event& event) {
     return std::any_of(sources.begin(), sources.end(), [&event](const Source& source) {
       return source.container.id() == event.container_id();
     });

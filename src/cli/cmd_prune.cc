@@ -15,9 +15,10 @@
 #include "base/printable.h"
 #include "base/status.h"
 #include "cli/command.h"
-#include "cli/pod_dir.h"
-#include "cli/pod_lifecycle.h"
+#include "cli/remove_pod.h"
 #include "cli/text.h"
+#include "pod/dir.h"
+#include "pod/lifecycle.h"
 
 namespace plimsoll::cli {
 namespace {
@@ -37,8 +38,8 @@ struct Plan {
   bool empty() const { return pods.empty() && images.empty(); }
 };
 
-bool HasEnded(const Inventory& inventory, const cri::PodSandbox& pod) {
-  const auto containers = ContainersOf(inventory, pod);
+bool HasEnded(const pod::Inventory& inventory, const cri::PodSandbox& pod) {
+  const auto containers = pod::ContainersOf(inventory, pod);
   const auto in = [&containers](cri::ContainerState state) {
     return std::count_if(containers.begin(), containers.end(),
                          [state](const auto* container) { return container->state() == state; });
@@ -64,7 +65,7 @@ std::string NameOf(const cri::Image& image) {
                                          : image.id();
 }
 
-absl::StatusOr<Plan> MakePlan(Client& client, const Inventory& inventory,
+absl::StatusOr<Plan> MakePlan(pod::Client& client, const pod::Inventory& inventory,
                               const std::string& state_directory, bool keep_images) {
   PLIMSOLL_ASSIGN_OR_RETURN(const FsRoot root, FsRoot::Open("/"));
   Plan plan;
@@ -72,7 +73,7 @@ absl::StatusOr<Plan> MakePlan(Client& client, const Inventory& inventory,
   for (const cri::PodSandbox& pod : inventory.pods) {
     if (!HasEnded(inventory, pod)) continue;
     // Whoever made another pod looks for its containers' ends; a `run` may be about to restart one.
-    if (!IsLetGo(root, state_directory, pod.metadata().uid())) {
+    if (!pod::IsLetGo(root, state_directory, pod.metadata().uid())) {
       ++plan.foreign;
       continue;
     }
@@ -145,7 +146,7 @@ void Note(Removed& removed, Json& list, const std::string& name, const absl::Sta
   }
 }
 
-Removed RemovePlanned(Client& client, const Inventory& inventory, const Plan& plan,
+Removed RemovePlanned(pod::Client& client, const pod::Inventory& inventory, const Plan& plan,
                       const std::string& state_directory) {
   Removed removed;
   for (const cri::PodSandbox& pod : plan.pods) {
@@ -184,7 +185,7 @@ absl::StatusOr<int> Prune(const CommandContext& context, const PruneArguments& a
   PLIMSOLL_ASSIGN_OR_RETURN(const auto client, context.Connect());
   PLIMSOLL_ASSIGN_OR_RETURN(const auto daemon, client->DaemonStatus());
   const std::string& state = daemon.state_directory();
-  PLIMSOLL_ASSIGN_OR_RETURN(const Inventory inventory, TakeInventory(*client));
+  PLIMSOLL_ASSIGN_OR_RETURN(const pod::Inventory inventory, pod::TakeInventory(*client));
   PLIMSOLL_ASSIGN_OR_RETURN(const Plan plan,
                             MakePlan(*client, inventory, state, arguments.keep_images));
   PrintPlan(plan);

@@ -20,7 +20,7 @@ struct PsArguments {
   ListFilters filters;
 };
 
-absl::StatusOr<std::vector<PsRow>> Select(Client& client, const PsArguments& arguments) {
+absl::StatusOr<std::vector<PsRow>> Select(pod::Client& client, const PsArguments& arguments) {
   PLIMSOLL_ASSIGN_OR_RETURN(const auto pods, client.ListPodSandboxes());
   std::string sandbox;
   if (!arguments.pod.empty()) {
@@ -49,7 +49,7 @@ absl::StatusOr<std::vector<PsRow>> Select(Client& client, const PsArguments& arg
 
 // How those that have exited did: the list doesn't tell. One that has been removed meanwhile keeps
 // its row, without an exit code.
-absl::Status AddEnds(Client& client, std::vector<PsRow>& rows) {
+absl::Status AddEnds(pod::Client& client, std::vector<PsRow>& rows) {
   for (PsRow& row : rows) {
     if (!row.exited()) continue;
     const auto status = client.ContainerStatus(row.container.id());

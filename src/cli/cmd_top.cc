@@ -96,7 +96,7 @@ class Top {
     return isatty(STDOUT_FILENO) != 0 && !context_.for_programs() && !arguments_.once;
   }
 
-  absl::Status Watch(Client& client) {
+  absl::Status Watch(pod::Client& client) {
     PLIMSOLL_ASSIGN_OR_RETURN(node::ListUsageResponse before, client.ListUsage());
     absl::Time since = absl::Now();
     // Only now that there is something to show: an error stays on the usual screen.

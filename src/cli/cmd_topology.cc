@@ -16,6 +16,7 @@
 #include "cli/paths.h"
 #include "cli/reader_watch.h"
 #include "cli/text.h"
+#include "cri/observer.h"
 #include "cri/translate_topology.h"
 #include "pictures/capture.h"
 #include "pictures/topology.h"
@@ -78,7 +79,7 @@ absl::StatusOr<topology::Machine> ReadMachine(const std::string& path) {
 }
 
 // Running containers by pod and name, with the CPUs that the kernel lets them have.
-absl::StatusOr<std::vector<pictures::Workload>> Workloads(Client& client) {
+absl::StatusOr<std::vector<pictures::Workload>> Workloads(pod::Client& client) {
   PLIMSOLL_ASSIGN_OR_RETURN(const auto pods, client.ListPodSandboxes());
   PLIMSOLL_ASSIGN_OR_RETURN(const auto containers, client.ListContainers());
   std::vector<pictures::Workload> workloads;
@@ -116,7 +117,7 @@ void PrintLines(const std::string& text) {
 }
 
 absl::Status PrintTopology(const CommandContext& context, const ShowArguments& arguments,
-                           Client& client, const cri::DynamicRuntimeConfigResponse& response) {
+                           pod::Client& client, const cri::DynamicRuntimeConfigResponse& response) {
   if (context.for_programs()) {
     return PrintMessage(response.resource_topology(), context.format());
   }
@@ -154,10 +155,10 @@ absl::StatusOr<int> ShowTopology(const CommandContext& context, const ShowArgume
          .lost = [] { PrintNote("plimsoll: the daemon has gone; waiting for the next...\n"); },
          .back = [] { PrintNote("plimsoll: a daemon is there again\n"); }});
   }
-  absl::Status status = client->WatchTopology(print);
+  absl::Status status = client->WatchTopology(plimsoll::cri::kObserverMetadata, print);
   while (arguments.watch && printed.ok() &&
          (absl::IsUnavailable(status) || absl::IsCancelled(status)) && client->AwaitDaemon()) {
-    status = client->WatchTopology(print);
+    status = client->WatchTopology(plimsoll::cri::kObserverMetadata, print);
   }
   PLIMSOLL_RETURN_IF_ERROR(status);
   PLIMSOLL_RETURN_IF_ERROR(printed);

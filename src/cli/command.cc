@@ -13,6 +13,7 @@
 #include "base/closest_word.h"
 #include "base/status.h"
 #include "cli/cmd_cp.h"
+#include "cli/connect.h"
 #include "cli/known_elsewhere.h"
 #include "cli/text.h"
 #include "cli/wrap.h"
@@ -181,7 +182,7 @@ OutputFormat CommandContext::format() const {
                             : OutputFormat::kTable;
 }
 
-absl::StatusOr<std::unique_ptr<Client>> CommandContext::Connect(bool may_start) const {
+absl::StatusOr<std::unique_ptr<pod::Client>> CommandContext::Connect(bool may_start) const {
   struct stat info = {};
   if (may_start && !root.empty() && stat(root.c_str(), &info) != 0) {
     // A command that only looks makes no directory.
@@ -191,11 +192,11 @@ absl::StatusOr<std::unique_ptr<Client>> CommandContext::Connect(bool may_start) 
                                       "pull` and `plimsoll run` make the directory."
                                     : "");
   }
-  return Client::Connect({.address = address, .root = root, .may_start = may_start});
+  return cli::Connect({.address = address, .root = root, .may_start = may_start});
 }
 
-absl::StatusOr<std::unique_ptr<Client>> CommandContext::ConnectToBringIn() const {
-  return Client::Connect({.address = address, .root = root});
+absl::StatusOr<std::unique_ptr<pod::Client>> CommandContext::ConnectToBringIn() const {
+  return cli::Connect({.address = address, .root = root});
 }
 
 void CommandContext::Act(CLI::App* command, std::function<absl::StatusOr<int>()> run,

@@ -10,9 +10,10 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "cli/client.h"
+#include "cli/api.h"
 #include "cli/errors.h"
 #include "cli/output.h"
+#include "pod/client.h"
 
 namespace plimsoll::cli {
 
@@ -31,9 +32,9 @@ struct CommandContext {
     return format() == OutputFormat::kJson || format() == OutputFormat::kYaml;
   }
   // `may_start`: a daemon of our own, where none runs.
-  absl::StatusOr<std::unique_ptr<Client>> Connect(bool may_start = true) const;
+  absl::StatusOr<std::unique_ptr<pod::Client>> Connect(bool may_start = true) const;
   // As Connect, for commands that bring something in: the directory of --root need not be there.
-  absl::StatusOr<std::unique_ptr<Client>> ConnectToBringIn() const;
+  absl::StatusOr<std::unique_ptr<pod::Client>> ConnectToBringIn() const;
 
   // Makes `run` the action when `command` is the one that was given.
   void Act(CLI::App* command, std::function<absl::StatusOr<int>()> run,

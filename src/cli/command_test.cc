@@ -21,7 +21,6 @@
 #include "cli/command_tree.h"
 #include "cli/images.h"
 #include "cli/lookup.h"
-#include "cli/pod_runner.h"
 #include "cli/standalone.h"
 #include "topology/hwloc_reader.h"
 #include "topology/topology_file.h"
@@ -748,28 +747,6 @@ TEST(Output, JsonAndYamlSayTheSame) {
   EXPECT_EQ(*JsonToYaml("{\"a\": null, \"b\": \"null\", \"c\": true}"),
             "a: ~\nb: \"null\"\nc: true\n");
   EXPECT_FALSE(JsonToYaml("{").ok());
-}
-
-TEST(Runner, RestartsSlowDown) {
-  EXPECT_EQ(RestartDelay(0), absl::Seconds(10));
-  EXPECT_EQ(RestartDelay(1), absl::Seconds(20));
-  EXPECT_EQ(RestartDelay(5), absl::Minutes(5));
-  EXPECT_EQ(RestartDelay(1000), absl::Minutes(5));
-}
-
-TEST(Runner, ExitCodeIsThePodsOutcome) {
-  PodOutcome outcome;
-  EXPECT_EQ(outcome.ExitCode(), 0);
-  outcome.containers.resize(3);
-  outcome.containers[0].role = resources::ContainerRequirements::Role::kSidecar;
-  outcome.containers[0].status.set_exit_code(143);
-  EXPECT_EQ(outcome.ExitCode(), 0);
-  outcome.containers[2].status.set_exit_code(7);
-  EXPECT_EQ(outcome.ExitCode(), 7);
-  outcome.interrupted = true;
-  EXPECT_EQ(outcome.ExitCode(), kExitInterrupted);
-  outcome.status = absl::InternalError("x");
-  EXPECT_EQ(outcome.ExitCode(), kExitOwnFailure);
 }
 
 TEST(Standalone, TheDaemonsOwnWordsAreShown) {

@@ -11,7 +11,6 @@
 namespace plimsoll::cli {
 namespace {
 
-constexpr char kHintPayload[] = "plimsoll.dev/hint";
 constexpr char kUsagePayload[] = "plimsoll.dev/usage";
 
 bool IsHex(char c) {
@@ -39,13 +38,6 @@ std::string WithShortIds(absl::string_view text) {
 
 }  // namespace
 
-absl::Status WithHint(absl::Status status, absl::string_view hint) {
-  if (!status.ok() && !status.GetPayload(kHintPayload)) {
-    status.SetPayload(kHintPayload, absl::Cord(hint));
-  }
-  return status;
-}
-
 absl::Status UsageError(absl::Status status) {
   if (!status.ok()) status.SetPayload(kUsagePayload, absl::Cord());
   return status;
@@ -62,7 +54,7 @@ absl::Status AnnotateOnce(const absl::Status& status, absl::string_view verb,
 }
 
 std::string HintOf(const absl::Status& status) {
-  if (const auto hint = status.GetPayload(kHintPayload)) return std::string(*hint);
+  if (auto hint = pod::AttachedHint(status)) return *std::move(hint);
   switch (status.code()) {
     case absl::StatusCode::kUnavailable:
       return "Is the daemon still running? See `plimsoll daemon status`.";

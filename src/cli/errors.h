@@ -6,6 +6,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
+#include "pod/hint.h"
 
 namespace plimsoll::cli {
 
@@ -19,8 +20,8 @@ inline constexpr int kExitDiffers = 3;
 inline constexpr int kExitOwnFailure = 125;
 inline constexpr int kExitInterrupted = 130;
 
-// Attaches what the user can do about it. The innermost hint wins: it knows most.
-absl::Status WithHint(absl::Status status, absl::string_view hint);
+// Hints for the person at the command line.
+using pod::WithHint;
 // Marks an error as the caller's: what was typed can't be right, whatever the daemon says. The
 // program then ends with kExitUsage.
 absl::Status UsageError(absl::Status status);

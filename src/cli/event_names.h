@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "cli/client.h"
+#include "cli/api.h"
 
 namespace plimsoll::cli {
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "cli/client.h"
+#include "cli/api.h"
 
 namespace plimsoll::cli {
 

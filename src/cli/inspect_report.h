@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "cli/client.h"
+#include "cli/api.h"
 
 namespace plimsoll::cli {
 

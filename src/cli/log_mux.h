@@ -11,8 +11,8 @@
 #include "absl/strings/string_view.h"
 #include "absl/synchronization/mutex.h"
 #include "base/fs_root.h"
-#include "cli/cri_log.h"
 #include "cli/line_buffer.h"
+#include "pod/cri_log.h"
 
 namespace plimsoll::cli {
 
@@ -40,13 +40,14 @@ class LogMux {
   struct Source {
     std::string name;
     size_t colour = 0;
-    LogReader reader;
+    pod::LogReader reader;
   };
 
   void Loop();
   // True: there may be more.
   bool Drain(Source& source) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  void WriteLine(const Source& source, const LogLine& line) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void WriteLine(const Source& source, const pod::LogLine& line)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   const FsRoot root_;
   const bool colour_;

@@ -13,6 +13,7 @@
 #include "base/status.h"
 #include "cli/errors.h"
 #include "cli/text.h"
+#include "pod/to_cri.h"
 
 namespace plimsoll::cli {
 namespace {
@@ -119,7 +120,7 @@ absl::StatusOr<cri::Container> FindContainer(const std::vector<cri::Container>& 
     for (const cri::Container& container : containers) {
       if (!pod.ok() || container.pod_sandbox_id() != pod->id()) continue;
       of_pod.push_back(absl::StrCat(pod->metadata().name(), "/", container.metadata().name()));
-      const auto role = container.labels().find(kRoleLabel);
+      const auto role = container.labels().find(pod::kRoleLabel);
       if (role != container.labels().end() && role->second != "container") continue;
       const cri::Container*& best = ordinary[container.metadata().name()];
       if (best == nullptr || best->metadata().attempt() < container.metadata().attempt()) {

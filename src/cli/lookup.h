@@ -9,7 +9,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "cli/pod_to_cri.h"
+#include "cli/api.h"
 
 namespace plimsoll::cli {
 

@@ -19,6 +19,9 @@ absl::StatusOr<std::string> FromRoot(const std::string& path);
 // would be waited for without end; RESOURCE_EXHAUSTED above 16 MiB.
 absl::StatusOr<std::string> ReadUserFile(const std::string& path);
 
+// As ReadUserFile, but takes any file, and INVALID_ARGUMENT is a file above 4 MiB.
+absl::StatusOr<std::string> ReadInput(const std::string& path);
+
 // Into what is there, and so not in its place: it may be a link, or a device. "-" is standard
 // output.
 absl::Status WriteUserFile(const std::string& path, absl::string_view text);

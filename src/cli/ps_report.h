@@ -7,7 +7,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
-#include "cli/client.h"
+#include "cli/api.h"
 
 namespace plimsoll::cli {
 

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "cli/pod_to_cri.h"
+#include "cli/api.h"
 
 namespace plimsoll::cli {
 

@@ -5,13 +5,14 @@
 #include <string>
 
 #include "absl/status/statusor.h"
-#include "cli/client.h"
+#include "cli/api.h"
+#include "pod/client.h"
 
 namespace plimsoll::cli {
 
 // `name` as of FindPodOrContainer; a pod stands for its first ordinary container, as in kubectl.
 // FAILED_PRECONDITION when it doesn't run.
-absl::StatusOr<cri::Container> RunningContainer(Client& client, const std::string& name);
+absl::StatusOr<cri::Container> RunningContainer(pod::Client& client, const std::string& name);
 
 }  // namespace plimsoll::cli
 

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "absl/time/time.h"
-#include "cli/client.h"
+#include "cli/api.h"
 
 namespace plimsoll::cli {
 
