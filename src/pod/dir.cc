@@ -82,7 +82,7 @@ absl::StatusOr<UniqueFd> MakeLocked(const FsRoot& root, const std::string& path)
 }  // namespace
 
 std::string PodsDirectory(absl::string_view state_directory) {
-  return absl::StrCat(state_directory, "/cli");
+  return absl::StrCat(state_directory, "/pods");
 }
 
 std::string PodDirPath(absl::string_view state_directory, absl::string_view uid) {

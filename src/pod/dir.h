@@ -1,9 +1,9 @@
 // The directory of a pod: its logs and its emptyDir volumes.
 //
-//   <state directory of the daemon>/cli/<pod uid>/logs
-//   <state directory of the daemon>/cli/<pod uid>/volumes/<name>
+//   <state directory of the daemon>/pods/<pod uid>/logs
+//   <state directory of the daemon>/pods/<pod uid>/volumes/<name>
 //
-// The daemon rotates logs below cli/ by itself: nobody else does.
+// The daemon rotates logs below pods/ by itself: nobody else does.
 #ifndef PLIMSOLL_POD_DIR_H_
 #define PLIMSOLL_POD_DIR_H_
 

@@ -15,7 +15,7 @@
 
 namespace plimsoll::pod {
 
-// An flock(2) on <state directory>/cli/name-<hash>.lock or user-ids.lock, which goes with its
+// An flock(2) on <state directory>/pods/name-<hash>.lock or user-ids.lock, which goes with its
 // holder, however that ends. Let go of, and the file removed, when destroyed.
 class NameLock {
  public:

@@ -29,7 +29,7 @@ TEST(NameLock, OneHolderAndNothingIsLeft) {
         absl::IsCancelled(Take(dir, "web", absl::Minutes(5), [] { return true; }).status()));
   }
   EXPECT_TRUE(Take(dir, "web", absl::ZeroDuration()).ok());
-  EXPECT_TRUE(dir.root().List("state/cli")->empty());
+  EXPECT_TRUE(dir.root().List("state/pods")->empty());
 }
 
 TEST(NameLock, WhoChoosesUserIdsIsAloneToo) {
@@ -65,7 +65,7 @@ TEST(NameLock, NeverTwoAtOnceThoughTheFileComesAndGoes) {
   }
   for (std::thread& thread : threads) thread.join();
   EXPECT_EQ(most, 1);
-  EXPECT_TRUE(dir.root().List("state/cli")->empty());
+  EXPECT_TRUE(dir.root().List("state/pods")->empty());
 }
 
 }  // namespace

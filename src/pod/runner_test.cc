@@ -189,7 +189,7 @@ TEST_F(RunnerTest, ALostAnswerOfAPodThatIsThereNamesIt) {
   const Outcome outcome = Run();
   EXPECT_TRUE(absl::IsUnavailable(outcome.status)) << outcome.status;
   EXPECT_THAT(told_.words, ElementsAre("plan a", "may be left"));
-  EXPECT_TRUE(dir_.root().Exists(absl::StrCat("cli/", outcome.uid))) << "it may be used";
+  EXPECT_TRUE(dir_.root().Exists(absl::StrCat("pods/", outcome.uid))) << "it may be used";
 }
 
 TEST_F(RunnerTest, ALostAnswerOfAPodThatIsNotThereNamesNone) {
@@ -198,7 +198,7 @@ TEST_F(RunnerTest, ALostAnswerOfAPodThatIsNotThereNamesNone) {
   const Outcome outcome = Run();
   EXPECT_TRUE(absl::IsUnavailable(outcome.status)) << outcome.status;
   EXPECT_THAT(told_.words, ElementsAre("plan a"));
-  EXPECT_FALSE(dir_.root().Exists(absl::StrCat("cli/", outcome.uid)));
+  EXPECT_FALSE(dir_.root().Exists(absl::StrCat("pods/", outcome.uid)));
 }
 
 // No list of the daemon that is making it tells that it will not be there.
@@ -208,7 +208,7 @@ TEST_F(RunnerTest, ALostAnswerOfADaemonThatGoesOnNamesThePod) {
   const Outcome outcome = Run();
   EXPECT_TRUE(absl::IsUnavailable(outcome.status)) << outcome.status;
   EXPECT_THAT(told_.words, ElementsAre("plan a", "may be left"));
-  EXPECT_TRUE(dir_.root().Exists(absl::StrCat("cli/", outcome.uid))) << "it may be used";
+  EXPECT_TRUE(dir_.root().Exists(absl::StrCat("pods/", outcome.uid))) << "it may be used";
 }
 
 TEST_F(RunnerTest, AStartErrorThatComesLateIsTold) {
@@ -217,7 +217,7 @@ TEST_F(RunnerTest, AStartErrorThatComesLateIsTold) {
   const Outcome outcome = Run();
   EXPECT_TRUE(outcome.status.ok()) << outcome.status;
   EXPECT_EQ(outcome.FailedCode(), 128);
-  const std::string log = absl::StrCat(dir_.path(), "/cli/", outcome.uid, "/logs/a.0.log");
+  const std::string log = absl::StrCat(dir_.path(), "/pods/", outcome.uid, "/logs/a.0.log");
   EXPECT_THAT(told_.words, ElementsAre("plan a", "log of a opens at " + log, "log of a ends",
                                        absl::StrCat("start of a refused: ", BusyDaemon::kWhy)));
 }

@@ -296,7 +296,7 @@ TEST(PodDir, MakesVolumesAndRemovesThem) {
   EXPECT_EQ(root.Stat(made->volumes.at("data"))->st_mode & 07777, 0777u);
   EXPECT_TRUE(root.Exists(made->log_directory));
   ASSERT_TRUE(RemovePodDir(root, dir.path(), "uid-1").ok());
-  EXPECT_FALSE(dir.root().Exists("cli/uid-1"));
+  EXPECT_FALSE(dir.root().Exists("pods/uid-1"));
   EXPECT_TRUE(dir.root().Exists("made"));
   EXPECT_TRUE(RemovePodDir(root, dir.path(), "uid-1").ok());
   EXPECT_FALSE(RemovePodDir(root, dir.path(), "..").ok());
@@ -310,7 +310,7 @@ TEST(PodDir, AMissingHostPathLeavesNothing) {
   pod.volumes.push_back({"gone", false, dir.path() + "/gone", ""});
   EXPECT_THAT(std::string(MakePodDir(root, dir.path(), "uid-1", pod).status().message()),
               HasSubstr("volume gone: hostPath"));
-  EXPECT_FALSE(dir.root().Exists("cli/uid-1"));
+  EXPECT_FALSE(dir.root().Exists("pods/uid-1"));
   pod.volumes.back() = {"file", false, dir.path(), "File"};
   EXPECT_THAT(std::string(MakePodDir(root, dir.path(), "uid-1", pod).status().message()),
               HasSubstr("is there but is no File"));
