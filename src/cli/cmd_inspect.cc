@@ -26,7 +26,7 @@ absl::StatusOr<Json> ContainerJson(const cri::ContainerStatusResponse& response,
   return json;
 }
 
-// Empty when it has gone since.
+// Empty when the image has gone.
 cri::ImageStatusResponse ImageOf(pod::Client& client, const cri::ContainerStatus& status) {
   const std::string& id = status.image_id().empty() ? status.image_ref() : status.image_id();
   if (id.empty()) return {};
@@ -45,7 +45,7 @@ absl::StatusOr<int> InspectPod(const CommandContext& context, pod::Client& clien
                               client.ContainerStatus(container.id(), /*verbose=*/true));
     if (context.for_programs()) {
       PLIMSOLL_ASSIGN_OR_RETURN(Json json, ContainerJson(status, show_values));
-      // As the CRI has it, and what it has no place for beside it.
+      // The CRI's form, beside the values that it has no field for.
       json["status"]["info"] = json["info"];
       statuses.push_back(json["status"]);
     } else {

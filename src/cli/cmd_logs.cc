@@ -34,10 +34,10 @@ struct LogsArguments {
   std::string until;
 };
 
-// What of a log is asked for.
+// The wanted part of a log.
 struct Span {
   absl::Time since = absl::InfinitePast();
-  absl::Time until = absl::InfiniteFuture();  // itself included
+  absl::Time until = absl::InfiniteFuture();  // inclusive
 };
 
 constexpr absl::Duration kUnfinishedInterval = absl::Milliseconds(50);
@@ -49,7 +49,7 @@ struct Source {
   std::string path;
   pod::LogReader reader;
   bool older_read = false;
-  bool ended = false;  // nothing that is asked for will come
+  bool ended = false;  // no further wanted line will come
 };
 
 std::string LineText(const Source& source, const pod::LogLine& line, bool timestamps) {
@@ -105,14 +105,14 @@ void Write(const Source& source, const pod::LogLine& line, const LogsArguments& 
   out.Add(LineText(source, line, arguments.timestamps), line.stream == pod::LogStream::kStderr);
 }
 
-// `all`: what is there now, else some of it. True: there may be more.
+// Reads all that the log holds (`all`), or some of it. True: there may be more.
 absl::StatusOr<bool> ReadOnce(Source& source, const LogsArguments& arguments, const Span& span,
                               LineBuffer& out, bool all, bool flush) {
   const auto take = [&](const pod::LogLine& line) {
     if (line.time > span.until) source.ended = true;
     if (Holds(span, line.time)) Write(source, line, arguments, out);
   };
-  // What was put aside when the log got long comes first.
+  // The rotated log comes first.
   if (!std::exchange(source.older_read, true)) {
     pod::LogReader older(source.root, source.path + ".1");
     PLIMSOLL_RETURN_IF_ERROR(older.ReadAll(take));
@@ -131,7 +131,7 @@ bool AreOneFile(const UniqueFd& one, const UniqueFd& other) {
          a.st_dev == b.st_dev && a.st_ino == b.st_ino;
 }
 
-// The last lines alone, of both files together.
+// Reads the last lines alone, of both files together.
 absl::Status ReadLast(Source& source, const LogsArguments& arguments, const Span& span,
                       LineBuffer& out, bool flush) {
   const auto wanted = [&span](absl::Time time) { return Holds(span, time); };
@@ -145,7 +145,7 @@ absl::Status ReadLast(Source& source, const LogsArguments& arguments, const Span
     const uint64_t rest = lines - newest.lines;
     PLIMSOLL_ASSIGN_OR_RETURN(pod::LogTail older,
                               pod::FindTail(source.root, path, rest, /*flush=*/true, wanted));
-    // It may have been put aside since it was opened.
+    // The log may have been rotated since it was opened.
     if (!AreOneFile(older.file, newest.file)) {
       pod::LogReader reader(source.root, path);
       PLIMSOLL_RETURN_IF_ERROR(
@@ -167,7 +167,7 @@ absl::Status LookForEnd(pod::Client& client, Source& source, const LogsArguments
   return absl::OkStatus();
 }
 
-// The logs are looked at all the time, the containers when an event is about one of them.
+// Polls the logs. Looks at the containers when an event is about one of them.
 absl::Status FollowAll(pod::Client& client, const pod::EventWatch& events,
                        std::vector<Source>& sources, const LogsArguments& arguments,
                        const Span& span, LineBuffer& out) {
@@ -178,7 +178,7 @@ absl::Status FollowAll(pod::Client& client, const pod::EventWatch& events,
   absl::Time look_at = absl::InfinitePast();
   uint64_t seen = 0;
   for (bool over = false; some_go_on() && (!over || more);) {
-    // Asked before the logs are read: what was printed until then is then in them.
+    // Read before the logs, so that the logs hold all that was printed until then.
     over = absl::Now() > span.until;
     more = false;
     const bool look = MonotonicNow() >= look_at || events.news() > seen;
@@ -189,7 +189,7 @@ absl::Status FollowAll(pod::Client& client, const pod::EventWatch& events,
     for (Source& source : sources) {
       if (source.ended) continue;
       out.Flush();
-      // Asked before the log is read: what an ended container wrote is then complete.
+      // Asked before the log is read: the log of an ended container is then complete.
       if (look) PLIMSOLL_RETURN_IF_ERROR(LookForEnd(client, source, arguments));
       PLIMSOLL_ASSIGN_OR_RETURN(
           const bool rest,

@@ -34,7 +34,7 @@ struct PruneArguments {
 struct Plan {
   std::vector<cri::PodSandbox> pods;
   std::vector<cri::Image> images;
-  size_t foreign = 0;  // pods that have ended and are another client's
+  size_t foreign = 0;  // ended pods of other clients
   bool empty() const { return pods.empty() && images.empty(); }
 };
 
@@ -72,7 +72,7 @@ absl::StatusOr<Plan> MakePlan(pod::Client& client, const pod::Inventory& invento
   std::set<std::string> going;  // ids of pods
   for (const cri::PodSandbox& pod : inventory.pods) {
     if (!HasEnded(inventory, pod)) continue;
-    // Whoever made another pod looks for its containers' ends; a `run` may be about to restart one.
+    // The maker of another pod waits for its containers' ends; a `run` may be about to restart one.
     if (!pod::IsLetGo(root, state_directory, pod.metadata().uid())) {
       ++plan.foreign;
       continue;
@@ -123,7 +123,7 @@ absl::StatusOr<bool> Agreed(const PruneArguments& arguments) {
   return answer == "y" || answer == "yes";
 }
 
-// Of the disk that the daemon keeps its things on.
+// Free space on the disk of the daemon's state.
 int64_t FreeBytes(const std::string& directory) {
   struct statvfs disk = {};
   if (statvfs(directory.c_str(), &disk) != 0) return 0;
@@ -133,7 +133,7 @@ int64_t FreeBytes(const std::string& directory) {
 struct Removed {
   Json pods = Json::array();
   Json images = Json::array();
-  absl::Status first;  // error
+  absl::Status first;  // the first error
 };
 
 void Note(Removed& removed, Json& list, const std::string& name, const absl::Status& status) {
@@ -150,7 +150,7 @@ Removed RemovePlanned(pod::Client& client, const pod::Inventory& inventory, cons
                       const std::string& state_directory) {
   Removed removed;
   for (const cri::PodSandbox& pod : plan.pods) {
-    // Not by force: what has begun to run since is told.
+    // Without force: a pod that runs again is an error.
     Note(removed, removed.pods, NameOf(pod),
          RemovePod(client, inventory, pod, /*force=*/false, state_directory));
   }
@@ -173,7 +173,7 @@ absl::Status PrintRemoved(const CommandContext& context, const Removed& removed,
   return PrintJson(document.dump(1, ' ', false, Json::error_handler_t::replace), context.format());
 }
 
-// As PrintRemoved, of what would be.
+// As PrintRemoved, for --dry-run.
 absl::Status PrintNames(const CommandContext& context, const Plan& plan) {
   Json document = {{"pods", Json::array()}, {"images", Json::array()}};
   for (const cri::PodSandbox& pod : plan.pods) document["pods"].push_back(NameOf(pod));

@@ -30,7 +30,7 @@ absl::StatusOr<std::vector<PsRow>> Select(pod::Client& client, const PsArguments
   std::map<std::string, const cri::PodSandbox*> by_id;
   for (const cri::PodSandbox& pod : pods) by_id[pod.id()] = &pod;
   PLIMSOLL_ASSIGN_OR_RETURN(const auto containers, client.ListContainers(sandbox));
-  // A state that is asked for is shown without --all too.
+  // A state filter shows its containers without --all too.
   const bool all = arguments.all || !arguments.filters.state.empty();
   std::vector<PsRow> rows;
   for (const cri::Container& container : containers) {
@@ -47,8 +47,8 @@ absl::StatusOr<std::vector<PsRow>> Select(pod::Client& client, const PsArguments
   return rows;
 }
 
-// How those that have exited did: the list doesn't tell. One that has been removed meanwhile keeps
-// its row, without an exit code.
+// Adds the exits of exited containers, which the list doesn't have. A container that was removed
+// meanwhile keeps its row, without an exit code.
 absl::Status AddEnds(pod::Client& client, std::vector<PsRow>& rows) {
   for (PsRow& row : rows) {
     if (!row.exited()) continue;

@@ -37,7 +37,7 @@ struct RunArguments {
   bool show_resources = false;
 };
 
-// Limits above what the machine has.
+// Prints notes about limits above the machine's capacity.
 void NoteVainLimits(const pod::Manifest& pod) {
   for (const pod::ContainerManifest& container : pod.containers) {
     for (const auto& [name, limit] : container.resources.limits) {
@@ -50,7 +50,7 @@ void NoteVainLimits(const pod::Manifest& pod) {
   }
 }
 
-// "busybox" is a file as "pod.yaml" is; where there is none, an image may be meant.
+// "busybox" names a file, as "pod.yaml" does. Without such a file the user may have meant an image.
 absl::Status OfManifest(const absl::Status& status, absl::string_view file) {
   if (!absl::IsNotFound(status) || absl::EndsWith(file, "yaml") || absl::EndsWith(file, "yml")) {
     return status;
@@ -94,7 +94,7 @@ void NoteDetached(const pod::Manifest& pod, const pod::Outcome& outcome) {
   }
 }
 
-// `status` is that of a pod whose name `namesake` has.
+// `status` is the error of a pod whose name `namesake` has.
 absl::Status WithRemedy(const absl::Status& status, const cri::PodSandbox& namesake) {
   return WithHint(status, absl::StrCat("Remove it first: plimsoll rm ",
                                        namesake.state() == cri::SANDBOX_READY ? "--force " : "",
@@ -121,7 +121,7 @@ absl::StatusOr<int> ReportAll(const CommandContext& context, const RunArguments&
                               const std::vector<pod::Outcome>& outcomes) {
   int code = kExitOk;
   for (const pod::Outcome& outcome : outcomes) {
-    // What has ended meanwhile of a pod that goes on is no end of this.
+    // Exits in a pod that goes on don't count.
     const bool goes_on = arguments.detach && outcome.started && outcome.status.ok();
     if (code == kExitOk && (!goes_on || outcome.interrupted)) code = ExitCodeOf(outcome);
   }
@@ -136,7 +136,7 @@ absl::StatusOr<int> ReportAll(const CommandContext& context, const RunArguments&
   return code;
 }
 
-// Class types of pods that this daemon has; none with the feature gate off.
+// The daemon's class types of pods; none with the feature gate off.
 absl::StatusOr<std::set<std::string>> PodClassTypes(pod::Client& client) {
   PLIMSOLL_ASSIGN_OR_RETURN(const auto status, client.RuntimeStatus(/*verbose=*/false));
   std::set<std::string> types;
@@ -146,17 +146,16 @@ absl::StatusOr<std::set<std::string>> PodClassTypes(pod::Client& client) {
   return types;
 }
 
-// From the third Ctrl-C on.
+// Counted from the third Ctrl-C.
 constexpr absl::Duration kLeaveWithin = absl::Seconds(3);
 
-// What a person at the terminal wants who asks once, twice, and again: the pods stopped, killed, or
-// just out of here. Before there is a pod, and while the daemon is not there to stop one, once is
-// enough.
+// One Ctrl-C stops the pods, a second one kills them, a third one leaves them and ends the program.
+// Before there is a pod, or while no daemon is there to stop it, one is enough.
 void OnInterrupt(pod::Client& client, bool begun, int count) {
   if (begun && count < 3 && !client.stuck()) return;
   client.Abandon();
   if (count < 3) return;
-  // What is busy with something else than the daemon does not hear of it.
+  // Work that doesn't wait for the daemon doesn't notice Abandon.
   std::thread([] {
     absl::SleepFor(kLeaveWithin);
     std::_Exit(kExitInterrupted);
@@ -191,14 +190,14 @@ absl::StatusOr<int> RunPods(const CommandContext& context, const RunArguments& a
     if (interrupts.count() > 0) return kExitInterrupted;
   }
   PLIMSOLL_ASSIGN_OR_RETURN(const FsRoot root, FsRoot::Open("/"));
-  pod::RemoveOrphanedPodDirs(client, root, daemon.state_directory()).IgnoreError();  // it can wait
+  pod::RemoveOrphanedPodDirs(client, root, daemon.state_directory()).IgnoreError();  // not urgent
   PLIMSOLL_ASSIGN_OR_RETURN(auto own_client, context.Connect());
   const pod::EventWatch events(std::move(own_client), MayEndAContainer);
   begun = true;
   std::vector<pod::Outcome> outcomes(pods.size());
   {
-    // Standard output is the document's when there is one, and the ids' of pods that are left
-    // running: what a script reads.
+    // A script reads standard output: the document, or the ids of detached pods. All else goes to
+    // standard error.
     const bool all_aside = context.for_programs() || arguments.detach;
     LogMux logs(root, UseColour() && !all_aside,
                 [all_aside](absl::string_view text, bool is_stderr) {

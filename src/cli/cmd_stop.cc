@@ -17,7 +17,7 @@
 namespace plimsoll::cli {
 namespace {
 
-// What a command is to be done to: what is named, or --all.
+// The targets of a command: names, or --all.
 struct Targets {
   std::vector<std::string> names;
   bool all = false;
@@ -44,7 +44,8 @@ absl::Status OnPodOrContainer(
   return on_container(std::get<cri::Container>(found));
 }
 
-// A pod is stopped once its containers are, which nobody waits for any more.
+// The daemon stops the containers of an interrupted pod. The pod itself is stopped after them, by
+// no one now.
 void NoteInterrupted(const pod::Inventory& inventory, const std::vector<std::string>& names,
                      const std::vector<absl::Status>& results) {
   PrintNote(
@@ -80,7 +81,7 @@ absl::StatusOr<int> Stop(const CommandContext& context, const Targets& targets, 
                   [](const cri::PodSandbox& pod) { return pod.state() != cri::SANDBOX_READY; });
     names = NamesOf(inventory.pods);
   }
-  // Beside each other: each may take its whole grace period.
+  // In parallel: each may take its whole grace period.
   std::vector<absl::Status> results(names.size());
   EachAtOnce(names.size(), pod::kStopsAtOnce, [&](size_t i) {
     results[i] = OnPodOrContainer(

@@ -34,7 +34,7 @@ namespace {
 struct ShowArguments {
   bool watch = false;
   std::string svg;
-  // A directory of `plimsoll topology capture`, or XML of hwloc's; empty: ask the daemon.
+  // A directory of `plimsoll topology capture`, or hwloc's XML; empty: ask the daemon.
   std::string machine;
 };
 
@@ -57,7 +57,7 @@ absl::StatusOr<topology::Machine> ReadXml(const std::string& path) {
   return machine;
 }
 
-// A path as --machine takes it; empty: this machine.
+// Takes a path of --machine; empty: this machine.
 absl::StatusOr<topology::Machine> ReadMachine(const std::string& path) {
   if (path.empty()) {
     PLIMSOLL_ASSIGN_OR_RETURN(const FsRoot host, FsRoot::Open("/"));
@@ -78,7 +78,7 @@ absl::StatusOr<topology::Machine> ReadMachine(const std::string& path) {
                   kMachineHint);
 }
 
-// Running containers by pod and name, with the CPUs that the kernel lets them have.
+// Running containers by pod and name, with the CPUs that their cpuset permits.
 absl::StatusOr<std::vector<pictures::Workload>> Workloads(pod::Client& client) {
   PLIMSOLL_ASSIGN_OR_RETURN(const auto pods, client.ListPodSandboxes());
   PLIMSOLL_ASSIGN_OR_RETURN(const auto containers, client.ListContainers());
@@ -86,7 +86,7 @@ absl::StatusOr<std::vector<pictures::Workload>> Workloads(pod::Client& client) {
   for (const cri::Container& container : containers) {
     if (container.state() != cri::CONTAINER_RUNNING) continue;
     const auto status = client.ContainerStatus(container.id());
-    if (!status.ok()) continue;  // it has gone meanwhile
+    if (!status.ok()) continue;  // removed meanwhile
     const cri::LinuxContainerResources& linux = status->status().resources().linux();
     const auto cpus = resources::CpuSet::Parse(linux.cpuset_cpus());
     if (!cpus.ok() || cpus->Empty()) continue;
@@ -100,7 +100,7 @@ absl::StatusOr<std::vector<pictures::Workload>> Workloads(pod::Client& client) {
   return workloads;
 }
 
-// All of the machine where that is this one, so that one sees what is not pods'.
+// Draws the whole machine if it is this one, with its CPUs outside the share of pods.
 std::string Svg(const topology::Topology& told, const std::vector<pictures::Workload>& workloads) {
   resources::CpuSet theirs;
   const auto tree = topology::ZoneTree::Build(told);
@@ -134,12 +134,13 @@ absl::Status PrintTopology(const CommandContext& context, const ShowArguments& a
 absl::StatusOr<int> ShowTopology(const CommandContext& context, const ShowArguments& arguments) {
   PLIMSOLL_ASSIGN_OR_RETURN(const auto client, context.Connect());
   std::optional<ReaderWatch> reader;
-  if (arguments.svg.empty() || arguments.svg == "-") reader.emplace();  // else the file counts
+  if (arguments.svg.empty() || arguments.svg == "-")
+    reader.emplace();  // otherwise the file is the output
   bool first = true;
   absl::Status printed;
   std::string last;
   const auto print = [&](const cri::DynamicRuntimeConfigResponse& response) {
-    // A daemon that takes the place of another tells what it finds: mostly the same.
+    // A daemon's successor sends its topology too, mostly the same.
     std::string now = response.resource_topology().SerializeAsString();
     if (!first && now == last) return true;
     last = std::move(now);
@@ -167,7 +168,7 @@ absl::StatusOr<int> ShowTopology(const CommandContext& context, const ShowArgume
 
 absl::StatusOr<int> ShowMachine(const CommandContext& context, const ShowArguments& arguments) {
   PLIMSOLL_ASSIGN_OR_RETURN(const topology::Machine machine, ReadMachine(arguments.machine));
-  // As the daemon would tell it.
+  // Normalised as by the daemon.
   PLIMSOLL_ASSIGN_OR_RETURN(const topology::Topology topology,
                             topology::Normalise(topology::MakeZones(machine), nullptr));
   if (!arguments.svg.empty()) {
@@ -201,8 +202,8 @@ absl::StatusOr<int> Capture(const std::string& directory) {
   return kExitOk;
 }
 
-// {"file": ..., "faults": [...], "zones": how many, "capacity": {resource: sum}}; of a file with
-// faults nothing is summed up.
+// {"file": ..., "faults": [...], "zones": how many, "capacity": {resource: sum}}. Without sums for
+// a file with faults.
 std::string CheckJson(const std::string& name, const std::vector<std::string>& faults,
                       const topology::Topology& topology) {
   nlohmann::ordered_json document = {

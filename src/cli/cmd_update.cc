@@ -98,11 +98,11 @@ absl::Status SetMemory(const UpdateArguments& arguments, cri::LinuxContainerReso
   return absl::OkStatus();
 }
 
-// In the daemon's words (runtime/quota_bounds.cc), for a limit of CPU.
+// A part of the daemon's message for a CPU limit (runtime/quota_bounds.cc).
 constexpr char kAbovePods[] = "raise the pod's first";
 
-// What the container is said to have asked for follows its limits, if it is said at all and goes
-// with its other values: a request above its limit would be none.
+// Makes the recorded requests and limits follow the new limits. Only a container with a record gets
+// this, and only where the other values fit: a request must not exceed its limit.
 void FollowAsked(const UpdateArguments& arguments, const cri::KubernetesResources& before,
                  cri::UpdateContainerResourcesRequest* request) {
   if (before.requests().empty() && before.limits().empty()) return;
@@ -159,7 +159,7 @@ absl::StatusOr<int> UpdatePod(const CommandContext& context, const UpdateArgumen
   return kExitOk;
 }
 
-// A cpuset is clipped to what the node gives to pods; an event of the container says so, too.
+// The daemon clips a cpuset to the CPUs for pods, and an event of the container says so too.
 void NoteClipped(absl::string_view option, const std::string& asked, const std::string& has) {
   const auto wanted = resources::CpuSet::Parse(asked);
   const auto held = resources::CpuSet::Parse(has);

@@ -27,7 +27,7 @@ struct Awaited {
   std::string name;  // "pod/container"
 };
 
-// Each once, in the order of the names; of a pod in that of their making.
+// Each container once, in the order of the names; those of a pod in the order of their creation.
 absl::StatusOr<std::vector<Awaited>> FindAwaited(const pod::Inventory& inventory,
                                                  const std::vector<std::string>& names) {
   std::vector<Awaited> awaited;

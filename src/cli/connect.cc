@@ -45,7 +45,7 @@ class StandaloneKeeper : public pod::DaemonKeeper {
     if (again.ok()) standalone_ = *std::move(again);
   }
 
-  // Waits, so that a script that goes on finds the daemon gone with its last client.
+  // Waits, so that the next command of a script finds no daemon about to end.
   void LeaveUnused() override {
     absl::MutexLock lock(&mutex_);
     standalone_.Leave(absl::Seconds(3));
@@ -71,7 +71,7 @@ absl::StatusOr<std::unique_ptr<pod::Client>> Open(const std::string& address,
        .keeper = std::move(keeper)});
 }
 
-// Of a daemon of our own: UNAVAILABLE unless one runs.
+// UNAVAILABLE unless the daemon of our own runs.
 absl::Status CheckRuns(const StandaloneDirs& dirs) {
   const absl::Status listening = ProbeSocket(dirs.socket());
   if (absl::IsNotFound(listening)) {
@@ -100,7 +100,7 @@ absl::StatusOr<std::unique_ptr<pod::Client>> Connect(const ConnectOptions& optio
   PLIMSOLL_ASSIGN_OR_RETURN(const std::string path, pod::SocketPathOf(address));
   const absl::Status listening = ProbeSocket(path);
   if (listening.ok()) return Open(address, nullptr);
-  // Only where nothing listens at the default socket is a daemon of our own what was meant.
+  // A daemon of our own is for the case that nothing listens at the default socket.
   if (!options.address.empty() || !absl::IsNotFound(listening) || !options.may_start) {
     return NoDaemon(listening, address);
   }

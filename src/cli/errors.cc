@@ -17,8 +17,8 @@ bool IsHex(char c) {
   return absl::ascii_isdigit(static_cast<unsigned char>(c)) || (c >= 'a' && c <= 'f');
 }
 
-// Ids of pods and containers by the 12 digits that every command shows and takes. A digest, which
-// is as long, stays: what checks it wants the whole.
+// Cuts ids of pods and containers to the 12 digits that every command shows and takes. A digest has
+// the same length and stays whole, because its reader needs all of it.
 std::string WithShortIds(absl::string_view text) {
   constexpr size_t kId = 64;
   constexpr size_t kShown = 12;

@@ -27,14 +27,14 @@ bool IsAllHex(absl::string_view text) {
   });
 }
 
-// A whole one. No registry has images by that.
+// A whole image id, which no registry knows.
 bool IsImageId(absl::string_view reference) {
   constexpr size_t kWhole = 64;
   absl::ConsumePrefix(&reference, "sha256:");
   return reference.size() == kWhole && IsAllHex(reference);
 }
 
-// As `image list` shows an id; an image may have such a name as well.
+// The form of an id in `image list`; an image may be named like that too.
 bool MayBeImageId(absl::string_view reference) {
   constexpr size_t kShown = 12;
   return reference.size() == kShown && IsAllHex(reference);
@@ -58,7 +58,7 @@ std::string PullHint(absl::StatusCode code, const std::string& reference) {
       first = "Check the way from here to the registry (network, names, proxy), or bring";
       break;
     case absl::StatusCode::kResourceExhausted:
-      return "";  // the file would need the same room
+      return "";  // an import needs the same room
     default:
       first = "Without the registry, bring";
   }
@@ -89,7 +89,7 @@ absl::StatusOr<node::ImageProgress::Done> PullWithProgress(pod::Client& client,
   });
   if (done.ok()) return done;
   const absl::Status failed = AnnotateOnce(done.status(), "pull", reference);
-  // The daemon has said what to do: the way is there.
+  // The daemon's message has the remedy: the registry answers.
   if (absl::StrContains(failed.message(), "it speaks plain HTTP")) return WithHint(failed, "");
   if (MayBeImageId(reference)) {
     return WithHint(failed,
@@ -104,7 +104,7 @@ namespace {
 std::string ArchitectureOfThisMachine() {
   struct utsname names = {};
   if (uname(&names) != 0) return "";
-  // The names that Go has, and so images.
+  // The names of Go, and so of images.
   static const auto* const kNames = new std::map<std::string, std::string>{
       {"x86_64", "amd64"},    {"aarch64", "arm64"}, {"i686", "386"},       {"armv7l", "arm"},
       {"ppc64le", "ppc64le"}, {"s390x", "s390x"},   {"riscv64", "riscv64"}};

@@ -1,4 +1,4 @@
-// Getting images there before a pod starts.
+// Images for `run`, `image pull` and `image import`.
 #ifndef PLIMSOLL_CLI_IMAGES_H_
 #define PLIMSOLL_CLI_IMAGES_H_
 
@@ -12,7 +12,7 @@
 
 namespace plimsoll::cli {
 
-// What to do about a pull that has failed so; empty: nothing is known to help.
+// The hint for a pull that failed with this code; empty: no remedy is known.
 std::string PullHint(absl::StatusCode code, const std::string& reference);
 
 // Pulls with a progress bar on standard error.
@@ -20,12 +20,12 @@ absl::StatusOr<node::ImageProgress::Done> PullWithProgress(pod::Client& client,
                                                            const std::string& reference,
                                                            const cri::AuthConfig& auth);
 
-// Prints a note when the image, named by id or name, says that it is for another kind of processor
-// than this machine has.
+// Prints a note when the image, named by id or name, is for another kind of processor than this
+// machine's.
 void NoteForeignArchitecture(pod::Client& client, const std::string& reference);
 
-// Every image of the pod, by each container's pull policy; and that no container which must not run
-// as root would. NOT_FOUND for a missing image under policy Never.
+// Brings every image of the pod by each container's pull policy. NOT_FOUND: an image is missing
+// under policy Never. FAILED_PRECONDITION: a container must not run as root, and would.
 absl::Status EnsureImages(pod::Client& client, const pod::Manifest& pod);
 
 }  // namespace plimsoll::cli

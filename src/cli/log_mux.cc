@@ -66,7 +66,7 @@ void LogMux::Say(absl::string_view line) {
 void LogMux::Loop() {
   absl::MutexLock lock(&mutex_);
   bool more = false;
-  // Where there is more, the pause is for those who wait for the lock.
+  // A short pause, so that other threads get the lock.
   while (!mutex_.AwaitWithTimeout(absl::Condition(&ending_), more ? kShortPause : kMuxInterval)) {
     more = false;
     for (auto& [handle, source] : sources_) more |= Drain(*source);
@@ -75,7 +75,7 @@ void LogMux::Loop() {
 }
 
 bool LogMux::Drain(Source& source) {
-  // A log that can't be read is no reason to end the pod; the next round tries again.
+  // A log that can't be read is no reason to end the pod: the next round tries again.
   return source.reader
       .Poll([&](const pod::LogLine& line)
                 ABSL_NO_THREAD_SAFETY_ANALYSIS { WriteLine(source, line); })

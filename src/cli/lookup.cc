@@ -48,7 +48,7 @@ absl::StatusOr<Item> TheOnly(const std::vector<const Item*>& found, absl::string
 absl::Status NotThere(absl::string_view kind, absl::string_view text,
                       const std::vector<std::string>& names, absl::string_view command) {
   std::string closest = ClosestWord(text, names);
-  // "tick" for "ticker".
+  // Finds "ticker" for "tick".
   const auto longer = std::find_if(names.begin(), names.end(), [text](const std::string& name) {
     return text.size() >= 2 && absl::StartsWith(name, text);
   });
@@ -140,8 +140,8 @@ absl::StatusOr<cri::Container> FindContainer(const std::vector<cri::Container>& 
 
 namespace {
 
-// Of "POD/nothing": an error that has the names of the pod's containers. OK where there is no such
-// pod, or none of them.
+// For "POD/nothing": an error with the names of the pod's containers. OK: there is no such pod, or
+// it has no containers.
 absl::Status NoneOfItsContainers(const std::vector<cri::PodSandbox>& pods,
                                  const std::vector<cri::Container>& containers,
                                  absl::string_view text) {

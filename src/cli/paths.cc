@@ -20,14 +20,14 @@
 namespace plimsoll::cli {
 namespace {
 
-// A pipe that a shell has made has somebody who writes into it. A FIFO with a name need not have.
+// A pipe of the shell has a writer. A FIFO with a name need not have one.
 bool IsShellsPipe(int fd, mode_t mode) {
   struct statfs where = {};
   return S_ISFIFO(mode) && fstatfs(fd, &where) == 0 && where.f_type == PIPEFS_MAGIC;
 }
 
 absl::StatusOr<UniqueFd> OpenUserFile(const std::string& path) {
-  // By its path: FsRoot follows no link of /proc/self/fd.
+  // Opened by its path: FsRoot follows no link of /proc/self/fd.
   UniqueFd fd(open(path.c_str(), kOpenToLook | O_CLOEXEC));
   if (!fd.valid()) return ErrnoStatus(errno, absl::StrCat("open ", path));
   struct stat info = {};
@@ -36,7 +36,7 @@ absl::StatusOr<UniqueFd> OpenUserFile(const std::string& path) {
     return absl::InvalidArgumentError(
         absl::StrCat(path, ": is ", KindOfFile(info.st_mode), ", not a regular file"));
   }
-  // What comes through the pipe is waited for.
+  // Reads wait for a pipe's data from here on.
   if (fcntl(fd.get(), F_SETFL, 0) != 0) return ErrnoStatus(errno, absl::StrCat("open ", path));
   return fd;
 }

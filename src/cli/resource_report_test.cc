@@ -39,7 +39,7 @@ TEST(ResourceReport, MarksWhatDiffers) {
   const cri::ContainerConfig& config = configs->containers[0];
   cri::ContainerResources held;
   *held.mutable_linux() = config.linux().resources();
-  // What a weight of cgroup v2 gives back.
+  // The shares that come back from a weight of cgroup v2.
   held.mutable_linux()->set_cpu_shares(102);
   for (const ResourceLine& line : CompareResources(config, held)) {
     EXPECT_FALSE(line.differs) << line.resource;
@@ -81,7 +81,7 @@ TEST(PodResources, WhatIsHeldIsShownAndWhatWasAskedForWhereItDiffers) {
   const auto resources = PodResourcesOf(response);
   ASSERT_TRUE(resources.has_value());
   EXPECT_EQ(resources->asked.memory_limit_in_bytes(), 66 << 20);
-  // 501 shares are the weight that 512 are.
+  // 501 and 512 shares have the same weight.
   EXPECT_THAT(DescribePodResources(*resources),
               ElementsAre(Pair("cpu shares", "501"), Pair("cpuset cpus", "0"),
                           Pair("memory limit", "64 MiB, asked for 66 MiB")));

@@ -11,7 +11,7 @@
 namespace plimsoll::cli {
 namespace {
 
-// What is printed, each write behind "O " or "E " for its stream.
+// The printed text, each write behind "O " or "E " for its stream.
 class RunObserverTest : public ::testing::Test {
  protected:
   RunObserverTest()

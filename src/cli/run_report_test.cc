@@ -13,7 +13,7 @@ namespace {
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 
-// A pod of which an init container has ended, one runs, and a third was not reached.
+// A pod with an init container that ended, a container that runs, and one that wasn't made.
 pod::Outcome Outcome() {
   using Role = resources::ContainerRequirements::Role;
   pod::Outcome outcome;

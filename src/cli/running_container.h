@@ -1,4 +1,4 @@
-// Which container a command line means that is to run something in one.
+// Finds the container in which a command is to run.
 #ifndef PLIMSOLL_CLI_RUNNING_CONTAINER_H_
 #define PLIMSOLL_CLI_RUNNING_CONTAINER_H_
 
@@ -10,8 +10,8 @@
 
 namespace plimsoll::cli {
 
-// `name` as of FindPodOrContainer; a pod stands for its first ordinary container, as in kubectl.
-// FAILED_PRECONDITION when it doesn't run.
+// `name` as for FindPodOrContainer. A pod stands for its first ordinary container, as in kubectl.
+// FAILED_PRECONDITION: it doesn't run.
 absl::StatusOr<cri::Container> RunningContainer(pod::Client& client, const std::string& name);
 
 }  // namespace plimsoll::cli

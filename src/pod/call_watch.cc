@@ -50,7 +50,7 @@ void CallWatch::Loop() {
       changed_.Wait(&mutex_);
       continue;
     }
-    // The longer a call has been at it, the more seldom; a daemon known to be silent, often.
+    // The pause grows with the call's age. A silent daemon is asked every second.
     const absl::Time begun = calls_.front()->begun_;
     const absl::Duration rest =
         told ? absl::Seconds(1) : std::max(options_.patience, (asked - begun) / 2);

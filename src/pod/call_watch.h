@@ -1,4 +1,4 @@
-// Calls under way to the daemon, and what becomes of them when it does not answer.
+// Calls to the daemon under way, and a look at the daemon when they take long.
 #ifndef PLIMSOLL_POD_CALL_WATCH_H_
 #define PLIMSOLL_POD_CALL_WATCH_H_
 
@@ -13,23 +13,24 @@
 
 namespace plimsoll::pod {
 
-// A call may take long for good reasons: a grace period, a large image. One that has taken a while
-// has the daemon asked whether it still answers at all; if not, somebody is told, once until it
-// does again. Thread-safe; has a thread of its own while calls are under way.
+// A call may take long for good reasons: a grace period, a large image. After `patience` the daemon
+// is asked whether it answers at all. If it doesn't, `silent` is called, once until it answers
+// again. Thread-safe; has a thread of its own from the first call on.
 class CallWatch {
  public:
   struct Options {
-    absl::Duration patience = absl::Seconds(3);  // until the daemon is asked for the first time
-    std::function<bool()> answers;               // asks it; returns within a few seconds
-    std::function<void()> silent;                // it does not answer
-    std::function<void()> back;                  // it answers again
+    absl::Duration patience = absl::Seconds(3);  // before the daemon is asked for the first time
+    std::function<bool()> answers;               // asks the daemon; returns within a few seconds
+    std::function<void()> silent;                // the daemon gives no answer
+    std::function<void()> back;                  // the daemon answers again
   };
   explicit CallWatch(Options options) : options_(std::move(options)) {}
   ~CallWatch();
   CallWatch(const CallWatch&) = delete;
   CallWatch& operator=(const CallWatch&) = delete;
 
-  // One call. `cancel` ends it soon, from any thread, and may be called until this goes.
+  // One call, for as long as this object lives. `cancel` ends the call soon. It may come from any
+  // thread.
   class Call {
    public:
     Call(CallWatch* watch, std::function<void()> cancel);
@@ -45,7 +46,7 @@ class CallWatch {
     std::list<Call*>::iterator at_;
   };
 
-  // Cancels all calls, and each later one at once.
+  // Cancels all calls, and each later one at its start.
   void Abandon();
   bool abandoned() const;
 

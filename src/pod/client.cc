@@ -11,8 +11,8 @@
 namespace plimsoll::pod {
 namespace {
 
-// Of a call that answers with a URL. UNIMPLEMENTED may mean a daemon without a streaming server,
-// which is no older one.
+// The answer of a call for a URL. UNIMPLEMENTED may mean a daemon whose streaming server is
+// switched off, not an older daemon.
 template <typename Response>
 absl::StatusOr<std::string> UrlOf(const absl::StatusOr<Response>& response) {
   if (response.ok()) return response->url();

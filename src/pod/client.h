@@ -1,4 +1,4 @@
-// A client of plimsolld: the CRI's services and Plimsoll's own. Whatever calls the daemon calls it
+// A client of plimsolld: the CRI's services and Plimsoll's own. Every call to the daemon goes
 // through this.
 #ifndef PLIMSOLL_POD_CLIENT_H_
 #define PLIMSOLL_POD_CLIENT_H_
@@ -45,7 +45,7 @@ struct ClientOptions {
   std::unique_ptr<DaemonKeeper> keeper;  // may be null
 };
 
-// For calls that outlive their daemon: a restarted daemon answers them.
+// For calls that outlive their daemon: the daemon's successor answers them.
 struct Patience {
   absl::Duration wait;         // for the daemon that takes the place of a lost one; zero: none
   std::function<void()> lost;  // the daemon has gone, the wait begins; may be null
@@ -58,7 +58,7 @@ absl::StatusOr<std::string> SocketPathOf(const std::string& address);
 
 class Connection;
 
-// Thread-safe. Every call has a deadline, and an error that names what was asked of whom.
+// Thread-safe. Every call has a deadline. Its error names the object and the daemon's reason.
 class Client {
  public:
   // Connects at the first call, not here. INVALID_ARGUMENT as SocketPathOf.
@@ -67,15 +67,15 @@ class Client {
 
   const std::string& address() const { return address_; }
 
-  // From now on calls that only look, stop or remove are made again when the daemon is lost. Before
-  // other threads use this.
+  // From now on a call that reads, stops or removes is repeated when the daemon is lost. Call this
+  // before other threads use the client.
   void SetPatience(Patience patience);
-  // For streams that were cut off: waits, as calls do. False when no daemon came.
+  // For a stream that was cut off: waits for a daemon as calls do. False: none came in time.
   bool AwaitDaemon();
-  // Ends every call with CANCELLED, and each later one at once.
+  // Ends every call with CANCELLED, and each later call at once.
   void Abandon();
   bool abandoned() const;
-  // Whether the daemon is known to be gone, or to give no answer, and somebody waits for it.
+  // The daemon is gone or gives no answer, and a call waits for it.
   bool stuck() const;
 
   absl::StatusOr<cri::VersionResponse> Version();
@@ -97,23 +97,23 @@ class Client {
                                               const cri::ContainerConfig& config,
                                               const cri::PodSandboxConfig& sandbox);
   absl::Status StartContainer(const std::string& id);
-  // `grace_s`: seconds until it is killed.
+  // `grace_s`: seconds between the stop signal and SIGKILL.
   absl::Status StopContainer(const std::string& id, int64_t grace_s);
   absl::Status RemoveContainer(const std::string& id);
   absl::StatusOr<cri::ContainerStatusResponse> ContainerStatus(const std::string& id,
                                                                bool verbose = false);
-  // Of one sandbox, or all for an empty id.
+  // Containers of one sandbox; an empty id: of all.
   absl::StatusOr<std::vector<cri::Container>> ListContainers(const std::string& sandbox_id = "");
   absl::Status UpdatePodClasses(const cri::UpdatePodSandboxConfigRequest& request);
   absl::Status UpdateContainer(const cri::UpdateContainerResourcesRequest& request);
   absl::Status UpdatePod(const cri::UpdatePodSandboxResourcesRequest& request);
-  // `timeout_s` 0: none.
+  // `timeout_s` 0: no limit.
   absl::StatusOr<cri::ExecSyncResponse> ExecSync(const std::string& id,
                                                  const std::vector<std::string>& command,
                                                  int64_t timeout_s);
 
-  // URLs of the daemon's streaming server, each good once. With a terminal there is no standard
-  // error of its own.
+  // URLs of the daemon's streaming server. Each serves one connection. A terminal merges standard
+  // error into standard output.
   absl::StatusOr<std::string> ExecUrl(const std::string& id,
                                       const std::vector<std::string>& command, bool input,
                                       bool terminal);
@@ -121,7 +121,7 @@ class Client {
   absl::StatusOr<std::string> PortForwardUrl(const std::string& sandbox_id, uint16_t port);
 
   absl::StatusOr<std::vector<cri::Image>> ListImages();
-  // nullopt: the daemon has no such image.
+  // nullopt: the daemon doesn't have the image.
   absl::StatusOr<std::optional<cri::Image>> ImageStatus(const std::string& reference);
   absl::StatusOr<cri::ImageStatusResponse> InspectImage(const std::string& reference);
   absl::Status RemoveImage(const std::string& reference);
@@ -134,8 +134,8 @@ class Client {
   absl::Status ListEvents(uint64_t since, bool follow,
                           const std::function<bool(const node::Event&)>& event);
   // The node's topology now and at each change, until the stream ends or `topology` returns false.
-  // `metadata` is a key to send with the call, empty for none: the daemon tells an observer from a
-  // client that places pods by it.
+  // `metadata` is a key that is sent with the call, empty for none. By it the daemon tells an
+  // observer from a client that places pods.
   absl::Status WatchTopology(
       const std::string& metadata,
       const std::function<bool(const cri::DynamicRuntimeConfigResponse&)>& topology);

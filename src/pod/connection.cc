@@ -24,10 +24,10 @@ std::unique_ptr<grpc::ClientReader<node::ImageProgress>> Open(
 std::shared_ptr<grpc::Channel> OpenChannel(const std::string& uri) {
   grpc::ChannelArguments arguments;
   arguments.SetMaxReceiveMessageSize(64 * 1024 * 1024);  // ExecSync returns up to 2 x 16 MiB
-  // A daemon that is restarted is back within moments.
+  // A restarted daemon is back within moments.
   arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 100);
-  // gRPC takes this for the longest time of one attempt too. A daemon that is stopped, or a machine
-  // that is overloaded, answers an attempt late: it has not gone.
+  // gRPC also takes this for the longest time of one attempt. A stopped daemon, or an overloaded
+  // machine, answers late: it has not gone.
   arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, 20'000);
   arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 500);
   return grpc::CreateCustomChannel(uri, grpc::InsecureChannelCredentials(), arguments);
@@ -103,7 +103,7 @@ bool Connection::Answers() const {
   grpc::ClientContext context;
   SetDeadline(context, kProbeSeconds);
   cri::VersionResponse response;
-  // A refusal is an answer too: the call that waits gets it by itself.
+  // A refusal is an answer too: the waiting call gets it by itself.
   return runtime_->Version(&context, {}, &response).error_code() !=
          grpc::StatusCode::DEADLINE_EXCEEDED;
 }
@@ -121,7 +121,7 @@ bool Connection::AwaitDaemon(absl::Time deadline) {
     if (lost_.exchange(false) && patience_.back) patience_.back();
     return true;
   }
-  given_up_ = true;  // later calls don't wait as long again, each by itself
+  given_up_ = true;  // each later call would wait as long again
   return false;
 }
 

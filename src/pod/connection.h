@@ -1,5 +1,5 @@
-// The gRPC channel of a Client: one call, a call that outlives its daemon, a transfer. Included by
-// client.cc and connection.cc alone, for gRPC's headers cost every file that includes them seconds.
+// The gRPC side of a Client. Included by client.cc and connection.cc alone: gRPC's headers cost
+// each file that includes them four seconds of compile time.
 #ifndef PLIMSOLL_POD_CONNECTION_H_
 #define PLIMSOLL_POD_CONNECTION_H_
 
@@ -34,11 +34,11 @@ void SetDeadline(grpc::ClientContext& context, int64_t seconds);
 // Thread-safe.
 class Connection {
  public:
-  // `options.keeper` is not taken: it outlives this.
+  // `options.keeper` isn't taken over, and outlives this.
   Connection(SocketAddress address, const ClientOptions& options);
 
-  // One call that changes something. It isn't repeated: when its answer is lost, the change may
-  // have been made.
+  // A call that changes something. It isn't repeated: when its answer is lost, the change may have
+  // been made.
   template <typename Stub, typename Request, typename Response>
   absl::StatusOr<Response> Call(Stub& stub,
                                 grpc::Status (Stub::*method)(grpc::ClientContext*, const Request&,
@@ -52,8 +52,8 @@ class Connection {
     return response;
   }
 
-  // One call that does no harm when it is made twice. When the daemon is lost, the call is repeated
-  // to the daemon that takes its place, within the patience.
+  // A call that does no harm when it is made twice. When the daemon is lost, the call goes to the
+  // daemon's successor, within the patience.
   template <typename Stub, typename Request, typename Response>
   absl::StatusOr<Response> Ask(Stub& stub,
                                grpc::Status (Stub::*method)(grpc::ClientContext*, const Request&,
@@ -67,7 +67,7 @@ class Connection {
     return response;
   }
 
-  // An image on its way: `progress` is told of each step.
+  // Transfers of an image; `progress` is called at each step.
   absl::StatusOr<node::ImageProgress::Done> Pull(const node::PullImageRequest& request,
                                                  const Client::OnProgress& progress);
   absl::StatusOr<node::ImageProgress::Done> Import(const node::ImportImageRequest& request,
@@ -76,7 +76,7 @@ class Connection {
   // Before other threads use this.
   void SetPatience(Patience patience) { patience_ = std::move(patience); }
   const Patience& patience() const { return patience_; }
-  // Waits for a daemon at the same address; the keeper is asked to revive it. False at the
+  // Waits for a daemon at the same address, and asks the keeper to revive it. False at the
   // deadline.
   bool AwaitDaemon(absl::Time deadline);
   void Abandon();
@@ -86,14 +86,14 @@ class Connection {
   cri::RuntimeService::Stub& runtime_stub() { return *runtime_; }
   cri::ImageService::Stub& image_stub() { return *images_; }
   node::NodeService::Stub& node_stub() { return *node_; }
-  // Calls that end by themselves.
+  // Holds calls that end by themselves.
   CallWatch* watch() { return &watch_; }
-  // Streams without an end, which may be silent for good reasons: the daemon is never asked whether
-  // it answers.
+  // Holds streams without an end. These may be silent for good reasons, so the daemon is never
+  // asked whether it answers.
   CallWatch* streams() { return &streams_; }
 
  private:
-  // True for a daemon that went before it answered: the call may have been done, or not.
+  // The daemon went before it answered: the call was done, or it wasn't.
   static bool IsLost(const absl::Status& status);
   bool Answers() const;
   void OnSilence(bool silent);
@@ -101,10 +101,10 @@ class Connection {
   absl::StatusOr<node::ImageProgress::Done> Follow(const Request& request,
                                                    const Client::OnProgress& progress);
 
-  const SocketAddress address_;  // holds the socket's directory open: reconnecting needs it
+  const SocketAddress address_;  // keeps the socket's directory open for reconnecting
   const std::function<void()> on_silent_;
   const std::function<void()> on_answer_;
-  DaemonKeeper* const keeper_;  // null: nobody revives the daemon
+  DaemonKeeper* const keeper_;  // null: no one revives the daemon
   std::shared_ptr<grpc::Channel> channel_;
   std::unique_ptr<cri::RuntimeService::Stub> runtime_;
   std::unique_ptr<cri::ImageService::Stub> images_;
@@ -112,7 +112,7 @@ class Connection {
   Patience patience_;
   std::atomic<bool> lost_ = false;  // and not back yet
   std::atomic<bool> given_up_ = false;
-  std::atomic<bool> silent_ = false;  // connected, but without an answer
+  std::atomic<bool> silent_ = false;  // connected, and without an answer
   CallWatch watch_;
   CallWatch streams_;
 };

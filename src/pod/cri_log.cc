@@ -14,11 +14,11 @@
 namespace plimsoll::pod {
 namespace {
 
-// A line longer than this is handed over in parts, so that a container that prints no newline does
-// not fill our memory.
+// A longer line is handed over in parts: a container that prints no newline must not fill the
+// memory.
 constexpr size_t kMaxLineBytes = 1024 * 1024;
 
-// No record is as long: zeros that a crash of the machine has left, say.
+// Longer than any record: zeros after a crash of the machine, say.
 constexpr size_t kMaxRecordBytes = 16 * kMaxLineBytes;
 
 absl::string_view TakeWord(absl::string_view& text) {
@@ -50,11 +50,11 @@ std::optional<LogRecord> ParseLogLine(absl::string_view line) {
 absl::StatusOr<bool> LogReader::OpenIfReplaced(uint64_t* left, const Sink& sink) {
   const absl::StatusOr<struct stat> info = root_.Stat(path_);
   if (!info.ok()) {
-    if (absl::IsNotFound(info.status())) return false;  // between rename and re-open
+    if (absl::IsNotFound(info.status())) return false;  // between the writer's rename and re-open
     return info.status();
   }
   if (file_.valid() && info->st_ino == inode_) {
-    // Truncated in place.
+    // The file was truncated in place.
     const off_t position = lseek(file_.get(), 0, SEEK_CUR);
     if (info->st_size < position) {
       unread_.clear();
@@ -65,9 +65,9 @@ absl::StatusOr<bool> LogReader::OpenIfReplaced(uint64_t* left, const Sink& sink)
   PLIMSOLL_ASSIGN_OR_RETURN(UniqueFd next, root_.OpenFile(path_, O_RDONLY));
   struct stat opened = {};
   if (fstat(next.get(), &opened) != 0) return ErrnoStatus(errno, absl::StrCat("stat ", path_));
-  // The writer made the new file after its last write to the old one: now that is complete.
+  // The writer made the new file after its last write to the old one, so the old one is complete.
   if (file_.valid()) PLIMSOLL_RETURN_IF_ERROR(Drain(left, sink));
-  if (*left == 0) return false;  // there may be more of the old one
+  if (*left == 0) return false;  // the old file may have more
   file_ = std::move(next);
   inode_ = opened.st_ino;
   unread_.clear();
@@ -104,7 +104,7 @@ absl::Status LogReader::Begin(UniqueFd file, uint64_t offset) {
   return absl::OkStatus();
 }
 
-// In the file being read and the one that has replaced it; rather too much than too little.
+// Of the current file and its successor; an upper bound.
 uint64_t LogReader::BytesThere() const {
   uint64_t bytes = 0;
   struct stat info = {};
@@ -125,14 +125,14 @@ absl::Status LogReader::Drain(uint64_t* left, const Sink& sink) {
     *left -= static_cast<uint64_t>(count);
     bytes_read_ += static_cast<uint64_t>(count);
     size_t begin = 0;
-    size_t look = unread_.size();  // there is no newline before
+    size_t look = unread_.size();  // no newline is before
     unread_.append(buffer.data(), static_cast<size_t>(count));
     for (size_t end; (end = unread_.find('\n', look)) != std::string::npos;
          begin = look = end + 1) {
       Take(absl::string_view(unread_).substr(begin, end - begin), sink);
     }
     unread_.erase(0, begin);
-    // With this in front what is left of it is no record either.
+    // A leading NUL keeps the rest of the line from being a record.
     if (unread_.size() > kMaxRecordBytes) unread_.assign(1, '\0');
   }
   return absl::OkStatus();
@@ -140,7 +140,7 @@ absl::Status LogReader::Drain(uint64_t* left, const Sink& sink) {
 
 void LogReader::Take(absl::string_view line, const Sink& sink) {
   const std::optional<LogRecord> record = ParseLogLine(line);
-  if (!record) return;  // not ours to judge: the rest of a line that rotation cut, say
+  if (!record) return;  // the rest of a line that rotation cut, say
   std::optional<LogLine>& waiting = pieces_[record->stream == LogStream::kStderr];
   if (!waiting) waiting = LogLine{record->time, record->stream, "", false};
   waiting->text.append(record->text.data(), record->text.size());

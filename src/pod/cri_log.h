@@ -27,46 +27,46 @@ struct LogRecord {
   absl::string_view text;
 };
 
-// One line without its newline. nullopt: not of this format.
+// Parses one line without its newline. nullopt: the line has another format.
 std::optional<LogRecord> ParseLogLine(absl::string_view line);
 
-// A whole line of output, put together from its pieces.
+// A whole line of output, joined from its pieces.
 struct LogLine {
-  absl::Time time;  // of its first piece
+  absl::Time time;  // of the first piece
   LogStream stream = LogStream::kStdout;
   std::string text;
-  // The container ended, or the log was cut, before the line did: no newline was printed.
+  // The container ended, or the log was cut, before the line's newline.
   bool unfinished = false;
 };
 
-// Reads one container's log, from the start if not told otherwise, across rotation. Not
+// Reads one container's log across rotation, from the start unless Begin names another place. Not
 // thread-safe.
 class LogReader {
  public:
   using Sink = std::function<void(const LogLine&)>;
 
-  // `root` is "/", `path` absolute. The file need not be there yet.
+  // `root` is "/", `path` absolute. The file may appear later.
   LogReader(FsRoot root, std::string path) : root_(std::move(root)), path_(std::move(path)) {}
 
-  // The most that one Poll reads: who writes faster than we read must not keep others waiting.
+  // The most that one Poll reads: a fast writer must not keep other logs waiting.
   static constexpr uint64_t kMaxPollBytes = uint64_t{2} * 1024 * 1024;
 
-  // Hands over lines that are complete now. True if there was anything to read: there may be more.
-  // When the file was replaced (rotation) the rest of the old one comes first. OK when there is no
-  // file yet.
+  // Hands over the lines that are complete now. True: something was read, so there may be more.
+  // After a rotation the rest of the old file comes first. OK without a file.
   absl::StatusOr<bool> Poll(const Sink& sink);
-  // Polls until there is nothing more to read, or, while somebody goes on writing, until all is
-  // handed over that was there at the call.
+  // Polls until nothing is left to read. While a writer goes on, it ends with what the log held at
+  // the call.
   absl::Status ReadAll(const Sink& sink);
-  // Goes on in this file, which is the one at the path or was, from a place where a record begins.
+  // Goes on in this file at `offset`, where a record begins. The file is the one at the path, or
+  // was.
   absl::Status Begin(UniqueFd file, uint64_t offset);
-  // Reads no more than so much of the file it is in.
+  // Reads at most `bytes` of the current file.
   absl::Status ReadBytes(uint64_t bytes, const Sink& sink) { return Drain(&bytes, sink); }
-  // Hands over pieces that are still waiting for their end. After the last Poll.
+  // Hands over pieces without an end. After the last Poll.
   void Flush(const Sink& sink);
 
  private:
-  // Each takes what it reads off `left`.
+  // Each subtracts what it reads from `left`.
   absl::Status Drain(uint64_t* left, const Sink& sink);
   absl::StatusOr<bool> OpenIfReplaced(uint64_t* left, const Sink& sink);
   uint64_t BytesThere() const;
@@ -77,7 +77,7 @@ class LogReader {
   UniqueFd file_;
   uint64_t inode_ = 0;
   uint64_t bytes_read_ = 0;  // of all files
-  std::string unread_;       // a file line whose end is not written yet
+  std::string unread_;       // a line without its newline yet
   std::optional<LogLine> pieces_[2];
 };
 

@@ -96,7 +96,7 @@ TEST_F(LogReaderTest, FlushGivesWhatNeverEnded) {
 TEST_F(LogReaderTest, FollowsRotationWithoutLosingALine) {
   Append(Entry("stdout", "F", "one"));
   EXPECT_THAT(Poll(), ElementsAre("one"));
-  // Written to the old file after the last look at it, and renamed away.
+  // Written to the old file after the reader's last look, then renamed away.
   Append(Entry("stdout", "F", "two") + Entry("stdout", "P", "three-"));
   ASSERT_EQ(std::rename((dir_.path() + "/c.log").c_str(), (dir_.path() + "/c.log.1").c_str()), 0);
   EXPECT_THAT(Poll(), ElementsAre("two"));
@@ -146,7 +146,7 @@ TEST_F(LogReaderTest, WhatIsLongerThanAPollComesWhole) {
   const size_t entries = text.size() / Entry("stdout", "F", std::string(1000, 'x')).size();
   Append(text);
   EXPECT_LT(Poll().size(), entries);
-  // Renamed away before all of it was read.
+  // Renamed away before the reader had read all of it.
   ASSERT_EQ(std::rename((dir_.path() + "/c.log").c_str(), (dir_.path() + "/c.log.1").c_str()), 0);
   Append(Entry("stdout", "F", "new"));
   size_t rest = 0;
@@ -166,7 +166,7 @@ TEST_F(LogReaderTest, SkipsGarbage) {
   EXPECT_THAT(Poll(), ElementsAre("fine"));
 }
 
-// A machine that crashed may leave zeros where a file was written last.
+// A crash of the machine may leave zeros at the end of a file.
 TEST_F(LogReaderTest, SkipsALongHole) {
   Append(Entry("stdout", "F", "before"));
   ASSERT_EQ(truncate((dir_.path() + "/c.log").c_str(), off_t{256} << 20), 0);

@@ -55,8 +55,8 @@ absl::Status PrepareHostPath(const FsRoot& root, const Volume& volume) {
                    volume.host_path_type.empty() ? "; type: DirectoryOrCreate would make it" : ""));
 }
 
-// A directory of `state_directory`, locked as flock(2) `operation` says. NOT_FOUND when somebody
-// has it locked otherwise, or it is going.
+// Opens a directory and locks it as flock(2) `operation` says. NOT_FOUND: another process holds a
+// lock that excludes this one, or the directory is being removed.
 absl::StatusOr<UniqueFd> Lock(const FsRoot& root, const std::string& path, int operation) {
   PLIMSOLL_ASSIGN_OR_RETURN(UniqueFd fd, root.OpenFile(path, O_RDONLY | O_DIRECTORY));
   struct stat held = {};
@@ -68,7 +68,8 @@ absl::StatusOr<UniqueFd> Lock(const FsRoot& root, const std::string& path, int o
   return absl::NotFoundError(absl::StrCat(path, " is in use, or gone"));
 }
 
-// Somebody who removes orphans may just be looking at it, or have taken it for one.
+// RemoveOrphanedPodDirs of another process may hold the new directory's lock for a moment, or have
+// removed it.
 absl::StatusOr<UniqueFd> MakeLocked(const FsRoot& root, const std::string& path) {
   const absl::Time deadline = absl::Now() + absl::Seconds(30);
   for (;;) {
@@ -105,7 +106,7 @@ absl::StatusOr<PodDir> MakePodDir(const FsRoot& root, const std::string& state_d
     }
     const std::string path = absl::StrCat(dir.path, "/volumes/", volume.name);
     PLIMSOLL_RETURN_IF_ERROR(root.MakeDirs(path, 0700));
-    // Whatever user the containers run as can write, as in Kubernetes; mkdir obeys the umask.
+    // Any user in the containers may write, as in Kubernetes. mkdir obeys the umask, so chmod.
     PLIMSOLL_ASSIGN_OR_RETURN(const UniqueFd fd, root.OpenFile(path, O_RDONLY | O_DIRECTORY));
     if (fchmod(fd.get(), 0777) != 0) return ErrnoStatus(errno, absl::StrCat("chmod ", path));
     dir.volumes[volume.name] = path;
@@ -121,12 +122,12 @@ absl::Status RemoveOrphanedPodDirs(Client& client, const FsRoot& root,
                             root.List(PodsDirectory(state_directory)));
   for (const std::string& name : names) {
     const absl::StatusOr<std::string> path = DirectoryOf(state_directory, name);
-    if (!path.ok()) continue;  // a lock's file
+    if (!path.ok()) continue;  // the file of a NameLock
     absl::StatusOr<UniqueFd> lock = Lock(root, *path, LOCK_EX);
     if (lock.ok()) candidates[name] = *std::move(lock);
   }
   if (candidates.empty()) return absl::OkStatus();
-  // Asked after the locks were taken: a pod that is being made now holds its own.
+  // The list comes after the locks: a pod that is being made holds its own.
   PLIMSOLL_ASSIGN_OR_RETURN(const std::vector<cri::PodSandbox> pods, client.ListPodSandboxes());
   for (const cri::PodSandbox& pod : pods) candidates.erase(pod.metadata().uid());
   absl::Status status;

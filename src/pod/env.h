@@ -17,7 +17,7 @@ namespace plimsoll::pod {
 std::string ExpandReferences(absl::string_view text,
                              const std::map<std::string, std::string>& variables);
 
-// In the manifest's order; a value sees the variables before it. `uid`: of the pod.
+// In the manifest's order; a value sees the variables before it. `uid` is the pod's.
 std::vector<std::pair<std::string, std::string>> ResolveEnvironment(
     const Manifest& pod, const ContainerManifest& container, absl::string_view uid);
 

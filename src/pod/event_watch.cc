@@ -9,7 +9,7 @@ namespace plimsoll::pod {
 EventWatch::EventWatch(std::unique_ptr<Client> client,
                        std::function<bool(const node::Event&)> wanted)
     : client_(std::move(client)), wanted_(std::move(wanted)) {
-  // Whoever looks gives up first.
+  // No limit: the reader of the events gives up first.
   client_->SetPatience({.wait = absl::InfiniteDuration(), .lost = nullptr, .back = nullptr});
   thread_ = std::thread([this] { Follow(); });
 }

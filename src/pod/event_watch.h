@@ -1,4 +1,4 @@
-// The daemon's events as a reason to look, in place of looking all the time.
+// The daemon's events as wake-ups, in place of polling.
 #ifndef PLIMSOLL_POD_EVENT_WATCH_H_
 #define PLIMSOLL_POD_EVENT_WATCH_H_
 
@@ -14,11 +14,11 @@
 
 namespace plimsoll::pod {
 
-// Who follows events looks at least this often all the same: only a call finds out that a daemon
-// doesn't answer.
+// The longest pause between two looks of an event's reader. Events don't tell that a daemon hangs:
+// only a call finds that out.
 inline constexpr absl::Duration kLookAnyway = absl::Seconds(5);
 
-// Follows the events of one daemon, and of those that take its place, in a thread of its own.
+// Follows the events of one daemon and of its successors, in a thread of its own.
 //
 //   for (;;) {
 //     const uint64_t seen = events.news();  // before the look: what happens after it is news
@@ -26,17 +26,18 @@ inline constexpr absl::Duration kLookAnyway = absl::Seconds(5);
 //     events.Await(seen, kLookAnyway);
 //   }
 //
-// An event between two daemons, or before the stream began, is missed by nobody who looks so: a
-// stream begins with the events that the daemon keeps, and its end is news too. Thread-safe.
+// This loop misses no event, be it between two daemons or before the stream began: a stream starts
+// with the events that the daemon keeps, and its end counts as news. Thread-safe.
 class EventWatch {
  public:
-  // `client` is for this alone. `wanted` says of which events to tell; it is called in the thread.
+  // `client` serves this alone. `wanted` picks the events that are news; it is called in the
+  // thread.
   EventWatch(std::unique_ptr<Client> client, std::function<bool(const node::Event&)> wanted);
   ~EventWatch();
   EventWatch(const EventWatch&) = delete;
   EventWatch& operator=(const EventWatch&) = delete;
 
-  // Grows with each wanted event, and when the stream breaks.
+  // Grows with each wanted event, and at each end of the stream.
   uint64_t news() const;
   // Returns once news() is above `seen`, or after `limit`.
   void Await(uint64_t seen, absl::Duration limit) const;
@@ -48,7 +49,7 @@ class EventWatch {
   const std::unique_ptr<Client> client_;
   const std::function<bool(const node::Event&)> wanted_;
   mutable std::mutex mutex_;
-  // The standard's, whose waits go by the monotonic clock.
+  // The standard library's: its waits use the monotonic clock.
   mutable std::condition_variable changed_;
   uint64_t news_ = 0;
   std::thread thread_;

@@ -1,4 +1,4 @@
-// What `run` needs to know of the machine: facts kubelet would have.
+// Facts of the machine that kubelet would have for its pods.
 #ifndef PLIMSOLL_POD_HOST_H_
 #define PLIMSOLL_POD_HOST_H_
 
@@ -12,7 +12,7 @@
 
 namespace plimsoll::pod {
 
-// MemTotal of /proc/meminfo.
+// MemTotal of /proc/meminfo, in bytes.
 absl::StatusOr<int64_t> MemoryCapacityBytes(const FsRoot& root);
 
 struct ResolvConf {
@@ -20,10 +20,10 @@ struct ResolvConf {
   std::vector<std::string> searches;
   std::vector<std::string> options;
 };
-// resolv.conf(5): the last "search" or "domain" line counts, unknown lines do not.
+// Parses resolv.conf(5). The last "search" or "domain" line counts; unknown lines don't.
 ResolvConf ParseResolvConf(absl::string_view text);
 
-// A random UUID, version 4: a pod's uid.
+// A random UUID of version 4, for a pod's uid.
 std::string RandomUid();
 
 }  // namespace plimsoll::pod

@@ -1,4 +1,4 @@
-// Stopping and removing pods, for the commands that do.
+// Stopping and removing pods that run by themselves, whichever client made them.
 #ifndef PLIMSOLL_POD_LIFECYCLE_H_
 #define PLIMSOLL_POD_LIFECYCLE_H_
 
@@ -13,7 +13,8 @@
 namespace plimsoll::pod {
 
 inline constexpr int64_t kDefaultGraceSeconds = 30;
-// Calls that may each take a whole grace period; as many wait in a daemon by default (`workers`).
+// Parallel calls that may each take a whole grace period. A daemon runs as many by default
+// (`workers`).
 inline constexpr size_t kStopsAtOnce = 64;
 
 struct Inventory {
@@ -30,7 +31,8 @@ std::vector<const cri::Container*> ContainersOf(const Inventory& inventory,
 // A container runs in a sandbox that is ready.
 bool IsRunning(const Inventory& inventory, const cri::PodSandbox& pod);
 
-// Its running containers at once, then the sandbox. `grace_s` below 0: as long as the pod says.
+// Stops the running containers in parallel, then the sandbox. `grace_s` below 0: the pod's own
+// grace period.
 absl::Status StopPod(Client& client, const Inventory& inventory, const cri::PodSandbox& pod,
                      int64_t grace_s);
 

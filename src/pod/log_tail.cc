@@ -19,9 +19,9 @@ namespace plimsoll::pod {
 namespace {
 
 constexpr uint64_t kBlockBytes = uint64_t{64} * 1024;
-// A record's time, stream and tags.
+// The longest time, stream and tags of a record.
 constexpr uint64_t kHeaderBytes = 128;
-// How far before the first wanted line its first piece may be.
+// The furthest that a wanted line's first piece is searched for.
 constexpr uint64_t kSlackBytes = uint64_t{1024} * 1024;
 
 absl::Status ReadAt(int fd, uint64_t offset, uint64_t count, std::string* out) {
@@ -32,14 +32,14 @@ absl::Status ReadAt(int fd, uint64_t offset, uint64_t count, std::string* out) {
         pread(fd, out->data() + done, count - done, static_cast<off_t>(offset + done));
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) return ErrnoStatus(errno, "read the log");
-    if (got == 0) break;  // cut meanwhile
+    if (got == 0) break;  // the file was cut meanwhile
     done += static_cast<size_t>(got);
   }
   out->resize(done);
   return absl::OkStatus();
 }
 
-// Goes from the end to the start, from record to record.
+// Scans records from the end of the file to its start.
 class BackwardScan {
  public:
   BackwardScan(int fd, uint64_t end, uint64_t lines, const WantedTime& wanted)
@@ -47,13 +47,13 @@ class BackwardScan {
     if (left_ == 0) enough_ = end;
   }
 
-  // Where a record begins that has `lines` ends of wanted lines behind it, and what may belong to
-  // them; 0 where there are fewer.
+  // The offset of a record. Behind it are the ends of `lines` wanted lines, and the pieces that may
+  // belong to them. 0: the file has fewer.
   absl::StatusOr<uint64_t> Find() {
     std::string block;
     for (uint64_t at = end_; at > 0;) {
       const uint64_t from = at - std::min(at, kBlockBytes);
-      // With the header of a record that begins at its end.
+      // The block overlaps the next one by a header: a record may begin at its end.
       PLIMSOLL_RETURN_IF_ERROR(ReadAt(fd_, from, std::min(end_, at + kHeaderBytes) - from, &block));
       if (FoundIn(block, from, at)) return begin_;
       at = from;
@@ -63,7 +63,7 @@ class BackwardScan {
   }
 
  private:
-  // Of the records that begin behind a newline in [from, to).
+  // Looks at the records that begin behind a newline in [from, to).
   bool FoundIn(absl::string_view block, uint64_t from, uint64_t to) {
     size_t rest = std::min<size_t>(block.size(), to - from);
     while (rest > 0) {
@@ -91,8 +91,8 @@ class BackwardScan {
   const uint64_t end_;
   uint64_t left_;
   const WantedTime& wanted_;
-  uint64_t begin_;                  // of the record last seen
-  std::optional<uint64_t> enough_;  // where the first of the last lines ends
+  uint64_t begin_;                  // the record last seen
+  std::optional<uint64_t> enough_;  // the record in which the first of the last lines ends
 };
 
 absl::StatusOr<uint64_t> CountLines(const LogTail& tail, LogReader reader, bool flush,
@@ -123,7 +123,7 @@ absl::StatusOr<LogTail> FindTail(const FsRoot& root, const std::string& path, ui
     PLIMSOLL_ASSIGN_OR_RETURN(tail.begin,
                               BackwardScan(tail.file.get(), tail.end, ends, wanted).Find());
     PLIMSOLL_ASSIGN_OR_RETURN(tail.lines, CountLines(tail, LogReader(root, path), flush, wanted));
-    // The time of a line is that of its first piece, which the scan doesn't see.
+    // A line has the time of its first piece, which the scan doesn't see.
     if (tail.lines >= lines || tail.begin == 0) return tail;
     ends = ends > std::numeric_limits<uint64_t>::max() / 2 ? ends : 2 * ends;
   }

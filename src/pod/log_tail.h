@@ -1,5 +1,4 @@
-// The end of a container's log, found from the end: of a log of gigabytes the last lines cost no
-// more than those of a short one.
+// The last lines of a container's log, searched backwards: their cost doesn't grow with the log.
 #ifndef PLIMSOLL_POD_LOG_TAIL_H_
 #define PLIMSOLL_POD_LOG_TAIL_H_
 
@@ -16,24 +15,24 @@
 
 namespace plimsoll::pod {
 
-// A part of a log file, up to what was its end when it was looked for.
+// A part of a log file. `end` is the file's size at the time of the search.
 struct LogTail {
-  UniqueFd file;  // invalid: there is none
+  UniqueFd file;  // invalid: there is no file
   uint64_t begin = 0;
   uint64_t end = 0;
-  uint64_t lines = 0;  // that are wanted
+  uint64_t lines = 0;  // wanted lines in it
 };
 
-// Of which time lines are wanted.
+// True for the times whose lines are wanted.
 using WantedTime = std::function<bool(absl::Time)>;
 
-// A tail that has the last `lines` wanted lines, or all where there are fewer. `flush`: a line that
-// never ended counts too. Of a line whose pieces are further apart than a mebibyte the first ones
-// may be missing. Takes memory for a line, not for the log.
+// A tail with the last `lines` wanted lines, or all where there are fewer. `flush`: a line without
+// an end counts too. Where pieces of one line are more than a mebibyte apart, the first ones may be
+// missing. Takes memory for a line, not for the log.
 absl::StatusOr<LogTail> FindTail(const FsRoot& root, const std::string& path, uint64_t lines,
                                  bool flush, const WantedTime& wanted);
 
-// Hands over `lines` lines at most, the last that are wanted; `reader` goes on from there.
+// Hands over the last `lines` wanted lines of the tail; `reader` goes on from there.
 absl::Status ReadTail(LogTail tail, uint64_t lines, bool flush, const WantedTime& wanted,
                       LogReader& reader, const LogReader::Sink& sink);
 

@@ -66,7 +66,7 @@ class LogTailTest : public ::testing::Test {
   const std::string path_ = dir_.path() + "/c.log";
   const FsRoot root_ = *FsRoot::Open("/");
   LogReader reader_{root_, path_};
-  uint64_t begin_ = 0;  // of the last tail
+  uint64_t begin_ = 0;  // where the last tail begins
 };
 
 TEST_F(LogTailTest, NoFileAndAnEmptyOneHaveNoLines) {
@@ -93,7 +93,7 @@ TEST_F(LogTailTest, ALineThatBeganLongAgoIsCountedByItsBeginning) {
   EXPECT_THAT(Last(4, early), ElementsAre("first", "0", "1", "long-line"));
 }
 
-// Whatever is in the log, the last lines of all are the last lines.
+// Whatever the log holds, its tail is the end of the whole.
 TEST_F(LogTailTest, IsTheEndOfTheWhole) {
   std::mt19937 random(20);
   const auto below = [&random](unsigned most) { return random() % most; };
@@ -119,7 +119,7 @@ TEST_F(LogTailTest, IsTheEndOfTheWhole) {
   }
 }
 
-// A hole of zeros is one line, which a reader from the start would keep.
+// A reader from the start would keep the hole of zeros as one line.
 TEST_F(LogTailTest, WhatIsLongBeforeIsNotRead) {
   constexpr uint64_t kHole = uint64_t{1} << 33;
   Append("\n");

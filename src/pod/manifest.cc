@@ -26,7 +26,7 @@
 namespace plimsoll::pod {
 namespace {
 
-// Of a pod. What is done for each names all of them.
+// Of one pod: the work for each container names all of them.
 constexpr size_t kMaxContainers = 1000;
 constexpr char kOneNode[] = "there is one node here, nothing to schedule";
 constexpr char kNoCluster[] = "there is no API server here";
@@ -149,7 +149,7 @@ void ReadSpec(YamlReader& reader, const YAML::Node& node, Manifest& pod) {
     pod.security = ReadPodSecurity(reader, *security, spec.PathOf("securityContext"));
   }
   ReadClusterFields(spec);
-  spec.Finish();  // first: "containers" may be missing because it is misspelt
+  spec.Finish();  // before the check: "containers" may be misspelt
   if (pod.containers.size() == init_containers) {
     reader.Fail(node, "spec", "\"containers\" is missing or empty");
   }
@@ -185,8 +185,8 @@ void ReadMetadata(YamlReader& reader, const YAML::Node& node, Manifest& pod) {
   }
 }
 
-// Calls `read` with each mapping in the list `key` of a mapping. What is of another type has been
-// told by those who read it.
+// Calls `read` with each mapping in the list `key` of a mapping. Elements of another type have been
+// reported already.
 void EachMapping(const YAML::Node& node, const std::string& key, const std::string& path,
                  const std::function<void(const YAML::Node&, const std::string&)>& read) {
   if (!node.IsMap()) return;
@@ -197,7 +197,7 @@ void EachMapping(const YAML::Node& node, const std::string& key, const std::stri
   }
 }
 
-// Its "name", whose node is then in `where`; empty when there is none.
+// The mapping's "name", whose node is put into `where`; empty: it has none.
 std::string NameIn(const YAML::Node& mapping, YAML::Node& where) {
   const YAML::Node name = mapping["name"];
   if (!name.IsDefined() || !name.IsScalar()) return "";
@@ -221,7 +221,7 @@ void CheckMounts(YamlReader& reader, const YAML::Node& container, const std::str
   });
 }
 
-// What no single field can tell.
+// Checks references between fields.
 void CheckReferences(YamlReader& reader, const YAML::Node& spec) {
   std::vector<std::string> volumes;
   YAML::Node node;
@@ -246,7 +246,7 @@ void CheckReferences(YamlReader& reader, const YAML::Node& spec) {
   }
 }
 
-// By line, as one mends them; "FILE:LINE:COLUMN: ...".
+// Sorts errors by line, the order of mending them. Their form is "FILE:LINE:COLUMN: ...".
 std::vector<std::string> InOrder(std::vector<std::string> errors, const std::string& file) {
   const auto line = [&file](absl::string_view error) {
     int number = 0;
@@ -269,7 +269,7 @@ absl::StatusOr<Manifest> ReadPod(const YAML::Node& node, const std::string& file
   top.Required("kind", kind);
   top.Required("apiVersion", version);
   if (!kind.empty() && !version.empty() && (kind != "Pod" || version != "v1")) {
-    // Its fields are another kind's.
+    // The fields are those of another kind: no further error.
     reader.Fail(node, "", absl::StrCat("is ", version, " ", kind, "; only v1 Pod can be run"));
     return reader.status();
   }
@@ -318,7 +318,7 @@ absl::StatusOr<std::vector<Manifest>> ParseManifests(absl::string_view text,
     std::vector<Manifest> pods;
     absl::Status problems;
     for (const YAML::Node& document : LoadYamlDocuments(std::string(text))) {
-      if (document.IsNull()) continue;  // "---" at the end
+      if (document.IsNull()) continue;  // empty, behind the last "---"
       absl::StatusOr<Manifest> pod = ReadPod(document, name);
       if (!pod.ok()) {
         problems = AlsoTell(problems, pod.status());

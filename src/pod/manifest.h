@@ -1,8 +1,8 @@
 // Pod manifests: the part of Kubernetes' v1 Pod that Plimsoll runs, as plain structs.
 //
-// Reading is strict. A field that Kubernetes does not have is an error with line, column and what
-// was probably meant; one that it has and Plimsoll can't honour is refused with the reason; one
-// that only matters to a cluster (a node selector, say) is ignored with a note.
+// Reading is strict. A field that Kubernetes doesn't have is an error with line, column and the
+// closest name. A field that Plimsoll can't honour is refused with the reason. A field that only
+// matters to a cluster (a node selector, say) is ignored with a note.
 #ifndef PLIMSOLL_POD_MANIFEST_H_
 #define PLIMSOLL_POD_MANIFEST_H_
 
@@ -18,9 +18,9 @@
 
 namespace plimsoll::pod {
 
-// The cpuset of every container of a pod, and of one: "plimsoll.dev/cpuset.<container>".
+// The cpuset of all containers of a pod, or of one container: "plimsoll.dev/cpuset.<container>".
 inline constexpr char kCpusetAnnotation[] = "plimsoll.dev/cpuset";
-// Its CDI devices likewise, names separated by commas: "vendor.com/gpu=0".
+// CDI devices, likewise; names are separated by commas: "vendor.com/gpu=0".
 inline constexpr char kCdiAnnotation[] = "plimsoll.dev/cdi";
 
 struct EnvVar {
@@ -39,7 +39,7 @@ struct VolumeMount {
 
 struct Volume {
   std::string name;
-  bool empty_dir = false;  // else a hostPath
+  bool empty_dir = false;  // else it is a hostPath
   std::string host_path;
   std::string host_path_type;  // "", "Directory", "DirectoryOrCreate", "File", ...
 };
@@ -49,7 +49,7 @@ struct SeccompProfile {
   std::string localhost_profile;
 };
 
-// Parts of SELinux labels; empty: as the machine has them.
+// Parts of an SELinux label; empty: the machine's default.
 struct SelinuxParts {
   std::string user;
   std::string role;
@@ -57,7 +57,7 @@ struct SelinuxParts {
   std::string level;
 };
 
-// Of a pod or a container; the pod's values are defaults for its containers.
+// Of a pod or a container; the pod's values are its containers' defaults.
 struct PodSecurityFields {
   std::optional<int64_t> run_as_user;
   std::optional<int64_t> run_as_group;
@@ -75,11 +75,11 @@ struct ContainerSecurity : PodSecurityFields {
 };
 
 struct PodSecurity : PodSecurityFields {
-  std::vector<int64_t> supplemental_groups;  // fsGroup included
+  std::vector<int64_t> supplemental_groups;  // with fsGroup
   std::map<std::string, std::string> sysctls;
 };
 
-// A port of the host that leads to one of the pod.
+// A port of the host that leads to a port of the pod.
 struct HostPort {
   std::string protocol = "TCP";  // TCP, UDP, SCTP
   int64_t container_port = 0;
@@ -106,7 +106,7 @@ struct ContainerManifest {
 };
 
 struct Manifest {
-  std::string file;  // for messages
+  std::string file;  // stands in messages
   std::string name;
   std::string pod_namespace = "default";
   std::map<std::string, std::string> labels;
@@ -126,19 +126,19 @@ struct Manifest {
   bool host_pid = false;
   bool share_pid = false;  // one PID namespace for all containers
   bool host_ipc = false;
-  bool host_users = true;  // false: a user namespace of the pod's own
+  bool host_users = true;  // false: the pod has a user namespace of its own
   PodSecurity security;
 
-  // What was read and is not acted upon, one sentence each.
+  // Fields that were read and have no effect, a sentence each.
   std::vector<std::string> notes;
 };
 
-// All documents of a YAML (or JSON) text; each must be a v1 Pod. `file` is for messages.
+// Parses all documents of a YAML (or JSON) text; each must be a v1 Pod. `file` stands in messages.
 absl::StatusOr<std::vector<Manifest>> ParseManifests(absl::string_view text,
                                                      absl::string_view file);
 
-// A name as Kubernetes wants it: lower-case letters, digits and "-", at most 63, no "-" at the ends
-// (RFC 1123); `dots` permits "." between such parts and 253 in all.
+// A DNS name as Kubernetes wants it (RFC 1123): at most 63 lower-case letters, digits and "-", no
+// "-" at the ends. `dots` permits "." between such parts, and 253 characters in all.
 bool IsDnsName(absl::string_view name, bool dots);
 
 }  // namespace plimsoll::pod

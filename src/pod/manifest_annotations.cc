@@ -41,12 +41,12 @@ absl::Status CheckShrink(const std::string& value) {
       absl::StrCat("\"", value, "\" must be best-effort, or the annotation left out"));
 }
 
-// An annotation of plimsoll.dev.
+// One annotation of plimsoll.dev.
 struct OwnAnnotation {
   absl::string_view name;      // behind "plimsoll.dev/"
-  bool of_containers = false;  // ".CONTAINER" behind it makes it one's
+  bool of_containers = false;  // "NAME.CONTAINER" is that of one container
   absl::Status (*check)(const std::string& value) = nullptr;
-  absl::string_view ignored;  // why; empty: it is read
+  absl::string_view ignored;  // the reason, if it has no effect
 };
 
 constexpr OwnAnnotation kOwnAnnotations[] = {
@@ -118,7 +118,7 @@ class Checker {
     if (!status.ok()) reader_.Fail(node_, path_, status.message());
   }
 
-  // "rdt.class.plimsoll.dev/" and "default", "sandbox" or "container.NAME".
+  // Takes "rdt.class.plimsoll.dev/" and "default", "sandbox" or "container.NAME".
   void CheckClass(const std::string& prefix, absl::string_view place) {
     if (place == "default" || place == "sandbox") return;
     if (absl::ConsumePrefix(&place, "container.")) return CheckContainer(place);
@@ -162,7 +162,7 @@ void CheckAnnotations(YamlReader& reader, const YAML::Node& metadata, const Mani
   if (!annotations.IsDefined() || !annotations.IsMap()) return;
   Checker checker(reader, pod);
   for (const auto& entry : annotations) {
-    // What is no string has been told already.
+    // A value of another type has been reported already.
     const auto read = pod.annotations.find(entry.first.IsScalar() ? entry.first.Scalar() : "");
     if (read != pod.annotations.end()) checker.Check(entry.second, read->first, read->second);
   }

@@ -1,4 +1,4 @@
-// The annotations of a manifest that Plimsoll reads, or was meant to.
+// Checks of the annotations that Plimsoll reads.
 #ifndef PLIMSOLL_POD_MANIFEST_ANNOTATIONS_H_
 #define PLIMSOLL_POD_MANIFEST_ANNOTATIONS_H_
 
@@ -7,8 +7,9 @@
 
 namespace plimsoll::pod {
 
-// Fails for a wrong value, or for a container that the pod does not have; notes what is nearly the
-// name of one of ours, and what is read elsewhere. `metadata` is the manifest's node, of any type.
+// Fails for a wrong value, and for a container that the pod doesn't have. Notes a misspelt name,
+// and an annotation that another place of the manifest replaces. `metadata` is the manifest's node,
+// of any type.
 void CheckAnnotations(YamlReader& reader, const YAML::Node& metadata, const Manifest& pod);
 
 }  // namespace plimsoll::pod

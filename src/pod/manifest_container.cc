@@ -123,7 +123,7 @@ resources::ResourceList ReadResourceList(YamlReader& reader, const YAML::Node& n
       reader.Fail(*value, item_path, quantity.status().message());
       continue;
     }
-    // Of a request Kubernetes takes any number; thousandths of a byte it warns of.
+    // Kubernetes takes any number as a request, and warns of thousandths of a byte.
     const bool check = name == "memory" && (is_limit || absl::EndsWith(*text, "m"));
     const absl::Status size = check ? CheckMemoryLimit(*quantity) : absl::OkStatus();
     if (!size.ok() && is_limit) reader.Fail(*value, item_path, size.message());
@@ -134,7 +134,7 @@ resources::ResourceList ReadResourceList(YamlReader& reader, const YAML::Node& n
   return list;
 }
 
-// Kubernetes takes such a request, and weighs it as the most that shares can say.
+// Kubernetes takes a larger request, and gives it the largest number of shares.
 void NoteHugeRequest(YamlReader& reader, const YAML::Node& node, const std::string& path,
                      const resources::Requirements& requirements) {
   constexpr int64_t kMost = static_cast<int64_t>(resources::kMaxShares / 1024);
@@ -166,7 +166,7 @@ resources::Requirements ReadResources(YamlReader& reader, const YAML::Node& node
   return requirements;
 }
 
-// Without a port of the host it is a note for people.
+// A port without a hostPort has no effect.
 void ReadPort(YamlReader& reader, const YAML::Node& node, const std::string& path,
               std::vector<HostPort>* host_ports) {
   YamlMapping mapping(reader, node, path);
@@ -248,8 +248,8 @@ void CheckImage(YamlReader& reader, YamlMapping& mapping, const std::string& ima
   if (!valid.ok()) reader.Fail(*mapping.Get("image"), mapping.PathOf("image"), valid.message());
 }
 
-// Kubernetes' rule: a tag of "latest", or none, is looked up every time. Plimsoll is used with
-// imported images that no registry has, so `run` treats that default as IfNotPresent.
+// Kubernetes pulls an image with the tag "latest", or none, every time. No registry has an imported
+// image, so the default here is IfNotPresent.
 void ReadPullPolicy(YamlMapping& mapping, ContainerManifest& container) {
   container.pull_policy = "IfNotPresent";
   mapping.OneOf("imagePullPolicy", container.pull_policy, {"Always", "Never", "IfNotPresent"});

@@ -9,7 +9,7 @@
 
 namespace plimsoll::pod {
 
-// `init`: an element of initContainers.
+// `init`: the node is an element of initContainers.
 ContainerManifest ReadContainer(YamlReader& reader, const YAML::Node& node, const std::string& path,
                                 bool init);
 PodSecurity ReadPodSecurity(YamlReader& reader, const YAML::Node& node, const std::string& path);

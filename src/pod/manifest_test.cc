@@ -73,7 +73,7 @@ spec:
         capabilities: {add: [NET_ADMIN], drop: [ALL]}
 )yaml";
 
-// A pod with one container, and `line` in the place that `where` names.
+// A pod with one container, and with `line` at the place that `where` names.
 std::string PodWith(const std::string& where, const std::string& line) {
   std::string text = "apiVersion: v1\nkind: Pod\n";
   if (where == "top") text += line + "\n";
@@ -259,7 +259,7 @@ TEST(Manifest, WhatOnlyAClusterNeedsIsNoted) {
       ElementsAre(HasSubstr("pod.yaml:6:17: spec.nodeSelector: ignored: there is one node")));
 }
 
-// Kubernetes warns of it as well, and takes it.
+// Kubernetes takes it too, with a warning.
 TEST(Manifest, ARequestOfThousandthsOfAByteIsNoted) {
   const auto pods =
       ParseManifests(PodWith("container", "resources: {requests: {memory: 64m}}"), "pod.yaml");
@@ -269,7 +269,7 @@ TEST(Manifest, ARequestOfThousandthsOfAByteIsNoted) {
                                     "bytes: m means milli; write 64Mi")));
 }
 
-// The message that it makes stands before the annotation.
+// The pod's message goes before the annotation.
 TEST(Manifest, AnAnnotationWithWhatThePodNeedsIsNoted) {
   const auto pods = ParseManifests(
       PodWith("metadata", "annotations: {a: b, plimsoll.dev/pod-resources: '{}'}"), "pod.yaml");
@@ -292,7 +292,7 @@ TEST(Manifest, AllProblemsAreToldAtOnce) {
             "status");
 }
 
-// What follows from one mistake is not told beside it.
+// The consequences of a mistake are no further errors.
 TEST(Manifest, AProblemIsToldOnce) {
   for (const std::string& text :
        {std::string("apiVersion: apps/v1\nkind: Deployment\nspec: {replicas: 3}\n"),
@@ -374,7 +374,7 @@ TEST(Manifest, OtherKindsAndBrokenYaml) {
               HasSubstr("\"Bad_Name\" must be lower-case"));
 }
 
-// Whatever the text, an answer and no crash.
+// Any text gives an error or a pod, and no crash.
 TEST(Manifest, DamagedTextIsAnErrorOrAPod) {
   const std::string full = kFull;
   for (size_t i = 0; i < full.size(); i += 7) {

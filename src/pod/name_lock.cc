@@ -17,15 +17,15 @@ namespace {
 
 constexpr absl::Duration kLockInterval = absl::Milliseconds(10);
 
-// FNV-1a: the same in every build. A name may be as long as a file name, so it is none; two that
-// share a hash wait for each other.
+// FNV-1a: the same in every build. The name itself may be longer than a file name. Two names with
+// one hash wait for each other.
 uint64_t HashOf(absl::string_view text) {
   uint64_t hash = 0xcbf29ce484222325;
   for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3;
   return hash;
 }
 
-// Whether the path still names the file that is open: its last holder removes it.
+// True while the path names the open file: the last holder removes it.
 bool IsAt(const FsRoot& root, const std::string& path, int fd) {
   struct stat held = {};
   const absl::StatusOr<struct stat> named = root.Stat(path);
@@ -79,7 +79,8 @@ absl::StatusOr<NameLock> NameLock::TakeFile(const FsRoot& root, const std::strin
 }
 
 NameLock::~NameLock() {
-  // While it is held: who waits for it sees that the path names it no more, and opens the next.
+  // Removed while the lock is held. The next holder sees that its file is gone, and opens a new
+  // one.
   if (fd_.valid()) root_.RemoveFile(path_).IgnoreError();
 }
 

@@ -1,6 +1,6 @@
-// Who is about to make a pod of some name, so that no second `plimsoll run` does so too between
-// looking whether it is there and making it. (The daemon knows pods by their uid as well, as the
-// CRI has it, and each run makes a new one.) Likewise who chooses the ids of a user namespace.
+// Locks between processes that make pods on one machine. The lock of a name is held from the look
+// whether the name is free until the daemon has the pod: the daemon tells pods apart by uid too,
+// and would take two of one name. The lock of user ids is held while a range is chosen.
 #ifndef PLIMSOLL_POD_NAME_LOCK_H_
 #define PLIMSOLL_POD_NAME_LOCK_H_
 
@@ -15,17 +15,17 @@
 
 namespace plimsoll::pod {
 
-// An flock(2) on <state directory>/pods/name-<hash>.lock or user-ids.lock, which goes with its
-// holder, however that ends. Let go of, and the file removed, when destroyed.
+// An flock(2) on <state directory>/pods/name-<hash>.lock or user-ids.lock. The kernel drops it with
+// its process. The destructor removes the file.
 class NameLock {
  public:
-  // Waits for another holder: at most `patience` (DEADLINE_EXCEEDED), or until `give_up` says so
-  // (CANCELLED). `root` is "/".
+  // Waits for another holder: at most `patience` (DEADLINE_EXCEEDED), or until `give_up` returns
+  // true (CANCELLED). `root` is "/".
   static absl::StatusOr<NameLock> Take(const FsRoot& root, const std::string& state_directory,
                                        absl::string_view pod_namespace, absl::string_view name,
                                        absl::Duration patience,
                                        const std::function<bool()>& give_up);
-  // As Take, for whoever chooses ids for a pod: held until the daemon has the pod and says them.
+  // As Take, for the choice of user ids. Held until the daemon has the pod, and with it the ids.
   static absl::StatusOr<NameLock> TakeForUserIds(const FsRoot& root,
                                                  const std::string& state_directory,
                                                  absl::Duration patience,

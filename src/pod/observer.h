@@ -1,4 +1,4 @@
-// What a Runner tells while its pod runs.
+// The events of a pod's life, for the caller of Runner::Run.
 #ifndef PLIMSOLL_POD_OBSERVER_H_
 #define PLIMSOLL_POD_OBSERVER_H_
 
@@ -11,9 +11,9 @@
 
 namespace plimsoll::pod {
 
-// All calls come from the thread that is in Runner::Run, which waits for them. `container` is a
-// name of the manifest. Messages are as the daemon wrote them: a terminal needs them made
-// printable. Each call does nothing unless overridden.
+// All calls come from the thread that is in Runner::Run, and hold it up. `container` is a name of
+// the manifest. Messages are as the daemon wrote them: a terminal needs them made printable. Each
+// call does nothing unless overridden.
 class Observer {
  public:
   virtual ~Observer() = default;
@@ -24,8 +24,8 @@ class Observer {
   // The container was created, for the first time or again, and writes to the log file at the
   // absolute path. At most one log of a container is open.
   virtual void OnLogOpen(const std::string& /*container*/, const std::string& /*path*/) {}
-  // The container has ended, or the Runner leaves it running: what its log holds now is all that
-  // this observer is told of.
+  // The container has ended, or the Runner leaves it running. The log's present content is all that
+  // belongs to this observer.
   virtual void OnLogEnd(const std::string& /*container*/) {}
 
   // The container's program could not be executed. The pod ends without further starts.

@@ -14,8 +14,8 @@
 namespace plimsoll::pod {
 namespace {
 
-// Of an entry, as a registry or the start of a name in its full form. Docker writes URLs, of which
-// only the host counts, and calls its own registry "https://index.docker.io/v1/".
+// The registry, or the start of an image's full name, that an entry's key stands for. Docker writes
+// URLs, of which only the host counts, and calls its own registry "https://index.docker.io/v1/".
 std::string NameOfKey(absl::string_view key) {
   absl::string_view name = key;
   if (absl::ConsumePrefix(&name, "https://") || absl::ConsumePrefix(&name, "http://")) {
@@ -26,7 +26,7 @@ std::string NameOfKey(absl::string_view key) {
   return absl::StrCat("docker.io", name.substr(host.size()));
 }
 
-// Nothing when they are not in the file but with a credential helper, say.
+// nullopt: the file doesn't hold the credentials; a credential helper may.
 std::optional<Credentials> Decode(const nlohmann::json& entry) {
   if (!entry.is_object()) return std::nullopt;
   const auto text = [&entry](const char* key) {

@@ -11,13 +11,13 @@ namespace plimsoll::pod {
 
 struct Credentials {
   std::string user, password;
-  std::string identity_token;  // instead of a password, where the registry gave one
+  std::string identity_token;  // in place of a password, from registries that issue one
 };
 
-// What `json`, a containers-auth.json(5) or Docker config.json, has for the image `reference`: the
-// entry of its repository, else of the closest namespace above it, else of its registry. `path`
-// names the file in errors: INVALID_ARGUMENT when it or the reference is malformed, NOT_FOUND when
-// there is no such entry; that of another registry is never taken.
+// The credentials for the image `reference` in `json`, a containers-auth.json(5) or Docker
+// config.json: the entry of its repository, else of the closest namespace above it, else of its
+// registry. `path` names the file in errors. INVALID_ARGUMENT: the file or the reference is
+// malformed. NOT_FOUND: there is no such entry; an entry of another registry is never taken.
 absl::StatusOr<Credentials> FindCredentials(absl::string_view json, absl::string_view path,
                                             absl::string_view reference);
 

@@ -16,7 +16,7 @@
 namespace plimsoll::pod {
 namespace {
 
-// A stop that takes longer is said.
+// OnSlowStop comes after this time.
 constexpr absl::Duration kQuietStop = absl::Seconds(1);
 constexpr absl::Duration kPollInterval = absl::Milliseconds(20);
 // A container that ran this long starts over with the shortest delay (kubelet: twice the longest).
@@ -30,7 +30,7 @@ absl::Duration RestartDelay(int restarts) {
 
 int Outcome::FailedCode() const {
   for (const ContainerOutcome& container : containers) {
-    // A sidecar is stopped by us when its work is done; how it takes that says nothing.
+    // A sidecar is stopped when the pod's work is done, so its exit code says nothing.
     if (container.role == resources::ContainerRequirements::Role::kSidecar &&
         container.status.reason() != kStartError) {
       continue;
@@ -80,7 +80,7 @@ Outcome Runner::Run() {
   const bool may_be_left = maker_.may_be_made() && (outcome_.sandbox_id.empty() || !torn_down.ok());
   outcome_.status = FirstError(std::move(status), torn_down);
   if (client_.abandoned()) {
-    // Asked to leave at once.
+    // The caller asked to leave at once.
     outcome_.interrupted = true;
     outcome_.status = absl::OkStatus();
   }
@@ -296,7 +296,8 @@ absl::Status Runner::Supervise() {
     if (start_refused_) return absl::OkStatus();
     PLIMSOLL_RETURN_IF_ERROR(Refresh());
     if (Interrupted()) return absl::OkStatus();
-    // An init container that failed for good ends the pod; so does the last ordinary container.
+    // The pod ends with its last ordinary container, or with an init container that failed for
+    // good.
     const bool busy = std::any_of(members_.begin(), members_.end(), [&](const Member& member) {
       return manifest(member).role == Role::kContainer &&
              (member.running || member.restart_at != absl::InfiniteFuture());
@@ -308,7 +309,7 @@ absl::Status Runner::Supervise() {
 }
 
 void Runner::TellWarnings() {
-  // A refused start has been told already.
+  // OnStartRefused has told of a refused start.
   if (outcome_.sandbox_id.empty() || client_.abandoned() || start_refused_) return;
   const auto tell = [this](const node::Event& event) {
     if (event.sequence() <= last_event_) return true;
@@ -318,7 +319,7 @@ void Runner::TellWarnings() {
     }
     return true;
   };
-  // Without them the pod runs no worse.
+  // An error is no reason to end the pod.
   client_.ListEvents(last_event_, /*follow=*/false, tell).IgnoreError();
 }
 
@@ -330,8 +331,8 @@ void Runner::TellSlowStop(const std::vector<Member*>& members) {
   observer_.OnSlowStop(names, pod_.grace_period_s);
 }
 
-// All at once, each with the pod's grace period. A second interrupt takes the patience away: the
-// daemon lets a shorter stop overtake a longer one.
+// Stops all in parallel, each with the pod's grace period. A second interrupt ends the grace
+// period: the daemon lets a shorter stop overtake a longer one.
 absl::Status Runner::StopMembers(const std::vector<Member*>& members) {
   std::vector<absl::Status> results(members.size());
   std::vector<std::thread> threads;
@@ -344,7 +345,7 @@ absl::Status Runner::StopMembers(const std::vector<Member*>& members) {
       --left;
     });
   }
-  // Whoever interrupts a pod that is stopping already wants no second round.
+  // An interrupt during the stop kills. If an interrupt began the stop, the second one does.
   const int kills_at = outcome_.interrupted ? 2 : 1;
   bool killed = false;
   bool told = outcome_.interrupted;  // by OnStop
@@ -377,7 +378,7 @@ absl::Status Runner::TearDown() {
   if (outcome_.interrupted && !client_.abandoned()) {
     observer_.OnStop(pod_.grace_period_s);
   }
-  // Nothing is restarted from here on; sidecars go last, the last started first.
+  // No restarts from here on. Sidecars stop last, in the reverse order of their starts.
   for (Member& member : members_) member.restart_at = absl::InfiniteFuture();
   std::vector<Member*> ordinary;
   for (Member& member : members_) {
@@ -400,7 +401,8 @@ absl::Status Runner::TearDown() {
     if (options_.keep && status.ok()) return status;
     also(client_.RemovePodSandbox(outcome_.sandbox_id));
   }
-  // What may still run needs its volumes and logs; `plimsoll rm` removes them, or the next run.
+  // A pod that may still run needs its volumes and logs. RemovePodDir or RemoveOrphanedPodDirs
+  // removes them later.
   if (maker_.may_be_made() && (outcome_.sandbox_id.empty() || !status.ok())) return status;
   also(RemovePodDir(root_, options_.state_directory, maker_.uid()));
   return status;

@@ -1,4 +1,4 @@
-// Running one pod from its start to its end: what kubelet's pod worker does, for `plimsoll run`.
+// Runs one pod from its start to its end, as kubelet's pod worker does.
 #ifndef PLIMSOLL_POD_RUNNER_H_
 #define PLIMSOLL_POD_RUNNER_H_
 
@@ -22,7 +22,7 @@ namespace plimsoll::pod {
 
 class EventWatch;
 
-// Time between restarts of a container that ends: doubled each time, forgotten after a long run.
+// The pause before a container's restart: doubled each time, and reset by a long run.
 absl::Duration RestartDelay(int restarts);
 
 // ContainerStatus.reason of a container whose program could not be executed.
@@ -31,11 +31,11 @@ inline constexpr char kStartError[] = "StartError";
 struct RunnerOptions {
   bool detach = false;          // return once the containers run
   bool keep = false;            // do not remove the pod at its end
-  std::string state_directory;  // of the daemon
-  // Class types of pods that the daemon has (see PodContext).
+  std::string state_directory;  // the daemon's
+  // The daemon's class types of pods (see PodContext).
   std::set<std::string> pod_class_types;
-  std::function<int()> interrupts;  // 1: stop, 2: kill
-  // Tells of the ends of containers; null: the daemon is asked all the time.
+  std::function<int()> interrupts;  // the interrupts so far; 1: stop, 2: kill
+  // Wakes the Runner when containers end; null: it polls the daemon.
   const EventWatch* events = nullptr;
 };
 
@@ -44,20 +44,20 @@ struct ContainerOutcome {
   resources::ContainerRequirements::Role role = resources::ContainerRequirements::Role::kContainer;
   int restarts = 0;
   bool created = false;
-  cri::ContainerConfig config;   // as it was asked for
-  cri::ContainerStatus status;   // the last seen
-  cri::ContainerResources held;  // what the kernel held after the start
+  cri::ContainerConfig config;   // as sent to the daemon
+  cri::ContainerStatus status;   // as last read
+  cri::ContainerResources held;  // by the kernel, after the start
 };
 
 struct Outcome {
-  absl::Status status;  // Plimsoll's own failures; OK also when containers fail
+  absl::Status status;  // a failure of Plimsoll's own; OK also when containers fail
   std::string uid;
   std::string sandbox_id;
   std::vector<ContainerOutcome> containers;  // in the manifest's order
   bool interrupted = false;
   bool started = false;       // every container that should run was started
-  absl::Duration start_time;  // from the first request until the last container was started
-  absl::Duration init_time;   // of that, waiting for init containers
+  absl::Duration start_time;  // from the first call until the last container's start
+  absl::Duration init_time;   // the part of it that init containers took
 
   // A pod of the daemon that has the manifest's name; `status` is then NameIsTaken.
   std::optional<cri::PodSandbox> namesake;
@@ -74,7 +74,8 @@ class Runner {
   Runner(const Runner&) = delete;
   Runner& operator=(const Runner&) = delete;
 
-  // Whatever happens, what was made is gone when it returns, unless the options say otherwise.
+  // Removes all that it made before it returns, also after an error, unless the options say
+  // otherwise.
   Outcome Run();
 
  private:
@@ -93,21 +94,21 @@ class Runner {
   absl::Status MakeSandbox();
   absl::Status RunInit(Member& member);
   absl::Status StartContainer(Member& member);
-  // What becomes of a start that failed: OK, with the container's end on record, where its program
-  // could not be executed.
+  // After a start that failed. OK, with the container's end on record, where its program could not
+  // be executed; else `failure`.
   absl::Status AfterFailedStart(Member& member, const absl::Status& failure);
-  // An init container may have made what a subPath names, so they are looked up late.
+  // Looks subPaths up at the last moment: an init container may have made their directories.
   absl::Status ResolveSubPaths(const Member& member);
   absl::Status Supervise();
-  // Whether a container may have ended since the last look.
+  // A container may have ended since the last look.
   bool LookIsDue();
-  absl::Status Refresh();  // looks, if it is due, for containers that have exited
+  absl::Status Refresh();  // looks, if a look is due, for containers that have exited
   absl::Status AfterExit(Member& member);
   bool ShouldRestart(const Member& member) const;
   void ScheduleRestart(Member& member);
   absl::Status RestartDue();
-  // After a start whose answer never came: false unless a daemon is there again. Takes away what
-  // became of it, for a further attempt.
+  // After a start without an answer: removes a container that came of it, so that the start can be
+  // tried again. False: no daemon came back.
   absl::StatusOr<bool> ForgetLostStart(Member& member);
   void TellSlowStop(const std::vector<Member*>& members);
   void TellWarnings();
@@ -128,10 +129,10 @@ class Runner {
   SandboxMaker maker_;
   std::vector<Member> members_;
   Outcome outcome_;
-  uint64_t seen_news_ = 0;                     // of options_.events
-  absl::Time look_at_ = absl::InfinitePast();  // without news too
-  uint64_t last_event_ = 0;                    // that was looked at for warnings
-  bool start_refused_ = false;  // of a program that can't be executed: nothing is to be waited for
+  uint64_t seen_news_ = 0;                     // options_.events->news() at the last look
+  absl::Time look_at_ = absl::InfinitePast();  // the next look, without news too
+  uint64_t last_event_ = 0;                    // the last event that was searched for warnings
+  bool start_refused_ = false;  // a program can't be executed, so nothing is waited for
 };
 
 }  // namespace plimsoll::pod

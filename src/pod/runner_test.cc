@@ -23,14 +23,14 @@ namespace {
 
 using ::testing::ElementsAre;
 
-// What becomes of a RunPodSandbox whose answer is lost.
+// The fate of a RunPodSandbox whose answer is lost.
 enum class Fate {
-  kMade,      // the daemon was killed before it could answer, and another has its pod
-  kPutAway,   // the daemon was killed, and another has put away what was half made
-  kMadeLate,  // the connection broke; the daemon is making the pod still
+  kMade,      // the daemon was killed before it could answer; its successor has the pod
+  kPutAway,   // the daemon was killed; its successor removed the half-made pod
+  kMadeLate,  // the connection broke; the daemon is still making the pod
 };
 
-// The daemon that is asked, and the one that takes its place.
+// The daemon that is asked, and its successor.
 class LosingDaemon : public cri::RuntimeService::Service, public node::NodeService::Service {
  public:
   explicit LosingDaemon(Fate fate) : fate_(fate) {}
@@ -126,7 +126,7 @@ class BusyDaemon : public cri::RuntimeService::Service, public node::NodeService
   std::atomic<bool> has_exited_ = false;
 };
 
-// What an observer is told, in order.
+// The observer's calls, in order.
 class Told : public Observer {
  public:
   void OnPlan(const std::vector<std::string>& containers) override {
@@ -201,7 +201,7 @@ TEST_F(RunnerTest, ALostAnswerOfAPodThatIsNotThereNamesNone) {
   EXPECT_FALSE(dir_.root().Exists(absl::StrCat("pods/", outcome.uid)));
 }
 
-// No list of the daemon that is making it tells that it will not be there.
+// The daemon that is making the pod may list it later.
 TEST_F(RunnerTest, ALostAnswerOfADaemonThatGoesOnNamesThePod) {
   Serve(Fate::kMadeLate);
   if (HasFatalFailure()) return;

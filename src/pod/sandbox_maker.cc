@@ -17,7 +17,7 @@ namespace {
 // Longer than a call of the daemon may take.
 constexpr absl::Duration kNamePatience = absl::Minutes(5);
 
-// What tells one daemon from the next; empty: the daemon could not be asked.
+// Tells one daemon from its successor; empty: the daemon could not be asked.
 std::string IdentityOf(Client& client) {
   const auto status = client.DaemonStatus();
   return status.ok() ? absl::StrCat(status->pid(), " ", status->started_at()) : "";
@@ -63,8 +63,8 @@ absl::Status SandboxMaker::Prepare() {
   return absl::OkStatus();
 }
 
-// Begins at a random range: this daemon doesn't know the pods of another one, whose ranges are thus
-// unlikely to be the same.
+// The search begins at a random range: the pods of another daemon aren't in this one's list, and so
+// seldom share a range with it.
 absl::Status SandboxMaker::ChooseIds(PodContext& context) {
   absl::StatusOr<NameLock> lock = NameLock::TakeForUserIds(root_, options_.state_directory,
                                                            kNamePatience, options_.interrupted);
@@ -79,8 +79,7 @@ absl::Status SandboxMaker::ChooseIds(PodContext& context) {
   return absl::OkStatus();
 }
 
-// The name is looked up again, under its lock: it may have been free a while ago, before images
-// were pulled.
+// Looks the name up under its lock: images were pulled since the first look.
 absl::StatusOr<std::string> SandboxMaker::Make() {
   const absl::Cleanup release = [this] { ids_.reset(); };
   if (given_up_) return "";
@@ -98,14 +97,14 @@ absl::StatusOr<std::string> SandboxMaker::Make() {
   return made;
 }
 
-// A daemon that answers with an error has undone everything. A daemon that takes the place of
-// another removes that one's half-made pods before it answers: a pod missing from its list doesn't
-// exist. The same daemon, after a connection that broke, may still be making the pod.
+// A daemon that answers with an error has undone everything. A daemon's successor removes half-made
+// pods before it answers: a pod missing from its list doesn't exist. The same daemon, after a
+// connection that broke, may still be making the pod.
 bool SandboxMaker::MayHaveBeenMade(const absl::Status& failure, const std::string& daemon) {
   if (absl::IsDeadlineExceeded(failure)) return true;
   if (!absl::IsUnavailable(failure) && !absl::IsCancelled(failure)) return false;
   if (daemon.empty()) return true;
-  // Before the list, which is then that daemon's or a later one's.
+  // Asked before the list, which is then this daemon's or a later one's.
   const std::string now = IdentityOf(client_);
   if (now.empty() || now == daemon) return true;
   const auto there = client_.ListPodSandboxes();

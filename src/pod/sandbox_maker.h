@@ -1,4 +1,4 @@
-// The start of a pod: its directory, its ids, its sandbox.
+// The start of a pod: its directory, its user ids, its sandbox.
 #ifndef PLIMSOLL_POD_SANDBOX_MAKER_H_
 #define PLIMSOLL_POD_SANDBOX_MAKER_H_
 
@@ -26,8 +26,8 @@ absl::StatusOr<std::optional<cri::PodSandbox>> FindNamesake(Client& client,
 // ALREADY_EXISTS: the error of a pod whose name `namesake` has.
 absl::Status NameIsTaken(const cri::PodSandbox& namesake);
 
-// Makes one sandbox, with a uid of its own, and knows after a failure whether the daemon may have
-// made it all the same. Used by one thread.
+// Makes one sandbox with a new uid. After a failure it knows whether the daemon may have made the
+// sandbox all the same. Used by one thread.
 class SandboxMaker {
  public:
   struct Options {
@@ -39,23 +39,23 @@ class SandboxMaker {
   // `root` is "/". All references outlive this.
   SandboxMaker(Client& client, const FsRoot& root, const Manifest& pod, Options options);
 
-  // Makes the pod's directory and the CRI's messages. First, and once.
+  // Makes the pod's directory and the CRI's messages. Call it first, and once.
   absl::Status Prepare();
-  // Asks the daemon for the sandbox: its id, or "" after an interrupt. ALREADY_EXISTS, with
-  // namesake(), when the name was taken since images were pulled.
+  // Asks the daemon for the sandbox. Returns its id, or "" after an interrupt. ALREADY_EXISTS:
+  // namesake() took the name since images were pulled.
   absl::StatusOr<std::string> Make();
 
   const std::string& uid() const { return uid_; }
   const PodDir& dir() const { return dir_; }
   const PodConfigs& configs() const { return configs_; }
   const std::optional<cri::PodSandbox>& namesake() const { return namesake_; }
-  // The daemon was asked for the sandbox, and is not known to have none.
+  // The daemon was asked for the sandbox, and may have it.
   bool may_be_made() const { return may_be_made_; }
 
  private:
-  // Ids of a user namespace. OK without them after an interrupt.
+  // Chooses the ids of a user namespace. OK without ids after an interrupt.
   absl::Status ChooseIds(PodContext& context);
-  // `daemon` is the one that was asked, as of IdentityOf.
+  // `daemon` is IdentityOf the daemon that was asked.
   bool MayHaveBeenMade(const absl::Status& failure, const std::string& daemon);
 
   Client& client_;

@@ -14,7 +14,7 @@
 namespace plimsoll::pod {
 namespace {
 
-// A link that leads nowhere is not followed: the directory would be made at a place of its choice.
+// A dangling link is not followed: the container would choose the directory's place.
 absl::Status MakeMissing(const FsRoot& directory, const std::string& sub_path) {
   PLIMSOLL_ASSIGN_OR_RETURN(const struct stat volume, directory.Stat("."));
   std::string path;
@@ -40,7 +40,7 @@ absl::StatusOr<std::string> ResolveSubPath(const FsRoot& root, const std::string
                                            const std::string& sub_path) {
   PLIMSOLL_ASSIGN_OR_RETURN(const FsRoot directory, root.Sub(volume));
   PLIMSOLL_ASSIGN_OR_RETURN(const UniqueFd found, directory.OpenFile(sub_path, O_PATH));
-  // By its path: FsRoot follows no link of /proc/self/fd.
+  // Read by its path: FsRoot follows no link of /proc/self/fd.
   char path[PATH_MAX];
   const std::string link = absl::StrCat("/proc/self/fd/", found.get());
   const ssize_t n = readlink(link.c_str(), path, sizeof(path));

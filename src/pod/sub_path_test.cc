@@ -44,7 +44,7 @@ TEST_F(SubPathTest, LinksInTheVolumeAreFollowed) {
   EXPECT_EQ(*Resolve("to_a/b"), volume_ + "/a/b");
 }
 
-// Whoever wrote the volume has no say in what else of the host is mounted.
+// Links in a volume can't mount other files of the host.
 TEST_F(SubPathTest, NoLinkLeadsOutOfTheVolume) {
   Link("/", "root");
   Link("../..", "up");

@@ -97,7 +97,7 @@ void SetQuantities(const resources::Requirements& requirements, cri::KubernetesR
 }
 
 void SetDns(const Manifest& pod, const PodContext& context, cri::DNSConfig* dns) {
-  // Nothing of its own: an empty config means the host's file.
+  // Without a DNS of the pod's own, an empty config means the host's file.
   if (pod.dns_policy != "None" && pod.dns_servers.empty() && pod.dns_searches.empty() &&
       pod.dns_options.empty()) {
     return;
@@ -171,7 +171,7 @@ void SetSecurity(const Manifest& pod, const ContainerManifest& container, const 
   if (selinux) SetSelinux(*selinux, out->mutable_selinux_options());
 }
 
-// What the host has is the host's to label.
+// True for emptyDir: a hostPath's labels are the host's.
 bool IsPodsOwn(const Manifest& pod, const std::string& volume) {
   return std::any_of(pod.volumes.begin(), pod.volumes.end(),
                      [&](const Volume& each) { return each.name == volume && each.empty_dir; });
@@ -196,14 +196,14 @@ absl::Status SetMounts(const Manifest& pod, const ContainerManifest& container,
                              ? cri::PROPAGATION_HOST_TO_CONTAINER
                              : cri::PROPAGATION_PRIVATE);
     if (pod.host_users) continue;
-    // Else what belongs to root on the host is nobody's in the container.
+    // Without a mapping the host's root would be "nobody" in the container.
     SetIds(context, out->add_uidmappings());
     SetIds(context, out->add_gidmappings());
   }
   return absl::OkStatus();
 }
 
-// The container's own annotation of that kind, else that of all the pod's.
+// The container's annotation of that kind, else the pod's.
 std::optional<std::string> AnnotationOf(const Manifest& pod, absl::string_view kind,
                                         absl::string_view container) {
   auto found = pod.annotations.find(absl::StrCat(kind, ".", container));
@@ -294,7 +294,7 @@ void SetPodQos(const Manifest& pod, const PodContext& context, const std::string
                cri::PodSandboxConfig* sandbox) {
   if (!context.pod_class_types.contains(qos::kPodQos)) return;
   auto& classes = *sandbox->mutable_class_resources()->mutable_class_();
-  // Beside a message no annotation is read, so what those name is said in it, too.
+  // Beside this message the daemon reads no annotation, so the message carries their classes too.
   for (const auto& [key, name] : pod.annotations) {
     absl::string_view type = key;
     if (absl::ConsumeSuffix(&type, ".class.plimsoll.dev/sandbox") && !name.empty()) {
@@ -318,7 +318,7 @@ void SetPodResources(const Manifest& pod, const PodConfigs& configs, cri::PodRes
   }
 }
 
-// As kubelet sizes a pod's group, so that pods' requests weigh against each other.
+// Sizes the pod's group as kubelet does, so that the requests of pods weigh against each other.
 void SetCpuShares(const std::vector<resources::ContainerRequirements>& all,
                   cri::PodSandboxConfig* sandbox) {
   const auto whole = resources::PodTotal(all, {}, {});

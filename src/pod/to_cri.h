@@ -1,4 +1,4 @@
-// From a manifest to the CRI's messages: kubelet's part of the work.
+// Translates a manifest to the CRI's messages, as kubelet does.
 #ifndef PLIMSOLL_POD_TO_CRI_H_
 #define PLIMSOLL_POD_TO_CRI_H_
 
@@ -17,11 +17,11 @@ namespace plimsoll::pod {
 
 namespace cri = ::runtime::v1;
 
-// Keys that Plimsoll's own commands read back.
+// Keys that Plimsoll's commands read.
 inline constexpr char kGraceAnnotation[] = "plimsoll.dev/grace-period-seconds";
 inline constexpr char kRoleLabel[] = "plimsoll.dev/role";  // "container", "init", "sidecar"
 inline constexpr char kQosAnnotation[] = "plimsoll.dev/qos-class";
-// kubelet's, which other tools read.
+// kubelet's keys, which other tools read.
 inline constexpr char kPodNameLabel[] = "io.kubernetes.pod.name";
 inline constexpr char kPodNamespaceLabel[] = "io.kubernetes.pod.namespace";
 inline constexpr char kPodUidLabel[] = "io.kubernetes.pod.uid";
@@ -32,13 +32,12 @@ struct PodContext {
   std::string log_directory;
   std::map<std::string, std::string> volumes;  // name -> host path
   int64_t memory_capacity_bytes = 0;
-  ResolvConf host_dns;  // for dnsConfig on top of the host's
-  // Of the host's ids that are the pod's, where it has a user namespace of its own (see
-  // user_ids.h).
+  ResolvConf host_dns;  // dnsConfig adds to it
+  // The first of the host's ids in the pod's user namespace, if it has one (see user_ids.h).
   uint32_t first_id = 0;
-  // Class types of pods that the daemon has. With "pod-qos" among them the pod's QoS class is said
-  // in the request, for the daemon doesn't see what Kubernetes derives it from. Not for a pod whose
-  // annotations name classes of the pod as a whole: beside a message no annotation is read.
+  // The daemon's class types of pods. If "pod-qos" is among them, the request carries the pod's QoS
+  // class: the daemon doesn't see the requests and limits that Kubernetes derives it from. The
+  // daemon then reads no class annotation of the pod, so the request carries those classes too.
   std::set<std::string> pod_class_types;
 };
 

@@ -1,5 +1,5 @@
-// Ids for pods with a user namespace of their own (`hostUsers: false`): each has a range of the
-// host's that no other pod has. What kubelet does for its pods.
+// Ranges of the host's user ids for pods with a user namespace of their own (`hostUsers: false`).
+// No two pods share a range. kubelet does this for its pods.
 #ifndef PLIMSOLL_POD_USER_IDS_H_
 #define PLIMSOLL_POD_USER_IDS_H_
 
@@ -12,20 +12,20 @@
 namespace plimsoll::pod {
 
 inline constexpr uint32_t kIdsOfAPod = 65536;
-// From here on: above what useradd (login.defs(5)) and systemd give away, up to 2^31.
+// The ranges go from here to 2^31, above the ids of useradd (login.defs(5)) and systemd.
 inline constexpr uint32_t kFirstPodId = 0x70000000;
 inline constexpr uint32_t kPodIdRanges = (0x80000000u - kFirstPodId) / kIdsOfAPod;
 
 struct IdRange {
-  uint64_t first = 0;  // the host's
+  uint64_t first = 0;  // an id of the host
   uint64_t count = 0;
 };
 
-// The first id of a range that touches none of `taken`; looked for from number `from` on, less than
-// kPodIdRanges, and around. RESOURCE_EXHAUSTED: there is none.
+// The first id of a range that overlaps none of `taken`. The search begins at range number `from`,
+// below kPodIdRanges, and wraps around. RESOURCE_EXHAUSTED: no range is free.
 absl::StatusOr<uint32_t> FreeIds(const std::vector<IdRange>& taken, uint32_t from);
 
-// Of all pods that the daemon has, users' and groups'.
+// The ranges of all pods of the daemon, of users and groups.
 absl::StatusOr<std::vector<IdRange>> TakenIds(Client& client);
 
 }  // namespace plimsoll::pod

@@ -12,7 +12,7 @@ TEST(UserIds, TheFirstThatNoOtherHas) {
   EXPECT_EQ(*FreeIds({}, 0), kFirstPodId);
   EXPECT_EQ(*FreeIds({}, 2), kFirstPodId + 2 * kIdsOfAPod);
   EXPECT_EQ(*FreeIds({{kFirstPodId, kIdsOfAPod}}, 0), kFirstPodId + kIdsOfAPod);
-  // One id of it is enough.
+  // An overlap of one id is enough.
   EXPECT_EQ(*FreeIds({{kFirstPodId + kIdsOfAPod - 1, 1}}, 0), kFirstPodId + kIdsOfAPod);
   EXPECT_EQ(*FreeIds({{0, kFirstPodId}}, 0), kFirstPodId);
   EXPECT_EQ(*FreeIds({{0, kFirstPodId + 1}}, 0), kFirstPodId + kIdsOfAPod);
