@@ -1,11 +1,11 @@
 // Pod manifests as `plimsoll run` reads them.
 #include "absl/strings/match.h"
 #include "check.h"
-#include "cli/manifest.h"
+#include "pod/manifest.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace plimsoll::fuzz;
-  const auto pods = plimsoll::cli::ParseManifests(Text(data, size), "input.yaml");
+  const auto pods = plimsoll::pod::ParseManifests(Text(data, size), "input.yaml");
   if (!pods.ok()) {
     CheckRefusal(pods.status());
     // Errors must say where in the file.
@@ -13,11 +13,11 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     return 0;
   }
   for (const auto& pod : *pods) {
-    FUZZ_CHECK(plimsoll::cli::IsDnsName(pod.name, /*dots=*/true), pod.name);
-    FUZZ_CHECK(plimsoll::cli::IsDnsName(pod.pod_namespace, /*dots=*/false), pod.pod_namespace);
+    FUZZ_CHECK(plimsoll::pod::IsDnsName(pod.name, /*dots=*/true), pod.name);
+    FUZZ_CHECK(plimsoll::pod::IsDnsName(pod.pod_namespace, /*dots=*/false), pod.pod_namespace);
     FUZZ_CHECK(!pod.containers.empty(), pod.name);
     for (const auto& container : pod.containers) {
-      FUZZ_CHECK(plimsoll::cli::IsDnsName(container.name, /*dots=*/false), container.name);
+      FUZZ_CHECK(plimsoll::pod::IsDnsName(container.name, /*dots=*/false), container.name);
       FUZZ_CHECK(!container.image.empty() && !container.pull_policy.empty(), container.name);
     }
   }

@@ -463,7 +463,7 @@ TEST_F(CliTest, CtrlCEndsARunWhoseDaemonDoesNotAnswer) {
   EXPECT_THAT(Host().Read(errors).value_or(""), HasSubstr("plimsoll rm --force stuck"));
   const RunResult removed = Plimsoll({"rm", "--force", "stuck"});
   EXPECT_EQ(removed.exit.code, 0) << removed.err;
-  EXPECT_THAT(*Host().List(dir_.path() + "/r/state/cli"), IsEmpty());
+  EXPECT_THAT(*Host().List(dir_.path() + "/r/state/pods"), IsEmpty());
 }
 
 TEST_F(CliTest, ARunSurvivesItsDaemon) {

@@ -11,7 +11,7 @@
 namespace plimsoll::cli {
 namespace {
 
-// "container a (0123456789ab): ", as QoS classes say it.
+// "container a (0123456789ab): ", a prefix of errors about QoS classes.
 void ConsumeSubject(absl::string_view& why, const Updated& updated) {
   if (!absl::StartsWith(why, updated.kind + " ")) return;
   const std::string end = absl::StrCat(" (", ShortId(updated.id), "): ");

@@ -1,4 +1,4 @@
-// Refused updates in the words of whoever asked for them.
+// Errors of refused updates, in terms of what the user typed.
 #ifndef PLIMSOLL_CLI_AS_BEFORE_H_
 #define PLIMSOLL_CLI_AS_BEFORE_H_
 
@@ -8,15 +8,16 @@
 
 namespace plimsoll::cli {
 
-// What an update of one object was about: the daemon tells of it by its id, the user by a name.
+// The object of an update. The daemon names it by its id, the user by a name.
 struct Updated {
   std::string kind;  // "container", "pod"
   std::string id;
   std::string name;
 };
 
-// "update container 0123...: container a (0123...): why" becomes "container web/a is as before:
-// why", with a hint. As it is when the daemon has not answered: then nobody knows.
+// Turns "update container 0123...: container a (0123...): why" into "container web/a is as before:
+// why", with a hint. An error without the daemon's answer stays as it is: nothing is known of the
+// object then.
 absl::Status AsBefore(const absl::Status& status, const Updated& updated);
 
 }  // namespace plimsoll::cli

@@ -17,7 +17,7 @@ struct AttachArguments {
   std::string detach_keys = kDefaultDetachKeys;
 };
 
-// As the daemon has it on record.
+// The container's tty as the daemon recorded it.
 bool HasTerminal(const cri::ContainerStatusResponse& status) {
   const auto info = status.info().find("info");
   if (info == status.info().end()) return false;

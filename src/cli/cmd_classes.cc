@@ -17,7 +17,7 @@ std::string Places(const node::QosClass& one) {
   return one.capacity() == 0 ? held : absl::StrCat(held, " of ", one.capacity());
 }
 
-// What the machine can't do of them.
+// Limitations of the machine that concern classes.
 void PrintWarnings(const node::ListClassesResponse& response) {
   for (const node::ClassType& type : response.types()) {
     for (const std::string& warning : type.warnings()) {
@@ -78,7 +78,7 @@ struct AssignArguments {
   bool pod = false;
 };
 
-// "rdt=gold" and "rdt=", which is the type's default class.
+// Parses "rdt=gold", and "rdt=" for the type's default class.
 absl::StatusOr<std::map<std::string, std::string>> ReadClasses(
     const std::vector<std::string>& words) {
   std::map<std::string, std::string> classes;
@@ -95,7 +95,7 @@ absl::StatusOr<std::map<std::string, std::string>> ReadClasses(
   return classes;
 }
 
-// The types of a level that the node has, with their default classes.
+// The node's class types of one level, with their default classes.
 std::map<std::string, std::string> TypesOf(const cri::ResourcesInfo& info, bool pod) {
   std::map<std::string, std::string> types;
   for (const auto& type : pod ? info.pod_class_resources() : info.container_class_resources()) {
@@ -104,9 +104,9 @@ std::map<std::string, std::string> TypesOf(const cri::ResourcesInfo& info, bool 
   return types;
 }
 
-// With the feature gate off, and by a runtime that knows no classes, they are not read and nothing
-// is refused.
-absl::Status CheckAreRead(Client& client) {
+// With the feature gate off, or a runtime without classes, the daemon ignores them and refuses
+// nothing.
+absl::Status CheckAreRead(pod::Client& client) {
   PLIMSOLL_ASSIGN_OR_RETURN(const auto status, client.RuntimeStatus(/*verbose=*/false));
   const cri::ResourcesInfo& info = status.status().resources();
   if (info.pod_class_resources_size() + info.container_class_resources_size() > 0) {
@@ -118,9 +118,9 @@ absl::Status CheckAreRead(Client& client) {
       "ClassResources is off.");
 }
 
-// What was asked for is there now.
+// Checks that the classes in force are the requested ones.
 template <typename Map>
-absl::Status CheckTaken(Client& client, const std::map<std::string, std::string>& asked,
+absl::Status CheckTaken(pod::Client& client, const std::map<std::string, std::string>& asked,
                         const Map& now, bool pod) {
   PLIMSOLL_ASSIGN_OR_RETURN(const auto status, client.RuntimeStatus(/*verbose=*/false));
   const auto types = TypesOf(status.status().resources(), pod);
@@ -147,7 +147,7 @@ void PrintChange(const Map& before, const Map& after) {
   Print(table.ToString());
 }
 
-absl::StatusOr<int> AssignToPod(const CommandContext& context, Client& client,
+absl::StatusOr<int> AssignToPod(const CommandContext& context, pod::Client& client,
                                 const std::string& name,
                                 const std::map<std::string, std::string>& classes) {
   PLIMSOLL_ASSIGN_OR_RETURN(const auto pods, client.ListPodSandboxes());

@@ -1,4 +1,4 @@
-// plimsoll completion, and the hidden commands behind it and the man page
+// plimsoll completion, and the hidden commands behind completion and the man page
 #include <set>
 
 #include "absl/strings/str_cat.h"
@@ -14,7 +14,7 @@
 namespace plimsoll::cli {
 namespace {
 
-// One name a line. Never starts a daemon: Tab must not have effects.
+// Prints one name a line. Starts no daemon: Tab must not have effects.
 absl::StatusOr<int> Complete(const CommandContext& context, const std::vector<std::string>& kinds) {
   PLIMSOLL_ASSIGN_OR_RETURN(const auto client, context.Connect(/*may_start=*/false));
   std::set<std::string> names;

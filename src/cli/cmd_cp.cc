@@ -35,8 +35,8 @@ struct CopyArguments {
   bool quiet = false;
 };
 
-// Its first process, as the daemon knows it.
-absl::StatusOr<linux::ProcessId> FirstProcess(Client& client, const std::string& id) {
+// The container's first process, as the daemon knows it.
+absl::StatusOr<linux::ProcessId> FirstProcess(pod::Client& client, const std::string& id) {
   PLIMSOLL_ASSIGN_OR_RETURN(const auto response, client.ContainerStatus(id, /*verbose=*/true));
   const auto info = response.info().find("info");
   const auto json = info == response.info().end()
@@ -84,7 +84,7 @@ class Copier {
     Tell(outcome.notes);
     Tell(notes_);
     if (watch_.cancelled()) return absl::CancelledError("interrupted");
-    // A stream that stops or that nobody reads is what the other side's error leads to.
+    // An early end of the stream follows from the other side's error, which says more.
     const bool is_echo = ErrnoOf(ours) == EPIPE || absl::IsDataLoss(ours);
     if (!ours.ok() && !is_echo) return ours;
     return outcome.status.ok() ? ours : outcome.status;
@@ -153,7 +153,7 @@ class Copier {
   std::vector<std::string> notes_;
 };
 
-// The hints that follow from a code are about daemons and sockets.
+// The hints of codes are about daemons and sockets, so they don't fit here.
 absl::Status ForPeople(const absl::Status& status) {
   const std::string message(status.message());
   if (absl::StrContains(message, "Read-only file system")) {
@@ -179,12 +179,12 @@ absl::StatusOr<int> Copy(const CommandContext& context, const CopyArguments& arg
   PLIMSOLL_ASSIGN_OR_RETURN(CopyEnds ends, ParseCopyEnds(arguments.from, arguments.to));
   PLIMSOLL_RETURN_IF_ERROR(CheckTerminals(ends));
   Interrupts interrupts;
-  // Nothing is begun yet.
+  // Nothing has begun yet.
   interrupts.OnInterrupt([](int) { _exit(kExitInterrupted); });
   PLIMSOLL_ASSIGN_OR_RETURN(const copy::ContainerRoot root,
                             OpenRoot(context, ends.inside().container));
-  // The first one ends the copy in order. Where the container's files don't answer, who asks twice
-  // waits no longer.
+  // The first interrupt ends the copy in order. The second one doesn't wait for the container's
+  // files, which may not answer.
   interrupts.OnInterrupt([](int count) {
     if (count > 1) _exit(kExitInterrupted);
   });

@@ -55,9 +55,9 @@ std::string DescribeDaemon(const std::string& address, const node::DaemonStatusR
 }
 
 absl::StatusOr<int> DaemonStatus(const CommandContext& context) {
-  absl::StatusOr<std::unique_ptr<Client>> connected = context.Connect(/*may_start=*/false);
+  absl::StatusOr<std::unique_ptr<pod::Client>> connected = context.Connect(/*may_start=*/false);
   if (absl::IsUnavailable(connected.status()) && context.address.empty()) {
-    // What the machine lacks can be told all the same.
+    // A daemon of our own can tell the machine's limitations.
     const std::string none(connected.status().message());
     connected = context.Connect();
     if (connected.ok()) {
@@ -68,7 +68,7 @@ absl::StatusOr<int> DaemonStatus(const CommandContext& context) {
     }
   }
   PLIMSOLL_RETURN_IF_ERROR(connected.status());
-  const std::unique_ptr<Client> client = *std::move(connected);
+  const std::unique_ptr<pod::Client> client = *std::move(connected);
   PLIMSOLL_ASSIGN_OR_RETURN(const auto status, client->DaemonStatus());
   if (context.for_programs()) {
     PLIMSOLL_RETURN_IF_ERROR(PrintMessage(status, context.format()));
@@ -79,7 +79,7 @@ absl::StatusOr<int> DaemonStatus(const CommandContext& context) {
   return kExitOk;
 }
 
-// {"client": {"version": ...}, "server": what the daemon says or null, "server_error": why}.
+// {"client": {"version": ...}, "server": the daemon's answer or null, "server_error": the reason}.
 std::string VersionJson(const absl::StatusOr<cri::VersionResponse>& server) {
   nlohmann::ordered_json document = {{"client", {{"version", PLIMSOLL_VERSION}}}};
   document["server"] = nullptr;
@@ -94,7 +94,7 @@ std::string VersionJson(const absl::StatusOr<cri::VersionResponse>& server) {
   return document.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
 }
 
-// A daemon that isn't there is an answer, unless it was named.
+// No daemon is a valid answer, unless the user named one.
 absl::StatusOr<int> Version(const CommandContext& context) {
   absl::StatusOr<cri::VersionResponse> server;
   const auto client = context.Connect(/*may_start=*/false);

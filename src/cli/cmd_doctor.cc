@@ -15,6 +15,7 @@
 #include "base/status.h"
 #include "base/subprocess.h"
 #include "cli/command.h"
+#include "cli/connect.h"
 #include "cli/standalone.h"
 #include "cli/table.h"
 #include "cli/text.h"
@@ -22,8 +23,8 @@
 namespace plimsoll::cli {
 namespace {
 
-// Asks plimsolld itself, which reads the directories without serving them. No `dirs`: those of the
-// machine's configuration.
+// Asks plimsolld itself, which reads the directories without serving them. `dirs` null: the
+// directories of the machine's configuration.
 absl::StatusOr<node::InspectResponse> InspectStopped(const StandaloneDirs* dirs) {
   if (geteuid() != 0) {
     return WithHint(absl::PermissionDeniedError("only root may read what a daemon has left"),
@@ -54,7 +55,7 @@ absl::StatusOr<node::InspectResponse> InspectStopped(const StandaloneDirs* dirs)
   return response;
 }
 
-// No daemon runs at an address: what its directories tell, if they can be known from it.
+// Without a daemon at the address: the findings of its directories, if the address tells them.
 absl::StatusOr<node::InspectResponse> LookBehind(absl::string_view address,
                                                  const absl::Status& unavailable) {
   absl::ConsumePrefix(&address, "unix:");
@@ -65,7 +66,7 @@ absl::StatusOr<node::InspectResponse> LookBehind(absl::string_view address,
   if (configured.ok() && address == absl::StrCat(configured->run_directory(), "/plimsoll.sock")) {
     return configured;
   }
-  // A hint of its own, in place of the one that other commands give.
+  // Replaces the hint of other commands.
   return WithHint(absl::Status(unavailable.code(), unavailable.message()),
                   "Where its daemon kept its state can't be told from an address. To look without "
                   "a daemon: plimsolld --config FILE --inspect, or plimsoll --root DIRECTORY "
@@ -82,7 +83,7 @@ absl::StatusOr<Looked> At(const absl::StatusOr<node::InspectResponse>& response)
   return Looked{*response, {response->state_directory(), response->run_directory()}};
 }
 
-// Those of the daemon that runs; else what its directories tell.
+// The findings of the running daemon, else of its directories.
 absl::StatusOr<Looked> Look(const CommandContext& context) {
   const auto client = context.Connect(/*may_start=*/false);
   if (client.ok()) return At((*client)->Inspect());
@@ -94,8 +95,8 @@ absl::StatusOr<Looked> Look(const CommandContext& context) {
   const absl::Status standalone = FsRoot::Open(dirs.state).status();
   if (absl::IsNotFound(standalone)) return looked;
   PLIMSOLL_RETURN_IF_ERROR(standalone);
-  // Plimsoll has hosted pods without a service too, and may be at it.
-  const auto host = Client::Connect({.address = "unix://" + dirs.socket(), .may_start = false});
+  // Plimsoll has hosted pods without a service too, and may still do so.
+  const auto host = Connect({.address = "unix://" + dirs.socket(), .may_start = false});
   PLIMSOLL_ASSIGN_OR_RETURN(const node::InspectResponse hosted,
                             host.ok() ? (*host)->Inspect() : InspectStopped(&dirs));
   node::InspectResponse& response = looked.response;

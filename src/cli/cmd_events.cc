@@ -31,17 +31,17 @@ bool IsCutOff(const absl::Status& status) {
   return absl::IsUnavailable(status) || absl::IsCancelled(status);
 }
 
-// From where on events are wanted: after one of them, or after a time.
+// The start of the wanted events: behind one of them, or at a time.
 struct Since {
   uint64_t sequence = 0;
   absl::Time time = absl::InfinitePast();
 };
 
-// "17", "10m", "2026-11-21T03:10:53Z".
+// Parses "17", "10m", "2026-11-21T03:10:53Z".
 absl::StatusOr<Since> ReadSince(const std::string& text) {
   Since since;
   if (text.empty()) return since;
-  // What SimpleAtoi can't read to its end it writes all the same, as far as it came.
+  // SimpleAtoi writes a result also for text that it can't read to its end.
   if (decltype(since.sequence) sequence = 0; absl::SimpleAtoi(text, &sequence)) {
     since.sequence = sequence;
     return since;
@@ -54,7 +54,7 @@ absl::StatusOr<Since> ReadSince(const std::string& text) {
   return since;
 }
 
-// "default/web/app", "default/web"; ids where there is no name.
+// "default/web/app", "default/web"; ids in place of unknown names.
 std::string SubjectText(const node::Event& event, const EventNames& names) {
   if (event.sandbox_id().empty() && event.container_id().empty()) return "";
   const std::string pod = names.PodOf(event);
@@ -71,7 +71,7 @@ std::string EventLine(const node::Event& event, const EventNames& names) {
   type.resize(std::max<size_t>(type.size(), 17), ' ');
   const std::string& id = event.container_id().empty() ? event.sandbox_id() : event.container_id();
   const std::string subject = SubjectText(event, names);
-  // Of these the message is the name.
+  // The message of these events is the name.
   const bool told = event.message() == names.PodOf(event) ||
                     (!event.container_id().empty() && event.message() == names.ContainerOf(event));
   std::string line = absl::StrCat(
@@ -93,7 +93,7 @@ absl::StatusOr<Json> EventJson(const node::Event& event, const EventNames& names
   return json;
 }
 
-// One of a stream: JSON on a line of its own, or a document of YAML.
+// One event of a stream: a line of JSON, or a document of YAML.
 absl::Status PrintOne(const node::Event& event, const EventNames& names, OutputFormat format) {
   PLIMSOLL_ASSIGN_OR_RETURN(const Json json, EventJson(event, names));
   if (format == OutputFormat::kYaml) Print("---\n");
@@ -111,7 +111,7 @@ absl::Status PrintAll(const std::vector<node::Event>& events, const EventNames& 
   return PrintJson(document.dump(1, ' ', false, Json::error_handler_t::replace), format);
 }
 
-// Why nothing was printed.
+// The reason for an empty output.
 void NoteNoEvents(const std::string& since_text) {
   PrintNote(since_text.empty()
                 ? "No events. A daemon keeps those of its own time in memory; one that a command "
@@ -123,7 +123,7 @@ void NoteNoEvents(const std::string& since_text) {
 absl::StatusOr<int> Events(const CommandContext& context, bool follow,
                            const std::string& since_text) {
   PLIMSOLL_ASSIGN_OR_RETURN(const Since since, ReadSince(since_text));
-  // To follow what later commands do, one of our own will do; they join it.
+  // A standalone daemon can be followed too: later commands join it.
   auto connected = context.Connect(/*may_start=*/follow);
   if (absl::IsUnavailable(connected.status()) && context.address.empty()) {
     return NoEventsWithoutADaemon(connected.status());
@@ -145,7 +145,7 @@ absl::StatusOr<int> Events(const CommandContext& context, bool follow,
     Print(EventLine(event, names));
     return true;
   };
-  // Without --follow all are read first: the last may tell the name of the first.
+  // Without --follow all events are read first: the last one may name the object of the first.
   std::vector<node::Event> read;
   const auto print = [&](const node::Event& event) {
     names.Learn(event);

@@ -10,7 +10,7 @@
 namespace plimsoll::cli {
 namespace {
 
-// What is shorter than this was not cut, whatever its last line says.
+// A shorter stream was not cut, whatever its last line says.
 constexpr size_t kShortestCut = 1 << 20;
 
 struct ExecArguments {
@@ -21,7 +21,7 @@ struct ExecArguments {
   bool tty = false;
 };
 
-// Whether the daemon cut the stream, which then ends in a line that says so; takes the line away.
+// True: the daemon cut the stream. Removes the last line, in which the daemon says so.
 bool TakeCutMark(std::string* stream) {
   const size_t begin = stream->rfind("\n[plimsoll: output truncated");
   const size_t end = stream->rfind("]\n");

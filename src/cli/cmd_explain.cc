@@ -1,11 +1,10 @@
-// plimsoll classes explain, plimsoll classes capture: no daemon is asked.
+// plimsoll classes explain, plimsoll classes capture: without a daemon
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "base/fs_root.h"
 #include "base/status.h"
 #include "cli/command.h"
 #include "cli/explain.h"
-#include "cli/manifest.h"
 #include "cli/paths.h"
 #include "cli/text.h"
 #include "qos/class_file.h"
@@ -48,7 +47,7 @@ absl::StatusOr<Explanation> ExplainFile(const ExplainArguments& arguments) {
     PLIMSOLL_ASSIGN_OR_RETURN(type, ClassTypeOf(name, text));
   }
   if (type == "rdt") {
-    // What is wrong everywhere is said also where there is no resctrl.
+    // Errors of the file itself come first, also on a machine without resctrl.
     PLIMSOLL_RETURN_IF_ERROR(CheckRdtFile(name, text));
     PLIMSOLL_ASSIGN_OR_RETURN(const auto resctrl, OpenResctrl(arguments.resctrl));
     return ExplainRdt(name, text, *resctrl, arguments.group_prefix);

@@ -17,15 +17,15 @@
 #include "cli/images.h"
 #include "cli/lookup.h"
 #include "cli/progress.h"
-#include "cli/registry_auth.h"
 #include "cli/table.h"
 #include "cli/text.h"
 #include "image/archive_magic.h"
+#include "pod/registry_auth.h"
 
 namespace plimsoll::cli {
 namespace {
 
-// `asked` is the name the image was to get, empty: whichever it has.
+// `asked` is the requested name; empty: the names in the archive.
 absl::StatusOr<int> PrintDone(const CommandContext& context, const node::ImageProgress::Done& done,
                               const std::string& asked) {
   if (context.for_programs()) {
@@ -41,7 +41,7 @@ absl::StatusOr<int> PrintDone(const CommandContext& context, const node::ImagePr
   return kExitOk;
 }
 
-// What the daemon takes at most, and so what is copied for it.
+// The daemon's limit, and so the limit of a copy for it.
 constexpr uint64_t kMaxArchiveBytes = uint64_t{128} << 30;
 
 absl::Status NoArchive(const std::string& path, absl::string_view what) {
@@ -51,8 +51,8 @@ absl::Status NoArchive(const std::string& path, absl::string_view what) {
                    "or tar, or a pipe that gives such a tar"));
 }
 
-// What can be read only once and only here: standard input ("-"), a pipe, `<(...)`. Invalid for
-// anything else.
+// Opens an input that this process alone can read, and once: standard input ("-"), a pipe,
+// `<(...)`. Invalid for anything else.
 absl::StatusOr<UniqueFd> OpenIfPipe(const std::string& path) {
   UniqueFd fd;
   const bool is_input = path == "-";
@@ -72,8 +72,8 @@ absl::StatusOr<UniqueFd> OpenIfPipe(const std::string& path) {
   return fd;
 }
 
-// A file without a name, which goes with this process whatever becomes of it. The daemon, which
-// reads an archive twice, gets at it through /proc.
+// A file without a name: the kernel frees it with this process. The daemon reads an archive twice,
+// through /proc.
 absl::StatusOr<UniqueFd> CopyToUnnamedFile(int from, const std::string& name) {
   const char* place = std::getenv("TMPDIR");
   const std::string directory = place != nullptr && *place != '\0' ? place : "/var/tmp";
@@ -86,7 +86,7 @@ absl::StatusOr<UniqueFd> CopyToUnnamedFile(int from, const std::string& name) {
     const ssize_t count = read(from, buffer.data(), buffer.size());
     if (count < 0 && errno == EINTR) continue;
     if (count < 0) return ErrnoStatus(errno, "read " + name);
-    // A stream that never ends would fill the disk before the daemon could tell.
+    // Checked early: an endless stream would fill the disk before the daemon could refuse it.
     const bool looked = start.size() >= image::kArchiveStartBytes;
     if (!looked) start.append(buffer.data(), static_cast<size_t>(count));
     if (!looked && (count == 0 || start.size() >= image::kArchiveStartBytes) &&
@@ -122,7 +122,7 @@ absl::StatusOr<int> Import(const CommandContext& context, const std::string& pat
     PLIMSOLL_ASSIGN_OR_RETURN(copy, CopyToUnnamedFile(pipe.get(), path));
     request.set_path(absl::StrCat("/proc/", getpid(), "/fd/", copy.get()));
   } else {
-    // The daemon has a working directory of its own.
+    // The path is made absolute, for the daemon has another working directory.
     char resolved[PATH_MAX];
     if (realpath(path.c_str(), resolved) == nullptr) return ErrnoStatus(errno, "open " + path);
     request.set_path(resolved);
@@ -136,7 +136,7 @@ absl::StatusOr<int> Import(const CommandContext& context, const std::string& pat
     });
   }
   if (!done.ok() && copy.valid()) {
-    // It read what we had copied; the user knows the thing by its own name.
+    // The daemon names the copy; the user knows the original.
     done = absl::Status(done.status().code(),
                         absl::StrReplaceAll(done.status().message(), {{request.path(), path}}));
   }
@@ -145,7 +145,7 @@ absl::StatusOr<int> Import(const CommandContext& context, const std::string& pat
   return PrintDone(context, *done, name);
 }
 
-// Empty without an `--authfile`.
+// Empty without `--authfile`.
 absl::StatusOr<cri::AuthConfig> ReadAuth(const std::string& path, const std::string& reference) {
   cri::AuthConfig auth;
   if (path.empty()) return auth;
@@ -153,7 +153,8 @@ absl::StatusOr<cri::AuthConfig> ReadAuth(const std::string& path, const std::str
   if (realpath(path.c_str(), resolved) == nullptr) return ErrnoStatus(errno, "open " + path);
   PLIMSOLL_ASSIGN_OR_RETURN(const FsRoot root, FsRoot::Open("/"));
   PLIMSOLL_ASSIGN_OR_RETURN(const std::string text, root.Read(resolved, 1024 * 1024));
-  PLIMSOLL_ASSIGN_OR_RETURN(const Credentials found, FindCredentials(text, path, reference));
+  PLIMSOLL_ASSIGN_OR_RETURN(const pod::Credentials found,
+                            pod::FindCredentials(text, path, reference));
   auth.set_username(found.user);
   auth.set_password(found.password);
   auth.set_identity_token(found.identity_token);
@@ -200,9 +201,9 @@ absl::StatusOr<int> List(const CommandContext& context, bool quiet) {
   return kExitOk;
 }
 
-// A container keeps its layers whatever happens to the image; but one that is made anew from the
-// same manifest would find no image.
-absl::Status CheckUnused(Client& client, const cri::Image& image, const std::string& name) {
+// A container keeps its layers without the image. A new container of the same manifest would find
+// no image.
+absl::Status CheckUnused(pod::Client& client, const cri::Image& image, const std::string& name) {
   PLIMSOLL_ASSIGN_OR_RETURN(const auto pods, client.ListPodSandboxes());
   PLIMSOLL_ASSIGN_OR_RETURN(const auto containers, client.ListContainers());
   std::vector<std::string> users;
@@ -217,8 +218,8 @@ absl::Status CheckUnused(Client& client, const cri::Image& image, const std::str
                   "there go on.");
 }
 
-absl::Status RemoveOne(Client& client, const std::string& name, bool force) {
-  // RemoveImage is OK with what is not there; a person wants to know of a typo.
+absl::Status RemoveOne(pod::Client& client, const std::string& name, bool force) {
+  // RemoveImage is OK without an image. The user wants to know of a typo.
   PLIMSOLL_ASSIGN_OR_RETURN(const auto image, client.ImageStatus(name));
   if (!image) {
     return WithHint(absl::NotFoundError(absl::StrCat("there is no image ", name)),

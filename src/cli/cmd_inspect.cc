@@ -26,14 +26,14 @@ absl::StatusOr<Json> ContainerJson(const cri::ContainerStatusResponse& response,
   return json;
 }
 
-// Empty when it has gone since.
-cri::ImageStatusResponse ImageOf(Client& client, const cri::ContainerStatus& status) {
+// Empty when the image has gone.
+cri::ImageStatusResponse ImageOf(pod::Client& client, const cri::ContainerStatus& status) {
   const std::string& id = status.image_id().empty() ? status.image_ref() : status.image_id();
   if (id.empty()) return {};
   return client.InspectImage(id).value_or(cri::ImageStatusResponse());
 }
 
-absl::StatusOr<int> InspectPod(const CommandContext& context, Client& client,
+absl::StatusOr<int> InspectPod(const CommandContext& context, pod::Client& client,
                                const cri::PodSandbox& pod, bool show_values) {
   PLIMSOLL_ASSIGN_OR_RETURN(auto response, client.PodSandboxStatus(pod.id(), /*verbose=*/true));
   PLIMSOLL_ASSIGN_OR_RETURN(const auto containers, client.ListContainers(pod.id()));
@@ -45,7 +45,7 @@ absl::StatusOr<int> InspectPod(const CommandContext& context, Client& client,
                               client.ContainerStatus(container.id(), /*verbose=*/true));
     if (context.for_programs()) {
       PLIMSOLL_ASSIGN_OR_RETURN(Json json, ContainerJson(status, show_values));
-      // As the CRI has it, and what it has no place for beside it.
+      // The CRI's form, beside the values that it has no field for.
       json["status"]["info"] = json["info"];
       statuses.push_back(json["status"]);
     } else {
@@ -64,7 +64,7 @@ absl::StatusOr<int> InspectPod(const CommandContext& context, Client& client,
   return kExitOk;
 }
 
-absl::StatusOr<int> InspectContainer(const CommandContext& context, Client& client,
+absl::StatusOr<int> InspectContainer(const CommandContext& context, pod::Client& client,
                                      const cri::Container& container, bool show_values) {
   PLIMSOLL_ASSIGN_OR_RETURN(const auto response,
                             client.ContainerStatus(container.id(), /*verbose=*/true));

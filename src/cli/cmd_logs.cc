@@ -13,14 +13,14 @@
 #include "base/printable.h"
 #include "base/status.h"
 #include "cli/command.h"
-#include "cli/cri_log.h"
-#include "cli/event_watch.h"
 #include "cli/line_buffer.h"
-#include "cli/log_tail.h"
 #include "cli/lookup.h"
 #include "cli/moment.h"
 #include "cli/reader_watch.h"
 #include "cli/text.h"
+#include "pod/cri_log.h"
+#include "pod/event_watch.h"
+#include "pod/log_tail.h"
 
 namespace plimsoll::cli {
 namespace {
@@ -34,10 +34,10 @@ struct LogsArguments {
   std::string until;
 };
 
-// What of a log is asked for.
+// The wanted part of a log.
 struct Span {
   absl::Time since = absl::InfinitePast();
-  absl::Time until = absl::InfiniteFuture();  // itself included
+  absl::Time until = absl::InfiniteFuture();  // inclusive
 };
 
 constexpr absl::Duration kUnfinishedInterval = absl::Milliseconds(50);
@@ -47,12 +47,12 @@ struct Source {
   std::string prefix;
   FsRoot root;
   std::string path;
-  LogReader reader;
+  pod::LogReader reader;
   bool older_read = false;
-  bool ended = false;  // nothing that is asked for will come
+  bool ended = false;  // no further wanted line will come
 };
 
-std::string LineText(const Source& source, const LogLine& line, bool timestamps) {
+std::string LineText(const Source& source, const pod::LogLine& line, bool timestamps) {
   return absl::StrCat(
       source.prefix,
       timestamps ? absl::FormatTime(absl::RFC3339_full, line.time, absl::UTCTimeZone()) : "",
@@ -63,7 +63,7 @@ bool Holds(const Span& span, absl::Time time) {
   return time >= span.since && time <= span.until;
 }
 
-absl::StatusOr<std::vector<Source>> OpenSources(Client& client, const std::string& name) {
+absl::StatusOr<std::vector<Source>> OpenSources(pod::Client& client, const std::string& name) {
   PLIMSOLL_ASSIGN_OR_RETURN(const auto pods, client.ListPodSandboxes());
   PLIMSOLL_ASSIGN_OR_RETURN(auto containers, client.ListContainers());
   std::vector<cri::Container> chosen;
@@ -89,7 +89,7 @@ absl::StatusOr<std::vector<Source>> OpenSources(Client& client, const std::strin
     }
     const std::string prefix =
         chosen.size() > 1 ? absl::StrCat(container.metadata().name(), " | ") : "";
-    sources.push_back(Source{container, prefix, root, path, LogReader(root, path)});
+    sources.push_back(Source{container, prefix, root, path, pod::LogReader(root, path)});
   }
   if (sources.empty() && !without.empty()) {
     return absl::FailedPreconditionError(absl::StrJoin(without, "; "));
@@ -100,21 +100,21 @@ absl::StatusOr<std::vector<Source>> OpenSources(Client& client, const std::strin
   return sources;
 }
 
-void Write(const Source& source, const LogLine& line, const LogsArguments& arguments,
+void Write(const Source& source, const pod::LogLine& line, const LogsArguments& arguments,
            LineBuffer& out) {
-  out.Add(LineText(source, line, arguments.timestamps), line.stream == LogStream::kStderr);
+  out.Add(LineText(source, line, arguments.timestamps), line.stream == pod::LogStream::kStderr);
 }
 
-// `all`: what is there now, else some of it. True: there may be more.
+// Reads all that the log holds (`all`), or some of it. True: there may be more.
 absl::StatusOr<bool> ReadOnce(Source& source, const LogsArguments& arguments, const Span& span,
                               LineBuffer& out, bool all, bool flush) {
-  const auto take = [&](const LogLine& line) {
+  const auto take = [&](const pod::LogLine& line) {
     if (line.time > span.until) source.ended = true;
     if (Holds(span, line.time)) Write(source, line, arguments, out);
   };
-  // What was put aside when the log got long comes first.
+  // The rotated log comes first.
   if (!std::exchange(source.older_read, true)) {
-    LogReader older(source.root, source.path + ".1");
+    pod::LogReader older(source.root, source.path + ".1");
     PLIMSOLL_RETURN_IF_ERROR(older.ReadAll(take));
     older.Flush(take);
   }
@@ -131,31 +131,31 @@ bool AreOneFile(const UniqueFd& one, const UniqueFd& other) {
          a.st_dev == b.st_dev && a.st_ino == b.st_ino;
 }
 
-// The last lines alone, of both files together.
+// Reads the last lines alone, of both files together.
 absl::Status ReadLast(Source& source, const LogsArguments& arguments, const Span& span,
                       LineBuffer& out, bool flush) {
   const auto wanted = [&span](absl::Time time) { return Holds(span, time); };
-  const auto write = [&](const LogLine& line) { Write(source, line, arguments, out); };
+  const auto write = [&](const pod::LogLine& line) { Write(source, line, arguments, out); };
   const auto lines = static_cast<uint64_t>(arguments.tail);
   source.older_read = true;
-  PLIMSOLL_ASSIGN_OR_RETURN(LogTail newest,
-                            FindTail(source.root, source.path, lines, flush, wanted));
+  PLIMSOLL_ASSIGN_OR_RETURN(pod::LogTail newest,
+                            pod::FindTail(source.root, source.path, lines, flush, wanted));
   if (newest.lines < lines) {
     const std::string path = source.path + ".1";
     const uint64_t rest = lines - newest.lines;
-    PLIMSOLL_ASSIGN_OR_RETURN(LogTail older,
-                              FindTail(source.root, path, rest, /*flush=*/true, wanted));
-    // It may have been put aside since it was opened.
+    PLIMSOLL_ASSIGN_OR_RETURN(pod::LogTail older,
+                              pod::FindTail(source.root, path, rest, /*flush=*/true, wanted));
+    // The log may have been rotated since it was opened.
     if (!AreOneFile(older.file, newest.file)) {
-      LogReader reader(source.root, path);
+      pod::LogReader reader(source.root, path);
       PLIMSOLL_RETURN_IF_ERROR(
-          ReadTail(std::move(older), rest, /*flush=*/true, wanted, reader, write));
+          pod::ReadTail(std::move(older), rest, /*flush=*/true, wanted, reader, write));
     }
   }
-  return ReadTail(std::move(newest), lines, flush, wanted, source.reader, write);
+  return pod::ReadTail(std::move(newest), lines, flush, wanted, source.reader, write);
 }
 
-absl::Status LookForEnd(Client& client, Source& source, const LogsArguments& arguments) {
+absl::Status LookForEnd(pod::Client& client, Source& source, const LogsArguments& arguments) {
   const auto status = client.ContainerStatus(source.container.id());
   if (!status.ok() && !absl::IsNotFound(status.status())) {
     return WithHint(status.status(),
@@ -167,9 +167,10 @@ absl::Status LookForEnd(Client& client, Source& source, const LogsArguments& arg
   return absl::OkStatus();
 }
 
-// The logs are looked at all the time, the containers when an event is about one of them.
-absl::Status FollowAll(Client& client, const EventWatch& events, std::vector<Source>& sources,
-                       const LogsArguments& arguments, const Span& span, LineBuffer& out) {
+// Polls the logs. Looks at the containers when an event is about one of them.
+absl::Status FollowAll(pod::Client& client, const pod::EventWatch& events,
+                       std::vector<Source>& sources, const LogsArguments& arguments,
+                       const Span& span, LineBuffer& out) {
   const auto some_go_on = [&sources] {
     return std::any_of(sources.begin(), sources.end(), [](const auto& s) { return !s.ended; });
   };
@@ -177,18 +178,18 @@ absl::Status FollowAll(Client& client, const EventWatch& events, std::vector<Sou
   absl::Time look_at = absl::InfinitePast();
   uint64_t seen = 0;
   for (bool over = false; some_go_on() && (!over || more);) {
-    // Asked before the logs are read: what was printed until then is then in them.
+    // Read before the logs, so that the logs hold all that was printed until then.
     over = absl::Now() > span.until;
     more = false;
     const bool look = MonotonicNow() >= look_at || events.news() > seen;
     if (look) {
-      look_at = MonotonicNow() + kLookAnyway;
+      look_at = MonotonicNow() + pod::kLookAnyway;
       seen = events.news();
     }
     for (Source& source : sources) {
       if (source.ended) continue;
       out.Flush();
-      // Asked before the log is read: what an ended container wrote is then complete.
+      // Asked before the log is read: the log of an ended container is then complete.
       if (look) PLIMSOLL_RETURN_IF_ERROR(LookForEnd(client, source, arguments));
       PLIMSOLL_ASSIGN_OR_RETURN(
           const bool rest,
@@ -242,7 +243,7 @@ absl::StatusOr<int> Logs(const CommandContext& context, const LogsArguments& arg
   }
   if (!arguments.follow) return kExitOk;
   PLIMSOLL_ASSIGN_OR_RETURN(auto own_client, context.Connect());
-  const EventWatch events(std::move(own_client), [&sources](const node::Event& event) {
+  const pod::EventWatch events(std::move(own_client), [&sources](const node::Event& event) {
     return std::any_of(sources.begin(), sources.end(), [&event](const Source& source) {
       return source.container.id() == event.container_id();
     });

@@ -8,9 +8,9 @@
 #include "base/status.h"
 #include "cli/command.h"
 #include "cli/filters.h"
-#include "cli/pod_to_cri.h"
 #include "cli/table.h"
 #include "cli/text.h"
+#include "pod/to_cri.h"
 
 namespace plimsoll::cli {
 namespace {
@@ -25,9 +25,9 @@ std::string PodAnnotation(const cri::PodSandbox& pod, const char* key) {
   return it == pod.annotations().end() ? "-" : it->second;
 }
 
-// Separated by commas, the main one first; "-" for a pod that has none of its own, or is gone
-// since.
-absl::StatusOr<std::string> AddressesOf(Client& client, const cri::PodSandbox& pod) {
+// The pod's addresses, separated by commas, the main one first. "-": it has none of its own, or has
+// gone.
+absl::StatusOr<std::string> AddressesOf(pod::Client& client, const cri::PodSandbox& pod) {
   const auto status = client.PodSandboxStatus(pod.id(), /*verbose=*/false);
   if (absl::IsNotFound(status.status())) return "-";
   PLIMSOLL_RETURN_IF_ERROR(status.status());
@@ -55,7 +55,7 @@ std::map<std::string, Counts> CountByPod(const std::vector<cri::Container>& cont
   return counts;
 }
 
-absl::StatusOr<std::string> TableOf(Client& client, const std::vector<cri::PodSandbox>& pods,
+absl::StatusOr<std::string> TableOf(pod::Client& client, const std::vector<cri::PodSandbox>& pods,
                                     bool wide) {
   PLIMSOLL_ASSIGN_OR_RETURN(const auto containers, client.ListContainers());
   std::map<std::string, Counts> counts = CountByPod(containers);
@@ -73,7 +73,7 @@ absl::StatusOr<std::string> TableOf(Client& client, const std::vector<cri::PodSa
                   pod.metadata().name(), StateText(pod.state()),
                   absl::StrCat(of_pod.running, "/", of_pod.all),
                   HumanAge(absl::Nanoseconds(now - pod.created_at())), std::move(addresses),
-                  PodAnnotation(pod, kQosAnnotation), pod.metadata().uid(),
+                  PodAnnotation(pod, pod::kQosAnnotation), pod.metadata().uid(),
                   absl::StrCat(pod.metadata().attempt())});
   }
   return table.ToString();

@@ -41,7 +41,7 @@ absl::StatusOr<int> PortForward(const CommandContext& context,
                                                                "can be forwarded")),
                     "`plimsoll pods` lists what is ready.");
   }
-  // Where there are no streams, that is better said now than to the first who connects.
+  // Fails now where the daemon has no streams, and not at the first connection.
   PLIMSOLL_RETURN_IF_ERROR(client->PortForwardUrl(pod.id(), ports.front().pod).status());
   PLIMSOLL_RETURN_IF_ERROR(ForwardPorts(
       ports, [&client, &pod](uint16_t port) { return client->PortForwardUrl(pod.id(), port); },

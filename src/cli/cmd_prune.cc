@@ -15,9 +15,10 @@
 #include "base/printable.h"
 #include "base/status.h"
 #include "cli/command.h"
-#include "cli/pod_dir.h"
-#include "cli/pod_lifecycle.h"
+#include "cli/remove_pod.h"
 #include "cli/text.h"
+#include "pod/dir.h"
+#include "pod/lifecycle.h"
 
 namespace plimsoll::cli {
 namespace {
@@ -33,12 +34,12 @@ struct PruneArguments {
 struct Plan {
   std::vector<cri::PodSandbox> pods;
   std::vector<cri::Image> images;
-  size_t foreign = 0;  // pods that have ended and are another client's
+  size_t foreign = 0;  // ended pods of other clients
   bool empty() const { return pods.empty() && images.empty(); }
 };
 
-bool HasEnded(const Inventory& inventory, const cri::PodSandbox& pod) {
-  const auto containers = ContainersOf(inventory, pod);
+bool HasEnded(const pod::Inventory& inventory, const cri::PodSandbox& pod) {
+  const auto containers = pod::ContainersOf(inventory, pod);
   const auto in = [&containers](cri::ContainerState state) {
     return std::count_if(containers.begin(), containers.end(),
                          [state](const auto* container) { return container->state() == state; });
@@ -64,15 +65,15 @@ std::string NameOf(const cri::Image& image) {
                                          : image.id();
 }
 
-absl::StatusOr<Plan> MakePlan(Client& client, const Inventory& inventory,
+absl::StatusOr<Plan> MakePlan(pod::Client& client, const pod::Inventory& inventory,
                               const std::string& state_directory, bool keep_images) {
   PLIMSOLL_ASSIGN_OR_RETURN(const FsRoot root, FsRoot::Open("/"));
   Plan plan;
   std::set<std::string> going;  // ids of pods
   for (const cri::PodSandbox& pod : inventory.pods) {
     if (!HasEnded(inventory, pod)) continue;
-    // Whoever made another pod looks for its containers' ends; a `run` may be about to restart one.
-    if (!IsLetGo(root, state_directory, pod.metadata().uid())) {
+    // The maker of another pod waits for its containers' ends; a `run` may be about to restart one.
+    if (!pod::IsLetGo(root, state_directory, pod.metadata().uid())) {
       ++plan.foreign;
       continue;
     }
@@ -122,7 +123,7 @@ absl::StatusOr<bool> Agreed(const PruneArguments& arguments) {
   return answer == "y" || answer == "yes";
 }
 
-// Of the disk that the daemon keeps its things on.
+// Free space on the disk of the daemon's state.
 int64_t FreeBytes(const std::string& directory) {
   struct statvfs disk = {};
   if (statvfs(directory.c_str(), &disk) != 0) return 0;
@@ -132,7 +133,7 @@ int64_t FreeBytes(const std::string& directory) {
 struct Removed {
   Json pods = Json::array();
   Json images = Json::array();
-  absl::Status first;  // error
+  absl::Status first;  // the first error
 };
 
 void Note(Removed& removed, Json& list, const std::string& name, const absl::Status& status) {
@@ -145,11 +146,11 @@ void Note(Removed& removed, Json& list, const std::string& name, const absl::Sta
   }
 }
 
-Removed RemovePlanned(Client& client, const Inventory& inventory, const Plan& plan,
+Removed RemovePlanned(pod::Client& client, const pod::Inventory& inventory, const Plan& plan,
                       const std::string& state_directory) {
   Removed removed;
   for (const cri::PodSandbox& pod : plan.pods) {
-    // Not by force: what has begun to run since is told.
+    // Without force: a pod that runs again is an error.
     Note(removed, removed.pods, NameOf(pod),
          RemovePod(client, inventory, pod, /*force=*/false, state_directory));
   }
@@ -172,7 +173,7 @@ absl::Status PrintRemoved(const CommandContext& context, const Removed& removed,
   return PrintJson(document.dump(1, ' ', false, Json::error_handler_t::replace), context.format());
 }
 
-// As PrintRemoved, of what would be.
+// As PrintRemoved, for --dry-run.
 absl::Status PrintNames(const CommandContext& context, const Plan& plan) {
   Json document = {{"pods", Json::array()}, {"images", Json::array()}};
   for (const cri::PodSandbox& pod : plan.pods) document["pods"].push_back(NameOf(pod));
@@ -184,7 +185,7 @@ absl::StatusOr<int> Prune(const CommandContext& context, const PruneArguments& a
   PLIMSOLL_ASSIGN_OR_RETURN(const auto client, context.Connect());
   PLIMSOLL_ASSIGN_OR_RETURN(const auto daemon, client->DaemonStatus());
   const std::string& state = daemon.state_directory();
-  PLIMSOLL_ASSIGN_OR_RETURN(const Inventory inventory, TakeInventory(*client));
+  PLIMSOLL_ASSIGN_OR_RETURN(const pod::Inventory inventory, pod::TakeInventory(*client));
   PLIMSOLL_ASSIGN_OR_RETURN(const Plan plan,
                             MakePlan(*client, inventory, state, arguments.keep_images));
   PrintPlan(plan);

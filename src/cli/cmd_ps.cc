@@ -20,7 +20,7 @@ struct PsArguments {
   ListFilters filters;
 };
 
-absl::StatusOr<std::vector<PsRow>> Select(Client& client, const PsArguments& arguments) {
+absl::StatusOr<std::vector<PsRow>> Select(pod::Client& client, const PsArguments& arguments) {
   PLIMSOLL_ASSIGN_OR_RETURN(const auto pods, client.ListPodSandboxes());
   std::string sandbox;
   if (!arguments.pod.empty()) {
@@ -30,7 +30,7 @@ absl::StatusOr<std::vector<PsRow>> Select(Client& client, const PsArguments& arg
   std::map<std::string, const cri::PodSandbox*> by_id;
   for (const cri::PodSandbox& pod : pods) by_id[pod.id()] = &pod;
   PLIMSOLL_ASSIGN_OR_RETURN(const auto containers, client.ListContainers(sandbox));
-  // A state that is asked for is shown without --all too.
+  // A state filter shows its containers without --all too.
   const bool all = arguments.all || !arguments.filters.state.empty();
   std::vector<PsRow> rows;
   for (const cri::Container& container : containers) {
@@ -47,9 +47,9 @@ absl::StatusOr<std::vector<PsRow>> Select(Client& client, const PsArguments& arg
   return rows;
 }
 
-// How those that have exited did: the list doesn't tell. One that has been removed meanwhile keeps
-// its row, without an exit code.
-absl::Status AddEnds(Client& client, std::vector<PsRow>& rows) {
+// Adds the exits of exited containers, which the list doesn't have. A container that was removed
+// meanwhile keeps its row, without an exit code.
+absl::Status AddEnds(pod::Client& client, std::vector<PsRow>& rows) {
   for (PsRow& row : rows) {
     if (!row.exited()) continue;
     const auto status = client.ContainerStatus(row.container.id());

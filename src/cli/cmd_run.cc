@@ -12,13 +12,19 @@
 #include "absl/time/clock.h"
 #include "base/problems.h"
 #include "base/status.h"
-#include "cli/amount.h"
 #include "cli/command.h"
-#include "cli/event_watch.h"
 #include "cli/images.h"
 #include "cli/interrupts.h"
-#include "cli/pod_runner.h"
+#include "cli/paths.h"
+#include "cli/run_observer.h"
 #include "cli/run_report.h"
+#include "cli/text.h"
+#include "pod/amount.h"
+#include "pod/dir.h"
+#include "pod/event_watch.h"
+#include "pod/manifest.h"
+#include "pod/runner.h"
+#include "pod/sandbox_maker.h"
 
 namespace plimsoll::cli {
 namespace {
@@ -31,12 +37,12 @@ struct RunArguments {
   bool show_resources = false;
 };
 
-// Limits above what the machine has.
-void NoteVainLimits(const PodManifest& pod) {
-  for (const ContainerManifest& container : pod.containers) {
+// Prints notes about limits above the machine's capacity.
+void NoteVainLimits(const pod::Manifest& pod) {
+  for (const pod::ContainerManifest& container : pod.containers) {
     for (const auto& [name, limit] : container.resources.limits) {
-      const std::string vain = name == "cpu"      ? ManyCpus(limit, CpusHere())
-                               : name == "memory" ? MuchMemory(limit, MemoryHere())
+      const std::string vain = name == "cpu"      ? pod::ManyCpus(limit, pod::CpusHere())
+                               : name == "memory" ? pod::MuchMemory(limit, pod::MemoryHere())
                                                   : "";
       if (vain.empty()) continue;
       PrintNote(absl::StrCat("note: ", pod.file, ": container ", container.name, ": ", vain, "\n"));
@@ -44,7 +50,7 @@ void NoteVainLimits(const PodManifest& pod) {
   }
 }
 
-// "busybox" is a file as "pod.yaml" is; where there is none, an image may be meant.
+// "busybox" names a file, as "pod.yaml" does. Without such a file the user may have meant an image.
 absl::Status OfManifest(const absl::Status& status, absl::string_view file) {
   if (!absl::IsNotFound(status) || absl::EndsWith(file, "yaml") || absl::EndsWith(file, "yml")) {
     return status;
@@ -52,16 +58,21 @@ absl::Status OfManifest(const absl::Status& status, absl::string_view file) {
   return WithHint(status, "plimsoll run takes files with manifests of pods, not images.");
 }
 
-absl::StatusOr<std::vector<PodManifest>> ReadAllManifests(const std::vector<std::string>& files) {
-  std::vector<PodManifest> pods;
+absl::StatusOr<std::vector<pod::Manifest>> ReadManifests(const std::string& file) {
+  PLIMSOLL_ASSIGN_OR_RETURN(const std::string text, ReadInput(file));
+  return pod::ParseManifests(text, file == "-" ? "standard input" : file);
+}
+
+absl::StatusOr<std::vector<pod::Manifest>> ReadAllManifests(const std::vector<std::string>& files) {
+  std::vector<pod::Manifest> pods;
   absl::Status problems;
   for (const std::string& file : files) {
-    absl::StatusOr<std::vector<PodManifest>> more = ReadManifests(file);
+    absl::StatusOr<std::vector<pod::Manifest>> more = ReadManifests(file);
     problems = AlsoTell(problems, OfManifest(more.status(), file));
     if (more.ok()) pods.insert(pods.end(), more->begin(), more->end());
   }
   PLIMSOLL_RETURN_IF_ERROR(problems);
-  for (const PodManifest& pod : pods) {
+  for (const pod::Manifest& pod : pods) {
     for (const std::string& note : pod.notes) PrintNote(absl::StrCat("note: ", note, "\n"));
     NoteVainLimits(pod);
   }
@@ -73,7 +84,7 @@ bool UseColour() {
   return isatty(STDOUT_FILENO) != 0 && (no_colour == nullptr || *no_colour == '\0');
 }
 
-void NoteDetached(const PodManifest& pod, const PodOutcome& outcome) {
+void NoteDetached(const pod::Manifest& pod, const pod::Outcome& outcome) {
   Print(absl::StrCat(outcome.sandbox_id, "\n"));
   if (pod.restart_policy != "Never") {
     PrintNote(absl::StrCat("note: pod ", pod.name,
@@ -83,7 +94,18 @@ void NoteDetached(const PodManifest& pod, const PodOutcome& outcome) {
   }
 }
 
-void Report(const RunArguments& arguments, const PodManifest& pod, const PodOutcome& outcome) {
+// `status` is the error of a pod whose name `namesake` has.
+absl::Status WithRemedy(const absl::Status& status, const cri::PodSandbox& namesake) {
+  return WithHint(status, absl::StrCat("Remove it first: plimsoll rm ",
+                                       namesake.state() == cri::SANDBOX_READY ? "--force " : "",
+                                       ShortId(namesake.id())));
+}
+
+absl::Status WithRemedy(const pod::Outcome& outcome) {
+  return outcome.namesake ? WithRemedy(outcome.status, *outcome.namesake) : outcome.status;
+}
+
+void Report(const RunArguments& arguments, const pod::Manifest& pod, const pod::Outcome& outcome) {
   if (outcome.status.ok() && arguments.detach && outcome.started && !outcome.interrupted) {
     NoteDetached(pod, outcome);
   } else if (!arguments.quiet && !outcome.containers.empty()) {
@@ -91,22 +113,22 @@ void Report(const RunArguments& arguments, const PodManifest& pod, const PodOutc
   }
   const auto print = arguments.detach ? PrintNote : Print;
   if (arguments.show_resources) print(ResourceTable(outcome));
-  if (!outcome.status.ok()) PrintNote(FormatError(outcome.status));
+  if (!outcome.status.ok()) PrintNote(FormatError(WithRemedy(outcome)));
 }
 
 absl::StatusOr<int> ReportAll(const CommandContext& context, const RunArguments& arguments,
-                              const std::vector<PodManifest>& pods,
-                              const std::vector<PodOutcome>& outcomes) {
+                              const std::vector<pod::Manifest>& pods,
+                              const std::vector<pod::Outcome>& outcomes) {
   int code = kExitOk;
-  for (const PodOutcome& outcome : outcomes) {
-    // What has ended meanwhile of a pod that goes on is no end of this.
+  for (const pod::Outcome& outcome : outcomes) {
+    // Exits in a pod that goes on don't count.
     const bool goes_on = arguments.detach && outcome.started && outcome.status.ok();
-    if (code == kExitOk && (!goes_on || outcome.interrupted)) code = outcome.ExitCode();
+    if (code == kExitOk && (!goes_on || outcome.interrupted)) code = ExitCodeOf(outcome);
   }
   if (context.for_programs()) {
     PLIMSOLL_RETURN_IF_ERROR(PrintJson(RunJson(pods, outcomes, code), context.format()));
-    for (const PodOutcome& outcome : outcomes) {
-      if (!outcome.status.ok()) PrintNote(FormatError(outcome.status));
+    for (const pod::Outcome& outcome : outcomes) {
+      if (!outcome.status.ok()) PrintNote(FormatError(WithRemedy(outcome)));
     }
     return code;
   }
@@ -114,8 +136,8 @@ absl::StatusOr<int> ReportAll(const CommandContext& context, const RunArguments&
   return code;
 }
 
-// Class types of pods that this daemon has; none with the feature gate off.
-absl::StatusOr<std::set<std::string>> PodClassTypes(Client& client) {
+// The daemon's class types of pods; none with the feature gate off.
+absl::StatusOr<std::set<std::string>> PodClassTypes(pod::Client& client) {
   PLIMSOLL_ASSIGN_OR_RETURN(const auto status, client.RuntimeStatus(/*verbose=*/false));
   std::set<std::string> types;
   for (const auto& type : status.status().resources().pod_class_resources()) {
@@ -124,24 +146,23 @@ absl::StatusOr<std::set<std::string>> PodClassTypes(Client& client) {
   return types;
 }
 
-// From the third Ctrl-C on.
+// Counted from the third Ctrl-C.
 constexpr absl::Duration kLeaveWithin = absl::Seconds(3);
 
-// What a person at the terminal wants who asks once, twice, and again: the pods stopped, killed, or
-// just out of here. Before there is a pod, and while the daemon is not there to stop one, once is
-// enough.
-void OnInterrupt(Client& client, bool begun, int count) {
+// One Ctrl-C stops the pods, a second one kills them, a third one leaves them and ends the program.
+// Before there is a pod, or while no daemon is there to stop it, one is enough.
+void OnInterrupt(pod::Client& client, bool begun, int count) {
   if (begun && count < 3 && !client.stuck()) return;
   client.Abandon();
   if (count < 3) return;
-  // What is busy with something else than the daemon does not hear of it.
+  // Work that doesn't wait for the daemon doesn't notice Abandon.
   std::thread([] {
     absl::SleepFor(kLeaveWithin);
     std::_Exit(kExitInterrupted);
   }).detach();
 }
 
-Patience WhileTheDaemonIsAway() {
+pod::Patience WhileTheDaemonIsAway() {
   return {.wait = absl::Minutes(1),
           .lost =
               [] {
@@ -158,24 +179,25 @@ bool MayEndAContainer(const node::Event& event) {
 }
 
 absl::StatusOr<int> RunPods(const CommandContext& context, const RunArguments& arguments,
-                            const std::vector<PodManifest>& pods, Interrupts& interrupts,
-                            Client& client, std::atomic<bool>& begun) {
-  PLIMSOLL_RETURN_IF_ERROR(CheckNamesAreFree(client, pods));
+                            const std::vector<pod::Manifest>& pods, Interrupts& interrupts,
+                            pod::Client& client, std::atomic<bool>& begun) {
+  PLIMSOLL_ASSIGN_OR_RETURN(const auto namesake, pod::FindNamesake(client, pods));
+  if (namesake) return WithRemedy(pod::NameIsTaken(*namesake), *namesake);
   PLIMSOLL_ASSIGN_OR_RETURN(const auto daemon, client.DaemonStatus());
   PLIMSOLL_ASSIGN_OR_RETURN(const auto pod_class_types, PodClassTypes(client));
-  for (const PodManifest& pod : pods) {
+  for (const pod::Manifest& pod : pods) {
     PLIMSOLL_RETURN_IF_ERROR(EnsureImages(client, pod));
     if (interrupts.count() > 0) return kExitInterrupted;
   }
   PLIMSOLL_ASSIGN_OR_RETURN(const FsRoot root, FsRoot::Open("/"));
-  RemoveOrphanedPodDirs(client, root, daemon.state_directory()).IgnoreError();  // it can wait
+  pod::RemoveOrphanedPodDirs(client, root, daemon.state_directory()).IgnoreError();  // not urgent
   PLIMSOLL_ASSIGN_OR_RETURN(auto own_client, context.Connect());
-  const EventWatch events(std::move(own_client), MayEndAContainer);
+  const pod::EventWatch events(std::move(own_client), MayEndAContainer);
   begun = true;
-  std::vector<PodOutcome> outcomes(pods.size());
+  std::vector<pod::Outcome> outcomes(pods.size());
   {
-    // Standard output is the document's when there is one, and the ids' of pods that are left
-    // running: what a script reads.
+    // A script reads standard output: the document, or the ids of detached pods. All else goes to
+    // standard error.
     const bool all_aside = context.for_programs() || arguments.detach;
     LogMux logs(root, UseColour() && !all_aside,
                 [all_aside](absl::string_view text, bool is_stderr) {
@@ -183,17 +205,18 @@ absl::StatusOr<int> RunPods(const CommandContext& context, const RunArguments& a
                 });
     std::vector<std::thread> threads;
     for (size_t i = 0; i < pods.size(); ++i) {
-      RunnerOptions options;
+      pod::RunnerOptions options;
       options.detach = arguments.detach;
       options.keep = arguments.keep;
-      options.show_logs = !arguments.quiet;
-      if (pods.size() > 1) options.prefix = pods[i].name + "/";
       options.state_directory = daemon.state_directory();
       options.pod_class_types = pod_class_types;
       options.interrupts = [&interrupts] { return interrupts.count(); };
       options.events = &events;
       threads.emplace_back([&, i, options = std::move(options)] {
-        outcomes[i] = PodRunner(client, logs, root, pods[i], options).Run();
+        RunObserver observer(logs, {.pod = pods[i].name,
+                                    .prefix = pods.size() > 1 ? pods[i].name + "/" : "",
+                                    .show_logs = !arguments.quiet});
+        outcomes[i] = pod::Runner(client, observer, root, pods[i], options).Run();
       });
     }
     for (std::thread& thread : threads) thread.join();
@@ -202,9 +225,10 @@ absl::StatusOr<int> RunPods(const CommandContext& context, const RunArguments& a
 }
 
 absl::StatusOr<int> Run(const CommandContext& context, const RunArguments& arguments) {
-  PLIMSOLL_ASSIGN_OR_RETURN(const std::vector<PodManifest> pods, ReadAllManifests(arguments.files));
+  PLIMSOLL_ASSIGN_OR_RETURN(const std::vector<pod::Manifest> pods,
+                            ReadAllManifests(arguments.files));
   Interrupts interrupts;  // before gRPC starts its threads
-  PLIMSOLL_ASSIGN_OR_RETURN(const std::unique_ptr<Client> client, context.ConnectToBringIn());
+  PLIMSOLL_ASSIGN_OR_RETURN(const std::unique_ptr<pod::Client> client, context.ConnectToBringIn());
   std::atomic<bool> begun = false;
   interrupts.OnInterrupt([&client, &begun](int count) { OnInterrupt(*client, begun, count); });
   const absl::Cleanup deaf = [&interrupts] { interrupts.OnInterrupt(nullptr); };

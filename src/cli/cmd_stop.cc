@@ -9,14 +9,15 @@
 #include "cli/each_name.h"
 #include "cli/interrupts.h"
 #include "cli/lookup.h"
-#include "cli/pod_lifecycle.h"
+#include "cli/remove_pod.h"
 #include "cli/seconds.h"
 #include "cli/text.h"
+#include "pod/lifecycle.h"
 
 namespace plimsoll::cli {
 namespace {
 
-// What a command is to be done to: what is named, or --all.
+// The targets of a command: names, or --all.
 struct Targets {
   std::vector<std::string> names;
   bool all = false;
@@ -34,7 +35,7 @@ absl::Status CheckTargets(const Targets& targets, const char* command) {
 }
 
 absl::Status OnPodOrContainer(
-    const Inventory& inventory, const std::string& name,
+    const pod::Inventory& inventory, const std::string& name,
     const std::function<absl::Status(const cri::PodSandbox&)>& on_pod,
     const std::function<absl::Status(const cri::Container&)>& on_container) {
   PLIMSOLL_ASSIGN_OR_RETURN(const PodOrContainer found,
@@ -43,8 +44,9 @@ absl::Status OnPodOrContainer(
   return on_container(std::get<cri::Container>(found));
 }
 
-// A pod is stopped once its containers are, which nobody waits for any more.
-void NoteInterrupted(const Inventory& inventory, const std::vector<std::string>& names,
+// The daemon stops the containers of an interrupted pod. The pod itself is stopped after them, by
+// no one now.
+void NoteInterrupted(const pod::Inventory& inventory, const std::vector<std::string>& names,
                      const std::vector<absl::Status>& results) {
   PrintNote(
       "plimsoll: interrupted; the daemon goes on with what it has begun to stop, as `plimsoll "
@@ -67,27 +69,27 @@ absl::StatusOr<int> Stop(const CommandContext& context, const Targets& targets, 
   const absl::Cleanup deaf = [&interrupts] { interrupts.OnInterrupt(nullptr); };
   interrupts.OnInterrupt([&client](int) { client->Abandon(); });
   if (interrupts.count() > 0) return kExitInterrupted;
-  absl::StatusOr<Inventory> taken = TakeInventory(*client);
+  absl::StatusOr<pod::Inventory> taken = pod::TakeInventory(*client);
   if (!taken.ok() && client->abandoned()) {
     PrintNote("plimsoll: interrupted; nothing was asked to stop\n");
     return kExitInterrupted;
   }
-  PLIMSOLL_ASSIGN_OR_RETURN(Inventory inventory, std::move(taken));
+  PLIMSOLL_ASSIGN_OR_RETURN(pod::Inventory inventory, std::move(taken));
   std::vector<std::string> names = targets.names;
   if (targets.all) {
     std::erase_if(inventory.pods,
                   [](const cri::PodSandbox& pod) { return pod.state() != cri::SANDBOX_READY; });
     names = NamesOf(inventory.pods);
   }
-  // Beside each other: each may take its whole grace period.
+  // In parallel: each may take its whole grace period.
   std::vector<absl::Status> results(names.size());
-  EachAtOnce(names.size(), kStopsAtOnce, [&](size_t i) {
+  EachAtOnce(names.size(), pod::kStopsAtOnce, [&](size_t i) {
     results[i] = OnPodOrContainer(
         inventory, names[i],
-        [&](const cri::PodSandbox& pod) { return StopPod(*client, inventory, pod, grace_s); },
+        [&](const cri::PodSandbox& pod) { return pod::StopPod(*client, inventory, pod, grace_s); },
         [&](const cri::Container& container) {
           return client->StopContainer(container.id(),
-                                       grace_s >= 0 ? grace_s : kDefaultGraceSeconds);
+                                       grace_s >= 0 ? grace_s : pod::kDefaultGraceSeconds);
         });
   });
   if (client->abandoned()) {
@@ -99,7 +101,7 @@ absl::StatusOr<int> Stop(const CommandContext& context, const Targets& targets, 
   return ForEachName(context, names, [&](const std::string& name) { return by_name[name]; });
 }
 
-absl::Status RemoveContainer(Client& client, const cri::Container& container, bool force) {
+absl::Status RemoveContainer(pod::Client& client, const cri::Container& container, bool force) {
   if (!force && container.state() == cri::CONTAINER_RUNNING) {
     const std::string name = ShellQuote(container.metadata().name());
     return WithHint(
@@ -113,7 +115,7 @@ absl::Status RemoveContainer(Client& client, const cri::Container& container, bo
 absl::StatusOr<int> Rm(const CommandContext& context, const Targets& targets, bool force) {
   PLIMSOLL_RETURN_IF_ERROR(CheckTargets(targets, "rm"));
   PLIMSOLL_ASSIGN_OR_RETURN(const auto client, context.Connect());
-  PLIMSOLL_ASSIGN_OR_RETURN(const Inventory inventory, TakeInventory(*client));
+  PLIMSOLL_ASSIGN_OR_RETURN(const pod::Inventory inventory, pod::TakeInventory(*client));
   PLIMSOLL_ASSIGN_OR_RETURN(const auto daemon, client->DaemonStatus());
   const std::vector<std::string> names = targets.all ? NamesOf(inventory.pods) : targets.names;
   return ForEachName(context, names, [&](const std::string& name) {

@@ -29,10 +29,10 @@ struct TopArguments {
 
 constexpr absl::Duration kUsualInterval = absl::Seconds(2);
 constexpr absl::Duration kShortestInterval = absl::Milliseconds(100);
-// Nobody waits longer than this for the first figures.
+// The longest wait for the first figures.
 constexpr absl::Duration kFirst = absl::Seconds(1);
 
-// "2", "0.5", "500ms", "1m".
+// Parses "2", "0.5", "500ms", "1m".
 absl::StatusOr<absl::Duration> ReadInterval(const std::string& text) {
   if (text.empty()) return kUsualInterval;
   double seconds = 0;
@@ -62,7 +62,7 @@ class Top {
   Top(const CommandContext& context, const TopArguments& arguments, absl::Duration interval)
       : context_(context), arguments_(arguments), interval_(interval) {}
 
-  // Until Ctrl-C or q, or the first figures with --once.
+  // Until Ctrl-C or q; with --once until the first figures.
   absl::Status Run() {
     Interrupts interrupts;
     const ReaderWatch reader;
@@ -84,7 +84,7 @@ class Top {
            .lost = [] { PrintNote("plimsoll: the daemon has gone; waiting for the next...\n"); },
            .back = nullptr});
     }
-    // One that came meanwhile.
+    // An interrupt may have come meanwhile.
     const absl::Status status = interrupts.count() > 0 ? absl::OkStatus() : Watch(*client);
     keys.reset();
     interrupts.OnInterrupt(nullptr);
@@ -96,10 +96,11 @@ class Top {
     return isatty(STDOUT_FILENO) != 0 && !context_.for_programs() && !arguments_.once;
   }
 
-  absl::Status Watch(Client& client) {
+  absl::Status Watch(pod::Client& client) {
     PLIMSOLL_ASSIGN_OR_RETURN(node::ListUsageResponse before, client.ListUsage());
     absl::Time since = absl::Now();
-    // Only now that there is something to show: an error stays on the usual screen.
+    // The alternate screen begins with the first figures: an earlier error stays on the usual
+    // screen.
     std::optional<Screen> screen;
     if (DrawsOver()) {
       screen.emplace();

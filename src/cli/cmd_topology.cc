@@ -16,6 +16,7 @@
 #include "cli/paths.h"
 #include "cli/reader_watch.h"
 #include "cli/text.h"
+#include "cri/observer.h"
 #include "cri/translate_topology.h"
 #include "pictures/capture.h"
 #include "pictures/topology.h"
@@ -33,7 +34,7 @@ namespace {
 struct ShowArguments {
   bool watch = false;
   std::string svg;
-  // A directory of `plimsoll topology capture`, or XML of hwloc's; empty: ask the daemon.
+  // A directory of `plimsoll topology capture`, or hwloc's XML; empty: ask the daemon.
   std::string machine;
 };
 
@@ -56,7 +57,7 @@ absl::StatusOr<topology::Machine> ReadXml(const std::string& path) {
   return machine;
 }
 
-// A path as --machine takes it; empty: this machine.
+// Takes a path of --machine; empty: this machine.
 absl::StatusOr<topology::Machine> ReadMachine(const std::string& path) {
   if (path.empty()) {
     PLIMSOLL_ASSIGN_OR_RETURN(const FsRoot host, FsRoot::Open("/"));
@@ -77,15 +78,15 @@ absl::StatusOr<topology::Machine> ReadMachine(const std::string& path) {
                   kMachineHint);
 }
 
-// Running containers by pod and name, with the CPUs that the kernel lets them have.
-absl::StatusOr<std::vector<pictures::Workload>> Workloads(Client& client) {
+// Running containers by pod and name, with the CPUs that their cpuset permits.
+absl::StatusOr<std::vector<pictures::Workload>> Workloads(pod::Client& client) {
   PLIMSOLL_ASSIGN_OR_RETURN(const auto pods, client.ListPodSandboxes());
   PLIMSOLL_ASSIGN_OR_RETURN(const auto containers, client.ListContainers());
   std::vector<pictures::Workload> workloads;
   for (const cri::Container& container : containers) {
     if (container.state() != cri::CONTAINER_RUNNING) continue;
     const auto status = client.ContainerStatus(container.id());
-    if (!status.ok()) continue;  // it has gone meanwhile
+    if (!status.ok()) continue;  // removed meanwhile
     const cri::LinuxContainerResources& linux = status->status().resources().linux();
     const auto cpus = resources::CpuSet::Parse(linux.cpuset_cpus());
     if (!cpus.ok() || cpus->Empty()) continue;
@@ -99,7 +100,7 @@ absl::StatusOr<std::vector<pictures::Workload>> Workloads(Client& client) {
   return workloads;
 }
 
-// All of the machine where that is this one, so that one sees what is not pods'.
+// Draws the whole machine if it is this one, with its CPUs outside the share of pods.
 std::string Svg(const topology::Topology& told, const std::vector<pictures::Workload>& workloads) {
   resources::CpuSet theirs;
   const auto tree = topology::ZoneTree::Build(told);
@@ -116,7 +117,7 @@ void PrintLines(const std::string& text) {
 }
 
 absl::Status PrintTopology(const CommandContext& context, const ShowArguments& arguments,
-                           Client& client, const cri::DynamicRuntimeConfigResponse& response) {
+                           pod::Client& client, const cri::DynamicRuntimeConfigResponse& response) {
   if (context.for_programs()) {
     return PrintMessage(response.resource_topology(), context.format());
   }
@@ -133,12 +134,13 @@ absl::Status PrintTopology(const CommandContext& context, const ShowArguments& a
 absl::StatusOr<int> ShowTopology(const CommandContext& context, const ShowArguments& arguments) {
   PLIMSOLL_ASSIGN_OR_RETURN(const auto client, context.Connect());
   std::optional<ReaderWatch> reader;
-  if (arguments.svg.empty() || arguments.svg == "-") reader.emplace();  // else the file counts
+  if (arguments.svg.empty() || arguments.svg == "-")
+    reader.emplace();  // otherwise the file is the output
   bool first = true;
   absl::Status printed;
   std::string last;
   const auto print = [&](const cri::DynamicRuntimeConfigResponse& response) {
-    // A daemon that takes the place of another tells what it finds: mostly the same.
+    // A daemon's successor sends its topology too, mostly the same.
     std::string now = response.resource_topology().SerializeAsString();
     if (!first && now == last) return true;
     last = std::move(now);
@@ -154,10 +156,10 @@ absl::StatusOr<int> ShowTopology(const CommandContext& context, const ShowArgume
          .lost = [] { PrintNote("plimsoll: the daemon has gone; waiting for the next...\n"); },
          .back = [] { PrintNote("plimsoll: a daemon is there again\n"); }});
   }
-  absl::Status status = client->WatchTopology(print);
+  absl::Status status = client->WatchTopology(plimsoll::cri::kObserverMetadata, print);
   while (arguments.watch && printed.ok() &&
          (absl::IsUnavailable(status) || absl::IsCancelled(status)) && client->AwaitDaemon()) {
-    status = client->WatchTopology(print);
+    status = client->WatchTopology(plimsoll::cri::kObserverMetadata, print);
   }
   PLIMSOLL_RETURN_IF_ERROR(status);
   PLIMSOLL_RETURN_IF_ERROR(printed);
@@ -166,7 +168,7 @@ absl::StatusOr<int> ShowTopology(const CommandContext& context, const ShowArgume
 
 absl::StatusOr<int> ShowMachine(const CommandContext& context, const ShowArguments& arguments) {
   PLIMSOLL_ASSIGN_OR_RETURN(const topology::Machine machine, ReadMachine(arguments.machine));
-  // As the daemon would tell it.
+  // Normalised as by the daemon.
   PLIMSOLL_ASSIGN_OR_RETURN(const topology::Topology topology,
                             topology::Normalise(topology::MakeZones(machine), nullptr));
   if (!arguments.svg.empty()) {
@@ -200,8 +202,8 @@ absl::StatusOr<int> Capture(const std::string& directory) {
   return kExitOk;
 }
 
-// {"file": ..., "faults": [...], "zones": how many, "capacity": {resource: sum}}; of a file with
-// faults nothing is summed up.
+// {"file": ..., "faults": [...], "zones": how many, "capacity": {resource: sum}}. Without sums for
+// a file with faults.
 std::string CheckJson(const std::string& name, const std::vector<std::string>& faults,
                       const topology::Topology& topology) {
   nlohmann::ordered_json document = {

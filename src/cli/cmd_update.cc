@@ -3,7 +3,6 @@
 #include "absl/strings/str_cat.h"
 #include "base/printable.h"
 #include "base/status.h"
-#include "cli/amount.h"
 #include "cli/as_before.h"
 #include "cli/command.h"
 #include "cli/lookup.h"
@@ -11,6 +10,7 @@
 #include "cli/resource_report.h"
 #include "cli/table.h"
 #include "cli/text.h"
+#include "pod/amount.h"
 #include "resources/cpu_set.h"
 #include "resources/requirements.h"
 
@@ -40,7 +40,7 @@ absl::StatusOr<resources::Quantity> ReadAmount(const char* option, const char* k
   one.limits[kind] = *amount;
   PLIMSOLL_RETURN_IF_ERROR(Annotate(resources::Validate(one), option));
   if (absl::string_view(kind) == "memory") {
-    PLIMSOLL_RETURN_IF_ERROR(Annotate(CheckMemoryLimit(*amount), option));
+    PLIMSOLL_RETURN_IF_ERROR(Annotate(pod::CheckMemoryLimit(*amount), option));
   }
   return amount;
 }
@@ -50,7 +50,7 @@ absl::Status SetCpu(const UpdateArguments& arguments, cri::LinuxContainerResourc
     out->set_cpu_quota(-1);
   } else if (!arguments.cpus.empty()) {
     PLIMSOLL_ASSIGN_OR_RETURN(const auto cpus, ReadAmount("--cpu", "cpu", arguments.cpus));
-    const std::string many = ManyCpus(cpus, CpusHere());
+    const std::string many = pod::ManyCpus(cpus, pod::CpusHere());
     if (!many.empty()) PrintNote(absl::StrCat("note: --cpu: ", many, "\n"));
     out->set_cpu_quota(*resources::MilliCpuToQuota(cpus.MilliValue()));
     out->set_cpu_period(static_cast<int64_t>(resources::kDefaultPeriodUs));
@@ -84,7 +84,7 @@ absl::Status SetMemory(const UpdateArguments& arguments, cri::LinuxContainerReso
   } else if (!arguments.memory.empty()) {
     PLIMSOLL_ASSIGN_OR_RETURN(const auto memory,
                               ReadAmount("--memory", "memory", arguments.memory));
-    const std::string much = MuchMemory(memory, MemoryHere());
+    const std::string much = pod::MuchMemory(memory, pod::MemoryHere());
     if (!much.empty()) PrintNote(absl::StrCat("note: --memory: ", much, "\n"));
     out->set_memory_limit_in_bytes(memory.Value());
   }
@@ -98,11 +98,11 @@ absl::Status SetMemory(const UpdateArguments& arguments, cri::LinuxContainerReso
   return absl::OkStatus();
 }
 
-// In the daemon's words (runtime/quota_bounds.cc), for a limit of CPU.
+// A part of the daemon's message for a CPU limit (runtime/quota_bounds.cc).
 constexpr char kAbovePods[] = "raise the pod's first";
 
-// What the container is said to have asked for follows its limits, if it is said at all and goes
-// with its other values: a request above its limit would be none.
+// Makes the recorded requests and limits follow the new limits. Only a container with a record gets
+// this, and only where the other values fit: a request must not exceed its limit.
 void FollowAsked(const UpdateArguments& arguments, const cri::KubernetesResources& before,
                  cri::UpdateContainerResourcesRequest* request) {
   if (before.requests().empty() && before.limits().empty()) return;
@@ -159,7 +159,7 @@ absl::StatusOr<int> UpdatePod(const CommandContext& context, const UpdateArgumen
   return kExitOk;
 }
 
-// A cpuset is clipped to what the node gives to pods; an event of the container says so, too.
+// The daemon clips a cpuset to the CPUs for pods, and an event of the container says so too.
 void NoteClipped(absl::string_view option, const std::string& asked, const std::string& has) {
   const auto wanted = resources::CpuSet::Parse(asked);
   const auto held = resources::CpuSet::Parse(has);

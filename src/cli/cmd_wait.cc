@@ -6,11 +6,11 @@
 #include "base/monotonic_time.h"
 #include "base/status.h"
 #include "cli/command.h"
-#include "cli/event_watch.h"
 #include "cli/lookup.h"
 #include "cli/message_json.h"
-#include "cli/pod_lifecycle.h"
 #include "cli/seconds.h"
+#include "pod/event_watch.h"
+#include "pod/lifecycle.h"
 
 namespace plimsoll::cli {
 namespace {
@@ -27,8 +27,8 @@ struct Awaited {
   std::string name;  // "pod/container"
 };
 
-// Each once, in the order of the names; of a pod in that of their making.
-absl::StatusOr<std::vector<Awaited>> FindAwaited(const Inventory& inventory,
+// Each container once, in the order of the names; those of a pod in the order of their creation.
+absl::StatusOr<std::vector<Awaited>> FindAwaited(const pod::Inventory& inventory,
                                                  const std::vector<std::string>& names) {
   std::vector<Awaited> awaited;
   const auto add = [&](const cri::Container& container) {
@@ -46,7 +46,7 @@ absl::StatusOr<std::vector<Awaited>> FindAwaited(const Inventory& inventory,
       add(*container);
       continue;
     }
-    auto containers = ContainersOf(inventory, std::get<cri::PodSandbox>(found));
+    auto containers = pod::ContainersOf(inventory, std::get<cri::PodSandbox>(found));
     std::sort(containers.begin(), containers.end(),
               [](const auto* a, const auto* b) { return a->created_at() < b->created_at(); });
     for (const cri::Container* container : containers) add(*container);
@@ -54,7 +54,7 @@ absl::StatusOr<std::vector<Awaited>> FindAwaited(const Inventory& inventory,
   return awaited;
 }
 
-absl::StatusOr<cri::ContainerStatus> AwaitEnd(Client& client, const EventWatch& events,
+absl::StatusOr<cri::ContainerStatus> AwaitEnd(pod::Client& client, const pod::EventWatch& events,
                                               const Awaited& awaited, absl::Time deadline) {
   for (;;) {
     const uint64_t seen = events.news();
@@ -71,7 +71,7 @@ absl::StatusOr<cri::ContainerStatus> AwaitEnd(Client& client, const EventWatch& 
                           absl::StrCat("container ", awaited.name, " has not ended in time")),
                       "It goes on. A longer --timeout, or none, waits for it.");
     }
-    events.Await(seen, std::min(left, kLookAnyway));
+    events.Await(seen, std::min(left, pod::kLookAnyway));
   }
 }
 
@@ -81,14 +81,14 @@ absl::StatusOr<int> Wait(const CommandContext& context, const WaitArguments& arg
       {.wait = absl::Minutes(1),
        .lost = [] { PrintNote("plimsoll: the daemon has gone; waiting for the next...\n"); },
        .back = nullptr});
-  PLIMSOLL_ASSIGN_OR_RETURN(const Inventory inventory, TakeInventory(*client));
+  PLIMSOLL_ASSIGN_OR_RETURN(const pod::Inventory inventory, pod::TakeInventory(*client));
   PLIMSOLL_ASSIGN_OR_RETURN(const std::vector<Awaited> awaited,
                             FindAwaited(inventory, arguments.names));
   const absl::Time deadline = arguments.timeout_s > 0
                                   ? MonotonicNow() + absl::Seconds(arguments.timeout_s)
                                   : absl::InfiniteFuture();
   PLIMSOLL_ASSIGN_OR_RETURN(auto own_client, context.Connect());
-  const EventWatch events(std::move(own_client), [&awaited](const node::Event& event) {
+  const pod::EventWatch events(std::move(own_client), [&awaited](const node::Event& event) {
     return std::any_of(awaited.begin(), awaited.end(), [&event](const Awaited& one) {
       return one.container.id() == event.container_id();
     });

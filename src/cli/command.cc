@@ -13,6 +13,7 @@
 #include "base/closest_word.h"
 #include "base/status.h"
 #include "cli/cmd_cp.h"
+#include "cli/connect.h"
 #include "cli/known_elsewhere.h"
 #include "cli/text.h"
 #include "cli/wrap.h"
@@ -32,7 +33,7 @@ std::vector<std::string> SubcommandNames(const CLI::App& app) {
   return names;
 }
 
-// The command that was being parsed when it failed.
+// The command whose parsing failed.
 const CLI::App& Innermost(const CLI::App& app) {
   const std::vector<CLI::App*> parsed = app.get_subcommands();
   return parsed.empty() ? app : Innermost(*parsed.back());
@@ -44,7 +45,7 @@ std::string FullName(const CLI::App& app) {
              : absl::StrCat(FullName(*app.get_parent()), " ", app.get_name());
 }
 
-// What they print has one form.
+// True for commands without -o json or yaml.
 bool HasOneForm(const std::string& command) {
   for (const char* one : {"logs", "exec", "attach", "port-forward", "completion", "help"}) {
     if (command == one) return true;
@@ -52,7 +53,7 @@ bool HasOneForm(const std::string& command) {
   return false;
 }
 
-// In a list of commands the first sentence of each is enough.
+// A list of commands has the first sentence of each.
 class HelpFormatter : public CLI::Formatter {
  public:
   std::string make_subcommand(const CLI::App* sub) const override {
@@ -63,7 +64,7 @@ class HelpFormatter : public CLI::Formatter {
     return out.str();
   }
 
-  // The top level's options are every command's.
+  // The top level's options belong to every command.
   std::string make_footer(const CLI::App* app) const override {
     const CLI::App* top = app;
     while (top->get_parent() != nullptr) top = top->get_parent();
@@ -78,7 +79,7 @@ class HelpFormatter : public CLI::Formatter {
   }
 };
 
-// Of an argument that is missing.
+// The message for a missing argument.
 std::string WhatIsMissing(const CLI::App& at, absl::string_view told) {
   if (at.get_require_subcommand_min() > 0) {
     return absl::StrCat(FullName(at), " is ", absl::StrJoin(SubcommandNames(at), ", "), ": which?");
@@ -90,7 +91,7 @@ std::string WhatIsMissing(const CLI::App& at, absl::string_view told) {
   return absl::StrCat(FullName(at), ": ", told);
 }
 
-// `plimsoll run -it busybox`, as of tools that run images.
+// Options of other tools that run images, as in `plimsoll run -it busybox`.
 bool IsOptionForImages(absl::string_view word) {
   for (const char* one : {"-i", "-t", "-it", "-ti", "--rm", "-f", "--name", "-v", "-p", "-e"}) {
     if (word == one) return true;
@@ -103,11 +104,11 @@ int ReportUsage(const CLI::App& app, const CLI::ParseError& error) {
   std::string message = error.what();
   std::string hint = absl::StrCat("See `", FullName(at), " --help`.");
   if (error.get_name() == "RequiredError") message = WhatIsMissing(at, error.what());
-  // A bad value of an option also leaves words over, which are not to blame.
+  // A bad value of an option leaves further words unparsed, which are not to blame.
   const bool bad_value =
       error.get_name() == "ConversionError" || error.get_name() == "ValidationError";
   std::vector<std::string> extra = app.remaining(/*recurse=*/true);
-  std::erase(extra, "--");  // `exec NAME --` lacks the command
+  std::erase(extra, "--");  // `exec NAME --` without a command
   if (!bad_value && !extra.empty()) {
     const std::string& word = extra.front();
     std::vector<std::string> candidates = SubcommandNames(at);
@@ -148,14 +149,14 @@ int ReportUsage(const CLI::App& app, const CLI::ParseError& error) {
   return kExitUsage;
 }
 
-// Whether help is asked of a command that isn't there.
+// True: help was asked for a subcommand that doesn't exist.
 bool IsHelpOfNothing(const CLI::App& app) {
   const CLI::App& at = Innermost(app);
   const std::vector<std::string> extra = at.remaining();
   return at.get_require_subcommand_min() > 0 && !extra.empty() && extra.front()[0] != '-';
 }
 
-// -o json of a command that has no such form.
+// A usage error for -o json of a command without such a form.
 absl::Status CheckOutput(const CLI::App& app, const CommandContext& context) {
   const std::string command = app.get_subcommands().front()->get_name();
   if (!context.for_programs() || !HasOneForm(command)) return absl::OkStatus();
@@ -166,7 +167,7 @@ absl::Status CheckOutput(const CLI::App& app, const CommandContext& context) {
 }  // namespace
 
 std::string HelpOf(const CLI::App& app) {
-  // App::help() would be that of the command that was given, which may be `help` itself.
+  // App::help() describes the parsed command, which may be `help` itself.
   const std::string help =
       app.get_parent() != nullptr
           ? app.help(FullName(*app.get_parent()))
@@ -181,27 +182,27 @@ OutputFormat CommandContext::format() const {
                             : OutputFormat::kTable;
 }
 
-absl::StatusOr<std::unique_ptr<Client>> CommandContext::Connect(bool may_start) const {
+absl::StatusOr<std::unique_ptr<pod::Client>> CommandContext::Connect(bool may_start) const {
   struct stat info = {};
   if (may_start && !root.empty() && stat(root.c_str(), &info) != 0) {
-    // A command that only looks makes no directory.
+    // A command that only reads makes no directory.
     const int error = errno;
     return WithHint(ErrnoStatus(error, absl::StrCat("--root ", root)),
                     error == ENOENT ? "Nothing is kept there. `plimsoll image import`, `plimsoll "
                                       "pull` and `plimsoll run` make the directory."
                                     : "");
   }
-  return Client::Connect({.address = address, .root = root, .may_start = may_start});
+  return cli::Connect({.address = address, .root = root, .may_start = may_start});
 }
 
-absl::StatusOr<std::unique_ptr<Client>> CommandContext::ConnectToBringIn() const {
-  return Client::Connect({.address = address, .root = root});
+absl::StatusOr<std::unique_ptr<pod::Client>> CommandContext::ConnectToBringIn() const {
+  return cli::Connect({.address = address, .root = root});
 }
 
 void CommandContext::Act(CLI::App* command, std::function<absl::StatusOr<int>()> run,
                          int exit_on_failure) {
   command->callback([this, command, run = std::move(run), exit_on_failure] {
-    // Called after those of its subcommands: one that was given is what is meant.
+    // CLI11 calls this after the callbacks of subcommands. A parsed subcommand is the one to run.
     if (!command->get_subcommands().empty()) return;
     action = run;
     failure_exit = exit_on_failure;
@@ -273,7 +274,7 @@ int RunProgramMain(int argc, char** argv) {
   CLI::App app("", "plimsoll");
   BuildApp(app, context);
   if (argc <= 1) {
-    // As help, but no success: a script whose command is an empty variable has failed.
+    // Help, but no success: in a script the variable with the command may have been empty.
     PrintNote(HelpOf(app));
     return kExitUsage;
   }
@@ -290,7 +291,7 @@ int RunProgramMain(int argc, char** argv) {
     return ReportUsage(app, error);
   }
   if (context.address.empty() && context.root.empty()) {
-    // What is said on the command line stands before both.
+    // The command line wins over both variables.
     for (const auto& [name, value] :
          {std::pair("PLIMSOLL_ADDRESS", &context.address), {"PLIMSOLL_ROOT", &context.root}}) {
       if (const char* given = getenv(name); given != nullptr) *value = given;

@@ -1,5 +1,5 @@
-// The commands of `plimsoll`, one file each (cmd_<name>.cc). Each adds its part to the parser; the
-// chosen one leaves an action, which main runs.
+// The commands of `plimsoll`, one file each (cmd_<name>.cc). Each adds its part to the parser.
+// Parsing leaves the action of the chosen command, which main runs.
 #ifndef PLIMSOLL_CLI_COMMAND_H_
 #define PLIMSOLL_CLI_COMMAND_H_
 
@@ -10,9 +10,10 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "cli/client.h"
+#include "cli/api.h"
 #include "cli/errors.h"
 #include "cli/output.h"
+#include "pod/client.h"
 
 namespace plimsoll::cli {
 
@@ -22,7 +23,7 @@ struct CommandContext {
   std::string root;
   std::string output = "table";
 
-  // The exit code, or an error that becomes `failure_exit`.
+  // Returns the exit code. An error is printed, and becomes `failure_exit`.
   std::function<absl::StatusOr<int>()> action;
   int failure_exit = kExitError;
 
@@ -30,12 +31,12 @@ struct CommandContext {
   bool for_programs() const {
     return format() == OutputFormat::kJson || format() == OutputFormat::kYaml;
   }
-  // `may_start`: a daemon of our own, where none runs.
-  absl::StatusOr<std::unique_ptr<Client>> Connect(bool may_start = true) const;
-  // As Connect, for commands that bring something in: the directory of --root need not be there.
-  absl::StatusOr<std::unique_ptr<Client>> ConnectToBringIn() const;
+  // `may_start`: starts a daemon of our own where none runs.
+  absl::StatusOr<std::unique_ptr<pod::Client>> Connect(bool may_start = true) const;
+  // As Connect, for commands that import something: the directory of --root may be missing.
+  absl::StatusOr<std::unique_ptr<pod::Client>> ConnectToBringIn() const;
 
-  // Makes `run` the action when `command` is the one that was given.
+  // Makes `run` the action when the command line has `command`.
   void Act(CLI::App* command, std::function<absl::StatusOr<int>()> run,
            int exit_on_failure = kExitError);
 };
@@ -56,11 +57,11 @@ void AddPruneCommand(CLI::App& app, CommandContext& context);
 void AddTopCommand(CLI::App& app, CommandContext& context);
 void AddUpdateCommand(CLI::App& app, CommandContext& context);
 void AddClassesCommand(CLI::App& app, CommandContext& context);
-// Below `plimsoll classes`.
+// Subcommands of `plimsoll classes`.
 void AddExplainCommands(CLI::App& classes, CommandContext& context);
 void AddAssignCommand(CLI::App& app, CommandContext& context);
 void AddTopologyCommand(CLI::App& app, CommandContext& context);
-// With `images`, `pull` and `rmi`, which are `image list`, `image pull` and `image remove`.
+// Adds `images`, `pull` and `rmi` too: they are `image list`, `image pull` and `image remove`.
 void AddImageCommand(CLI::App& app, CommandContext& context);
 void AddDaemonCommand(CLI::App& app, CommandContext& context);
 void AddDoctorCommand(CLI::App& app, CommandContext& context);
@@ -70,16 +71,16 @@ void AddCompletionCommand(CLI::App& app, CommandContext& context);
 
 void AddHelpCommand(CLI::App& app, CommandContext& context);
 
-// What `--help` prints.
+// The text of `--help`.
 std::string HelpOf(const CLI::App& app);
 
-// Takes a number of 0 or more; its message is shorter than that of CLI::NonNegativeNumber.
+// Takes a number of 0 or more, with a shorter message than CLI::NonNegativeNumber.
 CLI::Validator ZeroOrMore();
 
-// The whole parser.
+// Adds all commands to the parser.
 void BuildApp(CLI::App& app, CommandContext& context);
 
-// Parses and runs; what main returns. Prints errors itself.
+// Parses, runs, and prints errors. Returns main's result.
 int RunProgramMain(int argc, char** argv);
 
 }  // namespace plimsoll::cli

@@ -21,7 +21,6 @@
 #include "cli/command_tree.h"
 #include "cli/images.h"
 #include "cli/lookup.h"
-#include "cli/pod_runner.h"
 #include "cli/standalone.h"
 #include "topology/hwloc_reader.h"
 #include "topology/topology_file.h"
@@ -116,7 +115,7 @@ TEST(Command, ACheckedTopologyIsToldToPrograms) {
   EXPECT_THAT(RunMain({"topology", "check", file, "-o", "yaml"}).out, HasSubstr("faults:\n"));
 }
 
-// `<(...)` and /dev/stdin are links that only the kernel can follow.
+// The kernel alone can follow the links of `<(...)` and /dev/stdin.
 TEST(Command, ATopologyMayComeThroughAPipe) {
   int ends[2];
   ASSERT_EQ(pipe2(ends, O_CLOEXEC), 0);
@@ -136,7 +135,7 @@ TEST(Command, APipeIsReadUntilItsWriterHasGone) {
   const UniqueFd reader(ends[0]);
   UniqueFd writer(ends[1]);
   std::thread shell([&writer] {
-    absl::SleepFor(absl::Milliseconds(50));  // read before by whoever doesn't wait
+    absl::SleepFor(absl::Milliseconds(50));  // a reader that doesn't wait finds nothing
     const std::string text = "zones: [{name: a}]\n";
     EXPECT_EQ(write(writer.get(), text.data(), text.size()), static_cast<ssize_t>(text.size()));
     writer.Reset();
@@ -147,7 +146,7 @@ TEST(Command, APipeIsReadUntilItsWriterHasGone) {
   EXPECT_EQ(good.code, kExitOk) << good.err;
 }
 
-// Somebody may write into it, or nobody ever.
+// A FIFO may never get a writer.
 TEST(Command, ATopologyIsNotAwaitedFromAFifo) {
   const TestDir dir;
   const std::string fifo = dir.path() + "/fifo";
@@ -191,7 +190,7 @@ TEST(Command, AMachineMayBeXmlOfHwlocs) {
   const auto tree = topology::ZoneTree::Build(*told);
   ASSERT_TRUE(tree.ok()) << tree.status();
   EXPECT_EQ(tree->Cpus(), topology::ReadWithHwloc()->cpus);
-  // As the daemon tells them.
+  // Names as the daemon lists them.
   for (const topology::Zone& zone : told->zones) {
     const bool has_id = zone.type == topology::kPackage || zone.type == topology::kNumaNode;
     EXPECT_EQ(zone.attributes.contains(topology::kId), has_id) << zone.name;
@@ -294,7 +293,7 @@ TEST(Command, StatesAndTimesAreTakenAsTheyAreShown) {
   EXPECT_EQ(RunMain({"stop", "-t", "soon", "web"}).code, kExitUsage);
 }
 
-// Somebody who is not root, for as long as one lives.
+// While an object lives, the process isn't root.
 class Nobody {
  public:
   Nobody() { EXPECT_EQ(seteuid(65534), 0); }
@@ -454,7 +453,7 @@ TEST(Command, VersionWithoutADaemon) {
   const Printed text = RunMain({"version", "--root", root});
   EXPECT_EQ(text.code, kExitOk);
   EXPECT_THAT(text.out, HasSubstr("plimsolld  not running"));
-  // One that was asked for by name should be there.
+  // The user named this daemon, so it should be there.
   const Printed named =
       RunMain({"version", "-o", "json", "--address", absl::StrCat("unix://", root, "/none.sock")});
   EXPECT_EQ(named.code, kExitError);
@@ -507,7 +506,7 @@ TEST(Completion, BashKnowsCommandsAndOptions) {
   EXPECT_THAT(complete("plimsoll completion ''", 2), HasSubstr("zsh"));
 }
 
-// What the functions of the script ask `plimsoll` for names with.
+// Runs the command by which the script's functions get names.
 TEST(Completion, BashAsksTheDaemonThatTheLineMeans) {
   TestDir dir;
   ASSERT_TRUE(dir.root().ReplaceFile("c.bash", CompletionScript(Tree(), "bash")).ok());
@@ -524,13 +523,13 @@ TEST(Completion, BashAsksTheDaemonThatTheLineMeans) {
   EXPECT_EQ(asked("plimsoll exec ''", 2), "__complete containers\n");
   EXPECT_EQ(asked("plimsoll --root /r exec ''", 4), "--root=/r __complete containers\n");
   EXPECT_EQ(asked("plimsoll exec --root '~/r' ''", 4), "--root=/h/r __complete containers\n");
-  // As bash takes --address=unix:///run/a.sock apart.
+  // bash splits --address=unix:///run/a.sock at = and :.
   EXPECT_EQ(asked("plimsoll exec --address = unix : ///run/a.sock ''", 7),
             "--address=unix:///run/a.sock __complete containers\n");
   EXPECT_EQ(asked("plimsoll --address unix : ///a image rm ''", 7),
             "--address=unix:///a __complete images\n");
   EXPECT_EQ(asked("plimsoll update ''", 2), "__complete containers\n__complete pods\n");
-  // A value is no command: here it is `stop` that is completed.
+  // A value is no command: this completes the arguments of `stop`.
   EXPECT_EQ(asked("plimsoll --root image stop ''", 4),
             "--root=image __complete pods\n--root=image __complete containers\n");
 }
@@ -742,34 +741,12 @@ TEST(Output, JsonAndYamlSayTheSame) {
   EXPECT_THAT(*json, HasSubstr("\"createdAt\": null"));
   const auto yaml = JsonToYaml(*json);
   ASSERT_TRUE(yaml.ok()) << yaml.status();
-  // A string that looks like something else keeps its quotes.
+  // A string that looks like another type keeps its quotes.
   EXPECT_THAT(*yaml, AllOf(HasSubstr("id: \"0123\""), HasSubstr("name: \"true\""),
                            HasSubstr("namespace: default"), HasSubstr("labels: {}")));
   EXPECT_EQ(*JsonToYaml("{\"a\": null, \"b\": \"null\", \"c\": true}"),
             "a: ~\nb: \"null\"\nc: true\n");
   EXPECT_FALSE(JsonToYaml("{").ok());
-}
-
-TEST(Runner, RestartsSlowDown) {
-  EXPECT_EQ(RestartDelay(0), absl::Seconds(10));
-  EXPECT_EQ(RestartDelay(1), absl::Seconds(20));
-  EXPECT_EQ(RestartDelay(5), absl::Minutes(5));
-  EXPECT_EQ(RestartDelay(1000), absl::Minutes(5));
-}
-
-TEST(Runner, ExitCodeIsThePodsOutcome) {
-  PodOutcome outcome;
-  EXPECT_EQ(outcome.ExitCode(), 0);
-  outcome.containers.resize(3);
-  outcome.containers[0].role = resources::ContainerRequirements::Role::kSidecar;
-  outcome.containers[0].status.set_exit_code(143);
-  EXPECT_EQ(outcome.ExitCode(), 0);
-  outcome.containers[2].status.set_exit_code(7);
-  EXPECT_EQ(outcome.ExitCode(), 7);
-  outcome.interrupted = true;
-  EXPECT_EQ(outcome.ExitCode(), kExitInterrupted);
-  outcome.status = absl::InternalError("x");
-  EXPECT_EQ(outcome.ExitCode(), kExitOwnFailure);
 }
 
 TEST(Standalone, TheDaemonsOwnWordsAreShown) {

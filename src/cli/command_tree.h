@@ -28,8 +28,8 @@ struct CommandInfo {
   std::string description;
   std::vector<OptionInfo> options;
   std::vector<OptionInfo> positionals;
-  std::vector<CommandInfo> commands;  // without hidden ones
-  bool runs_alone = true;             // also without one of them
+  std::vector<CommandInfo> commands;  // hidden ones left out
+  bool runs_alone = true;             // works without a subcommand too
 };
 
 CommandInfo DescribeCommands(const CLI::App& app);
@@ -37,13 +37,13 @@ CommandInfo DescribeCommands(const CLI::App& app);
 // The page plimsoll(1) in roff, man(7).
 std::string ManPage(const CommandInfo& tree, const std::string& version);
 
-// A completion script for "bash", "zsh" or "fish"; empty for another shell. Names of pods,
-// containers and images are asked of `plimsoll __complete KIND` when completing.
+// A completion script for "bash", "zsh" or "fish"; empty for another shell. The script gets names
+// of pods, containers and images from `plimsoll __complete KIND`.
 std::string CompletionScript(const CommandInfo& tree, const std::string& shell);
 
-// What `plimsoll __complete` prints: one name a line. Left out are names that a shell would have to
-// be given in quotes: bash expands what it completes from, "$(...)" included, and who names a pod
-// is not who presses Tab.
+// The output of `plimsoll __complete`: one name a line. Names that a shell would have to quote are
+// left out. bash expands completions, "$(...)" included, and the user at the Tab key need not be
+// the one that named the pod.
 std::string CompletionNames(const std::set<std::string>& names);
 
 }  // namespace plimsoll::cli

@@ -12,7 +12,7 @@
 namespace plimsoll::cli {
 namespace {
 
-// What `plimsoll __complete` lists for a value named like this; empty: nothing of ours.
+// The kind that `plimsoll __complete` lists for a value of this name; empty: none.
 std::string DynamicKinds(const OptionInfo& option) {
   std::vector<std::string> kinds;
   for (const absl::string_view part : absl::StrSplit(option.value, '|')) {
@@ -24,7 +24,7 @@ std::string DynamicKinds(const OptionInfo& option) {
   return absl::StrJoin(kinds, " ");
 }
 
-// What of the file system completes a value named like this.
+// The kind of file that completes a value of this name.
 absl::string_view FilesOf(const OptionInfo& option) {
   if (option.value == "DIRECTORY") return "directories";
   const bool any = option.value == "FILE" || option.value == "SOURCE" || option.value == "TARGET";
@@ -53,9 +53,9 @@ std::string WordsOf(const CommandInfo& root, const CommandInfo& command) {
   return absl::StrJoin(words, " ");
 }
 
-// The part that bash and zsh share: the command's path so far and, from it, what may follow. Uses
-// only what both shells understand; `before` and `previous` are set before. Names come from the
-// daemon that the line's own --address or --root means.
+// The part that bash and zsh share. It finds the command's path in the line and, from it, the words
+// that may follow. It uses only constructs of both shells; `before` and `previous` are set by the
+// caller. Names come from the daemon of the line's own --address or --root.
 std::string ShellBody(const CommandInfo& root) {
   std::string names = "  case \"$path $word\" in\n";
   std::string tables = "  case \"$path\" in\n";
@@ -84,7 +84,7 @@ std::string ShellBody(const CommandInfo& root) {
         files.empty() ? "" : absl::StrCat(" files=", files), " ;;\n");
     for (const OptionInfo& option : command.options) {
       if (option.value.empty()) continue;
-      // Options of the program itself are good after every command.
+      // Options of the program are valid after every command.
       const std::string where = path.empty() ? "*" : absl::StrCat("\"", path, "\"");
       const std::string kind = DynamicKinds(option);
       for (const std::string& name : option.names) {
@@ -107,7 +107,7 @@ std::string ShellBody(const CommandInfo& root) {
       "      --address|--root) taking=\"$word\" ;;\n"
       "      --address=*|--root=*) where+=(\"$word\") ;;\n"
       "    esac\n"
-      // What follows are the words of another command, for `plimsoll exec`.
+      // The words behind belong to another command, as for `plimsoll exec`.
       "    if [[ $word == -- ]]; then foreign=1; break; fi\n  ",
       names, "    esac\n  done\n", tables, "  esac\n", values, "  esac\n",
       "  if [[ -n $foreign ]]; then known=\"\" kinds=\"\" more=\"\" files=any; fi\n",
@@ -117,8 +117,8 @@ std::string ShellBody(const CommandInfo& root) {
       "  done\n");
 }
 
-// bash takes a word apart at = and :, as in --address=unix:///run/a.sock and busybox:1.36: `before`
-// has whole words again, and so has `cur`.
+// bash splits words at = and :, as in --address=unix:///run/a.sock and busybox:1.36. This joins
+// them again, in `before` and `cur`.
 constexpr absl::string_view kBashWords = R"(  local part glued="" cur="" previous="" lead=""
   local -a before=()
   for part in "${COMP_WORDS[@]:1:COMP_CWORD}"; do
@@ -137,9 +137,9 @@ constexpr absl::string_view kBashWords = R"(  local part glued="" cur="" previou
   fi
 )";
 
-// readline replaces only what follows the last = or : of COMP_WORDBREAKS. Only names of files are
-// marked as such: in those readline puts a backslash before each colon. A word that ends with a
-// colon goes on with a path.
+// readline replaces only the text behind the last = or : of COMP_WORDBREAKS. It puts a backslash
+// before each colon of a name of a file, so only such names are marked as files. A word that ends
+// with a colon continues with a path.
 constexpr absl::string_view kBashReply =
     R"(  mapfile -t COMPREPLY < <(compgen -P "$lead" -W "$known $more" -- "$cur")
   if [[ " ${COMPREPLY[*]} " == *": "* ]]; then
@@ -168,7 +168,7 @@ std::string BashScript(const CommandInfo& root) {
                       "}\ncomplete -F _plimsoll plimsoll\n");
 }
 
-// The file of an autoloaded function is the function's first call.
+// An autoloaded function's file makes the function's first call.
 constexpr absl::string_view kZshEnd = R"(  local -a all=(${=more})
   compadd -- ${=known} ${all:#*:}
   if [[ $more == *:* ]]; then compadd -S '' -- ${(M)all:#*:}; fi
@@ -189,12 +189,12 @@ std::string ZshScript(const CommandInfo& root) {
       "    previous=\"${words[CURRENT]%%=*}\"\n"
       "    compset -P 1 '*='\n"
       "  fi\n",
-      // `path` is tied to PATH in zsh.
+      // zsh ties `path` to PATH.
       absl::StrReplaceAll(ShellBody(root), {{"path", "at"}}), kZshEnd);
 }
 
 constexpr absl::string_view kFishDirectories = "'(__fish_complete_directories)'";
-// Names of the daemon that the line's own --address or --root means.
+// Names from the daemon of the line's own --address or --root.
 constexpr absl::string_view kFishNames = R"(function __plimsoll_names
     set -l where
     set -l taking
@@ -247,8 +247,8 @@ void AddFishOption(const OptionInfo& option, const std::string& condition, std::
   absl::StrAppend(&script, line, " -d ", FishQuote(option.description), "\n");
 }
 
-// A function that tells whether the line's command so far is the one that it is given, as "image
-// remove"; "--" where the words of another command have begun.
+// A function that tells whether the line's command is the given one, as "image remove". The command
+// is "--" once the words of another command have begun.
 std::string FishPlace(const CommandInfo& root) {
   std::string cases;
   Walk(root, "", [&](const CommandInfo& command, const std::string& path) {
@@ -329,7 +329,7 @@ std::string FishScript(const CommandInfo& root) {
   return script;
 }
 
-// Commands without their options and arguments, as `plimsoll help` takes them.
+// Commands without their options and arguments, for `plimsoll help`.
 std::vector<CommandInfo> NamesOnly(const std::vector<CommandInfo>& commands) {
   std::vector<CommandInfo> names;
   for (const CommandInfo& command : commands) {

@@ -1,4 +1,4 @@
-// Completion in the shells themselves, zsh's and bash's on a terminal.
+// Completion by the shells themselves: zsh and bash on a terminal.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
@@ -22,7 +22,7 @@ using ::testing::IsSupersetOf;
 using ::testing::Not;
 using ::testing::UnorderedElementsAre;
 
-// Answers for a daemon with two pods and three images, and records what else a shell runs it with.
+// Stands in for `plimsoll` with two pods and three images, and records its other calls.
 constexpr absl::string_view kProgram = R"(#!/bin/sh
 case " $* " in
   *" __complete "*) ;;
@@ -41,7 +41,7 @@ for word; do
 done
 )";
 
-// Types a line and Tab at a shell's prompt, runs what is there then, and leaves.
+// Types a line and Tab at a shell's prompt, runs the resulting line, and exits.
 //   zsh -f type SHELL_COMMAND FIRST_LINE LINE
 constexpr absl::string_view kTypist = R"(zmodload zsh/zpty
 zpty shell $1
@@ -53,7 +53,7 @@ while zpty -r shell seen; do print -r -- $seen; done
 zpty -d shell
 )";
 
-// Records all that is offered.
+// Records all candidates.
 constexpr absl::string_view kZshStart = R"(PROMPT= RPROMPT=
 autoload -Uz compinit
 compinit -u -D
@@ -97,7 +97,7 @@ class CompletionShells : public testing::Test {
     return printed.value_or("");
   }
 
-  // The arguments of plimsoll after Tab and Enter, as "<image><rm>".
+  // The arguments of `plimsoll` after Tab and Enter, as "<image><rm>".
   std::string Typed(const std::string& shell, const std::string& first, const std::string& line) {
     dir_.root().RemoveFile("ran").IgnoreError();
     dir_.root().RemoveFile("offered").IgnoreError();
@@ -124,7 +124,7 @@ class CompletionShells : public testing::Test {
   }
 
   TestDir dir_;
-  std::string screen_;  // what the typist saw last
+  std::string screen_;  // the terminal's last text
 };
 
 TEST_F(CompletionShells, BashCompletesNamesWithColons) {

@@ -1,4 +1,4 @@
-// The two ends of `plimsoll cp` as they are typed.
+// The two ends of `plimsoll cp`, parsed.
 #ifndef PLIMSOLL_CLI_COPY_END_H_
 #define PLIMSOLL_CLI_COPY_END_H_
 
@@ -10,12 +10,12 @@
 namespace plimsoll::cli {
 
 struct CopyEnd {
-  std::string container;  // as the user names it; empty: this machine's
+  std::string container;  // as typed; empty: this machine
   std::string path;       // "-": a tar stream
   bool is_stream() const { return container.empty() && path == "-"; }
 };
 
-// "web/app:/etc/hosts" is a container's, "/a:b", "./a:b" and "plain" are this machine's.
+// "web/app:/etc/hosts" is in a container; "/a:b", "./a:b" and "plain" are on this machine.
 CopyEnd ParseCopyEnd(absl::string_view text);
 
 struct CopyEnds {
@@ -25,7 +25,7 @@ struct CopyEnds {
   const CopyEnd& inside() const { return from_container() ? from : to; }
 };
 
-// A usage error unless exactly one of them is a container's, with a path.
+// A usage error unless exactly one end is in a container, and has a path.
 absl::StatusOr<CopyEnds> ParseCopyEnds(absl::string_view from, absl::string_view to);
 
 }  // namespace plimsoll::cli

@@ -1,4 +1,4 @@
-// The streams of `plimsoll cp` in this process: each can be given up, and is counted.
+// The streams of `plimsoll cp` in this process: counted, and cancellable.
 #ifndef PLIMSOLL_CLI_COPY_STREAM_H_
 #define PLIMSOLL_CLI_COPY_STREAM_H_
 
@@ -16,15 +16,15 @@
 
 namespace plimsoll::cli {
 
-// How far a copy is, on a terminal once it takes long. Not thread-safe.
+// The progress of a copy, shown on a terminal when the copy takes long. Not thread-safe.
 class CopyWatch {
  public:
   CopyWatch(std::string title, bool quiet, std::function<bool()> cancelled);
 
-  // CANCELLED once it is given up.
+  // CANCELLED after an interrupt.
   absl::Status Step(uint64_t bytes);
   bool cancelled() const { return cancelled_(); }
-  // Takes the line away.
+  // Clears the line.
   void Finish() { bar_.reset(); }
 
  private:
@@ -36,7 +36,7 @@ class CopyWatch {
   std::unique_ptr<ProgressBar> bar_;
 };
 
-// What comes from `fd`, which isn't closed. `name` is for messages.
+// Reads from `fd`, and doesn't close it. `name` stands in messages.
 class WatchedStream : public image::ByteStream {
  public:
   WatchedStream(int fd, std::string name, CopyWatch& watch)
@@ -49,7 +49,7 @@ class WatchedStream : public image::ByteStream {
   CopyWatch& watch_;
 };
 
-// All of it to `to`. `name` is what messages call that.
+// Copies everything to `to`. `name` is the target's name in messages.
 absl::Status PassOn(image::ByteStream& from, int to, const std::string& name);
 
 }  // namespace plimsoll::cli

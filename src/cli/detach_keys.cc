@@ -19,7 +19,7 @@ absl::StatusOr<std::string> ParseDetachKeys(const std::string& text) {
       return absl::InvalidArgumentError(absl::StrCat("\"", text, "\" are no keys, as ",
                                                      kDefaultDetachKeys, " or ctrl-],q would be"));
     }
-    // As terminals have it: Ctrl takes the upper bits away.
+    // On a terminal Ctrl clears the upper bits of a character.
     keys += control ? static_cast<char>(upper & 0x1f) : key[0];
   }
   return keys;

@@ -1,4 +1,4 @@
-// The keys that leave a terminal one is attached to, and the container alone.
+// The keys that end an attached terminal's connection and leave the container running.
 #ifndef PLIMSOLL_CLI_DETACH_KEYS_H_
 #define PLIMSOLL_CLI_DETACH_KEYS_H_
 
@@ -12,26 +12,26 @@ namespace plimsoll::cli {
 
 inline constexpr char kDefaultDetachKeys[] = "ctrl-p,ctrl-q";
 
-// The bytes of keys that are separated by commas, each a character or ctrl- and a letter or one of
-// @[\]^_; none for "". INVALID_ARGUMENT.
+// The bytes of keys that are separated by commas. A key is a character, or ctrl- and a letter or
+// one of @[\]^_. No bytes for "". INVALID_ARGUMENT: the text is no such list.
 absl::StatusOr<std::string> ParseDetachKeys(const std::string& text);
 
-// Looks for them in what is typed. Keys that may be the first of them are held back until it is
-// known. Not thread-safe.
+// Searches typed bytes for the keys. Bytes that may begin the keys are held back until the next
+// ones decide. Not thread-safe.
 class DetachKeys {
  public:
-  // `keys`: of ParseDetachKeys; empty: nothing is looked for.
+  // `keys` is a result of ParseDetachKeys; empty: nothing is searched for.
   explicit DetachKeys(std::string keys) : keys_(std::move(keys)) {}
-  // What of the typed bytes is to be sent; what comes after the keys is left out.
+  // The bytes to send now. Bytes behind the keys are dropped.
   std::string Pass(absl::string_view typed);
-  // What is held back, when nothing more is typed.
+  // The held bytes, for the end of the input.
   std::string TakeHeld() { return std::exchange(held_, ""); }
-  // Whether all of them were typed.
+  // True once all keys were typed.
   bool found() const { return found_; }
 
  private:
   const std::string keys_;
-  std::string held_;  // always a beginning of `keys_`
+  std::string held_;  // always a prefix of `keys_`
   bool found_ = false;
 };
 

@@ -11,7 +11,7 @@ namespace plimsoll::cli {
 absl::StatusOr<int> ForEachName(const CommandContext& context,
                                 const std::vector<std::string>& names,
                                 const std::function<absl::Status(const std::string&)>& act) {
-  absl::Status last;  // failure: the caller prints it, behind the others
+  absl::Status last;  // the last error; the caller prints it, behind the others
   std::vector<std::string> done;
   for (const std::string& name : names) {
     const absl::Status status = act(name);

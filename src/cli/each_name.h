@@ -1,4 +1,4 @@
-// Commands that do the same with each name that they are given.
+// Commands that do the same for each of several names.
 #ifndef PLIMSOLL_CLI_EACH_NAME_H_
 #define PLIMSOLL_CLI_EACH_NAME_H_
 
@@ -12,8 +12,8 @@
 
 namespace plimsoll::cli {
 
-// Goes on after an error, and gives the first; further ones are printed. Prints each name that it
-// is done with, for programs at the end: {"names": [...]}.
+// Calls `act` for each name, also after an error. Returns the first error and prints further ones.
+// Prints each finished name; for programs, prints all at the end: {"names": [...]}.
 absl::StatusOr<int> ForEachName(const CommandContext& context,
                                 const std::vector<std::string>& names,
                                 const std::function<absl::Status(const std::string&)>& act);

@@ -11,15 +11,14 @@
 namespace plimsoll::cli {
 namespace {
 
-constexpr char kHintPayload[] = "plimsoll.dev/hint";
 constexpr char kUsagePayload[] = "plimsoll.dev/usage";
 
 bool IsHex(char c) {
   return absl::ascii_isdigit(static_cast<unsigned char>(c)) || (c >= 'a' && c <= 'f');
 }
 
-// Ids of pods and containers by the 12 digits that every command shows and takes. A digest, which
-// is as long, stays: what checks it wants the whole.
+// Cuts ids of pods and containers to the 12 digits that every command shows and takes. A digest has
+// the same length and stays whole, because its reader needs all of it.
 std::string WithShortIds(absl::string_view text) {
   constexpr size_t kId = 64;
   constexpr size_t kShown = 12;
@@ -39,13 +38,6 @@ std::string WithShortIds(absl::string_view text) {
 
 }  // namespace
 
-absl::Status WithHint(absl::Status status, absl::string_view hint) {
-  if (!status.ok() && !status.GetPayload(kHintPayload)) {
-    status.SetPayload(kHintPayload, absl::Cord(hint));
-  }
-  return status;
-}
-
 absl::Status UsageError(absl::Status status) {
   if (!status.ok()) status.SetPayload(kUsagePayload, absl::Cord());
   return status;
@@ -62,7 +54,7 @@ absl::Status AnnotateOnce(const absl::Status& status, absl::string_view verb,
 }
 
 std::string HintOf(const absl::Status& status) {
-  if (const auto hint = status.GetPayload(kHintPayload)) return std::string(*hint);
+  if (auto hint = pod::AttachedHint(status)) return *std::move(hint);
   switch (status.code()) {
     case absl::StatusCode::kUnavailable:
       return "Is the daemon still running? See `plimsoll daemon status`.";

@@ -1,4 +1,4 @@
-// Errors for people: what went wrong, and what to do next.
+// Errors for people: the problem, and the next step.
 #ifndef PLIMSOLL_CLI_ERRORS_H_
 #define PLIMSOLL_CLI_ERRORS_H_
 
@@ -6,6 +6,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
+#include "pod/hint.h"
 
 namespace plimsoll::cli {
 
@@ -13,24 +14,24 @@ namespace plimsoll::cli {
 inline constexpr int kExitOk = 0;
 inline constexpr int kExitError = 1;
 inline constexpr int kExitUsage = 2;
-// `doctor`: something differs.
+// `doctor`: the machine differs from the record.
 inline constexpr int kExitDiffers = 3;
-// `run` and `exec`: Plimsoll itself failed, so that it is not taken for the workload's own code.
+// `run` and `exec`: a failure of Plimsoll's own. It must not look like the workload's exit code.
 inline constexpr int kExitOwnFailure = 125;
 inline constexpr int kExitInterrupted = 130;
 
-// Attaches what the user can do about it. The innermost hint wins: it knows most.
-absl::Status WithHint(absl::Status status, absl::string_view hint);
-// Marks an error as the caller's: what was typed can't be right, whatever the daemon says. The
-// program then ends with kExitUsage.
+// Hints for the person at the command line.
+using pod::WithHint;
+// Marks an error as the caller's: no daemon would accept the command line. The program then ends
+// with kExitUsage.
 absl::Status UsageError(absl::Status status);
 bool IsUsageError(const absl::Status& status);
 
-// `status` with "<verb> <object>: " in front, unless its message begins with the verb already: the
-// daemon names what it failed at too.
+// `status` with "<verb> <object>: " in front, unless its message begins with the verb: the daemon's
+// messages often do.
 absl::Status AnnotateOnce(const absl::Status& status, absl::string_view verb,
                           absl::string_view object);
-// The attached hint, else one that follows from the code; empty when there is nothing useful.
+// The attached hint, else a hint for the code; empty: there is none.
 std::string HintOf(const absl::Status& status);
 
 // "plimsoll: <message>\n" and, if there is a hint, "  <hint>\n".

@@ -1,4 +1,4 @@
-// The names of the pods and containers that events are about.
+// Names of the pods and containers in events, which carry ids alone.
 #ifndef PLIMSOLL_CLI_EVENT_NAMES_H_
 #define PLIMSOLL_CLI_EVENT_NAMES_H_
 
@@ -6,20 +6,20 @@
 #include <string>
 #include <vector>
 
-#include "cli/client.h"
+#include "cli/api.h"
 
 namespace plimsoll::cli {
 
-// Lists tell of what is there now. Of what has gone the events of its own making and removal tell:
-// their message is the name.
+// Lists name what exists now. For removed objects the events of creation and removal give the name:
+// it is their message.
 class EventNames {
  public:
   void Add(const std::vector<cri::PodSandbox>& pods, const std::vector<cri::Container>& containers);
   void Learn(const node::Event& event);
-  // What the event says is removed: no event follows that is about it.
+  // Forgets the object of a removal: no later event is about it.
   void Forget(const node::Event& event);
 
-  // "namespace/name"; empty where nothing has told it.
+  // "namespace/name"; empty: unknown.
   std::string PodOf(const node::Event& event) const;
   std::string ContainerOf(const node::Event& event) const;
 

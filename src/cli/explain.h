@@ -1,4 +1,4 @@
-// What a file of rdt or blockio classes means on a machine, without changing anything on it:
+// The effect of a file of rdt or blockio classes on a machine, computed without a change to it:
 // `plimsoll classes explain`.
 #ifndef PLIMSOLL_CLI_EXPLAIN_H_
 #define PLIMSOLL_CLI_EXPLAIN_H_
@@ -12,29 +12,30 @@
 
 namespace plimsoll::cli {
 
-// One reading of a file.
+// The explanation of one file.
 struct Explanation {
-  std::string text;  // for people, warnings and all
+  std::string text;  // for people, with the warnings
   std::string json;
-  std::string svg;  // the picture; rdt's only
+  std::string svg;  // a picture; only for rdt
 };
 
-// "rdt" or "blockio", by the keys that the file has. INVALID_ARGUMENT when they don't tell.
+// "rdt" or "blockio", by the keys of the file. INVALID_ARGUMENT: the keys fit both, or neither.
 absl::StatusOr<std::string> ClassTypeOf(const std::string& file, const std::string& text);
 
-// For a machine's resctrl, or a captured one. Errors are ParseRdtConfig's and CompileRdt's.
-// `group_prefix` is the configuration's (classes.rdt.group_prefix).
+// Explains the file for a machine's resctrl, or a captured one. Errors are those of ParseRdtConfig
+// and CompileRdt. `group_prefix` is the configuration's (classes.rdt.group_prefix).
 absl::StatusOr<Explanation> ExplainRdt(const std::string& file, const std::string& text,
                                        const linux::Resctrl& resctrl,
                                        const std::string& group_prefix = "");
-// The same errors for what is wrong with the file wherever it is used.
+// The errors of ExplainRdt that hold on every machine.
 absl::Status CheckRdtFile(const std::string& file, const std::string& text);
 
-// For the disks below `host` (sys/, dev/). Errors are ParseBlockioConfig's.
+// Explains the file for the disks below `host` (sys/, dev/). Errors are those of
+// ParseBlockioConfig.
 absl::StatusOr<Explanation> ExplainBlockio(const std::string& file, const std::string& text,
                                            const FsRoot& host, const linux::CgroupManager& cgroups);
 
-// "L3: caches 0-1, 20 ways of which a mask has 2 at least, 16 groups" and so on, a line each.
+// Lines such as "L3: caches 0-1, 20 ways of which a mask has 2 at least, 16 groups".
 std::string DescribeResctrl(const linux::ResctrlInfo& machine);
 
 }  // namespace plimsoll::cli

@@ -71,7 +71,7 @@ void AddRows(const qos::BlockioClass& definition, const qos::BlockioPlan& plan, 
 std::string DisksText(const qos::BlockioMachine& machine) {
   std::vector<std::string> disks;
   for (const linux::Disk& disk : machine.devices.disks()) {
-    // There are many, and seldom of interest.
+    // Loop devices and the like are many, and seldom of interest.
     if (absl::StartsWith(disk.name, "loop") || absl::StartsWith(disk.name, "ram")) continue;
     const std::string scheduler = disk.scheduler.empty() ? "no" : disk.scheduler;
     disks.push_back(absl::StrCat(disk.name, " (", linux::FormatDeviceNumber(disk.number),
@@ -81,7 +81,7 @@ std::string DisksText(const qos::BlockioMachine& machine) {
   return disks.empty() ? "none" : absl::StrJoin(disks, ", ");
 }
 
-// What cgroup v1 can't do, where a class would need it.
+// Limitations of cgroup v1 that concern a class of the file.
 std::string BufferedNote(const qos::BlockioConfig& config) {
   for (const qos::BlockioClass& each : config.classes) {
     for (const qos::BlockioEntry& entry : each.entries) {
@@ -99,7 +99,7 @@ std::string BufferedNote(const qos::BlockioConfig& config) {
 
 absl::StatusOr<std::string> ClassTypeOf(const std::string& file, const std::string& text) {
   std::string type;
-  std::vector<std::string> warnings;  // whoever reads the file says them again
+  std::vector<std::string> warnings;  // each reader of the file repeats them
   const auto read = [&](YamlReader&, const YAML::Node& node) {
     if (!node.IsMap()) return;
     for (const auto& item : node) {

@@ -37,7 +37,7 @@ Json SchemataJson(const linux::Schemata& schemata) {
   return json;
 }
 
-// As class files and resctrl's own documentation name it.
+// The name in class files and in resctrl's documentation.
 const char* UnitOf(const linux::ResctrlBandwidthInfo& mb) {
   return mb.mbps ? "MBps" : mb.vendor_steps ? "steps of 1/8 GB/s" : "percent";
 }
@@ -55,7 +55,7 @@ Json MachineJson(const linux::Resctrl& resctrl, const linux::ResctrlInfo& info) 
   Json machine = {{"resctrl", resctrl.mount_point()}, {"mountOptions", resctrl.mount_options()}};
   machine["l2"] = info.l2 ? CacheJson(*info.l2) : Json();
   machine["l3"] = info.l3 ? CacheJson(*info.l3) : Json();
-  machine["mb"] = nullptr;  // its unit as in the text
+  machine["mb"] = nullptr;  // in the unit of the text
   if (info.mb) {
     machine["mb"] = {{"ids", info.mb->ids},
                      {"unit", UnitOf(*info.mb)},
@@ -106,11 +106,11 @@ std::string ClassTable(const qos::RdtCompiled& compiled) {
   return table.ToString();
 }
 
-// Groups that have the names of classes, and those that haven't.
+// Groups with names of classes, and all others.
 struct Groups {
   std::vector<std::string> of_classes;
   std::vector<std::string> others;
-  // Of `others` those in which a thread is. A captured tree names none.
+  // Those of `others` that have a task. A captured tree has no tasks.
   std::vector<std::string> in_use;
 };
 
@@ -147,8 +147,8 @@ std::vector<std::string> GroupNotes(const Groups& groups) {
   return notes;
 }
 
-// With all other groups counted; where there is no room for that, without those that nobody is in.
-// Whose they are is on record with the daemon alone: of its own it removes those first.
+// Counts all other groups; if they leave no room, only those with tasks. The daemon alone knows its
+// own groups, and removes empty ones of these first.
 absl::StatusOr<qos::RdtCompiled> Compile(const qos::RdtConfig& config,
                                          const linux::ResctrlInfo& machine, const Groups& groups) {
   absl::StatusOr<qos::RdtCompiled> result = qos::CompileRdt(config, machine, groups.others);
@@ -207,7 +207,7 @@ absl::StatusOr<Explanation> ExplainRdt(const std::string& file, const std::strin
   PLIMSOLL_ASSIGN_OR_RETURN(const linux::ResctrlInfo machine, resctrl.ReadInfo());
   PLIMSOLL_ASSIGN_OR_RETURN(const Groups groups, GroupsOf(resctrl, config, group_prefix));
   absl::StatusOr<qos::RdtCompiled> result = Compile(config, machine, groups);
-  // What is wrong with the file as a whole names no place in it.
+  // An error about the whole file has no position.
   if (!result.ok() && !absl::StartsWith(result.status().message(), file)) {
     return Annotate(result.status(), file);
   }

@@ -34,7 +34,7 @@ nlohmann::json ParseRdt(const std::string& text) {
   return document;
 }
 
-// A tree as `capture` makes it: two caches of 11 ways, 4 CLOSIDs, and a group of somebody's.
+// A tree as `capture` makes it: two caches of 11 ways, 4 CLOSIDs, and one foreign group.
 class ExplainTest : public ::testing::Test {
  protected:
   void SetUp() override {
@@ -125,7 +125,7 @@ TEST_F(ExplainTest, WhatIsWrongIsAnErrorWithThePlaceInTheFile) {
   EXPECT_EQ(many.out, "");
 }
 
-// Whose an empty group is only the daemon knows: its own makes room for a class, so a file that
+// The daemon alone knows whose an empty group is, and makes room by removing its own. A file that
 // needs that room is no error.
 TEST_F(ExplainTest, AGroupThatNobodyIsInMayMakeRoom) {
   const std::string file =
@@ -276,7 +276,7 @@ TEST_F(ExplainTest, ACaptureSaysTheSameElsewhere) {
 }
 
 TEST_F(ExplainTest, BlockioByDisk) {
-  // No disk is called so.
+  // No disk has this name.
   const std::string file =
       File("blockio.yaml",
            "Classes:\n  free: []\n  slow:\n  - Weight: 50\n"

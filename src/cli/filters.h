@@ -1,4 +1,4 @@
-// Which pods and containers a list shows.
+// Filters of the lists of pods and containers.
 #ifndef PLIMSOLL_CLI_FILTERS_H_
 #define PLIMSOLL_CLI_FILTERS_H_
 
@@ -7,27 +7,27 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "cli/client.h"
+#include "cli/api.h"
 
 namespace plimsoll::cli {
 
-// All that are given must match; empty ones match everything.
+// An object must match all filters; an empty filter matches everything.
 struct ListFilters {
   std::string name;
   std::string pod_namespace;
   std::string state;                // "running"
-  std::vector<std::string> labels;  // "app=web", or "app": has it, whatever its value
+  std::vector<std::string> labels;  // "app=web", or "app" for any value
 };
 
-// The options --name, --namespace, --state and --label.
+// Adds the options --name, --namespace, --state and --label.
 void AddFilterOptions(CLI::App& list, const std::vector<std::string>& states, ListFilters* filters);
 
-// "Running", "Exited": as tables show it. Of pods "Ready", "Stopped".
+// "Running" or "Exited" for containers, "Ready" or "Stopped" for pods, as in tables.
 const char* StateText(cri::ContainerState state);
 const char* StateText(cri::PodSandboxState state);
 
 bool Matches(const ListFilters& filters, const cri::PodSandbox& pod);
-// `pod`: of the container, null where it has gone. A label is the container's or its pod's.
+// `pod` is the container's, null where it has gone. Labels of both count.
 bool Matches(const ListFilters& filters, const cri::Container& container,
              const cri::PodSandbox* pod);
 

@@ -16,27 +16,10 @@
 #include "cli/output.h"
 #include "cli/progress.h"
 #include "cli/text.h"
+#include "pod/images.h"
 
 namespace plimsoll::cli {
 namespace {
-
-absl::Status CheckNonRoot(const PodManifest& pod, const ContainerManifest& container,
-                          const cri::Image& image) {
-  const bool non_root =
-      container.security.run_as_non_root.value_or(pod.security.run_as_non_root.value_or(false));
-  if (!non_root || container.security.run_as_user || pod.security.run_as_user) {
-    return absl::OkStatus();
-  }
-  // The image's user: a number, a name (which may be anybody), or nothing (which is root).
-  if (image.has_uid() && image.uid().value() != 0) return absl::OkStatus();
-  const std::string why =
-      image.username().empty()
-          ? "the image runs as root"
-          : absl::StrCat("the image's user \"", image.username(), "\" is no number");
-  return WithHint(absl::FailedPreconditionError(
-                      absl::StrCat("container ", container.name, " has runAsNonRoot, but ", why)),
-                  "Give it a runAsUser above 0.");
-}
 
 bool IsAllHex(absl::string_view text) {
   return std::all_of(text.begin(), text.end(), [](char c) {
@@ -44,14 +27,14 @@ bool IsAllHex(absl::string_view text) {
   });
 }
 
-// A whole one. No registry has images by that.
+// A whole image id, which no registry knows.
 bool IsImageId(absl::string_view reference) {
   constexpr size_t kWhole = 64;
   absl::ConsumePrefix(&reference, "sha256:");
   return reference.size() == kWhole && IsAllHex(reference);
 }
 
-// As `image list` shows an id; an image may have such a name as well.
+// The form of an id in `image list`; an image may be named like that too.
 bool MayBeImageId(absl::string_view reference) {
   constexpr size_t kShown = 12;
   return reference.size() == kShown && IsAllHex(reference);
@@ -75,7 +58,7 @@ std::string PullHint(absl::StatusCode code, const std::string& reference) {
       first = "Check the way from here to the registry (network, names, proxy), or bring";
       break;
     case absl::StatusCode::kResourceExhausted:
-      return "";  // the file would need the same room
+      return "";  // an import needs the same room
     default:
       first = "Without the registry, bring";
   }
@@ -83,7 +66,7 @@ std::string PullHint(absl::StatusCode code, const std::string& reference) {
                       ShellQuote(reference));
 }
 
-absl::StatusOr<node::ImageProgress::Done> PullWithProgress(Client& client,
+absl::StatusOr<node::ImageProgress::Done> PullWithProgress(pod::Client& client,
                                                            const std::string& reference,
                                                            const cri::AuthConfig& auth) {
   if (IsImageId(reference)) {
@@ -106,7 +89,7 @@ absl::StatusOr<node::ImageProgress::Done> PullWithProgress(Client& client,
   });
   if (done.ok()) return done;
   const absl::Status failed = AnnotateOnce(done.status(), "pull", reference);
-  // The daemon has said what to do: the way is there.
+  // The daemon's message has the remedy: the registry answers.
   if (absl::StrContains(failed.message(), "it speaks plain HTTP")) return WithHint(failed, "");
   if (MayBeImageId(reference)) {
     return WithHint(failed,
@@ -121,7 +104,7 @@ namespace {
 std::string ArchitectureOfThisMachine() {
   struct utsname names = {};
   if (uname(&names) != 0) return "";
-  // The names that Go has, and so images.
+  // The names of Go, and so of images.
   static const auto* const kNames = new std::map<std::string, std::string>{
       {"x86_64", "amd64"},    {"aarch64", "arm64"}, {"i686", "386"},       {"armv7l", "arm"},
       {"ppc64le", "ppc64le"}, {"s390x", "s390x"},   {"riscv64", "riscv64"}};
@@ -131,7 +114,7 @@ std::string ArchitectureOfThisMachine() {
 
 }  // namespace
 
-void NoteForeignArchitecture(Client& client, const std::string& reference) {
+void NoteForeignArchitecture(pod::Client& client, const std::string& reference) {
   const auto image = client.InspectImage(reference);
   if (!image.ok()) return;
   const auto info = image->info().find("info");
@@ -148,32 +131,22 @@ void NoteForeignArchitecture(Client& client, const std::string& reference) {
                          ": its programs will not start without an emulator\n"));
 }
 
-absl::Status EnsureImages(Client& client, const PodManifest& pod) {
-  std::set<std::string> pulled;
+absl::Status EnsureImages(pod::Client& client, const pod::Manifest& pod) {
+  pod::PodImages images(client, [&client](const std::string& reference) {
+    return PullWithProgress(client, reference, cri::AuthConfig()).status();
+  });
   std::set<std::string> noted;
-  for (const ContainerManifest& container : pod.containers) {
-    PLIMSOLL_ASSIGN_OR_RETURN(auto image, client.ImageStatus(container.image));
-    const bool always = container.pull_policy == "Always" && pulled.count(container.image) == 0;
-    if (!image && container.pull_policy == "Never") {
+  for (const pod::ContainerManifest& container : pod.containers) {
+    const absl::StatusOr<cri::Image> image = images.Ensure(container);
+    if (absl::IsNotFound(image.status()) && container.pull_policy == "Never") {
       return WithHint(
-          absl::NotFoundError(absl::StrCat("container ", container.name, ": image ",
-                                           container.image,
-                                           " is not here, and imagePullPolicy is Never")),
+          image.status(),
           absl::StrCat("plimsoll image import FILE --name ", ShellQuote(container.image), "  or  ",
                        "plimsoll image pull ", ShellQuote(container.image)));
     }
-    if (!image || always) {
-      PLIMSOLL_RETURN_IF_ERROR(
-          PullWithProgress(client, container.image, cri::AuthConfig()).status());
-      pulled.insert(container.image);
-      PLIMSOLL_ASSIGN_OR_RETURN(image, client.ImageStatus(container.image));
-      if (!image) {
-        return absl::InternalError(
-            absl::StrCat("image ", container.image, " was pulled and is not there"));
-      }
-    }
+    PLIMSOLL_RETURN_IF_ERROR(image.status());
     if (noted.insert(container.image).second) NoteForeignArchitecture(client, container.image);
-    PLIMSOLL_RETURN_IF_ERROR(CheckNonRoot(pod, container, *image));
+    PLIMSOLL_RETURN_IF_ERROR(pod::CheckNonRoot(pod, container, *image));
   }
   return absl::OkStatus();
 }

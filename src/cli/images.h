@@ -1,4 +1,4 @@
-// Getting images there before a pod starts.
+// Images for `run`, `image pull` and `image import`.
 #ifndef PLIMSOLL_CLI_IMAGES_H_
 #define PLIMSOLL_CLI_IMAGES_H_
 
@@ -6,26 +6,27 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "cli/client.h"
-#include "cli/manifest.h"
+#include "cli/api.h"
+#include "pod/client.h"
+#include "pod/manifest.h"
 
 namespace plimsoll::cli {
 
-// What to do about a pull that has failed so; empty: nothing is known to help.
+// The hint for a pull that failed with this code; empty: no remedy is known.
 std::string PullHint(absl::StatusCode code, const std::string& reference);
 
 // Pulls with a progress bar on standard error.
-absl::StatusOr<node::ImageProgress::Done> PullWithProgress(Client& client,
+absl::StatusOr<node::ImageProgress::Done> PullWithProgress(pod::Client& client,
                                                            const std::string& reference,
                                                            const cri::AuthConfig& auth);
 
-// Prints a note when the image, named by id or name, says that it is for another kind of processor
-// than this machine has.
-void NoteForeignArchitecture(Client& client, const std::string& reference);
+// Prints a note when the image, named by id or name, is for another kind of processor than this
+// machine's.
+void NoteForeignArchitecture(pod::Client& client, const std::string& reference);
 
-// Every image of the pod, by each container's pull policy; and that no container which must not run
-// as root would. NOT_FOUND for a missing image under policy Never.
-absl::Status EnsureImages(Client& client, const PodManifest& pod);
+// Brings every image of the pod by each container's pull policy. NOT_FOUND: an image is missing
+// under policy Never. FAILED_PRECONDITION: a container must not run as root, and would.
+absl::Status EnsureImages(pod::Client& client, const pod::Manifest& pod);
 
 }  // namespace plimsoll::cli
 

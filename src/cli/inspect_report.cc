@@ -39,7 +39,7 @@ void AddLine(std::string& text, absl::string_view name, absl::string_view value)
   absl::StrAppend(&text, line, Printable(value), "\n");
 }
 
-// A message's map has no order of its own.
+// The pairs of a message's map, sorted: the map itself has no order.
 template <typename Map>
 void AddMap(std::string& text, absl::string_view name, const Map& map) {
   for (const auto& [key, value] : std::map<std::string, std::string>(map.begin(), map.end())) {
@@ -47,8 +47,8 @@ void AddMap(std::string& text, absl::string_view name, const Map& map) {
   }
 }
 
-// "gold", "gold (default)", and how the kernel differs from it. `classes` has them without the
-// latter, for a daemon that tells no more.
+// "gold", "gold (default)", with the kernel's difference from the class. `classes` lacks the
+// difference: it serves for a daemon without this message.
 template <typename Map, typename Info>
 void AddClasses(std::string& text, const Map& classes, const Info& info) {
   const auto at = info.find("classes");
@@ -68,7 +68,7 @@ void AddClasses(std::string& text, const Map& classes, const Info& info) {
   }
 }
 
-// One document of a verbose answer; an empty object where there is none.
+// A JSON document of a verbose answer; empty: it is missing.
 template <typename Response>
 nlohmann::json InfoOf(const Response& response, const char* name) {
   const auto at = response.info().find(name);
@@ -100,8 +100,8 @@ std::vector<std::string> Texts(const nlohmann::json& list) {
   return texts;
 }
 
-// As Kubernetes has it: a command of the container's own leaves nothing of the image's, arguments
-// of its own leave the entrypoint.
+// As in Kubernetes, a command of the container replaces the image's entrypoint and arguments.
+// Arguments of the container replace the image's arguments only.
 std::vector<std::string> CommandOf(const nlohmann::json& spec, const nlohmann::json& image) {
   std::vector<std::string> command = Texts(Member(spec, "command"));
   std::vector<std::string> arguments = Texts(Member(spec, "args"));
@@ -113,7 +113,7 @@ std::vector<std::string> CommandOf(const nlohmann::json& spec, const nlohmann::j
   return command;
 }
 
-// The image's variables, and the container's over them.
+// The image's variables, overridden by the container's.
 std::map<std::string, std::string> EnvironmentOf(const nlohmann::json& spec,
                                                  const nlohmann::json& image) {
   std::map<std::string, std::string> environment;

@@ -1,25 +1,25 @@
-// What `plimsoll inspect` tells.
+// The text of `plimsoll inspect`.
 #ifndef PLIMSOLL_CLI_INSPECT_REPORT_H_
 #define PLIMSOLL_CLI_INSPECT_REPORT_H_
 
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "cli/client.h"
+#include "cli/api.h"
 
 namespace plimsoll::cli {
 
-// A line each, "name:   value". The responses are verbose ones. Values of environment variables,
-// which may be secrets, are left out unless `show_values`: the names stand alone.
+// Lines of the form "name:   value", from verbose responses. Environment variables stand without
+// their values, which may be secrets, unless `show_values`.
 //
-// `pod` null: nothing of its pod is told. `image`: empty where it has gone; what the container left
-// to it (command, variables) is then left out.
+// `pod` null: nothing about the pod is said. `image` empty: the image has gone, and what the
+// container takes from it (command, variables) is left out.
 std::string DescribeContainer(const cri::ContainerStatusResponse& response,
                               const cri::PodSandboxStatusResponse* pod,
                               const cri::ImageStatusResponse& image, bool show_values);
 std::string DescribePod(const cri::PodSandboxStatusResponse& response);
 
-// Makes the values of environment variables null, in a ContainerStatusResponse of MessageJson.
+// Sets the values of environment variables to null, in a ContainerStatusResponse of MessageJson.
 void HideValues(nlohmann::ordered_json& status);
 
 }  // namespace plimsoll::cli

@@ -1,4 +1,4 @@
-// Ctrl-C, counted rather than obeyed.
+// Counts Ctrl-C instead of ending the program.
 #ifndef PLIMSOLL_CLI_INTERRUPTS_H_
 #define PLIMSOLL_CLI_INTERRUPTS_H_
 
@@ -13,8 +13,8 @@
 
 namespace plimsoll::cli {
 
-// While one lives, SIGINT, SIGTERM and SIGHUP end nothing and are counted. Make it before any other
-// thread: threads made later inherit the signal mask.
+// While an object lives, SIGINT, SIGTERM and SIGHUP are counted and end nothing. Make it before any
+// other thread: later threads inherit the signal mask.
 class Interrupts {
  public:
   Interrupts();
@@ -23,7 +23,8 @@ class Interrupts {
   Interrupts& operator=(const Interrupts&) = delete;
 
   int count() const { return count_.load(); }
-  // Called with the count at each one from now on, in a thread of this one's own. Null: nothing.
+  // From now on each interrupt calls `act` with the count, in a thread of this object. Null: no
+  // call.
   void OnInterrupt(std::function<void(int)> act);
 
  private:

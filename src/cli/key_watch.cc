@@ -8,7 +8,7 @@
 namespace plimsoll::cli {
 namespace {
 
-// A terminal's settings are its foreground job's: another that writes them is stopped (SIGTTOU).
+// A terminal belongs to the foreground job: another job that sets it is stopped (SIGTTOU).
 bool IsOurs() {
   const pid_t foreground = tcgetpgrp(STDIN_FILENO);
   return foreground < 0 || foreground == getpgrp();
@@ -30,7 +30,7 @@ KeyWatch::~KeyWatch() {
   if (!watches()) return;
   ending_ = true;
   thread_.join();
-  // What was typed meanwhile is not for the shell.
+  // Drops keys that were typed meanwhile: the shell must not get them.
   tcsetattr(STDIN_FILENO, TCSAFLUSH, &before_);
 }
 

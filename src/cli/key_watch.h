@@ -1,4 +1,4 @@
-// Keys that are obeyed as they are typed.
+// Acts on keys as they are typed.
 #ifndef PLIMSOLL_CLI_KEY_WATCH_H_
 #define PLIMSOLL_CLI_KEY_WATCH_H_
 
@@ -10,12 +10,12 @@
 
 namespace plimsoll::cli {
 
-// While one lives and standard input is a terminal of ours, keys come without Enter and are not
-// shown; Ctrl-C is a signal as ever. The end restores the terminal. Elsewhere (a pipe, a job in the
-// background) it does nothing.
+// While an object lives and standard input is a terminal of this job, keys arrive without Enter and
+// aren't echoed; Ctrl-C still sends a signal. The destructor restores the terminal. Does nothing
+// elsewhere (a pipe, a background job).
 class KeyWatch {
  public:
-  // `typed` is called for each key, in a thread of this one's own.
+  // `typed` is called for each key, in a thread of this object.
   explicit KeyWatch(std::function<void(char key)> typed);
   ~KeyWatch();
   KeyWatch(const KeyWatch&) = delete;

@@ -1,4 +1,4 @@
-// Commands that hands know from other tools.
+// Commands that users know from other tools.
 #ifndef PLIMSOLL_CLI_KNOWN_ELSEWHERE_H_
 #define PLIMSOLL_CLI_KNOWN_ELSEWHERE_H_
 
@@ -8,7 +8,7 @@
 
 namespace plimsoll::cli {
 
-// What to do instead of `plimsoll COMMAND`, which there isn't; empty for an unknown word.
+// A hint in place of `plimsoll COMMAND`, which doesn't exist; empty for an unknown word.
 std::string InsteadOf(absl::string_view command);
 
 }  // namespace plimsoll::cli

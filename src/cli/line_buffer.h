@@ -1,4 +1,4 @@
-// Lines for standard output and standard error, put together into large writes.
+// Joins lines for standard output and standard error into large writes.
 #ifndef PLIMSOLL_CLI_LINE_BUFFER_H_
 #define PLIMSOLL_CLI_LINE_BUFFER_H_
 
@@ -10,7 +10,7 @@
 
 namespace plimsoll::cli {
 
-// Flush before each wait: a line that is there is seen. Not thread-safe.
+// Call Flush before each wait, or lines stay unseen. Not thread-safe.
 class LineBuffer {
  public:
   using Write = std::function<void(absl::string_view text, bool is_stderr)>;
@@ -20,7 +20,7 @@ class LineBuffer {
   LineBuffer(const LineBuffer&) = delete;
   LineBuffer& operator=(const LineBuffer&) = delete;
 
-  // Writes by itself where the stream changes, so that the order stays, and where much is kept.
+  // Writes by itself where the stream changes, which keeps the order, and once 64 KiB are buffered.
   void Add(absl::string_view line, bool is_stderr) {
     if (is_stderr != is_stderr_) Flush();
     is_stderr_ = is_stderr;

@@ -39,7 +39,8 @@ int LogMux::Add(const std::string& name, const std::string& path) {
   absl::MutexLock lock(&mutex_);
   const size_t colour = colours_.emplace(name, colours_.size() % kColours.size()).first->second;
   width_ = std::max(width_, name.size());
-  sources_[++last_handle_] = std::make_unique<Source>(Source{name, colour, LogReader(root_, path)});
+  sources_[++last_handle_] =
+      std::make_unique<Source>(Source{name, colour, pod::LogReader(root_, path)});
   return last_handle_;
 }
 
@@ -48,7 +49,7 @@ void LogMux::Finish(int handle) {
   const auto it = sources_.find(handle);
   if (it == sources_.end()) return;
   Source& source = *it->second;
-  const auto write = [&](const LogLine& line)
+  const auto write = [&](const pod::LogLine& line)
                          ABSL_NO_THREAD_SAFETY_ANALYSIS { WriteLine(source, line); };
   source.reader.ReadAll(write).IgnoreError();
   source.reader.Flush(write);
@@ -65,7 +66,7 @@ void LogMux::Say(absl::string_view line) {
 void LogMux::Loop() {
   absl::MutexLock lock(&mutex_);
   bool more = false;
-  // Where there is more, the pause is for those who wait for the lock.
+  // A short pause, so that other threads get the lock.
   while (!mutex_.AwaitWithTimeout(absl::Condition(&ending_), more ? kShortPause : kMuxInterval)) {
     more = false;
     for (auto& [handle, source] : sources_) more |= Drain(*source);
@@ -74,17 +75,18 @@ void LogMux::Loop() {
 }
 
 bool LogMux::Drain(Source& source) {
-  // A log that can't be read is no reason to end the pod; the next round tries again.
+  // A log that can't be read is no reason to end the pod: the next round tries again.
   return source.reader
-      .Poll([&](const LogLine& line) ABSL_NO_THREAD_SAFETY_ANALYSIS { WriteLine(source, line); })
+      .Poll([&](const pod::LogLine& line)
+                ABSL_NO_THREAD_SAFETY_ANALYSIS { WriteLine(source, line); })
       .value_or(false);
 }
 
-void LogMux::WriteLine(const Source& source, const LogLine& line) {
+void LogMux::WriteLine(const Source& source, const pod::LogLine& line) {
   std::string prefix = source.name;
   prefix.append(width_ - std::min(width_, prefix.size()), ' ');
   if (colour_) prefix = absl::StrCat(kColours[source.colour], prefix, "\x1b[0m");
-  out_.Add(absl::StrCat(prefix, " | ", line.text, "\n"), line.stream == LogStream::kStderr);
+  out_.Add(absl::StrCat(prefix, " | ", line.text, "\n"), line.stream == pod::LogStream::kStderr);
 }
 
 }  // namespace plimsoll::cli

@@ -1,4 +1,4 @@
-// The output of several containers on one terminal.
+// Merges the output of several containers.
 #ifndef PLIMSOLL_CLI_LOG_MUX_H_
 #define PLIMSOLL_CLI_LOG_MUX_H_
 
@@ -11,42 +11,44 @@
 #include "absl/strings/string_view.h"
 #include "absl/synchronization/mutex.h"
 #include "base/fs_root.h"
-#include "cli/cri_log.h"
 #include "cli/line_buffer.h"
+#include "pod/cri_log.h"
 
 namespace plimsoll::cli {
 
-// Prefixes every line with who wrote it. Thread-safe; one thread of its own reads the files.
+// Puts the container's name before each line. Thread-safe; a thread of its own reads the files.
 class LogMux {
  public:
-  // Called with whole lines, as many as came at once, one call at a time; `is_stderr` is the stream
-  // they were written to.
+  // Called with whole lines, all that arrived together, one call at a time. `is_stderr` names the
+  // stream they were written to.
   using Write = LineBuffer::Write;
 
-  // `root` is "/". `colour`: prefixes in a colour of each container's own.
+  // `root` is "/". `colour`: each container's name has a colour of its own.
   LogMux(FsRoot root, bool colour, Write write);
   ~LogMux();
 
-  // Room for prefixes of this length from the first line on.
+  // Pads names to this width from the first line on.
   void ReserveWidth(size_t width);
-  // Follows a log from its start. `name` is the prefix; all prefixes are padded alike.
+  // Follows a log from its start. `name` stands before its lines; all names are padded to one
+  // width.
   int Add(const std::string& name, const std::string& path);
-  // The container has ended: hands over the rest and forgets the log.
+  // The container has ended: hands over the rest of the log and forgets it.
   void Finish(int handle);
-  // Writes a line of our own between the containers' lines.
+  // Writes a line of our own, to standard error.
   void Say(absl::string_view line);
 
  private:
   struct Source {
     std::string name;
     size_t colour = 0;
-    LogReader reader;
+    pod::LogReader reader;
   };
 
   void Loop();
-  // True: there may be more.
+  // True: the source may have more.
   bool Drain(Source& source) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  void WriteLine(const Source& source, const LogLine& line) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void WriteLine(const Source& source, const pod::LogLine& line)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   const FsRoot root_;
   const bool colour_;

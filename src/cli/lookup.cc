@@ -13,6 +13,7 @@
 #include "base/status.h"
 #include "cli/errors.h"
 #include "cli/text.h"
+#include "pod/to_cri.h"
 
 namespace plimsoll::cli {
 namespace {
@@ -47,7 +48,7 @@ absl::StatusOr<Item> TheOnly(const std::vector<const Item*>& found, absl::string
 absl::Status NotThere(absl::string_view kind, absl::string_view text,
                       const std::vector<std::string>& names, absl::string_view command) {
   std::string closest = ClosestWord(text, names);
-  // "tick" for "ticker".
+  // Finds "ticker" for "tick".
   const auto longer = std::find_if(names.begin(), names.end(), [text](const std::string& name) {
     return text.size() >= 2 && absl::StartsWith(name, text);
   });
@@ -119,7 +120,7 @@ absl::StatusOr<cri::Container> FindContainer(const std::vector<cri::Container>& 
     for (const cri::Container& container : containers) {
       if (!pod.ok() || container.pod_sandbox_id() != pod->id()) continue;
       of_pod.push_back(absl::StrCat(pod->metadata().name(), "/", container.metadata().name()));
-      const auto role = container.labels().find(kRoleLabel);
+      const auto role = container.labels().find(pod::kRoleLabel);
       if (role != container.labels().end() && role->second != "container") continue;
       const cri::Container*& best = ordinary[container.metadata().name()];
       if (best == nullptr || best->metadata().attempt() < container.metadata().attempt()) {
@@ -139,8 +140,8 @@ absl::StatusOr<cri::Container> FindContainer(const std::vector<cri::Container>& 
 
 namespace {
 
-// Of "POD/nothing": an error that has the names of the pod's containers. OK where there is no such
-// pod, or none of them.
+// For "POD/nothing": an error with the names of the pod's containers. OK: there is no such pod, or
+// it has no containers.
 absl::Status NoneOfItsContainers(const std::vector<cri::PodSandbox>& pods,
                                  const std::vector<cri::Container>& containers,
                                  absl::string_view text) {

@@ -9,9 +9,9 @@
 #include "copy/helper.h"
 
 int main(int argc, char** argv) {
-  // Writing to a pipe that nobody reads any more is no reason to die.
+  // A pipe without a reader gives EPIPE instead of a signal.
   std::signal(SIGPIPE, SIG_IGN);
-  // The library talks on standard error otherwise ("E1121 ... fork").
+  // gRPC logs to standard error otherwise ("E1121 ... fork").
   setenv("GRPC_VERBOSITY", "NONE", /*overwrite=*/0);
   try {
     if (argc > 1 && std::string_view(argv[1]) == plimsoll::copy::kHelperWord) {

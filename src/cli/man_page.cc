@@ -9,7 +9,8 @@
 namespace plimsoll::cli {
 namespace {
 
-// "-" is a hyphen in roff and "\-" what one can type; a line must not begin with a control.
+// In roff "-" is a hyphen, and "\-" the minus of the keyboard. A control character must not begin a
+// line.
 std::string Roff(absl::string_view text) {
   std::string escaped = absl::StrReplaceAll(text, {{"\\", "\\e"}, {"-", "\\-"}});
   if (!escaped.empty() && (escaped[0] == '.' || escaped[0] == '\'')) escaped.insert(0, "\\&");

@@ -19,7 +19,7 @@ using Json = nlohmann::ordered_json;
 using google::protobuf::Descriptor;
 using google::protobuf::FieldDescriptor;
 
-// Nanoseconds since the epoch, as the CRI and our own messages name them.
+// Names of fields with nanoseconds since the epoch, in the CRI and in our own messages.
 bool IsTime(const FieldDescriptor& field) {
   const std::string& name = field.name();
   return field.type() == FieldDescriptor::TYPE_INT64 && !field.is_repeated() &&
@@ -27,7 +27,7 @@ bool IsTime(const FieldDescriptor& field) {
           name == "timestamp");
 }
 
-// Members of what the daemon keeps as JSON whose keys are the client's, or the kernel's.
+// Members of `info` whose keys are the client's or the kernel's, and stay as they are.
 bool HasForeignKeys(absl::string_view name) {
   static constexpr absl::string_view kNames[] = {
       "labels", "annotations", "update_annotations", "sysctls", "requests",
@@ -50,7 +50,7 @@ Json InCamelCase(const Json& json, bool foreign_keys) {
   return members;
 }
 
-// One value of `info`.
+// Converts one value of `info`.
 Json FromInfo(absl::string_view name, const Json& value) {
   if (!value.is_string()) return value;
   const Json parsed = Json::parse(value.get_ref<const std::string&>(), nullptr,
@@ -96,16 +96,16 @@ bool IsUpper(char c) {
   return absl::ascii_isupper(static_cast<unsigned char>(c));
 }
 
-// "CDIDevices", which protobuf makes of CDI_devices, as "cdiDevices".
+// Turns "CDIDevices", protobuf's name of CDI_devices, into "cdiDevices".
 std::string WithLowerStart(const std::string& key) {
   const auto end = static_cast<size_t>(absl::c_find_if_not(key, IsUpper) - key.begin());
   const size_t word = end > 1 && end < key.size() ? end - 1 : end;
   return absl::StrCat(absl::AsciiStrToLower(key.substr(0, word)), key.substr(word));
 }
 
-// protobuf prints the entries of a map in an order that differs from one time to the next.
+// Sorts maps: protobuf prints their entries in a new order each time.
 void Restyle(const Descriptor& type, Json& message) {
-  if (!message.is_object()) return;  // as google.protobuf.UInt64Value is
+  if (!message.is_object()) return;  // google.protobuf.UInt64Value, for example
   bool has_upper = false;
   for (int i = 0; i < type.field_count(); ++i) {
     const auto found = message.find(type.field(i)->json_name());

@@ -1,4 +1,4 @@
-// A moment in the past, as the user writes it.
+// A moment in the past, as the user types it.
 #ifndef PLIMSOLL_CLI_MOMENT_H_
 #define PLIMSOLL_CLI_MOMENT_H_
 
@@ -10,13 +10,13 @@
 
 namespace plimsoll::cli {
 
-// What ReadMoment takes, for help and errors.
+// The forms that ReadMoment takes, for help and errors.
 inline constexpr char kMomentForms[] =
     "a time ago (10m, 1h30m) or a time (2026-11-21T03:10:53Z; without a zone: of this machine's "
     "clock)";
 
-// A duration before `now`, or RFC 3339, whose zone and time of day may be left out: then of this
-// machine's time zone, and midnight. `option` is named by the usage error.
+// Parses a duration before `now`, or RFC 3339. Without a zone it is this machine's, without a time
+// of day it is midnight. The usage error names `option`.
 absl::StatusOr<absl::Time> ReadMoment(absl::string_view option, const std::string& text,
                                       absl::Time now);
 

@@ -18,9 +18,9 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-std::atomic<int> print_errno = 0;  // of the first failed write to standard output
+std::atomic<int> print_errno = 0;  // the first failed write to standard output
 
-// The errno of what failed, or 0.
+// Writes everything. The errno of a failure, or 0.
 int WriteAll(int fd, absl::string_view text) {
   while (!text.empty()) {
     const ssize_t count = write(fd, text.data(), text.size());

@@ -1,4 +1,4 @@
-// What a command prints: tables for people, JSON and YAML for programs.
+// Output of commands: tables for people, JSON and YAML for programs.
 #ifndef PLIMSOLL_CLI_OUTPUT_H_
 #define PLIMSOLL_CLI_OUTPUT_H_
 
@@ -14,15 +14,15 @@ namespace plimsoll::cli {
 
 enum class OutputFormat { kTable, kWide, kJson, kYaml };
 
-// To standard output, whole. A closed pipe (`plimsoll ps | head -1`) is no error.
+// Writes all of it to standard output. A closed pipe (`plimsoll ps | head -1`) is no error.
 void Print(absl::string_view text);
 // The first error of Print in this process (a full disk, say), other than a closed pipe.
 absl::Status PrintStatus();
-// To standard error.
+// Writes to standard error.
 void PrintNote(absl::string_view text);
 
-// A message as JSON, indented, in the one style of every `-o json`: keys in camelCase, times as
-// RFC 3339, `info` as JSON (message_json.h).
+// A message as indented JSON, in the style of every `-o json`: keys in camelCase, times as RFC
+// 3339, `info` as JSON (message_json.h).
 absl::StatusOr<std::string> ToJson(const google::protobuf::Message& message);
 // The same content as YAML.
 absl::StatusOr<std::string> JsonToYaml(absl::string_view json);

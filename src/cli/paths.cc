@@ -6,6 +6,7 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
+#include <array>
 #include <cerrno>
 #include <climits>
 
@@ -19,14 +20,14 @@
 namespace plimsoll::cli {
 namespace {
 
-// A pipe that a shell has made has somebody who writes into it. A FIFO with a name need not have.
+// A pipe of the shell has a writer. A FIFO with a name need not have one.
 bool IsShellsPipe(int fd, mode_t mode) {
   struct statfs where = {};
   return S_ISFIFO(mode) && fstatfs(fd, &where) == 0 && where.f_type == PIPEFS_MAGIC;
 }
 
 absl::StatusOr<UniqueFd> OpenUserFile(const std::string& path) {
-  // By its path: FsRoot follows no link of /proc/self/fd.
+  // Opened by its path: FsRoot follows no link of /proc/self/fd.
   UniqueFd fd(open(path.c_str(), kOpenToLook | O_CLOEXEC));
   if (!fd.valid()) return ErrnoStatus(errno, absl::StrCat("open ", path));
   struct stat info = {};
@@ -35,7 +36,7 @@ absl::StatusOr<UniqueFd> OpenUserFile(const std::string& path) {
     return absl::InvalidArgumentError(
         absl::StrCat(path, ": is ", KindOfFile(info.st_mode), ", not a regular file"));
   }
-  // What comes through the pipe is waited for.
+  // Reads wait for a pipe's data from here on.
   if (fcntl(fd.get(), F_SETFL, 0) != 0) return ErrnoStatus(errno, absl::StrCat("open ", path));
   return fd;
 }
@@ -67,6 +68,30 @@ absl::StatusOr<std::string> ReadUserFile(const std::string& path) {
     text.append(buffer, static_cast<size_t>(count));
   }
   return absl::ResourceExhaustedError(absl::StrCat(name, ": larger than ", kMostBytes, " bytes"));
+}
+
+absl::StatusOr<std::string> ReadInput(const std::string& path) {
+  constexpr size_t kMostBytes = 4 * 1024 * 1024;
+  UniqueFd opened;
+  int fd = STDIN_FILENO;
+  if (path != "-") {
+    opened.Reset(open(path.c_str(), O_RDONLY | O_CLOEXEC));
+    if (!opened.valid()) return ErrnoStatus(errno, absl::StrCat("open ", path));
+    fd = opened.get();
+  }
+  std::string text;
+  std::array<char, 65536> buffer;
+  for (;;) {
+    const ssize_t count = read(fd, buffer.data(), buffer.size());
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) return ErrnoStatus(errno, absl::StrCat("read ", path));
+    if (count == 0) return text;
+    text.append(buffer.data(), static_cast<size_t>(count));
+    if (text.size() > kMostBytes) {
+      return absl::InvalidArgumentError(absl::StrCat(path, ": larger than ", kMostBytes,
+                                                     " bytes, which nothing is that is read here"));
+    }
+  }
 }
 
 absl::Status WriteUserFile(const std::string& path, absl::string_view text) {

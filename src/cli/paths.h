@@ -1,4 +1,4 @@
-// Paths as the user writes them.
+// Paths and files as the user names them.
 #ifndef PLIMSOLL_CLI_PATHS_H_
 #define PLIMSOLL_CLI_PATHS_H_
 
@@ -10,17 +10,20 @@
 
 namespace plimsoll::cli {
 
-// From the root on: a relative path is meant from the directory that the command was given in.
-// Links and ".." stay for the kernel to follow.
+// An absolute path: a relative one starts at the working directory. Links and ".." are left to the
+// kernel.
 absl::StatusOr<std::string> FromRoot(const std::string& path);
 
-// A file that the user names: "-" is standard input, and a pipe (/dev/stdin, or what a shell makes
-// of `<(...)`) will do. INVALID_ARGUMENT for anything else, since a FIFO that nobody writes into
-// would be waited for without end; RESOURCE_EXHAUSTED above 16 MiB.
+// Reads a regular file or a pipe (/dev/stdin, or the shell's `<(...)`); "-" is standard input.
+// INVALID_ARGUMENT for anything else: a FIFO without a writer would be waited for without end.
+// RESOURCE_EXHAUSTED above 16 MiB.
 absl::StatusOr<std::string> ReadUserFile(const std::string& path);
 
-// Into what is there, and so not in its place: it may be a link, or a device. "-" is standard
-// output.
+// Reads any kind of file; "-" is standard input. INVALID_ARGUMENT above 4 MiB.
+absl::StatusOr<std::string> ReadInput(const std::string& path);
+
+// Writes into the file that is there and doesn't replace it: it may be a link, or a device. "-" is
+// standard output.
 absl::Status WriteUserFile(const std::string& path, absl::string_view text);
 
 }  // namespace plimsoll::cli

@@ -20,9 +20,9 @@ namespace {
 using asio::ip::tcp;
 
 constexpr size_t kForwardBytes = 32 * 1024;
-// When there is no descriptor left for a further connection.
+// The pause when no descriptor is left for a further connection.
 constexpr absl::Duration kOutOfDescriptors = absl::Milliseconds(100);
-// A pod that says nothing for so long to a client that sends no more has nothing to say to it.
+// After the client's end, a connection whose pod is silent for this long is closed.
 constexpr absl::Duration kQuiet = absl::Seconds(10);
 
 // One connection to a local port.
@@ -31,8 +31,8 @@ struct LocalConnection {
       : socket(std::move(from)), pod(io), quiet(io) {}
   tcp::socket socket;
   WebSocket pod;
-  streaming::Sleep quiet;  // while the local client sends no more
-  uint64_t heard = 0;      // messages of the pod
+  streaming::Sleep quiet;  // runs after the local client's end
+  uint64_t heard = 0;      // messages from the pod
 };
 
 asio::awaitable<void> FromLocal(LocalConnection& connection) {
@@ -47,8 +47,8 @@ asio::awaitable<void> FromLocal(LocalConnection& connection) {
     if (error) break;
     socket.Send(absl::StrCat(std::string(1, '\0'), absl::string_view(buffer).substr(0, size)));
   }
-  // The protocol has no word for the end of one half, so what was sent is given time to arrive and
-  // to be answered.
+  // The protocol can't end one half of a connection. The sent bytes get time to arrive and to be
+  // answered.
   bool waits = error == asio::error::eof;
   while (waits && !socket.closed()) {
     const uint64_t before = connection.heard;
@@ -61,7 +61,7 @@ asio::awaitable<void> FromLocal(LocalConnection& connection) {
 asio::awaitable<void> ToLocal(LocalConnection& connection) {
   tcp::socket& local = connection.socket;
   WebSocket& socket = connection.pod;
-  int headers = 2;  // each channel begins with the number of the port
+  int headers = 2;  // each channel begins with the port's number
   while (true) {
     const absl::StatusOr<std::string> message = co_await socket.Receive();
     if (!message.ok()) break;

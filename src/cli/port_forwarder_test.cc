@@ -36,7 +36,7 @@ TEST(ParsePortPair, RefusesWhatIsNone) {
   }
 }
 
-// A port that nobody listens at now.
+// A port without a listener.
 uint16_t FreePort() {
   const UniqueFd probe(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
   sockaddr_in address = {};
@@ -75,7 +75,7 @@ TEST(ForwardPorts, GoesOnWhenItHasDescriptorsAgain) {
   {
     const NoDescriptors none;
     EXPECT_TRUE(Connect(second, port));
-    absl::SleepFor(absl::Milliseconds(300));  // for the forwarder to fail
+    absl::SleepFor(absl::Milliseconds(300));  // time for the forwarder to fail
     EXPECT_EQ(asked, 1);
   }
   EXPECT_TRUE(WaitUntil([&] { return asked == 2; }));

@@ -61,7 +61,7 @@ void ProgressBar::Update(absl::string_view step, uint64_t done, uint64_t total) 
   const absl::Time now = absl::Now();
   if (!new_step && now - last_ < kRedrawInterval) return;
   last_ = now;
-  // One column less: some terminals wrap when the last one is written.
+  // One column less: some terminals wrap after the last one.
   PrintNote(absl::StrCat("\r\x1b[K", ProgressLine(absl::StrCat(title_, ": ", step), done, total,
                                                   TerminalWidth() - 1)));
 }

@@ -7,9 +7,9 @@
 #include "base/status.h"
 #include "cli/filters.h"
 #include "cli/message_json.h"
-#include "cli/pod_to_cri.h"
 #include "cli/table.h"
 #include "cli/text.h"
+#include "pod/to_cri.h"
 
 namespace plimsoll::cli {
 namespace {
@@ -17,7 +17,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 std::string RoleOf(const cri::Container& container) {
-  const auto role = container.labels().find(kRoleLabel);
+  const auto role = container.labels().find(pod::kRoleLabel);
   return role == container.labels().end() ? "-" : role->second;
 }
 

@@ -20,7 +20,7 @@ namespace {
 
 std::atomic<bool> watched = false;
 
-// A file is ready for ever, and a terminal's end is told by SIGHUP.
+// A file never has an end of its reader, and a terminal's comes as SIGHUP.
 bool CanLoseItsReader() {
   struct stat info = {};
   return fstat(STDOUT_FILENO, &info) == 0 && (S_ISFIFO(info.st_mode) || S_ISSOCK(info.st_mode));

@@ -1,4 +1,4 @@
-// The end of commands that only print, once nobody reads what they print.
+// Ends commands that only print when the reader of their output has gone.
 #ifndef PLIMSOLL_CLI_READER_WATCH_H_
 #define PLIMSOLL_CLI_READER_WATCH_H_
 
@@ -8,14 +8,14 @@
 
 namespace plimsoll::cli {
 
-// As a shell tells of a program that SIGPIPE has ended.
+// The shell's exit code for a program that SIGPIPE ended.
 inline constexpr int kExitNoReader = 141;
 
-// While one lives, the process ends when standard output takes nothing more. When the pipe's reader
-// has gone, the end is silent and has kExitNoReader; it comes while nothing is printed too, as of
-// `tail -f`. After another error (a full disk) the end has kExitError and names the error. No
-// destructor runs: for commands that change nothing. At most one at a time; after Interrupts, whose
-// signal mask its thread must have.
+// While an object lives, the process ends when standard output takes no more. Without a reader of
+// the pipe it ends silently with kExitNoReader, also while nothing is printed, as under `tail -f`.
+// After another error (a full disk) it ends with kExitError and names the error. No destructor
+// runs: for commands that change nothing. At most one object at a time; make it after Interrupts,
+// whose signal mask its thread needs.
 class ReaderWatch {
  public:
   ReaderWatch();
@@ -26,11 +26,11 @@ class ReaderWatch {
  private:
   void Loop() const;
 
-  UniqueFd end_;  // an eventfd that the thread's end is written to
+  UniqueFd end_;  // an eventfd that ends the thread
   std::thread thread_;
 };
 
-// A write to standard output has failed with this errno. Doesn't return while a ReaderWatch lives.
+// A write to standard output failed with this errno. Doesn't return while a ReaderWatch lives.
 void OnFailedPrint(int error);
 
 }  // namespace plimsoll::cli

@@ -30,7 +30,7 @@ std::string Bytes(int64_t bytes) {
   return bytes <= 0 ? "no limit" : HumanBytes(static_cast<uint64_t>(bytes));
 }
 
-// cgroup v2 holds a weight, from which shares come back rounded.
+// cgroup v2 holds a weight. Shares that come back from it are rounded.
 bool SameShares(int64_t a, int64_t b) {
   return a == b || (a > 0 && b > 0 &&
                     linux::CpuSharesToWeight(static_cast<uint64_t>(a)) ==
@@ -52,7 +52,7 @@ std::string Wanted(const cri::KubernetesResources& asked, bool limit, const std:
 constexpr char kNoLimit[] = "no limit";
 constexpr char kScore[] = "oom score adjustment";
 
-// DescribeResources' order; those with a size in their name have one place.
+// The order of DescribeResources; all sizes of huge pages share one place.
 size_t PlaceOf(absl::string_view resource) {
   constexpr const char* kOrder[] = {"cpu shares",  "cpu quota",    "cpuset cpus",
                                     "cpuset mems", "memory limit", "memory and swap limit",

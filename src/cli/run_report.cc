@@ -5,6 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/time/time.h"
+#include "cli/errors.h"
 #include "cli/message_json.h"
 #include "cli/resource_report.h"
 #include "cli/table.h"
@@ -25,7 +26,7 @@ const char* RoleText(resources::ContainerRequirements::Role role) {
   return role == Role::kInit ? "init" : role == Role::kSidecar ? "sidecar" : "container";
 }
 
-std::string OutcomeText(const ContainerOutcome& container) {
+std::string OutcomeText(const pod::ContainerOutcome& container) {
   if (!container.created) return "not created";
   switch (container.status.state()) {
     case cri::CONTAINER_RUNNING:
@@ -42,7 +43,7 @@ std::string RanFor(const cri::ContainerStatus& status) {
   return Milliseconds(absl::Nanoseconds(status.finished_at() - status.started_at()));
 }
 
-bool HasExited(const ContainerOutcome& container) {
+bool HasExited(const pod::ContainerOutcome& container) {
   return container.created && container.status.state() == cri::CONTAINER_EXITED;
 }
 
@@ -50,7 +51,7 @@ Json TextOrNull(const std::string& text) {
   return text.empty() ? Json() : Json(text);
 }
 
-Json StateJson(const ContainerOutcome& container) {
+Json StateJson(const pod::ContainerOutcome& container) {
   if (!container.created) return "not created";
   return container.status.state() == cri::CONTAINER_RUNNING   ? "running"
          : container.status.state() == cri::CONTAINER_CREATED ? "created"
@@ -58,7 +59,7 @@ Json StateJson(const ContainerOutcome& container) {
                                                               : "unknown";
 }
 
-Json OutcomeJson(const ContainerOutcome& container) {
+Json OutcomeJson(const pod::ContainerOutcome& container) {
   Json resources = Json::array();
   if (container.created) {
     for (const ResourceLine& line : CompareResources(container.config, container.held)) {
@@ -87,9 +88,9 @@ Json OutcomeJson(const ContainerOutcome& container) {
           {"resources", std::move(resources)}};
 }
 
-Json PodJson(const PodManifest& pod, const PodOutcome& outcome) {
+Json PodJson(const pod::Manifest& pod, const pod::Outcome& outcome) {
   Json containers = Json::array();
-  for (const ContainerOutcome& container : outcome.containers) {
+  for (const pod::ContainerOutcome& container : outcome.containers) {
     containers.push_back(OutcomeJson(container));
   }
   return {{"name", pod.name},
@@ -100,16 +101,22 @@ Json PodJson(const PodManifest& pod, const PodOutcome& outcome) {
           {"interrupted", outcome.interrupted},
           {"startMs", absl::ToDoubleMilliseconds(outcome.start_time)},
           {"initMs", absl::ToDoubleMilliseconds(outcome.init_time)},
-          {"exitCode", outcome.ExitCode()},
+          {"exitCode", ExitCodeOf(outcome)},
           {"error", outcome.status.ok() ? Json() : Json(std::string(outcome.status.message()))},
           {"containers", std::move(containers)}};
 }
 
 }  // namespace
 
-std::string RunSummary(const PodManifest& pod, const PodOutcome& outcome) {
+int ExitCodeOf(const pod::Outcome& outcome) {
+  if (!outcome.status.ok()) return kExitOwnFailure;
+  if (outcome.interrupted) return kExitInterrupted;
+  return outcome.FailedCode();
+}
+
+std::string RunSummary(const pod::Manifest& pod, const pod::Outcome& outcome) {
   Table table({"CONTAINER", "ROLE", "STATE", "EXIT CODE", "RESTARTS", "RAN FOR"});
-  for (const ContainerOutcome& container : outcome.containers) {
+  for (const pod::ContainerOutcome& container : outcome.containers) {
     table.AddRow({container.name, RoleText(container.role), OutcomeText(container),
                   HasExited(container) ? absl::StrCat(container.status.exit_code()) : "-",
                   absl::StrCat(container.restarts), RanFor(container.status)});
@@ -123,9 +130,9 @@ std::string RunSummary(const PodManifest& pod, const PodOutcome& outcome) {
   return absl::StrCat(text, "\n", table.ToString());
 }
 
-std::string ResourceTable(const PodOutcome& outcome) {
+std::string ResourceTable(const pod::Outcome& outcome) {
   Table table({"CONTAINER", "RESOURCE", "ASKED FOR", "AS LINUX SAYS IT", "KERNEL HOLDS", ""});
-  for (const ContainerOutcome& container : outcome.containers) {
+  for (const pod::ContainerOutcome& container : outcome.containers) {
     if (!container.created) continue;
     for (const ResourceLine& line : CompareResources(container.config, container.held)) {
       table.AddRow({container.name, line.resource, line.wanted.empty() ? "-" : line.wanted,
@@ -135,8 +142,8 @@ std::string ResourceTable(const PodOutcome& outcome) {
   return absl::StrCat("\n", table.ToString());
 }
 
-std::string RunJson(const std::vector<PodManifest>& pods, const std::vector<PodOutcome>& outcomes,
-                    int exit_code) {
+std::string RunJson(const std::vector<pod::Manifest>& pods,
+                    const std::vector<pod::Outcome>& outcomes, int exit_code) {
   Json all = Json::array();
   for (size_t i = 0; i < pods.size() && i < outcomes.size(); ++i) {
     all.push_back(PodJson(pods[i], outcomes[i]));

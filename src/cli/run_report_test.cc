@@ -13,10 +13,10 @@ namespace {
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 
-// A pod of which an init container has ended, one runs, and a third was not reached.
-PodOutcome Outcome() {
+// A pod with an init container that ended, a container that runs, and one that wasn't made.
+pod::Outcome Outcome() {
   using Role = resources::ContainerRequirements::Role;
-  PodOutcome outcome;
+  pod::Outcome outcome;
   outcome.uid = "0000-uid";
   outcome.sandbox_id = "aa11";
   outcome.start_time = absl::Microseconds(12500);
@@ -38,8 +38,8 @@ PodOutcome Outcome() {
   return outcome;
 }
 
-PodManifest ReportedPod() {
-  PodManifest pod;
+pod::Manifest ReportedPod() {
+  pod::Manifest pod;
   pod.name = "web";
   pod.pod_namespace = "shop";
   return pod;
@@ -78,7 +78,7 @@ TEST(RunReport, JsonHasWhatAProgramAsksFor) {
 }
 
 TEST(RunReport, JsonOfAPodThatCouldNotBeMade) {
-  PodOutcome failed;
+  pod::Outcome failed;
   failed.status = absl::AlreadyExistsError("pod shop/web is running already\xff");
   const auto document = nlohmann::json::parse(RunJson({ReportedPod()}, {failed}, 125));
   const auto& pod = document["pods"][0];
@@ -93,6 +93,21 @@ TEST(RunReport, TheTableSaysTheSame) {
               AllOf(HasSubstr("pod shop/web: did not start, gave up after 12 ms"),
                     HasSubstr("250 ms"), HasSubstr("not created")));
   EXPECT_THAT(ResourceTable(Outcome()), HasSubstr("64 MiB"));
+}
+
+TEST(RunReport, TheExitCodeIsThePodsOutcome) {
+  pod::Outcome outcome;
+  EXPECT_EQ(ExitCodeOf(outcome), 0);
+  outcome.containers.resize(3);
+  outcome.containers[0].role = resources::ContainerRequirements::Role::kSidecar;
+  outcome.containers[0].status.set_exit_code(143);
+  EXPECT_EQ(ExitCodeOf(outcome), 0);
+  outcome.containers[2].status.set_exit_code(7);
+  EXPECT_EQ(ExitCodeOf(outcome), 7);
+  outcome.interrupted = true;
+  EXPECT_EQ(ExitCodeOf(outcome), kExitInterrupted);
+  outcome.status = absl::InternalError("x");
+  EXPECT_EQ(ExitCodeOf(outcome), kExitOwnFailure);
 }
 
 }  // namespace

@@ -6,11 +6,12 @@
 #include "base/status.h"
 #include "cli/errors.h"
 #include "cli/lookup.h"
+#include "pod/to_cri.h"
 
 namespace plimsoll::cli {
 namespace {
 
-absl::StatusOr<cri::Container> FindTarget(Client& client, const std::string& name) {
+absl::StatusOr<cri::Container> FindTarget(pod::Client& client, const std::string& name) {
   PLIMSOLL_ASSIGN_OR_RETURN(const auto pods, client.ListPodSandboxes());
   PLIMSOLL_ASSIGN_OR_RETURN(auto containers, client.ListContainers());
   PLIMSOLL_ASSIGN_OR_RETURN(const PodOrContainer found, FindPodOrContainer(pods, containers, name));
@@ -19,7 +20,7 @@ absl::StatusOr<cri::Container> FindTarget(Client& client, const std::string& nam
   std::sort(containers.begin(), containers.end(),
             [](const auto& a, const auto& b) { return a.created_at() < b.created_at(); });
   for (const cri::Container& container : containers) {
-    const auto role = container.labels().find(kRoleLabel);
+    const auto role = container.labels().find(pod::kRoleLabel);
     if (container.pod_sandbox_id() != pod->id() || container.state() != cri::CONTAINER_RUNNING ||
         (role != container.labels().end() && role->second != "container")) {
       continue;
@@ -33,7 +34,7 @@ absl::StatusOr<cri::Container> FindTarget(Client& client, const std::string& nam
 
 }  // namespace
 
-absl::StatusOr<cri::Container> RunningContainer(Client& client, const std::string& name) {
+absl::StatusOr<cri::Container> RunningContainer(pod::Client& client, const std::string& name) {
   PLIMSOLL_ASSIGN_OR_RETURN(const cri::Container container, FindTarget(client, name));
   if (container.state() == cri::CONTAINER_RUNNING) return container;
   return WithHint(absl::FailedPreconditionError(

@@ -12,8 +12,8 @@
 
 namespace plimsoll::cli {
 
-// xterm's control sequences, which every terminal of today knows: the alternate screen buffer
-// (1049) and whether the cursor is seen (25).
+// xterm's control sequences, which today's terminals know: the alternate screen buffer (1049) and
+// the cursor's visibility (25).
 Screen::Screen() {
   Print("\x1b[?1049h\x1b[?25l");
 }
@@ -26,11 +26,10 @@ void Screen::Show(const std::string& text) {
   winsize size = {};
   const bool is_known =
       ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 && size.ws_row > 0;
-  // One line less, for where the cursor is afterwards. (A height of 0 would mean all lines.)
+  // The last line is the cursor's. (FitToScreen takes a height of 0 for all lines.)
   const std::string fitting =
       FitToScreen(text, is_known ? size.ws_col : 80, is_known ? std::max(1, size.ws_row - 1) : 23);
-  // Each line is cleared behind its end and then what is below, rather than all beforehand: that
-  // would flicker.
+  // Clears each line behind its text, and then the rest. Clearing the screen first would flicker.
   Print(absl::StrCat("\x1b[H", absl::StrReplaceAll(fitting, {{"\n", "\x1b[K\r\n"}}), "\x1b[J"));
 }
 

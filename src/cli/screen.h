@@ -1,4 +1,4 @@
-// A terminal that is drawn over again and again.
+// A terminal that is redrawn again and again.
 #ifndef PLIMSOLL_CLI_SCREEN_H_
 #define PLIMSOLL_CLI_SCREEN_H_
 
@@ -6,8 +6,8 @@
 
 namespace plimsoll::cli {
 
-// While one lives, standard output shows a screen of its own; the end brings back what was there
-// before, cursor and all. Changes nothing about what the terminal does with keys.
+// While an object lives, standard output shows an alternate screen. The destructor brings the old
+// one back, with its cursor. Keys are not affected.
 class Screen {
  public:
   Screen();
@@ -15,7 +15,7 @@ class Screen {
   Screen(const Screen&) = delete;
   Screen& operator=(const Screen&) = delete;
 
-  // Shows `text` from the upper left corner, cut to what the terminal holds now.
+  // Shows `text` from the upper left corner, cut to the terminal's present size.
   void Show(const std::string& text);
 };
 

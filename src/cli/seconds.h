@@ -1,4 +1,4 @@
-// A span of whole seconds on the command line.
+// A duration in whole seconds on the command line.
 #ifndef PLIMSOLL_CLI_SECONDS_H_
 #define PLIMSOLL_CLI_SECONDS_H_
 
@@ -6,8 +6,7 @@
 
 namespace plimsoll::cli {
 
-// Takes seconds (5) and durations (5s, 1m30s), 0 or more, and leaves the seconds: a part of one
-// counts as a whole.
+// Takes seconds (5) and durations (5s, 1m30s), 0 or more. The result is in seconds, rounded up.
 CLI::Validator Seconds();
 
 }  // namespace plimsoll::cli

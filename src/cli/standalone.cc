@@ -33,7 +33,7 @@ namespace {
 constexpr int kReadyFd = 3;  // in the daemon
 constexpr absl::Duration kSocketInterval = absl::Milliseconds(10);
 
-// flock with a deadline: the call itself has none.
+// flock has no deadline of its own, so this polls.
 absl::Status LockBy(int fd, int operation, const std::string& path, absl::Time deadline) {
   while (flock(fd, operation | LOCK_NB) != 0) {
     if (errno != EWOULDBLOCK && errno != EINTR) return ErrnoStatus(errno, "flock " + path);
@@ -46,7 +46,7 @@ absl::Status LockBy(int fd, int operation, const std::string& path, absl::Time d
   return absl::OkStatus();
 }
 
-// The daemon's words: the end of its log.
+// The end of the daemon's log.
 std::string LogText(const FsRoot& run) {
   std::string words = run.Read("plimsolld.log").value_or("");
   if (words.size() > 4096) words.erase(0, words.size() - 4096);
@@ -61,7 +61,7 @@ absl::Status WithFullDiskHint(const absl::Status& status) {
       "--root DIRECTORY.");
 }
 
-// One byte on the pipe: ready. End of file: the daemon gave up.
+// Waits on the pipe. One byte: ready. End of file: the daemon gave up.
 absl::Status AwaitReady(int fd, Child& child, const FsRoot& run, absl::Time deadline) {
   const std::string log = run.PathOf("plimsolld.log");
   pollfd waiting = {fd, POLLIN, 0};
@@ -97,7 +97,7 @@ absl::StatusOr<Child> StartDaemon(const StandaloneOptions& options, const FsRoot
   }
   PLIMSOLL_ASSIGN_OR_RETURN(const UniqueFd log,
                             run.OpenFile("plimsolld.log", O_WRONLY | O_CREAT | O_APPEND, 0600));
-  // An old log says nothing any more.
+  // The old log is of no use any more.
   if (ftruncate(log.get(), 0) != 0) return ErrnoStatus(errno, "truncate " + options.dirs.log());
   PLIMSOLL_ASSIGN_OR_RETURN(Pipe ready, MakePipe());
   Command command;
@@ -106,7 +106,7 @@ absl::StatusOr<Child> StartDaemon(const StandaloneOptions& options, const FsRoot
       "--state-dir", options.dirs.state,    "--run-dir", options.dirs.run,
       "--ready-fd",  absl::StrCat(kReadyFd)};
   command.descriptors = {{log.get(), 1}, {log.get(), 2}, {ready.writer.get(), kReadyFd}};
-  // Ctrl-C in this terminal is for us; we tell the daemon.
+  // Ctrl-C in this terminal is for this process, which ends the daemon in order.
   command.new_session = true;
   PLIMSOLL_ASSIGN_OR_RETURN(Child child, Spawn(command));
   ready.writer.Reset();
@@ -114,8 +114,8 @@ absl::StatusOr<Child> StartDaemon(const StandaloneOptions& options, const FsRoot
   return child;
 }
 
-// The same path from the root on, without symbolic links in what of it is there: the daemon has a
-// working directory of its own, and takes nothing else.
+// An absolute path without symbolic links in its existing part: the daemon has another working
+// directory, and takes no other path.
 std::string AbsolutePath(std::string path) {
   std::string missing;
   char resolved[PATH_MAX];
@@ -131,8 +131,8 @@ std::string AbsolutePath(std::string path) {
   }
 }
 
-// Takes clients.lock, shared, in a run directory that is there. A daemon that ends removes the
-// directory, and with it a lock that we may just have waited for: then all over again.
+// Takes clients.lock, shared, in an existing run directory. An ending daemon removes the directory
+// with the lock that was waited for: then this starts over.
 absl::StatusOr<std::pair<FsRoot, UniqueFd>> HoldRunDirectory(const std::string& path,
                                                              absl::Time deadline) {
   for (;;) {
@@ -205,8 +205,8 @@ absl::StatusOr<Standalone> Standalone::Join(const StandaloneOptions& options) {
 
 void Standalone::Leave(absl::Duration patience) {
   if (!lock_.valid()) return;
-  // Refused where another client still holds it (and, rarely, where the daemon was quicker): then
-  // there is little to wait for.
+  // Refused where another client holds the lock, or, rarely, where the daemon was quicker. Then the
+  // wait is short.
   const bool last = flock(lock_.get(), LOCK_EX | LOCK_NB) == 0;
   lock_.Reset();
   const absl::Time deadline = MonotonicNow() + (last ? patience : absl::Milliseconds(300));
@@ -214,7 +214,7 @@ void Standalone::Leave(absl::Duration patience) {
     child_->Wait(deadline).IgnoreError();
     return;
   }
-  // Someone else's child: it removes the directory before it ends.
+  // The daemon is another process' child. It removes the directory before it ends.
   while (MonotonicNow() < deadline && access(dirs_.run.c_str(), F_OK) == 0) {
     absl::SleepFor(kSocketInterval);
   }

@@ -1,9 +1,9 @@
-// A daemon of our own, for when none runs: `plimsoll` starts `plimsolld --standalone` and shares it
+// A daemon of our own, where none runs: `plimsoll` starts `plimsolld --standalone` and shares it
 // with every other `plimsoll` of the same directories.
 //
-// Who uses it holds a shared flock(2) on <run directory>/clients.lock; the daemon ends once it can
-// take that lock exclusively and no pod is left. <run directory>/start.lock is held while one
-// looks for the daemon and starts it, so that two beginners don't start two.
+// A user of the daemon holds a shared flock(2) on <run directory>/clients.lock. The daemon ends
+// when it gets that lock exclusively and no pod is left. <run directory>/start.lock is held during
+// the search for the daemon and its start, so that two `plimsoll` don't start two.
 #ifndef PLIMSOLL_CLI_STANDALONE_H_
 #define PLIMSOLL_CLI_STANDALONE_H_
 
@@ -24,7 +24,7 @@ struct StandaloneDirs {
   // <root>/state and <root>/run; the defaults for an empty root.
   static StandaloneDirs Below(const std::string& root);
   std::string socket() const { return run + "/plimsoll.sock"; }
-  // What the daemon says, for when it fails.
+  // The daemon's log, for the error when it fails.
   std::string log() const { return run + "/plimsolld.log"; }
 };
 
@@ -34,18 +34,19 @@ struct StandaloneOptions {
   absl::Duration timeout = absl::Seconds(60);
 };
 
-// Holds the daemon; lets go of it when destroyed.
+// Keeps the daemon running; the destructor lets go of it.
 class Standalone {
  public:
-  // Returns when the daemon's socket answers. NOT_FOUND: no plimsolld; FAILED_PRECONDITION with
-  // the daemon's own words when it refused to start; DEADLINE_EXCEEDED.
+  // Returns when the daemon's socket answers. NOT_FOUND: there is no plimsolld.
+  // FAILED_PRECONDITION: the daemon refused to start; the message is the daemon's.
+  // DEADLINE_EXCEEDED.
   static absl::StatusOr<Standalone> Join(const StandaloneOptions& options);
 
   std::string socket() const { return dirs_.socket(); }
-  // Whether this Join started it.
+  // True: this Join started the daemon.
   bool started() const { return child_.has_value(); }
 
-  // Lets go. Where nobody else holds the daemon, waits until it has ended, at most `patience`.
+  // Lets go of the daemon. Where no other client holds it, waits for its end, at most `patience`.
   void Leave(absl::Duration patience);
 
  private:

@@ -28,7 +28,7 @@ namespace plimsoll::cli {
 namespace {
 
 constexpr size_t kReadBytes = 32 * 1024;
-// As a shell tells of a process that a signal has ended.
+// The shell's exit code for a process that a signal ended.
 constexpr int kSignalExit = 128;
 constexpr char kInput = 0;
 constexpr char kOutput = 1;
@@ -37,7 +37,7 @@ constexpr char kStatus = 3;
 constexpr char kSize = 4;
 constexpr char kClose = static_cast<char>(255);
 
-// The errno of what failed, or 0.
+// Writes everything. The errno of a failure, or 0.
 int Deliver(int fd, absl::string_view bytes) {
   while (!bytes.empty()) {
     const ssize_t n = write(fd, bytes.data(), bytes.size());
@@ -53,7 +53,7 @@ int Deliver(int fd, absl::string_view bytes) {
   return 0;
 }
 
-// Keys go through as they are, while it lives.
+// While an object lives, the terminal passes keys on as they are.
 class RawTerminal {
  public:
   absl::Status Begin() {
@@ -76,15 +76,15 @@ class RawTerminal {
   bool begun_ = false;
 };
 
-// The thread that reads standard input, which may be a file, that no event loop can wait for. It
-// lives as long as it is left waiting: so it shares what it uses.
+// State of the thread that reads standard input: no event loop can wait for a file. A read may keep
+// the thread alive after the stream, so the thread shares this.
 struct Shared {
   Shared() : io(1), socket(io) {}
   asio::io_context io;
   WebSocket socket;
   absl::Mutex mutex;
-  int waiting ABSL_GUARDED_BY(mutex) = 0;  // pieces of input that the loop hasn't sent
-  bool detached = false;                   // the loop's alone
+  int waiting ABSL_GUARDED_BY(mutex) = 0;  // pieces of input for the loop to send
+  bool detached = false;                   // used by the loop alone
 };
 
 asio::awaitable<void> SendPiece(std::shared_ptr<Shared> shared, std::string piece) {
@@ -94,7 +94,7 @@ asio::awaitable<void> SendPiece(std::shared_ptr<Shared> shared, std::string piec
   --shared->waiting;
 }
 
-// Waits until the loop has sent what was handed over before.
+// Waits until the loop has sent the earlier pieces.
 void HandOver(const std::shared_ptr<Shared>& shared, std::string piece) {
   const auto few = [&]() ABSL_SHARED_LOCKS_REQUIRED(shared->mutex) { return shared->waiting < 1; };
   absl::MutexLock lock(&shared->mutex);
@@ -132,7 +132,8 @@ void SendSize(WebSocket& socket) {
                            ",\"Height\":", size.ws_row, "}"));
 }
 
-// Also of what would end this process, and leave its terminal raw: which is told in `ended_by`.
+// Also handles signals that would end this process and leave its terminal raw: their number goes
+// into `ended_by`.
 asio::awaitable<void> WatchSignals(WebSocket& socket, asio::signal_set& signals, int& ended_by) {
   while (!socket.closed()) {
     SendSize(socket);
@@ -157,7 +158,7 @@ asio::awaitable<absl::StatusOr<int>> ReadOutput(WebSocket& socket) {
     int error = 0;
     if ((*message)[0] == kOutput) error = Deliver(STDOUT_FILENO, data);
     if ((*message)[0] == kErrors) error = Deliver(STDERR_FILENO, data);
-    // As a program ends whose output nobody reads any more: without a word.
+    // Ends silently, as other programs do without a reader of their output.
     if (error == EPIPE) co_return kSignalExit + SIGPIPE;
     if (error != 0) co_return ErrnoStatus(error, "write output");
     if ((*message)[0] == kStatus) absl::StrAppend(&status, data);
@@ -173,7 +174,7 @@ asio::awaitable<absl::StatusOr<int>> Carry(std::shared_ptr<Shared> shared, HttpU
   const bool is_raw = streams.terminal && streams.input;
   asio::signal_set signals(shared->io);
   if (streams.terminal) signals.add(SIGWINCH);
-  // Without a raw terminal they end this process by themselves.
+  // Without a raw terminal these signals end this process by themselves.
   if (is_raw) {
     for (const int each : {SIGINT, SIGQUIT, SIGTERM, SIGHUP}) signals.add(each);
   }
@@ -182,7 +183,7 @@ asio::awaitable<absl::StatusOr<int>> Carry(std::shared_ptr<Shared> shared, HttpU
   if (!raw.ok()) co_return raw;
   streaming::Tasks tasks(shared->io);
   tasks.Spawn(socket.Write());
-  int ended_by = 0;  // a signal
+  int ended_by = 0;  // the number of a signal
   if (streams.terminal) tasks.Spawn(WatchSignals(socket, signals, ended_by));
   if (streams.input) {
     DetachKeys keys(is_raw ? streams.detach_keys : "");
@@ -231,7 +232,7 @@ absl::StatusOr<int> CarryCommand(const std::string& url, const CommandStreams& s
       [&]() -> asio::awaitable<void> { end = co_await Carry(shared, std::move(parsed), streams); },
       [&shared](const std::exception_ptr&) { shared->io.stop(); });
   shared->io.run();
-  // What the reader of the input has handed over still.
+  // Pieces that the reader of the input has still handed over.
   shared->io.restart();
   shared->io.poll();
   return end;

@@ -42,7 +42,7 @@ TEST(CarryCommand, RefusesOtherUrls) {
   EXPECT_TRUE(absl::IsUnavailable(CarryCommand("https://127.0.0.1:1/exec/a", {}).status()));
 }
 
-// A server with a certificate that nobody has signed.
+// A server with a self-signed certificate.
 class TlsTest : public ::testing::Test {
  protected:
   void SetUp() override {
@@ -58,7 +58,7 @@ class TlsTest : public ::testing::Test {
     server_ = *std::move(server);
   }
   void TearDown() override { unsetenv("SSL_CERT_FILE"); }
-  // Of a command that ends with code 3.
+  // The status of a command with exit code 3.
   std::string Url() {
     const auto url = server_->Admit({.kind = streaming::StreamKind::kExec,
                                      .id = "c",
@@ -68,7 +68,7 @@ class TlsTest : public ::testing::Test {
     EXPECT_TRUE(url.ok()) << url.status();
     return url.value_or("");
   }
-  // The same server by an address that is no loopback one, though it leads there.
+  // An address that leads to the same server and is no loopback one.
   std::string UrlFromElsewhere() {
     return absl::StrReplaceAll(Url(), {{"127.0.0.1", "[::ffff:127.0.0.1]"}});
   }

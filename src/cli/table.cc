@@ -7,7 +7,7 @@
 namespace plimsoll::cli {
 namespace {
 
-// Characters, not bytes: UTF-8 continuation bytes take no room.
+// Counts characters: UTF-8 continuation bytes take no column.
 size_t Width(const std::string& text) {
   return static_cast<size_t>(
       std::count_if(text.begin(), text.end(), [](char c) { return (c & 0xc0) != 0x80; }));

@@ -15,11 +15,11 @@ class Table {
  public:
   explicit Table(std::vector<std::string> header) : header_(std::move(header)) {}
 
-  // Missing cells are empty, surplus ones dropped. Control characters are made visible.
+  // Missing cells are empty, surplus cells are dropped. Control characters are made visible.
   void AddRow(std::vector<std::string> cells);
   bool empty() const { return rows_.empty(); }
-  // Columns as wide as their widest cell, two spaces between, no trailing space; every line ends
-  // with a newline. The header is printed also when there are no rows.
+  // Columns are as wide as their widest cell, with two spaces between them and no trailing space.
+  // Every line ends with a newline. The header is printed without rows too.
   std::string ToString() const;
 
  private:
@@ -27,8 +27,8 @@ class Table {
   std::vector<std::vector<std::string>> rows_;
 };
 
-// Names and their values, a line each, without a header: indented by two, the values below each
-// other. Control characters are made visible.
+// Names and values, a line each, without a header: indented by two, with the values in one column.
+// Control characters are made visible.
 std::string AlignedPairs(const std::vector<std::pair<std::string, std::string>>& pairs);
 
 }  // namespace plimsoll::cli

@@ -21,7 +21,7 @@ std::string HumanAge(absl::Duration age) {
   struct Unit {
     int64_t seconds;
     const char* name;
-    int64_t show_next_below;  // count below which the next smaller unit is shown too
+    int64_t show_next_below;  // for smaller counts the next unit is shown too
   };
   constexpr std::array<Unit, 3> kUnits = {{{86400, "d", 8}, {3600, "h", 10}, {60, "m", 10}}};
   for (size_t i = 0; i < kUnits.size(); ++i) {

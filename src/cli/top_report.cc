@@ -64,7 +64,7 @@ double KeyOf(const TopRow& row, TopOrder order) {
   return 0;
 }
 
-// "250m/1": request and limit.
+// "250m/1" for request and limit.
 std::string Asked(const cri::KubernetesResources& asked, const std::string& resource) {
   const auto request = asked.requests().find(resource);
   const auto limit = asked.limits().find(resource);
@@ -85,7 +85,7 @@ std::string Percent(std::optional<double> percent) {
   return percent.has_value() ? absl::StrFormat("%.0f%%", *percent) : kNothing;
 }
 
-// Only what there is of it: "cpu 12%, io 3%".
+// "cpu 12%, io 3%": pressures below half a percent are left out.
 std::string PressureText(const TopRow& row) {
   if (!row.pressure_percent.has_value()) return kNothing;
   const cri::ContainerStats& stats = row.usage.stats();
@@ -229,7 +229,7 @@ std::string FitToScreen(const std::string& text, size_t width, size_t height) {
   for (std::string& line : lines) {
     size_t characters = 0;
     for (size_t i = 0; i < line.size(); ++i) {
-      // UTF-8 continuation bytes take no room.
+      // UTF-8 continuation bytes take no column.
       if ((line[i] & 0xc0) != 0x80 && ++characters > width) {
         line.resize(i);
         break;

@@ -1,4 +1,4 @@
-// What `plimsoll top` shows, from what the kernel had counted at two moments.
+// The text of `plimsoll top`, from the kernel's counters at two moments.
 #ifndef PLIMSOLL_CLI_TOP_REPORT_H_
 #define PLIMSOLL_CLI_TOP_REPORT_H_
 
@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "absl/time/time.h"
-#include "cli/client.h"
+#include "cli/api.h"
 
 namespace plimsoll::cli {
 
@@ -17,25 +17,25 @@ namespace plimsoll::cli {
 struct TopRow {
   node::ContainerUsage usage;
   std::string name;  // "pod/container"
-  // Of the time between the two moments; absent of one that was not there at the first.
+  // Between the two moments; absent for a container that is new at the second.
   std::optional<double> cpu_millis;         // thousandths of a CPU
-  std::optional<double> throttled_percent;  // of the periods it ran in; absent without a quota
-  // The worst of "some tasks wait", percent of the last ten seconds; absent without PSI.
+  std::optional<double> throttled_percent;  // of its periods; absent without a quota
+  // The worst "some tasks wait", in percent of the last ten seconds; absent without PSI.
   std::optional<double> pressure_percent;
 };
 
 enum class TopOrder { kCpu, kMemory, kThrottled, kPressure, kName };
-// Largest first, equal ones by name.
+// Sorted, largest first; equal rows by name.
 std::vector<TopRow> TopRows(const node::ListUsageResponse& before,
                             const node::ListUsageResponse& now, TopOrder order);
 
-// `wide`: also shares, CPU set, swap and processes.
+// `wide`: adds shares, CPU set, swap and processes.
 std::string TopTable(const std::vector<TopRow>& rows, bool wide);
-// One object: "time", "interval_seconds" and "containers".
+// An object of "time", "interval_seconds" and "containers".
 std::string TopJson(const std::vector<TopRow>& rows, absl::Time time, absl::Duration interval);
 
-// The first `height` lines of `text`, each no wider than `width` characters; where lines are left
-// out, the last one says how many. What a terminal gets.
+// The first `height` lines of `text`, cut to `width` characters. Where lines are left out, the last
+// line has their number.
 std::string FitToScreen(const std::string& text, size_t width, size_t height);
 
 }  // namespace plimsoll::cli

@@ -15,7 +15,7 @@ using ::testing::Not;
 
 constexpr int64_t kNanosOfASecond = 1'000'000'000;
 
-// A container that has used `cpu_ms` of CPU time at `second`.
+// A container with `cpu_ms` of CPU time at `second`.
 node::ContainerUsage Usage(const std::string& name, int second, uint64_t cpu_ms) {
   node::ContainerUsage usage;
   usage.set_pod_name("web");
@@ -65,14 +65,14 @@ TEST(TopRows, RatesAreOfTheTimeBetween) {
 }
 
 TEST(TopRows, WhatCannotBeKnownIsAbsent) {
-  // New, started again with counters that began anew, and gone.
+  // A new container, a restarted one with new counters, and a removed one.
   const auto rows =
       TopRows(UsageOf({Usage("again", 10, 1000), Usage("gone", 10, 0)}),
               UsageOf({Usage("new", 12, 1500), Usage("again", 12, 3)}), TopOrder::kCpu);
   ASSERT_THAT(Names(rows), ElementsAre("web/again", "web/new"));
   EXPECT_FALSE(rows[0].cpu_millis.has_value());
   EXPECT_FALSE(rows[1].cpu_millis.has_value());
-  // A container that was idle ran in no period.
+  // A container that was idle had no period.
   EXPECT_EQ(
       TopRows(UsageOf({Limited("b", 1, 5, 5)}), UsageOf({Limited("b", 2, 5, 5)}), TopOrder::kCpu)[0]
           .throttled_percent,
@@ -160,7 +160,7 @@ TEST(FitToScreen, CutsLinesAndSaysHowManyAreLeftOut) {
   EXPECT_EQ(FitToScreen("abcdef\ng\n", 4, 5), "abcd\ng\n");
   EXPECT_EQ(FitToScreen("a\nb\nc\nd\n", 20, 3), "a\nb\n... and 2 more\n");
   EXPECT_EQ(FitToScreen("a\nb\nc\n", 20, 3), "a\nb\nc\n");
-  // Characters, not bytes.
+  // Counts characters, not bytes.
   EXPECT_EQ(FitToScreen("\xc3\xa4\xc3\xb6\xc3\xbc\n", 2, 3), "\xc3\xa4\xc3\xb6\n");
 }
 

@@ -25,7 +25,7 @@ absl::Status Failed(absl::string_view what, const HttpUrl& url, const ErrorCode&
                                              url.port, ": ", error.message()));
 }
 
-// Of a client, which takes any certificate where `host` is empty.
+// The TLS context of a client. An empty `host` takes any certificate.
 std::unique_ptr<asio::ssl::context> MakeTls(const std::string& host) {
   auto context = std::make_unique<asio::ssl::context>(asio::ssl::context::tls_client);
   ErrorCode ignored;
@@ -36,7 +36,7 @@ std::unique_ptr<asio::ssl::context> MakeTls(const std::string& host) {
     context->set_verify_mode(asio::ssl::verify_none, ignored);
     return context;
   }
-  // Without them nothing verifies, which is told then.
+  // An error here shows later: no certificate is trusted then.
   context->set_default_verify_paths(ignored);
   context->set_verify_mode(asio::ssl::verify_peer, ignored);
   context->set_verify_callback(asio::ssl::host_name_verification(host), ignored);

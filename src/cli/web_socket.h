@@ -1,5 +1,5 @@
-// A WebSocket of a client, in an event loop of Asio's. For stream_client.cc and its like: it
-// includes Beast.
+// A client's WebSocket, in an event loop of Asio. For stream_client.cc and port_forwarder.cc alone:
+// it includes Beast.
 #ifndef PLIMSOLL_CLI_WEB_SOCKET_H_
 #define PLIMSOLL_CLI_WEB_SOCKET_H_
 
@@ -32,31 +32,31 @@ struct HttpUrl {
   std::string path;
   bool tls = false;
 };
-// INVALID_ARGUMENT for what is not "http://ADDRESS:PORT/PATH", or https.
+// INVALID_ARGUMENT: the URL isn't "http://ADDRESS:PORT/PATH", or https.
 absl::StatusOr<HttpUrl> ParseHttpUrl(const std::string& url);
 
-// Used in the loop's thread.
+// Used by the loop's thread.
 class WebSocket {
  public:
   explicit WebSocket(asio::io_context& io) : io_(io), to_send_(io), room_(io) {}
 
-  // Once. With TLS the certificate must be that of the address, by the authorities of this system
-  // (SSL_CERT_FILE and SSL_CERT_DIR as OpenSSL has them); but not on a loopback address, where
-  // whoever has the port is as trusted as without TLS. UNAVAILABLE, FAILED_PRECONDITION for a
-  // certificate that is not trusted.
+  // Called once. With TLS, the certificate must be for the address and from an authority of this
+  // system (SSL_CERT_FILE and SSL_CERT_DIR as in OpenSSL). A loopback address needs neither: the
+  // owner of the port is as trusted as without TLS. UNAVAILABLE; FAILED_PRECONDITION: the
+  // certificate is not trusted.
   asio::awaitable<absl::Status> Connect(HttpUrl url, std::string protocol);
-  // One message; OUT_OF_RANGE when the server has closed.
+  // One message; OUT_OF_RANGE: the server has closed the stream.
   asio::awaitable<absl::StatusOr<std::string>> Receive();
-  // Sends what is queued, until Close.
+  // Sends the queue, until Close.
   asio::awaitable<void> Write();
   void Send(std::string message) {
     queued_bytes_ += message.size();
     queue_.push_back(std::move(message));
     to_send_.Notify();
   }
-  // Returns when little is queued.
+  // Returns once the queue is short.
   asio::awaitable<void> Room();
-  // Ends everything.
+  // Ends all reads and writes.
   void Close();
   bool closed() const { return closed_; }
   bool has_queued() const { return queued_bytes_ > 0; }
@@ -64,13 +64,13 @@ class WebSocket {
  private:
   using Stream = boost::beast::websocket::stream<streaming::Socket, /*deflateSupported=*/false>;
 
-  // Open: a TCP connection, then the WebSocket in it.
+  // The steps of Open: a TCP connection, then the WebSocket in it.
   asio::awaitable<absl::Status> Open(const HttpUrl& url);
   asio::awaitable<absl::Status> Upgrade(const HttpUrl& url, std::string protocol);
 
   asio::io_context& io_;
   std::unique_ptr<asio::ssl::context> tls_;
-  std::optional<Stream> stream_;  // once there is a connection
+  std::optional<Stream> stream_;  // set by Open
   streaming::Signal to_send_;
   streaming::Signal room_;
   std::deque<std::string> queue_;

@@ -12,7 +12,7 @@ namespace {
 
 constexpr size_t kLeastRoom = 20;
 
-// Where to break a line: the last space that lets it fit, else the first one; npos: nowhere.
+// The place for a break: the last space that lets the line fit, else the first one; npos: none.
 size_t BreakOf(absl::string_view line, size_t width, size_t indent) {
   const size_t last = line.rfind(' ', width);
   if (last != absl::string_view::npos && last > indent) return last;
@@ -35,7 +35,7 @@ std::string Wrap(absl::string_view text, size_t width, size_t indent) {
     }
     absl::StrAppend(&out, line, "\n");
   }
-  out.pop_back();  // of what stands behind the last newline
+  out.pop_back();  // the newline behind the last line
   return out;
 }
 

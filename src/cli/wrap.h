@@ -9,12 +9,12 @@
 
 namespace plimsoll::cli {
 
-// `text` with lines broken at spaces so that none is wider than `width`, as far as words let it.
-// What goes on of a line that is indented begins in column `indent`, of others in column 0. A width
-// that leaves no room behind the indent changes nothing.
+// Breaks the lines of `text` at spaces so that none is wider than `width`, as far as words permit.
+// The rest of an indented line begins in column `indent`, of another line in column 0. A width that
+// leaves no room behind the indent changes nothing.
 std::string Wrap(absl::string_view text, size_t width, size_t indent);
 
-// Columns of the terminal that standard output is; 0: it is none.
+// Columns of the terminal at standard output; 0: it is no terminal.
 size_t OutputWidth();
 
 }  // namespace plimsoll::cli

@@ -209,9 +209,9 @@ LaunchPlan CrunRuntime::MakePlan(const CreateRequest& request, const FsRoot& bun
   plan.Add("bundle", bundle.path());
   if (!request.log_path.empty()) plan.Add("log", request.log_path);
   if (!request.log_directory.empty()) plan.Add("log-directory", request.log_directory);
-  // Logs below our own state directory are of pods of the command line, which nobody rotates.
-  // kubelet rotates those that it names.
-  if (absl::StartsWith(request.log_path, options_.state.PathOf("cli/"))) {
+  // A client that keeps a pod's log in our state directory doesn't rotate it. kubelet keeps logs
+  // elsewhere, and rotates them itself.
+  if (absl::StartsWith(request.log_path, options_.state.PathOf("pods/"))) {
     plan.Add("log-max", absl::StrCat(kOwnLogMaxBytes));
   }
   if (request.program.empty()) plan.Add("executes", "yes");

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <thread>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
@@ -293,6 +294,25 @@ TEST_F(CrunRuntimeTest, ReopensTheLog) {
   ASSERT_TRUE(machine_->WaitForExit("a").has_value());
   EXPECT_THAT(machine_->Log("a"), HasSubstr("second"));
   EXPECT_THAT(machine_->Log("a"), Not(HasSubstr("first")));
+}
+
+// Whoever keeps a log below the state directory's pods/ doesn't rotate it.
+TEST_F(CrunRuntimeTest, RotatesTheLogsOfTheStateDirectorysPods) {
+  std::string lines;
+  while (lines.size() < 33 << 20) lines.append(1023, 'x').push_back('\n');
+  ASSERT_TRUE(machine_->layer().ReplaceFile("lines", lines).ok());
+  ASSERT_TRUE(machine_->dir().root().MakeDirs("state/pods/uid/logs").ok());
+  for (const auto& [id, log] : {std::pair("own", "state/pods/uid/logs/a.log"), {"else", "a.log"}}) {
+    CreateRequest request = machine_->Request(id, "cat /lines");
+    request.log_path = absl::StrCat(machine_->dir().path(), "/", log);
+    const auto created = runtime().Create(request);
+    ASSERT_TRUE(created.ok()) << created.status();
+    ASSERT_TRUE(runtime().Start(id).ok());
+    ASSERT_TRUE(machine_->WaitForExit(id).has_value());
+    EXPECT_TRUE(machine_->dir().root().Exists(log));
+  }
+  EXPECT_TRUE(machine_->dir().root().Exists("state/pods/uid/logs/a.log.1"));
+  EXPECT_FALSE(machine_->dir().root().Exists("a.log.1"));
 }
 
 TEST_F(CrunRuntimeTest, TerminalAndClosedInput) {

@@ -1,0 +1,110 @@
+#include "cli/connect.h"
+
+#include <utility>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/synchronization/mutex.h"
+#include "base/socket_probe.h"
+#include "base/status.h"
+#include "cli/errors.h"
+#include "cli/output.h"
+#include "cli/standalone.h"
+
+namespace plimsoll::cli {
+namespace {
+
+absl::Status NoDaemon(const absl::Status& status, const std::string& address) {
+  if (absl::IsPermissionDenied(status)) {
+    return WithHint(Annotate(status, absl::StrCat("no permission for the daemon at ", address)),
+                    "Run this as root, or as a member of the group that owns the socket.");
+  }
+  if (absl::IsFailedPrecondition(status)) {
+    return WithHint(
+        Annotate(status, absl::StrCat("no daemon at ", address)),
+        absl::StrCat("--address takes the socket of a daemon, as ", pod::kDefaultAddress));
+  }
+  return WithHint(
+      Annotate(
+          absl::Status(absl::IsNotFound(status) ? absl::StatusCode::kUnavailable : status.code(),
+                       status.message()),
+          absl::StrCat("no daemon at ", address)),
+      "Start plimsolld (`systemctl start plimsolld`), or leave --address out: plimsoll then "
+      "starts a daemon of its own.");
+}
+
+class StandaloneKeeper : public pod::DaemonKeeper {
+ public:
+  StandaloneKeeper(StandaloneOptions options, Standalone standalone)
+      : options_(std::move(options)), standalone_(std::move(standalone)) {}
+
+  void Revive() override {
+    absl::MutexLock lock(&mutex_);
+    if (ProbeSocket(options_.dirs.socket()).ok()) return;
+    absl::StatusOr<Standalone> again = Standalone::Join(options_);
+    if (again.ok()) standalone_ = *std::move(again);
+  }
+
+  // Waits, so that the next command of a script finds no daemon about to end.
+  void LeaveUnused() override {
+    absl::MutexLock lock(&mutex_);
+    standalone_.Leave(absl::Seconds(3));
+  }
+
+ private:
+  const StandaloneOptions options_;
+  absl::Mutex mutex_;
+  Standalone standalone_ ABSL_GUARDED_BY(mutex_);
+};
+
+absl::StatusOr<std::unique_ptr<pod::Client>> Open(const std::string& address,
+                                                  std::unique_ptr<pod::DaemonKeeper> keeper) {
+  return pod::Client::Open(
+      {.address = address,
+       .silent =
+           [] {
+             PrintNote(
+                 "plimsoll: the daemon does not answer (is it stopped, or the machine "
+                 "overloaded?); waiting for it. Ctrl-C gives up.\n");
+           },
+       .answers_again = [] { PrintNote("plimsoll: the daemon answers again\n"); },
+       .keeper = std::move(keeper)});
+}
+
+// UNAVAILABLE unless the daemon of our own runs.
+absl::Status CheckRuns(const StandaloneDirs& dirs) {
+  const absl::Status listening = ProbeSocket(dirs.socket());
+  if (absl::IsNotFound(listening)) {
+    return WithHint(
+        absl::UnavailableError(absl::StrCat("no daemon runs in ", dirs.run)),
+        "Commands that need one start one themselves; for one that stays, start plimsolld.");
+  }
+  return listening.ok() ? listening : NoDaemon(listening, "unix://" + dirs.socket());
+}
+
+absl::StatusOr<std::unique_ptr<pod::Client>> ConnectToOwn(const ConnectOptions& options) {
+  const StandaloneOptions own = {.dirs = StandaloneDirs::Below(options.root),
+                                 .daemon = options.daemon};
+  if (!options.may_start) PLIMSOLL_RETURN_IF_ERROR(CheckRuns(own.dirs));
+  PLIMSOLL_ASSIGN_OR_RETURN(Standalone standalone, Standalone::Join(own));
+  const std::string address = "unix://" + standalone.socket();
+  return Open(address, std::make_unique<StandaloneKeeper>(own, std::move(standalone)));
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<pod::Client>> Connect(const ConnectOptions& options) {
+  if (options.address.empty() && !options.root.empty()) return ConnectToOwn(options);
+  std::string address = options.address.empty() ? pod::kDefaultAddress : options.address;
+  if (absl::StartsWith(address, "/")) address = "unix://" + address;
+  PLIMSOLL_ASSIGN_OR_RETURN(const std::string path, pod::SocketPathOf(address));
+  const absl::Status listening = ProbeSocket(path);
+  if (listening.ok()) return Open(address, nullptr);
+  // A daemon of our own is for the case that nothing listens at the default socket.
+  if (!options.address.empty() || !absl::IsNotFound(listening) || !options.may_start) {
+    return NoDaemon(listening, address);
+  }
+  return ConnectToOwn(options);
+}
+
+}  // namespace plimsoll::cli

@@ -1,0 +1,26 @@
+// Finding the daemon that a command talks to, or starting one of the command line's own.
+#ifndef PLIMSOLL_CLI_CONNECT_H_
+#define PLIMSOLL_CLI_CONNECT_H_
+
+#include <memory>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "pod/client.h"
+
+namespace plimsoll::cli {
+
+struct ConnectOptions {
+  std::string address;    // empty: the default socket, else a daemon of our own
+  std::string root;       // for a daemon of our own; given, the default socket is not tried
+  std::string daemon;     // see StandaloneOptions
+  bool may_start = true;  // false: UNAVAILABLE rather than start one
+};
+
+// The client says on standard error when the daemon gives no answer. UNAVAILABLE, with a hint, when
+// no daemon listens; further errors as of SocketPathOf, ProbeSocket and Standalone::Join.
+absl::StatusOr<std::unique_ptr<pod::Client>> Connect(const ConnectOptions& options);
+
+}  // namespace plimsoll::cli
+
+#endif  // PLIMSOLL_CLI_CONNECT_H_

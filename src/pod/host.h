@@ -1,0 +1,31 @@
+// Facts of the machine that kubelet would have for its pods.
+#ifndef PLIMSOLL_POD_HOST_H_
+#define PLIMSOLL_POD_HOST_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "base/fs_root.h"
+
+namespace plimsoll::pod {
+
+// MemTotal of /proc/meminfo, in bytes.
+absl::StatusOr<int64_t> MemoryCapacityBytes(const FsRoot& root);
+
+struct ResolvConf {
+  std::vector<std::string> servers;
+  std::vector<std::string> searches;
+  std::vector<std::string> options;
+};
+// Parses resolv.conf(5). The last "search" or "domain" line counts; unknown lines don't.
+ResolvConf ParseResolvConf(absl::string_view text);
+
+// A random UUID of version 4, for a pod's uid.
+std::string RandomUid();
+
+}  // namespace plimsoll::pod
+
+#endif  // PLIMSOLL_POD_HOST_H_

@@ -1,0 +1,46 @@
+#include "pod/images.h"
+
+#include <optional>
+
+#include "absl/strings/str_cat.h"
+#include "base/status.h"
+#include "pod/hint.h"
+
+namespace plimsoll::pod {
+
+absl::StatusOr<cri::Image> PodImages::Ensure(const ContainerManifest& container) {
+  PLIMSOLL_ASSIGN_OR_RETURN(std::optional<cri::Image> image, client_.ImageStatus(container.image));
+  const bool always = container.pull_policy == "Always" && !pulled_.contains(container.image);
+  if (image && !always) return *std::move(image);
+  if (!image && container.pull_policy == "Never") {
+    return absl::NotFoundError(absl::StrCat("container ", container.name, ": image ",
+                                            container.image,
+                                            " is not here, and imagePullPolicy is Never"));
+  }
+  PLIMSOLL_RETURN_IF_ERROR(pull_(container.image));
+  pulled_.insert(container.image);
+  PLIMSOLL_ASSIGN_OR_RETURN(image, client_.ImageStatus(container.image));
+  if (image) return *std::move(image);
+  return absl::InternalError(
+      absl::StrCat("image ", container.image, " was pulled and is not there"));
+}
+
+absl::Status CheckNonRoot(const Manifest& pod, const ContainerManifest& container,
+                          const cri::Image& image) {
+  const bool non_root =
+      container.security.run_as_non_root.value_or(pod.security.run_as_non_root.value_or(false));
+  if (!non_root || container.security.run_as_user || pod.security.run_as_user) {
+    return absl::OkStatus();
+  }
+  // The image's user is a number, a name (which may be anybody), or nothing (which is root).
+  if (image.has_uid() && image.uid().value() != 0) return absl::OkStatus();
+  const std::string why =
+      image.username().empty()
+          ? "the image runs as root"
+          : absl::StrCat("the image's user \"", image.username(), "\" is no number");
+  return WithHint(absl::FailedPreconditionError(
+                      absl::StrCat("container ", container.name, " has runAsNonRoot, but ", why)),
+                  "Give it a runAsUser above 0.");
+}
+
+}  // namespace plimsoll::pod

@@ -1,0 +1,46 @@
+// The images of a pod, before it starts.
+#ifndef PLIMSOLL_POD_IMAGES_H_
+#define PLIMSOLL_POD_IMAGES_H_
+
+#include <functional>
+#include <set>
+#include <string>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "pod/client.h"
+#include "pod/manifest.h"
+
+namespace plimsoll::pod {
+
+// Brings images by each container's imagePullPolicy. "Always" pulls an image once for all
+// containers that one PodImages is asked about. Used by one thread.
+class PodImages {
+ public:
+  // Pulls the image into the daemon.
+  using Pull = std::function<absl::Status(const std::string& reference)>;
+
+  // `client` outlives this.
+  PodImages(Client& client, Pull pull) : client_(client), pull_(std::move(pull)) {}
+
+  // The container's image, as the daemon has it.
+  //
+  // NOT_FOUND: the image is missing and the policy is Never. INTERNAL: a pull succeeded, and the
+  // daemon has no such image. Else errors of the daemon's and of `pull`.
+  absl::StatusOr<cri::Image> Ensure(const ContainerManifest& container);
+
+ private:
+  Client& client_;
+  const Pull pull_;
+  std::set<std::string> pulled_;
+};
+
+// FAILED_PRECONDITION: the container has runAsNonRoot, and neither manifest nor image name a user
+// id other than root's. `image` is the container's.
+absl::Status CheckNonRoot(const Manifest& pod, const ContainerManifest& container,
+                          const cri::Image& image);
+
+}  // namespace plimsoll::pod
+
+#endif  // PLIMSOLL_POD_IMAGES_H_

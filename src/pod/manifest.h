@@ -1,0 +1,146 @@
+// Pod manifests: the part of Kubernetes' v1 Pod that Plimsoll runs, as plain structs.
+//
+// Reading is strict. A field that Kubernetes doesn't have is an error with line, column and the
+// closest name. A field that Plimsoll can't honour is refused with the reason. A field that only
+// matters to a cluster (a node selector, say) is ignored with a note.
+#ifndef PLIMSOLL_POD_MANIFEST_H_
+#define PLIMSOLL_POD_MANIFEST_H_
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "resources/requirements.h"
+
+namespace plimsoll::pod {
+
+// The cpuset of all containers of a pod, or of one container: "plimsoll.dev/cpuset.<container>".
+inline constexpr char kCpusetAnnotation[] = "plimsoll.dev/cpuset";
+// CDI devices, likewise; names are separated by commas: "vendor.com/gpu=0".
+inline constexpr char kCdiAnnotation[] = "plimsoll.dev/cdi";
+
+struct EnvVar {
+  std::string name;
+  std::string value;
+  std::string field_path;  // "metadata.name"; set instead of `value`
+};
+
+struct VolumeMount {
+  std::string volume;
+  std::string mount_path;
+  std::string sub_path;
+  bool read_only = false;
+  std::string propagation;  // "", "None", "HostToContainer", "Bidirectional"
+};
+
+struct Volume {
+  std::string name;
+  bool empty_dir = false;  // else it is a hostPath
+  std::string host_path;
+  std::string host_path_type;  // "", "Directory", "DirectoryOrCreate", "File", ...
+};
+
+struct SeccompProfile {
+  std::string type;  // "RuntimeDefault", "Unconfined", "Localhost"
+  std::string localhost_profile;
+};
+
+// Parts of an SELinux label; empty: the machine's default.
+struct SelinuxParts {
+  std::string user;
+  std::string role;
+  std::string type;
+  std::string level;
+};
+
+// Of a pod or a container; the pod's values are its containers' defaults.
+struct PodSecurityFields {
+  std::optional<int64_t> run_as_user;
+  std::optional<int64_t> run_as_group;
+  std::optional<bool> run_as_non_root;
+  std::optional<SeccompProfile> seccomp;
+  std::optional<SelinuxParts> selinux;
+};
+
+struct ContainerSecurity : PodSecurityFields {
+  bool privileged = false;
+  bool read_only_root = false;
+  std::optional<bool> allow_privilege_escalation;
+  std::vector<std::string> add_capabilities;
+  std::vector<std::string> drop_capabilities;
+};
+
+struct PodSecurity : PodSecurityFields {
+  std::vector<int64_t> supplemental_groups;  // with fsGroup
+  std::map<std::string, std::string> sysctls;
+};
+
+// A port of the host that leads to a port of the pod.
+struct HostPort {
+  std::string protocol = "TCP";  // TCP, UDP, SCTP
+  int64_t container_port = 0;
+  int64_t host_port = 0;
+  std::string host_ip;  // empty: every address of the host
+};
+
+struct ContainerManifest {
+  resources::ContainerRequirements::Role role = resources::ContainerRequirements::Role::kContainer;
+  std::string name;
+  std::string image;
+  std::string pull_policy;  // "Always", "Never", "IfNotPresent"; never empty
+  std::vector<std::string> command;
+  std::vector<std::string> args;
+  std::string working_dir;
+  std::vector<EnvVar> env;
+  std::vector<VolumeMount> mounts;
+  std::vector<HostPort> host_ports;
+  resources::Requirements resources;  // as written
+  ContainerSecurity security;
+  bool open_stdin = false;
+  bool stdin_once = false;
+  bool tty = false;
+};
+
+struct Manifest {
+  std::string file;  // stands in messages
+  std::string name;
+  std::string pod_namespace = "default";
+  std::map<std::string, std::string> labels;
+  std::map<std::string, std::string> annotations;
+
+  // Init containers first, in the order in which they run.
+  std::vector<ContainerManifest> containers;
+  std::vector<Volume> volumes;
+  std::string restart_policy = "Always";
+  int64_t grace_period_s = 30;
+  std::string hostname;
+  std::string dns_policy = "ClusterFirst";
+  std::vector<std::string> dns_servers;
+  std::vector<std::string> dns_searches;
+  std::vector<std::string> dns_options;  // "ndots:5", "rotate"
+  bool host_network = false;
+  bool host_pid = false;
+  bool share_pid = false;  // one PID namespace for all containers
+  bool host_ipc = false;
+  bool host_users = true;  // false: the pod has a user namespace of its own
+  PodSecurity security;
+
+  // Fields that were read and have no effect, a sentence each.
+  std::vector<std::string> notes;
+};
+
+// Parses all documents of a YAML (or JSON) text; each must be a v1 Pod. `file` stands in messages.
+absl::StatusOr<std::vector<Manifest>> ParseManifests(absl::string_view text,
+                                                     absl::string_view file);
+
+// A DNS name as Kubernetes wants it (RFC 1123): at most 63 lower-case letters, digits and "-", no
+// "-" at the ends. `dots` permits "." between such parts, and 253 characters in all.
+bool IsDnsName(absl::string_view name, bool dots);
+
+}  // namespace plimsoll::pod
+
+#endif  // PLIMSOLL_POD_MANIFEST_H_
