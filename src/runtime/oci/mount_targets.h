@@ -20,6 +20,7 @@ namespace plimsoll::runtime {
 
 struct MountTargets {
   absl::flat_hash_set<std::string> points;
+  absl::flat_hash_set<std::string> masked;     // by an empty tmpfs or by a null device
   absl::flat_hash_set<std::string> read_only;  // bound onto themselves
   std::vector<std::string> trees;              // bound with what is mounted below
 };
@@ -31,8 +32,9 @@ struct MountTargets {
 absl::StatusOr<MountTargets> TargetsOf(const nlohmann::json& spec);
 
 // `mounts` are those of a container that was created and hasn't been started. FAILED_PRECONDITION
-// when one in /proc, /sys or /dev is none of `targets`, what is at /proc isn't procfs, or what is
-// at a read-only path there isn't what was there before.
+// when one in /proc, /sys or /dev is none of `targets`, what is at /proc isn't procfs, what is at a
+// read-only path there isn't what was there before, or what is at a masked path or a device of
+// every container (/dev/null) is neither a mask nor that device.
 absl::Status CheckArrived(const std::vector<linux::MountInfo>& mounts, const MountTargets& targets);
 
 }  // namespace plimsoll::runtime
