@@ -65,12 +65,15 @@ Volume ReadVolume(YamlReader& reader, const YAML::Node& node, const std::string&
                   "CharDevice", "BlockDevice"});
     source.Finish();
   }
+  bool is_other = false;
   for (const char* kind : {"configMap", "secret", "projected", "downwardAPI",
                            "persistentVolumeClaim", "csi", "ephemeral", "nfs", "iscsi", "image"}) {
+    is_other = is_other || mapping.Get(kind).has_value();
     mapping.Refuse(kind, "only hostPath and emptyDir volumes are");
   }
   mapping.Finish();
-  if (empty_dir.has_value() == host_path.has_value()) {
+  const bool is_none = !empty_dir.has_value() && !host_path.has_value() && !is_other;
+  if (is_none || (empty_dir.has_value() && host_path.has_value())) {
     reader.Fail(node, path, "needs exactly one of hostPath and emptyDir (\"emptyDir: {}\")");
   }
   return volume;
@@ -299,6 +302,16 @@ absl::StatusOr<PodManifest> ReadPod(const YAML::Node& node, const std::string& f
   return pod;
 }
 
+// yaml-cpp's words for a tab in the indentation name neither. `line` counts from 0; -1 is none.
+absl::string_view TabAdvice(absl::string_view text, int line) {
+  const std::vector<absl::string_view> lines = absl::StrSplit(text, '\n');
+  const auto at = static_cast<size_t>(line);
+  if (line < 0 || at >= lines.size()) return "";
+  const absl::string_view blanks = lines[at].substr(0, lines[at].find_first_not_of(" \t"));
+  return absl::StrContains(blanks, '\t') ? "; the line begins with a tab: indent it with spaces"
+                                         : "";
+}
+
 }  // namespace
 
 bool IsDnsName(absl::string_view name, bool dots) {
@@ -346,7 +359,8 @@ absl::StatusOr<std::vector<PodManifest>> ParseManifests(absl::string_view text,
     if (!error.mark.is_null()) {
       absl::StrAppend(&where, ":", error.mark.line + 1, ":", error.mark.column + 1);
     }
-    return absl::InvalidArgumentError(absl::StrCat(where, ": not valid YAML: ", error.msg));
+    return absl::InvalidArgumentError(
+        absl::StrCat(where, ": not valid YAML: ", error.msg, TabAdvice(text, error.mark.line)));
   }
 }
 
@@ -363,6 +377,10 @@ absl::StatusOr<std::string> ReadInput(const std::string& path) {
   for (;;) {
     const ssize_t count = read(fd, buffer.data(), buffer.size());
     if (count < 0 && errno == EINTR) continue;
+    if (count < 0 && errno == EISDIR) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(path, " is a directory; name a manifest in it"));
+    }
     if (count < 0) return ErrnoStatus(errno, absl::StrCat("read ", path));
     if (count == 0) return text;
     text.append(buffer.data(), static_cast<size_t>(count));
