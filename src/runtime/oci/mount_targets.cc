@@ -101,8 +101,10 @@ bool IsNodeOfEveryContainer(const linux::MountInfo& mount) {
   return absl::c_linear_search(kNodes, name) && IsNode(mount, name);
 }
 
+// Later crun binds one empty directory of its own over all masked ones (containers/crun#1859).
 bool IsMask(const linux::MountInfo& mount) {
-  return (mount.fs_type == "tmpfs" && mount.root == "/") || IsNode(mount, "null");
+  return (mount.fs_type == "tmpfs" && mount.root == "/") || IsNode(mount, "null") ||
+         absl::EndsWith(mount.root, "/.empty-directory");
 }
 
 }  // namespace

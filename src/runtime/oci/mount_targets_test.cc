@@ -89,6 +89,7 @@ TEST_F(MountTargetsTest, AtADeviceOfEveryContainerIsThatDevice) {
 TEST_F(MountTargetsTest, AtAMaskedPathIsAMask) {
   EXPECT_TRUE(Arrive(At("/proc/acpi", "tmpfs", "/")).ok());
   EXPECT_TRUE(Arrive(At("/proc/acpi", "devtmpfs", "/null")).ok());
+  EXPECT_TRUE(Arrive(At("/proc/acpi", "ext4", "/run/crun/.empty-directory")).ok());
   for (const linux::MountInfo& mount :
        {At("/proc/acpi"), At("/proc/acpi", "tmpfs"), At("/proc/acpi", "proc", "/acpi")}) {
     EXPECT_TRUE(absl::IsFailedPrecondition(Arrive(mount))) << mount.fs_type << mount.root;
