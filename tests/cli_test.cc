@@ -699,6 +699,17 @@ TEST_F(CliTest, ManyRunsOfOneManifestMakeOnePod) {
   EXPECT_EQ(Plimsoll({"rm", "--force", "same"}).exit.code, 0);
 }
 
+TEST_F(CliTest, AnUpdateOfAPodWithTwoContainersSaysWhatCanBeMeant) {
+  const std::string spec = absl::StrCat("  containers:\n", ContainerOf("a", "sleep 1000"),
+                                        ContainerOf("b", "sleep 1000"));
+  ASSERT_EQ(Plimsoll({"run", "-d", Manifest("web", spec)}).exit.code, 0);
+  const RunResult refused = Plimsoll({"update", "web", "--memory", "64Mi"});
+  EXPECT_EQ(refused.exit.code, 1);
+  EXPECT_THAT(refused.err, AllOf(HasSubstr("web/a"), HasSubstr("web/b"),
+                                 HasSubstr("`plimsoll update --pod web`")));
+  EXPECT_EQ(Plimsoll({"rm", "--force", "web"}).exit.code, 0);
+}
+
 TEST_F(CliTest, AnUpdateThatIsRefusedNamesTheContainer) {
   const std::string spec = absl::StrCat("  containers:\n", ContainerOf("a", "sleep 1000"));
   ASSERT_EQ(Plimsoll({"run", "-d", Manifest("web", spec)}).exit.code, 0);

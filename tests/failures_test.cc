@@ -116,6 +116,14 @@ TEST_F(FailuresTest, ALimitOfFilesSizesIsAClearError) {
   EXPECT_THAT(said, HasSubstr("RLIMIT_FSIZE"));
 }
 
+TEST_F(FailuresTest, AStackThatIsTooSmallIsAClearError) {
+  Node node;
+  node.StartBy({"/bin/sh", "-c", "ulimit -s 64; exec \"$@\"", "sh"});
+  const std::string said = FailureOf(node);
+  EXPECT_THAT(said, HasSubstr("may have stacks of 65536 bytes, and needs 1048576"));
+  EXPECT_THAT(said, HasSubstr("RLIMIT_STACK"));
+}
+
 TEST_F(FailuresTest, WithoutAThreadForACallItsLimitIsNamed) {
   Node node;
   ASSERT_TRUE(node.StartDaemon().ok());

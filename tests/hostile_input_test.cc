@@ -195,6 +195,10 @@ TEST_F(HostileInputTest, NothingThatAPodAsksForIsAnErrorOfOurs) {
        [](Config* c) { (*c->mutable_linux()->mutable_sysctls())["net.none"] = "1"; }},
       {"a sysctl of the wrong kind",
        [](Config* c) { (*c->mutable_linux()->mutable_sysctls())["net.ipv4.ip_forward"] = "x"; }},
+      {"a sysctl of two lines",
+       [](Config* c) {
+         (*c->mutable_linux()->mutable_sysctls())["kernel.shm_rmid_forced"] = "1\n0";
+       }},
       {"a long value",
        [](Config* c) {
          (*c->mutable_linux()->mutable_sysctls())["kernel.shm_rmid_forced"] =

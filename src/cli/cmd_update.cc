@@ -174,6 +174,18 @@ void NoteClipped(absl::string_view option, const std::string& asked, const std::
                          "(nodeResources)\n"));
 }
 
+// Of a pod with several containers the error names --pod too.
+absl::StatusOr<cri::Container> ContainerToUpdate(const std::vector<cri::Container>& containers,
+                                                 const std::vector<cri::PodSandbox>& pods,
+                                                 const std::string& name) {
+  absl::StatusOr<cri::Container> container = FindContainer(containers, pods, name);
+  if (container.ok() || !FindPod(pods, name).ok()) return container;
+  const absl::Status& status = container.status();
+  return WithHint(absl::Status(status.code(), status.message()),
+                  absl::StrCat(HintOf(status), ". All it runs together: `plimsoll update --pod ",
+                               ShellQuote(name), "`."));
+}
+
 absl::StatusOr<int> Update(const CommandContext& context, const UpdateArguments& arguments) {
   cri::UpdateContainerResourcesRequest request;
   PLIMSOLL_RETURN_IF_ERROR(UsageError(SetCpu(arguments, request.mutable_linux())));
@@ -187,7 +199,8 @@ absl::StatusOr<int> Update(const CommandContext& context, const UpdateArguments&
   PLIMSOLL_ASSIGN_OR_RETURN(const auto client, context.Connect());
   PLIMSOLL_ASSIGN_OR_RETURN(const auto pods, client->ListPodSandboxes());
   PLIMSOLL_ASSIGN_OR_RETURN(const auto containers, client->ListContainers());
-  PLIMSOLL_ASSIGN_OR_RETURN(const auto container, FindContainer(containers, pods, arguments.name));
+  PLIMSOLL_ASSIGN_OR_RETURN(const auto container,
+                            ContainerToUpdate(containers, pods, arguments.name));
   PLIMSOLL_ASSIGN_OR_RETURN(const auto before, client->ContainerStatus(container.id()));
   request.set_container_id(container.id());
   FollowAsked(arguments, before.status().kubernetes_resources(), &request);

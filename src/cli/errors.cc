@@ -1,11 +1,15 @@
 #include "cli/errors.h"
 
 #include <algorithm>
+#include <vector>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/cord.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+#include "base/printable.h"
 #include "base/status.h"
 
 namespace plimsoll::cli {
@@ -69,11 +73,15 @@ std::string HintOf(const absl::Status& status) {
   }
 }
 
+// A message may have several lines, and text of an image's or of a registry's in them.
 std::string FormatError(const absl::Status& status) {
   std::string text = absl::StrCat("plimsoll: ", WithShortIds(status.message()), "\n");
   const std::string hint = HintOf(status);
   if (!hint.empty()) absl::StrAppend(&text, "  ", hint, "\n");
-  return text;
+  const std::vector<absl::string_view> lines = absl::StrSplit(text, '\n');
+  return absl::StrJoin(lines, "\n", [](std::string* out, absl::string_view line) {
+    absl::StrAppend(out, Printable(line));
+  });
 }
 
 }  // namespace plimsoll::cli

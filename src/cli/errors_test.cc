@@ -21,5 +21,13 @@ TEST(Errors, IdsAreShortAndDigestsWhole) {
   }
 }
 
+TEST(Errors, TextOfOthersDrivesNoTerminal) {
+  const absl::Status status =
+      WithHint(absl::NotFoundError("user \"\x1b[31m\x9b\x07\" is not there\nm.yaml:2: \xc2\x9b"),
+               "see \x1b");
+  EXPECT_EQ(FormatError(status),
+            "plimsoll: user \"\\x1b[31m\\x9b\\x07\" is not there\nm.yaml:2: \\x9b\n  see \\x1b\n");
+}
+
 }  // namespace
 }  // namespace plimsoll::cli

@@ -84,6 +84,9 @@ absl::StatusOr<std::string> ReadInput(const std::string& path) {
   for (;;) {
     const ssize_t count = read(fd, buffer.data(), buffer.size());
     if (count < 0 && errno == EINTR) continue;
+    if (count < 0 && errno == EISDIR) {
+      return absl::InvalidArgumentError(absl::StrCat(path, " is a directory; name a file in it"));
+    }
     if (count < 0) return ErrnoStatus(errno, absl::StrCat("read ", path));
     if (count == 0) return text;
     text.append(buffer.data(), static_cast<size_t>(count));

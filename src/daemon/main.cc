@@ -32,6 +32,7 @@
 #include "daemon/logging.h"
 #include "daemon/node_resources.h"
 #include "daemon/notify.h"
+#include "daemon/preconditions.h"
 #include "daemon/settings.h"
 #include "streaming/server.h"
 
@@ -177,8 +178,12 @@ int PrintInspection(const Config& config) {
 }
 
 int Main(int argc, char** argv) {
-  // Two arenas instead of eight per core: with some eighty threads, those are most of an idle
-  // daemon's memory.
+  if (const absl::Status stack = CheckStackLimit(); !stack.ok()) {
+    std::fprintf(stderr, "plimsolld: %s\n", std::string(stack.message()).c_str());
+    return 1;
+  }
+  // Two arenas instead of eight per core: with some eighty threads that is the larger part of what
+  // an idle daemon would hold.
   mallopt(M_ARENA_MAX, 2);
   // Large buffers go back to the kernel whole. By default the threshold rises to the largest buffer
   // ever freed, and large buffers in the heap leave the holes.

@@ -14,6 +14,7 @@ namespace {
 // An idle daemon has some 60. gRPC ends the process when it gets none.
 constexpr rlim_t kLeastDescriptors = 256;
 constexpr rlim_t kLeastFileBytes = rlim_t{1} << 30;
+constexpr rlim_t kLeastStackBytes = rlim_t{1} << 20;
 
 }  // namespace
 
@@ -49,6 +50,15 @@ absl::Status CheckFileSizeLimit() {
       "this process may write files of ", limit.rlim_cur, " bytes, and needs ", kLeastFileBytes,
       " for images, logs and its database: raise RLIMIT_FSIZE (ulimit -f; in a systemd unit, ",
       "LimitFSIZE=)"));
+}
+
+absl::Status CheckStackLimit() {
+  rlimit limit = {};
+  if (getrlimit(RLIMIT_STACK, &limit) != 0) return ErrnoStatus(errno, "read RLIMIT_STACK");
+  if (limit.rlim_cur >= kLeastStackBytes) return absl::OkStatus();
+  return absl::FailedPreconditionError(absl::StrCat(
+      "this process may have stacks of ", limit.rlim_cur, " bytes, and needs ", kLeastStackBytes,
+      ": raise RLIMIT_STACK (ulimit -s; in a systemd unit, LimitSTACK=)"));
 }
 
 }  // namespace plimsoll::daemon

@@ -23,6 +23,10 @@ absl::StatusOr<runtime::DescriptorLimit> RaiseDescriptorLimit();
 // layers, logs and the database.
 absl::Status CheckFileSizeLimit();
 
+// FAILED_PRECONDITION where RLIMIT_STACK is too low: it is the size of each thread's stack, and a
+// stack that is full ends the process without a word. Asked first of all.
+absl::Status CheckStackLimit();
+
 }  // namespace plimsoll::daemon
 
 #endif  // PLIMSOLL_DAEMON_PRECONDITIONS_H_

@@ -322,8 +322,10 @@ TEST_F(ImportTest, HostileConfigIsNotJson) {
 TEST_F(ImportTest, HostileConfigWithWrongTypes) {
   for (const char* config :
        {R"({"config": []})", R"({"config": {"Env": "A=1"}})", R"({"config": {"Cmd": [1]}})",
-        R"({"config": {"User": 0}})", R"({"rootfs": {"diff_ids": {"a": 1}}})",
-        R"({"rootfs": {"diff_ids": ["../../etc"]}})", R"({"os": 1})", "[]", "null", "1"}) {
+        R"({"config": {"User": 0}})", R"({"config": {"User": "0\u0000"}})",
+        R"({"config": {"Entrypoint": ["/bin/sh\u0000x"]}})", R"({"config": {"Env": ["A=\u0000"]}})",
+        R"({"rootfs": {"diff_ids": {"a": 1}}})", R"({"rootfs": {"diff_ids": ["../../etc"]}})",
+        R"({"os": 1})", "[]", "null", "1"}) {
     TestLayout layout;
     layout.List(layout.AddManifest(config, {layout.AddBlob(HelloTar(), kOciLayerType)}));
     EXPECT_THAT(Refused(Put("layout", layout)), HasSubstr("INVALID_ARGUMENT")) << config;

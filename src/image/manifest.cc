@@ -35,9 +35,15 @@ absl::StatusOr<Json> ParseObject(absl::string_view text, absl::string_view what)
   return json;
 }
 
-// Members of one JSON object. It remembers the first wrong type, so that a caller reads a whole
-// object and checks once. Missing and null members keep their default: Docker writes null for empty
-// lists.
+// The kernel would take of a text what is before a NUL byte.
+bool IsText(const Json& value) {
+  return value.is_string() &&
+         !absl::StrContains(value.get_ref<const std::string&>(), absl::string_view("\0", 1));
+}
+
+// Members of one JSON object. The first that has the wrong type is remembered, so that a whole
+// object is read and then checked once. Missing and null members keep their default: Docker writes
+// null for empty lists.
 class Members {
  public:
   Members(const Json& object, absl::string_view what) : object_(object), what_(what) {
@@ -53,7 +59,7 @@ class Members {
   std::string String(const char* name) {
     const Json* value = Get(name);
     if (value == nullptr) return "";
-    if (!value->is_string()) return Fail(name, "a string"), "";
+    if (!IsText(*value)) return Fail(name, "a string without a NUL byte"), "";
     return value->get<std::string>();
   }
 
@@ -70,7 +76,7 @@ class Members {
     if (value == nullptr) return strings;
     if (!value->is_array()) return Fail(name, "a list of strings"), strings;
     for (const Json& element : *value) {
-      if (!element.is_string()) return Fail(name, "a list of strings"), strings;
+      if (!IsText(element)) return Fail(name, "a list of strings without NUL bytes"), strings;
       strings.push_back(element.get<std::string>());
     }
     return strings;

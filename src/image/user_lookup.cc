@@ -13,6 +13,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "base/printable.h"
 #include "base/status.h"
 
 namespace plimsoll::image {
@@ -78,8 +79,8 @@ absl::StatusOr<uint32_t> ResolveGroup(absl::string_view group, absl::string_view
         absl::StrCat("group ", group, " is above the highest group id, ", kMaxId));
   }
   if (std::optional<uint32_t> gid = FindGroup(group, group_text); gid.has_value()) return *gid;
-  return absl::NotFoundError(
-      absl::StrCat("group \"", group, "\" is not in the image's /etc/group; use its number"));
+  return absl::NotFoundError(absl::StrCat("group \"", Printable(group),
+                                          "\" is not in the image's /etc/group; use its number"));
 }
 
 absl::StatusOr<std::optional<PasswdEntry>> ResolveName(absl::string_view user,
@@ -98,8 +99,8 @@ absl::StatusOr<std::optional<PasswdEntry>> ResolveName(absl::string_view user,
     *uid = entry->uid;
     return entry;
   }
-  return absl::NotFoundError(
-      absl::StrCat("user \"", user, "\" is not in the image's /etc/passwd; use its number"));
+  return absl::NotFoundError(absl::StrCat("user \"", Printable(user),
+                                          "\" is not in the image's /etc/passwd; use its number"));
 }
 
 absl::Status CheckRegular(const FsRoot& rootfs, absl::string_view path, int fd) {
@@ -137,7 +138,7 @@ absl::StatusOr<ResolvedUser> ResolveUser(absl::string_view spec, absl::string_vi
   const absl::string_view group = has_group ? spec.substr(colon + 1) : absl::string_view();
   if (has_group && (group.empty() || group.find(':') != absl::string_view::npos)) {
     return absl::InvalidArgumentError(
-        absl::StrCat("user \"", spec, "\" is malformed; valid is user, or user:group"));
+        absl::StrCat("user \"", Printable(spec), "\" is malformed; valid is user, or user:group"));
   }
   if (user.empty()) user = "0";
 

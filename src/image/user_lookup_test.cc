@@ -79,6 +79,8 @@ TEST(ResolveUser, UnknownNamesAreNotFoundAndNamed) {
   const auto group = ResolveUser("app:wheel", kPasswd, kGroup);
   EXPECT_TRUE(absl::IsNotFound(group.status()));
   EXPECT_TRUE(absl::StrContains(group.status().message(), "\"wheel\""));
+  const auto hostile = ResolveUser("\x1b[31m\nplimsoll", kPasswd, kGroup);
+  EXPECT_TRUE(absl::StrContains(hostile.status().message(), "\"\\x1b[31m\\nplimsoll\""));
 }
 
 TEST(ResolveUser, MalformedSpecsAreRefused) {

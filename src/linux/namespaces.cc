@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "absl/cleanup/cleanup.h"
+#include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "base/fault_injection.h"
 #include "base/status.h"
@@ -120,6 +121,11 @@ absl::Status WriteSysctls(const std::vector<Setting>& settings, uint32_t root) {
     if (absl::IsNotFound(status)) {
       return absl::InvalidArgumentError(absl::StrCat(
           "sysctl ", setting.name, ": this kernel has no namespaced sysctl of that name"));
+    }
+    if (ErrnoOf(status) == EIO) {  // a short write
+      return absl::InvalidArgumentError(absl::StrCat("sysctl ", setting.name, ": of the value \"",
+                                                     absl::CHexEscape(setting.value),
+                                                     "\" the kernel takes a part only"));
     }
     PLIMSOLL_RETURN_IF_ERROR(Annotate(status, absl::StrCat("sysctl ", setting.name)));
   }

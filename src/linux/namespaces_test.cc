@@ -209,6 +209,10 @@ TEST_F(NamespacesTest, NothingIsLeftWhenAStepFails) {
       PinNamespaces(directory(), {.ipc = true, .sysctls = {{"kernel.shmmni", "many"}}});
   EXPECT_TRUE(absl::IsInvalidArgument(value)) << value;
   EXPECT_THAT(value.message(), HasSubstr("many"));
+  const absl::Status part =
+      PinNamespaces(directory(), {.ipc = true, .sysctls = {{"kernel.shm_rmid_forced", "1\n0"}}});
+  EXPECT_TRUE(absl::IsInvalidArgument(part)) << part;
+  EXPECT_THAT(part.message(), HasSubstr("of the value \"1\\n0\" the kernel takes a part only"));
   EXPECT_THAT(*directory().List("."), IsEmpty());
 
   // The last of the three can't be pinned: the others are removed again, the file stays.

@@ -60,12 +60,15 @@ Volume ReadVolume(YamlReader& reader, const YAML::Node& node, const std::string&
                   "CharDevice", "BlockDevice"});
     source.Finish();
   }
+  bool is_other = false;
   for (const char* kind : {"configMap", "secret", "projected", "downwardAPI",
                            "persistentVolumeClaim", "csi", "ephemeral", "nfs", "iscsi", "image"}) {
+    is_other = is_other || mapping.Get(kind).has_value();
     mapping.Refuse(kind, "only hostPath and emptyDir volumes are");
   }
   mapping.Finish();
-  if (empty_dir.has_value() == host_path.has_value()) {
+  const bool is_none = !empty_dir.has_value() && !host_path.has_value() && !is_other;
+  if (is_none || (empty_dir.has_value() && host_path.has_value())) {
     reader.Fail(node, path, "needs exactly one of hostPath and emptyDir (\"emptyDir: {}\")");
   }
   return volume;
@@ -294,6 +297,16 @@ absl::StatusOr<Manifest> ReadPod(const YAML::Node& node, const std::string& file
   return pod;
 }
 
+// yaml-cpp's words for a tab in the indentation name neither. `line` counts from 0; -1 is none.
+absl::string_view TabAdvice(absl::string_view text, int line) {
+  const std::vector<absl::string_view> lines = absl::StrSplit(text, '\n');
+  const auto at = static_cast<size_t>(line);
+  if (line < 0 || at >= lines.size()) return "";
+  const absl::string_view blanks = lines[at].substr(0, lines[at].find_first_not_of(" \t"));
+  return absl::StrContains(blanks, '\t') ? "; the line begins with a tab: indent it with spaces"
+                                         : "";
+}
+
 }  // namespace
 
 bool IsDnsName(absl::string_view name, bool dots) {
@@ -341,7 +354,8 @@ absl::StatusOr<std::vector<Manifest>> ParseManifests(absl::string_view text,
     if (!error.mark.is_null()) {
       absl::StrAppend(&where, ":", error.mark.line + 1, ":", error.mark.column + 1);
     }
-    return absl::InvalidArgumentError(absl::StrCat(where, ": not valid YAML: ", error.msg));
+    return absl::InvalidArgumentError(
+        absl::StrCat(where, ": not valid YAML: ", error.msg, TabAdvice(text, error.mark.line)));
   }
 }
 

@@ -9,8 +9,10 @@
 namespace plimsoll::pod {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::Not;
 using ::testing::Pair;
 using Role = resources::ContainerRequirements::Role;
 
@@ -297,8 +299,9 @@ TEST(Manifest, AProblemIsToldOnce) {
   for (const std::string& text :
        {std::string("apiVersion: apps/v1\nkind: Deployment\nspec: {replicas: 3}\n"),
         std::string("just words\n"), PodWith("container", "volumeMounts: [data]"),
-        PodWith("container", "resources: {limits: 5}")}) {
-    EXPECT_THAT(ErrorOf(text), ::testing::Not(HasSubstr("\n")));
+        PodWith("container", "resources: {limits: 5}"),
+        PodWith("spec", "volumes: [{name: v, secret: {secretName: s}}]")}) {
+    EXPECT_THAT(ErrorOf(text), Not(HasSubstr("\n")));
   }
 }
 
@@ -369,6 +372,10 @@ TEST(Manifest, OtherKindsAndBrokenYaml) {
   EXPECT_THAT(ErrorOf("apiVersion: apps/v1\nkind: Deployment\n"),
               HasSubstr("is apps/v1 Deployment; only v1 Pod can be run"));
   EXPECT_THAT(ErrorOf("kind: [Pod\n"), HasSubstr("pod.yaml:2:1: not valid YAML"));
+  EXPECT_THAT(
+      ErrorOf("kind: Pod\nmetadata:\n\tname: web\n"),
+      AllOf(HasSubstr("pod.yaml:3:"), HasSubstr("begins with a tab: indent it with spaces")));
+  EXPECT_THAT(ErrorOf("kind: [Pod\n"), Not(HasSubstr("a tab")));
   EXPECT_THAT(ErrorOf("just words\n"), HasSubstr("must be a mapping"));
   EXPECT_THAT(ErrorOf("apiVersion: v1\nkind: Pod\nmetadata: {name: Bad_Name}\nspec: {}\n"),
               HasSubstr("\"Bad_Name\" must be lower-case"));

@@ -8,6 +8,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
+#include "absl/strings/strip.h"
 #include "base/status.h"
 #include "runtime/spec/paths.h"
 
@@ -38,9 +39,11 @@ constexpr std::array<absl::string_view, 12> kOfSysfs = {
     "fusectl", "pstore", "securityfs", "selinuxfs", "resctrl", "tracefs"};
 
 // Nodes that every container has; in a user namespace they are bound.
-constexpr std::array<absl::string_view, 8> kNodes = {"/dev/console", "/dev/full",   "/dev/null",
-                                                     "/dev/ptmx",    "/dev/random", "/dev/tty",
-                                                     "/dev/urandom", "/dev/zero"};
+constexpr std::array<absl::string_view, 7> kNodes = {"full", "null",    "ptmx", "random",
+                                                     "tty",  "urandom", "zero"};
+
+// Where a machine has its devices.
+constexpr std::array<absl::string_view, 3> kOfDevices = {"devtmpfs", "tmpfs", "devpts"};
 
 std::string Normal(const std::string& path) {
   return CleanPath(std::filesystem::path(path).lexically_normal().string());
@@ -86,17 +89,35 @@ bool IsBoundOntoItself(const linux::MountInfo& mount) {
          mount.fs_type == "tmpfs";  // cgroup v1 has one above its hierarchies
 }
 
+bool IsNode(const linux::MountInfo& mount, absl::string_view name) {
+  return absl::c_linear_search(kOfDevices, mount.fs_type) &&
+         absl::EndsWith(mount.root, absl::StrCat("/", name));
+}
+
+// A container's terminal is at /dev/console.
+bool IsNodeOfEveryContainer(const linux::MountInfo& mount) {
+  absl::string_view name = mount.mount_point;
+  if (!absl::ConsumePrefix(&name, "/dev/")) return false;
+  if (name == "console") return mount.fs_type == "devpts" || IsNode(mount, name);
+  return absl::c_linear_search(kNodes, name) && IsNode(mount, name);
+}
+
+// Later crun binds one empty directory of its own over all masked ones (containers/crun#1859).
+bool IsMask(const linux::MountInfo& mount) {
+  return (mount.fs_type == "tmpfs" && mount.root == "/") || IsNode(mount, "null") ||
+         absl::EndsWith(mount.root, "/.empty-directory");
+}
+
 }  // namespace
 
 absl::StatusOr<MountTargets> TargetsOf(const Json& spec) {
   MountTargets targets;
-  targets.points.insert(kNodes.begin(), kNodes.end());
   for (const Json& mount : spec["mounts"]) {
     PLIMSOLL_RETURN_IF_ERROR(AddMount(mount, &targets));
   }
   const Json none = Json::array();
   const Json part = spec.value("linux", Json::object());
-  AddPaths(part.value("maskedPaths", none), &targets.points);
+  AddPaths(part.value("maskedPaths", none), &targets.masked);
   AddPaths(part.value("readonlyPaths", none), &targets.read_only);
   if (spec.contains("hooks")) targets.trees.push_back("/proc/driver");
   for (const Json& device : part.value("devices", none)) {
@@ -114,7 +135,8 @@ absl::Status CheckArrived(const std::vector<linux::MountInfo>& mounts,
       return absl::FailedPreconditionError(
           absl::StrCat("what is mounted at /proc is ", mount.fs_type, ", not procfs"));
     }
-    if (targets.points.contains(path)) continue;
+    if (targets.points.contains(path) || IsNodeOfEveryContainer(mount)) continue;
+    if (targets.masked.contains(path) && IsMask(mount)) continue;
     if (targets.read_only.contains(path) && IsBoundOntoItself(mount)) continue;
     if (IsAtOrBelow(path, "/sys") && absl::c_linear_search(kOfSysfs, mount.fs_type)) continue;
     if (absl::c_any_of(targets.trees,

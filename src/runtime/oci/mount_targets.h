@@ -20,8 +20,9 @@ namespace plimsoll::runtime {
 
 struct MountTargets {
   absl::flat_hash_set<std::string> points;
-  absl::flat_hash_set<std::string> read_only;  // bound onto themselves, read-only
-  std::vector<std::string> trees;              // bound with all mounts below
+  absl::flat_hash_set<std::string> masked;     // by an empty tmpfs or by a null device
+  absl::flat_hash_set<std::string> read_only;  // bound onto themselves
+  std::vector<std::string> trees;              // bound with what is mounted below
 };
 
 // The targets of an OCI spec: mounts, masked and read-only paths, devices, and /proc/driver where
@@ -30,9 +31,10 @@ struct MountTargets {
 // and the like replace.
 absl::StatusOr<MountTargets> TargetsOf(const nlohmann::json& spec);
 
-// `mounts` are those of a created container that hasn't been started. FAILED_PRECONDITION when one
-// in /proc, /sys or /dev is none of `targets`, the mount at /proc isn't procfs, or a read-only path
-// there has been replaced.
+// `mounts` are those of a container that was created and hasn't been started. FAILED_PRECONDITION
+// when one in /proc, /sys or /dev is none of `targets`, what is at /proc isn't procfs, what is at a
+// read-only path there isn't what was there before, or what is at a masked path or a device of
+// every container (/dev/null) is neither a mask nor that device.
 absl::Status CheckArrived(const std::vector<linux::MountInfo>& mounts, const MountTargets& targets);
 
 }  // namespace plimsoll::runtime

@@ -30,11 +30,12 @@ Json Spec() {
             {"devices", {{{"path", "/dev/fuse"}}}}}}};
 }
 
-linux::MountInfo At(const std::string& path, const std::string& type = "ext4") {
+linux::MountInfo At(const std::string& path, const std::string& type = "ext4",
+                    const std::string& root = "/files/resolv.conf") {
   linux::MountInfo mount;
   mount.mount_point = path;
   mount.fs_type = type;
-  mount.root = "/files/resolv.conf";
+  mount.root = root;
   return mount;
 }
 
@@ -55,9 +56,8 @@ class MountTargetsTest : public ::testing::Test {
 };
 
 TEST_F(MountTargetsTest, WhatWasAskedForMayBeThere) {
-  for (const char* path :
-       {"/etc/hosts", "/anywhere/else", "/process", "/dev/shm", "/dev/shm/below", "/sys",
-        "/sys/fs/cgroup/memory", "/proc/acpi", "/dev/fuse", "/dev/null"}) {
+  for (const char* path : {"/etc/hosts", "/anywhere/else", "/process", "/dev/shm", "/dev/shm/below",
+                           "/sys", "/sys/fs/cgroup/memory", "/dev/fuse"}) {
     EXPECT_TRUE(Arrive(At(path)).ok()) << path;
   }
   EXPECT_TRUE(Arrive(At("/sys/kernel/security", "securityfs")).ok()) << "of the host's sysfs";
@@ -71,6 +71,28 @@ TEST_F(MountTargetsTest, NothingElseMayBeInDirectoriesOfTheKernel) {
     EXPECT_THAT(std::string(status.message()),
                 AllOf(HasSubstr(std::string("has arrived at ") + path),
                       HasSubstr("/files/resolv.conf"), HasSubstr("symbolic link")));
+  }
+}
+
+TEST_F(MountTargetsTest, AtADeviceOfEveryContainerIsThatDevice) {
+  EXPECT_TRUE(Arrive(At("/dev/null", "devtmpfs", "/null")).ok());
+  EXPECT_TRUE(Arrive(At("/dev/zero", "tmpfs", "/machine/zero")).ok()) << "a machine in a container";
+  EXPECT_TRUE(Arrive(At("/dev/ptmx", "devpts", "/ptmx")).ok());
+  EXPECT_TRUE(Arrive(At("/dev/console", "devpts", "/3")).ok()) << "the container's terminal";
+  for (const linux::MountInfo& mount :
+       {At("/dev/null"), At("/dev/null", "tmpfs"), At("/dev/null", "devtmpfs", "/zero"),
+        At("/dev/null", "ext4", "/null"), At("/dev/console", "tmpfs")}) {
+    EXPECT_TRUE(absl::IsFailedPrecondition(Arrive(mount))) << mount.fs_type << mount.root;
+  }
+}
+
+TEST_F(MountTargetsTest, AtAMaskedPathIsAMask) {
+  EXPECT_TRUE(Arrive(At("/proc/acpi", "tmpfs", "/")).ok());
+  EXPECT_TRUE(Arrive(At("/proc/acpi", "devtmpfs", "/null")).ok());
+  EXPECT_TRUE(Arrive(At("/proc/acpi", "ext4", "/run/crun/.empty-directory")).ok());
+  for (const linux::MountInfo& mount :
+       {At("/proc/acpi"), At("/proc/acpi", "tmpfs"), At("/proc/acpi", "proc", "/acpi")}) {
+    EXPECT_TRUE(absl::IsFailedPrecondition(Arrive(mount))) << mount.fs_type << mount.root;
   }
 }
 

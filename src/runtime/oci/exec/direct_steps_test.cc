@@ -1,5 +1,6 @@
 // plimsoll-exec on its way into a hostile container, stopped at each step.
 #include <fcntl.h>
+#include <sched.h>
 #include <signal.h>
 #include <sys/ptrace.h>
 #include <sys/stat.h>
@@ -12,6 +13,7 @@
 #include <functional>
 #include <future>
 #include <iterator>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -25,6 +27,7 @@
 #include "base/wait_until_for_test.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "linux/user_namespace.h"
 #include "runtime/oci/machine_for_test.h"
 
 namespace plimsoll::runtime {
@@ -202,6 +205,44 @@ class DirectExecStepsTest : public ::testing::Test {
     return found;
   }
 
+  static void ExpectPipesAlone(const std::string& picture) {
+    for (int descriptor = 0; descriptor < 64; ++descriptor) {
+      const std::string opened = FieldOf(picture, absl::StrCat("fd/", descriptor, ":"));
+      EXPECT_THAT(opened, AnyOf("", "/null (deleted)", StartsWith("pipe:"))) << descriptor;
+    }
+  }
+
+  // Commands that are killed after 1, 1 + `step`, ... stops at a system call, to the last of them.
+  void KillAtEach(int step) {
+    int stops = 1;
+    for (bool killed = true; killed; stops += step) {
+      ASSERT_LT(stops, 1000);
+      ASSERT_NO_FATAL_FAILURE(KillAt(stops, &killed));
+    }
+    EXPECT_GT(stops, 100) << "it was not followed through";
+  }
+  void KillAt(int stops, bool* killed) {
+    auto result = StartHeld("exit 7", absl::Seconds(60));
+    const pid_t entering = AwaitHeld();
+    ASSERT_GT(entering, 0);
+    *killed = InTracer([&]() -> std::string {
+                if (!Seize(entering)) return "killed";
+                // Before the gate opens: it must not run on by itself.
+                ptrace(PTRACE_INTERRUPT, entering, 0, 0);
+                const UniqueFd gate = OpenGate();
+                return KillAfter(entering, stops) ? "killed" : "ended";
+              }) == "killed";
+    const auto done = result.get();
+    ASSERT_TRUE(done.ok()) << stops << ": " << done.status();
+    EXPECT_THAT(done->exit_code, AnyOf(7, 255)) << stops;
+    EXPECT_THAT(machine_.runtime().EnteringProcesses("a"), IsEmpty());
+    EXPECT_TRUE(WaitUntil([&] {
+      const auto pids = machine_.cgroups().Processes(machine_.group("a"), /*recursive=*/true);
+      return pids.ok() && pids->size() == 1;
+    })) << stops;
+    EXPECT_THAT(CommandGroups(), IsEmpty());
+  }
+
   TestMachine machine_;
   const std::string gate_ = machine_.dir().path() + "/gate";
 };
@@ -222,11 +263,8 @@ TEST_F(DirectExecStepsTest, WhatTheContainerSeesFirstHasNoMoreThanTheCommand) {
   }
   EXPECT_THAT(FieldOf(picture, "group:"), HasSubstr(machine_.group("a")));
   EXPECT_THAT(FieldOf(picture, "exe:"), StartsWith("/memfd:plimsoll-exec"));
-  for (int descriptor = 0; descriptor < 64; ++descriptor) {
-    const std::string opened = FieldOf(picture, absl::StrCat("fd/", descriptor, ":"));
-    EXPECT_THAT(opened, AnyOf("", "/null (deleted)", StartsWith("pipe:"))) << descriptor;
-  }
-  // Not dumpable: without CAP_SYS_PTRACE not even its own user can trace it.
+  ExpectPipesAlone(picture);
+  // Not dumpable: without CAP_SYS_PTRACE not even its own user gets at it.
   EXPECT_EQ(FieldOf(picture, "owner:"), "0");
 }
 
@@ -241,30 +279,49 @@ TEST_F(DirectExecStepsTest, TheFilterIsThereBeforeTheContainerSeesTheProcess) {
 
 TEST_F(DirectExecStepsTest, AKillAtAnyStepLeavesNothing) {
   ASSERT_NO_FATAL_FAILURE(Create());
-  int stops = 1;
-  for (bool killed = true; killed; stops += 3) {
-    ASSERT_LT(stops, 1000);
-    auto result = StartHeld("exit 7", absl::Seconds(60));
-    const pid_t entering = AwaitHeld();
-    ASSERT_GT(entering, 0);
-    killed = InTracer([&]() -> std::string {
-               if (!Seize(entering)) return "killed";
-               // Before the gate opens, so that it doesn't run on by itself.
-               ptrace(PTRACE_INTERRUPT, entering, 0, 0);
-               const UniqueFd gate = OpenGate();
-               return KillAfter(entering, stops) ? "killed" : "ended";
-             }) == "killed";
-    const auto done = result.get();
-    ASSERT_TRUE(done.ok()) << stops << ": " << done.status();
-    EXPECT_THAT(done->exit_code, AnyOf(7, 255)) << stops;
-    EXPECT_THAT(machine_.runtime().EnteringProcesses("a"), IsEmpty());
-    EXPECT_TRUE(WaitUntil([&] {
-      const auto pids = machine_.cgroups().Processes(machine_.group("a"), /*recursive=*/true);
-      return pids.ok() && pids->size() == 1;
-    })) << stops;
-    EXPECT_THAT(CommandGroups(), IsEmpty());
+  ASSERT_NO_FATAL_FAILURE(KillAtEach(/*step=*/3));
+}
+
+// In a pod with users of its own, whose root may trace what is that root's.
+class OwnUsersStepsTest : public DirectExecStepsTest {
+ protected:
+  void CreateWithOwnUsers() {
+    NamespaceOptions& namespaces = machine_.spec().security.namespaces;
+    namespaces.uid_mappings = {{.host_id = 100000, .container_id = 0, .length = 65536}};
+    namespaces.gid_mappings = {{.host_id = 200000, .container_id = 0, .length = 65536}};
+    for (const char* directory : {"", "/run"}) {  // the root there looks for them on its own
+      ASSERT_EQ(chmod(absl::StrCat(machine_.dir().path(), directory).c_str(), 0711), 0);
+    }
+    auto holder = linux::NamespaceHolder::Start(namespaces.uid_mappings, namespaces.gid_mappings,
+                                                CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWUTS);
+    ASSERT_TRUE(holder.ok()) << holder.status();
+    holder_.emplace(*std::move(holder));
+    CreateRequest request = machine_.Request("a", "sleep 1000");
+    const std::string own = absl::StrCat("/proc/", holder_->pid(), "/ns/");
+    request.sandbox.user_namespace = own + "user";
+    request.sandbox.network_namespace = own + "net";
+    request.sandbox.ipc_namespace = own + "ipc";
+    request.sandbox.uts_namespace = own + "uts";
+    const auto created = machine_.runtime().Create(request);
+    ASSERT_TRUE(created.ok()) << created.status();
+    ASSERT_TRUE(machine_.runtime().Start("a").ok());
   }
-  EXPECT_GT(stops, 100) << "it was not followed through";
+
+  std::optional<linux::NamespaceHolder> holder_;
+};
+
+TEST_F(OwnUsersStepsTest, ItsRootGetsNothingOfWhatEnters) {
+  machine_.spec().security.capabilities.add = {"SYS_PTRACE"};
+  ASSERT_NO_FATAL_FAILURE(CreateWithOwnUsers());
+  const std::string picture = PictureAtBirth("true");
+  EXPECT_EQ(FieldOf(picture, "Uid:"), "100000\t100000\t100000\t100000") << picture;
+  EXPECT_EQ(FieldOf(picture, "owner:"), "0") << "not dumpable, it is the machine's root's to trace";
+  ExpectPipesAlone(picture);
+}
+
+TEST_F(OwnUsersStepsTest, AKillAtAnyStepLeavesNothing) {
+  ASSERT_NO_FATAL_FAILURE(CreateWithOwnUsers());
+  ASSERT_NO_FATAL_FAILURE(KillAtEach(/*step=*/11));
 }
 
 // CVE-2024-21626's kind: the working directory leads through a descriptor of the entering process.
