@@ -182,8 +182,8 @@ int Main(int argc, char** argv) {
     std::fprintf(stderr, "plimsolld: %s\n", std::string(stack.message()).c_str());
     return 1;
   }
-  // Two arenas instead of eight per core: with some eighty threads that is the larger part of what
-  // an idle daemon would hold.
+  // Two arenas instead of eight per core: with some eighty threads, those are most of an idle
+  // daemon's memory.
   mallopt(M_ARENA_MAX, 2);
   // Large buffers go back to the kernel whole. By default the threshold rises to the largest buffer
   // ever freed, and large buffers in the heap leave the holes.

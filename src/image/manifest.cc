@@ -41,9 +41,9 @@ bool IsText(const Json& value) {
          !absl::StrContains(value.get_ref<const std::string&>(), absl::string_view("\0", 1));
 }
 
-// Members of one JSON object. The first that has the wrong type is remembered, so that a whole
-// object is read and then checked once. Missing and null members keep their default: Docker writes
-// null for empty lists.
+// Members of one JSON object. It remembers the first wrong type, so that a caller reads a whole
+// object and checks once. Missing and null members keep their default: Docker writes null for empty
+// lists.
 class Members {
  public:
   Members(const Json& object, absl::string_view what) : object_(object), what_(what) {

@@ -33,13 +33,13 @@ namespace plimsoll::runtime {
 class TestMachine {
  public:
   TestMachine();
-  ~TestMachine();  // ends and removes every container that was made here
+  ~TestMachine();  // ends and removes every container made here
 
-  // Why containers can't be run here, or nullopt. For GTEST_SKIP.
+  // The reason why containers can't run here, or nullopt. For GTEST_SKIP.
   static std::optional<std::string> Lacks();
 
   OciOptions Options() const;
-  // Another program than the machine's crun. Before runtime() is used.
+  // Uses another program than the machine's crun. Call it before runtime().
   void UseCrun(std::string program) { crun_ = std::move(program); }
   // Made at the first use.
   ContainerRuntime& runtime();
@@ -59,7 +59,7 @@ class TestMachine {
   // Waits for the exit record, at most half a minute.
   std::optional<ExitRecord> WaitForExit(const std::string& id);
   std::string Log(const std::string& id) const;  // empty when there is none
-  // What is left of a container anywhere: paths. Empty is as it should be.
+  // Remains of a container anywhere, as paths. Should be empty.
   std::vector<std::string> Leftovers(const std::string& id) const;
 
  private:

@@ -21,8 +21,8 @@ namespace plimsoll::runtime {
 struct MountTargets {
   absl::flat_hash_set<std::string> points;
   absl::flat_hash_set<std::string> masked;     // by an empty tmpfs or by a null device
-  absl::flat_hash_set<std::string> read_only;  // bound onto themselves
-  std::vector<std::string> trees;              // bound with what is mounted below
+  absl::flat_hash_set<std::string> read_only;  // bound onto themselves, read-only
+  std::vector<std::string> trees;              // bound with all mounts below
 };
 
 // The targets of an OCI spec: mounts, masked and read-only paths, devices, and /proc/driver where

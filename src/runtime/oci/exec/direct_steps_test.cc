@@ -227,7 +227,7 @@ class DirectExecStepsTest : public ::testing::Test {
     ASSERT_GT(entering, 0);
     *killed = InTracer([&]() -> std::string {
                 if (!Seize(entering)) return "killed";
-                // Before the gate opens: it must not run on by itself.
+                // Before the gate opens, so that it doesn't run on by itself.
                 ptrace(PTRACE_INTERRUPT, entering, 0, 0);
                 const UniqueFd gate = OpenGate();
                 return KillAfter(entering, stops) ? "killed" : "ended";
@@ -264,7 +264,7 @@ TEST_F(DirectExecStepsTest, WhatTheContainerSeesFirstHasNoMoreThanTheCommand) {
   EXPECT_THAT(FieldOf(picture, "group:"), HasSubstr(machine_.group("a")));
   EXPECT_THAT(FieldOf(picture, "exe:"), StartsWith("/memfd:plimsoll-exec"));
   ExpectPipesAlone(picture);
-  // Not dumpable: without CAP_SYS_PTRACE not even its own user gets at it.
+  // Not dumpable: without CAP_SYS_PTRACE not even its own user can trace it.
   EXPECT_EQ(FieldOf(picture, "owner:"), "0");
 }
 
