@@ -31,6 +31,7 @@
 #include "linux/link_counters.h"
 #include "qos/registry.h"
 #include "runtime/counters.h"
+#include "runtime/engine_options.h"
 #include "runtime/event_log.h"
 #include "runtime/inspection.h"
 #include "runtime/node_share.h"
@@ -44,45 +45,7 @@
 #include "runtime/store/store.h"
 #include "runtime/writable_usage.h"
 
-namespace plimsoll::network {
-class Network;  // network/network.h
-}
-
 namespace plimsoll::runtime {
-
-struct Handler;  // runtime/handlers/handler.h
-using HandlerMap = std::map<std::string, Handler>;
-
-// All pointers must outlive the engine.
-struct EngineOptions {
-  FsRoot host;                                      // "/"
-  FsRoot state;                                     // survives a reboot
-  FsRoot run;                                       // does not; a private mount point
-  std::string default_cgroup_parent = "/plimsoll";  // for pods that name none
-  Store* store = nullptr;
-  image::ImageService* images = nullptr;
-  linux::CgroupManager* cgroups = nullptr;
-  ContainerRuntime* runtime = nullptr;
-  std::string pause_program;  // plimsoll-pause; empty: beside this program, else libexec
-  EventLog* events = nullptr;
-  qos::Registry* classes = nullptr;  // null: there are no QoS classes
-  cdi::Registry* devices = nullptr;  // null: there are no CDI devices
-  // By name; of those that are in neither, nothing is known. Null: there are none.
-  const HandlerMap* handlers = nullptr;
-  network::Network* network = nullptr;  // null: pods have loopback alone
-  // Whether the network's plugins are told at the start what there is, to let go of all else.
-  bool collect_network_garbage = false;
-  // Whether hooks and wrappers are shown what a pod needs (gate
-  // KubeletContainerResourcesInPodSandbox).
-  bool show_pictures = true;
-  // Whether new pods and containers get classes; those that have some keep them in any case.
-  bool assign_classes = true;
-  // How long a start waits until the init executes its program. A quota of CPU, a slow file system
-  // or a busy machine may make it late; what comes later still is told by the container's exit.
-  absl::Duration program_wait = absl::Seconds(5);
-  Clock* clock = &Clock::Real();
-  PhaseObserver observe_phase;  // called in any thread; must be quick; may be null
-};
 
 // What the kernel enforces for a container now.
 struct EffectiveResources {
