@@ -51,7 +51,7 @@ qos::Target EngineImpl::TargetOf(const ContainerRecord& record) {
                        adj = record.spec.oom_score_adj](absl::string_view file) {
     std::optional<std::string> value = AskedValue(resources, adj, file);
     presence->With([&](EngineImpl& engine) {
-      const auto container = engine.FindContainer(id);
+      const auto container = engine.objects_.FindContainer(id);
       ContainerSpec now;
       now.resources = resources;  // while it is being made or recovered
       now.oom_score_adj = adj;
@@ -85,7 +85,7 @@ qos::Target EngineImpl::TargetOf(const SandboxRecord& record) {
                        settings = PodGroupSettings(record.spec)](absl::string_view file) {
     std::optional<std::string> value = AskedValue(settings, 0, file);
     presence->With([&](EngineImpl& engine) {
-      const auto sandbox = engine.FindSandbox(id);
+      const auto sandbox = engine.objects_.FindSandbox(id);
       if (!sandbox.ok()) return;  // while it is being made or recovered
       value = AskedValue(PodGroupSettings((*sandbox)->Snapshot().spec), 0, file);
     });
@@ -130,7 +130,7 @@ void EngineImpl::CancelClasses(const std::string& id) {
 void EngineImpl::ReleaseClasses(const std::string& sandbox_id, const std::string& container_id,
                                 const qos::Target& target) {
   if (options_.classes == nullptr) return;
-  Warn(sandbox_id, container_id, options_.classes->Release(target));
+  options_.events->Warn(sandbox_id, container_id, options_.classes->Release(target));
 }
 
 absl::Status EngineImpl::AdoptClasses(const qos::Target& target, qos::HeldClasses* held,
@@ -273,10 +273,10 @@ void EngineImpl::SaveClassesOfReloads() {
         absl::Status status;
         presence->With([&](EngineImpl& engine) {
           if (target.level == qos::Level::kPod) {
-            const auto sandbox = engine.FindSandbox(target.id);
+            const auto sandbox = engine.objects_.FindSandbox(target.id);
             if (sandbox.ok()) status = engine.SaveClasses(**sandbox, held);
           } else {
-            const auto container = engine.FindContainer(target.id);
+            const auto container = engine.objects_.FindContainer(target.id);
             if (container.ok()) status = engine.SaveClasses(**container, held);
           }
         });
@@ -305,7 +305,7 @@ absl::Status EngineImpl::ChangeClasses(Container& container, const qos::ClassNam
 
 absl::Status EngineImpl::UpdateSandboxClasses(absl::string_view id,
                                               const qos::ClassNames& classes) {
-  PLIMSOLL_ASSIGN_OR_RETURN(const auto sandbox, FindSandbox(id));
+  PLIMSOLL_ASSIGN_OR_RETURN(const auto sandbox, objects_.FindSandbox(id));
   absl::MutexLock operation(&sandbox->operation);
   const SandboxRecord record = sandbox->Snapshot();
   if (record.state != SandboxState::kReady) {
@@ -325,7 +325,7 @@ absl::Status EngineImpl::UpdateSandboxClasses(absl::string_view id,
 
 absl::StatusOr<std::map<std::string, qos::EffectiveClass>> EngineImpl::ContainerClasses(
     absl::string_view id, bool look) {
-  PLIMSOLL_ASSIGN_OR_RETURN(const auto container, FindContainer(id));
+  PLIMSOLL_ASSIGN_OR_RETURN(const auto container, objects_.FindContainer(id));
   const ContainerRecord record = container->Snapshot();
   if (options_.classes == nullptr || !HasProcess(record)) return AsRecorded(record.classes);
   return options_.classes->Effective(TargetOf(record), look);
@@ -333,7 +333,7 @@ absl::StatusOr<std::map<std::string, qos::EffectiveClass>> EngineImpl::Container
 
 absl::StatusOr<std::map<std::string, qos::EffectiveClass>> EngineImpl::SandboxClasses(
     absl::string_view id, bool look) {
-  PLIMSOLL_ASSIGN_OR_RETURN(const auto sandbox, FindSandbox(id));
+  PLIMSOLL_ASSIGN_OR_RETURN(const auto sandbox, objects_.FindSandbox(id));
   const SandboxRecord record = sandbox->Snapshot();
   if (options_.classes == nullptr || record.state != SandboxState::kReady) {
     return AsRecorded(record.classes);

@@ -81,11 +81,12 @@ void EngineImpl::SetNodeShare(const NodeShare& share) {
     ++share_epoch_;
     kept = told_.Add(share);
   }
-  Warn("", "", kept);
+  options_.events->Warn("", "", kept);
   if (!share.is_whole && !HasCpusets()) {
-    Warn("", "",
-         absl::FailedPreconditionError("nodeResources is told, but not enforced: this machine has "
-                                       "no cgroup controller \"cpuset\""));
+    options_.events->Warn(
+        "", "",
+        absl::FailedPreconditionError("nodeResources is told, but not enforced: this machine has "
+                                      "no cgroup controller \"cpuset\""));
   }
   if (follow_is_due_.exchange(true)) return;
   const auto follow = [this] {
@@ -148,7 +149,7 @@ NodeShare EngineImpl::ShareIn(const SandboxRecord& pod, const NodeShare& share) 
 
 void EngineImpl::PutIntoPod(const std::string& sandbox_id, const linux::CgroupSettings& asked,
                             const NodeShare& share, linux::CgroupSettings* given) const {
-  const auto sandbox = FindSandbox(sandbox_id);
+  const auto sandbox = objects_.FindSandbox(sandbox_id);
   if (!sandbox.ok()) return;
   const NodeShare in_pod = ShareIn((*sandbox)->Snapshot(), share);
   const auto is_left = [](const std::optional<std::string>& list) {
@@ -183,19 +184,14 @@ void EngineImpl::TellLost(Container& container, const Confined& confined) {
 
 void EngineImpl::FollowShare() {
   if (!HasCpusets()) return;
-  std::vector<std::shared_ptr<Sandbox>> sandboxes;
-  std::vector<std::shared_ptr<Container>> containers;
-  {
-    absl::MutexLock lock(&mutex_);
-    sandboxes = sandboxes_.All();
-    containers = containers_.All();
-  }
+  const std::vector<std::shared_ptr<Sandbox>> sandboxes = objects_.Sandboxes();
+  const std::vector<std::shared_ptr<Container>> containers = objects_.Containers();
   const auto later = FollowInParents(sandboxes);
   for (const auto& sandbox : sandboxes) FollowShare(*sandbox);
   for (const auto& container : containers) FollowShare(*container);
   for (const auto& [group, cpuset] : later) {
     const absl::Status done = options_.cgroups->Apply(group, cpuset);
-    if (!absl::IsNotFound(done)) Warn("", "", done);
+    if (!absl::IsNotFound(done)) options_.events->Warn("", "", done);
   }
 }
 
@@ -225,7 +221,7 @@ std::map<std::string, linux::CgroupSettings> EngineImpl::FollowInParents(
       later.emplace(group, cpuset);
       done = options_.cgroups->Apply(group, as_parent);
     }
-    if (!absl::IsNotFound(done)) Warn("", "", done);
+    if (!absl::IsNotFound(done)) options_.events->Warn("", "", done);
   }
   return later;
 }
@@ -237,7 +233,7 @@ void EngineImpl::FollowShare(const Sandbox& sandbox) {
   absl::Status done = options_.cgroups->Apply(
       group, Follow(linux::CgroupSettings(), ShareIn(record, CurrentShare().share)).settings);
   if (done.ok()) done = options_.cgroups->ReturnToCpuset(group);
-  if (!absl::IsNotFound(done)) Warn(sandbox.id, "", done);
+  if (!absl::IsNotFound(done)) options_.events->Warn(sandbox.id, "", done);
 }
 
 void EngineImpl::FollowShare(Container& container) {
@@ -245,7 +241,7 @@ void EngineImpl::FollowShare(Container& container) {
   const ContainerRecord record = container.Snapshot();
   if (!HasProcess(record)) return;
   NodeShare share = CurrentShare().share;
-  if (const auto pod = FindSandbox(record.sandbox_id); pod.ok()) {
+  if (const auto pod = objects_.FindSandbox(record.sandbox_id); pod.ok()) {
     share = ShareIn((*pod)->Snapshot(), share);
   }
   Confined confined = Follow(record.spec.resources, share);
@@ -259,7 +255,8 @@ void EngineImpl::FollowShare(Container& container) {
   if (done.ok()) done = options_.cgroups->ReturnToCpuset(record.cgroup_path);
   if (absl::IsNotFound(done)) return;  // it has just ended
   if (!done.ok()) {
-    return Warn(record.sandbox_id, record.id, Annotate(done, "give it its part of the node"));
+    return options_.events->Warn(record.sandbox_id, record.id,
+                                 Annotate(done, "give it its part of the node"));
   }
   SeeGroup(container);
   TellLost(container, confined);

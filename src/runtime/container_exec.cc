@@ -146,7 +146,7 @@ absl::Status EngineImpl::EnterOnce(Container& container, const ContainerRecord& 
 }
 
 absl::StatusOr<ExecResult> EngineImpl::ExecSync(absl::string_view id, const ExecRequest& request) {
-  PLIMSOLL_ASSIGN_OR_RETURN(const auto container, FindContainer(id));
+  PLIMSOLL_ASSIGN_OR_RETURN(const auto container, objects_.FindContainer(id));
   const ContainerRecord record = container->Snapshot();
   PLIMSOLL_RETURN_IF_ERROR(CheckRunning(record, "exec"));
   ExecRequest limited = request;
@@ -167,7 +167,7 @@ absl::StatusOr<ExecResult> EngineImpl::ExecSync(absl::string_view id, const Exec
 
 absl::StatusOr<std::unique_ptr<RunningCommand>> EngineImpl::StartExec(absl::string_view id,
                                                                       const ExecRequest& request) {
-  PLIMSOLL_ASSIGN_OR_RETURN(const auto container, FindContainer(id));
+  PLIMSOLL_ASSIGN_OR_RETURN(const auto container, objects_.FindContainer(id));
   const ContainerRecord record = container->Snapshot();
   PLIMSOLL_RETURN_IF_ERROR(CheckRunning(record, "exec"));
   std::unique_ptr<RunningCommand> started;
@@ -185,7 +185,7 @@ absl::StatusOr<std::unique_ptr<RunningCommand>> EngineImpl::StartExec(absl::stri
 }
 
 absl::StatusOr<AttachedContainer> EngineImpl::Attach(absl::string_view id, bool input) {
-  PLIMSOLL_ASSIGN_OR_RETURN(const auto container, FindContainer(id));
+  PLIMSOLL_ASSIGN_OR_RETURN(const auto container, objects_.FindContainer(id));
   const ContainerRecord record = container->Snapshot();
   // One that is created has its streams already.
   if (!HasProcess(record)) return CheckRunning(record, "attach");
@@ -196,7 +196,7 @@ absl::StatusOr<AttachedContainer> EngineImpl::Attach(absl::string_view id, bool 
 }
 
 absl::StatusOr<UniqueFd> EngineImpl::PodSocket(absl::string_view id, int family) {
-  PLIMSOLL_ASSIGN_OR_RETURN(const auto sandbox, FindSandbox(id));
+  PLIMSOLL_ASSIGN_OR_RETURN(const auto sandbox, objects_.FindSandbox(id));
   const SandboxRecord record = sandbox->Snapshot();
   if (record.state != SandboxState::kReady) {
     return absl::FailedPreconditionError(
@@ -208,7 +208,7 @@ absl::StatusOr<UniqueFd> EngineImpl::PodSocket(absl::string_view id, int family)
 }
 
 absl::Status EngineImpl::ReopenLog(absl::string_view id) {
-  PLIMSOLL_ASSIGN_OR_RETURN(const auto container, FindContainer(id));
+  PLIMSOLL_ASSIGN_OR_RETURN(const auto container, objects_.FindContainer(id));
   const ContainerRecord record = container->Snapshot();
   if (record.state != ContainerState::kRunning) {
     return absl::FailedPreconditionError(absl::StrCat("container ", record.id, " is ",
@@ -216,7 +216,7 @@ absl::Status EngineImpl::ReopenLog(absl::string_view id) {
                                                       "; only a Running one has its log open"));
   }
   // The monitor looks as it opens it; this says what is wrong there.
-  const auto sandbox = FindSandbox(record.sandbox_id);
+  const auto sandbox = objects_.FindSandbox(record.sandbox_id);
   const std::string directory = sandbox.ok() ? (*sandbox)->Snapshot().spec.log_directory : "";
   PLIMSOLL_RETURN_IF_ERROR(Annotate(PrepareLog(options_.host, directory, record.log_path),
                                     absl::StrCat("container ", record.id)));

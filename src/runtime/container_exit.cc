@@ -93,7 +93,7 @@ void EngineImpl::RecordExit(const std::shared_ptr<Container>& container) {
 
 void EngineImpl::SaveExit(const Container& container) {
   const ContainerRecord& record = container.record;
-  Warn(record.sandbox_id, record.id, options_.store->PutContainer(record));
+  options_.events->Warn(record.sandbox_id, record.id, options_.store->PutContainer(record));
   if (!container.starting) TellExit(record);
 }
 
@@ -119,18 +119,19 @@ void EngineImpl::ClearGroup(const std::shared_ptr<Container>& container) {
     if (ending_) return;
     const ContainerRecord record = container->Snapshot();
     const absl::Status killed = KillContainer(*container, MonotonicNow() + kKillTimeout);
-    Warn(record.sandbox_id, record.id, killed);
+    options_.events->Warn(record.sandbox_id, record.id, killed);
     if (killed.ok()) options_.cgroups->Remove(record.cgroup_path).IgnoreError();
   });
   if (!taken) {
-    Warn(container->sandbox_id, container->id,
-         absl::ResourceExhaustedError("no thread to end what is left of it; removing it does"));
+    options_.events->Warn(
+        container->sandbox_id, container->id,
+        absl::ResourceExhaustedError("no thread to end what is left of it; removing it does"));
   }
 }
 
 absl::StatusOr<ContainerRecord> EngineImpl::WaitContainer(absl::string_view id,
                                                           absl::Time deadline) {
-  PLIMSOLL_ASSIGN_OR_RETURN(const auto container, FindContainer(id));
+  PLIMSOLL_ASSIGN_OR_RETURN(const auto container, objects_.FindContainer(id));
   if (!AwaitExit(*container, deadline)) {
     return absl::DeadlineExceededError(absl::StrCat("container ", container->id, " still runs"));
   }

@@ -99,8 +99,9 @@ absl::StatusOr<CreateRequest> EngineImpl::PrepareCreate(const SandboxRecord& san
                      "share; make the sandbox with pid POD, or the container with CONTAINER"));
   }
   if (record.spec.security.namespaces.pid == NamespaceMode::kTarget) {
-    PLIMSOLL_ASSIGN_OR_RETURN(const auto target,
-                              FindContainer(record.spec.security.namespaces.target_container_id));
+    PLIMSOLL_ASSIGN_OR_RETURN(
+        const auto target,
+        objects_.FindContainer(record.spec.security.namespaces.target_container_id));
     const ContainerRecord target_record = target->Snapshot();
     if (target->sandbox_id != sandbox.id || target_record.state != ContainerState::kRunning) {
       return absl::FailedPreconditionError(
@@ -188,10 +189,10 @@ ContainerRecord EngineImpl::NewContainer(const SandboxRecord& sandbox, const Con
 absl::Status EngineImpl::PlanContainer(const SandboxRecord& sandbox, const image::Image& image,
                                        const Confined& confined, Creation* creation) {
   ContainerRecord& record = creation->record;
-  PLIMSOLL_RETURN_IF_ERROR(ReserveName(
+  PLIMSOLL_RETURN_IF_ERROR(objects_.ReserveName(
       NameKey(sandbox.id, record.spec), record.id,
       absl::StrCat("container ", record.spec.name, " (attempt ", record.spec.attempt, ")")));
-  absl::Cleanup release_name = [&] { ReleaseName(record.id); };
+  absl::Cleanup release_name = [&] { objects_.ReleaseName(record.id); };
   CreateRequest& request = creation->request;
   PLIMSOLL_ASSIGN_OR_RETURN(request, PrepareCreate(sandbox, record, image, *creation->layers));
   PLIMSOLL_RETURN_IF_ERROR(AddImageMounts(&record, &request, &creation->layers));
@@ -213,7 +214,7 @@ absl::Status EngineImpl::PlanContainer(const SandboxRecord& sandbox, const image
 absl::Status EngineImpl::MakeContainer(Creation* creation) {
   StartPhase phase(options_.observe_phase);
   absl::StatusOr<Created> made = options_.runtime->Create(creation->request);
-  if (const auto pod = FindSandbox(creation->record.sandbox_id); !made.ok() && pod.ok()) {
+  if (const auto pod = objects_.FindSandbox(creation->record.sandbox_id); !made.ok() && pod.ok()) {
     made = OrNamespaceEnded(options_.host, creation->record, (*pod)->Snapshot(), made.status());
   }
   PLIMSOLL_ASSIGN_OR_RETURN(creation->created, std::move(made));
@@ -249,10 +250,7 @@ absl::StatusOr<std::shared_ptr<Container>> EngineImpl::AddContainer(Creation* cr
     return Annotate(made, absl::StrCat("container ", record.spec.name));
   }
   container->layers = std::move(creation->layers);
-  {
-    absl::MutexLock maps(&mutex_);
-    containers_.Insert(record.id, container);
-  }
+  objects_.AddContainer(container);
   options_.events->Add(EventType::kContainerCreated, record, record.spec.name);
   return container;
 }
@@ -271,7 +269,7 @@ void EngineImpl::TellWarnings(const Creation& creation) {
 absl::StatusOr<std::string> EngineImpl::CreateContainer(absl::string_view sandbox_id,
                                                         const ContainerSpec& spec,
                                                         std::string client_config) {
-  PLIMSOLL_ASSIGN_OR_RETURN(const auto sandbox, FindSandbox(sandbox_id));
+  PLIMSOLL_ASSIGN_OR_RETURN(const auto sandbox, objects_.FindSandbox(sandbox_id));
   absl::ReaderMutexLock sandbox_operation(&sandbox->operation);
   const SandboxRecord sandbox_record = sandbox->Snapshot();
   const std::string what = absl::StrCat("container ", spec.name);
@@ -324,27 +322,28 @@ void EngineImpl::UndoContainer(ContainerRecord record, std::shared_ptr<image::La
   absl::Status unmade = options_.runtime->Delete(record.id, record.cgroup_path);
   ReleaseClasses(record.sandbox_id, record.id, TargetOf(record));
   if (unmade.ok()) unmade = options_.store->RemoveContainer(record.id);
-  if (unmade.ok()) return ReleaseName(record.id);
-  Warn(record.sandbox_id, record.id,
-       Annotate(unmade,
-                "what a creation that failed has left can't be removed now (remove the "
-                "container, or restart the daemon, to try again)"));
+  if (unmade.ok()) return objects_.ReleaseName(record.id);
+  options_.events->Warn(
+      record.sandbox_id, record.id,
+      Annotate(unmade,
+               "what a creation that failed has left can't be removed now (remove the "
+               "container, or restart the daemon, to try again)"));
   record.state = ContainerState::kRemoving;
   const auto container = std::make_shared<Container>(std::move(record));
   {
     absl::MutexLock lock(&container->mutex);
     container->layers = std::move(layers);
   }
-  absl::MutexLock lock(&mutex_);
-  containers_.Insert(container->id, container);
+  objects_.AddContainer(container);
 }
 
 absl::Status EngineImpl::RemoveContainer(absl::string_view id) {
-  PLIMSOLL_ASSIGN_OR_RETURN(const auto container, FindContainer(id));
+  PLIMSOLL_ASSIGN_OR_RETURN(const auto container, objects_.FindContainer(id));
   const CallOff call_off(TurnsOf(*container), container->id);
   PLIMSOLL_RETURN_IF_ERROR(StopContainer(container->id, absl::ZeroDuration()));
   absl::MutexLock operation(&container->operation);
-  if (!FindContainer(container->id).ok()) return absl::OkStatus();  // another call was quicker
+  if (!objects_.FindContainer(container->id).ok())
+    return absl::OkStatus();  // another call was quicker
   ContainerRecord record;
   {
     absl::MutexLock lock(&container->mutex);
@@ -368,17 +367,14 @@ absl::Status EngineImpl::RemoveContainer(absl::string_view id) {
     ReleaseClasses(record.sandbox_id, record.id, TargetOf(record));
   }
   PLIMSOLL_RETURN_IF_ERROR(options_.store->RemoveContainer(record.id));
-  ReleaseName(record.id);
+  objects_.ReleaseName(record.id);
   {
     absl::MutexLock lock(&container->mutex);
     container->layers.reset();
   }
-  {
-    // In one: whoever follows the events knows it at every moment by the one or the other.
-    absl::MutexLock lock(&mutex_);
-    containers_.Erase(record.id);
+  objects_.RemoveContainer(record.id, [&] {
     options_.events->Add(EventType::kContainerRemoved, record, record.spec.name);
-  }
+  });
   CollectLayersAfter(record.id);
   ShowPicture(record.sandbox_id);
   return absl::OkStatus();

@@ -133,7 +133,7 @@ bool EngineImpl::SeeGroup(Container& container) {
 }
 
 absl::StatusOr<EffectiveResources> EngineImpl::ReadResources(absl::string_view id) {
-  PLIMSOLL_ASSIGN_OR_RETURN(const auto container, FindContainer(id));
+  PLIMSOLL_ASSIGN_OR_RETURN(const auto container, objects_.FindContainer(id));
   RecordedResources recorded = RecordedResources::Of(*container);
   absl::StatusOr<linux::CgroupSettings> now = absl::NotFoundError("it has ended");
   if (recorded.has_process) {
@@ -156,7 +156,7 @@ absl::StatusOr<EffectiveResources> EngineImpl::ReadResources(absl::string_view i
 }
 
 absl::StatusOr<EffectiveResources> EngineImpl::ReadSandboxResources(absl::string_view id) const {
-  PLIMSOLL_ASSIGN_OR_RETURN(const auto sandbox, FindSandbox(id));
+  PLIMSOLL_ASSIGN_OR_RETURN(const auto sandbox, objects_.FindSandbox(id));
   const SandboxRecord record = sandbox->Snapshot();
   EffectiveResources effective;
   if (record.state != SandboxState::kReady) return effective;
@@ -240,7 +240,7 @@ absl::Status EngineImpl::FinishUpdate(const ContainerRecord& record) {
 }
 
 absl::Status EngineImpl::UpdateResources(absl::string_view id, const ResourceUpdate& update) {
-  PLIMSOLL_ASSIGN_OR_RETURN(const auto container, FindContainer(id));
+  PLIMSOLL_ASSIGN_OR_RETURN(const auto container, objects_.FindContainer(id));
   bool told = false;
   const absl::Status done = UpdateResources(container, update, &told);
   if (!done.ok() && told) TellBack(container->sandbox_id, container->id);
@@ -321,7 +321,7 @@ absl::Status EngineImpl::UpdateResources(const std::shared_ptr<Container>& conta
   }
   const bool other_group = SeeGroup(*container);
   if (SeeOomScore(*container) || other_group) {
-    Warn(record.sandbox_id, record.id, Save(*container));
+    options_.events->Warn(record.sandbox_id, record.id, Save(*container));
   }
   if (*told) ToldWhatHolds(record.sandbox_id);
   if (HasCpusets()) TellLost(*container, Follow(asked.resources, share.share));
@@ -336,7 +336,7 @@ absl::Status EngineImpl::UpdateResources(const std::shared_ptr<Container>& conta
 }
 
 absl::StatusOr<linux::CgroupStats> EngineImpl::Stats(absl::string_view id) const {
-  PLIMSOLL_ASSIGN_OR_RETURN(const auto container, FindContainer(id));
+  PLIMSOLL_ASSIGN_OR_RETURN(const auto container, objects_.FindContainer(id));
   std::string group;
   {
     const absl::MutexLock lock(&container->mutex);
@@ -347,7 +347,7 @@ absl::StatusOr<linux::CgroupStats> EngineImpl::Stats(absl::string_view id) const
 }
 
 absl::StatusOr<linux::CgroupStats> EngineImpl::SandboxStats(absl::string_view id) const {
-  PLIMSOLL_ASSIGN_OR_RETURN(const auto sandbox, FindSandbox(id));
+  PLIMSOLL_ASSIGN_OR_RETURN(const auto sandbox, objects_.FindSandbox(id));
   std::string group;
   {
     const absl::MutexLock lock(&sandbox->mutex);

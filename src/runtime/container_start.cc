@@ -77,13 +77,14 @@ absl::Status EngineImpl::FailStart(Container& container, const absl::Status& fai
     container.starting = false;
     SaveExit(container);
   }
-  Warn(container.sandbox_id, container.id, KillContainer(container, MonotonicNow() + kKillTimeout));
+  options_.events->Warn(container.sandbox_id, container.id,
+                        KillContainer(container, MonotonicNow() + kKillTimeout));
   return failure;
 }
 
 absl::Status EngineImpl::StartContainer(absl::string_view id) {
-  PLIMSOLL_ASSIGN_OR_RETURN(const auto container, FindContainer(id));
-  PLIMSOLL_ASSIGN_OR_RETURN(const auto sandbox, FindSandbox(container->sandbox_id));
+  PLIMSOLL_ASSIGN_OR_RETURN(const auto container, objects_.FindContainer(id));
+  PLIMSOLL_ASSIGN_OR_RETURN(const auto sandbox, objects_.FindSandbox(container->sandbox_id));
   absl::ReaderMutexLock sandbox_operation(&sandbox->operation);
   absl::MutexLock operation(&container->operation);
   if (const ContainerRecord record = container->Snapshot(); IsRefused(record)) {
@@ -117,7 +118,7 @@ absl::Status EngineImpl::StartContainer(absl::string_view id) {
   const absl::Status saved = Save(*container);
   if (!IsUnwritable(saved)) return saved;
   // A full disk is no reason to say that nothing runs: the next daemon finds out that it does.
-  Warn(container->sandbox_id, container->id, saved);
+  options_.events->Warn(container->sandbox_id, container->id, saved);
   return absl::OkStatus();
 }
 

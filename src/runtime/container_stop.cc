@@ -93,7 +93,7 @@ bool EngineImpl::AwaitRecord(const std::shared_ptr<Container>& container, absl::
 
 bool EngineImpl::StopGently(const std::shared_ptr<Container>& container, absl::Time deadline) {
   const ContainerRecord record = container->Snapshot();
-  const auto sandbox = FindSandbox(record.sandbox_id);
+  const auto sandbox = objects_.FindSandbox(record.sandbox_id);
   const bool executes = sandbox.ok() && InitExecutes(HandlerOf((*sandbox)->Snapshot()));
   bool was_blocked = false;
   for (absl::Duration pause = kFirstStopLook;; pause = std::min(2 * pause, kLastStopLook)) {
@@ -107,13 +107,13 @@ bool EngineImpl::StopGently(const std::shared_ptr<Container>& container, absl::T
   }
   const absl::Status sent = SendStopSignal(*container);
   if (!absl::IsNotFound(sent)) {  // gone already is as good
-    Warn(record.sandbox_id, record.id, Annotate(sent, "its stop signal"));
+    options_.events->Warn(record.sandbox_id, record.id, Annotate(sent, "its stop signal"));
   }
   return AwaitRecord(container, deadline);
 }
 
 absl::Status EngineImpl::StopContainer(absl::string_view id, absl::Duration grace) {
-  PLIMSOLL_ASSIGN_OR_RETURN(const auto container, FindContainer(id));
+  PLIMSOLL_ASSIGN_OR_RETURN(const auto container, objects_.FindContainer(id));
   const CallOff call_off(TurnsOf(*container), container->id);
   ContainerState state;
   {

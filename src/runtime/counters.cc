@@ -78,7 +78,7 @@ std::vector<Engine::Links> EngineImpl::SandboxLinks(const std::vector<std::strin
   std::vector<std::string> namespaces;
   std::vector<size_t> whose;  // of each namespace, the place in `ids`
   for (size_t i = 0; i < ids.size(); ++i) {
-    const auto sandbox = FindSandbox(ids[i]);
+    const auto sandbox = objects_.FindSandbox(ids[i]);
     if (!sandbox.ok()) {
       links[i] = sandbox.status();
       continue;
@@ -101,7 +101,7 @@ std::vector<Engine::Links> EngineImpl::SandboxLinks(const std::vector<std::strin
 }
 
 absl::StatusOr<ContainerCounters> EngineImpl::Counters(absl::string_view id) {
-  PLIMSOLL_ASSIGN_OR_RETURN(const auto container, FindContainer(id));
+  PLIMSOLL_ASSIGN_OR_RETURN(const auto container, objects_.FindContainer(id));
   const ContainerRecord record = container->Snapshot();
   PLIMSOLL_ASSIGN_OR_RETURN(const EffectiveResources resources, ReadResources(record.id));
   if (!resources.live) {

@@ -16,7 +16,6 @@
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
-#include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/functional/function_ref.h"
 #include "absl/synchronization/mutex.h"
@@ -26,9 +25,8 @@
 #include "runtime/engine.h"
 #include "runtime/exit_watcher.h"
 #include "runtime/handler_turns.h"
-#include "runtime/id_map.h"
+#include "runtime/objects.h"
 #include "runtime/pause.h"
-#include "runtime/pod_objects.h"
 #include "runtime/told_share.h"
 #include "runtime/update_mark.h"
 
@@ -60,8 +58,10 @@ class EngineImpl : public Engine {
   absl::Status StopSandbox(absl::string_view id) override;
   absl::Status RemoveSandbox(absl::string_view id) override;
   absl::StatusOr<SandboxRecord> GetSandbox(absl::string_view id) const override;
-  std::vector<SandboxRecord> ListSandboxes() const override;
-  void VisitSandboxes(absl::FunctionRef<void(const SandboxRecord& record)> visit) const override;
+  std::vector<SandboxRecord> ListSandboxes() const override { return objects_.ListSandboxes(); }
+  void VisitSandboxes(Objects::VisitSandboxFn visit) const override {
+    objects_.VisitSandboxes(visit);
+  }
   std::vector<std::string> Addresses(absl::string_view id) const override;
 
   absl::StatusOr<std::string> CreateContainer(absl::string_view sandbox_id,
@@ -71,9 +71,13 @@ class EngineImpl : public Engine {
   absl::Status StopContainer(absl::string_view id, absl::Duration grace) override;
   absl::Status RemoveContainer(absl::string_view id) override;
   absl::StatusOr<ContainerRecord> GetContainer(absl::string_view id) const override;
-  std::vector<ContainerRecord> ListContainers() const override;
-  void VisitContainers(absl::FunctionRef<void(const ContainerRecord& record)> visit) const override;
-  std::vector<ContainerRecord> ListContainersOf(const std::string& sandbox_id) const override;
+  std::vector<ContainerRecord> ListContainers() const override { return objects_.ListContainers(); }
+  void VisitContainers(Objects::VisitContainerFn visit) const override {
+    objects_.VisitContainers(visit);
+  }
+  std::vector<ContainerRecord> ListContainersOf(const std::string& sandbox_id) const override {
+    return objects_.ListContainersOf(sandbox_id);
+  }
 
   absl::StatusOr<EffectiveResources> ReadResources(absl::string_view id) override;
   absl::Status UpdateResources(absl::string_view id, const ResourceUpdate& update) override;
@@ -132,15 +136,6 @@ class EngineImpl : public Engine {
     absl::Mutex mutex_;
     EngineImpl* engine_ ABSL_GUARDED_BY(mutex_);
   };
-
-  absl::StatusOr<std::shared_ptr<Sandbox>> FindSandbox(absl::string_view id) const;
-  absl::StatusOr<std::shared_ptr<Container>> FindContainer(absl::string_view id) const;
-  std::vector<std::shared_ptr<Container>> ContainersOf(const std::string& sandbox_id) const;
-
-  // A name can be taken once. `what` is for the message: "pod default/web (attempt 0)".
-  absl::Status ReserveName(const std::string& key, const std::string& id, absl::string_view what);
-  // By id: a damaged record doesn't say which name was taken for it.
-  void ReleaseName(const std::string& id);
 
   // Fills the record's two fields about groups: where the pod's is, and which of it and its parents
   // have to be made.
@@ -387,8 +382,6 @@ class EngineImpl : public Engine {
   absl::Status EnterOnce(Container& container, const ContainerRecord& record,
                          const ExecRequest& request, absl::Duration hold,
                          absl::FunctionRef<absl::Status(const ExecRequest&)> enter);
-  void Warn(const std::string& sandbox_id, const std::string& container_id,
-            const absl::Status& status);
 
   // QoS classes (class_operations.cc). Each does nothing where there are none.
   qos::Target TargetOf(const ContainerRecord& record);
@@ -459,11 +452,12 @@ class EngineImpl : public Engine {
   // Order of locks, from the one taken first: Sandbox::operation, Container::operation, a
   // HandlerTurn, Container::cpuset, the class registry's definitions(), Container::classes, the
   // class registry's others (it saves, and asks what is on record, under its own), Presence's,
-  // cgroups_mutex_, Sandbox::mutex or Container::mutex (never two of them), mutex_, share_mutex_.
-  // The store's, the event log's and the watcher's come last. So a listener of the event log, which
-  // may be called under any of these, must not call the engine.
+  // cgroups_mutex_, Sandbox::mutex or Container::mutex (never two of them), mutex_, that of
+  // Objects, share_mutex_. The store's, the event log's and the watcher's come last. So a listener
+  // of the event log, which may be called under any of these, must not call the engine.
   const EngineOptions options_;
   const std::shared_ptr<Presence> presence_;
+  Objects objects_;
   std::string boot_id_;
   // Who owns which group changes only under this lock.
   absl::Mutex cgroups_mutex_;
@@ -473,9 +467,6 @@ class EngineImpl : public Engine {
   std::vector<std::string> troubles_ ABSL_GUARDED_BY(mutex_);
   // Containers with damaged rows: no layer is collected while there are any.
   absl::flat_hash_set<std::string> uncertain_layers_ ABSL_GUARDED_BY(mutex_);
-  IdMap<Sandbox> sandboxes_ ABSL_GUARDED_BY(mutex_){"sandbox"};
-  IdMap<Container> containers_ ABSL_GUARDED_BY(mutex_){"container"};
-  absl::flat_hash_map<std::string, std::string> names_ ABSL_GUARDED_BY(mutex_);  // key -> id
   mutable absl::Mutex share_mutex_;
   NodeShare share_ ABSL_GUARDED_BY(share_mutex_);
   ToldShare told_ ABSL_GUARDED_BY(share_mutex_);
@@ -501,9 +492,6 @@ class EngineImpl : public Engine {
   ExitWatcher watcher_;
 };
 
-// Keys for ReserveName.
-std::string NameKey(const SandboxSpec& spec);
-std::string NameKey(const std::string& sandbox_id, const ContainerSpec& spec);
 // The group of the init of a pod's own PID namespace.
 std::string PauseCgroupOf(const SandboxRecord& sandbox);
 

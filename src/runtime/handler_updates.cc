@@ -55,7 +55,7 @@ absl::StatusOr<bool> EngineImpl::TakesTurns(const SandboxRecord& sandbox) const 
 
 absl::StatusOr<std::shared_ptr<Sandbox>> EngineImpl::SandboxThatTakesTurns(
     absl::string_view id) const {
-  const absl::StatusOr<std::shared_ptr<Sandbox>> sandbox = FindSandbox(id);
+  const absl::StatusOr<std::shared_ptr<Sandbox>> sandbox = objects_.FindSandbox(id);
   if (!sandbox.ok()) return nullptr;
   PLIMSOLL_ASSIGN_OR_RETURN(const bool takes_turns, TakesTurns((*sandbox)->Snapshot()));
   return takes_turns ? *sandbox : nullptr;
@@ -92,7 +92,7 @@ void EngineImpl::ToldWhatHolds(const std::string& sandbox_id) const {
 }
 
 void EngineImpl::TellBack(const std::string& sandbox_id, const std::string& container_id) {
-  const absl::StatusOr<std::shared_ptr<Sandbox>> sandbox = FindSandbox(sandbox_id);
+  const absl::StatusOr<std::shared_ptr<Sandbox>> sandbox = objects_.FindSandbox(sandbox_id);
   if (!sandbox.ok()) return;
   HandlerTurn turn((*sandbox)->turns, (*sandbox)->id);
   const SandboxRecord record = (*sandbox)->Snapshot();
@@ -103,20 +103,23 @@ void EngineImpl::TellBack(const std::string& sandbox_id, const std::string& cont
   const absl::Status told = TellHandler(record, nullptr, turn, &ran);
   if (told.ok()) return ToldWhatHolds(record.id);
   if (turn.status().ok()) {
-    Warn(record.id, container_id,
-         Annotate(told, "tell what holds (the next update or start of the daemon tries again)"));
+    options_.events->Warn(
+        record.id, container_id,
+        Annotate(told, "tell what holds (the next update or start of the daemon tries again)"));
   }
 }
 
 std::shared_ptr<HandlerTurns> EngineImpl::TurnsOf(const Container& container) const {
-  const absl::StatusOr<std::shared_ptr<Sandbox>> sandbox = FindSandbox(container.sandbox_id);
+  const absl::StatusOr<std::shared_ptr<Sandbox>> sandbox =
+      objects_.FindSandbox(container.sandbox_id);
   return sandbox.ok() ? (*sandbox)->turns : nullptr;
 }
 
 void EngineImpl::CallOffUpdates() {
   absl::MutexLock lock(&mutex_);
-  for (const auto& sandbox : sandboxes_.All())
+  for (const auto& sandbox : objects_.Sandboxes()) {
     called_off_.emplace_back(sandbox->turns, sandbox->id);
+  }
 }
 
 }  // namespace plimsoll::runtime

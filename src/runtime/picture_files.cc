@@ -50,7 +50,7 @@ std::vector<ContainerSpec> EngineImpl::NewestSpecs(const SandboxRecord& sandbox,
     std::string name = spec.name;
     newest[std::move(name)] = std::move(spec);
   };
-  for (const auto& container : ContainersOf(sandbox.id)) {
+  for (const auto& container : objects_.ContainersOf(sandbox.id)) {
     ContainerRecord record = container->Snapshot();
     if (record.state != ContainerState::kRemoving) add(std::move(record.spec));
   }
@@ -65,7 +65,7 @@ PodPicture EngineImpl::PictureOf(const SandboxRecord& sandbox, const ContainerSp
 }
 
 absl::StatusOr<PodPicture> EngineImpl::Picture(absl::string_view id) const {
-  PLIMSOLL_ASSIGN_OR_RETURN(const auto sandbox, FindSandbox(id));
+  PLIMSOLL_ASSIGN_OR_RETURN(const auto sandbox, objects_.FindSandbox(id));
   return PictureOf(sandbox->Snapshot(), nullptr);
 }
 
@@ -110,7 +110,8 @@ std::string EngineImpl::CompareWithAnnounced(const SandboxRecord& sandbox, Conta
 
 void EngineImpl::TellContradiction(const ContainerRecord& container, const ContainerSpec* had) {
   if (!options_.show_pictures) return;
-  const absl::StatusOr<std::shared_ptr<Sandbox>> sandbox = FindSandbox(container.sandbox_id);
+  const absl::StatusOr<std::shared_ptr<Sandbox>> sandbox =
+      objects_.FindSandbox(container.sandbox_id);
   const SandboxSpec pod = sandbox.ok() ? (*sandbox)->Snapshot().spec : SandboxSpec();
   const std::string now = ContradictionOf(pod, container.spec);
   if (now.empty() || (had != nullptr && ContradictionOf(pod, *had) == now)) return;
@@ -134,14 +135,15 @@ absl::Status EngineImpl::WritePicture(const SandboxRecord& record) const {
 }
 
 void EngineImpl::ShowPicture(const std::string& sandbox_id) {
-  const auto sandbox = FindSandbox(sandbox_id);
+  const auto sandbox = objects_.FindSandbox(sandbox_id);
   if (!sandbox.ok() || !options_.show_pictures) return;
   absl::MutexLock alone(&(*sandbox)->picture);
   const SandboxRecord record = (*sandbox)->Snapshot();
   if (!IsShownInAFile(record.spec) || record.state != SandboxState::kReady) return;
   const absl::Status written = WritePicture(record);
   // A sandbox that is just being removed has no place any more.
-  if (!absl::IsNotFound(written)) Warn(record.id, "", Annotate(written, "show what the pod needs"));
+  if (!absl::IsNotFound(written))
+    options_.events->Warn(record.id, "", Annotate(written, "show what the pod needs"));
 }
 
 }  // namespace plimsoll::runtime

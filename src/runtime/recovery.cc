@@ -136,11 +136,11 @@ void EngineImpl::RemoveStrays(const std::vector<Finding>& findings) {
   // No update is under way any more; those that could not be finished are left to the next update
   // or start.
   const auto is_unfinished = [this](absl::string_view mark) {
-    if (const auto container = FindContainer(mark); container.ok()) {
+    if (const auto container = objects_.FindContainer(mark); container.ok()) {
       return HasProcess((*container)->Snapshot());
     }
     absl::ConsumeSuffix(&mark, RoomMarkIdOf(""));
-    const auto sandbox = FindSandbox(mark);
+    const auto sandbox = objects_.FindSandbox(mark);
     return sandbox.ok() && (*sandbox)->Snapshot().state == SandboxState::kReady;
   };
   const absl::StatusOr<std::vector<std::string>> marks = options_.run.List(kUpdates);
@@ -183,7 +183,7 @@ void EngineImpl::CollectLayers(const std::vector<DamagedRow>& damaged) {
   {
     absl::MutexLock lock(&mutex_);
     for (const DamagedRow& row : damaged) {
-      if (containers_.Find(row.id).ok()) uncertain_layers_.insert(row.id);
+      if (objects_.FindContainer(row.id).ok()) uncertain_layers_.insert(row.id);
     }
     if (!uncertain_layers_.empty()) return;
   }
@@ -195,7 +195,7 @@ void EngineImpl::CollectLayersAfter(const std::string& container_id) {
     absl::MutexLock lock(&mutex_);
     if (uncertain_layers_.erase(container_id) == 0 || !uncertain_layers_.empty()) return;
   }
-  Warn("", "", options_.images->CollectGarbage());
+  options_.events->Warn("", "", options_.images->CollectGarbage());
 }
 
 // The holder of a shared PID namespace is ours. What else runs in it may be somebody's whose record
@@ -254,7 +254,7 @@ std::shared_ptr<Container> EngineImpl::Adopt(ContainerRecord record, const Findi
   const bool damaged = finding.difference == Difference::kDamagedRow;
   const std::string key =
       damaged ? absl::StrCat("damaged/", id) : NameKey(record.sandbox_id, record.spec);
-  Trouble(finding, ReserveName(key, id, absl::StrCat("container ", id)));
+  Trouble(finding, objects_.ReserveName(key, id, absl::StrCat("container ", id)));
   auto container = std::make_shared<Container>(std::move(record));
   {
     absl::MutexLock lock(&container->mutex);
@@ -266,8 +266,7 @@ std::shared_ptr<Container> EngineImpl::Adopt(ContainerRecord record, const Findi
       Trouble(finding, layers.status());
     }
   }
-  absl::MutexLock lock(&mutex_);
-  containers_.Insert(id, container);
+  objects_.AddContainer(container);
   return container;
 }
 
@@ -378,10 +377,9 @@ std::shared_ptr<Sandbox> EngineImpl::Adopt(SandboxRecord record, const Finding& 
   const std::string key = finding.difference == Difference::kDamagedRow
                               ? absl::StrCat("damaged/", id)
                               : NameKey(record.spec);
-  Trouble(finding, ReserveName(key, id, absl::StrCat("sandbox ", id)));
+  Trouble(finding, objects_.ReserveName(key, id, absl::StrCat("sandbox ", id)));
   auto sandbox = std::make_shared<Sandbox>(std::move(record));
-  absl::MutexLock lock(&mutex_);
-  sandboxes_.Insert(id, sandbox);
+  objects_.AddSandbox(sandbox);
   return sandbox;
 }
 
@@ -445,20 +443,12 @@ void EngineImpl::RecoverSandbox(SandboxRecord record, const Finding* found) {
 
 std::vector<Finding> EngineImpl::LookOnce() {
   InspectionInput input = WhereToInspect();
-  std::vector<std::shared_ptr<Sandbox>> sandboxes;
-  {
-    // Names that are taken by what is not in the maps (yet): it is being made.
-    absl::MutexLock lock(&mutex_);
-    for (const auto& [key, id] : names_) {
-      if (!sandboxes_.Find(id).ok() && !containers_.Find(id).ok()) input.under_way.push_back(id);
-    }
-    sandboxes = sandboxes_.All();
-  }
-  for (const std::shared_ptr<Sandbox>& sandbox : sandboxes) {
+  input.under_way = objects_.IdsInTheMaking();
+  for (const std::shared_ptr<Sandbox>& sandbox : objects_.Sandboxes()) {
     if (IsBeingStopped(*sandbox)) input.under_way.push_back(sandbox->id);
   }
-  input.sandboxes = ListSandboxes();
-  input.containers = ListContainers();
+  input.sandboxes = objects_.ListSandboxes();
+  input.containers = objects_.ListContainers();
   input.damaged = options_.store->Damaged();
   for (image::Image& image : options_.images->List()) {
     input.images.push_back(std::move(image.record));

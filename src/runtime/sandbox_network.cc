@@ -58,7 +58,7 @@ bool EngineImpl::IsAttached(const std::string& sandbox_id) const {
 }
 
 std::vector<std::string> EngineImpl::Addresses(absl::string_view id) const {
-  const auto sandbox = FindSandbox(id);
+  const auto sandbox = objects_.FindSandbox(id);
   if (!sandbox.ok() || options_.network == nullptr) return {};
   return options_.network->Addresses((*sandbox)->id);
 }
@@ -66,18 +66,19 @@ std::vector<std::string> EngineImpl::Addresses(absl::string_view id) const {
 void EngineImpl::DetachLater(const std::string& sandbox_id) {
   const auto detach = [this, sandbox_id] {
     if (ending_) return;
-    const auto sandbox = FindSandbox(sandbox_id);
+    const auto sandbox = objects_.FindSandbox(sandbox_id);
     if (!sandbox.ok()) return;  // a client has removed it meanwhile
     if ((*sandbox)->Snapshot().state == SandboxState::kRemoving) {
-      Warn(sandbox_id, "", RemoveSandbox(sandbox_id));
+      options_.events->Warn(sandbox_id, "", RemoveSandbox(sandbox_id));
       return;
     }
     absl::MutexLock operation(&(*sandbox)->operation);
     absl::Status status = DetachNetwork(sandbox_id);
     if (status.ok()) status = ReleaseSandboxPlace(options_.host, options_.run, sandbox_id);
-    Warn(sandbox_id, "",
-         Annotate(status,
-                  "its network can't be given back now (stop or remove the sandbox to try again)"));
+    options_.events->Warn(
+        sandbox_id, "",
+        Annotate(status,
+                 "its network can't be given back now (stop or remove the sandbox to try again)"));
   };
   if (!tellers_.TrySchedule(detach)) detach();
 }
@@ -87,14 +88,14 @@ void EngineImpl::DetachStray(const std::string& sandbox_id, bool keeps_group) {
     if (ending_) return;
     absl::Status status = DetachNetwork(id);
     if (status.ok()) status = GiveUpPlace(id, keeps_group);
-    Warn(id, "", status);
+    options_.events->Warn(id, "", status);
   };
   if (!tellers_.TrySchedule(detach)) detach();
 }
 
 void EngineImpl::RecoverNetworks() {
   const std::vector<DamagedRow> damaged = options_.store->Damaged();
-  for (const SandboxRecord& record : ListSandboxes()) {
+  for (const SandboxRecord& record : objects_.ListSandboxes()) {
     // What a damaged row stands for may run: it is for a client to remove.
     const bool is_damaged =
         absl::c_any_of(damaged, [&](const DamagedRow& row) { return row.id == record.id; });
@@ -103,14 +104,14 @@ void EngineImpl::RecoverNetworks() {
   }
   if (options_.network == nullptr || !options_.collect_network_garbage) return;
   const auto collect = [this] {
-    if (!ending_) Warn("", "", options_.network->CollectGarbage());
+    if (!ending_) options_.events->Warn("", "", options_.network->CollectGarbage());
   };
   if (!tellers_.TrySchedule(collect)) collect();
 }
 
 void EngineImpl::CheckNetworks(std::vector<Finding>* findings) {
   if (options_.network == nullptr) return;
-  for (const SandboxRecord& record : ListSandboxes()) {
+  for (const SandboxRecord& record : objects_.ListSandboxes()) {
     if (record.state != SandboxState::kReady) continue;
     absl::Status status = options_.network->Check(record.id);
     if (!status.ok() && !absl::IsDeadlineExceeded(status)) {

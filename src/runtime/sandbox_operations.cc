@@ -169,11 +169,7 @@ absl::StatusOr<bool> EngineImpl::HandOver(const std::string& group, const std::s
   for (SandboxRecord* record : in_the_making_) {
     if (uses(*record)) return give_to(record);
   }
-  std::vector<std::shared_ptr<Sandbox>> all;
-  {
-    absl::MutexLock lock(&mutex_);
-    all = sandboxes_.All();
-  }
+  std::vector<std::shared_ptr<Sandbox>> all = objects_.Sandboxes();
   for (const std::shared_ptr<Sandbox>& sandbox : all) {
     absl::MutexLock lock(&sandbox->mutex);
     if (uses(sandbox->record)) return give_to(&sandbox->record);
@@ -201,7 +197,8 @@ std::string EngineImpl::LevelFor(const SandboxSpec& spec) const {
   const linux::SelinuxLabels* labels = options_.runtime->Selinux();
   if (labels == nullptr || !spec.selinux.level.empty()) return spec.selinux.level;
   std::vector<std::string> taken;
-  for (const SandboxRecord& record : ListSandboxes()) taken.push_back(record.spec.selinux.level);
+  for (const SandboxRecord& record : objects_.ListSandboxes())
+    taken.push_back(record.spec.selinux.level);
   std::string level = linux::RandomLevel(labels->process);
   for (int i = 0; i < kAttempts && absl::c_linear_search(taken, level); ++i) {
     level = linux::RandomLevel(labels->process);
@@ -233,10 +230,10 @@ absl::StatusOr<std::string> EngineImpl::RunSandbox(const SandboxSpec& spec,
   PLIMSOLL_ASSIGN_OR_RETURN(const std::string file_label, FileLabelOf(record.spec));
 
   const std::string key = NameKey(spec);
-  PLIMSOLL_RETURN_IF_ERROR(ReserveName(
+  PLIMSOLL_RETURN_IF_ERROR(objects_.ReserveName(
       key, record.id,
       absl::StrCat("pod ", spec.pod_namespace, "/", spec.name, " (attempt ", spec.attempt, ")")));
-  absl::Cleanup release_name = [&] { ReleaseName(record.id); };
+  absl::Cleanup release_name = [&] { objects_.ReleaseName(record.id); };
   PLIMSOLL_RETURN_IF_ERROR(CheckSize(record));
   std::move(release_name).Cancel();
   absl::Cleanup undo = [&] { UndoSandbox(std::move(record)); };
@@ -290,22 +287,21 @@ absl::StatusOr<std::string> EngineImpl::RunSandbox(const SandboxSpec& spec,
     std::erase(in_the_making_, &record);
     const SandboxRecord started = record;
     sandbox = std::make_shared<Sandbox>(std::move(record));
-    // In one, as with its removal: who finds it there may remove it at once.
-    absl::MutexLock maps(&mutex_);
-    sandboxes_.Insert(id, sandbox);
-    options_.events->Add(EventType::kSandboxStarted, started, FullName(spec));
+    objects_.AddSandbox(sandbox, [&] {
+      options_.events->Add(EventType::kSandboxStarted, started, FullName(spec));
+    });
   }
   // Only what is recorded stays. If it has died meanwhile, WatchPause finds that.
-  if (pause.has_value()) Warn(id, "", pause->Release());
+  if (pause.has_value()) options_.events->Warn(id, "", pause->Release());
   std::move(undo).Cancel();
   ShowPicture(id);
   TellContradiction(id, nullptr, sandbox->Snapshot().spec);
-  Warn(id, "", WatchPause(sandbox));
+  options_.events->Warn(id, "", WatchPause(sandbox));
   return id;
 }
 
 absl::Status EngineImpl::UnmakeSandbox(const SandboxRecord& record) {
-  for (const auto& container : ContainersOf(record.id)) {
+  for (const auto& container : objects_.ContainersOf(record.id)) {
     PLIMSOLL_RETURN_IF_ERROR(UnlessGone(*container, RemoveContainer(container->id)));
   }
   // Each is tried, whatever the one before it came to; the row goes when nothing else is left.
@@ -324,27 +320,26 @@ absl::Status EngineImpl::UnmakeSandbox(const SandboxRecord& record) {
 
 void EngineImpl::UndoSandbox(SandboxRecord record) {
   const absl::Status unmade = UnmakeSandbox(record);
-  if (unmade.ok()) return ReleaseName(record.id);
-  Warn(record.id, "",
-       Annotate(unmade,
-                "what a creation that failed has left can't be removed now (remove the "
-                "sandbox, or restart the daemon, to try again)"));
+  if (unmade.ok()) return objects_.ReleaseName(record.id);
+  options_.events->Warn(
+      record.id, "",
+      Annotate(unmade,
+               "what a creation that failed has left can't be removed now (remove the "
+               "sandbox, or restart the daemon, to try again)"));
   record.state = SandboxState::kRemoving;
-  const std::string id = record.id;
-  absl::MutexLock lock(&mutex_);
-  sandboxes_.Insert(id, std::make_shared<Sandbox>(std::move(record)));
+  objects_.AddSandbox(std::make_shared<Sandbox>(std::move(record)));
 }
 
 // Of a container of a pod: another call may have removed it meanwhile. NOT_FOUND may also be of
 // something that the container needs, while it is still there.
 absl::Status EngineImpl::UnlessGone(const Container& container, absl::Status status) const {
   const bool is_gone =
-      absl::IsNotFound(status) && absl::IsNotFound(FindContainer(container.id).status());
+      absl::IsNotFound(status) && absl::IsNotFound(objects_.FindContainer(container.id).status());
   return is_gone ? absl::OkStatus() : status;
 }
 
 absl::Status EngineImpl::StopSandboxLocked(const std::shared_ptr<Sandbox>& sandbox) {
-  for (const auto& container : ContainersOf(sandbox->id)) {
+  for (const auto& container : objects_.ContainersOf(sandbox->id)) {
     PLIMSOLL_RETURN_IF_ERROR(
         UnlessGone(*container, StopContainer(container->id, absl::ZeroDuration())));
   }
@@ -376,7 +371,7 @@ absl::Status EngineImpl::StopSandboxLocked(const std::shared_ptr<Sandbox>& sandb
 }
 
 absl::Status EngineImpl::StopSandbox(absl::string_view id) {
-  PLIMSOLL_ASSIGN_OR_RETURN(const auto sandbox, FindSandbox(id));
+  PLIMSOLL_ASSIGN_OR_RETURN(const auto sandbox, objects_.FindSandbox(id));
   const CallOff call_off(sandbox->turns, sandbox->id);
   absl::MutexLock operation(&sandbox->operation);
   if (sandbox->Snapshot().state == SandboxState::kRemoving) return absl::OkStatus();
@@ -386,15 +381,15 @@ absl::Status EngineImpl::StopSandbox(absl::string_view id) {
   const absl::Status left = LeaveTraceOfStop(options_.run, sandbox->Snapshot());
   // A full disk is no reason to say that a pod runs of which nothing is left.
   if (!IsUnwritable(saved) || !left.ok()) return saved;
-  Warn(sandbox->id, "", saved);
+  options_.events->Warn(sandbox->id, "", saved);
   return absl::OkStatus();
 }
 
 absl::Status EngineImpl::RemoveSandbox(absl::string_view id) {
-  PLIMSOLL_ASSIGN_OR_RETURN(const auto sandbox, FindSandbox(id));
+  PLIMSOLL_ASSIGN_OR_RETURN(const auto sandbox, objects_.FindSandbox(id));
   const CallOff call_off(sandbox->turns, sandbox->id);
   absl::MutexLock operation(&sandbox->operation);
-  if (!FindSandbox(sandbox->id).ok()) return absl::OkStatus();  // another call was quicker
+  if (!objects_.FindSandbox(sandbox->id).ok()) return absl::OkStatus();  // another call was quicker
   const SandboxRecord found = sandbox->Snapshot();
   absl::Status saved;
   if (found.state == SandboxState::kRemoving) {
@@ -409,10 +404,10 @@ absl::Status EngineImpl::RemoveSandbox(absl::string_view id) {
       const absl::Status left = LeaveTraceOfStop(options_.run, sandbox->Snapshot());
       // What could not be saved on a full disk may be once the containers' files are gone.
       if (!absl::IsResourceExhausted(saved)) return saved;
-      if (!left.ok()) Warn(sandbox->id, "", left);
+      if (!left.ok()) options_.events->Warn(sandbox->id, "", left);
     }
   }
-  for (const auto& container : ContainersOf(sandbox->id)) {
+  for (const auto& container : objects_.ContainersOf(sandbox->id)) {
     PLIMSOLL_RETURN_IF_ERROR(UnlessGone(*container, RemoveContainer(container->id)));
   }
   if (!saved.ok()) PLIMSOLL_RETURN_IF_ERROR(SaveStopped(*options_.store, *sandbox));
@@ -441,12 +436,10 @@ absl::Status EngineImpl::RemoveSandbox(absl::string_view id) {
     sandbox->record.owned_cgroups.clear();
   }
   PLIMSOLL_RETURN_IF_ERROR(options_.store->RemoveSandbox(record.id));
-  ReleaseName(record.id);
-  {
-    absl::MutexLock lock(&mutex_);
-    sandboxes_.Erase(record.id);
+  objects_.ReleaseName(record.id);
+  objects_.RemoveSandbox(record.id, [&] {
     options_.events->Add(EventType::kSandboxRemoved, record, FullName(record.spec));
-  }
+  });
   return absl::OkStatus();
 }
 

@@ -91,7 +91,7 @@ void EngineImpl::RecordPauseEnd(const std::shared_ptr<Sandbox>& sandbox) {
   sandbox->record.state = SandboxState::kNotReady;
   const absl::Status saved = options_.store->PutSandbox(sandbox->record);
   sandbox->unsaved = !saved.ok();
-  Warn(sandbox->id, "", saved);
+  options_.events->Warn(sandbox->id, "", saved);
   options_.events->Add(EventType::kWarning, sandbox->id, "",
                        "the init of the pod's PID namespace has ended, and with it all processes "
                        "that were in it; the pod can only be removed");

@@ -130,7 +130,7 @@ absl::Status EngineImpl::FinishLimits(const SandboxRecord& record) {
 }
 
 absl::Status EngineImpl::UpdateSandboxResources(absl::string_view id, const SandboxUpdate& update) {
-  PLIMSOLL_ASSIGN_OR_RETURN(const auto sandbox, FindSandbox(id));
+  PLIMSOLL_ASSIGN_OR_RETURN(const auto sandbox, objects_.FindSandbox(id));
   bool told = false;
   const absl::Status done = UpdateSandboxResources(sandbox, update, &told);
   if (!done.ok() && told) TellBack(sandbox->id, "");
@@ -182,7 +182,7 @@ absl::Status EngineImpl::UpdateSandboxResources(const std::shared_ptr<Sandbox>& 
                      (changed.cpuset_cpus.has_value() || changed.cpuset_mems.has_value());
   const auto follow = [&] {
     FollowShare(*sandbox);
-    for (const auto& container : ContainersOf(record.id)) {
+    for (const auto& container : objects_.ContainersOf(record.id)) {
       if (!HasOwnList(container->Snapshot().spec.resources, changed)) FollowShare(*container);
     }
   };
@@ -193,14 +193,17 @@ absl::Status EngineImpl::UpdateSandboxResources(const std::shared_ptr<Sandbox>& 
   }
   if (moves && done.ok()) follow();
   if (ErrnoOf(done) == EBUSY) {
-    done = NameWhoIsOutside(*options_.cgroups, record.id, ListContainers(), update.resources, done);
+    done = NameWhoIsOutside(*options_.cgroups, record.id, objects_.ListContainers(),
+                            update.resources, done);
   }
-  done = NameContainersQuota(*options_.cgroups, record.id, ListContainers(), changed, done);
+  done =
+      NameContainersQuota(*options_.cgroups, record.id, objects_.ListContainers(), changed, done);
   if (!done.ok()) {
     const absl::Status undone = SaveAsked(*sandbox, record.spec);
     if (moves) follow();
     if (undone.ok()) return Annotate(done, what);
-    return Annotate(AlsoSay(done, absl::StrCat("and not set back: ", undone.message())), what);
+    return Annotate(plimsoll::AlsoSay(done, absl::StrCat("and not set back: ", undone.message())),
+                    what);
   }
   if (*told) ToldWhatHolds(record.id);
   ShowPicture(record.id);
