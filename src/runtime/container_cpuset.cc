@@ -13,6 +13,7 @@
 #include "runtime/confine.h"
 #include "runtime/cpuset_check.h"
 #include "runtime/engine_impl.h"
+#include "runtime/group_paths.h"
 #include "runtime/oci/fit.h"
 #include "runtime/state_machine.h"
 
@@ -47,10 +48,6 @@ std::string WhatKubeletNeeds(const FsRoot& host, const linux::CgroupSettings& as
       "; where kubelet's CPU manager chose them, its configuration needs ",
       "reservedSystemCPUs: \"", others.ToString(),
       "\" and cpuManagerPolicyOptions: ", "{strict-cpu-reservation: \"true\"} (docs/topology.md)");
-}
-
-bool OwnsItsGroup(const SandboxRecord& pod) {
-  return absl::c_linear_search(pod.owned_cgroups, pod.cgroup_path);
 }
 
 // Of a pod's own cpuset what its group is given; "" for a list that the pod leaves to its parent.

@@ -2,13 +2,13 @@
 #include <utility>
 
 #include "absl/cleanup/cleanup.h"
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "base/random_id.h"
 #include "base/status.h"
 #include "linux/cgroup/merge.h"
 #include "linux/process.h"
 #include "runtime/engine_impl.h"
+#include "runtime/group_paths.h"
 #include "runtime/group_settings.h"
 #include "runtime/log_place.h"
 #include "runtime/oci/fit.h"
@@ -18,14 +18,6 @@
 
 namespace plimsoll::runtime {
 namespace {
-
-// A systemd slice holds scopes, a cgroupfs pod group plain directories.
-std::string CgroupPathOf(const SandboxRecord& sandbox, const std::string& id) {
-  if (absl::EndsWith(sandbox.cgroup_path, ".slice")) {
-    return absl::StrCat(sandbox.cgroup_path, "/plimsoll-", id, ".scope");
-  }
-  return absl::StrCat(sandbox.cgroup_path, "/", id);
-}
 
 std::string LogPathOf(const SandboxSpec& sandbox, const ContainerSpec& spec) {
   if (spec.log_path.empty() || sandbox.log_directory.empty()) return spec.log_path;
@@ -182,7 +174,7 @@ ContainerRecord EngineImpl::NewContainer(const SandboxRecord& sandbox, const Con
   record.image_ref = image::RepoDigestFor(image.record, spec.image);
   record.chain_ids = image.record.chain_ids;
   record.log_path = LogPathOf(sandbox.spec, spec);
-  record.cgroup_path = CgroupPathOf(sandbox, record.id);
+  record.cgroup_path = ContainerGroupOf(sandbox, record.id);
   return record;
 }
 
@@ -288,7 +280,7 @@ absl::StatusOr<std::string> EngineImpl::CreateContainer(absl::string_view sandbo
     }
   }
   PLIMSOLL_RETURN_IF_ERROR(Annotate(CheckSettings(spec.resources, *options_.runtime), what));
-  readier_.Expect();
+  groups_.ExpectProcess();
   const ShareNow share = CurrentShare();
   absl::StatusOr<Confined> confined = ConfineAsked(spec.resources, share, /*is_new=*/true);
   if (!confined.ok()) return Annotate(confined.status(), what);

@@ -21,12 +21,12 @@
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
 #include "base/worker_pool.h"
-#include "linux/cgroup/readier.h"
 #include "runtime/engine.h"
 #include "runtime/exit_watcher.h"
 #include "runtime/handler_turns.h"
 #include "runtime/objects.h"
 #include "runtime/pause.h"
+#include "runtime/pod_groups.h"
 #include "runtime/told_share.h"
 #include "runtime/update_mark.h"
 
@@ -42,7 +42,7 @@ class EngineImpl : public Engine {
   explicit EngineImpl(EngineOptions options)
       : options_(std::move(options)),
         presence_(std::make_shared<Presence>(this)),
-        readier_(options_.cgroups, options_.host),
+        groups_(options_, &objects_),
         writable_usage_(options_.state) {}
   ~EngineImpl() override {
     ending_ = true;
@@ -137,17 +137,6 @@ class EngineImpl : public Engine {
     EngineImpl* engine_ ABSL_GUARDED_BY(mutex_);
   };
 
-  // Fills the record's two fields about groups: where the pod's is, and which of it and its parents
-  // have to be made.
-  absl::Status PlanPodCgroup(SandboxRecord* record) ABSL_EXCLUSIVE_LOCKS_REQUIRED(cgroups_mutex_);
-  // Makes what is planned. The caller undoes it.
-  absl::Status MakePodCgroup(SandboxRecord* record) ABSL_EXCLUSIVE_LOCKS_REQUIRED(cgroups_mutex_);
-  absl::Status RemoveOwnedCgroups(const SandboxRecord& record);
-  absl::Status RemoveOwnedCgroupsLocked(const SandboxRecord& record)
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(cgroups_mutex_);
-  // Another sandbox that uses the group owns it from now on. False: there is none.
-  absl::StatusOr<bool> HandOver(const std::string& group, const std::string& from)
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(cgroups_mutex_);
   // The PID namespace that the pod's containers share: its init in a group of its own below the
   // pod's, pinned at the sandbox's place; fills the record's `pause`. It must be released.
   absl::StatusOr<HeldPause> MakePodPidNamespace(SandboxRecord* record);
@@ -451,18 +440,15 @@ class EngineImpl : public Engine {
 
   // Order of locks, from the one taken first: Sandbox::operation, Container::operation, a
   // HandlerTurn, Container::cpuset, the class registry's definitions(), Container::classes, the
-  // class registry's others (it saves, and asks what is on record, under its own), Presence's,
-  // cgroups_mutex_, Sandbox::mutex or Container::mutex (never two of them), mutex_, that of
-  // Objects, share_mutex_. The store's, the event log's and the watcher's come last. So a listener
-  // of the event log, which may be called under any of these, must not call the engine.
+  // class registry's others (it saves, and asks what is on record, under its own), Presence's, that
+  // of PodGroups, Sandbox::mutex or Container::mutex (never two of them), mutex_, that of Objects,
+  // share_mutex_. The store's, the event log's and the watcher's come last. So a listener of the
+  // event log, which may be called under any of these, must not call the engine.
   const EngineOptions options_;
   const std::shared_ptr<Presence> presence_;
   Objects objects_;
+  PodGroups groups_;
   std::string boot_id_;
-  // Who owns which group changes only under this lock.
-  absl::Mutex cgroups_mutex_;
-  // Sandboxes that are in no map: being made, or waiting for their recovery.
-  std::vector<SandboxRecord*> in_the_making_ ABSL_GUARDED_BY(cgroups_mutex_);
   mutable absl::Mutex mutex_;
   std::vector<std::string> troubles_ ABSL_GUARDED_BY(mutex_);
   // Containers with damaged rows: no layer is collected while there are any.
@@ -475,8 +461,6 @@ class EngineImpl : public Engine {
   std::atomic<uint64_t> words_ = 0;
   std::atomic<bool> follow_is_due_ = false;
   std::atomic<bool> ending_ = false;
-  // Told at the beginning of what ends with a process in a new group.
-  linux::CgroupReadier readier_;
   WritableUsage writable_usage_;
   // Held while a sandbox's KeptDevices are read and written. Nothing else is locked meanwhile but
   // the CDI registry.
@@ -491,9 +475,6 @@ class EngineImpl : public Engine {
   // Last, so that its thread ends before what it uses.
   ExitWatcher watcher_;
 };
-
-// The group of the init of a pod's own PID namespace.
-std::string PauseCgroupOf(const SandboxRecord& sandbox);
 
 }  // namespace plimsoll::runtime
 

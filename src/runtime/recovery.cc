@@ -20,6 +20,7 @@
 #include "network/network.h"
 #include "runtime/class_files.h"
 #include "runtime/engine_impl.h"
+#include "runtime/group_paths.h"
 #include "runtime/oci/fit.h"
 #include "runtime/pod_group_settings.h"
 #include "runtime/sandbox_place.h"
@@ -116,15 +117,9 @@ void EngineImpl::RecoverSandboxes(std::vector<SandboxRecord> records, FindingOf 
   std::stable_partition(records.begin(), records.end(), [](const SandboxRecord& record) {
     return record.state == SandboxState::kReady || record.state == SandboxState::kNotReady;
   });
-  {
-    absl::MutexLock lock(&cgroups_mutex_);
-    for (SandboxRecord& record : records) in_the_making_.push_back(&record);
-  }
+  for (SandboxRecord& record : records) groups_.SetInTheMaking(&record);
   for (SandboxRecord& record : records) {
-    {
-      absl::MutexLock lock(&cgroups_mutex_);
-      std::erase(in_the_making_, &record);
-    }
+    groups_.Forget(&record);
     const Finding* finding = found(record.id);
     const std::string id = record.id;
     RecoverSandbox(std::move(record), finding);

@@ -8,12 +8,10 @@
 #include "absl/algorithm/container.h"
 #include "absl/cleanup/cleanup.h"
 #include "absl/functional/function_ref.h"
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "base/random_id.h"
 #include "base/status.h"
-#include "linux/cgroup/tree.h"
 #include "runtime/engine_impl.h"
 #include "runtime/handlers/handler.h"
 #include "runtime/oci/fit.h"
@@ -25,13 +23,6 @@
 
 namespace plimsoll::runtime {
 namespace {
-
-// Where a keeper is needed (CgroupManager::MakeKeeper), its group; else empty. With the id: several
-// pods may name one cgroup parent.
-std::string KeeperOf(const SandboxRecord& record) {
-  if (!absl::EndsWith(record.cgroup_path, ".slice")) return "";
-  return absl::StrCat(record.cgroup_path, "/plimsoll-keep-", record.id);
-}
 
 // Of one whose end was told.
 absl::Status SaveStopped(Store& store, Sandbox& sandbox) {
@@ -90,92 +81,6 @@ absl::Status AtOnce(absl::FunctionRef<absl::Status()> first,
 }
 
 }  // namespace
-
-absl::Status EngineImpl::PlanPodCgroup(SandboxRecord* record) {
-  const std::string& parent = record->spec.cgroup_parent;
-  if (parent.empty()) {
-    record->cgroup_path = linux::ChildCgroup(options_.default_cgroup_parent, record->id);
-  } else {
-    PLIMSOLL_ASSIGN_OR_RETURN(record->cgroup_path, linux::ExpandCgroupParent(parent));
-  }
-  for (const std::string& group : linux::GroupAndParents(record->cgroup_path)) {
-    // Our own group is kept for the next pod: only what is below it belongs to this one.
-    if (group == "/" || group == options_.default_cgroup_parent) continue;
-    PLIMSOLL_ASSIGN_OR_RETURN(const bool exists, options_.cgroups->Exists(group));
-    if (!exists) record->owned_cgroups.push_back(group);
-  }
-  const std::string keeper = KeeperOf(*record);
-  if (!keeper.empty()) record->owned_cgroups.push_back(keeper);
-  return absl::OkStatus();
-}
-
-absl::Status EngineImpl::MakePodCgroup(SandboxRecord* record) {
-  const std::string keeper = KeeperOf(*record);
-  const bool is_whole = record->owned_cgroups.size() > (keeper.empty() ? 0u : 1u);
-  std::vector<std::string> made;
-  if (is_whole) {
-    PLIMSOLL_ASSIGN_OR_RETURN(made, options_.cgroups->Create(record->cgroup_path));
-  }
-  if (!keeper.empty()) {
-    PLIMSOLL_ASSIGN_OR_RETURN(const auto kept, options_.cgroups->MakeKeeper(keeper));
-    made.insert(made.end(), kept.begin(), kept.end());
-  }
-  // What somebody else has made since it was planned is not ours.
-  std::erase_if(record->owned_cgroups,
-                [&](const std::string& group) { return !absl::c_linear_search(made, group); });
-  const linux::CgroupSettings settings = PodGroupSettings(record->spec);
-  if (!is_whole || settings == linux::CgroupSettings()) return absl::OkStatus();
-  std::vector<std::string> lost;
-  const linux::CgroupSettings given = FitSettings(settings, *options_.runtime, &lost);
-  for (const std::string& warning : lost) {
-    options_.events->Add(EventType::kWarning, record->id, "", warning);
-  }
-  return options_.cgroups->Apply(record->cgroup_path, given);
-}
-
-absl::Status EngineImpl::RemoveOwnedCgroups(const SandboxRecord& record) {
-  absl::MutexLock lock(&cgroups_mutex_);
-  return RemoveOwnedCgroupsLocked(record);
-}
-
-absl::Status EngineImpl::RemoveOwnedCgroupsLocked(const SandboxRecord& record) {
-  absl::Status status;
-  for (auto it = record.owned_cgroups.rbegin(); it != record.owned_cgroups.rend(); ++it) {
-    const absl::StatusOr<bool> taken = HandOver(*it, record.id);
-    status = FirstError(status, taken.status());
-    if (!taken.ok() || *taken) continue;
-    // Above the pod there may be groups of others by now; and in one that never had a container of
-    // ours whatever is there is somebody else's.
-    const bool whole = *it == record.cgroup_path && record.state != SandboxState::kCreating;
-    status = FirstError(
-        status, whole ? options_.cgroups->Remove(*it) : options_.cgroups->RemoveIfUnused(*it));
-  }
-  return status;
-}
-
-absl::StatusOr<bool> EngineImpl::HandOver(const std::string& group, const std::string& from) {
-  const auto uses = [&](const SandboxRecord& record) {
-    return record.id != from && (record.cgroup_path == group ||
-                                 absl::StartsWith(record.cgroup_path, absl::StrCat(group, "/")));
-  };
-  const auto give_to = [&](SandboxRecord* heir) -> absl::StatusOr<bool> {
-    if (absl::c_linear_search(heir->owned_cgroups, group)) return true;
-    const auto longer = [&](const std::string& other) { return other.size() > group.size(); };
-    // Outermost first.
-    heir->owned_cgroups.insert(absl::c_find_if(heir->owned_cgroups, longer), group);
-    PLIMSOLL_RETURN_IF_ERROR(options_.store->PutSandbox(*heir));
-    return true;
-  };
-  for (SandboxRecord* record : in_the_making_) {
-    if (uses(*record)) return give_to(record);
-  }
-  std::vector<std::shared_ptr<Sandbox>> all = objects_.Sandboxes();
-  for (const std::shared_ptr<Sandbox>& sandbox : all) {
-    absl::MutexLock lock(&sandbox->mutex);
-    if (uses(sandbox->record)) return give_to(&sandbox->record);
-  }
-  return false;
-}
 
 absl::Status EngineImpl::CheckUserNamespace(const SandboxRecord& record) const {
   const SandboxSpec& spec = record.spec;
@@ -237,22 +142,13 @@ absl::StatusOr<std::string> EngineImpl::RunSandbox(const SandboxSpec& spec,
   PLIMSOLL_RETURN_IF_ERROR(CheckSize(record));
   std::move(release_name).Cancel();
   absl::Cleanup undo = [&] { UndoSandbox(std::move(record)); };
-  absl::Cleanup forget = [&] {
-    absl::MutexLock lock(&cgroups_mutex_);
-    std::erase(in_the_making_, &record);
-  };
+  absl::Cleanup forget = [&] { groups_.Forget(&record); };
   PLIMSOLL_RETURN_IF_ERROR(ReserveClasses(spec, &record));
   StartPhase phase(options_.observe_phase);
-  {
-    // Written down before it is made, so that nothing is ours that the store doesn't know of.
-    absl::MutexLock lock(&cgroups_mutex_);
-    PLIMSOLL_RETURN_IF_ERROR(PlanPodCgroup(&record));
-    PLIMSOLL_RETURN_IF_ERROR(options_.store->PutSandbox(record));
-    in_the_making_.push_back(&record);
-    PLIMSOLL_RETURN_IF_ERROR(MakePodCgroup(&record));
-  }
+  PLIMSOLL_RETURN_IF_ERROR(groups_.Make(&record));
   PLIMSOLL_RETURN_IF_ERROR(EnforceClasses(TargetOf(record)));
-  readier_.Expect();  // a container is likely to follow; not before: groups are made slowly then
+  groups_
+      .ExpectProcess();  // a container is likely to follow; not before: groups are made slowly then
   phase.Done("sandbox_cgroup");
   PLIMSOLL_RETURN_IF_ERROR(
       MakeSandboxPlace(options_.host, options_.run, record.id, record.spec, file_label));
@@ -276,21 +172,20 @@ absl::StatusOr<std::string> EngineImpl::RunSandbox(const SandboxSpec& spec,
 
   std::string id = record.id;
   std::shared_ptr<Sandbox> sandbox;
-  {
-    absl::MutexLock lock(&cgroups_mutex_);
+  PLIMSOLL_RETURN_IF_ERROR(groups_.Finish(&record, [&]() -> absl::Status {
     record.state = SandboxState::kReady;
     if (absl::Status saved = options_.store->PutSandbox(record); !saved.ok()) {
       record.state = SandboxState::kCreating;
       return saved;
     }
-    std::move(forget).Cancel();
-    std::erase(in_the_making_, &record);
     const SandboxRecord started = record;
     sandbox = std::make_shared<Sandbox>(std::move(record));
     objects_.AddSandbox(sandbox, [&] {
       options_.events->Add(EventType::kSandboxStarted, started, FullName(spec));
     });
-  }
+    return absl::OkStatus();
+  }));
+  std::move(forget).Cancel();
   // Only what is recorded stays. If it has died meanwhile, WatchPause finds that.
   if (pause.has_value()) options_.events->Warn(id, "", pause->Release());
   std::move(undo).Cancel();
@@ -313,7 +208,7 @@ absl::Status EngineImpl::UnmakeSandbox(const SandboxRecord& record) {
   if (detached.ok()) {
     status = FirstError(status, RemoveSandboxPlace(options_.host, options_.run, record.id));
   }
-  status = FirstError(status, RemoveOwnedCgroups(record));
+  status = FirstError(status, groups_.Remove(record));
   PLIMSOLL_RETURN_IF_ERROR(status);
   return options_.store->RemoveSandbox(record.id);
 }
@@ -427,14 +322,7 @@ absl::Status EngineImpl::RemoveSandbox(absl::string_view id) {
   // Who tells the handler what holds writes there, under no lock of an operation (TellBack).
   call_off.AwaitEnd();
   PLIMSOLL_RETURN_IF_ERROR(RemoveSandboxPlace(options_.host, options_.run, record.id));
-  {
-    // Another that was removed beside it may have handed something over since.
-    absl::MutexLock lock(&cgroups_mutex_);
-    PLIMSOLL_RETURN_IF_ERROR(RemoveOwnedCgroupsLocked(sandbox->Snapshot()));
-    absl::MutexLock record_lock(&sandbox->mutex);
-    sandbox->record.cgroup_path.clear();
-    sandbox->record.owned_cgroups.clear();
-  }
+  PLIMSOLL_RETURN_IF_ERROR(groups_.RemoveAll(*sandbox));
   PLIMSOLL_RETURN_IF_ERROR(options_.store->RemoveSandbox(record.id));
   objects_.ReleaseName(record.id);
   objects_.RemoveSandbox(record.id, [&] {

@@ -2,13 +2,13 @@
 #include <utility>
 
 #include "absl/cleanup/cleanup.h"
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "base/monotonic_time.h"
 #include "base/status.h"
 #include "linux/namespaces.h"
 #include "linux/process.h"
 #include "runtime/engine_impl.h"
+#include "runtime/group_paths.h"
 #include "runtime/sandbox_place.h"
 
 namespace plimsoll::runtime {
@@ -23,15 +23,6 @@ std::vector<std::string> OwnNamespaces(const SandboxPlace& place) {
 }
 
 }  // namespace
-
-// With the id: several pods may name one cgroup parent.
-std::string PauseCgroupOf(const SandboxRecord& sandbox) {
-  const std::string name = absl::StrCat("pause-", sandbox.id);
-  if (!absl::EndsWith(sandbox.cgroup_path, ".slice")) {
-    return absl::StrCat(sandbox.cgroup_path, "/", name);
-  }
-  return absl::StrCat(sandbox.cgroup_path, "/plimsoll-", name, ".scope");
-}
 
 absl::StatusOr<HeldPause> EngineImpl::MakePodPidNamespace(SandboxRecord* record) {
   // The row that names the pod's group has been written: a daemon that finds it removes this one.
@@ -48,10 +39,7 @@ absl::StatusOr<HeldPause> EngineImpl::MakePodPidNamespace(SandboxRecord* record)
   PLIMSOLL_ASSIGN_OR_RETURN(
       HeldPause pause,
       StartPause(options_.host, directory, options_.pause_program, OwnNamespaces(place)));
-  {
-    absl::MutexLock lock(&cgroups_mutex_);  // as it guards in_the_making_
-    record->pause = pause.id();             // the caller's to end from here on
-  }
+  groups_.Write([&] { record->pause = pause.id(); });  // the caller's to end from here on
   PLIMSOLL_RETURN_IF_ERROR(linux::PinPidNamespace(directory, pause.id().pid));
   PLIMSOLL_RETURN_IF_ERROR(options_.cgroups->AddProcess(group, pause.id().pid));
   return pause;

@@ -12,6 +12,7 @@
 #include "resources/cpu_set.h"
 #include "runtime/class_files.h"
 #include "runtime/engine_impl.h"
+#include "runtime/group_paths.h"
 #include "runtime/memory_shrink.h"
 #include "runtime/oci/fit.h"
 #include "runtime/pod_group_settings.h"
@@ -77,7 +78,7 @@ absl::Status EngineImpl::SaveAsked(Sandbox& sandbox, const SandboxSpec& asked) {
 // The group of a client's making is for the client to write.
 absl::Status EngineImpl::ApplyToPod(const SandboxRecord& record,
                                     const linux::CgroupSettings& settings) {
-  if (!absl::c_linear_search(record.owned_cgroups, record.cgroup_path)) return absl::OkStatus();
+  if (!OwnsItsGroup(record)) return absl::OkStatus();
   std::optional<absl::ReaderMutexLock> no_reload;
   if (options_.classes != nullptr) no_reload.emplace(&options_.classes->definitions());
   linux::CgroupSettings writable = settings;
@@ -93,8 +94,7 @@ absl::Status EngineImpl::ApplyToPod(const SandboxRecord& record,
 
 absl::Status EngineImpl::MakeRoomInPod(const SandboxRecord& record,
                                        const linux::CgroupSettings& settings, UpdateMark* mark) {
-  if (!absl::c_linear_search(record.owned_cgroups, record.cgroup_path) ||
-      settings.memory_limit_bytes.value_or(-1) < 0) {
+  if (!OwnsItsGroup(record) || settings.memory_limit_bytes.value_or(-1) < 0) {
     return absl::OkStatus();
   }
   std::optional<absl::ReaderMutexLock> no_reload;
