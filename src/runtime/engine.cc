@@ -18,6 +18,11 @@ absl::StatusOr<SandboxRecord> EngineImpl::GetSandbox(absl::string_view id) const
   return sandbox->Snapshot();
 }
 
+std::vector<std::string> EngineImpl::Addresses(absl::string_view id) const {
+  const auto sandbox = objects_.FindSandbox(id);
+  return sandbox.ok() ? networks_.Addresses((*sandbox)->id) : std::vector<std::string>();
+}
+
 absl::StatusOr<ContainerRecord> EngineImpl::GetContainer(absl::string_view id) const {
   PLIMSOLL_ASSIGN_OR_RETURN(const auto container, objects_.FindContainer(id));
   return container->Snapshot();

@@ -1,5 +1,5 @@
 // The engine behind engine.h; its methods are spread over sandbox_operations.cc,
-// sandbox_pid_namespace.cc, sandbox_network.cc, container_operations.cc, container_start.cc,
+// sandbox_pid_namespace.cc, container_operations.cc, container_start.cc,
 // container_stop.cc, container_exit.cc, container_resources.cc, container_exec.cc,
 // container_cpuset.cc, class_operations.cc, counters.cc, handler_operations.cc, handler_updates.cc,
 // picture_files.cc and recovery.cc.
@@ -27,6 +27,7 @@
 #include "runtime/objects.h"
 #include "runtime/pause.h"
 #include "runtime/pod_groups.h"
+#include "runtime/pod_networks.h"
 #include "runtime/told_share.h"
 #include "runtime/update_mark.h"
 
@@ -43,6 +44,7 @@ class EngineImpl : public Engine {
       : options_(std::move(options)),
         presence_(std::make_shared<Presence>(this)),
         groups_(options_, &objects_),
+        networks_(options_, &objects_),
         writable_usage_(options_.state) {}
   ~EngineImpl() override {
     ending_ = true;
@@ -144,18 +146,11 @@ class EngineImpl : public Engine {
   // Makes the sandbox NotReady when the init of its PID namespace ends by itself.
   absl::Status WatchPause(const std::shared_ptr<Sandbox>& sandbox);
   void RecordPauseEnd(const std::shared_ptr<Sandbox>& sandbox);
-  // The pod's network (sandbox_network.cc). After a failed Attach something may be there, for
-  // Detach, which is OK when there is nothing.
-  absl::Status AttachNetwork(const SandboxRecord& record);
-  absl::Status DetachNetwork(const std::string& sandbox_id);
-  bool IsAttached(const std::string& sandbox_id) const;
   // After a restart, what a kill or a reboot has left of networks: in other threads, since plugins
   // may take minutes.
   void DetachLater(const std::string& sandbox_id);
   void DetachStray(const std::string& sandbox_id, bool keeps_group);
   void RecoverNetworks();
-  // Findings about networks of pods that are there, for which their plugins are asked.
-  void CheckNetworks(std::vector<Finding>* findings);
   // Takes away all there is of one that is in no map, its row last.
   absl::Status UnmakeSandbox(const SandboxRecord& record);
   // After a creation that failed. What can't be taken away keeps its row and its name, and shows as
@@ -448,6 +443,7 @@ class EngineImpl : public Engine {
   const std::shared_ptr<Presence> presence_;
   Objects objects_;
   PodGroups groups_;
+  PodNetworks networks_;
   std::string boot_id_;
   mutable absl::Mutex mutex_;
   std::vector<std::string> troubles_ ABSL_GUARDED_BY(mutex_);

@@ -7,6 +7,7 @@
 #include <csignal>
 #include <utility>
 
+#include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
@@ -17,7 +18,6 @@
 #include "base/status.h"
 #include "linux/cgroup/merge.h"
 #include "linux/process.h"
-#include "network/network.h"
 #include "runtime/class_files.h"
 #include "runtime/engine_impl.h"
 #include "runtime/group_paths.h"
@@ -107,7 +107,7 @@ InspectionInput EngineImpl::WhereToInspect() const {
   input.runtime = options_.runtime;
   input.state = options_.state;
   input.default_cgroup_parent = options_.default_cgroup_parent;
-  if (options_.network != nullptr) input.attached = options_.network->Attached();
+  input.attached = networks_.Attached();
   return input;
 }
 
@@ -160,7 +160,7 @@ void EngineImpl::RemoveStrays(const std::vector<Finding>& findings) {
     const bool keeps_group = with_groups.contains(id);
     if (finding.difference == Difference::kStrayNetwork) {
       DetachStray(id, keeps_group);
-    } else if (finding.difference == Difference::kStraySandbox && !IsAttached(id)) {
+    } else if (finding.difference == Difference::kStraySandbox && !networks_.IsAttached(id)) {
       // Else its place goes when its network needs that no more.
       Trouble(finding, GiveUpPlace(id, keeps_group));
     }
@@ -170,6 +170,53 @@ void EngineImpl::RemoveStrays(const std::vector<Finding>& findings) {
 absl::Status EngineImpl::GiveUpPlace(const std::string& sandbox_id, bool keeps_group) const {
   return keeps_group ? ReleaseSandboxPlace(options_.host, options_.run, sandbox_id)
                      : RemoveSandboxPlace(options_.host, options_.run, sandbox_id);
+}
+
+void EngineImpl::DetachLater(const std::string& sandbox_id) {
+  const auto detach = [this, sandbox_id] {
+    if (ending_) return;
+    const auto sandbox = objects_.FindSandbox(sandbox_id);
+    if (!sandbox.ok()) return;  // a client has removed it meanwhile
+    if ((*sandbox)->Snapshot().state == SandboxState::kRemoving) {
+      options_.events->Warn(sandbox_id, "", RemoveSandbox(sandbox_id));
+      return;
+    }
+    absl::MutexLock operation(&(*sandbox)->operation);
+    absl::Status status = networks_.Detach(sandbox_id);
+    if (status.ok()) status = ReleaseSandboxPlace(options_.host, options_.run, sandbox_id);
+    options_.events->Warn(
+        sandbox_id, "",
+        Annotate(status,
+                 "its network can't be given back now (stop or remove the sandbox to try again)"));
+  };
+  if (!tellers_.TrySchedule(detach)) detach();
+}
+
+void EngineImpl::DetachStray(const std::string& sandbox_id, bool keeps_group) {
+  const auto detach = [this, id = sandbox_id, keeps_group] {
+    if (ending_) return;
+    absl::Status status = networks_.Detach(id);
+    if (status.ok()) status = GiveUpPlace(id, keeps_group);
+    options_.events->Warn(id, "", status);
+  };
+  if (!tellers_.TrySchedule(detach)) detach();
+}
+
+void EngineImpl::RecoverNetworks() {
+  const std::vector<DamagedRow> damaged = options_.store->Damaged();
+  for (const SandboxRecord& record : objects_.ListSandboxes()) {
+    // What a damaged row stands for may run: it is for a client to remove.
+    const bool is_damaged =
+        absl::c_any_of(damaged, [&](const DamagedRow& row) { return row.id == record.id; });
+    if (record.state == SandboxState::kReady || is_damaged || !networks_.IsAttached(record.id))
+      continue;
+    DetachLater(record.id);
+  }
+  if (options_.network == nullptr || !options_.collect_network_garbage) return;
+  const auto collect = [this] {
+    if (!ending_) options_.events->Warn("", "", networks_.CollectGarbage());
+  };
+  if (!tellers_.TrySchedule(collect)) collect();
 }
 
 // Which layers a damaged row of a container stands for can't be told: until all such are gone,
@@ -399,7 +446,7 @@ void EngineImpl::RecoverSandbox(SandboxRecord record, const Finding* found) {
   switch (finding.difference) {
     case Difference::kSandboxHalfMade:
     case Difference::kSandboxHalfRemoved: {
-      if (IsAttached(record.id)) {
+      if (networks_.IsAttached(record.id)) {
         record.state = SandboxState::kRemoving;  // DetachLater removes it
         break;
       }
@@ -414,7 +461,7 @@ void EngineImpl::RecoverSandbox(SandboxRecord record, const Finding* found) {
       Trouble(finding, EndPodPidNamespace(record));
       ReleaseClasses(record.id, "", TargetOf(record));
       // A network is given back before its namespace goes: DetachLater does both.
-      if (finding.difference == Difference::kSandboxRebooted || !IsAttached(record.id)) {
+      if (finding.difference == Difference::kSandboxRebooted || !networks_.IsAttached(record.id)) {
         Trouble(finding, ReleaseSandboxPlace(options_.host, options_.run, record.id));
       }
       record.state = SandboxState::kNotReady;
@@ -422,7 +469,7 @@ void EngineImpl::RecoverSandbox(SandboxRecord record, const Finding* found) {
       break;
     case Difference::kSandboxStillHeld:
       Trouble(finding, EndPodPidNamespace(record));
-      if (IsAttached(record.id)) break;
+      if (networks_.IsAttached(record.id)) break;
       Trouble(finding, ReleaseSandboxPlace(options_.host, options_.run, record.id));
       break;
     default:
@@ -464,7 +511,7 @@ std::vector<Finding> EngineImpl::Inspect() {
              other.sandbox_id == finding.sandbox_id && other.container_id == finding.container_id;
     });
   });
-  CheckNetworks(&second);
+  networks_.Check(&second);
   return second;
 }
 

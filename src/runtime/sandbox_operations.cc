@@ -157,7 +157,7 @@ absl::StatusOr<std::string> EngineImpl::RunSandbox(const SandboxSpec& spec,
 
   std::optional<HeldPause> pause;
   absl::Duration held_for;
-  const auto attach = [&] { return AttachNetwork(record); };
+  const auto attach = [&] { return networks_.Attach(record, file_label); };
   const auto hold = [&]() -> absl::Status {
     const absl::Time start = absl::Now();
     PLIMSOLL_ASSIGN_OR_RETURN(pause, MakePodPidNamespace(&record));
@@ -202,7 +202,7 @@ absl::Status EngineImpl::UnmakeSandbox(const SandboxRecord& record) {
   // Each is tried, whatever the one before it came to; the row goes when nothing else is left.
   absl::Status status = EndPodPidNamespace(record);
   ReleaseClasses(record.id, "", TargetOf(record));
-  const absl::Status detached = DetachNetwork(record.id);
+  const absl::Status detached = networks_.Detach(record.id);
   status = FirstError(status, detached);
   // Network plugins that are asked again need the namespace: without it some leave rules behind.
   if (detached.ok()) {
@@ -246,7 +246,7 @@ absl::Status EngineImpl::StopSandboxLocked(const std::shared_ptr<Sandbox>& sandb
   }
   PLIMSOLL_RETURN_IF_ERROR(MarkAsStopping(options_.run, record));
   PLIMSOLL_RETURN_IF_ERROR(EndPodPidNamespace(record));
-  PLIMSOLL_RETURN_IF_ERROR(DetachNetwork(record.id));
+  PLIMSOLL_RETURN_IF_ERROR(networks_.Detach(record.id));
   PLIMSOLL_RETURN_IF_ERROR(ReleaseSandboxPlace(options_.host, options_.run, sandbox->id));
   {
     absl::MutexLock lock(&sandbox->mutex);
@@ -290,7 +290,7 @@ absl::Status EngineImpl::RemoveSandbox(absl::string_view id) {
   if (found.state == SandboxState::kRemoving) {
     // One that was half made or half removed may still have its PID namespace and its network.
     PLIMSOLL_RETURN_IF_ERROR(EndPodPidNamespace(found));
-    PLIMSOLL_RETURN_IF_ERROR(DetachNetwork(found.id));
+    PLIMSOLL_RETURN_IF_ERROR(networks_.Detach(found.id));
   } else {
     PLIMSOLL_RETURN_IF_ERROR(StopSandboxLocked(sandbox));
     saved = SaveStopped(*options_.store, *sandbox);
