@@ -56,7 +56,7 @@ qos::Target EngineImpl::TargetOf(const ContainerRecord& record) {
       now.resources = resources;  // while it is being made or recovered
       now.oom_score_adj = adj;
       if (container.ok()) now = (*container)->Snapshot().spec;
-      engine.PutIntoShare(&now.resources);
+      engine.confinement_.PutIntoShare(&now.resources);
       // Written when the class goes, as an update would write it.
       std::vector<std::string> told;
       now.resources = FitSettings(now.resources, *engine.options_.runtime, &told);
@@ -141,11 +141,6 @@ absl::Status EngineImpl::AdoptClasses(const qos::Target& target, qos::HeldClasse
   const absl::Status adopted = options_.classes->Adopt(target, held);
   *changed = *held != before;
   return adopted;
-}
-
-std::vector<std::string> EngineImpl::ClassFiles(const std::string& id) const {
-  return options_.classes == nullptr ? std::vector<std::string>()
-                                     : options_.classes->OwnedFiles(id);
 }
 
 std::shared_ptr<void> EngineImpl::AnnounceRelease(const qos::HeldClasses& held) {

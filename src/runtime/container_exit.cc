@@ -8,6 +8,7 @@
 #include "linux/process.h"
 #include "runtime/engine_impl.h"
 #include "runtime/group_settings.h"
+#include "runtime/last_values.h"
 #include "runtime/state_machine.h"
 
 namespace plimsoll::runtime {
@@ -57,7 +58,7 @@ void EngineImpl::RecordExit(const std::shared_ptr<Container>& container) {
   const bool oom = oom_kills.ok() && *oom_kills > 0;
   const absl::StatusOr<linux::CgroupSettings> last =
       ReadGroup(*options_.cgroups, before.cgroup_path, before.spec.resources);
-  SeeOomScore(*container);  // the monitor may have ended before its init
+  SeeOomScore(options_.host, *container);  // the monitor may have ended before its init
   // Without a monitor nobody keeps its log or its exit: what is left of it ends here. Not waited
   // for long, since other exits wait for this one.
   if (!seen) KillContainer(*container, MonotonicNow() + kBriefly).IgnoreError();

@@ -281,10 +281,11 @@ absl::StatusOr<std::string> EngineImpl::CreateContainer(absl::string_view sandbo
   }
   PLIMSOLL_RETURN_IF_ERROR(Annotate(CheckSettings(spec.resources, *options_.runtime), what));
   groups_.ExpectProcess();
-  const ShareNow share = CurrentShare();
-  absl::StatusOr<Confined> confined = ConfineAsked(spec.resources, share, /*is_new=*/true);
+  const NodeConfinement::ShareNow share = confinement_.Current();
+  absl::StatusOr<Confined> confined =
+      confinement_.ConfineAsked(spec.resources, share, /*is_new=*/true);
   if (!confined.ok()) return Annotate(confined.status(), what);
-  PutIntoPod(sandbox->id, spec.resources, share.share, &confined->settings);
+  confinement_.PutIntoPod(sandbox->id, spec.resources, share.share, &confined->settings);
   StartPhase phase(options_.observe_phase);
   const absl::StatusOr<image::Image> image = options_.images->Find(spec.image);
   if (!image.ok()) return Annotate(image.status(), what);
@@ -304,9 +305,9 @@ absl::StatusOr<std::string> EngineImpl::CreateContainer(absl::string_view sandbo
   ShowPicture(sandbox->id);
   TellWarnings(creation);
   TellContradiction(container->Snapshot(), nullptr);
-  if (!confined->lost.empty()) TellLost(*container, *confined);
+  if (!confined->lost.empty()) confinement_.TellLost(*container, *confined);
   // Another share, set while this one was being made, has not reached it.
-  if (CurrentShare().epoch != share.epoch) FollowShare(*container);
+  if (confinement_.Current().epoch != share.epoch) confinement_.FollowShare(*container);
   return container->id;
 }
 

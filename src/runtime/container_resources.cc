@@ -14,6 +14,7 @@
 #include "runtime/class_files.h"
 #include "runtime/engine_impl.h"
 #include "runtime/group_settings.h"
+#include "runtime/last_values.h"
 #include "runtime/memory_shrink.h"
 #include "runtime/oci/fit.h"
 #include "runtime/pod_group_settings.h"
@@ -105,40 +106,13 @@ absl::Status EngineImpl::SaveAsked(const std::shared_ptr<Container>& container,
   return absl::OkStatus();
 }
 
-bool EngineImpl::SeeOomScore(Container& container) {
-  linux::ProcessId init;
-  {
-    absl::MutexLock lock(&container.mutex);
-    init = container.record.init;
-  }
-  const absl::StatusOr<int> adj = linux::ReadOomScoreAdj(options_.host, init);
-  if (!adj.ok()) return false;
-  absl::MutexLock lock(&container.mutex);
-  std::optional<int>& last = container.record.last_resources.oom_score_adj;
-  if (!IsLive(container.record.state) || last == *adj) return false;
-  last = *adj;
-  return true;
-}
-
-bool EngineImpl::SeeGroup(Container& container) {
-  if (!options_.cgroups->EndsWithProcesses()) return false;
-  const ContainerRecord record = container.Snapshot();
-  const auto now = ReadGroup(*options_.cgroups, record.cgroup_path, record.spec.resources);
-  if (!now.ok()) return false;
-  absl::MutexLock lock(&container.mutex);
-  linux::CgroupSettings& last = container.record.last_resources.cgroup;
-  if (!IsLive(container.record.state) || last == *now) return false;
-  last = *now;
-  return true;
-}
-
 absl::StatusOr<EffectiveResources> EngineImpl::ReadResources(absl::string_view id) {
   PLIMSOLL_ASSIGN_OR_RETURN(const auto container, objects_.FindContainer(id));
   RecordedResources recorded = RecordedResources::Of(*container);
   absl::StatusOr<linux::CgroupSettings> now = absl::NotFoundError("it has ended");
   if (recorded.has_process) {
     now = ReadGroup(*options_.cgroups, recorded.group, recorded.asked);
-    SeeOomScore(*container);
+    SeeOomScore(options_.host, *container);
     // Once more: its group goes when the exit is on record. Before that, what was read of it is all
     // there was; after it, a part of its files may have been gone.
     recorded = RecordedResources::Of(*container);
@@ -176,7 +150,7 @@ absl::Status EngineImpl::ApplyUpdate(Container& container, const ContainerRecord
   std::optional<absl::ReaderMutexLock> no_reload;
   if (options_.classes != nullptr) no_reload.emplace(&options_.classes->definitions());
   // What a class sets is the class's: the client's value is kept for when it goes.
-  const std::vector<std::string> owned = ClassFiles(record.id);
+  const std::vector<std::string> owned = ClassFilesOf(options_.classes, record.id);
   linux::CgroupSettings writable = update.cgroup;
   LeaveOut(owned, &writable);
   const bool writes_adj =
@@ -217,7 +191,7 @@ absl::Status EngineImpl::FinishUpdate(const ContainerRecord& record) {
   const absl::StatusOr<std::string> mark = options_.run.Read(UpdateMarkOf(record.id));
   if (absl::IsNotFound(mark.status())) return absl::OkStatus();
   if (!mark.ok()) return Annotate(mark.status(), kWhat);
-  const std::vector<std::string> owned = ClassFiles(record.id);
+  const std::vector<std::string> owned = ClassFilesOf(options_.classes, record.id);
   linux::CgroupSettings asked = record.spec.resources;
   linux::Settle(options_.cgroups->layout(), &asked);
   LeaveOut(owned, &asked);
@@ -256,8 +230,9 @@ absl::Status EngineImpl::UpdateResources(const std::shared_ptr<Container>& conta
   const std::string what = absl::StrCat("update container ", record.id);
   PLIMSOLL_RETURN_IF_ERROR(Annotate(CheckSettings(update.cgroup, *options_.runtime), what));
   // Before anybody is told; and again when it is made, in the share of then.
-  PLIMSOLL_RETURN_IF_ERROR(
-      Annotate(ConfineAsked(update.cgroup, CurrentShare(), /*is_new=*/false).status(), what));
+  PLIMSOLL_RETURN_IF_ERROR(Annotate(
+      confinement_.ConfineAsked(update.cgroup, confinement_.Current(), /*is_new=*/false).status(),
+      what));
   if (options_.classes != nullptr && !update.classes.empty()) {
     const absl::Status possible = options_.classes->CheckChange(TargetOf(record), update.classes);
     PLIMSOLL_RETURN_IF_ERROR(Annotate(possible, what));
@@ -286,10 +261,11 @@ absl::Status EngineImpl::UpdateResources(const std::shared_ptr<Container>& conta
   }
   // From here on alone: who follows the node's share waits for this lock.
   absl::MutexLock cpuset(&container->cpuset);
-  const ShareNow share = CurrentShare();
-  absl::StatusOr<Confined> confined = ConfineAsked(update.cgroup, share, /*is_new=*/false);
+  const NodeConfinement::ShareNow share = confinement_.Current();
+  absl::StatusOr<Confined> confined =
+      confinement_.ConfineAsked(update.cgroup, share, /*is_new=*/false);
   if (!confined.ok()) return Annotate(confined.status(), what);
-  PutIntoPod(record.sandbox_id, update.cgroup, share.share, &confined->settings);
+  confinement_.PutIntoPod(record.sandbox_id, update.cgroup, share.share, &confined->settings);
   // The row first: nobody is told of an update that a crash could undo, and a full disk changes
   // nothing. Whoever starts after a kill in between finishes what the row says.
   PLIMSOLL_RETURN_IF_ERROR(
@@ -319,12 +295,13 @@ absl::Status EngineImpl::UpdateResources(const std::shared_ptr<Container>& conta
     }
     return Annotate(AlsoSay(done, SaveAsked(container, record.spec, before)), what);
   }
-  const bool other_group = SeeGroup(*container);
-  if (SeeOomScore(*container) || other_group) {
+  const bool other_group = SeeGroup(*options_.cgroups, *container);
+  if (SeeOomScore(options_.host, *container) || other_group) {
     options_.events->Warn(record.sandbox_id, record.id, Save(*container));
   }
   if (*told) ToldWhatHolds(record.sandbox_id);
-  if (HasCpusets()) TellLost(*container, Follow(asked.resources, share.share));
+  if (confinement_.HasCpusets())
+    confinement_.TellLost(*container, Follow(asked.resources, share.share));
   if (update.kubernetes_resources) ShowPicture(record.sandbox_id);
   options_.events->Add(EventType::kContainerUpdated, record.sandbox_id, record.id,
                        record.spec.name);

@@ -10,6 +10,7 @@
 #include "linux/process_signals.h"
 #include "runtime/engine_impl.h"
 #include "runtime/init_executes.h"
+#include "runtime/last_values.h"
 #include "runtime/state_machine.h"
 
 namespace plimsoll::runtime {
@@ -122,8 +123,8 @@ absl::Status EngineImpl::StopContainer(absl::string_view id, absl::Duration grac
     EndRefused(*container);
     state = container->Snapshot().state;
   }
-  SeeOomScore(*container);
-  SeeGroup(*container);
+  SeeOomScore(options_.host, *container);
+  SeeGroup(*options_.cgroups, *container);
   if (state == ContainerState::kRunning && grace > absl::ZeroDuration()) {
     if (StopGently(container, MonotonicNow() + grace)) return absl::OkStatus();
   }

@@ -1,7 +1,7 @@
 // The engine behind engine.h; its methods are spread over sandbox_operations.cc,
 // sandbox_pid_namespace.cc, container_operations.cc, container_start.cc,
 // container_stop.cc, container_exit.cc, container_resources.cc, container_exec.cc,
-// container_cpuset.cc, class_operations.cc, counters.cc, handler_operations.cc, handler_updates.cc,
+// class_operations.cc, counters.cc, handler_operations.cc, handler_updates.cc,
 // picture_files.cc and recovery.cc.
 #ifndef PLIMSOLL_RUNTIME_ENGINE_IMPL_H_
 #define PLIMSOLL_RUNTIME_ENGINE_IMPL_H_
@@ -24,11 +24,11 @@
 #include "runtime/engine.h"
 #include "runtime/exit_watcher.h"
 #include "runtime/handler_turns.h"
+#include "runtime/node_confinement.h"
 #include "runtime/objects.h"
 #include "runtime/pause.h"
 #include "runtime/pod_groups.h"
 #include "runtime/pod_networks.h"
-#include "runtime/told_share.h"
 #include "runtime/update_mark.h"
 
 namespace plimsoll::runtime {
@@ -44,6 +44,7 @@ class EngineImpl : public Engine {
       : options_(std::move(options)),
         presence_(std::make_shared<Presence>(this)),
         groups_(options_, &objects_),
+        confinement_(options_, &objects_),
         networks_(options_, &objects_),
         writable_usage_(options_.state) {}
   ~EngineImpl() override {
@@ -88,8 +89,8 @@ class EngineImpl : public Engine {
   void CallOffUpdates() override;
   void CallOffWalks() override { writable_usage_.CallOff(); }
   absl::StatusOr<PodPicture> Picture(absl::string_view id) const override;
-  void SetNodeShare(const NodeShare& share) override;
-  void RefuseOutsideShare(bool refuse) override;
+  void SetNodeShare(const NodeShare& share) override { confinement_.SetShare(share); }
+  void RefuseOutsideShare(bool refuse) override { confinement_.RefuseOutside(refuse); }
   absl::StatusOr<std::map<std::string, qos::EffectiveClass>> ContainerClasses(absl::string_view id,
                                                                               bool look) override;
   absl::StatusOr<std::map<std::string, qos::EffectiveClass>> SandboxClasses(absl::string_view id,
@@ -235,11 +236,6 @@ class EngineImpl : public Engine {
   // Ends what is left of a container that has exited; what takes time is done elsewhere.
   void ClearGroup(const std::shared_ptr<Container>& container);
   absl::Status Save(const Container& container);
-  // Keeps what its init has for when there is none to be asked, as long as it is live. Whether that
-  // is news; not saved.
-  bool SeeOomScore(Container& container);
-  // The same of its group, where that goes with its last process.
-  bool SeeGroup(Container& container);
   // On record are the resources of `asked` from now on, and of the classes in `changing` what is
   // said there (see ChangingTo); on failure, those of before.
   absl::Status SaveAsked(const std::shared_ptr<Container>& container, const ContainerSpec& asked,
@@ -329,37 +325,6 @@ class EngineImpl : public Engine {
   void TellBack(const std::string& sandbox_id, const std::string& container_id);
   // The turns of the container's pod, for CallOff; null: its pod is not known.
   std::shared_ptr<HandlerTurns> TurnsOf(const Container& container) const;
-  // Cpusets (container_cpuset.cc).
-  struct ShareNow {
-    NodeShare share;
-    NodeShare told;  // the sum of all shares up to now that clients may count on
-    OutsideShare outside;
-    int64_t epoch;  // of the share: another one has been set when it differs
-  };
-  ShareNow CurrentShare() const;
-  // Stores what clients were told, if that could not be stored when they were.
-  void KeepTold();
-  bool HasCpusets() const;
-  // What the kernel is to be given for what a client asks for. As Confine, and INVALID_ARGUMENT for
-  // what this machine lacks and no client was told of.
-  absl::StatusOr<Confined> ConfineAsked(const linux::CgroupSettings& asked, const ShareNow& now,
-                                        bool is_new);
-  // The same for a container that is there already.
-  void PutIntoShare(linux::CgroupSettings* asked) const;
-  // What of the share is there for those in a pod: on v1 a group has no CPU that its parent lacks.
-  NodeShare ShareIn(const SandboxRecord& pod, const NodeShare& share) const;
-  // Of the lists that `asked` leaves to the share, those in `given` become the pod's.
-  void PutIntoPod(const std::string& sandbox_id, const linux::CgroupSettings& asked,
-                  const NodeShare& share, linux::CgroupSettings* given) const;
-  // An event when what it lost of what it asked for is other than before.
-  void TellLost(Container& container, const Confined& confined);
-  void FollowShare();
-  // Returns the cpusets of pods that can be set only once the groups within have followed.
-  std::map<std::string, linux::CgroupSettings> FollowInParents(
-      const std::vector<std::shared_ptr<Sandbox>>& sandboxes);
-  void FollowShare(const Sandbox& sandbox);
-  void FollowShare(Container& container);
-
   // ABORTED while the container is frozen. `hold`: how long no change of class may come after the
   // command has entered, which the OCI runtime has not looked at by then.
   // Runs `enter` with what enters a container now, and lets no change of class come between.
@@ -391,8 +356,6 @@ class EngineImpl : public Engine {
   absl::Status SaveClasses(Sandbox& sandbox, const qos::HeldClasses& held);
   // Has the registry record what a reload changes.
   void SaveClassesOfReloads();
-  // Files of the holder's group that its classes set.
-  std::vector<std::string> ClassFiles(const std::string& id) const;
   // For a container that is recorded as exited, and so gets no others any more; in another thread,
   // since it waits for what is under way, and other exits wait for this one. `announced` lives
   // until it is done, so that AwaitReleases can wait for that, for some seconds.
@@ -437,25 +400,20 @@ class EngineImpl : public Engine {
   // HandlerTurn, Container::cpuset, the class registry's definitions(), Container::classes, the
   // class registry's others (it saves, and asks what is on record, under its own), Presence's, that
   // of PodGroups, Sandbox::mutex or Container::mutex (never two of them), mutex_, that of Objects,
-  // share_mutex_. The store's, the event log's and the watcher's come last. So a listener of the
-  // event log, which may be called under any of these, must not call the engine.
+  // that of NodeConfinement. The store's, the event log's and the watcher's come last. So a
+  // listener of the event log, which may be called under any of these, must not call the engine.
   const EngineOptions options_;
   const std::shared_ptr<Presence> presence_;
   Objects objects_;
   PodGroups groups_;
+  NodeConfinement confinement_;
   PodNetworks networks_;
   std::string boot_id_;
   mutable absl::Mutex mutex_;
   std::vector<std::string> troubles_ ABSL_GUARDED_BY(mutex_);
   // Containers with damaged rows: no layer is collected while there are any.
   absl::flat_hash_set<std::string> uncertain_layers_ ABSL_GUARDED_BY(mutex_);
-  mutable absl::Mutex share_mutex_;
-  NodeShare share_ ABSL_GUARDED_BY(share_mutex_);
-  ToldShare told_ ABSL_GUARDED_BY(share_mutex_);
-  OutsideShare outside_ ABSL_GUARDED_BY(share_mutex_) = OutsideShare::kClip;
-  int64_t share_epoch_ ABSL_GUARDED_BY(share_mutex_) = 0;
   std::atomic<uint64_t> words_ = 0;
-  std::atomic<bool> follow_is_due_ = false;
   std::atomic<bool> ending_ = false;
   WritableUsage writable_usage_;
   // Held while a sandbox's KeptDevices are read and written. Nothing else is locked meanwhile but
@@ -464,7 +422,7 @@ class EngineImpl : public Engine {
   std::list<CallOff> called_off_ ABSL_GUARDED_BY(mutex_);  // as the engine ends
   absl::Mutex releases_mutex_;
   ClassPlaces releases_ ABSL_GUARDED_BY(releases_mutex_);  // that are announced and not done
-  // For what of an exit takes time, and for those that follow the node's share.
+  // For what of an exit takes time.
   WorkerPool patient_{/*max_threads=*/4, /*max_queued=*/10000};
   // For handlers' commands of a start, each of which may take minutes.
   WorkerPool tellers_{/*max_threads=*/4, /*max_queued=*/10000};

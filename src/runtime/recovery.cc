@@ -21,6 +21,7 @@
 #include "runtime/class_files.h"
 #include "runtime/engine_impl.h"
 #include "runtime/group_paths.h"
+#include "runtime/last_values.h"
 #include "runtime/oci/fit.h"
 #include "runtime/pod_group_settings.h"
 #include "runtime/sandbox_place.h"
@@ -52,10 +53,7 @@ bool IsBeingStopped(Sandbox& sandbox) {
 absl::Status EngineImpl::Recover() {
   SaveClassesOfReloads();
   PLIMSOLL_ASSIGN_OR_RETURN(boot_id_, linux::ReadBootId(options_.host));
-  {
-    absl::MutexLock lock(&share_mutex_);
-    told_.Load(options_.run, boot_id_);
-  }
+  confinement_.Load(boot_id_);
   PLIMSOLL_RETURN_IF_ERROR(watcher_.Start());
   PLIMSOLL_RETURN_IF_ERROR(options_.run.MakeDirs("sandboxes", 0711));
   PLIMSOLL_RETURN_IF_ERROR(options_.run.MakeDirs(kUpdates, 0700));
@@ -313,8 +311,8 @@ std::shared_ptr<Container> EngineImpl::Adopt(ContainerRecord record, const Findi
 }
 
 absl::Status EngineImpl::WatchOrRecord(const std::shared_ptr<Container>& container) {
-  SeeOomScore(*container);
-  SeeGroup(*container);
+  SeeOomScore(options_.host, *container);
+  SeeGroup(*options_.cgroups, *container);
   const absl::Status watched = WatchMonitor(container, container->Snapshot().monitor);
   if (!absl::IsNotFound(watched)) return watched;  // on failure, StopContainer looks for it
   RecordExit(container);
@@ -334,7 +332,7 @@ linux::CgroupSettings EngineImpl::LostInReloads(const linux::CgroupSettings& ask
     const auto raw = settled.unified.find(file);
     if (raw != settled.unified.end()) lost.unified.insert(*raw);
   }
-  LeaveOut(ClassFiles(id), &lost);
+  LeaveOut(ClassFilesOf(options_.classes, id), &lost);
   return lost;
 }
 

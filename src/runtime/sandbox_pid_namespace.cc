@@ -28,10 +28,11 @@ absl::StatusOr<HeldPause> EngineImpl::MakePodPidNamespace(SandboxRecord* record)
   // The row that names the pod's group has been written: a daemon that finds it removes this one.
   const std::string group = PauseCgroupOf(*record);
   PLIMSOLL_RETURN_IF_ERROR(options_.cgroups->Create(group).status());
-  ShareNow now = CurrentShare();
-  now.share = ShareIn(*record, now.share);
-  PLIMSOLL_ASSIGN_OR_RETURN(const Confined confined,
-                            ConfineAsked(linux::CgroupSettings(), now, /*is_new=*/true));
+  NodeConfinement::ShareNow now = confinement_.Current();
+  now.share = confinement_.ShareIn(*record, now.share);
+  PLIMSOLL_ASSIGN_OR_RETURN(
+      const Confined confined,
+      confinement_.ConfineAsked(linux::CgroupSettings(), now, /*is_new=*/true));
   PLIMSOLL_RETURN_IF_ERROR(options_.cgroups->Apply(group, confined.settings));
   const SandboxPlace place = PlaceOf(options_.run, record->id, record->spec);
   PLIMSOLL_ASSIGN_OR_RETURN(const FsRoot directory,

@@ -82,7 +82,7 @@ absl::Status EngineImpl::ApplyToPod(const SandboxRecord& record,
   std::optional<absl::ReaderMutexLock> no_reload;
   if (options_.classes != nullptr) no_reload.emplace(&options_.classes->definitions());
   linux::CgroupSettings writable = settings;
-  LeaveOut(ClassFiles(record.id), &writable);  // kept for when the class goes
+  LeaveOut(ClassFilesOf(options_.classes, record.id), &writable);  // kept for when the class goes
   std::vector<std::string> lost;
   writable = FitSettings(writable, *options_.runtime, &lost);
   PLIMSOLL_RETURN_IF_ERROR(options_.cgroups->Apply(record.cgroup_path, writable));
@@ -100,7 +100,8 @@ absl::Status EngineImpl::MakeRoomInPod(const SandboxRecord& record,
   std::optional<absl::ReaderMutexLock> no_reload;
   if (options_.classes != nullptr) no_reload.emplace(&options_.classes->definitions());
   // The limit that is asked for holds once the class has gone.
-  if (absl::c_linear_search(ClassFiles(record.id), "memory.max")) return absl::OkStatus();
+  if (absl::c_linear_search(ClassFilesOf(options_.classes, record.id), "memory.max"))
+    return absl::OkStatus();
   return MakeRoom(*options_.cgroups, record.cgroup_path, *settings.memory_limit_bytes, mark);
 }
 
@@ -178,12 +179,14 @@ absl::Status EngineImpl::UpdateSandboxResources(const std::shared_ptr<Sandbox>& 
   if (update.shrink_memory) done = MakeRoomInPod(record, changed, &room);
   // On v1 a pod's CPUs are no others than its containers': those that have no list of their own
   // have the pod's, and go before it when it loses some, and after it when it gets some.
-  const bool moves = options_.cgroups->layout() != linux::CgroupLayout::kV2 && HasCpusets() &&
+  const bool moves = options_.cgroups->layout() != linux::CgroupLayout::kV2 &&
+                     confinement_.HasCpusets() &&
                      (changed.cpuset_cpus.has_value() || changed.cpuset_mems.has_value());
   const auto follow = [&] {
-    FollowShare(*sandbox);
+    confinement_.FollowShare(*sandbox);
     for (const auto& container : objects_.ContainersOf(record.id)) {
-      if (!HasOwnList(container->Snapshot().spec.resources, changed)) FollowShare(*container);
+      if (!HasOwnList(container->Snapshot().spec.resources, changed))
+        confinement_.FollowShare(*container);
     }
   };
   if (done.ok()) done = ApplyToPod(record, changed);
