@@ -134,9 +134,7 @@ absl::Status EngineImpl::EnterOnce(Container& container, const ContainerRecord& 
   ReleasableReaderLock unchanged(&container.classes);
   const absl::StatusOr<int> adj = linux::ReadOomScoreAdj(options_.host, record.init);
   if (adj.ok()) entering.oom_score_adj = *adj;
-  if (options_.classes != nullptr) {
-    entering.entry_files = options_.classes->EntryFiles(TargetOf(record));
-  }
+  entering.entry_files = classes_.EntryFiles(record);
   entering.entered = [&unchanged, hold] {
     // Where change follows change, the OCI runtime would meet each: it is given time to look.
     absl::SleepFor(hold);

@@ -50,7 +50,7 @@ void EngineImpl::SetExited(ContainerRecord* record, const ExitRecord& exit, bool
 
 void EngineImpl::RecordExit(const std::shared_ptr<Container>& container) {
   const ContainerRecord before = container->Snapshot();
-  const std::shared_ptr<void> release = AnnounceRelease(before.classes);
+  const std::shared_ptr<void> release = classes_.AnnounceRelease(before.classes);
   const absl::StatusOr<std::optional<ExitRecord>> read = options_.runtime->ReadExit(before.id);
   const bool seen = read.ok() && read->has_value();
   // Before the group goes, and with it the count.
@@ -89,7 +89,7 @@ void EngineImpl::RecordExit(const std::shared_ptr<Container>& container) {
     }
   }
   ClearGroup(container);
-  ReleaseClassesAtExit(container, release);
+  classes_.ReleaseAtExit(container, release);
 }
 
 void EngineImpl::SaveExit(const Container& container) {

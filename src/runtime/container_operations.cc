@@ -151,7 +151,7 @@ absl::Status EngineImpl::SettleProcess(const Created& created, const CreateReque
     return Annotate(registered, absl::StrCat("container ", record->spec.name));
   }
   // Its init is one thread, asleep until it is started: whatever it runs will be in its classes.
-  PLIMSOLL_RETURN_IF_ERROR(EnforceClasses(TargetOf(*record)));
+  PLIMSOLL_RETURN_IF_ERROR(classes_.Enforce(*record));
   // Asked while there is an init: it may end before anybody else looks.
   const absl::StatusOr<int> adj = linux::ReadOomScoreAdj(options_.host, record->init);
   if (adj.ok()) record->last_resources.oom_score_adj = *adj;
@@ -195,8 +195,8 @@ absl::Status EngineImpl::PlanContainer(const SandboxRecord& sandbox, const image
   PLIMSOLL_RETURN_IF_ERROR(AddPicture(sandbox, &creation->given));
   PLIMSOLL_RETURN_IF_ERROR(ApplyHandler(sandbox, &creation->given, &request));
   request.spec = &creation->given;
-  PLIMSOLL_RETURN_IF_ERROR(ReserveClasses(record.spec, &record));
-  absl::Cleanup cancel_classes = [&] { CancelClasses(record.id); };
+  PLIMSOLL_RETURN_IF_ERROR(classes_.Reserve(&record));
+  absl::Cleanup cancel_classes = [&] { classes_.Cancel(record.id); };
   PLIMSOLL_RETURN_IF_ERROR(options_.store->PutContainer(record));
   std::move(release_name).Cancel();
   std::move(cancel_classes).Cancel();
@@ -220,7 +220,7 @@ absl::Status EngineImpl::MakeContainer(Creation* creation) {
     // In the row before anybody is told that it is created; whatever comes, its start fails so.
     record.reason = kStartError;
     record.message = *created.refusal;
-    CancelClasses(record.id);  // nothing of it will ever run in them
+    classes_.Cancel(record.id);  // nothing of it will ever run in them
     return absl::OkStatus();
   }
   PLIMSOLL_RETURN_IF_ERROR(SettleProcess(created, creation->request, &record));
@@ -313,7 +313,7 @@ absl::StatusOr<std::string> EngineImpl::CreateContainer(absl::string_view sandbo
 
 void EngineImpl::UndoContainer(ContainerRecord record, std::shared_ptr<image::LayerLease> layers) {
   absl::Status unmade = options_.runtime->Delete(record.id, record.cgroup_path);
-  ReleaseClasses(record.sandbox_id, record.id, TargetOf(record));
+  classes_.Release(record);
   if (unmade.ok()) unmade = options_.store->RemoveContainer(record.id);
   if (unmade.ok()) return objects_.ReleaseName(record.id);
   options_.events->Warn(
@@ -353,11 +353,11 @@ absl::Status EngineImpl::RemoveContainer(absl::string_view id) {
   if (!absl::IsNotFound(unmarked)) PLIMSOLL_RETURN_IF_ERROR(unmarked);
   PLIMSOLL_RETURN_IF_ERROR(options_.runtime->Delete(record.id, record.cgroup_path));
   {
-    // What its exit lets go of in its own time, or not at all when it finds a removal under way:
-    // who is told of the removal may want the places.
+    // Releases class places now: the caller may reuse them at once. The release at its exit may be
+    // late, and is none at all once a removal is under way.
     absl::MutexLock lock(&container->classes);
     // The registry knows it also where it holds none.
-    ReleaseClasses(record.sandbox_id, record.id, TargetOf(record));
+    classes_.Release(record);
   }
   PLIMSOLL_RETURN_IF_ERROR(options_.store->RemoveContainer(record.id));
   objects_.ReleaseName(record.id);

@@ -177,7 +177,7 @@ absl::Status EngineImpl::ApplyUpdate(Container& container, const ContainerRecord
       OrEnded(options_.host, record, options_.cgroups->Apply(record.cgroup_path, writable));
   done = NamePodsQuota(*options_.cgroups, linux::ParentGroup(record.cgroup_path), writable, done);
   if (done.ok()) {
-    done = ChangeClasses(container, update.classes);
+    done = classes_.Change(container, update.classes);
     if (!done.ok()) done = AlsoSay(done, options_.cgroups->Apply(record.cgroup_path, *before));
   }
   if (!done.ok() && writes_adj) {
@@ -233,10 +233,7 @@ absl::Status EngineImpl::UpdateResources(const std::shared_ptr<Container>& conta
   PLIMSOLL_RETURN_IF_ERROR(Annotate(
       confinement_.ConfineAsked(update.cgroup, confinement_.Current(), /*is_new=*/false).status(),
       what));
-  if (options_.classes != nullptr && !update.classes.empty()) {
-    const absl::Status possible = options_.classes->CheckChange(TargetOf(record), update.classes);
-    PLIMSOLL_RETURN_IF_ERROR(Annotate(possible, what));
-  }
+  PLIMSOLL_RETURN_IF_ERROR(Annotate(classes_.CheckChange(record, update.classes), what));
   ContainerSpec asked = record.spec;
   linux::MergeUpdate(update.cgroup, options_.cgroups->layout(), &asked.resources);
   // With a process the kernel says so.
@@ -272,7 +269,7 @@ absl::Status EngineImpl::UpdateResources(const std::shared_ptr<Container>& conta
       Annotate(PutLimitBack(*options_.cgroups, options_.run, record.id, record.cgroup_path), what));
   UpdateMark mark(options_.run, record.id);
   PLIMSOLL_RETURN_IF_ERROR(Annotate(mark.Set(), what));
-  const qos::HeldClasses changing = ChangingTo(record.classes, update.classes);
+  const qos::HeldClasses changing = classes_.ChangingTo(record.classes, update.classes);
   UpdateMark classes_mark(options_.run, ClassesMarkIdOf(record.id));
   if (!changing.empty()) {
     PLIMSOLL_RETURN_IF_ERROR(Annotate(classes_mark.Set(ToJson(changing)), what));

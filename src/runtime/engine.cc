@@ -28,6 +28,25 @@ absl::StatusOr<ContainerRecord> EngineImpl::GetContainer(absl::string_view id) c
   return container->Snapshot();
 }
 
+absl::StatusOr<std::map<std::string, qos::EffectiveClass>> EngineImpl::ContainerClasses(
+    absl::string_view id, bool look) {
+  PLIMSOLL_ASSIGN_OR_RETURN(const auto container, objects_.FindContainer(id));
+  return classes_.EffectiveOf(container->Snapshot(), look);
+}
+
+absl::StatusOr<std::map<std::string, qos::EffectiveClass>> EngineImpl::SandboxClasses(
+    absl::string_view id, bool look) {
+  PLIMSOLL_ASSIGN_OR_RETURN(const auto sandbox, objects_.FindSandbox(id));
+  return classes_.EffectiveOf(sandbox->Snapshot(), look);
+}
+
+absl::Status EngineImpl::UpdateSandboxClasses(absl::string_view id,
+                                              const qos::ClassNames& classes) {
+  PLIMSOLL_ASSIGN_OR_RETURN(const auto sandbox, objects_.FindSandbox(id));
+  absl::MutexLock operation(&sandbox->operation);
+  return classes_.Change(*sandbox, classes);
+}
+
 absl::Status EngineImpl::Save(const Container& container) {
   // The lock is held over the write, so that rows arrive in the order of the states.
   absl::MutexLock lock(&container.mutex);

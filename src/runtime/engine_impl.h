@@ -1,7 +1,7 @@
 // The engine behind engine.h; its methods are spread over sandbox_operations.cc,
 // sandbox_pid_namespace.cc, container_operations.cc, container_start.cc,
 // container_stop.cc, container_exit.cc, container_resources.cc, container_exec.cc,
-// class_operations.cc, counters.cc, handler_operations.cc, handler_updates.cc,
+// counters.cc, handler_operations.cc, handler_updates.cc,
 // picture_files.cc and recovery.cc.
 #ifndef PLIMSOLL_RUNTIME_ENGINE_IMPL_H_
 #define PLIMSOLL_RUNTIME_ENGINE_IMPL_H_
@@ -21,6 +21,7 @@
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
 #include "base/worker_pool.h"
+#include "runtime/class_assignments.h"
 #include "runtime/engine.h"
 #include "runtime/exit_watcher.h"
 #include "runtime/handler_turns.h"
@@ -42,14 +43,13 @@ class EngineImpl : public Engine {
  public:
   explicit EngineImpl(EngineOptions options)
       : options_(std::move(options)),
-        presence_(std::make_shared<Presence>(this)),
         groups_(options_, &objects_),
         confinement_(options_, &objects_),
+        classes_(options_, &objects_, &confinement_),
         networks_(options_, &objects_),
         writable_usage_(options_.state) {}
   ~EngineImpl() override {
     ending_ = true;
-    presence_->End();
     CallOffUpdates();
   }
 
@@ -120,26 +120,6 @@ class EngineImpl : public Engine {
   std::vector<std::string> RecoveryTroubles() const override;
 
  private:
-  // The engine as the class registry sees it, which has Targets for longer than there is one.
-  class Presence {
-   public:
-    explicit Presence(EngineImpl* engine) : engine_(engine) {}
-    // Runs `ask` with the engine, or not at all.
-    void With(absl::FunctionRef<void(EngineImpl&)> ask) {
-      absl::ReaderMutexLock lock(&mutex_);
-      if (engine_ != nullptr) ask(*engine_);
-    }
-    // Returns when nobody asks any more.
-    void End() {
-      absl::MutexLock lock(&mutex_);
-      engine_ = nullptr;
-    }
-
-   private:
-    absl::Mutex mutex_;
-    EngineImpl* engine_ ABSL_GUARDED_BY(mutex_);
-  };
-
   // The PID namespace that the pod's containers share: its init in a group of its own below the
   // pod's, pinned at the sandbox's place; fills the record's `pause`. It must be released.
   absl::StatusOr<HeldPause> MakePodPidNamespace(SandboxRecord* record);
@@ -332,44 +312,6 @@ class EngineImpl : public Engine {
                          const ExecRequest& request, absl::Duration hold,
                          absl::FunctionRef<absl::Status(const ExecRequest&)> enter);
 
-  // QoS classes (class_operations.cc). Each does nothing where there are none.
-  qos::Target TargetOf(const ContainerRecord& record);
-  qos::Target TargetOf(const SandboxRecord& record);
-  absl::Status ReserveClasses(const SandboxSpec& spec, SandboxRecord* record);
-  absl::Status ReserveClasses(const ContainerSpec& spec, ContainerRecord* record);
-  absl::Status EnforceClasses(const qos::Target& target);
-  // For what was reserved and never enforced.
-  void CancelClasses(const std::string& id);
-  void ReleaseClasses(const std::string& sandbox_id, const std::string& container_id,
-                      const qos::Target& target);
-  // After a restart: ends what was being changed and puts in force what the classes mean now.
-  // `changed`: `held` is another, to be saved. Also on error the registry knows the holder; what
-  // could not be put back stays on record as it was.
-  absl::Status AdoptClasses(const qos::Target& target, qos::HeldClasses* held, bool* changed);
-  // Of the types in `asked`, what is on record while they are changed from what is held. Empty
-  // where there are no classes.
-  qos::HeldClasses ChangingTo(const qos::HeldClasses& held, const qos::ClassNames& asked) const;
-  // Of one that is found after a kill: if its row says what a cut-off update was to change, that
-  // becomes what AdoptClasses puts in force.
-  absl::Status FinishClasses(ContainerRecord* record, bool* changed) const;
-  absl::Status SaveClasses(Container& container, const qos::HeldClasses& held);
-  absl::Status SaveClasses(Sandbox& sandbox, const qos::HeldClasses& held);
-  // Has the registry record what a reload changes.
-  void SaveClassesOfReloads();
-  // For a container that is recorded as exited, and so gets no others any more; in another thread,
-  // since it waits for what is under way, and other exits wait for this one. `announced` lives
-  // until it is done, so that AwaitReleases can wait for that, for some seconds.
-  void ReleaseClassesAtExit(const std::shared_ptr<Container>& container,
-                            const std::shared_ptr<void>& announced);
-  // Classes by type and name.
-  using ClassPlaces = std::multiset<std::pair<std::string, std::string>>;
-  std::shared_ptr<void> AnnounceRelease(const qos::HeldClasses& held);
-  // Of the containers' classes that one with `asked` would be in, those that are full.
-  ClassPlaces FullClasses(const qos::ClassNames& asked) const;
-  // Waits until no place in any of these is being given back.
-  void AwaitReleases(const ClassPlaces& places);
-  absl::Status ChangeClasses(Container& container, const qos::ClassNames& classes);
-
   InspectionInput WhereToInspect() const;
   // Of the object with that id; null: there is nothing to put in order.
   using FindingOf = absl::FunctionRef<const Finding*(const std::string& id)>;
@@ -403,10 +345,10 @@ class EngineImpl : public Engine {
   // that of NodeConfinement. The store's, the event log's and the watcher's come last. So a
   // listener of the event log, which may be called under any of these, must not call the engine.
   const EngineOptions options_;
-  const std::shared_ptr<Presence> presence_;
   Objects objects_;
   PodGroups groups_;
   NodeConfinement confinement_;
+  ClassAssignments classes_;
   PodNetworks networks_;
   std::string boot_id_;
   mutable absl::Mutex mutex_;
@@ -420,8 +362,6 @@ class EngineImpl : public Engine {
   // the CDI registry.
   mutable absl::Mutex kept_devices_mutex_;
   std::list<CallOff> called_off_ ABSL_GUARDED_BY(mutex_);  // as the engine ends
-  absl::Mutex releases_mutex_;
-  ClassPlaces releases_ ABSL_GUARDED_BY(releases_mutex_);  // that are announced and not done
   // For what of an exit takes time.
   WorkerPool patient_{/*max_threads=*/4, /*max_queued=*/10000};
   // For handlers' commands of a start, each of which may take minutes.

@@ -51,7 +51,7 @@ bool IsBeingStopped(Sandbox& sandbox) {
 }  // namespace
 
 absl::Status EngineImpl::Recover() {
-  SaveClassesOfReloads();
+  classes_.SaveReloads();
   PLIMSOLL_ASSIGN_OR_RETURN(boot_id_, linux::ReadBootId(options_.host));
   confinement_.Load(boot_id_);
   PLIMSOLL_RETURN_IF_ERROR(watcher_.Start());
@@ -357,8 +357,8 @@ void EngineImpl::RecoverContainer(ContainerRecord record, const Finding* found) 
   if (may_hold && finding.difference != Difference::kContainerRebooted) {
     bool is_due = false;
     bool changed = false;
-    Trouble(finding, FinishClasses(&record, &is_due));
-    Trouble(finding, AdoptClasses(TargetOf(record), &record.classes, &changed));
+    Trouble(finding, classes_.FinishChange(&record, &is_due));
+    Trouble(finding, classes_.Adopt(&record, &changed));
     if (is_due || changed) Trouble(finding, options_.store->PutContainer(record));
     Trouble(finding, FinishUpdate(record));
     if (is_live) Trouble(finding, RegisterAgain(record));
@@ -368,7 +368,7 @@ void EngineImpl::RecoverContainer(ContainerRecord record, const Finding* found) 
     case Difference::kContainerHalfRemoved: {
       // Nobody was told of its creation, or somebody of its removal: finish by removing.
       absl::Status removed = options_.runtime->Delete(record.id, record.cgroup_path);
-      ReleaseClasses(record.sandbox_id, record.id, TargetOf(record));
+      classes_.Release(record);
       if (removed.ok()) removed = options_.store->RemoveContainer(record.id);
       if (removed.ok()) return;
       Trouble(finding, removed);
@@ -432,7 +432,7 @@ void EngineImpl::RecoverSandbox(SandboxRecord record, const Finding* found) {
       record.state == SandboxState::kReady || record.state == SandboxState::kCreating;
   if (may_hold && finding.difference != Difference::kSandboxRebooted) {
     bool changed = false;
-    Trouble(finding, AdoptClasses(TargetOf(record), &record.classes, &changed));
+    Trouble(finding, classes_.Adopt(&record, &changed));
     if (changed) Trouble(finding, options_.store->PutSandbox(record));
     Trouble(finding, FinishUpdate(record));
     if (options_.cgroups->EndsWithProcesses() && record.state == SandboxState::kReady) {
@@ -457,7 +457,7 @@ void EngineImpl::RecoverSandbox(SandboxRecord record, const Finding* found) {
     case Difference::kSandboxRebooted:
     case Difference::kSandboxBroken:
       Trouble(finding, EndPodPidNamespace(record));
-      ReleaseClasses(record.id, "", TargetOf(record));
+      classes_.Release(record);
       // A network is given back before its namespace goes: DetachLater does both.
       if (finding.difference == Difference::kSandboxRebooted || !networks_.IsAttached(record.id)) {
         Trouble(finding, ReleaseSandboxPlace(options_.host, options_.run, record.id));

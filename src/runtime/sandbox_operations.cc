@@ -143,10 +143,10 @@ absl::StatusOr<std::string> EngineImpl::RunSandbox(const SandboxSpec& spec,
   std::move(release_name).Cancel();
   absl::Cleanup undo = [&] { UndoSandbox(std::move(record)); };
   absl::Cleanup forget = [&] { groups_.Forget(&record); };
-  PLIMSOLL_RETURN_IF_ERROR(ReserveClasses(spec, &record));
+  PLIMSOLL_RETURN_IF_ERROR(classes_.Reserve(&record));
   StartPhase phase(options_.observe_phase);
   PLIMSOLL_RETURN_IF_ERROR(groups_.Make(&record));
-  PLIMSOLL_RETURN_IF_ERROR(EnforceClasses(TargetOf(record)));
+  PLIMSOLL_RETURN_IF_ERROR(classes_.Enforce(record));
   groups_
       .ExpectProcess();  // a container is likely to follow; not before: groups are made slowly then
   phase.Done("sandbox_cgroup");
@@ -201,7 +201,7 @@ absl::Status EngineImpl::UnmakeSandbox(const SandboxRecord& record) {
   }
   // Each is tried, whatever the one before it came to; the row goes when nothing else is left.
   absl::Status status = EndPodPidNamespace(record);
-  ReleaseClasses(record.id, "", TargetOf(record));
+  classes_.Release(record);
   const absl::Status detached = networks_.Detach(record.id);
   status = FirstError(status, detached);
   // Network plugins that are asked again need the namespace: without it some leave rules behind.
@@ -261,7 +261,7 @@ absl::Status EngineImpl::StopSandboxLocked(const std::shared_ptr<Sandbox>& sandb
     }
   }
   // One whose init has died is NotReady already, and holds its classes still.
-  ReleaseClasses(record.id, "", TargetOf(record));
+  classes_.Release(record);
   return absl::OkStatus();
 }
 
