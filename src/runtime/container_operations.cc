@@ -188,11 +188,11 @@ absl::Status EngineImpl::PlanContainer(const SandboxRecord& sandbox, const image
   CreateRequest& request = creation->request;
   PLIMSOLL_ASSIGN_OR_RETURN(request, PrepareCreate(sandbox, record, image, *creation->layers));
   PLIMSOLL_RETURN_IF_ERROR(AddImageMounts(&record, &request, &creation->layers));
-  creation->difference = CompareWithAnnounced(sandbox, &record.spec);
+  creation->difference = pictures_.CompareWithAnnounced(sandbox, &record.spec);
   creation->given = record.spec;
   creation->given.resources = confined.settings;
   PLIMSOLL_RETURN_IF_ERROR(CheckAnnounced(sandbox, creation->difference));
-  PLIMSOLL_RETURN_IF_ERROR(AddPicture(sandbox, &creation->given));
+  PLIMSOLL_RETURN_IF_ERROR(pictures_.AddTo(sandbox, &creation->given));
   PLIMSOLL_RETURN_IF_ERROR(ApplyHandler(sandbox, &creation->given, &request));
   request.spec = &creation->given;
   PLIMSOLL_RETURN_IF_ERROR(classes_.Reserve(&record));
@@ -302,9 +302,9 @@ absl::StatusOr<std::string> EngineImpl::CreateContainer(absl::string_view sandbo
   PLIMSOLL_RETURN_IF_ERROR(MakeContainer(&creation));
   PLIMSOLL_ASSIGN_OR_RETURN(const std::shared_ptr<Container> container, AddContainer(&creation));
   std::move(undo).Cancel();
-  ShowPicture(sandbox->id);
+  pictures_.Show(sandbox->id);
   TellWarnings(creation);
-  TellContradiction(container->Snapshot(), nullptr);
+  pictures_.TellContradiction(container->Snapshot(), nullptr);
   if (!confined->lost.empty()) confinement_.TellLost(*container, *confined);
   // Another share, set while this one was being made, has not reached it.
   if (confinement_.Current().epoch != share.epoch) confinement_.FollowShare(*container);
@@ -369,7 +369,7 @@ absl::Status EngineImpl::RemoveContainer(absl::string_view id) {
     options_.events->Add(EventType::kContainerRemoved, record, record.spec.name);
   });
   CollectLayersAfter(record.id);
-  ShowPicture(record.sandbox_id);
+  pictures_.Show(record.sandbox_id);
   return absl::OkStatus();
 }
 

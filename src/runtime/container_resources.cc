@@ -243,7 +243,7 @@ absl::Status EngineImpl::UpdateResources(const std::shared_ptr<Container>& conta
   asked.oom_score_adj = update.oom_score_adj.value_or(asked.oom_score_adj);
   if (update.kubernetes_resources) {
     asked.kubernetes_resources = *update.kubernetes_resources;
-    asked.said.resources = NextWord();
+    asked.said.resources = pictures_.NextWord();
   }
   // Without one, whose row is lost, say, nothing is checked or told.
   PLIMSOLL_ASSIGN_OR_RETURN(const std::shared_ptr<Sandbox> sandbox,
@@ -299,10 +299,10 @@ absl::Status EngineImpl::UpdateResources(const std::shared_ptr<Container>& conta
   if (*told) ToldWhatHolds(record.sandbox_id);
   if (confinement_.HasCpusets())
     confinement_.TellLost(*container, Follow(asked.resources, share.share));
-  if (update.kubernetes_resources) ShowPicture(record.sandbox_id);
+  if (update.kubernetes_resources) pictures_.Show(record.sandbox_id);
   options_.events->Add(EventType::kContainerUpdated, record.sandbox_id, record.id,
                        record.spec.name);
-  TellContradiction(container->Snapshot(), &record.spec);
+  pictures_.TellContradiction(container->Snapshot(), &record.spec);
   for (const std::string& warning : lost) {
     options_.events->Add(EventType::kWarning, record.sandbox_id, record.id, warning);
   }

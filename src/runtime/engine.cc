@@ -18,6 +18,11 @@ absl::StatusOr<SandboxRecord> EngineImpl::GetSandbox(absl::string_view id) const
   return sandbox->Snapshot();
 }
 
+absl::StatusOr<PodPicture> EngineImpl::Picture(absl::string_view id) const {
+  PLIMSOLL_ASSIGN_OR_RETURN(const auto sandbox, objects_.FindSandbox(id));
+  return pictures_.Of(sandbox->Snapshot(), nullptr);
+}
+
 std::vector<std::string> EngineImpl::Addresses(absl::string_view id) const {
   const auto sandbox = objects_.FindSandbox(id);
   return sandbox.ok() ? networks_.Addresses((*sandbox)->id) : std::vector<std::string>();

@@ -1,8 +1,8 @@
 // The engine behind engine.h; its methods are spread over sandbox_operations.cc,
 // sandbox_pid_namespace.cc, container_operations.cc, container_start.cc,
 // container_stop.cc, container_exit.cc, container_resources.cc, container_exec.cc,
-// counters.cc, handler_operations.cc, handler_updates.cc,
-// picture_files.cc and recovery.cc.
+// counters.cc, handler_operations.cc, handler_updates.cc
+// and recovery.cc.
 #ifndef PLIMSOLL_RUNTIME_ENGINE_IMPL_H_
 #define PLIMSOLL_RUNTIME_ENGINE_IMPL_H_
 
@@ -30,6 +30,7 @@
 #include "runtime/pause.h"
 #include "runtime/pod_groups.h"
 #include "runtime/pod_networks.h"
+#include "runtime/pod_pictures.h"
 #include "runtime/update_mark.h"
 
 namespace plimsoll::runtime {
@@ -47,6 +48,7 @@ class EngineImpl : public Engine {
         confinement_(options_, &objects_),
         classes_(options_, &objects_, &confinement_),
         networks_(options_, &objects_),
+        pictures_(options_, &objects_),
         writable_usage_(options_.state) {}
   ~EngineImpl() override {
     ending_ = true;
@@ -229,28 +231,6 @@ class EngineImpl : public Engine {
   // In the pod's own group, for a memory limit below what is in use.
   absl::Status MakeRoomInPod(const SandboxRecord& record, const linux::CgroupSettings& settings,
                              UpdateMark* mark);
-  // Of each container of the pod its newest attempt. `also`: one that is being made or changed; may
-  // be null.
-  std::vector<ContainerSpec> NewestSpecs(const SandboxRecord& sandbox,
-                                         const ContainerSpec* also) const;
-  PodPicture PictureOf(const SandboxRecord& sandbox, const ContainerSpec* also) const;
-  // Counts the words that a creation says, and how the container differs from what was announced,
-  // for the event log; empty: not. Before the container is among those that are there.
-  std::string CompareWithAnnounced(const SandboxRecord& sandbox, ContainerSpec* made);
-  // An event where what is written contradicts linux, and didn't so in `had`; null: a new one.
-  void TellContradiction(const ContainerRecord& container, const ContainerSpec* had);
-  void TellContradiction(const std::string& sandbox_id, const SandboxSpec* had,
-                         const SandboxSpec& pod);
-  // See OwnWords. Later than all that was said before.
-  uint64_t NextWord() { return ++words_; }
-  void CountWords(const std::vector<SandboxRecord>& sandboxes,
-                  const std::vector<ContainerRecord>& containers);
-  // Shows a container that is being made the pod's picture. INVALID_ARGUMENT when it has a mount of
-  // its own there.
-  absl::Status AddPicture(const SandboxRecord& sandbox, ContainerSpec* made) const;
-  absl::Status WritePicture(const SandboxRecord& record) const;
-  // Writes the pod's picture where hooks and wrappers find it, if the pod announced anything.
-  void ShowPicture(const std::string& sandbox_id);
   absl::Status ApplyUpdate(Container& container, const ContainerRecord& record,
                            const ResourceUpdate& update, UpdateMark* mark);
   // Under the locks of its operation. `told`: the runtime handler knows of it.
@@ -350,12 +330,12 @@ class EngineImpl : public Engine {
   NodeConfinement confinement_;
   ClassAssignments classes_;
   PodNetworks networks_;
+  PodPictures pictures_;
   std::string boot_id_;
   mutable absl::Mutex mutex_;
   std::vector<std::string> troubles_ ABSL_GUARDED_BY(mutex_);
   // Containers with damaged rows: no layer is collected while there are any.
   absl::flat_hash_set<std::string> uncertain_layers_ ABSL_GUARDED_BY(mutex_);
-  std::atomic<uint64_t> words_ = 0;
   std::atomic<bool> ending_ = false;
   WritableUsage writable_usage_;
   // Held while a sandbox's KeptDevices are read and written. Nothing else is locked meanwhile but

@@ -208,7 +208,7 @@ absl::StatusOr<std::vector<std::string>> EngineImpl::NodesOf(const std::string& 
 absl::StatusOr<PodSize> EngineImpl::SizeOf(const Handler& handler, const SandboxRecord& sandbox,
                                            const ContainerSpec* also,
                                            const CreateRequest* request) const {
-  const PodPicture picture = PictureOf(WithoutOverhead(sandbox), also);
+  const PodPicture picture = pictures_.Of(WithoutOverhead(sandbox), also);
   PLIMSOLL_ASSIGN_OR_RETURN(const std::vector<std::string> nodes,
                             NodesOf(sandbox.id, picture.now, request));
   PLIMSOLL_ASSIGN_OR_RETURN(std::vector<VfioGroup> groups,
@@ -229,7 +229,7 @@ absl::Status EngineImpl::KeepAnnounced(const SandboxRecord& sandbox) const {
   // It keeps what CDI devices are, now that there is a place for that.
   if (handler->is_vm) PLIMSOLL_RETURN_IF_ERROR(SizeOf(*handler, sandbox, nullptr).status());
   if (!handler->is_fixed) return absl::OkStatus();
-  const PodPicture picture = PictureOf(WithoutOverhead(sandbox), nullptr);
+  const PodPicture picture = pictures_.Of(WithoutOverhead(sandbox), nullptr);
   if (picture.is == PictureIs::kAbsent) return absl::OkStatus();
   return options_.run.ReplaceFile(
       AnnouncedFileOf(sandbox.id),
@@ -273,7 +273,7 @@ absl::Status EngineImpl::CheckFixed(const SandboxRecord& sandbox, const Containe
   PLIMSOLL_ASSIGN_OR_RETURN(const auto announced, HeldTo(sandbox));
   if (!announced.has_value()) return absl::OkStatus();
   std::vector<std::string> growth =
-      GrowthOver(*announced, PictureOf(WithoutOverhead(sandbox), &wanted).total);
+      GrowthOver(*announced, pictures_.Of(WithoutOverhead(sandbox), &wanted).total);
   if (wanted.said != had.said) {
     PLIMSOLL_RETURN_IF_ERROR(AddLifted(*announced, WrittenNow(sandbox.spec, had),
                                        wanted.kubernetes_resources, "", &growth));
@@ -281,8 +281,8 @@ absl::Status EngineImpl::CheckFixed(const SandboxRecord& sandbox, const Containe
   AddGrowth(limits, had.resources, *announced, &growth);
   if (growth.empty()) {
     const SandboxRecord pod = WithoutOverhead(sandbox);
-    AddGrowthInAll(*announced, InForce(pod.spec, NewestSpecs(pod, &had)),
-                   InForce(pod.spec, NewestSpecs(pod, &wanted)), &growth);
+    AddGrowthInAll(*announced, InForce(pod.spec, pictures_.NewestSpecs(pod, &had)),
+                   InForce(pod.spec, pictures_.NewestSpecs(pod, &wanted)), &growth);
   }
   return RefuseGrowth(sandbox, growth);
 }
@@ -292,7 +292,7 @@ absl::Status EngineImpl::CheckFixed(const SandboxRecord& had, const SandboxRecor
   PLIMSOLL_ASSIGN_OR_RETURN(const auto announced, HeldTo(had));
   if (!announced.has_value()) return absl::OkStatus();
   const SandboxRecord without = WithoutOverhead(wanted);
-  std::vector<std::string> growth = GrowthOver(*announced, PictureOf(without, nullptr).total);
+  std::vector<std::string> growth = GrowthOver(*announced, pictures_.Of(without, nullptr).total);
   // What is announced for containers that are there holds from their next attempt on.
   if (growth.empty()) growth = GrowthOver(*announced, MakePicture(without.spec, {}).total);
   if (growth.empty()) {

@@ -69,7 +69,7 @@ absl::Status EngineImpl::TellHandler(const SandboxRecord& sandbox, const Contain
   const std::string file = WantedFileOf(sandbox.id);
   const bool was_there = options_.run.Exists(file);
   PLIMSOLL_RETURN_IF_ERROR(
-      options_.run.ReplaceFile(file, WantedText(sandbox, size, PictureOf(sandbox, also)), 0600));
+      options_.run.ReplaceFile(file, WantedText(sandbox, size, pictures_.Of(sandbox, also)), 0600));
   Command command;
   command.argv = handler->update_command;
   command.argv.push_back(options_.run.PathOf(file));

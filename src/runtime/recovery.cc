@@ -61,7 +61,7 @@ absl::Status EngineImpl::Recover() {
   PLIMSOLL_ASSIGN_OR_RETURN(input.sandboxes, options_.store->LoadSandboxes());
   PLIMSOLL_ASSIGN_OR_RETURN(input.containers, options_.store->LoadContainers());
   input.damaged = options_.store->Damaged();
-  CountWords(input.sandboxes, input.containers);
+  pictures_.CountWords(input.sandboxes, input.containers);
   const std::vector<Finding> findings = runtime::Inspect(input);
   for (const Finding& finding : findings) {
     if (!IsActedUpon(finding.difference)) continue;
@@ -121,7 +121,7 @@ void EngineImpl::RecoverSandboxes(std::vector<SandboxRecord> records, FindingOf 
     const Finding* finding = found(record.id);
     const std::string id = record.id;
     RecoverSandbox(std::move(record), finding);
-    ShowPicture(id);  // a kill may have come before it was written
+    pictures_.Show(id);  // a kill may have come before it was written
   }
 }
 

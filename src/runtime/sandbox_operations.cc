@@ -189,8 +189,8 @@ absl::StatusOr<std::string> EngineImpl::RunSandbox(const SandboxSpec& spec,
   // Only what is recorded stays. If it has died meanwhile, WatchPause finds that.
   if (pause.has_value()) options_.events->Warn(id, "", pause->Release());
   std::move(undo).Cancel();
-  ShowPicture(id);
-  TellContradiction(id, nullptr, sandbox->Snapshot().spec);
+  pictures_.Show(id);
+  pictures_.TellContradiction(id, nullptr, sandbox->Snapshot().spec);
   options_.events->Warn(id, "", WatchPause(sandbox));
   return id;
 }

@@ -150,7 +150,7 @@ absl::Status EngineImpl::UpdateSandboxResources(const std::shared_ptr<Sandbox>& 
   SandboxSpec asked = record.spec;
   linux::MergeUpdate(update.resources, options_.cgroups->layout(), &asked.resources);
   linux::MergeInto(update.overhead, &asked.overhead);
-  if (update.pod_resources) AnnounceAnew(*update.pod_resources, NextWord(), &asked);
+  if (update.pod_resources) AnnounceAnew(*update.pod_resources, pictures_.NextWord(), &asked);
   asked.update_annotations = update.annotations;
   const std::string what = absl::StrCat("update sandbox ", record.id);
   PLIMSOLL_RETURN_IF_ERROR(Annotate(CheckSettings(update.resources, *options_.runtime), what));
@@ -209,8 +209,8 @@ absl::Status EngineImpl::UpdateSandboxResources(const std::shared_ptr<Sandbox>& 
                     what);
   }
   if (*told) ToldWhatHolds(record.id);
-  ShowPicture(record.id);
-  TellContradiction(record.id, &record.spec, asked);
+  pictures_.Show(record.id);
+  pictures_.TellContradiction(record.id, &record.spec, asked);
   return absl::OkStatus();
 }
 
