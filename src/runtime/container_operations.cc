@@ -191,9 +191,9 @@ absl::Status EngineImpl::PlanContainer(const SandboxRecord& sandbox, const image
   creation->difference = pictures_.CompareWithAnnounced(sandbox, &record.spec);
   creation->given = record.spec;
   creation->given.resources = confined.settings;
-  PLIMSOLL_RETURN_IF_ERROR(CheckAnnounced(sandbox, creation->difference));
+  PLIMSOLL_RETURN_IF_ERROR(handlers_.CheckAnnounced(sandbox, creation->difference));
   PLIMSOLL_RETURN_IF_ERROR(pictures_.AddTo(sandbox, &creation->given));
-  PLIMSOLL_RETURN_IF_ERROR(ApplyHandler(sandbox, &creation->given, &request));
+  PLIMSOLL_RETURN_IF_ERROR(handlers_.ApplyTo(sandbox, &creation->given, &request));
   request.spec = &creation->given;
   PLIMSOLL_RETURN_IF_ERROR(classes_.Reserve(&record));
   absl::Cleanup cancel_classes = [&] { classes_.Cancel(record.id); };
@@ -332,7 +332,7 @@ void EngineImpl::UndoContainer(ContainerRecord record, std::shared_ptr<image::La
 
 absl::Status EngineImpl::RemoveContainer(absl::string_view id) {
   PLIMSOLL_ASSIGN_OR_RETURN(const auto container, objects_.FindContainer(id));
-  const CallOff call_off(TurnsOf(*container), container->id);
+  const CallOff call_off(handler_updates_.TurnsOf(*container), container->id);
   PLIMSOLL_RETURN_IF_ERROR(StopContainer(container->id, absl::ZeroDuration()));
   absl::MutexLock operation(&container->operation);
   if (!objects_.FindContainer(container->id).ok())

@@ -217,7 +217,7 @@ absl::Status EngineImpl::UpdateResources(absl::string_view id, const ResourceUpd
   PLIMSOLL_ASSIGN_OR_RETURN(const auto container, objects_.FindContainer(id));
   bool told = false;
   const absl::Status done = UpdateResources(container, update, &told);
-  if (!done.ok() && told) TellBack(container->sandbox_id, container->id);
+  if (!done.ok() && told) handler_updates_.TellBack(container->sandbox_id, container->id);
   return done;
 }
 
@@ -247,14 +247,15 @@ absl::Status EngineImpl::UpdateResources(const std::shared_ptr<Container>& conta
   }
   // Without one, whose row is lost, say, nothing is checked or told.
   PLIMSOLL_ASSIGN_OR_RETURN(const std::shared_ptr<Sandbox> sandbox,
-                            SandboxThatTakesTurns(record.sandbox_id));
+                            handler_updates_.SandboxThatTakesTurns(record.sandbox_id));
   std::optional<HandlerTurn> turn;
   if (sandbox != nullptr) {
     turn.emplace(sandbox->turns, container->id);
     PLIMSOLL_RETURN_IF_ERROR(Annotate(turn->status(), what));
     const SandboxRecord pod = sandbox->Snapshot();
-    PLIMSOLL_RETURN_IF_ERROR(Annotate(CheckFixed(pod, record.spec, asked, update.cgroup), what));
-    PLIMSOLL_RETURN_IF_ERROR(Annotate(TellHandler(pod, &asked, *turn, told), what));
+    PLIMSOLL_RETURN_IF_ERROR(
+        Annotate(handlers_.CheckFixed(pod, record.spec, asked, update.cgroup), what));
+    PLIMSOLL_RETURN_IF_ERROR(Annotate(handler_updates_.Tell(pod, &asked, *turn, told), what));
   }
   // From here on alone: who follows the node's share waits for this lock.
   absl::MutexLock cpuset(&container->cpuset);
@@ -296,7 +297,7 @@ absl::Status EngineImpl::UpdateResources(const std::shared_ptr<Container>& conta
   if (SeeOomScore(options_.host, *container) || other_group) {
     options_.events->Warn(record.sandbox_id, record.id, Save(*container));
   }
-  if (*told) ToldWhatHolds(record.sandbox_id);
+  if (*told) handler_updates_.ToldWhatHolds(record.sandbox_id);
   if (confinement_.HasCpusets())
     confinement_.TellLost(*container, Follow(asked.resources, share.share));
   if (update.kubernetes_resources) pictures_.Show(record.sandbox_id);

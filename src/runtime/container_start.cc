@@ -103,7 +103,7 @@ absl::Status EngineImpl::StartContainer(absl::string_view id) {
   }
   StartPhase phase(options_.observe_phase);
   absl::Status started = options_.runtime->Start(container->id);
-  if (started.ok() && InitExecutes(HandlerOf(sandbox->Snapshot()))) {
+  if (started.ok() && InitExecutes(handlers_.Find(sandbox->Snapshot()))) {
     started = AwaitProgram(container);
   }
   if (!started.ok()) return FailStart(*container, started);

@@ -95,7 +95,7 @@ bool EngineImpl::AwaitRecord(const std::shared_ptr<Container>& container, absl::
 bool EngineImpl::StopGently(const std::shared_ptr<Container>& container, absl::Time deadline) {
   const ContainerRecord record = container->Snapshot();
   const auto sandbox = objects_.FindSandbox(record.sandbox_id);
-  const bool executes = sandbox.ok() && InitExecutes(HandlerOf((*sandbox)->Snapshot()));
+  const bool executes = sandbox.ok() && InitExecutes(handlers_.Find((*sandbox)->Snapshot()));
   bool was_blocked = false;
   for (absl::Duration pause = kFirstStopLook;; pause = std::min(2 * pause, kLastStopLook)) {
     const Reception now = ReceptionOf(options_.host, record.init, record.stop_signal, executes);
@@ -115,7 +115,7 @@ bool EngineImpl::StopGently(const std::shared_ptr<Container>& container, absl::T
 
 absl::Status EngineImpl::StopContainer(absl::string_view id, absl::Duration grace) {
   PLIMSOLL_ASSIGN_OR_RETURN(const auto container, objects_.FindContainer(id));
-  const CallOff call_off(TurnsOf(*container), container->id);
+  const CallOff call_off(handler_updates_.TurnsOf(*container), container->id);
   ContainerState state;
   {
     // A start under way is waited for. Not held longer: a second stop may have less patience.

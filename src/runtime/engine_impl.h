@@ -1,8 +1,7 @@
 // The engine behind engine.h; its methods are spread over sandbox_operations.cc,
 // sandbox_pid_namespace.cc, container_operations.cc, container_start.cc,
 // container_stop.cc, container_exit.cc, container_resources.cc, container_exec.cc,
-// counters.cc, handler_operations.cc, handler_updates.cc
-// and recovery.cc.
+// counters.cc and recovery.cc.
 #ifndef PLIMSOLL_RUNTIME_ENGINE_IMPL_H_
 #define PLIMSOLL_RUNTIME_ENGINE_IMPL_H_
 
@@ -24,18 +23,17 @@
 #include "runtime/class_assignments.h"
 #include "runtime/engine.h"
 #include "runtime/exit_watcher.h"
-#include "runtime/handler_turns.h"
+#include "runtime/handler_updates.h"
 #include "runtime/node_confinement.h"
 #include "runtime/objects.h"
 #include "runtime/pause.h"
 #include "runtime/pod_groups.h"
+#include "runtime/pod_handlers.h"
 #include "runtime/pod_networks.h"
 #include "runtime/pod_pictures.h"
 #include "runtime/update_mark.h"
 
 namespace plimsoll::runtime {
-
-struct PodSize;  // runtime/handlers/pod_size.h
 
 // How long the kernel and the monitor may take to end what SIGKILL was sent to.
 constexpr absl::Duration kKillTimeout = absl::Seconds(20);
@@ -49,10 +47,12 @@ class EngineImpl : public Engine {
         classes_(options_, &objects_, &confinement_),
         networks_(options_, &objects_),
         pictures_(options_, &objects_),
+        handlers_(options_, &pictures_),
+        handler_updates_(options_, &objects_, &pictures_, &handlers_),
         writable_usage_(options_.state) {}
   ~EngineImpl() override {
     ending_ = true;
-    CallOffUpdates();
+    handler_updates_.CallOff();
   }
 
   // Starts the watcher and brings store and kernel together. Before anything else.
@@ -88,7 +88,7 @@ class EngineImpl : public Engine {
   absl::Status UpdateResources(absl::string_view id, const ResourceUpdate& update) override;
   absl::StatusOr<EffectiveResources> ReadSandboxResources(absl::string_view id) const override;
   absl::Status UpdateSandboxResources(absl::string_view id, const SandboxUpdate& update) override;
-  void CallOffUpdates() override;
+  void CallOffUpdates() override { handler_updates_.CallOff(); }
   void CallOffWalks() override { writable_usage_.CallOff(); }
   absl::StatusOr<PodPicture> Picture(absl::string_view id) const override;
   void SetNodeShare(const NodeShare& share) override { confinement_.SetShare(share); }
@@ -238,53 +238,6 @@ class EngineImpl : public Engine {
                                const ResourceUpdate& update, bool* told);
   absl::Status UpdateSandboxResources(const std::shared_ptr<Sandbox>& sandbox,
                                       const SandboxUpdate& update, bool* told);
-  // Runtime handlers (handler_operations.cc, handler_updates.cc). Null: nothing is configured about
-  // the sandbox's. FAILED_PRECONDITION: it had one that isn't there any more.
-  absl::StatusOr<const Handler*> HandlerOf(const SandboxRecord& sandbox) const;
-  // Before anything of the sandbox is made: whether it can be as large as it needs to be.
-  absl::Status CheckSize(const SandboxRecord& sandbox) const;
-  // What later updates need to know: what those of a handler with fixed resources are held against,
-  // and a virtual machine's devices.
-  absl::Status KeepAnnounced(const SandboxRecord& sandbox) const;
-  // For the OCI runtime that makes the container: the handler's program, the sandbox's size.
-  absl::Status ApplyHandler(const SandboxRecord& sandbox, ContainerSpec* made,
-                            CreateRequest* request) const;
-  // Of resources that are fixed: FAILED_PRECONDITION with the difference of a container that is
-  // being made, or with what would grow by an update of a container or pod from `had`, which is on
-  // record, to `wanted`. A limit that goes is growth. `limits`: those of a group that are asked
-  // for.
-  absl::Status CheckAnnounced(const SandboxRecord& sandbox, const std::string& difference) const;
-  absl::Status CheckFixed(const SandboxRecord& sandbox, const ContainerSpec& had,
-                          const ContainerSpec& wanted, const linux::CgroupSettings& limits) const;
-  absl::Status CheckFixed(const SandboxRecord& had, const SandboxRecord& wanted,
-                          const linux::CgroupSettings& limits) const;
-  // What the pod announced, if its updates are held to that.
-  absl::StatusOr<std::optional<resources::Requirements>> HeldTo(const SandboxRecord& sandbox) const;
-  // Whether updates of the pod must wait for each other: each is held against what the others
-  // have made of it.
-  absl::StatusOr<bool> TakesTurns(const SandboxRecord& sandbox) const;
-  // Null: there is none with that id that does.
-  absl::StatusOr<std::shared_ptr<Sandbox>> SandboxThatTakesTurns(absl::string_view id) const;
-  // How large the sandbox's virtual machine must be. `also` as with PictureOf; `request`: for that,
-  // with its CDI devices as they are now.
-  absl::StatusOr<PodSize> SizeOf(const Handler& handler, const SandboxRecord& sandbox,
-                                 const ContainerSpec* also,
-                                 const CreateRequest* request = nullptr) const;
-  // The device nodes of all containers, those of CDI devices as they were when they were asked for.
-  absl::StatusOr<std::vector<std::string>> NodesOf(const std::string& sandbox_id,
-                                                   const PodResources& pod,
-                                                   const CreateRequest* request) const;
-  // Runs the handler's update command, if it has one, with a file that stays: as long as it is
-  // there, the handler may know something else than what holds. `ran`: it was started, whatever it
-  // came to.
-  absl::Status TellHandler(const SandboxRecord& sandbox, const ContainerSpec* also,
-                           HandlerTurn& turn, bool* ran) const;
-  // What the handler was told last is what holds.
-  void ToldWhatHolds(const std::string& sandbox_id) const;
-  // Tells it what holds, after an update that failed or was cut off. No operation's lock is held.
-  void TellBack(const std::string& sandbox_id, const std::string& container_id);
-  // The turns of the container's pod, for CallOff; null: its pod is not known.
-  std::shared_ptr<HandlerTurns> TurnsOf(const Container& container) const;
   // ABORTED while the container is frozen. `hold`: how long no change of class may come after the
   // command has entered, which the OCI runtime has not looked at by then.
   // Runs `enter` with what enters a container now, and lets no change of class come between.
@@ -331,6 +284,8 @@ class EngineImpl : public Engine {
   ClassAssignments classes_;
   PodNetworks networks_;
   PodPictures pictures_;
+  PodHandlers handlers_;
+  HandlerUpdates handler_updates_;
   std::string boot_id_;
   mutable absl::Mutex mutex_;
   std::vector<std::string> troubles_ ABSL_GUARDED_BY(mutex_);
@@ -338,14 +293,10 @@ class EngineImpl : public Engine {
   absl::flat_hash_set<std::string> uncertain_layers_ ABSL_GUARDED_BY(mutex_);
   std::atomic<bool> ending_ = false;
   WritableUsage writable_usage_;
-  // Held while a sandbox's KeptDevices are read and written. Nothing else is locked meanwhile but
-  // the CDI registry.
-  mutable absl::Mutex kept_devices_mutex_;
-  std::list<CallOff> called_off_ ABSL_GUARDED_BY(mutex_);  // as the engine ends
   // For what of an exit takes time.
   WorkerPool patient_{/*max_threads=*/4, /*max_queued=*/10000};
-  // For handlers' commands of a start, each of which may take minutes.
-  WorkerPool tellers_{/*max_threads=*/4, /*max_queued=*/10000};
+  // For networks that recovery gives back: plugins may take minutes.
+  WorkerPool detachers_{/*max_threads=*/4, /*max_queued=*/10000};
   // Last, so that its thread ends before what it uses.
   ExitWatcher watcher_;
 };

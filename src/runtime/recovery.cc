@@ -187,7 +187,7 @@ void EngineImpl::DetachLater(const std::string& sandbox_id) {
         Annotate(status,
                  "its network can't be given back now (stop or remove the sandbox to try again)"));
   };
-  if (!tellers_.TrySchedule(detach)) detach();
+  if (!detachers_.TrySchedule(detach)) detach();
 }
 
 void EngineImpl::DetachStray(const std::string& sandbox_id, bool keeps_group) {
@@ -197,7 +197,7 @@ void EngineImpl::DetachStray(const std::string& sandbox_id, bool keeps_group) {
     if (status.ok()) status = GiveUpPlace(id, keeps_group);
     options_.events->Warn(id, "", status);
   };
-  if (!tellers_.TrySchedule(detach)) detach();
+  if (!detachers_.TrySchedule(detach)) detach();
 }
 
 void EngineImpl::RecoverNetworks() {
@@ -214,7 +214,7 @@ void EngineImpl::RecoverNetworks() {
   const auto collect = [this] {
     if (!ending_) options_.events->Warn("", "", networks_.CollectGarbage());
   };
-  if (!tellers_.TrySchedule(collect)) collect();
+  if (!detachers_.TrySchedule(collect)) collect();
 }
 
 // Which layers a damaged row of a container stands for can't be told: until all such are gone,
@@ -475,10 +475,7 @@ void EngineImpl::RecoverSandbox(SandboxRecord record, const Finding* found) {
   }
   const std::shared_ptr<Sandbox> sandbox = Adopt(std::move(record), finding);
   Trouble(finding, WatchPause(sandbox));
-  if (!options_.run.Exists(WantedFileOf(sandbox->id))) return;
-  // A command may take minutes, for which nobody is to be kept from being served.
-  const auto tell = [this, id = sandbox->id] { TellBack(id, ""); };
-  if (!tellers_.TrySchedule(tell)) tell();
+  handler_updates_.TellBackLater(sandbox->id);
 }
 
 std::vector<Finding> EngineImpl::LookOnce() {

@@ -87,7 +87,7 @@ absl::Status EngineImpl::CheckUserNamespace(const SandboxRecord& record) const {
   if (!spec.namespaces.has_user_namespace()) return absl::OkStatus();
   const std::string what =
       absl::StrCat("pod ", spec.pod_namespace, "/", spec.name, ": a user namespace of its own");
-  PLIMSOLL_ASSIGN_OR_RETURN(const Handler* handler, HandlerOf(record));
+  PLIMSOLL_ASSIGN_OR_RETURN(const Handler* handler, handlers_.Find(record));
   if (handler != nullptr && handler->is_vm) {
     return absl::FailedPreconditionError(
         absl::StrCat(what, " can't be had from the runtime handler ", spec.runtime_handler,
@@ -139,7 +139,7 @@ absl::StatusOr<std::string> EngineImpl::RunSandbox(const SandboxSpec& spec,
       key, record.id,
       absl::StrCat("pod ", spec.pod_namespace, "/", spec.name, " (attempt ", spec.attempt, ")")));
   absl::Cleanup release_name = [&] { objects_.ReleaseName(record.id); };
-  PLIMSOLL_RETURN_IF_ERROR(CheckSize(record));
+  PLIMSOLL_RETURN_IF_ERROR(handlers_.CheckSize(record));
   std::move(release_name).Cancel();
   absl::Cleanup undo = [&] { UndoSandbox(std::move(record)); };
   absl::Cleanup forget = [&] { groups_.Forget(&record); };
@@ -152,7 +152,7 @@ absl::StatusOr<std::string> EngineImpl::RunSandbox(const SandboxSpec& spec,
   phase.Done("sandbox_cgroup");
   PLIMSOLL_RETURN_IF_ERROR(
       MakeSandboxPlace(options_.host, options_.run, record.id, record.spec, file_label));
-  PLIMSOLL_RETURN_IF_ERROR(KeepAnnounced(record));
+  PLIMSOLL_RETURN_IF_ERROR(handlers_.KeepAnnounced(record));
   phase.Done("sandbox_namespaces");
 
   std::optional<HeldPause> pause;

@@ -134,7 +134,7 @@ absl::Status EngineImpl::UpdateSandboxResources(absl::string_view id, const Sand
   PLIMSOLL_ASSIGN_OR_RETURN(const auto sandbox, objects_.FindSandbox(id));
   bool told = false;
   const absl::Status done = UpdateSandboxResources(sandbox, update, &told);
-  if (!done.ok() && told) TellBack(sandbox->id, "");
+  if (!done.ok() && told) handler_updates_.TellBack(sandbox->id, "");
   return done;
 }
 
@@ -157,13 +157,14 @@ absl::Status EngineImpl::UpdateSandboxResources(const std::shared_ptr<Sandbox>& 
   PLIMSOLL_RETURN_IF_ERROR(Annotate(CheckSettings(update.overhead, *options_.runtime), what));
   SandboxRecord wanted = record;
   wanted.spec = asked;
-  PLIMSOLL_ASSIGN_OR_RETURN(const bool takes_turns, TakesTurns(record));
+  PLIMSOLL_ASSIGN_OR_RETURN(const bool takes_turns, handlers_.TakesTurns(record));
   std::optional<HandlerTurn> turn;
   if (takes_turns) {
     turn.emplace(sandbox->turns, sandbox->id);
     PLIMSOLL_RETURN_IF_ERROR(Annotate(turn->status(), what));
-    PLIMSOLL_RETURN_IF_ERROR(Annotate(CheckFixed(record, wanted, update.resources), what));
-    PLIMSOLL_RETURN_IF_ERROR(Annotate(TellHandler(wanted, nullptr, *turn, told), what));
+    PLIMSOLL_RETURN_IF_ERROR(
+        Annotate(handlers_.CheckFixed(record, wanted, update.resources), what));
+    PLIMSOLL_RETURN_IF_ERROR(Annotate(handler_updates_.Tell(wanted, nullptr, *turn, told), what));
   }
   const linux::CgroupSettings changed =
       ChangedSettings(PodGroupSettings(record.spec), PodGroupSettings(asked), update.resources);
@@ -208,7 +209,7 @@ absl::Status EngineImpl::UpdateSandboxResources(const std::shared_ptr<Sandbox>& 
     return Annotate(plimsoll::AlsoSay(done, absl::StrCat("and not set back: ", undone.message())),
                     what);
   }
-  if (*told) ToldWhatHolds(record.id);
+  if (*told) handler_updates_.ToldWhatHolds(record.id);
   pictures_.Show(record.id);
   pictures_.TellContradiction(record.id, &record.spec, asked);
   return absl::OkStatus();
