@@ -235,7 +235,7 @@ absl::StatusOr<std::shared_ptr<Container>> EngineImpl::AddContainer(Creation* cr
   // end, however soon it comes, is recorded after this lock.
   absl::MutexLock lock(&container->mutex);
   absl::Status made;
-  if (HasProcess(record)) made = WatchMonitor(container, record.monitor);
+  if (HasProcess(record)) made = exits_.Watch(container, record.monitor);
   if (made.ok()) made = options_.store->PutContainer(record);
   if (!made.ok()) {
     container->record.state = ContainerState::kRemoving;  // no exit is recorded any more

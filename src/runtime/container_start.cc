@@ -33,17 +33,6 @@ ContainerRecord AtItsStart(ContainerRecord record) {
 
 }  // namespace
 
-void EngineImpl::EndRefused(Container& container) {
-  absl::MutexLock lock(&container.mutex);
-  ContainerRecord& record = container.record;
-  if (!IsRefused(record)) return;
-  record.last_resources.cgroup = record.spec.resources;  // which it goes on to show
-  ExitRecord exit{.code = 0, .finished_unix_nanos = options_.clock->NowUnixNanos()};
-  exit.start_error = record.message;
-  SetExited(&record, exit, false);
-  SaveExit(container);
-}
-
 absl::Status EngineImpl::AwaitProgram(const std::shared_ptr<Container>& container) {
   const linux::ProcessId init = container->Snapshot().init;
   const absl::Time deadline = MonotonicNow() + options_.program_wait;
@@ -54,7 +43,7 @@ absl::Status EngineImpl::AwaitProgram(const std::shared_ptr<Container>& containe
     if (MonotonicNow() >= deadline) return absl::OkStatus();
     absl::SleepFor(pause);
   }
-  AwaitRecord(container, MonotonicNow() + kRecordTakes);
+  exits_.AwaitRecord(container, MonotonicNow() + kRecordTakes);
   const ContainerRecord record = container->Snapshot();
   if (record.state != ContainerState::kExited || record.reason != kStartError) {
     return absl::OkStatus();
@@ -63,22 +52,9 @@ absl::Status EngineImpl::AwaitProgram(const std::shared_ptr<Container>& containe
 }
 
 absl::Status EngineImpl::FailStart(Container& container, const absl::Status& failure) {
-  {
-    absl::MutexLock lock(&container.mutex);
-    ContainerRecord& record = container.record;
-    // Else its monitor's end was quicker.
-    const bool is_first = record.state == ContainerState::kRunning;
-    record.started_unix_nanos = 0;
-    if (is_first) SetExited(&record, {128, options_.clock->NowUnixNanos()}, false);
-    record.exit_code = 128;
-    record.oom_killed = false;
-    record.reason = kStartError;
-    record.message = std::string(failure.message());
-    container.starting = false;
-    SaveExit(container);
-  }
+  exits_.RecordFailedStart(container, failure);
   options_.events->Warn(container.sandbox_id, container.id,
-                        KillContainer(container, MonotonicNow() + kKillTimeout));
+                        exits_.Kill(container, MonotonicNow() + kKillTimeout));
   return failure;
 }
 
@@ -88,7 +64,7 @@ absl::Status EngineImpl::StartContainer(absl::string_view id) {
   absl::ReaderMutexLock sandbox_operation(&sandbox->operation);
   absl::MutexLock operation(&container->operation);
   if (const ContainerRecord record = container->Snapshot(); IsRefused(record)) {
-    EndRefused(*container);
+    exits_.EndRefused(*container);
     return absl::FailedPreconditionError(record.message);
   }
   {
@@ -113,7 +89,7 @@ absl::Status EngineImpl::StartContainer(absl::string_view id) {
     container->starting = false;
     options_.events->Add(EventType::kContainerStarted, AtItsStart(container->record),
                          container->record.spec.name);
-    if (container->record.state == ContainerState::kExited) TellExit(container->record);
+    if (container->record.state == ContainerState::kExited) exits_.Tell(container->record);
   }
   const absl::Status saved = Save(*container);
   if (!IsUnwritable(saved)) return saved;

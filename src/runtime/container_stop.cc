@@ -16,8 +16,6 @@
 namespace plimsoll::runtime {
 namespace {
 
-// How often a monitor is looked for by whoever waits for an exit.
-constexpr absl::Duration kLookAgain = absl::Milliseconds(200);
 // How often an init that would not get the stop signal yet is looked at: at first, and later on.
 constexpr absl::Duration kFirstStopLook = absl::Milliseconds(1);
 constexpr absl::Duration kLastStopLook = absl::Milliseconds(50);
@@ -57,41 +55,6 @@ absl::Status EngineImpl::SendStopSignal(Container& container) {
   return sent;
 }
 
-absl::Status EngineImpl::KillContainer(const Container& container, absl::Time deadline) {
-  const ContainerRecord record = container.Snapshot();
-  // The init too, by itself: it may have been moved out of its group.
-  const absl::Status init = linux::KillProcess(options_.host, record.init);
-  return FirstError(options_.cgroups->KillAll(record.cgroup_path, deadline), init);
-}
-
-bool EngineImpl::AwaitExit(const Container& container, absl::Time deadline) const {
-  absl::MutexLock lock(&container.mutex);
-  const auto exited = [&container]() ABSL_SHARED_LOCKS_REQUIRED(container.mutex) {
-    return !IsLive(container.record.state);
-  };
-  return container.mutex.AwaitWithDeadline(absl::Condition(&exited), deadline);
-}
-
-// By the monitor's end: the wait for the record alone would go by the wall clock, which may jump.
-bool EngineImpl::AwaitRecord(const std::shared_ptr<Container>& container, absl::Time deadline) {
-  while (!AwaitExit(*container, absl::InfinitePast())) {
-    const absl::Time look_again = std::min(deadline, MonotonicNow() + kLookAgain);
-    const ContainerRecord record = container->Snapshot();
-    const absl::StatusOr<UniqueFd> monitor = linux::OpenProcess(options_.host, record.monitor);
-    if (monitor.ok() && !linux::AwaitExit(*monitor, look_again)) {
-      // One that somebody has stopped records nothing until it goes on.
-      if (!linux::IsRunning(options_.host, record.init).value_or(true)) {
-        linux::SignalProcess(*monitor, SIGCONT).IgnoreError();
-      }
-    } else if (!AwaitExit(*container, absl::Now() + (look_again - MonotonicNow())) &&
-               absl::IsNotFound(monitor.status())) {
-      RecordExit(container);  // gone, and nobody has noticed: it is not watched
-    }
-    if (MonotonicNow() >= deadline) return AwaitExit(*container, absl::InfinitePast());
-  }
-  return true;
-}
-
 bool EngineImpl::StopGently(const std::shared_ptr<Container>& container, absl::Time deadline) {
   const ContainerRecord record = container->Snapshot();
   const auto sandbox = objects_.FindSandbox(record.sandbox_id);
@@ -103,14 +66,23 @@ bool EngineImpl::StopGently(const std::shared_ptr<Container>& container, absl::T
     // blocks all for the moment of a fork, and what comes then is dropped after it.
     if (now == Reception::kTaken || (now == Reception::kBlocked && was_blocked)) break;
     was_blocked = now == Reception::kBlocked;
-    if (AwaitRecord(container, std::min(deadline, MonotonicNow() + pause))) return true;
+    if (exits_.AwaitRecord(container, std::min(deadline, MonotonicNow() + pause))) return true;
     if (MonotonicNow() >= deadline) return false;
   }
   const absl::Status sent = SendStopSignal(*container);
   if (!absl::IsNotFound(sent)) {  // gone already is as good
     options_.events->Warn(record.sandbox_id, record.id, Annotate(sent, "its stop signal"));
   }
-  return AwaitRecord(container, deadline);
+  return exits_.AwaitRecord(container, deadline);
+}
+
+absl::StatusOr<ContainerRecord> EngineImpl::WaitContainer(absl::string_view id,
+                                                          absl::Time deadline) {
+  PLIMSOLL_ASSIGN_OR_RETURN(const auto container, objects_.FindContainer(id));
+  if (!exits_.Await(*container, deadline)) {
+    return absl::DeadlineExceededError(absl::StrCat("container ", container->id, " still runs"));
+  }
+  return container->Snapshot();
 }
 
 absl::Status EngineImpl::StopContainer(absl::string_view id, absl::Duration grace) {
@@ -120,7 +92,7 @@ absl::Status EngineImpl::StopContainer(absl::string_view id, absl::Duration grac
   {
     // A start under way is waited for. Not held longer: a second stop may have less patience.
     absl::MutexLock operation(&container->operation);
-    EndRefused(*container);
+    exits_.EndRefused(*container);
     state = container->Snapshot().state;
   }
   SeeOomScore(options_.host, *container);
@@ -128,12 +100,12 @@ absl::Status EngineImpl::StopContainer(absl::string_view id, absl::Duration grac
   if (state == ContainerState::kRunning && grace > absl::ZeroDuration()) {
     if (StopGently(container, MonotonicNow() + grace)) return absl::OkStatus();
   }
-  if (AwaitExit(*container, absl::InfinitePast())) return absl::OkStatus();
-  PLIMSOLL_RETURN_IF_ERROR(KillContainer(*container, MonotonicNow() + kKillTimeout));
-  if (AwaitRecord(container, MonotonicNow() + kKillTimeout)) return absl::OkStatus();
+  if (exits_.Await(*container, absl::InfinitePast())) return absl::OkStatus();
+  PLIMSOLL_RETURN_IF_ERROR(exits_.Kill(*container, MonotonicNow() + kKillTimeout));
+  if (exits_.AwaitRecord(container, MonotonicNow() + kKillTimeout)) return absl::OkStatus();
   // Nothing of the container runs, but its monitor does not end. Its end is the exit's record.
   PLIMSOLL_RETURN_IF_ERROR(linux::KillProcess(options_.host, container->Snapshot().monitor));
-  if (AwaitRecord(container, MonotonicNow() + kKillTimeout)) return absl::OkStatus();
+  if (exits_.AwaitRecord(container, MonotonicNow() + kKillTimeout)) return absl::OkStatus();
   return absl::DeadlineExceededError(
       absl::StrCat("container ", container->id, ": killed, but its monitor reports no exit"));
 }

@@ -3,12 +3,14 @@
 #include <utility>
 
 #include "base/status.h"
+#include "linux/process.h"
 #include "runtime/engine_impl.h"
 
 namespace plimsoll::runtime {
 
 absl::StatusOr<std::unique_ptr<Engine>> Engine::Create(EngineOptions options) {
-  auto engine = std::make_unique<EngineImpl>(std::move(options));
+  PLIMSOLL_ASSIGN_OR_RETURN(std::string boot_id, linux::ReadBootId(options.host));
+  auto engine = std::make_unique<EngineImpl>(std::move(options), std::move(boot_id));
   PLIMSOLL_RETURN_IF_ERROR(engine->Recover());
   return engine;
 }

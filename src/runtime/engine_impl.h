@@ -1,6 +1,6 @@
 // The engine behind engine.h; its methods are spread over sandbox_operations.cc,
 // sandbox_pid_namespace.cc, container_operations.cc, container_start.cc,
-// container_stop.cc, container_exit.cc, container_resources.cc, container_exec.cc,
+// container_stop.cc, container_resources.cc, container_exec.cc,
 // counters.cc and recovery.cc.
 #ifndef PLIMSOLL_RUNTIME_ENGINE_IMPL_H_
 #define PLIMSOLL_RUNTIME_ENGINE_IMPL_H_
@@ -21,6 +21,7 @@
 #include "absl/time/time.h"
 #include "base/worker_pool.h"
 #include "runtime/class_assignments.h"
+#include "runtime/container_exits.h"
 #include "runtime/engine.h"
 #include "runtime/exit_watcher.h"
 #include "runtime/handler_updates.h"
@@ -35,13 +36,13 @@
 
 namespace plimsoll::runtime {
 
-// How long the kernel and the monitor may take to end what SIGKILL was sent to.
-constexpr absl::Duration kKillTimeout = absl::Seconds(20);
-
+// Parts depend on those before them in the list of members alone. Operations are the engine's own:
+// which part is asked when, under the locks of a sandbox's or container's operations.
 class EngineImpl : public Engine {
  public:
-  explicit EngineImpl(EngineOptions options)
+  EngineImpl(EngineOptions options, std::string boot_id)
       : options_(std::move(options)),
+        boot_id_(std::move(boot_id)),
         groups_(options_, &objects_),
         confinement_(options_, &objects_),
         classes_(options_, &objects_, &confinement_),
@@ -49,9 +50,11 @@ class EngineImpl : public Engine {
         pictures_(options_, &objects_),
         handlers_(options_, &pictures_),
         handler_updates_(options_, &objects_, &pictures_, &handlers_),
+        exits_(options_, boot_id_, &classes_, &watcher_),
         writable_usage_(options_.state) {}
   ~EngineImpl() override {
     ending_ = true;
+    exits_.End();
     handler_updates_.CallOff();
   }
 
@@ -191,32 +194,11 @@ class EngineImpl : public Engine {
   // Puts what the OCI runtime has made on record, and its init into its classes.
   absl::Status SettleProcess(const Created& created, const CreateRequest& request,
                              ContainerRecord* record);
-  // Records the end of a container whose start is refused (IsRefused); nothing of another.
-  void EndRefused(Container& container);
   // Waits, not for long, until an init that was let run has executed its program.
   // FAILED_PRECONDITION, with the reason, when it could not; its exit is on record then.
   absl::Status AwaitProgram(const std::shared_ptr<Container>& container);
   // Records and tells the end of a container that could not be let run; returns `failure`.
   absl::Status FailStart(Container& container, const absl::Status& failure);
-  // Kills in any case, and waits until `deadline` for the end of what was killed.
-  absl::Status KillContainer(const Container& container, absl::Time deadline);
-  // True when it has exited by then.
-  bool AwaitExit(const Container& container, absl::Time deadline) const;
-
-  // As AwaitExit, but records the exit itself when the monitor has gone unnoticed.
-  bool AwaitRecord(const std::shared_ptr<Container>& container, absl::Time deadline);
-
-  // Has the exit recorded when the container's monitor ends. NOT_FOUND: it has.
-  absl::Status WatchMonitor(const std::shared_ptr<Container>& container,
-                            const linux::ProcessId& id);
-  absl::Status WatchOrRecord(const std::shared_ptr<Container>& container);
-  void RecordExit(const std::shared_ptr<Container>& container);
-  void SetExited(ContainerRecord* record, const ExitRecord& exit, bool oom_killed) const;
-  // Writes an exit, and tells it unless it is being started.
-  void SaveExit(const Container& container) ABSL_EXCLUSIVE_LOCKS_REQUIRED(container.mutex);
-  void TellExit(const ContainerRecord& record);
-  // Ends what is left of a container that has exited; what takes time is done elsewhere.
-  void ClearGroup(const std::shared_ptr<Container>& container);
   absl::Status Save(const Container& container);
   // On record are the resources of `asked` from now on, and of the classes in `changing` what is
   // said there (see ChangingTo); on failure, those of before.
@@ -278,6 +260,7 @@ class EngineImpl : public Engine {
   // that of NodeConfinement. The store's, the event log's and the watcher's come last. So a
   // listener of the event log, which may be called under any of these, must not call the engine.
   const EngineOptions options_;
+  const std::string boot_id_;
   Objects objects_;
   PodGroups groups_;
   NodeConfinement confinement_;
@@ -286,15 +269,13 @@ class EngineImpl : public Engine {
   PodPictures pictures_;
   PodHandlers handlers_;
   HandlerUpdates handler_updates_;
-  std::string boot_id_;
+  ContainerExits exits_;
   mutable absl::Mutex mutex_;
   std::vector<std::string> troubles_ ABSL_GUARDED_BY(mutex_);
   // Containers with damaged rows: no layer is collected while there are any.
   absl::flat_hash_set<std::string> uncertain_layers_ ABSL_GUARDED_BY(mutex_);
   std::atomic<bool> ending_ = false;
   WritableUsage writable_usage_;
-  // For what of an exit takes time.
-  WorkerPool patient_{/*max_threads=*/4, /*max_queued=*/10000};
   // For networks that recovery gives back: plugins may take minutes.
   WorkerPool detachers_{/*max_threads=*/4, /*max_queued=*/10000};
   // Last, so that its thread ends before what it uses.

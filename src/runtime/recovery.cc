@@ -52,7 +52,6 @@ bool IsBeingStopped(Sandbox& sandbox) {
 
 absl::Status EngineImpl::Recover() {
   classes_.SaveReloads();
-  PLIMSOLL_ASSIGN_OR_RETURN(boot_id_, linux::ReadBootId(options_.host));
   confinement_.Load(boot_id_);
   PLIMSOLL_RETURN_IF_ERROR(watcher_.Start());
   PLIMSOLL_RETURN_IF_ERROR(options_.run.MakeDirs("sandboxes", 0711));
@@ -310,15 +309,6 @@ std::shared_ptr<Container> EngineImpl::Adopt(ContainerRecord record, const Findi
   return container;
 }
 
-absl::Status EngineImpl::WatchOrRecord(const std::shared_ptr<Container>& container) {
-  SeeOomScore(options_.host, *container);
-  SeeGroup(*options_.cgroups, *container);
-  const absl::Status watched = WatchMonitor(container, container->Snapshot().monitor);
-  if (!absl::IsNotFound(watched)) return watched;  // on failure, StopContainer looks for it
-  RecordExit(container);
-  return absl::OkStatus();
-}
-
 // What systemd has changed if it was reloaded while no daemon lived: it rounds quotas, and clears
 // memory.oom.group.
 linux::CgroupSettings EngineImpl::LostInReloads(const linux::CgroupSettings& asked,
@@ -379,7 +369,7 @@ void EngineImpl::RecoverContainer(ContainerRecord record, const Finding* found) 
     case Difference::kContainerRebooted:
       record.monitor = {};  // no pid of another boot means anything
       record.init = {};
-      RecordExit(Adopt(std::move(record), finding));
+      exits_.Record(Adopt(std::move(record), finding));
       return;
     case Difference::kContainerGroupLeft: {
       const std::string group = record.cgroup_path;
@@ -401,12 +391,12 @@ void EngineImpl::RecoverContainer(ContainerRecord record, const Finding* found) 
       }
       const std::shared_ptr<Container> container = Adopt(std::move(record), finding);
       if (finding.difference == Difference::kContainerStarted) Trouble(finding, Save(*container));
-      Trouble(finding, WatchOrRecord(container));
+      Trouble(finding, exits_.WatchOrRecord(container));
       return;
     }
     default: {
       const std::shared_ptr<Container> container = Adopt(std::move(record), finding);
-      if (is_live) Trouble(finding, WatchOrRecord(container));
+      if (is_live) Trouble(finding, exits_.WatchOrRecord(container));
       return;
     }
   }
