@@ -261,7 +261,7 @@ absl::Status RuntimeHandlers::ExecSync(const CallContext& call, const v1::ExecSy
   const auto share = std::make_shared<ByteShare>(exec_output_);
   exec.output_share = share.get();
   PLIMSOLL_ASSIGN_OR_RETURN(runtime::ExecResult result,
-                            engine_->ExecSync(request.container_id(), exec));
+                            engine_->commands().ExecSync(request.container_id(), exec));
   *response = ExecSyncAnswer(std::move(result), share);
   return absl::OkStatus();
 }
@@ -269,7 +269,7 @@ absl::Status RuntimeHandlers::ExecSync(const CallContext& call, const v1::ExecSy
 absl::Status RuntimeHandlers::ReopenContainerLog(const v1::ReopenContainerLogRequest& request,
                                                  v1::ReopenContainerLogResponse*) {
   PLIMSOLL_RETURN_IF_ERROR(CheckId("container_id", request.container_id()));
-  return engine_->ReopenLog(request.container_id());
+  return engine_->commands().ReopenLog(request.container_id());
 }
 
 }  // namespace plimsoll::cri

@@ -18,6 +18,18 @@
 
 namespace plimsoll::cri {
 
+class MockCommands : public runtime::Commands {
+ public:
+  MOCK_METHOD(absl::StatusOr<runtime::ExecResult>, ExecSync,
+              (absl::string_view, const runtime::ExecRequest&), (override));
+  MOCK_METHOD(absl::StatusOr<std::unique_ptr<runtime::RunningCommand>>, StartExec,
+              (absl::string_view, const runtime::ExecRequest&), (override));
+  MOCK_METHOD(absl::StatusOr<runtime::AttachedContainer>, Attach, (absl::string_view, bool),
+              (override));
+  MOCK_METHOD(absl::StatusOr<UniqueFd>, PodSocket, (absl::string_view, int), (override));
+  MOCK_METHOD(absl::Status, ReopenLog, (absl::string_view), (override));
+};
+
 class MockEngine : public runtime::Engine {
  public:
   MOCK_METHOD(absl::StatusOr<std::string>, RunSandbox, (const runtime::SandboxSpec&, std::string),
@@ -63,13 +75,13 @@ class MockEngine : public runtime::Engine {
   using Writable = absl::StatusOr<std::shared_ptr<const runtime::WritableLayers>>;
   MOCK_METHOD(Writable, WritableLayersUsage, (absl::Duration), (override));
   MOCK_METHOD(Writable, LastWritableLayersUsage, (absl::Duration), (override));
-  MOCK_METHOD(absl::StatusOr<runtime::ExecResult>, ExecSync,
-              (absl::string_view, const runtime::ExecRequest&), (override));
-  MOCK_METHOD(absl::Status, ReopenLog, (absl::string_view), (override));
+  runtime::Commands& commands() override { return mock_commands; }
   MOCK_METHOD(absl::StatusOr<runtime::ContainerRecord>, WaitContainer,
               (absl::string_view, absl::Time), (override));
   MOCK_METHOD(std::vector<runtime::Finding>, Inspect, (), (override));
   MOCK_METHOD(std::vector<std::string>, RecoveryTroubles, (), (const, override));
+
+  ::testing::NiceMock<MockCommands> mock_commands;
 };
 
 // A server with mocks behind it and stubs in front.

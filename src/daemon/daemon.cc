@@ -305,7 +305,7 @@ class DaemonImpl final : public Daemon {
   absl::Status StartStreaming() {
     const StreamingConfig& config = options_.config.streaming;
     if (config.address.empty()) return absl::OkStatus();
-    streamed_ = streaming::NewEngineBackend(engine_.get());
+    streamed_ = streaming::NewEngineBackend(&engine_->commands());
     absl::StatusOr<std::unique_ptr<streaming::Server>> started =
         streaming::Server::Start({.address = config.address,
                                   .certificate = config.certificate,

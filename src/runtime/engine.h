@@ -30,6 +30,7 @@
 #include "linux/cgroup/cgroup.h"
 #include "linux/link_counters.h"
 #include "qos/registry.h"
+#include "runtime/commands.h"
 #include "runtime/counters.h"
 #include "runtime/engine_options.h"
 #include "runtime/event_log.h"
@@ -202,25 +203,8 @@ class Engine {
   virtual absl::StatusOr<std::shared_ptr<const WritableLayers>> LastWritableLayersUsage(
       absl::Duration max_age) = 0;
 
-  virtual absl::StatusOr<ExecResult> ExecSync(absl::string_view id, const ExecRequest& request) = 0;
-  // Starts a command whose streams the caller carries; `request` as of ExecSync, without a timeout.
-  // FAILED_PRECONDITION unless the container is Running. The engine must outlive the command.
-  virtual absl::StatusOr<std::unique_ptr<RunningCommand>> StartExec(
-      absl::string_view /*id*/, const ExecRequest& /*request*/) {
-    return absl::UnimplementedError("commands can't be streamed");
-  }
-  // The streams of the container's own process, from now on. `input`: with its standard input.
-  // FAILED_PRECONDITION unless it is Created or Running, RESOURCE_EXHAUSTED when too many are
-  // attached.
-  virtual absl::StatusOr<AttachedContainer> Attach(absl::string_view /*id*/, bool /*input*/) {
-    return absl::UnimplementedError("containers can't be attached to");
-  }
-  // A TCP socket in the network of the pod, neither bound nor connected, non-blocking. `family`:
-  // AF_INET or AF_INET6. FAILED_PRECONDITION unless the sandbox is Ready.
-  virtual absl::StatusOr<UniqueFd> PodSocket(absl::string_view /*id*/, int /*family*/) {
-    return absl::UnimplementedError("ports can't be forwarded");
-  }
-  virtual absl::Status ReopenLog(absl::string_view id) = 0;
+  // What is run in containers and connected to. It lives as long as the engine.
+  virtual Commands& commands() = 0;
 
   // What recovery would find to do if the daemon were started now; for `plimsoll doctor`. Changes
   // nothing. What operations have under way is left out (it looks twice).

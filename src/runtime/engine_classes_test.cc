@@ -548,11 +548,11 @@ TEST_F(EngineClassesTest, NoChangeComesBetweenACommandAndItsClass) {
     change.join();  // and it can come while the command runs
     EXPECT_EQ(rdt_.members[id], "silver");
   };
-  ASSERT_TRUE(engine_->ExecSync(id, {.argv = {"true"}}).ok());
+  ASSERT_TRUE(engine_->commands().ExecSync(id, {.argv = {"true"}}).ok());
   EXPECT_EQ(before_it_entered, "/rdt/gold/tasks");
   // One that never enters holds nobody up for longer than it takes.
   runtime_.on_exec = nullptr;
-  ASSERT_TRUE(engine_->ExecSync(id, {.argv = {"true"}}).ok());
+  ASSERT_TRUE(engine_->commands().ExecSync(id, {.argv = {"true"}}).ok());
   EXPECT_TRUE(engine_->UpdateResources(id, {.classes = {{"rdt", "gold"}}}).ok());
 }
 
@@ -563,7 +563,7 @@ TEST_F(EngineClassesTest, ACommandWaitsUntilTheContainerRuns) {
   runtime_.faults.FailNext("Exec", absl::AbortedError("frozen"));
   int tries = 0;
   runtime_.on_exec = [&](const ExecRequest&) { ++tries; };
-  const auto result = engine_->ExecSync(id, {.argv = {"true"}});
+  const auto result = engine_->commands().ExecSync(id, {.argv = {"true"}});
   EXPECT_TRUE(result.ok()) << result.status();
   EXPECT_EQ(tries, 2);
 }
@@ -579,7 +579,8 @@ TEST_F(EngineClassesTest, ACommandWaitsForAFrozenContainerNoLongerThanItsTimeout
     runtime_.faults.FailNext("Exec", absl::AbortedError("exec: container a is frozen"));
   };
   const SteadyTime before = SteadyNow();
-  const auto result = engine_->ExecSync(id, {.argv = {"true"}, .timeout = absl::Milliseconds(200)});
+  const auto result =
+      engine_->commands().ExecSync(id, {.argv = {"true"}, .timeout = absl::Milliseconds(200)});
   const SteadyTime after = SteadyNow();
   EXPECT_TRUE(absl::IsDeadlineExceeded(result.status())) << result.status();
   EXPECT_EQ(result.status().message(),
@@ -632,7 +633,7 @@ TEST_F(EngineClassesTest, ACommandEntersByTheClasssFile) {
   const std::string pod = Pod();
   const std::string id = *Make(pod, "a", {{"rdt", "gold"}});
   ASSERT_TRUE(engine_->StartContainer(id).ok());
-  ASSERT_TRUE(engine_->ExecSync(id, {.argv = {"true"}}).ok());
+  ASSERT_TRUE(engine_->commands().ExecSync(id, {.argv = {"true"}}).ok());
   EXPECT_THAT(runtime_.last_exec.entry_files, ElementsAre("/oom/gold/tasks", "/rdt/gold/tasks"));
 }
 

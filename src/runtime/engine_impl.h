@@ -1,6 +1,6 @@
 // The engine behind engine.h; its methods are spread over sandbox_operations.cc,
 // sandbox_pid_namespace.cc, container_operations.cc, container_start.cc,
-// container_stop.cc, container_resources.cc, container_exec.cc,
+// container_stop.cc, container_resources.cc,
 // counters.cc and recovery.cc.
 #ifndef PLIMSOLL_RUNTIME_ENGINE_IMPL_H_
 #define PLIMSOLL_RUNTIME_ENGINE_IMPL_H_
@@ -23,6 +23,7 @@
 #include "runtime/class_assignments.h"
 #include "runtime/container_exits.h"
 #include "runtime/engine.h"
+#include "runtime/engine_commands.h"
 #include "runtime/exit_watcher.h"
 #include "runtime/handler_updates.h"
 #include "runtime/node_confinement.h"
@@ -51,6 +52,7 @@ class EngineImpl : public Engine {
         handlers_(options_, &pictures_),
         handler_updates_(options_, &objects_, &pictures_, &handlers_),
         exits_(options_, boot_id_, &classes_, &watcher_),
+        commands_(options_, &objects_, &classes_),
         writable_usage_(options_.state) {}
   ~EngineImpl() override {
     ending_ = true;
@@ -114,12 +116,7 @@ class EngineImpl : public Engine {
       absl::Duration max_age) override {
     return writable_usage_.ReadLast(max_age);
   }
-  absl::StatusOr<ExecResult> ExecSync(absl::string_view id, const ExecRequest& request) override;
-  absl::StatusOr<std::unique_ptr<RunningCommand>> StartExec(absl::string_view id,
-                                                            const ExecRequest& request) override;
-  absl::StatusOr<AttachedContainer> Attach(absl::string_view id, bool input) override;
-  absl::StatusOr<UniqueFd> PodSocket(absl::string_view id, int family) override;
-  absl::Status ReopenLog(absl::string_view id) override;
+  Commands& commands() override { return commands_; }
   absl::StatusOr<ContainerRecord> WaitContainer(absl::string_view id, absl::Time deadline) override;
   std::vector<Finding> Inspect() override;
   std::vector<std::string> RecoveryTroubles() const override;
@@ -220,13 +217,6 @@ class EngineImpl : public Engine {
                                const ResourceUpdate& update, bool* told);
   absl::Status UpdateSandboxResources(const std::shared_ptr<Sandbox>& sandbox,
                                       const SandboxUpdate& update, bool* told);
-  // ABORTED while the container is frozen. `hold`: how long no change of class may come after the
-  // command has entered, which the OCI runtime has not looked at by then.
-  // Runs `enter` with what enters a container now, and lets no change of class come between.
-  absl::Status EnterOnce(Container& container, const ContainerRecord& record,
-                         const ExecRequest& request, absl::Duration hold,
-                         absl::FunctionRef<absl::Status(const ExecRequest&)> enter);
-
   InspectionInput WhereToInspect() const;
   // Of the object with that id; null: there is nothing to put in order.
   using FindingOf = absl::FunctionRef<const Finding*(const std::string& id)>;
@@ -270,6 +260,7 @@ class EngineImpl : public Engine {
   PodHandlers handlers_;
   HandlerUpdates handler_updates_;
   ContainerExits exits_;
+  EngineCommands commands_;
   mutable absl::Mutex mutex_;
   std::vector<std::string> troubles_ ABSL_GUARDED_BY(mutex_);
   // Containers with damaged rows: no layer is collected while there are any.

@@ -179,10 +179,12 @@ TEST_F(EngineRefusedTest, WhatNeedsAProcessSaysWhyThereIsNone) {
     EXPECT_TRUE(absl::IsFailedPrecondition(counters)) << counters;
     EXPECT_THAT(std::string(counters.message()),
                 AllOf(HasSubstr("has no process"), HasSubstr(kWhy)));
-    EXPECT_TRUE(absl::IsFailedPrecondition(engine_->ExecSync(id, {.argv = {"true"}}).status()));
-    EXPECT_TRUE(absl::IsFailedPrecondition(engine_->StartExec(id, {.argv = {"true"}}).status()));
-    EXPECT_TRUE(absl::IsFailedPrecondition(engine_->Attach(id, false).status()));
-    EXPECT_TRUE(absl::IsFailedPrecondition(engine_->ReopenLog(id)));
+    EXPECT_TRUE(
+        absl::IsFailedPrecondition(engine_->commands().ExecSync(id, {.argv = {"true"}}).status()));
+    EXPECT_TRUE(
+        absl::IsFailedPrecondition(engine_->commands().StartExec(id, {.argv = {"true"}}).status()));
+    EXPECT_TRUE(absl::IsFailedPrecondition(engine_->commands().Attach(id, false).status()));
+    EXPECT_TRUE(absl::IsFailedPrecondition(engine_->commands().ReopenLog(id)));
     const absl::Status changed = engine_->UpdateResources(id, {.classes = {{"rdt", "gold"}}});
     EXPECT_TRUE(absl::IsFailedPrecondition(changed)) << changed;
     EXPECT_THAT(std::string(changed.message()), HasSubstr(kWhy));
