@@ -172,7 +172,7 @@ class RuntimeHandlers {
                          ::runtime::v1::ContainerStats* stats, linux::CgroupStats* counted);
   absl::Status FillStats(const runtime::SandboxRecord& record,
                          const std::vector<runtime::ContainerRecord>& containers,
-                         const runtime::Engine::Links& links, bool leave_out,
+                         const runtime::Readings::Links& links, bool leave_out,
                          ::runtime::v1::PodSandboxStats* stats);
   // Where the roots of containers are, and what is written to them.
   struct LayersOnDisk {
@@ -184,7 +184,7 @@ class RuntimeHandlers {
   // Metrics of one pod and its containers, as far as they can be read.
   void FillMetrics(const runtime::SandboxRecord& record,
                    const std::vector<runtime::ContainerRecord>& containers,
-                   const runtime::Engine::Links& links, const LayersOnDisk& disk,
+                   const runtime::Readings::Links& links, const LayersOnDisk& disk,
                    ::runtime::v1::PodSandboxMetrics* metrics);
   absl::Status FillMetrics(const runtime::SandboxRecord& pod,
                            const runtime::ContainerRecord& record, const LayersOnDisk& disk,

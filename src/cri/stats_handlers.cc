@@ -56,7 +56,7 @@ void FillLeft(const linux::CgroupSettings& limits, const CgroupStats& counted,
 
 absl::Status RuntimeHandlers::FillStats(const runtime::ContainerRecord& record,
                                         v1::ContainerStats* stats, CgroupStats* counted) {
-  PLIMSOLL_ASSIGN_OR_RETURN(*counted, engine_->Stats(record.id));
+  PLIMSOLL_ASSIGN_OR_RETURN(*counted, engine_->readings().Stats(record.id));
   const int64_t now = absl::GetCurrentTimeNanos();
   const auto config = container_configs_.Get(record.id, record.client_config);
   v1::ContainerAttributes* attributes = stats->mutable_attributes();
@@ -82,7 +82,7 @@ absl::Status RuntimeHandlers::ContainerStats(const v1::ContainerStatsRequest& re
                             engine_->GetContainer(request.container_id()));
   CgroupStats counted;
   PLIMSOLL_RETURN_IF_ERROR(FillStats(record, response->mutable_stats(), &counted));
-  FillWritableLayer(record.id, engine_->WritableLayersUsage(kMaxAgeOfUsage),
+  FillWritableLayer(record.id, engine_->readings().WritableLayersUsage(kMaxAgeOfUsage),
                     response->mutable_stats());
   const auto limits = engine_->ReadResources(record.id);
   if (limits.ok()) FillLeft(limits->cgroup, counted, response->mutable_stats());
@@ -159,7 +159,7 @@ absl::StatusOr<std::optional<v1::ContainerStats>> RuntimeHandlers::ListedStats(
   }
   PLIMSOLL_RETURN_IF_ERROR(filled);
   // A list waits for no disk.
-  FillWritableLayer(record.id, engine_->LastWritableLayersUsage(kMaxAgeOfUsage), &stats);
+  FillWritableLayer(record.id, engine_->readings().LastWritableLayersUsage(kMaxAgeOfUsage), &stats);
   // What the kernel holds is ContainerStats' to read: that would double the cost of a list.
   FillLeft(record.spec.resources, counted, &stats);
   return stats;

@@ -363,7 +363,7 @@ class DaemonImpl final : public Daemon {
     server.abandon_calls = [this] {
       runtime_->CancelExecs();
       engine_->CallOffUpdates();
-      engine_->CallOffWalks();
+      engine_->readings().CallOffWalks();
     };
     PLIMSOLL_ASSIGN_OR_RETURN(std::unique_ptr<cri::Server> started,
                               cri::Server::Start(std::move(server)));

@@ -26,16 +26,6 @@
 namespace plimsoll::runtime {
 namespace {
 
-// cgroup v2 holds a weight, which stands for some 26 numbers of shares; what is read is the least
-// of them. While the weight is the one that was asked for, so are the shares.
-void KeepAskedShares(linux::CgroupLayout layout, const linux::CgroupSettings& asked,
-                     linux::CgroupSettings* read) {
-  if (layout != linux::CgroupLayout::kV2 || !asked.cpu_shares || !read->cpu_shares) return;
-  if (linux::CpuSharesToWeight(*asked.cpu_shares) == linux::CpuSharesToWeight(*read->cpu_shares)) {
-    read->cpu_shares = asked.cpu_shares;
-  }
-}
-
 // `status`, and that undoing what was done before it has failed as well.
 absl::Status AlsoSay(const absl::Status& status, const absl::Status& undone) {
   if (undone.ok() || absl::IsNotFound(undone)) return status;  // nothing is there to be put back
@@ -54,28 +44,6 @@ absl::Status OrEnded(const FsRoot& host, const ContainerRecord& record,
                         : "it has just ended (",
                    status.message(), ")"));
 }
-
-// What of a container's record says what it has. The whole record is many times that, and a list of
-// statuses asks this of every container.
-struct RecordedResources {
-  bool has_process = false;
-  std::string group;
-  linux::CgroupSettings asked;
-  linux::CgroupSettings last;  // as it was asked for, while there is nothing that it holds for
-  int oom_score_adj = 0;
-
-  static RecordedResources Of(const Container& container) {
-    absl::MutexLock lock(&container.mutex);
-    const ContainerRecord& record = container.record;
-    const bool refused = IsRefused(record);
-    return {
-        .has_process = HasProcess(record),
-        .group = record.cgroup_path,
-        .asked = record.spec.resources,
-        .last = refused ? record.spec.resources : record.last_resources.cgroup,
-        .oom_score_adj = record.last_resources.oom_score_adj.value_or(record.spec.oom_score_adj)};
-  }
-};
 
 // Read leaves out raw files and an empty CPU set: what they hold now, for those that are written.
 void AddUndo(const linux::CgroupManager& cgroups, const std::string& group,
@@ -104,45 +72,6 @@ absl::Status EngineImpl::SaveAsked(const std::shared_ptr<Container>& container,
   PLIMSOLL_RETURN_IF_ERROR(options_.store->PutContainer(record));
   container->record = std::move(record);
   return absl::OkStatus();
-}
-
-absl::StatusOr<EffectiveResources> EngineImpl::ReadResources(absl::string_view id) {
-  PLIMSOLL_ASSIGN_OR_RETURN(const auto container, objects_.FindContainer(id));
-  RecordedResources recorded = RecordedResources::Of(*container);
-  absl::StatusOr<linux::CgroupSettings> now = absl::NotFoundError("it has ended");
-  if (recorded.has_process) {
-    now = ReadGroup(*options_.cgroups, recorded.group, recorded.asked);
-    SeeOomScore(options_.host, *container);
-    // Once more: its group goes when the exit is on record. Before that, what was read of it is all
-    // there was; after it, a part of its files may have been gone.
-    recorded = RecordedResources::Of(*container);
-  }
-  EffectiveResources effective;
-  effective.cgroup = std::move(recorded.last);
-  effective.oom_score_adj = recorded.oom_score_adj;
-  if (recorded.has_process && !absl::IsNotFound(now.status())) {
-    PLIMSOLL_RETURN_IF_ERROR(now.status());
-    effective.cgroup = *std::move(now);
-    effective.live = true;
-  }
-  KeepAskedShares(options_.cgroups->layout(), recorded.asked, &effective.cgroup);
-  return effective;
-}
-
-absl::StatusOr<EffectiveResources> EngineImpl::ReadSandboxResources(absl::string_view id) const {
-  PLIMSOLL_ASSIGN_OR_RETURN(const auto sandbox, objects_.FindSandbox(id));
-  const SandboxRecord record = sandbox->Snapshot();
-  EffectiveResources effective;
-  if (record.state != SandboxState::kReady) return effective;
-  const linux::CgroupSettings asked = PodGroupSettings(record.spec);
-  absl::StatusOr<linux::CgroupSettings> now =
-      ReadGroup(*options_.cgroups, record.cgroup_path, asked);
-  if (absl::IsNotFound(now.status())) return effective;
-  PLIMSOLL_RETURN_IF_ERROR(now.status());
-  effective.cgroup = *std::move(now);
-  effective.live = true;
-  KeepAskedShares(options_.cgroups->layout(), asked, &effective.cgroup);
-  return effective;
 }
 
 absl::Status EngineImpl::ApplyUpdate(Container& container, const ContainerRecord& record,
@@ -308,32 +237,6 @@ absl::Status EngineImpl::UpdateResources(const std::shared_ptr<Container>& conta
     options_.events->Add(EventType::kWarning, record.sandbox_id, record.id, warning);
   }
   return absl::OkStatus();
-}
-
-absl::StatusOr<linux::CgroupStats> EngineImpl::Stats(absl::string_view id) const {
-  PLIMSOLL_ASSIGN_OR_RETURN(const auto container, objects_.FindContainer(id));
-  std::string group;
-  {
-    const absl::MutexLock lock(&container->mutex);
-    PLIMSOLL_RETURN_IF_ERROR(CheckProcess(container->record, "reading its use of resources"));
-    group = container->record.cgroup_path;
-  }
-  return options_.cgroups->Stats(group);
-}
-
-absl::StatusOr<linux::CgroupStats> EngineImpl::SandboxStats(absl::string_view id) const {
-  PLIMSOLL_ASSIGN_OR_RETURN(const auto sandbox, objects_.FindSandbox(id));
-  std::string group;
-  {
-    const absl::MutexLock lock(&sandbox->mutex);
-    if (sandbox->record.state != SandboxState::kReady) {
-      return absl::FailedPreconditionError(
-          absl::StrCat("sandbox ", sandbox->record.id, " is ", StateName(sandbox->record.state),
-                       "; reading its use of resources needs one that is Ready"));
-    }
-    group = sandbox->record.cgroup_path;
-  }
-  return options_.cgroups->Stats(group);
 }
 
 }  // namespace plimsoll::runtime

@@ -35,6 +35,16 @@ absl::StatusOr<ContainerRecord> EngineImpl::GetContainer(absl::string_view id) c
   return container->Snapshot();
 }
 
+absl::StatusOr<EffectiveResources> EngineImpl::ReadResources(absl::string_view id) {
+  PLIMSOLL_ASSIGN_OR_RETURN(const auto container, objects_.FindContainer(id));
+  return ReadEffective(options_, *container);
+}
+
+absl::StatusOr<EffectiveResources> EngineImpl::ReadSandboxResources(absl::string_view id) const {
+  PLIMSOLL_ASSIGN_OR_RETURN(const auto sandbox, objects_.FindSandbox(id));
+  return ReadEffective(options_, *sandbox);
+}
+
 absl::StatusOr<std::map<std::string, qos::EffectiveClass>> EngineImpl::ContainerClasses(
     absl::string_view id, bool look) {
   PLIMSOLL_ASSIGN_OR_RETURN(const auto container, objects_.FindContainer(id));

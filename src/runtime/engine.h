@@ -18,6 +18,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
@@ -28,10 +29,9 @@
 #include "cdi/registry.h"
 #include "image/image_service.h"
 #include "linux/cgroup/cgroup.h"
-#include "linux/link_counters.h"
 #include "qos/registry.h"
 #include "runtime/commands.h"
-#include "runtime/counters.h"
+#include "runtime/effective_resources.h"
 #include "runtime/engine_options.h"
 #include "runtime/event_log.h"
 #include "runtime/inspection.h"
@@ -39,21 +39,14 @@
 #include "runtime/oci/container_runtime.h"
 #include "runtime/oci/running_command.h"
 #include "runtime/pod_picture.h"
+#include "runtime/readings.h"
 #include "runtime/spec/container_spec.h"
 #include "runtime/spec/sandbox_spec.h"
 #include "runtime/start_phase.h"
 #include "runtime/store/records.h"
 #include "runtime/store/store.h"
-#include "runtime/writable_usage.h"
 
 namespace plimsoll::runtime {
-
-// What the kernel enforces for a container now.
-struct EffectiveResources {
-  linux::CgroupSettings cgroup;
-  int oom_score_adj = 0;
-  bool live = false;  // false: the container's group is gone, these are its last values
-};
 
 // What an update asks for; absent members stay as they are.
 struct ResourceUpdate {
@@ -94,12 +87,10 @@ class Engine {
   virtual absl::StatusOr<SandboxRecord> GetSandbox(absl::string_view id) const = 0;
   virtual std::vector<SandboxRecord> ListSandboxes() const = 0;
   // As VisitContainers.
-  virtual void VisitSandboxes(absl::FunctionRef<void(const SandboxRecord& record)> visit) const {
-    for (const SandboxRecord& record : ListSandboxes()) visit(record);
-  }
+  virtual void VisitSandboxes(absl::FunctionRef<void(const SandboxRecord& record)> visit) const = 0;
   // The pod's own addresses, the primary one first. None: it has the host's, or loopback alone, or
   // has been stopped.
-  virtual std::vector<std::string> Addresses(absl::string_view) const { return {}; }
+  virtual std::vector<std::string> Addresses(absl::string_view id) const = 0;
 
   // --- containers
   // FAILED_PRECONDITION when the sandbox is not ready; NOT_FOUND names a missing image;
@@ -123,15 +114,10 @@ class Engine {
   // Shows each record in its place, newest first, without the copies that slow ListContainers where
   // there are a thousand. `visit` must be quick, and ask the engine nothing: the container is
   // locked meanwhile.
-  virtual void VisitContainers(absl::FunctionRef<void(const ContainerRecord& record)> visit) const {
-    for (const ContainerRecord& record : ListContainers()) visit(record);
-  }
+  virtual void VisitContainers(
+      absl::FunctionRef<void(const ContainerRecord& record)> visit) const = 0;
   // Those of one sandbox, by its whole id, newest first.
-  virtual std::vector<ContainerRecord> ListContainersOf(const std::string& sandbox_id) const {
-    std::vector<ContainerRecord> records = ListContainers();
-    std::erase_if(records, [&](const auto& record) { return record.sandbox_id != sandbox_id; });
-    return records;
-  }
+  virtual std::vector<ContainerRecord> ListContainersOf(const std::string& sandbox_id) const = 0;
 
   virtual absl::StatusOr<EffectiveResources> ReadResources(absl::string_view id) = 0;
   // All or nothing, in the kernel and on record: FAILED_PRECONDITION unless Created or Running, and
@@ -150,9 +136,6 @@ class Engine {
   // now on, and the command is ended: for a daemon that ends. The next start tells the handler what
   // holds.
   virtual void CallOffUpdates() = 0;
-  // WritableLayersUsage walks no disk any more: CANCELLED, also for who waits for a walk. For a
-  // daemon that ends.
-  virtual void CallOffWalks() {}
 
   // What the pod needs, by what is on record of it now.
   virtual absl::StatusOr<PodPicture> Picture(absl::string_view id) const = 0;
@@ -174,43 +157,16 @@ class Engine {
   virtual absl::Status UpdateSandboxClasses(absl::string_view id,
                                             const qos::ClassNames& classes) = 0;
 
-  // What the kernel has counted. FAILED_PRECONDITION of a container that has ended, or a sandbox
-  // that is not Ready.
-  virtual absl::StatusOr<linux::CgroupStats> Stats(absl::string_view id) const = 0;
-  virtual absl::StatusOr<linux::CgroupStats> SandboxStats(absl::string_view id) const = 0;
-
-  // What the interfaces of the pods' own network namespaces have counted, loopback included: an
-  // answer for each id, in that order. Those of pods with the host's network are empty: what it
-  // counts is the host's. FAILED_PRECONDITION of a sandbox that is not Ready.
-  using Links = absl::StatusOr<std::vector<linux::LinkCounters>>;
-  virtual std::vector<Links> SandboxLinks(const std::vector<std::string>& ids) const {
-    return std::vector<Links>(ids.size(), absl::UnimplementedError("no network is read"));
-  }
-  // All that there is to count of a container; costs several times what Stats costs.
-  // FAILED_PRECONDITION of one that has ended.
-  virtual absl::StatusOr<ContainerCounters> Counters(absl::string_view) {
-    return absl::UnimplementedError("nothing more is counted");
-  }
-
-  // The file system that writable layers are on.
-  virtual absl::StatusOr<FileSystem> WritableLayersFileSystem() const {
-    return absl::UnimplementedError("no file system is read");
-  }
-  // What writable layers take on the disk. See WritableUsage::Read.
-  virtual absl::StatusOr<std::shared_ptr<const WritableLayers>> WritableLayersUsage(
-      absl::Duration max_age) = 0;
-  // What was found last, without waiting for the disk. See WritableUsage::ReadLast.
-  virtual absl::StatusOr<std::shared_ptr<const WritableLayers>> LastWritableLayersUsage(
-      absl::Duration max_age) = 0;
-
+  // What the kernel counts. It lives as long as the engine.
+  virtual Readings& readings() = 0;
   // What is run in containers and connected to. It lives as long as the engine.
   virtual Commands& commands() = 0;
 
   // What recovery would find to do if the daemon were started now; for `plimsoll doctor`. Changes
   // nothing. What operations have under way is left out (it looks twice).
-  virtual std::vector<Finding> Inspect() { return {}; }
+  virtual std::vector<Finding> Inspect() = 0;
   // What recovery could not do when this engine was created, one sentence each.
-  virtual std::vector<std::string> RecoveryTroubles() const { return {}; }
+  virtual std::vector<std::string> RecoveryTroubles() const = 0;
 
   // Blocks until the container has exited. DEADLINE_EXCEEDED.
   virtual absl::StatusOr<ContainerRecord> WaitContainer(absl::string_view id,

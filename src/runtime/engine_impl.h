@@ -1,7 +1,6 @@
 // The engine behind engine.h; its methods are spread over sandbox_operations.cc,
 // sandbox_pid_namespace.cc, container_operations.cc, container_start.cc,
-// container_stop.cc, container_resources.cc,
-// counters.cc and recovery.cc.
+// container_stop.cc, container_resources.cc and recovery.cc.
 #ifndef PLIMSOLL_RUNTIME_ENGINE_IMPL_H_
 #define PLIMSOLL_RUNTIME_ENGINE_IMPL_H_
 
@@ -24,6 +23,7 @@
 #include "runtime/container_exits.h"
 #include "runtime/engine.h"
 #include "runtime/engine_commands.h"
+#include "runtime/engine_readings.h"
 #include "runtime/exit_watcher.h"
 #include "runtime/handler_updates.h"
 #include "runtime/node_confinement.h"
@@ -52,8 +52,8 @@ class EngineImpl : public Engine {
         handlers_(options_, &pictures_),
         handler_updates_(options_, &objects_, &pictures_, &handlers_),
         exits_(options_, boot_id_, &classes_, &watcher_),
-        commands_(options_, &objects_, &classes_),
-        writable_usage_(options_.state) {}
+        readings_(options_, &objects_),
+        commands_(options_, &objects_, &classes_) {}
   ~EngineImpl() override {
     ending_ = true;
     exits_.End();
@@ -94,7 +94,6 @@ class EngineImpl : public Engine {
   absl::StatusOr<EffectiveResources> ReadSandboxResources(absl::string_view id) const override;
   absl::Status UpdateSandboxResources(absl::string_view id, const SandboxUpdate& update) override;
   void CallOffUpdates() override { handler_updates_.CallOff(); }
-  void CallOffWalks() override { writable_usage_.CallOff(); }
   absl::StatusOr<PodPicture> Picture(absl::string_view id) const override;
   void SetNodeShare(const NodeShare& share) override { confinement_.SetShare(share); }
   void RefuseOutsideShare(bool refuse) override { confinement_.RefuseOutside(refuse); }
@@ -103,19 +102,7 @@ class EngineImpl : public Engine {
   absl::StatusOr<std::map<std::string, qos::EffectiveClass>> SandboxClasses(absl::string_view id,
                                                                             bool look) override;
   absl::Status UpdateSandboxClasses(absl::string_view id, const qos::ClassNames& classes) override;
-  absl::StatusOr<linux::CgroupStats> Stats(absl::string_view id) const override;
-  absl::StatusOr<linux::CgroupStats> SandboxStats(absl::string_view id) const override;
-  std::vector<Links> SandboxLinks(const std::vector<std::string>& ids) const override;
-  absl::StatusOr<ContainerCounters> Counters(absl::string_view id) override;
-  absl::StatusOr<FileSystem> WritableLayersFileSystem() const override;
-  absl::StatusOr<std::shared_ptr<const WritableLayers>> WritableLayersUsage(
-      absl::Duration max_age) override {
-    return writable_usage_.Read(max_age);
-  }
-  absl::StatusOr<std::shared_ptr<const WritableLayers>> LastWritableLayersUsage(
-      absl::Duration max_age) override {
-    return writable_usage_.ReadLast(max_age);
-  }
+  Readings& readings() override { return readings_; }
   Commands& commands() override { return commands_; }
   absl::StatusOr<ContainerRecord> WaitContainer(absl::string_view id, absl::Time deadline) override;
   std::vector<Finding> Inspect() override;
@@ -260,13 +247,13 @@ class EngineImpl : public Engine {
   PodHandlers handlers_;
   HandlerUpdates handler_updates_;
   ContainerExits exits_;
+  EngineReadings readings_;
   EngineCommands commands_;
   mutable absl::Mutex mutex_;
   std::vector<std::string> troubles_ ABSL_GUARDED_BY(mutex_);
   // Containers with damaged rows: no layer is collected while there are any.
   absl::flat_hash_set<std::string> uncertain_layers_ ABSL_GUARDED_BY(mutex_);
   std::atomic<bool> ending_ = false;
-  WritableUsage writable_usage_;
   // For networks that recovery gives back: plugins may take minutes.
   WorkerPool detachers_{/*max_threads=*/4, /*max_queued=*/10000};
   // Last, so that its thread ends before what it uses.

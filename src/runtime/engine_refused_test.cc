@@ -172,10 +172,10 @@ TEST_F(EngineRefusedTest, WhatNeedsAProcessSaysWhyThereIsNone) {
   const std::string id = Refused();
   for (const bool restarted : {false, true}) {
     if (restarted) Restart();
-    const absl::Status stats = engine_->Stats(id).status();
+    const absl::Status stats = engine_->readings().Stats(id).status();
     EXPECT_TRUE(absl::IsFailedPrecondition(stats)) << stats;
     EXPECT_THAT(std::string(stats.message()), AllOf(HasSubstr("has no process"), HasSubstr(kWhy)));
-    const absl::Status counters = engine_->Counters(id).status();
+    const absl::Status counters = engine_->readings().Counters(id).status();
     EXPECT_TRUE(absl::IsFailedPrecondition(counters)) << counters;
     EXPECT_THAT(std::string(counters.message()),
                 AllOf(HasSubstr("has no process"), HasSubstr(kWhy)));
