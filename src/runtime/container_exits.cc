@@ -9,6 +9,7 @@
 #include "base/monotonic_time.h"
 #include "base/status.h"
 #include "runtime/group_settings.h"
+#include "runtime/kill_timeout.h"
 #include "runtime/last_values.h"
 #include "runtime/state_machine.h"
 

@@ -23,9 +23,6 @@
 
 namespace plimsoll::runtime {
 
-// How long the kernel and the monitor may take to end what SIGKILL was sent to.
-constexpr absl::Duration kKillTimeout = absl::Seconds(20);
-
 // An exit is saved and told under Container::mutex: nobody learns of an exit that a crash could
 // undo, and no removal is told before it. While the container is being started (`starting`) its
 // exit is saved and left for the start to tell.

@@ -7,6 +7,7 @@
 #include "linux/process_signals.h"
 #include "runtime/engine_impl.h"
 #include "runtime/init_executes.h"
+#include "runtime/kill_timeout.h"
 #include "runtime/state_machine.h"
 #include "runtime/store/unwritable.h"
 

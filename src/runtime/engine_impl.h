@@ -1,5 +1,5 @@
 // The engine behind engine.h; its methods are spread over sandbox_operations.cc,
-// sandbox_pid_namespace.cc, container_operations.cc, container_start.cc,
+// container_operations.cc, container_start.cc,
 // container_stop.cc, container_resources.cc and recovery.cc.
 #ifndef PLIMSOLL_RUNTIME_ENGINE_IMPL_H_
 #define PLIMSOLL_RUNTIME_ENGINE_IMPL_H_
@@ -28,11 +28,11 @@
 #include "runtime/handler_updates.h"
 #include "runtime/node_confinement.h"
 #include "runtime/objects.h"
-#include "runtime/pause.h"
 #include "runtime/pod_groups.h"
 #include "runtime/pod_handlers.h"
 #include "runtime/pod_networks.h"
 #include "runtime/pod_pictures.h"
+#include "runtime/pod_pid_namespaces.h"
 #include "runtime/update_mark.h"
 
 namespace plimsoll::runtime {
@@ -51,6 +51,7 @@ class EngineImpl : public Engine {
         pictures_(options_, &objects_),
         handlers_(options_, &pictures_),
         handler_updates_(options_, &objects_, &pictures_, &handlers_),
+        pid_namespaces_(options_, boot_id_, &groups_, &confinement_, &watcher_),
         exits_(options_, boot_id_, &classes_, &watcher_),
         readings_(options_, &objects_),
         commands_(options_, &objects_, &classes_) {}
@@ -109,13 +110,6 @@ class EngineImpl : public Engine {
   std::vector<std::string> RecoveryTroubles() const override;
 
  private:
-  // The PID namespace that the pod's containers share: its init in a group of its own below the
-  // pod's, pinned at the sandbox's place; fills the record's `pause`. It must be released.
-  absl::StatusOr<HeldPause> MakePodPidNamespace(SandboxRecord* record);
-  absl::Status EndPodPidNamespace(const SandboxRecord& record);
-  // Makes the sandbox NotReady when the init of its PID namespace ends by itself.
-  absl::Status WatchPause(const std::shared_ptr<Sandbox>& sandbox);
-  void RecordPauseEnd(const std::shared_ptr<Sandbox>& sandbox);
   // After a restart, what a kill or a reboot has left of networks: in other threads, since plugins
   // may take minutes.
   void DetachLater(const std::string& sandbox_id);
@@ -246,6 +240,7 @@ class EngineImpl : public Engine {
   PodPictures pictures_;
   PodHandlers handlers_;
   HandlerUpdates handler_updates_;
+  PodPidNamespaces pid_namespaces_;
   ContainerExits exits_;
   EngineReadings readings_;
   EngineCommands commands_;

@@ -21,6 +21,7 @@
 #include "runtime/class_files.h"
 #include "runtime/engine_impl.h"
 #include "runtime/group_paths.h"
+#include "runtime/kill_timeout.h"
 #include "runtime/last_values.h"
 #include "runtime/oci/fit.h"
 #include "runtime/pod_group_settings.h"
@@ -446,7 +447,7 @@ void EngineImpl::RecoverSandbox(SandboxRecord record, const Finding* found) {
     }
     case Difference::kSandboxRebooted:
     case Difference::kSandboxBroken:
-      Trouble(finding, EndPodPidNamespace(record));
+      Trouble(finding, pid_namespaces_.End(record));
       classes_.Release(record);
       // A network is given back before its namespace goes: DetachLater does both.
       if (finding.difference == Difference::kSandboxRebooted || !networks_.IsAttached(record.id)) {
@@ -456,7 +457,7 @@ void EngineImpl::RecoverSandbox(SandboxRecord record, const Finding* found) {
       Trouble(finding, options_.store->PutSandbox(record));
       break;
     case Difference::kSandboxStillHeld:
-      Trouble(finding, EndPodPidNamespace(record));
+      Trouble(finding, pid_namespaces_.End(record));
       if (networks_.IsAttached(record.id)) break;
       Trouble(finding, ReleaseSandboxPlace(options_.host, options_.run, record.id));
       break;
@@ -464,7 +465,7 @@ void EngineImpl::RecoverSandbox(SandboxRecord record, const Finding* found) {
       break;
   }
   const std::shared_ptr<Sandbox> sandbox = Adopt(std::move(record), finding);
-  Trouble(finding, WatchPause(sandbox));
+  Trouble(finding, pid_namespaces_.Watch(sandbox));
   handler_updates_.TellBackLater(sandbox->id);
 }
 

@@ -160,7 +160,7 @@ absl::StatusOr<std::string> EngineImpl::RunSandbox(const SandboxSpec& spec,
   const auto attach = [&] { return networks_.Attach(record, file_label); };
   const auto hold = [&]() -> absl::Status {
     const absl::Time start = absl::Now();
-    PLIMSOLL_ASSIGN_OR_RETURN(pause, MakePodPidNamespace(&record));
+    PLIMSOLL_ASSIGN_OR_RETURN(pause, pid_namespaces_.Make(&record));
     held_for = absl::Now() - start;
     return absl::OkStatus();
   };
@@ -186,12 +186,12 @@ absl::StatusOr<std::string> EngineImpl::RunSandbox(const SandboxSpec& spec,
     return absl::OkStatus();
   }));
   std::move(forget).Cancel();
-  // Only what is recorded stays. If it has died meanwhile, WatchPause finds that.
+  // Only what is recorded stays. If the init has died meanwhile, Watch finds that.
   if (pause.has_value()) options_.events->Warn(id, "", pause->Release());
   std::move(undo).Cancel();
   pictures_.Show(id);
   pictures_.TellContradiction(id, nullptr, sandbox->Snapshot().spec);
-  options_.events->Warn(id, "", WatchPause(sandbox));
+  options_.events->Warn(id, "", pid_namespaces_.Watch(sandbox));
   return id;
 }
 
@@ -200,7 +200,7 @@ absl::Status EngineImpl::UnmakeSandbox(const SandboxRecord& record) {
     PLIMSOLL_RETURN_IF_ERROR(UnlessGone(*container, RemoveContainer(container->id)));
   }
   // Each is tried, whatever the one before it came to; the row goes when nothing else is left.
-  absl::Status status = EndPodPidNamespace(record);
+  absl::Status status = pid_namespaces_.End(record);
   classes_.Release(record);
   const absl::Status detached = networks_.Detach(record.id);
   status = FirstError(status, detached);
@@ -245,7 +245,7 @@ absl::Status EngineImpl::StopSandboxLocked(const std::shared_ptr<Sandbox>& sandb
     record = sandbox->record;
   }
   PLIMSOLL_RETURN_IF_ERROR(MarkAsStopping(options_.run, record));
-  PLIMSOLL_RETURN_IF_ERROR(EndPodPidNamespace(record));
+  PLIMSOLL_RETURN_IF_ERROR(pid_namespaces_.End(record));
   PLIMSOLL_RETURN_IF_ERROR(networks_.Detach(record.id));
   PLIMSOLL_RETURN_IF_ERROR(ReleaseSandboxPlace(options_.host, options_.run, sandbox->id));
   {
@@ -289,7 +289,7 @@ absl::Status EngineImpl::RemoveSandbox(absl::string_view id) {
   absl::Status saved;
   if (found.state == SandboxState::kRemoving) {
     // One that was half made or half removed may still have its PID namespace and its network.
-    PLIMSOLL_RETURN_IF_ERROR(EndPodPidNamespace(found));
+    PLIMSOLL_RETURN_IF_ERROR(pid_namespaces_.End(found));
     PLIMSOLL_RETURN_IF_ERROR(networks_.Detach(found.id));
   } else {
     PLIMSOLL_RETURN_IF_ERROR(StopSandboxLocked(sandbox));
