@@ -92,7 +92,7 @@ absl::Status EngineImpl::StartContainer(absl::string_view id) {
                          container->record.spec.name);
     if (container->record.state == ContainerState::kExited) exits_.Tell(container->record);
   }
-  const absl::Status saved = Save(*container);
+  const absl::Status saved = SaveRow(*options_.store, *container);
   if (!IsUnwritable(saved)) return saved;
   // A full disk is no reason to say that nothing runs: the next daemon finds out that it does.
   options_.events->Warn(container->sandbox_id, container->id, saved);

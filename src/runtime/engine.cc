@@ -64,10 +64,14 @@ absl::Status EngineImpl::UpdateSandboxClasses(absl::string_view id,
   return classes_.Change(*sandbox, classes);
 }
 
-absl::Status EngineImpl::Save(const Container& container) {
-  // The lock is held over the write, so that rows arrive in the order of the states.
-  absl::MutexLock lock(&container.mutex);
-  return options_.store->PutContainer(container.record);
+absl::Status EngineImpl::UpdateResources(absl::string_view id, const ResourceUpdate& update) {
+  PLIMSOLL_ASSIGN_OR_RETURN(const auto container, objects_.FindContainer(id));
+  return updates_.Update(container, update);
+}
+
+absl::Status EngineImpl::UpdateSandboxResources(absl::string_view id, const SandboxUpdate& update) {
+  PLIMSOLL_ASSIGN_OR_RETURN(const auto sandbox, objects_.FindSandbox(id));
+  return pod_updates_.Update(sandbox, update);
 }
 
 }  // namespace plimsoll::runtime

@@ -40,6 +40,7 @@
 #include "runtime/oci/running_command.h"
 #include "runtime/pod_picture.h"
 #include "runtime/readings.h"
+#include "runtime/resource_update.h"
 #include "runtime/spec/container_spec.h"
 #include "runtime/spec/sandbox_spec.h"
 #include "runtime/start_phase.h"
@@ -47,24 +48,6 @@
 #include "runtime/store/store.h"
 
 namespace plimsoll::runtime {
-
-// What an update asks for; absent members stay as they are.
-struct ResourceUpdate {
-  linux::CgroupSettings cgroup;
-  std::optional<int> oom_score_adj;
-  qos::ClassNames classes;
-  std::optional<KubernetesResources> kubernetes_resources;  // for the record alone
-  bool shrink_memory = false;  // try to make room for a memory limit below what is in use
-};
-
-// What an update of a whole pod asks for; absent members stay as they are.
-struct SandboxUpdate {
-  linux::CgroupSettings resources;
-  linux::CgroupSettings overhead;
-  std::optional<PodResources> pod_resources;       // replaced whole; for the record alone
-  std::map<std::string, std::string> annotations;  // replaced whole, by none too; for the record
-  bool shrink_memory = false;                      // as of a container's, in the pod's own group
-};
 
 class Engine {
  public:

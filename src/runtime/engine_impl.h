@@ -1,6 +1,6 @@
 // The engine behind engine.h; its methods are spread over sandbox_operations.cc,
 // container_operations.cc, container_start.cc,
-// container_stop.cc, container_resources.cc and recovery.cc.
+// container_stop.cc and recovery.cc.
 #ifndef PLIMSOLL_RUNTIME_ENGINE_IMPL_H_
 #define PLIMSOLL_RUNTIME_ENGINE_IMPL_H_
 
@@ -21,6 +21,7 @@
 #include "base/worker_pool.h"
 #include "runtime/class_assignments.h"
 #include "runtime/container_exits.h"
+#include "runtime/container_updates.h"
 #include "runtime/engine.h"
 #include "runtime/engine_commands.h"
 #include "runtime/engine_readings.h"
@@ -33,7 +34,7 @@
 #include "runtime/pod_networks.h"
 #include "runtime/pod_pictures.h"
 #include "runtime/pod_pid_namespaces.h"
-#include "runtime/update_mark.h"
+#include "runtime/pod_updates.h"
 
 namespace plimsoll::runtime {
 
@@ -52,6 +53,8 @@ class EngineImpl : public Engine {
         handlers_(options_, &pictures_),
         handler_updates_(options_, &objects_, &pictures_, &handlers_),
         pid_namespaces_(options_, boot_id_, &groups_, &confinement_, &watcher_),
+        updates_(options_, &confinement_, &classes_, &pictures_, &handlers_, &handler_updates_),
+        pod_updates_(options_, &objects_, &confinement_, &pictures_, &handlers_, &handler_updates_),
         exits_(options_, boot_id_, &classes_, &watcher_),
         readings_(options_, &objects_),
         commands_(options_, &objects_, &classes_) {}
@@ -177,27 +180,7 @@ class EngineImpl : public Engine {
   absl::Status AwaitProgram(const std::shared_ptr<Container>& container);
   // Records and tells the end of a container that could not be let run; returns `failure`.
   absl::Status FailStart(Container& container, const absl::Status& failure);
-  absl::Status Save(const Container& container);
-  // On record are the resources of `asked` from now on, and of the classes in `changing` what is
-  // said there (see ChangingTo); on failure, those of before.
-  absl::Status SaveAsked(const std::shared_ptr<Container>& container, const ContainerSpec& asked,
-                         const qos::HeldClasses& changing);
-  // Of one that is found after a kill: writes what its row says, if its update was cut off.
-  absl::Status FinishUpdate(const ContainerRecord& record);
-  absl::Status FinishUpdate(const SandboxRecord& record);
-  absl::Status FinishLimits(const SandboxRecord& record);
-  absl::Status SaveAsked(Sandbox& sandbox, const SandboxSpec& asked);
-  absl::Status ApplyToPod(const SandboxRecord& record, const linux::CgroupSettings& settings);
-  // In the pod's own group, for a memory limit below what is in use.
-  absl::Status MakeRoomInPod(const SandboxRecord& record, const linux::CgroupSettings& settings,
-                             UpdateMark* mark);
-  absl::Status ApplyUpdate(Container& container, const ContainerRecord& record,
-                           const ResourceUpdate& update, UpdateMark* mark);
-  // Under the locks of its operation. `told`: the runtime handler knows of it.
-  absl::Status UpdateResources(const std::shared_ptr<Container>& container,
-                               const ResourceUpdate& update, bool* told);
-  absl::Status UpdateSandboxResources(const std::shared_ptr<Sandbox>& sandbox,
-                                      const SandboxUpdate& update, bool* told);
+
   InspectionInput WhereToInspect() const;
   // Of the object with that id; null: there is nothing to put in order.
   using FindingOf = absl::FunctionRef<const Finding*(const std::string& id)>;
@@ -241,6 +224,8 @@ class EngineImpl : public Engine {
   PodHandlers handlers_;
   HandlerUpdates handler_updates_;
   PodPidNamespaces pid_namespaces_;
+  ContainerUpdates updates_;
+  PodUpdates pod_updates_;
   ContainerExits exits_;
   EngineReadings readings_;
   EngineCommands commands_;

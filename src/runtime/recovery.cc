@@ -351,7 +351,7 @@ void EngineImpl::RecoverContainer(ContainerRecord record, const Finding* found) 
     Trouble(finding, classes_.FinishChange(&record, &is_due));
     Trouble(finding, classes_.Adopt(&record, &changed));
     if (is_due || changed) Trouble(finding, options_.store->PutContainer(record));
-    Trouble(finding, FinishUpdate(record));
+    Trouble(finding, updates_.Finish(record));
     if (is_live) Trouble(finding, RegisterAgain(record));
   }
   switch (finding.difference) {
@@ -391,7 +391,8 @@ void EngineImpl::RecoverContainer(ContainerRecord record, const Finding* found) 
         Trouble(finding, options_.runtime->FinishStart(record.id));
       }
       const std::shared_ptr<Container> container = Adopt(std::move(record), finding);
-      if (finding.difference == Difference::kContainerStarted) Trouble(finding, Save(*container));
+      if (finding.difference == Difference::kContainerStarted)
+        Trouble(finding, SaveRow(*options_.store, *container));
       Trouble(finding, exits_.WatchOrRecord(container));
       return;
     }
@@ -425,10 +426,10 @@ void EngineImpl::RecoverSandbox(SandboxRecord record, const Finding* found) {
     bool changed = false;
     Trouble(finding, classes_.Adopt(&record, &changed));
     if (changed) Trouble(finding, options_.store->PutSandbox(record));
-    Trouble(finding, FinishUpdate(record));
+    Trouble(finding, pod_updates_.Finish(record));
     if (options_.cgroups->EndsWithProcesses() && record.state == SandboxState::kReady) {
       const absl::Status kept =
-          ApplyToPod(record, LostInReloads(PodGroupSettings(record.spec), record.id));
+          pod_updates_.Apply(record, LostInReloads(PodGroupSettings(record.spec), record.id));
       if (!absl::IsNotFound(kept)) Trouble(finding, kept);
     }
   }

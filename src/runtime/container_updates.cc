@@ -1,3 +1,5 @@
+#include "runtime/container_updates.h"
+
 #include <algorithm>
 #include <optional>
 #include <utility>
@@ -12,7 +14,6 @@
 #include "linux/cgroup/validate.h"
 #include "linux/process.h"
 #include "runtime/class_files.h"
-#include "runtime/engine_impl.h"
 #include "runtime/group_settings.h"
 #include "runtime/last_values.h"
 #include "runtime/memory_shrink.h"
@@ -55,10 +56,10 @@ void AddUndo(const linux::CgroupManager& cgroups, const std::string& group,
 
 }  // namespace
 
-absl::Status EngineImpl::SaveAsked(const std::shared_ptr<Container>& container,
-                                   const ContainerSpec& asked, const qos::HeldClasses& changing) {
-  absl::MutexLock lock(&container->mutex);
-  ContainerRecord record = container->record;
+absl::Status ContainerUpdates::SaveAsked(Container& container, const ContainerSpec& asked,
+                                         const qos::HeldClasses& changing) const {
+  absl::MutexLock lock(&container.mutex);
+  ContainerRecord record = container.record;
   record.spec.resources = asked.resources;
   record.spec.oom_score_adj = asked.oom_score_adj;
   record.spec.kubernetes_resources = asked.kubernetes_resources;
@@ -70,12 +71,12 @@ absl::Status EngineImpl::SaveAsked(const std::shared_ptr<Container>& container,
     if (held.name.empty() && held.changing_to.empty()) record.classes.erase(type);
   }
   PLIMSOLL_RETURN_IF_ERROR(options_.store->PutContainer(record));
-  container->record = std::move(record);
+  container.record = std::move(record);
   return absl::OkStatus();
 }
 
-absl::Status EngineImpl::ApplyUpdate(Container& container, const ContainerRecord& record,
-                                     const ResourceUpdate& update, UpdateMark* mark) {
+absl::Status ContainerUpdates::Apply(Container& container, const ContainerRecord& record,
+                                     const ResourceUpdate& update, UpdateMark* mark) const {
   std::optional<absl::ReaderMutexLock> no_reload;
   if (options_.classes != nullptr) no_reload.emplace(&options_.classes->definitions());
   // What a class sets is the class's: the client's value is kept for when it goes.
@@ -106,7 +107,7 @@ absl::Status EngineImpl::ApplyUpdate(Container& container, const ContainerRecord
       OrEnded(options_.host, record, options_.cgroups->Apply(record.cgroup_path, writable));
   done = NamePodsQuota(*options_.cgroups, linux::ParentGroup(record.cgroup_path), writable, done);
   if (done.ok()) {
-    done = classes_.Change(container, update.classes);
+    done = classes_->Change(container, update.classes);
     if (!done.ok()) done = AlsoSay(done, options_.cgroups->Apply(record.cgroup_path, *before));
   }
   if (!done.ok() && writes_adj) {
@@ -115,7 +116,7 @@ absl::Status EngineImpl::ApplyUpdate(Container& container, const ContainerRecord
   return done;
 }
 
-absl::Status EngineImpl::FinishUpdate(const ContainerRecord& record) {
+absl::Status ContainerUpdates::Finish(const ContainerRecord& record) const {
   constexpr char kWhat[] = "finish an update that was cut off";
   const absl::StatusOr<std::string> mark = options_.run.Read(UpdateMarkOf(record.id));
   if (absl::IsNotFound(mark.status())) return absl::OkStatus();
@@ -142,27 +143,30 @@ absl::Status EngineImpl::FinishUpdate(const ContainerRecord& record) {
   return Annotate(options_.run.RemoveFile(UpdateMarkOf(record.id)), kWhat);
 }
 
-absl::Status EngineImpl::UpdateResources(absl::string_view id, const ResourceUpdate& update) {
-  PLIMSOLL_ASSIGN_OR_RETURN(const auto container, objects_.FindContainer(id));
+absl::Status ContainerUpdates::Update(const std::shared_ptr<Container>& container,
+                                      const ResourceUpdate& update) {
   bool told = false;
-  const absl::Status done = UpdateResources(container, update, &told);
-  if (!done.ok() && told) handler_updates_.TellBack(container->sandbox_id, container->id);
+  absl::Status done;
+  {
+    absl::MutexLock operation(&container->operation);
+    done = UpdateAlone(*container, update, &told);
+  }
+  if (!done.ok() && told) handler_updates_->TellBack(container->sandbox_id, container->id);
   return done;
 }
 
-absl::Status EngineImpl::UpdateResources(const std::shared_ptr<Container>& container,
-                                         const ResourceUpdate& update, bool* told) {
-  absl::MutexLock operation(&container->operation);
-  const ContainerRecord record = container->Snapshot();
+absl::Status ContainerUpdates::UpdateAlone(Container& container, const ResourceUpdate& update,
+                                           bool* told) {
+  const ContainerRecord record = container.Snapshot();
   PLIMSOLL_RETURN_IF_ERROR(CheckLive(record, "an update"));
   if (!update.classes.empty()) PLIMSOLL_RETURN_IF_ERROR(CheckProcess(record, "a change of class"));
   const std::string what = absl::StrCat("update container ", record.id);
   PLIMSOLL_RETURN_IF_ERROR(Annotate(CheckSettings(update.cgroup, *options_.runtime), what));
   // Before anybody is told; and again when it is made, in the share of then.
   PLIMSOLL_RETURN_IF_ERROR(Annotate(
-      confinement_.ConfineAsked(update.cgroup, confinement_.Current(), /*is_new=*/false).status(),
+      confinement_->ConfineAsked(update.cgroup, confinement_->Current(), /*is_new=*/false).status(),
       what));
-  PLIMSOLL_RETURN_IF_ERROR(Annotate(classes_.CheckChange(record, update.classes), what));
+  PLIMSOLL_RETURN_IF_ERROR(Annotate(classes_->CheckChange(record, update.classes), what));
   ContainerSpec asked = record.spec;
   linux::MergeUpdate(update.cgroup, options_.cgroups->layout(), &asked.resources);
   // With a process the kernel says so.
@@ -172,34 +176,34 @@ absl::Status EngineImpl::UpdateResources(const std::shared_ptr<Container>& conta
   asked.oom_score_adj = update.oom_score_adj.value_or(asked.oom_score_adj);
   if (update.kubernetes_resources) {
     asked.kubernetes_resources = *update.kubernetes_resources;
-    asked.said.resources = pictures_.NextWord();
+    asked.said.resources = pictures_->NextWord();
   }
   // Without one, whose row is lost, say, nothing is checked or told.
   PLIMSOLL_ASSIGN_OR_RETURN(const std::shared_ptr<Sandbox> sandbox,
-                            handler_updates_.SandboxThatTakesTurns(record.sandbox_id));
+                            handler_updates_->SandboxThatTakesTurns(record.sandbox_id));
   std::optional<HandlerTurn> turn;
   if (sandbox != nullptr) {
-    turn.emplace(sandbox->turns, container->id);
+    turn.emplace(sandbox->turns, container.id);
     PLIMSOLL_RETURN_IF_ERROR(Annotate(turn->status(), what));
     const SandboxRecord pod = sandbox->Snapshot();
     PLIMSOLL_RETURN_IF_ERROR(
-        Annotate(handlers_.CheckFixed(pod, record.spec, asked, update.cgroup), what));
-    PLIMSOLL_RETURN_IF_ERROR(Annotate(handler_updates_.Tell(pod, &asked, *turn, told), what));
+        Annotate(handlers_->CheckFixed(pod, record.spec, asked, update.cgroup), what));
+    PLIMSOLL_RETURN_IF_ERROR(Annotate(handler_updates_->Tell(pod, &asked, *turn, told), what));
   }
   // From here on alone: who follows the node's share waits for this lock.
-  absl::MutexLock cpuset(&container->cpuset);
-  const NodeConfinement::ShareNow share = confinement_.Current();
+  absl::MutexLock cpuset(&container.cpuset);
+  const NodeConfinement::ShareNow share = confinement_->Current();
   absl::StatusOr<Confined> confined =
-      confinement_.ConfineAsked(update.cgroup, share, /*is_new=*/false);
+      confinement_->ConfineAsked(update.cgroup, share, /*is_new=*/false);
   if (!confined.ok()) return Annotate(confined.status(), what);
-  confinement_.PutIntoPod(record.sandbox_id, update.cgroup, share.share, &confined->settings);
+  confinement_->PutIntoPod(record.sandbox_id, update.cgroup, share.share, &confined->settings);
   // The row first: nobody is told of an update that a crash could undo, and a full disk changes
   // nothing. Whoever starts after a kill in between finishes what the row says.
   PLIMSOLL_RETURN_IF_ERROR(
       Annotate(PutLimitBack(*options_.cgroups, options_.run, record.id, record.cgroup_path), what));
   UpdateMark mark(options_.run, record.id);
   PLIMSOLL_RETURN_IF_ERROR(Annotate(mark.Set(), what));
-  const qos::HeldClasses changing = classes_.ChangingTo(record.classes, update.classes);
+  const qos::HeldClasses changing = classes_->ChangingTo(record.classes, update.classes);
   UpdateMark classes_mark(options_.run, ClassesMarkIdOf(record.id));
   if (!changing.empty()) {
     PLIMSOLL_RETURN_IF_ERROR(Annotate(classes_mark.Set(ToJson(changing)), what));
@@ -213,7 +217,7 @@ absl::Status EngineImpl::UpdateResources(const std::shared_ptr<Container>& conta
   }
   // Of one without a process there is nothing but its row.
   const absl::Status done =
-      IsRefused(record) ? absl::OkStatus() : ApplyUpdate(*container, record, given, &mark);
+      IsRefused(record) ? absl::OkStatus() : Apply(container, record, given, &mark);
   if (!done.ok()) {
     qos::HeldClasses before;
     for (const auto& [type, unused] : changing) {
@@ -222,17 +226,17 @@ absl::Status EngineImpl::UpdateResources(const std::shared_ptr<Container>& conta
     }
     return Annotate(AlsoSay(done, SaveAsked(container, record.spec, before)), what);
   }
-  const bool other_group = SeeGroup(*options_.cgroups, *container);
-  if (SeeOomScore(options_.host, *container) || other_group) {
-    options_.events->Warn(record.sandbox_id, record.id, Save(*container));
+  const bool other_group = SeeGroup(*options_.cgroups, container);
+  if (SeeOomScore(options_.host, container) || other_group) {
+    options_.events->Warn(record.sandbox_id, record.id, SaveRow(*options_.store, container));
   }
-  if (*told) handler_updates_.ToldWhatHolds(record.sandbox_id);
-  if (confinement_.HasCpusets())
-    confinement_.TellLost(*container, Follow(asked.resources, share.share));
-  if (update.kubernetes_resources) pictures_.Show(record.sandbox_id);
+  if (*told) handler_updates_->ToldWhatHolds(record.sandbox_id);
+  if (confinement_->HasCpusets())
+    confinement_->TellLost(container, Follow(asked.resources, share.share));
+  if (update.kubernetes_resources) pictures_->Show(record.sandbox_id);
   options_.events->Add(EventType::kContainerUpdated, record.sandbox_id, record.id,
                        record.spec.name);
-  pictures_.TellContradiction(container->Snapshot(), &record.spec);
+  pictures_->TellContradiction(container.Snapshot(), &record.spec);
   for (const std::string& warning : lost) {
     options_.events->Add(EventType::kWarning, record.sandbox_id, record.id, warning);
   }
