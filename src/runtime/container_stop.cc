@@ -46,7 +46,7 @@ absl::Status EngineImpl::SendStopSignal(Container& container) {
     container.stop_signalled = true;
     record = container.record;
   }
-  const absl::StatusOr<UniqueFd> init = linux::OpenProcess(options_.host, record.init);
+  const absl::StatusOr<UniqueFd> init = linux::OpenProcess(parts_.options.host, record.init);
   const absl::Status sent =
       init.ok() ? linux::SignalProcess(*init, record.stop_signal) : init.status();
   if (!sent.ok() && !absl::IsNotFound(sent)) {
@@ -58,55 +58,57 @@ absl::Status EngineImpl::SendStopSignal(Container& container) {
 
 bool EngineImpl::StopGently(const std::shared_ptr<Container>& container, absl::Time deadline) {
   const ContainerRecord record = container->Snapshot();
-  const auto sandbox = objects_.FindSandbox(record.sandbox_id);
-  const bool executes = sandbox.ok() && InitExecutes(handlers_.Find((*sandbox)->Snapshot()));
+  const auto sandbox = parts_.objects.FindSandbox(record.sandbox_id);
+  const bool executes = sandbox.ok() && InitExecutes(parts_.handlers.Find((*sandbox)->Snapshot()));
   bool was_blocked = false;
   for (absl::Duration pause = kFirstStopLook;; pause = std::min(2 * pause, kLastStopLook)) {
-    const Reception now = ReceptionOf(options_.host, record.init, record.stop_signal, executes);
+    const Reception now =
+        ReceptionOf(parts_.options.host, record.init, record.stop_signal, executes);
     // An init that waits for blocked signals (sigwait(3), signalfd(2)) keeps them so. The C library
     // blocks all for the moment of a fork, and what comes then is dropped after it.
     if (now == Reception::kTaken || (now == Reception::kBlocked && was_blocked)) break;
     was_blocked = now == Reception::kBlocked;
-    if (exits_.AwaitRecord(container, std::min(deadline, MonotonicNow() + pause))) return true;
+    if (parts_.exits.AwaitRecord(container, std::min(deadline, MonotonicNow() + pause)))
+      return true;
     if (MonotonicNow() >= deadline) return false;
   }
   const absl::Status sent = SendStopSignal(*container);
   if (!absl::IsNotFound(sent)) {  // gone already is as good
-    options_.events->Warn(record.sandbox_id, record.id, Annotate(sent, "its stop signal"));
+    parts_.options.events->Warn(record.sandbox_id, record.id, Annotate(sent, "its stop signal"));
   }
-  return exits_.AwaitRecord(container, deadline);
+  return parts_.exits.AwaitRecord(container, deadline);
 }
 
 absl::StatusOr<ContainerRecord> EngineImpl::WaitContainer(absl::string_view id,
                                                           absl::Time deadline) {
-  PLIMSOLL_ASSIGN_OR_RETURN(const auto container, objects_.FindContainer(id));
-  if (!exits_.Await(*container, deadline)) {
+  PLIMSOLL_ASSIGN_OR_RETURN(const auto container, parts_.objects.FindContainer(id));
+  if (!parts_.exits.Await(*container, deadline)) {
     return absl::DeadlineExceededError(absl::StrCat("container ", container->id, " still runs"));
   }
   return container->Snapshot();
 }
 
 absl::Status EngineImpl::StopContainer(absl::string_view id, absl::Duration grace) {
-  PLIMSOLL_ASSIGN_OR_RETURN(const auto container, objects_.FindContainer(id));
-  const CallOff call_off(handler_updates_.TurnsOf(*container), container->id);
+  PLIMSOLL_ASSIGN_OR_RETURN(const auto container, parts_.objects.FindContainer(id));
+  const CallOff call_off(parts_.handler_updates.TurnsOf(*container), container->id);
   ContainerState state;
   {
     // A start under way is waited for. Not held longer: a second stop may have less patience.
     absl::MutexLock operation(&container->operation);
-    exits_.EndRefused(*container);
+    parts_.exits.EndRefused(*container);
     state = container->Snapshot().state;
   }
-  SeeOomScore(options_.host, *container);
-  SeeGroup(*options_.cgroups, *container);
+  SeeOomScore(parts_.options.host, *container);
+  SeeGroup(*parts_.options.cgroups, *container);
   if (state == ContainerState::kRunning && grace > absl::ZeroDuration()) {
     if (StopGently(container, MonotonicNow() + grace)) return absl::OkStatus();
   }
-  if (exits_.Await(*container, absl::InfinitePast())) return absl::OkStatus();
-  PLIMSOLL_RETURN_IF_ERROR(exits_.Kill(*container, MonotonicNow() + kKillTimeout));
-  if (exits_.AwaitRecord(container, MonotonicNow() + kKillTimeout)) return absl::OkStatus();
+  if (parts_.exits.Await(*container, absl::InfinitePast())) return absl::OkStatus();
+  PLIMSOLL_RETURN_IF_ERROR(parts_.exits.Kill(*container, MonotonicNow() + kKillTimeout));
+  if (parts_.exits.AwaitRecord(container, MonotonicNow() + kKillTimeout)) return absl::OkStatus();
   // Nothing of the container runs, but its monitor does not end. Its end is the exit's record.
-  PLIMSOLL_RETURN_IF_ERROR(linux::KillProcess(options_.host, container->Snapshot().monitor));
-  if (exits_.AwaitRecord(container, MonotonicNow() + kKillTimeout)) return absl::OkStatus();
+  PLIMSOLL_RETURN_IF_ERROR(linux::KillProcess(parts_.options.host, container->Snapshot().monitor));
+  if (parts_.exits.AwaitRecord(container, MonotonicNow() + kKillTimeout)) return absl::OkStatus();
   return absl::DeadlineExceededError(
       absl::StrCat("container ", container->id, ": killed, but its monitor reports no exit"));
 }

@@ -16,61 +16,61 @@ absl::StatusOr<std::unique_ptr<Engine>> Engine::Create(EngineOptions options) {
 }
 
 absl::StatusOr<SandboxRecord> EngineImpl::GetSandbox(absl::string_view id) const {
-  PLIMSOLL_ASSIGN_OR_RETURN(const auto sandbox, objects_.FindSandbox(id));
+  PLIMSOLL_ASSIGN_OR_RETURN(const auto sandbox, parts_.objects.FindSandbox(id));
   return sandbox->Snapshot();
 }
 
 absl::StatusOr<PodPicture> EngineImpl::Picture(absl::string_view id) const {
-  PLIMSOLL_ASSIGN_OR_RETURN(const auto sandbox, objects_.FindSandbox(id));
-  return pictures_.Of(sandbox->Snapshot(), nullptr);
+  PLIMSOLL_ASSIGN_OR_RETURN(const auto sandbox, parts_.objects.FindSandbox(id));
+  return parts_.pictures.Of(sandbox->Snapshot(), nullptr);
 }
 
 std::vector<std::string> EngineImpl::Addresses(absl::string_view id) const {
-  const auto sandbox = objects_.FindSandbox(id);
-  return sandbox.ok() ? networks_.Addresses((*sandbox)->id) : std::vector<std::string>();
+  const auto sandbox = parts_.objects.FindSandbox(id);
+  return sandbox.ok() ? parts_.networks.Addresses((*sandbox)->id) : std::vector<std::string>();
 }
 
 absl::StatusOr<ContainerRecord> EngineImpl::GetContainer(absl::string_view id) const {
-  PLIMSOLL_ASSIGN_OR_RETURN(const auto container, objects_.FindContainer(id));
+  PLIMSOLL_ASSIGN_OR_RETURN(const auto container, parts_.objects.FindContainer(id));
   return container->Snapshot();
 }
 
 absl::StatusOr<EffectiveResources> EngineImpl::ReadResources(absl::string_view id) {
-  PLIMSOLL_ASSIGN_OR_RETURN(const auto container, objects_.FindContainer(id));
-  return ReadEffective(options_, *container);
+  PLIMSOLL_ASSIGN_OR_RETURN(const auto container, parts_.objects.FindContainer(id));
+  return ReadEffective(parts_.options, *container);
 }
 
 absl::StatusOr<EffectiveResources> EngineImpl::ReadSandboxResources(absl::string_view id) const {
-  PLIMSOLL_ASSIGN_OR_RETURN(const auto sandbox, objects_.FindSandbox(id));
-  return ReadEffective(options_, *sandbox);
+  PLIMSOLL_ASSIGN_OR_RETURN(const auto sandbox, parts_.objects.FindSandbox(id));
+  return ReadEffective(parts_.options, *sandbox);
 }
 
 absl::StatusOr<std::map<std::string, qos::EffectiveClass>> EngineImpl::ContainerClasses(
     absl::string_view id, bool look) {
-  PLIMSOLL_ASSIGN_OR_RETURN(const auto container, objects_.FindContainer(id));
-  return classes_.EffectiveOf(container->Snapshot(), look);
+  PLIMSOLL_ASSIGN_OR_RETURN(const auto container, parts_.objects.FindContainer(id));
+  return parts_.classes.EffectiveOf(container->Snapshot(), look);
 }
 
 absl::StatusOr<std::map<std::string, qos::EffectiveClass>> EngineImpl::SandboxClasses(
     absl::string_view id, bool look) {
-  PLIMSOLL_ASSIGN_OR_RETURN(const auto sandbox, objects_.FindSandbox(id));
-  return classes_.EffectiveOf(sandbox->Snapshot(), look);
+  PLIMSOLL_ASSIGN_OR_RETURN(const auto sandbox, parts_.objects.FindSandbox(id));
+  return parts_.classes.EffectiveOf(sandbox->Snapshot(), look);
 }
 
 absl::Status EngineImpl::UpdateSandboxClasses(absl::string_view id,
                                               const qos::ClassNames& classes) {
-  PLIMSOLL_ASSIGN_OR_RETURN(const auto sandbox, objects_.FindSandbox(id));
+  PLIMSOLL_ASSIGN_OR_RETURN(const auto sandbox, parts_.objects.FindSandbox(id));
   absl::MutexLock operation(&sandbox->operation);
-  return classes_.Change(*sandbox, classes);
+  return parts_.classes.Change(*sandbox, classes);
 }
 
 absl::Status EngineImpl::UpdateResources(absl::string_view id, const ResourceUpdate& update) {
-  PLIMSOLL_ASSIGN_OR_RETURN(const auto container, objects_.FindContainer(id));
+  PLIMSOLL_ASSIGN_OR_RETURN(const auto container, parts_.objects.FindContainer(id));
   return updates_.Update(container, update);
 }
 
 absl::Status EngineImpl::UpdateSandboxResources(absl::string_view id, const SandboxUpdate& update) {
-  PLIMSOLL_ASSIGN_OR_RETURN(const auto sandbox, objects_.FindSandbox(id));
+  PLIMSOLL_ASSIGN_OR_RETURN(const auto sandbox, parts_.objects.FindSandbox(id));
   return pod_updates_.Update(sandbox, update);
 }
 

@@ -19,49 +19,30 @@
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
 #include "base/worker_pool.h"
-#include "runtime/class_assignments.h"
-#include "runtime/container_exits.h"
 #include "runtime/container_updates.h"
 #include "runtime/engine.h"
 #include "runtime/engine_commands.h"
+#include "runtime/engine_parts.h"
 #include "runtime/engine_readings.h"
-#include "runtime/exit_watcher.h"
-#include "runtime/handler_updates.h"
-#include "runtime/node_confinement.h"
-#include "runtime/objects.h"
-#include "runtime/pod_groups.h"
-#include "runtime/pod_handlers.h"
-#include "runtime/pod_networks.h"
-#include "runtime/pod_pictures.h"
-#include "runtime/pod_pid_namespaces.h"
 #include "runtime/pod_updates.h"
 
 namespace plimsoll::runtime {
 
-// Parts depend on those before them in the list of members alone. Operations are the engine's own:
-// which part is asked when, under the locks of a sandbox's or container's operations.
 class EngineImpl : public Engine {
  public:
   EngineImpl(EngineOptions options, std::string boot_id)
-      : options_(std::move(options)),
-        boot_id_(std::move(boot_id)),
-        groups_(options_, &objects_),
-        confinement_(options_, &objects_),
-        classes_(options_, &objects_, &confinement_),
-        networks_(options_, &objects_),
-        pictures_(options_, &objects_),
-        handlers_(options_, &pictures_),
-        handler_updates_(options_, &objects_, &pictures_, &handlers_),
-        pid_namespaces_(options_, boot_id_, &groups_, &confinement_, &watcher_),
-        updates_(options_, &confinement_, &classes_, &pictures_, &handlers_, &handler_updates_),
-        pod_updates_(options_, &objects_, &confinement_, &pictures_, &handlers_, &handler_updates_),
-        exits_(options_, boot_id_, &classes_, &watcher_),
-        readings_(options_, &objects_),
-        commands_(options_, &objects_, &classes_) {}
+      : boot_id_(std::move(boot_id)),
+        parts_(std::move(options), boot_id_),
+        updates_(parts_.options, &parts_.confinement, &parts_.classes, &parts_.pictures,
+                 &parts_.handlers, &parts_.handler_updates),
+        pod_updates_(parts_.options, &parts_.objects, &parts_.confinement, &parts_.pictures,
+                     &parts_.handlers, &parts_.handler_updates),
+        readings_(parts_.options, &parts_.objects),
+        commands_(parts_.options, &parts_.objects, &parts_.classes) {}
   ~EngineImpl() override {
     ending_ = true;
-    exits_.End();
-    handler_updates_.CallOff();
+    parts_.exits.End();
+    parts_.handler_updates.CallOff();
   }
 
   // Starts the watcher and brings store and kernel together. Before anything else.
@@ -72,9 +53,11 @@ class EngineImpl : public Engine {
   absl::Status StopSandbox(absl::string_view id) override;
   absl::Status RemoveSandbox(absl::string_view id) override;
   absl::StatusOr<SandboxRecord> GetSandbox(absl::string_view id) const override;
-  std::vector<SandboxRecord> ListSandboxes() const override { return objects_.ListSandboxes(); }
+  std::vector<SandboxRecord> ListSandboxes() const override {
+    return parts_.objects.ListSandboxes();
+  }
   void VisitSandboxes(Objects::VisitSandboxFn visit) const override {
-    objects_.VisitSandboxes(visit);
+    parts_.objects.VisitSandboxes(visit);
   }
   std::vector<std::string> Addresses(absl::string_view id) const override;
 
@@ -85,22 +68,24 @@ class EngineImpl : public Engine {
   absl::Status StopContainer(absl::string_view id, absl::Duration grace) override;
   absl::Status RemoveContainer(absl::string_view id) override;
   absl::StatusOr<ContainerRecord> GetContainer(absl::string_view id) const override;
-  std::vector<ContainerRecord> ListContainers() const override { return objects_.ListContainers(); }
+  std::vector<ContainerRecord> ListContainers() const override {
+    return parts_.objects.ListContainers();
+  }
   void VisitContainers(Objects::VisitContainerFn visit) const override {
-    objects_.VisitContainers(visit);
+    parts_.objects.VisitContainers(visit);
   }
   std::vector<ContainerRecord> ListContainersOf(const std::string& sandbox_id) const override {
-    return objects_.ListContainersOf(sandbox_id);
+    return parts_.objects.ListContainersOf(sandbox_id);
   }
 
   absl::StatusOr<EffectiveResources> ReadResources(absl::string_view id) override;
   absl::Status UpdateResources(absl::string_view id, const ResourceUpdate& update) override;
   absl::StatusOr<EffectiveResources> ReadSandboxResources(absl::string_view id) const override;
   absl::Status UpdateSandboxResources(absl::string_view id, const SandboxUpdate& update) override;
-  void CallOffUpdates() override { handler_updates_.CallOff(); }
+  void CallOffUpdates() override { parts_.handler_updates.CallOff(); }
   absl::StatusOr<PodPicture> Picture(absl::string_view id) const override;
-  void SetNodeShare(const NodeShare& share) override { confinement_.SetShare(share); }
-  void RefuseOutsideShare(bool refuse) override { confinement_.RefuseOutside(refuse); }
+  void SetNodeShare(const NodeShare& share) override { parts_.confinement.SetShare(share); }
+  void RefuseOutsideShare(bool refuse) override { parts_.confinement.RefuseOutside(refuse); }
   absl::StatusOr<std::map<std::string, qos::EffectiveClass>> ContainerClasses(absl::string_view id,
                                                                               bool look) override;
   absl::StatusOr<std::map<std::string, qos::EffectiveClass>> SandboxClasses(absl::string_view id,
@@ -207,26 +192,10 @@ class EngineImpl : public Engine {
   void CollectLayersAfter(const std::string& container_id);
   std::vector<Finding> LookOnce();
 
-  // Order of locks, from the one taken first: Sandbox::operation, Container::operation, a
-  // HandlerTurn, Container::cpuset, the class registry's definitions(), Container::classes, the
-  // class registry's others (it saves, and asks what is on record, under its own), Presence's, that
-  // of PodGroups, Sandbox::mutex or Container::mutex (never two of them), mutex_, that of Objects,
-  // that of NodeConfinement. The store's, the event log's and the watcher's come last. So a
-  // listener of the event log, which may be called under any of these, must not call the engine.
-  const EngineOptions options_;
   const std::string boot_id_;
-  Objects objects_;
-  PodGroups groups_;
-  NodeConfinement confinement_;
-  ClassAssignments classes_;
-  PodNetworks networks_;
-  PodPictures pictures_;
-  PodHandlers handlers_;
-  HandlerUpdates handler_updates_;
-  PodPidNamespaces pid_namespaces_;
+  EngineParts parts_;
   ContainerUpdates updates_;
   PodUpdates pod_updates_;
-  ContainerExits exits_;
   EngineReadings readings_;
   EngineCommands commands_;
   mutable absl::Mutex mutex_;
@@ -236,8 +205,6 @@ class EngineImpl : public Engine {
   std::atomic<bool> ending_ = false;
   // For networks that recovery gives back: plugins may take minutes.
   WorkerPool detachers_{/*max_threads=*/4, /*max_queued=*/10000};
-  // Last, so that its thread ends before what it uses.
-  ExitWatcher watcher_;
 };
 
 }  // namespace plimsoll::runtime

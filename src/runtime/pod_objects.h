@@ -16,7 +16,7 @@
 
 namespace plimsoll::runtime {
 
-// Lock order: see engine_impl.h. A `mutex` is held for moments only, at most for one write to the
+// Lock order: see engine_parts.h. A `mutex` is held for moments only, at most for one write to the
 // store.
 
 struct Sandbox {

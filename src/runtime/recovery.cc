@@ -52,27 +52,27 @@ bool IsBeingStopped(Sandbox& sandbox) {
 }  // namespace
 
 absl::Status EngineImpl::Recover() {
-  classes_.SaveReloads();
-  confinement_.Load(boot_id_);
-  PLIMSOLL_RETURN_IF_ERROR(watcher_.Start());
-  PLIMSOLL_RETURN_IF_ERROR(options_.run.MakeDirs("sandboxes", 0711));
-  PLIMSOLL_RETURN_IF_ERROR(options_.run.MakeDirs(kUpdates, 0700));
+  parts_.classes.SaveReloads();
+  parts_.confinement.Load(boot_id_);
+  PLIMSOLL_RETURN_IF_ERROR(parts_.watcher.Start());
+  PLIMSOLL_RETURN_IF_ERROR(parts_.options.run.MakeDirs("sandboxes", 0711));
+  PLIMSOLL_RETURN_IF_ERROR(parts_.options.run.MakeDirs(kUpdates, 0700));
   InspectionInput input = WhereToInspect();
-  PLIMSOLL_ASSIGN_OR_RETURN(input.sandboxes, options_.store->LoadSandboxes());
-  PLIMSOLL_ASSIGN_OR_RETURN(input.containers, options_.store->LoadContainers());
-  input.damaged = options_.store->Damaged();
-  pictures_.CountWords(input.sandboxes, input.containers);
+  PLIMSOLL_ASSIGN_OR_RETURN(input.sandboxes, parts_.options.store->LoadSandboxes());
+  PLIMSOLL_ASSIGN_OR_RETURN(input.containers, parts_.options.store->LoadContainers());
+  input.damaged = parts_.options.store->Damaged();
+  parts_.pictures.CountWords(input.sandboxes, input.containers);
   const std::vector<Finding> findings = runtime::Inspect(input);
   for (const Finding& finding : findings) {
     if (!IsActedUpon(finding.difference)) continue;
-    options_.events->Add(EventType::kRecovered, finding.sandbox_id, finding.container_id,
-                         absl::StrCat(finding.what, ": recovery ", finding.action));
+    parts_.options.events->Add(EventType::kRecovered, finding.sandbox_id, finding.container_id,
+                               absl::StrCat(finding.what, ": recovery ", finding.action));
   }
 
   absl::flat_hash_map<std::string, const Finding*> by_id;
   for (const Finding& finding : findings) {
     if (finding.difference == Difference::kStrayCommand) {
-      Trouble(finding, options_.runtime->EndStrayExec(finding.stray));
+      Trouble(finding, parts_.options.runtime->EndStrayExec(finding.stray));
     } else if (finding.difference == Difference::kNotInspected) {
       Trouble(finding, absl::InternalError(finding.what));
     } else {
@@ -91,7 +91,7 @@ absl::Status EngineImpl::Recover() {
   RecoverSandboxes(std::move(input.sandboxes), found);
   RemoveStrays(findings);
   RecoverNetworks();
-  for (const std::string& image : options_.images->Damaged()) {
+  for (const std::string& image : parts_.options.images->Damaged()) {
     Trouble({}, absl::DataLossError(image));
   }
   CollectLayers(input.damaged);
@@ -100,12 +100,13 @@ absl::Status EngineImpl::Recover() {
 
 // What is the same at a start and later.
 InspectionInput EngineImpl::WhereToInspect() const {
-  InspectionInput input{.host = options_.host, .run = options_.run, .boot_id = boot_id_};
-  input.cgroups = options_.cgroups;
-  input.runtime = options_.runtime;
-  input.state = options_.state;
-  input.default_cgroup_parent = options_.default_cgroup_parent;
-  input.attached = networks_.Attached();
+  InspectionInput input{
+      .host = parts_.options.host, .run = parts_.options.run, .boot_id = boot_id_};
+  input.cgroups = parts_.options.cgroups;
+  input.runtime = parts_.options.runtime;
+  input.state = parts_.options.state;
+  input.default_cgroup_parent = parts_.options.default_cgroup_parent;
+  input.attached = parts_.networks.Attached();
   return input;
 }
 
@@ -115,13 +116,13 @@ void EngineImpl::RecoverSandboxes(std::vector<SandboxRecord> records, FindingOf 
   std::stable_partition(records.begin(), records.end(), [](const SandboxRecord& record) {
     return record.state == SandboxState::kReady || record.state == SandboxState::kNotReady;
   });
-  for (SandboxRecord& record : records) groups_.SetInTheMaking(&record);
+  for (SandboxRecord& record : records) parts_.groups.SetInTheMaking(&record);
   for (SandboxRecord& record : records) {
-    groups_.Forget(&record);
+    parts_.groups.Forget(&record);
     const Finding* finding = found(record.id);
     const std::string id = record.id;
     RecoverSandbox(std::move(record), finding);
-    pictures_.Show(id);  // a kill may have come before it was written
+    parts_.pictures.Show(id);  // a kill may have come before it was written
   }
 }
 
@@ -129,21 +130,21 @@ void EngineImpl::RemoveStrays(const std::vector<Finding>& findings) {
   // No update is under way any more; those that could not be finished are left to the next update
   // or start.
   const auto is_unfinished = [this](absl::string_view mark) {
-    if (const auto container = objects_.FindContainer(mark); container.ok()) {
+    if (const auto container = parts_.objects.FindContainer(mark); container.ok()) {
       return HasProcess((*container)->Snapshot());
     }
     absl::ConsumeSuffix(&mark, RoomMarkIdOf(""));
-    const auto sandbox = objects_.FindSandbox(mark);
+    const auto sandbox = parts_.objects.FindSandbox(mark);
     return sandbox.ok() && (*sandbox)->Snapshot().state == SandboxState::kReady;
   };
-  const absl::StatusOr<std::vector<std::string>> marks = options_.run.List(kUpdates);
+  const absl::StatusOr<std::vector<std::string>> marks = parts_.options.run.List(kUpdates);
   for (const std::string& id : marks.value_or(std::vector<std::string>())) {
-    if (!is_unfinished(id)) Trouble({}, options_.run.RemoveFile(UpdateMarkOf(id)));
+    if (!is_unfinished(id)) Trouble({}, parts_.options.run.RemoveFile(UpdateMarkOf(id)));
   }
   // What is in a group goes before it; what the next start knows a group by, after it.
   for (const Finding& finding : findings) {
     if (finding.difference != Difference::kStrayContainer) continue;
-    Trouble(finding, options_.runtime->Delete(finding.container_id, ""));
+    Trouble(finding, parts_.options.runtime->Delete(finding.container_id, ""));
   }
   absl::flat_hash_set<std::string> with_groups;  // sandboxes of which one stays
   const absl::Time deadline = MonotonicNow() + kLeaving;
@@ -158,7 +159,7 @@ void EngineImpl::RemoveStrays(const std::vector<Finding>& findings) {
     const bool keeps_group = with_groups.contains(id);
     if (finding.difference == Difference::kStrayNetwork) {
       DetachStray(id, keeps_group);
-    } else if (finding.difference == Difference::kStraySandbox && !networks_.IsAttached(id)) {
+    } else if (finding.difference == Difference::kStraySandbox && !parts_.networks.IsAttached(id)) {
       // Else its place goes when its network needs that no more.
       Trouble(finding, GiveUpPlace(id, keeps_group));
     }
@@ -166,23 +167,24 @@ void EngineImpl::RemoveStrays(const std::vector<Finding>& findings) {
 }
 
 absl::Status EngineImpl::GiveUpPlace(const std::string& sandbox_id, bool keeps_group) const {
-  return keeps_group ? ReleaseSandboxPlace(options_.host, options_.run, sandbox_id)
-                     : RemoveSandboxPlace(options_.host, options_.run, sandbox_id);
+  return keeps_group ? ReleaseSandboxPlace(parts_.options.host, parts_.options.run, sandbox_id)
+                     : RemoveSandboxPlace(parts_.options.host, parts_.options.run, sandbox_id);
 }
 
 void EngineImpl::DetachLater(const std::string& sandbox_id) {
   const auto detach = [this, sandbox_id] {
     if (ending_) return;
-    const auto sandbox = objects_.FindSandbox(sandbox_id);
+    const auto sandbox = parts_.objects.FindSandbox(sandbox_id);
     if (!sandbox.ok()) return;  // a client has removed it meanwhile
     if ((*sandbox)->Snapshot().state == SandboxState::kRemoving) {
-      options_.events->Warn(sandbox_id, "", RemoveSandbox(sandbox_id));
+      parts_.options.events->Warn(sandbox_id, "", RemoveSandbox(sandbox_id));
       return;
     }
     absl::MutexLock operation(&(*sandbox)->operation);
-    absl::Status status = networks_.Detach(sandbox_id);
-    if (status.ok()) status = ReleaseSandboxPlace(options_.host, options_.run, sandbox_id);
-    options_.events->Warn(
+    absl::Status status = parts_.networks.Detach(sandbox_id);
+    if (status.ok())
+      status = ReleaseSandboxPlace(parts_.options.host, parts_.options.run, sandbox_id);
+    parts_.options.events->Warn(
         sandbox_id, "",
         Annotate(status,
                  "its network can't be given back now (stop or remove the sandbox to try again)"));
@@ -193,26 +195,27 @@ void EngineImpl::DetachLater(const std::string& sandbox_id) {
 void EngineImpl::DetachStray(const std::string& sandbox_id, bool keeps_group) {
   const auto detach = [this, id = sandbox_id, keeps_group] {
     if (ending_) return;
-    absl::Status status = networks_.Detach(id);
+    absl::Status status = parts_.networks.Detach(id);
     if (status.ok()) status = GiveUpPlace(id, keeps_group);
-    options_.events->Warn(id, "", status);
+    parts_.options.events->Warn(id, "", status);
   };
   if (!detachers_.TrySchedule(detach)) detach();
 }
 
 void EngineImpl::RecoverNetworks() {
-  const std::vector<DamagedRow> damaged = options_.store->Damaged();
-  for (const SandboxRecord& record : objects_.ListSandboxes()) {
+  const std::vector<DamagedRow> damaged = parts_.options.store->Damaged();
+  for (const SandboxRecord& record : parts_.objects.ListSandboxes()) {
     // What a damaged row stands for may run: it is for a client to remove.
     const bool is_damaged =
         absl::c_any_of(damaged, [&](const DamagedRow& row) { return row.id == record.id; });
-    if (record.state == SandboxState::kReady || is_damaged || !networks_.IsAttached(record.id))
+    if (record.state == SandboxState::kReady || is_damaged ||
+        !parts_.networks.IsAttached(record.id))
       continue;
     DetachLater(record.id);
   }
-  if (options_.network == nullptr || !options_.collect_network_garbage) return;
+  if (parts_.options.network == nullptr || !parts_.options.collect_network_garbage) return;
   const auto collect = [this] {
-    if (!ending_) options_.events->Warn("", "", networks_.CollectGarbage());
+    if (!ending_) parts_.options.events->Warn("", "", parts_.networks.CollectGarbage());
   };
   if (!detachers_.TrySchedule(collect)) collect();
 }
@@ -223,11 +226,11 @@ void EngineImpl::CollectLayers(const std::vector<DamagedRow>& damaged) {
   {
     absl::MutexLock lock(&mutex_);
     for (const DamagedRow& row : damaged) {
-      if (objects_.FindContainer(row.id).ok()) uncertain_layers_.insert(row.id);
+      if (parts_.objects.FindContainer(row.id).ok()) uncertain_layers_.insert(row.id);
     }
     if (!uncertain_layers_.empty()) return;
   }
-  Trouble({}, options_.images->CollectGarbage());
+  Trouble({}, parts_.options.images->CollectGarbage());
 }
 
 void EngineImpl::CollectLayersAfter(const std::string& container_id) {
@@ -235,7 +238,7 @@ void EngineImpl::CollectLayersAfter(const std::string& container_id) {
     absl::MutexLock lock(&mutex_);
     if (uncertain_layers_.erase(container_id) == 0 || !uncertain_layers_.empty()) return;
   }
-  options_.events->Warn("", "", options_.images->CollectGarbage());
+  parts_.options.events->Warn("", "", parts_.options.images->CollectGarbage());
 }
 
 // The holder of a shared PID namespace is ours. What else runs in it may be somebody's whose record
@@ -246,10 +249,10 @@ absl::Status EngineImpl::RemoveStrayGroup(const Finding& finding, absl::Time dea
   sandbox.cgroup_path = finding.group;
   const std::string pause = PauseCgroupOf(sandbox);
   for (;;) {
-    auto processes = options_.cgroups->Processes(finding.group, /*recursive=*/true);
+    auto processes = parts_.options.cgroups->Processes(finding.group, /*recursive=*/true);
     if (absl::IsNotFound(processes.status())) return absl::OkStatus();
     PLIMSOLL_RETURN_IF_ERROR(processes.status());
-    const auto ours = options_.cgroups->Processes(pause, /*recursive=*/true);
+    const auto ours = parts_.options.cgroups->Processes(pause, /*recursive=*/true);
     if (!absl::IsNotFound(ours.status())) PLIMSOLL_RETURN_IF_ERROR(ours.status());
     if (ours.ok()) {
       std::erase_if(*processes, [&ours](pid_t pid) {
@@ -265,8 +268,8 @@ absl::Status EngineImpl::RemoveStrayGroup(const Finding& finding, absl::Time dea
     }
     absl::SleepFor(kPollInterval);
   }
-  PLIMSOLL_RETURN_IF_ERROR(options_.cgroups->KillAll(pause, MonotonicNow() + kKillTimeout));
-  return options_.cgroups->Remove(finding.group);
+  PLIMSOLL_RETURN_IF_ERROR(parts_.options.cgroups->KillAll(pause, MonotonicNow() + kKillTimeout));
+  return parts_.options.cgroups->Remove(finding.group);
 }
 
 void EngineImpl::Trouble(const Finding& finding, const absl::Status& status) {
@@ -281,7 +284,7 @@ void EngineImpl::Trouble(const Finding& finding, const absl::Status& status) {
                                                : absl::StrCat("container ", finding.container_id),
                                            ": ", text));
   }
-  options_.events->Add(EventType::kWarning, finding.sandbox_id, finding.container_id, text);
+  parts_.options.events->Add(EventType::kWarning, finding.sandbox_id, finding.container_id, text);
 }
 
 std::vector<std::string> EngineImpl::RecoveryTroubles() const {
@@ -294,19 +297,19 @@ std::shared_ptr<Container> EngineImpl::Adopt(ContainerRecord record, const Findi
   const bool damaged = finding.difference == Difference::kDamagedRow;
   const std::string key =
       damaged ? absl::StrCat("damaged/", id) : NameKey(record.sandbox_id, record.spec);
-  Trouble(finding, objects_.ReserveName(key, id, absl::StrCat("container ", id)));
+  Trouble(finding, parts_.objects.ReserveName(key, id, absl::StrCat("container ", id)));
   auto container = std::make_shared<Container>(std::move(record));
   {
     absl::MutexLock lock(&container->mutex);
     absl::StatusOr<std::shared_ptr<image::LayerLease>> layers =
-        options_.images->LeaseChain(container->record.chain_ids);
+        parts_.options.images->LeaseChain(container->record.chain_ids);
     if (layers.ok()) {
       container->layers = *std::move(layers);
     } else {
       Trouble(finding, layers.status());
     }
   }
-  objects_.AddContainer(container);
+  parts_.objects.AddContainer(container);
   return container;
 }
 
@@ -315,7 +318,7 @@ std::shared_ptr<Container> EngineImpl::Adopt(ContainerRecord record, const Findi
 linux::CgroupSettings EngineImpl::LostInReloads(const linux::CgroupSettings& asked,
                                                 const std::string& id) const {
   linux::CgroupSettings settled = asked;
-  linux::Settle(options_.cgroups->layout(), &settled);
+  linux::Settle(parts_.options.cgroups->layout(), &settled);
   linux::CgroupSettings lost;
   lost.cpu_quota_us = settled.cpu_quota_us;
   lost.cpu_period_us = settled.cpu_period_us;
@@ -323,18 +326,19 @@ linux::CgroupSettings EngineImpl::LostInReloads(const linux::CgroupSettings& ask
     const auto raw = settled.unified.find(file);
     if (raw != settled.unified.end()) lost.unified.insert(*raw);
   }
-  LeaveOut(ClassFilesOf(options_.classes, id), &lost);
+  LeaveOut(ClassFilesOf(parts_.options.classes, id), &lost);
   return lost;
 }
 
 absl::Status EngineImpl::RegisterAgain(const ContainerRecord& record) {
-  if (!options_.cgroups->EndsWithProcesses()) return absl::OkStatus();
-  const absl::StatusOr<UniqueFd> init = linux::OpenProcess(options_.host, record.init);
+  if (!parts_.options.cgroups->EndsWithProcesses()) return absl::OkStatus();
+  const absl::StatusOr<UniqueFd> init = linux::OpenProcess(parts_.options.host, record.init);
   if (!init.ok() || linux::HasExited(*init)) return absl::OkStatus();
   std::vector<std::string> told;
-  const linux::CgroupSettings given = FitSettings(record.spec.resources, *options_.runtime, &told);
-  return options_.cgroups->Register(record.cgroup_path, record.init.pid,
-                                    LostInReloads(given, record.id));
+  const linux::CgroupSettings given =
+      FitSettings(record.spec.resources, *parts_.options.runtime, &told);
+  return parts_.options.cgroups->Register(record.cgroup_path, record.init.pid,
+                                          LostInReloads(given, record.id));
 }
 
 void EngineImpl::RecoverContainer(ContainerRecord record, const Finding* found) {
@@ -348,9 +352,9 @@ void EngineImpl::RecoverContainer(ContainerRecord record, const Finding* found) 
   if (may_hold && finding.difference != Difference::kContainerRebooted) {
     bool is_due = false;
     bool changed = false;
-    Trouble(finding, classes_.FinishChange(&record, &is_due));
-    Trouble(finding, classes_.Adopt(&record, &changed));
-    if (is_due || changed) Trouble(finding, options_.store->PutContainer(record));
+    Trouble(finding, parts_.classes.FinishChange(&record, &is_due));
+    Trouble(finding, parts_.classes.Adopt(&record, &changed));
+    if (is_due || changed) Trouble(finding, parts_.options.store->PutContainer(record));
     Trouble(finding, updates_.Finish(record));
     if (is_live) Trouble(finding, RegisterAgain(record));
   }
@@ -358,9 +362,9 @@ void EngineImpl::RecoverContainer(ContainerRecord record, const Finding* found) 
     case Difference::kContainerHalfMade:
     case Difference::kContainerHalfRemoved: {
       // Nobody was told of its creation, or somebody of its removal: finish by removing.
-      absl::Status removed = options_.runtime->Delete(record.id, record.cgroup_path);
-      classes_.Release(record);
-      if (removed.ok()) removed = options_.store->RemoveContainer(record.id);
+      absl::Status removed = parts_.options.runtime->Delete(record.id, record.cgroup_path);
+      parts_.classes.Release(record);
+      if (removed.ok()) removed = parts_.options.store->RemoveContainer(record.id);
       if (removed.ok()) return;
       Trouble(finding, removed);
       record.state = ContainerState::kRemoving;  // a client can try again
@@ -370,13 +374,14 @@ void EngineImpl::RecoverContainer(ContainerRecord record, const Finding* found) 
     case Difference::kContainerRebooted:
       record.monitor = {};  // no pid of another boot means anything
       record.init = {};
-      exits_.Record(Adopt(std::move(record), finding));
+      parts_.exits.Record(Adopt(std::move(record), finding));
       return;
     case Difference::kContainerGroupLeft: {
       const std::string group = record.cgroup_path;
       Adopt(std::move(record), finding);
-      absl::Status gone = options_.cgroups->KillAll(group, MonotonicNow() + absl::Seconds(10));
-      if (gone.ok()) gone = options_.cgroups->Remove(group);
+      absl::Status gone =
+          parts_.options.cgroups->KillAll(group, MonotonicNow() + absl::Seconds(10));
+      if (gone.ok()) gone = parts_.options.cgroups->Remove(group);
       Trouble(finding, gone);
       return;
     }
@@ -385,20 +390,20 @@ void EngineImpl::RecoverContainer(ContainerRecord record, const Finding* found) 
       if (finding.started_unix_nanos != 0) {
         record.state = ContainerState::kRunning;
         // Nobody was told that it started, and its program never did where the exit says so.
-        const auto exit = options_.runtime->ReadExit(record.id);
+        const auto exit = parts_.options.runtime->ReadExit(record.id);
         const bool executed = !exit.ok() || !exit->has_value() || !(*exit)->start_error.has_value();
         record.started_unix_nanos = executed ? finding.started_unix_nanos : 0;
-        Trouble(finding, options_.runtime->FinishStart(record.id));
+        Trouble(finding, parts_.options.runtime->FinishStart(record.id));
       }
       const std::shared_ptr<Container> container = Adopt(std::move(record), finding);
       if (finding.difference == Difference::kContainerStarted)
-        Trouble(finding, SaveRow(*options_.store, *container));
-      Trouble(finding, exits_.WatchOrRecord(container));
+        Trouble(finding, SaveRow(*parts_.options.store, *container));
+      Trouble(finding, parts_.exits.WatchOrRecord(container));
       return;
     }
     default: {
       const std::shared_ptr<Container> container = Adopt(std::move(record), finding);
-      if (is_live) Trouble(finding, exits_.WatchOrRecord(container));
+      if (is_live) Trouble(finding, parts_.exits.WatchOrRecord(container));
       return;
     }
   }
@@ -409,9 +414,9 @@ std::shared_ptr<Sandbox> EngineImpl::Adopt(SandboxRecord record, const Finding& 
   const std::string key = finding.difference == Difference::kDamagedRow
                               ? absl::StrCat("damaged/", id)
                               : NameKey(record.spec);
-  Trouble(finding, objects_.ReserveName(key, id, absl::StrCat("sandbox ", id)));
+  Trouble(finding, parts_.objects.ReserveName(key, id, absl::StrCat("sandbox ", id)));
   auto sandbox = std::make_shared<Sandbox>(std::move(record));
-  objects_.AddSandbox(sandbox);
+  parts_.objects.AddSandbox(sandbox);
   return sandbox;
 }
 
@@ -424,10 +429,10 @@ void EngineImpl::RecoverSandbox(SandboxRecord record, const Finding* found) {
       record.state == SandboxState::kReady || record.state == SandboxState::kCreating;
   if (may_hold && finding.difference != Difference::kSandboxRebooted) {
     bool changed = false;
-    Trouble(finding, classes_.Adopt(&record, &changed));
-    if (changed) Trouble(finding, options_.store->PutSandbox(record));
+    Trouble(finding, parts_.classes.Adopt(&record, &changed));
+    if (changed) Trouble(finding, parts_.options.store->PutSandbox(record));
     Trouble(finding, pod_updates_.Finish(record));
-    if (options_.cgroups->EndsWithProcesses() && record.state == SandboxState::kReady) {
+    if (parts_.options.cgroups->EndsWithProcesses() && record.state == SandboxState::kReady) {
       const absl::Status kept =
           pod_updates_.Apply(record, LostInReloads(PodGroupSettings(record.spec), record.id));
       if (!absl::IsNotFound(kept)) Trouble(finding, kept);
@@ -436,7 +441,7 @@ void EngineImpl::RecoverSandbox(SandboxRecord record, const Finding* found) {
   switch (finding.difference) {
     case Difference::kSandboxHalfMade:
     case Difference::kSandboxHalfRemoved: {
-      if (networks_.IsAttached(record.id)) {
+      if (parts_.networks.IsAttached(record.id)) {
         record.state = SandboxState::kRemoving;  // DetachLater removes it
         break;
       }
@@ -448,38 +453,39 @@ void EngineImpl::RecoverSandbox(SandboxRecord record, const Finding* found) {
     }
     case Difference::kSandboxRebooted:
     case Difference::kSandboxBroken:
-      Trouble(finding, pid_namespaces_.End(record));
-      classes_.Release(record);
+      Trouble(finding, parts_.pid_namespaces.End(record));
+      parts_.classes.Release(record);
       // A network is given back before its namespace goes: DetachLater does both.
-      if (finding.difference == Difference::kSandboxRebooted || !networks_.IsAttached(record.id)) {
-        Trouble(finding, ReleaseSandboxPlace(options_.host, options_.run, record.id));
+      if (finding.difference == Difference::kSandboxRebooted ||
+          !parts_.networks.IsAttached(record.id)) {
+        Trouble(finding, ReleaseSandboxPlace(parts_.options.host, parts_.options.run, record.id));
       }
       record.state = SandboxState::kNotReady;
-      Trouble(finding, options_.store->PutSandbox(record));
+      Trouble(finding, parts_.options.store->PutSandbox(record));
       break;
     case Difference::kSandboxStillHeld:
-      Trouble(finding, pid_namespaces_.End(record));
-      if (networks_.IsAttached(record.id)) break;
-      Trouble(finding, ReleaseSandboxPlace(options_.host, options_.run, record.id));
+      Trouble(finding, parts_.pid_namespaces.End(record));
+      if (parts_.networks.IsAttached(record.id)) break;
+      Trouble(finding, ReleaseSandboxPlace(parts_.options.host, parts_.options.run, record.id));
       break;
     default:
       break;
   }
   const std::shared_ptr<Sandbox> sandbox = Adopt(std::move(record), finding);
-  Trouble(finding, pid_namespaces_.Watch(sandbox));
-  handler_updates_.TellBackLater(sandbox->id);
+  Trouble(finding, parts_.pid_namespaces.Watch(sandbox));
+  parts_.handler_updates.TellBackLater(sandbox->id);
 }
 
 std::vector<Finding> EngineImpl::LookOnce() {
   InspectionInput input = WhereToInspect();
-  input.under_way = objects_.IdsInTheMaking();
-  for (const std::shared_ptr<Sandbox>& sandbox : objects_.Sandboxes()) {
+  input.under_way = parts_.objects.IdsInTheMaking();
+  for (const std::shared_ptr<Sandbox>& sandbox : parts_.objects.Sandboxes()) {
     if (IsBeingStopped(*sandbox)) input.under_way.push_back(sandbox->id);
   }
-  input.sandboxes = objects_.ListSandboxes();
-  input.containers = objects_.ListContainers();
-  input.damaged = options_.store->Damaged();
-  for (image::Image& image : options_.images->List()) {
+  input.sandboxes = parts_.objects.ListSandboxes();
+  input.containers = parts_.objects.ListContainers();
+  input.damaged = parts_.options.store->Damaged();
+  for (image::Image& image : parts_.options.images->List()) {
     input.images.push_back(std::move(image.record));
   }
   return runtime::Inspect(input);
@@ -498,7 +504,7 @@ std::vector<Finding> EngineImpl::Inspect() {
              other.sandbox_id == finding.sandbox_id && other.container_id == finding.container_id;
     });
   });
-  networks_.Check(&second);
+  parts_.networks.Check(&second);
   return second;
 }
 

@@ -87,22 +87,22 @@ absl::Status EngineImpl::CheckUserNamespace(const SandboxRecord& record) const {
   if (!spec.namespaces.has_user_namespace()) return absl::OkStatus();
   const std::string what =
       absl::StrCat("pod ", spec.pod_namespace, "/", spec.name, ": a user namespace of its own");
-  PLIMSOLL_ASSIGN_OR_RETURN(const Handler* handler, handlers_.Find(record));
+  PLIMSOLL_ASSIGN_OR_RETURN(const Handler* handler, parts_.handlers.Find(record));
   if (handler != nullptr && handler->is_vm) {
     return absl::FailedPreconditionError(
         absl::StrCat(what, " can't be had from the runtime handler ", spec.runtime_handler,
                      ", which runs pods in virtual machines"));
   }
-  const absl::Status possible = options_.runtime->UserNamespaces();
+  const absl::Status possible = parts_.options.runtime->UserNamespaces();
   return possible.ok() ? possible : Annotate(possible, absl::StrCat(what, " can't be had here"));
 }
 
 std::string EngineImpl::LevelFor(const SandboxSpec& spec) const {
   constexpr int kAttempts = 100;  // of half a million
-  const linux::SelinuxLabels* labels = options_.runtime->Selinux();
+  const linux::SelinuxLabels* labels = parts_.options.runtime->Selinux();
   if (labels == nullptr || !spec.selinux.level.empty()) return spec.selinux.level;
   std::vector<std::string> taken;
-  for (const SandboxRecord& record : objects_.ListSandboxes())
+  for (const SandboxRecord& record : parts_.objects.ListSandboxes())
     taken.push_back(record.spec.selinux.level);
   std::string level = linux::RandomLevel(labels->process);
   for (int i = 0; i < kAttempts && absl::c_linear_search(taken, level); ++i) {
@@ -113,7 +113,7 @@ std::string EngineImpl::LevelFor(const SandboxSpec& spec) const {
 }
 
 absl::StatusOr<std::string> EngineImpl::FileLabelOf(const SandboxSpec& spec) const {
-  const linux::SelinuxLabels* labels = options_.runtime->Selinux();
+  const linux::SelinuxLabels* labels = parts_.options.runtime->Selinux();
   if (labels == nullptr) return std::string();
   const auto own = linux::LabelsWith("selinux_options", *labels, spec.selinux);
   if (own.ok()) return own->file;
@@ -124,117 +124,118 @@ absl::StatusOr<std::string> EngineImpl::RunSandbox(const SandboxSpec& spec,
                                                    std::string client_config) {
   SandboxRecord record;
   record.id = RandomId();
-  record.created_unix_nanos = options_.clock->NowUnixNanos();
+  record.created_unix_nanos = parts_.options.clock->NowUnixNanos();
   record.boot_id = boot_id_;
   record.spec = spec;
   record.client_config = std::move(client_config);
   PLIMSOLL_RETURN_IF_ERROR(CheckUserNamespace(record));
-  PLIMSOLL_RETURN_IF_ERROR(Annotate(CheckSettings(PodGroupSettings(spec), *options_.runtime),
+  PLIMSOLL_RETURN_IF_ERROR(Annotate(CheckSettings(PodGroupSettings(spec), *parts_.options.runtime),
                                     absl::StrCat("pod ", spec.pod_namespace, "/", spec.name)));
   record.spec.selinux.level = LevelFor(spec);
   PLIMSOLL_ASSIGN_OR_RETURN(const std::string file_label, FileLabelOf(record.spec));
 
   const std::string key = NameKey(spec);
-  PLIMSOLL_RETURN_IF_ERROR(objects_.ReserveName(
+  PLIMSOLL_RETURN_IF_ERROR(parts_.objects.ReserveName(
       key, record.id,
       absl::StrCat("pod ", spec.pod_namespace, "/", spec.name, " (attempt ", spec.attempt, ")")));
-  absl::Cleanup release_name = [&] { objects_.ReleaseName(record.id); };
-  PLIMSOLL_RETURN_IF_ERROR(handlers_.CheckSize(record));
+  absl::Cleanup release_name = [&] { parts_.objects.ReleaseName(record.id); };
+  PLIMSOLL_RETURN_IF_ERROR(parts_.handlers.CheckSize(record));
   std::move(release_name).Cancel();
   absl::Cleanup undo = [&] { UndoSandbox(std::move(record)); };
-  absl::Cleanup forget = [&] { groups_.Forget(&record); };
-  PLIMSOLL_RETURN_IF_ERROR(classes_.Reserve(&record));
-  StartPhase phase(options_.observe_phase);
-  PLIMSOLL_RETURN_IF_ERROR(groups_.Make(&record));
-  PLIMSOLL_RETURN_IF_ERROR(classes_.Enforce(record));
-  groups_
+  absl::Cleanup forget = [&] { parts_.groups.Forget(&record); };
+  PLIMSOLL_RETURN_IF_ERROR(parts_.classes.Reserve(&record));
+  StartPhase phase(parts_.options.observe_phase);
+  PLIMSOLL_RETURN_IF_ERROR(parts_.groups.Make(&record));
+  PLIMSOLL_RETURN_IF_ERROR(parts_.classes.Enforce(record));
+  parts_.groups
       .ExpectProcess();  // a container is likely to follow; not before: groups are made slowly then
   phase.Done("sandbox_cgroup");
-  PLIMSOLL_RETURN_IF_ERROR(
-      MakeSandboxPlace(options_.host, options_.run, record.id, record.spec, file_label));
-  PLIMSOLL_RETURN_IF_ERROR(handlers_.KeepAnnounced(record));
+  PLIMSOLL_RETURN_IF_ERROR(MakeSandboxPlace(parts_.options.host, parts_.options.run, record.id,
+                                            record.spec, file_label));
+  PLIMSOLL_RETURN_IF_ERROR(parts_.handlers.KeepAnnounced(record));
   phase.Done("sandbox_namespaces");
 
   std::optional<HeldPause> pause;
   absl::Duration held_for;
-  const auto attach = [&] { return networks_.Attach(record, file_label); };
+  const auto attach = [&] { return parts_.networks.Attach(record, file_label); };
   const auto hold = [&]() -> absl::Status {
     const absl::Time start = absl::Now();
-    PLIMSOLL_ASSIGN_OR_RETURN(pause, pid_namespaces_.Make(&record));
+    PLIMSOLL_ASSIGN_OR_RETURN(pause, parts_.pid_namespaces.Make(&record));
     held_for = absl::Now() - start;
     return absl::OkStatus();
   };
   PLIMSOLL_RETURN_IF_ERROR(spec.namespaces.pid == NamespaceMode::kPod ? AtOnce(attach, hold)
                                                                       : attach());
-  if (pause.has_value() && options_.observe_phase) {
-    options_.observe_phase("sandbox_pid_namespace", held_for);
+  if (pause.has_value() && parts_.options.observe_phase) {
+    parts_.options.observe_phase("sandbox_pid_namespace", held_for);
   }
 
   std::string id = record.id;
   std::shared_ptr<Sandbox> sandbox;
-  PLIMSOLL_RETURN_IF_ERROR(groups_.Finish(&record, [&]() -> absl::Status {
+  PLIMSOLL_RETURN_IF_ERROR(parts_.groups.Finish(&record, [&]() -> absl::Status {
     record.state = SandboxState::kReady;
-    if (absl::Status saved = options_.store->PutSandbox(record); !saved.ok()) {
+    if (absl::Status saved = parts_.options.store->PutSandbox(record); !saved.ok()) {
       record.state = SandboxState::kCreating;
       return saved;
     }
     const SandboxRecord started = record;
     sandbox = std::make_shared<Sandbox>(std::move(record));
-    objects_.AddSandbox(sandbox, [&] {
-      options_.events->Add(EventType::kSandboxStarted, started, FullName(spec));
+    parts_.objects.AddSandbox(sandbox, [&] {
+      parts_.options.events->Add(EventType::kSandboxStarted, started, FullName(spec));
     });
     return absl::OkStatus();
   }));
   std::move(forget).Cancel();
   // Only what is recorded stays. If the init has died meanwhile, Watch finds that.
-  if (pause.has_value()) options_.events->Warn(id, "", pause->Release());
+  if (pause.has_value()) parts_.options.events->Warn(id, "", pause->Release());
   std::move(undo).Cancel();
-  pictures_.Show(id);
-  pictures_.TellContradiction(id, nullptr, sandbox->Snapshot().spec);
-  options_.events->Warn(id, "", pid_namespaces_.Watch(sandbox));
+  parts_.pictures.Show(id);
+  parts_.pictures.TellContradiction(id, nullptr, sandbox->Snapshot().spec);
+  parts_.options.events->Warn(id, "", parts_.pid_namespaces.Watch(sandbox));
   return id;
 }
 
 absl::Status EngineImpl::UnmakeSandbox(const SandboxRecord& record) {
-  for (const auto& container : objects_.ContainersOf(record.id)) {
+  for (const auto& container : parts_.objects.ContainersOf(record.id)) {
     PLIMSOLL_RETURN_IF_ERROR(UnlessGone(*container, RemoveContainer(container->id)));
   }
   // Each is tried, whatever the one before it came to; the row goes when nothing else is left.
-  absl::Status status = pid_namespaces_.End(record);
-  classes_.Release(record);
-  const absl::Status detached = networks_.Detach(record.id);
+  absl::Status status = parts_.pid_namespaces.End(record);
+  parts_.classes.Release(record);
+  const absl::Status detached = parts_.networks.Detach(record.id);
   status = FirstError(status, detached);
   // Network plugins that are asked again need the namespace: without it some leave rules behind.
   if (detached.ok()) {
-    status = FirstError(status, RemoveSandboxPlace(options_.host, options_.run, record.id));
+    status =
+        FirstError(status, RemoveSandboxPlace(parts_.options.host, parts_.options.run, record.id));
   }
-  status = FirstError(status, groups_.Remove(record));
+  status = FirstError(status, parts_.groups.Remove(record));
   PLIMSOLL_RETURN_IF_ERROR(status);
-  return options_.store->RemoveSandbox(record.id);
+  return parts_.options.store->RemoveSandbox(record.id);
 }
 
 void EngineImpl::UndoSandbox(SandboxRecord record) {
   const absl::Status unmade = UnmakeSandbox(record);
-  if (unmade.ok()) return objects_.ReleaseName(record.id);
-  options_.events->Warn(
+  if (unmade.ok()) return parts_.objects.ReleaseName(record.id);
+  parts_.options.events->Warn(
       record.id, "",
       Annotate(unmade,
                "what a creation that failed has left can't be removed now (remove the "
                "sandbox, or restart the daemon, to try again)"));
   record.state = SandboxState::kRemoving;
-  objects_.AddSandbox(std::make_shared<Sandbox>(std::move(record)));
+  parts_.objects.AddSandbox(std::make_shared<Sandbox>(std::move(record)));
 }
 
 // Of a container of a pod: another call may have removed it meanwhile. NOT_FOUND may also be of
 // something that the container needs, while it is still there.
 absl::Status EngineImpl::UnlessGone(const Container& container, absl::Status status) const {
-  const bool is_gone =
-      absl::IsNotFound(status) && absl::IsNotFound(objects_.FindContainer(container.id).status());
+  const bool is_gone = absl::IsNotFound(status) &&
+                       absl::IsNotFound(parts_.objects.FindContainer(container.id).status());
   return is_gone ? absl::OkStatus() : status;
 }
 
 absl::Status EngineImpl::StopSandboxLocked(const std::shared_ptr<Sandbox>& sandbox) {
-  for (const auto& container : objects_.ContainersOf(sandbox->id)) {
+  for (const auto& container : parts_.objects.ContainersOf(sandbox->id)) {
     PLIMSOLL_RETURN_IF_ERROR(
         UnlessGone(*container, StopContainer(container->id, absl::ZeroDuration())));
   }
@@ -244,10 +245,11 @@ absl::Status EngineImpl::StopSandboxLocked(const std::shared_ptr<Sandbox>& sandb
     sandbox->stopping = true;
     record = sandbox->record;
   }
-  PLIMSOLL_RETURN_IF_ERROR(MarkAsStopping(options_.run, record));
-  PLIMSOLL_RETURN_IF_ERROR(pid_namespaces_.End(record));
-  PLIMSOLL_RETURN_IF_ERROR(networks_.Detach(record.id));
-  PLIMSOLL_RETURN_IF_ERROR(ReleaseSandboxPlace(options_.host, options_.run, sandbox->id));
+  PLIMSOLL_RETURN_IF_ERROR(MarkAsStopping(parts_.options.run, record));
+  PLIMSOLL_RETURN_IF_ERROR(parts_.pid_namespaces.End(record));
+  PLIMSOLL_RETURN_IF_ERROR(parts_.networks.Detach(record.id));
+  PLIMSOLL_RETURN_IF_ERROR(
+      ReleaseSandboxPlace(parts_.options.host, parts_.options.run, sandbox->id));
   {
     absl::MutexLock lock(&sandbox->mutex);
     if (sandbox->record.state != SandboxState::kNotReady) {
@@ -256,56 +258,57 @@ absl::Status EngineImpl::StopSandboxLocked(const std::shared_ptr<Sandbox>& sandb
       sandbox->record.state = SandboxState::kNotReady;
       sandbox->unsaved = true;
       // Whether or not it can be saved: nothing of it runs, and the next daemon would find that.
-      options_.events->Add(EventType::kSandboxStopped, sandbox->record,
-                           FullName(sandbox->record.spec));
+      parts_.options.events->Add(EventType::kSandboxStopped, sandbox->record,
+                                 FullName(sandbox->record.spec));
     }
   }
   // One whose init has died is NotReady already, and holds its classes still.
-  classes_.Release(record);
+  parts_.classes.Release(record);
   return absl::OkStatus();
 }
 
 absl::Status EngineImpl::StopSandbox(absl::string_view id) {
-  PLIMSOLL_ASSIGN_OR_RETURN(const auto sandbox, objects_.FindSandbox(id));
+  PLIMSOLL_ASSIGN_OR_RETURN(const auto sandbox, parts_.objects.FindSandbox(id));
   const CallOff call_off(sandbox->turns, sandbox->id);
   absl::MutexLock operation(&sandbox->operation);
   if (sandbox->Snapshot().state == SandboxState::kRemoving) return absl::OkStatus();
   PLIMSOLL_RETURN_IF_ERROR(StopSandboxLocked(sandbox));
-  const absl::Status saved = SaveStopped(*options_.store, *sandbox);
+  const absl::Status saved = SaveStopped(*parts_.options.store, *sandbox);
   if (saved.ok()) return saved;
-  const absl::Status left = LeaveTraceOfStop(options_.run, sandbox->Snapshot());
+  const absl::Status left = LeaveTraceOfStop(parts_.options.run, sandbox->Snapshot());
   // A full disk is no reason to say that a pod runs of which nothing is left.
   if (!IsUnwritable(saved) || !left.ok()) return saved;
-  options_.events->Warn(sandbox->id, "", saved);
+  parts_.options.events->Warn(sandbox->id, "", saved);
   return absl::OkStatus();
 }
 
 absl::Status EngineImpl::RemoveSandbox(absl::string_view id) {
-  PLIMSOLL_ASSIGN_OR_RETURN(const auto sandbox, objects_.FindSandbox(id));
+  PLIMSOLL_ASSIGN_OR_RETURN(const auto sandbox, parts_.objects.FindSandbox(id));
   const CallOff call_off(sandbox->turns, sandbox->id);
   absl::MutexLock operation(&sandbox->operation);
-  if (!objects_.FindSandbox(sandbox->id).ok()) return absl::OkStatus();  // another call was quicker
+  if (!parts_.objects.FindSandbox(sandbox->id).ok())
+    return absl::OkStatus();  // another call was quicker
   const SandboxRecord found = sandbox->Snapshot();
   absl::Status saved;
   if (found.state == SandboxState::kRemoving) {
     // One that was half made or half removed may still have its PID namespace and its network.
-    PLIMSOLL_RETURN_IF_ERROR(pid_namespaces_.End(found));
-    PLIMSOLL_RETURN_IF_ERROR(networks_.Detach(found.id));
+    PLIMSOLL_RETURN_IF_ERROR(parts_.pid_namespaces.End(found));
+    PLIMSOLL_RETURN_IF_ERROR(parts_.networks.Detach(found.id));
   } else {
     PLIMSOLL_RETURN_IF_ERROR(StopSandboxLocked(sandbox));
-    saved = SaveStopped(*options_.store, *sandbox);
+    saved = SaveStopped(*parts_.options.store, *sandbox);
     if (!saved.ok()) {
       // The removal may end early, or the daemon before it.
-      const absl::Status left = LeaveTraceOfStop(options_.run, sandbox->Snapshot());
+      const absl::Status left = LeaveTraceOfStop(parts_.options.run, sandbox->Snapshot());
       // What could not be saved on a full disk may be once the containers' files are gone.
       if (!absl::IsResourceExhausted(saved)) return saved;
-      if (!left.ok()) options_.events->Warn(sandbox->id, "", left);
+      if (!left.ok()) parts_.options.events->Warn(sandbox->id, "", left);
     }
   }
-  for (const auto& container : objects_.ContainersOf(sandbox->id)) {
+  for (const auto& container : parts_.objects.ContainersOf(sandbox->id)) {
     PLIMSOLL_RETURN_IF_ERROR(UnlessGone(*container, RemoveContainer(container->id)));
   }
-  if (!saved.ok()) PLIMSOLL_RETURN_IF_ERROR(SaveStopped(*options_.store, *sandbox));
+  if (!saved.ok()) PLIMSOLL_RETURN_IF_ERROR(SaveStopped(*parts_.options.store, *sandbox));
   SandboxRecord record;
   {
     absl::MutexLock lock(&sandbox->mutex);
@@ -313,20 +316,20 @@ absl::Status EngineImpl::RemoveSandbox(absl::string_view id) {
         CheckTransition(sandbox->id, sandbox->record.state, SandboxState::kRemoving));
     sandbox->record.state = SandboxState::kRemoving;
     record = sandbox->record;
-    PLIMSOLL_RETURN_IF_ERROR(options_.store->PutSandbox(record));
+    PLIMSOLL_RETURN_IF_ERROR(parts_.options.store->PutSandbox(record));
   }
   for (const std::string& mark : {record.id, RoomMarkIdOf(record.id)}) {
-    const absl::Status unmarked = options_.run.RemoveFile(UpdateMarkOf(mark));
+    const absl::Status unmarked = parts_.options.run.RemoveFile(UpdateMarkOf(mark));
     if (!absl::IsNotFound(unmarked)) PLIMSOLL_RETURN_IF_ERROR(unmarked);
   }
   // Who tells the handler what holds writes there, under no lock of an operation (TellBack).
   call_off.AwaitEnd();
-  PLIMSOLL_RETURN_IF_ERROR(RemoveSandboxPlace(options_.host, options_.run, record.id));
-  PLIMSOLL_RETURN_IF_ERROR(groups_.RemoveAll(*sandbox));
-  PLIMSOLL_RETURN_IF_ERROR(options_.store->RemoveSandbox(record.id));
-  objects_.ReleaseName(record.id);
-  objects_.RemoveSandbox(record.id, [&] {
-    options_.events->Add(EventType::kSandboxRemoved, record, FullName(record.spec));
+  PLIMSOLL_RETURN_IF_ERROR(RemoveSandboxPlace(parts_.options.host, parts_.options.run, record.id));
+  PLIMSOLL_RETURN_IF_ERROR(parts_.groups.RemoveAll(*sandbox));
+  PLIMSOLL_RETURN_IF_ERROR(parts_.options.store->RemoveSandbox(record.id));
+  parts_.objects.ReleaseName(record.id);
+  parts_.objects.RemoveSandbox(record.id, [&] {
+    parts_.options.events->Add(EventType::kSandboxRemoved, record, FullName(record.spec));
   });
   return absl::OkStatus();
 }
