@@ -372,7 +372,7 @@ absl::Status EngineImpl::RemoveContainer(absl::string_view id) {
   parts_.objects.RemoveContainer(record.id, [&] {
     parts_.options.events->Add(EventType::kContainerRemoved, record, record.spec.name);
   });
-  CollectLayersAfter(record.id);
+  layers_.CollectAfter(record.id);
   parts_.pictures.Show(record.sandbox_id);
   return absl::OkStatus();
 }

@@ -1,11 +1,9 @@
-// The engine behind engine.h; its methods are spread over sandbox_operations.cc,
-// container_operations.cc, container_start.cc,
-// container_stop.cc and recovery.cc.
+// The engine behind engine.h: the life cycle of sandboxes and containers, over the parts that
+// engine_parts.h names. Its methods are in sandbox_operations.cc, container_operations.cc,
+// container_start.cc, container_stop.cc and engine.cc.
 #ifndef PLIMSOLL_RUNTIME_ENGINE_IMPL_H_
 #define PLIMSOLL_RUNTIME_ENGINE_IMPL_H_
 
-#include <atomic>
-#include <list>
 #include <map>
 #include <memory>
 #include <set>
@@ -14,17 +12,17 @@
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
-#include "absl/container/flat_hash_set.h"
 #include "absl/functional/function_ref.h"
-#include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
-#include "base/worker_pool.h"
 #include "runtime/container_updates.h"
 #include "runtime/engine.h"
 #include "runtime/engine_commands.h"
+#include "runtime/engine_inspection.h"
 #include "runtime/engine_parts.h"
 #include "runtime/engine_readings.h"
 #include "runtime/pod_updates.h"
+#include "runtime/recovery.h"
+#include "runtime/unused_layers.h"
 
 namespace plimsoll::runtime {
 
@@ -38,15 +36,21 @@ class EngineImpl : public Engine {
         pod_updates_(parts_.options, &parts_.objects, &parts_.confinement, &parts_.pictures,
                      &parts_.handlers, &parts_.handler_updates),
         readings_(parts_.options, &parts_.objects),
-        commands_(parts_.options, &parts_.objects, &parts_.classes) {}
+        commands_(parts_.options, &parts_.objects, &parts_.classes),
+        inspection_(parts_.options, boot_id_, &parts_.objects, &parts_.networks),
+        layers_(parts_.options, &parts_.objects),
+        recovery_(
+            &parts_, &inspection_, &updates_, &pod_updates_, &layers_,
+            {.remove = [this](const std::string& id) { return RemoveSandbox(id); },
+             .unmake = [this](const SandboxRecord& record) { return UnmakeSandbox(record); }}) {}
   ~EngineImpl() override {
-    ending_ = true;
+    recovery_.End();
     parts_.exits.End();
     parts_.handler_updates.CallOff();
   }
 
-  // Starts the watcher and brings store and kernel together. Before anything else.
-  absl::Status Recover();
+  // Brings store and kernel together. Before anything else.
+  absl::Status Start();
 
   absl::StatusOr<std::string> RunSandbox(const SandboxSpec& spec,
                                          std::string client_config) override;
@@ -94,15 +98,10 @@ class EngineImpl : public Engine {
   Readings& readings() override { return readings_; }
   Commands& commands() override { return commands_; }
   absl::StatusOr<ContainerRecord> WaitContainer(absl::string_view id, absl::Time deadline) override;
-  std::vector<Finding> Inspect() override;
-  std::vector<std::string> RecoveryTroubles() const override;
+  std::vector<Finding> Inspect() override { return inspection_.Inspect(); }
+  std::vector<std::string> RecoveryTroubles() const override { return recovery_.Troubles(); }
 
  private:
-  // After a restart, what a kill or a reboot has left of networks: in other threads, since plugins
-  // may take minutes.
-  void DetachLater(const std::string& sandbox_id);
-  void DetachStray(const std::string& sandbox_id, bool keeps_group);
-  void RecoverNetworks();
   // Takes away all there is of one that is in no map, its row last.
   absl::Status UnmakeSandbox(const SandboxRecord& record);
   // After a creation that failed. What can't be taken away keeps its row and its name, and shows as
@@ -166,45 +165,15 @@ class EngineImpl : public Engine {
   // Records and tells the end of a container that could not be let run; returns `failure`.
   absl::Status FailStart(Container& container, const absl::Status& failure);
 
-  InspectionInput WhereToInspect() const;
-  // Of the object with that id; null: there is nothing to put in order.
-  using FindingOf = absl::FunctionRef<const Finding*(const std::string& id)>;
-  void RecoverSandboxes(std::vector<SandboxRecord> records, FindingOf found);
-  void RemoveStrays(const std::vector<Finding>& findings);
-  void CollectLayers(const std::vector<DamagedRow>& damaged);
-  // `finding`: null when there is nothing to put in order.
-  void RecoverContainer(ContainerRecord record, const Finding* finding);
-  void RecoverSandbox(SandboxRecord record, const Finding* finding);
-  std::shared_ptr<Container> Adopt(ContainerRecord record, const Finding& finding);
-  std::shared_ptr<Sandbox> Adopt(SandboxRecord record, const Finding& finding);
-  // Where the group of a container that lives must be known to who manages groups.
-  absl::Status RegisterAgain(const ContainerRecord& record);
-  // Of what was asked for, what systemd changes in a reload, unless a class of `id` sets it.
-  linux::CgroupSettings LostInReloads(const linux::CgroupSettings& asked,
-                                      const std::string& id) const;
-  // Waits until `deadline` for what was ended in it. FAILED_PRECONDITION: somebody else stays.
-  absl::Status RemoveStrayGroup(const Finding& finding, absl::Time deadline);
-  // Of a stray sandbox. `keeps_group`: it is what the next start knows the group by.
-  absl::Status GiveUpPlace(const std::string& sandbox_id, bool keeps_group) const;
-  // Notes an error of recovery that concerns the finding's object.
-  void Trouble(const Finding& finding, const absl::Status& status);
-  // Removes layers that nobody uses, if the container was the last that might have used any.
-  void CollectLayersAfter(const std::string& container_id);
-  std::vector<Finding> LookOnce();
-
   const std::string boot_id_;
   EngineParts parts_;
   ContainerUpdates updates_;
   PodUpdates pod_updates_;
   EngineReadings readings_;
   EngineCommands commands_;
-  mutable absl::Mutex mutex_;
-  std::vector<std::string> troubles_ ABSL_GUARDED_BY(mutex_);
-  // Containers with damaged rows: no layer is collected while there are any.
-  absl::flat_hash_set<std::string> uncertain_layers_ ABSL_GUARDED_BY(mutex_);
-  std::atomic<bool> ending_ = false;
-  // For networks that recovery gives back: plugins may take minutes.
-  WorkerPool detachers_{/*max_threads=*/4, /*max_queued=*/10000};
+  EngineInspection inspection_;
+  UnusedLayers layers_;
+  Recovery recovery_;
 };
 
 }  // namespace plimsoll::runtime

@@ -1,8 +1,5 @@
-// Recovery's second half: after a restart of the daemon or of the machine, the engine's picture is
-// rebuilt from the store, and each difference that inspection.h finds gets its action.
-//
-// One broken object must not keep the others from being served: what fails is kept as it is, tried
-// again at the next start or when a client removes it, and told (event, log, RecoveryTroubles).
+#include "runtime/recovery.h"
+
 #include <algorithm>
 #include <csignal>
 #include <utility>
@@ -19,7 +16,6 @@
 #include "linux/cgroup/merge.h"
 #include "linux/process.h"
 #include "runtime/class_files.h"
-#include "runtime/engine_impl.h"
 #include "runtime/group_paths.h"
 #include "runtime/kill_timeout.h"
 #include "runtime/last_values.h"
@@ -32,32 +28,16 @@
 namespace plimsoll::runtime {
 namespace {
 
-// A difference that is there now and still then is no operation under way.
-constexpr absl::Duration kSecondLook = absl::Milliseconds(300);
 // How long all groups of strays together are waited for to be left by what was ended.
 constexpr absl::Duration kLeaving = absl::Seconds(2);
 constexpr absl::Duration kPollInterval = absl::Milliseconds(10);
 
-// Now, and not given up: network plugins may take long.
-bool IsBeingStopped(Sandbox& sandbox) {
-  {
-    absl::MutexLock lock(&sandbox.mutex);
-    if (!sandbox.stopping) return false;
-  }
-  if (!sandbox.operation.TryLock()) return true;
-  sandbox.operation.Unlock();
-  return false;
-}
-
 }  // namespace
 
-absl::Status EngineImpl::Recover() {
-  parts_.classes.SaveReloads();
-  parts_.confinement.Load(boot_id_);
-  PLIMSOLL_RETURN_IF_ERROR(parts_.watcher.Start());
+absl::Status Recovery::Run() {
   PLIMSOLL_RETURN_IF_ERROR(parts_.options.run.MakeDirs("sandboxes", 0711));
   PLIMSOLL_RETURN_IF_ERROR(parts_.options.run.MakeDirs(kUpdates, 0700));
-  InspectionInput input = WhereToInspect();
+  InspectionInput input = inspection_.Places();
   PLIMSOLL_ASSIGN_OR_RETURN(input.sandboxes, parts_.options.store->LoadSandboxes());
   PLIMSOLL_ASSIGN_OR_RETURN(input.containers, parts_.options.store->LoadContainers());
   input.damaged = parts_.options.store->Damaged();
@@ -94,23 +74,11 @@ absl::Status EngineImpl::Recover() {
   for (const std::string& image : parts_.options.images->Damaged()) {
     Trouble({}, absl::DataLossError(image));
   }
-  CollectLayers(input.damaged);
+  Trouble({}, layers_.Collect(input.damaged));
   return absl::OkStatus();
 }
 
-// What is the same at a start and later.
-InspectionInput EngineImpl::WhereToInspect() const {
-  InspectionInput input{
-      .host = parts_.options.host, .run = parts_.options.run, .boot_id = boot_id_};
-  input.cgroups = parts_.options.cgroups;
-  input.runtime = parts_.options.runtime;
-  input.state = parts_.options.state;
-  input.default_cgroup_parent = parts_.options.default_cgroup_parent;
-  input.attached = parts_.networks.Attached();
-  return input;
-}
-
-void EngineImpl::RecoverSandboxes(std::vector<SandboxRecord> records, FindingOf found) {
+void Recovery::RecoverSandboxes(std::vector<SandboxRecord> records, FindingOf found) {
   // Those that go come last: what they own has to be handed to one that stays, or to one that goes
   // later.
   std::stable_partition(records.begin(), records.end(), [](const SandboxRecord& record) {
@@ -126,7 +94,7 @@ void EngineImpl::RecoverSandboxes(std::vector<SandboxRecord> records, FindingOf 
   }
 }
 
-void EngineImpl::RemoveStrays(const std::vector<Finding>& findings) {
+void Recovery::RemoveStrays(const std::vector<Finding>& findings) {
   // No update is under way any more; those that could not be finished are left to the next update
   // or start.
   const auto is_unfinished = [this](absl::string_view mark) {
@@ -166,18 +134,18 @@ void EngineImpl::RemoveStrays(const std::vector<Finding>& findings) {
   }
 }
 
-absl::Status EngineImpl::GiveUpPlace(const std::string& sandbox_id, bool keeps_group) const {
+absl::Status Recovery::GiveUpPlace(const std::string& sandbox_id, bool keeps_group) const {
   return keeps_group ? ReleaseSandboxPlace(parts_.options.host, parts_.options.run, sandbox_id)
                      : RemoveSandboxPlace(parts_.options.host, parts_.options.run, sandbox_id);
 }
 
-void EngineImpl::DetachLater(const std::string& sandbox_id) {
+void Recovery::DetachLater(const std::string& sandbox_id) {
   const auto detach = [this, sandbox_id] {
     if (ending_) return;
     const auto sandbox = parts_.objects.FindSandbox(sandbox_id);
     if (!sandbox.ok()) return;  // a client has removed it meanwhile
     if ((*sandbox)->Snapshot().state == SandboxState::kRemoving) {
-      parts_.options.events->Warn(sandbox_id, "", RemoveSandbox(sandbox_id));
+      parts_.options.events->Warn(sandbox_id, "", life_cycle_.remove(sandbox_id));
       return;
     }
     absl::MutexLock operation(&(*sandbox)->operation);
@@ -192,7 +160,7 @@ void EngineImpl::DetachLater(const std::string& sandbox_id) {
   if (!detachers_.TrySchedule(detach)) detach();
 }
 
-void EngineImpl::DetachStray(const std::string& sandbox_id, bool keeps_group) {
+void Recovery::DetachStray(const std::string& sandbox_id, bool keeps_group) {
   const auto detach = [this, id = sandbox_id, keeps_group] {
     if (ending_) return;
     absl::Status status = parts_.networks.Detach(id);
@@ -202,7 +170,7 @@ void EngineImpl::DetachStray(const std::string& sandbox_id, bool keeps_group) {
   if (!detachers_.TrySchedule(detach)) detach();
 }
 
-void EngineImpl::RecoverNetworks() {
+void Recovery::RecoverNetworks() {
   const std::vector<DamagedRow> damaged = parts_.options.store->Damaged();
   for (const SandboxRecord& record : parts_.objects.ListSandboxes()) {
     // What a damaged row stands for may run: it is for a client to remove.
@@ -220,30 +188,9 @@ void EngineImpl::RecoverNetworks() {
   if (!detachers_.TrySchedule(collect)) collect();
 }
 
-// Which layers a damaged row of a container stands for can't be told: until all such are gone,
-// every layer stays.
-void EngineImpl::CollectLayers(const std::vector<DamagedRow>& damaged) {
-  {
-    absl::MutexLock lock(&mutex_);
-    for (const DamagedRow& row : damaged) {
-      if (parts_.objects.FindContainer(row.id).ok()) uncertain_layers_.insert(row.id);
-    }
-    if (!uncertain_layers_.empty()) return;
-  }
-  Trouble({}, parts_.options.images->CollectGarbage());
-}
-
-void EngineImpl::CollectLayersAfter(const std::string& container_id) {
-  {
-    absl::MutexLock lock(&mutex_);
-    if (uncertain_layers_.erase(container_id) == 0 || !uncertain_layers_.empty()) return;
-  }
-  parts_.options.events->Warn("", "", parts_.options.images->CollectGarbage());
-}
-
 // The holder of a shared PID namespace is ours. What else runs in it may be somebody's whose record
 // was lost: not ours to end.
-absl::Status EngineImpl::RemoveStrayGroup(const Finding& finding, absl::Time deadline) {
+absl::Status Recovery::RemoveStrayGroup(const Finding& finding, absl::Time deadline) const {
   SandboxRecord sandbox;
   sandbox.id = finding.sandbox_id;
   sandbox.cgroup_path = finding.group;
@@ -272,7 +219,7 @@ absl::Status EngineImpl::RemoveStrayGroup(const Finding& finding, absl::Time dea
   return parts_.options.cgroups->Remove(finding.group);
 }
 
-void EngineImpl::Trouble(const Finding& finding, const absl::Status& status) {
+void Recovery::Trouble(const Finding& finding, const absl::Status& status) {
   if (status.ok()) return;
   const std::string text = absl::StrCat("recovery: ", status.message());
   {
@@ -287,12 +234,12 @@ void EngineImpl::Trouble(const Finding& finding, const absl::Status& status) {
   parts_.options.events->Add(EventType::kWarning, finding.sandbox_id, finding.container_id, text);
 }
 
-std::vector<std::string> EngineImpl::RecoveryTroubles() const {
+std::vector<std::string> Recovery::Troubles() const {
   absl::MutexLock lock(&mutex_);
   return troubles_;
 }
 
-std::shared_ptr<Container> EngineImpl::Adopt(ContainerRecord record, const Finding& finding) {
+std::shared_ptr<Container> Recovery::Adopt(ContainerRecord record, const Finding& finding) {
   const std::string id = record.id;
   const bool damaged = finding.difference == Difference::kDamagedRow;
   const std::string key =
@@ -315,8 +262,8 @@ std::shared_ptr<Container> EngineImpl::Adopt(ContainerRecord record, const Findi
 
 // What systemd has changed if it was reloaded while no daemon lived: it rounds quotas, and clears
 // memory.oom.group.
-linux::CgroupSettings EngineImpl::LostInReloads(const linux::CgroupSettings& asked,
-                                                const std::string& id) const {
+linux::CgroupSettings Recovery::LostInReloads(const linux::CgroupSettings& asked,
+                                              const std::string& id) const {
   linux::CgroupSettings settled = asked;
   linux::Settle(parts_.options.cgroups->layout(), &settled);
   linux::CgroupSettings lost;
@@ -330,7 +277,7 @@ linux::CgroupSettings EngineImpl::LostInReloads(const linux::CgroupSettings& ask
   return lost;
 }
 
-absl::Status EngineImpl::RegisterAgain(const ContainerRecord& record) {
+absl::Status Recovery::RegisterAgain(const ContainerRecord& record) const {
   if (!parts_.options.cgroups->EndsWithProcesses()) return absl::OkStatus();
   const absl::StatusOr<UniqueFd> init = linux::OpenProcess(parts_.options.host, record.init);
   if (!init.ok() || linux::HasExited(*init)) return absl::OkStatus();
@@ -341,7 +288,7 @@ absl::Status EngineImpl::RegisterAgain(const ContainerRecord& record) {
                                           LostInReloads(given, record.id));
 }
 
-void EngineImpl::RecoverContainer(ContainerRecord record, const Finding* found) {
+void Recovery::RecoverContainer(ContainerRecord record, const Finding* found) {
   Finding finding;
   finding.difference = Difference::kNotInspected;
   if (found != nullptr) finding = *found;
@@ -409,7 +356,7 @@ void EngineImpl::RecoverContainer(ContainerRecord record, const Finding* found) 
   }
 }
 
-std::shared_ptr<Sandbox> EngineImpl::Adopt(SandboxRecord record, const Finding& finding) {
+std::shared_ptr<Sandbox> Recovery::Adopt(SandboxRecord record, const Finding& finding) {
   const std::string id = record.id;
   const std::string key = finding.difference == Difference::kDamagedRow
                               ? absl::StrCat("damaged/", id)
@@ -420,7 +367,7 @@ std::shared_ptr<Sandbox> EngineImpl::Adopt(SandboxRecord record, const Finding& 
   return sandbox;
 }
 
-void EngineImpl::RecoverSandbox(SandboxRecord record, const Finding* found) {
+void Recovery::RecoverSandbox(SandboxRecord record, const Finding* found) {
   Finding finding;
   finding.difference = Difference::kNotInspected;
   if (found != nullptr) finding = *found;
@@ -445,7 +392,7 @@ void EngineImpl::RecoverSandbox(SandboxRecord record, const Finding* found) {
         record.state = SandboxState::kRemoving;  // DetachLater removes it
         break;
       }
-      const absl::Status removed = UnmakeSandbox(record);
+      const absl::Status removed = life_cycle_.unmake(record);
       if (removed.ok()) return;
       Trouble(finding, removed);
       record.state = SandboxState::kRemoving;  // a client can try again
@@ -474,38 +421,6 @@ void EngineImpl::RecoverSandbox(SandboxRecord record, const Finding* found) {
   const std::shared_ptr<Sandbox> sandbox = Adopt(std::move(record), finding);
   Trouble(finding, parts_.pid_namespaces.Watch(sandbox));
   parts_.handler_updates.TellBackLater(sandbox->id);
-}
-
-std::vector<Finding> EngineImpl::LookOnce() {
-  InspectionInput input = WhereToInspect();
-  input.under_way = parts_.objects.IdsInTheMaking();
-  for (const std::shared_ptr<Sandbox>& sandbox : parts_.objects.Sandboxes()) {
-    if (IsBeingStopped(*sandbox)) input.under_way.push_back(sandbox->id);
-  }
-  input.sandboxes = parts_.objects.ListSandboxes();
-  input.containers = parts_.objects.ListContainers();
-  input.damaged = parts_.options.store->Damaged();
-  for (image::Image& image : parts_.options.images->List()) {
-    input.images.push_back(std::move(image.record));
-  }
-  return runtime::Inspect(input);
-}
-
-std::vector<Finding> EngineImpl::Inspect() {
-  const std::vector<Finding> first = LookOnce();
-  std::vector<Finding> second;
-  if (!first.empty()) {
-    absl::SleepFor(kSecondLook);
-    second = LookOnce();
-  }
-  std::erase_if(second, [&first](const Finding& finding) {
-    return std::none_of(first.begin(), first.end(), [&](const Finding& other) {
-      return other.difference == finding.difference && other.what == finding.what &&
-             other.sandbox_id == finding.sandbox_id && other.container_id == finding.container_id;
-    });
-  });
-  parts_.networks.Check(&second);
-  return second;
 }
 
 }  // namespace plimsoll::runtime
