@@ -1,4 +1,4 @@
-// The end of containers that somebody asks for.
+// The end and the removal of containers that somebody asks for.
 #include <signal.h>
 
 #include <algorithm>
@@ -13,6 +13,7 @@
 #include "runtime/kill_timeout.h"
 #include "runtime/last_values.h"
 #include "runtime/state_machine.h"
+#include "runtime/update_mark.h"
 
 namespace plimsoll::runtime {
 namespace {
@@ -36,9 +37,9 @@ Reception ReceptionOf(const FsRoot& host, const linux::ProcessId& init, int sign
   return linux::Holds(signals->blocked, signal) ? Reception::kBlocked : Reception::kDropped;
 }
 
-}  // namespace
-
-absl::Status EngineImpl::SendStopSignal(Container& container) {
+// Once in the life of a container: some inits take a second one as "now". That is forgotten when
+// the daemon ends.
+absl::Status SendStopSignal(const FsRoot& host, Container& container) {
   ContainerRecord record;
   {
     absl::MutexLock lock(&container.mutex);
@@ -46,7 +47,7 @@ absl::Status EngineImpl::SendStopSignal(Container& container) {
     container.stop_signalled = true;
     record = container.record;
   }
-  const absl::StatusOr<UniqueFd> init = linux::OpenProcess(parts_.options.host, record.init);
+  const absl::StatusOr<UniqueFd> init = linux::OpenProcess(host, record.init);
   const absl::Status sent =
       init.ok() ? linux::SignalProcess(*init, record.stop_signal) : init.status();
   if (!sent.ok() && !absl::IsNotFound(sent)) {
@@ -55,6 +56,8 @@ absl::Status EngineImpl::SendStopSignal(Container& container) {
   }
   return sent;
 }
+
+}  // namespace
 
 bool EngineImpl::StopGently(const std::shared_ptr<Container>& container, absl::Time deadline) {
   const ContainerRecord record = container->Snapshot();
@@ -72,7 +75,7 @@ bool EngineImpl::StopGently(const std::shared_ptr<Container>& container, absl::T
       return true;
     if (MonotonicNow() >= deadline) return false;
   }
-  const absl::Status sent = SendStopSignal(*container);
+  const absl::Status sent = SendStopSignal(parts_.options.host, *container);
   if (!absl::IsNotFound(sent)) {  // gone already is as good
     parts_.options.events->Warn(record.sandbox_id, record.id, Annotate(sent, "its stop signal"));
   }
@@ -111,6 +114,49 @@ absl::Status EngineImpl::StopContainer(absl::string_view id, absl::Duration grac
   if (parts_.exits.AwaitRecord(container, MonotonicNow() + kKillTimeout)) return absl::OkStatus();
   return absl::DeadlineExceededError(
       absl::StrCat("container ", container->id, ": killed, but its monitor reports no exit"));
+}
+
+absl::Status EngineImpl::RemoveContainer(absl::string_view id) {
+  PLIMSOLL_ASSIGN_OR_RETURN(const auto container, parts_.objects.FindContainer(id));
+  const CallOff call_off(parts_.handler_updates.TurnsOf(*container), container->id);
+  PLIMSOLL_RETURN_IF_ERROR(StopContainer(container->id, absl::ZeroDuration()));
+  absl::MutexLock operation(&container->operation);
+  if (!parts_.objects.FindContainer(container->id).ok())
+    return absl::OkStatus();  // another call was quicker
+  ContainerRecord record;
+  {
+    absl::MutexLock lock(&container->mutex);
+    PLIMSOLL_RETURN_IF_ERROR(
+        CheckTransition(container->id, container->record.state, ContainerState::kRemoving));
+    container->record.state = ContainerState::kRemoving;
+    record = container->record;
+  }
+  // On a full disk its files go unmarked: they are what makes room for forgetting it. A daemon that
+  // starts in between finds it ended, and removing that works as well.
+  const absl::Status marked = parts_.options.store->PutContainer(record);
+  if (!absl::IsResourceExhausted(marked)) PLIMSOLL_RETURN_IF_ERROR(marked);
+  const absl::Status unmarked = parts_.options.run.RemoveFile(UpdateMarkOf(record.id));
+  if (!absl::IsNotFound(unmarked)) PLIMSOLL_RETURN_IF_ERROR(unmarked);
+  PLIMSOLL_RETURN_IF_ERROR(parts_.options.runtime->Delete(record.id, record.cgroup_path));
+  {
+    // Releases class places now: the caller may reuse them at once. The release at its exit may be
+    // late, and is none at all once a removal is under way.
+    absl::MutexLock lock(&container->classes);
+    // The registry knows it also where it holds none.
+    parts_.classes.Release(record);
+  }
+  PLIMSOLL_RETURN_IF_ERROR(parts_.options.store->RemoveContainer(record.id));
+  parts_.objects.ReleaseName(record.id);
+  {
+    absl::MutexLock lock(&container->mutex);
+    container->layers.reset();
+  }
+  parts_.objects.RemoveContainer(record.id, [&] {
+    parts_.options.events->Add(EventType::kContainerRemoved, record, record.spec.name);
+  });
+  layers_.CollectAfter(record.id);
+  parts_.pictures.Show(record.sandbox_id);
+  return absl::OkStatus();
 }
 
 }  // namespace plimsoll::runtime

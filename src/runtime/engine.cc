@@ -42,6 +42,14 @@ absl::StatusOr<ContainerRecord> EngineImpl::GetContainer(absl::string_view id) c
   return container->Snapshot();
 }
 
+absl::StatusOr<std::string> EngineImpl::CreateContainer(absl::string_view sandbox_id,
+                                                        const ContainerSpec& spec,
+                                                        std::string client_config) {
+  PLIMSOLL_ASSIGN_OR_RETURN(const auto sandbox, parts_.objects.FindSandbox(sandbox_id));
+  absl::ReaderMutexLock operation(&sandbox->operation);
+  return creation_.Create(sandbox, spec, std::move(client_config));
+}
+
 absl::StatusOr<EffectiveResources> EngineImpl::ReadResources(absl::string_view id) {
   PLIMSOLL_ASSIGN_OR_RETURN(const auto container, parts_.objects.FindContainer(id));
   return ReadEffective(parts_.options, *container);

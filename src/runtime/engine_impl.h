@@ -1,6 +1,6 @@
 // The engine behind engine.h: the life cycle of sandboxes and containers, over the parts that
-// engine_parts.h names. Its methods are in sandbox_operations.cc, container_operations.cc,
-// container_start.cc, container_stop.cc and engine.cc.
+// engine_parts.h names. Its methods are in sandbox_operations.cc, container_start.cc,
+// container_stop.cc and engine.cc.
 #ifndef PLIMSOLL_RUNTIME_ENGINE_IMPL_H_
 #define PLIMSOLL_RUNTIME_ENGINE_IMPL_H_
 
@@ -14,6 +14,7 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/functional/function_ref.h"
 #include "absl/time/time.h"
+#include "runtime/container_creation.h"
 #include "runtime/container_updates.h"
 #include "runtime/engine.h"
 #include "runtime/engine_commands.h"
@@ -37,6 +38,7 @@ class EngineImpl : public Engine {
                      &parts_.handlers, &parts_.handler_updates),
         readings_(parts_.options, &parts_.objects),
         commands_(parts_.options, &parts_.objects, &parts_.classes),
+        creation_(&parts_, boot_id_),
         inspection_(parts_.options, boot_id_, &parts_.objects, &parts_.networks),
         layers_(parts_.options, &parts_.objects),
         recovery_(
@@ -111,54 +113,9 @@ class EngineImpl : public Engine {
   absl::Status StopSandboxLocked(const std::shared_ptr<Sandbox>& sandbox)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(sandbox->operation);
 
-  // A container that is being made. `request` points into it.
-  struct Creation {
-    ContainerRecord record;
-    std::shared_ptr<image::LayerLease> layers;
-    ContainerSpec given;  // of the record's, what the OCI runtime is given
-    CreateRequest request;
-    std::string difference;  // from what its pod announced; empty: none
-    Created created;
-  };
-  // The steps of CreateContainer. A record of what is to be made; nothing is yet.
-  ContainerRecord NewContainer(const SandboxRecord& sandbox, const ContainerSpec& spec,
-                               const image::Image& image) const;
-  // Reserves its name and its classes, and writes its row: from then on UndoContainer takes it
-  // away. On failure nothing is left.
-  absl::Status PlanContainer(const SandboxRecord& sandbox, const image::Image& image,
-                             const Confined& confined, Creation* creation);
-  // Has the OCI runtime make it, or refuse its program, and puts on record what came of that.
-  absl::Status MakeContainer(Creation* creation);
-  // Watches its monitor, writes its row, and makes it one of those that are there.
-  absl::StatusOr<std::shared_ptr<Container>> AddContainer(Creation* creation);
-  // Events for what could not be made as it was asked for.
-  void TellWarnings(const Creation& creation);
-  absl::StatusOr<CreateRequest> PrepareCreate(const SandboxRecord& sandbox,
-                                              const ContainerRecord& record,
-                                              const image::Image& image,
-                                              const image::LayerLease& layers);
-  // Finds the layers of images that `record` mounts; `layers`, which held those of its own image,
-  // holds all then.
-  absl::Status AddImageMounts(ContainerRecord* record, CreateRequest* request,
-                              std::shared_ptr<image::LayerLease>* layers);
-  // FAILED_PRECONDITION where the pod wants a user namespace of its own and none can be had.
-  absl::Status CheckUserNamespace(const SandboxRecord& record) const;
-  // The SELinux level of a pod: the one that is asked for, else one that no other pod has. Empty
-  // where there are none.
-  std::string LevelFor(const SandboxSpec& spec) const;
-  // The SELinux label of what the pod's containers share; empty: none. INVALID_ARGUMENT.
-  absl::StatusOr<std::string> FileLabelOf(const SandboxSpec& spec) const;
-  // As UndoSandbox. `layers` are kept with what remains.
-  void UndoContainer(ContainerRecord record, std::shared_ptr<image::LayerLease> layers);
-  // Once in the life of a container: some inits take a second one as "now". That is forgotten when
-  // the daemon ends.
-  absl::Status SendStopSignal(Container& container);
-  // Sends it as soon as init would get it, and waits. True when the container has exited by
-  // `deadline`.
+  // Sends the stop signal as soon as init would get it, and waits. True when the container has
+  // exited by `deadline`.
   bool StopGently(const std::shared_ptr<Container>& container, absl::Time deadline);
-  // Puts what the OCI runtime has made on record, and its init into its classes.
-  absl::Status SettleProcess(const Created& created, const CreateRequest& request,
-                             ContainerRecord* record);
   // Waits, not for long, until an init that was let run has executed its program.
   // FAILED_PRECONDITION, with the reason, when it could not; its exit is on record then.
   absl::Status AwaitProgram(const std::shared_ptr<Container>& container);
@@ -171,6 +128,7 @@ class EngineImpl : public Engine {
   PodUpdates pod_updates_;
   EngineReadings readings_;
   EngineCommands commands_;
+  ContainerCreation creation_;
   EngineInspection inspection_;
   UnusedLayers layers_;
   Recovery recovery_;

@@ -80,29 +80,30 @@ absl::Status AtOnce(absl::FunctionRef<absl::Status()> first,
   return FirstError(first_status, second_status);
 }
 
-}  // namespace
-
-absl::Status EngineImpl::CheckUserNamespace(const SandboxRecord& record) const {
+// FAILED_PRECONDITION where the pod wants a user namespace of its own and none can be had.
+absl::Status CheckUserNamespace(const EngineParts& parts, const SandboxRecord& record) {
   const SandboxSpec& spec = record.spec;
   if (!spec.namespaces.has_user_namespace()) return absl::OkStatus();
   const std::string what =
       absl::StrCat("pod ", spec.pod_namespace, "/", spec.name, ": a user namespace of its own");
-  PLIMSOLL_ASSIGN_OR_RETURN(const Handler* handler, parts_.handlers.Find(record));
+  PLIMSOLL_ASSIGN_OR_RETURN(const Handler* handler, parts.handlers.Find(record));
   if (handler != nullptr && handler->is_vm) {
     return absl::FailedPreconditionError(
         absl::StrCat(what, " can't be had from the runtime handler ", spec.runtime_handler,
                      ", which runs pods in virtual machines"));
   }
-  const absl::Status possible = parts_.options.runtime->UserNamespaces();
+  const absl::Status possible = parts.options.runtime->UserNamespaces();
   return possible.ok() ? possible : Annotate(possible, absl::StrCat(what, " can't be had here"));
 }
 
-std::string EngineImpl::LevelFor(const SandboxSpec& spec) const {
+// The SELinux level of a pod: the one that is asked for, else one that no other pod has. Empty
+// where there are none.
+std::string LevelFor(const EngineParts& parts, const SandboxSpec& spec) {
   constexpr int kAttempts = 100;  // of half a million
-  const linux::SelinuxLabels* labels = parts_.options.runtime->Selinux();
+  const linux::SelinuxLabels* labels = parts.options.runtime->Selinux();
   if (labels == nullptr || !spec.selinux.level.empty()) return spec.selinux.level;
   std::vector<std::string> taken;
-  for (const SandboxRecord& record : parts_.objects.ListSandboxes())
+  for (const SandboxRecord& record : parts.objects.ListSandboxes())
     taken.push_back(record.spec.selinux.level);
   std::string level = linux::RandomLevel(labels->process);
   for (int i = 0; i < kAttempts && absl::c_linear_search(taken, level); ++i) {
@@ -112,13 +113,16 @@ std::string EngineImpl::LevelFor(const SandboxSpec& spec) const {
   return level;
 }
 
-absl::StatusOr<std::string> EngineImpl::FileLabelOf(const SandboxSpec& spec) const {
-  const linux::SelinuxLabels* labels = parts_.options.runtime->Selinux();
+// The SELinux label of what the pod's containers share; empty: none. INVALID_ARGUMENT.
+absl::StatusOr<std::string> FileLabelOf(const EngineParts& parts, const SandboxSpec& spec) {
+  const linux::SelinuxLabels* labels = parts.options.runtime->Selinux();
   if (labels == nullptr) return std::string();
   const auto own = linux::LabelsWith("selinux_options", *labels, spec.selinux);
   if (own.ok()) return own->file;
   return Annotate(own.status(), absl::StrCat("pod ", spec.pod_namespace, "/", spec.name));
 }
+
+}  // namespace
 
 absl::StatusOr<std::string> EngineImpl::RunSandbox(const SandboxSpec& spec,
                                                    std::string client_config) {
@@ -128,11 +132,11 @@ absl::StatusOr<std::string> EngineImpl::RunSandbox(const SandboxSpec& spec,
   record.boot_id = boot_id_;
   record.spec = spec;
   record.client_config = std::move(client_config);
-  PLIMSOLL_RETURN_IF_ERROR(CheckUserNamespace(record));
+  PLIMSOLL_RETURN_IF_ERROR(CheckUserNamespace(parts_, record));
   PLIMSOLL_RETURN_IF_ERROR(Annotate(CheckSettings(PodGroupSettings(spec), *parts_.options.runtime),
                                     absl::StrCat("pod ", spec.pod_namespace, "/", spec.name)));
-  record.spec.selinux.level = LevelFor(spec);
-  PLIMSOLL_ASSIGN_OR_RETURN(const std::string file_label, FileLabelOf(record.spec));
+  record.spec.selinux.level = LevelFor(parts_, spec);
+  PLIMSOLL_ASSIGN_OR_RETURN(const std::string file_label, FileLabelOf(parts_, record.spec));
 
   const std::string key = NameKey(spec);
   PLIMSOLL_RETURN_IF_ERROR(parts_.objects.ReserveName(

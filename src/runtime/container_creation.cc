@@ -1,3 +1,5 @@
+#include "runtime/container_creation.h"
+
 #include <algorithm>
 #include <utility>
 
@@ -7,14 +9,12 @@
 #include "base/status.h"
 #include "linux/cgroup/merge.h"
 #include "linux/process.h"
-#include "runtime/engine_impl.h"
 #include "runtime/group_paths.h"
 #include "runtime/group_settings.h"
 #include "runtime/log_place.h"
 #include "runtime/oci/fit.h"
 #include "runtime/sandbox_place.h"
 #include "runtime/state_machine.h"
-#include "runtime/update_mark.h"
 
 namespace plimsoll::runtime {
 namespace {
@@ -54,10 +54,9 @@ SandboxPlace WithoutClientsMounts(SandboxPlace place, const ContainerSpec& spec)
 
 }  // namespace
 
-absl::StatusOr<CreateRequest> EngineImpl::PrepareCreate(const SandboxRecord& sandbox,
-                                                        const ContainerRecord& record,
-                                                        const image::Image& image,
-                                                        const image::LayerLease& layers) {
+absl::StatusOr<CreateRequest> ContainerCreation::PrepareCreate(
+    const SandboxRecord& sandbox, const ContainerRecord& record, const image::Image& image,
+    const image::LayerLease& layers) const {
   if (record.spec.security.privileged && !sandbox.spec.privileged) {
     return absl::InvalidArgumentError(
         absl::StrCat("container ", record.spec.name,
@@ -110,8 +109,8 @@ absl::StatusOr<CreateRequest> EngineImpl::PrepareCreate(const SandboxRecord& san
   return request;
 }
 
-absl::Status EngineImpl::AddImageMounts(ContainerRecord* record, CreateRequest* request,
-                                        std::shared_ptr<image::LayerLease>* layers) {
+absl::Status ContainerCreation::AddImageMounts(ContainerRecord* record, CreateRequest* request,
+                                               std::shared_ptr<image::LayerLease>* layers) const {
   const ContainerSpec& spec = record->spec;
   std::vector<std::shared_ptr<image::LayerLease>> leases;
   for (size_t i = 0; i < spec.mounts.size(); ++i) {
@@ -135,8 +134,8 @@ absl::Status EngineImpl::AddImageMounts(ContainerRecord* record, CreateRequest* 
   return absl::OkStatus();
 }
 
-absl::Status EngineImpl::SettleProcess(const Created& created, const CreateRequest& request,
-                                       ContainerRecord* record) {
+absl::Status ContainerCreation::SettleProcess(const Created& created, const CreateRequest& request,
+                                              ContainerRecord* record) const {
   record->monitor = created.monitor;
   record->init = created.init;
   // What another program has made of its resources is that program's affair.
@@ -164,8 +163,8 @@ absl::Status EngineImpl::SettleProcess(const Created& created, const CreateReque
   return absl::OkStatus();
 }
 
-ContainerRecord EngineImpl::NewContainer(const SandboxRecord& sandbox, const ContainerSpec& spec,
-                                         const image::Image& image) const {
+ContainerRecord ContainerCreation::New(const SandboxRecord& sandbox, const ContainerSpec& spec,
+                                       const image::Image& image) const {
   ContainerRecord record;
   record.id = RandomId();
   record.sandbox_id = sandbox.id;
@@ -180,8 +179,8 @@ ContainerRecord EngineImpl::NewContainer(const SandboxRecord& sandbox, const Con
   return record;
 }
 
-absl::Status EngineImpl::PlanContainer(const SandboxRecord& sandbox, const image::Image& image,
-                                       const Confined& confined, Creation* creation) {
+absl::Status ContainerCreation::Plan(const SandboxRecord& sandbox, const image::Image& image,
+                                     const Confined& confined, Creation* creation) const {
   ContainerRecord& record = creation->record;
   PLIMSOLL_RETURN_IF_ERROR(parts_.objects.ReserveName(
       NameKey(sandbox.id, record.spec), record.id,
@@ -205,7 +204,7 @@ absl::Status EngineImpl::PlanContainer(const SandboxRecord& sandbox, const image
   return absl::OkStatus();
 }
 
-absl::Status EngineImpl::MakeContainer(Creation* creation) {
+absl::Status ContainerCreation::Make(Creation* creation) const {
   StartPhase phase(parts_.options.observe_phase);
   absl::StatusOr<Created> made = parts_.options.runtime->Create(creation->request);
   if (const auto pod = parts_.objects.FindSandbox(creation->record.sandbox_id);
@@ -232,7 +231,7 @@ absl::Status EngineImpl::MakeContainer(Creation* creation) {
   return absl::OkStatus();
 }
 
-absl::StatusOr<std::shared_ptr<Container>> EngineImpl::AddContainer(Creation* creation) {
+absl::StatusOr<std::shared_ptr<Container>> ContainerCreation::Add(Creation* creation) const {
   const ContainerRecord& record = creation->record;
   const auto container = std::make_shared<Container>(record);
   // Watched before it is anybody's: one whose end nobody sees would be Running for ever. That
@@ -251,7 +250,7 @@ absl::StatusOr<std::shared_ptr<Container>> EngineImpl::AddContainer(Creation* cr
   return container;
 }
 
-void EngineImpl::TellWarnings(const Creation& creation) {
+void ContainerCreation::TellWarnings(const Creation& creation) const {
   const auto warn = [&](const std::string& warning) {
     parts_.options.events->Add(EventType::kWarning, creation.record.sandbox_id, creation.record.id,
                                warning);
@@ -262,11 +261,9 @@ void EngineImpl::TellWarnings(const Creation& creation) {
   if (!creation.difference.empty()) warn(creation.difference);
 }
 
-absl::StatusOr<std::string> EngineImpl::CreateContainer(absl::string_view sandbox_id,
-                                                        const ContainerSpec& spec,
-                                                        std::string client_config) {
-  PLIMSOLL_ASSIGN_OR_RETURN(const auto sandbox, parts_.objects.FindSandbox(sandbox_id));
-  absl::ReaderMutexLock sandbox_operation(&sandbox->operation);
+absl::StatusOr<std::string> ContainerCreation::Create(const std::shared_ptr<Sandbox>& sandbox,
+                                                      const ContainerSpec& spec,
+                                                      std::string client_config) const {
   const SandboxRecord sandbox_record = sandbox->Snapshot();
   const std::string what = absl::StrCat("container ", spec.name);
   if (sandbox_record.state != SandboxState::kReady) {
@@ -297,14 +294,12 @@ absl::StatusOr<std::string> EngineImpl::CreateContainer(absl::string_view sandbo
   PLIMSOLL_ASSIGN_OR_RETURN(creation.layers, parts_.options.images->Lease(image->record.id));
   phase.Done("container_image");
 
-  creation.record = NewContainer(sandbox_record, spec, *image);
+  creation.record = New(sandbox_record, spec, *image);
   creation.record.client_config = std::move(client_config);
-  PLIMSOLL_RETURN_IF_ERROR(PlanContainer(sandbox_record, *image, *confined, &creation));
-  absl::Cleanup undo = [&] {
-    UndoContainer(std::move(creation.record), std::move(creation.layers));
-  };
-  PLIMSOLL_RETURN_IF_ERROR(MakeContainer(&creation));
-  PLIMSOLL_ASSIGN_OR_RETURN(const std::shared_ptr<Container> container, AddContainer(&creation));
+  PLIMSOLL_RETURN_IF_ERROR(Plan(sandbox_record, *image, *confined, &creation));
+  absl::Cleanup undo = [&] { Undo(std::move(creation.record), std::move(creation.layers)); };
+  PLIMSOLL_RETURN_IF_ERROR(Make(&creation));
+  PLIMSOLL_ASSIGN_OR_RETURN(const std::shared_ptr<Container> container, Add(&creation));
   std::move(undo).Cancel();
   parts_.pictures.Show(sandbox->id);
   TellWarnings(creation);
@@ -315,7 +310,8 @@ absl::StatusOr<std::string> EngineImpl::CreateContainer(absl::string_view sandbo
   return container->id;
 }
 
-void EngineImpl::UndoContainer(ContainerRecord record, std::shared_ptr<image::LayerLease> layers) {
+void ContainerCreation::Undo(ContainerRecord record,
+                             std::shared_ptr<image::LayerLease> layers) const {
   absl::Status unmade = parts_.options.runtime->Delete(record.id, record.cgroup_path);
   parts_.classes.Release(record);
   if (unmade.ok()) unmade = parts_.options.store->RemoveContainer(record.id);
@@ -332,49 +328,6 @@ void EngineImpl::UndoContainer(ContainerRecord record, std::shared_ptr<image::La
     container->layers = std::move(layers);
   }
   parts_.objects.AddContainer(container);
-}
-
-absl::Status EngineImpl::RemoveContainer(absl::string_view id) {
-  PLIMSOLL_ASSIGN_OR_RETURN(const auto container, parts_.objects.FindContainer(id));
-  const CallOff call_off(parts_.handler_updates.TurnsOf(*container), container->id);
-  PLIMSOLL_RETURN_IF_ERROR(StopContainer(container->id, absl::ZeroDuration()));
-  absl::MutexLock operation(&container->operation);
-  if (!parts_.objects.FindContainer(container->id).ok())
-    return absl::OkStatus();  // another call was quicker
-  ContainerRecord record;
-  {
-    absl::MutexLock lock(&container->mutex);
-    PLIMSOLL_RETURN_IF_ERROR(
-        CheckTransition(container->id, container->record.state, ContainerState::kRemoving));
-    container->record.state = ContainerState::kRemoving;
-    record = container->record;
-  }
-  // On a full disk its files go unmarked: they are what makes room for forgetting it. A daemon that
-  // starts in between finds it ended, and removing that works as well.
-  const absl::Status marked = parts_.options.store->PutContainer(record);
-  if (!absl::IsResourceExhausted(marked)) PLIMSOLL_RETURN_IF_ERROR(marked);
-  const absl::Status unmarked = parts_.options.run.RemoveFile(UpdateMarkOf(record.id));
-  if (!absl::IsNotFound(unmarked)) PLIMSOLL_RETURN_IF_ERROR(unmarked);
-  PLIMSOLL_RETURN_IF_ERROR(parts_.options.runtime->Delete(record.id, record.cgroup_path));
-  {
-    // Releases class places now: the caller may reuse them at once. The release at its exit may be
-    // late, and is none at all once a removal is under way.
-    absl::MutexLock lock(&container->classes);
-    // The registry knows it also where it holds none.
-    parts_.classes.Release(record);
-  }
-  PLIMSOLL_RETURN_IF_ERROR(parts_.options.store->RemoveContainer(record.id));
-  parts_.objects.ReleaseName(record.id);
-  {
-    absl::MutexLock lock(&container->mutex);
-    container->layers.reset();
-  }
-  parts_.objects.RemoveContainer(record.id, [&] {
-    parts_.options.events->Add(EventType::kContainerRemoved, record, record.spec.name);
-  });
-  layers_.CollectAfter(record.id);
-  parts_.pictures.Show(record.sandbox_id);
-  return absl::OkStatus();
 }
 
 }  // namespace plimsoll::runtime
