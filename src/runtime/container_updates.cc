@@ -54,6 +54,16 @@ void AddUndo(const linux::CgroupManager& cgroups, const std::string& group,
   if (written.cpuset_mems && !before->cpuset_mems) before->cpuset_mems = "";
 }
 
+// What the record holds of the types that are being changed.
+qos::HeldClasses HeldBefore(const ContainerRecord& record, const qos::HeldClasses& changing) {
+  qos::HeldClasses before;
+  for (const auto& [type, unused] : changing) {
+    const auto held = record.classes.find(type);
+    before[type] = held == record.classes.end() ? qos::HeldClass() : held->second;
+  }
+  return before;
+}
+
 }  // namespace
 
 absl::Status ContainerUpdates::SaveAsked(Container& container, const ContainerSpec& asked,
@@ -155,29 +165,39 @@ absl::Status ContainerUpdates::Update(const std::shared_ptr<Container>& containe
   return done;
 }
 
+absl::StatusOr<ContainerSpec> ContainerUpdates::Merge(const ContainerRecord& record,
+                                                      const ResourceUpdate& update) const {
+  ContainerSpec asked = record.spec;
+  linux::MergeUpdate(update.cgroup, options_.cgroups->layout(), &asked.resources);
+  // With a process the kernel says so.
+  if (!HasProcess(record)) PLIMSOLL_RETURN_IF_ERROR(linux::ValidateSettings(asked.resources));
+  asked.oom_score_adj = update.oom_score_adj.value_or(asked.oom_score_adj);
+  if (update.kubernetes_resources) {
+    asked.kubernetes_resources = *update.kubernetes_resources;
+    asked.said.resources = pictures_->NextWord();
+  }
+  return asked;
+}
+
+absl::Status ContainerUpdates::Check(const ContainerRecord& record,
+                                     const ResourceUpdate& update) const {
+  PLIMSOLL_RETURN_IF_ERROR(CheckSettings(update.cgroup, *options_.runtime));
+  // Before anybody is told; and again when it is made, in the share of then.
+  PLIMSOLL_RETURN_IF_ERROR(
+      confinement_->ConfineAsked(update.cgroup, confinement_->Current(), /*is_new=*/false)
+          .status());
+  return classes_->CheckChange(record, update.classes);
+}
+
 absl::Status ContainerUpdates::UpdateAlone(Container& container, const ResourceUpdate& update,
                                            bool* told) {
   const ContainerRecord record = container.Snapshot();
   PLIMSOLL_RETURN_IF_ERROR(CheckLive(record, "an update"));
   if (!update.classes.empty()) PLIMSOLL_RETURN_IF_ERROR(CheckProcess(record, "a change of class"));
   const std::string what = absl::StrCat("update container ", record.id);
-  PLIMSOLL_RETURN_IF_ERROR(Annotate(CheckSettings(update.cgroup, *options_.runtime), what));
-  // Before anybody is told; and again when it is made, in the share of then.
-  PLIMSOLL_RETURN_IF_ERROR(Annotate(
-      confinement_->ConfineAsked(update.cgroup, confinement_->Current(), /*is_new=*/false).status(),
-      what));
-  PLIMSOLL_RETURN_IF_ERROR(Annotate(classes_->CheckChange(record, update.classes), what));
-  ContainerSpec asked = record.spec;
-  linux::MergeUpdate(update.cgroup, options_.cgroups->layout(), &asked.resources);
-  // With a process the kernel says so.
-  if (!HasProcess(record)) {
-    PLIMSOLL_RETURN_IF_ERROR(Annotate(linux::ValidateSettings(asked.resources), what));
-  }
-  asked.oom_score_adj = update.oom_score_adj.value_or(asked.oom_score_adj);
-  if (update.kubernetes_resources) {
-    asked.kubernetes_resources = *update.kubernetes_resources;
-    asked.said.resources = pictures_->NextWord();
-  }
+  PLIMSOLL_RETURN_IF_ERROR(Annotate(Check(record, update), what));
+  const absl::StatusOr<ContainerSpec> asked = Merge(record, update);
+  if (!asked.ok()) return Annotate(asked.status(), what);
   // Without one, whose row is lost, say, nothing is checked or told.
   PLIMSOLL_ASSIGN_OR_RETURN(const std::shared_ptr<Sandbox> sandbox,
                             handler_updates_->SandboxThatTakesTurns(record.sandbox_id));
@@ -187,58 +207,59 @@ absl::Status ContainerUpdates::UpdateAlone(Container& container, const ResourceU
     PLIMSOLL_RETURN_IF_ERROR(Annotate(turn->status(), what));
     const SandboxRecord pod = sandbox->Snapshot();
     PLIMSOLL_RETURN_IF_ERROR(
-        Annotate(handlers_->CheckFixed(pod, record.spec, asked, update.cgroup), what));
-    PLIMSOLL_RETURN_IF_ERROR(Annotate(handler_updates_->Tell(pod, &asked, *turn, told), what));
+        Annotate(handlers_->CheckFixed(pod, record.spec, *asked, update.cgroup), what));
+    PLIMSOLL_RETURN_IF_ERROR(Annotate(handler_updates_->Tell(pod, &*asked, *turn, told), what));
   }
   // From here on alone: who follows the node's share waits for this lock.
   absl::MutexLock cpuset(&container.cpuset);
   const NodeConfinement::ShareNow share = confinement_->Current();
-  absl::StatusOr<Confined> confined =
-      confinement_->ConfineAsked(update.cgroup, share, /*is_new=*/false);
-  if (!confined.ok()) return Annotate(confined.status(), what);
-  confinement_->PutIntoPod(record.sandbox_id, update.cgroup, share.share, &confined->settings);
-  // The row first: nobody is told of an update that a crash could undo, and a full disk changes
-  // nothing. Whoever starts after a kill in between finishes what the row says.
-  PLIMSOLL_RETURN_IF_ERROR(
-      Annotate(PutLimitBack(*options_.cgroups, options_.run, record.id, record.cgroup_path), what));
-  UpdateMark mark(options_.run, record.id);
-  PLIMSOLL_RETURN_IF_ERROR(Annotate(mark.Set(), what));
-  const qos::HeldClasses changing = classes_->ChangingTo(record.classes, update.classes);
-  UpdateMark classes_mark(options_.run, ClassesMarkIdOf(record.id));
-  if (!changing.empty()) {
-    PLIMSOLL_RETURN_IF_ERROR(Annotate(classes_mark.Set(ToJson(changing)), what));
-  }
-  PLIMSOLL_RETURN_IF_ERROR(Annotate(SaveAsked(container, asked, changing), what));
-  ResourceUpdate given = update;
   std::vector<std::string> lost;
-  given.cgroup = FitSettings(confined->settings, *options_.runtime, &lost);
-  if (given.oom_score_adj.has_value()) {
-    given.oom_score_adj = FitOomScoreAdj(*given.oom_score_adj, *options_.runtime, &lost);
-  }
-  // Of one without a process there is nothing but its row.
-  const absl::Status done =
-      IsRefused(record) ? absl::OkStatus() : Apply(container, record, given, &mark);
-  if (!done.ok()) {
-    qos::HeldClasses before;
-    for (const auto& [type, unused] : changing) {
-      const auto held = record.classes.find(type);
-      before[type] = held == record.classes.end() ? qos::HeldClass() : held->second;
-    }
-    return Annotate(AlsoSay(done, SaveAsked(container, record.spec, before)), what);
-  }
-  const bool other_group = SeeGroup(*options_.cgroups, container);
-  if (SeeOomScore(options_.host, container) || other_group) {
-    options_.events->Warn(record.sandbox_id, record.id, SaveRow(*options_.store, container));
-  }
+  PLIMSOLL_RETURN_IF_ERROR(Annotate(Make(container, record, update, *asked, share, &lost), what));
   if (*told) handler_updates_->ToldWhatHolds(record.sandbox_id);
-  if (confinement_->HasCpusets())
-    confinement_->TellLost(container, Follow(asked.resources, share.share));
+  if (confinement_->HasCpusets()) {
+    confinement_->TellLost(container, Follow(asked->resources, share.share));
+  }
   if (update.kubernetes_resources) pictures_->Show(record.sandbox_id);
   options_.events->Add(EventType::kContainerUpdated, record.sandbox_id, record.id,
                        record.spec.name);
   pictures_->TellContradiction(container.Snapshot(), &record.spec);
   for (const std::string& warning : lost) {
     options_.events->Add(EventType::kWarning, record.sandbox_id, record.id, warning);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status ContainerUpdates::Make(Container& container, const ContainerRecord& record,
+                                    const ResourceUpdate& update, const ContainerSpec& asked,
+                                    const NodeConfinement::ShareNow& share,
+                                    std::vector<std::string>* lost) const {
+  PLIMSOLL_ASSIGN_OR_RETURN(Confined confined,
+                            confinement_->ConfineAsked(update.cgroup, share, /*is_new=*/false));
+  confinement_->PutIntoPod(record.sandbox_id, update.cgroup, share.share, &confined.settings);
+  // The row first: nobody is told of an update that a crash could undo, and a full disk changes
+  // nothing. Whoever starts after a kill in between finishes what the row says.
+  PLIMSOLL_RETURN_IF_ERROR(
+      PutLimitBack(*options_.cgroups, options_.run, record.id, record.cgroup_path));
+  UpdateMark mark(options_.run, record.id);
+  PLIMSOLL_RETURN_IF_ERROR(mark.Set());
+  const qos::HeldClasses changing = classes_->ChangingTo(record.classes, update.classes);
+  UpdateMark classes_mark(options_.run, ClassesMarkIdOf(record.id));
+  if (!changing.empty()) PLIMSOLL_RETURN_IF_ERROR(classes_mark.Set(ToJson(changing)));
+  PLIMSOLL_RETURN_IF_ERROR(SaveAsked(container, asked, changing));
+  ResourceUpdate given = update;
+  given.cgroup = FitSettings(confined.settings, *options_.runtime, lost);
+  if (given.oom_score_adj.has_value()) {
+    given.oom_score_adj = FitOomScoreAdj(*given.oom_score_adj, *options_.runtime, lost);
+  }
+  // Of one without a process there is nothing but its row.
+  const absl::Status done =
+      IsRefused(record) ? absl::OkStatus() : Apply(container, record, given, &mark);
+  if (!done.ok()) {
+    return AlsoSay(done, SaveAsked(container, record.spec, HeldBefore(record, changing)));
+  }
+  const bool other_group = SeeGroup(*options_.cgroups, container);
+  if (SeeOomScore(options_.host, container) || other_group) {
+    options_.events->Warn(record.sandbox_id, record.id, SaveRow(*options_.store, container));
   }
   return absl::OkStatus();
 }

@@ -3,8 +3,12 @@
 #define PLIMSOLL_RUNTIME_CONTAINER_UPDATES_H_
 
 #include <memory>
+#include <string>
+#include <vector>
 
+#include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "runtime/class_assignments.h"
 #include "runtime/engine_options.h"
 #include "runtime/handler_updates.h"
@@ -48,6 +52,17 @@ class ContainerUpdates {
   // `told`: the runtime handler knows of it.
   absl::Status UpdateAlone(Container& container, const ResourceUpdate& update, bool* told)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(container.operation);
+  // What can be refused before anybody is told.
+  absl::Status Check(const ContainerRecord& record, const ResourceUpdate& update) const;
+  // What is on record once the update is made.
+  absl::StatusOr<ContainerSpec> Merge(const ContainerRecord& record,
+                                      const ResourceUpdate& update) const;
+  // Writes the row, then the kernel, marked meanwhile; on failure both are as before. `lost`: what
+  // the machine can't hold.
+  absl::Status Make(Container& container, const ContainerRecord& record,
+                    const ResourceUpdate& update, const ContainerSpec& asked,
+                    const NodeConfinement::ShareNow& share, std::vector<std::string>* lost) const
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(container.cpuset);
   // Writes it to the kernel; on failure that is as before.
   absl::Status Apply(Container& container, const ContainerRecord& record,
                      const ResourceUpdate& update, UpdateMark* mark) const;

@@ -178,43 +178,49 @@ absl::Status PodUpdates::UpdateAlone(Sandbox& sandbox, const SandboxUpdate& upda
   PLIMSOLL_RETURN_IF_ERROR(Annotate(mark.Set(ToJson(changed)), what));
   // The row first, as with a container.
   PLIMSOLL_RETURN_IF_ERROR(Annotate(SaveAsked(sandbox, asked), what));
+  const absl::Status done = Make(sandbox, record, update, changed, &room);
+  if (!done.ok()) return Annotate(done, what);
+  if (*told) handler_updates_->ToldWhatHolds(record.id);
+  pictures_->Show(record.id);
+  pictures_->TellContradiction(record.id, &record.spec, asked);
+  return absl::OkStatus();
+}
+
+absl::Status PodUpdates::Make(Sandbox& sandbox, const SandboxRecord& record,
+                              const SandboxUpdate& update, const linux::CgroupSettings& changed,
+                              UpdateMark* room) const {
   absl::Status done;
-  if (update.shrink_memory) done = MakeRoomFor(record, changed, &room);
+  if (update.shrink_memory) done = MakeRoomFor(record, changed, room);
   // On v1 a pod's CPUs are no others than its containers': those that have no list of their own
   // have the pod's, and go before it when it loses some, and after it when it gets some.
   const bool moves = options_.cgroups->layout() != linux::CgroupLayout::kV2 &&
                      confinement_->HasCpusets() &&
                      (changed.cpuset_cpus.has_value() || changed.cpuset_mems.has_value());
-  const auto follow = [&] {
-    confinement_->FollowShare(sandbox);
-    for (const auto& container : objects_->ContainersOf(record.id)) {
-      if (!HasOwnList(container->Snapshot().spec.resources, changed))
-        confinement_->FollowShare(*container);
-    }
-  };
   if (done.ok()) done = Apply(record, changed);
   if (moves && ErrnoOf(done) == EBUSY) {
-    follow();
+    FollowWithin(sandbox, changed);
     done = Apply(record, changed);
   }
-  if (moves && done.ok()) follow();
+  if (moves && done.ok()) FollowWithin(sandbox, changed);
   if (ErrnoOf(done) == EBUSY) {
     done = NameWhoIsOutside(*options_.cgroups, record.id, objects_->ListContainers(),
                             update.resources, done);
   }
   done =
       NameContainersQuota(*options_.cgroups, record.id, objects_->ListContainers(), changed, done);
-  if (!done.ok()) {
-    const absl::Status undone = SaveAsked(sandbox, record.spec);
-    if (moves) follow();
-    if (undone.ok()) return Annotate(done, what);
-    return Annotate(plimsoll::AlsoSay(done, absl::StrCat("and not set back: ", undone.message())),
-                    what);
+  if (done.ok()) return done;
+  const absl::Status undone = SaveAsked(sandbox, record.spec);
+  if (moves) FollowWithin(sandbox, changed);
+  if (undone.ok()) return done;
+  return plimsoll::AlsoSay(done, absl::StrCat("and not set back: ", undone.message()));
+}
+
+void PodUpdates::FollowWithin(const Sandbox& sandbox, const linux::CgroupSettings& changed) const {
+  confinement_->FollowShare(sandbox);
+  for (const auto& container : objects_->ContainersOf(sandbox.id)) {
+    if (HasOwnList(container->Snapshot().spec.resources, changed)) continue;
+    confinement_->FollowShare(*container);
   }
-  if (*told) handler_updates_->ToldWhatHolds(record.id);
-  pictures_->Show(record.id);
-  pictures_->TellContradiction(record.id, &record.spec, asked);
-  return absl::OkStatus();
 }
 
 }  // namespace plimsoll::runtime

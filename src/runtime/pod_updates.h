@@ -48,6 +48,12 @@ class PodUpdates {
   absl::Status UpdateAlone(Sandbox& sandbox, const SandboxUpdate& update, bool* told)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(sandbox.operation);
   absl::Status SaveAsked(Sandbox& sandbox, const SandboxSpec& asked) const;
+  // Writes what is on record to the kernel; on failure both are as before.
+  absl::Status Make(Sandbox& sandbox, const SandboxRecord& record, const SandboxUpdate& update,
+                    const linux::CgroupSettings& changed, UpdateMark* room) const;
+  // Has the pod's init and its containers follow, but for those with a list of their own of what is
+  // changed.
+  void FollowWithin(const Sandbox& sandbox, const linux::CgroupSettings& changed) const;
   // In the pod's own group, for a memory limit below what is in use.
   absl::Status MakeRoomFor(const SandboxRecord& record, const linux::CgroupSettings& settings,
                            UpdateMark* mark) const;

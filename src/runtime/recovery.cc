@@ -288,6 +288,18 @@ absl::Status Recovery::RegisterAgain(const ContainerRecord& record) const {
                                           LostInReloads(given, record.id));
 }
 
+void Recovery::Reinstate(const Finding& finding, ContainerRecord* record) {
+  const bool is_live = HasProcess(*record);
+  if (!is_live && record->state != ContainerState::kCreating) return;
+  bool is_due = false;
+  bool changed = false;
+  Trouble(finding, parts_.classes.FinishChange(record, &is_due));
+  Trouble(finding, parts_.classes.Adopt(record, &changed));
+  if (is_due || changed) Trouble(finding, parts_.options.store->PutContainer(*record));
+  Trouble(finding, updates_.Finish(*record));
+  if (is_live) Trouble(finding, RegisterAgain(*record));
+}
+
 void Recovery::RecoverContainer(ContainerRecord record, const Finding* found) {
   Finding finding;
   finding.difference = Difference::kNotInspected;
@@ -295,16 +307,7 @@ void Recovery::RecoverContainer(ContainerRecord record, const Finding* found) {
   finding.sandbox_id = record.sandbox_id;
   finding.container_id = record.id;
   const bool is_live = HasProcess(record);
-  const bool may_hold = is_live || record.state == ContainerState::kCreating;
-  if (may_hold && finding.difference != Difference::kContainerRebooted) {
-    bool is_due = false;
-    bool changed = false;
-    Trouble(finding, parts_.classes.FinishChange(&record, &is_due));
-    Trouble(finding, parts_.classes.Adopt(&record, &changed));
-    if (is_due || changed) Trouble(finding, parts_.options.store->PutContainer(record));
-    Trouble(finding, updates_.Finish(record));
-    if (is_live) Trouble(finding, RegisterAgain(record));
-  }
+  if (finding.difference != Difference::kContainerRebooted) Reinstate(finding, &record);
   switch (finding.difference) {
     case Difference::kContainerHalfMade:
     case Difference::kContainerHalfRemoved: {

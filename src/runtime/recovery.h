@@ -64,6 +64,9 @@ class Recovery {
   // `finding`: null when there is nothing to put in order.
   void RecoverContainer(ContainerRecord record, const Finding* finding);
   void RecoverSandbox(SandboxRecord record, const Finding* finding);
+  // Puts in force what a container that may hold something has on record: classes, an update that
+  // was cut off, its group.
+  void Reinstate(const Finding& finding, ContainerRecord* record);
   void RecoverSandboxes(std::vector<SandboxRecord> records, FindingOf found);
   std::shared_ptr<Container> Adopt(ContainerRecord record, const Finding& finding);
   std::shared_ptr<Sandbox> Adopt(SandboxRecord record, const Finding& finding);

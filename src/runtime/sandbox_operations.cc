@@ -122,6 +122,46 @@ absl::StatusOr<std::string> FileLabelOf(const EngineParts& parts, const SandboxS
   return Annotate(own.status(), absl::StrCat("pod ", spec.pod_namespace, "/", spec.name));
 }
 
+// Makes the network and the PID namespace of a pod that has a place, as far as it asks for them,
+// side by side. `pause`: the init of the namespace, to be released once it is on record.
+absl::Status Connect(EngineParts& parts, const std::string& file_label, SandboxRecord* record,
+                     std::optional<HeldPause>* pause) {
+  absl::Duration held_for;
+  const auto attach = [&] { return parts.networks.Attach(*record, file_label); };
+  const auto hold = [&]() -> absl::Status {
+    const absl::Time start = absl::Now();
+    PLIMSOLL_ASSIGN_OR_RETURN(*pause, parts.pid_namespaces.Make(record));
+    held_for = absl::Now() - start;
+    return absl::OkStatus();
+  };
+  PLIMSOLL_RETURN_IF_ERROR(record->spec.namespaces.pid == NamespaceMode::kPod ? AtOnce(attach, hold)
+                                                                              : attach());
+  if (pause->has_value() && parts.options.observe_phase) {
+    parts.options.observe_phase("sandbox_pid_namespace", held_for);
+  }
+  return absl::OkStatus();
+}
+
+// Has a sandbox that is made be Ready, on record and among those that are there. On success the
+// record is spent.
+absl::StatusOr<std::shared_ptr<Sandbox>> AddSandbox(EngineParts& parts, SandboxRecord* record) {
+  std::shared_ptr<Sandbox> sandbox;
+  PLIMSOLL_RETURN_IF_ERROR(parts.groups.Finish(record, [&]() -> absl::Status {
+    record->state = SandboxState::kReady;
+    if (absl::Status saved = parts.options.store->PutSandbox(*record); !saved.ok()) {
+      record->state = SandboxState::kCreating;
+      return saved;
+    }
+    const SandboxRecord started = *record;
+    sandbox = std::make_shared<Sandbox>(std::move(*record));
+    parts.objects.AddSandbox(sandbox, [&] {
+      parts.options.events->Add(EventType::kSandboxStarted, started, FullName(started.spec));
+    });
+    return absl::OkStatus();
+  }));
+  return sandbox;
+}
+
 }  // namespace
 
 absl::StatusOr<std::string> EngineImpl::RunSandbox(const SandboxSpec& spec,
@@ -151,8 +191,8 @@ absl::StatusOr<std::string> EngineImpl::RunSandbox(const SandboxSpec& spec,
   StartPhase phase(parts_.options.observe_phase);
   PLIMSOLL_RETURN_IF_ERROR(parts_.groups.Make(&record));
   PLIMSOLL_RETURN_IF_ERROR(parts_.classes.Enforce(record));
-  parts_.groups
-      .ExpectProcess();  // a container is likely to follow; not before: groups are made slowly then
+  // A container is likely to follow. Not before: groups are made slowly then.
+  parts_.groups.ExpectProcess();
   phase.Done("sandbox_cgroup");
   PLIMSOLL_RETURN_IF_ERROR(MakeSandboxPlace(parts_.options.host, parts_.options.run, record.id,
                                             record.spec, file_label));
@@ -160,35 +200,9 @@ absl::StatusOr<std::string> EngineImpl::RunSandbox(const SandboxSpec& spec,
   phase.Done("sandbox_namespaces");
 
   std::optional<HeldPause> pause;
-  absl::Duration held_for;
-  const auto attach = [&] { return parts_.networks.Attach(record, file_label); };
-  const auto hold = [&]() -> absl::Status {
-    const absl::Time start = absl::Now();
-    PLIMSOLL_ASSIGN_OR_RETURN(pause, parts_.pid_namespaces.Make(&record));
-    held_for = absl::Now() - start;
-    return absl::OkStatus();
-  };
-  PLIMSOLL_RETURN_IF_ERROR(spec.namespaces.pid == NamespaceMode::kPod ? AtOnce(attach, hold)
-                                                                      : attach());
-  if (pause.has_value() && parts_.options.observe_phase) {
-    parts_.options.observe_phase("sandbox_pid_namespace", held_for);
-  }
-
-  std::string id = record.id;
-  std::shared_ptr<Sandbox> sandbox;
-  PLIMSOLL_RETURN_IF_ERROR(parts_.groups.Finish(&record, [&]() -> absl::Status {
-    record.state = SandboxState::kReady;
-    if (absl::Status saved = parts_.options.store->PutSandbox(record); !saved.ok()) {
-      record.state = SandboxState::kCreating;
-      return saved;
-    }
-    const SandboxRecord started = record;
-    sandbox = std::make_shared<Sandbox>(std::move(record));
-    parts_.objects.AddSandbox(sandbox, [&] {
-      parts_.options.events->Add(EventType::kSandboxStarted, started, FullName(spec));
-    });
-    return absl::OkStatus();
-  }));
+  PLIMSOLL_RETURN_IF_ERROR(Connect(parts_, file_label, &record, &pause));
+  const std::string id = record.id;
+  PLIMSOLL_ASSIGN_OR_RETURN(const std::shared_ptr<Sandbox> sandbox, AddSandbox(parts_, &record));
   std::move(forget).Cancel();
   // Only what is recorded stays. If the init has died meanwhile, Watch finds that.
   if (pause.has_value()) parts_.options.events->Warn(id, "", pause->Release());
@@ -290,8 +304,8 @@ absl::Status EngineImpl::RemoveSandbox(absl::string_view id) {
   PLIMSOLL_ASSIGN_OR_RETURN(const auto sandbox, parts_.objects.FindSandbox(id));
   const CallOff call_off(sandbox->turns, sandbox->id);
   absl::MutexLock operation(&sandbox->operation);
-  if (!parts_.objects.FindSandbox(sandbox->id).ok())
-    return absl::OkStatus();  // another call was quicker
+  // Another call may have been quicker.
+  if (!parts_.objects.FindSandbox(sandbox->id).ok()) return absl::OkStatus();
   const SandboxRecord found = sandbox->Snapshot();
   absl::Status saved;
   if (found.state == SandboxState::kRemoving) {
