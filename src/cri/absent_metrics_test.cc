@@ -28,11 +28,13 @@ TEST_F(AbsentMetricsTest, WhatTheKernelDoesNotTellIsZero) {
   few.limits.cpu_quota_us = -1;
   few.limits.memory_limit_bytes = -1;
   few.limits.pids_limit = -1;
-  ON_CALL(engine_, Counters(_)).WillByDefault(Return(few));
-  ON_CALL(engine_, SandboxLinks(_)).WillByDefault([](const std::vector<std::string>& ids) {
-    return std::vector<runtime::Engine::Links>(ids.size(), std::vector<linux::LinkCounters>());
-  });
-  ON_CALL(engine_, WritableLayersFileSystem)
+  ON_CALL(engine_.mock_readings, Counters(_)).WillByDefault(Return(few));
+  ON_CALL(engine_.mock_readings, SandboxLinks(_))
+      .WillByDefault([](const std::vector<std::string>& ids) {
+        return std::vector<runtime::Readings::Links>(ids.size(),
+                                                     std::vector<linux::LinkCounters>());
+      });
+  ON_CALL(engine_.mock_readings, WritableLayersFileSystem)
       .WillByDefault(Return(runtime::FileSystem{"btrfs", 1000, 0, 0}));
   container_.started_unix_nanos = 0;
   container_.state = ContainerState::kCreated;
@@ -97,7 +99,7 @@ TEST_F(AbsentMetricsTest, WithoutAMemoryControllerThereAreNoMetricsOfMemory) {
   EXPECT_THAT(names(), SizeIs(12)) << "as many as are described";
   runtime::ContainerCounters counters = Counted();
   counters.more.cache_bytes.reset();
-  ON_CALL(engine_, Counters(_)).WillByDefault(Return(counters));
+  ON_CALL(engine_.mock_readings, Counters(_)).WillByDefault(Return(counters));
   EXPECT_THAT(names(), IsEmpty());
 }
 
@@ -108,8 +110,8 @@ TEST_F(AbsentMetricsTest, ALayerThatTheLastWalkMissedIsMeasured) {
   const auto fresh = std::make_shared<runtime::WritableLayers>(*last);
   fresh->by_container["a"] = {.bytes = 512, .inodes = 1};
   std::atomic<int> walks = 0;
-  ON_CALL(engine_, LastWritableLayersUsage).WillByDefault(Return(Layers(last)));
-  ON_CALL(engine_, WritableLayersUsage)
+  ON_CALL(engine_.mock_readings, LastWritableLayersUsage).WillByDefault(Return(Layers(last)));
+  ON_CALL(engine_.mock_readings, WritableLayersUsage)
       .WillByDefault([&](absl::Duration) -> absl::StatusOr<Layers> {
         ++walks;
         return Layers(fresh);
@@ -127,10 +129,13 @@ TEST_F(AbsentMetricsTest, ALayerThatTheLastWalkMissedIsMeasured) {
 }
 
 TEST_F(AbsentMetricsTest, WhatCanNotBeReadIsLeftOutAndTold) {
-  ON_CALL(engine_, Counters(_)).WillByDefault(Return(absl::InternalError("io.stat: no")));
-  ON_CALL(engine_, SandboxLinks(_)).WillByDefault([](const std::vector<std::string>& ids) {
-    return std::vector<runtime::Engine::Links>(ids.size(), absl::InternalError("net/dev: no"));
-  });
+  ON_CALL(engine_.mock_readings, Counters(_))
+      .WillByDefault(Return(absl::InternalError("io.stat: no")));
+  ON_CALL(engine_.mock_readings, SandboxLinks(_))
+      .WillByDefault([](const std::vector<std::string>& ids) {
+        return std::vector<runtime::Readings::Links>(ids.size(),
+                                                     absl::InternalError("net/dev: no"));
+      });
   for (int i = 0; i < 2; ++i) {
     const auto response = List();
     ASSERT_EQ(response.pod_metrics_size(), 1);
@@ -140,7 +145,7 @@ TEST_F(AbsentMetricsTest, WhatCanNotBeReadIsLeftOutAndTold) {
   std::vector<std::string> told;
   for (const runtime::Event& event : events_.Since(0)) told.push_back(event.message);
   EXPECT_THAT(told, ElementsAre(HasSubstr("net/dev: no"), HasSubstr("io.stat: no")));
-  ON_CALL(engine_, Counters(_)).WillByDefault(Return(absl::NotFoundError("gone")));
+  ON_CALL(engine_.mock_readings, Counters(_)).WillByDefault(Return(absl::NotFoundError("gone")));
   EXPECT_EQ(List().pod_metrics(0).container_metrics_size(), 0);
   EXPECT_THAT(events_.Since(0), SizeIs(2)) << "what has ended is no news";
 }

@@ -51,7 +51,7 @@ absl::Status CommandHandlers::ExecSync(const CallContext& call, const v1::ExecSy
   const auto share = std::make_shared<ByteShare>(output_);
   exec.output_share = share.get();
   PLIMSOLL_ASSIGN_OR_RETURN(runtime::ExecResult result,
-                            engine_->ExecSync(request.container_id(), exec));
+                            engine_->commands().ExecSync(request.container_id(), exec));
   *response = ExecSyncAnswer(std::move(result), share);
   return absl::OkStatus();
 }

@@ -227,7 +227,7 @@ absl::Status PodHandlers::UpdateContainerResources(
 absl::Status PodHandlers::ReopenContainerLog(const v1::ReopenContainerLogRequest& request,
                                              v1::ReopenContainerLogResponse*) {
   PLIMSOLL_RETURN_IF_ERROR(CheckId("container_id", request.container_id()));
-  return engine_->ReopenLog(request.container_id());
+  return engine_->commands().ReopenLog(request.container_id());
 }
 
 }  // namespace plimsoll::cri

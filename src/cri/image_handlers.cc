@@ -149,7 +149,8 @@ absl::Status ImageHandlers::ImageFsInfo(const v1::ImageFsInfoRequest&,
   images->mutable_fs_id()->set_mountpoint(images_->directory());
   images->mutable_used_bytes()->set_value(usage.bytes);
   images->mutable_inodes_used()->set_value(usage.inodes);
-  PLIMSOLL_ASSIGN_OR_RETURN(const auto writable, engine_->WritableLayersUsage(kMaxAgeOfUsage));
+  PLIMSOLL_ASSIGN_OR_RETURN(const auto writable,
+                            engine_->readings().WritableLayersUsage(kMaxAgeOfUsage));
   v1::FilesystemUsage* containers = response->add_container_filesystems();
   containers->set_timestamp(writable->unix_nanos);
   containers->mutable_fs_id()->set_mountpoint(writable->directory);

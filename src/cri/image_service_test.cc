@@ -145,7 +145,7 @@ TEST_F(ServicesTest, ImageFsInfoSumsWritableLayers) {
   layers->unix_nanos = 5;
   layers->total = {.bytes = 4096, .inodes = 2};
   ON_CALL(images_, Usage()).WillByDefault(Return(image::ImageUsage{}));
-  EXPECT_CALL(engine_, WritableLayersUsage)
+  EXPECT_CALL(engine_.mock_readings, WritableLayersUsage)
       .WillOnce(Return(std::shared_ptr<const runtime::WritableLayers>(layers)));
   v1::ImageFsInfoResponse response;
   ASSERT_TRUE(Call(image_, &ImageStub::ImageFsInfo, v1::ImageFsInfoRequest(), &response).ok());

@@ -77,7 +77,7 @@ class ListStreamTest : public ServerFixture {
           }
           return absl::NotFoundError("no such container");
         });
-    ON_CALL(engine_, Stats(_)).WillByDefault([](absl::string_view) {
+    ON_CALL(engine_.mock_readings, Stats(_)).WillByDefault([](absl::string_view) {
       return linux::CgroupStats();
     });
   }
@@ -101,7 +101,7 @@ class ListStreamTest : public ServerFixture {
           }
           return absl::NotFoundError("no such sandbox");
         });
-    ON_CALL(engine_, SandboxStats(_)).WillByDefault([](absl::string_view) {
+    ON_CALL(engine_.mock_readings, SandboxStats(_)).WillByDefault([](absl::string_view) {
       return linux::CgroupStats();
     });
   }
@@ -254,7 +254,7 @@ TEST_F(ListStreamTest, ContainersAreVisitedOnceForAllPods) {
     ++visits;
     return containers_;
   });
-  ON_CALL(engine_, Counters(_)).WillByDefault([](absl::string_view) {
+  ON_CALL(engine_.mock_readings, Counters(_)).WillByDefault([](absl::string_view) {
     return runtime::ContainerCounters();
   });
   Start();

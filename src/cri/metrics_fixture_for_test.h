@@ -105,8 +105,9 @@ class MetricsTest : public ServerFixture {
     ON_CALL(engine_, GetContainer(::testing::_)).WillByDefault([this](absl::string_view) {
       return container_;
     });
-    ON_CALL(engine_, Counters(::testing::_)).WillByDefault(::testing::Return(Counted()));
-    ON_CALL(engine_, SandboxLinks(::testing::_))
+    ON_CALL(engine_.mock_readings, Counters(::testing::_))
+        .WillByDefault(::testing::Return(Counted()));
+    ON_CALL(engine_.mock_readings, SandboxLinks(::testing::_))
         .WillByDefault([](const std::vector<std::string>& ids) {
           const linux::LinkCounters loopback{.name = "lo", .rx_bytes = 99};
           const linux::LinkCounters eth0{.name = "eth0",
@@ -118,14 +119,14 @@ class MetricsTest : public ServerFixture {
                                          .tx_packets = 6,
                                          .tx_errors = 7,
                                          .tx_dropped = 8};
-          return std::vector<runtime::Engine::Links>(ids.size(), std::vector{loopback, eth0});
+          return std::vector<runtime::Readings::Links>(ids.size(), std::vector{loopback, eth0});
         });
     auto layers = std::make_shared<runtime::WritableLayers>();
     layers->unix_nanos = 42;
     layers->by_container["a"] = {.bytes = 4096, .inodes = 2};
-    ON_CALL(engine_, LastWritableLayersUsage)
+    ON_CALL(engine_.mock_readings, LastWritableLayersUsage)
         .WillByDefault(::testing::Return(std::shared_ptr<const runtime::WritableLayers>(layers)));
-    ON_CALL(engine_, WritableLayersFileSystem)
+    ON_CALL(engine_.mock_readings, WritableLayersFileSystem)
         .WillByDefault(::testing::Return(runtime::FileSystem{"/dev/sda1", 1000, 50, 49}));
     Start();
   }

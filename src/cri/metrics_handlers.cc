@@ -60,16 +60,16 @@ absl::Status UsageHandlers::ListMetricDescriptors(const v1::ListMetricDescriptor
 UsageHandlers::LayersOnDisk UsageHandlers::LookAtDisk(
     const std::vector<runtime::ContainerRecord>& containers) {
   LayersOnDisk disk;
-  auto layers = engine_->LastWritableLayersUsage(kMaxAgeOfUsage);
+  auto layers = engine_->readings().LastWritableLayersUsage(kMaxAgeOfUsage);
   const auto was_missed = [&layers](const runtime::ContainerRecord& record) {
     return !(*layers)->by_container.contains(record.id) &&
            record.created_unix_nanos > (*layers)->unix_nanos - kSettledNanos;
   };
   if (layers.ok() && absl::c_any_of(containers, was_missed)) {
-    layers = engine_->WritableLayersUsage(absl::ZeroDuration());
+    layers = engine_->readings().WritableLayersUsage(absl::ZeroDuration());
   }
   if (layers.ok()) disk.layers = *layers;
-  const auto file_system = engine_->WritableLayersFileSystem();
+  const auto file_system = engine_->readings().WritableLayersFileSystem();
   if (file_system.ok()) disk.file_system = *file_system;
   return disk;
 }
@@ -78,7 +78,7 @@ absl::Status UsageHandlers::FillMetrics(const runtime::SandboxRecord& pod,
                                         const runtime::ContainerRecord& record,
                                         const LayersOnDisk& disk, v1::ContainerMetrics* metrics) {
   PLIMSOLL_ASSIGN_OR_RETURN(const runtime::ContainerCounters counters,
-                            engine_->Counters(record.id));
+                            engine_->readings().Counters(record.id));
   const auto config = caches_->ConfigOf(record);
   metrics->set_container_id(record.id);
   MetricWriter writer(SubjectOf(pod, record, *config), metrics->mutable_metrics());
@@ -101,7 +101,7 @@ absl::Status UsageHandlers::FillMetrics(const runtime::SandboxRecord& pod,
 
 void UsageHandlers::FillMetrics(const runtime::SandboxRecord& record,
                                 const std::vector<runtime::ContainerRecord>& containers,
-                                const runtime::Engine::Links& links, const LayersOnDisk& disk,
+                                const runtime::Readings::Links& links, const LayersOnDisk& disk,
                                 v1::PodSandboxMetrics* metrics) {
   metrics->set_pod_sandbox_id(record.id);
   if (IsListed(record.id, "", links.status(), kTheNetwork)) {
@@ -131,7 +131,7 @@ absl::Status UsageHandlers::ListPodSandboxMetrics(const v1::ListPodSandboxMetric
   });
   std::vector<std::string> ids;
   for (const runtime::SandboxRecord& record : records) ids.push_back(record.id);
-  const std::vector<runtime::Engine::Links> links = engine_->SandboxLinks(ids);
+  const std::vector<runtime::Readings::Links> links = engine_->readings().SandboxLinks(ids);
   std::vector<v1::PodSandboxMetrics*> metrics;
   for (size_t i = 0; i < records.size(); ++i) metrics.push_back(response->add_pod_metrics());
   const std::vector<runtime::ContainerRecord> none;
@@ -157,7 +157,7 @@ PartSource<v1::StreamPodSandboxMetricsResponse> UsageHandlers::StreamPodSandboxM
         if (!record.ok() || record->state != runtime::SandboxState::kReady) return 0;
         v1::PodSandboxMetrics* const metrics = part->add_pod_sandbox_metrics();
         FillMetrics(*record, LiveContainersOf(pod.containers),
-                    engine_->SandboxLinks({pod.id}).front(), *disk, metrics);
+                    engine_->readings().SandboxLinks({pod.id}).front(), *disk, metrics);
         return metrics->ByteSizeLong();
       });
 }

@@ -18,6 +18,35 @@
 
 namespace plimsoll::cri {
 
+class MockReadings : public runtime::Readings {
+ public:
+  MOCK_METHOD(absl::StatusOr<linux::CgroupStats>, Stats, (absl::string_view), (const, override));
+  MOCK_METHOD(absl::StatusOr<linux::CgroupStats>, SandboxStats, (absl::string_view),
+              (const, override));
+  MOCK_METHOD(std::vector<Links>, SandboxLinks, (const std::vector<std::string>&),
+              (const, override));
+  MOCK_METHOD(absl::StatusOr<runtime::ContainerCounters>, Counters, (absl::string_view),
+              (const, override));
+  MOCK_METHOD(absl::StatusOr<runtime::FileSystem>, WritableLayersFileSystem, (), (const, override));
+  using Writable = absl::StatusOr<std::shared_ptr<const runtime::WritableLayers>>;
+  MOCK_METHOD(Writable, WritableLayersUsage, (absl::Duration), (override));
+  MOCK_METHOD(Writable, LastWritableLayersUsage, (absl::Duration), (override));
+  MOCK_METHOD(void, CallOffWalks, (), (override));
+};
+
+class MockCommands : public runtime::Commands {
+ public:
+  MOCK_METHOD(absl::StatusOr<runtime::ExecResult>, ExecSync,
+              (absl::string_view, const runtime::ExecRequest&), (override));
+  MOCK_METHOD(absl::StatusOr<std::unique_ptr<runtime::RunningCommand>>, StartExec,
+              (absl::string_view, const runtime::ExecRequest&), (override));
+  MOCK_METHOD(absl::StatusOr<runtime::AttachedContainer>, Attach, (absl::string_view, bool),
+              (override));
+  MOCK_METHOD(absl::StatusOr<UniqueFd>, PodSocket, (absl::string_view, int), (override));
+  MOCK_METHOD(absl::Status, ReopenLog, (absl::string_view), (override));
+};
+
+// The visits and ListContainersOf give what the mocked lists give.
 class MockEngine : public runtime::Engine {
  public:
   MOCK_METHOD(absl::StatusOr<std::string>, RunSandbox, (const runtime::SandboxSpec&, std::string),
@@ -27,6 +56,10 @@ class MockEngine : public runtime::Engine {
   MOCK_METHOD(absl::StatusOr<runtime::SandboxRecord>, GetSandbox, (absl::string_view),
               (const, override));
   MOCK_METHOD(std::vector<runtime::SandboxRecord>, ListSandboxes, (), (const, override));
+  void VisitSandboxes(absl::FunctionRef<void(const runtime::SandboxRecord&)> visit) const override {
+    for (const runtime::SandboxRecord& record : ListSandboxes()) visit(record);
+  }
+  MOCK_METHOD(std::vector<std::string>, Addresses, (absl::string_view), (const, override));
   MOCK_METHOD(absl::StatusOr<std::string>, CreateContainer,
               (absl::string_view, const runtime::ContainerSpec&, std::string), (override));
   MOCK_METHOD(absl::Status, StartContainer, (absl::string_view), (override));
@@ -35,6 +68,16 @@ class MockEngine : public runtime::Engine {
   MOCK_METHOD(absl::StatusOr<runtime::ContainerRecord>, GetContainer, (absl::string_view),
               (const, override));
   MOCK_METHOD(std::vector<runtime::ContainerRecord>, ListContainers, (), (const, override));
+  void VisitContainers(
+      absl::FunctionRef<void(const runtime::ContainerRecord&)> visit) const override {
+    for (const runtime::ContainerRecord& record : ListContainers()) visit(record);
+  }
+  std::vector<runtime::ContainerRecord> ListContainersOf(
+      const std::string& sandbox_id) const override {
+    std::vector<runtime::ContainerRecord> records = ListContainers();
+    std::erase_if(records, [&](const auto& record) { return record.sandbox_id != sandbox_id; });
+    return records;
+  }
   MOCK_METHOD(absl::StatusOr<runtime::EffectiveResources>, ReadResources, (absl::string_view),
               (override));
   MOCK_METHOD(absl::Status, UpdateResources, (absl::string_view, const runtime::ResourceUpdate&),
@@ -52,24 +95,15 @@ class MockEngine : public runtime::Engine {
               (override));
   MOCK_METHOD(void, SetNodeShare, (const runtime::NodeShare&), (override));
   MOCK_METHOD(void, RefuseOutsideShare, (bool), (override));
-  MOCK_METHOD(absl::StatusOr<linux::CgroupStats>, Stats, (absl::string_view), (const, override));
-  MOCK_METHOD(absl::StatusOr<linux::CgroupStats>, SandboxStats, (absl::string_view),
-              (const, override));
-  MOCK_METHOD(std::vector<Links>, SandboxLinks, (const std::vector<std::string>&),
-              (const, override));
-  MOCK_METHOD(absl::StatusOr<runtime::ContainerCounters>, Counters, (absl::string_view),
-              (override));
-  MOCK_METHOD(absl::StatusOr<runtime::FileSystem>, WritableLayersFileSystem, (), (const, override));
-  using Writable = absl::StatusOr<std::shared_ptr<const runtime::WritableLayers>>;
-  MOCK_METHOD(Writable, WritableLayersUsage, (absl::Duration), (override));
-  MOCK_METHOD(Writable, LastWritableLayersUsage, (absl::Duration), (override));
-  MOCK_METHOD(absl::StatusOr<runtime::ExecResult>, ExecSync,
-              (absl::string_view, const runtime::ExecRequest&), (override));
-  MOCK_METHOD(absl::Status, ReopenLog, (absl::string_view), (override));
+  runtime::Readings& readings() override { return mock_readings; }
+  runtime::Commands& commands() override { return mock_commands; }
   MOCK_METHOD(absl::StatusOr<runtime::ContainerRecord>, WaitContainer,
               (absl::string_view, absl::Time), (override));
   MOCK_METHOD(std::vector<runtime::Finding>, Inspect, (), (override));
   MOCK_METHOD(std::vector<std::string>, RecoveryTroubles, (), (const, override));
+
+  ::testing::NiceMock<MockReadings> mock_readings;
+  ::testing::NiceMock<MockCommands> mock_commands;
 };
 
 // A server with mocks behind it and stubs in front.
@@ -81,16 +115,18 @@ class ServerFixture : public ::testing::Test {
     options_.images = &images_;
     options_.events = &events_;
     options_.info.version = "1.2.3";
-    ON_CALL(engine_, WritableLayersUsage)
+    ON_CALL(engine_.mock_readings, WritableLayersUsage)
         .WillByDefault(::testing::Return(std::make_shared<const runtime::WritableLayers>()));
-    ON_CALL(engine_, LastWritableLayersUsage)
+    ON_CALL(engine_.mock_readings, LastWritableLayersUsage)
         .WillByDefault(::testing::Return(std::make_shared<const runtime::WritableLayers>()));
-    ON_CALL(engine_, SandboxLinks).WillByDefault([](const std::vector<std::string>& ids) {
-      return std::vector<runtime::Engine::Links>(ids.size(), std::vector<linux::LinkCounters>());
-    });
-    ON_CALL(engine_, WritableLayersFileSystem)
+    ON_CALL(engine_.mock_readings, SandboxLinks)
+        .WillByDefault([](const std::vector<std::string>& ids) {
+          return std::vector<runtime::Readings::Links>(ids.size(),
+                                                       std::vector<linux::LinkCounters>());
+        });
+    ON_CALL(engine_.mock_readings, WritableLayersFileSystem)
         .WillByDefault(::testing::Return(absl::NotFoundError("none in this test")));
-    ON_CALL(engine_, Counters)
+    ON_CALL(engine_.mock_readings, Counters)
         .WillByDefault(::testing::Return(absl::NotFoundError("none in this test")));
     ON_CALL(engine_, ContainerClasses).WillByDefault(::testing::Return(MockEngine::Classes()));
     ON_CALL(engine_, SandboxClasses).WillByDefault(::testing::Return(MockEngine::Classes()));

@@ -36,9 +36,10 @@ v1::ContainerStatsFilter Of(const runtime::SandboxRecord& record) {
 
 absl::Status UsageHandlers::FillStats(const runtime::SandboxRecord& record,
                                       const Containers& containers,
-                                      const runtime::Engine::Links& links, bool leave_out,
+                                      const runtime::Readings::Links& links, bool leave_out,
                                       v1::PodSandboxStats* stats) {
-  PLIMSOLL_ASSIGN_OR_RETURN(const linux::CgroupStats counted, engine_->SandboxStats(record.id));
+  PLIMSOLL_ASSIGN_OR_RETURN(const linux::CgroupStats counted,
+                            engine_->readings().SandboxStats(record.id));
   const int64_t now = absl::GetCurrentTimeNanos();
   const auto config = caches_->ConfigOf(record);
   v1::PodSandboxAttributes* attributes = stats->mutable_attributes();
@@ -72,7 +73,8 @@ absl::Status UsageHandlers::PodSandboxStats(const v1::PodSandboxStatsRequest& re
   PLIMSOLL_RETURN_IF_ERROR(CheckId("pod_sandbox_id", request.pod_sandbox_id()));
   PLIMSOLL_ASSIGN_OR_RETURN(const runtime::SandboxRecord record,
                             engine_->GetSandbox(request.pod_sandbox_id()));
-  return FillStats(record, LiveContainers(Of(record)), engine_->SandboxLinks({record.id}).front(),
+  return FillStats(record, LiveContainers(Of(record)),
+                   engine_->readings().SandboxLinks({record.id}).front(),
                    /*leave_out=*/false, response->mutable_stats());
 }
 
@@ -91,7 +93,7 @@ absl::Status UsageHandlers::ListPodSandboxStats(const v1::ListPodSandboxStatsReq
   });
   std::vector<std::string> ids;
   for (const runtime::SandboxRecord& record : records) ids.push_back(record.id);
-  const std::vector<runtime::Engine::Links> links = engine_->SandboxLinks(ids);
+  const std::vector<runtime::Readings::Links> links = engine_->readings().SandboxLinks(ids);
   const Containers none;
   std::vector<std::optional<v1::PodSandboxStats>> listed(records.size());
   ParallelFor(records.size(), kPodsOfOneThread, [&](size_t i) {
@@ -119,9 +121,9 @@ PartSource<v1::StreamPodSandboxStatsResponse> UsageHandlers::StreamPodSandboxSta
         const auto config = caches_->ConfigOf(*record);
         if (!HasLabels(config->labels(), filter.label_selector())) return 0;
         v1::PodSandboxStats stats;
-        const absl::Status filled =
-            FillStats(*record, LiveContainersOf(pod.containers),
-                      engine_->SandboxLinks({pod.id}).front(), /*leave_out=*/true, &stats);
+        const absl::Status filled = FillStats(*record, LiveContainersOf(pod.containers),
+                                              engine_->readings().SandboxLinks({pod.id}).front(),
+                                              /*leave_out=*/true, &stats);
         if (!IsListed(pod.id, "", filled)) return 0;
         v1::PodSandboxStats* const listed = part->add_pod_sandbox_stats();
         *listed = std::move(stats);

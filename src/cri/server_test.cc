@@ -367,12 +367,13 @@ TEST_F(ServerTest, CommandsHoldUpNothingElse) {
     ++exhausted;
   };
   std::atomic<int> begun{0};
-  EXPECT_CALL(engine_, ExecSync(_, _)).WillRepeatedly(Invoke([&](auto, const auto& request) {
-    ++begun;
-    pollfd gone = {request.cancellation->fd(), POLLIN, 0};
-    EXPECT_EQ(poll(&gone, 1, 60'000), 1);
-    return absl::StatusOr<runtime::ExecResult>(absl::CancelledError("gone"));
-  }));
+  EXPECT_CALL(engine_.mock_commands, ExecSync(_, _))
+      .WillRepeatedly(Invoke([&](auto, const auto& request) {
+        ++begun;
+        pollfd gone = {request.cancellation->fd(), POLLIN, 0};
+        EXPECT_EQ(poll(&gone, 1, 60'000), 1);
+        return absl::StatusOr<runtime::ExecResult>(absl::CancelledError("gone"));
+      }));
   EXPECT_CALL(engine_, StopContainer(_, _)).WillRepeatedly(Return(absl::OkStatus()));
   EXPECT_CALL(engine_, RemoveContainer(_)).WillRepeatedly(Return(absl::OkStatus()));
   EXPECT_CALL(engine_, Inspect()).WillOnce(Return(std::vector<runtime::Finding>()));

@@ -433,7 +433,7 @@ TEST_F(ServicesTest, APodsOomScoreIsWarnedOfOnce) {
 }
 
 TEST_F(ServicesTest, ExecSyncGivesOutputBackAndIsBoundByTheClient) {
-  EXPECT_CALL(engine_, ExecSync(absl::string_view("a"), _))
+  EXPECT_CALL(engine_.mock_commands, ExecSync(absl::string_view("a"), _))
       .WillOnce(Invoke([](auto, const runtime::ExecRequest& request) {
         EXPECT_THAT(request.argv, ElementsAre("echo", "hi"));
         EXPECT_EQ(request.timeout, absl::Seconds(3));
@@ -464,7 +464,7 @@ TEST_F(ServicesTest, ExecSyncGivesOutputBackAndIsBoundByTheClient) {
 }
 
 TEST_F(ServicesTest, ExecSyncsOutputIsBoundToWhatOneMessageAndTheDaemonHold) {
-  EXPECT_CALL(engine_, ExecSync(_, _))
+  EXPECT_CALL(engine_.mock_commands, ExecSync(_, _))
       .WillOnce(Invoke([](auto, const runtime::ExecRequest& request) {
         EXPECT_LT(request.max_output_bytes, 16u << 20);
         EXPECT_EQ(request.output_share->Take(1u << 30), 32u << 20);

@@ -57,7 +57,7 @@ void FillLeft(const linux::CgroupSettings& limits, const CgroupStats& counted,
 
 absl::Status UsageHandlers::FillStats(const runtime::ContainerRecord& record,
                                       v1::ContainerStats* stats, CgroupStats* counted) {
-  PLIMSOLL_ASSIGN_OR_RETURN(*counted, engine_->Stats(record.id));
+  PLIMSOLL_ASSIGN_OR_RETURN(*counted, engine_->readings().Stats(record.id));
   const int64_t now = absl::GetCurrentTimeNanos();
   const auto config = caches_->ConfigOf(record);
   v1::ContainerAttributes* attributes = stats->mutable_attributes();
@@ -83,7 +83,7 @@ absl::Status UsageHandlers::ContainerStats(const v1::ContainerStatsRequest& requ
                             engine_->GetContainer(request.container_id()));
   CgroupStats counted;
   PLIMSOLL_RETURN_IF_ERROR(FillStats(record, response->mutable_stats(), &counted));
-  FillWritableLayer(record.id, engine_->WritableLayersUsage(kMaxAgeOfUsage),
+  FillWritableLayer(record.id, engine_->readings().WritableLayersUsage(kMaxAgeOfUsage),
                     response->mutable_stats());
   const auto limits = engine_->ReadResources(record.id);
   if (limits.ok()) FillLeft(limits->cgroup, counted, response->mutable_stats());
@@ -149,7 +149,7 @@ absl::StatusOr<std::optional<v1::ContainerStats>> UsageHandlers::ListedStats(
   }
   PLIMSOLL_RETURN_IF_ERROR(filled);
   // A list never waits for the disk.
-  FillWritableLayer(record.id, engine_->LastWritableLayersUsage(kMaxAgeOfUsage), &stats);
+  FillWritableLayer(record.id, engine_->readings().LastWritableLayersUsage(kMaxAgeOfUsage), &stats);
   // The kernel's limits are for ContainerStats to read: that would double a list's cost.
   FillLeft(record.spec.resources, counted, &stats);
   return stats;

@@ -75,8 +75,8 @@ class StatsTest : public ServerFixture {
                                           CountedPod("pod3", runtime::SandboxState::kNotReady)}));
     ON_CALL(engine_, GetSandbox(_))
         .WillByDefault(Return(CountedPod("pod1", runtime::SandboxState::kReady)));
-    ON_CALL(engine_, Stats(_)).WillByDefault(Return(Counted()));
-    ON_CALL(engine_, SandboxStats(_)).WillByDefault(Return(Counted()));
+    ON_CALL(engine_.mock_readings, Stats(_)).WillByDefault(Return(Counted()));
+    ON_CALL(engine_.mock_readings, SandboxStats(_)).WillByDefault(Return(Counted()));
     runtime::EffectiveResources now;
     now.cgroup.memory_limit_bytes = 32 * kMiB;
     ON_CALL(engine_, ReadResources(_)).WillByDefault(Return(now));
@@ -137,9 +137,9 @@ TEST_F(StatsTest, ListsHaveWhatLivesAndMatches) {
 }
 
 TEST_F(StatsTest, WhatEndsMeanwhileIsLeftOutUnsaid) {
-  ON_CALL(engine_, Stats(absl::string_view("a1")))
+  ON_CALL(engine_.mock_readings, Stats(absl::string_view("a1")))
       .WillByDefault(Return(absl::NotFoundError("gone")));
-  ON_CALL(engine_, Stats(absl::string_view("a2")))
+  ON_CALL(engine_.mock_readings, Stats(absl::string_view("a2")))
       .WillByDefault(Return(absl::FailedPreconditionError("has ended")));
   EXPECT_THAT(Listed({}), ElementsAre("b1"));
   EXPECT_THAT(events_.Since(0), IsEmpty());
@@ -147,7 +147,7 @@ TEST_F(StatsTest, WhatEndsMeanwhileIsLeftOutUnsaid) {
 
 // kubelet's eviction relies on these lists.
 TEST_F(StatsTest, WhatCanNotBeReadIsLeftOutOfListsAndTold) {
-  ON_CALL(engine_, Stats(absl::string_view("a2")))
+  ON_CALL(engine_.mock_readings, Stats(absl::string_view("a2")))
       .WillByDefault(Return(absl::InternalError("cpu.stat: no number")));
   for (int i = 0; i < 2; ++i) EXPECT_THAT(Listed({}), ElementsAre("a1", "b1"));
   std::vector<runtime::Event> events = events_.Since(0);
@@ -169,7 +169,7 @@ TEST_F(StatsTest, WhatCanNotBeReadIsLeftOutOfListsAndTold) {
   v1::ListPodSandboxStatsResponse pods = list_pods();
   ASSERT_EQ(pods.stats_size(), 2);
   EXPECT_EQ(pods.stats(0).linux().containers_size(), 1);
-  ON_CALL(engine_, SandboxStats(absl::string_view("pod2")))
+  ON_CALL(engine_.mock_readings, SandboxStats(absl::string_view("pod2")))
       .WillByDefault(Return(absl::InternalError("memory.stat: no number")));
   pods = list_pods();
   ASSERT_EQ(pods.stats_size(), 1);
@@ -184,9 +184,9 @@ TEST_F(StatsTest, WhatCanNotBeReadIsLeftOutOfListsAndTold) {
   ASSERT_THAT(events, SizeIs(2));
   EXPECT_EQ(events[1].sandbox_id, "pod2");
 
-  ON_CALL(engine_, Stats(absl::string_view("a2"))).WillByDefault(Return(Counted()));
+  ON_CALL(engine_.mock_readings, Stats(absl::string_view("a2"))).WillByDefault(Return(Counted()));
   EXPECT_THAT(Listed({}), ElementsAre("a1", "a2", "b1"));
-  ON_CALL(engine_, Stats(absl::string_view("a2")))
+  ON_CALL(engine_.mock_readings, Stats(absl::string_view("a2")))
       .WillByDefault(Return(absl::InternalError("cpu.stat: no number")));
   EXPECT_THAT(Listed({}), ElementsAre("a1", "b1"));
   EXPECT_THAT(events_.Since(0), SizeIs(3));
@@ -216,9 +216,10 @@ TEST_F(StatsTest, ASandboxHasItsOwnAndItsContainers) {
 // kubelet expects a default wherever there is a network.
 TEST_F(StatsTest, APodsNetworkIsByInterface) {
   const auto stats_of = [this](const std::vector<linux::LinkCounters>& links) {
-    ON_CALL(engine_, SandboxLinks(_)).WillByDefault([links](const std::vector<std::string>& ids) {
-      return std::vector<runtime::Engine::Links>(ids.size(), links);
-    });
+    ON_CALL(engine_.mock_readings, SandboxLinks(_))
+        .WillByDefault([links](const std::vector<std::string>& ids) {
+          return std::vector<runtime::Readings::Links>(ids.size(), links);
+        });
     v1::PodSandboxStatsRequest request;
     request.set_pod_sandbox_id("pod1");
     v1::PodSandboxStatsResponse response;
@@ -245,12 +246,13 @@ TEST_F(StatsTest, APodsNetworkIsByInterface) {
 }
 
 TEST_F(StatsTest, ANetworkThatCanNotBeReadIsLeftOutOfListsAndTold) {
-  ON_CALL(engine_, SandboxLinks(_)).WillByDefault([](const std::vector<std::string>& ids) {
-    std::vector<runtime::Engine::Links> links(
-        ids.size(), std::vector<linux::LinkCounters>{{.name = "eth0", .rx_bytes = 7}});
-    links.back() = absl::InternalError("net/dev: no line");
-    return links;
-  });
+  ON_CALL(engine_.mock_readings, SandboxLinks(_))
+      .WillByDefault([](const std::vector<std::string>& ids) {
+        std::vector<runtime::Readings::Links> links(
+            ids.size(), std::vector<linux::LinkCounters>{{.name = "eth0", .rx_bytes = 7}});
+        links.back() = absl::InternalError("net/dev: no line");
+        return links;
+      });
   v1::ListPodSandboxStatsResponse pods;
   for (int i = 0; i < 2; ++i) {
     pods.Clear();

@@ -69,7 +69,7 @@ class UsageHandlers {
                          ::runtime::v1::ContainerStats* stats, linux::CgroupStats* counted);
   absl::Status FillStats(const runtime::SandboxRecord& record,
                          const std::vector<runtime::ContainerRecord>& containers,
-                         const runtime::Engine::Links& links, bool leave_out,
+                         const runtime::Readings::Links& links, bool leave_out,
                          ::runtime::v1::PodSandboxStats* stats);
   // The file system of containers' roots, and the usage of their writable layers.
   struct LayersOnDisk {
@@ -81,7 +81,7 @@ class UsageHandlers {
   // Metrics of one pod and its containers, as far as they can be read.
   void FillMetrics(const runtime::SandboxRecord& record,
                    const std::vector<runtime::ContainerRecord>& containers,
-                   const runtime::Engine::Links& links, const LayersOnDisk& disk,
+                   const runtime::Readings::Links& links, const LayersOnDisk& disk,
                    ::runtime::v1::PodSandboxMetrics* metrics);
   absl::Status FillMetrics(const runtime::SandboxRecord& pod,
                            const runtime::ContainerRecord& record, const LayersOnDisk& disk,

@@ -219,7 +219,7 @@ class DaemonImpl final : public Daemon {
     server.abandon_calls = [engine = engine_.get()] {
       engine->runtime()->CancelExecs();
       engine->engine()->CallOffUpdates();
-      engine->engine()->CallOffWalks();
+      engine->engine()->readings().CallOffWalks();
     };
     return server;
   }

@@ -10,7 +10,7 @@ namespace plimsoll::daemon {
 absl::Status Front::StartStreaming(const StreamingConfig& config, bool standalone,
                                    runtime::Engine* engine, Log* log) {
   if (config.address.empty()) return absl::OkStatus();
-  backend_ = streaming::NewEngineBackend(engine);
+  backend_ = streaming::NewEngineBackend(&engine->commands());
   absl::StatusOr<std::unique_ptr<streaming::Server>> started =
       streaming::Server::Start({.address = config.address,
                                 .certificate = config.certificate,

@@ -43,6 +43,10 @@ std::optional<std::string> CpuMax(const linux::CgroupSettings& settings) {
 
 }  // namespace
 
+std::vector<std::string> ClassFilesOf(const qos::Registry* classes, const std::string& id) {
+  return classes == nullptr ? std::vector<std::string>() : classes->OwnedFiles(id);
+}
+
 void LeaveOut(const std::vector<std::string>& files, linux::CgroupSettings* settings) {
   for (const std::string& file : files) {
     settings->unified.erase(file);

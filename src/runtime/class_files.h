@@ -1,5 +1,5 @@
 // Kernel files that QoS classes set, and what a client's settings say about the same files. Files
-// are named as cgroup v2 names them, "oom_score_adj" beside. Pure functions.
+// are named as cgroup v2 names them, "oom_score_adj" beside.
 #ifndef PLIMSOLL_RUNTIME_CLASS_FILES_H_
 #define PLIMSOLL_RUNTIME_CLASS_FILES_H_
 
@@ -9,8 +9,13 @@
 
 #include "absl/strings/string_view.h"
 #include "linux/cgroup/settings.h"
+#include "qos/registry.h"
 
 namespace plimsoll::runtime {
+
+// Files that the classes of a pod or container set (qos::Registry::OwnedFiles). Null: there are no
+// classes. What is written by it is written under the registry's definitions().
+std::vector<std::string> ClassFilesOf(const qos::Registry* classes, const std::string& id);
 
 // Takes out of the settings what would be written to those files: they belong to a class for now.
 void LeaveOut(const std::vector<std::string>& files, linux::CgroupSettings* settings);

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
+#include "base/kill_timeout.h"
 #include "base/monotonic_time.h"
 #include "base/status.h"
 #include "linux/process_signals.h"
@@ -33,28 +34,17 @@ ContainerRecord AtItsStart(ContainerRecord record) {
 
 }  // namespace
 
-void EngineImpl::EndRefused(Container& container) {
-  absl::MutexLock lock(&container.mutex);
-  ContainerRecord& record = container.record;
-  if (!IsRefused(record)) return;
-  record.last_resources.cgroup = record.spec.resources;  // which it goes on to show
-  ExitRecord exit{.code = 0, .finished_unix_nanos = options_.clock->NowUnixNanos()};
-  exit.start_error = record.message;
-  SetExited(&record, exit, false);
-  SaveExit(container);
-}
-
 absl::Status EngineImpl::AwaitProgram(const std::shared_ptr<Container>& container) {
   const linux::ProcessId init = container->Snapshot().init;
-  const absl::Time deadline = MonotonicNow() + options_.program_wait;
+  const absl::Time deadline = MonotonicNow() + parts_.options.program_wait;
   for (absl::Duration pause = kFirstStartLook;; pause = std::min(2 * pause, kLastStartLook)) {
-    const absl::StatusOr<bool> executed = linux::HasExecuted(options_.host, init);
+    const absl::StatusOr<bool> executed = linux::HasExecuted(parts_.options.host, init);
     if (executed.ok() ? *executed : !absl::IsNotFound(executed.status())) return absl::OkStatus();
     if (!executed.ok()) break;  // it has ended, and its exit says whether it ever ran
     if (MonotonicNow() >= deadline) return absl::OkStatus();
     absl::SleepFor(pause);
   }
-  AwaitRecord(container, MonotonicNow() + kRecordTakes);
+  parts_.exits.AwaitRecord(container, MonotonicNow() + kRecordTakes);
   const ContainerRecord record = container->Snapshot();
   if (record.state != ContainerState::kExited || record.reason != kStartError) {
     return absl::OkStatus();
@@ -63,31 +53,19 @@ absl::Status EngineImpl::AwaitProgram(const std::shared_ptr<Container>& containe
 }
 
 absl::Status EngineImpl::FailStart(Container& container, const absl::Status& failure) {
-  {
-    absl::MutexLock lock(&container.mutex);
-    ContainerRecord& record = container.record;
-    // Else its monitor's end was quicker.
-    const bool is_first = record.state == ContainerState::kRunning;
-    record.started_unix_nanos = 0;
-    if (is_first) SetExited(&record, {128, options_.clock->NowUnixNanos()}, false);
-    record.exit_code = 128;
-    record.oom_killed = false;
-    record.reason = kStartError;
-    record.message = std::string(failure.message());
-    container.starting = false;
-    SaveExit(container);
-  }
-  Warn(container.sandbox_id, container.id, KillContainer(container, MonotonicNow() + kKillTimeout));
+  parts_.exits.RecordFailedStart(container, failure);
+  parts_.options.events->Warn(container.sandbox_id, container.id,
+                              parts_.exits.Kill(container, MonotonicNow() + kKillTimeout));
   return failure;
 }
 
 absl::Status EngineImpl::StartContainer(absl::string_view id) {
-  PLIMSOLL_ASSIGN_OR_RETURN(const auto container, FindContainer(id));
-  PLIMSOLL_ASSIGN_OR_RETURN(const auto sandbox, FindSandbox(container->sandbox_id));
+  PLIMSOLL_ASSIGN_OR_RETURN(const auto container, parts_.objects.FindContainer(id));
+  PLIMSOLL_ASSIGN_OR_RETURN(const auto sandbox, parts_.objects.FindSandbox(container->sandbox_id));
   absl::ReaderMutexLock sandbox_operation(&sandbox->operation);
   absl::MutexLock operation(&container->operation);
   if (const ContainerRecord record = container->Snapshot(); IsRefused(record)) {
-    EndRefused(*container);
+    parts_.exits.EndRefused(*container);
     return absl::FailedPreconditionError(record.message);
   }
   {
@@ -97,12 +75,12 @@ absl::Status EngineImpl::StartContainer(absl::string_view id) {
     PLIMSOLL_RETURN_IF_ERROR(
         CheckTransition(container->id, record.state, ContainerState::kRunning));
     record.state = ContainerState::kRunning;
-    record.started_unix_nanos = options_.clock->NowUnixNanos();
+    record.started_unix_nanos = parts_.options.clock->NowUnixNanos();
     container->starting = true;
   }
-  StartPhase phase(options_.observe_phase);
-  absl::Status started = options_.runtime->Start(container->id);
-  if (started.ok() && InitExecutes(HandlerOf(sandbox->Snapshot()))) {
+  StartPhase phase(parts_.options.observe_phase);
+  absl::Status started = parts_.options.runtime->Start(container->id);
+  if (started.ok() && InitExecutes(parts_.handlers.Find(sandbox->Snapshot()))) {
     started = AwaitProgram(container);
   }
   if (!started.ok()) return FailStart(*container, started);
@@ -110,14 +88,14 @@ absl::Status EngineImpl::StartContainer(absl::string_view id) {
   {
     absl::MutexLock lock(&container->mutex);
     container->starting = false;
-    options_.events->Add(EventType::kContainerStarted, AtItsStart(container->record),
-                         container->record.spec.name);
-    if (container->record.state == ContainerState::kExited) TellExit(container->record);
+    parts_.options.events->Add(EventType::kContainerStarted, AtItsStart(container->record),
+                               container->record.spec.name);
+    if (container->record.state == ContainerState::kExited) parts_.exits.Tell(container->record);
   }
-  const absl::Status saved = Save(*container);
+  const absl::Status saved = SaveRow(*parts_.options.store, *container);
   if (!IsUnwritable(saved)) return saved;
   // A full disk is no reason to say that nothing runs: the next daemon finds out that it does.
-  Warn(container->sandbox_id, container->id, saved);
+  parts_.options.events->Warn(container->sandbox_id, container->id, saved);
   return absl::OkStatus();
 }
 

@@ -1,22 +1,23 @@
-// The end of containers that somebody asks for.
+// The end and the removal of containers that somebody asks for.
 #include <signal.h>
 
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
+#include "base/kill_timeout.h"
 #include "base/monotonic_time.h"
 #include "base/status.h"
 #include "linux/process.h"
 #include "linux/process_signals.h"
 #include "runtime/engine_impl.h"
 #include "runtime/init_executes.h"
+#include "runtime/last_values.h"
 #include "runtime/state_machine.h"
+#include "runtime/update_mark.h"
 
 namespace plimsoll::runtime {
 namespace {
 
-// How often a monitor is looked for by whoever waits for an exit.
-constexpr absl::Duration kLookAgain = absl::Milliseconds(200);
 // How often an init that would not get the stop signal yet is looked at: at first, and later on.
 constexpr absl::Duration kFirstStopLook = absl::Milliseconds(1);
 constexpr absl::Duration kLastStopLook = absl::Milliseconds(50);
@@ -36,9 +37,9 @@ Reception ReceptionOf(const FsRoot& host, const linux::ProcessId& init, int sign
   return linux::Holds(signals->blocked, signal) ? Reception::kBlocked : Reception::kDropped;
 }
 
-}  // namespace
-
-absl::Status EngineImpl::SendStopSignal(Container& container) {
+// Once in the life of a container: some inits take a second one as "now". That is forgotten when
+// the daemon ends.
+absl::Status SendStopSignal(const FsRoot& host, Container& container) {
   ContainerRecord record;
   {
     absl::MutexLock lock(&container.mutex);
@@ -46,7 +47,7 @@ absl::Status EngineImpl::SendStopSignal(Container& container) {
     container.stop_signalled = true;
     record = container.record;
   }
-  const absl::StatusOr<UniqueFd> init = linux::OpenProcess(options_.host, record.init);
+  const absl::StatusOr<UniqueFd> init = linux::OpenProcess(host, record.init);
   const absl::Status sent =
       init.ok() ? linux::SignalProcess(*init, record.stop_signal) : init.status();
   if (!sent.ok() && !absl::IsNotFound(sent)) {
@@ -56,85 +57,106 @@ absl::Status EngineImpl::SendStopSignal(Container& container) {
   return sent;
 }
 
-absl::Status EngineImpl::KillContainer(const Container& container, absl::Time deadline) {
-  const ContainerRecord record = container.Snapshot();
-  // The init too, by itself: it may have been moved out of its group.
-  const absl::Status init = linux::KillProcess(options_.host, record.init);
-  return FirstError(options_.cgroups->KillAll(record.cgroup_path, deadline), init);
-}
-
-bool EngineImpl::AwaitExit(const Container& container, absl::Time deadline) const {
-  absl::MutexLock lock(&container.mutex);
-  const auto exited = [&container]() ABSL_SHARED_LOCKS_REQUIRED(container.mutex) {
-    return !IsLive(container.record.state);
-  };
-  return container.mutex.AwaitWithDeadline(absl::Condition(&exited), deadline);
-}
-
-// By the monitor's end: the wait for the record alone would go by the wall clock, which may jump.
-bool EngineImpl::AwaitRecord(const std::shared_ptr<Container>& container, absl::Time deadline) {
-  while (!AwaitExit(*container, absl::InfinitePast())) {
-    const absl::Time look_again = std::min(deadline, MonotonicNow() + kLookAgain);
-    const ContainerRecord record = container->Snapshot();
-    const absl::StatusOr<UniqueFd> monitor = linux::OpenProcess(options_.host, record.monitor);
-    if (monitor.ok() && !linux::AwaitExit(*monitor, look_again)) {
-      // One that somebody has stopped records nothing until it goes on.
-      if (!linux::IsRunning(options_.host, record.init).value_or(true)) {
-        linux::SignalProcess(*monitor, SIGCONT).IgnoreError();
-      }
-    } else if (!AwaitExit(*container, absl::Now() + (look_again - MonotonicNow())) &&
-               absl::IsNotFound(monitor.status())) {
-      RecordExit(container);  // gone, and nobody has noticed: it is not watched
-    }
-    if (MonotonicNow() >= deadline) return AwaitExit(*container, absl::InfinitePast());
-  }
-  return true;
-}
+}  // namespace
 
 bool EngineImpl::StopGently(const std::shared_ptr<Container>& container, absl::Time deadline) {
   const ContainerRecord record = container->Snapshot();
-  const auto sandbox = FindSandbox(record.sandbox_id);
-  const bool executes = sandbox.ok() && InitExecutes(HandlerOf((*sandbox)->Snapshot()));
+  const auto sandbox = parts_.objects.FindSandbox(record.sandbox_id);
+  const bool executes = sandbox.ok() && InitExecutes(parts_.handlers.Find((*sandbox)->Snapshot()));
   bool was_blocked = false;
   for (absl::Duration pause = kFirstStopLook;; pause = std::min(2 * pause, kLastStopLook)) {
-    const Reception now = ReceptionOf(options_.host, record.init, record.stop_signal, executes);
+    const Reception now =
+        ReceptionOf(parts_.options.host, record.init, record.stop_signal, executes);
     // An init that waits for blocked signals (sigwait(3), signalfd(2)) keeps them so. The C library
     // blocks all for the moment of a fork, and what comes then is dropped after it.
     if (now == Reception::kTaken || (now == Reception::kBlocked && was_blocked)) break;
     was_blocked = now == Reception::kBlocked;
-    if (AwaitRecord(container, std::min(deadline, MonotonicNow() + pause))) return true;
+    if (parts_.exits.AwaitRecord(container, std::min(deadline, MonotonicNow() + pause)))
+      return true;
     if (MonotonicNow() >= deadline) return false;
   }
-  const absl::Status sent = SendStopSignal(*container);
+  const absl::Status sent = SendStopSignal(parts_.options.host, *container);
   if (!absl::IsNotFound(sent)) {  // gone already is as good
-    Warn(record.sandbox_id, record.id, Annotate(sent, "its stop signal"));
+    parts_.options.events->Warn(record.sandbox_id, record.id, Annotate(sent, "its stop signal"));
   }
-  return AwaitRecord(container, deadline);
+  return parts_.exits.AwaitRecord(container, deadline);
+}
+
+absl::StatusOr<ContainerRecord> EngineImpl::WaitContainer(absl::string_view id,
+                                                          absl::Time deadline) {
+  PLIMSOLL_ASSIGN_OR_RETURN(const auto container, parts_.objects.FindContainer(id));
+  if (!parts_.exits.Await(*container, deadline)) {
+    return absl::DeadlineExceededError(absl::StrCat("container ", container->id, " still runs"));
+  }
+  return container->Snapshot();
 }
 
 absl::Status EngineImpl::StopContainer(absl::string_view id, absl::Duration grace) {
-  PLIMSOLL_ASSIGN_OR_RETURN(const auto container, FindContainer(id));
-  const CallOff call_off(TurnsOf(*container), container->id);
+  PLIMSOLL_ASSIGN_OR_RETURN(const auto container, parts_.objects.FindContainer(id));
+  const CallOff call_off(parts_.handler_updates.TurnsOf(*container), container->id);
   ContainerState state;
   {
     // A start under way is waited for. Not held longer: a second stop may have less patience.
     absl::MutexLock operation(&container->operation);
-    EndRefused(*container);
+    parts_.exits.EndRefused(*container);
     state = container->Snapshot().state;
   }
-  SeeOomScore(*container);
-  SeeGroup(*container);
+  SeeOomScore(parts_.options.host, *container);
+  SeeGroup(*parts_.options.cgroups, *container);
   if (state == ContainerState::kRunning && grace > absl::ZeroDuration()) {
     if (StopGently(container, MonotonicNow() + grace)) return absl::OkStatus();
   }
-  if (AwaitExit(*container, absl::InfinitePast())) return absl::OkStatus();
-  PLIMSOLL_RETURN_IF_ERROR(KillContainer(*container, MonotonicNow() + kKillTimeout));
-  if (AwaitRecord(container, MonotonicNow() + kKillTimeout)) return absl::OkStatus();
+  if (parts_.exits.Await(*container, absl::InfinitePast())) return absl::OkStatus();
+  PLIMSOLL_RETURN_IF_ERROR(parts_.exits.Kill(*container, MonotonicNow() + kKillTimeout));
+  if (parts_.exits.AwaitRecord(container, MonotonicNow() + kKillTimeout)) return absl::OkStatus();
   // Nothing of the container runs, but its monitor does not end. Its end is the exit's record.
-  PLIMSOLL_RETURN_IF_ERROR(linux::KillProcess(options_.host, container->Snapshot().monitor));
-  if (AwaitRecord(container, MonotonicNow() + kKillTimeout)) return absl::OkStatus();
+  PLIMSOLL_RETURN_IF_ERROR(linux::KillProcess(parts_.options.host, container->Snapshot().monitor));
+  if (parts_.exits.AwaitRecord(container, MonotonicNow() + kKillTimeout)) return absl::OkStatus();
   return absl::DeadlineExceededError(
       absl::StrCat("container ", container->id, ": killed, but its monitor reports no exit"));
+}
+
+absl::Status EngineImpl::RemoveContainer(absl::string_view id) {
+  PLIMSOLL_ASSIGN_OR_RETURN(const auto container, parts_.objects.FindContainer(id));
+  const CallOff call_off(parts_.handler_updates.TurnsOf(*container), container->id);
+  PLIMSOLL_RETURN_IF_ERROR(StopContainer(container->id, absl::ZeroDuration()));
+  absl::MutexLock operation(&container->operation);
+  if (!parts_.objects.FindContainer(container->id).ok())
+    return absl::OkStatus();  // another call was quicker
+  ContainerRecord record;
+  {
+    absl::MutexLock lock(&container->mutex);
+    PLIMSOLL_RETURN_IF_ERROR(
+        CheckTransition(container->id, container->record.state, ContainerState::kRemoving));
+    container->record.state = ContainerState::kRemoving;
+    record = container->record;
+  }
+  // On a full disk its files go unmarked: they are what makes room for forgetting it. A daemon that
+  // starts in between finds it ended, and removing that works as well.
+  const absl::Status marked = parts_.options.store->PutContainer(record);
+  if (!absl::IsResourceExhausted(marked)) PLIMSOLL_RETURN_IF_ERROR(marked);
+  const absl::Status unmarked = parts_.options.run.RemoveFile(UpdateMarkOf(record.id));
+  if (!absl::IsNotFound(unmarked)) PLIMSOLL_RETURN_IF_ERROR(unmarked);
+  PLIMSOLL_RETURN_IF_ERROR(parts_.options.runtime->Delete(record.id, record.cgroup_path));
+  {
+    // Releases class places now: the caller may reuse them at once. The release at its exit may be
+    // late, and is none at all once a removal is under way.
+    absl::MutexLock lock(&container->classes);
+    // The registry knows it also where it holds none.
+    parts_.classes.Release(record);
+  }
+  PLIMSOLL_RETURN_IF_ERROR(parts_.options.store->RemoveContainer(record.id));
+  parts_.objects.ReleaseName(record.id);
+  {
+    absl::MutexLock lock(&container->mutex);
+    container->layers.reset();
+  }
+  parts_.objects.RemoveContainer(record.id, [&] {
+    parts_.options.events->Add(EventType::kContainerRemoved, record, record.spec.name);
+  });
+  layers_.CollectAfter(record.id);
+  parts_.pictures.Show(record.sandbox_id);
+  return absl::OkStatus();
 }
 
 }  // namespace plimsoll::runtime

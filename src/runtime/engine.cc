@@ -1,168 +1,92 @@
 #include "runtime/engine.h"
 
-#include <tuple>
 #include <utility>
 
-#include "absl/algorithm/container.h"
-#include "absl/strings/str_cat.h"
 #include "base/status.h"
+#include "linux/process.h"
 #include "runtime/engine_impl.h"
 
 namespace plimsoll::runtime {
-namespace {
-
-// The newest first, by creation and attempt: kubelet takes the first of a name that it finds in a
-// list for the latest attempt.
-template <typename Object>
-void SortByAge(std::vector<std::shared_ptr<Object>>* all) {
-  struct Aged {
-    int64_t created;
-    uint32_t attempt;
-    std::shared_ptr<Object> object;
-  };
-  std::vector<Aged> aged;
-  aged.reserve(all->size());
-  for (std::shared_ptr<Object>& each : *all) {
-    absl::MutexLock lock(&each->mutex);
-    aged.push_back({each->record.created_unix_nanos, each->record.spec.attempt, each});
-  }
-  absl::c_stable_sort(aged, [](const Aged& a, const Aged& b) {
-    return std::tie(a.created, a.attempt) > std::tie(b.created, b.attempt);
-  });
-  for (size_t i = 0; i < aged.size(); ++i) (*all)[i] = std::move(aged[i].object);
-}
-
-}  // namespace
 
 absl::StatusOr<std::unique_ptr<Engine>> Engine::Create(EngineOptions options) {
-  auto engine = std::make_unique<EngineImpl>(std::move(options));
-  PLIMSOLL_RETURN_IF_ERROR(engine->Recover());
+  PLIMSOLL_ASSIGN_OR_RETURN(std::string boot_id, linux::ReadBootId(options.host));
+  auto engine = std::make_unique<EngineImpl>(std::move(options), std::move(boot_id));
+  PLIMSOLL_RETURN_IF_ERROR(engine->Start());
   return engine;
 }
 
-std::string NameKey(const SandboxSpec& spec) {
-  return absl::StrCat("pod/", spec.pod_namespace, "/", spec.name, "/", spec.uid, "/", spec.attempt);
-}
-
-std::string NameKey(const std::string& sandbox_id, const ContainerSpec& spec) {
-  return absl::StrCat("container/", sandbox_id, "/", spec.name, "/", spec.attempt);
-}
-
-absl::StatusOr<std::shared_ptr<Sandbox>> EngineImpl::FindSandbox(absl::string_view id) const {
-  absl::MutexLock lock(&mutex_);
-  return sandboxes_.Find(id);
-}
-
-absl::StatusOr<std::shared_ptr<Container>> EngineImpl::FindContainer(absl::string_view id) const {
-  absl::MutexLock lock(&mutex_);
-  return containers_.Find(id);
-}
-
-std::vector<std::shared_ptr<Container>> EngineImpl::ContainersOf(
-    const std::string& sandbox_id) const {
-  absl::MutexLock lock(&mutex_);
-  std::vector<std::shared_ptr<Container>> all = containers_.All();
-  std::erase_if(all, [&](const auto& container) { return container->sandbox_id != sandbox_id; });
-  return all;
-}
-
-absl::Status EngineImpl::ReserveName(const std::string& key, const std::string& id,
-                                     absl::string_view what) {
-  absl::MutexLock lock(&mutex_);
-  const auto [it, inserted] = names_.try_emplace(key, id);
-  if (inserted) return absl::OkStatus();
-  return absl::AlreadyExistsError(absl::StrCat(what, " is there already, with id ", it->second,
-                                               "; remove it first, or use another attempt number"));
-}
-
-void EngineImpl::ReleaseName(const std::string& id) {
-  absl::MutexLock lock(&mutex_);
-  absl::erase_if(names_, [&](const auto& name) { return name.second == id; });
+absl::Status EngineImpl::Start() {
+  parts_.classes.SaveReloads();
+  parts_.confinement.Load(boot_id_);
+  PLIMSOLL_RETURN_IF_ERROR(parts_.watcher.Start());
+  return recovery_.Run();
 }
 
 absl::StatusOr<SandboxRecord> EngineImpl::GetSandbox(absl::string_view id) const {
-  PLIMSOLL_ASSIGN_OR_RETURN(const auto sandbox, FindSandbox(id));
+  PLIMSOLL_ASSIGN_OR_RETURN(const auto sandbox, parts_.objects.FindSandbox(id));
   return sandbox->Snapshot();
 }
 
-std::vector<SandboxRecord> EngineImpl::ListSandboxes() const {
-  std::vector<std::shared_ptr<Sandbox>> all;
-  {
-    absl::MutexLock lock(&mutex_);
-    all = sandboxes_.All();
-  }
-  SortByAge(&all);
-  std::vector<SandboxRecord> records;
-  records.reserve(all.size());
-  for (const auto& sandbox : all) records.push_back(sandbox->Snapshot());
-  return records;
+absl::StatusOr<PodPicture> EngineImpl::Picture(absl::string_view id) const {
+  PLIMSOLL_ASSIGN_OR_RETURN(const auto sandbox, parts_.objects.FindSandbox(id));
+  return parts_.pictures.Of(sandbox->Snapshot(), nullptr);
 }
 
-void EngineImpl::VisitSandboxes(absl::FunctionRef<void(const SandboxRecord& record)> visit) const {
-  std::vector<std::shared_ptr<Sandbox>> all;
-  {
-    absl::MutexLock lock(&mutex_);
-    all = sandboxes_.All();
-  }
-  SortByAge(&all);
-  for (const auto& sandbox : all) {
-    absl::MutexLock lock(&sandbox->mutex);
-    visit(sandbox->record);
-  }
+std::vector<std::string> EngineImpl::Addresses(absl::string_view id) const {
+  const auto sandbox = parts_.objects.FindSandbox(id);
+  return sandbox.ok() ? parts_.networks.Addresses((*sandbox)->id) : std::vector<std::string>();
 }
 
 absl::StatusOr<ContainerRecord> EngineImpl::GetContainer(absl::string_view id) const {
-  PLIMSOLL_ASSIGN_OR_RETURN(const auto container, FindContainer(id));
+  PLIMSOLL_ASSIGN_OR_RETURN(const auto container, parts_.objects.FindContainer(id));
   return container->Snapshot();
 }
 
-std::vector<ContainerRecord> EngineImpl::ListContainers() const {
-  std::vector<std::shared_ptr<Container>> all;
-  {
-    absl::MutexLock lock(&mutex_);
-    all = containers_.All();
-  }
-  SortByAge(&all);
-  std::vector<ContainerRecord> records;
-  records.reserve(all.size());
-  for (const auto& container : all) records.push_back(container->Snapshot());
-  return records;
+absl::StatusOr<std::string> EngineImpl::CreateContainer(absl::string_view sandbox_id,
+                                                        const ContainerSpec& spec,
+                                                        std::string client_config) {
+  PLIMSOLL_ASSIGN_OR_RETURN(const auto sandbox, parts_.objects.FindSandbox(sandbox_id));
+  absl::ReaderMutexLock operation(&sandbox->operation);
+  return creation_.Create(sandbox, spec, std::move(client_config));
 }
 
-void EngineImpl::VisitContainers(
-    absl::FunctionRef<void(const ContainerRecord& record)> visit) const {
-  std::vector<std::shared_ptr<Container>> all;
-  {
-    absl::MutexLock lock(&mutex_);
-    all = containers_.All();
-  }
-  SortByAge(&all);
-  for (const auto& container : all) {
-    absl::MutexLock lock(&container->mutex);
-    visit(container->record);
-  }
+absl::StatusOr<EffectiveResources> EngineImpl::ReadResources(absl::string_view id) {
+  PLIMSOLL_ASSIGN_OR_RETURN(const auto container, parts_.objects.FindContainer(id));
+  return ReadEffective(parts_.options, *container);
 }
 
-std::vector<ContainerRecord> EngineImpl::ListContainersOf(const std::string& sandbox_id) const {
-  std::vector<std::shared_ptr<Container>> all = ContainersOf(sandbox_id);
-  SortByAge(&all);
-  std::vector<ContainerRecord> records;
-  records.reserve(all.size());
-  for (const auto& container : all) records.push_back(container->Snapshot());
-  return records;
+absl::StatusOr<EffectiveResources> EngineImpl::ReadSandboxResources(absl::string_view id) const {
+  PLIMSOLL_ASSIGN_OR_RETURN(const auto sandbox, parts_.objects.FindSandbox(id));
+  return ReadEffective(parts_.options, *sandbox);
 }
 
-absl::Status EngineImpl::Save(const Container& container) {
-  // The lock is held over the write, so that rows arrive in the order of the states.
-  absl::MutexLock lock(&container.mutex);
-  return options_.store->PutContainer(container.record);
+absl::StatusOr<std::map<std::string, qos::EffectiveClass>> EngineImpl::ContainerClasses(
+    absl::string_view id, bool look) {
+  PLIMSOLL_ASSIGN_OR_RETURN(const auto container, parts_.objects.FindContainer(id));
+  return parts_.classes.EffectiveOf(container->Snapshot(), look);
 }
 
-void EngineImpl::Warn(const std::string& sandbox_id, const std::string& container_id,
-                      const absl::Status& status) {
-  if (status.ok()) return;
-  options_.events->Add(EventType::kWarning, sandbox_id, container_id,
-                       std::string(status.message()));
+absl::StatusOr<std::map<std::string, qos::EffectiveClass>> EngineImpl::SandboxClasses(
+    absl::string_view id, bool look) {
+  PLIMSOLL_ASSIGN_OR_RETURN(const auto sandbox, parts_.objects.FindSandbox(id));
+  return parts_.classes.EffectiveOf(sandbox->Snapshot(), look);
+}
+
+absl::Status EngineImpl::UpdateSandboxClasses(absl::string_view id,
+                                              const qos::ClassNames& classes) {
+  PLIMSOLL_ASSIGN_OR_RETURN(const auto sandbox, parts_.objects.FindSandbox(id));
+  absl::MutexLock operation(&sandbox->operation);
+  return parts_.classes.Change(*sandbox, classes);
+}
+
+absl::Status EngineImpl::UpdateResources(absl::string_view id, const ResourceUpdate& update) {
+  PLIMSOLL_ASSIGN_OR_RETURN(const auto container, parts_.objects.FindContainer(id));
+  return updates_.Update(container, update);
+}
+
+absl::Status EngineImpl::UpdateSandboxResources(absl::string_view id, const SandboxUpdate& update) {
+  PLIMSOLL_ASSIGN_OR_RETURN(const auto sandbox, parts_.objects.FindSandbox(id));
+  return pod_updates_.Update(sandbox, update);
 }
 
 }  // namespace plimsoll::runtime

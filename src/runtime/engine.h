@@ -18,6 +18,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
@@ -28,9 +29,10 @@
 #include "cdi/registry.h"
 #include "image/image_service.h"
 #include "linux/cgroup/cgroup.h"
-#include "linux/link_counters.h"
 #include "qos/registry.h"
-#include "runtime/counters.h"
+#include "runtime/commands.h"
+#include "runtime/effective_resources.h"
+#include "runtime/engine_options.h"
 #include "runtime/event_log.h"
 #include "runtime/inspection.h"
 #include "runtime/node_share.h"
@@ -38,77 +40,15 @@
 #include "runtime/oci/container_runtime.h"
 #include "runtime/oci/exec/running_command.h"
 #include "runtime/pod_picture.h"
+#include "runtime/readings.h"
+#include "runtime/resource_update.h"
 #include "runtime/spec/container_spec.h"
 #include "runtime/spec/sandbox_spec.h"
 #include "runtime/start_phase.h"
 #include "runtime/store/records.h"
 #include "runtime/store/store.h"
-#include "runtime/writable_usage.h"
-
-namespace plimsoll::network {
-class Network;  // network/network.h
-}
 
 namespace plimsoll::runtime {
-
-struct Handler;  // runtime/handlers/handler.h
-using HandlerMap = std::map<std::string, Handler>;
-
-// All pointers must outlive the engine.
-struct EngineOptions {
-  FsRoot host;                                      // "/"
-  FsRoot state;                                     // survives a reboot
-  FsRoot run;                                       // does not; a private mount point
-  std::string default_cgroup_parent = "/plimsoll";  // for pods that name none
-  Store* store = nullptr;
-  image::ImageService* images = nullptr;
-  linux::CgroupManager* cgroups = nullptr;
-  ContainerRuntime* runtime = nullptr;
-  std::string pause_program;  // plimsoll-pause; empty: beside this program, else libexec
-  EventLog* events = nullptr;
-  qos::Registry* classes = nullptr;  // null: there are no QoS classes
-  cdi::Registry* devices = nullptr;  // null: there are no CDI devices
-  // By name; of those that are in neither, nothing is known. Null: there are none.
-  const HandlerMap* handlers = nullptr;
-  network::Network* network = nullptr;  // null: pods have loopback alone
-  // Whether the network's plugins are told at the start what there is, to let go of all else.
-  bool collect_network_garbage = false;
-  // Whether hooks and wrappers are shown what a pod needs (gate
-  // KubeletContainerResourcesInPodSandbox).
-  bool show_pictures = true;
-  // Whether new pods and containers get classes; those that have some keep them in any case.
-  bool assign_classes = true;
-  // How long a start waits until the init executes its program. A quota of CPU, a slow file system
-  // or a busy machine may make it late; what comes later still is told by the container's exit.
-  absl::Duration program_wait = absl::Seconds(5);
-  Clock* clock = &Clock::Real();
-  PhaseObserver observe_phase;  // called in any thread; must be quick; may be null
-};
-
-// What the kernel enforces for a container now.
-struct EffectiveResources {
-  linux::CgroupSettings cgroup;
-  int oom_score_adj = 0;
-  bool live = false;  // false: the container's group is gone, these are its last values
-};
-
-// What an update asks for; absent members stay as they are.
-struct ResourceUpdate {
-  linux::CgroupSettings cgroup;
-  std::optional<int> oom_score_adj;
-  qos::ClassNames classes;
-  std::optional<KubernetesResources> kubernetes_resources;  // for the record alone
-  bool shrink_memory = false;  // try to make room for a memory limit below what is in use
-};
-
-// What an update of a whole pod asks for; absent members stay as they are.
-struct SandboxUpdate {
-  linux::CgroupSettings resources;
-  linux::CgroupSettings overhead;
-  std::optional<PodResources> pod_resources;       // replaced whole; for the record alone
-  std::map<std::string, std::string> annotations;  // replaced whole, by none too; for the record
-  bool shrink_memory = false;                      // as of a container's, in the pod's own group
-};
 
 class Engine {
  public:
@@ -131,12 +71,10 @@ class Engine {
   virtual absl::StatusOr<SandboxRecord> GetSandbox(absl::string_view id) const = 0;
   virtual std::vector<SandboxRecord> ListSandboxes() const = 0;
   // As VisitContainers.
-  virtual void VisitSandboxes(absl::FunctionRef<void(const SandboxRecord& record)> visit) const {
-    for (const SandboxRecord& record : ListSandboxes()) visit(record);
-  }
+  virtual void VisitSandboxes(absl::FunctionRef<void(const SandboxRecord& record)> visit) const = 0;
   // The pod's own addresses, the primary one first. None: it has the host's, or loopback alone, or
   // has been stopped.
-  virtual std::vector<std::string> Addresses(absl::string_view) const { return {}; }
+  virtual std::vector<std::string> Addresses(absl::string_view id) const = 0;
 
   // --- containers
   // FAILED_PRECONDITION when the sandbox is not ready; NOT_FOUND names a missing image;
@@ -160,15 +98,10 @@ class Engine {
   // Shows each record in its place, newest first, without the copies that slow ListContainers where
   // there are a thousand. `visit` must be quick, and ask the engine nothing: the container is
   // locked meanwhile.
-  virtual void VisitContainers(absl::FunctionRef<void(const ContainerRecord& record)> visit) const {
-    for (const ContainerRecord& record : ListContainers()) visit(record);
-  }
+  virtual void VisitContainers(
+      absl::FunctionRef<void(const ContainerRecord& record)> visit) const = 0;
   // Those of one sandbox, by its whole id, newest first.
-  virtual std::vector<ContainerRecord> ListContainersOf(const std::string& sandbox_id) const {
-    std::vector<ContainerRecord> records = ListContainers();
-    std::erase_if(records, [&](const auto& record) { return record.sandbox_id != sandbox_id; });
-    return records;
-  }
+  virtual std::vector<ContainerRecord> ListContainersOf(const std::string& sandbox_id) const = 0;
 
   virtual absl::StatusOr<EffectiveResources> ReadResources(absl::string_view id) = 0;
   // All or nothing, in the kernel and on record: FAILED_PRECONDITION unless Created or Running, and
@@ -187,9 +120,6 @@ class Engine {
   // now on, and the command is ended: for a daemon that ends. The next start tells the handler what
   // holds.
   virtual void CallOffUpdates() = 0;
-  // WritableLayersUsage walks no disk any more: CANCELLED, also for who waits for a walk. For a
-  // daemon that ends.
-  virtual void CallOffWalks() {}
 
   // What the pod needs, by what is on record of it now.
   virtual absl::StatusOr<PodPicture> Picture(absl::string_view id) const = 0;
@@ -211,60 +141,16 @@ class Engine {
   virtual absl::Status UpdateSandboxClasses(absl::string_view id,
                                             const qos::ClassNames& classes) = 0;
 
-  // What the kernel has counted. FAILED_PRECONDITION of a container that has ended, or a sandbox
-  // that is not Ready.
-  virtual absl::StatusOr<linux::CgroupStats> Stats(absl::string_view id) const = 0;
-  virtual absl::StatusOr<linux::CgroupStats> SandboxStats(absl::string_view id) const = 0;
-
-  // What the interfaces of the pods' own network namespaces have counted, loopback included: an
-  // answer for each id, in that order. Those of pods with the host's network are empty: what it
-  // counts is the host's. FAILED_PRECONDITION of a sandbox that is not Ready.
-  using Links = absl::StatusOr<std::vector<linux::LinkCounters>>;
-  virtual std::vector<Links> SandboxLinks(const std::vector<std::string>& ids) const {
-    return std::vector<Links>(ids.size(), absl::UnimplementedError("no network is read"));
-  }
-  // All that there is to count of a container; costs several times what Stats costs.
-  // FAILED_PRECONDITION of one that has ended.
-  virtual absl::StatusOr<ContainerCounters> Counters(absl::string_view) {
-    return absl::UnimplementedError("nothing more is counted");
-  }
-
-  // The file system that writable layers are on.
-  virtual absl::StatusOr<FileSystem> WritableLayersFileSystem() const {
-    return absl::UnimplementedError("no file system is read");
-  }
-  // What writable layers take on the disk. See WritableUsage::Read.
-  virtual absl::StatusOr<std::shared_ptr<const WritableLayers>> WritableLayersUsage(
-      absl::Duration max_age) = 0;
-  // What was found last, without waiting for the disk. See WritableUsage::ReadLast.
-  virtual absl::StatusOr<std::shared_ptr<const WritableLayers>> LastWritableLayersUsage(
-      absl::Duration max_age) = 0;
-
-  virtual absl::StatusOr<ExecResult> ExecSync(absl::string_view id, const ExecRequest& request) = 0;
-  // Starts a command whose streams the caller carries; `request` as of ExecSync, without a timeout.
-  // FAILED_PRECONDITION unless the container is Running. The engine must outlive the command.
-  virtual absl::StatusOr<std::unique_ptr<RunningCommand>> StartExec(
-      absl::string_view /*id*/, const ExecRequest& /*request*/) {
-    return absl::UnimplementedError("commands can't be streamed");
-  }
-  // The streams of the container's own process, from now on. `input`: with its standard input.
-  // FAILED_PRECONDITION unless it is Created or Running, RESOURCE_EXHAUSTED when too many are
-  // attached.
-  virtual absl::StatusOr<AttachedContainer> Attach(absl::string_view /*id*/, bool /*input*/) {
-    return absl::UnimplementedError("containers can't be attached to");
-  }
-  // A TCP socket in the network of the pod, neither bound nor connected, non-blocking. `family`:
-  // AF_INET or AF_INET6. FAILED_PRECONDITION unless the sandbox is Ready.
-  virtual absl::StatusOr<UniqueFd> PodSocket(absl::string_view /*id*/, int /*family*/) {
-    return absl::UnimplementedError("ports can't be forwarded");
-  }
-  virtual absl::Status ReopenLog(absl::string_view id) = 0;
+  // What the kernel counts. It lives as long as the engine.
+  virtual Readings& readings() = 0;
+  // What is run in containers and connected to. It lives as long as the engine.
+  virtual Commands& commands() = 0;
 
   // What recovery would find to do if the daemon were started now; for `plimsoll doctor`. Changes
   // nothing. What operations have under way is left out (it looks twice).
-  virtual std::vector<Finding> Inspect() { return {}; }
+  virtual std::vector<Finding> Inspect() = 0;
   // What recovery could not do when this engine was created, one sentence each.
-  virtual std::vector<std::string> RecoveryTroubles() const { return {}; }
+  virtual std::vector<std::string> RecoveryTroubles() const = 0;
 
   // Blocks until the container has exited. DEADLINE_EXCEEDED.
   virtual absl::StatusOr<ContainerRecord> WaitContainer(absl::string_view id,

@@ -547,11 +547,11 @@ TEST_F(EngineClassesTest, NoChangeComesBetweenACommandAndItsClass) {
     change.join();  // the change can come while the command runs
     EXPECT_EQ(rdt_.members[id], "silver");
   };
-  ASSERT_TRUE(engine_->ExecSync(id, {.argv = {"true"}}).ok());
+  ASSERT_TRUE(engine_->commands().ExecSync(id, {.argv = {"true"}}).ok());
   EXPECT_EQ(before_it_entered, "/rdt/gold/tasks");
   // A command that never enters delays changes only while it runs.
   runtime_.on_exec = nullptr;
-  ASSERT_TRUE(engine_->ExecSync(id, {.argv = {"true"}}).ok());
+  ASSERT_TRUE(engine_->commands().ExecSync(id, {.argv = {"true"}}).ok());
   EXPECT_TRUE(engine_->UpdateResources(id, {.classes = {{"rdt", "gold"}}}).ok());
 }
 
@@ -562,7 +562,7 @@ TEST_F(EngineClassesTest, ACommandWaitsUntilTheContainerRuns) {
   runtime_.faults.FailNext("Exec", absl::AbortedError("frozen"));
   int tries = 0;
   runtime_.on_exec = [&](const ExecRequest&) { ++tries; };
-  const auto result = engine_->ExecSync(id, {.argv = {"true"}});
+  const auto result = engine_->commands().ExecSync(id, {.argv = {"true"}});
   EXPECT_TRUE(result.ok()) << result.status();
   EXPECT_EQ(tries, 2);
 }
@@ -578,7 +578,8 @@ TEST_F(EngineClassesTest, ACommandWaitsForAFrozenContainerNoLongerThanItsTimeout
     runtime_.faults.FailNext("Exec", absl::AbortedError("exec: container a is frozen"));
   };
   const SteadyTime before = SteadyNow();
-  const auto result = engine_->ExecSync(id, {.argv = {"true"}, .timeout = absl::Milliseconds(200)});
+  const auto result =
+      engine_->commands().ExecSync(id, {.argv = {"true"}, .timeout = absl::Milliseconds(200)});
   const SteadyTime after = SteadyNow();
   EXPECT_TRUE(absl::IsDeadlineExceeded(result.status())) << result.status();
   EXPECT_EQ(result.status().message(),
@@ -631,7 +632,7 @@ TEST_F(EngineClassesTest, ACommandEntersByTheClasssFile) {
   const std::string pod = Pod();
   const std::string id = *Make(pod, "a", {{"rdt", "gold"}});
   ASSERT_TRUE(engine_->StartContainer(id).ok());
-  ASSERT_TRUE(engine_->ExecSync(id, {.argv = {"true"}}).ok());
+  ASSERT_TRUE(engine_->commands().ExecSync(id, {.argv = {"true"}}).ok());
   EXPECT_THAT(runtime_.last_exec.entry_files, ElementsAre("/oom/gold/tasks", "/rdt/gold/tasks"));
 }
 

@@ -25,7 +25,7 @@ TEST_F(EngineCountersTest, APodsLinksAreItsOwn) {
   on_host.namespaces.network = NamespaceMode::kNode;
   const std::string own = *engine_->RunSandbox(PodSpec(), "");
   const std::string host = *engine_->RunSandbox(on_host, "");
-  std::vector<Engine::Links> links = engine_->SandboxLinks({host, own, "none"});
+  std::vector<Readings::Links> links = engine_->readings().SandboxLinks({host, own, "none"});
   ASSERT_THAT(links, SizeIs(3));
   ASSERT_TRUE(links[0].ok()) << links[0].status();
   EXPECT_THAT(*links[0], IsEmpty());
@@ -35,9 +35,9 @@ TEST_F(EngineCountersTest, APodsLinksAreItsOwn) {
   EXPECT_TRUE(absl::IsNotFound(links[2].status())) << links[2].status();
 
   ASSERT_TRUE(engine_->StopSandbox(own).ok());
-  links = engine_->SandboxLinks({own});
+  links = engine_->readings().SandboxLinks({own});
   EXPECT_TRUE(absl::IsFailedPrecondition(links.front().status())) << links.front().status();
-  EXPECT_THAT(engine_->SandboxLinks({}), IsEmpty());
+  EXPECT_THAT(engine_->readings().SandboxLinks({}), IsEmpty());
 }
 
 TEST_F(EngineCountersTest, AContainersAreOfAllThatCounts) {
@@ -46,7 +46,7 @@ TEST_F(EngineCountersTest, AContainersAreOfAllThatCounts) {
   cgroups_.oom_kills = 3;
   Put(id, "memory.stat", "file 700");
   Put(id, "io.stat", "4095:1048575 rbytes=1 wbytes=2 rios=3 wios=4 dbytes=0 dios=0");
-  const auto counters = engine_->Counters(id);
+  const auto counters = engine_->readings().Counters(id);
   ASSERT_TRUE(counters.ok()) << counters.status();
   EXPECT_EQ(counters->more.cache_bytes, 700u);
   EXPECT_EQ(counters->oom_kills, 3u);
@@ -62,7 +62,7 @@ TEST_F(EngineCountersTest, AContainersAreOfAllThatCounts) {
 TEST_F(EngineCountersTest, WhoHasNotUsedADiskHasUsedNoneOfIt) {
   const std::string pod = *engine_->RunSandbox(PodSpec(), "");
   const std::string id = *engine_->CreateContainer(pod, Spec(), "");
-  const auto counters = engine_->Counters(id);
+  const auto counters = engine_->readings().Counters(id);
   ASSERT_TRUE(counters.ok()) << counters.status();
   ASSERT_THAT(counters->more.io, SizeIs(1));
   const linux::DeviceIo& io = counters->more.io.front();
@@ -75,15 +75,15 @@ TEST_F(EngineCountersTest, WhatHasEndedIsNotCounted) {
   const std::string id = *engine_->CreateContainer(pod, Spec(), "");
   runtime_.EndMonitor(id, ExitRecord{0, 1});
   Wait(id);
-  const absl::Status ended = engine_->Counters(id).status();
+  const absl::Status ended = engine_->readings().Counters(id).status();
   EXPECT_TRUE(absl::IsFailedPrecondition(ended)) << ended;
   EXPECT_THAT(std::string(ended.message()),
               HasSubstr("is Exited; counting what it uses needs one that is Created or Running"));
-  EXPECT_TRUE(absl::IsNotFound(engine_->Counters("none").status()));
+  EXPECT_TRUE(absl::IsNotFound(engine_->readings().Counters("none").status()));
 }
 
 TEST_F(EngineCountersTest, TheLayersFileSystemIsThatOfTheState) {
-  const auto file_system = engine_->WritableLayersFileSystem();
+  const auto file_system = engine_->readings().WritableLayersFileSystem();
   ASSERT_TRUE(file_system.ok()) << file_system.status();
   EXPECT_THAT(file_system->device, Not(IsEmpty()));
   EXPECT_GT(file_system->bytes, 0u);

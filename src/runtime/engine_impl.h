@@ -1,13 +1,9 @@
-// The engine behind engine.h; its methods are spread over sandbox_operations.cc,
-// sandbox_pid_namespace.cc, sandbox_network.cc, container_operations.cc, container_start.cc,
-// container_stop.cc, container_exit.cc, container_resources.cc, container_exec.cc,
-// container_cpuset.cc, class_operations.cc, counters.cc, handler_operations.cc, handler_updates.cc,
-// picture_files.cc and recovery.cc.
+// The engine behind engine.h: the life cycle of sandboxes and containers, over the parts that
+// engine_parts.h names. Its methods are in sandbox_operations.cc, container_start.cc,
+// container_stop.cc and engine.cc.
 #ifndef PLIMSOLL_RUNTIME_ENGINE_IMPL_H_
 #define PLIMSOLL_RUNTIME_ENGINE_IMPL_H_
 
-#include <atomic>
-#include <list>
 #include <map>
 #include <memory>
 #include <set>
@@ -16,50 +12,59 @@
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
-#include "absl/container/flat_hash_map.h"
-#include "absl/container/flat_hash_set.h"
 #include "absl/functional/function_ref.h"
-#include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
-#include "base/kill_timeout.h"
-#include "base/worker_pool.h"
-#include "linux/cgroup/readier.h"
+#include "runtime/container_creation.h"
+#include "runtime/container_updates.h"
 #include "runtime/engine.h"
-#include "runtime/exit_watcher.h"
-#include "runtime/handler_turns.h"
-#include "runtime/id_map.h"
-#include "runtime/pause.h"
-#include "runtime/pod_objects.h"
-#include "runtime/told_share.h"
-#include "runtime/update_mark.h"
+#include "runtime/engine_commands.h"
+#include "runtime/engine_inspection.h"
+#include "runtime/engine_parts.h"
+#include "runtime/engine_readings.h"
+#include "runtime/pod_updates.h"
+#include "runtime/recovery.h"
+#include "runtime/unused_layers.h"
 
 namespace plimsoll::runtime {
 
-struct PodSize;  // runtime/handlers/pod_size.h
-
 class EngineImpl : public Engine {
  public:
-  explicit EngineImpl(EngineOptions options)
-      : options_(std::move(options)),
-        presence_(std::make_shared<Presence>(this)),
-        readier_(options_.cgroups, options_.host),
-        writable_usage_(options_.state) {}
+  EngineImpl(EngineOptions options, std::string boot_id)
+      : boot_id_(std::move(boot_id)),
+        parts_(std::move(options), boot_id_),
+        updates_(parts_.options, &parts_.confinement, &parts_.classes, &parts_.pictures,
+                 &parts_.handlers, &parts_.handler_updates),
+        pod_updates_(parts_.options, &parts_.objects, &parts_.confinement, &parts_.pictures,
+                     &parts_.handlers, &parts_.handler_updates),
+        readings_(parts_.options, &parts_.objects),
+        commands_(parts_.options, &parts_.objects, &parts_.classes),
+        creation_(&parts_, boot_id_),
+        inspection_(parts_.options, boot_id_, &parts_.objects, &parts_.networks),
+        layers_(parts_.options, &parts_.objects),
+        recovery_(
+            &parts_, &inspection_, &updates_, &pod_updates_, &layers_,
+            {.remove = [this](const std::string& id) { return RemoveSandbox(id); },
+             .unmake = [this](const SandboxRecord& record) { return UnmakeSandbox(record); }}) {}
   ~EngineImpl() override {
-    ending_ = true;
-    presence_->End();
-    CallOffUpdates();
+    recovery_.End();
+    parts_.exits.End();
+    parts_.handler_updates.CallOff();
   }
 
-  // Starts the watcher and brings store and kernel together. Before anything else.
-  absl::Status Recover();
+  // Brings store and kernel together. Before anything else.
+  absl::Status Start();
 
   absl::StatusOr<std::string> RunSandbox(const SandboxSpec& spec,
                                          std::string client_config) override;
   absl::Status StopSandbox(absl::string_view id) override;
   absl::Status RemoveSandbox(absl::string_view id) override;
   absl::StatusOr<SandboxRecord> GetSandbox(absl::string_view id) const override;
-  std::vector<SandboxRecord> ListSandboxes() const override;
-  void VisitSandboxes(absl::FunctionRef<void(const SandboxRecord& record)> visit) const override;
+  std::vector<SandboxRecord> ListSandboxes() const override {
+    return parts_.objects.ListSandboxes();
+  }
+  void VisitSandboxes(Objects::VisitSandboxFn visit) const override {
+    parts_.objects.VisitSandboxes(visit);
+  }
   std::vector<std::string> Addresses(absl::string_view id) const override;
 
   absl::StatusOr<std::string> CreateContainer(absl::string_view sandbox_id,
@@ -69,107 +74,36 @@ class EngineImpl : public Engine {
   absl::Status StopContainer(absl::string_view id, absl::Duration grace) override;
   absl::Status RemoveContainer(absl::string_view id) override;
   absl::StatusOr<ContainerRecord> GetContainer(absl::string_view id) const override;
-  std::vector<ContainerRecord> ListContainers() const override;
-  void VisitContainers(absl::FunctionRef<void(const ContainerRecord& record)> visit) const override;
-  std::vector<ContainerRecord> ListContainersOf(const std::string& sandbox_id) const override;
+  std::vector<ContainerRecord> ListContainers() const override {
+    return parts_.objects.ListContainers();
+  }
+  void VisitContainers(Objects::VisitContainerFn visit) const override {
+    parts_.objects.VisitContainers(visit);
+  }
+  std::vector<ContainerRecord> ListContainersOf(const std::string& sandbox_id) const override {
+    return parts_.objects.ListContainersOf(sandbox_id);
+  }
 
   absl::StatusOr<EffectiveResources> ReadResources(absl::string_view id) override;
   absl::Status UpdateResources(absl::string_view id, const ResourceUpdate& update) override;
   absl::StatusOr<EffectiveResources> ReadSandboxResources(absl::string_view id) const override;
   absl::Status UpdateSandboxResources(absl::string_view id, const SandboxUpdate& update) override;
-  void CallOffUpdates() override;
-  void CallOffWalks() override { writable_usage_.CallOff(); }
+  void CallOffUpdates() override { parts_.handler_updates.CallOff(); }
   absl::StatusOr<PodPicture> Picture(absl::string_view id) const override;
-  void SetNodeShare(const NodeShare& share) override;
-  void RefuseOutsideShare(bool refuse) override;
+  void SetNodeShare(const NodeShare& share) override { parts_.confinement.SetShare(share); }
+  void RefuseOutsideShare(bool refuse) override { parts_.confinement.RefuseOutside(refuse); }
   absl::StatusOr<std::map<std::string, qos::EffectiveClass>> ContainerClasses(absl::string_view id,
                                                                               bool look) override;
   absl::StatusOr<std::map<std::string, qos::EffectiveClass>> SandboxClasses(absl::string_view id,
                                                                             bool look) override;
   absl::Status UpdateSandboxClasses(absl::string_view id, const qos::ClassNames& classes) override;
-  absl::StatusOr<linux::CgroupStats> Stats(absl::string_view id) const override;
-  absl::StatusOr<linux::CgroupStats> SandboxStats(absl::string_view id) const override;
-  std::vector<Links> SandboxLinks(const std::vector<std::string>& ids) const override;
-  absl::StatusOr<ContainerCounters> Counters(absl::string_view id) override;
-  absl::StatusOr<FileSystem> WritableLayersFileSystem() const override;
-  absl::StatusOr<std::shared_ptr<const WritableLayers>> WritableLayersUsage(
-      absl::Duration max_age) override {
-    return writable_usage_.Read(max_age);
-  }
-  absl::StatusOr<std::shared_ptr<const WritableLayers>> LastWritableLayersUsage(
-      absl::Duration max_age) override {
-    return writable_usage_.ReadLast(max_age);
-  }
-  absl::StatusOr<ExecResult> ExecSync(absl::string_view id, const ExecRequest& request) override;
-  absl::StatusOr<std::unique_ptr<RunningCommand>> StartExec(absl::string_view id,
-                                                            const ExecRequest& request) override;
-  absl::StatusOr<AttachedContainer> Attach(absl::string_view id, bool input) override;
-  absl::StatusOr<UniqueFd> PodSocket(absl::string_view id, int family) override;
-  absl::Status ReopenLog(absl::string_view id) override;
+  Readings& readings() override { return readings_; }
+  Commands& commands() override { return commands_; }
   absl::StatusOr<ContainerRecord> WaitContainer(absl::string_view id, absl::Time deadline) override;
-  std::vector<Finding> Inspect() override;
-  std::vector<std::string> RecoveryTroubles() const override;
+  std::vector<Finding> Inspect() override { return inspection_.Inspect(); }
+  std::vector<std::string> RecoveryTroubles() const override { return recovery_.Troubles(); }
 
  private:
-  // The engine as the class registry sees it, which has Targets for longer than there is one.
-  class Presence {
-   public:
-    explicit Presence(EngineImpl* engine) : engine_(engine) {}
-    // Runs `ask` with the engine, or not at all.
-    void With(absl::FunctionRef<void(EngineImpl&)> ask) {
-      absl::ReaderMutexLock lock(&mutex_);
-      if (engine_ != nullptr) ask(*engine_);
-    }
-    // Returns when nobody asks any more.
-    void End() {
-      absl::MutexLock lock(&mutex_);
-      engine_ = nullptr;
-    }
-
-   private:
-    absl::Mutex mutex_;
-    EngineImpl* engine_ ABSL_GUARDED_BY(mutex_);
-  };
-
-  absl::StatusOr<std::shared_ptr<Sandbox>> FindSandbox(absl::string_view id) const;
-  absl::StatusOr<std::shared_ptr<Container>> FindContainer(absl::string_view id) const;
-  std::vector<std::shared_ptr<Container>> ContainersOf(const std::string& sandbox_id) const;
-
-  // A name can be taken once. `what` is for the message: "pod default/web (attempt 0)".
-  absl::Status ReserveName(const std::string& key, const std::string& id, absl::string_view what);
-  // By id: a damaged record doesn't say which name was taken for it.
-  void ReleaseName(const std::string& id);
-
-  // Fills the record's two fields about groups: where the pod's is, and which of it and its parents
-  // have to be made.
-  absl::Status PlanPodCgroup(SandboxRecord* record) ABSL_EXCLUSIVE_LOCKS_REQUIRED(cgroups_mutex_);
-  // Makes what is planned. The caller undoes it.
-  absl::Status MakePodCgroup(SandboxRecord* record) ABSL_EXCLUSIVE_LOCKS_REQUIRED(cgroups_mutex_);
-  absl::Status RemoveOwnedCgroups(const SandboxRecord& record);
-  absl::Status RemoveOwnedCgroupsLocked(const SandboxRecord& record)
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(cgroups_mutex_);
-  // Another sandbox that uses the group owns it from now on. False: there is none.
-  absl::StatusOr<bool> HandOver(const std::string& group, const std::string& from)
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(cgroups_mutex_);
-  // The PID namespace that the pod's containers share: its init in a group of its own below the
-  // pod's, pinned at the sandbox's place; fills the record's `pause`. It must be released.
-  absl::StatusOr<HeldPause> MakePodPidNamespace(SandboxRecord* record);
-  absl::Status EndPodPidNamespace(const SandboxRecord& record);
-  // Makes the sandbox NotReady when the init of its PID namespace ends by itself.
-  absl::Status WatchPause(const std::shared_ptr<Sandbox>& sandbox);
-  void RecordPauseEnd(const std::shared_ptr<Sandbox>& sandbox);
-  // The pod's network (sandbox_network.cc). After a failed Attach something may be there, for
-  // Detach, which is OK when there is nothing.
-  absl::Status AttachNetwork(const SandboxRecord& record);
-  absl::Status DetachNetwork(const std::string& sandbox_id);
-  bool IsAttached(const std::string& sandbox_id) const;
-  // After a restart, what a kill or a reboot has left of networks: in other threads, since plugins
-  // may take minutes.
-  void DetachLater(const std::string& sandbox_id);
-  void DetachStray(const std::string& sandbox_id, bool keeps_group);
-  void RecoverNetworks();
-  // Findings about networks of pods that are there, for which their plugins are asked.
-  void CheckNetworks(std::vector<Finding>* findings);
   // Takes away all there is of one that is in no map, its row last.
   absl::Status UnmakeSandbox(const SandboxRecord& record);
   // After a creation that failed. What can't be taken away keeps its row and its name, and shows as
@@ -179,331 +113,26 @@ class EngineImpl : public Engine {
   absl::Status StopSandboxLocked(const std::shared_ptr<Sandbox>& sandbox)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(sandbox->operation);
 
-  // A container that is being made. `request` points into it.
-  struct Creation {
-    ContainerRecord record;
-    std::shared_ptr<image::LayerLease> layers;
-    ContainerSpec given;  // of the record's, what the OCI runtime is given
-    CreateRequest request;
-    std::string difference;  // from what its pod announced; empty: none
-    Created created;
-  };
-  // The steps of CreateContainer. A record of what is to be made; nothing is yet.
-  ContainerRecord NewContainer(const SandboxRecord& sandbox, const ContainerSpec& spec,
-                               const image::Image& image) const;
-  // Reserves its name and its classes, and writes its row: from then on UndoContainer takes it
-  // away. On failure nothing is left.
-  absl::Status PlanContainer(const SandboxRecord& sandbox, const image::Image& image,
-                             const Confined& confined, Creation* creation);
-  // Has the OCI runtime make it, or refuse its program, and puts on record what came of that.
-  absl::Status MakeContainer(Creation* creation);
-  // Watches its monitor, writes its row, and makes it one of those that are there.
-  absl::StatusOr<std::shared_ptr<Container>> AddContainer(Creation* creation);
-  // Events for what could not be made as it was asked for.
-  void TellWarnings(const Creation& creation);
-  absl::StatusOr<CreateRequest> PrepareCreate(const SandboxRecord& sandbox,
-                                              const ContainerRecord& record,
-                                              const image::Image& image,
-                                              const image::LayerLease& layers);
-  // Finds the layers of images that `record` mounts; `layers`, which held those of its own image,
-  // holds all then.
-  absl::Status AddImageMounts(ContainerRecord* record, CreateRequest* request,
-                              std::shared_ptr<image::LayerLease>* layers);
-  // FAILED_PRECONDITION where the pod wants a user namespace of its own and none can be had.
-  absl::Status CheckUserNamespace(const SandboxRecord& record) const;
-  // The SELinux level of a pod: the one that is asked for, else one that no other pod has. Empty
-  // where there are none.
-  std::string LevelFor(const SandboxSpec& spec) const;
-  // The SELinux label of what the pod's containers share; empty: none. INVALID_ARGUMENT.
-  absl::StatusOr<std::string> FileLabelOf(const SandboxSpec& spec) const;
-  // As UndoSandbox. `layers` are kept with what remains.
-  void UndoContainer(ContainerRecord record, std::shared_ptr<image::LayerLease> layers);
-  // Once in the life of a container: some inits take a second one as "now". That is forgotten when
-  // the daemon ends.
-  absl::Status SendStopSignal(Container& container);
-  // Sends it as soon as init would get it, and waits. True when the container has exited by
-  // `deadline`.
+  // Sends the stop signal as soon as init would get it, and waits. True when the container has
+  // exited by `deadline`.
   bool StopGently(const std::shared_ptr<Container>& container, absl::Time deadline);
-  // Puts what the OCI runtime has made on record, and its init into its classes.
-  absl::Status SettleProcess(const Created& created, const CreateRequest& request,
-                             ContainerRecord* record);
-  // Records the end of a container whose start is refused (IsRefused); nothing of another.
-  void EndRefused(Container& container);
   // Waits, not for long, until an init that was let run has executed its program.
   // FAILED_PRECONDITION, with the reason, when it could not; its exit is on record then.
   absl::Status AwaitProgram(const std::shared_ptr<Container>& container);
   // Records and tells the end of a container that could not be let run; returns `failure`.
   absl::Status FailStart(Container& container, const absl::Status& failure);
-  // Kills in any case, and waits until `deadline` for the end of what was killed.
-  absl::Status KillContainer(const Container& container, absl::Time deadline);
-  // True when it has exited by then.
-  bool AwaitExit(const Container& container, absl::Time deadline) const;
 
-  // As AwaitExit, but records the exit itself when the monitor has gone unnoticed.
-  bool AwaitRecord(const std::shared_ptr<Container>& container, absl::Time deadline);
-
-  // Has the exit recorded when the container's monitor ends. NOT_FOUND: it has.
-  absl::Status WatchMonitor(const std::shared_ptr<Container>& container,
-                            const linux::ProcessId& id);
-  absl::Status WatchOrRecord(const std::shared_ptr<Container>& container);
-  void RecordExit(const std::shared_ptr<Container>& container);
-  void SetExited(ContainerRecord* record, const ExitRecord& exit, bool oom_killed) const;
-  // Writes an exit, and tells it unless it is being started.
-  void SaveExit(const Container& container) ABSL_EXCLUSIVE_LOCKS_REQUIRED(container.mutex);
-  void TellExit(const ContainerRecord& record);
-  // Ends what is left of a container that has exited; what takes time is done elsewhere.
-  void ClearGroup(const std::shared_ptr<Container>& container);
-  absl::Status Save(const Container& container);
-  // Keeps what its init has for when there is none to be asked, as long as it is live. Whether that
-  // is news; not saved.
-  bool SeeOomScore(Container& container);
-  // The same of its group, where that goes with its last process.
-  bool SeeGroup(Container& container);
-  // On record are the resources of `asked` from now on, and of the classes in `changing` what is
-  // said there (see ChangingTo); on failure, those of before.
-  absl::Status SaveAsked(const std::shared_ptr<Container>& container, const ContainerSpec& asked,
-                         const qos::HeldClasses& changing);
-  // Of one that is found after a kill: writes what its row says, if its update was cut off.
-  absl::Status FinishUpdate(const ContainerRecord& record);
-  absl::Status FinishUpdate(const SandboxRecord& record);
-  absl::Status FinishLimits(const SandboxRecord& record);
-  absl::Status SaveAsked(Sandbox& sandbox, const SandboxSpec& asked);
-  absl::Status ApplyToPod(const SandboxRecord& record, const linux::CgroupSettings& settings);
-  // In the pod's own group, for a memory limit below what is in use.
-  absl::Status MakeRoomInPod(const SandboxRecord& record, const linux::CgroupSettings& settings,
-                             UpdateMark* mark);
-  // Of each container of the pod its newest attempt. `also`: one that is being made or changed; may
-  // be null.
-  std::vector<ContainerSpec> NewestSpecs(const SandboxRecord& sandbox,
-                                         const ContainerSpec* also) const;
-  PodPicture PictureOf(const SandboxRecord& sandbox, const ContainerSpec* also) const;
-  // Counts the words that a creation says, and how the container differs from what was announced,
-  // for the event log; empty: not. Before the container is among those that are there.
-  std::string CompareWithAnnounced(const SandboxRecord& sandbox, ContainerSpec* made);
-  // An event where what is written contradicts linux, and didn't so in `had`; null: a new one.
-  void TellContradiction(const ContainerRecord& container, const ContainerSpec* had);
-  void TellContradiction(const std::string& sandbox_id, const SandboxSpec* had,
-                         const SandboxSpec& pod);
-  // See OwnWords. Later than all that was said before.
-  uint64_t NextWord() { return ++words_; }
-  void CountWords(const std::vector<SandboxRecord>& sandboxes,
-                  const std::vector<ContainerRecord>& containers);
-  // Shows a container that is being made the pod's picture. INVALID_ARGUMENT when it has a mount of
-  // its own there.
-  absl::Status AddPicture(const SandboxRecord& sandbox, ContainerSpec* made) const;
-  absl::Status WritePicture(const SandboxRecord& record) const;
-  // Writes the pod's picture where hooks and wrappers find it, if the pod announced anything.
-  void ShowPicture(const std::string& sandbox_id);
-  absl::Status ApplyUpdate(Container& container, const ContainerRecord& record,
-                           const ResourceUpdate& update, UpdateMark* mark);
-  // Under the locks of its operation. `told`: the runtime handler knows of it.
-  absl::Status UpdateResources(const std::shared_ptr<Container>& container,
-                               const ResourceUpdate& update, bool* told);
-  absl::Status UpdateSandboxResources(const std::shared_ptr<Sandbox>& sandbox,
-                                      const SandboxUpdate& update, bool* told);
-  // Runtime handlers (handler_operations.cc, handler_updates.cc). Null: nothing is configured about
-  // the sandbox's. FAILED_PRECONDITION: it had one that isn't there any more.
-  absl::StatusOr<const Handler*> HandlerOf(const SandboxRecord& sandbox) const;
-  // Before anything of the sandbox is made: whether it can be as large as it needs to be.
-  absl::Status CheckSize(const SandboxRecord& sandbox) const;
-  // What later updates need to know: what those of a handler with fixed resources are held against,
-  // and a virtual machine's devices.
-  absl::Status KeepAnnounced(const SandboxRecord& sandbox) const;
-  // For the OCI runtime that makes the container: the handler's program, the sandbox's size.
-  absl::Status ApplyHandler(const SandboxRecord& sandbox, ContainerSpec* made,
-                            CreateRequest* request) const;
-  // Of resources that are fixed: FAILED_PRECONDITION with the difference of a container that is
-  // being made, or with what would grow by an update of a container or pod from `had`, which is on
-  // record, to `wanted`. A limit that goes is growth. `limits`: those of a group that are asked
-  // for.
-  absl::Status CheckAnnounced(const SandboxRecord& sandbox, const std::string& difference) const;
-  absl::Status CheckFixed(const SandboxRecord& sandbox, const ContainerSpec& had,
-                          const ContainerSpec& wanted, const linux::CgroupSettings& limits) const;
-  absl::Status CheckFixed(const SandboxRecord& had, const SandboxRecord& wanted,
-                          const linux::CgroupSettings& limits) const;
-  // What the pod announced, if its updates are held to that.
-  absl::StatusOr<std::optional<resources::Requirements>> HeldTo(const SandboxRecord& sandbox) const;
-  // Whether updates of the pod must wait for each other: each is held against what the others
-  // have made of it.
-  absl::StatusOr<bool> TakesTurns(const SandboxRecord& sandbox) const;
-  // Null: there is none with that id that does.
-  absl::StatusOr<std::shared_ptr<Sandbox>> SandboxThatTakesTurns(absl::string_view id) const;
-  // How large the sandbox's virtual machine must be. `also` as with PictureOf; `request`: for that,
-  // with its CDI devices as they are now.
-  absl::StatusOr<PodSize> SizeOf(const Handler& handler, const SandboxRecord& sandbox,
-                                 const ContainerSpec* also,
-                                 const CreateRequest* request = nullptr) const;
-  // The device nodes of all containers, those of CDI devices as they were when they were asked for.
-  absl::StatusOr<std::vector<std::string>> NodesOf(const std::string& sandbox_id,
-                                                   const PodResources& pod,
-                                                   const CreateRequest* request) const;
-  // Runs the handler's update command, if it has one, with a file that stays: as long as it is
-  // there, the handler may know something else than what holds. `ran`: it was started, whatever it
-  // came to.
-  absl::Status TellHandler(const SandboxRecord& sandbox, const ContainerSpec* also,
-                           HandlerTurn& turn, bool* ran) const;
-  // What the handler was told last is what holds.
-  void ToldWhatHolds(const std::string& sandbox_id) const;
-  // Tells it what holds, after an update that failed or was cut off. No operation's lock is held.
-  void TellBack(const std::string& sandbox_id, const std::string& container_id);
-  // The turns of the container's pod, for CallOff; null: its pod is not known.
-  std::shared_ptr<HandlerTurns> TurnsOf(const Container& container) const;
-  // Cpusets (container_cpuset.cc).
-  struct ShareNow {
-    NodeShare share;
-    NodeShare told;  // the sum of all shares up to now that clients may count on
-    OutsideShare outside;
-    int64_t epoch;  // of the share: another one has been set when it differs
-  };
-  ShareNow CurrentShare() const;
-  // Stores what clients were told, if that could not be stored when they were.
-  void KeepTold();
-  bool HasCpusets() const;
-  // What the kernel is to be given for what a client asks for. As Confine, and INVALID_ARGUMENT for
-  // what this machine lacks and no client was told of.
-  absl::StatusOr<Confined> ConfineAsked(const linux::CgroupSettings& asked, const ShareNow& now,
-                                        bool is_new);
-  // The same for a container that is there already.
-  void PutIntoShare(linux::CgroupSettings* asked) const;
-  // What of the share is there for those in a pod: on v1 a group has no CPU that its parent lacks.
-  NodeShare ShareIn(const SandboxRecord& pod, const NodeShare& share) const;
-  // Of the lists that `asked` leaves to the share, those in `given` become the pod's.
-  void PutIntoPod(const std::string& sandbox_id, const linux::CgroupSettings& asked,
-                  const NodeShare& share, linux::CgroupSettings* given) const;
-  // An event when what it lost of what it asked for is other than before.
-  void TellLost(Container& container, const Confined& confined);
-  void FollowShare();
-  // Returns the cpusets of pods that can be set only once the groups within have followed.
-  std::map<std::string, linux::CgroupSettings> FollowInParents(
-      const std::vector<std::shared_ptr<Sandbox>>& sandboxes);
-  void FollowShare(const Sandbox& sandbox);
-  void FollowShare(Container& container);
-
-  // ABORTED while the container is frozen. `hold`: how long no change of class may come after the
-  // command has entered, which the OCI runtime has not looked at by then.
-  // Runs `enter` with what enters a container now, and lets no change of class come between.
-  absl::Status EnterOnce(Container& container, const ContainerRecord& record,
-                         const ExecRequest& request, absl::Duration hold,
-                         absl::FunctionRef<absl::Status(const ExecRequest&)> enter);
-  void Warn(const std::string& sandbox_id, const std::string& container_id,
-            const absl::Status& status);
-
-  // QoS classes (class_operations.cc). Each does nothing where there are none.
-  qos::Target TargetOf(const ContainerRecord& record);
-  qos::Target TargetOf(const SandboxRecord& record);
-  absl::Status ReserveClasses(const SandboxSpec& spec, SandboxRecord* record);
-  absl::Status ReserveClasses(const ContainerSpec& spec, ContainerRecord* record);
-  absl::Status EnforceClasses(const qos::Target& target);
-  // For what was reserved and never enforced.
-  void CancelClasses(const std::string& id);
-  void ReleaseClasses(const std::string& sandbox_id, const std::string& container_id,
-                      const qos::Target& target);
-  // After a restart: ends what was being changed and puts in force what the classes mean now.
-  // `changed`: `held` is another, to be saved. Also on error the registry knows the holder; what
-  // could not be put back stays on record as it was.
-  absl::Status AdoptClasses(const qos::Target& target, qos::HeldClasses* held, bool* changed);
-  // Of the types in `asked`, what is on record while they are changed from what is held. Empty
-  // where there are no classes.
-  qos::HeldClasses ChangingTo(const qos::HeldClasses& held, const qos::ClassNames& asked) const;
-  // Of one that is found after a kill: if its row says what a cut-off update was to change, that
-  // becomes what AdoptClasses puts in force.
-  absl::Status FinishClasses(ContainerRecord* record, bool* changed) const;
-  absl::Status SaveClasses(Container& container, const qos::HeldClasses& held);
-  absl::Status SaveClasses(Sandbox& sandbox, const qos::HeldClasses& held);
-  // Has the registry record what a reload changes.
-  void SaveClassesOfReloads();
-  // Files of the holder's group that its classes set.
-  std::vector<std::string> ClassFiles(const std::string& id) const;
-  // For a container that is recorded as exited, and so gets no others any more; in another thread,
-  // since it waits for what is under way, and other exits wait for this one. `announced` lives
-  // until it is done, so that AwaitReleases can wait for that, for some seconds.
-  void ReleaseClassesAtExit(const std::shared_ptr<Container>& container,
-                            const std::shared_ptr<void>& announced);
-  // Classes by type and name.
-  using ClassPlaces = std::multiset<std::pair<std::string, std::string>>;
-  std::shared_ptr<void> AnnounceRelease(const qos::HeldClasses& held);
-  // Of the containers' classes that one with `asked` would be in, those that are full.
-  ClassPlaces FullClasses(const qos::ClassNames& asked) const;
-  // Waits until no place in any of these is being given back.
-  void AwaitReleases(const ClassPlaces& places);
-  absl::Status ChangeClasses(Container& container, const qos::ClassNames& classes);
-
-  InspectionInput WhereToInspect() const;
-  // Of the object with that id; null: there is nothing to put in order.
-  using FindingOf = absl::FunctionRef<const Finding*(const std::string& id)>;
-  void RecoverSandboxes(std::vector<SandboxRecord> records, FindingOf found);
-  void RemoveStrays(const std::vector<Finding>& findings);
-  void CollectLayers(const std::vector<DamagedRow>& damaged);
-  // `finding`: null when there is nothing to put in order.
-  void RecoverContainer(ContainerRecord record, const Finding* finding);
-  void RecoverSandbox(SandboxRecord record, const Finding* finding);
-  std::shared_ptr<Container> Adopt(ContainerRecord record, const Finding& finding);
-  std::shared_ptr<Sandbox> Adopt(SandboxRecord record, const Finding& finding);
-  // Where the group of a container that lives must be known to who manages groups.
-  absl::Status RegisterAgain(const ContainerRecord& record);
-  // Of what was asked for, what systemd changes in a reload, unless a class of `id` sets it.
-  linux::CgroupSettings LostInReloads(const linux::CgroupSettings& asked,
-                                      const std::string& id) const;
-  // Waits until `deadline` for what was ended in it. FAILED_PRECONDITION: somebody else stays.
-  absl::Status RemoveStrayGroup(const Finding& finding, absl::Time deadline);
-  // Of a stray sandbox. `keeps_group`: it is what the next start knows the group by.
-  absl::Status GiveUpPlace(const std::string& sandbox_id, bool keeps_group) const;
-  // Notes an error of recovery that concerns the finding's object.
-  void Trouble(const Finding& finding, const absl::Status& status);
-  // Removes layers that nobody uses, if the container was the last that might have used any.
-  void CollectLayersAfter(const std::string& container_id);
-  std::vector<Finding> LookOnce();
-
-  // Order of locks, from the one taken first: Sandbox::operation, Container::operation, a
-  // HandlerTurn, Container::cpuset, the class registry's definitions(), Container::classes, the
-  // class registry's others (it saves, and asks what is on record, under its own), Presence's,
-  // cgroups_mutex_, Sandbox::mutex or Container::mutex (never two of them), mutex_, share_mutex_.
-  // The store's, the event log's and the watcher's come last. So a listener of the event log, which
-  // may be called under any of these, must not call the engine.
-  const EngineOptions options_;
-  const std::shared_ptr<Presence> presence_;
-  std::string boot_id_;
-  // Who owns which group changes only under this lock.
-  absl::Mutex cgroups_mutex_;
-  // Sandboxes that are in no map: being made, or waiting for their recovery.
-  std::vector<SandboxRecord*> in_the_making_ ABSL_GUARDED_BY(cgroups_mutex_);
-  mutable absl::Mutex mutex_;
-  std::vector<std::string> troubles_ ABSL_GUARDED_BY(mutex_);
-  // Containers with damaged rows: no layer is collected while there are any.
-  absl::flat_hash_set<std::string> uncertain_layers_ ABSL_GUARDED_BY(mutex_);
-  IdMap<Sandbox> sandboxes_ ABSL_GUARDED_BY(mutex_){"sandbox"};
-  IdMap<Container> containers_ ABSL_GUARDED_BY(mutex_){"container"};
-  absl::flat_hash_map<std::string, std::string> names_ ABSL_GUARDED_BY(mutex_);  // key -> id
-  mutable absl::Mutex share_mutex_;
-  NodeShare share_ ABSL_GUARDED_BY(share_mutex_);
-  ToldShare told_ ABSL_GUARDED_BY(share_mutex_);
-  OutsideShare outside_ ABSL_GUARDED_BY(share_mutex_) = OutsideShare::kClip;
-  int64_t share_epoch_ ABSL_GUARDED_BY(share_mutex_) = 0;
-  std::atomic<uint64_t> words_ = 0;
-  std::atomic<bool> follow_is_due_ = false;
-  std::atomic<bool> ending_ = false;
-  // Told at the beginning of what ends with a process in a new group.
-  linux::CgroupReadier readier_;
-  WritableUsage writable_usage_;
-  // Held while a sandbox's KeptDevices are read and written. Nothing else is locked meanwhile but
-  // the CDI registry.
-  mutable absl::Mutex kept_devices_mutex_;
-  std::list<CallOff> called_off_ ABSL_GUARDED_BY(mutex_);  // as the engine ends
-  absl::Mutex releases_mutex_;
-  ClassPlaces releases_ ABSL_GUARDED_BY(releases_mutex_);  // that are announced and not done
-  // For what of an exit takes time, and for those that follow the node's share.
-  WorkerPool patient_{/*max_threads=*/4, /*max_queued=*/10000};
-  // For handlers' commands of a start, each of which may take minutes.
-  WorkerPool tellers_{/*max_threads=*/4, /*max_queued=*/10000};
-  // Last, so that its thread ends before what it uses.
-  ExitWatcher watcher_;
+  const std::string boot_id_;
+  EngineParts parts_;
+  ContainerUpdates updates_;
+  PodUpdates pod_updates_;
+  EngineReadings readings_;
+  EngineCommands commands_;
+  ContainerCreation creation_;
+  EngineInspection inspection_;
+  UnusedLayers layers_;
+  Recovery recovery_;
 };
-
-// Keys for ReserveName.
-std::string NameKey(const SandboxSpec& spec);
-std::string NameKey(const std::string& sandbox_id, const ContainerSpec& spec);
-// The group of the init of a pod's own PID namespace.
-std::string PauseCgroupOf(const SandboxRecord& sandbox);
 
 }  // namespace plimsoll::runtime
 

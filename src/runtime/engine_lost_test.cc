@@ -20,12 +20,12 @@ class EngineLostTest : public EngineTest {
     runtime_.faults.FailNext("Exec", absl::FailedPreconditionError("it is not running"));
     ExecRequest request;
     request.argv = {"true"};
-    const absl::Status refused = engine_->ExecSync(id, request).status();
+    const absl::Status refused = engine_->commands().ExecSync(id, request).status();
     EXPECT_TRUE(absl::IsFailedPrecondition(refused)) << refused;
     // A streamed command finds out at its start, or at its end.
     for (const char* when : {"StartExec", "Finish"}) {
       runtime_.faults.FailNext(when, absl::FailedPreconditionError("it is not running"));
-      const auto command = engine_->StartExec(id, request);
+      const auto command = engine_->commands().StartExec(id, request);
       EXPECT_EQ(command.ok() ? (*command)->Finish().status() : command.status(), refused) << when;
     }
     return std::string(refused.message());

@@ -172,17 +172,19 @@ TEST_F(EngineRefusedTest, WhatNeedsAProcessSaysWhyThereIsNone) {
   const std::string id = Refused();
   for (const bool restarted : {false, true}) {
     if (restarted) Restart();
-    const absl::Status stats = engine_->Stats(id).status();
+    const absl::Status stats = engine_->readings().Stats(id).status();
     EXPECT_TRUE(absl::IsFailedPrecondition(stats)) << stats;
     EXPECT_THAT(std::string(stats.message()), AllOf(HasSubstr("has no process"), HasSubstr(kWhy)));
-    const absl::Status counters = engine_->Counters(id).status();
+    const absl::Status counters = engine_->readings().Counters(id).status();
     EXPECT_TRUE(absl::IsFailedPrecondition(counters)) << counters;
     EXPECT_THAT(std::string(counters.message()),
                 AllOf(HasSubstr("has no process"), HasSubstr(kWhy)));
-    EXPECT_TRUE(absl::IsFailedPrecondition(engine_->ExecSync(id, {.argv = {"true"}}).status()));
-    EXPECT_TRUE(absl::IsFailedPrecondition(engine_->StartExec(id, {.argv = {"true"}}).status()));
-    EXPECT_TRUE(absl::IsFailedPrecondition(engine_->Attach(id, false).status()));
-    EXPECT_TRUE(absl::IsFailedPrecondition(engine_->ReopenLog(id)));
+    EXPECT_TRUE(
+        absl::IsFailedPrecondition(engine_->commands().ExecSync(id, {.argv = {"true"}}).status()));
+    EXPECT_TRUE(
+        absl::IsFailedPrecondition(engine_->commands().StartExec(id, {.argv = {"true"}}).status()));
+    EXPECT_TRUE(absl::IsFailedPrecondition(engine_->commands().Attach(id, false).status()));
+    EXPECT_TRUE(absl::IsFailedPrecondition(engine_->commands().ReopenLog(id)));
     const absl::Status changed = engine_->UpdateResources(id, {.classes = {{"rdt", "gold"}}});
     EXPECT_TRUE(absl::IsFailedPrecondition(changed)) << changed;
     EXPECT_THAT(std::string(changed.message()), HasSubstr(kWhy));

@@ -49,6 +49,12 @@ void EventLog::Add(EventType type, std::string sandbox_id, std::string container
   while (events_.size() > capacity_) events_.pop_front();
 }
 
+void EventLog::Warn(const std::string& sandbox_id, const std::string& container_id,
+                    const absl::Status& status) {
+  if (status.ok()) return;
+  Add(EventType::kWarning, sandbox_id, container_id, std::string(status.message()));
+}
+
 std::vector<Event> EventLog::Since(uint64_t sequence) const {
   absl::MutexLock lock(&mutex_);
   std::vector<Event> later;

@@ -13,6 +13,7 @@
 
 #include "absl/base/thread_annotations.h"
 #include "absl/container/btree_map.h"
+#include "absl/status/status.h"
 #include "absl/synchronization/mutex.h"
 #include "base/clock.h"
 #include "runtime/store/records.h"
@@ -70,6 +71,9 @@ class EventLog {
   void Add(EventType type, const ContainerRecord& container, std::string message) {
     Add(type, container.sandbox_id, container.id, std::move(message), {.container = &container});
   }
+  // A warning with the error's message; nothing of OK.
+  void Warn(const std::string& sandbox_id, const std::string& container_id,
+            const absl::Status& status);
   // Kept events with a greater sequence, oldest first.
   std::vector<Event> Since(uint64_t sequence) const;
   // Listeners see every event added after the call. Returns a handle for Unlisten, after which the

@@ -1,14 +1,11 @@
-// How a sandbox's runtime handler hears of updates: the command that is told before one is made,
-// and again where it wasn't.
-#include <memory>
+#include "runtime/handler_updates.h"
+
 #include <nlohmann/json.hpp>
-#include <string>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
 #include "base/subprocess.h"
-#include "runtime/engine_impl.h"
 #include "runtime/handlers/handler.h"
 #include "runtime/handlers/pod_size.h"
 #include "runtime/pod_picture.h"
@@ -41,35 +38,23 @@ std::string WantedText(const SandboxRecord& sandbox, const PodSize& size,
 
 }  // namespace
 
-absl::StatusOr<bool> EngineImpl::TakesTurns(const SandboxRecord& sandbox) const {
-  const absl::StatusOr<const Handler*> handler = HandlerOf(sandbox);
-  if (handler.ok()) {
-    return *handler != nullptr && ((*handler)->is_fixed || !(*handler)->update_command.empty());
-  }
-  // It is not configured any more, and so has no command. That its resources were fixed still
-  // holds.
-  PLIMSOLL_ASSIGN_OR_RETURN(const bool is_held, options_.run.Has(AnnouncedFileOf(sandbox.id)));
-  if (is_held) return handler.status();
-  return false;
-}
-
-absl::StatusOr<std::shared_ptr<Sandbox>> EngineImpl::SandboxThatTakesTurns(
+absl::StatusOr<std::shared_ptr<Sandbox>> HandlerUpdates::SandboxThatTakesTurns(
     absl::string_view id) const {
-  const absl::StatusOr<std::shared_ptr<Sandbox>> sandbox = FindSandbox(id);
+  const absl::StatusOr<std::shared_ptr<Sandbox>> sandbox = objects_->FindSandbox(id);
   if (!sandbox.ok()) return nullptr;
-  PLIMSOLL_ASSIGN_OR_RETURN(const bool takes_turns, TakesTurns((*sandbox)->Snapshot()));
+  PLIMSOLL_ASSIGN_OR_RETURN(const bool takes_turns, handlers_->TakesTurns((*sandbox)->Snapshot()));
   return takes_turns ? *sandbox : nullptr;
 }
 
-absl::Status EngineImpl::TellHandler(const SandboxRecord& sandbox, const ContainerSpec* also,
-                                     HandlerTurn& turn, bool* ran) const {
-  PLIMSOLL_ASSIGN_OR_RETURN(const Handler* handler, HandlerOf(sandbox));
+absl::Status HandlerUpdates::Tell(const SandboxRecord& sandbox, const ContainerSpec* also,
+                                  HandlerTurn& turn, bool* ran) const {
+  PLIMSOLL_ASSIGN_OR_RETURN(const Handler* handler, handlers_->Find(sandbox));
   if (handler == nullptr || handler->update_command.empty()) return absl::OkStatus();
-  PLIMSOLL_ASSIGN_OR_RETURN(const PodSize size, SizeOf(*handler, sandbox, also));
+  PLIMSOLL_ASSIGN_OR_RETURN(const PodSize size, handlers_->SizeOf(*handler, sandbox, also));
   const std::string file = WantedFileOf(sandbox.id);
   const bool was_there = options_.run.Exists(file);
-  PLIMSOLL_RETURN_IF_ERROR(
-      options_.run.ReplaceFile(file, WantedText(sandbox, size, PictureOf(sandbox, also)), 0600));
+  PLIMSOLL_RETURN_IF_ERROR(options_.run.ReplaceFile(
+      file, WantedText(sandbox, size, pictures_->Of(sandbox, also)), 0600));
   Command command;
   command.argv = handler->update_command;
   command.argv.push_back(options_.run.PathOf(file));
@@ -87,12 +72,13 @@ absl::Status EngineImpl::TellHandler(const SandboxRecord& sandbox, const Contain
                                         : absl::FailedPreconditionError(why);
 }
 
-void EngineImpl::ToldWhatHolds(const std::string& sandbox_id) const {
+void HandlerUpdates::ToldWhatHolds(const std::string& sandbox_id) const {
   options_.run.RemoveFile(WantedFileOf(sandbox_id)).IgnoreError();  // most often there is none
 }
 
-void EngineImpl::TellBack(const std::string& sandbox_id, const std::string& container_id) {
-  const absl::StatusOr<std::shared_ptr<Sandbox>> sandbox = FindSandbox(sandbox_id);
+void HandlerUpdates::TellBack(const std::string& sandbox_id,
+                              const std::string& container_id) const {
+  const absl::StatusOr<std::shared_ptr<Sandbox>> sandbox = objects_->FindSandbox(sandbox_id);
   if (!sandbox.ok()) return;
   HandlerTurn turn((*sandbox)->turns, (*sandbox)->id);
   const SandboxRecord record = (*sandbox)->Snapshot();
@@ -100,23 +86,32 @@ void EngineImpl::TellBack(const std::string& sandbox_id, const std::string& cont
   if (!turn.status().ok() || record.state != SandboxState::kReady) return;
   if (!options_.run.Exists(WantedFileOf(record.id))) return;
   bool ran = false;
-  const absl::Status told = TellHandler(record, nullptr, turn, &ran);
+  const absl::Status told = Tell(record, nullptr, turn, &ran);
   if (told.ok()) return ToldWhatHolds(record.id);
   if (turn.status().ok()) {
-    Warn(record.id, container_id,
-         Annotate(told, "tell what holds (the next update or start of the daemon tries again)"));
+    options_.events->Warn(
+        record.id, container_id,
+        Annotate(told, "tell what holds (the next update or start of the daemon tries again)"));
   }
 }
 
-std::shared_ptr<HandlerTurns> EngineImpl::TurnsOf(const Container& container) const {
-  const absl::StatusOr<std::shared_ptr<Sandbox>> sandbox = FindSandbox(container.sandbox_id);
+void HandlerUpdates::TellBackLater(const std::string& sandbox_id) {
+  if (!options_.run.Exists(WantedFileOf(sandbox_id))) return;
+  const auto tell = [this, sandbox_id] { TellBack(sandbox_id, ""); };
+  if (!tellers_.TrySchedule(tell)) tell();
+}
+
+std::shared_ptr<HandlerTurns> HandlerUpdates::TurnsOf(const Container& container) const {
+  const absl::StatusOr<std::shared_ptr<Sandbox>> sandbox =
+      objects_->FindSandbox(container.sandbox_id);
   return sandbox.ok() ? (*sandbox)->turns : nullptr;
 }
 
-void EngineImpl::CallOffUpdates() {
+void HandlerUpdates::CallOff() {
   absl::MutexLock lock(&mutex_);
-  for (const auto& sandbox : sandboxes_.All())
+  for (const auto& sandbox : objects_->Sandboxes()) {
     called_off_.emplace_back(sandbox->turns, sandbox->id);
+  }
 }
 
 }  // namespace plimsoll::runtime

@@ -7,14 +7,16 @@
 #include <utility>
 
 #include "absl/base/thread_annotations.h"
+#include "absl/status/status.h"
 #include "absl/synchronization/mutex.h"
 #include "image/image_service.h"
 #include "runtime/handler_turns.h"
 #include "runtime/store/records.h"
+#include "runtime/store/store.h"
 
 namespace plimsoll::runtime {
 
-// Lock order: see engine_impl.h. A `mutex` is held for moments only, at most for one write to the
+// Lock order: see engine_parts.h. A `mutex` is held for moments only, at most for one write to the
 // store.
 
 struct Sandbox {
@@ -67,6 +69,9 @@ struct Container {
     return record;
   }
 };
+
+// Writes the container's row as it is now, under its mutex: rows arrive in the order of the states.
+absl::Status SaveRow(Store& store, const Container& container);
 
 }  // namespace plimsoll::runtime
 

@@ -1,25 +1,24 @@
-// Recovery's second half: after a restart of the daemon or of the machine, the engine's picture is
-// rebuilt from the store, and each difference that inspection.h finds gets its action.
-//
-// One broken object must not keep the others from being served: what fails is kept as it is, tried
-// again at the next start or when a client removes it, and told (event, log, RecoveryTroubles).
+#include "runtime/recovery.h"
+
 #include <algorithm>
 #include <csignal>
 #include <utility>
 
+#include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "absl/time/clock.h"
+#include "base/kill_timeout.h"
 #include "base/monotonic_time.h"
 #include "base/random_id.h"
 #include "base/status.h"
 #include "linux/cgroup/merge.h"
 #include "linux/process.h"
-#include "network/network.h"
 #include "runtime/class_files.h"
-#include "runtime/engine_impl.h"
+#include "runtime/group_paths.h"
+#include "runtime/last_values.h"
 #include "runtime/oci/fit.h"
 #include "runtime/pod_group_settings.h"
 #include "runtime/sandbox_place.h"
@@ -29,51 +28,31 @@
 namespace plimsoll::runtime {
 namespace {
 
-// A difference that is there now and still then is no operation under way.
-constexpr absl::Duration kSecondLook = absl::Milliseconds(300);
 // How long all groups of strays together are waited for to be left by what was ended.
 constexpr absl::Duration kLeaving = absl::Seconds(2);
 constexpr absl::Duration kPollInterval = absl::Milliseconds(10);
 
-// Now, and not given up: network plugins may take long.
-bool IsBeingStopped(Sandbox& sandbox) {
-  {
-    absl::MutexLock lock(&sandbox.mutex);
-    if (!sandbox.stopping) return false;
-  }
-  if (!sandbox.operation.TryLock()) return true;
-  sandbox.operation.Unlock();
-  return false;
-}
-
 }  // namespace
 
-absl::Status EngineImpl::Recover() {
-  SaveClassesOfReloads();
-  PLIMSOLL_ASSIGN_OR_RETURN(boot_id_, linux::ReadBootId(options_.host));
-  {
-    absl::MutexLock lock(&share_mutex_);
-    told_.Load(options_.run, boot_id_);
-  }
-  PLIMSOLL_RETURN_IF_ERROR(watcher_.Start());
-  PLIMSOLL_RETURN_IF_ERROR(options_.run.MakeDirs("sandboxes", 0711));
-  PLIMSOLL_RETURN_IF_ERROR(options_.run.MakeDirs(kUpdates, 0700));
-  InspectionInput input = WhereToInspect();
-  PLIMSOLL_ASSIGN_OR_RETURN(input.sandboxes, options_.store->LoadSandboxes());
-  PLIMSOLL_ASSIGN_OR_RETURN(input.containers, options_.store->LoadContainers());
-  input.damaged = options_.store->Damaged();
-  CountWords(input.sandboxes, input.containers);
+absl::Status Recovery::Run() {
+  PLIMSOLL_RETURN_IF_ERROR(parts_.options.run.MakeDirs("sandboxes", 0711));
+  PLIMSOLL_RETURN_IF_ERROR(parts_.options.run.MakeDirs(kUpdates, 0700));
+  InspectionInput input = inspection_.Places();
+  PLIMSOLL_ASSIGN_OR_RETURN(input.sandboxes, parts_.options.store->LoadSandboxes());
+  PLIMSOLL_ASSIGN_OR_RETURN(input.containers, parts_.options.store->LoadContainers());
+  input.damaged = parts_.options.store->Damaged();
+  parts_.pictures.CountWords(input.sandboxes, input.containers);
   const std::vector<Finding> findings = runtime::Inspect(input);
   for (const Finding& finding : findings) {
     if (!IsActedUpon(finding.difference)) continue;
-    options_.events->Add(EventType::kRecovered, finding.sandbox_id, finding.container_id,
-                         absl::StrCat(finding.what, ": recovery ", finding.action));
+    parts_.options.events->Add(EventType::kRecovered, finding.sandbox_id, finding.container_id,
+                               absl::StrCat(finding.what, ": recovery ", finding.action));
   }
 
   absl::flat_hash_map<std::string, const Finding*> by_id;
   for (const Finding& finding : findings) {
     if (finding.difference == Difference::kStrayCommand) {
-      Trouble(finding, options_.runtime->EndStrayExec(finding.stray));
+      Trouble(finding, parts_.options.runtime->EndStrayExec(finding.stray));
     } else if (finding.difference == Difference::kNotInspected) {
       Trouble(finding, absl::InternalError(finding.what));
     } else {
@@ -92,65 +71,48 @@ absl::Status EngineImpl::Recover() {
   RecoverSandboxes(std::move(input.sandboxes), found);
   RemoveStrays(findings);
   RecoverNetworks();
-  for (const std::string& image : options_.images->Damaged()) {
+  for (const std::string& image : parts_.options.images->Damaged()) {
     Trouble({}, absl::DataLossError(image));
   }
-  CollectLayers(input.damaged);
+  Trouble({}, layers_.Collect(input.damaged));
   return absl::OkStatus();
 }
 
-// What is the same at a start and later.
-InspectionInput EngineImpl::WhereToInspect() const {
-  InspectionInput input{.host = options_.host, .run = options_.run, .boot_id = boot_id_};
-  input.cgroups = options_.cgroups;
-  input.runtime = options_.runtime;
-  input.state = options_.state;
-  input.default_cgroup_parent = options_.default_cgroup_parent;
-  if (options_.network != nullptr) input.attached = options_.network->Attached();
-  return input;
-}
-
-void EngineImpl::RecoverSandboxes(std::vector<SandboxRecord> records, FindingOf found) {
+void Recovery::RecoverSandboxes(std::vector<SandboxRecord> records, FindingOf found) {
   // Those that go come last: what they own has to be handed to one that stays, or to one that goes
   // later.
   std::stable_partition(records.begin(), records.end(), [](const SandboxRecord& record) {
     return record.state == SandboxState::kReady || record.state == SandboxState::kNotReady;
   });
-  {
-    absl::MutexLock lock(&cgroups_mutex_);
-    for (SandboxRecord& record : records) in_the_making_.push_back(&record);
-  }
+  for (SandboxRecord& record : records) parts_.groups.SetInTheMaking(&record);
   for (SandboxRecord& record : records) {
-    {
-      absl::MutexLock lock(&cgroups_mutex_);
-      std::erase(in_the_making_, &record);
-    }
+    parts_.groups.Forget(&record);
     const Finding* finding = found(record.id);
     const std::string id = record.id;
     RecoverSandbox(std::move(record), finding);
-    ShowPicture(id);  // a kill may have come before it was written
+    parts_.pictures.Show(id);  // a kill may have come before it was written
   }
 }
 
-void EngineImpl::RemoveStrays(const std::vector<Finding>& findings) {
+void Recovery::RemoveStrays(const std::vector<Finding>& findings) {
   // No update is under way any more; those that could not be finished are left to the next update
   // or start.
   const auto is_unfinished = [this](absl::string_view mark) {
-    if (const auto container = FindContainer(mark); container.ok()) {
+    if (const auto container = parts_.objects.FindContainer(mark); container.ok()) {
       return HasProcess((*container)->Snapshot());
     }
     absl::ConsumeSuffix(&mark, RoomMarkIdOf(""));
-    const auto sandbox = FindSandbox(mark);
+    const auto sandbox = parts_.objects.FindSandbox(mark);
     return sandbox.ok() && (*sandbox)->Snapshot().state == SandboxState::kReady;
   };
-  const absl::StatusOr<std::vector<std::string>> marks = options_.run.List(kUpdates);
+  const absl::StatusOr<std::vector<std::string>> marks = parts_.options.run.List(kUpdates);
   for (const std::string& id : marks.value_or(std::vector<std::string>())) {
-    if (!is_unfinished(id)) Trouble({}, options_.run.RemoveFile(UpdateMarkOf(id)));
+    if (!is_unfinished(id)) Trouble({}, parts_.options.run.RemoveFile(UpdateMarkOf(id)));
   }
   // What is in a group goes before it; what the next start knows a group by, after it.
   for (const Finding& finding : findings) {
     if (finding.difference != Difference::kStrayContainer) continue;
-    Trouble(finding, options_.runtime->Delete(finding.container_id, ""));
+    Trouble(finding, parts_.options.runtime->Delete(finding.container_id, ""));
   }
   absl::flat_hash_set<std::string> with_groups;  // sandboxes of which one stays
   const absl::Time deadline = MonotonicNow() + kLeaving;
@@ -165,51 +127,79 @@ void EngineImpl::RemoveStrays(const std::vector<Finding>& findings) {
     const bool keeps_group = with_groups.contains(id);
     if (finding.difference == Difference::kStrayNetwork) {
       DetachStray(id, keeps_group);
-    } else if (finding.difference == Difference::kStraySandbox && !IsAttached(id)) {
+    } else if (finding.difference == Difference::kStraySandbox && !parts_.networks.IsAttached(id)) {
       // Else its place goes when its network needs that no more.
       Trouble(finding, GiveUpPlace(id, keeps_group));
     }
   }
 }
 
-absl::Status EngineImpl::GiveUpPlace(const std::string& sandbox_id, bool keeps_group) const {
-  return keeps_group ? ReleaseSandboxPlace(options_.host, options_.run, sandbox_id)
-                     : RemoveSandboxPlace(options_.host, options_.run, sandbox_id);
+absl::Status Recovery::GiveUpPlace(const std::string& sandbox_id, bool keeps_group) const {
+  return keeps_group ? ReleaseSandboxPlace(parts_.options.host, parts_.options.run, sandbox_id)
+                     : RemoveSandboxPlace(parts_.options.host, parts_.options.run, sandbox_id);
 }
 
-// Which layers a damaged row of a container stands for can't be told: until all such are gone,
-// every layer stays.
-void EngineImpl::CollectLayers(const std::vector<DamagedRow>& damaged) {
-  {
-    absl::MutexLock lock(&mutex_);
-    for (const DamagedRow& row : damaged) {
-      if (containers_.Find(row.id).ok()) uncertain_layers_.insert(row.id);
+void Recovery::DetachLater(const std::string& sandbox_id) {
+  const auto detach = [this, sandbox_id] {
+    if (ending_) return;
+    const auto sandbox = parts_.objects.FindSandbox(sandbox_id);
+    if (!sandbox.ok()) return;  // a client has removed it meanwhile
+    if ((*sandbox)->Snapshot().state == SandboxState::kRemoving) {
+      parts_.options.events->Warn(sandbox_id, "", life_cycle_.remove(sandbox_id));
+      return;
     }
-    if (!uncertain_layers_.empty()) return;
-  }
-  Trouble({}, options_.images->CollectGarbage());
+    absl::MutexLock operation(&(*sandbox)->operation);
+    absl::Status status = parts_.networks.Detach(sandbox_id);
+    if (status.ok())
+      status = ReleaseSandboxPlace(parts_.options.host, parts_.options.run, sandbox_id);
+    parts_.options.events->Warn(
+        sandbox_id, "",
+        Annotate(status,
+                 "its network can't be given back now (stop or remove the sandbox to try again)"));
+  };
+  if (!detachers_.TrySchedule(detach)) detach();
 }
 
-void EngineImpl::CollectLayersAfter(const std::string& container_id) {
-  {
-    absl::MutexLock lock(&mutex_);
-    if (uncertain_layers_.erase(container_id) == 0 || !uncertain_layers_.empty()) return;
+void Recovery::DetachStray(const std::string& sandbox_id, bool keeps_group) {
+  const auto detach = [this, id = sandbox_id, keeps_group] {
+    if (ending_) return;
+    absl::Status status = parts_.networks.Detach(id);
+    if (status.ok()) status = GiveUpPlace(id, keeps_group);
+    parts_.options.events->Warn(id, "", status);
+  };
+  if (!detachers_.TrySchedule(detach)) detach();
+}
+
+void Recovery::RecoverNetworks() {
+  const std::vector<DamagedRow> damaged = parts_.options.store->Damaged();
+  for (const SandboxRecord& record : parts_.objects.ListSandboxes()) {
+    // What a damaged row stands for may run: it is for a client to remove.
+    const bool is_damaged =
+        absl::c_any_of(damaged, [&](const DamagedRow& row) { return row.id == record.id; });
+    if (record.state == SandboxState::kReady || is_damaged ||
+        !parts_.networks.IsAttached(record.id))
+      continue;
+    DetachLater(record.id);
   }
-  Warn("", "", options_.images->CollectGarbage());
+  if (parts_.options.network == nullptr || !parts_.options.collect_network_garbage) return;
+  const auto collect = [this] {
+    if (!ending_) parts_.options.events->Warn("", "", parts_.networks.CollectGarbage());
+  };
+  if (!detachers_.TrySchedule(collect)) collect();
 }
 
 // The holder of a shared PID namespace is ours. What else runs in it may be somebody's whose record
 // was lost: not ours to end.
-absl::Status EngineImpl::RemoveStrayGroup(const Finding& finding, absl::Time deadline) {
+absl::Status Recovery::RemoveStrayGroup(const Finding& finding, absl::Time deadline) const {
   SandboxRecord sandbox;
   sandbox.id = finding.sandbox_id;
   sandbox.cgroup_path = finding.group;
   const std::string pause = PauseCgroupOf(sandbox);
   for (;;) {
-    auto processes = options_.cgroups->Processes(finding.group, /*recursive=*/true);
+    auto processes = parts_.options.cgroups->Processes(finding.group, /*recursive=*/true);
     if (absl::IsNotFound(processes.status())) return absl::OkStatus();
     PLIMSOLL_RETURN_IF_ERROR(processes.status());
-    const auto ours = options_.cgroups->Processes(pause, /*recursive=*/true);
+    const auto ours = parts_.options.cgroups->Processes(pause, /*recursive=*/true);
     if (!absl::IsNotFound(ours.status())) PLIMSOLL_RETURN_IF_ERROR(ours.status());
     if (ours.ok()) {
       std::erase_if(*processes, [&ours](pid_t pid) {
@@ -225,11 +215,11 @@ absl::Status EngineImpl::RemoveStrayGroup(const Finding& finding, absl::Time dea
     }
     absl::SleepFor(kPollInterval);
   }
-  PLIMSOLL_RETURN_IF_ERROR(options_.cgroups->KillAll(pause, MonotonicNow() + kKillTimeout));
-  return options_.cgroups->Remove(finding.group);
+  PLIMSOLL_RETURN_IF_ERROR(parts_.options.cgroups->KillAll(pause, MonotonicNow() + kKillTimeout));
+  return parts_.options.cgroups->Remove(finding.group);
 }
 
-void EngineImpl::Trouble(const Finding& finding, const absl::Status& status) {
+void Recovery::Trouble(const Finding& finding, const absl::Status& status) {
   if (status.ok()) return;
   const std::string text = absl::StrCat("recovery: ", status.message());
   {
@@ -241,51 +231,41 @@ void EngineImpl::Trouble(const Finding& finding, const absl::Status& status) {
                                                : absl::StrCat("container ", finding.container_id),
                                            ": ", text));
   }
-  options_.events->Add(EventType::kWarning, finding.sandbox_id, finding.container_id, text);
+  parts_.options.events->Add(EventType::kWarning, finding.sandbox_id, finding.container_id, text);
 }
 
-std::vector<std::string> EngineImpl::RecoveryTroubles() const {
+std::vector<std::string> Recovery::Troubles() const {
   absl::MutexLock lock(&mutex_);
   return troubles_;
 }
 
-std::shared_ptr<Container> EngineImpl::Adopt(ContainerRecord record, const Finding& finding) {
+std::shared_ptr<Container> Recovery::Adopt(ContainerRecord record, const Finding& finding) {
   const std::string id = record.id;
   const bool damaged = finding.difference == Difference::kDamagedRow;
   const std::string key =
       damaged ? absl::StrCat("damaged/", id) : NameKey(record.sandbox_id, record.spec);
-  Trouble(finding, ReserveName(key, id, absl::StrCat("container ", id)));
+  Trouble(finding, parts_.objects.ReserveName(key, id, absl::StrCat("container ", id)));
   auto container = std::make_shared<Container>(std::move(record));
   {
     absl::MutexLock lock(&container->mutex);
     absl::StatusOr<std::shared_ptr<image::LayerLease>> layers =
-        options_.images->LeaseChain(container->record.chain_ids);
+        parts_.options.images->LeaseChain(container->record.chain_ids);
     if (layers.ok()) {
       container->layers = *std::move(layers);
     } else {
       Trouble(finding, layers.status());
     }
   }
-  absl::MutexLock lock(&mutex_);
-  containers_.Insert(id, container);
+  parts_.objects.AddContainer(container);
   return container;
-}
-
-absl::Status EngineImpl::WatchOrRecord(const std::shared_ptr<Container>& container) {
-  SeeOomScore(*container);
-  SeeGroup(*container);
-  const absl::Status watched = WatchMonitor(container, container->Snapshot().monitor);
-  if (!absl::IsNotFound(watched)) return watched;  // on failure, StopContainer looks for it
-  RecordExit(container);
-  return absl::OkStatus();
 }
 
 // What systemd has changed if it was reloaded while no daemon lived: it rounds quotas, and clears
 // memory.oom.group.
-linux::CgroupSettings EngineImpl::LostInReloads(const linux::CgroupSettings& asked,
-                                                const std::string& id) const {
+linux::CgroupSettings Recovery::LostInReloads(const linux::CgroupSettings& asked,
+                                              const std::string& id) const {
   linux::CgroupSettings settled = asked;
-  linux::Settle(options_.cgroups->layout(), &settled);
+  linux::Settle(parts_.options.cgroups->layout(), &settled);
   linux::CgroupSettings lost;
   lost.cpu_quota_us = settled.cpu_quota_us;
   lost.cpu_period_us = settled.cpu_period_us;
@@ -293,44 +273,48 @@ linux::CgroupSettings EngineImpl::LostInReloads(const linux::CgroupSettings& ask
     const auto raw = settled.unified.find(file);
     if (raw != settled.unified.end()) lost.unified.insert(*raw);
   }
-  LeaveOut(ClassFiles(id), &lost);
+  LeaveOut(ClassFilesOf(parts_.options.classes, id), &lost);
   return lost;
 }
 
-absl::Status EngineImpl::RegisterAgain(const ContainerRecord& record) {
-  if (!options_.cgroups->EndsWithProcesses()) return absl::OkStatus();
-  const absl::StatusOr<UniqueFd> init = linux::OpenProcess(options_.host, record.init);
+absl::Status Recovery::RegisterAgain(const ContainerRecord& record) const {
+  if (!parts_.options.cgroups->EndsWithProcesses()) return absl::OkStatus();
+  const absl::StatusOr<UniqueFd> init = linux::OpenProcess(parts_.options.host, record.init);
   if (!init.ok() || linux::HasExited(*init)) return absl::OkStatus();
   std::vector<std::string> told;
-  const linux::CgroupSettings given = FitSettings(record.spec.resources, *options_.runtime, &told);
-  return options_.cgroups->Register(record.cgroup_path, record.init.pid,
-                                    LostInReloads(given, record.id));
+  const linux::CgroupSettings given =
+      FitSettings(record.spec.resources, *parts_.options.runtime, &told);
+  return parts_.options.cgroups->Register(record.cgroup_path, record.init.pid,
+                                          LostInReloads(given, record.id));
 }
 
-void EngineImpl::RecoverContainer(ContainerRecord record, const Finding* found) {
+void Recovery::Reinstate(const Finding& finding, ContainerRecord* record) {
+  const bool is_live = HasProcess(*record);
+  if (!is_live && record->state != ContainerState::kCreating) return;
+  bool is_due = false;
+  bool changed = false;
+  Trouble(finding, parts_.classes.FinishChange(record, &is_due));
+  Trouble(finding, parts_.classes.Adopt(record, &changed));
+  if (is_due || changed) Trouble(finding, parts_.options.store->PutContainer(*record));
+  Trouble(finding, updates_.Finish(*record));
+  if (is_live) Trouble(finding, RegisterAgain(*record));
+}
+
+void Recovery::RecoverContainer(ContainerRecord record, const Finding* found) {
   Finding finding;
   finding.difference = Difference::kNotInspected;
   if (found != nullptr) finding = *found;
   finding.sandbox_id = record.sandbox_id;
   finding.container_id = record.id;
   const bool is_live = HasProcess(record);
-  const bool may_hold = is_live || record.state == ContainerState::kCreating;
-  if (may_hold && finding.difference != Difference::kContainerRebooted) {
-    bool is_due = false;
-    bool changed = false;
-    Trouble(finding, FinishClasses(&record, &is_due));
-    Trouble(finding, AdoptClasses(TargetOf(record), &record.classes, &changed));
-    if (is_due || changed) Trouble(finding, options_.store->PutContainer(record));
-    Trouble(finding, FinishUpdate(record));
-    if (is_live) Trouble(finding, RegisterAgain(record));
-  }
+  if (finding.difference != Difference::kContainerRebooted) Reinstate(finding, &record);
   switch (finding.difference) {
     case Difference::kContainerHalfMade:
     case Difference::kContainerHalfRemoved: {
       // Nobody was told of its creation, or somebody of its removal: finish by removing.
-      absl::Status removed = options_.runtime->Delete(record.id, record.cgroup_path);
-      ReleaseClasses(record.sandbox_id, record.id, TargetOf(record));
-      if (removed.ok()) removed = options_.store->RemoveContainer(record.id);
+      absl::Status removed = parts_.options.runtime->Delete(record.id, record.cgroup_path);
+      parts_.classes.Release(record);
+      if (removed.ok()) removed = parts_.options.store->RemoveContainer(record.id);
       if (removed.ok()) return;
       Trouble(finding, removed);
       record.state = ContainerState::kRemoving;  // a client can try again
@@ -340,13 +324,13 @@ void EngineImpl::RecoverContainer(ContainerRecord record, const Finding* found) 
     case Difference::kContainerRebooted:
       record.monitor = {};  // no pid of another boot means anything
       record.init = {};
-      RecordExit(Adopt(std::move(record), finding));
+      parts_.exits.Record(Adopt(std::move(record), finding));
       return;
     case Difference::kContainerGroupLeft: {
       const std::string group = record.cgroup_path;
       Adopt(std::move(record), finding);
-      absl::Status gone = options_.cgroups->KillAll(group, MonotonicNow() + kKillTimeout);
-      if (gone.ok()) gone = options_.cgroups->Remove(group);
+      absl::Status gone = parts_.options.cgroups->KillAll(group, MonotonicNow() + kKillTimeout);
+      if (gone.ok()) gone = parts_.options.cgroups->Remove(group);
       Trouble(finding, gone);
       return;
     }
@@ -355,37 +339,37 @@ void EngineImpl::RecoverContainer(ContainerRecord record, const Finding* found) 
       if (finding.started_unix_nanos != 0) {
         record.state = ContainerState::kRunning;
         // Nobody was told that it started, and its program never did where the exit says so.
-        const auto exit = options_.runtime->ReadExit(record.id);
+        const auto exit = parts_.options.runtime->ReadExit(record.id);
         const bool executed = !exit.ok() || !exit->has_value() || !(*exit)->start_error.has_value();
         record.started_unix_nanos = executed ? finding.started_unix_nanos : 0;
-        Trouble(finding, options_.runtime->FinishStart(record.id));
+        Trouble(finding, parts_.options.runtime->FinishStart(record.id));
       }
       const std::shared_ptr<Container> container = Adopt(std::move(record), finding);
-      if (finding.difference == Difference::kContainerStarted) Trouble(finding, Save(*container));
-      Trouble(finding, WatchOrRecord(container));
+      if (finding.difference == Difference::kContainerStarted)
+        Trouble(finding, SaveRow(*parts_.options.store, *container));
+      Trouble(finding, parts_.exits.WatchOrRecord(container));
       return;
     }
     default: {
       const std::shared_ptr<Container> container = Adopt(std::move(record), finding);
-      if (is_live) Trouble(finding, WatchOrRecord(container));
+      if (is_live) Trouble(finding, parts_.exits.WatchOrRecord(container));
       return;
     }
   }
 }
 
-std::shared_ptr<Sandbox> EngineImpl::Adopt(SandboxRecord record, const Finding& finding) {
+std::shared_ptr<Sandbox> Recovery::Adopt(SandboxRecord record, const Finding& finding) {
   const std::string id = record.id;
   const std::string key = finding.difference == Difference::kDamagedRow
                               ? absl::StrCat("damaged/", id)
                               : NameKey(record.spec);
-  Trouble(finding, ReserveName(key, id, absl::StrCat("sandbox ", id)));
+  Trouble(finding, parts_.objects.ReserveName(key, id, absl::StrCat("sandbox ", id)));
   auto sandbox = std::make_shared<Sandbox>(std::move(record));
-  absl::MutexLock lock(&mutex_);
-  sandboxes_.Insert(id, sandbox);
+  parts_.objects.AddSandbox(sandbox);
   return sandbox;
 }
 
-void EngineImpl::RecoverSandbox(SandboxRecord record, const Finding* found) {
+void Recovery::RecoverSandbox(SandboxRecord record, const Finding* found) {
   Finding finding;
   finding.difference = Difference::kNotInspected;
   if (found != nullptr) finding = *found;
@@ -394,23 +378,23 @@ void EngineImpl::RecoverSandbox(SandboxRecord record, const Finding* found) {
       record.state == SandboxState::kReady || record.state == SandboxState::kCreating;
   if (may_hold && finding.difference != Difference::kSandboxRebooted) {
     bool changed = false;
-    Trouble(finding, AdoptClasses(TargetOf(record), &record.classes, &changed));
-    if (changed) Trouble(finding, options_.store->PutSandbox(record));
-    Trouble(finding, FinishUpdate(record));
-    if (options_.cgroups->EndsWithProcesses() && record.state == SandboxState::kReady) {
+    Trouble(finding, parts_.classes.Adopt(&record, &changed));
+    if (changed) Trouble(finding, parts_.options.store->PutSandbox(record));
+    Trouble(finding, pod_updates_.Finish(record));
+    if (parts_.options.cgroups->EndsWithProcesses() && record.state == SandboxState::kReady) {
       const absl::Status kept =
-          ApplyToPod(record, LostInReloads(PodGroupSettings(record.spec), record.id));
+          pod_updates_.Apply(record, LostInReloads(PodGroupSettings(record.spec), record.id));
       if (!absl::IsNotFound(kept)) Trouble(finding, kept);
     }
   }
   switch (finding.difference) {
     case Difference::kSandboxHalfMade:
     case Difference::kSandboxHalfRemoved: {
-      if (IsAttached(record.id)) {
+      if (parts_.networks.IsAttached(record.id)) {
         record.state = SandboxState::kRemoving;  // DetachLater removes it
         break;
       }
-      const absl::Status removed = UnmakeSandbox(record);
+      const absl::Status removed = life_cycle_.unmake(record);
       if (removed.ok()) return;
       Trouble(finding, removed);
       record.state = SandboxState::kRemoving;  // a client can try again
@@ -418,69 +402,27 @@ void EngineImpl::RecoverSandbox(SandboxRecord record, const Finding* found) {
     }
     case Difference::kSandboxRebooted:
     case Difference::kSandboxBroken:
-      Trouble(finding, EndPodPidNamespace(record));
-      ReleaseClasses(record.id, "", TargetOf(record));
+      Trouble(finding, parts_.pid_namespaces.End(record));
+      parts_.classes.Release(record);
       // A network is given back before its namespace goes: DetachLater does both.
-      if (finding.difference == Difference::kSandboxRebooted || !IsAttached(record.id)) {
-        Trouble(finding, ReleaseSandboxPlace(options_.host, options_.run, record.id));
+      if (finding.difference == Difference::kSandboxRebooted ||
+          !parts_.networks.IsAttached(record.id)) {
+        Trouble(finding, ReleaseSandboxPlace(parts_.options.host, parts_.options.run, record.id));
       }
       record.state = SandboxState::kNotReady;
-      Trouble(finding, options_.store->PutSandbox(record));
+      Trouble(finding, parts_.options.store->PutSandbox(record));
       break;
     case Difference::kSandboxStillHeld:
-      Trouble(finding, EndPodPidNamespace(record));
-      if (IsAttached(record.id)) break;
-      Trouble(finding, ReleaseSandboxPlace(options_.host, options_.run, record.id));
+      Trouble(finding, parts_.pid_namespaces.End(record));
+      if (parts_.networks.IsAttached(record.id)) break;
+      Trouble(finding, ReleaseSandboxPlace(parts_.options.host, parts_.options.run, record.id));
       break;
     default:
       break;
   }
   const std::shared_ptr<Sandbox> sandbox = Adopt(std::move(record), finding);
-  Trouble(finding, WatchPause(sandbox));
-  if (!options_.run.Exists(WantedFileOf(sandbox->id))) return;
-  // A command may take minutes, for which nobody is to be kept from being served.
-  const auto tell = [this, id = sandbox->id] { TellBack(id, ""); };
-  if (!tellers_.TrySchedule(tell)) tell();
-}
-
-std::vector<Finding> EngineImpl::LookOnce() {
-  InspectionInput input = WhereToInspect();
-  std::vector<std::shared_ptr<Sandbox>> sandboxes;
-  {
-    // Names that are taken by what is not in the maps (yet): it is being made.
-    absl::MutexLock lock(&mutex_);
-    for (const auto& [key, id] : names_) {
-      if (!sandboxes_.Find(id).ok() && !containers_.Find(id).ok()) input.under_way.push_back(id);
-    }
-    sandboxes = sandboxes_.All();
-  }
-  for (const std::shared_ptr<Sandbox>& sandbox : sandboxes) {
-    if (IsBeingStopped(*sandbox)) input.under_way.push_back(sandbox->id);
-  }
-  input.sandboxes = ListSandboxes();
-  input.containers = ListContainers();
-  input.damaged = options_.store->Damaged();
-  for (image::Image& image : options_.images->List()) {
-    input.images.push_back(std::move(image.record));
-  }
-  return runtime::Inspect(input);
-}
-
-std::vector<Finding> EngineImpl::Inspect() {
-  const std::vector<Finding> first = LookOnce();
-  std::vector<Finding> second;
-  if (!first.empty()) {
-    absl::SleepFor(kSecondLook);
-    second = LookOnce();
-  }
-  std::erase_if(second, [&first](const Finding& finding) {
-    return std::none_of(first.begin(), first.end(), [&](const Finding& other) {
-      return other.difference == finding.difference && other.what == finding.what &&
-             other.sandbox_id == finding.sandbox_id && other.container_id == finding.container_id;
-    });
-  });
-  CheckNetworks(&second);
-  return second;
+  Trouble(finding, parts_.pid_namespaces.Watch(sandbox));
+  parts_.handler_updates.TellBackLater(sandbox->id);
 }
 
 }  // namespace plimsoll::runtime

@@ -8,12 +8,10 @@
 #include "absl/algorithm/container.h"
 #include "absl/cleanup/cleanup.h"
 #include "absl/functional/function_ref.h"
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "base/random_id.h"
 #include "base/status.h"
-#include "linux/cgroup/tree.h"
 #include "runtime/engine_impl.h"
 #include "runtime/handlers/handler.h"
 #include "runtime/oci/fit.h"
@@ -25,13 +23,6 @@
 
 namespace plimsoll::runtime {
 namespace {
-
-// Where a keeper is needed (CgroupManager::MakeKeeper), its group; else empty. With the id: several
-// pods may name one cgroup parent.
-std::string KeeperOf(const SandboxRecord& record) {
-  if (!absl::EndsWith(record.cgroup_path, ".slice")) return "";
-  return absl::StrCat(record.cgroup_path, "/plimsoll-keep-", record.id);
-}
 
 // Of one whose end was told.
 absl::Status SaveStopped(Store& store, Sandbox& sandbox) {
@@ -89,119 +80,31 @@ absl::Status AtOnce(absl::FunctionRef<absl::Status()> first,
   return FirstError(first_status, second_status);
 }
 
-}  // namespace
-
-absl::Status EngineImpl::PlanPodCgroup(SandboxRecord* record) {
-  const std::string& parent = record->spec.cgroup_parent;
-  if (parent.empty()) {
-    record->cgroup_path = linux::ChildCgroup(options_.default_cgroup_parent, record->id);
-  } else {
-    PLIMSOLL_ASSIGN_OR_RETURN(record->cgroup_path, linux::ExpandCgroupParent(parent));
-  }
-  for (const std::string& group : linux::GroupAndParents(record->cgroup_path)) {
-    // Our own group is kept for the next pod: only what is below it belongs to this one.
-    if (group == "/" || group == options_.default_cgroup_parent) continue;
-    PLIMSOLL_ASSIGN_OR_RETURN(const bool exists, options_.cgroups->Exists(group));
-    if (!exists) record->owned_cgroups.push_back(group);
-  }
-  const std::string keeper = KeeperOf(*record);
-  if (!keeper.empty()) record->owned_cgroups.push_back(keeper);
-  return absl::OkStatus();
-}
-
-absl::Status EngineImpl::MakePodCgroup(SandboxRecord* record) {
-  const std::string keeper = KeeperOf(*record);
-  const bool is_whole = record->owned_cgroups.size() > (keeper.empty() ? 0u : 1u);
-  std::vector<std::string> made;
-  if (is_whole) {
-    PLIMSOLL_ASSIGN_OR_RETURN(made, options_.cgroups->Create(record->cgroup_path));
-  }
-  if (!keeper.empty()) {
-    PLIMSOLL_ASSIGN_OR_RETURN(const auto kept, options_.cgroups->MakeKeeper(keeper));
-    made.insert(made.end(), kept.begin(), kept.end());
-  }
-  // What somebody else has made since it was planned is not ours.
-  std::erase_if(record->owned_cgroups,
-                [&](const std::string& group) { return !absl::c_linear_search(made, group); });
-  const linux::CgroupSettings settings = PodGroupSettings(record->spec);
-  if (!is_whole || settings == linux::CgroupSettings()) return absl::OkStatus();
-  std::vector<std::string> lost;
-  const linux::CgroupSettings given = FitSettings(settings, *options_.runtime, &lost);
-  for (const std::string& warning : lost) {
-    options_.events->Add(EventType::kWarning, record->id, "", warning);
-  }
-  return options_.cgroups->Apply(record->cgroup_path, given);
-}
-
-absl::Status EngineImpl::RemoveOwnedCgroups(const SandboxRecord& record) {
-  absl::MutexLock lock(&cgroups_mutex_);
-  return RemoveOwnedCgroupsLocked(record);
-}
-
-absl::Status EngineImpl::RemoveOwnedCgroupsLocked(const SandboxRecord& record) {
-  absl::Status status;
-  for (auto it = record.owned_cgroups.rbegin(); it != record.owned_cgroups.rend(); ++it) {
-    const absl::StatusOr<bool> taken = HandOver(*it, record.id);
-    status = FirstError(status, taken.status());
-    if (!taken.ok() || *taken) continue;
-    // Above the pod there may be groups of others by now; and in one that never had a container of
-    // ours whatever is there is somebody else's.
-    const bool whole = *it == record.cgroup_path && record.state != SandboxState::kCreating;
-    status = FirstError(
-        status, whole ? options_.cgroups->Remove(*it) : options_.cgroups->RemoveIfUnused(*it));
-  }
-  return status;
-}
-
-absl::StatusOr<bool> EngineImpl::HandOver(const std::string& group, const std::string& from) {
-  const auto uses = [&](const SandboxRecord& record) {
-    return record.id != from && (record.cgroup_path == group ||
-                                 absl::StartsWith(record.cgroup_path, absl::StrCat(group, "/")));
-  };
-  const auto give_to = [&](SandboxRecord* heir) -> absl::StatusOr<bool> {
-    if (absl::c_linear_search(heir->owned_cgroups, group)) return true;
-    const auto longer = [&](const std::string& other) { return other.size() > group.size(); };
-    // Outermost first.
-    heir->owned_cgroups.insert(absl::c_find_if(heir->owned_cgroups, longer), group);
-    PLIMSOLL_RETURN_IF_ERROR(options_.store->PutSandbox(*heir));
-    return true;
-  };
-  for (SandboxRecord* record : in_the_making_) {
-    if (uses(*record)) return give_to(record);
-  }
-  std::vector<std::shared_ptr<Sandbox>> all;
-  {
-    absl::MutexLock lock(&mutex_);
-    all = sandboxes_.All();
-  }
-  for (const std::shared_ptr<Sandbox>& sandbox : all) {
-    absl::MutexLock lock(&sandbox->mutex);
-    if (uses(sandbox->record)) return give_to(&sandbox->record);
-  }
-  return false;
-}
-
-absl::Status EngineImpl::CheckUserNamespace(const SandboxRecord& record) const {
+// FAILED_PRECONDITION where the pod wants a user namespace of its own and none can be had.
+absl::Status CheckUserNamespace(const EngineParts& parts, const SandboxRecord& record) {
   const SandboxSpec& spec = record.spec;
   if (!spec.namespaces.has_user_namespace()) return absl::OkStatus();
   const std::string what =
       absl::StrCat("pod ", spec.pod_namespace, "/", spec.name, ": a user namespace of its own");
-  PLIMSOLL_ASSIGN_OR_RETURN(const Handler* handler, HandlerOf(record));
+  PLIMSOLL_ASSIGN_OR_RETURN(const Handler* handler, parts.handlers.Find(record));
   if (handler != nullptr && handler->is_vm) {
     return absl::FailedPreconditionError(
         absl::StrCat(what, " can't be had from the runtime handler ", spec.runtime_handler,
                      ", which runs pods in virtual machines"));
   }
-  const absl::Status possible = options_.runtime->UserNamespaces();
+  const absl::Status possible = parts.options.runtime->UserNamespaces();
   return possible.ok() ? possible : Annotate(possible, absl::StrCat(what, " can't be had here"));
 }
 
-std::string EngineImpl::LevelFor(const SandboxSpec& spec) const {
+// The SELinux level of a pod: the one that is asked for, else one that no other pod has. Empty
+// where there are none.
+std::string LevelFor(const EngineParts& parts, const SandboxSpec& spec) {
   constexpr int kAttempts = 100;  // of half a million
-  const linux::SelinuxLabels* labels = options_.runtime->Selinux();
+  const linux::SelinuxLabels* labels = parts.options.runtime->Selinux();
   if (labels == nullptr || !spec.selinux.level.empty()) return spec.selinux.level;
   std::vector<std::string> taken;
-  for (const SandboxRecord& record : ListSandboxes()) taken.push_back(record.spec.selinux.level);
+  for (const SandboxRecord& record : parts.objects.ListSandboxes())
+    taken.push_back(record.spec.selinux.level);
   std::string level = linux::RandomLevel(labels->process);
   for (int i = 0; i < kAttempts && absl::c_linear_search(taken, level); ++i) {
     level = linux::RandomLevel(labels->process);
@@ -210,141 +113,147 @@ std::string EngineImpl::LevelFor(const SandboxSpec& spec) const {
   return level;
 }
 
-absl::StatusOr<std::string> EngineImpl::FileLabelOf(const SandboxSpec& spec) const {
-  const linux::SelinuxLabels* labels = options_.runtime->Selinux();
+// The SELinux label of what the pod's containers share; empty: none. INVALID_ARGUMENT.
+absl::StatusOr<std::string> FileLabelOf(const EngineParts& parts, const SandboxSpec& spec) {
+  const linux::SelinuxLabels* labels = parts.options.runtime->Selinux();
   if (labels == nullptr) return std::string();
   const auto own = linux::LabelsWith("selinux_options", *labels, spec.selinux);
   if (own.ok()) return own->file;
   return Annotate(own.status(), absl::StrCat("pod ", spec.pod_namespace, "/", spec.name));
 }
 
+// Makes the network and the PID namespace of a pod that has a place, as far as it asks for them,
+// side by side. `pause`: the init of the namespace, to be released once it is on record.
+absl::Status Connect(EngineParts& parts, const std::string& file_label, SandboxRecord* record,
+                     std::optional<HeldPause>* pause) {
+  absl::Duration held_for;
+  const auto attach = [&] { return parts.networks.Attach(*record, file_label); };
+  const auto hold = [&]() -> absl::Status {
+    const absl::Time start = absl::Now();
+    PLIMSOLL_ASSIGN_OR_RETURN(*pause, parts.pid_namespaces.Make(record));
+    held_for = absl::Now() - start;
+    return absl::OkStatus();
+  };
+  PLIMSOLL_RETURN_IF_ERROR(record->spec.namespaces.pid == NamespaceMode::kPod ? AtOnce(attach, hold)
+                                                                              : attach());
+  if (pause->has_value() && parts.options.observe_phase) {
+    parts.options.observe_phase("sandbox_pid_namespace", held_for);
+  }
+  return absl::OkStatus();
+}
+
+// Has a sandbox that is made be Ready, on record and among those that are there. On success the
+// record is spent.
+absl::StatusOr<std::shared_ptr<Sandbox>> AddSandbox(EngineParts& parts, SandboxRecord* record) {
+  std::shared_ptr<Sandbox> sandbox;
+  PLIMSOLL_RETURN_IF_ERROR(parts.groups.Finish(record, [&]() -> absl::Status {
+    record->state = SandboxState::kReady;
+    if (absl::Status saved = parts.options.store->PutSandbox(*record); !saved.ok()) {
+      record->state = SandboxState::kCreating;
+      return saved;
+    }
+    const SandboxRecord started = *record;
+    sandbox = std::make_shared<Sandbox>(std::move(*record));
+    parts.objects.AddSandbox(sandbox, [&] {
+      parts.options.events->Add(EventType::kSandboxStarted, started, FullName(started.spec));
+    });
+    return absl::OkStatus();
+  }));
+  return sandbox;
+}
+
+}  // namespace
+
 absl::StatusOr<std::string> EngineImpl::RunSandbox(const SandboxSpec& spec,
                                                    std::string client_config) {
   SandboxRecord record;
   record.id = RandomId();
-  record.created_unix_nanos = options_.clock->NowUnixNanos();
+  record.created_unix_nanos = parts_.options.clock->NowUnixNanos();
   record.boot_id = boot_id_;
   record.spec = spec;
   record.client_config = std::move(client_config);
-  PLIMSOLL_RETURN_IF_ERROR(CheckUserNamespace(record));
-  PLIMSOLL_RETURN_IF_ERROR(Annotate(CheckSettings(PodGroupSettings(spec), *options_.runtime),
+  PLIMSOLL_RETURN_IF_ERROR(CheckUserNamespace(parts_, record));
+  PLIMSOLL_RETURN_IF_ERROR(Annotate(CheckSettings(PodGroupSettings(spec), *parts_.options.runtime),
                                     absl::StrCat("pod ", spec.pod_namespace, "/", spec.name)));
-  record.spec.selinux.level = LevelFor(spec);
-  PLIMSOLL_ASSIGN_OR_RETURN(const std::string file_label, FileLabelOf(record.spec));
+  record.spec.selinux.level = LevelFor(parts_, spec);
+  PLIMSOLL_ASSIGN_OR_RETURN(const std::string file_label, FileLabelOf(parts_, record.spec));
 
   const std::string key = NameKey(spec);
-  PLIMSOLL_RETURN_IF_ERROR(ReserveName(
+  PLIMSOLL_RETURN_IF_ERROR(parts_.objects.ReserveName(
       key, record.id,
       absl::StrCat("pod ", spec.pod_namespace, "/", spec.name, " (attempt ", spec.attempt, ")")));
-  absl::Cleanup release_name = [&] { ReleaseName(record.id); };
-  PLIMSOLL_RETURN_IF_ERROR(CheckSize(record));
+  absl::Cleanup release_name = [&] { parts_.objects.ReleaseName(record.id); };
+  PLIMSOLL_RETURN_IF_ERROR(parts_.handlers.CheckSize(record));
   std::move(release_name).Cancel();
   absl::Cleanup undo = [&] { UndoSandbox(std::move(record)); };
-  absl::Cleanup forget = [&] {
-    absl::MutexLock lock(&cgroups_mutex_);
-    std::erase(in_the_making_, &record);
-  };
-  PLIMSOLL_RETURN_IF_ERROR(ReserveClasses(spec, &record));
-  StartPhase phase(options_.observe_phase);
-  {
-    // Written down before it is made, so that nothing is ours that the store doesn't know of.
-    absl::MutexLock lock(&cgroups_mutex_);
-    PLIMSOLL_RETURN_IF_ERROR(PlanPodCgroup(&record));
-    PLIMSOLL_RETURN_IF_ERROR(options_.store->PutSandbox(record));
-    in_the_making_.push_back(&record);
-    PLIMSOLL_RETURN_IF_ERROR(MakePodCgroup(&record));
-  }
-  PLIMSOLL_RETURN_IF_ERROR(EnforceClasses(TargetOf(record)));
-  readier_.Expect();  // a container is likely to follow; not before: groups are made slowly then
+  absl::Cleanup forget = [&] { parts_.groups.Forget(&record); };
+  PLIMSOLL_RETURN_IF_ERROR(parts_.classes.Reserve(&record));
+  StartPhase phase(parts_.options.observe_phase);
+  PLIMSOLL_RETURN_IF_ERROR(parts_.groups.Make(&record));
+  PLIMSOLL_RETURN_IF_ERROR(parts_.classes.Enforce(record));
+  // A container is likely to follow. Not before: groups are made slowly then.
+  parts_.groups.ExpectProcess();
   phase.Done("sandbox_cgroup");
-  PLIMSOLL_RETURN_IF_ERROR(
-      MakeSandboxPlace(options_.host, options_.run, record.id, record.spec, file_label));
-  PLIMSOLL_RETURN_IF_ERROR(KeepAnnounced(record));
+  PLIMSOLL_RETURN_IF_ERROR(MakeSandboxPlace(parts_.options.host, parts_.options.run, record.id,
+                                            record.spec, file_label));
+  PLIMSOLL_RETURN_IF_ERROR(parts_.handlers.KeepAnnounced(record));
   phase.Done("sandbox_namespaces");
 
   std::optional<HeldPause> pause;
-  absl::Duration held_for;
-  const auto attach = [&] { return AttachNetwork(record); };
-  const auto hold = [&]() -> absl::Status {
-    const absl::Time start = absl::Now();
-    PLIMSOLL_ASSIGN_OR_RETURN(pause, MakePodPidNamespace(&record));
-    held_for = absl::Now() - start;
-    return absl::OkStatus();
-  };
-  PLIMSOLL_RETURN_IF_ERROR(spec.namespaces.pid == NamespaceMode::kPod ? AtOnce(attach, hold)
-                                                                      : attach());
-  if (pause.has_value() && options_.observe_phase) {
-    options_.observe_phase("sandbox_pid_namespace", held_for);
-  }
-
-  std::string id = record.id;
-  std::shared_ptr<Sandbox> sandbox;
-  {
-    absl::MutexLock lock(&cgroups_mutex_);
-    record.state = SandboxState::kReady;
-    if (absl::Status saved = options_.store->PutSandbox(record); !saved.ok()) {
-      record.state = SandboxState::kCreating;
-      return saved;
-    }
-    std::move(forget).Cancel();
-    std::erase(in_the_making_, &record);
-    const SandboxRecord started = record;
-    sandbox = std::make_shared<Sandbox>(std::move(record));
-    // In one, as with its removal: who finds it there may remove it at once.
-    absl::MutexLock maps(&mutex_);
-    sandboxes_.Insert(id, sandbox);
-    options_.events->Add(EventType::kSandboxStarted, started, FullName(spec));
-  }
-  // Only what is recorded stays. If it has died meanwhile, WatchPause finds that.
-  if (pause.has_value()) Warn(id, "", pause->Release());
+  PLIMSOLL_RETURN_IF_ERROR(Connect(parts_, file_label, &record, &pause));
+  const std::string id = record.id;
+  PLIMSOLL_ASSIGN_OR_RETURN(const std::shared_ptr<Sandbox> sandbox, AddSandbox(parts_, &record));
+  std::move(forget).Cancel();
+  // Only what is recorded stays. If the init has died meanwhile, Watch finds that.
+  if (pause.has_value()) parts_.options.events->Warn(id, "", pause->Release());
   std::move(undo).Cancel();
-  ShowPicture(id);
-  TellContradiction(id, nullptr, sandbox->Snapshot().spec);
-  Warn(id, "", WatchPause(sandbox));
+  parts_.pictures.Show(id);
+  parts_.pictures.TellContradiction(id, nullptr, sandbox->Snapshot().spec);
+  parts_.options.events->Warn(id, "", parts_.pid_namespaces.Watch(sandbox));
   return id;
 }
 
 absl::Status EngineImpl::UnmakeSandbox(const SandboxRecord& record) {
-  for (const auto& container : ContainersOf(record.id)) {
+  for (const auto& container : parts_.objects.ContainersOf(record.id)) {
     PLIMSOLL_RETURN_IF_ERROR(UnlessGone(*container, RemoveContainer(container->id)));
   }
   // Each is tried, whatever the one before it came to; the row goes when nothing else is left.
-  absl::Status status = EndPodPidNamespace(record);
-  ReleaseClasses(record.id, "", TargetOf(record));
-  const absl::Status detached = DetachNetwork(record.id);
+  absl::Status status = parts_.pid_namespaces.End(record);
+  parts_.classes.Release(record);
+  const absl::Status detached = parts_.networks.Detach(record.id);
   status = FirstError(status, detached);
   // Network plugins that are asked again need the namespace: without it some leave rules behind.
   if (detached.ok()) {
-    status = FirstError(status, RemoveSandboxPlace(options_.host, options_.run, record.id));
+    status =
+        FirstError(status, RemoveSandboxPlace(parts_.options.host, parts_.options.run, record.id));
   }
-  status = FirstError(status, RemoveOwnedCgroups(record));
+  status = FirstError(status, parts_.groups.Remove(record));
   PLIMSOLL_RETURN_IF_ERROR(status);
-  return options_.store->RemoveSandbox(record.id);
+  return parts_.options.store->RemoveSandbox(record.id);
 }
 
 void EngineImpl::UndoSandbox(SandboxRecord record) {
   const absl::Status unmade = UnmakeSandbox(record);
-  if (unmade.ok()) return ReleaseName(record.id);
-  Warn(record.id, "",
-       Annotate(unmade,
-                "what a creation that failed has left can't be removed now (remove the "
-                "sandbox, or restart the daemon, to try again)"));
+  if (unmade.ok()) return parts_.objects.ReleaseName(record.id);
+  parts_.options.events->Warn(
+      record.id, "",
+      Annotate(unmade,
+               "what a creation that failed has left can't be removed now (remove the "
+               "sandbox, or restart the daemon, to try again)"));
   record.state = SandboxState::kRemoving;
-  const std::string id = record.id;
-  absl::MutexLock lock(&mutex_);
-  sandboxes_.Insert(id, std::make_shared<Sandbox>(std::move(record)));
+  parts_.objects.AddSandbox(std::make_shared<Sandbox>(std::move(record)));
 }
 
 // Of a container of a pod: another call may have removed it meanwhile. NOT_FOUND may also be of
 // something that the container needs, while it is still there.
 absl::Status EngineImpl::UnlessGone(const Container& container, absl::Status status) const {
-  const bool is_gone =
-      absl::IsNotFound(status) && absl::IsNotFound(FindContainer(container.id).status());
+  const bool is_gone = absl::IsNotFound(status) &&
+                       absl::IsNotFound(parts_.objects.FindContainer(container.id).status());
   return is_gone ? absl::OkStatus() : status;
 }
 
 absl::Status EngineImpl::StopSandboxLocked(const std::shared_ptr<Sandbox>& sandbox) {
-  for (const auto& container : ContainersOf(sandbox->id)) {
+  for (const auto& container : parts_.objects.ContainersOf(sandbox->id)) {
     PLIMSOLL_RETURN_IF_ERROR(
         UnlessGone(*container, StopContainer(container->id, absl::ZeroDuration())));
   }
@@ -354,10 +263,11 @@ absl::Status EngineImpl::StopSandboxLocked(const std::shared_ptr<Sandbox>& sandb
     sandbox->stopping = true;
     record = sandbox->record;
   }
-  PLIMSOLL_RETURN_IF_ERROR(MarkAsStopping(options_.run, record));
-  PLIMSOLL_RETURN_IF_ERROR(EndPodPidNamespace(record));
-  PLIMSOLL_RETURN_IF_ERROR(DetachNetwork(record.id));
-  PLIMSOLL_RETURN_IF_ERROR(ReleaseSandboxPlace(options_.host, options_.run, sandbox->id));
+  PLIMSOLL_RETURN_IF_ERROR(MarkAsStopping(parts_.options.run, record));
+  PLIMSOLL_RETURN_IF_ERROR(parts_.pid_namespaces.End(record));
+  PLIMSOLL_RETURN_IF_ERROR(parts_.networks.Detach(record.id));
+  PLIMSOLL_RETURN_IF_ERROR(
+      ReleaseSandboxPlace(parts_.options.host, parts_.options.run, sandbox->id));
   {
     absl::MutexLock lock(&sandbox->mutex);
     if (sandbox->record.state != SandboxState::kNotReady) {
@@ -366,56 +276,57 @@ absl::Status EngineImpl::StopSandboxLocked(const std::shared_ptr<Sandbox>& sandb
       sandbox->record.state = SandboxState::kNotReady;
       sandbox->unsaved = true;
       // Whether or not it can be saved: nothing of it runs, and the next daemon would find that.
-      options_.events->Add(EventType::kSandboxStopped, sandbox->record,
-                           FullName(sandbox->record.spec));
+      parts_.options.events->Add(EventType::kSandboxStopped, sandbox->record,
+                                 FullName(sandbox->record.spec));
     }
   }
   // One whose init has died is NotReady already, and holds its classes still.
-  ReleaseClasses(record.id, "", TargetOf(record));
+  parts_.classes.Release(record);
   return absl::OkStatus();
 }
 
 absl::Status EngineImpl::StopSandbox(absl::string_view id) {
-  PLIMSOLL_ASSIGN_OR_RETURN(const auto sandbox, FindSandbox(id));
+  PLIMSOLL_ASSIGN_OR_RETURN(const auto sandbox, parts_.objects.FindSandbox(id));
   const CallOff call_off(sandbox->turns, sandbox->id);
   absl::MutexLock operation(&sandbox->operation);
   if (sandbox->Snapshot().state == SandboxState::kRemoving) return absl::OkStatus();
   PLIMSOLL_RETURN_IF_ERROR(StopSandboxLocked(sandbox));
-  const absl::Status saved = SaveStopped(*options_.store, *sandbox);
+  const absl::Status saved = SaveStopped(*parts_.options.store, *sandbox);
   if (saved.ok()) return saved;
-  const absl::Status left = LeaveTraceOfStop(options_.run, sandbox->Snapshot());
+  const absl::Status left = LeaveTraceOfStop(parts_.options.run, sandbox->Snapshot());
   // A full disk is no reason to say that a pod runs of which nothing is left.
   if (!IsUnwritable(saved) || !left.ok()) return saved;
-  Warn(sandbox->id, "", saved);
+  parts_.options.events->Warn(sandbox->id, "", saved);
   return absl::OkStatus();
 }
 
 absl::Status EngineImpl::RemoveSandbox(absl::string_view id) {
-  PLIMSOLL_ASSIGN_OR_RETURN(const auto sandbox, FindSandbox(id));
+  PLIMSOLL_ASSIGN_OR_RETURN(const auto sandbox, parts_.objects.FindSandbox(id));
   const CallOff call_off(sandbox->turns, sandbox->id);
   absl::MutexLock operation(&sandbox->operation);
-  if (!FindSandbox(sandbox->id).ok()) return absl::OkStatus();  // another call was quicker
+  // Another call may have been quicker.
+  if (!parts_.objects.FindSandbox(sandbox->id).ok()) return absl::OkStatus();
   const SandboxRecord found = sandbox->Snapshot();
   absl::Status saved;
   if (found.state == SandboxState::kRemoving) {
     // One that was half made or half removed may still have its PID namespace and its network.
-    PLIMSOLL_RETURN_IF_ERROR(EndPodPidNamespace(found));
-    PLIMSOLL_RETURN_IF_ERROR(DetachNetwork(found.id));
+    PLIMSOLL_RETURN_IF_ERROR(parts_.pid_namespaces.End(found));
+    PLIMSOLL_RETURN_IF_ERROR(parts_.networks.Detach(found.id));
   } else {
     PLIMSOLL_RETURN_IF_ERROR(StopSandboxLocked(sandbox));
-    saved = SaveStopped(*options_.store, *sandbox);
+    saved = SaveStopped(*parts_.options.store, *sandbox);
     if (!saved.ok()) {
       // The removal may end early, or the daemon before it.
-      const absl::Status left = LeaveTraceOfStop(options_.run, sandbox->Snapshot());
+      const absl::Status left = LeaveTraceOfStop(parts_.options.run, sandbox->Snapshot());
       // What could not be saved on a full disk may be once the containers' files are gone.
       if (!absl::IsResourceExhausted(saved)) return saved;
-      if (!left.ok()) Warn(sandbox->id, "", left);
+      if (!left.ok()) parts_.options.events->Warn(sandbox->id, "", left);
     }
   }
-  for (const auto& container : ContainersOf(sandbox->id)) {
+  for (const auto& container : parts_.objects.ContainersOf(sandbox->id)) {
     PLIMSOLL_RETURN_IF_ERROR(UnlessGone(*container, RemoveContainer(container->id)));
   }
-  if (!saved.ok()) PLIMSOLL_RETURN_IF_ERROR(SaveStopped(*options_.store, *sandbox));
+  if (!saved.ok()) PLIMSOLL_RETURN_IF_ERROR(SaveStopped(*parts_.options.store, *sandbox));
   SandboxRecord record;
   {
     absl::MutexLock lock(&sandbox->mutex);
@@ -423,30 +334,21 @@ absl::Status EngineImpl::RemoveSandbox(absl::string_view id) {
         CheckTransition(sandbox->id, sandbox->record.state, SandboxState::kRemoving));
     sandbox->record.state = SandboxState::kRemoving;
     record = sandbox->record;
-    PLIMSOLL_RETURN_IF_ERROR(options_.store->PutSandbox(record));
+    PLIMSOLL_RETURN_IF_ERROR(parts_.options.store->PutSandbox(record));
   }
   for (const std::string& mark : {record.id, RoomMarkIdOf(record.id)}) {
-    const absl::Status unmarked = options_.run.RemoveFile(UpdateMarkOf(mark));
+    const absl::Status unmarked = parts_.options.run.RemoveFile(UpdateMarkOf(mark));
     if (!absl::IsNotFound(unmarked)) PLIMSOLL_RETURN_IF_ERROR(unmarked);
   }
   // Who tells the handler what holds writes there, under no lock of an operation (TellBack).
   call_off.AwaitEnd();
-  PLIMSOLL_RETURN_IF_ERROR(RemoveSandboxPlace(options_.host, options_.run, record.id));
-  {
-    // Another that was removed beside it may have handed something over since.
-    absl::MutexLock lock(&cgroups_mutex_);
-    PLIMSOLL_RETURN_IF_ERROR(RemoveOwnedCgroupsLocked(sandbox->Snapshot()));
-    absl::MutexLock record_lock(&sandbox->mutex);
-    sandbox->record.cgroup_path.clear();
-    sandbox->record.owned_cgroups.clear();
-  }
-  PLIMSOLL_RETURN_IF_ERROR(options_.store->RemoveSandbox(record.id));
-  ReleaseName(record.id);
-  {
-    absl::MutexLock lock(&mutex_);
-    sandboxes_.Erase(record.id);
-    options_.events->Add(EventType::kSandboxRemoved, record, FullName(record.spec));
-  }
+  PLIMSOLL_RETURN_IF_ERROR(RemoveSandboxPlace(parts_.options.host, parts_.options.run, record.id));
+  PLIMSOLL_RETURN_IF_ERROR(parts_.groups.RemoveAll(*sandbox));
+  PLIMSOLL_RETURN_IF_ERROR(parts_.options.store->RemoveSandbox(record.id));
+  parts_.objects.ReleaseName(record.id);
+  parts_.objects.RemoveSandbox(record.id, [&] {
+    parts_.options.events->Add(EventType::kSandboxRemoved, record, FullName(record.spec));
+  });
   return absl::OkStatus();
 }
 

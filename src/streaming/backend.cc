@@ -2,14 +2,14 @@
 
 #include <utility>
 
-#include "runtime/engine.h"
+#include "runtime/commands.h"
 
 namespace plimsoll::streaming {
 namespace {
 
 class EngineBackend final : public Backend {
  public:
-  explicit EngineBackend(runtime::Engine* engine) : engine_(engine) {}
+  explicit EngineBackend(runtime::Commands* commands) : commands_(commands) {}
 
   absl::StatusOr<std::unique_ptr<runtime::RunningCommand>> Exec(
       const StreamRequest& request) override {
@@ -19,23 +19,23 @@ class EngineBackend final : public Backend {
                     .output = request.output,
                     .errors = request.errors,
                     .terminal = request.terminal};
-    return engine_->StartExec(request.id, exec);
+    return commands_->StartExec(request.id, exec);
   }
   absl::StatusOr<runtime::AttachedContainer> Attach(const StreamRequest& request) override {
-    return engine_->Attach(request.id, request.input);
+    return commands_->Attach(request.id, request.input);
   }
   absl::StatusOr<UniqueFd> PodSocket(const std::string& sandbox_id, int family) override {
-    return engine_->PodSocket(sandbox_id, family);
+    return commands_->PodSocket(sandbox_id, family);
   }
 
  private:
-  runtime::Engine* const engine_;
+  runtime::Commands* const commands_;
 };
 
 }  // namespace
 
-std::unique_ptr<Backend> NewEngineBackend(runtime::Engine* engine) {
-  return std::make_unique<EngineBackend>(engine);
+std::unique_ptr<Backend> NewEngineBackend(runtime::Commands* commands) {
+  return std::make_unique<EngineBackend>(commands);
 }
 
 }  // namespace plimsoll::streaming

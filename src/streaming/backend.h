@@ -12,7 +12,7 @@
 #include "streaming/tokens.h"
 
 namespace plimsoll::runtime {
-class Engine;  // runtime/engine.h
+class Commands;  // runtime/commands.h
 }
 
 namespace plimsoll::streaming {
@@ -29,8 +29,8 @@ class Backend {
   virtual absl::StatusOr<UniqueFd> PodSocket(const std::string& sandbox_id, int family) = 0;
 };
 
-// `engine` outlives it.
-std::unique_ptr<Backend> NewEngineBackend(runtime::Engine* engine);
+// Streams what is run in containers. `commands` outlives it.
+std::unique_ptr<Backend> NewEngineBackend(runtime::Commands* commands);
 
 }  // namespace plimsoll::streaming
 

@@ -411,7 +411,7 @@ TEST_F(ContainerFaultsTest, Exec) {
   FailEach({.prepare = [&] { id_ = Start(pod_); },
             .call =
                 [&] {
-                  auto result = engine_->ExecSync(
+                  auto result = engine_->commands().ExecSync(
                       id_, {.argv = {"/bin/echo", "hello"}, .timeout = absl::Seconds(60)});
                   EXPECT_TRUE(!result.ok() || result->out == "hello\n");
                   return result.status();

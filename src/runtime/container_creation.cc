@@ -1,31 +1,23 @@
+#include "runtime/container_creation.h"
+
 #include <algorithm>
 #include <utility>
 
 #include "absl/cleanup/cleanup.h"
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "base/random_id.h"
 #include "base/status.h"
 #include "linux/cgroup/merge.h"
 #include "linux/process.h"
-#include "runtime/engine_impl.h"
+#include "runtime/group_paths.h"
 #include "runtime/group_settings.h"
 #include "runtime/log_place.h"
 #include "runtime/oci/fit.h"
 #include "runtime/sandbox_place.h"
 #include "runtime/state_machine.h"
-#include "runtime/update_mark.h"
 
 namespace plimsoll::runtime {
 namespace {
-
-// A systemd slice holds scopes, a cgroupfs pod group plain directories.
-std::string CgroupPathOf(const SandboxRecord& sandbox, const std::string& id) {
-  if (absl::EndsWith(sandbox.cgroup_path, ".slice")) {
-    return absl::StrCat(sandbox.cgroup_path, "/plimsoll-", id, ".scope");
-  }
-  return absl::StrCat(sandbox.cgroup_path, "/", id);
-}
 
 std::string LogPathOf(const SandboxSpec& sandbox, const ContainerSpec& spec) {
   if (spec.log_path.empty() || sandbox.log_directory.empty()) return spec.log_path;
@@ -62,10 +54,9 @@ SandboxPlace WithoutClientsMounts(SandboxPlace place, const ContainerSpec& spec)
 
 }  // namespace
 
-absl::StatusOr<CreateRequest> EngineImpl::PrepareCreate(const SandboxRecord& sandbox,
-                                                        const ContainerRecord& record,
-                                                        const image::Image& image,
-                                                        const image::LayerLease& layers) {
+absl::StatusOr<CreateRequest> ContainerCreation::PrepareCreate(
+    const SandboxRecord& sandbox, const ContainerRecord& record, const image::Image& image,
+    const image::LayerLease& layers) const {
   if (record.spec.security.privileged && !sandbox.spec.privileged) {
     return absl::InvalidArgumentError(
         absl::StrCat("container ", record.spec.name,
@@ -75,18 +66,19 @@ absl::StatusOr<CreateRequest> EngineImpl::PrepareCreate(const SandboxRecord& san
   request.id = record.id;
   request.spec = &record.spec;
   request.image = &image.config;
-  if (!record.spec.cdi_devices.empty() && options_.devices == nullptr) {
+  if (!record.spec.cdi_devices.empty() && parts_.options.devices == nullptr) {
     return absl::UnimplementedError(absl::StrCat("container ", record.spec.name,
                                                  ": CDI devices are not supported by this engine"));
   }
   if (!record.spec.cdi_devices.empty()) {
-    absl::StatusOr<cdi::ContainerEdits> edits = options_.devices->Resolve(record.spec.cdi_devices);
+    absl::StatusOr<cdi::ContainerEdits> edits =
+        parts_.options.devices->Resolve(record.spec.cdi_devices);
     if (!edits.ok()) return Annotate(edits.status(), absl::StrCat("container ", record.spec.name));
     request.edits = *std::move(edits);
   }
   request.lower_directories = layers.lower_directories();
   request.sandbox =
-      WithoutClientsMounts(PlaceOf(options_.run, sandbox.id, sandbox.spec), record.spec);
+      WithoutClientsMounts(PlaceOf(parts_.options.run, sandbox.id, sandbox.spec), record.spec);
   request.cgroup_path = record.cgroup_path;
   request.log_path = record.log_path;
   // In a sandbox with the host's PID namespace, the pod's is the host's.
@@ -99,8 +91,9 @@ absl::StatusOr<CreateRequest> EngineImpl::PrepareCreate(const SandboxRecord& san
                      "share; make the sandbox with pid POD, or the container with CONTAINER"));
   }
   if (record.spec.security.namespaces.pid == NamespaceMode::kTarget) {
-    PLIMSOLL_ASSIGN_OR_RETURN(const auto target,
-                              FindContainer(record.spec.security.namespaces.target_container_id));
+    PLIMSOLL_ASSIGN_OR_RETURN(
+        const auto target,
+        parts_.objects.FindContainer(record.spec.security.namespaces.target_container_id));
     const ContainerRecord target_record = target->Snapshot();
     if (target->sandbox_id != sandbox.id || target_record.state != ContainerState::kRunning) {
       return absl::FailedPreconditionError(
@@ -111,13 +104,13 @@ absl::StatusOr<CreateRequest> EngineImpl::PrepareCreate(const SandboxRecord& san
   }
   request.log_directory = sandbox.spec.log_directory;
   PLIMSOLL_RETURN_IF_ERROR(
-      Annotate(PrepareLog(options_.host, request.log_directory, record.log_path),
+      Annotate(PrepareLog(parts_.options.host, request.log_directory, record.log_path),
                absl::StrCat("container ", record.spec.name)));
   return request;
 }
 
-absl::Status EngineImpl::AddImageMounts(ContainerRecord* record, CreateRequest* request,
-                                        std::shared_ptr<image::LayerLease>* layers) {
+absl::Status ContainerCreation::AddImageMounts(ContainerRecord* record, CreateRequest* request,
+                                               std::shared_ptr<image::LayerLease>* layers) const {
   const ContainerSpec& spec = record->spec;
   std::vector<std::shared_ptr<image::LayerLease>> leases;
   for (size_t i = 0; i < spec.mounts.size(); ++i) {
@@ -125,9 +118,9 @@ absl::Status EngineImpl::AddImageMounts(ContainerRecord* record, CreateRequest* 
     if (reference.empty()) continue;
     const std::string what = absl::StrCat("container ", spec.name, ": the image \"", reference,
                                           "\" of the mount at ", spec.mounts[i].container_path);
-    const absl::StatusOr<image::Image> image = options_.images->Find(reference);
+    const absl::StatusOr<image::Image> image = parts_.options.images->Find(reference);
     if (!image.ok()) return Annotate(image.status(), what);
-    auto lease = options_.images->Lease(image->record.id);
+    auto lease = parts_.options.images->Lease(image->record.id);
     if (!lease.ok()) return Annotate(lease.status(), what);
     request->image_layers[i] = (*lease)->lower_directories();
     record->spec.mounts[i].image_id = image->record.id;
@@ -137,84 +130,87 @@ absl::Status EngineImpl::AddImageMounts(ContainerRecord* record, CreateRequest* 
   }
   if (leases.empty()) return absl::OkStatus();
   // One lease for all, as it is taken again after a restart.
-  PLIMSOLL_ASSIGN_OR_RETURN(*layers, options_.images->LeaseChain(record->chain_ids));
+  PLIMSOLL_ASSIGN_OR_RETURN(*layers, parts_.options.images->LeaseChain(record->chain_ids));
   return absl::OkStatus();
 }
 
-absl::Status EngineImpl::SettleProcess(const Created& created, const CreateRequest& request,
-                                       ContainerRecord* record) {
+absl::Status ContainerCreation::SettleProcess(const Created& created, const CreateRequest& request,
+                                              ContainerRecord* record) const {
   record->monitor = created.monitor;
   record->init = created.init;
   // What another program has made of its resources is that program's affair.
   std::vector<std::string> told;  // by Create
   linux::CgroupSettings given;
   if (request.program.empty()) {
-    given = FitSettings(request.spec->resources, *options_.runtime, &told);
-    linux::Settle(options_.cgroups->layout(), &given);
+    given = FitSettings(request.spec->resources, *parts_.options.runtime, &told);
+    linux::Settle(parts_.options.cgroups->layout(), &given);
   }
   const absl::Status registered =
-      options_.cgroups->Register(record->cgroup_path, record->init.pid, given);
+      parts_.options.cgroups->Register(record->cgroup_path, record->init.pid, given);
   if (!registered.ok()) {
     return Annotate(registered, absl::StrCat("container ", record->spec.name));
   }
   // Its init is one thread, asleep until it is started: whatever it runs will be in its classes.
-  PLIMSOLL_RETURN_IF_ERROR(EnforceClasses(TargetOf(*record)));
+  PLIMSOLL_RETURN_IF_ERROR(parts_.classes.Enforce(*record));
   // Asked while there is an init: it may end before anybody else looks.
-  const absl::StatusOr<int> adj = linux::ReadOomScoreAdj(options_.host, record->init);
+  const absl::StatusOr<int> adj = linux::ReadOomScoreAdj(parts_.options.host, record->init);
   if (adj.ok()) record->last_resources.oom_score_adj = *adj;
-  if (options_.cgroups->EndsWithProcesses()) {
-    const auto group = ReadGroup(*options_.cgroups, record->cgroup_path, record->spec.resources);
+  if (parts_.options.cgroups->EndsWithProcesses()) {
+    const auto group =
+        ReadGroup(*parts_.options.cgroups, record->cgroup_path, record->spec.resources);
     if (group.ok()) record->last_resources.cgroup = *group;
   }
   return absl::OkStatus();
 }
 
-ContainerRecord EngineImpl::NewContainer(const SandboxRecord& sandbox, const ContainerSpec& spec,
-                                         const image::Image& image) const {
+ContainerRecord ContainerCreation::New(const SandboxRecord& sandbox, const ContainerSpec& spec,
+                                       const image::Image& image) const {
   ContainerRecord record;
   record.id = RandomId();
   record.sandbox_id = sandbox.id;
-  record.created_unix_nanos = options_.clock->NowUnixNanos();
+  record.created_unix_nanos = parts_.options.clock->NowUnixNanos();
   record.boot_id = boot_id_;
   record.spec = spec;
   record.image_id = image.record.id;
   record.image_ref = image::RepoDigestFor(image.record, spec.image);
   record.chain_ids = image.record.chain_ids;
   record.log_path = LogPathOf(sandbox.spec, spec);
-  record.cgroup_path = CgroupPathOf(sandbox, record.id);
+  record.cgroup_path = ContainerGroupOf(sandbox, record.id);
   return record;
 }
 
-absl::Status EngineImpl::PlanContainer(const SandboxRecord& sandbox, const image::Image& image,
-                                       const Confined& confined, Creation* creation) {
+absl::Status ContainerCreation::Plan(const SandboxRecord& sandbox, const image::Image& image,
+                                     const Confined& confined, Creation* creation) const {
   ContainerRecord& record = creation->record;
-  PLIMSOLL_RETURN_IF_ERROR(ReserveName(
+  PLIMSOLL_RETURN_IF_ERROR(parts_.objects.ReserveName(
       NameKey(sandbox.id, record.spec), record.id,
       absl::StrCat("container ", record.spec.name, " (attempt ", record.spec.attempt, ")")));
-  absl::Cleanup release_name = [&] { ReleaseName(record.id); };
+  absl::Cleanup release_name = [&] { parts_.objects.ReleaseName(record.id); };
   CreateRequest& request = creation->request;
   PLIMSOLL_ASSIGN_OR_RETURN(request, PrepareCreate(sandbox, record, image, *creation->layers));
   PLIMSOLL_RETURN_IF_ERROR(AddImageMounts(&record, &request, &creation->layers));
-  creation->difference = CompareWithAnnounced(sandbox, &record.spec);
+  creation->difference = parts_.pictures.CompareWithAnnounced(sandbox, &record.spec);
   creation->given = record.spec;
   creation->given.resources = confined.settings;
-  PLIMSOLL_RETURN_IF_ERROR(CheckAnnounced(sandbox, creation->difference));
-  PLIMSOLL_RETURN_IF_ERROR(AddPicture(sandbox, &creation->given));
-  PLIMSOLL_RETURN_IF_ERROR(ApplyHandler(sandbox, &creation->given, &request));
+  PLIMSOLL_RETURN_IF_ERROR(parts_.handlers.CheckAnnounced(sandbox, creation->difference));
+  PLIMSOLL_RETURN_IF_ERROR(parts_.pictures.AddTo(sandbox, &creation->given));
+  PLIMSOLL_RETURN_IF_ERROR(parts_.handlers.ApplyTo(sandbox, &creation->given, &request));
   request.spec = &creation->given;
-  PLIMSOLL_RETURN_IF_ERROR(ReserveClasses(record.spec, &record));
-  absl::Cleanup cancel_classes = [&] { CancelClasses(record.id); };
-  PLIMSOLL_RETURN_IF_ERROR(options_.store->PutContainer(record));
+  PLIMSOLL_RETURN_IF_ERROR(parts_.classes.Reserve(&record));
+  absl::Cleanup cancel_classes = [&] { parts_.classes.Cancel(record.id); };
+  PLIMSOLL_RETURN_IF_ERROR(parts_.options.store->PutContainer(record));
   std::move(release_name).Cancel();
   std::move(cancel_classes).Cancel();
   return absl::OkStatus();
 }
 
-absl::Status EngineImpl::MakeContainer(Creation* creation) {
-  StartPhase phase(options_.observe_phase);
-  absl::StatusOr<Created> made = options_.runtime->Create(creation->request);
-  if (const auto pod = FindSandbox(creation->record.sandbox_id); !made.ok() && pod.ok()) {
-    made = OrNamespaceEnded(options_.host, creation->record, (*pod)->Snapshot(), made.status());
+absl::Status ContainerCreation::Make(Creation* creation) const {
+  StartPhase phase(parts_.options.observe_phase);
+  absl::StatusOr<Created> made = parts_.options.runtime->Create(creation->request);
+  if (const auto pod = parts_.objects.FindSandbox(creation->record.sandbox_id);
+      !made.ok() && pod.ok()) {
+    made =
+        OrNamespaceEnded(parts_.options.host, creation->record, (*pod)->Snapshot(), made.status());
   }
   PLIMSOLL_ASSIGN_OR_RETURN(creation->created, std::move(made));
   phase.Done("container_create");
@@ -227,7 +223,7 @@ absl::Status EngineImpl::MakeContainer(Creation* creation) {
     // In the row before anybody is told that it is created; whatever comes, its start fails so.
     record.reason = kStartError;
     record.message = *created.refusal;
-    CancelClasses(record.id);  // nothing of it will ever run in them
+    parts_.classes.Cancel(record.id);  // nothing of it will ever run in them
     return absl::OkStatus();
   }
   PLIMSOLL_RETURN_IF_ERROR(SettleProcess(created, creation->request, &record));
@@ -235,32 +231,29 @@ absl::Status EngineImpl::MakeContainer(Creation* creation) {
   return absl::OkStatus();
 }
 
-absl::StatusOr<std::shared_ptr<Container>> EngineImpl::AddContainer(Creation* creation) {
+absl::StatusOr<std::shared_ptr<Container>> ContainerCreation::Add(Creation* creation) const {
   const ContainerRecord& record = creation->record;
   const auto container = std::make_shared<Container>(record);
   // Watched before it is anybody's: one whose end nobody sees would be Running for ever. That
   // end, however soon it comes, is recorded after this lock.
   absl::MutexLock lock(&container->mutex);
   absl::Status made;
-  if (HasProcess(record)) made = WatchMonitor(container, record.monitor);
-  if (made.ok()) made = options_.store->PutContainer(record);
+  if (HasProcess(record)) made = parts_.exits.Watch(container, record.monitor);
+  if (made.ok()) made = parts_.options.store->PutContainer(record);
   if (!made.ok()) {
     container->record.state = ContainerState::kRemoving;  // no exit is recorded any more
     return Annotate(made, absl::StrCat("container ", record.spec.name));
   }
   container->layers = std::move(creation->layers);
-  {
-    absl::MutexLock maps(&mutex_);
-    containers_.Insert(record.id, container);
-  }
-  options_.events->Add(EventType::kContainerCreated, record, record.spec.name);
+  parts_.objects.AddContainer(container);
+  parts_.options.events->Add(EventType::kContainerCreated, record, record.spec.name);
   return container;
 }
 
-void EngineImpl::TellWarnings(const Creation& creation) {
+void ContainerCreation::TellWarnings(const Creation& creation) const {
   const auto warn = [&](const std::string& warning) {
-    options_.events->Add(EventType::kWarning, creation.record.sandbox_id, creation.record.id,
-                         warning);
+    parts_.options.events->Add(EventType::kWarning, creation.record.sandbox_id, creation.record.id,
+                               warning);
   };
   const Created& created = creation.created;
   if (created.refusal.has_value()) warn(absl::StrCat(*created.refusal, "; its start will fail"));
@@ -268,11 +261,9 @@ void EngineImpl::TellWarnings(const Creation& creation) {
   if (!creation.difference.empty()) warn(creation.difference);
 }
 
-absl::StatusOr<std::string> EngineImpl::CreateContainer(absl::string_view sandbox_id,
-                                                        const ContainerSpec& spec,
-                                                        std::string client_config) {
-  PLIMSOLL_ASSIGN_OR_RETURN(const auto sandbox, FindSandbox(sandbox_id));
-  absl::ReaderMutexLock sandbox_operation(&sandbox->operation);
+absl::StatusOr<std::string> ContainerCreation::Create(const std::shared_ptr<Sandbox>& sandbox,
+                                                      const ContainerSpec& spec,
+                                                      std::string client_config) const {
   const SandboxRecord sandbox_record = sandbox->Snapshot();
   const std::string what = absl::StrCat("container ", spec.name);
   if (sandbox_record.state != SandboxState::kReady) {
@@ -289,99 +280,54 @@ absl::StatusOr<std::string> EngineImpl::CreateContainer(absl::string_view sandbo
                        " was begun, and failed; only to stop and to remove it are left"));
     }
   }
-  PLIMSOLL_RETURN_IF_ERROR(Annotate(CheckSettings(spec.resources, *options_.runtime), what));
-  readier_.Expect();
-  const ShareNow share = CurrentShare();
-  absl::StatusOr<Confined> confined = ConfineAsked(spec.resources, share, /*is_new=*/true);
+  PLIMSOLL_RETURN_IF_ERROR(Annotate(CheckSettings(spec.resources, *parts_.options.runtime), what));
+  parts_.groups.ExpectProcess();
+  const NodeConfinement::ShareNow share = parts_.confinement.Current();
+  absl::StatusOr<Confined> confined =
+      parts_.confinement.ConfineAsked(spec.resources, share, /*is_new=*/true);
   if (!confined.ok()) return Annotate(confined.status(), what);
-  PutIntoPod(sandbox->id, spec.resources, share.share, &confined->settings);
-  StartPhase phase(options_.observe_phase);
-  const absl::StatusOr<image::Image> image = options_.images->Find(spec.image);
+  parts_.confinement.PutIntoPod(sandbox->id, spec.resources, share.share, &confined->settings);
+  StartPhase phase(parts_.options.observe_phase);
+  const absl::StatusOr<image::Image> image = parts_.options.images->Find(spec.image);
   if (!image.ok()) return Annotate(image.status(), what);
   Creation creation;
-  PLIMSOLL_ASSIGN_OR_RETURN(creation.layers, options_.images->Lease(image->record.id));
+  PLIMSOLL_ASSIGN_OR_RETURN(creation.layers, parts_.options.images->Lease(image->record.id));
   phase.Done("container_image");
 
-  creation.record = NewContainer(sandbox_record, spec, *image);
+  creation.record = New(sandbox_record, spec, *image);
   creation.record.client_config = std::move(client_config);
-  PLIMSOLL_RETURN_IF_ERROR(PlanContainer(sandbox_record, *image, *confined, &creation));
-  absl::Cleanup undo = [&] {
-    UndoContainer(std::move(creation.record), std::move(creation.layers));
-  };
-  PLIMSOLL_RETURN_IF_ERROR(MakeContainer(&creation));
-  PLIMSOLL_ASSIGN_OR_RETURN(const std::shared_ptr<Container> container, AddContainer(&creation));
+  PLIMSOLL_RETURN_IF_ERROR(Plan(sandbox_record, *image, *confined, &creation));
+  absl::Cleanup undo = [&] { Undo(std::move(creation.record), std::move(creation.layers)); };
+  PLIMSOLL_RETURN_IF_ERROR(Make(&creation));
+  PLIMSOLL_ASSIGN_OR_RETURN(const std::shared_ptr<Container> container, Add(&creation));
   std::move(undo).Cancel();
-  ShowPicture(sandbox->id);
+  parts_.pictures.Show(sandbox->id);
   TellWarnings(creation);
-  TellContradiction(container->Snapshot(), nullptr);
-  if (!confined->lost.empty()) TellLost(*container, *confined);
+  parts_.pictures.TellContradiction(container->Snapshot(), nullptr);
+  if (!confined->lost.empty()) parts_.confinement.TellLost(*container, *confined);
   // Another share, set while this one was being made, has not reached it.
-  if (CurrentShare().epoch != share.epoch) FollowShare(*container);
+  if (parts_.confinement.Current().epoch != share.epoch) parts_.confinement.FollowShare(*container);
   return container->id;
 }
 
-void EngineImpl::UndoContainer(ContainerRecord record, std::shared_ptr<image::LayerLease> layers) {
-  absl::Status unmade = options_.runtime->Delete(record.id, record.cgroup_path);
-  ReleaseClasses(record.sandbox_id, record.id, TargetOf(record));
-  if (unmade.ok()) unmade = options_.store->RemoveContainer(record.id);
-  if (unmade.ok()) return ReleaseName(record.id);
-  Warn(record.sandbox_id, record.id,
-       Annotate(unmade,
-                "what a creation that failed has left can't be removed now (remove the "
-                "container, or restart the daemon, to try again)"));
+void ContainerCreation::Undo(ContainerRecord record,
+                             std::shared_ptr<image::LayerLease> layers) const {
+  absl::Status unmade = parts_.options.runtime->Delete(record.id, record.cgroup_path);
+  parts_.classes.Release(record);
+  if (unmade.ok()) unmade = parts_.options.store->RemoveContainer(record.id);
+  if (unmade.ok()) return parts_.objects.ReleaseName(record.id);
+  parts_.options.events->Warn(
+      record.sandbox_id, record.id,
+      Annotate(unmade,
+               "what a creation that failed has left can't be removed now (remove the "
+               "container, or restart the daemon, to try again)"));
   record.state = ContainerState::kRemoving;
   const auto container = std::make_shared<Container>(std::move(record));
   {
     absl::MutexLock lock(&container->mutex);
     container->layers = std::move(layers);
   }
-  absl::MutexLock lock(&mutex_);
-  containers_.Insert(container->id, container);
-}
-
-absl::Status EngineImpl::RemoveContainer(absl::string_view id) {
-  PLIMSOLL_ASSIGN_OR_RETURN(const auto container, FindContainer(id));
-  const CallOff call_off(TurnsOf(*container), container->id);
-  PLIMSOLL_RETURN_IF_ERROR(StopContainer(container->id, absl::ZeroDuration()));
-  absl::MutexLock operation(&container->operation);
-  if (!FindContainer(container->id).ok()) return absl::OkStatus();  // another call was quicker
-  ContainerRecord record;
-  {
-    absl::MutexLock lock(&container->mutex);
-    PLIMSOLL_RETURN_IF_ERROR(
-        CheckTransition(container->id, container->record.state, ContainerState::kRemoving));
-    container->record.state = ContainerState::kRemoving;
-    record = container->record;
-  }
-  // On a full disk its files go unmarked: they are what makes room for forgetting it. A daemon that
-  // starts in between finds it ended, and removing that works as well.
-  const absl::Status marked = options_.store->PutContainer(record);
-  if (!absl::IsResourceExhausted(marked)) PLIMSOLL_RETURN_IF_ERROR(marked);
-  const absl::Status unmarked = options_.run.RemoveFile(UpdateMarkOf(record.id));
-  if (!absl::IsNotFound(unmarked)) PLIMSOLL_RETURN_IF_ERROR(unmarked);
-  PLIMSOLL_RETURN_IF_ERROR(options_.runtime->Delete(record.id, record.cgroup_path));
-  {
-    // What its exit lets go of in its own time, or not at all when it finds a removal under way:
-    // who is told of the removal may want the places.
-    absl::MutexLock lock(&container->classes);
-    // The registry knows it also where it holds none.
-    ReleaseClasses(record.sandbox_id, record.id, TargetOf(record));
-  }
-  PLIMSOLL_RETURN_IF_ERROR(options_.store->RemoveContainer(record.id));
-  ReleaseName(record.id);
-  {
-    absl::MutexLock lock(&container->mutex);
-    container->layers.reset();
-  }
-  {
-    // In one: whoever follows the events knows it at every moment by the one or the other.
-    absl::MutexLock lock(&mutex_);
-    containers_.Erase(record.id);
-    options_.events->Add(EventType::kContainerRemoved, record, record.spec.name);
-  }
-  CollectLayersAfter(record.id);
-  ShowPicture(record.sandbox_id);
-  return absl::OkStatus();
+  parts_.objects.AddContainer(container);
 }
 
 }  // namespace plimsoll::runtime

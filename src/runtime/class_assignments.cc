@@ -1,4 +1,5 @@
-// QoS classes of sandboxes and containers: between the registry and the records.
+#include "runtime/class_assignments.h"
+
 #include <optional>
 #include <utility>
 
@@ -7,7 +8,6 @@
 #include "absl/time/time.h"
 #include "base/status.h"
 #include "runtime/class_files.h"
-#include "runtime/engine_impl.h"
 #include "runtime/oci/fit.h"
 #include "runtime/pod_group_settings.h"
 #include "runtime/spec/json.h"
@@ -40,7 +40,7 @@ bool IsUndone(const qos::HeldClasses& changing, const qos::HeldClasses& held) {
 
 }  // namespace
 
-qos::Target EngineImpl::TargetOf(const ContainerRecord& record) {
+qos::Target ClassAssignments::TargetOf(const ContainerRecord& record) const {
   qos::Target target;
   target.level = qos::Level::kContainer;
   target.id = record.id;
@@ -50,31 +50,32 @@ qos::Target EngineImpl::TargetOf(const ContainerRecord& record) {
   target.underlying = [presence = presence_, id = record.id, resources = record.spec.resources,
                        adj = record.spec.oom_score_adj](absl::string_view file) {
     std::optional<std::string> value = AskedValue(resources, adj, file);
-    presence->With([&](EngineImpl& engine) {
-      const auto container = engine.FindContainer(id);
+    presence->With([&](const ClassAssignments& present) {
+      const auto container = present.objects_->FindContainer(id);
       ContainerSpec now;
       now.resources = resources;  // while it is being made or recovered
       now.oom_score_adj = adj;
       if (container.ok()) now = (*container)->Snapshot().spec;
-      engine.PutIntoShare(&now.resources);
+      present.confinement_->PutIntoShare(&now.resources);
       // Written when the class goes, as an update would write it.
       std::vector<std::string> told;
-      now.resources = FitSettings(now.resources, *engine.options_.runtime, &told);
-      now.oom_score_adj = FitOomScoreAdj(now.oom_score_adj, *engine.options_.runtime, &told);
+      now.resources = FitSettings(now.resources, *present.options_.runtime, &told);
+      now.oom_score_adj = FitOomScoreAdj(now.oom_score_adj, *present.options_.runtime, &told);
       value = AskedValue(now.resources, now.oom_score_adj, file);
     });
     return value;
   };
   target.entering = [presence = presence_, id = record.id] {
     std::vector<pid_t> pids;
-    presence->With(
-        [&](EngineImpl& engine) { pids = engine.options_.runtime->EnteringProcesses(id); });
+    presence->With([&](const ClassAssignments& present) {
+      pids = present.options_.runtime->EnteringProcesses(id);
+    });
     return pids;
   };
   return target;
 }
 
-qos::Target EngineImpl::TargetOf(const SandboxRecord& record) {
+qos::Target ClassAssignments::TargetOf(const SandboxRecord& record) const {
   qos::Target target;
   target.level = qos::Level::kPod;
   target.id = record.id;
@@ -84,8 +85,8 @@ qos::Target EngineImpl::TargetOf(const SandboxRecord& record) {
   target.underlying = [presence = presence_, id = record.id,
                        settings = PodGroupSettings(record.spec)](absl::string_view file) {
     std::optional<std::string> value = AskedValue(settings, 0, file);
-    presence->With([&](EngineImpl& engine) {
-      const auto sandbox = engine.FindSandbox(id);
+    presence->With([&](const ClassAssignments& present) {
+      const auto sandbox = present.objects_->FindSandbox(id);
       if (!sandbox.ok()) return;  // while it is being made or recovered
       value = AskedValue(PodGroupSettings((*sandbox)->Snapshot().spec), 0, file);
     });
@@ -94,8 +95,9 @@ qos::Target EngineImpl::TargetOf(const SandboxRecord& record) {
   return target;
 }
 
-absl::Status EngineImpl::ReserveClasses(const SandboxSpec& spec, SandboxRecord* record) {
+absl::Status ClassAssignments::Reserve(SandboxRecord* record) const {
   if (options_.classes == nullptr || !options_.assign_classes) return absl::OkStatus();
+  const SandboxSpec& spec = record->spec;
   PLIMSOLL_ASSIGN_OR_RETURN(
       record->classes, options_.classes->Reserve(
                            qos::Level::kPod, record->id,
@@ -103,12 +105,12 @@ absl::Status EngineImpl::ReserveClasses(const SandboxSpec& spec, SandboxRecord* 
   return absl::OkStatus();
 }
 
-absl::Status EngineImpl::ReserveClasses(const ContainerSpec& spec, ContainerRecord* record) {
+absl::Status ClassAssignments::Reserve(ContainerRecord* record) {
   if (options_.classes == nullptr || !options_.assign_classes) return absl::OkStatus();
-  // The place may be that of one that has just exited, whose successor this is. Looked at first: a
-  // refusal counts as one.
+  const ContainerSpec& spec = record->spec;
+  // Looked at first: a refusal counts as one.
   const bool releases_under_way = [this] {
-    absl::MutexLock lock(&releases_mutex_);
+    absl::MutexLock lock(&mutex_);
     return !releases_.empty();
   }();
   if (releases_under_way) AwaitReleases(FullClasses(spec.classes));
@@ -119,22 +121,40 @@ absl::Status EngineImpl::ReserveClasses(const ContainerSpec& spec, ContainerReco
   return absl::OkStatus();
 }
 
-absl::Status EngineImpl::EnforceClasses(const qos::Target& target) {
-  return options_.classes == nullptr ? absl::OkStatus() : options_.classes->Enforce(target);
+absl::Status ClassAssignments::Enforce(const SandboxRecord& record) const {
+  return options_.classes == nullptr ? absl::OkStatus()
+                                     : options_.classes->Enforce(TargetOf(record));
 }
 
-void EngineImpl::CancelClasses(const std::string& id) {
+absl::Status ClassAssignments::Enforce(const ContainerRecord& record) const {
+  return options_.classes == nullptr ? absl::OkStatus()
+                                     : options_.classes->Enforce(TargetOf(record));
+}
+
+void ClassAssignments::Cancel(const std::string& id) const {
   if (options_.classes != nullptr) options_.classes->Cancel(id);
 }
 
-void EngineImpl::ReleaseClasses(const std::string& sandbox_id, const std::string& container_id,
-                                const qos::Target& target) {
+void ClassAssignments::Release(const SandboxRecord& record) const {
   if (options_.classes == nullptr) return;
-  Warn(sandbox_id, container_id, options_.classes->Release(target));
+  options_.events->Warn(record.id, "", options_.classes->Release(TargetOf(record)));
 }
 
-absl::Status EngineImpl::AdoptClasses(const qos::Target& target, qos::HeldClasses* held,
-                                      bool* changed) {
+void ClassAssignments::Release(const ContainerRecord& record) const {
+  if (options_.classes == nullptr) return;
+  options_.events->Warn(record.sandbox_id, record.id, options_.classes->Release(TargetOf(record)));
+}
+
+absl::Status ClassAssignments::Adopt(SandboxRecord* record, bool* changed) const {
+  return Adopt(TargetOf(*record), &record->classes, changed);
+}
+
+absl::Status ClassAssignments::Adopt(ContainerRecord* record, bool* changed) const {
+  return Adopt(TargetOf(*record), &record->classes, changed);
+}
+
+absl::Status ClassAssignments::Adopt(const qos::Target& target, qos::HeldClasses* held,
+                                     bool* changed) const {
   *changed = false;
   if (options_.classes == nullptr || held->empty()) return absl::OkStatus();
   const qos::HeldClasses before = *held;
@@ -143,24 +163,19 @@ absl::Status EngineImpl::AdoptClasses(const qos::Target& target, qos::HeldClasse
   return adopted;
 }
 
-std::vector<std::string> EngineImpl::ClassFiles(const std::string& id) const {
-  return options_.classes == nullptr ? std::vector<std::string>()
-                                     : options_.classes->OwnedFiles(id);
-}
-
-std::shared_ptr<void> EngineImpl::AnnounceRelease(const qos::HeldClasses& held) {
-  ClassPlaces places;
+std::shared_ptr<void> ClassAssignments::AnnounceRelease(const qos::HeldClasses& held) {
+  Places places;
   for (const auto& [type, one] : held) places.emplace(type, one.name);
-  absl::MutexLock lock(&releases_mutex_);
+  absl::MutexLock lock(&mutex_);
   releases_.insert(places.begin(), places.end());
   return {nullptr, [this, places](void*) {
-            absl::MutexLock end(&releases_mutex_);
+            absl::MutexLock end(&mutex_);
             for (const auto& place : places) releases_.erase(releases_.find(place));
           }};
 }
 
-EngineImpl::ClassPlaces EngineImpl::FullClasses(const qos::ClassNames& asked) const {
-  ClassPlaces full;
+ClassAssignments::Places ClassAssignments::FullClasses(const qos::ClassNames& asked) const {
+  Places full;
   for (const qos::TypeReport& type : options_.classes->Describe()) {
     if (type.level != qos::Level::kContainer) continue;
     const auto named = asked.find(type.name);
@@ -175,34 +190,33 @@ EngineImpl::ClassPlaces EngineImpl::FullClasses(const qos::ClassNames& asked) co
   return full;
 }
 
-void EngineImpl::AwaitReleases(const ClassPlaces& places) {
-  const auto none = [&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(releases_mutex_) {
+void ClassAssignments::AwaitReleases(const Places& places) {
+  const auto none = [&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     for (const auto& place : places) {
       if (releases_.contains(place)) return false;
     }
     return true;
   };
-  absl::MutexLock lock(&releases_mutex_);
-  releases_mutex_.AwaitWithTimeout(absl::Condition(&none), kReleasesTake);
+  absl::MutexLock lock(&mutex_);
+  mutex_.AwaitWithTimeout(absl::Condition(&none), kReleasesTake);
 }
 
-void EngineImpl::ReleaseClassesAtExit(const std::shared_ptr<Container>& container,
-                                      const std::shared_ptr<void>& announced) {
+void ClassAssignments::ReleaseAtExit(const std::shared_ptr<Container>& container,
+                                     const std::shared_ptr<void>& announced) {
   const ContainerRecord record = container->Snapshot();
-  // One that failed to be made is undone by who made it.
   if (options_.classes == nullptr || record.classes.empty() ||
       record.state != ContainerState::kExited) {
     return;
   }
-  const auto release = [this, container, announced, target = TargetOf(record)] {
+  const auto release = [this, container, announced, record] {
     absl::MutexLock lock(&container->classes);
-    ReleaseClasses(container->sandbox_id, container->id, target);
+    Release(record);
   };
-  if (!patient_.TrySchedule(release)) release();
+  if (!releasers_.TrySchedule(release)) release();
 }
 
-qos::HeldClasses EngineImpl::ChangingTo(const qos::HeldClasses& held,
-                                        const qos::ClassNames& asked) const {
+qos::HeldClasses ClassAssignments::ChangingTo(const qos::HeldClasses& held,
+                                              const qos::ClassNames& asked) const {
   qos::HeldClasses changing;
   if (options_.classes == nullptr || asked.empty()) return changing;
   for (const qos::TypeReport& type : options_.classes->Describe()) {
@@ -217,7 +231,7 @@ qos::HeldClasses EngineImpl::ChangingTo(const qos::HeldClasses& held,
   return changing;
 }
 
-absl::Status EngineImpl::FinishClasses(ContainerRecord* record, bool* changed) const {
+absl::Status ClassAssignments::FinishChange(ContainerRecord* record, bool* changed) const {
   *changed = false;
   constexpr char kWhat[] = "finish a change of classes that was cut off";
   const absl::StatusOr<std::string> mark =
@@ -248,7 +262,7 @@ absl::Status EngineImpl::FinishClasses(ContainerRecord* record, bool* changed) c
   return absl::OkStatus();
 }
 
-absl::Status EngineImpl::SaveClasses(Container& container, const qos::HeldClasses& held) {
+absl::Status ClassAssignments::Save(Container& container, const qos::HeldClasses& held) const {
   absl::MutexLock lock(&container.mutex);
   ContainerRecord changed = container.record;
   changed.classes = held;
@@ -257,7 +271,7 @@ absl::Status EngineImpl::SaveClasses(Container& container, const qos::HeldClasse
   return absl::OkStatus();
 }
 
-absl::Status EngineImpl::SaveClasses(Sandbox& sandbox, const qos::HeldClasses& held) {
+absl::Status ClassAssignments::Save(Sandbox& sandbox, const qos::HeldClasses& held) const {
   absl::MutexLock lock(&sandbox.mutex);
   SandboxRecord changed = sandbox.record;
   changed.classes = held;
@@ -266,26 +280,33 @@ absl::Status EngineImpl::SaveClasses(Sandbox& sandbox, const qos::HeldClasses& h
   return absl::OkStatus();
 }
 
-void EngineImpl::SaveClassesOfReloads() {
-  if (options_.classes == nullptr) return;
-  options_.classes->SaveWith(
-      [presence = presence_](const qos::Target& target, const qos::HeldClasses& held) {
-        absl::Status status;
-        presence->With([&](EngineImpl& engine) {
-          if (target.level == qos::Level::kPod) {
-            const auto sandbox = engine.FindSandbox(target.id);
-            if (sandbox.ok()) status = engine.SaveClasses(**sandbox, held);
-          } else {
-            const auto container = engine.FindContainer(target.id);
-            if (container.ok()) status = engine.SaveClasses(**container, held);
-          }
-        });
-        return status;
-      });
+absl::Status ClassAssignments::Save(const qos::Target& target, const qos::HeldClasses& held) const {
+  if (target.level == qos::Level::kPod) {
+    const auto sandbox = objects_->FindSandbox(target.id);
+    return sandbox.ok() ? Save(**sandbox, held) : absl::OkStatus();
+  }
+  const auto container = objects_->FindContainer(target.id);
+  return container.ok() ? Save(**container, held) : absl::OkStatus();
 }
 
-absl::Status EngineImpl::ChangeClasses(Container& container, const qos::ClassNames& classes) {
-  if (classes.empty()) return absl::OkStatus();
+void ClassAssignments::SaveReloads() {
+  if (options_.classes == nullptr) return;
+  options_.classes->SaveWith([presence = presence_](const qos::Target& target,
+                                                    const qos::HeldClasses& held) {
+    absl::Status status;
+    presence->With([&](const ClassAssignments& present) { status = present.Save(target, held); });
+    return status;
+  });
+}
+
+absl::Status ClassAssignments::CheckChange(const ContainerRecord& record,
+                                           const qos::ClassNames& asked) const {
+  if (options_.classes == nullptr || asked.empty()) return absl::OkStatus();
+  return options_.classes->CheckChange(TargetOf(record), asked);
+}
+
+absl::Status ClassAssignments::Change(Container& container, const qos::ClassNames& asked) const {
+  if (asked.empty()) return absl::OkStatus();
   absl::MutexLock alone(&container.classes);
   const ContainerRecord record = container.Snapshot();
   if (!HasProcess(record)) {
@@ -295,50 +316,46 @@ absl::Status EngineImpl::ChangeClasses(Container& container, const qos::ClassNam
     return absl::NotFoundError(
         absl::StrCat("container ", record.spec.name, ": there are no QoS classes on this node"));
   }
-  return options_.classes->Change(TargetOf(record), classes, [&](const qos::HeldClasses& held) {
+  return options_.classes->Change(TargetOf(record), asked, [&](const qos::HeldClasses& held) {
     // The row still has the update's limits, and says by the change under way that all of it is to
-    // be finished. The update's undoing writes old classes and old limits in one (SaveAsked).
-    if (IsUndone(record.classes, held)) return absl::OkStatus();
-    return SaveClasses(container, held);
+    // be finished. The update's undoing writes old classes and old limits in one.
+    return IsUndone(record.classes, held) ? absl::OkStatus() : Save(container, held);
   });
 }
 
-absl::Status EngineImpl::UpdateSandboxClasses(absl::string_view id,
-                                              const qos::ClassNames& classes) {
-  PLIMSOLL_ASSIGN_OR_RETURN(const auto sandbox, FindSandbox(id));
-  absl::MutexLock operation(&sandbox->operation);
-  const SandboxRecord record = sandbox->Snapshot();
+absl::Status ClassAssignments::Change(Sandbox& sandbox, const qos::ClassNames& asked) const {
+  const SandboxRecord record = sandbox.Snapshot();
   if (record.state != SandboxState::kReady) {
     return absl::FailedPreconditionError(absl::StrCat("sandbox ", record.id, " is ",
                                                       StateName(record.state),
                                                       "; its classes change while Ready"));
   }
-  if (classes.empty()) return absl::OkStatus();
+  if (asked.empty()) return absl::OkStatus();
   if (options_.classes == nullptr) {
     return absl::NotFoundError(
         absl::StrCat("sandbox ", record.id, ": there are no QoS classes on this node"));
   }
-  return options_.classes->Change(TargetOf(record), classes, [&](const qos::HeldClasses& held) {
-    return SaveClasses(*sandbox, held);
-  });
+  return options_.classes->Change(
+      TargetOf(record), asked, [&](const qos::HeldClasses& held) { return Save(sandbox, held); });
 }
 
-absl::StatusOr<std::map<std::string, qos::EffectiveClass>> EngineImpl::ContainerClasses(
-    absl::string_view id, bool look) {
-  PLIMSOLL_ASSIGN_OR_RETURN(const auto container, FindContainer(id));
-  const ContainerRecord record = container->Snapshot();
+ClassAssignments::Effective ClassAssignments::EffectiveOf(const ContainerRecord& record,
+                                                          bool look) const {
   if (options_.classes == nullptr || !HasProcess(record)) return AsRecorded(record.classes);
   return options_.classes->Effective(TargetOf(record), look);
 }
 
-absl::StatusOr<std::map<std::string, qos::EffectiveClass>> EngineImpl::SandboxClasses(
-    absl::string_view id, bool look) {
-  PLIMSOLL_ASSIGN_OR_RETURN(const auto sandbox, FindSandbox(id));
-  const SandboxRecord record = sandbox->Snapshot();
+ClassAssignments::Effective ClassAssignments::EffectiveOf(const SandboxRecord& record,
+                                                          bool look) const {
   if (options_.classes == nullptr || record.state != SandboxState::kReady) {
     return AsRecorded(record.classes);
   }
   return options_.classes->Effective(TargetOf(record), look);
+}
+
+std::vector<std::string> ClassAssignments::EntryFiles(const ContainerRecord& record) const {
+  if (options_.classes == nullptr) return {};
+  return options_.classes->EntryFiles(TargetOf(record));
 }
 
 }  // namespace plimsoll::runtime

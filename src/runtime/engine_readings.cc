@@ -1,5 +1,4 @@
-// What the engine reads for statistics and metrics beside control groups' statistics.
-#include "runtime/counters.h"
+#include "runtime/engine_readings.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -15,7 +14,7 @@
 #include "absl/strings/strip.h"
 #include "base/status.h"
 #include "linux/mounts.h"
-#include "runtime/engine_impl.h"
+#include "runtime/effective_resources.h"
 #include "runtime/sandbox_place.h"
 #include "runtime/state_machine.h"
 
@@ -73,12 +72,39 @@ absl::Status IfTold(absl::StatusOr<Value> read, std::optional<Value>* value) {
 
 }  // namespace
 
-std::vector<Engine::Links> EngineImpl::SandboxLinks(const std::vector<std::string>& ids) const {
+absl::StatusOr<linux::CgroupStats> EngineReadings::Stats(absl::string_view id) const {
+  PLIMSOLL_ASSIGN_OR_RETURN(const auto container, objects_->FindContainer(id));
+  std::string group;
+  {
+    const absl::MutexLock lock(&container->mutex);
+    PLIMSOLL_RETURN_IF_ERROR(CheckProcess(container->record, "reading its use of resources"));
+    group = container->record.cgroup_path;
+  }
+  return options_.cgroups->Stats(group);
+}
+
+absl::StatusOr<linux::CgroupStats> EngineReadings::SandboxStats(absl::string_view id) const {
+  PLIMSOLL_ASSIGN_OR_RETURN(const auto sandbox, objects_->FindSandbox(id));
+  std::string group;
+  {
+    const absl::MutexLock lock(&sandbox->mutex);
+    if (sandbox->record.state != SandboxState::kReady) {
+      return absl::FailedPreconditionError(
+          absl::StrCat("sandbox ", sandbox->record.id, " is ", StateName(sandbox->record.state),
+                       "; reading its use of resources needs one that is Ready"));
+    }
+    group = sandbox->record.cgroup_path;
+  }
+  return options_.cgroups->Stats(group);
+}
+
+std::vector<Readings::Links> EngineReadings::SandboxLinks(
+    const std::vector<std::string>& ids) const {
   std::vector<Links> links(ids.size(), Links(std::vector<linux::LinkCounters>()));
   std::vector<std::string> namespaces;
   std::vector<size_t> whose;  // of each namespace, the place in `ids`
   for (size_t i = 0; i < ids.size(); ++i) {
-    const auto sandbox = FindSandbox(ids[i]);
+    const auto sandbox = objects_->FindSandbox(ids[i]);
     if (!sandbox.ok()) {
       links[i] = sandbox.status();
       continue;
@@ -100,10 +126,11 @@ std::vector<Engine::Links> EngineImpl::SandboxLinks(const std::vector<std::strin
   return links;
 }
 
-absl::StatusOr<ContainerCounters> EngineImpl::Counters(absl::string_view id) {
-  PLIMSOLL_ASSIGN_OR_RETURN(const auto container, FindContainer(id));
+absl::StatusOr<ContainerCounters> EngineReadings::Counters(absl::string_view id) const {
+  PLIMSOLL_ASSIGN_OR_RETURN(const auto container, objects_->FindContainer(id));
   const ContainerRecord record = container->Snapshot();
-  PLIMSOLL_ASSIGN_OR_RETURN(const EffectiveResources resources, ReadResources(record.id));
+  PLIMSOLL_ASSIGN_OR_RETURN(const EffectiveResources resources,
+                            ReadEffective(options_, *container));
   if (!resources.live) {
     PLIMSOLL_RETURN_IF_ERROR(CheckProcess(container->Snapshot(), "counting what it uses"));
     return absl::FailedPreconditionError(absl::StrCat("container ", record.id, " has just ended"));
@@ -138,7 +165,7 @@ absl::StatusOr<ContainerCounters> EngineImpl::Counters(absl::string_view id) {
   return counters;
 }
 
-absl::StatusOr<FileSystem> EngineImpl::WritableLayersFileSystem() const {
+absl::StatusOr<FileSystem> EngineReadings::WritableLayersFileSystem() const {
   struct statvfs info = {};
   if (fstatvfs(options_.state.fd(), &info) != 0) {
     return ErrnoStatus(errno, absl::StrCat("statfs ", options_.state.path()));

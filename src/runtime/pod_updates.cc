@@ -1,4 +1,5 @@
-// Resources of a pod as a whole, changed while it runs.
+#include "runtime/pod_updates.h"
+
 #include <cerrno>
 #include <optional>
 #include <string>
@@ -11,7 +12,7 @@
 #include "linux/cgroup/merge.h"
 #include "resources/cpu_set.h"
 #include "runtime/class_files.h"
-#include "runtime/engine_impl.h"
+#include "runtime/group_paths.h"
 #include "runtime/memory_shrink.h"
 #include "runtime/oci/fit.h"
 #include "runtime/pod_group_settings.h"
@@ -61,7 +62,7 @@ bool HasOwnList(const linux::CgroupSettings& own, const linux::CgroupSettings& c
 
 }  // namespace
 
-absl::Status EngineImpl::SaveAsked(Sandbox& sandbox, const SandboxSpec& asked) {
+absl::Status PodUpdates::SaveAsked(Sandbox& sandbox, const SandboxSpec& asked) const {
   absl::MutexLock lock(&sandbox.mutex);
   SandboxRecord record = sandbox.record;
   record.spec.resources = asked.resources;
@@ -74,14 +75,13 @@ absl::Status EngineImpl::SaveAsked(Sandbox& sandbox, const SandboxSpec& asked) {
   return absl::OkStatus();
 }
 
-// The group of a client's making is for the client to write.
-absl::Status EngineImpl::ApplyToPod(const SandboxRecord& record,
-                                    const linux::CgroupSettings& settings) {
-  if (!absl::c_linear_search(record.owned_cgroups, record.cgroup_path)) return absl::OkStatus();
+absl::Status PodUpdates::Apply(const SandboxRecord& record,
+                               const linux::CgroupSettings& settings) const {
+  if (!OwnsItsGroup(record)) return absl::OkStatus();
   std::optional<absl::ReaderMutexLock> no_reload;
   if (options_.classes != nullptr) no_reload.emplace(&options_.classes->definitions());
   linux::CgroupSettings writable = settings;
-  LeaveOut(ClassFiles(record.id), &writable);  // kept for when the class goes
+  LeaveOut(ClassFilesOf(options_.classes, record.id), &writable);  // kept for when the class goes
   std::vector<std::string> lost;
   writable = FitSettings(writable, *options_.runtime, &lost);
   PLIMSOLL_RETURN_IF_ERROR(options_.cgroups->Apply(record.cgroup_path, writable));
@@ -91,20 +91,21 @@ absl::Status EngineImpl::ApplyToPod(const SandboxRecord& record,
   return absl::OkStatus();
 }
 
-absl::Status EngineImpl::MakeRoomInPod(const SandboxRecord& record,
-                                       const linux::CgroupSettings& settings, UpdateMark* mark) {
-  if (!absl::c_linear_search(record.owned_cgroups, record.cgroup_path) ||
-      settings.memory_limit_bytes.value_or(-1) < 0) {
+absl::Status PodUpdates::MakeRoomFor(const SandboxRecord& record,
+                                     const linux::CgroupSettings& settings,
+                                     UpdateMark* mark) const {
+  if (!OwnsItsGroup(record) || settings.memory_limit_bytes.value_or(-1) < 0) {
     return absl::OkStatus();
   }
   std::optional<absl::ReaderMutexLock> no_reload;
   if (options_.classes != nullptr) no_reload.emplace(&options_.classes->definitions());
   // The limit that is asked for holds once the class has gone.
-  if (absl::c_linear_search(ClassFiles(record.id), "memory.max")) return absl::OkStatus();
+  if (absl::c_linear_search(ClassFilesOf(options_.classes, record.id), "memory.max"))
+    return absl::OkStatus();
   return MakeRoom(*options_.cgroups, record.cgroup_path, *settings.memory_limit_bytes, mark);
 }
 
-absl::Status EngineImpl::FinishUpdate(const SandboxRecord& record) {
+absl::Status PodUpdates::Finish(const SandboxRecord& record) const {
   const std::string room_mark = RoomMarkIdOf(record.id);
   absl::Status room = PutLimitBack(*options_.cgroups, options_.run, room_mark, record.cgroup_path);
   if (room.ok()) room = options_.run.RemoveFile(UpdateMarkOf(room_mark));
@@ -113,7 +114,7 @@ absl::Status EngineImpl::FinishUpdate(const SandboxRecord& record) {
   return FirstError(room, limits);
 }
 
-absl::Status EngineImpl::FinishLimits(const SandboxRecord& record) {
+absl::Status PodUpdates::FinishLimits(const SandboxRecord& record) const {
   const absl::StatusOr<std::string> mark = options_.run.Read(UpdateMarkOf(record.id));
   if (absl::IsNotFound(mark.status())) return absl::OkStatus();
   constexpr char kWhat[] = "finish a pod's update that was cut off";
@@ -125,22 +126,24 @@ absl::Status EngineImpl::FinishLimits(const SandboxRecord& record) {
   linux::CgroupSettings with_update = asked;
   linux::MergeInto(*update, &with_update);
   if (with_update != asked) return absl::OkStatus();
-  const absl::Status done = ApplyToPod(record, *update);
+  const absl::Status done = Apply(record, *update);
   return absl::IsNotFound(done) ? absl::OkStatus() : Annotate(done, kWhat);
 }
 
-absl::Status EngineImpl::UpdateSandboxResources(absl::string_view id, const SandboxUpdate& update) {
-  PLIMSOLL_ASSIGN_OR_RETURN(const auto sandbox, FindSandbox(id));
+absl::Status PodUpdates::Update(const std::shared_ptr<Sandbox>& sandbox,
+                                const SandboxUpdate& update) {
   bool told = false;
-  const absl::Status done = UpdateSandboxResources(sandbox, update, &told);
-  if (!done.ok() && told) TellBack(sandbox->id, "");
+  absl::Status done;
+  {
+    absl::MutexLock operation(&sandbox->operation);
+    done = UpdateAlone(*sandbox, update, &told);
+  }
+  if (!done.ok() && told) handler_updates_->TellBack(sandbox->id, "");
   return done;
 }
 
-absl::Status EngineImpl::UpdateSandboxResources(const std::shared_ptr<Sandbox>& sandbox,
-                                                const SandboxUpdate& update, bool* told) {
-  absl::MutexLock operation(&sandbox->operation);
-  const SandboxRecord record = sandbox->Snapshot();
+absl::Status PodUpdates::UpdateAlone(Sandbox& sandbox, const SandboxUpdate& update, bool* told) {
+  const SandboxRecord record = sandbox.Snapshot();
   if (record.state != SandboxState::kReady) {
     return absl::FailedPreconditionError(absl::StrCat("sandbox ", record.id, " is ",
                                                       StateName(record.state),
@@ -149,20 +152,21 @@ absl::Status EngineImpl::UpdateSandboxResources(const std::shared_ptr<Sandbox>& 
   SandboxSpec asked = record.spec;
   linux::MergeUpdate(update.resources, options_.cgroups->layout(), &asked.resources);
   linux::MergeInto(update.overhead, &asked.overhead);
-  if (update.pod_resources) AnnounceAnew(*update.pod_resources, NextWord(), &asked);
+  if (update.pod_resources) AnnounceAnew(*update.pod_resources, pictures_->NextWord(), &asked);
   asked.update_annotations = update.annotations;
   const std::string what = absl::StrCat("update sandbox ", record.id);
   PLIMSOLL_RETURN_IF_ERROR(Annotate(CheckSettings(update.resources, *options_.runtime), what));
   PLIMSOLL_RETURN_IF_ERROR(Annotate(CheckSettings(update.overhead, *options_.runtime), what));
   SandboxRecord wanted = record;
   wanted.spec = asked;
-  PLIMSOLL_ASSIGN_OR_RETURN(const bool takes_turns, TakesTurns(record));
+  PLIMSOLL_ASSIGN_OR_RETURN(const bool takes_turns, handlers_->TakesTurns(record));
   std::optional<HandlerTurn> turn;
   if (takes_turns) {
-    turn.emplace(sandbox->turns, sandbox->id);
+    turn.emplace(sandbox.turns, sandbox.id);
     PLIMSOLL_RETURN_IF_ERROR(Annotate(turn->status(), what));
-    PLIMSOLL_RETURN_IF_ERROR(Annotate(CheckFixed(record, wanted, update.resources), what));
-    PLIMSOLL_RETURN_IF_ERROR(Annotate(TellHandler(wanted, nullptr, *turn, told), what));
+    PLIMSOLL_RETURN_IF_ERROR(
+        Annotate(handlers_->CheckFixed(record, wanted, update.resources), what));
+    PLIMSOLL_RETURN_IF_ERROR(Annotate(handler_updates_->Tell(wanted, nullptr, *turn, told), what));
   }
   const linux::CgroupSettings changed =
       ChangedSettings(PodGroupSettings(record.spec), PodGroupSettings(asked), update.resources);
@@ -173,38 +177,49 @@ absl::Status EngineImpl::UpdateSandboxResources(const std::shared_ptr<Sandbox>& 
   const UpdateMark mark(options_.run, record.id);
   PLIMSOLL_RETURN_IF_ERROR(Annotate(mark.Set(ToJson(changed)), what));
   // The row first, as with a container.
-  PLIMSOLL_RETURN_IF_ERROR(Annotate(SaveAsked(*sandbox, asked), what));
+  PLIMSOLL_RETURN_IF_ERROR(Annotate(SaveAsked(sandbox, asked), what));
+  const absl::Status done = Make(sandbox, record, update, changed, &room);
+  if (!done.ok()) return Annotate(done, what);
+  if (*told) handler_updates_->ToldWhatHolds(record.id);
+  pictures_->Show(record.id);
+  pictures_->TellContradiction(record.id, &record.spec, asked);
+  return absl::OkStatus();
+}
+
+absl::Status PodUpdates::Make(Sandbox& sandbox, const SandboxRecord& record,
+                              const SandboxUpdate& update, const linux::CgroupSettings& changed,
+                              UpdateMark* room) const {
   absl::Status done;
-  if (update.shrink_memory) done = MakeRoomInPod(record, changed, &room);
+  if (update.shrink_memory) done = MakeRoomFor(record, changed, room);
   // On v1 a pod's CPUs are no others than its containers': those that have no list of their own
   // have the pod's, and go before it when it loses some, and after it when it gets some.
-  const bool moves = options_.cgroups->layout() != linux::CgroupLayout::kV2 && HasCpusets() &&
+  const bool moves = options_.cgroups->layout() != linux::CgroupLayout::kV2 &&
+                     confinement_->HasCpusets() &&
                      (changed.cpuset_cpus.has_value() || changed.cpuset_mems.has_value());
-  const auto follow = [&] {
-    FollowShare(*sandbox);
-    for (const auto& container : ContainersOf(record.id)) {
-      if (!HasOwnList(container->Snapshot().spec.resources, changed)) FollowShare(*container);
-    }
-  };
-  if (done.ok()) done = ApplyToPod(record, changed);
+  if (done.ok()) done = Apply(record, changed);
   if (moves && ErrnoOf(done) == EBUSY) {
-    follow();
-    done = ApplyToPod(record, changed);
+    FollowWithin(sandbox, changed);
+    done = Apply(record, changed);
   }
-  if (moves && done.ok()) follow();
+  if (moves && done.ok()) FollowWithin(sandbox, changed);
   if (ErrnoOf(done) == EBUSY) {
-    done = NameWhoIsOutside(*options_.cgroups, record.id, ListContainers(), update.resources, done);
+    done = NameWhoIsOutside(*options_.cgroups, record.id, objects_->ListContainers(),
+                            update.resources, done);
   }
-  done = NameContainersQuota(*options_.cgroups, record.id, ListContainers(), changed, done);
-  if (!done.ok()) {
-    const absl::Status undone = SaveAsked(*sandbox, record.spec);
-    if (moves) follow();
-    return Annotate(AlsoNotSetBack(done, undone), what);
+  done =
+      NameContainersQuota(*options_.cgroups, record.id, objects_->ListContainers(), changed, done);
+  if (done.ok()) return done;
+  const absl::Status undone = SaveAsked(sandbox, record.spec);
+  if (moves) FollowWithin(sandbox, changed);
+  return AlsoNotSetBack(done, undone);
+}
+
+void PodUpdates::FollowWithin(const Sandbox& sandbox, const linux::CgroupSettings& changed) const {
+  confinement_->FollowShare(sandbox);
+  for (const auto& container : objects_->ContainersOf(sandbox.id)) {
+    if (HasOwnList(container->Snapshot().spec.resources, changed)) continue;
+    confinement_->FollowShare(*container);
   }
-  if (*told) ToldWhatHolds(record.id);
-  ShowPicture(record.id);
-  TellContradiction(record.id, &record.spec, asked);
-  return absl::OkStatus();
 }
 
 }  // namespace plimsoll::runtime

@@ -1,4 +1,5 @@
-// Commands in containers, and the streams of containers.
+#include "runtime/engine_commands.h"
+
 #include <sys/socket.h>
 
 #include <algorithm>
@@ -14,7 +15,6 @@
 #include "base/status.h"
 #include "linux/network_socket.h"
 #include "linux/process.h"
-#include "runtime/engine_impl.h"
 #include "runtime/log_place.h"
 #include "runtime/sandbox_place.h"
 #include "runtime/state_machine.h"
@@ -125,18 +125,16 @@ absl::Status UntilThawed(const ExecRequest& request, SteadyTime deadline,
 
 }  // namespace
 
-absl::Status EngineImpl::EnterOnce(Container& container, const ContainerRecord& record,
-                                   const ExecRequest& request, absl::Duration hold,
-                                   absl::FunctionRef<absl::Status(const ExecRequest&)> enter) {
+absl::Status EngineCommands::EnterOnce(
+    Container& container, const ContainerRecord& record, const ExecRequest& request,
+    absl::Duration hold, absl::FunctionRef<absl::Status(const ExecRequest&)> enter) const {
   ExecRequest entering = request;
   // No change of class comes between the look at what it is to enter and its having done so; later
   // ones find it among those that are entering.
   ReleasableReaderLock unchanged(&container.classes);
   const absl::StatusOr<int> adj = linux::ReadOomScoreAdj(options_.host, record.init);
   if (adj.ok()) entering.oom_score_adj = *adj;
-  if (options_.classes != nullptr) {
-    entering.entry_files = options_.classes->EntryFiles(TargetOf(record));
-  }
+  entering.entry_files = classes_->EntryFiles(record);
   entering.entered = [&unchanged, hold] {
     // Where change follows change, the OCI runtime would meet each: it is given time to look.
     absl::SleepFor(hold);
@@ -145,8 +143,9 @@ absl::Status EngineImpl::EnterOnce(Container& container, const ContainerRecord& 
   return enter(entering);
 }
 
-absl::StatusOr<ExecResult> EngineImpl::ExecSync(absl::string_view id, const ExecRequest& request) {
-  PLIMSOLL_ASSIGN_OR_RETURN(const auto container, FindContainer(id));
+absl::StatusOr<ExecResult> EngineCommands::ExecSync(absl::string_view id,
+                                                    const ExecRequest& request) {
+  PLIMSOLL_ASSIGN_OR_RETURN(const auto container, objects_->FindContainer(id));
   const ContainerRecord record = container->Snapshot();
   PLIMSOLL_RETURN_IF_ERROR(CheckRunning(record, "exec"));
   ExecRequest limited = request;
@@ -165,9 +164,9 @@ absl::StatusOr<ExecResult> EngineImpl::ExecSync(absl::string_view id, const Exec
   return result;
 }
 
-absl::StatusOr<std::unique_ptr<RunningCommand>> EngineImpl::StartExec(absl::string_view id,
-                                                                      const ExecRequest& request) {
-  PLIMSOLL_ASSIGN_OR_RETURN(const auto container, FindContainer(id));
+absl::StatusOr<std::unique_ptr<RunningCommand>> EngineCommands::StartExec(
+    absl::string_view id, const ExecRequest& request) {
+  PLIMSOLL_ASSIGN_OR_RETURN(const auto container, objects_->FindContainer(id));
   const ContainerRecord record = container->Snapshot();
   PLIMSOLL_RETURN_IF_ERROR(CheckRunning(record, "exec"));
   std::unique_ptr<RunningCommand> started;
@@ -184,8 +183,8 @@ absl::StatusOr<std::unique_ptr<RunningCommand>> EngineImpl::StartExec(absl::stri
   return started;
 }
 
-absl::StatusOr<AttachedContainer> EngineImpl::Attach(absl::string_view id, bool input) {
-  PLIMSOLL_ASSIGN_OR_RETURN(const auto container, FindContainer(id));
+absl::StatusOr<AttachedContainer> EngineCommands::Attach(absl::string_view id, bool input) {
+  PLIMSOLL_ASSIGN_OR_RETURN(const auto container, objects_->FindContainer(id));
   const ContainerRecord record = container->Snapshot();
   // One that is created has its streams already.
   if (!HasProcess(record)) return CheckRunning(record, "attach");
@@ -195,8 +194,8 @@ absl::StatusOr<AttachedContainer> EngineImpl::Attach(absl::string_view id, bool 
   return attached;
 }
 
-absl::StatusOr<UniqueFd> EngineImpl::PodSocket(absl::string_view id, int family) {
-  PLIMSOLL_ASSIGN_OR_RETURN(const auto sandbox, FindSandbox(id));
+absl::StatusOr<UniqueFd> EngineCommands::PodSocket(absl::string_view id, int family) {
+  PLIMSOLL_ASSIGN_OR_RETURN(const auto sandbox, objects_->FindSandbox(id));
   const SandboxRecord record = sandbox->Snapshot();
   if (record.state != SandboxState::kReady) {
     return absl::FailedPreconditionError(
@@ -207,8 +206,8 @@ absl::StatusOr<UniqueFd> EngineImpl::PodSocket(absl::string_view id, int family)
                                   family, SOCK_STREAM);
 }
 
-absl::Status EngineImpl::ReopenLog(absl::string_view id) {
-  PLIMSOLL_ASSIGN_OR_RETURN(const auto container, FindContainer(id));
+absl::Status EngineCommands::ReopenLog(absl::string_view id) {
+  PLIMSOLL_ASSIGN_OR_RETURN(const auto container, objects_->FindContainer(id));
   const ContainerRecord record = container->Snapshot();
   if (record.state != ContainerState::kRunning) {
     return absl::FailedPreconditionError(absl::StrCat("container ", record.id, " is ",
@@ -216,7 +215,7 @@ absl::Status EngineImpl::ReopenLog(absl::string_view id) {
                                                       "; only a Running one has its log open"));
   }
   // The monitor looks as it opens it; this says what is wrong there.
-  const auto sandbox = FindSandbox(record.sandbox_id);
+  const auto sandbox = objects_->FindSandbox(record.sandbox_id);
   const std::string directory = sandbox.ok() ? (*sandbox)->Snapshot().spec.log_directory : "";
   PLIMSOLL_RETURN_IF_ERROR(Annotate(PrepareLog(options_.host, directory, record.log_path),
                                     absl::StrCat("container ", record.id)));

@@ -1,4 +1,5 @@
-// A pod's picture, shown to whoever sees its containers' OCI specs.
+#include "runtime/pod_pictures.h"
+
 #include <algorithm>
 #include <map>
 #include <utility>
@@ -8,7 +9,6 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "base/status.h"
-#include "runtime/engine_impl.h"
 #include "runtime/pod_contradictions.h"
 #include "runtime/pod_differences.h"
 #include "runtime/pod_picture.h"
@@ -27,8 +27,8 @@ bool IsShownInAFile(const SandboxSpec& spec) {
 
 }  // namespace
 
-void EngineImpl::CountWords(const std::vector<SandboxRecord>& sandboxes,
-                            const std::vector<ContainerRecord>& containers) {
+void PodPictures::CountWords(const std::vector<SandboxRecord>& sandboxes,
+                             const std::vector<ContainerRecord>& containers) {
   uint64_t last = 0;
   for (const SandboxRecord& sandbox : sandboxes) {
     for (const auto& [name, words] : sandbox.spec.announced) {
@@ -41,8 +41,8 @@ void EngineImpl::CountWords(const std::vector<SandboxRecord>& sandboxes,
   words_ = last;
 }
 
-std::vector<ContainerSpec> EngineImpl::NewestSpecs(const SandboxRecord& sandbox,
-                                                   const ContainerSpec* also) const {
+std::vector<ContainerSpec> PodPictures::NewestSpecs(const SandboxRecord& sandbox,
+                                                    const ContainerSpec* also) const {
   std::map<std::string, ContainerSpec> newest;
   const auto add = [&newest](ContainerSpec spec) {
     const auto known = newest.find(spec.name);
@@ -50,7 +50,7 @@ std::vector<ContainerSpec> EngineImpl::NewestSpecs(const SandboxRecord& sandbox,
     std::string name = spec.name;
     newest[std::move(name)] = std::move(spec);
   };
-  for (const auto& container : ContainersOf(sandbox.id)) {
+  for (const auto& container : objects_->ContainersOf(sandbox.id)) {
     ContainerRecord record = container->Snapshot();
     if (record.state != ContainerState::kRemoving) add(std::move(record.spec));
   }
@@ -60,18 +60,13 @@ std::vector<ContainerSpec> EngineImpl::NewestSpecs(const SandboxRecord& sandbox,
   return specs;
 }
 
-PodPicture EngineImpl::PictureOf(const SandboxRecord& sandbox, const ContainerSpec* also) const {
+PodPicture PodPictures::Of(const SandboxRecord& sandbox, const ContainerSpec* also) const {
   return MakePicture(sandbox.spec, NewestSpecs(sandbox, also));
 }
 
-absl::StatusOr<PodPicture> EngineImpl::Picture(absl::string_view id) const {
-  PLIMSOLL_ASSIGN_OR_RETURN(const auto sandbox, FindSandbox(id));
-  return PictureOf(sandbox->Snapshot(), nullptr);
-}
-
-absl::Status EngineImpl::AddPicture(const SandboxRecord& sandbox, ContainerSpec* made) const {
+absl::Status PodPictures::AddTo(const SandboxRecord& sandbox, ContainerSpec* made) const {
   if (!options_.show_pictures) return absl::OkStatus();
-  made->annotations[kPictureAnnotation] = ToJson(PictureOf(sandbox, made));
+  made->annotations[kPictureAnnotation] = ToJson(Of(sandbox, made));
   if (!IsShownInAFile(sandbox.spec)) return absl::OkStatus();
   const std::string directory = options_.run.PathOf(PictureDirectoryOf(sandbox.id));
   made->annotations[kPictureFileAnnotation] = absl::StrCat(directory, "/", kPictureFile);
@@ -88,7 +83,7 @@ absl::Status EngineImpl::AddPicture(const SandboxRecord& sandbox, ContainerSpec*
   return absl::OkStatus();
 }
 
-std::string EngineImpl::CompareWithAnnounced(const SandboxRecord& sandbox, ContainerSpec* made) {
+std::string PodPictures::CompareWithAnnounced(const SandboxRecord& sandbox, ContainerSpec* made) {
   made->said.made = NextWord();
   made->said.resources = made->kubernetes_resources.empty() ? 0 : made->said.made;
   if (!options_.show_pictures || sandbox.spec.pod_resources.containers.empty()) return "";
@@ -108,40 +103,42 @@ std::string EngineImpl::CompareWithAnnounced(const SandboxRecord& sandbox, Conta
                       " is not as it was announced: ", absl::StrJoin(differences, "; "));
 }
 
-void EngineImpl::TellContradiction(const ContainerRecord& container, const ContainerSpec* had) {
+void PodPictures::TellContradiction(const ContainerRecord& container,
+                                    const ContainerSpec* had) const {
   if (!options_.show_pictures) return;
-  const absl::StatusOr<std::shared_ptr<Sandbox>> sandbox = FindSandbox(container.sandbox_id);
+  const absl::StatusOr<std::shared_ptr<Sandbox>> sandbox =
+      objects_->FindSandbox(container.sandbox_id);
   const SandboxSpec pod = sandbox.ok() ? (*sandbox)->Snapshot().spec : SandboxSpec();
   const std::string now = ContradictionOf(pod, container.spec);
   if (now.empty() || (had != nullptr && ContradictionOf(pod, *had) == now)) return;
   options_.events->Add(EventType::kWarning, container.sandbox_id, container.id, now);
 }
 
-void EngineImpl::TellContradiction(const std::string& sandbox_id, const SandboxSpec* had,
-                                   const SandboxSpec& pod) {
+void PodPictures::TellContradiction(const std::string& sandbox_id, const SandboxSpec* had,
+                                    const SandboxSpec& pod) const {
   if (!options_.show_pictures) return;
   const std::string now = ContradictionOf(pod);
   if (now.empty() || (had != nullptr && ContradictionOf(*had) == now)) return;
   options_.events->Add(EventType::kWarning, sandbox_id, "", now);
 }
 
-absl::Status EngineImpl::WritePicture(const SandboxRecord& record) const {
+absl::Status PodPictures::Write(const SandboxRecord& record) const {
   PLIMSOLL_ASSIGN_OR_RETURN(const FsRoot directory, OpenPictureDirectory(options_.run, record.id));
   // Containers' users are nobody's own.
   const mode_t mode = record.spec.picture_directory.empty() ? 0600 : 0644;
-  return directory.ReplaceFile(kPictureFile, absl::StrCat(ToJson(PictureOf(record, nullptr)), "\n"),
-                               mode);
+  return directory.ReplaceFile(kPictureFile, absl::StrCat(ToJson(Of(record, nullptr)), "\n"), mode);
 }
 
-void EngineImpl::ShowPicture(const std::string& sandbox_id) {
-  const auto sandbox = FindSandbox(sandbox_id);
+void PodPictures::Show(const std::string& sandbox_id) const {
+  const auto sandbox = objects_->FindSandbox(sandbox_id);
   if (!sandbox.ok() || !options_.show_pictures) return;
   absl::MutexLock alone(&(*sandbox)->picture);
   const SandboxRecord record = (*sandbox)->Snapshot();
   if (!IsShownInAFile(record.spec) || record.state != SandboxState::kReady) return;
-  const absl::Status written = WritePicture(record);
+  const absl::Status written = Write(record);
   // A sandbox that is just being removed has no place any more.
-  if (!absl::IsNotFound(written)) Warn(record.id, "", Annotate(written, "show what the pod needs"));
+  if (!absl::IsNotFound(written))
+    options_.events->Warn(record.id, "", Annotate(written, "show what the pod needs"));
 }
 
 }  // namespace plimsoll::runtime

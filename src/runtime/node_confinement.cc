@@ -1,4 +1,5 @@
-// Cpusets of containers and of pods' inits, as the share of the node that pods may use makes them.
+#include "runtime/node_confinement.h"
+
 #include <cerrno>
 #include <map>
 #include <optional>
@@ -10,9 +11,9 @@
 #include "base/status.h"
 #include "resources/cpu_set.h"
 #include "runtime/class_files.h"
-#include "runtime/confine.h"
 #include "runtime/cpuset_check.h"
-#include "runtime/engine_impl.h"
+#include "runtime/group_paths.h"
+#include "runtime/last_values.h"
 #include "runtime/oci/fit.h"
 #include "runtime/state_machine.h"
 
@@ -49,10 +50,6 @@ std::string WhatKubeletNeeds(const FsRoot& host, const linux::CgroupSettings& as
       "\" and cpuManagerPolicyOptions: ", "{strict-cpu-reservation: \"true\"} (docs/topology.md)");
 }
 
-bool OwnsItsGroup(const SandboxRecord& pod) {
-  return absl::c_linear_search(pod.owned_cgroups, pod.cgroup_path);
-}
-
 // Of a pod's own cpuset what its group is given; "" for a list that the pod leaves to its parent.
 linux::CgroupSettings OwnCpuset(const SandboxRecord& pod, const NodeShare& share) {
   const linux::CgroupSettings asked = {.cpuset_cpus = pod.spec.resources.cpuset_cpus,
@@ -72,51 +69,57 @@ void Narrow(const std::optional<std::string>& list, resources::CpuSet* set) {
 
 }  // namespace
 
-void EngineImpl::SetNodeShare(const NodeShare& share) {
+void NodeConfinement::Load(const std::string& boot_id) {
+  absl::MutexLock lock(&mutex_);
+  told_.Load(options_.run, boot_id);
+}
+
+void NodeConfinement::SetShare(const NodeShare& share) {
   absl::Status kept;
   {
-    absl::MutexLock lock(&share_mutex_);
+    absl::MutexLock lock(&mutex_);
     if (share == share_) return;
     share_ = share;
-    ++share_epoch_;
+    ++epoch_;
     kept = told_.Add(share);
   }
-  Warn("", "", kept);
+  options_.events->Warn("", "", kept);
   if (!share.is_whole && !HasCpusets()) {
-    Warn("", "",
-         absl::FailedPreconditionError("nodeResources is told, but not enforced: this machine has "
-                                       "no cgroup controller \"cpuset\""));
+    options_.events->Warn(
+        "", "",
+        absl::FailedPreconditionError("nodeResources is told, but not enforced: this machine has "
+                                      "no cgroup controller \"cpuset\""));
   }
   if (follow_is_due_.exchange(true)) return;
   const auto follow = [this] {
     follow_is_due_ = false;
-    FollowShare();
+    FollowAll();
   };
-  if (!patient_.TrySchedule(follow)) follow();
+  if (!follower_.TrySchedule(follow)) follow();
 }
 
-void EngineImpl::RefuseOutsideShare(bool refuse) {
-  absl::MutexLock lock(&share_mutex_);
+void NodeConfinement::RefuseOutside(bool refuse) {
+  absl::MutexLock lock(&mutex_);
   outside_ = refuse ? OutsideShare::kRefuse : OutsideShare::kClip;
 }
 
-bool EngineImpl::HasCpusets() const {
+bool NodeConfinement::HasCpusets() const {
   return absl::c_linear_search(options_.cgroups->Controllers(), "cpuset");
 }
 
-EngineImpl::ShareNow EngineImpl::CurrentShare() const {
-  absl::MutexLock lock(&share_mutex_);
+NodeConfinement::ShareNow NodeConfinement::Current() const {
+  absl::MutexLock lock(&mutex_);
   // Of a whole share nothing is refused: what went of one that stood in for it is clipped too.
-  return {share_, share_.is_whole ? told_.in_force() : told_.sum(), outside_, share_epoch_};
+  return {share_, share_.is_whole ? told_.in_force() : told_.sum(), outside_, epoch_};
 }
 
-void EngineImpl::KeepTold() {
-  absl::MutexLock lock(&share_mutex_);
+void NodeConfinement::KeepTold() {
+  absl::MutexLock lock(&mutex_);
   told_.Retry().IgnoreError();  // said when it failed first
 }
 
-absl::StatusOr<Confined> EngineImpl::ConfineAsked(const linux::CgroupSettings& asked,
-                                                  const ShareNow& now, bool is_new) {
+absl::StatusOr<Confined> NodeConfinement::ConfineAsked(const linux::CgroupSettings& asked,
+                                                       const ShareNow& now, bool is_new) {
   KeepTold();
   // What this machine lacks is clipped as well; else it is a mistake.
   if (now.share.is_whole || now.outside == OutsideShare::kRefuse) {
@@ -131,13 +134,13 @@ absl::StatusOr<Confined> EngineImpl::ConfineAsked(const linux::CgroupSettings& a
       absl::StrCat(confined.status().message(), WhatKubeletNeeds(options_.host, asked, now.share)));
 }
 
-void EngineImpl::PutIntoShare(linux::CgroupSettings* asked) const {
-  const linux::CgroupSettings given = Follow(*asked, CurrentShare().share).settings;
+void NodeConfinement::PutIntoShare(linux::CgroupSettings* asked) const {
+  const linux::CgroupSettings given = Follow(*asked, Current().share).settings;
   if (!given.cpuset_cpus.value_or("").empty()) asked->cpuset_cpus = given.cpuset_cpus;
   if (!given.cpuset_mems.value_or("").empty()) asked->cpuset_mems = given.cpuset_mems;
 }
 
-NodeShare EngineImpl::ShareIn(const SandboxRecord& pod, const NodeShare& share) const {
+NodeShare NodeConfinement::ShareIn(const SandboxRecord& pod, const NodeShare& share) const {
   if (options_.cgroups->layout() == linux::CgroupLayout::kV2 || !OwnsItsGroup(pod)) return share;
   const linux::CgroupSettings own = OwnCpuset(pod, share);
   NodeShare in_pod = share;
@@ -146,9 +149,9 @@ NodeShare EngineImpl::ShareIn(const SandboxRecord& pod, const NodeShare& share) 
   return in_pod;
 }
 
-void EngineImpl::PutIntoPod(const std::string& sandbox_id, const linux::CgroupSettings& asked,
-                            const NodeShare& share, linux::CgroupSettings* given) const {
-  const auto sandbox = FindSandbox(sandbox_id);
+void NodeConfinement::PutIntoPod(const std::string& sandbox_id, const linux::CgroupSettings& asked,
+                                 const NodeShare& share, linux::CgroupSettings* given) const {
+  const auto sandbox = objects_->FindSandbox(sandbox_id);
   if (!sandbox.ok()) return;
   const NodeShare in_pod = ShareIn((*sandbox)->Snapshot(), share);
   const auto is_left = [](const std::optional<std::string>& list) {
@@ -162,7 +165,7 @@ void EngineImpl::PutIntoPod(const std::string& sandbox_id, const linux::CgroupSe
   }
 }
 
-void EngineImpl::TellLost(Container& container, const Confined& confined) {
+void NodeConfinement::TellLost(Container& container, const Confined& confined) const {
   {
     absl::MutexLock lock(&container.mutex);
     if (container.lost_cpus == confined.lost) return;
@@ -181,35 +184,30 @@ void EngineImpl::TellLost(Container& container, const Confined& confined) {
                    confined.lost, "; it runs on ", given));
 }
 
-void EngineImpl::FollowShare() {
+void NodeConfinement::FollowAll() const {
   if (!HasCpusets()) return;
-  std::vector<std::shared_ptr<Sandbox>> sandboxes;
-  std::vector<std::shared_ptr<Container>> containers;
-  {
-    absl::MutexLock lock(&mutex_);
-    sandboxes = sandboxes_.All();
-    containers = containers_.All();
-  }
+  const std::vector<std::shared_ptr<Sandbox>> sandboxes = objects_->Sandboxes();
+  const std::vector<std::shared_ptr<Container>> containers = objects_->Containers();
   const auto later = FollowInParents(sandboxes);
   for (const auto& sandbox : sandboxes) FollowShare(*sandbox);
   for (const auto& container : containers) FollowShare(*container);
   for (const auto& [group, cpuset] : later) {
     const absl::Status done = options_.cgroups->Apply(group, cpuset);
-    if (!absl::IsNotFound(done)) Warn("", "", done);
+    if (!absl::IsNotFound(done)) options_.events->Warn("", "", done);
   }
 }
 
 // On v1 a CPU that went is gone from every group for good: ours get it back, outermost first. A pod
 // with a cpuset of its own gets what is left of that; the kernel refuses it (EBUSY) as long as a
 // group within has others.
-std::map<std::string, linux::CgroupSettings> EngineImpl::FollowInParents(
-    const std::vector<std::shared_ptr<Sandbox>>& sandboxes) {
+std::map<std::string, linux::CgroupSettings> NodeConfinement::FollowInParents(
+    const std::vector<std::shared_ptr<Sandbox>>& sandboxes) const {
   std::map<std::string, linux::CgroupSettings> later;
   if (options_.cgroups->layout() == linux::CgroupLayout::kV2) return later;
   std::optional<absl::ReaderMutexLock> no_reload;
   if (options_.classes != nullptr) no_reload.emplace(&options_.classes->definitions());
   const linux::CgroupSettings as_parent = {.cpuset_cpus = "", .cpuset_mems = ""};
-  const NodeShare share = CurrentShare().share;
+  const NodeShare share = Current().share;
   std::map<std::string, linux::CgroupSettings> groups;  // a parent's path is before those within
   for (const auto& sandbox : sandboxes) {
     const SandboxRecord record = sandbox->Snapshot();
@@ -217,7 +215,7 @@ std::map<std::string, linux::CgroupSettings> EngineImpl::FollowInParents(
     if (!OwnsItsGroup(record)) continue;
     linux::CgroupSettings& own = groups[record.cgroup_path];
     own = OwnCpuset(record, share);
-    LeaveOut(ClassFiles(record.id), &own);
+    LeaveOut(ClassFilesOf(options_.classes, record.id), &own);
   }
   for (const auto& [group, cpuset] : groups) {
     absl::Status done = options_.cgroups->Apply(group, cpuset);
@@ -225,33 +223,33 @@ std::map<std::string, linux::CgroupSettings> EngineImpl::FollowInParents(
       later.emplace(group, cpuset);
       done = options_.cgroups->Apply(group, as_parent);
     }
-    if (!absl::IsNotFound(done)) Warn("", "", done);
+    if (!absl::IsNotFound(done)) options_.events->Warn("", "", done);
   }
   return later;
 }
 
-void EngineImpl::FollowShare(const Sandbox& sandbox) {
+void NodeConfinement::FollowShare(const Sandbox& sandbox) const {
   const SandboxRecord record = sandbox.Snapshot();
   if (record.pause.pid == 0 || record.state != SandboxState::kReady) return;
   const std::string group = PauseCgroupOf(record);
   absl::Status done = options_.cgroups->Apply(
-      group, Follow(linux::CgroupSettings(), ShareIn(record, CurrentShare().share)).settings);
+      group, Follow(linux::CgroupSettings(), ShareIn(record, Current().share)).settings);
   if (done.ok()) done = options_.cgroups->ReturnToCpuset(group);
-  if (!absl::IsNotFound(done)) Warn(sandbox.id, "", done);
+  if (!absl::IsNotFound(done)) options_.events->Warn(sandbox.id, "", done);
 }
 
-void EngineImpl::FollowShare(Container& container) {
+void NodeConfinement::FollowShare(Container& container) const {
   absl::MutexLock alone(&container.cpuset);
   const ContainerRecord record = container.Snapshot();
   if (!HasProcess(record)) return;
-  NodeShare share = CurrentShare().share;
-  if (const auto pod = FindSandbox(record.sandbox_id); pod.ok()) {
+  NodeShare share = Current().share;
+  if (const auto pod = objects_->FindSandbox(record.sandbox_id); pod.ok()) {
     share = ShareIn((*pod)->Snapshot(), share);
   }
   Confined confined = Follow(record.spec.resources, share);
   std::optional<absl::ReaderMutexLock> no_reload;
   if (options_.classes != nullptr) no_reload.emplace(&options_.classes->definitions());
-  LeaveOut(ClassFiles(record.id), &confined.settings);
+  LeaveOut(ClassFilesOf(options_.classes, record.id), &confined.settings);
   std::vector<std::string> told;  // when it was made or updated
   confined.settings = FitSettings(confined.settings, *options_.runtime, &told);
   absl::Status done = options_.cgroups->Apply(record.cgroup_path, confined.settings);
@@ -259,9 +257,10 @@ void EngineImpl::FollowShare(Container& container) {
   if (done.ok()) done = options_.cgroups->ReturnToCpuset(record.cgroup_path);
   if (absl::IsNotFound(done)) return;  // it has just ended
   if (!done.ok()) {
-    return Warn(record.sandbox_id, record.id, Annotate(done, "give it its part of the node"));
+    return options_.events->Warn(record.sandbox_id, record.id,
+                                 Annotate(done, "give it its part of the node"));
   }
-  SeeGroup(container);
+  SeeGroup(*options_.cgroups, container);
   TellLost(container, confined);
 }
 

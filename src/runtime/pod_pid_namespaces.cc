@@ -1,14 +1,16 @@
-// The PID namespace that a pod's containers share, if the pod asks for one.
+#include "runtime/pod_pid_namespaces.h"
+
 #include <utility>
+#include <vector>
 
 #include "absl/cleanup/cleanup.h"
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "base/kill_timeout.h"
 #include "base/monotonic_time.h"
 #include "base/status.h"
 #include "linux/namespaces.h"
 #include "linux/process.h"
-#include "runtime/engine_impl.h"
+#include "runtime/group_paths.h"
 #include "runtime/sandbox_place.h"
 
 namespace plimsoll::runtime {
@@ -24,23 +26,15 @@ std::vector<std::string> OwnNamespaces(const SandboxPlace& place) {
 
 }  // namespace
 
-// With the id: several pods may name one cgroup parent.
-std::string PauseCgroupOf(const SandboxRecord& sandbox) {
-  const std::string name = absl::StrCat("pause-", sandbox.id);
-  if (!absl::EndsWith(sandbox.cgroup_path, ".slice")) {
-    return absl::StrCat(sandbox.cgroup_path, "/", name);
-  }
-  return absl::StrCat(sandbox.cgroup_path, "/plimsoll-", name, ".scope");
-}
-
-absl::StatusOr<HeldPause> EngineImpl::MakePodPidNamespace(SandboxRecord* record) {
+absl::StatusOr<HeldPause> PodPidNamespaces::Make(SandboxRecord* record) {
   // The row that names the pod's group has been written: a daemon that finds it removes this one.
   const std::string group = PauseCgroupOf(*record);
   PLIMSOLL_RETURN_IF_ERROR(options_.cgroups->Create(group).status());
-  ShareNow now = CurrentShare();
-  now.share = ShareIn(*record, now.share);
-  PLIMSOLL_ASSIGN_OR_RETURN(const Confined confined,
-                            ConfineAsked(linux::CgroupSettings(), now, /*is_new=*/true));
+  NodeConfinement::ShareNow now = confinement_->Current();
+  now.share = confinement_->ShareIn(*record, now.share);
+  PLIMSOLL_ASSIGN_OR_RETURN(
+      const Confined confined,
+      confinement_->ConfineAsked(linux::CgroupSettings(), now, /*is_new=*/true));
   PLIMSOLL_RETURN_IF_ERROR(options_.cgroups->Apply(group, confined.settings));
   const SandboxPlace place = PlaceOf(options_.run, record->id, record->spec);
   PLIMSOLL_ASSIGN_OR_RETURN(const FsRoot directory,
@@ -48,16 +42,13 @@ absl::StatusOr<HeldPause> EngineImpl::MakePodPidNamespace(SandboxRecord* record)
   PLIMSOLL_ASSIGN_OR_RETURN(
       HeldPause pause,
       StartPause(options_.host, directory, options_.pause_program, OwnNamespaces(place)));
-  {
-    absl::MutexLock lock(&cgroups_mutex_);  // as it guards in_the_making_
-    record->pause = pause.id();             // the caller's to end from here on
-  }
+  groups_->Write([&] { record->pause = pause.id(); });  // the caller's to end from here on
   PLIMSOLL_RETURN_IF_ERROR(linux::PinPidNamespace(directory, pause.id().pid));
   PLIMSOLL_RETURN_IF_ERROR(options_.cgroups->AddProcess(group, pause.id().pid));
   return pause;
 }
 
-absl::Status EngineImpl::EndPodPidNamespace(const SandboxRecord& record) {
+absl::Status PodPidNamespaces::End(const SandboxRecord& record) const {
   if (record.spec.namespaces.pid != NamespaceMode::kPod || record.cgroup_path.empty()) {
     return absl::OkStatus();
   }
@@ -71,32 +62,32 @@ absl::Status EngineImpl::EndPodPidNamespace(const SandboxRecord& record) {
   return options_.cgroups->Remove(group);
 }
 
-absl::Status EngineImpl::WatchPause(const std::shared_ptr<Sandbox>& sandbox) {
+absl::Status PodPidNamespaces::Watch(const std::shared_ptr<Sandbox>& sandbox) const {
   const SandboxRecord record = sandbox->Snapshot();
   if (record.pause.pid == 0 || record.state != SandboxState::kReady) return absl::OkStatus();
   absl::StatusOr<UniqueFd> pause = linux::OpenProcess(options_.host, record.pause);
   if (absl::IsNotFound(pause.status()) || (pause.ok() && linux::HasExited(*pause))) {
-    RecordPauseEnd(sandbox);
+    RecordEnd(*sandbox);
     return absl::OkStatus();
   }
   PLIMSOLL_RETURN_IF_ERROR(pause.status());
-  return watcher_.Watch(*std::move(pause), [this, sandbox] { RecordPauseEnd(sandbox); });
+  return watcher_->Watch(*std::move(pause), [this, sandbox] { RecordEnd(*sandbox); });
 }
 
 // The kernel has killed every process of the namespace by now: the containers' ends are recorded by
 // their monitors, and no new one can be made.
-void EngineImpl::RecordPauseEnd(const std::shared_ptr<Sandbox>& sandbox) {
-  absl::MutexLock lock(&sandbox->mutex);
-  if (sandbox->stopping || sandbox->record.state != SandboxState::kReady) return;
-  sandbox->record.state = SandboxState::kNotReady;
-  const absl::Status saved = options_.store->PutSandbox(sandbox->record);
-  sandbox->unsaved = !saved.ok();
-  Warn(sandbox->id, "", saved);
-  options_.events->Add(EventType::kWarning, sandbox->id, "",
+void PodPidNamespaces::RecordEnd(Sandbox& sandbox) const {
+  absl::MutexLock lock(&sandbox.mutex);
+  if (sandbox.stopping || sandbox.record.state != SandboxState::kReady) return;
+  sandbox.record.state = SandboxState::kNotReady;
+  const absl::Status saved = options_.store->PutSandbox(sandbox.record);
+  sandbox.unsaved = !saved.ok();
+  options_.events->Warn(sandbox.id, "", saved);
+  options_.events->Add(EventType::kWarning, sandbox.id, "",
                        "the init of the pod's PID namespace has ended, and with it all processes "
                        "that were in it; the pod can only be removed");
   // Before the lock goes, and the sandbox may be removed.
-  options_.events->Add(EventType::kSandboxStopped, sandbox->record, FullName(sandbox->record.spec));
+  options_.events->Add(EventType::kSandboxStopped, sandbox.record, FullName(sandbox.record.spec));
 }
 
 }  // namespace plimsoll::runtime

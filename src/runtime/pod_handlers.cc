@@ -1,17 +1,13 @@
-// What is particular to a sandbox's runtime handler: how large its virtual machine must be, and
-// what of it is fixed.
+#include "runtime/pod_handlers.h"
+
 #include <limits>
 #include <map>
-#include <optional>
-#include <string>
 #include <utility>
-#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "base/human_bytes.h"
 #include "base/status.h"
-#include "runtime/engine_impl.h"
 #include "runtime/handlers/handler.h"
 #include "runtime/handlers/pod_size.h"
 #include "runtime/kept_devices.h"
@@ -175,7 +171,7 @@ absl::Status RefuseGrowth(const SandboxRecord& sandbox, const std::vector<std::s
 
 }  // namespace
 
-absl::StatusOr<const Handler*> EngineImpl::HandlerOf(const SandboxRecord& sandbox) const {
+absl::StatusOr<const Handler*> PodHandlers::Find(const SandboxRecord& sandbox) const {
   const std::string& name = sandbox.spec.runtime_handler;
   if (name.empty() || options_.handlers == nullptr) return nullptr;
   const auto found = options_.handlers->find(name);
@@ -184,9 +180,9 @@ absl::StatusOr<const Handler*> EngineImpl::HandlerOf(const SandboxRecord& sandbo
                                                     sandbox.id, " is not configured (any more)"));
 }
 
-absl::StatusOr<std::vector<std::string>> EngineImpl::NodesOf(const std::string& sandbox_id,
-                                                             const PodResources& pod,
-                                                             const CreateRequest* request) const {
+absl::StatusOr<std::vector<std::string>> PodHandlers::NodesOf(const std::string& sandbox_id,
+                                                              const PodResources& pod,
+                                                              const CreateRequest* request) const {
   const std::string file = KeptDevicesFileOf(sandbox_id);
   absl::MutexLock lock(&kept_devices_mutex_);
   KeptDevices before;
@@ -205,10 +201,10 @@ absl::StatusOr<std::vector<std::string>> EngineImpl::NodesOf(const std::string& 
   return nodes;
 }
 
-absl::StatusOr<PodSize> EngineImpl::SizeOf(const Handler& handler, const SandboxRecord& sandbox,
-                                           const ContainerSpec* also,
-                                           const CreateRequest* request) const {
-  const PodPicture picture = PictureOf(WithoutOverhead(sandbox), also);
+absl::StatusOr<PodSize> PodHandlers::SizeOf(const Handler& handler, const SandboxRecord& sandbox,
+                                            const ContainerSpec* also,
+                                            const CreateRequest* request) const {
+  const PodPicture picture = pictures_->Of(WithoutOverhead(sandbox), also);
   PLIMSOLL_ASSIGN_OR_RETURN(const std::vector<std::string> nodes,
                             NodesOf(sandbox.id, picture.now, request));
   PLIMSOLL_ASSIGN_OR_RETURN(std::vector<VfioGroup> groups,
@@ -216,29 +212,29 @@ absl::StatusOr<PodSize> EngineImpl::SizeOf(const Handler& handler, const Sandbox
   return SizeFor(handler, picture.total, std::move(groups));
 }
 
-absl::Status EngineImpl::CheckSize(const SandboxRecord& sandbox) const {
-  PLIMSOLL_ASSIGN_OR_RETURN(const Handler* handler, HandlerOf(sandbox));
+absl::Status PodHandlers::CheckSize(const SandboxRecord& sandbox) const {
+  PLIMSOLL_ASSIGN_OR_RETURN(const Handler* handler, Find(sandbox));
   if (handler == nullptr || !handler->is_vm) return absl::OkStatus();
   return Annotate(SizeOf(*handler, sandbox, nullptr).status(),
                   absl::StrCat("pod ", sandbox.spec.pod_namespace, "/", sandbox.spec.name));
 }
 
-absl::Status EngineImpl::KeepAnnounced(const SandboxRecord& sandbox) const {
-  PLIMSOLL_ASSIGN_OR_RETURN(const Handler* handler, HandlerOf(sandbox));
+absl::Status PodHandlers::KeepAnnounced(const SandboxRecord& sandbox) const {
+  PLIMSOLL_ASSIGN_OR_RETURN(const Handler* handler, Find(sandbox));
   if (handler == nullptr) return absl::OkStatus();
   // It keeps what CDI devices are, now that there is a place for that.
   if (handler->is_vm) PLIMSOLL_RETURN_IF_ERROR(SizeOf(*handler, sandbox, nullptr).status());
   if (!handler->is_fixed) return absl::OkStatus();
-  const PodPicture picture = PictureOf(WithoutOverhead(sandbox), nullptr);
+  const PodPicture picture = pictures_->Of(WithoutOverhead(sandbox), nullptr);
   if (picture.is == PictureIs::kAbsent) return absl::OkStatus();
   return options_.run.ReplaceFile(
       AnnouncedFileOf(sandbox.id),
       ToJson(PodResources{.containers = {}, .kubernetes_resources = Written(picture.total)}), 0600);
 }
 
-absl::Status EngineImpl::ApplyHandler(const SandboxRecord& sandbox, ContainerSpec* made,
-                                      CreateRequest* request) const {
-  PLIMSOLL_ASSIGN_OR_RETURN(const Handler* handler, HandlerOf(sandbox));
+absl::Status PodHandlers::ApplyTo(const SandboxRecord& sandbox, ContainerSpec* made,
+                                  CreateRequest* request) const {
+  PLIMSOLL_ASSIGN_OR_RETURN(const Handler* handler, Find(sandbox));
   if (handler == nullptr) return absl::OkStatus();
   request->program = handler->program;
   if (!handler->is_vm) return absl::OkStatus();
@@ -247,18 +243,18 @@ absl::Status EngineImpl::ApplyHandler(const SandboxRecord& sandbox, ContainerSpe
   return absl::OkStatus();
 }
 
-absl::Status EngineImpl::CheckAnnounced(const SandboxRecord& sandbox,
-                                        const std::string& difference) const {
-  PLIMSOLL_ASSIGN_OR_RETURN(const Handler* handler, HandlerOf(sandbox));
+absl::Status PodHandlers::CheckAnnounced(const SandboxRecord& sandbox,
+                                         const std::string& difference) const {
+  PLIMSOLL_ASSIGN_OR_RETURN(const Handler* handler, Find(sandbox));
   if (handler == nullptr || !handler->is_fixed || difference.empty()) return absl::OkStatus();
   return absl::FailedPreconditionError(absl::StrCat(difference, "; runtime handler ",
                                                     sandbox.spec.runtime_handler,
                                                     " has fixed resources: make the pod anew"));
 }
 
-absl::StatusOr<std::optional<resources::Requirements>> EngineImpl::HeldTo(
+absl::StatusOr<std::optional<resources::Requirements>> PodHandlers::HeldTo(
     const SandboxRecord& sandbox) const {
-  PLIMSOLL_ASSIGN_OR_RETURN(const Handler* handler, HandlerOf(sandbox));
+  PLIMSOLL_ASSIGN_OR_RETURN(const Handler* handler, Find(sandbox));
   if (handler == nullptr || !handler->is_fixed) return std::nullopt;
   const absl::StatusOr<std::string> text = options_.run.Read(AnnouncedFileOf(sandbox.id));
   if (absl::IsNotFound(text.status())) return std::nullopt;  // nothing was announced
@@ -267,13 +263,13 @@ absl::StatusOr<std::optional<resources::Requirements>> EngineImpl::HeldTo(
   return ReadTotal(kept.kubernetes_resources);
 }
 
-absl::Status EngineImpl::CheckFixed(const SandboxRecord& sandbox, const ContainerSpec& had,
-                                    const ContainerSpec& wanted,
-                                    const linux::CgroupSettings& limits) const {
+absl::Status PodHandlers::CheckFixed(const SandboxRecord& sandbox, const ContainerSpec& had,
+                                     const ContainerSpec& wanted,
+                                     const linux::CgroupSettings& limits) const {
   PLIMSOLL_ASSIGN_OR_RETURN(const auto announced, HeldTo(sandbox));
   if (!announced.has_value()) return absl::OkStatus();
   std::vector<std::string> growth =
-      GrowthOver(*announced, PictureOf(WithoutOverhead(sandbox), &wanted).total);
+      GrowthOver(*announced, pictures_->Of(WithoutOverhead(sandbox), &wanted).total);
   if (wanted.said != had.said) {
     PLIMSOLL_RETURN_IF_ERROR(AddLifted(*announced, WrittenNow(sandbox.spec, had),
                                        wanted.kubernetes_resources, "", &growth));
@@ -281,18 +277,18 @@ absl::Status EngineImpl::CheckFixed(const SandboxRecord& sandbox, const Containe
   AddGrowth(limits, had.resources, *announced, &growth);
   if (growth.empty()) {
     const SandboxRecord pod = WithoutOverhead(sandbox);
-    AddGrowthInAll(*announced, InForce(pod.spec, NewestSpecs(pod, &had)),
-                   InForce(pod.spec, NewestSpecs(pod, &wanted)), &growth);
+    AddGrowthInAll(*announced, InForce(pod.spec, pictures_->NewestSpecs(pod, &had)),
+                   InForce(pod.spec, pictures_->NewestSpecs(pod, &wanted)), &growth);
   }
   return RefuseGrowth(sandbox, growth);
 }
 
-absl::Status EngineImpl::CheckFixed(const SandboxRecord& had, const SandboxRecord& wanted,
-                                    const linux::CgroupSettings& limits) const {
+absl::Status PodHandlers::CheckFixed(const SandboxRecord& had, const SandboxRecord& wanted,
+                                     const linux::CgroupSettings& limits) const {
   PLIMSOLL_ASSIGN_OR_RETURN(const auto announced, HeldTo(had));
   if (!announced.has_value()) return absl::OkStatus();
   const SandboxRecord without = WithoutOverhead(wanted);
-  std::vector<std::string> growth = GrowthOver(*announced, PictureOf(without, nullptr).total);
+  std::vector<std::string> growth = GrowthOver(*announced, pictures_->Of(without, nullptr).total);
   // What is announced for containers that are there holds from their next attempt on.
   if (growth.empty()) growth = GrowthOver(*announced, MakePicture(without.spec, {}).total);
   if (growth.empty()) {
@@ -301,6 +297,18 @@ absl::Status EngineImpl::CheckFixed(const SandboxRecord& had, const SandboxRecor
   }
   AddGrowth(limits, had.spec.resources, *announced, &growth);
   return RefuseGrowth(had, growth);
+}
+
+absl::StatusOr<bool> PodHandlers::TakesTurns(const SandboxRecord& sandbox) const {
+  const absl::StatusOr<const Handler*> handler = Find(sandbox);
+  if (handler.ok()) {
+    return *handler != nullptr && ((*handler)->is_fixed || !(*handler)->update_command.empty());
+  }
+  // It is not configured any more, and so has no command. That its resources were fixed still
+  // holds.
+  PLIMSOLL_ASSIGN_OR_RETURN(const bool is_held, options_.run.Has(AnnouncedFileOf(sandbox.id)));
+  if (is_held) return handler.status();
+  return false;
 }
 
 }  // namespace plimsoll::runtime

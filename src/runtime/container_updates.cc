@@ -1,0 +1,262 @@
+#include "runtime/container_updates.h"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "absl/algorithm/container.h"
+#include "absl/strings/str_cat.h"
+#include "absl/synchronization/mutex.h"
+#include "absl/time/clock.h"
+#include "base/status.h"
+#include "linux/cgroup/merge.h"
+#include "linux/cgroup/tree.h"
+#include "linux/cgroup/validate.h"
+#include "linux/process.h"
+#include "runtime/class_files.h"
+#include "runtime/group_settings.h"
+#include "runtime/last_values.h"
+#include "runtime/memory_shrink.h"
+#include "runtime/oci/fit.h"
+#include "runtime/pod_group_settings.h"
+#include "runtime/quota_bounds.h"
+#include "runtime/spec/json.h"
+#include "runtime/state_machine.h"
+#include "runtime/update_mark.h"
+
+namespace plimsoll::runtime {
+namespace {
+
+// It may end at any moment, and what is of it in the kernel is not found then. What is not found of
+// one that runs on was taken away.
+absl::Status OrEnded(const FsRoot& host, const ContainerRecord& record,
+                     const absl::Status& status) {
+  if (!absl::IsNotFound(status)) return status;
+  const bool runs = linux::IsRunning(host, record.init).value_or(false);
+  return absl::FailedPreconditionError(
+      absl::StrCat(runs ? "somebody took away what its limits are set with; remove the container "
+                          "and make it anew ("
+                        : "it has just ended (",
+                   status.message(), ")"));
+}
+
+// Read leaves out raw files and an empty CPU set: what they hold now, for those that are written.
+void AddUndo(const linux::CgroupManager& cgroups, const std::string& group,
+             const linux::CgroupSettings& written, linux::CgroupSettings* before) {
+  linux::MergeUpdate({.unified = ReadRawFiles(cgroups, group, written)}, cgroups.layout(), before);
+  if (written.cpuset_cpus && !before->cpuset_cpus) before->cpuset_cpus = "";
+  if (written.cpuset_mems && !before->cpuset_mems) before->cpuset_mems = "";
+}
+
+// What the record holds of the types that are being changed.
+qos::HeldClasses HeldBefore(const ContainerRecord& record, const qos::HeldClasses& changing) {
+  qos::HeldClasses before;
+  for (const auto& [type, unused] : changing) {
+    const auto held = record.classes.find(type);
+    before[type] = held == record.classes.end() ? qos::HeldClass() : held->second;
+  }
+  return before;
+}
+
+}  // namespace
+
+absl::Status ContainerUpdates::SaveAsked(Container& container, const ContainerSpec& asked,
+                                         const qos::HeldClasses& changing) const {
+  absl::MutexLock lock(&container.mutex);
+  ContainerRecord record = container.record;
+  record.spec.resources = asked.resources;
+  record.spec.oom_score_adj = asked.oom_score_adj;
+  record.spec.kubernetes_resources = asked.kubernetes_resources;
+  record.spec.said = asked.said;
+  for (const auto& [type, change] : changing) {
+    qos::HeldClass& held = record.classes[type];
+    held.implicit = change.implicit;
+    held.changing_to = change.changing_to;
+    if (held.name.empty() && held.changing_to.empty()) record.classes.erase(type);
+  }
+  PLIMSOLL_RETURN_IF_ERROR(options_.store->PutContainer(record));
+  container.record = std::move(record);
+  return absl::OkStatus();
+}
+
+absl::Status ContainerUpdates::Apply(Container& container, const ContainerRecord& record,
+                                     const ResourceUpdate& update, UpdateMark* mark) const {
+  std::optional<absl::ReaderMutexLock> no_reload;
+  if (options_.classes != nullptr) no_reload.emplace(&options_.classes->definitions());
+  // What a class sets is the class's: the client's value is kept for when it goes.
+  const std::vector<std::string> owned = ClassFilesOf(options_.classes, record.id);
+  linux::CgroupSettings writable = update.cgroup;
+  LeaveOut(owned, &writable);
+  const bool writes_adj =
+      update.oom_score_adj.has_value() && !absl::c_linear_search(owned, "oom_score_adj");
+  absl::StatusOr<linux::CgroupSettings> before = options_.cgroups->Read(record.cgroup_path);
+  if (!before.ok()) return OrEnded(options_.host, record, before.status());
+  AddUndo(*options_.cgroups, record.cgroup_path, writable, &*before);
+  LeaveOut(owned, &*before);
+  const absl::StatusOr<int> adj_before = linux::ReadOomScoreAdj(options_.host, record.init);
+  if (!adj_before.ok()) return OrEnded(options_.host, record, adj_before.status());
+
+  if (update.shrink_memory && writable.memory_limit_bytes.value_or(-1) >= 0) {
+    PLIMSOLL_RETURN_IF_ERROR(OrEnded(
+        options_.host, record,
+        MakeRoom(*options_.cgroups, record.cgroup_path, *writable.memory_limit_bytes, mark)));
+  }
+  if (writes_adj) {
+    PLIMSOLL_RETURN_IF_ERROR(
+        OrEnded(options_.host, record,
+                linux::WriteOomScoreAdj(options_.host, record.init, *update.oom_score_adj)));
+  }
+  // Undoes itself what it can't do whole, as does the next.
+  absl::Status done =
+      OrEnded(options_.host, record, options_.cgroups->Apply(record.cgroup_path, writable));
+  done = NamePodsQuota(*options_.cgroups, linux::ParentGroup(record.cgroup_path), writable, done);
+  if (done.ok()) {
+    done = classes_->Change(container, update.classes);
+    if (!done.ok())
+      done = AlsoNotSetBack(done, options_.cgroups->Apply(record.cgroup_path, *before));
+  }
+  if (!done.ok() && writes_adj) {
+    done = AlsoNotSetBack(done, linux::WriteOomScoreAdj(options_.host, record.init, *adj_before));
+  }
+  return done;
+}
+
+absl::Status ContainerUpdates::Finish(const ContainerRecord& record) const {
+  constexpr char kWhat[] = "finish an update that was cut off";
+  const absl::StatusOr<std::string> mark = options_.run.Read(UpdateMarkOf(record.id));
+  if (absl::IsNotFound(mark.status())) return absl::OkStatus();
+  if (!mark.ok()) return Annotate(mark.status(), kWhat);
+  const std::vector<std::string> owned = ClassFilesOf(options_.classes, record.id);
+  linux::CgroupSettings asked = record.spec.resources;
+  linux::Settle(options_.cgroups->layout(), &asked);
+  LeaveOut(owned, &asked);
+  // Of the CPUs asked for, FollowShare gives those that the node has for pods, once that is known.
+  LeaveOut({"cpuset.cpus", "cpuset.mems"}, &asked);
+  // Where limits are in v1 a container is made without files of v2, whatever is on record.
+  if (options_.cgroups->layout() != linux::CgroupLayout::kV2) asked.unified.clear();
+  std::vector<std::string> told;  // by whoever asked for it
+  asked = FitSettings(asked, *options_.runtime, &told);
+  const int adj = FitOomScoreAdj(record.spec.oom_score_adj, *options_.runtime, &told);
+  absl::Status done;
+  if (!mark->empty()) done = WriteShrinkLimit(*options_.cgroups, record.cgroup_path, *mark);
+  if (done.ok()) done = options_.cgroups->Apply(record.cgroup_path, asked);
+  if (done.ok() && !absl::c_linear_search(owned, "oom_score_adj")) {
+    done = linux::WriteOomScoreAdj(options_.host, record.init, adj);
+  }
+  // NOT_FOUND: it has ended.
+  if (!done.ok() && !absl::IsNotFound(done)) return Annotate(done, kWhat);
+  return Annotate(options_.run.RemoveFile(UpdateMarkOf(record.id)), kWhat);
+}
+
+absl::Status ContainerUpdates::Update(const std::shared_ptr<Container>& container,
+                                      const ResourceUpdate& update) {
+  bool told = false;
+  absl::Status done;
+  {
+    absl::MutexLock operation(&container->operation);
+    done = UpdateAlone(*container, update, &told);
+  }
+  if (!done.ok() && told) handler_updates_->TellBack(container->sandbox_id, container->id);
+  return done;
+}
+
+absl::StatusOr<ContainerSpec> ContainerUpdates::Merge(const ContainerRecord& record,
+                                                      const ResourceUpdate& update) const {
+  ContainerSpec asked = record.spec;
+  linux::MergeUpdate(update.cgroup, options_.cgroups->layout(), &asked.resources);
+  // With a process the kernel says so.
+  if (!HasProcess(record)) PLIMSOLL_RETURN_IF_ERROR(linux::ValidateSettings(asked.resources));
+  asked.oom_score_adj = update.oom_score_adj.value_or(asked.oom_score_adj);
+  if (update.kubernetes_resources) {
+    asked.kubernetes_resources = *update.kubernetes_resources;
+    asked.said.resources = pictures_->NextWord();
+  }
+  return asked;
+}
+
+absl::Status ContainerUpdates::Check(const ContainerRecord& record,
+                                     const ResourceUpdate& update) const {
+  PLIMSOLL_RETURN_IF_ERROR(CheckSettings(update.cgroup, *options_.runtime));
+  // Before anybody is told; and again when it is made, in the share of then.
+  PLIMSOLL_RETURN_IF_ERROR(
+      confinement_->ConfineAsked(update.cgroup, confinement_->Current(), /*is_new=*/false)
+          .status());
+  return classes_->CheckChange(record, update.classes);
+}
+
+absl::Status ContainerUpdates::UpdateAlone(Container& container, const ResourceUpdate& update,
+                                           bool* told) {
+  const ContainerRecord record = container.Snapshot();
+  PLIMSOLL_RETURN_IF_ERROR(CheckLive(record, "an update"));
+  if (!update.classes.empty()) PLIMSOLL_RETURN_IF_ERROR(CheckProcess(record, "a change of class"));
+  const std::string what = absl::StrCat("update container ", record.id);
+  PLIMSOLL_RETURN_IF_ERROR(Annotate(Check(record, update), what));
+  const absl::StatusOr<ContainerSpec> asked = Merge(record, update);
+  if (!asked.ok()) return Annotate(asked.status(), what);
+  // Without one, whose row is lost, say, nothing is checked or told.
+  PLIMSOLL_ASSIGN_OR_RETURN(const std::shared_ptr<Sandbox> sandbox,
+                            handler_updates_->SandboxThatTakesTurns(record.sandbox_id));
+  std::optional<HandlerTurn> turn;
+  if (sandbox != nullptr) {
+    turn.emplace(sandbox->turns, container.id);
+    PLIMSOLL_RETURN_IF_ERROR(Annotate(turn->status(), what));
+    const SandboxRecord pod = sandbox->Snapshot();
+    PLIMSOLL_RETURN_IF_ERROR(
+        Annotate(handlers_->CheckFixed(pod, record.spec, *asked, update.cgroup), what));
+    PLIMSOLL_RETURN_IF_ERROR(Annotate(handler_updates_->Tell(pod, &*asked, *turn, told), what));
+  }
+  // From here on alone: who follows the node's share waits for this lock.
+  absl::MutexLock cpuset(&container.cpuset);
+  const NodeConfinement::ShareNow share = confinement_->Current();
+  std::vector<std::string> lost;
+  PLIMSOLL_RETURN_IF_ERROR(Annotate(Make(container, record, update, *asked, share, &lost), what));
+  if (*told) handler_updates_->ToldWhatHolds(record.sandbox_id);
+  if (confinement_->HasCpusets()) {
+    confinement_->TellLost(container, Follow(asked->resources, share.share));
+  }
+  if (update.kubernetes_resources) pictures_->Show(record.sandbox_id);
+  options_.events->Add(EventType::kContainerUpdated, record.sandbox_id, record.id,
+                       record.spec.name);
+  pictures_->TellContradiction(container.Snapshot(), &record.spec);
+  for (const std::string& warning : lost) {
+    options_.events->Add(EventType::kWarning, record.sandbox_id, record.id, warning);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status ContainerUpdates::Make(Container& container, const ContainerRecord& record,
+                                    const ResourceUpdate& update, const ContainerSpec& asked,
+                                    const NodeConfinement::ShareNow& share,
+                                    std::vector<std::string>* lost) const {
+  PLIMSOLL_ASSIGN_OR_RETURN(Confined confined,
+                            confinement_->ConfineAsked(update.cgroup, share, /*is_new=*/false));
+  confinement_->PutIntoPod(record.sandbox_id, update.cgroup, share.share, &confined.settings);
+  // The row first: nobody is told of an update that a crash could undo, and a full disk changes
+  // nothing. Whoever starts after a kill in between finishes what the row says.
+  PLIMSOLL_RETURN_IF_ERROR(
+      PutLimitBack(*options_.cgroups, options_.run, record.id, record.cgroup_path));
+  UpdateMark mark(options_.run, record.id);
+  PLIMSOLL_RETURN_IF_ERROR(mark.Set());
+  const qos::HeldClasses changing = classes_->ChangingTo(record.classes, update.classes);
+  UpdateMark classes_mark(options_.run, ClassesMarkIdOf(record.id));
+  if (!changing.empty()) PLIMSOLL_RETURN_IF_ERROR(classes_mark.Set(ToJson(changing)));
+  PLIMSOLL_RETURN_IF_ERROR(SaveAsked(container, asked, changing));
+  ResourceUpdate given = update;
+  given.cgroup = FitSettings(confined.settings, *options_.runtime, lost);
+  if (given.oom_score_adj.has_value()) {
+    given.oom_score_adj = FitOomScoreAdj(*given.oom_score_adj, *options_.runtime, lost);
+  }
+  // Of one without a process there is nothing but its row.
+  const absl::Status done =
+      IsRefused(record) ? absl::OkStatus() : Apply(container, record, given, &mark);
+  if (!done.ok()) {
+    return AlsoNotSetBack(done, SaveAsked(container, record.spec, HeldBefore(record, changing)));
+  }
+  const bool other_group = SeeGroup(*options_.cgroups, container);
+  if (SeeOomScore(options_.host, container) || other_group) {
+    options_.events->Warn(record.sandbox_id, record.id, SaveRow(*options_.store, container));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace plimsoll::runtime

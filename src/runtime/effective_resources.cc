@@ -1,0 +1,89 @@
+#include "runtime/effective_resources.h"
+
+#include <string>
+#include <utility>
+
+#include "base/status.h"
+#include "linux/cgroup/validate.h"
+#include "runtime/group_settings.h"
+#include "runtime/last_values.h"
+#include "runtime/pod_group_settings.h"
+#include "runtime/state_machine.h"
+
+namespace plimsoll::runtime {
+namespace {
+
+// cgroup v2 holds a weight, which stands for some 26 numbers of shares; what is read is the least
+// of them. While the weight is the one that was asked for, so are the shares.
+void KeepAskedShares(linux::CgroupLayout layout, const linux::CgroupSettings& asked,
+                     linux::CgroupSettings* read) {
+  if (layout != linux::CgroupLayout::kV2 || !asked.cpu_shares || !read->cpu_shares) return;
+  if (linux::CpuSharesToWeight(*asked.cpu_shares) == linux::CpuSharesToWeight(*read->cpu_shares)) {
+    read->cpu_shares = asked.cpu_shares;
+  }
+}
+
+// What of a container's record says what it has. The whole record is many times that, and a list of
+// statuses asks this of every container.
+struct RecordedResources {
+  bool has_process = false;
+  std::string group;
+  linux::CgroupSettings asked;
+  linux::CgroupSettings last;  // as it was asked for, while there is nothing that it holds for
+  int oom_score_adj = 0;
+
+  static RecordedResources Of(const Container& container) {
+    absl::MutexLock lock(&container.mutex);
+    const ContainerRecord& record = container.record;
+    const bool refused = IsRefused(record);
+    return {
+        .has_process = HasProcess(record),
+        .group = record.cgroup_path,
+        .asked = record.spec.resources,
+        .last = refused ? record.spec.resources : record.last_resources.cgroup,
+        .oom_score_adj = record.last_resources.oom_score_adj.value_or(record.spec.oom_score_adj)};
+  }
+};
+
+}  // namespace
+
+absl::StatusOr<EffectiveResources> ReadEffective(const EngineOptions& options,
+                                                 Container& container) {
+  RecordedResources recorded = RecordedResources::Of(container);
+  absl::StatusOr<linux::CgroupSettings> now = absl::NotFoundError("it has ended");
+  if (recorded.has_process) {
+    now = ReadGroup(*options.cgroups, recorded.group, recorded.asked);
+    SeeOomScore(options.host, container);
+    // Once more: its group goes when the exit is on record. Before that, what was read of it is all
+    // there was; after it, a part of its files may have been gone.
+    recorded = RecordedResources::Of(container);
+  }
+  EffectiveResources effective;
+  effective.cgroup = std::move(recorded.last);
+  effective.oom_score_adj = recorded.oom_score_adj;
+  if (recorded.has_process && !absl::IsNotFound(now.status())) {
+    PLIMSOLL_RETURN_IF_ERROR(now.status());
+    effective.cgroup = *std::move(now);
+    effective.live = true;
+  }
+  KeepAskedShares(options.cgroups->layout(), recorded.asked, &effective.cgroup);
+  return effective;
+}
+
+absl::StatusOr<EffectiveResources> ReadEffective(const EngineOptions& options,
+                                                 const Sandbox& sandbox) {
+  const SandboxRecord record = sandbox.Snapshot();
+  EffectiveResources effective;
+  if (record.state != SandboxState::kReady) return effective;
+  const linux::CgroupSettings asked = PodGroupSettings(record.spec);
+  absl::StatusOr<linux::CgroupSettings> now =
+      ReadGroup(*options.cgroups, record.cgroup_path, asked);
+  if (absl::IsNotFound(now.status())) return effective;
+  PLIMSOLL_RETURN_IF_ERROR(now.status());
+  effective.cgroup = *std::move(now);
+  effective.live = true;
+  KeepAskedShares(options.cgroups->layout(), asked, &effective.cgroup);
+  return effective;
+}
+
+}  // namespace plimsoll::runtime

@@ -1,0 +1,48 @@
+// The engine's Commands.
+#ifndef PLIMSOLL_RUNTIME_ENGINE_COMMANDS_H_
+#define PLIMSOLL_RUNTIME_ENGINE_COMMANDS_H_
+
+#include <memory>
+
+#include "absl/functional/function_ref.h"
+#include "absl/time/time.h"
+#include "runtime/class_assignments.h"
+#include "runtime/commands.h"
+#include "runtime/engine_options.h"
+#include "runtime/objects.h"
+
+namespace plimsoll::runtime {
+
+// Uses `host`, `run`, `cgroups` and `runtime` of the options, Objects, and ClassAssignments for the
+// classes that a command enters. The arguments must outlive it.
+//
+// Holds Container::classes, shared, while a command enters, and no other lock.
+class EngineCommands final : public Commands {
+ public:
+  EngineCommands(const EngineOptions& options, const Objects* objects,
+                 const ClassAssignments* classes)
+      : options_(options), objects_(objects), classes_(classes) {}
+
+  absl::StatusOr<ExecResult> ExecSync(absl::string_view id, const ExecRequest& request) override;
+  absl::StatusOr<std::unique_ptr<RunningCommand>> StartExec(absl::string_view id,
+                                                            const ExecRequest& request) override;
+  absl::StatusOr<AttachedContainer> Attach(absl::string_view id, bool input) override;
+  absl::StatusOr<UniqueFd> PodSocket(absl::string_view id, int family) override;
+  absl::Status ReopenLog(absl::string_view id) override;
+
+ private:
+  // Runs `enter` with what enters a container now, and lets no change of class come between.
+  // ABORTED while the container is frozen. `hold`: how long no change of class may come after the
+  // command has entered, which the OCI runtime has not looked at by then.
+  absl::Status EnterOnce(Container& container, const ContainerRecord& record,
+                         const ExecRequest& request, absl::Duration hold,
+                         absl::FunctionRef<absl::Status(const ExecRequest&)> enter) const;
+
+  const EngineOptions& options_;
+  const Objects* const objects_;
+  const ClassAssignments* const classes_;
+};
+
+}  // namespace plimsoll::runtime
+
+#endif  // PLIMSOLL_RUNTIME_ENGINE_COMMANDS_H_

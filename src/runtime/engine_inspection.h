@@ -1,0 +1,41 @@
+// Inspection (inspection.h) of what the engine has on record, at its start and while it runs.
+#ifndef PLIMSOLL_RUNTIME_ENGINE_INSPECTION_H_
+#define PLIMSOLL_RUNTIME_ENGINE_INSPECTION_H_
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "runtime/engine_options.h"
+#include "runtime/inspection.h"
+#include "runtime/objects.h"
+#include "runtime/pod_networks.h"
+
+namespace plimsoll::runtime {
+
+// Uses the options, Objects and PodNetworks, which must outlive it. Thread-safe; changes nothing,
+// and holds no lock over a look.
+class EngineInspection {
+ public:
+  EngineInspection(const EngineOptions& options, std::string boot_id, const Objects* objects,
+                   const PodNetworks* networks)
+      : options_(options), boot_id_(std::move(boot_id)), objects_(objects), networks_(networks) {}
+
+  // Where to look, without the records: what is the same at a start and later.
+  InspectionInput Places() const;
+  // What recovery would find if the daemon were started now. What operations have under way is left
+  // out: it looks twice, some hundred milliseconds apart.
+  std::vector<Finding> Inspect() const;
+
+ private:
+  std::vector<Finding> LookOnce() const;
+
+  const EngineOptions& options_;
+  const std::string boot_id_;
+  const Objects* const objects_;
+  const PodNetworks* const networks_;
+};
+
+}  // namespace plimsoll::runtime
+
+#endif  // PLIMSOLL_RUNTIME_ENGINE_INSPECTION_H_

@@ -1,0 +1,63 @@
+// The parts of the engine, each of which owns its state and its lock.
+#ifndef PLIMSOLL_RUNTIME_ENGINE_PARTS_H_
+#define PLIMSOLL_RUNTIME_ENGINE_PARTS_H_
+
+#include <string>
+#include <utility>
+
+#include "runtime/class_assignments.h"
+#include "runtime/container_exits.h"
+#include "runtime/engine_options.h"
+#include "runtime/exit_watcher.h"
+#include "runtime/handler_updates.h"
+#include "runtime/node_confinement.h"
+#include "runtime/objects.h"
+#include "runtime/pod_groups.h"
+#include "runtime/pod_handlers.h"
+#include "runtime/pod_networks.h"
+#include "runtime/pod_pictures.h"
+#include "runtime/pod_pid_namespaces.h"
+
+namespace plimsoll::runtime {
+
+// A part depends on those before it alone, as its header says. The life cycle, updates and recovery
+// are above them: they say which part is asked when.
+//
+// Order of locks, from the one taken first: Sandbox::operation, Container::operation, a
+// HandlerTurn, Container::cpuset, the class registry's definitions(), Container::classes, the class
+// registry's others, ClassAssignments' presence, PodGroups, Sandbox::mutex or Container::mutex
+// (never two of them), Objects, NodeConfinement. The store's, the event log's and the watcher's
+// come last. So a listener of the event log, which may be called under any of these, must not call
+// the engine. A lock that isn't named here is held over no call to another part.
+struct EngineParts {
+  // `boot_id`: of the machine now.
+  EngineParts(EngineOptions all, const std::string& boot_id)
+      : options(std::move(all)),
+        groups(options, &objects),
+        confinement(options, &objects),
+        classes(options, &objects, &confinement),
+        networks(options, &objects),
+        pictures(options, &objects),
+        handlers(options, &pictures),
+        handler_updates(options, &objects, &pictures, &handlers),
+        pid_namespaces(options, boot_id, &groups, &confinement, &watcher),
+        exits(options, boot_id, &classes, &watcher) {}
+
+  const EngineOptions options;
+  Objects objects;
+  PodGroups groups;
+  NodeConfinement confinement;
+  ClassAssignments classes;
+  PodNetworks networks;
+  PodPictures pictures;
+  PodHandlers handlers;
+  HandlerUpdates handler_updates;
+  PodPidNamespaces pid_namespaces;
+  ContainerExits exits;
+  // Last, so that its thread ends before what it uses.
+  ExitWatcher watcher;
+};
+
+}  // namespace plimsoll::runtime
+
+#endif  // PLIMSOLL_RUNTIME_ENGINE_PARTS_H_

@@ -1,0 +1,27 @@
+// Paths of the control groups below a pod's, and whether the pod's own was made for it. Pure
+// functions; a path is as linux::CgroupManager names groups.
+#ifndef PLIMSOLL_RUNTIME_GROUP_PATHS_H_
+#define PLIMSOLL_RUNTIME_GROUP_PATHS_H_
+
+#include <string>
+
+#include "runtime/store/records.h"
+
+namespace plimsoll::runtime {
+
+// A container's group. A systemd slice holds scopes, a cgroupfs pod group plain directories.
+std::string ContainerGroupOf(const SandboxRecord& sandbox, const std::string& container_id);
+
+// The group of the init of a pod's own PID namespace.
+std::string PauseCgroupOf(const SandboxRecord& sandbox);
+
+// The group of the pod's keeper (linux::CgroupManager::MakeKeeper); empty where it needs none.
+std::string KeeperOf(const SandboxRecord& sandbox);
+
+// Whether Plimsoll made the pod's group. Another's (a cgroup_parent that was there) is for its
+// maker to write.
+bool OwnsItsGroup(const SandboxRecord& sandbox);
+
+}  // namespace plimsoll::runtime
+
+#endif  // PLIMSOLL_RUNTIME_GROUP_PATHS_H_

@@ -1,0 +1,142 @@
+#include "runtime/node_confinement.h"
+
+#include "base/wait_until_for_test.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "runtime/group_paths.h"
+#include "runtime/parts_fixture_for_test.h"
+
+namespace plimsoll::runtime {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Pair;
+
+NodeShare PartOf(const char* cpus, const char* nodes = "0") {
+  return {.cpus = *resources::CpuSet::Parse(cpus),
+          .memory_nodes = *resources::CpuSet::Parse(nodes),
+          .is_whole = false};
+}
+
+class NodeConfinementTest : public PartsTest {
+ protected:
+  NodeConfinementTest() { confinement_.Load("boot"); }
+  linux::CgroupSettings Given(const linux::CgroupSettings& asked, bool is_new = true) {
+    const auto confined = confinement_.ConfineAsked(asked, confinement_.Current(), is_new);
+    EXPECT_TRUE(confined.ok()) << confined.status();
+    return confined.ok() ? confined->settings : linux::CgroupSettings();
+  }
+  bool Becomes(const std::string& group, const std::string& cpus) {
+    return WaitUntil([&] { return cgroups_.cpuset(group).first == cpus; });
+  }
+
+  NodeConfinement confinement_{options_, &objects_};
+};
+
+TEST_F(NodeConfinementTest, NobodyIsConfinedBeforeTheFirstShare) {
+  EXPECT_EQ(Given({}), linux::CgroupSettings());
+  EXPECT_EQ(*Given({.cpuset_cpus = "0-1"}).cpuset_cpus, "0-1");
+}
+
+TEST_F(NodeConfinementTest, ARequestWithoutACpusetGetsTheShareWhenItIsNew) {
+  confinement_.SetShare(PartOf("2-5"));
+  EXPECT_EQ(Given({}), (linux::CgroupSettings{.cpuset_cpus = "2-5", .cpuset_mems = "0"}));
+  EXPECT_EQ(Given({}, /*is_new=*/false), linux::CgroupSettings());
+}
+
+TEST_F(NodeConfinementTest, WhatIsOutsideIsClippedOrRefused) {
+  confinement_.SetShare(PartOf("2-5"));
+  EXPECT_EQ(*Given({.cpuset_cpus = "4-9"}).cpuset_cpus, "4-5");
+  confinement_.RefuseOutside(true);
+  const absl::Status refused =
+      confinement_.ConfineAsked({.cpuset_cpus = "4-9"}, confinement_.Current(), true).status();
+  EXPECT_TRUE(absl::IsFailedPrecondition(refused)) << refused;
+}
+
+TEST_F(NodeConfinementTest, OnlyAnotherShareIsAnotherEpoch) {
+  confinement_.SetShare(PartOf("2-5"));
+  const int64_t epoch = confinement_.Current().epoch;
+  confinement_.SetShare(PartOf("2-5"));
+  EXPECT_EQ(confinement_.Current().epoch, epoch);
+  confinement_.SetShare(PartOf("2-4"));
+  EXPECT_NE(confinement_.Current().epoch, epoch);
+}
+
+TEST_F(NodeConfinementTest, ContainersFollowAnotherShareAndAreToldWhatTheyLost) {
+  ContainerRecord record = ContainerOf("c", "pod");
+  record.spec.resources.cpuset_cpus = "4-7";
+  const auto container = Add(record);
+  confinement_.SetShare(PartOf("2-5"));
+  EXPECT_TRUE(Becomes(record.cgroup_path, "4-5"));
+  EXPECT_TRUE(WaitUntil([&] { return !Messages(EventType::kWarning).empty(); }));
+  EXPECT_THAT(Messages(EventType::kWarning), ElementsAre(HasSubstr("CPUs 6-7")));
+  confinement_.SetShare(PartOf("0-7"));
+  EXPECT_TRUE(WaitUntil([&] { return !Messages(EventType::kContainerUpdated).empty(); }));
+  EXPECT_EQ(cgroups_.cpuset(record.cgroup_path).first, "4-7");
+  EXPECT_EQ(*container->Snapshot().spec.resources.cpuset_cpus, "4-7");
+}
+
+TEST_F(NodeConfinementTest, ALossIsToldOnce) {
+  const auto container = Add(ContainerOf("c", "pod"));
+  const Confined lost = {.settings = {.cpuset_cpus = "2"}, .lost = "CPUs 3"};
+  confinement_.TellLost(*container, lost);
+  confinement_.TellLost(*container, lost);
+  EXPECT_EQ(Messages(EventType::kWarning).size(), 1u);
+}
+
+TEST_F(NodeConfinementTest, OneThatHasEndedDoesNotFollow) {
+  ContainerRecord record = ContainerOf("c", "pod");
+  record.state = ContainerState::kExited;
+  const auto container = Add(record);
+  confinement_.FollowShare(*container);
+  EXPECT_THAT(cgroups_.cpuset(record.cgroup_path), Pair("", ""));
+}
+
+TEST_F(NodeConfinementTest, ThePodsInitFollows) {
+  SandboxRecord record = SandboxOf("pod");
+  record.cgroup_path = "/plimsoll/pod";
+  record.pause.pid = 1;
+  Add(record);
+  confinement_.SetShare(PartOf("1-2"));
+  EXPECT_TRUE(Becomes(PauseCgroupOf(record), "1-2"));
+}
+
+TEST_F(NodeConfinementTest, OnV1APodsOwnCpusetNarrowsWhatItLeavesToTheShare) {
+  cgroups_.machine = linux::CgroupLayout::kV1;
+  SandboxRecord record = SandboxOf("pod");
+  record.cgroup_path = "/plimsoll/pod";
+  record.owned_cgroups = {record.cgroup_path};
+  record.spec.resources.cpuset_cpus = "2-3";
+  Add(record);
+  const NodeShare share = PartOf("0-7");
+  EXPECT_EQ(confinement_.ShareIn(record, share).cpus.ToString(), "2-3");
+  linux::CgroupSettings given = {.cpuset_cpus = "0-7", .cpuset_mems = "0"};
+  confinement_.PutIntoPod("pod", {}, share, &given);
+  EXPECT_EQ(*given.cpuset_cpus, "2-3");
+  cgroups_.machine = linux::CgroupLayout::kV2;
+  EXPECT_EQ(confinement_.ShareIn(record, share).cpus.ToString(), "0-7");
+}
+
+TEST_F(NodeConfinementTest, WithoutTheControllerAShareIsToldAndNotEnforced) {
+  cgroups_.controllers.clear();
+  confinement_.SetShare(PartOf("2-5"));
+  EXPECT_FALSE(confinement_.HasCpusets());
+  EXPECT_EQ(Given({}), linux::CgroupSettings());
+  EXPECT_THAT(Messages(EventType::kWarning), ElementsAre(HasSubstr("not enforced")));
+}
+
+TEST_F(NodeConfinementTest, WhatClientsWereToldOutlivesTheDaemon) {
+  confinement_.SetShare(PartOf("0-3"));
+  NodeConfinement next(options_, &objects_);
+  next.Load("boot");
+  next.SetShare(PartOf("0-1"));
+  EXPECT_EQ(next.Current().told.cpus.ToString(), "0-3");
+  NodeConfinement after_a_reboot(options_, &objects_);
+  after_a_reboot.Load("another boot");
+  EXPECT_THAT(after_a_reboot.Current().told.cpus.ToString(), IsEmpty());
+}
+
+}  // namespace
+}  // namespace plimsoll::runtime

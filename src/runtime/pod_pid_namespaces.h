@@ -1,0 +1,59 @@
+// PID namespaces that the containers of a pod share, where a pod asks for one, and their inits.
+#ifndef PLIMSOLL_RUNTIME_POD_PID_NAMESPACES_H_
+#define PLIMSOLL_RUNTIME_POD_PID_NAMESPACES_H_
+
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "runtime/engine_options.h"
+#include "runtime/exit_watcher.h"
+#include "runtime/node_confinement.h"
+#include "runtime/pause.h"
+#include "runtime/pod_groups.h"
+#include "runtime/pod_objects.h"
+
+namespace plimsoll::runtime {
+
+// Uses `host`, `run`, `pause_program`, `cgroups`, `store` and `events` of the options, PodGroups,
+// and NodeConfinement for the init's cpuset. The arguments must outlive it, and the watcher must
+// end before it.
+//
+// Thread-safe for different pods, without a lock of its own. The end of an init is recorded under
+// Sandbox::mutex, in the watcher's thread.
+class PodPidNamespaces {
+ public:
+  // `boot_id`: an init of another boot has ended with it.
+  PodPidNamespaces(const EngineOptions& options, std::string boot_id, PodGroups* groups,
+                   NodeConfinement* confinement, ExitWatcher* watcher)
+      : options_(options),
+        boot_id_(std::move(boot_id)),
+        groups_(groups),
+        confinement_(confinement),
+        watcher_(watcher) {}
+
+  // Starts the init in a group of its own below the pod's, and pins its namespace at the sandbox's
+  // place. Fills the record's `pause`; the record is in the making and its row names the group. The
+  // result must be released once the record says so too. After a failure, End.
+  absl::StatusOr<HeldPause> Make(SandboxRecord* record);
+  // Ends the init, with which all processes of the namespace end, and removes its group. OK when
+  // they are gone, and for a pod that shares none. DEADLINE_EXCEEDED.
+  absl::Status End(const SandboxRecord& record) const;
+  // Has the sandbox be NotReady when the init ends by itself, or has ended.
+  absl::Status Watch(const std::shared_ptr<Sandbox>& sandbox) const;
+
+ private:
+  void RecordEnd(Sandbox& sandbox) const;
+
+  const EngineOptions& options_;
+  const std::string boot_id_;
+  PodGroups* const groups_;
+  NodeConfinement* const confinement_;
+  ExitWatcher* const watcher_;
+};
+
+}  // namespace plimsoll::runtime
+
+#endif  // PLIMSOLL_RUNTIME_POD_PID_NAMESPACES_H_

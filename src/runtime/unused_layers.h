@@ -1,0 +1,42 @@
+// Removes layers that no container uses any more.
+#ifndef PLIMSOLL_RUNTIME_UNUSED_LAYERS_H_
+#define PLIMSOLL_RUNTIME_UNUSED_LAYERS_H_
+
+#include <string>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/container/flat_hash_set.h"
+#include "absl/status/status.h"
+#include "absl/synchronization/mutex.h"
+#include "runtime/engine_options.h"
+#include "runtime/objects.h"
+
+namespace plimsoll::runtime {
+
+// Which layers a damaged row of a container stands for can't be told: until all such containers are
+// gone, every layer stays.
+//
+// Uses `images` and `events` of the options, and Objects. Both arguments must outlive it.
+// Thread-safe; its lock is held over no call elsewhere.
+class UnusedLayers {
+ public:
+  UnusedLayers(const EngineOptions& options, const Objects* objects)
+      : options_(options), objects_(objects) {}
+
+  // After a restart, once all containers are among Objects. OK where layers have to stay.
+  absl::Status Collect(const std::vector<DamagedRow>& damaged);
+  // After a removal: collects if the container was the last that might have used any. What fails is
+  // told as a warning.
+  void CollectAfter(const std::string& container_id);
+
+ private:
+  const EngineOptions& options_;
+  const Objects* const objects_;
+  absl::Mutex mutex_;
+  absl::flat_hash_set<std::string> uncertain_ ABSL_GUARDED_BY(mutex_);  // damaged containers' ids
+};
+
+}  // namespace plimsoll::runtime
+
+#endif  // PLIMSOLL_RUNTIME_UNUSED_LAYERS_H_
