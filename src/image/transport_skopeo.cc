@@ -153,70 +153,104 @@ absl::StatusOr<std::vector<std::string>> SkopeoTransport::Arguments(const char* 
   return argv;
 }
 
+// skopeo's two streams: of its output the beginning is kept, of its errors the end, which has the
+// reason.
+class SkopeoTransport::Streams {
+ public:
+  static absl::StatusOr<Streams> Open() {
+    Streams streams;
+    PLIMSOLL_ASSIGN_OR_RETURN(streams.out_pipe_, MakePipe());
+    PLIMSOLL_ASSIGN_OR_RETURN(streams.err_pipe_, MakePipe());
+    PLIMSOLL_RETURN_IF_ERROR(SetNonBlocking(streams.out_pipe_.reader));
+    PLIMSOLL_RETURN_IF_ERROR(SetNonBlocking(streams.err_pipe_.reader));
+    return streams;
+  }
+
+  std::vector<std::pair<int, int>> ForChild() const {
+    return {{out_pipe_.writer.get(), 1}, {err_pipe_.writer.get(), 2}};
+  }
+  void CloseWriters() {
+    out_pipe_.writer.Reset();
+    err_pipe_.writer.Reset();
+  }
+
+  bool AreOpen() const { return out_pipe_.reader.valid() || err_pipe_.reader.valid(); }
+  // Takes what has come, and waits for it no longer than kCopyTickMs.
+  absl::Status Take() {
+    struct pollfd fds[2] = {{out_pipe_.reader.get(), POLLIN, 0},
+                            {err_pipe_.reader.get(), POLLIN, 0}};
+    if (poll(fds, 2, kCopyTickMs) < 0 && errno != EINTR) return ErrnoStatus(errno, "poll skopeo");
+    const auto take_out = [this](absl::string_view part) {
+      KeepBeginning(part, kMaxOutputBytes, &out_);
+    };
+    const auto take_err = [this](absl::string_view part) {
+      err_bytes_ += part.size();
+      KeepEnd(part, kMaxCopyErrorBytes, &err_);
+    };
+    while (ReadSome(&out_pipe_.reader, take_out) > 0) {
+    }
+    while (ReadSome(&err_pipe_.reader, take_err) > 0) {
+    }
+    return absl::OkStatus();
+  }
+
+  const std::string& out() const { return out_; }
+  const std::string& err() const { return err_; }
+  uint64_t bytes() const { return out_.size() + err_bytes_; }
+
+ private:
+  Pipe out_pipe_;
+  Pipe err_pipe_;
+  std::string out_;
+  std::string err_;
+  uint64_t err_bytes_ = 0;
+};
+
+absl::StatusOr<ExitStatus> SkopeoTransport::Await(Child& child, const Watch& watch,
+                                                  Streams& streams) const {
+  uint64_t seen = 0;
+  absl::Time last_seen = MonotonicNow();
+  while (streams.AreOpen()) {
+    if (watch.stopped && watch.stopped()) {
+      return absl::CancelledError(absl::StrCat("pull ", reference_.Canonical(), ": cancelled"));
+    }
+    PLIMSOLL_RETURN_IF_ERROR(streams.Take());
+    PLIMSOLL_RETURN_IF_ERROR(CheckRetryAfter(streams.err()));
+    uint64_t now_seen = streams.bytes();
+    if (watch.written) {
+      PLIMSOLL_ASSIGN_OR_RETURN(const uint64_t written, watch.written(streams.out()));
+      now_seen = Add(now_seen, written);
+    }
+    if (std::exchange(seen, now_seen) != now_seen) last_seen = MonotonicNow();
+    if (MonotonicNow() - last_seen > options_.stall_timeout) {
+      return absl::UnavailableError(
+          absl::StrCat("pull ", reference_.Canonical(), ": nothing has come from registry ",
+                       reference_.registry, " for ", absl::FormatDuration(options_.stall_timeout)));
+    }
+  }
+  return child.Wait(MonotonicNow() + kHelperKillTimeout);
+}
+
 absl::StatusOr<std::string> SkopeoTransport::Run(std::vector<std::string> argv,
                                                  const Watch& watch) {
-  PLIMSOLL_ASSIGN_OR_RETURN(Pipe out_pipe, MakePipe());
-  PLIMSOLL_ASSIGN_OR_RETURN(Pipe err_pipe, MakePipe());
-  PLIMSOLL_RETURN_IF_ERROR(SetNonBlocking(out_pipe.reader));
-  PLIMSOLL_RETURN_IF_ERROR(SetNonBlocking(err_pipe.reader));
+  PLIMSOLL_ASSIGN_OR_RETURN(Streams streams, Streams::Open());
   Command command;
   command.argv = std::move(argv);
   command.environment = Environment(work_);
   command.working_directory = work_.path();
-  command.descriptors = {{out_pipe.writer.get(), 1}, {err_pipe.writer.get(), 2}};
+  command.descriptors = streams.ForChild();
   command.new_session = true;
   PLIMSOLL_ASSIGN_OR_RETURN(Child child, Spawn(command));
-  out_pipe.writer.Reset();
-  err_pipe.writer.Reset();
-
-  std::string out;
-  std::string err;  // its end, which has the reason
-  const auto await = [&]() -> absl::StatusOr<ExitStatus> {
-    uint64_t seen = 0;
-    uint64_t err_bytes = 0;
-    const auto take_out = [&](absl::string_view part) {
-      KeepBeginning(part, kMaxOutputBytes, &out);
-    };
-    const auto take_err = [&](absl::string_view part) {
-      err_bytes += part.size();
-      KeepEnd(part, kMaxCopyErrorBytes, &err);
-    };
-    absl::Time last_seen = MonotonicNow();
-    while (out_pipe.reader.valid() || err_pipe.reader.valid()) {
-      if (watch.stopped && watch.stopped()) {
-        return absl::CancelledError(absl::StrCat("pull ", reference_.Canonical(), ": cancelled"));
-      }
-      struct pollfd fds[2] = {{out_pipe.reader.get(), POLLIN, 0},
-                              {err_pipe.reader.get(), POLLIN, 0}};
-      if (poll(fds, 2, kCopyTickMs) < 0 && errno != EINTR) return ErrnoStatus(errno, "poll skopeo");
-      while (ReadSome(&out_pipe.reader, take_out) > 0) {
-      }
-      while (ReadSome(&err_pipe.reader, take_err) > 0) {
-      }
-      PLIMSOLL_RETURN_IF_ERROR(CheckRetryAfter(err));
-      uint64_t now_seen = out.size() + err_bytes;
-      if (watch.written) {
-        PLIMSOLL_ASSIGN_OR_RETURN(const uint64_t written, watch.written(out));
-        now_seen = Add(now_seen, written);
-      }
-      if (std::exchange(seen, now_seen) != now_seen) last_seen = MonotonicNow();
-      if (MonotonicNow() - last_seen > options_.stall_timeout) {
-        return absl::UnavailableError(absl::StrCat(
-            "pull ", reference_.Canonical(), ": nothing has come from registry ",
-            reference_.registry, " for ", absl::FormatDuration(options_.stall_timeout)));
-      }
-    }
-    return child.Wait(MonotonicNow() + kHelperKillTimeout);
-  };
-  const absl::StatusOr<ExitStatus> exit = await();
+  streams.CloseWriters();
+  const absl::StatusOr<ExitStatus> exit = Await(child, watch, streams);
   if (!exit.ok()) {
     const absl::Status killed = child.KillGroup(MonotonicNow() + kHelperKillTimeout);
     if (killed.ok()) return exit.status();
     return AlsoSay(exit.status(), killed.message());
   }
-  if (exit->signal != 0 || exit->code == kGoCrash) return Ended(exit->ToString(), err);
-  if (!exit->success()) return Failure(err.empty() ? exit->ToString() : err);
-  return out;
+  if (exit->signal != 0 || exit->code == kGoCrash) return Ended(exit->ToString(), streams.err());
+  if (!exit->success()) return Failure(streams.err().empty() ? exit->ToString() : streams.err());
+  return streams.out();
 }
 
 // skopeo would silently retry after a minute, four times.

@@ -14,6 +14,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "base/fs_root.h"
+#include "base/subprocess.h"
 #include "image/blob_streams.h"
 #include "image/image_service.h"
 #include "image/manifest.h"
@@ -96,7 +97,11 @@ class SkopeoTransport {
     // The number of bytes written so far, given skopeo's output. An error ends the run.
     std::function<absl::StatusOr<uint64_t>(absl::string_view out)> written;
   };
+  class Streams;
   absl::StatusOr<std::string> Run(std::vector<std::string> argv, const Watch& watch);
+  // Takes the program's streams to their end, then its exit. CANCELLED and UNAVAILABLE leave it
+  // running.
+  absl::StatusOr<ExitStatus> Await(Child& child, const Watch& watch, Streams& streams) const;
   // UNAVAILABLE when the registry asks for a longer pause than skopeo would make.
   absl::Status CheckRetryAfter(absl::string_view err) const;
   absl::Status Failure(absl::string_view err) const;

@@ -46,8 +46,7 @@ void SetDeadline(grpc::ClientContext& context, int64_t seconds) {
 
 Connection::Connection(SocketAddress address, const ClientOptions& options)
     : address_(std::move(address)),
-      on_silent_(options.silent),
-      on_answer_(options.answers_again),
+      silence_{.on_begin = options.silent, .on_end = options.answers_again},
       keeper_(options.keeper.get()),
       channel_(OpenChannel(address_.uri)),
       runtime_(cri::RuntimeService::NewStub(channel_)),
@@ -62,8 +61,8 @@ Connection::Connection(SocketAddress address, const ClientOptions& options)
                 .back = nullptr}) {}
 
 void Connection::OnSilence(bool silent) {
-  silent_ = silent;
-  const std::function<void()>& tell = silent ? on_silent_ : on_answer_;
+  silence_.is_now = silent;
+  const std::function<void()>& tell = silent ? silence_.on_begin : silence_.on_end;
   if (tell) tell();
 }
 

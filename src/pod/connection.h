@@ -81,7 +81,7 @@ class Connection {
   bool AwaitDaemon(absl::Time deadline);
   void Abandon();
   bool abandoned() const { return watch_.abandoned(); }
-  bool stuck() const { return silent_ || lost_; }
+  bool stuck() const { return silence_.is_now || lost_; }
 
   cri::RuntimeService::Stub& runtime_stub() { return *runtime_; }
   cri::ImageService::Stub& image_stub() { return *images_; }
@@ -102,8 +102,13 @@ class Connection {
                                                    const Client::OnProgress& progress);
 
   const SocketAddress address_;  // keeps the socket's directory open for reconnecting
-  const std::function<void()> on_silent_;
-  const std::function<void()> on_answer_;
+  // Connected, and without an answer.
+  struct Silence {
+    const std::function<void()> on_begin;  // may be null, as the next
+    const std::function<void()> on_end;
+    std::atomic<bool> is_now = false;
+  };
+  Silence silence_;
   DaemonKeeper* const keeper_;  // null: no one revives the daemon
   std::shared_ptr<grpc::Channel> channel_;
   std::unique_ptr<cri::RuntimeService::Stub> runtime_;
@@ -112,7 +117,6 @@ class Connection {
   Patience patience_;
   std::atomic<bool> lost_ = false;  // and not back yet
   std::atomic<bool> given_up_ = false;
-  std::atomic<bool> silent_ = false;  // connected, and without an answer
   CallWatch watch_;
   CallWatch streams_;
 };

@@ -18,10 +18,6 @@ namespace {
 constexpr absl::Duration kFirstLook = absl::Milliseconds(50);
 constexpr absl::Duration kSecondLook = absl::Seconds(1);
 
-std::string MonitorName(absl::string_view id) {
-  return absl::StrCat("plimsoll-", id);
-}
-
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<ClassType>> MakeRdtType(const RdtOptions& options,
@@ -60,8 +56,8 @@ RdtType::RdtType(RdtOptions options, const RdtEnvironment& environment,
     : options_(std::move(options)),
       environment_(environment),
       resctrl_(std::move(resctrl)),
-      can_monitor_(machine.monitoring.has_value()),
       ownership_(resctrl_.get(), environment_.owned, std::move(boot_id)),
+      monitors_(resctrl_.get(), &ownership_, machine.monitoring.has_value()),
       groups_(resctrl_.get(), &ownership_, std::move(machine),
               {.prefix = options_.group_prefix, .adopt = options_.adopt}),
       mover_(resctrl_.get(), environment_.cgroups, environment_.freezer, environment_.host),
@@ -153,8 +149,7 @@ std::vector<ClassInfo> RdtType::classes() const {
 
 std::vector<std::string> RdtType::warnings() const {
   std::vector<std::string> all = Current()->warnings;
-  absl::MutexLock lock(&mutex_);
-  for (const auto& [id, sentence] : unmonitored_) all.push_back(sentence);
+  for (std::string& sentence : monitors_.Unmonitored()) all.push_back(std::move(sentence));
   for (std::string& sentence : mover_.freezer().Troubles()) all.push_back(std::move(sentence));
   return all;
 }
@@ -189,49 +184,17 @@ std::shared_ptr<RdtType::Container> RdtType::ContainerOf(const std::string& id) 
 
 void RdtType::Forget(const std::string& id, Container& container) {
   container.gone = true;
+  monitors_.Forget(id);
   absl::MutexLock lock(&mutex_);
   containers_.erase(id);
-  unmonitored_.erase(id);
-}
-
-void RdtType::NoteUnmonitored(const Target& target, absl::string_view why) {
-  absl::MutexLock lock(&mutex_);
-  unmonitored_[target.id] =
-      absl::StrCat(target.name, " is not monitored on its own, only with its class: ", why);
-}
-
-void RdtType::NoteMonitored(const Target& target) {
-  absl::MutexLock lock(&mutex_);
-  unmonitored_.erase(target.id);
-}
-
-void RdtType::OpenMonitor(const std::string& id, RdtPlace& place) const {
-  const std::string path = linux::MonitoringGroupPath(place.control_path, MonitorName(id));
-  if (!ownership_.IsOurs(path)) return;
-  auto tasks = resctrl_->OpenTasks(path);
-  if (!tasks.ok()) return;
-  place.monitor_path = path;
-  place.monitor = std::make_shared<const linux::Resctrl::TasksFile>(*std::move(tasks));
-}
-
-absl::Status RdtType::MakeMonitor(const std::string& id, RdtPlace& place) {
-  if (!can_monitor_) return absl::OkStatus();
-  const std::string path = linux::MonitoringGroupPath(place.control_path, MonitorName(id));
-  if (!ownership_.IsOurs(path) || !resctrl_->HasGroup(path)) {
-    PLIMSOLL_RETURN_IF_ERROR(ownership_.Make(path));
-  }
-  PLIMSOLL_ASSIGN_OR_RETURN(linux::Resctrl::TasksFile tasks, resctrl_->OpenTasks(path));
-  place.monitor_path = path;
-  place.monitor = std::make_shared<const linux::Resctrl::TasksFile>(std::move(tasks));
-  return absl::OkStatus();
 }
 
 absl::Status RdtType::MoveTo(const Target& target, RdtPlace& place, RdtPlace& back, bool first) {
   const bool leaves = place.control_path != back.control_path;
-  if (leaves) OpenMonitor(target.id, back);
-  const std::string own = linux::MonitoringGroupPath(place.control_path, MonitorName(target.id));
+  if (leaves) monitors_.Open(target.id, back);
+  const std::string own = linux::MonitoringGroupPath(place.control_path, RdtMonitorName(target.id));
   const bool had_own = ownership_.IsOurs(own);
-  absl::Status monitored = MakeMonitor(target.id, place);
+  absl::Status monitored = monitors_.Make(target.id, place);
   const auto move = mover_.Move(target, place, back, first);
   if (!move.ok()) {
     place.monitor.reset();
@@ -241,25 +204,25 @@ absl::Status RdtType::MoveTo(const Target& target, RdtPlace& place, RdtPlace& ba
     rechecks_->After(kSecondLook, target.id, RdtRechecks::Kind::kMonitoring);
     return move.status();
   }
-  const std::string old = linux::MonitoringGroupPath(back.control_path, MonitorName(target.id));
+  const std::string old = linux::MonitoringGroupPath(back.control_path, RdtMonitorName(target.id));
   if (leaves && ownership_.IsOurs(old)) {
     // The old group is empty. If removal fails, the container's end or the next start retries it.
     back.monitor.reset();
     ownership_.Remove(old).IgnoreError();
     if (absl::IsResourceExhausted(monitored)) {  // the old group had the last id
-      monitored = MakeMonitor(target.id, place);
+      monitored = monitors_.Make(target.id, place);
       if (monitored.ok()) monitored = mover_.Monitor(target, place);
     }
   }
   if (!monitored.ok()) {
-    NoteUnmonitored(target, monitored.message());
+    monitors_.NoteUnmonitored(target, monitored.message());
     if (!absl::IsResourceExhausted(monitored)) {
       rechecks_->After(kSecondLook, target.id, RdtRechecks::Kind::kMonitoring);
     }
   } else if (!move->monitor_trouble.empty()) {
-    NoteUnmonitored(target, move->monitor_trouble);
+    monitors_.NoteUnmonitored(target, move->monitor_trouble);
   } else {
-    NoteMonitored(target);
+    monitors_.NoteMonitored(target);
   }
   if (!move->certain) rechecks_->After(kFirstLook, target.id, RdtRechecks::Kind::kClass);
   return absl::OkStatus();
@@ -311,9 +274,9 @@ absl::Status RdtType::Adopt(const Target& target, absl::string_view class_name,
   PLIMSOLL_ASSIGN_OR_RETURN(const RdtClassGroup group, Need(name));
   if (is_new) return Return(target, name);
   RdtPlace place = {.control_path = group.path, .control = group.tasks};
-  absl::Status monitored = MakeMonitor(target.id, place);
+  absl::Status monitored = monitors_.Make(target.id, place);
   if (monitored.ok()) monitored = mover_.Monitor(target, place);
-  if (!monitored.ok()) NoteUnmonitored(target, monitored.message());
+  if (!monitored.ok()) monitors_.NoteUnmonitored(target, monitored.message());
   return absl::OkStatus();
 }
 
@@ -335,7 +298,7 @@ absl::Status RdtType::Release(const Target& target, absl::string_view class_name
       status = mover_.Move(target, to, to, false).status();
     }
   }
-  const std::string monitor = absl::StrCat("mon_groups/", MonitorName(target.id));
+  const std::string monitor = absl::StrCat("mon_groups/", RdtMonitorName(target.id));
   for (const std::string& path : ownership_.Groups()) {
     if (absl::EndsWith(path, monitor)) status = FirstError(status, ownership_.Remove(path));
   }
@@ -358,11 +321,11 @@ void RdtType::Recheck(const std::string& id, RdtRechecks::Kind kind) {
   RdtPlace place = {.control_path = group->path, .control = group->tasks};
   // Errors show as drift, or as an earlier warning.
   if (kind == RdtRechecks::Kind::kMonitoring) {
-    if (!MakeMonitor(id, place).ok() || !mover_.Monitor(container->target, place).ok()) return;
-    NoteMonitored(container->target);
+    if (!monitors_.Make(id, place).ok() || !mover_.Monitor(container->target, place).ok()) return;
+    monitors_.NoteMonitored(container->target);
     return;
   }
-  OpenMonitor(id, place);
+  monitors_.Open(id, place);
   mover_.Again(container->target, place).IgnoreError();
   if (kind == RdtRechecks::Kind::kClass) {
     rechecks_->After(kSecondLook, id, RdtRechecks::Kind::kClassAgain);
@@ -413,16 +376,17 @@ std::string RdtType::EntryFile(const Target& target, absl::string_view class_nam
   const auto group = Need(class_name);
   if (!group.ok()) return "";
   // That file leads into the class, but not into the container's monitoring group.
-  if (can_monitor_) rechecks_->After(kSecondLook, target.id, RdtRechecks::Kind::kMonitoring);
+  if (monitors_.is_possible())
+    rechecks_->After(kSecondLook, target.id, RdtRechecks::Kind::kMonitoring);
   return resctrl_->TasksPath(group->path);
 }
 
 std::map<std::string, uint64_t> RdtType::Measure(absl::string_view id,
                                                  absl::string_view class_name) const {
   const auto group = Need(class_name);
-  if (!group.ok() || !can_monitor_) return {};
+  if (!group.ok() || !monitors_.is_possible()) return {};
   const auto counters = resctrl_->Counters(
-      id.empty() ? group->path : linux::MonitoringGroupPath(group->path, MonitorName(id)));
+      id.empty() ? group->path : linux::MonitoringGroupPath(group->path, RdtMonitorName(id)));
   if (!counters.ok()) return {};
   std::map<std::string, uint64_t> measured;
   for (const auto& [event, value] : *counters) {

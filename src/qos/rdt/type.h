@@ -16,6 +16,7 @@
 #include "absl/synchronization/mutex.h"
 #include "linux/resctrl.h"
 #include "qos/rdt/groups.h"
+#include "qos/rdt/monitors.h"
 #include "qos/rdt/mover.h"
 #include "qos/rdt/ownership.h"
 #include "qos/rdt/rdt.h"
@@ -74,32 +75,24 @@ class RdtType : public ClassType {
   std::shared_ptr<Container> ContainerOf(const std::string& id);
   void Forget(const std::string& id, Container& container)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(container.mutex);
-  // Opens the container's monitoring group in the place's control group. The place has none if it
-  // isn't ours.
-  void OpenMonitor(const std::string& id, RdtPlace& place) const;
-  // The same, but makes the group if need be. On error the place has none.
-  absl::Status MakeMonitor(const std::string& id, RdtPlace& place);
   // Moves the container into the place; `back` is where it was.
   absl::Status MoveTo(const Target& target, RdtPlace& place, RdtPlace& back, bool first);
   // Moves a container back into a class whose group was made again.
   absl::Status Return(const Target& target, const std::string& class_name);
-  void NoteMonitored(const Target& target);
-  void NoteUnmonitored(const Target& target, absl::string_view why);
   void Recheck(const std::string& id, RdtRechecks::Kind kind);
   std::string GroupOfThread(pid_t thread) const;
 
   const RdtOptions options_;
   const RdtEnvironment environment_;
   const std::unique_ptr<linux::Resctrl> resctrl_;
-  const bool can_monitor_;
   RdtOwnership ownership_;
+  RdtMonitors monitors_;
   RdtGroups groups_;
   RdtMover mover_;
 
   mutable absl::Mutex mutex_;
   std::shared_ptr<const RdtClasses> classes_ ABSL_GUARDED_BY(mutex_);
   std::map<std::string, std::shared_ptr<Container>> containers_ ABSL_GUARDED_BY(mutex_);
-  std::map<std::string, std::string> unmonitored_ ABSL_GUARDED_BY(mutex_);  // id -> sentence
   // Classes whose groups this start had to make: their earlier holders are outside.
   std::set<std::string> made_at_start_ ABSL_GUARDED_BY(mutex_);
 

@@ -158,6 +158,31 @@ bool MountsAt(const ContainerSpec& spec, absl::string_view path) {
   });
 }
 
+// A mount that the launcher could not make; OK where the message is of none.
+absl::Status OfMount(const std::string& name, absl::string_view message) {
+  const auto says = [&](absl::string_view text) { return absl::StrContains(message, text); };
+  // The launcher's words (monitor/volumes.cc).
+  if (says("since it was checked, another file has replaced")) {
+    return absl::FailedPreconditionError(
+        absl::StrCat(name,
+                     "a volume was replaced while the container was being made (creating it again "
+                     "uses the new file; ",
+                     message, ")"));
+  }
+  if (says("map ids (")) {
+    return absl::FailedPreconditionError(
+        absl::StrCat(name,
+                     "the owners of a mount can't be mapped: the kernel can't map "
+                     "ids on that file system (",
+                     message, ")"));
+  }
+  if (says("open the image's directory")) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        name, "image_sub_path of a mount is no directory of its image (", message, ")"));
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 std::optional<std::string> RefusalOf(const absl::Status& failure, const ContainerSpec& spec,
@@ -234,31 +259,14 @@ absl::Status TranslateCreateFailure(const absl::Status& failure, const Container
   const absl::string_view message = failure.message();
   const std::string name = absl::StrCat("container \"", spec.name, "\": ");
   const auto says = [&](absl::string_view text) { return absl::StrContains(message, text); };
-  // Checked first, before words that a path may contain. The launcher's words (monitor/volumes.cc).
-  if (says("since it was checked, another file has replaced")) {
-    return absl::FailedPreconditionError(
-        absl::StrCat(name,
-                     "a volume was replaced while the container was being made (creating it again "
-                     "uses the new file; ",
-                     message, ")"));
-  }
+  // First, before words that a path may contain.
+  if (const absl::Status of_mount = OfMount(name, message); !of_mount.ok()) return of_mount;
   if (says("cgroups in hybrid mode")) {
     return absl::FailedPreconditionError(absl::StrCat(
         name,
         "the OCI runtime refuses this machine's hybrid cgroups, and hiding them from it "
         "failed (",
         message, ")"));
-  }
-  if (says("map ids (")) {
-    return absl::FailedPreconditionError(
-        absl::StrCat(name,
-                     "the owners of a mount can't be mapped: the kernel can't map "
-                     "ids on that file system (",
-                     message, ")"));
-  }
-  if (says("open the image's directory")) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        name, "image_sub_path of a mount is no directory of its image (", message, ")"));
   }
   // The kernel's answer to a label that its policy doesn't have (proc(5), /proc/pid/attr), in
   // crun's words, or runc's. For a process without a label the words mean something else:

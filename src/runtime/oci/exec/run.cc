@@ -46,6 +46,49 @@ Ending Collect(int pidfd, const CancelFds& cancel, SteadyTime deadline, Captured
   return Ending::kExit;
 }
 
+// The error of a command that didn't end by itself. `killed`: how its killing went.
+absl::Status CutOff(Ending ending, absl::string_view id, const ExecRequest& request,
+                    const absl::Status& killed) {
+  const std::string what = absl::StrCat("exec in container ", id, ": \"", request.argv[0], "\"");
+  const std::string end = killed.ok() ? ", killed" : absl::StrCat(": ", killed.message());
+  if (ending == Ending::kTimeout) {
+    return absl::DeadlineExceededError(
+        absl::StrCat(what, " not finished after ", absl::FormatDuration(request.timeout), end));
+  }
+  if (ending == Ending::kCancelled) {
+    return absl::CancelledError(
+        absl::StrCat(what, " not finished when its client went or gave up waiting", end));
+  }
+  return absl::UnavailableError(absl::StrCat(what, " not finished as the daemon stops", end));
+}
+
+// The result of a command that has ended, or the reason for which it was never executed. `message`
+// is the OCI runtime's.
+absl::StatusOr<ExecResult> Finish(const ExecTools& tools, absl::string_view id,
+                                  const ExecRequest& request, const std::optional<ExecGroup>& group,
+                                  const std::string& message, Child* child,
+                                  CapturedOutput* output) {
+  PLIMSOLL_ASSIGN_OR_RETURN(const ExitStatus exit, child->Wait());
+  // The launcher finds the container's group by its path, which vanishes when the container ends.
+  const bool launched = exit.code != 1 || !message.empty() ||
+                        !absl::StartsWith(output->text(CapturedOutput::kErr), "plimsoll: ");
+  if (group && !launched && !group->HasContainer()) {
+    return TranslateExecFailure(tools, "the container is not running", request, id);
+  }
+  absl::StatusOr<ExecResult> result =
+      !exit.success() && !message.empty()
+          ? TranslateExecFailure(tools, message, request, id)
+          : ExecResult{.exit_code = exit.code,
+                       .out = output->TakeText(CapturedOutput::kOut),
+                       .err = output->TakeText(CapturedOutput::kErr)};
+  const bool is_silent = result.ok() && result->exit_code == kSilentExecFailure &&
+                         result->out.empty() && result->err.empty();
+  if (is_silent || absl::IsInternal(result.status())) {
+    PLIMSOLL_RETURN_IF_ERROR(CheckContainer(tools, id, request, message));
+  }
+  return result;
+}
+
 }  // namespace
 
 absl::StatusOr<ExecResult> ExecInContainer(const ExecTools& tools, absl::string_view id,
@@ -85,38 +128,8 @@ absl::StatusOr<ExecResult> ExecInContainer(const ExecTools& tools, absl::string_
     killed = KillExec(tools, cgroup_path, group, &*child);
   }
   if (group) group->Remove();
-  const std::string what = absl::StrCat("exec in container ", id, ": \"", request.argv[0], "\"");
-  const std::string end = killed.ok() ? ", killed" : absl::StrCat(": ", killed.message());
-  if (ending == Ending::kTimeout) {
-    return absl::DeadlineExceededError(
-        absl::StrCat(what, " not finished after ", absl::FormatDuration(request.timeout), end));
-  }
-  if (ending == Ending::kCancelled) {
-    return absl::CancelledError(
-        absl::StrCat(what, " not finished when its client went or gave up waiting", end));
-  }
-  if (ending == Ending::kStopping) {
-    return absl::UnavailableError(absl::StrCat(what, " not finished as the daemon stops", end));
-  }
-  PLIMSOLL_ASSIGN_OR_RETURN(const ExitStatus exit, child->Wait());
-  const std::string message = own.RuntimeMessage();
-  // The launcher finds the container's group by its path, which vanishes when the container ends.
-  const bool launched = exit.code != 1 || !message.empty() ||
-                        !absl::StartsWith(output.text(CapturedOutput::kErr), "plimsoll: ");
-  if (group && !launched && !group->HasContainer())
-    return TranslateExecFailure(tools, "the container is not running", request, id);
-  absl::StatusOr<ExecResult> result =
-      !exit.success() && !message.empty()
-          ? TranslateExecFailure(tools, message, request, id)
-          : ExecResult{.exit_code = exit.code,
-                       .out = output.TakeText(CapturedOutput::kOut),
-                       .err = output.TakeText(CapturedOutput::kErr)};
-  const bool is_silent = result.ok() && result->exit_code == kSilentExecFailure &&
-                         result->out.empty() && result->err.empty();
-  if (is_silent || absl::IsInternal(result.status())) {
-    PLIMSOLL_RETURN_IF_ERROR(CheckContainer(tools, id, request, message));
-  }
-  return result;
+  if (ending != Ending::kExit) return CutOff(ending, id, request, killed);
+  return Finish(tools, id, request, group, own.RuntimeMessage(), &*child, &output);
 }
 
 }  // namespace plimsoll::runtime
