@@ -5,6 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "cli/api.h"
 #include "cli/errors.h"
 
 namespace plimsoll::cli {
