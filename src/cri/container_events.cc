@@ -61,9 +61,9 @@ bool Rewind(int64_t then, runtime::ContainerRecord* record) {
 
 }  // namespace
 
-ContainerEvents::ContainerEvents(runtime::Engine* engine, runtime::EventLog* events,
-                                 PodHandlers* handlers, size_t max_pending)
-    : engine_(engine), events_(events), handlers_(handlers), max_pending_(max_pending) {
+ContainerEvents::ContainerEvents(runtime::Engine* engine, runtime::EventLog* events, PodRpcs* rpcs,
+                                 size_t max_pending)
+    : engine_(engine), events_(events), rpcs_(rpcs), max_pending_(max_pending) {
   listener_ =
       events_->Listen([this](const runtime::Event& event, const runtime::EventSubject& subject) {
         Hear(event, subject);
@@ -137,7 +137,7 @@ void ContainerEvents::Tell() {
     }
     if (lost) {
       // The lost events may include removals whose messages the caches still keep.
-      handlers_->ForgetRemoved();
+      rpcs_->ForgetRemoved();
       EndAll(absl::ResourceExhaustedError(
           "more has happened than could be told in time, and some of it is lost: list pods and "
           "containers, and ask for events again"));
@@ -159,7 +159,7 @@ void ContainerEvents::TellOne(const Happened& happened) {
   }
   // Filling the message may have put the removed object back into the cache.
   if (IsRemoval(happened.event.type)) {
-    handlers_->Forget(happened.event.sandbox_id, happened.event.container_id);
+    rpcs_->Forget(happened.event.sandbox_id, happened.event.container_id);
   }
 }
 
@@ -171,9 +171,9 @@ bool ContainerEvents::Describe(const Happened& happened, v1::ContainerEventRespo
   message->set_container_id(event.container_id.empty() ? event.sandbox_id : event.container_id);
   message->set_created_at(event.unix_nanos);
   // Unreadable parts are left out: the event itself matters more.
-  handlers_->FillStatus(*sandbox, message->mutable_pod_sandbox_status()).IgnoreError();
+  rpcs_->FillStatus(*sandbox, message->mutable_pod_sandbox_status()).IgnoreError();
   for (const runtime::ContainerRecord& container : ContainersThen(happened)) {
-    handlers_->FillStatus(container, message->add_containers_statuses()).IgnoreError();
+    rpcs_->FillStatus(container, message->add_containers_statuses()).IgnoreError();
   }
   return true;
 }

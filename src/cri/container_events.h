@@ -19,7 +19,7 @@
 #include "absl/status/status.h"
 #include "absl/synchronization/mutex.h"
 #include "base/worker_pool.h"
-#include "cri/pod_handlers.h"
+#include "cri/pod_rpcs.h"
 #include "cri/runtime/v1/api.pb.h"
 #include "cri/write_stream.h"
 #include "runtime/engine.h"
@@ -42,7 +42,7 @@ class ContainerEvents {
   static constexpr size_t kMaxPending = 1024;
 
   // All pointers must outlive this.
-  ContainerEvents(runtime::Engine* engine, runtime::EventLog* events, PodHandlers* handlers,
+  ContainerEvents(runtime::Engine* engine, runtime::EventLog* events, PodRpcs* rpcs,
                   size_t max_pending = kMaxPending);
   // Call after the server's end: waits until gRPC releases the last stream.
   ~ContainerEvents();
@@ -83,7 +83,7 @@ class ContainerEvents {
 
   runtime::Engine* const engine_;
   runtime::EventLog* const events_;
-  PodHandlers* const handlers_;
+  PodRpcs* const rpcs_;
   const size_t max_pending_;
   int listener_ = 0;
   // Taken under the event log's mutex, so last of all.

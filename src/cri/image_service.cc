@@ -12,25 +12,25 @@ namespace v1 = ::runtime::v1;
 
 class ImageService final : public v1::ImageService::CallbackService {
  public:
-  ImageService(Calls* calls, ImageHandlers* handlers) : calls_(calls), handlers_(handlers) {}
+  ImageService(Calls* calls, ImageRpcs* rpcs) : calls_(calls), rpcs_(rpcs) {}
 
-  PLIMSOLL_CRI_UNARY(handlers_, ListImages, Lane::kLook)
-  PLIMSOLL_CRI_UNARY(handlers_, ImageStatus, Lane::kLook)
-  PLIMSOLL_CRI_UNARY(handlers_, ImageFsInfo, Lane::kLook)
-  PLIMSOLL_CRI_UNARY(handlers_, PullImage, Lane::kFetch)
-  PLIMSOLL_CRI_UNARY(handlers_, RemoveImage, Lane::kEnd)
+  PLIMSOLL_CRI_UNARY(rpcs_, ListImages, Lane::kLook)
+  PLIMSOLL_CRI_UNARY(rpcs_, ImageStatus, Lane::kLook)
+  PLIMSOLL_CRI_UNARY(rpcs_, ImageFsInfo, Lane::kLook)
+  PLIMSOLL_CRI_UNARY(rpcs_, PullImage, Lane::kFetch)
+  PLIMSOLL_CRI_UNARY(rpcs_, RemoveImage, Lane::kEnd)
 
-  PLIMSOLL_CRI_LIST(handlers_, StreamImages)
+  PLIMSOLL_CRI_LIST(rpcs_, StreamImages)
 
  private:
   Calls* const calls_;
-  ImageHandlers* const handlers_;
+  ImageRpcs* const rpcs_;
 };
 
 }  // namespace
 
-std::unique_ptr<grpc::Service> NewImageService(Calls* calls, ImageHandlers* handlers) {
-  return std::make_unique<ImageService>(calls, handlers);
+std::unique_ptr<grpc::Service> NewImageService(Calls* calls, ImageRpcs* rpcs) {
+  return std::make_unique<ImageService>(calls, rpcs);
 }
 
 }  // namespace plimsoll::cri

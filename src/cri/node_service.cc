@@ -80,9 +80,9 @@ class EventFeed {
   std::vector<runtime::Event> early_ ABSL_GUARDED_BY(mutex_);
 };
 
-class NodeHandlers {
+class NodeRpcs {
  public:
-  explicit NodeHandlers(NodeServiceOptions options) : options_(std::move(options)) {}
+  explicit NodeRpcs(NodeServiceOptions options) : options_(std::move(options)) {}
 
   absl::Status DaemonStatus(const node::DaemonStatusRequest&,
                             node::DaemonStatusResponse* response) const {
@@ -189,7 +189,7 @@ class NodeHandlers {
 class NodeService final : public node::NodeService::CallbackService {
  public:
   NodeService(Calls* calls, NodeServiceOptions options)
-      : calls_(calls), node_handlers_(std::move(options)), handlers_(&node_handlers_) {}
+      : calls_(calls), node_rpcs_(std::move(options)), rpcs_(&node_rpcs_) {}
 
   // gRPC reports a stream's end from a thread of its own, possibly late: tear nothing down before.
   ~NodeService() override {
@@ -199,11 +199,11 @@ class NodeService final : public node::NodeService::CallbackService {
     mutex_.Await(absl::Condition(&all_ended));
   }
 
-  PLIMSOLL_CRI_UNARY(handlers_, DaemonStatus, Lane::kLook)
-  PLIMSOLL_CRI_UNARY(handlers_, Inspect, Lane::kNetwork)
-  PLIMSOLL_CRI_UNARY(handlers_, ListClasses, Lane::kLook)
-  PLIMSOLL_CRI_UNARY(handlers_, ListUsage, Lane::kLook)
-  PLIMSOLL_CRI_UNARY(handlers_, ReloadClasses, Lane::kWork)
+  PLIMSOLL_CRI_UNARY(rpcs_, DaemonStatus, Lane::kLook)
+  PLIMSOLL_CRI_UNARY(rpcs_, Inspect, Lane::kNetwork)
+  PLIMSOLL_CRI_UNARY(rpcs_, ListClasses, Lane::kLook)
+  PLIMSOLL_CRI_UNARY(rpcs_, ListUsage, Lane::kLook)
+  PLIMSOLL_CRI_UNARY(rpcs_, ReloadClasses, Lane::kWork)
 
   grpc::ServerWriteReactor<node::ImageProgress>* ImportImage(
       grpc::CallbackServerContext*, const node::ImportImageRequest* request) override {
@@ -246,7 +246,7 @@ class NodeService final : public node::NodeService::CallbackService {
     const absl::Time start = absl::Now();
     std::shared_ptr<EventStream> stream = EventStream::Create(kMaxPendingEvents);
     const uint64_t since = request->since();
-    runtime::EventLog* events = handlers_->options().events;
+    runtime::EventLog* events = rpcs_->options().events;
     auto feed = std::make_shared<EventFeed>(stream);
     const bool follow = request->follow();
     const auto hear = [feed](const runtime::Event& event, const runtime::EventSubject&) {
@@ -269,7 +269,7 @@ class NodeService final : public node::NodeService::CallbackService {
   }
 
  private:
-  image::ImageService& images() const { return *handlers_->options().images; }
+  image::ImageService& images() const { return *rpcs_->options().images; }
 
   static image::ProgressFn Reporter(std::shared_ptr<ProgressStream> stream) {
     return [stream](const image::Progress& progress) {
@@ -312,8 +312,8 @@ class NodeService final : public node::NodeService::CallbackService {
   }
 
   Calls* const calls_;
-  const NodeHandlers node_handlers_;
-  const NodeHandlers* const handlers_;
+  const NodeRpcs node_rpcs_;
+  const NodeRpcs* const rpcs_;
   absl::Mutex mutex_;
   int event_streams_ ABSL_GUARDED_BY(mutex_) = 0;
 };

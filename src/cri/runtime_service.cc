@@ -25,51 +25,50 @@ using Base = v1::RuntimeService::WithRawCallbackMethod_GetDynamicRuntimeConfig<
 
 class RuntimeService final : public Base {
  public:
-  RuntimeService(Calls* calls, RuntimeHandlers* handlers, ContainerEvents* events,
-                 TopologyFeed* topology)
-      : calls_(calls), handlers_(handlers), events_(events), topology_(topology) {}
+  RuntimeService(Calls* calls, RuntimeRpcs* rpcs, ContainerEvents* events, TopologyFeed* topology)
+      : calls_(calls), rpcs_(rpcs), events_(events), topology_(topology) {}
 
-  PLIMSOLL_CRI_UNARY(&handlers_->status, Version, Lane::kLook)
-  PLIMSOLL_CRI_UNARY(&handlers_->status, Status, Lane::kLook)
-  PLIMSOLL_CRI_UNARY(&handlers_->status, RuntimeConfig, Lane::kLook)
-  PLIMSOLL_CRI_UNARY(&handlers_->status, UpdateRuntimeConfig, Lane::kWork)
+  PLIMSOLL_CRI_UNARY(&rpcs_->status, Version, Lane::kLook)
+  PLIMSOLL_CRI_UNARY(&rpcs_->status, Status, Lane::kLook)
+  PLIMSOLL_CRI_UNARY(&rpcs_->status, RuntimeConfig, Lane::kLook)
+  PLIMSOLL_CRI_UNARY(&rpcs_->status, UpdateRuntimeConfig, Lane::kWork)
 
-  PLIMSOLL_CRI_UNARY(&handlers_->pods, RunPodSandbox, Lane::kNetwork)
-  PLIMSOLL_CRI_UNARY(&handlers_->pods, StopPodSandbox, Lane::kEnd)
-  PLIMSOLL_CRI_UNARY(&handlers_->pods, RemovePodSandbox, Lane::kEnd)
-  PLIMSOLL_CRI_UNARY(&handlers_->pods, PodSandboxStatus, Lane::kLook)
-  PLIMSOLL_CRI_UNARY(&handlers_->pods, UpdatePodSandboxConfig, Lane::kWork)
+  PLIMSOLL_CRI_UNARY(&rpcs_->pods, RunPodSandbox, Lane::kNetwork)
+  PLIMSOLL_CRI_UNARY(&rpcs_->pods, StopPodSandbox, Lane::kEnd)
+  PLIMSOLL_CRI_UNARY(&rpcs_->pods, RemovePodSandbox, Lane::kEnd)
+  PLIMSOLL_CRI_UNARY(&rpcs_->pods, PodSandboxStatus, Lane::kLook)
+  PLIMSOLL_CRI_UNARY(&rpcs_->pods, UpdatePodSandboxConfig, Lane::kWork)
 
-  PLIMSOLL_CRI_UNARY(&handlers_->pods, CreateContainer, Lane::kWork)
-  PLIMSOLL_CRI_UNARY(&handlers_->pods, StartContainer, Lane::kWork)
-  PLIMSOLL_CRI_UNARY(&handlers_->pods, StopContainer, Lane::kEnd)
-  PLIMSOLL_CRI_UNARY(&handlers_->pods, RemoveContainer, Lane::kEnd)
-  PLIMSOLL_CRI_UNARY(&handlers_->pods, ContainerStatus, Lane::kLook)
-  PLIMSOLL_CRI_UNARY(&handlers_->usage, ContainerStats, Lane::kLook)
-  PLIMSOLL_CRI_UNARY(&handlers_->usage, ListContainerStats, Lane::kLook)
-  PLIMSOLL_CRI_UNARY(&handlers_->usage, PodSandboxStats, Lane::kLook)
-  PLIMSOLL_CRI_UNARY(&handlers_->usage, ListPodSandboxStats, Lane::kLook)
-  PLIMSOLL_CRI_UNARY(&handlers_->usage, ListMetricDescriptors, Lane::kLook)
-  PLIMSOLL_CRI_UNARY(&handlers_->usage, ListPodSandboxMetrics, Lane::kLook)
-  PLIMSOLL_CRI_UNARY(&handlers_->pods, UpdateContainerResources, Lane::kWork)
-  PLIMSOLL_CRI_UNARY(&handlers_->pods, UpdatePodSandboxResources, Lane::kWork)
-  PLIMSOLL_CRI_UNARY(&handlers_->commands, Exec, Lane::kLook)
-  PLIMSOLL_CRI_UNARY(&handlers_->commands, Attach, Lane::kLook)
-  PLIMSOLL_CRI_UNARY(&handlers_->commands, PortForward, Lane::kLook)
-  PLIMSOLL_CRI_UNARY(&handlers_->pods, ReopenContainerLog, Lane::kWork)
+  PLIMSOLL_CRI_UNARY(&rpcs_->pods, CreateContainer, Lane::kWork)
+  PLIMSOLL_CRI_UNARY(&rpcs_->pods, StartContainer, Lane::kWork)
+  PLIMSOLL_CRI_UNARY(&rpcs_->pods, StopContainer, Lane::kEnd)
+  PLIMSOLL_CRI_UNARY(&rpcs_->pods, RemoveContainer, Lane::kEnd)
+  PLIMSOLL_CRI_UNARY(&rpcs_->pods, ContainerStatus, Lane::kLook)
+  PLIMSOLL_CRI_UNARY(&rpcs_->usage, ContainerStats, Lane::kLook)
+  PLIMSOLL_CRI_UNARY(&rpcs_->usage, ListContainerStats, Lane::kLook)
+  PLIMSOLL_CRI_UNARY(&rpcs_->usage, PodSandboxStats, Lane::kLook)
+  PLIMSOLL_CRI_UNARY(&rpcs_->usage, ListPodSandboxStats, Lane::kLook)
+  PLIMSOLL_CRI_UNARY(&rpcs_->usage, ListMetricDescriptors, Lane::kLook)
+  PLIMSOLL_CRI_UNARY(&rpcs_->usage, ListPodSandboxMetrics, Lane::kLook)
+  PLIMSOLL_CRI_UNARY(&rpcs_->pods, UpdateContainerResources, Lane::kWork)
+  PLIMSOLL_CRI_UNARY(&rpcs_->pods, UpdatePodSandboxResources, Lane::kWork)
+  PLIMSOLL_CRI_UNARY(&rpcs_->commands, Exec, Lane::kLook)
+  PLIMSOLL_CRI_UNARY(&rpcs_->commands, Attach, Lane::kLook)
+  PLIMSOLL_CRI_UNARY(&rpcs_->commands, PortForward, Lane::kLook)
+  PLIMSOLL_CRI_UNARY(&rpcs_->pods, ReopenContainerLog, Lane::kWork)
 
   PLIMSOLL_CRI_UNSUPPORTED(CheckpointContainer, kNoCheckpoint)
   PLIMSOLL_CRI_UNSUPPORTED(CheckpointPod, kNoCheckpoint)
   PLIMSOLL_CRI_UNSUPPORTED(RestorePod, kNoCheckpoint)
 
-  PLIMSOLL_CRI_LIST(&handlers_->pods, StreamPodSandboxes)
-  PLIMSOLL_CRI_LIST(&handlers_->pods, StreamContainers)
-  PLIMSOLL_CRI_LIST(&handlers_->usage, StreamContainerStats)
-  PLIMSOLL_CRI_LIST(&handlers_->usage, StreamPodSandboxStats)
-  PLIMSOLL_CRI_LIST(&handlers_->usage, StreamPodSandboxMetrics)
+  PLIMSOLL_CRI_LIST(&rpcs_->pods, StreamPodSandboxes)
+  PLIMSOLL_CRI_LIST(&rpcs_->pods, StreamContainers)
+  PLIMSOLL_CRI_LIST(&rpcs_->usage, StreamContainerStats)
+  PLIMSOLL_CRI_LIST(&rpcs_->usage, StreamPodSandboxStats)
+  PLIMSOLL_CRI_LIST(&rpcs_->usage, StreamPodSandboxMetrics)
 
-  PLIMSOLL_CRI_UNARY_IN_BYTES(&handlers_->pods, ListPodSandbox, Lane::kLook)
-  PLIMSOLL_CRI_UNARY_IN_BYTES(&handlers_->pods, ListContainers, Lane::kLook)
+  PLIMSOLL_CRI_UNARY_IN_BYTES(&rpcs_->pods, ListPodSandbox, Lane::kLook)
+  PLIMSOLL_CRI_UNARY_IN_BYTES(&rpcs_->pods, ListContainers, Lane::kLook)
 
   grpc::ServerUnaryReactor* ExecSync(grpc::CallbackServerContext* context,
                                      const grpc::ByteBuffer* request,
@@ -77,9 +76,7 @@ class RuntimeService final : public Base {
     return calls_->UnaryInBytes<v1::ExecSyncRequest>(
         context, PLIMSOLL_CRI_SERVICE "ExecSync", Lane::kExec, *request, response,
         [this](const CallContext& call, const v1::ExecSyncRequest& asked,
-               grpc::ByteBuffer* answer) {
-          return handlers_->commands.ExecSync(call, asked, answer);
-        });
+               grpc::ByteBuffer* answer) { return rpcs_->commands.ExecSync(call, asked, answer); });
   }
 
   ContainerEvents::Reactor* GetContainerEvents(grpc::CallbackServerContext*,
@@ -110,16 +107,16 @@ class RuntimeService final : public Base {
 
  private:
   Calls* const calls_;
-  RuntimeHandlers* const handlers_;
+  RuntimeRpcs* const rpcs_;
   ContainerEvents* const events_;
   TopologyFeed* const topology_;
 };
 
 }  // namespace
 
-std::unique_ptr<grpc::Service> NewRuntimeService(Calls* calls, RuntimeHandlers* handlers,
+std::unique_ptr<grpc::Service> NewRuntimeService(Calls* calls, RuntimeRpcs* rpcs,
                                                  ContainerEvents* events, TopologyFeed* topology) {
-  return std::make_unique<RuntimeService>(calls, handlers, events, topology);
+  return std::make_unique<RuntimeService>(calls, rpcs, events, topology);
 }
 
 }  // namespace plimsoll::cri

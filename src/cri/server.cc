@@ -14,8 +14,8 @@
 #include "absl/strings/str_cat.h"
 #include "base/socket_address.h"
 #include "base/status.h"
-#include "cri/image_handlers.h"
-#include "cri/runtime_handlers.h"
+#include "cri/image_rpcs.h"
+#include "cri/runtime_rpcs.h"
 #include "cri/services.h"
 #include "cri/socket_file.h"
 #include "cri/socket_keeper.h"
@@ -42,10 +42,10 @@ class GrpcServer final : public Server {
  public:
   explicit GrpcServer(ServerOptions options)
       : options_(std::move(options)),
-        runtime_handlers_(options_.engine, options_.events, options_.info),
-        image_handlers_(options_.images, options_.engine, options_.info.runtime_handlers),
+        runtime_rpcs_(options_.engine, options_.events, options_.info),
+        image_rpcs_(options_.images, options_.engine, options_.info.runtime_handlers),
         calls_(options_.calls),
-        container_events_(options_.engine, options_.events, &runtime_handlers_.pods,
+        container_events_(options_.engine, options_.events, &runtime_rpcs_.pods,
                           options_.max_pending_events),
         topology_feed_(
             options_.topology == nullptr
@@ -53,10 +53,10 @@ class GrpcServer final : public Server {
                 : std::make_unique<TopologyFeed>(options_.topology, options_.topology_hooks)),
         unknown_methods_(NewUnknownMethods(&calls_)) {
     services_.push_back(
-        NewRuntimeService(&calls_, &runtime_handlers_, &container_events_, topology_feed_.get()));
-    services_.push_back(NewImageService(&calls_, &image_handlers_));
+        NewRuntimeService(&calls_, &runtime_rpcs_, &container_events_, topology_feed_.get()));
+    services_.push_back(NewImageService(&calls_, &image_rpcs_));
     services_.push_back(NewNodeService(&calls_, {options_.engine, options_.events, options_.images,
-                                                 options_.info, &runtime_handlers_.usage}));
+                                                 options_.info, &runtime_rpcs_.usage}));
   }
 
   ~GrpcServer() override { static_cast<void>(Shutdown(absl::ZeroDuration())); }
@@ -147,8 +147,8 @@ class GrpcServer final : public Server {
   }
 
   const ServerOptions options_;
-  RuntimeHandlers runtime_handlers_;
-  ImageHandlers image_handlers_;
+  RuntimeRpcs runtime_rpcs_;
+  ImageRpcs image_rpcs_;
   Calls calls_;
   ContainerEvents container_events_;
   const std::unique_ptr<TopologyFeed> topology_feed_;

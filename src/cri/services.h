@@ -8,9 +8,9 @@
 
 #include "cri/calls.h"
 #include "cri/container_events.h"
-#include "cri/image_handlers.h"
+#include "cri/image_rpcs.h"
 #include "cri/node_info.h"
-#include "cri/runtime_handlers.h"
+#include "cri/runtime_rpcs.h"
 #include "cri/topology_feed.h"
 #include "image/image_service.h"
 #include "runtime/engine.h"
@@ -19,18 +19,18 @@
 namespace plimsoll::cri {
 
 // runtime.v1.RuntimeService (runtime_service.cc). `topology`: null if it isn't served.
-std::unique_ptr<grpc::Service> NewRuntimeService(Calls* calls, RuntimeHandlers* handlers,
+std::unique_ptr<grpc::Service> NewRuntimeService(Calls* calls, RuntimeRpcs* rpcs,
                                                  ContainerEvents* events, TopologyFeed* topology);
 
 // runtime.v1.ImageService (image_service.cc)
-std::unique_ptr<grpc::Service> NewImageService(Calls* calls, ImageHandlers* handlers);
+std::unique_ptr<grpc::Service> NewImageService(Calls* calls, ImageRpcs* rpcs);
 
 struct NodeServiceOptions {
   runtime::Engine* engine = nullptr;
   runtime::EventLog* events = nullptr;
   image::ImageService* images = nullptr;
   NodeInfo info;
-  UsageHandlers* usage = nullptr;
+  UsageRpcs* usage = nullptr;
 };
 
 // plimsoll.v1.NodeService (node_service.cc)

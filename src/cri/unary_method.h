@@ -10,40 +10,40 @@
 #include "cri/calls.h"
 #include "cri/list_stream.h"
 
-// An RPC that `handlers` (a pointer) has under the same name.
-#define PLIMSOLL_CRI_UNARY(handlers, Name, lane)                                            \
+// An RPC that `rpcs` (a pointer) has under the same name.
+#define PLIMSOLL_CRI_UNARY(rpcs, Name, lane)                                                \
   grpc::ServerUnaryReactor* Name(grpc::CallbackServerContext* context,                      \
                                  const PLIMSOLL_CRI_PACKAGE::Name##Request* request,        \
                                  PLIMSOLL_CRI_PACKAGE::Name##Response* response) override { \
     return calls_->Unary(                                                                   \
         context, PLIMSOLL_CRI_SERVICE #Name, lane, request, response,                       \
-        [this](auto&&... arguments) -> decltype((handlers)->Name(                           \
+        [this](auto&&... arguments) -> decltype((rpcs)->Name(                               \
                                         std::forward<decltype(arguments)>(arguments)...)) { \
-          return (handlers)->Name(std::forward<decltype(arguments)>(arguments)...);         \
+          return (rpcs)->Name(std::forward<decltype(arguments)>(arguments)...);             \
         });                                                                                 \
   }
 
-// An RPC whose answer `handlers` writes as bytes (Calls::UnaryInBytes).
-#define PLIMSOLL_CRI_UNARY_IN_BYTES(handlers, Name, lane)                                     \
+// An RPC whose answer `rpcs` writes as bytes (Calls::UnaryInBytes).
+#define PLIMSOLL_CRI_UNARY_IN_BYTES(rpcs, Name, lane)                                         \
   grpc::ServerUnaryReactor* Name(grpc::CallbackServerContext* context,                        \
                                  const grpc::ByteBuffer* request, grpc::ByteBuffer* response) \
       override {                                                                              \
     return calls_->UnaryInBytes<PLIMSOLL_CRI_PACKAGE::Name##Request>(                         \
         context, PLIMSOLL_CRI_SERVICE #Name, lane, *request, response,                        \
         [this](const PLIMSOLL_CRI_PACKAGE::Name##Request& asked, std::string* answer) {       \
-          return (handlers)->Name(asked, answer);                                             \
+          return (rpcs)->Name(asked, answer);                                                 \
         });                                                                                   \
   }
 
-// An RPC that answers with a list in parts, whose source (list_parts.h) `handlers` gives under the
+// An RPC that answers with a list in parts, whose source (list_parts.h) `rpcs` gives under the
 // same name.
-#define PLIMSOLL_CRI_LIST(handlers, Name)                                                          \
+#define PLIMSOLL_CRI_LIST(rpcs, Name)                                                              \
   grpc::ServerWriteReactor<PLIMSOLL_CRI_PACKAGE::Name##Response>* Name(                            \
       grpc::CallbackServerContext*, const PLIMSOLL_CRI_PACKAGE::Name##Request* request) override { \
     static constexpr char kMethod[] = PLIMSOLL_CRI_SERVICE #Name;                                  \
     calls_->Trace(kMethod, *request);                                                              \
     return ListStream<PLIMSOLL_CRI_PACKAGE::Name##Response>::Open(calls_, kMethod,                 \
-                                                                  (handlers)->Name(*request));     \
+                                                                  (rpcs)->Name(*request));         \
   }
 
 // An RPC that is not supported.

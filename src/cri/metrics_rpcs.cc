@@ -8,7 +8,7 @@
 #include "base/parallel_for.h"
 #include "base/status.h"
 #include "cri/metric_groups.h"
-#include "cri/usage_handlers.h"
+#include "cri/usage_rpcs.h"
 
 namespace plimsoll::cri {
 namespace {
@@ -49,15 +49,15 @@ MetricSubject SubjectOf(const runtime::SandboxRecord& pod,
 
 }  // namespace
 
-absl::Status UsageHandlers::ListMetricDescriptors(const v1::ListMetricDescriptorsRequest&,
-                                                  v1::ListMetricDescriptorsResponse* response) {
+absl::Status UsageRpcs::ListMetricDescriptors(const v1::ListMetricDescriptorsRequest&,
+                                              v1::ListMetricDescriptorsResponse* response) {
   for (const MetricFamily* family : kMetricFamilies) {
     FillDescriptor(*family, response->add_descriptors());
   }
   return absl::OkStatus();
 }
 
-UsageHandlers::LayersOnDisk UsageHandlers::LookAtDisk(
+UsageRpcs::LayersOnDisk UsageRpcs::LookAtDisk(
     const std::vector<runtime::ContainerRecord>& containers) {
   LayersOnDisk disk;
   auto layers = engine_->readings().LastWritableLayersUsage(kMaxAgeOfUsage);
@@ -74,9 +74,9 @@ UsageHandlers::LayersOnDisk UsageHandlers::LookAtDisk(
   return disk;
 }
 
-absl::Status UsageHandlers::FillMetrics(const runtime::SandboxRecord& pod,
-                                        const runtime::ContainerRecord& record,
-                                        const LayersOnDisk& disk, v1::ContainerMetrics* metrics) {
+absl::Status UsageRpcs::FillMetrics(const runtime::SandboxRecord& pod,
+                                    const runtime::ContainerRecord& record,
+                                    const LayersOnDisk& disk, v1::ContainerMetrics* metrics) {
   PLIMSOLL_ASSIGN_OR_RETURN(const runtime::ContainerCounters counters,
                             engine_->readings().Counters(record.id));
   const auto config = caches_->ConfigOf(record);
@@ -99,10 +99,10 @@ absl::Status UsageHandlers::FillMetrics(const runtime::SandboxRecord& pod,
   return absl::OkStatus();
 }
 
-void UsageHandlers::FillMetrics(const runtime::SandboxRecord& record,
-                                const std::vector<runtime::ContainerRecord>& containers,
-                                const runtime::Readings::Links& links, const LayersOnDisk& disk,
-                                v1::PodSandboxMetrics* metrics) {
+void UsageRpcs::FillMetrics(const runtime::SandboxRecord& record,
+                            const std::vector<runtime::ContainerRecord>& containers,
+                            const runtime::Readings::Links& links, const LayersOnDisk& disk,
+                            v1::PodSandboxMetrics* metrics) {
   metrics->set_pod_sandbox_id(record.id);
   if (IsListed(record.id, "", links.status(), kTheNetwork)) {
     MetricWriter writer(SubjectOf(record), metrics->mutable_metrics());
@@ -117,8 +117,8 @@ void UsageHandlers::FillMetrics(const runtime::SandboxRecord& record,
   }
 }
 
-absl::Status UsageHandlers::ListPodSandboxMetrics(const v1::ListPodSandboxMetricsRequest&,
-                                                  v1::ListPodSandboxMetricsResponse* response) {
+absl::Status UsageRpcs::ListPodSandboxMetrics(const v1::ListPodSandboxMetricsRequest&,
+                                              v1::ListPodSandboxMetricsResponse* response) {
   std::vector<runtime::ContainerRecord> live = LiveContainers({});
   const LayersOnDisk disk = LookAtDisk(live);
   std::map<std::string, std::vector<runtime::ContainerRecord>> containers;  // by sandbox
@@ -143,7 +143,7 @@ absl::Status UsageHandlers::ListPodSandboxMetrics(const v1::ListPodSandboxMetric
   return absl::OkStatus();
 }
 
-PartSource<v1::StreamPodSandboxMetricsResponse> UsageHandlers::StreamPodSandboxMetrics(
+PartSource<v1::StreamPodSandboxMetricsResponse> UsageRpcs::StreamPodSandboxMetrics(
     const v1::StreamPodSandboxMetricsRequest&) {
   auto disk = std::make_shared<LayersOnDisk>();
   return InParts<v1::StreamPodSandboxMetricsResponse, PodIds>(

@@ -8,7 +8,7 @@
 #include "base/parallel_for.h"
 #include "base/status.h"
 #include "cri/fill_usage.h"
-#include "cri/usage_handlers.h"
+#include "cri/usage_rpcs.h"
 #include "cri/validate.h"
 #include "runtime/pod_group_settings.h"
 
@@ -34,10 +34,10 @@ v1::ContainerStatsFilter Of(const runtime::SandboxRecord& record) {
 
 }  // namespace
 
-absl::Status UsageHandlers::FillStats(const runtime::SandboxRecord& record,
-                                      const Containers& containers,
-                                      const runtime::Readings::Links& links, bool leave_out,
-                                      v1::PodSandboxStats* stats) {
+absl::Status UsageRpcs::FillStats(const runtime::SandboxRecord& record,
+                                  const Containers& containers,
+                                  const runtime::Readings::Links& links, bool leave_out,
+                                  v1::PodSandboxStats* stats) {
   PLIMSOLL_ASSIGN_OR_RETURN(const linux::CgroupStats counted,
                             engine_->readings().SandboxStats(record.id));
   const int64_t now = absl::GetCurrentTimeNanos();
@@ -68,8 +68,8 @@ absl::Status UsageHandlers::FillStats(const runtime::SandboxRecord& record,
   return absl::OkStatus();
 }
 
-absl::Status UsageHandlers::PodSandboxStats(const v1::PodSandboxStatsRequest& request,
-                                            v1::PodSandboxStatsResponse* response) {
+absl::Status UsageRpcs::PodSandboxStats(const v1::PodSandboxStatsRequest& request,
+                                        v1::PodSandboxStatsResponse* response) {
   PLIMSOLL_RETURN_IF_ERROR(CheckId("pod_sandbox_id", request.pod_sandbox_id()));
   PLIMSOLL_ASSIGN_OR_RETURN(const runtime::SandboxRecord record,
                             engine_->GetSandbox(request.pod_sandbox_id()));
@@ -78,8 +78,8 @@ absl::Status UsageHandlers::PodSandboxStats(const v1::PodSandboxStatsRequest& re
                    /*leave_out=*/false, response->mutable_stats());
 }
 
-absl::Status UsageHandlers::ListPodSandboxStats(const v1::ListPodSandboxStatsRequest& request,
-                                                v1::ListPodSandboxStatsResponse* response) {
+absl::Status UsageRpcs::ListPodSandboxStats(const v1::ListPodSandboxStatsRequest& request,
+                                            v1::ListPodSandboxStatsResponse* response) {
   const v1::PodSandboxStatsFilter& filter = request.filter();
   std::map<std::string, Containers> containers;  // by sandbox
   for (runtime::ContainerRecord& container : LiveContainers({})) {
@@ -110,7 +110,7 @@ absl::Status UsageHandlers::ListPodSandboxStats(const v1::ListPodSandboxStatsReq
   return absl::OkStatus();
 }
 
-PartSource<v1::StreamPodSandboxStatsResponse> UsageHandlers::StreamPodSandboxStats(
+PartSource<v1::StreamPodSandboxStatsResponse> UsageRpcs::StreamPodSandboxStats(
     const v1::StreamPodSandboxStatsRequest& request) {
   return InParts<v1::StreamPodSandboxStatsResponse, PodIds>(
       [this] { return caches_->SandboxAndContainerIds(); },

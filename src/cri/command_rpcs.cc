@@ -1,4 +1,4 @@
-#include "cri/command_handlers.h"
+#include "cri/command_rpcs.h"
 
 #include <algorithm>
 #include <utility>
@@ -36,8 +36,8 @@ absl::Status SetStreams(const Request& request, streaming::StreamRequest* stream
 
 }  // namespace
 
-absl::Status CommandHandlers::ExecSync(const CallContext& call, const v1::ExecSyncRequest& request,
-                                       grpc::ByteBuffer* response) {
+absl::Status CommandRpcs::ExecSync(const CallContext& call, const v1::ExecSyncRequest& request,
+                                   grpc::ByteBuffer* response) {
   PLIMSOLL_RETURN_IF_ERROR(CheckId("container_id", request.container_id()));
   PLIMSOLL_RETURN_IF_ERROR(CheckCommand("cmd", request.cmd()));
   runtime::ExecRequest exec;
@@ -56,7 +56,7 @@ absl::Status CommandHandlers::ExecSync(const CallContext& call, const v1::ExecSy
   return absl::OkStatus();
 }
 
-absl::StatusOr<std::string> CommandHandlers::Admit(streaming::StreamRequest request) {
+absl::StatusOr<std::string> CommandRpcs::Admit(streaming::StreamRequest request) {
   if (streaming_ == nullptr) {
     return absl::UnimplementedError(
         "there is no streaming server: the daemon's streaming.address is empty, or could not be "
@@ -65,7 +65,7 @@ absl::StatusOr<std::string> CommandHandlers::Admit(streaming::StreamRequest requ
   return streaming_->Admit(std::move(request));
 }
 
-absl::Status CommandHandlers::Exec(const v1::ExecRequest& request, v1::ExecResponse* response) {
+absl::Status CommandRpcs::Exec(const v1::ExecRequest& request, v1::ExecResponse* response) {
   PLIMSOLL_RETURN_IF_ERROR(CheckId("container_id", request.container_id()));
   PLIMSOLL_RETURN_IF_ERROR(CheckCommand("cmd", request.cmd()));
   streaming::StreamRequest stream;
@@ -84,8 +84,7 @@ absl::Status CommandHandlers::Exec(const v1::ExecRequest& request, v1::ExecRespo
   return absl::OkStatus();
 }
 
-absl::Status CommandHandlers::Attach(const v1::AttachRequest& request,
-                                     v1::AttachResponse* response) {
+absl::Status CommandRpcs::Attach(const v1::AttachRequest& request, v1::AttachResponse* response) {
   PLIMSOLL_RETURN_IF_ERROR(CheckId("container_id", request.container_id()));
   streaming::StreamRequest stream;
   stream.kind = streaming::StreamKind::kAttach;
@@ -102,8 +101,8 @@ absl::Status CommandHandlers::Attach(const v1::AttachRequest& request,
   return absl::OkStatus();
 }
 
-absl::Status CommandHandlers::PortForward(const v1::PortForwardRequest& request,
-                                          v1::PortForwardResponse* response) {
+absl::Status CommandRpcs::PortForward(const v1::PortForwardRequest& request,
+                                      v1::PortForwardResponse* response) {
   PLIMSOLL_RETURN_IF_ERROR(CheckId("pod_sandbox_id", request.pod_sandbox_id()));
   if (request.port_size() > kMaxPorts) {
     return Invalid("port", request.port_size(), "may be given at most 127 times");

@@ -1,6 +1,6 @@
 // The CRI's RPCs about commands and streams: ExecSync, Exec, Attach, PortForward.
-#ifndef PLIMSOLL_CRI_COMMAND_HANDLERS_H_
-#define PLIMSOLL_CRI_COMMAND_HANDLERS_H_
+#ifndef PLIMSOLL_CRI_COMMAND_RPCS_H_
+#define PLIMSOLL_CRI_COMMAND_RPCS_H_
 
 #include <memory>
 #include <string>
@@ -18,10 +18,10 @@
 namespace plimsoll::cri {
 
 // Thread-safe; every method may block. Errors are those that the client sees.
-class CommandHandlers {
+class CommandRpcs {
  public:
   // Both outlive it. `streaming`: null where streams aren't served.
-  CommandHandlers(runtime::Engine* engine, streaming::Server* streaming)
+  CommandRpcs(runtime::Engine* engine, streaming::Server* streaming)
       : engine_(engine), streaming_(streaming) {}
 
   // A command without a timeout gets the client's deadline: no client waits longer. `response`: a
@@ -46,4 +46,4 @@ class CommandHandlers {
 
 }  // namespace plimsoll::cri
 
-#endif  // PLIMSOLL_CRI_COMMAND_HANDLERS_H_
+#endif  // PLIMSOLL_CRI_COMMAND_RPCS_H_

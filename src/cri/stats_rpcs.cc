@@ -13,7 +13,7 @@
 #include "cri/translate_classes.h"
 #include "cri/translate_pod_resources.h"
 #include "cri/translate_resources.h"
-#include "cri/usage_handlers.h"
+#include "cri/usage_rpcs.h"
 #include "cri/validate.h"
 #include "cri/warn.h"
 #include "runtime/state_machine.h"
@@ -55,8 +55,8 @@ void FillLeft(const linux::CgroupSettings& limits, const CgroupStats& counted,
 
 }  // namespace
 
-absl::Status UsageHandlers::FillStats(const runtime::ContainerRecord& record,
-                                      v1::ContainerStats* stats, CgroupStats* counted) {
+absl::Status UsageRpcs::FillStats(const runtime::ContainerRecord& record, v1::ContainerStats* stats,
+                                  CgroupStats* counted) {
   PLIMSOLL_ASSIGN_OR_RETURN(*counted, engine_->readings().Stats(record.id));
   const int64_t now = absl::GetCurrentTimeNanos();
   const auto config = caches_->ConfigOf(record);
@@ -76,8 +76,8 @@ absl::Status UsageHandlers::FillStats(const runtime::ContainerRecord& record,
   return absl::OkStatus();
 }
 
-absl::Status UsageHandlers::ContainerStats(const v1::ContainerStatsRequest& request,
-                                           v1::ContainerStatsResponse* response) {
+absl::Status UsageRpcs::ContainerStats(const v1::ContainerStatsRequest& request,
+                                       v1::ContainerStatsResponse* response) {
   PLIMSOLL_RETURN_IF_ERROR(CheckId("container_id", request.container_id()));
   PLIMSOLL_ASSIGN_OR_RETURN(const runtime::ContainerRecord record,
                             engine_->GetContainer(request.container_id()));
@@ -90,7 +90,7 @@ absl::Status UsageHandlers::ContainerStats(const v1::ContainerStatsRequest& requ
   return absl::OkStatus();
 }
 
-std::vector<runtime::ContainerRecord> UsageHandlers::LiveContainers(
+std::vector<runtime::ContainerRecord> UsageRpcs::LiveContainers(
     const v1::ContainerStatsFilter& filter) {
   std::vector<runtime::ContainerRecord> records;
   size_t there = 0;
@@ -109,7 +109,7 @@ std::vector<runtime::ContainerRecord> UsageHandlers::LiveContainers(
   return records;
 }
 
-std::vector<runtime::ContainerRecord> UsageHandlers::LiveContainersOf(
+std::vector<runtime::ContainerRecord> UsageRpcs::LiveContainersOf(
     const std::vector<std::string>& ids) {
   std::vector<runtime::ContainerRecord> records;
   for (const std::string& id : ids) {
@@ -119,8 +119,8 @@ std::vector<runtime::ContainerRecord> UsageHandlers::LiveContainersOf(
   return records;
 }
 
-bool UsageHandlers::IsListed(const std::string& sandbox_id, const std::string& container_id,
-                             const absl::Status& read, absl::string_view part) {
+bool UsageRpcs::IsListed(const std::string& sandbox_id, const std::string& container_id,
+                         const absl::Status& read, absl::string_view part) {
   const std::string key = absl::StrCat(container_id.empty() ? sandbox_id : container_id, part);
   {
     absl::MutexLock lock(&unreadable_mutex_);
@@ -139,7 +139,7 @@ bool UsageHandlers::IsListed(const std::string& sandbox_id, const std::string& c
   return false;
 }
 
-absl::StatusOr<std::optional<v1::ContainerStats>> UsageHandlers::ListedStats(
+absl::StatusOr<std::optional<v1::ContainerStats>> UsageRpcs::ListedStats(
     const runtime::ContainerRecord& record, bool leave_out) {
   CgroupStats counted;
   v1::ContainerStats stats;
@@ -155,8 +155,8 @@ absl::StatusOr<std::optional<v1::ContainerStats>> UsageHandlers::ListedStats(
   return stats;
 }
 
-absl::Status UsageHandlers::ListContainerStats(const v1::ListContainerStatsRequest& request,
-                                               v1::ListContainerStatsResponse* response) {
+absl::Status UsageRpcs::ListContainerStats(const v1::ListContainerStatsRequest& request,
+                                           v1::ListContainerStatsResponse* response) {
   const std::vector<runtime::ContainerRecord> records = LiveContainers(request.filter());
   std::vector<absl::StatusOr<std::optional<v1::ContainerStats>>> listed(records.size());
   ParallelFor(records.size(), kContainersOfOneThread,
@@ -168,7 +168,7 @@ absl::Status UsageHandlers::ListContainerStats(const v1::ListContainerStatsReque
   return absl::OkStatus();
 }
 
-PartSource<v1::StreamContainerStatsResponse> UsageHandlers::StreamContainerStats(
+PartSource<v1::StreamContainerStatsResponse> UsageRpcs::StreamContainerStats(
     const v1::StreamContainerStatsRequest& request) {
   return InParts<v1::StreamContainerStatsResponse>(
       [this] { return caches_->ContainerIds(); },
@@ -186,8 +186,8 @@ PartSource<v1::StreamContainerStatsResponse> UsageHandlers::StreamContainerStats
       });
 }
 
-absl::Status UsageHandlers::ListUsage(const ::plimsoll::v1::ListUsageRequest&,
-                                      ::plimsoll::v1::ListUsageResponse* response) {
+absl::Status UsageRpcs::ListUsage(const ::plimsoll::v1::ListUsageRequest&,
+                                  ::plimsoll::v1::ListUsageResponse* response) {
   std::map<std::string, std::pair<std::string, std::string>> pods;  // id to namespace and name
   for (const runtime::SandboxRecord& pod : engine_->ListSandboxes()) {
     pods[pod.id] = {pod.spec.pod_namespace, pod.spec.name};

@@ -7,7 +7,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "base/status.h"
-#include "cri/status_handlers.h"
+#include "cri/status_rpcs.h"
 #include "cri/translate_classes.h"
 #include "cri/validate.h"
 
@@ -59,8 +59,7 @@ void AddCondition(const char* type, const absl::Status& status, v1::StatusRespon
 
 }  // namespace
 
-absl::Status StatusHandlers::Version(const v1::VersionRequest& request,
-                                     v1::VersionResponse* response) {
+absl::Status StatusRpcs::Version(const v1::VersionRequest& request, v1::VersionResponse* response) {
   const std::string& asked = request.version();
   if (!asked.empty() && asked != kApiVersion && asked != kKubeletVersion) {
     return Invalid("version", asked, "must be \"v1\", \"0.1.0\" or empty");
@@ -72,8 +71,7 @@ absl::Status StatusHandlers::Version(const v1::VersionRequest& request,
   return absl::OkStatus();
 }
 
-absl::Status StatusHandlers::Status(const v1::StatusRequest& request,
-                                    v1::StatusResponse* response) {
+absl::Status StatusRpcs::Status(const v1::StatusRequest& request, v1::StatusResponse* response) {
   AddCondition("RuntimeReady", info_.ready ? info_.ready() : absl::OkStatus(), response);
   AddCondition("NetworkReady",
                info_.network_ready ? info_.network_ready()
@@ -99,15 +97,15 @@ absl::Status StatusHandlers::Status(const v1::StatusRequest& request,
   return absl::OkStatus();
 }
 
-absl::Status StatusHandlers::RuntimeConfig(const v1::RuntimeConfigRequest&,
-                                           v1::RuntimeConfigResponse* response) {
+absl::Status StatusRpcs::RuntimeConfig(const v1::RuntimeConfigRequest&,
+                                       v1::RuntimeConfigResponse* response) {
   response->mutable_linux()->set_cgroup_driver(info_.systemd_cgroup_driver ? v1::SYSTEMD
                                                                            : v1::CGROUPFS);
   return absl::OkStatus();
 }
 
-absl::Status StatusHandlers::UpdateRuntimeConfig(const v1::UpdateRuntimeConfigRequest& request,
-                                                 v1::UpdateRuntimeConfigResponse*) {
+absl::Status StatusRpcs::UpdateRuntimeConfig(const v1::UpdateRuntimeConfigRequest& request,
+                                             v1::UpdateRuntimeConfigResponse*) {
   const std::string& cidr = request.runtime_config().network_config().pod_cidr();
   // kubelet sends it at each start, even before it knows the CIDR.
   if (cidr.empty() || !info_.set_pod_cidr) return absl::OkStatus();

@@ -1,6 +1,6 @@
 // The CRI's RPCs about the node: Version, Status, RuntimeConfig and its update.
-#ifndef PLIMSOLL_CRI_STATUS_HANDLERS_H_
-#define PLIMSOLL_CRI_STATUS_HANDLERS_H_
+#ifndef PLIMSOLL_CRI_STATUS_RPCS_H_
+#define PLIMSOLL_CRI_STATUS_RPCS_H_
 
 #include <utility>
 
@@ -11,9 +11,9 @@
 namespace plimsoll::cri {
 
 // Thread-safe; every method may block. Errors are those that the client sees.
-class StatusHandlers {
+class StatusRpcs {
  public:
-  explicit StatusHandlers(NodeInfo info) : info_(std::move(info)) {}
+  explicit StatusRpcs(NodeInfo info) : info_(std::move(info)) {}
 
   absl::Status Version(const ::runtime::v1::VersionRequest& request,
                        ::runtime::v1::VersionResponse* response);
@@ -30,4 +30,4 @@ class StatusHandlers {
 
 }  // namespace plimsoll::cri
 
-#endif  // PLIMSOLL_CRI_STATUS_HANDLERS_H_
+#endif  // PLIMSOLL_CRI_STATUS_RPCS_H_

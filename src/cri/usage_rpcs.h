@@ -1,7 +1,7 @@
 // The CRI's RPCs about the use of resources: statistics, and metrics under the names of kubelet's
 // cAdvisor.
-#ifndef PLIMSOLL_CRI_USAGE_HANDLERS_H_
-#define PLIMSOLL_CRI_USAGE_HANDLERS_H_
+#ifndef PLIMSOLL_CRI_USAGE_RPCS_H_
+#define PLIMSOLL_CRI_USAGE_RPCS_H_
 
 #include <memory>
 #include <optional>
@@ -27,13 +27,13 @@ namespace plimsoll::cri {
 
 // Lists leave out objects that have ended, and those that can't be read: kubelet's eviction needs
 // the others. A warning in the event log says which and why. Thread-safe; every method may block.
-class UsageHandlers {
+class UsageRpcs {
  public:
   // All pointers outlive it; `events` may be null.
-  UsageHandlers(runtime::Engine* engine, runtime::EventLog* events, ObjectCaches* caches)
+  UsageRpcs(runtime::Engine* engine, runtime::EventLog* events, ObjectCaches* caches)
       : engine_(engine), events_(events), caches_(caches) {}
 
-  // --- containers (stats_handlers.cc)
+  // --- containers (stats_rpcs.cc)
   absl::Status ContainerStats(const ::runtime::v1::ContainerStatsRequest& request,
                               ::runtime::v1::ContainerStatsResponse* response);
   absl::Status ListContainerStats(const ::runtime::v1::ListContainerStatsRequest& request,
@@ -44,7 +44,7 @@ class UsageHandlers {
   absl::Status ListUsage(const ::plimsoll::v1::ListUsageRequest& request,
                          ::plimsoll::v1::ListUsageResponse* response);
 
-  // --- pods (pod_stats_handlers.cc)
+  // --- pods (pod_stats_rpcs.cc)
   absl::Status PodSandboxStats(const ::runtime::v1::PodSandboxStatsRequest& request,
                                ::runtime::v1::PodSandboxStatsResponse* response);
   absl::Status ListPodSandboxStats(const ::runtime::v1::ListPodSandboxStatsRequest& request,
@@ -52,7 +52,7 @@ class UsageHandlers {
   PartSource<::runtime::v1::StreamPodSandboxStatsResponse> StreamPodSandboxStats(
       const ::runtime::v1::StreamPodSandboxStatsRequest& request);
 
-  // --- metrics (metrics_handlers.cc)
+  // --- metrics (metrics_rpcs.cc)
   absl::Status ListMetricDescriptors(const ::runtime::v1::ListMetricDescriptorsRequest& request,
                                      ::runtime::v1::ListMetricDescriptorsResponse* response);
   absl::Status ListPodSandboxMetrics(const ::runtime::v1::ListPodSandboxMetricsRequest& request,
@@ -115,4 +115,4 @@ inline bool HasEnded(const absl::Status& status) {
 
 }  // namespace plimsoll::cri
 
-#endif  // PLIMSOLL_CRI_USAGE_HANDLERS_H_
+#endif  // PLIMSOLL_CRI_USAGE_RPCS_H_

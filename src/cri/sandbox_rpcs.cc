@@ -8,7 +8,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/time/clock.h"
 #include "base/status.h"
-#include "cri/pod_handlers.h"
+#include "cri/pod_rpcs.h"
 #include "cri/translate_classes.h"
 #include "cri/translate_pod_resources.h"
 #include "cri/translate_resources.h"
@@ -56,15 +56,15 @@ std::string ResourcesInfo(const runtime::SandboxRecord& record,
 
 }  // namespace
 
-void PodHandlers::WarnOfSelinux(const linux::SelinuxOptions& options,
-                                std::vector<std::string>* warnings) const {
+void PodRpcs::WarnOfSelinux(const linux::SelinuxOptions& options,
+                            std::vector<std::string>* warnings) const {
   if (info_.selinux || options.empty()) return;
   warnings->push_back(
       "config.linux.security_context.selinux_options has no effect: containers have no SELinux "
       "labels on this machine");
 }
 
-absl::Status PodHandlers::CheckRuntimeHandler(const std::string& name) const {
+absl::Status PodRpcs::CheckRuntimeHandler(const std::string& name) const {
   if (name.empty() || absl::c_linear_search(info_.runtime_handlers, name)) return absl::OkStatus();
   const std::string known =
       info_.runtime_handlers.empty()
@@ -74,8 +74,8 @@ absl::Status PodHandlers::CheckRuntimeHandler(const std::string& name) const {
                  absl::StrCat("must be empty for the default handler; ", known));
 }
 
-absl::Status PodHandlers::RunPodSandbox(const v1::RunPodSandboxRequest& request,
-                                        v1::RunPodSandboxResponse* response) {
+absl::Status PodRpcs::RunPodSandbox(const v1::RunPodSandboxRequest& request,
+                                    v1::RunPodSandboxResponse* response) {
   PLIMSOLL_RETURN_IF_ERROR(CheckRuntimeHandler(request.runtime_handler()));
   std::vector<std::string> warnings;
   PLIMSOLL_ASSIGN_OR_RETURN(runtime::SandboxSpec spec, SandboxSpecFrom(request.config()));
@@ -94,9 +94,9 @@ absl::Status PodHandlers::RunPodSandbox(const v1::RunPodSandboxRequest& request,
   return absl::OkStatus();
 }
 
-void PodHandlers::WarnOfOomScore(const std::string& sandbox_id,
-                                 const v1::LinuxContainerResources& resources,
-                                 const v1::LinuxContainerResources& overhead) {
+void PodRpcs::WarnOfOomScore(const std::string& sandbox_id,
+                             const v1::LinuxContainerResources& resources,
+                             const v1::LinuxContainerResources& overhead) {
   const bool is_of_resources = resources.oom_score_adj() != 0;
   const int64_t score = is_of_resources ? resources.oom_score_adj() : overhead.oom_score_adj();
   if (score == 0) return;
@@ -111,19 +111,19 @@ void PodHandlers::WarnOfOomScore(const std::string& sandbox_id,
                      "in its own resources")});
 }
 
-bool PodHandlers::IsGone(const std::string& sandbox_id, const absl::Status& status) const {
+bool PodRpcs::IsGone(const std::string& sandbox_id, const absl::Status& status) const {
   return absl::IsNotFound(status) && absl::IsNotFound(engine_->GetSandbox(sandbox_id).status());
 }
 
-absl::Status PodHandlers::StopPodSandbox(const v1::StopPodSandboxRequest& request,
-                                         v1::StopPodSandboxResponse*) {
+absl::Status PodRpcs::StopPodSandbox(const v1::StopPodSandboxRequest& request,
+                                     v1::StopPodSandboxResponse*) {
   PLIMSOLL_RETURN_IF_ERROR(CheckId("pod_sandbox_id", request.pod_sandbox_id()));
   const absl::Status status = engine_->StopSandbox(request.pod_sandbox_id());
   return IsGone(request.pod_sandbox_id(), status) ? absl::OkStatus() : status;
 }
 
-absl::Status PodHandlers::RemovePodSandbox(const v1::RemovePodSandboxRequest& request,
-                                           v1::RemovePodSandboxResponse*) {
+absl::Status PodRpcs::RemovePodSandbox(const v1::RemovePodSandboxRequest& request,
+                                       v1::RemovePodSandboxResponse*) {
   PLIMSOLL_RETURN_IF_ERROR(CheckId("pod_sandbox_id", request.pod_sandbox_id()));
   const absl::Status status = engine_->RemoveSandbox(request.pod_sandbox_id());
   if (!status.ok() && !IsGone(request.pod_sandbox_id(), status)) return status;
@@ -131,8 +131,8 @@ absl::Status PodHandlers::RemovePodSandbox(const v1::RemovePodSandboxRequest& re
   return absl::OkStatus();
 }
 
-absl::Status PodHandlers::FillStatus(const runtime::SandboxRecord& record,
-                                     v1::PodSandboxStatus* status, Classes* classes) {
+absl::Status PodRpcs::FillStatus(const runtime::SandboxRecord& record, v1::PodSandboxStatus* status,
+                                 Classes* classes) {
   const auto config = caches_->ConfigOf(record);
   FillSandboxStatus(record, *config, status);
   if (record.state == runtime::SandboxState::kReady) {
@@ -152,8 +152,8 @@ absl::Status PodHandlers::FillStatus(const runtime::SandboxRecord& record,
   return absl::OkStatus();
 }
 
-absl::Status PodHandlers::PodSandboxStatus(const v1::PodSandboxStatusRequest& request,
-                                           v1::PodSandboxStatusResponse* response) {
+absl::Status PodRpcs::PodSandboxStatus(const v1::PodSandboxStatusRequest& request,
+                                       v1::PodSandboxStatusResponse* response) {
   PLIMSOLL_RETURN_IF_ERROR(CheckId("pod_sandbox_id", request.pod_sandbox_id()));
   // Taken before anything is read: an event then is clearly older or newer than this status.
   response->set_timestamp(absl::GetCurrentTimeNanos());
@@ -180,14 +180,14 @@ absl::Status PodHandlers::PodSandboxStatus(const v1::PodSandboxStatusRequest& re
   return absl::OkStatus();
 }
 
-void PodHandlers::Forget(const std::string& sandbox_id, const std::string& container_id) {
+void PodRpcs::Forget(const std::string& sandbox_id, const std::string& container_id) {
   if (!container_id.empty()) return caches_->containers().Forget(container_id);
   caches_->sandboxes().Forget(sandbox_id);
   absl::MutexLock lock(&told_mutex_);
   told_of_score_.erase(sandbox_id);
 }
 
-void PodHandlers::ForgetRemoved() {
+void PodRpcs::ForgetRemoved() {
   const std::vector<std::string> there = caches_->SandboxIds();
   const absl::flat_hash_set<absl::string_view> ids(there.begin(), there.end());
   {
@@ -197,8 +197,8 @@ void PodHandlers::ForgetRemoved() {
   caches_->ForgetRemovedContainers();
 }
 
-absl::Status PodHandlers::UpdatePodSandboxConfig(const v1::UpdatePodSandboxConfigRequest& request,
-                                                 v1::UpdatePodSandboxConfigResponse*) {
+absl::Status PodRpcs::UpdatePodSandboxConfig(const v1::UpdatePodSandboxConfigRequest& request,
+                                             v1::UpdatePodSandboxConfigResponse*) {
   if (info_.classes.registry == nullptr) {
     return absl::UnimplementedError(
         "UpdatePodSandboxConfig is not supported: the feature gate ClassResources is off");
@@ -210,8 +210,8 @@ absl::Status PodHandlers::UpdatePodSandboxConfig(const v1::UpdatePodSandboxConfi
   return engine_->UpdateSandboxClasses(request.pod_sandbox_id(), classes);
 }
 
-absl::Status PodHandlers::UpdatePodSandboxResources(
-    const v1::UpdatePodSandboxResourcesRequest& request, v1::UpdatePodSandboxResourcesResponse*) {
+absl::Status PodRpcs::UpdatePodSandboxResources(const v1::UpdatePodSandboxResourcesRequest& request,
+                                                v1::UpdatePodSandboxResourcesResponse*) {
   PLIMSOLL_RETURN_IF_ERROR(CheckId("pod_sandbox_id", request.pod_sandbox_id()));
   runtime::SandboxUpdate update;
   PLIMSOLL_ASSIGN_OR_RETURN(update.resources, CgroupSettingsFrom(request.resources(), "resources"));
@@ -230,8 +230,8 @@ absl::Status PodHandlers::UpdatePodSandboxResources(
   return absl::OkStatus();
 }
 
-absl::Status PodHandlers::ListPodSandbox(const v1::ListPodSandboxRequest& request,
-                                         std::string* response) {
+absl::Status PodRpcs::ListPodSandbox(const v1::ListPodSandboxRequest& request,
+                                     std::string* response) {
   const v1::PodSandboxFilter& filter = request.filter();
   size_t there = 0;
   struct Item {
@@ -262,7 +262,7 @@ absl::Status PodHandlers::ListPodSandbox(const v1::ListPodSandboxRequest& reques
   return absl::OkStatus();
 }
 
-PartSource<v1::StreamPodSandboxesResponse> PodHandlers::StreamPodSandboxes(
+PartSource<v1::StreamPodSandboxesResponse> PodRpcs::StreamPodSandboxes(
     const v1::StreamPodSandboxesRequest& request) {
   return InParts<v1::StreamPodSandboxesResponse>(
       [this] { return caches_->SandboxIds(); },

@@ -1,6 +1,6 @@
 // The RPCs of the CRI's ImageService, without gRPC.
-#ifndef PLIMSOLL_CRI_IMAGE_HANDLERS_H_
-#define PLIMSOLL_CRI_IMAGE_HANDLERS_H_
+#ifndef PLIMSOLL_CRI_IMAGE_RPCS_H_
+#define PLIMSOLL_CRI_IMAGE_RPCS_H_
 
 #include <string>
 #include <utility>
@@ -18,11 +18,11 @@
 namespace plimsoll::cri {
 
 // Thread-safe; every method may block.
-class ImageHandlers {
+class ImageRpcs {
  public:
   // `images` and `engine` must outlive this. `runtime_handlers`: those beside the default one.
-  ImageHandlers(image::ImageService* images, runtime::Engine* engine,
-                std::vector<std::string> runtime_handlers, Clock* clock = &Clock::Real())
+  ImageRpcs(image::ImageService* images, runtime::Engine* engine,
+            std::vector<std::string> runtime_handlers, Clock* clock = &Clock::Real())
       : images_(images),
         engine_(engine),
         runtime_handlers_(std::move(runtime_handlers)),
@@ -64,4 +64,4 @@ absl::StatusOr<image::PullOptions> PullOptionsFrom(const CallContext& call,
 
 }  // namespace plimsoll::cri
 
-#endif  // PLIMSOLL_CRI_IMAGE_HANDLERS_H_
+#endif  // PLIMSOLL_CRI_IMAGE_RPCS_H_

@@ -1,7 +1,7 @@
 // The CRI's RPCs about the life of sandboxes and containers: validate, translate, call the engine,
 // translate back. No gRPC.
-#ifndef PLIMSOLL_CRI_POD_HANDLERS_H_
-#define PLIMSOLL_CRI_POD_HANDLERS_H_
+#ifndef PLIMSOLL_CRI_POD_RPCS_H_
+#define PLIMSOLL_CRI_POD_RPCS_H_
 
 #include <map>
 #include <string>
@@ -24,14 +24,13 @@ namespace plimsoll::cri {
 
 // Thread-safe; every method may block. Errors are those that the client sees. After an error the
 // response holds nothing that matters.
-class PodHandlers {
+class PodRpcs {
  public:
   // All pointers outlive it; `events` may be null.
-  PodHandlers(runtime::Engine* engine, runtime::EventLog* events, NodeInfo info,
-              ObjectCaches* caches)
+  PodRpcs(runtime::Engine* engine, runtime::EventLog* events, NodeInfo info, ObjectCaches* caches)
       : engine_(engine), events_(events), info_(std::move(info)), caches_(caches) {}
 
-  // --- sandboxes (sandbox_handlers.cc)
+  // --- sandboxes (sandbox_rpcs.cc)
   absl::Status RunPodSandbox(const ::runtime::v1::RunPodSandboxRequest& request,
                              ::runtime::v1::RunPodSandboxResponse* response);
   // Stopping and removing a sandbox or container that isn't there is OK.
@@ -53,7 +52,7 @@ class PodHandlers {
   PartSource<::runtime::v1::StreamPodSandboxesResponse> StreamPodSandboxes(
       const ::runtime::v1::StreamPodSandboxesRequest& request);
 
-  // --- containers (container_handlers.cc)
+  // --- containers (container_rpcs.cc)
   absl::Status CreateContainer(const ::runtime::v1::CreateContainerRequest& request,
                                ::runtime::v1::CreateContainerResponse* response);
   absl::Status StartContainer(const ::runtime::v1::StartContainerRequest& request,
@@ -116,4 +115,4 @@ class PodHandlers {
 
 }  // namespace plimsoll::cri
 
-#endif  // PLIMSOLL_CRI_POD_HANDLERS_H_
+#endif  // PLIMSOLL_CRI_POD_RPCS_H_

@@ -1,4 +1,4 @@
-#include "cri/image_handlers.h"
+#include "cri/image_rpcs.h"
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
@@ -80,7 +80,7 @@ absl::StatusOr<image::PullOptions> PullOptionsFrom(const CallContext& call,
   return options;
 }
 
-absl::StatusOr<std::vector<image::Image>> ImageHandlers::Matching(const v1::ImageFilter& filter) {
+absl::StatusOr<std::vector<image::Image>> ImageRpcs::Matching(const v1::ImageFilter& filter) {
   const std::string& wanted = filter.image().image();
   if (wanted.empty()) return images_->List();
   absl::StatusOr<image::Image> image = images_->Find(wanted);
@@ -89,14 +89,14 @@ absl::StatusOr<std::vector<image::Image>> ImageHandlers::Matching(const v1::Imag
   return std::vector<image::Image>{*std::move(image)};
 }
 
-absl::Status ImageHandlers::ListImages(const v1::ListImagesRequest& request,
-                                       v1::ListImagesResponse* response) {
+absl::Status ImageRpcs::ListImages(const v1::ListImagesRequest& request,
+                                   v1::ListImagesResponse* response) {
   PLIMSOLL_ASSIGN_OR_RETURN(const std::vector<image::Image> images, Matching(request.filter()));
   for (const image::Image& image : images) FillImage(image, response->add_images());
   return absl::OkStatus();
 }
 
-PartSource<v1::StreamImagesResponse> ImageHandlers::StreamImages(
+PartSource<v1::StreamImagesResponse> ImageRpcs::StreamImages(
     const v1::StreamImagesRequest& request) {
   return InParts<v1::StreamImagesResponse, image::Image>(
       [this, request] { return Matching(request.filter()); },
@@ -107,8 +107,8 @@ PartSource<v1::StreamImagesResponse> ImageHandlers::StreamImages(
       });
 }
 
-absl::Status ImageHandlers::ImageStatus(const v1::ImageStatusRequest& request,
-                                        v1::ImageStatusResponse* response) {
+absl::Status ImageRpcs::ImageStatus(const v1::ImageStatusRequest& request,
+                                    v1::ImageStatusResponse* response) {
   PLIMSOLL_RETURN_IF_ERROR(CheckWord("image.image", request.image().image()));
   const absl::StatusOr<image::Image> image = images_->Find(request.image().image());
   if (absl::IsNotFound(image.status())) return absl::OkStatus();
@@ -118,8 +118,8 @@ absl::Status ImageHandlers::ImageStatus(const v1::ImageStatusRequest& request,
   return absl::OkStatus();
 }
 
-absl::Status ImageHandlers::PullImage(const CallContext& call, const v1::PullImageRequest& request,
-                                      v1::PullImageResponse* response) {
+absl::Status ImageRpcs::PullImage(const CallContext& call, const v1::PullImageRequest& request,
+                                  v1::PullImageResponse* response) {
   const std::string& reference = request.image().image();
   PLIMSOLL_RETURN_IF_ERROR(CheckWord("image.image", reference));
   const std::string& handler = request.image().runtime_handler();
@@ -135,14 +135,14 @@ absl::Status ImageHandlers::PullImage(const CallContext& call, const v1::PullIma
   return absl::OkStatus();
 }
 
-absl::Status ImageHandlers::RemoveImage(const v1::RemoveImageRequest& request,
-                                        v1::RemoveImageResponse*) {
+absl::Status ImageRpcs::RemoveImage(const v1::RemoveImageRequest& request,
+                                    v1::RemoveImageResponse*) {
   PLIMSOLL_RETURN_IF_ERROR(CheckWord("image.image", request.image().image()));
   return images_->Remove(request.image().image());
 }
 
-absl::Status ImageHandlers::ImageFsInfo(const v1::ImageFsInfoRequest&,
-                                        v1::ImageFsInfoResponse* response) {
+absl::Status ImageRpcs::ImageFsInfo(const v1::ImageFsInfoRequest&,
+                                    v1::ImageFsInfoResponse* response) {
   PLIMSOLL_ASSIGN_OR_RETURN(const image::ImageUsage usage, images_->Usage());
   v1::FilesystemUsage* images = response->add_image_filesystems();
   images->set_timestamp(clock_->NowUnixNanos());

@@ -6,7 +6,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
-#include "cri/pod_handlers.h"
+#include "cri/pod_rpcs.h"
 #include "cri/translate_classes.h"
 #include "cri/translate_container.h"
 #include "cri/translate_pod_resources.h"
@@ -43,8 +43,8 @@ std::string ContainerInfo(const runtime::ContainerRecord& record) {
 
 }  // namespace
 
-absl::Status PodHandlers::CreateContainer(const v1::CreateContainerRequest& request,
-                                          v1::CreateContainerResponse* response) {
+absl::Status PodRpcs::CreateContainer(const v1::CreateContainerRequest& request,
+                                      v1::CreateContainerResponse* response) {
   PLIMSOLL_RETURN_IF_ERROR(CheckId("pod_sandbox_id", request.pod_sandbox_id()));
   PLIMSOLL_RETURN_IF_ERROR(CheckNoWindows(
       "sandbox_config.windows", request.sandbox_config().has_windows(), "sandbox_config.linux"));
@@ -79,22 +79,22 @@ absl::Status PodHandlers::CreateContainer(const v1::CreateContainerRequest& requ
   return absl::OkStatus();
 }
 
-absl::Status PodHandlers::StartContainer(const v1::StartContainerRequest& request,
-                                         v1::StartContainerResponse*) {
+absl::Status PodRpcs::StartContainer(const v1::StartContainerRequest& request,
+                                     v1::StartContainerResponse*) {
   PLIMSOLL_RETURN_IF_ERROR(CheckId("container_id", request.container_id()));
   return engine_->StartContainer(request.container_id());
 }
 
-absl::Status PodHandlers::StopContainer(const v1::StopContainerRequest& request,
-                                        v1::StopContainerResponse*) {
+absl::Status PodRpcs::StopContainer(const v1::StopContainerRequest& request,
+                                    v1::StopContainerResponse*) {
   PLIMSOLL_RETURN_IF_ERROR(CheckId("container_id", request.container_id()));
   PLIMSOLL_ASSIGN_OR_RETURN(const absl::Duration grace, SecondsFrom("timeout", request.timeout()));
   const absl::Status status = engine_->StopContainer(request.container_id(), grace);
   return absl::IsNotFound(status) ? absl::OkStatus() : status;
 }
 
-absl::Status PodHandlers::RemoveContainer(const v1::RemoveContainerRequest& request,
-                                          v1::RemoveContainerResponse*) {
+absl::Status PodRpcs::RemoveContainer(const v1::RemoveContainerRequest& request,
+                                      v1::RemoveContainerResponse*) {
   PLIMSOLL_RETURN_IF_ERROR(CheckId("container_id", request.container_id()));
   const absl::Status status = engine_->RemoveContainer(request.container_id());
   if (!status.ok() && !absl::IsNotFound(status)) return status;
@@ -102,8 +102,8 @@ absl::Status PodHandlers::RemoveContainer(const v1::RemoveContainerRequest& requ
   return absl::OkStatus();
 }
 
-absl::Status PodHandlers::ListContainers(const v1::ListContainersRequest& request,
-                                         std::string* response) {
+absl::Status PodRpcs::ListContainers(const v1::ListContainersRequest& request,
+                                     std::string* response) {
   const v1::ContainerFilter& filter = request.filter();
   size_t there = 0;
   struct Item {
@@ -135,7 +135,7 @@ absl::Status PodHandlers::ListContainers(const v1::ListContainersRequest& reques
   return absl::OkStatus();
 }
 
-PartSource<v1::StreamContainersResponse> PodHandlers::StreamContainers(
+PartSource<v1::StreamContainersResponse> PodRpcs::StreamContainers(
     const v1::StreamContainersRequest& request) {
   return InParts<v1::StreamContainersResponse>(
       [this] { return caches_->ContainerIds(); },
@@ -151,8 +151,8 @@ PartSource<v1::StreamContainersResponse> PodHandlers::StreamContainers(
       });
 }
 
-absl::Status PodHandlers::FillStatus(const runtime::ContainerRecord& record,
-                                     v1::ContainerStatus* status, Classes* classes) {
+absl::Status PodRpcs::FillStatus(const runtime::ContainerRecord& record,
+                                 v1::ContainerStatus* status, Classes* classes) {
   const auto config = caches_->ConfigOf(record);
   FillContainerStatus(record, *config, status);
   if (info_.pod_resources && record.spec.kubernetes_resources.is_given()) {
@@ -176,8 +176,8 @@ absl::Status PodHandlers::FillStatus(const runtime::ContainerRecord& record,
   return absl::OkStatus();
 }
 
-absl::Status PodHandlers::ContainerStatus(const v1::ContainerStatusRequest& request,
-                                          v1::ContainerStatusResponse* response) {
+absl::Status PodRpcs::ContainerStatus(const v1::ContainerStatusRequest& request,
+                                      v1::ContainerStatusResponse* response) {
   PLIMSOLL_RETURN_IF_ERROR(CheckId("container_id", request.container_id()));
   PLIMSOLL_ASSIGN_OR_RETURN(const runtime::ContainerRecord record,
                             engine_->GetContainer(request.container_id()));
@@ -192,8 +192,8 @@ absl::Status PodHandlers::ContainerStatus(const v1::ContainerStatusRequest& requ
   return absl::OkStatus();
 }
 
-absl::StatusOr<bool> PodHandlers::AsksToShrink(const std::string& sandbox_id,
-                                               const Annotations& annotations) {
+absl::StatusOr<bool> PodRpcs::AsksToShrink(const std::string& sandbox_id,
+                                           const Annotations& annotations) {
   Annotations of_pod;
   // A missing sandbox is the update's own error to report.
   const absl::StatusOr<runtime::SandboxRecord> sandbox =
@@ -204,8 +204,8 @@ absl::StatusOr<bool> PodHandlers::AsksToShrink(const std::string& sandbox_id,
   return cri::AsksToShrink(annotations, of_pod);
 }
 
-absl::Status PodHandlers::UpdateContainerResources(
-    const v1::UpdateContainerResourcesRequest& request, v1::UpdateContainerResourcesResponse*) {
+absl::Status PodRpcs::UpdateContainerResources(const v1::UpdateContainerResourcesRequest& request,
+                                               v1::UpdateContainerResourcesResponse*) {
   PLIMSOLL_RETURN_IF_ERROR(CheckId("container_id", request.container_id()));
   PLIMSOLL_ASSIGN_OR_RETURN(runtime::ResourceUpdate update, ResourceUpdateFrom(request));
   if (info_.classes.registry != nullptr) {
@@ -224,8 +224,8 @@ absl::Status PodHandlers::UpdateContainerResources(
   return engine_->UpdateResources(request.container_id(), update);
 }
 
-absl::Status PodHandlers::ReopenContainerLog(const v1::ReopenContainerLogRequest& request,
-                                             v1::ReopenContainerLogResponse*) {
+absl::Status PodRpcs::ReopenContainerLog(const v1::ReopenContainerLogRequest& request,
+                                         v1::ReopenContainerLogResponse*) {
   PLIMSOLL_RETURN_IF_ERROR(CheckId("container_id", request.container_id()));
   return engine_->commands().ReopenLog(request.container_id());
 }
