@@ -21,8 +21,8 @@ struct ReadOptions {
 };
 
 // Opens each name without following it and without effect (O_PATH), checks it, and only then opens
-// that descriptor for reading; so a FIFO, device or socket is never opened. Left out are these,
-// files below a mounted procfs, sysfs or the like, and files that vanish meanwhile. Further names
+// that descriptor for reading; so a FIFO, device or socket is never opened. Left out: those three;
+// files below a mounted procfs, sysfs or the like; files that vanish meanwhile. Further names
 // of a file in the tree are hard links to the first, holes stay holes. Writes to `out`, which it
 // doesn't close.
 //

@@ -31,7 +31,7 @@ const Buckets& PullBuckets() {
   return *kBuckets;
 }
 
-// All reasons that the engine gives (runtime/container_exit.cc).
+// All reasons that the engine gives (runtime/container_exits.cc).
 constexpr const char* kExitReasons[] = {"Completed",  "Error",   "OOMKilled",
                                         "StartError", "Unknown", "Other"};
 

@@ -27,8 +27,8 @@ std::vector<std::string> ChainIds(const std::vector<std::string>& diff_ids);
 // Unpacks the layers that the store lacks, up to three at once: a layer that must look up paths in
 // those below waits for them. `progress` is called in several threads, never at once. For a layer
 // in the store, the source's own copy is read and hashed all the same: a config that claims the
-// digest of a layer doesn't prove that its author has the layer. Only the layers in `shown`, by
-// chain id, which the caller holds, are accepted unread. INVALID_ARGUMENT when config and manifest
+// digest of a layer doesn't prove that its author has the layer. Exempt are the layers whose chain
+// ids are in `shown`; the caller must hold them. INVALID_ARGUMENT when config and manifest
 // don't fit together, DATA_LOSS when a layer is missing or differs from them; the message names the
 // layer. CANCELLED. After a failure nothing is left.
 absl::StatusOr<UnpackedImage> UnpackImage(LayerStore& layers, const OpenedImage& opened,

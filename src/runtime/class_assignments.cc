@@ -27,7 +27,7 @@ std::map<std::string, qos::EffectiveClass> AsRecorded(const qos::HeldClasses& he
   return classes;
 }
 
-// Whether `held` is what a change has been undone to that was under way by `changing`.
+// Whether `held` is the result of undoing the change that `changing` says is under way.
 bool IsUndone(const qos::HeldClasses& changing, const qos::HeldClasses& held) {
   return absl::c_any_of(changing, [&held](const auto& one) {
     const auto& [type, change] = one;

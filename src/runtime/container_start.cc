@@ -20,7 +20,7 @@ constexpr absl::Duration kLastStartLook = absl::Milliseconds(5);
 // From the end of an init to the record of its exit, some milliseconds.
 constexpr absl::Duration kRecordTakes = absl::Seconds(5);
 
-// As it was before an exit that has come since.
+// The record as its start left it, before an exit that has come since.
 ContainerRecord AtItsStart(ContainerRecord record) {
   if (record.state != ContainerState::kExited) return record;
   record.state = ContainerState::kRunning;

@@ -25,9 +25,9 @@ constexpr absl::Duration kLastStopLook = absl::Milliseconds(50);
 // What becomes of a signal that is sent to a container's init.
 enum class Reception { kTaken, kBlocked, kDropped };
 
-// Where that can't be told, as of a process that is not the init of a PID namespace: the kernel
-// drops nothing that such a process has not asked it to. `executes`: init executes a program, and
-// until then its handlers are the OCI runtime's.
+// kTaken where that can't be told, and for a process that is not the init of a PID namespace: the
+// kernel drops none of its signals unasked. `executes`: init executes a program, and until then its
+// handlers are the OCI runtime's.
 Reception ReceptionOf(const FsRoot& host, const linux::ProcessId& init, int signal, bool executes) {
   if (signal == SIGKILL || signal == SIGSTOP) return Reception::kTaken;
   const absl::StatusOr<linux::ProcessSignals> signals = linux::ReadSignals(host, init);

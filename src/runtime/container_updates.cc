@@ -27,8 +27,8 @@
 namespace plimsoll::runtime {
 namespace {
 
-// It may end at any moment, and what is of it in the kernel is not found then. What is not found of
-// one that runs on was taken away.
+// A container may end at any moment: NOT_FOUND says so then. While its init runs, NOT_FOUND says
+// that somebody took away its group or a file of it.
 absl::Status OrEnded(const FsRoot& host, const ContainerRecord& record,
                      const absl::Status& status) {
   if (!absl::IsNotFound(status)) return status;
@@ -40,7 +40,8 @@ absl::Status OrEnded(const FsRoot& host, const ContainerRecord& record,
                    status.message(), ")"));
 }
 
-// Read leaves out raw files and an empty CPU set: what they hold now, for those that are written.
+// Adds to `before` what raw files and cpusets hold now, of those that are written: Read leaves out
+// raw files and an empty cpuset.
 void AddUndo(const linux::CgroupManager& cgroups, const std::string& group,
              const linux::CgroupSettings& written, linux::CgroupSettings* before) {
   linux::MergeUpdate({.unified = ReadRawFiles(cgroups, group, written)}, cgroups.layout(), before);

@@ -23,8 +23,8 @@ void KeepAskedShares(linux::CgroupLayout layout, const linux::CgroupSettings& as
   }
 }
 
-// What of a container's record says what it has. The whole record is many times that, and a list of
-// statuses asks this of every container.
+// The members of a container's record that say which resources it has. A copy of the whole record
+// costs many times as much, and a list of statuses needs this of every container.
 struct RecordedResources {
   bool has_process = false;
   std::string group;

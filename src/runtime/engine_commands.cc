@@ -28,7 +28,8 @@ constexpr absl::Duration kThawed = absl::Milliseconds(5);
 constexpr absl::Duration kHold = absl::Milliseconds(25);
 constexpr absl::Duration kLongestHold = absl::Milliseconds(500);
 
-// The analysis of locks can't follow one that is let go of by whoever comes first.
+// A reader's lock that can be released before its scope ends, which the analysis of locks can't
+// follow.
 class ReleasableReaderLock {
  public:
   explicit ReleasableReaderLock(absl::Mutex* mutex) ABSL_NO_THREAD_SAFETY_ANALYSIS : mutex_(mutex) {
@@ -76,7 +77,7 @@ absl::Status OrLost(const EngineOptions& options, const ContainerRecord& record,
                    status.message(), ")"));
 }
 
-// Says of its end what OrLost does.
+// A command whose failure is reported by OrLost.
 class OfContainer final : public RunningCommand {
  public:
   OfContainer(const EngineOptions& options, ContainerRecord record,

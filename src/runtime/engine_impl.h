@@ -104,12 +104,11 @@ class EngineImpl : public Engine {
   std::vector<std::string> RecoveryTroubles() const override { return recovery_.Troubles(); }
 
  private:
-  // Takes away all there is of one that is in no map, its row last.
+  // Takes away all there is of a sandbox that is not among Objects, its row last.
   absl::Status UnmakeSandbox(const SandboxRecord& record);
   // After a creation that failed. What can't be taken away keeps its row and its name, and shows as
   // a sandbox that can only be removed.
   void UndoSandbox(SandboxRecord record);
-  absl::Status UnlessGone(const Container& container, absl::Status status) const;
   absl::Status StopSandboxLocked(const std::shared_ptr<Sandbox>& sandbox)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(sandbox->operation);
 

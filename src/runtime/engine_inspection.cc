@@ -12,7 +12,7 @@ namespace {
 // A difference that is there now and still then is no operation under way.
 constexpr absl::Duration kSecondLook = absl::Milliseconds(300);
 
-// Now, and not given up: network plugins may take long.
+// Whether a stop is under way that has not failed. Network plugins may take long.
 bool IsBeingStopped(Sandbox& sandbox) {
   {
     absl::MutexLock lock(&sandbox.mutex);

@@ -1,4 +1,4 @@
-// The parts of the engine, each of which owns its state and its lock.
+// The parts of the engine, one subject each. A part with state owns the lock of that state.
 #ifndef PLIMSOLL_RUNTIME_ENGINE_PARTS_H_
 #define PLIMSOLL_RUNTIME_ENGINE_PARTS_H_
 
@@ -20,15 +20,17 @@
 
 namespace plimsoll::runtime {
 
-// A part depends on those before it alone, as its header says. The life cycle, updates and recovery
-// are above them: they say which part is asked when.
+// A part depends on those before it alone, as its header says, and on the watcher, which ends
+// first. The life cycle, updates and recovery are above them: they say which part is asked when.
 //
 // Order of locks, from the one taken first: Sandbox::operation, Container::operation, a
 // HandlerTurn, Container::cpuset, the class registry's definitions(), Container::classes, the class
 // registry's others, ClassAssignments' presence, PodGroups, Sandbox::mutex or Container::mutex
 // (never two of them), Objects, NodeConfinement. The store's, the event log's and the watcher's
 // come last. So a listener of the event log, which may be called under any of these, must not call
-// the engine. A lock that isn't named here is held over no call to another part.
+// the engine. HandlerUpdates' lock and
+// Sandbox::picture are held over calls to Objects, and taken before Sandbox::mutex. Other locks
+// that aren't named here are held over no call to another part.
 struct EngineParts {
   // `boot_id`: of the machine now.
   EngineParts(EngineOptions all, const std::string& boot_id)

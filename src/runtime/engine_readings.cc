@@ -59,7 +59,7 @@ std::vector<std::string> PageSizes(const linux::CgroupSettings& limits) {
   return sizes;
 }
 
-// Absent where the machine can't tell it at all, or has nothing left to tell it of.
+// Sets `value`, which stays absent where the machine can't tell it or the object is gone.
 template <typename Value>
 absl::Status IfTold(absl::StatusOr<Value> read, std::optional<Value>* value) {
   if (absl::IsNotFound(read.status()) || absl::IsFailedPrecondition(read.status())) {

@@ -32,8 +32,8 @@ std::string Described(const linux::CgroupSettings& settings) {
   return parts.empty() ? "all of its pod's" : absl::StrJoin(parts, " and ");
 }
 
-// kubelet's CPU manager gives out all CPUs but those that it is told to reserve, and tries for
-// ever.
+// Advice for a cpuset that kubelet's CPU manager chose: it gives out all CPUs but those it is told
+// to reserve, and repeats a refused request for ever.
 std::string WhatKubeletNeeds(const FsRoot& host, const linux::CgroupSettings& asked,
                              const NodeShare& share) {
   const auto wanted = resources::CpuSet::Parse(asked.cpuset_cpus.value_or(""));
@@ -50,7 +50,7 @@ std::string WhatKubeletNeeds(const FsRoot& host, const linux::CgroupSettings& as
       "\" and cpuManagerPolicyOptions: ", "{strict-cpu-reservation: \"true\"} (docs/topology.md)");
 }
 
-// Of a pod's own cpuset what its group is given; "" for a list that the pod leaves to its parent.
+// The cpuset that a pod's own group is given. A list that the pod leaves to its parent is "".
 linux::CgroupSettings OwnCpuset(const SandboxRecord& pod, const NodeShare& share) {
   const linux::CgroupSettings asked = {.cpuset_cpus = pod.spec.resources.cpuset_cpus,
                                        .cpuset_mems = pod.spec.resources.cpuset_mems};
@@ -61,7 +61,7 @@ linux::CgroupSettings OwnCpuset(const SandboxRecord& pod, const NodeShare& share
   return own;
 }
 
-// An empty set says that nothing is known of the node.
+// Narrows the set to the list. An empty set stays empty: nothing is known of the node then.
 void Narrow(const std::optional<std::string>& list, resources::CpuSet* set) {
   const auto own = resources::CpuSet::Parse(list.value_or(""));
   if (!set->Empty() && own.ok() && !own->Empty()) *set = *own;

@@ -18,7 +18,7 @@
 namespace plimsoll::runtime {
 namespace {
 
-// What a virtual machine costs the host itself is not for the pod to have.
+// The overhead of a virtual machine is spent on the host; the pod can't use it.
 SandboxRecord WithoutOverhead(SandboxRecord sandbox) {
   sandbox.spec.overhead = linux::CgroupSettings();
   return sandbox;
@@ -31,7 +31,7 @@ KubernetesResources Written(const resources::Requirements& total) {
   return written;
 }
 
-// Other than a container's, a pod's requests may be above its limits.
+// A pod's requests may exceed its limits; a container's may not.
 absl::StatusOr<resources::Requirements> ReadTotal(const KubernetesResources& written) {
   resources::Requirements total;
   for (const auto& [name, text] : written.requests) {
@@ -43,13 +43,14 @@ absl::StatusOr<resources::Requirements> ReadTotal(const KubernetesResources& wri
   return total;
 }
 
-// -1 for one that has had none says nothing: so clients write what was never limited.
+// Whether a limit is lifted. Clients write -1 also where there never was a limit: that lifts
+// nothing.
 bool IsLifted(const std::optional<int64_t>& limit, const std::optional<int64_t>& had) {
   return limit.value_or(0) < 0 && had.value_or(-1) > 0;
 }
 
-// A limit of a group that is above what there is of the resource in all, or that it is to have no
-// more. `had`: what is on record of it.
+// Adds limits of a group that exceed what the pod announced in all, and limits that are lifted.
+// `had`: those on record.
 void AddGrowth(const linux::CgroupSettings& limits, const linux::CgroupSettings& had,
                const resources::Requirements& announced, std::vector<std::string>* growth) {
   const auto memory = announced.limits.find("memory");
@@ -80,7 +81,7 @@ void AddGrowth(const linux::CgroupSettings& limits, const linux::CgroupSettings&
   }
 }
 
-// Limits that are to be gone. `whose`: "", or "container web: ".
+// Adds limits that are lifted. `whose`: "", or "container web: ".
 absl::Status AddLifted(const resources::Requirements& announced, const KubernetesResources& had,
                        const KubernetesResources& wanted, absl::string_view whose,
                        std::vector<std::string>* growth) {
@@ -92,8 +93,8 @@ absl::Status AddLifted(const resources::Requirements& announced, const Kubernete
   return absl::OkStatus();
 }
 
-// The same of all that a pod announces: a container that isn't named any more needs nothing, except
-// where nothing is left that is known of the whole.
+// The same of all that a pod announces. A container that isn't named any more needs nothing. Where
+// no total is known any more, the containers are compared one by one.
 absl::Status AddLifted(const resources::Requirements& announced, const SandboxSpec& had,
                        const SandboxSpec& wanted, std::vector<std::string>* growth) {
   for (std::string& lifted :
@@ -114,8 +115,8 @@ absl::Status AddLifted(const resources::Requirements& announced, const SandboxSp
   return absl::OkStatus();
 }
 
-// What is written of a container, with the limits of its group where those are above that. Of what
-// has no limit nothing is added: a limit of its group makes it less.
+// A container's written resources, with limits raised to those of its group. A resource without a
+// written limit gets none: a limit of the group only makes it less.
 KubernetesResources InForce(KubernetesResources written, const linux::CgroupSettings& group) {
   const absl::StatusOr<resources::Requirements> parsed = ParseResources(written);
   if (!parsed.ok()) return written;
@@ -139,7 +140,7 @@ KubernetesResources InForce(KubernetesResources written, const linux::CgroupSett
   return written;
 }
 
-// The pod's total, with the limits of containers' groups where those are above what is written.
+// The pod's total of written resources, with limits raised to those of the containers' groups.
 resources::Requirements InForce(const SandboxSpec& pod, std::vector<ContainerSpec> containers) {
   for (ContainerSpec& spec : containers) {
     spec.kubernetes_resources = InForce(WrittenNow(pod, spec), spec.resources);
@@ -148,7 +149,7 @@ resources::Requirements InForce(const SandboxSpec& pod, std::vector<ContainerSpe
   return MakePicture(pod, containers).total;
 }
 
-// Limits that are above what was announced, and above what they were.
+// Adds limits that exceed both what was announced and what they were before.
 void AddGrowthInAll(const resources::Requirements& announced, const resources::Requirements& had,
                     const resources::Requirements& wanted, std::vector<std::string>* growth) {
   for (const auto& [name, amount] : wanted.limits) {

@@ -14,8 +14,8 @@ namespace plimsoll::runtime {
 
 // Where the options have no network, pods have loopback alone and every call does nothing.
 //
-// Uses `network`, `host`, `run`, `events`, `clock` and `observe_phase` of the options, and Objects;
-// no other part of the engine. Both arguments must outlive it. Has no state and no lock of its own:
+// Uses `network`, `host`, `run`, `events` and `observe_phase` of the options, and Objects; no other
+// part of the engine. Both arguments must outlive it. Has no state and no lock of its own:
 // the network keeps which pods it holds something for. Thread-safe for different pods; calls about
 // one pod follow each other (Sandbox::operation sees to that). Plugins may take minutes.
 class PodNetworks {

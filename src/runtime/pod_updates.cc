@@ -24,7 +24,8 @@
 namespace plimsoll::runtime {
 namespace {
 
-// What of `has` is not in `wanted`, as a list; empty where nothing or one of them is no list.
+// The part of `has` that `wanted` lacks, as a list. Empty where there is none, or where either is
+// no list.
 std::string LeftOut(const std::optional<std::string>& wanted,
                     const std::optional<std::string>& has) {
   if (wanted.value_or("").empty() || has.value_or("").empty()) return "";
@@ -33,7 +34,8 @@ std::string LeftOut(const std::optional<std::string>& wanted,
   return within.ok() && held.ok() ? held->Difference(*within).ToString() : "";
 }
 
-// Of a cpuset that leaves out what a group within has, cgroup v1 says "busy" and no more.
+// Names the container whose CPUs or memory nodes the pod's new cpuset lacks: cgroup v1 says "busy"
+// and no more.
 absl::Status NameWhoIsOutside(const linux::CgroupManager& cgroups, const std::string& pod,
                               const std::vector<ContainerRecord>& containers,
                               const linux::CgroupSettings& wanted, const absl::Status& refused) {
@@ -54,7 +56,7 @@ absl::Status NameWhoIsOutside(const linux::CgroupManager& cgroups, const std::st
   return refused;
 }
 
-// Of those lists that are changed.
+// Whether a list that is changed is one that the container has for itself.
 bool HasOwnList(const linux::CgroupSettings& own, const linux::CgroupSettings& changed) {
   return (changed.cpuset_cpus.has_value() && !own.cpuset_cpus.value_or("").empty()) ||
          (changed.cpuset_mems.has_value() && !own.cpuset_mems.value_or("").empty());

@@ -16,8 +16,9 @@
 
 namespace plimsoll::runtime {
 
-// As ContainerUpdates, of a pod: checked, told to the runtime handler, on record, in the kernel,
-// with a mark of its own. The group of a client's making is for the client to write.
+// Changes a pod as ContainerUpdates changes a container: checks, tells the runtime handler, writes
+// the row, then the kernel, under a mark of its own. A pod group that the client made is the
+// client's to write.
 //
 // Uses `cgroups`, `runtime`, `store`, `events`, `classes` and `run` of the options. The arguments
 // must outlive it.

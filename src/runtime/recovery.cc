@@ -28,7 +28,7 @@
 namespace plimsoll::runtime {
 namespace {
 
-// How long all groups of strays together are waited for to be left by what was ended.
+// The total wait for processes that were ended to leave the groups of strays.
 constexpr absl::Duration kLeaving = absl::Seconds(2);
 constexpr absl::Duration kPollInterval = absl::Milliseconds(10);
 
@@ -95,8 +95,8 @@ void Recovery::RecoverSandboxes(std::vector<SandboxRecord> records, FindingOf fo
 }
 
 void Recovery::RemoveStrays(const std::vector<Finding>& findings) {
-  // No update is under way any more; those that could not be finished are left to the next update
-  // or start.
+  // No update is under way any more. Marks of updates that could not be finished stay for the next
+  // update or start.
   const auto is_unfinished = [this](absl::string_view mark) {
     if (const auto container = parts_.objects.FindContainer(mark); container.ok()) {
       return HasProcess((*container)->Snapshot());
@@ -188,8 +188,8 @@ void Recovery::RecoverNetworks() {
   if (!detachers_.TrySchedule(collect)) collect();
 }
 
-// The holder of a shared PID namespace is ours. What else runs in it may be somebody's whose record
-// was lost: not ours to end.
+// Ends the init of a shared PID namespace, which is ours. Another process in the group may be of a
+// container whose record was lost: that is not ours to end.
 absl::Status Recovery::RemoveStrayGroup(const Finding& finding, absl::Time deadline) const {
   SandboxRecord sandbox;
   sandbox.id = finding.sandbox_id;
@@ -260,7 +260,7 @@ std::shared_ptr<Container> Recovery::Adopt(ContainerRecord record, const Finding
   return container;
 }
 
-// What systemd has changed if it was reloaded while no daemon lived: it rounds quotas, and clears
+// systemd changes these when it is reloaded while no daemon lives: it rounds quotas and clears
 // memory.oom.group.
 linux::CgroupSettings Recovery::LostInReloads(const linux::CgroupSettings& asked,
                                               const std::string& id) const {

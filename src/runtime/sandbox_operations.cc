@@ -24,7 +24,7 @@
 namespace plimsoll::runtime {
 namespace {
 
-// Of one whose end was told.
+// Writes the row of a sandbox whose end was told, if it could not be written then.
 absl::Status SaveStopped(Store& store, Sandbox& sandbox) {
   absl::MutexLock lock(&sandbox.mutex);
   if (!sandbox.unsaved) return absl::OkStatus();
@@ -33,8 +33,8 @@ absl::Status SaveStopped(Store& store, Sandbox& sandbox) {
   return absl::OkStatus();
 }
 
-// Where there is no room for a new file, one that no container needs any more becomes the mark: to
-// rename it takes none.
+// Marks the sandbox as stopped. Where the disk has no room for a new file, a file that no container
+// needs any more is renamed to the mark: that takes none.
 absl::Status LeaveMark(const FsRoot& run, const std::string& id) {
   const std::string mark = StoppedFileOf(id);
   const absl::Status marked = run.ReplaceFile(mark, "");
@@ -43,8 +43,9 @@ absl::Status LeaveMark(const FsRoot& run, const std::string& id) {
   return renameat(run.fd(), spare.c_str(), run.fd(), mark.c_str()) == 0 ? absl::OkStatus() : marked;
 }
 
-// Before anything of a pod is given back: whoever starts after a kill in between finds it NotReady,
-// and gives back the rest. Where even the mark can't be made on a full disk, the stop goes on.
+// Called before anything of a pod is given back: a daemon that starts after a kill in between finds
+// the pod NotReady and gives back the rest. Where a full disk has no room for the mark, the stop
+// goes on.
 absl::Status MarkAsStopping(const FsRoot& run, const SandboxRecord& record) {
   if (record.state != SandboxState::kReady) return absl::OkStatus();
   const absl::Status marked = LeaveMark(run, record.id);
@@ -53,8 +54,8 @@ absl::Status MarkAsStopping(const FsRoot& run, const SandboxRecord& record) {
   return marked;
 }
 
-// Has the next daemon find out that a pod is stopped whose row says Ready: it looks for namespaces,
-// and for a mark, which there was no room for when the stop began.
+// Has the next daemon find out that a pod is stopped whose row says Ready: that daemon looks for
+// namespaces, and for the mark. The disk may have had no room for the mark when the stop began.
 absl::Status LeaveTraceOfStop(const FsRoot& run, const SandboxRecord& record) {
   PLIMSOLL_ASSIGN_OR_RETURN(const PlaceState place,
                             LookAtSandboxPlace(run, record.id, record.spec));
@@ -62,7 +63,7 @@ absl::Status LeaveTraceOfStop(const FsRoot& run, const SandboxRecord& record) {
   return LeaveMark(run, record.id);
 }
 
-// Does both to their ends, side by side; the error of the first goes before that of the second.
+// Runs both to their ends, side by side. The first one's error takes precedence.
 absl::Status AtOnce(absl::FunctionRef<absl::Status()> first,
                     absl::FunctionRef<absl::Status()> second) {
   absl::Status second_status;
@@ -120,6 +121,14 @@ absl::StatusOr<std::string> FileLabelOf(const EngineParts& parts, const SandboxS
   const auto own = linux::LabelsWith("selinux_options", *labels, spec.selinux);
   if (own.ok()) return own->file;
   return Annotate(own.status(), absl::StrCat("pod ", spec.pod_namespace, "/", spec.name));
+}
+
+// OK for a container of a pod that another call has removed meanwhile. NOT_FOUND may also be of
+// something that the container needs, while it is still there.
+absl::Status UnlessGone(const Objects& objects, const Container& container, absl::Status status) {
+  const bool is_gone =
+      absl::IsNotFound(status) && absl::IsNotFound(objects.FindContainer(container.id).status());
+  return is_gone ? absl::OkStatus() : status;
 }
 
 // Makes the network and the PID namespace of a pod that has a place, as far as it asks for them,
@@ -215,7 +224,8 @@ absl::StatusOr<std::string> EngineImpl::RunSandbox(const SandboxSpec& spec,
 
 absl::Status EngineImpl::UnmakeSandbox(const SandboxRecord& record) {
   for (const auto& container : parts_.objects.ContainersOf(record.id)) {
-    PLIMSOLL_RETURN_IF_ERROR(UnlessGone(*container, RemoveContainer(container->id)));
+    PLIMSOLL_RETURN_IF_ERROR(
+        UnlessGone(parts_.objects, *container, RemoveContainer(container->id)));
   }
   // Each is tried, whatever the one before it came to; the row goes when nothing else is left.
   absl::Status status = parts_.pid_namespaces.End(record);
@@ -244,18 +254,10 @@ void EngineImpl::UndoSandbox(SandboxRecord record) {
   parts_.objects.AddSandbox(std::make_shared<Sandbox>(std::move(record)));
 }
 
-// Of a container of a pod: another call may have removed it meanwhile. NOT_FOUND may also be of
-// something that the container needs, while it is still there.
-absl::Status EngineImpl::UnlessGone(const Container& container, absl::Status status) const {
-  const bool is_gone = absl::IsNotFound(status) &&
-                       absl::IsNotFound(parts_.objects.FindContainer(container.id).status());
-  return is_gone ? absl::OkStatus() : status;
-}
-
 absl::Status EngineImpl::StopSandboxLocked(const std::shared_ptr<Sandbox>& sandbox) {
   for (const auto& container : parts_.objects.ContainersOf(sandbox->id)) {
     PLIMSOLL_RETURN_IF_ERROR(
-        UnlessGone(*container, StopContainer(container->id, absl::ZeroDuration())));
+        UnlessGone(parts_.objects, *container, StopContainer(container->id, absl::ZeroDuration())));
   }
   SandboxRecord record;
   {
@@ -324,7 +326,8 @@ absl::Status EngineImpl::RemoveSandbox(absl::string_view id) {
     }
   }
   for (const auto& container : parts_.objects.ContainersOf(sandbox->id)) {
-    PLIMSOLL_RETURN_IF_ERROR(UnlessGone(*container, RemoveContainer(container->id)));
+    PLIMSOLL_RETURN_IF_ERROR(
+        UnlessGone(parts_.objects, *container, RemoveContainer(container->id)));
   }
   if (!saved.ok()) PLIMSOLL_RETURN_IF_ERROR(SaveStopped(*parts_.options.store, *sandbox));
   SandboxRecord record;

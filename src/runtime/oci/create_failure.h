@@ -23,9 +23,9 @@ std::optional<std::string> RefusalOf(const absl::Status& failure, const Containe
 // monitor kept of its standard error and which may be empty.
 std::string ExplainExecFailure(absl::string_view words);
 
-// For other failures: turns an INTERNAL error with the OCI runtime's message into one whose code
-// and message say who is at fault and how to fix it; other codes pass. `label` is the request for
-// its SELinux label (AskedOfLabel; nullopt: it has none).
+// Translates other failures: INTERNAL with the OCI runtime's message becomes an error that says who
+// is at fault and how to fix it. Errors with other codes are returned as they are. `label`: the
+// SELinux label that the container asked for (AskedOfLabel); nullopt: none.
 absl::Status TranslateCreateFailure(const absl::Status& failure, const ContainerSpec& spec,
                                     const std::optional<linux::SelinuxOptions>& label);
 
