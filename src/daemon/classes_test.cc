@@ -36,7 +36,7 @@ class MakeClassesTest : public ::testing::Test {
     EXPECT_TRUE(dir_.root().MakeDirs("cgroup").ok());
     EXPECT_TRUE(dir_.root().ReplaceFile("io.yaml", "Classes: {slow: [], fast: []}\n").ok());
     config_.blockio.emplace();
-    config_.blockio->config_file = dir_.path() + "/io.yaml";
+    config_.blockio->config_file = "/io.yaml";
     config_.blockio->common.default_class = "slow";
     config_.blockio->common.capacity = {{"fast", 2}};
     config_.blockio->pods = true;
