@@ -8,6 +8,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "base/unique_fd.h"
+#include "runtime/oci/attached_container.h"
 #include "runtime/oci/container_runtime.h"
 #include "runtime/oci/exec/running_command.h"
 
