@@ -133,7 +133,7 @@ class Calls {
     const absl::Time start = absl::Now();
     Trace(method, *request);
     grpc::ServerUnaryReactor* reactor = nullptr;
-    std::shared_ptr<Cancellation> cancellation;  // for handlers that take a CallContext
+    std::shared_ptr<Cancellation> cancellation;  // for RPCs that take a CallContext
     if constexpr (TakesContext<Handler, Request, Response>()) {
       auto* const cancellable = new CancellableReactor(under_way_);
       cancellation = cancellable->cancellation();
@@ -208,7 +208,7 @@ class Calls {
     return lanes_.Schedule(lane, std::move(work));
   }
   std::vector<LaneState> State() const { return lanes_.State(); }
-  // Accepts no more work. True if, by the deadline, all handlers ended and their answers left.
+  // Accepts no more work. True if, by the deadline, all calls ended and their answers left.
   bool Drain(absl::Time deadline) {
     return lanes_.Drain(deadline) && under_way_->AwaitNone(deadline);
   }

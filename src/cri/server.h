@@ -60,7 +60,7 @@ class Server {
 
   // Accepts no new calls, waits up to `grace` for running ones, then cancels them (streams, pulls
   // and the calls that `abandon_calls` reaches end at once) and waits three seconds more. Removes
-  // the socket. False if handlers still run: this can't be destroyed before they end. Once only.
+  // the socket. False if calls still run: this can't be destroyed before they end. Once only.
   virtual bool Shutdown(absl::Duration grace) = 0;
 
   virtual const std::string& socket_path() const = 0;

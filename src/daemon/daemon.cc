@@ -116,8 +116,9 @@ class DaemonImpl final : public Daemon {
     if (telemetry_ != nullptr) telemetry_->ClosePages();
     front_.Close();
     node_.reset();
-    telemetry_.reset();
+    if (telemetry_ != nullptr) telemetry_->LetGoOfEngine();
     engine_.reset();
+    telemetry_.reset();
   }
 
   absl::Status OpenDriver() {

@@ -8,7 +8,6 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "absl/time/time.h"
 #include "base/fs_root.h"
 #include "cdi/registry.h"
 #include "daemon/cgroup_driver.h"

@@ -24,7 +24,14 @@ Telemetry::Telemetry(const std::string& version, const FsRoot& host,
 
 Telemetry::~Telemetry() {
   ClosePages();
+  LetGoOfEngine();
+}
+
+void Telemetry::LetGoOfEngine() {
   if (listener_.has_value()) events_->Unlisten(*listener_);
+  listener_.reset();
+  health_.reset();
+  engine_ = nullptr;
 }
 
 void Telemetry::Follow(runtime::EventLog* events) {

@@ -24,14 +24,13 @@
 
 namespace plimsoll::daemon {
 
-// Made before the engine, whose recovery it shows, and ended before it. One thread opens and ends
-// it; metrics, activity and health are thread-safe.
+// Made before the engine, which counts in its metrics, and ended after it. One thread opens and
+// ends it; metrics, activity and health are thread-safe.
 class Telemetry {
  public:
   // `lanes`: the threads of calls, none while nothing is served. `log` outlives it.
   Telemetry(const std::string& version, const FsRoot& host,
             std::function<std::vector<cri::LaneState>()> lanes, Log* log);
-  // Ends the pages, and hears no more events.
   ~Telemetry();
   Telemetry(const Telemetry&) = delete;
   Telemetry& operator=(const Telemetry&) = delete;
@@ -42,9 +41,12 @@ class Telemetry {
   // Serves /metrics, /healthz and /readyz at `address`; empty: nowhere. After OpenHealth.
   // UNAVAILABLE.
   absl::Status ServePages(const std::string& address);
-  // The engine has found everything again; it is there until this ends.
+  // The engine has found everything again; it is there until LetGoOfEngine.
   void Recovered(const runtime::Engine* engine);
   void ClosePages() { pages_.reset(); }
+  // Asks the engine and its parts nothing any more, and hears no event of theirs. They still count
+  // in the metrics. After ClosePages.
+  void LetGoOfEngine();
 
   Metrics* metrics() { return &metrics_; }
   Activity* activity() { return &activity_; }

@@ -195,6 +195,7 @@ class SkopeoTransport::Streams {
   }
 
   const std::string& out() const { return out_; }
+  std::string TakeOut() { return std::move(out_); }
   const std::string& err() const { return err_; }
   uint64_t bytes() const { return out_.size() + err_bytes_; }
 
@@ -250,7 +251,7 @@ absl::StatusOr<std::string> SkopeoTransport::Run(std::vector<std::string> argv,
   }
   if (exit->signal != 0 || exit->code == kGoCrash) return Ended(exit->ToString(), streams.err());
   if (!exit->success()) return Failure(streams.err().empty() ? exit->ToString() : streams.err());
-  return streams.out();
+  return streams.TakeOut();
 }
 
 // skopeo would silently retry after a minute, four times.

@@ -55,11 +55,13 @@ absl::Status SandboxMaker::Prepare() {
   context.log_directory = dir_.log_directory;
   context.volumes = dir_.volumes;
   context.pod_class_types = options_.pod_class_types;
+  absl::Cleanup release = [this] { ids_.reset(); };
   if (!pod_.host_users) PLIMSOLL_RETURN_IF_ERROR(ChooseIds(context));
   PLIMSOLL_ASSIGN_OR_RETURN(context.memory_capacity_bytes, MemoryCapacityBytes(root_));
   // A machine without the file has no DNS to add to.
   context.host_dns = ParseResolvConf(root_.Read("etc/resolv.conf").value_or(""));
   PLIMSOLL_ASSIGN_OR_RETURN(configs_, ToCri(pod_, context));
+  std::move(release).Cancel();
   return absl::OkStatus();
 }
 

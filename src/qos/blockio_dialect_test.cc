@@ -1,5 +1,5 @@
 // The reading of blockio files by containerd and CRI-O, case by case: each line was tried with
-// their library (goresctrl), like those of rdt_dialect_test.cc.
+// their library (goresctrl), like those of rdt/dialect_test.cc.
 #include <optional>
 #include <string>
 #include <utility>

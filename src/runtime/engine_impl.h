@@ -6,7 +6,6 @@
 
 #include <map>
 #include <memory>
-#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -48,7 +47,7 @@ class EngineImpl : public Engine {
   ~EngineImpl() override {
     recovery_.End();
     parts_.exits.End();
-    parts_.handler_updates.CallOff();
+    parts_.handler_updates.CallOffAll();
   }
 
   // Brings store and kernel together. Before anything else.
@@ -88,7 +87,7 @@ class EngineImpl : public Engine {
   absl::Status UpdateResources(absl::string_view id, const ResourceUpdate& update) override;
   absl::StatusOr<EffectiveResources> ReadSandboxResources(absl::string_view id) const override;
   absl::Status UpdateSandboxResources(absl::string_view id, const SandboxUpdate& update) override;
-  void CallOffUpdates() override { parts_.handler_updates.CallOff(); }
+  void CallOffUpdates() override { parts_.handler_updates.CallOffAll(); }
   absl::StatusOr<PodPicture> Picture(absl::string_view id) const override;
   void SetNodeShare(const NodeShare& share) override { parts_.confinement.SetShare(share); }
   void RefuseOutsideShare(bool refuse) override { parts_.confinement.RefuseOutside(refuse); }

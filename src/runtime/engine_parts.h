@@ -28,9 +28,9 @@ namespace plimsoll::runtime {
 // registry's others, ClassAssignments' presence, PodGroups, Sandbox::mutex or Container::mutex
 // (never two of them), Objects, NodeConfinement. The store's, the event log's and the watcher's
 // come last. So a listener of the event log, which may be called under any of these, must not call
-// the engine. HandlerUpdates' lock and
-// Sandbox::picture are held over calls to Objects, and taken before Sandbox::mutex. Other locks
-// that aren't named here are held over no call to another part.
+// the engine. HandlerUpdates' lock is taken before those of Objects and of HandlerTurns,
+// Sandbox::picture before Sandbox::mutex and Objects. Other locks that aren't named here are held
+// over no call to another part.
 struct EngineParts {
   // `boot_id`: of the machine now.
   EngineParts(EngineOptions all, const std::string& boot_id)

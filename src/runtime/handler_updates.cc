@@ -107,7 +107,7 @@ std::shared_ptr<HandlerTurns> HandlerUpdates::TurnsOf(const Container& container
   return sandbox.ok() ? (*sandbox)->turns : nullptr;
 }
 
-void HandlerUpdates::CallOff() {
+void HandlerUpdates::CallOffAll() {
   absl::MutexLock lock(&mutex_);
   for (const auto& sandbox : objects_->Sandboxes()) {
     called_off_.emplace_back(sandbox->turns, sandbox->id);

@@ -34,7 +34,8 @@ namespace plimsoll::runtime {
 // outlive it.
 //
 // Thread-safe. Commands may take minutes; a stop or removal calls them off (HandlerTurns). Its lock
-// guards what CallOff holds and stands after all others but that of Objects.
+// guards the turns that CallOffAll has called off. It is taken before the locks of Objects and of
+// HandlerTurns, and held over no other.
 class HandlerUpdates {
  public:
   HandlerUpdates(const EngineOptions& options, const Objects* objects, const PodPictures* pictures,
@@ -60,7 +61,7 @@ class HandlerUpdates {
   void TellBackLater(const std::string& sandbox_id);
 
   // Updates that wait for a command, or would, fail from now on, and the command is ended.
-  void CallOff();
+  void CallOffAll();
 
  private:
   const EngineOptions& options_;
@@ -68,7 +69,7 @@ class HandlerUpdates {
   const PodPictures* const pictures_;
   const PodHandlers* const handlers_;
   absl::Mutex mutex_;
-  std::list<runtime::CallOff> called_off_ ABSL_GUARDED_BY(mutex_);
+  std::list<CallOff> called_off_ ABSL_GUARDED_BY(mutex_);
   // Last, so that its threads end before what they use.
   WorkerPool tellers_{/*max_threads=*/4, /*max_queued=*/10000};
 };

@@ -9,7 +9,7 @@
 namespace plimsoll::runtime {
 namespace {
 
-// As in recovery.cc.
+// As in engine_inspection.cc.
 constexpr absl::Duration kSecondNetworkLook = absl::Milliseconds(300);
 
 network::Attachment AttachmentOf(const FsRoot& run, const SandboxRecord& record) {

@@ -3,7 +3,6 @@
 #include <utility>
 #include <vector>
 
-#include "absl/cleanup/cleanup.h"
 #include "absl/strings/str_cat.h"
 #include "base/kill_timeout.h"
 #include "base/monotonic_time.h"

@@ -12,7 +12,6 @@
 #include "absl/time/clock.h"
 #include "base/kill_timeout.h"
 #include "base/monotonic_time.h"
-#include "base/random_id.h"
 #include "base/status.h"
 #include "linux/cgroup/merge.h"
 #include "linux/process.h"

@@ -1,5 +1,4 @@
 #include <cstdio>
-#include <iterator>
 #include <optional>
 #include <system_error>
 #include <thread>

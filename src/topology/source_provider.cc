@@ -109,9 +109,8 @@ void ProviderSource::Drop() {
   gone_.reset();
   is_kept_ = false;
   not_kept_.clear();
-  if (keeper_)
-    keeper_->Forget().IgnoreError();  // if that fails, its time is over by the next
-                                      // start anyway
+  // If that fails, its time is over by the next start anyway.
+  if (keeper_) keeper_->Forget().IgnoreError();
 }
 
 bool ProviderSource::ForgetKept() {

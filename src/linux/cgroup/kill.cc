@@ -74,7 +74,13 @@ bool KillByFile(const CgroupTrees& trees, const std::string& group) {
 
 absl::StatusOr<std::vector<Member>> KillRound(const CgroupTrees& trees, CgroupTree* freezer,
                                               const std::string& group, absl::Time deadline) {
-  if (KillByFile(trees, group)) return OpenMembers(trees, group);
+  if (KillByFile(trees, group)) {
+    auto killed = OpenMembers(trees, group);
+    if (!absl::IsResourceExhausted(killed.status())) return killed;
+    // Without a free descriptor no exit can be awaited: the next round lists who is left.
+    absl::SleepFor(absl::Milliseconds(1));
+    return std::vector<Member>();
+  }
   const bool freezes = freezer != nullptr && freezer->Exists(group).value_or(false);
   if (freezes) Freeze(*freezer, group, deadline);
   const absl::Cleanup thaw = [&] {

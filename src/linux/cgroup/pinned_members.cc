@@ -15,9 +15,8 @@ absl::StatusOr<std::vector<Member>> PinMembers(
   for (const pid_t pid : listed) {
     absl::StatusOr<UniqueFd> pidfd = OpenPidfd(pid);
     if (absl::IsNotFound(pidfd.status())) continue;
-    if (absl::IsResourceExhausted(pidfd.status()) && !members.empty())
-      break;  // the rest: next
-              // round
+    // The rest comes with the next round.
+    if (absl::IsResourceExhausted(pidfd.status()) && !members.empty()) break;
     PLIMSOLL_RETURN_IF_ERROR(pidfd.status());
     members.push_back({pid, *std::move(pidfd)});
   }

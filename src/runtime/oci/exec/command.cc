@@ -44,6 +44,7 @@ absl::Status KillTree(const FsRoot& host, const std::optional<ExecGroup>& group,
   };
   const absl::Status killed = kill_group(deadline);
   if (child->Wait(MonotonicNow() + kCrunEnds).ok()) return killed;
+  child->Signal(SIGSTOP).IgnoreError();  // so that it starts nothing meanwhile
   const absl::Status below = linux::KillDescendants(host, child->pid()).status();
   child->Signal(SIGKILL).IgnoreError();
   child->Wait(std::max(deadline, MonotonicNow() + kCrunEnds)).IgnoreError();

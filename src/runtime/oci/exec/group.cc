@@ -136,8 +136,10 @@ absl::StatusOr<linux::CgroupTree> ExecGroup::Tree() const {
 }
 
 absl::Status ExecGroup::Kill(absl::Time deadline) const {
-  PLIMSOLL_ASSIGN_OR_RETURN(linux::CgroupTree tree, Tree());
-  return linux::KillProcesses({&tree}, /*freezer=*/nullptr, group(), deadline);
+  absl::StatusOr<linux::CgroupTree> tree = Tree();
+  if (absl::IsNotFound(tree.status())) return absl::OkStatus();
+  PLIMSOLL_RETURN_IF_ERROR(tree.status());
+  return linux::KillProcesses({&*tree}, /*freezer=*/nullptr, group(), deadline);
 }
 
 // A process in a command's group has a caller who waits for it; these become the container's.
