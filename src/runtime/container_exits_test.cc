@@ -5,6 +5,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "runtime/parts_fixture_for_test.h"
+#include "runtime/state_machine.h"
 
 namespace plimsoll::runtime {
 namespace {
