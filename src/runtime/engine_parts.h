@@ -26,13 +26,12 @@ namespace plimsoll::runtime {
 // Order of locks, from the one taken first: Sandbox::operation, Container::operation, a
 // HandlerTurn, Container::cpuset, the class registry's definitions(), Container::classes, the class
 // registry's others, ClassAssignments' presence, PodGroups, Sandbox::mutex or Container::mutex
-// (never two of them), Objects, NodeConfinement. The store's, the event log's and the watcher's
-// come last. So a listener of the event log, which may be called under any of these, must not call
-// the engine. HandlerUpdates' lock and
-// Sandbox::picture are held over calls to Objects, and taken before Sandbox::mutex. Other locks
-// that aren't named here are held over no call to another part.
+// (never two of them), Objects, NodeConfinement. The store's lock, the event log's and the
+// watcher's come last. So a listener of the event log must not call the engine: it may run under
+// any of these locks. HandlerUpdates' lock and Sandbox::picture are held over calls to Objects, and
+// taken before Sandbox::mutex. Locks that aren't named here are held over no call to another part.
 struct EngineParts {
-  // `boot_id`: of the machine now.
+  // `boot_id`: the machine's current one.
   EngineParts(EngineOptions all, const std::string& boot_id)
       : options(std::move(all)),
         groups(options, &objects),
