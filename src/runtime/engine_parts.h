@@ -20,8 +20,8 @@
 
 namespace plimsoll::runtime {
 
-// A part depends on those before it alone, as its header says, and on the watcher, which ends
-// first. The life cycle, updates and recovery are above them: they say which part is asked when.
+// A part depends only on parts before it, as its header says, and on the watcher, which ends first.
+// The life cycle, updates and recovery are above the parts and call them in order.
 //
 // Order of locks, from the one taken first: Sandbox::operation, Container::operation, a
 // HandlerTurn, Container::cpuset, the class registry's definitions(), Container::classes, the class
