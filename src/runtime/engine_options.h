@@ -40,8 +40,7 @@ struct EngineOptions {
   EventLog* events = nullptr;
   qos::Registry* classes = nullptr;  // null: there are no QoS classes
   cdi::Registry* devices = nullptr;  // null: there are no CDI devices
-  // Runtime handlers by name. A pod whose handler isn't here has no program or limit of a
-  // handler's. Null: there are none.
+  // Runtime handlers by name. Null: nothing is configured about any.
   const HandlerMap* handlers = nullptr;
   network::Network* network = nullptr;  // null: pods have loopback alone
   // Whether a start tells the network's plugins which networks exist, so that they free all others.

@@ -18,7 +18,7 @@ namespace plimsoll::runtime {
 
 struct PodSize;  // runtime/handlers/pod_size.h
 
-// For a pod without a handler, or with one that isn't configured, no check applies.
+// For a pod without a handler no check applies.
 //
 // Uses `handlers`, `devices`, `host` and `run` of the options, and PodPictures. Both arguments must
 // outlive this object.
@@ -30,8 +30,9 @@ class PodHandlers {
   PodHandlers(const EngineOptions& options, const PodPictures* pictures)
       : options_(options), pictures_(pictures) {}
 
-  // The sandbox's handler; null: it isn't configured. FAILED_PRECONDITION, here and in the other
-  // methods that need the handler: it was configured once and isn't any more.
+  // The sandbox's handler; null: it names none, or the options have no handlers.
+  // FAILED_PRECONDITION, here and in the other methods that need the handler: it isn't configured
+  // (any more).
   absl::StatusOr<const Handler*> Find(const SandboxRecord& sandbox) const;
 
   // Checks that the handler's limits allow the size that the sandbox needs. Called before anything
