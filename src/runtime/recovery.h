@@ -81,8 +81,8 @@ class Recovery {
   // Removes a stray group, after waiting until `deadline` for its killed processes.
   // FAILED_PRECONDITION: a foreign process stays in it.
   absl::Status RemoveStrayGroup(const Finding& finding, absl::Time deadline) const;
-  // Removes the place of a stray sandbox. `keeps_group`: the place stays, since the next start
-  // needs it to recognize the group.
+  // Removes the place of a stray sandbox. `keeps_group`: only releases it, since the next start
+  // recognizes the group by its files.
   absl::Status GiveUpPlace(const std::string& sandbox_id, bool keeps_group) const;
 
   // Detaches networks that a kill or a reboot left, in other threads.
@@ -90,7 +90,7 @@ class Recovery {
   void DetachLater(const std::string& sandbox_id);
   void DetachStray(const std::string& sandbox_id, bool keeps_group);
 
-  // Adds an error about the finding's object to the troubles, the event log and the log.
+  // Adds an error about the finding's object to the troubles, and tells it. Does nothing for OK.
   void Trouble(const Finding& finding, const absl::Status& status);
 
   EngineParts& parts_;
