@@ -1,5 +1,5 @@
-// How long a process may take to end after SIGKILL. Milliseconds as a rule; what sleeps in the
-// kernel, on a disk or a network filesystem that doesn't answer, ends when that wakes it.
+// Time limits for a process's end after SIGKILL. Milliseconds as a rule; what sleeps in the kernel,
+// on a disk or a network filesystem that doesn't answer, ends when that wakes it.
 #ifndef PLIMSOLL_BASE_KILL_TIMEOUT_H_
 #define PLIMSOLL_BASE_KILL_TIMEOUT_H_
 

@@ -1,4 +1,4 @@
-// What `plimsoll run` prints while a pod runs: the containers' output, and words about the pod.
+// Output of `plimsoll run` while a pod runs: the containers' output, and words about the pod.
 #ifndef PLIMSOLL_CLI_RUN_OBSERVER_H_
 #define PLIMSOLL_CLI_RUN_OBSERVER_H_
 

@@ -1,4 +1,4 @@
-// What this process may do (capabilities(7)).
+// This process's capabilities (capabilities(7)).
 #ifndef PLIMSOLL_LINUX_CAPABILITIES_H_
 #define PLIMSOLL_LINUX_CAPABILITIES_H_
 

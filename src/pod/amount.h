@@ -17,7 +17,8 @@ absl::Status CheckMemoryLimit(const resources::Quantity& limit);
 // A sentence about a CPU limit above the machine's CPUs: such a limit has no effect. Empty for a
 // lower one, or where `cpus_here` is 0.
 std::string ManyCpus(const resources::Quantity& limit, int64_t cpus_here);
-// The same for memory.
+// A sentence about a memory limit above the machine's memory: such a limit has no effect. Empty for
+// a lower one, or where `bytes_here` is 0.
 std::string MuchMemory(const resources::Quantity& limit, int64_t bytes_here);
 // Online CPUs of this machine.
 int64_t CpusHere();

@@ -21,7 +21,7 @@ namespace plimsoll::pod {
 namespace cri = ::runtime::v1;
 namespace node = ::plimsoll::v1;
 
-// Where plimsolld listens unless its configuration says otherwise.
+// plimsolld's address unless its configuration has another.
 inline constexpr char kDefaultAddress[] = "unix:///run/plimsoll/plimsoll.sock";
 
 // Keeps the daemon that a client speaks to. A client of a daemon that runs by itself has none.
@@ -130,7 +130,7 @@ class Client {
                                                       const OnProgress& progress);
   absl::StatusOr<node::ImageProgress::Done> ImportImage(const node::ImportImageRequest& request,
                                                         const OnProgress& progress);
-  // Until the stream ends or `event` returns false.
+  // Passes events after number `since` to `event`, until the stream ends or `event` returns false.
   absl::Status ListEvents(uint64_t since, bool follow,
                           const std::function<bool(const node::Event&)>& event);
   // The node's topology now and at each change, until the stream ends or `topology` returns false.

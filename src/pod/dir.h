@@ -45,7 +45,8 @@ absl::Status RemoveOrphanedPodDirs(Client& client, const FsRoot& root,
 // True: the pod has a directory, and the process that made it has ended or left the pod running.
 bool IsLetGo(const FsRoot& root, const std::string& state_directory, absl::string_view uid);
 
-// OK without a directory. INVALID_ARGUMENT: `uid` is malformed, as another client's may be.
+// Removes the pod's directory. OK without one. INVALID_ARGUMENT: `uid` is malformed, as another
+// client's may be.
 absl::Status RemovePodDir(const FsRoot& root, const std::string& state_directory,
                           absl::string_view uid);
 

@@ -36,7 +36,7 @@ bool IsRunning(const Inventory& inventory, const cri::PodSandbox& pod);
 absl::Status StopPod(Client& client, const Inventory& inventory, const cri::PodSandbox& pod,
                      int64_t grace_s);
 
-// The sandbox and its containers, whether they run or not. The pod's directory stays: see dir.h.
+// Removes the sandbox and its containers, running or not. The pod's directory stays: see dir.h.
 absl::Status RemovePod(Client& client, const cri::PodSandbox& pod);
 
 }  // namespace plimsoll::pod

@@ -17,7 +17,7 @@ namespace plimsoll::pod {
 absl::StatusOr<std::string> ResolveSubPath(const FsRoot& root, const std::string& volume,
                                            const std::string& sub_path);
 
-// The same, but makes missing directories first, in the mode of the volume, as kubelet does
+// ResolveSubPath, but makes missing directories first, in the mode of the volume, as kubelet does
 // (k8s.io/mount-utils, SafeMakeDir).
 absl::StatusOr<std::string> MakeSubPath(const FsRoot& root, const std::string& volume,
                                         const std::string& sub_path);

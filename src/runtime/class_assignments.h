@@ -31,16 +31,17 @@
 
 namespace plimsoll::runtime {
 
-// Where the options have no classes every call does nothing, and to ask for one is NOT_FOUND.
+// If the options have no class registry, every call does nothing and a request for a class is
+// NOT_FOUND.
 //
 // Uses `classes`, `assign_classes`, `runtime`, `store`, `events` and `run` of the options, Objects,
-// and NodeConfinement for the cpuset that is written when a class goes. The arguments must outlive
-// it; the class registry may outlive it, and asks it nothing any more then.
+// and NodeConfinement for the cpuset that is written when a container leaves a class. The arguments
+// must outlive this object. The class registry may outlive it: its callbacks then do nothing.
 //
-// Thread-safe; calls about one holder follow each other, as the registry wants it. Its two locks
-// are held for moments: Presence's stands after the registry's, which ask what is on record under
-// their own, and before PodGroups'; that of the releases stands last. Change and releases take
-// Container::classes before the registry's.
+// Thread-safe; the caller serializes the calls about one holder, as the registry requires. Both
+// locks are held for moments. Presence's lock comes after the registry's, whose callbacks read
+// records under its own locks, and before PodGroups'; the lock of `releases_` comes last. Change
+// and releases take Container::classes before the registry's locks.
 class ClassAssignments {
  public:
   ClassAssignments(const EngineOptions& options, const Objects* objects,
@@ -53,68 +54,73 @@ class ClassAssignments {
   ClassAssignments(const ClassAssignments&) = delete;
   ClassAssignments& operator=(const ClassAssignments&) = delete;
 
-  // Has the registry put on record what a reload changes. Once, before the first reload.
+  // Makes the registry save the classes that a reload changes. Called once, before the first
+  // reload.
   void SaveReloads();
 
-  // Takes places in the classes that the record's spec asks for, and fills its `classes`. Errors
-  // are the registry's. A container waits, some seconds at most, for places that are being given
-  // back: one that has just exited may be its predecessor.
+  // Takes places in the classes that the record's spec asks for, and fills the record's `classes`.
+  // Errors are the registry's. A container waits, some seconds at most, for places that are being
+  // released: the container that just exited may be its predecessor.
   absl::Status Reserve(SandboxRecord* record) const;
   absl::Status Reserve(ContainerRecord* record);
-  // Gives back what was reserved and never enforced.
+  // Gives back the places that Reserve took for `id`, if Enforce never ran.
   void Cancel(const std::string& id) const;
   absl::Status Enforce(const SandboxRecord& record) const;
   absl::Status Enforce(const ContainerRecord& record) const;
-  // Gives up all that it holds. What the kernel refuses is told as a warning; the places are free
-  // in any case.
+  // Gives up all classes that the record's pod or container holds. If the kernel refuses a write,
+  // the event log gets a warning; the places become free in any case.
   void Release(const SandboxRecord& record) const;
   void Release(const ContainerRecord& record) const;
 
-  // Says that the places will soon be free, as long as the result lives; Reserve waits for that.
+  // Announces that the places of `held` will soon be free. The announcement lasts as long as the
+  // result lives; Reserve waits for its end.
   std::shared_ptr<void> AnnounceRelease(const qos::HeldClasses& held);
-  // Releases the classes of a container that is recorded as exited, in another thread, since that
-  // waits for a change under way. `announced` ends with it. Nothing is done of one that is not
-  // recorded as exited: who failed to make it undoes that.
+  // Releases the classes of a container that is recorded as exited. Works in another thread, since
+  // a release waits for a class change under way, and drops `announced` at its end. Does nothing
+  // for a container that is not recorded as exited: its failed creation undoes itself.
   void ReleaseAtExit(const std::shared_ptr<Container>& container,
                      const std::shared_ptr<void>& announced);
 
-  // After a restart: ends what was being changed and puts in force what the classes mean now.
-  // `changed`: the record's `classes` are others, to be saved. On error, too, the registry knows
-  // the holder; what could not be put back stays on record as it was.
+  // After a restart: ends a change that was cut off and enforces the classes as they are defined
+  // now. `changed`: the record's `classes` differ and must be saved. The registry knows the holder
+  // even after an error; classes that could not be enforced stay on record as they were.
   absl::Status Adopt(SandboxRecord* record, bool* changed) const;
   absl::Status Adopt(ContainerRecord* record, bool* changed) const;
-  // Before Adopt: where the container's row says what a cut-off update was to change, Adopt puts
-  // that in force. `changed` as above.
+  // Called before Adopt: if a cut-off update left its class change in the container's row, makes
+  // Adopt enforce that change. `changed`: as for Adopt.
   absl::Status FinishChange(ContainerRecord* record, bool* changed) const;
 
-  // What Change would refuse without asking the kernel.
+  // The errors of Change that need no question to the kernel.
   absl::Status CheckChange(const ContainerRecord& record, const qos::ClassNames& asked) const;
-  // Of the types in `asked`, what is on record while they are changed from what is held.
+  // The classes to keep on record, for the types in `asked`, while Change moves the holder from
+  // `held` to `asked`.
   qos::HeldClasses ChangingTo(const qos::HeldClasses& held, const qos::ClassNames& asked) const;
-  // See qos::Registry::Change. FAILED_PRECONDITION of a container that has just ended, and of a
+  // See qos::Registry::Change. FAILED_PRECONDITION for a container that has just ended, and for a
   // sandbox that is not Ready.
   absl::Status Change(Container& container, const qos::ClassNames& asked) const;
   absl::Status Change(Sandbox& sandbox, const qos::ClassNames& asked) const;
 
-  // The effective class of every type; of what has ended, those on record. `look`: ask the kernel
-  // whether it agrees, too.
+  // The effective class of every type; after the end of the pod or container, the classes on
+  // record. `look`: also check them against the kernel.
   using Effective = std::map<std::string, qos::EffectiveClass>;
   Effective EffectiveOf(const ContainerRecord& record, bool look) const;
   Effective EffectiveOf(const SandboxRecord& record, bool look) const;
-  // What a process that enters the container writes itself into: see qos::Registry::EntryFiles.
+  // The files that a process entering the container writes its id into: see
+  // qos::Registry::EntryFiles.
   std::vector<std::string> EntryFiles(const ContainerRecord& record) const;
 
  private:
-  // The assignments as the registry sees them, which keeps Targets for longer than there are any.
+  // The registry's view of the assignments: the registry keeps Targets longer than this object
+  // lives.
   class Presence {
    public:
     explicit Presence(const ClassAssignments* present) : present_(present) {}
-    // Runs `ask` with the assignments, or not at all.
+    // Runs `ask` with the assignments; does nothing after End.
     void With(absl::FunctionRef<void(const ClassAssignments&)> ask) {
       absl::ReaderMutexLock lock(&mutex_);
       if (present_ != nullptr) ask(*present_);
     }
-    // Returns when nobody asks any more.
+    // Ends the view. Returns when no With is running.
     void End() {
       absl::MutexLock lock(&mutex_);
       present_ = nullptr;
@@ -129,9 +135,9 @@ class ClassAssignments {
   qos::Target TargetOf(const ContainerRecord& record) const;
   qos::Target TargetOf(const SandboxRecord& record) const;
   absl::Status Adopt(const qos::Target& target, qos::HeldClasses* held, bool* changed) const;
-  // Of the containers' classes that one with `asked` would be in, those that are full.
+  // The full ones among the classes that a container with `asked` would be in.
   Places FullClasses(const qos::ClassNames& asked) const;
-  // Waits until no place in any of these is being given back.
+  // Waits until no place in any of these classes is being released.
   void AwaitReleases(const Places& places);
   absl::Status Save(Container& container, const qos::HeldClasses& held) const;
   absl::Status Save(Sandbox& sandbox, const qos::HeldClasses& held) const;
@@ -142,7 +148,7 @@ class ClassAssignments {
   const NodeConfinement* const confinement_;
   const std::shared_ptr<Presence> presence_;
   absl::Mutex mutex_;
-  Places releases_ ABSL_GUARDED_BY(mutex_);  // that are announced and not done
+  Places releases_ ABSL_GUARDED_BY(mutex_);  // announced, not finished
   // Last, so that its threads end before what they use.
   WorkerPool releasers_{/*max_threads=*/4, /*max_queued=*/10000};
 };

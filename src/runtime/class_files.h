@@ -1,5 +1,5 @@
-// Kernel files that QoS classes set, and what a client's settings say about the same files. Files
-// are named as cgroup v2 names them, "oom_score_adj" beside.
+// Kernel files that QoS classes set, and the values that a client's settings have for them. Files
+// have their cgroup v2 names; "oom_score_adj" is one more.
 #ifndef PLIMSOLL_RUNTIME_CLASS_FILES_H_
 #define PLIMSOLL_RUNTIME_CLASS_FILES_H_
 
@@ -13,15 +13,16 @@
 
 namespace plimsoll::runtime {
 
-// Files that the classes of a pod or container set (qos::Registry::OwnedFiles). Null: there are no
-// classes. What is written by it is written under the registry's definitions().
+// The files that the classes of the pod or container `id` set (qos::Registry::OwnedFiles). Null
+// `classes`: there are no classes. A caller that writes settings by the result holds the registry's
+// definitions().
 std::vector<std::string> ClassFilesOf(const qos::Registry* classes, const std::string& id);
 
-// Takes out of the settings what would be written to those files: they belong to a class for now.
+// Removes from `settings` the values of `files`: a class sets them for now.
 void LeaveOut(const std::vector<std::string>& files, linux::CgroupSettings* settings);
 
-// What the settings would have in that file, in its own format ("50000 100000" for cpu.max);
-// nullopt when they say nothing of it.
+// The text that `settings` and `oom_score_adj` give `file`, in the file's own format ("50000
+// 100000" for cpu.max). nullopt: they don't set it.
 std::optional<std::string> AskedValue(const linux::CgroupSettings& settings, int oom_score_adj,
                                       absl::string_view file);
 

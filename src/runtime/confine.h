@@ -1,7 +1,8 @@
-// A client's cpuset, held against what pods may use of the node now and what they might use before.
+// The part of a client's cpuset that lies in the node share of pods, now or earlier.
 //
-// Only what was never in any share is refused. A client goes on sending the CPUs that it was told
-// of when it started (KEP-5224 "kubelet"): those that have gone since are taken away.
+// Only CPUs and memory nodes that were never in any share are refused. A client goes on sending the
+// CPUs that it was told of when it started (KEP-5224 "kubelet"): those that left the share since
+// are taken away.
 #ifndef PLIMSOLL_RUNTIME_CONFINE_H_
 #define PLIMSOLL_RUNTIME_CONFINE_H_
 
@@ -11,11 +12,12 @@
 
 namespace plimsoll::runtime {
 
-// For a new container or an update: members of `asked` that are absent are filled in only when
-// `is_new`. `told` is all that ever was in a share. FAILED_PRECONDITION names what is outside and
-// was never told, with kRefuse; also with kClip when nothing would be left. Where all has gone that
-// was told, all of the share is given. Of a whole share's nothing is outside, it is only clipped.
-// INVALID_ARGUMENT for lists that can't be read.
+// The cpuset for a new container or an update. Members of `asked` that are absent are filled in
+// only when `is_new`. `told`: the sum of all shares so far. FAILED_PRECONDITION names the CPUs or
+// memory nodes outside both `share` and `told`: with kRefuse if there are any, with kClip if the
+// list has no others. If every other one has left the share since it was told, the whole share is
+// given. A share that is the whole node clips and never refuses. INVALID_ARGUMENT for lists that
+// can't be parsed.
 absl::StatusOr<Confined> Confine(const linux::CgroupSettings& asked, const NodeShare& share,
                                  const NodeShare& told, OutsideShare outside, bool is_new);
 

@@ -1,4 +1,4 @@
-// Makes containers: from what a client asks for to a container that is Created, or nothing.
+// Creation of containers: all or nothing, from a client's spec to state Created.
 #ifndef PLIMSOLL_RUNTIME_CONTAINER_CREATION_H_
 #define PLIMSOLL_RUNTIME_CONTAINER_CREATION_H_
 
@@ -25,41 +25,41 @@ class ContainerCreation {
       ABSL_SHARED_LOCKS_REQUIRED(sandbox->operation);
 
  private:
-  // A container that is being made. `request` points into it.
+  // A container that is being made. `request` points into this struct.
   struct Creation {
     ContainerRecord record;
     std::shared_ptr<image::LayerLease> layers;
-    ContainerSpec given;  // of the record's, what the OCI runtime is given
+    ContainerSpec given;  // the record's spec, as the OCI runtime gets it
     CreateRequest request;
     std::string difference;  // from what its pod announced; empty: none
     Created created;
   };
-  // A record of what is to be made; nothing is yet.
+  // The record of a container to be made; makes nothing.
   ContainerRecord New(const SandboxRecord& sandbox, const ContainerSpec& spec,
                       const image::Image& image) const;
-  // Reserves its name and its classes, and writes its row: from then on Undo takes it away. On
+  // Reserves the container's name and classes, and writes its row: from then on Undo removes it. On
   // failure nothing is left.
   absl::Status Plan(const SandboxRecord& sandbox, const image::Image& image,
                     const Confined& confined, Creation* creation) const;
-  // Has the OCI runtime make it, or refuse its program, and puts on record what came of that.
+  // Makes the OCI runtime create the container, or refuse its program, and records the result.
   absl::Status Make(Creation* creation) const;
-  // Watches its monitor, writes its row, and makes it one of those that are there.
+  // Watches the container's monitor, writes its row, and adds it to Objects.
   absl::StatusOr<std::shared_ptr<Container>> Add(Creation* creation) const;
-  // Events for what could not be made as it was asked for.
+  // Adds an event for each setting that could not be applied as asked.
   void TellWarnings(const Creation& creation) const;
   absl::StatusOr<CreateRequest> PrepareCreate(const SandboxRecord& sandbox,
                                               const ContainerRecord& record,
                                               const image::Image& image,
                                               const image::LayerLease& layers) const;
-  // Finds the layers of images that `record` mounts; `layers`, which held those of its own image,
-  // holds all then.
+  // Finds the layers of the images that `record` mounts. `layers` holds those of the container's
+  // own image before, and all of them afterwards.
   absl::Status AddImageMounts(ContainerRecord* record, CreateRequest* request,
                               std::shared_ptr<image::LayerLease>* layers) const;
-  // Puts what the OCI runtime has made on record, and its init into its classes.
+  // Records the process that the OCI runtime made, and puts it into the container's classes.
   absl::Status SettleProcess(const Created& created, const CreateRequest& request,
                              ContainerRecord* record) const;
-  // After a creation that failed. What can't be taken away keeps its row and its name, and shows as
-  // a container that can only be removed. `layers` are kept with what remains.
+  // Undoes a creation that failed. If something can't be removed, the row and the name stay, and
+  // the container shows as one that can only be removed; `layers` stay with it.
   void Undo(ContainerRecord record, std::shared_ptr<image::LayerLease> layers) const;
 
   EngineParts& parts_;

@@ -1,8 +1,8 @@
-// The ends of containers: who notices them, what is recorded and told, and what is cleared after.
+// Exits of containers: watching for them, recording and telling them, and the cleanup after.
 //
 //   exits.Watch(container, record.monitor)       before anybody knows the container
 //   exits.Kill(*container, deadline)             its processes; the monitor records the exit
-//   exits.AwaitRecord(container, deadline)       until that is on record here
+// exits.AwaitRecord(container, deadline) until the exit is on record here
 #ifndef PLIMSOLL_RUNTIME_CONTAINER_EXITS_H_
 #define PLIMSOLL_RUNTIME_CONTAINER_EXITS_H_
 
@@ -23,52 +23,54 @@
 
 namespace plimsoll::runtime {
 
-// An exit is saved and told under Container::mutex: nobody learns of an exit that a crash could
-// undo, and no removal is told before it. While the container is being started (`starting`) its
-// exit is saved and left for the start to tell.
+// An exit is saved and told under Container::mutex: no client learns of an exit that a crash could
+// undo, or of a removal before the exit. While the container is being started (`starting`), its
+// exit is saved, and the start tells it.
 //
 // Uses `host`, `cgroups`, `runtime`, `store`, `events` and `clock` of the options, and
-// ClassAssignments. The arguments must outlive it, and the watcher must end before it.
+// ClassAssignments. The arguments must outlive this object, but the watcher must end before it.
 //
-// Thread-safe, without a lock of its own. Record takes Container::mutex and may be called in the
-// middle of any operation: it needs no lock of theirs.
+// Thread-safe, without a lock of its own. Record takes Container::mutex alone, so it may be called
+// in the middle of any operation.
 class ContainerExits {
  public:
-  // `boot_id`: what ran in another boot ended with it.
+  // `boot_id`: of this boot; containers of another boot ended with it.
   ContainerExits(const EngineOptions& options, std::string boot_id, ClassAssignments* classes,
                  ExitWatcher* watcher)
       : options_(options), boot_id_(std::move(boot_id)), classes_(classes), watcher_(watcher) {}
 
-  // From now on nothing is cleared any more that takes time. For an engine that ends.
+  // Skips slow cleanup from now on. For an engine that ends.
   void End() { ending_ = true; }
 
-  // Has the exit recorded when the container's monitor ends. NOT_FOUND: it has.
+  // Records the exit when the container's monitor ends. NOT_FOUND: the monitor has ended already.
   absl::Status Watch(const std::shared_ptr<Container>& container, const linux::ProcessId& monitor);
-  // The same of a container found after a restart: one whose monitor has ended is recorded at once.
+  // Watch for a container found after a restart: if its monitor has ended, records the exit at
+  // once.
   absl::Status WatchOrRecord(const std::shared_ptr<Container>& container);
 
-  // Records and tells the exit that the monitor left, or that there is no monitor and nothing known
-  // of the exit (code 255, reason Unknown). Ends what is left of the container; what takes time of
-  // that goes on in another thread. Nothing of a container whose exit is recorded.
+  // Records and tells the exit that the monitor left; without one, an exit with code 255 and reason
+  // Unknown. Ends the rest of the container, slow steps in another thread. Does nothing if the exit
+  // is recorded already.
   void Record(const std::shared_ptr<Container>& container);
-  // Records the end of a container whose start is refused (IsRefused); nothing of another.
+  // Records the end of a container whose start is refused (IsRefused). Does nothing for others.
   void EndRefused(Container& container) const;
-  // Records and tells the end of a container that could not be let run: code 128, reason
+  // Records and tells the end of a container whose process could not be started: code 128, reason
   // StartError.
   void RecordFailedStart(Container& container, const absl::Status& failure) const;
-  // Adds the events of an exit that is on record.
+  // Adds the events of the exit in `record`.
   void Tell(const ContainerRecord& record) const;
 
-  // Kills all processes of the container, and waits until `deadline` for their end.
-  // DEADLINE_EXCEEDED.
+  // Kills all processes of the container, and waits for their end. DEADLINE_EXCEEDED: some are
+  // left.
   absl::Status Kill(const Container& container, absl::Time deadline) const;
-  // True when it has exited by then; by the wall clock.
+  // True when the container has exited by `deadline`, a time of the wall clock.
   bool Await(const Container& container, absl::Time deadline) const;
-  // The same by MonotonicNow, and records the exit itself when the monitor has gone unnoticed.
+  // True when the container has exited by `deadline`, a time of MonotonicNow. Records the exit
+  // itself when the monitor's end went unnoticed.
   bool AwaitRecord(const std::shared_ptr<Container>& container, absl::Time deadline);
 
  private:
-  // Writes an exit, and tells it unless the container is being started.
+  // Saves an exit, and tells it unless the container is being started.
   void Save(const Container& container) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(container.mutex);
   void ClearGroup(const std::shared_ptr<Container>& container);
 

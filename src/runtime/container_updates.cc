@@ -204,7 +204,7 @@ absl::Status ContainerUpdates::UpdateAlone(Container& container, const ResourceU
         Annotate(handlers_->CheckFixed(pod, record.spec, *asked, update.cgroup), what));
     PLIMSOLL_RETURN_IF_ERROR(Annotate(handler_updates_->Tell(pod, &*asked, *turn, told), what));
   }
-  // From here on alone: who follows the node's share waits for this lock.
+  // A thread that follows the node's share waits for this lock.
   absl::MutexLock cpuset(&container.cpuset);
   const NodeConfinement::ShareNow share = confinement_->Current();
   std::vector<std::string> lost;
@@ -231,7 +231,7 @@ absl::Status ContainerUpdates::Make(Container& container, const ContainerRecord&
                             confinement_->ConfineAsked(update.cgroup, share, /*is_new=*/false));
   confinement_->PutIntoPod(record.sandbox_id, update.cgroup, share.share, &confined.settings);
   // The row first: nobody is told of an update that a crash could undo, and a full disk changes
-  // nothing. Whoever starts after a kill in between finishes what the row says.
+  // nothing. A start after a kill in between finishes the update by the row.
   PLIMSOLL_RETURN_IF_ERROR(
       PutLimitBack(*options_.cgroups, options_.run, record.id, record.cgroup_path));
   UpdateMark mark(options_.run, record.id);

@@ -1,4 +1,4 @@
-// Changes the resources of containers that are there: limits, oom_score_adj and classes in one.
+// Updates of existing containers' resources: limits, oom_score_adj and classes in one.
 #ifndef PLIMSOLL_RUNTIME_CONTAINER_UPDATES_H_
 #define PLIMSOLL_RUNTIME_CONTAINER_UPDATES_H_
 
@@ -21,10 +21,9 @@
 
 namespace plimsoll::runtime {
 
-// Asks the parts that its constructor names, in this order: what is asked for is checked, the
-// runtime handler is told, the row is written, then the kernel. A mark (update_mark.h) is there
-// from before the row until the kernel has all of it: a daemon that starts after a kill finishes
-// what the row says.
+// The order of an update: check the request, tell the runtime handler, write the row, then the
+// kernel. A mark (update_mark.h) stands from before the row until the kernel has all of it: a
+// daemon that starts after a kill finishes the update by the row.
 //
 // Uses `cgroups`, `runtime`, `store`, `events`, `classes`, `host` and `run` of the options. The
 // arguments must outlive it.
@@ -45,29 +44,30 @@ class ContainerUpdates {
 
   // See Engine::UpdateResources.
   absl::Status Update(const std::shared_ptr<Container>& container, const ResourceUpdate& update);
-  // Of one that is found after a kill: writes what its row says, if its update was cut off.
+  // Finishes an update that a kill cut off: writes the row's resources to the kernel. Does nothing
+  // for a container without a mark.
   absl::Status Finish(const ContainerRecord& record) const;
 
  private:
-  // `told`: the runtime handler knows of it.
+  // `told`: whether the runtime handler knows of the update.
   absl::Status UpdateAlone(Container& container, const ResourceUpdate& update, bool* told)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(container.operation);
-  // What can be refused before anybody is told.
+  // Refuses an update before the handler, the row or the kernel knows of it.
   absl::Status Check(const ContainerRecord& record, const ResourceUpdate& update) const;
-  // What is on record once the update is made.
+  // The container's spec after the update.
   absl::StatusOr<ContainerSpec> Merge(const ContainerRecord& record,
                                       const ResourceUpdate& update) const;
-  // Writes the row, then the kernel, marked meanwhile; on failure both are as before. `lost`: what
-  // the machine can't hold.
+  // Writes the row, then the kernel, with the mark set meanwhile; on failure both are as before.
+  // `lost`: the settings that the machine lacks.
   absl::Status Make(Container& container, const ContainerRecord& record,
                     const ResourceUpdate& update, const ContainerSpec& asked,
                     const NodeConfinement::ShareNow& share, std::vector<std::string>* lost) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(container.cpuset);
-  // Writes it to the kernel; on failure that is as before.
+  // Writes the update to the kernel; on failure the kernel's values are as before.
   absl::Status Apply(Container& container, const ContainerRecord& record,
                      const ResourceUpdate& update, UpdateMark* mark) const;
-  // On record are the resources of `asked` from now on, and of the classes in `changing` what is
-  // said there (see ClassAssignments::ChangingTo); on failure, those of before.
+  // Records the resources of `asked`, and the classes of `changing` (see
+  // ClassAssignments::ChangingTo). On failure the record is as before.
   absl::Status SaveAsked(Container& container, const ContainerSpec& asked,
                          const qos::HeldClasses& changing) const;
 

@@ -1,4 +1,4 @@
-// What is counted of a container for metrics, from all that counts.
+// A container's counters for metrics, from every source.
 #ifndef PLIMSOLL_RUNTIME_COUNTERS_H_
 #define PLIMSOLL_RUNTIME_COUNTERS_H_
 
@@ -16,23 +16,23 @@
 
 namespace plimsoll::runtime {
 
-// Absent: the kernel doesn't tell, or it would take too long.
+// A member is absent if the kernel doesn't tell it, or reading it would take too long.
 struct ContainerCounters {
   linux::CgroupStats stats;
   linux::CgroupCounters more;
   linux::CgroupSettings limits;  // what the kernel holds now
-  // Of the disks in `more.io`, as /dev has them: "/dev/sda", or "8:0" where the name isn't known.
+  // Names of the disks in `more.io`, as in /dev: "/dev/sda", or "8:0" for an unknown name.
   std::map<linux::DeviceNumber, std::string> devices;
   std::optional<uint64_t> oom_kills;
   std::optional<uint64_t> processes;
   std::optional<linux::TaskStates> tasks;
   std::optional<linux::OpenFiles> open_files;
-  std::optional<uint64_t> max_open_files;  // of its first process, the soft limit
+  std::optional<uint64_t> max_open_files;  // soft limit of its first process
 };
 
 // A file system, as statfs(2) has it.
 struct FileSystem {
-  std::string device;  // what is mounted: "/dev/sda1", "tmpfs"
+  std::string device;  // the mount's source: "/dev/sda1", "tmpfs"
   uint64_t bytes = 0;
   uint64_t inodes = 0;  // 0: it has no fixed number
   uint64_t inodes_free = 0;

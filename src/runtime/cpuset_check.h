@@ -1,4 +1,4 @@
-// Whether a cpuset can be given on this machine.
+// Check of a cpuset against the CPUs and memory nodes of this machine.
 #ifndef PLIMSOLL_RUNTIME_CPUSET_CHECK_H_
 #define PLIMSOLL_RUNTIME_CPUSET_CHECK_H_
 
@@ -9,9 +9,10 @@
 
 namespace plimsoll::runtime {
 
-// INVALID_ARGUMENT for CPUs or memory nodes that are not online and not in `told` either, with
-// those that are online: the kernel says "invalid argument" (v1) or quietly gives what is left of
-// the list (v2). Lists that can't be read too; OK where the machine's own can't. `host` holds sys/.
+// INVALID_ARGUMENT if the settings' cpuset has CPUs or memory nodes that are neither online nor in
+// `told`; the message names those online. The kernel says "invalid argument" (v1) or silently drops
+// them (v2). INVALID_ARGUMENT also for a list that can't be parsed. OK if the machine's own lists
+// can't be read. `host` holds sys/.
 absl::Status CheckCpuset(const FsRoot& host, const linux::CgroupSettings& settings,
                          const NodeShare& told = NodeShare());
 

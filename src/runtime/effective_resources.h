@@ -1,4 +1,4 @@
-// What the kernel enforces for a container or pod now.
+// Resource settings in force in the kernel for a container or pod.
 #ifndef PLIMSOLL_RUNTIME_EFFECTIVE_RESOURCES_H_
 #define PLIMSOLL_RUNTIME_EFFECTIVE_RESOURCES_H_
 
@@ -15,13 +15,14 @@ struct EffectiveResources {
   bool live = false;  // false: the container's group is gone, these are its last values
 };
 
-// Of a container, as far as it has ended by its record. Keeps the oom_score_adj that it sees
-// (last_values.h). Uses `cgroups` and `host` of the options. Takes Container::mutex, not over the
-// look at the kernel.
+// The settings in force for a container; after its end, the last ones in its record. Keeps the
+// oom_score_adj that it reads (last_values.h). Uses `cgroups` and `host` of the options. Takes
+// Container::mutex, but not while it reads the kernel.
 absl::StatusOr<EffectiveResources> ReadEffective(const EngineOptions& options,
                                                  Container& container);
 
-// Of the pod's group, whoever has made it; not live, and without values, when the pod has ended.
+// The settings in force for the pod's group, whoever made that. Not live and without values if the
+// pod has ended.
 absl::StatusOr<EffectiveResources> ReadEffective(const EngineOptions& options,
                                                  const Sandbox& sandbox);
 

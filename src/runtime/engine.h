@@ -1,14 +1,14 @@
-// The engine: pods' sandboxes and containers, from creation to removal. What gRPC services and
-// tests drive.
+// The engine: pods' sandboxes and containers, from creation to removal. gRPC services and tests
+// drive it.
 //
-// Operations may be asked again (the CRI is idempotent): stopping what is stopped is OK, and so is
-// removing what another call removes at the same moment. What is not there (any more) is NOT_FOUND,
-// which the CRI's services make OK where it has to be. Ids may be given as an unambiguous prefix.
+// Operations may be repeated (the CRI is idempotent): stopping a stopped container is OK, and so is
+// removing one that another call removes at the same moment. An unknown or removed id is NOT_FOUND,
+// which the CRI's services turn into OK where they must. An id may be any unambiguous prefix.
 //
 // Thread-safe. Creating, starting, updating and removing a container wait for each other and for
-// whatever is done to its sandbox; stopping waits for a start under way, but not for another stop,
-// which may have more patience. Reading, exec and logs wait for nothing. What is done to different
-// sandboxes and containers runs side by side.
+// operations on its sandbox. Stopping waits for a start under way, but not for another stop, whose
+// grace may be longer. Reading, exec and logs wait for nothing. Operations on different sandboxes
+// and containers run side by side.
 #ifndef PLIMSOLL_RUNTIME_ENGINE_H_
 #define PLIMSOLL_RUNTIME_ENGINE_H_
 
@@ -54,105 +54,111 @@ class Engine {
  public:
   virtual ~Engine() = default;
 
-  // Loads the store and finds every sandbox and container in its true state before it returns. What
-  // can't be put in order is no error: see RecoveryTroubles.
+  // Loads the store and finds the true state of every sandbox and container before it returns. A
+  // failed repair is no error: see RecoveryTroubles.
   static absl::StatusOr<std::unique_ptr<Engine>> Create(EngineOptions options);
 
   // --- sandboxes. `client_config`: the client's message, given back in the record as it came.
-  // ALREADY_EXISTS when the same pod (name, namespace, uid, attempt) is there. After a failure
-  // nothing is left; or what can't be removed at that moment, as a sandbox in state Removing, with
-  // a warning in the event log.
+  // Makes and starts a sandbox, and returns its id. ALREADY_EXISTS if there is one with the same
+  // name, namespace, uid and attempt. After a failure nothing is left; if something can't be
+  // removed at that moment, a sandbox in state Removing stays, with a warning in the event log.
   virtual absl::StatusOr<std::string> RunSandbox(const SandboxSpec& spec,
                                                  std::string client_config) = 0;
-  // Kills its containers, gives back its network, releases its namespaces.
+  // Kills the sandbox's containers, gives back its network, releases its namespaces.
   virtual absl::Status StopSandbox(absl::string_view id) = 0;
-  // Stops it first if need be; removes its containers.
+  // Removes the sandbox and its containers; stops it first if need be.
   virtual absl::Status RemoveSandbox(absl::string_view id) = 0;
   virtual absl::StatusOr<SandboxRecord> GetSandbox(absl::string_view id) const = 0;
   virtual std::vector<SandboxRecord> ListSandboxes() const = 0;
-  // As VisitContainers.
+  // Shows `visit` each sandbox's record, as VisitContainers shows the containers'.
   virtual void VisitSandboxes(absl::FunctionRef<void(const SandboxRecord& record)> visit) const = 0;
-  // The pod's own addresses, the primary one first. None: it has the host's, or loopback alone, or
-  // has been stopped.
+  // The pod's own addresses, the primary one first. Empty if the pod uses the host's network, has
+  // loopback alone, or has been stopped.
   virtual std::vector<std::string> Addresses(absl::string_view id) const = 0;
 
   // --- containers
-  // FAILED_PRECONDITION when the sandbox is not ready; NOT_FOUND names a missing image;
-  // ALREADY_EXISTS when the sandbox has a container of that name and attempt. After a failure as
-  // RunSandbox. OK for a program or working directory that can't be had in the container: it is
-  // Created without a process (IsRefused), and its start fails.
+  // Makes a container, and returns its id. FAILED_PRECONDITION when the sandbox is not ready;
+  // NOT_FOUND names a missing image; ALREADY_EXISTS when the sandbox has a container of that name
+  // and attempt. A failure leaves as much as one of RunSandbox. OK if the program or working
+  // directory can't be used in the container: it is then Created without a process (IsRefused), and
+  // its start fails.
   virtual absl::StatusOr<std::string> CreateContainer(absl::string_view sandbox_id,
                                                       const ContainerSpec& spec,
                                                       std::string client_config) = 0;
-  // FAILED_PRECONDITION unless it is in state Created, and when its program can't be executed. One
-  // that could not be let run has exited, code 128, reason StartError, with the error's message;
-  // when it runs and only that could not be saved, it is Running despite the error.
+  // Starts a container. FAILED_PRECONDITION unless it is Created, and when its program can't be
+  // executed. A container whose start fails has exited with code 128, reason StartError and the
+  // error's message. If the process runs and only saving that failed, the container is Running
+  // despite the error.
   virtual absl::Status StartContainer(absl::string_view id) = 0;
-  // The stop signal, once init would get it; after `grace` SIGKILL to everything in its cgroup.
-  // DEADLINE_EXCEEDED when something survives that, or the exit isn't reported: it can be asked
-  // again.
+  // Stops a container: sends the stop signal as soon as its init would get it, and after `grace`
+  // SIGKILL to everything in its cgroup. DEADLINE_EXCEEDED when a process survives that, or the
+  // exit isn't reported: the call can be repeated.
   virtual absl::Status StopContainer(absl::string_view id, absl::Duration grace) = 0;
-  virtual absl::Status RemoveContainer(absl::string_view id) = 0;  // kills it first if it runs
+  virtual absl::Status RemoveContainer(absl::string_view id) = 0;  // kills a running one first
   virtual absl::StatusOr<ContainerRecord> GetContainer(absl::string_view id) const = 0;
   virtual std::vector<ContainerRecord> ListContainers() const = 0;
-  // Shows each record in its place, newest first, without the copies that slow ListContainers where
-  // there are a thousand. `visit` must be quick, and ask the engine nothing: the container is
-  // locked meanwhile.
+  // Shows `visit` each container's record in place, newest first, without the copies that slow
+  // ListContainers down at a thousand containers. `visit` must be quick and must not call the
+  // engine: the container is locked meanwhile.
   virtual void VisitContainers(
       absl::FunctionRef<void(const ContainerRecord& record)> visit) const = 0;
-  // Those of one sandbox, by its whole id, newest first.
+  // The containers of one sandbox, by its whole id, newest first.
   virtual std::vector<ContainerRecord> ListContainersOf(const std::string& sandbox_id) const = 0;
 
   virtual absl::StatusOr<EffectiveResources> ReadResources(absl::string_view id) = 0;
-  // All or nothing, in the kernel and on record: FAILED_PRECONDITION unless Created or Running, and
-  // with any other error as before. Where putting back fails too, the error says what and why.
+  // Updates a container's resources in the kernel and on record, all or nothing: after an error
+  // both are as before. FAILED_PRECONDITION unless the container is Created or Running. If setting
+  // back fails too, the error names the setting and the reason.
   virtual absl::Status UpdateResources(absl::string_view id, const ResourceUpdate& update) = 0;
 
-  // Of the pod's group, whoever has made it; not live, and without values, when the pod has ended.
+  // The settings in force for the pod's group, whoever made that. Not live and without values if
+  // the pod has ended.
   virtual absl::StatusOr<EffectiveResources> ReadSandboxResources(absl::string_view id) const = 0;
-  // Of the pod as a whole, all or nothing as UpdateResources: FAILED_PRECONDITION unless it is
-  // Ready. `resources` are written to the pod's group where that is Plimsoll's own; the group of a
-  // client's making (a cgroup_parent that was there) is for the client to write.
+  // Updates the resources of a pod as a whole, all or nothing as UpdateResources.
+  // FAILED_PRECONDITION unless the sandbox is Ready. `resources` are written to the pod's group if
+  // Plimsoll made that; a group of the client's (an existing cgroup_parent) is the client's to
+  // write.
   virtual absl::Status UpdateSandboxResources(absl::string_view id,
                                               const SandboxUpdate& update) = 0;
 
-  // Updates that wait for a runtime handler's command, or would, fail with FAILED_PRECONDITION from
-  // now on, and the command is ended: for a daemon that ends. The next start tells the handler what
-  // holds.
+  // Ends all update commands of runtime handlers, for a daemon that ends. Updates that need such a
+  // command fail with FAILED_PRECONDITION from now on. The next start tells the handlers the values
+  // in force.
   virtual void CallOffUpdates() = 0;
 
-  // What the pod needs, by what is on record of it now.
+  // The pod's needs, by its records now.
   virtual absl::StatusOr<PodPicture> Picture(absl::string_view id) const = 0;
 
-  // What of the node pods may use, from now on; until the first call nothing is known, and nobody
-  // is confined. Those that are there follow, in another thread, with an event for each that loses
-  // or gets back CPUs or memory nodes that it asked for.
+  // Sets the CPUs and memory nodes that pods may use. Until the first call no pod is confined.
+  // Existing pods and containers follow in another thread. Each container that loses or regains
+  // CPUs or memory nodes that it asked for gets an event.
   virtual void SetNodeShare(const NodeShare& share) = 0;
-  // What becomes of a request for more than the share: refused, else clipped, as at first.
+  // Whether requests beyond the node share are refused; false, the default, clips them.
   virtual void RefuseOutsideShare(bool refuse) = 0;
 
-  // The effective class of every type, implicit defaults included; of what has ended, those it held
-  // last. `look`: ask the kernel whether it agrees, too.
+  // The effective class of every type, implicit defaults included; after the end of the container
+  // or pod, the classes it held last. `look`: also check them against the kernel.
   virtual absl::StatusOr<std::map<std::string, qos::EffectiveClass>> ContainerClasses(
       absl::string_view id, bool look) = 0;
   virtual absl::StatusOr<std::map<std::string, qos::EffectiveClass>> SandboxClasses(
       absl::string_view id, bool look) = 0;
-  // See qos::Registry::Change. FAILED_PRECONDITION unless it is ready.
+  // Changes a sandbox's classes: see qos::Registry::Change. FAILED_PRECONDITION unless the sandbox
+  // is Ready.
   virtual absl::Status UpdateSandboxClasses(absl::string_view id,
                                             const qos::ClassNames& classes) = 0;
 
-  // What the kernel counts. It lives as long as the engine.
+  // The kernel's counters of pods and containers. The object lives as long as the engine.
   virtual Readings& readings() = 0;
-  // What is run in containers and connected to. It lives as long as the engine.
+  // Commands in containers, and connections to them. The object lives as long as the engine.
   virtual Commands& commands() = 0;
 
-  // What recovery would find to do if the daemon were started now; for `plimsoll doctor`. Changes
-  // nothing. What operations have under way is left out (it looks twice).
+  // The differences that recovery would find if the daemon were started now, for `plimsoll doctor`.
+  // Changes nothing. Looks twice, to leave out operations under way.
   virtual std::vector<Finding> Inspect() = 0;
-  // What recovery could not do when this engine was created, one sentence each.
+  // Repairs that recovery could not make when this engine was created, one sentence each.
   virtual std::vector<std::string> RecoveryTroubles() const = 0;
 
-  // Blocks until the container has exited. DEADLINE_EXCEEDED.
+  // Blocks until the container has exited, and returns its record. DEADLINE_EXCEEDED: it has not.
   virtual absl::StatusOr<ContainerRecord> WaitContainer(absl::string_view id,
                                                         absl::Time deadline) = 0;
 };

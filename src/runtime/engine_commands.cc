@@ -100,8 +100,8 @@ class OfContainer final : public RunningCommand {
 };
 
 // A change of class freezes a container for some milliseconds; the OCI runtime refuses to enter it
-// then (ABORTED). What is waited for that, and each further try, is the command's own time. `once`
-// tries once, and keeps changes of class away for so long.
+// then (ABORTED). The wait for that, and each further try, count as the command's own time. `once`
+// tries once, and lets no class change come for the time `hold`.
 absl::Status UntilThawed(const ExecRequest& request, SteadyTime deadline,
                          absl::FunctionRef<absl::Status(absl::Duration hold)> once) {
   const SteadyTime end = std::min(deadline, SteadyAfter(kFrozen));
@@ -130,8 +130,8 @@ absl::Status EngineCommands::EnterOnce(
     Container& container, const ContainerRecord& record, const ExecRequest& request,
     absl::Duration hold, absl::FunctionRef<absl::Status(const ExecRequest&)> enter) const {
   ExecRequest entering = request;
-  // No change of class comes between the look at what it is to enter and its having done so; later
-  // ones find it among those that are entering.
+  // No class change comes between reading the classes to enter and entering them; a later change
+  // finds the command among the entering ones.
   ReleasableReaderLock unchanged(&container.classes);
   const absl::StatusOr<int> adj = linux::ReadOomScoreAdj(options_.host, record.init);
   if (adj.ok()) entering.oom_score_adj = *adj;
@@ -215,7 +215,7 @@ absl::Status EngineCommands::ReopenLog(absl::string_view id) {
                                                       StateName(record.state),
                                                       "; only a Running one has its log open"));
   }
-  // The monitor looks as it opens it; this says what is wrong there.
+  // The monitor makes the same checks as it opens the log; PrepareLog tells the client the fault.
   const auto sandbox = objects_->FindSandbox(record.sandbox_id);
   const std::string directory = sandbox.ok() ? (*sandbox)->Snapshot().spec.log_directory : "";
   PLIMSOLL_RETURN_IF_ERROR(Annotate(PrepareLog(options_.host, directory, record.log_path),

@@ -14,7 +14,7 @@
 namespace plimsoll::runtime {
 
 // Uses `host`, `run`, `cgroups` and `runtime` of the options, Objects, and ClassAssignments for the
-// classes that a command enters. The arguments must outlive it.
+// classes that a command enters. The arguments must outlive this object.
 //
 // Holds Container::classes, shared, while a command enters, and no other lock.
 class EngineCommands final : public Commands {
@@ -31,9 +31,9 @@ class EngineCommands final : public Commands {
   absl::Status ReopenLog(absl::string_view id) override;
 
  private:
-  // Runs `enter` with what enters a container now, and lets no change of class come between.
-  // ABORTED while the container is frozen. `hold`: how long no change of class may come after the
-  // command has entered, which the OCI runtime has not looked at by then.
+  // Runs `enter` with `request` completed for the container, and lets no class change come between.
+  // ABORTED while the container is frozen. `hold`: the time after the command has entered in which
+  // no class may change, since the OCI runtime has not yet looked at the command.
   absl::Status EnterOnce(Container& container, const ContainerRecord& record,
                          const ExecRequest& request, absl::Duration hold,
                          absl::FunctionRef<absl::Status(const ExecRequest&)> enter) const;

@@ -1,4 +1,4 @@
-// The engine behind engine.h: the life cycle of sandboxes and containers, over the parts that
+// The implementation of engine.h: the life cycle of sandboxes and containers, over the parts that
 // engine_parts.h names. Its methods are in sandbox_operations.cc, container_start.cc,
 // container_stop.cc and engine.cc.
 #ifndef PLIMSOLL_RUNTIME_ENGINE_IMPL_H_
@@ -50,7 +50,7 @@ class EngineImpl : public Engine {
     parts_.handler_updates.CallOffAll();
   }
 
-  // Brings store and kernel together. Before anything else.
+  // Reconciles the store and the kernel (recovery.h). Called before anything else.
   absl::Status Start();
 
   absl::StatusOr<std::string> RunSandbox(const SandboxSpec& spec,
@@ -103,21 +103,21 @@ class EngineImpl : public Engine {
   std::vector<std::string> RecoveryTroubles() const override { return recovery_.Troubles(); }
 
  private:
-  // Takes away all there is of a sandbox that is not among Objects, its row last.
+  // Removes everything of a sandbox that is not among Objects, its row last.
   absl::Status UnmakeSandbox(const SandboxRecord& record);
-  // After a creation that failed. What can't be taken away keeps its row and its name, and shows as
-  // a sandbox that can only be removed.
+  // Undoes a creation that failed. If something can't be removed, the row and the name stay, and
+  // the sandbox shows as one that can only be removed.
   void UndoSandbox(SandboxRecord record);
   absl::Status StopSandboxLocked(const std::shared_ptr<Sandbox>& sandbox)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(sandbox->operation);
 
-  // Sends the stop signal as soon as init would get it, and waits. True when the container has
-  // exited by `deadline`.
+  // Sends the stop signal as soon as the container's init would get it, and waits. True when the
+  // container has exited by `deadline`.
   bool StopGently(const std::shared_ptr<Container>& container, absl::Time deadline);
-  // Waits, not for long, until an init that was let run has executed its program.
-  // FAILED_PRECONDITION, with the reason, when it could not; its exit is on record then.
+  // Waits, for at most `program_wait`, until a started init has executed its program.
+  // FAILED_PRECONDITION with the reason when it could not; its exit is on record then.
   absl::Status AwaitProgram(const std::shared_ptr<Container>& container);
-  // Records and tells the end of a container that could not be let run; returns `failure`.
+  // Records and tells the end of a container whose process could not be started; returns `failure`.
   absl::Status FailStart(Container& container, const absl::Status& failure);
 
   const std::string boot_id_;

@@ -1,4 +1,4 @@
-// Inspection (inspection.h) of what the engine has on record, at its start and while it runs.
+// Inspection (inspection.h) of the engine's records, at its start and while it runs.
 #ifndef PLIMSOLL_RUNTIME_ENGINE_INSPECTION_H_
 #define PLIMSOLL_RUNTIME_ENGINE_INSPECTION_H_
 
@@ -21,10 +21,10 @@ class EngineInspection {
                    const PodNetworks* networks)
       : options_(options), boot_id_(std::move(boot_id)), objects_(objects), networks_(networks) {}
 
-  // Where to look, without the records: what is the same at a start and later.
+  // The places to look at: an input without the records, the same at a start and later.
   InspectionInput Places() const;
-  // What recovery would find if the daemon were started now. What operations have under way is left
-  // out: it looks twice, some hundred milliseconds apart.
+  // The differences that recovery would find if the daemon were started now. Looks twice, some
+  // hundred milliseconds apart, to leave out operations under way.
   std::vector<Finding> Inspect() const;
 
  private:

@@ -1,4 +1,4 @@
-// What the engine is made of and how it behaves, as the daemon's configuration has it.
+// The engine's dependencies and settings, as the daemon's configuration has them.
 #ifndef PLIMSOLL_RUNTIME_ENGINE_OPTIONS_H_
 #define PLIMSOLL_RUNTIME_ENGINE_OPTIONS_H_
 
@@ -40,18 +40,19 @@ struct EngineOptions {
   EventLog* events = nullptr;
   qos::Registry* classes = nullptr;  // null: there are no QoS classes
   cdi::Registry* devices = nullptr;  // null: there are no CDI devices
-  // By name; of those that are in neither, nothing is known. Null: there are none.
+  // Runtime handlers by name. Null: nothing is configured about any.
   const HandlerMap* handlers = nullptr;
   network::Network* network = nullptr;  // null: pods have loopback alone
-  // Whether the network's plugins are told at the start what there is, to let go of all else.
+  // Whether a start tells the network's plugins which networks exist, so that they free all others.
   bool collect_network_garbage = false;
-  // Whether hooks and wrappers are shown what a pod needs (gate
+  // Whether hooks and wrappers see a picture of the pod's needs (gate
   // KubeletContainerResourcesInPodSandbox).
   bool show_pictures = true;
-  // Whether new pods and containers get classes; those that have some keep them in any case.
+  // Whether new pods and containers get classes; existing ones keep theirs in any case.
   bool assign_classes = true;
-  // How long a start waits until the init executes its program. A quota of CPU, a slow file system
-  // or a busy machine may make it late; what comes later still is told by the container's exit.
+  // The time that a start waits for the init to execute its program. A CPU quota, a slow file
+  // system or a busy machine may delay that. A failure after this time shows in the container's
+  // exit.
   absl::Duration program_wait = absl::Seconds(5);
   Clock* clock = &Clock::Real();
   PhaseObserver observe_phase;  // called in any thread; must be quick; may be null

@@ -20,8 +20,8 @@
 
 namespace plimsoll::runtime {
 
-// A part depends on those before it alone, as its header says, and on the watcher, which ends
-// first. The life cycle, updates and recovery are above them: they say which part is asked when.
+// A part depends only on parts before it, as its header says, and on the watcher, which ends first.
+// The life cycle, updates and recovery are above the parts and call them in order.
 //
 // Order of locks, from the one taken first: Sandbox::operation, Container::operation, a
 // HandlerTurn, Container::cpuset, the class registry's definitions(), Container::classes, the class
@@ -32,7 +32,7 @@ namespace plimsoll::runtime {
 // Sandbox::picture before Sandbox::mutex and Objects. Other locks that aren't named here are held
 // over no call to another part.
 struct EngineParts {
-  // `boot_id`: of the machine now.
+  // `boot_id`: the machine's current one.
   EngineParts(EngineOptions all, const std::string& boot_id)
       : options(std::move(all)),
         groups(options, &objects),

@@ -1,5 +1,5 @@
-// What happened on the node: a bounded list, the oldest goes first, that any number of readers
-// follow.
+// Log of the node's events: a bounded list that any number of readers follow. The oldest event is
+// dropped first.
 #ifndef PLIMSOLL_RUNTIME_EVENT_LOG_H_
 #define PLIMSOLL_RUNTIME_EVENT_LOG_H_
 
@@ -33,8 +33,8 @@ enum class EventType {
   kImageImported,
   kImagePulled,
   kImageRemoved,
-  kRecovered,  // what was found at the start of the daemon, and put in order
-  kWarning,    // something was done otherwise than asked; the message says what and why
+  kRecovered,  // a difference that the daemon's start found and repaired
+  kWarning,    // a result differs from the request; the message says how and why
 };
 const char* EventTypeName(EventType type);  // "ContainerStarted"
 
@@ -47,8 +47,9 @@ struct Event {
   std::string message;
 };
 
-// What an event is about, as it was at that moment: listeners that want it later copy it. Of an
-// event of a sandbox's or container's life the one or the other, of others nothing.
+// The record that an event is about, as it was at that moment: a listener that needs it later
+// copies it. Set is one pointer for an event in the life of a sandbox or container, none for
+// others.
 struct EventSubject {
   const SandboxRecord* sandbox = nullptr;
   const ContainerRecord* container = nullptr;
@@ -61,8 +62,8 @@ class EventLog {
 
   explicit EventLog(size_t capacity = 4096, Clock* clock = &Clock::Real());
 
-  // Calls every listener in the caller's thread; listeners must be quick, and must call neither
-  // back nor the engine, whose locks the caller may hold.
+  // Adds an event, and calls every listener in the caller's thread. Listeners must be quick, and
+  // must call neither this log nor the engine, whose locks the caller may hold.
   void Add(EventType type, std::string sandbox_id, std::string container_id, std::string message,
            const EventSubject& subject = {});
   void Add(EventType type, const SandboxRecord& sandbox, std::string message) {
@@ -71,13 +72,13 @@ class EventLog {
   void Add(EventType type, const ContainerRecord& container, std::string message) {
     Add(type, container.sandbox_id, container.id, std::move(message), {.container = &container});
   }
-  // A warning with the error's message; nothing of OK.
+  // Adds a warning with the error's message; adds nothing for OK.
   void Warn(const std::string& sandbox_id, const std::string& container_id,
             const absl::Status& status);
   // Kept events with a greater sequence, oldest first.
   std::vector<Event> Since(uint64_t sequence) const;
-  // Listeners see every event added after the call. Returns a handle for Unlisten, after which the
-  // listener is not running and never called again.
+  // Adds a listener of all events from now on. Returns a handle for Unlisten; when Unlisten
+  // returns, the listener is not running and is never called again.
   int Listen(Listener listener);
   void Unlisten(int handle);
 

@@ -15,7 +15,7 @@
 
 namespace plimsoll::runtime {
 
-// Thread-safe. Works through pidfds, so for processes that are no children of this one too.
+// Thread-safe. Works through pidfds, so also for processes that are not this one's children.
 class ExitWatcher {
  public:
   ExitWatcher() = default;
@@ -23,7 +23,7 @@ class ExitWatcher {
   ExitWatcher(const ExitWatcher&) = delete;
   ExitWatcher& operator=(const ExitWatcher&) = delete;
 
-  // Must be called once, first.
+  // Starts the thread. Must be called once, before Watch.
   absl::Status Start();
   // Calls `on_exit` once, in the watcher's thread, when the process has exited (at once if it has).
   absl::Status Watch(UniqueFd pidfd, std::function<void()> on_exit);

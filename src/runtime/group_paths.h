@@ -1,5 +1,5 @@
-// Paths of the control groups below a pod's, and whether the pod's own was made for it. Pure
-// functions; a path is as linux::CgroupManager names groups.
+// Paths of the control groups below a pod's group, and the maker of the pod's group. Pure
+// functions; paths are those of linux::CgroupManager.
 #ifndef PLIMSOLL_RUNTIME_GROUP_PATHS_H_
 #define PLIMSOLL_RUNTIME_GROUP_PATHS_H_
 
@@ -15,11 +15,12 @@ std::string ContainerGroupOf(const SandboxRecord& sandbox, const std::string& co
 // The group of the init of a pod's own PID namespace.
 std::string PauseCgroupOf(const SandboxRecord& sandbox);
 
-// The group of the pod's keeper (linux::CgroupManager::MakeKeeper); empty where it needs none.
+// The group of the pod's keeper (linux::CgroupManager::MakeKeeper); empty if the pod needs no
+// keeper.
 std::string KeeperOf(const SandboxRecord& sandbox);
 
-// Whether Plimsoll made the pod's group. Another's (a cgroup_parent that was there) is for its
-// maker to write.
+// Whether Plimsoll made the pod's group. A group that another made (an existing cgroup_parent) is
+// its maker's to write.
 bool OwnsItsGroup(const SandboxRecord& sandbox);
 
 }  // namespace plimsoll::runtime

@@ -1,4 +1,4 @@
-// Whose turn it is to update a pod whose runtime handler is told of updates or has fixed resources.
+// Turns of updates of a pod whose runtime handler is told of updates or has fixed resources.
 //
 //   HandlerTurn turn(sandbox->turns, container.id);       // an update
 //   PLIMSOLL_RETURN_IF_ERROR(turn.status());
@@ -21,9 +21,9 @@ namespace plimsoll::runtime {
 
 class HandlerTurn;
 
-// Of one pod: its updates one at a time, since each is held against what the others have made of
-// it, and its handler's command, which may take minutes. No stop and no removal waits for either:
-// it calls the updates off. Thread-safe.
+// The turns of one pod: its updates run one at a time, since each is checked against the result of
+// the one before. The handler's command in a turn may take minutes, but stops and removals call the
+// updates off and don't wait. Thread-safe.
 class HandlerTurns {
  public:
   explicit HandlerTurns(std::string pod) : pod_(std::move(pod)) {}
@@ -31,27 +31,27 @@ class HandlerTurns {
  private:
   friend class HandlerTurn;
   friend class CallOff;
-  // Of the pod, or of that one of its containers.
+  // Whether updates of `id`, the pod or a container in it, are called off.
   bool IsCalledOff(const std::string& id) const ABSL_SHARED_LOCKS_REQUIRED(mutex_);
 
   const std::string pod_;  // its id
   absl::Mutex mutex_;
   HandlerTurn* holder_ ABSL_GUARDED_BY(mutex_) = nullptr;
-  std::map<std::string, int> called_off_ ABSL_GUARDED_BY(mutex_);  // by id: how often
+  std::map<std::string, int> called_off_ ABSL_GUARDED_BY(mutex_);  // number of CallOffs, by id
 };
 
 // The turn of one update, from its construction, which waits for it, to its destruction.
 class HandlerTurn {
  public:
-  // `id`: what is updated, the pod or a container in it.
+  // `id`: the pod or the container in it that is updated.
   HandlerTurn(std::shared_ptr<HandlerTurns> turns, std::string id);
   ~HandlerTurn();
   HandlerTurn(const HandlerTurn&) = delete;
   HandlerTurn& operator=(const HandlerTurn&) = delete;
 
-  // FAILED_PRECONDITION once the update has been called off; before it had its turn, or since.
+  // FAILED_PRECONDITION once the update has been called off, before its turn or during it.
   absl::Status status() const;
-  // For what is waited for meanwhile.
+  // Cancels waits during the turn when the update is called off.
   Cancellation* cancellation() { return &cancellation_; }
 
  private:
@@ -61,9 +61,9 @@ class HandlerTurn {
   Cancellation cancellation_;
 };
 
-// While there is one, updates of `id` are called off: the one under way, those that wait, and those
-// that come. Of the pod's id: updates of its containers, too. It waits for nothing, unless asked
-// to. Null `turns`: there is nothing to call off.
+// While this object lives, updates of `id` are called off: the one under way, those waiting, and
+// those to come. With the pod's id, updates of its containers too. The constructor doesn't wait for
+// their end. Null `turns`: there is nothing to call off.
 class CallOff {
  public:
   CallOff(std::shared_ptr<HandlerTurns> turns, std::string id);
@@ -71,8 +71,8 @@ class CallOff {
   CallOff(const CallOff&) = delete;
   CallOff& operator=(const CallOff&) = delete;
 
-  // Returns when none that is called off has its turn any more: soon, unless the kernel keeps a
-  // command that was killed. No lock of the engine's may be held that an update takes.
+  // Waits until no called-off update has the turn: soon, unless the kernel keeps a killed command.
+  // The caller may hold no lock of the engine that an update takes.
   void AwaitEnd() const;
 
  private:

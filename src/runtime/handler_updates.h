@@ -1,5 +1,5 @@
-// How runtime handlers hear of updates: the command that is told before an update is made, and told
-// back where the update wasn't.
+// Update commands of runtime handlers: told before an update is made, and told the old values if it
+// fails.
 //
 //   HandlerTurn turn(sandbox->turns, id);              one update of a pod at a time
 //   updates.Tell(record, &asked, turn, &told)          before the kernel and the row
@@ -27,11 +27,11 @@
 
 namespace plimsoll::runtime {
 
-// A file in the sandbox's place says that the handler may know something else than what holds; it
-// outlives the daemon, and the next start tells the handler what holds.
+// A file in the sandbox's place says that the handler may have been told values that aren't in
+// force. The file outlives the daemon, and the next start tells the handler the values in force.
 //
 // Uses `run` and `events` of the options, Objects, PodPictures and PodHandlers. The arguments must
-// outlive it.
+// outlive this object.
 //
 // Thread-safe. Commands may take minutes; a stop or removal calls them off (HandlerTurns). Its lock
 // guards the turns that CallOffAll has called off. It is taken before the locks of Objects and of
@@ -42,22 +42,24 @@ class HandlerUpdates {
                  const PodHandlers* handlers)
       : options_(options), objects_(objects), pictures_(pictures), handlers_(handlers) {}
 
-  // Null: there is no sandbox with that id whose updates take turns.
+  // The sandbox `id`, if its updates take turns (PodHandlers::TakesTurns); else null.
   absl::StatusOr<std::shared_ptr<Sandbox>> SandboxThatTakesTurns(absl::string_view id) const;
-  // The turns of the container's pod, for a CallOff; null: its pod is not known.
+  // The turns of the container's pod, for a CallOff; null: the pod is unknown.
   std::shared_ptr<HandlerTurns> TurnsOf(const Container& container) const;
 
-  // Runs the handler's update command, if it has one. `also` as with PodPictures::Of. `ran`: it was
-  // started, whatever it came to. FAILED_PRECONDITION of a command that fails or an update that is
-  // called off, DEADLINE_EXCEEDED.
+  // Runs the handler's update command, if it has one. `also`: see PodPictures::Of. `ran`: whether
+  // the command was started. FAILED_PRECONDITION if the command fails or the update is called off;
+  // DEADLINE_EXCEEDED.
   absl::Status Tell(const SandboxRecord& sandbox, const ContainerSpec* also, HandlerTurn& turn,
                     bool* ran) const;
-  // What the handler was told last is what holds.
+  // Notes that the values told last are in force.
   void ToldWhatHolds(const std::string& sandbox_id) const;
-  // Tells the handler what holds, after an update that failed or was cut off. No operation's lock
-  // is held. What fails is told as a warning of the container, or of the pod where the id is empty.
+  // Tells the handler the values in force, after an update that failed or was cut off. The caller
+  // holds no operation's lock. A failure becomes a warning of the container, or of the pod if
+  // `container_id` is empty.
   void TellBack(const std::string& sandbox_id, const std::string& container_id) const;
-  // After a restart: the same in another thread, if the handler may know something else.
+  // After a restart: TellBack in another thread, if the handler may have been told values that
+  // aren't in force.
   void TellBackLater(const std::string& sandbox_id);
 
   // Updates that wait for a command, or would, fail from now on, and the command is ended.

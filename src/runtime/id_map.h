@@ -28,7 +28,8 @@ class IdMap {
   }
   void Erase(const std::string& id) { objects_.erase(id); }
 
-  // NOT_FOUND; INVALID_ARGUMENT when several ids begin so, or for an empty prefix.
+  // The object whose id begins with `prefix`. NOT_FOUND: there is none. INVALID_ARGUMENT: the
+  // prefix is empty, or several ids begin so.
   absl::StatusOr<std::shared_ptr<T>> Find(absl::string_view prefix) const {
     if (prefix.empty()) return absl::InvalidArgumentError(absl::StrCat("empty ", kind_, " id"));
     const auto it = objects_.lower_bound(prefix);

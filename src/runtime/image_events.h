@@ -1,4 +1,4 @@
-// An image service that tells the event log what happens to images.
+// An image service that adds an event for each image imported, pulled or removed.
 #ifndef PLIMSOLL_RUNTIME_IMAGE_EVENTS_H_
 #define PLIMSOLL_RUNTIME_IMAGE_EVENTS_H_
 
@@ -9,8 +9,8 @@
 
 namespace plimsoll::runtime {
 
-// Passes every call on to `images`; one that imported, pulled or removed something adds an event.
-// `events` must outlive it. Thread-safe.
+// Passes every call on to `images`, and adds the event after a call that succeeded. `events` must
+// outlive it. Thread-safe.
 std::unique_ptr<image::ImageService> WithImageEvents(std::unique_ptr<image::ImageService> images,
                                                      EventLog* events);
 

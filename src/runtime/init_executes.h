@@ -1,4 +1,4 @@
-// Whether a container's init goes on to execute a program.
+// Predicate: a container's init goes on to execute a program.
 #ifndef PLIMSOLL_RUNTIME_INIT_EXECUTES_H_
 #define PLIMSOLL_RUNTIME_INIT_EXECUTES_H_
 
@@ -7,9 +7,9 @@
 
 namespace plimsoll::runtime {
 
-// True of what the daemon's own OCI runtime makes: null, or a handler without a program. A
-// handler's program may run the workload in its init, as krun does. False where the handler isn't
-// known any more.
+// True if the daemon's own OCI runtime makes the container: `handler` is null, or has no program. A
+// handler's program may run the workload in its init, as krun does. False if the handler isn't
+// configured any more.
 inline bool InitExecutes(const absl::StatusOr<const Handler*>& handler) {
   return handler.ok() && (*handler == nullptr || (*handler)->program.empty());
 }

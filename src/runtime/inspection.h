@@ -1,7 +1,7 @@
-// Recovery's first half: what differs between what is recorded and what is there. Only looks.
+// Recovery's first half: finds differences between the records and the machine. Changes nothing.
 //
-// The engine goes by it when it starts (recovery.cc is the second half, one action for each
-// difference); `plimsoll doctor` shows it.
+// The engine acts on them at its start (recovery.cc is the second half, one action for each
+// difference); `plimsoll doctor` shows them.
 #ifndef PLIMSOLL_RUNTIME_INSPECTION_H_
 #define PLIMSOLL_RUNTIME_INSPECTION_H_
 
@@ -19,9 +19,9 @@
 namespace plimsoll::runtime {
 
 enum class Difference {
-  kContainerHalfMade,     // its creation was cut off: nobody was told of it
+  kContainerHalfMade,     // its creation was cut off: no client knows it
   kContainerHalfRemoved,  // its removal was cut off
-  kContainerStarted,      // recorded as Created, but its process was let run
+  kContainerStarted,      // recorded as Created, but its process was started
   kContainerEnded,        // recorded as Created or Running, its monitor is gone
   kContainerRebooted,     // recorded as Created or Running, in another boot
   kContainerGroupLeft,    // has exited, its control group is still there
@@ -43,18 +43,18 @@ enum class Difference {
   kStraySandbox,          // files or mounts of a sandbox that is not recorded
   kStrayGroup,            // a control group with the name of a sandbox that is not recorded
   kStrayNetwork,          // network plugins hold something for a sandbox that is not recorded
-  kStrayWork,             // what an import or pull that was cut off has left
-  kNotInspected,          // could not be looked at: nothing is done about it
+  kStrayWork,             // files that an import or pull left when it was cut off
+  kNotInspected,          // couldn't be inspected: nothing is done about it
 };
 const char* DifferenceName(Difference difference);  // "ContainerEnded"
 
 struct Finding {
   Difference difference = Difference::kNotInspected;
   std::string sandbox_id;          // either may be empty
-  std::string container_id;        // of kStrayContainer: of which nothing but the id is known
+  std::string container_id;        // of kStrayContainer: nothing else is known of it
   std::string group;               // of kStrayGroup
   std::string what;                // "recorded as Running; its monitor (process 123) is gone"
-  std::string action;              // what recovery does about it: "records its exit"
+  std::string action;              // recovery's action: "records its exit"
   int64_t started_unix_nanos = 0;  // of a container that was recorded as Created and ran; else 0
   StrayExec stray;                 // of kStrayCommand
 };
@@ -66,23 +66,23 @@ struct InspectionInput {
   std::vector<SandboxRecord> sandboxes;
   std::vector<ContainerRecord> containers;
   std::vector<DamagedRow> damaged;
-  std::vector<image::ImageRecord> images;  // whose files are looked for in `state`
-  // Ids whose objects are being made or removed right now: passed over.
+  std::vector<image::ImageRecord> images;  // their files are looked for in `state`
+  // Ids of objects that are being made or removed right now: passed over.
   std::vector<std::string> under_way;
   // Ids of sandboxes for which network plugins hold something.
   std::vector<std::string> attached;
   const linux::CgroupManager* cgroups = nullptr;
   const ContainerRuntime* runtime = nullptr;
-  // The state directory, where images/layers and containers/ are; nullopt: not looked at.
+  // The state directory, with images/layers and containers/; nullopt: not inspected.
   std::optional<FsRoot> state;
-  std::string default_cgroup_parent;  // where groups of ours are looked for; empty: nowhere
+  std::string default_cgroup_parent;  // where stray groups are looked for; empty: nowhere
 };
 
-// Whether recovery does something about it, beyond telling.
+// Whether recovery acts on the difference, beyond telling it.
 bool IsActedUpon(Difference difference);
 
-// Stray commands first, then containers, sandboxes, other strays and images. At most one finding
-// for each sandbox and container, besides the commands in it.
+// Finds all differences: stray commands first, then containers, sandboxes, other strays and images.
+// At most one finding for each sandbox and container, besides the commands in it.
 std::vector<Finding> Inspect(const InspectionInput& input);
 
 }  // namespace plimsoll::runtime

@@ -17,23 +17,23 @@ namespace plimsoll::runtime {
 // them: each list of names is looked up once.
 class KeptDevices {
  public:
-  // What ToJson wrote. INVALID_ARGUMENT: it isn't that.
+  // Parses the output of ToJson. INVALID_ARGUMENT for other text.
   static absl::StatusOr<KeptDevices> FromJson(absl::string_view json);
   std::string ToJson() const;  // {"vendor.com/gpu=0,vendor.com/gpu=1":["/dev/vfio/42"]}
 
-  // The list stands for the nodes of these edits from now on.
+  // Keeps the nodes of `edits` for the list `cdi_devices`, in place of earlier ones.
   void Set(const std::vector<std::string>& cdi_devices, const cdi::ContainerEdits& edits);
 
-  // The device nodes on the host of all containers; those of CDI devices that aren't kept are
-  // looked up and kept. FAILED_PRECONDITION names the container whose devices can't be. `registry`:
-  // null where there are no CDI devices, which have no nodes then.
+  // The host's device nodes of all containers of the pod. Looks up and keeps the nodes of CDI
+  // devices that aren't kept yet. FAILED_PRECONDITION names the container whose devices can't be
+  // looked up. Null `registry`: CDI devices have no nodes.
   absl::StatusOr<std::vector<std::string>> NodesOf(const PodResources& pod,
                                                    cdi::Registry* registry);
 
   bool operator==(const KeptDevices&) const = default;
 
  private:
-  std::map<std::string, std::vector<std::string>> nodes_;  // by the names, with commas in between
+  std::map<std::string, std::vector<std::string>> nodes_;  // by the CDI names, joined with commas
 };
 
 }  // namespace plimsoll::runtime

@@ -1,5 +1,5 @@
-// What was last seen of a container in the kernel: its record keeps that for the time when nothing
-// of it is there to be read.
+// Values last read from the kernel about a container: its record keeps them for the time after its
+// end.
 #ifndef PLIMSOLL_RUNTIME_LAST_VALUES_H_
 #define PLIMSOLL_RUNTIME_LAST_VALUES_H_
 
@@ -9,14 +9,14 @@
 
 namespace plimsoll::runtime {
 
-// Both take Container::mutex, change the record of a container that is live, and save nothing. They
-// return whether the value is another than before. What can't be read changes nothing.
+// Both functions take Container::mutex, change the record of a live container in memory alone, and
+// return whether the value has changed. A value that can't be read changes nothing.
 
-// The oom_score_adj of its init.
+// Reads the oom_score_adj of the container's init.
 bool SeeOomScore(const FsRoot& host, Container& container);
 
-// The settings of its group, where that ends with its last process (CgroupManager::
-// EndsWithProcesses); else the exit reads them.
+// Reads the settings of the container's group, if the group ends with its last process
+// (CgroupManager::EndsWithProcesses). Other groups are read at the exit.
 bool SeeGroup(const linux::CgroupManager& cgroups, Container& container);
 
 }  // namespace plimsoll::runtime

@@ -14,27 +14,29 @@
 
 namespace plimsoll::runtime {
 
-// Has the kernel reclaim of the group until it uses no more than `bytes`, or nothing more is to be
-// got: page cache first, then what can be swapped out. Nothing is killed for it, and nothing is
-// written where no more than `bytes` is in use. Both layouts have a limit that the kernel reclaims
-// for when it is written (memory.high; on v1 the limit itself, which the kernel doesn't take when
-// it can't get there); it is put back at once. Errors are the kernel's; NOT_FOUND without the
-// group. `lowered`: whether the limit could not be put back, and so is `bytes` still.
+// Makes the kernel reclaim memory of the group until the group uses no more than `bytes`, or no
+// more can be reclaimed: page cache first, then memory that can be swapped out. No process is
+// killed, and nothing is written if no more than `bytes` is in use. The kernel reclaims when a
+// limit is written: memory.high, on v1 the memory limit itself, which the kernel refuses if it
+// can't reclaim enough. The limit is then put back at once. Errors are the kernel's; NOT_FOUND
+// without the group. `lowered`: the limit could not be put back and is still `bytes`.
 absl::Status ShrinkMemory(linux::CgroupManager& cgroups, absl::string_view group, int64_t bytes,
                           bool* lowered);
 
-// That limit: whoever is killed before it is put back leaves a group that is throttled for ever.
-// Read beforehand and kept, it is written when that is found.
+// The limit that ShrinkMemory lowers for a moment. A daemon killed in that moment leaves a group
+// that is throttled for ever, so the caller reads and saves the limit before, and the next start
+// writes it back.
 absl::StatusOr<std::string> ReadShrinkLimit(const linux::CgroupManager& cgroups,
                                             absl::string_view group);
 absl::Status WriteShrinkLimit(linux::CgroupManager& cgroups, absl::string_view group,
                               absl::string_view limit);
 
-// ShrinkMemory for a limit of `bytes` in an update, of which the mark says what is to be put back
-// after a kill in between, or when it can't be at once.
+// ShrinkMemory for an update to a memory limit of `bytes`. The mark keeps the limit to put back
+// after a kill in between, or if it can't be put back at once.
 absl::Status MakeRoom(linux::CgroupManager& cgroups, const std::string& group, int64_t bytes,
                       UpdateMark* mark);
-// What an update before this one could not put back, by its mark of that id.
+// Puts back the limit that an earlier update could not put back. `mark`: the id of that update's
+// mark.
 absl::Status PutLimitBack(linux::CgroupManager& cgroups, const FsRoot& run, absl::string_view mark,
                           const std::string& group);
 

@@ -1,8 +1,8 @@
-// Keeps pods on their part of the node: the CPUs and memory nodes that pods may use now, what that
-// makes of each container's cpuset, and who follows when it changes.
+// Confinement of pods to their share of the node: the CPUs and memory nodes that pods may use now,
+// each container's cpuset within them, and the changes of cpusets when the share changes.
 //
 //   const NodeConfinement::ShareNow now = confinement.Current();
-//   confinement.ConfineAsked(asked, now, /*is_new=*/true)        -> what the kernel is given
+// confinement.ConfineAsked(asked, now, /*is_new=*/true) -> the kernel's values
 //   ...                                                          the container is made
 //   if (confinement.Current().epoch != now.epoch) confinement.FollowShare(*container);
 #ifndef PLIMSOLL_RUNTIME_NODE_CONFINEMENT_H_
@@ -29,7 +29,7 @@
 namespace plimsoll::runtime {
 
 // Uses `cgroups`, `runtime`, `classes`, `events`, `host` and `run` of the options, and Objects; no
-// other part of the engine. Both arguments must outlive it.
+// other part of the engine. Both arguments must outlive this object.
 //
 // Thread-safe. Its lock guards the share alone, is held for moments, at most for one write of the
 // told share's file, and stands after all others but the event log's. Following takes
@@ -40,51 +40,54 @@ class NodeConfinement {
     NodeShare share;
     NodeShare told;  // the sum of all shares up to now that clients may count on
     OutsideShare outside = OutsideShare::kClip;
-    int64_t epoch = 0;  // of the share: another one has been set when it differs
+    int64_t epoch = 0;  // changes with each SetShare
   };
 
   NodeConfinement(const EngineOptions& options, const Objects* objects)
       : options_(options), objects_(objects) {}
 
-  // Reads what clients were told by a daemon of this boot. Once, before anything else.
+  // Loads the shares that earlier daemons of this boot told clients. Called once, before anything
+  // else.
   void Load(const std::string& boot_id);
 
-  // What of the node pods may use, from now on. Until the first call nothing is known and nobody is
-  // confined. Pods and containers follow in another thread, with an event for each that loses or
-  // gets back CPUs or memory nodes that it asked for.
+  // Sets the CPUs and memory nodes that pods may use. Until the first call no pod is confined.
+  // Existing pods and containers follow in another thread. Each container that loses or regains
+  // CPUs or memory nodes that it asked for gets an event.
   void SetShare(const NodeShare& share);
-  // What becomes of a request for more than the share: refused, else clipped, as at first.
+  // Whether requests beyond the share are refused; false, the default, clips them.
   void RefuseOutside(bool refuse);
   ShareNow Current() const;
-  // Whether this machine confines at all.
+  // Whether this machine has cpusets to confine pods with.
   bool HasCpusets() const;
 
-  // What the kernel is to be given for what a client asks for. As Confine, and INVALID_ARGUMENT for
-  // what this machine lacks and no client was told of.
+  // The kernel's values for a client's request: Confine, and CheckCpuset, which gives
+  // INVALID_ARGUMENT for CPUs or memory nodes that this machine lacks and that no client was told
+  // of.
   absl::StatusOr<Confined> ConfineAsked(const linux::CgroupSettings& asked, const ShareNow& now,
                                         bool is_new);
-  // The same for a container that is there already: nothing is refused.
+  // Confines the cpuset of a container that exists already: nothing is refused.
   void PutIntoShare(linux::CgroupSettings* asked) const;
-  // What of the share is there for groups in the pod's: on v1 a group has no CPU that its parent
-  // lacks.
+  // The part of the share that groups below the pod's group can have: on v1 a group has no CPU that
+  // its parent lacks.
   NodeShare ShareIn(const SandboxRecord& pod, const NodeShare& share) const;
   // Narrows `given` to the pod's own cpuset in those lists that `asked` leaves to the share.
   void PutIntoPod(const std::string& sandbox_id, const linux::CgroupSettings& asked,
                   const NodeShare& share, linux::CgroupSettings* given) const;
 
-  // Gives the container, or the init of the pod's PID namespace, its part of the share of now. What
-  // fails is told as a warning. One that has ended is passed over.
+  // Writes the current share to the cpuset of the container, or of the init of the pod's PID
+  // namespace. A failure becomes a warning. Does nothing after the container's or init's end.
   void FollowShare(Container& container) const;
   void FollowShare(const Sandbox& sandbox) const;
-  // Adds an event where what the container lost of its request differs from what was told last.
+  // Adds an event if the part of its request that the container lost differs from the part told
+  // last.
   void TellLost(Container& container, const Confined& confined) const;
 
  private:
   void FollowAll() const;
-  // Returns the cpusets of pods that can be set only once the groups within have followed.
+  // Returns the cpusets of pods that can be set only after those of the groups below.
   std::map<std::string, linux::CgroupSettings> FollowInParents(
       const std::vector<std::shared_ptr<Sandbox>>& sandboxes) const;
-  // Stores what clients were told, if that could not be stored when they were.
+  // Retries to store the told share, if an earlier write failed.
   void KeepTold();
 
   const EngineOptions& options_;
@@ -95,7 +98,7 @@ class NodeConfinement {
   OutsideShare outside_ ABSL_GUARDED_BY(mutex_) = OutsideShare::kClip;
   int64_t epoch_ ABSL_GUARDED_BY(mutex_) = 0;
   std::atomic<bool> follow_is_due_ = false;
-  // Last, so that its thread ends before what it uses. One follows while another is due.
+  // Last, so that its thread ends before the members it uses. One job runs while another waits.
   WorkerPool follower_{/*max_threads=*/1, /*max_queued=*/1};
 };
 

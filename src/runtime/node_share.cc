@@ -39,7 +39,7 @@ std::string* Asked(const Kind& kind, linux::CgroupSettings& settings) {
   return member.has_value() ? &*member : nullptr;
 }
 
-// What went of a list that all was on offer of.
+// Clips a list for a share that is the whole node: removes the CPUs or memory nodes that went.
 absl::Status ClipWhatWent(const Kind& kind, const NodeShare& share, const NodeShare& told,
                           std::string* list, std::string* lost) {
   const absl::StatusOr<CpuSet> asked = CpuSet::Parse(*list);
@@ -109,7 +109,7 @@ Confined Follow(const linux::CgroupSettings& asked, const NodeShare& share) {
     if (!left.Empty()) {
       given = left.ToString();
     } else {
-      // Who asked for nothing in particular is as the parent, which knows of CPUs yet to come.
+      // A container without a list takes its parent's, which includes CPUs that come online later.
       given = share.is_whole && wanted.Empty() ? "" : has.ToString();
     }
   }

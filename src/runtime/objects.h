@@ -18,50 +18,52 @@
 
 namespace plimsoll::runtime {
 
-// Holds what is there, and nothing else: it knows neither the store nor the kernel, and every other
-// part of the engine may depend on it.
+// Knows neither the store nor the kernel, so every other part of the engine may depend on it.
 //
-// Thread-safe. Its lock stands after Sandbox::mutex and Container::mutex, which Add and Remove may
-// be called under, and before the event log's. It is held for moments, never over a call elsewhere,
-// except for `tell`.
+// Thread-safe. Its lock comes after Sandbox::mutex and Container::mutex, under which Add and Remove
+// may be called, and before the event log's. The lock is held for moments, and over no call
+// elsewhere but `tell`.
 class Objects {
  public:
   using VisitSandboxFn = absl::FunctionRef<void(const SandboxRecord& record)>;
   using VisitContainerFn = absl::FunctionRef<void(const ContainerRecord& record)>;
   using TellFn = absl::FunctionRef<void()>;
 
-  // By any unambiguous prefix of the id. NOT_FOUND; INVALID_ARGUMENT where several ids begin so.
+  // Finds an object by any unambiguous prefix of its id. NOT_FOUND: there is none.
+  // INVALID_ARGUMENT: several ids begin so.
   absl::StatusOr<std::shared_ptr<Sandbox>> FindSandbox(absl::string_view id) const;
   absl::StatusOr<std::shared_ptr<Container>> FindContainer(absl::string_view id) const;
 
-  // In the order of ids.
+  // All objects, in the order of ids.
   std::vector<std::shared_ptr<Sandbox>> Sandboxes() const;
   std::vector<std::shared_ptr<Container>> Containers() const;
   std::vector<std::shared_ptr<Container>> ContainersOf(const std::string& sandbox_id) const;
 
-  // Copies of the records, the newest first, by creation and attempt: kubelet takes the first of a
-  // name that it finds in a list for the latest attempt.
+  // Copies of the records, newest first by creation and attempt: kubelet takes the first entry of a
+  // name in a list for the latest attempt.
   std::vector<SandboxRecord> ListSandboxes() const;
   std::vector<ContainerRecord> ListContainers() const;
   std::vector<ContainerRecord> ListContainersOf(const std::string& sandbox_id) const;
-  // The same without copies. `visit` runs under the mutex of the record's object.
+  // Shows `visit` each record without a copy, newest first. `visit` runs under the mutex of the
+  // record's object.
   void VisitSandboxes(VisitSandboxFn visit) const;
   void VisitContainers(VisitContainerFn visit) const;
 
-  // `tell` runs in one step with the change: whoever sees the object there, or gone, finds it told,
-  // and may remove or remake it at once. It may add to the event log and do nothing else.
+  // Add or remove an object and run `tell` in one step: a thread that sees the object, or sees it
+  // gone, finds the event told, and may remove or remake the object at once. `tell` may add to the
+  // event log and do nothing else.
   void AddSandbox(
       const std::shared_ptr<Sandbox>& sandbox, TellFn tell = [] {});
   void AddContainer(const std::shared_ptr<Container>& container);
   void RemoveSandbox(const std::string& id, TellFn tell);
   void RemoveContainer(const std::string& id, TellFn tell);
 
-  // Takes a name (see NameKey) for `id`. ALREADY_EXISTS names the id that has it. `what` is for the
-  // message: "pod default/web (attempt 0)". A name may be taken before its object is added.
+  // Takes a name (see NameKey) for `id`, which may be added later. ALREADY_EXISTS names the id that
+  // holds the name. `what` is for the message: "pod default/web (attempt 0)".
   absl::Status ReserveName(const std::string& key, const std::string& id, absl::string_view what);
-  // Gives back every name of `id`: a damaged record doesn't say which name was taken for it.
+  // Releases every name of `id`: a damaged record doesn't tell its name.
   void ReleaseName(const std::string& id);
-  // Ids that have a name and no object: theirs is being made.
+  // Ids that have a name but no object yet: the object is being made.
   std::vector<std::string> IdsInTheMaking() const;
 
  private:

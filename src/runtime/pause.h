@@ -14,14 +14,14 @@
 
 namespace plimsoll::runtime {
 
-// A pause that waits to be released. Until then it ends with this object, also when the daemon is
-// killed, so that none is left which nobody remembers.
+// A pause process that waits to be released. Until then it ends with this object, also when the
+// daemon is killed, so no unrecorded process is left.
 class HeldPause {
  public:
   HeldPause(linux::ProcessId id, UniqueFd go) : id_(id), go_(std::move(go)) {}
 
   const linux::ProcessId& id() const { return id_; }
-  // It stays from now on.
+  // Lets the process outlive this object.
   absl::Status Release();
 
  private:
@@ -29,15 +29,15 @@ class HeldPause {
   UniqueFd go_;
 };
 
-// Starts one in a PID namespace of its own and in the `namespaces` (files), with the empty
-// directory <directory>/pause as its root. `program`: empty for the one that belongs to this build.
+// Starts a pause process in a PID namespace of its own and in the `namespaces` (files), with the
+// empty directory <directory>/pause as its root. `program`: empty for this build's plimsoll-pause.
 // NOT_FOUND when the program is missing.
 absl::StatusOr<HeldPause> StartPause(const FsRoot& host, const FsRoot& directory,
                                      const std::string& program,
                                      const std::vector<std::string>& namespaces);
 
-// Kills it and waits for its end, with which all processes of its namespace end too. OK when it is
-// gone, or `id` names none. DEADLINE_EXCEEDED.
+// Kills the pause process, and waits for its end, with which all processes of its namespace end
+// too. OK if it is gone already, or `id` names no process. DEADLINE_EXCEEDED: it hasn't ended.
 absl::Status EndPause(const FsRoot& host, const linux::ProcessId& id, absl::Time deadline);
 
 }  // namespace plimsoll::runtime

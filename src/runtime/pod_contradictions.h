@@ -1,5 +1,5 @@
-// Where what a pod's author wrote and what Linux is told can't both be meant. Linux is believed;
-// that it was so is an event. Pure functions.
+// Contradictions between the resources that a pod's author wrote and those set in Linux. Linux is
+// believed; each contradiction becomes an event. Pure functions.
 #ifndef PLIMSOLL_RUNTIME_POD_CONTRADICTIONS_H_
 #define PLIMSOLL_RUNTIME_POD_CONTRADICTIONS_H_
 
@@ -10,13 +10,13 @@
 
 namespace plimsoll::runtime {
 
-// For the event log, naming each (resources::ContradictionsOf); empty: there is none, or nothing is
-// written of the container. `pod`: the container's.
+// The contradictions of a container in a sentence for the event log (resources::ContradictionsOf).
+// Empty: there is none, or its author wrote no resources. `pod`: the container's.
 std::string ContradictionOf(const SandboxSpec& pod, const ContainerSpec& container);
 
-// The same of a pod whose containers were all announced: their sum, without overhead, against what
-// Linux is told of the pod. No CPU quota is none: kubelet leaves it out of a pod as soon as one
-// container has CPUs of its own.
+// The contradictions of a pod whose containers were all announced: their sum, without overhead,
+// against the pod's resources in Linux. A missing CPU quota is no contradiction: kubelet leaves the
+// pod's out as soon as one container has CPUs of its own.
 std::string ContradictionOf(const SandboxSpec& pod);
 
 }  // namespace plimsoll::runtime

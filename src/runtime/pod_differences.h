@@ -1,4 +1,4 @@
-// Where a container is made with something else than was announced with its sandbox (KEP-4112
+// Differences between a container as made and as announced with its sandbox (KEP-4112
 // "CreateContainer"). Pure functions.
 #ifndef PLIMSOLL_RUNTIME_POD_DIFFERENCES_H_
 #define PLIMSOLL_RUNTIME_POD_DIFFERENCES_H_
@@ -12,24 +12,24 @@
 
 namespace plimsoll::runtime {
 
-// Whether an update of this container, or of an attempt before that it was made like, is the latest
-// word about its resources. One that an earlier build made may have been updated.
+// Whether the latest word about the container's resources is an update: its own, or one of an
+// earlier attempt that it was made like. True also for a container that an earlier build made: it
+// may have been updated.
 bool IsUpdated(const SandboxSpec& pod, const ContainerSpec& last);
 
-// What the next attempt of a container is to be made with: what the pod announced of it, resources
-// by a later update of the container. `last`: the attempt before; null: there is none. A container
-// that nobody announced is to have nothing.
+// The expected settings of a container's next attempt: as the pod announced them, but resources by
+// a later update of the container. `last`: the attempt before; null: there is none. Nothing is
+// expected of a container that wasn't announced.
 AnnouncedContainer ExpectedOf(const SandboxSpec& pod, const std::string& name,
                               const ContainerSpec* last);
 
-// One sentence each, naming what and both values; empty: none. Compared are resources by value,
-// where the container has any; mounts by container path, whether they are read-only and whether
-// they are images, since clients make some files anew for each attempt; devices by container path,
-// host path and permissions, of which the latter two may be left out of `announced`; CDI devices by
-// name.
+// The differences, one sentence each, with the member's name and both values. Compares resources by
+// value, if the container has any; mounts by container path, read-only flag and whether they are
+// images, since clients make some files anew for each attempt; devices by container path, host path
+// and permissions, of which `announced` may leave out the latter two; CDI devices by name.
 std::vector<std::string> DifferencesOf(const ContainerSpec& made,
                                        const AnnouncedContainer& announced);
-// Those of resources among them.
+// The differences of resources alone: a part of DifferencesOf.
 std::vector<std::string> ResourceDifferencesOf(const ContainerSpec& made,
                                                const AnnouncedContainer& announced);
 

@@ -1,4 +1,4 @@
-// What a pod's own control group is to hold. Pure functions.
+// Settings for a pod's own control group. Pure functions.
 #ifndef PLIMSOLL_RUNTIME_POD_GROUP_SETTINGS_H_
 #define PLIMSOLL_RUNTIME_POD_GROUP_SETTINGS_H_
 
@@ -7,14 +7,14 @@
 
 namespace plimsoll::runtime {
 
-// The pod's resources and its overhead on top, as kubelet makes a pod's group
-// (ResourceConfigForPod): shares, quota (in the resources' period), memory, memory and swap,
-// processes, huge pages. Where the resources have no limit there is none, whatever the overhead.
-// All else is the resources'.
+// The pod's resources plus its overhead, as kubelet sets a pod's group (ResourceConfigForPod):
+// shares, quota (in the resources' period), memory, memory and swap, processes, huge pages. A limit
+// that the resources lack stays absent, whatever the overhead. All other settings are the
+// resources'.
 linux::CgroupSettings PodGroupSettings(const SandboxSpec& pod);
 
-// What of the group is to be written when it is to hold `after` in place of `before`: what differs,
-// and what the update names, which the kernel may have lost.
+// The settings to write when a group goes from `before` to `after`: those that differ, and those
+// that the update names, which the kernel may have lost.
 linux::CgroupSettings ChangedSettings(const linux::CgroupSettings& before,
                                       const linux::CgroupSettings& after,
                                       const linux::CgroupSettings& named);

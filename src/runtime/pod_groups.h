@@ -1,7 +1,7 @@
-// The control groups of pods: which of them Plimsoll makes, who owns them, and their removal.
+// The control groups of pods: their creation, owners and removal.
 //
-//   groups.Make(&record)                     planned, on record, made; the record is in the making
-//   groups.Finish(&record, [&] { ... })      its sandbox is among Objects
+// groups.Make(&record) plans, records and makes the groups
+// groups.Finish(&record, [&] { ... }) adds the sandbox to Objects
 //   groups.RemoveAll(*sandbox)               with the sandbox
 //
 // Several pods may name one cgroup parent. The pod that made a group owns it; when that pod goes
@@ -24,38 +24,39 @@
 namespace plimsoll::runtime {
 
 // Uses `cgroups`, `store`, `events` and `runtime` of the options, and Objects; no other part of the
-// engine. Both arguments must outlive it.
+// engine. Both arguments must outlive this object.
 //
-// Thread-safe. Its lock stands before Sandbox::mutex and is held over calls to the kernel and the
-// store: who owns which group changes only under it. A record in the making is read and written by
-// an inheritance, in any thread: its owner writes to its groups only in Write, Finish or after
-// Forget.
+// Thread-safe. Its lock comes before Sandbox::mutex and is held over calls to the kernel and the
+// store: a group's owner changes only under it. From Make to Finish or Forget a record is "in the
+// making": an inheritance may read and write it in any thread, so its owner changes it only in
+// Write, Finish or after Forget.
 class PodGroups {
  public:
   PodGroups(const EngineOptions& options, const Objects* objects)
       : options_(options), objects_(objects), readier_(options.cgroups, options.host) {}
 
-  // Fills the record's `cgroup_path` and `owned_cgroups`, writes its row, and makes the groups with
-  // the limits of the pod: nothing is ours that the store doesn't know of. Once the row is written
-  // the record is in the making. An error leaves what was made by then, for Remove.
+  // Fills the record's `cgroup_path` and `owned_cgroups`, writes its row, and only then makes the
+  // groups with the limits of the pod: the store knows every group that Plimsoll owns. Once the row
+  // is written the record is in the making. After an error, Remove removes the groups made so far.
   absl::Status Make(SandboxRecord* record);
-  // Runs `finish`, which adds the record's sandbox to Objects. If it is OK, the record is in the
-  // making no more; in between, no group is handed to either.
+  // Runs `finish`, which adds the record's sandbox to Objects. If that is OK, the record is no
+  // longer in the making. Meanwhile neither the record nor the sandbox inherits a group.
   absl::Status Finish(const SandboxRecord* record, absl::FunctionRef<absl::Status()> finish);
-  // For records that are in neither list yet, as recovery has them, and those that never finish.
+  // Adds a record to those in the making, as recovery needs for records without a sandbox in
+  // Objects; Forget takes out one that never finishes.
   void SetInTheMaking(SandboxRecord* record);
   void Forget(const SandboxRecord* record);
-  // Runs `write`, which writes to a record in the making.
+  // Runs `write`, which changes a record in the making, under this object's lock.
   void Write(absl::FunctionRef<void()> write);
 
-  // Removes the groups that the record owns and nobody inherits, innermost first. Each is tried;
-  // the first error is returned. OK for groups that are gone.
+  // Removes the groups that the record owns and no other pod inherits, innermost first. Tries each,
+  // and returns the first error. OK for groups that are gone.
   absl::Status Remove(const SandboxRecord& record);
-  // The same of a sandbox that is among Objects. On success its record names no group any more, so
-  // that it inherits none.
+  // Remove for a sandbox among Objects. After success its record names no group, so that it
+  // inherits none.
   absl::Status RemoveAll(Sandbox& sandbox);
 
-  // A hint that a process is about to be put into a new group: see linux::CgroupReadier.
+  // Hints that a process is about to be put into a new group: see linux::CgroupReadier.
   void ExpectProcess() { readier_.Expect(); }
 
  private:
@@ -63,7 +64,7 @@ class PodGroups {
   absl::Status MakePlanned(SandboxRecord* record) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   absl::Status Limit(const SandboxRecord& record) const;
   absl::Status RemoveLocked(const SandboxRecord& record) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Makes another sandbox that uses the group its owner. False: there is none.
+  // Gives the group to another sandbox that uses it. False: there is none.
   absl::StatusOr<bool> HandOver(const std::string& group, const std::string& from)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   absl::Status GiveTo(SandboxRecord* heir, const std::string& group) const

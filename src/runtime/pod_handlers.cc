@@ -188,7 +188,7 @@ absl::StatusOr<std::vector<std::string>> PodHandlers::NodesOf(const std::string&
   absl::MutexLock lock(&kept_devices_mutex_);
   KeptDevices before;
   const absl::StatusOr<std::string> text = options_.run.Read(file);
-  // What can't be read is looked up anew, as that of a pod that an earlier version made.
+  // If the file can't be read, or an earlier version wrote none, the nodes are looked up anew.
   if (text.ok()) before = KeptDevices::FromJson(*text).value_or(KeptDevices());
   KeptDevices kept = before;
   if (request != nullptr && !request->spec->cdi_devices.empty()) {
@@ -223,7 +223,7 @@ absl::Status PodHandlers::CheckSize(const SandboxRecord& sandbox) const {
 absl::Status PodHandlers::KeepAnnounced(const SandboxRecord& sandbox) const {
   PLIMSOLL_ASSIGN_OR_RETURN(const Handler* handler, Find(sandbox));
   if (handler == nullptr) return absl::OkStatus();
-  // It keeps what CDI devices are, now that there is a place for that.
+  // SizeOf keeps the CDI devices' nodes, now that the sandbox has a place for them.
   if (handler->is_vm) PLIMSOLL_RETURN_IF_ERROR(SizeOf(*handler, sandbox, nullptr).status());
   if (!handler->is_fixed) return absl::OkStatus();
   const PodPicture picture = pictures_->Of(WithoutOverhead(sandbox), nullptr);
@@ -290,7 +290,7 @@ absl::Status PodHandlers::CheckFixed(const SandboxRecord& had, const SandboxReco
   if (!announced.has_value()) return absl::OkStatus();
   const SandboxRecord without = WithoutOverhead(wanted);
   std::vector<std::string> growth = GrowthOver(*announced, pictures_->Of(without, nullptr).total);
-  // What is announced for containers that are there holds from their next attempt on.
+  // An announcement for an existing container holds from the container's next attempt on.
   if (growth.empty()) growth = GrowthOver(*announced, MakePicture(without.spec, {}).total);
   if (growth.empty()) {
     PLIMSOLL_RETURN_IF_ERROR(

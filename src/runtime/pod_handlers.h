@@ -1,5 +1,5 @@
-// What is particular to a pod's runtime handler: its program, how large its virtual machine must
-// be, and which resources are fixed when the pod is made.
+// A pod's runtime handler: its program, the size of its virtual machine, and the resources that are
+// fixed when the pod is made.
 #ifndef PLIMSOLL_RUNTIME_POD_HANDLERS_H_
 #define PLIMSOLL_RUNTIME_POD_HANDLERS_H_
 
@@ -18,54 +18,56 @@ namespace plimsoll::runtime {
 
 struct PodSize;  // runtime/handlers/pod_size.h
 
-// Pods with no handler, or one that nothing is configured about, are held to nothing.
+// For a pod without a handler no check applies.
 //
 // Uses `handlers`, `devices`, `host` and `run` of the options, and PodPictures. Both arguments must
-// outlive it.
+// outlive this object.
 //
 // Thread-safe. Its lock is held while a sandbox's file of kept devices is read and written; only
-// the CDI registry's is taken meanwhile.
+// the CDI registry's lock is taken meanwhile.
 class PodHandlers {
  public:
   PodHandlers(const EngineOptions& options, const PodPictures* pictures)
       : options_(options), pictures_(pictures) {}
 
-  // Null: nothing is configured about the sandbox's handler. FAILED_PRECONDITION: it had one that
-  // isn't there any more; so do the others that need to know it.
+  // The sandbox's handler; null: it names none, or the options have no handlers.
+  // FAILED_PRECONDITION, here and in the other methods that need the handler: it isn't configured
+  // (any more).
   absl::StatusOr<const Handler*> Find(const SandboxRecord& sandbox) const;
 
-  // Before anything of the sandbox is made: whether it can be as large as it needs to be.
+  // Checks that the handler's limits allow the size that the sandbox needs. Called before anything
+  // of the sandbox is made.
   absl::Status CheckSize(const SandboxRecord& sandbox) const;
-  // Writes into the sandbox's place what later updates need to know: what those of a handler with
-  // fixed resources are held against, and a virtual machine's devices.
+  // Writes the files that later updates need into the sandbox's place: the announced requirements,
+  // if the handler has fixed resources, and a virtual machine's devices.
   absl::Status KeepAnnounced(const SandboxRecord& sandbox) const;
-  // For the OCI runtime that makes the container: the handler's program, the sandbox's size.
+  // Adds the handler's program and the sandbox's size to a creation's spec and request.
   absl::Status ApplyTo(const SandboxRecord& sandbox, ContainerSpec* made,
                        CreateRequest* request) const;
-  // How large the sandbox's virtual machine must be. `also` as with PodPictures::Of; `request`: for
-  // that, with its CDI devices as they are now.
+  // The size that the sandbox's virtual machine needs. `also`: see PodPictures::Of. `request`: the
+  // creation of `also`, with its CDI devices as they are now.
   absl::StatusOr<PodSize> SizeOf(const Handler& handler, const SandboxRecord& sandbox,
                                  const ContainerSpec* also,
                                  const CreateRequest* request = nullptr) const;
 
-  // Of fixed resources. FAILED_PRECONDITION with the difference of a container that is being made
-  // from what was announced; empty: it has none.
+  // FAILED_PRECONDITION if the handler has fixed resources and a container being made differs from
+  // its announcement. `difference`: the message; empty: it doesn't differ.
   absl::Status CheckAnnounced(const SandboxRecord& sandbox, const std::string& difference) const;
-  // FAILED_PRECONDITION with what would grow by an update of a container or pod from `had`, which
-  // is on record, to `wanted`. A limit that goes is growth. `limits`: those of a group that are
-  // asked for.
+  // FAILED_PRECONDITION if the handler has fixed resources and an update of a container or pod from
+  // `had`, on record, to `wanted` makes any grow; the message names them. Removing a limit is
+  // growth. `limits`: the group's limits in the update.
   absl::Status CheckFixed(const SandboxRecord& sandbox, const ContainerSpec& had,
                           const ContainerSpec& wanted, const linux::CgroupSettings& limits) const;
   absl::Status CheckFixed(const SandboxRecord& had, const SandboxRecord& wanted,
                           const linux::CgroupSettings& limits) const;
-  // Whether updates of the pod must wait for each other: each is held against what the others have
-  // made of it, or told to the handler.
+  // Whether updates of the pod must wait for each other, since each is checked against the result
+  // of the one before, or told to the handler.
   absl::StatusOr<bool> TakesTurns(const SandboxRecord& sandbox) const;
 
  private:
-  // What the pod announced, if its updates are held to that.
+  // The announced requirements, if updates of the pod are checked against them.
   absl::StatusOr<std::optional<resources::Requirements>> HeldTo(const SandboxRecord& sandbox) const;
-  // The device nodes of all containers, those of CDI devices as they were when they were asked for.
+  // The device nodes of all containers; CDI devices have the nodes of the time they were asked for.
   absl::StatusOr<std::vector<std::string>> NodesOf(const std::string& sandbox_id,
                                                    const PodResources& pod,
                                                    const CreateRequest* request) const;

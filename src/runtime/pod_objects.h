@@ -23,18 +23,18 @@ struct Sandbox {
   explicit Sandbox(SandboxRecord initial) : id(initial.id), record(std::move(initial)) {}
 
   const std::string id;
-  // Held for writing by run, stop and remove; for reading by whatever makes or starts a container.
+  // Held for writing by run, stop and remove; for reading by creation and start of a container.
   absl::Mutex operation;
   // Taken by an update of the pod or of a container in it, where its runtime handler has fixed
   // resources or is told of updates. After Container::operation.
   const std::shared_ptr<HandlerTurns> turns = std::make_shared<HandlerTurns>(id);
-  // Held while its picture is drawn and written, so that the last one written is the last one
-  // drawn.
+  // Held while the pod's picture is computed and written, so that the last one computed is written
+  // last.
   absl::Mutex picture;
   mutable absl::Mutex mutex;
   SandboxRecord record ABSL_GUARDED_BY(mutex);
-  bool stopping ABSL_GUARDED_BY(mutex) = false;  // its processes' end is nothing to report
-  bool unsaved ABSL_GUARDED_BY(mutex) = false;  // NotReady, which its row doesn't say: a stop tries
+  bool stopping ABSL_GUARDED_BY(mutex) = false;  // an end of its processes is expected
+  bool unsaved ABSL_GUARDED_BY(mutex) = false;   // row lacks its NotReady: a stop retries
 
   SandboxRecord Snapshot() const {
     absl::MutexLock lock(&mutex);
@@ -51,16 +51,17 @@ struct Container {
   // Held by create, start, stop, update and remove. Not by the recording of an exit, which may
   // happen in the middle of any of them.
   absl::Mutex operation;
-  // Held while its cpuset is decided upon and written. After `operation`.
+  // Held while the container's cpuset is computed and written. After `operation`.
   absl::Mutex cpuset;
-  // Held while QoS classes are changed, and while they are released at the exit; shared while a
-  // command that is to enter gets into them. After `cpuset`, before `mutex`.
+  // Held while QoS classes are changed, and while they are released at the exit; held shared while
+  // a command enters the classes. After `cpuset`, before `mutex`.
   absl::Mutex classes;
   mutable absl::Mutex mutex;
   ContainerRecord record ABSL_GUARDED_BY(mutex);
   std::shared_ptr<image::LayerLease> layers ABSL_GUARDED_BY(mutex);
   std::string lost_cpus ABSL_GUARDED_BY(mutex);  // Confined::lost, as it was told last
-  // While it is being started, an exit is recorded but not told: its start is to be told first.
+  // While the container is being started, an exit is recorded but not told: the start must be told
+  // first.
   bool starting ABSL_GUARDED_BY(mutex) = false;
   bool stop_signalled ABSL_GUARDED_BY(mutex) = false;  // its stop signal has been sent
 
@@ -70,7 +71,8 @@ struct Container {
   }
 };
 
-// Writes the container's row as it is now, under its mutex: rows arrive in the order of the states.
+// Writes the container's current record to the store, under its mutex: rows arrive in the order of
+// the states.
 absl::Status SaveRow(Store& store, const Container& container);
 
 }  // namespace plimsoll::runtime

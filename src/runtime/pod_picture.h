@@ -1,5 +1,5 @@
-// One model of what a pod needs, in total and by container (KEP-4112 "Design Details"). Pure
-// functions of what is on record.
+// A model of a pod's needs, in total and by container (KEP-4112 "Design Details"). Pure functions
+// of the records.
 #ifndef PLIMSOLL_RUNTIME_POD_PICTURE_H_
 #define PLIMSOLL_RUNTIME_POD_PICTURE_H_
 
@@ -14,36 +14,36 @@
 
 namespace plimsoll::runtime {
 
-// How much of the pod is known.
+// Completeness of a picture.
 enum class PictureIs {
   kAbsent,    // nothing
-  kPartial,   // what the sandbox or the containers that are there tell, or without true types
+  kPartial,   // only the sandbox's or existing containers' resources, or without true types
   kComplete,  // every container was announced with the sandbox
 };
 const char* PictureIsName(PictureIs is);  // "complete"
 
 struct PodPicture {
   PictureIs is = PictureIs::kAbsent;
-  // Of each container and field the latest word: what was announced, what the container was made
-  // with, what an update said. Containers that were not announced follow.
+  // The latest word on each field of each container: by its announcement, its creation or an
+  // update. Containers that were not announced come last.
   PodResources now;
   resources::Requirements total;  // with overhead
 };
 
-// Of a pod that announced nothing, from its own resources and overhead, and where it has none from
-// those of its containers. `containers`: those that are there, of each name the newest.
+// The picture of a pod. If the pod announced nothing, uses its own resources and overhead; without
+// those, the containers' resources. `containers`: the existing ones, the newest of each name.
 PodPicture MakePicture(const SandboxSpec& pod, const std::vector<ContainerSpec>& containers);
 
-// What the pod's author has written last of a container that is there: by its creation, an update
-// of it, or what the pod announced of it.
+// The latest resources that the pod's author wrote for an existing container: by its creation, an
+// update of it, or the pod's announcement.
 KubernetesResources WrittenNow(const SandboxSpec& pod, const ContainerSpec& container);
 
-// Puts on record what an update of the pod says, as word number `word`. Containers that it doesn't
-// name are announced no more; what it leaves empty of one that it names stays as it was.
+// Records an update of the pod's announcement as word number `word`. Containers that `update`
+// doesn't name are no longer announced; members that it leaves empty stay as they were.
 void AnnounceAnew(PodResources update, uint64_t word, SandboxSpec* pod);
 
-// {"picture":"complete","total":{"requests":{...},"limits":{...}}} and the members of `now`, in a
-// fixed order; the total's quantities in canonical form.
+// JSON text: {"picture":"complete","total":{"requests":{...},"limits":{...}}} and the members of
+// `now`, in a fixed order; the total's quantities in canonical form.
 std::string ToJson(const PodPicture& picture);
 
 }  // namespace plimsoll::runtime

@@ -1,4 +1,4 @@
-// The pictures of pods: what each pod needs, by what is on record now, and who is shown it.
+// The pictures of pods: each pod's needs by its records now, and the places that show them.
 #ifndef PLIMSOLL_RUNTIME_POD_PICTURES_H_
 #define PLIMSOLL_RUNTIME_POD_PICTURES_H_
 
@@ -14,45 +14,46 @@
 
 namespace plimsoll::runtime {
 
-// Hooks and wrappers see a picture in annotations of the OCI spec and in a file; clients by
-// Engine::Picture; the event log tells where a container differs from it.
+// Hooks and wrappers see a picture in annotations of the OCI spec and in a file, clients by
+// Engine::Picture. The event log tells where a container differs from it.
 //
 // Uses `run`, `events` and `show_pictures` of the options, and Objects; no other part of the
-// engine. Both arguments must outlive it. Where the options show no pictures, only NextWord, Of and
-// NewestSpecs do anything.
+// engine. Both arguments must outlive this object. If the options show no pictures, only NextWord,
+// Of and NewestSpecs do anything.
 //
-// Thread-safe. Has no lock of its own: Show takes Sandbox::picture, after all locks of operations,
-// and every method the mutexes of sandboxes and containers.
+// Thread-safe, without a lock of its own. Every method takes the mutexes of sandboxes and
+// containers; Show takes Sandbox::picture before, after all locks of operations.
 class PodPictures {
  public:
   PodPictures(const EngineOptions& options, const Objects* objects)
       : options_(options), objects_(objects) {}
 
-  // The number of a word (see OwnWords), later than all that were said before.
+  // The number of a new word (see OwnWords), above all earlier numbers.
   uint64_t NextWord() { return ++words_; }
-  // Has NextWord come after all that is recorded. Once, before the first word.
+  // Makes NextWord continue after all recorded words. Called once, before the first word.
   void CountWords(const std::vector<SandboxRecord>& sandboxes,
                   const std::vector<ContainerRecord>& containers);
 
-  // Of each container of the pod its newest attempt. `also`: one that is being made or changed; may
-  // be null.
+  // The newest attempt of each container of the pod. `also`: a container that is being made or
+  // changed; may be null.
   std::vector<ContainerSpec> NewestSpecs(const SandboxRecord& sandbox,
                                          const ContainerSpec* also) const;
   PodPicture Of(const SandboxRecord& sandbox, const ContainerSpec* also) const;
 
-  // Shows a container that is being made the pod's picture. INVALID_ARGUMENT when it has a mount of
-  // its own there.
+  // Adds the pod's picture to a container that is being made. INVALID_ARGUMENT if the container has
+  // a mount of its own at the picture's path.
   absl::Status AddTo(const SandboxRecord& sandbox, ContainerSpec* made) const;
-  // Numbers the words that a creation says, and returns how the container differs from what was
-  // announced, for the event log; empty: not at all. Before the container is among Objects.
+  // Numbers the words of a creation, and returns the container's differences from its announcement
+  // for the event log; empty: none. Called before the container is among Objects.
   std::string CompareWithAnnounced(const SandboxRecord& sandbox, ContainerSpec* made);
-  // Adds an event where what is written contradicts `linux`, and didn't so in `had`; null: a new
+  // Adds an event if the resources that the author wrote contradict those in Linux
+  // (pod_contradictions.h), unless `had` contradicted them in the same way. Null `had`: a new
   // container or pod.
   void TellContradiction(const ContainerRecord& container, const ContainerSpec* had) const;
   void TellContradiction(const std::string& sandbox_id, const SandboxSpec* had,
                          const SandboxSpec& pod) const;
-  // Writes the picture of a Ready pod into its file, if the pod announced anything. What fails is
-  // told as a warning.
+  // Writes the picture of a Ready pod into its file, if the pod announced anything. A failure
+  // becomes a warning.
   void Show(const std::string& sandbox_id) const;
 
  private:
@@ -60,7 +61,7 @@ class PodPictures {
 
   const EngineOptions& options_;
   const Objects* const objects_;
-  std::atomic<uint64_t> words_ = 0;  // so many were said
+  std::atomic<uint64_t> words_ = 0;  // the last word's number
 };
 
 }  // namespace plimsoll::runtime

@@ -1,4 +1,4 @@
-// PID namespaces that the containers of a pod share, where a pod asks for one, and their inits.
+// PID namespaces shared by the containers of a pod, if the pod asks for one, and their inits.
 #ifndef PLIMSOLL_RUNTIME_POD_PID_NAMESPACES_H_
 #define PLIMSOLL_RUNTIME_POD_PID_NAMESPACES_H_
 
@@ -18,14 +18,14 @@
 namespace plimsoll::runtime {
 
 // Uses `host`, `run`, `pause_program`, `cgroups`, `store` and `events` of the options, PodGroups,
-// and NodeConfinement for the init's cpuset. The arguments must outlive it, and the watcher must
-// end before it.
+// and NodeConfinement for the init's cpuset. The arguments must outlive this object, but the
+// watcher must end before it.
 //
 // Thread-safe for different pods, without a lock of its own. The end of an init is recorded under
 // Sandbox::mutex, in the watcher's thread.
 class PodPidNamespaces {
  public:
-  // `boot_id`: an init of another boot has ended with it.
+  // `boot_id`: of this boot; an init of another boot ended with that.
   PodPidNamespaces(const EngineOptions& options, std::string boot_id, PodGroups* groups,
                    NodeConfinement* confinement, ExitWatcher* watcher)
       : options_(options),
@@ -35,13 +35,14 @@ class PodPidNamespaces {
         watcher_(watcher) {}
 
   // Starts the init in a group of its own below the pod's, and pins its namespace at the sandbox's
-  // place. Fills the record's `pause`; the record is in the making and its row names the group. The
-  // result must be released once the record says so too. After a failure, End.
+  // place. Fills the record's `pause`; the record must be in the making (PodGroups), and its row
+  // must name the group. The caller saves the record, then releases the result. After a failure,
+  // End removes the remains.
   absl::StatusOr<HeldPause> Make(SandboxRecord* record);
-  // Ends the init, with which all processes of the namespace end, and removes its group. OK when
-  // they are gone, and for a pod that shares none. DEADLINE_EXCEEDED.
+  // Ends the init, with which all processes of the namespace end, and removes its group. OK if both
+  // are gone, and for a pod without a shared namespace. DEADLINE_EXCEEDED: the init hasn't ended.
   absl::Status End(const SandboxRecord& record) const;
-  // Has the sandbox be NotReady when the init ends by itself, or has ended.
+  // Makes the sandbox NotReady when the init ends by itself, or has ended.
   absl::Status Watch(const std::shared_ptr<Sandbox>& sandbox) const;
 
  private:

@@ -1,4 +1,4 @@
-// Changes the resources of a pod as a whole while it runs.
+// Updates of the resources of a running pod as a whole.
 #ifndef PLIMSOLL_RUNTIME_POD_UPDATES_H_
 #define PLIMSOLL_RUNTIME_POD_UPDATES_H_
 
@@ -16,12 +16,11 @@
 
 namespace plimsoll::runtime {
 
-// Changes a pod as ContainerUpdates changes a container: checks, tells the runtime handler, writes
-// the row, then the kernel, under a mark of its own. A pod group that the client made is the
-// client's to write.
+// Works as ContainerUpdates: checks the update, tells the runtime handler, writes the row, then the
+// kernel, under a mark of its own. A pod group that the client made is the client's to write.
 //
 // Uses `cgroups`, `runtime`, `store`, `events`, `classes` and `run` of the options. The arguments
-// must outlive it.
+// must outlive this object.
 //
 // Thread-safe, without a lock of its own. Update takes Sandbox::operation, a HandlerTurn, the class
 // registry's definitions() and, where containers follow, Container::cpuset before that.
@@ -39,23 +38,26 @@ class PodUpdates {
 
   // See Engine::UpdateSandboxResources.
   absl::Status Update(const std::shared_ptr<Sandbox>& sandbox, const SandboxUpdate& update);
-  // Of one that is found after a kill: writes what its row says, if its update was cut off.
+  // Finishes an update that a kill cut off: writes the row's resources to the kernel. Does nothing
+  // for a pod without a mark.
   absl::Status Finish(const SandboxRecord& record) const;
-  // Writes to the pod's own group what no class sets; what the machine lacks is told as a warning.
+  // Writes to the pod's own group the settings that no class sets. A setting that the machine lacks
+  // becomes a warning.
   absl::Status Apply(const SandboxRecord& record, const linux::CgroupSettings& settings) const;
 
  private:
-  // `told`: the runtime handler knows of it.
+  // `told`: whether the runtime handler knows of the update.
   absl::Status UpdateAlone(Sandbox& sandbox, const SandboxUpdate& update, bool* told)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(sandbox.operation);
   absl::Status SaveAsked(Sandbox& sandbox, const SandboxSpec& asked) const;
-  // Writes what is on record to the kernel; on failure both are as before.
+  // Writes the recorded resources to the kernel; on failure the record and the kernel are as
+  // before.
   absl::Status Make(Sandbox& sandbox, const SandboxRecord& record, const SandboxUpdate& update,
                     const linux::CgroupSettings& changed, UpdateMark* room) const;
-  // Has the pod's init and its containers follow, but for those with a list of their own of what is
-  // changed.
+  // Gives the pod's init and containers the changed cpuset lists, except containers with a list of
+  // their own.
   void FollowWithin(const Sandbox& sandbox, const linux::CgroupSettings& changed) const;
-  // In the pod's own group, for a memory limit below what is in use.
+  // Makes room in the pod's own group for a memory limit below its use (memory_shrink.h).
   absl::Status MakeRoomFor(const SandboxRecord& record, const linux::CgroupSettings& settings,
                            UpdateMark* mark) const;
   absl::Status FinishLimits(const SandboxRecord& record) const;

@@ -1,4 +1,4 @@
-// Why cgroup v1 refused a CPU quota: it says "invalid argument" and no more.
+// Reasons for cgroup v1's refusals of CPU quotas, which say "invalid argument" and no more.
 #ifndef PLIMSOLL_RUNTIME_QUOTA_BOUNDS_H_
 #define PLIMSOLL_RUNTIME_QUOTA_BOUNDS_H_
 
@@ -11,13 +11,15 @@
 
 namespace plimsoll::runtime {
 
-// `refused`, or FAILED_PRECONDITION that names both limits, where a container was to have more CPU
-// than `pod`, the group around it, has.
+// The error for a container's quota that the kernel refused with `refused`: FAILED_PRECONDITION
+// with both limits if the quota allows more CPU than `pod`, the group around it, has; else
+// `refused`.
 absl::Status NamePodsQuota(const linux::CgroupManager& cgroups, const std::string& pod,
                            const linux::CgroupSettings& wanted, const absl::Status& refused);
 
-// The same where a pod was to have less than one of its containers, those in `containers` whose
-// sandbox is `pod_id`.
+// The error for a pod's quota that the kernel refused with `refused`: FAILED_PRECONDITION with both
+// limits if the quota allows less CPU than one of the pod's containers has; else `refused`. The
+// pod's are those of `containers` whose sandbox is `pod_id`.
 absl::Status NameContainersQuota(const linux::CgroupManager& cgroups, const std::string& pod_id,
                                  const std::vector<ContainerRecord>& containers,
                                  const linux::CgroupSettings& wanted, const absl::Status& refused);

@@ -1,4 +1,4 @@
-// What the kernel counts of pods and containers, for statistics and metrics.
+// The kernel's counters of pods and containers, for statistics and metrics.
 #ifndef PLIMSOLL_RUNTIME_READINGS_H_
 #define PLIMSOLL_RUNTIME_READINGS_H_
 
@@ -16,34 +16,36 @@
 
 namespace plimsoll::runtime {
 
-// Thread-safe. Nothing here waits for an operation. Ids may be given as an unambiguous prefix;
-// NOT_FOUND.
+// Thread-safe. No method waits for an operation. An id may be any unambiguous prefix; NOT_FOUND for
+// an unknown one.
 class Readings {
  public:
   virtual ~Readings() = default;
 
-  // What the group has counted. FAILED_PRECONDITION of a container that has ended, or a sandbox
-  // that is not Ready.
+  // The counters of the container's or sandbox's control group. FAILED_PRECONDITION for a container
+  // that has ended, or a sandbox that is not Ready.
   virtual absl::StatusOr<linux::CgroupStats> Stats(absl::string_view id) const = 0;
   virtual absl::StatusOr<linux::CgroupStats> SandboxStats(absl::string_view id) const = 0;
-  // What the interfaces of the pods' own network namespaces have counted, loopback included: an
-  // answer for each id, in that order. Those of pods with the host's network are empty: what it
-  // counts is the host's. FAILED_PRECONDITION of a sandbox that is not Ready.
+  // The interface counters of the pods' own network namespaces, loopback included: an answer for
+  // each id, in that order. Empty for pods with the host's network, whose counters are the host's.
+  // FAILED_PRECONDITION for a sandbox that is not Ready.
   using Links = absl::StatusOr<std::vector<linux::LinkCounters>>;
   virtual std::vector<Links> SandboxLinks(const std::vector<std::string>& ids) const = 0;
-  // All that there is to count of a container; costs several times what Stats costs.
-  // FAILED_PRECONDITION of one that has ended.
+  // All counters of a container, at several times the cost of Stats. FAILED_PRECONDITION for a
+  // container that has ended.
   virtual absl::StatusOr<ContainerCounters> Counters(absl::string_view id) const = 0;
 
   // The file system that writable layers are on.
   virtual absl::StatusOr<FileSystem> WritableLayersFileSystem() const = 0;
-  // What writable layers take on the disk. See WritableUsage::Read.
+  // The disk usage of writable layers. See WritableUsage::Read.
   virtual absl::StatusOr<std::shared_ptr<const WritableLayers>> WritableLayersUsage(
       absl::Duration max_age) = 0;
-  // What was found last, without waiting for the disk. See WritableUsage::ReadLast.
+  // The last known disk usage of writable layers, without a wait for the disk. See
+  // WritableUsage::ReadLast.
   virtual absl::StatusOr<std::shared_ptr<const WritableLayers>> LastWritableLayersUsage(
       absl::Duration max_age) = 0;
-  // No disk is walked any more: CANCELLED, also for who waits for a walk. For a daemon that ends.
+  // Ends all walks of the disk, for a daemon that ends: their callers, waiting and later ones, get
+  // CANCELLED.
   virtual void CallOffWalks() = 0;
 };
 

@@ -172,7 +172,7 @@ void Recovery::DetachStray(const std::string& sandbox_id, bool keeps_group) {
 void Recovery::RecoverNetworks() {
   const std::vector<DamagedRow> damaged = parts_.options.store->Damaged();
   for (const SandboxRecord& record : parts_.objects.ListSandboxes()) {
-    // What a damaged row stands for may run: it is for a client to remove.
+    // A damaged row's sandbox may still run: a client has to remove it.
     const bool is_damaged =
         absl::c_any_of(damaged, [&](const DamagedRow& row) { return row.id == record.id; });
     if (record.state == SandboxState::kReady || is_damaged ||

@@ -1,8 +1,9 @@
 // Recovery's second half: after a restart of the daemon or of the machine, the engine's picture is
 // rebuilt from the store, and each difference that inspection.h finds gets its action.
 //
-// One broken object must not keep the others from being served: what fails is kept as it is, tried
-// again at the next start or when a client removes it, and told (event, log, Troubles).
+// One broken object must not keep the others from being served. An object whose recovery fails
+// stays as it is, and the failure is told (event, log, Troubles); the next start, or a client's
+// removal, tries again.
 #ifndef PLIMSOLL_RUNTIME_RECOVERY_H_
 #define PLIMSOLL_RUNTIME_RECOVERY_H_
 
@@ -27,18 +28,18 @@
 
 namespace plimsoll::runtime {
 
-// Depends on all parts, on updates, whose cut-off ones it finishes, and on two steps of the life
-// cycle. All arguments must outlive it.
+// Depends on all parts, on updates, to finish those cut off, and on two steps of the life cycle.
+// All arguments must outlive this object.
 //
-// Run is called once, before anybody else calls the engine. Networks that have to be given back,
-// and handlers that have to be told, follow in other threads, since plugins and commands may take
-// minutes. Its lock guards the troubles alone and is held over no call elsewhere.
+// Run is called once, before any client calls the engine. Network plugins and handler commands may
+// take minutes, so they run in other threads. The lock guards the troubles alone and is held over
+// no call elsewhere.
 class Recovery {
  public:
   struct LifeCycle {
     // See Engine::RemoveSandbox.
     std::function<absl::Status(const std::string& sandbox_id)> remove;
-    // Takes away all there is of a sandbox that is not among Objects, its row last.
+    // Removes everything of a sandbox that is not among Objects, its row last.
     std::function<absl::Status(const SandboxRecord& record)> unmake;
   };
   Recovery(EngineParts* parts, const EngineInspection* inspection, ContainerUpdates* updates,
@@ -50,44 +51,46 @@ class Recovery {
         layers_(*layers),
         life_cycle_(std::move(life_cycle)) {}
 
-  // An error says that nothing can be known: the store or the run directory can't be read.
+  // Recovers everything. Fails only if the store or the run directory can't be read.
   absl::Status Run();
-  // What could not be put in order, one sentence each.
+  // The failed repairs, one sentence each.
   std::vector<std::string> Troubles() const;
-  // What is to be given back and has not begun is left to the next start. For an engine that ends.
+  // Leaves networks whose detaching hasn't begun to the next start. For an engine that ends.
   void End() { ending_ = true; }
 
  private:
-  // Of the object with that id; null: there is nothing to put in order.
+  // The finding about the object `id`; null: there is none.
   using FindingOf = absl::FunctionRef<const Finding*(const std::string& id)>;
 
-  // `finding`: null when there is nothing to put in order.
+  // `finding`: null if the object is in order.
   void RecoverContainer(ContainerRecord record, const Finding* finding);
   void RecoverSandbox(SandboxRecord record, const Finding* finding);
-  // Puts in force what a container that may hold something has on record: classes, an update that
-  // was cut off, its group.
+  // Enforces the record of a container that may have processes: classes, an update that was cut
+  // off, its group.
   void Reinstate(const Finding& finding, ContainerRecord* record);
   void RecoverSandboxes(std::vector<SandboxRecord> records, FindingOf found);
   std::shared_ptr<Container> Adopt(ContainerRecord record, const Finding& finding);
   std::shared_ptr<Sandbox> Adopt(SandboxRecord record, const Finding& finding);
-  // Where the group of a container that lives must be known to who manages groups.
+  // Registers a live container's group with the group manager, if that has to know it.
   absl::Status RegisterAgain(const ContainerRecord& record) const;
-  // Of what was asked for, what systemd changes in a reload, unless a class of `id` sets it.
+  // The settings in `asked` that systemd changes in a reload and that no class of `id` sets.
   linux::CgroupSettings LostInReloads(const linux::CgroupSettings& asked,
                                       const std::string& id) const;
 
   void RemoveStrays(const std::vector<Finding>& findings);
-  // Waits until `deadline` for what was ended in it. FAILED_PRECONDITION: somebody else stays.
+  // Removes a stray group, after waiting until `deadline` for its killed processes.
+  // FAILED_PRECONDITION: a foreign process stays in it.
   absl::Status RemoveStrayGroup(const Finding& finding, absl::Time deadline) const;
-  // Of a stray sandbox. `keeps_group`: it is what the next start knows the group by.
+  // Removes the place of a stray sandbox. `keeps_group`: only releases it, since the next start
+  // recognizes the group by its files.
   absl::Status GiveUpPlace(const std::string& sandbox_id, bool keeps_group) const;
 
-  // What a kill or a reboot has left of networks, in other threads.
+  // Detaches networks that a kill or a reboot left, in other threads.
   void RecoverNetworks();
   void DetachLater(const std::string& sandbox_id);
   void DetachStray(const std::string& sandbox_id, bool keeps_group);
 
-  // Notes and tells an error that concerns the finding's object.
+  // Adds an error about the finding's object to the troubles, and tells it. Does nothing for OK.
   void Trouble(const Finding& finding, const absl::Status& status);
 
   EngineParts& parts_;

@@ -1,4 +1,4 @@
-// What clients ask for when they change the resources of a container or pod that is there.
+// Clients' requests to change the resources of an existing container or pod.
 #ifndef PLIMSOLL_RUNTIME_RESOURCE_UPDATE_H_
 #define PLIMSOLL_RUNTIME_RESOURCE_UPDATE_H_
 
@@ -12,22 +12,22 @@
 
 namespace plimsoll::runtime {
 
-// What an update asks for; absent members stay as they are.
+// Update of a container; absent members stay as they are.
 struct ResourceUpdate {
   linux::CgroupSettings cgroup;
   std::optional<int> oom_score_adj;
   qos::ClassNames classes;
   std::optional<KubernetesResources> kubernetes_resources;  // for the record alone
-  bool shrink_memory = false;  // try to make room for a memory limit below what is in use
+  bool shrink_memory = false;  // try to reclaim memory for a limit below the use
 };
 
-// What an update of a whole pod asks for; absent members stay as they are.
+// Update of a whole pod; absent members stay as they are.
 struct SandboxUpdate {
   linux::CgroupSettings resources;
   linux::CgroupSettings overhead;
   std::optional<PodResources> pod_resources;       // replaced whole; for the record alone
-  std::map<std::string, std::string> annotations;  // replaced whole, by none too; for the record
-  bool shrink_memory = false;                      // as of a container's, in the pod's own group
+  std::map<std::string, std::string> annotations;  // replaced whole, even by none; for the record
+  bool shrink_memory = false;                      // as for a container, in the pod's own group
 };
 
 }  // namespace plimsoll::runtime

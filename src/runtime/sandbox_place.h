@@ -1,5 +1,5 @@
-// Where a sandbox lives on the machine: pinned namespaces, the pod's /dev/shm and its /etc files,
-// all below <run>/sandboxes/<id>/.
+// A sandbox's place on the machine: pinned namespaces, the pod's /dev/shm and its /etc files, all
+// below <run>/sandboxes/<id>/.
 #ifndef PLIMSOLL_RUNTIME_SANDBOX_PLACE_H_
 #define PLIMSOLL_RUNTIME_SANDBOX_PLACE_H_
 
@@ -14,51 +14,55 @@
 
 namespace plimsoll::runtime {
 
-// Makes it. After a failure there may be a part of it, for RemoveSandboxPlace. `run` lies on a
-// private mount point. `file_label`: SELinux's, of what containers are given; empty: none.
+// Makes the sandbox's place. After a failure, RemoveSandboxPlace removes the part that was made.
+// `run` lies on a private mount point. `file_label`: SELinux label of files for containers; empty:
+// none.
 absl::Status MakeSandboxPlace(const FsRoot& host, const FsRoot& run, const std::string& id,
                               const SandboxSpec& spec, const std::string& file_label);
 
-// Has the pod's host name mean these addresses in its containers' /etc/hosts. For a pod with a
-// network of its own, before there are containers.
+// Maps the pod's host name to `addresses` in its containers' /etc/hosts. For a pod with a network
+// of its own, before it has containers.
 absl::Status WriteHosts(const FsRoot& host, const FsRoot& run, const std::string& id,
                         const SandboxSpec& spec, const std::vector<std::string>& addresses,
                         const std::string& file_label);
 
-// Lets go of namespaces and mounts; the /etc files stay until removal. OK when done already.
+// Releases namespaces and mounts; the /etc files stay until removal. OK if that is done already.
 absl::Status ReleaseSandboxPlace(const FsRoot& host, const FsRoot& run, const std::string& id);
 
-// Releases and removes everything.
+// Releases and removes the whole place.
 absl::Status RemoveSandboxPlace(const FsRoot& host, const FsRoot& run, const std::string& id);
 
-// How much of its namespaces is pinned. An error: it could not be looked at.
-enum class PlaceState { kNone, kPart, kWhole };  // kWhole also where it has none of its own
+// The part of the sandbox's namespaces that is pinned. An error: it could not be inspected.
+enum class PlaceState { kNone, kPart, kWhole };  // kWhole also if it has none of its own
 absl::StatusOr<PlaceState> LookAtSandboxPlace(const FsRoot& run, const std::string& id,
                                               const SandboxSpec& spec);
 
-// Its network namespace, below `run`; empty: it has none of its own.
+// Path of the sandbox's network namespace, below `run`; empty: it has none of its own.
 std::string NetworkNamespaceOf(const std::string& id, const SandboxSpec& spec);
 
-// What containers of the sandbox are given of it.
+// The members of the sandbox's place that its containers get.
 SandboxPlace PlaceOf(const FsRoot& run, const std::string& id, const SandboxSpec& spec);
 
-// Where the pod's picture is written, below `run`: a directory for the file alone, so that
-// containers that have it mounted see the file replaced.
+// Directory of the pod's picture, below `run`. It holds that file alone, so that containers that
+// mount the directory see the file replaced.
 std::string PictureDirectoryOf(const std::string& id);
 inline constexpr char kPictureFile[] = "pod-resources.json";
-// Opens it, made if need be. NOT_FOUND when the sandbox has no place (any more).
+// Opens the directory of the pod's picture, and makes it if need be. NOT_FOUND when the sandbox has
+// no place (any more).
 absl::StatusOr<FsRoot> OpenPictureDirectory(const FsRoot& run, const std::string& id);
 
-// Below `run`: what a pod with fixed resources needed in all when it was made, what the update
-// command of a runtime handler reads, and a virtual machine's CDI devices (kept_devices.h).
+// Paths below `run` of three files: the total requirements of a pod with fixed resources at its
+// creation, the input of a runtime handler's update command, and a virtual machine's CDI devices
+// (kept_devices.h).
 std::string AnnouncedFileOf(const std::string& id);
 std::string WantedFileOf(const std::string& id);
 std::string KeptDevicesFileOf(const std::string& id);
 
-// Below `run`: there when the sandbox was stopped and its row could not be made to say so.
+// Path below `run` of a file that exists if the sandbox was stopped and its row could not be
+// updated.
 std::string StoppedFileOf(const std::string& id);
 
-// "default/web", for people.
+// The pod's name for people: "default/web".
 std::string FullName(const SandboxSpec& spec);
 
 // The host name that processes of the pod see; empty: the host's own.

@@ -1,4 +1,4 @@
-// Which state may follow which. The only place that decides it.
+// States of sandboxes and containers, and their transitions. The only place that decides them.
 #ifndef PLIMSOLL_RUNTIME_STATE_MACHINE_H_
 #define PLIMSOLL_RUNTIME_STATE_MACHINE_H_
 
@@ -16,21 +16,24 @@ bool IsLive(ContainerState state);  // Created or Running
 // The reason of an exit without a run: the container's program could not be executed.
 inline constexpr char kStartError[] = "StartError";
 
-// Created without a process, since what it is to run can't be executed: its start will fail with
-// the record's message.
+// Whether the container is Created without a process, since its program can't be executed: its
+// start will fail with the record's message.
 bool IsRefused(const ContainerRecord& record);
-// IsLive, and not refused.
+// Whether the container is live and not refused.
 bool HasProcess(const ContainerRecord& record);
 
-// FAILED_PRECONDITION unless it is Created or Running, for `what`: "an update".
+// FAILED_PRECONDITION unless the container is Created or Running. `what`: the operation in the
+// message, "an update".
 absl::Status CheckLive(const ContainerRecord& record, absl::string_view what);
-// The same; of one that is refused the error says why it has no process.
+// FAILED_PRECONDITION unless the container has a process; the error gives the reason if it is
+// refused.
 absl::Status CheckProcess(const ContainerRecord& record, absl::string_view what);
 
 bool MayFollow(ContainerState from, ContainerState to);
 bool MayFollow(SandboxState from, SandboxState to);
 
-// FAILED_PRECONDITION, naming the state it is in and those that would be right.
+// FAILED_PRECONDITION unless `to` may follow `from`; the error names `from` and the states that
+// `to` may follow.
 absl::Status CheckTransition(absl::string_view id, ContainerState from, ContainerState to);
 absl::Status CheckTransition(absl::string_view id, SandboxState from, SandboxState to);
 

@@ -1,4 +1,4 @@
-// Removes layers that no container uses any more.
+// Removal of layers that no container uses any more.
 #ifndef PLIMSOLL_RUNTIME_UNUSED_LAYERS_H_
 #define PLIMSOLL_RUNTIME_UNUSED_LAYERS_H_
 
@@ -14,20 +14,21 @@
 
 namespace plimsoll::runtime {
 
-// Which layers a damaged row of a container stands for can't be told: until all such containers are
-// gone, every layer stays.
+// A damaged container's row doesn't tell its layers: until all such containers are gone, every
+// layer stays.
 //
-// Uses `images` and `events` of the options, and Objects. Both arguments must outlive it.
+// Uses `images` and `events` of the options, and Objects. Both arguments must outlive this object.
 // Thread-safe; its lock is held over no call elsewhere.
 class UnusedLayers {
  public:
   UnusedLayers(const EngineOptions& options, const Objects* objects)
       : options_(options), objects_(objects) {}
 
-  // After a restart, once all containers are among Objects. OK where layers have to stay.
+  // Removes unused layers after a restart, once all containers are among Objects. OK also if layers
+  // have to stay.
   absl::Status Collect(const std::vector<DamagedRow>& damaged);
-  // After a removal: collects if the container was the last that might have used any. What fails is
-  // told as a warning.
+  // After a container's removal: removes unused layers if this was the last damaged container. A
+  // failure becomes a warning.
   void CollectAfter(const std::string& container_id);
 
  private:

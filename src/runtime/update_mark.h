@@ -1,4 +1,4 @@
-// Which updates are under way, for a daemon that is started after a kill.
+// Marks of updates under way, for a daemon that starts after a kill.
 #ifndef PLIMSOLL_RUNTIME_UPDATE_MARK_H_
 #define PLIMSOLL_RUNTIME_UPDATE_MARK_H_
 
@@ -18,7 +18,8 @@ inline std::string UpdateMarkOf(absl::string_view id) {
   return absl::StrCat(kUpdates, "/", id);
 }
 
-// The id of the mark by which a pod's memory limit is put back: its own says other things.
+// The id of the mark that keeps a pod's memory limit to put back: the pod's own mark has other
+// content.
 inline std::string RoomMarkIdOf(absl::string_view sandbox_id) {
   return absl::StrCat(sandbox_id, ".room");
 }
@@ -28,14 +29,15 @@ inline std::string ClassesMarkIdOf(absl::string_view container_id) {
   return absl::StrCat(container_id, ".classes");
 }
 
-// A file that is there while the object lives: what of the update's row is in the kernel by then is
-// not known. A pod's says what was to be written: its row also holds what is only for information.
-// A container's says which limit is to be put back, if memory is being taken out (memory_shrink.h);
-// where that could not be, it stays for the next update or start.
+// A file that exists while the object lives: meanwhile the kernel may have any part of the update's
+// row. A pod's mark holds the settings to write, since its row also has members for information
+// alone. A container's mark holds the limit to put back while memory is reclaimed
+// (memory_shrink.h); if that fails, the mark stays for the next update or start.
 class UpdateMark {
  public:
   UpdateMark(FsRoot run, const std::string& id) : run_(std::move(run)), path_(UpdateMarkOf(id)) {}
-  // One that stays goes with its container or pod; a start before writes once more what holds.
+  // A kept mark is removed with its container or pod; a start before that writes the row's values
+  // once more.
   ~UpdateMark() {
     if (!stays_) run_.RemoveFile(path_).IgnoreError();
   }
@@ -45,7 +47,7 @@ class UpdateMark {
   absl::Status Set(absl::string_view content = "") const {
     return run_.ReplaceFile(path_, content, 0600);
   }
-  // The file outlives the object: what it says is still to be done.
+  // Makes the file outlive the object: its content is still to be written.
   void Keep() { stays_ = true; }
 
  private:

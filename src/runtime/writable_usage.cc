@@ -58,7 +58,7 @@ void WritableUsage::WalkAside(absl::Duration max_age) {
     walks_aside_ = true;
   }
   const auto walk = [this, max_age] {
-    // Whoever can't do with the last finds out why a walk fails.
+    // A caller of Read gets the error of a failing walk.
     if (!called_off_.stop_requested()) Read(max_age).IgnoreError();
     absl::MutexLock lock(&mutex_);
     walks_aside_ = false;

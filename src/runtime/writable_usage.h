@@ -1,4 +1,4 @@
-// What containers have written to their root file systems.
+// Disk usage of containers' writable layers.
 #ifndef PLIMSOLL_RUNTIME_WRITABLE_USAGE_H_
 #define PLIMSOLL_RUNTIME_WRITABLE_USAGE_H_
 
@@ -23,39 +23,39 @@
 namespace plimsoll::runtime {
 
 struct WritableLayers {
-  std::string directory;   // that all of them are in
+  std::string directory;   // parent of all the layers
   absl::Time measured;     // when the walk began
   int64_t unix_nanos = 0;  // the same
   DiskUsage total;
   std::map<std::string, DiskUsage> by_container;  // by id
 };
 
-// Walks the disk, so it costs what the containers have written; the answer is kept for those who
-// don't need it fresher. Thread-safe.
+// Measures the layers by walking the disk, at a cost that grows with their files; keeps the result
+// for callers who don't need it fresher. Thread-safe.
 class WritableUsage {
  public:
   using MeasureFn = std::function<absl::StatusOr<DiskUsage>(const FsRoot& directory,
                                                             const std::stop_token& stop)>;
 
-  // `measure`: what one layer takes; asked in the thread of whoever reads or in the own one, by one
-  // at a time. It is to return soon once `stop` is asked for.
+  // `measure` returns one layer's usage. It runs in a caller's thread or in this object's own, one
+  // call at a time, and must return soon after a request of `stop`.
   explicit WritableUsage(FsRoot state, MeasureFn measure = MeasureTree)
       : state_(std::move(state)), measure_(std::move(measure)) {}
   ~WritableUsage() { CallOff(); }
 
-  // Walks that are under way, and all later ones, end with CANCELLED: a large layer takes longer
-  // than a daemon that ends can wait.
+  // Ends the walk under way and all later ones with CANCELLED: a large layer takes longer than an
+  // ending daemon can wait.
   void CallOff() { called_off_.request_stop(); }
 
-  // Of a walk that began no longer than `max_age` before this call. Of several that ask at once one
-  // walks, and the others take what it finds where that is fresh enough for them. Nobody waits for
-  // a walk who can do with the last.
+  // The result of a walk that began at most `max_age` before this call. Returns the last one at
+  // once if it is fresh enough. Of several callers at once one walks, and the others take its
+  // result if that is fresh enough for them.
   absl::StatusOr<std::shared_ptr<const WritableLayers>> Read(absl::Duration max_age);
 
-  // What was found last, however long ago: nobody waits but for the first walk of all. Where that
-  // is older than `max_age`, another walk begins in a thread of its own, for those who ask later.
-  // After a walk the disk has a rest from these of ten times as long as it took; where there has
-  // been none but one that failed, its error is told meanwhile.
+  // The last walk's result, however old: only the first walk of all is waited for. If the result is
+  // older than `max_age`, another walk begins in a thread of its own, for later callers. After each
+  // walk these walks pause for ten times as long as it took. If the first walk failed, its error is
+  // returned during the pause.
   absl::StatusOr<std::shared_ptr<const WritableLayers>> ReadLast(absl::Duration max_age);
 
  private:

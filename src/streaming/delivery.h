@@ -1,4 +1,4 @@
-// Whether the pod still takes the input that a client has left behind.
+// Delivery to the pod of the input that a departed client has sent.
 #ifndef PLIMSOLL_STREAMING_DELIVERY_H_
 #define PLIMSOLL_STREAMING_DELIVERY_H_
 

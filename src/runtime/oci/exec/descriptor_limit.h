@@ -1,4 +1,4 @@
-// How many descriptors a command may have.
+// Limit of a command's open file descriptors.
 #ifndef PLIMSOLL_RUNTIME_OCI_EXEC_DESCRIPTOR_LIMIT_H_
 #define PLIMSOLL_RUNTIME_OCI_EXEC_DESCRIPTOR_LIMIT_H_
 
