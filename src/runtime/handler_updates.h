@@ -62,7 +62,7 @@ class HandlerUpdates {
   // aren't in force.
   void TellBackLater(const std::string& sandbox_id);
 
-  // Updates that wait for a command, or would, fail from now on, and the command is ended.
+  // Ends all update commands. Updates that need one fail from now on.
   void CallOffAll();
 
  private:
