@@ -353,7 +353,9 @@ TEST_F(ExecServerTest, ACommandWaitsForAClientThatDoesNotRead) {
   ASSERT_TRUE(slow != nullptr && other != nullptr);
   ASSERT_TRUE(other->ReadToEnd().ok());
   EXPECT_EQ(other->received[1], "quick\n");
-  EXPECT_EQ(backend_.running, 1);  // the slow client's command still waits
+  // The slow client's command still waits.
+  EXPECT_TRUE(WaitUntil([&] { return backend_.running == 1; }));
+  EXPECT_EQ(backend_.ended, 1);
   slow.reset();
   EXPECT_TRUE(WaitUntil([&] { return backend_.running == 0; }));
 }
