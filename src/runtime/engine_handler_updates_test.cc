@@ -271,9 +271,12 @@ TEST_F(EngineHandlerUpdatesTest, AKillAfterTheUpdateCommandIsToldBackAtTheNextSt
 
   ASSERT_TRUE(run_.ReplaceFile(WantedFile(pod), "").ok());
   ExitWith(3);
+  const size_t before = events_.Since(0).size();  // earlier warnings among them
   StartEngine();
   const auto warns = [&] {
-    for (const Event& event : events_.Since(0)) {
+    const std::vector<Event> events = events_.Since(0);
+    for (size_t i = before; i < events.size(); ++i) {
+      const Event& event = events[i];
       if (event.type == EventType::kWarning && event.sandbox_id == pod) return true;
     }
     return false;
