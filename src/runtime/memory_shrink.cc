@@ -56,8 +56,7 @@ absl::Status ShrinkMemory(linux::CgroupManager& cgroups, absl::string_view group
   if (usage <= bytes) return absl::OkStatus();
   PLIMSOLL_ASSIGN_OR_RETURN(const std::string before, ReadShrinkLimit(cgroups, group));
   const absl::Status asked = WriteShrinkLimit(cgroups, group, absl::StrCat(bytes));
-  if (ErrnoOf(asked) == EBUSY)
-    return absl::OkStatus();  // v1 has reclaimed what it could and set no limit
+  if (ErrnoOf(asked) == EBUSY) return absl::OkStatus();  // v1 has reclaimed, and set no limit
   PLIMSOLL_RETURN_IF_ERROR(asked);
   const absl::Status restored = WriteShrinkLimit(cgroups, group, before);
   if (restored.ok() || absl::IsNotFound(restored)) return restored;

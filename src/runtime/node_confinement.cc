@@ -210,8 +210,7 @@ std::map<std::string, linux::CgroupSettings> NodeConfinement::FollowInParents(
   if (options_.classes != nullptr) no_reload.emplace(&options_.classes->definitions());
   const linux::CgroupSettings as_parent = {.cpuset_cpus = "", .cpuset_mems = ""};
   const NodeShare share = Current().share;
-  std::map<std::string, linux::CgroupSettings>
-      groups;  // a parent's path sorts before its children's
+  std::map<std::string, linux::CgroupSettings> groups;  // a parent's path sorts before a child's
   for (const auto& sandbox : sandboxes) {
     const SandboxRecord record = sandbox->Snapshot();
     for (const std::string& group : record.owned_cgroups) groups.emplace(group, as_parent);

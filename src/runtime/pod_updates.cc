@@ -175,8 +175,7 @@ absl::Status PodUpdates::UpdateAlone(Sandbox& sandbox, const SandboxUpdate& upda
   PLIMSOLL_RETURN_IF_ERROR(Annotate(
       PutLimitBack(*options_.cgroups, options_.run, RoomMarkIdOf(record.id), record.cgroup_path),
       what));
-  UpdateMark room(options_.run,
-                  RoomMarkIdOf(record.id));  // its end removes the mark of the limit put back
+  UpdateMark room(options_.run, RoomMarkIdOf(record.id));  // its end removes the earlier mark
   const UpdateMark mark(options_.run, record.id);
   PLIMSOLL_RETURN_IF_ERROR(Annotate(mark.Set(ToJson(changed)), what));
   // The row first, as with a container.
