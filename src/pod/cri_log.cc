@@ -104,7 +104,7 @@ absl::Status LogReader::Begin(UniqueFd file, uint64_t offset) {
   return absl::OkStatus();
 }
 
-// Of the current file and its successor; an upper bound.
+// The bytes of the current file and its successor; an upper bound.
 uint64_t LogReader::BytesThere() const {
   uint64_t bytes = 0;
   struct stat info = {};

@@ -240,7 +240,7 @@ absl::Status ClassAssignments::FinishChange(ContainerRecord* record, bool* chang
   if (!mark.ok()) return Annotate(mark.status(), kWhat);
   const absl::StatusOr<qos::HeldClasses> changing = HeldClassesFromJson(*mark);
   if (!changing.ok()) return Annotate(changing.status(), kWhat);
-  // The row names the change from its writing, with the limits, until the kernel has all of it.
+  // The row names the change from the write of the limits until the kernel has all of it.
   const auto is_due = [record](const std::string& type, const qos::HeldClass& change) {
     const auto held = record->classes.find(type);
     return held != record->classes.end() && !change.changing_to.empty() &&

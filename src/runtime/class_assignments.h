@@ -31,8 +31,8 @@
 
 namespace plimsoll::runtime {
 
-// If the options have no class registry, calls do nothing: Change is NOT_FOUND if it names a class,
-// and EffectiveOf gives the classes on record.
+// If the options have no class registry, calls do nothing, except that Change is NOT_FOUND if it
+// names a class, and EffectiveOf gives the classes on record.
 //
 // Uses `classes`, `assign_classes`, `runtime`, `store`, `events` and `run` of the options, Objects,
 // and NodeConfinement for the cpuset that is written when a container leaves a class. The arguments

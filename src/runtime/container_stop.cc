@@ -133,8 +133,8 @@ absl::Status EngineImpl::RemoveContainer(absl::string_view id) {
     container->record.state = ContainerState::kRemoving;
     record = container->record;
   }
-  // On a full disk the removal goes on without the mark: it makes the room that later steps need. A
-  // daemon that starts in between finds the container ended, and can remove it too.
+  // On a full disk the removal goes on without the mark: deleted files make the room that it needs.
+  // A daemon that starts in between finds the container ended, and can remove it too.
   const absl::Status marked = parts_.options.store->PutContainer(record);
   if (!absl::IsResourceExhausted(marked)) PLIMSOLL_RETURN_IF_ERROR(marked);
   const absl::Status unmarked = parts_.options.run.RemoveFile(UpdateMarkOf(record.id));

@@ -25,8 +25,8 @@
 namespace plimsoll::runtime {
 namespace {
 
-// Replaces NOT_FOUND with its cause: the container has just ended, or, if its init runs, somebody
-// took away its group or a file of the group.
+// Replaces NOT_FOUND with its cause: the container has just ended or, if its init runs, its group
+// or a file of the group was taken away.
 absl::Status OrEnded(const FsRoot& host, const ContainerRecord& record,
                      const absl::Status& status) {
   if (!absl::IsNotFound(status)) return status;

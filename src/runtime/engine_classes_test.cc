@@ -342,7 +342,7 @@ TEST_F(EngineClassesTest, AnUpdateThatIsBeingUndoneAtAKillIsWholeAfterTheNextSta
   }
 }
 
-// It is the first class: there is none to go back to.
+// The container had no class before: there is none to go back to.
 TEST_F(EngineClassesTest, AFirstClassOfAnUpdateThatWasCutOffIsTakenAtTheNextStart) {
   const std::string id = *Make(Pod(), "a", {});
   ContainerRecord row;

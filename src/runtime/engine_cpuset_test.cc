@@ -327,7 +327,7 @@ TEST_F(EngineCpusetTest, APodsOwnCpusetStaysWhereLimitsAreInVersionOne) {
   EXPECT_EQ(*runtime_.last_created.cpuset_cpus, "0");
   ASSERT_TRUE(engine_->UpdateResources(own, {.cgroup = {.cpuset_cpus = ""}}).ok());
   EXPECT_EQ(CpusetOf(own).first, "1");
-  // It gets the share's part of its request; if there is none, the share.
+  // The pod gets the share's part of its request; if there is none, the share.
   engine_->SetNodeShare(Share("1"));
   EXPECT_TRUE(Becomes(follows, "1"));
   EXPECT_THAT(of_pod(pinned), Pair("1", ""));

@@ -117,7 +117,7 @@ class Inspector {
     LookAtNeeds(record);
   }
 
-  // Checks the group and the files of a live container, which somebody else may have removed.
+  // Checks that a live container's group and files have not been removed by others.
   void LookAtNeeds(const ContainerRecord& record) {
     if (!record.cgroup_path.empty()) {
       const absl::StatusOr<bool> exists = input_.cgroups->Exists(record.cgroup_path);

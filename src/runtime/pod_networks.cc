@@ -9,7 +9,7 @@
 namespace plimsoll::runtime {
 namespace {
 
-// As in engine_inspection.cc.
+// The time between two looks, as in engine_inspection.cc.
 constexpr absl::Duration kSecondNetworkLook = absl::Milliseconds(300);
 
 network::Attachment AttachmentOf(const FsRoot& run, const SandboxRecord& record) {

@@ -311,7 +311,7 @@ void Recovery::RecoverContainer(ContainerRecord record, const Finding* found) {
   switch (finding.difference) {
     case Difference::kContainerHalfMade:
     case Difference::kContainerHalfRemoved: {
-      // Its creation was never reported, or its removal was asked for: finishes the removal.
+      // The creation was never reported, or the removal was asked for: finishes the removal.
       absl::Status removed = parts_.options.runtime->Delete(record.id, record.cgroup_path);
       parts_.classes.Release(record);
       if (removed.ok()) removed = parts_.options.store->RemoveContainer(record.id);

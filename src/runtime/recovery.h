@@ -51,7 +51,8 @@ class Recovery {
         layers_(*layers),
         life_cycle_(std::move(life_cycle)) {}
 
-  // Recovers everything. Fails only if the store can't be loaded, or no directory made below `run`.
+  // Recovers everything. Fails only if the store can't be loaded, or if a directory below `run`
+  // can't be made.
   absl::Status Run();
   // The troubles of Run, one sentence each: failed repairs, objects that could not be inspected,
   // damaged images.
