@@ -26,8 +26,8 @@ std::shared_ptr<grpc::Channel> OpenChannel(const std::string& uri) {
   arguments.SetMaxReceiveMessageSize(64 * 1024 * 1024);  // ExecSync returns up to 2 x 16 MiB
   // A restarted daemon is back within moments.
   arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 100);
-  // gRPC also takes this for the longest time of one attempt. A stopped daemon, or an overloaded
-  // machine, answers late: it has not gone.
+  // gRPC also takes this for the longest time of one attempt. A stopped daemon or an overloaded
+  // machine answers late, but has not gone.
   arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, 20'000);
   arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 500);
   return grpc::CreateCustomChannel(uri, grpc::InsecureChannelCredentials(), arguments);

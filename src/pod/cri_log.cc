@@ -18,7 +18,7 @@ namespace {
 // memory.
 constexpr size_t kMaxLineBytes = 1024 * 1024;
 
-// Longer than any record: zeros after a crash of the machine, say.
+// Longer than any record. Zeros after a crash of the machine may be as long.
 constexpr size_t kMaxRecordBytes = 16 * kMaxLineBytes;
 
 absl::string_view TakeWord(absl::string_view& text) {
@@ -104,7 +104,7 @@ absl::Status LogReader::Begin(UniqueFd file, uint64_t offset) {
   return absl::OkStatus();
 }
 
-// Of the current file and its successor; an upper bound.
+// The bytes of the current file and its successor; an upper bound.
 uint64_t LogReader::BytesThere() const {
   uint64_t bytes = 0;
   struct stat info = {};
@@ -125,7 +125,7 @@ absl::Status LogReader::Drain(uint64_t* left, const Sink& sink) {
     *left -= static_cast<uint64_t>(count);
     bytes_read_ += static_cast<uint64_t>(count);
     size_t begin = 0;
-    size_t look = unread_.size();  // no newline is before
+    size_t look = unread_.size();  // no newline comes before
     unread_.append(buffer.data(), static_cast<size_t>(count));
     for (size_t end; (end = unread_.find('\n', look)) != std::string::npos;
          begin = look = end + 1) {
@@ -140,7 +140,7 @@ absl::Status LogReader::Drain(uint64_t* left, const Sink& sink) {
 
 void LogReader::Take(absl::string_view line, const Sink& sink) {
   const std::optional<LogRecord> record = ParseLogLine(line);
-  if (!record) return;  // the rest of a line that rotation cut, say
+  if (!record) return;  // for example the rest of a line that rotation cut
   std::optional<LogLine>& waiting = pieces_[record->stream == LogStream::kStderr];
   if (!waiting) waiting = LogLine{record->time, record->stream, "", false};
   waiting->text.append(record->text.data(), record->text.size());

@@ -32,7 +32,7 @@ absl::Status CheckNonRoot(const Manifest& pod, const ContainerManifest& containe
   if (!non_root || container.security.run_as_user || pod.security.run_as_user) {
     return absl::OkStatus();
   }
-  // The image's user is a number, a name (which may be anybody), or nothing (which is root).
+  // The image's user is a number, a name (with any number), or empty (root).
   if (image.has_uid() && image.uid().value() != 0) return absl::OkStatus();
   const std::string why =
       image.username().empty()

@@ -93,7 +93,7 @@ TEST_F(LogTailTest, ALineThatBeganLongAgoIsCountedByItsBeginning) {
   EXPECT_THAT(Last(4, early), ElementsAre("first", "0", "1", "long-line"));
 }
 
-// Whatever the log holds, its tail is the end of the whole.
+// The tail of any log is the end of the whole.
 TEST_F(LogTailTest, IsTheEndOfTheWhole) {
   std::mt19937 random(20);
   const auto below = [&random](unsigned most) { return random() % most; };

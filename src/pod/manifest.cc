@@ -26,7 +26,7 @@
 namespace plimsoll::pod {
 namespace {
 
-// Of one pod: the work for each container names all of them.
+// Limit of one pod: the work for each container includes all others.
 constexpr size_t kMaxContainers = 1000;
 constexpr char kOneNode[] = "there is one node here, nothing to schedule";
 constexpr char kNoCluster[] = "there is no API server here";

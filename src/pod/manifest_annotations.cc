@@ -19,7 +19,7 @@ namespace plimsoll::pod {
 namespace {
 
 constexpr absl::string_view kDomain = "plimsoll.dev";
-constexpr absl::string_view kClassDomain = "class.plimsoll.dev";  // behind a type and "."
+constexpr absl::string_view kClassDomain = "class.plimsoll.dev";  // after a type and "."
 
 absl::Status CheckCpus(const std::string& list) {
   const auto cpus = resources::CpuSet::Parse(list);
@@ -42,8 +42,8 @@ absl::Status CheckShrink(const std::string& value) {
 
 // One annotation of plimsoll.dev.
 struct OwnAnnotation {
-  absl::string_view name;      // behind "plimsoll.dev/"
-  bool of_containers = false;  // "NAME.CONTAINER" is that of one container
+  absl::string_view name;      // after "plimsoll.dev/"
+  bool of_containers = false;  // also as "NAME.CONTAINER", for one container
   absl::Status (*check)(const std::string& value) = nullptr;
   absl::string_view ignored;  // the reason, if it has no effect
 };

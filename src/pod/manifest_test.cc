@@ -261,7 +261,7 @@ TEST(Manifest, WhatOnlyAClusterNeedsIsNoted) {
       ElementsAre(HasSubstr("pod.yaml:6:17: spec.nodeSelector: ignored: there is one node")));
 }
 
-// Kubernetes takes it too, with a warning.
+// Kubernetes takes such an amount too, with a warning.
 TEST(Manifest, ARequestOfThousandthsOfAByteIsNoted) {
   const auto pods =
       ParseManifests(PodWith("container", "resources: {requests: {memory: 64m}}"), "pod.yaml");

@@ -9,8 +9,8 @@
 namespace plimsoll::pod {
 namespace {
 
-// The user of the entry that is taken for `reference`, from a file with these keys. Each entry's
-// user is named after its key. "": none is taken.
+// The user of the entry chosen for `reference`, from a file with these keys; "": none. Each entry's
+// user is named after its key.
 std::string UserFor(const std::string& reference, const std::vector<std::string>& keys) {
   std::string entries;
   for (const std::string& key : keys) {
@@ -42,7 +42,7 @@ TEST(RegistryAuthTest, DockersOwnRegistryHasManyNames) {
        {"https://index.docker.io/v1/", "docker.io", "index.docker.io", "registry-1.docker.io"}) {
     EXPECT_NE(UserFor("busybox", {key}), "") << key;
     EXPECT_NE(UserFor("docker.io/library/busybox:1", {key}), "") << key;
-    // None of these is a registry of Docker's.
+    // None of these names is a registry of Docker's.
     EXPECT_EQ(UserFor("localhost:5000/busybox", {key}), "") << key;
     EXPECT_EQ(UserFor("registry:5000/busybox", {key}), "") << key;
     EXPECT_EQ(UserFor("quay.io/busybox", {key}), "") << key;

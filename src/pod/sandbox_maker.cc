@@ -81,7 +81,7 @@ absl::Status SandboxMaker::ChooseIds(PodContext& context) {
   return absl::OkStatus();
 }
 
-// Looks the name up under its lock: images were pulled since the first look.
+// Looks the name up again, under its lock: pulls of images took time since the first look.
 absl::StatusOr<std::string> SandboxMaker::Make() {
   const absl::Cleanup release = [this] { ids_.reset(); };
   if (given_up_) return "";
@@ -106,7 +106,7 @@ bool SandboxMaker::MayHaveBeenMade(const absl::Status& failure, const std::strin
   if (absl::IsDeadlineExceeded(failure)) return true;
   if (!absl::IsUnavailable(failure) && !absl::IsCancelled(failure)) return false;
   if (daemon.empty()) return true;
-  // Asked before the list, which is then this daemon's or a later one's.
+  // Asked before the list, so that the list is this daemon's or a later one's.
   const std::string now = IdentityOf(client_);
   if (now.empty() || now == daemon) return true;
   const auto there = client_.ListPodSandboxes();

@@ -293,7 +293,7 @@ void SetPodQos(const Manifest& pod, const PodContext& context, const std::string
                cri::PodSandboxConfig* sandbox) {
   if (!context.pod_class_types.contains(qos::kPodQos)) return;
   auto& classes = *sandbox->mutable_class_resources()->mutable_class_();
-  // Beside this message the daemon reads no annotation, so the message carries their classes too.
+  // With this message the daemon reads no annotations, so the message carries their classes too.
   for (const auto& [key, name] : pod.annotations) {
     absl::string_view type = key;
     if (absl::ConsumeSuffix(&type, ".class.plimsoll.dev/sandbox") && !name.empty()) {

@@ -101,7 +101,7 @@ TEST(PodToCri, ThePodsQosClassIsSaidWhereTheDaemonHasTheType) {
   EXPECT_THAT(configs->sandbox.class_resources().class_(),
               ElementsAre(Pair("pod-qos", "Burstable")));
   EXPECT_FALSE(configs->containers[0].has_class_resources()) << "annotations are theirs";
-  // Beside the message no annotation is read, so it carries their classes.
+  // With the message no annotation is read, so it carries their classes.
   Manifest annotated = ParsePod(kPod);
   annotated.annotations["blockio.class.plimsoll.dev/sandbox"] = "slow";
   EXPECT_THAT(ToCri(annotated, context)->sandbox.class_resources().class_(),
@@ -153,7 +153,7 @@ TEST(PodToCri, CdiDevicesAreThoseOfTheAnnotation) {
   EXPECT_EQ(configs->containers[0].cdi_devices(1).name(), "vendor.com/gpu=1");
   ASSERT_EQ(configs->containers[1].cdi_devices_size(), 1);
   EXPECT_EQ(configs->containers[1].cdi_devices(0).name(), "vendor.com/net=a");
-  // pod_resources names them too.
+  // pod_resources names the CDI devices too.
   EXPECT_EQ(configs->sandbox.pod_resources().containers(0).cdi_devices_size(), 2);
 }
 

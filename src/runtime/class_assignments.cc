@@ -27,7 +27,7 @@ std::map<std::string, qos::EffectiveClass> AsRecorded(const qos::HeldClasses& he
   return classes;
 }
 
-// Whether `held` is the result of undoing the change that `changing` says is under way.
+// True if `held` results from undoing the change that is under way in `changing`.
 bool IsUndone(const qos::HeldClasses& changing, const qos::HeldClasses& held) {
   return absl::c_any_of(changing, [&held](const auto& one) {
     const auto& [type, change] = one;
@@ -57,7 +57,7 @@ qos::Target ClassAssignments::TargetOf(const ContainerRecord& record) const {
       now.oom_score_adj = adj;
       if (container.ok()) now = (*container)->Snapshot().spec;
       present.confinement_->PutIntoShare(&now.resources);
-      // Written when the class goes, as an update would write it.
+      // When the class goes, the value is written as an update would write it.
       std::vector<std::string> told;
       now.resources = FitSettings(now.resources, *present.options_.runtime, &told);
       now.oom_score_adj = FitOomScoreAdj(now.oom_score_adj, *present.options_.runtime, &told);
@@ -108,7 +108,7 @@ absl::Status ClassAssignments::Reserve(SandboxRecord* record) const {
 absl::Status ClassAssignments::Reserve(ContainerRecord* record) {
   if (options_.classes == nullptr || !options_.assign_classes) return absl::OkStatus();
   const ContainerSpec& spec = record->spec;
-  // Looked at first: a refusal counts as one.
+  // Waits before the first try: the registry counts each refusal.
   const bool releases_under_way = [this] {
     absl::MutexLock lock(&mutex_);
     return !releases_.empty();
@@ -240,7 +240,7 @@ absl::Status ClassAssignments::FinishChange(ContainerRecord* record, bool* chang
   if (!mark.ok()) return Annotate(mark.status(), kWhat);
   const absl::StatusOr<qos::HeldClasses> changing = HeldClassesFromJson(*mark);
   if (!changing.ok()) return Annotate(changing.status(), kWhat);
-  // The row says it once it is written with the limits, and until the kernel has all of it.
+  // The row names the change from the write of the limits until the kernel has all of it.
   const auto is_due = [record](const std::string& type, const qos::HeldClass& change) {
     const auto held = record->classes.find(type);
     return held != record->classes.end() && !change.changing_to.empty() &&
@@ -253,7 +253,7 @@ absl::Status ClassAssignments::FinishChange(ContainerRecord* record, bool* chang
     const auto held = record->classes.find(type);
     if (held == record->classes.end()) continue;
     if (is_due(type, change)) {
-      // What is put back is the new class now: see Registry::Adopt.
+      // Makes the new class the one that Registry::Adopt puts back.
       std::swap(held->second.name, held->second.changing_to);
       if (held->second.changing_to.empty()) held->second.changing_to = held->second.name;
     }
@@ -317,8 +317,9 @@ absl::Status ClassAssignments::Change(Container& container, const qos::ClassName
         absl::StrCat("container ", record.spec.name, ": there are no QoS classes on this node"));
   }
   return options_.classes->Change(TargetOf(record), asked, [&](const qos::HeldClasses& held) {
-    // The row still has the update's limits, and says by the change under way that all of it is to
-    // be finished. The update's undoing writes old classes and old limits in one.
+    // After an undone change the row still has the update's limits, and its change under way says
+    // that the whole update is to be finished. The update's undoing then writes the old classes and
+    // the old limits at once.
     return IsUndone(record.classes, held) ? absl::OkStatus() : Save(container, held);
   });
 }

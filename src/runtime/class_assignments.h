@@ -31,17 +31,17 @@
 
 namespace plimsoll::runtime {
 
-// If the options have no class registry, every call does nothing and a request for a class is
-// NOT_FOUND.
+// If the options have no class registry, calls do nothing, except that Change is NOT_FOUND if it
+// names a class, and EffectiveOf gives the classes on record.
 //
 // Uses `classes`, `assign_classes`, `runtime`, `store`, `events` and `run` of the options, Objects,
 // and NodeConfinement for the cpuset that is written when a container leaves a class. The arguments
 // must outlive this object. The class registry may outlive it: its callbacks then do nothing.
 //
-// Thread-safe; the caller serializes the calls about one holder, as the registry requires. Both
-// locks are held for moments. Presence's lock comes after the registry's, whose callbacks read
-// records under its own locks, and before PodGroups'; the lock of `releases_` comes last. Change
-// and releases take Container::classes before the registry's locks.
+// Thread-safe; the caller serializes the calls about one holder, as the registry requires.
+// Presence's lock is held over the registry's callbacks, which read records and write rows: it
+// comes after the registry's locks and before PodGroups'. The lock of `releases_` comes last and is
+// held for moments. Change and releases take Container::classes before the registry's locks.
 class ClassAssignments {
  public:
   ClassAssignments(const EngineOptions& options, const Objects* objects,
@@ -75,9 +75,10 @@ class ClassAssignments {
   // Announces that the places of `held` will soon be free. The announcement lasts as long as the
   // result lives; Reserve waits for its end.
   std::shared_ptr<void> AnnounceRelease(const qos::HeldClasses& held);
-  // Releases the classes of a container that is recorded as exited. Works in another thread, since
-  // a release waits for a class change under way, and drops `announced` at its end. Does nothing
-  // for a container that is not recorded as exited: its failed creation undoes itself.
+  // Releases the classes of a container that is recorded as exited. Works in another thread if one
+  // can be had, since a release waits for a class change under way, and drops `announced` at its
+  // end. Does nothing for a container that is not recorded as exited: its failed creation undoes
+  // itself.
   void ReleaseAtExit(const std::shared_ptr<Container>& container,
                      const std::shared_ptr<void>& announced);
 
@@ -90,12 +91,12 @@ class ClassAssignments {
   // Adopt enforce that change. `changed`: as for Adopt.
   absl::Status FinishChange(ContainerRecord* record, bool* changed) const;
 
-  // The errors of Change that need no question to the kernel.
+  // The registry's errors of Change that need no question to the kernel.
   absl::Status CheckChange(const ContainerRecord& record, const qos::ClassNames& asked) const;
   // The classes to keep on record, for the types in `asked`, while Change moves the holder from
   // `held` to `asked`.
   qos::HeldClasses ChangingTo(const qos::HeldClasses& held, const qos::ClassNames& asked) const;
-  // See qos::Registry::Change. FAILED_PRECONDITION for a container that has just ended, and for a
+  // See qos::Registry::Change. FAILED_PRECONDITION for a container without a process, and for a
   // sandbox that is not Ready.
   absl::Status Change(Container& container, const qos::ClassNames& asked) const;
   absl::Status Change(Sandbox& sandbox, const qos::ClassNames& asked) const;

@@ -35,7 +35,7 @@ class ClassAssignmentsTest : public PartsTest {
     ASSERT_TRUE(store_.PutSandbox(SandboxOf("pod")).ok());
     ASSERT_TRUE(run_.MakeDirs(kUpdates, 0700).ok());
   }
-  // In its class, and among the objects.
+  // A container in its class and among the objects.
   std::shared_ptr<Container> Enforced(const std::string& id, const std::string& name) {
     ContainerRecord record = ContainerOf(id, "pod");
     record.spec.classes = {{"rdt", name}};

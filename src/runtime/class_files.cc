@@ -23,7 +23,7 @@ std::optional<std::string> Limit(const std::optional<int64_t>& value) {
   return linux::FormatLimit(*value);
 }
 
-// memory.swap.max counts swap alone, the client memory and swap together.
+// memory.swap.max counts swap alone; the client's limit counts memory and swap together.
 std::optional<std::string> SwapMax(const linux::CgroupSettings& settings) {
   if (!settings.memory_swap_limit_bytes.has_value()) return std::nullopt;
   const int64_t both = *settings.memory_swap_limit_bytes;

@@ -129,7 +129,7 @@ absl::Status ContainerCreation::AddImageMounts(ContainerRecord* record, CreateRe
     leases.push_back(*std::move(lease));
   }
   if (leases.empty()) return absl::OkStatus();
-  // One lease for all, as it is taken again after a restart.
+  // One lease for all, as recovery takes it after a restart.
   PLIMSOLL_ASSIGN_OR_RETURN(*layers, parts_.options.images->LeaseChain(record->chain_ids));
   return absl::OkStatus();
 }
@@ -138,8 +138,8 @@ absl::Status ContainerCreation::SettleProcess(const Created& created, const Crea
                                               ContainerRecord* record) const {
   record->monitor = created.monitor;
   record->init = created.init;
-  // What another program has made of its resources is that program's affair.
-  std::vector<std::string> told;  // by Create
+  // A handler's own program decides itself which settings its containers' groups get.
+  std::vector<std::string> told;  // unused: Create tells them
   linux::CgroupSettings given;
   if (request.program.empty()) {
     given = FitSettings(request.spec->resources, *parts_.options.runtime, &told);
@@ -150,9 +150,9 @@ absl::Status ContainerCreation::SettleProcess(const Created& created, const Crea
   if (!registered.ok()) {
     return Annotate(registered, absl::StrCat("container ", record->spec.name));
   }
-  // Its init is one thread, asleep until it is started: whatever it runs will be in its classes.
+  // The init is one thread, asleep until the start: all that it runs will be in the classes.
   PLIMSOLL_RETURN_IF_ERROR(parts_.classes.Enforce(*record));
-  // Asked while there is an init: it may end before anybody else looks.
+  // Read while there is an init: it may end before the next look.
   const absl::StatusOr<int> adj = linux::ReadOomScoreAdj(parts_.options.host, record->init);
   if (adj.ok()) record->last_resources.oom_score_adj = *adj;
   if (parts_.options.cgroups->EndsWithProcesses()) {
@@ -220,7 +220,7 @@ absl::Status ContainerCreation::Make(Creation* creation) const {
   record.user = created.user;
   record.state = ContainerState::kCreated;
   if (created.refusal.has_value()) {
-    // In the row before anybody is told that it is created; whatever comes, its start fails so.
+    // In the row before the creation is reported, so that the start fails with it in any case.
     record.reason = kStartError;
     record.message = *created.refusal;
     parts_.classes.Cancel(record.id);  // nothing of it will ever run in them
@@ -234,8 +234,8 @@ absl::Status ContainerCreation::Make(Creation* creation) const {
 absl::StatusOr<std::shared_ptr<Container>> ContainerCreation::Add(Creation* creation) const {
   const ContainerRecord& record = creation->record;
   const auto container = std::make_shared<Container>(record);
-  // Watched before it is anybody's: one whose end nobody sees would be Running for ever. That
-  // end, however soon it comes, is recorded after this lock.
+  // Watched before it is added: a container whose end nobody sees would be Running for ever. Even
+  // an immediate end is recorded only after this lock is released.
   absl::MutexLock lock(&container->mutex);
   absl::Status made;
   if (HasProcess(record)) made = parts_.exits.Watch(container, record.monitor);
@@ -272,7 +272,7 @@ absl::StatusOr<std::string> ContainerCreation::Create(const std::shared_ptr<Sand
                                                       "; it must be Ready"));
   }
   {
-    // A stop that failed has given back some of the pod.
+    // A failed stop has given back some of the pod already.
     absl::MutexLock lock(&sandbox->mutex);
     if (sandbox->stopping) {
       return absl::FailedPreconditionError(
@@ -305,7 +305,7 @@ absl::StatusOr<std::string> ContainerCreation::Create(const std::shared_ptr<Sand
   TellWarnings(creation);
   parts_.pictures.TellContradiction(container->Snapshot(), nullptr);
   if (!confined->lost.empty()) parts_.confinement.TellLost(*container, *confined);
-  // Another share, set while this one was being made, has not reached it.
+  // A share that was set during the creation has not reached this container.
   if (parts_.confinement.Current().epoch != share.epoch) parts_.confinement.FollowShare(*container);
   return container->id;
 }

@@ -16,13 +16,13 @@
 namespace plimsoll::runtime {
 namespace {
 
-// What is recorded when nobody saw the exit.
+// Recorded if nobody saw the exit.
 constexpr int kUnknownExitCode = 255;
-// Of what was never executed, as kubelet knows it of other runtimes.
+// The exit code of a program that was never executed, as other runtimes report it to kubelet.
 constexpr int kStartErrorCode = 128;
-// What SIGKILL ends, it ends within this, but for what hangs in the kernel.
+// SIGKILL ends a process within this time, unless the process hangs in the kernel.
 constexpr absl::Duration kBriefly = absl::Milliseconds(10);
-// How often a monitor is looked for by whoever waits for an exit.
+// The interval at which a wait for an exit looks for the monitor.
 constexpr absl::Duration kLookAgain = absl::Milliseconds(200);
 
 void SetExited(ContainerRecord* record, const ExitRecord& exit, bool oom_killed) {
@@ -44,15 +44,15 @@ void SetExited(ContainerRecord* record, const ExitRecord& exit, bool oom_killed)
   }
 }
 
-// What there is to be found of a container that has ended.
+// Traces of a container that has ended.
 struct FoundExit {
   std::optional<ExitRecord> seen;             // by its monitor
-  std::string why_unseen;                     // else
-  bool oom_killed = false;                    // a process of it
-  std::optional<linux::CgroupSettings> last;  // what its group held
+  std::string why_unseen;                     // if it is not seen
+  bool oom_killed = false;                    // at least one process
+  std::optional<linux::CgroupSettings> last;  // settings of its group
 };
 
-// Before the group goes, and with it the count.
+// Called while the group exists: the count of OOM kills goes with it.
 FoundExit LookAt(const EngineOptions& options, const ContainerRecord& record,
                  const std::string& boot_id) {
   FoundExit found;
@@ -73,7 +73,7 @@ void SetFound(const FoundExit& found, bool is_starting, int64_t now, ContainerRe
   ExitRecord exit = found.seen.value_or(ExitRecord{kUnknownExitCode, now});
   if (exit.start_error.has_value()) {
     exit.start_error = absl::StrCat("container \"", record->spec.name, "\": ", *exit.start_error);
-    // Nobody has been told that it was started, unless that took unusually long.
+    // While it is starting, nobody has been told of a start.
     if (is_starting) record->started_unix_nanos = 0;
   }
   SetExited(record, exit, found.oom_killed);
@@ -94,7 +94,7 @@ absl::Status ContainerExits::WatchOrRecord(const std::shared_ptr<Container>& con
   SeeOomScore(options_.host, *container);
   SeeGroup(*options_.cgroups, *container);
   const absl::Status watched = Watch(container, container->Snapshot().monitor);
-  if (!absl::IsNotFound(watched)) return watched;  // on failure, a stop looks for it
+  if (!absl::IsNotFound(watched)) return watched;  // after an error, a stop looks for its end
   Record(container);
   return absl::OkStatus();
 }
@@ -104,12 +104,12 @@ void ContainerExits::Record(const std::shared_ptr<Container>& container) {
   const std::shared_ptr<void> release = classes_->AnnounceRelease(before.classes);
   const FoundExit found = LookAt(options_, before, boot_id_);
   SeeOomScore(options_.host, *container);  // the monitor may have ended before its init
-  // Without a monitor nobody keeps its log or its exit: what is left of it ends here. Not waited
-  // for long, since other exits wait for this one.
+  // Without a monitor nobody keeps the log or the exit, so the rest of the container ends here. The
+  // wait is brief, since other exits wait for this one.
   if (!found.seen.has_value()) Kill(*container, MonotonicNow() + kBriefly).IgnoreError();
   {
     absl::MutexLock lock(&container->mutex);
-    // Refused: a start that failed has recorded it, and it may be removed by now.
+    // False if a failed start has recorded the exit; the container may even be removed by now.
     if (MayFollow(container->record.state, ContainerState::kExited)) {
       SetFound(found, container->starting, options_.clock->NowUnixNanos(), &container->record);
       Save(*container);
@@ -123,7 +123,7 @@ void ContainerExits::EndRefused(Container& container) const {
   absl::MutexLock lock(&container.mutex);
   ContainerRecord& record = container.record;
   if (!IsRefused(record)) return;
-  record.last_resources.cgroup = record.spec.resources;  // which it goes on to show
+  record.last_resources.cgroup = record.spec.resources;  // shown after the exit too
   ExitRecord exit{.code = 0, .finished_unix_nanos = options_.clock->NowUnixNanos()};
   exit.start_error = record.message;
   SetExited(&record, exit, false);
@@ -133,7 +133,7 @@ void ContainerExits::EndRefused(Container& container) const {
 void ContainerExits::RecordFailedStart(Container& container, const absl::Status& failure) const {
   absl::MutexLock lock(&container.mutex);
   ContainerRecord& record = container.record;
-  // Else its monitor's end was quicker.
+  // False: the monitor's end was recorded first.
   const bool is_first = record.state == ContainerState::kRunning;
   record.started_unix_nanos = 0;
   if (is_first) SetExited(&record, {kStartErrorCode, options_.clock->NowUnixNanos()}, false);
@@ -162,8 +162,8 @@ void ContainerExits::Tell(const ContainerRecord& record) const {
       absl::StrCat(record.spec.name, ": ", record.reason, ", exit code ", record.exit_code));
 }
 
-// After the exit is on record, since with the group goes the count of OOM kills; but not left to
-// Delete, since with it goes the kernel memory that it holds. What fails here, Delete tries again.
+// Called once the exit is on record, since the count of OOM kills goes with the group. Does not
+// wait for Delete, since a group holds kernel memory. Delete retries after an error.
 void ContainerExits::ClearGroup(const std::shared_ptr<Container>& container) {
   if (Kill(*container, MonotonicNow() + kBriefly).ok()) {
     options_.cgroups->Remove(container->Snapshot().cgroup_path).IgnoreError();
@@ -185,7 +185,7 @@ void ContainerExits::ClearGroup(const std::shared_ptr<Container>& container) {
 
 absl::Status ContainerExits::Kill(const Container& container, absl::Time deadline) const {
   const ContainerRecord record = container.Snapshot();
-  // The init too, by itself: it may have been moved out of its group.
+  // Also kills the init by itself: it may have been moved out of its group.
   const absl::Status init = linux::KillProcess(options_.host, record.init);
   return FirstError(options_.cgroups->KillAll(record.cgroup_path, deadline), init);
 }
@@ -198,20 +198,20 @@ bool ContainerExits::Await(const Container& container, absl::Time deadline) cons
   return container.mutex.AwaitWithDeadline(absl::Condition(&exited), deadline);
 }
 
-// By the monitor's end: the wait for the record alone would go by the wall clock, which may jump.
+// Waits for the monitor's end: a wait for the record alone follows the wall clock, which may jump.
 bool ContainerExits::AwaitRecord(const std::shared_ptr<Container>& container, absl::Time deadline) {
   while (!Await(*container, absl::InfinitePast())) {
     const absl::Time look_again = std::min(deadline, MonotonicNow() + kLookAgain);
     const ContainerRecord record = container->Snapshot();
     const absl::StatusOr<UniqueFd> monitor = linux::OpenProcess(options_.host, record.monitor);
     if (monitor.ok() && !linux::AwaitExit(*monitor, look_again)) {
-      // One that somebody has stopped records nothing until it goes on.
+      // A monitor that somebody has stopped records nothing until it continues.
       if (!linux::IsRunning(options_.host, record.init).value_or(true)) {
         linux::SignalProcess(*monitor, SIGCONT).IgnoreError();
       }
     } else if (!Await(*container, absl::Now() + (look_again - MonotonicNow())) &&
                absl::IsNotFound(monitor.status())) {
-      Record(container);  // gone, and nobody has noticed: it is not watched
+      Record(container);  // its end went unnoticed: it is not watched
     }
     if (MonotonicNow() >= deadline) return Await(*container, absl::InfinitePast());
   }

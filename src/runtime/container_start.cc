@@ -1,4 +1,4 @@
-// The start of containers, and what is told of one that fails.
+// The start of containers, and the report of a failed one.
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
@@ -14,13 +14,13 @@
 namespace plimsoll::runtime {
 namespace {
 
-// An init that was let run executes its program within a millisecond, on a busy machine later.
+// A released init executes its program within a millisecond, on a busy machine later.
 constexpr absl::Duration kFirstStartLook = absl::Microseconds(50);
 constexpr absl::Duration kLastStartLook = absl::Milliseconds(5);
-// From the end of an init to the record of its exit, some milliseconds.
+// Limit of the time from an init's end to the record of its exit, usually some milliseconds.
 constexpr absl::Duration kRecordTakes = absl::Seconds(5);
 
-// The record as its start left it, before an exit that has come since.
+// The record as its start left it, without a later exit.
 ContainerRecord AtItsStart(ContainerRecord record) {
   if (record.state != ContainerState::kExited) return record;
   record.state = ContainerState::kRunning;
@@ -40,7 +40,7 @@ absl::Status EngineImpl::AwaitProgram(const std::shared_ptr<Container>& containe
   for (absl::Duration pause = kFirstStartLook;; pause = std::min(2 * pause, kLastStartLook)) {
     const absl::StatusOr<bool> executed = linux::HasExecuted(parts_.options.host, init);
     if (executed.ok() ? *executed : !absl::IsNotFound(executed.status())) return absl::OkStatus();
-    if (!executed.ok()) break;  // it has ended, and its exit says whether it ever ran
+    if (!executed.ok()) break;  // it has ended; its exit says whether the program ran
     if (MonotonicNow() >= deadline) return absl::OkStatus();
     absl::SleepFor(pause);
   }
@@ -69,7 +69,7 @@ absl::Status EngineImpl::StartContainer(absl::string_view id) {
     return absl::FailedPreconditionError(record.message);
   }
   {
-    // Running from here on, so that an exit that comes at once finds the state it needs.
+    // Running from here on, so that an immediate exit finds the state it needs.
     absl::MutexLock lock(&container->mutex);
     ContainerRecord& record = container->record;
     PLIMSOLL_RETURN_IF_ERROR(
@@ -94,7 +94,7 @@ absl::Status EngineImpl::StartContainer(absl::string_view id) {
   }
   const absl::Status saved = SaveRow(*parts_.options.store, *container);
   if (!IsUnwritable(saved)) return saved;
-  // A full disk is no reason to say that nothing runs: the next daemon finds out that it does.
+  // The container runs, even if a full disk can't record it: the next daemon finds that out.
   parts_.options.events->Warn(container->sandbox_id, container->id, saved);
   return absl::OkStatus();
 }

@@ -1,4 +1,4 @@
-// The end and the removal of containers that somebody asks for.
+// The stop and the removal of containers.
 #include <signal.h>
 
 #include <algorithm>
@@ -18,16 +18,16 @@
 namespace plimsoll::runtime {
 namespace {
 
-// How often an init that would not get the stop signal yet is looked at: at first, and later on.
+// First and last interval between looks at an init that can't receive the stop signal yet.
 constexpr absl::Duration kFirstStopLook = absl::Milliseconds(1);
 constexpr absl::Duration kLastStopLook = absl::Milliseconds(50);
 
-// What becomes of a signal that is sent to a container's init.
+// The fate of a signal to a container's init.
 enum class Reception { kTaken, kBlocked, kDropped };
 
-// kTaken where that can't be told, and for a process that is not the init of a PID namespace: the
-// kernel drops none of its signals unasked. `executes`: init executes a program, and until then its
-// handlers are the OCI runtime's.
+// kTaken if that can't be told, or if the process is not the init of a PID namespace: the kernel
+// drops unhandled signals of such inits alone. `executes`: the init executes a program; until then
+// its handlers are the OCI runtime's.
 Reception ReceptionOf(const FsRoot& host, const linux::ProcessId& init, int signal, bool executes) {
   if (signal == SIGKILL || signal == SIGSTOP) return Reception::kTaken;
   const absl::StatusOr<linux::ProcessSignals> signals = linux::ReadSignals(host, init);
@@ -37,8 +37,8 @@ Reception ReceptionOf(const FsRoot& host, const linux::ProcessId& init, int sign
   return linux::Holds(signals->blocked, signal) ? Reception::kBlocked : Reception::kDropped;
 }
 
-// Once in the life of a container: some inits take a second one as "now". That is forgotten when
-// the daemon ends.
+// Sends the stop signal once in a container's life: some inits take a second one as "now". A new
+// daemon may send it again.
 absl::Status SendStopSignal(const FsRoot& host, Container& container) {
   ContainerRecord record;
   {
@@ -67,8 +67,8 @@ bool EngineImpl::StopGently(const std::shared_ptr<Container>& container, absl::T
   for (absl::Duration pause = kFirstStopLook;; pause = std::min(2 * pause, kLastStopLook)) {
     const Reception now =
         ReceptionOf(parts_.options.host, record.init, record.stop_signal, executes);
-    // An init that waits for blocked signals (sigwait(3), signalfd(2)) keeps them so. The C library
-    // blocks all for the moment of a fork, and what comes then is dropped after it.
+    // An init that waits for blocked signals (sigwait(3), signalfd(2)) keeps them blocked. The C
+    // library blocks all signals for the moment of a fork; one that comes then is dropped after it.
     if (now == Reception::kTaken || (now == Reception::kBlocked && was_blocked)) break;
     was_blocked = now == Reception::kBlocked;
     if (parts_.exits.AwaitRecord(container, std::min(deadline, MonotonicNow() + pause)))
@@ -76,7 +76,7 @@ bool EngineImpl::StopGently(const std::shared_ptr<Container>& container, absl::T
     if (MonotonicNow() >= deadline) return false;
   }
   const absl::Status sent = SendStopSignal(parts_.options.host, *container);
-  if (!absl::IsNotFound(sent)) {  // gone already is as good
+  if (!absl::IsNotFound(sent)) {  // NOT_FOUND: it has ended
     parts_.options.events->Warn(record.sandbox_id, record.id, Annotate(sent, "its stop signal"));
   }
   return parts_.exits.AwaitRecord(container, deadline);
@@ -96,7 +96,8 @@ absl::Status EngineImpl::StopContainer(absl::string_view id, absl::Duration grac
   const CallOff call_off(parts_.handler_updates.TurnsOf(*container), container->id);
   ContainerState state;
   {
-    // A start under way is waited for. Not held longer: a second stop may have less patience.
+    // Waits for a start under way. The lock is not held longer: a second stop may have less
+    // patience.
     absl::MutexLock operation(&container->operation);
     parts_.exits.EndRefused(*container);
     state = container->Snapshot().state;
@@ -109,7 +110,8 @@ absl::Status EngineImpl::StopContainer(absl::string_view id, absl::Duration grac
   if (parts_.exits.Await(*container, absl::InfinitePast())) return absl::OkStatus();
   PLIMSOLL_RETURN_IF_ERROR(parts_.exits.Kill(*container, MonotonicNow() + kKillTimeout));
   if (parts_.exits.AwaitRecord(container, MonotonicNow() + kKillTimeout)) return absl::OkStatus();
-  // Nothing of the container runs, but its monitor does not end. Its end is the exit's record.
+  // The container's processes are dead, but its monitor goes on. The monitor's end records the
+  // exit.
   PLIMSOLL_RETURN_IF_ERROR(linux::KillProcess(parts_.options.host, container->Snapshot().monitor));
   if (parts_.exits.AwaitRecord(container, MonotonicNow() + kKillTimeout)) return absl::OkStatus();
   return absl::DeadlineExceededError(
@@ -131,18 +133,18 @@ absl::Status EngineImpl::RemoveContainer(absl::string_view id) {
     container->record.state = ContainerState::kRemoving;
     record = container->record;
   }
-  // On a full disk its files go unmarked: they are what makes room for forgetting it. A daemon that
-  // starts in between finds it ended, and removing that works as well.
+  // On a full disk the removal goes on without the mark: deleted files make the room that it needs.
+  // A daemon that starts in between finds the container ended, and can remove it too.
   const absl::Status marked = parts_.options.store->PutContainer(record);
   if (!absl::IsResourceExhausted(marked)) PLIMSOLL_RETURN_IF_ERROR(marked);
   const absl::Status unmarked = parts_.options.run.RemoveFile(UpdateMarkOf(record.id));
   if (!absl::IsNotFound(unmarked)) PLIMSOLL_RETURN_IF_ERROR(unmarked);
   PLIMSOLL_RETURN_IF_ERROR(parts_.options.runtime->Delete(record.id, record.cgroup_path));
   {
-    // Releases class places now: the caller may reuse them at once. The release at its exit may be
-    // late, and is none at all once a removal is under way.
+    // Releases class places now: the caller may reuse them at once. ReleaseAtExit may come late,
+    // and does nothing once a removal is under way.
     absl::MutexLock lock(&container->classes);
-    // The registry knows it also where it holds none.
+    // The registry knows the container even if it holds no class.
     parts_.classes.Release(record);
   }
   PLIMSOLL_RETURN_IF_ERROR(parts_.options.store->RemoveContainer(record.id));

@@ -25,8 +25,8 @@
 namespace plimsoll::runtime {
 namespace {
 
-// A container may end at any moment: NOT_FOUND says so then. While its init runs, NOT_FOUND says
-// that somebody took away its group or a file of it.
+// Replaces NOT_FOUND with its cause: the container has just ended or, if its init runs, its group
+// or a file of the group was taken away.
 absl::Status OrEnded(const FsRoot& host, const ContainerRecord& record,
                      const absl::Status& status) {
   if (!absl::IsNotFound(status)) return status;
@@ -38,8 +38,8 @@ absl::Status OrEnded(const FsRoot& host, const ContainerRecord& record,
                    status.message(), ")"));
 }
 
-// Adds to `before` what raw files and cpusets hold now, of those that are written: Read leaves out
-// raw files and an empty cpuset.
+// Adds to `before` the present values of the raw files and cpusets that `written` sets: Read leaves
+// out raw files and empty cpusets.
 void AddUndo(const linux::CgroupManager& cgroups, const std::string& group,
              const linux::CgroupSettings& written, linux::CgroupSettings* before) {
   linux::MergeUpdate({.unified = ReadRawFiles(cgroups, group, written)}, cgroups.layout(), before);
@@ -47,7 +47,7 @@ void AddUndo(const linux::CgroupManager& cgroups, const std::string& group,
   if (written.cpuset_mems && !before->cpuset_mems) before->cpuset_mems = "";
 }
 
-// What the record holds of the types that are being changed.
+// The record's classes of the types that are being changed.
 qos::HeldClasses HeldBefore(const ContainerRecord& record, const qos::HeldClasses& changing) {
   qos::HeldClasses before;
   for (const auto& [type, unused] : changing) {
@@ -82,7 +82,7 @@ absl::Status ContainerUpdates::Apply(Container& container, const ContainerRecord
                                      const ResourceUpdate& update, UpdateMark* mark) const {
   std::optional<absl::ReaderMutexLock> no_reload;
   if (options_.classes != nullptr) no_reload.emplace(&options_.classes->definitions());
-  // What a class sets is the class's: the client's value is kept for when it goes.
+  // A class's value has precedence; the client's is kept for when the class goes.
   const std::vector<std::string> owned = ClassFilesOf(options_.classes, record.id);
   linux::CgroupSettings writable = update.cgroup;
   LeaveOut(owned, &writable);
@@ -105,7 +105,7 @@ absl::Status ContainerUpdates::Apply(Container& container, const ContainerRecord
         OrEnded(options_.host, record,
                 linux::WriteOomScoreAdj(options_.host, record.init, *update.oom_score_adj)));
   }
-  // Undoes itself what it can't do whole, as does the next.
+  // Apply undoes its own half-done work, and so does Change.
   absl::Status done =
       OrEnded(options_.host, record, options_.cgroups->Apply(record.cgroup_path, writable));
   done = NamePodsQuota(*options_.cgroups, linux::ParentGroup(record.cgroup_path), writable, done);
@@ -129,11 +129,11 @@ absl::Status ContainerUpdates::Finish(const ContainerRecord& record) const {
   linux::CgroupSettings asked = record.spec.resources;
   linux::Settle(options_.cgroups->layout(), &asked);
   LeaveOut(owned, &asked);
-  // Of the CPUs asked for, FollowShare gives those that the node has for pods, once that is known.
+  // FollowShare sets the cpuset, once the node's share for pods is known.
   LeaveOut({"cpuset.cpus", "cpuset.mems"}, &asked);
-  // Where limits are in v1 a container is made without files of v2, whatever is on record.
+  // With limits in v1, containers are made without v2 files, even if the record has some.
   if (options_.cgroups->layout() != linux::CgroupLayout::kV2) asked.unified.clear();
-  std::vector<std::string> told;  // by whoever asked for it
+  std::vector<std::string> told;  // unused: the update has told them
   asked = FitSettings(asked, *options_.runtime, &told);
   const int adj = FitOomScoreAdj(record.spec.oom_score_adj, *options_.runtime, &told);
   absl::Status done;
@@ -163,7 +163,7 @@ absl::StatusOr<ContainerSpec> ContainerUpdates::Merge(const ContainerRecord& rec
                                                       const ResourceUpdate& update) const {
   ContainerSpec asked = record.spec;
   linux::MergeUpdate(update.cgroup, options_.cgroups->layout(), &asked.resources);
-  // With a process the kernel says so.
+  // If there is a process, the kernel validates them.
   if (!HasProcess(record)) PLIMSOLL_RETURN_IF_ERROR(linux::ValidateSettings(asked.resources));
   asked.oom_score_adj = update.oom_score_adj.value_or(asked.oom_score_adj);
   if (update.kubernetes_resources) {
@@ -176,7 +176,7 @@ absl::StatusOr<ContainerSpec> ContainerUpdates::Merge(const ContainerRecord& rec
 absl::Status ContainerUpdates::Check(const ContainerRecord& record,
                                      const ResourceUpdate& update) const {
   PLIMSOLL_RETURN_IF_ERROR(CheckSettings(update.cgroup, *options_.runtime));
-  // Before anybody is told; and again when it is made, in the share of then.
+  // Checked before the handler is told, and again by Make, in the share of that time.
   PLIMSOLL_RETURN_IF_ERROR(
       confinement_->ConfineAsked(update.cgroup, confinement_->Current(), /*is_new=*/false)
           .status());
@@ -192,7 +192,7 @@ absl::Status ContainerUpdates::UpdateAlone(Container& container, const ResourceU
   PLIMSOLL_RETURN_IF_ERROR(Annotate(Check(record, update), what));
   const absl::StatusOr<ContainerSpec> asked = Merge(record, update);
   if (!asked.ok()) return Annotate(asked.status(), what);
-  // Without one, whose row is lost, say, nothing is checked or told.
+  // Null if the row is lost or the sandbox takes no turns: nothing is checked or told then.
   PLIMSOLL_ASSIGN_OR_RETURN(const std::shared_ptr<Sandbox> sandbox,
                             handler_updates_->SandboxThatTakesTurns(record.sandbox_id));
   std::optional<HandlerTurn> turn;
@@ -230,8 +230,8 @@ absl::Status ContainerUpdates::Make(Container& container, const ContainerRecord&
   PLIMSOLL_ASSIGN_OR_RETURN(Confined confined,
                             confinement_->ConfineAsked(update.cgroup, share, /*is_new=*/false));
   confinement_->PutIntoPod(record.sandbox_id, update.cgroup, share.share, &confined.settings);
-  // The row first: nobody is told of an update that a crash could undo, and a full disk changes
-  // nothing. A start after a kill in between finishes the update by the row.
+  // Writes the row first: a crash can't undo an update that was reported, and a full disk changes
+  // nothing. A start after a kill in between finishes the update from the row.
   PLIMSOLL_RETURN_IF_ERROR(
       PutLimitBack(*options_.cgroups, options_.run, record.id, record.cgroup_path));
   UpdateMark mark(options_.run, record.id);
@@ -245,7 +245,7 @@ absl::Status ContainerUpdates::Make(Container& container, const ContainerRecord&
   if (given.oom_score_adj.has_value()) {
     given.oom_score_adj = FitOomScoreAdj(*given.oom_score_adj, *options_.runtime, lost);
   }
-  // Of one without a process there is nothing but its row.
+  // A container without a process has nothing but its row.
   const absl::Status done =
       IsRefused(record) ? absl::OkStatus() : Apply(container, record, given, &mark);
   if (!done.ok()) {

@@ -13,8 +13,8 @@
 namespace plimsoll::runtime {
 namespace {
 
-// cgroup v2 holds a weight, which stands for some 26 numbers of shares; what is read is the least
-// of them. While the weight is the one that was asked for, so are the shares.
+// cgroup v2 holds a weight, which stands for some 26 numbers of shares; reading gives the least of
+// them. If the weight is that of the shares asked for, keeps those shares.
 void KeepAskedShares(linux::CgroupLayout layout, const linux::CgroupSettings& asked,
                      linux::CgroupSettings* read) {
   if (layout != linux::CgroupLayout::kV2 || !asked.cpu_shares || !read->cpu_shares) return;
@@ -23,13 +23,13 @@ void KeepAskedShares(linux::CgroupLayout layout, const linux::CgroupSettings& as
   }
 }
 
-// The members of a container's record that say which resources it has. A copy of the whole record
-// costs many times as much, and a list of statuses needs this of every container.
+// The resource members of a container's record. A list of statuses reads them for every container,
+// and a copy of the whole record costs many times as much.
 struct RecordedResources {
   bool has_process = false;
   std::string group;
   linux::CgroupSettings asked;
-  linux::CgroupSettings last;  // as it was asked for, while there is nothing that it holds for
+  linux::CgroupSettings last;  // of a refused container: the settings asked for
   int oom_score_adj = 0;
 
   static RecordedResources Of(const Container& container) {
@@ -54,8 +54,8 @@ absl::StatusOr<EffectiveResources> ReadEffective(const EngineOptions& options,
   if (recorded.has_process) {
     now = ReadGroup(*options.cgroups, recorded.group, recorded.asked);
     SeeOomScore(options.host, container);
-    // Once more: its group goes when the exit is on record. Before that, what was read of it is all
-    // there was; after it, a part of its files may have been gone.
+    // Looks again, since the group goes once the exit is on record. If there still is a process,
+    // the reading is complete; else some of the files may have been gone.
     recorded = RecordedResources::Of(container);
   }
   EffectiveResources effective;

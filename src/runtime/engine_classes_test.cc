@@ -125,7 +125,7 @@ TEST_F(EngineClassesTest, AreHeldFromCreateUntilExit) {
   ASSERT_TRUE(engine_->StartContainer(id).ok());
   runtime_.EndMonitor(id, ExitRecord{0, 0});
   Wait(id);
-  // At its end, not at its removal: a client starts a container's successor earlier.
+  // The place is free at the container's end: a client starts the successor before the removal.
   EXPECT_TRUE(Make(pod, "b", {{"rdt", "bronze"}}).ok());
   EXPECT_EQ(engine_->ContainerClasses(id, true)->at("rdt").name, "bronze") << "what it held last";
   ASSERT_TRUE(engine_->StopSandbox(pod).ok());
@@ -281,7 +281,7 @@ TEST_F(EngineClassesTest, AnUpdateOfClassesAndLimitsThatWasCutOffIsWholeAfterThe
   oom_.on_assign = nullptr;
   ASSERT_EQ(moments.size(), 4u);
   moments.front().marks = moments[1].marks;
-  // All of the kernel's part is done, and the row not written.
+  // The kernel has the whole change, but the row is not written.
   moments.push_back(moments.back());
   moments.back().name = "before the row says so";
   moments.back().rdt = rdt_.members;
@@ -309,7 +309,7 @@ TEST_F(EngineClassesTest, AnUpdateThatIsBeingUndoneAtAKillIsWholeAfterTheNextSta
   const auto note = [&](const std::string& name) {
     if (refused) moments.push_back(Now(name));
   };
-  // By name: rdt comes last, and its refusal undoes oom's.
+  // Types go by name: rdt comes last, and its refusal undoes oom's change.
   rdt_.on_assign = [&] {
     refused = true;
     note("before the kernel refuses the class of rdt");
@@ -342,7 +342,7 @@ TEST_F(EngineClassesTest, AnUpdateThatIsBeingUndoneAtAKillIsWholeAfterTheNextSta
   }
 }
 
-// It is the first class: there is none to go back to.
+// The container had no class before: there is none to go back to.
 TEST_F(EngineClassesTest, AFirstClassOfAnUpdateThatWasCutOffIsTakenAtTheNextStart) {
   const std::string id = *Make(Pod(), "a", {});
   ContainerRecord row;
@@ -382,7 +382,7 @@ TEST_F(EngineClassesTest, AnUpdateThatFailsLeavesNoChangeOnRecord) {
   EXPECT_THAT(*run_.List("updates"), IsEmpty());
 }
 
-// A raw file and the members for it are one thing: the kernel's side refuses both at once.
+// A raw file and its members are one setting: the kernel refuses both at once.
 TEST_F(EngineClassesTest, ARawFileIsPutBackInPlaceOfItsMembers) {
   const std::string id = *Make(Pod(), "a", {{"rdt", "gold"}});
   ASSERT_TRUE(engine_->UpdateResources(id, {.cgroup = {.cpu_quota_us = 50000}}).ok());
@@ -477,7 +477,7 @@ TEST_F(EngineClassesTest, AReloadAsksForWhatIsAskedOfAPodNow) {
       EXPECT_EQ(underlying(), absl::StrCat(linux::CpuSharesToWeight(shares)));
     }
   }
-  // Without an engine: the first recorded one.
+  // Without an engine the answer is the first recorded one.
   const qos::Target target = net_type_->committed.at(0).target;
   engine_.reset();
   EXPECT_TRUE(target.underlying("cpu.weight").has_value());
@@ -530,7 +530,7 @@ TEST_F(EngineClassesTest, AnUpdateAndAReloadExcludeEachOther) {
   EXPECT_FALSE(could_reload);
 }
 
-// Between the look at the classes and the command's entry.
+// A change that comes between the look at the classes and the command's entry.
 TEST_F(EngineClassesTest, NoChangeComesBetweenACommandAndItsClass) {
   const std::string id = *Make(Pod(), "a", {{"rdt", "gold"}});
   ASSERT_TRUE(engine_->StartContainer(id).ok());
@@ -567,7 +567,7 @@ TEST_F(EngineClassesTest, ACommandWaitsUntilTheContainerRuns) {
   EXPECT_EQ(tries, 2);
 }
 
-// However many tries it takes, the timeout counts from the request.
+// The timeout counts from the request, for any number of tries.
 TEST_F(EngineClassesTest, ACommandWaitsForAFrozenContainerNoLongerThanItsTimeout) {
   const std::string id = *Make(Pod(), "a", {{"rdt", "gold"}});
   ASSERT_TRUE(engine_->StartContainer(id).ok());
@@ -619,7 +619,7 @@ TEST_F(EngineClassesTest, WhatCannotBePutBackStaysOnRecord) {
   Restart();
   EXPECT_THAT(engine_->RecoveryTroubles(), ElementsAre(HasSubstr("the kernel said no")));
   EXPECT_EQ(engine_->ContainerClasses(id, true)->at("rdt").name, "gold");
-  // Saving other changes doesn't drop it either.
+  // Saving other changes doesn't drop the change under way either.
   ASSERT_TRUE(engine_->UpdateResources(id, {.classes = {{"oom", "silver"}}}).ok());
   EXPECT_EQ(store_.LoadContainers()->front().classes.at("rdt").changing_to, "silver");
   rdt_.refuse_after = -1;

@@ -24,7 +24,7 @@ namespace {
 
 constexpr absl::Duration kFrozen = absl::Seconds(10);  // longer than any change of class takes
 constexpr absl::Duration kThawed = absl::Milliseconds(5);
-// For how much longer each further try keeps changes of class away.
+// Each further try keeps class changes away for this much longer.
 constexpr absl::Duration kHold = absl::Milliseconds(25);
 constexpr absl::Duration kLongestHold = absl::Milliseconds(500);
 
@@ -54,7 +54,7 @@ absl::Status CheckRunning(const ContainerRecord& record, absl::string_view what)
                                                     " needs one that is Running"));
 }
 
-// The OCI runtime says of a container whose group or files it doesn't find that it doesn't run.
+// If a container's group or files are lost, the OCI runtime says that the container doesn't run.
 absl::Status OrLost(const EngineOptions& options, const ContainerRecord& record,
                     const absl::Status& status) {
   if (!absl::IsFailedPrecondition(status) && !absl::IsNotFound(status) &&
@@ -101,7 +101,7 @@ class OfContainer final : public RunningCommand {
 
 // A change of class freezes a container for some milliseconds; the OCI runtime refuses to enter it
 // then (ABORTED). The wait for that, and each further try, count as the command's own time. `once`
-// tries once, and lets no class change come for the time `hold`.
+// makes one try and keeps class changes away for `hold`.
 absl::Status UntilThawed(const ExecRequest& request, SteadyTime deadline,
                          absl::FunctionRef<absl::Status(absl::Duration hold)> once) {
   const SteadyTime end = std::min(deadline, SteadyAfter(kFrozen));
@@ -137,7 +137,7 @@ absl::Status EngineCommands::EnterOnce(
   if (adj.ok()) entering.oom_score_adj = *adj;
   entering.entry_files = classes_->EntryFiles(record);
   entering.entered = [&unchanged, hold] {
-    // Where change follows change, the OCI runtime would meet each: it is given time to look.
+    // Gives the OCI runtime time to look: if change follows change, it would meet each of them.
     absl::SleepFor(hold);
     unchanged.Release();
   };
@@ -187,7 +187,7 @@ absl::StatusOr<std::unique_ptr<RunningCommand>> EngineCommands::StartExec(
 absl::StatusOr<AttachedContainer> EngineCommands::Attach(absl::string_view id, bool input) {
   PLIMSOLL_ASSIGN_OR_RETURN(const auto container, objects_->FindContainer(id));
   const ContainerRecord record = container->Snapshot();
-  // One that is created has its streams already.
+  // A Created container has its streams already.
   if (!HasProcess(record)) return CheckRunning(record, "attach");
   AttachedContainer attached;
   attached.terminal = record.spec.tty;

@@ -14,7 +14,7 @@ using ::testing::SizeIs;
 
 class EngineCountersTest : public EngineTest {
  protected:
-  // A file of the container's group.
+  // Writes a file of the container's group.
   void Put(const std::string& id, const char* file, const std::string& text) {
     cgroups_.files[absl::StrCat(engine_->GetContainer(id)->cgroup_path, "/", file)] = text;
   }

@@ -126,7 +126,7 @@ TEST_F(EngineCpusetTest, WhatStoodInForAShareIsRefusedOnceThatIsThere) {
   const absl::Status refused = TryCreate(pod, {.cpuset_cpus = "0-1"}, "after").status();
   EXPECT_TRUE(absl::IsFailedPrecondition(refused)) << refused;
   EXPECT_THAT(std::string(refused.message()), ::testing::HasSubstr("CPUs 1 are outside"));
-  // A client is sent the kernel's topology when the provider has gone.
+  // Once the provider has gone, a client is sent the kernel's topology.
   whole.is_told = true;
   engine_->SetNodeShare(whole);
   engine_->SetNodeShare(Share("0"));
@@ -160,7 +160,7 @@ TEST_F(EngineCpusetTest, WhatWasToldIsStoredByTheNextCreate) {
   EXPECT_EQ(*runtime_.last_created.cpuset_cpus, "0");
 }
 
-// The next daemon is asked as well.
+// A client asks the next daemon for the CPUs that went.
 TEST_F(EngineCpusetTest, WhatWasToldIsKnownAfterARestart) {
   engine_->SetNodeShare(Share("0,2000", "0", /*is_whole=*/true));
   StartEngine();
@@ -207,7 +207,7 @@ TEST_F(EngineCpusetTest, ThoseThatRunFollow) {
   EXPECT_THAT(Told(EventType::kContainerUpdated, all), IsEmpty());
 }
 
-// Its only CPUs go: it gets the rest, and its own when they come back.
+// A container's only CPUs go: it gets the rest, and its own again when they come back.
 TEST_F(EngineCpusetTest, WhereNothingIsLeftItWidens) {
   const std::string id = Create(Pod(), {.cpuset_cpus = "1"});
   engine_->SetNodeShare(Share("0", "0", /*is_whole=*/true));
@@ -263,7 +263,7 @@ TEST_F(EngineCpusetTest, AFailureToFollowIsToldAndTheOthersFollow) {
               ElementsAre("give it its part of the node: cpuset.cpus: no"));
 }
 
-// As cgroup v1 does.
+// cgroup v1 refuses such a cpuset.
 TEST_F(EngineCpusetTest, APodsCpusetBelowAContainersNamesTheContainer) {
   const std::string pod = Pod();
   const std::string id = Create(pod, {}, "first");
@@ -327,7 +327,7 @@ TEST_F(EngineCpusetTest, APodsOwnCpusetStaysWhereLimitsAreInVersionOne) {
   EXPECT_EQ(*runtime_.last_created.cpuset_cpus, "0");
   ASSERT_TRUE(engine_->UpdateResources(own, {.cgroup = {.cpuset_cpus = ""}}).ok());
   EXPECT_EQ(CpusetOf(own).first, "1");
-  // It gets the share's part of its request; if there is none, the share.
+  // The pod gets the share's part of its request; if there is none, the share.
   engine_->SetNodeShare(Share("1"));
   EXPECT_TRUE(Becomes(follows, "1"));
   EXPECT_THAT(of_pod(pinned), Pair("1", ""));

@@ -1,4 +1,4 @@
-// For tests: an engine over stand-ins, with a real store and real namespaces.
+// A fixture for tests: an engine over stand-ins, with a real store and real namespaces.
 #ifndef PLIMSOLL_RUNTIME_ENGINE_FIXTURE_FOR_TEST_H_
 #define PLIMSOLL_RUNTIME_ENGINE_FIXTURE_FOR_TEST_H_
 

@@ -78,7 +78,7 @@ TEST_F(EngineHandlerUpdatesTest, AnUpdateThatFailsAfterwardsIsTakenBack) {
   EXPECT_NE(told.find(R"("vcpus":2)", first), std::string::npos) << told;
 }
 
-// It may have acted before it failed or was killed.
+// The command may have acted before it failed or was killed.
 TEST_F(EngineHandlerUpdatesTest, AnUpdateCommandThatFailsIsToldBack) {
   SetUpdateCommand("vm");
   const std::string pod = Pod(Spec("vm"));
@@ -189,7 +189,7 @@ TEST_F(EngineHandlerUpdatesTest, TheEndOfTheDaemonDoesNotWaitForTheUpdateCommand
   const std::string pod = Pod(Spec("vm"));
   ASSERT_TRUE(run_.ReplaceFile(WantedFile(pod), "").ok());
   ASSERT_TRUE(dir_.root().ReplaceFile("slow", "").ok());
-  StartEngine();  // tells the values that hold, beside serving
+  StartEngine();  // tells the values that hold in another thread
   ASSERT_TRUE(WaitUntil([&] { return !dir_.root().Read("told").value_or("").empty(); }));
   StartEngine();
   EXPECT_TRUE(WaitUntil([&] { return !run_.Exists(WantedFile(pod)); }));
@@ -217,7 +217,7 @@ TEST_F(EngineHandlerUpdatesTest, ADaemonThatEndsEndsTheUpdateCommandsOfItsClient
   EXPECT_TRUE(engine_->UpdateResources(id, To("3500m", "1Gi")).ok());
 }
 
-// Four of them run at a time.
+// Four commands run at a time.
 TEST_F(EngineHandlerUpdatesTest, CommandsOfAStartKeepNothingElseWaiting) {
   SetUpdateCommand("vm");
   for (const char* name : {"a", "b", "c", "d", "e"}) {
@@ -250,13 +250,13 @@ TEST_F(EngineHandlerUpdatesTest, TheNodesShareDoesNotWaitForTheUpdateCommand) {
   EXPECT_TRUE(absl::IsFailedPrecondition(cancelled)) << cancelled;
 }
 
-// As after a kill between the update command and the update: the handler was told of more.
+// As after a kill between the update command and the update: the handler was told the new values.
 TEST_F(EngineHandlerUpdatesTest, AKillAfterTheUpdateCommandIsToldBackAtTheNextStart) {
   SetUpdateCommand("vm");
   const std::string pod = Pod(Spec("vm"));
   const std::string id = Create(pod, Web());
   ASSERT_TRUE(engine_->StartContainer(id).ok());
-  // The command sees the file that stays there until its update is whole.
+  // The file that the command reads stays there until the update is whole.
   bool was_there = false;
   cgroups_.on_apply = [&] { was_there = run_.Exists(WantedFile(pod)); };
   ResourceUpdate update = To("3500m", "1Gi");

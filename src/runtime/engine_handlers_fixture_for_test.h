@@ -1,4 +1,5 @@
-// For tests of runtime handlers: an engine with a handler of kind vm and one with fixed resources.
+// A fixture for tests of runtime handlers: an engine with a handler of kind vm and one with fixed
+// resources.
 #ifndef PLIMSOLL_RUNTIME_ENGINE_HANDLERS_FIXTURE_FOR_TEST_H_
 #define PLIMSOLL_RUNTIME_ENGINE_HANDLERS_FIXTURE_FOR_TEST_H_
 

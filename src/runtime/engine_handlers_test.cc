@@ -47,7 +47,7 @@ TEST_F(EngineHandlersTest, ADeviceThatIsNotThereMakesNoSandbox) {
   Pod(spec);  // its name is free
 }
 
-// For an existing container, and for one to come.
+// An update for an existing container, and one for a future container.
 TEST_F(EngineHandlersTest, AnUpdateNeedsNoCdiFileAnyMore) {
   const std::string file = "cdi/gpu.json";
   const std::string text =
@@ -140,7 +140,7 @@ TEST_F(EngineHandlersTest, OfFixedResourcesGrowthIsRefused) {
       engine_->UpdateSandboxResources(pod, {.pod_resources = Announcing("1", "512Mi")}).ok());
 }
 
-// None of them alone exceeds the announced sum.
+// No limit exceeds the announced sum alone.
 TEST_F(EngineHandlersTest, OfFixedResourcesLimitsOfTheKernelAreAddedUp) {
   const std::string pod = Pod(Spec("fixed"));
   ContainerSpec web = Web();
@@ -168,7 +168,7 @@ TEST_F(EngineHandlersTest, OfFixedResourcesLimitsOfTheKernelAreAddedUp) {
   EXPECT_EQ(update({.memory_limit_bytes = int64_t{1} << 30}), absl::OkStatus());
 }
 
-// A client may have made it with more; later updates may lower that step by step.
+// A client may have made the container with more; later updates may lower that step by step.
 TEST_F(EngineHandlersTest, OfFixedResourcesWhatIsAboveMayBecomeLess) {
   const std::string pod = Pod(Spec("fixed"));
   ContainerSpec web = Web();

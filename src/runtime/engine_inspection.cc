@@ -9,10 +9,10 @@
 namespace plimsoll::runtime {
 namespace {
 
-// A difference that is there now and still then is no operation under way.
+// A difference that lasts this long is no operation under way.
 constexpr absl::Duration kSecondLook = absl::Milliseconds(300);
 
-// Whether a stop is under way that has not failed. Network plugins may take long.
+// True if a stop is under way and has not failed. Network plugins may take long.
 bool IsBeingStopped(Sandbox& sandbox) {
   {
     absl::MutexLock lock(&sandbox.mutex);

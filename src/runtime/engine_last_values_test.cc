@@ -64,7 +64,7 @@ TEST_F(EngineLastValuesTest, AStopSeesTheScore) {
   EXPECT_EQ(Shown(id), Higher());
 }
 
-// Its group vanishes file by file.
+// The container's group vanishes file by file.
 TEST_F(EngineLastValuesTest, WhatEndsWhileItIsReadShowsNoHalfOfIt) {
   const std::string id = MakeOne();
   ASSERT_TRUE(
@@ -82,7 +82,7 @@ TEST_F(EngineLastValuesTest, WhatEndsWhileItIsReadShowsNoHalfOfIt) {
   EXPECT_EQ(read.cgroup.cpuset_cpus, "0");
 }
 
-// The requested ones, as the kernel spells them.
+// The requested raw files, as the kernel spells their values.
 TEST_F(EngineLastValuesTest, RawFilesAreShownToo) {
   ContainerSpec spec = Spec();
   spec.resources.unified = {{"memory.low", "4k"}, {"memory.none", "1"}};

@@ -40,7 +40,7 @@ class EngineLatestWordTest : public EngineHandlersTest {
   }
 };
 
-// In the picture, and over restarts.
+// The latest word in the picture, and over restarts.
 TEST_F(EngineLatestWordTest, OfAnExitedAttemptAndTheNext) {
   const std::string pod = Pod(Spec(""));
   const std::string first = Attempt(pod, 0, "1");
@@ -72,7 +72,7 @@ TEST_F(EngineLatestWordTest, TheUpdateCommandIsToldIt) {
   EXPECT_THAT(Told(), HasSubstr(R"("size":{"vcpus":4,)"));
   Announce(pod, "7");
   EXPECT_THAT(Told(), HasSubstr(R"("size":{"vcpus":8,)"));
-  // An update that says nothing of it leaves it.
+  // An update without resources leaves the earlier word.
   ResourceUpdate linux_alone;
   linux_alone.cgroup.cpu_shares = 100;
   ASSERT_TRUE(engine_->UpdateResources(id, linux_alone).ok());
@@ -81,7 +81,7 @@ TEST_F(EngineLatestWordTest, TheUpdateCommandIsToldIt) {
   EXPECT_THAT(Told(), HasSubstr(R"("size":{"vcpus":2,)"));
 }
 
-// With fixed resources: within the pod's total.
+// With fixed resources, an attempt must stay within the pod's total.
 TEST_F(EngineLatestWordTest, AnAttemptAsAnnouncedIsNotRefused) {
   const std::string pod = Pod(Spec("fixed"));
   const std::string first = Attempt(pod, 0, "1");
@@ -133,7 +133,7 @@ TEST_F(EngineLatestWordTest, AnUpdateOutlivesAnAttemptWithAnotherDevice) {
   EXPECT_THAT(Warnings(), Contains(HasSubstr("limit of cpu is 1, announced was 250m")));
 }
 
-// An attempt that was made differently is no measure for the next.
+// The next attempt is not held to one that was made differently.
 TEST_F(EngineLatestWordTest, AnAttemptThatDiffersDoesNotMakeTheNextDiffer) {
   const std::string pod = Pod(Spec(""));
   ContainerSpec other = Web("2");
@@ -179,11 +179,11 @@ TEST_F(EngineLatestWordTest, WhatContradictsLinuxIsAnEvent) {
       "is 2Gi, linux has 1 GiB (1073741824 bytes)";
   EXPECT_THAT(Warnings(), ElementsAre(told));
   EXPECT_EQ(cgroups_.Read(engine_->GetContainer(id)->cgroup_path)->memory_limit_bytes, 1 << 30);
-  // Once, not with every update.
+  // The warning comes once, not with every update.
   update.cgroup.cpu_shares = 512;
   ASSERT_TRUE(engine_->UpdateResources(id, update).ok());
   EXPECT_THAT(Warnings(), ElementsAre(told));
-  // An attempt that is made so, and a pod.
+  // The same for an attempt that is made with a contradiction, and for a pod.
   web.attempt = 1;
   web.resources.cpu_shares = 1024;
   Create(pod, web);
@@ -219,7 +219,7 @@ TEST_F(EngineLatestWordTest, APodsGroupHasItsOverheadToo) {
   ASSERT_TRUE(
       engine_->UpdateSandboxResources(pod, {.resources = {.memory_limit_bytes = 1 << 25}}).ok());
   EXPECT_EQ(cgroups_.Read(group)->memory_limit_bytes, (1 << 25) + (1 << 20));
-  // With overhead alone, and as after a kill before it was written.
+  // An update of the overhead alone, and the state after a kill before the kernel's write.
   ASSERT_TRUE(
       engine_->UpdateSandboxResources(pod, {.overhead = {.memory_limit_bytes = 1 << 22}}).ok());
   EXPECT_EQ(cgroups_.Read(group)->memory_limit_bytes, (1 << 25) + (1 << 22));

@@ -34,7 +34,7 @@ class SandboxNetworkTest : public EngineTest {
     OpenNetwork();
     EngineTest::SetUp();
   }
-  // Call without an engine, before one is made.
+  // Called while there is no engine, before the next one is made.
   void OpenNetwork() {
     network::Options options{.host = host_, .state = *scripts_.root().Sub("state")};
     options.config_directory = scripts_.conf();
@@ -57,13 +57,13 @@ class SandboxNetworkTest : public EngineTest {
   // Fails the plugin if it isn't after a while.
   std::string AwaitPidNamespace() const {
     const std::string place = absl::StrCat(run_.path(), "/sandboxes/$CNI_CONTAINERID");
-    // Until then the file is one of the directory's file system. (busybox doesn't know nsfs.)
+    // Until then the file is on the directory's file system. (busybox doesn't know nsfs.)
     return absl::StrCat("n=0\nuntil [ -e ", place, "/pid ] && ", "[ $(stat -c %d ", place,
                         "/pid) != $(stat -c %d ", place, ") ]; do\n",
                         "n=$((n + 1)); [ $n -lt 200 ] || exit 1; sleep 0.05\ndone\n",
                         "stat -c 'pid:[%i]' ", place, "/pid > ", scripts_.path(), "/namespace\n");
   }
-  // Processes in the noted namespace.
+  // The number of processes in the noted namespace.
   size_t CountInPidNamespace() const {
     const std::string text = scripts_.root().Read("namespace").value_or("");
     EXPECT_THAT(text, StartsWith("pid:["));
@@ -262,7 +262,7 @@ TEST_F(SandboxNetworkTest, APodWhoseStopWasCutOffIsStoppedByTheNextDaemon) {
     SCOPED_TRACE(network_is_gone ? "after DEL" : "during DEL");
     const std::string pod = *engine_->RunSandbox(PodSpec(), "");
     const std::string place = absl::StrCat("sandboxes/", pod);
-    // The stop gets only as far as the plugin, or as the end of its work.
+    // The stop ends at the plugin's failure, or just after the plugin's work.
     scripts_.Write("main", "[ $CNI_COMMAND != DEL ]");
     ASSERT_FALSE(engine_->StopSandbox(pod).ok());
     scripts_.WriteGood("main", kResult);
@@ -284,7 +284,7 @@ TEST_F(SandboxNetworkTest, APodWhoseStopWasCutOffIsStoppedByTheNextDaemon) {
   }
 }
 
-// Plugins may take longer than two looks.
+// Plugins may take longer than the time between two looks.
 TEST_F(SandboxNetworkTest, AStopUnderWayIsNoDifference) {
   const std::string pod = *engine_->RunSandbox(PodSpec(), "");
   scripts_.Write("main", "[ $CNI_COMMAND != DEL ] || sleep 2");
@@ -292,7 +292,7 @@ TEST_F(SandboxNetworkTest, AStopUnderWayIsNoDifference) {
   EXPECT_TRUE(WaitUntil([&] { return !scripts_.InputOf("main", "DEL").is_null(); }));
   EXPECT_THAT(Differences(), IsEmpty());
   stop.join();
-  // A stop that was given up is one.
+  // A stop that was given up is a difference.
   EXPECT_TRUE(engine_->RemoveSandbox(pod).ok());
   scripts_.WriteGood("main", kResult);
   const std::string other = *engine_->RunSandbox(PodSpec(), "");

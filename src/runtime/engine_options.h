@@ -30,7 +30,7 @@ using HandlerMap = std::map<std::string, Handler>;
 struct EngineOptions {
   FsRoot host;                                      // "/"
   FsRoot state;                                     // survives a reboot
-  FsRoot run;                                       // does not; a private mount point
+  FsRoot run;                                       // lost in a reboot; a private mount point
   std::string default_cgroup_parent = "/plimsoll";  // for pods that name none
   Store* store = nullptr;
   image::ImageService* images = nullptr;
@@ -40,7 +40,7 @@ struct EngineOptions {
   EventLog* events = nullptr;
   qos::Registry* classes = nullptr;  // null: there are no QoS classes
   cdi::Registry* devices = nullptr;  // null: there are no CDI devices
-  // Runtime handlers by name. Null: nothing is configured about any.
+  // Runtime handlers by name. Null: any name is taken, without settings.
   const HandlerMap* handlers = nullptr;
   network::Network* network = nullptr;  // null: pods have loopback alone
   // Whether a start tells the network's plugins which networks exist, so that they free all others.

@@ -241,7 +241,7 @@ TEST_F(EnginePassDownTest, AnUpdateThatWasCutOffIsFinishedAtTheNextStart) {
   EXPECT_THAT(
       engine_->RecoveryTroubles(),
       ::testing::ElementsAre(HasSubstr("finish an update that was cut off: memory.max: no")));
-  // And finished by the next start.
+  // The next start finishes it.
   EXPECT_TRUE(run_.Exists(mark));
   StartEngine();
   EXPECT_THAT(engine_->RecoveryTroubles(), ::testing::IsEmpty());
@@ -269,7 +269,7 @@ TEST_F(EnginePassDownTest, ALimitThatAStartCouldNotPutBackIsByTheNext) {
   }
 }
 
-// A container made with such files: updates don't take any there.
+// The container is made with such files: updates take none with limits in v1.
 TEST_F(EnginePassDownTest, WhereLimitsAreInVersionOneNoFileOfVersionTwoIsFinished) {
   ContainerSpec spec = Spec();
   spec.resources.unified = {{"memory.low", "4096"}};
@@ -320,7 +320,7 @@ TEST_F(EnginePassDownTest, UpdatesOneAfterTheOtherAreFinishedAtOnce) {
   EXPECT_EQ(*cgroups_.Read(group), whole);
 }
 
-// Written by an earlier build, or at a creation, where the OCI runtime writes the files last.
+// An earlier build wrote such rows, and so does a creation: the OCI runtime writes the files last.
 TEST_F(EnginePassDownTest, WhatIsThereTwiceIsFinishedOnce) {
   ContainerSpec spec = Spec();
   spec.resources = {.cpu_quota_us = 20000,
@@ -360,7 +360,7 @@ TEST_F(EnginePassDownTest, AKillWhileMemoryIsTakenOutLeavesNoLimit) {
   EXPECT_FALSE(run_.Exists(mark));
 }
 
-// Applies to the pod's own group, not to one that a client made.
+// Memory is taken out of the pod's own group, not of one that a client made.
 TEST_F(EnginePassDownTest, AKillWhileMemoryIsTakenOutOfAPodLeavesNoLimit) {
   const std::string pod = Pod();
   const std::string group = engine_->GetSandbox(pod)->cgroup_path;

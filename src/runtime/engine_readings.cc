@@ -21,11 +21,11 @@
 namespace plimsoll::runtime {
 namespace {
 
-// Of one container: to look at so many takes about 50 ms.
+// Limits for one container: a look at so many takes about 50 ms.
 constexpr uint64_t kMostOpenFiles = 20000;
 constexpr uint64_t kMostTasks = 5000;
 
-// Its name in /dev is the last word of what the link leads to: "../../devices/.../block/sda".
+// The device's name in /dev is the last part of the link's target: "../../devices/.../block/sda".
 std::string DeviceName(const FsRoot& host, const linux::DeviceNumber& device) {
   const std::string number = linux::FormatDeviceNumber(device);
   const absl::StatusOr<std::string> target = host.ReadLink(absl::StrCat("sys/dev/block/", number));
@@ -33,8 +33,8 @@ std::string DeviceName(const FsRoot& host, const linux::DeviceNumber& device) {
   return absl::StrCat("/dev/", target->substr(target->rfind('/') + 1));
 }
 
-// The disk that the file system of `directory` is on, as control groups count: never a partition.
-// Where it is on none, the number that the kernel gives the file system.
+// The disk under the file system of `directory`, never a partition, since control groups count by
+// disk. Without a disk, the number that the kernel gives the file system.
 absl::StatusOr<linux::DeviceNumber> DiskOf(const FsRoot& host, const FsRoot& directory) {
   struct stat info = {};
   if (fstat(directory.fd(), &info) != 0) {
@@ -59,7 +59,7 @@ std::vector<std::string> PageSizes(const linux::CgroupSettings& limits) {
   return sizes;
 }
 
-// Sets `value`, which stays absent where the machine can't tell it or the object is gone.
+// Sets `value`, which stays absent if the machine can't tell it or the object is gone.
 template <typename Value>
 absl::Status IfTold(absl::StatusOr<Value> read, std::optional<Value>* value) {
   if (absl::IsNotFound(read.status()) || absl::IsFailedPrecondition(read.status())) {
@@ -102,7 +102,7 @@ std::vector<Readings::Links> EngineReadings::SandboxLinks(
     const std::vector<std::string>& ids) const {
   std::vector<Links> links(ids.size(), Links(std::vector<linux::LinkCounters>()));
   std::vector<std::string> namespaces;
-  std::vector<size_t> whose;  // of each namespace, the place in `ids`
+  std::vector<size_t> whose;  // the index in `ids` of each namespace's sandbox
   for (size_t i = 0; i < ids.size(); ++i) {
     const auto sandbox = objects_->FindSandbox(ids[i]);
     if (!sandbox.ok()) {
@@ -142,8 +142,7 @@ absl::StatusOr<ContainerCounters> EngineReadings::Counters(absl::string_view id)
   PLIMSOLL_ASSIGN_OR_RETURN(counters.stats, cgroups.Stats(group));
   PLIMSOLL_ASSIGN_OR_RETURN(counters.more,
                             linux::ReadCgroupCounters(cgroups, group, PageSizes(counters.limits)));
-  // The kernel doesn't name disks that nothing went to or came from: it is none, of the disk that
-  // the container's root is on.
+  // The kernel names no disk without traffic: adds the disk of the container's root, with none.
   if (counters.more.io.empty()) {
     PLIMSOLL_ASSIGN_OR_RETURN(const linux::DeviceNumber disk,
                               DiskOf(options_.host, options_.state));
@@ -174,7 +173,7 @@ absl::StatusOr<FileSystem> EngineReadings::WritableLayersFileSystem() const {
                             options_.state.OpenFile(".", O_PATH | O_DIRECTORY));
   PLIMSOLL_ASSIGN_OR_RETURN(const linux::MountInfo mount, linux::MountOf(options_.host, directory));
   FileSystem file_system;
-  file_system.device = absl::CHexEscape(mount.source);  // which may be of any bytes
+  file_system.device = absl::CHexEscape(mount.source);  // may be any bytes
   file_system.bytes = static_cast<uint64_t>(info.f_blocks) * info.f_frsize;
   file_system.inodes = info.f_files;
   file_system.inodes_free = info.f_ffree;

@@ -1,5 +1,5 @@
-// Containers whose program can't be executed: they are Created without a process, and their start
-// fails; others only find out when they are started.
+// Containers whose program can't be executed. If the creation finds that, they are Created without
+// a process, and their start fails; otherwise only the start finds it.
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
@@ -51,7 +51,7 @@ class EngineRefusedTest : public EngineTest {
   static ContainerSpec JobSpec() {
     ContainerSpec spec = Spec("job");
     spec.resources.cpu_shares = 100;
-    spec.classes = {{"rdt", "bronze"}};  // whose class has one place
+    spec.classes = {{"rdt", "bronze"}};  // a class with one place
     return spec;
   }
   std::string Refused() {
@@ -215,7 +215,7 @@ TEST_F(EngineRefusedTest, ACreationThatCannotBeSavedLeavesNothing) {
   Refused();  // its name is free
 }
 
-// With an init that has executed nothing yet, like the OCI runtime's before its start.
+// The container's init has executed nothing yet, like the OCI runtime's before the start.
 class EngineStartErrorTest : public EngineRefusedTest {
  protected:
   ~EngineStartErrorTest() override { EndInit(); }
@@ -235,7 +235,7 @@ class EngineStartErrorTest : public EngineRefusedTest {
     kill(init_, SIGKILL);
     waitpid(std::exchange(init_, 0), nullptr, __WALL);
   }
-  // As the monitor reports it.
+  // Ends the init, as the monitor reports a failed exec.
   void Fail(const std::string& id) {
     ExitRecord exit{.code = 1, .finished_unix_nanos = absl::GetCurrentTimeNanos()};
     exit.start_error = "exec format error";
@@ -291,7 +291,7 @@ TEST_F(EngineStartErrorTest, OneThatABusyMachineRefusesAfterAWhileFailsTheStart)
   EXPECT_EQ(Record(id).started_unix_nanos, 0);
 }
 
-// Its start has been reported by then.
+// The start has been reported by the time of the refusal.
 TEST_F(EngineStartErrorTest, OneThatIsRefusedLaterStillIsToldByItsExit) {
   program_wait_ = absl::Milliseconds(100);
   Restart();

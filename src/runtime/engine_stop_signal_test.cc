@@ -70,7 +70,7 @@ class EngineStopSignalTest : public EngineTest {
     EXPECT_TRUE(engine_->StartContainer(id).ok());
     return id;
   }
-  // The output of init after its end, which is reported as by the monitor.
+  // Awaits init's end, reports it as the monitor would, and returns init's output.
   std::string AwaitInit(const std::string& id) {
     std::string text;
     char c = 0;
@@ -79,7 +79,7 @@ class EngineStopSignalTest : public EngineTest {
     runtime_.EndMonitor(id, ExitRecord{0, absl::GetCurrentTimeNanos()});
     return text;
   }
-  // Its output until a stop with a long grace period has ended it.
+  // Stops the container with a long grace period, and returns its init's output.
   std::string Stopped(const std::string& id) {
     std::thread stop([&] { EXPECT_TRUE(engine_->StopContainer(id, absl::Seconds(60)).ok()); });
     std::string text = AwaitInit(id);
@@ -130,7 +130,7 @@ TEST_F(EngineStopSignalTest, OneThatCannotBeSentIsToldAndSentByTheNextStop) {
   EXPECT_EQ(Stopped(id), "caught");
 }
 
-// As a handler of the OCI runtime's would catch it, unknown to the container.
+// The OCI runtime's handler would catch the signal, unknown to the container.
 TEST_F(EngineStopSignalTest, OneThatIsOnItsWayToItsProgramGetsItThere) {
   program_wait_ = absl::Milliseconds(100);
   StartEngine();

@@ -210,7 +210,7 @@ TEST_F(EngineTest, ALateExitBringsNothingBackThatWasRemoved) {
     removed.WaitForNotification();
   };
   runtime_.faults.FailNext("Start", absl::InternalError("exec failed"));
-  EXPECT_FALSE(engine_->StartContainer(id).ok());  // and kills it, which the watcher notices
+  EXPECT_FALSE(engine_->StartContainer(id).ok());  // kills the container, which the watcher notices
   exit_noticed.WaitForNotification();
   EXPECT_TRUE(engine_->RemoveContainer(id).ok());
   removed.Notify();
@@ -386,7 +386,7 @@ TEST_F(EngineTest, ASharedPidNamespaceThatFailsLeavesNothing) {
   ExpectNothingLeft();
 }
 
-// However soon another call finds and removes it.
+// This holds even if another call finds and removes the sandbox at once.
 TEST_F(EngineTest, ASandboxesStartIsToldBeforeItsEnd) {
   absl::Mutex mutex;
   std::map<std::string, std::vector<EventType>> told;
@@ -442,7 +442,7 @@ TEST_F(EngineTest, WithoutTheInitOfItsPidNamespaceASandboxIsNotReady) {
   ExpectNothingLeft();
 }
 
-// As if a file of it were missing: that doesn't mean another call removed the container.
+// A file of the container is missing: that doesn't mean that another call removed the container.
 TEST_F(EngineTest, WhatAContainerLacksKeepsItsPod) {
   const std::string pod = *engine_->RunSandbox(PodSpec(), "");
   const std::string id = *engine_->CreateContainer(pod, Spec(), "");

@@ -29,7 +29,7 @@ TEST_F(UnsavedTest, AStartThatAFullDiskCannotKeepIsOneAllTheSame) {
   EXPECT_EQ(engine_->GetContainer(id)->state, ContainerState::kRunning);
   EXPECT_EQ(events_.Since(0).back().type, EventType::kWarning);
   EXPECT_THAT(events_.Since(0).back().message, HasSubstr("no space"));
-  // Its end is recorded again.
+  // The container's end can be recorded again.
   ASSERT_TRUE(engine_->StopContainer(id, absl::ZeroDuration()).ok());
   Wait(id);
   EXPECT_EQ(store_.LoadContainers()->front().state, ContainerState::kExited);
@@ -54,7 +54,7 @@ TEST_F(UnsavedTest, AReadOnlyDiskKeepsNothingFromStartingAndEnding) {
   ExpectNothingLeft();
 }
 
-// Killed on the way: the next daemon relies on the mark alone, since no namespace is missing yet.
+// After a kill on the way the next daemon relies on the mark alone: no namespace is missing yet.
 TEST_F(UnsavedTest, AStopIsMarkedThoughTheRunDirectoryIsFull) {
   const std::string pod = *engine_->RunSandbox(PodSpec(), "");
   {
@@ -115,7 +115,7 @@ TEST_F(UnsavedTest, AnUpdateThatCannotBeSavedChangesNothing) {
   EXPECT_EQ(engine_->ReadResources(id)->cgroup.cpu_shares, 100u);
   EXPECT_EQ(engine_->ReadResources(id)->oom_score_adj, score);
   EXPECT_EQ(engine_->GetContainer(id)->spec.resources.cpu_shares, 100u);
-  // The group refuses: score and row go back.
+  // The group refuses its settings: score and row go back.
   cgroups_.faults.FailNext("Apply", absl::InvalidArgumentError("cpu.shares refused"));
   EXPECT_TRUE(absl::IsInvalidArgument(engine_->UpdateResources(id, update)));
   EXPECT_EQ(engine_->ReadResources(id)->oom_score_adj, score);
@@ -172,7 +172,7 @@ TEST_F(UnsavedTest, AStopThatCouldNotBeSavedIsSavedByTheNext) {
   ExpectNothingLeft();
 }
 
-// With or without namespaces whose absence would show.
+// Pods with and without namespaces whose absence would show.
 TEST_F(UnsavedTest, AStopThatCouldNotBeSavedIsFoundByTheNextDaemon) {
   SandboxSpec of_the_node = PodSpec("of-the-node");
   of_the_node.namespaces.network = NamespaceMode::kNode;
@@ -192,7 +192,7 @@ TEST_F(UnsavedTest, AStopThatCouldNotBeSavedIsFoundByTheNextDaemon) {
   }
 }
 
-// Whatever error keeps the row from being written, in whichever call.
+// Any error keeps the row from being written, in a stop or a removal.
 TEST_F(UnsavedTest, AStopThatCouldNotBeSavedLeavesItsTraceWhateverTheError) {
   SandboxSpec of_the_node = PodSpec("of-the-node");
   of_the_node.namespaces.network = NamespaceMode::kNode;

@@ -55,7 +55,7 @@ void ExitWatcher::Loop() {
     struct epoll_event event = {};
     const int ready = epoll_wait(epoll_.get(), &event, 1, -1);
     if (ready < 0 && errno == EINTR) continue;
-    const uint64_t key = event.data.u64;  // packed, and so not to be referred to
+    const uint64_t key = event.data.u64;  // a copy: the packed field can't be referred to
     if (ready != 1 || key == 0) return;
     Watched watched;
     {

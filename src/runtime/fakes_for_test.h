@@ -1,5 +1,5 @@
-// Stand-ins for the engine's collaborators, to provoke what the real ones hardly ever do. tests/
-// uses the real ones.
+// Stand-ins for the engine's collaborators, to provoke rare behaviour of the real ones. tests/ uses
+// the real ones.
 #ifndef PLIMSOLL_RUNTIME_FAKES_FOR_TEST_H_
 #define PLIMSOLL_RUNTIME_FAKES_FOR_TEST_H_
 
@@ -23,7 +23,7 @@
 
 namespace plimsoll::runtime {
 
-// Fails the Nth call of a kind from now on, once.
+// Fails the next call of a kind, once.
 class Faults {
  public:
   void FailNext(const std::string& operation, absl::Status status) {
@@ -92,12 +92,12 @@ class FakeRuntime : public ContainerRuntime {
   std::function<void()> on_start;
   std::optional<linux::ProcessId> init;  // for the next Create; otherwise the monitor serves as
                                          // init
-  std::function<void(const std::string&)> make_group;  // makes the container's
+  std::function<void(const std::string&)> make_group;  // of the container
   std::function<void(const std::string&)> remove_group;
   std::function<void(const ExecRequest&)> on_exec;
   std::vector<pid_t> entering;
 
-  // Ends the monitor, which has recorded `exit` unless that is nullopt.
+  // Ends the monitor. It has recorded `exit`, unless that is nullopt.
   void EndMonitor(const std::string& id, std::optional<ExitRecord> exit) {
     absl::MutexLock lock(&mutex_);
     if (exit.has_value()) exits_[id] = *exit;

@@ -21,7 +21,7 @@ std::map<std::string, std::string> ReadRawFiles(const linux::CgroupManager& cgro
 absl::StatusOr<linux::CgroupSettings> ReadGroup(const linux::CgroupManager& cgroups,
                                                 const std::string& group,
                                                 const linux::CgroupSettings& asked) {
-  // First: a group that is there when the rest is read was there for all of it.
+  // Read first: a group that exists when the rest is read existed for all of it.
   std::map<std::string, std::string> raw = ReadRawFiles(cgroups, group, asked);
   PLIMSOLL_ASSIGN_OR_RETURN(linux::CgroupSettings settings, cgroups.Read(group));
   settings.unified = std::move(raw);

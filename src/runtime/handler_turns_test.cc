@@ -103,7 +103,7 @@ TEST_F(HandlerTurnsTest, WhoeverIsToldCanBeWaitedFor) {
     call_off.AwaitEnd();  // no turn is held
   }
   holder.join();
-  // Nor does it wait for a turn that may go on.
+  // AwaitEnd doesn't wait for a turn that may go on either.
   const HandlerTurn turn(turns_, "job");
   CallOff(turns_, "web").AwaitEnd();
   EXPECT_TRUE(turn.status().ok());

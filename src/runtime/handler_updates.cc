@@ -20,7 +20,7 @@ Json Parsed(const std::string& json) {
   return Json::parse(json, nullptr, /*allow_exceptions=*/false);
 }
 
-// What the command reads.
+// The command's input.
 std::string WantedText(const SandboxRecord& sandbox, const PodSize& size,
                        const PodPicture& picture) {
   Json told = {{"id", sandbox.id},
@@ -61,7 +61,7 @@ absl::Status HandlerUpdates::Tell(const SandboxRecord& sandbox, const ContainerS
   RunLimits limits = {.timeout = absl::Seconds(handler->update_timeout_seconds)};
   limits.cancellation = turn.cancellation();
   const absl::Status done = RunChecked(std::move(command), limits).status();
-  // A command that fails may have acted before; one that could not be started has its errno.
+  // A command that failed may have acted before; the error of a failed start has an errno.
   *ran = ErrnoOf(done) == 0;
   if (done.ok()) return absl::OkStatus();
   if (!*ran && !was_there) ToldWhatHolds(sandbox.id);
@@ -73,7 +73,7 @@ absl::Status HandlerUpdates::Tell(const SandboxRecord& sandbox, const ContainerS
 }
 
 void HandlerUpdates::ToldWhatHolds(const std::string& sandbox_id) const {
-  options_.run.RemoveFile(WantedFileOf(sandbox_id)).IgnoreError();  // most often there is none
+  options_.run.RemoveFile(WantedFileOf(sandbox_id)).IgnoreError();  // usually there is none
 }
 
 void HandlerUpdates::TellBack(const std::string& sandbox_id,
@@ -82,7 +82,8 @@ void HandlerUpdates::TellBack(const std::string& sandbox_id,
   if (!sandbox.ok()) return;
   HandlerTurn turn((*sandbox)->turns, (*sandbox)->id);
   const SandboxRecord record = (*sandbox)->Snapshot();
-  // What is being stopped has no size to go back to, and another update may have told by now.
+  // A pod that is being stopped has no size to go back to. Another update may have told the handler
+  // by now.
   if (!turn.status().ok() || record.state != SandboxState::kReady) return;
   if (!options_.run.Exists(WantedFileOf(record.id))) return;
   bool ran = false;

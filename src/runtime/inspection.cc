@@ -19,7 +19,7 @@ namespace {
 
 using D = Difference;
 
-// A path of what the image needs; empty when all of it is there.
+// The first missing path of those that the image needs; empty if none is missing.
 std::string WhatIsMissing(const FsRoot& state, const image::ImageRecord& image) {
   std::vector<std::string> paths = {
       absl::StrCat("images/blobs/sha256/", absl::StripPrefix(image.id, "sha256:"))};
@@ -117,7 +117,7 @@ class Inspector {
     LookAtNeeds(record);
   }
 
-  // What a live container stands on, and somebody else may have taken away.
+  // Checks that a live container's group and files have not been removed by others.
   void LookAtNeeds(const ContainerRecord& record) {
     if (!record.cgroup_path.empty()) {
       const absl::StatusOr<bool> exists = input_.cgroups->Exists(record.cgroup_path);
@@ -229,7 +229,7 @@ class Inspector {
     none.namespaces.pid = NamespaceMode::kNode;
     const absl::StatusOr<PlaceState> place = LookAtSandboxPlace(input_.run, record.id, none);
     if (!place.ok()) return NotInspected(record, place.status());
-    if (*place != PlaceState::kWhole) {  // of one that has none: something is pinned
+    if (*place != PlaceState::kWhole) {  // `none` wants no namespace: some are pinned
       return Add(D::kSandboxStillHeld, record, "is NotReady, but namespaces of it are still pinned",
                  "lets go of them");
     }
@@ -280,7 +280,7 @@ class Inspector {
     const absl::StatusOr<std::vector<std::string>> traces = input_.runtime->ListTraces();
     if (!traces.ok()) NotInspected("files of containers", traces.status());
     for (const std::string& id : traces.value_or(std::vector<std::string>())) {
-      // What has no name of ours is not ours.
+      // A trace that is not named by an id is not ours.
       if (!IsId(id) || known_containers_.contains(id) || under_way_.contains(id)) continue;
       Add(D::kStrayContainer, "files or processes of a container that is not recorded",
           "removes them")
@@ -315,8 +315,8 @@ class Inspector {
     }
   }
 
-  // Groups directly below our own parent that bear the name of a sandbox of which there are files
-  // of ours, but no record. Others there may be of another daemon with directories of its own.
+  // Finds groups directly below our own parent whose name is the id of a sandbox with files of ours
+  // but no record. Other groups there may be of another daemon with directories of its own.
   void LookForGroups(const std::vector<std::string>& places) {
     if (input_.default_cgroup_parent.empty()) return;
     constexpr char kMount[] = "sys/fs/cgroup";

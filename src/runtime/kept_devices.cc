@@ -19,7 +19,7 @@ std::string KeyOf(const std::vector<std::string>& cdi_devices) {
 absl::StatusOr<cdi::ContainerEdits> Resolve(const AnnouncedContainer& container,
                                             cdi::Registry& registry) {
   absl::StatusOr<cdi::ContainerEdits> edits = registry.Resolve(container.cdi_devices);
-  // To clients NOT_FOUND is the container's or the pod's end.
+  // Clients take NOT_FOUND for the end of the container or the pod.
   if (absl::IsNotFound(edits.status())) {
     return absl::FailedPreconditionError(
         absl::StrCat("container ", container.name, ": ", edits.status().message(),

@@ -50,12 +50,13 @@ absl::Status WriteShrinkLimit(linux::CgroupManager& cgroups, absl::string_view g
 absl::Status ShrinkMemory(linux::CgroupManager& cgroups, absl::string_view group, int64_t bytes,
                           bool* lowered) {
   *lowered = false;
-  // Also for v1's sake, which refuses a limit above that of memory and swap together: EINVAL.
+  // Writes nothing if nothing must be reclaimed: v1 refuses a memory limit above the limit of
+  // memory and swap together (EINVAL).
   PLIMSOLL_ASSIGN_OR_RETURN(const int64_t usage, ReadUsage(cgroups, group));
   if (usage <= bytes) return absl::OkStatus();
   PLIMSOLL_ASSIGN_OR_RETURN(const std::string before, ReadShrinkLimit(cgroups, group));
   const absl::Status asked = WriteShrinkLimit(cgroups, group, absl::StrCat(bytes));
-  if (ErrnoOf(asked) == EBUSY) return absl::OkStatus();  // it has tried; nothing is set
+  if (ErrnoOf(asked) == EBUSY) return absl::OkStatus();  // v1 has reclaimed, and set no limit
   PLIMSOLL_RETURN_IF_ERROR(asked);
   const absl::Status restored = WriteShrinkLimit(cgroups, group, before);
   if (restored.ok() || absl::IsNotFound(restored)) return restored;

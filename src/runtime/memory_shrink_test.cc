@@ -16,7 +16,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-// One file that accepts or refuses values; 8192 bytes are in use.
+// A memory limit's file that accepts or refuses values; 8192 bytes are in use.
 class Memory : public linux::CgroupStub {
  public:
   explicit Memory(linux::CgroupLayout layout) : layout_(layout) {}
@@ -35,13 +35,13 @@ class Memory : public linux::CgroupStub {
 
   std::vector<std::string> writes;
   int refuse = 0;
-  int refuse_back = 0;  // the previous limit
+  int refuse_back = 0;  // for the previous limit
 
  private:
   const linux::CgroupLayout layout_;
 };
 
-// Leaves the limit as it was.
+// Shrinks, and expects the limit to be as before.
 absl::Status Shrink(Memory& memory, int64_t bytes) {
   bool lowered = true;
   const absl::Status status = ShrinkMemory(memory, "/a", bytes, &lowered);
@@ -83,7 +83,7 @@ TEST(ShrinkMemoryTest, SaysThatTheLimitStaysLowered) {
 TEST(ShrinkMemoryTest, ALimitAboveWhatIsUsedIsNotTried) {
   for (const linux::CgroupLayout layout : {linux::CgroupLayout::kV1, linux::CgroupLayout::kV2}) {
     Memory memory(layout);
-    // As v1 refuses one above memory and swap together.
+    // v1 refuses a limit above that of memory and swap together.
     memory.refuse = EINVAL;
     EXPECT_TRUE(Shrink(memory, 8192).ok());
     EXPECT_TRUE(memory.writes.empty());

@@ -20,7 +20,7 @@
 namespace plimsoll::runtime {
 namespace {
 
-// "CPUs 2-5 and memory nodes 0", of a list that says something.
+// "CPUs 2-5 and memory nodes 0"; empty lists are left out.
 std::string Described(const linux::CgroupSettings& settings) {
   std::vector<std::string> parts;
   if (!settings.cpuset_cpus.value_or("").empty()) {
@@ -109,26 +109,28 @@ bool NodeConfinement::HasCpusets() const {
 
 NodeConfinement::ShareNow NodeConfinement::Current() const {
   absl::MutexLock lock(&mutex_);
-  // Of a whole share nothing is refused: what went of one that stood in for it is clipped too.
+  // A whole share refuses nothing: CPUs that went from a share that stood in for it are clipped
+  // too.
   return {share_, share_.is_whole ? told_.in_force() : told_.sum(), outside_, epoch_};
 }
 
 void NodeConfinement::KeepTold() {
   absl::MutexLock lock(&mutex_);
-  told_.Retry().IgnoreError();  // said when it failed first
+  told_.Retry().IgnoreError();  // the event log has its first failure
 }
 
 absl::StatusOr<Confined> NodeConfinement::ConfineAsked(const linux::CgroupSettings& asked,
                                                        const ShareNow& now, bool is_new) {
   KeepTold();
-  // What this machine lacks is clipped as well; else it is a mistake.
+  // CPUs that this machine lacks are a mistake, except for a partial share that clips: they are
+  // clipped too.
   if (now.share.is_whole || now.outside == OutsideShare::kRefuse) {
     PLIMSOLL_RETURN_IF_ERROR(CheckCpuset(options_.host, asked, now.told));
   }
   if (!HasCpusets()) return Confined{asked, ""};
   absl::StatusOr<Confined> confined = Confine(asked, now.share, now.told, now.outside, is_new);
   if (!absl::IsFailedPrecondition(confined.status())) return confined;
-  // Nothing is left to clip to: of what this machine lacks, that is the mistake.
+  // Nothing is left after clipping. If the machine lacks the CPUs asked for, that is the mistake.
   PLIMSOLL_RETURN_IF_ERROR(CheckCpuset(options_.host, asked, now.told));
   return absl::FailedPreconditionError(
       absl::StrCat(confined.status().message(), WhatKubeletNeeds(options_.host, asked, now.share)));
@@ -197,9 +199,9 @@ void NodeConfinement::FollowAll() const {
   }
 }
 
-// On v1 a CPU that went is gone from every group for good: ours get it back, outermost first. A pod
-// with a cpuset of its own gets what is left of that; the kernel refuses it (EBUSY) as long as a
-// group within has others.
+// On v1 a CPU that goes leaves every group for good: our groups get it back, outermost first. A pod
+// with a cpuset of its own gets the rest of that cpuset; the kernel refuses it (EBUSY) as long as a
+// group within has other CPUs.
 std::map<std::string, linux::CgroupSettings> NodeConfinement::FollowInParents(
     const std::vector<std::shared_ptr<Sandbox>>& sandboxes) const {
   std::map<std::string, linux::CgroupSettings> later;
@@ -208,7 +210,7 @@ std::map<std::string, linux::CgroupSettings> NodeConfinement::FollowInParents(
   if (options_.classes != nullptr) no_reload.emplace(&options_.classes->definitions());
   const linux::CgroupSettings as_parent = {.cpuset_cpus = "", .cpuset_mems = ""};
   const NodeShare share = Current().share;
-  std::map<std::string, linux::CgroupSettings> groups;  // a parent's path is before those within
+  std::map<std::string, linux::CgroupSettings> groups;  // a parent's path sorts before a child's
   for (const auto& sandbox : sandboxes) {
     const SandboxRecord record = sandbox->Snapshot();
     for (const std::string& group : record.owned_cgroups) groups.emplace(group, as_parent);
@@ -250,10 +252,10 @@ void NodeConfinement::FollowShare(Container& container) const {
   std::optional<absl::ReaderMutexLock> no_reload;
   if (options_.classes != nullptr) no_reload.emplace(&options_.classes->definitions());
   LeaveOut(ClassFilesOf(options_.classes, record.id), &confined.settings);
-  std::vector<std::string> told;  // when it was made or updated
+  std::vector<std::string> told;  // unused: its creation or update has told them
   confined.settings = FitSettings(confined.settings, *options_.runtime, &told);
   absl::Status done = options_.cgroups->Apply(record.cgroup_path, confined.settings);
-  // Those that had no CPU left are there again before anybody is told.
+  // Processes that the kernel moved away, for lack of CPUs, are back before anybody is told.
   if (done.ok()) done = options_.cgroups->ReturnToCpuset(record.cgroup_path);
   if (absl::IsNotFound(done)) return;  // it has just ended
   if (!done.ok()) {

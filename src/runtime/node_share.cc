@@ -15,7 +15,7 @@ using resources::CpuSet;
 // One of the two lists of a cpuset.
 struct Kind {
   std::optional<std::string> linux::CgroupSettings::*member;
-  const char* file;  // of cgroup v2, as a raw file of the client's names it
+  const char* file;  // of cgroup v2, as in a client's raw files
   CpuSet NodeShare::*share;
   const char* field;
   const char* what;
@@ -31,10 +31,10 @@ void AddLost(const Kind& kind, const CpuSet& lost, std::string* out) {
   absl::StrAppend(out, out->empty() ? "" : " and ", kind.what, " ", lost.ToString());
 }
 
-// The list itself, a raw file of that name, or nothing.
+// The raw file's list if there is one, else the member's; null: neither is asked for.
 std::string* Asked(const Kind& kind, linux::CgroupSettings& settings) {
   const auto raw = settings.unified.find(kind.file);
-  if (raw != settings.unified.end()) return &raw->second;  // written after the other
+  if (raw != settings.unified.end()) return &raw->second;  // written after the member
   std::optional<std::string>& member = settings.*kind.member;
   return member.has_value() ? &*member : nullptr;
 }

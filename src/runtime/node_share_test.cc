@@ -15,13 +15,13 @@ NodeShare ShareOf(const char* cpus, const char* nodes, bool is_whole = false) {
       .cpus = *CpuSet::Parse(cpus), .memory_nodes = *CpuSet::Parse(nodes), .is_whole = is_whole};
 }
 
-// Before anything has gone.
+// Confine before any CPU or memory node has gone.
 absl::StatusOr<Confined> New(const CgroupSettings& asked, OutsideShare outside,
                              bool is_new = true) {
   return Confine(asked, ShareOf("2-5", "0"), NodeShare(), outside, is_new);
 }
 
-// CPUs 6-7 and node 1 were in the share once.
+// Confine after CPUs 6-7 and node 1 have left the share.
 absl::StatusOr<Confined> Later(const CgroupSettings& asked, OutsideShare outside) {
   return Confine(asked, ShareOf("2-5", "0"), ShareOf("2-7", "0-1"), outside, /*is_new=*/true);
 }
@@ -147,7 +147,7 @@ TEST(FollowTest, WhatIsLeftOfWhatWasAskedFor) {
       Follow({.cpuset_cpus = "1-3", .cpuset_mems = "0-1"}, ShareOf("2-5", "0"));
   EXPECT_EQ(confined.settings, (CgroupSettings{.cpuset_cpus = "2-3", .cpuset_mems = "0"}));
   EXPECT_EQ(confined.lost, "CPUs 1 and memory nodes 1");
-  // Back again.
+  // CPU 1 is back again.
   EXPECT_EQ(Follow({.cpuset_cpus = "1-3"}, ShareOf("0-7", "0", true)).settings,
             (CgroupSettings{.cpuset_cpus = "1-3", .cpuset_mems = ""}));
 }

@@ -1,5 +1,5 @@
-// For tests of one part of the engine, made alone: what all parts take, over stand-ins. Needs no
-// root.
+// A fixture for tests of one part of the engine: the arguments that all parts take, as stand-ins.
+// Needs no root.
 #ifndef PLIMSOLL_RUNTIME_PARTS_FIXTURE_FOR_TEST_H_
 #define PLIMSOLL_RUNTIME_PARTS_FIXTURE_FOR_TEST_H_
 

@@ -40,7 +40,7 @@ absl::StatusOr<HeldPause> StartPause(const FsRoot& host, const FsRoot& directory
   PLIMSOLL_RETURN_IF_ERROR(directory.MakeDirs(kRoot));
   command.argv = {"plimsoll-pause", "make", directory.PathOf(kRoot)};
   command.argv.insert(command.argv.end(), namespaces.begin(), namespaces.end());
-  int ends[2];  // no pipe: writing to one whose reader has gone is a signal
+  int ends[2];  // no pipe: a write without a reader would raise SIGPIPE
   if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) {
     return ErrnoStatus(errno, "socketpair");
   }

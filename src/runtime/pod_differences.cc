@@ -13,8 +13,8 @@ namespace {
 
 using Sentences = std::vector<std::string>;
 
-// What is there, by container path, and how. Of an image clients may name a tag first and an id
-// later, and whether it is read-only is no question.
+// The kind of each mount, by container path. An image is compared neither by name (clients may name
+// a tag first and an id later) nor by its read-only flag.
 std::map<std::string, std::string> Mounts(const std::vector<Mount>& all) {
   std::map<std::string, std::string> mounts;
   for (const Mount& mount : all) {
@@ -31,7 +31,8 @@ std::string InOrder(std::string permissions) {
   return permissions;
 }
 
-// What is said of a device: who writes an annotation by hand may leave out what is as usual.
+// A device's path on the host, and its permissions if both devices name some: an annotation written
+// by hand may leave the usual ones out.
 std::string Described(const Device& device, const Device& like) {
   const std::string& host_path =
       device.host_path.empty() ? device.container_path : device.host_path;
@@ -46,8 +47,7 @@ const Device* DeviceAt(const std::vector<Device>& devices, const std::string& pa
   return found == devices.end() ? nullptr : &*found;
 }
 
-// By container path: which device of the host it is, and what may be done with it where both lists
-// say so.
+// Describes each of `devices`, by container path, with its permissions if both lists name some.
 std::map<std::string, std::string> Devices(const std::vector<Device>& devices,
                                            const std::vector<Device>& others) {
   std::map<std::string, std::string> described;
@@ -71,7 +71,7 @@ std::map<std::string, std::string> Amounts(const resources::ResourceList& list) 
   return amounts;
 }
 
-// By name: what was announced, what is made.
+// Adds a sentence for each name that differs.
 void Compare(const char* what, const std::map<std::string, std::string>& announced,
              const std::map<std::string, std::string>& made, Sentences* out) {
   for (const auto& [name, value] : announced) {

@@ -76,7 +76,7 @@ TEST(PodDifferencesTest, ADeviceIsTheHostsAndWhatMayBeDoneWithIt) {
   EXPECT_THAT(DifferencesOf(made, AnnouncedPod()), IsEmpty());
 }
 
-// Announced by hand, in an annotation.
+// The device is announced by hand, in an annotation.
 TEST(PodDifferencesTest, WhatIsAsUsualOfADeviceMayBeLeftOut) {
   AnnouncedContainer announced = AnnouncedPod();
   announced.devices = {{.container_path = "/dev/fuse"}};

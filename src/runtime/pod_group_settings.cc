@@ -14,7 +14,7 @@ namespace {
 
 using linux::CgroupSettings;
 
-// A limit of the sum: none where one of them is none (-1), and without the first nothing is said.
+// Adds `more`, if positive, to a limit that is set and not -1 (none). The sum saturates.
 void Add(const std::optional<int64_t>& more, std::optional<int64_t>* limit) {
   if (limit->value_or(-1) < 0 || more.value_or(0) <= 0) return;
   **limit += std::min(*more, std::numeric_limits<int64_t>::max() - **limit);
@@ -61,7 +61,7 @@ CgroupSettings PodGroupSettings(const SandboxSpec& pod) {
   AddShares(pod.overhead, &whole);
   AddQuota(pod.overhead, &whole);
   Add(pod.overhead.memory_limit_bytes, &whole.memory_limit_bytes);
-  // Memory and swap in one: what is more of memory is more of both.
+  // This limit counts memory and swap together, so more memory raises it too.
   Add(pod.overhead.memory_limit_bytes, &whole.memory_swap_limit_bytes);
   Add(pod.overhead.pids_limit, &whole.pids_limit);
   for (auto& [size, bytes] : whole.hugetlb_limits) {

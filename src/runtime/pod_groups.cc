@@ -58,7 +58,7 @@ absl::Status PodGroups::Plan(SandboxRecord* record) const {
     PLIMSOLL_ASSIGN_OR_RETURN(record->cgroup_path, linux::ExpandCgroupParent(parent));
   }
   for (const std::string& group : linux::GroupAndParents(record->cgroup_path)) {
-    // Our own group is kept for the next pod: only what is below it belongs to this one.
+    // The default parent is kept for the next pod: this pod owns only groups below it.
     if (group == "/" || group == options_.default_cgroup_parent) continue;
     PLIMSOLL_ASSIGN_OR_RETURN(const bool exists, options_.cgroups->Exists(group));
     if (!exists) record->owned_cgroups.push_back(group);
@@ -79,7 +79,7 @@ absl::Status PodGroups::MakePlanned(SandboxRecord* record) {
     PLIMSOLL_ASSIGN_OR_RETURN(const auto kept, options_.cgroups->MakeKeeper(keeper));
     made.insert(made.end(), kept.begin(), kept.end());
   }
-  // What somebody else has made since it was planned is not ours.
+  // Groups that somebody else has made since Plan are not ours.
   std::erase_if(record->owned_cgroups,
                 [&](const std::string& group) { return !absl::c_linear_search(made, group); });
   return is_whole ? Limit(*record) : absl::OkStatus();
@@ -103,7 +103,7 @@ absl::Status PodGroups::Remove(const SandboxRecord& record) {
 
 absl::Status PodGroups::RemoveAll(Sandbox& sandbox) {
   absl::MutexLock lock(&mutex_);
-  // Read here: a pod that was removed beside it may have handed a group over since.
+  // Read under the lock: a pod that was removed meanwhile may have handed a group over.
   PLIMSOLL_RETURN_IF_ERROR(RemoveLocked(sandbox.Snapshot()));
   absl::MutexLock record_lock(&sandbox.mutex);
   sandbox.record.cgroup_path.clear();
@@ -117,8 +117,8 @@ absl::Status PodGroups::RemoveLocked(const SandboxRecord& record) {
     const absl::StatusOr<bool> taken = HandOver(*it, record.id);
     status = FirstError(status, taken.status());
     if (!taken.ok() || *taken) continue;
-    // Above the pod there may be groups of others by now; and in one that never had a container of
-    // ours whatever is there is somebody else's.
+    // A group above the pod may contain others' groups by now. The group of a pod in Creating never
+    // had a container of ours: anything in it is somebody else's.
     const bool whole = *it == record.cgroup_path && record.state != SandboxState::kCreating;
     status = FirstError(
         status, whole ? options_.cgroups->Remove(*it) : options_.cgroups->RemoveIfUnused(*it));

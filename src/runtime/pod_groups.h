@@ -1,7 +1,7 @@
 // The control groups of pods: their creation, owners and removal.
 //
-// groups.Make(&record) plans, records and makes the groups
-// groups.Finish(&record, [&] { ... }) adds the sandbox to Objects
+//   groups.Make(&record)                     plans, records and makes the groups
+//   groups.Finish(&record, [&] { ... })      adds the sandbox to Objects
 //   groups.RemoveAll(*sandbox)               with the sandbox
 //
 // Several pods may name one cgroup parent. The pod that made a group owns it; when that pod goes
@@ -23,8 +23,8 @@
 
 namespace plimsoll::runtime {
 
-// Uses `cgroups`, `store`, `events` and `runtime` of the options, and Objects; no other part of the
-// engine. Both arguments must outlive this object.
+// Uses `cgroups`, `default_cgroup_parent`, `host`, `store`, `events` and `runtime` of the options,
+// and Objects; no other part of the engine. Both arguments must outlive this object.
 //
 // Thread-safe. Its lock comes before Sandbox::mutex and is held over calls to the kernel and the
 // store: a group's owner changes only under it. From Make to Finish or Forget a record is "in the
@@ -43,7 +43,7 @@ class PodGroups {
   // longer in the making. Meanwhile neither the record nor the sandbox inherits a group.
   absl::Status Finish(const SandboxRecord* record, absl::FunctionRef<absl::Status()> finish);
   // Adds a record to those in the making, as recovery needs for records without a sandbox in
-  // Objects; Forget takes out one that never finishes.
+  // Objects; Forget takes the record out.
   void SetInTheMaking(SandboxRecord* record);
   void Forget(const SandboxRecord* record);
   // Runs `write`, which changes a record in the making, under this object's lock.

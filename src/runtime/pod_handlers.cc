@@ -93,8 +93,8 @@ absl::Status AddLifted(const resources::Requirements& announced, const Kubernete
   return absl::OkStatus();
 }
 
-// The same of all that a pod announces. A container that isn't named any more needs nothing. Where
-// no total is known any more, the containers are compared one by one.
+// The same for all that a pod announces: by its totals and, if those show no lifted limit (a total
+// may be unknown), container by container. A container that isn't named any more needs nothing.
 absl::Status AddLifted(const resources::Requirements& announced, const SandboxSpec& had,
                        const SandboxSpec& wanted, std::vector<std::string>* growth) {
   for (std::string& lifted :
@@ -116,7 +116,7 @@ absl::Status AddLifted(const resources::Requirements& announced, const SandboxSp
 }
 
 // A container's written resources, with limits raised to those of its group. A resource without a
-// written limit gets none: a limit of the group only makes it less.
+// written limit gets none: the group's limit can only lower it.
 KubernetesResources InForce(KubernetesResources written, const linux::CgroupSettings& group) {
   const absl::StatusOr<resources::Requirements> parsed = ParseResources(written);
   if (!parsed.ok()) return written;
@@ -129,7 +129,7 @@ KubernetesResources InForce(KubernetesResources written, const linux::CgroupSett
   }
   const auto cpu = parsed->limits.find("cpu");
   if (cpu == parsed->limits.end() || group.cpu_quota_us.value_or(-1) <= 0) return written;
-  // By the quota that it makes: the kernel takes none below a hundredth of a CPU.
+  // Compared as quotas: the kernel takes none below a hundredth of a CPU.
   const std::optional<int64_t> quota = resources::MilliCpuToQuota(cpu->second.MilliValue());
   const int64_t milli = resources::QuotaToMilliCpu(
       *group.cpu_quota_us, group.cpu_period_us.value_or(resources::kDefaultPeriodUs));
@@ -144,7 +144,7 @@ KubernetesResources InForce(KubernetesResources written, const linux::CgroupSett
 resources::Requirements InForce(const SandboxSpec& pod, std::vector<ContainerSpec> containers) {
   for (ContainerSpec& spec : containers) {
     spec.kubernetes_resources = InForce(WrittenNow(pod, spec), spec.resources);
-    spec.said.resources = std::numeric_limits<uint64_t>::max();  // no word is later
+    spec.said.resources = std::numeric_limits<uint64_t>::max();  // later than any word
   }
   return MakePicture(pod, containers).total;
 }
@@ -197,7 +197,7 @@ absl::StatusOr<std::vector<std::string>> PodHandlers::NodesOf(const std::string&
   PLIMSOLL_ASSIGN_OR_RETURN(std::vector<std::string> nodes, kept.NodesOf(pod, options_.devices));
   if (kept == before) return nodes;
   const absl::Status written = options_.run.ReplaceFile(file, kept.ToJson(), 0600);
-  // The sandbox has no place yet.
+  // NOT_FOUND: the sandbox has no place yet.
   if (!absl::IsNotFound(written)) PLIMSOLL_RETURN_IF_ERROR(written);
   return nodes;
 }
@@ -305,8 +305,7 @@ absl::StatusOr<bool> PodHandlers::TakesTurns(const SandboxRecord& sandbox) const
   if (handler.ok()) {
     return *handler != nullptr && ((*handler)->is_fixed || !(*handler)->update_command.empty());
   }
-  // It is not configured any more, and so has no command. That its resources were fixed still
-  // holds.
+  // The handler is not configured any more, and so has no command. Fixed resources stay fixed.
   PLIMSOLL_ASSIGN_OR_RETURN(const bool is_held, options_.run.Has(AnnouncedFileOf(sandbox.id)));
   if (is_held) return handler.status();
   return false;

@@ -9,7 +9,7 @@
 namespace plimsoll::runtime {
 namespace {
 
-// As in engine_inspection.cc.
+// The time between two looks, as in engine_inspection.cc.
 constexpr absl::Duration kSecondNetworkLook = absl::Milliseconds(300);
 
 network::Attachment AttachmentOf(const FsRoot& run, const SandboxRecord& record) {
@@ -90,7 +90,7 @@ void PodNetworks::Check(std::vector<Finding>* findings) const {
     finding.sandbox_id = record.id;
     finding.what = absl::StrCat("its network is not as it was made: ", status.message());
     finding.action = "leaves it as it is; remove the pod and make it anew";
-    // The next would take as long.
+    // The next check would take as long.
     if (absl::IsDeadlineExceeded(status)) return;
   }
 }

@@ -27,7 +27,7 @@ Role RoleOf(AnnouncedContainer::Type type) {
   return Role::kContainer;
 }
 
-// What is on record has been parsed before; of what can't be read, nothing is known.
+// Recorded resources have been parsed before; unreadable ones count as unknown.
 Requirements Read(const KubernetesResources& written) {
   absl::StatusOr<Requirements> parsed = ParseResources(written);
   return parsed.ok() ? resources::WithDefaults(*std::move(parsed)) : Requirements();
@@ -38,7 +38,7 @@ std::string HugepageResource(const std::string& size) {
   return absl::StrCat("hugepages-", size.substr(0, size.size() - 1), "i");
 }
 
-// What the settings of a group tell of wishes: shares of a request, the rest of limits.
+// The requirements that a group's settings suggest: shares a request, the rest limits.
 Requirements Guess(const linux::CgroupSettings& settings) {
   Requirements guess;
   if (settings.cpu_shares.has_value()) {
@@ -87,7 +87,7 @@ AnnouncedWords WordsOf(const SandboxSpec& pod, const std::string& container) {
   return found == pod.announced.end() ? AnnouncedWords() : found->second;
 }
 
-// With equal numbers, of builds that didn't count, what the container has of its own holds.
+// With equal numbers, from builds that didn't count, the container's own resources hold.
 bool SaidLater(const ContainerSpec& made, const AnnouncedWords& announced) {
   const bool says = !made.kubernetes_resources.empty() || made.said.resources > made.said.made;
   return says && made.said.resources >= announced.resources;

@@ -93,8 +93,8 @@ std::string PodPictures::CompareWithAnnounced(const SandboxRecord& sandbox, Cont
   const ContainerSpec* last = found == there.end() ? nullptr : &*found;
   const AnnouncedContainer expected = ExpectedOf(sandbox.spec, made->name, last);
   const std::vector<std::string> differences = DifferencesOf(*made, expected);
-  // With the resources that an update of the attempt before says: that stays the word that attempts
-  // are held to, whatever else is different.
+  // If the resources are those of an update of the previous attempt, they stay the word that
+  // attempts are held to, whatever else differs.
   const bool follows = last != nullptr && IsUpdated(sandbox.spec, *last) &&
                        ResourceDifferencesOf(*made, expected).empty();
   if (follows && made->said.resources != 0) made->said.resources = NextWord();
@@ -124,7 +124,7 @@ void PodPictures::TellContradiction(const std::string& sandbox_id, const Sandbox
 
 absl::Status PodPictures::Write(const SandboxRecord& record) const {
   PLIMSOLL_ASSIGN_OR_RETURN(const FsRoot directory, OpenPictureDirectory(options_.run, record.id));
-  // Containers' users are nobody's own.
+  // Readable by all if containers see it: they run as any user.
   const mode_t mode = record.spec.picture_directory.empty() ? 0600 : 0644;
   return directory.ReplaceFile(kPictureFile, absl::StrCat(ToJson(Of(record, nullptr)), "\n"), mode);
 }
@@ -136,7 +136,7 @@ void PodPictures::Show(const std::string& sandbox_id) const {
   const SandboxRecord record = (*sandbox)->Snapshot();
   if (!IsShownInAFile(record.spec) || record.state != SandboxState::kReady) return;
   const absl::Status written = Write(record);
-  // A sandbox that is just being removed has no place any more.
+  // NOT_FOUND: the sandbox is being removed and has no place any more.
   if (!absl::IsNotFound(written))
     options_.events->Warn(record.id, "", Annotate(written, "show what the pod needs"));
 }

@@ -26,7 +26,7 @@ std::vector<std::string> OwnNamespaces(const SandboxPlace& place) {
 }  // namespace
 
 absl::StatusOr<HeldPause> PodPidNamespaces::Make(SandboxRecord* record) {
-  // The row that names the pod's group has been written: a daemon that finds it removes this one.
+  // The pod's row has been written: a daemon that finds it removes this group too.
   const std::string group = PauseCgroupOf(*record);
   PLIMSOLL_RETURN_IF_ERROR(options_.cgroups->Create(group).status());
   NodeConfinement::ShareNow now = confinement_->Current();
@@ -55,7 +55,7 @@ absl::Status PodPidNamespaces::End(const SandboxRecord& record) const {
   if (record.pause.pid != 0 && record.boot_id == boot_id_) {
     PLIMSOLL_RETURN_IF_ERROR(EndPause(options_.host, record.pause, deadline));
   }
-  // One that was never recorded ends by itself; its group may still be there.
+  // An init that was never recorded ends by itself; its group may still be there.
   const std::string group = PauseCgroupOf(record);
   PLIMSOLL_RETURN_IF_ERROR(options_.cgroups->KillAll(group, deadline));
   return options_.cgroups->Remove(group);
@@ -85,7 +85,7 @@ void PodPidNamespaces::RecordEnd(Sandbox& sandbox) const {
   options_.events->Add(EventType::kWarning, sandbox.id, "",
                        "the init of the pod's PID namespace has ended, and with it all processes "
                        "that were in it; the pod can only be removed");
-  // Before the lock goes, and the sandbox may be removed.
+  // Told under the lock: once it is released, the sandbox may be removed.
   options_.events->Add(EventType::kSandboxStopped, sandbox.record, FullName(sandbox.record.spec));
 }
 

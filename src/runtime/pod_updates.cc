@@ -24,8 +24,8 @@
 namespace plimsoll::runtime {
 namespace {
 
-// The part of `has` that `wanted` lacks, as a list. Empty where there is none, or where either is
-// no list.
+// The part of `has` that `wanted` lacks, as a list. Empty if there is none, or if either is no
+// list.
 std::string LeftOut(const std::optional<std::string>& wanted,
                     const std::optional<std::string>& has) {
   if (wanted.value_or("").empty() || has.value_or("").empty()) return "";
@@ -56,7 +56,7 @@ absl::Status NameWhoIsOutside(const linux::CgroupManager& cgroups, const std::st
   return refused;
 }
 
-// Whether a list that is changed is one that the container has for itself.
+// True if the container has a list of its own of a kind that is changed.
 bool HasOwnList(const linux::CgroupSettings& own, const linux::CgroupSettings& changed) {
   return (changed.cpuset_cpus.has_value() && !own.cpuset_cpus.value_or("").empty()) ||
          (changed.cpuset_mems.has_value() && !own.cpuset_mems.value_or("").empty());
@@ -101,7 +101,7 @@ absl::Status PodUpdates::MakeRoomFor(const SandboxRecord& record,
   }
   std::optional<absl::ReaderMutexLock> no_reload;
   if (options_.classes != nullptr) no_reload.emplace(&options_.classes->definitions());
-  // The limit that is asked for holds once the class has gone.
+  // The class's limit holds; the one asked for takes effect once the class has gone.
   if (absl::c_linear_search(ClassFilesOf(options_.classes, record.id), "memory.max"))
     return absl::OkStatus();
   return MakeRoom(*options_.cgroups, record.cgroup_path, *settings.memory_limit_bytes, mark);
@@ -123,7 +123,7 @@ absl::Status PodUpdates::FinishLimits(const SandboxRecord& record) const {
   if (!mark.ok()) return Annotate(mark.status(), kWhat);
   const auto update = CgroupSettingsFromJson(*mark);
   if (!update.ok()) return Annotate(update.status(), kWhat);
-  // Nothing is in the kernel before it is in the row.
+  // The row is written first: if it lacks the update, so does the kernel.
   const linux::CgroupSettings asked = PodGroupSettings(record.spec);
   linux::CgroupSettings with_update = asked;
   linux::MergeInto(*update, &with_update);
@@ -175,7 +175,7 @@ absl::Status PodUpdates::UpdateAlone(Sandbox& sandbox, const SandboxUpdate& upda
   PLIMSOLL_RETURN_IF_ERROR(Annotate(
       PutLimitBack(*options_.cgroups, options_.run, RoomMarkIdOf(record.id), record.cgroup_path),
       what));
-  UpdateMark room(options_.run, RoomMarkIdOf(record.id));  // its end removes what was put back
+  UpdateMark room(options_.run, RoomMarkIdOf(record.id));  // its end removes the earlier mark
   const UpdateMark mark(options_.run, record.id);
   PLIMSOLL_RETURN_IF_ERROR(Annotate(mark.Set(ToJson(changed)), what));
   // The row first, as with a container.
@@ -193,8 +193,8 @@ absl::Status PodUpdates::Make(Sandbox& sandbox, const SandboxRecord& record,
                               UpdateMark* room) const {
   absl::Status done;
   if (update.shrink_memory) done = MakeRoomFor(record, changed, room);
-  // On v1 a pod's CPUs are no others than its containers': those that have no list of their own
-  // have the pod's, and go before it when it loses some, and after it when it gets some.
+  // On v1 a pod's cpuset must include its containers'. Containers without a list of their own have
+  // the pod's: they change before it if it loses CPUs, and after it if it gets some.
   const bool moves = options_.cgroups->layout() != linux::CgroupLayout::kV2 &&
                      confinement_->HasCpusets() &&
                      (changed.cpuset_cpus.has_value() || changed.cpuset_mems.has_value());

@@ -20,7 +20,7 @@ std::string Text(int64_t milli_cpu) {
   return milli_cpu == 0 ? "none" : resources::Quantity::FromMilli(milli_cpu).Canonical();
 }
 
-// A quota alone is of the period that the group has.
+// True if the quota may be the reason of the refusal.
 bool SetsQuota(const linux::CgroupSettings& wanted, const absl::Status& refused) {
   return ErrnoOf(refused) == EINVAL && wanted.cpu_quota_us.has_value();
 }

@@ -27,7 +27,7 @@
 namespace plimsoll::runtime {
 namespace {
 
-// The total wait for processes that were ended to leave the groups of strays.
+// The total wait for killed processes to leave the groups of strays.
 constexpr absl::Duration kLeaving = absl::Seconds(2);
 constexpr absl::Duration kPollInterval = absl::Milliseconds(10);
 
@@ -78,8 +78,8 @@ absl::Status Recovery::Run() {
 }
 
 void Recovery::RecoverSandboxes(std::vector<SandboxRecord> records, FindingOf found) {
-  // Those that go come last: what they own has to be handed to one that stays, or to one that goes
-  // later.
+  // Pods to be removed come last: their groups must pass to a pod that stays, or to one that is
+  // removed later.
   std::stable_partition(records.begin(), records.end(), [](const SandboxRecord& record) {
     return record.state == SandboxState::kReady || record.state == SandboxState::kNotReady;
   });
@@ -89,7 +89,7 @@ void Recovery::RecoverSandboxes(std::vector<SandboxRecord> records, FindingOf fo
     const Finding* finding = found(record.id);
     const std::string id = record.id;
     RecoverSandbox(std::move(record), finding);
-    parts_.pictures.Show(id);  // a kill may have come before it was written
+    parts_.pictures.Show(id);  // a kill may have come before the picture was written
   }
 }
 
@@ -108,12 +108,13 @@ void Recovery::RemoveStrays(const std::vector<Finding>& findings) {
   for (const std::string& id : marks.value_or(std::vector<std::string>())) {
     if (!is_unfinished(id)) Trouble({}, parts_.options.run.RemoveFile(UpdateMarkOf(id)));
   }
-  // What is in a group goes before it; what the next start knows a group by, after it.
+  // A group's contents are removed before it, and the files by which the next start recognizes it
+  // after it.
   for (const Finding& finding : findings) {
     if (finding.difference != Difference::kStrayContainer) continue;
     Trouble(finding, parts_.options.runtime->Delete(finding.container_id, ""));
   }
-  absl::flat_hash_set<std::string> with_groups;  // sandboxes of which one stays
+  absl::flat_hash_set<std::string> with_groups;  // sandboxes whose group stays
   const absl::Time deadline = MonotonicNow() + kLeaving;
   for (const Finding& finding : findings) {
     if (finding.difference != Difference::kStrayGroup) continue;
@@ -127,7 +128,7 @@ void Recovery::RemoveStrays(const std::vector<Finding>& findings) {
     if (finding.difference == Difference::kStrayNetwork) {
       DetachStray(id, keeps_group);
     } else if (finding.difference == Difference::kStraySandbox && !parts_.networks.IsAttached(id)) {
-      // Else its place goes when its network needs that no more.
+      // An attached network still needs the place: DetachStray gives that up.
       Trouble(finding, GiveUpPlace(id, keeps_group));
     }
   }
@@ -187,8 +188,8 @@ void Recovery::RecoverNetworks() {
   if (!detachers_.TrySchedule(collect)) collect();
 }
 
-// Ends the init of a shared PID namespace, which is ours. Another process in the group may be of a
-// container whose record was lost: that is not ours to end.
+// Ends our init of a shared PID namespace. Any other process in the group may be of a container
+// whose record was lost, and is not ours to end.
 absl::Status Recovery::RemoveStrayGroup(const Finding& finding, absl::Time deadline) const {
   SandboxRecord sandbox;
   sandbox.id = finding.sandbox_id;
@@ -310,7 +311,7 @@ void Recovery::RecoverContainer(ContainerRecord record, const Finding* found) {
   switch (finding.difference) {
     case Difference::kContainerHalfMade:
     case Difference::kContainerHalfRemoved: {
-      // Nobody was told of its creation, or somebody of its removal: finish by removing.
+      // The creation was never reported, or the removal was asked for: finishes the removal.
       absl::Status removed = parts_.options.runtime->Delete(record.id, record.cgroup_path);
       parts_.classes.Release(record);
       if (removed.ok()) removed = parts_.options.store->RemoveContainer(record.id);
@@ -337,7 +338,7 @@ void Recovery::RecoverContainer(ContainerRecord record, const Finding* found) {
     case Difference::kContainerEnded: {
       if (finding.started_unix_nanos != 0) {
         record.state = ContainerState::kRunning;
-        // Nobody was told that it started, and its program never did where the exit says so.
+        // The start was never reported. The exit may say that the program never ran.
         const auto exit = parts_.options.runtime->ReadExit(record.id);
         const bool executed = !exit.ok() || !exit->has_value() || !(*exit)->start_error.has_value();
         record.started_unix_nanos = executed ? finding.started_unix_nanos : 0;

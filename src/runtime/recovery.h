@@ -1,9 +1,9 @@
 // Recovery's second half: after a restart of the daemon or of the machine, the engine's picture is
 // rebuilt from the store, and each difference that inspection.h finds gets its action.
 //
-// One broken object must not keep the others from being served. An object whose recovery fails
-// stays as it is, and the failure is told (event, log, Troubles); the next start, or a client's
-// removal, tries again.
+// One broken object must not keep the others from being served. An object whose recovery fails is
+// kept, for the next start or a client's removal to try again, and the failure is told (event, log,
+// Troubles).
 #ifndef PLIMSOLL_RUNTIME_RECOVERY_H_
 #define PLIMSOLL_RUNTIME_RECOVERY_H_
 
@@ -28,8 +28,8 @@
 
 namespace plimsoll::runtime {
 
-// Depends on all parts, on updates, to finish those cut off, and on two steps of the life cycle.
-// All arguments must outlive this object.
+// Depends on all parts, the inspection, the updates (to finish those cut off), the unused layers,
+// and two steps of the life cycle. All arguments must outlive this object.
 //
 // Run is called once, before any client calls the engine. Network plugins and handler commands may
 // take minutes, so they run in other threads. The lock guards the troubles alone and is held over
@@ -51,9 +51,11 @@ class Recovery {
         layers_(*layers),
         life_cycle_(std::move(life_cycle)) {}
 
-  // Recovers everything. Fails only if the store or the run directory can't be read.
+  // Recovers everything. Fails only if the store can't be loaded, or if a directory below `run`
+  // can't be made.
   absl::Status Run();
-  // The failed repairs, one sentence each.
+  // The troubles of Run, one sentence each: failed repairs, objects that could not be inspected,
+  // damaged images.
   std::vector<std::string> Troubles() const;
   // Leaves networks whose detaching hasn't begun to the next start. For an engine that ends.
   void End() { ending_ = true; }
@@ -85,7 +87,7 @@ class Recovery {
   // recognizes the group by its files.
   absl::Status GiveUpPlace(const std::string& sandbox_id, bool keeps_group) const;
 
-  // Detaches networks that a kill or a reboot left, in other threads.
+  // In other threads: detaches networks that a kill or a reboot left, and collects network garbage.
   void RecoverNetworks();
   void DetachLater(const std::string& sandbox_id);
   void DetachStray(const std::string& sandbox_id, bool keeps_group);

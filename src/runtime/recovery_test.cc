@@ -156,7 +156,7 @@ TEST_F(RecoveryTest, WhatCannotBeLookedAtIsLeftAsItIs) {
   const std::string pod = *engine_->RunSandbox(PodSpec(), "");
   const std::string other = *engine_->RunSandbox(PodSpec("other"), "");
   engine_.reset();
-  // Any error other than absence: here its place is a file.
+  // Any error other than absence: here the sandbox's place is a file.
   const std::string place = run_.PathOf("sandboxes/" + pod);
   ASSERT_EQ(rename(place.c_str(), (run_.path() + "/aside").c_str()), 0);
   ASSERT_TRUE(run_.ReplaceFile("sandboxes/" + pod, "").ok());
@@ -227,7 +227,7 @@ TEST_F(RecoveryTest, OneBrokenObjectKeepsNoOtherFromBeingServed) {
   EXPECT_EQ(engine_->GetContainer(good)->state, ContainerState::kRunning);
   EXPECT_THAT(engine_->RecoveryTroubles(),
               ElementsAre(HasSubstr("container " + half + ": recovery: a process survives")));
-  // It shows, and the removal can be tried again.
+  // The container is listed, and its removal can be tried again.
   EXPECT_EQ(engine_->GetContainer(half)->state, ContainerState::kRemoving);
   EXPECT_THAT(Differences(), ElementsAre(Difference::kContainerHalfRemoved));
   EXPECT_TRUE(engine_->RemoveContainer(half).ok());
@@ -361,7 +361,7 @@ TEST_F(RecoveryTest, AParentGoesToWhoeverUsesItStill) {
   EXPECT_THAT(cgroups_.groups(), IsEmpty());
 }
 
-// Also in a slice that exists already, whose limits belong to another.
+// The slice exists already, and its limits belong to another owner.
 TEST_F(RecoveryTest, APodInASliceKeepsItsControllers) {
   ASSERT_TRUE(cgroups_.Create("/kube.slice/kube-pod1.slice").ok());
   SandboxSpec spec = PodSpec();
@@ -388,7 +388,7 @@ TEST_F(RecoveryTest, HalfMadeSandboxesShareAParentToo) {
     record.created_unix_nanos = name[0];
     record.spec = PodSpec(name);
     record.cgroup_path = std::string("/qos/") + name;
-    // Only the first one recorded that it made the parent.
+    // Only the first pod's row says that it made the parent.
     if (name[0] == 'a') record.owned_cgroups.push_back("/qos");
     record.owned_cgroups.push_back(record.cgroup_path);
     ASSERT_TRUE(store_.PutSandbox(record).ok());

@@ -23,7 +23,7 @@
 namespace plimsoll::runtime {
 namespace {
 
-// Writes the row of a sandbox whose end was told, if it could not be written then.
+// Writes the row of a stopped sandbox, if it has not been written since the stop was told.
 absl::Status SaveStopped(Store& store, Sandbox& sandbox) {
   absl::MutexLock lock(&sandbox.mutex);
   if (!sandbox.unsaved) return absl::OkStatus();
@@ -32,8 +32,8 @@ absl::Status SaveStopped(Store& store, Sandbox& sandbox) {
   return absl::OkStatus();
 }
 
-// Marks the sandbox as stopped. Where the disk has no room for a new file, a file that no container
-// needs any more is renamed to the mark: that takes none.
+// Marks the sandbox as stopped. If the disk has no room for a new file, renames a file that no
+// container needs any more to the mark.
 absl::Status LeaveMark(const FsRoot& run, const std::string& id) {
   const std::string mark = StoppedFileOf(id);
   const absl::Status marked = run.ReplaceFile(mark, "");
@@ -43,18 +43,18 @@ absl::Status LeaveMark(const FsRoot& run, const std::string& id) {
 }
 
 // Called before anything of a pod is given back: a daemon that starts after a kill in between finds
-// the pod NotReady and gives back the rest. Where a full disk has no room for the mark, the stop
-// goes on.
+// the pod NotReady and gives back the rest. If a full disk has no room for the mark, the stop goes
+// on.
 absl::Status MarkAsStopping(const FsRoot& run, const SandboxRecord& record) {
   if (record.state != SandboxState::kReady) return absl::OkStatus();
   const absl::Status marked = LeaveMark(run, record.id);
-  // Without a place it has no namespaces: the next daemon finds that.
+  // NOT_FOUND: without a place the pod has no namespaces, which the next daemon finds.
   if (absl::IsNotFound(marked) || absl::IsResourceExhausted(marked)) return absl::OkStatus();
   return marked;
 }
 
-// Has the next daemon find out that a pod is stopped whose row says Ready: that daemon looks for
-// namespaces, and for the mark. The disk may have had no room for the mark when the stop began.
+// Lets the next daemon find that a pod whose row says Ready is stopped: by its missing namespaces,
+// or by the mark. The disk may have had no room for the mark when the stop began.
 absl::Status LeaveTraceOfStop(const FsRoot& run, const SandboxRecord& record) {
   PLIMSOLL_ASSIGN_OR_RETURN(const PlaceState place,
                             LookAtSandboxPlace(run, record.id, record.spec));
@@ -69,7 +69,7 @@ absl::Status AtOnce(absl::FunctionRef<absl::Status()> first,
   std::thread beside;
   try {
     beside = std::thread([&] { second_status = second(); });
-  } catch (const std::system_error&) {  // no thread is to be had: one after the other
+  } catch (const std::system_error&) {  // without a thread, one after the other
   }
   const absl::Status first_status = first();
   if (beside.joinable()) {
@@ -80,7 +80,7 @@ absl::Status AtOnce(absl::FunctionRef<absl::Status()> first,
   return FirstError(first_status, second_status);
 }
 
-// FAILED_PRECONDITION where the pod wants a user namespace of its own and none can be had.
+// FAILED_PRECONDITION if the pod wants a user namespace of its own and none can be had.
 absl::Status CheckUserNamespace(const EngineParts& parts, const SandboxRecord& record) {
   const SandboxSpec& spec = record.spec;
   if (!spec.namespaces.has_user_namespace()) return absl::OkStatus();
@@ -96,8 +96,8 @@ absl::Status CheckUserNamespace(const EngineParts& parts, const SandboxRecord& r
   return possible.ok() ? possible : Annotate(possible, absl::StrCat(what, " can't be had here"));
 }
 
-// The SELinux level of a pod: the one that is asked for, else one that no other pod has. Empty
-// where there are none.
+// The SELinux level of a pod: the one asked for, else one that no other pod has. Empty if there are
+// no levels.
 std::string LevelFor(const EngineParts& parts, const SandboxSpec& spec) {
   constexpr int kAttempts = 100;  // of half a million
   const linux::SelinuxLabels* labels = parts.options.runtime->Selinux();
@@ -113,7 +113,7 @@ std::string LevelFor(const EngineParts& parts, const SandboxSpec& spec) {
   return level;
 }
 
-// The SELinux label of what the pod's containers share; empty: none. INVALID_ARGUMENT.
+// The SELinux label of the files that the pod's containers share; empty: none. INVALID_ARGUMENT.
 absl::StatusOr<std::string> FileLabelOf(const EngineParts& parts, const SandboxSpec& spec) {
   const linux::SelinuxLabels* labels = parts.options.runtime->Selinux();
   if (labels == nullptr) return std::string();
@@ -122,8 +122,8 @@ absl::StatusOr<std::string> FileLabelOf(const EngineParts& parts, const SandboxS
   return Annotate(own.status(), absl::StrCat("pod ", spec.pod_namespace, "/", spec.name));
 }
 
-// OK for a container of a pod that another call has removed meanwhile. NOT_FOUND may also be of
-// something that the container needs, while it is still there.
+// Replaces NOT_FOUND with OK for a container that another call has removed meanwhile. While the
+// container exists, NOT_FOUND is about something that it needs.
 absl::Status UnlessGone(const Objects& objects, const Container& container, absl::Status status) {
   const bool is_gone =
       absl::IsNotFound(status) && absl::IsNotFound(objects.FindContainer(container.id).status());
@@ -150,8 +150,8 @@ absl::Status Connect(EngineParts& parts, const std::string& file_label, SandboxR
   return absl::OkStatus();
 }
 
-// Has a sandbox that is made be Ready, on record and among those that are there. On success the
-// record is spent.
+// Makes a finished sandbox Ready and adds it to the store and to Objects. On success the record is
+// moved from.
 absl::StatusOr<std::shared_ptr<Sandbox>> AddSandbox(EngineParts& parts, SandboxRecord* record) {
   std::shared_ptr<Sandbox> sandbox;
   PLIMSOLL_RETURN_IF_ERROR(parts.groups.Finish(record, [&]() -> absl::Status {
@@ -199,7 +199,7 @@ absl::StatusOr<std::string> EngineImpl::RunSandbox(const SandboxSpec& spec,
   StartPhase phase(parts_.options.observe_phase);
   PLIMSOLL_RETURN_IF_ERROR(parts_.groups.Make(&record));
   PLIMSOLL_RETURN_IF_ERROR(parts_.classes.Enforce(record));
-  // A container is likely to follow. Not before: groups are made slowly then.
+  // A container is likely to follow. Not called earlier: it slows the making of groups.
   parts_.groups.ExpectProcess();
   phase.Done("sandbox_cgroup");
   PLIMSOLL_RETURN_IF_ERROR(MakeSandboxPlace(parts_.options.host, parts_.options.run, record.id,
@@ -212,7 +212,7 @@ absl::StatusOr<std::string> EngineImpl::RunSandbox(const SandboxSpec& spec,
   const std::string id = record.id;
   PLIMSOLL_ASSIGN_OR_RETURN(const std::shared_ptr<Sandbox> sandbox, AddSandbox(parts_, &record));
   std::move(forget).Cancel();
-  // Only what is recorded stays. If the init has died meanwhile, Watch finds that.
+  // The init stays only now that it is recorded. If it has died meanwhile, Watch finds that.
   if (pause.has_value()) parts_.options.events->Warn(id, "", pause->Release());
   std::move(undo).Cancel();
   parts_.pictures.Show(id);
@@ -226,12 +226,12 @@ absl::Status EngineImpl::UnmakeSandbox(const SandboxRecord& record) {
     PLIMSOLL_RETURN_IF_ERROR(
         UnlessGone(parts_.objects, *container, RemoveContainer(container->id)));
   }
-  // Each is tried, whatever the one before it came to; the row goes when nothing else is left.
+  // Tries every step, even after an error; the row goes when nothing else is left.
   absl::Status status = parts_.pid_namespaces.End(record);
   parts_.classes.Release(record);
   const absl::Status detached = parts_.networks.Detach(record.id);
   status = FirstError(status, detached);
-  // Network plugins that are asked again need the namespace: without it some leave rules behind.
+  // Network plugins that are called again need the namespace: without it some leave rules behind.
   if (detached.ok()) {
     status =
         FirstError(status, RemoveSandboxPlace(parts_.options.host, parts_.options.run, record.id));
@@ -276,12 +276,12 @@ absl::Status EngineImpl::StopSandboxLocked(const std::shared_ptr<Sandbox>& sandb
           CheckTransition(sandbox->id, sandbox->record.state, SandboxState::kNotReady));
       sandbox->record.state = SandboxState::kNotReady;
       sandbox->unsaved = true;
-      // Whether or not it can be saved: nothing of it runs, and the next daemon would find that.
+      // Told even if it can't be saved: no process of it runs, and the next daemon would find that.
       parts_.options.events->Add(EventType::kSandboxStopped, sandbox->record,
                                  FullName(sandbox->record.spec));
     }
   }
-  // One whose init has died is NotReady already, and holds its classes still.
+  // A pod whose init has died is NotReady already, but still holds its classes.
   parts_.classes.Release(record);
   return absl::OkStatus();
 }
@@ -295,7 +295,7 @@ absl::Status EngineImpl::StopSandbox(absl::string_view id) {
   const absl::Status saved = SaveStopped(*parts_.options.store, *sandbox);
   if (saved.ok()) return saved;
   const absl::Status left = LeaveTraceOfStop(parts_.options.run, sandbox->Snapshot());
-  // A full disk is no reason to say that a pod runs of which nothing is left.
+  // The pod is stopped, even if a full disk can't record it.
   if (!IsUnwritable(saved) || !left.ok()) return saved;
   parts_.options.events->Warn(sandbox->id, "", saved);
   return absl::OkStatus();
@@ -310,16 +310,16 @@ absl::Status EngineImpl::RemoveSandbox(absl::string_view id) {
   const SandboxRecord found = sandbox->Snapshot();
   absl::Status saved;
   if (found.state == SandboxState::kRemoving) {
-    // One that was half made or half removed may still have its PID namespace and its network.
+    // A half made or half removed sandbox may still have its PID namespace and its network.
     PLIMSOLL_RETURN_IF_ERROR(parts_.pid_namespaces.End(found));
     PLIMSOLL_RETURN_IF_ERROR(parts_.networks.Detach(found.id));
   } else {
     PLIMSOLL_RETURN_IF_ERROR(StopSandboxLocked(sandbox));
     saved = SaveStopped(*parts_.options.store, *sandbox);
     if (!saved.ok()) {
-      // The removal may end early, or the daemon before it.
+      // The removal may fail, or the daemon end before it.
       const absl::Status left = LeaveTraceOfStop(parts_.options.run, sandbox->Snapshot());
-      // What could not be saved on a full disk may be once the containers' files are gone.
+      // A row that a full disk refused may be saved once the containers' files are gone.
       if (!absl::IsResourceExhausted(saved)) return saved;
       if (!left.ok()) parts_.options.events->Warn(sandbox->id, "", left);
     }
@@ -342,7 +342,7 @@ absl::Status EngineImpl::RemoveSandbox(absl::string_view id) {
     const absl::Status unmarked = parts_.options.run.RemoveFile(UpdateMarkOf(mark));
     if (!absl::IsNotFound(unmarked)) PLIMSOLL_RETURN_IF_ERROR(unmarked);
   }
-  // Who tells the handler what holds writes there, under no lock of an operation (TellBack).
+  // TellBack writes there, without the lock of an operation.
   call_off.AwaitEnd();
   PLIMSOLL_RETURN_IF_ERROR(RemoveSandboxPlace(parts_.options.host, parts_.options.run, record.id));
   PLIMSOLL_RETURN_IF_ERROR(parts_.groups.RemoveAll(*sandbox));

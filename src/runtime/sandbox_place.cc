@@ -14,7 +14,7 @@
 namespace plimsoll::runtime {
 namespace {
 
-constexpr uint64_t kShmBytes = 64 << 20;  // what every container runtime gives /dev/shm
+constexpr uint64_t kShmBytes = 64 << 20;  // of /dev/shm in every container runtime
 constexpr size_t kMaxHostname = 63;       // of a pod, as kubelet cuts it
 
 constexpr char kPictureDirectory[] = "picture";
@@ -63,7 +63,7 @@ absl::Status WriteEtcFiles(const FsRoot& host, const FsRoot& directory, const Sa
   PLIMSOLL_RETURN_IF_ERROR(directory.ReplaceFile("hosts", Hosts(host, spec, {"127.0.1.1"}), 0644));
   PLIMSOLL_RETURN_IF_ERROR(directory.ReplaceFile("resolv.conf", ResolvConf(host, spec), 0644));
   std::string hostname = HostnameOf(spec);
-  if (hostname.empty()) {  // the host's, and so its name
+  if (hostname.empty()) {  // the host's network: the host's name
     PLIMSOLL_ASSIGN_OR_RETURN(const std::string text, host.Read("proc/sys/kernel/hostname"));
     hostname = std::string(absl::StripAsciiWhitespace(text));
   }
@@ -207,7 +207,7 @@ SandboxPlace PlaceOf(const FsRoot& run, const std::string& id, const SandboxSpec
   if (!place.hostname.empty()) {
     place.uts_namespace = absl::StrCat(directory, "/uts");
   }
-  // Pods of the host's network that an earlier version made have none.
+  // Pods with the host's network that an earlier version made have no such file.
   if (run.Exists(absl::StrCat(DirectoryOf(id), "/hostname"))) {
     place.etc_hostname = absl::StrCat(directory, "/hostname");
   }

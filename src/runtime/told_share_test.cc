@@ -48,7 +48,7 @@ TEST(ToldShareTest, WhatCouldNotBeKeptIsTriedAgain) {
   EXPECT_FALSE(told.Add(ToldShareOf("0-3", "0")).ok());
   EXPECT_FALSE(told.Retry().ok());
   ASSERT_TRUE(run.root().RemoveTree("told-share").ok());
-  // It adds nothing new.
+  // This share adds nothing new.
   EXPECT_TRUE(told.Add(ToldShareOf("0-2", "0")).ok());
   ToldShare next;
   next.Load(run.root(), "boot");

@@ -29,15 +29,16 @@ inline std::string ClassesMarkIdOf(absl::string_view container_id) {
   return absl::StrCat(container_id, ".classes");
 }
 
-// A file that exists while the object lives: meanwhile the kernel may have any part of the update's
-// row. A pod's mark holds the settings to write, since its row also has members for information
-// alone. A container's mark holds the limit to put back while memory is reclaimed
-// (memory_shrink.h); if that fails, the mark stays for the next update or start.
+// A file that exists from Set to the object's end: meanwhile the kernel may have any part of the
+// update's row. A pod's mark holds the settings to write, since its row also has members for
+// information alone. A container's mark and a pod's second one (RoomMarkIdOf) hold the limit to put
+// back while memory is reclaimed (memory_shrink.h); if that fails, the mark stays for the next
+// update or start.
 class UpdateMark {
  public:
   UpdateMark(FsRoot run, const std::string& id) : run_(std::move(run)), path_(UpdateMarkOf(id)) {}
-  // A kept mark is removed with its container or pod; a start before that writes the row's values
-  // once more.
+  // A kept mark is removed by the next update or start that puts the limit back, or with its
+  // container or pod. A start also writes the row's values once more.
   ~UpdateMark() {
     if (!stays_) run_.RemoveFile(path_).IgnoreError();
   }

@@ -12,7 +12,7 @@ namespace {
 // <state>/containers/<id>/upper (runtime/oci/crun_runtime.h)
 constexpr char kContainers[] = "containers";
 
-// How long the disk rests, of the time that the walk before took.
+// The disk's rest after a walk, in times of that walk's duration.
 constexpr int kRest = 10;
 
 }  // namespace

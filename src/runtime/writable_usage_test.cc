@@ -116,7 +116,7 @@ TEST(WritableUsageTest, WhoTakesTheLastHasAnotherWalkMadeAndWaitsForNone) {
   EXPECT_EQ((*first)->total.bytes, 1u) << "there was none before";
   EXPECT_EQ(*usage.ReadLast(absl::Hours(1)), *first);
   EXPECT_FALSE(disk.asked.HasBeenNotified()) << "it is not too old";
-  // First the disk rests, ten times as long as such a walk.
+  // The disk rests first, ten times as long as the walk before.
   ASSERT_TRUE(WaitUntil([&] {
     EXPECT_EQ(*usage.ReadLast(absl::ZeroDuration()), *first);
     return disk.asked.HasBeenNotified();
@@ -200,7 +200,7 @@ TEST(WritableUsageTest, ItsEndCallsOffTheWalkAside) {
   EXPECT_EQ(walks, 2);
 }
 
-// Cancelled as part of a call that an ending server waits for.
+// The walk is part of a call that an ending server waits for.
 TEST(WritableUsageTest, AWalkThatSomebodyWaitsForCanBeCalledOff) {
   TestDir dir;
   EndlessLayer layer;
@@ -215,7 +215,7 @@ TEST(WritableUsageTest, AWalkThatSomebodyWaitsForCanBeCalledOff) {
   reader.join();
   EXPECT_TRUE(layer.stopped);
   EXPECT_TRUE(absl::IsCancelled(read)) << read;
-  const absl::Status later = usage.Read(absl::ZeroDuration()).status();  // asks about no layer
+  const absl::Status later = usage.Read(absl::ZeroDuration()).status();  // measures no layer
   EXPECT_TRUE(absl::IsCancelled(later)) << later;
 }
 
