@@ -45,8 +45,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
         }
       }
     }
-    FUZZ_CHECK(!pictures::RdtText(*compiled, machine).empty(), "no text");
-    FUZZ_CHECK(!pictures::RdtSvg(*compiled, machine).empty(), "no drawing");
+    FUZZ_CHECK(!plimsoll::pictures::RdtText(*compiled, machine).empty(), "no text");
+    FUZZ_CHECK(!plimsoll::pictures::RdtSvg(*compiled, machine).empty(), "no drawing");
   }
   return 0;
 }
