@@ -184,7 +184,7 @@ TEST_F(UnimplementedTest, WhatIsNotThereSaysSo) {
 TEST_F(UnimplementedTest, WhatIsForWindowsSaysSo) {
   const auto expect_refused = [](const grpc::Status& status, const std::string& field) {
     EXPECT_EQ(status.error_code(), grpc::StatusCode::UNIMPLEMENTED) << status.error_message();
-    EXPECT_THAT(status.error_message(), HasSubstr(field + " is present"));
+    EXPECT_THAT(status.error_message(), HasSubstr(field + " is for Windows containers"));
     EXPECT_THAT(status.error_message(), HasSubstr("this machine runs Linux"));
   };
   cri::PodSandboxConfig pod_config = PodConfig();

@@ -45,7 +45,7 @@ TEST(ContainerSpecTest, WindowsIsForOtherMachines) {
   config.mutable_windows();
   const absl::Status status = Translate(config).status();
   EXPECT_TRUE(absl::IsUnimplemented(status)) << status;
-  EXPECT_THAT(status.message(), HasSubstr("config.windows is present"));
+  EXPECT_THAT(status.message(), HasSubstr("config.windows is for Windows containers"));
 }
 
 TEST(ContainerSpecTest, TranslatesTheProcess) {

@@ -157,13 +157,13 @@ TEST(ResourceUpdateTest, WindowsIsForOtherMachines) {
   request.mutable_windows();
   absl::Status status = ResourceUpdateFrom(request).status();
   EXPECT_TRUE(absl::IsUnimplemented(status)) << status;
-  EXPECT_THAT(status.message(), HasSubstr("windows is present"));
+  EXPECT_THAT(status.message(), HasSubstr("windows is for Windows containers"));
   request.clear_windows();
   request.mutable_resources()->mutable_linux()->set_cpu_shares(100);
   request.mutable_resources()->mutable_windows();
   status = ResourceUpdateFrom(request).status();
   EXPECT_TRUE(absl::IsUnimplemented(status)) << status;
-  EXPECT_THAT(status.message(), HasSubstr("resources.windows is present"));
+  EXPECT_THAT(status.message(), HasSubstr("resources.windows is for Windows containers"));
   EXPECT_THAT(status.message(), HasSubstr("send resources.linux alone"));
 }
 

@@ -69,7 +69,7 @@ TEST(SandboxSpecTest, WindowsIsForOtherMachines) {
   config.mutable_windows();
   const absl::Status status = SandboxSpecFrom(config).status();
   EXPECT_TRUE(absl::IsUnimplemented(status)) << status;
-  EXPECT_THAT(status.message(), HasSubstr("config.windows is present"));
+  EXPECT_THAT(status.message(), HasSubstr("config.windows is for Windows containers"));
 }
 
 TEST(SandboxSpecTest, RefusesWhatIsInvalidByName) {
