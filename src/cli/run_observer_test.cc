@@ -5,8 +5,8 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
-#include "base/fs_root.h"
 #include "base/dir_for_test.h"
+#include "base/fs_root.h"
 
 namespace plimsoll::cli {
 namespace {

@@ -132,8 +132,7 @@ TEST_F(StoreTest, ASandboxGoesAfterItsContainers) {
   ASSERT_TRUE(store->PutContainer(FullContainer("c", "s")).ok());
   const absl::Status refused = store->RemoveSandbox("s");
   EXPECT_TRUE(absl::IsFailedPrecondition(refused)) << refused;
-  EXPECT_THAT(refused.message(),
-              HasSubstr("remove sandbox s from the store (its containers must"));
+  EXPECT_THAT(refused.message(), HasSubstr("remove sandbox s from the store (its containers must"));
   ASSERT_TRUE(store->RemoveContainer("c").ok());
   EXPECT_TRUE(store->RemoveSandbox("s").ok());
   EXPECT_THAT(*store->LoadSandboxes(), IsEmpty());
