@@ -249,7 +249,7 @@ std::string Card(const RdtPicturePanel& panel, const Columns& columns, int y) {
 
 }  // namespace
 
-std::string RdtSvg(const RdtCompiled& compiled, const linux::ResctrlInfo& machine) {
+std::string RdtSvg(const qos::RdtCompiled& compiled, const linux::ResctrlInfo& machine) {
   const std::vector<RdtPicturePanel> panels = PictureRdt(compiled, machine);
   const Columns columns = ColumnsOf(panels);
   std::string body;
