@@ -77,8 +77,8 @@ absl::StatusOr<std::vector<Member>> KillRound(const CgroupTrees& trees, CgroupTr
   if (KillByFile(trees, group)) {
     auto killed = OpenMembers(trees, group);
     if (!absl::IsResourceExhausted(killed.status())) return killed;
-    // Without a free descriptor no exit can be awaited: the next round lists who is left.
-    absl::SleepFor(absl::Milliseconds(1));
+    // Without a free descriptor no exit can be awaited: after a pause the next round lists who is
+    // left.
     return std::vector<Member>();
   }
   const bool freezes = freezer != nullptr && freezer->Exists(group).value_or(false);
