@@ -3,18 +3,18 @@
 
 #include "absl/strings/str_cat.h"
 #include "check.h"
-#include "cri/translate_topology.h"
 #include "plimsoll/v1/topology.pb.h"
 #include "topology/make_zones.h"
 #include "topology/source.h"
 #include "topology/topology_file.h"
+#include "topology/wire/translate_topology.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace plimsoll::fuzz;
   namespace topology = plimsoll::topology;
   plimsoll::v1::ProvideRequest request;
   if (!request.ParseFromArray(data, static_cast<int>(size))) return 0;
-  const auto read = plimsoll::cri::TopologyFrom(request.topology());
+  const auto read = plimsoll::topology::TopologyFrom(request.topology());
   if (!read.ok()) {
     CheckRefusal(read.status());
     return 0;
@@ -37,7 +37,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const auto fitted = topology::FitToMachine(*partition, *tree, machine);
   FUZZ_CHECK(fitted.cpus.IsSubsetOf(machine.cpus), fitted.cpus.ToString());
   ::runtime::v1::ResourceTopology told;
-  plimsoll::cri::FillTopology(fitted.shown, &told);
+  plimsoll::topology::FillTopology(fitted.shown, &told);
   FUZZ_CHECK(told.ByteSizeLong() > 0, "nothing is told");
   return 0;
 }

@@ -17,7 +17,6 @@
 #include "cli/reader_watch.h"
 #include "cli/text.h"
 #include "cri/observer.h"
-#include "cri/translate_topology.h"
 #include "pictures/capture.h"
 #include "pictures/topology.h"
 #include "topology/discover.h"
@@ -26,6 +25,7 @@
 #include "topology/normalise.h"
 #include "topology/topology_file.h"
 #include "topology/validate.h"
+#include "topology/wire/translate_topology.h"
 #include "topology/zone_tree.h"
 
 namespace plimsoll::cli {
@@ -122,7 +122,7 @@ absl::Status PrintTopology(const CommandContext& context, const ShowArguments& a
     return PrintMessage(response.resource_topology(), context.format());
   }
   PLIMSOLL_ASSIGN_OR_RETURN(const topology::Topology topology,
-                            plimsoll::cri::TopologyFrom(response.resource_topology()));
+                            plimsoll::topology::TopologyFrom(response.resource_topology()));
   PLIMSOLL_ASSIGN_OR_RETURN(const auto workloads, Workloads(client));
   if (!arguments.svg.empty()) {
     return Annotate(WriteUserFile(arguments.svg, Svg(topology, workloads)), "--svg");
@@ -176,7 +176,7 @@ absl::StatusOr<int> ShowMachine(const CommandContext& context, const ShowArgumen
         WriteUserFile(arguments.svg, pictures::TopologySvg(topology, machine.cpus, {})), "--svg"));
   } else if (context.for_programs()) {
     cri::ResourceTopology message;
-    plimsoll::cri::FillTopology(topology, &message);
+    plimsoll::topology::FillTopology(topology, &message);
     PLIMSOLL_RETURN_IF_ERROR(PrintMessage(message, context.format()));
   } else {
     PrintLines(pictures::TopologyText(topology));

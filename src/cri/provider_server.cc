@@ -14,8 +14,8 @@
 #include "base/status.h"
 #include "base/worker_pool.h"
 #include "cri/grpc_status.h"
-#include "cri/translate_topology.h"
 #include "plimsoll/v1/topology.grpc.pb.h"
+#include "topology/wire/translate_topology.h"
 
 namespace plimsoll::cri {
 namespace {
@@ -76,7 +76,8 @@ class Call final : public grpc::ServerBidiReactor<node::ProvideRequest, node::Pr
     return absl::OkStatus();
   }
   absl::Status Push() {
-    PLIMSOLL_ASSIGN_OR_RETURN(topology::Topology topology, TopologyFrom(request_.topology()));
+    PLIMSOLL_ASSIGN_OR_RETURN(topology::Topology topology,
+                              topology::TopologyFrom(request_.topology()));
     request_.Clear();
     return session_->Push(std::move(topology));
   }

@@ -10,14 +10,14 @@
 #include "absl/time/clock.h"
 #include "cri/grpc_status.h"
 #include "cri/runtime/v1/api.pb.h"
-#include "cri/translate_topology.h"
+#include "topology/wire/translate_topology.h"
 
 namespace plimsoll::cri {
 namespace {
 
 grpc::ByteBuffer Serialize(const topology::Topology& topology) {
   ::runtime::v1::DynamicRuntimeConfigResponse response;
-  FillTopology(topology, response.mutable_resource_topology());
+  topology::FillTopology(topology, response.mutable_resource_topology());
   // Deterministic: maps are written in key order, so equal topologies give equal bytes.
   std::string bytes;
   {

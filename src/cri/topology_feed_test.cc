@@ -9,7 +9,7 @@
 #include "absl/time/clock.h"
 #include "cri/mocks_for_test.h"
 #include "cri/observer.h"
-#include "cri/translate_topology.h"
+#include "topology/wire/translate_topology.h"
 
 namespace plimsoll::cri {
 namespace {
@@ -56,7 +56,7 @@ class TopologyFeedTest : public ServerFixture {
   static std::string Next(Stream& stream) {
     v1::DynamicRuntimeConfigResponse response;
     if (!stream.reader->Read(&response)) return "end";
-    const auto topology = TopologyFrom(response.resource_topology());
+    const auto topology = topology::TopologyFrom(response.resource_topology());
     EXPECT_TRUE(topology.ok()) << topology.status();
     return response.resource_topology().zones(0).resources(0).capacity().string();
   }
@@ -214,9 +214,9 @@ TEST_F(TopologyFeedTest, ManyStreamsAndManyChanges) {
 
 TEST_F(TopologyFeedTest, ACapacityThatIsNoQuantityIsRefused) {
   v1::ResourceTopology message;
-  FillTopology(Of(1), &message);
+  topology::FillTopology(Of(1), &message);
   message.mutable_zones(0)->mutable_resources(0)->mutable_capacity()->set_string("many");
-  const auto topology = TopologyFrom(message);
+  const auto topology = topology::TopologyFrom(message);
   EXPECT_TRUE(absl::IsInvalidArgument(topology.status()));
   EXPECT_THAT(topology.status().message(),
               ::testing::HasSubstr("zone \"core\", resource \"cpu\": "));

@@ -1,26 +1,26 @@
-#include "cri/translate_topology.h"
+#include "topology/wire/translate_topology.h"
 
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "resources/quantity.h"
 
-namespace plimsoll::cri {
+namespace plimsoll::topology {
 
-void FillTopology(const topology::Topology& topology, ::runtime::v1::ResourceTopology* out) {
-  for (const topology::Zone& zone : topology.zones) {
+void FillTopology(const Topology& topology, ::runtime::v1::ResourceTopology* out) {
+  for (const Zone& zone : topology.zones) {
     ::runtime::v1::ResourceTopologyZone* message = out->add_zones();
     message->set_name(zone.name);
     message->set_type(zone.type);
     message->set_parent(zone.parent);
-    for (const topology::Cost& cost : zone.costs) {
+    for (const Cost& cost : zone.costs) {
       auto* added = message->add_costs();
       added->set_name(cost.name);
       added->set_value(cost.value);
     }
     for (const auto& [name, value] : zone.attributes)
       (*message->mutable_attributes())[name] = value;
-    for (const topology::ZoneResource& resource : zone.resources) {
+    for (const ZoneResource& resource : zone.resources) {
       auto* added = message->add_resources();
       added->set_name(resource.name);
       added->mutable_capacity()->set_string(resource.capacity.text());
@@ -28,11 +28,11 @@ void FillTopology(const topology::Topology& topology, ::runtime::v1::ResourceTop
   }
 }
 
-absl::StatusOr<topology::Topology> TopologyFrom(const ::runtime::v1::ResourceTopology& message) {
-  topology::Topology topology;
+absl::StatusOr<Topology> TopologyFrom(const ::runtime::v1::ResourceTopology& message) {
+  Topology topology;
   topology.zones.reserve(static_cast<size_t>(message.zones_size()));
   for (const ::runtime::v1::ResourceTopologyZone& zone : message.zones()) {
-    topology::Zone& added = topology.zones.emplace_back();
+    Zone& added = topology.zones.emplace_back();
     added.name = zone.name();
     added.type = zone.type();
     added.parent = zone.parent();
@@ -51,4 +51,4 @@ absl::StatusOr<topology::Topology> TopologyFrom(const ::runtime::v1::ResourceTop
   return topology;
 }
 
-}  // namespace plimsoll::cri
+}  // namespace plimsoll::topology
