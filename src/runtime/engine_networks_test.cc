@@ -6,7 +6,7 @@
 #include "linux/process_tree.h"
 #include "network/plugins_for_test.h"
 #include "runtime/engine_fixture_for_test.h"
-#include "runtime/store/database.h"
+#include "sqlite/database.h"
 
 namespace plimsoll::runtime {
 namespace {
@@ -343,7 +343,8 @@ TEST_F(SandboxNetworkTest, ASandboxWithADamagedRowKeepsItUntilItIsRemoved) {
   const std::string pod = *engine_->RunSandbox(PodSpec(), "");
   engine_.reset();
   {
-    auto database = Database::Open(dir_.path() + "/state/plimsoll.db", Durability::kNormal);
+    auto database =
+        sqlite::Database::Open(dir_.path() + "/state/plimsoll.db", sqlite::Durability::kNormal);
     ASSERT_TRUE(database.ok()) << database.status();
     ASSERT_TRUE((*database)->Execute("UPDATE sandboxes SET spec = '{'").ok());
   }

@@ -3,7 +3,7 @@
 #include "base/random_id.h"
 #include "linux/namespaces.h"
 #include "runtime/engine_fixture_for_test.h"
-#include "runtime/store/database.h"
+#include "sqlite/database.h"
 
 namespace plimsoll::runtime {
 namespace {
@@ -28,7 +28,8 @@ class RecoveryTest : public EngineTest {
   }
   // Changes the store of the stopped engine.
   void Execute(const std::string& sql) {
-    auto database = Database::Open(dir_.path() + "/state/plimsoll.db", Durability::kNormal);
+    auto database =
+        sqlite::Database::Open(dir_.path() + "/state/plimsoll.db", sqlite::Durability::kNormal);
     ASSERT_TRUE(database.ok()) << database.status();
     ASSERT_TRUE((*database)->Execute(sql).ok());
   }

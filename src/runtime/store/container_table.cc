@@ -7,7 +7,7 @@ namespace plimsoll::runtime {
 namespace {
 
 // Reads each column by itself; returns the first error.
-absl::Status ReadSpecs(const Statement& row, const std::string& name, int spec_column,
+absl::Status ReadSpecs(const sqlite::Statement& row, const std::string& name, int spec_column,
                        int chain_ids_column, int resources_column, ContainerRecord& record) {
   absl::StatusOr<ContainerSpec> spec = ContainerSpecFromJson(row.Bytes(spec_column));
   absl::StatusOr<std::vector<std::string>> chain = StringListFromJson(row.Bytes(chain_ids_column));
@@ -23,7 +23,7 @@ absl::Status ReadSpecs(const Statement& row, const std::string& name, int spec_c
 }
 
 // `damage`: the error of the first unreadable column; the record has the others.
-ContainerRecord ContainerFromRow(const Statement& row, absl::Status* damage) {
+ContainerRecord ContainerFromRow(const sqlite::Statement& row, absl::Status* damage) {
   ContainerRecord record;
   int column = 0;
   record.id = row.Bytes(column++);
@@ -74,7 +74,7 @@ ContainerRecord ContainerFromRow(const Statement& row, absl::Status* damage) {
 
 }  // namespace
 
-absl::StatusOr<ContainerTable> ContainerTable::Open(Database& database) {
+absl::StatusOr<ContainerTable> ContainerTable::Open(sqlite::Database& database) {
   const std::vector<const char*> columns = {"id",
                                             "sandbox_id",
                                             "state",
@@ -101,9 +101,11 @@ absl::StatusOr<ContainerTable> ContainerTable::Open(Database& database) {
                                             "last_resources",
                                             "process_user",
                                             "classes"};
-  PLIMSOLL_ASSIGN_OR_RETURN(Statement load, database.Prepare(LoadSql("containers", columns)));
-  PLIMSOLL_ASSIGN_OR_RETURN(Statement put, database.Prepare(UpsertSql("containers", columns)));
-  PLIMSOLL_ASSIGN_OR_RETURN(Statement remove,
+  PLIMSOLL_ASSIGN_OR_RETURN(sqlite::Statement load,
+                            database.Prepare(LoadSql("containers", columns)));
+  PLIMSOLL_ASSIGN_OR_RETURN(sqlite::Statement put,
+                            database.Prepare(UpsertSql("containers", columns)));
+  PLIMSOLL_ASSIGN_OR_RETURN(sqlite::Statement remove,
                             database.Prepare("DELETE FROM containers WHERE id = ?"));
   return ContainerTable(std::move(load), std::move(put), std::move(remove));
 }
@@ -127,7 +129,7 @@ absl::Status ContainerTable::Put(const ContainerRecord& record) {
                cgroup_path, stop_signal, user, monitor, init, last_resources, classes] = record;
   return put_.Run(id, sandbox_id, static_cast<int64_t>(state), created, started, finished,
                   exit_code, oom_killed, reason, message, boot_id, ToJson(spec),
-                  Blob{client_config}, image_id, image_ref, ToJson(chain_ids), log_path,
+                  sqlite::Blob{client_config}, image_id, image_ref, ToJson(chain_ids), log_path,
                   cgroup_path, stop_signal, monitor.pid,
                   static_cast<int64_t>(monitor.start_time_ticks), init.pid,
                   static_cast<int64_t>(init.start_time_ticks), ToJson(last_resources),

@@ -2,19 +2,26 @@
 #ifndef PLIMSOLL_RUNTIME_STORE_DAMAGE_H_
 #define PLIMSOLL_RUNTIME_STORE_DAMAGE_H_
 
+#include <string>
+
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 
 namespace plimsoll::runtime {
 
-// DATA_LOSS: names the database file, the damage, the remedy and its cost.
-inline absl::Status DamagedError(absl::string_view path, absl::string_view what) {
-  return absl::DataLossError(absl::StrCat(
-      "database ", path, ": is damaged: ", what,
+// The remedy and its cost.
+inline std::string DamageAdvice(absl::string_view path) {
+  return absl::StrCat(
       "; pods run on until a daemon has an empty database. To start with an empty one, which ends "
       "every pod that runs and forgets all images, move it and its log (",
-      path, "-wal) away"));
+      path, "-wal) away");
+}
+
+// DATA_LOSS: names the database file, the damage, the remedy and its cost.
+inline absl::Status DamagedError(absl::string_view path, absl::string_view damage) {
+  return absl::DataLossError(
+      absl::StrCat("database ", path, ": is damaged: ", damage, DamageAdvice(path)));
 }
 
 }  // namespace plimsoll::runtime

@@ -6,14 +6,14 @@
 namespace plimsoll::runtime {
 namespace {
 
-absl::StatusOr<std::vector<std::string>> ReadList(const Statement& row, int column,
+absl::StatusOr<std::vector<std::string>> ReadList(const sqlite::Statement& row, int column,
                                                   const std::string& id, const char* name) {
   absl::StatusOr<std::vector<std::string>> list = StringListFromJson(row.Bytes(column));
   PLIMSOLL_RETURN_IF_ERROR(Damaged(list.status(), "image " + id, name));
   return list;
 }
 
-absl::StatusOr<image::ImageRecord> ImageFromRow(const Statement& row) {
+absl::StatusOr<image::ImageRecord> ImageFromRow(const sqlite::Statement& row) {
   image::ImageRecord record;
   record.id = row.Bytes(0);
   record.manifest_digest = row.Bytes(1);
@@ -29,13 +29,14 @@ absl::StatusOr<image::ImageRecord> ImageFromRow(const Statement& row) {
 
 }  // namespace
 
-absl::StatusOr<ImageTable> ImageTable::Open(Database& database) {
+absl::StatusOr<ImageTable> ImageTable::Open(sqlite::Database& database) {
   const std::vector<const char*> columns = {
       "id",    "manifest_digest", "repo_tags", "repo_digests",      "chain_ids",
       "blobs", "size_bytes",      "pinned",    "created_unix_nanos"};
-  PLIMSOLL_ASSIGN_OR_RETURN(Statement load, database.Prepare(LoadSql("images", columns)));
-  PLIMSOLL_ASSIGN_OR_RETURN(Statement put, database.Prepare(UpsertSql("images", columns)));
-  PLIMSOLL_ASSIGN_OR_RETURN(Statement remove, database.Prepare("DELETE FROM images WHERE id = ?"));
+  PLIMSOLL_ASSIGN_OR_RETURN(sqlite::Statement load, database.Prepare(LoadSql("images", columns)));
+  PLIMSOLL_ASSIGN_OR_RETURN(sqlite::Statement put, database.Prepare(UpsertSql("images", columns)));
+  PLIMSOLL_ASSIGN_OR_RETURN(sqlite::Statement remove,
+                            database.Prepare("DELETE FROM images WHERE id = ?"));
   return ImageTable(std::move(load), std::move(put), std::move(remove));
 }
 

@@ -6,8 +6,8 @@
 #include "base/dir_for_test.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "runtime/store/database.h"
 #include "runtime/store/store.h"
+#include "sqlite/database.h"
 
 namespace plimsoll::runtime {
 namespace {
@@ -23,7 +23,8 @@ class LogCheckTest : public ::testing::Test {
  protected:
   void SetUp() override {
     {
-      auto database = Database::Open(live_.PathOf("plimsoll.db"), Durability::kNormal);
+      auto database =
+          sqlite::Database::Open(live_.PathOf("plimsoll.db"), sqlite::Durability::kNormal);
       ASSERT_TRUE(database.ok()) << database.status();
       ASSERT_EQ(*(*database)->QueryText("PRAGMA journal_mode = WAL"), "wal");
       ASSERT_TRUE((*database)->Execute("CREATE TABLE t (a)").ok());
@@ -95,7 +96,7 @@ TEST_F(LogCheckTest, AnotherLogIsDataLoss) {
   std::string other;
   {
     const FsRoot place = *FsRoot::OpenOrCreate(dir_.path() + "/other");
-    auto database = Database::Open(place.PathOf("a.db"), Durability::kNormal);
+    auto database = sqlite::Database::Open(place.PathOf("a.db"), sqlite::Durability::kNormal);
     ASSERT_TRUE(database.ok());
     ASSERT_TRUE((*database)->QueryText("PRAGMA journal_mode = WAL").ok());
     ASSERT_TRUE((*database)->Execute("CREATE TABLE t (a)").ok());
@@ -124,7 +125,7 @@ TEST_F(LogCheckTest, WithoutAnIndexAWrongLastFrameIsATornOne) {
 }
 
 TEST_F(LogCheckTest, WhatACheckpointHasFoldedIsNotMissed) {
-  auto database = Database::Open(live_.PathOf("plimsoll.db"), Durability::kNormal);
+  auto database = sqlite::Database::Open(live_.PathOf("plimsoll.db"), sqlite::Durability::kNormal);
   ASSERT_TRUE(database.ok());
   ASSERT_TRUE((*database)->Execute("INSERT INTO t VALUES (1); INSERT INTO t VALUES (2)").ok());
   ASSERT_TRUE((*database)->Execute("PRAGMA wal_checkpoint(RESTART)").ok());
@@ -143,7 +144,7 @@ TEST_F(LogCheckTest, WhatACheckpointHasFoldedIsNotMissed) {
 // A transaction that needs more than the page cache writes frames before its end. A rollback leaves
 // them there, with the same salts, under later writes.
 TEST_F(LogCheckTest, FramesOfARolledBackTransactionAreNotMissed) {
-  auto database = Database::Open(live_.PathOf("plimsoll.db"), Durability::kNormal);
+  auto database = sqlite::Database::Open(live_.PathOf("plimsoll.db"), sqlite::Durability::kNormal);
   ASSERT_TRUE(database.ok());
   ASSERT_TRUE((*database)->Execute("INSERT INTO t VALUES (1)").ok());
   const size_t before = live_.Read("plimsoll.db-wal")->size();

@@ -3,13 +3,14 @@
 
 namespace plimsoll::runtime {
 
-absl::StatusOr<OwnedTable> OwnedTable::Open(Database& database) {
-  PLIMSOLL_ASSIGN_OR_RETURN(Statement list,
+absl::StatusOr<OwnedTable> OwnedTable::Open(sqlite::Database& database) {
+  PLIMSOLL_ASSIGN_OR_RETURN(sqlite::Statement list,
                             database.Prepare("SELECT name FROM owned_objects WHERE kind = ?"));
-  PLIMSOLL_ASSIGN_OR_RETURN(Statement add,
+  PLIMSOLL_ASSIGN_OR_RETURN(sqlite::Statement add,
                             database.Prepare("INSERT OR IGNORE INTO owned_objects VALUES (?, ?)"));
   PLIMSOLL_ASSIGN_OR_RETURN(
-      Statement remove, database.Prepare("DELETE FROM owned_objects WHERE kind = ? AND name = ?"));
+      sqlite::Statement remove,
+      database.Prepare("DELETE FROM owned_objects WHERE kind = ? AND name = ?"));
   return OwnedTable(std::move(list), std::move(add), std::move(remove));
 }
 

@@ -7,7 +7,7 @@ namespace plimsoll::runtime {
 namespace {
 
 // `damage`: the error of the first unreadable column; the record has the others.
-SandboxRecord SandboxFromRow(const Statement& row, absl::Status* damage) {
+SandboxRecord SandboxFromRow(const sqlite::Statement& row, absl::Status* damage) {
   SandboxRecord record;
   int column = 0;
   record.id = row.Bytes(column++);
@@ -39,7 +39,7 @@ SandboxRecord SandboxFromRow(const Statement& row, absl::Status* damage) {
 
 }  // namespace
 
-absl::StatusOr<SandboxTable> SandboxTable::Open(Database& database) {
+absl::StatusOr<SandboxTable> SandboxTable::Open(sqlite::Database& database) {
   const std::vector<const char*> columns = {"id",
                                             "state",
                                             "created_unix_nanos",
@@ -51,9 +51,11 @@ absl::StatusOr<SandboxTable> SandboxTable::Open(Database& database) {
                                             "pause_pid",
                                             "pause_start_ticks",
                                             "classes"};
-  PLIMSOLL_ASSIGN_OR_RETURN(Statement load, database.Prepare(LoadSql("sandboxes", columns)));
-  PLIMSOLL_ASSIGN_OR_RETURN(Statement put, database.Prepare(UpsertSql("sandboxes", columns)));
-  PLIMSOLL_ASSIGN_OR_RETURN(Statement remove,
+  PLIMSOLL_ASSIGN_OR_RETURN(sqlite::Statement load,
+                            database.Prepare(LoadSql("sandboxes", columns)));
+  PLIMSOLL_ASSIGN_OR_RETURN(sqlite::Statement put,
+                            database.Prepare(UpsertSql("sandboxes", columns)));
+  PLIMSOLL_ASSIGN_OR_RETURN(sqlite::Statement remove,
                             database.Prepare("DELETE FROM sandboxes WHERE id = ?"));
   return SandboxTable(std::move(load), std::move(put), std::move(remove));
 }
@@ -75,7 +77,7 @@ absl::Status SandboxTable::Put(const SandboxRecord& record) {
   const auto& [id, state, created, boot_id, spec, client_config, cgroup_path, owned_cgroups, pause,
                classes] = record;
   return put_.Run(id, static_cast<int64_t>(state), created, boot_id, ToJson(spec),
-                  Blob{client_config}, cgroup_path, ToJson(owned_cgroups), pause.pid,
+                  sqlite::Blob{client_config}, cgroup_path, ToJson(owned_cgroups), pause.pid,
                   static_cast<int64_t>(pause.start_time_ticks), ToJson(classes));
 }
 

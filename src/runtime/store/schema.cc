@@ -122,12 +122,12 @@ absl::Status RenameOver(const FsRoot& directory, const std::string& from, const 
 
 // VACUUM INTO reads the log as well, so the copy is whole. It takes an existing empty file, which
 // gives the copy our mode and not the umask's.
-absl::Status BackUp(Database& database, const FsRoot& directory, const std::string& name,
+absl::Status BackUp(sqlite::Database& database, const FsRoot& directory, const std::string& name,
                     int64_t version) {
   const std::string copy = absl::StrCat(name, ".v", version);
   const std::string work = copy + ".part";
   PLIMSOLL_RETURN_IF_ERROR(directory.ReplaceFile(work, "", 0600));
-  PLIMSOLL_ASSIGN_OR_RETURN(Statement vacuum, database.Prepare("VACUUM INTO ?"));
+  PLIMSOLL_ASSIGN_OR_RETURN(sqlite::Statement vacuum, database.Prepare("VACUUM INTO ?"));
   absl::Status status = vacuum.Run(absl::string_view(directory.PathOf(work)));
   if (status.ok()) status = RenameOver(directory, work, copy);
   if (!status.ok()) {
@@ -137,7 +137,7 @@ absl::Status BackUp(Database& database, const FsRoot& directory, const std::stri
   return absl::OkStatus();
 }
 
-absl::Status CheckReferences(Database& database, size_t version) {
+absl::Status CheckReferences(sqlite::Database& database, size_t version) {
   PLIMSOLL_ASSIGN_OR_RETURN(std::string table, database.QueryText("PRAGMA foreign_key_check"));
   if (table.empty()) return absl::OkStatus();
   return absl::InternalError(absl::StrCat("migration to schema version ", version,
@@ -174,13 +174,13 @@ absl::Status CheckFile(const FsRoot& directory, const std::string& name, size_t 
   return absl::OkStatus();
 }
 
-absl::Status CheckVersion(Database& database, const std::string& path, size_t newest) {
+absl::Status CheckVersion(sqlite::Database& database, const std::string& path, size_t newest) {
   PLIMSOLL_ASSIGN_OR_RETURN(const int64_t version, database.QueryInteger("PRAGMA user_version"));
   if (version >= 0 && static_cast<size_t>(version) <= newest) return absl::OkStatus();
   return NewerError(path, version, newest);
 }
 
-absl::Status Migrate(Database& database, const FsRoot& directory, const std::string& name,
+absl::Status Migrate(sqlite::Database& database, const FsRoot& directory, const std::string& name,
                      absl::Span<const Migration> migrations) {
   const size_t newest = migrations.size();
   PLIMSOLL_RETURN_IF_ERROR(CheckVersion(database, directory.PathOf(name), newest));
@@ -197,7 +197,7 @@ absl::Status Migrate(Database& database, const FsRoot& directory, const std::str
 
   // It has no effect inside a transaction.
   PLIMSOLL_RETURN_IF_ERROR(database.Execute("PRAGMA foreign_keys = OFF"));
-  PLIMSOLL_ASSIGN_OR_RETURN(Transaction transaction, Transaction::Begin(database));
+  PLIMSOLL_ASSIGN_OR_RETURN(sqlite::Transaction transaction, sqlite::Transaction::Begin(database));
   for (size_t i = first; i < newest; ++i) {
     if (absl::Status status = database.Execute(migrations[i].sql); !status.ok()) {
       return Annotate(status, absl::StrCat("migrate to schema version ", i + 1));

@@ -10,7 +10,7 @@
 #include "absl/status/status.h"
 #include "absl/types/span.h"
 #include "base/fs_root.h"
-#include "runtime/store/database.h"
+#include "sqlite/database.h"
 
 namespace plimsoll::runtime {
 
@@ -29,12 +29,12 @@ absl::Span<const Migration> Migrations();
 absl::Status CheckFile(const FsRoot& directory, const std::string& name, size_t newest);
 
 // The same for the version seen by an open connection, which may be in the log only.
-absl::Status CheckVersion(Database& database, const std::string& path, size_t newest);
+absl::Status CheckVersion(sqlite::Database& database, const std::string& path, size_t newest);
 
 // Brings `database`, which is <directory>/<name>, up to the last of `migrations` in one
 // transaction. Unless it was empty a copy is put beside it first, as <name>.v<its version>,
 // complete and on disk. FAILED_PRECONDITION for a newer version, with nothing changed.
-absl::Status Migrate(Database& database, const FsRoot& directory, const std::string& name,
+absl::Status Migrate(sqlite::Database& database, const FsRoot& directory, const std::string& name,
                      absl::Span<const Migration> migrations);
 
 }  // namespace plimsoll::runtime

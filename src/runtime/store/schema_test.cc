@@ -19,13 +19,13 @@ constexpr Migration kDangling = {"DELETE FROM a"};
 
 class SchemaTest : public ::testing::Test {
  protected:
-  std::unique_ptr<Database> Open(const std::string& name = "s.db") {
-    auto database = Database::Open(root_.PathOf(name), Durability::kNormal);
+  std::unique_ptr<sqlite::Database> Open(const std::string& name = "s.db") {
+    auto database = sqlite::Database::Open(root_.PathOf(name), sqlite::Durability::kNormal);
     EXPECT_TRUE(database.ok()) << database.status();
     EXPECT_EQ(*(*database)->QueryText("PRAGMA journal_mode = WAL"), "wal");
     return *std::move(database);
   }
-  absl::Status MigrateTo(Database& database, std::vector<Migration> migrations) {
+  absl::Status MigrateTo(sqlite::Database& database, std::vector<Migration> migrations) {
     return Migrate(database, root_, "s.db", migrations);
   }
 

@@ -14,11 +14,11 @@
 #include "absl/time/time.h"
 #include "base/status.h"
 #include "runtime/store/damage.h"
-#include "runtime/store/database.h"
 #include "runtime/store/disk_reserve.h"
 #include "runtime/store/log_check.h"
 #include "runtime/store/schema.h"
 #include "runtime/store/tables.h"
+#include "sqlite/database.h"
 
 namespace plimsoll::runtime {
 namespace {
@@ -40,8 +40,8 @@ bool Ends(const ContainerRecord& record) {
 // lock for both: SQLite lets one writer in at a time anyhow, and a waiter would poll.
 class SqliteStore : public Store {
  public:
-  SqliteStore(DiskReserve reserve, std::unique_ptr<Database> pods,
-              std::unique_ptr<Database> images_database, SandboxTable sandboxes,
+  SqliteStore(DiskReserve reserve, std::unique_ptr<sqlite::Database> pods,
+              std::unique_ptr<sqlite::Database> images_database, SandboxTable sandboxes,
               ContainerTable containers, ImageTable images, OwnedTable owned)
       : reserve_(std::move(reserve)),
         pods_(std::move(pods)),
@@ -180,8 +180,8 @@ class SqliteStore : public Store {
   bool is_closing_ ABSL_GUARDED_BY(mutex_) = false;
   std::set<std::string> image_ids_ ABSL_GUARDED_BY(mutex_);  // of stored images
   // Statements must be finalised before their connections are closed: order matters.
-  std::unique_ptr<Database> pods_;
-  std::unique_ptr<Database> images_database_;
+  std::unique_ptr<sqlite::Database> pods_;
+  std::unique_ptr<sqlite::Database> images_database_;
   SandboxTable sandboxes_ ABSL_GUARDED_BY(mutex_);
   ContainerTable containers_ ABSL_GUARDED_BY(mutex_);
   ImageTable images_ ABSL_GUARDED_BY(mutex_);
@@ -200,7 +200,7 @@ absl::Status EnsureFile(const FsRoot& directory) {
   return status;
 }
 
-absl::Status CheckIntegrity(Database& database, const std::string& path) {
+absl::Status CheckIntegrity(sqlite::Database& database, const std::string& path) {
   PLIMSOLL_ASSIGN_OR_RETURN(std::string finding, database.QueryText("PRAGMA quick_check(1)"));
   if (finding == "ok") return absl::OkStatus();
   return DamagedError(path, finding);
@@ -221,13 +221,15 @@ absl::Status CheckFilesOfPods(const FsRoot& directory, size_t sandboxes) {
 
 // A connection to a database that is ours, whole and of this schema. `sandboxes` is 0 if the
 // database may be empty.
-absl::StatusOr<std::unique_ptr<Database>> OpenDatabase(const FsRoot& directory, size_t sandboxes) {
+absl::StatusOr<std::unique_ptr<sqlite::Database>> OpenDatabase(const FsRoot& directory,
+                                                               size_t sandboxes) {
   const absl::Span<const Migration> migrations = Migrations();
   PLIMSOLL_RETURN_IF_ERROR(CheckFile(directory, kFileName, migrations.size()));
   PLIMSOLL_RETURN_IF_ERROR(EnsureFile(directory));
   const std::string path = directory.PathOf(kFileName);
-  PLIMSOLL_ASSIGN_OR_RETURN(std::unique_ptr<Database> database,
-                            Database::Open(path, Durability::kNormal));
+  PLIMSOLL_ASSIGN_OR_RETURN(
+      std::unique_ptr<sqlite::Database> database,
+      sqlite::Database::Open(path, sqlite::Durability::kNormal, DamageAdvice(path)));
   // The log may hold a newer version than the file's header: nothing is folded until that is known.
   database->SetTidyOnClose(false);
   PLIMSOLL_RETURN_IF_ERROR(CheckVersion(*database, path, migrations.size()));
@@ -247,13 +249,14 @@ absl::StatusOr<std::unique_ptr<Database>> OpenDatabase(const FsRoot& directory, 
   return database;
 }
 
-absl::StatusOr<std::unique_ptr<Database>> OpenFirst(const FsRoot& directory, size_t sandboxes) {
+absl::StatusOr<std::unique_ptr<sqlite::Database>> OpenFirst(const FsRoot& directory,
+                                                            size_t sandboxes) {
   PLIMSOLL_ASSIGN_OR_RETURN(const bool is_there, directory.Has(kFileName));
   if (is_there) {
     if (sandboxes > 0) PLIMSOLL_RETURN_IF_ERROR(CheckFilesOfPods(directory, sandboxes));
     return OpenDatabase(directory, sandboxes);
   }
-  absl::StatusOr<std::unique_ptr<Database>> made = OpenDatabase(directory, /*sandboxes=*/0);
+  absl::StatusOr<std::unique_ptr<sqlite::Database>> made = OpenDatabase(directory, /*sandboxes=*/0);
   if (made.ok()) return made;
   // The next start must not take a half-made database for a loss.
   for (const char* suffix : {"", "-wal", "-shm"}) {
@@ -267,14 +270,16 @@ absl::StatusOr<std::unique_ptr<Database>> OpenFirst(const FsRoot& directory, siz
 absl::StatusOr<std::unique_ptr<Store>> Store::Open(const FsRoot& directory,
                                                    size_t sandboxes_there) {
   DiskReserve reserve(directory, kReserveBytes);
-  absl::StatusOr<std::unique_ptr<Database>> first = OpenFirst(directory, sandboxes_there);
+  absl::StatusOr<std::unique_ptr<sqlite::Database>> first = OpenFirst(directory, sandboxes_there);
   // A daemon that couldn't start on a full disk couldn't make room on it either.
   if (absl::IsResourceExhausted(first.status()) && reserve.Release()) {
     first = OpenFirst(directory, sandboxes_there);
   }
-  PLIMSOLL_ASSIGN_OR_RETURN(std::unique_ptr<Database> pods, std::move(first));
-  PLIMSOLL_ASSIGN_OR_RETURN(std::unique_ptr<Database> images_database,
-                            Database::Open(directory.PathOf(kFileName), Durability::kFull));
+  PLIMSOLL_ASSIGN_OR_RETURN(std::unique_ptr<sqlite::Database> pods, std::move(first));
+  PLIMSOLL_ASSIGN_OR_RETURN(
+      std::unique_ptr<sqlite::Database> images_database,
+      sqlite::Database::Open(directory.PathOf(kFileName), sqlite::Durability::kFull,
+                             DamageAdvice(directory.PathOf(kFileName))));
   PLIMSOLL_ASSIGN_OR_RETURN(SandboxTable sandboxes, SandboxTable::Open(*pods));
   PLIMSOLL_ASSIGN_OR_RETURN(ContainerTable containers, ContainerTable::Open(*pods));
   PLIMSOLL_ASSIGN_OR_RETURN(ImageTable images, ImageTable::Open(*images_database));

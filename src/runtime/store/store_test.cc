@@ -12,8 +12,8 @@
 #include "base/wait_until_for_test.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "runtime/store/database.h"
 #include "runtime/store/schema.h"
+#include "sqlite/database.h"
 
 namespace plimsoll::runtime {
 namespace {
@@ -180,7 +180,7 @@ TEST_F(StoreTest, ThreadsDoNotDisturbEachOther) {
 TEST_F(StoreTest, ADatabaseOfSchema1IsTakenOverAndItsCopyGoesBack) {
   const std::string path = root_.PathOf("plimsoll.db");
   {
-    auto database = Database::Open(path, Durability::kNormal);
+    auto database = sqlite::Database::Open(path, sqlite::Durability::kNormal);
     ASSERT_TRUE(database.ok());
     ASSERT_TRUE((*database)->QueryText("PRAGMA journal_mode = WAL").ok());
     ASSERT_TRUE(Migrate(**database, root_, "plimsoll.db", Migrations().subspan(0, 1)).ok());
@@ -208,7 +208,7 @@ TEST_F(StoreTest, ADatabaseOfSchema1IsTakenOverAndItsCopyGoesBack) {
   // The older build finds everything once the copy is put back.
   ASSERT_EQ(rename(root_.PathOf("plimsoll.db.v1").c_str(), path.c_str()), 0);
   {
-    auto database = Database::Open(path, Durability::kNormal);
+    auto database = sqlite::Database::Open(path, sqlite::Durability::kNormal);
     ASSERT_TRUE(database.ok());
     EXPECT_TRUE(CheckVersion(**database, path, 1).ok());
     EXPECT_EQ(*(*database)->QueryText("SELECT id FROM containers"), "c");
@@ -223,7 +223,7 @@ TEST_F(StoreTest, ANewerSchemaIsRefusedAndNothingTouched) {
   const std::string path = root_.PathOf("plimsoll.db");
   for (const bool folded : {false, true}) {
     {
-      auto database = Database::Open(path, Durability::kFull);
+      auto database = sqlite::Database::Open(path, sqlite::Durability::kFull);
       ASSERT_TRUE(database.ok());
       (*database)->SetTidyOnClose(folded);
       ASSERT_TRUE((*database)->Execute("PRAGMA user_version = 99").ok());
@@ -278,7 +278,8 @@ TEST_F(StoreTest, OneThatRecordsNothingIsDataLossWherePodsMayRun) {
   EXPECT_EQ(*root_.Read("plimsoll.db"), "") << "not touched";
   ASSERT_TRUE(root_.RemoveFile("plimsoll.db").ok());
   {
-    auto database = Database::Open(root_.PathOf("plimsoll.db"), Durability::kNormal);
+    auto database =
+        sqlite::Database::Open(root_.PathOf("plimsoll.db"), sqlite::Durability::kNormal);
     ASSERT_TRUE(database.ok());
     ASSERT_TRUE((*database)->Execute("CREATE TABLE t (a); DROP TABLE t").ok());
   }
@@ -298,7 +299,7 @@ TEST_F(StoreTest, ADamagedRowHidesNeitherItselfNorTheOthers) {
   for (const char* id : {"c", "d"}) ASSERT_TRUE(store->PutContainer(FullContainer(id, "s")).ok());
   ASSERT_TRUE(store->LoadContainers().ok());
   EXPECT_THAT(store->Damaged(), IsEmpty());
-  auto database = Database::Open(root_.PathOf("plimsoll.db"), Durability::kNormal);
+  auto database = sqlite::Database::Open(root_.PathOf("plimsoll.db"), sqlite::Durability::kNormal);
   ASSERT_TRUE((*database)->Execute("UPDATE sandboxes SET state = 9 WHERE id = 's'").ok());
   ASSERT_TRUE(
       (*database)->Execute("UPDATE containers SET spec = '{\"tty\":3}' WHERE id = 'c'").ok());
@@ -334,7 +335,7 @@ TEST_F(StoreTest, ADamagedRowHidesNeitherItselfNorTheOthers) {
 TEST_F(StoreTest, ADamagedImageDoesNotHideTheOthers) {
   auto store = Open(root_);
   for (const char* id : {"i", "j"}) ASSERT_TRUE(store->PutImage(FullImage(id)).ok());
-  auto database = Database::Open(root_.PathOf("plimsoll.db"), Durability::kNormal);
+  auto database = sqlite::Database::Open(root_.PathOf("plimsoll.db"), sqlite::Durability::kNormal);
   ASSERT_TRUE((*database)->Execute("UPDATE images SET repo_tags = '{' WHERE id = 'i'").ok());
   const auto images = store->LoadImages();
   ASSERT_TRUE(images.ok()) << images.status();

@@ -12,7 +12,7 @@ absl::Status Damaged(const absl::Status& status, absl::string_view row, absl::st
       absl::StrCat("database row ", row, ", column ", column, ": ", status.message()));
 }
 
-linux::ProcessId ReadProcess(const Statement& row, int column) {
+linux::ProcessId ReadProcess(const sqlite::Statement& row, int column) {
   return {.pid = static_cast<pid_t>(row.Integer(column)),
           .start_time_ticks = static_cast<uint64_t>(row.Integer(column + 1))};
 }

@@ -11,8 +11,8 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "image/catalog.h"
-#include "runtime/store/database.h"
 #include "runtime/store/records.h"
+#include "sqlite/database.h"
 
 namespace plimsoll::runtime {
 
@@ -22,7 +22,7 @@ namespace plimsoll::runtime {
 
 class SandboxTable {
  public:
-  static absl::StatusOr<SandboxTable> Open(Database& database);
+  static absl::StatusOr<SandboxTable> Open(sqlite::Database& database);
   absl::StatusOr<std::vector<SandboxRecord>> Load();
   const std::vector<DamagedRow>& damaged() const { return damaged_; }
   absl::Status Put(const SandboxRecord& record);
@@ -30,15 +30,15 @@ class SandboxTable {
   absl::Status Remove(const std::string& id);
 
  private:
-  SandboxTable(Statement load, Statement put, Statement remove)
+  SandboxTable(sqlite::Statement load, sqlite::Statement put, sqlite::Statement remove)
       : load_(std::move(load)), put_(std::move(put)), remove_(std::move(remove)) {}
-  Statement load_, put_, remove_;
+  sqlite::Statement load_, put_, remove_;
   std::vector<DamagedRow> damaged_;
 };
 
 class ContainerTable {
  public:
-  static absl::StatusOr<ContainerTable> Open(Database& database);
+  static absl::StatusOr<ContainerTable> Open(sqlite::Database& database);
   absl::StatusOr<std::vector<ContainerRecord>> Load();
   const std::vector<DamagedRow>& damaged() const { return damaged_; }
   // FAILED_PRECONDITION when there is no such sandbox.
@@ -46,39 +46,39 @@ class ContainerTable {
   absl::Status Remove(const std::string& id);
 
  private:
-  ContainerTable(Statement load, Statement put, Statement remove)
+  ContainerTable(sqlite::Statement load, sqlite::Statement put, sqlite::Statement remove)
       : load_(std::move(load)), put_(std::move(put)), remove_(std::move(remove)) {}
-  Statement load_, put_, remove_;
+  sqlite::Statement load_, put_, remove_;
   std::vector<DamagedRow> damaged_;
 };
 
 class ImageTable {
  public:
-  static absl::StatusOr<ImageTable> Open(Database& database);
+  static absl::StatusOr<ImageTable> Open(sqlite::Database& database);
   absl::StatusOr<std::vector<image::ImageRecord>> Load();
   const std::vector<image::DamagedImage>& damaged() const { return damaged_; }
   absl::Status Put(const image::ImageRecord& record);
   absl::Status Remove(const std::string& id);
 
  private:
-  ImageTable(Statement load, Statement put, Statement remove)
+  ImageTable(sqlite::Statement load, sqlite::Statement put, sqlite::Statement remove)
       : load_(std::move(load)), put_(std::move(put)), remove_(std::move(remove)) {}
-  Statement load_, put_, remove_;
+  sqlite::Statement load_, put_, remove_;
   std::vector<image::DamagedImage> damaged_;
 };
 
 // Objects owned by class types (see qos/owned_objects.h).
 class OwnedTable {
  public:
-  static absl::StatusOr<OwnedTable> Open(Database& database);
+  static absl::StatusOr<OwnedTable> Open(sqlite::Database& database);
   absl::StatusOr<std::set<std::string>> List(const std::string& kind);
   absl::Status Add(const std::string& kind, const std::string& name);
   absl::Status Remove(const std::string& kind, const std::string& name);
 
  private:
-  OwnedTable(Statement list, Statement add, Statement remove)
+  OwnedTable(sqlite::Statement list, sqlite::Statement add, sqlite::Statement remove)
       : list_(std::move(list)), add_(std::move(add)), remove_(std::move(remove)) {}
-  Statement list_, add_, remove_;
+  sqlite::Statement list_, add_, remove_;
 };
 
 // For Load: the error of reading one column of the row called `row` ("container abc"), made
@@ -86,7 +86,7 @@ class OwnedTable {
 absl::Status Damaged(const absl::Status& status, absl::string_view row, absl::string_view column);
 
 // The process with its pid in `column` and its start time in the next one.
-linux::ProcessId ReadProcess(const Statement& row, int column);
+linux::ProcessId ReadProcess(const sqlite::Statement& row, int column);
 
 // An INSERT that replaces every other column of a row with the same first column. (INSERT OR
 // REPLACE would delete the old row first, which violates references to it.)

@@ -8,8 +8,8 @@
 // read-only, cannot be opened, or refused by a constraint of the schema, UNAVAILABLE locked by
 // another process for more than 5 seconds, else INTERNAL. The message names the file and ends with
 // SQLite's own text. Not thread-safe: one connection is used by one thread at a time.
-#ifndef PLIMSOLL_RUNTIME_STORE_DATABASE_H_
-#define PLIMSOLL_RUNTIME_STORE_DATABASE_H_
+#ifndef PLIMSOLL_SQLITE_DATABASE_H_
+#define PLIMSOLL_SQLITE_DATABASE_H_
 
 #include <cstdint>
 #include <functional>
@@ -24,7 +24,7 @@
 struct sqlite3;
 struct sqlite3_stmt;
 
-namespace plimsoll::runtime {
+namespace plimsoll::sqlite {
 
 // The guarantee of a commit (PRAGMA synchronous, in WAL mode).
 enum class Durability {
@@ -36,6 +36,8 @@ enum class Durability {
 struct Blob {
   absl::string_view bytes;
 };
+
+class Database;
 
 // A prepared statement, to be run any number of times. Its Database must outlive it.
 class Statement {
@@ -65,14 +67,15 @@ class Statement {
   struct Finalize {
     void operator()(sqlite3_stmt* handle) const;
   };
-  Statement(sqlite3* database, sqlite3_stmt* handle) : database_(database), handle_(handle) {}
+  Statement(const Database* database, sqlite3_stmt* handle)
+      : database_(database), handle_(handle) {}
 
   void Bind(int index, int64_t value);
   void Bind(int index, absl::string_view value);
   void Bind(int index, Blob value);
   absl::Status StepAll(const std::function<absl::Status()>& row);
 
-  sqlite3* database_;
+  const Database* database_;
   std::unique_ptr<sqlite3_stmt, Finalize> handle_;
   int bind_error_ = 0;
 };
@@ -80,9 +83,11 @@ class Statement {
 // One connection to a database file.
 class Database {
  public:
-  // Opens or makes the file. FAILED_PRECONDITION where it can be read but not written.
+  // Opens or makes the file. FAILED_PRECONDITION where it can be read but not written. The errors
+  // of a damaged database end with `damage_advice`.
   static absl::StatusOr<std::unique_ptr<Database>> Open(const std::string& path,
-                                                        Durability durability);
+                                                        Durability durability,
+                                                        std::string damage_advice = "");
 
   // Runs statements separated by ";".
   absl::Status Execute(const std::string& sql);
@@ -99,9 +104,14 @@ class Database {
   struct Close {
     void operator()(sqlite3* handle) const;
   };
-  explicit Database(sqlite3* handle) : handle_(handle) {}
+  friend class Statement;
+  Database(sqlite3* handle, std::string damage_advice)
+      : handle_(handle), damage_advice_(std::move(damage_advice)) {}
+  // The one place where an SQLite result becomes an error.
+  absl::Status ErrorOf(int result) const;
 
   std::unique_ptr<sqlite3, Close> handle_;
+  const std::string damage_advice_;
 };
 
 // Rolls back at the end of the scope unless committed.
@@ -119,6 +129,6 @@ class Transaction {
   Database* database_;
 };
 
-}  // namespace plimsoll::runtime
+}  // namespace plimsoll::sqlite
 
-#endif  // PLIMSOLL_RUNTIME_STORE_DATABASE_H_
+#endif  // PLIMSOLL_SQLITE_DATABASE_H_

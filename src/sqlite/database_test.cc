@@ -1,4 +1,4 @@
-#include "runtime/store/database.h"
+#include "sqlite/database.h"
 
 #include <vector>
 
@@ -6,7 +6,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
-namespace plimsoll::runtime {
+namespace plimsoll::sqlite {
 namespace {
 
 using ::testing::ElementsAre;
@@ -114,4 +114,4 @@ TEST_F(DatabaseTest, CannotOpenIsFailedPrecondition) {
 }
 
 }  // namespace
-}  // namespace plimsoll::runtime
+}  // namespace plimsoll::sqlite

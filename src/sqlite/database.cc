@@ -1,4 +1,4 @@
-#include "runtime/store/database.h"
+#include "sqlite/database.h"
 
 #include <fcntl.h>
 #include <sqlite3.h>
@@ -10,9 +10,8 @@
 #include "base/fault_injection.h"
 #include "base/status.h"
 #include "base/unique_fd.h"
-#include "runtime/store/damage.h"
 
-namespace plimsoll::runtime {
+namespace plimsoll::sqlite {
 namespace {
 
 constexpr int kBusyTimeoutMs = 5000;
@@ -51,23 +50,6 @@ absl::StatusCode CodeOf(int code, int err) {
   }
 }
 
-// The one place where an SQLite result becomes an error.
-absl::Status ErrorOf(sqlite3* database, int result) {
-  const int err = sqlite3_system_errno(database);
-  const char* path = sqlite3_db_filename(database, "main");
-  const int code = result & 0xff;  // without the extended code
-  if (code == SQLITE_CORRUPT || code == SQLITE_NOTADB) {
-    return DamagedError(path != nullptr ? path : "", sqlite3_errmsg(database));
-  }
-  if (IsReadOnly(code, path)) {
-    return ErrnoStatus(EROFS, absl::StrCat("database ", path != nullptr ? path : ""));
-  }
-  return absl::Status(
-      CodeOf(code, err),
-      absl::StrCat("database ", path != nullptr ? path : "", ": ",
-                   IsNoSpace(code, err) ? "no space left on device" : sqlite3_errmsg(database)));
-}
-
 }  // namespace
 
 void Statement::Finalize::operator()(sqlite3_stmt* handle) const {
@@ -103,7 +85,7 @@ absl::Status Statement::StepAll(const std::function<absl::Status()>& row) {
       if (!status.ok()) break;
     }
   }
-  if (status.ok() && result != SQLITE_DONE) status = ErrorOf(database_, result);
+  if (status.ok() && result != SQLITE_DONE) status = database_->ErrorOf(result);
   sqlite3_reset(handle_.get());  // returns the step's result again
   sqlite3_clear_bindings(handle_.get());
   return status;
@@ -123,15 +105,35 @@ void Database::Close::operator()(sqlite3* handle) const {
   sqlite3_close_v2(handle);
 }
 
+absl::Status Database::ErrorOf(int result) const {
+  sqlite3* const database = handle_.get();
+  const int err = sqlite3_system_errno(database);
+  const char* path = sqlite3_db_filename(database, "main");
+  const int code = result & 0xff;  // without the extended code
+  if (code == SQLITE_CORRUPT || code == SQLITE_NOTADB) {
+    return absl::DataLossError(absl::StrCat("database ", path != nullptr ? path : "",
+                                            ": is damaged: ", sqlite3_errmsg(database),
+                                            damage_advice_));
+  }
+  if (IsReadOnly(code, path)) {
+    return ErrnoStatus(EROFS, absl::StrCat("database ", path != nullptr ? path : ""));
+  }
+  return absl::Status(
+      CodeOf(code, err),
+      absl::StrCat("database ", path != nullptr ? path : "", ": ",
+                   IsNoSpace(code, err) ? "no space left on device" : sqlite3_errmsg(database)));
+}
+
 absl::StatusOr<std::unique_ptr<Database>> Database::Open(const std::string& path,
-                                                         Durability durability) {
+                                                         Durability durability,
+                                                         std::string damage_advice) {
   sqlite3* handle = nullptr;
   const int result =
       sqlite3_open_v2(path.c_str(), &handle,
                       SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX, nullptr);
-  auto database = std::unique_ptr<Database>(new Database(handle));
+  auto database = std::unique_ptr<Database>(new Database(handle, std::move(damage_advice)));
   if (handle == nullptr) return absl::ResourceExhaustedError("open database: out of memory");
-  if (result != SQLITE_OK) return ErrorOf(handle, result);
+  if (result != SQLITE_OK) return database->ErrorOf(result);
   if (sqlite3_db_readonly(handle, "main") != 0) {
     return absl::FailedPreconditionError(absl::StrCat("database ", path, ": is read-only"));
   }
@@ -145,15 +147,15 @@ absl::StatusOr<std::unique_ptr<Database>> Database::Open(const std::string& path
 
 absl::Status Database::Execute(const std::string& sql) {
   const int result = sqlite3_exec(handle_.get(), sql.c_str(), nullptr, nullptr, nullptr);
-  return result == SQLITE_OK ? absl::OkStatus() : ErrorOf(handle_.get(), result);
+  return result == SQLITE_OK ? absl::OkStatus() : ErrorOf(result);
 }
 
 absl::StatusOr<Statement> Database::Prepare(absl::string_view sql) {
   sqlite3_stmt* statement = nullptr;
   const int result = sqlite3_prepare_v3(handle_.get(), sql.data(), static_cast<int>(sql.size()),
                                         SQLITE_PREPARE_PERSISTENT, &statement, nullptr);
-  if (result != SQLITE_OK) return ErrorOf(handle_.get(), result);
-  return Statement(handle_.get(), statement);
+  if (result != SQLITE_OK) return ErrorOf(result);
+  return Statement(this, statement);
 }
 
 absl::StatusOr<int64_t> Database::QueryInteger(absl::string_view sql) {
@@ -196,4 +198,4 @@ absl::Status Transaction::Commit() {
   return absl::OkStatus();
 }
 
-}  // namespace plimsoll::runtime
+}  // namespace plimsoll::sqlite
