@@ -8,7 +8,7 @@
 #include "base/clock.h"
 #include "cri/calls.h"
 #include "cri/lanes.h"
-#include "daemon/logging.h"
+#include "service/logging.h"
 #include "daemon/metrics.h"
 #include "runtime/event_log.h"
 

@@ -9,7 +9,7 @@
 
 #include "absl/base/thread_annotations.h"
 #include "absl/synchronization/mutex.h"
-#include "daemon/logging.h"
+#include "service/logging.h"
 #include "qos/registry.h"
 
 namespace plimsoll::daemon {

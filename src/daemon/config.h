@@ -14,7 +14,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "daemon/feature_gates.h"
+#include "service/feature_gates.h"
 #include "qos/classes_config.h"
 #include "runtime/handlers/handler.h"
 #include "topology/partition_config.h"

@@ -21,7 +21,7 @@
 #include "daemon/changed_keys.h"
 #include "daemon/configured_images.h"
 #include "daemon/describe_node.h"
-#include "daemon/directory_lock.h"
+#include "service/directory_lock.h"
 #include "daemon/find_group.h"
 #include "daemon/front.h"
 #include "daemon/node_engine.h"

@@ -9,7 +9,7 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "daemon/config.h"
-#include "daemon/logging.h"
+#include "service/logging.h"
 
 namespace plimsoll::daemon {
 

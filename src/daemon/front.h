@@ -11,7 +11,7 @@
 #include "cri/lanes.h"
 #include "cri/server.h"
 #include "daemon/config.h"
-#include "daemon/logging.h"
+#include "service/logging.h"
 #include "runtime/engine.h"
 #include "streaming/backend.h"
 #include "streaming/server.h"

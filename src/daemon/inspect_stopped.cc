@@ -14,7 +14,7 @@
 #include "base/status.h"
 #include "cri/findings.h"
 #include "daemon/cgroup_driver.h"
-#include "daemon/directory_lock.h"
+#include "service/directory_lock.h"
 #include "daemon/run_directory.h"
 #include "image/catalog.h"
 #include "linux/cgroup/cgroup.h"

@@ -13,7 +13,7 @@
 #include "daemon/class_warnings.h"
 #include "daemon/config.h"
 #include "daemon/held_news.h"
-#include "daemon/logging.h"
+#include "service/logging.h"
 #include "linux/cgroup/cgroup.h"
 #include "linux/uevents.h"
 #include "qos/container_freezer.h"

@@ -13,7 +13,7 @@
 #include "daemon/cgroup_driver.h"
 #include "daemon/config.h"
 #include "daemon/configured_images.h"
-#include "daemon/logging.h"
+#include "service/logging.h"
 #include "daemon/metrics.h"
 #include "daemon/node_classes.h"
 #include "network/network.h"

@@ -13,7 +13,7 @@
 #include "absl/synchronization/mutex.h"
 #include "base/fs_root.h"
 #include "cri/provider_server.h"
-#include "daemon/logging.h"
+#include "service/logging.h"
 #include "runtime/engine.h"
 #include "runtime/node_share.h"
 #include "topology/partition_config.h"

@@ -10,7 +10,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "base/fs_root.h"
-#include "daemon/directory_lock.h"
+#include "service/directory_lock.h"
 
 namespace plimsoll::daemon {
 

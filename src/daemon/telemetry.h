@@ -16,7 +16,7 @@
 #include "daemon/activity.h"
 #include "daemon/freed_memory.h"
 #include "daemon/http_server.h"
-#include "daemon/logging.h"
+#include "service/logging.h"
 #include "daemon/metrics.h"
 #include "daemon/node_health.h"
 #include "runtime/engine.h"

@@ -1,13 +1,13 @@
 // Reports the daemon's progress to its starter.
-#ifndef PLIMSOLL_DAEMON_NOTIFY_H_
-#define PLIMSOLL_DAEMON_NOTIFY_H_
+#ifndef PLIMSOLL_SERVICE_NOTIFY_H_
+#define PLIMSOLL_SERVICE_NOTIFY_H_
 
 #include <string>
 
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
 
-namespace plimsoll::daemon {
+namespace plimsoll {
 
 // Sends `state` ("READY=1", "STOPPING=1\nSTATUS=...") to the socket that $NOTIFY_SOCKET names, as
 // in sd_notify(3). OK, sending nothing, if the variable is not set: no service manager waits.
@@ -16,6 +16,6 @@ absl::Status NotifyServiceManager(absl::string_view state);
 // Writes one byte to `fd` and closes it: for a parent that waits on a pipe. -1: does nothing.
 absl::Status NotifyReadyFd(int fd);
 
-}  // namespace plimsoll::daemon
+}  // namespace plimsoll
 
-#endif  // PLIMSOLL_DAEMON_NOTIFY_H_
+#endif  // PLIMSOLL_SERVICE_NOTIFY_H_

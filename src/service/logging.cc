@@ -1,4 +1,4 @@
-#include "daemon/logging.h"
+#include "service/logging.h"
 
 #include <spdlog/sinks/base_sink.h>
 #include <spdlog/spdlog.h>
@@ -11,9 +11,9 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/time/clock.h"
-#include "daemon/log_output.h"
+#include "service/log_output.h"
 
-namespace plimsoll::daemon {
+namespace plimsoll {
 namespace {
 
 constexpr const char* kLevelNames[] = {"debug", "info", "warning", "error"};
@@ -178,4 +178,4 @@ LogLevel Log::level() const {
   return LevelOf(backend_->logger.level());
 }
 
-}  // namespace plimsoll::daemon
+}  // namespace plimsoll

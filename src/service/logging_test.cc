@@ -1,4 +1,4 @@
-#include "daemon/logging.h"
+#include "service/logging.h"
 
 #include <string>
 #include <vector>
@@ -7,7 +7,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
-namespace plimsoll::daemon {
+namespace plimsoll {
 namespace {
 
 using ::testing::ElementsAre;
@@ -100,4 +100,4 @@ TEST(LogTest, NamesAreParsed) {
 }
 
 }  // namespace
-}  // namespace plimsoll::daemon
+}  // namespace plimsoll

@@ -1,6 +1,6 @@
 // One daemon per directory.
-#ifndef PLIMSOLL_DAEMON_DIRECTORY_LOCK_H_
-#define PLIMSOLL_DAEMON_DIRECTORY_LOCK_H_
+#ifndef PLIMSOLL_SERVICE_DIRECTORY_LOCK_H_
+#define PLIMSOLL_SERVICE_DIRECTORY_LOCK_H_
 
 #include <utility>
 
@@ -10,7 +10,7 @@
 #include "base/fs_root.h"
 #include "base/unique_fd.h"
 
-namespace plimsoll::daemon {
+namespace plimsoll {
 
 // Holds flock(2) on <directory>/lock, a file with the holder's pid. The kernel releases it with the
 // process, however that ends; the file stays.
@@ -36,6 +36,6 @@ absl::StatusOr<UniqueFd> WaitUntilNoClientIsLeft(const FsRoot& directory);
 
 inline constexpr char kClientsLockName[] = "clients.lock";
 
-}  // namespace plimsoll::daemon
+}  // namespace plimsoll
 
-#endif  // PLIMSOLL_DAEMON_DIRECTORY_LOCK_H_
+#endif  // PLIMSOLL_SERVICE_DIRECTORY_LOCK_H_

@@ -1,4 +1,4 @@
-#include "daemon/notify.h"
+#include "service/notify.h"
 
 #include <fcntl.h>
 #include <sys/socket.h>
@@ -15,7 +15,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
-namespace plimsoll::daemon {
+namespace plimsoll {
 namespace {
 
 class NotifyTest : public ::testing::Test {
@@ -86,4 +86,4 @@ TEST_F(NotifyTest, ReadyFdGetsOneByteAndIsClosed) {
 }
 
 }  // namespace
-}  // namespace plimsoll::daemon
+}  // namespace plimsoll

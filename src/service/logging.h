@@ -8,8 +8,8 @@
 //
 // Only programs log; libraries return errors. Messages may contain clients' text: control
 // characters are escaped in both formats, so an entry is always one line.
-#ifndef PLIMSOLL_DAEMON_LOGGING_H_
-#define PLIMSOLL_DAEMON_LOGGING_H_
+#ifndef PLIMSOLL_SERVICE_LOGGING_H_
+#define PLIMSOLL_SERVICE_LOGGING_H_
 
 #include <cstdint>
 #include <functional>
@@ -23,7 +23,7 @@
 #include "absl/time/time.h"
 #include "base/clock.h"
 
-namespace plimsoll::daemon {
+namespace plimsoll {
 
 enum class LogLevel { kDebug, kInfo, kWarning, kError };
 enum class LogFormat { kText, kJson };
@@ -92,6 +92,6 @@ class Log {
   std::unique_ptr<Backend> backend_;
 };
 
-}  // namespace plimsoll::daemon
+}  // namespace plimsoll
 
-#endif  // PLIMSOLL_DAEMON_LOGGING_H_
+#endif  // PLIMSOLL_SERVICE_LOGGING_H_

@@ -1,4 +1,4 @@
-#include "daemon/log_output.h"
+#include "service/log_output.h"
 
 #include <limits.h>
 #include <poll.h>
@@ -11,7 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 
-namespace plimsoll::daemon {
+namespace plimsoll {
 namespace {
 
 // Waits until a pipe has room for PIPE_BUF bytes, or a socket for as much. False at the deadline.
@@ -59,4 +59,4 @@ size_t LogOutput::WriteSome(absl::string_view text, absl::Time deadline) const {
   return taken;
 }
 
-}  // namespace plimsoll::daemon
+}  // namespace plimsoll

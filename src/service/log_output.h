@@ -1,7 +1,7 @@
 // The destination of the log's lines: a descriptor that may stop taking any (a pipe without a
 // reader, a journal that hangs). That never blocks a logging thread, which often holds a lock.
-#ifndef PLIMSOLL_DAEMON_LOG_OUTPUT_H_
-#define PLIMSOLL_DAEMON_LOG_OUTPUT_H_
+#ifndef PLIMSOLL_SERVICE_LOG_OUTPUT_H_
+#define PLIMSOLL_SERVICE_LOG_OUTPUT_H_
 
 #include <cstdint>
 #include <functional>
@@ -10,7 +10,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 
-namespace plimsoll::daemon {
+namespace plimsoll {
 
 // Used by one thread at a time.
 class LogOutput {
@@ -39,6 +39,6 @@ class LogOutput {
   uint64_t lost_ = 0;
 };
 
-}  // namespace plimsoll::daemon
+}  // namespace plimsoll
 
-#endif  // PLIMSOLL_DAEMON_LOG_OUTPUT_H_
+#endif  // PLIMSOLL_SERVICE_LOG_OUTPUT_H_

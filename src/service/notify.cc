@@ -1,4 +1,4 @@
-#include "daemon/notify.h"
+#include "service/notify.h"
 
 #include <sys/socket.h>
 #include <sys/un.h>
@@ -12,7 +12,7 @@
 #include "base/status.h"
 #include "base/unique_fd.h"
 
-namespace plimsoll::daemon {
+namespace plimsoll {
 
 absl::Status NotifyServiceManager(absl::string_view state) {
   const char* name = std::getenv("NOTIFY_SOCKET");
@@ -48,4 +48,4 @@ absl::Status NotifyReadyFd(int fd) {
   return absl::OkStatus();
 }
 
-}  // namespace plimsoll::daemon
+}  // namespace plimsoll

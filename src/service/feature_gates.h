@@ -1,6 +1,6 @@
 // Feature gates: kubelet's names and syntax for switching a proposal off.
-#ifndef PLIMSOLL_DAEMON_FEATURE_GATES_H_
-#define PLIMSOLL_DAEMON_FEATURE_GATES_H_
+#ifndef PLIMSOLL_SERVICE_FEATURE_GATES_H_
+#define PLIMSOLL_SERVICE_FEATURE_GATES_H_
 
 #include <map>
 #include <string>
@@ -8,7 +8,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
 
-namespace plimsoll::daemon {
+namespace plimsoll {
 
 class FeatureGates {
  public:
@@ -29,6 +29,6 @@ class FeatureGates {
   std::map<std::string, bool> gates_;
 };
 
-}  // namespace plimsoll::daemon
+}  // namespace plimsoll
 
-#endif  // PLIMSOLL_DAEMON_FEATURE_GATES_H_
+#endif  // PLIMSOLL_SERVICE_FEATURE_GATES_H_

@@ -1,4 +1,4 @@
-#include "daemon/directory_lock.h"
+#include "service/directory_lock.h"
 
 #include <fcntl.h>
 #include <sys/file.h>
@@ -14,7 +14,7 @@
 #include "base/status.h"
 #include "linux/process.h"
 
-namespace plimsoll::daemon {
+namespace plimsoll {
 namespace {
 
 constexpr char kLockName[] = "lock";
@@ -82,4 +82,4 @@ absl::StatusOr<UniqueFd> WaitUntilNoClientIsLeft(const FsRoot& directory) {
   return fd;
 }
 
-}  // namespace plimsoll::daemon
+}  // namespace plimsoll

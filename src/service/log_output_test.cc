@@ -1,4 +1,4 @@
-#include "daemon/log_output.h"
+#include "service/log_output.h"
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -13,7 +13,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
-namespace plimsoll::daemon {
+namespace plimsoll {
 namespace {
 
 class LogOutputTest : public ::testing::Test {
@@ -91,4 +91,4 @@ TEST_F(LogOutputTest, OnceStuckNoLineWaits) {
 }
 
 }  // namespace
-}  // namespace plimsoll::daemon
+}  // namespace plimsoll

@@ -1,4 +1,4 @@
-#include "daemon/feature_gates.h"
+#include "service/feature_gates.h"
 
 #include <utility>
 #include <vector>
@@ -9,7 +9,7 @@
 #include "absl/strings/str_split.h"
 #include "base/closest_word.h"
 
-namespace plimsoll::daemon {
+namespace plimsoll {
 
 namespace {
 
@@ -51,4 +51,4 @@ absl::Status FeatureGates::Set(absl::string_view text) {
   return absl::OkStatus();
 }
 
-}  // namespace plimsoll::daemon
+}  // namespace plimsoll
