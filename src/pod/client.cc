@@ -7,6 +7,7 @@
 #include "absl/strings/strip.h"
 #include "pod/connection.h"
 #include "pod/hint.h"
+#include "pod/to_cri.h"
 
 namespace plimsoll::pod {
 namespace {
@@ -89,6 +90,11 @@ absl::StatusOr<cri::StatusResponse> Client::RuntimeStatus(bool verbose) {
   return connection_->Ask(connection_->runtime_stub(), &cri::RuntimeService::Stub::Status, request);
 }
 
+absl::StatusOr<cri::RuntimeConfigResponse> Client::RuntimeConfig() {
+  return connection_->Ask(connection_->runtime_stub(), &cri::RuntimeService::Stub::RuntimeConfig,
+                          cri::RuntimeConfigRequest());
+}
+
 absl::StatusOr<node::DaemonStatusResponse> Client::DaemonStatus() {
   return connection_->Ask(connection_->node_stub(), &node::NodeService::Stub::DaemonStatus,
                           node::DaemonStatusRequest());
@@ -148,11 +154,12 @@ absl::StatusOr<cri::PodSandboxStatusResponse> Client::PodSandboxStatus(const std
                           request);
 }
 
-absl::StatusOr<std::vector<cri::PodSandbox>> Client::ListPodSandboxes() {
-  PLIMSOLL_ASSIGN_OR_RETURN(
-      const auto response,
-      connection_->Ask(connection_->runtime_stub(), &cri::RuntimeService::Stub::ListPodSandbox,
-                       cri::ListPodSandboxRequest()));
+absl::StatusOr<std::vector<cri::PodSandbox>> Client::ListPodSandboxes(const std::string& uid) {
+  cri::ListPodSandboxRequest request;
+  if (!uid.empty()) (*request.mutable_filter()->mutable_label_selector())[kPodUidLabel] = uid;
+  PLIMSOLL_ASSIGN_OR_RETURN(const auto response,
+                            connection_->Ask(connection_->runtime_stub(),
+                                             &cri::RuntimeService::Stub::ListPodSandbox, request));
   return std::vector<cri::PodSandbox>(response.items().begin(), response.items().end());
 }
 
@@ -211,6 +218,29 @@ absl::StatusOr<std::vector<cri::Container>> Client::ListContainers(const std::st
                             connection_->Ask(connection_->runtime_stub(),
                                              &cri::RuntimeService::Stub::ListContainers, request));
   return std::vector<cri::Container>(response.containers().begin(), response.containers().end());
+}
+
+absl::StatusOr<std::vector<cri::Container>> Client::ListContainersOf(const std::string& uid) {
+  cri::ListContainersRequest request;
+  (*request.mutable_filter()->mutable_label_selector())[kPodUidLabel] = uid;
+  PLIMSOLL_ASSIGN_OR_RETURN(const auto response,
+                            connection_->Ask(connection_->runtime_stub(),
+                                             &cri::RuntimeService::Stub::ListContainers, request));
+  return std::vector<cri::Container>(response.containers().begin(), response.containers().end());
+}
+
+absl::Status Client::WatchContainers(
+    const std::function<bool(const cri::ContainerEventResponse&)>& event) {
+  grpc::ClientContext context;
+  const CallWatch::Call call(connection_->streams(), [&context] { context.TryCancel(); });
+  const auto reader =
+      connection_->runtime_stub().GetContainerEvents(&context, cri::GetEventsRequest());
+  cri::ContainerEventResponse message;
+  bool enough = false;
+  while (!enough && reader->Read(&message)) enough = !event(message);
+  if (enough) context.TryCancel();
+  const absl::Status status = FromGrpc(reader->Finish());
+  return enough ? absl::OkStatus() : status;
 }
 
 absl::Status Client::UpdatePodClasses(const cri::UpdatePodSandboxConfigRequest& request) {
@@ -308,6 +338,13 @@ absl::Status Client::RemoveImage(const std::string& reference) {
   cri::RemoveImageRequest request;
   request.mutable_image()->set_image(reference);
   return connection_->Ask(connection_->image_stub(), &cri::ImageService::Stub::RemoveImage, request)
+      .status();
+}
+
+absl::Status Client::PullImage(const cri::PullImageRequest& request) {
+  return connection_
+      ->Call(connection_->image_stub(), &cri::ImageService::Stub::PullImage, request,
+             kTransferSeconds)
       .status();
 }
 

@@ -80,6 +80,7 @@ class Client {
 
   absl::StatusOr<cri::VersionResponse> Version();
   absl::StatusOr<cri::StatusResponse> RuntimeStatus(bool verbose);
+  absl::StatusOr<cri::RuntimeConfigResponse> RuntimeConfig();
   absl::StatusOr<node::DaemonStatusResponse> DaemonStatus();
   absl::StatusOr<node::InspectResponse> Inspect();
   absl::StatusOr<node::ListClassesResponse> ListClasses();
@@ -91,7 +92,8 @@ class Client {
   absl::Status RemovePodSandbox(const std::string& id);
   absl::StatusOr<cri::PodSandboxStatusResponse> PodSandboxStatus(const std::string& id,
                                                                  bool verbose = false);
-  absl::StatusOr<std::vector<cri::PodSandbox>> ListPodSandboxes();
+  // Sandboxes whose label kPodUidLabel is `uid`; an empty uid: all.
+  absl::StatusOr<std::vector<cri::PodSandbox>> ListPodSandboxes(const std::string& uid = "");
 
   absl::StatusOr<std::string> CreateContainer(const std::string& sandbox_id,
                                               const cri::ContainerConfig& config,
@@ -104,6 +106,12 @@ class Client {
                                                                bool verbose = false);
   // Containers of one sandbox; an empty id: of all.
   absl::StatusOr<std::vector<cri::Container>> ListContainers(const std::string& sandbox_id = "");
+  // Containers whose label kPodUidLabel is `uid`, of all their pod's sandboxes.
+  absl::StatusOr<std::vector<cri::Container>> ListContainersOf(const std::string& uid);
+  // Passes the containers' events to `event` until the stream ends or `event` returns false.
+  // UNIMPLEMENTED: the runtime has no such stream.
+  absl::Status WatchContainers(
+      const std::function<bool(const cri::ContainerEventResponse&)>& event);
   absl::Status UpdatePodClasses(const cri::UpdatePodSandboxConfigRequest& request);
   absl::Status UpdateContainer(const cri::UpdateContainerResourcesRequest& request);
   absl::Status UpdatePod(const cri::UpdatePodSandboxResourcesRequest& request);
@@ -125,6 +133,8 @@ class Client {
   absl::StatusOr<std::optional<cri::Image>> ImageStatus(const std::string& reference);
   absl::StatusOr<cri::ImageStatusResponse> InspectImage(const std::string& reference);
   absl::Status RemoveImage(const std::string& reference);
+  // Pulls by the CRI's own call, which every runtime has.
+  absl::Status PullImage(const cri::PullImageRequest& request);
   using OnProgress = std::function<void(const node::ImageProgress::Progress&)>;
   absl::StatusOr<node::ImageProgress::Done> PullImage(const node::PullImageRequest& request,
                                                       const OnProgress& progress);

@@ -95,7 +95,10 @@ absl::StatusOr<PodDir> MakePodDir(const FsRoot& root, const std::string& state_d
   PodDir dir;
   PLIMSOLL_ASSIGN_OR_RETURN(dir.path, DirectoryOf(state_directory, uid));
   dir.log_directory = absl::StrCat(dir.path, "/logs");
-  absl::Cleanup undo = [&] { root.RemoveTree(dir.path).IgnoreError(); };
+  const bool is_new = absl::IsNotFound(root.Stat(dir.path).status());
+  absl::Cleanup undo = [&] {
+    if (is_new) root.RemoveTree(dir.path).IgnoreError();
+  };
   PLIMSOLL_ASSIGN_OR_RETURN(dir.lock, MakeLocked(root, dir.path));
   PLIMSOLL_RETURN_IF_ERROR(root.MakeDirs(dir.log_directory, 0700));
   for (const Volume& volume : pod.volumes) {

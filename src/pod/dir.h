@@ -32,8 +32,9 @@ struct PodDir {
 };
 
 // Makes the directory, and the files and directories of hostPath volumes of type ...OrCreate. Those
-// of another type must exist. `root` is "/". After an error the pod's directory is removed again,
-// and hostPaths stay, as under kubelet.
+// of another type must exist. A directory that is there already is used, with all that is in it.
+// `root` is "/". After an error a new directory is removed again, and hostPaths stay, as under
+// kubelet.
 absl::StatusOr<PodDir> MakePodDir(const FsRoot& root, const std::string& state_directory,
                                   absl::string_view uid, const Manifest& pod);
 

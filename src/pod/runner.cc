@@ -11,7 +11,7 @@
 #include "base/monotonic_time.h"
 #include "base/status.h"
 #include "pod/event_watch.h"
-#include "pod/sub_path.h"
+#include "pod/mount_sub_paths.h"
 
 namespace plimsoll::pod {
 namespace {
@@ -129,7 +129,8 @@ absl::Status Runner::Start() {
 absl::Status Runner::StartContainer(Member& member) {
   ContainerOutcome& container = outcome(member);
   const std::string what = absl::StrCat("pod ", pod_.name, ", container ", container.name);
-  PLIMSOLL_RETURN_IF_ERROR(Annotate(ResolveSubPaths(member), what));
+  PLIMSOLL_RETURN_IF_ERROR(Annotate(
+      MountSubPaths(root_, manifest(member), maker_.dir().volumes, container.config), what));
   PLIMSOLL_ASSIGN_OR_RETURN(
       member.id,
       client_.CreateContainer(outcome_.sandbox_id, container.config, maker_.configs().sandbox));
@@ -158,21 +159,6 @@ absl::Status Runner::AfterFailedStart(Member& member, const absl::Status& failur
   EndLog(member);
   member.restart_at = absl::InfiniteFuture();
   observer_.OnStartRefused(outcome(member).name, status->status().message());
-  return absl::OkStatus();
-}
-
-absl::Status Runner::ResolveSubPaths(const Member& member) {
-  const std::vector<VolumeMount>& mounts = manifest(member).mounts;
-  for (size_t i = 0; i < mounts.size(); ++i) {
-    if (mounts[i].sub_path.empty()) continue;
-    const absl::StatusOr<std::string> path =
-        MakeSubPath(root_, maker_.dir().volumes.at(mounts[i].volume), mounts[i].sub_path);
-    if (!path.ok()) {
-      return Annotate(path.status(), absl::StrCat("subPath ", mounts[i].sub_path, " of volume ",
-                                                  mounts[i].volume));
-    }
-    outcome(member).config.mutable_mounts(static_cast<int>(i))->set_host_path(*path);
-  }
   return absl::OkStatus();
 }
 

@@ -97,8 +97,6 @@ class Runner {
   // After a start that failed. OK, with the container's end on record, where its program could not
   // be executed; else `failure`.
   absl::Status AfterFailedStart(Member& member, const absl::Status& failure);
-  // Looks subPaths up at the last moment: an init container may have made their directories.
-  absl::Status ResolveSubPaths(const Member& member);
   absl::Status Supervise();
   // A container may have ended since the last look.
   bool LookIsDue();
