@@ -2,7 +2,6 @@
 #ifndef PLIMSOLL_AGENT_PODS_POD_SERVICE_H_
 #define PLIMSOLL_AGENT_PODS_POD_SERVICE_H_
 
-#include <compare>
 #include <cstdint>
 #include <functional>
 #include <nlohmann/json.hpp>
@@ -13,15 +12,9 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "agent/pods/pod_key.h"
 
 namespace plimsoll::agent {
-
-// A pod's name. Two pods of one agent never share it.
-struct PodKey {
-  std::string pod_namespace;
-  std::string name;
-  auto operator<=>(const PodKey&) const = default;
-};
 
 // Thread-safe. Pods, the node and events are given as Kubernetes' v1 objects: a Pod has its spec as
 // it was written and the status that the agent reports.

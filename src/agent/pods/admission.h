@@ -1,0 +1,29 @@
+// Whether a node has room for a pod (kubelet's predicates, pkg/kubelet/lifecycle).
+#ifndef PLIMSOLL_AGENT_PODS_ADMISSION_H_
+#define PLIMSOLL_AGENT_PODS_ADMISSION_H_
+
+#include <optional>
+#include <vector>
+
+#include "agent/pods/pod_record.h"
+#include "pod/manifest.h"
+#include "resources/requirements.h"
+
+namespace plimsoll::agent {
+
+// The pod's containers with limits as requests where these are missing, in the pod's order.
+std::vector<resources::ContainerRequirements> ContainersOf(const pod::Manifest& pod);
+// The pod's requests by Kubernetes' rules (resources::PodTotal).
+resources::ResourceList RequestsOf(const pod::Manifest& pod);
+void Add(const resources::ResourceList& requests, resources::ResourceList& sum);
+
+// nullopt: the pod fits. Else the first resource, by name, of which too little is left: "OutOfcpu",
+// with kubelet's words. `used` are the requests of all other pods; "pods" is a resource like any
+// other. A resource that the node doesn't have is one of capacity 0.
+std::optional<PodVerdict> RejectionOf(const resources::ResourceList& requests,
+                                      const resources::ResourceList& used,
+                                      const resources::ResourceList& allocatable);
+
+}  // namespace plimsoll::agent
+
+#endif  // PLIMSOLL_AGENT_PODS_ADMISSION_H_

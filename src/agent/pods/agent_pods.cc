@@ -1,0 +1,321 @@
+#include "agent/pods/agent_pods.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "agent/pods/admission.h"
+#include "agent/pods/manifest_objects.h"
+#include "base/status.h"
+#include "pod/host.h"
+
+namespace plimsoll::agent {
+namespace {
+
+constexpr absl::Duration kQuiet = absl::Seconds(1);
+
+std::string NameOf(const PodKey& pod) {
+  return absl::StrCat("pod ", pod.pod_namespace, "/", pod.name);
+}
+
+// What a user writes of a pod: two objects that agree in it ask for the same pod.
+nlohmann::json AskedFor(const nlohmann::json& object) {
+  const nlohmann::json metadata = object.value("metadata", nlohmann::json::object());
+  return {{"labels", metadata.value("labels", nlohmann::json())},
+          {"annotations", metadata.value("annotations", nlohmann::json())},
+          {"spec", object.value("spec", nlohmann::json())}};
+}
+
+bool IsSame(const nlohmann::json& one, const nlohmann::json& other) {
+  return AskedFor(one) == AskedFor(other);
+}
+
+// "/spec/containers/0/image", the first place where they differ.
+std::string Difference(const nlohmann::json& one, const nlohmann::json& other) {
+  const nlohmann::json diff = nlohmann::json::diff(AskedFor(one), AskedFor(other));
+  return diff.empty() ? "" : diff.front().value("path", "");
+}
+
+EventSubject SubjectOf(const PodKey& key) {
+  return {.kind = "Pod", .key = key, .uid = "", .container = ""};
+}
+
+}  // namespace
+
+absl::StatusOr<std::map<PodKey, WantedPod>> WantedPods(absl::string_view text,
+                                                       absl::string_view file) {
+  PLIMSOLL_ASSIGN_OR_RETURN(std::vector<pod::Manifest> manifests, pod::ParseManifests(text, file));
+  PLIMSOLL_ASSIGN_OR_RETURN(std::vector<nlohmann::json> objects, ManifestObjects(text, file));
+  if (objects.size() != manifests.size()) {
+    return absl::InternalError(
+        absl::StrCat(file, ": has ", manifests.size(), " pods in ", objects.size(), " documents"));
+  }
+  std::map<PodKey, WantedPod> pods;
+  for (size_t i = 0; i < manifests.size(); ++i) {
+    const PodKey key = {manifests[i].pod_namespace, manifests[i].name};
+    objects[i].erase("status");
+    pods[key] = {std::move(objects[i]), std::move(manifests[i])};
+  }
+  return pods;
+}
+
+AgentPods::AgentPods(Options options)
+    : host_(std::move(options.host)),
+      admit_(std::move(options.admit)),
+      node_(std::move(options.node)),
+      table_(options.max_threads, [this](const PodKey& pod) { OnGone(pod); }) {}
+
+AgentPods::~AgentPods() {
+  host_.client.Abandon();
+}
+
+absl::StatusOr<std::unique_ptr<AgentPods>> AgentPods::Start(Options options) {
+  PLIMSOLL_ASSIGN_OR_RETURN(PodStore::Loaded loaded, options.host.store.Load());
+  auto pods = std::unique_ptr<AgentPods>(new AgentPods(std::move(options)));
+  for (const std::string& unreadable : loaded.unreadable) {
+    pods->host_.events.Add(
+        {.kind = "Node", .key = {"", pods->host_.node.name}, .uid = "", .container = ""}, "Warning",
+        "UnreadablePod", unreadable);
+  }
+  for (PodRecord& record : loaded.pods) {
+    auto manifests = pod::ParseManifests(record.object.dump(), NameOf(record.key));
+    if (!manifests.ok() || manifests->size() != 1) {
+      pods->host_.events.Add(SubjectOf(record.key), "Warning", "UnreadablePod",
+                             absl::StrCat(NameOf(record.key), " is on record and can't be read: ",
+                                          manifests.status().message()));
+      continue;
+    }
+    pods->table_.Add(
+        std::make_shared<PodWorker>(pods->host_, std::move(record), std::move(manifests->front())));
+  }
+  return pods;
+}
+
+resources::ResourceList AgentPods::Used() const {
+  resources::ResourceList used;
+  for (const PodTable::Worker& each : table_.All()) {
+    if (each->is_active()) Add(RequestsOf(each->manifest()), used);
+  }
+  return used;
+}
+
+absl::Status AgentPods::Take(const std::map<PodKey, WantedPod>& pods, const std::string& file) {
+  std::vector<PodRecord> records;
+  resources::ResourceList used = Used();
+  for (const auto& [key, wanted] : pods) {
+    PodRecord record;
+    record.uid = pod::RandomUid();
+    record.key = key;
+    record.object = wanted.object;
+    record.file = file;
+    record.created = host_.clock.Now();
+    record.grace_s = wanted.manifest.grace_period_s;
+    PLIMSOLL_ASSIGN_OR_RETURN(record.verdict, admit_(wanted.manifest, used));
+    if (!record.verdict) Add(RequestsOf(wanted.manifest), used);
+    records.push_back(std::move(record));
+  }
+  PLIMSOLL_RETURN_IF_ERROR(host_.store.Put(records));
+  for (PodRecord& record : records) {
+    if (record.verdict) {
+      host_.events.Add({.kind = "Pod", .key = record.key, .uid = record.uid, .container = ""},
+                       "Warning", record.verdict->reason, record.verdict->message);
+    }
+    const PodKey key = record.key;
+    const pod::Manifest& manifest = pods.at(key).manifest;
+    host_.board.Put(key, PodObject({record, manifest, {}, std::nullopt, {}, ""}, host_.node, {},
+                                   record.created));
+    table_.Add(std::make_shared<PodWorker>(host_, std::move(record), manifest));
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::vector<nlohmann::json>> AgentPods::Apply(absl::string_view text,
+                                                             absl::string_view file) {
+  PLIMSOLL_ASSIGN_OR_RETURN(const auto wanted, WantedPods(text, file));
+  if (wanted.empty()) {
+    return absl::InvalidArgumentError(absl::StrCat(file, ": has no pod"));
+  }
+  {
+    const absl::MutexLock lock(&mutex_);
+    std::map<PodKey, WantedPod> fresh;
+    for (const auto& [key, pod] : wanted) {
+      const PodTable::Worker present = table_.Find(key);
+      if (present == nullptr) {
+        fresh[key] = pod;
+        continue;
+      }
+      const PodRecord record = present->record();
+      if (!record.file.empty()) {
+        return absl::FailedPreconditionError(absl::StrCat(NameOf(key), " is of the manifest file ",
+                                                          record.file, "; change it there"));
+      }
+      if (record.deleted) {
+        return absl::FailedPreconditionError(
+            absl::StrCat(NameOf(key), " is being deleted; apply it again once it has gone"));
+      }
+      if (!IsSame(record.object, pod.object)) {
+        return absl::FailedPreconditionError(absl::StrCat(NameOf(key), " is there, and differs in ",
+                                                          Difference(record.object, pod.object),
+                                                          "; delete it first"));
+      }
+    }
+    PLIMSOLL_RETURN_IF_ERROR(Take(fresh, ""));
+  }
+  std::vector<nlohmann::json> objects;
+  for (const auto& [key, pod] : wanted) {
+    PLIMSOLL_ASSIGN_OR_RETURN(nlohmann::json object, Get(key));
+    objects.push_back(std::move(object));
+  }
+  return objects;
+}
+
+absl::Status AgentPods::Delete(const PodKey& pod, std::optional<int64_t> grace_s) {
+  PLIMSOLL_ASSIGN_OR_RETURN(const PodTable::Worker worker, Find(pod));
+  const PodRecord record = worker->record();
+  if (!record.file.empty()) {
+    return absl::FailedPreconditionError(absl::StrCat(NameOf(pod), " is of the manifest file ",
+                                                      record.file,
+                                                      "; remove the file, or the pod in it"));
+  }
+  PLIMSOLL_RETURN_IF_ERROR(worker->Delete(grace_s.value_or(worker->manifest().grace_period_s)));
+  table_.Wake(record.uid);
+  return absl::OkStatus();
+}
+
+void AgentPods::SetFiles(std::map<std::string, std::map<PodKey, WantedPod>> files) {
+  const absl::MutexLock lock(&mutex_);
+  files_ = std::move(files);
+  Reconcile();
+}
+
+void AgentPods::OnGone(const PodKey&) {
+  Retry();
+}
+
+void AgentPods::Retry() {
+  const absl::MutexLock lock(&mutex_);
+  Reconcile();
+}
+
+void AgentPods::EndUnwanted() {
+  for (const PodTable::Worker& each : table_.All()) {
+    const PodRecord record = each->record();
+    if (record.file.empty() || record.deleted) continue;
+    const auto file = files_->find(record.file);
+    if (file != files_->end()) {
+      const auto wanted = file->second.find(record.key);
+      if (wanted != file->second.end() && IsSame(wanted->second.object, record.object)) continue;
+    }
+    const absl::Status status = each->Delete(each->manifest().grace_period_s);
+    if (!status.ok()) {
+      host_.events.Add(SubjectOf(record.key), "Warning", "FailedDelete", status.message());
+      continue;
+    }
+    table_.Wake(record.uid);
+  }
+}
+
+void AgentPods::Reconcile() {
+  if (!files_) return;
+  EndUnwanted();
+  std::map<PodKey, std::string> first;  // the file that has the key
+  for (const auto& [file, pods] : *files_) {
+    for (const auto& [key, wanted] : pods) {
+      const auto [it, is_first] = first.try_emplace(key, file);
+      if (!is_first) {
+        host_.events.Add(SubjectOf(key), "Warning", "NameTaken",
+                         absl::StrCat(file, " and ", it->second, " ask for ", NameOf(key),
+                                      "; the pod is of ", it->second));
+        continue;
+      }
+      const PodTable::Worker present = table_.Find(key);
+      if (present != nullptr) {
+        if (present->record().file.empty()) {
+          host_.events.Add(SubjectOf(key), "Warning", "NameTaken",
+                           absl::StrCat(file, " asks for ", NameOf(key),
+                                        ", which came through the API and stays"));
+        }
+        continue;  // the same pod, or its end brings this here again
+      }
+      const absl::Status status = Take({{key, wanted}}, file);
+      if (!status.ok()) {
+        host_.events.Add(SubjectOf(key), "Warning", "FailedCreate", status.message());
+      }
+    }
+  }
+}
+
+absl::StatusOr<PodTable::Worker> AgentPods::Find(const PodKey& pod) const {
+  PodTable::Worker worker = table_.Find(pod);
+  if (worker == nullptr) return absl::NotFoundError(absl::StrCat(NameOf(pod), " is not here"));
+  return worker;
+}
+
+absl::StatusOr<nlohmann::json> AgentPods::Get(const PodKey& pod) const {
+  const PodBoard::Object object = host_.board.Get(pod);
+  if (object == nullptr) return absl::NotFoundError(absl::StrCat(NameOf(pod), " is not here"));
+  return *object;
+}
+
+std::vector<nlohmann::json> AgentPods::List(const std::string& pod_namespace) const {
+  std::vector<nlohmann::json> objects;
+  for (const PodBoard::Object& each : host_.board.List(pod_namespace)) objects.push_back(*each);
+  return objects;
+}
+
+void AgentPods::Watch(const std::string& pod_namespace, const OnChange& change) const {
+  host_.board.Watch(pod_namespace, kQuiet, change);
+}
+
+absl::StatusOr<ObservedContainer> AgentPods::Run(const PodKey& pod, const std::string& container,
+                                                 bool previous) const {
+  PLIMSOLL_ASSIGN_OR_RETURN(const PodTable::Worker worker, Find(pod));
+  std::vector<std::string> names;
+  for (const pod::ContainerManifest& each : worker->manifest().containers) {
+    names.push_back(each.name);
+  }
+  if (container.empty() && names.size() > 1) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        NameOf(pod), " has several containers: choose of ", absl::StrJoin(names, ", ")));
+  }
+  const std::string name = container.empty() ? names.front() : container;
+  if (std::find(names.begin(), names.end(), name) == names.end()) {
+    return absl::NotFoundError(absl::StrCat(NameOf(pod), " has no container ", name, "; it has ",
+                                            absl::StrJoin(names, ", ")));
+  }
+  int to_skip = previous ? 1 : 0;
+  for (const ObservedContainer& each : worker->observed().containers) {
+    if (each.name == name && to_skip-- == 0) return each;
+  }
+  return absl::NotFoundError(
+      absl::StrCat(NameOf(pod), ": container ", name,
+                   previous ? " has not run before" : " has not started yet"));
+}
+
+absl::StatusOr<std::string> AgentPods::LogPath(const PodKey& pod, const std::string& container,
+                                               bool previous) const {
+  PLIMSOLL_ASSIGN_OR_RETURN(const ObservedContainer run, Run(pod, container, previous));
+  if (!run.log_path.empty()) return run.log_path;
+  return absl::NotFoundError(
+      absl::StrCat(NameOf(pod), ": container ", run.name, " has not started yet"));
+}
+
+absl::StatusOr<std::string> AgentPods::ExecUrl(const PodKey& pod, const std::string& container,
+                                               const std::vector<std::string>& command, bool input,
+                                               bool terminal) {
+  PLIMSOLL_ASSIGN_OR_RETURN(const ObservedContainer run, Run(pod, container, /*previous=*/false));
+  if (run.state != ContainerState::kRunning) {
+    return absl::FailedPreconditionError(
+        absl::StrCat(NameOf(pod), ": container ", run.name, " does not run"));
+  }
+  return host_.client.ExecUrl(run.id, command, input, terminal);
+}
+
+absl::StatusOr<nlohmann::json> AgentPods::Resize(const PodKey& pod, const nlohmann::json&) {
+  PLIMSOLL_RETURN_IF_ERROR(Find(pod).status());
+  return absl::UnimplementedError(
+      "this agent does not resize pods in place yet; delete the pod and apply it anew");
+}
+
+}  // namespace plimsoll::agent

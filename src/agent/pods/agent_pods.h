@@ -1,0 +1,108 @@
+// The pods of an agent, whole: what PodService promises, and pods of manifest files.
+#ifndef PLIMSOLL_AGENT_PODS_AGENT_PODS_H_
+#define PLIMSOLL_AGENT_PODS_AGENT_PODS_H_
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/synchronization/mutex.h"
+#include "agent/pods/pod_host.h"
+#include "agent/pods/pod_service.h"
+#include "agent/pods/pod_table.h"
+#include "resources/requirements.h"
+
+namespace plimsoll::agent {
+
+// A pod that a manifest asks for.
+struct WantedPod {
+  nlohmann::json object;
+  pod::Manifest manifest;
+};
+
+// INVALID_ARGUMENT as pod::ParseManifests.
+absl::StatusOr<std::map<PodKey, WantedPod>> WantedPods(absl::string_view text,
+                                                       absl::string_view file);
+
+class AgentPods : public PodService {
+ public:
+  // Admits a new pod, or says why the node has no room for it. `used` are the requests of the other
+  // pods. An error: no pod can be taken now, which Retry ends for pods of files.
+  using Admit = std::function<absl::StatusOr<std::optional<PodVerdict>>(
+      const pod::Manifest& pod, const resources::ResourceList& used)>;
+  struct Options {
+    PodHost host;
+    Admit admit;
+    std::function<nlohmann::json()> node;  // the v1 Node
+    int max_threads = 128;                 // a pod that is being stopped holds one
+  };
+
+  // Goes on with the pods on record. Errors of the store.
+  static absl::StatusOr<std::unique_ptr<AgentPods>> Start(Options options);
+  // Pods run on. Ends the calls of `host.client` that are under way.
+  ~AgentPods() override;
+
+  // The pods that the manifest files ask for, all of them, by absolute path. A pod of a file that
+  // asks for it no more ends; one that is asked for differently ends and begins anew. A key that
+  // two ask for, or that a pod of the API has, is an event, and the first has it.
+  void SetFiles(std::map<std::string, std::map<PodKey, WantedPod>> files);
+  // Takes pods of files that could not be taken before.
+  void Retry();
+  // News of the runtime's, by a pod's uid.
+  void Wake(const std::string& uid) { table_.Wake(uid); }
+  void WakeAll() { table_.WakeAll(); }
+  // The requests of all pods that have not ended.
+  resources::ResourceList Used() const;
+
+  absl::StatusOr<std::vector<nlohmann::json>> Apply(absl::string_view text,
+                                                    absl::string_view file) override;
+  absl::Status Delete(const PodKey& pod, std::optional<int64_t> grace_s) override;
+  absl::StatusOr<nlohmann::json> Get(const PodKey& pod) const override;
+  std::vector<nlohmann::json> List(const std::string& pod_namespace) const override;
+  void Watch(const std::string& pod_namespace, const OnChange& change) const override;
+  absl::StatusOr<std::string> LogPath(const PodKey& pod, const std::string& container,
+                                      bool previous) const override;
+  absl::StatusOr<std::string> ExecUrl(const PodKey& pod, const std::string& container,
+                                      const std::vector<std::string>& command, bool input,
+                                      bool terminal) override;
+  absl::StatusOr<nlohmann::json> Resize(const PodKey& pod, const nlohmann::json& patch) override;
+  nlohmann::json Node() const override { return node_(); }
+  std::vector<nlohmann::json> Events(const std::optional<PodKey>& pod) const override {
+    return host_.events.List(pod);
+  }
+
+ private:
+  explicit AgentPods(Options options);
+
+  // Puts new pods on record and starts them. All or none.
+  absl::Status Take(const std::map<PodKey, WantedPod>& pods, const std::string& file)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Brings the pods of files nearer to what the files ask for.
+  void Reconcile() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void EndUnwanted() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void OnGone(const PodKey& pod);
+  absl::StatusOr<PodTable::Worker> Find(const PodKey& pod) const;
+  // The newest run of the container, or the one before it.
+  absl::StatusOr<ObservedContainer> Run(const PodKey& pod, const std::string& container,
+                                        bool previous) const;
+
+  const PodHost host_;
+  const Admit admit_;
+  const std::function<nlohmann::json()> node_;
+  // Orders changes of which pods there are: taken before the table's and the workers' locks.
+  absl::Mutex mutex_;
+  // nullopt: the files are not known yet, so that no pod of theirs ends for want of them.
+  std::optional<std::map<std::string, std::map<PodKey, WantedPod>>> files_ ABSL_GUARDED_BY(mutex_);
+  PodTable table_;
+};
+
+}  // namespace plimsoll::agent
+
+#endif  // PLIMSOLL_AGENT_PODS_AGENT_PODS_H_

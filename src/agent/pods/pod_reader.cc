@@ -1,0 +1,111 @@
+#include "agent/pods/pod_reader.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "base/status.h"
+#include "pod/to_cri.h"
+
+namespace plimsoll::agent {
+namespace {
+
+namespace cri = ::runtime::v1;
+
+ContainerState StateOf(cri::ContainerState state) {
+  switch (state) {
+    case cri::CONTAINER_CREATED:
+      return ContainerState::kCreated;
+    case cri::CONTAINER_RUNNING:
+      return ContainerState::kRunning;
+    case cri::CONTAINER_EXITED:
+      return ContainerState::kExited;
+    default:
+      return ContainerState::kUnknown;
+  }
+}
+
+std::vector<std::string> AddressesOf(const cri::PodSandboxStatus& status) {
+  std::vector<std::string> ips;
+  if (!status.network().ip().empty()) ips.push_back(status.network().ip());
+  for (const auto& more : status.network().additional_ips()) ips.push_back(more.ip());
+  return ips;
+}
+
+}  // namespace
+
+absl::StatusOr<ObservedPod> PodReader::Read() {
+  ObservedPod pod;
+  PLIMSOLL_RETURN_IF_ERROR(ReadSandboxes(pod));
+  PLIMSOLL_RETURN_IF_ERROR(ReadContainers(pod));
+  return pod;
+}
+
+absl::Status PodReader::ReadSandboxes(ObservedPod& pod) {
+  PLIMSOLL_ASSIGN_OR_RETURN(const auto listed, client_.ListPodSandboxes(uid_));
+  for (const cri::PodSandbox& each : listed) {
+    ObservedSandbox sandbox{.id = each.id(),
+                            .attempt = each.metadata().attempt(),
+                            .ready = each.state() == cri::SANDBOX_READY,
+                            .ips = {}};
+    const auto known = addresses_.find(sandbox.id);
+    if (known != addresses_.end()) {
+      sandbox.ips = known->second;
+    } else if (sandbox.ready) {
+      const auto status = client_.PodSandboxStatus(sandbox.id);
+      if (absl::IsNotFound(status.status())) continue;
+      PLIMSOLL_RETURN_IF_ERROR(status.status());
+      sandbox.ips = addresses_[sandbox.id] = AddressesOf(status->status());
+    }
+    pod.sandboxes.push_back(std::move(sandbox));
+  }
+  std::sort(pod.sandboxes.begin(), pod.sandboxes.end(),
+            [](const auto& one, const auto& other) { return one.attempt > other.attempt; });
+  return absl::OkStatus();
+}
+
+absl::Status PodReader::ReadContainers(ObservedPod& pod) {
+  PLIMSOLL_ASSIGN_OR_RETURN(const auto listed, client_.ListContainersOf(uid_));
+  std::map<std::string, ObservedContainer> known;
+  for (const cri::Container& each : listed) {
+    ObservedContainer container;
+    container.id = each.id();
+    container.name = each.metadata().name();
+    container.sandbox_id = each.pod_sandbox_id();
+    container.attempt = each.metadata().attempt();
+    container.state = StateOf(each.state());
+    container.image = each.image().user_specified_image();
+    container.image_ref = each.image_ref();
+    container.created = absl::FromUnixNanos(each.created_at());
+    absl::StatusOr<ObservedContainer> details = Details(std::move(container));
+    if (absl::IsNotFound(details.status())) continue;
+    PLIMSOLL_RETURN_IF_ERROR(details.status());
+    known[details->id] = *details;
+    pod.containers.push_back(*std::move(details));
+  }
+  known_ = std::move(known);
+  std::stable_sort(pod.containers.begin(), pod.containers.end(),
+                   [](const auto& one, const auto& other) { return one.attempt > other.attempt; });
+  return absl::OkStatus();
+}
+
+absl::StatusOr<ObservedContainer> PodReader::Details(ObservedContainer container) {
+  const auto it = known_.find(container.id);
+  if (it != known_.end() && it->second.state == container.state) return it->second;
+  if (container.state == ContainerState::kCreated) return container;
+  PLIMSOLL_ASSIGN_OR_RETURN(const auto response, client_.ContainerStatus(container.id));
+  const cri::ContainerStatus& status = response.status();
+  container.state = StateOf(status.state());
+  container.started = absl::FromUnixNanos(status.started_at());
+  container.finished = absl::FromUnixNanos(status.finished_at());
+  container.exit_code = status.exit_code();
+  container.reason = status.reason();
+  container.message = status.message();
+  container.log_path = status.log_path();
+  if (!container.log_path.empty() && container.log_path.front() != '/') {
+    container.log_path = absl::StrCat(log_directory_, "/", container.log_path);
+  }
+  if (container.image.empty()) container.image = status.image().image();
+  return container;
+}
+
+}  // namespace plimsoll::agent

@@ -1,0 +1,43 @@
+// Reads one pod from the runtime.
+#ifndef PLIMSOLL_AGENT_PODS_POD_READER_H_
+#define PLIMSOLL_AGENT_PODS_POD_READER_H_
+
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "agent/pods/observed_pod.h"
+#include "pod/client.h"
+
+namespace plimsoll::agent {
+
+// Remembers answers that can't change any more: ends of containers, starts of running ones,
+// addresses of sandboxes. A look at a quiet pod thus costs two calls. Used by one thread at a time.
+class PodReader {
+ public:
+  // `log_directory`: the pod's, an absolute path. `client` outlives this.
+  PodReader(pod::Client& client, std::string uid, std::string log_directory)
+      : client_(client), uid_(std::move(uid)), log_directory_(std::move(log_directory)) {}
+
+  // Errors of the runtime's. A container or sandbox that goes meanwhile is left out.
+  absl::StatusOr<ObservedPod> Read();
+
+ private:
+  absl::Status ReadSandboxes(ObservedPod& pod);
+  absl::Status ReadContainers(ObservedPod& pod);
+  // What the list doesn't tell of a container that ran.
+  absl::StatusOr<ObservedContainer> Details(ObservedContainer container);
+
+  pod::Client& client_;
+  const std::string uid_;
+  const std::string log_directory_;
+  std::map<std::string, ObservedContainer> known_;             // by id, as last read in full
+  std::map<std::string, std::vector<std::string>> addresses_;  // by sandbox id
+};
+
+}  // namespace plimsoll::agent
+
+#endif  // PLIMSOLL_AGENT_PODS_POD_READER_H_

@@ -1,0 +1,39 @@
+// A pod that the agent has taken: all that must survive the agent.
+#ifndef PLIMSOLL_AGENT_PODS_POD_RECORD_H_
+#define PLIMSOLL_AGENT_PODS_POD_RECORD_H_
+
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+
+#include "absl/time/time.h"
+#include "agent/pods/pod_key.h"
+
+namespace plimsoll::agent {
+
+// The pod ended without the runtime: it never ran, or was stopped by the agent.
+struct PodVerdict {
+  std::string reason;   // "OutOfcpu", "DeadlineExceeded"
+  std::string message;  // for people
+};
+
+struct PodRecord {
+  std::string uid;
+  PodKey key;
+  // The v1 Pod as it was written: apiVersion, kind, metadata, spec.
+  nlohmann::json object;
+  // The absolute path of the manifest file; empty: the pod came through the API.
+  std::string file;
+  absl::Time created;
+  // The end was asked for then. Nothing of the pod starts from there on.
+  std::optional<absl::Time> deleted;
+  int64_t grace_s = 30;  // of that end
+  std::optional<PodVerdict> verdict;
+  // The first of the host's ids of the pod's user namespace; 0: it has none.
+  uint32_t first_id = 0;
+};
+
+}  // namespace plimsoll::agent
+
+#endif  // PLIMSOLL_AGENT_PODS_POD_RECORD_H_

@@ -1,0 +1,59 @@
+// The start of one pod's sandbox and containers.
+#ifndef PLIMSOLL_AGENT_PODS_POD_STARTER_H_
+#define PLIMSOLL_AGENT_PODS_POD_STARTER_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "agent/pods/observed_pod.h"
+#include "agent/pods/pod_host.h"
+#include "agent/pods/pod_record.h"
+#include "agent/pods/pod_status.h"
+#include "cri/runtime/v1/api.pb.h"
+#include "pod/dir.h"
+#include "pod/manifest.h"
+#include "pod/to_cri.h"
+
+namespace plimsoll::agent {
+
+// Used by one thread at a time. All references outlive it.
+class PodStarter {
+ public:
+  PodStarter(const PodHost& host, const pod::Manifest& pod) : host_(host), pod_(pod) {}
+
+  // Makes the pod's directory, its control group and the CRI's messages; chooses user ids where the
+  // record has none, and sets them there. OK at once after the first success.
+  absl::Status Prepare(PodRecord& record);
+  // After Prepare. The sandbox's id.
+  absl::StatusOr<std::string> MakeSandbox(uint32_t attempt);
+
+  // The failure of a start, as the container's status tells it.
+  struct Failure {
+    Waiting waiting;
+    absl::Status status;
+  };
+  // After Prepare. Brings the image, makes and starts the container; one that is created already is
+  // only started. `last`: the container's newest run, may be null. nullopt: it runs.
+  std::optional<Failure> Start(const PodRecord& record, size_t index, const std::string& sandbox,
+                               const ObservedContainer* last);
+
+ private:
+  absl::Status ChooseIds(PodRecord& record);
+  absl::Status BringImage(const EventSubject& subject, const pod::ContainerManifest& container);
+  absl::StatusOr<std::string> Create(const pod::ContainerManifest& container, size_t index,
+                                     const std::string& sandbox, uint32_t attempt);
+  EventSubject SubjectOf(const PodRecord& record, const std::string& container) const;
+
+  const PodHost& host_;
+  const pod::Manifest& pod_;
+  std::optional<pod::PodDir> dir_;
+  std::optional<pod::PodConfigs> configs_;
+};
+
+}  // namespace plimsoll::agent
+
+#endif  // PLIMSOLL_AGENT_PODS_POD_STARTER_H_

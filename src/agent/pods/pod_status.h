@@ -1,0 +1,49 @@
+// A pod's status as Kubernetes reports it (kubelet's generateAPIPodStatus).
+#ifndef PLIMSOLL_AGENT_PODS_POD_STATUS_H_
+#define PLIMSOLL_AGENT_PODS_POD_STATUS_H_
+
+#include <functional>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+
+#include "absl/time/time.h"
+#include "agent/pods/observed_pod.h"
+#include "agent/pods/plan.h"
+#include "agent/pods/pod_record.h"
+#include "pod/manifest.h"
+
+namespace plimsoll::agent {
+
+// The reason for which a container doesn't run now: "CrashLoopBackOff", "ErrImagePull".
+struct Waiting {
+  std::string reason;
+  std::string message;
+};
+
+// The same for all pods of a node.
+struct NodeFacts {
+  std::string name;
+  std::string host_ip;  // empty: unknown
+  // The runtime's name, the scheme of container ids: "plimsoll". Asked once there are containers.
+  std::function<std::string()> runtime;
+};
+
+struct PodSituation {
+  const PodRecord& record;
+  const pod::Manifest& manifest;
+  const ObservedPod& observed;
+  std::optional<PodEnd> end;               // as planned
+  std::map<std::string, Waiting> waiting;  // by container
+  std::string failure;                     // the sandbox can't be made: the runtime's words
+};
+
+// The record's object with metadata and status filled in. `before` is the object reported last, for
+// the times of its conditions' transitions; null: none.
+nlohmann::json PodObject(const PodSituation& pod, const NodeFacts& node,
+                         const nlohmann::json& before, absl::Time now);
+
+}  // namespace plimsoll::agent
+
+#endif  // PLIMSOLL_AGENT_PODS_POD_STATUS_H_

@@ -1,0 +1,48 @@
+// The end of one pod's containers and sandboxes.
+#ifndef PLIMSOLL_AGENT_PODS_POD_STOPPER_H_
+#define PLIMSOLL_AGENT_PODS_POD_STOPPER_H_
+
+#include <cstdint>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/status/status.h"
+#include "absl/synchronization/mutex.h"
+#include "agent/pods/observed_pod.h"
+#include "agent/pods/pod_host.h"
+#include "agent/pods/pod_record.h"
+#include "pod/manifest.h"
+
+namespace plimsoll::agent {
+
+// Stop and Remove are used by one thread at a time, Hasten by any. All references outlive it.
+class PodStopper {
+ public:
+  PodStopper(const PodHost& host, const pod::Manifest& pod) : host_(host), pod_(pod) {}
+
+  // Stops the containers of a sandbox, then the sandbox: ordinary and init containers at once, then
+  // sidecars in the reverse order of their starts. Each gets the stop signal, and SIGKILL after the
+  // grace period. The first error; the rest is done all the same.
+  absl::Status Stop(const PodRecord& record, const ObservedPod& observed,
+                    const std::string& sandbox, int64_t grace_s);
+  // Shortens the grace period of containers that Stop waits for.
+  void Hasten(int64_t grace_s);
+  // Removes all sandboxes, which are stopped, with their containers.
+  absl::Status Remove(const ObservedPod& observed);
+
+ private:
+  absl::Status StopContainers(const PodRecord& record,
+                              const std::vector<const ObservedContainer*>& containers,
+                              int64_t grace_s);
+
+  const PodHost& host_;
+  const pod::Manifest& pod_;
+  absl::Mutex mutex_;
+  std::set<std::string> stopping_ ABSL_GUARDED_BY(mutex_);  // ids of containers
+};
+
+}  // namespace plimsoll::agent
+
+#endif  // PLIMSOLL_AGENT_PODS_POD_STOPPER_H_

@@ -1,0 +1,124 @@
+#include "agent/pods/pod_store.h"
+
+#include "absl/strings/str_cat.h"
+#include "base/status.h"
+
+namespace plimsoll::agent {
+namespace {
+
+constexpr int64_t kSchemaVersion = 1;
+constexpr char kSchema[] =
+    "CREATE TABLE pods (uid TEXT PRIMARY KEY NOT NULL, pod_namespace TEXT NOT NULL,"
+    " name TEXT NOT NULL, object TEXT NOT NULL, file TEXT NOT NULL, created INTEGER NOT NULL,"
+    " deleted INTEGER NOT NULL, grace_s INTEGER NOT NULL, reason TEXT NOT NULL,"
+    " message TEXT NOT NULL, first_id INTEGER NOT NULL, UNIQUE (pod_namespace, name)) STRICT;";
+
+std::string DamageAdvice(const std::string& path) {
+  return absl::StrCat(
+      "; pods run on. To start with an empty database, which leaves pods of the API running with "
+      "nobody to look after them, move it and its log (",
+      path, "-wal) away");
+}
+
+absl::Status Prepare(sqlite::Database& database, const std::string& path) {
+  PLIMSOLL_ASSIGN_OR_RETURN(const int64_t version, database.QueryInteger("PRAGMA user_version"));
+  if (version > kSchemaVersion) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("database ", path, ": has schema version ", version,
+                     " of a newer plimsoll-agent; this one knows up to ", kSchemaVersion));
+  }
+  PLIMSOLL_RETURN_IF_ERROR(database.Execute("PRAGMA journal_mode = WAL"));
+  if (version == kSchemaVersion) return absl::OkStatus();
+  PLIMSOLL_ASSIGN_OR_RETURN(sqlite::Transaction transaction, sqlite::Transaction::Begin(database));
+  PLIMSOLL_RETURN_IF_ERROR(database.Execute(kSchema));
+  PLIMSOLL_RETURN_IF_ERROR(
+      database.Execute(absl::StrCat("PRAGMA user_version = ", kSchemaVersion)));
+  return transaction.Commit();
+}
+
+// 0 for none.
+int64_t NanosOf(const std::optional<absl::Time>& time) {
+  return time ? absl::ToUnixNanos(*time) : 0;
+}
+
+// Columns in the order of kColumns.
+constexpr char kColumns[] =
+    "uid, pod_namespace, name, object, file, created, deleted, grace_s, reason, message, first_id";
+
+absl::StatusOr<PodRecord> FromRow(const sqlite::Statement& row) {
+  PodRecord pod;
+  pod.uid = row.Bytes(0);
+  pod.key = {row.Bytes(1), row.Bytes(2)};
+  pod.object = nlohmann::json::parse(row.Bytes(3), nullptr, /*allow_exceptions=*/false);
+  if (!pod.object.is_object()) {
+    return absl::DataLossError(absl::StrCat("pod ", pod.key.pod_namespace, "/", pod.key.name,
+                                            ": its object in the database is no JSON object"));
+  }
+  pod.file = row.Bytes(4);
+  pod.created = absl::FromUnixNanos(row.Integer(5));
+  if (row.Integer(6) != 0) pod.deleted = absl::FromUnixNanos(row.Integer(6));
+  pod.grace_s = row.Integer(7);
+  if (!row.Bytes(8).empty()) pod.verdict = PodVerdict{row.Bytes(8), row.Bytes(9)};
+  pod.first_id = static_cast<uint32_t>(row.Integer(10));
+  return pod;
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<PodStore>> PodStore::Open(const FsRoot& directory) {
+  const std::string path = directory.PathOf(kFileName);
+  PLIMSOLL_ASSIGN_OR_RETURN(
+      std::unique_ptr<sqlite::Database> database,
+      sqlite::Database::Open(path, sqlite::Durability::kFull, DamageAdvice(path)));
+  PLIMSOLL_RETURN_IF_ERROR(Prepare(*database, path));
+  PLIMSOLL_ASSIGN_OR_RETURN(
+      sqlite::Statement load,
+      database->Prepare(absl::StrCat("SELECT ", kColumns, " FROM pods ORDER BY created, uid")));
+  PLIMSOLL_ASSIGN_OR_RETURN(
+      sqlite::Statement put,
+      database->Prepare(absl::StrCat(
+          "INSERT INTO pods (", kColumns, ") VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+          " ON CONFLICT (uid) DO UPDATE SET object = excluded.object, deleted = excluded.deleted,"
+          " grace_s = excluded.grace_s, reason = excluded.reason, message = excluded.message,"
+          " first_id = excluded.first_id")));
+  PLIMSOLL_ASSIGN_OR_RETURN(sqlite::Statement remove,
+                            database->Prepare("DELETE FROM pods WHERE uid = ?"));
+  return std::unique_ptr<PodStore>(
+      new PodStore(std::move(database), std::move(load), std::move(put), std::move(remove)));
+}
+
+absl::StatusOr<PodStore::Loaded> PodStore::Load() {
+  const absl::MutexLock lock(&mutex_);
+  Loaded loaded;
+  PLIMSOLL_RETURN_IF_ERROR(load_.Query([&] {
+    absl::StatusOr<PodRecord> pod = FromRow(load_);
+    if (pod.ok()) {
+      loaded.pods.push_back(*std::move(pod));
+    } else {
+      loaded.unreadable.emplace_back(pod.status().message());
+    }
+    return absl::OkStatus();
+  }));
+  return loaded;
+}
+
+absl::Status PodStore::Put(const std::vector<PodRecord>& pods) {
+  const absl::MutexLock lock(&mutex_);
+  PLIMSOLL_ASSIGN_OR_RETURN(sqlite::Transaction transaction,
+                            sqlite::Transaction::Begin(*database_));
+  for (const PodRecord& pod : pods) {
+    const PodVerdict verdict = pod.verdict.value_or(PodVerdict());
+    PLIMSOLL_RETURN_IF_ERROR(put_.Run(pod.uid, pod.key.pod_namespace, pod.key.name,
+                                      pod.object.dump(), pod.file, absl::ToUnixNanos(pod.created),
+                                      NanosOf(pod.deleted), pod.grace_s, verdict.reason,
+                                      verdict.message, int64_t{pod.first_id}));
+  }
+  return transaction.Commit();
+}
+
+absl::Status PodStore::Remove(const std::string& uid) {
+  const absl::MutexLock lock(&mutex_);
+  return remove_.Run(uid);
+}
+
+}  // namespace plimsoll::agent

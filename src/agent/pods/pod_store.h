@@ -1,0 +1,57 @@
+// The agent's pods in a database, to be found again after a crash or a power cut.
+#ifndef PLIMSOLL_AGENT_PODS_POD_STORE_H_
+#define PLIMSOLL_AGENT_PODS_POD_STORE_H_
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/synchronization/mutex.h"
+#include "agent/pods/pod_record.h"
+#include "base/fs_root.h"
+#include "sqlite/database.h"
+
+namespace plimsoll::agent {
+
+// Thread-safe. A change is on the disk when its call returns (SQLite's synchronous=FULL).
+class PodStore {
+ public:
+  static constexpr char kFileName[] = "agent.db";
+
+  // Opens or makes the database in the directory. FAILED_PRECONDITION: a newer agent made it, and
+  // nothing was touched. Else errors of sqlite::Database.
+  static absl::StatusOr<std::unique_ptr<PodStore>> Open(const FsRoot& directory);
+
+  struct Loaded {
+    std::vector<PodRecord> pods;          // oldest first
+    std::vector<std::string> unreadable;  // a sentence for each row that can't be read
+  };
+  absl::StatusOr<Loaded> Load();
+  // Inserts pods, or changes those whose uid is there; all or none. Uid, key, file and creation of
+  // a pod stay. FAILED_PRECONDITION: another pod has the key.
+  absl::Status Put(const std::vector<PodRecord>& pods);
+  // OK without such a row.
+  absl::Status Remove(const std::string& uid);
+
+ private:
+  PodStore(std::unique_ptr<sqlite::Database> database, sqlite::Statement load,
+           sqlite::Statement put, sqlite::Statement remove)
+      : database_(std::move(database)),
+        load_(std::move(load)),
+        put_(std::move(put)),
+        remove_(std::move(remove)) {}
+
+  absl::Mutex mutex_;
+  const std::unique_ptr<sqlite::Database> database_ ABSL_PT_GUARDED_BY(mutex_);
+  sqlite::Statement load_ ABSL_GUARDED_BY(mutex_);
+  sqlite::Statement put_ ABSL_GUARDED_BY(mutex_);
+  sqlite::Statement remove_ ABSL_GUARDED_BY(mutex_);
+};
+
+}  // namespace plimsoll::agent
+
+#endif  // PLIMSOLL_AGENT_PODS_POD_STORE_H_

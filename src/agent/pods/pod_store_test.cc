@@ -1,0 +1,116 @@
+#include "agent/pods/pod_store.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "base/dir_for_test.h"
+
+namespace plimsoll::agent {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+class PodStoreTest : public testing::Test {
+ protected:
+  std::unique_ptr<PodStore> Open() {
+    auto store = PodStore::Open(dir_.root());
+    EXPECT_TRUE(store.ok()) << store.status();
+    return store.ok() ? *std::move(store) : nullptr;
+  }
+  static PodRecord RecordOf(const std::string& name) {
+    PodRecord pod;
+    pod.uid = "uid-" + name;
+    pod.key = {"default", name};
+    pod.object = {{"kind", "Pod"}, {"spec", {{"text", "ä\n\"'"}}}};
+    pod.created = absl::FromUnixNanos(1234567890123456789);
+    return pod;
+  }
+  // Damages the database from outside.
+  void Execute(const std::string& sql) {
+    const auto database =
+        sqlite::Database::Open(dir_.root().PathOf(PodStore::kFileName), sqlite::Durability::kFull);
+    ASSERT_TRUE(database.ok()) << database.status();
+    ASSERT_TRUE((*database)->Execute(sql).ok());
+  }
+
+  TestDir dir_;
+};
+
+TEST_F(PodStoreTest, ARecordComesBackWhole) {
+  PodRecord pod = RecordOf("a");
+  pod.file = "/etc/plimsoll/manifests/a.yaml";
+  pod.deleted = absl::FromUnixNanos(1234567890123456790);
+  pod.grace_s = 7;
+  pod.verdict = PodVerdict{"OutOfcpu", "too much"};
+  pod.first_id = 0x70000000;
+  ASSERT_TRUE(Open()->Put({pod}).ok());
+  const auto loaded = Open()->Load();
+  ASSERT_TRUE(loaded.ok()) << loaded.status();
+  EXPECT_THAT(loaded->unreadable, IsEmpty());
+  ASSERT_EQ(loaded->pods.size(), 1u);
+  const PodRecord& read = loaded->pods.front();
+  EXPECT_EQ(read.uid, pod.uid);
+  EXPECT_EQ(read.key, pod.key);
+  EXPECT_EQ(read.object, pod.object);
+  EXPECT_EQ(read.file, pod.file);
+  EXPECT_EQ(read.created, pod.created);
+  EXPECT_EQ(read.deleted, pod.deleted);
+  EXPECT_EQ(read.grace_s, 7);
+  ASSERT_TRUE(read.verdict.has_value());
+  EXPECT_EQ(read.verdict->reason, "OutOfcpu");
+  EXPECT_EQ(read.verdict->message, "too much");
+  EXPECT_EQ(read.first_id, pod.first_id);
+}
+
+TEST_F(PodStoreTest, AnEqualUidReplacesAndRemoveForgets) {
+  const auto store = Open();
+  PodRecord pod = RecordOf("a");
+  ASSERT_TRUE(store->Put({pod}).ok());
+  pod.grace_s = 1;
+  ASSERT_TRUE(store->Put({pod, RecordOf("b")}).ok());
+  auto loaded = store->Load();
+  ASSERT_EQ(loaded->pods.size(), 2u);
+  EXPECT_EQ(loaded->pods.front().grace_s, 1);
+  ASSERT_TRUE(store->Remove(pod.uid).ok());
+  ASSERT_TRUE(store->Remove("unknown").ok());
+  EXPECT_EQ(store->Load()->pods.size(), 1u);
+}
+
+TEST_F(PodStoreTest, ANameIsTakenOnceAndNothingOfTheCallIsKept) {
+  const auto store = Open();
+  ASSERT_TRUE(store->Put({RecordOf("a")}).ok());
+  PodRecord namesake = RecordOf("a");
+  namesake.uid = "another";
+  EXPECT_EQ(store->Put({RecordOf("b"), namesake}).code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_EQ(store->Load()->pods.size(), 1u);
+}
+
+TEST_F(PodStoreTest, ADatabaseOfANewerAgentIsLeftAlone) {
+  Open();
+  Execute("PRAGMA user_version = 99");
+  const absl::Status status = PodStore::Open(dir_.root()).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_THAT(std::string(status.message()), HasSubstr("schema version 99"));
+}
+
+TEST_F(PodStoreTest, AnUnreadableRowIsNamedAndTheOthersLoad) {
+  ASSERT_TRUE(Open()->Put({RecordOf("a"), RecordOf("b")}).ok());
+  Execute("UPDATE pods SET object = 'no json' WHERE name = 'a'");
+  const auto loaded = Open()->Load();
+  ASSERT_TRUE(loaded.ok()) << loaded.status();
+  EXPECT_THAT(loaded->unreadable, ElementsAre(HasSubstr("default/a")));
+  ASSERT_EQ(loaded->pods.size(), 1u);
+  EXPECT_EQ(loaded->pods.front().key.name, "b");
+}
+
+TEST_F(PodStoreTest, ADamagedFileSaysWhatToDo) {
+  ASSERT_TRUE(dir_.root().ReplaceFile(PodStore::kFileName, std::string(8192, 'x')).ok());
+  const absl::Status status = PodStore::Open(dir_.root()).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kDataLoss);
+  EXPECT_THAT(std::string(status.message()), HasSubstr("move it and its log"));
+}
+
+}  // namespace
+}  // namespace plimsoll::agent

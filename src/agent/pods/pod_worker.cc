@@ -1,0 +1,264 @@
+#include "agent/pods/pod_worker.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "base/status.h"
+#include "pod/dir.h"
+
+namespace plimsoll::agent {
+namespace {
+
+// A runtime that can't be reached, or whose answer was lost, is asked again soon.
+constexpr absl::Duration kSoon = absl::Seconds(1);
+
+bool IsPassing(const absl::Status& status) {
+  return absl::IsUnavailable(status) || absl::IsCancelled(status) ||
+         absl::IsDeadlineExceeded(status);
+}
+
+void Shorten(absl::Duration& pause, absl::Duration other) {
+  pause = std::min(pause, std::max(other, absl::ZeroDuration()));
+}
+
+EventSubject SubjectOf(const PodRecord& record, const std::string& container = "") {
+  return {.kind = "Pod", .key = record.key, .uid = record.uid, .container = container};
+}
+
+}  // namespace
+
+PodWorker::PodWorker(const PodHost& host, PodRecord record, pod::Manifest manifest)
+    : host_(host),
+      manifest_(std::move(manifest)),
+      reader_(host.client, record.uid,
+              absl::StrCat(pod::PodDirPath(host.state_directory, record.uid), "/logs")),
+      starter_(host, manifest_),
+      stopper_(host, manifest_),
+      shared_{.record = std::move(record), .observed = {}, .has_ended = false} {}
+
+PodRecord PodWorker::record() const {
+  const absl::MutexLock lock(&mutex_);
+  return shared_.record;
+}
+
+ObservedPod PodWorker::observed() const {
+  const absl::MutexLock lock(&mutex_);
+  return shared_.observed;
+}
+
+bool PodWorker::is_active() const {
+  const absl::MutexLock lock(&mutex_);
+  return !shared_.has_ended && !shared_.record.verdict;
+}
+
+absl::Status PodWorker::Delete(int64_t grace_s) {
+  PodRecord record = this->record();
+  const bool is_under_way = record.deleted.has_value();
+  if (is_under_way && grace_s >= record.grace_s) return absl::OkStatus();
+  if (!is_under_way) record.deleted = host_.clock.Now();
+  record.grace_s = grace_s;
+  PLIMSOLL_RETURN_IF_ERROR(host_.store.Put({record}));
+  {
+    const absl::MutexLock lock(&mutex_);
+    shared_.record.deleted = record.deleted;
+    shared_.record.grace_s = grace_s;
+  }
+  stopper_.Hasten(grace_s);
+  return absl::OkStatus();
+}
+
+PodWorker::Next PodWorker::RetryAfter(const absl::Status& status) {
+  if (IsPassing(status)) return {.gone = false, .pause = kSoon};
+  const PodRecord record = this->record();
+  host_.events.Add(SubjectOf(record), "Warning", "FailedSync",
+                   absl::StrCat("error syncing pod: ", status.message()));
+  return {.gone = false, .pause = BackOff::kFirst};
+}
+
+PodWorker::Next PodWorker::Step() {
+  PodRecord record = this->record();
+  const absl::StatusOr<ObservedPod> observed = reader_.Read();
+  if (!observed.ok()) return RetryAfter(observed.status());
+  if (record.deleted) return End(record, *observed);
+  if (record.verdict) return {.gone = false, .pause = StopAll(record, *observed)};
+  return {.gone = false, .pause = GoOn(record, *observed)};
+}
+
+PodWorker::Next PodWorker::End(const PodRecord& record, const ObservedPod& observed) {
+  Report(observed, std::nullopt);
+  for (const ObservedSandbox& each : observed.sandboxes) {
+    const absl::Status stopped = stopper_.Stop(record, observed, each.id, record.grace_s);
+    if (!stopped.ok()) return RetryAfter(stopped);
+  }
+  absl::Status status = stopper_.Remove(observed);
+  if (!status.ok()) return RetryAfter(status);
+  if (host_.remove_group) status = host_.remove_group(record);
+  if (status.ok()) status = pod::RemovePodDir(host_.root, host_.state_directory, record.uid);
+  if (status.ok()) status = host_.store.Remove(record.uid);
+  if (!status.ok()) return RetryAfter(status);
+  host_.board.Remove(record.key);
+  return {.gone = true, .pause = absl::InfiniteDuration()};
+}
+
+absl::Duration PodWorker::StopAll(const PodRecord& record, const ObservedPod& observed) {
+  Pause pause = absl::InfiniteDuration();
+  for (const ObservedSandbox& each : observed.sandboxes) {
+    if (!each.ready && !observed.AnyRunning()) continue;
+    const absl::Status status = stopper_.Stop(record, observed, each.id, manifest_.grace_period_s);
+    if (!status.ok()) Shorten(pause, RetryAfter(status).pause);
+  }
+  Report(observed, PodEnd::kFailed);
+  return pause;
+}
+
+absl::Duration PodWorker::GoOn(PodRecord& record, const ObservedPod& observed) {
+  const absl::Time now = host_.clock.Now();
+  const PodPlan plan = PlanFor(
+      manifest_, observed,
+      [this](const ObservedContainer& ended) {
+        return back_off_.NotBefore(ended.name, ended.finished);
+      },
+      [](const ObservedContainer&) { return true; }, now);
+  Pause pause = plan.look_again - now;
+  NotePauses(record, observed, plan);
+  for (const std::string& id : plan.stop_sandboxes) {
+    const absl::Status status = stopper_.Stop(record, observed, id, manifest_.grace_period_s);
+    if (!status.ok()) Shorten(pause, RetryAfter(status).pause);
+  }
+  if (!plan.start.empty()) {
+    const std::string sandbox = EnsureSandbox(record, observed, plan, pause);
+    if (!sandbox.empty()) StartContainers(record, observed, plan, sandbox, pause);
+  }
+  Tidy(plan);
+  const bool acted = !plan.start.empty() || !plan.stop_sandboxes.empty();
+  const absl::StatusOr<ObservedPod> after = acted ? reader_.Read() : observed;
+  if (after.ok()) {
+    Report(*after, plan.end);
+  } else {
+    Shorten(pause, kSoon);
+  }
+  return pause;
+}
+
+std::string PodWorker::EnsureSandbox(PodRecord& record, const ObservedPod& observed,
+                                     const PodPlan& plan, Pause& pause) {
+  const absl::Time now = host_.clock.Now();
+  const auto retry = retry_at_.find("");
+  if (retry != retry_at_.end() && retry->second > now) {
+    Shorten(pause, retry->second - now);
+    return "";
+  }
+  absl::Status status = starter_.Prepare(record);
+  if (status.ok()) {
+    const absl::MutexLock lock(&mutex_);
+    shared_.record.first_id = record.first_id;
+  }
+  std::string id;
+  if (status.ok() && plan.make_sandbox) {
+    absl::StatusOr<std::string> made = starter_.MakeSandbox(*plan.make_sandbox);
+    status = made.status();
+    if (made.ok()) id = *std::move(made);
+  } else if (status.ok()) {
+    id = observed.ReadySandbox()->id;
+  }
+  if (status.ok()) {
+    failure_.clear();
+    retry_at_.erase("");
+    back_off_.Forget("");
+    return id;
+  }
+  if (IsPassing(status)) {
+    Shorten(pause, kSoon);
+    return "";
+  }
+  failure_ = std::string(status.message());
+  host_.events.Add(SubjectOf(record), "Warning", "FailedCreatePodSandBox",
+                   absl::StrCat("Failed to create pod sandbox: ", status.message()));
+  back_off_.OnAttempt("", now);
+  retry_at_[""] = back_off_.NotBefore("", now);
+  Shorten(pause, retry_at_[""] - now);
+  return "";
+}
+
+void PodWorker::StartContainers(const PodRecord& record, const ObservedPod& observed,
+                                const PodPlan& plan, const std::string& sandbox, Pause& pause) {
+  for (const size_t index : plan.start) {
+    const std::string& name = manifest_.containers[index].name;
+    const absl::Time now = host_.clock.Now();
+    const auto retry = retry_at_.find(name);
+    if (retry != retry_at_.end() && retry->second > now) {
+      if (waiting_[name].reason == "ErrImagePull") waiting_[name].reason = "ImagePullBackOff";
+      Shorten(pause, retry->second - now);
+      continue;
+    }
+    const ObservedContainer* last = observed.Newest(name, "");
+    const bool is_restart = last != nullptr && last->state == ContainerState::kExited;
+    if (is_restart) back_off_.OnAttempt(name, last->finished);
+    const auto failure = starter_.Start(record, index, sandbox, last);
+    if (!failure) {
+      waiting_.erase(name);
+      retry_at_.erase(name);
+      back_off_.Forget(absl::StrCat(name, "/start"));
+      continue;
+    }
+    // A registry that can't be reached is no passing failure of the runtime's.
+    if (IsPassing(failure->status) && failure->waiting.reason != "ErrImagePull") {
+      Shorten(pause, kSoon);
+      continue;
+    }
+    waiting_[name] = failure->waiting;
+    const std::string start = absl::StrCat(name, "/start");
+    back_off_.OnAttempt(start, now);
+    retry_at_[name] = back_off_.NotBefore(start, now);
+    Shorten(pause, retry_at_[name] - now);
+  }
+}
+
+void PodWorker::NotePauses(const PodRecord& record, const ObservedPod& observed,
+                           const PodPlan& plan) {
+  for (size_t i = 0; i < manifest_.containers.size(); ++i) {
+    const std::string& name = manifest_.containers[i].name;
+    const ObservedContainer* last = observed.Newest(name, "");
+    const bool starts = std::find(plan.start.begin(), plan.start.end(), i) != plan.start.end();
+    const bool ended = last != nullptr && last->state == ContainerState::kExited;
+    const bool waits = ended && !starts && !plan.end &&
+                       RestartsAfterExit(manifest_, manifest_.containers[i], last->exit_code);
+    if (!waits) {
+      if (!retry_at_.contains(name)) waiting_.erase(name);
+      continue;
+    }
+    const std::string pod =
+        absl::StrCat(record.key.name, "_", record.key.pod_namespace, "(", record.uid, ")");
+    const absl::Duration pause = back_off_.Pause(name);
+    waiting_[name] = {"CrashLoopBackOff",
+                      absl::StrCat("back-off ", absl::FormatDuration(pause),
+                                   " restarting failed container=", name, " pod=", pod)};
+    host_.events.Add(SubjectOf(record, name), "Warning", "BackOff",
+                     absl::StrCat("Back-off restarting failed container ", name, " in pod ", pod));
+  }
+}
+
+// The next step retries a removal that fails.
+void PodWorker::Tidy(const PodPlan& plan) {
+  for (const std::string& id : plan.remove_containers) {
+    host_.client.RemoveContainer(id).IgnoreError();
+  }
+  for (const std::string& id : plan.remove_sandboxes) {
+    host_.client.RemovePodSandbox(id).IgnoreError();
+  }
+}
+
+void PodWorker::Report(const ObservedPod& observed, const std::optional<PodEnd>& end) {
+  const PodRecord record = this->record();
+  const PodBoard::Object before = host_.board.Get(record.key);
+  const nlohmann::json none;
+  host_.board.Put(record.key,
+                  PodObject({record, manifest_, observed, end, waiting_, failure_}, host_.node,
+                            before != nullptr ? *before : none, host_.clock.Now()));
+  const absl::MutexLock lock(&mutex_);
+  shared_.observed = observed;
+  shared_.has_ended = end.has_value();
+}
+
+}  // namespace plimsoll::agent

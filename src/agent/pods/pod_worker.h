@@ -1,0 +1,91 @@
+// One pod's life, step by step.
+#ifndef PLIMSOLL_AGENT_PODS_POD_WORKER_H_
+#define PLIMSOLL_AGENT_PODS_POD_WORKER_H_
+
+#include <cstdint>
+#include <map>
+#include <string>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/status/status.h"
+#include "absl/synchronization/mutex.h"
+#include "absl/time/time.h"
+#include "agent/pods/back_off.h"
+#include "agent/pods/observed_pod.h"
+#include "agent/pods/plan.h"
+#include "agent/pods/pod_host.h"
+#include "agent/pods/pod_reader.h"
+#include "agent/pods/pod_record.h"
+#include "agent/pods/pod_starter.h"
+#include "agent/pods/pod_stopper.h"
+
+namespace plimsoll::agent {
+
+// Brings the runtime a step nearer to the record at each Step: looks, plans, acts, reports. A
+// worker that begins anew after a crash does the same from what it finds.
+class PodWorker {
+ public:
+  // `host` outlives this.
+  PodWorker(const PodHost& host, PodRecord record, pod::Manifest manifest);
+  PodWorker(const PodWorker&) = delete;
+  PodWorker& operator=(const PodWorker&) = delete;
+
+  struct Next {
+    bool gone = false;  // nothing is left of the pod, and no record of it
+    absl::Duration pause = absl::InfiniteDuration();  // until a look without news
+  };
+  // May wait a whole grace period. One thread at a time.
+  Next Step();
+
+  // Thread-safe, as the next ones. Puts the end on record; steps do the rest. A shorter grace
+  // period than that of an end under way overtakes it. An error leaves everything as it was.
+  absl::Status Delete(int64_t grace_s);
+  PodRecord record() const;
+  const pod::Manifest& manifest() const { return manifest_; }
+  // The pod counts in the node's use: it has not ended.
+  bool is_active() const;
+  // As of the last step.
+  ObservedPod observed() const;
+
+ private:
+  using Pause = absl::Duration;
+
+  Next End(const PodRecord& record, const ObservedPod& observed);
+  Pause GoOn(PodRecord& record, const ObservedPod& observed);
+  // After a verdict.
+  Pause StopAll(const PodRecord& record, const ObservedPod& observed);
+  // The id of the sandbox that containers start in; empty: there is none, and `pause` says when to
+  // retry.
+  std::string EnsureSandbox(PodRecord& record, const ObservedPod& observed, const PodPlan& plan,
+                            Pause& pause);
+  void StartContainers(const PodRecord& record, const ObservedPod& observed, const PodPlan& plan,
+                       const std::string& sandbox, Pause& pause);
+  // Notes which containers wait for a restart.
+  void NotePauses(const PodRecord& record, const ObservedPod& observed, const PodPlan& plan);
+  void Tidy(const PodPlan& plan);
+  void Report(const ObservedPod& observed, const std::optional<PodEnd>& end);
+  Next RetryAfter(const absl::Status& status);
+
+  const PodHost& host_;
+  const pod::Manifest manifest_;
+  // Of the stepping thread.
+  PodReader reader_;
+  PodStarter starter_;
+  PodStopper stopper_;
+  BackOff back_off_;
+  std::map<std::string, absl::Time> retry_at_;  // by container; "" is the sandbox
+  std::map<std::string, Waiting> waiting_;      // by container
+  std::string failure_;                         // the sandbox can't be made
+
+  struct Shared {
+    PodRecord record;
+    ObservedPod observed;
+    bool has_ended = false;
+  };
+  mutable absl::Mutex mutex_;
+  Shared shared_ ABSL_GUARDED_BY(mutex_);
+};
+
+}  // namespace plimsoll::agent
+
+#endif  // PLIMSOLL_AGENT_PODS_POD_WORKER_H_

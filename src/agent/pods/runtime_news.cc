@@ -1,0 +1,105 @@
+#include "agent/pods/runtime_news.h"
+
+#include <optional>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "base/status.h"
+#include "pod/to_cri.h"
+
+namespace plimsoll::agent {
+namespace {
+
+namespace cri = ::runtime::v1;
+
+// The stream is asked for again after this.
+constexpr absl::Duration kReconnect = absl::Seconds(1);
+// A runtime may get the stream by an upgrade.
+constexpr absl::Duration kAskAgain = absl::Minutes(1);
+
+template <typename Object>
+std::string UidOf(const Object& object) {
+  const auto it = object.labels().find(pod::kPodUidLabel);
+  return it == object.labels().end() ? "" : it->second;
+}
+
+}  // namespace
+
+RuntimeNews::RuntimeNews(std::unique_ptr<pod::Client> events, std::unique_ptr<pod::Client> lists,
+                         Pace pace, std::function<void(const std::string&)> changed,
+                         std::function<void(const absl::Status&)> answers)
+    : events_(std::move(events)),
+      lists_(std::move(lists)),
+      pace_(pace),
+      changed_(std::move(changed)),
+      answers_(std::move(answers)),
+      event_thread_([this] { FollowEvents(); }),
+      list_thread_([this] { FollowLists(); }) {}
+
+RuntimeNews::~RuntimeNews() {
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    is_ending_ = true;
+    ending_.notify_all();
+  }
+  events_->Abandon();
+  lists_->Abandon();
+  event_thread_.join();
+  list_thread_.join();
+}
+
+bool RuntimeNews::Rest(absl::Duration pause) {
+  std::unique_lock<std::mutex> lock(mutex_);
+  return !ending_.wait_for(lock, absl::ToChronoMilliseconds(pause), [this] { return is_ending_; });
+}
+
+void RuntimeNews::FollowEvents() {
+  absl::Duration pause;
+  do {
+    const absl::Status status =
+        events_->WatchContainers([this](const cri::ContainerEventResponse& event) {
+          has_stream_ = true;
+          changed_(event.pod_sandbox_status().metadata().uid());
+          return true;
+        });
+    has_stream_ = false;
+    pause = absl::IsUnimplemented(status) ? kAskAgain : kReconnect;
+  } while (Rest(pause));
+}
+
+absl::StatusOr<RuntimeNews::Picture> RuntimeNews::Look() {
+  PLIMSOLL_ASSIGN_OR_RETURN(const auto sandboxes, lists_->ListPodSandboxes());
+  PLIMSOLL_ASSIGN_OR_RETURN(const auto containers, lists_->ListContainers());
+  Picture picture;
+  for (const cri::PodSandbox& each : sandboxes) {
+    absl::StrAppend(&picture[UidOf(each)], each.id(), "=", each.state(), " ");
+  }
+  for (const cri::Container& each : containers) {
+    absl::StrAppend(&picture[UidOf(each)], each.id(), "=", each.state(), " ");
+  }
+  return picture;
+}
+
+void RuntimeNews::FollowLists() {
+  Picture last;
+  std::optional<absl::StatusCode> told;
+  do {
+    absl::StatusOr<Picture> now = Look();
+    if (told != now.status().code()) {
+      told = now.status().code();
+      answers_(now.status());
+    }
+    if (!now.ok()) continue;
+    for (const auto& [uid, text] : *now) {
+      const auto it = last.find(uid);
+      if (it == last.end() || it->second != text) changed_(uid);
+    }
+    for (const auto& [uid, text] : last) {
+      if (!now->contains(uid)) changed_(uid);
+    }
+    last = *std::move(now);
+  } while (Rest(has_stream_ && told == absl::StatusCode::kOk ? pace_.with_events
+                                                             : pace_.without_events));
+}
+
+}  // namespace plimsoll::agent

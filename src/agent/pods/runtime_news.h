@@ -1,0 +1,65 @@
+// News of the runtime's sandboxes and containers (kubelet's PLEG, generic and evented).
+#ifndef PLIMSOLL_AGENT_PODS_RUNTIME_NEWS_H_
+#define PLIMSOLL_AGENT_PODS_RUNTIME_NEWS_H_
+
+#include <atomic>
+#include <condition_variable>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+
+#include "absl/status/status.h"
+#include "absl/time/time.h"
+#include "pod/client.h"
+
+namespace plimsoll::agent {
+
+// Tells which pods changed: by the runtime's stream of events, and by comparing lists of all
+// sandboxes and containers. The lists find what a stream missed. A runtime without the stream is
+// listed each second.
+class RuntimeNews {
+ public:
+  struct Pace {
+    absl::Duration without_events = absl::Seconds(1);
+    absl::Duration with_events = absl::Seconds(30);
+  };
+  // `changed` gets a pod's uid, from threads of this object. `answers`: the runtime answers again,
+  // or for the first time, or with OK's opposite fails to; called at each change of that. Each
+  // client serves this alone.
+  RuntimeNews(std::unique_ptr<pod::Client> events, std::unique_ptr<pod::Client> lists, Pace pace,
+              std::function<void(const std::string& uid)> changed,
+              std::function<void(const absl::Status&)> answers);
+  ~RuntimeNews();
+  RuntimeNews(const RuntimeNews&) = delete;
+  RuntimeNews& operator=(const RuntimeNews&) = delete;
+
+ private:
+  // A text that changes when a pod's sandboxes or containers do, by the pod's uid.
+  using Picture = std::map<std::string, std::string>;
+
+  void FollowEvents();
+  void FollowLists();
+  absl::StatusOr<Picture> Look();
+  // False: this object is ending.
+  bool Rest(absl::Duration pause);
+
+  const std::unique_ptr<pod::Client> events_;
+  const std::unique_ptr<pod::Client> lists_;
+  const Pace pace_;
+  const std::function<void(const std::string&)> changed_;
+  const std::function<void(const absl::Status&)> answers_;
+  std::atomic<bool> has_stream_ = false;
+  std::mutex mutex_;
+  // The standard library's: its waits use the monotonic clock.
+  std::condition_variable ending_;
+  bool is_ending_ = false;
+  std::thread event_thread_;
+  std::thread list_thread_;
+};
+
+}  // namespace plimsoll::agent
+
+#endif  // PLIMSOLL_AGENT_PODS_RUNTIME_NEWS_H_
