@@ -2,7 +2,7 @@
 #ifndef PLIMSOLL_DAEMON_CLASS_METRICS_H_
 #define PLIMSOLL_DAEMON_CLASS_METRICS_H_
 
-#include "daemon/metric_family.h"
+#include "service/metric_family.h"
 #include "qos/drift_watch.h"
 #include "qos/registry.h"
 

@@ -11,7 +11,7 @@
 
 #include "absl/algorithm/container.h"
 #include "daemon/class_metrics.h"
-#include "daemon/metric_family.h"
+#include "service/metric_family.h"
 #include "daemon/process_metrics.h"
 
 namespace plimsoll::daemon {

@@ -3,7 +3,7 @@
 #define PLIMSOLL_DAEMON_PROCESS_METRICS_H_
 
 #include "base/fs_root.h"
-#include "daemon/metric_family.h"
+#include "service/metric_family.h"
 
 namespace plimsoll::daemon {
 

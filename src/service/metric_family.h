@@ -1,6 +1,6 @@
 // Metric families made on request rather than kept.
-#ifndef PLIMSOLL_DAEMON_METRIC_FAMILY_H_
-#define PLIMSOLL_DAEMON_METRIC_FAMILY_H_
+#ifndef PLIMSOLL_SERVICE_METRIC_FAMILY_H_
+#define PLIMSOLL_SERVICE_METRIC_FAMILY_H_
 
 #include <prometheus/client_metric.h>
 #include <prometheus/metric_family.h>
@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-namespace plimsoll::daemon {
+namespace plimsoll {
 
 using MetricLabels = std::vector<prometheus::ClientMetric::Label>;
 using MetricFamilies = std::vector<prometheus::MetricFamily>;
@@ -23,6 +23,6 @@ prometheus::MetricFamily OneValue(const std::string& name, const std::string& he
 // Moves `more` to the end of `families`.
 void Append(MetricFamilies* families, MetricFamilies more);
 
-}  // namespace plimsoll::daemon
+}  // namespace plimsoll
 
-#endif  // PLIMSOLL_DAEMON_METRIC_FAMILY_H_
+#endif  // PLIMSOLL_SERVICE_METRIC_FAMILY_H_

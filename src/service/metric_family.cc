@@ -1,9 +1,9 @@
-#include "daemon/metric_family.h"
+#include "service/metric_family.h"
 
 #include <iterator>
 #include <utility>
 
-namespace plimsoll::daemon {
+namespace plimsoll {
 
 prometheus::MetricFamily MakeFamily(const std::string& name, const std::string& help,
                                     prometheus::MetricType type) {
@@ -37,4 +37,4 @@ void Append(MetricFamilies* families, MetricFamilies more) {
                    std::make_move_iterator(more.end()));
 }
 
-}  // namespace plimsoll::daemon
+}  // namespace plimsoll
