@@ -319,8 +319,8 @@ void ContainerCreation::Undo(ContainerRecord record,
   parts_.options.events->Warn(
       record.sandbox_id, record.id,
       Annotate(unmade,
-               "what a creation that failed has left can't be removed now (remove the "
-               "container, or restart the daemon, to try again)"));
+               "remains of the failed creation can't be removed now (remove the container, or "
+               "restart the daemon, to try again)"));
   record.state = ContainerState::kRemoving;
   const auto container = std::make_shared<Container>(std::move(record));
   {
