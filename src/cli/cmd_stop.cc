@@ -58,8 +58,10 @@ void NoteInterrupted(const pod::Inventory& inventory, const std::vector<std::str
     }
   }
   if (pods.empty()) return;
-  PrintNote(absl::StrCat("  Of a pod it is the containers alone. For the rest: plimsoll stop", pods,
-                         "\n"));
+  PrintNote(
+      absl::StrCat("  The daemon stops only the containers of a pod. To stop the pod too: "
+                   "plimsoll stop",
+                   pods, "\n"));
 }
 
 absl::StatusOr<int> Stop(const CommandContext& context, const Targets& targets, int64_t grace_s) {

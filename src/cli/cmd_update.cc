@@ -181,9 +181,10 @@ absl::StatusOr<cri::Container> ContainerToUpdate(const std::vector<cri::Containe
   absl::StatusOr<cri::Container> container = FindContainer(containers, pods, name);
   if (container.ok() || !FindPod(pods, name).ok()) return container;
   const absl::Status& status = container.status();
-  return WithHint(absl::Status(status.code(), status.message()),
-                  absl::StrCat(HintOf(status), ". All it runs together: `plimsoll update --pod ",
-                               ShellQuote(name), "`."));
+  return WithHint(
+      absl::Status(status.code(), status.message()),
+      absl::StrCat(HintOf(status), ". For all its containers together: `plimsoll update --pod ",
+                   ShellQuote(name), "`."));
 }
 
 absl::StatusOr<int> Update(const CommandContext& context, const UpdateArguments& arguments) {

@@ -277,7 +277,7 @@ absl::StatusOr<std::string> ContainerCreation::Create(const std::shared_ptr<Sand
     if (sandbox->stopping) {
       return absl::FailedPreconditionError(
           absl::StrCat(what, ": a stop of its sandbox ", sandbox->id,
-                       " was begun, and failed; only to stop and to remove it are left"));
+                       " has failed; that sandbox can only be stopped and removed now"));
     }
   }
   PLIMSOLL_RETURN_IF_ERROR(Annotate(CheckSettings(spec.resources, *parts_.options.runtime), what));
