@@ -142,7 +142,7 @@ int Main(int argc, char** argv) {
   app.add_option("--socket", options.sockets,
                  "socket of another CRI runtime to measure; may be repeated");
   app.add_option("--image", options.image,
-                 "an image with busybox's commands that the other runtimes have")
+                 "an image with busybox's commands, known to the other runtimes")
       ->capture_default_str();
   app.add_option("--plimsolld", options.plimsolld, "the daemon; default: beside this program");
   app.add_option("--json", options.json, "write all figures to this file");

@@ -165,10 +165,10 @@ absl::StatusOr<Result> Bench(const Options& options) {
 int Main(int argc, char** argv) {
   Options options;
   CLI::App app("Times the start of a one-container pod beside a bare crun run.", "bench_start");
-  app.add_option("--rounds", options.rounds, "measurements of each")
+  app.add_option("--rounds", options.rounds, "measurements of each kind")
       ->check(CLI::Range(1, 100000))
       ->capture_default_str();
-  app.add_option("--rest", options.rest_ms, "milliseconds of rest before each measurement")
+  app.add_option("--rest", options.rest_ms, "pause before each measurement, in milliseconds")
       ->check(CLI::Range(0, 10000))
       ->capture_default_str();
   app.add_option(

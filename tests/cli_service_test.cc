@@ -117,7 +117,7 @@ TEST_F(CliServiceTest, AnInterruptedStopSaysThatTheDaemonGoesOn) {
       return absl::StrContains(Output({"logs", container}), "asked");
     }));
     EXPECT_EQ(stop.Interrupt(), 130);
-    EXPECT_THAT(stop.printed(), HasSubstr("the daemon goes on"));
+    EXPECT_THAT(stop.printed(), HasSubstr("the daemon finishes the stops"));
     EXPECT_EQ(absl::StrContains(stop.printed(), "plimsoll stop " + pod), whole_pod);
     EXPECT_TRUE(StopContainer(container, 0).ok());
     EXPECT_EQ(AwaitExit(container).exit_code(), 137);

@@ -316,7 +316,7 @@ TEST_F(CliTest, PruneRemovesWhatEndedAndNothingElse) {
   ASSERT_EQ(Plimsoll({"run", "-d", Manifest("ended", ends)}).exit.code, 0);
   EXPECT_EQ(Plimsoll({"wait", "ended"}).exit.code, 0);
   const RunResult unasked = Plimsoll({"prune"});
-  EXPECT_EQ(unasked.exit.code, 2) << "nobody can be asked";
+  EXPECT_EQ(unasked.exit.code, 2) << "can't be confirmed";
   EXPECT_THAT(unasked.err, AllOf(HasSubstr("default/ended"), HasSubstr("--yes"),
                                  Not(HasSubstr("default/lasting"))));
   EXPECT_THAT(Plimsoll({"pods"}).out, HasSubstr("ended"));

@@ -246,7 +246,7 @@ TEST_F(CpTest, DevicesAndFifosAreNeverOpened) {
   Write("file", "x");
   const RunResult onto = Cp({Here("file"), container + ":/dev/null"});
   EXPECT_EQ(onto.exit.code, 1);
-  EXPECT_THAT(onto.err, HasSubstr("a character device, which isn't replaced"));
+  EXPECT_THAT(onto.err, HasSubstr("a character device; it isn't replaced"));
   EXPECT_EQ(ExecOutput(container, "test -c /dev/null && echo still"), "still\n");
 }
 
@@ -365,7 +365,7 @@ TEST_F(CpTest, AReadOnlyRootTakesNothingButItsVolumesDo) {
   // A mount point can't be replaced by rename.
   const RunResult busy = Cp({Here("a"), container + ":/data/mounted"});
   EXPECT_EQ(busy.exit.code, 1);
-  EXPECT_THAT(busy.err, HasSubstr(":/data/mounted: a file is mounted there"));
+  EXPECT_THAT(busy.err, HasSubstr(":/data/mounted: the existing file is a mount point"));
   EXPECT_EQ(Read("mounted"), "old");
   CpWell({Here("a"), container + ":/data"});
   EXPECT_EQ(Read("volume/a"), "text\n");

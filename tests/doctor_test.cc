@@ -193,7 +193,7 @@ TEST_F(DoctorTest, ADamagedLogIsRefusedAndPodsRunOn) {
   for (const std::string& said :
        {std::string(Inspect().err), std::string(node_.StartDaemon().message())}) {
     EXPECT_THAT(said, HasSubstr(path + "-wal is broken at frame "));
-    EXPECT_THAT(said, HasSubstr("ends every pod that runs"));
+    EXPECT_THAT(said, HasSubstr("ends every running pod"));
   }
   for (const std::string& id : {first, second}) {
     EXPECT_THAT(ProcessesWith("plimsoll-monitor " + id), Not(IsEmpty())) << "it runs on";
@@ -221,7 +221,7 @@ TEST_F(DoctorTest, AnEmptiedOrTruncatedDatabaseIsRefusedAndPodsRunOn) {
     for (const std::string& said :
          {std::string(Inspect().err), std::string(node_.StartDaemon().message())}) {
       EXPECT_THAT(said, HasSubstr(absl::StrCat("database ", path, ": is damaged")));
-      EXPECT_THAT(said, HasSubstr("ends every pod that runs"));
+      EXPECT_THAT(said, HasSubstr("ends every running pod"));
       EXPECT_THAT(said, Not(HasSubstr("plimsoll-inspect"))) << "that is gone by then";
     }
   }

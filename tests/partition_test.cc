@@ -142,7 +142,7 @@ TEST_F(PartitionTest, OutsideIsClippedUntilAClientHasTakenTheTopology) {
   EXPECT_THAT(told->err,
               HasSubstr(absl::StrCat("of --cpuset-cpus ", both(), " it has ", last(), ":")));
   EXPECT_THAT(Warnings(id), ::testing::ElementsAre(HasSubstr(absl::StrCat(
-                                "(nodeResources) CPUs ", first(), "; it runs on CPUs ", last()))));
+                                "(nodeResources): CPUs ", first(), "; it runs on CPUs ", last()))));
   std::string other;
   const grpc::Status none = TryCreate(pod, Pinned(first()), &other);
   EXPECT_EQ(none.error_code(), grpc::StatusCode::FAILED_PRECONDITION);
@@ -157,7 +157,7 @@ TEST_F(PartitionTest, OutsideIsClippedUntilAClientHasTakenTheTopology) {
   }));
   EXPECT_EQ(refused.error_code(), grpc::StatusCode::FAILED_PRECONDITION);
   EXPECT_THAT(refused.error_message(),
-              HasSubstr(absl::StrCat("CPUs ", first(), " are outside of what this node gives")));
+              HasSubstr(absl::StrCat("CPUs ", first(), " are outside of this node's share")));
   EXPECT_THAT(refused.error_message(),
               HasSubstr(absl::StrCat("reservedSystemCPUs: \"", first(), "\"")));
   EXPECT_EQ(AllowedIn(id), last() + "\n");
@@ -323,7 +323,7 @@ TEST_F(PartitionTest, ARestartWithOneThatDoesNotFitKeepsToWhatIsLeft) {
   EXPECT_FALSE(condition.status());
   EXPECT_EQ(condition.reason(), "PartInForce");
   EXPECT_THAT(condition.message(), HasSubstr("cpus.list: CPUs 4000 are not there"));
-  EXPECT_THAT(condition.message(), HasSubstr("what is left, CPUs " + first()));
+  EXPECT_THAT(condition.message(), HasSubstr("the remaining CPUs " + first()));
   cri::ResourceTopology topology;
   EXPECT_TRUE(TopologyStream(node_).Next(&topology));
   // With nothing left no topology is published; running containers go on as before.

@@ -249,9 +249,9 @@ TEST_F(ResizeTest, APodsQuotaIsRaisedBeforeItsContainersAndLoweredAfterThem) {
   EXPECT_EQ(too_early.ok(), !refuses) << too_early.error_message();
   if (refuses) {
     EXPECT_EQ(too_early.error_code(), grpc::StatusCode::FAILED_PRECONDITION);
-    EXPECT_THAT(too_early.error_message(),
-                HasSubstr("a CPU limit of 1500m is above the pod's, which is 1: raise the pod's "
-                          "first"));
+    EXPECT_THAT(
+        too_early.error_message(),
+        HasSubstr("a CPU limit of 1500m is above the pod's limit, 1: raise the pod's first"));
     EXPECT_EQ(Text(id), before);
   }
   ASSERT_TRUE(UpdatePodsQuota(pod, 200000).ok());
@@ -261,7 +261,7 @@ TEST_F(ResizeTest, APodsQuotaIsRaisedBeforeItsContainersAndLoweredAfterThem) {
   if (refuses) {
     EXPECT_THAT(too_low.error_message(),
                 ::testing::AllOf(HasSubstr("a CPU limit of 1 is below that of container"),
-                                 HasSubstr("which is 1500m: lower the container's first")));
+                                 HasSubstr(", 1500m: lower the container's first")));
   }
   const std::string group = CgroupOf(pod, id).substr(0, CgroupOf(pod, id).rfind('/'));
   EXPECT_EQ(Cgroups().Read(group)->cpu_quota_us, refuses ? 200000 : 100000);

@@ -303,7 +303,7 @@ TEST_F(HandlerFeaturesTest, WhatAProgramDoesNotAnnounceIsRefused) {
   const grpc::Status refused = TryCreate(pod, config, &id);
   EXPECT_EQ(refused.error_code(), grpc::StatusCode::FAILED_PRECONDITION);
   EXPECT_THAT(refused.error_message(),
-              HasSubstr(absl::StrCat("rro, which ", Program("silent"), " doesn't")));
+              HasSubstr(absl::StrCat("rro, but ", Program("silent"), " doesn't")));
   const grpc::Status also_ran = TryRunOn("knows", PodConfig(), &pod);
   ASSERT_TRUE(also_ran.ok()) << also_ran.error_message();
   id = Start(pod, config);

@@ -320,7 +320,7 @@ TEST_F(RefusingProviderTest, WhatNobodyWasToldIsRefusedOnceOneHasCome) {
   std::string id;
   const grpc::Status refused = TryCreate(pod, OnBoth(), &id);
   EXPECT_EQ(refused.error_code(), grpc::StatusCode::FAILED_PRECONDITION);
-  EXPECT_THAT(refused.error_message(), HasSubstr("are outside of what this node gives to pods"));
+  EXPECT_THAT(refused.error_message(), HasSubstr("are outside of this node's share for pods"));
 }
 
 TEST_F(RefusingProviderTest, WhatAClientWasToldIsClipped) {

@@ -33,7 +33,7 @@ absl::Status ProbeSocket(const std::string& path) {
     if (stat(path.c_str(), &info) == 0 && !S_ISSOCK(info.st_mode)) {
       return absl::FailedPreconditionError(absl::StrCat(path, " is no socket"));
     }
-    return absl::NotFoundError(absl::StrCat("connect ", path, ": nobody listens there"));
+    return absl::NotFoundError(absl::StrCat("connect ", path, ": no process listens there"));
   }
   return ErrnoStatus(errno, absl::StrCat("connect ", path));
 }

@@ -41,7 +41,7 @@ TEST_F(ProbeSocketTest, TellsWhetherSomebodyListens) {
   const UniqueFd fd = Bound();
   const absl::Status nobody = ProbeSocket(path_);
   EXPECT_TRUE(absl::IsNotFound(nobody)) << nobody;
-  EXPECT_THAT(nobody.message(), HasSubstr("nobody listens there"));
+  EXPECT_THAT(nobody.message(), HasSubstr("no process listens there"));
   ASSERT_EQ(listen(fd.get(), 1), 0);
   const absl::Status listens = ProbeSocket(path_);
   EXPECT_TRUE(listens.ok()) << listens;

@@ -34,7 +34,7 @@ absl::Status AsBefore(const absl::Status& status, const Updated& updated) {
       absl::Status(status.code(),
                    absl::StrCat(updated.kind, " ", updated.name, " is as before: ",
                                 absl::StrReplaceAll(why, {{updated.id, updated.name}}))),
-      hint.empty() ? "What it has now: plimsoll inspect " + ShellQuote(updated.name) : hint);
+      hint.empty() ? "Its present values: plimsoll inspect " + ShellQuote(updated.name) : hint);
 }
 
 }  // namespace plimsoll::cli

@@ -42,7 +42,7 @@ TEST(AsBeforeTest, AHintThatIsThereStays) {
   const absl::Status refused = WithHint(absl::FailedPreconditionError("no"), "ask again");
   EXPECT_EQ(HintOf(AsBefore(refused, {"pod", kId, "web"})), "ask again");
   EXPECT_EQ(HintOf(AsBefore(absl::NotFoundError("no"), {"pod", kId, "web"})),
-            "What it has now: plimsoll inspect web");
+            "Its present values: plimsoll inspect web");
 }
 
 }  // namespace

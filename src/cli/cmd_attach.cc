@@ -48,21 +48,20 @@ void AddAttachCommand(CLI::App& app, CommandContext& context) {
   CLI::App* attach = app.add_subcommand(
       "attach",
       "Attach to the standard streams of a running container.\n\n"
-      "Shows what it writes from now on, and passes standard input on to it where it was made with "
-      "stdin. Ends with the container, or on Ctrl-C, which leaves the container alone; one with a "
-      "terminal gets Ctrl-C itself, and is left by Ctrl-P Ctrl-Q. What isn't read in time is left "
-      "out here, and told; the log "
-      "has it.");
+      "Shows the container's output from now on, and passes standard input to it if it was made "
+      "with stdin. Ends with the container, or on Ctrl-C, which leaves the container alone. A "
+      "container with a terminal gets Ctrl-C itself; Ctrl-P Ctrl-Q leaves it alone. Output that "
+      "isn't read in time is left out here, with a note; the log has it.");
   attach
       ->add_option("name", arguments->name,
                    "Name or id of a container, POD/CONTAINER, or a pod: its first container")
       ->type_name("CONTAINER")
       ->required();
-  attach->add_flag("--no-stdin", arguments->no_stdin, "Only show what it writes");
+  attach->add_flag("--no-stdin", arguments->no_stdin, "Only show the container's output");
   attach
       ->add_option("--detach-keys", arguments->detach_keys,
-                   absl::StrCat("Keys that leave a terminal and the container alone, separated by "
-                                "commas; empty: none. Default: ",
+                   absl::StrCat("Keys that end attach and leave the container alone, separated "
+                                "by commas; empty: none. Default: ",
                                 kDefaultDetachKeys))
       ->type_name("KEYS");
   context.Act(attach, [&context, arguments] { return Attach(context, *arguments); });

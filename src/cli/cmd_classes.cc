@@ -204,13 +204,15 @@ absl::StatusOr<int> Assign(const CommandContext& context, const AssignArguments&
 void AddClassesCommand(CLI::App& app, CommandContext& context) {
   CLI::App* classes = app.add_subcommand(
       "classes",
-      "Show the QoS classes of this node: types, classes, what each means here, who holds it.\n\n"
-      "Which types there are is configured in the section `classes` of plimsolld.yaml.");
+      "Show the QoS classes of this node: types, classes, the effect of each here, its "
+      "holders.\n\n"
+      "The section `classes` of plimsolld.yaml configures the types.");
   context.Act(classes, [&context] { return ListClasses(context); });
   CLI::App* reload = classes->add_subcommand("reload",
                                              "Have the daemon read the class files again.\n\n"
-                                             "All or nothing: a file that is wrong, or lacks a "
-                                             "class that somebody holds, changes nothing.");
+                                             "All or nothing: a file with an error, or without a "
+                                             "class that a pod or container holds, changes "
+                                             "nothing.");
   context.Act(reload, [&context] { return ReloadClasses(context); });
   AddExplainCommands(*classes, context);
 }
@@ -219,7 +221,7 @@ void AddAssignCommand(CLI::App& app, CommandContext& context) {
   auto arguments = std::make_shared<AssignArguments>();
   CLI::App* assign = app.add_subcommand(
       "assign",
-      "Put a running container, or a pod, into other QoS classes.\n\n"
+      "Move a running container or a pod to other QoS classes.\n\n"
       "All or nothing; types that are not named stay. Prints the classes before and after.");
   assign
       ->add_option("name", arguments->name,
@@ -231,7 +233,7 @@ void AddAssignCommand(CLI::App& app, CommandContext& context) {
                    "Class by type, as in rdt=gold; without a class the type's default")
       ->type_name("TYPE=CLASS")
       ->required();
-  assign->add_flag("--pod", arguments->pod, "The name is a pod's, the classes are of pods");
+  assign->add_flag("--pod", arguments->pod, "The name is a pod's: assign classes for pods");
   context.Act(assign, [&context, arguments] { return Assign(context, *arguments); });
 }
 

@@ -46,7 +46,7 @@ absl::StatusOr<linux::ProcessId> FirstProcess(pod::Client& client, const std::st
   const auto start = json.find("startTimeTicks");
   if (!json.is_object() || pid == json.end() || start == json.end() || !pid->is_number_integer() ||
       !start->is_number_integer()) {
-    return absl::UnimplementedError("the daemon doesn't tell which process a container began with");
+    return absl::UnimplementedError("the daemon doesn't report a container's first process");
   }
   return linux::ProcessId{.pid = pid->get<pid_t>(), .start_time_ticks = start->get<uint64_t>()};
 }
@@ -57,8 +57,8 @@ absl::StatusOr<copy::ContainerRoot> OpenRoot(const CommandContext& context,
   const auto container = RunningContainer(*client, name);
   if (absl::IsFailedPrecondition(container.status())) {
     return WithHint(absl::FailedPreconditionError(container.status().message()),
-                    "cp copies from and to running containers: what an ended one leaves is its log "
-                    "(`plimsoll logs`) and its volumes, which are directories here.");
+                    "cp copies from and to running containers. An ended one leaves its log "
+                    "(`plimsoll logs`), and its volumes as directories on this machine.");
   }
   PLIMSOLL_RETURN_IF_ERROR(container.status());
   PLIMSOLL_ASSIGN_OR_RETURN(const linux::ProcessId init, FirstProcess(*client, container->id()));
@@ -190,7 +190,7 @@ absl::StatusOr<int> Copy(const CommandContext& context, const CopyArguments& arg
   });
   const absl::Status status = Copier(arguments, std::move(ends), interrupts).Run(root);
   if (absl::IsCancelled(status)) {
-    PrintNote("plimsoll: cp was interrupted: what was not finished is removed\n");
+    PrintNote("plimsoll: cp was interrupted: unfinished files are removed\n");
     return kExitInterrupted;
   }
   if (!status.ok()) return ForPeople(status);
@@ -204,24 +204,26 @@ void AddCpCommand(CLI::App& app, CommandContext& context) {
   CLI::App* cp = app.add_subcommand(
       "cp",
       "Copy files between a running container and this machine.\n\n"
-      "One of the two is CONTAINER:PATH, PATH being seen from the container's root directory, the "
-      "other a path here (./NAME where the name has a colon) or -, a tar stream on standard input "
-      "or output. A directory that is there takes the source under its own name; SOURCE/. is what "
-      "is in a directory. Links are copied as links. A file is in its place whole or not at all. "
-      "Devices, FIFOs and sockets are left out, files that are mounted (/etc/hosts) aren't "
-      "replaced, and nothing of the container's is run. Files get the owner of who copies (root in "
-      "a container) and no set-user-ID or set-group-ID bit, unless --archive is given.");
-  cp->add_option("source", arguments->from, "CONTAINER:PATH, a path here, or - for a tar stream")
+      "SOURCE or TARGET is CONTAINER:PATH; PATH begins at the container's root directory. The "
+      "other is a path on this machine (./NAME if the name has a colon), or - for a tar stream "
+      "on standard input or output. An existing directory takes the source under the source's "
+      "name; SOURCE/. means the contents of a directory. Links are copied as links. A file "
+      "appears whole or not at all. Devices, FIFOs and sockets are left out, mounted files "
+      "(/etc/hosts) aren't replaced, and no program of the container is run. Without --archive, "
+      "copied files belong to the user that copies (root in a container) and have no set-user-ID "
+      "or set-group-ID bit.");
+  cp->add_option("source", arguments->from,
+                 "CONTAINER:PATH, a path on this machine, or - for a tar stream")
       ->type_name("SOURCE")
       ->required();
-  cp->add_option("target", arguments->to, "The same; a tar stream goes into a directory")
+  cp->add_option("target", arguments->to, "The same; a tar stream needs a directory")
       ->type_name("TARGET")
       ->required();
   cp->add_flag("-a,--archive", arguments->archive,
                "Keep owners (numbers as in the container), set-id bits and extended attributes");
   cp->add_flag("-L,--follow-link", arguments->follow,
-               "Where the source is a symbolic link, copy what it leads to");
-  cp->add_flag("-q,--quiet", arguments->quiet, "Show no progress, and not what is left out");
+               "If the source is a symbolic link, copy its target");
+  cp->add_flag("-q,--quiet", arguments->quiet, "Show neither progress nor the files left out");
   context.Act(cp, [&context, arguments] { return Copy(context, *arguments); });
 }
 

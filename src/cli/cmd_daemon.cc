@@ -43,11 +43,11 @@ std::string DescribeDaemon(const std::string& address, const node::DaemonStatusR
   std::string text = absl::StrCat(
       "plimsolld ", status.version(), ", process ", status.pid(), ", up ",
       HumanAge(absl::Now() - absl::FromUnixNanos(status.started_at())), "\n", AlignedPairs(facts));
-  if (!status.limitations().empty()) absl::StrAppend(&text, "\nWhat this machine lacks:\n");
+  if (!status.limitations().empty()) absl::StrAppend(&text, "\nLimitations of this machine:\n");
   for (const std::string& limitation : status.limitations()) {
     absl::StrAppend(&text, "  - ", Printable(limitation), "\n");
   }
-  if (!status.troubles().empty()) absl::StrAppend(&text, "\nWhat could not be put in order:\n");
+  if (!status.troubles().empty()) absl::StrAppend(&text, "\nNot put in order:\n");
   for (const std::string& trouble : status.troubles()) {
     absl::StrAppend(&text, "  - ", Printable(trouble), "\n");
   }
@@ -126,8 +126,8 @@ void AddDaemonCommand(CLI::App& app, CommandContext& context) {
   daemon->require_subcommand(1);
   CLI::App* status =
       daemon->add_subcommand("status",
-                             "Show the state of the daemon, and what the machine lacks.\n\n"
-                             "When none runs, one is started for as long as this takes.");
+                             "Show the state of the daemon, and the machine's limitations.\n\n"
+                             "If no daemon runs, one is started for this command.");
   context.Act(status, [&context] { return DaemonStatus(context); });
 }
 

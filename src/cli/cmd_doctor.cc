@@ -27,7 +27,7 @@ namespace {
 // directories of the machine's configuration.
 absl::StatusOr<node::InspectResponse> InspectStopped(const StandaloneDirs* dirs) {
   if (geteuid() != 0) {
-    return WithHint(absl::PermissionDeniedError("only root may read what a daemon has left"),
+    return WithHint(absl::PermissionDeniedError("only root may read a daemon's state directory"),
                     "Run this as root.");
   }
   Command command;
@@ -50,7 +50,7 @@ absl::StatusOr<node::InspectResponse> InspectStopped(const StandaloneDirs* dirs)
   }
   node::InspectResponse response;
   if (!google::protobuf::util::JsonStringToMessage(result.out, &response).ok()) {
-    return absl::InternalError(absl::StrCat(daemon, " --inspect gave no answer that I understand"));
+    return absl::InternalError(absl::StrCat(daemon, " --inspect gave an unknown answer"));
   }
   return response;
 }
@@ -68,8 +68,8 @@ absl::StatusOr<node::InspectResponse> LookBehind(absl::string_view address,
   }
   // Replaces the hint of other commands.
   return WithHint(absl::Status(unavailable.code(), unavailable.message()),
-                  "Where its daemon kept its state can't be told from an address. To look without "
-                  "a daemon: plimsolld --config FILE --inspect, or plimsoll --root DIRECTORY "
+                  "An address doesn't tell the daemon's state directory. To look without a "
+                  "daemon: plimsolld --config FILE --inspect, or plimsoll --root DIRECTORY "
                   "doctor.");
 }
 
@@ -123,7 +123,7 @@ void PrintForPeople(const Looked& looked) {
   const char* where = response.daemon_running() ? "" : "No daemon runs. ";
   if (response.findings().empty()) {
     Print(absl::StrCat(where, response.troubles().empty()
-                                  ? "What is recorded and what is there agree.\n"
+                                  ? "The daemon's records and the machine agree.\n"
                                   : "Nothing else differs now.\n"));
   } else {
     Table table({"OBJECT", "DIFFERENCE", "WHAT IS WRONG", "RECOVERY"});
@@ -136,9 +136,9 @@ void PrintForPeople(const Looked& looked) {
                      response.daemon_running()
                          ? "Recovery runs when the daemon is started; containers that run are not "
                            "disturbed by a restart.\n"
-                         : "Starting it does what the last column says.\n"));
+                         : "Its start takes the steps in the last column.\n"));
   }
-  if (!response.troubles().empty()) Print("\nWhat could not be put in order at the last start:\n");
+  if (!response.troubles().empty()) Print("\nNot put in order at the last start:\n");
   for (const std::string& trouble : response.troubles()) {
     Print(absl::StrCat("  - ", Printable(trouble), "\n"));
   }
@@ -161,13 +161,13 @@ absl::StatusOr<int> Doctor(const CommandContext& context) {
 void AddDoctorCommand(CLI::App& app, CommandContext& context) {
   CLI::App* doctor = app.add_subcommand(
       "doctor",
-      "Show what differs between what is recorded and what is there, and what recovery would "
-      "do.\n\n"
-      "Looks at processes, mounts, namespaces, control groups and files, and changes nothing. Asks "
-      "the daemon that runs; without one it looks into the state directory itself, as root: that "
-      "of the machine's configuration, or with --root the one there. The exit code is 0 when all "
-      "agrees, 3 when something differs, 2 when there is no state directory, and 1 when it "
-      "can't be looked at.");
+      "Show differences between the daemon's records and the machine, and how recovery would end "
+      "each.\n\n"
+      "Looks at processes, mounts, namespaces, control groups and files, and changes nothing. "
+      "Asks the running daemon. Without one it reads the state directory itself, as root: that "
+      "of the machine's configuration, or with --root the one there. The exit code is 0 without "
+      "differences, 3 with differences, 2 if there is no state directory, and 1 if it can't be "
+      "read.");
   context.Act(doctor, [&context] { return Doctor(context); });
 }
 

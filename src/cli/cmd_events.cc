@@ -23,8 +23,8 @@ using Json = nlohmann::ordered_json;
 absl::Status NoEventsWithoutADaemon(const absl::Status& status) {
   return WithHint(
       absl::UnavailableError(absl::StrCat(status.message(), ", so there are no events")),
-      "A daemon keeps the events of its own time in memory. `plimsoll events --follow` "
-      "starts one and prints what happens from then on.");
+      "A daemon keeps the events since its start in memory. `plimsoll events --follow` starts a "
+      "daemon and prints its events.");
 }
 
 bool IsCutOff(const absl::Status& status) {
@@ -114,10 +114,10 @@ absl::Status PrintAll(const std::vector<node::Event>& events, const EventNames& 
 // The reason for an empty output.
 void NoteNoEvents(const std::string& since_text) {
   PrintNote(since_text.empty()
-                ? "No events. A daemon keeps those of its own time in memory; one that a command "
-                  "started ends with the last command that uses it.\n"
+                ? "No events. A daemon keeps the events since its start in memory; a daemon that "
+                  "a command started ends with the last command that uses it.\n"
                 : absl::StrCat("No events since ", since_text,
-                               ". Without --since all are printed that the daemon keeps.\n"));
+                               ". Without --since all kept events are printed.\n"));
 }
 
 absl::StatusOr<int> Events(const CommandContext& context, bool follow,
@@ -185,18 +185,17 @@ absl::StatusOr<int> Events(const CommandContext& context, bool follow,
 void AddEventsCommand(CLI::App& app, CommandContext& context) {
   CLI::App* events =
       app.add_subcommand("events",
-                         "Print what happened, oldest first.\n\n"
-                         "The daemon keeps events in memory: what happened before "
-                         "it started is not in them. Where none runs there are none; "
-                         "with --follow one is started. -o json prints {\"events\": [...]}, with "
-                         "--follow an object a line.");
+                         "Print events, oldest first.\n\n"
+                         "The daemon keeps the events since its start in memory. Without a "
+                         "daemon there are no events; with --follow one is started. -o json "
+                         "prints {\"events\": [...]}, with --follow an object a line.");
   auto follow = std::make_shared<bool>(false);
   auto since = std::make_shared<std::string>();
-  events->add_flag("-f,--follow", *follow, "Go on with what happens from now on");
+  events->add_flag("-f,--follow", *follow, "Go on with new events");
   events
       ->add_option("--since", *since,
-                   "Only events after this sequence number (-o json shows it), of the last so long "
-                   "(10m), or after a time (2026-11-21T03:10:53Z)")
+                   "Only events after this sequence number (-o json shows it), of the last 10m "
+                   "or the like, or after a time (2026-11-21T03:10:53Z)")
       ->type_name("NUMBER|DURATION|TIME");
   context.Act(events, [&context, follow, since] { return Events(context, *follow, *since); });
 }

@@ -74,8 +74,8 @@ void AddExecCommand(CLI::App& app, CommandContext& context) {
   CLI::App* exec = app.add_subcommand(
       "exec",
       "Run a command in a running container.\n\n"
-      "Without --stdin and --tty, output is printed when the command has ended, at most 16 MiB of "
-      "it: of more the rest is lost, which is told on standard error. With one of them it is "
+      "Without --stdin and --tty, output is printed when the command has ended. Output beyond 16 "
+      "MiB is lost, and a note on standard error says so. With --stdin or --tty, output is "
       "printed as it comes. The exit code is the command's, 125 when Plimsoll itself failed or "
       "output of a successful command was lost. Ctrl-C ends the command, or with -it goes to its "
       "terminal. Put -- before the command.");
@@ -87,7 +87,7 @@ void AddExecCommand(CLI::App& app, CommandContext& context) {
       ->type_name("COMMAND")
       ->required();
   exec->add_option("--timeout", arguments->timeout_s,
-                   "Kill it after so long, as 5 (seconds) or 1m30s; 0: never")
+                   "Kill the command after this time, as in 5 (seconds) or 1m30s; 0: never")
       ->type_name("TIME")
       ->transform(Seconds());
   exec->add_flag("-i,--stdin", arguments->interactive, "Pass standard input on to the command");

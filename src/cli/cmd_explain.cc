@@ -89,7 +89,7 @@ absl::StatusOr<int> CaptureResctrl(const std::string& directory, const std::stri
   PLIMSOLL_ASSIGN_OR_RETURN(const auto there, out.List("."));
   if (!there.empty()) {
     return WithHint(absl::AlreadyExistsError(absl::StrCat(directory, " is not empty")),
-                    "A captured tree needs a directory of its own, which need not be there yet.");
+                    "A captured tree needs a new directory, or an empty one.");
   }
   PLIMSOLL_RETURN_IF_ERROR(resctrl->Capture(out));
   PLIMSOLL_ASSIGN_OR_RETURN(const auto groups, resctrl->ControlGroups());
@@ -105,26 +105,29 @@ void AddExplainCommands(CLI::App& classes, CommandContext& context) {
   auto arguments = std::make_shared<ExplainArguments>();
   CLI::App* explain = classes.add_subcommand(
       "explain",
-      "Show what a file of rdt or blockio classes means on a machine; nothing is changed.\n\n"
-      "Of rdt: the masks as strips of bits, what is lost by rounding, conflicts. Of blockio: the "
-      "limits by disk, and patterns that match none. An error in the file is what plimsolld would "
-      "say of it; warnings are no errors.");
+      "Show the effect of a file of rdt or blockio classes on a machine; nothing is changed.\n\n"
+      "For rdt: the masks as strips of bits, losses by rounding, conflicts. For blockio: the "
+      "limits by disk, and patterns that match no disk. Errors are plimsolld's errors for such a "
+      "file; warnings are no errors.");
   explain->add_option("file", arguments->file, "The class file; - is standard input")
       ->type_name("FILE")
       ->required();
   explain
       ->add_option("--resctrl", arguments->resctrl,
-                   "Look at a machine that `plimsoll classes capture` captured, not at this one")
+                   "Use a machine captured by `plimsoll classes capture` instead of this one")
       ->type_name("DIRECTORY");
   explain
-      ->add_option("--svg", arguments->svg,
-                   "Draw the masks into this file too; - is standard output, alone")
+      ->add_option(
+          "--svg", arguments->svg,
+          "Also draw the masks into this file; -: draw to standard output and print nothing else")
       ->type_name("FILE");
   explain
       ->add_option("--group-prefix", arguments->group_prefix,
-                   "What plimsolld's configuration has as classes.rdt.group_prefix")
+                   "The value of classes.rdt.group_prefix in plimsolld's configuration")
       ->type_name("PREFIX");
-  explain->add_option("--type", arguments->type, "Of which type it is, where its keys don't tell")
+  explain
+      ->add_option("--type", arguments->type,
+                   "Type of the classes, needed if the file's keys don't show it")
       ->check(CLI::IsMember({"rdt", "blockio"}));
   context.Act(explain, [&context, arguments] { return Explain(context, *arguments); });
 
@@ -132,9 +135,9 @@ void AddExplainCommands(CLI::App& classes, CommandContext& context) {
   auto from = std::make_shared<std::string>();
   CLI::App* capture = classes.add_subcommand(
       "capture",
-      "Copy what resctrl says of this machine, for `explain --resctrl` elsewhere.\n\n"
-      "Caches, limits and groups are in it, but no process ids.");
-  capture->add_option("directory", *directory, "Where to; made, if it is not there, else empty")
+      "Copy this machine's resctrl files, for `explain --resctrl` elsewhere.\n\n"
+      "The copy has caches, limits and groups, but no process ids.");
+  capture->add_option("directory", *directory, "Directory for the copy, an empty one or a new one")
       ->type_name("DIRECTORY")
       ->required();
   capture->add_option("--resctrl", *from, "Another machine's root directory, or a captured tree")

@@ -223,7 +223,7 @@ absl::Status RemoveOne(pod::Client& client, const std::string& name, bool force)
   PLIMSOLL_ASSIGN_OR_RETURN(const auto image, client.ImageStatus(name));
   if (!image) {
     return WithHint(absl::NotFoundError(absl::StrCat("there is no image ", name)),
-                    "`plimsoll image list` lists what there is.");
+                    "`plimsoll image list` lists the images.");
   }
   if (!force) PLIMSOLL_RETURN_IF_ERROR(CheckUnused(client, *image, name));
   return client.RemoveImage(name);
@@ -241,7 +241,7 @@ absl::StatusOr<int> ShowImage(const CommandContext& context, const std::string& 
   PLIMSOLL_ASSIGN_OR_RETURN(const auto response, client->InspectImage(name));
   if (!response.has_image()) {
     return WithHint(absl::NotFoundError(absl::StrCat("there is no image ", name)),
-                    "`plimsoll image list` lists what there is.");
+                    "`plimsoll image list` lists the images.");
   }
   PLIMSOLL_RETURN_IF_ERROR(PrintMessage(response, context.format() == OutputFormat::kJson
                                                       ? OutputFormat::kJson
@@ -256,8 +256,7 @@ void AddImport(CLI::App& image, CommandContext& context) {
                                           "file system (directory or tar).");
   auto path = std::make_shared<std::string>();
   auto import_name = std::make_shared<std::string>();
-  import
-      ->add_option("file", *path, "Tar file or directory; - is standard input, and a pipe will do")
+  import->add_option("file", *path, "Tar file, pipe or directory; - is standard input")
       ->type_name("FILE")
       ->required();
   import->add_option("--name", *import_name, "Name to give it (default: the names in the archive)")
@@ -281,7 +280,7 @@ void SetUpPull(CLI::App* pull, CommandContext& context) {
 
 void SetUpList(CLI::App* list, CommandContext& context) {
   auto quiet = std::make_shared<bool>(false);
-  list->add_flag("-q,--quiet", *quiet, "Print ids alone, a line each");
+  list->add_flag("-q,--quiet", *quiet, "Print only ids, one a line");
   context.Act(list, [&context, quiet] { return List(context, *quiet); });
 }
 
@@ -289,7 +288,7 @@ void SetUpRemove(CLI::App* remove, CommandContext& context) {
   auto names = std::make_shared<std::vector<std::string>>();
   remove->add_option("image", *names, "Names or ids")->type_name("IMAGE")->required();
   auto force = std::make_shared<bool>(false);
-  remove->add_flag("-f,--force", *force, "Also when containers use it");
+  remove->add_flag("-f,--force", *force, "Also remove images that containers use");
   context.Act(remove, [&context, names, force] { return RemoveImages(context, *names, *force); });
 }
 

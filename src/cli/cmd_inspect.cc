@@ -98,8 +98,8 @@ void AddInspectCommand(CLI::App& app, CommandContext& context) {
   CLI::App* inspect = app.add_subcommand(
       "inspect",
       "Show everything about a pod or a container.\n\n"
-      "Values of environment variables may be secrets: their names alone are shown, in JSON and "
-      "YAML with null, unless --show-values is given.");
+      "Values of environment variables may be secrets. Without --show-values only the names are "
+      "shown, in JSON and YAML with null as the value.");
   auto arguments = std::make_shared<InspectArguments>();
   inspect->add_option("name", arguments->name, "Name or id of a pod or container; POD/CONTAINER")
       ->type_name("POD|CONTAINER")

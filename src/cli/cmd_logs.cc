@@ -257,19 +257,20 @@ absl::StatusOr<int> Logs(const CommandContext& context, const LogsArguments& arg
 void AddLogsCommand(CLI::App& app, CommandContext& context) {
   auto arguments = std::make_shared<LogsArguments>();
   CLI::App* logs =
-      app.add_subcommand("logs", "Print what a container, or all of a pod, has printed.");
+      app.add_subcommand("logs", "Print the log of a container, or of all containers of a pod.");
   logs->add_option("name", arguments->name, "Name or id of a pod or container; POD/CONTAINER")
       ->type_name("POD|CONTAINER")
       ->required();
   logs->add_flag("-f,--follow", arguments->follow, "Go on until the containers end");
-  logs->add_flag("-t,--timestamps", arguments->timestamps, "Say when each line was printed");
+  logs->add_flag("-t,--timestamps", arguments->timestamps, "Print the time of each line");
   logs->add_option("--tail", arguments->tail, "Only the last lines of each container")
       ->type_name("LINES")
       ->check(ZeroOrMore());
   logs->add_option("--since", arguments->since,
-                   absl::StrCat("Only what was printed since then: ", kMomentForms))
+                   absl::StrCat("Only lines printed since ", kMomentForms))
       ->type_name("DURATION|TIME");
-  logs->add_option("--until", arguments->until, "Only what was printed until then; as --since")
+  logs->add_option("--until", arguments->until,
+                   "Only lines printed until then; forms as for --since")
       ->type_name("DURATION|TIME");
   context.Act(logs, [&context, arguments] { return Logs(context, *arguments); });
 }

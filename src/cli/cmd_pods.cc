@@ -106,7 +106,7 @@ absl::StatusOr<int> Pods(const CommandContext& context, const PodsArguments& arg
 void AddPodsCommand(CLI::App& app, CommandContext& context) {
   CLI::App* pods = app.add_subcommand("pods", "List pods.");
   auto arguments = std::make_shared<PodsArguments>();
-  pods->add_flag("-q,--quiet", arguments->quiet, "Print ids alone, a line each");
+  pods->add_flag("-q,--quiet", arguments->quiet, "Print only ids, one a line");
   AddFilterOptions(*pods, {"ready", "stopped"}, &arguments->filters);
   context.Act(pods, [&context, arguments] { return Pods(context, *arguments); });
 }

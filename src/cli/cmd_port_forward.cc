@@ -39,7 +39,7 @@ absl::StatusOr<int> PortForward(const CommandContext& context,
     return WithHint(absl::FailedPreconditionError(absl::StrCat("pod ", pod.metadata().name(),
                                                                " is stopped: no ports of it "
                                                                "can be forwarded")),
-                    "`plimsoll pods` lists what is ready.");
+                    "`plimsoll pods` lists the pods that are ready.");
   }
   // Fails now where the daemon has no streams, and not at the first connection.
   PLIMSOLL_RETURN_IF_ERROR(client->PortForwardUrl(pod.id(), ports.front().pod).status());
@@ -56,11 +56,11 @@ void AddPortForwardCommand(CLI::App& app, CommandContext& context) {
   CLI::App* forward = app.add_subcommand(
       "port-forward",
       "Forward ports of this machine to ports of a pod.\n\n"
-      "Listens on 127.0.0.1 until Ctrl-C. A pair is LOCAL:POD, one number for both, or :POD for a "
-      "free port here, which is printed. A client that closes its half of a connection is taken "
-      "for gone.");
+      "Listens on 127.0.0.1 until Ctrl-C. A pair is LOCAL:POD, one number for both, or :POD for "
+      "a free local port; its number is printed. If a client closes its half of a connection, "
+      "the connection ends once the pod has been silent for ten seconds.");
   forward->add_option("pod", arguments->pod, "Name or id of a pod")->type_name("POD")->required();
-  forward->add_option("ports", arguments->ports, "Pairs of ports, as 8080:80")
+  forward->add_option("ports", arguments->ports, "Pairs of ports, as in 8080:80")
       ->type_name("PORTS")
       ->required();
   context.Act(forward, [&context, arguments] { return PortForward(context, *arguments); });

@@ -105,16 +105,18 @@ void PrintPlan(const Plan& plan) {
   }
   if (plan.foreign > 0) {
     PrintNote(absl::StrCat(plan.foreign,
-                           " more that ended stay: they are other clients', or a `plimsoll run` "
-                           "that goes on\n"));
+                           " more ended pods stay: they belong to other clients, or to a running "
+                           "`plimsoll run`\n"));
   }
 }
 
 absl::StatusOr<bool> Agreed(const PruneArguments& arguments) {
   if (arguments.yes) return true;
   if (isatty(STDIN_FILENO) == 0) {
-    return UsageError(WithHint(absl::InvalidArgumentError("nobody can be asked here"),
-                               "--yes removes it, --dry-run only shows it."));
+    return UsageError(
+        WithHint(absl::InvalidArgumentError(
+                     "standard input is no terminal, so the removal can't be confirmed"),
+                 "--yes removes without a question, --dry-run only shows the list."));
   }
   PrintNote("Remove all that? [y/N] ");
   std::string answer;
@@ -209,15 +211,16 @@ absl::StatusOr<int> Prune(const CommandContext& context, const PruneArguments& a
 void AddPruneCommand(CLI::App& app, CommandContext& context) {
   CLI::App* prune = app.add_subcommand(
       "prune",
-      "Remove pods that have ended, and images that nothing uses.\n\n"
-      "Shows what it would remove and asks. Of pods, those that a `plimsoll run` made that has let "
-      "go of them, and whose containers have all ended, with their logs and emptyDir volumes; "
-      "other clients' pods stay. Of images, those that no container that stays has and that are "
-      "not pinned. What was freed is told by the disk, on which others may write meanwhile.");
+      "Remove ended pods and unused images.\n\n"
+      "Shows a list and asks before it removes anything. A pod is removed, with its logs and "
+      "emptyDir volumes, if `plimsoll run` made it and no longer watches it, and all its "
+      "containers have ended. Other clients' pods stay. An image is removed if it is not pinned "
+      "and no remaining container uses it. The freed space is measured on the disk, so other "
+      "programs' writes count too.");
   auto arguments = std::make_shared<PruneArguments>();
   prune->add_flag("-y,--yes", arguments->yes, "Don't ask");
-  prune->add_flag("-n,--dry-run", arguments->dry_run, "Only show what would be removed");
-  prune->add_flag("--keep-images", arguments->keep_images, "Remove pods alone");
+  prune->add_flag("-n,--dry-run", arguments->dry_run, "Only show the list");
+  prune->add_flag("--keep-images", arguments->keep_images, "Remove only pods");
   context.Act(prune, [&context, arguments] { return Prune(context, *arguments); });
 }
 

@@ -82,12 +82,12 @@ absl::StatusOr<int> Ps(const CommandContext& context, const PsArguments& argumen
 }  // namespace
 
 void AddPsCommand(CLI::App& app, CommandContext& context) {
-  CLI::App* ps = app.add_subcommand(
-      "ps", "List containers: those that run, and with --all how the others ended.");
+  CLI::App* ps =
+      app.add_subcommand("ps", "List running containers, and with --all the others too.");
   auto arguments = std::make_shared<PsArguments>();
-  ps->add_flag("-a,--all", arguments->all, "Also those that are not running");
-  ps->add_flag("-q,--quiet", arguments->quiet, "Print ids alone, a line each");
-  ps->add_option("--pod", arguments->pod, "Only those of this pod")->type_name("POD");
+  ps->add_flag("-a,--all", arguments->all, "Also list containers that don't run");
+  ps->add_flag("-q,--quiet", arguments->quiet, "Print only ids, one a line");
+  ps->add_option("--pod", arguments->pod, "Only containers of this pod")->type_name("POD");
   AddFilterOptions(*ps, {"created", "running", "exited", "unknown"}, &arguments->filters);
   context.Act(ps, [&context, arguments] { return Ps(context, *arguments); });
 }

@@ -88,8 +88,7 @@ void NoteDetached(const pod::Manifest& pod, const pod::Outcome& outcome) {
   Print(absl::StrCat(outcome.sandbox_id, "\n"));
   if (pod.restart_policy != "Never") {
     PrintNote(absl::StrCat("note: pod ", pod.name,
-                           ": nobody restarts the containers of a detached "
-                           "pod (restartPolicy ",
+                           ": the containers of a detached pod are not restarted (restartPolicy ",
                            pod.restart_policy, ")\n"));
   }
 }
@@ -245,16 +244,15 @@ void AddRunCommand(CLI::App& app, CommandContext& context) {
   CLI::App* run = app.add_subcommand(
       "run",
       "Run the pods of a Kubernetes manifest to their end.\n\n"
-      "Prints what the containers print. The exit code is that of the first container that failed, "
+      "Prints the containers' output. The exit code is that of the first container that failed, "
       "130 after Ctrl-C, 125 when Plimsoll itself failed. Ctrl-C stops the pods, a second one "
-      "kills "
-      "them, a third one leaves them alone and ends at once.\n\n"
-      "A container's log is put aside when it has 32 MiB, and one such is kept.\n\n"
-      "With --detach standard output has the pods' ids alone, one a line; what their containers "
-      "print until they all run goes to standard error.\n\n"
-      "With -o json or yaml standard output has one document about the pods and their containers, "
-      "at their end or, with --detach, once they run; what the containers print goes to standard "
-      "error.");
+      "kills them, a third one leaves them alone and ends at once.\n\n"
+      "A container's log is rotated at 32 MiB, and one older log is kept.\n\n"
+      "With --detach, standard output has only the pods' ids, one a line. The containers' output "
+      "goes to standard error until all of them run.\n\n"
+      "With -o json or yaml, standard output has one document about the pods and their "
+      "containers, printed at their end or, with --detach, once they run. The containers' output "
+      "goes to standard error.");
   run->add_option("manifest", arguments->files, "YAML files with v1 Pods; - is standard input")
       ->type_name("FILE")
       ->required();
@@ -263,7 +261,7 @@ void AddRunCommand(CLI::App& app, CommandContext& context) {
   run->add_flag("-q,--quiet", arguments->quiet,
                 "Print neither the containers' output nor a summary");
   run->add_flag("--show-resources", arguments->show_resources,
-                "Print what was asked for beside what the kernel holds");
+                "Print the requested resources beside the kernel's values");
   context.Act(
       run, [&context, arguments] { return Run(context, *arguments); }, kExitOwnFailure);
 }

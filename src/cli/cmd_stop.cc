@@ -25,13 +25,13 @@ struct Targets {
 
 absl::Status CheckTargets(const Targets& targets, const char* command) {
   if (targets.all == targets.names.empty()) return absl::OkStatus();
-  return UsageError(
-      targets.all ? absl::InvalidArgumentError("--all can't be given with names")
-                  : WithHint(absl::InvalidArgumentError(
-                                 absl::StrCat("plimsoll ", command, ": which pod or container?")),
-                             absl::StrCat("`plimsoll ps --all` lists what there is; --all means "
-                                          "every pod. See `plimsoll ",
-                                          command, " --help`.")));
+  return UsageError(targets.all
+                        ? absl::InvalidArgumentError("--all can't be given with names")
+                        : WithHint(absl::InvalidArgumentError(absl::StrCat(
+                                       "plimsoll ", command, ": which pod or container?")),
+                                   absl::StrCat("`plimsoll ps --all` lists pods and containers; "
+                                                "--all means every pod. See `plimsoll ",
+                                                command, " --help`.")));
 }
 
 absl::Status OnPodOrContainer(
@@ -49,8 +49,8 @@ absl::Status OnPodOrContainer(
 void NoteInterrupted(const pod::Inventory& inventory, const std::vector<std::string>& names,
                      const std::vector<absl::Status>& results) {
   PrintNote(
-      "plimsoll: interrupted; the daemon goes on with what it has begun to stop, as `plimsoll "
-      "ps` shows\n");
+      "plimsoll: interrupted; the daemon finishes the stops that it has begun, as `plimsoll ps` "
+      "shows\n");
   std::string pods;
   for (size_t i = 0; i < names.size(); ++i) {
     if (!results[i].ok() && FindPod(inventory.pods, names[i]).ok()) {
@@ -58,8 +58,10 @@ void NoteInterrupted(const pod::Inventory& inventory, const std::vector<std::str
     }
   }
   if (pods.empty()) return;
-  PrintNote(absl::StrCat("  Of a pod it is the containers alone. For the rest: plimsoll stop", pods,
-                         "\n"));
+  PrintNote(
+      absl::StrCat("  The daemon stops only the containers of a pod. To stop the pod too: "
+                   "plimsoll stop",
+                   pods, "\n"));
 }
 
 absl::StatusOr<int> Stop(const CommandContext& context, const Targets& targets, int64_t grace_s) {
@@ -138,10 +140,10 @@ void AddStopCommand(CLI::App& app, CommandContext& context) {
   auto grace = std::make_shared<int64_t>(-1);
   stop->add_option("name", targets->names, "Names or ids of pods or containers")
       ->type_name("POD|CONTAINER");
-  stop->add_flag("-a,--all", targets->all, "Every pod that is not stopped");
+  stop->add_flag("-a,--all", targets->all, "All pods that are not stopped");
   stop->add_option("-t,--time", *grace,
-                   "Time until it is killed, as 5 (seconds) or 1m30s; the pod's "
-                   "terminationGracePeriodSeconds if not given")
+                   "Time from the stop signal to the kill, as in 5 (seconds) or 1m30s; default: "
+                   "the pod's terminationGracePeriodSeconds")
       ->type_name("TIME")
       ->transform(Seconds());
   context.Act(stop, [&context, targets, grace] { return Stop(context, *targets, *grace); });
@@ -151,14 +153,14 @@ void AddRmCommand(CLI::App& app, CommandContext& context) {
   CLI::App* rm = app.add_subcommand(
       "rm",
       "Remove stopped pods or containers, with their logs and emptyDir volumes.\n\n"
-      "`plimsoll prune` removes what has ended and images that nothing uses.");
+      "`plimsoll prune` removes ended pods and unused images.");
   auto targets = std::make_shared<Targets>();
   auto force = std::make_shared<bool>(false);
   rm->add_option("name", targets->names, "Names or ids of pods or containers")
       ->type_name("POD|CONTAINER");
   rm->add_flag("-a,--all", targets->all,
-               "Every pod, of other clients too; those that run are refused without --force");
-  rm->add_flag("-f,--force", *force, "Kill what is running");
+               "All pods, other clients' too; running ones are refused without --force");
+  rm->add_flag("-f,--force", *force, "Kill running containers");
   context.Act(rm, [&context, targets, force] { return Rm(context, *targets, *force); });
 }
 

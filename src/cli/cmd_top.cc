@@ -159,19 +159,20 @@ absl::StatusOr<int> RunTop(const CommandContext& context, const TopArguments& ar
 void AddTopCommand(CLI::App& app, CommandContext& context) {
   CLI::App* top = app.add_subcommand(
       "top",
-      "Show what live containers asked for, have been given and use.\n\n"
-      "Of CPU and memory: asked is request/limit as the pod has it, allotted is the limit that the "
-      "kernel enforces. Throttled is the part of the CPU quota's periods in which a container was "
-      "held back, pressure the part of the last ten seconds in which some of its tasks waited, "
-      "where the kernel has PSI. On a terminal the table is drawn over until q or Ctrl-C; "
-      "otherwise "
-      "each is printed below the last, or is a document of its own with -o json.");
+      "Show the resources that live containers asked for, have been given and use.\n\n"
+      "For CPU and memory, ASKED is the request and limit in the pod, ALLOTTED the limit that "
+      "the kernel enforces. THROTTLED is the share of the CPU quota's periods in which the "
+      "container was throttled. Pressure is the share of the last ten seconds in which some of "
+      "its tasks waited, if the kernel has PSI. On a terminal the table is drawn again in its "
+      "place until q or Ctrl-C. Otherwise each table is printed below the last; with -o json "
+      "each is a document of its own.");
   auto arguments = std::make_shared<TopArguments>();
   top->add_option("--interval", arguments->interval,
-                  "Time between two tables, like 2, 0.5 or 500ms; 2 seconds if not given")
+                  "Time between two tables, as in 2, 0.5 or 500ms; default: 2 seconds")
       ->type_name("TIME");
   top->add_flag("--once", arguments->once, "Print one table, after one second or --interval");
-  top->add_option("--sort", arguments->sort, "What comes first: most of this; cpu if not given")
+  top->add_option("--sort", arguments->sort,
+                  "Order of the rows: most of this first, or by name; default: cpu")
       ->check(CLI::IsMember({"cpu", "memory", "throttled", "pressure", "name"}));
   context.Act(top, [&context, arguments] { return RunTop(context, *arguments); });
 }

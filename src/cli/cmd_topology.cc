@@ -39,8 +39,8 @@ struct ShowArguments {
 };
 
 constexpr char kMachineHint[] =
-    "--machine takes a directory that `plimsoll topology capture DIR` made, or what `lstopo --of "
-    "xml` prints.";
+    "--machine takes a directory made by `plimsoll topology capture DIR`, or the output of "
+    "`lstopo --of xml`.";
 
 absl::StatusOr<topology::Machine> ReadXml(const std::string& path) {
   PLIMSOLL_ASSIGN_OR_RETURN(const std::string xml, ReadUserFile(path));
@@ -196,7 +196,7 @@ absl::StatusOr<int> Capture(const std::string& directory) {
                     "Name a directory that is empty or not there yet.");
   }
   PLIMSOLL_RETURN_IF_ERROR(pictures::Capture(host, machine, out));
-  Print(absl::StrCat("What tells of this machine's topology is in ", Printable(directory),
+  Print(absl::StrCat("This machine's topology is in ", Printable(directory),
                      ", without its ids.\n  Look at it: plimsoll topology --machine ",
                      ShellQuote(directory), "\n"));
   return kExitOk;
@@ -249,22 +249,22 @@ absl::StatusOr<int> CheckFile(const CommandContext& context, const std::string& 
 void AddTopologyCommand(CLI::App& app, CommandContext& context) {
   CLI::App* topology = app.add_subcommand(
       "topology",
-      "Show what the node has: packages, NUMA nodes, caches and cores with their CPUs, memory and "
-      "huge pages, as the daemon tells it to kubelet (KEP-5224), and which running containers have "
-      "which CPUs.");
+      "Show the node's resources: packages, NUMA nodes, caches and cores with their CPUs, memory "
+      "and huge pages, as the daemon reports them to kubelet (KEP-5224), and the CPUs of each "
+      "running container.");
   auto arguments = std::make_shared<ShowArguments>();
   CLI::Option* watch = topology->add_flag("-w,--watch", arguments->watch,
                                           "Print it again at each change, until Ctrl-C");
   topology
       ->add_option("--svg", arguments->svg,
-                   "Draw it into this file instead: zones as boxes, the CPUs that are pods', and "
-                   "those of each running container; - is standard output")
+                   "Draw a picture into this file instead: zones as boxes, the pods' CPUs, and "
+                   "the CPUs of each running container; - is standard output")
       ->type_name("FILE");
   topology
       ->add_option(
           "--machine", arguments->machine,
-          "Not the daemon's, but that of a directory that `capture` has made, or of a file "
-          "that hwloc's `lstopo --of xml` has; - is such a file on standard input")
+          "Show another machine's topology: a directory made by `capture`, or a file written by "
+          "hwloc's `lstopo --of xml`; - is such a file on standard input")
       ->type_name("FILE")
       ->excludes(watch);
   context.Act(topology, [&context, arguments]() -> absl::StatusOr<int> {
@@ -279,7 +279,7 @@ void AddTopologyCommand(CLI::App& app, CommandContext& context) {
   CLI::App* check = topology->add_subcommand(
       "check",
       "Check a file with a topology: is it a tree, are its quantities right, does this machine "
-      "have its CPUs and NUMA nodes? All that is wrong is told. nodeResources.source takes such a "
+      "have its CPUs and NUMA nodes? All faults are reported. nodeResources.source takes such a "
       "file.");
   auto path = std::make_shared<std::string>();
   auto any_machine = std::make_shared<bool>(false);
@@ -289,15 +289,14 @@ void AddTopologyCommand(CLI::App& app, CommandContext& context) {
       ->type_name("FILE")
       ->required();
   check->add_flag("--any-machine", *any_machine,
-                  "Don't ask whether this machine has its CPUs and NUMA nodes");
+                  "Don't check that this machine has its CPUs and NUMA nodes");
   context.Act(check,
               [&context, path, any_machine] { return CheckFile(context, *path, *any_machine); });
 
   CLI::App* capture = topology->add_subcommand(
       "capture",
-      "Write what this machine tells of its topology into a directory, for `--machine`, a report "
-      "of a "
-      "fault or a test. No daemon is needed. Ids of the machine are left out.");
+      "Write this machine's topology into a directory, for `--machine`, a bug report or a test. "
+      "No daemon is needed. Ids of the machine are left out.");
   auto directory = std::make_shared<std::string>();
   capture->add_option("DIR", *directory, "A directory that is empty or not there yet")
       ->type_name("DIRECTORY")

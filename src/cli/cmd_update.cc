@@ -181,9 +181,10 @@ absl::StatusOr<cri::Container> ContainerToUpdate(const std::vector<cri::Containe
   absl::StatusOr<cri::Container> container = FindContainer(containers, pods, name);
   if (container.ok() || !FindPod(pods, name).ok()) return container;
   const absl::Status& status = container.status();
-  return WithHint(absl::Status(status.code(), status.message()),
-                  absl::StrCat(HintOf(status), ". All it runs together: `plimsoll update --pod ",
-                               ShellQuote(name), "`."));
+  return WithHint(
+      absl::Status(status.code(), status.message()),
+      absl::StrCat(HintOf(status), ". For all its containers together: `plimsoll update --pod ",
+                   ShellQuote(name), "`."));
 }
 
 absl::StatusOr<int> Update(const CommandContext& context, const UpdateArguments& arguments) {
@@ -191,9 +192,9 @@ absl::StatusOr<int> Update(const CommandContext& context, const UpdateArguments&
   PLIMSOLL_RETURN_IF_ERROR(UsageError(SetCpu(arguments, request.mutable_linux())));
   PLIMSOLL_RETURN_IF_ERROR(UsageError(SetMemory(arguments, request.mutable_linux())));
   if (request.linux().ByteSizeLong() == 0) {
-    return UsageError(
-        WithHint(absl::InvalidArgumentError("nothing to update"),
-                 "Say what to change, for example --memory 256Mi; see `plimsoll update --help`."));
+    return UsageError(WithHint(
+        absl::InvalidArgumentError("nothing to update"),
+        "Name a value to change, for example --memory 256Mi; see `plimsoll update --help`."));
   }
   if (arguments.pod) return UpdatePod(context, arguments, request.linux());
   PLIMSOLL_ASSIGN_OR_RETURN(const auto client, context.Connect());
@@ -231,33 +232,36 @@ void AddUpdateCommand(CLI::App& app, CommandContext& context) {
   CLI::App* update = app.add_subcommand(
       "update",
       "Change the resources of a running container.\n\n"
-      "All or nothing; what is not named stays. Prints the values before and after.");
+      "All or nothing; values that are not named stay. Prints the values before and after.");
   update
       ->add_option("name", arguments->name,
                    "Name or id of a container, POD/CONTAINER, or a pod that has only one")
       ->type_name("CONTAINER|POD")
       ->required();
   update->add_flag("--pod", arguments->pod,
-                   "The name is a pod's, and what is changed is the limit of all it runs together");
-  update->add_option("--cpu,--cpus", arguments->cpus, "CPU limit like 1.5 or 500m; max: none")
+                   "The name is a pod's: change the limits of all its containers together");
+  update->add_option("--cpu,--cpus", arguments->cpus, "CPU limit, as in 1.5 or 500m; max: none")
       ->type_name("AMOUNT");
   auto* request = update
                       ->add_option("--cpu-request", arguments->cpu_request,
-                                   "CPU request like 250m, which becomes shares")
+                                   "CPU request, as in 250m; it is set as CPU shares")
                       ->type_name("AMOUNT");
   update->add_option("--cpu-shares", arguments->cpu_shares, "Relative CPU weight, 2 to 262144")
       ->type_name("SHARES")
       ->check(CLI::Range(int64_t{2}, int64_t{262144}))
       ->excludes(request);
-  update->add_option("--memory", arguments->memory, "Memory limit like 256Mi; max: none")
+  update->add_option("--memory", arguments->memory, "Memory limit, as in 256Mi; max: none")
       ->type_name("AMOUNT");
   update
       ->add_option("--memory-swap", arguments->memory_swap,
                    "Limit of memory and swap together; max: none")
       ->type_name("AMOUNT");
-  update->add_option("--cpuset-cpus", arguments->cpuset_cpus, "CPUs it may run on, like 0-3,8")
+  update
+      ->add_option("--cpuset-cpus", arguments->cpuset_cpus, "CPUs that it may run on, as in 0-3,8")
       ->type_name("LIST");
-  update->add_option("--cpuset-mems", arguments->cpuset_mems, "Memory nodes it may use, like 0-1")
+  update
+      ->add_option("--cpuset-mems", arguments->cpuset_mems,
+                   "Memory nodes that it may use, as in 0-1")
       ->type_name("LIST");
   context.Act(update, [&context, arguments] { return Update(context, *arguments); });
 }

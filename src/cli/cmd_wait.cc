@@ -120,15 +120,15 @@ void AddWaitCommand(CLI::App& app, CommandContext& context) {
   CLI::App* wait = app.add_subcommand(
       "wait",
       "Wait until containers have ended, and print their exit codes.\n\n"
-      "A pod stands for all its containers. Of one container the exit code alone is printed, of "
-      "several each with the name behind it. The exit code of `plimsoll wait` is 0 whatever theirs "
-      "were, 1 when one could not be waited for.");
+      "A pod stands for all its containers. For one container only its exit code is printed, for "
+      "several each exit code with the container's name after it. The exit code of `plimsoll "
+      "wait` does not depend on theirs: it is 0, or 1 if waiting for one failed.");
   auto arguments = std::make_shared<WaitArguments>();
   wait->add_option("name", arguments->names, "Names or ids of pods or containers")
       ->type_name("POD|CONTAINER")
       ->required();
   wait->add_option("--timeout", arguments->timeout_s,
-                   "Give up after so long, as 5 (seconds) or 1m30s; 0: never")
+                   "Give up after this time, as in 5 (seconds) or 1m30s; 0: never")
       ->type_name("TIME")
       ->transform(Seconds());
   context.Act(wait, [&context, arguments] { return Wait(context, *arguments); });

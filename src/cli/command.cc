@@ -223,8 +223,8 @@ CLI::Validator ZeroOrMore() {
 void BuildApp(CLI::App& app, CommandContext& context) {
   app.description(
       "Runs pods whose resources are first-class.\n\n"
-      "Talks to the daemon at --address. When none is given and none listens at the usual place, "
-      "it starts one of its own for as long as it is needed.");
+      "Talks to the daemon at --address. Without --address, and if no daemon listens at the "
+      "usual place, it starts a daemon of its own for as long as a command or a pod needs it.");
   app.formatter(std::make_shared<HelpFormatter>());
   app.footer(
       "PLIMSOLL_ADDRESS and PLIMSOLL_ROOT in the environment stand for --address and --root where "
@@ -236,7 +236,7 @@ void BuildApp(CLI::App& app, CommandContext& context) {
   app.add_option("--address", context.address, "Unix socket of the daemon to use, unix:///PATH")
       ->type_name("ADDRESS");
   app.add_option("--root", context.root,
-                 "Use a daemon of our own that keeps everything below this directory")
+                 "Use a private daemon, with all its files below this directory")
       ->type_name("DIRECTORY");
   app.add_option("-o,--output", context.output,
                  "Table and wide are for people, the others for programs")
@@ -300,7 +300,7 @@ int RunProgramMain(int argc, char** argv) {
   if (!context.address.empty() && !context.root.empty()) {
     PrintNote(FormatError(WithHint(
         absl::InvalidArgumentError("--address and --root contradict each other"),
-        "--address uses a daemon that runs, --root one of our own. Look at PLIMSOLL_ADDRESS and "
+        "--address uses a running daemon, --root a private one. Look at PLIMSOLL_ADDRESS and "
         "PLIMSOLL_ROOT too.")));
     return kExitUsage;
   }

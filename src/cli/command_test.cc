@@ -88,7 +88,7 @@ TEST(Command, ATopologysFaultsAreAllTold) {
   ASSERT_TRUE(dir.root().ReplaceFile("t", "zones: [{name: a, parent: b}, {name: a}]\n").ok());
   const Printed bad = RunMain({"topology", "check", dir.path() + "/t"});
   EXPECT_EQ(bad.code, kExitError);
-  EXPECT_THAT(bad.err, AllOf(HasSubstr("which is no zone"), HasSubstr("is there twice")));
+  EXPECT_THAT(bad.err, AllOf(HasSubstr("but there is no such zone"), HasSubstr("is there twice")));
   ASSERT_TRUE(dir.root().ReplaceFile("t", "zones: []\n").ok());
   EXPECT_EQ(RunMain({"topology", "check", dir.path() + "/t"}).code, kExitError);
 }

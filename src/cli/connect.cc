@@ -78,7 +78,7 @@ absl::Status CheckRuns(const StandaloneDirs& dirs) {
   if (absl::IsNotFound(listening)) {
     return WithHint(
         absl::UnavailableError(absl::StrCat("no daemon runs in ", dirs.run)),
-        "Commands that need one start one themselves; for one that stays, start plimsolld.");
+        "A command that needs a daemon starts one itself; for a lasting one, start plimsolld.");
   }
   return listening.ok() ? listening : NoDaemon(listening, "unix://" + dirs.socket());
 }

@@ -67,7 +67,7 @@ std::string HintOf(const absl::Status& status) {
     case absl::StatusCode::kUnimplemented:
       return "The daemon may be older than this program: compare `plimsoll version`.";
     case absl::StatusCode::kDeadlineExceeded:
-      return "The daemon took too long; its log says what it was waiting for.";
+      return "The daemon took too long; its log has the cause of the wait.";
     default:
       return "";
   }

@@ -88,8 +88,8 @@ std::string BufferedNote(const qos::BlockioConfig& config) {
       if (entry.limits.write_bps.value_or(0) == 0 && entry.limits.write_iops.value_or(0) == 0) {
         continue;
       }
-      return "throttles of writes reach direct and synchronous ones only: with cgroup v1 the "
-             "kernel writes back what is buffered in its own name";
+      return "throttles of writes reach only direct and synchronous writes: with cgroup v1 the "
+             "kernel writes back buffered data in its own name";
     }
   }
   return "";
@@ -115,8 +115,8 @@ absl::StatusOr<std::string> ClassTypeOf(const std::string& file, const std::stri
   if (!type.empty()) return type;
   return absl::InvalidArgumentError(
       absl::StrCat(file,
-                   ": can't tell of which class type the file is: one of rdt has the key "
-                   "\"partitions\", one of blockio \"Classes\"; --type says it too"));
+                   ": the file's class type is unknown: a file of rdt has the key "
+                   "\"partitions\", a file of blockio \"Classes\"; --type names it too"));
 }
 
 absl::StatusOr<Explanation> ExplainBlockio(const std::string& file, const std::string& text,

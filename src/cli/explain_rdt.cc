@@ -137,8 +137,8 @@ std::vector<std::string> GroupNotes(const Groups& groups) {
     notes.push_back(absl::StrCat(
         "resctrl groups with the names of classes are there already: ",
         absl::StrJoin(groups.of_classes, ", "),
-        "; those that plimsolld made are its own, any other is an error when it starts, unless "
-        "`adopt: true` takes them as they are"));
+        "; if plimsolld did not make them, they are an error at its start, unless `adopt: true` "
+        "takes them as they are"));
   }
   if (!groups.others.empty()) {
     notes.push_back(absl::StrCat("resctrl groups of others use up CLOSIDs too: ",
@@ -158,10 +158,10 @@ absl::StatusOr<qos::RdtCompiled> Compile(const qos::RdtConfig& config,
   std::vector<std::string> empty;
   std::set_difference(groups.others.begin(), groups.others.end(), groups.in_use.begin(),
                       groups.in_use.end(), std::back_inserter(empty));
-  with_room->warnings.push_back(absl::StrCat(
-      "there is room only where plimsolld made these groups, in which no thread is to be seen: ",
-      absl::StrJoin(empty, ", "),
-      "; it removes its own first. If they are somebody else's: ", result.status().message()));
+  with_room->warnings.push_back(
+      absl::StrCat("there is room only if plimsolld made these groups, now without threads: ",
+                   absl::StrJoin(empty, ", "),
+                   "; it removes its own first. If others made them: ", result.status().message()));
   return with_room;
 }
 

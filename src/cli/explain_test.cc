@@ -120,8 +120,8 @@ TEST_F(ExplainTest, WhatIsWrongIsAnErrorWithThePlaceInTheFile) {
   const std::string classes = "partitions: {p: {classes: {a: , b: , c: , d: }, l3Allocation: 50%}}";
   const Printed many = Run({"explain", File("many.yaml", classes), "--resctrl", tree()});
   EXPECT_EQ(many.code, kExitError);
-  EXPECT_THAT(many.err, HasSubstr("too many rdt classes: the machine has 4 CLOSIDs, of which the "
-                                  "root group has 1; no room for d of a, b, c, d"));
+  EXPECT_THAT(many.err, HasSubstr("too many rdt classes: the machine has 4 CLOSIDs, one of them "
+                                  "for the root group; no room for d of a, b, c, d"));
   EXPECT_EQ(many.out, "");
 }
 
@@ -133,9 +133,9 @@ TEST_F(ExplainTest, AGroupThatNobodyIsInMayMakeRoom) {
   const Printed empty = Run({"explain", file, "--resctrl", tree()});
   EXPECT_EQ(empty.code, kExitOk) << empty.err;
   EXPECT_THAT(empty.out,
-              HasSubstr("there is room only where plimsolld made these groups, in which no thread "
-                        "is to be seen: theirs; it removes its own first. If they are somebody "
-                        "else's: too many rdt classes: the machine has 4 CLOSIDs"));
+              HasSubstr("there is room only if plimsolld made these groups, now without threads: "
+                        "theirs; it removes its own first. If others made them: too many rdt "
+                        "classes: the machine has 4 CLOSIDs"));
   Put("tree/sys/fs/resctrl/theirs/tasks", "1\n");
   const Printed used = Run({"explain", file, "--resctrl", tree()});
   EXPECT_EQ(used.code, kExitError);
@@ -289,7 +289,7 @@ TEST_F(ExplainTest, BlockioByDisk) {
                                           "nothing matches")));
   const bool v1 = absl::StrContains(result.out, "with cgroup v1");
   EXPECT_EQ(
-      absl::StrContains(result.out, "throttles of writes reach direct and synchronous ones only"),
+      absl::StrContains(result.out, "throttles of writes reach only direct and synchronous writes"),
       v1);
   auto document = ParseRdt(Run({"explain", file, "-o", "json"}).out);
   EXPECT_EQ(document["type"], "blockio");
@@ -310,10 +310,9 @@ TEST_F(ExplainTest, TheTypeIsKnownByTheKeys) {
   EXPECT_EQ(*ClassTypeOf("f", "{\"Classes\": {}}"), "blockio");
   EXPECT_EQ(*ClassTypeOf("f", "classes: {}"), "blockio");
   EXPECT_EQ(*ClassTypeOf("f", "Partitions: {}"), "rdt");
-  EXPECT_THAT(
-      std::string(ClassTypeOf("f.yaml", "a: 1\n").status().message()),
-      HasSubstr("f.yaml: can't tell of which class type the file is: one of rdt has the key "
-                "\"partitions\", one of blockio \"Classes\"; --type says it too"));
+  EXPECT_THAT(std::string(ClassTypeOf("f.yaml", "a: 1\n").status().message()),
+              HasSubstr("f.yaml: the file's class type is unknown: a file of rdt has the key "
+                        "\"partitions\", a file of blockio \"Classes\"; --type names it too"));
   EXPECT_FALSE(ClassTypeOf("f", "").ok());
   const std::string file = File("odd.yaml", "a: 1\n");
   EXPECT_THAT(Run({"explain", file, "--type", "blockio"}).err, HasSubstr("unknown field \"a\""));

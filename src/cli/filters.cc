@@ -23,7 +23,7 @@ bool IsOrUnset(const std::string& wanted, const std::string& has) {
 
 void AddFilterOptions(CLI::App& list, const std::vector<std::string>& states,
                       ListFilters* filters) {
-  list.add_option("--name", filters->name, "Only those of this name")->type_name("NAME");
+  list.add_option("--name", filters->name, "Only those with this name")->type_name("NAME");
   list.add_option("--namespace", filters->pod_namespace, "Only those of pods in this namespace")
       ->type_name("NAMESPACE");
   list.add_option("--state", filters->state, "Only those in this state")

@@ -51,7 +51,7 @@ std::string PullHint(absl::StatusCode code, const std::string& reference) {
       break;
     case absl::StatusCode::kPermissionDenied:
     case absl::StatusCode::kUnauthenticated:
-      first = "Check the name, and what you are known by to the registry, or bring";
+      first = "Check the name and your credentials for the registry, or bring";
       break;
     case absl::StatusCode::kUnavailable:
     case absl::StatusCode::kDeadlineExceeded:
@@ -71,8 +71,7 @@ absl::StatusOr<node::ImageProgress::Done> PullWithProgress(pod::Client& client,
                                                            const cri::AuthConfig& auth) {
   if (IsImageId(reference)) {
     return WithHint(absl::NotFoundError(absl::StrCat("no image here has the id ", reference)),
-                    "Those that are here: plimsoll image list. A registry knows images by name "
-                    "only.");
+                    "The images here: plimsoll image list. A registry knows images by name only.");
   }
   if (const size_t colon = reference.find("://"); colon != std::string::npos) {
     return UsageError(WithHint(
@@ -94,7 +93,7 @@ absl::StatusOr<node::ImageProgress::Done> PullWithProgress(pod::Client& client,
   if (MayBeImageId(reference)) {
     return WithHint(failed,
                     absl::StrCat("If ", reference, " was meant as an image's id: none here ",
-                                 "has it. Those that are here: plimsoll image list"));
+                                 "has it. The images here: plimsoll image list"));
   }
   return WithHint(failed, PullHint(done.status().code(), reference));
 }

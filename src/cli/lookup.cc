@@ -54,9 +54,9 @@ absl::Status NotThere(absl::string_view kind, absl::string_view text,
   });
   if (closest.empty() && longer != names.end()) closest = *longer;
   return WithHint(absl::NotFoundError(absl::StrCat("there is no ", kind, " \"", text, "\"")),
-                  closest.empty() ? absl::StrCat("`", command, "` lists what there is.")
+                  closest.empty() ? absl::StrCat("`", command, "` lists them all.")
                                   : absl::StrCat("Did you mean \"", closest, "\"? `", command,
-                                                 "` lists what there is."));
+                                                 "` lists them all."));
 }
 
 }  // namespace

@@ -71,13 +71,13 @@ constexpr char kEnd[] = R"(.SH EXIT STATUS
 Success.
 .TP
 1
-Something failed; standard error says what, and what to do next.
+Something failed; standard error has the reason and the next step.
 .TP
 2
 The command line was wrong.
 .TP
 3
-\fBdoctor\fR: something differs between what is recorded and what is there.
+\fBdoctor\fR: the daemon's records and the machine differ.
 .TP
 125
 \fBrun\fR and \fBexec\fR: Plimsoll itself failed. Every other code of these two is the workload's.
@@ -86,7 +86,7 @@ The command line was wrong.
 \fBrun\fR and \fBstop\fR: interrupted.
 .TP
 141
-\fBlogs\fR, \fBevents\fR, \fBtop\fR, \fBtopology\fR, \fBattach\fR, \fBexec\fR: nobody reads the output any more.
+\fBlogs\fR, \fBevents\fR, \fBtop\fR, \fBtopology\fR, \fBattach\fR, \fBexec\fR: the reader of the output has gone.
 .SH ENVIRONMENT
 .TP
 \fBPLIMSOLL_ADDRESS\fR, \fBPLIMSOLL_ROOT\fR

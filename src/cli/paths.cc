@@ -91,8 +91,8 @@ absl::StatusOr<std::string> ReadInput(const std::string& path) {
     if (count == 0) return text;
     text.append(buffer.data(), static_cast<size_t>(count));
     if (text.size() > kMostBytes) {
-      return absl::InvalidArgumentError(absl::StrCat(path, ": larger than ", kMostBytes,
-                                                     " bytes, which nothing is that is read here"));
+      return absl::InvalidArgumentError(absl::StrCat(
+          path, ": larger than ", kMostBytes, " bytes, more than any file that plimsoll reads"));
     }
   }
 }

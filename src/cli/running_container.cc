@@ -29,7 +29,7 @@ absl::StatusOr<cri::Container> FindTarget(pod::Client& client, const std::string
   }
   return WithHint(
       absl::FailedPreconditionError(absl::StrCat("pod ", name, " has no running container")),
-      "`plimsoll ps --all` shows how they ended.");
+      "`plimsoll ps --all` shows their ends.");
 }
 
 }  // namespace
@@ -39,7 +39,7 @@ absl::StatusOr<cri::Container> RunningContainer(pod::Client& client, const std::
   if (container.state() == cri::CONTAINER_RUNNING) return container;
   return WithHint(absl::FailedPreconditionError(
                       absl::StrCat("container ", container.metadata().name(), " is not running")),
-                  "`plimsoll ps` lists what is.");
+                  "`plimsoll ps` lists the running ones.");
 }
 
 }  // namespace plimsoll::cli

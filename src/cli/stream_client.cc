@@ -59,7 +59,7 @@ class RawTerminal {
   absl::Status Begin() {
     if (tcgetattr(STDIN_FILENO, &before_) != 0) {
       return WithHint(absl::FailedPreconditionError("standard input is no terminal"),
-                      "Without -t, -i passes on what comes through a pipe.");
+                      "Without -t, -i passes on input from a pipe.");
     }
     termios raw = before_;
     cfmakeraw(&raw);

@@ -56,7 +56,8 @@ absl::StatusOr<HttpUrl> ParseHttpUrl(const std::string& url) {
   uint32_t port = 0;
   if (!http || slash == absl::string_view::npos || colon == absl::string_view::npos ||
       !absl::SimpleAtoi(host.substr(colon + 1), &port) || port == 0 || port > UINT16_MAX) {
-    return absl::InvalidArgumentError(absl::StrCat("the daemon gave no URL but \"", url, "\""));
+    return absl::InvalidArgumentError(
+        absl::StrCat("the daemon's answer is no URL but \"", url, "\""));
   }
   host = host.substr(0, colon);
   if (absl::ConsumePrefix(&host, "[")) absl::ConsumeSuffix(&host, "]");
@@ -88,7 +89,7 @@ asio::awaitable<absl::Status> WebSocket::Open(const HttpUrl& url) {
     co_return absl::FailedPreconditionError(absl::StrCat(
         "the certificate of the daemon's streaming server (streaming.certificate) is not trusted "
         "for ",
-        url.host, ", which is no loopback address: ", error.message(),
+        url.host, ", and that is no loopback address: ", error.message(),
         "; use a loopback address (streaming.address), or a certificate for ", url.host,
         " of an authority that this system trusts"));
   }

@@ -205,7 +205,7 @@ class Writer {
       parent_ = OpenBeneath(root_.get(), path, O_PATH | O_DIRECTORY);
     }
     if (!parent_.valid() && (errno == ELOOP || errno == EXDEV)) {
-      return Refuse("a symbolic link is on its way, which isn't followed");
+      return Refuse("its path leads through a symbolic link, and links aren't followed");
     }
     if (!parent_.valid()) return ErrnoStatus(errno, absl::StrCat("open ", Printable(path)));
     parent_path_ = path;
@@ -282,11 +282,11 @@ class Writer {
     struct statx info = {};
     const bool is_there = statx(parent, name.c_str(), AT_SYMLINK_NOFOLLOW, STATX_TYPE, &info) == 0;
     if (is_there && !S_ISREG(info.stx_mode) && !S_ISLNK(info.stx_mode)) {
-      return absl::FailedPreconditionError(absl::StrCat(
-          "the existing file is ", KindOfFile(info.stx_mode), ", which isn't replaced"));
+      return absl::FailedPreconditionError(
+          absl::StrCat("the existing file is ", KindOfFile(info.stx_mode), "; it isn't replaced"));
     }
     if (is_there && (info.stx_attributes & STATX_ATTR_MOUNT_ROOT) != 0) {
-      return absl::FailedPreconditionError("a file is mounted there, which isn't replaced");
+      return absl::FailedPreconditionError("the existing file is a mount point; it isn't replaced");
     }
     if (renameat(parent, temporary.c_str(), parent, name.c_str()) == 0) return absl::OkStatus();
     return ErrnoStatus(errno, "rename");
@@ -331,7 +331,7 @@ class Writer {
     if (fstatat(parent, temporary.c_str(), &info, AT_SYMLINK_NOFOLLOW) != 0 ||
         !made_.contains({info.st_dev, info.st_ino})) {
       return Refuse(absl::StrCat("hard link to ", Printable(entry.hardlink),
-                                 ", which is no file of this copy"));
+                                 ", but this copy did not write that file"));
     }
     return Commit(parent, temporary, name);
   }

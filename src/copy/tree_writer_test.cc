@@ -91,7 +91,7 @@ TEST_F(TreeWriterTest, KindsAreNotReplacedByOthers) {
   ASSERT_EQ(mkfifo(PathOf("into/source/c").c_str(), 0644), 0);
   const TarBuilder top = TarBuilder().Dir("top");
   EXPECT_THAT(Write(TarBuilder(top).File("top/a", ""), "into").message(),
-              HasSubstr("into/source/a: the existing file is a directory, which isn't replaced"));
+              HasSubstr("into/source/a: the existing file is a directory; it isn't replaced"));
   EXPECT_THAT(Write(TarBuilder(top).Dir("top/b"), "into").message(),
               HasSubstr("a directory can't replace the existing file"));
   EXPECT_THAT(Write(TarBuilder(top).File("top/c", ""), "into").message(), HasSubstr("a FIFO"));
@@ -151,7 +151,8 @@ TEST_F(TreeWriterTest, HardLinksAreOfFilesOfTheStreamOnly) {
   ASSERT_TRUE(WriteBare(TarBuilder().File("a", "text").HardLink("b", "a").HardLink("b", "a")).ok());
   EXPECT_EQ(dir_.root().Stat("into/a")->st_ino, dir_.root().Stat("into/b")->st_ino);
   const auto status = WriteBare(TarBuilder().HardLink("c", "secret"));
-  EXPECT_THAT(status.message(), HasSubstr("hard link to secret, which is no file of this copy"));
+  EXPECT_THAT(status.message(),
+              HasSubstr("hard link to secret, but this copy did not write that file"));
   EXPECT_THAT(List("into"), ElementsAre("a", "b", "secret"));
 }
 

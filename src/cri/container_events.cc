@@ -139,7 +139,7 @@ void ContainerEvents::Tell() {
       // The lost events may include removals whose messages the caches still keep.
       rpcs_->ForgetRemoved();
       EndAll(absl::ResourceExhaustedError(
-          "more has happened than could be told in time, and some of it is lost: list pods and "
+          "events came faster than they could be sent, and some are lost: list pods and "
           "containers, and ask for events again"));
       continue;
     }
@@ -247,8 +247,8 @@ void ContainerEvents::Send(const v1::ContainerEventResponse& message, uint64_t s
     End(*one.stream,
         absl::ResourceExhaustedError(absl::StrCat(
             "more than ", max_pending_,
-            " events were left unread, and those that follow are lost: list pods and containers, "
-            "and ask for events again")));
+            " events were left unread, and later ones are lost: list pods and containers, and "
+            "ask for events again")));
   }
 }
 

@@ -124,7 +124,8 @@ absl::Status ImageRpcs::PullImage(const CallContext& call, const v1::PullImageRe
   PLIMSOLL_RETURN_IF_ERROR(CheckWord("image.image", reference));
   const std::string& handler = request.image().runtime_handler();
   if (!handler.empty() && !absl::c_linear_search(runtime_handlers_, handler)) {
-    return Invalid("image.runtime_handler", handler, "must be empty or one that is configured");
+    return Invalid("image.runtime_handler", handler,
+                   "must be empty or a configured runtime handler");
   }
   PLIMSOLL_ASSIGN_OR_RETURN(const image::PullOptions options,
                             PullOptionsFrom(call, request.auth(), reference));

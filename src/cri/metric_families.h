@@ -39,38 +39,38 @@ inline constexpr MetricFamily kCpuPeriods{"container_cpu_cfs_periods_total", kCo
                                           "Quota periods in which the container ran."};
 inline constexpr MetricFamily kCpuThrottledPeriods{
     "container_cpu_cfs_throttled_periods_total", kCounter,
-    "Quota periods in which the container used its quota up and was held."};
+    "Quota periods in which the container was throttled."};
 inline constexpr MetricFamily kCpuThrottledTime{
     "container_cpu_cfs_throttled_seconds_total", kCounter,
-    "Time for which the quota held the container, in whole seconds, summed over processors."};
+    "Time for which the quota throttled the container, in whole seconds, summed over processors."};
 inline constexpr MetricFamily kCpuBurstPeriods{
     "container_cpu_cfs_burst_periods_total", kCounter,
-    "Quota periods in which the container ran beyond its quota by what it had saved."};
+    "Quota periods in which the container exceeded its quota by saved burst time."};
 inline constexpr MetricFamily kCpuBurstTime{
     "container_cpu_cfs_burst_seconds_total", kCounter,
-    "Time for which the container ran beyond its quota, in whole seconds, summed over processors."};
+    "Time for which the container exceeded its quota, in whole seconds, summed over processors."};
 // No kernel counts these per group. cAdvisor can sample them; kubelet has that switched off.
 inline constexpr MetricFamily kCpuLoad{
     "container_cpu_load_average_10s", kGauge,
-    "Load of the container over the last 10 seconds; 0: this is not measured."};
+    "Load of the container over the last 10 seconds; always 0: not measured."};
 inline constexpr MetricFamily kCpuLoadD{
     "container_cpu_load_d_average_10s", kGauge,
-    "Uninterruptible tasks of the container over the last 10 seconds; 0: this is not measured."};
+    "Uninterruptible tasks of the container over the last 10 seconds; always 0: not measured."};
 inline constexpr MetricFamily kPressureCpuWaiting{
     "container_pressure_cpu_waiting_seconds_total", kCounter,
-    "Time in which a task or more of the container waited for a processor, in whole seconds."};
+    "Time in which at least one task of the container waited for a processor, in whole seconds."};
 inline constexpr MetricFamily kPressureCpuStalled{
     "container_pressure_cpu_stalled_seconds_total", kCounter,
     "Time in which all tasks of the container waited for a processor, in whole seconds."};
 inline constexpr MetricFamily kPressureMemoryWaiting{
     "container_pressure_memory_waiting_seconds_total", kCounter,
-    "Time in which a task or more of the container waited for memory, in whole seconds."};
+    "Time in which at least one task of the container waited for memory, in whole seconds."};
 inline constexpr MetricFamily kPressureMemoryStalled{
     "container_pressure_memory_stalled_seconds_total", kCounter,
     "Time in which all tasks of the container waited for memory, in whole seconds."};
 inline constexpr MetricFamily kPressureIoWaiting{
     "container_pressure_io_waiting_seconds_total", kCounter,
-    "Time in which a task or more of the container waited for I/O, in whole seconds."};
+    "Time in which at least one task of the container waited for I/O, in whole seconds."};
 inline constexpr MetricFamily kPressureIoStalled{
     "container_pressure_io_stalled_seconds_total", kCounter,
     "Time in which all tasks of the container waited for I/O, in whole seconds."};
@@ -96,20 +96,21 @@ inline constexpr MetricFamily kMemoryKernel{
     "Memory that the kernel holds for the container, in bytes."};
 inline constexpr MetricFamily kMemoryActiveFile{
     "container_memory_total_active_file_bytes", kGauge,
-    "Page cache of the container that was used lately."};
+    "Page cache on the container's active list, in bytes."};
 inline constexpr MetricFamily kMemoryInactiveFile{
     "container_memory_total_inactive_file_bytes", kGauge,
-    "Page cache of the container that was not used lately."};
+    "Page cache on the container's inactive list, in bytes."};
 inline constexpr MetricFamily kMemoryMaxUsage{
     "container_memory_max_usage_bytes", kGauge,
     "The most memory that was ever charged to the container."};
 inline constexpr MetricFamily kMemoryLimitHits{
-    "container_memory_failcnt", kCounter, "How often the container ran into its memory limit."};
+    "container_memory_failcnt", kCounter,
+    "Number of times that the container hit its memory limit."};
 inline constexpr MetricFamily kMemoryFailures{
     "container_memory_failures_total",
     kCounter,
-    "Page faults (pgfault), and those that had to read (pgmajfault), of the container's group "
-    "(scope container) and with groups below it (hierarchy).",
+    "Page faults (pgfault) and major page faults (pgmajfault) of the container's group, alone "
+    "(scope container) or with the groups below it (scope hierarchy).",
     {"failure_type", "scope"}};
 inline constexpr MetricFamily kOomEvents{
     "container_oom_events_total", kCounter,
@@ -129,7 +130,7 @@ inline constexpr MetricFamily kHugetlbMaxUsage{
 inline constexpr MetricFamily kFsUsage{
     "container_fs_usage_bytes",
     kGauge,
-    "What the container has written to its root, in bytes on the disk.",
+    "Size of the container's writable layer, in bytes on the disk.",
     {"device"}};
 inline constexpr MetricFamily kFsLimit{"container_fs_limit_bytes",
                                        kGauge,
@@ -155,11 +156,15 @@ inline constexpr MetricFamily kFsWriteBytes{
     "container_fs_writes_bytes_total", kCounter, "Bytes written to the disk.", {"device"}};
 // cgroup v1 counted sectors for the scheduler CFQ, which was removed in Linux 5.0.
 inline constexpr MetricFamily kFsSectorReads{
-    "container_fs_sector_reads_total", kCounter, "Sectors read; 0: no kernel tells.", {"device"}};
-inline constexpr MetricFamily kFsSectorWrites{"container_fs_sector_writes_total",
-                                              kCounter,
-                                              "Sectors written; 0: no kernel tells.",
-                                              {"device"}};
+    "container_fs_sector_reads_total",
+    kCounter,
+    "Sectors read; always 0: no kernel counts them by group.",
+    {"device"}};
+inline constexpr MetricFamily kFsSectorWrites{
+    "container_fs_sector_writes_total",
+    kCounter,
+    "Sectors written; always 0: no kernel counts them by group.",
+    {"device"}};
 inline constexpr MetricFamily kFsReadsMerged{"container_fs_reads_merged_total",
                                              kCounter,
                                              "Reads that the I/O scheduler merged with others.",
@@ -170,28 +175,28 @@ inline constexpr MetricFamily kFsWritesMerged{"container_fs_writes_merged_total"
                                               {"device"}};
 inline constexpr MetricFamily kFsReadTime{"container_fs_read_seconds_total",
                                           kCounter,
-                                          "Time that reads took the disk, in whole seconds.",
+                                          "Time of the disk spent on reads, in whole seconds.",
                                           {"device"}};
 inline constexpr MetricFamily kFsWriteTime{"container_fs_write_seconds_total",
                                            kCounter,
-                                           "Time that writes took the disk, in whole seconds.",
+                                           "Time of the disk spent on writes, in whole seconds.",
                                            {"device"}};
 inline constexpr MetricFamily kFsIoCurrent{
     "container_fs_io_current", kGauge, "Reads and writes that wait or are under way.", {"device"}};
 inline constexpr MetricFamily kFsIoTime{
     "container_fs_io_time_seconds_total",
     kCounter,
-    "Time that reads, writes and discards took the disk, in whole seconds.",
+    "Time of the disk spent on reads, writes and discards, in whole seconds.",
     {"device"}};
 inline constexpr MetricFamily kFsIoTimeWeighted{
     "container_fs_io_time_weighted_seconds_total",
     kCounter,
-    "That time weighted by requests under way; 0: no kernel tells it of a group.",
+    "Time of the disk weighted by requests under way; always 0: no kernel counts it by group.",
     {"device"}};
 inline constexpr MetricFamily kFsIoCostUsage{
     "container_fs_io_cost_usage_seconds_total",
     kCounter,
-    "Time of the disk that io.cost has charged to the container, in whole seconds.",
+    "Time of the disk that io.cost charged to the container, in whole seconds.",
     {"device"}};
 inline constexpr MetricFamily kFsIoCostWait{
     "container_fs_io_cost_wait_seconds_total",
@@ -201,12 +206,12 @@ inline constexpr MetricFamily kFsIoCostWait{
 inline constexpr MetricFamily kFsIoCostIndebt{
     "container_fs_io_cost_indebt_seconds_total",
     kCounter,
-    "Time in which the container owed io.cost what it could not wait for, in whole seconds.",
+    "Time in which the container was in debt to io.cost, in whole seconds.",
     {"device"}};
 inline constexpr MetricFamily kFsIoCostIndelay{
     "container_fs_io_cost_indelay_seconds_total",
     kCounter,
-    "Time in which io.cost slowed the container down for its debt, in whole seconds.",
+    "Time in which io.cost delayed the container because of its debt, in whole seconds.",
     {"device"}};
 inline constexpr MetricFamily kBlkioUsage{"container_blkio_device_usage_total",
                                           kCounter,
@@ -222,7 +227,7 @@ inline constexpr MetricFamily kNetReceivePackets{"container_network_receive_pack
                                                  {"interface"}};
 inline constexpr MetricFamily kNetReceiveDropped{"container_network_receive_packets_dropped_total",
                                                  kCounter,
-                                                 "Received packets that were dropped.",
+                                                 "Incoming packets that were dropped.",
                                                  {"interface"}};
 inline constexpr MetricFamily kNetReceiveErrors{
     "container_network_receive_errors_total", kCounter, "Errors in receiving.", {"interface"}};
@@ -237,7 +242,7 @@ inline constexpr MetricFamily kNetTransmitPackets{"container_network_transmit_pa
 inline constexpr MetricFamily kNetTransmitDropped{
     "container_network_transmit_packets_dropped_total",
     kCounter,
-    "Packets to be sent that were dropped.",
+    "Outgoing packets that were dropped.",
     {"interface"}};
 inline constexpr MetricFamily kNetTransmitErrors{
     "container_network_transmit_errors_total", kCounter, "Errors in sending.", {"interface"}};
@@ -247,19 +252,17 @@ inline constexpr MetricFamily kNetTransmitErrors{
 inline constexpr MetricFamily kProcesses{"container_processes", kGauge,
                                          "Processes of the container."};
 inline constexpr MetricFamily kThreads{"container_threads", kGauge, "Threads of the container."};
-inline constexpr MetricFamily kThreadsMax{
-    "container_threads_max", kGauge,
-    "How many threads the container may have; 0: as many as it likes."};
+inline constexpr MetricFamily kThreadsMax{"container_threads_max", kGauge,
+                                          "Limit of the container's threads; 0: no limit."};
 inline constexpr MetricFamily kTasksState{
     "container_tasks_state",
     kGauge,
-    "Threads of the container that are sleeping, running, stopped, uninterruptible or iowaiting; "
-    "the last is 0: those are among the uninterruptible.",
+    "Threads of the container by state; iowaiting is always 0, as those count as uninterruptible.",
     {"state"}};
-inline constexpr MetricFamily kFileDescriptors{
-    "container_file_descriptors", kGauge, "Descriptors that processes of the container have open."};
+inline constexpr MetricFamily kFileDescriptors{"container_file_descriptors", kGauge,
+                                               "Open descriptors of the container's processes."};
 inline constexpr MetricFamily kSockets{"container_sockets", kGauge,
-                                       "Sockets that processes of the container have open."};
+                                       "Open sockets of the container's processes."};
 inline constexpr MetricFamily kUlimitsSoft{
     "container_ulimits_soft",
     kGauge,
@@ -267,9 +270,9 @@ inline constexpr MetricFamily kUlimitsSoft{
     {"ulimit"}};
 inline constexpr MetricFamily kStartTime{
     "container_start_time_seconds", kGauge,
-    "When the container was started, in seconds since the Unix epoch."};
+    "Start time of the container, in seconds since the Unix epoch."};
 inline constexpr MetricFamily kLastSeen{"container_last_seen", kGauge,
-                                        "When this was read, in seconds since the Unix epoch."};
+                                        "Time of this reading, in seconds since the Unix epoch."};
 inline constexpr MetricFamily kSpecCpuPeriod{"container_spec_cpu_period", kGauge,
                                              "Period of the CPU quota, in microseconds."};
 inline constexpr MetricFamily kSpecCpuQuota{"container_spec_cpu_quota", kGauge,
@@ -279,11 +282,11 @@ inline constexpr MetricFamily kSpecMemoryLimit{"container_spec_memory_limit_byte
                                                "Memory limit; 0: none."};
 inline constexpr MetricFamily kSpecMemoryReservation{
     "container_spec_memory_reservation_limit_bytes", kGauge,
-    "Memory that is protected from reclaim, or on cgroup v1 its soft limit; 0: none."};
+    "Memory protected from reclaim, or on cgroup v1 the soft limit; 0: none."};
 inline constexpr MetricFamily kSpecMemorySwapLimit{
     "container_spec_memory_swap_limit_bytes", kGauge,
-    "Limit of swap, or on cgroup v1 of memory and swap together; 0: no limit, or on cgroup v2 no "
-    "swap at all."};
+    "Limit of swap, or on cgroup v1 of memory and swap together; 0: no limit, or on cgroup v2 "
+    "also a limit of 0."};
 
 inline constexpr std::array<const MetricFamily*, 76> kMetricFamilies = {
     &kCpuUsage,

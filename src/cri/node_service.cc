@@ -69,7 +69,7 @@ class EventFeed {
     last_ = event.sequence;
     if (!stream_->Write(ToMessage(event))) {
       stream_->End(absl::ResourceExhaustedError(
-          "events come faster than they are read: list again from the last one seen"));
+          "events come faster than this client reads them: list again from the last event read"));
     }
   }
 

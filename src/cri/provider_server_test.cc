@@ -114,7 +114,7 @@ TEST_F(ProviderServerTest, ABadOneIsAnsweredAndTheCallGoesOn) {
   EXPECT_EQ(provider.Push(OneZone("0")), "ok");
   EXPECT_THAT(provider.Push(OneZone("2")), HasSubstr("zone \"a\" has CPUs 2"));
   EXPECT_THAT(provider.Push(OneZone("0", "many")), HasSubstr("zone \"a\", resource \"cpu\""));
-  EXPECT_THAT(provider.Push(OneZone("0", "-1")), HasSubstr("less than nothing"));
+  EXPECT_THAT(provider.Push(OneZone("0", "-1")), HasSubstr("negative amount"));
   node::ProvideRequest empty;
   empty.mutable_topology();
   EXPECT_THAT(provider.Push(empty), HasSubstr("without zones"));

@@ -133,16 +133,16 @@ class GrpcServer final : public Server {
       grpc::AddInsecureChannelFromFd(server_.get(), connection.Release());
     };
     const auto tell = [this, warn](const absl::Status& made) {
-      warn(absl::StrCat(
-          "somebody removed ", options_.socket_path,
-          made.ok() ? "; it is there again" : ", and it can't be made again: ", made.message()));
+      warn(absl::StrCat("another process removed ", options_.socket_path,
+                        made.ok() ? "; it has been made again" : ", and it can't be made again: ",
+                        made.message()));
     };
     auto keeper = SocketKeeper::Start(File(), serve, tell);
     if (keeper.ok()) {
       keeper_ = *std::move(keeper);
     } else {
-      warn(absl::StrCat(options_.socket_path,
-                        " is not made again if somebody removes it: ", keeper.status().message()));
+      warn(absl::StrCat(options_.socket_path, " is not made again if another process removes it: ",
+                        keeper.status().message()));
     }
   }
 

@@ -79,10 +79,11 @@ absl::Status AddMemory(const v1::LinuxContainerResources& resources, absl::strin
         CheckRange(field, "memory_swap_limit_in_bytes", swap, -1, INT64_MAX, kRule));
     if (swap > 0 &&
         (resources.memory_limit_in_bytes() < 0 || swap < resources.memory_limit_in_bytes())) {
-      return Invalid(absl::StrCat(field, ".memory_swap_limit_in_bytes"), swap,
-                     absl::StrCat("counts memory and swap together, so it must not be below "
-                                  "memory_limit_in_bytes, which is ",
-                                  resources.memory_limit_in_bytes()));
+      return Invalid(
+          absl::StrCat(field, ".memory_swap_limit_in_bytes"), swap,
+          absl::StrCat(
+              "counts memory and swap together, so it must be at least memory_limit_in_bytes, ",
+              resources.memory_limit_in_bytes()));
     }
     settings->memory_swap_limit_bytes = swap;
   }

@@ -198,7 +198,7 @@ absl::Status AddUserNamespace(const v1::NamespaceOption& options, absl::string_v
   if (user.mode() == v1::NODE) {
     if (user.uids().empty() && user.gids().empty()) return absl::OkStatus();
     return Invalid(absl::StrCat(name, ".mode"), "NODE",
-                   "is the host's user namespace, which has no uids and gids to map");
+                   "is the host's user namespace; it has no uids and gids to map");
   }
   PLIMSOLL_RETURN_IF_ERROR(CheckNothingOfTheHosts(options, field));
   out->uid_mappings = IdMappingsFrom(user.uids());
@@ -218,8 +218,8 @@ absl::Status AddUserNamespace(const v1::NamespaceOption& options, absl::string_v
     }
     if (mappings->front().host_id != 0) continue;
     return absl::InvalidArgumentError(absl::StrCat(
-        list, " maps the host's id 0: the pod's root would be the host's, which a user ",
-        "namespace must keep apart; must begin at a host_id above those of the ",
+        list, " maps the host's id 0: the pod's root would be the host's, and a user ",
+        "namespace must keep the two apart; must begin at a host_id above those of the ",
         "host's users, e.g. 65536"));
   }
   return absl::OkStatus();

@@ -126,8 +126,8 @@ absl::Status CheckHostname(absl::string_view field, absl::string_view value) {
     if (label.empty() || label.size() > kMaxLabelBytes || label.front() == '-' ||
         label.back() == '-') {
       return Invalid(field, value,
-                     "must be parts of 1 to 63 bytes between dots, none of which begins or ends "
-                     "with \"-\" (RFC 1123)");
+                     "must be parts of 1 to 63 bytes between dots; no part may begin or end with "
+                     "\"-\" (RFC 1123)");
     }
   }
   return absl::OkStatus();

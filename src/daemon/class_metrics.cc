@@ -16,13 +16,15 @@ constexpr absl::Duration kTimeForDrift = absl::Milliseconds(20);
 MetricFamilies ClassMetrics(const qos::Registry& registry, qos::DriftWatch& drift) {
   auto holders = MakeFamily("plimsoll_class_holders", "Pods or containers that hold a QoS class",
                             prometheus::MetricType::Gauge);
-  auto capacity = MakeFamily("plimsoll_class_capacity", "How many may hold a QoS class at once",
-                             prometheus::MetricType::Gauge);
+  auto capacity =
+      MakeFamily("plimsoll_class_capacity", "Most holders that a QoS class may have at once",
+                 prometheus::MetricType::Gauge);
   auto refusals = MakeFamily("plimsoll_class_refusals_total", "Refused requests for a QoS class",
                              prometheus::MetricType::Counter);
-  auto drifted = MakeFamily("plimsoll_class_drift",
-                            "Holders of a QoS class that are not in it as last looked at",
-                            prometheus::MetricType::Gauge);
+  auto drifted =
+      MakeFamily("plimsoll_class_drift",
+                 "Holders of a QoS class that were outside of it at their last two looks",
+                 prometheus::MetricType::Gauge);
   const std::map<qos::DriftWatch::Key, uint64_t> differ = drift.Look(kTimeForDrift);
   for (const qos::TypeReport& type : registry.Describe()) {
     const std::string level = type.level == qos::Level::kPod ? "pod" : "container";
@@ -42,7 +44,7 @@ MetricFamilies ClassMetrics(const qos::Registry& registry, qos::DriftWatch& drif
     auto [at, is_new] = measured.try_emplace(one.metric);
     if (is_new) {
       at->second = MakeFamily(absl::StrCat("plimsoll_class_", one.metric),
-                              "Measured by the class's type, of a holder or of a class as a whole",
+                              "Measured by the class's type, for one holder or for the whole class",
                               prometheus::MetricType::Gauge);
     }
     MetricLabels labels = {{"type", one.type}, {"class", one.class_name}};

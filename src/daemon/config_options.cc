@@ -196,7 +196,7 @@ absl::Status SetBool(bool& member, const std::string& value) {
 
 constexpr Option kOptions[] = {
     {"address", OptionKind::kText, SetAddress,
-     "where the CRI is served, unix:// and a path; empty: plimsoll.sock in run_dir"},
+     "the CRI's socket, unix:// and a path; empty: plimsoll.sock in run_dir"},
     {"socket_group", OptionKind::kText,
      [](Config& config, const std::string& value) {
        config.socket_group = value;
@@ -233,7 +233,7 @@ constexpr Option kOptions[] = {
        config.network.config_dir.clear();
        return absl::OkStatus();
      },
-     "directory of CNI configurations, of which the first is pods' network; empty: none"},
+     "directory of CNI configurations, the first one is the pods' network; empty: none"},
     {"network.plugin_dirs", OptionKind::kTextList, AddPluginDirectory,
      "directories of CNI plugins, an earlier one before a later one",
      [](Config& config) { config.network.plugin_dirs.clear(); }},
@@ -249,8 +249,8 @@ constexpr Option kOptions[] = {
      [](Config& config, const std::string& value) {
        return SetBool(config.network.collect_garbage, value);
      },
-     "have CNI plugins let go, at the start, of all that is no pod's of this daemon: true or "
-     "false"},
+     "at the start, have CNI plugins release everything that belongs to no pod of this daemon: "
+     "true or false"},
     {"streaming.address", OptionKind::kText, SetStreamingAddress,
      "IP address and port for exec, attach and port-forward; port 0: a free one; empty: none"},
     {"streaming.certificate", OptionKind::kText,
@@ -265,7 +265,7 @@ constexpr Option kOptions[] = {
      [](Config& config, const std::string& value) {
        return SetInteger(config.streaming.idle_timeout, value, 1, 7 * 24 * 60 * 60);
      },
-     "seconds after which a stream on which nothing moves is ended"},
+     "seconds after which an idle stream is ended"},
     {"streaming.creation_timeout", OptionKind::kInteger,
      [](Config& config, const std::string& value) {
        return SetInteger(config.streaming.creation_timeout, value, 1, 600);
@@ -277,28 +277,29 @@ constexpr Option kOptions[] = {
      [](Config& config, const std::string& value) {
        return SetChoice(config.cgroup_driver, value, {"auto", "cgroupfs", "systemd"});
      },
-     "who manages control groups, which kubelet is told: auto, cgroupfs or systemd"},
+     "manager of control groups, as reported to kubelet: auto, cgroupfs or systemd"},
     {"restrict_oom_score_adj", OptionKind::kText,
      [](Config& config, const std::string& value) {
        return SetChoice(config.restrict_oom_score_adj, value, {"auto", "true", "false"});
      },
-     "raise oom_score_adj to the daemon's own where it may not be lower: auto, true or false"},
+     "raise oom_score_adj to the daemon's own if a lower one is not permitted: auto, true or "
+     "false"},
     {"image_volumes", OptionKind::kText,
      [](Config& config, const std::string& value) {
        return SetChoice(config.image_volumes, value, {"exec", "noexec"});
      },
-     "whether programs in images that are mounted as volumes may run: exec or noexec"},
+     "whether programs in images mounted as volumes may run: exec or noexec"},
     {"exec", OptionKind::kText,
      [](Config& config, const std::string& value) {
        return SetChoice(config.exec, value, {"direct", "crun"});
      },
-     "how commands enter a container: direct (by plimsoll-exec) or crun"},
+     "the program that starts commands in a container: direct (plimsoll-exec) or crun"},
     {"workers", OptionKind::kInteger,
      [](Config& config, const std::string& value) {
        return SetInteger(config.workers, value, 1, 1024);
      },
-     "threads that may wait at once for commands (exec), for the end of containers, for "
-     "registries, and for networks of new pods: so many for each of the four"},
+     "threads for each of four kinds of waiting calls: for commands (exec), for the end of "
+     "containers, for registries, for networks of new pods"},
     {"event_log.capacity", OptionKind::kInteger,
      [](Config& config, const std::string& value) {
        return SetInteger(config.event_log_capacity, value, 1, 1000000);
@@ -310,11 +311,12 @@ constexpr Option kOptions[] = {
     {"registries.file", OptionKind::kText, SetRegistriesFile,
      "path of a containers-registries.conf(5); empty: /etc/containers/registries.conf"},
     {"images.pinned", OptionKind::kTextList, AddPinnedImage,
-     "images that clients must not collect as garbage, * at a name's end for anything",
+     "images that clients must not collect as garbage; * at the end of a name stands for anything",
      [](Config& config) { config.pinned_images.clear(); }},
     {"images.share_layers", OptionKind::kText,
      [](Config& config, const std::string& value) { return SetBool(config.share_layers, value); },
-     "give layers that are here to every registry that names them, unfetched: true or false"},
+     "use a layer that is here for every registry whose image names it, without fetching it: "
+     "true or false"},
     {"feature_gates", OptionKind::kGates,
      [](Config& config, const std::string& value) { return config.feature_gates.Set(value); },
      "Name=true,Name=false"},

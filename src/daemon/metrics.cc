@@ -99,14 +99,14 @@ struct Metrics::State {
       Counters(registry, "plimsoll_events_total", "Entries of the event log by type");
   prometheus::Family<prometheus::Histogram>& phases =
       Histograms(registry, "plimsoll_start_phase_duration_seconds",
-                 "Time that each part of starting a pod or container took");
+                 "Duration of each part of a pod's or container's start");
   prometheus::Counter& topologies_sent =
       Counters(registry, "cri_dynamic_runtime_config_responses_total",
                "Node topologies sent to clients of GetDynamicRuntimeConfig")
           .Add({});
   prometheus::Counter& topologies_shown =
       Counters(registry, "plimsoll_topology_observer_responses_total",
-               "Node topologies sent to those who only look at them")
+               "Node topologies sent to observers")
           .Add({});
   prometheus::Counter& sandbox_restarts =
       Counters(registry, "plimsoll_sandbox_restarts_total",
@@ -122,11 +122,12 @@ struct Metrics::State {
       registry, "plimsoll_image_pulls_total", "Image pulls that have ended, by status code");
   prometheus::Histogram& pull_duration =
       Histograms(registry, "plimsoll_image_pull_duration_seconds",
-                 "Time that image pulls took, failed ones included")
+                 "Duration of image pulls, failed ones included")
           .Add({}, PullBuckets());
-  prometheus::Counter& pull_bytes = Counters(registry, "plimsoll_image_pull_bytes_total",
-                                             "Bytes of layers that came from registries")
-                                        .Add({});
+  prometheus::Counter& pull_bytes =
+      Counters(registry, "plimsoll_image_pull_bytes_total",
+               "Bytes of layers and configurations that came from registries")
+          .Add({});
   prometheus::Gauge& pulls_running =
       Gauges(registry, "plimsoll_image_pulls_running", "Image pulls under way").Add({});
 
@@ -138,7 +139,7 @@ struct Metrics::State {
 
 Metrics::Metrics(const std::string& version, std::function<StateCounts()> count)
     : state_(std::make_unique<State>(std::move(count))) {
-  Gauges(state_->registry, "plimsoll_build_info", "Always 1; the label says which build this is")
+  Gauges(state_->registry, "plimsoll_build_info", "Always 1; the label is the daemon's version")
       .Add({{"version", version}})
       .Set(1);
 }
@@ -206,16 +207,16 @@ void Metrics::ObservePullEnd(const absl::Status& result, absl::Duration duration
 
 void Metrics::ObserveRecovery(const RecoveryCounts& recovery) {
   Gauges(state_->registry, "plimsoll_recovery_duration_seconds",
-         "Time that the daemon took at its start to find everything again")
+         "Duration of the recovery at the daemon's start")
       .Add({})
       .Set(absl::ToDoubleSeconds(recovery.duration));
   prometheus::Family<prometheus::Gauge>& objects =
       Gauges(state_->registry, "plimsoll_recovered_objects",
-             "Pod sandboxes and containers that the daemon found again at its start");
+             "Pod sandboxes and containers recovered at the daemon's start");
   objects.Add({{"kind", "sandbox"}}).Set(static_cast<double>(recovery.sandboxes));
   objects.Add({{"kind", "container"}}).Set(static_cast<double>(recovery.containers));
   Gauges(state_->registry, "plimsoll_recovery_troubles",
-         "What the daemon could not put in order at its start")
+         "Objects that recovery could not put in order at the daemon's start")
       .Add({})
       .Set(static_cast<double>(recovery.troubles));
 }

@@ -69,14 +69,14 @@ void NodeClasses::HearOfDevices() {
     devices_ = *std::move(devices);
     return;
   }
-  log_->Write(LogLevel::kWarning, "no news of devices that come and go",
+  log_->Write(LogLevel::kWarning, "new and removed devices are not noticed",
               {{"error", std::string(devices.status().message())}});
 }
 
 void NodeClasses::LookAtDevicesAgain() {
   const absl::Status status = registry_->Refresh();
   if (status.ok()) return;
-  log_->WriteLimited(LogLevel::kWarning, "not all classes were brought up to new devices",
+  log_->WriteLimited(LogLevel::kWarning, "not all classes were applied to new devices",
                      {{"error", std::string(status.message())}});
 }
 

@@ -64,14 +64,14 @@ void AddTimes(const FsRoot& host, const StatFields& stat, MetricFamilies* famili
   const std::optional<double> boot = BootTime(host);
   if (started.has_value() && boot.has_value()) {
     families->push_back(OneValue("process_start_time_seconds",
-                                 "When the daemon was started, in seconds of the Unix epoch", Gauge,
+                                 "Start time of the daemon, in seconds since the Unix epoch", Gauge,
                                  *boot + *started / ticks_per_second));
   }
 }
 
 void AddDescriptors(const FsRoot& host, const std::string& proc, MetricFamilies* families) {
   if (const auto open = host.List(absl::StrCat(proc, "/fd")); open.ok()) {
-    families->push_back(OneValue("process_open_fds", "Descriptors that the daemon has open", Gauge,
+    families->push_back(OneValue("process_open_fds", "Open descriptors of the daemon", Gauge,
                                  static_cast<double>(open->size())));
   }
   rlimit limit = {};
@@ -90,8 +90,7 @@ MetricFamilies ProcessMetrics(const FsRoot& host) {
   const StatFields stat(text);
   AddTimes(host, stat, &families);
   if (const auto threads = stat.Get(20); threads.has_value()) {
-    families.push_back(
-        OneValue("plimsoll_threads", "Threads that the daemon has", Gauge, *threads));
+    families.push_back(OneValue("plimsoll_threads", "Threads of the daemon", Gauge, *threads));
   }
   if (const auto bytes = stat.Get(23); bytes.has_value()) {
     families.push_back(OneValue("process_virtual_memory_bytes",
@@ -99,7 +98,7 @@ MetricFamilies ProcessMetrics(const FsRoot& host) {
   }
   if (const auto pages = stat.Get(24); pages.has_value()) {
     families.push_back(OneValue("process_resident_memory_bytes",
-                                "Memory of the daemon that is resident, in bytes", Gauge,
+                                "Resident memory of the daemon, in bytes", Gauge,
                                 *pages * static_cast<double>(sysconf(_SC_PAGESIZE))));
   }
   AddDescriptors(host, proc, &families);

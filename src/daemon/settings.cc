@@ -25,16 +25,16 @@ void Define(CLI::App& app, const std::string& version, Flags& flags) {
          absl::StrCat("configuration file (default: ", kDefaultConfigPath, ", if it is there)"))
       ->type_name("FILE");
   app.add_flag("--check-config", flags.check_config,
-               "check configuration and flags, say what is wrong or odd, and exit");
+               "check configuration and flags, print errors and warnings, and exit");
   app.add_flag("--inspect", flags.inspect,
-               "print, as JSON, what a daemon would find to put in order here, change nothing, and "
-               "exit");
+               "print, as JSON, the differences that a daemon's recovery would find here, change "
+               "nothing, and exit");
   app.add_option("--ready-fd", flags.ready_fd,
                  "write one byte to this descriptor once the socket is served")
       ->type_name("N")
       ->check(CLI::Range(3, 1 << 20));
   app.add_flag("--standalone", flags.standalone,
-               "end when no client holds clients.lock in the run directory any more");
+               "end once no client holds clients.lock in the run directory");
   for (const OptionName& option : OptionNames()) {
     const std::string key = option.key;
     app.add_option_function<std::string>(

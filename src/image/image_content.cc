@@ -26,7 +26,7 @@ absl::StatusOr<std::string> ReadDocument(const FileSource& source, const Descrip
                                          const BlobPath& blob_path, absl::string_view kind) {
   if (descriptor.size > kMaxDocumentBytes) {
     return absl::InvalidArgumentError(absl::StrCat(kind, " ", descriptor.digest,
-                                                   " is said to have ", descriptor.size,
+                                                   " has a declared size of ", descriptor.size,
                                                    " bytes; valid are ", kMaxDocumentBytes));
   }
   absl::StatusOr<std::string> text = source.Read(blob_path(descriptor.digest), kMaxDocumentBytes);

@@ -275,7 +275,7 @@ TEST_F(LyingPullTest, AManifestAboveTheLimitNamesIt) {
       Failure("1", [](LyingAnswer* answer) { answer->body.append(size_t{4} << 20, ' '); });
   EXPECT_TRUE(absl::IsResourceExhausted(status)) << status;
   EXPECT_THAT(std::string(status.message()),
-              HasSubstr("size of 4194304 bytes, which the image's manifest or config may have"));
+              HasSubstr("size of 4194304 bytes, the limit for an image's manifest or config"));
 }
 
 TEST_F(LyingPullTest, OneThatHangsIsGivenUp) {

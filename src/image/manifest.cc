@@ -271,7 +271,7 @@ absl::StatusOr<Manifest> ParseManifest(absl::string_view text, absl::string_view
   const Json& layers = members.List("layers");
   PLIMSOLL_RETURN_IF_ERROR(members.status());
   if (version == 1) {
-    return Wrong(what, "has Docker's schema 1, which is obsolete; push the image again");
+    return Wrong(what, "has Docker's obsolete schema 1; push the image again");
   }
   if (config.empty()) return Wrong(what, "\"config\" is missing");
   if (layers.empty()) return Wrong(what, "has no layers");

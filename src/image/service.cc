@@ -171,7 +171,7 @@ absl::Status Service::Load() {
       Drop(record.id, record.repo_tags,
            absl::IsNotFound(text.status())
                ? absl::StrCat(status.message(),
-                              " (its removal was cut off, or somebody took files away)")
+                              " (its removal was cut off, or another program removed files)")
                : std::string(status.message()));
       continue;
     }
@@ -207,7 +207,7 @@ absl::StatusOr<Image> Service::Import(const std::string& path, absl::string_view
     PLIMSOLL_ASSIGN_OR_RETURN(const Reference name, ParseReference(reference));
     if (!name.digest.empty()) {
       return absl::InvalidArgumentError(absl::StrCat(
-          "import as \"", reference, "\": a digest is found, not given; use name:tag"));
+          "import as \"", reference, "\": a digest can't be given to an image; use name:tag"));
     }
     tags.push_back(name.Tagged());
   }

@@ -96,7 +96,7 @@ absl::StatusOr<Reference> Configured(absl::string_view configured, absl::string_
   if (reference.ok() && !IsShortName(full)) return reference;
   return absl::FailedPreconditionError(absl::StrCat(
       "registries.conf leads from the short name \"", absl::CEscape(short_name), "\" to \"",
-      absl::CEscape(full), "\", which is no full image name, as registry.example/name is"));
+      absl::CEscape(full), "\"; that is no full image name, like registry.example/name"));
 }
 
 }  // namespace

@@ -18,7 +18,7 @@ namespace {
 
 // skopeo's limit for a manifest and a config, equal to ours.
 constexpr absl::string_view kTooLarge = "exceeded maximum allowed size of 4194304 bytes";
-constexpr absl::string_view kWhatIsTooLarge = ", which the image's manifest or config may have";
+constexpr absl::string_view kWhatIsTooLarge = ", the limit for an image's manifest or config";
 constexpr absl::string_view kFatal = "level=fatal";
 constexpr char kSignatureRefusal[] = "plimsoll.dev/signature-refusal";
 
@@ -160,9 +160,9 @@ std::string Remedy(absl::string_view reason, absl::string_view reference) {
   const std::string asked = HostAsked(reason);
   const std::string what =
       asked.empty() || asked == registry
-          ? absl::StrCat("list ", registry,
-                         " under registries.insecure in the daemon's "
-                         "configuration, which it reads again on SIGHUP")
+          ? absl::StrCat(
+                "list ", registry,
+                " under registries.insecure in the daemon's configuration (read again on SIGHUP)")
           : absl::StrCat("set insecure = true for ", asked, " in registries.conf");
   return is_plain ? absl::StrCat("; it speaks plain HTTP: if it may, ", what)
                   : absl::StrCat("; add its authority to this machine's trusted ones, or ", what);
@@ -176,7 +176,7 @@ absl::Status TranslateSkopeoError(absl::string_view stderr_text, absl::string_vi
   const absl::StatusCode code = CodeFor(reason);
   absl::Status status(code,
                       absl::StrCat("pull ", reference, ": ",
-                                   reason.empty() ? "skopeo failed without a word" : reason,
+                                   reason.empty() ? "skopeo failed without a message" : reason,
                                    absl::StrContains(reason, kTooLarge) ? kWhatIsTooLarge : "",
                                    Remedy(reason, reference)));
   if (IsSignaturePolicy(absl::AsciiStrToLower(reason))) {

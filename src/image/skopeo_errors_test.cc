@@ -103,12 +103,11 @@ TEST(TranslateSkopeoError, AFailureForTlsSaysWhatToDo) {
   EXPECT_THAT(message("Get \\\"https://other.example:5000/v2/\\\": http: server gave HTTP response "
                       "to HTTPS client"),
               EndsWith("; it speaks plain HTTP: if it may, list other.example:5000 under "
-                       "registries.insecure in the daemon's configuration, which it reads again on "
-                       "SIGHUP"));
+                       "registries.insecure in the daemon's configuration (read again on SIGHUP)"));
   EXPECT_THAT(message("tls: x509: certificate signed by unknown authority"),
               EndsWith("; add its authority to this machine's trusted ones, or list "
                        "other.example:5000 under registries.insecure in the daemon's "
-                       "configuration, which it reads again on SIGHUP"));
+                       "configuration (read again on SIGHUP)"));
   EXPECT_THAT(message("Get \\\"https://mirror:1/v2/\\\": http: server gave HTTP response to HTTPS "
                       "client"),
               EndsWith("; it speaks plain HTTP: if it may, set insecure = true for mirror:1 in "

@@ -165,7 +165,7 @@ absl::StatusOr<SkopeoProxy::Reply> SkopeoProxy::ReceiveMessage() {
   }
   if (!json["success"].get<bool>()) {
     reply.error = json.contains("error") && json["error"].is_string() ? json["error"] : "";
-    if (reply.error.empty()) reply.error = "skopeo failed without a word";
+    if (reply.error.empty()) reply.error = "skopeo failed without a message";
   }
   if (json.contains("value")) reply.value = json["value"];
   if (json.contains("pipeid") && json["pipeid"].is_number_unsigned()) reply.pipe = json["pipeid"];

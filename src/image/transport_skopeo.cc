@@ -321,7 +321,7 @@ absl::StatusOr<std::string> SkopeoTransport::CheckedConfig(
   const std::string what =
       absl::StrCat("pull ", reference_.Canonical(), ": config ", config.digest);
   if (config.size > kMaxDocumentBytes) {
-    return absl::InvalidArgumentError(absl::StrCat(what, " is said to have ", config.size,
+    return absl::InvalidArgumentError(absl::StrCat(what, " has a declared size of ", config.size,
                                                    " bytes; valid are ", kMaxDocumentBytes));
   }
   absl::StatusOr<std::string> text = read();

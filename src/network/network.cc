@@ -185,7 +185,7 @@ absl::StatusOr<Added> Network::Add(const Attachment& attachment) {
   if (added.addresses.empty() && !options_.interfaces.empty()) {
     return absl::FailedPreconditionError(absl::StrCat(
         "network ", record.config.name, ": its plugins gave no address to an interface ",
-        absl::StrJoin(options_.interfaces, " or "), ", which network.interfaces asks for"));
+        absl::StrJoin(options_.interfaces, " or "), " (network.interfaces)"));
   }
   PLIMSOLL_RETURN_IF_ERROR(store_.PutResult(record.id, *record.result));
   added.is_attached = true;

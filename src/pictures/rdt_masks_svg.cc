@@ -264,10 +264,10 @@ std::string RdtSvg(const qos::RdtCompiled& compiled, const linux::ResctrlInfo& m
   }
   return absl::StrFormat(
       "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
-      "<svg xmlns=\"http://www.w3.org/2000/svg\" role=\"img\" "
-      "aria-label=\"Who has which cache ways and how much memory bandwidth\" width=\"%1$d\" "
-      "height=\"%2$d\" viewBox=\"0 0 %1$d %2$d\">\n"
-      "%3$s<rect class=\"page\" width=\"%1$d\" height=\"%2$d\"/>\n%4$s</svg>\n",
+      "<svg xmlns=\"http://www.w3.org/2000/svg\" role=\"img\" aria-label=\"Shares of cache ways "
+      "and memory bandwidth\" width=\"%1$d\" height=\"%2$d\" viewBox=\"0 0 %1$d %2$d\">\n"
+      "%3$s<rect class=\"page\" width=\"%1$d\" height=\"%2$d\"/>\n"
+      "%4$s</svg>\n",
       columns.right + kMaskMargin, y, kMaskStyle, body);
 }
 

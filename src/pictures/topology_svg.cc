@@ -222,7 +222,7 @@ class Picture {
 
   BoxArea Legend() const {
     BoxArea legend;
-    legend.body = TextElement(0, 12, "Who has which CPUs", "head");
+    legend.body = TextElement(0, 12, "CPUs and their holders", "head");
     legend.height = kLine;
     const auto line = [&](absl::string_view style, const std::string& text) {
       legend.body += Rectangle(0, legend.height, 14, 14, style);

@@ -85,7 +85,7 @@ TEST(DrawTest, AnSvgHasATitleASizeAndALegend) {
                        "aria-label=\"Topology: .*\" width=\"[0-9]+\" height=\"[0-9]+\" "
                        "viewBox=\"0 0 [0-9]+ [0-9]+\""));
   EXPECT_THAT(svg, HasSubstr("prefers-color-scheme: dark"));
-  EXPECT_THAT(svg, HasSubstr("class=\"head\">Who has which CPUs</text>"));
+  EXPECT_THAT(svg, HasSubstr("class=\"head\">CPUs and their holders</text>"));
   EXPECT_THAT(svg, HasSubstr("<title>CPU 0, not for pods</title>"));
   EXPECT_THAT(svg, HasSubstr("<title>CPU 2, web</title>"));
 }

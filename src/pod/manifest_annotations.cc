@@ -52,9 +52,10 @@ constexpr OwnAnnotation kOwnAnnotations[] = {
     {.name = "cpuset", .of_containers = true, .check = CheckCpus},
     {.name = "cdi", .of_containers = true, .check = CheckDevices},
     {.name = "memory-shrink", .check = CheckShrink},
-    {.name = "pod-resources", .ignored = "the manifest itself says what its containers need"},
+    {.name = "pod-resources",
+     .ignored = "the containers' resources in the manifest are used instead"},
     {.name = "grace-period-seconds", .ignored = "spec.terminationGracePeriodSeconds says it"},
-    {.name = "qos-class", .ignored = "it follows from what the containers ask for"},
+    {.name = "qos-class", .ignored = "it follows from the containers' requests and limits"},
 };
 
 class Checker {

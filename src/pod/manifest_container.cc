@@ -16,7 +16,7 @@ namespace {
 using Role = resources::ContainerRequirements::Role;
 
 constexpr int64_t kMaxId = std::numeric_limits<int32_t>::max();
-constexpr char kNeedsAgent[] = "needs the API server or the agent, which `plimsoll run` has not";
+constexpr char kNeedsAgent[] = "needs the API server or the agent; `plimsoll run` has neither";
 
 const std::vector<std::string>& SupportedFields() {
   static const auto* const kFields =

@@ -192,7 +192,8 @@ absl::Status Runner::Refresh() {
                                  [&](const auto& item) { return item.id() == member.id; });
     if (it == containers.end()) {
       return absl::NotFoundError(absl::StrCat("pod ", pod_.name, ": container ",
-                                              outcome(member).name, " was removed by someone"));
+                                              outcome(member).name,
+                                              " was removed by another client"));
     }
     if (it->state() == cri::CONTAINER_EXITED) PLIMSOLL_RETURN_IF_ERROR(AfterExit(member));
   }

@@ -14,9 +14,9 @@ absl::StatusOr<uint32_t> FreeIds(const std::vector<IdRange>& taken, uint32_t fro
     });
     if (is_free) return first;
   }
-  return absl::ResourceExhaustedError(
-      absl::StrCat("hostUsers: all ", kPodIdRanges, " ranges of user ids from ", kFirstPodId,
-                   " on are other pods'; remove pods that have ended"));
+  return absl::ResourceExhaustedError(absl::StrCat("hostUsers: all ", kPodIdRanges,
+                                                   " ranges of user ids from ", kFirstPodId,
+                                                   " on are other pods'; remove ended pods"));
 }
 
 absl::StatusOr<std::vector<IdRange>> TakenIds(Client& client) {

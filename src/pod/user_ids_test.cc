@@ -28,7 +28,7 @@ TEST(UserIds, AfterTheLastComesTheFirst) {
 TEST(UserIds, WithoutOneThatIsSaid) {
   const auto none = FreeIds({{kFirstPodId, uint64_t{1} << 31}}, 7);
   EXPECT_TRUE(absl::IsResourceExhausted(none.status())) << none.status();
-  EXPECT_THAT(none.status().message(), HasSubstr("remove pods that have ended"));
+  EXPECT_THAT(none.status().message(), HasSubstr("remove ended pods"));
 }
 
 }  // namespace

@@ -134,7 +134,7 @@ std::string BlockioType::unavailable() const {
   const char* controller = v2 ? "io" : "blkio";
   if (absl::c_linear_search(cgroups_->Controllers(), controller)) return "";
   return absl::StrCat("blockio classes need the cgroup controller \"", controller,
-                      "\", which this machine does not have");
+                      "\", and this machine lacks it");
 }
 
 BlockioType::StatePtr BlockioType::Compile(BlockioConfig config, BlockioMachine machine) {

@@ -110,7 +110,7 @@ std::optional<BlockioEntry> ReadEntry(YamlReader& reader, const YAML::Node& node
 // keeps to one line.
 bool CheckName(YamlReader& reader, const ClassItem& item) {
   if (item.key.empty()) {
-    reader.Note(item.key_node, "Classes", "nobody can ask for a class without a name; left out");
+    reader.Note(item.key_node, "Classes", "a class without a name can't be asked for; left out");
     return false;
   }
   if (Printable(item.key) != item.key) {

@@ -81,7 +81,7 @@ TEST(BlockioDialectTest, TheFileAsAWhole) {
            "1:; yes:; 0x10:", "containerd and CRI-O read the name yes as \"true\""},
           {"Classes: {\"a b\": }\n", "a b:", "not every client can send the class name \"a b\""},
           {"Classes: {-a: }\n", "-a:", "not every client can send the class name \"-a\""},
-          {"Classes: {\"\": }\n", "", "nobody can ask for a class without a name"},
+          {"Classes: {\"\": }\n", "", "a class without a name can't be asked for"},
           {"Classes: {c: [{Weight: 50}]}\n---\nClasses: {}\n", "c: weight=50",
            "only the first document counts"},
           {"Classes: {c: }\n---\n[\n", "c:", "only the first document counts"},

@@ -406,8 +406,8 @@ TEST_P(BlockioTest, AMachineWithoutTheControllerSaysSo) {
   ASSERT_TRUE(type.ok()) << type.status();
   EXPECT_THAT(
       (*type)->warnings(),
-      ElementsAre("blockio classes need the cgroup controller \"blkio\", which this machine "
-                  "does not have"));
+      ElementsAre(
+          "blockio classes need the cgroup controller \"blkio\", and this machine lacks it"));
   EXPECT_TRUE(absl::IsFailedPrecondition((*type)->Assign(Container(), "", "slow")));
 }
 

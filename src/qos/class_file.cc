@@ -44,7 +44,7 @@ absl::Status ReadClassFile(absl::string_view text, absl::string_view file,
     }
     if (more) {
       warnings->push_back(
-          absl::StrCat(file, ": only the first document counts; what follows it is not read"));
+          absl::StrCat(file, ": only the first document counts; later ones are not read"));
     }
     if (!document.IsNull()) read(reader, document);
   } catch (const YAML::Exception& error) {

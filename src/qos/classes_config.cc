@@ -148,7 +148,7 @@ void RefuseNull(YamlReader& reader, const YAML::Node& node, const YamlMapping& s
     const std::string& key = item.first.Scalar();
     reader.Fail(item.first, section.PathOf(key),
                 key == "pod-qos" ? "has no value; write {}, or leave the key out"
-                                 : "has no value; say what the type is, or leave the key out");
+                                 : "has no value; give the type's settings, or leave the key out");
   }
 }
 

@@ -84,7 +84,7 @@ TEST(ClassesConfig, MistakesAreToldWithTheirPlace) {
       {"rdt: {config_file: /a, annotations: [pod]}", "expected container, default or sandbox"},
       {"oom: {}", "classes.oom: \"classes\" is missing"},
       {"oom: {classes: }", "classes.oom: \"classes\" is missing or has no value"},
-      {"oom:", "f.yaml:1:1: classes.oom: has no value; say what the type is, or leave the key"},
+      {"oom:", "f.yaml:1:1: classes.oom: has no value; give the type's settings, or leave the key"},
       {"pod-qos:", "classes.pod-qos: has no value; write {}"},
       {"oom: {classes: {low: 1001}}",
        "f.yaml:1:22: classes.oom.classes.low: expected an oom_score_adj, -1000 to 1000"},

@@ -233,7 +233,7 @@ qos::HeldClasses ClassAssignments::ChangingTo(const qos::HeldClasses& held,
 
 absl::Status ClassAssignments::FinishChange(ContainerRecord* record, bool* changed) const {
   *changed = false;
-  constexpr char kWhat[] = "finish a change of classes that was cut off";
+  constexpr char kWhat[] = "finish an interrupted change of classes";
   const absl::StatusOr<std::string> mark =
       options_.run.Read(UpdateMarkOf(ClassesMarkIdOf(record->id)));
   if (options_.classes == nullptr || absl::IsNotFound(mark.status())) return absl::OkStatus();

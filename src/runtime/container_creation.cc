@@ -277,7 +277,7 @@ absl::StatusOr<std::string> ContainerCreation::Create(const std::shared_ptr<Sand
     if (sandbox->stopping) {
       return absl::FailedPreconditionError(
           absl::StrCat(what, ": a stop of its sandbox ", sandbox->id,
-                       " was begun, and failed; only to stop and to remove it are left"));
+                       " has failed; that sandbox can only be stopped and removed now"));
     }
   }
   PLIMSOLL_RETURN_IF_ERROR(Annotate(CheckSettings(spec.resources, *parts_.options.runtime), what));
@@ -319,8 +319,8 @@ void ContainerCreation::Undo(ContainerRecord record,
   parts_.options.events->Warn(
       record.sandbox_id, record.id,
       Annotate(unmade,
-               "what a creation that failed has left can't be removed now (remove the "
-               "container, or restart the daemon, to try again)"));
+               "remains of the failed creation can't be removed now (remove the container, or "
+               "restart the daemon, to try again)"));
   record.state = ContainerState::kRemoving;
   const auto container = std::make_shared<Container>(std::move(record));
   {

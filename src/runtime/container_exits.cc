@@ -177,9 +177,9 @@ void ContainerExits::ClearGroup(const std::shared_ptr<Container>& container) {
     if (killed.ok()) options_.cgroups->Remove(record.cgroup_path).IgnoreError();
   });
   if (!taken) {
-    options_.events->Warn(
-        container->sandbox_id, container->id,
-        absl::ResourceExhaustedError("no thread to end what is left of it; removing it does"));
+    options_.events->Warn(container->sandbox_id, container->id,
+                          absl::ResourceExhaustedError(
+                              "no thread to end its remaining processes; its removal ends them"));
   }
 }
 

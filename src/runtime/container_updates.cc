@@ -32,8 +32,8 @@ absl::Status OrEnded(const FsRoot& host, const ContainerRecord& record,
   if (!absl::IsNotFound(status)) return status;
   const bool runs = linux::IsRunning(host, record.init).value_or(false);
   return absl::FailedPreconditionError(
-      absl::StrCat(runs ? "somebody took away what its limits are set with; remove the container "
-                          "and make it anew ("
+      absl::StrCat(runs ? "its control group or a file in it was removed from outside; remove "
+                          "the container and make it anew ("
                         : "it has just ended (",
                    status.message(), ")"));
 }
@@ -121,7 +121,7 @@ absl::Status ContainerUpdates::Apply(Container& container, const ContainerRecord
 }
 
 absl::Status ContainerUpdates::Finish(const ContainerRecord& record) const {
-  constexpr char kWhat[] = "finish an update that was cut off";
+  constexpr char kWhat[] = "finish an interrupted update";
   const absl::StatusOr<std::string> mark = options_.run.Read(UpdateMarkOf(record.id));
   if (absl::IsNotFound(mark.status())) return absl::OkStatus();
   if (!mark.ok()) return Annotate(mark.status(), kWhat);

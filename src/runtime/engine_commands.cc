@@ -67,14 +67,13 @@ absl::Status OrLost(const EngineOptions& options, const ContainerRecord& record,
     lost = absl::StrCat("its control group ", record.cgroup_path);
   } else if (const auto started = options.runtime->StartedAt(record.id, record.init);
              started.ok() && !started->has_value()) {
-    lost = "what the OCI runtime keeps of it";
+    lost = "the OCI runtime's state of it";
   } else {
     return status;
   }
-  return absl::FailedPreconditionError(
-      absl::StrCat("exec: container ", record.id, " runs, but ", lost, " is gone, without which ",
-                   "nothing can be started in it; remove the container and make it anew (",
-                   status.message(), ")"));
+  return absl::FailedPreconditionError(absl::StrCat(
+      "exec: container ", record.id, " runs, but ", lost, " is gone, and without it ",
+      "no command can be started; remove the container and make it anew (", status.message(), ")"));
 }
 
 // A command whose failure is reported by OrLost.
@@ -109,7 +108,7 @@ absl::Status UntilThawed(const ExecRequest& request, SteadyTime deadline,
     const absl::Status status = once(std::min({tries * kHold, kLongestHold, TimeUntil(deadline)}));
     if (!absl::IsAborted(status)) return status;
     if (request.cancellation != nullptr && request.cancellation->cancelled()) {
-      return absl::CancelledError(absl::StrCat(status.message(), ", and whoever asked has gone"));
+      return absl::CancelledError(absl::StrCat(status.message(), ", and the client has gone"));
     }
     if (SteadyNow() >= deadline) {
       return absl::DeadlineExceededError(absl::StrCat(status.message(), ", and \"", request.argv[0],
@@ -118,7 +117,7 @@ absl::Status UntilThawed(const ExecRequest& request, SteadyTime deadline,
     }
     if (SteadyNow() >= end) {
       return absl::FailedPreconditionError(
-          absl::StrCat(status.message(), " by somebody who doesn't let it go on"));
+          absl::StrCat(status.message(), " by another program that doesn't thaw it"));
     }
     absl::SleepFor(std::min(kThawed, TimeUntil(end)));
   }

@@ -78,7 +78,7 @@ TEST_F(EngineCountersTest, WhatHasEndedIsNotCounted) {
   const absl::Status ended = engine_->readings().Counters(id).status();
   EXPECT_TRUE(absl::IsFailedPrecondition(ended)) << ended;
   EXPECT_THAT(std::string(ended.message()),
-              HasSubstr("is Exited; counting what it uses needs one that is Created or Running"));
+              HasSubstr("is Exited; counting its use needs one that is Created or Running"));
   EXPECT_TRUE(absl::IsNotFound(engine_->readings().Counters("none").status()));
 }
 

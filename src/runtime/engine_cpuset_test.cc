@@ -66,8 +66,8 @@ TEST_F(EngineCpusetTest, NewOnesAreMadeInTheShareAndKeepWhatTheyAskedFor) {
   EXPECT_EQ(*runtime_.last_created.cpuset_cpus, "4-5");
   EXPECT_EQ(*engine_->GetContainer(id)->spec.resources.cpuset_cpus, "4-9");
   EXPECT_THAT(Told(EventType::kWarning, id),
-              ElementsAre("of what it asked for, this node does not have or does not give to pods "
-                          "(nodeResources) CPUs 6-9; it runs on CPUs 4-5 and memory nodes 0"));
+              ElementsAre("requested, but not on this node or not for pods (nodeResources): CPUs "
+                          "6-9; it runs on CPUs 4-5 and memory nodes 0"));
 }
 
 TEST_F(EngineCpusetTest, OutsideIsRefusedOnceThatIsSaid) {
@@ -278,8 +278,8 @@ TEST_F(EngineCpusetTest, APodsCpusetBelowAContainersNamesTheContainer) {
   EXPECT_TRUE(absl::IsFailedPrecondition(refused)) << refused;
   EXPECT_EQ(refused.message(),
             absl::StrCat("update sandbox ", pod,
-                         ": cpuset_cpus \"1\" leaves out CPUs 0, which container \"first\" has: "
-                         "update the container first (",
+                         ": cpuset_cpus \"1\" leaves out CPUs 0, but container \"first\" has "
+                         "them: update the container first (",
                          busy.message(), ")"));
   // A container that the new set doesn't leave out isn't to blame.
   update.resources.cpuset_cpus = "0-1";

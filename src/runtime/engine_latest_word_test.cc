@@ -175,8 +175,8 @@ TEST_F(EngineLatestWordTest, WhatContradictsLinuxIsAnEvent) {
   update.cgroup.memory_limit_bytes = int64_t{1} << 30;
   ASSERT_TRUE(engine_->UpdateResources(id, update).ok());
   const std::string told =
-      "container container: what is written contradicts linux, which holds: the limit of memory "
-      "is 2Gi, linux has 1 GiB (1073741824 bytes)";
+      "container container: the written resources contradict linux, and linux holds: the limit "
+      "of memory is 2Gi, linux has 1 GiB (1073741824 bytes)";
   EXPECT_THAT(Warnings(), ElementsAre(told));
   EXPECT_EQ(cgroups_.Read(engine_->GetContainer(id)->cgroup_path)->memory_limit_bytes, 1 << 30);
   // The warning comes once, not with every update.
@@ -187,13 +187,13 @@ TEST_F(EngineLatestWordTest, WhatContradictsLinuxIsAnEvent) {
   web.attempt = 1;
   web.resources.cpu_shares = 1024;
   Create(pod, web);
-  EXPECT_THAT(Warnings(), Contains("container container: what is written contradicts linux, which "
-                                   "holds: the request of cpu is 500m, linux has 1024 shares "
-                                   "(1000m)"));
+  EXPECT_THAT(Warnings(), Contains("container container: the written resources contradict linux, "
+                                   "and linux holds: the request of cpu is 500m, linux has 1024 "
+                                   "shares (1000m)"));
   ASSERT_TRUE(
       engine_->UpdateSandboxResources(pod, {.resources = {.memory_limit_bytes = 1 << 20}}).ok());
-  EXPECT_THAT(Warnings(), Contains("pod default/pod: what is written contradicts linux, which "
-                                   "holds: the limit of memory is 2560Mi, linux has 1 MiB "
+  EXPECT_THAT(Warnings(), Contains("pod default/pod: the written resources contradict linux, and "
+                                   "linux holds: the limit of memory is 2560Mi, linux has 1 MiB "
                                    "(1048576 bytes)"));
 }
 

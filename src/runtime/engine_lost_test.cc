@@ -38,14 +38,14 @@ TEST_F(EngineLostTest, AnUpdateWithoutItsGroupSaysSo) {
   const absl::Status refused = engine_->UpdateResources(id, {.cgroup = {.cpu_shares = 200}});
   EXPECT_TRUE(absl::IsFailedPrecondition(refused)) << refused;
   EXPECT_THAT(std::string(refused.message()),
-              AllOf(HasSubstr("somebody took away"), HasSubstr("open cpu.shares: none"),
+              AllOf(HasSubstr("removed from outside"), HasSubstr("open cpu.shares: none"),
                     Not(HasSubstr("just ended"))));
   EXPECT_EQ(engine_->GetContainer(id)->spec.resources.cpu_shares, std::nullopt);
 }
 
 TEST_F(EngineLostTest, AnExecNamesWhatIsGone) {
   const std::string id = Run();
-  EXPECT_THAT(WhyNoExec(id), HasSubstr("runs, but what the OCI runtime keeps of it is gone"));
+  EXPECT_THAT(WhyNoExec(id), HasSubstr("runs, but the OCI runtime's state of it is gone"));
   runtime_.SetStarted(id, 1);
   EXPECT_EQ(WhyNoExec(id), "it is not running");
   const std::string group = engine_->GetContainer(id)->cgroup_path;

@@ -238,9 +238,8 @@ TEST_F(EnginePassDownTest, AnUpdateThatWasCutOffIsFinishedAtTheNextStart) {
   ASSERT_TRUE(run_.ReplaceFile(mark, "").ok());
   cgroups_.faults.FailNext("Apply", absl::PermissionDeniedError("memory.max: no"));
   StartEngine();
-  EXPECT_THAT(
-      engine_->RecoveryTroubles(),
-      ::testing::ElementsAre(HasSubstr("finish an update that was cut off: memory.max: no")));
+  EXPECT_THAT(engine_->RecoveryTroubles(),
+              ::testing::ElementsAre(HasSubstr("finish an interrupted update: memory.max: no")));
   // The next start finishes it.
   EXPECT_TRUE(run_.Exists(mark));
   StartEngine();
@@ -470,7 +469,7 @@ TEST_F(EnginePassDownTest, APodsUpdateThatWasCutOffIsFinishedAtTheNextStart) {
   ASSERT_TRUE(run_.ReplaceFile(mark, "{").ok());
   StartEngine();
   EXPECT_THAT(engine_->RecoveryTroubles(),
-              ::testing::ElementsAre(HasSubstr("finish a pod's update that was cut off")));
+              ::testing::ElementsAre(HasSubstr("finish an interrupted update of a pod")));
 }
 
 }  // namespace

@@ -132,7 +132,7 @@ absl::StatusOr<ContainerCounters> EngineReadings::Counters(absl::string_view id)
   PLIMSOLL_ASSIGN_OR_RETURN(const EffectiveResources resources,
                             ReadEffective(options_, *container));
   if (!resources.live) {
-    PLIMSOLL_RETURN_IF_ERROR(CheckProcess(container->Snapshot(), "counting what it uses"));
+    PLIMSOLL_RETURN_IF_ERROR(CheckProcess(container->Snapshot(), "counting its use"));
     return absl::FailedPreconditionError(absl::StrCat("container ", record.id, " has just ended"));
   }
   const std::string& group = record.cgroup_path;

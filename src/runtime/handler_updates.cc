@@ -92,7 +92,9 @@ void HandlerUpdates::TellBack(const std::string& sandbox_id,
   if (turn.status().ok()) {
     options_.events->Warn(
         record.id, container_id,
-        Annotate(told, "tell what holds (the next update or start of the daemon tries again)"));
+        Annotate(told,
+                 "tell the runtime handler the pod's present resources (the next update or "
+                 "start of the daemon tries again)"));
   }
 }
 

@@ -108,7 +108,7 @@ class Inspector {
     if (!*monitored) {
       return Add(D::kContainerEnded, record,
                  absl::StrCat(recorded, "; its monitor (process ", record.monitor.pid, ") is gone"),
-                 "ends what is left of it and records its exit", started);
+                 "ends its remaining processes and records its exit", started);
     }
     if (started != 0) {
       return Add(D::kContainerStarted, record, absl::StrCat(recorded, ", but it was started"),
@@ -142,10 +142,11 @@ class Inspector {
       const absl::StatusOr<bool> is_there = input_.state->Has(path);
       if (!is_there.ok()) return NotInspected(record, is_there.status());
       if (*is_there) continue;
-      return Add(D::kContainerFilesGone, record,
-                 absl::StrCat(input_.state->PathOf(path), " is gone, which its root file system ",
-                              "is made of"),
-                 "leaves it as it is; remove the container, and the image if it is of that");
+      return Add(
+          D::kContainerFilesGone, record,
+          absl::StrCat(input_.state->PathOf(path), " is gone, and its root file system ",
+                       "needs it"),
+          "leaves it as it is; remove the container, and the image if the path is the image's");
     }
   }
 
@@ -188,7 +189,7 @@ class Inspector {
     if (!stopped.ok()) return NotInspected(record, stopped.status());
     if (*stopped) {
       return Add(D::kSandboxBroken, record,
-                 "recorded as Ready; its stop was begun, and its end not written down",
+                 "recorded as Ready; its stop was begun, and the end of the stop was not recorded",
                  "records it as NotReady");
     }
     const absl::StatusOr<PlaceState> place = LookAtSandboxPlace(input_.run, record.id, record.spec);
@@ -196,7 +197,7 @@ class Inspector {
     if (*place != PlaceState::kWhole) {
       return Add(D::kSandboxBroken, record,
                  "recorded as Ready, but not all of its namespaces are pinned",
-                 "lets go of the others and records it as NotReady");
+                 "unpins the others and records it as NotReady");
     }
     const absl::StatusOr<bool> held = InitRuns(record);
     if (!held.ok()) return NotInspected(record, held.status());
@@ -204,7 +205,7 @@ class Inspector {
       return Add(D::kSandboxBroken, record,
                  absl::StrCat("recorded as Ready; the init of its PID namespace (process ",
                               record.pause.pid, ") is gone"),
-                 "lets go of its namespaces and records it as NotReady");
+                 "unpins its namespaces and records it as NotReady");
     }
     for (const std::string& group : record.owned_cgroups) {
       const absl::StatusOr<bool> exists = input_.cgroups->Exists(group);
@@ -231,7 +232,7 @@ class Inspector {
     if (!place.ok()) return NotInspected(record, place.status());
     if (*place != PlaceState::kWhole) {  // `none` wants no namespace: some are pinned
       return Add(D::kSandboxStillHeld, record, "is NotReady, but namespaces of it are still pinned",
-                 "lets go of them");
+                 "unpins them");
     }
     const absl::StatusOr<bool> held = InitRuns(record);
     if (!held.ok()) return NotInspected(record, held.status());
@@ -239,7 +240,7 @@ class Inspector {
       if (!attached_.contains(record.id)) return;
       return Add(D::kSandboxNetworkLeft, record,
                  "is NotReady, but its network has not been given back",
-                 "tells its network plugins to let go of it");
+                 "tells its network plugins to release it");
     }
     Add(D::kSandboxStillHeld, record,
         absl::StrCat("is NotReady, but the init of its PID namespace (process ", record.pause.pid,
@@ -249,7 +250,7 @@ class Inspector {
 
   std::string AndNetwork(absl::string_view action, const SandboxRecord& record) const {
     return absl::StrCat(action, attached_.contains(record.id)
-                                    ? "; its network plugins are told to let go of it"
+                                    ? "; its network plugins are told to release it"
                                     : "");
   }
 
@@ -269,8 +270,8 @@ class Inspector {
                   ? absl::StrCat("command \"", stray.command, "\" (process ", stray.process.pid,
                                  ") was started by ExecSync; the daemon that waited for it is gone")
                   : absl::StrCat("group ", stray.container_group, "/", stray.group,
-                                 " was made for a command of ExecSync that nobody waits for"),
-              stray.process.pid != 0 ? "ends it" : "ends what is in it and removes it");
+                                 " was made for a command of ExecSync whose client has gone"),
+              stray.process.pid != 0 ? "ends it" : "ends the processes in it and removes it");
       finding.container_id = stray.container_id;
       finding.stray = std::move(stray);
     }
@@ -298,7 +299,7 @@ class Inspector {
     for (const std::string& id : input_.attached) {
       if (known_sandboxes_.contains(id) || under_way_.contains(id)) continue;
       Add(D::kStrayNetwork, "the network of a sandbox that is not recorded has not been given back",
-          "tells its network plugins to let go of it")
+          "tells its network plugins to release it")
           .sandbox_id = id;
     }
     LookForGroups(places.value_or(std::vector<std::string>()));

@@ -23,8 +23,8 @@ absl::StatusOr<cdi::ContainerEdits> Resolve(const AnnouncedContainer& container,
   if (absl::IsNotFound(edits.status())) {
     return absl::FailedPreconditionError(
         absl::StrCat("container ", container.name, ": ", edits.status().message(),
-                     "; without it nobody can tell how large the pod's virtual machine must be: "
-                     "put its file (back) there"));
+                     "; without it the size of the pod's virtual machine is unknown: put its file "
+                     "(back) there"));
   }
   if (!edits.ok()) return Annotate(edits.status(), absl::StrCat("container ", container.name));
   return edits;

@@ -20,7 +20,7 @@ absl::Status RefuseLinks(const FsRoot& root, absl::string_view name) {
     if (root.ReadLink(part).ok()) {
       return absl::FailedPreconditionError(
           absl::StrCat("the log goes to ", root.PathOf(name), ", where ", root.PathOf(part),
-                       " is a symlink; below the pod's log directory none is followed"));
+                       " is a symlink; symlinks below the pod's log directory are not followed"));
     }
     if (end == absl::string_view::npos) return absl::OkStatus();
   }
@@ -31,12 +31,13 @@ absl::Status OfLog(const absl::Status& status, const std::string& path) {
   switch (ErrnoOf(status)) {
     case EEXIST:
     case ENOTDIR:
-      return absl::FailedPreconditionError(absl::StrCat(
-          "the log goes to ", path, ", which is no directory, or is below what is none"));
+      return absl::FailedPreconditionError(
+          absl::StrCat("the log goes to ", path,
+                       ", but that is not a directory, or a part of its path is not one"));
     case ELOOP:
     case ENAMETOOLONG:
       return absl::InvalidArgumentError(
-          absl::StrCat("the log can't be where it goes to: ", status.message()));
+          absl::StrCat("the log's path is not possible: ", status.message()));
     default:
       return status;
   }

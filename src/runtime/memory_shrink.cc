@@ -84,7 +84,7 @@ absl::Status PutLimitBack(linux::CgroupManager& cgroups, const FsRoot& run, absl
   if (limit->empty()) return absl::OkStatus();
   const absl::Status written = WriteShrinkLimit(cgroups, group, *limit);
   if (absl::IsNotFound(written)) return absl::OkStatus();  // it has just ended
-  return Annotate(written, "put back what an update before this one has lowered");
+  return Annotate(written, "put back the memory limit that an earlier update lowered");
 }
 
 }  // namespace plimsoll::runtime

@@ -176,13 +176,12 @@ void NodeConfinement::TellLost(Container& container, const Confined& confined) c
   const std::string given = Described(confined.settings);
   if (confined.lost.empty()) {
     options_.events->Add(EventType::kContainerUpdated, container.sandbox_id, container.id,
-                         absl::StrCat("has all that it asked for again: ", given));
+                         absl::StrCat("has all requested CPUs and memory nodes again: ", given));
     return;
   }
   options_.events->Add(
       EventType::kWarning, container.sandbox_id, container.id,
-      absl::StrCat("of what it asked for, this node does not have or does not give "
-                   "to pods (nodeResources) ",
+      absl::StrCat("requested, but not on this node or not for pods (nodeResources): ",
                    confined.lost, "; it runs on ", given));
 }
 

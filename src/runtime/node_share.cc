@@ -70,7 +70,7 @@ absl::Status ConfineList(const Kind& kind, const NodeShare& share, const NodeSha
   if (outside == OutsideShare::kRefuse ? !never.Empty() : left.Empty() && is_stranger) {
     return absl::FailedPreconditionError(absl::StrCat(
         kind.field, " is \"", *list, "\", but ", kind.what, " ", never.ToString(),
-        " are outside of what this node gives to pods (nodeResources): ", has.ToString()));
+        " are outside of this node's share for pods (nodeResources): ", has.ToString()));
   }
   *list = (left.Empty() ? has : left).ToString();
   AddLost(kind, beyond, lost);

@@ -61,11 +61,11 @@ TEST(ConfineTest, WhatIsOutsideIsRefusedByName) {
   const absl::Status cpus = New({.cpuset_cpus = "0-7"}, OutsideShare::kRefuse).status();
   EXPECT_TRUE(absl::IsFailedPrecondition(cpus));
   EXPECT_EQ(cpus.message(),
-            "cpuset_cpus is \"0-7\", but CPUs 0-1,6-7 are outside of what this node gives to pods "
+            "cpuset_cpus is \"0-7\", but CPUs 0-1,6-7 are outside of this node's share for pods "
             "(nodeResources): 2-5");
   const absl::Status nodes = New({.cpuset_mems = "0-1"}, OutsideShare::kRefuse).status();
   EXPECT_EQ(nodes.message(),
-            "cpuset_mems is \"0-1\", but memory nodes 1 are outside of what this node gives to "
+            "cpuset_mems is \"0-1\", but memory nodes 1 are outside of this node's share for "
             "pods (nodeResources): 0");
 }
 

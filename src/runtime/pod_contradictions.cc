@@ -12,7 +12,7 @@ namespace {
 
 std::string Sentence(const std::string& whose, const std::vector<std::string>& contradictions) {
   if (contradictions.empty()) return "";
-  return absl::StrCat(whose, ": what is written contradicts linux, which holds: ",
+  return absl::StrCat(whose, ": the written resources contradict linux, and linux holds: ",
                       absl::StrJoin(contradictions, "; "));
 }
 

@@ -76,7 +76,7 @@ absl::Status PodPictures::AddTo(const SandboxRecord& sandbox, ContainerSpec* mad
     if (CleanPath(mount.container_path) != place) continue;
     return absl::InvalidArgumentError(
         absl::StrCat("container ", made->name, ": it mounts ", mount.host_path, " at ", place,
-                     ", where the pod's annotations want what the pod needs to be found"));
+                     ", but the pod's annotations name that place for the pod's resources"));
   }
   made->mounts.push_back(
       {.container_path = place, .host_path = directory, .readonly = true, .selinux_relabel = true});
@@ -138,7 +138,7 @@ void PodPictures::Show(const std::string& sandbox_id) const {
   const absl::Status written = Write(record);
   // NOT_FOUND: the sandbox is being removed and has no place any more.
   if (!absl::IsNotFound(written))
-    options_.events->Warn(record.id, "", Annotate(written, "show what the pod needs"));
+    options_.events->Warn(record.id, "", Annotate(written, "show the pod's resources"));
 }
 
 }  // namespace plimsoll::runtime

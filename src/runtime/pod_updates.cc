@@ -46,12 +46,11 @@ absl::Status NameWhoIsOutside(const linux::CgroupManager& cgroups, const std::st
     const std::string cpus = LeftOut(wanted.cpuset_cpus, has->cpuset_cpus);
     const std::string nodes = LeftOut(wanted.cpuset_mems, has->cpuset_mems);
     if (cpus.empty() && nodes.empty()) continue;
-    return absl::FailedPreconditionError(
-        absl::StrCat(cpus.empty() ? "cpuset_mems" : "cpuset_cpus", " \"",
-                     cpus.empty() ? *wanted.cpuset_mems : *wanted.cpuset_cpus, "\" leaves out ",
-                     cpus.empty() ? "memory nodes " : "CPUs ", cpus.empty() ? nodes : cpus,
-                     ", which container \"", container.spec.name,
-                     "\" has: update the container first (", refused.message(), ")"));
+    return absl::FailedPreconditionError(absl::StrCat(
+        cpus.empty() ? "cpuset_mems" : "cpuset_cpus", " \"",
+        cpus.empty() ? *wanted.cpuset_mems : *wanted.cpuset_cpus, "\" leaves out ",
+        cpus.empty() ? "memory nodes " : "CPUs ", cpus.empty() ? nodes : cpus, ", but container \"",
+        container.spec.name, "\" has them: update the container first (", refused.message(), ")"));
   }
   return refused;
 }
@@ -119,7 +118,7 @@ absl::Status PodUpdates::Finish(const SandboxRecord& record) const {
 absl::Status PodUpdates::FinishLimits(const SandboxRecord& record) const {
   const absl::StatusOr<std::string> mark = options_.run.Read(UpdateMarkOf(record.id));
   if (absl::IsNotFound(mark.status())) return absl::OkStatus();
-  constexpr char kWhat[] = "finish a pod's update that was cut off";
+  constexpr char kWhat[] = "finish an interrupted update of a pod";
   if (!mark.ok()) return Annotate(mark.status(), kWhat);
   const auto update = CgroupSettingsFromJson(*mark);
   if (!update.ok()) return Annotate(update.status(), kWhat);

@@ -35,7 +35,7 @@ absl::Status NamePodsQuota(const linux::CgroupManager& cgroups, const std::strin
   const int64_t asked = Limit(wanted);
   if (most == 0 || (asked != 0 && asked <= most)) return refused;
   return absl::FailedPreconditionError(absl::StrCat("a CPU limit of ", Text(asked),
-                                                    " is above the pod's, which is ", Text(most),
+                                                    " is above the pod's limit, ", Text(most),
                                                     ": raise the pod's first"));
 }
 
@@ -51,7 +51,7 @@ absl::Status NameContainersQuota(const linux::CgroupManager& cgroups, const std:
     if (!has.ok() || Limit(*has) <= asked) continue;
     return absl::FailedPreconditionError(absl::StrCat(
         "a CPU limit of ", Text(asked), " is below that of container \"", container.spec.name,
-        "\", which is ", Text(Limit(*has)), ": lower the container's first"));
+        "\", ", Text(Limit(*has)), ": lower the container's first"));
   }
   return refused;
 }

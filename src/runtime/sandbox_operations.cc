@@ -90,7 +90,7 @@ absl::Status CheckUserNamespace(const EngineParts& parts, const SandboxRecord& r
   if (handler != nullptr && handler->is_vm) {
     return absl::FailedPreconditionError(
         absl::StrCat(what, " can't be had from the runtime handler ", spec.runtime_handler,
-                     ", which runs pods in virtual machines"));
+                     ": it runs pods in virtual machines"));
   }
   const absl::Status possible = parts.options.runtime->UserNamespaces();
   return possible.ok() ? possible : Annotate(possible, absl::StrCat(what, " can't be had here"));
@@ -247,8 +247,8 @@ void EngineImpl::UndoSandbox(SandboxRecord record) {
   parts_.options.events->Warn(
       record.id, "",
       Annotate(unmade,
-               "what a creation that failed has left can't be removed now (remove the "
-               "sandbox, or restart the daemon, to try again)"));
+               "remains of the failed creation can't be removed now (remove the sandbox, or "
+               "restart the daemon, to try again)"));
   record.state = SandboxState::kRemoving;
   parts_.objects.AddSandbox(std::make_shared<Sandbox>(std::move(record)));
 }

@@ -57,7 +57,7 @@ absl::Status ToldShare::Add(const NodeShare& share) {
 
 absl::Status ToldShare::Retry() {
   if (is_stored_ || !run_) return absl::OkStatus();
-  PLIMSOLL_RETURN_IF_ERROR(Annotate(Store(), "keep what clients were told of the node"));
+  PLIMSOLL_RETURN_IF_ERROR(Annotate(Store(), "store the node's share as told to clients"));
   is_stored_ = true;
   return absl::OkStatus();
 }

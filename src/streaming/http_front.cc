@@ -68,7 +68,7 @@ struct Refusal {
 };
 
 Refusal NoToken() {
-  return {404, "no such token: it was used, has expired, or never was", {}};
+  return {404, "no such token: it was used, has expired, or never existed", {}};
 }
 
 std::vector<std::string> ListOf(const HttpRequest& request, absl::string_view name) {
@@ -322,7 +322,8 @@ std::optional<Refusal> CheckAgainst(const StreamRequest& wanted, StreamKind kind
   if (wanted.kind != kind) return NoToken();
   if (kind != StreamKind::kPortForward) return std::nullopt;
   if (websocket && !speech.tunnel && wanted.ports.empty()) {
-    return Refusal{400, "PortForward was asked for no ports, which this protocol needs", {}};
+    return Refusal{
+        400, "PortForward named no ports, and this protocol needs them in the request", {}};
   }
   if (speech.channels.base64 && wanted.ports.size() > kMaxBase64Ports) {
     return Refusal{

@@ -135,7 +135,8 @@ void SpdySession::OnReset(uint32_t id) {
 
 absl::Status SpdySession::BeginData(const SpdyFrameHeader& header) {
   if (header.stream_id == 0 || header.stream_id > last_id_) {
-    return Broken(absl::StrCat("data of stream ", header.stream_id, ", which was never opened"));
+    return Broken(
+        absl::StrCat("data of stream ", header.stream_id, ", but that stream was never opened"));
   }
   frame_.data = header;
   frame_.data_left = header.length;

@@ -169,7 +169,7 @@ TEST_F(StreamEndsTest, AUrlThatHasExpiredIsRefusedAsOneThatWasUsed) {
   seconds = absl::ToInt64Seconds(Tokens::kLife);
   const auto refused = WebSocketClient::Connect(used, "v5.channel.k8s.io").status();
   EXPECT_THAT(std::string(refused.message()),
-              HasSubstr("404 no such token: it was used, has expired, or never was"));
+              HasSubstr("404 no such token: it was used, has expired, or never existed"));
   for (const std::string& url : {exec, attach}) {
     EXPECT_EQ(WebSocketClient::Connect(url, "v5.channel.k8s.io").status(), refused) << url;
     EXPECT_EQ(SpdyClient::Connect(url, "v4.channel.k8s.io").status(), refused) << url;

@@ -335,7 +335,7 @@ class SdBus final : public Bus {
     if (bus->bus_ != nullptr) static_cast<void>(Subscribe(bus->bus_));
     std::vector<Pending*> waiting;
     for (const auto& [job, pending] : bus->jobs_) waiting.push_back(pending);
-    for (Pending* pending : waiting) bus->Finish(pending, Lost("systemd has executed itself anew"));
+    for (Pending* pending : waiting) bus->Finish(pending, Lost("systemd was executed again"));
     bus->Expect();
     return 0;
   }

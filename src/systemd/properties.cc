@@ -50,7 +50,7 @@ constexpr SetFile kRates[] = {{"rbps", "IOReadBandwidthMax"},
 using Properties = std::vector<Property>;
 
 absl::Status NoNumber(absl::string_view file, absl::string_view text) {
-  return absl::InternalError(absl::StrCat(file, " holds \"", text, "\", which is no number"));
+  return absl::InternalError(absl::StrCat(file, " holds \"", text, "\"; that is no number"));
 }
 
 absl::StatusOr<uint64_t> ParseNumber(absl::string_view file, absl::string_view text) {

@@ -5,7 +5,7 @@
 namespace plimsoll::topology {
 
 FollowedSource::FollowedSource(std::shared_ptr<Source> source) : source_(std::move(source)) {
-  if (source_ != nullptr) status_ = absl::UnavailableError("not looked at yet");
+  if (source_ != nullptr) status_ = absl::UnavailableError("not read yet");
 }
 
 FollowedSource::Look FollowedSource::LookAt(const Machine& machine) {

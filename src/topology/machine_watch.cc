@@ -33,8 +33,8 @@ absl::Status MachineWatch::Listen() {
     return absl::OkStatus();
   }
   return Annotate(events.status(),
-                  absl::StrCat("the kernel's events can't be heard: CPUs and memory that come and "
-                               "go are seen when they are looked at, every ",
+                  absl::StrCat("the kernel's events can't be received: changes of CPUs and "
+                               "memory are noticed only at each check, every ",
                                absl::FormatDuration(options_.poll_interval)));
 }
 

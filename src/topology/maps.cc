@@ -175,7 +175,7 @@ class Mapper {
     const auto found = level.Of(cpu, index);
     if (found) return found;
     return Bad(tree_.zone(index),
-               absl::StrCat("has CPUs, and is in no ", type, " zone of which there are several"));
+               absl::StrCat("has CPUs, but lies in none of the several ", type, " zones"));
   }
 
   absl::Status MapCpus(size_t index) {

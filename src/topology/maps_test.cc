@@ -193,7 +193,7 @@ TEST(OthersMapsTest, ErrorsNameTheZone) {
               HasSubstr("zone \"c\" has 2 of resource \"cpu\" and CPUs 0-2"));
   EXPECT_THAT(WhyNoMap("zones: [{name: n0, type: NUMANode}, {name: n1, type: NUMANode}, "
                        "{name: c, type: Core, attributes: {cpu-ids: 0}}]"),
-              HasSubstr("zone \"c\" has CPUs, and is in no NUMANode zone"));
+              HasSubstr("zone \"c\" has CPUs, but lies in none of the several NUMANode zone"));
   EXPECT_THAT(WhyNoMap("zones: [{name: z, resources: [{name: hugepages-big, capacity: 1}]}]"),
               HasSubstr("zone \"z\" has resource \"hugepages-big\""));
   EXPECT_THAT(WhyNoMap("zones: [{name: z, resources: [{name: hugepages-2Mi, capacity: 3Mi}]}]"),

@@ -124,8 +124,8 @@ absl::Status DecideMemory(const FsRoot& root, Machine& machine) {
     return absl::OkStatus();
   }
   const std::string what =
-      absl::StrCat("the NUMA nodes' files don't add up to MemTotal of /proc/meminfo, which is ",
-                   Gib(*total), ", as where memory was added after boot: ");
+      absl::StrCat("the NUMA nodes' files don't add up to MemTotal of /proc/meminfo, ", Gib(*total),
+                   ", as where memory was added after boot: ");
   PLIMSOLL_ASSIGN_OR_RETURN(const CpuSet unseen, UnseenNodes(root, machine));
   if (!unseen.Empty()) {
     machine.missing.push_back(absl::StrCat(what, "nodes ", unseen.ToString(),

@@ -57,10 +57,9 @@ std::optional<Amount> ReadAmount(YamlReader& reader, const YAML::Node& node,
   }
   auto quantity = Quantity::Parse(*text);
   if (!quantity.ok() || quantity->Sign() < 0) {
-    reader.Fail(node, path,
-                absl::StrCat("\"", *text,
-                             "\": expected a quantity (16Gi) or a share of "
-                             "what the node has (50%)"));
+    reader.Fail(
+        node, path,
+        absl::StrCat("\"", *text, "\": expected a quantity (16Gi) or a share of the node's (50%)"));
     return std::nullopt;
   }
   amount.quantity = *std::move(quantity);

@@ -82,7 +82,7 @@ absl::StatusOr<std::vector<Zone>> OnlyShown(const std::vector<Fate>& fates, cons
     } else if (!zones[i].resources.empty()) {
       return absl::FailedPreconditionError(
           absl::StrCat("show.hide: zone \"", zones[i].name, "\" is a ", zones[i].type,
-                       ", and no zone around it that is shown could take its resources"));
+                       ", and no shown zone around it could take its resources"));
     }
   }
   std::vector<Zone> shown;

@@ -206,7 +206,7 @@ TEST_F(InjectedTrackerTest, ALookThatFailedIsMadeAgain) {
   const struct rlimit three = {.rlim_cur = 3, .rlim_max = before.rlim_max};
   ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &three), 0);
   Send("offline", 3);
-  const std::string trouble = AwaitTrouble("before stays");
+  const std::string trouble = AwaitTrouble("stays in force");
   ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &before), 0);
   EXPECT_THAT(trouble, HasSubstr("Too many open files"));
   TakeCpuOffline(3, "0-2");

@@ -57,10 +57,10 @@ std::vector<std::string> TrackerReport::MisfitsLocked(bool is_told) const {
 std::string TrackerReport::InForceSentence(bool is_told) const {
   switch (in_force_) {
     case InForce::kAll:
-      return "what was in force before stays";
+      return "the previous configuration stays in force";
     case InForce::kPart:
       return absl::StrCat(is_told ? "" : "nothing is told to clients yet; ",
-                          "pods have what is left, CPUs ", partition_.cpus.ToString());
+                          "pods have the remaining CPUs ", partition_.cpus.ToString());
     case InForce::kNothing:
       break;
   }

@@ -19,14 +19,15 @@ TEST(TrackerReportTest, MisfitsSayWhatIsInForce) {
   Partition partition;
   partition.cpus = *resources::CpuSet::Parse("0-1");
   report.SetInForce(partition, InForce::kPart);
-  EXPECT_THAT(report.Misfits(/*is_told=*/false),
-              ElementsAre("CPU 9 is not there; nothing is told to clients yet; pods have what is "
-                          "left, CPUs 0-1"));
+  EXPECT_THAT(
+      report.Misfits(/*is_told=*/false),
+      ElementsAre(
+          "CPU 9 is not there; nothing is told to clients yet; pods have the remaining CPUs 0-1"));
   EXPECT_THAT(report.Misfits(/*is_told=*/true),
-              ElementsAre("CPU 9 is not there; pods have what is left, CPUs 0-1"));
+              ElementsAre("CPU 9 is not there; pods have the remaining CPUs 0-1"));
   report.SetInForce(partition, InForce::kAll);
   EXPECT_THAT(report.Misfits(/*is_told=*/true),
-              ElementsAre("CPU 9 is not there; what was in force before stays"));
+              ElementsAre("CPU 9 is not there; the previous configuration stays in force"));
   report.SetMisfit(absl::OkStatus());
   EXPECT_THAT(report.Misfits(/*is_told=*/true), IsEmpty());
 }
@@ -37,10 +38,10 @@ TEST(TrackerReportTest, TroublesAreMisfitsAndThoseThatChangeNothing) {
   report.SetMissing({"no caches are told"});
   report.SetSource(absl::UnavailableError("the provider has gone"), "an unknown zone type");
   report.SetDeaf(absl::PermissionDeniedError("no events"));
-  EXPECT_THAT(
-      report.Troubles(/*is_told=*/true),
-      ElementsAre("no caches are told", "the provider has gone; what was in force before stays",
-                  "an unknown zone type", "no events"));
+  EXPECT_THAT(report.Troubles(/*is_told=*/true),
+              ElementsAre("no caches are told",
+                          "the provider has gone; the previous configuration stays in force",
+                          "an unknown zone type", "no events"));
 }
 
 }  // namespace

@@ -71,11 +71,11 @@ TEST_F(FileTrackerTest, ABadFileLeavesTheLastGoodOne) {
   Start();
   EXPECT_THAT(told(), IsEmpty());
   Put("0-9", "2Gi");
-  EXPECT_THAT(AwaitTrouble("before stays"), HasSubstr("zone \"core-0\" has CPUs 4-9"));
+  EXPECT_THAT(AwaitTrouble("stays in force"), HasSubstr("zone \"core-0\" has CPUs 4-9"));
   PutText("zones: [{name: a, parent: a}]\n");
   EXPECT_THAT(AwaitTrouble("its own parent"), HasSubstr("t.yaml: zone \"a\""));
   ASSERT_TRUE(given_.root().RemoveFile("t.yaml").ok());
-  EXPECT_THAT(AwaitTrouble("No such file"), HasSubstr("before stays"));
+  EXPECT_THAT(AwaitTrouble("No such file"), HasSubstr("stays in force"));
   EXPECT_EQ(Newest("memory"), "8Gi");
   EXPECT_EQ(publisher_.Newest().number, 1u);
   // Each trouble is reported once, though the file is read again and again.
@@ -95,7 +95,7 @@ TEST_F(FileTrackerTest, UntilThereIsAGoodOneNothingIsToldAndThePartitionIsKeptTo
   ASSERT_EQ(news().size(), 1u);
   EXPECT_EQ(news()[0].partition.cpus.ToString(), "1-3");
   EXPECT_THAT(AwaitTrouble("No such file"),
-              HasSubstr("nothing is told to clients yet; pods have what is left, CPUs 1-3"));
+              HasSubstr("nothing is told to clients yet; pods have the remaining CPUs 1-3"));
   // A new description is accepted, though it can't be checked.
   config_.cpus.reserved = *CpuSet::Parse("0-1");
   ASSERT_TRUE(tracker_->Reload(config_).ok());
@@ -133,7 +133,7 @@ TEST_F(FileTrackerTest, IdsAreTheMachinesUnlessAsked) {
 TEST_F(FileTrackerTest, ItIsHeldAgainstTheMachineAsThatChanges) {
   Start();
   TakeCpuOffline(3, "0-2");
-  EXPECT_THAT(AwaitTrouble("before stays"), HasSubstr("has CPUs 3"));
+  EXPECT_THAT(AwaitTrouble("stays in force"), HasSubstr("has CPUs 3"));
   EXPECT_EQ(publisher_.Newest().number, 1u);
   ASSERT_TRUE(AwaitNews(2));
   EXPECT_EQ(news().back().partition.cpus.ToString(), "0-2");
@@ -214,7 +214,7 @@ TEST_F(ProviderTrackerTest, ABlindLookRestsBesideAProviderWhoseTimeHasPassed) {
   hwloc.SetIll(true);
   TakeCpuOffline(3, "0-2");
   // The end of the source's time is the next reason to look.
-  EXPECT_NE(AwaitTrouble("before stays"), "");
+  EXPECT_NE(AwaitTrouble("stays in force"), "");
   const absl::Time blind = absl::Now();
   absl::SleepFor(absl::Seconds(1));
   // Looks come after 0, 100, 300 and 700 ms, not without a pause.

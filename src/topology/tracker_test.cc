@@ -52,7 +52,7 @@ TEST_F(TrackerTest, APartitionThatFitsNoMoreStays) {
   config_.cpus.list = *CpuSet::Parse("2-3");
   Start();
   TakeCpuOffline(3, "0-2");
-  EXPECT_THAT(AwaitTrouble("before stays"),
+  EXPECT_THAT(AwaitTrouble("stays in force"),
               HasSubstr("cpus.list: CPUs 3 are not there or offline"));
   EXPECT_EQ(publisher_.Newest().number, 1u);
   EXPECT_EQ(tracker_->partition().cpus.ToString(), "2-3");
@@ -106,7 +106,7 @@ TEST_F(TrackerTest, OfAPartitionThatNeverFittedWhatIsLeftIsInForce) {
   ASSERT_EQ(tracker_->Misfits().size(), 1u);
   EXPECT_THAT(tracker_->Misfits()[0],
               AllOf(HasSubstr("cpus.list: CPUs 4-5 are not there or offline"),
-                    HasSubstr("; pods have what is left, CPUs 2-3")));
+                    HasSubstr("; pods have the remaining CPUs 2-3")));
   // First less is left, then as much again.
   TakeCpuOffline(3, "0-2");
   ASSERT_TRUE(AwaitNews(2));
@@ -235,7 +235,7 @@ TEST_F(TrackerTest, WhatCannotBeReadIsLookedAtAgain) {
   absl::Status reloaded;
   {
     NoDescriptors none;
-    trouble = AwaitTrouble("before stays");
+    trouble = AwaitTrouble("stays in force");
     reloaded = tracker_->Reload({});
   }
   EXPECT_THAT(trouble, HasSubstr("Too many open files"));

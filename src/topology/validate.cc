@@ -21,9 +21,9 @@ void CheckNodesExist(const Topology& topology, const CpuSet& nodes,
     const auto number = NumberOf(zone);
     if (!number || nodes.Contains(*number)) continue;
     if (++found > ZoneTree::kMaxFaults) return;
-    faults.push_back(absl::StrCat("zone \"", absl::Utf8SafeCHexEscape(zone.name),
-                                  "\" is NUMA node ", *number,
-                                  ", which this machine does not have; it has ", nodes.ToString()));
+    faults.push_back(
+        absl::StrCat("zone \"", absl::Utf8SafeCHexEscape(zone.name), "\" is NUMA node ", *number,
+                     ", but this machine has no such node; it has ", nodes.ToString()));
   }
 }
 

@@ -127,7 +127,7 @@ void ZoneTree::CheckResources(Faults& faults) const {
       }
       if (resource.capacity.Sign() < 0) {
         AddBad(faults, zone,
-               absl::StrCat("has less than nothing of resource \"", resource.name,
+               absl::StrCat("has a negative amount of resource \"", resource.name,
                             "\": ", resource.capacity.text()));
       }
     }
@@ -140,7 +140,8 @@ void ZoneTree::LinkParents(Faults& faults) {
     const auto parent = by_name_.find(zone.parent.empty() ? kRootName : zone.parent);
     if (parent == by_name_.end()) {
       if (zone.parent.empty() || zone.parent == kRootName) continue;
-      AddBad(faults, zone, absl::StrCat("has parent \"", zone.parent, "\", which is no zone"));
+      AddBad(faults, zone,
+             absl::StrCat("has parent \"", zone.parent, "\", but there is no such zone"));
     } else if (parent->second == i) {
       if (!zone.parent.empty()) AddBad(faults, zone, "is its own parent");  // or the root
     } else {
@@ -165,7 +166,7 @@ bool ZoneTree::Walk(Faults& faults) {
   }
   if (place == shapes_.size()) return true;
   for (size_t i = 0; i < shapes_.size(); ++i) {
-    if (shapes_[i].end == 0) AddBad(faults, zone(i), "is within itself: its parents go round");
+    if (shapes_[i].end == 0) AddBad(faults, zone(i), "is within itself: its parents form a circle");
   }
   return false;
 }
@@ -231,8 +232,8 @@ void ZoneTree::GatherCpus(Faults& faults) {
     // Nodes of different memory may be near to the same CPUs, and so may a package beside its node.
     if (!any_owner && (other.type != zone.type || IsOfType(zone, kNumaNode))) continue;
     AddBad(faults, zone,
-           absl::StrCat("has CPU ", *shared, ", which zone \"", other.name,
-                        "\" has too, and neither is within the other"));
+           absl::StrCat("has CPU ", *shared, ", and so has zone \"", other.name,
+                        "\", and neither is within the other"));
   }
   for (uint32_t cpu = 0; cpu < innermost.size(); ++cpu) {
     if (innermost[cpu] == none) continue;
@@ -283,7 +284,7 @@ absl::Status CheckCpusExist(const ZoneTree& tree, const CpuSet& machine,
     if (own.IsSubsetOf(machine)) continue;
     AddBad(found, zone,
            absl::StrCat("has CPUs ", own.Difference(machine).ToString(),
-                        ", which this machine does not have or which are offline; it has ",
+                        ", but they are missing or offline on this machine; it has ",
                         machine.ToString()));
   }
   return found.empty() ? absl::OkStatus() : absl::FailedPreconditionError(found.front());

@@ -63,7 +63,7 @@ TEST(ZoneTreeTest, AnOuterZoneMayNameTheCpusOfInnerOnes) {
 TEST(ZoneTreeTest, RefusesWhatIsNoTree) {
   EXPECT_EQ(Why({{TreeOf("", "")}}), "zone number 1 has no name");
   EXPECT_EQ(Why({{TreeOf("a", ""), TreeOf("a", "")}}), "zone \"a\" is there twice");
-  EXPECT_EQ(Why({{TreeOf("a", "b")}}), "zone \"a\" has parent \"b\", which is no zone");
+  EXPECT_EQ(Why({{TreeOf("a", "b")}}), "zone \"a\" has parent \"b\", but there is no such zone");
   EXPECT_EQ(Why({{TreeOf("a", "a")}}), "zone \"a\" is its own parent");
   EXPECT_EQ(Why({{TreeOf("root", "root")}}), "zone \"root\" is its own parent");
   EXPECT_THAT(Why({{TreeOf("a", "b"), TreeOf("b", "c"), TreeOf("c", "b")}}),
@@ -101,9 +101,10 @@ TEST(ZoneTreeTest, TellsAllThatIsWrong) {
   topology.zones[0].resources = {{"cpu", *Quantity::Parse("-1")}};
   std::vector<std::string> faults = {"of another time"};
   EXPECT_FALSE(ZoneTree::Build(topology, &faults).ok());
-  EXPECT_THAT(faults, ElementsAre("zone \"c\" is there twice", HasSubstr("less than nothing"),
-                                  HasSubstr("which is no zone"), HasSubstr("\"c\" has cpu-ids"),
-                                  HasSubstr("zone \"d\" has CPU 0")));
+  EXPECT_THAT(faults,
+              ElementsAre("zone \"c\" is there twice", HasSubstr("negative amount"),
+                          HasSubstr("but there is no such zone"), HasSubstr("\"c\" has cpu-ids"),
+                          HasSubstr("zone \"d\" has CPU 0")));
   topology.zones.assign(1000, TreeOf("a", ""));
   EXPECT_FALSE(ZoneTree::Build(topology, &faults).ok());
   EXPECT_EQ(faults.size(), ZoneTree::kMaxFaults);
@@ -112,7 +113,7 @@ TEST(ZoneTreeTest, TellsAllThatIsWrong) {
 TEST(ZoneTreeTest, RefusesImpossibleResources) {
   Topology topology = {{TreeOf("a", "")}};
   topology.zones[0].resources = {{"cpu", *Quantity::Parse("-1")}};
-  EXPECT_EQ(Why(topology), "zone \"a\" has less than nothing of resource \"cpu\": -1");
+  EXPECT_EQ(Why(topology), "zone \"a\" has a negative amount of resource \"cpu\": -1");
   topology.zones[0].resources = {{"cpu", Quantity()}, {"cpu", Quantity()}};
   EXPECT_EQ(Why(topology), "zone \"a\" has resource \"cpu\" twice");
   topology.zones[0].resources = {{"", Quantity()}};
@@ -122,7 +123,7 @@ TEST(ZoneTreeTest, RefusesImpossibleResources) {
 TEST(ZoneTreeTest, RefusesImpossibleCpus) {
   EXPECT_THAT(Why({{TreeOf("a", "", "0-")}}), HasSubstr("zone \"a\" has cpu-ids: "));
   EXPECT_EQ(Why({{TreeOf("a", "", "0-1"), TreeOf("b", "", "1-2")}}),
-            "zone \"b\" has CPU 1, which zone \"a\" has too, and neither is within the other");
+            "zone \"b\" has CPU 1, and so has zone \"a\", and neither is within the other");
   // An ancestor between two cores doesn't hide that they share one.
   EXPECT_THAT(Why({{TreeOf("a", "p", "0"), TreeOf("p", "", "0"), TreeOf("b", "p", "0")}}),
               HasSubstr("zone \"b\" has CPU 0"));
@@ -147,7 +148,7 @@ TEST(ZoneTreeTest, CpuIdsOfAZoneWithoutCpusSayWhatIsNear) {
   // Now both zones have the CPU, not only near to it.
   topology.zones[1].resources = {{kCpu, Quantity::FromInt(2)}};
   EXPECT_EQ(Why(topology),
-            "zone \"c0\" has CPU 0, which zone \"n0\" has too, and neither is within the other");
+            "zone \"c0\" has CPU 0, and so has zone \"n0\", and neither is within the other");
 }
 
 // HBM and DRAM beside the same CPUs, a package beside its node.

@@ -30,8 +30,8 @@ constexpr int kCannotRun = 2;
 constexpr size_t kShownLog = 30000;
 constexpr char kFooter[] =
     "\nOf GoogleTest's own flags the useful ones are --gtest_filter=PATTERN, --gtest_repeat=N,\n"
-    "--gtest_output=json:FILE and --gtest_break_on_failure; cri_conformance --list prints what\n"
-    "there is to filter. Exits with 0 when no test failed, 1 when one did, 2 when none could run.";
+    "--gtest_output=json:FILE and --gtest_break_on_failure; cri_conformance --list prints all\n"
+    "names. Exits with 0 when no test failed, 1 when one did, 2 when none could run.";
 
 std::string FullName(const ::testing::TestInfo& test) {
   return absl::StrCat(test.test_suite_name(), ".", test.name());
@@ -114,19 +114,19 @@ int Main(int argc, char** argv) {
                  "The runtime's socket, unix:///PATH; without it the plimsolld of this build is "
                  "started");
   app.add_option("--image-endpoint", options.image_endpoint,
-                 "The socket of its image service, where that is another");
-  app.add_option("--image", options.image,
-                 "An image with busybox's commands for most tests, where no registry can be "
-                 "started here");
+                 "The socket of the image service, if it is another one");
+  app.add_option(
+      "--image", options.image,
+      "An image with busybox's commands for most tests, if no registry can be started here");
   app.add_option(
       "--tls-registry", options.tls_registry,
-      "127.0.0.1:PORT, where the runtime trusts a registry with the certificate that "
-      "--tls-certificate and --tls-key name (PEM files); the suite starts that registry");
-  app.add_option("--tls-certificate", options.tls_certificate, "See --tls-registry");
-  app.add_option("--tls-key", options.tls_key, "See --tls-registry");
-  app.add_option("--patience", options.patience, "By how much all time limits are multiplied")
+      "127.0.0.1:PORT for a registry that the suite starts with --tls-certificate and --tls-key; "
+      "the runtime must trust the certificate");
+  app.add_option("--tls-certificate", options.tls_certificate, "PEM file, see --tls-registry");
+  app.add_option("--tls-key", options.tls_key, "PEM file, see --tls-registry");
+  app.add_option("--patience", options.patience, "Factor for all time limits")
       ->check(CLI::PositiveNumber);
-  app.add_flag("--list", list, "Print all tests and the promise each is of, and run none");
+  app.add_flag("--list", list, "Print all tests, each with its promise, and run none");
   // Before GoogleTest, which handles --help itself.
   for (int i = 1; i < argc; ++i) {
     if (absl::string_view(argv[i]) != "--help" && absl::string_view(argv[i]) != "-h") continue;

@@ -387,12 +387,12 @@ absl::Status KillTest::Run() {
 int Main(int argc, char** argv) {
   Options options;
   CLI::App app("Kills plimsolld and its monitors at random instants of a busy node.");
-  app.add_option("--seed", options.seed, "Decides what is done; 0: a random one");
-  app.add_option("--kills", options.kills, "How often the daemon is killed");
-  app.add_option("--monitors", options.monitors, "How many monitors are killed");
-  app.add_option("--actors", options.actors, "Clients that work side by side");
+  app.add_option("--seed", options.seed, "Seed of the random operations; 0: a random one");
+  app.add_option("--kills", options.kills, "Kills of the daemon");
+  app.add_option("--monitors", options.monitors, "Kills of monitors");
+  app.add_option("--actors", options.actors, "Clients at the same time");
   app.add_option("--max-delay", options.max_delay_ms, "Longest life of a daemon in milliseconds");
-  app.add_flag("--keep", options.keep, "After a fault wait, with everything as it is");
+  app.add_flag("--keep", options.keep, "After a fault, wait and keep everything as it is");
   app.add_flag("--verbose", options.verbose, "Print each round");
   CLI11_PARSE(app, argc, argv);
   if (geteuid() != 0) {

@@ -64,9 +64,9 @@ TEST_F(RdtGroupsTest, AnotherBootsRecordsAreNobodysGroups) {
   ASSERT_TRUE(fs_->MakeGroup("gold").ok());  // the administrator's, of this boot
   const auto type = Make();
   EXPECT_EQ(type.status().code(), absl::StatusCode::kAlreadyExists);
-  EXPECT_THAT(
-      type.status().message(),
-      AllOf(HasSubstr("/sys/fs/resctrl/gold, which somebody else made"), HasSubstr("adopt: true")));
+  EXPECT_THAT(type.status().message(),
+              AllOf(HasSubstr("/sys/fs/resctrl/gold, and Plimsoll did not make it"),
+                    HasSubstr("adopt: true")));
   EXPECT_THAT(owned_.Groups(), IsEmpty());
   EXPECT_THAT(*fs_->ControlGroups(), ElementsAre("gold"));
 }
@@ -90,7 +90,7 @@ TEST_F(RdtGroupsTest, AdoptedGroupsAreClassesAsTheyAre) {
   EXPECT_EQ(type_->classes()[0].name, "admins");
   EXPECT_EQ(type_->classes()[2].meaning, "adopted: L3 0=0x3,1=0xfffff");
   EXPECT_THAT(owned_.Groups(), ElementsAre("bronze", "silver"));
-  EXPECT_THAT(type_->warnings(), Contains("class gold uses the group that somebody else made, "
+  EXPECT_THAT(type_->warnings(), Contains("class gold uses a group that Plimsoll did not make, "
                                           "unchanged; its definition in the file has no effect"));
   // Nothing of the administrator's is removed when the file has no classes any more.
   WriteConfig("");
@@ -103,8 +103,10 @@ TEST_F(RdtGroupsTest, AGroupWithTheNameOfAClassIsNotAdopted) {
   options_.adopt = true;
   options_.group_prefix = "plimsoll.";
   Start();
-  EXPECT_THAT(type_->warnings(), Contains("the group /gold, which somebody else made, is not "
-                                          "adopted: there is a class of that name"));
+  EXPECT_THAT(
+      type_->warnings(),
+      Contains(
+          "the group /gold, not made by Plimsoll, is not adopted: there is a class of that name"));
   EXPECT_EQ(type_->EntryFile({}, "gold"), fs_->TasksPath("plimsoll.gold"));
 }
 
@@ -377,7 +379,7 @@ TEST_F(RdtGroupsTest, AnotherGroupUnderTheNameOfARemovedOneIsNotOurs) {
   ASSERT_TRUE(fs_->MakeGroup("gold").ok());
   const auto type = Make();
   EXPECT_EQ(type.status().code(), absl::StatusCode::kAlreadyExists) << type.status();
-  EXPECT_THAT(type.status().message(), HasSubstr("gold, which somebody else made"));
+  EXPECT_THAT(type.status().message(), HasSubstr("gold, and Plimsoll did not make it"));
   EXPECT_THAT(owned_.Groups(), ElementsAre("bronze", "silver"));
   EXPECT_EQ(owned_.ListOwned("resctrl-inode")->size(), 2u);
   EXPECT_THAT(*fs_->ControlGroups(), Contains("gold"));
@@ -418,7 +420,7 @@ TEST_F(RdtGroupsTest, WhatSomebodyElseMadeIsNeverOnRecord) {
   ASSERT_TRUE(fs_->MakeGroup("gold").ok());
   const absl::Status made = ownership.Make("gold");
   EXPECT_EQ(made.code(), absl::StatusCode::kAlreadyExists);
-  EXPECT_EQ(made.message(), "resctrl group /gold is there already, and somebody else has made it");
+  EXPECT_EQ(made.message(), "resctrl group /gold is there already, and Plimsoll did not make it");
   EXPECT_THAT(owned_.All(), IsEmpty());
   const absl::Status removed = ownership.Remove("gold");
   EXPECT_EQ(removed.code(), absl::StatusCode::kFailedPrecondition);

@@ -72,29 +72,29 @@ bool Run(const Flags& flags) {
 int Main(int argc, char** argv) {
   Flags flags;
   SoakOptions& soak = flags.soak;
-  CLI::App app("Lives through many pods and looks for what is lost, left or grows.", "soak_test");
-  app.add_option("--seed", soak.seed, "decides what is done; 0: a random one");
-  app.add_option("--pods", soak.pods, "how many, all in all")
+  CLI::App app("Lives through many pods and looks for losses, leftovers and growth.", "soak_test");
+  app.add_option("--seed", soak.seed, "seed of the random operations; 0: a random one");
+  app.add_option("--pods", soak.pods, "pods in all")
       ->check(CLI::Range(1, 1'000'000))
       ->capture_default_str();
-  app.add_option("--at-once", soak.at_once, "how many at a time")
+  app.add_option("--at-once", soak.at_once, "pods at a time")
       ->check(CLI::Range(1, 1000))
       ->capture_default_str();
-  app.add_option("--rounds", soak.rounds, "in how many parts; memory is looked at after each")
+  app.add_option("--rounds", soak.rounds, "rounds of equal size; memory is measured after each")
       ->check(CLI::Range(1, 1000))
       ->capture_default_str();
-  app.add_option("--seconds", flags.seconds, "no pod is begun later; 0: no limit")
+  app.add_option("--seconds", flags.seconds, "time after which no pod is started; 0: no limit")
       ->capture_default_str();
-  app.add_option("--at-least", soak.at_least, "pods that must have lived by then; 0: all of them")
+  app.add_option("--at-least", soak.at_least,
+                 "pods that must have lived by that time; 0: all of them")
       ->capture_default_str();
   app.add_option("--max-growth", flags.max_growth_percent,
-                 "by how many per cent the daemon's resident memory may grow from the first tenth "
-                 "of the pods to the end; 0: it is shown only")
+                 "limit, in per cent, of the growth of the daemon's resident memory from the "
+                 "first tenth of the pods to the end; 0: the growth is only shown")
       ->capture_default_str();
   app.add_option("--network", flags.network,
                  "pods have networks of their own: \"bridge\", or a file with a network "
-                 "configuration list; default: the daemon's network, which has no more than a "
-                 "loopback");
+                 "configuration list; default: the daemon's network, with a loopback only");
   app.add_option("--json", flags.json, "write the report to this file, too");
   CLI11_PARSE(app, argc, argv);
   if (flags.max_growth_percent > 0 && soak.rounds < 2) {

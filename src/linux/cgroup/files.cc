@@ -64,7 +64,7 @@ absl::Status RefuseToStarve(const std::string& group, int64_t limit, int64_t usa
   const auto words = [](int64_t bytes) { return BytesInWords(static_cast<uint64_t>(bytes)); };
   return absl::FailedPreconditionError(
       absl::StrCat("memory limit ", words(limit), ": cgroup ", group, " uses ", words(usage),
-                   ", of which only ", words(std::min(usage, droppable)), " can be reclaimed"));
+                   ", and only ", words(std::min(usage, droppable)), " can be reclaimed"));
 }
 
 absl::StatusOr<Pressure> ParsePressure(absl::string_view text) {

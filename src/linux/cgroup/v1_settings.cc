@@ -242,9 +242,10 @@ absl::Status CgroupV1::Apply(absl::string_view path, const CgroupSettings& setti
   // A memory file: the kernel could not reclaim down to the new limit.
   CgroupTree* memory = Find("memory");
   const auto usage = memory->Read(group, "memory.usage_in_bytes");
-  return Annotate(status, absl::StrCat("cgroup ", group, " uses ",
-                                       usage.ok() ? *usage : "more than the new limit's",
-                                       " bytes of memory, which can't be reclaimed down to it"));
+  return Annotate(
+      status,
+      absl::StrCat("cgroup ", group, " uses ", usage.ok() ? *usage : "more than the new limit's",
+                   " bytes of memory, and the kernel can't reclaim them down to it"));
 }
 
 // Opens files without looking for them first: the kernel itself says which groups and files don't

@@ -199,8 +199,8 @@ TEST_F(CgroupV1Test, MemoryBelowWhatCanNotBeDroppedIsRefusedBeforeAnythingIsWrit
       cgroups_->Apply("/a", {.cpu_shares = 2, .memory_limit_bytes = 5'999'999});
   EXPECT_TRUE(absl::IsFailedPrecondition(status));
   EXPECT_THAT(status.message(), HasSubstr("memory limit 5.72 MiB (5999999 bytes): cgroup /a uses "
-                                          "8.58 MiB (9000000 bytes), of which only 2.86 MiB "
-                                          "(3000000 bytes) can be reclaimed"));
+                                          "8.58 MiB (9000000 bytes), and only 2.86 MiB (3000000 "
+                                          "bytes) can be reclaimed"));
   for (const auto& [name, tree] : trees_) EXPECT_THAT(tree->writes, IsEmpty()) << name;
   EXPECT_TRUE(cgroups_->Apply("/a", {.memory_limit_bytes = 6'000'000}).ok());
 }

@@ -148,7 +148,8 @@ absl::Status CheckGroups(const RdtCompiled& compiled, const linux::ResctrlInfo& 
   const uint64_t room = most > foreign ? most - foreign : 0;
   const std::vector<std::string> over(names.begin() + static_cast<ptrdiff_t>(room), names.end());
   return absl::ResourceExhaustedError(absl::StrCat(
-      "too many rdt classes: the machine has ", most + 1, " CLOSIDs, of which the root group has 1",
+      "too many rdt classes: the machine has ", most + 1,
+      " CLOSIDs, one of them for the root group",
       foreign == 0 ? ""
                    : absl::StrCat(" and groups of others ", foreign, " (",
                                   absl::StrJoin(foreign_groups, ", "), ")"),
@@ -209,8 +210,8 @@ void CompileBandwidth(const RdtConfig& config, const linux::ResctrlInfo& machine
       config.mb_optional,
       usable,
       machine.mb ? machine.mb->ids : std::vector<uint64_t>(),
-      machine.mb ? "the machine's memory bandwidth counts in steps of 1/8 GB/s (AMD), which "
-                   "neither % nor MBps can say"
+      machine.mb ? "the machine's memory bandwidth counts in steps of 1/8 GB/s (AMD); neither % "
+                   "nor MBps can express them"
                  : "resctrl on the machine does not limit memory bandwidth",
       &RdtAllocations::mb};
   if (IsInForce(config, kind, compiled, faults)) {

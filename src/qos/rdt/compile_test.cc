@@ -145,13 +145,13 @@ TEST(RdtCompileTest, BandwidthNeedsTheUnitThatCounts) {
   const auto percent = CompileErrorOf("partitions: {p: {mbAllocation: [1000MBps]}}", machine);
   EXPECT_EQ(percent.code(), absl::StatusCode::kInvalidArgument);
   EXPECT_THAT(percent.message(),
-              AllOf(HasSubstr("rdt.yaml:1:32: partitions.p.mbAllocation: MB of caches 0-1: "
-                              "there is no value in %, which counts on the machine"),
+              AllOf(HasSubstr("rdt.yaml:1:32: partitions.p.mbAllocation: MB of caches 0-1: there "
+                              "is no value in %, the unit of this machine"),
                     HasSubstr("mounted without mba_MBps")));
   machine.mb->mbps = true;
-  EXPECT_THAT(CompileErrorOf("partitions: {p: {mbAllocation: [50%]}}", machine).message(),
-              HasSubstr("no value in MBps, which counts on the machine: resctrl is mounted with "
-                        "mba_MBps"));
+  EXPECT_THAT(
+      CompileErrorOf("partitions: {p: {mbAllocation: [50%]}}", machine).message(),
+      HasSubstr("no value in MBps, the unit of this machine: resctrl is mounted with mba_MBps"));
   machine.mb->mbps = false;
   machine.mb->vendor_steps = true;
   EXPECT_THAT(
@@ -257,7 +257,7 @@ TEST(RdtCompileTest, TooManyClassesAreNamed) {
   const absl::Status status = CompileErrorOf(kTwo, machine, {"admins"});
   EXPECT_EQ(status.code(), absl::StatusCode::kResourceExhausted);
   EXPECT_EQ(status.message(),
-            "too many rdt classes: the machine has 4 CLOSIDs, of which the root group has 1 and "
+            "too many rdt classes: the machine has 4 CLOSIDs, one of them for the root group and "
             "groups of others 1 (admins); no room for silver of bronze, gold, silver");
   machine.l3->num_closids = 1;
   EXPECT_THAT(CompileErrorOf(kTwo, machine).message(),

@@ -77,7 +77,7 @@ class AllocationReader {
     if (owner_ == RdtOwner::kClass) return fields.Get(key);
     const auto node = fields.GetOrNull(key);
     if (node && node->IsNull()) {
-      reader_.Note(*node, fields.PathOf(key), "has no value, which is 100%");
+      reader_.Note(*node, fields.PathOf(key), "has no value, so it counts as 100%");
     }
     return node;
   }

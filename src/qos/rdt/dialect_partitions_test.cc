@@ -28,7 +28,7 @@ TEST(RdtDialectPartitionsTest, PartitionsAmongThemselves) {
       {"a: {l3Allocation: \"0x3\", classes: {c: }}, b: {l3Allocation: \"0xc\", classes: {d: }}",
        "c L3:0=3;1=3; d L3:0=c;1=c"},
       {"p: {l3Allocation: , classes: {c: {l3Allocation: 50%}}}", "c L3:0=3ff;1=3ff",
-       "has no value, which is 100%"},
+       "has no value, so it counts as 100%"},
       {"p: {l3allocation: 50%, classes: {c: }}", "c L3:0=3ff;1=3ff",
        "the key \"l3allocation\" is read as \"l3Allocation\""},
       {"p: {l3Allocation: 50%, L3ALLOCATION: 20%, classes: {c: }}", "c L3:0=3ff;1=3ff",

@@ -79,12 +79,12 @@ absl::Status RdtGroups::AddConfigured(const RdtCompiledClass& compiled, RdtClass
       return absl::AlreadyExistsError(
           absl::StrCat("class \"", compiled.name, "\" needs the resctrl group ",
                        resctrl_.mount_point(), "/", group.path,
-                       ", which somebody else made; remove it (rmdir), give Plimsoll's groups a "
-                       "prefix, or set adopt: true to use it as it is"));
+                       ", and Plimsoll did not make it; remove it (rmdir), give Plimsoll's "
+                       "groups a prefix, or set adopt: true to use it as it is"));
     }
     classes.warnings.push_back(absl::StrCat("class ", compiled.name,
-                                            " uses the group that somebody else made, unchanged; "
-                                            "its definition in the file has no effect"));
+                                            " uses a group that Plimsoll did not make, "
+                                            "unchanged; its definition in the file has no effect"));
     group.foreign = true;
     group.schemata.clear();
     group.meaning = absl::StrCat("adopted: ", MeaningNow(resctrl_, group.path));
@@ -102,9 +102,9 @@ absl::Status RdtGroups::AddForeign(const std::vector<std::string>& groups,
     RdtClassGroup group = {.path = name, .foreign = true};
     group.meaning = absl::StrCat("adopted: ", MeaningNow(resctrl_, name));
     if (!classes.by_name.emplace(name, std::move(group)).second) {
-      classes.warnings.push_back(absl::StrCat("the group /", name,
-                                              ", which somebody else made, is "
-                                              "not adopted: there is a class of that name"));
+      classes.warnings.push_back(
+          absl::StrCat("the group /", name,
+                       ", not made by Plimsoll, is not adopted: there is a class of that name"));
     }
   }
   return absl::OkStatus();

@@ -100,7 +100,7 @@ std::string WhyNoCacheMask(uint64_t mask, uint64_t cbm_mask, uint64_t min_bits, 
     return absl::StrCat("is not inside the cache's ways 0x", absl::Hex(cbm_mask));
   }
   if (!sparse && !IsContiguous(mask)) {
-    return "has gaps, which the machine's caches don't allow; one block of ones is right";
+    return "has gaps, and the machine's caches don't allow gaps; one block of ones is right";
   }
   if (static_cast<uint64_t>(std::popcount(mask)) < min_bits) {
     return absl::StrCat("has fewer ways than the machine's least, ", min_bits);

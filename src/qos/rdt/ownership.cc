@@ -108,7 +108,7 @@ absl::Status RdtOwnership::Make(const std::string& group) {
   if (resctrl_.HasGroup(group)) {
     return absl::AlreadyExistsError(
         absl::StrCat("resctrl group /", group, " is there already",
-                     IsOurs(group) ? "" : ", and somebody else has made it"));
+                     IsOurs(group) ? "" : ", and Plimsoll did not make it"));
   }
   const bool was_ours = IsOurs(group);
   PLIMSOLL_RETURN_IF_ERROR(Claim(group));
@@ -158,9 +158,9 @@ absl::Status RdtOwnership::CheckStillTheOneMade(const std::string& group) const 
   absl::MutexLock lock(&mutex_);
   const auto known = inodes_.find(group);
   if (known == inodes_.end() || known->second == now) return absl::OkStatus();
-  return absl::FailedPreconditionError(
-      absl::StrCat("resctrl group /", group, " is not Plimsoll's to remove: somebody has removed ",
-                   "Plimsoll's and made this one under its name"));
+  return absl::FailedPreconditionError(absl::StrCat(
+      "resctrl group /", group, " is not Plimsoll's to remove: another program removed ",
+      "Plimsoll's group and made this one under its name"));
 }
 
 absl::Status RdtOwnership::Remove(const std::string& group) {

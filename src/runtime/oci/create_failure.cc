@@ -118,8 +118,8 @@ absl::Status OfPath(absl::string_view name, absl::string_view message) {
   const absl::string_view line = LastLine(message);
   if (absl::StartsWith(line, "plimsoll: ") || !absl::StrContains(line, '`')) return {};
   if (absl::EndsWith(line, ": File name too long")) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        name, "a path that it asks for has a part of more than 255 bytes (", line, ")"));
+    return absl::InvalidArgumentError(
+        absl::StrCat(name, "a requested path has a part of more than 255 bytes (", line, ")"));
   }
   for (const char* end :
        {": Not a directory", ": Is a directory", ": Too many levels of symbolic links"}) {

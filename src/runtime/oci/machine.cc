@@ -193,8 +193,8 @@ std::vector<std::string> LimitationsOf(const Machine& machine) {
   }
   for (const std::string& program : machine.programs_without_recursive_read_only) {
     lacks.push_back(absl::StrCat(
-        "no recursive read-only mounts with runtime handlers whose program is ", program,
-        ": it doesn't say that it knows the mount option rro (\"", program, " features\")"));
+        "no recursive read-only mounts for runtime handlers with the program ", program,
+        ": it doesn't list the mount option rro (\"", program, " features\")"));
   }
   if (!machine.root_is_shared) {
     lacks.push_back(

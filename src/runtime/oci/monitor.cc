@@ -258,8 +258,8 @@ absl::StatusOr<UniqueFd> FindMonitor(const FsRoot& directory) {
     lock.l_type = F_WRLCK;
     lock.l_whence = SEEK_SET;
     if (fcntl(file->get(), F_GETLK, &lock) != 0) {
-      return ErrnoStatus(errno,
-                         absl::StrCat("ask who locks ", directory.PathOf(monitor::kLockFile)));
+      return ErrnoStatus(errno, absl::StrCat("read the holder of the lock ",
+                                             directory.PathOf(monitor::kLockFile)));
     }
     if (lock.l_type == F_UNLCK || lock.l_pid <= 0) return absl::NotFoundError("no monitor");
     return lock.l_pid;

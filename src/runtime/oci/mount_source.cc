@@ -28,12 +28,12 @@ absl::Status CheckPropagation(const FsRoot& host, const UniqueFd& source, const 
   PLIMSOLL_ASSIGN_OR_RETURN(const linux::MountInfo holder, linux::MountOf(host, source));
   const bool both = mount.propagation == MountPropagation::kBidirectional;
   if (holder.shared || (!both && holder.slave)) return absl::OkStatus();
-  return absl::FailedPreconditionError(
-      absl::StrCat(field, ".propagation is ", both ? "bidirectional" : "host to container",
-                   ", but its host_path \"", mount.host_path, "\" is on the mount at \"",
-                   holder.mount_point, "\", which is ", holder.slave ? "a slave" : "private",
-                   ": nothing would spread; make that mount shared (\"mount --make-rshared ",
-                   holder.mount_point, "\")"));
+  return absl::FailedPreconditionError(absl::StrCat(
+      field, ".propagation is ", both ? "bidirectional" : "host to container",
+      ", but its host_path \"", mount.host_path, "\" is on the mount at \"", holder.mount_point,
+      "\", and that mount is ", holder.slave ? "a slave" : "private",
+      ": nothing would spread; make that mount shared (\"mount --make-rshared ", holder.mount_point,
+      "\")"));
 }
 
 // In plimsoll-launch's format: the pod's user namespace, or the maps themselves.

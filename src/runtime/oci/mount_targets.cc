@@ -133,7 +133,7 @@ absl::Status CheckArrived(const std::vector<linux::MountInfo>& mounts,
     if (!IsOfTheKernel(path)) continue;
     if (path == "/proc" && mount.fs_type != "proc") {
       return absl::FailedPreconditionError(
-          absl::StrCat("what is mounted at /proc is ", mount.fs_type, ", not procfs"));
+          absl::StrCat("the file system at /proc is ", mount.fs_type, ", not procfs"));
     }
     if (targets.points.contains(path) || IsNodeOfEveryContainer(mount)) continue;
     if (targets.masked.contains(path) && IsMask(mount)) continue;

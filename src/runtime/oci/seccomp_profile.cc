@@ -82,7 +82,7 @@ absl::StatusOr<uint32_t> Architecture(const std::string& name, const std::string
   for (const auto& [known, token] : kKnown) {
     if (name == known) return token;
   }
-  return Bad(key, absl::StrCat("is \"", name, "\", which is no architecture"));
+  return Bad(key, absl::StrCat("is \"", name, "\"; that is no architecture"));
 }
 
 absl::StatusOr<scmp_arg_cmp> Argument(const Json& json, const std::string& path) {
@@ -103,7 +103,7 @@ absl::StatusOr<scmp_arg_cmp> Argument(const Json& json, const std::string& path)
   for (const auto& [known, op] : kOperators) {
     if (name == known) return scmp_arg_cmp{static_cast<unsigned>(index), op, value, second};
   }
-  return Bad(path + ".op", absl::StrCat("is \"", name, "\", which is no comparison"));
+  return Bad(path + ".op", absl::StrCat("is \"", name, "\"; that is no comparison"));
 }
 
 // Whether an argument is compared twice. Then each comparison becomes a rule (libseccomp takes one
@@ -151,7 +151,7 @@ absl::Status CheckRest(const Json& profile) {
     // It has no effect: a process with one thread sets the filter.
     if (flag == "SECCOMP_FILTER_FLAG_TSYNC") continue;
     return Bad("flags", absl::StrCat("has \"", flag.get<std::string>(),
-                                     "\", which is not supported; SECCOMP_FILTER_FLAG_TSYNC is"));
+                                     "\"; only SECCOMP_FILTER_FLAG_TSYNC is supported"));
   }
   for (const char* key : {"listenerPath", "listenerMetadata"}) {
     const auto found = profile.find(key);

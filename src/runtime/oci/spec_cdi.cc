@@ -230,8 +230,8 @@ absl::Status ApplyCdiEdits(const SpecInput& input, Json* config, BuiltSpec* buil
   if (edits.intel_rdt.has_value()) {
     part["intelRdt"] = RdtJson(*edits.intel_rdt);
     built->warnings.push_back(
-        "a CDI device's intelRdt is left to the OCI runtime, which may know nothing of it; a class "
-        "of type rdt is not");
+        "a CDI device's intelRdt is left to the OCI runtime, and that may ignore it; a class of "
+        "type rdt is enforced by Plimsoll");
   }
   return absl::OkStatus();
 }

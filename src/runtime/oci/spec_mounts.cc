@@ -90,7 +90,7 @@ absl::Status CheckMount(const SpecInput& input, const Mount& mount, const std::s
   if (mount.propagation == MountPropagation::kBidirectional &&
       !input.request->spec->security.privileged) {
     return absl::InvalidArgumentError(absl::StrCat(
-        field, ".propagation is bidirectional, which is for privileged containers only"));
+        field, ".propagation is bidirectional, and only a privileged container may have that"));
   }
   if (!mount.recursive_read_only) return absl::OkStatus();
   if (!mount.readonly || mount.propagation != MountPropagation::kPrivate) {
@@ -101,10 +101,9 @@ absl::Status CheckMount(const SpecInput& input, const Mount& mount, const std::s
   if (input.machine->HasRecursiveReadOnly(program)) return absl::OkStatus();
   return absl::FailedPreconditionError(absl::StrCat(
       field, ".recursive_read_only can't be had here: it needs Linux 5.12 and ",
-      program.empty()
-          ? "crun 1.4"
-          : absl::StrCat("an OCI runtime that says it knows the mount option rro, which ", program,
-                         " doesn't")));
+      program.empty() ? "crun 1.4"
+                      : absl::StrCat("an OCI runtime that lists the mount option rro, but ",
+                                     program, " doesn't")));
 }
 
 // Relabels the source, so that the container may use the files there.

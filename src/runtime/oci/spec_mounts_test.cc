@@ -104,7 +104,7 @@ TEST_F(SpecMountsTest, ReadOnlyWithAllBelowNeedsTheKernel) {
   // Another program's features count separately, either way.
   request_.program = "/usr/bin/other";
   EXPECT_TRUE(absl::IsFailedPrecondition(TryBuild().status()));
-  EXPECT_THAT(TryBuild().status().message(), HasSubstr("rro, which /usr/bin/other doesn't"));
+  EXPECT_THAT(TryBuild().status().message(), HasSubstr("rro, but /usr/bin/other doesn't"));
   machine_.recursive_read_only_programs = {"/usr/bin/other"};
   EXPECT_THAT(MountAt(Build(), "/a")["options"], ElementsAre("rbind", "rprivate", "rro", "ro"));
   machine_.recursive_read_only = true;

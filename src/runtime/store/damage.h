@@ -13,8 +13,8 @@ namespace plimsoll::runtime {
 // The remedy and its cost.
 inline std::string DamageAdvice(absl::string_view path) {
   return absl::StrCat(
-      "; pods run on until a daemon has an empty database. To start with an empty one, which ends "
-      "every pod that runs and forgets all images, move it and its log (",
+      "; pods run on until a daemon starts with an empty database. An empty one ends every running "
+      "pod and forgets all images: to start with it, move this database and its log (",
       path, "-wal) away");
 }
 

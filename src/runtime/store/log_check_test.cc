@@ -70,7 +70,7 @@ TEST_F(LogCheckTest, EachBrokenFrameIsDataLoss) {
       EXPECT_THAT(status.message(),
                   HasSubstr(absl::StrCat(killed_.PathOf("plimsoll.db-wal"), " is broken at frame ",
                                          frame, " of ", frames())));
-      EXPECT_THAT(status.message(), HasSubstr("ends every pod that runs"));
+      EXPECT_THAT(status.message(), HasSubstr("ends every running pod"));
     }
   }
   EXPECT_TRUE(CheckWith(log_).ok());

@@ -240,8 +240,8 @@ absl::StatusOr<std::unique_ptr<sqlite::Database>> OpenDatabase(const FsRoot& dir
   PLIMSOLL_ASSIGN_OR_RETURN(std::string mode, database->QueryText("PRAGMA journal_mode = WAL"));
   if (mode != "wal") {
     return absl::FailedPreconditionError(absl::StrCat(
-        "database ", path, ": its file system has no shared memory files, which the ",
-        "write-ahead log needs (journal mode stays ", mode, "); use a local file system"));
+        "database ", path, ": its file system has no shared memory files, and the ",
+        "write-ahead log needs them (journal mode stays ", mode, "); use a local file system"));
   }
   PLIMSOLL_RETURN_IF_ERROR(Migrate(*database, directory, kFileName, migrations));
   PLIMSOLL_RETURN_IF_ERROR(

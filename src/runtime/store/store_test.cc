@@ -251,7 +251,7 @@ TEST_F(StoreTest, ADamagedFileIsDataLoss) {
   const absl::Status status = Store::Open(root_).status();
   EXPECT_TRUE(absl::IsDataLoss(status)) << status;
   EXPECT_THAT(status.message(), HasSubstr(root_.PathOf("plimsoll.db")));
-  EXPECT_THAT(status.message(), HasSubstr("ends every pod that runs"));
+  EXPECT_THAT(status.message(), HasSubstr("ends every running pod"));
 }
 
 TEST_F(StoreTest, ATruncatedFileIsDataLossWithAdvice) {
@@ -265,7 +265,7 @@ TEST_F(StoreTest, ATruncatedFileIsDataLossWithAdvice) {
     ASSERT_TRUE(root_.ReplaceFile("plimsoll.db", bytes.substr(0, kept)).ok());
     const absl::Status status = Store::Open(root_).status();
     EXPECT_TRUE(absl::IsDataLoss(status)) << kept << ": " << status;
-    EXPECT_THAT(status.message(), HasSubstr("ends every pod that runs")) << kept;
+    EXPECT_THAT(status.message(), HasSubstr("ends every running pod")) << kept;
   }
 }
 
