@@ -13,14 +13,13 @@
 #include "agent/api/admission.h"
 #include "agent/api/answer.h"
 #include "agent/http/request.h"
+#include "agent/http/socket_path.h"
 #include "base/socket_file.h"
 #include "base/socket_keeper.h"
 #include "base/unique_fd.h"
 #include "base/worker_pool.h"
 
 namespace plimsoll::agent {
-
-inline constexpr char kDefaultAgentSocket[] = "/run/plimsoll/agent.sock";
 
 struct ServerLimits {
   // Each has a thread. Further clients wait in the socket's queue.

@@ -17,12 +17,13 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
+#include "agent/http/socket_path.h"
 #include "base/unique_fd.h"
 
 namespace plimsoll::agent {
 
 struct ClientOptions {
-  std::string socket;  // its path
+  std::string socket = kDefaultAgentSocket;  // its path
   // For an answer to begin and to go on; watches wait without an end.
   absl::Duration patience = absl::Minutes(2);
 };
