@@ -3,9 +3,11 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
+#include "cli/agent_connect.h"
 #include "cli/command.h"
 #include "cli/command_tree.h"
 #include "cli/lookup.h"
+#include "cli/object_fields.h"
 
 #ifndef PLIMSOLL_VERSION
 #define PLIMSOLL_VERSION "unknown"
@@ -14,10 +16,22 @@
 namespace plimsoll::cli {
 namespace {
 
+absl::Status AddAgentPods(const CommandContext& context, std::set<std::string>* names) {
+  PLIMSOLL_ASSIGN_OR_RETURN(const auto client, AgentOf(context));
+  PLIMSOLL_ASSIGN_OR_RETURN(const auto pods, client->List(""));
+  for (const auto& pod : pods) names->insert(TextOf(pod, {"metadata", "name"}));
+  return absl::OkStatus();
+}
+
 // Prints one name a line. Starts no daemon: Tab must not have effects.
 absl::StatusOr<int> Complete(const CommandContext& context, const std::vector<std::string>& kinds) {
-  PLIMSOLL_ASSIGN_OR_RETURN(const auto client, context.Connect(/*may_start=*/false));
   std::set<std::string> names;
+  if (kinds == std::vector<std::string>{"agent-pods"}) {
+    PLIMSOLL_RETURN_IF_ERROR(AddAgentPods(context, &names));
+    Print(CompletionNames(names));
+    return kExitOk;
+  }
+  PLIMSOLL_ASSIGN_OR_RETURN(const auto client, context.Connect(/*may_start=*/false));
   for (const std::string& kind : kinds) {
     if (kind == "images") {
       PLIMSOLL_ASSIGN_OR_RETURN(const auto images, client->ListImages());
@@ -61,7 +75,7 @@ void AddCompletionCommand(CLI::App& app, CommandContext& context) {
   CLI::App* complete = app.add_subcommand("__complete", "Names for completion")->group("");
   auto kinds = std::make_shared<std::vector<std::string>>();
   complete->add_option("kind", *kinds)
-      ->check(CLI::IsMember({"pods", "containers", "images", "places"}));
+      ->check(CLI::IsMember({"pods", "containers", "images", "places", "agent-pods"}));
   context.Act(complete, [&context, kinds] { return Complete(context, *kinds); });
 
   CLI::App* man = app.add_subcommand("__man", "The man page")->group("");

@@ -228,7 +228,7 @@ void BuildApp(CLI::App& app, CommandContext& context) {
   app.formatter(std::make_shared<HelpFormatter>());
   app.footer(
       "PLIMSOLL_ADDRESS and PLIMSOLL_ROOT in the environment stand for --address and --root where "
-      "neither is given.");
+      "neither is given, PLIMSOLL_AGENT for --agent.");
   app.require_subcommand(1);
   app.fallthrough();
   app.set_version_flag("-v,--version", absl::StrCat("plimsoll ", PLIMSOLL_VERSION),
@@ -238,6 +238,9 @@ void BuildApp(CLI::App& app, CommandContext& context) {
   app.add_option("--root", context.root,
                  "Use a private daemon, with all its files below this directory")
       ->type_name("DIRECTORY");
+  app.add_option("--agent", context.agent,
+                 "Unix socket of the agent, for apply, get, describe, delete and resize")
+      ->type_name("SOCKET");
   app.add_option("-o,--output", context.output,
                  "Table and wide are for people, the others for programs")
       ->transform([](const std::string& word) { return word[0] == '=' ? word.substr(1) : word; })
@@ -261,6 +264,11 @@ void BuildApp(CLI::App& app, CommandContext& context) {
   AddTopologyCommand(app, context);
   AddAssignCommand(app, context);
   AddImageCommand(app, context);
+  AddApplyCommand(app, context);
+  AddGetCommand(app, context);
+  AddDescribeCommand(app, context);
+  AddDeleteCommand(app, context);
+  AddResizeCommand(app, context);
   AddDaemonCommand(app, context);
   AddDoctorCommand(app, context);
   AddEventsCommand(app, context);

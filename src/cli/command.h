@@ -21,6 +21,7 @@ struct CommandContext {
   // Global options.
   std::string address;
   std::string root;
+  std::string agent;
   std::string output = "table";
 
   // Returns the exit code. An error is printed, and becomes `failure_exit`.
@@ -66,6 +67,12 @@ void AddImageCommand(CLI::App& app, CommandContext& context);
 void AddDaemonCommand(CLI::App& app, CommandContext& context);
 void AddDoctorCommand(CLI::App& app, CommandContext& context);
 void AddEventsCommand(CLI::App& app, CommandContext& context);
+// Clients of an agent.
+void AddApplyCommand(CLI::App& app, CommandContext& context);
+void AddGetCommand(CLI::App& app, CommandContext& context);
+void AddDescribeCommand(CLI::App& app, CommandContext& context);
+void AddDeleteCommand(CLI::App& app, CommandContext& context);
+void AddResizeCommand(CLI::App& app, CommandContext& context);
 void AddVersionCommand(CLI::App& app, CommandContext& context);
 void AddCompletionCommand(CLI::App& app, CommandContext& context);
 

@@ -18,6 +18,7 @@ std::string DynamicKinds(const OptionInfo& option) {
   for (const absl::string_view part : absl::StrSplit(option.value, '|')) {
     if (part == "POD") kinds.emplace_back("pods");
     if (part == "CONTAINER") kinds.emplace_back("containers");
+    if (part == "POD-NAME") kinds.emplace_back("agent-pods");
     if (part == "IMAGE") kinds.emplace_back("images");
     if (part == "SOURCE" || part == "TARGET") kinds.emplace_back("places");
   }
@@ -55,7 +56,7 @@ std::string WordsOf(const CommandInfo& root, const CommandInfo& command) {
 
 // The part that bash and zsh share. It finds the command's path in the line and, from it, the words
 // that may follow. It uses only constructs of both shells; `before` and `previous` are set by the
-// caller. Names come from the daemon of the line's own --address or --root.
+// caller. Names come from the daemon or agent that the line's own options name.
 std::string ShellBody(const CommandInfo& root) {
   std::string names = "  case \"$path $word\" in\n";
   std::string tables = "  case \"$path\" in\n";
@@ -104,8 +105,8 @@ std::string ShellBody(const CommandInfo& root) {
       "      continue\n"
       "    fi\n"
       "    case \"$word\" in\n"
-      "      --address|--root) taking=\"$word\" ;;\n"
-      "      --address=*|--root=*) where+=(\"$word\") ;;\n"
+      "      --address|--root|--agent) taking=\"$word\" ;;\n"
+      "      --address=*|--root=*|--agent=*) where+=(\"$word\") ;;\n"
       "    esac\n"
       // The words behind belong to another command, as for `plimsoll exec`.
       "    if [[ $word == -- ]]; then foreign=1; break; fi\n  ",
@@ -194,7 +195,7 @@ std::string ZshScript(const CommandInfo& root) {
 }
 
 constexpr absl::string_view kFishDirectories = "'(__fish_complete_directories)'";
-// Names from the daemon of the line's own --address or --root.
+// Names from the daemon or agent that the line's own options name.
 constexpr absl::string_view kFishNames = R"(function __plimsoll_names
     set -l where
     set -l taking
@@ -207,9 +208,9 @@ constexpr absl::string_view kFishNames = R"(function __plimsoll_names
         switch $word
             case --
                 break
-            case --address --root
+            case --address --root --agent
                 set taking $word
-            case '--address=*' '--root=*'
+            case '--address=*' '--root=*' '--agent=*'
                 set -a where $word
         end
     end
@@ -275,7 +276,7 @@ std::string FishPlace(const CommandInfo& root) {
             case --
                 set path --
                 break
-            case --address --root
+            case --address --root --agent
                 set taking $word
                 continue
         end

@@ -86,11 +86,14 @@ The command line was wrong.
 \fBrun\fR and \fBstop\fR: interrupted.
 .TP
 141
-\fBlogs\fR, \fBevents\fR, \fBtop\fR, \fBtopology\fR, \fBattach\fR, \fBexec\fR: the reader of the output has gone.
+\fBlogs\fR, \fBevents\fR, \fBtop\fR, \fBtopology\fR, \fBattach\fR, \fBexec\fR, \fBget\fR: the reader of the output has gone.
 .SH ENVIRONMENT
 .TP
 \fBPLIMSOLL_ADDRESS\fR, \fBPLIMSOLL_ROOT\fR
 Used when neither \fB\-\-address\fR nor \fB\-\-root\fR is given.
+.TP
+\fBPLIMSOLL_AGENT\fR
+Used when \fB\-\-agent\fR is not given.
 .TP
 \fBNO_COLOR\fR
 When set, prefixes of log lines have no colour.
@@ -98,6 +101,9 @@ When set, prefixes of log lines have no colour.
 .TP
 \fI/run/plimsoll/plimsoll.sock\fR
 Where the daemon of the machine listens.
+.TP
+\fI/run/plimsoll/agent.sock\fR
+Where the agent of the machine listens.
 .TP
 \fI/var/lib/plimsoll/standalone\fR, \fI/run/plimsoll/standalone\fR
 State of the daemon that \fBplimsoll\fR starts when none runs.

@@ -7,7 +7,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
-#include "cri/socket_file.h"
+#include "base/socket_file.h"
 #include "topology/source_provider.h"
 
 namespace plimsoll::cri {

@@ -13,12 +13,12 @@
 #include "absl/cleanup/cleanup.h"
 #include "absl/strings/str_cat.h"
 #include "base/socket_address.h"
+#include "base/socket_file.h"
+#include "base/socket_keeper.h"
 #include "base/status.h"
 #include "cri/image_rpcs.h"
 #include "cri/runtime_rpcs.h"
 #include "cri/services.h"
-#include "cri/socket_file.h"
-#include "cri/socket_keeper.h"
 #include "cri/unknown_methods.h"
 
 namespace plimsoll::cri {

@@ -1,31 +1,49 @@
-#include "cri/socket_file.h"
+#include "base/socket_file.h"
 
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstdio>
+#include <utility>
 
+#include "absl/cleanup/cleanup.h"
+#include "absl/strings/escaping.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "base/socket_probe.h"
 #include "base/status.h"
-#include "cri/validate.h"
 
-namespace plimsoll::cri {
+namespace plimsoll {
 namespace {
 
 // Added to the path while the socket isn't ready to be found.
 constexpr char kUnfinished[] = "~";
 
+absl::Status Refused(const std::string& path, absl::string_view rule) {
+  return absl::InvalidArgumentError(
+      absl::StrCat("socket path is \"", absl::CHexEscape(path), "\": ", rule));
+}
+
+// True for a ".." between slashes or at the end.
+bool HasParentComponent(const std::string& path) {
+  return absl::StrContains(path + "/", "/../");
+}
+
 }  // namespace
 
 absl::Status CheckSocketPath(const std::string& path) {
-  PLIMSOLL_RETURN_IF_ERROR(CheckAbsolutePath("socket path", path));
+  if (!absl::StartsWith(path, "/")) {
+    return Refused(path, "must be an absolute path, beginning with \"/\"");
+  }
   constexpr size_t kLongest = sizeof(sockaddr_un::sun_path) - sizeof(kUnfinished);
   if (path.size() > kLongest) {
-    return Invalid("socket path", path, absl::StrCat("must be at most ", kLongest, " bytes"));
+    return Refused(path, absl::StrCat("must be at most ", kLongest, " bytes"));
   }
+  if (absl::StrContains(path, '\0')) return Refused(path, "must not hold a NUL byte");
+  if (HasParentComponent(path)) return Refused(path, "must not hold a \"..\" component");
   return absl::OkStatus();
 }
 
@@ -62,4 +80,23 @@ absl::Status PublishSocket(const SocketFile& socket) {
   return absl::OkStatus();
 }
 
-}  // namespace plimsoll::cri
+absl::StatusOr<UniqueFd> ListenAt(const SocketFile& socket) {
+  const std::string unfinished = UnfinishedSocket(socket.path);
+  const std::string what = absl::StrCat("listen on ", socket.path);
+  UniqueFd listener(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  if (!listener.valid()) return ErrnoStatus(errno, what);
+  sockaddr_un address = {};
+  address.sun_family = AF_UNIX;
+  unfinished.copy(address.sun_path, sizeof(address.sun_path) - 1);
+  unlink(unfinished.c_str());
+  if (bind(listener.get(), reinterpret_cast<sockaddr*>(&address), sizeof(address)) != 0) {
+    return ErrnoStatus(errno, what);
+  }
+  absl::Cleanup remove = [&] { unlink(unfinished.c_str()); };
+  if (listen(listener.get(), SOMAXCONN) != 0) return ErrnoStatus(errno, what);
+  PLIMSOLL_RETURN_IF_ERROR(PublishSocket(socket));
+  std::move(remove).Cancel();
+  return listener;
+}
+
+}  // namespace plimsoll

@@ -1,11 +1,10 @@
-#include "cri/socket_keeper.h"
+#include "base/socket_keeper.h"
 
 #include <poll.h>
 #include <sys/eventfd.h>
 #include <sys/inotify.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -16,29 +15,10 @@
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
 
-namespace plimsoll::cri {
+namespace plimsoll {
 namespace {
 
 constexpr int kAgainMilliseconds = 1000;
-
-absl::StatusOr<UniqueFd> ListenAnew(const SocketFile& file) {
-  const std::string unfinished = UnfinishedSocket(file.path);
-  const std::string what = absl::StrCat("listen on ", file.path);
-  UniqueFd listener(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-  if (!listener.valid()) return ErrnoStatus(errno, what);
-  sockaddr_un address = {};
-  address.sun_family = AF_UNIX;
-  unfinished.copy(address.sun_path, sizeof(address.sun_path) - 1);
-  unlink(unfinished.c_str());
-  if (bind(listener.get(), reinterpret_cast<sockaddr*>(&address), sizeof(address)) != 0 ||
-      listen(listener.get(), SOMAXCONN) != 0) {
-    return ErrnoStatus(errno, what);
-  }
-  const absl::Status published = PublishSocket(file);
-  if (published.ok()) return listener;
-  unlink(unfinished.c_str());
-  return published;
-}
 
 }  // namespace
 
@@ -85,7 +65,7 @@ void SocketKeeper::Look() {
     return;
   }
   Accept();  // clients that connected through the old file
-  absl::StatusOr<UniqueFd> listener = ListenAnew(socket_);
+  absl::StatusOr<UniqueFd> listener = ListenAt(socket_);
   const absl::Status made = listener.status();
   if (made.ok()) listener_ = *std::move(listener);
   if (made.ok() || !missing_) tell_(made);
@@ -122,4 +102,4 @@ void SocketKeeper::Loop() {
   }
 }
 
-}  // namespace plimsoll::cri
+}  // namespace plimsoll

@@ -2,10 +2,11 @@
 //
 //   PLIMSOLL_RETURN_IF_ERROR(CheckSocketPath(path));
 //   PLIMSOLL_RETURN_IF_ERROR(CheckNobodyListens(path));
-//   ... listen on UnfinishedSocket(path) ...
-//   PLIMSOLL_RETURN_IF_ERROR(PublishSocket({path, 0660, group}));
-#ifndef PLIMSOLL_CRI_SOCKET_FILE_H_
-#define PLIMSOLL_CRI_SOCKET_FILE_H_
+//   PLIMSOLL_ASSIGN_OR_RETURN(UniqueFd listener, ListenAt({path, 0660, group}));
+//
+// A library that listens by itself is told UnfinishedSocket(path), and PublishSocket follows.
+#ifndef PLIMSOLL_BASE_SOCKET_FILE_H_
+#define PLIMSOLL_BASE_SOCKET_FILE_H_
 
 #include <sys/types.h>
 
@@ -13,8 +14,10 @@
 #include <string>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "base/unique_fd.h"
 
-namespace plimsoll::cri {
+namespace plimsoll {
 
 // INVALID_ARGUMENT: not absolute, or longer than a socket's address may be.
 absl::Status CheckSocketPath(const std::string& path);
@@ -34,6 +37,9 @@ struct SocketFile {
 // there.
 absl::Status PublishSocket(const SocketFile& socket);
 
-}  // namespace plimsoll::cri
+// A non-blocking listener at the path. Replaces a file that was there. A failure leaves no file.
+absl::StatusOr<UniqueFd> ListenAt(const SocketFile& socket);
 
-#endif  // PLIMSOLL_CRI_SOCKET_FILE_H_
+}  // namespace plimsoll
+
+#endif  // PLIMSOLL_BASE_SOCKET_FILE_H_

@@ -1,6 +1,6 @@
 // Keeps a server's socket file in place while the server runs, whatever removes it.
-#ifndef PLIMSOLL_CRI_SOCKET_KEEPER_H_
-#define PLIMSOLL_CRI_SOCKET_KEEPER_H_
+#ifndef PLIMSOLL_BASE_SOCKET_KEEPER_H_
+#define PLIMSOLL_BASE_SOCKET_KEEPER_H_
 
 #include <functional>
 #include <memory>
@@ -8,10 +8,10 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "base/socket_file.h"
 #include "base/unique_fd.h"
-#include "cri/socket_file.h"
 
-namespace plimsoll::cri {
+namespace plimsoll {
 
 // No client finds a unix socket without its file, though its server listens: this then listens anew
 // at the path. Open connections stay. inotify(7) reports a removal, so nothing is done meanwhile.
@@ -48,6 +48,6 @@ class SocketKeeper {
   std::thread thread_;
 };
 
-}  // namespace plimsoll::cri
+}  // namespace plimsoll
 
-#endif  // PLIMSOLL_CRI_SOCKET_KEEPER_H_
+#endif  // PLIMSOLL_BASE_SOCKET_KEEPER_H_

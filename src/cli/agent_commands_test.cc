@@ -1,0 +1,197 @@
+// The commands that talk to an agent, with one whose pods are the test's.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "agent/api/pod_api.h"
+#include "agent/api/pod_service_for_test.h"
+#include "agent/api/server.h"
+#include "base/dir_for_test.h"
+#include "base/wait_until_for_test.h"
+#include "cli/command.h"
+
+namespace plimsoll::cli {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::Not;
+using Json = nlohmann::json;
+using agent::FakePodService;
+
+struct AgentOutput {
+  int code;
+  std::string out;
+  std::string err;
+};
+
+class AgentCommands : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    pods_.Put(FakePodService::Pod("default", "web"));
+    pods_.Put(FakePodService::Pod("other", "db"));
+    agent::ServerOptions options;
+    options.socket.path = path_;
+    auto server = agent::ApiServer::Start(
+        options, [this](const agent::HttpRequest& request, agent::Answer& answer) {
+          api_.Serve(request, answer);
+        });
+    ASSERT_TRUE(server.ok()) << server.status();
+    server_ = *std::move(server);
+  }
+
+  AgentOutput Run(std::vector<std::string> words) {
+    words.insert(words.begin(), {"plimsoll", "--agent", path_});
+    return RunBare(std::move(words));
+  }
+  static AgentOutput RunBare(std::vector<std::string> words) {
+    std::vector<char*> argv;
+    for (std::string& word : words) argv.push_back(word.data());
+    argv.push_back(nullptr);
+    testing::internal::CaptureStdout();
+    testing::internal::CaptureStderr();
+    const int code = RunProgramMain(static_cast<int>(words.size()), argv.data());
+    std::string out = testing::internal::GetCapturedStdout();
+    return {code, std::move(out), testing::internal::GetCapturedStderr()};
+  }
+  std::string File(const std::string& text) {
+    EXPECT_TRUE(dir_.root().ReplaceFile("pod.yaml", text).ok());
+    return dir_.path() + "/pod.yaml";
+  }
+
+  const TestDir dir_;
+  const std::string path_ = dir_.path() + "/agent.sock";
+  FakePodService pods_;
+  const agent::PodApi api_{&pods_, {}};
+  std::unique_ptr<agent::ApiServer> server_;
+};
+
+TEST_F(AgentCommands, GetListsPods) {
+  EXPECT_THAT(Run({"get", "pods"}).out,
+              AllOf(HasSubstr("web   0/1    Running"), Not(HasSubstr("db"))));
+  EXPECT_THAT(Run({"get", "po", "-A"}).out,
+              AllOf(HasSubstr("default    web"), HasSubstr("other      db")));
+  EXPECT_THAT(Run({"get", "pods", "-n", "other"}).out, HasSubstr("db"));
+  EXPECT_THAT(Run({"get", "pods", "-n", "none"}).err, HasSubstr("No pods in namespace none"));
+  EXPECT_EQ(Json::parse(Run({"get", "pod", "web", "-o", "json"}).out),
+            FakePodService::Pod("default", "web"));
+  EXPECT_EQ(Json::parse(Run({"get", "pods", "-A", "-o", "json"}).out)["items"].size(), 2u);
+  EXPECT_THAT(Run({"get", "pod", "web", "-o", "yaml"}).out, HasSubstr("kind: Pod\n"));
+}
+
+TEST_F(AgentCommands, GetNamesItsErrors) {
+  const AgentOutput none = Run({"get", "pods", "x"});
+  EXPECT_EQ(none.code, kExitError);
+  EXPECT_THAT(none.err, HasSubstr("no pod default/x"));
+  EXPECT_EQ(Run({"get", "pods", "web", "-A"}).code, kExitUsage);
+  EXPECT_EQ(Run({"get"}).code, kExitUsage);
+  EXPECT_EQ(RunBare({"plimsoll", "--agent", "agent.sock", "get", "pods"}).code, kExitUsage);
+}
+
+TEST_F(AgentCommands, WithoutAnAgentTheHintSaysHowToStartOne) {
+  server_.reset();
+  const AgentOutput output = Run({"get", "pods"});
+  EXPECT_EQ(output.code, kExitError);
+  EXPECT_THAT(output.err,
+              AllOf(HasSubstr("no agent at " + path_), HasSubstr("systemctl start plimsoll-agent"),
+                    HasSubstr("`plimsoll pods`")));
+  EXPECT_THAT(Run({"apply", "-f", File("x")}).err, HasSubstr("`plimsoll run MANIFEST`"));
+}
+
+TEST_F(AgentCommands, TheEnvironmentNamesTheAgentToo) {
+  setenv("PLIMSOLL_AGENT", absl::StrCat("unix://", path_).c_str(), 1);
+  EXPECT_THAT(RunBare({"plimsoll", "get", "pods"}).out, HasSubstr("web"));
+  setenv("PLIMSOLL_AGENT", "/none", 1);
+  EXPECT_THAT(Run({"get", "pods"}).out, HasSubstr("web")) << "the command line stands before it";
+  unsetenv("PLIMSOLL_AGENT");
+}
+
+TEST_F(AgentCommands, ApplySaysWhatItDid) {
+  Json pod = FakePodService::Pod("default", "new");
+  EXPECT_EQ(Run({"apply", "-f", File(pod.dump())}).out, "pod/new created\n");
+  EXPECT_EQ(Run({"apply", "-f", File(pod.dump())}).out, "pod/new unchanged\n");
+  pod["spec"]["nodeName"] = "n1";
+  EXPECT_EQ(Run({"apply", "-f", File(pod.dump())}).out, "pod/new configured\n");
+  const Json other = FakePodService::Pod("other", "db2");
+  EXPECT_EQ(Run({"apply", "-f", File(other.dump())}).out, "pod/db2 in other created\n");
+  EXPECT_EQ(Json::parse(Run({"apply", "-f", File(pod.dump()), "-o", "json"}).out)["items"][0], pod);
+  const AgentOutput bad = Run({"apply", "-f", File("no manifest")});
+  EXPECT_EQ(bad.code, kExitError);
+  EXPECT_THAT(bad.err, HasSubstr(dir_.path() + "/pod.yaml: line 1"));
+  EXPECT_EQ(Run({"apply"}).code, kExitUsage);
+}
+
+TEST_F(AgentCommands, DeleteTakesNamesAndManifests) {
+  EXPECT_EQ(Run({"delete", "pod", "web", "--grace-period", "1m", "--wait"}).out, "web\n");
+  const std::string manifest =
+      "apiVersion: v1\nkind: Pod\nmetadata: {name: db, namespace: other}\n"
+      "spec: {containers: [{name: app, image: busybox}]}\n";
+  EXPECT_EQ(Run({"delete", "-f", File(manifest), "--now"}).out, "other/db\n");
+  EXPECT_THAT(pods_.calls(), ElementsAre("delete default/web 60", "delete other/db 1"));
+  EXPECT_THAT(Run({"delete", "pod", "web"}).err, HasSubstr("no pod default/web"));
+  EXPECT_EQ(Run({"delete"}).code, kExitUsage);
+  EXPECT_EQ(Run({"delete", "pod"}).code, kExitUsage);
+  EXPECT_EQ(Run({"delete", "pod", "web", "--now", "--grace-period", "5"}).code, kExitUsage);
+}
+
+TEST_F(AgentCommands, ResizeSendsAPatch) {
+  EXPECT_EQ(Run({"resize", "pod", "web", "--cpu-limit", "2"}).out, "pod/web resized\n");
+  EXPECT_THAT(pods_.calls(), ElementsAre(HasSubstr(R"("resources":{"limits":{"cpu":"2"}})")));
+  Json pod = FakePodService::Pod("default", "web");
+  pod["status"]["conditions"] = Json::parse(R"([{"type": "PodResizePending", "status": "True",
+      "reason": "Deferred", "message": "Node didn't have enough resource: cpu"}])");
+  pods_.Put(pod);
+  EXPECT_THAT(Run({"resize", "pod", "web", "--cpu", "2"}).out,
+              HasSubstr("pod/web resize pending (Deferred): Node didn't"));
+  EXPECT_EQ(Run({"resize", "pod", "web"}).code, kExitUsage);
+  EXPECT_THAT(Run({"resize", "pod", "web", "-c", "x", "--cpu", "1"}).err, HasSubstr("it has app"));
+}
+
+TEST_F(AgentCommands, DescribeShowsPodAndNode) {
+  pods_.SetEvents({Json::parse(R"({"reason": "Started", "message": "Started container app",
+      "involvedObject": {"kind": "Pod", "namespace": "default", "name": "web"}})")});
+  pods_.SetNode({{"metadata", {{"name", "n1"}}}});
+  EXPECT_THAT(Run({"describe", "pod", "web"}).out,
+              AllOf(HasSubstr("web-uid"), HasSubstr("Started container app")));
+  EXPECT_EQ(Json::parse(Run({"describe", "pod", "web", "-o", "json"}).out)["events"].size(), 1u);
+  EXPECT_THAT(Run({"describe", "node"}).out, AllOf(HasSubstr("n1"), HasSubstr("Pods (2)")));
+  EXPECT_THAT(Run({"describe", "node", "n2"}).err, HasSubstr("the agent's is n1"));
+  EXPECT_THAT(Run({"get", "node"}).out, HasSubstr("n1"));
+  EXPECT_THAT(Run({"get", "events"}).out, HasSubstr("pod/web"));
+  EXPECT_THAT(Run({"get", "events", "-n", "none"}).err, HasSubstr("No events"));
+}
+
+TEST_F(AgentCommands, CtrlCEndsAWatch) {
+  // Blocks the signal in the helper thread, as Interrupts does in the command's.
+  sigset_t interrupt;
+  sigemptyset(&interrupt);
+  sigaddset(&interrupt, SIGINT);
+  sigset_t before;
+  pthread_sigmask(SIG_BLOCK, &interrupt, &before);
+  std::thread user([this] {
+    EXPECT_TRUE(WaitUntil([this] { return pods_.watches() == 1; }));
+    pods_.Remove({"default", "web"});
+    absl::SleepFor(absl::Milliseconds(300));
+    kill(getpid(), SIGINT);
+  });
+  const AgentOutput output = Run({"get", "pods", "-w", "-o", "json"});
+  user.join();
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  EXPECT_EQ(output.code, kExitOk) << output.err;
+  EXPECT_THAT(output.out,
+              AllOf(HasSubstr("\"type\":\"ADDED\""), HasSubstr("\"type\":\"DELETED\"")));
+}
+
+TEST_F(AgentCommands, CompletionNamesTheAgentsPods) {
+  EXPECT_EQ(Run({"__complete", "agent-pods"}).out, "db\nweb\n");
+}
+
+}  // namespace
+}  // namespace plimsoll::cli

@@ -1,0 +1,293 @@
+#include "cli/agent_describe.h"
+
+#include <cmath>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "cli/agent_pod_resources.h"
+#include "cli/agent_pod_summary.h"
+#include "cli/agent_tables.h"
+#include "cli/description.h"
+#include "cli/object_fields.h"
+#include "cli/table.h"
+
+namespace plimsoll::cli {
+namespace {
+
+using Json = nlohmann::json;
+
+// "a=1, b=2" of an object's fields.
+std::string PairsText(const Json& object) {
+  if (!object.is_object()) return "";
+  std::vector<std::string> pairs;
+  for (const auto& [name, value] : object.items()) {
+    pairs.push_back(
+        absl::StrCat(name, "=", value.is_string() ? value.get<std::string>() : value.dump()));
+  }
+  return absl::StrJoin(pairs, ", ");
+}
+
+std::string WordsText(const std::vector<Json>& words) {
+  return absl::StrJoin(words, " ", [](std::string* out, const Json& word) {
+    absl::StrAppend(out, word.is_string() ? word.get<std::string>() : word.dump());
+  });
+}
+
+std::string WithReason(const std::string& state, const Json& details) {
+  std::string text = state;
+  const std::string reason = TextOf(details, {"reason"});
+  if (!reason.empty()) absl::StrAppend(&text, " (", reason, ")");
+  if (state == "Terminated") {
+    absl::StrAppend(&text, ", exit code ", NumberOf(details, {"exitCode"}));
+  }
+  const std::string message = TextOf(details, {"message"});
+  if (!message.empty()) absl::StrAppend(&text, ": ", message);
+  return text;
+}
+
+// Of "state" or "lastState"; empty where there is none.
+std::string StateText(const Json& status, const char* which) {
+  for (const auto& [key, word] :
+       {std::pair("waiting", "Waiting"), {"running", "Running"}, {"terminated", "Terminated"}}) {
+    const Json& details = FieldOf(status, {which, key});
+    if (!details.is_null()) return WithReason(word, details);
+  }
+  return "";
+}
+
+Json StatusOf(const Json& pod, const char* list, const std::string& name) {
+  for (const Json& status : ItemsOf(pod, {"status", list})) {
+    if (TextOf(status, {"name"}) == name) return status;
+  }
+  return {};
+}
+
+void AddEnvironment(const Json& container, Description& out) {
+  std::vector<std::pair<std::string, std::string>> pairs;
+  for (const Json& variable : ItemsOf(container, {"env"})) {
+    const Json& from = FieldOf(variable, {"valueFrom"});
+    pairs.emplace_back(
+        TextOf(variable, {"name"}),
+        from.is_null()
+            ? TextOf(variable, {"value"})
+            : absl::StrCat("from ", from.dump(-1, ' ', false, Json::error_handler_t::replace)));
+  }
+  if (pairs.empty()) return;
+  out.Section("Environment");
+  out.Indent();
+  out.Add(pairs);
+  out.Outdent();
+}
+
+void AddMounts(const Json& container, Description& out) {
+  std::vector<std::pair<std::string, std::string>> pairs;
+  for (const Json& mount : ItemsOf(container, {"volumeMounts"})) {
+    pairs.emplace_back(TextOf(mount, {"mountPath"}),
+                       absl::StrCat("volume ", TextOf(mount, {"name"}),
+                                    FlagOf(mount, {"readOnly"}) ? ", read-only" : ""));
+  }
+  if (pairs.empty()) return;
+  out.Section("Mounts");
+  out.Indent();
+  out.Add(pairs);
+  out.Outdent();
+}
+
+// Resources that were asked for, and the ones that the runtime reports.
+void AddResources(const Json& container, const Json& status, Description& out) {
+  out.Add({{"Requests", PairsText(FieldOf(container, {"resources", "requests"}))},
+           {"Limits", PairsText(FieldOf(container, {"resources", "limits"}))},
+           {"Classes", PairsText(FieldOf(container, {"resources", "classes"}))},
+           {"Requests held", PairsText(FieldOf(status, {"resources", "requests"}))},
+           {"Limits held", PairsText(FieldOf(status, {"resources", "limits"}))}});
+}
+
+void AddContainers(const Json& pod, const char* title, const char* list, const char* statuses,
+                   Description& out) {
+  const std::vector<Json> containers = ItemsOf(pod, {"spec", list});
+  if (containers.empty()) return;
+  out.Section(title);
+  for (const Json& container : containers) {
+    const std::string name = TextOf(container, {"name"});
+    const Json status = StatusOf(pod, statuses, name);
+    out.Indent();
+    out.Section(name);
+    out.Indent();
+    out.Add({{"Image", TextOf(container, {"image"})},
+             {"Image ID", TextOf(status, {"imageID"})},
+             {"Container ID", TextOf(status, {"containerID"})},
+             {"Command", WordsText(ItemsOf(container, {"command"}))},
+             {"Args", WordsText(ItemsOf(container, {"args"}))},
+             {"State", StateText(status, "state")},
+             {"Last state", StateText(status, "lastState")},
+             {"Ready", FlagOf(status, {"ready"}) ? "true" : "false"},
+             {"Restarts", absl::StrCat(NumberOf(status, {"restartCount"}))}});
+    AddResources(container, status, out);
+    AddEnvironment(container, out);
+    AddMounts(container, out);
+    out.Outdent();
+    out.Outdent();
+  }
+}
+
+void AddConditions(const Json& object, Description& out) {
+  Table table({"TYPE", "STATUS", "REASON", "MESSAGE"});
+  for (const Json& condition : ItemsOf(object, {"status", "conditions"})) {
+    table.AddRow({TextOf(condition, {"type"}), TextOf(condition, {"status"}),
+                  TextOf(condition, {"reason"}), TextOf(condition, {"message"})});
+  }
+  if (table.empty()) return;
+  out.Section("Conditions");
+  out.Indent();
+  out.AddLines(table.ToString());
+  out.Outdent();
+}
+
+// The type of a volume: its only field beside the name.
+std::string VolumeText(const Json& volume) {
+  if (!volume.is_object()) return "";
+  for (const auto& [key, value] : volume.items()) {
+    if (key != "name") {
+      return absl::StrCat(key, " ", value.dump(-1, ' ', false, Json::error_handler_t::replace));
+    }
+  }
+  return "emptyDir";
+}
+
+void AddVolumes(const Json& pod, Description& out) {
+  std::vector<std::pair<std::string, std::string>> pairs;
+  for (const Json& volume : ItemsOf(pod, {"spec", "volumes"})) {
+    pairs.emplace_back(TextOf(volume, {"name"}), VolumeText(volume));
+  }
+  if (pairs.empty()) return;
+  out.Section("Volumes");
+  out.Indent();
+  out.Add(pairs);
+  out.Outdent();
+}
+
+void AddEvents(const std::vector<Json>& events, absl::Time now, Description& out) {
+  if (events.empty()) {
+    out.Add({{"Events", "none"}});
+    return;
+  }
+  out.Section("Events");
+  out.Indent();
+  out.AddLines(AgentEventTable(events, {}, now));
+  out.Outdent();
+}
+
+Amounts NodeAmounts(const Json& node, const char* field) {
+  return AmountsOf({{"limits", FieldOf(node, {"status", field})}}, AmountKind::kLimits);
+}
+
+// "1500m (37%)"; without the share where nothing is allocatable.
+std::string WithPercent(const Amounts& amounts, const std::string& resource,
+                        const Amounts& allocatable) {
+  const std::string text = AmountText(amounts, resource);
+  const auto part = amounts.find(resource);
+  const auto whole = allocatable.find(resource);
+  if (whole == allocatable.end() || whole->second.Sign() <= 0) return text;
+  const double share = part == amounts.end() ? 0
+                                             : static_cast<double>(part->second.MilliValue()) /
+                                                   static_cast<double>(whole->second.MilliValue());
+  return absl::StrCat(text, " (", std::lround(share * 100), "%)");
+}
+
+void AddNodeResources(const Json& node, const std::vector<Json>& pods, Description& out) {
+  const Amounts capacity = NodeAmounts(node, "capacity");
+  const Amounts allocatable = NodeAmounts(node, "allocatable");
+  Amounts requests = SumOfPods(pods, AmountKind::kRequests);
+  requests["pods"] = resources::Quantity::FromInt(static_cast<int64_t>(pods.size()));
+  const Amounts limits = SumOfPods(pods, AmountKind::kLimits);
+  Table table({"RESOURCE", "CAPACITY", "ALLOCATABLE", "REQUESTED", "LIMITS"});
+  for (const auto& [name, amount] : capacity) {
+    table.AddRow({name, AmountText(name, amount), AmountText(allocatable, name),
+                  WithPercent(requests, name, allocatable),
+                  name == "pods" ? "" : WithPercent(limits, name, allocatable)});
+  }
+  if (table.empty()) return;
+  out.Section("Resources");
+  out.Indent();
+  out.AddLines(table.ToString());
+  out.Outdent();
+}
+
+void AddNodePods(const std::vector<Json>& pods, absl::Time now, Description& out) {
+  out.Section(absl::StrCat("Pods (", pods.size(), ")"));
+  Table table({"NAMESPACE", "NAME", "STATUS", "CPU REQUEST", "CPU LIMIT", "MEMORY REQUEST",
+               "MEMORY LIMIT", "AGE"});
+  for (const Json& pod : pods) {
+    const Amounts requests = PodAmounts(pod, AmountKind::kRequests);
+    const Amounts limits = PodAmounts(pod, AmountKind::kLimits);
+    table.AddRow({TextOf(pod, {"metadata", "namespace"}), TextOf(pod, {"metadata", "name"}),
+                  Summarize(pod).status, AmountText(requests, "cpu"), AmountText(limits, "cpu"),
+                  AmountText(requests, "memory"), AmountText(limits, "memory"),
+                  AgeOf(TimeOf(pod, {"metadata", "creationTimestamp"}), now)});
+  }
+  out.Indent();
+  if (!table.empty()) out.AddLines(table.ToString());
+  out.Outdent();
+}
+
+}  // namespace
+
+std::string DescribePod(const Json& pod, const std::vector<Json>& events, absl::Time now) {
+  Description out;
+  out.Add({{"Name", TextOf(pod, {"metadata", "name"})},
+           {"Namespace", TextOf(pod, {"metadata", "namespace"})},
+           {"UID", TextOf(pod, {"metadata", "uid"})},
+           {"Labels", PairsText(FieldOf(pod, {"metadata", "labels"}))},
+           {"Annotations", PairsText(FieldOf(pod, {"metadata", "annotations"}))},
+           {"Node", TextOf(pod, {"spec", "nodeName"})},
+           {"Start time", TextOf(pod, {"status", "startTime"})},
+           {"Deleted at", TextOf(pod, {"metadata", "deletionTimestamp"})},
+           {"Status", Summarize(pod).status},
+           {"Reason", TextOf(pod, {"status", "reason"})},
+           {"Message", TextOf(pod, {"status", "message"})},
+           {"IP", TextOf(pod, {"status", "podIP"})},
+           {"QoS class", TextOf(pod, {"status", "qosClass"})},
+           {"Restart policy", TextOf(pod, {"spec", "restartPolicy"})},
+           {"Requests", PairsText(FieldOf(pod, {"spec", "resources", "requests"}))},
+           {"Limits", PairsText(FieldOf(pod, {"spec", "resources", "limits"}))},
+           {"Classes", PairsText(FieldOf(pod, {"spec", "resources", "classes"}))}});
+  AddContainers(pod, "Init containers", "initContainers", "initContainerStatuses", out);
+  AddContainers(pod, "Containers", "containers", "containerStatuses", out);
+  AddConditions(pod, out);
+  AddVolumes(pod, out);
+  AddEvents(events, now, out);
+  return out.text();
+}
+
+std::string DescribeNode(const Json& node, const std::vector<Json>& pods,
+                         const std::vector<Json>& events, absl::Time now) {
+  Description out;
+  const auto info = [&node](const char* field) {
+    return TextOf(node, {"status", "nodeInfo", field});
+  };
+  out.Add({{"Name", TextOf(node, {"metadata", "name"})},
+           {"Labels", PairsText(FieldOf(node, {"metadata", "labels"}))},
+           {"Annotations", PairsText(FieldOf(node, {"metadata", "annotations"}))},
+           {"Started", TextOf(node, {"metadata", "creationTimestamp"})},
+           {"Machine ID", info("machineID")},
+           {"System UUID", info("systemUUID")},
+           {"Boot ID", info("bootID")},
+           {"Kernel", info("kernelVersion")},
+           {"OS image", info("osImage")},
+           {"Architecture", info("architecture")},
+           {"Runtime", info("containerRuntimeVersion")},
+           {"Agent", info("kubeletVersion")}});
+  std::vector<std::pair<std::string, std::string>> addresses;
+  for (const Json& address : ItemsOf(node, {"status", "addresses"})) {
+    addresses.emplace_back(TextOf(address, {"type"}), TextOf(address, {"address"}));
+  }
+  out.Add(addresses);
+  AddConditions(node, out);
+  AddNodeResources(node, pods, out);
+  AddNodePods(pods, now, out);
+  AddEvents(events, now, out);
+  return out.text();
+}
+
+}  // namespace plimsoll::cli

@@ -1,0 +1,36 @@
+// Requests and limits of v1 Pods, summed as the scheduler does.
+#ifndef PLIMSOLL_CLI_AGENT_POD_RESOURCES_H_
+#define PLIMSOLL_CLI_AGENT_POD_RESOURCES_H_
+
+#include <map>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "resources/quantity.h"
+
+namespace plimsoll::cli {
+
+using Amounts = std::map<std::string, resources::Quantity>;
+
+enum class AmountKind { kRequests, kLimits };
+
+// The amounts of one container's `resources`. A request that is not given is the limit.
+// Unreadable amounts are left out.
+Amounts AmountsOf(const nlohmann::json& resources, AmountKind kind);
+
+// A pod's: the containers and sidecars together, or an init container beside the sidecars before
+// it, whichever is more; the pod's own resources (KEP-2837) in place of that sum; and the overhead.
+Amounts PodAmounts(const nlohmann::json& pod, AmountKind kind);
+
+// Of all pods that haven't ended.
+Amounts SumOfPods(const std::vector<nlohmann::json>& pods, AmountKind kind);
+
+// "1.5 GiB" for memory, hugepages and storage, "1500m" for others.
+std::string AmountText(const std::string& resource, const resources::Quantity& amount);
+// AmountText of the named one; 0 where it isn't there.
+std::string AmountText(const Amounts& amounts, const std::string& resource);
+
+}  // namespace plimsoll::cli
+
+#endif  // PLIMSOLL_CLI_AGENT_POD_RESOURCES_H_

@@ -1,0 +1,35 @@
+// The patch that `plimsoll resize` sends.
+#ifndef PLIMSOLL_CLI_AGENT_RESIZE_H_
+#define PLIMSOLL_CLI_AGENT_RESIZE_H_
+
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "absl/status/statusor.h"
+
+namespace plimsoll::cli {
+
+// Amounts as typed; empty: not to be changed.
+struct WantedAmounts {
+  std::string cpu;          // request and limit, those that the container has
+  std::string cpu_request;  // stands before `cpu`
+  std::string cpu_limit;    // likewise
+  std::string memory;       // as for CPU
+  std::string memory_request;
+  std::string memory_limit;
+
+  bool empty() const;
+};
+
+// The container that is meant: the named one, or the only one. NOT_FOUND; INVALID_ARGUMENT: there
+// are several, which the message names.
+absl::StatusOr<std::string> ContainerToResize(const nlohmann::json& pod, const std::string& name);
+
+// A v1 Pod with the container's name and the new resources alone. An amount for request and limit
+// sets both where the container has neither. INVALID_ARGUMENT: an amount can't be read.
+absl::StatusOr<nlohmann::json> ResizePatch(const nlohmann::json& pod, const std::string& container,
+                                           const WantedAmounts& wanted);
+
+}  // namespace plimsoll::cli
+
+#endif  // PLIMSOLL_CLI_AGENT_RESIZE_H_

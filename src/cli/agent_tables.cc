@@ -1,0 +1,156 @@
+#include "cli/agent_tables.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
+#include "cli/agent_pod_resources.h"
+#include "cli/agent_pod_summary.h"
+#include "cli/object_fields.h"
+#include "cli/table.h"
+
+namespace plimsoll::cli {
+namespace {
+
+using Json = nlohmann::json;
+
+std::string OrDash(std::string text) {
+  return text.empty() ? "-" : text;
+}
+
+std::string RestartText(const PodSummary& summary, absl::Time now) {
+  if (summary.restarts == 0 || summary.last_restart == absl::InfinitePast()) {
+    return absl::StrCat(summary.restarts);
+  }
+  return absl::StrCat(summary.restarts, " (", AgeOf(summary.last_restart, now), " ago)");
+}
+
+std::string NodeState(const Json& node) {
+  const std::string ready = ConditionOf(node, "Ready");
+  return ready == "True" ? "Ready" : ready.empty() ? "Unknown" : "NotReady";
+}
+
+// "1500m/3800m": requested by pods, of what they may have.
+std::string ShareText(const std::string& resource, const Amounts& requested,
+                      const Amounts& allocatable) {
+  return absl::StrCat(AmountText(requested, resource), "/", AmountText(allocatable, resource));
+}
+
+Amounts StatusAmounts(const Json& node, const char* field) {
+  return AmountsOf({{"limits", FieldOf(node, {"status", field})}}, AmountKind::kLimits);
+}
+
+std::string InternalAddress(const Json& node) {
+  for (const Json& address : ItemsOf(node, {"status", "addresses"})) {
+    if (TextOf(address, {"type"}) == "InternalIP") return TextOf(address, {"address"});
+  }
+  return "";
+}
+
+size_t CountLivingPods(const std::vector<Json>& pods) {
+  return static_cast<size_t>(std::count_if(pods.begin(), pods.end(), [](const Json& pod) {
+    const std::string phase = TextOf(pod, {"status", "phase"});
+    return phase != "Succeeded" && phase != "Failed";
+  }));
+}
+
+absl::Time LastSeen(const Json& event) {
+  absl::Time last = TimeOf(event, {"lastTimestamp"});
+  if (last == absl::InfinitePast()) last = TimeOf(event, {"eventTime"});
+  return last == absl::InfinitePast() ? TimeOf(event, {"metadata", "creationTimestamp"}) : last;
+}
+
+}  // namespace
+
+std::vector<std::string> AgentPodTable::Header() const {
+  std::vector<std::string> header = {"NAME", "READY", "STATUS", "RESTARTS", "AGE"};
+  if (shape_.namespaces) header.insert(header.begin(), "NAMESPACE");
+  if (shape_.wide) header.insert(header.end(), {"IP", "NODE", "QOS"});
+  return header;
+}
+
+std::vector<std::string> AgentPodTable::Cells(const Json& pod, absl::Time now) const {
+  const PodSummary summary = Summarize(pod);
+  std::vector<std::string> cells = {TextOf(pod, {"metadata", "name"}),
+                                    absl::StrCat(summary.ready, "/", summary.containers),
+                                    summary.status, RestartText(summary, now),
+                                    AgeOf(TimeOf(pod, {"metadata", "creationTimestamp"}), now)};
+  if (shape_.namespaces) cells.insert(cells.begin(), TextOf(pod, {"metadata", "namespace"}));
+  if (shape_.wide) {
+    cells.insert(cells.end(), {OrDash(TextOf(pod, {"status", "podIP"})),
+                               OrDash(TextOf(pod, {"spec", "nodeName"})),
+                               OrDash(TextOf(pod, {"status", "qosClass"}))});
+  }
+  return cells;
+}
+
+void AgentPodTable::Widen(const std::vector<std::string>& cells) {
+  widest_.resize(cells.size());
+  for (size_t i = 0; i < cells.size(); ++i) {
+    if (cells[i].size() > widest_[i].size()) widest_[i] = cells[i];
+  }
+}
+
+std::string AgentPodTable::Whole(const std::vector<Json>& pods, absl::Time now) {
+  Table table(Header());
+  for (const Json& pod : pods) {
+    const std::vector<std::string> cells = Cells(pod, now);
+    Widen(cells);
+    table.AddRow(cells);
+  }
+  return table.ToString();
+}
+
+std::string AgentPodTable::Row(const Json& pod, absl::Time now) {
+  const std::vector<std::string> cells = Cells(pod, now);
+  Widen(cells);
+  Table table(Header());
+  table.AddRow(widest_);
+  table.AddRow(cells);
+  const std::string text = table.ToString();
+  return text.substr(text.rfind('\n', text.size() - 2) + 1);
+}
+
+std::string AgentNodeTable(const Json& node, const std::vector<Json>& pods, bool wide,
+                           absl::Time now) {
+  std::vector<std::string> header = {"NAME", "STATUS", "PODS", "CPU", "MEMORY", "AGE", "RUNTIME"};
+  if (wide) header.insert(header.end(), {"CAPACITY", "INTERNAL-IP", "OS-IMAGE", "KERNEL"});
+  Table table(std::move(header));
+  const Amounts requested = SumOfPods(pods, AmountKind::kRequests);
+  const Amounts allocatable = StatusAmounts(node, "allocatable");
+  const Amounts capacity = StatusAmounts(node, "capacity");
+  table.AddRow(
+      {TextOf(node, {"metadata", "name"}), NodeState(node),
+       absl::StrCat(CountLivingPods(pods), "/", AmountText(allocatable, "pods")),
+       ShareText("cpu", requested, allocatable), ShareText("memory", requested, allocatable),
+       AgeOf(TimeOf(node, {"metadata", "creationTimestamp"}), now),
+       OrDash(TextOf(node, {"status", "nodeInfo", "containerRuntimeVersion"})),
+       absl::StrCat(AmountText(capacity, "cpu"), ", ", AmountText(capacity, "memory")),
+       OrDash(InternalAddress(node)), OrDash(TextOf(node, {"status", "nodeInfo", "osImage"})),
+       OrDash(TextOf(node, {"status", "nodeInfo", "kernelVersion"}))});
+  return table.ToString();
+}
+
+std::string AgentEventTable(const std::vector<Json>& events, TableShape shape, absl::Time now) {
+  std::vector<std::string> header = {"LAST SEEN", "TYPE", "REASON", "OBJECT", "MESSAGE"};
+  if (shape.namespaces) header.insert(header.begin(), "NAMESPACE");
+  Table table(std::move(header));
+  for (const Json& event : events) {
+    const int64_t count = NumberOf(event, {"count"});
+    const std::string seen = AgeOf(LastSeen(event), now);
+    std::vector<std::string> cells = {
+        count > 1 ? absl::StrCat(seen, " (x", count, ")") : seen, TextOf(event, {"type"}),
+        TextOf(event, {"reason"}),
+        absl::StrCat(absl::AsciiStrToLower(TextOf(event, {"involvedObject", "kind"})), "/",
+                     TextOf(event, {"involvedObject", "name"})),
+        TextOf(event, {"message"})};
+    if (shape.namespaces) {
+      cells.insert(cells.begin(), OrDash(TextOf(event, {"involvedObject", "namespace"})));
+    }
+    table.AddRow(std::move(cells));
+  }
+  return table.ToString();
+}
+
+}  // namespace plimsoll::cli

@@ -1,0 +1,47 @@
+// Tables of an agent's objects, for `plimsoll get`.
+#ifndef PLIMSOLL_CLI_AGENT_TABLES_H_
+#define PLIMSOLL_CLI_AGENT_TABLES_H_
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "absl/time/time.h"
+
+namespace plimsoll::cli {
+
+struct TableShape {
+  bool wide = false;
+  bool namespaces = false;  // a column for the namespace
+};
+
+// Rows that come one by one get the widths of the first.
+class AgentPodTable {
+ public:
+  explicit AgentPodTable(TableShape shape) : shape_(shape) {}
+
+  // The header and a row for each pod.
+  std::string Whole(const std::vector<nlohmann::json>& pods, absl::Time now);
+  // A row as wide as those before.
+  std::string Row(const nlohmann::json& pod, absl::Time now);
+
+ private:
+  std::vector<std::string> Header() const;
+  std::vector<std::string> Cells(const nlohmann::json& pod, absl::Time now) const;
+  void Widen(const std::vector<std::string>& cells);
+
+  const TableShape shape_;
+  std::vector<std::string> widest_;  // of each column, the longest cell so far
+};
+
+// The node, with what `pods` request of what is allocatable.
+std::string AgentNodeTable(const nlohmann::json& node, const std::vector<nlohmann::json>& pods,
+                           bool wide, absl::Time now);
+
+// v1 Events, a line each, in their order.
+std::string AgentEventTable(const std::vector<nlohmann::json>& events, TableShape shape,
+                            absl::Time now);
+
+}  // namespace plimsoll::cli
+
+#endif  // PLIMSOLL_CLI_AGENT_TABLES_H_
