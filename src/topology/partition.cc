@@ -104,7 +104,7 @@ absl::StatusOr<Quantity> Share(const std::string& resource, const Zone& node, co
 
 // `show` may give zones attributes that contradict each other.
 absl::Status CheckReadable(const Topology& shown) {
-  const absl::Status status = Validate(shown, nullptr);
+  const absl::Status status = ReadMaps(shown).status();
   if (status.ok()) return status;
   return DoesNotFit(absl::StrCat("clients could not read what is shown: ", status.message()));
 }

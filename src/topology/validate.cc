@@ -5,7 +5,6 @@
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
-#include "topology/maps.h"
 #include "topology/zone_tree.h"
 
 namespace plimsoll::topology {
@@ -40,6 +39,11 @@ MachineNumbers NumbersOf(const Machine& machine) {
   CpuSet nodes;
   for (const NumaNode& node : machine.nodes) nodes.Add(node.id);
   return {machine.cpus, std::move(nodes)};
+}
+
+absl::StatusOr<MachineMaps> ReadMaps(const Topology& topology) {
+  PLIMSOLL_ASSIGN_OR_RETURN(const ZoneTree tree, ZoneTree::Build(topology));
+  return MakeMaps(tree);
 }
 
 absl::Status Validate(const Topology& topology, const MachineNumbers* machine,

@@ -8,8 +8,10 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "resources/cpu_set.h"
 #include "topology/machine.h"
+#include "topology/maps.h"
 #include "topology/zone.h"
 
 namespace plimsoll::topology {
@@ -21,6 +23,9 @@ struct MachineNumbers {
   std::optional<resources::CpuSet> nodes;
 };
 MachineNumbers NumbersOf(const Machine& machine);
+
+// Reads a topology as clients do: INVALID_ARGUMENT as ZoneTree::Build, else as MakeMaps.
+absl::StatusOr<MachineMaps> ReadMaps(const Topology& topology);
 
 // INVALID_ARGUMENT as ZoneTree::Build, else as MakeMaps: what a client can't read is refused before
 // it is told. Then, if there is a machine, FAILED_PRECONDITION names a zone with CPUs or a NUMA
