@@ -56,8 +56,8 @@ NodeView::NodeView(NodeOptions options, MachineFacts facts, NodeHooks hooks, Clo
       clock_(clock),
       created_(clock->Now()) {
   absl::MutexLock lock(&mutex_);
-  shown_.conditions.Set(kReady, false, kTopologyPending, "waiting for the first topology",
-                        created_);
+  shown_.of_topology = {.reason = kTopologyPending, .message = "waiting for the first topology"};
+  shown_.conditions.Set(kReady, false, kTopologyPending, shown_.of_topology.message, created_);
 }
 
 NodeView::~NodeView() = default;
@@ -110,9 +110,12 @@ void NodeView::OnTopology(TopologySource source, absl::StatusOr<topology::Topolo
     OnStreamBack();
   }
   const absl::Status used = Use(source, std::move(topology));
-  if (used.ok()) return SetReady(true, kNodeReadyReason, "the node's resources are known");
-  SetReady(false, kTopologyUnusable,
-           absl::StrCat(Whose(source), " can't be used: ", used.message()));
+  if (used.ok()) {
+    return Judge(
+        {.ready = true, .reason = kNodeReadyReason, .message = "the node's resources are known"});
+  }
+  Judge({.reason = kTopologyUnusable,
+         .message = absl::StrCat(Whose(source), " can't be used: ", used.message())});
 }
 
 absl::Status NodeView::Use(TopologySource source, absl::StatusOr<topology::Topology> topology) {
@@ -155,9 +158,9 @@ void NodeView::OnLost(const absl::Status& why) {
     if (shown_.stream_error == why.message()) return;
     shown_.stream_error = std::string(why.message());
   }
+  SetPending(why.message());
   Log(absl::StrCat("no topology from the runtime: ", why.message(),
                    seen_ ? "; the node keeps its numbers" : "", "; it is asked again"));
-  SetPending(why.message());
 }
 
 void NodeView::SetPending(absl::string_view why) {
@@ -165,16 +168,16 @@ void NodeView::SetPending(absl::string_view why) {
   {
     absl::MutexLock lock(&mutex_);
     if (shown_.is_decided) return;
-    if (!shown_.is_limit_over) {
-      shown_.conditions.Set(kReady, false, kTopologyPending,
-                            absl::StrCat("waiting for the runtime's first topology", reason),
+    if (!shown_.is_limit_over) {  // nobody need be told yet
+      shown_.of_topology.message = absl::StrCat("waiting for the runtime's first topology", reason);
+      shown_.conditions.Set(kReady, false, kTopologyPending, shown_.of_topology.message,
                             clock_->Now());
       return;
     }
   }
-  SetReady(false, kTopologyPending,
-           absl::StrCat("no topology from the runtime within ",
-                        absl::FormatDuration(options_.first_topology_limit), reason));
+  Judge({.reason = kTopologyPending,
+         .message = absl::StrCat("no topology from the runtime within ",
+                                 absl::FormatDuration(options_.first_topology_limit), reason)});
 }
 
 void NodeView::OnStreamBack() {
@@ -187,10 +190,10 @@ void NodeView::OnStreamBack() {
 }
 
 void NodeView::OnUnsupported(const absl::Status& why) {
-  SetReady(false, kTopologyUnsupported,
-           absl::StrCat("the runtime has no GetDynamicRuntimeConfig, which resourceDiscovery: cri "
-                        "needs: ",
-                        why.message()));
+  Judge({.reason = kTopologyUnsupported,
+         .message = absl::StrCat("the runtime has no GetDynamicRuntimeConfig, which "
+                                 "resourceDiscovery: cri needs: ",
+                                 why.message())});
 }
 
 void NodeView::OnFallBack(const absl::Status& why) {
@@ -202,28 +205,56 @@ void NodeView::OnFallBack(const absl::Status& why) {
                    "): the machine's own topology is used"));
 }
 
-void NodeView::SetReady(bool ready, const std::string& reason, const std::string& message) {
-  bool turned = false;
+void NodeView::SetRuntimeTrouble(const std::string& why) {
   {
     absl::MutexLock lock(&mutex_);
-    if (reason != kTopologyPending) {
+    shown_.runtime_trouble = why;
+  }
+  Refresh();
+}
+
+void NodeView::Judge(Verdict of_topology) {
+  {
+    absl::MutexLock lock(&mutex_);
+    if (of_topology.reason != kTopologyPending) {
       shown_.is_decided = true;
     } else if (shown_.is_decided) {
       return;  // it came at the last moment
     }
-    turned = shown_.conditions.Find(kReady)->is_true != ready;
-    if (!shown_.conditions.Set(kReady, ready, reason, message, clock_->Now())) return;
+    shown_.of_topology = std::move(of_topology);
   }
-  Log(absl::StrCat("node ", name_, ready ? " is ready: " : " is not ready: ", message));
-  if (hooks_.on_event) {
-    if (!ready) hooks_.on_event({.is_warning = true, .reason = reason, .message = message});
-    const char* now = ready ? "NodeReady" : "NodeNotReady";
-    if (turned) {
-      hooks_.on_event(
-          {.reason = now, .message = absl::StrCat("Node ", name_, " status is now: ", now)});
-    }
+  Refresh();
+}
+
+NodeView::Verdict NodeView::Together() const {
+  if (!shown_.of_topology.ready || shown_.runtime_trouble.empty()) return shown_.of_topology;
+  return {.reason = kNodeNotReadyReason, .message = shown_.runtime_trouble};
+}
+
+void NodeView::Refresh() {
+  Verdict now;
+  bool turned = false;
+  {
+    absl::MutexLock lock(&mutex_);
+    now = Together();
+    turned = shown_.conditions.Find(kReady)->is_true != now.ready;
+    if (!shown_.conditions.Set(kReady, now.ready, now.reason, now.message, clock_->Now())) return;
   }
+  TellReady(now, turned);
   if (hooks_.on_change) hooks_.on_change();
+}
+
+void NodeView::TellReady(const Verdict& verdict, bool turned) const {
+  Log(absl::StrCat("node ", name_,
+                   verdict.ready ? " is ready: " : " is not ready: ", verdict.message));
+  if (!hooks_.on_event) return;
+  if (!verdict.ready) {
+    hooks_.on_event({.is_warning = true, .reason = verdict.reason, .message = verdict.message});
+  }
+  if (!turned) return;
+  const char* now = verdict.ready ? "NodeReady" : "NodeNotReady";
+  hooks_.on_event(
+      {.reason = now, .message = absl::StrCat("Node ", name_, " status is now: ", now)});
 }
 
 void NodeView::Log(const std::string& line) const {

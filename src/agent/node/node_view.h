@@ -31,6 +31,7 @@ namespace plimsoll::agent {
 
 // Reasons of condition Ready.
 inline constexpr char kNodeReadyReason[] = "KubeletReady";
+inline constexpr char kNodeNotReadyReason[] = "KubeletNotReady";       // SetRuntimeTrouble
 inline constexpr char kTopologyPending[] = "TopologyPending";          // none yet
 inline constexpr char kTopologyUnusable[] = "TopologyUnusable";        // the last one can't be used
 inline constexpr char kTopologyUnsupported[] = "TopologyUnsupported";  // and mode kCri needs it
@@ -42,8 +43,8 @@ struct NodeEvent {
   std::string message;
 };
 
-// Called from the node's own thread or from AwaitFirst, without a lock: they may ask the node, but
-// not destroy it. Each may be null.
+// Called from the node's own thread, AwaitFirst and SetRuntimeTrouble, without a lock: they may ask
+// the node, but not destroy it. Each may be null.
 struct NodeHooks {
   std::function<void()> on_change;  // State or Object differ from before
   std::function<void(const NodeEvent&)> on_event;
@@ -93,6 +94,10 @@ class NodeView : private DiscoveryResults {
   // over. True: the node is ready.
   bool AwaitFirst();
 
+  // The runtime's other troubles, by CRI Status: not ready, or no answer. They make a node with a
+  // usable topology NotReady (KubeletNotReady) until `why` is empty.
+  void SetRuntimeTrouble(const std::string& why);
+
   const std::string& name() const { return name_; }
   NodeState State() const;
   // A v1 Node.
@@ -101,8 +106,15 @@ class NodeView : private DiscoveryResults {
   uint64_t response_count() const { return responses_; }
 
  private:
+  struct Verdict {
+    bool ready = false;
+    std::string reason;
+    std::string message;
+  };
   struct Shown {
-    Conditions conditions;
+    Verdict of_topology;
+    std::string runtime_trouble;
+    Conditions conditions;  // of both
     NodePicture picture;
     std::shared_ptr<const topology::MachineMaps> maps;
     TopologySource source = TopologySource::kNone;
@@ -126,7 +138,11 @@ class NodeView : private DiscoveryResults {
   absl::Status Use(TopologySource source, absl::StatusOr<topology::Topology> topology);
   absl::Status UseFirst(TopologySource source, const Seen& seen);
   void OnStreamBack();
-  void SetReady(bool ready, const std::string& reason, const std::string& message);
+  void Judge(Verdict of_topology);
+  // Makes condition Ready of both verdicts, and tells if it is another than before.
+  void Refresh();
+  Verdict Together() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void TellReady(const Verdict& verdict, bool turned) const;
   // No topology yet: `why` may be empty.
   void SetPending(absl::string_view why);
   void Log(const std::string& line) const;

@@ -92,6 +92,9 @@ class NodeViewTest : public ::testing::Test {
     for (const std::string& line : lines_) count += line.find(text) != std::string::npos ? 1 : 0;
     return count;
   }
+  bool HasEvents(size_t count) {
+    return WaitUntil([&] { return Events().size() >= count; });
+  }
   std::vector<std::string> Events() {
     absl::MutexLock lock(&mutex_);
     return events_;
@@ -184,6 +187,7 @@ TEST_F(NodeViewTest, AnUnusableOneIsToldAndTheNextGoodOneEndsIt) {
   EXPECT_FALSE(view_->AwaitFirst()) << "at once";
   EXPECT_THAT(view_->State().message,
               HasSubstr("the runtime's topology can't be used: zone \"east\" is a NUMA node"));
+  EXPECT_TRUE(HasEvents(1));
   EXPECT_THAT(Events(), ElementsAre(HasSubstr("Warning TopologyUnusable the runtime's topology")));
   EXPECT_TRUE(HasLogged("node edge is not ready: the runtime's topology can't be used"));
   EXPECT_EQ(view_->Object()["status"]["conditions"][0]["reason"], kTopologyUnusable);
@@ -207,7 +211,7 @@ TEST_F(NodeViewTest, AnUnusableOneAfterAGoodOneKeepsTheNumbers) {
   EXPECT_EQ(view_->State().maps->cpu_count, 4);
   EXPECT_EQ(view_->Object()["status"]["conditions"][0]["lastTransitionTime"],
             "2001-09-09T01:47:40Z");
-  EXPECT_TRUE(WaitUntil([&] { return Events().size() == 3u; }));
+  EXPECT_TRUE(HasEvents(3));
   EXPECT_THAT(Events(), Contains("Normal NodeNotReady Node edge status is now: NodeNotReady"));
   // What a stream's end changes nothing about.
   streams_->End(absl::UnavailableError("gone"));
@@ -304,6 +308,25 @@ TEST_F(NodeViewTest, WithTheGateOffOrInModeLocalTheRuntimeIsNotAsked) {
     view_.reset();
   }
   EXPECT_EQ(streams_->asked(), 0);
+}
+
+TEST_F(NodeViewTest, TheRuntimesOtherTroublesMakeItNotReadyToo) {
+  StartView();
+  view_->SetRuntimeTrouble("the network is not ready");
+  EXPECT_EQ(view_->State().reason, kTopologyPending) << "there are no numbers yet";
+  streams_->Tell(WithMemory("8Gi"));
+  EXPECT_TRUE(Is(kNodeNotReadyReason));
+  EXPECT_EQ(view_->State().message, "the network is not ready");
+  EXPECT_EQ(Memory(), "8Gi");
+  EXPECT_FALSE(view_->AwaitFirst());
+  EXPECT_TRUE(HasEvents(1));
+  EXPECT_THAT(Events(), ElementsAre("Warning KubeletNotReady the network is not ready"));
+  streams_->Tell(NoClientCanRead());
+  EXPECT_TRUE(Is(kTopologyUnusable));
+  streams_->Tell(WithMemory("8Gi"));
+  EXPECT_TRUE(Is(kNodeNotReadyReason));
+  view_->SetRuntimeTrouble("");
+  EXPECT_EQ(view_->State().reason, kNodeReadyReason);
 }
 
 // Such a node would have less than nothing for pods.
