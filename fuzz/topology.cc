@@ -3,6 +3,7 @@
 
 #include "absl/strings/match.h"
 #include "check.h"
+#include "topology/maps.h"
 #include "topology/partition.h"
 #include "topology/topology_file.h"
 #include "topology/zone_tree.h"
@@ -41,5 +42,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   FUZZ_CHECK(partition->cpus.Size() == 1, partition->cpus.ToString());
   const auto shown = topology::ZoneTree::Build(partition->shown);
   FUZZ_CHECK(shown.ok(), shown.status().ToString());
+  const auto maps = topology::MakeMaps(*shown);
+  FUZZ_CHECK(maps.ok(), maps.status().ToString());
   return 0;
 }

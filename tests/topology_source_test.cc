@@ -42,8 +42,9 @@ int LastCpu() {
 // A machine of one core with this machine's last CPU, and that much memory.
 std::string OneCore(const std::string& memory, int cpu = LastCpu()) {
   return absl::StrCat(
-      "zones:\n- {name: board, type: NUMANode, resources: [{name: memory, capacity: ", memory,
-      "}]}\n- {name: only, type: Core, parent: board, attributes: {cpu-ids: ", cpu,
+      "zones:\n- {name: board, type: NUMANode, attributes: {id: 0}, resources: [{name: memory, "
+      "capacity: ",
+      memory, "}]}\n- {name: only, type: Core, parent: board, attributes: {cpu-ids: ", cpu,
       "}, resources: [{name: cpu, capacity: 1}]}\n");
 }
 
@@ -190,7 +191,7 @@ class ProviderTest : public NodeTest {
   // The provider's output about it.
   std::string Push(const std::string& memory, int cpu = LastCpu()) {
     const std::string line = absl::StrCat(
-        R"({"zones": [{"name": "board", "type": "NUMANode", "resources": [{"name": "memory", )",
+        R"({"zones": [{"name": "board", "type": "NUMANode", "attributes": {"id": "0"}, "resources": [{"name": "memory", )",
         R"("capacity": {"string": ")", memory,
         R"("}}]}, {"name": "only", "type": "Core", "parent": "board", "attributes": {"cpu-ids": ")",
         cpu, R"("}, "resources": [{"name": "cpu", "capacity": {"string": "1"}}]}]})", "\n");

@@ -22,6 +22,7 @@
 #include "topology/discover.h"
 #include "topology/hwloc_reader.h"
 #include "topology/make_zones.h"
+#include "topology/maps.h"
 #include "topology/normalise.h"
 #include "topology/topology_file.h"
 #include "topology/validate.h"
@@ -215,6 +216,14 @@ std::string CheckJson(const std::string& name, const std::vector<std::string>& f
   return document.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
 }
 
+// No fault: only a static CPU policy needs the numbers (KEP-5224 "kubelet").
+void NoteUnnumberedCpus(const topology::Topology& topology) {
+  const auto maps = topology::ReadMaps(topology);
+  if (!maps.ok()) return;
+  const absl::Status numbered = topology::CheckCpuIds(*maps);
+  if (!numbered.ok()) PrintNote(absl::StrCat("note: ", Printable(numbered.message()), "\n"));
+}
+
 absl::StatusOr<int> CheckFile(const CommandContext& context, const std::string& path,
                               bool any_machine) {
   PLIMSOLL_ASSIGN_OR_RETURN(const std::string text, ReadUserFile(path));
@@ -238,6 +247,7 @@ absl::StatusOr<int> CheckFile(const CommandContext& context, const std::string& 
   if (!faults.empty()) return absl::InvalidArgumentError(faults.back());
   if (context.for_programs()) return kExitOk;
   Print(absl::StrCat(Printable(name), ": a valid topology of ", topology.zones.size(), " zones\n"));
+  NoteUnnumberedCpus(topology);
   for (const auto& [resource, sum] : topology::Capacity(topology)) {
     Print(absl::StrCat("  ", Printable(resource), " ", sum.Canonical(), "\n"));
   }

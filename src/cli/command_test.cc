@@ -66,6 +66,7 @@ TEST(Command, ATopologyIsCheckedFromWhereTheUserIs) {
   const Printed good = RunMain({"topology", "check", way + "/good.yaml"});
   EXPECT_EQ(good.code, kExitOk) << good.err;
   EXPECT_THAT(good.out, HasSubstr("a valid topology of 1 zones"));
+  EXPECT_EQ(good.err, "");
   const Printed bad = RunMain({"topology", "check", way + "/bad.yaml"});
   EXPECT_EQ(bad.code, kExitError);
   EXPECT_THAT(bad.err, HasSubstr("zone \"a\" is its own parent"));
@@ -91,6 +92,21 @@ TEST(Command, ATopologysFaultsAreAllTold) {
   EXPECT_THAT(bad.err, AllOf(HasSubstr("but there is no such zone"), HasSubstr("is there twice")));
   ASSERT_TRUE(dir.root().ReplaceFile("t", "zones: []\n").ok());
   EXPECT_EQ(RunMain({"topology", "check", dir.path() + "/t"}).code, kExitError);
+}
+
+// A static CPU policy could not use it; all else can.
+TEST(Command, ATopologyWithoutCpuNumbersIsValidWithANote) {
+  const TestDir dir;
+  ASSERT_TRUE(dir.root()
+                  .ReplaceFile("t", "zones: [{name: a, resources: [{name: cpu, capacity: 2}]}]\n")
+                  .ok());
+  const Printed good = RunMain({"topology", "check", dir.path() + "/t"});
+  EXPECT_EQ(good.code, kExitOk);
+  EXPECT_THAT(good.err, HasSubstr("note: zone \"a\" has CPUs and no attribute \"cpu-ids\""));
+  ASSERT_TRUE(dir.root().ReplaceFile("t", "zones: [{name: a, type: numa}]\n").ok());
+  const Printed bad = RunMain({"topology", "check", dir.path() + "/t"});
+  EXPECT_EQ(bad.code, kExitError);
+  EXPECT_THAT(bad.err, HasSubstr("zone \"a\" is a NUMA node"));
 }
 
 TEST(Command, ACheckedTopologyIsToldToPrograms) {

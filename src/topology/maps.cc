@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "base/status.h"
@@ -18,7 +19,13 @@ using resources::CpuSet;
 using resources::Quantity;
 
 absl::Status Bad(const Zone& zone, absl::string_view what) {
-  return absl::InvalidArgumentError(absl::StrCat("zone \"", zone.name, "\" ", what));
+  return absl::InvalidArgumentError(
+      absl::StrCat("zone \"", absl::Utf8SafeCHexEscape(zone.name), "\" ", what));
+}
+
+void AddFault(const absl::Status& status, std::vector<std::string>& faults) {
+  if (status.ok() || faults.size() >= ZoneTree::kMaxFaults) return;
+  faults.emplace_back(status.message());
 }
 
 // The zones of one type, and each CPU's zone among them. That is the zone around the CPU's own
@@ -118,14 +125,16 @@ class Mapper {
         nodes_(tree, kNumaNode),
         caches_(tree, kCacheGroup) {}
 
-  absl::StatusOr<MachineMaps> Make() {
-    PLIMSOLL_RETURN_IF_ERROR(NumberNodes());
+  absl::StatusOr<MachineMaps> Make(std::vector<std::string>& faults) {
+    NumberNodes(faults);
+    if (!faults.empty()) return absl::InvalidArgumentError(faults.front());
     NumberPackages();
     for (size_t i = 0; i < tree_.topology().zones.size(); ++i) {
-      PLIMSOLL_RETURN_IF_ERROR(MapCpus(i));
-      PLIMSOLL_RETURN_IF_ERROR(MapMemory(i));
+      AddFault(MapCpus(i), faults);
+      AddFault(MapMemory(i), faults);
       FindIdentity(tree_.zone(i));
     }
+    if (!faults.empty()) return absl::InvalidArgumentError(faults.front());
     NumberCacheGroups();
     MapDistances();
     Count();
@@ -133,23 +142,26 @@ class Mapper {
   }
 
  private:
-  absl::Status NumberNodes() {
-    for (const size_t index : nodes_.zones()) {
-      const Zone& zone = tree_.zone(index);
-      const auto number = NumberOf(zone);
-      if (!number) {
-        return Bad(zone,
-                   "is a NUMA node, and neither has the kernel's number of it as attribute \"id\" "
-                   "nor a name that ends in it");
-      }
-      const auto [node, is_new] = maps_.nodes.emplace(*number, NumaNodeMap{.zone = zone.name});
-      if (!is_new) {
-        return Bad(zone, absl::StrCat("has the same number as NUMA node \"", node->second.zone,
-                                      "\": ", *number));
-      }
-      node_numbers_[index] = *number;
-    }
+  void NumberNodes(std::vector<std::string>& faults) {
+    for (const size_t index : nodes_.zones()) AddFault(NumberNode(index), faults);
     if (nodes_.zones().empty()) maps_.nodes[0];
+  }
+
+  absl::Status NumberNode(size_t index) {
+    const Zone& zone = tree_.zone(index);
+    const auto number = NumberOf(zone);
+    if (!number) {
+      return Bad(
+          zone,
+          "is a NUMA node, and neither has the kernel's number of it as attribute \"id\" nor "
+          "a name that ends in it");
+    }
+    const auto [node, is_new] = maps_.nodes.emplace(*number, NumaNodeMap{.zone = zone.name});
+    if (!is_new) {
+      return Bad(zone, absl::StrCat("has the same number as NUMA node \"", node->second.zone,
+                                    "\": ", *number));
+    }
+    node_numbers_[index] = *number;
     return absl::OkStatus();
   }
 
@@ -302,8 +314,11 @@ class Mapper {
 
 }  // namespace
 
-absl::StatusOr<MachineMaps> MakeMaps(const ZoneTree& tree) {
-  return Mapper(tree).Make();
+absl::StatusOr<MachineMaps> MakeMaps(const ZoneTree& tree, std::vector<std::string>* faults) {
+  std::vector<std::string> own;
+  std::vector<std::string>& found = faults == nullptr ? own : *faults;
+  found.clear();
+  return Mapper(tree).Make(found);
 }
 
 absl::Status CheckCpuIds(const MachineMaps& maps) {

@@ -17,6 +17,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -45,6 +46,7 @@ struct NumaNodeMap {
   int64_t memory_bytes = 0;
   std::map<int64_t, int64_t> hugepages;    // page size in bytes -> number of pages
   std::map<uint32_t, uint32_t> distances;  // node -> cost; 10 to itself where there are none
+  bool operator==(const NumaNodeMap&) const = default;
 };
 
 struct MachineMaps {
@@ -66,12 +68,15 @@ struct MachineMaps {
 
   // The first zone with CPUs and without their numbers.
   std::optional<std::string> zone_without_cpu_ids;
+  bool operator==(const MachineMaps&) const = default;
 };
 
 // INVALID_ARGUMENT names the zone: a NUMA node without a number (NumberOf), or with another's;
 // cpu-ids and `cpu` that contradict each other; CPUs whose NUMA node or package is unclear; huge
-// pages without a size, or no whole number of them.
-absl::StatusOr<MachineMaps> MakeMaps(const ZoneTree& tree);
+// pages without a size, or no whole number of them. The status is the first fault; `faults`, if
+// given, gets all of them, but at most ZoneTree::kMaxFaults sentences.
+absl::StatusOr<MachineMaps> MakeMaps(const ZoneTree& tree,
+                                     std::vector<std::string>* faults = nullptr);
 
 // For a static CPU policy, which needs the numbers of all CPUs: FAILED_PRECONDITION names a zone
 // without them.

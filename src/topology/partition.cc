@@ -8,6 +8,7 @@
 #include "absl/strings/strip.h"
 #include "base/status.h"
 #include "topology/show.h"
+#include "topology/validate.h"
 
 namespace plimsoll::topology {
 namespace {
@@ -101,6 +102,13 @@ absl::StatusOr<Quantity> Share(const std::string& resource, const Zone& node, co
   return Quantity::FromInt(bytes / unit * unit, Quantity::Format::kBinarySi);
 }
 
+// `show` may give zones attributes that contradict each other.
+absl::Status CheckReadable(const Topology& shown) {
+  const absl::Status status = ReadMaps(shown).status();
+  if (status.ok()) return status;
+  return DoesNotFit(absl::StrCat("clients could not read what is shown: ", status.message()));
+}
+
 // Cuts the machine down, zone by zone; keeps the order.
 class Cut {
  public:
@@ -127,6 +135,7 @@ class Cut {
     PLIMSOLL_ASSIGN_OR_RETURN(const ZoneTree tree, ZoneTree::Build(std::move(cut)));
     PLIMSOLL_ASSIGN_OR_RETURN(Topology shown, Shown(config_.show, tree));
     if (shown.zones.empty()) return DoesNotFit("show: all zones are hidden");
+    PLIMSOLL_RETURN_IF_ERROR(CheckReadable(shown));
     return Partition{.cpus = cpus_,
                      .memory_nodes = std::move(nodes),
                      .shown = std::move(shown),

@@ -65,7 +65,8 @@ struct Partition {
 };
 
 // FAILED_PRECONDITION names the part of the configuration that does not fit this machine: missing
-// CPUs or zones, more CPUs than there are, more memory than a node has, nothing left.
+// CPUs or zones, more CPUs than there are, more memory than a node has, nothing left, attributes
+// that clients can't read (Validate).
 absl::StatusOr<Partition> MakePartition(const PartitionConfig& config, const ZoneTree& machine);
 
 }  // namespace plimsoll::topology

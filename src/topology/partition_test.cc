@@ -232,15 +232,39 @@ TEST_F(PartitionTest, CpusThatMoveToAnOuterZoneAreTheOnlyOnesItHas) {
   EXPECT_THAT(Text(), HasSubstr("n0 NUMANode  cpu 3  cpu-ids=0-1,4\n"));
 }
 
-// With fewer CPUs than cpu-ids, nobody knows how many of them a cut leaves.
+// A zone that tells fewer CPUs than it names, all of which are in its cores: nobody knows how many
+// of them a cut leaves.
 TEST_F(PartitionTest, ACapacityNeverGrowsByACut) {
+  tree_ = TreeOf(
+      "zones:\n- {name: c, type: Package, attributes: {cpu-ids: 0-7}, resources: [{name: cpu, "
+      "capacity: 4}]}\n- {name: d, type: Core, parent: c, attributes: {cpu-ids: 0-7}}\n");
+  config_.cpus.reserved = *CpuSet::Parse("0");
+  EXPECT_THAT(Text(), HasSubstr("c Package  cpu 4  cpu-ids=1-7\n"));
+  config_.cpus.reserved = *CpuSet::Parse("0-4");
+  EXPECT_THAT(Text(), HasSubstr("c Package  cpu 3  cpu-ids=5-7\n"));
+}
+
+TEST_F(PartitionTest, ACoreThatDoesNotCountItsCpusIsCountedWhereItIsHidden) {
+  tree_ = TreeOf(
+      "zones:\n- {name: root, type: Machine}\n- {name: a, type: Core, parent: root, attributes: "
+      "{cpu-ids: 0-1}}\n- {name: b, type: Core, parent: root, attributes: {cpu-ids: 2}, resources: "
+      "[{name: cpu, capacity: 1}]}\n");
+  config_.show.hidden_types = {kCore};
+  EXPECT_EQ(Text(), "\nroot Machine  cpu 3  cpu-ids=0-2\n");
+}
+
+// Of what the administrator adds, too.
+TEST_F(PartitionTest, WhatClientsCouldNotReadIsNotShown) {
+  config_.show.attributes = {{"numa-1", {{"id", "0"}}}};
+  EXPECT_THAT(Why(), HasSubstr("zone \"numa-1\" has the same number as NUMA node \"numa-0\": 0"));
+  config_.show.attributes = {{"core-0-0", {{"cpu-ids", "0"}}}};
+  EXPECT_THAT(Why(), HasSubstr("nodeResources: clients could not read what is shown: zone "
+                               "\"core-0-0\" has 2 of resource \"cpu\""));
   tree_ = TreeOf(
       "zones: [{name: c, type: Core, attributes: {cpu-ids: 0-7}, resources: [{name: cpu, capacity: "
       "4}]}]");
-  config_.cpus.reserved = *CpuSet::Parse("0");
-  EXPECT_EQ(Text(), "\n└─ c Core  cpu 4  cpu-ids=1-7\n");
-  config_.cpus.reserved = *CpuSet::Parse("0-4");
-  EXPECT_EQ(Text(), "\n└─ c Core  cpu 3  cpu-ids=5-7\n");
+  config_.show.attributes = {};
+  EXPECT_THAT(Why(), HasSubstr("zone \"c\" has 4 of resource \"cpu\" and CPUs 0-7"));
 }
 
 TEST_F(PartitionTest, NothingOfAHiddenZoneIsLostInSilence) {

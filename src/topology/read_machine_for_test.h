@@ -1,4 +1,4 @@
-// For tests: the zones that discovery makes of a handwritten machine.
+// For tests: the zones that discovery makes of a handwritten machine, which every client can read.
 #ifndef PLIMSOLL_TOPOLOGY_READ_MACHINE_FOR_TEST_H_
 #define PLIMSOLL_TOPOLOGY_READ_MACHINE_FOR_TEST_H_
 
@@ -11,12 +11,16 @@
 #include "topology/machine_files_for_test.h"
 #include "topology/make_zones.h"
 #include "topology/plain_tree_for_test.h"
+#include "topology/validate.h"
 
 namespace plimsoll::topology {
 
 inline Machine ReadMachine(MachineFiles& files) {
   auto machine = Discover(files.root(), PLIMSOLL_HWLOC_PROGRAM);
   EXPECT_TRUE(machine.ok()) << machine.status();
+  if (machine.ok()) {
+    EXPECT_EQ(Validate(MakeZones(*machine), nullptr), absl::OkStatus());
+  }
   return machine.ok() ? *std::move(machine) : Machine();
 }
 

@@ -31,8 +31,16 @@ void KeepFirstCpu(Zone& core) {
   if (cpu != nullptr && *cpu > Quantity::FromInt(1)) *cpu = Quantity::FromInt(1);
 }
 
+// A core has its CPUs even without the resource: an outer zone has them by it alone.
+void AddCpusOfCore(Zone& zone) {
+  const CpuSet cpus = CpuIdsOf(zone);
+  if (!IsOfType(zone, kCore) || cpus.Empty() || FindResource(zone, kCpu) != nullptr) return;
+  zone.resources.push_back({kCpu, Quantity::FromInt(static_cast<int64_t>(cpus.Size()))});
+}
+
 // Moves a hidden zone's resources and CPUs to `outer`.
-void MoveInto(const Zone& hidden, Zone& outer) {
+void MoveInto(Zone hidden, Zone& outer) {
+  AddCpusOfCore(hidden);
   const bool has_cpus = FindResource(hidden, kCpu) != nullptr;
   const bool had_cpus = FindResource(outer, kCpu) != nullptr;
   for (const ZoneResource& resource : hidden.resources) {

@@ -87,6 +87,8 @@ TEST_F(SourceFileTest, SaysWhatIsWrongAndWhere) {
   EXPECT_THAT(Seen(), HasSubstr("etc/t.yaml:1:9: zones[0]"));
   Put("etc/t.yaml", OneZone("a", "0-2"));
   EXPECT_THAT(Seen(), HasSubstr("etc/t.yaml: zone \"a\" has CPUs 2"));
+  Put("etc/t.yaml", "zones: [{name: east, type: NUMANode}]\n");
+  EXPECT_THAT(Seen(), HasSubstr("etc/t.yaml: zone \"east\" is a NUMA node"));
   Put("etc/t.yaml", OneZone("a", "0-1"));
   EXPECT_EQ(Seen(), "a");
   // The directory did not exist at first, and is watched now.

@@ -11,6 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "base/status.h"
+#include "topology/validate.h"
 
 namespace plimsoll::topology {
 
@@ -61,7 +62,7 @@ absl::Status ProviderSource::Check(const Topology& topology) {
     absl::MutexLock lock(&mutex_);
     machine = machine_;
   }
-  return machine == nullptr ? ZoneTree::Build(topology).status() : CheckAgainst(topology, *machine);
+  return machine == nullptr ? Validate(topology, nullptr) : CheckAgainst(topology, *machine);
 }
 
 absl::Status ProviderSource::Take(Topology topology) {

@@ -61,6 +61,32 @@ TEST_F(SourceProviderTest, ABadOneIsRefusedAndTheLastStays) {
   EXPECT_EQ(Seen(), "a");
 }
 
+// With a look at the machine and before the first.
+TEST_F(SourceProviderTest, OneThatNoClientCouldReadIsRefused) {
+  const Topology unnumbered = {{Zone{.name = "east", .type = kNumaNode}}};
+  for (const bool has_looked : {false, true}) {
+    Make(absl::Hours(1));
+    if (has_looked) {
+      EXPECT_EQ(Seen(), "kernel");
+    }
+    const auto session = *source_->Connect("p");
+    ASSERT_TRUE(session->Push(PushedZone("a")).ok());
+    const absl::Status refused = session->Push(unnumbered);
+    EXPECT_TRUE(absl::IsInvalidArgument(refused));
+    EXPECT_THAT(refused.message(), HasSubstr("zone \"east\" is a NUMA node"));
+    EXPECT_EQ(Seen(), "a");
+  }
+}
+
+// By a daemon whose build took it.
+TEST_F(SourceProviderTest, WhatWasKeptAndNoClientCouldReadIsForgotten) {
+  ASSERT_TRUE(TopologyKeeper(dir_.root(), "b")
+                  .Store({.author = "p", .topology = {{Zone{.name = "e", .type = kNumaNode}}}})
+                  .ok());
+  MakeAnew(absl::Hours(1));
+  EXPECT_EQ(Seen(), "kernel");
+}
+
 TEST_F(SourceProviderTest, OneAtATime) {
   Make(absl::Hours(1));
   auto first = *source_->Connect("first");

@@ -34,6 +34,11 @@ TEST(SourceTest, ATopologyIsHeldAgainstTheMachine) {
   EXPECT_THAT(node.message(), HasSubstr("zone \"n2\" is NUMA node 2"));
   EXPECT_TRUE(
       absl::IsInvalidArgument(CheckAgainst(Parse("zones: [{name: a, parent: b}]"), machine)));
+  const absl::Status twice = CheckAgainst(
+      Parse("zones: [{name: n1, type: numa}, {name: b, type: numa, attributes: {id: 1}}]"),
+      machine);
+  EXPECT_TRUE(absl::IsInvalidArgument(twice));
+  EXPECT_THAT(twice.message(), HasSubstr("zone \"b\" has the same number as NUMA node \"n1\""));
 }
 
 Partition PartitionOf(const Topology& topology, const Machine& machine) {

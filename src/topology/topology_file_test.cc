@@ -96,6 +96,14 @@ TEST(TopologyFileTest, TellsAllThatIsWrong) {
                        "t.yaml", &machine),
               ElementsAre(HasSubstr("\"n1\" has CPUs 2"), HasSubstr("\"n1\" is NUMA node 1"),
                           HasSubstr("\"n2\" is NUMA node 2")));
+  // What no client could read, the machine's CPUs among it.
+  EXPECT_THAT(FaultsOf("zones: [{name: a, type: Core, attributes: {cpu-ids: 0-2}, resources: "
+                       "[{name: cpu, capacity: 2}, {name: hugepages-2Mi, capacity: 1Mi}]}]",
+                       "t.yaml", &machine),
+              ElementsAre(HasSubstr("2 of resource \"cpu\" and CPUs 0-2"),
+                          HasSubstr("no whole number of pages"), HasSubstr("has CPUs 2")));
+  EXPECT_THAT(FaultsOf("zones: [{name: a, type: numa}, {name: b, type: numa}]", "t.yaml", nullptr),
+              ElementsAre(HasSubstr("\"a\" is a NUMA"), HasSubstr("\"b\" is a NUMA")));
   EXPECT_THAT(FaultsOf("a: [", "t.yaml", nullptr), ElementsAre(HasSubstr("not valid YAML")));
   EXPECT_THAT(FaultsOf("zones: []", "t.yaml", nullptr), ElementsAre(HasSubstr("without zones")));
 }

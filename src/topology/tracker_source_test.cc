@@ -32,7 +32,7 @@ class FileTrackerTest : public TrackerTest {
         "zones:\n- {name: numa-0, type: NUMANode, resources: [{name: memory, "
         "capacity: ",
         memory, "}]}\n- {name: core-0, type: Core, parent: numa-0, attributes: ", "{cpu-ids: '",
-        cpus, "'}, resources: [{name: cpu, capacity: 4}]}\n"));
+        cpus, "'}, resources: [{name: cpu, capacity: ", CpuSet::Parse(cpus)->Size(), "}]}\n"));
   }
   void PutText(const std::string& text) {
     EXPECT_TRUE(given_.root().ReplaceFile("t.yaml", text).ok());
@@ -83,6 +83,15 @@ TEST_F(FileTrackerTest, ABadFileLeavesTheLastGoodOne) {
   ASSERT_TRUE(AwaitNews(2));
   EXPECT_EQ(told().size(), 3u);
   EXPECT_THAT(tracker_->Troubles(), IsEmpty());
+}
+
+TEST_F(FileTrackerTest, AFileThatNoClientCouldReadLeavesTheLastGoodOne) {
+  Start();
+  PutText("zones: [{name: east, type: NUMANode}]\n");
+  EXPECT_THAT(AwaitTrouble("before stays"), HasSubstr("t.yaml: zone \"east\" is a NUMA node"));
+  EXPECT_EQ(Newest("memory"), "8Gi");
+  EXPECT_EQ(publisher_.Newest().number, 1u);
+  EXPECT_EQ(tracker_->in_force(), InForce::kAll);
 }
 
 // The kernel's topology, which shows what the author hides, must not be published instead.

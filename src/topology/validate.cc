@@ -1,6 +1,5 @@
 #include "topology/validate.h"
 
-#include <iterator>
 #include <utility>
 
 #include "absl/strings/escaping.h"
@@ -27,6 +26,13 @@ void CheckNodesExist(const Topology& topology, const CpuSet& nodes,
   }
 }
 
+std::vector<std::string> CheckMachine(const ZoneTree& tree, const MachineNumbers& machine) {
+  std::vector<std::string> faults;
+  CheckCpusExist(tree, machine.cpus, &faults).IgnoreError();  // `faults` has them all
+  if (machine.nodes) CheckNodesExist(tree.topology(), *machine.nodes, faults);
+  return faults;
+}
+
 }  // namespace
 
 MachineNumbers NumbersOf(const Machine& machine) {
@@ -35,15 +41,22 @@ MachineNumbers NumbersOf(const Machine& machine) {
   return {machine.cpus, std::move(nodes)};
 }
 
+absl::StatusOr<MachineMaps> ReadMaps(const Topology& topology) {
+  PLIMSOLL_ASSIGN_OR_RETURN(const ZoneTree tree, ZoneTree::Build(topology));
+  return MakeMaps(tree);
+}
+
 absl::Status Validate(const Topology& topology, const MachineNumbers* machine,
                       std::vector<std::string>* faults) {
   std::vector<std::string> own;
   std::vector<std::string>& found = faults == nullptr ? own : *faults;
   PLIMSOLL_ASSIGN_OR_RETURN(const ZoneTree tree, ZoneTree::Build(topology, &found));
-  if (machine == nullptr) return absl::OkStatus();
-  CheckCpusExist(tree, machine->cpus, &found).IgnoreError();
-  if (machine->nodes) CheckNodesExist(topology, *machine->nodes, found);
-  return found.empty() ? absl::OkStatus() : absl::FailedPreconditionError(found.front());
+  const absl::Status readable = MakeMaps(tree, &found).status();
+  if (machine == nullptr) return readable;
+  const std::vector<std::string> foreign = CheckMachine(tree, *machine);
+  found.insert(found.end(), foreign.begin(), foreign.end());
+  if (!readable.ok() || foreign.empty()) return readable;
+  return absl::FailedPreconditionError(foreign.front());
 }
 
 }  // namespace plimsoll::topology

@@ -1,5 +1,5 @@
-// Checks of a foreign topology, alone and against a machine: every source and `plimsoll topology
-// check` use them.
+// Checks of a foreign topology, alone and against a machine: every source, `plimsoll topology
+// check` and plimsoll-agent use them.
 #ifndef PLIMSOLL_TOPOLOGY_VALIDATE_H_
 #define PLIMSOLL_TOPOLOGY_VALIDATE_H_
 
@@ -8,8 +8,10 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "resources/cpu_set.h"
 #include "topology/machine.h"
+#include "topology/maps.h"
 #include "topology/zone.h"
 
 namespace plimsoll::topology {
@@ -22,10 +24,13 @@ struct MachineNumbers {
 };
 MachineNumbers NumbersOf(const Machine& machine);
 
-// INVALID_ARGUMENT as ZoneTree::Build; then, if there is a machine, FAILED_PRECONDITION names a
-// zone with CPUs or a NUMA node that the machine lacks. The status is the first fault; `faults`, if
-// given, gets all of them, but at most ZoneTree::kMaxFaults of a kind. The memory of a zone is its
-// author's own affair.
+// Reads a topology as clients do: INVALID_ARGUMENT as ZoneTree::Build, else as MakeMaps.
+absl::StatusOr<MachineMaps> ReadMaps(const Topology& topology);
+
+// INVALID_ARGUMENT as ZoneTree::Build, else as MakeMaps: what a client can't read is refused before
+// it is told. Then, if there is a machine, FAILED_PRECONDITION names a zone with CPUs or a NUMA
+// node that the machine lacks. The status is the first fault; `faults`, if given, gets all of them,
+// but at most ZoneTree::kMaxFaults of a kind. The memory of a zone is its author's own affair.
 absl::Status Validate(const Topology& topology, const MachineNumbers* machine,
                       std::vector<std::string>* faults = nullptr);
 

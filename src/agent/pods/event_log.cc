@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "agent/pods/kube_time.h"
+#include "agent/node/kube_time.h"
 
 namespace plimsoll::agent {
 namespace {

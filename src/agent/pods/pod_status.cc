@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "agent/node/kube_time.h"
 #include "agent/pods/admission.h"
-#include "agent/pods/kube_time.h"
 
 namespace plimsoll::agent {
 namespace {

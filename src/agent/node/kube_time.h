@@ -1,6 +1,6 @@
 // Time as Kubernetes writes it in objects.
-#ifndef PLIMSOLL_AGENT_PODS_KUBE_TIME_H_
-#define PLIMSOLL_AGENT_PODS_KUBE_TIME_H_
+#ifndef PLIMSOLL_AGENT_NODE_KUBE_TIME_H_
+#define PLIMSOLL_AGENT_NODE_KUBE_TIME_H_
 
 #include <string>
 
@@ -15,4 +15,4 @@ inline std::string KubeTime(absl::Time time) {
 
 }  // namespace plimsoll::agent
 
-#endif  // PLIMSOLL_AGENT_PODS_KUBE_TIME_H_
+#endif  // PLIMSOLL_AGENT_NODE_KUBE_TIME_H_

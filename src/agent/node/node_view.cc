@@ -1,0 +1,264 @@
+#include "agent/node/node_view.h"
+
+#include <nlohmann/json.hpp>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "agent/node/capacity.h"
+#include "agent/node/label_text.h"
+#include "agent/node/read_topology.h"
+#include "agent/node/zone_labels.h"
+#include "base/status.h"
+
+namespace plimsoll::agent {
+namespace {
+
+const char* Whose(TopologySource source) {
+  return source == TopologySource::kLocal ? "the machine's own topology" : "the runtime's topology";
+}
+
+std::string AmountsText(const ResourceList& list) {
+  std::vector<std::string> amounts;
+  for (const auto& [resource, amount] : list) {
+    amounts.push_back(absl::StrCat(resource, " ", amount.Canonical()));
+  }
+  return absl::StrJoin(amounts, ", ");
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<NodeView>> NodeView::Start(NodeOptions options, Parts parts) {
+  PLIMSOLL_RETURN_IF_ERROR(CheckNodeOptions(options));
+  PLIMSOLL_ASSIGN_OR_RETURN(MachineFacts facts, ReadMachineFacts(parts.host));
+  if (const std::string name = NodeName(options, facts); !IsDnsName(name)) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "the machine's host name \"", name, "\" can't be a node's name; configure nodeName"));
+  }
+  std::unique_ptr<NodeView> view(
+      new NodeView(std::move(options), std::move(facts), std::move(parts.hooks), parts.clock));
+  if (!parts.read_local) {
+    parts.read_local = [host = parts.host] { return ReadLocalTopology(host); };
+  }
+  DiscoveryResults* const results = view.get();  // make_unique sees no private base
+  view->discovery_ =
+      std::make_unique<Discovery>(view->options_, std::move(parts.back_off),
+                                  std::move(parts.runtime), std::move(parts.read_local), results);
+  return view;
+}
+
+NodeView::NodeView(NodeOptions options, MachineFacts facts, NodeHooks hooks, Clock* clock)
+    : options_(std::move(options)),
+      facts_(std::move(facts)),
+      name_(NodeName(options_, facts_)),
+      hooks_(std::move(hooks)),
+      clock_(clock),
+      created_(clock->Now()) {
+  absl::MutexLock lock(&mutex_);
+  shown_.of_topology = {.reason = kTopologyPending, .message = "waiting for the first topology"};
+  shown_.conditions.Set(kReady, false, kTopologyPending, shown_.of_topology.message, created_);
+}
+
+NodeView::~NodeView() = default;
+
+bool NodeView::AwaitFirst() {
+  std::string why;
+  {
+    absl::MutexLock lock(&mutex_);
+    const absl::Duration limit = options_.first_topology_limit;
+    if (mutex_.AwaitWithTimeout(absl::Condition(this, &NodeView::IsDecided), limit)) {
+      return shown_.conditions.Find(kReady)->is_true;
+    }
+    shown_.is_limit_over = true;
+    why = shown_.stream_error;
+  }
+  SetPending(why);
+  return State().ready;  // it may have come just now
+}
+
+NodeState NodeView::State() const {
+  absl::MutexLock lock(&mutex_);
+  const Condition* ready = shown_.conditions.Find(kReady);
+  return {.ready = ready->is_true,
+          .reason = ready->reason,
+          .message = ready->message,
+          .capacity = shown_.picture.capacity,
+          .allocatable = shown_.picture.allocatable,
+          .maps = shown_.maps,
+          .source = shown_.source,
+          .stream_error = shown_.stream_error};
+}
+
+nlohmann::json NodeView::Object() const {
+  absl::MutexLock lock(&mutex_);
+  return NodeObject(options_, facts_, shown_.picture, shown_.conditions, created_, clock_->Now());
+}
+
+void NodeView::OnRuntime(const std::string& version) {
+  {
+    absl::MutexLock lock(&mutex_);
+    if (shown_.picture.runtime_version == version) return;
+    shown_.picture.runtime_version = version;
+  }
+  if (hooks_.on_change) hooks_.on_change();
+}
+
+void NodeView::OnTopology(TopologySource source, absl::StatusOr<topology::Topology> topology) {
+  if (source == TopologySource::kRuntime) {
+    ++responses_;
+    OnStreamBack();
+  }
+  const absl::Status used = Use(source, std::move(topology));
+  if (used.ok()) {
+    return Judge(
+        {.ready = true, .reason = kNodeReadyReason, .message = "the node's resources are known"});
+  }
+  Judge({.reason = kTopologyUnusable,
+         .message = absl::StrCat(Whose(source), " can't be used: ", used.message())});
+}
+
+absl::Status NodeView::Use(TopologySource source, absl::StatusOr<topology::Topology> topology) {
+  PLIMSOLL_RETURN_IF_ERROR(topology.status());
+  PLIMSOLL_ASSIGN_OR_RETURN(topology::MachineMaps maps,
+                            ReadTopology(*topology, options_.cpu_ids_required));
+  Seen now = {.topology = *std::move(topology), .maps = std::move(maps)};
+  if (!seen_) {
+    PLIMSOLL_RETURN_IF_ERROR(UseFirst(source, now));
+  } else if (seen_->topology != now.topology) {
+    Log(absl::StrCat(Whose(source), " has changed: ", DifferenceOf(seen_->maps, now.maps),
+                     "; the node keeps the numbers that it began with"));
+  }
+  seen_ = std::move(now);
+  return absl::OkStatus();
+}
+
+absl::Status NodeView::UseFirst(TopologySource source, const Seen& seen) {
+  PLIMSOLL_ASSIGN_OR_RETURN(const int64_t storage, FilesystemBytes(options_.state_directory));
+  ResourceList capacity = CapacityOf(seen.maps, storage, options_.max_pods);
+  PLIMSOLL_ASSIGN_OR_RETURN(ResourceList allocatable, AllocatableOf(capacity, options_));
+  Log(absl::StrCat(Whose(source), " makes the node: ", AmountsText(capacity), "; allocatable are ",
+                   AmountsText(allocatable)));
+  absl::MutexLock lock(&mutex_);
+  shown_.picture.capacity = std::move(capacity);
+  shown_.picture.allocatable = std::move(allocatable);
+  shown_.picture.zone_labels = LabelsOf(seen.topology);
+  shown_.picture.machine_id = seen.maps.machine_id;
+  shown_.picture.boot_id = seen.maps.boot_id;
+  shown_.picture.system_uuid = seen.maps.system_uuid;
+  shown_.picture.swap_bytes = seen.maps.swap_bytes;
+  shown_.maps = std::make_shared<const topology::MachineMaps>(seen.maps);
+  shown_.source = source;
+  return absl::OkStatus();
+}
+
+void NodeView::OnLost(const absl::Status& why) {
+  {
+    absl::MutexLock lock(&mutex_);
+    if (shown_.stream_error == why.message()) return;
+    shown_.stream_error = std::string(why.message());
+  }
+  SetPending(why.message());
+  Log(absl::StrCat("no topology from the runtime: ", why.message(),
+                   seen_ ? "; the node keeps its numbers" : "", "; it is asked again"));
+}
+
+void NodeView::SetPending(absl::string_view why) {
+  const std::string reason = why.empty() ? "" : absl::StrCat(": ", why);
+  {
+    absl::MutexLock lock(&mutex_);
+    if (shown_.is_decided) return;
+    if (!shown_.is_limit_over) {  // nobody need be told yet
+      shown_.of_topology.message = absl::StrCat("waiting for the runtime's first topology", reason);
+      shown_.conditions.Set(kReady, false, kTopologyPending, shown_.of_topology.message,
+                            clock_->Now());
+      return;
+    }
+  }
+  Judge({.reason = kTopologyPending,
+         .message = absl::StrCat("no topology from the runtime within ",
+                                 absl::FormatDuration(options_.first_topology_limit), reason)});
+}
+
+void NodeView::OnStreamBack() {
+  {
+    absl::MutexLock lock(&mutex_);
+    if (shown_.stream_error.empty()) return;
+    shown_.stream_error.clear();
+  }
+  Log("the runtime tells its topology again");
+}
+
+void NodeView::OnUnsupported(const absl::Status& why) {
+  Judge({.reason = kTopologyUnsupported,
+         .message = absl::StrCat("the runtime has no GetDynamicRuntimeConfig, which "
+                                 "resourceDiscovery: cri needs: ",
+                                 why.message())});
+}
+
+void NodeView::OnFallBack(const absl::Status& why) {
+  {
+    absl::MutexLock lock(&mutex_);
+    shown_.stream_error.clear();
+  }
+  Log(absl::StrCat("the runtime has no GetDynamicRuntimeConfig (", why.message(),
+                   "): the machine's own topology is used"));
+}
+
+void NodeView::SetRuntimeTrouble(const std::string& why) {
+  {
+    absl::MutexLock lock(&mutex_);
+    shown_.runtime_trouble = why;
+  }
+  Refresh();
+}
+
+void NodeView::Judge(Verdict of_topology) {
+  {
+    absl::MutexLock lock(&mutex_);
+    if (of_topology.reason != kTopologyPending) {
+      shown_.is_decided = true;
+    } else if (shown_.is_decided) {
+      return;  // it came at the last moment
+    }
+    shown_.of_topology = std::move(of_topology);
+  }
+  Refresh();
+}
+
+NodeView::Verdict NodeView::Together() const {
+  if (!shown_.of_topology.ready || shown_.runtime_trouble.empty()) return shown_.of_topology;
+  return {.reason = kNodeNotReadyReason, .message = shown_.runtime_trouble};
+}
+
+void NodeView::Refresh() {
+  Verdict now;
+  bool turned = false;
+  {
+    absl::MutexLock lock(&mutex_);
+    now = Together();
+    turned = shown_.conditions.Find(kReady)->is_true != now.ready;
+    if (!shown_.conditions.Set(kReady, now.ready, now.reason, now.message, clock_->Now())) return;
+  }
+  TellReady(now, turned);
+  if (hooks_.on_change) hooks_.on_change();
+}
+
+void NodeView::TellReady(const Verdict& verdict, bool turned) const {
+  Log(absl::StrCat("node ", name_,
+                   verdict.ready ? " is ready: " : " is not ready: ", verdict.message));
+  if (!hooks_.on_event) return;
+  if (!verdict.ready) {
+    hooks_.on_event({.is_warning = true, .reason = verdict.reason, .message = verdict.message});
+  }
+  if (!turned) return;
+  const char* now = verdict.ready ? "NodeReady" : "NodeNotReady";
+  hooks_.on_event(
+      {.reason = now, .message = absl::StrCat("Node ", name_, " status is now: ", now)});
+}
+
+void NodeView::Log(const std::string& line) const {
+  if (hooks_.on_log) hooks_.on_log(line);
+}
+
+}  // namespace plimsoll::agent
