@@ -88,9 +88,8 @@ std::string GroupNames::CgroupParent(resources::QosClass qos, absl::string_view 
 }
 
 absl::Status CheckUid(absl::string_view uid) {
-  const bool is_plain = absl::c_all_of(uid, [](char c) {
-    return c == '-' || absl::ascii_isalnum(static_cast<unsigned char>(c));
-  });
+  const bool is_plain = absl::c_all_of(
+      uid, [](char c) { return c == '-' || absl::ascii_isalnum(static_cast<unsigned char>(c)); });
   if (is_plain && !uid.empty() && uid.size() <= kLongestUid) return absl::OkStatus();
   return absl::InvalidArgumentError(
       absl::StrCat("pod uid \"", uid, "\": must be 1 to ", kLongestUid,

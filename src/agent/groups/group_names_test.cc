@@ -35,8 +35,7 @@ TEST(GroupNamesTest, OfSystemd) {
   EXPECT_EQ(names.Pod(QosClass::kGuaranteed, kUid), "/kubepods.slice/kubepods-pod12_ab.slice");
   EXPECT_EQ(names.Pod(QosClass::kBestEffort, kUid),
             "/kubepods.slice/kubepods-besteffort.slice/kubepods-besteffort-pod12_ab.slice");
-  EXPECT_EQ(names.CgroupParent(QosClass::kBurstable, kUid),
-            "kubepods-burstable-pod12_ab.slice");
+  EXPECT_EQ(names.CgroupParent(QosClass::kBurstable, kUid), "kubepods-burstable-pod12_ab.slice");
 }
 
 // The runtime finds the pod's group by the name that it is given.
@@ -66,8 +65,8 @@ TEST(GroupNamesTest, HaveARootOfTheirOwn) {
 }
 
 TEST(GroupNamesTest, RootsThatNoGroupCanHave) {
-  EXPECT_TRUE(absl::IsInvalidArgument(
-      GroupNames::Make(CgroupDriver::kCgroupfs, "/a/../b").status()));
+  EXPECT_TRUE(
+      absl::IsInvalidArgument(GroupNames::Make(CgroupDriver::kCgroupfs, "/a/../b").status()));
   for (const char* root : {"/a.slice/b.slice", "/a b", "/x/a.slice", "a--b.slice"}) {
     EXPECT_TRUE(absl::IsInvalidArgument(GroupNames::Make(CgroupDriver::kSystemd, root).status()))
         << root;

@@ -71,8 +71,7 @@ std::optional<uint64_t> HugePages(const CgroupSettings& settings, const std::str
 
 CgroupSettings Fit(CgroupSettings settings, const GroupMachine& machine) {
   if (settings.cpu_shares && machine.layout == linux::CgroupLayout::kV2) {
-    settings.cpu_shares =
-        linux::CpuWeightToShares(linux::CpuSharesToWeight(*settings.cpu_shares));
+    settings.cpu_shares = linux::CpuWeightToShares(linux::CpuSharesToWeight(*settings.cpu_shares));
   }
   if (settings.memory_limit_bytes) {
     settings.memory_limit_bytes = InPages(*settings.memory_limit_bytes);
@@ -98,12 +97,12 @@ std::vector<std::string> LimitsLost(const GroupMachine& machine) {
 
 CgroupSettings Changes(const CgroupSettings& now, const CgroupSettings& wanted) {
   CgroupSettings changes = Choose(
-      wanted, {.shares = wanted.cpu_shares && wanted.cpu_shares != now.cpu_shares,
-               .quota = wanted.cpu_quota_us && (wanted.cpu_quota_us != now.cpu_quota_us ||
-                                                wanted.cpu_period_us != now.cpu_period_us),
-               .memory = wanted.memory_limit_bytes &&
-                         wanted.memory_limit_bytes != now.memory_limit_bytes,
-               .pids = wanted.pids_limit && wanted.pids_limit != now.pids_limit});
+      wanted,
+      {.shares = wanted.cpu_shares && wanted.cpu_shares != now.cpu_shares,
+       .quota = wanted.cpu_quota_us && (wanted.cpu_quota_us != now.cpu_quota_us ||
+                                        wanted.cpu_period_us != now.cpu_period_us),
+       .memory = wanted.memory_limit_bytes && wanted.memory_limit_bytes != now.memory_limit_bytes,
+       .pids = wanted.pids_limit && wanted.pids_limit != now.pids_limit});
   for (const auto& [size, bytes] : wanted.hugetlb_limits) {
     if (HugePages(now, size) != bytes) changes.hugetlb_limits[size] = bytes;
   }
@@ -113,12 +112,11 @@ CgroupSettings Changes(const CgroupSettings& now, const CgroupSettings& wanted) 
 CgroupSettings Raises(const CgroupSettings& now, const CgroupSettings& wanted) {
   const CgroupSettings changes = Changes(now, wanted);
   CgroupSettings raises = Choose(
-      changes,
-      {.shares = changes.cpu_shares && changes.cpu_shares > now.cpu_shares,
-       .quota = changes.cpu_quota_us && CompareRates(changes, now) > 0,
-       .memory = changes.memory_limit_bytes &&
-                 Amount(changes.memory_limit_bytes) > Amount(now.memory_limit_bytes),
-       .pids = changes.pids_limit && Amount(changes.pids_limit) > Amount(now.pids_limit)});
+      changes, {.shares = changes.cpu_shares && changes.cpu_shares > now.cpu_shares,
+                .quota = changes.cpu_quota_us && CompareRates(changes, now) > 0,
+                .memory = changes.memory_limit_bytes &&
+                          Amount(changes.memory_limit_bytes) > Amount(now.memory_limit_bytes),
+                .pids = changes.pids_limit && Amount(changes.pids_limit) > Amount(now.pids_limit)});
   for (const auto& [size, bytes] : changes.hugetlb_limits) {
     const std::optional<uint64_t> before = HugePages(now, size);
     if (before.has_value() && *before < bytes) raises.hugetlb_limits[size] = bytes;

@@ -11,8 +11,8 @@
 namespace plimsoll::agent {
 namespace {
 
-using resources::Quantity;
 using resources::QosClass;
+using resources::Quantity;
 using resources::Requirements;
 using resources::ResourceList;
 

@@ -3,6 +3,7 @@
 #include <map>
 #include <string>
 
+#include "agent/groups/groups_for_test.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
@@ -16,8 +17,6 @@ using resources::Requirements;
 using resources::ResourceList;
 using Role = ContainerRequirements::Role;
 using Texts = std::map<std::string, std::string>;
-
-constexpr int64_t kMi = 1 << 20;
 
 ResourceList List(const Texts& texts) {
   ResourceList list;
@@ -116,9 +115,8 @@ TEST(PodAmountsTest, ThePodsOwnAmountsDecideItsClass) {
   const ContainerRequirements full = Container(all, all);
   const auto qos = [](const ContainerRequirements& container, const Texts& requests,
                       const Texts& limits) {
-    return PodQosClass({.containers = {container},
-                        .pod = {List(requests), List(limits)},
-                        .overhead = {}});
+    return PodQosClass(
+        {.containers = {container}, .pod = {List(requests), List(limits)}, .overhead = {}});
   };
   EXPECT_EQ(qos(plain, all, all), QosClass::kGuaranteed);
   EXPECT_EQ(qos(plain, {}, all), QosClass::kGuaranteed);
