@@ -15,9 +15,9 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
-#include "absl/strings/strip.h"
 #include "base/status.h"
 #include "linux/apparmor.h"
+#include "linux/huge_page_sizes.h"
 #include "linux/mounts.h"
 #include "linux/process.h"
 #include "linux/user_namespace.h"
@@ -48,24 +48,6 @@ bool AccountsSwap(const FsRoot& host, linux::CgroupLayout layout) {
     if (host.Exists(files + "max")) return host.Exists(files + "swap.max");
   }
   return host.Exists("proc/swaps");
-}
-
-// "hugepages-2048kB" is "2MB" in names of control files (mm/hugetlb_cgroup.c, mem_fmt).
-std::optional<std::set<std::string>> ReadHugePageSizes(const FsRoot& host) {
-  const auto names = host.List("sys/kernel/mm/hugepages");
-  if (!names.ok()) return std::nullopt;
-  std::set<std::string> sizes;
-  for (absl::string_view name : *names) {
-    uint64_t kib = 0;
-    if (!absl::ConsumePrefix(&name, "hugepages-") || !absl::ConsumeSuffix(&name, "kB") ||
-        !absl::SimpleAtoi(name, &kib)) {
-      continue;
-    }
-    sizes.insert(kib >= (1 << 20)   ? absl::StrCat(kib >> 20, "GB")
-                 : kib >= (1 << 10) ? absl::StrCat(kib >> 10, "MB")
-                                    : absl::StrCat(kib, "KB"));
-  }
-  return sizes;
 }
 
 void LookAtSelinux(const FsRoot& host, Machine* machine) {
@@ -99,7 +81,7 @@ absl::StatusOr<Machine> LookAtMachine(const FsRoot& host, const linux::CgroupMan
                      "\"; valid are \"auto\", \"true\" and \"false\""));
   }
   machine.swap_accounting = AccountsSwap(host, machine.layout);
-  machine.huge_page_sizes = ReadHugePageSizes(host);
+  machine.huge_page_sizes = linux::ReadHugePageSizes(host);
   machine.overlayfs = linux::HasFileSystem("overlay");
   machine.recursive_read_only = linux::HasMountSetattr();
   machine.apparmor = linux::HasAppArmor(host);

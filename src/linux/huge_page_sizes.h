@@ -1,0 +1,19 @@
+// The sizes of huge pages that the kernel has.
+#ifndef PLIMSOLL_LINUX_HUGE_PAGE_SIZES_H_
+#define PLIMSOLL_LINUX_HUGE_PAGE_SIZES_H_
+
+#include <optional>
+#include <set>
+#include <string>
+
+#include "base/fs_root.h"
+
+namespace plimsoll::linux {
+
+// As control files spell them: "2MB", "1GB". nullopt where they can't be read, as with a kernel
+// without huge pages.
+std::optional<std::set<std::string>> ReadHugePageSizes(const FsRoot& host);
+
+}  // namespace plimsoll::linux
+
+#endif  // PLIMSOLL_LINUX_HUGE_PAGE_SIZES_H_
