@@ -5,7 +5,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "agent/pods/admission.h"
 #include "agent/pods/manifest_objects.h"
 #include "base/status.h"
 #include "pod/host.h"
@@ -92,17 +91,13 @@ absl::StatusOr<std::unique_ptr<AgentPods>> AgentPods::Start(Options options) {
   return pods;
 }
 
-resources::ResourceList AgentPods::Used() const {
-  resources::ResourceList used;
-  for (const PodTable::Worker& each : table_.All()) {
-    if (each->is_active()) Add(RequestsOf(each->manifest()), used);
-  }
-  return used;
-}
-
 absl::Status AgentPods::Take(const std::map<PodKey, WantedPod>& pods, const std::string& file) {
   std::vector<PodRecord> records;
-  resources::ResourceList used = Used();
+  const std::vector<PodTable::Worker> present = table_.All();
+  std::vector<const pod::Manifest*> others;
+  for (const PodTable::Worker& each : present) {
+    if (each->is_active()) others.push_back(&each->manifest());
+  }
   for (const auto& [key, wanted] : pods) {
     PodRecord record;
     record.uid = pod::RandomUid();
@@ -111,8 +106,8 @@ absl::Status AgentPods::Take(const std::map<PodKey, WantedPod>& pods, const std:
     record.file = file;
     record.created = host_.clock.Now();
     record.grace_s = wanted.manifest.grace_period_s;
-    PLIMSOLL_ASSIGN_OR_RETURN(record.verdict, admit_(wanted.manifest, used));
-    if (!record.verdict) Add(RequestsOf(wanted.manifest), used);
+    PLIMSOLL_ASSIGN_OR_RETURN(record.verdict, admit_(wanted.manifest, others));
+    if (!record.verdict) others.push_back(&wanted.manifest);
     records.push_back(std::move(record));
   }
   PLIMSOLL_RETURN_IF_ERROR(host_.store.Put(records));

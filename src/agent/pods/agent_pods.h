@@ -17,7 +17,6 @@
 #include "agent/pods/pod_host.h"
 #include "agent/pods/pod_service.h"
 #include "agent/pods/pod_table.h"
-#include "resources/requirements.h"
 
 namespace plimsoll::agent {
 
@@ -33,10 +32,10 @@ absl::StatusOr<std::map<PodKey, WantedPod>> WantedPods(absl::string_view text,
 
 class AgentPods : public PodService {
  public:
-  // Admits a new pod, or says why the node has no room for it. `used` are the requests of the other
-  // pods. An error: no pod can be taken now, which Retry ends for pods of files.
+  // Admits a new pod, or says why the node has no room for it beside the others, which have not
+  // ended. An error: no pod can be taken now, which Retry ends for pods of files.
   using Admit = std::function<absl::StatusOr<std::optional<PodVerdict>>(
-      const pod::Manifest& pod, const resources::ResourceList& used)>;
+      const pod::Manifest& pod, const std::vector<const pod::Manifest*>& others)>;
   struct Options {
     PodHost host;
     Admit admit;
@@ -58,8 +57,6 @@ class AgentPods : public PodService {
   // News of the runtime's, by a pod's uid.
   void Wake(const std::string& uid) { table_.Wake(uid); }
   void WakeAll() { table_.WakeAll(); }
-  // The requests of all pods that have not ended.
-  resources::ResourceList Used() const;
 
   absl::StatusOr<std::vector<nlohmann::json>> Apply(absl::string_view text,
                                                     absl::string_view file) override;

@@ -8,6 +8,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "agent/pods/class_requests.h"
 #include "agent/pods/event_log.h"
 #include "agent/pods/pod_board.h"
 #include "agent/pods/pod_record.h"
@@ -36,6 +37,10 @@ struct PodHost {
   std::string state_directory;  // pods' directories are below it
   // The runtime's class types of pods (pod::PodContext).
   std::function<std::set<std::string>()> pod_class_types;
+  // The classes that a pod asks for; none with gate ClassResources off. Errors of the runtime's.
+  std::function<absl::StatusOr<ClassRequests>(const pod::Manifest&)> classes;
+  // Gate KubeletContainerResourcesInPodSandbox: requests tell of the pod as a whole (KEP-4112).
+  bool passes_resources_down = true;
   // Makes the pod's control group and returns CRI's cgroup_parent; null: the runtime's default.
   std::function<absl::StatusOr<std::string>(const PodRecord&, const pod::Manifest&)> make_group;
   // Null as above.

@@ -36,6 +36,25 @@ absl::Status PodStarter::ChooseIds(PodRecord& record) {
   return host_.store.Put({record});
 }
 
+// With the messages of classes, even empty ones, the runtime reads no annotation.
+absl::Status PodStarter::Extend(pod::PodConfigs& configs) const {
+  PLIMSOLL_ASSIGN_OR_RETURN(const ClassRequests requests, host_.classes(pod_));
+  auto& pod_classes = *configs.sandbox.mutable_class_resources()->mutable_class_();
+  for (const auto& [type, name] : requests.pod) pod_classes[type] = name;
+  if (!host_.passes_resources_down) configs.sandbox.clear_pod_resources();
+  for (size_t i = 0; i < pod_.containers.size(); ++i) {
+    auto& config = configs.containers[i];
+    auto& classes = *config.mutable_class_resources()->mutable_classes();
+    for (const auto& [type, name] : requests.containers.at(pod_.containers[i].name)) {
+      classes[type] = name;
+    }
+    if (!host_.passes_resources_down) config.clear_kubernetes_resources();
+    (*config.mutable_labels())[kAgentLabel] = host_.node.name;
+  }
+  (*configs.sandbox.mutable_labels())[kAgentLabel] = host_.node.name;
+  return absl::OkStatus();
+}
+
 absl::Status PodStarter::Prepare(PodRecord& record) {
   if (configs_) return absl::OkStatus();
   PLIMSOLL_RETURN_IF_ERROR(ChooseIds(record));
@@ -55,8 +74,7 @@ absl::Status PodStarter::Prepare(PodRecord& record) {
     PLIMSOLL_ASSIGN_OR_RETURN(const std::string parent, host_.make_group(record, pod_));
     configs.sandbox.mutable_linux()->set_cgroup_parent(parent);
   }
-  (*configs.sandbox.mutable_labels())[kAgentLabel] = host_.node.name;
-  for (auto& each : configs.containers) (*each.mutable_labels())[kAgentLabel] = host_.node.name;
+  PLIMSOLL_RETURN_IF_ERROR(Extend(configs));
   dir_ = std::move(dir);
   configs_ = std::move(configs);
   return absl::OkStatus();

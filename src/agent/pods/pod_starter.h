@@ -43,6 +43,8 @@ class PodStarter {
 
  private:
   absl::Status ChooseIds(PodRecord& record);
+  // The fields of the proposals.
+  absl::Status Extend(pod::PodConfigs& configs) const;
   absl::Status BringImage(const EventSubject& subject, const pod::ContainerManifest& container);
   absl::StatusOr<std::string> Create(const pod::ContainerManifest& container, size_t index,
                                      const std::string& sandbox, uint32_t attempt);

@@ -1,0 +1,28 @@
+// plimsoll-agent, wired: the node, its pods, the directory of manifests, the API.
+#ifndef PLIMSOLL_AGENT_AGENT_H_
+#define PLIMSOLL_AGENT_AGENT_H_
+
+#include <memory>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "agent/config.h"
+#include "service/logging.h"
+
+namespace plimsoll::agent {
+
+class Agent {
+ public:
+  // Starts everything; the API answers when this returns. Waits a limited time for the node's first
+  // topology: without it the node is NotReady. FAILED_PRECONDITION: another agent uses the state
+  // directory, or a kubelet runs on this machine. `log` outlives this.
+  static absl::StatusOr<std::unique_ptr<Agent>> Start(const Config& config,
+                                                      const std::string& version, Log* log);
+  // Pods run on.
+  virtual ~Agent() = default;
+};
+
+}  // namespace plimsoll::agent
+
+#endif  // PLIMSOLL_AGENT_AGENT_H_

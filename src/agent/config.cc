@@ -1,0 +1,217 @@
+#include "agent/config.h"
+
+#include <sys/utsname.h>
+#include <yaml-cpp/yaml.h>
+
+#include <CLI/CLI.hpp>
+#include <filesystem>
+#include <sstream>
+#include <system_error>
+#include <utility>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "base/fs_root.h"
+#include "base/regular_file.h"
+#include "base/status.h"
+#include "pod/client.h"
+#include "pod/manifest.h"
+#include "yaml/documents.h"
+#include "yaml/reader.h"
+
+namespace plimsoll::agent {
+namespace {
+
+constexpr size_t kMaxFileBytes = 1024 * 1024;
+
+void ReadAmounts(YamlReader& reader, YamlMapping& mapping, const std::string& key,
+                 resources::ResourceList& out) {
+  const auto node = mapping.Get(key);
+  if (!node) return;
+  reader.Entries(*node, mapping.PathOf(key),
+                 [&](const std::string& name, const YAML::Node& value, const std::string& path) {
+                   const auto text = reader.AsText(value, path);
+                   if (!text) return;
+                   const auto amount = resources::Quantity::Parse(*text);
+                   if (!amount.ok()) {
+                     reader.Fail(value, path, amount.status().message());
+                   } else if (amount->Sign() < 0) {
+                     reader.Fail(value, path, "must not be negative");
+                   } else {
+                     out[name] = *amount;
+                   }
+                 });
+}
+
+void ReadNumber(YamlMapping& mapping, const std::string& key, int64_t& out, int64_t min,
+                int64_t max) {
+  std::optional<int64_t> value;
+  mapping.Int(key, value, min, max);
+  out = value.value_or(out);
+}
+
+void ReadPath(YamlReader& reader, YamlMapping& mapping, const std::string& key, std::string& out) {
+  mapping.String(key, out);
+  const auto node = mapping.Get(key);
+  if (node && !absl::StartsWith(out, "/")) {
+    reader.Fail(*node, mapping.PathOf(key), "must be an absolute path");
+  }
+}
+
+void ReadGates(YamlReader& reader, YamlMapping& mapping, FeatureGates& gates) {
+  const auto node = mapping.Get("featureGates");
+  if (!node) return;
+  reader.Entries(*node, mapping.PathOf("featureGates"),
+                 [&](const std::string& name, const YAML::Node& value, const std::string& path) {
+                   const auto is_on = reader.AsBool(value, path);
+                   if (!is_on) return;
+                   const absl::Status set =
+                       gates.Set(absl::StrCat(name, "=", *is_on ? "true" : "false"));
+                   if (!set.ok()) reader.Fail(value, path, set.message());
+                 });
+}
+
+void ReadLogging(YamlReader& reader, YamlMapping& mapping, Config& config) {
+  const auto node = mapping.Get("logging");
+  if (!node) return;
+  YamlMapping logging(reader, *node, mapping.PathOf("logging"));
+  logging.OneOf("format", config.log_format, {"text", "json"});
+  logging.OneOf("level", config.log_level, {"debug", "info", "warning", "error"});
+  logging.Finish();
+}
+
+// kubelet's own first lines are accepted.
+void ReadKind(YamlReader& reader, YamlMapping& mapping) {
+  std::string kind, version;
+  mapping.String("kind", kind);
+  mapping.String("apiVersion", version);
+  if (!kind.empty() && kind != "AgentConfiguration" && kind != "KubeletConfiguration") {
+    reader.Fail(mapping.node(), mapping.PathOf("kind"),
+                absl::StrCat("is ", kind, "; expected AgentConfiguration"));
+  }
+}
+
+void ReadConfig(YamlReader& reader, const YAML::Node& node, Config& config) {
+  YamlMapping mapping(reader, node, "");
+  ReadKind(reader, mapping);
+  mapping.String("runtimeEndpoint", config.runtime_endpoint);
+  ReadPath(reader, mapping, "staticPodPath", config.static_pod_path);
+  ReadPath(reader, mapping, "stateDirectory", config.state_directory);
+  ReadPath(reader, mapping, "socket", config.socket);
+  mapping.String("nodeName", config.node_name);
+  mapping.StringMap("nodeLabels", config.node_labels);
+  ReadAmounts(reader, mapping, "systemReserved", config.system_reserved);
+  ReadAmounts(reader, mapping, "kubeReserved", config.kube_reserved);
+  ReadNumber(mapping, "maxPods", config.max_pods, 1, 10'000);
+  mapping.Int("podPidsLimit", config.pod_pids_limit, 1, int64_t{1} << 22);
+  mapping.OneOf("resourceDiscovery", config.resource_discovery, {"auto", "cri", "local"});
+  ReadNumber(mapping, "resourceDiscoveryTimeoutSeconds", config.resource_discovery_timeout_seconds,
+             1, 3600);
+  mapping.OneOf("cpuManagerPolicy", config.cpu_manager_policy, {"none", "static"});
+  mapping.OneOf("unadvertisedClasses", config.unadvertised_classes, {"reject", "pass"});
+  mapping.Bool("cgroupsPerQOS", config.cgroups_per_qos);
+  mapping.OneOf("cgroupDriver", config.cgroup_driver, {"auto", "cgroupfs", "systemd"});
+  mapping.String("cgroupRoot", config.cgroup_root);
+  ReadNumber(mapping, "fileCheckFrequencySeconds", config.file_check_frequency_seconds, 1, 86400);
+  ReadLogging(reader, mapping, config);
+  ReadGates(reader, mapping, config.feature_gates);
+  mapping.Finish();
+}
+
+std::string HostName() {
+  utsname names = {};
+  uname(&names);
+  return absl::AsciiStrToLower(names.nodename);
+}
+
+absl::Status CheckWhole(const Config& config) {
+  PLIMSOLL_RETURN_IF_ERROR(
+      Annotate(pod::SocketPathOf(config.runtime_endpoint).status(), "runtimeEndpoint"));
+  if (!pod::IsDnsName(config.node_name, /*dots=*/true)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("nodeName \"", config.node_name,
+                     "\" must be lower-case letters, digits, \"-\" and \".\", at most 253"));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::StatusOr<Config> ParseConfig(absl::string_view text, absl::string_view file) {
+  Config config;
+  YamlReader reader{std::string(file)};
+  try {
+    bool more = false;
+    const YAML::Node node = LoadFirstYamlDocument(std::string(text), &more);
+    if (!node.IsNull()) ReadConfig(reader, node, config);
+    if (more) reader.Fail(node, "", "has more than one document");
+  } catch (const YAML::Exception& error) {
+    return absl::InvalidArgumentError(absl::StrCat(file, ": ", error.what()));
+  }
+  if (reader.errors().empty()) return config;
+  return absl::InvalidArgumentError(absl::StrJoin(reader.errors(), "\n"));
+}
+
+std::optional<EarlyExit> ParseFlags(int argc, const char* const* argv, const std::string& version,
+                                    Flags& flags) {
+  CLI::App app(
+      "Runs pods of manifests on this node by a CRI runtime: the kubelet half of "
+      "Plimsoll's protocol.",
+      "plimsoll-agent");
+  app.set_version_flag("--version", "plimsoll-agent " + version, "Print the version");
+  app.add_option(
+      "--config", flags.config,
+      std::string("Configuration file (default ") + kDefaultConfigPath + ", if it exists)");
+  app.add_flag("--check-config", flags.check_config, "Check the configuration and exit");
+  app.add_option("--runtime-endpoint", flags.runtime_endpoint,
+                 "The runtime's socket, unix:///PATH");
+  app.add_option("--pod-manifest-path", flags.static_pod_path, "Directory of manifests to run");
+  app.add_option("--state-directory", flags.state_directory, "Directory of the agent's state");
+  app.add_option("--socket", flags.socket, "Socket of the agent's API");
+  app.add_option("--hostname-override", flags.node_name, "Name of the node");
+  app.add_option("--log-level", flags.log_level, "debug, info, warning or error")
+      ->check(CLI::IsMember({"debug", "info", "warning", "error"}));
+  app.add_option("--feature-gates", flags.feature_gates, "NAME=true|false,...");
+  app.add_option("--unadvertised-classes", flags.unadvertised_classes,
+                 "reject or pass: pods with classes of a runtime that lists no class types")
+      ->check(CLI::IsMember({"reject", "pass"}));
+  app.add_option("--ready-fd", flags.ready_fd, "Descriptor to write a byte to once the API answers")
+      ->group("");
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    std::ostringstream out, err;
+    const int code = app.exit(error, out, err);
+    return EarlyExit{code == 0 ? 0 : 2, code == 0 ? out.str() : err.str()};
+  }
+  return std::nullopt;
+}
+
+absl::StatusOr<Config> LoadConfig(const Flags& flags) {
+  std::error_code no_directory;  // then the path stays as it is, and isn't found
+  const std::string path =
+      std::filesystem::absolute(flags.config.value_or(kDefaultConfigPath), no_directory);
+  PLIMSOLL_ASSIGN_OR_RETURN(const FsRoot root, FsRoot::Open("/"));
+  absl::StatusOr<std::string> text = ReadRegularFile(root, path, kMaxFileBytes);
+  if (absl::IsNotFound(text.status()) && !flags.config) text = "";
+  PLIMSOLL_RETURN_IF_ERROR(text.status());
+  PLIMSOLL_ASSIGN_OR_RETURN(Config config, ParseConfig(*text, path));
+  config.runtime_endpoint = flags.runtime_endpoint.value_or(config.runtime_endpoint);
+  config.static_pod_path = flags.static_pod_path.value_or(config.static_pod_path);
+  config.state_directory = flags.state_directory.value_or(config.state_directory);
+  config.socket = flags.socket.value_or(config.socket);
+  config.node_name = flags.node_name.value_or(config.node_name);
+  config.log_level = flags.log_level.value_or(config.log_level);
+  config.unadvertised_classes = flags.unadvertised_classes.value_or(config.unadvertised_classes);
+  if (flags.feature_gates) {
+    PLIMSOLL_RETURN_IF_ERROR(
+        Annotate(config.feature_gates.Set(*flags.feature_gates), "--feature-gates"));
+  }
+  if (config.node_name.empty()) config.node_name = HostName();
+  PLIMSOLL_RETURN_IF_ERROR(CheckWhole(config));
+  return config;
+}
+
+}  // namespace plimsoll::agent

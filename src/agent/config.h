@@ -1,0 +1,70 @@
+// The agent's configuration: a file in the spelling of kubelet's, and flags.
+#ifndef PLIMSOLL_AGENT_CONFIG_H_
+#define PLIMSOLL_AGENT_CONFIG_H_
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "resources/requirements.h"
+#include "service/feature_gates.h"
+
+namespace plimsoll::agent {
+
+inline constexpr char kDefaultConfigPath[] = "/etc/plimsoll/agent.yaml";
+
+// Keys have the members' names in camelCase (agent.yaml(5)).
+struct Config {
+  std::string runtime_endpoint = "unix:///run/plimsoll/plimsoll.sock";
+  std::string static_pod_path = "/etc/plimsoll/manifests";
+  std::string state_directory = "/var/lib/plimsoll-agent";
+  std::string socket = "/run/plimsoll/agent.sock";
+  std::string node_name;  // empty: the machine's host name
+  std::map<std::string, std::string> node_labels;
+  resources::ResourceList system_reserved;
+  resources::ResourceList kube_reserved;
+  int64_t max_pods = 110;
+  std::optional<int64_t> pod_pids_limit;            // of each pod
+  std::string resource_discovery = "auto";          // "auto", "cri", "local"
+  int64_t resource_discovery_timeout_seconds = 10;  // for the first topology
+  std::string cpu_manager_policy = "none";          // "none", "static"
+  // Pods with classes of a runtime that lists no types: "reject", or "pass" them to the runtime.
+  std::string unadvertised_classes = "reject";
+  bool cgroups_per_qos = true;
+  std::string cgroup_driver = "auto";  // "auto" asks the runtime; "cgroupfs", "systemd"
+  std::string cgroup_root = "/";
+  int64_t file_check_frequency_seconds = 20;
+  std::string log_format = "text";  // "text", "json"
+  std::string log_level = "info";   // "debug", "info", "warning", "error"
+  FeatureGates feature_gates;
+};
+
+// INVALID_ARGUMENT names the place of each fault, a line each.
+absl::StatusOr<Config> ParseConfig(absl::string_view text, absl::string_view file);
+
+struct Flags {
+  std::optional<std::string> config;  // --config; else kDefaultConfigPath, if it exists
+  bool check_config = false;
+  int ready_fd = -1;
+  // In force over the file's.
+  std::optional<std::string> runtime_endpoint, static_pod_path, state_directory, socket, node_name,
+      log_level, feature_gates, unadvertised_classes;
+};
+struct EarlyExit {
+  int code = 0;
+  std::string text;
+};
+// Fills `flags`, or returns an immediate exit: help, version, a wrong flag.
+std::optional<EarlyExit> ParseFlags(int argc, const char* const* argv, const std::string& version,
+                                    Flags& flags);
+// Reads the file, puts the flags over it, and checks the whole.
+absl::StatusOr<Config> LoadConfig(const Flags& flags);
+
+}  // namespace plimsoll::agent
+
+#endif  // PLIMSOLL_AGENT_CONFIG_H_

@@ -1,0 +1,111 @@
+#include "agent/config.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "base/dir_for_test.h"
+
+namespace plimsoll::agent {
+namespace {
+
+using ::testing::HasSubstr;
+
+std::optional<EarlyExit> Parse(std::vector<const char*> arguments, Flags& flags) {
+  arguments.insert(arguments.begin(), "plimsoll-agent");
+  return ParseFlags(static_cast<int>(arguments.size()), arguments.data(), "1.0", flags);
+}
+
+TEST(AgentConfigTest, AnEmptyFileIsTheDefaults) {
+  const auto config = ParseConfig("", "f.yaml");
+  ASSERT_TRUE(config.ok()) << config.status();
+  EXPECT_EQ(config->max_pods, 110);
+  EXPECT_EQ(config->resource_discovery, "auto");
+  EXPECT_TRUE(config->feature_gates.enabled("ClassResources"));
+}
+
+TEST(AgentConfigTest, KeysAreKubelets) {
+  const auto config = ParseConfig(
+      "apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n"
+      "staticPodPath: /m\nsystemReserved: {cpu: 500m, memory: 1Gi}\nmaxPods: 20\n"
+      "featureGates: {ClassResources: false}\nresourceDiscovery: cri\npodPidsLimit: 100\n"
+      "nodeLabels: {zone: a}\nlogging: {format: json, level: debug}\ncgroupDriver: systemd\n",
+      "f.yaml");
+  ASSERT_TRUE(config.ok()) << config.status();
+  EXPECT_EQ(config->static_pod_path, "/m");
+  EXPECT_EQ(config->system_reserved.at("cpu").MilliValue(), 500);
+  EXPECT_EQ(config->max_pods, 20);
+  EXPECT_FALSE(config->feature_gates.enabled("ClassResources"));
+  EXPECT_EQ(config->resource_discovery, "cri");
+  EXPECT_EQ(config->pod_pids_limit, 100);
+  EXPECT_EQ(config->node_labels.at("zone"), "a");
+  EXPECT_EQ(config->log_format, "json");
+  EXPECT_EQ(config->cgroup_driver, "systemd");
+}
+
+struct Wrong {
+  const char* text;
+  const char* message;
+};
+class AgentConfigMistakeTest : public testing::TestWithParam<Wrong> {};
+
+TEST_P(AgentConfigMistakeTest, IsNamedWithItsPlace) {
+  const absl::Status status = ParseConfig(GetParam().text, "f.yaml").status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_THAT(std::string(status.message()), HasSubstr(GetParam().message));
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    All, AgentConfigMistakeTest,
+    testing::Values(Wrong{"maxPod: 3", "f.yaml:1:1: maxPod: "},
+                    Wrong{"maxPods: 0", "f.yaml:1:10: maxPods: "},
+                    Wrong{"staticPodPath: manifests", "must be an absolute path"},
+                    Wrong{"systemReserved: {cpu: x}", "systemReserved.cpu"},
+                    Wrong{"systemReserved: {cpu: '-1'}", "must not be negative"},
+                    Wrong{"featureGates: {ClassResource: true}", "did you mean 'ClassResources'?"},
+                    Wrong{"resourceDiscovery: cadvisor", "resourceDiscovery"},
+                    Wrong{"kind: Pod", "expected AgentConfiguration"},
+                    Wrong{"a: 1\n---\nb: 2", "more than one document"}, Wrong{"a: [", "f.yaml"}));
+
+TEST(AgentConfigTest, FlagsAreInForceOverTheFile) {
+  const TestDir dir;
+  ASSERT_TRUE(dir.root().ReplaceFile("c.yaml", "socket: /a.sock\nnodeName: n\n").ok());
+  Flags flags;
+  const std::string path = dir.root().PathOf("c.yaml");
+  ASSERT_FALSE(Parse({"--config", path.c_str(), "--socket", "/b.sock", "--feature-gates",
+                      "ClassResources=false"},
+                     flags)
+                   .has_value());
+  const auto config = LoadConfig(flags);
+  ASSERT_TRUE(config.ok()) << config.status();
+  EXPECT_EQ(config->socket, "/b.sock");
+  EXPECT_EQ(config->node_name, "n");
+  EXPECT_FALSE(config->feature_gates.enabled("ClassResources"));
+}
+
+TEST(AgentConfigTest, AMissingFileThatIsNamedIsAnError) {
+  Flags flags;
+  flags.config = "/nonexistent/agent.yaml";
+  EXPECT_EQ(LoadConfig(flags).status().code(), absl::StatusCode::kNotFound);
+}
+
+TEST(AgentConfigTest, AnEndpointThatIsNoSocketIsAnError) {
+  Flags flags;
+  flags.runtime_endpoint = "tcp://127.0.0.1:1";
+  const absl::Status status = LoadConfig(flags).status();
+  EXPECT_THAT(std::string(status.message()), HasSubstr("runtimeEndpoint"));
+}
+
+TEST(AgentConfigTest, HelpAndWrongFlagsExitAtOnce) {
+  Flags flags;
+  const auto help = Parse({"--help"}, flags);
+  ASSERT_TRUE(help.has_value());
+  EXPECT_EQ(help->code, 0);
+  EXPECT_THAT(help->text, HasSubstr("--pod-manifest-path"));
+  EXPECT_EQ(Parse({"--nonsense"}, flags)->code, 2);
+}
+
+}  // namespace
+}  // namespace plimsoll::agent

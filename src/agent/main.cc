@@ -1,0 +1,101 @@
+// plimsoll-agent.
+#include <malloc.h>
+#include <poll.h>
+#include <sys/signalfd.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <csignal>
+#include <cstdio>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "absl/synchronization/mutex.h"
+#include "agent/agent.h"
+#include "agent/config.h"
+#include "base/status.h"
+#include "base/unique_fd.h"
+#include "service/logging.h"
+#include "service/notify.h"
+
+namespace plimsoll::agent {
+namespace {
+
+// Before other threads start: they inherit the mask.
+absl::StatusOr<UniqueFd> BlockSignals() {
+  // A failed write reports the same.
+  for (const int number : {SIGPIPE, SIGXFSZ}) signal(number, SIG_IGN);
+  sigset_t signals;
+  sigemptyset(&signals);
+  for (const int number : {SIGTERM, SIGINT, SIGHUP}) sigaddset(&signals, number);
+  pthread_sigmask(SIG_BLOCK, &signals, nullptr);
+  UniqueFd fd(signalfd(-1, &signals, SFD_CLOEXEC));
+  if (!fd.valid()) return ErrnoStatus(errno, "signalfd");
+  return fd;
+}
+
+// SIGHUP changes nothing: the directory of manifests is watched, and configuration is read at
+// start.
+void WaitForStop(const UniqueFd& signals) {
+  signalfd_siginfo info = {};
+  while (read(signals.get(), &info, sizeof(info)) == sizeof(info) && info.ssi_signo == SIGHUP) {
+  }
+}
+
+void Warn(Log& log, const absl::Status& status) {
+  if (!status.ok()) log.Write(LogLevel::kWarning, status.message());
+}
+
+absl::Status Serve(const Config& config, int ready_fd, Log& log) {
+  PLIMSOLL_ASSIGN_OR_RETURN(const UniqueFd signals, BlockSignals());
+  PLIMSOLL_ASSIGN_OR_RETURN(const std::unique_ptr<Agent> agent,
+                            Agent::Start(config, PLIMSOLL_VERSION, &log));
+  log.Write(LogLevel::kInfo, "serving",
+            {{"version", PLIMSOLL_VERSION},
+             {"socket", config.socket},
+             {"node", config.node_name},
+             {"runtime", config.runtime_endpoint}});
+  Warn(log, NotifyServiceManager("READY=1"));
+  Warn(log, NotifyReadyFd(ready_fd));
+  WaitForStop(signals);
+  Warn(log, NotifyServiceManager("STOPPING=1"));
+  log.Write(LogLevel::kInfo, "stopping; pods run on");
+  return absl::OkStatus();
+}
+
+int Main(int argc, char** argv) {
+  // Two arenas instead of eight per core: the agent has many threads that wait.
+  mallopt(M_ARENA_MAX, 2);
+#ifdef NDEBUG
+  // The library's look for deadlocks is right for tests, which run a debug build.
+  absl::SetMutexDeadlockDetectionMode(absl::OnDeadlockCycle::kIgnore);
+#endif
+  Flags flags;
+  if (const auto exit = ParseFlags(argc, argv, PLIMSOLL_VERSION, flags); exit.has_value()) {
+    std::fputs(exit->text.c_str(), exit->code == 0 ? stdout : stderr);
+    return exit->code;
+  }
+  const absl::StatusOr<Config> config = LoadConfig(flags);
+  if (!config.ok()) {
+    std::fprintf(stderr, "plimsoll-agent: %s\n", std::string(config.status().message()).c_str());
+    return 2;
+  }
+  if (flags.check_config) {
+    std::puts("configuration is valid");
+    return 0;
+  }
+  umask(022);
+  // Never destroyed: gRPC's threads may write until the process has ended.
+  Log& log = *new Log(ParseLogFormat(config->log_format), ParseLogLevel(config->log_level));
+  const absl::Status status = Serve(*config, flags.ready_fd, log);
+  if (!status.ok()) log.Write(LogLevel::kError, status.message());
+  return status.ok() ? 0 : 1;
+}
+
+}  // namespace
+}  // namespace plimsoll::agent
+
+int main(int argc, char** argv) {
+  return plimsoll::agent::Main(argc, argv);
+}

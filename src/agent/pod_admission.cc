@@ -1,0 +1,29 @@
+#include "agent/pod_admission.h"
+
+#include "absl/strings/str_cat.h"
+#include "agent/pods/admission.h"
+
+namespace plimsoll::agent {
+
+absl::StatusOr<std::optional<PodVerdict>> AdmitPod(
+    const NodeState& node, const ClassAdmission& classes, const pod::Manifest& pod,
+    const std::vector<const pod::Manifest*>& others) {
+  if (!node.ready) {
+    return absl::UnavailableError(
+        absl::StrCat("pod ", pod.pod_namespace, "/", pod.name,
+                     " can't be taken: the node is not ready: ", node.reason, ": ", node.message));
+  }
+  resources::ResourceList used;
+  NodeClassUse class_use;
+  for (const pod::Manifest* each : others) {
+    Add(RequestsOf(*each), used);
+    class_use.Add(RequestedClasses(*each, classes.classes));
+  }
+  std::optional<PodVerdict> rejection = RejectionOf(RequestsOf(pod), used, node.allocatable);
+  if (rejection || !classes.enabled) return rejection;
+  const bool lists_none = classes.classes.pod.empty() && classes.classes.container.empty();
+  if (lists_none && classes.pass_unadvertised) return rejection;
+  return ClassRejection(RequestedClasses(pod, classes.classes), class_use, classes.classes);
+}
+
+}  // namespace plimsoll::agent

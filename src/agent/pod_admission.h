@@ -1,0 +1,32 @@
+// Whether this node takes a pod now.
+#ifndef PLIMSOLL_AGENT_POD_ADMISSION_H_
+#define PLIMSOLL_AGENT_POD_ADMISSION_H_
+
+#include <optional>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "agent/node/node_view.h"
+#include "agent/pods/class_requests.h"
+#include "agent/pods/pod_record.h"
+#include "pod/manifest.h"
+
+namespace plimsoll::agent {
+
+// The runtime's classes, as an admission sees them.
+struct ClassAdmission {
+  bool enabled = true;             // gate ClassResources
+  bool pass_unadvertised = false;  // take pods whose types the runtime doesn't list at all
+  NodeClasses classes;
+};
+
+// nullopt: the pod is admitted beside `others`. UNAVAILABLE: the node is not ready, with its
+// reason.
+absl::StatusOr<std::optional<PodVerdict>> AdmitPod(const NodeState& node,
+                                                   const ClassAdmission& classes,
+                                                   const pod::Manifest& pod,
+                                                   const std::vector<const pod::Manifest*>& others);
+
+}  // namespace plimsoll::agent
+
+#endif  // PLIMSOLL_AGENT_POD_ADMISSION_H_

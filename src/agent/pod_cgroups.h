@@ -1,0 +1,57 @@
+// The control groups of pods, opened when the first pod needs one.
+#ifndef PLIMSOLL_AGENT_POD_CGROUPS_H_
+#define PLIMSOLL_AGENT_POD_CGROUPS_H_
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/synchronization/mutex.h"
+#include "agent/config.h"
+#include "agent/groups/pod_groups.h"
+#include "agent/node/node_view.h"
+#include "agent/pods/pod_record.h"
+#include "base/fs_root.h"
+#include "pod/client.h"
+#include "pod/manifest.h"
+
+namespace plimsoll::agent {
+
+// Thread-safe. Waits until a pod comes because the driver is the runtime's to tell, and the limits
+// of kubepods are the node's: neither is known when an agent starts before its runtime.
+class PodCgroups {
+ public:
+  struct Options {
+    std::string driver;  // Config::cgroup_driver
+    std::string root;
+    int64_t pod_pids_limit = -1;
+    FsRoot host;   // "/"
+    FsRoot state;  // the agent's
+    std::function<NodeState()> node;
+    std::function<void(const std::string&)> note;  // a line for the log
+  };
+  // `client` outlives this.
+  PodCgroups(pod::Client& client, Options options)
+      : client_(client), options_(std::move(options)) {}
+
+  // Makes the pod's group. Returns the CRI's cgroup_parent. Errors of PodGroups and the runtime.
+  absl::StatusOr<std::string> Make(const PodRecord& record, const pod::Manifest& pod);
+  // OK for a pod without a group.
+  absl::Status Remove(const PodRecord& record);
+
+ private:
+  absl::StatusOr<PodGroups*> Groups();
+  absl::StatusOr<CgroupDriver> Driver();
+
+  pod::Client& client_;
+  const Options options_;
+  absl::Mutex mutex_;
+  std::unique_ptr<PodGroups> groups_ ABSL_GUARDED_BY(mutex_);
+};
+
+}  // namespace plimsoll::agent
+
+#endif  // PLIMSOLL_AGENT_POD_CGROUPS_H_

@@ -1,0 +1,295 @@
+// plimsoll-agent over a real plimsolld: pods of files and of the API, and what becomes of them when
+// one of the two programs dies.
+#include "harness/agent.h"
+#include <unistd.h>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "harness/kernel.h"
+#include "harness/node.h"
+
+namespace plimsoll::testing {
+namespace {
+
+using Json = nlohmann::json;
+using ::testing::HasSubstr;
+
+constexpr char kForever[] = "trap \"exit 0\" TERM; while :; do sleep 0.1; done";
+
+const Json& ContainerOf(const Json& pod) {
+  return pod["status"]["containerStatuses"][0];
+}
+
+std::string IdOf(const Json& pod) {
+  return ContainerOf(pod).value("containerID", "");
+}
+
+bool IsReady(const Json& pod) {
+  return ContainerOf(pod).value("ready", false);
+}
+
+class AgentTest : public NodeTest {
+ protected:
+  explicit AgentTest(const std::string& config = "cgroupsPerQOS: false\n")
+      : agent_(node_.directory(), node_.address(), config) {}
+  void SetUp() override {
+    NodeTest::SetUp();
+    Begin();
+  }
+  void TearDown() override {
+    if (agent_.runs()) agent_.Kill();
+    NodeTest::TearDown();
+  }
+  void Begin() {
+    const absl::Status started = agent_.Start();
+    ASSERT_TRUE(started.ok()) << started;
+  }
+  void Apply(const std::string& manifest) {
+    const auto applied = agent_.client().Apply(manifest);
+    ASSERT_TRUE(applied.ok()) << applied.status();
+  }
+  void Delete(const std::string& pod, std::optional<int64_t> grace_s = std::nullopt) {
+    const absl::Status deleted = agent_.client().Delete("default", pod, grace_s);
+    ASSERT_TRUE(deleted.ok()) << deleted;
+  }
+  bool HasEvent(const std::string& pod, const std::string& reason) {
+    const auto events = agent_.client().Events("default", pod);
+    if (!events.ok()) return false;
+    for (const Json& each : *events) {
+      if (each["reason"] == reason) return true;
+    }
+    return false;
+  }
+  size_t Sandboxes() {
+    cri::ListPodSandboxResponse response;
+    grpc::ClientContext context;
+    EXPECT_TRUE(node_.runtime().ListPodSandbox(&context, {}, &response).ok());
+    return static_cast<size_t>(response.items_size());
+  }
+
+  AgentProcess agent_;
+};
+
+TEST_F(AgentTest, APodOfAFileRunsChangesAndGoes) {
+  agent_.WriteManifest("web.yaml", PodManifest("web", kForever));
+  ASSERT_TRUE(agent_.Await("web", IsReady));
+  const Json first = agent_.Pod("web");
+  EXPECT_EQ(first["metadata"]["annotations"]["kubernetes.io/config.source"], "file");
+  EXPECT_EQ(first["spec"]["nodeName"], "test-node");
+  EXPECT_THAT(IdOf(first), HasSubstr("plimsoll://"));
+
+  agent_.WriteManifest("web.yaml", PodManifest("web", absl::StrCat("true; ", kForever)));
+  ASSERT_TRUE(agent_.Await("web", [&](const Json& pod) {
+    return pod["metadata"]["uid"] != first["metadata"]["uid"] && IsReady(pod);
+  }));
+  EXPECT_EQ(Sandboxes(), 1u);
+
+  agent_.RemoveManifest("web.yaml");
+  ASSERT_TRUE(agent_.AwaitGone("web"));
+  EXPECT_EQ(Sandboxes(), 0u);
+  EXPECT_TRUE(Host().List(agent_.state_directory() + "/pods")->empty());
+}
+
+TEST_F(AgentTest, APodOfTheApiRunsToItsEnd) {
+  Apply(PodManifest("job", "echo done; exit 3", "restartPolicy: Never, "));
+  ASSERT_TRUE(agent_.AwaitPhase("job", "Failed"));
+  const Json pod = agent_.Pod("job");
+  EXPECT_EQ(ContainerOf(pod)["state"]["terminated"]["exitCode"], 3);
+  EXPECT_EQ(ContainerOf(pod)["restartCount"], 0);
+  EXPECT_TRUE(HasEvent("job", "Started"));
+  // Its log stays until the pod is deleted.
+  EXPECT_EQ(Sandboxes(), 1u);
+  Delete("job");
+  ASSERT_TRUE(agent_.AwaitGone("job"));
+  EXPECT_EQ(Sandboxes(), 0u);
+}
+
+TEST_F(AgentTest, AContainerThatFailsIsRestartedAndThenWaits) {
+  Apply(PodManifest("crash", "exit 1"));
+  ASSERT_TRUE(agent_.Await("crash", [](const Json& pod) {
+    const Json& state = ContainerOf(pod)["state"];
+    return state.contains("waiting") && state["waiting"]["reason"] == "CrashLoopBackOff" &&
+           ContainerOf(pod)["restartCount"] == 1;
+  }));
+  const Json pod = agent_.Pod("crash");
+  EXPECT_EQ(pod["status"]["phase"], "Running");
+  EXPECT_EQ(ContainerOf(pod)["lastState"]["terminated"]["exitCode"], 1);
+  EXPECT_TRUE(HasEvent("crash", "BackOff"));
+  Delete("crash");
+  ASSERT_TRUE(agent_.AwaitGone("crash"));
+}
+
+TEST_F(AgentTest, InitContainersRunFirstAndSidecarsEndLast) {
+  Apply(absl::StrCat(
+      "{apiVersion: v1, kind: Pod, metadata: {name: order}, spec: {restartPolicy: Never,"
+      "volumes: [{name: v, emptyDir: {}}],"
+      "initContainers: [{name: init, image: busybox, imagePullPolicy: Never,"
+      " command: [sh, -c, 'echo init > /v/order'], volumeMounts: [{name: v, mountPath: /v}]},"
+      "{name: side, image: busybox, imagePullPolicy: Never, restartPolicy: Always, command: [sh,"
+      " -c, 'echo side >> /v/order; ",
+      kForever,
+      "'], volumeMounts: [{name: v, mountPath: /v}]}],"
+      "containers: [{name: main, image: busybox, imagePullPolicy: Never, command: [sh, -c,"
+      " 'test \"$(tr \"\\n\" \" \" < /v/order)\" = \"init side \"'],"
+      " volumeMounts: [{name: v, mountPath: /v}]}]}}"));
+  ASSERT_TRUE(agent_.AwaitPhase("order", "Succeeded"));
+  const Json pod = agent_.Pod("order");
+  EXPECT_EQ(pod["status"]["initContainerStatuses"][0]["state"]["terminated"]["exitCode"], 0);
+  EXPECT_TRUE(pod["status"]["initContainerStatuses"][1]["state"].contains("terminated"));
+  Delete("order");
+  ASSERT_TRUE(agent_.AwaitGone("order"));
+}
+
+TEST_F(AgentTest, AKilledAgentGoesOnWhereItWas) {
+  agent_.WriteManifest("web.yaml", PodManifest("web", kForever));
+  Apply(PodManifest("api", kForever));
+  ASSERT_TRUE(agent_.Await("web", IsReady));
+  ASSERT_TRUE(agent_.Await("api", IsReady));
+  const std::string web = IdOf(agent_.Pod("web"));
+  const std::string api = IdOf(agent_.Pod("api"));
+  for (int i = 0; i < 3; ++i) {
+    agent_.Kill();
+    Begin();
+    ASSERT_TRUE(agent_.Await("web", IsReady));
+    ASSERT_TRUE(agent_.Await("api", IsReady));
+    EXPECT_EQ(IdOf(agent_.Pod("web")), web);
+    EXPECT_EQ(IdOf(agent_.Pod("api")), api);
+  }
+  EXPECT_EQ(Sandboxes(), 2u);
+  // A file that went while no agent lived.
+  agent_.Kill();
+  agent_.RemoveManifest("web.yaml");
+  Begin();
+  ASSERT_TRUE(agent_.AwaitGone("web"));
+  Delete("api");
+  ASSERT_TRUE(agent_.AwaitGone("api"));
+}
+
+TEST_F(AgentTest, AnEndThatWasAskedForIsCarriedOutAfterAKill) {
+  Apply(PodManifest("slow", "trap true TERM; while :; do sleep 0.1; done",
+                    "terminationGracePeriodSeconds: 600, "));
+  ASSERT_TRUE(agent_.Await("slow", IsReady));
+  Delete("slow");
+  ASSERT_TRUE(agent_.Await(
+      "slow", [](const Json& pod) { return pod["metadata"].contains("deletionTimestamp"); }));
+  agent_.Kill();
+  Begin();
+  ASSERT_TRUE(agent_.Await("slow", [](const Json& pod) {
+    return pod["metadata"].value("deletionGracePeriodSeconds", 0) == 600;
+  }));
+  // A shorter grace period overtakes it.
+  Delete("slow", 0);
+  ASSERT_TRUE(agent_.AwaitGone("slow"));
+}
+
+TEST_F(AgentTest, APodOutlivesItsDaemonAndItsRestarts) {
+  Apply(PodManifest("web", kForever));
+  ASSERT_TRUE(agent_.Await("web", IsReady));
+  const std::string id = IdOf(agent_.Pod("web"));
+  node_.KillDaemon();
+  // Taken while the runtime is away, and run once it is back.
+  Apply(PodManifest("late", kForever));
+  const absl::Status started = node_.StartDaemon();
+  ASSERT_TRUE(started.ok()) << started;
+  ASSERT_TRUE(agent_.Await("late", IsReady));
+  EXPECT_EQ(IdOf(agent_.Pod("web")), id);
+  EXPECT_EQ(ContainerOf(agent_.Pod("web"))["restartCount"], 0);
+}
+
+// With kubepods below a group of the test's own.
+class AgentGroupsTest : public AgentTest {
+ protected:
+  AgentGroupsTest()
+      : AgentTest(absl::StrCat("cgroupDriver: cgroupfs\ncgroupRoot: /plimsoll-agent-test-",
+                               getpid(), "\n")),
+        root_(absl::StrCat("/plimsoll-agent-test-", getpid())) {}
+  void SetUp() override {
+    const auto made = Cgroups().Create(root_);
+    ASSERT_TRUE(made.ok()) << made.status();
+    AgentTest::SetUp();
+  }
+  void TearDown() override {
+    AgentTest::TearDown();
+    EXPECT_TRUE(Cgroups().Remove(root_).ok());
+  }
+  const std::string root_;
+};
+
+TEST_F(AgentGroupsTest, APodHasAGroupWithItsLimits) {
+  Apply(absl::StrCat(
+      "{apiVersion: v1, kind: Pod, metadata: {name: web}, spec: {containers: [{name: "
+      "main, image: busybox, imagePullPolicy: Never, command: [sh, -c, '",
+      kForever, "'], resources: {requests: {cpu: 100m}, limits: {memory: 64Mi, cpu: 500m}}}]}}"));
+  ASSERT_TRUE(agent_.Await("web", IsReady));
+  const std::string uid = agent_.Pod("web")["metadata"]["uid"];
+  const std::string group = absl::StrCat(root_, "/kubepods/burstable/pod", uid);
+  const auto settings = Cgroups().Read(group);
+  ASSERT_TRUE(settings.ok()) << settings.status();
+  EXPECT_EQ(settings->memory_limit_bytes, 64 << 20);
+  EXPECT_EQ(settings->cpu_quota_us, 50000);
+  Delete("web");
+  ASSERT_TRUE(agent_.AwaitGone("web"));
+  EXPECT_FALSE(CgroupExists(group));
+}
+
+TEST_F(AgentTest, APodThatDoesNotFitIsRejected) {
+  Apply(
+      "{apiVersion: v1, kind: Pod, metadata: {name: big}, spec: {containers: [{name: main, "
+      "image: busybox, resources: {requests: {cpu: 200}}}]}}");
+  ASSERT_TRUE(agent_.AwaitPhase("big", "Failed"));
+  const Json pod = agent_.Pod("big");
+  EXPECT_EQ(pod["status"]["reason"], "OutOfcpu");
+  EXPECT_THAT(pod["status"]["message"].get<std::string>(), HasSubstr("requested: 200000"));
+  EXPECT_EQ(Sandboxes(), 0u);
+  Delete("big");
+  ASSERT_TRUE(agent_.AwaitGone("big"));
+}
+
+TEST_F(AgentTest, MistakesAreToldAndNothingIsMade) {
+  const auto twice = agent_.client().Apply(PodManifest("web", kForever) + "---\nkind: Nonsense\n");
+  EXPECT_EQ(twice.status().code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_TRUE(agent_.client().List("")->empty());
+  Apply(PodManifest("web", kForever));
+  const auto other = agent_.client().Apply(PodManifest("web", "true"));
+  EXPECT_EQ(other.status().code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_THAT(std::string(other.status().message()), HasSubstr("/spec/containers/0/command"));
+  Apply(PodManifest("web", kForever));
+  EXPECT_EQ(agent_.client().Delete("default", "nobody", 0).code(), absl::StatusCode::kNotFound);
+  agent_.WriteManifest("f.yaml", PodManifest("file", kForever));
+  ASSERT_TRUE(agent_.Await("file", IsReady));
+  EXPECT_EQ(agent_.client().Delete("default", "file", 0).code(),
+            absl::StatusCode::kFailedPrecondition);
+}
+
+TEST_F(AgentTest, AMissingImageIsTriedAgain) {
+  Apply(
+      "{apiVersion: v1, kind: Pod, metadata: {name: p}, spec: {containers: [{name: main, "
+      "image: nowhere, imagePullPolicy: Never}]}}");
+  ASSERT_TRUE(agent_.Await("p", [](const Json& pod) {
+    const Json& state = ContainerOf(pod)["state"];
+    return state.contains("waiting") && state["waiting"]["reason"] == "ErrImageNeverPull";
+  }));
+  EXPECT_EQ(agent_.Phase("p"), "Pending");
+  Delete("p", 0);
+  ASSERT_TRUE(agent_.AwaitGone("p"));
+}
+
+TEST_F(AgentTest, ASecondAgentIsRefused) {
+  AgentProcess second(node_.directory(), node_.address(), "cgroupsPerQOS: false\n");
+  const absl::Status started = second.Start();
+  EXPECT_FALSE(started.ok());
+  EXPECT_THAT(std::string(started.message()), HasSubstr("state directory"));
+}
+
+TEST_F(AgentTest, AKubeletsPodKeepsTheAgentAway) {
+  ASSERT_TRUE(agent_.Stop().ok());
+  cri::PodSandboxConfig config = PodConfig();
+  (*config.mutable_labels())["io.kubernetes.pod.uid"] = config.metadata().uid();
+  RunPod(config);
+  const absl::Status started = agent_.Start();
+  EXPECT_FALSE(started.ok());
+  EXPECT_THAT(std::string(started.message()), HasSubstr("was made by a kubelet"));
+}
+
+}  // namespace
+}  // namespace plimsoll::testing

@@ -1,0 +1,133 @@
+#include "harness/agent.h"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <poll.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "base/pipe.h"
+#include "base/status.h"
+#include "harness/kernel.h"
+#include "harness/node.h"
+
+namespace plimsoll::testing {
+namespace {
+
+constexpr absl::Duration kStartTimeout = absl::Seconds(20);
+constexpr absl::Duration kStopTimeout = absl::Seconds(30);
+
+}  // namespace
+
+AgentProcess::AgentProcess(std::string directory, std::string runtime_endpoint,
+                           std::string extra_config)
+    : directory_(std::move(directory)),
+      client_(std::make_unique<agent::Client>(agent::ClientOptions{.socket = socket()})) {
+  EXPECT_TRUE(Host().MakeDirs(manifests(), 0755).ok());
+  const std::string config =
+      absl::StrCat("runtimeEndpoint: ", runtime_endpoint, "\nstaticPodPath: ", manifests(),
+                   "\nstateDirectory: ", state_directory(), "\nsocket: ", socket(),
+                   "\nnodeName: test-node\n", extra_config);
+  EXPECT_TRUE(Host().ReplaceFile(directory_ + "/agent.yaml", config).ok());
+}
+
+AgentProcess::~AgentProcess() {
+  if (runs()) Kill();
+}
+
+absl::Status AgentProcess::Start() {
+  const std::string log = directory_ + "/agent.log";
+  UniqueFd log_fd(open(log.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600));
+  PLIMSOLL_ASSIGN_OR_RETURN(Pipe ready, MakePipe());
+  Command command;
+  command.argv = {ProgramPath("plimsoll-agent"), "--config", directory_ + "/agent.yaml",
+                  "--ready-fd", "3"};
+  command.descriptors = {{log_fd.get(), 1}, {log_fd.get(), 2}, {ready.writer.get(), 3}};
+  PLIMSOLL_ASSIGN_OR_RETURN(Child child, Spawn(command));
+  process_ = std::move(child);
+  ready.writer.Reset();
+  char byte = 0;
+  struct pollfd poller = {ready.reader.get(), POLLIN, 0};
+  const int patience = static_cast<int>(absl::ToInt64Milliseconds(Patience(kStartTimeout)));
+  if (poll(&poller, 1, patience) == 1 && read(ready.reader.get(), &byte, 1) == 1) {
+    return absl::OkStatus();
+  }
+  Kill();
+  return absl::InternalError(absl::StrCat("plimsoll-agent did not start: ", Log()));
+}
+
+absl::StatusOr<ExitStatus> AgentProcess::Stop() {
+  PLIMSOLL_RETURN_IF_ERROR(process_->Signal(SIGTERM));
+  absl::StatusOr<ExitStatus> exit = process_->Wait(absl::Now() + Patience(kStopTimeout));
+  if (exit.ok()) process_.reset();
+  return exit;
+}
+
+void AgentProcess::Kill() {
+  process_->Signal(SIGKILL).IgnoreError();
+  process_->Wait(absl::Now() + Patience(kStopTimeout)).IgnoreError();
+  process_.reset();
+}
+
+std::string AgentProcess::Log() const {
+  return Host().Read(directory_ + "/agent.log").value_or("");
+}
+
+void AgentProcess::WriteManifest(const std::string& file, const std::string& text) {
+  const absl::Status written = Host().ReplaceFile(absl::StrCat(manifests(), "/", file), text);
+  EXPECT_TRUE(written.ok()) << written;
+}
+
+void AgentProcess::RemoveManifest(const std::string& file) {
+  const absl::Status removed = Host().RemoveFile(absl::StrCat(manifests(), "/", file));
+  EXPECT_TRUE(removed.ok()) << removed;
+}
+
+nlohmann::json AgentProcess::Pod(const std::string& name) {
+  const auto pod = client_->Get("default", name);
+  return pod.ok() ? *pod : nlohmann::json();
+}
+
+std::string AgentProcess::Phase(const std::string& name) {
+  const nlohmann::json pod = Pod(name);
+  return pod.is_null() ? "" : pod["status"].value("phase", "");
+}
+
+bool AgentProcess::Await(const std::string& name,
+                         const std::function<bool(const nlohmann::json&)>& condition) {
+  nlohmann::json last;
+  const bool met = Eventually(
+      [&] {
+        last = Pod(name);
+        return !last.is_null() && condition(last);
+      },
+      absl::Seconds(40));
+  EXPECT_TRUE(met) << "pod " << name << " is " << last.dump(1) << "\n" << Log();
+  return met;
+}
+
+bool AgentProcess::AwaitPhase(const std::string& name, const std::string& phase) {
+  return Await(
+      name, [&](const nlohmann::json& pod) { return pod["status"].value("phase", "") == phase; });
+}
+
+bool AgentProcess::AwaitGone(const std::string& name) {
+  const bool gone = Eventually(
+      [&] { return absl::IsNotFound(client_->Get("default", name).status()); }, absl::Seconds(40));
+  EXPECT_TRUE(gone) << Pod(name).dump(1) << "\n" << Log();
+  return gone;
+}
+
+std::string PodManifest(const std::string& name, const std::string& script,
+                        const std::string& spec) {
+  return absl::StrCat(
+      "{apiVersion: v1, kind: Pod, metadata: {name: ", name, "}, spec: {", spec,
+      "containers: [{name: main, image: busybox, imagePullPolicy: Never, command: [sh, -c, '",
+      script, "']}]}}\n");
+}
+
+}  // namespace plimsoll::testing

@@ -1,0 +1,63 @@
+// A plimsoll-agent of the test's own.
+#ifndef PLIMSOLL_TESTS_HARNESS_AGENT_H_
+#define PLIMSOLL_TESTS_HARNESS_AGENT_H_
+
+#include <functional>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+
+#include "absl/status/status.h"
+#include "agent/client/client.h"
+#include "base/subprocess.h"
+
+namespace plimsoll::testing {
+
+// Its process, directories and socket, below a directory of the test's. Not thread-safe. The
+// destructor kills it; its pods are the runtime's to remove.
+class AgentProcess {
+ public:
+  // `extra_config`: further lines for its configuration file.
+  AgentProcess(std::string directory, std::string runtime_endpoint, std::string extra_config = "");
+  ~AgentProcess();
+
+  absl::Status Start();
+  // SIGTERM, and the wait for the end.
+  absl::StatusOr<ExitStatus> Stop();
+  void Kill();
+  bool runs() const { return process_.has_value(); }
+  pid_t pid() const { return process_->pid(); }
+
+  std::string state_directory() const { return directory_ + "/agent-state"; }
+  std::string manifests() const { return directory_ + "/manifests"; }
+  std::string socket() const { return directory_ + "/agent.sock"; }
+  std::string Log() const;
+  agent::Client& client() { return *client_; }
+
+  // Puts a file into the directory of manifests, or takes it away.
+  void WriteManifest(const std::string& file, const std::string& text);
+  void RemoveManifest(const std::string& file);
+
+  // The pod's object; null without the pod.
+  nlohmann::json Pod(const std::string& name);
+  // Its phase; empty without the pod.
+  std::string Phase(const std::string& name);
+  // Waits until the pod's object fulfils the condition; fails the test if it doesn't.
+  bool Await(const std::string& name, const std::function<bool(const nlohmann::json&)>& condition);
+  bool AwaitPhase(const std::string& name, const std::string& phase);
+  bool AwaitGone(const std::string& name);
+
+ private:
+  const std::string directory_;
+  std::optional<Child> process_;
+  std::unique_ptr<agent::Client> client_;
+};
+
+// A v1 Pod of image busybox in YAML's flow style: `spec` holds further fields of the spec, each
+// with a comma behind it.
+std::string PodManifest(const std::string& name, const std::string& script,
+                        const std::string& spec = "");
+
+}  // namespace plimsoll::testing
+
+#endif  // PLIMSOLL_TESTS_HARNESS_AGENT_H_
