@@ -31,6 +31,8 @@
 namespace plimsoll::cli {
 namespace {
 
+constexpr size_t kMostTopologyBytes = 16 * 1024 * 1024;
+
 struct ShowArguments {
   bool watch = false;
   std::string svg;
@@ -43,7 +45,8 @@ constexpr char kMachineHint[] =
     "xml` prints.";
 
 absl::StatusOr<topology::Machine> ReadXml(const std::string& path) {
-  PLIMSOLL_ASSIGN_OR_RETURN(const std::string xml, ReadUserFile(path));
+  PLIMSOLL_ASSIGN_OR_RETURN(const std::string xml,
+                            ReadUserFile(path, FileKinds::kRegularOrPipe, kMostTopologyBytes));
   if (xml.empty()) {
     return WithHint(absl::InvalidArgumentError(
                         absl::StrCat(path == "-" ? "standard input" : path, " is empty")),
@@ -217,7 +220,8 @@ std::string CheckJson(const std::string& name, const std::vector<std::string>& f
 
 absl::StatusOr<int> CheckFile(const CommandContext& context, const std::string& path,
                               bool any_machine) {
-  PLIMSOLL_ASSIGN_OR_RETURN(const std::string text, ReadUserFile(path));
+  PLIMSOLL_ASSIGN_OR_RETURN(const std::string text,
+                            ReadUserFile(path, FileKinds::kRegularOrPipe, kMostTopologyBytes));
   std::optional<topology::MachineNumbers> numbers;
   if (!any_machine) {
     PLIMSOLL_ASSIGN_OR_RETURN(const FsRoot host, FsRoot::Open("/"));
