@@ -1,6 +1,9 @@
 #include "runtime/pod_networks.h"
 
 #include <memory>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"

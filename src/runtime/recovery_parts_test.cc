@@ -1,5 +1,10 @@
 // Recovery over the parts alone: the two steps of the life cycle are the test's. recovery_test.cc
 // has the engine.
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "runtime/parts_fixture_for_test.h"
