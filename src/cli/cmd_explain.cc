@@ -12,6 +12,9 @@
 namespace plimsoll::cli {
 namespace {
 
+// Far above kMaxClassFileBytes: only such a file is not read to its end.
+constexpr size_t kMostExplainedBytes = 4 * 1024 * 1024;
+
 struct ExplainArguments {
   std::string file;
   std::string type;
@@ -36,7 +39,8 @@ absl::StatusOr<std::unique_ptr<linux::Resctrl>> OpenResctrl(const std::string& r
 
 absl::StatusOr<Explanation> ExplainFile(const ExplainArguments& arguments) {
   const std::string name = arguments.file == "-" ? "standard input" : arguments.file;
-  PLIMSOLL_ASSIGN_OR_RETURN(const std::string text, ReadInput(arguments.file));
+  PLIMSOLL_ASSIGN_OR_RETURN(const std::string text,
+                            ReadUserFile(arguments.file, FileKinds::kAny, kMostExplainedBytes));
   if (text.size() > qos::kMaxClassFileBytes) {
     return absl::InvalidArgumentError(absl::StrCat(name, " is larger than ",
                                                    HumanBytes(qos::kMaxClassFileBytes),

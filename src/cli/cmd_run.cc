@@ -29,6 +29,8 @@
 namespace plimsoll::cli {
 namespace {
 
+constexpr size_t kMostManifestBytes = 4 * 1024 * 1024;
+
 struct RunArguments {
   std::vector<std::string> files;
   bool detach = false;
@@ -59,7 +61,8 @@ absl::Status OfManifest(const absl::Status& status, absl::string_view file) {
 }
 
 absl::StatusOr<std::vector<pod::Manifest>> ReadManifests(const std::string& file) {
-  PLIMSOLL_ASSIGN_OR_RETURN(const std::string text, ReadInput(file));
+  PLIMSOLL_ASSIGN_OR_RETURN(const std::string text,
+                            ReadUserFile(file, FileKinds::kAny, kMostManifestBytes));
   return pod::ParseManifests(text, file == "-" ? "standard input" : file);
 }
 

@@ -32,6 +32,8 @@
 namespace plimsoll::cli {
 namespace {
 
+constexpr size_t kMostTopologyBytes = 16 * 1024 * 1024;
+
 struct ShowArguments {
   bool watch = false;
   std::string svg;
@@ -44,7 +46,8 @@ constexpr char kMachineHint[] =
     "`lstopo --of xml`.";
 
 absl::StatusOr<topology::Machine> ReadXml(const std::string& path) {
-  PLIMSOLL_ASSIGN_OR_RETURN(const std::string xml, ReadUserFile(path));
+  PLIMSOLL_ASSIGN_OR_RETURN(const std::string xml,
+                            ReadUserFile(path, FileKinds::kRegularOrPipe, kMostTopologyBytes));
   if (xml.empty()) {
     return WithHint(absl::InvalidArgumentError(
                         absl::StrCat(path == "-" ? "standard input" : path, " is empty")),
@@ -226,7 +229,8 @@ void NoteUnnumberedCpus(const topology::Topology& topology) {
 
 absl::StatusOr<int> CheckFile(const CommandContext& context, const std::string& path,
                               bool any_machine) {
-  PLIMSOLL_ASSIGN_OR_RETURN(const std::string text, ReadUserFile(path));
+  PLIMSOLL_ASSIGN_OR_RETURN(const std::string text,
+                            ReadUserFile(path, FileKinds::kRegularOrPipe, kMostTopologyBytes));
   std::optional<topology::MachineNumbers> numbers;
   if (!any_machine) {
     PLIMSOLL_ASSIGN_OR_RETURN(const FsRoot host, FsRoot::Open("/"));

@@ -26,12 +26,17 @@ bool IsShellsPipe(int fd, mode_t mode) {
   return S_ISFIFO(mode) && fstatfs(fd, &where) == 0 && where.f_type == PIPEFS_MAGIC;
 }
 
-absl::StatusOr<UniqueFd> OpenUserFile(const std::string& path) {
-  // Opened by its path: FsRoot follows no link of /proc/self/fd.
-  UniqueFd fd(open(path.c_str(), kOpenToLook | O_CLOEXEC));
+// Opens a file by its path: FsRoot follows no link of /proc/self/fd.
+absl::StatusOr<UniqueFd> OpenUserFile(const std::string& path, FileKinds kinds) {
+  const int flags = kinds == FileKinds::kAny ? O_RDONLY : kOpenToLook;
+  UniqueFd fd(open(path.c_str(), flags | O_CLOEXEC));
   if (!fd.valid()) return ErrnoStatus(errno, absl::StrCat("open ", path));
   struct stat info = {};
   if (fstat(fd.get(), &info) != 0) return ErrnoStatus(errno, absl::StrCat("stat ", path));
+  if (S_ISDIR(info.st_mode)) {
+    return absl::InvalidArgumentError(absl::StrCat(path, " is a directory; name a file in it"));
+  }
+  if (kinds == FileKinds::kAny) return fd;
   if (!S_ISREG(info.st_mode) && !IsShellsPipe(fd.get(), info.st_mode)) {
     return absl::InvalidArgumentError(
         absl::StrCat(path, ": is ", KindOfFile(info.st_mode), ", not a regular file"));
@@ -50,51 +55,25 @@ absl::StatusOr<std::string> FromRoot(const std::string& path) {
   return absl::StrCat(here, "/", path);
 }
 
-absl::StatusOr<std::string> ReadUserFile(const std::string& path) {
-  constexpr size_t kMostBytes = 16 * 1024 * 1024;
+absl::StatusOr<std::string> ReadUserFile(const std::string& path, FileKinds kinds,
+                                         size_t max_bytes) {
   const bool is_input = path == "-";
   UniqueFd opened;
   if (!is_input) {
-    PLIMSOLL_ASSIGN_OR_RETURN(opened, OpenUserFile(path));
+    PLIMSOLL_ASSIGN_OR_RETURN(opened, OpenUserFile(path, kinds));
   }
   const std::string name = is_input ? "standard input" : path;
   std::string text;
-  char buffer[65536];
-  while (text.size() <= kMostBytes) {
-    const ssize_t count = read(is_input ? STDIN_FILENO : opened.get(), buffer, sizeof(buffer));
+  std::array<char, 65536> buffer;
+  while (text.size() <= max_bytes) {
+    const ssize_t count =
+        read(is_input ? STDIN_FILENO : opened.get(), buffer.data(), buffer.size());
     if (count < 0 && errno == EINTR) continue;
     if (count < 0) return ErrnoStatus(errno, absl::StrCat("read ", name));
     if (count == 0) return text;
-    text.append(buffer, static_cast<size_t>(count));
-  }
-  return absl::ResourceExhaustedError(absl::StrCat(name, ": larger than ", kMostBytes, " bytes"));
-}
-
-absl::StatusOr<std::string> ReadInput(const std::string& path) {
-  constexpr size_t kMostBytes = 4 * 1024 * 1024;
-  UniqueFd opened;
-  int fd = STDIN_FILENO;
-  if (path != "-") {
-    opened.Reset(open(path.c_str(), O_RDONLY | O_CLOEXEC));
-    if (!opened.valid()) return ErrnoStatus(errno, absl::StrCat("open ", path));
-    fd = opened.get();
-  }
-  std::string text;
-  std::array<char, 65536> buffer;
-  for (;;) {
-    const ssize_t count = read(fd, buffer.data(), buffer.size());
-    if (count < 0 && errno == EINTR) continue;
-    if (count < 0 && errno == EISDIR) {
-      return absl::InvalidArgumentError(absl::StrCat(path, " is a directory; name a file in it"));
-    }
-    if (count < 0) return ErrnoStatus(errno, absl::StrCat("read ", path));
-    if (count == 0) return text;
     text.append(buffer.data(), static_cast<size_t>(count));
-    if (text.size() > kMostBytes) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          path, ": larger than ", kMostBytes, " bytes, more than any file that plimsoll reads"));
-    }
   }
+  return absl::ResourceExhaustedError(absl::StrCat(name, ": larger than ", max_bytes, " bytes"));
 }
 
 absl::Status WriteUserFile(const std::string& path, absl::string_view text) {

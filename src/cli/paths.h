@@ -2,6 +2,7 @@
 #ifndef PLIMSOLL_CLI_PATHS_H_
 #define PLIMSOLL_CLI_PATHS_H_
 
+#include <cstddef>
 #include <string>
 
 #include "absl/status/status.h"
@@ -14,13 +15,14 @@ namespace plimsoll::cli {
 // kernel.
 absl::StatusOr<std::string> FromRoot(const std::string& path);
 
-// Reads a regular file or a pipe (/dev/stdin, or the shell's `<(...)`); "-" is standard input.
-// INVALID_ARGUMENT for anything else: a FIFO without a writer would be waited for without end.
-// RESOURCE_EXHAUSTED above 16 MiB.
-absl::StatusOr<std::string> ReadUserFile(const std::string& path);
+// The kinds of files that are read. A pipe is /dev/stdin or the shell's `<(...)`. A FIFO, of kAny
+// alone, may have no writer, and would be waited for without end.
+enum class FileKinds { kAny, kRegularOrPipe };
 
-// Reads any kind of file; "-" is standard input. INVALID_ARGUMENT above 4 MiB.
-absl::StatusOr<std::string> ReadInput(const std::string& path);
+// Reads a file of one of these kinds; "-" is standard input, of any kind. INVALID_ARGUMENT for
+// another kind and for a directory, RESOURCE_EXHAUSTED above `max_bytes`.
+absl::StatusOr<std::string> ReadUserFile(const std::string& path, FileKinds kinds,
+                                         size_t max_bytes);
 
 // Writes into the file that is there and doesn't replace it: it may be a link, or a device. "-" is
 // standard output.

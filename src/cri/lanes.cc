@@ -5,17 +5,14 @@
 #include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
-#include "base/fs_root.h"
 #include "linux/thread_limit.h"
 
 namespace plimsoll::cri {
 namespace {
 
-absl::Status NoThread() {
-  const absl::StatusOr<FsRoot> host = FsRoot::Open("/");
+absl::Status NoThread(const FsRoot& host) {
   return absl::ResourceExhaustedError(
-      absl::StrCat("no thread can be made for the call: ",
-                   host.ok() ? linux::ThreadLimitReached(*host) : host.status().ToString(),
+      absl::StrCat("no thread can be made for the call: ", linux::ThreadLimitReached(host),
                    "; try again later"));
 }
 
@@ -75,7 +72,7 @@ absl::Status Lanes::Schedule(Lane lane, std::function<void()> work) {
   }
   if (full.workers > 0 && options_.on_exhausted) options_.on_exhausted(full);
   if (scheduled) return absl::OkStatus();
-  if (chosen.pool.threads() == 0) return NoThread();
+  if (chosen.pool.threads() == 0) return NoThread(options_.host);
   return absl::ResourceExhaustedError(absl::StrCat("too many calls at once: ", options_.max_queued,
                                                    " are waiting already; try again later"));
 }

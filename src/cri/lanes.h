@@ -13,6 +13,7 @@
 #include "absl/status/status.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
+#include "base/fs_root.h"
 #include "base/worker_pool.h"
 
 namespace plimsoll::cri {
@@ -40,6 +41,7 @@ struct LaneState {
 };
 
 struct LaneOptions {
+  FsRoot host;  // has proc and the cgroups, for an error that names the limit on threads
   int look_threads = 16;
   int work_threads = 16;
   int waiting_threads = 64;  // in each other lane

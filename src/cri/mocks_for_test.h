@@ -163,7 +163,7 @@ class ServerFixture : public ::testing::Test {
   ::testing::NiceMock<MockEngine> engine_;
   ::testing::NiceMock<image::MockImages> images_;
   runtime::EventLog events_;
-  ServerOptions options_;
+  ServerOptions options_{.calls = {.lanes = {.host = *FsRoot::Open("/")}}};
   std::unique_ptr<Server> server_;
   std::shared_ptr<grpc::Channel> channel_;
   std::unique_ptr<RuntimeStub> runtime_;

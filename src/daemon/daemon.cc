@@ -38,8 +38,8 @@ namespace {
 
 // Starting pods keeps the processor busy: more at once than its cores, with some to spare for file
 // waits, only makes each slower.
-cri::LaneOptions LanesFor(int workers) {
-  cri::LaneOptions lanes;
+cri::LaneOptions LanesFor(const FsRoot& host, int workers) {
+  cri::LaneOptions lanes{.host = host};
   lanes.waiting_threads = workers;
   const int useful = std::max(16, 2 * static_cast<int>(std::thread::hardware_concurrency()));
   lanes.work_threads = std::min(workers, useful);
@@ -190,8 +190,7 @@ class DaemonImpl final : public Daemon {
 
   absl::StatusOr<cri::ServerOptions> MakeServerOptions() {
     const Config& config = options_.config;
-    cri::ServerOptions server;
-    server.socket_path = SocketPath(config);
+    cri::ServerOptions server{.socket_path = SocketPath(config), .calls = ObservedCalls()};
     if (!config.socket_group.empty()) {
       PLIMSOLL_ASSIGN_OR_RETURN(server.socket_group, FindGroup(config.socket_group));
     }
@@ -203,7 +202,6 @@ class DaemonImpl final : public Daemon {
                                 .network = engine_->network(),
                                 .node = node_.get(),
                                 .health = telemetry_->health()});
-    server.calls = ObservedCalls();
     server.engine = engine_->engine();
     server.images = engine_->images();
     server.events = engine_->events();
@@ -226,8 +224,7 @@ class DaemonImpl final : public Daemon {
   }
 
   cri::CallOptions ObservedCalls() {
-    cri::CallOptions calls;
-    calls.lanes = LanesFor(options_.config.workers);
+    cri::CallOptions calls{.lanes = LanesFor(host_, options_.config.workers)};
     Activity* const activity = telemetry_->activity();
     calls.lanes.on_exhausted = [activity](const cri::LaneState& lane) {
       activity->OnExhausted(lane);

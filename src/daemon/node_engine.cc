@@ -43,7 +43,8 @@ absl::Status NodeEngine::OpenParts() {
 
 absl::Status NodeEngine::OpenImages() {
   PLIMSOLL_ASSIGN_OR_RETURN(const FsRoot root, FsRoot::OpenOrCreate(in_.state.PathOf("images")));
-  image::ImageServiceOptions options{.registries_conf = in_.config.registries_file,
+  image::ImageServiceOptions options{.host = in_.host,
+                                     .registries_conf = in_.config.registries_file,
                                      .share_layers = in_.config.share_layers};
   options.on_pull_start = [metrics = in_.metrics] { metrics->ObservePullStart(); };
   options.on_pull_end = [metrics = in_.metrics](const image::FinishedPull& pull) {

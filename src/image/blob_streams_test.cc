@@ -179,7 +179,7 @@ TEST(BlobStreamsTest, TheRegistryGoesOnWhileKeptBytesAreRead) {
   ASSERT_TRUE(name.ok()) << name.status();
   TransportOptions options;
   options.insecure = true;
-  const auto transport = SkopeoTransport::Open(*name, options, dir.root());
+  const auto transport = SkopeoTransport::Open(*FsRoot::Open("/"), *name, options, dir.root());
   ASSERT_TRUE(transport.ok()) << transport.status();
   const auto found = (*transport)->Resolve();
   ASSERT_TRUE(found.ok()) << found.status();

@@ -104,6 +104,7 @@ struct FinishedPull {
 };
 
 struct ImageServiceOptions {
+  FsRoot host;  // has etc/containers and proc
   // Absolute path of a containers-registries.conf(5); empty: /etc/containers/registries.conf, which
   // need not exist.
   std::string registries_conf;
@@ -123,8 +124,9 @@ class ImageService {
 
   // Opens or makes the store. `catalog` must outlive it. Empties work/, removes nothing else (see
   // CollectGarbage). Leases may outlive the service; their layers then stay.
-  static absl::StatusOr<std::unique_ptr<ImageService>> Open(
-      const FsRoot& directory, Catalog* catalog, const ImageServiceOptions& options = {});
+  static absl::StatusOr<std::unique_ptr<ImageService>> Open(const FsRoot& directory,
+                                                            Catalog* catalog,
+                                                            const ImageServiceOptions& options);
 
   // Imports an OCI layout or a plain root filesystem (directory or tar), or a docker-archive tar;
   // it recognizes the kind itself. `reference` names the image ("hello", "registry.local/a:1");

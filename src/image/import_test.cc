@@ -27,7 +27,8 @@ class ImportTest : public ::testing::Test {
  protected:
   ImportTest() {
     EXPECT_TRUE(dir_.root().MakeDirs("store").ok());
-    auto service = ImageService::Open(*dir_.root().Sub("store"), &catalog_);
+    auto service =
+        ImageService::Open(*dir_.root().Sub("store"), &catalog_, {.host = *FsRoot::Open("/")});
     EXPECT_TRUE(service.ok()) << service.status();
     service_ = *std::move(service);
   }

@@ -38,7 +38,8 @@ class LyingPullTest : public ::testing::Test {
   void SetUp() override {
     if (!FindProgram("skopeo").ok()) GTEST_SKIP() << "no skopeo here: apt-get install skopeo";
     ASSERT_TRUE(dir_.root().MakeDirs("store").ok());
-    auto service = ImageService::Open(*dir_.root().Sub("store"), &catalog_);
+    auto service =
+        ImageService::Open(*dir_.root().Sub("store"), &catalog_, {.host = *FsRoot::Open("/")});
     ASSERT_TRUE(service.ok()) << service.status();
     service_ = *std::move(service);
     image_ = layout_.AddImage({Layer("low"), Layer("high")});
@@ -394,7 +395,8 @@ TEST_F(BarePullTest, WhoHasThemGetsTheName) {
 
 TEST_F(BarePullTest, AnAdministratorMayShareThem) {
   service_.reset();
-  auto service = ImageService::Open(*dir_.root().Sub("store"), &catalog_, {.share_layers = true});
+  auto service = ImageService::Open(*dir_.root().Sub("store"), &catalog_,
+                                    {.host = *FsRoot::Open("/"), .share_layers = true});
   ASSERT_TRUE(service.ok()) << service.status();
   service_ = *std::move(service);
   const auto image = PullOther();

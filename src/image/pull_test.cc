@@ -44,7 +44,8 @@ class PullTest : public ::testing::Test {
       GTEST_SKIP() << "no docker-registry here: apt-get install docker-registry";
     }
     ASSERT_TRUE(dir_.root().MakeDirs("store").ok());
-    auto service = ImageService::Open(*dir_.root().Sub("store"), &catalog_);
+    auto service =
+        ImageService::Open(*dir_.root().Sub("store"), &catalog_, {.host = *FsRoot::Open("/")});
     ASSERT_TRUE(service.ok()) << service.status();
     service_ = *std::move(service);
   }
@@ -102,7 +103,8 @@ class PullTest : public ::testing::Test {
   // Uses this text as registries.conf.
   void Configure(const std::string& registries_conf) {
     ASSERT_TRUE(dir_.root().ReplaceFile("registries.conf", registries_conf).ok());
-    OpenAnew({.registries_conf = dir_.root().PathOf("registries.conf")});
+    OpenAnew(
+        {.host = *FsRoot::Open("/"), .registries_conf = dir_.root().PathOf("registries.conf")});
   }
   void ExpectNothingLeft() {
     EXPECT_THAT(service_->List(), IsEmpty());
@@ -156,7 +158,8 @@ TEST_F(PullTest, AgainCopiesNothing) {
 TEST_F(PullTest, EachIsToldOfWithWhatItBrought) {
   int begun = 0;
   std::vector<FinishedPull> ended;
-  OpenAnew({.on_pull_start = [&] { ++begun; },
+  OpenAnew({.host = *FsRoot::Open("/"),
+            .on_pull_start = [&] { ++begun; },
             .on_pull_end = [&](const FinishedPull& pull) { ended.push_back(pull); }});
   const std::string name = Start().Name("hello:v1");
   const TestLayout layout = Hello();

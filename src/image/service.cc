@@ -72,10 +72,10 @@ absl::Status OfNoArchive(const absl::Status& status) {
 class Service : public ImageService {
  public:
   Service(FsRoot directory, Catalog* catalog, std::shared_ptr<LayerStore> layers,
-          std::unique_ptr<BlobStore> blobs, FsRoot host, ImageServiceOptions options)
+          std::unique_ptr<BlobStore> blobs, ImageServiceOptions options)
       : directory_(std::move(directory)),
         options_(std::move(options)),
-        short_names_(std::move(host), options_.registries_conf),
+        short_names_(options_.host, options_.registries_conf),
         catalog_(catalog),
         layers_(std::move(layers)),
         blobs_(std::move(blobs)) {}
@@ -295,7 +295,8 @@ absl::StatusOr<Image> Service::PullNow(const Reference& name, const TransportOpt
     if (!work_name.empty()) directory_.RemoveTree(work_name).IgnoreError();
   };
   PLIMSOLL_ASSIGN_OR_RETURN(const FsRoot work, MakeWork(&work_name));
-  PLIMSOLL_ASSIGN_OR_RETURN(const auto transport, SkopeoTransport::Open(name, options, work));
+  PLIMSOLL_ASSIGN_OR_RETURN(const auto transport,
+                            SkopeoTransport::Open(options_.host, name, options, work));
   progress({absl::StrCat("resolving ", name.Canonical()), 0, 0});
   PLIMSOLL_ASSIGN_OR_RETURN(const RegistryImage found, transport->Resolve());
   Image image;
@@ -304,7 +305,7 @@ absl::StatusOr<Image> Service::PullNow(const Reference& name, const TransportOpt
   image.record.repo_digests = {absl::StrCat(name.Name(), "@", found.digest)};
   // Under kRestricts skopeo must decide, and it checks the policy only when it copies: for a stored
   // image, nothing but the config.
-  const absl::StatusOr<MachinePolicy> policy = ReadMachinePolicy();
+  const absl::StatusOr<MachinePolicy> policy = ReadMachinePolicy(options_.host);
   if (!policy.ok()) return Annotate(policy.status(), absl::StrCat("pull ", name.Canonical()));
   if (*policy != MachinePolicy::kRestricts) {
     PLIMSOLL_ASSIGN_OR_RETURN(std::optional<Image> known, CommitKnown(image, name, found));
@@ -564,16 +565,15 @@ absl::StatusOr<std::unique_ptr<ImageService>> ImageService::Open(
   PLIMSOLL_ASSIGN_OR_RETURN(const std::vector<std::string> left, directory.List("work"));
   std::vector<std::string> works;
   for (const std::string& name : left) works.push_back(directory.PathOf("work/" + name));
-  EndStraySkopeos(works);
+  EndStraySkopeos(options.host, works);
   for (const std::string& name : left) {
     // The next start removes what remains.
     directory.RemoveTree(absl::StrCat("work/", name)).IgnoreError();
   }
   PLIMSOLL_ASSIGN_OR_RETURN(std::shared_ptr<LayerStore> layers, LayerStore::Open(directory));
   PLIMSOLL_ASSIGN_OR_RETURN(std::unique_ptr<BlobStore> blobs, BlobStore::Open(directory));
-  PLIMSOLL_ASSIGN_OR_RETURN(FsRoot host, FsRoot::Open("/"));
-  auto service = std::make_unique<Service>(directory, catalog, std::move(layers), std::move(blobs),
-                                           std::move(host), options);
+  auto service =
+      std::make_unique<Service>(directory, catalog, std::move(layers), std::move(blobs), options);
   PLIMSOLL_RETURN_IF_ERROR(service->Load());
   return service;
 }

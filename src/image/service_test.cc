@@ -45,7 +45,8 @@ class ServiceTest : public ::testing::Test {
   }
   void Reopen() {
     service_.reset();
-    auto service = ImageService::Open(*dir_.root().Sub("store"), &catalog_);
+    auto service =
+        ImageService::Open(*dir_.root().Sub("store"), &catalog_, {.host = *FsRoot::Open("/")});
     ASSERT_TRUE(service.ok()) << service.status();
     service_ = *std::move(service);
   }
@@ -243,7 +244,8 @@ TEST_F(ServiceTest, LayersOfARunningContainerSurviveARestartWithoutTheirImage) {
   ASSERT_TRUE(service_->Remove("dropped").ok());
   const std::vector<std::string> chain = first->chain_ids();
   service_.reset();
-  auto service = ImageService::Open(*dir_.root().Sub("store"), &catalog_);
+  auto service =
+      ImageService::Open(*dir_.root().Sub("store"), &catalog_, {.host = *FsRoot::Open("/")});
   ASSERT_TRUE(service.ok());
   EXPECT_THAT(LayersOnDisk(), SizeIs(2)) << "Open removes nothing";
   auto again = (*service)->LeaseChain(chain);

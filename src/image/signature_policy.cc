@@ -9,7 +9,6 @@
 #include "absl/status/status.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "base/fs_root.h"
 #include "base/status.h"
 #include "nlohmann/json.hpp"
 
@@ -67,9 +66,8 @@ bool AcceptsAnything(absl::string_view policy) {
   return true;
 }
 
-absl::StatusOr<MachinePolicy> ReadMachinePolicy() {
-  PLIMSOLL_ASSIGN_OR_RETURN(const FsRoot root, FsRoot::Open("/"));
-  const absl::StatusOr<std::string> policy = root.Read(kPolicyFile);
+absl::StatusOr<MachinePolicy> ReadMachinePolicy(const FsRoot& host) {
+  const absl::StatusOr<std::string> policy = host.Read(kPolicyFile);
   if (absl::IsNotFound(policy.status())) return MachinePolicy::kNone;
   if (!policy.ok()) {
     // PERMISSION_DENIED would look like a registry's answer.

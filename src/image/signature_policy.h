@@ -5,6 +5,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "base/fs_root.h"
 
 namespace plimsoll::image {
 
@@ -23,7 +24,7 @@ enum class MachinePolicy {
 
 // Reads the file now. Only a missing file is kNone: after any other failure no image may be pulled,
 // since it may be restricted. FAILED_PRECONDITION, or RESOURCE_EXHAUSTED (no descriptor is left).
-absl::StatusOr<MachinePolicy> ReadMachinePolicy();
+absl::StatusOr<MachinePolicy> ReadMachinePolicy(const FsRoot& host);
 
 }  // namespace plimsoll::image
 

@@ -15,6 +15,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "base/dir_for_test.h"
+#include "base/fs_root.h"
 #include "base/status.h"
 #include "base/subprocess.h"
 #include "gmock/gmock.h"
@@ -58,12 +59,16 @@ TEST(SignaturePolicyTest, OnlyWhatIsUnrestrictedAcceptsAnything) {
   }
 }
 
-// Mounts `directory` in this thread's own mount namespace; pulls inherit it.
-absl::Status ShowPolicies(const std::string& directory) {
+// Gives this thread a mount namespace of its own; pulls inherit it.
+absl::Status LeaveMounts() {
   if (unshare(CLONE_NEWNS) != 0) return ErrnoStatus(errno, "make a mount namespace");
   if (mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0) {
     return ErrnoStatus(errno, "make mounts private");
   }
+  return absl::OkStatus();
+}
+
+absl::Status ShowPolicies(const std::string& directory) {
   if (mount(directory.c_str(), "/etc/containers", nullptr, MS_BIND, nullptr) != 0) {
     return ErrnoStatus(errno, "mount over /etc/containers");
   }
@@ -79,9 +84,6 @@ class MachinePolicyTest : public ::testing::Test {
     if (stat("/etc/containers", &info) != 0) GTEST_SKIP() << "no /etc/containers to mount over";
     ASSERT_TRUE(dir_.root().MakeDirs("store").ok());
     ASSERT_TRUE(dir_.root().MakeDirs("containers").ok());
-    auto service = ImageService::Open(*dir_.root().Sub("store"), &catalog_);
-    ASSERT_TRUE(service.ok()) << service.status();
-    service_ = *std::move(service);
     TestLayout layout;
     const TestJson image = layout.AddImage({TarBuilder().File("bin/hello", "hi").Build()});
     const TestJson manifest =
@@ -89,9 +91,16 @@ class MachinePolicyTest : public ::testing::Test {
     layer_ = manifest["layers"][0]["digest"].get<std::string>();
     registry_.emplace(layout, image, [](const std::string&, LyingRegistry::Answer*) {});
   }
-  // Runs `act` in a thread that sees containers/ as /etc/containers.
+  // Runs `act` in a thread that sees containers/ as /etc/containers. The service is opened before
+  // the mount: its root must show what is mounted later.
   void Act(const std::function<void()>& act) {
     std::thread client([&] {
+      const absl::Status left = LeaveMounts();
+      ASSERT_TRUE(left.ok()) << left;
+      host_ = *FsRoot::Open("/");
+      auto service = ImageService::Open(*dir_.root().Sub("store"), &catalog_, {.host = *host_});
+      ASSERT_TRUE(service.ok()) << service.status();
+      service_ = *std::move(service);
       const absl::Status shown = ShowPolicies(dir_.root().PathOf("containers"));
       ASSERT_TRUE(shown.ok()) << shown;
       act();
@@ -104,6 +113,7 @@ class MachinePolicyTest : public ::testing::Test {
 
   TestDir dir_;
   TestCatalog catalog_;
+  std::optional<FsRoot> host_;  // "/" of the mount namespace of Act
   std::unique_ptr<ImageService> service_;
   std::string layer_;                      // its digest
   std::optional<LyingRegistry> registry_;  // an honest one
@@ -144,10 +154,10 @@ TEST_F(MachinePolicyTest, NothingIsPulledPastAPolicyThatCantBeRead) {
     EXPECT_TRUE(absl::IsFailedPrecondition(refused)) << refused;
     EXPECT_THAT(std::string(refused.message()), HasSubstr("etc/containers/policy.json"));
     EXPECT_EQ(registry_->Asked(layer_), 0);
-    EXPECT_TRUE(absl::IsFailedPrecondition(ReadMachinePolicy().status()));
+    EXPECT_TRUE(absl::IsFailedPrecondition(ReadMachinePolicy(*host_).status()));
 
     ASSERT_EQ(unlink(file.c_str()), 0);
-    const auto policy = ReadMachinePolicy();
+    const auto policy = ReadMachinePolicy(*host_);
     ASSERT_TRUE(policy.ok()) << policy.status();
     EXPECT_EQ(*policy, MachinePolicy::kNone);
     const auto pulled = Pull(name);

@@ -53,7 +53,7 @@ class StreamPullTest : public ::testing::Test {
   void SetUp() override {
     if (!FindProgram("skopeo").ok()) GTEST_SKIP() << "no skopeo here: apt-get install skopeo";
     ASSERT_TRUE(dir_.root().MakeDirs("store").ok());
-    ImageServiceOptions options;
+    ImageServiceOptions options{.host = *FsRoot::Open("/")};
     options.on_pull_end = [this](const FinishedPull& pull) { finished_bytes_ = pull.bytes; };
     auto service = ImageService::Open(*dir_.root().Sub("store"), &catalog_, options);
     ASSERT_TRUE(service.ok()) << service.status();

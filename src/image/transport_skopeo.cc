@@ -87,27 +87,27 @@ uint64_t Add(uint64_t a, uint64_t b) {
 }  // namespace
 
 // A stray skopeo's home is its directory.
-void EndStraySkopeos(const std::vector<std::string>& works) {
-  const absl::StatusOr<FsRoot> host = FsRoot::Open("/");
-  if (works.empty() || !host.ok()) return;
-  const auto table = linux::ListProcessTable(*host);
+void EndStraySkopeos(const FsRoot& host, const std::vector<std::string>& works) {
+  if (works.empty()) return;
+  const auto table = linux::ListProcessTable(host);
   if (!table.ok()) return;
   for (const linux::ProcessEntry& entry : *table) {
-    const auto environment = linux::ReadWords(*host, entry.id.pid, "environ");
+    const auto environment = linux::ReadWords(host, entry.id.pid, "environ");
     const bool is_stray = environment.ok() && absl::c_any_of(works, [&](const std::string& work) {
                             return absl::c_linear_search(*environment, absl::StrCat(kHome, work));
                           });
     if (is_stray)
-      linux::KillAndAwait(*host, entry.id, MonotonicNow() + kHelperKillTimeout).IgnoreError();
+      linux::KillAndAwait(host, entry.id, MonotonicNow() + kHelperKillTimeout).IgnoreError();
   }
 }
 
-absl::StatusOr<std::unique_ptr<SkopeoTransport>> SkopeoTransport::Open(const Reference& reference,
+absl::StatusOr<std::unique_ptr<SkopeoTransport>> SkopeoTransport::Open(const FsRoot& host,
+                                                                       const Reference& reference,
                                                                        TransportOptions options,
                                                                        const FsRoot& work) {
   PLIMSOLL_ASSIGN_OR_RETURN(std::string program, FindProgram("skopeo"));
   std::unique_ptr<SkopeoTransport> transport(
-      new SkopeoTransport(reference, std::move(options), work, std::move(program)));
+      new SkopeoTransport(host, reference, std::move(options), work, std::move(program)));
   PLIMSOLL_RETURN_IF_ERROR(transport->WriteAuthFile());
   return transport;
 }
@@ -138,7 +138,7 @@ absl::Status SkopeoTransport::WriteAuthFile() const {
 absl::StatusOr<std::vector<std::string>> SkopeoTransport::Arguments(const char* subcommand,
                                                                     const char* tls_option) const {
   std::vector<std::string> argv = {program_};
-  const absl::StatusOr<MachinePolicy> policy = ReadMachinePolicy();
+  const absl::StatusOr<MachinePolicy> policy = ReadMachinePolicy(host_);
   if (!policy.ok()) {
     return Annotate(policy.status(), absl::StrCat("pull ", reference_.Canonical()));
   }
@@ -344,7 +344,7 @@ absl::StatusOr<std::string> SkopeoTransport::CheckedConfig(
 absl::StatusOr<std::unique_ptr<SkopeoProxy>> SkopeoTransport::StartProxy(
     const RegistryImage& image, const std::function<bool()>& stopped) const {
   // Checked again: the policy may have appeared since the pull began.
-  PLIMSOLL_ASSIGN_OR_RETURN(const MachinePolicy policy, ReadMachinePolicy());
+  PLIMSOLL_ASSIGN_OR_RETURN(const MachinePolicy policy, ReadMachinePolicy(host_));
   if (policy == MachinePolicy::kRestricts) {
     return absl::UnimplementedError("streams are not held against policy.json");
   }

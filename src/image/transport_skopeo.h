@@ -46,8 +46,10 @@ class SkopeoTransport {
   // The place of Copy's blobs, below `work`: each under the hex digits of its digest.
   static constexpr absl::string_view kBlobs = "blobs/sha256";
 
-  // `work` is an empty directory that the caller removes. NOT_FOUND when skopeo isn't installed.
-  static absl::StatusOr<std::unique_ptr<SkopeoTransport>> Open(const Reference& reference,
+  // `host` has the machine's policy. `work` is an empty directory that the caller removes.
+  // NOT_FOUND when skopeo isn't installed.
+  static absl::StatusOr<std::unique_ptr<SkopeoTransport>> Open(const FsRoot& host,
+                                                               const Reference& reference,
                                                                TransportOptions options,
                                                                const FsRoot& work);
   ~SkopeoTransport();
@@ -76,9 +78,10 @@ class SkopeoTransport {
                     const std::function<bool()>& stopped, const ProgressFn& progress);
 
  private:
-  SkopeoTransport(const Reference& reference, TransportOptions options, FsRoot work,
+  SkopeoTransport(FsRoot host, const Reference& reference, TransportOptions options, FsRoot work,
                   std::string program)
-      : reference_(reference),
+      : host_(std::move(host)),
+        reference_(reference),
         options_(std::move(options)),
         work_(std::move(work)),
         program_(std::move(program)) {}
@@ -107,6 +110,7 @@ class SkopeoTransport {
   absl::Status Failure(absl::string_view err) const;
   absl::Status Ended(absl::string_view how, absl::string_view err) const;
 
+  const FsRoot host_;
   const Reference reference_;
   const TransportOptions options_;
   const FsRoot work_;
@@ -114,8 +118,8 @@ class SkopeoTransport {
 };
 
 // Ends every skopeo that works in one of these directories of a former daemon's pulls. One that
-// survives copies into a directory that will be gone, too.
-void EndStraySkopeos(const std::vector<std::string>& works);
+// survives copies into a directory that will be gone, too. `host` has proc.
+void EndStraySkopeos(const FsRoot& host, const std::vector<std::string>& works);
 
 }  // namespace plimsoll::image
 

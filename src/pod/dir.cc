@@ -125,7 +125,7 @@ absl::Status RemoveOrphanedPodDirs(Client& client, const FsRoot& root,
                             root.List(PodsDirectory(state_directory)));
   for (const std::string& name : names) {
     const absl::StatusOr<std::string> path = DirectoryOf(state_directory, name);
-    if (!path.ok()) continue;  // the file of a NameLock
+    if (!path.ok()) continue;  // the file of a PodLock
     absl::StatusOr<UniqueFd> lock = Lock(root, *path, LOCK_EX);
     if (lock.ok()) candidates[name] = *std::move(lock);
   }

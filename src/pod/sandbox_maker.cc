@@ -68,8 +68,8 @@ absl::Status SandboxMaker::Prepare() {
 // The search begins at a random range: the pods of another daemon aren't in this one's list, and so
 // seldom share a range with it.
 absl::Status SandboxMaker::ChooseIds(PodContext& context) {
-  absl::StatusOr<NameLock> lock = NameLock::TakeForUserIds(root_, options_.state_directory,
-                                                           kNamePatience, options_.interrupted);
+  absl::StatusOr<PodLock> lock =
+      PodLock::TakeUserIds(root_, options_.state_directory, kNamePatience, options_.interrupted);
   given_up_ = absl::IsCancelled(lock.status());
   if (given_up_) return absl::OkStatus();
   PLIMSOLL_RETURN_IF_ERROR(lock.status());
@@ -85,9 +85,9 @@ absl::Status SandboxMaker::ChooseIds(PodContext& context) {
 absl::StatusOr<std::string> SandboxMaker::Make() {
   const absl::Cleanup release = [this] { ids_.reset(); };
   if (given_up_) return "";
-  const absl::StatusOr<NameLock> name =
-      NameLock::Take(root_, options_.state_directory, pod_.pod_namespace, pod_.name, kNamePatience,
-                     options_.interrupted);
+  const absl::StatusOr<PodLock> name =
+      PodLock::TakeName(root_, options_.state_directory, pod_.pod_namespace, pod_.name,
+                        kNamePatience, options_.interrupted);
   if (absl::IsCancelled(name.status())) return "";
   PLIMSOLL_RETURN_IF_ERROR(name.status());
   PLIMSOLL_ASSIGN_OR_RETURN(namesake_, FindNamesake(client_, {pod_}));

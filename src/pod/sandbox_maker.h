@@ -15,7 +15,7 @@
 #include "pod/client.h"
 #include "pod/dir.h"
 #include "pod/manifest.h"
-#include "pod/name_lock.h"
+#include "pod/pod_lock.h"
 #include "pod/to_cri.h"
 
 namespace plimsoll::pod {
@@ -65,8 +65,8 @@ class SandboxMaker {
   const std::string uid_;
   PodDir dir_;
   PodConfigs configs_;
-  std::optional<NameLock> ids_;  // held until the daemon has the pod, and so its ids
-  bool given_up_ = false;        // an interrupt came before ids were chosen
+  std::optional<PodLock> ids_;  // held until the daemon has the pod, and so its ids
+  bool given_up_ = false;       // an interrupt came before ids were chosen
   std::optional<cri::PodSandbox> namesake_;
   bool may_be_made_ = false;
 };

@@ -208,7 +208,8 @@ absl::Status ContainerUpdates::UpdateAlone(Container& container, const ResourceU
   absl::MutexLock cpuset(&container.cpuset);
   const NodeConfinement::ShareNow share = confinement_->Current();
   std::vector<std::string> lost;
-  PLIMSOLL_RETURN_IF_ERROR(Annotate(Make(container, record, update, *asked, share, &lost), what));
+  PLIMSOLL_RETURN_IF_ERROR(
+      Annotate(SaveAndApply(container, record, update, *asked, share, &lost), what));
   if (*told) handler_updates_->ToldWhatHolds(record.sandbox_id);
   if (confinement_->HasCpusets()) {
     confinement_->TellLost(container, Follow(asked->resources, share.share));
@@ -223,10 +224,11 @@ absl::Status ContainerUpdates::UpdateAlone(Container& container, const ResourceU
   return absl::OkStatus();
 }
 
-absl::Status ContainerUpdates::Make(Container& container, const ContainerRecord& record,
-                                    const ResourceUpdate& update, const ContainerSpec& asked,
-                                    const NodeConfinement::ShareNow& share,
-                                    std::vector<std::string>* lost) const {
+absl::Status ContainerUpdates::SaveAndApply(Container& container, const ContainerRecord& record,
+                                            const ResourceUpdate& update,
+                                            const ContainerSpec& asked,
+                                            const NodeConfinement::ShareNow& share,
+                                            std::vector<std::string>* lost) const {
   PLIMSOLL_ASSIGN_OR_RETURN(Confined confined,
                             confinement_->ConfineAsked(update.cgroup, share, /*is_new=*/false));
   confinement_->PutIntoPod(record.sandbox_id, update.cgroup, share.share, &confined.settings);

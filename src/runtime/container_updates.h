@@ -59,9 +59,10 @@ class ContainerUpdates {
                                       const ResourceUpdate& update) const;
   // Writes the row, then the kernel, with the mark set meanwhile; on failure both are as before.
   // `lost`: the settings that the machine lacks.
-  absl::Status Make(Container& container, const ContainerRecord& record,
-                    const ResourceUpdate& update, const ContainerSpec& asked,
-                    const NodeConfinement::ShareNow& share, std::vector<std::string>* lost) const
+  absl::Status SaveAndApply(Container& container, const ContainerRecord& record,
+                            const ResourceUpdate& update, const ContainerSpec& asked,
+                            const NodeConfinement::ShareNow& share,
+                            std::vector<std::string>* lost) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(container.cpuset);
   // Writes the update to the kernel; on failure the kernel's values are as before.
   absl::Status Apply(Container& container, const ContainerRecord& record,

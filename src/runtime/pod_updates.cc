@@ -179,7 +179,7 @@ absl::Status PodUpdates::UpdateAlone(Sandbox& sandbox, const SandboxUpdate& upda
   PLIMSOLL_RETURN_IF_ERROR(Annotate(mark.Set(ToJson(changed)), what));
   // The row first, as with a container.
   PLIMSOLL_RETURN_IF_ERROR(Annotate(SaveAsked(sandbox, asked), what));
-  const absl::Status done = Make(sandbox, record, update, changed, &room);
+  const absl::Status done = ApplyOrSetBack(sandbox, record, update, changed, &room);
   if (!done.ok()) return Annotate(done, what);
   if (*told) handler_updates_->ToldWhatHolds(record.id);
   pictures_->Show(record.id);
@@ -187,9 +187,10 @@ absl::Status PodUpdates::UpdateAlone(Sandbox& sandbox, const SandboxUpdate& upda
   return absl::OkStatus();
 }
 
-absl::Status PodUpdates::Make(Sandbox& sandbox, const SandboxRecord& record,
-                              const SandboxUpdate& update, const linux::CgroupSettings& changed,
-                              UpdateMark* room) const {
+absl::Status PodUpdates::ApplyOrSetBack(Sandbox& sandbox, const SandboxRecord& record,
+                                        const SandboxUpdate& update,
+                                        const linux::CgroupSettings& changed,
+                                        UpdateMark* room) const {
   absl::Status done;
   if (update.shrink_memory) done = MakeRoomFor(record, changed, room);
   // On v1 a pod's cpuset must include its containers'. Containers without a list of their own have

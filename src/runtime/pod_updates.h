@@ -52,8 +52,9 @@ class PodUpdates {
   absl::Status SaveAsked(Sandbox& sandbox, const SandboxSpec& asked) const;
   // Writes the recorded resources to the kernel; on failure the record and the kernel are as
   // before.
-  absl::Status Make(Sandbox& sandbox, const SandboxRecord& record, const SandboxUpdate& update,
-                    const linux::CgroupSettings& changed, UpdateMark* room) const;
+  absl::Status ApplyOrSetBack(Sandbox& sandbox, const SandboxRecord& record,
+                              const SandboxUpdate& update, const linux::CgroupSettings& changed,
+                              UpdateMark* room) const;
   // Gives the pod's init and containers the changed cpuset lists, except containers with a list of
   // their own.
   void FollowWithin(const Sandbox& sandbox, const linux::CgroupSettings& changed) const;

@@ -48,7 +48,7 @@ class FaultsTest : public ::testing::Test {
     const FsRoot state = *FsRoot::OpenOrCreate(dir_.path() + "/state");
     store_ = *runtime::Store::Open(state);
     auto images = image::ImageService::Open(*FsRoot::OpenOrCreate(dir_.path() + "/state/images"),
-                                            store_.get());
+                                            store_.get(), {.host = Host()});
     ASSERT_TRUE(images.ok()) << images.status();
     images_ = *std::move(images);
     runtime::OciOptions oci{.host = Host(), .state = state, .run = *FsRoot::Open(run)};
@@ -473,8 +473,8 @@ class ImageFaultsTest : public FaultsTest {
   void RemoveImages() {
     for (const auto& image : images_->List()) ExpectOk(images_->Remove(image.record.id));
     images_.reset();
-    auto images =
-        image::ImageService::Open(*FsRoot::Open(dir_.path() + "/state/images"), store_.get());
+    auto images = image::ImageService::Open(*FsRoot::Open(dir_.path() + "/state/images"),
+                                            store_.get(), {.host = Host()});
     ASSERT_TRUE(images.ok()) << images.status();
     images_ = *std::move(images);
     ExpectOk(images_->CollectGarbage());

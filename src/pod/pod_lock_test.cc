@@ -1,4 +1,4 @@
-#include "pod/name_lock.h"
+#include "pod/pod_lock.h"
 
 #include <gtest/gtest.h>
 
@@ -12,13 +12,13 @@
 namespace plimsoll::pod {
 namespace {
 
-absl::StatusOr<NameLock> Take(const TestDir& dir, const std::string& name,
-                              absl::Duration patience = absl::Minutes(5),
-                              const std::function<bool()>& give_up = nullptr) {
-  return NameLock::Take(dir.root(), "state", "default", name, patience, give_up);
+absl::StatusOr<PodLock> Take(const TestDir& dir, const std::string& name,
+                             absl::Duration patience = absl::Minutes(5),
+                             const std::function<bool()>& give_up = nullptr) {
+  return PodLock::TakeName(dir.root(), "state", "default", name, patience, give_up);
 }
 
-TEST(NameLock, OneHolderAndNothingIsLeft) {
+TEST(PodLock, OneHolderAndNothingIsLeft) {
   TestDir dir;
   {
     const auto held = Take(dir, "web");
@@ -32,10 +32,10 @@ TEST(NameLock, OneHolderAndNothingIsLeft) {
   EXPECT_TRUE(dir.root().List("state/pods")->empty());
 }
 
-TEST(NameLock, WhoChoosesUserIdsIsAloneToo) {
+TEST(PodLock, WhoChoosesUserIdsIsAloneToo) {
   TestDir dir;
   const auto take = [&dir] {
-    return NameLock::TakeForUserIds(dir.root(), "state", absl::ZeroDuration(), nullptr);
+    return PodLock::TakeUserIds(dir.root(), "state", absl::ZeroDuration(), nullptr);
   };
   {
     const auto held = take();
@@ -46,7 +46,7 @@ TEST(NameLock, WhoChoosesUserIdsIsAloneToo) {
   EXPECT_TRUE(take().ok());
 }
 
-TEST(NameLock, NeverTwoAtOnceThoughTheFileComesAndGoes) {
+TEST(PodLock, NeverTwoAtOnceThoughTheFileComesAndGoes) {
   TestDir dir;
   std::atomic<int> inside = 0;
   std::atomic<int> most = 0;

@@ -1,4 +1,4 @@
-#include "pod/name_lock.h"
+#include "pod/pod_lock.h"
 
 #include <fcntl.h>
 #include <sys/file.h>
@@ -35,10 +35,10 @@ bool IsAt(const FsRoot& root, const std::string& path, int fd) {
 
 }  // namespace
 
-absl::StatusOr<NameLock> NameLock::Take(const FsRoot& root, const std::string& state_directory,
-                                        absl::string_view pod_namespace, absl::string_view name,
-                                        absl::Duration patience,
-                                        const std::function<bool()>& give_up) {
+absl::StatusOr<PodLock> PodLock::TakeName(const FsRoot& root, const std::string& state_directory,
+                                          absl::string_view pod_namespace, absl::string_view name,
+                                          absl::Duration patience,
+                                          const std::function<bool()>& give_up) {
   const std::string pod = absl::StrCat(pod_namespace, "/", name);
   const std::string file = absl::StrCat("name-", absl::Hex(HashOf(pod), absl::kZeroPad16), ".lock");
   return TakeFile(root, state_directory, file,
@@ -46,18 +46,17 @@ absl::StatusOr<NameLock> NameLock::Take(const FsRoot& root, const std::string& s
                   patience, give_up);
 }
 
-absl::StatusOr<NameLock> NameLock::TakeForUserIds(const FsRoot& root,
-                                                  const std::string& state_directory,
-                                                  absl::Duration patience,
-                                                  const std::function<bool()>& give_up) {
+absl::StatusOr<PodLock> PodLock::TakeUserIds(const FsRoot& root, const std::string& state_directory,
+                                             absl::Duration patience,
+                                             const std::function<bool()>& give_up) {
   return TakeFile(root, state_directory, "user-ids.lock",
                   "hostUsers: another plimsoll is choosing user ids", patience, give_up);
 }
 
-absl::StatusOr<NameLock> NameLock::TakeFile(const FsRoot& root, const std::string& state_directory,
-                                            absl::string_view file, absl::string_view another,
-                                            absl::Duration patience,
-                                            const std::function<bool()>& give_up) {
+absl::StatusOr<PodLock> PodLock::TakeFile(const FsRoot& root, const std::string& state_directory,
+                                          absl::string_view file, absl::string_view another,
+                                          absl::Duration patience,
+                                          const std::function<bool()>& give_up) {
   const std::string directory = PodsDirectory(state_directory);
   const std::string path = absl::StrCat(directory, "/", file);
   PLIMSOLL_RETURN_IF_ERROR(root.MakeDirs(directory, 0700));
@@ -65,7 +64,7 @@ absl::StatusOr<NameLock> NameLock::TakeFile(const FsRoot& root, const std::strin
   for (;;) {
     PLIMSOLL_ASSIGN_OR_RETURN(UniqueFd fd, root.OpenFile(path, O_RDWR | O_CREAT, 0600));
     if (flock(fd.get(), LOCK_EX | LOCK_NB) == 0) {
-      if (IsAt(root, path, fd.get())) return NameLock(root, path, std::move(fd));
+      if (IsAt(root, path, fd.get())) return PodLock(root, path, std::move(fd));
     } else if (errno != EWOULDBLOCK && errno != EINTR) {
       return ErrnoStatus(errno, "flock " + path);
     }
@@ -78,7 +77,7 @@ absl::StatusOr<NameLock> NameLock::TakeFile(const FsRoot& root, const std::strin
   }
 }
 
-NameLock::~NameLock() {
+PodLock::~PodLock() {
   // Removed while the lock is held. The next holder sees that its file is gone, and opens a new
   // one.
   if (fd_.valid()) root_.RemoveFile(path_).IgnoreError();

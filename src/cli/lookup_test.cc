@@ -1,0 +1,84 @@
+#include "cli/lookup.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+namespace plimsoll::cli {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+cri::PodSandbox Pod(const std::string& id, const std::string& name) {
+  cri::PodSandbox pod;
+  pod.set_id(id);
+  pod.mutable_metadata()->set_name(name);
+  pod.mutable_metadata()->set_namespace_("default");
+  return pod;
+}
+
+cri::Container Container(const std::string& id, const std::string& pod, const std::string& name,
+                         uint32_t attempt = 0) {
+  cri::Container container;
+  container.set_id(id);
+  container.set_pod_sandbox_id(pod);
+  container.mutable_metadata()->set_name(name);
+  container.mutable_metadata()->set_attempt(attempt);
+  return container;
+}
+
+TEST(Lookup, NamesAndPrefixes) {
+  const std::vector<cri::PodSandbox> pods = {Pod("aa11", "web"), Pod("bb22", "db")};
+  const std::vector<cri::Container> containers = {
+      Container("cc1", "aa11", "app"), Container("cc2", "aa11", "app", 1),
+      Container("dd1", "bb22", "app"), Container("ee1", "bb22", "backup")};
+  EXPECT_EQ(FindPod(pods, "web")->id(), "aa11");
+  EXPECT_EQ(FindPod(pods, "default/db")->id(), "bb22");
+  EXPECT_EQ(FindPod(pods, "bb")->id(), "bb22");
+  EXPECT_EQ(FindContainer(containers, pods, "web/app")->id(), "cc2") << "the newest attempt";
+  EXPECT_EQ(FindContainer(containers, pods, "backup")->id(), "ee1");
+  EXPECT_EQ(FindContainer(containers, pods, "cc1")->id(), "cc1");
+  const absl::Status ambiguous = FindContainer(containers, pods, "app").status();
+  EXPECT_THAT(std::string(ambiguous.message()), AllOf(HasSubstr("web/app"), HasSubstr("db/app")));
+  EXPECT_TRUE(absl::IsInvalidArgument(FindContainer(containers, pods, "cc").status()));
+  const absl::Status missing = FindPod(pods, "wb").status();
+  EXPECT_TRUE(absl::IsNotFound(missing));
+  EXPECT_THAT(HintOf(FindContainer(containers, pods, "bakcup").status()),
+              HasSubstr("Did you mean \"backup\"?"));
+  EXPECT_THAT(HintOf(FindPodOrContainer(pods, containers, "bac").status()),
+              HasSubstr("Did you mean \"backup\"?"));
+  const absl::Status none = FindPodOrContainer(pods, containers, "db/nosuch").status();
+  EXPECT_THAT(std::string(none.message()), HasSubstr("pod db has no container \"nosuch\""));
+  EXPECT_THAT(HintOf(none), HasSubstr("app, backup"));
+  const absl::Status a_pod = FindContainer(containers, pods, "db").status();
+  EXPECT_THAT(std::string(a_pod.message()), HasSubstr("\"db\" is a pod"));
+  EXPECT_THAT(HintOf(a_pod), HasSubstr("db/app, db/backup"));
+  EXPECT_EQ(FindContainer(containers, pods, "web")->id(), "cc2") << "the only one of its pod";
+}
+
+TEST(Lookup, ANameWinsOverTheBeginningOfAnId) {
+  const std::vector<cri::PodSandbox> pods = {Pod("db11", "web"), Pod("db22", "api"),
+                                             Pod("ca33", "ee")};
+  const std::vector<cri::Container> containers = {Container("cc1", "db11", "db"),
+                                                  Container("cc2", "db11", "ca"),
+                                                  Container("ee1", "db22", "app")};
+  const auto id_of = [&](const char* text) {
+    const auto found = FindPodOrContainer(pods, containers, text);
+    if (!found.ok()) return std::string(found.status().message());
+    return std::visit([](const auto& item) { return item.id(); }, *found);
+  };
+  EXPECT_EQ(id_of("db"), "cc1");
+  EXPECT_EQ(id_of("ca"), "cc2");
+  EXPECT_EQ(id_of("ca3"), "ca33");
+  EXPECT_EQ(id_of("ee"), "ca33");
+  EXPECT_EQ(id_of("ee1"), "ee1");
+  EXPECT_THAT(id_of("nope"), HasSubstr("no pod or container \"nope\""));
+  const std::vector<cri::PodSandbox> namesakes = {Pod("aa11", "web"), Pod("bb22", "web")};
+  EXPECT_TRUE(absl::IsInvalidArgument(FindPodOrContainer(namesakes, {}, "web").status()));
+}
+
+}  // namespace
+}  // namespace plimsoll::cli

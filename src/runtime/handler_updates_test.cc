@@ -1,0 +1,138 @@
+#include "runtime/handler_updates.h"
+
+#include "absl/strings/str_cat.h"
+#include "base/wait_until_for_test.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "runtime/handlers/handler.h"
+#include "runtime/parts_fixture_for_test.h"
+#include "runtime/sandbox_place.h"
+
+namespace plimsoll::runtime {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+class HandlerUpdatesTest : public PartsTest {
+ protected:
+  HandlerUpdatesTest() {
+    EXPECT_TRUE(run_.MakeDirs("sandboxes/pod").ok());
+    options_.handlers = &handlers_;
+    Run("cat \"$1\" >> " + dir_.path() + "/told");
+    SandboxRecord record = SandboxOf("pod");
+    record.spec.runtime_handler = "vm";
+    sandbox_ = Add(record);
+  }
+  // The update command is a shell script of this text.
+  void Run(const std::string& body) {
+    EXPECT_TRUE(
+        dir_.root().ReplaceFile("command", absl::StrCat("#!/bin/sh\n", body, "\n"), 0755).ok());
+    handlers_["vm"].update_command = {dir_.path() + "/command"};
+  }
+  absl::Status Tell() {
+    HandlerTurn turn(sandbox_->turns, "pod");
+    PLIMSOLL_RETURN_IF_ERROR(turn.status());
+    ran_ = false;
+    return updates_.Tell(sandbox_->Snapshot(), nullptr, turn, &ran_);
+  }
+  // The handler may have been told values that aren't in force.
+  bool IsMarked() const { return run_.Exists(WantedFileOf("pod")); }
+  std::string Told() const { return dir_.root().Read("told").value_or(""); }
+
+  HandlerMap handlers_;
+  PodPictures pictures_{options_, &objects_};
+  PodHandlers pod_handlers_{options_, &pictures_};
+  HandlerUpdates updates_{options_, &objects_, &pictures_, &pod_handlers_};
+  std::shared_ptr<Sandbox> sandbox_;
+  bool ran_ = false;
+};
+
+TEST_F(HandlerUpdatesTest, TheCommandIsToldAndTheMarkStandsUntilItHolds) {
+  EXPECT_EQ(Tell(), absl::OkStatus());
+  EXPECT_TRUE(ran_);
+  EXPECT_THAT(Told(), HasSubstr(R"({"id":"pod","name":"pod")"));
+  EXPECT_TRUE(IsMarked());
+  updates_.ToldWhatHolds("pod");
+  EXPECT_FALSE(IsMarked());
+}
+
+TEST_F(HandlerUpdatesTest, AHandlerWithoutACommandIsNotTold) {
+  handlers_["vm"].update_command.clear();
+  EXPECT_EQ(Tell(), absl::OkStatus());
+  EXPECT_FALSE(ran_);
+  EXPECT_FALSE(IsMarked());
+}
+
+TEST_F(HandlerUpdatesTest, ACommandThatFailsMayHaveActed) {
+  Run("exit 3");
+  const absl::Status failed = Tell();
+  EXPECT_TRUE(absl::IsFailedPrecondition(failed)) << failed;
+  EXPECT_THAT(failed.message(), HasSubstr("the update command of runtime handler vm: "));
+  EXPECT_TRUE(ran_);
+  EXPECT_TRUE(IsMarked());
+}
+
+TEST_F(HandlerUpdatesTest, ACommandThatCantBeStartedHasNot) {
+  handlers_["vm"].update_command = {"/none/command"};
+  EXPECT_TRUE(absl::IsFailedPrecondition(Tell()));
+  EXPECT_FALSE(ran_);
+  EXPECT_FALSE(IsMarked());
+}
+
+TEST_F(HandlerUpdatesTest, TheOldValuesAreToldIfOthersMayHaveBeen) {
+  updates_.TellBack("pod", "");
+  EXPECT_EQ(Told(), "");
+  ASSERT_TRUE(Tell().ok());
+  const std::string once = Told();
+  updates_.TellBack("pod", "");
+  EXPECT_EQ(Told(), once + once);
+  EXPECT_FALSE(IsMarked());
+  updates_.TellBack("unknown", "");
+}
+
+TEST_F(HandlerUpdatesTest, AFailureToTellThemIsAWarningAndTheMarkStays) {
+  ASSERT_TRUE(Tell().ok());
+  Run("exit 3");
+  updates_.TellBack("pod", "c");
+  EXPECT_THAT(Messages(EventType::kWarning), ElementsAre(HasSubstr("tell what holds")));
+  EXPECT_TRUE(IsMarked());
+}
+
+TEST_F(HandlerUpdatesTest, APodThatStopsIsNotToldBack) {
+  ASSERT_TRUE(Tell().ok());
+  const std::string once = Told();
+  {
+    absl::MutexLock lock(&sandbox_->mutex);
+    sandbox_->record.state = SandboxState::kNotReady;
+  }
+  updates_.TellBack("pod", "");
+  EXPECT_EQ(Told(), once);
+}
+
+TEST_F(HandlerUpdatesTest, AfterARestartOnlyAMarkedPodIsTold) {
+  updates_.TellBackLater("pod");
+  ASSERT_TRUE(Tell().ok());
+  updates_.TellBackLater("pod");
+  EXPECT_TRUE(WaitUntil([this] { return !IsMarked(); }));
+  EXPECT_THAT(Messages(EventType::kWarning), IsEmpty());
+}
+
+TEST_F(HandlerUpdatesTest, CalledOffUpdatesFail) {
+  updates_.CallOffAll();
+  EXPECT_TRUE(absl::IsFailedPrecondition(Tell()));
+  EXPECT_EQ(Told(), "");
+}
+
+TEST_F(HandlerUpdatesTest, OnlyPodsThatAreToldTakeTurns) {
+  EXPECT_EQ(*updates_.SandboxThatTakesTurns("pod"), sandbox_);
+  EXPECT_EQ(*updates_.SandboxThatTakesTurns("unknown"), nullptr);
+  handlers_["vm"].update_command.clear();
+  EXPECT_EQ(*updates_.SandboxThatTakesTurns("pod"), nullptr);
+  EXPECT_EQ(updates_.TurnsOf(*Add(ContainerOf("c", "pod"))), sandbox_->turns);
+  EXPECT_EQ(updates_.TurnsOf(*Add(ContainerOf("stray", "unknown"))), nullptr);
+}
+
+}  // namespace
+}  // namespace plimsoll::runtime
