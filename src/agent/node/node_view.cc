@@ -104,18 +104,19 @@ void NodeView::OnRuntime(const std::string& version) {
   if (hooks_.on_change) hooks_.on_change();
 }
 
-void NodeView::OnTopology(TopologySource source, absl::StatusOr<topology::Topology> topology) {
+bool NodeView::OnTopology(TopologySource source, absl::StatusOr<topology::Topology> topology) {
   if (source == TopologySource::kRuntime) {
     ++responses_;
     OnStreamBack();
   }
   const absl::Status used = Use(source, std::move(topology));
   if (used.ok()) {
-    return Judge(
-        {.ready = true, .reason = kNodeReadyReason, .message = "the node's resources are known"});
+    Judge({.ready = true, .reason = kNodeReadyReason, .message = "the node's resources are known"});
+  } else {
+    Judge({.reason = kTopologyUnusable,
+           .message = absl::StrCat(Whose(source), " can't be used: ", used.message())});
   }
-  Judge({.reason = kTopologyUnusable,
-         .message = absl::StrCat(Whose(source), " can't be used: ", used.message())});
+  return used.ok();
 }
 
 absl::Status NodeView::Use(TopologySource source, absl::StatusOr<topology::Topology> topology) {

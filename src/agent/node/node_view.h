@@ -130,7 +130,7 @@ class NodeView : private DiscoveryResults {
   NodeView(NodeOptions options, MachineFacts facts, NodeHooks hooks, Clock* clock);
 
   void OnRuntime(const std::string& version) override;
-  void OnTopology(TopologySource source, absl::StatusOr<topology::Topology> topology) override;
+  bool OnTopology(TopologySource source, absl::StatusOr<topology::Topology> topology) override;
   void OnLost(const absl::Status& why) override;
   void OnUnsupported(const absl::Status& why) override;
   void OnFallBack(const absl::Status& why) override;
