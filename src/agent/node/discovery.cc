@@ -92,13 +92,9 @@ absl::Status Discovery::AskVersion() {
 
 void Discovery::RunLocal() {
   back_off_.Reset();
-  for (bool is_told = false; true;) {
-    if (!is_told) {
-      absl::StatusOr<topology::Topology> topology = read_local_();
-      is_told = topology.ok();
-      results_->OnTopology(TopologySource::kLocal, std::move(topology));
-    }
-    if (is_told && AskVersion().ok()) return;
+  for (bool is_used = false; true;) {
+    if (!is_used) is_used = results_->OnTopology(TopologySource::kLocal, read_local_());
+    if (is_used && AskVersion().ok()) return;
     if (!Rest()) return;
   }
 }

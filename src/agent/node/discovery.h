@@ -26,8 +26,9 @@ class DiscoveryResults {
  public:
   virtual ~DiscoveryResults() = default;
   virtual void OnRuntime(const std::string& version) = 0;
-  // An error is a message that is no topology, or a machine that can't be read.
-  virtual void OnTopology(TopologySource source, absl::StatusOr<topology::Topology> topology) = 0;
+  // An error is a message that is no topology, or a machine that can't be read. False: it can't be
+  // used; the machine's own is then read again.
+  virtual bool OnTopology(TopologySource source, absl::StatusOr<topology::Topology> topology) = 0;
   // The runtime can't be reached, or its stream has ended: the next attempt follows.
   virtual void OnLost(const absl::Status& why) = 0;
   // Mode kCri: the runtime has no such call. The next attempt follows: it may be updated.
@@ -38,7 +39,7 @@ class DiscoveryResults {
 
 // One thread, from Start to the destructor, which ends it soon. It asks the runtime for its version
 // and follows its stream, again and again. Where the machine's own topology is asked for, it is
-// told once, and only the runtime's version is still asked for until it is known.
+// used once, and only the runtime's version is still asked for until it is known.
 //
 // UNIMPLEMENTED counts only until the runtime's first message: a runtime that had the call once,
 // and lost it in a restart, counts as lost, since the node keeps its first numbers anyway.

@@ -104,18 +104,19 @@ void NodeView::OnRuntime(const std::string& version) {
   if (hooks_.on_change) hooks_.on_change();
 }
 
-void NodeView::OnTopology(TopologySource source, absl::StatusOr<topology::Topology> topology) {
+bool NodeView::OnTopology(TopologySource source, absl::StatusOr<topology::Topology> topology) {
   if (source == TopologySource::kRuntime) {
     ++responses_;
     OnStreamBack();
   }
   const absl::Status used = Use(source, std::move(topology));
   if (used.ok()) {
-    return Judge(
-        {.ready = true, .reason = kNodeReadyReason, .message = "the node's resources are known"});
+    Judge({.ready = true, .reason = kNodeReadyReason, .message = "the node's resources are known"});
+  } else {
+    Judge({.reason = kTopologyUnusable,
+           .message = absl::StrCat(Whose(source), " can't be used: ", used.message())});
   }
-  Judge({.reason = kTopologyUnusable,
-         .message = absl::StrCat(Whose(source), " can't be used: ", used.message())});
+  return used.ok();
 }
 
 absl::Status NodeView::Use(TopologySource source, absl::StatusOr<topology::Topology> topology) {
@@ -206,14 +207,17 @@ void NodeView::OnFallBack(const absl::Status& why) {
 }
 
 void NodeView::SetRuntimeTrouble(const std::string& why) {
+  Change change;
   {
     absl::MutexLock lock(&mutex_);
     shown_.runtime_trouble = why;
+    change = Combine();
   }
-  Refresh();
+  Tell(change);
 }
 
 void NodeView::Judge(Verdict of_topology) {
+  Change change;
   {
     absl::MutexLock lock(&mutex_);
     if (of_topology.reason != kTopologyPending) {
@@ -222,39 +226,35 @@ void NodeView::Judge(Verdict of_topology) {
       return;  // it came at the last moment
     }
     shown_.of_topology = std::move(of_topology);
+    change = Combine();
   }
-  Refresh();
+  Tell(change);
 }
 
-NodeView::Verdict NodeView::Together() const {
-  if (!shown_.of_topology.ready || shown_.runtime_trouble.empty()) return shown_.of_topology;
-  return {.reason = kNodeNotReadyReason, .message = shown_.runtime_trouble};
+NodeView::Change NodeView::Combine() {
+  Verdict now = shown_.of_topology;
+  if (now.ready && !shown_.runtime_trouble.empty()) {
+    now = {.reason = kNodeNotReadyReason, .message = shown_.runtime_trouble};
+  }
+  const bool turned = shown_.conditions.Find(kReady)->is_true != now.ready;
+  const bool is_new =
+      shown_.conditions.Set(kReady, now.ready, now.reason, now.message, clock_->Now());
+  return {.now = std::move(now), .is_new = is_new, .turned = turned};
 }
 
-void NodeView::Refresh() {
-  Verdict now;
-  bool turned = false;
-  {
-    absl::MutexLock lock(&mutex_);
-    now = Together();
-    turned = shown_.conditions.Find(kReady)->is_true != now.ready;
-    if (!shown_.conditions.Set(kReady, now.ready, now.reason, now.message, clock_->Now())) return;
+void NodeView::Tell(const Change& change) const {
+  if (!change.is_new) return;
+  const auto& [ready, reason, message] = change.now;
+  Log(absl::StrCat("node ", name_, ready ? " is ready: " : " is not ready: ", message));
+  if (hooks_.on_event && !ready) {
+    hooks_.on_event({.is_warning = true, .reason = reason, .message = message});
   }
-  TellReady(now, turned);
+  if (hooks_.on_event && change.turned) {
+    const char* state = ready ? "NodeReady" : "NodeNotReady";
+    hooks_.on_event(
+        {.reason = state, .message = absl::StrCat("Node ", name_, " status is now: ", state)});
+  }
   if (hooks_.on_change) hooks_.on_change();
-}
-
-void NodeView::TellReady(const Verdict& verdict, bool turned) const {
-  Log(absl::StrCat("node ", name_,
-                   verdict.ready ? " is ready: " : " is not ready: ", verdict.message));
-  if (!hooks_.on_event) return;
-  if (!verdict.ready) {
-    hooks_.on_event({.is_warning = true, .reason = verdict.reason, .message = verdict.message});
-  }
-  if (!turned) return;
-  const char* now = verdict.ready ? "NodeReady" : "NodeNotReady";
-  hooks_.on_event(
-      {.reason = now, .message = absl::StrCat("Node ", name_, " status is now: ", now)});
 }
 
 void NodeView::Log(const std::string& line) const {

@@ -111,6 +111,11 @@ class NodeView : private DiscoveryResults {
     std::string reason;
     std::string message;
   };
+  struct Change {
+    Verdict now;
+    bool is_new = false;  // else there is nothing to tell
+    bool turned = false;  // ready became not ready, or the reverse
+  };
   struct Shown {
     Verdict of_topology;
     std::string runtime_trouble;
@@ -130,7 +135,7 @@ class NodeView : private DiscoveryResults {
   NodeView(NodeOptions options, MachineFacts facts, NodeHooks hooks, Clock* clock);
 
   void OnRuntime(const std::string& version) override;
-  void OnTopology(TopologySource source, absl::StatusOr<topology::Topology> topology) override;
+  bool OnTopology(TopologySource source, absl::StatusOr<topology::Topology> topology) override;
   void OnLost(const absl::Status& why) override;
   void OnUnsupported(const absl::Status& why) override;
   void OnFallBack(const absl::Status& why) override;
@@ -139,10 +144,9 @@ class NodeView : private DiscoveryResults {
   absl::Status UseFirst(TopologySource source, const Seen& seen);
   void OnStreamBack();
   void Judge(Verdict of_topology);
-  // Makes condition Ready of both verdicts, and tells if it is another than before.
-  void Refresh();
-  Verdict Together() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  void TellReady(const Verdict& verdict, bool turned) const;
+  // Makes condition Ready of both verdicts.
+  Change Combine() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void Tell(const Change& change) const;
   // No topology yet: `why` may be empty.
   void SetPending(absl::string_view why);
   void Log(const std::string& line) const;

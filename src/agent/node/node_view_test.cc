@@ -73,7 +73,7 @@ class NodeViewTest : public ::testing::Test {
   }
   absl::StatusOr<topology::Topology> ReadLocal() {
     if (local_failures_-- > 0) return absl::ResourceExhaustedError("no descriptors");
-    return WithMemory("2Gi");
+    return WithMemory(is_local_large_ ? "8Gi" : "2Gi");
   }
   bool Is(const std::string& reason) {
     return WaitUntil([&] { return view_->State().reason == reason; });
@@ -106,6 +106,7 @@ class NodeViewTest : public ::testing::Test {
   std::shared_ptr<FakeStreams> streams_ = std::make_shared<FakeStreams>();
   std::atomic<int> changes_ = 0;
   std::atomic<int> local_failures_ = 0;
+  std::atomic<bool> is_local_large_ = false;
   std::unique_ptr<NodeView> view_;
 
  private:
@@ -340,6 +341,18 @@ TEST_F(NodeViewTest, WhatIsTooSmallForTheReservedIsUnusable) {
   streams_->Tell(WithMemory("8Gi"));
   EXPECT_TRUE(Is(kNodeReadyReason));
   EXPECT_EQ(view_->State().allocatable.at("memory").Canonical(), "3Gi");
+}
+
+TEST_F(NodeViewTest, AMachineThatIsTooSmallIsReadAgain) {
+  options_.discovery = DiscoveryMode::kLocal;
+  options_.kube_reserved["memory"] = *resources::Quantity::Parse("5Gi");
+  StartView();
+  EXPECT_TRUE(Is(kTopologyUnusable));
+  EXPECT_THAT(view_->State().message,
+              HasSubstr("the machine's own topology can't be used: memory"));
+  is_local_large_ = true;
+  EXPECT_TRUE(Is(kNodeReadyReason));
+  EXPECT_EQ(Memory(), "8Gi");
 }
 
 TEST_F(NodeViewTest, AStaticCpuPolicyNeedsAllNumbers) {
