@@ -3,7 +3,10 @@
 #include <unistd.h>
 
 #include <functional>
+#include <set>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
@@ -47,7 +50,7 @@ class PodGroupsHostTest : public ::testing::Test {
     }
     cgroups_ = *std::move(cgroups);
     ASSERT_TRUE(cgroups_->Create(root_).ok());
-    Start();
+    ASSERT_NO_FATAL_FAILURE(Start());
   }
   void TearDown() override {
     SetFaultHook(nullptr);
@@ -146,7 +149,8 @@ TEST_F(PodGroupsHostTest, TheKernelHoldsAPodsLimits) {
     EXPECT_EQ(pod.pids_limit, 50);
   }
   if (Has("hugetlb")) {
-    for (const std::string& size : *linux::ReadHugePageSizes(host_)) {
+    const auto sizes = linux::ReadHugePageSizes(host_).value_or(std::set<std::string>());
+    for (const std::string& size : sizes) {
       EXPECT_EQ(pod.hugetlb_limits.at(size), 0u) << size;
     }
   }

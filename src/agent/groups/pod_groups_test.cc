@@ -28,7 +28,8 @@ Allocatable Node() {
 // On cgroup v1 and v2.
 class PodGroupsTest : public ::testing::TestWithParam<bool> {
  protected:
-  PodGroupsTest() : machine_(GetParam()) { Start(); }
+  PodGroupsTest() : machine_(GetParam()) {}
+  void SetUp() override { ASSERT_NO_FATAL_FAILURE(Start()); }
 
   // As a new process of the agent does.
   void Start(GroupOptions options = {}) {
