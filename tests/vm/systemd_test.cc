@@ -8,6 +8,8 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "agent/groups/pod_groups.h"
+#include "base/dir_for_test.h"
 #include "base/subprocess.h"
 #include "harness/kernel.h"
 #include "harness/node.h"
@@ -440,6 +442,54 @@ TEST_F(SystemdTest, ADaemonThatCannotHaveTheDriverSaysWhy) {
   EXPECT_THAT(ended->err, HasSubstr("cgroup_parent /a/b must be a slice"));
   Run({"systemctl", "start", "plimsolld"});
   AwaitDaemon();
+}
+
+// The group of an agent's pod: a slice by the agent, with scopes of containers by plimsolld.
+TEST_F(SystemdTest, AnAgentsPodsHaveSlicesThatKeepTheirValues) {
+  TestDir state;
+  auto groups = agent::PodGroups::Open(
+      Host(), state.root(),
+      {.driver = agent::CgroupDriver::kSystemd,
+       .root = "",
+       .allocatable = {.cpu_milli = 4000, .memory_bytes = 1 << 30, .pids = 0, .hugepages = {}},
+       .pod_pids_limit = 500});
+  ASSERT_TRUE(groups.ok()) << groups.status();
+  const std::string uid = "0f5e-1";
+  agent::PodAmounts amounts{.qos = resources::QosClass::kBurstable, .cpu_request_milli = 512};
+  amounts.settings.cpu_shares = 524;
+  amounts.settings.cpu_quota_us = kOddQuota;
+  amounts.settings.cpu_period_us = 100000;
+  amounts.settings.memory_limit_bytes = 4 * kMemoryLimit;
+  absl::Status status = (*groups)->Ensure(uid, amounts);
+  ASSERT_TRUE(status.ok()) << status;
+  const std::string kubepods = "/sys/fs/cgroup/kubepods.slice";
+  ExpectKept(kubepods, {{"memory.max", absl::StrCat(1 << 30)}});
+  const std::string burstable = kubepods + "/kubepods-burstable.slice";
+  ExpectKept(burstable, {{"cpu.weight", "20"}});
+  const std::string parent = (*groups)->CgroupParent(uid, amounts.qos);
+  EXPECT_EQ(parent, "kubepods-burstable-pod0f5e_1.slice");
+  const std::string slice = absl::StrCat(burstable, "/", parent);
+  std::map<std::string, std::string> values = {{"memory.max", absl::StrCat(4 * kMemoryLimit)},
+                                               {"cpu.max", absl::StrCat(kOddQuota, " 100000")},
+                                               {"cpu.weight", "20"},
+                                               {"pids.max", "500"}};
+  ExpectKept(slice, values);
+
+  const std::string pod = RunPodIn(parent);
+  const std::string id = StartFull(pod);
+  ExpectKept(absl::StrCat(slice, "/plimsoll-", id, ".scope"), Full());
+  amounts.settings.memory_limit_bytes = 8 * kMemoryLimit;
+  status = (*groups)->Update(uid, amounts, agent::PodGroups::Step::kRaise);
+  ASSERT_TRUE(status.ok()) << status;
+  values["memory.max"] = absl::StrCat(8 * kMemoryLimit);
+  ExpectKept(slice, values);
+  EXPECT_TRUE(absl::IsFailedPrecondition((*groups)->Remove(uid)));
+  EXPECT_TRUE(RemovePod(pod).ok());
+  EXPECT_TRUE(Host().Exists(slice)) << "plimsolld hasn't made it";
+  status = (*groups)->Remove(uid);
+  EXPECT_TRUE(status.ok()) << status;
+  EXPECT_FALSE(Host().Exists(slice));
+  ExpectNoUnits("pod0f5e_1");
 }
 
 }  // namespace

@@ -41,7 +41,7 @@ int CompareRates(const CgroupSettings& a, const CgroupSettings& b) {
   return scaled_a > scaled_b ? 1 : -1;
 }
 
-// What of `wanted` each test chooses.
+// The members to take.
 struct Choice {
   bool shares = false;
   bool quota = false;

@@ -1,5 +1,5 @@
-// Settings of control groups as steps: what a machine can hold, and what a change of them writes
-// before and after the containers change. Pure functions.
+// Settings of a control group: the part that a machine can hold, and the part that each step of a
+// change writes. Pure functions.
 #ifndef PLIMSOLL_AGENT_GROUPS_LIMITS_H_
 #define PLIMSOLL_AGENT_GROUPS_LIMITS_H_
 

@@ -1,5 +1,5 @@
-// The groups above pods' groups: kubepods, bounded by what the node gives to pods, and the groups
-// of the QoS classes Burstable and BestEffort.
+// The groups above pods' groups: kubepods with the node's allocatable amounts, and the groups of
+// the QoS classes Burstable and BestEffort.
 #ifndef PLIMSOLL_AGENT_GROUPS_PARENT_GROUPS_H_
 #define PLIMSOLL_AGENT_GROUPS_PARENT_GROUPS_H_
 
@@ -19,7 +19,7 @@
 
 namespace plimsoll::agent {
 
-// What the node gives to all pods together.
+// The node's amounts for all pods together.
 struct Allocatable {
   int64_t cpu_milli = 0;
   int64_t memory_bytes = 0;                   // 0: no limit
@@ -30,12 +30,13 @@ struct Allocatable {
 // Not thread-safe. Of groups that others made it takes these three as its own, and says so.
 class ParentGroups {
  public:
-  // Told in a sentence what is found, and what can't be enforced; must not call this object.
+  // Called with a sentence for a group that is taken over or a limit that isn't enforced. Must not
+  // call this object.
   using Note = std::function<void(const std::string&)>;
   // Stores the paths of the groups that this object has made, before they are made.
   using Save = std::function<absl::Status(const std::set<std::string>& made)>;
 
-  // `cgroups` must outlive this object. `made`: what an earlier process has saved.
+  // `cgroups` must outlive this object. `made`: the paths that an earlier process has saved.
   ParentGroups(linux::CgroupManager* cgroups, GroupNames names, GroupMachine machine,
                Allocatable allocatable, std::set<std::string> made, Note note, Save save)
       : cgroups_(*cgroups),
@@ -52,12 +53,12 @@ class ParentGroups {
   // again. The first call also sets the limits of groups that are there. If the kernel refuses
   // kubepods' there, since pods already use more, a note says so: SetAllocatable tries again.
   absl::Status Ensure();
-  // Writes kubepods' limits, if Ensure has run. After an error the kernel keeps its values, and
-  // the next call or new kubepods gets these; kubelet tries every minute.
+  // Writes kubepods' limits, if Ensure has run. After an error the kernel keeps its values; the
+  // caller tries again, as kubelet does every minute. A kubepods made later gets these limits.
   absl::Status SetAllocatable(Allocatable allocatable);
   // Shares of the Burstable class, from the sum of its pods' requests. OK without the group.
   absl::Status SetBurstable(int64_t cpu_request_milli);
-  // Removes those that this agent has made and nothing is in. A later Ensure makes them again.
+  // Removes those that this agent has made and that are empty. A later Ensure makes them again.
   absl::Status RemoveUnused();
 
  private:

@@ -1,5 +1,5 @@
-// What a pod's requests and limits make of its control group, as kubelet computes it
-// (ResourceConfigForPod in pkg/kubelet/cm/helpers_linux.go). Pure functions.
+// The settings of a pod's control group, from the pod's requests and limits, as kubelet computes
+// them (ResourceConfigForPod in pkg/kubelet/cm/helpers_linux.go). Pure functions.
 #ifndef PLIMSOLL_AGENT_GROUPS_POD_AMOUNTS_H_
 #define PLIMSOLL_AGENT_GROUPS_POD_AMOUNTS_H_
 

@@ -273,7 +273,8 @@ absl::Status PodGroups::SetAllocatable(Allocatable allocatable) {
 
 absl::Status PodGroups::RemoveUnusedParents() {
   absl::MutexLock lock(&mutex_);
-  return parents_.RemoveUnused();
+  // A recorded pod's group may be about to be made.
+  return records_.pods.empty() ? parents_.RemoveUnused() : absl::OkStatus();
 }
 
 }  // namespace plimsoll::agent

@@ -40,16 +40,16 @@ struct GroupOptions {
   std::string root;                               // see GroupNames::Make; must exist
   Allocatable allocatable;
   int64_t pod_pids_limit = -1;  // podPidsLimit; -1: none
-  // Told in a sentence what is found and taken over, and what can't be enforced, with the lock
-  // held: it must not call PodGroups. May be null.
+  // See ParentGroups::Note. Called with the lock held: it must not call PodGroups. May be null.
   std::function<void(const std::string&)> note;
 };
 
 // Thread-safe; calls for different pods run at the same time. Of one pod the caller makes one call
 // at a time.
 //
-// Touches groups that this agent made, which it keeps in a file, and kubepods with its QoS groups
-// wherever they come from. Errors name file and value; after one, groups and file are as before.
+// Touches only groups that this agent made, which a file lists, and kubepods with its QoS groups,
+// whoever made them. Errors name file and value. After one, groups and file are as before, except
+// that kubepods and its QoS groups, once made, stay; and Remove can be repeated.
 class PodGroups {
  public:
   // `host`: the machine's "/". `state`: a directory of the agent, which keeps groups.json there.
@@ -70,9 +70,9 @@ class PodGroups {
   std::vector<std::string> Lacks() const { return LimitsLost(machine_); }
 
   // Makes the pod's group with its limits, and the groups above. A group of this agent that has
-  // processes may be between a resize's steps: it is given what it lacks of `amounts`, and keeps
-  // what it has beyond. FAILED_PRECONDITION: the group has processes and isn't of this agent; or
-  // the pod has a group by another driver, root or QoS class. INVALID_ARGUMENT: see CheckUid.
+  // processes may be between a resize's steps: limits below `amounts` are raised, limits above
+  // stay. FAILED_PRECONDITION: the group has processes and isn't of this agent; or the pod has a
+  // group by another driver, root or QoS class. INVALID_ARGUMENT: see CheckUid.
   absl::Status Ensure(const std::string& uid, const PodAmounts& amounts);
 
   // A resize: kRaise, then the containers, then kSettle. A container's limit is never above its
@@ -81,7 +81,7 @@ class PodGroups {
     kRaise,   // grants more where `amounts` has more
     kSettle,  // exactly `amounts`
   };
-  // What the step would write: all members absent if nothing.
+  // The values that the step would write; all members are absent if there is none.
   absl::StatusOr<linux::CgroupSettings> Planned(const std::string& uid, const PodAmounts& amounts,
                                                 Step step) const;
   // NOT_FOUND without Ensure. INVALID_ARGUMENT for another QoS class, which a pod keeps for life.
@@ -96,6 +96,7 @@ class PodGroups {
 
   // See ParentGroups.
   absl::Status SetAllocatable(Allocatable allocatable);
+  // Removes kubepods and its QoS groups, if this agent has made them and no pod has a group.
   absl::Status RemoveUnusedParents();
 
  private:
