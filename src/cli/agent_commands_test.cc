@@ -19,12 +19,11 @@
 namespace plimsoll::cli {
 namespace {
 
+using agent::FakePodService;
 using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Not;
-using Json = nlohmann::json;
-using agent::FakePodService;
 
 struct AgentOutput {
   int code;
@@ -80,9 +79,9 @@ TEST_F(AgentCommands, GetListsPods) {
               AllOf(HasSubstr("default    web"), HasSubstr("other      db")));
   EXPECT_THAT(Run({"get", "pods", "-n", "other"}).out, HasSubstr("db"));
   EXPECT_THAT(Run({"get", "pods", "-n", "none"}).err, HasSubstr("No pods in namespace none"));
-  EXPECT_EQ(Json::parse(Run({"get", "pod", "web", "-o", "json"}).out),
+  EXPECT_EQ(KubeObject::parse(Run({"get", "pod", "web", "-o", "json"}).out),
             FakePodService::Pod("default", "web"));
-  EXPECT_EQ(Json::parse(Run({"get", "pods", "-A", "-o", "json"}).out)["items"].size(), 2u);
+  EXPECT_EQ(KubeObject::parse(Run({"get", "pods", "-A", "-o", "json"}).out)["items"].size(), 2u);
   EXPECT_THAT(Run({"get", "pod", "web", "-o", "yaml"}).out, HasSubstr("kind: Pod\n"));
 }
 
@@ -114,14 +113,15 @@ TEST_F(AgentCommands, TheEnvironmentNamesTheAgentToo) {
 }
 
 TEST_F(AgentCommands, ApplySaysWhatItDid) {
-  Json pod = FakePodService::Pod("default", "new");
+  KubeObject pod = FakePodService::Pod("default", "new");
   EXPECT_EQ(Run({"apply", "-f", File(pod.dump())}).out, "pod/new created\n");
   EXPECT_EQ(Run({"apply", "-f", File(pod.dump())}).out, "pod/new unchanged\n");
   pod["spec"]["nodeName"] = "n1";
   EXPECT_EQ(Run({"apply", "-f", File(pod.dump())}).out, "pod/new configured\n");
-  const Json other = FakePodService::Pod("other", "db2");
+  const KubeObject other = FakePodService::Pod("other", "db2");
   EXPECT_EQ(Run({"apply", "-f", File(other.dump())}).out, "pod/db2 in other created\n");
-  EXPECT_EQ(Json::parse(Run({"apply", "-f", File(pod.dump()), "-o", "json"}).out)["items"][0], pod);
+  EXPECT_EQ(KubeObject::parse(Run({"apply", "-f", File(pod.dump()), "-o", "json"}).out)["items"][0],
+            pod);
   const AgentOutput bad = Run({"apply", "-f", File("no manifest")});
   EXPECT_EQ(bad.code, kExitError);
   EXPECT_THAT(bad.err, HasSubstr(dir_.path() + "/pod.yaml: line 1"));
@@ -144,8 +144,8 @@ TEST_F(AgentCommands, DeleteTakesNamesAndManifests) {
 TEST_F(AgentCommands, ResizeSendsAPatch) {
   EXPECT_EQ(Run({"resize", "pod", "web", "--cpu-limit", "2"}).out, "pod/web resized\n");
   EXPECT_THAT(pods_.calls(), ElementsAre(HasSubstr(R"("resources":{"limits":{"cpu":"2"}})")));
-  Json pod = FakePodService::Pod("default", "web");
-  pod["status"]["conditions"] = Json::parse(R"([{"type": "PodResizePending", "status": "True",
+  KubeObject pod = FakePodService::Pod("default", "web");
+  pod["status"]["conditions"] = KubeObject::parse(R"([{"type": "PodResizePending", "status": "True",
       "reason": "Deferred", "message": "Node didn't have enough resource: cpu"}])");
   pods_.Put(pod);
   EXPECT_THAT(Run({"resize", "pod", "web", "--cpu", "2"}).out,
@@ -155,12 +155,13 @@ TEST_F(AgentCommands, ResizeSendsAPatch) {
 }
 
 TEST_F(AgentCommands, DescribeShowsPodAndNode) {
-  pods_.SetEvents({Json::parse(R"({"reason": "Started", "message": "Started container app",
+  pods_.SetEvents({KubeObject::parse(R"({"reason": "Started", "message": "Started container app",
       "involvedObject": {"kind": "Pod", "namespace": "default", "name": "web"}})")});
   pods_.SetNode({{"metadata", {{"name", "n1"}}}});
   EXPECT_THAT(Run({"describe", "pod", "web"}).out,
               AllOf(HasSubstr("web-uid"), HasSubstr("Started container app")));
-  EXPECT_EQ(Json::parse(Run({"describe", "pod", "web", "-o", "json"}).out)["events"].size(), 1u);
+  EXPECT_EQ(KubeObject::parse(Run({"describe", "pod", "web", "-o", "json"}).out)["events"].size(),
+            1u);
   EXPECT_THAT(Run({"describe", "node"}).out, AllOf(HasSubstr("n1"), HasSubstr("Pods (2)")));
   EXPECT_THAT(Run({"describe", "node", "n2"}).err, HasSubstr("the agent's is n1"));
   EXPECT_THAT(Run({"get", "node"}).out, HasSubstr("n1"));

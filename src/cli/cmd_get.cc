@@ -18,8 +18,6 @@
 namespace plimsoll::cli {
 namespace {
 
-using Json = nlohmann::json;
-
 struct GetArguments {
   std::vector<std::string> names;
   std::string pod_namespace;
@@ -30,16 +28,16 @@ struct GetArguments {
   std::string where() const { return all_namespaces ? "" : pod_namespace; }
 };
 
-std::string Dump(const Json& object, int indent) {
-  return object.dump(indent, ' ', false, Json::error_handler_t::replace);
+std::string Dump(const KubeObject& object, int indent) {
+  return object.dump(indent, ' ', false, KubeObject::error_handler_t::replace);
 }
 
-absl::Status PrintObject(const Json& object, const CommandContext& context) {
+absl::Status PrintObject(const KubeObject& object, const CommandContext& context) {
   return PrintJson(Dump(object, 1), context.format());
 }
 
 // One object as it is, several as a list.
-absl::Status PrintObjects(const std::vector<Json>& objects, bool single,
+absl::Status PrintObjects(const std::vector<KubeObject>& objects, bool single,
                           const CommandContext& context) {
   if (single && objects.size() == 1) return PrintObject(objects.front(), context);
   return PrintObject({{"apiVersion", "v1"}, {"kind", "List"}, {"items", objects}}, context);
@@ -52,12 +50,12 @@ absl::Status CheckNames(const GetArguments& arguments) {
       "--all-namespaces can't be given with names: a name is one of a namespace"));
 }
 
-absl::StatusOr<std::vector<Json>> ReadPods(const agent::Client& client,
-                                           const GetArguments& arguments) {
+absl::StatusOr<std::vector<KubeObject>> ReadPods(const agent::Client& client,
+                                                 const GetArguments& arguments) {
   if (arguments.names.empty()) return client.List(arguments.where());
-  std::vector<Json> pods;
+  std::vector<KubeObject> pods;
   for (const std::string& name : arguments.names) {
-    PLIMSOLL_ASSIGN_OR_RETURN(Json pod, client.Get(arguments.pod_namespace, name));
+    PLIMSOLL_ASSIGN_OR_RETURN(KubeObject pod, client.Get(arguments.pod_namespace, name));
     pods.push_back(std::move(pod));
   }
   return pods;
@@ -72,7 +70,7 @@ void NoteNoPods(const GetArguments& arguments) {
 
 absl::StatusOr<int> GetPods(const CommandContext& context, const GetArguments& arguments) {
   PLIMSOLL_ASSIGN_OR_RETURN(const auto client, AgentOf(context));
-  const absl::StatusOr<std::vector<Json>> pods = ReadPods(*client, arguments);
+  const absl::StatusOr<std::vector<KubeObject>> pods = ReadPods(*client, arguments);
   if (!pods.ok()) {
     return WithAgentHint(pods.status(), "`plimsoll pods` lists pods of the runtime.");
   }
@@ -101,19 +99,19 @@ class PodWatch {
 
   absl::Status Run() {
     if (!context_.for_programs()) {
-      PLIMSOLL_ASSIGN_OR_RETURN(const std::vector<Json> pods, ReadPods(client_, arguments_));
+      PLIMSOLL_ASSIGN_OR_RETURN(const std::vector<KubeObject> pods, ReadPods(client_, arguments_));
       Print(table_.Whole(pods, absl::Now()));
       shown_.insert(pods.begin(), pods.end());
     }
     const bool one = arguments_.names.size() == 1;
-    const absl::Status status =
-        client_.Watch(arguments_.where(), one ? arguments_.names.front() : "",
-                      [this](const std::string& type, const Json& pod) { return Take(type, pod); });
+    const absl::Status status = client_.Watch(
+        arguments_.where(), one ? arguments_.names.front() : "",
+        [this](const std::string& type, const KubeObject& pod) { return Take(type, pod); });
     return failure_.ok() ? status : failure_;
   }
 
  private:
-  bool Take(const std::string& type, const Json& pod) {
+  bool Take(const std::string& type, const KubeObject& pod) {
     if (!IsWanted(pod)) return true;
     if (context_.for_programs()) {
       if (context_.format() == OutputFormat::kYaml) Print("---\n");
@@ -124,7 +122,7 @@ class PodWatch {
     if (type != "ADDED" || shown_.erase(pod) == 0) Print(table_.Row(pod, absl::Now()));
     return true;
   }
-  bool IsWanted(const Json& pod) const {
+  bool IsWanted(const KubeObject& pod) const {
     const std::string name = TextOf(pod, {"metadata", "name"});
     return arguments_.names.empty() || std::find(arguments_.names.begin(), arguments_.names.end(),
                                                  name) != arguments_.names.end();
@@ -134,7 +132,7 @@ class PodWatch {
   const GetArguments& arguments_;
   const agent::Client& client_;
   AgentPodTable table_;
-  std::set<Json> shown_;  // by the first table, and not told by the watch yet
+  std::set<KubeObject> shown_;  // by the first table, and not told by the watch yet
   absl::Status failure_;
 };
 
@@ -151,7 +149,7 @@ absl::StatusOr<int> WatchPods(const CommandContext& context, const GetArguments&
 
 absl::StatusOr<int> GetNode(const CommandContext& context) {
   PLIMSOLL_ASSIGN_OR_RETURN(const auto client, AgentOf(context));
-  const absl::StatusOr<Json> node = client->Node();
+  const absl::StatusOr<KubeObject> node = client->Node();
   if (!node.ok()) {
     return WithAgentHint(node.status(), "`plimsoll topology` shows the node to the runtime.");
   }
@@ -159,7 +157,7 @@ absl::StatusOr<int> GetNode(const CommandContext& context) {
     PLIMSOLL_RETURN_IF_ERROR(PrintObject(*node, context));
     return kExitOk;
   }
-  const absl::StatusOr<std::vector<Json>> pods = client->List("");
+  const absl::StatusOr<std::vector<KubeObject>> pods = client->List("");
   if (!pods.ok()) return WithAgentHint(pods.status());
   Print(AgentNodeTable(*node, *pods, context.format() == OutputFormat::kWide, absl::Now()));
   return kExitOk;
@@ -167,7 +165,7 @@ absl::StatusOr<int> GetNode(const CommandContext& context) {
 
 absl::StatusOr<int> GetEvents(const CommandContext& context, const GetArguments& arguments) {
   PLIMSOLL_ASSIGN_OR_RETURN(const auto client, AgentOf(context));
-  const absl::StatusOr<std::vector<Json>> events = client->Events(arguments.where(), "");
+  const absl::StatusOr<std::vector<KubeObject>> events = client->Events(arguments.where(), "");
   if (!events.ok()) {
     return WithAgentHint(events.status(), "`plimsoll events` prints the runtime's.");
   }
