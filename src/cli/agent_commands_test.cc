@@ -4,11 +4,13 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <functional>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
 #include "agent/api/pod_api.h"
 #include "agent/api/pod_service_for_test.h"
 #include "agent/api/server.h"
@@ -29,6 +31,21 @@ struct AgentOutput {
   int code;
   std::string out;
   std::string err;
+};
+
+// Keeps SIGINT from this thread and those it starts, so that a command's Interrupts gets it.
+class BlockedInterrupt {
+ public:
+  BlockedInterrupt() {
+    sigset_t interrupt;
+    sigemptyset(&interrupt);
+    sigaddset(&interrupt, SIGINT);
+    pthread_sigmask(SIG_BLOCK, &interrupt, &before_);
+  }
+  ~BlockedInterrupt() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+
+ private:
+  sigset_t before_;
 };
 
 class AgentCommands : public ::testing::Test {
@@ -60,11 +77,23 @@ class AgentCommands : public ::testing::Test {
     std::string out = testing::internal::GetCapturedStdout();
     return {code, std::move(out), testing::internal::GetCapturedStderr()};
   }
+  // Runs a command, calls `act` beside it, and types Ctrl-C a moment later.
+  AgentOutput RunUntilInterrupted(std::vector<std::string> words, std::function<void()> act) {
+    std::thread user([act = std::move(act)] {
+      act();
+      absl::SleepFor(absl::Milliseconds(300));
+      kill(getpid(), SIGINT);
+    });
+    AgentOutput output = Run(std::move(words));
+    user.join();
+    return output;
+  }
   std::string File(const std::string& text) {
     EXPECT_TRUE(dir_.root().ReplaceFile("pod.yaml", text).ok());
     return dir_.path() + "/pod.yaml";
   }
 
+  const BlockedInterrupt blocked_;
   const TestDir dir_;
   const std::string path_ = dir_.path() + "/agent.sock";
   FakePodService pods_;
@@ -170,24 +199,49 @@ TEST_F(AgentCommands, DescribeShowsPodAndNode) {
 }
 
 TEST_F(AgentCommands, CtrlCEndsAWatch) {
-  // Blocks the signal in the helper thread, as Interrupts does in the command's.
-  sigset_t interrupt;
-  sigemptyset(&interrupt);
-  sigaddset(&interrupt, SIGINT);
-  sigset_t before;
-  pthread_sigmask(SIG_BLOCK, &interrupt, &before);
-  std::thread user([this] {
+  const AgentOutput output = RunUntilInterrupted({"get", "pods", "-w", "-o", "json"}, [this] {
     EXPECT_TRUE(WaitUntil([this] { return pods_.watches() == 1; }));
     pods_.Remove({"default", "web"});
-    absl::SleepFor(absl::Milliseconds(300));
-    kill(getpid(), SIGINT);
   });
-  const AgentOutput output = Run({"get", "pods", "-w", "-o", "json"});
-  user.join();
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
   EXPECT_EQ(output.code, kExitOk) << output.err;
   EXPECT_THAT(output.out,
               AllOf(HasSubstr("\"type\":\"ADDED\""), HasSubstr("\"type\":\"DELETED\"")));
+}
+
+TEST_F(AgentCommands, AWatchBeginsWithATable) {
+  const AgentOutput output = RunUntilInterrupted({"get", "pods", "-w", "web"}, [this] {
+    EXPECT_TRUE(WaitUntil([this] { return pods_.watches() == 1; }));
+    absl::SleepFor(absl::Milliseconds(200));
+    KubeObject pod = FakePodService::Pod("default", "web");
+    pod["status"]["phase"] = "Failed";
+    pods_.Put(pod);
+  });
+  EXPECT_EQ(output.code, kExitOk) << output.err;
+  EXPECT_EQ(output.out,
+            "NAME  READY  STATUS   RESTARTS  AGE\n"
+            "web   0/1    Running  0         -\n"
+            "web   0/1    Failed   0         -\n");
+}
+
+TEST_F(AgentCommands, EventsAndNodeAreAskedForAgain) {
+  const KubeObject first = KubeObject::parse(R"({"reason": "Pulled",
+      "involvedObject": {"kind": "Pod", "namespace": "default", "name": "web"}})");
+  KubeObject second = first;
+  second["reason"] = "Started";
+  pods_.SetEvents({first});
+  const AgentOutput events = RunUntilInterrupted({"get", "events", "-w"}, [&] {
+    absl::SleepFor(absl::Milliseconds(500));
+    pods_.SetEvents({first, second});
+    absl::SleepFor(absl::Milliseconds(1500));
+  });
+  EXPECT_THAT(events.out, ::testing::ContainsRegex("LAST SEEN[^\n]*\n[^\n]*Pulled[^\n]*\n"
+                                                   "[^\n]*Started[^\n]*\n$"));
+  pods_.SetNode({{"metadata", {{"name", "n1"}}}});
+  const AgentOutput node =
+      RunUntilInterrupted({"get", "node", "-w"}, [] { absl::SleepFor(absl::Milliseconds(1500)); });
+  EXPECT_EQ(node.out,
+            "NAME  STATUS   PODS  CPU  MEMORY   AGE  RUNTIME\n"
+            "n1    Unknown  2/0   0/0  0 B/0 B  -    -\n");
 }
 
 TEST_F(AgentCommands, CompletionNamesTheAgentsPods) {
