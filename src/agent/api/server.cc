@@ -60,7 +60,7 @@ ApiServer::ApiServer(ServerOptions options, Handler handler, UniqueFd listener, 
       handler_(std::move(handler)),
       listener_(std::move(listener)),
       stop_(std::move(stop)),
-      admission_(options_.limits.connections, options_.limits.streams),
+      admission_(options_.limits.connections, options_.limits.streams, options_.limits.idle_enough),
       pool_(static_cast<int>(options_.limits.connections), options_.limits.connections),
       thread_([this] { Listen(); }) {}
 
