@@ -4,11 +4,13 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <functional>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
 #include "agent/api/pod_api.h"
 #include "agent/api/pod_service_for_test.h"
 #include "agent/api/server.h"
@@ -19,17 +21,31 @@
 namespace plimsoll::cli {
 namespace {
 
+using agent::FakePodService;
 using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Not;
-using Json = nlohmann::json;
-using agent::FakePodService;
 
 struct AgentOutput {
   int code;
   std::string out;
   std::string err;
+};
+
+// Keeps SIGINT from this thread and those it starts, so that a command's Interrupts gets it.
+class BlockedInterrupt {
+ public:
+  BlockedInterrupt() {
+    sigset_t interrupt;
+    sigemptyset(&interrupt);
+    sigaddset(&interrupt, SIGINT);
+    pthread_sigmask(SIG_BLOCK, &interrupt, &before_);
+  }
+  ~BlockedInterrupt() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+
+ private:
+  sigset_t before_;
 };
 
 class AgentCommands : public ::testing::Test {
@@ -61,11 +77,23 @@ class AgentCommands : public ::testing::Test {
     std::string out = testing::internal::GetCapturedStdout();
     return {code, std::move(out), testing::internal::GetCapturedStderr()};
   }
+  // Runs a command, calls `act` beside it, and types Ctrl-C a moment later.
+  AgentOutput RunUntilInterrupted(std::vector<std::string> words, std::function<void()> act) {
+    std::thread user([act = std::move(act)] {
+      act();
+      absl::SleepFor(absl::Milliseconds(300));
+      kill(getpid(), SIGINT);
+    });
+    AgentOutput output = Run(std::move(words));
+    user.join();
+    return output;
+  }
   std::string File(const std::string& text) {
     EXPECT_TRUE(dir_.root().ReplaceFile("pod.yaml", text).ok());
     return dir_.path() + "/pod.yaml";
   }
 
+  const BlockedInterrupt blocked_;
   const TestDir dir_;
   const std::string path_ = dir_.path() + "/agent.sock";
   FakePodService pods_;
@@ -80,9 +108,9 @@ TEST_F(AgentCommands, GetListsPods) {
               AllOf(HasSubstr("default    web"), HasSubstr("other      db")));
   EXPECT_THAT(Run({"get", "pods", "-n", "other"}).out, HasSubstr("db"));
   EXPECT_THAT(Run({"get", "pods", "-n", "none"}).err, HasSubstr("No pods in namespace none"));
-  EXPECT_EQ(Json::parse(Run({"get", "pod", "web", "-o", "json"}).out),
+  EXPECT_EQ(KubeObject::parse(Run({"get", "pod", "web", "-o", "json"}).out),
             FakePodService::Pod("default", "web"));
-  EXPECT_EQ(Json::parse(Run({"get", "pods", "-A", "-o", "json"}).out)["items"].size(), 2u);
+  EXPECT_EQ(KubeObject::parse(Run({"get", "pods", "-A", "-o", "json"}).out)["items"].size(), 2u);
   EXPECT_THAT(Run({"get", "pod", "web", "-o", "yaml"}).out, HasSubstr("kind: Pod\n"));
 }
 
@@ -114,14 +142,15 @@ TEST_F(AgentCommands, TheEnvironmentNamesTheAgentToo) {
 }
 
 TEST_F(AgentCommands, ApplySaysWhatItDid) {
-  Json pod = FakePodService::Pod("default", "new");
+  KubeObject pod = FakePodService::Pod("default", "new");
   EXPECT_EQ(Run({"apply", "-f", File(pod.dump())}).out, "pod/new created\n");
   EXPECT_EQ(Run({"apply", "-f", File(pod.dump())}).out, "pod/new unchanged\n");
   pod["spec"]["nodeName"] = "n1";
   EXPECT_EQ(Run({"apply", "-f", File(pod.dump())}).out, "pod/new configured\n");
-  const Json other = FakePodService::Pod("other", "db2");
+  const KubeObject other = FakePodService::Pod("other", "db2");
   EXPECT_EQ(Run({"apply", "-f", File(other.dump())}).out, "pod/db2 in other created\n");
-  EXPECT_EQ(Json::parse(Run({"apply", "-f", File(pod.dump()), "-o", "json"}).out)["items"][0], pod);
+  EXPECT_EQ(KubeObject::parse(Run({"apply", "-f", File(pod.dump()), "-o", "json"}).out)["items"][0],
+            pod);
   const AgentOutput bad = Run({"apply", "-f", File("no manifest")});
   EXPECT_EQ(bad.code, kExitError);
   EXPECT_THAT(bad.err, HasSubstr(dir_.path() + "/pod.yaml: line 1"));
@@ -144,8 +173,8 @@ TEST_F(AgentCommands, DeleteTakesNamesAndManifests) {
 TEST_F(AgentCommands, ResizeSendsAPatch) {
   EXPECT_EQ(Run({"resize", "pod", "web", "--cpu-limit", "2"}).out, "pod/web resized\n");
   EXPECT_THAT(pods_.calls(), ElementsAre(HasSubstr(R"("resources":{"limits":{"cpu":"2"}})")));
-  Json pod = FakePodService::Pod("default", "web");
-  pod["status"]["conditions"] = Json::parse(R"([{"type": "PodResizePending", "status": "True",
+  KubeObject pod = FakePodService::Pod("default", "web");
+  pod["status"]["conditions"] = KubeObject::parse(R"([{"type": "PodResizePending", "status": "True",
       "reason": "Deferred", "message": "Node didn't have enough resource: cpu"}])");
   pods_.Put(pod);
   EXPECT_THAT(Run({"resize", "pod", "web", "--cpu", "2"}).out,
@@ -155,12 +184,13 @@ TEST_F(AgentCommands, ResizeSendsAPatch) {
 }
 
 TEST_F(AgentCommands, DescribeShowsPodAndNode) {
-  pods_.SetEvents({Json::parse(R"({"reason": "Started", "message": "Started container app",
+  pods_.SetEvents({KubeObject::parse(R"({"reason": "Started", "message": "Started container app",
       "involvedObject": {"kind": "Pod", "namespace": "default", "name": "web"}})")});
   pods_.SetNode({{"metadata", {{"name", "n1"}}}});
   EXPECT_THAT(Run({"describe", "pod", "web"}).out,
               AllOf(HasSubstr("web-uid"), HasSubstr("Started container app")));
-  EXPECT_EQ(Json::parse(Run({"describe", "pod", "web", "-o", "json"}).out)["events"].size(), 1u);
+  EXPECT_EQ(KubeObject::parse(Run({"describe", "pod", "web", "-o", "json"}).out)["events"].size(),
+            1u);
   EXPECT_THAT(Run({"describe", "node"}).out, AllOf(HasSubstr("n1"), HasSubstr("Pods (2)")));
   EXPECT_THAT(Run({"describe", "node", "n2"}).err, HasSubstr("the agent's is n1"));
   EXPECT_THAT(Run({"get", "node"}).out, HasSubstr("n1"));
@@ -169,24 +199,49 @@ TEST_F(AgentCommands, DescribeShowsPodAndNode) {
 }
 
 TEST_F(AgentCommands, CtrlCEndsAWatch) {
-  // Blocks the signal in the helper thread, as Interrupts does in the command's.
-  sigset_t interrupt;
-  sigemptyset(&interrupt);
-  sigaddset(&interrupt, SIGINT);
-  sigset_t before;
-  pthread_sigmask(SIG_BLOCK, &interrupt, &before);
-  std::thread user([this] {
+  const AgentOutput output = RunUntilInterrupted({"get", "pods", "-w", "-o", "json"}, [this] {
     EXPECT_TRUE(WaitUntil([this] { return pods_.watches() == 1; }));
     pods_.Remove({"default", "web"});
-    absl::SleepFor(absl::Milliseconds(300));
-    kill(getpid(), SIGINT);
   });
-  const AgentOutput output = Run({"get", "pods", "-w", "-o", "json"});
-  user.join();
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
   EXPECT_EQ(output.code, kExitOk) << output.err;
   EXPECT_THAT(output.out,
               AllOf(HasSubstr("\"type\":\"ADDED\""), HasSubstr("\"type\":\"DELETED\"")));
+}
+
+TEST_F(AgentCommands, AWatchBeginsWithATable) {
+  const AgentOutput output = RunUntilInterrupted({"get", "pods", "-w", "web"}, [this] {
+    EXPECT_TRUE(WaitUntil([this] { return pods_.watches() == 1; }));
+    absl::SleepFor(absl::Milliseconds(200));
+    KubeObject pod = FakePodService::Pod("default", "web");
+    pod["status"]["phase"] = "Failed";
+    pods_.Put(pod);
+  });
+  EXPECT_EQ(output.code, kExitOk) << output.err;
+  EXPECT_EQ(output.out,
+            "NAME  READY  STATUS   RESTARTS  AGE\n"
+            "web   0/1    Running  0         -\n"
+            "web   0/1    Failed   0         -\n");
+}
+
+TEST_F(AgentCommands, EventsAndNodeAreAskedForAgain) {
+  const KubeObject first = KubeObject::parse(R"({"reason": "Pulled",
+      "involvedObject": {"kind": "Pod", "namespace": "default", "name": "web"}})");
+  KubeObject second = first;
+  second["reason"] = "Started";
+  pods_.SetEvents({first});
+  const AgentOutput events = RunUntilInterrupted({"get", "events", "-w"}, [&] {
+    absl::SleepFor(absl::Milliseconds(500));
+    pods_.SetEvents({first, second});
+    absl::SleepFor(absl::Milliseconds(1500));
+  });
+  EXPECT_THAT(events.out, ::testing::ContainsRegex("LAST SEEN[^\n]*\n[^\n]*Pulled[^\n]*\n"
+                                                   "[^\n]*Started[^\n]*\n$"));
+  pods_.SetNode({{"metadata", {{"name", "n1"}}}});
+  const AgentOutput node =
+      RunUntilInterrupted({"get", "node", "-w"}, [] { absl::SleepFor(absl::Milliseconds(1500)); });
+  EXPECT_EQ(node.out,
+            "NAME  STATUS   PODS  CPU  MEMORY   AGE  RUNTIME\n"
+            "n1    Unknown  2/0   0/0  0 B/0 B  -    -\n");
 }
 
 TEST_F(AgentCommands, CompletionNamesTheAgentsPods) {

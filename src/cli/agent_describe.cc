@@ -15,10 +15,8 @@
 namespace plimsoll::cli {
 namespace {
 
-using Json = nlohmann::json;
-
 // "a=1, b=2" of an object's fields.
-std::string PairsText(const Json& object) {
+std::string PairsText(const KubeObject& object) {
   if (!object.is_object()) return "";
   std::vector<std::string> pairs;
   for (const auto& [name, value] : object.items()) {
@@ -28,13 +26,13 @@ std::string PairsText(const Json& object) {
   return absl::StrJoin(pairs, ", ");
 }
 
-std::string WordsText(const std::vector<Json>& words) {
-  return absl::StrJoin(words, " ", [](std::string* out, const Json& word) {
+std::string WordsText(const std::vector<KubeObject>& words) {
+  return absl::StrJoin(words, " ", [](std::string* out, const KubeObject& word) {
     absl::StrAppend(out, word.is_string() ? word.get<std::string>() : word.dump());
   });
 }
 
-std::string WithReason(const std::string& state, const Json& details) {
+std::string WithReason(const std::string& state, const KubeObject& details) {
   std::string text = state;
   const std::string reason = TextOf(details, {"reason"});
   if (!reason.empty()) absl::StrAppend(&text, " (", reason, ")");
@@ -47,31 +45,31 @@ std::string WithReason(const std::string& state, const Json& details) {
 }
 
 // Of "state" or "lastState"; empty where there is none.
-std::string StateText(const Json& status, const char* which) {
+std::string RunText(const KubeObject& status, const char* which) {
   for (const auto& [key, word] :
        {std::pair("waiting", "Waiting"), {"running", "Running"}, {"terminated", "Terminated"}}) {
-    const Json& details = FieldOf(status, {which, key});
+    const KubeObject& details = FieldOf(status, {which, key});
     if (!details.is_null()) return WithReason(word, details);
   }
   return "";
 }
 
-Json StatusOf(const Json& pod, const char* list, const std::string& name) {
-  for (const Json& status : ItemsOf(pod, {"status", list})) {
+KubeObject StatusOf(const KubeObject& pod, const char* list, const std::string& name) {
+  for (const KubeObject& status : ItemsOf(pod, {"status", list})) {
     if (TextOf(status, {"name"}) == name) return status;
   }
   return {};
 }
 
-void AddEnvironment(const Json& container, Description& out) {
+void AddEnvironment(const KubeObject& container, Description& out) {
   std::vector<std::pair<std::string, std::string>> pairs;
-  for (const Json& variable : ItemsOf(container, {"env"})) {
-    const Json& from = FieldOf(variable, {"valueFrom"});
+  for (const KubeObject& variable : ItemsOf(container, {"env"})) {
+    const KubeObject& from = FieldOf(variable, {"valueFrom"});
     pairs.emplace_back(
         TextOf(variable, {"name"}),
-        from.is_null()
-            ? TextOf(variable, {"value"})
-            : absl::StrCat("from ", from.dump(-1, ' ', false, Json::error_handler_t::replace)));
+        from.is_null() ? TextOf(variable, {"value"})
+                       : absl::StrCat("from ", from.dump(-1, ' ', false,
+                                                         KubeObject::error_handler_t::replace)));
   }
   if (pairs.empty()) return;
   out.Section("Environment");
@@ -80,9 +78,9 @@ void AddEnvironment(const Json& container, Description& out) {
   out.Outdent();
 }
 
-void AddMounts(const Json& container, Description& out) {
+void AddMounts(const KubeObject& container, Description& out) {
   std::vector<std::pair<std::string, std::string>> pairs;
-  for (const Json& mount : ItemsOf(container, {"volumeMounts"})) {
+  for (const KubeObject& mount : ItemsOf(container, {"volumeMounts"})) {
     pairs.emplace_back(TextOf(mount, {"mountPath"}),
                        absl::StrCat("volume ", TextOf(mount, {"name"}),
                                     FlagOf(mount, {"readOnly"}) ? ", read-only" : ""));
@@ -95,7 +93,7 @@ void AddMounts(const Json& container, Description& out) {
 }
 
 // Resources that were asked for, and the ones that the runtime reports.
-void AddResources(const Json& container, const Json& status, Description& out) {
+void AddResources(const KubeObject& container, const KubeObject& status, Description& out) {
   out.Add({{"Requests", PairsText(FieldOf(container, {"resources", "requests"}))},
            {"Limits", PairsText(FieldOf(container, {"resources", "limits"}))},
            {"Classes", PairsText(FieldOf(container, {"resources", "classes"}))},
@@ -103,14 +101,14 @@ void AddResources(const Json& container, const Json& status, Description& out) {
            {"Limits held", PairsText(FieldOf(status, {"resources", "limits"}))}});
 }
 
-void AddContainers(const Json& pod, const char* title, const char* list, const char* statuses,
+void AddContainers(const KubeObject& pod, const char* title, const char* list, const char* statuses,
                    Description& out) {
-  const std::vector<Json> containers = ItemsOf(pod, {"spec", list});
+  const std::vector<KubeObject> containers = ItemsOf(pod, {"spec", list});
   if (containers.empty()) return;
   out.Section(title);
-  for (const Json& container : containers) {
+  for (const KubeObject& container : containers) {
     const std::string name = TextOf(container, {"name"});
-    const Json status = StatusOf(pod, statuses, name);
+    const KubeObject status = StatusOf(pod, statuses, name);
     out.Indent();
     out.Section(name);
     out.Indent();
@@ -119,8 +117,8 @@ void AddContainers(const Json& pod, const char* title, const char* list, const c
              {"Container ID", TextOf(status, {"containerID"})},
              {"Command", WordsText(ItemsOf(container, {"command"}))},
              {"Args", WordsText(ItemsOf(container, {"args"}))},
-             {"State", StateText(status, "state")},
-             {"Last state", StateText(status, "lastState")},
+             {"State", RunText(status, "state")},
+             {"Last state", RunText(status, "lastState")},
              {"Ready", FlagOf(status, {"ready"}) ? "true" : "false"},
              {"Restarts", absl::StrCat(NumberOf(status, {"restartCount"}))}});
     AddResources(container, status, out);
@@ -131,9 +129,9 @@ void AddContainers(const Json& pod, const char* title, const char* list, const c
   }
 }
 
-void AddConditions(const Json& object, Description& out) {
+void AddConditions(const KubeObject& object, Description& out) {
   Table table({"TYPE", "STATUS", "REASON", "MESSAGE"});
-  for (const Json& condition : ItemsOf(object, {"status", "conditions"})) {
+  for (const KubeObject& condition : ItemsOf(object, {"status", "conditions"})) {
     table.AddRow({TextOf(condition, {"type"}), TextOf(condition, {"status"}),
                   TextOf(condition, {"reason"}), TextOf(condition, {"message"})});
   }
@@ -145,19 +143,20 @@ void AddConditions(const Json& object, Description& out) {
 }
 
 // The type of a volume: its only field beside the name.
-std::string VolumeText(const Json& volume) {
+std::string VolumeText(const KubeObject& volume) {
   if (!volume.is_object()) return "";
   for (const auto& [key, value] : volume.items()) {
     if (key != "name") {
-      return absl::StrCat(key, " ", value.dump(-1, ' ', false, Json::error_handler_t::replace));
+      return absl::StrCat(key, " ",
+                          value.dump(-1, ' ', false, KubeObject::error_handler_t::replace));
     }
   }
   return "emptyDir";
 }
 
-void AddVolumes(const Json& pod, Description& out) {
+void AddVolumes(const KubeObject& pod, Description& out) {
   std::vector<std::pair<std::string, std::string>> pairs;
-  for (const Json& volume : ItemsOf(pod, {"spec", "volumes"})) {
+  for (const KubeObject& volume : ItemsOf(pod, {"spec", "volumes"})) {
     pairs.emplace_back(TextOf(volume, {"name"}), VolumeText(volume));
   }
   if (pairs.empty()) return;
@@ -167,7 +166,7 @@ void AddVolumes(const Json& pod, Description& out) {
   out.Outdent();
 }
 
-void AddEvents(const std::vector<Json>& events, absl::Time now, Description& out) {
+void AddEvents(const std::vector<KubeObject>& events, absl::Time now, Description& out) {
   if (events.empty()) {
     out.Add({{"Events", "none"}});
     return;
@@ -178,7 +177,7 @@ void AddEvents(const std::vector<Json>& events, absl::Time now, Description& out
   out.Outdent();
 }
 
-Amounts NodeAmounts(const Json& node, const char* field) {
+Amounts NodeAmounts(const KubeObject& node, const char* field) {
   return AmountsOf({{"limits", FieldOf(node, {"status", field})}}, AmountKind::kLimits);
 }
 
@@ -195,7 +194,8 @@ std::string WithPercent(const Amounts& amounts, const std::string& resource,
   return absl::StrCat(text, " (", std::lround(share * 100), "%)");
 }
 
-void AddNodeResources(const Json& node, const std::vector<Json>& pods, Description& out) {
+void AddNodeResources(const KubeObject& node, const std::vector<KubeObject>& pods,
+                      Description& out) {
   const Amounts capacity = NodeAmounts(node, "capacity");
   const Amounts allocatable = NodeAmounts(node, "allocatable");
   Amounts requests = SumOfPods(pods, AmountKind::kRequests);
@@ -214,11 +214,11 @@ void AddNodeResources(const Json& node, const std::vector<Json>& pods, Descripti
   out.Outdent();
 }
 
-void AddNodePods(const std::vector<Json>& pods, absl::Time now, Description& out) {
+void AddNodePods(const std::vector<KubeObject>& pods, absl::Time now, Description& out) {
   out.Section(absl::StrCat("Pods (", pods.size(), ")"));
   Table table({"NAMESPACE", "NAME", "STATUS", "CPU REQUEST", "CPU LIMIT", "MEMORY REQUEST",
                "MEMORY LIMIT", "AGE"});
-  for (const Json& pod : pods) {
+  for (const KubeObject& pod : pods) {
     const Amounts requests = PodAmounts(pod, AmountKind::kRequests);
     const Amounts limits = PodAmounts(pod, AmountKind::kLimits);
     table.AddRow({TextOf(pod, {"metadata", "namespace"}), TextOf(pod, {"metadata", "name"}),
@@ -233,7 +233,8 @@ void AddNodePods(const std::vector<Json>& pods, absl::Time now, Description& out
 
 }  // namespace
 
-std::string DescribePod(const Json& pod, const std::vector<Json>& events, absl::Time now) {
+std::string DescribeAgentPod(const KubeObject& pod, const std::vector<KubeObject>& events,
+                             absl::Time now) {
   Description out;
   out.Add({{"Name", TextOf(pod, {"metadata", "name"})},
            {"Namespace", TextOf(pod, {"metadata", "namespace"})},
@@ -260,8 +261,8 @@ std::string DescribePod(const Json& pod, const std::vector<Json>& events, absl::
   return out.text();
 }
 
-std::string DescribeNode(const Json& node, const std::vector<Json>& pods,
-                         const std::vector<Json>& events, absl::Time now) {
+std::string DescribeAgentNode(const KubeObject& node, const std::vector<KubeObject>& pods,
+                              const std::vector<KubeObject>& events, absl::Time now) {
   Description out;
   const auto info = [&node](const char* field) {
     return TextOf(node, {"status", "nodeInfo", field});
@@ -279,7 +280,7 @@ std::string DescribeNode(const Json& node, const std::vector<Json>& pods,
            {"Runtime", info("containerRuntimeVersion")},
            {"Agent", info("kubeletVersion")}});
   std::vector<std::pair<std::string, std::string>> addresses;
-  for (const Json& address : ItemsOf(node, {"status", "addresses"})) {
+  for (const KubeObject& address : ItemsOf(node, {"status", "addresses"})) {
     addresses.emplace_back(TextOf(address, {"type"}), TextOf(address, {"address"}));
   }
   out.Add(addresses);

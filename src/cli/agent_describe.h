@@ -2,21 +2,21 @@
 #ifndef PLIMSOLL_CLI_AGENT_DESCRIBE_H_
 #define PLIMSOLL_CLI_AGENT_DESCRIBE_H_
 
-#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
 #include "absl/time/time.h"
+#include "cli/object_fields.h"
 
 namespace plimsoll::cli {
 
 // `events` are the pod's.
-std::string DescribePod(const nlohmann::json& pod, const std::vector<nlohmann::json>& events,
-                        absl::Time now);
+std::string DescribeAgentPod(const KubeObject& pod, const std::vector<KubeObject>& events,
+                             absl::Time now);
 
 // `pods` are all of the node's, `events` its own.
-std::string DescribeNode(const nlohmann::json& node, const std::vector<nlohmann::json>& pods,
-                         const std::vector<nlohmann::json>& events, absl::Time now);
+std::string DescribeAgentNode(const KubeObject& node, const std::vector<KubeObject>& pods,
+                              const std::vector<KubeObject>& events, absl::Time now);
 
 }  // namespace plimsoll::cli
 

@@ -10,10 +10,9 @@
 namespace plimsoll::cli {
 namespace {
 
-using Json = nlohmann::json;
 using resources::Quantity;
 
-Amounts ReadAmounts(const Json& list) {
+Amounts ReadAmounts(const KubeObject& list) {
   Amounts amounts;
   if (!list.is_object()) return amounts;
   for (const auto& [name, value] : list.items()) {
@@ -34,7 +33,7 @@ void RaiseTo(Amounts& least, const Amounts& other) {
   }
 }
 
-bool HasEnded(const Json& pod) {
+bool HasEnded(const KubeObject& pod) {
   const std::string phase = TextOf(pod, {"status", "phase"});
   return phase == "Succeeded" || phase == "Failed";
 }
@@ -46,7 +45,7 @@ bool IsBytes(const std::string& resource) {
 
 }  // namespace
 
-Amounts AmountsOf(const Json& resources, AmountKind kind) {
+Amounts AmountsOf(const KubeObject& resources, AmountKind kind) {
   Amounts amounts = ReadAmounts(FieldOf(resources, {"limits"}));
   if (kind == AmountKind::kLimits) return amounts;
   for (const auto& [name, amount] : ReadAmounts(FieldOf(resources, {"requests"}))) {
@@ -55,10 +54,10 @@ Amounts AmountsOf(const Json& resources, AmountKind kind) {
   return amounts;
 }
 
-Amounts PodAmounts(const Json& pod, AmountKind kind) {
+Amounts PodAmounts(const KubeObject& pod, AmountKind kind) {
   Amounts sidecars;
   Amounts start;  // the most that init containers have at once
-  for (const Json& container : ItemsOf(pod, {"spec", "initContainers"})) {
+  for (const KubeObject& container : ItemsOf(pod, {"spec", "initContainers"})) {
     Amounts own = AmountsOf(FieldOf(container, {"resources"}), kind);
     if (TextOf(container, {"restartPolicy"}) == "Always") {
       AddTo(sidecars, own);
@@ -69,7 +68,7 @@ Amounts PodAmounts(const Json& pod, AmountKind kind) {
     }
   }
   Amounts sum = std::move(sidecars);
-  for (const Json& container : ItemsOf(pod, {"spec", "containers"})) {
+  for (const KubeObject& container : ItemsOf(pod, {"spec", "containers"})) {
     AddTo(sum, AmountsOf(FieldOf(container, {"resources"}), kind));
   }
   RaiseTo(sum, start);
@@ -80,9 +79,9 @@ Amounts PodAmounts(const Json& pod, AmountKind kind) {
   return sum;
 }
 
-Amounts SumOfPods(const std::vector<Json>& pods, AmountKind kind) {
+Amounts SumOfPods(const std::vector<KubeObject>& pods, AmountKind kind) {
   Amounts sum;
-  for (const Json& pod : pods) {
+  for (const KubeObject& pod : pods) {
     if (!HasEnded(pod)) AddTo(sum, PodAmounts(pod, kind));
   }
   return sum;

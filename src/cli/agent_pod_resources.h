@@ -3,10 +3,11 @@
 #define PLIMSOLL_CLI_AGENT_POD_RESOURCES_H_
 
 #include <map>
-#include <nlohmann/json.hpp>
+
 #include <string>
 #include <vector>
 
+#include "cli/object_fields.h"
 #include "resources/quantity.h"
 
 namespace plimsoll::cli {
@@ -17,14 +18,14 @@ enum class AmountKind { kRequests, kLimits };
 
 // The amounts of one container's `resources`. A request that is not given is the limit.
 // Unreadable amounts are left out.
-Amounts AmountsOf(const nlohmann::json& resources, AmountKind kind);
+Amounts AmountsOf(const KubeObject& resources, AmountKind kind);
 
 // A pod's: the containers and sidecars together, or an init container beside the sidecars before
 // it, whichever is more; the pod's own resources (KEP-2837) in place of that sum; and the overhead.
-Amounts PodAmounts(const nlohmann::json& pod, AmountKind kind);
+Amounts PodAmounts(const KubeObject& pod, AmountKind kind);
 
 // Of all pods that haven't ended.
-Amounts SumOfPods(const std::vector<nlohmann::json>& pods, AmountKind kind);
+Amounts SumOfPods(const std::vector<KubeObject>& pods, AmountKind kind);
 
 // "1.5 GiB" for memory, hugepages and storage, "1500m" for others.
 std::string AmountText(const std::string& resource, const resources::Quantity& amount);

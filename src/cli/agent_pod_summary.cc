@@ -10,9 +10,7 @@
 namespace plimsoll::cli {
 namespace {
 
-using Json = nlohmann::json;
-
-std::string EndOf(const Json& terminated) {
+std::string EndOf(const KubeObject& terminated) {
   const std::string reason = TextOf(terminated, {"reason"});
   if (!reason.empty()) return reason;
   const int64_t signal = NumberOf(terminated, {"signal"});
@@ -20,15 +18,15 @@ std::string EndOf(const Json& terminated) {
   return absl::StrCat("ExitCode:", NumberOf(terminated, {"exitCode"}));
 }
 
-bool Has(const Json& object, std::initializer_list<const char*> path) {
+bool Has(const KubeObject& object, std::initializer_list<const char*> path) {
   return !FieldOf(object, path).is_null();
 }
 
 class Summary {
  public:
-  explicit Summary(const Json& pod) : pod_(pod) {
-    const std::vector<Json> init = ItemsOf(pod, {"spec", "initContainers"});
-    for (const Json& container : init) {
+  explicit Summary(const KubeObject& pod) : pod_(pod) {
+    const std::vector<KubeObject> init = ItemsOf(pod, {"spec", "initContainers"});
+    for (const KubeObject& container : init) {
       if (TextOf(container, {"restartPolicy"}) == "Always") {
         sidecars_.insert(TextOf(container, {"name"}));
       }
@@ -55,7 +53,7 @@ class Summary {
   // True: one hasn't ended yet; it gives the status.
   bool TakeInitContainers() {
     size_t index = 0;
-    for (const Json& status : ItemsOf(pod_, {"status", "initContainerStatuses"})) {
+    for (const KubeObject& status : ItemsOf(pod_, {"status", "initContainerStatuses"})) {
       Count(status);
       const bool sidecar = sidecars_.contains(TextOf(status, {"name"}));
       const std::string blocked = sidecar ? BlockedSidecar(status, index) : Blocked(status, index);
@@ -67,15 +65,15 @@ class Summary {
     return false;
   }
 
-  std::string BlockedSidecar(const Json& status, size_t index) {
+  std::string BlockedSidecar(const KubeObject& status, size_t index) {
     if (!FlagOf(status, {"started"})) return Blocked(status, index);
     if (FlagOf(status, {"ready"})) ++summary_.ready;
     return "";
   }
 
   // Empty: the container has done its part.
-  std::string Blocked(const Json& status, size_t index) const {
-    const Json& terminated = FieldOf(status, {"state", "terminated"});
+  std::string Blocked(const KubeObject& status, size_t index) const {
+    const KubeObject& terminated = FieldOf(status, {"state", "terminated"});
     if (!terminated.is_null()) {
       return NumberOf(terminated, {"exitCode"}) == 0 ? "" : EndOf(terminated);
     }
@@ -88,10 +86,10 @@ class Summary {
   void TakeContainers() {
     std::string reason;
     bool has_running = false;
-    for (const Json& status : ItemsOf(pod_, {"status", "containerStatuses"})) {
+    for (const KubeObject& status : ItemsOf(pod_, {"status", "containerStatuses"})) {
       Count(status);
       const std::string waiting = TextOf(status, {"state", "waiting", "reason"});
-      const Json& terminated = FieldOf(status, {"state", "terminated"});
+      const KubeObject& terminated = FieldOf(status, {"state", "terminated"});
       const std::string said = !waiting.empty()        ? waiting
                                : !terminated.is_null() ? EndOf(terminated)
                                                        : "";
@@ -106,13 +104,13 @@ class Summary {
     }
   }
 
-  void Count(const Json& status) {
+  void Count(const KubeObject& status) {
     summary_.restarts += NumberOf(status, {"restartCount"});
     summary_.last_restart =
         std::max(summary_.last_restart, TimeOf(status, {"lastState", "terminated", "finishedAt"}));
   }
 
-  const Json& pod_;
+  const KubeObject& pod_;
   std::set<std::string> sidecars_;
   size_t init_count_ = 0;
   PodSummary summary_;
@@ -120,7 +118,7 @@ class Summary {
 
 }  // namespace
 
-PodSummary Summarize(const Json& pod) {
+PodSummary Summarize(const KubeObject& pod) {
   return Summary(pod).Make();
 }
 

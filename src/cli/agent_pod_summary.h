@@ -2,10 +2,10 @@
 #ifndef PLIMSOLL_CLI_AGENT_POD_SUMMARY_H_
 #define PLIMSOLL_CLI_AGENT_POD_SUMMARY_H_
 
-#include <nlohmann/json.hpp>
 #include <string>
 
 #include "absl/time/time.h"
+#include "cli/object_fields.h"
 
 namespace plimsoll::cli {
 
@@ -19,7 +19,7 @@ struct PodSummary {
   absl::Time last_restart = absl::InfinitePast();
 };
 
-PodSummary Summarize(const nlohmann::json& pod);
+PodSummary Summarize(const KubeObject& pod);
 
 }  // namespace plimsoll::cli
 

@@ -18,7 +18,6 @@ namespace {
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
-using Json = nlohmann::json;
 
 absl::Time AgentNow() {
   absl::Time now;
@@ -26,8 +25,8 @@ absl::Time AgentNow() {
   return now;
 }
 
-Json AgentPod() {
-  return Json::parse(R"({
+KubeObject AgentPod() {
+  return KubeObject::parse(R"({
     "metadata": {"namespace": "default", "name": "web", "uid": "u1",
                  "creationTimestamp": "2026-11-24T11:55:00Z", "labels": {"app": "web"}},
     "spec": {"nodeName": "n1", "restartPolicy": "Always",
@@ -43,14 +42,14 @@ Json AgentPod() {
                                       "state": {"running": {}}}]}})");
 }
 
-Json WithStatus(const char* statuses) {
-  Json pod = AgentPod();
-  pod["status"]["containerStatuses"] = Json::parse(statuses);
+KubeObject WithStatus(const char* statuses) {
+  KubeObject pod = AgentPod();
+  pod["status"]["containerStatuses"] = KubeObject::parse(statuses);
   return pod;
 }
 
 TEST(ObjectFields, AMissingOrOtherFieldIsEmpty) {
-  const Json object = {{"a", {{"b", "c"}, {"n", 7}, {"f", true}}}, {"list", {1, 2}}};
+  const KubeObject object = {{"a", {{"b", "c"}, {"n", 7}, {"f", true}}}, {"list", {1, 2}}};
   EXPECT_EQ(TextOf(object, {"a", "b"}), "c");
   EXPECT_EQ(TextOf(object, {"a", "n"}), "7");
   EXPECT_EQ(TextOf(object, {"a", "b", "c"}), "");
@@ -63,7 +62,7 @@ TEST(ObjectFields, AMissingOrOtherFieldIsEmpty) {
   EXPECT_TRUE(ItemsOf(object, {"a"}).empty());
   EXPECT_EQ(TimeOf(object, {"a", "b"}), absl::InfinitePast());
   EXPECT_EQ(AgeOf(absl::InfinitePast(), AgentNow()), "-");
-  EXPECT_EQ(TextOf(Json(), {"a"}), "");
+  EXPECT_EQ(TextOf(KubeObject(), {"a"}), "");
 }
 
 TEST(AgentPodSummaryTest, ARunningPod) {
@@ -88,19 +87,19 @@ TEST(AgentPodSummaryTest, AContainersStateSaysMoreThanThePhase) {
 }
 
 TEST(AgentPodSummaryTest, ACompletedContainerBesideALivingOne) {
-  Json pod = WithStatus(R"([
+  KubeObject pod = WithStatus(R"([
       {"name": "a", "state": {"terminated": {"reason": "Completed", "exitCode": 0}}},
       {"name": "b", "ready": true, "state": {"running": {}}}])");
   EXPECT_EQ(Summarize(pod).status, "Running");
-  pod["status"]["conditions"] = Json::array();
+  pod["status"]["conditions"] = KubeObject::array();
   EXPECT_EQ(Summarize(pod).status, "NotReady");
 }
 
 TEST(AgentPodSummaryTest, InitContainersComeFirst) {
-  Json pod = AgentPod();
-  pod["spec"]["initContainers"] = Json::parse(
+  KubeObject pod = AgentPod();
+  pod["spec"]["initContainers"] = KubeObject::parse(
       R"([{"name": "side", "restartPolicy": "Always"}, {"name": "one"}, {"name": "two"}])");
-  pod["status"]["initContainerStatuses"] = Json::parse(R"([
+  pod["status"]["initContainerStatuses"] = KubeObject::parse(R"([
       {"name": "side", "started": true, "ready": true, "restartCount": 1,
        "state": {"running": {}},
        "lastState": {"terminated": {"finishedAt": "2026-11-24T11:59:00Z"}}},
@@ -118,13 +117,13 @@ TEST(AgentPodSummaryTest, InitContainersComeFirst) {
 }
 
 TEST(AgentPodSummaryTest, ADyingRejectedOrUnknownPod) {
-  Json pod = AgentPod();
+  KubeObject pod = AgentPod();
   pod["metadata"]["deletionTimestamp"] = "2026-11-24T12:00:00Z";
   EXPECT_EQ(Summarize(pod).status, "Terminating");
-  Json rejected = AgentPod();
+  KubeObject rejected = AgentPod();
   rejected["status"] = {{"phase", "Failed"}, {"reason", "OutOfcpu"}};
   EXPECT_EQ(Summarize(rejected).status, "OutOfcpu");
-  EXPECT_EQ(Summarize(Json::object()).status, "Unknown");
+  EXPECT_EQ(Summarize(KubeObject::object()).status, "Unknown");
 }
 
 TEST(AgentTables, PodsHaveTheColumnsOfKubectl) {
@@ -132,7 +131,7 @@ TEST(AgentTables, PodsHaveTheColumnsOfKubectl) {
   EXPECT_EQ(table.Whole({AgentPod()}, AgentNow()),
             "NAME  READY  STATUS   RESTARTS  AGE\n"
             "web   1/1    Running  0         5m\n");
-  Json pod = WithStatus(R"([{"name": "app", "restartCount": 2, "state": {},
+  KubeObject pod = WithStatus(R"([{"name": "app", "restartCount": 2, "state": {},
       "lastState": {"terminated": {"finishedAt": "2026-11-24T11:58:00Z"}}}])");
   pod["metadata"]["name"] = "w";
   EXPECT_EQ(table.Row(pod, AgentNow()), "w     0/1    Running  2 (2m ago)  5m\n");
@@ -143,19 +142,19 @@ TEST(AgentTables, PodsHaveTheColumnsOfKubectl) {
 }
 
 TEST(AgentTables, TerminalsAreSafe) {
-  Json pod = AgentPod();
+  KubeObject pod = AgentPod();
   pod["status"]["reason"] = "\x1b[31mred";
   pod["metadata"]["annotations"] = {{"x", "\x1b]0;title"}};
   AgentPodTable table({});
   EXPECT_THAT(table.Whole({pod}, AgentNow()), Not(HasSubstr("\x1b")));
   EXPECT_THAT(table.Row(pod, AgentNow()), Not(HasSubstr("\x1b")));
-  const Json event = {{"message", "\x1b[2J"}, {"involvedObject", {{"kind", "Pod"}}}};
-  EXPECT_THAT(DescribePod(pod, {event}, AgentNow()),
+  const KubeObject event = {{"message", "\x1b[2J"}, {"involvedObject", {{"kind", "Pod"}}}};
+  EXPECT_THAT(DescribeAgentPod(pod, {event}, AgentNow()),
               AllOf(Not(HasSubstr("\x1b")), HasSubstr("\\x1b")));
 }
 
-Json AgentNode() {
-  return Json::parse(R"({
+KubeObject AgentNode() {
+  return KubeObject::parse(R"({
     "metadata": {"name": "n1", "creationTimestamp": "2026-11-24T10:00:00Z"},
     "status": {"capacity": {"cpu": "4", "memory": "8Gi", "pods": "110"},
                "allocatable": {"cpu": "3800m", "memory": "7Gi", "pods": "110"},
@@ -165,7 +164,7 @@ Json AgentNode() {
 }
 
 TEST(AgentTables, TheNodeHasUseByRequests) {
-  Json ended = AgentPod();
+  KubeObject ended = AgentPod();
   ended["status"]["phase"] = "Succeeded";
   EXPECT_EQ(AgentNodeTable(AgentNode(), {AgentPod(), ended}, false, AgentNow()),
             "NAME  STATUS  PODS   CPU         MEMORY        AGE  RUNTIME\n"
@@ -175,7 +174,7 @@ TEST(AgentTables, TheNodeHasUseByRequests) {
 }
 
 TEST(AgentTables, EventsAreLines) {
-  const Json event = Json::parse(R"({"type": "Warning", "reason": "BackOff", "count": 3,
+  const KubeObject event = KubeObject::parse(R"({"type": "Warning", "reason": "BackOff", "count": 3,
       "lastTimestamp": "2026-11-24T11:59:30Z", "message": "Back-off restarting",
       "involvedObject": {"kind": "Pod", "namespace": "default", "name": "web"}})");
   EXPECT_THAT(AgentEventTable({event}, {.namespaces = true}, AgentNow()),
@@ -183,8 +182,8 @@ TEST(AgentTables, EventsAreLines) {
 }
 
 TEST(AgentPodResourcesTest, APodsRequestsAreSummedAsTheSchedulerDoes) {
-  Json pod = AgentPod();
-  pod["spec"]["initContainers"] = Json::parse(R"([
+  KubeObject pod = AgentPod();
+  pod["spec"]["initContainers"] = KubeObject::parse(R"([
       {"name": "before", "resources": {"requests": {"cpu": "2"}}},
       {"name": "side", "restartPolicy": "Always", "resources": {"requests": {"cpu": "100m"}}},
       {"name": "after", "resources": {"requests": {"cpu": "300m", "memory": "1Gi"}}}])");
@@ -200,14 +199,14 @@ TEST(AgentPodResourcesTest, APodsRequestsAreSummedAsTheSchedulerDoes) {
 }
 
 TEST(AgentPodResourcesTest, ALimitIsARequestToo) {
-  const Json resources = {{"limits", {{"cpu", 2}, {"memory", "what"}}}};
+  const KubeObject resources = {{"limits", {{"cpu", 2}, {"memory", "what"}}}};
   const Amounts amounts = AmountsOf(resources, AmountKind::kRequests);
   EXPECT_EQ(AmountText(amounts, "cpu"), "2");
   EXPECT_EQ(amounts.size(), 1u) << "what can't be read is left out";
 }
 
 TEST(AgentDescribe, APodHasItsPartsAndEvents) {
-  const std::string text = DescribePod(AgentPod(), {}, AgentNow());
+  const std::string text = DescribeAgentPod(AgentPod(), {}, AgentNow());
   EXPECT_THAT(
       text,
       AllOf(HasSubstr("Name:            web\n"), HasSubstr("Labels:          app=web"),
@@ -215,44 +214,45 @@ TEST(AgentDescribe, APodHasItsPartsAndEvents) {
             HasSubstr("State:     Running"), HasSubstr("Requests:  cpu=500m, memory=64Mi"),
             HasSubstr("A:  b\n"), HasSubstr("/v:  volume v, read-only"),
             HasSubstr("v:  emptyDir {}"), HasSubstr("Events:  none\n")));
-  const Json ended = WithStatus(R"([{"name": "app",
+  const KubeObject ended = WithStatus(R"([{"name": "app",
       "state": {"waiting": {"reason": "CrashLoopBackOff", "message": "back-off 10s"}},
       "lastState": {"terminated": {"reason": "Error", "exitCode": 3}}}])");
-  EXPECT_THAT(DescribePod(ended, {}, AgentNow()),
+  EXPECT_THAT(DescribeAgentPod(ended, {}, AgentNow()),
               AllOf(HasSubstr("Waiting (CrashLoopBackOff): back-off 10s"),
                     HasSubstr("Terminated (Error), exit code 3")));
 }
 
 TEST(AgentDescribe, ANodeHasResourcesAndPods) {
-  const std::string text = DescribeNode(AgentNode(), {AgentPod()}, {}, AgentNow());
+  const std::string text = DescribeAgentNode(AgentNode(), {AgentPod()}, {}, AgentNow());
   EXPECT_THAT(text, AllOf(HasSubstr("cpu       4         3800m        500m (13%)"),
                           HasSubstr("memory    8 GiB     7 GiB"), HasSubstr("Pods (1):"),
                           HasSubstr("default    web   Running"), HasSubstr("KubeletReady")));
 }
 
 TEST(AgentResizeTest, ThePatchHasWhatIsAskedAlone) {
-  const Json pod = AgentPod();
-  EXPECT_EQ(*ResizePatch(pod, "app", {.cpu = "2", .memory = "1Gi"}), Json::parse(R"({
+  const KubeObject pod = AgentPod();
+  EXPECT_EQ(*ResizePatch(pod, "app", {.cpu = "2", .memory = "1Gi"}), KubeObject::parse(R"({
       "spec": {"containers": [{"name": "app", "resources": {
           "requests": {"cpu": "2", "memory": "1Gi"}, "limits": {"cpu": "2"}}}]}})"))
       << "the container has no memory limit";
   EXPECT_EQ((*ResizePatch(pod, "app",
                           {.cpu = "2", .cpu_request = "1"}))["spec"]["containers"][0]["resources"],
-            Json::parse(R"({"requests": {"cpu": "1"}, "limits": {"cpu": "2"}})"));
-  Json bare = pod;
+            KubeObject::parse(R"({"requests": {"cpu": "1"}, "limits": {"cpu": "2"}})"));
+  KubeObject bare = pod;
   bare["spec"]["containers"][0].erase("resources");
   EXPECT_EQ((*ResizePatch(bare, "app", {.cpu = "2"}))["spec"]["containers"][0]["resources"],
-            Json::parse(R"({"requests": {"cpu": "2"}, "limits": {"cpu": "2"}})"));
+            KubeObject::parse(R"({"requests": {"cpu": "2"}, "limits": {"cpu": "2"}})"));
   EXPECT_THAT(ResizePatch(pod, "app", {.memory_limit = "much"}).status().message(),
               HasSubstr("--memory-limit"));
   EXPECT_TRUE(absl::IsInvalidArgument(ResizePatch(pod, "app", {.cpu = "-1"}).status()));
 }
 
 TEST(AgentResizeTest, TheContainerMayBeLeftOutIfAlone) {
-  Json pod = AgentPod();
+  KubeObject pod = AgentPod();
   EXPECT_EQ(*ContainerToResize(pod, ""), "app");
   EXPECT_THAT(ContainerToResize(pod, "x").status().message(), HasSubstr("it has app"));
-  pod["spec"]["initContainers"] = Json::parse(R"([{"name": "side", "restartPolicy": "Always"}])");
+  pod["spec"]["initContainers"] =
+      KubeObject::parse(R"([{"name": "side", "restartPolicy": "Always"}])");
   EXPECT_THAT(ContainerToResize(pod, "").status().message(), HasSubstr("app, side"));
   EXPECT_EQ((*ResizePatch(pod, "side", {.cpu = "1"}))["spec"]["initContainers"][0]["name"], "side");
 }

@@ -11,20 +11,18 @@
 namespace plimsoll::cli {
 namespace {
 
-using Json = nlohmann::json;
-
 // Containers, and init containers that are sidecars.
-std::vector<Json> ResizableContainers(const Json& pod) {
-  std::vector<Json> containers = ItemsOf(pod, {"spec", "containers"});
-  for (const Json& container : ItemsOf(pod, {"spec", "initContainers"})) {
+std::vector<KubeObject> ResizableContainers(const KubeObject& pod) {
+  std::vector<KubeObject> containers = ItemsOf(pod, {"spec", "containers"});
+  for (const KubeObject& container : ItemsOf(pod, {"spec", "initContainers"})) {
     if (TextOf(container, {"restartPolicy"}) == "Always") containers.push_back(container);
   }
   return containers;
 }
 
-std::vector<std::string> NamesOf(const std::vector<Json>& containers) {
+std::vector<std::string> ContainerNames(const std::vector<KubeObject>& containers) {
   std::vector<std::string> names;
-  for (const Json& container : containers) names.push_back(TextOf(container, {"name"}));
+  for (const KubeObject& container : containers) names.push_back(TextOf(container, {"name"}));
   return names;
 }
 
@@ -43,7 +41,8 @@ absl::Status CheckAmount(absl::string_view option, const std::string& text) {
   return absl::InvalidArgumentError(absl::StrCat(option, ": ", text, " is below 0"));
 }
 
-absl::Status AddWish(const char* resource, const Wish& wish, const Json& before, Json* after) {
+absl::Status AddWish(const char* resource, const Wish& wish, const KubeObject& before,
+                     KubeObject* after) {
   PLIMSOLL_RETURN_IF_ERROR(CheckAmount(wish.option, wish.both));
   PLIMSOLL_RETURN_IF_ERROR(CheckAmount(absl::StrCat(wish.option, "-request"), wish.request));
   PLIMSOLL_RETURN_IF_ERROR(CheckAmount(absl::StrCat(wish.option, "-limit"), wish.limit));
@@ -64,8 +63,8 @@ bool WantedAmounts::empty() const {
   return absl::StrCat(cpu, cpu_request, cpu_limit, memory, memory_request, memory_limit).empty();
 }
 
-absl::StatusOr<std::string> ContainerToResize(const Json& pod, const std::string& name) {
-  const std::vector<std::string> names = NamesOf(ResizableContainers(pod));
+absl::StatusOr<std::string> ContainerToResize(const KubeObject& pod, const std::string& name) {
+  const std::vector<std::string> names = ContainerNames(ResizableContainers(pod));
   const std::string pod_name = TextOf(pod, {"metadata", "name"});
   if (name.empty() && names.size() == 1) return names.front();
   for (const std::string& each : names) {
@@ -80,15 +79,15 @@ absl::StatusOr<std::string> ContainerToResize(const Json& pod, const std::string
       absl::StrCat("pod ", pod_name, " has several containers, and --container names one: ", list));
 }
 
-absl::StatusOr<Json> ResizePatch(const Json& pod, const std::string& container,
-                                 const WantedAmounts& wanted) {
-  Json resources = Json::object();
+absl::StatusOr<KubeObject> ResizePatch(const KubeObject& pod, const std::string& container,
+                                       const WantedAmounts& wanted) {
+  KubeObject resources = KubeObject::object();
   const char* list = "initContainers";
-  Json before;
-  for (const Json& each : ResizableContainers(pod)) {
+  KubeObject before;
+  for (const KubeObject& each : ResizableContainers(pod)) {
     if (TextOf(each, {"name"}) == container) before = FieldOf(each, {"resources"});
   }
-  for (const Json& each : ItemsOf(pod, {"spec", "containers"})) {
+  for (const KubeObject& each : ItemsOf(pod, {"spec", "containers"})) {
     if (TextOf(each, {"name"}) == container) list = "containers";
   }
   PLIMSOLL_RETURN_IF_ERROR(AddWish(
@@ -96,8 +95,8 @@ absl::StatusOr<Json> ResizePatch(const Json& pod, const std::string& container,
   PLIMSOLL_RETURN_IF_ERROR(
       AddWish("memory", {"--memory", wanted.memory, wanted.memory_request, wanted.memory_limit},
               before, &resources));
-  const Json entry = {{"name", container}, {"resources", resources}};
-  return Json{{"spec", {{list, Json::array({entry})}}}};
+  const KubeObject entry = {{"name", container}, {"resources", resources}};
+  return KubeObject{{"spec", {{list, KubeObject::array({entry})}}}};
 }
 
 }  // namespace plimsoll::cli

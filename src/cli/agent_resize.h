@@ -2,10 +2,10 @@
 #ifndef PLIMSOLL_CLI_AGENT_RESIZE_H_
 #define PLIMSOLL_CLI_AGENT_RESIZE_H_
 
-#include <nlohmann/json.hpp>
 #include <string>
 
 #include "absl/status/statusor.h"
+#include "cli/object_fields.h"
 
 namespace plimsoll::cli {
 
@@ -23,12 +23,12 @@ struct WantedAmounts {
 
 // The container that is meant: the named one, or the only one. NOT_FOUND; INVALID_ARGUMENT: there
 // are several, which the message names.
-absl::StatusOr<std::string> ContainerToResize(const nlohmann::json& pod, const std::string& name);
+absl::StatusOr<std::string> ContainerToResize(const KubeObject& pod, const std::string& name);
 
 // A v1 Pod with the container's name and the new resources alone. An amount for request and limit
 // sets both where the container has neither. INVALID_ARGUMENT: an amount can't be read.
-absl::StatusOr<nlohmann::json> ResizePatch(const nlohmann::json& pod, const std::string& container,
-                                           const WantedAmounts& wanted);
+absl::StatusOr<KubeObject> ResizePatch(const KubeObject& pod, const std::string& container,
+                                       const WantedAmounts& wanted);
 
 }  // namespace plimsoll::cli
 

@@ -13,8 +13,6 @@
 namespace plimsoll::cli {
 namespace {
 
-using Json = nlohmann::json;
-
 std::string OrDash(std::string text) {
   return text.empty() ? "-" : text;
 }
@@ -26,7 +24,7 @@ std::string RestartText(const PodSummary& summary, absl::Time now) {
   return absl::StrCat(summary.restarts, " (", AgeOf(summary.last_restart, now), " ago)");
 }
 
-std::string NodeState(const Json& node) {
+std::string NodeState(const KubeObject& node) {
   const std::string ready = ConditionOf(node, "Ready");
   return ready == "True" ? "Ready" : ready.empty() ? "Unknown" : "NotReady";
 }
@@ -37,25 +35,25 @@ std::string ShareText(const std::string& resource, const Amounts& requested,
   return absl::StrCat(AmountText(requested, resource), "/", AmountText(allocatable, resource));
 }
 
-Amounts StatusAmounts(const Json& node, const char* field) {
+Amounts StatusAmounts(const KubeObject& node, const char* field) {
   return AmountsOf({{"limits", FieldOf(node, {"status", field})}}, AmountKind::kLimits);
 }
 
-std::string InternalAddress(const Json& node) {
-  for (const Json& address : ItemsOf(node, {"status", "addresses"})) {
+std::string InternalAddress(const KubeObject& node) {
+  for (const KubeObject& address : ItemsOf(node, {"status", "addresses"})) {
     if (TextOf(address, {"type"}) == "InternalIP") return TextOf(address, {"address"});
   }
   return "";
 }
 
-size_t CountLivingPods(const std::vector<Json>& pods) {
-  return static_cast<size_t>(std::count_if(pods.begin(), pods.end(), [](const Json& pod) {
+size_t CountLivingPods(const std::vector<KubeObject>& pods) {
+  return static_cast<size_t>(std::count_if(pods.begin(), pods.end(), [](const KubeObject& pod) {
     const std::string phase = TextOf(pod, {"status", "phase"});
     return phase != "Succeeded" && phase != "Failed";
   }));
 }
 
-absl::Time LastSeen(const Json& event) {
+absl::Time LastSeen(const KubeObject& event) {
   absl::Time last = TimeOf(event, {"lastTimestamp"});
   if (last == absl::InfinitePast()) last = TimeOf(event, {"eventTime"});
   return last == absl::InfinitePast() ? TimeOf(event, {"metadata", "creationTimestamp"}) : last;
@@ -70,7 +68,7 @@ std::vector<std::string> AgentPodTable::Header() const {
   return header;
 }
 
-std::vector<std::string> AgentPodTable::Cells(const Json& pod, absl::Time now) const {
+std::vector<std::string> AgentPodTable::Cells(const KubeObject& pod, absl::Time now) const {
   const PodSummary summary = Summarize(pod);
   std::vector<std::string> cells = {TextOf(pod, {"metadata", "name"}),
                                     absl::StrCat(summary.ready, "/", summary.containers),
@@ -92,9 +90,9 @@ void AgentPodTable::Widen(const std::vector<std::string>& cells) {
   }
 }
 
-std::string AgentPodTable::Whole(const std::vector<Json>& pods, absl::Time now) {
+std::string AgentPodTable::Whole(const std::vector<KubeObject>& pods, absl::Time now) {
   Table table(Header());
-  for (const Json& pod : pods) {
+  for (const KubeObject& pod : pods) {
     const std::vector<std::string> cells = Cells(pod, now);
     Widen(cells);
     table.AddRow(cells);
@@ -102,7 +100,7 @@ std::string AgentPodTable::Whole(const std::vector<Json>& pods, absl::Time now) 
   return table.ToString();
 }
 
-std::string AgentPodTable::Row(const Json& pod, absl::Time now) {
+std::string AgentPodTable::Row(const KubeObject& pod, absl::Time now) {
   const std::vector<std::string> cells = Cells(pod, now);
   Widen(cells);
   Table table(Header());
@@ -112,7 +110,7 @@ std::string AgentPodTable::Row(const Json& pod, absl::Time now) {
   return text.substr(text.rfind('\n', text.size() - 2) + 1);
 }
 
-std::string AgentNodeTable(const Json& node, const std::vector<Json>& pods, bool wide,
+std::string AgentNodeTable(const KubeObject& node, const std::vector<KubeObject>& pods, bool wide,
                            absl::Time now) {
   std::vector<std::string> header = {"NAME", "STATUS", "PODS", "CPU", "MEMORY", "AGE", "RUNTIME"};
   if (wide) header.insert(header.end(), {"CAPACITY", "INTERNAL-IP", "OS-IMAGE", "KERNEL"});
@@ -132,11 +130,12 @@ std::string AgentNodeTable(const Json& node, const std::vector<Json>& pods, bool
   return table.ToString();
 }
 
-std::string AgentEventTable(const std::vector<Json>& events, TableShape shape, absl::Time now) {
+std::string AgentEventTable(const std::vector<KubeObject>& events, TableShape shape,
+                            absl::Time now) {
   std::vector<std::string> header = {"LAST SEEN", "TYPE", "REASON", "OBJECT", "MESSAGE"};
   if (shape.namespaces) header.insert(header.begin(), "NAMESPACE");
   Table table(std::move(header));
-  for (const Json& event : events) {
+  for (const KubeObject& event : events) {
     const int64_t count = NumberOf(event, {"count"});
     const std::string seen = AgeOf(LastSeen(event), now);
     std::vector<std::string> cells = {

@@ -2,11 +2,11 @@
 #ifndef PLIMSOLL_CLI_AGENT_TABLES_H_
 #define PLIMSOLL_CLI_AGENT_TABLES_H_
 
-#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
 #include "absl/time/time.h"
+#include "cli/object_fields.h"
 
 namespace plimsoll::cli {
 
@@ -21,13 +21,13 @@ class AgentPodTable {
   explicit AgentPodTable(TableShape shape) : shape_(shape) {}
 
   // The header and a row for each pod.
-  std::string Whole(const std::vector<nlohmann::json>& pods, absl::Time now);
+  std::string Whole(const std::vector<KubeObject>& pods, absl::Time now);
   // A row as wide as those before.
-  std::string Row(const nlohmann::json& pod, absl::Time now);
+  std::string Row(const KubeObject& pod, absl::Time now);
 
  private:
   std::vector<std::string> Header() const;
-  std::vector<std::string> Cells(const nlohmann::json& pod, absl::Time now) const;
+  std::vector<std::string> Cells(const KubeObject& pod, absl::Time now) const;
   void Widen(const std::vector<std::string>& cells);
 
   const TableShape shape_;
@@ -35,11 +35,11 @@ class AgentPodTable {
 };
 
 // The node, with what `pods` request of what is allocatable.
-std::string AgentNodeTable(const nlohmann::json& node, const std::vector<nlohmann::json>& pods,
-                           bool wide, absl::Time now);
+std::string AgentNodeTable(const KubeObject& node, const std::vector<KubeObject>& pods, bool wide,
+                           absl::Time now);
 
 // v1 Events, a line each, in their order.
-std::string AgentEventTable(const std::vector<nlohmann::json>& events, TableShape shape,
+std::string AgentEventTable(const std::vector<KubeObject>& events, TableShape shape,
                             absl::Time now);
 
 }  // namespace plimsoll::cli

@@ -14,19 +14,17 @@
 namespace plimsoll::cli {
 namespace {
 
-using Json = nlohmann::json;
-
 constexpr char kWithoutAgent[] = "`plimsoll run MANIFEST` needs none.";
 
 // By namespace and name.
-using PodMap = std::map<std::pair<std::string, std::string>, Json>;
+using PodMap = std::map<std::pair<std::string, std::string>, KubeObject>;
 
-std::pair<std::string, std::string> KeyOf(const Json& pod) {
+std::pair<std::string, std::string> KeyOf(const KubeObject& pod) {
   return {TextOf(pod, {"metadata", "namespace"}), TextOf(pod, {"metadata", "name"})};
 }
 
 // "created", "configured", "unchanged"
-std::string ResultFor(const Json& pod, const PodMap& before) {
+std::string ResultFor(const KubeObject& pod, const PodMap& before) {
   const auto old = before.find(KeyOf(pod));
   if (old == before.end() ||
       TextOf(old->second, {"metadata", "uid"}) != TextOf(pod, {"metadata", "uid"})) {
@@ -40,9 +38,10 @@ std::string ResultFor(const Json& pod, const PodMap& before) {
   return same ? "unchanged" : "configured";
 }
 
-absl::StatusOr<std::vector<Json>> ApplyFile(const agent::Client& client, const std::string& file) {
+absl::StatusOr<std::vector<KubeObject>> ApplyFile(const agent::Client& client,
+                                                  const std::string& file) {
   PLIMSOLL_ASSIGN_OR_RETURN(const std::string text, ReadInput(file));
-  absl::StatusOr<std::vector<Json>> pods = client.Apply(text);
+  absl::StatusOr<std::vector<KubeObject>> pods = client.Apply(text);
   if (!pods.ok() && !agent::IsNoAgent(pods.status())) {
     return Annotate(pods.status(), file == "-" ? "standard input" : file);
   }
@@ -51,10 +50,10 @@ absl::StatusOr<std::vector<Json>> ApplyFile(const agent::Client& client, const s
 
 // Goes on after an error; the last one comes back.
 absl::Status ApplyFiles(const agent::Client& client, const std::vector<std::string>& files,
-                        std::vector<Json>* applied) {
+                        std::vector<KubeObject>* applied) {
   absl::Status last;
   for (const std::string& file : files) {
-    absl::StatusOr<std::vector<Json>> pods = ApplyFile(client, file);
+    absl::StatusOr<std::vector<KubeObject>> pods = ApplyFile(client, file);
     if (pods.ok()) {
       applied->insert(applied->end(), pods->begin(), pods->end());
       continue;
@@ -68,18 +67,18 @@ absl::Status ApplyFiles(const agent::Client& client, const std::vector<std::stri
 
 absl::StatusOr<int> Apply(const CommandContext& context, const std::vector<std::string>& files) {
   PLIMSOLL_ASSIGN_OR_RETURN(const auto client, AgentOf(context));
-  const absl::StatusOr<std::vector<Json>> there = client->List("");
+  const absl::StatusOr<std::vector<KubeObject>> there = client->List("");
   if (!there.ok()) return WithAgentHint(there.status(), kWithoutAgent);
   PodMap before;
-  for (const Json& pod : *there) before[KeyOf(pod)] = pod;
-  std::vector<Json> applied;
+  for (const KubeObject& pod : *there) before[KeyOf(pod)] = pod;
+  std::vector<KubeObject> applied;
   const absl::Status status = ApplyFiles(*client, files, &applied);
   if (context.for_programs()) {
-    const Json list = {{"apiVersion", "v1"}, {"kind", "List"}, {"items", applied}};
-    PLIMSOLL_RETURN_IF_ERROR(
-        PrintJson(list.dump(1, ' ', false, Json::error_handler_t::replace), context.format()));
+    const KubeObject list = {{"apiVersion", "v1"}, {"kind", "List"}, {"items", applied}};
+    PLIMSOLL_RETURN_IF_ERROR(PrintJson(
+        list.dump(1, ' ', false, KubeObject::error_handler_t::replace), context.format()));
   } else {
-    for (const Json& pod : applied) {
+    for (const KubeObject& pod : applied) {
       const auto [pod_namespace, name] = KeyOf(pod);
       Print(absl::StrCat(
           "pod/", Printable(name),

@@ -18,8 +18,6 @@
 namespace plimsoll::cli {
 namespace {
 
-using Json = nlohmann::json;
-
 constexpr absl::Duration kLookInterval = absl::Milliseconds(100);
 constexpr int64_t kNowSeconds = 1;
 
@@ -70,7 +68,7 @@ absl::StatusOr<Places> PlacesOf(const DeleteArguments& arguments) {
 // Until no pod of this uid is there.
 absl::Status AwaitEnd(const agent::Client& client, const Place& place, const std::string& uid) {
   while (true) {
-    const absl::StatusOr<Json> pod = client.Get(place.pod_namespace, place.name);
+    const absl::StatusOr<KubeObject> pod = client.Get(place.pod_namespace, place.name);
     if (absl::IsNotFound(pod.status())) return absl::OkStatus();
     PLIMSOLL_RETURN_IF_ERROR(pod.status());
     if (TextOf(*pod, {"metadata", "uid"}) != uid) return absl::OkStatus();
@@ -80,7 +78,7 @@ absl::Status AwaitEnd(const agent::Client& client, const Place& place, const std
 
 absl::Status DeleteOne(const agent::Client& client, const DeleteArguments& arguments,
                        const Place& place) {
-  PLIMSOLL_ASSIGN_OR_RETURN(const Json pod, client.Get(place.pod_namespace, place.name));
+  PLIMSOLL_ASSIGN_OR_RETURN(const KubeObject pod, client.Get(place.pod_namespace, place.name));
   PLIMSOLL_RETURN_IF_ERROR(client.Delete(place.pod_namespace, place.name, arguments.grace()));
   if (!arguments.wait) return absl::OkStatus();
   return AwaitEnd(client, place, TextOf(pod, {"metadata", "uid"}));

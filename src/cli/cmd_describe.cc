@@ -12,39 +12,38 @@
 namespace plimsoll::cli {
 namespace {
 
-using Json = nlohmann::json;
-
 struct DescribeArguments {
   std::string name;
   std::string pod_namespace;
 };
 
-absl::Status PrintWithEvents(const CommandContext& context, const char* kind, const Json& object,
-                             const std::vector<Json>& events) {
-  const Json both = {{kind, object}, {"events", events}};
-  return PrintJson(both.dump(1, ' ', false, Json::error_handler_t::replace), context.format());
+absl::Status PrintWithEvents(const CommandContext& context, const char* kind,
+                             const KubeObject& object, const std::vector<KubeObject>& events) {
+  const KubeObject both = {{kind, object}, {"events", events}};
+  return PrintJson(both.dump(1, ' ', false, KubeObject::error_handler_t::replace),
+                   context.format());
 }
 
 absl::StatusOr<int> DescribeOnePod(const CommandContext& context,
                                    const DescribeArguments& arguments) {
   PLIMSOLL_ASSIGN_OR_RETURN(const auto client, AgentOf(context));
-  const absl::StatusOr<Json> pod = client->Get(arguments.pod_namespace, arguments.name);
+  const absl::StatusOr<KubeObject> pod = client->Get(arguments.pod_namespace, arguments.name);
   if (!pod.ok()) {
     return WithAgentHint(pod.status(), "`plimsoll inspect NAME` shows a pod of the runtime.");
   }
-  const absl::StatusOr<std::vector<Json>> events =
+  const absl::StatusOr<std::vector<KubeObject>> events =
       client->Events(arguments.pod_namespace, arguments.name);
   if (!events.ok()) return WithAgentHint(events.status());
   if (context.for_programs()) {
     PLIMSOLL_RETURN_IF_ERROR(PrintWithEvents(context, "pod", *pod, *events));
   } else {
-    Print(DescribePod(*pod, *events, absl::Now()));
+    Print(DescribeAgentPod(*pod, *events, absl::Now()));
   }
   return kExitOk;
 }
 
 // NOT_FOUND: the agent has one node, and this is another.
-absl::Status CheckNodeName(const Json& node, const std::string& asked) {
+absl::Status CheckNodeName(const KubeObject& node, const std::string& asked) {
   const std::string name = TextOf(node, {"metadata", "name"});
   if (asked.empty() || asked == name) return absl::OkStatus();
   return absl::NotFoundError(absl::StrCat("no node ", asked, ": the agent's is ", name));
@@ -53,20 +52,20 @@ absl::Status CheckNodeName(const Json& node, const std::string& asked) {
 absl::StatusOr<int> DescribeTheNode(const CommandContext& context,
                                     const DescribeArguments& arguments) {
   PLIMSOLL_ASSIGN_OR_RETURN(const auto client, AgentOf(context));
-  const absl::StatusOr<Json> node = client->Node();
+  const absl::StatusOr<KubeObject> node = client->Node();
   if (!node.ok()) return WithAgentHint(node.status());
   PLIMSOLL_RETURN_IF_ERROR(CheckNodeName(*node, arguments.name));
-  const absl::StatusOr<std::vector<Json>> pods = client->List("");
+  const absl::StatusOr<std::vector<KubeObject>> pods = client->List("");
   if (!pods.ok()) return WithAgentHint(pods.status());
-  absl::StatusOr<std::vector<Json>> events = client->Events("", "");
+  absl::StatusOr<std::vector<KubeObject>> events = client->Events("", "");
   if (!events.ok()) return WithAgentHint(events.status());
-  std::erase_if(*events, [](const Json& event) {
+  std::erase_if(*events, [](const KubeObject& event) {
     return TextOf(event, {"involvedObject", "kind"}) != "Node";
   });
   if (context.for_programs()) {
     PLIMSOLL_RETURN_IF_ERROR(PrintWithEvents(context, "node", *node, *events));
   } else {
-    Print(DescribeNode(*node, *pods, *events, absl::Now()));
+    Print(DescribeAgentNode(*node, *pods, *events, absl::Now()));
   }
   return kExitOk;
 }

@@ -1,7 +1,6 @@
 // plimsoll get
-#include <algorithm>
+#include <functional>
 #include <nlohmann/json.hpp>
-#include <set>
 #include <utility>
 
 #include "absl/cleanup/cleanup.h"
@@ -10,6 +9,7 @@
 #include "base/status.h"
 #include "cli/agent_connect.h"
 #include "cli/agent_tables.h"
+#include "cli/agent_watch.h"
 #include "cli/command.h"
 #include "cli/interrupts.h"
 #include "cli/object_fields.h"
@@ -18,28 +18,25 @@
 namespace plimsoll::cli {
 namespace {
 
-using Json = nlohmann::json;
-
 struct GetArguments {
   std::vector<std::string> names;
   std::string pod_namespace;
   bool all_namespaces = false;
   bool watch = false;
 
-  // As the agent takes it: empty for all.
-  std::string where() const { return all_namespaces ? "" : pod_namespace; }
+  ObjectSelection selection() const { return {names, all_namespaces ? "" : pod_namespace}; }
 };
 
-std::string Dump(const Json& object, int indent) {
-  return object.dump(indent, ' ', false, Json::error_handler_t::replace);
+std::string Dump(const KubeObject& object, int indent) {
+  return object.dump(indent, ' ', false, KubeObject::error_handler_t::replace);
 }
 
-absl::Status PrintObject(const Json& object, const CommandContext& context) {
+absl::Status PrintObject(const KubeObject& object, const CommandContext& context) {
   return PrintJson(Dump(object, 1), context.format());
 }
 
 // One object as it is, several as a list.
-absl::Status PrintObjects(const std::vector<Json>& objects, bool single,
+absl::Status PrintObjects(const std::vector<KubeObject>& objects, bool single,
                           const CommandContext& context) {
   if (single && objects.size() == 1) return PrintObject(objects.front(), context);
   return PrintObject({{"apiVersion", "v1"}, {"kind", "List"}, {"items", objects}}, context);
@@ -52,17 +49,6 @@ absl::Status CheckNames(const GetArguments& arguments) {
       "--all-namespaces can't be given with names: a name is one of a namespace"));
 }
 
-absl::StatusOr<std::vector<Json>> ReadPods(const agent::Client& client,
-                                           const GetArguments& arguments) {
-  if (arguments.names.empty()) return client.List(arguments.where());
-  std::vector<Json> pods;
-  for (const std::string& name : arguments.names) {
-    PLIMSOLL_ASSIGN_OR_RETURN(Json pod, client.Get(arguments.pod_namespace, name));
-    pods.push_back(std::move(pod));
-  }
-  return pods;
-}
-
 void NoteNoPods(const GetArguments& arguments) {
   PrintNote(arguments.all_namespaces
                 ? "No pods.\n"
@@ -72,7 +58,7 @@ void NoteNoPods(const GetArguments& arguments) {
 
 absl::StatusOr<int> GetPods(const CommandContext& context, const GetArguments& arguments) {
   PLIMSOLL_ASSIGN_OR_RETURN(const auto client, AgentOf(context));
-  const absl::StatusOr<std::vector<Json>> pods = ReadPods(*client, arguments);
+  const absl::StatusOr<std::vector<KubeObject>> pods = ReadPods(*client, arguments.selection());
   if (!pods.ok()) {
     return WithAgentHint(pods.status(), "`plimsoll pods` lists pods of the runtime.");
   }
@@ -89,69 +75,23 @@ absl::StatusOr<int> GetPods(const CommandContext& context, const GetArguments& a
   return kExitOk;
 }
 
-// Prints pods as they change, until Ctrl-C.
-class PodWatch {
- public:
-  PodWatch(const CommandContext& context, const GetArguments& arguments,
-           const agent::Client& client)
-      : context_(context),
-        arguments_(arguments),
-        client_(client),
-        table_({context.format() == OutputFormat::kWide, arguments.all_namespaces}) {}
-
-  absl::Status Run() {
-    if (!context_.for_programs()) {
-      PLIMSOLL_ASSIGN_OR_RETURN(const std::vector<Json> pods, ReadPods(client_, arguments_));
-      Print(table_.Whole(pods, absl::Now()));
-      shown_.insert(pods.begin(), pods.end());
-    }
-    const bool one = arguments_.names.size() == 1;
-    const absl::Status status =
-        client_.Watch(arguments_.where(), one ? arguments_.names.front() : "",
-                      [this](const std::string& type, const Json& pod) { return Take(type, pod); });
-    return failure_.ok() ? status : failure_;
-  }
-
- private:
-  bool Take(const std::string& type, const Json& pod) {
-    if (!IsWanted(pod)) return true;
-    if (context_.for_programs()) {
-      if (context_.format() == OutputFormat::kYaml) Print("---\n");
-      failure_ = PrintJson(Dump({{"type", type}, {"object", pod}}, -1), context_.format());
-      return failure_.ok();
-    }
-    // The watch begins with the pods that the table has already.
-    if (type != "ADDED" || shown_.erase(pod) == 0) Print(table_.Row(pod, absl::Now()));
-    return true;
-  }
-  bool IsWanted(const Json& pod) const {
-    const std::string name = TextOf(pod, {"metadata", "name"});
-    return arguments_.names.empty() || std::find(arguments_.names.begin(), arguments_.names.end(),
-                                                 name) != arguments_.names.end();
-  }
-
-  const CommandContext& context_;
-  const GetArguments& arguments_;
-  const agent::Client& client_;
-  AgentPodTable table_;
-  std::set<Json> shown_;  // by the first table, and not told by the watch yet
-  absl::Status failure_;
-};
-
-absl::StatusOr<int> WatchPods(const CommandContext& context, const GetArguments& arguments) {
+// Runs `watch` until Ctrl-C.
+absl::StatusOr<int> UntilInterrupted(
+    const CommandContext& context,
+    const std::function<absl::Status(const agent::Client& client)>& watch) {
   Interrupts interrupts;
   const ReaderWatch reader;
   PLIMSOLL_ASSIGN_OR_RETURN(const auto client, AgentOf(context));
   const absl::Cleanup deaf = [&interrupts] { interrupts.OnInterrupt(nullptr); };
   interrupts.OnInterrupt([&client](int) { client->Abandon(); });
-  const absl::Status status = PodWatch(context, arguments, *client).Run();
+  const absl::Status status = watch(*client);
   if (interrupts.count() > 0 || status.ok()) return kExitOk;
   return WithAgentHint(status);
 }
 
 absl::StatusOr<int> GetNode(const CommandContext& context) {
   PLIMSOLL_ASSIGN_OR_RETURN(const auto client, AgentOf(context));
-  const absl::StatusOr<Json> node = client->Node();
+  const absl::StatusOr<KubeObject> node = client->Node();
   if (!node.ok()) {
     return WithAgentHint(node.status(), "`plimsoll topology` shows the node to the runtime.");
   }
@@ -159,7 +99,7 @@ absl::StatusOr<int> GetNode(const CommandContext& context) {
     PLIMSOLL_RETURN_IF_ERROR(PrintObject(*node, context));
     return kExitOk;
   }
-  const absl::StatusOr<std::vector<Json>> pods = client->List("");
+  const absl::StatusOr<std::vector<KubeObject>> pods = client->List("");
   if (!pods.ok()) return WithAgentHint(pods.status());
   Print(AgentNodeTable(*node, *pods, context.format() == OutputFormat::kWide, absl::Now()));
   return kExitOk;
@@ -167,7 +107,8 @@ absl::StatusOr<int> GetNode(const CommandContext& context) {
 
 absl::StatusOr<int> GetEvents(const CommandContext& context, const GetArguments& arguments) {
   PLIMSOLL_ASSIGN_OR_RETURN(const auto client, AgentOf(context));
-  const absl::StatusOr<std::vector<Json>> events = client->Events(arguments.where(), "");
+  const absl::StatusOr<std::vector<KubeObject>> events =
+      client->Events(arguments.selection().pod_namespace, "");
   if (!events.ok()) {
     return WithAgentHint(events.status(), "`plimsoll events` prints the runtime's.");
   }
@@ -188,6 +129,10 @@ void AddPlaceOptions(CLI::App& command, GetArguments& arguments) {
   command.add_flag("-A,--all-namespaces", arguments.all_namespaces, "Of all namespaces");
 }
 
+void AddWatchOption(CLI::App& command, GetArguments& arguments) {
+  command.add_flag("-w,--watch", arguments.watch, "Go on with what changes, until Ctrl-C");
+}
+
 void AddGetPods(CLI::App& get, CommandContext& context) {
   CLI::App* pods = get.add_subcommand("pods",
                                       "List the agent's pods.\n\n"
@@ -198,10 +143,13 @@ void AddGetPods(CLI::App& get, CommandContext& context) {
   auto arguments = std::make_shared<GetArguments>();
   pods->add_option("name", arguments->names, "Only these")->type_name("POD-NAME");
   AddPlaceOptions(*pods, *arguments);
-  pods->add_flag("-w,--watch", arguments->watch, "Go on with what changes");
+  AddWatchOption(*pods, *arguments);
   context.Act(pods, [&context, arguments]() -> absl::StatusOr<int> {
     PLIMSOLL_RETURN_IF_ERROR(CheckNames(*arguments));
-    return arguments->watch ? WatchPods(context, *arguments) : GetPods(context, *arguments);
+    if (!arguments->watch) return GetPods(context, *arguments);
+    return UntilInterrupted(context, [&](const agent::Client& client) {
+      return WatchAgentPods(client, arguments->selection(), context);
+    });
   });
 }
 
@@ -218,13 +166,25 @@ void AddGetCommand(CLI::App& app, CommandContext& context) {
       "CPU, memory and pods: what pods request, of what is allocatable to them. -o wide has the "
       "capacity too.");
   node->alias("nodes")->alias("no");
-  context.Act(node, [&context] { return GetNode(context); });
+  auto of_node = std::make_shared<GetArguments>();
+  AddWatchOption(*node, *of_node);
+  context.Act(node, [&context, of_node]() -> absl::StatusOr<int> {
+    if (!of_node->watch) return GetNode(context);
+    return UntilInterrupted(
+        context, [&](const agent::Client& client) { return WatchAgentNode(client, context); });
+  });
 
   CLI::App* events = get->add_subcommand("events", "List the agent's events, oldest first.");
   events->alias("event")->alias("ev");
   auto arguments = std::make_shared<GetArguments>();
   AddPlaceOptions(*events, *arguments);
-  context.Act(events, [&context, arguments] { return GetEvents(context, *arguments); });
+  AddWatchOption(*events, *arguments);
+  context.Act(events, [&context, arguments]() -> absl::StatusOr<int> {
+    if (!arguments->watch) return GetEvents(context, *arguments);
+    return UntilInterrupted(context, [&](const agent::Client& client) {
+      return WatchAgentEvents(client, arguments->selection(), context);
+    });
+  });
 }
 
 }  // namespace plimsoll::cli

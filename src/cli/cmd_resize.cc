@@ -13,8 +13,6 @@
 namespace plimsoll::cli {
 namespace {
 
-using Json = nlohmann::json;
-
 struct ResizeArguments {
   std::string name;
   std::string pod_namespace;
@@ -23,8 +21,8 @@ struct ResizeArguments {
 };
 
 // "resized", or the condition that says why not yet.
-std::string Outcome(const Json& pod) {
-  for (const Json& condition : ItemsOf(pod, {"status", "conditions"})) {
+std::string Outcome(const KubeObject& pod) {
+  for (const KubeObject& condition : ItemsOf(pod, {"status", "conditions"})) {
     const std::string type = TextOf(condition, {"type"});
     if (!absl::StartsWith(type, "PodResize") || TextOf(condition, {"status"}) != "True") continue;
     const std::string reason = TextOf(condition, {"reason"});
@@ -36,11 +34,12 @@ std::string Outcome(const Json& pod) {
   return "resized";
 }
 
-absl::StatusOr<Json> Send(const agent::Client& client, const ResizeArguments& arguments) {
-  PLIMSOLL_ASSIGN_OR_RETURN(const Json pod, client.Get(arguments.pod_namespace, arguments.name));
+absl::StatusOr<KubeObject> Send(const agent::Client& client, const ResizeArguments& arguments) {
+  PLIMSOLL_ASSIGN_OR_RETURN(const KubeObject pod,
+                            client.Get(arguments.pod_namespace, arguments.name));
   PLIMSOLL_ASSIGN_OR_RETURN(const std::string container,
                             ContainerToResize(pod, arguments.container));
-  PLIMSOLL_ASSIGN_OR_RETURN(const Json patch, ResizePatch(pod, container, arguments.wanted));
+  PLIMSOLL_ASSIGN_OR_RETURN(const KubeObject patch, ResizePatch(pod, container, arguments.wanted));
   return client.Resize(arguments.pod_namespace, arguments.name, patch);
 }
 
@@ -50,13 +49,13 @@ absl::StatusOr<int> Resize(const CommandContext& context, const ResizeArguments&
         "plimsoll resize: to what? --cpu and --memory, or those for requests and limits alone"));
   }
   PLIMSOLL_ASSIGN_OR_RETURN(const auto client, AgentOf(context));
-  const absl::StatusOr<Json> pod = Send(*client, arguments);
+  const absl::StatusOr<KubeObject> pod = Send(*client, arguments);
   if (!pod.ok()) {
     return WithAgentHint(pod.status(), "`plimsoll update CONTAINER` changes one of the runtime.");
   }
   if (context.for_programs()) {
-    PLIMSOLL_RETURN_IF_ERROR(
-        PrintJson(pod->dump(1, ' ', false, Json::error_handler_t::replace), context.format()));
+    PLIMSOLL_RETURN_IF_ERROR(PrintJson(
+        pod->dump(1, ' ', false, KubeObject::error_handler_t::replace), context.format()));
     return kExitOk;
   }
   Print(absl::StrCat("pod/", Printable(arguments.name), " ", Printable(Outcome(*pod)), "\n"));

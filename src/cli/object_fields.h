@@ -13,26 +13,27 @@
 
 namespace plimsoll::cli {
 
+// An object, or a part of one.
+using KubeObject = nlohmann::json;
+
 // The field at a path of keys; null where there is none. The reference lives as long as `object`.
 //
 //   FieldOf(pod, {"metadata", "name"})
-const nlohmann::json& FieldOf(const nlohmann::json& object,
-                              std::initializer_list<const char*> path);
+const KubeObject& FieldOf(const KubeObject& object, std::initializer_list<const char*> path);
 
 // A string as it is, a number or a truth value as its text, else "".
-std::string TextOf(const nlohmann::json& object, std::initializer_list<const char*> path);
-int64_t NumberOf(const nlohmann::json& object, std::initializer_list<const char*> path);
-bool FlagOf(const nlohmann::json& object, std::initializer_list<const char*> path);
+std::string TextOf(const KubeObject& object, std::initializer_list<const char*> path);
+int64_t NumberOf(const KubeObject& object, std::initializer_list<const char*> path);
+bool FlagOf(const KubeObject& object, std::initializer_list<const char*> path);
 // absl::InfinitePast() where there is no time.
-absl::Time TimeOf(const nlohmann::json& object, std::initializer_list<const char*> path);
-std::vector<nlohmann::json> ItemsOf(const nlohmann::json& object,
-                                    std::initializer_list<const char*> path);
+absl::Time TimeOf(const KubeObject& object, std::initializer_list<const char*> path);
+std::vector<KubeObject> ItemsOf(const KubeObject& object, std::initializer_list<const char*> path);
 
 // "5m10s" for a time that long before `now`; "-" for none.
 std::string AgeOf(absl::Time time, absl::Time now);
 // "status.conditions" as kinds of objects have them: the status ("True") of the one of this type;
 // "" where there is none.
-std::string ConditionOf(const nlohmann::json& object, const std::string& type);
+std::string ConditionOf(const KubeObject& object, const std::string& type);
 
 }  // namespace plimsoll::cli
 

@@ -1,11 +1,6 @@
 #include "agent/api/admission.h"
 
 namespace plimsoll::agent {
-namespace {
-
-constexpr absl::Duration kIdleEnough = absl::Seconds(1);
-
-}  // namespace
 
 bool Admission::Enter() {
   absl::MutexLock lock(&mutex_);
@@ -17,7 +12,7 @@ bool Admission::Enter() {
 
 absl::Duration Admission::MakeRoom() {
   if (idle_.empty()) return absl::InfiniteDuration();
-  const absl::Duration left = TimeUntil(idle_.front().since) + kIdleEnough;
+  const absl::Duration left = TimeUntil(idle_.front().since) + idle_enough_;
   if (left > absl::ZeroDuration()) return left;
   idle_.front().connection->RefuseMore();
   idle_.pop_front();

@@ -13,12 +13,13 @@
 
 namespace plimsoll::agent {
 
-// A full server closes the connection that has been idle the longest, once it was idle for a
-// second: a client may be about to send. Streams without an end have fewer places than there are,
+// A full server closes the connection that has been idle the longest, once that was long enough: a
+// client may be about to send. Streams without an end have fewer places than there are,
 // so that they never keep out the calls that end. Thread-safe.
 class Admission {
  public:
-  Admission(size_t connections, size_t streams) : connections_(connections), streams_(streams) {}
+  Admission(size_t connections, size_t streams, absl::Duration idle_enough)
+      : connections_(connections), streams_(streams), idle_enough_(idle_enough) {}
 
   // Waits for a place. False: the server stops.
   bool Enter();
@@ -53,6 +54,7 @@ class Admission {
 
   const size_t connections_;
   const size_t streams_;
+  const absl::Duration idle_enough_;
   absl::Mutex mutex_;
   absl::CondVar changed_;
   bool stopped_ ABSL_GUARDED_BY(mutex_) = false;

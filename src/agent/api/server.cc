@@ -21,11 +21,11 @@ namespace {
 constexpr absl::Duration kDiscard = absl::Milliseconds(500);
 constexpr int kStarvedMilliseconds = 100;
 
-ApiError ErrorOfRequest(const absl::Status& fault, bool header_done) {
+ApiError ErrorOfRequest(const absl::Status& fault) {
   const std::string message(fault.message());
-  if (!absl::IsResourceExhausted(fault)) return {400, "BadRequest", message};
-  if (header_done) return {413, "RequestEntityTooLarge", message};
-  return {431, "RequestHeaderTooLarge", message};
+  if (absl::IsOutOfRange(fault)) return {413, "RequestEntityTooLarge", message};
+  if (absl::IsResourceExhausted(fault)) return {431, "RequestHeaderTooLarge", message};
+  return {400, "BadRequest", message};
 }
 
 // Sends the error to a client whose request can't be read any further.
@@ -60,7 +60,7 @@ ApiServer::ApiServer(ServerOptions options, Handler handler, UniqueFd listener, 
       handler_(std::move(handler)),
       listener_(std::move(listener)),
       stop_(std::move(stop)),
-      admission_(options_.limits.connections, options_.limits.streams),
+      admission_(options_.limits.connections, options_.limits.streams, options_.limits.idle_enough),
       pool_(static_cast<int>(options_.limits.connections), options_.limits.connections),
       thread_([this] { Listen(); }) {}
 
@@ -135,7 +135,7 @@ bool ApiServer::ReadRequest(Connection* connection, std::string* input, HttpRequ
   while (true) {
     const absl::StatusOr<bool> whole = reader.Take(input);
     if (!whole.ok()) {
-      Dismiss(connection, &admission_, ErrorOfRequest(whole.status(), reader.header_done()));
+      Dismiss(connection, &admission_, ErrorOfRequest(whole.status()));
       return false;
     }
     if (*whole) break;

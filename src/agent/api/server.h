@@ -27,6 +27,8 @@ struct ServerLimits {
   size_t streams = 48;  // watches and followed logs, of these connections
   // For a request to begin, for the rest of it, and for a client to take some of its answer.
   absl::Duration patience = absl::Seconds(30);
+  // A connection without a request for so long gives way where all are taken.
+  absl::Duration idle_enough = absl::Seconds(1);
   RequestLimits request;
 };
 

@@ -23,6 +23,9 @@ namespace {
 
 using ::testing::HasSubstr;
 
+// A second on a machine without other work.
+constexpr absl::Duration kSoon = absl::Seconds(5);
+
 // Answers with the request's body, or its target; "/stream" never ends.
 void Echo(const HttpRequest& request, Answer& answer) {
   if (request.target == "/stream") {
@@ -208,7 +211,7 @@ TEST_F(ApiServerTest, AnIdleConnectionGivesWay) {
 }
 
 TEST_F(ApiServerTest, AHundredClientsAreServed) {
-  Start();
+  Start({.idle_enough = absl::Seconds(20)});
   std::atomic<int> served = 0;
   std::vector<std::thread> clients;
   for (int i = 0; i < 100; ++i) {
@@ -236,7 +239,7 @@ TEST_F(ApiServerTest, ItsEndEndsEverythingSoon) {
   absl::SleepFor(absl::Milliseconds(100));
   const absl::Time begin = absl::Now();
   server_.reset();
-  EXPECT_LT(absl::Now() - begin, absl::Seconds(1));
+  EXPECT_LT(absl::Now() - begin, kSoon);
 }
 
 TEST_F(ApiServerTest, AnOldClientGetsAStreamWithoutChunks) {

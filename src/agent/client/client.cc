@@ -1,5 +1,6 @@
 #include "agent/client/client.h"
 
+#include <poll.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
@@ -76,6 +77,14 @@ void Client::Abandon() const {
   const uint64_t one = 1;
   while (write(stop_.get(), &one, sizeof(one)) < 0 && errno == EINTR) {
   }
+}
+
+absl::Status Client::Rest(absl::Duration time) const {
+  pollfd stop = {stop_.get(), POLLIN, 0};
+  if (poll(&stop, 1, static_cast<int>(absl::ToInt64Milliseconds(time))) <= 0) {
+    return absl::OkStatus();
+  }
+  return absl::CancelledError("the agent's client was abandoned");
 }
 
 absl::Status Client::Run(const Call& call, absl::Duration patience, const Take& take) const {

@@ -62,6 +62,8 @@ class Client {
   absl::StatusOr<std::vector<nlohmann::json>> Events(const std::string& pod_namespace,
                                                      const std::string& name) const;
 
+  // Waits between calls. CANCELLED as soon as Abandon was called.
+  absl::Status Rest(absl::Duration time) const;
   // Ends all calls, now and later.
   void Abandon() const;
 

@@ -23,7 +23,7 @@ absl::Status RequestFault(const boost::system::error_code& error) {
     return absl::ResourceExhaustedError("the header is too long");
   }
   if (error == http::error::body_limit) {
-    return absl::ResourceExhaustedError("the body is too long");
+    return absl::OutOfRangeError("the body is too long");
   }
   return absl::InvalidArgumentError(absl::StrCat("no HTTP request: ", error.message()));
 }
@@ -48,10 +48,6 @@ absl::StatusOr<bool> RequestReader::Take(std::string* input) {
     if (taken == 0) break;
   }
   return parser_->is_done();
-}
-
-bool RequestReader::header_done() const {
-  return parser_->is_header_done();
 }
 
 bool RequestReader::awaits_continue() const {

@@ -33,10 +33,9 @@ class RequestReader {
   RequestReader& operator=(const RequestReader&) = delete;
 
   // Takes the request's bytes from the front of `input`; what follows stays there. True: the
-  // request is whole. INVALID_ARGUMENT: this is no HTTP request; RESOURCE_EXHAUSTED: the header or
-  // the body is too long, as header_done() tells.
+  // request is whole. INVALID_ARGUMENT: this is no HTTP request; RESOURCE_EXHAUSTED: the header is
+  // too long; OUT_OF_RANGE: the body is.
   absl::StatusOr<bool> Take(std::string* input);
-  bool header_done() const;
   // The client sends the body once it has the answer "100 Continue". Known with the header.
   bool awaits_continue() const;
   // The whole request; once.
