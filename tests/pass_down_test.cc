@@ -407,7 +407,7 @@ TEST_F(PassDownTest, WhatContradictsLinuxIsLogged) {
   web.mutable_linux()->mutable_resources()->set_cpu_period(100000);
   web.mutable_linux()->mutable_resources()->set_cpu_quota(50000);
   const std::string id = Start(pod, web);
-  EXPECT_THAT(node_.Log(), Not(HasSubstr("contradicts linux")));
+  EXPECT_THAT(node_.Log(), Not(HasSubstr("contradict linux")));
   cri::LinuxContainerResources linux;
   linux.set_cpu_quota(70000);
   ASSERT_TRUE(TryUpdate(id, linux).ok());

@@ -89,7 +89,7 @@ absl::StatusOr<Quantity> Share(const std::string& resource, const Zone& node, co
   if (amount.quantity) {
     if (*amount.quantity > there) {
       return DoesNotFit(absl::StrCat(resource, ": ", amount.quantity->text(), " of zone \"",
-                                     node.name, "\", and there are ", there.text()));
+                                     node.name, "\", but the zone has ", there.text()));
     }
     if (amount.quantity->Value() % unit != 0) {
       return DoesNotFit(absl::StrCat(resource, ": ", amount.quantity->text(), " of zone \"",

@@ -272,7 +272,7 @@ TEST_F(PartitionTest, NothingOfAHiddenZoneIsLostInSilence) {
       "zones:\n- {name: c, type: Core, resources: [{name: cpu, capacity: 4}]}\n- {name: n0, type: "
       "NUMANode}\n");
   config_.show.hidden_types = {kCore};
-  EXPECT_THAT(Why(), HasSubstr("zone \"c\" is a Core, and no zone around it"));
+  EXPECT_THAT(Why(), HasSubstr("zone \"c\" is a Core, and no shown zone around it"));
   // Normalised topologies always have a root.
   tree_ = *ZoneTree::Build(*Normalise(tree_.topology(), nullptr));
   EXPECT_THAT(Text(), HasSubstr("root Machine  cpu 4\n"));
@@ -292,7 +292,7 @@ TEST_F(PartitionTest, SaysWhatDoesNotFit) {
   EXPECT_THAT(Why(), HasSubstr("cpus.reserved: CPUs 8 are not there"));
   config_.cpus = {};
   config_.memory["memory"] = {{"numa-0", {.quantity = *Quantity::Parse("2Gi")}}};
-  EXPECT_EQ(Why(), "nodeResources: memory: 2Gi of zone \"numa-0\", which has 1Gi");
+  EXPECT_EQ(Why(), "nodeResources: memory: 2Gi of zone \"numa-0\", but the zone has 1Gi");
   config_.memory = {{"hugepages-2Mi", {{"numa-0", {.quantity = *Quantity::Parse("3Mi")}}}}};
   EXPECT_THAT(Why(), HasSubstr("3Mi of zone \"numa-0\" is no whole number of pages"));
   config_.memory = {{"hugepages-1Gi", {{"numa-0", {}}}}};

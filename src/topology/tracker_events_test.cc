@@ -223,7 +223,7 @@ TEST_F(TrackerTest, WhereTheKernelCannotBeHeardThePollFindsWhatChanges) {
   }).join();
   if (!is_filtered) GTEST_SKIP() << "this kernel has no seccomp filters";
   EXPECT_EQ(Newest("cpu"), "4");
-  EXPECT_THAT(AwaitTrouble("events can't be heard"),
+  EXPECT_THAT(AwaitTrouble("events can't be received"),
               AllOf(HasSubstr("every 10ms"), HasSubstr("Protocol not supported")));
   EXPECT_THAT(tracker_->Misfits(), IsEmpty()) << "what is told is what there is";
   TakeCpuOffline(3, "0-2");

@@ -26,7 +26,7 @@ std::optional<uint64_t> Wanted(const std::optional<RdtBandwidthAllocations>& all
   const std::string why =
       error.empty() ? absl::StrCat("there is no value in ", mbps ? "MBps" : "%") : error;
   faults.AddOfCache(absl::StatusCode::kInvalidArgument, one->where, kResource, id,
-                    absl::StrCat(": ", why, ", the unit of this machine: resctrl is mounted ",
+                    absl::StrCat(": ", why, ", the unit of the machine: resctrl is mounted ",
                                  mbps ? "with" : "without", " mba_MBps", kUnits));
   return std::nullopt;
 }

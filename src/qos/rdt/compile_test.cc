@@ -146,12 +146,12 @@ TEST(RdtCompileTest, BandwidthNeedsTheUnitThatCounts) {
   EXPECT_EQ(percent.code(), absl::StatusCode::kInvalidArgument);
   EXPECT_THAT(percent.message(),
               AllOf(HasSubstr("rdt.yaml:1:32: partitions.p.mbAllocation: MB of caches 0-1: there "
-                              "is no value in %, the unit of this machine"),
+                              "is no value in %, the unit of the machine"),
                     HasSubstr("mounted without mba_MBps")));
   machine.mb->mbps = true;
   EXPECT_THAT(
       CompileErrorOf("partitions: {p: {mbAllocation: [50%]}}", machine).message(),
-      HasSubstr("no value in MBps, the unit of this machine: resctrl is mounted with mba_MBps"));
+      HasSubstr("no value in MBps, the unit of the machine: resctrl is mounted with mba_MBps"));
   machine.mb->mbps = false;
   machine.mb->vendor_steps = true;
   EXPECT_THAT(
