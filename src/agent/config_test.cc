@@ -59,7 +59,7 @@ TEST_P(AgentConfigMistakeTest, IsNamedWithItsPlace) {
 
 INSTANTIATE_TEST_SUITE_P(
     All, AgentConfigMistakeTest,
-    testing::Values(Wrong{"maxPod: 3", "f.yaml:1:1: maxPod: "},
+    testing::Values(Wrong{"maxPod: 3", "f.yaml:1:1: unknown field \"maxPod\"; did you mean"},
                     Wrong{"maxPods: 0", "f.yaml:1:10: maxPods: "},
                     Wrong{"staticPodPath: manifests", "must be an absolute path"},
                     Wrong{"systemReserved: {cpu: x}", "systemReserved.cpu"},

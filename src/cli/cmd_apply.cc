@@ -40,7 +40,8 @@ std::string ResultFor(const KubeObject& pod, const PodMap& before) {
 
 absl::StatusOr<std::vector<KubeObject>> ApplyFile(const agent::Client& client,
                                                   const std::string& file) {
-  PLIMSOLL_ASSIGN_OR_RETURN(const std::string text, ReadInput(file));
+  PLIMSOLL_ASSIGN_OR_RETURN(const std::string text,
+                            ReadUserFile(file, FileKinds::kAny, kMostManifestBytes));
   absl::StatusOr<std::vector<KubeObject>> pods = client.Apply(text);
   if (!pods.ok() && !agent::IsNoAgent(pods.status())) {
     return Annotate(pods.status(), file == "-" ? "standard input" : file);

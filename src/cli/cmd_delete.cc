@@ -42,15 +42,16 @@ struct Place {
 };
 
 // The pods that are meant, by the names that are printed.
-using Places = std::vector<std::pair<std::string, Place>>;
+using PodsByLabel = std::vector<std::pair<std::string, Place>>;
 
-absl::StatusOr<Places> PlacesOf(const DeleteArguments& arguments) {
-  Places places;
+absl::StatusOr<PodsByLabel> PlacesOf(const DeleteArguments& arguments) {
+  PodsByLabel places;
   for (const std::string& name : arguments.names) {
     places.push_back({name, {arguments.pod_namespace, name}});
   }
   for (const std::string& file : arguments.files) {
-    PLIMSOLL_ASSIGN_OR_RETURN(const std::string text, ReadInput(file));
+    PLIMSOLL_ASSIGN_OR_RETURN(const std::string text,
+                              ReadUserFile(file, FileKinds::kAny, kMostManifestBytes));
     PLIMSOLL_ASSIGN_OR_RETURN(const std::vector<pod::Manifest> pods,
                               pod::ParseManifests(text, file == "-" ? "standard input" : file));
     for (const pod::Manifest& pod : pods) {
@@ -86,7 +87,7 @@ absl::Status DeleteOne(const agent::Client& client, const DeleteArguments& argum
 
 absl::StatusOr<int> Delete(const CommandContext& context, const DeleteArguments& arguments) {
   PLIMSOLL_ASSIGN_OR_RETURN(const auto client, AgentOf(context));
-  PLIMSOLL_ASSIGN_OR_RETURN(const Places places, PlacesOf(arguments));
+  PLIMSOLL_ASSIGN_OR_RETURN(const PodsByLabel places, PlacesOf(arguments));
   std::vector<std::string> labels;
   std::map<std::string, Place> by_label;
   for (const auto& [label, place] : places) {

@@ -29,7 +29,6 @@
 namespace plimsoll::cli {
 namespace {
 
-constexpr size_t kMostManifestBytes = 4 * 1024 * 1024;
 
 struct RunArguments {
   std::vector<std::string> files;

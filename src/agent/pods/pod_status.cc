@@ -143,11 +143,11 @@ class Writer {
   }
 
   bool IsReady(const pod::ContainerManifest& container, const ObservedContainer* last) const {
-    if (last == nullptr || HasEnded()) return false;
+    if (last == nullptr) return false;
     if (container.role == Role::kInit) {
       return last->state == ContainerState::kExited && last->exit_code == 0;
     }
-    return last->state == ContainerState::kRunning;
+    return !HasEnded() && last->state == ContainerState::kRunning;
   }
 
   bool AllReady(bool ordinary) const {
