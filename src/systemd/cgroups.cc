@@ -125,14 +125,17 @@ void SystemdCgroups::Forget(const std::string& group) {
 
 absl::Status SystemdCgroups::StartSlice(const Place& slice) {
   const absl::Status started = units_->StartTransient(
-      slice.unit, {{"Description", absl::StrCat("Plimsoll ", slice.unit)},
-                   {"DefaultDependencies", false},
-                   {"CollectMode", std::string("inactive-or-failed")},
-                   // Else systemd gives its group no controllers until something in it needs them.
-                   {"CPUAccounting", true},
-                   {"MemoryAccounting", true},
-                   {"IOAccounting", true},
-                   {"TasksAccounting", true}});
+      slice.unit,
+      {{"Description", absl::StrCat("Plimsoll ", slice.unit)},
+       {"DefaultDependencies", false},
+       {"CollectMode", std::string("inactive-or-failed")},
+       // Else systemd gives its group no controllers until something in it needs them, and
+       // takes those away that somebody enables. Accounting of CPU needs no controller.
+       {"CPUWeight", uint64_t{100}},
+       {"CPUAccounting", true},
+       {"MemoryAccounting", true},
+       {"IOAccounting", true},
+       {"TasksAccounting", true}});
   // An administrator's unit file may define it.
   return absl::IsAlreadyExists(started) ? units_->Start(slice.unit) : started;
 }

@@ -143,6 +143,7 @@ TEST_F(SystemdCgroupsTest, SlicesAreMadeOutermostFirstAndGoInTurn) {
   EXPECT_THAT(*cgroups_->Create(kPod), ElementsAre("/kubepods.slice", kPod));
   EXPECT_THAT(units_->calls, ElementsAre("start kubepods.slice", "start kubepods-pod1.slice"));
   EXPECT_TRUE(PropertyOf<bool>("MemoryAccounting", "kubepods-pod1.slice"));
+  EXPECT_EQ(PropertyOf<uint64_t>("CPUWeight", "kubepods-pod1.slice"), 100u);
   EXPECT_THAT(*cgroups_->Create(kPod), IsEmpty());
   ASSERT_TRUE(cgroups_->Remove(kPod).ok());
   EXPECT_FALSE(*cgroups_->Exists(kPod));

@@ -61,23 +61,31 @@ absl::Status ParentGroups::Ensure() {
   return absl::OkStatus();
 }
 
+// Limits each group before the next is made: systemd takes a controller away from a slice that it
+// knows no value of.
 absl::Status ParentGroups::Fill(const std::vector<std::string>& missing) {
   for (const std::string& group : All()) {
     // Also completes a group that only some hierarchies have.
     PLIMSOLL_RETURN_IF_ERROR(cgroups_.Create(group).status());
-    if (ready_ || made_.contains(group)) continue;
-    note_(absl::StrCat("cgroup ", group,
-                       " was there already: it is used, with limits for this agent's pods, and "
-                       "never removed"));
+    if (!ready_ && !made_.contains(group)) {
+      note_(absl::StrCat("cgroup ", group,
+                         " was there already: it is used, with limits for this agent's pods, and "
+                         "never removed"));
+    }
+    PLIMSOLL_RETURN_IF_ERROR(Limit(group, absl::c_linear_search(missing, group)));
   }
-  PLIMSOLL_RETURN_IF_ERROR(Limit(absl::c_linear_search(missing, names_.Kubepods())));
-  CgroupSettings least;
-  least.cpu_shares = resources::kMinShares;
-  return WriteChanges(cgroups_, names_.Qos(QosClass::kBestEffort), Fit(least, machine_));
+  return absl::OkStatus();
 }
 
-absl::Status ParentGroups::Limit(bool is_new) {
-  const absl::Status limited = WriteChanges(cgroups_, names_.Kubepods(), KubepodsLimits());
+absl::Status ParentGroups::Limit(const std::string& group, bool is_new) {
+  if (group != names_.Kubepods()) {
+    // The class Burstable gets its shares by SetBurstable, and has them already if it was there.
+    if (!is_new && group == names_.Qos(QosClass::kBurstable)) return absl::OkStatus();
+    CgroupSettings least;
+    least.cpu_shares = resources::kMinShares;
+    return WriteChanges(cgroups_, group, Fit(least, machine_));
+  }
+  const absl::Status limited = WriteChanges(cgroups_, group, KubepodsLimits());
   if (limited.ok() || is_new) return limited;
   note_(absl::StrCat("the limits of all pods are not enforced yet: ", limited.message()));
   return absl::OkStatus();

@@ -68,7 +68,7 @@ class ParentGroups {
   absl::StatusOr<std::vector<std::string>> Missing() const;
   absl::Status SaveMade(std::set<std::string> made);
   absl::Status Fill(const std::vector<std::string>& missing);
-  absl::Status Limit(bool is_new);
+  absl::Status Limit(const std::string& group, bool is_new);
   absl::Status Undo(const absl::Status& why, const std::vector<std::string>& missing);
 
   linux::CgroupManager& cgroups_;
