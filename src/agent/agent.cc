@@ -147,7 +147,9 @@ class AgentImpl : public Agent {
   absl::Status CheckRuntime() {
     PLIMSOLL_RETURN_IF_ERROR(CheckNoKubelet());
     const auto sandboxes = runtime_->client().ListPodSandboxes();
-    return sandboxes.ok() ? CheckNoKubeletsPods(*sandboxes) : absl::OkStatus();
+    if (!sandboxes.ok()) return absl::OkStatus();
+    runtime_->Classes().status().IgnoreError();  // to be known when the runtime has gone
+    return CheckNoKubeletsPods(*sandboxes);
   }
 
   PodHost Host() {

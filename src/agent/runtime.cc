@@ -34,12 +34,16 @@ std::string Runtime::Name() {
 absl::StatusOr<NodeClasses> Runtime::Classes() {
   NodeClasses classes;
   if (!classes_) return classes;
-  PLIMSOLL_ASSIGN_OR_RETURN(const auto status, client_->RuntimeStatus(/*verbose=*/false));
-  const auto& lists = status.status().resources();
+  const auto status = client_->RuntimeStatus(/*verbose=*/false);
+  const absl::MutexLock lock(&mutex_);
+  if (absl::IsUnavailable(status.status()) && told_) return *told_;
+  PLIMSOLL_RETURN_IF_ERROR(status.status());
+  const auto& lists = status->status().resources();
   for (const auto& each : lists.pod_class_resources()) classes.pod[each.name()] = TypeOf(each);
   for (const auto& each : lists.container_class_resources()) {
     classes.container[each.name()] = TypeOf(each);
   }
+  told_ = classes;
   return classes;
 }
 

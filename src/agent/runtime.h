@@ -3,6 +3,7 @@
 #define PLIMSOLL_AGENT_RUNTIME_H_
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -23,8 +24,8 @@ class Runtime {
   pod::Client& client() { return *client_; }
   // "plimsoll"; empty until the runtime answers.
   std::string Name();
-  // Its class types (KEP-3008). None: it has none, doesn't tell of any, or the gate is off. Errors
-  // of the call.
+  // Its class types (KEP-3008). None: it has none, doesn't tell of any, or the gate is off. While
+  // the runtime can't be reached, those that it told last; UNAVAILABLE if it never did.
   absl::StatusOr<NodeClasses> Classes();
 
  private:
@@ -35,6 +36,7 @@ class Runtime {
   const bool classes_;
   absl::Mutex mutex_;
   std::string name_ ABSL_GUARDED_BY(mutex_);
+  std::optional<NodeClasses> told_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace plimsoll::agent
