@@ -134,9 +134,10 @@ TEST(Manifest, ReadsEverythingItKnows) {
 TEST(Manifest, ResolvesTheEnvironment) {
   const auto pods = ParseManifests(kFull, "pod.yaml");
   ASSERT_TRUE(pods.ok()) << pods.status();
-  EXPECT_THAT(
-      ResolveEnvironment(pods->front(), pods->front().containers[2], "uid"),
-      ElementsAre(Pair("GREETING", "hello"), Pair("WHO", "web-1"), Pair("BOTH", "hello web-1")));
+  const auto environment = ResolveEnvironment(pods->front(), pods->front().containers[2], {});
+  ASSERT_TRUE(environment.ok()) << environment.status();
+  EXPECT_THAT(*environment, ElementsAre(Pair("GREETING", "hello"), Pair("WHO", "web-1"),
+                                        Pair("BOTH", "hello web-1")));
   const std::map<std::string, std::string> known = {{"A", "1"}};
   EXPECT_EQ(ExpandReferences("$(A) $$(A) $(B) $A $( 5$", known), "1 $(A) $(B) $A $( 5$");
 }
@@ -202,7 +203,7 @@ INSTANTIATE_TEST_SUITE_P(
         BadCase{"spec", "restartPolicy: never", "\"never\" is not one of Always, OnFailure, Never"},
         BadCase{"spec", "terminationGracePeriodSeconds: \"5\"", "must be a whole number"},
         BadCase{"metadata", "namespace: Shop", "must be at most 63 lower-case"},
-        BadCase{"spec", "volumes: [{name: v}]", "needs exactly one of hostPath and emptyDir"},
+        BadCase{"spec", "volumes: [{name: v}]", "needs exactly one of hostPath, emptyDir"},
         BadCase{"spec", "volumes: [{name: v, hostPath: {path: etc}}]", "must be an absolute path"},
         BadCase{
             "container", "volumeMounts: [{name: v, mountPath: /v}]",
@@ -242,16 +243,16 @@ INSTANTIATE_TEST_SUITE_P(
 INSTANTIATE_TEST_SUITE_P(
     NotSupported, BadManifestTest,
     ::testing::Values(
-        BadCase{"spec", "runtimeClassName: kata", "there is one runtime handler"},
         BadCase{"container", "ports: [{hostPort: 80}]", "needs a \"containerPort\""},
-        BadCase{"container", "env: [{name: A, valueFrom: {fieldRef: {fieldPath: status.podIP}}}]",
-                "\"status.podIP\" is not supported, only metadata.name"},
-        BadCase{"container", "env: [{name: A, valueFrom: {secretKeyRef: {name: s, key: k}}}]",
-                "not supported"},
-        BadCase{"spec", "volumes: [{name: v, configMap: {name: m}}]",
-                "only hostPath and emptyDir volumes are"},
-        BadCase{"spec", "volumes: [{name: v, emptyDir: {medium: Memory}}]", "leave `medium` out"},
-        BadCase{"container", "lifecycle: {preStop: {exec: {command: [a]}}}", "no hooks yet"}));
+        BadCase{"container", "env: [{name: A, valueFrom: {fieldRef: {fieldPath: status.phase}}}]",
+                "\"status.phase\" is not supported, only metadata.name"},
+        BadCase{"spec", "volumes: [{name: v, nfs: {server: s, path: /}}]",
+                "only volumes of the machine itself are"},
+        BadCase{"spec", "volumes: [{name: v, emptyDir: {medium: HugePages-2Mi}}]",
+                "emptyDir is a directory on disk or, with Memory, in memory"},
+        BadCase{"spec",
+                "volumes: [{name: v, projected: {sources: [{serviceAccountToken: {path: t}}]}}]",
+                "there is no API server here"}));
 
 TEST(Manifest, WhatOnlyAClusterNeedsIsNoted) {
   const auto pods = ParseManifests(PodWith("spec", "nodeSelector: {disk: ssd}"), "pod.yaml");
@@ -300,7 +301,7 @@ TEST(Manifest, AProblemIsToldOnce) {
        {std::string("apiVersion: apps/v1\nkind: Deployment\nspec: {replicas: 3}\n"),
         std::string("just words\n"), PodWith("container", "volumeMounts: [data]"),
         PodWith("container", "resources: {limits: 5}"),
-        PodWith("spec", "volumes: [{name: v, secret: {secretName: s}}]")}) {
+        PodWith("spec", "volumes: [{name: v, nfs: {server: s, path: /}}]")}) {
     EXPECT_THAT(ErrorOf(text), Not(HasSubstr("\n")));
   }
 }

@@ -49,6 +49,8 @@ Runner::Runner(Client& client, Observer& observer, FsRoot root, Manifest pod, Ru
       maker_(client_, root_, pod_,
              {.state_directory = options_.state_directory,
               .pod_class_types = options_.pod_class_types,
+              .objects = options_.objects,
+              .image_ids = options_.image_ids,
               .interrupted = [this] { return Interrupted(); }}) {
   outcome_.uid = maker_.uid();
 }
@@ -106,6 +108,11 @@ absl::Status Runner::MakeSandbox() {
   absl::StatusOr<std::string> id = maker_.Make();
   outcome_.namesake = maker_.namesake();
   PLIMSOLL_ASSIGN_OR_RETURN(outcome_.sandbox_id, std::move(id));
+  if (outcome_.sandbox_id.empty()) return absl::OkStatus();
+  PLIMSOLL_RETURN_IF_ERROR(maker_.Complete(outcome_.sandbox_id));
+  for (size_t i = 0; i < outcome_.containers.size(); ++i) {
+    outcome_.containers[i].config = maker_.configs().containers[i];
+  }
   return absl::OkStatus();
 }
 
@@ -163,13 +170,14 @@ absl::Status Runner::AfterFailedStart(Member& member, const absl::Status& failur
 
 absl::Status Runner::ResolveSubPaths(const Member& member) {
   const std::vector<VolumeMount>& mounts = manifest(member).mounts;
+  const std::vector<std::string>& sub_paths = maker_.configs().sub_paths[member.index];
   for (size_t i = 0; i < mounts.size(); ++i) {
-    if (mounts[i].sub_path.empty()) continue;
+    if (sub_paths[i].empty()) continue;
     const absl::StatusOr<std::string> path =
-        MakeSubPath(root_, maker_.dir().volumes.at(mounts[i].volume), mounts[i].sub_path);
+        MakeSubPath(root_, maker_.dir().volumes.at(mounts[i].volume), sub_paths[i]);
     if (!path.ok()) {
-      return Annotate(path.status(), absl::StrCat("subPath ", mounts[i].sub_path, " of volume ",
-                                                  mounts[i].volume));
+      return Annotate(path.status(),
+                      absl::StrCat("subPath ", sub_paths[i], " of volume ", mounts[i].volume));
     }
     outcome(member).config.mutable_mounts(static_cast<int>(i))->set_host_path(*path);
   }

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <optional>
 #include <set>
 #include <string>
@@ -34,7 +35,10 @@ struct RunnerOptions {
   std::string state_directory;  // the daemon's
   // The daemon's class types of pods (see PodContext).
   std::set<std::string> pod_class_types;
-  std::function<int()> interrupts;  // the interrupts so far; 1: stop, 2: kill
+  // ConfigMaps and Secrets; nullptr: there are none. Outlives the Runner.
+  const Objects* objects = nullptr;
+  std::map<std::string, std::string> image_ids;  // of image volumes (see PodContext)
+  std::function<int()> interrupts;               // the interrupts so far; 1: stop, 2: kill
   // Wakes the Runner when containers end; null: it polls the daemon.
   const EventWatch* events = nullptr;
 };
