@@ -1,7 +1,7 @@
 #include "pod/manifest_probes.h"
 
 #include <limits>
-#include <set>
+#include <variant>
 
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
@@ -164,8 +164,13 @@ void ReadLifecycle(YamlReader& reader, const YAML::Node& node, const std::string
     YamlMapping handler(reader, *found, mapping.PathOf(key));
     out = ReadAction(reader, handler, /*is_probe=*/false, container);
     handler.Finish();
+    // Commands and sleep run anywhere.
+    if (!out || std::holds_alternative<ExecAction>(*out) ||
+        std::holds_alternative<SleepAction>(*out)) {
+      return;
+    }
     left_to_agent.push_back(
-        absl::StrCat(reader.Where(*found, mapping.PathOf(key)), "no hook runs"));
+        absl::StrCat(reader.Where(*found, mapping.PathOf(key)), "no hook calls a network"));
   };
   hook("postStart", container.lifecycle.post_start);
   hook("preStop", container.lifecycle.pre_stop);
