@@ -30,7 +30,8 @@ void ReadMetadata(YamlReader& reader, const YAML::Node& node, Manifest& pod) {
   metadata.StringMap("annotations", pod.annotations);
   metadata.Refuse("generateName", "give it a name");
   for (const char* key : {"uid", "resourceVersion", "creationTimestamp", "generation",
-                          "ownerReferences", "finalizers", "managedFields", "selfLink"}) {
+                          "deletionTimestamp", "deletionGracePeriodSeconds", "ownerReferences",
+                          "finalizers", "managedFields", "selfLink"}) {
     metadata.Ignore(key, "the API server's");
   }
   metadata.Finish();

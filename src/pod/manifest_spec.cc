@@ -53,7 +53,7 @@ void ReadDns(YamlReader& reader, YamlMapping& spec, Manifest& pod) {
 void ReadClusterFields(YamlMapping& spec) {
   for (const char* key : {"nodeSelector", "nodeName", "affinity", "tolerations", "schedulerName",
                           "topologySpreadConstraints", "priorityClassName", "priority",
-                          "preemptionPolicy", "schedulingGates"}) {
+                          "preemptionPolicy", "schedulingGates", "schedulingGroup"}) {
     spec.Ignore(key, kOneNode);
   }
   for (const char* key : {"serviceAccountName", "serviceAccount", "automountServiceAccountToken",
@@ -63,6 +63,7 @@ void ReadClusterFields(YamlMapping& spec) {
   spec.Refuse("ephemeralContainers", "not in a manifest");
   spec.Refuse("overhead", "a runtime class has it, and there is no API server here");
   spec.Refuse("subdomain", kNoCluster);
+  spec.Refuse("hostnameOverride", "use hostname");
   spec.Refuse("setHostnameAsFQDN", kNoCluster);
   spec.Refuse("resourceClaims", kNoCluster);
 }

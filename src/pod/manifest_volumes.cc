@@ -196,7 +196,29 @@ int ReadSources(YamlReader& reader, YamlMapping& mapping, std::vector<std::strin
     ++sources;
     volume.image = ReadImageVolume(reader, *node, mapping.PathOf("image"));
   }
-  for (const char* key : {"persistentVolumeClaim", "csi", "ephemeral", "nfs", "iscsi"}) {
+  for (const char* key : {"persistentVolumeClaim",
+                          "csi",
+                          "ephemeral",
+                          "nfs",
+                          "iscsi",
+                          "fc",
+                          "cephfs",
+                          "rbd",
+                          "glusterfs",
+                          "cinder",
+                          "flexVolume",
+                          "flocker",
+                          "gitRepo",
+                          "awsElasticBlockStore",
+                          "azureDisk",
+                          "azureFile",
+                          "gcePersistentDisk",
+                          "photonPersistentDisk",
+                          "portworxVolume",
+                          "quobyte",
+                          "scaleIO",
+                          "storageos",
+                          "vsphereVolume"}) {
     sources += mapping.Get(key) ? 1 : 0;
     mapping.Refuse(key, "only volumes of the machine itself are");
   }
