@@ -78,7 +78,7 @@ TEST(Fields, VariablesOfObjects) {
       "      env:\n"
       "        - {name: color, value: \"$(X_user) green\"}\n"
       "        - {name: PASS, valueFrom: {secretKeyRef: {name: login, key: user}}}\n"
-      "        - {name: NONE, valueFrom: {secretKeyRef: {name: login, key: no, optional: "
+      "        - {name: NONE, valueFrom: {secretKeyRef: {name: login, key: nope, optional: "
       "true}}}\n");
   Objects objects;
   ASSERT_TRUE(objects

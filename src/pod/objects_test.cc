@@ -106,13 +106,13 @@ TEST(CheckObjects, EveryMissingObjectIsTold) {
 kind: Pod
 metadata: {name: p}
 spec:
-  volumes: [{name: v, secret: {secretName: gone}}, {name: w, configMap: {name: no, optional: true}}]
+  volumes: [{name: v, secret: {secretName: gone}}, {name: w, configMap: {name: nope, optional: true}}]
   containers:
     - name: c
       image: i
       env:
         - {name: A, valueFrom: {configMapKeyRef: {name: settings, key: colour}}}
-      envFrom: [{secretRef: {name: no, optional: true}}]
+      envFrom: [{secretRef: {name: nope, optional: true}}]
 )yaml",
                                    "pod.yaml");
   ASSERT_TRUE(pods.ok()) << pods.status();
