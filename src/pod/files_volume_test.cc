@@ -124,7 +124,9 @@ TEST_F(FilesVolumeTest, ThePodsDirectoryHasItsVolumesInMemoryAndOfItsGroup) {
   EXPECT_EQ(dir_.root().Stat(volumes + "data")->st_gid, 2000u);
   EXPECT_EQ(ModeOf(volumes + "quick"), 02777u);
   std::map<std::string, std::string> types;
-  for (const linux::MountInfo& mount : *linux::ReadMounts(root)) {
+  const auto mounts = linux::ReadMounts(root);
+  ASSERT_TRUE(mounts.ok()) << mounts.status();
+  for (const linux::MountInfo& mount : *mounts) {
     if (!absl::StartsWith(mount.mount_point, dir_.path())) continue;
     types[mount.mount_point.substr(mount.mount_point.rfind('/') + 1)] = mount.fs_type;
   }

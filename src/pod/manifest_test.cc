@@ -254,6 +254,71 @@ INSTANTIATE_TEST_SUITE_P(
                 "volumes: [{name: v, projected: {sources: [{serviceAccountToken: {path: t}}]}}]",
                 "there is no API server here"}));
 
+INSTANTIATE_TEST_SUITE_P(
+    Fields, BadManifestTest,
+    ::testing::Values(
+        BadCase{"spec", "volumes: [{name: v, configMap: {name: m, defaultMode: 0888}}]",
+                "must be permission bits from 0 to 0777"},
+        BadCase{"spec", "volumes: [{name: v, configMap: {name: m, items: [{key: k, path: ../x}]}}]",
+                "\"../x\" must be relative and without"},
+        BadCase{"spec", "volumes: [{name: v, emptyDir: {}, secret: {secretName: s}}]",
+                "needs exactly one of hostPath, emptyDir"},
+        BadCase{"spec",
+                "volumes: [{name: v, downwardAPI: {items: [{path: p, fieldRef: {fieldPath: "
+                "status.podIP}}]}}]",
+                "\"status.podIP\" is not supported, only metadata.name"},
+        BadCase{"spec", "hostAliases: [{ip: nowhere, hostnames: [a]}]", "is no IP address"},
+        BadCase{"spec", "activeDeadlineSeconds: 0", "must be from 1 to"},
+        BadCase{"spec",
+                "resources: {limits: {memory: 1Mi}}\n  initContainers: [{name: d, image: i, "
+                "resources: {limits: {memory: 2Mi}}}]",
+                "container d's limit 2Mi is above the pod's 1Mi"},
+        BadCase{"container", "livenessProbe: {periodSeconds: 5}", "needs exactly one of exec"},
+        BadCase{"container", "livenessProbe: {tcpSocket: {port: 1}, successThreshold: 2}",
+                "must be from 1 to 1"},
+        BadCase{"container",
+                "readinessProbe: {httpGet: {port: wbe}}\n      ports: [{name: web, "
+                "containerPort: 80}]",
+                "no port named \"wbe\"; did you mean \"web\"?"},
+        BadCase{"container", "lifecycle: {preStop: {grpc: {port: 1}}}", "unknown field \"grpc\""},
+        BadCase{"container", "resources: {limits: {example.com/gpu: 500m}}", "a whole number"},
+        BadCase{"container", "resources: {requests: {example.com/gpu: 1}}",
+                "the limit must equal the request"},
+        BadCase{"container", "env: [{name: A, valueFrom: {}}]", "needs exactly one of fieldRef"},
+        BadCase{"container", "envFrom: [{prefix: A}]", "needs exactly one of configMapRef"}));
+
+TEST(Manifest, ModesAreOctalAsInKubernetes) {
+  for (const auto& [text, mode] : {std::pair("0400", 0400), std::pair("0o400", 0400),
+                                   std::pair("256", 0400), std::pair("0", 0)}) {
+    const auto pods = ParseManifests(
+        PodWith("spec", absl::StrCat("volumes: [{name: v, secret: {secretName: s, defaultMode: ",
+                                     text, "}}]")),
+        "f");
+    ASSERT_TRUE(pods.ok()) << pods.status();
+    EXPECT_EQ(pods->front().volumes[0].files->default_mode, mode) << text;
+  }
+}
+
+TEST(Manifest, ProbesHaveKubernetesDefaultsAndAreLeftToAnAgent) {
+  const auto pods = ParseManifests(
+      PodWith(
+          "container",
+          "ports: [{name: web, containerPort: 80}]\n      readinessProbe: {httpGet: {port: web}}\n"
+          "      livenessProbe: {exec: {command: [a]}, periodSeconds: 3}"),
+      "f");
+  ASSERT_TRUE(pods.ok()) << pods.status();
+  const ContainerManifest& container = pods->front().containers[0];
+  const auto& get = std::get<HttpGetAction>(container.readiness->action);
+  EXPECT_EQ(get.port, 80);
+  EXPECT_EQ(get.path, "/");
+  EXPECT_EQ(container.readiness->timeout_s, 1);
+  EXPECT_EQ(container.liveness->period_s, 3);
+  EXPECT_EQ(container.liveness->failure_threshold, 3);
+  EXPECT_THAT(pods->front().left_to_agent,
+              ElementsAre(HasSubstr("livenessProbe: nothing probes"),
+                          HasSubstr("readinessProbe: nothing probes")));
+}
+
 TEST(Manifest, WhatOnlyAClusterNeedsIsNoted) {
   const auto pods = ParseManifests(PodWith("spec", "nodeSelector: {disk: ssd}"), "pod.yaml");
   ASSERT_TRUE(pods.ok()) << pods.status();
