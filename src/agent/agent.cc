@@ -163,6 +163,7 @@ class AgentImpl : public Agent {
                           .host_ip = AddressOf(node_->Object()),
                           .runtime = [this] { return runtime_->Name(); }},
                  .state_directory = config_.state_directory,
+                 .objects_directory = config_.objects_path,
                  .pod_class_types = [this] { return PodClassTypes(); },
                  .classes = [this](const pod::Manifest& pod) { return Classes(pod); },
                  .passes_resources_down = GateIsOn("KubeletContainerResourcesInPodSandbox"),

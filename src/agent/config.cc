@@ -98,6 +98,7 @@ void ReadConfig(YamlReader& reader, const YAML::Node& node, Config& config) {
   ReadKind(reader, mapping);
   mapping.String("runtimeEndpoint", config.runtime_endpoint);
   ReadPath(reader, mapping, "staticPodPath", config.static_pod_path);
+  ReadPath(reader, mapping, "objectsPath", config.objects_path);
   ReadPath(reader, mapping, "stateDirectory", config.state_directory);
   ReadPath(reader, mapping, "socket", config.socket);
   mapping.String("nodeName", config.node_name);

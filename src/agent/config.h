@@ -22,6 +22,7 @@ inline constexpr char kDefaultConfigPath[] = "/etc/plimsoll/agent.yaml";
 struct Config {
   std::string runtime_endpoint = "unix:///run/plimsoll/plimsoll.sock";
   std::string static_pod_path = "/etc/plimsoll/manifests";
+  std::string objects_path;  // of ConfigMaps and Secrets; empty: there are none
   std::string state_directory = "/var/lib/plimsoll-agent";
   std::string socket = "/run/plimsoll/agent.sock";
   std::string node_name;  // empty: the machine's host name

@@ -46,9 +46,11 @@ absl::StatusOr<PodGroups*> PodCgroups::Groups() {
 
 absl::StatusOr<std::string> PodCgroups::Make(const PodRecord& record, const pod::Manifest& pod) {
   PLIMSOLL_ASSIGN_OR_RETURN(PodGroups* const groups, Groups());
-  PLIMSOLL_ASSIGN_OR_RETURN(
-      const PodAmounts amounts,
-      AmountsOf({.containers = ContainersOf(pod), .pod = {}, .overhead = {}}, {}));
+  PLIMSOLL_ASSIGN_OR_RETURN(const PodAmounts amounts,
+                            AmountsOf({.containers = ContainersOf(pod),
+                                       .pod = pod.resources.value_or(resources::Requirements()),
+                                       .overhead = {}},
+                                      {}));
   PLIMSOLL_RETURN_IF_ERROR(groups->Ensure(record.uid, amounts));
   return groups->CgroupParent(record.uid, amounts.qos);
 }

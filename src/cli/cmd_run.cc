@@ -3,6 +3,8 @@
 
 #include <atomic>
 #include <cstdlib>
+#include <map>
+#include <optional>
 #include <set>
 #include <thread>
 
@@ -20,9 +22,11 @@
 #include "cli/run_report.h"
 #include "cli/text.h"
 #include "pod/amount.h"
+#include "pod/check_objects.h"
 #include "pod/dir.h"
 #include "pod/event_watch.h"
 #include "pod/manifest.h"
+#include "pod/objects.h"
 #include "pod/runner.h"
 #include "pod/sandbox_maker.h"
 
@@ -32,6 +36,7 @@ namespace {
 
 struct RunArguments {
   std::vector<std::string> files;
+  std::string objects;  // a directory; empty: none
   bool detach = false;
   bool keep = false;
   bool quiet = false;
@@ -76,9 +81,31 @@ absl::StatusOr<std::vector<pod::Manifest>> ReadAllManifests(const std::vector<st
   PLIMSOLL_RETURN_IF_ERROR(problems);
   for (const pod::Manifest& pod : pods) {
     for (const std::string& note : pod.notes) PrintNote(absl::StrCat("note: ", note, "\n"));
+    for (const std::string& note : pod.left_to_agent) {
+      PrintNote(absl::StrCat("note: ", note, " with `plimsoll run`\n"));
+    }
     NoteVainLimits(pod);
   }
   return pods;
+}
+
+// nullopt: none were asked for.
+absl::StatusOr<std::optional<pod::Objects>> ReadObjects(const std::string& directory) {
+  if (directory.empty()) return std::nullopt;
+  PLIMSOLL_ASSIGN_OR_RETURN(const FsRoot root, FsRoot::Open("/"));
+  PLIMSOLL_ASSIGN_OR_RETURN(const std::string path, FromRoot(directory));
+  absl::StatusOr<pod::Objects> objects = pod::Objects::ReadDirectory(root, path);
+  if (!objects.ok()) return Annotate(objects.status(), "--objects");
+  return *std::move(objects);
+}
+
+absl::Status CheckAllObjects(const std::vector<pod::Manifest>& pods, const pod::Objects* objects) {
+  absl::Status problems;
+  for (const pod::Manifest& pod : pods) {
+    problems = AlsoTell(problems, pod::CheckObjects(pod, objects));
+  }
+  if (objects != nullptr || !absl::IsNotFound(problems)) return problems;
+  return WithHint(problems, "--objects DIR names a directory with ConfigMaps and Secrets.");
 }
 
 bool UseColour() {
@@ -92,6 +119,10 @@ void NoteDetached(const pod::Manifest& pod, const pod::Outcome& outcome) {
     PrintNote(absl::StrCat("note: pod ", pod.name,
                            ": the containers of a detached pod are not restarted (restartPolicy ",
                            pod.restart_policy, ")\n"));
+  }
+  if (pod.active_deadline_s) {
+    PrintNote(absl::StrCat("note: pod ", pod.name,
+                           ": nobody ends a detached pod at its activeDeadlineSeconds\n"));
   }
 }
 
@@ -180,14 +211,15 @@ bool MayEndAContainer(const node::Event& event) {
 }
 
 absl::StatusOr<int> RunPods(const CommandContext& context, const RunArguments& arguments,
-                            const std::vector<pod::Manifest>& pods, Interrupts& interrupts,
-                            pod::Client& client, std::atomic<bool>& begun) {
+                            const std::vector<pod::Manifest>& pods, const pod::Objects* objects,
+                            Interrupts& interrupts, pod::Client& client, std::atomic<bool>& begun) {
   PLIMSOLL_ASSIGN_OR_RETURN(const auto namesake, pod::FindNamesake(client, pods));
   if (namesake) return WithRemedy(pod::NameIsTaken(*namesake), *namesake);
   PLIMSOLL_ASSIGN_OR_RETURN(const auto daemon, client.DaemonStatus());
   PLIMSOLL_ASSIGN_OR_RETURN(const auto pod_class_types, PodClassTypes(client));
+  std::vector<std::map<std::string, std::string>> image_ids;
   for (const pod::Manifest& pod : pods) {
-    PLIMSOLL_RETURN_IF_ERROR(EnsureImages(client, pod));
+    PLIMSOLL_ASSIGN_OR_RETURN(image_ids.emplace_back(), EnsureImages(client, pod, objects));
     if (interrupts.count() > 0) return kExitInterrupted;
   }
   PLIMSOLL_ASSIGN_OR_RETURN(const FsRoot root, FsRoot::Open("/"));
@@ -211,6 +243,8 @@ absl::StatusOr<int> RunPods(const CommandContext& context, const RunArguments& a
       options.keep = arguments.keep;
       options.state_directory = daemon.state_directory();
       options.pod_class_types = pod_class_types;
+      options.objects = objects;
+      options.image_ids = image_ids[i];
       options.interrupts = [&interrupts] { return interrupts.count(); };
       options.events = &events;
       threads.emplace_back([&, i, options = std::move(options)] {
@@ -228,13 +262,17 @@ absl::StatusOr<int> RunPods(const CommandContext& context, const RunArguments& a
 absl::StatusOr<int> Run(const CommandContext& context, const RunArguments& arguments) {
   PLIMSOLL_ASSIGN_OR_RETURN(const std::vector<pod::Manifest> pods,
                             ReadAllManifests(arguments.files));
+  PLIMSOLL_ASSIGN_OR_RETURN(const std::optional<pod::Objects> read, ReadObjects(arguments.objects));
+  const pod::Objects* objects = read ? &*read : nullptr;
+  PLIMSOLL_RETURN_IF_ERROR(CheckAllObjects(pods, objects));
   Interrupts interrupts;  // before gRPC starts its threads
   PLIMSOLL_ASSIGN_OR_RETURN(const std::unique_ptr<pod::Client> client, context.ConnectToBringIn());
   std::atomic<bool> begun = false;
   interrupts.OnInterrupt([&client, &begun](int count) { OnInterrupt(*client, begun, count); });
   const absl::Cleanup deaf = [&interrupts] { interrupts.OnInterrupt(nullptr); };
   client->SetPatience(WhileTheDaemonIsAway());
-  const absl::StatusOr<int> code = RunPods(context, arguments, pods, interrupts, *client, begun);
+  const absl::StatusOr<int> code =
+      RunPods(context, arguments, pods, objects, interrupts, *client, begun);
   if (client->abandoned() && !code.ok()) return kExitInterrupted;
   return code;
 }
@@ -258,6 +296,9 @@ void AddRunCommand(CLI::App& app, CommandContext& context) {
   run->add_option("manifest", arguments->files, "YAML files with v1 Pods; - is standard input")
       ->type_name("FILE")
       ->required();
+  run->add_option("--objects", arguments->objects,
+                  "Directory of YAML files with the ConfigMaps and Secrets of the pods")
+      ->type_name("DIR");
   run->add_flag("-d,--detach", arguments->detach, "Leave the pod running and print its id");
   run->add_flag("--keep", arguments->keep, "Stop the pod at its end, but do not remove it");
   run->add_flag("-q,--quiet", arguments->quiet,

@@ -17,6 +17,7 @@
 #include "cli/progress.h"
 #include "cli/text.h"
 #include "pod/images.h"
+#include "pod/pull_secrets.h"
 
 namespace plimsoll::cli {
 namespace {
@@ -130,24 +131,67 @@ void NoteForeignArchitecture(pod::Client& client, const std::string& reference) 
                          ": its programs will not start without an emulator\n"));
 }
 
-absl::Status EnsureImages(pod::Client& client, const pod::Manifest& pod) {
-  pod::PodImages images(client, [&client](const std::string& reference) {
-    return PullWithProgress(client, reference, cri::AuthConfig()).status();
-  });
-  std::set<std::string> noted;
-  for (const pod::ContainerManifest& container : pod.containers) {
-    const absl::StatusOr<cri::Image> image = images.Ensure(container);
-    if (absl::IsNotFound(image.status()) && container.pull_policy == "Never") {
-      return WithHint(
-          image.status(),
-          absl::StrCat("plimsoll image import FILE --name ", ShellQuote(container.image), "  or  ",
-                       "plimsoll image pull ", ShellQuote(container.image)));
-    }
-    PLIMSOLL_RETURN_IF_ERROR(image.status());
-    if (noted.insert(container.image).second) NoteForeignArchitecture(client, container.image);
-    PLIMSOLL_RETURN_IF_ERROR(pod::CheckNonRoot(pod, container, *image));
+namespace {
+
+// Tries one set of credentials after the other; without any the pull is anonymous.
+absl::Status PullFor(pod::Client& client, const pod::Manifest& pod, const pod::Objects* objects,
+                     const std::string& reference) {
+  PLIMSOLL_ASSIGN_OR_RETURN(std::vector<pod::Credentials> all,
+                            pod::PullCredentials(pod, objects, reference));
+  if (all.empty()) all.emplace_back();
+  absl::Status failed;
+  for (const pod::Credentials& credentials : all) {
+    cri::AuthConfig auth;
+    auth.set_username(credentials.user);
+    auth.set_password(credentials.password);
+    auth.set_identity_token(credentials.identity_token);
+    failed = PullWithProgress(client, reference, auth).status();
+    if (failed.ok()) return failed;
   }
-  return absl::OkStatus();
+  return failed;
+}
+
+void NoteMissingPullSecrets(const pod::Manifest& pod, const pod::Objects* objects) {
+  for (const std::string& name : pod::MissingPullSecrets(pod, objects)) {
+    PrintNote(absl::StrCat(
+        "note: ", pod.file, ": spec.imagePullSecrets: there is no ",
+        pod::NameOf(pod::ObjectKind::kSecret, pod.pod_namespace, name),
+        objects == nullptr ? "; --objects DIR names a directory with Secrets\n" : "\n"));
+  }
+}
+
+absl::StatusOr<cri::Image> EnsureImage(pod::PodImages& images, const pod::NeededImage& needed) {
+  absl::StatusOr<cri::Image> image = images.Ensure(needed);
+  if (!absl::IsNotFound(image.status()) || needed.pull_policy != "Never") return image;
+  return WithHint(image.status(),
+                  absl::StrCat("plimsoll image import FILE --name ", ShellQuote(needed.reference),
+                               "  or  plimsoll image pull ", ShellQuote(needed.reference)));
+}
+
+}  // namespace
+
+absl::StatusOr<std::map<std::string, std::string>> EnsureImages(pod::Client& client,
+                                                                const pod::Manifest& pod,
+                                                                const pod::Objects* objects) {
+  NoteMissingPullSecrets(pod, objects);
+  pod::PodImages images(client, [&](const std::string& reference) {
+    return PullFor(client, pod, objects, reference);
+  });
+  std::map<std::string, std::string> ids;
+  std::set<std::string> noted;
+  const std::vector<pod::NeededImage> needed = pod::ImagesOf(pod);
+  for (size_t i = 0; i < needed.size(); ++i) {
+    PLIMSOLL_ASSIGN_OR_RETURN(const cri::Image image, EnsureImage(images, needed[i]));
+    if (i >= pod.containers.size()) {
+      ids[needed[i].reference] = image.id();  // its programs need not run here
+      continue;
+    }
+    if (noted.insert(needed[i].reference).second) {
+      NoteForeignArchitecture(client, needed[i].reference);
+    }
+    PLIMSOLL_RETURN_IF_ERROR(pod::CheckNonRoot(pod, pod.containers[i], image));
+  }
+  return ids;
 }
 
 }  // namespace plimsoll::cli

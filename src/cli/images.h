@@ -2,6 +2,7 @@
 #ifndef PLIMSOLL_CLI_IMAGES_H_
 #define PLIMSOLL_CLI_IMAGES_H_
 
+#include <map>
 #include <string>
 
 #include "absl/status/status.h"
@@ -9,6 +10,7 @@
 #include "cli/api.h"
 #include "pod/client.h"
 #include "pod/manifest.h"
+#include "pod/objects.h"
 
 namespace plimsoll::cli {
 
@@ -24,9 +26,14 @@ absl::StatusOr<node::ImageProgress::Done> PullWithProgress(pod::Client& client,
 // machine's.
 void NoteForeignArchitecture(pod::Client& client, const std::string& reference);
 
-// Brings every image of the pod by each container's pull policy. NOT_FOUND: an image is missing
-// under policy Never. FAILED_PRECONDITION: a container must not run as root, and would.
-absl::Status EnsureImages(pod::Client& client, const pod::Manifest& pod);
+// Brings every image of the pod by its pull policy, and with the pod's imagePullSecrets. Returns
+// the ids of the images of image volumes, by reference. `objects` may be null.
+//
+// NOT_FOUND: an image is missing under policy Never. FAILED_PRECONDITION: a container must not run
+// as root, and would.
+absl::StatusOr<std::map<std::string, std::string>> EnsureImages(pod::Client& client,
+                                                                const pod::Manifest& pod,
+                                                                const pod::Objects* objects);
 
 }  // namespace plimsoll::cli
 

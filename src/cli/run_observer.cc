@@ -47,6 +47,10 @@ void RunObserver::OnWarning(absl::string_view message) {
   Say(absl::StrCat("warning: ", Printable(message)));
 }
 
+void RunObserver::OnDeadline(int64_t seconds) {
+  Say(absl::StrCat("has run for its activeDeadlineSeconds (", seconds, "), and so it ends"));
+}
+
 void RunObserver::OnStop(int64_t grace_s) {
   Say(absl::StrCat("stopping, at most ", grace_s, "s; Ctrl-C again kills"));
 }

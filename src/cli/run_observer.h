@@ -32,6 +32,7 @@ class RunObserver : public pod::Observer {
   void OnRestart(const std::string& container, int exit_code, absl::Duration delay) override;
   void OnRestartLost(const std::string& container, absl::Duration delay) override;
   void OnWarning(absl::string_view message) override;
+  void OnDeadline(int64_t seconds) override;
   void OnStop(int64_t grace_s) override;
   void OnSlowStop(const std::vector<std::string>& containers, int64_t grace_s) override;
   void OnKill() override;

@@ -30,6 +30,7 @@ TEST_F(RunObserverTest, SaysWhatBecomesOfThePod) {
   observer.OnRestart("app", 3, absl::Seconds(10));
   observer.OnRestartLost("app", absl::Seconds(20));
   observer.OnWarning("clamped \x1b");
+  observer.OnDeadline(60);
   observer.OnStop(30);
   observer.OnSlowStop({"app"}, 30);
   observer.OnSlowStop({"app", "db"}, 30);
@@ -40,6 +41,7 @@ TEST_F(RunObserverTest, SaysWhatBecomesOfThePod) {
             "E pod a web: container app ended with exit code 3; restarting it in 10s\n"
             "E pod a web: container app got no answer as it was restarted; again in 20s\n"
             "E pod a web: warning: clamped \\x1b\n"
+            "E pod a web: has run for its activeDeadlineSeconds (60), and so it ends\n"
             "E pod a web: stopping, at most 30s; Ctrl-C again kills\n"
             "E pod a web: waiting up to 30s for container app to end after the stop signal; "
             "Ctrl-C kills at once\n"

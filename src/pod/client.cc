@@ -120,9 +120,11 @@ absl::StatusOr<node::ReloadClassesResponse> Client::ReloadClasses() {
                            node::ReloadClassesRequest());
 }
 
-absl::StatusOr<std::string> Client::RunPodSandbox(const cri::PodSandboxConfig& config) {
+absl::StatusOr<std::string> Client::RunPodSandbox(const cri::PodSandboxConfig& config,
+                                                  const std::string& runtime_handler) {
   cri::RunPodSandboxRequest request;
   *request.mutable_config() = config;
+  request.set_runtime_handler(runtime_handler);
   PLIMSOLL_ASSIGN_OR_RETURN(const auto response,
                             connection_->Call(connection_->runtime_stub(),
                                               &cri::RuntimeService::Stub::RunPodSandbox, request));

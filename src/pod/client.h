@@ -87,7 +87,9 @@ class Client {
   absl::StatusOr<node::ReloadClassesResponse> ReloadClasses();
   absl::StatusOr<node::ListUsageResponse> ListUsage();
 
-  absl::StatusOr<std::string> RunPodSandbox(const cri::PodSandboxConfig& config);
+  // An empty handler: the daemon's default.
+  absl::StatusOr<std::string> RunPodSandbox(const cri::PodSandboxConfig& config,
+                                            const std::string& runtime_handler = "");
   absl::Status StopPodSandbox(const std::string& id);
   absl::Status RemovePodSandbox(const std::string& id);
   absl::StatusOr<cri::PodSandboxStatusResponse> PodSandboxStatus(const std::string& id,

@@ -11,6 +11,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "base/status.h"
+#include "pod/hosts_file.h"
+#include "pod/volume_dirs.h"
 
 namespace plimsoll::pod {
 namespace {
@@ -55,6 +57,11 @@ absl::Status PrepareHostPath(const FsRoot& root, const Volume& volume) {
                    volume.host_path_type.empty() ? "; type: DirectoryOrCreate would make it" : ""));
 }
 
+absl::Status RemoveAt(const FsRoot& root, const std::string& path) {
+  PLIMSOLL_RETURN_IF_ERROR(UnmountVolumes(root, absl::StrCat(path, "/volumes")));
+  return root.RemoveTree(path);
+}
+
 // Opens a directory and locks it as flock(2) `operation` says. NOT_FOUND: another process holds a
 // lock that excludes this one, or the directory is being removed.
 absl::StatusOr<UniqueFd> Lock(const FsRoot& root, const std::string& path, int operation) {
@@ -91,31 +98,52 @@ std::string PodDirPath(absl::string_view state_directory, absl::string_view uid)
 }
 
 absl::StatusOr<PodDir> MakePodDir(const FsRoot& root, const std::string& state_directory,
-                                  absl::string_view uid, const Manifest& pod) {
+                                  absl::string_view uid, const Manifest& pod,
+                                  const PodContext& context) {
+  PodContext own = context;
+  own.uid = std::string(uid);
   PodDir dir;
   PLIMSOLL_ASSIGN_OR_RETURN(dir.path, DirectoryOf(state_directory, uid));
   dir.log_directory = absl::StrCat(dir.path, "/logs");
-  const bool is_new = absl::IsNotFound(root.Stat(dir.path).status());
+  PLIMSOLL_ASSIGN_OR_RETURN(const bool is_old, root.Has(dir.path));
   absl::Cleanup undo = [&] {
-    if (is_new) root.RemoveTree(dir.path).IgnoreError();
+    if (!is_old) RemoveAt(root, dir.path).IgnoreError();
   };
   PLIMSOLL_ASSIGN_OR_RETURN(dir.lock, MakeLocked(root, dir.path));
   PLIMSOLL_RETURN_IF_ERROR(root.MakeDirs(dir.log_directory, 0700));
   for (const Volume& volume : pod.volumes) {
-    if (!volume.empty_dir) {
+    if (volume.image) continue;
+    if (volume.IsHostPath()) {
       PLIMSOLL_RETURN_IF_ERROR(PrepareHostPath(root, volume));
       dir.volumes[volume.name] = volume.host_path;
       continue;
     }
     const std::string path = absl::StrCat(dir.path, "/volumes/", volume.name);
-    PLIMSOLL_RETURN_IF_ERROR(root.MakeDirs(path, 0700));
-    // Any user in the containers may write, as in Kubernetes. mkdir obeys the umask, so chmod.
-    PLIMSOLL_ASSIGN_OR_RETURN(const UniqueFd fd, root.OpenFile(path, O_RDONLY | O_DIRECTORY));
-    if (fchmod(fd.get(), 0777) != 0) return ErrnoStatus(errno, absl::StrCat("chmod ", path));
+    PLIMSOLL_RETURN_IF_ERROR(MakeVolumeDir(root, path, pod, volume, own));
     dir.volumes[volume.name] = path;
   }
   std::move(undo).Cancel();
   return dir;
+}
+
+absl::StatusOr<std::string> WriteHostsFile(const FsRoot& root, const PodDir& dir,
+                                           const Manifest& pod, const PodContext& context) {
+  const std::string path = absl::StrCat(dir.path, "/hosts");
+  // A machine without the file has no lines for its pods.
+  const std::string text = HostsFile(pod, context, root.Read("etc/hosts").value_or(""));
+  PLIMSOLL_ASSIGN_OR_RETURN(const UniqueFd fd,
+                            root.OpenFile(path, O_WRONLY | O_CREAT | O_TRUNC, 0644));
+  if (fchmod(fd.get(), 0644) != 0) return ErrnoStatus(errno, absl::StrCat("chmod ", path));
+  PLIMSOLL_RETURN_IF_ERROR(root.Write(path, text));
+  return path;
+}
+
+absl::StatusOr<std::string> MakeTerminationLog(const FsRoot& root, const PodDir& dir,
+                                               const std::string& container) {
+  const std::string path = absl::StrCat(dir.path, "/termination/", container);
+  PLIMSOLL_RETURN_IF_ERROR(root.MakeDirs(absl::StrCat(dir.path, "/termination"), 0700));
+  PLIMSOLL_RETURN_IF_ERROR(root.ReplaceFile(path, "", 0666));
+  return path;
 }
 
 absl::Status RemoveOrphanedPodDirs(Client& client, const FsRoot& root,
@@ -148,7 +176,7 @@ bool IsLetGo(const FsRoot& root, const std::string& state_directory, absl::strin
 absl::Status RemovePodDir(const FsRoot& root, const std::string& state_directory,
                           absl::string_view uid) {
   PLIMSOLL_ASSIGN_OR_RETURN(const std::string path, DirectoryOf(state_directory, uid));
-  return root.RemoveTree(path);
+  return RemoveAt(root, path);
 }
 
 }  // namespace plimsoll::pod

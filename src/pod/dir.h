@@ -1,7 +1,9 @@
-// The directory of a pod: its logs and its emptyDir volumes.
+// The directory of a pod: its logs and the volumes that are its own.
 //
 //   <state directory of the daemon>/pods/<pod uid>/logs
 //   <state directory of the daemon>/pods/<pod uid>/volumes/<name>
+//   <state directory of the daemon>/pods/<pod uid>/hosts
+//   <state directory of the daemon>/pods/<pod uid>/termination/<container>
 //
 // The daemon rotates logs below pods/ by itself: nobody else does.
 #ifndef PLIMSOLL_POD_DIR_H_
@@ -16,6 +18,7 @@
 #include "base/fs_root.h"
 #include "base/unique_fd.h"
 #include "pod/client.h"
+#include "pod/context.h"
 #include "pod/manifest.h"
 
 namespace plimsoll::pod {
@@ -31,12 +34,26 @@ struct PodDir {
   UniqueFd lock;  // shared, held: RemoveOrphanedPodDirs leaves the directory alone
 };
 
-// Makes the directory, and the files and directories of hostPath volumes of type ...OrCreate. Those
-// of another type must exist. A directory that is there already is used, with all that is in it.
-// `root` is "/". After an error a new directory is removed again, and hostPaths stay, as under
-// kubelet.
+// Makes the directory, or what of it is missing, and the files and directories of hostPath volumes
+// of type ...OrCreate. Those of another type must exist. Image volumes have no path here. `context`
+// has objects, addresses and capacities for volumes of files and in memory; `uid` counts, not its
+// own. `root` is "/".
+//
+// NOT_FOUND: a hostPath, an object or a key is missing. After an error a directory that wasn't
+// there before is removed again, and hostPaths stay, as under kubelet.
 absl::StatusOr<PodDir> MakePodDir(const FsRoot& root, const std::string& state_directory,
-                                  absl::string_view uid, const Manifest& pod);
+                                  absl::string_view uid, const Manifest& pod,
+                                  const PodContext& context = {});
+
+// Writes the pod's /etc/hosts (hosts_file.h), over an earlier one of the same file: containers that
+// have it mounted see the change. Returns its path, for PodContext.
+absl::StatusOr<std::string> WriteHostsFile(const FsRoot& root, const PodDir& dir,
+                                           const Manifest& pod, const PodContext& context);
+
+// Makes a new, empty file that any user may write: for one start of a container. Returns its path,
+// for PodContext.
+absl::StatusOr<std::string> MakeTerminationLog(const FsRoot& root, const PodDir& dir,
+                                               const std::string& container);
 
 // Removes directories whose pod the daemon doesn't have and no process holds: those of a process
 // that was killed, or told to end at once.
@@ -46,8 +63,8 @@ absl::Status RemoveOrphanedPodDirs(Client& client, const FsRoot& root,
 // True: the pod has a directory, and the process that made it has ended or left the pod running.
 bool IsLetGo(const FsRoot& root, const std::string& state_directory, absl::string_view uid);
 
-// Removes the pod's directory. OK without one. INVALID_ARGUMENT: `uid` is malformed, as another
-// client's may be.
+// Removes the pod's directory and unmounts its volumes in memory. OK without one. INVALID_ARGUMENT:
+// `uid` is malformed, as another client's may be.
 absl::Status RemovePodDir(const FsRoot& root, const std::string& state_directory,
                           absl::string_view uid);
 

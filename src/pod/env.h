@@ -7,7 +7,9 @@
 #include <utility>
 #include <vector>
 
+#include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "pod/context.h"
 #include "pod/manifest.h"
 
 namespace plimsoll::pod {
@@ -17,9 +19,11 @@ namespace plimsoll::pod {
 std::string ExpandReferences(absl::string_view text,
                              const std::map<std::string, std::string>& variables);
 
-// In the manifest's order; a value sees the variables before it. `uid` is the pod's.
-std::vector<std::pair<std::string, std::string>> ResolveEnvironment(
-    const Manifest& pod, const ContainerManifest& container, absl::string_view uid);
+// The variables of envFrom by name, then those of env in the manifest's order; a value sees the
+// variables before it. NOT_FOUND: an object or key is missing. INVALID_ARGUMENT: a value is no
+// text. Errors name the variable and never hold a value.
+absl::StatusOr<std::vector<std::pair<std::string, std::string>>> ResolveEnvironment(
+    const Manifest& pod, const ContainerManifest& container, const PodContext& context);
 
 }  // namespace plimsoll::pod
 

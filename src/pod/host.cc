@@ -1,5 +1,13 @@
 #include "pod/host.h"
 
+#include <netdb.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <sys/utsname.h>
+
+#include <utility>
+
+#include "absl/cleanup/cleanup.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
@@ -7,8 +15,34 @@
 #include "absl/strings/strip.h"
 #include "base/random_id.h"
 #include "base/status.h"
+#include "base/unique_fd.h"
 
 namespace plimsoll::pod {
+namespace {
+
+// The address that the kernel would send from; empty: there is no route.
+std::string SourceAddress(int family, const char* remote) {
+  struct addrinfo hints = {};
+  hints.ai_family = family;
+  hints.ai_socktype = SOCK_DGRAM;
+  hints.ai_flags = AI_NUMERICHOST;
+  struct addrinfo* found = nullptr;
+  if (getaddrinfo(remote, "9", &hints, &found) != 0) return "";
+  const absl::Cleanup release = [found] { freeaddrinfo(found); };
+  const UniqueFd socket(::socket(family, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+  struct sockaddr_storage own = {};
+  socklen_t size = sizeof(own);
+  char text[INET6_ADDRSTRLEN] = "";
+  auto* const address = reinterpret_cast<struct sockaddr*>(&own);
+  if (socket.get() < 0 || connect(socket.get(), found->ai_addr, found->ai_addrlen) != 0 ||
+      getsockname(socket.get(), address, &size) != 0 ||
+      getnameinfo(address, size, text, sizeof(text), nullptr, 0, NI_NUMERICHOST) != 0) {
+    return "";
+  }
+  return text;
+}
+
+}  // namespace
 
 absl::StatusOr<int64_t> MemoryCapacityBytes(const FsRoot& root) {
   PLIMSOLL_ASSIGN_OR_RETURN(const std::string text, root.Read("proc/meminfo"));
@@ -37,6 +71,23 @@ ResolvConf ParseResolvConf(absl::string_view text) {
     }
   }
   return conf;
+}
+
+std::string HostName() {
+  struct utsname names = {};
+  return uname(&names) == 0 ? names.nodename : "";
+}
+
+std::vector<std::string> HostIps() {
+  std::vector<std::string> ips;
+  // Addresses of documentation (RFC 5737, RFC 3849): no packet is sent.
+  for (const auto& [family, remote] :
+       {std::pair(AF_INET, "192.0.2.1"), std::pair(AF_INET6, "2001:db8::1")}) {
+    std::string ip = SourceAddress(family, remote);
+    if (!ip.empty()) ips.push_back(std::move(ip));
+  }
+  if (ips.empty()) ips.emplace_back("127.0.0.1");
+  return ips;
 }
 
 std::string RandomUid() {

@@ -23,6 +23,13 @@ struct ResolvConf {
 // Parses resolv.conf(5). The last "search" or "domain" line counts; unknown lines don't.
 ResolvConf ParseResolvConf(absl::string_view text);
 
+// This machine's name in the network.
+std::string HostName();
+
+// The addresses by which this machine reaches others, IPv4 before IPv6: of the interfaces that lead
+// to the default routes. {"127.0.0.1"} without any.
+std::vector<std::string> HostIps();
+
 // A random UUID of version 4, for a pod's uid.
 std::string RandomUid();
 

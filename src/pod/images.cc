@@ -8,21 +8,34 @@
 
 namespace plimsoll::pod {
 
-absl::StatusOr<cri::Image> PodImages::Ensure(const ContainerManifest& container) {
-  PLIMSOLL_ASSIGN_OR_RETURN(std::optional<cri::Image> image, client_.ImageStatus(container.image));
-  const bool always = container.pull_policy == "Always" && !pulled_.contains(container.image);
+std::vector<NeededImage> ImagesOf(const Manifest& pod) {
+  std::vector<NeededImage> images;
+  for (const ContainerManifest& container : pod.containers) {
+    images.push_back(
+        {container.image, container.pull_policy, absl::StrCat("container ", container.name)});
+  }
+  for (const Volume& volume : pod.volumes) {
+    if (!volume.image) continue;
+    images.push_back(
+        {volume.image->reference, volume.image->pull_policy, absl::StrCat("volume ", volume.name)});
+  }
+  return images;
+}
+
+absl::StatusOr<cri::Image> PodImages::Ensure(const NeededImage& needed) {
+  PLIMSOLL_ASSIGN_OR_RETURN(std::optional<cri::Image> image, client_.ImageStatus(needed.reference));
+  const bool always = needed.pull_policy == "Always" && !pulled_.contains(needed.reference);
   if (image && !always) return *std::move(image);
-  if (!image && container.pull_policy == "Never") {
-    return absl::NotFoundError(absl::StrCat("container ", container.name, ": image ",
-                                            container.image,
+  if (!image && needed.pull_policy == "Never") {
+    return absl::NotFoundError(absl::StrCat(needed.where, ": image ", needed.reference,
                                             " is not here, and imagePullPolicy is Never"));
   }
-  PLIMSOLL_RETURN_IF_ERROR(pull_(container.image));
-  pulled_.insert(container.image);
-  PLIMSOLL_ASSIGN_OR_RETURN(image, client_.ImageStatus(container.image));
+  PLIMSOLL_RETURN_IF_ERROR(pull_(needed.reference));
+  pulled_.insert(needed.reference);
+  PLIMSOLL_ASSIGN_OR_RETURN(image, client_.ImageStatus(needed.reference));
   if (image) return *std::move(image);
   return absl::InternalError(
-      absl::StrCat("image ", container.image, " was pulled and is not there"));
+      absl::StrCat("image ", needed.reference, " was pulled and is not there"));
 }
 
 absl::Status CheckNonRoot(const Manifest& pod, const ContainerManifest& container,

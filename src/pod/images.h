@@ -6,6 +6,7 @@
 #include <set>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -14,8 +15,18 @@
 
 namespace plimsoll::pod {
 
-// Brings images by each container's imagePullPolicy. "Always" pulls an image once for all
-// containers that one PodImages is asked about. Used by one thread.
+// An image that must be here before the pod starts.
+struct NeededImage {
+  std::string reference;
+  std::string pull_policy;  // "Always", "Never", "IfNotPresent"
+  std::string where;        // "container app", "volume data"
+};
+
+// The images of the containers, in their order, then those of image volumes.
+std::vector<NeededImage> ImagesOf(const Manifest& pod);
+
+// Brings images by their pull policies. "Always" pulls an image once, however often one PodImages
+// is asked about it. Used by one thread.
 class PodImages {
  public:
   // Pulls the image into the daemon.
@@ -24,11 +35,11 @@ class PodImages {
   // `client` outlives this.
   PodImages(Client& client, Pull pull) : client_(client), pull_(std::move(pull)) {}
 
-  // The container's image, as the daemon has it.
+  // The image, as the daemon has it.
   //
   // NOT_FOUND: the image is missing and the policy is Never. INTERNAL: a pull succeeded, and the
   // daemon has no such image. Else errors of the daemon's and of `pull`.
-  absl::StatusOr<cri::Image> Ensure(const ContainerManifest& container);
+  absl::StatusOr<cri::Image> Ensure(const NeededImage& image);
 
  private:
   Client& client_;

@@ -51,11 +51,7 @@ class PodImagesTest : public ::testing::Test {
     });
   }
   absl::StatusOr<cri::Image> Ensure(const std::string& policy) {
-    ContainerManifest container;
-    container.name = "app";
-    container.image = "app:1";
-    container.pull_policy = policy;
-    return images_->Ensure(container);
+    return images_->Ensure({"app:1", policy, "container app"});
   }
 
   TestDir dir_;

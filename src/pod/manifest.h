@@ -14,6 +14,9 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "pod/env_source.h"
+#include "pod/probe.h"
+#include "pod/volume_source.h"
 #include "resources/requirements.h"
 
 namespace plimsoll::pod {
@@ -23,28 +26,17 @@ inline constexpr char kCpusetAnnotation[] = "plimsoll.dev/cpuset";
 // CDI devices, likewise; names are separated by commas: "vendor.com/gpu=0".
 inline constexpr char kCdiAnnotation[] = "plimsoll.dev/cdi";
 
-struct EnvVar {
-  std::string name;
-  std::string value;
-  std::string field_path;  // "metadata.name"; set instead of `value`
-};
-
 struct VolumeMount {
   std::string volume;
   std::string mount_path;
   std::string sub_path;
+  std::string sub_path_expr;  // with $(NAME) of the container's variables; excludes `sub_path`
   bool read_only = false;
   std::string propagation;  // "", "None", "HostToContainer", "Bidirectional"
 };
 
-struct Volume {
-  std::string name;
-  bool empty_dir = false;  // else it is a hostPath
-  std::string host_path;
-  std::string host_path_type;  // "", "Directory", "DirectoryOrCreate", "File", ...
-};
-
-struct SeccompProfile {
+// A seccomp or AppArmor profile.
+struct SecurityProfile {
   std::string type;  // "RuntimeDefault", "Unconfined", "Localhost"
   std::string localhost_profile;
 };
@@ -62,7 +54,8 @@ struct PodSecurityFields {
   std::optional<int64_t> run_as_user;
   std::optional<int64_t> run_as_group;
   std::optional<bool> run_as_non_root;
-  std::optional<SeccompProfile> seccomp;
+  std::optional<SecurityProfile> seccomp;
+  std::optional<SecurityProfile> apparmor;
   std::optional<SelinuxParts> selinux;
 };
 
@@ -76,6 +69,9 @@ struct ContainerSecurity : PodSecurityFields {
 
 struct PodSecurity : PodSecurityFields {
   std::vector<int64_t> supplemental_groups;  // with fsGroup
+  std::string supplemental_groups_policy;    // "", "Merge" (with the image's), "Strict"
+  std::optional<int64_t> fs_group;           // owns the pod's own volumes
+  std::string fs_group_change_policy;        // "", "OnRootMismatch", "Always"
   std::map<std::string, std::string> sysctls;
 };
 
@@ -87,6 +83,12 @@ struct HostPort {
   std::string host_ip;  // empty: every address of the host
 };
 
+// How a container takes a change of one resource in place (KEP-1287).
+struct ResizePolicy {
+  std::string resource;        // "cpu", "memory"
+  std::string restart_policy;  // "NotRequired", "RestartContainer"
+};
+
 struct ContainerManifest {
   resources::ContainerRequirements::Role role = resources::ContainerRequirements::Role::kContainer;
   std::string name;
@@ -96,13 +98,28 @@ struct ContainerManifest {
   std::vector<std::string> args;
   std::string working_dir;
   std::vector<EnvVar> env;
+  std::vector<EnvFrom> env_from;
   std::vector<VolumeMount> mounts;
   std::vector<HostPort> host_ports;
-  resources::Requirements resources;  // as written
+  std::map<std::string, int64_t> named_ports;  // of the container
+  resources::Requirements resources;           // as written
+  std::vector<ResizePolicy> resize_policy;
   ContainerSecurity security;
+  std::optional<Probe> liveness;
+  std::optional<Probe> readiness;
+  std::optional<Probe> startup;
+  Lifecycle lifecycle;
+  std::string termination_message_path = "/dev/termination-log";
+  std::string termination_message_policy = "File";  // "File", "FallbackToLogsOnError"
   bool open_stdin = false;
   bool stdin_once = false;
   bool tty = false;
+};
+
+// A line of /etc/hosts.
+struct HostAlias {
+  std::string ip;
+  std::vector<std::string> hostnames;
 };
 
 struct Manifest {
@@ -117,20 +134,29 @@ struct Manifest {
   std::vector<Volume> volumes;
   std::string restart_policy = "Always";
   int64_t grace_period_s = 30;
+  std::optional<int64_t> active_deadline_s;  // from the pod's start; it fails then
+  std::string runtime_handler;               // by runtimeClassName; empty: the runtime's default
+  std::string service_account = "default";
+  std::vector<std::string> pull_secrets;  // names of Secrets, in the order in which they are tried
   std::string hostname;
   std::string dns_policy = "ClusterFirst";
   std::vector<std::string> dns_servers;
   std::vector<std::string> dns_searches;
   std::vector<std::string> dns_options;  // "ndots:5", "rotate"
+  std::vector<HostAlias> host_aliases;
   bool host_network = false;
   bool host_pid = false;
   bool share_pid = false;  // one PID namespace for all containers
   bool host_ipc = false;
   bool host_users = true;  // false: the pod has a user namespace of its own
   PodSecurity security;
+  // Of the pod as a whole (KEP-2837), as written; nullopt: the containers' sum.
+  std::optional<resources::Requirements> resources;
 
   // Fields that were read and have no effect, a sentence each.
   std::vector<std::string> notes;
+  // Fields that an agent acts on and `plimsoll run` does not, likewise.
+  std::vector<std::string> left_to_agent;
 };
 
 // Parses all documents of a YAML (or JSON) text; each must be a v1 Pod. `file` stands in messages.

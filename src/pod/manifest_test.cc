@@ -134,9 +134,10 @@ TEST(Manifest, ReadsEverythingItKnows) {
 TEST(Manifest, ResolvesTheEnvironment) {
   const auto pods = ParseManifests(kFull, "pod.yaml");
   ASSERT_TRUE(pods.ok()) << pods.status();
-  EXPECT_THAT(
-      ResolveEnvironment(pods->front(), pods->front().containers[2], "uid"),
-      ElementsAre(Pair("GREETING", "hello"), Pair("WHO", "web-1"), Pair("BOTH", "hello web-1")));
+  const auto environment = ResolveEnvironment(pods->front(), pods->front().containers[2], {});
+  ASSERT_TRUE(environment.ok()) << environment.status();
+  EXPECT_THAT(*environment, ElementsAre(Pair("GREETING", "hello"), Pair("WHO", "web-1"),
+                                        Pair("BOTH", "hello web-1")));
   const std::map<std::string, std::string> known = {{"A", "1"}};
   EXPECT_EQ(ExpandReferences("$(A) $$(A) $(B) $A $( 5$", known), "1 $(A) $(B) $A $( 5$");
 }
@@ -202,7 +203,7 @@ INSTANTIATE_TEST_SUITE_P(
         BadCase{"spec", "restartPolicy: never", "\"never\" is not one of Always, OnFailure, Never"},
         BadCase{"spec", "terminationGracePeriodSeconds: \"5\"", "must be a whole number"},
         BadCase{"metadata", "namespace: Shop", "must be at most 63 lower-case"},
-        BadCase{"spec", "volumes: [{name: v}]", "needs exactly one of hostPath and emptyDir"},
+        BadCase{"spec", "volumes: [{name: v}]", "needs exactly one of hostPath, emptyDir"},
         BadCase{"spec", "volumes: [{name: v, hostPath: {path: etc}}]", "must be an absolute path"},
         BadCase{
             "container", "volumeMounts: [{name: v, mountPath: /v}]",
@@ -242,16 +243,81 @@ INSTANTIATE_TEST_SUITE_P(
 INSTANTIATE_TEST_SUITE_P(
     NotSupported, BadManifestTest,
     ::testing::Values(
-        BadCase{"spec", "runtimeClassName: kata", "there is one runtime handler"},
         BadCase{"container", "ports: [{hostPort: 80}]", "needs a \"containerPort\""},
-        BadCase{"container", "env: [{name: A, valueFrom: {fieldRef: {fieldPath: status.podIP}}}]",
+        BadCase{"container", "env: [{name: A, valueFrom: {fieldRef: {fieldPath: status.phase}}}]",
+                "\"status.phase\" is not supported, only metadata.name"},
+        BadCase{"spec", "volumes: [{name: v, nfs: {server: s, path: /}}]",
+                "only volumes of the machine itself are"},
+        BadCase{"spec", "volumes: [{name: v, emptyDir: {medium: HugePages-2Mi}}]",
+                "emptyDir is a directory on disk or, with Memory, in memory"},
+        BadCase{"spec",
+                "volumes: [{name: v, projected: {sources: [{serviceAccountToken: {path: t}}]}}]",
+                "there is no API server here"}));
+
+INSTANTIATE_TEST_SUITE_P(
+    Fields, BadManifestTest,
+    ::testing::Values(
+        BadCase{"spec", "volumes: [{name: v, configMap: {name: m, defaultMode: 0888}}]",
+                "must be permission bits from 0 to 0777"},
+        BadCase{"spec", "volumes: [{name: v, configMap: {name: m, items: [{key: k, path: ../x}]}}]",
+                "\"../x\" must be relative and without"},
+        BadCase{"spec", "volumes: [{name: v, emptyDir: {}, secret: {secretName: s}}]",
+                "needs exactly one of hostPath, emptyDir"},
+        BadCase{"spec",
+                "volumes: [{name: v, downwardAPI: {items: [{path: p, fieldRef: {fieldPath: "
+                "status.podIP}}]}}]",
                 "\"status.podIP\" is not supported, only metadata.name"},
-        BadCase{"container", "env: [{name: A, valueFrom: {secretKeyRef: {name: s, key: k}}}]",
-                "not supported"},
-        BadCase{"spec", "volumes: [{name: v, configMap: {name: m}}]",
-                "only hostPath and emptyDir volumes are"},
-        BadCase{"spec", "volumes: [{name: v, emptyDir: {medium: Memory}}]", "leave `medium` out"},
-        BadCase{"container", "lifecycle: {preStop: {exec: {command: [a]}}}", "no hooks yet"}));
+        BadCase{"spec", "hostAliases: [{ip: nowhere, hostnames: [a]}]", "is no IP address"},
+        BadCase{"spec", "activeDeadlineSeconds: 0", "must be from 1 to"},
+        BadCase{"spec",
+                "resources: {limits: {memory: 1Mi}}\n  initContainers: [{name: d, image: i, "
+                "resources: {limits: {memory: 2Mi}}}]",
+                "container d's limit 2Mi is above the pod's 1Mi"},
+        BadCase{"container", "livenessProbe: {periodSeconds: 5}", "needs exactly one of exec"},
+        BadCase{"container", "livenessProbe: {tcpSocket: {port: 1}, successThreshold: 2}",
+                "must be from 1 to 1"},
+        BadCase{"container",
+                "readinessProbe: {httpGet: {port: wbe}}\n      ports: [{name: web, "
+                "containerPort: 80}]",
+                "no port named \"wbe\"; did you mean \"web\"?"},
+        BadCase{"container", "lifecycle: {preStop: {grpc: {port: 1}}}", "unknown field \"grpc\""},
+        BadCase{"container", "resources: {limits: {example.com/gpu: 500m}}", "a whole number"},
+        BadCase{"container", "resources: {requests: {example.com/gpu: 1}}",
+                "the limit must equal the request"},
+        BadCase{"container", "env: [{name: A, valueFrom: {}}]", "needs exactly one of fieldRef"},
+        BadCase{"container", "envFrom: [{prefix: A}]", "needs exactly one of configMapRef"}));
+
+TEST(Manifest, ModesAreOctalAsInKubernetes) {
+  for (const auto& [text, mode] : {std::pair("0400", 0400), std::pair("0o400", 0400),
+                                   std::pair("256", 0400), std::pair("0", 0)}) {
+    const auto pods = ParseManifests(
+        PodWith("spec", absl::StrCat("volumes: [{name: v, secret: {secretName: s, defaultMode: ",
+                                     text, "}}]")),
+        "f");
+    ASSERT_TRUE(pods.ok()) << pods.status();
+    EXPECT_EQ(pods->front().volumes[0].files->default_mode, mode) << text;
+  }
+}
+
+TEST(Manifest, ProbesHaveKubernetesDefaultsAndAreLeftToAnAgent) {
+  const auto pods = ParseManifests(
+      PodWith(
+          "container",
+          "ports: [{name: web, containerPort: 80}]\n      readinessProbe: {httpGet: {port: web}}\n"
+          "      livenessProbe: {exec: {command: [a]}, periodSeconds: 3}"),
+      "f");
+  ASSERT_TRUE(pods.ok()) << pods.status();
+  const ContainerManifest& container = pods->front().containers[0];
+  const auto& get = std::get<HttpGetAction>(container.readiness->action);
+  EXPECT_EQ(get.port, 80);
+  EXPECT_EQ(get.path, "/");
+  EXPECT_EQ(container.readiness->timeout_s, 1);
+  EXPECT_EQ(container.liveness->period_s, 3);
+  EXPECT_EQ(container.liveness->failure_threshold, 3);
+  EXPECT_THAT(pods->front().left_to_agent,
+              ElementsAre(HasSubstr("livenessProbe: nothing probes"),
+                          HasSubstr("readinessProbe: nothing probes")));
+}
 
 TEST(Manifest, WhatOnlyAClusterNeedsIsNoted) {
   const auto pods = ParseManifests(PodWith("spec", "nodeSelector: {disk: ssd}"), "pod.yaml");
@@ -300,7 +366,7 @@ TEST(Manifest, AProblemIsToldOnce) {
        {std::string("apiVersion: apps/v1\nkind: Deployment\nspec: {replicas: 3}\n"),
         std::string("just words\n"), PodWith("container", "volumeMounts: [data]"),
         PodWith("container", "resources: {limits: 5}"),
-        PodWith("spec", "volumes: [{name: v, secret: {secretName: s}}]")}) {
+        PodWith("spec", "volumes: [{name: v, nfs: {server: s, path: /}}]")}) {
     EXPECT_THAT(ErrorOf(text), Not(HasSubstr("\n")));
   }
 }

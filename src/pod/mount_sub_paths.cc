@@ -7,16 +7,15 @@
 namespace plimsoll::pod {
 
 absl::Status MountSubPaths(const FsRoot& root, const ContainerManifest& container,
+                           const std::vector<std::string>& sub_paths,
                            const std::map<std::string, std::string>& volumes,
                            ::runtime::v1::ContainerConfig& config) {
   for (size_t i = 0; i < container.mounts.size(); ++i) {
-    const VolumeMount& mount = container.mounts[i];
-    if (mount.sub_path.empty()) continue;
-    const absl::StatusOr<std::string> path =
-        MakeSubPath(root, volumes.at(mount.volume), mount.sub_path);
+    if (sub_paths[i].empty()) continue;
+    const std::string& volume = container.mounts[i].volume;
+    const absl::StatusOr<std::string> path = MakeSubPath(root, volumes.at(volume), sub_paths[i]);
     if (!path.ok()) {
-      return Annotate(path.status(),
-                      absl::StrCat("subPath ", mount.sub_path, " of volume ", mount.volume));
+      return Annotate(path.status(), absl::StrCat("subPath ", sub_paths[i], " of volume ", volume));
     }
     config.mutable_mounts(static_cast<int>(i))->set_host_path(*path);
   }

@@ -4,6 +4,7 @@
 
 #include <map>
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "base/fs_root.h"
@@ -14,8 +15,10 @@ namespace plimsoll::pod {
 
 // Sets the host's paths of mounts with a subPath, whose missing directories are made (MakeSubPath).
 // Call it directly before the container is created: an init container may have made the
-// directories. `config` is ToCri's for the container, `volumes` the host's path of each volume.
+// directories. `sub_paths` and
+// `config` are ToCri's for the container, `volumes` the host's path of each volume.
 absl::Status MountSubPaths(const FsRoot& root, const ContainerManifest& container,
+                           const std::vector<std::string>& sub_paths,
                            const std::map<std::string, std::string>& volumes,
                            ::runtime::v1::ContainerConfig& config);
 

@@ -38,6 +38,8 @@ class Observer {
   // The daemon warned about this pod. Each warning comes once.
   virtual void OnWarning(absl::string_view /*message*/) {}
 
+  // The pod's activeDeadlineSeconds have passed, and end it.
+  virtual void OnDeadline(int64_t /*seconds*/) {}
   // An interrupt ends the pod: containers get the stop signal, and SIGKILL after the grace period.
   virtual void OnStop(int64_t /*grace_s*/) {}
   // These containers still run a second after the stop signal. Not called after OnStop.

@@ -11,6 +11,7 @@
 #include "base/monotonic_time.h"
 #include "base/status.h"
 #include "pod/event_watch.h"
+#include "pod/hooks.h"
 #include "pod/mount_sub_paths.h"
 
 namespace plimsoll::pod {
@@ -21,6 +22,10 @@ constexpr absl::Duration kQuietStop = absl::Seconds(1);
 constexpr absl::Duration kPollInterval = absl::Milliseconds(20);
 // A container that ran this long starts over with the shortest delay (kubelet: twice the longest).
 constexpr absl::Duration kForgetRestartsAfter = absl::Minutes(10);
+
+// Left for the stop signal by a preStop hook that took all of the grace period (kubelet:
+// minimumGracePeriodInSeconds).
+constexpr int64_t kLeastGraceSeconds = 2;
 
 }  // namespace
 
@@ -37,7 +42,7 @@ int Outcome::FailedCode() const {
     }
     if (container.status.exit_code() != 0) return container.status.exit_code();
   }
-  return 0;
+  return past_deadline ? 1 : 0;
 }
 
 Runner::Runner(Client& client, Observer& observer, FsRoot root, Manifest pod, RunnerOptions options)
@@ -49,6 +54,8 @@ Runner::Runner(Client& client, Observer& observer, FsRoot root, Manifest pod, Ru
       maker_(client_, root_, pod_,
              {.state_directory = options_.state_directory,
               .pod_class_types = options_.pod_class_types,
+              .objects = options_.objects,
+              .image_ids = options_.image_ids,
               .interrupted = [this] { return Interrupted(); }}) {
   outcome_.uid = maker_.uid();
 }
@@ -58,12 +65,20 @@ bool Runner::Interrupted() {
   return outcome_.interrupted;
 }
 
+bool Runner::PastDeadline() {
+  if (outcome_.past_deadline || absl::Now() < outcome_.deadline) return outcome_.past_deadline;
+  outcome_.past_deadline = true;
+  observer_.OnDeadline(*pod_.active_deadline_s);
+  return true;
+}
+
 void Runner::EndLog(Member& member) {
   if (std::exchange(member.log_open, false)) observer_.OnLogEnd(outcome(member).name);
 }
 
 Outcome Runner::Run() {
   const absl::Time begin = absl::Now();
+  if (pod_.active_deadline_s) outcome_.deadline = begin + absl::Seconds(*pod_.active_deadline_s);
   absl::Status status = Start();
   outcome_.start_time = absl::Now() - begin;
   outcome_.started =
@@ -106,6 +121,11 @@ absl::Status Runner::MakeSandbox() {
   absl::StatusOr<std::string> id = maker_.Make();
   outcome_.namesake = maker_.namesake();
   PLIMSOLL_ASSIGN_OR_RETURN(outcome_.sandbox_id, std::move(id));
+  if (outcome_.sandbox_id.empty()) return absl::OkStatus();
+  PLIMSOLL_RETURN_IF_ERROR(maker_.Complete(outcome_.sandbox_id));
+  for (size_t i = 0; i < outcome_.containers.size(); ++i) {
+    outcome_.containers[i].config = maker_.configs().containers[i];
+  }
   return absl::OkStatus();
 }
 
@@ -121,7 +141,7 @@ absl::Status Runner::Start() {
     } else {
       PLIMSOLL_RETURN_IF_ERROR(StartContainer(member));
     }
-    if (start_refused_) return absl::OkStatus();
+    if (start_refused_ || PastDeadline()) return absl::OkStatus();
   }
   return absl::OkStatus();
 }
@@ -129,8 +149,10 @@ absl::Status Runner::Start() {
 absl::Status Runner::StartContainer(Member& member) {
   ContainerOutcome& container = outcome(member);
   const std::string what = absl::StrCat("pod ", pod_.name, ", container ", container.name);
-  PLIMSOLL_RETURN_IF_ERROR(Annotate(
-      MountSubPaths(root_, manifest(member), maker_.dir().volumes, container.config), what));
+  PLIMSOLL_RETURN_IF_ERROR(
+      Annotate(MountSubPaths(root_, manifest(member), maker_.configs().sub_paths[member.index],
+                             maker_.dir().volumes, container.config),
+               what));
   PLIMSOLL_ASSIGN_OR_RETURN(
       member.id,
       client_.CreateContainer(outcome_.sandbox_id, container.config, maker_.configs().sandbox));
@@ -146,7 +168,18 @@ absl::Status Runner::StartContainer(Member& member) {
   PLIMSOLL_ASSIGN_OR_RETURN(const auto status, client_.ContainerStatus(member.id));
   container.status = status.status();
   container.held = status.status().resources();
-  return absl::OkStatus();
+  return RunPostStart(member);
+}
+
+absl::Status Runner::RunPostStart(Member& member) {
+  const std::optional<Action>& hook = manifest(member).lifecycle.post_start;
+  if (!hook || !CanRun(*hook)) return absl::OkStatus();
+  const absl::Status failed =
+      RunHook(client_, member.id, *hook, /*timeout_s=*/0, [this] { return Interrupted(); });
+  if (failed.ok()) return absl::OkStatus();
+  observer_.OnWarning(
+      absl::StrCat("container ", manifest(member).name, ": postStart: ", failed.message()));
+  return client_.StopContainer(member.id, pod_.grace_period_s);
 }
 
 absl::Status Runner::AfterFailedStart(Member& member, const absl::Status& failure) {
@@ -166,7 +199,7 @@ absl::Status Runner::RunInit(Member& member) {
   PLIMSOLL_RETURN_IF_ERROR(StartContainer(member));
   for (;;) {
     PLIMSOLL_RETURN_IF_ERROR(Refresh());
-    if (Interrupted() || start_refused_) return absl::OkStatus();
+    if (Interrupted() || start_refused_ || PastDeadline()) return absl::OkStatus();
     if (!member.running && member.restart_at == absl::InfiniteFuture()) return absl::OkStatus();
     PLIMSOLL_RETURN_IF_ERROR(RestartDue());
     absl::SleepFor(kPollInterval);
@@ -282,7 +315,7 @@ absl::Status Runner::Supervise() {
   for (;;) {
     if (start_refused_) return absl::OkStatus();
     PLIMSOLL_RETURN_IF_ERROR(Refresh());
-    if (Interrupted()) return absl::OkStatus();
+    if (Interrupted() || PastDeadline()) return absl::OkStatus();
     // The pod ends with its last ordinary container, or with an init container that failed for
     // good.
     const bool busy = std::any_of(members_.begin(), members_.end(), [&](const Member& member) {
@@ -318,23 +351,42 @@ void Runner::TellSlowStop(const std::vector<Member*>& members) {
   observer_.OnSlowStop(names, pod_.grace_period_s);
 }
 
+absl::Status Runner::StopMember(const Member& member, const std::function<bool()>& killed,
+                                std::string& warning) {
+  const std::optional<Action>& hook = manifest(member).lifecycle.pre_stop;
+  int64_t grace_s = pod_.grace_period_s;
+  if (hook && CanRun(*hook) && grace_s > 0) {
+    const absl::Time begin = absl::Now();
+    const absl::Status failed = RunHook(client_, member.id, *hook, grace_s, killed);
+    if (!failed.ok() && !killed()) {
+      warning = absl::StrCat("container ", manifest(member).name, ": preStop: ", failed.message());
+    }
+    grace_s = killed() ? 0
+                       : std::max(kLeastGraceSeconds,
+                                  grace_s - absl::ToInt64Seconds(absl::Now() - begin));
+  }
+  return client_.StopContainer(member.id, grace_s);
+}
+
 // Stops all in parallel, each with the pod's grace period. A second interrupt ends the grace
 // period: the daemon lets a shorter stop overtake a longer one.
 absl::Status Runner::StopMembers(const std::vector<Member*>& members) {
   std::vector<absl::Status> results(members.size());
+  std::vector<std::string> warnings(members.size());
   std::vector<std::thread> threads;
   std::atomic<size_t> left = 0;
+  std::atomic<bool> killed = false;
   for (size_t i = 0; i < members.size(); ++i) {
     if (!members[i]->running) continue;
     ++left;
     threads.emplace_back([&, i] {
-      results[i] = client_.StopContainer(members[i]->id, pod_.grace_period_s);
+      results[i] = StopMember(
+          *members[i], [&killed] { return killed.load(); }, warnings[i]);
       --left;
     });
   }
   // An interrupt during the stop kills. If an interrupt began the stop, the second one does.
   const int kills_at = outcome_.interrupted ? 2 : 1;
-  bool killed = false;
   bool told = outcome_.interrupted;  // by OnStop
   const absl::Time begin = absl::Now();
   while (left > 0) {
@@ -352,6 +404,9 @@ absl::Status Runner::StopMembers(const std::vector<Member*>& members) {
     absl::SleepFor(kPollInterval);
   }
   for (std::thread& thread : threads) thread.join();
+  for (const std::string& warning : warnings) {
+    if (!warning.empty()) observer_.OnWarning(warning);
+  }
   absl::Status status;
   for (absl::Status& result : results) status = FirstError(std::move(status), std::move(result));
   return status;

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <optional>
 #include <set>
 #include <string>
@@ -34,7 +35,10 @@ struct RunnerOptions {
   std::string state_directory;  // the daemon's
   // The daemon's class types of pods (see PodContext).
   std::set<std::string> pod_class_types;
-  std::function<int()> interrupts;  // the interrupts so far; 1: stop, 2: kill
+  // ConfigMaps and Secrets; nullptr: there are none. Outlives the Runner.
+  const Objects* objects = nullptr;
+  std::map<std::string, std::string> image_ids;  // of image volumes (see PodContext)
+  std::function<int()> interrupts;               // the interrupts so far; 1: stop, 2: kill
   // Wakes the Runner when containers end; null: it polls the daemon.
   const EventWatch* events = nullptr;
 };
@@ -58,11 +62,14 @@ struct Outcome {
   bool started = false;       // every container that should run was started
   absl::Duration start_time;  // from the first call until the last container's start
   absl::Duration init_time;   // the part of it that init containers took
+  absl::Time deadline = absl::InfiniteFuture();  // by activeDeadlineSeconds
+  bool past_deadline = false;                    // the pod ended because of it
 
   // A pod of the daemon that has the manifest's name; `status` is then NameIsTaken.
   std::optional<cri::PodSandbox> namesake;
 
-  // The exit code of the first container that had to succeed and didn't; 0: all did.
+  // The exit code of the first container that had to succeed and didn't; 0: all did. 1 if none
+  // failed, and the pod ended at its deadline.
   int FailedCode() const;
 };
 
@@ -97,6 +104,12 @@ class Runner {
   // After a start that failed. OK, with the container's end on record, where its program could not
   // be executed; else `failure`.
   absl::Status AfterFailedStart(Member& member, const absl::Status& failure);
+  // Runs the hook after the start. A failure ends the container, as under kubelet.
+  absl::Status RunPostStart(Member& member);
+  // Runs the hook before the stop, within the grace period; both take at most that. `warning` has
+  // the hook's failure. Called from a thread of its own.
+  absl::Status StopMember(const Member& member, const std::function<bool()>& killed,
+                          std::string& warning);
   absl::Status Supervise();
   // A container may have ended since the last look.
   bool LookIsDue();
@@ -113,6 +126,7 @@ class Runner {
   absl::Status StopMembers(const std::vector<Member*>& members);
   absl::Status TearDown();
   bool Interrupted();
+  bool PastDeadline();
   void EndLog(Member& member);
   ContainerOutcome& outcome(const Member& member) { return outcome_.containers[member.index]; }
   const ContainerManifest& manifest(const Member& member) const {

@@ -8,6 +8,8 @@
 #include "absl/time/time.h"
 #include "base/random_id.h"
 #include "base/status.h"
+#include "pod/amount.h"
+#include "pod/fields.h"
 #include "pod/host.h"
 #include "pod/user_ids.h"
 
@@ -49,25 +51,43 @@ SandboxMaker::SandboxMaker(Client& client, const FsRoot& root, const Manifest& p
     : client_(client), root_(root), pod_(pod), options_(std::move(options)), uid_(RandomUid()) {}
 
 absl::Status SandboxMaker::Prepare() {
-  PLIMSOLL_ASSIGN_OR_RETURN(dir_, MakePodDir(root_, options_.state_directory, uid_, pod_));
-  PodContext context;
-  context.uid = uid_;
-  context.log_directory = dir_.log_directory;
-  context.volumes = dir_.volumes;
-  context.pod_class_types = options_.pod_class_types;
+  context_.uid = uid_;
+  context_.pod_class_types = options_.pod_class_types;
+  context_.objects = options_.objects;
+  context_.image_ids = options_.image_ids;
+  PLIMSOLL_RETURN_IF_ERROR(DescribeNode(root_, context_));
+  PLIMSOLL_ASSIGN_OR_RETURN(dir_,
+                            MakePodDir(root_, options_.state_directory, uid_, pod_, context_));
+  context_.log_directory = dir_.log_directory;
+  context_.volumes = dir_.volumes;
+  if (!pod_.host_aliases.empty()) {
+    PLIMSOLL_ASSIGN_OR_RETURN(context_.hosts_file, WriteHostsFile(root_, dir_, pod_, context_));
+  }
   absl::Cleanup release = [this] { ids_.reset(); };
-  if (!pod_.host_users) PLIMSOLL_RETURN_IF_ERROR(ChooseIds(context));
-  PLIMSOLL_ASSIGN_OR_RETURN(context.memory_capacity_bytes, MemoryCapacityBytes(root_));
-  // A machine without the file has no DNS to add to.
-  context.host_dns = ParseResolvConf(root_.Read("etc/resolv.conf").value_or(""));
-  PLIMSOLL_ASSIGN_OR_RETURN(configs_, ToCri(pod_, context));
+  if (!pod_.host_users) PLIMSOLL_RETURN_IF_ERROR(ChooseIds());
+  PLIMSOLL_ASSIGN_OR_RETURN(configs_, ToCri(pod_, context_));
   std::move(release).Cancel();
+  return absl::OkStatus();
+}
+
+absl::Status SandboxMaker::Complete(const std::string& sandbox_id) {
+  if (!NeedsPodIps(pod_)) return absl::OkStatus();
+  PLIMSOLL_ASSIGN_OR_RETURN(const auto status, client_.PodSandboxStatus(sandbox_id));
+  const cri::PodSandboxNetworkStatus& network = status.status().network();
+  if (!network.ip().empty()) context_.pod_ips.push_back(network.ip());
+  for (const cri::PodIP& more : network.additional_ips()) context_.pod_ips.push_back(more.ip());
+  if (!context_.hosts_file.empty()) {
+    PLIMSOLL_RETURN_IF_ERROR(WriteHostsFile(root_, dir_, pod_, context_).status());
+  }
+  PLIMSOLL_ASSIGN_OR_RETURN(PodConfigs again, ToCri(pod_, context_));
+  configs_.containers = std::move(again.containers);
+  configs_.sub_paths = std::move(again.sub_paths);
   return absl::OkStatus();
 }
 
 // The search begins at a random range: the pods of another daemon aren't in this one's list, and so
 // seldom share a range with it.
-absl::Status SandboxMaker::ChooseIds(PodContext& context) {
+absl::Status SandboxMaker::ChooseIds() {
   absl::StatusOr<PodLock> lock =
       PodLock::TakeUserIds(root_, options_.state_directory, kNamePatience, options_.interrupted);
   given_up_ = absl::IsCancelled(lock.status());
@@ -76,7 +96,7 @@ absl::Status SandboxMaker::ChooseIds(PodContext& context) {
   ids_.emplace(*std::move(lock));
   PLIMSOLL_ASSIGN_OR_RETURN(const std::vector<IdRange> taken, TakenIds(client_));
   const unsigned long chance = std::stoul(RandomId().substr(0, 8), nullptr, 16);
-  PLIMSOLL_ASSIGN_OR_RETURN(context.first_id,
+  PLIMSOLL_ASSIGN_OR_RETURN(context_.first_id,
                             FreeIds(taken, static_cast<uint32_t>(chance % kPodIdRanges)));
   return absl::OkStatus();
 }
@@ -94,7 +114,8 @@ absl::StatusOr<std::string> SandboxMaker::Make() {
   if (namesake_) return NameIsTaken(*namesake_);
   const std::string daemon = IdentityOf(client_);
   may_be_made_ = true;
-  absl::StatusOr<std::string> made = client_.RunPodSandbox(configs_.sandbox);
+  absl::StatusOr<std::string> made =
+      client_.RunPodSandbox(configs_.sandbox, configs_.runtime_handler);
   if (!made.ok()) may_be_made_ = MayHaveBeenMade(made.status(), daemon);
   return made;
 }

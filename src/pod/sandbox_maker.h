@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <optional>
 #include <set>
 #include <string>
@@ -31,9 +32,11 @@ absl::Status NameIsTaken(const cri::PodSandbox& namesake);
 class SandboxMaker {
  public:
   struct Options {
-    std::string state_directory;            // the daemon's
-    std::set<std::string> pod_class_types;  // see PodContext
-    std::function<bool()> interrupted;      // asked while a lock is waited for
+    std::string state_directory;                   // the daemon's
+    std::set<std::string> pod_class_types;         // see PodContext
+    const Objects* objects = nullptr;              // see PodContext
+    std::map<std::string, std::string> image_ids;  // see PodContext
+    std::function<bool()> interrupted;             // asked while a lock is waited for
   };
 
   // `root` is "/". All references outlive this.
@@ -44,6 +47,9 @@ class SandboxMaker {
   // Asks the daemon for the sandbox. Returns its id, or "" after an interrupt. ALREADY_EXISTS:
   // namesake() took the name since images were pulled.
   absl::StatusOr<std::string> Make();
+  // Translates the containers again where they need the addresses of the sandbox that Make
+  // returned.
+  absl::Status Complete(const std::string& sandbox_id);
 
   const std::string& uid() const { return uid_; }
   const PodDir& dir() const { return dir_; }
@@ -54,7 +60,7 @@ class SandboxMaker {
 
  private:
   // Chooses the ids of a user namespace. OK without ids after an interrupt.
-  absl::Status ChooseIds(PodContext& context);
+  absl::Status ChooseIds();
   // `daemon` is IdentityOf the daemon that was asked.
   bool MayHaveBeenMade(const absl::Status& failure, const std::string& daemon);
 
@@ -63,6 +69,7 @@ class SandboxMaker {
   const Manifest& pod_;
   const Options options_;
   const std::string uid_;
+  PodContext context_;
   PodDir dir_;
   PodConfigs configs_;
   std::optional<PodLock> ids_;  // held until the daemon has the pod, and so its ids

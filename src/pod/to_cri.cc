@@ -10,9 +10,9 @@
 #include "absl/strings/strip.h"
 #include "base/status.h"
 #include "pod/env.h"
-#include "pod/user_ids.h"
+#include "pod/pod_level.h"
+#include "pod/to_cri_mounts.h"
 #include "qos/pod_qos.h"
-#include "resources/pod_total.h"
 #include "resources/requirements.h"
 
 namespace plimsoll::pod {
@@ -62,12 +62,6 @@ void SetPortMappings(const Manifest& pod, cri::PodSandboxConfig* sandbox) {
   }
 }
 
-void SetIds(const PodContext& context, cri::IDMapping* out) {
-  out->set_container_id(0);
-  out->set_host_id(context.first_id);
-  out->set_length(kIdsOfAPod);
-}
-
 void SetNamespaces(const Manifest& pod, const PodContext& context, cri::NamespaceOption* options) {
   options->set_network(pod.host_network ? cri::NODE : cri::POD);
   options->set_pid(pod.host_pid ? cri::NODE : pod.share_pid ? cri::POD : cri::CONTAINER);
@@ -79,7 +73,7 @@ void SetNamespaces(const Manifest& pod, const PodContext& context, cri::Namespac
   SetIds(context, user->add_gids());
 }
 
-void SetSeccomp(const SeccompProfile& profile, cri::SecurityProfile* out) {
+void SetProfile(const SecurityProfile& profile, cri::SecurityProfile* out) {
   out->set_profile_type(profile.type == "RuntimeDefault" ? cri::SecurityProfile::RuntimeDefault
                         : profile.type == "Localhost"    ? cri::SecurityProfile::Localhost
                                                          : cri::SecurityProfile::Unconfined);
@@ -122,6 +116,9 @@ void SetIdentity(const Manifest& pod, const PodSecurityFields& own,
   if (uid) out->mutable_run_as_user()->set_value(*uid);
   if (gid) out->mutable_run_as_group()->set_value(*gid);
   for (const int64_t extra : pod.security.supplemental_groups) out->add_supplemental_groups(extra);
+  if (pod.security.supplemental_groups_policy == "Strict") {
+    out->set_supplemental_groups_policy(cri::Strict);
+  }
 }
 
 absl::Status CheckIdentity(const Manifest& pod, const ContainerManifest& container) {
@@ -165,41 +162,12 @@ void SetSecurity(const Manifest& pod, const ContainerManifest& container, const 
     for (const char* path : kReadonlyPaths) out->add_readonly_paths(path);
   }
   const auto& seccomp = own.seccomp ? own.seccomp : pod.security.seccomp;
-  if (seccomp) SetSeccomp(*seccomp, out->mutable_seccomp());
+  if (seccomp) SetProfile(*seccomp, out->mutable_seccomp());
+  const auto& apparmor = own.apparmor ? own.apparmor : pod.security.apparmor;
+  // The kernel applies no profile to a privileged container (kubelet sends none).
+  if (apparmor && !own.privileged) SetProfile(*apparmor, out->mutable_apparmor());
   const auto& selinux = own.selinux ? own.selinux : pod.security.selinux;
   if (selinux) SetSelinux(*selinux, out->mutable_selinux_options());
-}
-
-// True for emptyDir: a hostPath's labels are the host's.
-bool IsPodsOwn(const Manifest& pod, const std::string& volume) {
-  return std::any_of(pod.volumes.begin(), pod.volumes.end(),
-                     [&](const Volume& each) { return each.name == volume && each.empty_dir; });
-}
-
-absl::Status SetMounts(const Manifest& pod, const ContainerManifest& container,
-                       const PodContext& context, cri::ContainerConfig* config) {
-  for (const VolumeMount& mount : container.mounts) {
-    const auto volume = context.volumes.find(mount.volume);
-    if (volume == context.volumes.end()) {
-      return absl::InvalidArgumentError(absl::StrCat(pod.file, ": container ", container.name,
-                                                     ": no volume \"", mount.volume, "\""));
-    }
-    cri::Mount* out = config->add_mounts();
-    out->set_container_path(mount.mount_path);
-    out->set_host_path(mount.sub_path.empty() ? volume->second
-                                              : absl::StrCat(volume->second, "/", mount.sub_path));
-    out->set_readonly(mount.read_only);
-    out->set_selinux_relabel(IsPodsOwn(pod, mount.volume));
-    out->set_propagation(mount.propagation == "Bidirectional" ? cri::PROPAGATION_BIDIRECTIONAL
-                         : mount.propagation == "HostToContainer"
-                             ? cri::PROPAGATION_HOST_TO_CONTAINER
-                             : cri::PROPAGATION_PRIVATE);
-    if (pod.host_users) continue;
-    // Without a mapping the host's root would be "nobody" in the container.
-    SetIds(context, out->add_uidmappings());
-    SetIds(context, out->add_gidmappings());
-  }
-  return absl::OkStatus();
 }
 
 // The container's annotation of that kind, else the pod's.
@@ -229,7 +197,7 @@ absl::Status SetResources(const Manifest& pod,
     limit->set_page_size(size);
     limit->set_limit(bytes);
   }
-  out->set_oom_score_adj(resources::OomScoreAdj(all, index, context.memory_capacity_bytes));
+  out->set_oom_score_adj(OomScoreAdjOf(pod, all, index, context.memory_capacity_bytes));
   if (const auto cpus = AnnotationOf(pod, kCpusetAnnotation, name)) out->set_cpuset_cpus(*cpus);
   return absl::OkStatus();
 }
@@ -242,9 +210,22 @@ void SetDevices(const Manifest& pod, const std::string& name, cri::ContainerConf
   }
 }
 
+absl::Status SetStopSignal(const Manifest& pod, const ContainerManifest& container,
+                           cri::ContainerConfig* out) {
+  const std::string& name = container.lifecycle.stop_signal;
+  if (name.empty()) return absl::OkStatus();
+  cri::Signal signal = cri::SIGNAL_RUNTIME_DEFAULT;
+  if (!cri::Signal_Parse(absl::StrCat("SIGNAL_", name), &signal)) {
+    return absl::InvalidArgumentError(absl::StrCat(pod.file, ": container ", container.name,
+                                                   ": stopSignal ", name, " is no signal"));
+  }
+  out->set_stop_signal(signal);
+  return absl::OkStatus();
+}
+
 absl::StatusOr<cri::ContainerConfig> ContainerToCri(
     const Manifest& pod, const std::vector<resources::ContainerRequirements>& all, size_t index,
-    const PodContext& context) {
+    const PodContext& context, std::vector<std::string>& sub_paths) {
   const ContainerManifest& container = pod.containers[index];
   cri::ContainerConfig config;
   PLIMSOLL_RETURN_IF_ERROR(CheckIdentity(pod, container));
@@ -252,7 +233,11 @@ absl::StatusOr<cri::ContainerConfig> ContainerToCri(
   config.mutable_image()->set_image(container.image);
   config.mutable_image()->set_user_specified_image(container.image);
   std::map<std::string, std::string> variables;
-  for (const auto& [name, value] : ResolveEnvironment(pod, container, context.uid)) {
+  const auto environment = ResolveEnvironment(pod, container, context);
+  if (!environment.ok()) {
+    return Annotate(environment.status(), absl::StrCat(pod.file, ": container ", container.name));
+  }
+  for (const auto& [name, value] : *environment) {
     cri::KeyValue* out = config.add_envs();
     out->set_key(name);
     out->set_value(value);
@@ -273,20 +258,14 @@ absl::StatusOr<cri::ContainerConfig> ContainerToCri(
   labels[kPodUidLabel] = context.uid;
   labels[kContainerNameLabel] = container.name;
   labels[kRoleLabel] = RoleName(container.role);
-  PLIMSOLL_RETURN_IF_ERROR(SetMounts(pod, container, context, &config));
+  PLIMSOLL_ASSIGN_OR_RETURN(sub_paths, SetMounts(pod, container, context, variables, &config));
   PLIMSOLL_RETURN_IF_ERROR(
       SetResources(pod, all, index, context, config.mutable_linux()->mutable_resources()));
   SetDevices(pod, container.name, &config);
   SetSecurity(pod, container, context, config.mutable_linux()->mutable_security_context());
   SetQuantities(all[index].requirements, config.mutable_kubernetes_resources());
+  PLIMSOLL_RETURN_IF_ERROR(SetStopSignal(pod, container, &config));
   return config;
-}
-
-// Linux takes 64 bytes, Kubernetes cuts at 63.
-std::string HostnameOf(const Manifest& pod) {
-  std::string name = (pod.hostname.empty() ? pod.name : pod.hostname).substr(0, 63);
-  name.erase(name.find_last_not_of("-.") + 1);
-  return name;
 }
 
 void SetPodQos(const Manifest& pod, const PodContext& context, const std::string& qos_class,
@@ -304,6 +283,9 @@ void SetPodQos(const Manifest& pod, const PodContext& context, const std::string
 }
 
 void SetPodResources(const Manifest& pod, const PodConfigs& configs, cri::PodResourceConfig* out) {
+  if (pod.resources) {
+    SetQuantities(resources::WithDefaults(*pod.resources), out->mutable_kubernetes_resources());
+  }
   for (size_t i = 0; i < pod.containers.size(); ++i) {
     cri::ContainerResourceConfig* container = out->add_containers();
     container->set_name(pod.containers[i].name);
@@ -315,15 +297,6 @@ void SetPodResources(const Manifest& pod, const PodConfigs& configs, cri::PodRes
     *container->mutable_mounts() = configs.containers[i].mounts();
     *container->mutable_cdi_devices() = configs.containers[i].cdi_devices();
   }
-}
-
-// Sizes the pod's group as kubelet does, so that the requests of pods weigh against each other.
-void SetCpuShares(const std::vector<resources::ContainerRequirements>& all,
-                  cri::PodSandboxConfig* sandbox) {
-  const auto whole = resources::PodTotal(all, {}, {});
-  const auto cpu = whole.requests.find("cpu");
-  sandbox->mutable_linux()->mutable_resources()->set_cpu_shares(static_cast<int64_t>(
-      resources::MilliCpuToShares(cpu == whole.requests.end() ? 0 : cpu->second.MilliValue())));
 }
 
 void SetNames(const Manifest& pod, const PodContext& context, cri::PodSandboxConfig* sandbox) {
@@ -339,6 +312,12 @@ void SetNames(const Manifest& pod, const PodContext& context, cri::PodSandboxCon
 
 }  // namespace
 
+std::string HostnameOf(const Manifest& pod) {
+  std::string name = (pod.hostname.empty() ? pod.name : pod.hostname).substr(0, 63);
+  name.erase(name.find_last_not_of("-.") + 1);
+  return name;
+}
+
 std::string LogPathOf(const std::string& container, uint32_t attempt) {
   return absl::StrCat(container, ".", attempt, ".log");
 }
@@ -351,10 +330,14 @@ absl::StatusOr<PodConfigs> ToCri(const Manifest& pod, const PodContext& context)
   }
   bool privileged = false;
   for (size_t i = 0; i < all.size(); ++i) {
-    PLIMSOLL_ASSIGN_OR_RETURN(cri::ContainerConfig config, ContainerToCri(pod, all, i, context));
+    std::vector<std::string> sub_paths;
+    absl::StatusOr<cri::ContainerConfig> config = ContainerToCri(pod, all, i, context, sub_paths);
+    PLIMSOLL_RETURN_IF_ERROR(config.status());
     privileged |= pod.containers[i].security.privileged;
-    configs.containers.push_back(std::move(config));
+    configs.containers.push_back(*std::move(config));
+    configs.sub_paths.push_back(std::move(sub_paths));
   }
+  configs.runtime_handler = pod.runtime_handler;
 
   cri::PodSandboxConfig& sandbox = configs.sandbox;
   SetNames(pod, context, &sandbox);
@@ -362,7 +345,7 @@ absl::StatusOr<PodConfigs> ToCri(const Manifest& pod, const PodContext& context)
   SetDns(pod, context, sandbox.mutable_dns_config());
   for (const auto& [key, value] : pod.annotations) (*sandbox.mutable_annotations())[key] = value;
   (*sandbox.mutable_annotations())[kGraceAnnotation] = absl::StrCat(pod.grace_period_s);
-  const std::string qos_class = resources::QosClassName(resources::ComputeQosClass(all));
+  const std::string qos_class = resources::QosClassName(QosClassOf(pod));
   (*sandbox.mutable_annotations())[kQosAnnotation] = qos_class;
   SetPodQos(pod, context, qos_class, &sandbox);
   cri::LinuxSandboxSecurityContext* security = sandbox.mutable_linux()->mutable_security_context();
@@ -371,7 +354,7 @@ absl::StatusOr<PodConfigs> ToCri(const Manifest& pod, const PodContext& context)
   }
   SetNamespaces(pod, context, security->mutable_namespace_options());
   security->set_privileged(privileged);
-  SetCpuShares(all, &sandbox);
+  PLIMSOLL_RETURN_IF_ERROR(SetGroup(pod, all, sandbox.mutable_linux()->mutable_resources()));
   for (const auto& [name, value] : pod.security.sysctls) {
     (*sandbox.mutable_linux()->mutable_sysctls())[name] = value;
   }

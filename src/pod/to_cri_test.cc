@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/dir_for_test.h"
 #include "pod/dir.h"
+#include "pod/pod_level.h"
 
 namespace plimsoll::pod {
 namespace {
@@ -283,6 +284,88 @@ TEST(PodToCri, LongNamesBecomeValidHostnames) {
   const auto configs = ToCri(ParsePod(Replaced(kPod, "name: web", "name: " + name)), Context());
   ASSERT_TRUE(configs.ok()) << configs.status();
   EXPECT_EQ(configs->sandbox.hostname().size(), 63);
+}
+
+TEST(PodToCri, VolumesOfImagesAndOfFilesAreReadOnly) {
+  const Manifest pod = ParsePod(R"yaml(apiVersion: v1
+kind: Pod
+metadata: {name: web}
+spec:
+  runtimeClassName: kata
+  volumes:
+    - {name: tools, image: {reference: "tools:1"}}
+    - {name: conf, configMap: {name: settings, optional: true}}
+    - {name: data, emptyDir: {}}
+  containers:
+    - name: a
+      image: i
+      env: [{name: PART, value: x/y}]
+      lifecycle: {stopSignal: SIGUSR1}
+      securityContext: {appArmorProfile: {type: Localhost, localhostProfile: mine}}
+      volumeMounts:
+        - {name: tools, mountPath: /tools, subPath: bin}
+        - {name: conf, mountPath: /conf}
+        - {name: data, mountPath: /data, subPathExpr: $(PART)/z}
+)yaml");
+  PodContext context = Context();
+  context.volumes = {{"conf", "/host/conf"}, {"data", "/host/data"}};
+  context.image_ids = {{"tools:1", "sha256:7"}};
+  context.hosts_file = "/host/hosts";
+  context.termination_logs = {{"a", "/host/log"}};
+  const auto configs = ToCri(pod, context);
+  ASSERT_TRUE(configs.ok()) << configs.status();
+  EXPECT_EQ(configs->runtime_handler, "kata");
+  EXPECT_THAT(configs->sub_paths[0], ElementsAre("", "", "x/y/z"));
+  const cri::ContainerConfig& config = configs->containers[0];
+  EXPECT_EQ(config.stop_signal(), cri::SIGNAL_SIGUSR1);
+  EXPECT_EQ(config.linux().security_context().apparmor().localhost_ref(), "mine");
+  ASSERT_EQ(config.mounts().size(), 5);
+  EXPECT_EQ(config.mounts(0).image().image(), "sha256:7");
+  EXPECT_EQ(config.mounts(0).image().user_specified_image(), "tools:1");
+  EXPECT_EQ(config.mounts(0).image_sub_path(), "bin");
+  EXPECT_TRUE(config.mounts(0).readonly() && config.mounts(0).host_path().empty());
+  EXPECT_TRUE(config.mounts(1).readonly());
+  EXPECT_EQ(config.mounts(2).host_path(), "/host/data/x/y/z");
+  EXPECT_EQ(config.mounts(3).container_path(), "/etc/hosts");
+  EXPECT_EQ(config.mounts(4).container_path(), "/dev/termination-log");
+}
+
+TEST(PodToCri, ASubPathOfAMissingVariableIsRefused) {
+  Manifest pod = ParsePod(kPod);
+  pod.containers[1].mounts[0].sub_path.clear();
+  for (const auto& [expression, message] :
+       {std::pair("$(NONE)/x", "there is no variable NONE"),
+        std::pair("$(UP)", "must become a relative path without")}) {
+    pod.containers[1].mounts[0].sub_path_expr = expression;
+    pod.containers[1].env = {{.name = "UP", .value = "../etc"}};
+    EXPECT_THAT(std::string(ToCri(pod, Context()).status().message()), HasSubstr(message));
+  }
+}
+
+// KEP-2837.
+TEST(PodToCri, ThePodsOwnResourcesSizeItsGroup) {
+  const Manifest pod = ParsePod(R"yaml(apiVersion: v1
+kind: Pod
+metadata: {name: web}
+spec:
+  resources: {requests: {memory: 2Gi}, limits: {cpu: 500m, memory: 3Gi}}
+  containers:
+    - {name: a, image: i, resources: {requests: {memory: 1Gi}}}
+    - {name: b, image: i}
+)yaml");
+  const auto configs = ToCri(pod, Context());
+  ASSERT_TRUE(configs.ok()) << configs.status();
+  const auto& group = configs->sandbox.linux().resources();
+  EXPECT_EQ(group.cpu_shares(), 512);
+  EXPECT_EQ(group.cpu_quota(), 50000);
+  EXPECT_EQ(group.memory_limit_in_bytes(), int64_t{3} << 30);
+  EXPECT_EQ(QosClassOf(pod), resources::QosClass::kBurstable);
+  // Half of the gigabyte that the pod has left is each container's, of four on the machine.
+  EXPECT_EQ(configs->containers[0].linux().resources().oom_score_adj(), 625);
+  EXPECT_EQ(configs->containers[1].linux().resources().oom_score_adj(), 875);
+  const auto& asked = configs->sandbox.pod_resources().kubernetes_resources();
+  EXPECT_EQ(asked.requests().at("cpu").string(), "500m");
+  EXPECT_EQ(asked.limits().at("memory").string(), "3Gi");
 }
 
 TEST(PodDir, MakesVolumesAndRemovesThem) {

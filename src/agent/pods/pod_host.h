@@ -34,7 +34,8 @@ struct PodHost {
   PodBoard& board;
   PodStore& store;
   NodeFacts node;
-  std::string state_directory;  // pods' directories are below it
+  std::string state_directory;    // pods' directories are below it
+  std::string objects_directory;  // of ConfigMaps and Secrets; empty: there are none
   // The runtime's class types of pods (pod::PodContext).
   std::function<std::set<std::string>()> pod_class_types;
   // The classes that a pod asks for; none with gate ClassResources off. Errors of the runtime's.

@@ -5,9 +5,11 @@
 #include "absl/strings/str_cat.h"
 #include "base/random_id.h"
 #include "base/status.h"
-#include "pod/host.h"
+#include "pod/fields.h"
+#include "pod/hooks.h"
 #include "pod/images.h"
 #include "pod/mount_sub_paths.h"
+#include "pod/pull_secrets.h"
 #include "pod/user_ids.h"
 
 namespace plimsoll::agent {
@@ -58,18 +60,27 @@ absl::Status PodStarter::Extend(pod::PodConfigs& configs) const {
 absl::Status PodStarter::Prepare(PodRecord& record) {
   if (configs_) return absl::OkStatus();
   PLIMSOLL_RETURN_IF_ERROR(ChooseIds(record));
-  PLIMSOLL_ASSIGN_OR_RETURN(pod::PodDir dir,
-                            pod::MakePodDir(host_.root, host_.state_directory, record.uid, pod_));
-  pod::PodContext context;
-  context.uid = record.uid;
-  context.log_directory = dir.log_directory;
-  context.volumes = dir.volumes;
-  context.first_id = record.first_id;
-  if (host_.pod_class_types) context.pod_class_types = host_.pod_class_types();
-  PLIMSOLL_ASSIGN_OR_RETURN(context.memory_capacity_bytes, pod::MemoryCapacityBytes(host_.root));
-  // A machine without the file has no DNS to add to.
-  context.host_dns = pod::ParseResolvConf(host_.root.Read("etc/resolv.conf").value_or(""));
-  PLIMSOLL_ASSIGN_OR_RETURN(pod::PodConfigs configs, pod::ToCri(pod_, context));
+  context_ = {};
+  if (!host_.objects_directory.empty()) {
+    PLIMSOLL_ASSIGN_OR_RETURN(objects_,
+                              pod::Objects::ReadDirectory(host_.root, host_.objects_directory));
+    context_.objects = &*objects_;
+  }
+  context_.uid = record.uid;
+  context_.first_id = record.first_id;
+  if (host_.pod_class_types) context_.pod_class_types = host_.pod_class_types();
+  PLIMSOLL_RETURN_IF_ERROR(pod::DescribeNode(host_.root, context_));
+  context_.node_name = host_.node.name;
+  PLIMSOLL_RETURN_IF_ERROR(BringVolumes(SubjectOf(record, "")));
+  PLIMSOLL_ASSIGN_OR_RETURN(pod::PodDir dir, pod::MakePodDir(host_.root, host_.state_directory,
+                                                             record.uid, pod_, context_));
+  context_.log_directory = dir.log_directory;
+  context_.volumes = dir.volumes;
+  if (!pod_.host_aliases.empty()) {
+    PLIMSOLL_ASSIGN_OR_RETURN(context_.hosts_file,
+                              pod::WriteHostsFile(host_.root, dir, pod_, context_));
+  }
+  PLIMSOLL_ASSIGN_OR_RETURN(pod::PodConfigs configs, pod::ToCri(pod_, context_));
   if (host_.make_group) {
     PLIMSOLL_ASSIGN_OR_RETURN(const std::string parent, host_.make_group(record, pod_));
     configs.sandbox.mutable_linux()->set_cgroup_parent(parent);
@@ -82,24 +93,84 @@ absl::Status PodStarter::Prepare(PodRecord& record) {
 
 absl::StatusOr<std::string> PodStarter::MakeSandbox(uint32_t attempt) {
   configs_->sandbox.mutable_metadata()->set_attempt(attempt);
-  return host_.client.RunPodSandbox(configs_->sandbox);
+  return host_.client.RunPodSandbox(configs_->sandbox, configs_->runtime_handler);
+}
+
+absl::Status PodStarter::Complete(const std::string& sandbox) {
+  if (!pod::NeedsPodIps(pod_) || completed_ == sandbox) return absl::OkStatus();
+  PLIMSOLL_ASSIGN_OR_RETURN(const auto status, host_.client.PodSandboxStatus(sandbox));
+  const auto& network = status.status().network();
+  context_.pod_ips.clear();
+  if (!network.ip().empty()) context_.pod_ips.push_back(network.ip());
+  for (const auto& more : network.additional_ips()) context_.pod_ips.push_back(more.ip());
+  if (!context_.hosts_file.empty()) {
+    PLIMSOLL_RETURN_IF_ERROR(pod::WriteHostsFile(host_.root, *dir_, pod_, context_).status());
+  }
+  PLIMSOLL_ASSIGN_OR_RETURN(pod::PodConfigs again, pod::ToCri(pod_, context_));
+  PLIMSOLL_RETURN_IF_ERROR(Extend(again));
+  configs_->containers = std::move(again.containers);
+  configs_->sub_paths = std::move(again.sub_paths);
+  completed_ = sandbox;
+  return absl::OkStatus();
+}
+
+// The Secrets are tried in their order, as by kubelet; the last failure counts.
+absl::Status PodStarter::Pull(const EventSubject& subject, const std::string& reference) {
+  host_.events.Add(subject, "Normal", "Pulling", absl::StrCat("Pulling image \"", reference, "\""));
+  ::runtime::v1::PullImageRequest request;
+  request.mutable_image()->set_image(reference);
+  if (configs_) *request.mutable_sandbox_config() = configs_->sandbox;
+  PLIMSOLL_ASSIGN_OR_RETURN(const std::vector<pod::Credentials> secrets,
+                            pod::PullCredentials(pod_, context_.objects, reference));
+  if (secrets.empty()) return host_.client.PullImage(request);
+  absl::Status status;
+  for (const pod::Credentials& each : secrets) {
+    request.mutable_auth()->set_username(each.user);
+    request.mutable_auth()->set_password(each.password);
+    request.mutable_auth()->set_identity_token(each.identity_token);
+    status = host_.client.PullImage(request);
+    if (status.ok()) break;
+  }
+  return status;
+}
+
+absl::Status PodStarter::BringVolumes(const EventSubject& subject) {
+  pod::PodImages images(host_.client,
+                        [&](const std::string& reference) { return Pull(subject, reference); });
+  const std::vector<pod::NeededImage> all = pod::ImagesOf(pod_);
+  for (size_t i = pod_.containers.size(); i < all.size(); ++i) {
+    PLIMSOLL_ASSIGN_OR_RETURN(const auto image, images.Ensure(all[i]));
+    context_.image_ids[all[i].reference] = image.id();
+  }
+  return absl::OkStatus();
 }
 
 absl::Status PodStarter::BringImage(const EventSubject& subject,
                                     const pod::ContainerManifest& container) {
-  const auto pull = [&](const std::string& reference) {
-    host_.events.Add(subject, "Normal", "Pulling",
-                     absl::StrCat("Pulling image \"", reference, "\""));
-    ::runtime::v1::PullImageRequest request;
-    request.mutable_image()->set_image(reference);
-    *request.mutable_sandbox_config() = configs_->sandbox;
-    return host_.client.PullImage(request);
-  };
-  pod::PodImages images(host_.client, pull);
-  PLIMSOLL_ASSIGN_OR_RETURN(const auto image, images.Ensure(container));
+  pod::PodImages images(host_.client,
+                        [&](const std::string& reference) { return Pull(subject, reference); });
+  PLIMSOLL_ASSIGN_OR_RETURN(const auto image,
+                            images.Ensure({.reference = container.image,
+                                           .pull_policy = container.pull_policy,
+                                           .where = absl::StrCat("container ", container.name)}));
   host_.events.Add(subject, "Normal", "Pulled",
                    absl::StrCat("Container image \"", container.image, "\" is present on machine"));
   return pod::CheckNonRoot(pod_, container, image);
+}
+
+absl::Status PodStarter::RunPostStart(const EventSubject& subject,
+                                      const pod::ContainerManifest& container,
+                                      const std::string& id) {
+  if (!container.lifecycle.post_start || !pod::CanRun(*container.lifecycle.post_start)) {
+    return absl::OkStatus();
+  }
+  const absl::Status status = pod::RunHook(host_.client, id, *container.lifecycle.post_start,
+                                           /*timeout_s=*/0, [] { return false; });
+  if (status.ok()) return status;
+  host_.events.Add(subject, "Warning", "FailedPostStartHook",
+                   absl::StrCat("PostStartHook failed: ", status.message()));
+  host_.client.StopContainer(id, pod_.grace_period_s).IgnoreError();
+  return status;
 }
 
 absl::StatusOr<std::string> PodStarter::Create(const pod::ContainerManifest& container,
@@ -108,7 +179,8 @@ absl::StatusOr<std::string> PodStarter::Create(const pod::ContainerManifest& con
   auto& config = configs_->containers[index];
   config.mutable_metadata()->set_attempt(attempt);
   config.set_log_path(pod::LogPathOf(container.name, attempt));
-  PLIMSOLL_RETURN_IF_ERROR(pod::MountSubPaths(host_.root, container, dir_->volumes, config));
+  PLIMSOLL_RETURN_IF_ERROR(
+      pod::MountSubPaths(host_.root, container, configs_->sub_paths[index], dir_->volumes, config));
   return host_.client.CreateContainer(sandbox, config, configs_->sandbox);
 }
 
@@ -142,6 +214,8 @@ std::optional<PodStarter::Failure> PodStarter::Start(const PodRecord& record, si
   if (!started.ok()) return failure("RunContainerError", started);
   host_.events.Add(subject, "Normal", "Started",
                    absl::StrCat("Started container ", container.name));
+  // The container's end is seen at the next look.
+  RunPostStart(subject, container, id).IgnoreError();
   return std::nullopt;
 }
 

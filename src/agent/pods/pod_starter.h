@@ -14,8 +14,10 @@
 #include "agent/pods/pod_record.h"
 #include "agent/pods/pod_status.h"
 #include "cri/runtime/v1/api.pb.h"
+#include "pod/context.h"
 #include "pod/dir.h"
 #include "pod/manifest.h"
+#include "pod/objects.h"
 #include "pod/to_cri.h"
 
 namespace plimsoll::agent {
@@ -30,6 +32,9 @@ class PodStarter {
   absl::Status Prepare(PodRecord& record);
   // After Prepare. The sandbox's id.
   absl::StatusOr<std::string> MakeSandbox(uint32_t attempt);
+  // After Prepare, before containers start in the sandbox: brings in its addresses where the pod
+  // asks for them. OK at once after the first success for a sandbox.
+  absl::Status Complete(const std::string& sandbox);
 
   // The failure of a start, as the container's status tells it.
   struct Failure {
@@ -45,13 +50,22 @@ class PodStarter {
   absl::Status ChooseIds(PodRecord& record);
   // The fields of the proposals.
   absl::Status Extend(pod::PodConfigs& configs) const;
+  absl::Status Pull(const EventSubject& subject, const std::string& reference);
   absl::Status BringImage(const EventSubject& subject, const pod::ContainerManifest& container);
+  // Images of image volumes, into the context.
+  absl::Status BringVolumes(const EventSubject& subject);
+  // The hook after the start. A failure ends the container, as under kubelet.
+  absl::Status RunPostStart(const EventSubject& subject, const pod::ContainerManifest& container,
+                            const std::string& id);
   absl::StatusOr<std::string> Create(const pod::ContainerManifest& container, size_t index,
                                      const std::string& sandbox, uint32_t attempt);
   EventSubject SubjectOf(const PodRecord& record, const std::string& container) const;
 
   const PodHost& host_;
   const pod::Manifest& pod_;
+  std::optional<pod::Objects> objects_;
+  pod::PodContext context_;
+  std::string completed_;  // the id of the sandbox that Complete was done for
   std::optional<pod::PodDir> dir_;
   std::optional<pod::PodConfigs> configs_;
 };

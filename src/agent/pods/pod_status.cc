@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "agent/node/kube_time.h"
 #include "agent/pods/admission.h"
+#include "pod/pod_level.h"
 
 namespace plimsoll::agent {
 namespace {
@@ -43,8 +44,7 @@ class Writer {
     }
     Json status = {{"phase", Phase()},
                    {"startTime", KubeTime(pod_.record.created)},
-                   {"qosClass", resources::QosClassName(
-                                    resources::ComputeQosClass(ContainersOf(pod_.manifest)))}};
+                   {"qosClass", resources::QosClassName(pod::QosClassOf(pod_.manifest))}};
     if (pod_.record.verdict) {
       status["reason"] = pod_.record.verdict->reason;
       status["message"] = pod_.record.verdict->message;

@@ -6,6 +6,8 @@
 #include "absl/strings/str_cat.h"
 #include "base/parallel_for.h"
 #include "base/status.h"
+#include "base/steady_time.h"
+#include "pod/hooks.h"
 #include "pod/lifecycle.h"
 
 namespace plimsoll::agent {
@@ -13,24 +15,52 @@ namespace {
 
 using Role = resources::ContainerRequirements::Role;
 
+// A program gets this time after its hook in any case (kubelet's minimumGracePeriodInSeconds).
+constexpr int64_t kLeastGraceSeconds = 2;
+
 }  // namespace
+
+const pod::ContainerManifest* PodStopper::ManifestOf(const ObservedContainer& container) const {
+  for (const pod::ContainerManifest& each : pod_.containers) {
+    if (each.name == container.name) return &each;
+  }
+  return nullptr;
+}
+
+int64_t PodStopper::RunPreStop(const PodRecord& record, const ObservedContainer& container,
+                               int64_t grace_s) {
+  const pod::ContainerManifest* manifest = ManifestOf(container);
+  const bool has_hook = manifest != nullptr && manifest->lifecycle.pre_stop &&
+                        pod::CanRun(*manifest->lifecycle.pre_stop);
+  if (!has_hook || grace_s == 0 || container.state != ContainerState::kRunning) return grace_s;
+  const SteadyTime begin = SteadyNow();
+  const absl::Status status =
+      pod::RunHook(host_.client, container.id, *manifest->lifecycle.pre_stop, grace_s, [&] {
+        const absl::MutexLock lock(&mutex_);
+        return !stopping_.contains(container.id);
+      });
+  if (!status.ok()) {
+    host_.events.Add(
+        {.kind = "Pod", .key = record.key, .uid = record.uid, .container = container.name},
+        "Warning", "FailedPreStopHook", absl::StrCat("PreStopHook failed: ", status.message()));
+  }
+  const int64_t taken = absl::ToInt64Seconds(absl::FromChrono(SteadyNow() - begin));
+  return std::max(grace_s - taken, kLeastGraceSeconds);
+}
 
 absl::Status PodStopper::Stop(const PodRecord& record, const ObservedPod& observed,
                               const std::string& sandbox, int64_t grace_s) {
   std::vector<const ObservedContainer*> first, sidecars;
   for (const ObservedContainer& each : observed.containers) {
     if (each.sandbox_id != sandbox || each.state == ContainerState::kExited) continue;
-    const auto it = std::find_if(pod_.containers.begin(), pod_.containers.end(),
-                                 [&](const auto& item) { return item.name == each.name; });
-    const bool is_sidecar = it != pod_.containers.end() && it->role == Role::kSidecar;
+    const pod::ContainerManifest* manifest = ManifestOf(each);
+    const bool is_sidecar = manifest != nullptr && manifest->role == Role::kSidecar;
     (is_sidecar ? sidecars : first).push_back(&each);
   }
-  const auto place = [this](const ObservedContainer* container) {
-    return std::find_if(pod_.containers.begin(), pod_.containers.end(),
-                        [&](const auto& item) { return item.name == container->name; });
-  };
-  std::sort(sidecars.begin(), sidecars.end(),
-            [&](const auto* one, const auto* other) { return place(one) > place(other); });
+  // The manifest's containers lie one behind the other.
+  std::sort(sidecars.begin(), sidecars.end(), [this](const auto* one, const auto* other) {
+    return ManifestOf(*one) > ManifestOf(*other);
+  });
   absl::Status status = StopContainers(record, first, grace_s);
   for (const ObservedContainer* each : sidecars) {
     status = FirstError(std::move(status), StopContainers(record, {each}, grace_s));
@@ -49,7 +79,8 @@ absl::Status PodStopper::StopContainers(const PodRecord& record,
   }
   std::vector<absl::Status> results(containers.size());
   EachAtOnce(containers.size(), pod::kStopsAtOnce, [&](size_t i) {
-    results[i] = host_.client.StopContainer(containers[i]->id, grace_s);
+    const int64_t left = RunPreStop(record, *containers[i], grace_s);
+    results[i] = host_.client.StopContainer(containers[i]->id, left);
     const absl::MutexLock lock(&mutex_);
     stopping_.erase(containers[i]->id);
   });

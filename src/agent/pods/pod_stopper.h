@@ -23,8 +23,9 @@ class PodStopper {
   PodStopper(const PodHost& host, const pod::Manifest& pod) : host_(host), pod_(pod) {}
 
   // Stops the containers of a sandbox, then the sandbox: ordinary and init containers at once, then
-  // sidecars in the reverse order of their starts. Each gets the stop signal, and SIGKILL after the
-  // grace period. The first error; the rest is done all the same.
+  // sidecars in the reverse order of their starts. Each runs its preStop hook, gets the stop
+  // signal, and SIGKILL after the grace period, which the hook's time counts in. The first error;
+  // the rest is done all the same.
   absl::Status Stop(const PodRecord& record, const ObservedPod& observed,
                     const std::string& sandbox, int64_t grace_s);
   // Shortens the grace period of containers that Stop waits for.
@@ -33,6 +34,10 @@ class PodStopper {
   absl::Status Remove(const ObservedPod& observed);
 
  private:
+  // Null: the manifest has no such container.
+  const pod::ContainerManifest* ManifestOf(const ObservedContainer& container) const;
+  // Runs the hook. What is left of the grace period, in seconds.
+  int64_t RunPreStop(const PodRecord& record, const ObservedContainer& container, int64_t grace_s);
   absl::Status StopContainers(const PodRecord& record,
                               const std::vector<const ObservedContainer*>& containers,
                               int64_t grace_s);

@@ -81,8 +81,24 @@ PodWorker::Next PodWorker::Step() {
   const absl::StatusOr<ObservedPod> observed = reader_.Read();
   if (!observed.ok()) return RetryAfter(observed.status());
   if (record.deleted) return End(record, *observed);
+  const absl::StatusOr<Pause> left = CheckDeadline(record);
+  if (!left.ok()) return RetryAfter(left.status());
   if (record.verdict) return {.gone = false, .pause = StopAll(record, *observed)};
-  return {.gone = false, .pause = GoOn(record, *observed)};
+  return {.gone = false, .pause = std::min(GoOn(record, *observed), *left)};
+}
+
+absl::StatusOr<absl::Duration> PodWorker::CheckDeadline(PodRecord& record) {
+  if (!manifest_.active_deadline_s || !is_active()) return absl::InfiniteDuration();
+  const Pause left =
+      record.created + absl::Seconds(*manifest_.active_deadline_s) - host_.clock.Now();
+  if (left > absl::ZeroDuration()) return left;
+  record.verdict = PodVerdict{"DeadlineExceeded",
+                              "Pod was active on the node longer than the specified deadline"};
+  PLIMSOLL_RETURN_IF_ERROR(host_.store.Put({record}));
+  host_.events.Add(SubjectOf(record), "Warning", record.verdict->reason, record.verdict->message);
+  const absl::MutexLock lock(&mutex_);
+  shared_.record.verdict = record.verdict;
+  return absl::InfiniteDuration();
 }
 
 PodWorker::Next PodWorker::End(const PodRecord& record, const ObservedPod& observed) {
@@ -162,6 +178,7 @@ std::string PodWorker::EnsureSandbox(PodRecord& record, const ObservedPod& obser
   } else if (status.ok()) {
     id = observed.ReadySandbox()->id;
   }
+  if (status.ok()) status = starter_.Complete(id);
   if (status.ok()) {
     failure_.clear();
     retry_at_.erase("");

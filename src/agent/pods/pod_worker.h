@@ -52,6 +52,9 @@ class PodWorker {
 
   Next End(const PodRecord& record, const ObservedPod& observed);
   Pause GoOn(PodRecord& record, const ObservedPod& observed);
+  // Puts a verdict on record once the pod is older than its activeDeadlineSeconds, and has not
+  // ended. Returns how long it may still run.
+  absl::StatusOr<Pause> CheckDeadline(PodRecord& record);
   // After a verdict.
   Pause StopAll(const PodRecord& record, const ObservedPod& observed);
   // The id of the sandbox that containers start in; empty: there is none, and `pause` says when to

@@ -1,0 +1,55 @@
+// Facts about one pod and its node that a manifest doesn't have.
+#ifndef PLIMSOLL_POD_CONTEXT_H_
+#define PLIMSOLL_POD_CONTEXT_H_
+
+#include <cstdint>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "base/fs_root.h"
+#include "pod/host.h"
+#include "pod/objects.h"
+#include "resources/requirements.h"
+
+namespace plimsoll::pod {
+
+struct PodContext {
+  std::string uid;
+  std::string log_directory;
+  std::map<std::string, std::string> volumes;  // name -> host path; none for an image volume
+  int64_t memory_capacity_bytes = 0;
+  ResolvConf host_dns;  // dnsConfig adds to it
+  // The first of the host's ids in the pod's user namespace, if it has one (see user_ids.h).
+  uint32_t first_id = 0;
+  // The daemon's class types of pods. If "pod-qos" is among them, the request carries the pod's QoS
+  // class: the daemon doesn't see the requests and limits that Kubernetes derives it from. The
+  // daemon then reads no class annotation of the pod, so the request carries those classes too.
+  std::set<std::string> pod_class_types;
+
+  std::string node_name;              // spec.nodeName
+  std::vector<std::string> host_ips;  // status.hostIPs
+  // status.podIPs. Empty until the sandbox has them: see NeedsPodIps. A pod on the host's network
+  // has the host's.
+  std::vector<std::string> pod_ips;
+  // The node's cpu, memory, ...: the limits of a container that has none (resourceFieldRef).
+  resources::ResourceList allocatable;
+  // ConfigMaps and Secrets; nullptr: there are none. Outlives this.
+  const Objects* objects = nullptr;
+  // Mounted at /etc/hosts of each container (see hosts_file.h); empty: the runtime gives one.
+  std::string hosts_file;
+  // Files for termination messages, by container; a container without one has no such mount.
+  std::map<std::string, std::string> termination_logs;
+  // Ids of the images of image volumes, by reference, as the runtime has them. Without an id the
+  // runtime gets the reference.
+  std::map<std::string, std::string> image_ids;
+};
+
+// Fills in the facts of the machine: name, addresses, memory, DNS, CPUs. `root` is "/".
+absl::Status DescribeNode(const FsRoot& root, PodContext& context);
+
+}  // namespace plimsoll::pod
+
+#endif  // PLIMSOLL_POD_CONTEXT_H_

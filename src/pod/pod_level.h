@@ -1,0 +1,31 @@
+// Effects of a pod's own resources (KEP-2837) beside those of its containers.
+#ifndef PLIMSOLL_POD_POD_LEVEL_H_
+#define PLIMSOLL_POD_POD_LEVEL_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "cri/runtime/v1/api.pb.h"
+#include "pod/manifest.h"
+#include "resources/requirements.h"
+
+namespace plimsoll::pod {
+
+// By the pod's own resources where it has some, else by its containers'.
+resources::QosClass QosClassOf(const Manifest& pod);
+
+// As resources::OomScoreAdj. What the pod requests above its containers' sum counts in equal parts
+// for its containers and sidecars. `all` is every container, with defaults filled in.
+int OomScoreAdjOf(const Manifest& pod, const std::vector<resources::ContainerRequirements>& all,
+                  size_t index, int64_t memory_capacity_bytes);
+
+// Sizes the pod's group as kubelet does: CPU shares by the pod's requests, so that pods weigh
+// against each other; limits where the pod has its own.
+absl::Status SetGroup(const Manifest& pod, const std::vector<resources::ContainerRequirements>& all,
+                      ::runtime::v1::LinuxContainerResources* out);
+
+}  // namespace plimsoll::pod
+
+#endif  // PLIMSOLL_POD_POD_LEVEL_H_

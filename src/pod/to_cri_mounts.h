@@ -1,0 +1,30 @@
+// The mounts of a container, from its manifest. Used by to_cri.cc only.
+#ifndef PLIMSOLL_POD_TO_CRI_MOUNTS_H_
+#define PLIMSOLL_POD_TO_CRI_MOUNTS_H_
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "cri/runtime/v1/api.pb.h"
+#include "pod/context.h"
+#include "pod/manifest.h"
+
+namespace plimsoll::pod {
+
+namespace cri = ::runtime::v1;
+
+// Maps the ids of the pod's user namespace.
+void SetIds(const PodContext& context, cri::IDMapping* out);
+
+// Adds a mount for each volumeMount, in their order, then those of /etc/hosts and of the
+// termination log. Returns the sub-paths, as PodConfigs has them. `variables`: the container's,
+// for subPathExpr.
+absl::StatusOr<std::vector<std::string>> SetMounts(
+    const Manifest& pod, const ContainerManifest& container, const PodContext& context,
+    const std::map<std::string, std::string>& variables, cri::ContainerConfig* config);
+
+}  // namespace plimsoll::pod
+
+#endif  // PLIMSOLL_POD_TO_CRI_MOUNTS_H_
