@@ -49,7 +49,7 @@ void PrintTypes(const node::ListClassesResponse& response) {
 
 absl::StatusOr<int> ListClasses(const CommandContext& context) {
   PLIMSOLL_ASSIGN_OR_RETURN(const auto client, context.Connect());
-  PLIMSOLL_ASSIGN_OR_RETURN(const node::ListClassesResponse response, client->ListClasses());
+  PLIMSOLL_ASSIGN_OR_RETURN(const node::ListClassesResponse response, client->own().ListClasses());
   if (context.for_programs()) {
     PLIMSOLL_RETURN_IF_ERROR(PrintMessage(response, context.format()));
   } else {
@@ -60,14 +60,15 @@ absl::StatusOr<int> ListClasses(const CommandContext& context) {
 
 absl::StatusOr<int> ReloadClasses(const CommandContext& context) {
   PLIMSOLL_ASSIGN_OR_RETURN(const auto client, context.Connect(/*may_start=*/false));
-  PLIMSOLL_ASSIGN_OR_RETURN(const node::ReloadClassesResponse response, client->ReloadClasses());
+  PLIMSOLL_ASSIGN_OR_RETURN(const node::ReloadClassesResponse response,
+                            client->own().ReloadClasses());
   if (context.for_programs()) {
     PLIMSOLL_RETURN_IF_ERROR(PrintMessage(response, context.format()));
     return kExitOk;
   }
   for (const std::string& change : response.changes()) Print(absl::StrCat(change, "\n"));
   if (response.changes().empty()) Print("Nothing has changed.\n");
-  PLIMSOLL_ASSIGN_OR_RETURN(const node::ListClassesResponse now, client->ListClasses());
+  PLIMSOLL_ASSIGN_OR_RETURN(const node::ListClassesResponse now, client->own().ListClasses());
   PrintWarnings(now);
   return kExitOk;
 }

@@ -69,7 +69,7 @@ absl::StatusOr<int> DaemonStatus(const CommandContext& context) {
   }
   PLIMSOLL_RETURN_IF_ERROR(connected.status());
   const std::unique_ptr<pod::Client> client = *std::move(connected);
-  PLIMSOLL_ASSIGN_OR_RETURN(const auto status, client->DaemonStatus());
+  PLIMSOLL_ASSIGN_OR_RETURN(const auto status, client->own().DaemonStatus());
   if (context.for_programs()) {
     PLIMSOLL_RETURN_IF_ERROR(PrintMessage(status, context.format()));
     return kExitOk;

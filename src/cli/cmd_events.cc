@@ -163,11 +163,11 @@ absl::StatusOr<int> Events(const CommandContext& context, bool follow,
                            PrintNote("plimsoll: the daemon has gone; waiting for the next...\n");
                          }});
   }
-  absl::Status status = client->ListEvents(since.sequence, follow, print);
+  absl::Status status = client->own().ListEvents(since.sequence, follow, print);
   while (follow && failure.ok() && IsCutOff(status) && client->AwaitDaemon()) {
     PrintNote(
         "plimsoll: a daemon is there again; its events begin with its start, numbered from 1\n");
-    status = client->ListEvents(/*since=*/0, follow, print);
+    status = client->own().ListEvents(/*since=*/0, follow, print);
   }
   PLIMSOLL_RETURN_IF_ERROR(failure);
   PLIMSOLL_RETURN_IF_ERROR(status);

@@ -131,9 +131,10 @@ absl::StatusOr<int> Import(const CommandContext& context, const std::string& pat
   absl::StatusOr<node::ImageProgress::Done> done;
   {
     ProgressBar bar(absl::StrCat("importing ", path));
-    done = client->ImportImage(request, [&bar](const node::ImageProgress::Progress& progress) {
-      bar.Update(progress.step(), progress.done_bytes(), progress.total_bytes());
-    });
+    done =
+        client->own().ImportImage(request, [&bar](const node::ImageProgress::Progress& progress) {
+          bar.Update(progress.step(), progress.done_bytes(), progress.total_bytes());
+        });
   }
   if (!done.ok() && copy.valid()) {
     // The daemon names the copy; the user knows the original.

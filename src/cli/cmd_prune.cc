@@ -185,7 +185,7 @@ absl::Status PrintNames(const CommandContext& context, const Plan& plan) {
 
 absl::StatusOr<int> Prune(const CommandContext& context, const PruneArguments& arguments) {
   PLIMSOLL_ASSIGN_OR_RETURN(const auto client, context.Connect());
-  PLIMSOLL_ASSIGN_OR_RETURN(const auto daemon, client->DaemonStatus());
+  PLIMSOLL_ASSIGN_OR_RETURN(const auto daemon, client->own().DaemonStatus());
   const std::string& state = daemon.state_directory();
   PLIMSOLL_ASSIGN_OR_RETURN(const pod::Inventory inventory, pod::TakeInventory(*client));
   PLIMSOLL_ASSIGN_OR_RETURN(const Plan plan,

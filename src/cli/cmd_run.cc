@@ -33,7 +33,6 @@
 namespace plimsoll::cli {
 namespace {
 
-
 struct RunArguments {
   std::vector<std::string> files;
   std::string objects;  // a directory; empty: none
@@ -215,7 +214,7 @@ absl::StatusOr<int> RunPods(const CommandContext& context, const RunArguments& a
                             Interrupts& interrupts, pod::Client& client, std::atomic<bool>& begun) {
   PLIMSOLL_ASSIGN_OR_RETURN(const auto namesake, pod::FindNamesake(client, pods));
   if (namesake) return WithRemedy(pod::NameIsTaken(*namesake), *namesake);
-  PLIMSOLL_ASSIGN_OR_RETURN(const auto daemon, client.DaemonStatus());
+  PLIMSOLL_ASSIGN_OR_RETURN(const auto daemon, client.own().DaemonStatus());
   PLIMSOLL_ASSIGN_OR_RETURN(const auto pod_class_types, PodClassTypes(client));
   std::vector<std::map<std::string, std::string>> image_ids;
   for (const pod::Manifest& pod : pods) {

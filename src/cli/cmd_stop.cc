@@ -118,7 +118,7 @@ absl::StatusOr<int> Rm(const CommandContext& context, const Targets& targets, bo
   PLIMSOLL_RETURN_IF_ERROR(CheckTargets(targets, "rm"));
   PLIMSOLL_ASSIGN_OR_RETURN(const auto client, context.Connect());
   PLIMSOLL_ASSIGN_OR_RETURN(const pod::Inventory inventory, pod::TakeInventory(*client));
-  PLIMSOLL_ASSIGN_OR_RETURN(const auto daemon, client->DaemonStatus());
+  PLIMSOLL_ASSIGN_OR_RETURN(const auto daemon, client->own().DaemonStatus());
   const std::vector<std::string> names = targets.all ? NamesOf(inventory.pods) : targets.names;
   return ForEachName(context, names, [&](const std::string& name) {
     return OnPodOrContainer(

@@ -97,7 +97,7 @@ class Top {
   }
 
   absl::Status Watch(pod::Client& client) {
-    PLIMSOLL_ASSIGN_OR_RETURN(node::ListUsageResponse before, client.ListUsage());
+    PLIMSOLL_ASSIGN_OR_RETURN(node::ListUsageResponse before, client.own().ListUsage());
     absl::Time since = absl::Now();
     // The alternate screen begins with the first figures: an earlier error stays on the usual
     // screen.
@@ -109,7 +109,7 @@ class Top {
     }
     absl::Duration wait = arguments_.interval.empty() ? std::min(interval_, kFirst) : interval_;
     while (!stop_.WaitForNotificationWithTimeout(wait)) {
-      PLIMSOLL_ASSIGN_OR_RETURN(node::ListUsageResponse now, client.ListUsage());
+      PLIMSOLL_ASSIGN_OR_RETURN(node::ListUsageResponse now, client.own().ListUsage());
       const absl::Duration elapsed = absl::Now() - since;
       since = absl::Now();
       PLIMSOLL_RETURN_IF_ERROR(Show(TopRows(before, now, OrderOf(arguments_.sort)), elapsed,

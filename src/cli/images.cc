@@ -84,9 +84,10 @@ absl::StatusOr<node::ImageProgress::Done> PullWithProgress(pod::Client& client,
   request.set_reference(reference);
   if (!auth.username().empty() || !auth.identity_token().empty()) *request.mutable_auth() = auth;
   ProgressBar bar(absl::StrCat("pulling ", reference));
-  auto done = client.PullImage(request, [&bar](const node::ImageProgress::Progress& progress) {
-    bar.Update(progress.step(), progress.done_bytes(), progress.total_bytes());
-  });
+  auto done =
+      client.own().PullImage(request, [&bar](const node::ImageProgress::Progress& progress) {
+        bar.Update(progress.step(), progress.done_bytes(), progress.total_bytes());
+      });
   if (done.ok()) return done;
   const absl::Status failed = AnnotateOnce(done.status(), "pull", reference);
   // The daemon's message has the remedy: the registry answers.

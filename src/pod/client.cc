@@ -50,7 +50,8 @@ absl::StatusOr<std::unique_ptr<Client>> Client::Open(ClientOptions options) {
 Client::Client(ClientOptions options, std::unique_ptr<Connection> connection)
     : address_(std::move(options.address)),
       keeper_(std::move(options.keeper)),
-      connection_(std::move(connection)) {}
+      connection_(std::move(connection)),
+      own_(*connection_) {}
 
 Client::~Client() {
   if (keeper_ == nullptr) return;
@@ -93,31 +94,6 @@ absl::StatusOr<cri::StatusResponse> Client::RuntimeStatus(bool verbose) {
 absl::StatusOr<cri::RuntimeConfigResponse> Client::RuntimeConfig() {
   return connection_->Ask(connection_->runtime_stub(), &cri::RuntimeService::Stub::RuntimeConfig,
                           cri::RuntimeConfigRequest());
-}
-
-absl::StatusOr<node::DaemonStatusResponse> Client::DaemonStatus() {
-  return connection_->Ask(connection_->node_stub(), &node::NodeService::Stub::DaemonStatus,
-                          node::DaemonStatusRequest());
-}
-
-absl::StatusOr<node::InspectResponse> Client::Inspect() {
-  return connection_->Ask(connection_->node_stub(), &node::NodeService::Stub::Inspect,
-                          node::InspectRequest());
-}
-
-absl::StatusOr<node::ListClassesResponse> Client::ListClasses() {
-  return connection_->Ask(connection_->node_stub(), &node::NodeService::Stub::ListClasses,
-                          node::ListClassesRequest());
-}
-
-absl::StatusOr<node::ListUsageResponse> Client::ListUsage() {
-  return connection_->Ask(connection_->node_stub(), &node::NodeService::Stub::ListUsage,
-                          node::ListUsageRequest());
-}
-
-absl::StatusOr<node::ReloadClassesResponse> Client::ReloadClasses() {
-  return connection_->Call(connection_->node_stub(), &node::NodeService::Stub::ReloadClasses,
-                           node::ReloadClassesRequest());
 }
 
 absl::StatusOr<std::string> Client::RunPodSandbox(const cri::PodSandboxConfig& config,
@@ -350,33 +326,6 @@ absl::Status Client::PullImage(const cri::PullImageRequest& request) {
       .status();
 }
 
-absl::StatusOr<node::ImageProgress::Done> Client::PullImage(const node::PullImageRequest& request,
-                                                            const OnProgress& progress) {
-  return connection_->Pull(request, progress);
-}
-
-absl::StatusOr<node::ImageProgress::Done> Client::ImportImage(
-    const node::ImportImageRequest& request, const OnProgress& progress) {
-  return connection_->Import(request, progress);
-}
-
-absl::Status Client::ListEvents(uint64_t since, bool follow,
-                                const std::function<bool(const node::Event&)>& event) {
-  grpc::ClientContext context;
-  const CallWatch::Call call(follow ? connection_->streams() : connection_->watch(),
-                             [&context] { context.TryCancel(); });
-  node::ListEventsRequest request;
-  request.set_since(since);
-  request.set_follow(follow);
-  const auto reader = connection_->node_stub().ListEvents(&context, request);
-  node::Event message;
-  bool enough = false;
-  while (!enough && reader->Read(&message)) enough = !event(message);
-  if (enough) context.TryCancel();
-  const absl::Status status = FromGrpc(reader->Finish());
-  return enough ? absl::OkStatus() : status;
-}
-
 absl::Status Client::WatchTopology(
     const std::string& metadata,
     const std::function<bool(const cri::DynamicRuntimeConfigResponse&)>& topology) {
@@ -387,6 +336,58 @@ absl::Status Client::WatchTopology(
   cri::DynamicRuntimeConfigResponse message;
   bool enough = false;
   while (!enough && reader->Read(&message)) enough = !topology(message);
+  if (enough) context.TryCancel();
+  const absl::Status status = FromGrpc(reader->Finish());
+  return enough ? absl::OkStatus() : status;
+}
+
+absl::StatusOr<node::DaemonStatusResponse> OwnCalls::DaemonStatus() {
+  return connection_.Ask(connection_.node_stub(), &node::NodeService::Stub::DaemonStatus,
+                         node::DaemonStatusRequest());
+}
+
+absl::StatusOr<node::InspectResponse> OwnCalls::Inspect() {
+  return connection_.Ask(connection_.node_stub(), &node::NodeService::Stub::Inspect,
+                         node::InspectRequest());
+}
+
+absl::StatusOr<node::ListClassesResponse> OwnCalls::ListClasses() {
+  return connection_.Ask(connection_.node_stub(), &node::NodeService::Stub::ListClasses,
+                         node::ListClassesRequest());
+}
+
+absl::StatusOr<node::ReloadClassesResponse> OwnCalls::ReloadClasses() {
+  return connection_.Call(connection_.node_stub(), &node::NodeService::Stub::ReloadClasses,
+                          node::ReloadClassesRequest());
+}
+
+absl::StatusOr<node::ListUsageResponse> OwnCalls::ListUsage() {
+  return connection_.Ask(connection_.node_stub(), &node::NodeService::Stub::ListUsage,
+                         node::ListUsageRequest());
+}
+
+absl::StatusOr<node::ImageProgress::Done> OwnCalls::PullImage(const node::PullImageRequest& request,
+                                                              const OnProgress& progress) {
+  return connection_.Pull(request, progress);
+}
+
+absl::StatusOr<node::ImageProgress::Done> OwnCalls::ImportImage(
+    const node::ImportImageRequest& request, const OnProgress& progress) {
+  return connection_.Import(request, progress);
+}
+
+absl::Status OwnCalls::ListEvents(uint64_t since, bool follow,
+                                  const std::function<bool(const node::Event&)>& event) {
+  grpc::ClientContext context;
+  const CallWatch::Call call(follow ? connection_.streams() : connection_.watch(),
+                             [&context] { context.TryCancel(); });
+  node::ListEventsRequest request;
+  request.set_since(since);
+  request.set_follow(follow);
+  const auto reader = connection_.node_stub().ListEvents(&context, request);
+  node::Event message;
+  bool enough = false;
+  while (!enough && reader->Read(&message)) enough = !event(message);
   if (enough) context.TryCancel();
   const absl::Status status = FromGrpc(reader->Finish());
   return enough ? absl::OkStatus() : status;

@@ -58,6 +58,31 @@ absl::StatusOr<std::string> SocketPathOf(const std::string& address);
 
 class Connection;
 
+// The calls of a client that plimsolld alone serves (plimsoll.v1.NodeService). Thread-safe.
+class OwnCalls {
+ public:
+  // `connection` outlives this.
+  explicit OwnCalls(Connection& connection) : connection_(connection) {}
+
+  absl::StatusOr<node::DaemonStatusResponse> DaemonStatus();
+  absl::StatusOr<node::InspectResponse> Inspect();
+  absl::StatusOr<node::ListClassesResponse> ListClasses();
+  absl::StatusOr<node::ReloadClassesResponse> ReloadClasses();
+  absl::StatusOr<node::ListUsageResponse> ListUsage();
+
+  using OnProgress = std::function<void(const node::ImageProgress::Progress&)>;
+  absl::StatusOr<node::ImageProgress::Done> PullImage(const node::PullImageRequest& request,
+                                                      const OnProgress& progress);
+  absl::StatusOr<node::ImageProgress::Done> ImportImage(const node::ImportImageRequest& request,
+                                                        const OnProgress& progress);
+  // Passes events after number `since` to `event`, until the stream ends or `event` returns false.
+  absl::Status ListEvents(uint64_t since, bool follow,
+                          const std::function<bool(const node::Event&)>& event);
+
+ private:
+  Connection& connection_;
+};
+
 // Thread-safe. Every call has a deadline. Its error names the object and the daemon's reason.
 class Client {
  public:
@@ -66,6 +91,8 @@ class Client {
   ~Client();
 
   const std::string& address() const { return address_; }
+  // UNIMPLEMENTED where the runtime is another than plimsolld.
+  OwnCalls& own() { return own_; }
 
   // From now on a call that reads, stops or removes is repeated when the daemon is lost. Call this
   // before other threads use the client.
@@ -81,11 +108,6 @@ class Client {
   absl::StatusOr<cri::VersionResponse> Version();
   absl::StatusOr<cri::StatusResponse> RuntimeStatus(bool verbose);
   absl::StatusOr<cri::RuntimeConfigResponse> RuntimeConfig();
-  absl::StatusOr<node::DaemonStatusResponse> DaemonStatus();
-  absl::StatusOr<node::InspectResponse> Inspect();
-  absl::StatusOr<node::ListClassesResponse> ListClasses();
-  absl::StatusOr<node::ReloadClassesResponse> ReloadClasses();
-  absl::StatusOr<node::ListUsageResponse> ListUsage();
 
   // An empty handler: the daemon's default.
   absl::StatusOr<std::string> RunPodSandbox(const cri::PodSandboxConfig& config,
@@ -137,14 +159,6 @@ class Client {
   absl::Status RemoveImage(const std::string& reference);
   // Pulls by the CRI's own call, which every runtime has.
   absl::Status PullImage(const cri::PullImageRequest& request);
-  using OnProgress = std::function<void(const node::ImageProgress::Progress&)>;
-  absl::StatusOr<node::ImageProgress::Done> PullImage(const node::PullImageRequest& request,
-                                                      const OnProgress& progress);
-  absl::StatusOr<node::ImageProgress::Done> ImportImage(const node::ImportImageRequest& request,
-                                                        const OnProgress& progress);
-  // Passes events after number `since` to `event`, until the stream ends or `event` returns false.
-  absl::Status ListEvents(uint64_t since, bool follow,
-                          const std::function<bool(const node::Event&)>& event);
   // The node's topology now and at each change, until the stream ends or `topology` returns false.
   // `metadata` is a key that is sent with the call, empty for none. By it the daemon tells an
   // observer from a client that places pods.
@@ -158,6 +172,7 @@ class Client {
   const std::string address_;
   const std::unique_ptr<DaemonKeeper> keeper_;
   std::unique_ptr<Connection> connection_;
+  OwnCalls own_;
 };
 
 }  // namespace plimsoll::pod

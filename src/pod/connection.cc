@@ -72,7 +72,7 @@ bool Connection::IsLost(const absl::Status& status) {
 
 template <typename Request>
 absl::StatusOr<node::ImageProgress::Done> Connection::Follow(const Request& request,
-                                                             const Client::OnProgress& progress) {
+                                                             const OwnCalls::OnProgress& progress) {
   grpc::ClientContext context;
   SetDeadline(context, kTransferSeconds);
   const CallWatch::Call call(&watch_, [&context] { context.TryCancel(); });
@@ -89,12 +89,12 @@ absl::StatusOr<node::ImageProgress::Done> Connection::Follow(const Request& requ
 }
 
 absl::StatusOr<node::ImageProgress::Done> Connection::Pull(const node::PullImageRequest& request,
-                                                           const Client::OnProgress& progress) {
+                                                           const OwnCalls::OnProgress& progress) {
   return Follow(request, progress);
 }
 
 absl::StatusOr<node::ImageProgress::Done> Connection::Import(
-    const node::ImportImageRequest& request, const Client::OnProgress& progress) {
+    const node::ImportImageRequest& request, const OwnCalls::OnProgress& progress) {
   return Follow(request, progress);
 }
 

@@ -69,9 +69,9 @@ class Connection {
 
   // Transfers of an image; `progress` is called at each step.
   absl::StatusOr<node::ImageProgress::Done> Pull(const node::PullImageRequest& request,
-                                                 const Client::OnProgress& progress);
+                                                 const OwnCalls::OnProgress& progress);
   absl::StatusOr<node::ImageProgress::Done> Import(const node::ImportImageRequest& request,
-                                                   const Client::OnProgress& progress);
+                                                   const OwnCalls::OnProgress& progress);
 
   // Before other threads use this.
   void SetPatience(Patience patience) { patience_ = std::move(patience); }
@@ -99,7 +99,7 @@ class Connection {
   void OnSilence(bool silent);
   template <typename Request>
   absl::StatusOr<node::ImageProgress::Done> Follow(const Request& request,
-                                                   const Client::OnProgress& progress);
+                                                   const OwnCalls::OnProgress& progress);
 
   const SocketAddress address_;  // keeps the socket's directory open for reconnecting
   // Connected, and without an answer.

@@ -1,6 +1,7 @@
 #include "pod/context.h"
 
 #include "base/status.h"
+#include "pod/amount.h"
 #include "resources/quantity.h"
 
 namespace plimsoll::pod {

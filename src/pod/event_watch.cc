@@ -36,7 +36,7 @@ void EventWatch::Follow() {
       if (wanted_(event)) Tell();
       return true;
     };
-    client_->ListEvents(/*since=*/0, /*follow=*/true, hear).IgnoreError();
+    client_->own().ListEvents(/*since=*/0, /*follow=*/true, hear).IgnoreError();
     if (client_->abandoned()) return;
     Tell();
     if (!client_->AwaitDaemon()) return;

@@ -340,7 +340,7 @@ void Runner::TellWarnings() {
     return true;
   };
   // An error is no reason to end the pod.
-  client_.ListEvents(last_event_, /*follow=*/false, tell).IgnoreError();
+  client_.own().ListEvents(last_event_, /*follow=*/false, tell).IgnoreError();
 }
 
 void Runner::TellSlowStop(const std::vector<Member*>& members) {

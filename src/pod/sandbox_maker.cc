@@ -21,7 +21,7 @@ constexpr absl::Duration kNamePatience = absl::Minutes(5);
 
 // Tells one daemon from its successor; empty: the daemon could not be asked.
 std::string IdentityOf(Client& client) {
-  const auto status = client.DaemonStatus();
+  const auto status = client.own().DaemonStatus();
   return status.ok() ? absl::StrCat(status->pid(), " ", status->started_at()) : "";
 }
 
