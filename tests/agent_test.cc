@@ -187,6 +187,10 @@ TEST_F(AgentTest, APodOutlivesItsDaemonAndItsRestarts) {
   ASSERT_TRUE(agent_.Await("web", IsReady));
   const std::string id = IdOf(agent_.Pod("web"));
   node_.KillDaemon();
+  EXPECT_TRUE(Eventually([&] {
+    const auto node = agent_.client().Node();
+    return node.ok() && node->dump().find("KubeletNotReady") != std::string::npos;
+  }));
   // Taken while the runtime is away, and run once it is back.
   Apply(PodManifest("late", kForever));
   const absl::Status started = node_.StartDaemon();

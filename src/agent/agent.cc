@@ -215,6 +215,7 @@ class AgentImpl : public Agent {
                               .host = ground_.root,
                               .state = ground_.state,
                               .node = [this] { return node_->State(); },
+                              .living = [this] { return ground_.store->Uids(); },
                               .note = [this](const std::string& note) { Warn(note); }});
     }
     AgentPods::Options options{.host = Host()};
@@ -238,6 +239,7 @@ class AgentImpl : public Agent {
         std::move(events), std::move(lists), RuntimeNews::Pace(),
         [pods](const std::string& uid) { pods->Wake(uid); },
         [this, pods](const absl::Status& status) {
+          node_->SetRuntimeTrouble(std::string(status.message()));
           if (status.ok()) {
             log_->Write(LogLevel::kInfo, "runtime answers");
             pods->WakeAll();

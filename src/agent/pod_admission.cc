@@ -8,7 +8,8 @@ namespace plimsoll::agent {
 absl::StatusOr<std::optional<PodVerdict>> AdmitPod(
     const NodeState& node, const ClassAdmission& classes, const pod::Manifest& pod,
     const std::vector<const pod::Manifest*>& others) {
-  if (!node.ready) {
+  // A runtime that is away takes the pod once it is back.
+  if (!node.ready && node.reason != kNodeNotReadyReason) {
     return absl::UnavailableError(
         absl::StrCat("pod ", pod.pod_namespace, "/", pod.name,
                      " can't be taken: the node is not ready: ", node.reason, ": ", node.message));

@@ -20,8 +20,8 @@ struct ClassAdmission {
   NodeClasses classes;
 };
 
-// nullopt: the pod is admitted beside `others`. UNAVAILABLE: the node is not ready, with its
-// reason.
+// nullopt: the pod is admitted beside `others`. UNAVAILABLE: the node has no usable topology, with
+// the reason. A runtime that is away is no hindrance.
 absl::StatusOr<std::optional<PodVerdict>> AdmitPod(const NodeState& node,
                                                    const ClassAdmission& classes,
                                                    const pod::Manifest& pod,

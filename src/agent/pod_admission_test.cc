@@ -70,6 +70,8 @@ TEST_F(PodAdmissionTest, ANodeThatIsNotReadyTakesNothingNow) {
   const absl::Status status = AdmitPod(node_, classes_, Pod("1"), {}).status();
   EXPECT_EQ(status.code(), absl::StatusCode::kUnavailable);
   EXPECT_THAT(std::string(status.message()), HasSubstr("TopologyPending: no topology yet"));
+  node_.reason = kNodeNotReadyReason;
+  EXPECT_TRUE(AdmitPod(node_, classes_, Pod("1"), {}).ok());
 }
 
 }  // namespace

@@ -39,8 +39,13 @@ absl::StatusOr<PodGroups*> PodCgroups::Groups() {
                          .memory_bytes = AmountOf(node.allocatable, "memory", /*milli=*/false)};
   options.pod_pids_limit = options_.pod_pids_limit;
   options.note = options_.note;
-  PLIMSOLL_ASSIGN_OR_RETURN(groups_,
+  PLIMSOLL_ASSIGN_OR_RETURN(std::unique_ptr<PodGroups> groups,
                             PodGroups::Open(options_.host, options_.state, std::move(options)));
+  PLIMSOLL_ASSIGN_OR_RETURN(const std::set<std::string> living, options_.living());
+  // A group whose processes don't end is no reason to run nothing.
+  const absl::Status swept = groups->Sweep(living);
+  if (!swept.ok()) options_.note(std::string(swept.message()));
+  groups_ = std::move(groups);
   return groups_.get();
 }
 

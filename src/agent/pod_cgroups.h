@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <memory>
+#include <set>
 #include <string>
 
 #include "absl/base/thread_annotations.h"
@@ -31,6 +32,8 @@ class PodCgroups {
     FsRoot host;   // "/"
     FsRoot state;  // the agent's
     std::function<NodeState()> node;
+    // The uids of all pods on record: groups of others, which an agent before this one made, go.
+    std::function<absl::StatusOr<std::set<std::string>>()> living;
     std::function<void(const std::string&)> note;  // a line for the log
   };
   // `client` outlives this.

@@ -12,7 +12,8 @@
 namespace plimsoll::agent {
 namespace {
 
-constexpr absl::Duration kQuiet = absl::Seconds(1);
+// The end of the API waits for a quiet watch.
+constexpr absl::Duration kQuiet = absl::Milliseconds(250);
 
 std::string NameOf(const PodKey& pod) {
   return absl::StrCat("pod ", pod.pod_namespace, "/", pod.name);

@@ -41,8 +41,8 @@ class PodService {
 
   enum class Change { kAdded, kModified, kDeleted };
   // Calls `change` with each pod that is there (kAdded), then with each change, in this thread. A
-  // null object: nothing happened for a second. Returns once `change` returns false. Changes of one
-  // pod that come faster than `change` returns are given as one.
+  // null object: nothing happened for a while, a second at most. Returns once `change` returns
+  // false. Changes of one pod that come faster than `change` returns are given as one.
   using OnChange = std::function<bool(Change, const nlohmann::json* pod)>;
   virtual void Watch(const std::string& pod_namespace, const OnChange& change) const = 0;
 

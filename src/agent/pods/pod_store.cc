@@ -102,6 +102,16 @@ absl::StatusOr<PodStore::Loaded> PodStore::Load() {
   return loaded;
 }
 
+absl::StatusOr<std::set<std::string>> PodStore::Uids() {
+  const absl::MutexLock lock(&mutex_);
+  std::set<std::string> uids;
+  PLIMSOLL_RETURN_IF_ERROR(load_.Query([&] {
+    uids.insert(load_.Bytes(0));
+    return absl::OkStatus();
+  }));
+  return uids;
+}
+
 absl::Status PodStore::Put(const std::vector<PodRecord>& pods) {
   const absl::MutexLock lock(&mutex_);
   PLIMSOLL_ASSIGN_OR_RETURN(sqlite::Transaction transaction,

@@ -3,6 +3,7 @@
 #define PLIMSOLL_AGENT_PODS_POD_STORE_H_
 
 #include <memory>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -31,6 +32,7 @@ class PodStore {
     std::vector<std::string> unreadable;  // a sentence for each row that can't be read
   };
   absl::StatusOr<Loaded> Load();
+  absl::StatusOr<std::set<std::string>> Uids();
   // Inserts pods, or changes those whose uid is there; all or none. Uid, key, file and creation of
   // a pod stay. FAILED_PRECONDITION: another pod has the key.
   absl::Status Put(const std::vector<PodRecord>& pods);

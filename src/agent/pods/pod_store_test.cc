@@ -76,6 +76,7 @@ TEST_F(PodStoreTest, AnEqualUidReplacesAndRemoveForgets) {
   ASSERT_TRUE(store->Remove(pod.uid).ok());
   ASSERT_TRUE(store->Remove("unknown").ok());
   EXPECT_EQ(store->Load()->pods.size(), 1u);
+  EXPECT_THAT(*store->Uids(), ElementsAre("uid-b"));
 }
 
 TEST_F(PodStoreTest, ANameIsTakenOnceAndNothingOfTheCallIsKept) {
