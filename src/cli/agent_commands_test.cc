@@ -17,6 +17,8 @@
 #include "base/dir_for_test.h"
 #include "base/wait_until_for_test.h"
 #include "cli/command.h"
+#include "cli/main_for_test.h"
+#include "cli/object_fields.h"
 
 namespace plimsoll::cli {
 namespace {
@@ -26,12 +28,6 @@ using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Not;
-
-struct AgentOutput {
-  int code;
-  std::string out;
-  std::string err;
-};
 
 // Keeps SIGINT from this thread and those it starts, so that a command's Interrupts gets it.
 class BlockedInterrupt {
@@ -63,28 +59,18 @@ class AgentCommands : public ::testing::Test {
     server_ = *std::move(server);
   }
 
-  AgentOutput Run(std::vector<std::string> words) {
-    words.insert(words.begin(), {"plimsoll", "--agent", path_});
-    return RunBare(std::move(words));
-  }
-  static AgentOutput RunBare(std::vector<std::string> words) {
-    std::vector<char*> argv;
-    for (std::string& word : words) argv.push_back(word.data());
-    argv.push_back(nullptr);
-    testing::internal::CaptureStdout();
-    testing::internal::CaptureStderr();
-    const int code = RunProgramMain(static_cast<int>(words.size()), argv.data());
-    std::string out = testing::internal::GetCapturedStdout();
-    return {code, std::move(out), testing::internal::GetCapturedStderr()};
+  Printed Run(std::vector<std::string> words) {
+    words.insert(words.begin(), {"--agent", path_});
+    return RunMain(std::move(words));
   }
   // Runs a command, calls `act` beside it, and types Ctrl-C a moment later.
-  AgentOutput RunUntilInterrupted(std::vector<std::string> words, std::function<void()> act) {
+  Printed RunUntilInterrupted(std::vector<std::string> words, std::function<void()> act) {
     std::thread user([act = std::move(act)] {
       act();
       absl::SleepFor(absl::Milliseconds(300));
       kill(getpid(), SIGINT);
     });
-    AgentOutput output = Run(std::move(words));
+    Printed output = Run(std::move(words));
     user.join();
     return output;
   }
@@ -115,17 +101,17 @@ TEST_F(AgentCommands, GetListsPods) {
 }
 
 TEST_F(AgentCommands, GetNamesItsErrors) {
-  const AgentOutput none = Run({"get", "pods", "x"});
+  const Printed none = Run({"get", "pods", "x"});
   EXPECT_EQ(none.code, kExitError);
   EXPECT_THAT(none.err, HasSubstr("no pod default/x"));
   EXPECT_EQ(Run({"get", "pods", "web", "-A"}).code, kExitUsage);
   EXPECT_EQ(Run({"get"}).code, kExitUsage);
-  EXPECT_EQ(RunBare({"plimsoll", "--agent", "agent.sock", "get", "pods"}).code, kExitUsage);
+  EXPECT_EQ(RunMain({"--agent", "agent.sock", "get", "pods"}).code, kExitUsage);
 }
 
 TEST_F(AgentCommands, WithoutAnAgentTheHintSaysHowToStartOne) {
   server_.reset();
-  const AgentOutput output = Run({"get", "pods"});
+  const Printed output = Run({"get", "pods"});
   EXPECT_EQ(output.code, kExitError);
   EXPECT_THAT(output.err,
               AllOf(HasSubstr("no agent at " + path_), HasSubstr("systemctl start plimsoll-agent"),
@@ -135,7 +121,7 @@ TEST_F(AgentCommands, WithoutAnAgentTheHintSaysHowToStartOne) {
 
 TEST_F(AgentCommands, TheEnvironmentNamesTheAgentToo) {
   setenv("PLIMSOLL_AGENT", absl::StrCat("unix://", path_).c_str(), 1);
-  EXPECT_THAT(RunBare({"plimsoll", "get", "pods"}).out, HasSubstr("web"));
+  EXPECT_THAT(RunMain({"get", "pods"}).out, HasSubstr("web"));
   setenv("PLIMSOLL_AGENT", "/none", 1);
   EXPECT_THAT(Run({"get", "pods"}).out, HasSubstr("web")) << "the command line stands before it";
   unsetenv("PLIMSOLL_AGENT");
@@ -151,7 +137,7 @@ TEST_F(AgentCommands, ApplySaysWhatItDid) {
   EXPECT_EQ(Run({"apply", "-f", File(other.dump())}).out, "pod/db2 in other created\n");
   EXPECT_EQ(KubeObject::parse(Run({"apply", "-f", File(pod.dump()), "-o", "json"}).out)["items"][0],
             pod);
-  const AgentOutput bad = Run({"apply", "-f", File("no manifest")});
+  const Printed bad = Run({"apply", "-f", File("no manifest")});
   EXPECT_EQ(bad.code, kExitError);
   EXPECT_THAT(bad.err, HasSubstr(dir_.path() + "/pod.yaml: line 1"));
   EXPECT_EQ(Run({"apply"}).code, kExitUsage);
@@ -199,7 +185,7 @@ TEST_F(AgentCommands, DescribeShowsPodAndNode) {
 }
 
 TEST_F(AgentCommands, CtrlCEndsAWatch) {
-  const AgentOutput output = RunUntilInterrupted({"get", "pods", "-w", "-o", "json"}, [this] {
+  const Printed output = RunUntilInterrupted({"get", "pods", "-w", "-o", "json"}, [this] {
     EXPECT_TRUE(WaitUntil([this] { return pods_.watches() == 1; }));
     pods_.Remove({"default", "web"});
   });
@@ -209,7 +195,7 @@ TEST_F(AgentCommands, CtrlCEndsAWatch) {
 }
 
 TEST_F(AgentCommands, AWatchBeginsWithATable) {
-  const AgentOutput output = RunUntilInterrupted({"get", "pods", "-w", "web"}, [this] {
+  const Printed output = RunUntilInterrupted({"get", "pods", "-w", "web"}, [this] {
     EXPECT_TRUE(WaitUntil([this] { return pods_.watches() == 1; }));
     absl::SleepFor(absl::Milliseconds(200));
     KubeObject pod = FakePodService::Pod("default", "web");
@@ -229,7 +215,7 @@ TEST_F(AgentCommands, EventsAndNodeAreAskedForAgain) {
   KubeObject second = first;
   second["reason"] = "Started";
   pods_.SetEvents({first});
-  const AgentOutput events = RunUntilInterrupted({"get", "events", "-w"}, [&] {
+  const Printed events = RunUntilInterrupted({"get", "events", "-w"}, [&] {
     absl::SleepFor(absl::Milliseconds(500));
     pods_.SetEvents({first, second});
     absl::SleepFor(absl::Milliseconds(1500));
@@ -237,7 +223,7 @@ TEST_F(AgentCommands, EventsAndNodeAreAskedForAgain) {
   EXPECT_THAT(events.out, ::testing::ContainsRegex("LAST SEEN[^\n]*\n[^\n]*Pulled[^\n]*\n"
                                                    "[^\n]*Started[^\n]*\n$"));
   pods_.SetNode({{"metadata", {{"name", "n1"}}}});
-  const AgentOutput node =
+  const Printed node =
       RunUntilInterrupted({"get", "node", "-w"}, [] { absl::SleepFor(absl::Milliseconds(1500)); });
   EXPECT_EQ(node.out,
             "NAME  STATUS   PODS  CPU  MEMORY   AGE  RUNTIME\n"
