@@ -4,6 +4,7 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <cstdio>
 #include <functional>
 #include <string>
 #include <thread>
@@ -47,6 +48,7 @@ class BlockedInterrupt {
 class AgentCommands : public ::testing::Test {
  protected:
   void SetUp() override {
+    GTEST_FLAG_SET(death_test_style, "threadsafe");
     pods_.Put(FakePodService::Pod("default", "web"));
     pods_.Put(FakePodService::Pod("other", "db"));
     agent::ServerOptions options;
@@ -63,16 +65,19 @@ class AgentCommands : public ::testing::Test {
     words.insert(words.begin(), {"--agent", path_});
     return RunMain(std::move(words));
   }
-  // Runs a command, calls `act` beside it, and types Ctrl-C a moment later.
-  Printed RunUntilInterrupted(std::vector<std::string> words, std::function<void()> act) {
+  // Runs a command in this process, calls `act` beside it, and types Ctrl-C a moment later. Ends
+  // the process with the command's exit code, its output on standard error. For EXPECT_EXIT, whose
+  // process is a new one: threads of earlier tests would take the signal.
+  [[noreturn]] void RunUntilInterrupted(std::vector<std::string> words, std::function<void()> act) {
     std::thread user([act = std::move(act)] {
       act();
       absl::SleepFor(absl::Milliseconds(300));
       kill(getpid(), SIGINT);
     });
-    Printed output = Run(std::move(words));
+    const Printed printed = Run(std::move(words));
     user.join();
-    return output;
+    fputs((printed.out + printed.err).c_str(), stderr);
+    _exit(printed.code);
   }
   std::string File(const std::string& text) {
     EXPECT_TRUE(dir_.root().ReplaceFile("pod.yaml", text).ok());
@@ -185,49 +190,57 @@ TEST_F(AgentCommands, DescribeShowsPodAndNode) {
 }
 
 TEST_F(AgentCommands, CtrlCEndsAWatch) {
-  const Printed output = RunUntilInterrupted({"get", "pods", "-w", "-o", "json"}, [this] {
-    EXPECT_TRUE(WaitUntil([this] { return pods_.watches() == 1; }));
-    pods_.Remove({"default", "web"});
-  });
-  EXPECT_EQ(output.code, kExitOk) << output.err;
-  EXPECT_THAT(output.out,
+  const auto run = [this] {
+    RunUntilInterrupted({"get", "pods", "-w", "-o", "json"}, [this] {
+      EXPECT_TRUE(WaitUntil([this] { return pods_.watches() == 1; }));
+      pods_.Remove({"default", "web"});
+    });
+  };
+  EXPECT_EXIT(run(), ::testing::ExitedWithCode(kExitOk),
               AllOf(HasSubstr("\"type\":\"ADDED\""), HasSubstr("\"type\":\"DELETED\"")));
 }
 
 TEST_F(AgentCommands, AWatchBeginsWithATable) {
-  const Printed output = RunUntilInterrupted({"get", "pods", "-w", "web"}, [this] {
-    EXPECT_TRUE(WaitUntil([this] { return pods_.watches() == 1; }));
-    absl::SleepFor(absl::Milliseconds(200));
-    KubeObject pod = FakePodService::Pod("default", "web");
-    pod["status"]["phase"] = "Failed";
-    pods_.Put(pod);
-  });
-  EXPECT_EQ(output.code, kExitOk) << output.err;
-  EXPECT_EQ(output.out,
-            "NAME  READY  STATUS   RESTARTS  AGE\n"
-            "web   0/1    Running  0         -\n"
-            "web   0/1    Failed   0         -\n");
+  const auto run = [this] {
+    RunUntilInterrupted({"get", "pods", "-w", "web"}, [this] {
+      EXPECT_TRUE(WaitUntil([this] { return pods_.watches() == 1; }));
+      absl::SleepFor(absl::Milliseconds(200));
+      KubeObject pod = FakePodService::Pod("default", "web");
+      pod["status"]["phase"] = "Failed";
+      pods_.Put(pod);
+    });
+  };
+  EXPECT_EXIT(run(), ::testing::ExitedWithCode(kExitOk),
+              HasSubstr("NAME  READY  STATUS   RESTARTS  AGE\n"
+                        "web   0/1    Running  0         -\n"
+                        "web   0/1    Failed   0         -\n"));
 }
 
-TEST_F(AgentCommands, EventsAndNodeAreAskedForAgain) {
-  const KubeObject first = KubeObject::parse(R"({"reason": "Pulled",
-      "involvedObject": {"kind": "Pod", "namespace": "default", "name": "web"}})");
-  KubeObject second = first;
-  second["reason"] = "Started";
-  pods_.SetEvents({first});
-  const Printed events = RunUntilInterrupted({"get", "events", "-w"}, [&] {
-    absl::SleepFor(absl::Milliseconds(500));
-    pods_.SetEvents({first, second});
-    absl::SleepFor(absl::Milliseconds(1500));
-  });
-  EXPECT_THAT(events.out, ::testing::ContainsRegex("LAST SEEN[^\n]*\n[^\n]*Pulled[^\n]*\n"
-                                                   "[^\n]*Started[^\n]*\n$"));
+TEST_F(AgentCommands, EventsAreAskedForAgain) {
+  const auto run = [this] {
+    const KubeObject first = KubeObject::parse(R"({"reason": "Pulled",
+        "involvedObject": {"kind": "Pod", "namespace": "default", "name": "web"}})");
+    KubeObject second = first;
+    second["reason"] = "Started";
+    pods_.SetEvents({first});
+    RunUntilInterrupted({"get", "events", "-w"}, [&] {
+      absl::SleepFor(absl::Milliseconds(500));
+      pods_.SetEvents({first, second});
+      absl::SleepFor(absl::Milliseconds(1500));
+    });
+  };
+  EXPECT_EXIT(run(), ::testing::ExitedWithCode(kExitOk),
+              ::testing::ContainsRegex("LAST SEEN[^\n]*\n[^\n]*Pulled[^\n]*\n"
+                                       "[^\n]*Started[^\n]*\n"));
+}
+
+TEST_F(AgentCommands, AnUnchangedNodeIsShownOnce) {
   pods_.SetNode({{"metadata", {{"name", "n1"}}}});
-  const Printed node =
-      RunUntilInterrupted({"get", "node", "-w"}, [] { absl::SleepFor(absl::Milliseconds(1500)); });
-  EXPECT_EQ(node.out,
-            "NAME  STATUS   PODS  CPU  MEMORY   AGE  RUNTIME\n"
-            "n1    Unknown  2/0   0/0  0 B/0 B  -    -\n");
+  const auto run = [this] {
+    RunUntilInterrupted({"get", "node", "-w"}, [] { absl::SleepFor(absl::Milliseconds(1500)); });
+  };
+  EXPECT_EXIT(run(), ::testing::ExitedWithCode(kExitOk),
+              ::testing::ContainsRegex("RUNTIME\nn1    Unknown[^\n]*\n$"));
 }
 
 TEST_F(AgentCommands, CompletionNamesTheAgentsPods) {
