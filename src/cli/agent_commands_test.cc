@@ -4,6 +4,7 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <cstdio>
 #include <functional>
 #include <string>
 #include <thread>
@@ -17,6 +18,8 @@
 #include "base/dir_for_test.h"
 #include "base/wait_until_for_test.h"
 #include "cli/command.h"
+#include "cli/main_for_test.h"
+#include "cli/object_fields.h"
 
 namespace plimsoll::cli {
 namespace {
@@ -26,12 +29,6 @@ using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Not;
-
-struct AgentOutput {
-  int code;
-  std::string out;
-  std::string err;
-};
 
 // Keeps SIGINT from this thread and those it starts, so that a command's Interrupts gets it.
 class BlockedInterrupt {
@@ -51,6 +48,7 @@ class BlockedInterrupt {
 class AgentCommands : public ::testing::Test {
  protected:
   void SetUp() override {
+    GTEST_FLAG_SET(death_test_style, "threadsafe");
     pods_.Put(FakePodService::Pod("default", "web"));
     pods_.Put(FakePodService::Pod("other", "db"));
     agent::ServerOptions options;
@@ -63,30 +61,23 @@ class AgentCommands : public ::testing::Test {
     server_ = *std::move(server);
   }
 
-  AgentOutput Run(std::vector<std::string> words) {
-    words.insert(words.begin(), {"plimsoll", "--agent", path_});
-    return RunBare(std::move(words));
+  Printed Run(std::vector<std::string> words) {
+    words.insert(words.begin(), {"--agent", path_});
+    return RunMain(std::move(words));
   }
-  static AgentOutput RunBare(std::vector<std::string> words) {
-    std::vector<char*> argv;
-    for (std::string& word : words) argv.push_back(word.data());
-    argv.push_back(nullptr);
-    testing::internal::CaptureStdout();
-    testing::internal::CaptureStderr();
-    const int code = RunProgramMain(static_cast<int>(words.size()), argv.data());
-    std::string out = testing::internal::GetCapturedStdout();
-    return {code, std::move(out), testing::internal::GetCapturedStderr()};
-  }
-  // Runs a command, calls `act` beside it, and types Ctrl-C a moment later.
-  AgentOutput RunUntilInterrupted(std::vector<std::string> words, std::function<void()> act) {
+  // Runs a command in this process, calls `act` beside it, and types Ctrl-C a moment later. Ends
+  // the process with the command's exit code, its output on standard error. For EXPECT_EXIT, whose
+  // process is a new one: threads of earlier tests would take the signal.
+  [[noreturn]] void RunUntilInterrupted(std::vector<std::string> words, std::function<void()> act) {
     std::thread user([act = std::move(act)] {
       act();
       absl::SleepFor(absl::Milliseconds(300));
       kill(getpid(), SIGINT);
     });
-    AgentOutput output = Run(std::move(words));
+    const Printed printed = Run(std::move(words));
     user.join();
-    return output;
+    fputs((printed.out + printed.err).c_str(), stderr);
+    _exit(printed.code);
   }
   std::string File(const std::string& text) {
     EXPECT_TRUE(dir_.root().ReplaceFile("pod.yaml", text).ok());
@@ -115,17 +106,17 @@ TEST_F(AgentCommands, GetListsPods) {
 }
 
 TEST_F(AgentCommands, GetNamesItsErrors) {
-  const AgentOutput none = Run({"get", "pods", "x"});
+  const Printed none = Run({"get", "pods", "x"});
   EXPECT_EQ(none.code, kExitError);
   EXPECT_THAT(none.err, HasSubstr("no pod default/x"));
   EXPECT_EQ(Run({"get", "pods", "web", "-A"}).code, kExitUsage);
   EXPECT_EQ(Run({"get"}).code, kExitUsage);
-  EXPECT_EQ(RunBare({"plimsoll", "--agent", "agent.sock", "get", "pods"}).code, kExitUsage);
+  EXPECT_EQ(RunMain({"--agent", "agent.sock", "get", "pods"}).code, kExitUsage);
 }
 
 TEST_F(AgentCommands, WithoutAnAgentTheHintSaysHowToStartOne) {
   server_.reset();
-  const AgentOutput output = Run({"get", "pods"});
+  const Printed output = Run({"get", "pods"});
   EXPECT_EQ(output.code, kExitError);
   EXPECT_THAT(output.err,
               AllOf(HasSubstr("no agent at " + path_), HasSubstr("systemctl start plimsoll-agent"),
@@ -135,7 +126,7 @@ TEST_F(AgentCommands, WithoutAnAgentTheHintSaysHowToStartOne) {
 
 TEST_F(AgentCommands, TheEnvironmentNamesTheAgentToo) {
   setenv("PLIMSOLL_AGENT", absl::StrCat("unix://", path_).c_str(), 1);
-  EXPECT_THAT(RunBare({"plimsoll", "get", "pods"}).out, HasSubstr("web"));
+  EXPECT_THAT(RunMain({"get", "pods"}).out, HasSubstr("web"));
   setenv("PLIMSOLL_AGENT", "/none", 1);
   EXPECT_THAT(Run({"get", "pods"}).out, HasSubstr("web")) << "the command line stands before it";
   unsetenv("PLIMSOLL_AGENT");
@@ -151,7 +142,7 @@ TEST_F(AgentCommands, ApplySaysWhatItDid) {
   EXPECT_EQ(Run({"apply", "-f", File(other.dump())}).out, "pod/db2 in other created\n");
   EXPECT_EQ(KubeObject::parse(Run({"apply", "-f", File(pod.dump()), "-o", "json"}).out)["items"][0],
             pod);
-  const AgentOutput bad = Run({"apply", "-f", File("no manifest")});
+  const Printed bad = Run({"apply", "-f", File("no manifest")});
   EXPECT_EQ(bad.code, kExitError);
   EXPECT_THAT(bad.err, HasSubstr(dir_.path() + "/pod.yaml: line 1"));
   EXPECT_EQ(Run({"apply"}).code, kExitUsage);
@@ -199,49 +190,57 @@ TEST_F(AgentCommands, DescribeShowsPodAndNode) {
 }
 
 TEST_F(AgentCommands, CtrlCEndsAWatch) {
-  const AgentOutput output = RunUntilInterrupted({"get", "pods", "-w", "-o", "json"}, [this] {
-    EXPECT_TRUE(WaitUntil([this] { return pods_.watches() == 1; }));
-    pods_.Remove({"default", "web"});
-  });
-  EXPECT_EQ(output.code, kExitOk) << output.err;
-  EXPECT_THAT(output.out,
+  const auto run = [this] {
+    RunUntilInterrupted({"get", "pods", "-w", "-o", "json"}, [this] {
+      EXPECT_TRUE(WaitUntil([this] { return pods_.watches() == 1; }));
+      pods_.Remove({"default", "web"});
+    });
+  };
+  EXPECT_EXIT(run(), ::testing::ExitedWithCode(kExitOk),
               AllOf(HasSubstr("\"type\":\"ADDED\""), HasSubstr("\"type\":\"DELETED\"")));
 }
 
 TEST_F(AgentCommands, AWatchBeginsWithATable) {
-  const AgentOutput output = RunUntilInterrupted({"get", "pods", "-w", "web"}, [this] {
-    EXPECT_TRUE(WaitUntil([this] { return pods_.watches() == 1; }));
-    absl::SleepFor(absl::Milliseconds(200));
-    KubeObject pod = FakePodService::Pod("default", "web");
-    pod["status"]["phase"] = "Failed";
-    pods_.Put(pod);
-  });
-  EXPECT_EQ(output.code, kExitOk) << output.err;
-  EXPECT_EQ(output.out,
-            "NAME  READY  STATUS   RESTARTS  AGE\n"
-            "web   0/1    Running  0         -\n"
-            "web   0/1    Failed   0         -\n");
+  const auto run = [this] {
+    RunUntilInterrupted({"get", "pods", "-w", "web"}, [this] {
+      EXPECT_TRUE(WaitUntil([this] { return pods_.watches() == 1; }));
+      absl::SleepFor(absl::Milliseconds(200));
+      KubeObject pod = FakePodService::Pod("default", "web");
+      pod["status"]["phase"] = "Failed";
+      pods_.Put(pod);
+    });
+  };
+  EXPECT_EXIT(run(), ::testing::ExitedWithCode(kExitOk),
+              HasSubstr("NAME  READY  STATUS   RESTARTS  AGE\n"
+                        "web   0/1    Running  0         -\n"
+                        "web   0/1    Failed   0         -\n"));
 }
 
-TEST_F(AgentCommands, EventsAndNodeAreAskedForAgain) {
-  const KubeObject first = KubeObject::parse(R"({"reason": "Pulled",
-      "involvedObject": {"kind": "Pod", "namespace": "default", "name": "web"}})");
-  KubeObject second = first;
-  second["reason"] = "Started";
-  pods_.SetEvents({first});
-  const AgentOutput events = RunUntilInterrupted({"get", "events", "-w"}, [&] {
-    absl::SleepFor(absl::Milliseconds(500));
-    pods_.SetEvents({first, second});
-    absl::SleepFor(absl::Milliseconds(1500));
-  });
-  EXPECT_THAT(events.out, ::testing::ContainsRegex("LAST SEEN[^\n]*\n[^\n]*Pulled[^\n]*\n"
-                                                   "[^\n]*Started[^\n]*\n$"));
+TEST_F(AgentCommands, EventsAreAskedForAgain) {
+  const auto run = [this] {
+    const KubeObject first = KubeObject::parse(R"({"reason": "Pulled",
+        "involvedObject": {"kind": "Pod", "namespace": "default", "name": "web"}})");
+    KubeObject second = first;
+    second["reason"] = "Started";
+    pods_.SetEvents({first});
+    RunUntilInterrupted({"get", "events", "-w"}, [&] {
+      absl::SleepFor(absl::Milliseconds(500));
+      pods_.SetEvents({first, second});
+      absl::SleepFor(absl::Milliseconds(1500));
+    });
+  };
+  EXPECT_EXIT(run(), ::testing::ExitedWithCode(kExitOk),
+              ::testing::ContainsRegex("LAST SEEN[^\n]*\n[^\n]*Pulled[^\n]*\n"
+                                       "[^\n]*Started[^\n]*\n"));
+}
+
+TEST_F(AgentCommands, AnUnchangedNodeIsShownOnce) {
   pods_.SetNode({{"metadata", {{"name", "n1"}}}});
-  const AgentOutput node =
-      RunUntilInterrupted({"get", "node", "-w"}, [] { absl::SleepFor(absl::Milliseconds(1500)); });
-  EXPECT_EQ(node.out,
-            "NAME  STATUS   PODS  CPU  MEMORY   AGE  RUNTIME\n"
-            "n1    Unknown  2/0   0/0  0 B/0 B  -    -\n");
+  const auto run = [this] {
+    RunUntilInterrupted({"get", "node", "-w"}, [] { absl::SleepFor(absl::Milliseconds(1500)); });
+  };
+  EXPECT_EXIT(run(), ::testing::ExitedWithCode(kExitOk),
+              ::testing::ContainsRegex("RUNTIME\nn1    Unknown[^\n]*\n$"));
 }
 
 TEST_F(AgentCommands, CompletionNamesTheAgentsPods) {

@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "cli/errors.h"
+
 namespace plimsoll::cli {
 namespace {
 

@@ -5,6 +5,8 @@
 
 #include <string>
 
+#include "cli/api.h"
+
 namespace plimsoll::cli {
 namespace {
 
@@ -24,7 +26,10 @@ TEST(Output, MapsAreSortedAndTheRestIsInItsOrder) {
 
 TEST(Output, JsonAndYamlSayTheSame) {
   cri::ListPodSandboxResponse response;
-  *response.add_items() = Pod("0123", "true");
+  cri::PodSandbox* const pod = response.add_items();
+  pod->set_id("0123");
+  pod->mutable_metadata()->set_name("true");
+  pod->mutable_metadata()->set_namespace_("default");
   const auto json = ToJson(response);
   ASSERT_TRUE(json.ok()) << json.status();
   EXPECT_THAT(*json, HasSubstr("\"createdAt\": null"));
