@@ -86,7 +86,7 @@ absl::StatusOr<Looked> At(const absl::StatusOr<node::InspectResponse>& response)
 // The findings of the running daemon, else of its directories.
 absl::StatusOr<Looked> Look(const CommandContext& context) {
   const auto client = context.Connect(/*may_start=*/false);
-  if (client.ok()) return At((*client)->Inspect());
+  if (client.ok()) return At((*client)->own().Inspect());
   if (!absl::IsUnavailable(client.status())) return client.status();
   if (!context.address.empty()) return At(LookBehind(context.address, client.status()));
   const StandaloneDirs dirs = StandaloneDirs::Below(context.root);
@@ -98,7 +98,7 @@ absl::StatusOr<Looked> Look(const CommandContext& context) {
   // Plimsoll has hosted pods without a service too, and may still do so.
   const auto host = Connect({.address = "unix://" + dirs.socket(), .may_start = false});
   PLIMSOLL_ASSIGN_OR_RETURN(const node::InspectResponse hosted,
-                            host.ok() ? (*host)->Inspect() : InspectStopped(&dirs));
+                            host.ok() ? (*host)->own().Inspect() : InspectStopped(&dirs));
   node::InspectResponse& response = looked.response;
   response.mutable_findings()->MergeFrom(hosted.findings());
   response.mutable_troubles()->MergeFrom(hosted.troubles());
