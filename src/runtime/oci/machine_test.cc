@@ -70,20 +70,6 @@ TEST(MachineTest, SwapIsAccountedWhereGroupsHaveItsFiles) {
   EXPECT_THAT(LimitationsOf(machine), Contains(HasSubstr("swap limits are not enforced")));
 }
 
-TEST(MachineTest, HugePagesHaveTheNamesOfControlFiles) {
-  TestDir dir;
-  EXPECT_EQ(ReadHugePageSizes(dir.root()), std::nullopt);
-  ASSERT_TRUE(dir.root().MakeDirs("sys/kernel/mm/hugepages").ok());
-  EXPECT_EQ(ReadHugePageSizes(dir.root()), std::set<std::string>());
-  for (const char* name :
-       {"hugepages-64kB", "hugepages-2048kB", "hugepages-32768kB", "hugepages-1048576kB",
-        "hugepages-16777216kB", "other", "hugepages-xkB"}) {
-    ASSERT_TRUE(dir.root().MakeDirs(absl::StrCat("sys/kernel/mm/hugepages/", name)).ok());
-  }
-  EXPECT_EQ(ReadHugePageSizes(dir.root()),
-            (std::set<std::string>{"64KB", "2MB", "32MB", "1GB", "16GB"}));
-}
-
 TEST(MachineTest, ProgramsWithoutRecursiveReadOnlyMountsAreNamed) {
   if (!linux::HasMountSetattr()) GTEST_SKIP() << "the kernel has no such mounts";
   TestDir dir;
