@@ -30,8 +30,9 @@ bool IsReady(const Json& pod) {
 
 class AgentTest : public NodeTest {
  protected:
-  explicit AgentTest(const std::string& config = "cgroupsPerQOS: false\n")
-      : agent_(node_.directory(), node_.address(), config) {}
+  explicit AgentTest(const std::string& config = "cgroupsPerQOS: false\n",
+                     const std::string& daemon_config = "")
+      : NodeTest(daemon_config), agent_(node_.directory(), node_.address(), config) {}
   void SetUp() override {
     NodeTest::SetUp();
     Begin();
@@ -234,6 +235,75 @@ TEST_F(AgentGroupsTest, APodHasAGroupWithItsLimits) {
   Delete("web");
   ASSERT_TRUE(agent_.AwaitGone("web"));
   EXPECT_FALSE(CgroupExists(group));
+}
+
+constexpr char kOomClasses[] = "classes:\n  oom: {classes: {first: 800, soon: 300}}\n";
+
+// With a type of classes in the daemon's configuration.
+class AgentClassesTest : public AgentTest {
+ protected:
+  explicit AgentClassesTest(const std::string& config = "cgroupsPerQOS: false\n")
+      : AgentTest(config, kOomClasses) {}
+  void ApplyWith(const std::string& name, const std::string& annotations) {
+    Apply(absl::StrCat("{apiVersion: v1, kind: Pod, metadata: {name: ", name, ", annotations: {",
+                       annotations,
+                       "}}, spec: {containers: [{name: main, image: busybox, imagePullPolicy: "
+                       "Never, command: [sh, -c, '",
+                       kForever, "'], resources: {requests: {cpu: 0.10, memory: 1e6}}}]}}"));
+  }
+  cri::ContainerStatus StatusOf(const std::string& pod) {
+    const std::string id = IdOf(agent_.Pod(pod));
+    return Status(id.substr(id.find("//") + 2));
+  }
+  // Of the only pod.
+  cri::PodSandboxStatus SandboxStatus() {
+    cri::ListPodSandboxResponse response;
+    grpc::ClientContext context;
+    EXPECT_TRUE(node_.runtime().ListPodSandbox(&context, {}, &response).ok());
+    EXPECT_EQ(response.items_size(), 1);
+    return PodStatus(response.items(0).id());
+  }
+};
+
+TEST_F(AgentClassesTest, AnAnnotationIsAClassOfTheRequest) {
+  ApplyWith("web", "oom.class.plimsoll.dev/container.main: soon");
+  ASSERT_TRUE(agent_.Await("web", IsReady));
+  EXPECT_EQ(StatusOf("web").class_resources().classes().at("oom"), "soon");
+}
+
+TEST_F(AgentClassesTest, AClassThatTheNodeLacksIsRejectedWithThoseItHas) {
+  ApplyWith("web", "oom.class.plimsoll.dev/default: sooner");
+  ASSERT_TRUE(agent_.AwaitPhase("web", "Failed"));
+  const Json status = agent_.Pod("web")["status"];
+  EXPECT_EQ(status["reason"], "UnknownClass");
+  EXPECT_THAT(status["message"].get<std::string>(), HasSubstr("its classes: first, soon"));
+  EXPECT_EQ(Sandboxes(), 0u);
+}
+
+TEST_F(AgentClassesTest, TheRuntimeKnowsTheWholePodBeforeItsContainers) {
+  ApplyWith("web", "");
+  ASSERT_TRUE(agent_.Await("web", IsReady));
+  const cri::PodResourceConfig picture = SandboxStatus().pod_resources();
+  ASSERT_EQ(picture.containers_size(), 1);
+  EXPECT_EQ(picture.containers(0).name(), "main");
+  const auto& requests = picture.containers(0).kubernetes_resources().requests();
+  EXPECT_EQ(requests.at("cpu").string(), "0.10");
+  EXPECT_EQ(requests.at("memory").string(), "1e6");
+}
+
+class AgentGatesOffTest : public AgentClassesTest {
+ protected:
+  AgentGatesOffTest()
+      : AgentClassesTest(
+            "cgroupsPerQOS: false\nfeatureGates: {ClassResources: false, "
+            "KubeletContainerResourcesInPodSandbox: false}\n") {}
+};
+
+TEST_F(AgentGatesOffTest, AnnotationsAndThePodsPictureAreLeftOut) {
+  ApplyWith("web", "oom.class.plimsoll.dev/default: sooner");
+  ASSERT_TRUE(agent_.Await("web", IsReady));
+  EXPECT_FALSE(StatusOf("web").class_resources().classes().contains("oom"));
+  EXPECT_EQ(SandboxStatus().pod_resources().containers_size(), 0);
 }
 
 TEST_F(AgentTest, APodThatDoesNotFitIsRejected) {
