@@ -88,7 +88,10 @@ class AgentImpl : public Agent {
 
   // The node's changes may call pods until they have gone.
   ~AgentImpl() override {
-    front_ = {};
+    front_.server.reset();  // its threads use the API
+    front_.api.reset();
+    // Ends calls that the parts below wait for.
+    if (runtime_ != nullptr) runtime_->client().Abandon();
     directory_.reset();
     news_.reset();
     std::unique_ptr<AgentPods> pods;

@@ -71,6 +71,14 @@ absl::StatusOr<ManifestDirectory::PodsOfFile> ManifestDirectory::Parse(
   return WantedPods(text, path);
 }
 
+void ManifestDirectory::KeepAsBefore(const std::string& path, Files& files,
+                                     std::map<std::string, std::string>& texts) const {
+  const auto known = files_.find(path);
+  if (known == files_.end()) return;
+  files[path] = known->second;
+  texts[path] = texts_.at(path);
+}
+
 absl::StatusOr<ManifestDirectory::Files> ManifestDirectory::Read() {
   PLIMSOLL_ASSIGN_OR_RETURN(const FsRoot directory, FsRoot::Open(options_.path));
   // Adding a watch again changes nothing; a directory put in the place of another gets its own.
@@ -85,6 +93,7 @@ absl::StatusOr<ManifestDirectory::Files> ManifestDirectory::Read() {
     if (files.size() >= kMaxFiles) {
       Fault(path, absl::ResourceExhaustedError(absl::StrCat("there are more than ", kMaxFiles,
                                                             " files; this one is not read")));
+      KeepAsBefore(path, files, texts);
       continue;
     }
     absl::StatusOr<std::string> text = ReadRegularFile(directory, name, kMaxFileBytes);
@@ -95,9 +104,8 @@ absl::StatusOr<ManifestDirectory::Files> ManifestDirectory::Read() {
     if (pods.ok()) {
       files[path] = *std::move(pods);
       texts[path] = *std::move(text);
-    } else if (files_.contains(path)) {
-      files[path] = files_.at(path);
-      texts[path] = texts_.at(path);
+    } else {
+      KeepAsBefore(path, files, texts);
     }
   }
   texts_ = std::move(texts);

@@ -52,6 +52,8 @@ class ManifestDirectory {
   absl::StatusOr<Files> Read();
   // The pods of a file; parses it only if it changed.
   absl::StatusOr<PodsOfFile> Parse(const std::string& path, const std::string& text) const;
+  void KeepAsBefore(const std::string& path, Files& files,
+                    std::map<std::string, std::string>& texts) const;
   void Fault(const std::string& path, const absl::Status& fault);
 
   const Options options_;

@@ -15,6 +15,11 @@ int64_t AmountOf(const ResourceList& list, const std::string& name, bool milli) 
   return milli ? it->second.MilliValue() : it->second.Value();
 }
 
+Allocatable AllocatableOf(const NodeState& node) {
+  return {.cpu_milli = AmountOf(node.allocatable, "cpu", /*milli=*/true),
+          .memory_bytes = AmountOf(node.allocatable, "memory", /*milli=*/false)};
+}
+
 }  // namespace
 
 absl::StatusOr<CgroupDriver> PodCgroups::Driver() {
@@ -35,8 +40,7 @@ absl::StatusOr<PodGroups*> PodCgroups::Groups() {
   GroupOptions options;
   PLIMSOLL_ASSIGN_OR_RETURN(options.driver, Driver());
   options.root = options_.root;
-  options.allocatable = {.cpu_milli = AmountOf(node.allocatable, "cpu", /*milli=*/true),
-                         .memory_bytes = AmountOf(node.allocatable, "memory", /*milli=*/false)};
+  options.allocatable = AllocatableOf(node);
   options.pod_pids_limit = options_.pod_pids_limit;
   options.note = options_.note;
   PLIMSOLL_ASSIGN_OR_RETURN(std::unique_ptr<PodGroups> groups,

@@ -1,5 +1,6 @@
 #include "agent/runtime.h"
 
+#include "agent/pods/passing.h"
 #include "base/status.h"
 
 namespace plimsoll::agent {
@@ -36,7 +37,7 @@ absl::StatusOr<NodeClasses> Runtime::Classes() {
   if (!classes_) return classes;
   const auto status = client_->RuntimeStatus(/*verbose=*/false);
   const absl::MutexLock lock(&mutex_);
-  if (absl::IsUnavailable(status.status()) && told_) return *told_;
+  if (IsPassing(status.status()) && told_) return *told_;
   PLIMSOLL_RETURN_IF_ERROR(status.status());
   const auto& lists = status->status().resources();
   for (const auto& each : lists.pod_class_resources()) classes.pod[each.name()] = TypeOf(each);

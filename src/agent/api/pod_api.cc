@@ -16,6 +16,9 @@
 namespace plimsoll::agent {
 namespace {
 
+// As for terminationGracePeriodSeconds.
+constexpr int64_t kMaxGraceSeconds = 86400;
+
 using Json = nlohmann::json;
 
 constexpr char kMetricsType[] = "text/plain; version=0.0.4; charset=utf-8";
@@ -99,6 +102,10 @@ absl::Status Get(const Call& call) {
 
 absl::Status Delete(const Call& call) {
   PLIMSOLL_ASSIGN_OR_RETURN(const auto grace_s, call.parameters.Number("gracePeriodSeconds"));
+  if (grace_s.value_or(0) > kMaxGraceSeconds) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("gracePeriodSeconds is ", *grace_s, "; at most ", kMaxGraceSeconds));
+  }
   PLIMSOLL_RETURN_IF_ERROR(call.pods->Delete(call.pod(), grace_s));
   call.answer.Send({{"kind", "Status"},
                     {"apiVersion", "v1"},

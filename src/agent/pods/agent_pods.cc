@@ -86,6 +86,9 @@ absl::StatusOr<std::unique_ptr<AgentPods>> AgentPods::Start(Options options) {
                                           manifests.status().message()));
       continue;
     }
+    pods->host_.board.Put(record.key,
+                          PodObject({record, manifests->front(), {}, std::nullopt, {}, ""},
+                                    pods->host_.node, {}, pods->host_.clock.Now()));
     pods->table_.Add(
         std::make_shared<PodWorker>(pods->host_, std::move(record), std::move(manifests->front())));
   }
@@ -96,7 +99,9 @@ absl::Status AgentPods::Take(const std::map<PodKey, WantedPod>& pods, const std:
   std::vector<PodRecord> records;
   const std::vector<PodTable::Worker> present = table_.All();
   std::vector<const pod::Manifest*> others;
+  bool all_known = true;
   for (const PodTable::Worker& each : present) {
+    all_known = all_known && each->has_looked();
     if (each->is_active()) others.push_back(&each->manifest());
   }
   for (const auto& [key, wanted] : pods) {
@@ -108,6 +113,10 @@ absl::Status AgentPods::Take(const std::map<PodKey, WantedPod>& pods, const std:
     record.created = host_.clock.Now();
     record.grace_s = wanted.manifest.grace_period_s;
     PLIMSOLL_ASSIGN_OR_RETURN(record.verdict, admit_(wanted.manifest, others));
+    if (record.verdict && !all_known) {
+      return absl::UnavailableError(absl::StrCat(
+          NameOf(key), " can't be taken yet: not all pods of before have been looked at"));
+    }
     if (!record.verdict) others.push_back(&wanted.manifest);
     records.push_back(std::move(record));
   }
@@ -185,8 +194,10 @@ void AgentPods::SetFiles(std::map<std::string, std::map<PodKey, WantedPod>> file
   Reconcile();
 }
 
-void AgentPods::OnGone(const PodKey&) {
-  Retry();
+void AgentPods::OnGone(const PodKey& pod) {
+  const absl::MutexLock lock(&mutex_);
+  if (table_.Find(pod) == nullptr) host_.board.Remove(pod);
+  Reconcile();
 }
 
 void AgentPods::Retry() {

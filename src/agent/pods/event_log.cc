@@ -20,7 +20,8 @@ void EventLog::Add(const EventSubject& subject, absl::string_view type, absl::st
   const absl::Time now = clock_.Now();
   const absl::MutexLock lock(&mutex_);
   const auto it = std::find_if(entries_.begin(), entries_.end(), [&](const Entry& each) {
-    return each.subject.uid == subject.uid && each.subject.container == subject.container &&
+    return each.subject.kind == subject.kind && each.subject.key == subject.key &&
+           each.subject.uid == subject.uid && each.subject.container == subject.container &&
            each.type == type && each.reason == reason && each.message == text;
   });
   if (it != entries_.end()) {

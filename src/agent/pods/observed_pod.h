@@ -34,6 +34,8 @@ struct ObservedSandbox {
   uint32_t attempt = 0;
   bool ready = false;
   std::vector<std::string> ips;  // the first is the pod's; none on the host's network
+  // By this agent, so that its network has gone: one that died by itself has it still.
+  bool stopped = false;
 };
 
 struct ObservedPod {

@@ -42,6 +42,10 @@ class Planner {
   // The container ended and stays ended, whichever sandbox it was in.
   bool IsDone(const pod::ContainerManifest& container) const {
     const ObservedContainer* last = observed_.Newest(container.name, "");
+    // One that the runtime lost counts as failed.
+    if (last != nullptr && last->state == ContainerState::kUnknown) {
+      return !RestartsAfterExit(pod_, container, 1);
+    }
     return IsEnded(last) && !RestartsAfterExit(pod_, container, last->exit_code);
   }
 
@@ -65,7 +69,7 @@ class Planner {
   // containers first.
   void PlanWithoutSandbox() {
     for (const ObservedSandbox& old : observed_.sandboxes) {
-      if (old.ready || HasLiving(old)) plan_.stop_sandboxes.push_back(old.id);
+      if (!old.stopped || HasLiving(old)) plan_.stop_sandboxes.push_back(old.id);
     }
     const bool was_there = !observed_.containers.empty();
     if (was_there && AllDone()) {
@@ -90,7 +94,7 @@ class Planner {
 
   void PlanIn(const ObservedSandbox& ready) {
     for (const ObservedSandbox& old : observed_.sandboxes) {
-      if (old.id != ready.id && (old.ready || HasLiving(old))) {
+      if (old.id != ready.id && (!old.stopped || HasLiving(old))) {
         plan_.stop_sandboxes.push_back(old.id);
       }
     }

@@ -137,6 +137,7 @@ TEST_F(PlanTest, TheEndStopsSidecarsWithTheSandbox) {
   EXPECT_THAT(plan.stop_sandboxes, ElementsAre("s0"));
   // The same answer once it is stopped.
   observed_.sandboxes.front().ready = false;
+  observed_.sandboxes.front().stopped = true;
   for (ObservedContainer& each : observed_.containers) each.state = ContainerState::kExited;
   EXPECT_EQ(Plan(pod).end, PodEnd::kSucceeded);
   EXPECT_THAT(Plan(pod).stop_sandboxes, IsEmpty());
@@ -161,6 +162,16 @@ TEST_F(PlanTest, ALostSandboxStartsThePodAnew) {
   EXPECT_EQ(plan.make_sandbox, 1u);
   EXPECT_THAT(plan.stop_sandboxes, ElementsAre("s0"));
   EXPECT_THAT(plan.start, ElementsAre(0));
+}
+
+TEST_F(PlanTest, ASandboxThatDiedIsStoppedOnceForItsNetwork) {
+  Sandbox(0, false);
+  Container("a", 0, ContainerState::kExited, 137);
+  Container("b", 0, ContainerState::kExited, 137);
+  EXPECT_THAT(Plan(ManifestOf("Always")).stop_sandboxes, ElementsAre("s0"));
+  EXPECT_THAT(Plan(ManifestOf("Never")).stop_sandboxes, ElementsAre("s0"));
+  observed_.sandboxes.front().stopped = true;
+  EXPECT_THAT(Plan(ManifestOf("Always")).stop_sandboxes, IsEmpty());
 }
 
 TEST_F(PlanTest, ALostSandboxEndsAPodThatNeverRestarts) {

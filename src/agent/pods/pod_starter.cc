@@ -15,6 +15,9 @@
 namespace plimsoll::agent {
 namespace {
 
+// kubelet sets no limit; here a hanging hook would keep the pod from its end.
+constexpr int64_t kPostStartSeconds = 60;
+
 // The reason that kubelet gives for an image that isn't there.
 std::string ImageReason(const absl::Status& status, const pod::ContainerManifest& container) {
   if (absl::IsNotFound(status) && container.pull_policy == "Never") return "ErrImageNeverPull";
@@ -29,13 +32,14 @@ EventSubject PodStarter::SubjectOf(const PodRecord& record, const std::string& c
 }
 
 // The search begins at a random range, so that two agents of one machine seldom meet.
-absl::Status PodStarter::ChooseIds(PodRecord& record) {
-  if (pod_.host_users || record.first_id != 0) return absl::OkStatus();
+absl::StatusOr<uint32_t> PodStarter::ChooseIds(const PodRecord& record, KeepIds keep) {
+  if (pod_.host_users || record.first_id != 0) return record.first_id;
   PLIMSOLL_ASSIGN_OR_RETURN(const auto taken, pod::TakenIds(host_.client));
   const unsigned long chance = std::stoul(RandomId().substr(0, 8), nullptr, 16);
-  PLIMSOLL_ASSIGN_OR_RETURN(record.first_id,
+  PLIMSOLL_ASSIGN_OR_RETURN(const uint32_t first_id,
                             pod::FreeIds(taken, static_cast<uint32_t>(chance % pod::kPodIdRanges)));
-  return host_.store.Put({record});
+  PLIMSOLL_RETURN_IF_ERROR(keep(first_id));
+  return first_id;
 }
 
 // With the messages of classes, even empty ones, the runtime reads no annotation.
@@ -57,17 +61,16 @@ absl::Status PodStarter::Extend(pod::PodConfigs& configs) const {
   return absl::OkStatus();
 }
 
-absl::Status PodStarter::Prepare(PodRecord& record) {
+absl::Status PodStarter::Prepare(const PodRecord& record, KeepIds keep) {
   if (configs_) return absl::OkStatus();
-  PLIMSOLL_RETURN_IF_ERROR(ChooseIds(record));
   context_ = {};
+  PLIMSOLL_ASSIGN_OR_RETURN(context_.first_id, ChooseIds(record, keep));
   if (!host_.objects_directory.empty()) {
     PLIMSOLL_ASSIGN_OR_RETURN(objects_,
                               pod::Objects::ReadDirectory(host_.root, host_.objects_directory));
     context_.objects = &*objects_;
   }
   context_.uid = record.uid;
-  context_.first_id = record.first_id;
   if (host_.pod_class_types) context_.pod_class_types = host_.pod_class_types();
   PLIMSOLL_RETURN_IF_ERROR(pod::DescribeNode(host_.root, context_));
   context_.node_name = host_.node.name;
@@ -164,9 +167,10 @@ absl::Status PodStarter::RunPostStart(const EventSubject& subject,
   if (!container.lifecycle.post_start || !pod::CanRun(*container.lifecycle.post_start)) {
     return absl::OkStatus();
   }
-  const absl::Status status = pod::RunHook(host_.client, id, *container.lifecycle.post_start,
-                                           /*timeout_s=*/0, [] { return false; });
-  if (status.ok()) return status;
+  const absl::Status status =
+      pod::RunHook(host_.client, id, *container.lifecycle.post_start, kPostStartSeconds,
+                   [this] { return host_.client.abandoned(); });
+  if (status.ok() || absl::IsUnavailable(status) || absl::IsCancelled(status)) return status;
   host_.events.Add(subject, "Warning", "FailedPostStartHook",
                    absl::StrCat("PostStartHook failed: ", status.message()));
   host_.client.StopContainer(id, pod_.grace_period_s).IgnoreError();

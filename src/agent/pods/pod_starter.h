@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 
+#include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "agent/pods/observed_pod.h"
@@ -27,9 +28,11 @@ class PodStarter {
  public:
   PodStarter(const PodHost& host, const pod::Manifest& pod) : host_(host), pod_(pod) {}
 
+  // Puts the first of the pod's user ids on record.
+  using KeepIds = absl::FunctionRef<absl::Status(uint32_t first_id)>;
   // Makes the pod's directory, its control group and the CRI's messages; chooses user ids where the
-  // record has none, and sets them there. OK at once after the first success.
-  absl::Status Prepare(PodRecord& record);
+  // record has none. OK at once after the first success.
+  absl::Status Prepare(const PodRecord& record, KeepIds keep);
   // After Prepare. The sandbox's id.
   absl::StatusOr<std::string> MakeSandbox(uint32_t attempt);
   // After Prepare, before containers start in the sandbox: brings in its addresses where the pod
@@ -47,7 +50,8 @@ class PodStarter {
                                const ObservedContainer* last);
 
  private:
-  absl::Status ChooseIds(PodRecord& record);
+  // 0: the pod has no user namespace.
+  absl::StatusOr<uint32_t> ChooseIds(const PodRecord& record, KeepIds keep);
   // The fields of the proposals.
   absl::Status Extend(pod::PodConfigs& configs) const;
   absl::Status Pull(const EventSubject& subject, const std::string& reference);

@@ -20,6 +20,7 @@ namespace plimsoll::agent {
 struct Waiting {
   std::string reason;
   std::string message;
+  std::string of;  // the run that ended, by its container's id; not shown
 };
 
 // The same for all pods of a node.

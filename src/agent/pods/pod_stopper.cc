@@ -65,7 +65,9 @@ absl::Status PodStopper::Stop(const PodRecord& record, const ObservedPod& observ
   for (const ObservedContainer* each : sidecars) {
     status = FirstError(std::move(status), StopContainers(record, {each}, grace_s));
   }
-  return FirstError(std::move(status), host_.client.StopPodSandbox(sandbox));
+  absl::Status stopped = host_.client.StopPodSandbox(sandbox);
+  if (absl::IsNotFound(stopped)) stopped = absl::OkStatus();
+  return FirstError(std::move(status), std::move(stopped));
 }
 
 absl::Status PodStopper::StopContainers(const PodRecord& record,
@@ -79,8 +81,8 @@ absl::Status PodStopper::StopContainers(const PodRecord& record,
   }
   std::vector<absl::Status> results(containers.size());
   EachAtOnce(containers.size(), pod::kStopsAtOnce, [&](size_t i) {
-    const int64_t left = RunPreStop(record, *containers[i], grace_s);
-    results[i] = host_.client.StopContainer(containers[i]->id, left);
+    const int64_t left = RunPreStop(record, *containers[i], AtMost(grace_s));
+    results[i] = host_.client.StopContainer(containers[i]->id, AtMost(left));
     const absl::MutexLock lock(&mutex_);
     stopping_.erase(containers[i]->id);
   });
@@ -91,20 +93,36 @@ absl::Status PodStopper::StopContainers(const PodRecord& record,
   return status;
 }
 
+int64_t PodStopper::AtMost(int64_t grace_s) {
+  const absl::MutexLock lock(&mutex_);
+  return std::min(grace_s, most_grace_s_);
+}
+
 void PodStopper::Hasten(int64_t grace_s) {
-  std::vector<std::string> ids;
+  const absl::MutexLock lock(&mutex_);
+  most_grace_s_ = std::min(most_grace_s_, grace_s);
+  if (stopping_.empty()) return;
+  const std::vector<std::string> ids(stopping_.begin(), stopping_.end());
+  // An error is the concern of the call that waits.
+  hastening_.emplace_back([this, ids, grace_s] {
+    EachAtOnce(ids.size(), pod::kStopsAtOnce,
+               [&](size_t i) { host_.client.StopContainer(ids[i], grace_s).IgnoreError(); });
+  });
+}
+
+PodStopper::~PodStopper() {
+  std::vector<std::thread> hastening;
   {
     const absl::MutexLock lock(&mutex_);
-    ids.assign(stopping_.begin(), stopping_.end());
+    hastening = std::move(hastening_);
   }
-  // An error is the concern of the call that waits.
-  EachAtOnce(ids.size(), pod::kStopsAtOnce,
-             [&](size_t i) { host_.client.StopContainer(ids[i], grace_s).IgnoreError(); });
+  for (std::thread& each : hastening) each.join();
 }
 
 absl::Status PodStopper::Remove(const ObservedPod& observed) {
   for (const ObservedSandbox& each : observed.sandboxes) {
-    PLIMSOLL_RETURN_IF_ERROR(host_.client.RemovePodSandbox(each.id));
+    const absl::Status removed = host_.client.RemovePodSandbox(each.id);
+    if (!absl::IsNotFound(removed)) PLIMSOLL_RETURN_IF_ERROR(removed);
   }
   return absl::OkStatus();
 }

@@ -3,8 +3,10 @@
 #define PLIMSOLL_AGENT_PODS_POD_STOPPER_H_
 
 #include <cstdint>
+#include <limits>
 #include <set>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
@@ -21,6 +23,8 @@ namespace plimsoll::agent {
 class PodStopper {
  public:
   PodStopper(const PodHost& host, const pod::Manifest& pod) : host_(host), pod_(pod) {}
+  // Waits for the calls that Hasten began.
+  ~PodStopper();
 
   // Stops the containers of a sandbox, then the sandbox: ordinary and init containers at once, then
   // sidecars in the reverse order of their starts. Each runs its preStop hook, gets the stop
@@ -28,7 +32,8 @@ class PodStopper {
   // the rest is done all the same.
   absl::Status Stop(const PodRecord& record, const ObservedPod& observed,
                     const std::string& sandbox, int64_t grace_s);
-  // Shortens the grace period of containers that Stop waits for.
+  // Shortens the grace period of all stops, the one that Stop waits for and later ones. Returns at
+  // once.
   void Hasten(int64_t grace_s);
   // Removes all sandboxes, which are stopped, with their containers.
   absl::Status Remove(const ObservedPod& observed);
@@ -41,11 +46,14 @@ class PodStopper {
   absl::Status StopContainers(const PodRecord& record,
                               const std::vector<const ObservedContainer*>& containers,
                               int64_t grace_s);
+  int64_t AtMost(int64_t grace_s);
 
   const PodHost& host_;
   const pod::Manifest& pod_;
   absl::Mutex mutex_;
   std::set<std::string> stopping_ ABSL_GUARDED_BY(mutex_);  // ids of containers
+  int64_t most_grace_s_ ABSL_GUARDED_BY(mutex_) = std::numeric_limits<int64_t>::max();
+  std::vector<std::thread> hastening_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace plimsoll::agent

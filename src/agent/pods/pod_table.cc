@@ -27,7 +27,7 @@ PodTable::~PodTable() {
 }
 
 void PodTable::Add(Worker worker) {
-  const std::string uid = worker->record().uid;
+  const std::string uid = worker->uid();
   const std::lock_guard<std::mutex> lock(mutex_);
   pods_[uid] = {
       .worker = std::move(worker), .due = SteadyNow(), .is_stepping = false, .has_news = false};
@@ -37,7 +37,7 @@ void PodTable::Add(Worker worker) {
 PodTable::Worker PodTable::Find(const PodKey& pod) const {
   const std::lock_guard<std::mutex> lock(mutex_);
   for (const auto& [uid, entry] : pods_) {
-    if (entry.worker->record().key == pod) return entry.worker;
+    if (entry.worker->key() == pod) return entry.worker;
   }
   return nullptr;
 }
@@ -96,7 +96,7 @@ void PodTable::Step(const std::string& uid, const Worker& worker) {
   }
   const PodWorker::Next next = worker->Step();
   Settle(uid, next);
-  if (next.gone) on_gone_(worker->record().key);
+  if (next.gone) on_gone_(worker->key());
 }
 
 void PodTable::Settle(const std::string& uid, const PodWorker::Next& next) {

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "agent/pods/passing.h"
 #include "base/status.h"
 #include "pod/dir.h"
 
@@ -12,11 +13,6 @@ namespace {
 
 // A runtime that can't be reached, or whose answer was lost, is asked again soon.
 constexpr absl::Duration kSoon = absl::Seconds(1);
-
-bool IsPassing(const absl::Status& status) {
-  return absl::IsUnavailable(status) || absl::IsCancelled(status) ||
-         absl::IsDeadlineExceeded(status);
-}
 
 void Shorten(absl::Duration& pause, absl::Duration other) {
   pause = std::min(pause, std::max(other, absl::ZeroDuration()));
@@ -30,12 +26,14 @@ EventSubject SubjectOf(const PodRecord& record, const std::string& container = "
 
 PodWorker::PodWorker(const PodHost& host, PodRecord record, pod::Manifest manifest)
     : host_(host),
+      key_(record.key),
+      uid_(record.uid),
       manifest_(std::move(manifest)),
       reader_(host.client, record.uid,
               absl::StrCat(pod::PodDirPath(host.state_directory, record.uid), "/logs")),
       starter_(host, manifest_),
       stopper_(host, manifest_),
-      shared_{.record = std::move(record), .observed = {}, .has_ended = false} {}
+      shared_{.record = std::move(record)} {}
 
 PodRecord PodWorker::record() const {
   const absl::MutexLock lock(&mutex_);
@@ -52,19 +50,40 @@ bool PodWorker::is_active() const {
   return !shared_.has_ended && !shared_.record.verdict;
 }
 
-absl::Status PodWorker::Delete(int64_t grace_s) {
-  PodRecord record = this->record();
-  const bool is_under_way = record.deleted.has_value();
-  if (is_under_way && grace_s >= record.grace_s) return absl::OkStatus();
-  if (!is_under_way) record.deleted = host_.clock.Now();
-  record.grace_s = grace_s;
-  PLIMSOLL_RETURN_IF_ERROR(host_.store.Put({record}));
-  {
-    const absl::MutexLock lock(&mutex_);
-    shared_.record.deleted = record.deleted;
-    shared_.record.grace_s = grace_s;
+bool PodWorker::has_looked() const {
+  const absl::MutexLock lock(&mutex_);
+  return shared_.has_looked;
+}
+
+absl::Status PodWorker::Change(absl::FunctionRef<void(PodRecord&)> change) {
+  const absl::MutexLock lock(&mutex_);
+  if (shared_.is_gone) {
+    return absl::NotFoundError(
+        absl::StrCat("pod ", key_.pod_namespace, "/", key_.name, " has gone"));
   }
-  stopper_.Hasten(grace_s);
+  PodRecord next = shared_.record;
+  change(next);
+  PLIMSOLL_RETURN_IF_ERROR(host_.store.Put({next}));
+  shared_.record = std::move(next);
+  return absl::OkStatus();
+}
+
+absl::Status PodWorker::Forget() {
+  const absl::MutexLock lock(&mutex_);
+  PLIMSOLL_RETURN_IF_ERROR(host_.store.Remove(uid_));
+  shared_.is_gone = true;
+  return absl::OkStatus();
+}
+
+absl::Status PodWorker::Delete(int64_t grace_s) {
+  bool changes = false;
+  PLIMSOLL_RETURN_IF_ERROR(Change([&](PodRecord& record) {
+    changes = !record.deleted || grace_s < record.grace_s;
+    if (!changes) return;
+    if (!record.deleted) record.deleted = host_.clock.Now();
+    record.grace_s = grace_s;
+  }));
+  if (changes) stopper_.Hasten(grace_s);
   return absl::OkStatus();
 }
 
@@ -92,17 +111,17 @@ absl::StatusOr<absl::Duration> PodWorker::CheckDeadline(PodRecord& record) {
   const Pause left =
       record.created + absl::Seconds(*manifest_.active_deadline_s) - host_.clock.Now();
   if (left > absl::ZeroDuration()) return left;
-  record.verdict = PodVerdict{"DeadlineExceeded",
+  PLIMSOLL_RETURN_IF_ERROR(Change([](PodRecord& kept) {
+    kept.verdict = PodVerdict{"DeadlineExceeded",
                               "Pod was active on the node longer than the specified deadline"};
-  PLIMSOLL_RETURN_IF_ERROR(host_.store.Put({record}));
+  }));
+  record = this->record();
   host_.events.Add(SubjectOf(record), "Warning", record.verdict->reason, record.verdict->message);
-  const absl::MutexLock lock(&mutex_);
-  shared_.record.verdict = record.verdict;
   return absl::InfiniteDuration();
 }
 
 PodWorker::Next PodWorker::End(const PodRecord& record, const ObservedPod& observed) {
-  Report(observed, std::nullopt);
+  Report(observed, memory_.end);
   for (const ObservedSandbox& each : observed.sandboxes) {
     const absl::Status stopped = stopper_.Stop(record, observed, each.id, record.grace_s);
     if (!stopped.ok()) return RetryAfter(stopped);
@@ -111,9 +130,8 @@ PodWorker::Next PodWorker::End(const PodRecord& record, const ObservedPod& obser
   if (!status.ok()) return RetryAfter(status);
   if (host_.remove_group) status = host_.remove_group(record);
   if (status.ok()) status = pod::RemovePodDir(host_.root, host_.state_directory, record.uid);
-  if (status.ok()) status = host_.store.Remove(record.uid);
+  if (status.ok()) status = Forget();
   if (!status.ok()) return RetryAfter(status);
-  host_.board.Remove(record.key);
   return {.gone = true, .pause = absl::InfiniteDuration()};
 }
 
@@ -128,21 +146,34 @@ absl::Duration PodWorker::StopAll(const PodRecord& record, const ObservedPod& ob
   return pause;
 }
 
-absl::Duration PodWorker::GoOn(PodRecord& record, const ObservedPod& observed) {
+bool PodWorker::StopSandboxes(const PodRecord& record, const ObservedPod& observed,
+                              const PodPlan& plan, Pause& pause) {
+  bool all = true;
+  for (const std::string& id : plan.stop_sandboxes) {
+    const absl::Status status = stopper_.Stop(record, observed, id, manifest_.grace_period_s);
+    if (status.ok()) {
+      memory_.stopped.insert(id);
+      continue;
+    }
+    all = false;
+    Shorten(pause, RetryAfter(status).pause);
+  }
+  return all;
+}
+
+absl::Duration PodWorker::GoOn(const PodRecord& record, ObservedPod observed) {
+  for (ObservedSandbox& each : observed.sandboxes) each.stopped = memory_.stopped.contains(each.id);
   const absl::Time now = host_.clock.Now();
   const PodPlan plan = PlanFor(
       manifest_, observed,
       [this](const ObservedContainer& ended) {
-        return back_off_.NotBefore(ended.name, ended.finished);
+        return memory_.back_off.NotBefore(ended.name, ended.finished);
       },
       [](const ObservedContainer&) { return true; }, now);
+  memory_.end = plan.end;
   Pause pause = plan.look_again - now;
   NotePauses(record, observed, plan);
-  for (const std::string& id : plan.stop_sandboxes) {
-    const absl::Status status = stopper_.Stop(record, observed, id, manifest_.grace_period_s);
-    if (!status.ok()) Shorten(pause, RetryAfter(status).pause);
-  }
-  if (!plan.start.empty()) {
+  if (StopSandboxes(record, observed, plan, pause) && !plan.start.empty()) {
     const std::string sandbox = EnsureSandbox(record, observed, plan, pause);
     if (!sandbox.empty()) StartContainers(record, observed, plan, sandbox, pause);
   }
@@ -157,19 +188,17 @@ absl::Duration PodWorker::GoOn(PodRecord& record, const ObservedPod& observed) {
   return pause;
 }
 
-std::string PodWorker::EnsureSandbox(PodRecord& record, const ObservedPod& observed,
+std::string PodWorker::EnsureSandbox(const PodRecord& record, const ObservedPod& observed,
                                      const PodPlan& plan, Pause& pause) {
   const absl::Time now = host_.clock.Now();
-  const auto retry = retry_at_.find("");
-  if (retry != retry_at_.end() && retry->second > now) {
+  const auto retry = memory_.retry_at.find("");
+  if (retry != memory_.retry_at.end() && retry->second > now) {
     Shorten(pause, retry->second - now);
     return "";
   }
-  absl::Status status = starter_.Prepare(record);
-  if (status.ok()) {
-    const absl::MutexLock lock(&mutex_);
-    shared_.record.first_id = record.first_id;
-  }
+  absl::Status status = starter_.Prepare(record, [this](uint32_t first_id) {
+    return Change([&](PodRecord& kept) { kept.first_id = first_id; });
+  });
   std::string id;
   if (status.ok() && plan.make_sandbox) {
     absl::StatusOr<std::string> made = starter_.MakeSandbox(*plan.make_sandbox);
@@ -180,21 +209,21 @@ std::string PodWorker::EnsureSandbox(PodRecord& record, const ObservedPod& obser
   }
   if (status.ok()) status = starter_.Complete(id);
   if (status.ok()) {
-    failure_.clear();
-    retry_at_.erase("");
-    back_off_.Forget("");
+    memory_.failure.clear();
+    memory_.retry_at.erase("");
+    memory_.back_off.Forget("");
     return id;
   }
   if (IsPassing(status)) {
     Shorten(pause, kSoon);
     return "";
   }
-  failure_ = std::string(status.message());
+  memory_.failure = std::string(status.message());
   host_.events.Add(SubjectOf(record), "Warning", "FailedCreatePodSandBox",
                    absl::StrCat("Failed to create pod sandbox: ", status.message()));
-  back_off_.OnAttempt("", now);
-  retry_at_[""] = back_off_.NotBefore("", now);
-  Shorten(pause, retry_at_[""] - now);
+  memory_.back_off.OnAttempt("", now);
+  memory_.retry_at[""] = memory_.back_off.NotBefore("", now);
+  Shorten(pause, memory_.retry_at[""] - now);
   return "";
 }
 
@@ -203,20 +232,21 @@ void PodWorker::StartContainers(const PodRecord& record, const ObservedPod& obse
   for (const size_t index : plan.start) {
     const std::string& name = manifest_.containers[index].name;
     const absl::Time now = host_.clock.Now();
-    const auto retry = retry_at_.find(name);
-    if (retry != retry_at_.end() && retry->second > now) {
-      if (waiting_[name].reason == "ErrImagePull") waiting_[name].reason = "ImagePullBackOff";
+    const auto retry = memory_.retry_at.find(name);
+    if (retry != memory_.retry_at.end() && retry->second > now) {
+      if (memory_.waiting[name].reason == "ErrImagePull")
+        memory_.waiting[name].reason = "ImagePullBackOff";
       Shorten(pause, retry->second - now);
       continue;
     }
     const ObservedContainer* last = observed.Newest(name, "");
     const bool is_restart = last != nullptr && last->state == ContainerState::kExited;
-    if (is_restart) back_off_.OnAttempt(name, last->finished);
+    if (is_restart) memory_.back_off.OnAttempt(name, last->finished);
     const auto failure = starter_.Start(record, index, sandbox, last);
     if (!failure) {
-      waiting_.erase(name);
-      retry_at_.erase(name);
-      back_off_.Forget(absl::StrCat(name, "/start"));
+      memory_.waiting.erase(name);
+      memory_.retry_at.erase(name);
+      memory_.back_off.Forget(absl::StrCat(name, "/start"));
       continue;
     }
     // A registry that can't be reached is no passing failure of the runtime's.
@@ -224,11 +254,11 @@ void PodWorker::StartContainers(const PodRecord& record, const ObservedPod& obse
       Shorten(pause, kSoon);
       continue;
     }
-    waiting_[name] = failure->waiting;
+    memory_.waiting[name] = failure->waiting;
     const std::string start = absl::StrCat(name, "/start");
-    back_off_.OnAttempt(start, now);
-    retry_at_[name] = back_off_.NotBefore(start, now);
-    Shorten(pause, retry_at_[name] - now);
+    memory_.back_off.OnAttempt(start, now);
+    memory_.retry_at[name] = memory_.back_off.NotBefore(start, now);
+    Shorten(pause, memory_.retry_at[name] - now);
   }
 }
 
@@ -240,17 +270,20 @@ void PodWorker::NotePauses(const PodRecord& record, const ObservedPod& observed,
     const bool starts = std::find(plan.start.begin(), plan.start.end(), i) != plan.start.end();
     const bool ended = last != nullptr && last->state == ContainerState::kExited;
     const bool waits = ended && !starts && !plan.end &&
+                       memory_.back_off.NotBefore(name, last->finished) > host_.clock.Now() &&
                        RestartsAfterExit(manifest_, manifest_.containers[i], last->exit_code);
     if (!waits) {
-      if (!retry_at_.contains(name)) waiting_.erase(name);
+      if (!memory_.retry_at.contains(name)) memory_.waiting.erase(name);
       continue;
     }
     const std::string pod =
         absl::StrCat(record.key.name, "_", record.key.pod_namespace, "(", record.uid, ")");
-    const absl::Duration pause = back_off_.Pause(name);
-    waiting_[name] = {"CrashLoopBackOff",
-                      absl::StrCat("back-off ", absl::FormatDuration(pause),
-                                   " restarting failed container=", name, " pod=", pod)};
+    const absl::Duration pause = memory_.back_off.Pause(name);
+    if (memory_.waiting[name].of == last->id) continue;
+    memory_.waiting[name] = {"CrashLoopBackOff",
+                             absl::StrCat("back-off ", absl::FormatDuration(pause),
+                                          " restarting failed container=", name, " pod=", pod),
+                             last->id};
     host_.events.Add(SubjectOf(record, name), "Warning", "BackOff",
                      absl::StrCat("Back-off restarting failed container ", name, " in pod ", pod));
   }
@@ -271,11 +304,12 @@ void PodWorker::Report(const ObservedPod& observed, const std::optional<PodEnd>&
   const PodBoard::Object before = host_.board.Get(record.key);
   const nlohmann::json none;
   host_.board.Put(record.key,
-                  PodObject({record, manifest_, observed, end, waiting_, failure_}, host_.node,
-                            before != nullptr ? *before : none, host_.clock.Now()));
+                  PodObject({record, manifest_, observed, end, memory_.waiting, memory_.failure},
+                            host_.node, before != nullptr ? *before : none, host_.clock.Now()));
   const absl::MutexLock lock(&mutex_);
   shared_.observed = observed;
   shared_.has_ended = end.has_value();
+  shared_.has_looked = true;
 }
 
 }  // namespace plimsoll::agent

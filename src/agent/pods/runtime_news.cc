@@ -85,6 +85,7 @@ void RuntimeNews::FollowLists() {
   std::optional<absl::StatusCode> told;
   do {
     absl::StatusOr<Picture> now = Look();
+    if (lists_->abandoned()) return;
     if (told != now.status().code()) {
       told = now.status().code();
       answers_(now.status());
