@@ -8,9 +8,9 @@
 #include "base/clock.h"
 #include "cri/calls.h"
 #include "cri/lanes.h"
-#include "service/logging.h"
 #include "daemon/metrics.h"
 #include "runtime/event_log.h"
+#include "service/logging.h"
 
 namespace plimsoll::daemon {
 

@@ -2,9 +2,9 @@
 #ifndef PLIMSOLL_DAEMON_CLASS_METRICS_H_
 #define PLIMSOLL_DAEMON_CLASS_METRICS_H_
 
-#include "service/metric_family.h"
 #include "qos/drift_watch.h"
 #include "qos/registry.h"
+#include "service/metric_family.h"
 
 namespace plimsoll::daemon {
 

@@ -9,8 +9,8 @@
 
 #include "absl/base/thread_annotations.h"
 #include "absl/synchronization/mutex.h"
-#include "service/logging.h"
 #include "qos/registry.h"
+#include "service/logging.h"
 
 namespace plimsoll::daemon {
 

@@ -14,9 +14,9 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "service/feature_gates.h"
 #include "qos/classes_config.h"
 #include "runtime/handlers/handler.h"
+#include "service/feature_gates.h"
 #include "topology/partition_config.h"
 
 namespace plimsoll::daemon {

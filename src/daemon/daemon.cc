@@ -21,7 +21,6 @@
 #include "daemon/changed_keys.h"
 #include "daemon/configured_images.h"
 #include "daemon/describe_node.h"
-#include "service/directory_lock.h"
 #include "daemon/find_group.h"
 #include "daemon/front.h"
 #include "daemon/node_engine.h"
@@ -32,6 +31,7 @@
 #include "linux/cgroup/cgroup.h"
 #include "runtime/engine.h"
 #include "runtime/oci/container_runtime.h"
+#include "service/directory_lock.h"
 
 namespace plimsoll::daemon {
 namespace {

@@ -11,8 +11,8 @@
 #include "cri/lanes.h"
 #include "cri/server.h"
 #include "daemon/config.h"
-#include "service/logging.h"
 #include "runtime/engine.h"
+#include "service/logging.h"
 #include "streaming/backend.h"
 #include "streaming/server.h"
 

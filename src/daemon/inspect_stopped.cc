@@ -14,7 +14,6 @@
 #include "base/status.h"
 #include "cri/findings.h"
 #include "daemon/cgroup_driver.h"
-#include "service/directory_lock.h"
 #include "daemon/run_directory.h"
 #include "image/catalog.h"
 #include "linux/cgroup/cgroup.h"
@@ -23,6 +22,7 @@
 #include "runtime/inspection.h"
 #include "runtime/oci/container_runtime.h"
 #include "runtime/store/store.h"
+#include "service/directory_lock.h"
 
 namespace plimsoll::daemon {
 namespace {

@@ -27,13 +27,13 @@
 #include "daemon/cgroup_driver.h"
 #include "daemon/classes.h"
 #include "daemon/daemon.h"
-#include "service/directory_lock.h"
 #include "daemon/inspect_stopped.h"
-#include "service/logging.h"
 #include "daemon/node_resources.h"
-#include "service/notify.h"
 #include "daemon/preconditions.h"
 #include "daemon/settings.h"
+#include "service/directory_lock.h"
+#include "service/logging.h"
+#include "service/notify.h"
 #include "streaming/server.h"
 
 namespace plimsoll::daemon {

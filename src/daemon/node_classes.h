@@ -13,12 +13,12 @@
 #include "daemon/class_warnings.h"
 #include "daemon/config.h"
 #include "daemon/held_news.h"
-#include "service/logging.h"
 #include "linux/cgroup/cgroup.h"
 #include "linux/uevents.h"
 #include "qos/container_freezer.h"
 #include "qos/registry.h"
 #include "runtime/store/store.h"
+#include "service/logging.h"
 
 namespace plimsoll::daemon {
 

@@ -13,7 +13,6 @@
 #include "daemon/cgroup_driver.h"
 #include "daemon/config.h"
 #include "daemon/configured_images.h"
-#include "service/logging.h"
 #include "daemon/metrics.h"
 #include "daemon/node_classes.h"
 #include "network/network.h"
@@ -21,6 +20,7 @@
 #include "runtime/event_log.h"
 #include "runtime/oci/container_runtime.h"
 #include "runtime/store/store.h"
+#include "service/logging.h"
 
 namespace plimsoll::daemon {
 

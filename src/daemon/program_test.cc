@@ -17,10 +17,10 @@
 #include "base/dir_for_test.h"
 #include "base/subprocess.h"
 #include "base/unique_fd.h"
-#include "service/directory_lock.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "linux/mounts.h"
+#include "service/directory_lock.h"
 
 namespace plimsoll::daemon {
 namespace {

@@ -16,11 +16,11 @@
 #include "daemon/activity.h"
 #include "daemon/freed_memory.h"
 #include "daemon/http_server.h"
-#include "service/logging.h"
 #include "daemon/metrics.h"
 #include "daemon/node_health.h"
 #include "runtime/engine.h"
 #include "runtime/event_log.h"
+#include "service/logging.h"
 
 namespace plimsoll::daemon {
 

@@ -22,7 +22,7 @@ struct GroupRecord {
 };
 
 struct GroupRecords {
-  std::set<std::string> parents;          // of kubepods and the QoS classes
+  std::set<std::string> parents;            // of kubepods and the QoS classes
   std::map<std::string, GroupRecord> pods;  // by uid
   bool operator==(const GroupRecords&) const = default;
 };

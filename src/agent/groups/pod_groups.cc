@@ -137,7 +137,8 @@ absl::StatusOr<bool> PodGroups::HasProcesses(const std::string& group) const {
   return !pids->empty();
 }
 
-absl::Status PodGroups::CheckUse(const GroupRecord& wanted, const std::optional<GroupRecord>& before,
+absl::Status PodGroups::CheckUse(const GroupRecord& wanted,
+                                 const std::optional<GroupRecord>& before,
                                  bool has_processes) const {
   if (!before.has_value() && has_processes) {
     return absl::FailedPreconditionError(
@@ -156,8 +157,8 @@ absl::Status PodGroups::CheckUse(const GroupRecord& wanted, const std::optional<
 absl::Status PodGroups::Ensure(const std::string& uid, const PodAmounts& amounts) {
   PLIMSOLL_RETURN_IF_ERROR(CheckUid(uid));
   GroupRecord record = {.group = names_.Pod(amounts.qos, uid),
-                      .qos = amounts.qos,
-                      .cpu_request_milli = amounts.cpu_request_milli};
+                        .qos = amounts.qos,
+                        .cpu_request_milli = amounts.cpu_request_milli};
   PLIMSOLL_ASSIGN_OR_RETURN(const bool has_processes, HasProcesses(record.group));
   PLIMSOLL_ASSIGN_OR_RETURN(const bool exists, cgroups_->Exists(record.group));
   std::optional<GroupRecord> before;
@@ -188,7 +189,8 @@ absl::Status PodGroups::Fill(const std::string& group, const CgroupSettings& wan
   return WriteChanges(*cgroups_, group, Raises(now, wanted));
 }
 
-absl::StatusOr<GroupRecord> PodGroups::Need(const std::string& uid, const PodAmounts& amounts) const {
+absl::StatusOr<GroupRecord> PodGroups::Need(const std::string& uid,
+                                            const PodAmounts& amounts) const {
   absl::MutexLock lock(&mutex_);
   const std::optional<GroupRecord> record = Find(uid);
   if (!record.has_value()) {

@@ -103,7 +103,8 @@ class PodGroups {
   PodGroups(std::unique_ptr<linux::CgroupManager> cgroups, FsRoot state, GroupOptions options,
             GroupNames names, GroupMachine machine, std::string boot_id, GroupRecords records);
 
-  std::optional<GroupRecord> Find(const std::string& uid) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  std::optional<GroupRecord> Find(const std::string& uid) const
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // The record of a pod for Planned and Update.
   absl::StatusOr<GroupRecord> Need(const std::string& uid, const PodAmounts& amounts) const;
   // Saves the pod's record, or its end, and sets the shares of the class Burstable. Both or none.

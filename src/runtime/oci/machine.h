@@ -56,7 +56,6 @@ absl::StatusOr<Machine> LookAtMachine(const FsRoot& host, const linux::CgroupMan
 // none, whether the kernel can swap at all.
 bool AccountsSwap(const FsRoot& host, linux::CgroupLayout layout);
 
-
 // Fills in the members about SELinux.
 void LookAtSelinux(const FsRoot& host, Machine* machine);
 
