@@ -1,10 +1,13 @@
 // plimsoll-agent over a real plimsolld: pods of files and of the API, and what becomes of them when
 // one of the two programs dies.
 #include "harness/agent.h"
+#include <sys/socket.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "base/unique_fd.h"
 #include "harness/kernel.h"
 #include "harness/node.h"
 
@@ -60,6 +63,23 @@ class AgentTest : public NodeTest {
       if (each["reason"] == reason) return true;
     }
     return false;
+  }
+  // The answer of /healthz; empty: none.
+  std::string Health() {
+    const UniqueFd fd(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    sockaddr_un address = {.sun_family = AF_UNIX, .sun_path = {}};
+    agent_.socket().copy(address.sun_path, sizeof(address.sun_path) - 1);
+    const std::string request = "GET /healthz HTTP/1.1\r\nHost: agent\r\nConnection: close\r\n\r\n";
+    if (connect(fd.get(), reinterpret_cast<sockaddr*>(&address), sizeof(address)) != 0 ||
+        write(fd.get(), request.data(), request.size()) < 0) {
+      return "";
+    }
+    std::string answer;
+    char buffer[4096];
+    for (ssize_t count = 0; (count = read(fd.get(), buffer, sizeof(buffer))) > 0;) {
+      answer.append(buffer, static_cast<size_t>(count));
+    }
+    return answer;
   }
   size_t Sandboxes() {
     cri::ListPodSandboxResponse response;
@@ -192,11 +212,13 @@ TEST_F(AgentTest, APodOutlivesItsDaemonAndItsRestarts) {
     const auto node = agent_.client().Node();
     return node.ok() && node->dump().find("KubeletNotReady") != std::string::npos;
   }));
+  EXPECT_THAT(Health(), HasSubstr("503"));
   // Taken while the runtime is away, and run once it is back.
   Apply(PodManifest("late", kForever));
   const absl::Status started = node_.StartDaemon();
   ASSERT_TRUE(started.ok()) << started;
   ASSERT_TRUE(agent_.Await("late", IsReady));
+  EXPECT_THAT(Health(), HasSubstr("200"));
   EXPECT_EQ(IdOf(agent_.Pod("web")), id);
   EXPECT_EQ(ContainerOf(agent_.Pod("web"))["restartCount"], 0);
 }

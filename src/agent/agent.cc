@@ -276,7 +276,7 @@ class AgentImpl : public Agent {
   absl::Status StartApi() {
     AgentPods* const pods = Pods();
     front_.api = std::make_unique<PodApi>(
-        pods, Pages{.health = [] { return absl::OkStatus(); },
+        pods, Pages{.health = [this] { return Health(); },
                     .metrics = [this, pods] { return MetricsText(*pods, *node_, config_); }});
     ServerOptions options;
     options.socket = {config_.socket, 0600, std::nullopt};
@@ -289,6 +289,13 @@ class AgentImpl : public Agent {
           front_.api->Serve(request, answer);
         }));
     return absl::OkStatus();
+  }
+
+  absl::Status Health() const {
+    const NodeState node = node_->State();
+    if (node.ready) return absl::OkStatus();
+    return absl::UnavailableError(
+        absl::StrCat("the node is not ready: ", node.reason, ": ", node.message));
   }
 
   AgentPods* Pods() {

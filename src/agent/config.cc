@@ -128,6 +128,15 @@ std::string HostName() {
 }
 
 absl::Status CheckWhole(const Config& config) {
+  const std::pair<const char*, const std::string*> paths[] = {
+      {"staticPodPath", &config.static_pod_path},
+      {"stateDirectory", &config.state_directory},
+      {"socket", &config.socket}};
+  for (const auto& [name, path] : paths) {
+    if (absl::StartsWith(*path, "/")) continue;
+    return absl::InvalidArgumentError(
+        absl::StrCat(name, ": \"", *path, "\" must be an absolute path"));
+  }
   PLIMSOLL_RETURN_IF_ERROR(
       Annotate(pod::SocketPathOf(config.runtime_endpoint).status(), "runtimeEndpoint"));
   if (!pod::IsDnsName(config.node_name, /*dots=*/true)) {

@@ -98,6 +98,14 @@ TEST(AgentConfigTest, AnEndpointThatIsNoSocketIsAnError) {
   EXPECT_THAT(std::string(status.message()), HasSubstr("runtimeEndpoint"));
 }
 
+TEST(AgentConfigTest, APathOfAFlagIsAbsoluteToo) {
+  Flags flags;
+  flags.socket = "agent.sock";
+  const absl::Status status = LoadConfig(flags).status();
+  EXPECT_THAT(std::string(status.message()),
+              HasSubstr("socket: \"agent.sock\" must be an absolute"));
+}
+
 TEST(AgentConfigTest, HelpAndWrongFlagsExitAtOnce) {
   Flags flags;
   const auto help = Parse({"--help"}, flags);

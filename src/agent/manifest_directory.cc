@@ -1,7 +1,9 @@
 #include "agent/manifest_directory.h"
 
+#include <fcntl.h>
 #include <poll.h>
 #include <sys/inotify.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -97,7 +99,13 @@ absl::StatusOr<ManifestDirectory::Files> ManifestDirectory::Read() {
       continue;
     }
     absl::StatusOr<std::string> text = ReadRegularFile(directory, name, kMaxFileBytes);
-    if (absl::IsNotFound(text.status())) continue;  // it went meanwhile
+    if (absl::IsNotFound(text.status())) {
+      struct stat link = {};
+      // It went meanwhile.
+      if (fstatat(directory.fd(), name.c_str(), &link, AT_SYMLINK_NOFOLLOW) != 0) continue;
+      text = absl::InvalidArgumentError(absl::StrCat(
+          path, ": is a symbolic link to nothing in this directory; its pods stay as they are"));
+    }
     absl::StatusOr<PodsOfFile> pods =
         text.ok() ? Parse(path, *text) : absl::StatusOr<PodsOfFile>(text.status());
     Fault(path, pods.status());
@@ -117,7 +125,8 @@ void ManifestDirectory::Look() {
   Fault(options_.path, files.status());
   if (!files.ok()) return;
   std::erase_if(faults_, [&](const auto& fault) {
-    return fault.first != options_.path && access(fault.first.c_str(), F_OK) != 0;
+    return fault.first != options_.path &&
+           faccessat(AT_FDCWD, fault.first.c_str(), F_OK, AT_SYMLINK_NOFOLLOW) != 0;
   });
   files_ = *std::move(files);
   options_.tell(files_);

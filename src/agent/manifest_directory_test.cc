@@ -3,7 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
+#include <cstdio>
 #include <mutex>
 
 #include "absl/strings/str_cat.h"
@@ -96,6 +98,19 @@ TEST_F(ManifestDirectoryTest, ABrokenFileKeepsItsPodsAndIsToldOnce) {
   Write("a.yaml", "a", "two");
   ASSERT_TRUE(Becomes({"a=two", "b=two"}));
   EXPECT_EQ(Faults().back(), "a.yaml: OK");
+}
+
+TEST_F(ManifestDirectoryTest, ALinkOutOfTheDirectoryIsAFaultAndEndsNoPod) {
+  const TestDir elsewhere;
+  Write("a.yaml", "a", "one");
+  Start(dir_.path());
+  ASSERT_TRUE(Becomes({"a=one"}));
+  ASSERT_EQ(symlink((elsewhere.path() + "/a.yaml").c_str(), dir_.root().PathOf(".new").c_str()), 0);
+  ASSERT_EQ(rename(dir_.root().PathOf(".new").c_str(), dir_.root().PathOf("a.yaml").c_str()), 0);
+  ASSERT_TRUE(WaitUntil([&] { return !Faults().empty(); }));
+  absl::SleepFor(absl::Milliseconds(500));  // more looks, which tell nothing new
+  EXPECT_TRUE(Becomes({"a=one"}));
+  EXPECT_THAT(Faults(), ElementsAre(HasSubstr("symbolic link to nothing in this directory")));
 }
 
 TEST_F(ManifestDirectoryTest, WhatIsNoFileIsAFault) {
