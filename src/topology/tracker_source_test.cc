@@ -88,7 +88,7 @@ TEST_F(FileTrackerTest, ABadFileLeavesTheLastGoodOne) {
 TEST_F(FileTrackerTest, AFileThatNoClientCouldReadLeavesTheLastGoodOne) {
   Start();
   PutText("zones: [{name: east, type: NUMANode}]\n");
-  EXPECT_THAT(AwaitTrouble("before stays"), HasSubstr("t.yaml: zone \"east\" is a NUMA node"));
+  EXPECT_THAT(AwaitTrouble("stays in force"), HasSubstr("t.yaml: zone \"east\" is a NUMA node"));
   EXPECT_EQ(Newest("memory"), "8Gi");
   EXPECT_EQ(publisher_.Newest().number, 1u);
   EXPECT_EQ(tracker_->in_force(), InForce::kAll);

@@ -91,6 +91,7 @@ absl::StatusOr<PodStore::Loaded> PodStore::Load() {
   const absl::MutexLock lock(&mutex_);
   Loaded loaded;
   PLIMSOLL_RETURN_IF_ERROR(load_.Query([&] {
+    mutex_.AssertHeld();
     absl::StatusOr<PodRecord> pod = FromRow(load_);
     if (pod.ok()) {
       loaded.pods.push_back(*std::move(pod));
@@ -106,6 +107,7 @@ absl::StatusOr<std::set<std::string>> PodStore::Uids() {
   const absl::MutexLock lock(&mutex_);
   std::set<std::string> uids;
   PLIMSOLL_RETURN_IF_ERROR(load_.Query([&] {
+    mutex_.AssertHeld();
     uids.insert(load_.Bytes(0));
     return absl::OkStatus();
   }));
