@@ -243,7 +243,7 @@ TEST_F(HostileInputTest, ALogDirectoryThatIsAFile) {
   std::string container;
   const grpc::Status refused = TryCreate(id, config, &container);
   EXPECT_EQ(refused.error_code(), grpc::StatusCode::FAILED_PRECONDITION);
-  EXPECT_THAT(refused.error_message(), HasSubstr("is no directory"));
+  EXPECT_THAT(refused.error_message(), HasSubstr("is not a directory"));
 }
 
 TEST_F(HostileInputTest, ACommandThatTheKernelDoesNotTake) {

@@ -105,7 +105,7 @@ TEST_F(ProviderServerTest, TakesOneAfterTheOther) {
   EXPECT_EQ(Cpus(), "kernel");
   EXPECT_EQ(provider.Push(OneZone("0")), "ok");
   EXPECT_EQ(Cpus(), "0");
-  EXPECT_EQ(provider.Push(OneZone("0-1")), "ok");
+  EXPECT_EQ(provider.Push(OneZone("0-1", "2")), "ok");
   EXPECT_EQ(Cpus(), "0-1");
 }
 

@@ -96,7 +96,8 @@ TEST_F(HandlerUpdatesTest, AFailureToTellThemIsAWarningAndTheMarkStays) {
   ASSERT_TRUE(Tell().ok());
   Run("exit 3");
   updates_.TellBack("pod", "c");
-  EXPECT_THAT(Messages(EventType::kWarning), ElementsAre(HasSubstr("tell what holds")));
+  EXPECT_THAT(Messages(EventType::kWarning),
+              ElementsAre(HasSubstr("tell the runtime handler the pod's present resources")));
   EXPECT_TRUE(IsMarked());
 }
 

@@ -59,7 +59,7 @@ TEST_F(LogPlaceTest, AFileInTheWayAndLongNamesAreTheClientsFault) {
   EXPECT_TRUE(absl::IsFailedPrecondition(below)) << below;
   const absl::Status file = PrepareLog(dir_.root(), "/logs/pod/file", "/logs/pod/file/0.log");
   EXPECT_TRUE(absl::IsFailedPrecondition(file)) << file;
-  EXPECT_THAT(std::string(file.message()), HasSubstr("no directory"));
+  EXPECT_THAT(std::string(file.message()), HasSubstr("not a directory"));
   for (const std::string& name : {std::string(300, 'a'), std::string(300, 'a') + "/0.log"}) {
     const absl::Status status = Prepare(name);
     EXPECT_TRUE(absl::IsInvalidArgument(status)) << status;

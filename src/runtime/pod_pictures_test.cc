@@ -123,7 +123,7 @@ TEST_F(PodPicturesTest, AFailureIsAWarningUnlessThePodIsGoing) {
   MakePlace();
   ASSERT_TRUE(run_.ReplaceFile(PictureDirectoryOf("pod"), "no directory").ok());
   pictures_.Show("pod");
-  EXPECT_THAT(Messages(EventType::kWarning), ElementsAre(HasSubstr("show what the pod needs")));
+  EXPECT_THAT(Messages(EventType::kWarning), ElementsAre(HasSubstr("show the pod's resources")));
 }
 
 TEST_F(PodPicturesTest, ADifferenceFromTheAnnouncementIsNamed) {

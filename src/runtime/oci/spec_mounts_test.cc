@@ -63,7 +63,8 @@ TEST_F(SpecMountsTest, MountsOfTheContainerReplaceAndFollow) {
   EXPECT_EQ(config["mounts"].back()["destination"], "/a/b/c");
   EXPECT_EQ(config["linux"]["rootfsPropagation"], "rslave");
   spec_.mounts[1].propagation = MountPropagation::kBidirectional;
-  EXPECT_THAT(TryBuild().status().message(), HasSubstr("for privileged containers only"));
+  EXPECT_THAT(TryBuild().status().message(),
+              HasSubstr("only a privileged container may have that"));
   spec_.security.privileged = true;
   EXPECT_EQ(Build()["linux"]["rootfsPropagation"], "rshared");
   spec_.mounts[1].recursive_read_only = true;
