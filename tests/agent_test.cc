@@ -203,6 +203,23 @@ TEST_F(AgentTest, AnEndThatWasAskedForIsCarriedOutAfterAKill) {
   ASSERT_TRUE(agent_.AwaitGone("slow"));
 }
 
+TEST_F(AgentTest, AShorterDeletionCutsAHookShort) {
+  Apply(
+      absl::StrCat("{apiVersion: v1, kind: Pod, metadata: {name: hook}, spec: {"
+                   "terminationGracePeriodSeconds: 600, containers: [{name: main, image: busybox, "
+                   "imagePullPolicy: Never, lifecycle: {preStop: {sleep: {seconds: 500}}}, "
+                   "command: [sh, -c, '",
+                   kForever, "']}]}}"));
+  ASSERT_TRUE(agent_.Await("hook", IsReady));
+  Delete("hook");
+  ASSERT_TRUE(agent_.Await(
+      "hook", [](const Json& pod) { return pod["metadata"].contains("deletionTimestamp"); }));
+  EXPECT_TRUE(Eventually([&] { return HasEvent("hook", "Killing"); }));
+  EXPECT_EQ(Sandboxes(), 1u) << "the hook is waited for";
+  Delete("hook", 1);
+  ASSERT_TRUE(agent_.AwaitGone("hook"));
+}
+
 TEST_F(AgentTest, APodOutlivesItsDaemonAndItsRestarts) {
   Apply(PodManifest("web", kForever));
   ASSERT_TRUE(agent_.Await("web", IsReady));

@@ -54,7 +54,13 @@ absl::StatusOr<PodGroups*> PodCgroups::Groups() {
 }
 
 absl::StatusOr<std::string> PodCgroups::Make(const PodRecord& record, const pod::Manifest& pod) {
+  const NodeState node = options_.node();
+  if (node.allocatable.empty()) {
+    return absl::UnavailableError("the node's topology isn't known yet");
+  }
   PLIMSOLL_ASSIGN_OR_RETURN(PodGroups* const groups, Groups());
+  // A group may have been opened, for a removal, before the topology was known.
+  PLIMSOLL_RETURN_IF_ERROR(groups->SetAllocatable(AllocatableOf(node)));
   PLIMSOLL_ASSIGN_OR_RETURN(const PodAmounts amounts,
                             AmountsOf({.containers = ContainersOf(pod),
                                        .pod = pod.resources.value_or(resources::Requirements()),

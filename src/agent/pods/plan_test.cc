@@ -87,7 +87,7 @@ TEST_F(PlanTest, ContainersWaitForInitContainers) {
   EXPECT_THAT(Plan(pod).start, ElementsAre(2, 3));
 }
 
-TEST_F(PlanTest, AnInitContainerThatDoneItsWorkIsNotRunAgain) {
+TEST_F(PlanTest, AnInitContainerThatHasDoneItsWorkIsNotRunAgain) {
   const pod::Manifest pod = ManifestOf("Always", kInit);
   Sandbox(0, true);
   // Its container may have been removed since.

@@ -35,10 +35,8 @@ int64_t PodStopper::RunPreStop(const PodRecord& record, const ObservedContainer&
   if (!has_hook || grace_s == 0 || container.state != ContainerState::kRunning) return grace_s;
   const SteadyTime begin = SteadyNow();
   const absl::Status status =
-      pod::RunHook(host_.client, container.id, *manifest->lifecycle.pre_stop, grace_s, [&] {
-        const absl::MutexLock lock(&mutex_);
-        return !stopping_.contains(container.id);
-      });
+      pod::RunHook(host_.client, container.id, *manifest->lifecycle.pre_stop, grace_s,
+                   [&] { return host_.client.abandoned() || AtMost(grace_s) < grace_s; });
   if (!status.ok()) {
     host_.events.Add(
         {.kind = "Pod", .key = record.key, .uid = record.uid, .container = container.name},
