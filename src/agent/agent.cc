@@ -170,13 +170,20 @@ class AgentImpl : public Agent {
                  .pod_class_types = [this] { return PodClassTypes(); },
                  .classes = [this](const pod::Manifest& pod) { return Classes(pod); },
                  .passes_resources_down = GateIsOn("KubeletContainerResourcesInPodSandbox"),
+                 .resizes_pods = GateIsOn("InPlacePodVerticalScaling"),
                  .make_group = nullptr,
-                 .remove_group = nullptr};
+                 .remove_group = nullptr,
+                 .resize_group = nullptr,
+                 .on_room = nullptr};
     if (cgroups_ == nullptr) return host;
     host.make_group = [this](const PodRecord& record, const pod::Manifest& pod) {
       return cgroups_->Make(record, pod);
     };
     host.remove_group = [this](const PodRecord& record) { return cgroups_->Remove(record); };
+    host.resize_group = [this](const PodRecord& record, const pod::Manifest& pod, GroupStep step,
+                               const std::function<absl::Status()>& announce) {
+      return cgroups_->Resize(record, pod, step, announce);
+    };
     return host;
   }
 

@@ -20,6 +20,13 @@ Allocatable AllocatableOf(const NodeState& node) {
           .memory_bytes = AmountOf(node.allocatable, "memory", /*milli=*/false)};
 }
 
+absl::StatusOr<PodAmounts> GroupAmounts(const pod::Manifest& pod) {
+  return AmountsOf({.containers = ContainersOf(pod),
+                    .pod = pod.resources.value_or(resources::Requirements()),
+                    .overhead = {}},
+                   {});
+}
+
 }  // namespace
 
 absl::StatusOr<CgroupDriver> PodCgroups::Driver() {
@@ -61,13 +68,21 @@ absl::StatusOr<std::string> PodCgroups::Make(const PodRecord& record, const pod:
   PLIMSOLL_ASSIGN_OR_RETURN(PodGroups* const groups, Groups());
   // A group may have been opened, for a removal, before the topology was known.
   PLIMSOLL_RETURN_IF_ERROR(groups->SetAllocatable(AllocatableOf(node)));
-  PLIMSOLL_ASSIGN_OR_RETURN(const PodAmounts amounts,
-                            AmountsOf({.containers = ContainersOf(pod),
-                                       .pod = pod.resources.value_or(resources::Requirements()),
-                                       .overhead = {}},
-                                      {}));
+  PLIMSOLL_ASSIGN_OR_RETURN(const PodAmounts amounts, GroupAmounts(pod));
   PLIMSOLL_RETURN_IF_ERROR(groups->Ensure(record.uid, amounts));
   return groups->CgroupParent(record.uid, amounts.qos);
+}
+
+absl::Status PodCgroups::Resize(const PodRecord& record, const pod::Manifest& pod, GroupStep step,
+                                const std::function<absl::Status()>& announce) {
+  PLIMSOLL_ASSIGN_OR_RETURN(PodGroups* const groups, Groups());
+  PLIMSOLL_ASSIGN_OR_RETURN(const PodAmounts amounts, GroupAmounts(pod));
+  const auto part = step == GroupStep::kRaise ? PodGroups::Step::kRaise : PodGroups::Step::kSettle;
+  const auto planned = groups->Planned(record.uid, amounts, part);
+  if (absl::IsNotFound(planned.status())) return absl::OkStatus();
+  PLIMSOLL_RETURN_IF_ERROR(planned.status());
+  if (*planned != linux::CgroupSettings()) PLIMSOLL_RETURN_IF_ERROR(announce());
+  return groups->Update(record.uid, amounts, part);
 }
 
 absl::Status PodCgroups::Remove(const PodRecord& record) {

@@ -14,6 +14,7 @@
 #include "agent/config.h"
 #include "agent/groups/pod_groups.h"
 #include "agent/node/node_view.h"
+#include "agent/pods/pod_host.h"
 #include "agent/pods/pod_record.h"
 #include "base/fs_root.h"
 #include "pod/client.h"
@@ -42,6 +43,10 @@ class PodCgroups {
 
   // Makes the pod's group. Returns the CRI's cgroup_parent. Errors of PodGroups and the runtime.
   absl::StatusOr<std::string> Make(const PodRecord& record, const pod::Manifest& pod);
+  // A step of a resize. Before it writes anything it calls `announce`, whose error it returns. OK
+  // for a pod without a group: it began when the agent made none. Errors of PodGroups::Update.
+  absl::Status Resize(const PodRecord& record, const pod::Manifest& pod, GroupStep step,
+                      const std::function<absl::Status()>& announce);
   // OK for a pod without a group.
   absl::Status Remove(const PodRecord& record);
 

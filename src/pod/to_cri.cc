@@ -283,17 +283,9 @@ void SetPodQos(const Manifest& pod, const PodContext& context, const std::string
 }
 
 void SetPodResources(const Manifest& pod, const PodConfigs& configs, cri::PodResourceConfig* out) {
-  if (pod.resources) {
-    SetQuantities(resources::WithDefaults(*pod.resources), out->mutable_kubernetes_resources());
-  }
+  *out = AllWrittenToCri(pod);
   for (size_t i = 0; i < pod.containers.size(); ++i) {
-    cri::ContainerResourceConfig* container = out->add_containers();
-    container->set_name(pod.containers[i].name);
-    const Role role = pod.containers[i].role;
-    container->set_type(role == Role::kInit      ? cri::ContainerResourceConfig::INIT_CONTAINER
-                        : role == Role::kSidecar ? cri::ContainerResourceConfig::SIDECAR_CONTAINER
-                                                 : cri::ContainerResourceConfig::CONTAINER);
-    *container->mutable_kubernetes_resources() = configs.containers[i].kubernetes_resources();
+    cri::ContainerResourceConfig* container = out->mutable_containers(static_cast<int>(i));
     *container->mutable_mounts() = configs.containers[i].mounts();
     *container->mutable_cdi_devices() = configs.containers[i].cdi_devices();
   }
@@ -311,6 +303,42 @@ void SetNames(const Manifest& pod, const PodContext& context, cri::PodSandboxCon
 }
 
 }  // namespace
+
+absl::StatusOr<cri::LinuxContainerResources> LimitsToCri(const Manifest& pod, size_t index,
+                                                         int64_t memory_capacity_bytes) {
+  std::vector<resources::ContainerRequirements> all;
+  for (const ContainerManifest& container : pod.containers) {
+    all.push_back({container.role, resources::WithDefaults(container.resources)});
+  }
+  PodContext context;
+  context.memory_capacity_bytes = memory_capacity_bytes;
+  cri::LinuxContainerResources limits;
+  PLIMSOLL_RETURN_IF_ERROR(SetResources(pod, all, index, context, &limits));
+  return limits;
+}
+
+cri::KubernetesResources WrittenToCri(const Manifest& pod, size_t index) {
+  cri::KubernetesResources written;
+  SetQuantities(resources::WithDefaults(pod.containers[index].resources), &written);
+  return written;
+}
+
+cri::PodResourceConfig AllWrittenToCri(const Manifest& pod) {
+  cri::PodResourceConfig all;
+  if (pod.resources) {
+    SetQuantities(resources::WithDefaults(*pod.resources), all.mutable_kubernetes_resources());
+  }
+  for (size_t i = 0; i < pod.containers.size(); ++i) {
+    cri::ContainerResourceConfig* container = all.add_containers();
+    container->set_name(pod.containers[i].name);
+    const Role role = pod.containers[i].role;
+    container->set_type(role == Role::kInit      ? cri::ContainerResourceConfig::INIT_CONTAINER
+                        : role == Role::kSidecar ? cri::ContainerResourceConfig::SIDECAR_CONTAINER
+                                                 : cri::ContainerResourceConfig::CONTAINER);
+    *container->mutable_kubernetes_resources() = WrittenToCri(pod, i);
+  }
+  return all;
+}
 
 std::string HostnameOf(const Manifest& pod) {
   std::string name = (pod.hostname.empty() ? pod.name : pod.hostname).substr(0, 63);

@@ -39,6 +39,14 @@ struct PodConfigs {
 // value of a Secret.
 absl::StatusOr<PodConfigs> ToCri(const Manifest& pod, const PodContext& context);
 
+// The parts of ToCri's messages that a resize changes (KEP-1287): the limits of container `index`,
+// its requests and limits as written, and the names, types and written amounts of all containers
+// together. `index` is in range. INVALID_ARGUMENT as ToCri.
+absl::StatusOr<cri::LinuxContainerResources> LimitsToCri(const Manifest& pod, size_t index,
+                                                         int64_t memory_capacity_bytes);
+cri::KubernetesResources WrittenToCri(const Manifest& pod, size_t index);
+cri::PodResourceConfig AllWrittenToCri(const Manifest& pod);
+
 // The pod's host name. Linux takes 64 bytes, Kubernetes cuts at 63.
 std::string HostnameOf(const Manifest& pod);
 

@@ -6,6 +6,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "agent/pods/manifest_objects.h"
+#include "agent/pods/pod_change.h"
+#include "agent/pods/resize_patch.h"
 #include "base/status.h"
 #include "pod/host.h"
 
@@ -19,22 +21,9 @@ std::string NameOf(const PodKey& pod) {
   return absl::StrCat("pod ", pod.pod_namespace, "/", pod.name);
 }
 
-// What a user writes of a pod: two objects that agree in it ask for the same pod.
-nlohmann::json AskedFor(const nlohmann::json& object) {
-  const nlohmann::json metadata = object.value("metadata", nlohmann::json::object());
-  return {{"labels", metadata.value("labels", nlohmann::json())},
-          {"annotations", metadata.value("annotations", nlohmann::json())},
-          {"spec", object.value("spec", nlohmann::json())}};
-}
-
-bool IsSame(const nlohmann::json& one, const nlohmann::json& other) {
-  return AskedFor(one) == AskedFor(other);
-}
-
-// "/spec/containers/0/image", the first place where they differ.
-std::string Difference(const nlohmann::json& one, const nlohmann::json& other) {
-  const nlohmann::json diff = nlohmann::json::diff(AskedFor(one), AskedFor(other));
-  return diff.empty() ? "" : diff.front().value("path", "");
+PodHost WithRoom(PodHost host, std::function<void()> on_room) {
+  host.on_room = std::move(on_room);
+  return host;
 }
 
 EventSubject SubjectOf(const PodKey& key) {
@@ -61,9 +50,10 @@ absl::StatusOr<std::map<PodKey, WantedPod>> WantedPods(absl::string_view text,
 }
 
 AgentPods::AgentPods(Options options)
-    : host_(std::move(options.host)),
+    : host_(WithRoom(std::move(options.host), [this] { OnRoom(); })),
       admit_(std::move(options.admit)),
       node_(std::move(options.node)),
+      changes_(host_, admit_, table_),
       table_(options.max_threads, [this](const PodKey& pod) { OnGone(pod); }) {}
 
 AgentPods::~AgentPods() {
@@ -79,7 +69,7 @@ absl::StatusOr<std::unique_ptr<AgentPods>> AgentPods::Start(Options options) {
         "UnreadablePod", unreadable);
   }
   for (PodRecord& record : loaded.pods) {
-    auto manifests = pod::ParseManifests(record.object.dump(), NameOf(record.key));
+    auto manifests = pod::ParseManifests(record.Allocated().dump(), NameOf(record.key));
     if (!manifests.ok() || manifests->size() != 1) {
       pods->host_.events.Add(SubjectOf(record.key), "Warning", "UnreadablePod",
                              absl::StrCat(NameOf(record.key), " is on record and can't be read: ",
@@ -98,11 +88,14 @@ absl::StatusOr<std::unique_ptr<AgentPods>> AgentPods::Start(Options options) {
 absl::Status AgentPods::Take(const std::map<PodKey, WantedPod>& pods, const std::string& file) {
   std::vector<PodRecord> records;
   const std::vector<PodTable::Worker> present = table_.All();
+  std::vector<std::shared_ptr<const pod::Manifest>> kept;
   std::vector<const pod::Manifest*> others;
   bool all_known = true;
   for (const PodTable::Worker& each : present) {
     all_known = all_known && each->has_looked();
-    if (each->is_active()) others.push_back(&each->manifest());
+    if (!each->is_active()) continue;
+    kept.push_back(each->manifest());
+    others.push_back(kept.back().get());
   }
   for (const auto& [key, wanted] : pods) {
     PodRecord record;
@@ -151,6 +144,7 @@ absl::StatusOr<std::vector<nlohmann::json>> AgentPods::Apply(absl::string_view t
   {
     const absl::MutexLock lock(&mutex_);
     std::map<PodKey, WantedPod> fresh;
+    std::vector<std::pair<PodTable::Worker, const WantedPod*>> changed;
     for (const auto& [key, pod] : wanted) {
       const PodTable::Worker present = table_.Find(key);
       if (present == nullptr) {
@@ -166,13 +160,15 @@ absl::StatusOr<std::vector<nlohmann::json>> AgentPods::Apply(absl::string_view t
         return absl::FailedPreconditionError(
             absl::StrCat(NameOf(key), " is being deleted; apply it again once it has gone"));
       }
-      if (!IsSame(record.object, pod.object)) {
-        return absl::FailedPreconditionError(absl::StrCat(NameOf(key), " is there, and differs in ",
-                                                          Difference(record.object, pod.object),
-                                                          "; delete it first"));
-      }
+      if (!ChangeOf(record.object, pod.object).any) continue;
+      PLIMSOLL_RETURN_IF_ERROR(changes_.Check(*present, pod.object, pod.manifest));
+      changed.emplace_back(present, &pod);
     }
     PLIMSOLL_RETURN_IF_ERROR(Take(fresh, ""));
+    for (const auto& [worker, pod] : changed) {
+      PLIMSOLL_RETURN_IF_ERROR(changes_.Put(*worker, pod->object, pod->manifest));
+    }
+    if (!changed.empty()) changes_.Retry();
   }
   std::vector<nlohmann::json> objects;
   for (const auto& [key, pod] : wanted) {
@@ -190,7 +186,7 @@ absl::Status AgentPods::Delete(const PodKey& pod, std::optional<int64_t> grace_s
                                                       record.file,
                                                       "; remove the file, or the pod in it"));
   }
-  PLIMSOLL_RETURN_IF_ERROR(worker->Delete(grace_s.value_or(worker->manifest().grace_period_s)));
+  PLIMSOLL_RETURN_IF_ERROR(worker->Delete(grace_s.value_or(worker->manifest()->grace_period_s)));
   table_.Wake(record.uid);
   return absl::OkStatus();
 }
@@ -199,29 +195,45 @@ void AgentPods::SetFiles(std::map<std::string, std::map<PodKey, WantedPod>> file
   const absl::MutexLock lock(&mutex_);
   files_ = std::move(files);
   Reconcile();
+  changes_.Retry();
 }
 
 void AgentPods::OnGone(const PodKey& pod) {
   const absl::MutexLock lock(&mutex_);
   if (table_.Find(pod) == nullptr) host_.board.Remove(pod);
+  changes_.Retry();
   Reconcile();
+}
+
+void AgentPods::OnRoom() {
+  const absl::MutexLock lock(&mutex_);
+  changes_.Retry();
 }
 
 void AgentPods::Retry() {
   const absl::MutexLock lock(&mutex_);
+  changes_.Retry();
   Reconcile();
+}
+
+bool AgentPods::IsWanted(PodWorker& pod, const PodRecord& record) {
+  const auto file = files_->find(record.file);
+  if (file == files_->end()) return false;
+  const auto wanted = file->second.find(record.key);
+  if (wanted == file->second.end()) return false;
+  const WantedPod& next = wanted->second;
+  if (!ChangeOf(record.object, next.object).any) return true;
+  // A change that a living pod doesn't take makes another pod of the file.
+  return changes_.Check(pod, next.object, next.manifest).ok() &&
+         changes_.Put(pod, next.object, next.manifest).ok();
 }
 
 void AgentPods::EndUnwanted() {
   for (const PodTable::Worker& each : table_.All()) {
     const PodRecord record = each->record();
     if (record.file.empty() || record.deleted) continue;
-    const auto file = files_->find(record.file);
-    if (file != files_->end()) {
-      const auto wanted = file->second.find(record.key);
-      if (wanted != file->second.end() && IsSame(wanted->second.object, record.object)) continue;
-    }
-    const absl::Status status = each->Delete(each->manifest().grace_period_s);
+    if (IsWanted(*each, record)) continue;
+    const absl::Status status = each->Delete(each->manifest()->grace_period_s);
     if (!status.ok()) {
       host_.events.Add(SubjectOf(record.key), "Warning", "FailedDelete", status.message());
       continue;
@@ -286,7 +298,8 @@ absl::StatusOr<ObservedContainer> AgentPods::Run(const PodKey& pod, const std::s
                                                  bool previous) const {
   PLIMSOLL_ASSIGN_OR_RETURN(const PodTable::Worker worker, Find(pod));
   std::vector<std::string> names;
-  for (const pod::ContainerManifest& each : worker->manifest().containers) {
+  const std::shared_ptr<const pod::Manifest> manifest = worker->manifest();
+  for (const pod::ContainerManifest& each : manifest->containers) {
     names.push_back(each.name);
   }
   if (container.empty() && names.size() > 1) {
@@ -326,10 +339,27 @@ absl::StatusOr<std::string> AgentPods::ExecUrl(const PodKey& pod, const std::str
   return host_.client.ExecUrl(run.id, command, input, terminal);
 }
 
-absl::StatusOr<nlohmann::json> AgentPods::Resize(const PodKey& pod, const nlohmann::json&) {
-  PLIMSOLL_RETURN_IF_ERROR(Find(pod).status());
-  return absl::UnimplementedError(
-      "this agent does not resize pods in place yet; delete the pod and apply it anew");
+absl::StatusOr<nlohmann::json> AgentPods::Resize(const PodKey& pod, const nlohmann::json& patch) {
+  const absl::MutexLock lock(&mutex_);
+  PLIMSOLL_ASSIGN_OR_RETURN(const PodTable::Worker worker, Find(pod));
+  if (!host_.resizes_pods) {
+    return absl::UnimplementedError(
+        "feature gate InPlacePodVerticalScaling is off: pods keep their resources; delete the pod "
+        "and apply it anew");
+  }
+  const PodRecord record = worker->record();
+  if (!record.file.empty()) {
+    return absl::FailedPreconditionError(
+        absl::StrCat(NameOf(pod), " is of the manifest file ", record.file, "; change it there"));
+  }
+  PLIMSOLL_ASSIGN_OR_RETURN(const nlohmann::json object, ResizedObject(record.object, patch));
+  PLIMSOLL_ASSIGN_OR_RETURN(const auto wanted, WantedPods(object.dump(), NameOf(pod)));
+  const auto one = wanted.find(pod);
+  if (one == wanted.end()) return absl::InternalError(absl::StrCat(NameOf(pod), " lost its name"));
+  PLIMSOLL_RETURN_IF_ERROR(changes_.Check(*worker, one->second.object, one->second.manifest));
+  PLIMSOLL_RETURN_IF_ERROR(changes_.Put(*worker, one->second.object, one->second.manifest));
+  changes_.Retry();
+  return Get(pod);
 }
 
 }  // namespace plimsoll::agent

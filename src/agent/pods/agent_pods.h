@@ -14,6 +14,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/synchronization/mutex.h"
+#include "agent/pods/living_changes.h"
 #include "agent/pods/pod_host.h"
 #include "agent/pods/pod_service.h"
 #include "agent/pods/pod_table.h"
@@ -34,8 +35,7 @@ class AgentPods : public PodService {
  public:
   // Admits a new pod, or says why the node has no room for it beside the others, which have not
   // ended. An error: no pod can be taken now, which Retry ends for pods of files.
-  using Admit = std::function<absl::StatusOr<std::optional<PodVerdict>>(
-      const pod::Manifest& pod, const std::vector<const pod::Manifest*>& others)>;
+  using Admit = LivingChanges::Admit;
   struct Options {
     PodHost host;
     Admit admit;
@@ -49,8 +49,9 @@ class AgentPods : public PodService {
   ~AgentPods() override;
 
   // The pods that the manifest files ask for, all of them, by absolute path. A pod of a file that
-  // asks for it no more ends; one that is asked for differently ends and begins anew. A key that
-  // two ask for, or that a pod of the API has, is an event, and the first has it.
+  // asks for it no more ends. One that is asked for differently changes in place if it can, else it
+  // ends and begins anew. A key that two ask for, or that a pod of the API has, is an event, and
+  // the first has it.
   void SetFiles(std::map<std::string, std::map<PodKey, WantedPod>> files);
   // Takes pods of files that could not be taken before.
   void Retry();
@@ -84,7 +85,11 @@ class AgentPods : public PodService {
   // Brings the pods of files nearer to what the files ask for.
   void Reconcile() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void EndUnwanted() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // The pod's file asks for it as it is, or the pod was changed to that.
+  bool IsWanted(PodWorker& pod, const PodRecord& record) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void OnGone(const PodKey& pod);
+  // A pod has ended.
+  void OnRoom();
   absl::StatusOr<PodTable::Worker> Find(const PodKey& pod) const;
   // The newest run of the container, or the one before it.
   absl::StatusOr<ObservedContainer> Run(const PodKey& pod, const std::string& container,
@@ -97,7 +102,8 @@ class AgentPods : public PodService {
   absl::Mutex mutex_;
   // nullopt: the files are not known yet, so that no pod of theirs ends for want of them.
   std::optional<std::map<std::string, std::map<PodKey, WantedPod>>> files_ ABSL_GUARDED_BY(mutex_);
-  PodTable table_;
+  LivingChanges changes_ ABSL_GUARDED_BY(mutex_);
+  PodTable table_;  // last: its threads use all of the above
 };
 
 }  // namespace plimsoll::agent

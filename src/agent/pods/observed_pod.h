@@ -3,14 +3,26 @@
 #define PLIMSOLL_AGENT_PODS_OBSERVED_POD_H_
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "absl/time/time.h"
+#include "resources/requirements.h"
 
 namespace plimsoll::agent {
 
 enum class ContainerState { kCreated, kRunning, kExited, kUnknown };
+
+// The resources of a container as its status tells them (KEP-2273).
+struct ReportedResources {
+  int64_t cpu_shares = 0;          // 0: not told
+  int64_t cpu_quota_us = 0;        // 0, -1: no limit
+  int64_t cpu_period_us = 0;       // 0: 100000
+  int64_t memory_limit_bytes = 0;  // 0, -1: no limit
+  // As the client wrote them last (KEP-4112); nullopt: the runtime tells none.
+  std::optional<resources::Requirements> written;
+};
 
 struct ObservedContainer {
   std::string id;
@@ -27,6 +39,10 @@ struct ObservedContainer {
   std::string reason;   // "Completed", "Error", "OOMKilled"
   std::string message;
   std::string log_path;  // absolute
+  // PodRecord::allocated_generation at its creation.
+  int64_t generation = 1;
+  // Of a container that ran; nullopt: the runtime reports none.
+  std::optional<ReportedResources> resources;
 };
 
 struct ObservedSandbox {

@@ -2,7 +2,9 @@
 #ifndef PLIMSOLL_AGENT_PODS_POD_HOST_H_
 #define PLIMSOLL_AGENT_PODS_POD_HOST_H_
 
+#include <atomic>
 #include <functional>
+#include <memory>
 #include <set>
 #include <string>
 
@@ -25,6 +27,12 @@ namespace plimsoll::agent {
 // touches no sandbox without it.
 inline constexpr char kAgentLabel[] = "plimsoll.dev/agent";
 
+// The value of this annotation on a container is PodRecord::allocated_generation at its creation.
+inline constexpr char kGenerationAnnotation[] = "plimsoll.dev/generation";
+
+// A resize raises the pod's group before its containers and settles it after them.
+enum class GroupStep { kRaise, kSettle };
+
 // References outlive the workers. All of it is thread-safe.
 struct PodHost {
   pod::Client& client;
@@ -42,10 +50,22 @@ struct PodHost {
   std::function<absl::StatusOr<ClassRequests>(const pod::Manifest&)> classes;
   // Gate KubeletContainerResourcesInPodSandbox: requests tell of the pod as a whole (KEP-4112).
   bool passes_resources_down = true;
+  // Gate InPlacePodVerticalScaling: resources of living pods change in place (KEP-1287).
+  bool resizes_pods = true;
   // Makes the pod's control group and returns CRI's cgroup_parent; null: the runtime's default.
   std::function<absl::StatusOr<std::string>(const PodRecord&, const pod::Manifest&)> make_group;
   // Null as above.
   std::function<absl::Status(const PodRecord&)> remove_group;
+  // Gives the pod's group the amounts of a resize. Before it writes anything it calls `announce`,
+  // whose error it returns. Null as above.
+  std::function<absl::Status(const PodRecord&, const pod::Manifest&, GroupStep,
+                             const std::function<absl::Status()>& announce)>
+      resize_group;
+  // A pod has ended: others may get more. Called without a lock. May be null.
+  std::function<void()> on_room;
+  // The runtime has said that it has no UpdatePodSandboxResources.
+  std::shared_ptr<std::atomic<bool>> noted_no_pod_updates =
+      std::make_shared<std::atomic<bool>>(false);
 };
 
 }  // namespace plimsoll::agent

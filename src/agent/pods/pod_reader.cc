@@ -2,7 +2,9 @@
 
 #include <algorithm>
 
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "agent/pods/pod_host.h"
 #include "base/status.h"
 #include "pod/to_cri.h"
 
@@ -31,7 +33,44 @@ std::vector<std::string> AddressesOf(const cri::PodSandboxStatus& status) {
   return ips;
 }
 
+int64_t GenerationOf(const cri::Container& container) {
+  const auto it = container.annotations().find(kGenerationAnnotation);
+  int64_t generation = 1;
+  if (it == container.annotations().end() || !absl::SimpleAtoi(it->second, &generation)) return 1;
+  return generation;
+}
+
+template <typename Quantities>
+resources::ResourceList ListOf(const Quantities& quantities) {
+  resources::ResourceList list;
+  for (const auto& [name, quantity] : quantities) {
+    absl::StatusOr<resources::Quantity> amount = resources::Quantity::Parse(quantity.string());
+    if (amount.ok()) list.emplace(name, *std::move(amount));
+  }
+  return list;
+}
+
+std::optional<ReportedResources> ResourcesOf(const cri::ContainerStatus& status) {
+  if (!status.resources().has_linux()) return std::nullopt;
+  const cri::LinuxContainerResources& told = status.resources().linux();
+  ReportedResources resources{.cpu_shares = told.cpu_shares(),
+                              .cpu_quota_us = told.cpu_quota(),
+                              .cpu_period_us = told.cpu_period(),
+                              .memory_limit_bytes = told.memory_limit_in_bytes(),
+                              .written = std::nullopt};
+  if (status.has_kubernetes_resources()) {
+    resources.written = {.requests = ListOf(status.kubernetes_resources().requests()),
+                         .limits = ListOf(status.kubernetes_resources().limits())};
+  }
+  return resources;
+}
+
 }  // namespace
+
+void PodReader::ForgetLiving() {
+  std::erase_if(known_,
+                [](const auto& each) { return each.second.state != ContainerState::kExited; });
+}
 
 absl::StatusOr<ObservedPod> PodReader::Read() {
   ObservedPod pod;
@@ -76,6 +115,7 @@ absl::Status PodReader::ReadContainers(ObservedPod& pod) {
     container.image = each.image().user_specified_image();
     container.image_ref = each.image_ref();
     container.created = absl::FromUnixNanos(each.created_at());
+    container.generation = GenerationOf(each);
     absl::StatusOr<ObservedContainer> details = Details(std::move(container));
     if (absl::IsNotFound(details.status())) continue;
     PLIMSOLL_RETURN_IF_ERROR(details.status());
@@ -101,6 +141,7 @@ absl::StatusOr<ObservedContainer> PodReader::Details(ObservedContainer container
   container.reason = status.reason();
   container.message = status.message();
   container.log_path = status.log_path();
+  container.resources = ResourcesOf(status);
   if (!container.log_path.empty() && container.log_path.front() != '/') {
     container.log_path = absl::StrCat(log_directory_, "/", container.log_path);
   }

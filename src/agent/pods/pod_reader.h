@@ -15,7 +15,9 @@
 namespace plimsoll::agent {
 
 // Remembers answers that can't change any more: ends of containers, starts of running ones,
-// addresses of sandboxes. A look at a quiet pod thus costs two calls. Used by one thread at a time.
+// addresses of sandboxes; and the
+// resources of running ones until ForgetLiving. A look at a quiet pod thus costs two calls. Used by
+// one thread at a time.
 class PodReader {
  public:
   // `log_directory`: the pod's, an absolute path. `client` outlives this.
@@ -24,6 +26,9 @@ class PodReader {
 
   // Errors of the runtime's. A container or sandbox that goes meanwhile is left out.
   absl::StatusOr<ObservedPod> Read();
+  // The next Read asks anew for all that may change by the agent's own doing: resources of
+  // containers that have not ended.
+  void ForgetLiving();
 
  private:
   absl::Status ReadSandboxes(ObservedPod& pod);

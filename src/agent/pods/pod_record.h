@@ -3,6 +3,7 @@
 #define PLIMSOLL_AGENT_PODS_POD_RECORD_H_
 
 #include <cstdint>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
@@ -21,7 +22,7 @@ struct PodVerdict {
 struct PodRecord {
   std::string uid;
   PodKey key;
-  // The v1 Pod as it was written: apiVersion, kind, metadata, spec.
+  // The v1 Pod as it is asked for now: apiVersion, kind, metadata, spec as written.
   nlohmann::json object;
   // The absolute path of the manifest file; empty: the pod came through the API.
   std::string file;
@@ -32,6 +33,24 @@ struct PodRecord {
   std::optional<PodVerdict> verdict;
   // The first of the host's ids of the pod's user namespace; 0: it has none.
   uint32_t first_id = 0;
+
+  // A living pod's spec can change (pod_change.h), and with it `object`. metadata.generation, from
+  // 1 on.
+  int64_t generation = 1;
+  // `generation` as of the resources that the node has given last.
+  int64_t allocated_generation = 1;
+  // The object whose resources the node has given the pod (kubelet's allocated ones); null: it is
+  // `object`. Else a change waits for room.
+  nlohmann::json allocated;
+  // The reason of that wait: "Deferred", "Infeasible".
+  std::optional<PodVerdict> pending;
+  // The object whose resources were last in force in all containers (kubelet's actuated ones);
+  // null: those allocated are.
+  nlohmann::json actuated;
+  // Runs that end for a change, so that the next one begins with it: id by container.
+  std::map<std::string, std::string> restarting;
+
+  const nlohmann::json& Allocated() const { return allocated.is_null() ? object : allocated; }
 };
 
 }  // namespace plimsoll::agent

@@ -94,6 +94,11 @@ absl::Status PodStarter::Prepare(const PodRecord& record, KeepIds keep) {
   return absl::OkStatus();
 }
 
+void PodStarter::Renew() {
+  configs_.reset();
+  completed_.clear();
+}
+
 absl::StatusOr<std::string> PodStarter::MakeSandbox(uint32_t attempt) {
   configs_->sandbox.mutable_metadata()->set_attempt(attempt);
   return host_.client.RunPodSandbox(configs_->sandbox, configs_->runtime_handler);
@@ -177,10 +182,12 @@ absl::Status PodStarter::RunPostStart(const EventSubject& subject,
   return status;
 }
 
-absl::StatusOr<std::string> PodStarter::Create(const pod::ContainerManifest& container,
-                                               size_t index, const std::string& sandbox,
-                                               uint32_t attempt) {
+absl::StatusOr<std::string> PodStarter::Create(const PodRecord& record, size_t index,
+                                               const std::string& sandbox, uint32_t attempt) {
+  const pod::ContainerManifest& container = pod_.containers[index];
   auto& config = configs_->containers[index];
+  (*config.mutable_annotations())[kGenerationAnnotation] =
+      absl::StrCat(record.allocated_generation);
   config.mutable_metadata()->set_attempt(attempt);
   config.set_log_path(pod::LogPathOf(container.name, attempt));
   PLIMSOLL_RETURN_IF_ERROR(
@@ -208,7 +215,7 @@ std::optional<PodStarter::Failure> PodStarter::Start(const PodRecord& record, si
       host_.client.StopContainer(last->id, 0).IgnoreError();
     }
     const uint32_t attempt = last == nullptr ? 0 : last->attempt + 1;
-    absl::StatusOr<std::string> made = Create(container, index, sandbox, attempt);
+    absl::StatusOr<std::string> made = Create(record, index, sandbox, attempt);
     if (!made.ok()) return failure("CreateContainerError", made.status());
     id = *std::move(made);
     host_.events.Add(subject, "Normal", "Created",

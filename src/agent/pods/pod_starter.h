@@ -33,6 +33,8 @@ class PodStarter {
   // Makes the pod's directory, its control group and the CRI's messages; chooses user ids where the
   // record has none. OK at once after the first success.
   absl::Status Prepare(const PodRecord& record, KeepIds keep);
+  // The manifest has changed: the next Prepare and Complete do their work again.
+  void Renew();
   // After Prepare. The sandbox's id.
   absl::StatusOr<std::string> MakeSandbox(uint32_t attempt);
   // After Prepare, before containers start in the sandbox: brings in its addresses where the pod
@@ -61,7 +63,7 @@ class PodStarter {
   // The hook after the start. A failure ends the container, as under kubelet.
   absl::Status RunPostStart(const EventSubject& subject, const pod::ContainerManifest& container,
                             const std::string& id);
-  absl::StatusOr<std::string> Create(const pod::ContainerManifest& container, size_t index,
+  absl::StatusOr<std::string> Create(const PodRecord& record, size_t index,
                                      const std::string& sandbox, uint32_t attempt);
   EventSubject SubjectOf(const PodRecord& record, const std::string& container) const;
 

@@ -7,6 +7,8 @@
 #include "absl/strings/str_cat.h"
 #include "agent/node/kube_time.h"
 #include "agent/pods/admission.h"
+#include "agent/pods/resize_plan.h"
+#include "agent/pods/resize_status.h"
 #include "pod/pod_level.h"
 
 namespace plimsoll::agent {
@@ -42,7 +44,8 @@ class Writer {
     for (const pod::ContainerManifest& each : pod_.manifest.containers) {
       (each.role == Role::kContainer ? containers : inits).push_back(ContainerStatus(each));
     }
-    Json status = {{"phase", Phase()},
+    Json status = {{"observedGeneration", pod_.record.generation},
+                   {"phase", Phase()},
                    {"startTime", KubeTime(pod_.record.created)},
                    {"qosClass", resources::QosClassName(pod::QosClassOf(pod_.manifest))}};
     if (pod_.record.verdict) {
@@ -124,6 +127,7 @@ class Writer {
         {"started", last != nullptr && last->state == ContainerState::kRunning},
         {"restartCount", last != nullptr ? last->attempt : 0},
         {"lastState", Json::object()}};
+    if (pod_.shows_resources && last != nullptr) AddResources(container, *last, status);
     if (last == nullptr || last->state == ContainerState::kCreated) {
       status["state"] = WaitingState(container);
       return status;
@@ -187,12 +191,20 @@ class Writer {
     const bool initialised = has_begun || AllReady(/*ordinary=*/false);
     const bool ready = !HasEnded() && AllReady(/*ordinary=*/true) && AllReady(/*ordinary=*/false);
     const std::string why = HasEnded() ? ended : "ContainersNotReady";
-    return Json::array(
-        {Condition("PodReadyToStartContainers", pod_.observed.ReadySandbox() != nullptr,
-                   pod_.failure.empty() ? "" : "FailedCreatePodSandBox", pod_.failure),
-         Condition("Initialized", initialised, "ContainersNotInitialized"),
-         Condition("Ready", ready, why), Condition("ContainersReady", ready, why),
-         Condition("PodScheduled", true, "")});
+    Json conditions =
+        Json::array({Condition("PodReadyToStartContainers", pod_.observed.ReadySandbox() != nullptr,
+                               pod_.failure.empty() ? "" : "FailedCreatePodSandBox", pod_.failure),
+                     Condition("Initialized", initialised, "ContainersNotInitialized"),
+                     Condition("Ready", ready, why), Condition("ContainersReady", ready, why),
+                     Condition("PodScheduled", true, "")});
+    if (!pod_.shows_resources || HasEnded()) return conditions;
+    for (Json& each : ResizeConditions(
+             pod_.record, pod_.resize_failure,
+             Unverified(pod_.manifest, pod_.observed, pod_.record.allocated_generation))) {
+      each["lastTransitionTime"] = TransitionTime(each["type"], "True");
+      conditions.push_back(std::move(each));
+    }
+    return conditions;
   }
 
   const PodSituation& pod_;
@@ -211,6 +223,7 @@ Json PodObject(const PodSituation& pod, const NodeFacts& node, const Json& befor
   metadata["name"] = pod.record.key.name;
   metadata["namespace"] = pod.record.key.pod_namespace;
   metadata["uid"] = pod.record.uid;
+  metadata["generation"] = pod.record.generation;
   metadata["creationTimestamp"] = KubeTime(pod.record.created);
   if (!pod.record.file.empty()) {
     metadata["annotations"]["kubernetes.io/config.source"] = "file";

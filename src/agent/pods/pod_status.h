@@ -38,6 +38,8 @@ struct PodSituation {
   std::optional<PodEnd> end;               // as planned
   std::map<std::string, Waiting> waiting;  // by container
   std::string failure;                     // the sandbox can't be made: the runtime's words
+  std::string resize_failure = "";         // likewise, of a resize under way
+  bool shows_resources = true;             // gate InPlacePodVerticalScaling
 };
 
 // The record's object with metadata and status filled in. `before` is the object reported last, for

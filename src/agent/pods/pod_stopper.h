@@ -32,6 +32,10 @@ class PodStopper {
   // the rest is done all the same.
   absl::Status Stop(const PodRecord& record, const ObservedPod& observed,
                     const std::string& sandbox, int64_t grace_s);
+  // Stops one container as Stop does. OK without it.
+  absl::Status StopRun(const PodRecord& record, const ObservedContainer& run, int64_t grace_s) {
+    return StopContainers(record, {&run}, grace_s);
+  }
   // Shortens the grace period of all stops, the one that Stop waits for and later ones. Returns at
   // once.
   void Hasten(int64_t grace_s);

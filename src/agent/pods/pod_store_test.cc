@@ -64,6 +64,49 @@ TEST_F(PodStoreTest, ARecordComesBackWhole) {
   EXPECT_EQ(read.first_id, pod.first_id);
 }
 
+TEST_F(PodStoreTest, AChangeOfALivingPodComesBack) {
+  PodRecord pod = RecordOf("a");
+  pod.generation = 3;
+  pod.allocated_generation = 2;
+  pod.restarting = {{"main", "an id"}};
+  pod.allocated = {{"kind", "Pod"}, {"spec", {{"of", "before"}}}};
+  pod.actuated = {{"kind", "Pod"}, {"spec", {{"of", "long before"}}}};
+  pod.pending = PodVerdict{"Deferred", "no room"};
+  ASSERT_TRUE(Open()->Put({pod}).ok());
+  const auto loaded = Open()->Load();
+  ASSERT_TRUE(loaded.ok()) << loaded.status();
+  ASSERT_EQ(loaded->pods.size(), 1u);
+  const PodRecord& read = loaded->pods.front();
+  EXPECT_EQ(read.generation, 3);
+  EXPECT_EQ(read.allocated_generation, 2);
+  EXPECT_EQ(read.restarting, pod.restarting);
+  EXPECT_EQ(read.allocated, pod.allocated);
+  EXPECT_EQ(read.Allocated(), pod.allocated);
+  EXPECT_EQ(read.actuated, pod.actuated);
+  ASSERT_TRUE(read.pending.has_value());
+  EXPECT_EQ(read.pending->reason, "Deferred");
+  EXPECT_EQ(read.pending->message, "no room");
+}
+
+TEST_F(PodStoreTest, ADatabaseOfTheFirstSchemaIsReadOn) {
+  ASSERT_TRUE(Open()->Put({RecordOf("a")}).ok());
+  Execute("ALTER TABLE pods DROP COLUMN extra");
+  Execute("PRAGMA user_version = 1");
+  const auto loaded = Open()->Load();
+  ASSERT_TRUE(loaded.ok()) << loaded.status();
+  ASSERT_EQ(loaded->pods.size(), 1u);
+  EXPECT_EQ(loaded->pods.front().generation, 1);
+  EXPECT_EQ(loaded->pods.front().Allocated(), RecordOf("a").object);
+}
+
+TEST_F(PodStoreTest, DamagedFurtherMembersAreNamed) {
+  ASSERT_TRUE(Open()->Put({RecordOf("a")}).ok());
+  Execute("UPDATE pods SET extra = '{\"pending\": 1}'");
+  const auto loaded = Open()->Load();
+  ASSERT_TRUE(loaded.ok()) << loaded.status();
+  EXPECT_THAT(loaded->unreadable, ElementsAre(HasSubstr("further members")));
+}
+
 TEST_F(PodStoreTest, AnEqualUidReplacesAndRemoveForgets) {
   const auto store = Open();
   PodRecord pod = RecordOf("a");

@@ -5,6 +5,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "agent/pods/passing.h"
+#include "agent/pods/pod_change.h"
+#include "agent/pods/pod_resizer.h"
 #include "base/status.h"
 #include "pod/dir.h"
 
@@ -18,6 +20,23 @@ void Shorten(absl::Duration& pause, absl::Duration other) {
   pause = std::min(pause, std::max(other, absl::ZeroDuration()));
 }
 
+// The back-off of a resize; no container has such a name.
+constexpr char kResize[] = "/resize";
+
+// The run ends, or has ended, so that the next one begins with other resources.
+bool IsRestarting(const PodRecord& record, const ObservedContainer& run) {
+  const auto it = record.restarting.find(run.name);
+  return it != record.restarting.end() && it->second == run.id;
+}
+
+// The runs that ended for a resize count as failed: the next ones start whatever the exit code.
+ObservedPod WithRestarts(const PodRecord& record, ObservedPod observed) {
+  for (ObservedContainer& each : observed.containers) {
+    if (IsRestarting(record, each) && each.exit_code == 0) each.exit_code = 1;
+  }
+  return observed;
+}
+
 EventSubject SubjectOf(const PodRecord& record, const std::string& container = "") {
   return {.kind = "Pod", .key = record.key, .uid = record.uid, .container = container};
 }
@@ -28,16 +47,22 @@ PodWorker::PodWorker(const PodHost& host, PodRecord record, pod::Manifest manife
     : host_(host),
       key_(record.key),
       uid_(record.uid),
-      manifest_(std::move(manifest)),
+      begun_(std::make_shared<const pod::Manifest>(std::move(manifest))),
+      manifest_(*begun_),
       reader_(host.client, record.uid,
               absl::StrCat(pod::PodDirPath(host.state_directory, record.uid), "/logs")),
       starter_(host, manifest_),
       stopper_(host, manifest_),
-      shared_{.record = std::move(record)} {}
+      shared_{.record = std::move(record), .manifest = begun_} {}
 
 PodRecord PodWorker::record() const {
   const absl::MutexLock lock(&mutex_);
   return shared_.record;
+}
+
+std::shared_ptr<const pod::Manifest> PodWorker::manifest() const {
+  const absl::MutexLock lock(&mutex_);
+  return shared_.manifest;
 }
 
 ObservedPod PodWorker::observed() const {
@@ -55,7 +80,8 @@ bool PodWorker::has_looked() const {
   return shared_.has_looked;
 }
 
-absl::Status PodWorker::Change(absl::FunctionRef<void(PodRecord&)> change) {
+absl::Status PodWorker::Change(absl::FunctionRef<void(PodRecord&)> change,
+                               std::shared_ptr<const pod::Manifest> manifest) {
   const absl::MutexLock lock(&mutex_);
   if (shared_.is_gone) {
     return absl::NotFoundError(
@@ -65,6 +91,7 @@ absl::Status PodWorker::Change(absl::FunctionRef<void(PodRecord&)> change) {
   change(next);
   PLIMSOLL_RETURN_IF_ERROR(host_.store.Put({next}));
   shared_.record = std::move(next);
+  if (manifest != nullptr) shared_.manifest = std::move(manifest);
   return absl::OkStatus();
 }
 
@@ -87,6 +114,32 @@ absl::Status PodWorker::Delete(int64_t grace_s) {
   return absl::OkStatus();
 }
 
+absl::Status PodWorker::Put(const SpecChange& change) {
+  return Change(
+      [&](PodRecord& record) {
+        const nlohmann::json before = record.Allocated();
+        if (ChangeOf(record.object, change.object).any) ++record.generation;
+        record.object = change.object;
+        record.pending = change.pending;
+        record.allocated = change.manifest == nullptr ? before : nlohmann::json();
+        if (change.manifest == nullptr || !ChangeOf(before, change.object).any) return;
+        record.allocated_generation = record.generation;
+        if (record.actuated.is_null()) record.actuated = before;
+      },
+      change.manifest);
+}
+
+PodRecord PodWorker::Begin() {
+  const absl::MutexLock lock(&mutex_);
+  if (begun_ != shared_.manifest) {
+    begun_ = shared_.manifest;
+    manifest_ = *begun_;
+    starter_.Renew();
+    memory_.retry_at.erase(kResize);
+  }
+  return shared_.record;
+}
+
 PodWorker::Next PodWorker::RetryAfter(const absl::Status& status) {
   if (IsPassing(status)) return {.gone = false, .pause = kSoon};
   const PodRecord record = this->record();
@@ -96,7 +149,7 @@ PodWorker::Next PodWorker::RetryAfter(const absl::Status& status) {
 }
 
 PodWorker::Next PodWorker::Step() {
-  PodRecord record = this->record();
+  PodRecord record = Begin();
   const absl::StatusOr<ObservedPod> observed = reader_.Read();
   if (!observed.ok()) return RetryAfter(observed.status());
   if (record.deleted) return End(record, *observed);
@@ -161,17 +214,24 @@ bool PodWorker::StopSandboxes(const PodRecord& record, const ObservedPod& observ
   return all;
 }
 
-absl::Duration PodWorker::GoOn(const PodRecord& record, ObservedPod observed) {
-  for (ObservedSandbox& each : observed.sandboxes) each.stopped = memory_.stopped.contains(each.id);
+absl::Duration PodWorker::GoOn(const PodRecord& begun, ObservedPod seen) {
+  Pause pause = absl::InfiniteDuration();
+  Resize(begun, seen, pause);
+  // A change that comes meanwhile is the next step's.
+  PodRecord record = begun;
+  record.restarting = this->record().restarting;
+  for (ObservedSandbox& each : seen.sandboxes) each.stopped = memory_.stopped.contains(each.id);
+  const ObservedPod observed = WithRestarts(record, seen);
   const absl::Time now = host_.clock.Now();
   const PodPlan plan = PlanFor(
       manifest_, observed,
-      [this](const ObservedContainer& ended) {
-        return memory_.back_off.NotBefore(ended.name, ended.finished);
+      [&](const ObservedContainer& ended) {
+        return IsRestarting(record, ended) ? absl::InfinitePast()
+                                           : memory_.back_off.NotBefore(ended.name, ended.finished);
       },
       [](const ObservedContainer&) { return true; }, now);
   memory_.end = plan.end;
-  Pause pause = plan.look_again - now;
+  Shorten(pause, plan.look_again - now);
   NotePauses(record, observed, plan);
   if (StopSandboxes(record, observed, plan, pause) && !plan.start.empty()) {
     const std::string sandbox = EnsureSandbox(record, observed, plan, pause);
@@ -179,13 +239,80 @@ absl::Duration PodWorker::GoOn(const PodRecord& record, ObservedPod observed) {
   }
   Tidy(plan);
   const bool acted = !plan.start.empty() || !plan.stop_sandboxes.empty();
-  const absl::StatusOr<ObservedPod> after = acted ? reader_.Read() : observed;
+  const absl::StatusOr<ObservedPod> after = acted ? reader_.Read() : seen;
   if (after.ok()) {
+    ForgetRestarts(record, *after);
     Report(*after, plan.end);
   } else {
     Shorten(pause, kSoon);
   }
   return pause;
+}
+
+absl::Status PodWorker::TryResize(const PodRecord& record, ObservedPod& observed) {
+  PLIMSOLL_ASSIGN_OR_RETURN(
+      const std::vector<pod::Manifest> before,
+      pod::ParseManifests(record.actuated.dump(), absl::StrCat("pod ", record.key.name)));
+  PodResizer resizer(host_, record, before.front(), manifest_, stopper_);
+  // Only what the runtime says now counts.
+  reader_.ForgetLiving();
+  PLIMSOLL_ASSIGN_OR_RETURN(observed, reader_.Read());
+  PLIMSOLL_RETURN_IF_ERROR(
+      resizer.Go(observed, [this](const std::string& container, const std::string& id) {
+        return Change([&](PodRecord& kept) { kept.restarting[container] = id; });
+      }));
+  reader_.ForgetLiving();
+  PLIMSOLL_ASSIGN_OR_RETURN(observed, reader_.Read());
+  PLIMSOLL_RETURN_IF_ERROR(resizer.Verify(observed));
+  return Change([&](PodRecord& kept) {
+    // Another change may have come meanwhile.
+    const bool is_last = kept.allocated_generation == record.allocated_generation;
+    kept.actuated = is_last ? nlohmann::json() : record.Allocated();
+  });
+}
+
+void PodWorker::Resize(const PodRecord& record, ObservedPod& observed, Pause& pause) {
+  if (record.actuated.is_null() || !host_.resizes_pods) return;
+  const absl::Time now = host_.clock.Now();
+  const auto retry = memory_.retry_at.find(kResize);
+  if (retry != memory_.retry_at.end() && retry->second > now) {
+    Shorten(pause, retry->second - now);
+    return;
+  }
+  const absl::Status status = TryResize(record, observed);
+  if (IsPassing(status)) {
+    Shorten(pause, kSoon);
+    return;
+  }
+  if (status.ok()) {
+    memory_.resize_failure.clear();
+    memory_.retry_at.erase(kResize);
+    memory_.back_off.Forget(kResize);
+    host_.events.Add(
+        SubjectOf(record), "Normal", "ResizeCompleted",
+        absl::StrCat("Pod resize completed, to generation ", record.allocated_generation));
+    return;
+  }
+  memory_.resize_failure = std::string(status.message());
+  host_.events.Add(SubjectOf(record), "Warning", "ResizeError",
+                   absl::StrCat("Pod resize failed, and is tried again: ", status.message()));
+  memory_.back_off.OnAttempt(kResize, now);
+  memory_.retry_at[kResize] = memory_.back_off.NotBefore(kResize, now);
+  Shorten(pause, memory_.retry_at[kResize] - now);
+}
+
+void PodWorker::ForgetRestarts(const PodRecord& record, const ObservedPod& observed) {
+  std::set<std::string> done;
+  for (const auto& [container, id] : record.restarting) {
+    const ObservedContainer* const newest = observed.Newest(container, "");
+    if (newest == nullptr || newest->id != id) done.insert(container);
+  }
+  if (done.empty()) return;
+  const absl::Status status = Change([&](PodRecord& kept) {
+    for (const std::string& each : done) kept.restarting.erase(each);
+  });
+  // The next step tries again.
+  status.IgnoreError();
 }
 
 std::string PodWorker::EnsureSandbox(const PodRecord& record, const ObservedPod& observed,
@@ -241,7 +368,9 @@ void PodWorker::StartContainers(const PodRecord& record, const ObservedPod& obse
     }
     const ObservedContainer* last = observed.Newest(name, "");
     const bool is_restart = last != nullptr && last->state == ContainerState::kExited;
-    if (is_restart) memory_.back_off.OnAttempt(name, last->finished);
+    if (is_restart && !IsRestarting(record, *last)) {
+      memory_.back_off.OnAttempt(name, last->finished);
+    }
     const auto failure = starter_.Start(record, index, sandbox, last);
     if (!failure) {
       memory_.waiting.erase(name);
@@ -301,15 +430,21 @@ void PodWorker::Tidy(const PodPlan& plan) {
 
 void PodWorker::Report(const ObservedPod& observed, const std::optional<PodEnd>& end) {
   const PodRecord record = this->record();
+  bool frees_room = false;
   const PodBoard::Object before = host_.board.Get(record.key);
   const nlohmann::json none;
   host_.board.Put(record.key,
-                  PodObject({record, manifest_, observed, end, memory_.waiting, memory_.failure},
+                  PodObject({record, manifest_, observed, end, memory_.waiting, memory_.failure,
+                             memory_.resize_failure, host_.resizes_pods},
                             host_.node, before != nullptr ? *before : none, host_.clock.Now()));
-  const absl::MutexLock lock(&mutex_);
-  shared_.observed = observed;
-  shared_.has_ended = end.has_value();
-  shared_.has_looked = true;
+  {
+    const absl::MutexLock lock(&mutex_);
+    frees_room = end.has_value() && !shared_.has_ended;
+    shared_.observed = observed;
+    shared_.has_ended = end.has_value();
+    shared_.has_looked = true;
+  }
+  if (frees_room && host_.on_room) host_.on_room();
 }
 
 }  // namespace plimsoll::agent

@@ -4,6 +4,8 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <set>
 #include <string>
@@ -23,6 +25,16 @@
 #include "agent/pods/pod_stopper.h"
 
 namespace plimsoll::agent {
+
+// A spec that a living pod is asked for from now on. It differs from the pod's in what ChangeOf
+// lets change.
+struct SpecChange {
+  nlohmann::json object;
+  // Of `object`, if the node has room for it: steps act on it. Else null, and steps go on with what
+  // the pod has.
+  std::shared_ptr<const pod::Manifest> manifest;
+  std::optional<PodVerdict> pending;  // why it is null
+};
 
 // Brings the runtime a step nearer to the record at each Step: looks, plans, acts, reports. A
 // worker that begins anew after a crash does the same from what it finds.
@@ -44,10 +56,13 @@ class PodWorker {
   // period than that of an end under way overtakes it. An error leaves everything as it was;
   // NOT_FOUND: the pod has gone.
   absl::Status Delete(int64_t grace_s);
+  // Puts the change on record, whole or not at all. Errors as Delete's.
+  absl::Status Put(const SpecChange& change);
   const PodKey& key() const { return key_; }
   const std::string& uid() const { return uid_; }
   PodRecord record() const;
-  const pod::Manifest& manifest() const { return manifest_; }
+  // With the resources that the node has given the pod. A later change makes another one.
+  std::shared_ptr<const pod::Manifest> manifest() const;
   // The pod counts in the node's use: it has not ended.
   bool is_active() const;
   // As of the last step.
@@ -59,10 +74,14 @@ class PodWorker {
   using Pause = absl::Duration;
 
   // The only writer of the pod's row. NOT_FOUND once the pod has gone.
-  absl::Status Change(absl::FunctionRef<void(PodRecord&)> change);
+  // `manifest`: of the changed record, if that is another one.
+  absl::Status Change(absl::FunctionRef<void(PodRecord&)> change,
+                      std::shared_ptr<const pod::Manifest> manifest = nullptr);
   absl::Status Forget();
+  // Takes the record's manifest for the step that begins.
+  PodRecord Begin();
   Next End(const PodRecord& record, const ObservedPod& observed);
-  Pause GoOn(const PodRecord& record, ObservedPod observed);
+  Pause GoOn(const PodRecord& begun, ObservedPod seen);
   // False: a sandbox isn't stopped, so that its addresses and ports aren't free yet.
   bool StopSandboxes(const PodRecord& record, const ObservedPod& observed, const PodPlan& plan,
                      Pause& pause);
@@ -71,6 +90,11 @@ class PodWorker {
   absl::StatusOr<Pause> CheckDeadline(PodRecord& record);
   // After a verdict.
   Pause StopAll(const PodRecord& record, const ObservedPod& observed);
+  // Brings a change of resources into force, if one is allocated; looks again after it.
+  void Resize(const PodRecord& record, ObservedPod& observed, Pause& pause);
+  absl::Status TryResize(const PodRecord& record, ObservedPod& observed);
+  // Forgets runs that ended for a resize and have a successor.
+  void ForgetRestarts(const PodRecord& record, const ObservedPod& observed);
   // The id of the sandbox that containers start in; empty: there is none, and `pause` says when to
   // retry.
   std::string EnsureSandbox(const PodRecord& record, const ObservedPod& observed,
@@ -86,8 +110,9 @@ class PodWorker {
   const PodHost& host_;
   const PodKey key_;
   const std::string uid_;
-  const pod::Manifest manifest_;
-  // Of the stepping thread.
+  // Of the stepping thread: the manifest as of the step's begin, to which the parts below refer.
+  std::shared_ptr<const pod::Manifest> begun_;
+  pod::Manifest manifest_;
   PodReader reader_;
   PodStarter starter_;
   PodStopper stopper_;
@@ -96,6 +121,7 @@ class PodWorker {
     std::map<std::string, absl::Time> retry_at;  // by container; "" is the sandbox
     std::map<std::string, Waiting> waiting;      // by container
     std::string failure;                         // the sandbox can't be made
+    std::string resize_failure;                  // the last try's; empty: none failed
     std::set<std::string> stopped;               // sandboxes, by id
     std::optional<PodEnd> end;                   // as last planned
   };
@@ -103,6 +129,7 @@ class PodWorker {
 
   struct Shared {
     PodRecord record;
+    std::shared_ptr<const pod::Manifest> manifest;  // of record.Allocated()
     ObservedPod observed;
     bool has_ended = false;
     bool has_looked = false;

@@ -1,0 +1,136 @@
+#include "agent/pods/living_changes.h"
+
+#include <algorithm>
+#include <memory>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
+#include "agent/node/kube_time.h"
+#include "agent/pods/pod_change.h"
+#include "agent/pods/resize_check.h"
+#include "agent/pods/resize_status.h"
+#include "base/status.h"
+
+namespace plimsoll::agent {
+namespace {
+
+constexpr char kDeferred[] = "Deferred";
+constexpr char kInfeasible[] = "Infeasible";
+
+std::string PodName(const PodKey& pod) {
+  return absl::StrCat("pod ", pod.pod_namespace, "/", pod.name);
+}
+
+// The words of an admission, for a pod that goes on with less.
+std::string WithoutRejection(absl::string_view message) {
+  absl::ConsumePrefix(&message, "Pod was rejected: ");
+  return std::string(message);
+}
+
+absl::StatusOr<pod::Manifest> ManifestOf(const nlohmann::json& object, const PodKey& pod) {
+  PLIMSOLL_ASSIGN_OR_RETURN(std::vector<pod::Manifest> manifests,
+                            pod::ParseManifests(object.dump(), PodName(pod)));
+  if (manifests.size() == 1) return std::move(manifests.front());
+  return absl::InternalError(
+      absl::StrCat(PodName(pod), " is on record as ", manifests.size(), " pods"));
+}
+
+bool Same(const std::optional<PodVerdict>& one, const std::optional<PodVerdict>& other) {
+  if (!one || !other) return one.has_value() == other.has_value();
+  return one->reason == other->reason && one->message == other->message;
+}
+
+}  // namespace
+
+void LivingChanges::Tell(const PodRecord& record, const char* type, const char* reason,
+                         absl::string_view message) {
+  host_.events.Add({.kind = "Pod", .key = record.key, .uid = record.uid, .container = ""}, type,
+                   reason, message);
+}
+
+std::optional<PodVerdict> LivingChanges::Judge(const PodWorker& pod,
+                                               const pod::Manifest& wanted) const {
+  if (!NeedsRoom(*pod.manifest(), wanted)) return std::nullopt;
+  const auto alone = admit_(wanted, {});
+  if (!alone.ok()) return PodVerdict{kDeferred, std::string(alone.status().message())};
+  if (*alone) return PodVerdict{kInfeasible, WithoutRejection((*alone)->message)};
+  std::vector<std::shared_ptr<const pod::Manifest>> kept;
+  std::vector<const pod::Manifest*> others;
+  for (const PodTable::Worker& each : table_.All()) {
+    if (each->uid() == pod.uid() || !each->is_active()) continue;
+    kept.push_back(each->manifest());
+    others.push_back(kept.back().get());
+  }
+  const auto beside = admit_(wanted, others);
+  if (!beside.ok()) return PodVerdict{kDeferred, std::string(beside.status().message())};
+  if (*beside) return PodVerdict{kDeferred, WithoutRejection((*beside)->message)};
+  return std::nullopt;
+}
+
+absl::Status LivingChanges::Put(PodWorker& pod, const nlohmann::json& object,
+                                const pod::Manifest& manifest) {
+  SpecChange change{.object = object, .manifest = nullptr, .pending = Judge(pod, manifest)};
+  if (!change.pending) change.manifest = std::make_shared<const pod::Manifest>(manifest);
+  const PodRecord before = pod.record();
+  PLIMSOLL_RETURN_IF_ERROR(pod.Put(change));
+  if (const PodBoard::Object shown = host_.board.Get(before.key)) {
+    host_.board.Put(before.key, WithChange(*shown, pod.record(), KubeTime(host_.clock.Now())));
+  }
+  if (change.pending) {
+    Tell(before, "Warning", absl::StrCat("Resize", change.pending->reason).c_str(),
+         absl::StrCat("Pod resize ", change.pending->reason == kDeferred ? "waits" : "can't be",
+                      ": ", change.pending->message));
+  } else if (ChangeOf(before.Allocated(), object).any) {
+    Tell(before, "Normal", "ResizeStarted",
+         absl::StrCat("Pod resize started, to generation ", pod.record().generation));
+  }
+  table_.Wake(before.uid);
+  return absl::OkStatus();
+}
+
+absl::Status LivingChanges::Check(const PodWorker& pod, const nlohmann::json& object,
+                                  const pod::Manifest& manifest) const {
+  const PodRecord record = pod.record();
+  const PodChange change = ChangeOf(record.object, object);
+  if (!change.any) return absl::OkStatus();
+  if (!change.in_place()) return ForbiddenChange(record.key, change);
+  if (!host_.resizes_pods) {
+    return absl::FailedPreconditionError(
+        absl::StrCat(PodName(record.key),
+                     " is there with other resources, and keeps them: feature gate "
+                     "InPlacePodVerticalScaling is off; delete it first"));
+  }
+  if (!pod.is_active() || record.deleted) {
+    return absl::FailedPreconditionError(
+        absl::StrCat(PodName(record.key), record.deleted ? " is being deleted" : " has ended",
+                     ": its resources stay; delete it and apply it anew"));
+  }
+  PLIMSOLL_ASSIGN_OR_RETURN(const pod::Manifest before, ManifestOf(record.object, record.key));
+  return CheckResize(before, manifest);
+}
+
+void LivingChanges::Retry() {
+  std::vector<std::pair<absl::Time, PodTable::Worker>> waiting;
+  for (PodTable::Worker& each : table_.All()) {
+    const PodRecord record = each->record();
+    if (!record.pending || record.deleted || !each->is_active()) continue;
+    waiting.emplace_back(record.created, std::move(each));
+  }
+  std::sort(waiting.begin(), waiting.end());
+  for (const auto& [created, pod] : waiting) {
+    const PodRecord record = pod->record();
+    absl::Status status = absl::OkStatus();
+    const absl::StatusOr<pod::Manifest> wanted = ManifestOf(record.object, record.key);
+    if (!wanted.ok()) {
+      status = wanted.status();
+    } else if (!Same(record.pending, Judge(*pod, *wanted))) {
+      status = Put(*pod, record.object, *wanted);
+    }
+    if (!status.ok() && !absl::IsNotFound(status)) {
+      Tell(record, "Warning", "ResizeError", status.message());
+    }
+  }
+}
+
+}  // namespace plimsoll::agent

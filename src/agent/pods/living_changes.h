@@ -1,0 +1,55 @@
+// Changes of living pods' specs: which are taken, and when the node has room for them (kubelet's
+// allocation manager).
+#ifndef PLIMSOLL_AGENT_PODS_LIVING_CHANGES_H_
+#define PLIMSOLL_AGENT_PODS_LIVING_CHANGES_H_
+
+#include <functional>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "agent/pods/pod_host.h"
+#include "agent/pods/pod_table.h"
+#include "pod/manifest.h"
+
+namespace plimsoll::agent {
+
+// The caller holds the lock that orders which pods there are and what they have.
+class LivingChanges {
+ public:
+  // See AgentPods.
+  using Admit = std::function<absl::StatusOr<std::optional<PodVerdict>>(
+      const pod::Manifest& pod, const std::vector<const pod::Manifest*>& others)>;
+
+  // All outlive this.
+  LivingChanges(const PodHost& host, const Admit& admit, PodTable& table)
+      : host_(host), admit_(admit), table_(table) {}
+
+  // `pod` may become as `object`, of which `manifest` is.
+  //
+  // FAILED_PRECONDITION: a field differs that stays for life, the pod has ended, or gate
+  // InPlacePodVerticalScaling is off. INVALID_ARGUMENT as CheckResize.
+  absl::Status Check(const PodWorker& pod, const nlohmann::json& object,
+                     const pod::Manifest& manifest) const;
+  // Puts the change on record after Check. One that the node has no room for waits
+  // (PodResizePending). Errors of PodWorker::Put.
+  absl::Status Put(PodWorker& pod, const nlohmann::json& object, const pod::Manifest& manifest);
+  // Tries those that wait, the oldest pod first. After room came about.
+  void Retry();
+
+ private:
+  // nullopt: the node has room. Else "Deferred" or "Infeasible".
+  std::optional<PodVerdict> Judge(const PodWorker& pod, const pod::Manifest& wanted) const;
+  void Tell(const PodRecord& record, const char* type, const char* reason,
+            absl::string_view message);
+
+  const PodHost& host_;
+  const Admit& admit_;
+  PodTable& table_;
+};
+
+}  // namespace plimsoll::agent
+
+#endif  // PLIMSOLL_AGENT_PODS_LIVING_CHANGES_H_

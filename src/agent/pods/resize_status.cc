@@ -1,0 +1,124 @@
+#include "agent/pods/resize_status.h"
+
+#include <optional>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "resources/requirements.h"
+#include "resources/shares.h"
+
+namespace plimsoll::agent {
+namespace {
+
+using Json = nlohmann::json;
+using resources::Quantity;
+using resources::Requirements;
+using resources::ResourceList;
+
+Json AmountsJson(const ResourceList& list) {
+  Json amounts = Json::object();
+  for (const auto& [name, amount] : list) amounts[name] = amount.text();
+  return amounts;
+}
+
+// The amount as it was written, if that is the one in force; else what is.
+void Set(ResourceList& list, const std::string& name, const Quantity& in_force,
+         const ResourceList& written) {
+  const auto it = written.find(name);
+  list[name] = it != written.end() && it->second == in_force ? it->second : in_force;
+}
+
+// One cpu.weight stands for several requests: the written one if it is among them.
+void SetCpuRequest(int64_t shares, const ResourceList& written, ResourceList& list) {
+  if (shares <= static_cast<int64_t>(resources::kMinShares)) return;
+  const auto reported = static_cast<uint64_t>(shares);
+  const auto it = written.find("cpu");
+  if (it != written.end() &&
+      resources::AreOneWeight(resources::MilliCpuToShares(it->second.MilliValue()), reported)) {
+    list["cpu"] = it->second;
+    return;
+  }
+  list["cpu"] = Quantity::FromMilli(resources::SharesToMilliCpu(reported));
+}
+
+// The resources in force. `hint` has the spelling of amounts, and no amount comes from it alone.
+Requirements InForce(const ReportedResources& reported, const Requirements& hint) {
+  // What no control file holds, such as a request of memory, is the runtime's word.
+  Requirements in_force = reported.written.value_or(Requirements());
+  for (const char* name : {"cpu", "memory"}) in_force.limits.erase(name);
+  in_force.requests.erase("cpu");
+  SetCpuRequest(reported.cpu_shares, hint.requests, in_force.requests);
+  if (reported.cpu_quota_us > 0) {
+    const auto period = static_cast<uint64_t>(
+        reported.cpu_period_us > 0 ? reported.cpu_period_us : int64_t{resources::kDefaultPeriodUs});
+    Set(in_force.limits, "cpu",
+        Quantity::FromMilli(resources::QuotaToMilliCpu(reported.cpu_quota_us, period)),
+        hint.limits);
+  }
+  if (reported.memory_limit_bytes > 0) {
+    Set(in_force.limits, "memory",
+        Quantity::FromInt(reported.memory_limit_bytes, Quantity::Format::kBinarySi), hint.limits);
+  }
+  return in_force;
+}
+
+Json ResizeCondition(const char* type, int64_t generation, absl::string_view reason,
+                     absl::string_view message) {
+  Json condition = {{"type", type}, {"status", "True"}, {"observedGeneration", generation}};
+  if (!reason.empty()) condition["reason"] = std::string(reason);
+  if (!message.empty()) condition["message"] = std::string(message);
+  return condition;
+}
+
+}  // namespace
+
+void AddResources(const pod::ContainerManifest& allocated, const ObservedContainer& run,
+                  Json& status) {
+  const Requirements given = resources::WithDefaults(allocated.resources);
+  if (!given.requests.empty()) status["allocatedResources"] = AmountsJson(given.requests);
+  if (!run.resources) return;
+  const Requirements in_force = InForce(*run.resources, given);
+  status["resources"] = Json::object();
+  if (!in_force.requests.empty()) status["resources"]["requests"] = AmountsJson(in_force.requests);
+  if (!in_force.limits.empty()) status["resources"]["limits"] = AmountsJson(in_force.limits);
+}
+
+std::vector<Json> ResizeConditions(const PodRecord& record, const std::string& failure,
+                                   const std::vector<std::string>& unverified) {
+  std::vector<Json> conditions;
+  if (record.pending) {
+    conditions.push_back(ResizeCondition("PodResizePending", record.generation,
+                                         record.pending->reason, record.pending->message));
+  }
+  if (!record.actuated.is_null()) {
+    conditions.push_back(ResizeCondition("PodResizeInProgress", record.allocated_generation,
+                                         failure.empty() ? "" : "Error", failure));
+  } else if (!unverified.empty()) {
+    conditions.push_back(ResizeCondition(
+        "PodResizeInProgress", record.allocated_generation, "",
+        absl::StrCat("unverified: the runtime took the resources and reports none of container ",
+                     absl::StrJoin(unverified, ", "))));
+  }
+  return conditions;
+}
+
+Json WithChange(Json shown, const PodRecord& record, const std::string& now) {
+  const Json node = shown.value("/spec/nodeName"_json_pointer, Json());
+  shown["spec"] = record.object.value("spec", Json::object());
+  if (!node.is_null()) shown["spec"]["nodeName"] = node;
+  shown["metadata"]["generation"] = record.generation;
+  Json kept = Json::array();
+  for (const Json& each : shown.value("/status/conditions"_json_pointer, Json::array())) {
+    const std::string type = each.value("type", "");
+    if (type != "PodResizePending" && type != "PodResizeInProgress") kept.push_back(each);
+  }
+  for (Json& each : ResizeConditions(record, "", {})) {
+    each["lastTransitionTime"] = now;
+    kept.push_back(std::move(each));
+  }
+  shown["status"]["conditions"] = std::move(kept);
+  return shown;
+}
+
+}  // namespace plimsoll::agent

@@ -1,0 +1,31 @@
+// Resources and resizes in a pod's status (KEP-1287, KEP-2273).
+#ifndef PLIMSOLL_AGENT_PODS_RESIZE_STATUS_H_
+#define PLIMSOLL_AGENT_PODS_RESIZE_STATUS_H_
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "agent/pods/observed_pod.h"
+#include "agent/pods/pod_record.h"
+#include "pod/manifest.h"
+
+namespace plimsoll::agent {
+
+// Adds `allocatedResources`, which the node has given the container, and `resources`, which are in
+// force as the runtime reports them, never as they were asked for. A runtime that reports none
+// leaves `resources` out.
+void AddResources(const pod::ContainerManifest& allocated, const ObservedContainer& run,
+                  nlohmann::json& status);
+
+// PodResizePending and PodResizeInProgress, those that hold, without lastTransitionTime. `failure`:
+// the last try's; `unverified`: containers of which the runtime reports nothing.
+std::vector<nlohmann::json> ResizeConditions(const PodRecord& record, const std::string& failure,
+                                             const std::vector<std::string>& unverified);
+
+// The pod as last reported, with a change that was just put on record: the next step reports anew.
+nlohmann::json WithChange(nlohmann::json shown, const PodRecord& record, const std::string& now);
+
+}  // namespace plimsoll::agent
+
+#endif  // PLIMSOLL_AGENT_PODS_RESIZE_STATUS_H_

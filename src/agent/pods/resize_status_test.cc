@@ -1,0 +1,119 @@
+#include "agent/pods/resize_status.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "absl/strings/str_cat.h"
+
+namespace plimsoll::agent {
+namespace {
+
+using Json = nlohmann::json;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+pod::ContainerManifest Allocated(const std::string& resources) {
+  const auto pods = pod::ParseManifests(
+      absl::StrCat("{apiVersion: v1, kind: Pod, metadata: {name: p}, spec: {containers: [{name: a, "
+                   "image: i, resources: ",
+                   resources, "}]}}"),
+      "p.yaml");
+  EXPECT_TRUE(pods.ok()) << pods.status();
+  return pods->front().containers.front();
+}
+
+Json StatusOf(const std::string& allocated, const std::optional<ReportedResources>& reported) {
+  ObservedContainer run;
+  run.resources = reported;
+  Json status;
+  AddResources(Allocated(allocated), run, status);
+  return status;
+}
+
+TEST(ResizeStatusTest, AmountsInForceAreSpelledAsWritten) {
+  const Json status =
+      StatusOf("{requests: {cpu: 0.10, memory: 1e6}, limits: {cpu: 500m, memory: 64Mi}}",
+               ReportedResources{.cpu_shares = 102,
+                                 .cpu_quota_us = 50'000,
+                                 .cpu_period_us = 100'000,
+                                 .memory_limit_bytes = 64 << 20,
+                                 .written = std::nullopt});
+  EXPECT_EQ(status["resources"]["requests"], (Json{{"cpu", "0.10"}}));
+  EXPECT_EQ(status["resources"]["limits"], (Json{{"cpu", "500m"}, {"memory", "64Mi"}}));
+  EXPECT_EQ(status["allocatedResources"], (Json{{"cpu", "0.10"}, {"memory", "1e6"}}));
+}
+
+TEST(ResizeStatusTest, TheRuntimesAmountsStandBeforeThoseAskedFor) {
+  resources::Requirements written;
+  written.requests["memory"] = *resources::Quantity::Parse("2M");
+  written.limits["memory"] = *resources::Quantity::Parse("64Mi");
+  const Json status = StatusOf("{requests: {cpu: 2, memory: 1M}, limits: {cpu: 2, memory: 64Mi}}",
+                               ReportedResources{.cpu_shares = 1024,
+                                                 .cpu_quota_us = 100'000,
+                                                 .cpu_period_us = 100'000,
+                                                 .memory_limit_bytes = 32 << 20,
+                                                 .written = written});
+  EXPECT_EQ(status["resources"]["requests"], (Json{{"cpu", "1"}, {"memory", "2M"}}));
+  EXPECT_EQ(status["resources"]["limits"], (Json{{"cpu", "1"}, {"memory", "32Mi"}}));
+}
+
+TEST(ResizeStatusTest, WithoutAReportNothingIsClaimed) {
+  const Json status = StatusOf("{requests: {cpu: 1}}", std::nullopt);
+  EXPECT_FALSE(status.contains("resources"));
+  EXPECT_EQ(status["allocatedResources"], (Json{{"cpu", "1"}}));
+  EXPECT_EQ(StatusOf("{}", ReportedResources{})["resources"], Json::object());
+}
+
+TEST(ResizeStatusTest, ConditionsTellWhatAResizeWaitsFor) {
+  PodRecord record;
+  EXPECT_THAT(ResizeConditions(record, "", {}), IsEmpty());
+  record.generation = 3;
+  record.allocated_generation = 2;
+  record.actuated = {{"kind", "Pod"}};
+  record.pending = PodVerdict{"Deferred", "no room"};
+  const auto both = ResizeConditions(record, "the runtime says no", {});
+  ASSERT_THAT(both, SizeIs(2));
+  EXPECT_EQ(both[0], (Json{{"type", "PodResizePending"},
+                           {"status", "True"},
+                           {"observedGeneration", 3},
+                           {"reason", "Deferred"},
+                           {"message", "no room"}}));
+  EXPECT_EQ(both[1], (Json{{"type", "PodResizeInProgress"},
+                           {"status", "True"},
+                           {"observedGeneration", 2},
+                           {"reason", "Error"},
+                           {"message", "the runtime says no"}}));
+  record.pending.reset();
+  EXPECT_FALSE(ResizeConditions(record, "", {}).front().contains("reason"));
+}
+
+TEST(ResizeStatusTest, AResizeThatNobodyReportsOnIsUnverified) {
+  const auto conditions = ResizeConditions({}, "", {"main"});
+  ASSERT_THAT(conditions, SizeIs(1));
+  EXPECT_EQ(conditions[0]["type"], "PodResizeInProgress");
+  EXPECT_THAT(conditions[0]["message"].get<std::string>(), HasSubstr("unverified"));
+  EXPECT_THAT(conditions[0]["message"].get<std::string>(), HasSubstr("container main"));
+}
+
+TEST(ResizeStatusTest, AChangeShowsAtOnce) {
+  const Json shown = {{"metadata", {{"name", "p"}, {"generation", 1}}},
+                      {"spec", {{"old", true}, {"nodeName", "n"}}},
+                      {"status",
+                       {{"conditions",
+                         {{{"type", "Ready"}, {"status", "True"}},
+                          {{"type", "PodResizePending"}, {"status", "True"}}}}}}};
+  PodRecord record;
+  record.object = {{"spec", {{"new", true}}}};
+  record.generation = 2;
+  record.actuated = {{"kind", "Pod"}};
+  const Json next = WithChange(shown, record, "now");
+  EXPECT_EQ(next["spec"], (Json{{"new", true}, {"nodeName", "n"}}));
+  EXPECT_EQ(next["metadata"]["generation"], 2);
+  ASSERT_THAT(next["status"]["conditions"], SizeIs(2));
+  EXPECT_EQ(next["status"]["conditions"][1]["type"], "PodResizeInProgress");
+  EXPECT_EQ(next["status"]["conditions"][1]["lastTransitionTime"], "now");
+}
+
+}  // namespace
+}  // namespace plimsoll::agent
