@@ -10,6 +10,7 @@
 #include "pod/images.h"
 #include "pod/mount_sub_paths.h"
 #include "pod/pull_secrets.h"
+#include "pod/termination_message.h"
 #include "pod/user_ids.h"
 
 namespace plimsoll::agent {
@@ -83,6 +84,7 @@ absl::Status PodStarter::Prepare(const PodRecord& record, KeepIds keep) {
     PLIMSOLL_ASSIGN_OR_RETURN(context_.hosts_file,
                               pod::WriteHostsFile(host_.root, dir, pod_, context_));
   }
+  PLIMSOLL_RETURN_IF_ERROR(PrepareLastWords(dir.path));
   PLIMSOLL_ASSIGN_OR_RETURN(pod::PodConfigs configs, pod::ToCri(pod_, context_));
   if (host_.make_group) {
     PLIMSOLL_ASSIGN_OR_RETURN(const std::string parent, host_.make_group(record, pod_));
@@ -91,6 +93,17 @@ absl::Status PodStarter::Prepare(const PodRecord& record, KeepIds keep) {
   PLIMSOLL_RETURN_IF_ERROR(Extend(configs));
   dir_ = std::move(dir);
   configs_ = std::move(configs);
+  return absl::OkStatus();
+}
+
+absl::Status PodStarter::PrepareLastWords(const std::string& directory) {
+  for (const pod::ContainerManifest& each : pod_.containers) {
+    const std::string path = pod::TerminationLogPath(directory, each.name);
+    context_.termination_logs[each.name] = path;
+    if (host_.root.Exists(path)) continue;
+    PLIMSOLL_RETURN_IF_ERROR(
+        pod::MakeTerminationLog(host_.root, directory, each.name, std::nullopt));
+  }
   return absl::OkStatus();
 }
 
@@ -183,6 +196,8 @@ absl::StatusOr<std::string> PodStarter::Create(const pod::ContainerManifest& con
   auto& config = configs_->containers[index];
   config.mutable_metadata()->set_attempt(attempt);
   config.set_log_path(pod::LogPathOf(container.name, attempt));
+  const auto last = attempt == 0 ? std::nullopt : std::optional<uint32_t>(attempt - 1);
+  PLIMSOLL_RETURN_IF_ERROR(pod::MakeTerminationLog(host_.root, dir_->path, container.name, last));
   PLIMSOLL_RETURN_IF_ERROR(
       pod::MountSubPaths(host_.root, container, configs_->sub_paths[index], dir_->volumes, config));
   return host_.client.CreateContainer(sandbox, config, configs_->sandbox);

@@ -61,6 +61,8 @@ class PodStarter {
   // The hook after the start. A failure ends the container, as under kubelet.
   absl::Status RunPostStart(const EventSubject& subject, const pod::ContainerManifest& container,
                             const std::string& id);
+  // Files for the containers' last words, into the context. Those that are there stay.
+  absl::Status PrepareLastWords(const std::string& directory);
   absl::StatusOr<std::string> Create(const pod::ContainerManifest& container, size_t index,
                                      const std::string& sandbox, uint32_t attempt);
   EventSubject SubjectOf(const PodRecord& record, const std::string& container) const;

@@ -7,6 +7,7 @@
 #include "agent/pods/passing.h"
 #include "base/status.h"
 #include "pod/dir.h"
+#include "pod/termination_message.h"
 
 namespace plimsoll::agent {
 namespace {
@@ -30,7 +31,8 @@ PodWorker::PodWorker(const PodHost& host, PodRecord record, pod::Manifest manife
       uid_(record.uid),
       manifest_(std::move(manifest)),
       reader_(host.client, record.uid,
-              absl::StrCat(pod::PodDirPath(host.state_directory, record.uid), "/logs")),
+              absl::StrCat(pod::PodDirPath(host.state_directory, record.uid), "/logs"),
+              [this](const ObservedContainer& ended) { return LastWords(ended); }),
       starter_(host, manifest_),
       stopper_(host, manifest_),
       shared_{.record = std::move(record)} {}
@@ -53,6 +55,15 @@ bool PodWorker::is_active() const {
 bool PodWorker::has_looked() const {
   const absl::MutexLock lock(&mutex_);
   return shared_.has_looked;
+}
+
+std::string PodWorker::LastWords(const ObservedContainer& ended) const {
+  for (const pod::ContainerManifest& each : manifest_.containers) {
+    if (each.name != ended.name) continue;
+    return pod::TerminationMessage(host_.root, pod::PodDirPath(host_.state_directory, uid_),
+                                   {each, ended.attempt, ended.exit_code, ended.log_path});
+  }
+  return "";
 }
 
 absl::Status PodWorker::Change(absl::FunctionRef<void(PodRecord&)> change) {

@@ -58,6 +58,7 @@ class PodWorker {
  private:
   using Pause = absl::Duration;
 
+  std::string LastWords(const ObservedContainer& ended) const;
   // The only writer of the pod's row. NOT_FOUND once the pod has gone.
   absl::Status Change(absl::FunctionRef<void(PodRecord&)> change);
   absl::Status Forget();

@@ -1,0 +1,160 @@
+// The rest of a pod's life in plimsoll-agent, over a real plimsolld: last words, the grace period.
+#include <gmock/gmock.h>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "harness/agent.h"
+#include "harness/kernel.h"
+#include "harness/node.h"
+
+namespace plimsoll::testing {
+namespace {
+
+using Json = nlohmann::json;
+using ::testing::HasSubstr;
+
+constexpr char kWaits[] = "trap \"exit 0\" TERM; while :; do sleep 0.1; done";
+constexpr char kStubborn[] = "trap true TERM; while :; do sleep 0.1; done";
+
+const Json& MainOf(const Json& pod) {
+  return pod["status"]["containerStatuses"][0];
+}
+
+bool Runs(const Json& pod) {
+  return MainOf(pod).value("ready", false);
+}
+
+// A container in YAML's flow style.
+std::string ContainerText(const std::string& name, const std::string& script,
+                          const std::string& fields = "") {
+  return absl::StrCat("{name: ", name, ", image: busybox, imagePullPolicy: Never, ", fields,
+                      "command: [sh, -c, '", script, "']}");
+}
+
+class AgentLifeTest : public NodeTest {
+ protected:
+  explicit AgentLifeTest(const std::string& config = "")
+      : agent_(node_.directory(), node_.address(), absl::StrCat("cgroupsPerQOS: false\n", config)) {
+  }
+  void SetUp() override {
+    NodeTest::SetUp();
+    Begin();
+  }
+  void TearDown() override {
+    if (agent_.runs()) agent_.Kill();
+    NodeTest::TearDown();
+  }
+  void Begin() {
+    const absl::Status started = agent_.Start();
+    ASSERT_TRUE(started.ok()) << started;
+  }
+  void Apply(const std::string& manifest) {
+    const auto applied = agent_.client().Apply(manifest);
+    ASSERT_TRUE(applied.ok()) << applied.status();
+  }
+  void ApplyPod(const std::string& name, const std::string& spec) {
+    Apply(absl::StrCat("{apiVersion: v1, kind: Pod, metadata: {name: ", name, "}, spec: {", spec,
+                       "}}"));
+  }
+  void Delete(const std::string& pod, std::optional<int64_t> grace_s = std::nullopt) {
+    const absl::Status deleted = agent_.client().Delete("default", pod, grace_s);
+    ASSERT_TRUE(deleted.ok()) << deleted;
+  }
+  // The message of the pod's newest event of the reason; empty: none.
+  std::string Event(const std::string& pod, const std::string& reason) {
+    const auto events = agent_.client().Events("default", pod);
+    std::string message;
+    for (const Json& each : events.ok() ? *events : std::vector<Json>()) {
+      if (each["reason"] == reason) message = each["message"];
+    }
+    return message;
+  }
+
+  AgentProcess agent_;
+};
+
+TEST_F(AgentLifeTest, LastWordsAreTheFilesOrTheLogs) {
+  ApplyPod(
+      "words",
+      absl::StrCat(
+          "restartPolicy: Never, containers: [",
+          ContainerText("main", "printf \"no paper\" > /dev/termination-log; exit 3"), ", ",
+          ContainerText("own", "printf custom > /tmp/why", "terminationMessagePath: /tmp/why, "),
+          ", ",
+          ContainerText("log", "echo one; echo two; exit 1",
+                        "terminationMessagePolicy: FallbackToLogsOnError, "),
+          ", ", ContainerText("silent", "echo noise; exit 1"), "]"));
+  ASSERT_TRUE(agent_.AwaitPhase("words", "Failed"));
+  const auto message = [](const Json& pod, size_t i) {
+    return pod["status"]["containerStatuses"][i]["state"]["terminated"].value("message", "");
+  };
+  for (int i = 0; i < 2; ++i) {
+    const Json pod = agent_.Pod("words");
+    EXPECT_EQ(message(pod, 0), "no paper");
+    EXPECT_EQ(message(pod, 1), "custom");
+    EXPECT_EQ(message(pod, 2), "one\ntwo\n");
+    EXPECT_EQ(message(pod, 3), "");
+    // The next agent reads them again.
+    agent_.Kill();
+    Begin();
+    ASSERT_TRUE(agent_.AwaitPhase("words", "Failed"));
+  }
+}
+
+TEST_F(AgentLifeTest, LastWordsOfTheRunBeforeStay) {
+  ApplyPod("again",
+           absl::StrCat("volumes: [{name: v, emptyDir: {}}], containers: [",
+                        ContainerText("main",
+                                      "if [ -e /v/ran ]; then echo second > /dev/termination-log; "
+                                      "while :; do sleep 0.1; done; fi; touch /v/ran; "
+                                      "printf first > /dev/termination-log; exit 1",
+                                      "volumeMounts: [{name: v, mountPath: /v}], "),
+                        "]"));
+  ASSERT_TRUE(agent_.Await(
+      "again", [](const Json& pod) { return MainOf(pod)["restartCount"] == 1 && Runs(pod); }));
+  agent_.Kill();
+  Begin();
+  ASSERT_TRUE(agent_.Await("again", Runs));
+  EXPECT_EQ(MainOf(agent_.Pod("again"))["lastState"]["terminated"]["message"], "first");
+}
+
+// Without the shared period the sidecar would have four seconds more.
+TEST_F(AgentLifeTest, TheGracePeriodIsSharedWithSidecars) {
+  ApplyPod("slow", absl::StrCat("terminationGracePeriodSeconds: 4, initContainers: [",
+                                ContainerText("side", kStubborn, "restartPolicy: Always, "),
+                                "], containers: [", ContainerText("main", kStubborn), "]"));
+  ASSERT_TRUE(agent_.Await("slow", Runs));
+  const absl::Time begin = absl::Now();
+  Delete("slow");
+  ASSERT_TRUE(agent_.AwaitGone("slow"));
+  const absl::Duration took = absl::Now() - begin;
+  EXPECT_GE(took, absl::Seconds(4));
+  EXPECT_LT(took, absl::Seconds(7.8));
+}
+
+TEST_F(AgentLifeTest, SidecarsEndAfterTheRestAndInReverse) {
+  const std::string side =
+      "trap \"echo $0 >> /v/order; exit 0\" TERM; while :; do sleep 0.05; done";
+  const auto one = [&](const std::string& name, const std::string& fields) {
+    return absl::StrCat("{name: ", name, ", image: busybox, imagePullPolicy: Never, ", fields,
+                        "volumeMounts: [{name: v, mountPath: /v}], command: [sh, -c, '", side,
+                        "', ", name, "]}");
+  };
+  const std::string shared = node_.directory() + "/shared";
+  ASSERT_TRUE(Host().MakeDirs(shared, 0777).ok());
+  ApplyPod("order", absl::StrCat("volumes: [{name: v, hostPath: {path: ", shared,
+                                 "}}], initContainers: [", one("a", "restartPolicy: Always, "),
+                                 ", ", one("b", "restartPolicy: Always, "), "], containers: [",
+                                 one("main", ""), "]"));
+  ASSERT_TRUE(agent_.Await("order", Runs));
+  Delete("order");
+  ASSERT_TRUE(agent_.AwaitGone("order"));
+  EXPECT_EQ(Host().Read(shared + "/order").value_or(""), "main\nb\na\n");
+}
+
+}  // namespace
+}  // namespace plimsoll::testing
