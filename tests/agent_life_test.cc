@@ -1,4 +1,5 @@
-// The rest of a pod's life in plimsoll-agent, over a real plimsolld: last words, the grace period.
+// The rest of a pod's life in plimsoll-agent, over a real plimsolld: last words, the grace period,
+// logs.
 #include <gmock/gmock.h>
 
 #include <cstdint>
@@ -10,6 +11,7 @@
 #include "harness/agent.h"
 #include "harness/kernel.h"
 #include "harness/node.h"
+#include "pod/cri_log.h"
 
 namespace plimsoll::testing {
 namespace {
@@ -154,6 +156,42 @@ TEST_F(AgentLifeTest, SidecarsEndAfterTheRestAndInReverse) {
   Delete("order");
   ASSERT_TRUE(agent_.AwaitGone("order"));
   EXPECT_EQ(Host().Read(shared + "/order").value_or(""), "main\nb\na\n");
+}
+
+class AgentLogsTest : public AgentLifeTest {
+ protected:
+  AgentLogsTest()
+      : AgentLifeTest(
+            "containerLogMaxSize: 16Ki\ncontainerLogMaxFiles: 2\n"
+            "containerLogMonitorInterval: 3s\n") {}
+};
+
+TEST_F(AgentLogsTest, LogsAreRotatedUnderTheirReaders) {
+  constexpr int kLines = 1600;
+  ApplyPod(
+      "talks",
+      absl::StrCat("restartPolicy: Never, containers: [",
+                   ContainerText("main", absl::StrCat("i=0; while [ $i -lt ", kLines,
+                                                      " ]; do echo line $i of a log that grows; "
+                                                      "i=$((i+1)); [ $((i % 20)) = 0 ] && "
+                                                      "sleep 0.1; done; true")),
+                   "]"));
+  ASSERT_TRUE(agent_.Await("talks", Runs));
+  const std::string uid = agent_.Pod("talks")["metadata"]["uid"];
+  const std::string directory = absl::StrCat(agent_.state_directory(), "/pods/", uid, "/logs");
+  pod::LogReader reader(Host(), directory + "/main.0.log");
+  int next = 0;
+  const auto take = [&next](const pod::LogLine& line) {
+    EXPECT_EQ(line.text, absl::StrCat("line ", next, " of a log that grows"));
+    ++next;
+  };
+  EXPECT_TRUE(Eventually([&] { return reader.ReadAll(take).ok() && next == kLines; }))
+      << next << " lines came";
+  const auto names = Host().List(directory);
+  ASSERT_TRUE(names.ok()) << names.status();
+  EXPECT_THAT(*names, ::testing::ElementsAre("main.0.log", "main.0.log.1"));
+  ASSERT_TRUE(agent_.AwaitPhase("talks", "Succeeded"));
+  EXPECT_EQ(agent_.Log().find("is not rotated"), std::string::npos) << agent_.Log();
 }
 
 }  // namespace

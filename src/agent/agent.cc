@@ -5,6 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "agent/api/pod_api.h"
 #include "agent/api/server.h"
+#include "agent/chores.h"
 #include "agent/kubelet_check.h"
 #include "agent/manifest_directory.h"
 #include "agent/metrics.h"
@@ -72,6 +73,12 @@ struct Reports {
   PodBoard board;
 };
 
+// Parts that watch the machine for the pods.
+struct Watches {
+  std::unique_ptr<ManifestDirectory> manifests;
+  std::unique_ptr<Chores> chores;
+};
+
 struct Front {
   std::unique_ptr<PodApi> api;
   std::unique_ptr<ApiServer> server;
@@ -92,7 +99,7 @@ class AgentImpl : public Agent {
     front_.api.reset();
     // Ends calls that the parts below wait for.
     if (runtime_ != nullptr) runtime_->client().Abandon();
-    directory_.reset();
+    watches_ = {};
     news_.reset();
     std::unique_ptr<AgentPods> pods;
     const absl::MutexLock lock(&mutex_);
@@ -108,6 +115,7 @@ class AgentImpl : public Agent {
     PLIMSOLL_RETURN_IF_ERROR(StartPods());
     PLIMSOLL_RETURN_IF_ERROR(StartNews());
     PLIMSOLL_RETURN_IF_ERROR(StartDirectory());
+    PLIMSOLL_RETURN_IF_ERROR(StartChores());
     return StartApi();
   }
 
@@ -256,7 +264,7 @@ class AgentImpl : public Agent {
   absl::Status StartDirectory() {
     AgentPods* const pods = Pods();
     PLIMSOLL_ASSIGN_OR_RETURN(
-        directory_,
+        watches_.manifests,
         ManifestDirectory::Start(
             {.path = config_.static_pod_path,
              .look_anyway = absl::Seconds(config_.file_check_frequency_seconds),
@@ -270,6 +278,16 @@ class AgentImpl : public Agent {
                    Warn(fault.message());
                    reports_.events.Add(NodeSubject(), "Warning", "FailedManifest", fault.message());
                  }}));
+    return absl::OkStatus();
+  }
+
+  absl::Status StartChores() {
+    PLIMSOLL_ASSIGN_OR_RETURN(
+        watches_.chores,
+        Chores::Start(config_, {.pods = *Pods(),
+                                .client = runtime_->client(),
+                                .root = ground_.root,
+                                .note = [this](const std::string& note) { Warn(note); }}));
     return absl::OkStatus();
   }
 
@@ -313,7 +331,7 @@ class AgentImpl : public Agent {
   absl::Mutex mutex_;
   std::unique_ptr<AgentPods> pods_ ABSL_GUARDED_BY(mutex_);
   std::unique_ptr<RuntimeNews> news_;
-  std::unique_ptr<ManifestDirectory> directory_;
+  Watches watches_;
   Front front_;
 };
 

@@ -11,6 +11,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "absl/time/time.h"
 #include "resources/requirements.h"
 #include "service/feature_gates.h"
 
@@ -40,6 +41,9 @@ struct Config {
   std::string cgroup_driver = "auto";  // "auto" asks the runtime; "cgroupfs", "systemd"
   std::string cgroup_root = "/";
   int64_t file_check_frequency_seconds = 20;
+  int64_t container_log_max_bytes = int64_t{10} << 20;  // containerLogMaxSize; -1: no rotation
+  int64_t container_log_max_files = 5;                  // with the one that is being written
+  absl::Duration container_log_monitor_interval = absl::Seconds(10);
   std::string log_format = "text";  // "text", "json"
   std::string log_level = "info";   // "debug", "info", "warning", "error"
   FeatureGates feature_gates;

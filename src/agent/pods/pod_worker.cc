@@ -3,10 +3,12 @@
 #include <algorithm>
 #include <utility>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "agent/pods/passing.h"
 #include "base/status.h"
 #include "pod/dir.h"
+#include "pod/log_rotation.h"
 #include "pod/termination_message.h"
 
 namespace plimsoll::agent {
@@ -188,7 +190,7 @@ absl::Duration PodWorker::GoOn(const PodRecord& record, ObservedPod observed) {
     const std::string sandbox = EnsureSandbox(record, observed, plan, pause);
     if (!sandbox.empty()) StartContainers(record, observed, plan, sandbox, pause);
   }
-  Tidy(plan);
+  Tidy(observed, plan);
   const bool acted = !plan.start.empty() || !plan.stop_sandboxes.empty();
   const absl::StatusOr<ObservedPod> after = acted ? reader_.Read() : observed;
   if (after.ok()) {
@@ -300,10 +302,16 @@ void PodWorker::NotePauses(const PodRecord& record, const ObservedPod& observed,
   }
 }
 
-// The next step retries a removal that fails.
-void PodWorker::Tidy(const PodPlan& plan) {
+// The next step retries a removal that fails. The logs are the agent's to remove, the rotated ones
+// in any case: runtimes differ in what they remove with a container.
+void PodWorker::Tidy(const ObservedPod& observed, const PodPlan& plan) {
+  const std::string own = pod::PodDirPath(host_.state_directory, uid_) + "/";
   for (const std::string& id : plan.remove_containers) {
-    host_.client.RemoveContainer(id).IgnoreError();
+    if (!host_.client.RemoveContainer(id).ok()) continue;
+    for (const ObservedContainer& each : observed.containers) {
+      if (each.id != id || !absl::StartsWith(each.log_path, own)) continue;
+      pod::RemoveLogs(host_.root, each.log_path).IgnoreError();
+    }
   }
   for (const std::string& id : plan.remove_sandboxes) {
     host_.client.RemovePodSandbox(id).IgnoreError();

@@ -80,7 +80,7 @@ class PodWorker {
                        const std::string& sandbox, Pause& pause);
   // Notes which containers wait for a restart.
   void NotePauses(const PodRecord& record, const ObservedPod& observed, const PodPlan& plan);
-  void Tidy(const PodPlan& plan);
+  void Tidy(const ObservedPod& observed, const PodPlan& plan);
   void Report(const ObservedPod& observed, const std::optional<PodEnd>& end);
   Next RetryAfter(const absl::Status& status);
 
