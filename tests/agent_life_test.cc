@@ -1,5 +1,5 @@
 // The rest of a pod's life in plimsoll-agent, over a real plimsolld: last words, the grace period,
-// logs.
+// logs, changed objects.
 #include <gmock/gmock.h>
 
 #include <cstdint>
@@ -7,6 +7,7 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 #include "absl/time/clock.h"
 #include "harness/agent.h"
 #include "harness/kernel.h"
@@ -39,9 +40,11 @@ std::string ContainerText(const std::string& name, const std::string& script,
 
 class AgentLifeTest : public NodeTest {
  protected:
+  // "@" in it stands for the test's directory.
   explicit AgentLifeTest(const std::string& config = "")
-      : agent_(node_.directory(), node_.address(), absl::StrCat("cgroupsPerQOS: false\n", config)) {
-  }
+      : agent_(node_.directory(), node_.address(),
+               absl::StrCat("cgroupsPerQOS: false\n",
+                            absl::StrReplaceAll(config, {{"@", node_.directory()}}))) {}
   void SetUp() override {
     NodeTest::SetUp();
     Begin();
@@ -192,6 +195,62 @@ TEST_F(AgentLogsTest, LogsAreRotatedUnderTheirReaders) {
   EXPECT_THAT(*names, ::testing::ElementsAre("main.0.log", "main.0.log.1"));
   ASSERT_TRUE(agent_.AwaitPhase("talks", "Succeeded"));
   EXPECT_EQ(agent_.Log().find("is not rotated"), std::string::npos) << agent_.Log();
+}
+
+class AgentObjectsTest : public AgentLifeTest {
+ protected:
+  AgentObjectsTest()
+      : AgentLifeTest("objectsPath: @/objects\n"), objects_(node_.directory() + "/objects") {
+    EXPECT_TRUE(Host().MakeDirs(objects_, 0755).ok());
+  }
+  void Set(const std::string& color) {
+    const absl::Status written = Host().ReplaceFile(
+        objects_ + "/settings.yaml",
+        absl::StrCat("{apiVersion: v1, kind: ConfigMap, metadata: {name: settings}, data: {color: ",
+                     color, "}}"));
+    ASSERT_TRUE(written.ok()) << written;
+  }
+  std::string Seen(const std::string& script) {
+    const std::string id = MainOf(agent_.Pod("paint"))["containerID"];
+    return ExecOutput(id.substr(id.find("//") + 2), script);
+  }
+  const std::string objects_;
+};
+
+TEST_F(AgentObjectsTest, VolumesFollowTheirObjects) {
+  Set("red");
+  ApplyPod("paint",
+           absl::StrCat(
+               "volumes: [{name: v, configMap: {name: settings}}], containers: [",
+               ContainerText("main", kWaits,
+                             "env: [{name: COLOR, valueFrom: {configMapKeyRef: {name: settings, "
+                             "key: color}}}], volumeMounts: [{name: v, mountPath: /v}, {name: v, "
+                             "mountPath: /one, subPath: color}], "),
+               "]"));
+  ASSERT_TRUE(agent_.Await("paint", Runs));
+  EXPECT_EQ(Seen("cat /v/color /one; echo $COLOR"), "redredred\n");
+  Set("blue");
+  EXPECT_TRUE(Eventually([&] { return Seen("cat /v/color") == "blue"; }));
+  EXPECT_EQ(Seen("cat /one; echo $COLOR"), "redred\n");
+
+  // A mistake and a missing object change nothing.
+  ASSERT_TRUE(Host().ReplaceFile(objects_ + "/settings.yaml", "kind: [").ok());
+  EXPECT_TRUE(Eventually([&] { return agent_.Log().find("settings.yaml") != std::string::npos; }));
+  ASSERT_TRUE(Host().RemoveFile(objects_ + "/settings.yaml").ok());
+  EXPECT_TRUE(Eventually([&] { return !Event("paint", "FailedMount").empty(); }));
+  EXPECT_THAT(Event("paint", "FailedMount"), HasSubstr("there is no ConfigMap default/settings"));
+  EXPECT_EQ(Seen("cat /v/color"), "blue");
+
+  // No agent sees the change; the next one does. A restart has the new variables.
+  agent_.Kill();
+  Set("green");
+  Begin();
+  ASSERT_TRUE(agent_.Await("paint", Runs));
+  EXPECT_TRUE(Eventually([&] { return Seen("cat /v/color") == "green"; }));
+  Seen("kill 1");
+  ASSERT_TRUE(agent_.Await(
+      "paint", [](const Json& pod) { return MainOf(pod)["restartCount"] == 1 && Runs(pod); }));
+  EXPECT_EQ(Seen("cat /one; echo $COLOR"), "greengreen\n");
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include "agent/api/pod_api.h"
 #include "agent/api/server.h"
 #include "agent/chores.h"
+#include "agent/directory_watch.h"
 #include "agent/kubelet_check.h"
 #include "agent/manifest_directory.h"
 #include "agent/metrics.h"
@@ -66,6 +67,7 @@ struct Ground {
   FsRoot state;  // Config::state_directory
   DirectoryLock lock;
   std::unique_ptr<PodStore> store;
+  std::unique_ptr<ObjectDirectory> objects;  // null: there is no directory of objects
 };
 
 struct Reports {
@@ -76,6 +78,7 @@ struct Reports {
 // Parts that watch the machine for the pods.
 struct Watches {
   std::unique_ptr<ManifestDirectory> manifests;
+  std::unique_ptr<DirectoryWatch> objects;
   std::unique_ptr<Chores> chores;
 };
 
@@ -115,6 +118,7 @@ class AgentImpl : public Agent {
     PLIMSOLL_RETURN_IF_ERROR(StartPods());
     PLIMSOLL_RETURN_IF_ERROR(StartNews());
     PLIMSOLL_RETURN_IF_ERROR(StartDirectory());
+    PLIMSOLL_RETURN_IF_ERROR(StartObjects());
     PLIMSOLL_RETURN_IF_ERROR(StartChores());
     return StartApi();
   }
@@ -174,7 +178,7 @@ class AgentImpl : public Agent {
                           .host_ip = AddressOf(node_->Object()),
                           .runtime = [this] { return runtime_->Name(); }},
                  .state_directory = config_.state_directory,
-                 .objects_directory = config_.objects_path,
+                 .objects = ground_.objects.get(),
                  .pod_class_types = [this] { return PodClassTypes(); },
                  .classes = [this](const pod::Manifest& pod) { return Classes(pod); },
                  .passes_resources_down = GateIsOn("KubeletContainerResourcesInPodSandbox"),
@@ -214,7 +218,17 @@ class AgentImpl : public Agent {
     return AdmitPod(node_->State(), classes, pod, others);
   }
 
+  void MakeObjects() {
+    if (config_.objects_path.empty()) return;
+    ground_.objects = std::make_unique<ObjectDirectory>(
+        ground_.root, config_.objects_path,
+        [this](const std::string& path, const absl::Status& fault) {
+          TellOfFile(path, fault, "FailedObject");
+        });
+  }
+
   absl::Status StartPods() {
+    MakeObjects();
     PLIMSOLL_RETURN_IF_ERROR(
         ground_.root.MakeDirs(pod::PodsDirectory(config_.state_directory), 0700));
     if (config_.cgroups_per_qos) {
@@ -271,13 +285,33 @@ class AgentImpl : public Agent {
              .tell = [pods](ManifestDirectory::Files files) { pods->SetFiles(std::move(files)); },
              .fault =
                  [this](const std::string& path, const absl::Status& fault) {
-                   if (fault.ok()) {
-                     log_->Write(LogLevel::kInfo, absl::StrCat(path, " is readable again"));
-                     return;
-                   }
-                   Warn(fault.message());
-                   reports_.events.Add(NodeSubject(), "Warning", "FailedManifest", fault.message());
+                   TellOfFile(path, fault, "FailedManifest");
                  }}));
+    return absl::OkStatus();
+  }
+
+  // `reason`: of the event.
+  void TellOfFile(const std::string& path, const absl::Status& fault, const std::string& reason) {
+    if (fault.ok()) {
+      log_->Write(LogLevel::kInfo, absl::StrCat(path, " is readable again"));
+      return;
+    }
+    Warn(fault.message());
+    reports_.events.Add(NodeSubject(), "Warning", reason, fault.message());
+  }
+
+  // Pods adopt changed objects at their next step.
+  absl::Status StartObjects() {
+    if (ground_.objects == nullptr) return absl::OkStatus();
+    AgentPods* const pods = Pods();
+    ObjectDirectory* const objects = ground_.objects.get();
+    // The start of a pod reads the objects too, so the version at the last wake counts.
+    const auto look = [pods, objects, woken = uint64_t{0}]() mutable {
+      const uint64_t now = objects->Read().version;
+      if (std::exchange(woken, now) != now) pods->WakeAll();
+    };
+    PLIMSOLL_ASSIGN_OR_RETURN(watches_.objects,
+                              DirectoryWatch::Start({.path = objects->path(), .look = look}));
     return absl::OkStatus();
   }
 
@@ -346,7 +380,8 @@ absl::StatusOr<std::unique_ptr<Agent>> Agent::Start(const Config& config,
                                            Ground{.root = std::move(root),
                                                   .state = std::move(state),
                                                   .lock = std::move(lock),
-                                                  .store = nullptr});
+                                                  .store = nullptr,
+                                                  .objects = nullptr});
   PLIMSOLL_RETURN_IF_ERROR(agent->Start(version));
   return std::unique_ptr<Agent>(std::move(agent));
 }

@@ -66,10 +66,12 @@ absl::Status PodStarter::Prepare(const PodRecord& record, KeepIds keep) {
   if (configs_) return absl::OkStatus();
   context_ = {};
   PLIMSOLL_ASSIGN_OR_RETURN(context_.first_id, ChooseIds(record, keep));
-  if (!host_.objects_directory.empty()) {
-    PLIMSOLL_ASSIGN_OR_RETURN(objects_,
-                              pod::Objects::ReadDirectory(host_.root, host_.objects_directory));
-    context_.objects = &*objects_;
+  if (host_.objects != nullptr) {
+    // A user may have written an object just now.
+    ObjectDirectory::Snapshot read = host_.objects->Read();
+    PLIMSOLL_RETURN_IF_ERROR(read.unread);
+    objects_ = std::move(read.objects);
+    context_.objects = objects_.get();
   }
   context_.uid = record.uid;
   if (host_.pod_class_types) context_.pod_class_types = host_.pod_class_types();
@@ -127,6 +129,19 @@ absl::Status PodStarter::Complete(const std::string& sandbox) {
   configs_->containers = std::move(again.containers);
   configs_->sub_paths = std::move(again.sub_paths);
   completed_ = sandbox;
+  return absl::OkStatus();
+}
+
+absl::Status PodStarter::Adopt(std::shared_ptr<const pod::Objects> objects) {
+  if (!configs_) return absl::OkStatus();
+  pod::PodContext context = context_;
+  context.objects = objects.get();
+  PLIMSOLL_ASSIGN_OR_RETURN(pod::PodConfigs again, pod::ToCri(pod_, context));
+  PLIMSOLL_RETURN_IF_ERROR(Extend(again));
+  configs_->containers = std::move(again.containers);
+  configs_->sub_paths = std::move(again.sub_paths);
+  context_ = std::move(context);
+  objects_ = std::move(objects);
   return absl::OkStatus();
 }
 

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 
@@ -39,6 +40,10 @@ class PodStarter {
   // asks for them. OK at once after the first success for a sandbox.
   absl::Status Complete(const std::string& sandbox);
 
+  // Containers that start from now on have their variables from these objects. An error leaves all
+  // as it was. OK before Prepare, which reads the objects itself.
+  absl::Status Adopt(std::shared_ptr<const pod::Objects> objects);
+
   // The failure of a start, as the container's status tells it.
   struct Failure {
     Waiting waiting;
@@ -69,7 +74,7 @@ class PodStarter {
 
   const PodHost& host_;
   const pod::Manifest& pod_;
-  std::optional<pod::Objects> objects_;
+  std::shared_ptr<const pod::Objects> objects_;
   pod::PodContext context_;
   std::string completed_;  // the id of the sandbox that Complete was done for
   std::optional<pod::PodDir> dir_;

@@ -37,6 +37,7 @@ PodWorker::PodWorker(const PodHost& host, PodRecord record, pod::Manifest manife
               [this](const ObservedContainer& ended) { return LastWords(ended); }),
       starter_(host, manifest_),
       stopper_(host, manifest_),
+      volumes_(host, manifest_),
       shared_{.record = std::move(record)} {}
 
 PodRecord PodWorker::record() const {
@@ -184,6 +185,7 @@ absl::Duration PodWorker::GoOn(const PodRecord& record, ObservedPod observed) {
       },
       [](const ObservedContainer&) { return true; }, now);
   memory_.end = plan.end;
+  if (!plan.end && observed.ReadySandbox() != nullptr) volumes_.Refresh(record, starter_);
   Pause pause = plan.look_again - now;
   NotePauses(record, observed, plan);
   if (StopSandboxes(record, observed, plan, pause) && !plan.start.empty()) {

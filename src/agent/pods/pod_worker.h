@@ -14,6 +14,7 @@
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
 #include "agent/pods/back_off.h"
+#include "agent/pods/live_volumes.h"
 #include "agent/pods/observed_pod.h"
 #include "agent/pods/plan.h"
 #include "agent/pods/pod_host.h"
@@ -92,6 +93,7 @@ class PodWorker {
   PodReader reader_;
   PodStarter starter_;
   PodStopper stopper_;
+  LiveVolumes volumes_;
   struct Memory {
     BackOff back_off;
     std::map<std::string, absl::Time> retry_at;  // by container; "" is the sandbox
