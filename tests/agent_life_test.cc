@@ -1,5 +1,6 @@
 // The rest of a pod's life in plimsoll-agent, over a real plimsolld: last words, the grace period,
-// logs, changed objects.
+// logs, changed objects,
+// a node that shrinks.
 #include <gmock/gmock.h>
 
 #include <cstdint>
@@ -13,6 +14,7 @@
 #include "harness/kernel.h"
 #include "harness/node.h"
 #include "pod/cri_log.h"
+#include "resources/quantity.h"
 
 namespace plimsoll::testing {
 namespace {
@@ -251,6 +253,55 @@ TEST_F(AgentObjectsTest, VolumesFollowTheirObjects) {
   ASSERT_TRUE(agent_.Await(
       "paint", [](const Json& pod) { return MainOf(pod)["restartCount"] == 1 && Runs(pod); }));
   EXPECT_EQ(Seen("cat /one; echo $COLOR"), "greengreen\n");
+}
+
+class AgentCapacityTest : public AgentLifeTest {
+ protected:
+  AgentCapacityTest() : AgentLifeTest("containerLogMonitorInterval: 3s\n") {}
+  // Two pods of half the node each, then an agent that has a quarter less for pods.
+  void Shrink(const std::string& config) {
+    const auto node = agent_.client().Node();
+    ASSERT_TRUE(node.ok()) << node.status();
+    const auto cpu =
+        resources::Quantity::Parse((*node)["status"]["allocatable"]["cpu"].get<std::string>());
+    ASSERT_TRUE(cpu.ok()) << cpu.status();
+    const int64_t quarter = cpu->MilliValue() / 4;
+    for (const char* name : {"old", "new"}) {
+      ApplyPod(name,
+               absl::StrCat("terminationGracePeriodSeconds: 1, containers: [",
+                            ContainerText(
+                                "main", kWaits,
+                                absl::StrCat("resources: {requests: {cpu: ", 2 * quarter, "m}}, ")),
+                            "]"));
+      ASSERT_TRUE(agent_.Await(name, Runs));
+    }
+    ApplyPod("small", absl::StrCat("containers: [", ContainerText("main", kWaits), "]"));
+    ASSERT_TRUE(agent_.Await("small", Runs));
+    ASSERT_TRUE(agent_.Stop().ok());
+    agent_.AddToConfig(absl::StrCat("systemReserved: {cpu: ", quarter, "m}\n", config));
+    Begin();
+  }
+};
+
+TEST_F(AgentCapacityTest, PodsThatDoNotFitAnyMoreStayWithAnEvent) {
+  ASSERT_NO_FATAL_FAILURE(Shrink(""));
+  EXPECT_TRUE(Eventually([&] { return !Event("new", "CapacityShrunk").empty(); }));
+  EXPECT_THAT(Event("new", "CapacityShrunk"), HasSubstr("The node was low on resource: cpu."));
+  EXPECT_EQ(Event("old", "CapacityShrunk"), "");
+  for (const char* name : {"old", "new", "small"}) EXPECT_TRUE(Runs(agent_.Pod(name))) << name;
+}
+
+TEST_F(AgentCapacityTest, TheNewestIsEvictedWhereThatIsAskedFor) {
+  ASSERT_NO_FATAL_FAILURE(Shrink("evictAfterCapacityShrinks: true\n"));
+  ASSERT_TRUE(agent_.Await("new", [](const Json& pod) {
+    return pod["status"]["phase"] == "Failed" && MainOf(pod)["state"].contains("terminated");
+  }));
+  const Json status = agent_.Pod("new")["status"];
+  EXPECT_EQ(status["reason"], "Evicted");
+  EXPECT_THAT(status["message"].get<std::string>(),
+              HasSubstr("The node was low on resource: cpu."));
+  EXPECT_FALSE(Event("new", "Evicted").empty());
+  for (const char* name : {"old", "small"}) EXPECT_TRUE(Runs(agent_.Pod(name))) << name;
 }
 
 }  // namespace

@@ -321,6 +321,8 @@ class AgentImpl : public Agent {
         Chores::Start(config_, {.pods = *Pods(),
                                 .client = runtime_->client(),
                                 .root = ground_.root,
+                                .events = reports_.events,
+                                .allocatable = [this] { return node_->State().allocatable; },
                                 .note = [this](const std::string& note) { Warn(note); }}));
     return absl::OkStatus();
   }

@@ -2,13 +2,15 @@
 
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "base/status.h"
 #include "pod/dir.h"
 
 namespace plimsoll::agent {
 
-Chores::Chores(const Config& config, Surroundings around) : around_(std::move(around)) {
+Chores::Chores(const Config& config, Surroundings around)
+    : around_(std::move(around)), capacity_(around_.events, config.evict_after_capacity_shrinks) {
   if (config.container_log_max_bytes < 0) return;
   logs_ = std::make_unique<LogKeeper>(
       around_.client, around_.root,
@@ -36,6 +38,11 @@ absl::StatusOr<std::unique_ptr<Chores>> Chores::Start(const Config& config, Surr
 void Chores::Do() {
   const std::vector<PodTable::Worker> pods = around_.pods.Workers();
   if (logs_ != nullptr) logs_->Look(pods);
+  const auto evicted = capacity_.Look(pods, around_.allocatable());
+  if (!evicted.ok()) {
+    return around_.note(absl::StrCat("a pod is not evicted: ", evicted.status().message()));
+  }
+  for (const std::string& uid : *evicted) around_.pods.Wake(uid);
 }
 
 }  // namespace plimsoll::agent

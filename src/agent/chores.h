@@ -10,10 +10,13 @@
 #include "absl/status/statusor.h"
 #include "agent/config.h"
 #include "agent/pods/agent_pods.h"
+#include "agent/pods/capacity_check.h"
+#include "agent/pods/event_log.h"
 #include "agent/pods/log_keeper.h"
 #include "base/fs_root.h"
 #include "linux/quiet_watch.h"
 #include "pod/client.h"
+#include "resources/requirements.h"
 
 namespace plimsoll::agent {
 
@@ -24,8 +27,10 @@ class Chores {
   struct Surroundings {
     AgentPods& pods;
     pod::Client& client;
-    const FsRoot& root;                            // "/"
-    std::function<void(const std::string&)> note;  // a line for the log
+    const FsRoot& root;  // "/"
+    EventLog& events;
+    std::function<resources::ResourceList()> allocatable;  // the node's; empty: not known yet
+    std::function<void(const std::string&)> note;          // a line for the log
   };
   static absl::StatusOr<std::unique_ptr<Chores>> Start(const Config& config, Surroundings around);
   // Waits for the chore under way.
@@ -38,7 +43,8 @@ class Chores {
   void Do();
 
   const Surroundings around_;
-  std::unique_ptr<LogKeeper> logs_;            // null: logs have no limit
+  std::unique_ptr<LogKeeper> logs_;  // null: logs have no limit
+  CapacityCheck capacity_;
   std::unique_ptr<linux::QuietWatch> ticker_;  // last: its thread uses all of the above
 };
 

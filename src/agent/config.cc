@@ -153,6 +153,7 @@ void ReadConfig(YamlReader& reader, const YAML::Node& node, Config& config) {
              1, 3600);
   mapping.OneOf("cpuManagerPolicy", config.cpu_manager_policy, {"none", "static"});
   mapping.OneOf("unadvertisedClasses", config.unadvertised_classes, {"reject", "pass"});
+  mapping.Bool("evictAfterCapacityShrinks", config.evict_after_capacity_shrinks);
   mapping.Bool("cgroupsPerQOS", config.cgroups_per_qos);
   mapping.OneOf("cgroupDriver", config.cgroup_driver, {"auto", "cgroupfs", "systemd"});
   mapping.String("cgroupRoot", config.cgroup_root);
@@ -229,6 +230,8 @@ std::optional<EarlyExit> ParseFlags(int argc, const char* const* argv, const std
   app.add_option("--unadvertised-classes", flags.unadvertised_classes,
                  "reject or pass: pods with classes of a runtime that lists no class types")
       ->check(CLI::IsMember({"reject", "pass"}));
+  app.add_flag("--evict-after-capacity-shrinks", flags.evict_after_capacity_shrinks,
+               "Fail pods for which the node has become too small");
   app.add_option("--ready-fd", flags.ready_fd, "Descriptor to write a byte to once the API answers")
       ->group("");
   try {
@@ -257,6 +260,7 @@ absl::StatusOr<Config> LoadConfig(const Flags& flags) {
   config.node_name = flags.node_name.value_or(config.node_name);
   config.log_level = flags.log_level.value_or(config.log_level);
   config.unadvertised_classes = flags.unadvertised_classes.value_or(config.unadvertised_classes);
+  config.evict_after_capacity_shrinks |= flags.evict_after_capacity_shrinks;
   if (flags.feature_gates) {
     PLIMSOLL_RETURN_IF_ERROR(
         Annotate(config.feature_gates.Set(*flags.feature_gates), "--feature-gates"));

@@ -37,6 +37,8 @@ struct Config {
   std::string cpu_manager_policy = "none";          // "none", "static"
   // Pods with classes of a runtime that lists no types: "reject", or "pass" them to the runtime.
   std::string unadvertised_classes = "reject";
+  // Pods for which the node has become too small fail; else they stay.
+  bool evict_after_capacity_shrinks = false;
   bool cgroups_per_qos = true;
   std::string cgroup_driver = "auto";  // "auto" asks the runtime; "cgroupfs", "systemd"
   std::string cgroup_root = "/";
@@ -59,6 +61,7 @@ struct Flags {
   // In force over the file's.
   std::optional<std::string> runtime_endpoint, static_pod_path, state_directory, socket, node_name,
       log_level, feature_gates, unadvertised_classes;
+  bool evict_after_capacity_shrinks = false;
 };
 struct EarlyExit {
   int code = 0;

@@ -23,6 +23,7 @@ TEST(AgentConfigTest, AnEmptyFileIsTheDefaults) {
   ASSERT_TRUE(config.ok()) << config.status();
   EXPECT_EQ(config->max_pods, 110);
   EXPECT_EQ(config->resource_discovery, "auto");
+  EXPECT_FALSE(config->evict_after_capacity_shrinks);
   EXPECT_TRUE(config->feature_gates.enabled("ClassResources"));
 }
 
@@ -95,13 +96,14 @@ TEST(AgentConfigTest, FlagsAreInForceOverTheFile) {
   Flags flags;
   const std::string path = dir.root().PathOf("c.yaml");
   ASSERT_FALSE(Parse({"--config", path.c_str(), "--socket", "/b.sock", "--feature-gates",
-                      "ClassResources=false"},
+                      "ClassResources=false", "--evict-after-capacity-shrinks"},
                      flags)
                    .has_value());
   const auto config = LoadConfig(flags);
   ASSERT_TRUE(config.ok()) << config.status();
   EXPECT_EQ(config->socket, "/b.sock");
   EXPECT_EQ(config->node_name, "n");
+  EXPECT_TRUE(config->evict_after_capacity_shrinks);
   EXPECT_FALSE(config->feature_gates.enabled("ClassResources"));
 }
 

@@ -101,6 +101,12 @@ absl::Status PodWorker::Delete(int64_t grace_s) {
   return absl::OkStatus();
 }
 
+absl::Status PodWorker::Evict(const PodVerdict& verdict) {
+  return Change([&](PodRecord& record) {
+    if (!record.verdict) record.verdict = verdict;
+  });
+}
+
 PodWorker::Next PodWorker::RetryAfter(const absl::Status& status) {
   if (IsPassing(status)) return {.gone = false, .pause = kSoon};
   const PodRecord record = this->record();

@@ -45,6 +45,9 @@ class PodWorker {
   // period than that of an end under way overtakes it. An error leaves everything as it was;
   // NOT_FOUND: the pod has gone.
   absl::Status Delete(int64_t grace_s);
+  // Puts a verdict on record, by which the pod fails; the next step stops it. OK where it has one.
+  // NOT_FOUND: the pod has gone.
+  absl::Status Evict(const PodVerdict& verdict);
   const PodKey& key() const { return key_; }
   const std::string& uid() const { return uid_; }
   PodRecord record() const;
