@@ -6,6 +6,7 @@
 #include "agent/api/pod_api.h"
 #include "agent/api/server.h"
 #include "agent/chores.h"
+#include "agent/config_object.h"
 #include "agent/directory_watch.h"
 #include "agent/kubelet_check.h"
 #include "agent/manifest_directory.h"
@@ -331,7 +332,8 @@ class AgentImpl : public Agent {
     AgentPods* const pods = Pods();
     front_.api = std::make_unique<PodApi>(
         pods, Pages{.health = [this] { return Health(); },
-                    .metrics = [this, pods] { return MetricsText(*pods, *node_, config_); }});
+                    .metrics = [this, pods] { return MetricsText(*pods, *node_, config_); },
+                    .config = [this] { return ConfigObject(config_); }});
     ServerOptions options;
     options.socket = {config_.socket, 0600, std::nullopt};
     options.tell_socket = [this](const absl::Status& status) {

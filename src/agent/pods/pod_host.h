@@ -19,12 +19,12 @@
 #include "base/fs_root.h"
 #include "pod/client.h"
 #include "pod/manifest.h"
+#include "pod/to_cri.h"
 
 namespace plimsoll::agent {
 
-// The value of this label on the agent's sandboxes and containers is its node's name. The agent
-// touches no sandbox without it.
-inline constexpr char kAgentLabel[] = "plimsoll.dev/agent";
+// The agent touches no sandbox without this label.
+using pod::kAgentLabel;
 
 // References outlive the workers. All of it is thread-safe.
 struct PodHost {
