@@ -5,6 +5,9 @@
 #include "absl/strings/str_cat.h"
 #include "agent/api/pod_api.h"
 #include "agent/api/server.h"
+#include "agent/chores.h"
+#include "agent/config_object.h"
+#include "agent/directory_watch.h"
 #include "agent/kubelet_check.h"
 #include "agent/manifest_directory.h"
 #include "agent/metrics.h"
@@ -65,11 +68,19 @@ struct Ground {
   FsRoot state;  // Config::state_directory
   DirectoryLock lock;
   std::unique_ptr<PodStore> store;
+  std::unique_ptr<ObjectDirectory> objects;  // null: there is no directory of objects
 };
 
 struct Reports {
   EventLog events;
   PodBoard board;
+};
+
+// Parts that watch the machine for the pods.
+struct Watches {
+  std::unique_ptr<ManifestDirectory> manifests;
+  std::unique_ptr<DirectoryWatch> objects;
+  std::unique_ptr<Chores> chores;
 };
 
 struct Front {
@@ -92,7 +103,7 @@ class AgentImpl : public Agent {
     front_.api.reset();
     // Ends calls that the parts below wait for.
     if (runtime_ != nullptr) runtime_->client().Abandon();
-    directory_.reset();
+    watches_ = {};
     news_.reset();
     std::unique_ptr<AgentPods> pods;
     const absl::MutexLock lock(&mutex_);
@@ -108,6 +119,8 @@ class AgentImpl : public Agent {
     PLIMSOLL_RETURN_IF_ERROR(StartPods());
     PLIMSOLL_RETURN_IF_ERROR(StartNews());
     PLIMSOLL_RETURN_IF_ERROR(StartDirectory());
+    PLIMSOLL_RETURN_IF_ERROR(StartObjects());
+    PLIMSOLL_RETURN_IF_ERROR(StartChores());
     return StartApi();
   }
 
@@ -166,7 +179,7 @@ class AgentImpl : public Agent {
                           .host_ip = AddressOf(node_->Object()),
                           .runtime = [this] { return runtime_->Name(); }},
                  .state_directory = config_.state_directory,
-                 .objects_directory = config_.objects_path,
+                 .objects = ground_.objects.get(),
                  .pod_class_types = [this] { return PodClassTypes(); },
                  .classes = [this](const pod::Manifest& pod) { return Classes(pod); },
                  .passes_resources_down = GateIsOn("KubeletContainerResourcesInPodSandbox"),
@@ -213,7 +226,17 @@ class AgentImpl : public Agent {
     return AdmitPod(node_->State(), classes, pod, others);
   }
 
+  void MakeObjects() {
+    if (config_.objects_path.empty()) return;
+    ground_.objects = std::make_unique<ObjectDirectory>(
+        ground_.root, config_.objects_path,
+        [this](const std::string& path, const absl::Status& fault) {
+          TellOfFile(path, fault, "FailedObject");
+        });
+  }
+
   absl::Status StartPods() {
+    MakeObjects();
     PLIMSOLL_RETURN_IF_ERROR(
         ground_.root.MakeDirs(pod::PodsDirectory(config_.state_directory), 0700));
     if (config_.cgroups_per_qos) {
@@ -263,20 +286,52 @@ class AgentImpl : public Agent {
   absl::Status StartDirectory() {
     AgentPods* const pods = Pods();
     PLIMSOLL_ASSIGN_OR_RETURN(
-        directory_,
+        watches_.manifests,
         ManifestDirectory::Start(
             {.path = config_.static_pod_path,
              .look_anyway = absl::Seconds(config_.file_check_frequency_seconds),
              .tell = [pods](ManifestDirectory::Files files) { pods->SetFiles(std::move(files)); },
              .fault =
                  [this](const std::string& path, const absl::Status& fault) {
-                   if (fault.ok()) {
-                     log_->Write(LogLevel::kInfo, absl::StrCat(path, " is readable again"));
-                     return;
-                   }
-                   Warn(fault.message());
-                   reports_.events.Add(NodeSubject(), "Warning", "FailedManifest", fault.message());
+                   TellOfFile(path, fault, "FailedManifest");
                  }}));
+    return absl::OkStatus();
+  }
+
+  // `reason`: of the event.
+  void TellOfFile(const std::string& path, const absl::Status& fault, const std::string& reason) {
+    if (fault.ok()) {
+      log_->Write(LogLevel::kInfo, absl::StrCat(path, " is readable again"));
+      return;
+    }
+    Warn(fault.message());
+    reports_.events.Add(NodeSubject(), "Warning", reason, fault.message());
+  }
+
+  // Pods adopt changed objects at their next step.
+  absl::Status StartObjects() {
+    if (ground_.objects == nullptr) return absl::OkStatus();
+    AgentPods* const pods = Pods();
+    ObjectDirectory* const objects = ground_.objects.get();
+    // The start of a pod reads the objects too, so the version at the last wake counts.
+    const auto look = [pods, objects, woken = uint64_t{0}]() mutable {
+      const uint64_t now = objects->Read().version;
+      if (std::exchange(woken, now) != now) pods->WakeAll();
+    };
+    PLIMSOLL_ASSIGN_OR_RETURN(watches_.objects,
+                              DirectoryWatch::Start({.path = objects->path(), .look = look}));
+    return absl::OkStatus();
+  }
+
+  absl::Status StartChores() {
+    PLIMSOLL_ASSIGN_OR_RETURN(
+        watches_.chores,
+        Chores::Start(config_, {.pods = *Pods(),
+                                .client = runtime_->client(),
+                                .root = ground_.root,
+                                .events = reports_.events,
+                                .allocatable = [this] { return node_->State().allocatable; },
+                                .note = [this](const std::string& note) { Warn(note); }}));
     return absl::OkStatus();
   }
 
@@ -284,7 +339,8 @@ class AgentImpl : public Agent {
     AgentPods* const pods = Pods();
     front_.api = std::make_unique<PodApi>(
         pods, Pages{.health = [this] { return Health(); },
-                    .metrics = [this, pods] { return MetricsText(*pods, *node_, config_); }});
+                    .metrics = [this, pods] { return MetricsText(*pods, *node_, config_); },
+                    .config = [this] { return ConfigObject(config_); }});
     ServerOptions options;
     options.socket = {config_.socket, 0600, std::nullopt};
     options.tell_socket = [this](const absl::Status& status) {
@@ -320,7 +376,7 @@ class AgentImpl : public Agent {
   absl::Mutex mutex_;
   std::unique_ptr<AgentPods> pods_ ABSL_GUARDED_BY(mutex_);
   std::unique_ptr<RuntimeNews> news_;
-  std::unique_ptr<ManifestDirectory> directory_;
+  Watches watches_;
   Front front_;
 };
 
@@ -335,7 +391,8 @@ absl::StatusOr<std::unique_ptr<Agent>> Agent::Start(const Config& config,
                                            Ground{.root = std::move(root),
                                                   .state = std::move(state),
                                                   .lock = std::move(lock),
-                                                  .store = nullptr});
+                                                  .store = nullptr,
+                                                  .objects = nullptr});
   PLIMSOLL_RETURN_IF_ERROR(agent->Start(version));
   return std::unique_ptr<Agent>(std::move(agent));
 }

@@ -60,6 +60,47 @@ void ReadPath(YamlReader& reader, YamlMapping& mapping, const std::string& key, 
   }
 }
 
+// A quantity of bytes, as kubelet's; a negative one turns rotation off.
+void ReadLogSize(YamlReader& reader, YamlMapping& mapping, int64_t& out) {
+  const auto node = mapping.Get("containerLogMaxSize");
+  if (!node) return;
+  const std::string path = mapping.PathOf("containerLogMaxSize");
+  const auto text = reader.AsText(*node, path);
+  if (!text) return;
+  const auto amount = resources::Quantity::Parse(*text);
+  if (!amount.ok()) {
+    reader.Fail(*node, path, amount.status().message());
+  } else if (amount->IsZero()) {
+    reader.Fail(*node, path, "must be a size as 10Mi, or negative for logs without a limit");
+  } else {
+    out = amount->Sign() < 0 ? -1 : amount->Value();
+  }
+}
+
+// A duration in kubelet's spelling, "10s" or "1m30s".
+void ReadDuration(YamlReader& reader, YamlMapping& mapping, const std::string& key,
+                  absl::Duration least, absl::Duration& out) {
+  const auto node = mapping.Get(key);
+  if (!node) return;
+  const auto text = reader.AsText(*node, mapping.PathOf(key));
+  if (!text) return;
+  absl::Duration given;
+  if (!absl::ParseDuration(*text, &given) || given < least || given > absl::Hours(24)) {
+    reader.Fail(
+        *node, mapping.PathOf(key),
+        absl::StrCat("must be a duration from ", absl::FormatDuration(least), " to 24h, as 10s"));
+    return;
+  }
+  out = given;
+}
+
+void ReadLogRotation(YamlReader& reader, YamlMapping& mapping, Config& config) {
+  ReadLogSize(reader, mapping, config.container_log_max_bytes);
+  ReadNumber(mapping, "containerLogMaxFiles", config.container_log_max_files, 2, 1000);
+  ReadDuration(reader, mapping, "containerLogMonitorInterval", absl::Seconds(3),
+               config.container_log_monitor_interval);
+}
+
 void ReadGates(YamlReader& reader, YamlMapping& mapping, FeatureGates& gates) {
   const auto node = mapping.Get("featureGates");
   if (!node) return;
@@ -112,10 +153,12 @@ void ReadConfig(YamlReader& reader, const YAML::Node& node, Config& config) {
              1, 3600);
   mapping.OneOf("cpuManagerPolicy", config.cpu_manager_policy, {"none", "static"});
   mapping.OneOf("unadvertisedClasses", config.unadvertised_classes, {"reject", "pass"});
+  mapping.Bool("evictAfterCapacityShrinks", config.evict_after_capacity_shrinks);
   mapping.Bool("cgroupsPerQOS", config.cgroups_per_qos);
   mapping.OneOf("cgroupDriver", config.cgroup_driver, {"auto", "cgroupfs", "systemd"});
   mapping.String("cgroupRoot", config.cgroup_root);
   ReadNumber(mapping, "fileCheckFrequencySeconds", config.file_check_frequency_seconds, 1, 86400);
+  ReadLogRotation(reader, mapping, config);
   ReadLogging(reader, mapping, config);
   ReadGates(reader, mapping, config.feature_gates);
   mapping.Finish();
@@ -187,6 +230,8 @@ std::optional<EarlyExit> ParseFlags(int argc, const char* const* argv, const std
   app.add_option("--unadvertised-classes", flags.unadvertised_classes,
                  "reject or pass: pods with classes of a runtime that lists no class types")
       ->check(CLI::IsMember({"reject", "pass"}));
+  app.add_flag("--evict-after-capacity-shrinks", flags.evict_after_capacity_shrinks,
+               "Fail pods for which the node has become too small");
   app.add_option("--ready-fd", flags.ready_fd, "Descriptor to write a byte to once the API answers")
       ->group("");
   try {
@@ -215,6 +260,7 @@ absl::StatusOr<Config> LoadConfig(const Flags& flags) {
   config.node_name = flags.node_name.value_or(config.node_name);
   config.log_level = flags.log_level.value_or(config.log_level);
   config.unadvertised_classes = flags.unadvertised_classes.value_or(config.unadvertised_classes);
+  config.evict_after_capacity_shrinks |= flags.evict_after_capacity_shrinks;
   if (flags.feature_gates) {
     PLIMSOLL_RETURN_IF_ERROR(
         Annotate(config.feature_gates.Set(*flags.feature_gates), "--feature-gates"));

@@ -11,6 +11,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "absl/time/time.h"
 #include "resources/requirements.h"
 #include "service/feature_gates.h"
 
@@ -36,10 +37,15 @@ struct Config {
   std::string cpu_manager_policy = "none";          // "none", "static"
   // Pods with classes of a runtime that lists no types: "reject", or "pass" them to the runtime.
   std::string unadvertised_classes = "reject";
+  // Pods for which the node has become too small fail; else they stay.
+  bool evict_after_capacity_shrinks = false;
   bool cgroups_per_qos = true;
   std::string cgroup_driver = "auto";  // "auto" asks the runtime; "cgroupfs", "systemd"
   std::string cgroup_root = "/";
   int64_t file_check_frequency_seconds = 20;
+  int64_t container_log_max_bytes = int64_t{10} << 20;  // containerLogMaxSize; -1: no rotation
+  int64_t container_log_max_files = 5;                  // with the one that is being written
+  absl::Duration container_log_monitor_interval = absl::Seconds(10);
   std::string log_format = "text";  // "text", "json"
   std::string log_level = "info";   // "debug", "info", "warning", "error"
   FeatureGates feature_gates;
@@ -55,6 +61,7 @@ struct Flags {
   // In force over the file's.
   std::optional<std::string> runtime_endpoint, static_pod_path, state_directory, socket, node_name,
       log_level, feature_gates, unadvertised_classes;
+  bool evict_after_capacity_shrinks = false;
 };
 struct EarlyExit {
   int code = 0;

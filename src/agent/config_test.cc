@@ -23,6 +23,7 @@ TEST(AgentConfigTest, AnEmptyFileIsTheDefaults) {
   ASSERT_TRUE(config.ok()) << config.status();
   EXPECT_EQ(config->max_pods, 110);
   EXPECT_EQ(config->resource_discovery, "auto");
+  EXPECT_FALSE(config->evict_after_capacity_shrinks);
   EXPECT_TRUE(config->feature_gates.enabled("ClassResources"));
 }
 
@@ -66,8 +67,28 @@ INSTANTIATE_TEST_SUITE_P(
                     Wrong{"systemReserved: {cpu: '-1'}", "must not be negative"},
                     Wrong{"featureGates: {ClassResource: true}", "did you mean 'ClassResources'?"},
                     Wrong{"resourceDiscovery: cadvisor", "resourceDiscovery"},
+                    Wrong{"containerLogMaxSize: much", "containerLogMaxSize: "},
+                    Wrong{"containerLogMaxSize: 0", "negative for logs without a limit"},
+                    Wrong{"containerLogMaxFiles: 1", "containerLogMaxFiles: "},
+                    Wrong{"containerLogMonitorInterval: 1s", "a duration from 3s to 24h"},
+                    Wrong{"containerLogMonitorInterval: often", "a duration from 3s to 24h"},
                     Wrong{"kind: Pod", "expected AgentConfiguration"},
                     Wrong{"a: 1\n---\nb: 2", "more than one document"}, Wrong{"a: [", "f.yaml"}));
+
+TEST(AgentConfigTest, LogsHaveKubeletsLimits) {
+  const auto usual = ParseConfig("", "f.yaml");
+  ASSERT_TRUE(usual.ok()) << usual.status();
+  EXPECT_EQ(usual->container_log_max_bytes, 10 << 20);
+  EXPECT_EQ(usual->container_log_max_files, 5);
+  const auto config = ParseConfig(
+      "containerLogMaxSize: 64Ki\ncontainerLogMaxFiles: 2\ncontainerLogMonitorInterval: 1m30s\n",
+      "f.yaml");
+  ASSERT_TRUE(config.ok()) << config.status();
+  EXPECT_EQ(config->container_log_max_bytes, 65536);
+  EXPECT_EQ(config->container_log_max_files, 2);
+  EXPECT_EQ(config->container_log_monitor_interval, absl::Seconds(90));
+  EXPECT_EQ(ParseConfig("containerLogMaxSize: -1\n", "f.yaml")->container_log_max_bytes, -1);
+}
 
 TEST(AgentConfigTest, FlagsAreInForceOverTheFile) {
   const TestDir dir;
@@ -75,13 +96,14 @@ TEST(AgentConfigTest, FlagsAreInForceOverTheFile) {
   Flags flags;
   const std::string path = dir.root().PathOf("c.yaml");
   ASSERT_FALSE(Parse({"--config", path.c_str(), "--socket", "/b.sock", "--feature-gates",
-                      "ClassResources=false"},
+                      "ClassResources=false", "--evict-after-capacity-shrinks"},
                      flags)
                    .has_value());
   const auto config = LoadConfig(flags);
   ASSERT_TRUE(config.ok()) << config.status();
   EXPECT_EQ(config->socket, "/b.sock");
   EXPECT_EQ(config->node_name, "n");
+  EXPECT_TRUE(config->evict_after_capacity_shrinks);
   EXPECT_FALSE(config->feature_gates.enabled("ClassResources"));
 }
 

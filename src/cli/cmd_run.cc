@@ -12,12 +12,15 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
+#include "base/printable.h"
 #include "base/problems.h"
 #include "base/status.h"
+#include "cli/agent_for_run.h"
 #include "cli/command.h"
 #include "cli/images.h"
 #include "cli/interrupts.h"
 #include "cli/paths.h"
+#include "cli/run_by_agent.h"
 #include "cli/run_observer.h"
 #include "cli/run_report.h"
 #include "cli/text.h"
@@ -29,6 +32,7 @@
 #include "pod/objects.h"
 #include "pod/runner.h"
 #include "pod/sandbox_maker.h"
+#include "pod/to_cri.h"
 
 namespace plimsoll::cli {
 namespace {
@@ -40,6 +44,14 @@ struct RunArguments {
   bool keep = false;
   bool quiet = false;
   bool show_resources = false;
+  bool no_agent = false;
+  // Of a detached pod: nobody restarts it, for this reason. Empty: an agent has it.
+  std::string without_agent;
+};
+
+struct Manifests {
+  std::string text;  // all documents
+  std::vector<pod::Manifest> pods;
 };
 
 // Prints notes about limits above the machine's capacity.
@@ -63,29 +75,36 @@ absl::Status OfManifest(const absl::Status& status, absl::string_view file) {
   return WithHint(status, "plimsoll run takes files with manifests of pods, not images.");
 }
 
-absl::StatusOr<std::vector<pod::Manifest>> ReadManifests(const std::string& file) {
+absl::Status ReadManifests(const std::string& file, Manifests& all) {
   PLIMSOLL_ASSIGN_OR_RETURN(const std::string text,
                             ReadUserFile(file, FileKinds::kAny, kMostManifestBytes));
-  return pod::ParseManifests(text, file == "-" ? "standard input" : file);
+  PLIMSOLL_ASSIGN_OR_RETURN(const std::vector<pod::Manifest> pods,
+                            pod::ParseManifests(text, file == "-" ? "standard input" : file));
+  absl::StrAppend(&all.text, all.text.empty() ? "" : "\n---\n", text);
+  all.pods.insert(all.pods.end(), pods.begin(), pods.end());
+  return absl::OkStatus();
 }
 
-absl::StatusOr<std::vector<pod::Manifest>> ReadAllManifests(const std::vector<std::string>& files) {
-  std::vector<pod::Manifest> pods;
+absl::StatusOr<Manifests> ReadAllManifests(const std::vector<std::string>& files) {
+  Manifests all;
   absl::Status problems;
   for (const std::string& file : files) {
-    absl::StatusOr<std::vector<pod::Manifest>> more = ReadManifests(file);
-    problems = AlsoTell(problems, OfManifest(more.status(), file));
-    if (more.ok()) pods.insert(pods.end(), more->begin(), more->end());
+    problems = AlsoTell(problems, OfManifest(ReadManifests(file, all), file));
   }
   PLIMSOLL_RETURN_IF_ERROR(problems);
+  return all;
+}
+
+void NoteFields(const std::vector<pod::Manifest>& pods, bool with_agent) {
   for (const pod::Manifest& pod : pods) {
     for (const std::string& note : pod.notes) PrintNote(absl::StrCat("note: ", note, "\n"));
-    for (const std::string& note : pod.left_to_agent) {
-      PrintNote(absl::StrCat("note: ", note, " with `plimsoll run`\n"));
+    if (!with_agent) {
+      for (const std::string& note : pod.left_to_agent) {
+        PrintNote(absl::StrCat("note: ", note, " with `plimsoll run`\n"));
+      }
     }
     NoteVainLimits(pod);
   }
-  return pods;
 }
 
 // nullopt: none were asked for.
@@ -112,12 +131,14 @@ bool UseColour() {
   return isatty(STDOUT_FILENO) != 0 && (no_colour == nullptr || *no_colour == '\0');
 }
 
-void NoteDetached(const pod::Manifest& pod, const pod::Outcome& outcome) {
+void NoteDetached(const RunArguments& arguments, const pod::Manifest& pod,
+                  const pod::Outcome& outcome) {
   Print(absl::StrCat(outcome.sandbox_id, "\n"));
+  if (arguments.without_agent.empty()) return;
   if (pod.restart_policy != "Never") {
     PrintNote(absl::StrCat("note: pod ", pod.name,
                            ": the containers of a detached pod are not restarted (restartPolicy ",
-                           pod.restart_policy, ")\n"));
+                           pod.restart_policy, "): ", Printable(arguments.without_agent), "\n"));
   }
   if (pod.active_deadline_s) {
     PrintNote(absl::StrCat("note: pod ", pod.name,
@@ -138,7 +159,7 @@ absl::Status WithRemedy(const pod::Outcome& outcome) {
 
 void Report(const RunArguments& arguments, const pod::Manifest& pod, const pod::Outcome& outcome) {
   if (outcome.status.ok() && arguments.detach && outcome.started && !outcome.interrupted) {
-    NoteDetached(pod, outcome);
+    NoteDetached(arguments, pod, outcome);
   } else if (!arguments.quiet && !outcome.containers.empty()) {
     PrintNote(RunSummary(pod, outcome));
   }
@@ -258,9 +279,35 @@ absl::StatusOr<int> RunPods(const CommandContext& context, const RunArguments& a
   return ReportAll(context, arguments, pods, outcomes);
 }
 
-absl::StatusOr<int> Run(const CommandContext& context, const RunArguments& arguments) {
-  PLIMSOLL_ASSIGN_OR_RETURN(const std::vector<pod::Manifest> pods,
-                            ReadAllManifests(arguments.files));
+absl::StatusOr<int> HandOver(const CommandContext& context, RunArguments arguments,
+                             const Manifests& manifests, const agent::Client& agent) {
+  if (arguments.show_resources) {
+    PrintNote("note: --show-resources has no effect: the agent starts the pods\n");
+    arguments.show_resources = false;
+  }
+  Interrupts interrupts;  // before gRPC starts its threads
+  PLIMSOLL_ASSIGN_OR_RETURN(const std::unique_ptr<pod::Client> client, context.Connect());
+  PLIMSOLL_ASSIGN_OR_RETURN(const auto namesake, pod::FindNamesake(*client, manifests.pods));
+  if (namesake && !namesake->labels().contains(pod::kAgentLabel)) {
+    return WithRemedy(pod::NameIsTaken(*namesake), *namesake);
+  }
+  PLIMSOLL_ASSIGN_OR_RETURN(const std::vector<pod::Outcome> outcomes,
+                            RunByAgent(agent, *client, manifests.text, manifests.pods, interrupts));
+  return ReportAll(context, arguments, manifests.pods, outcomes);
+}
+
+absl::StatusOr<int> Run(const CommandContext& context, RunArguments arguments) {
+  PLIMSOLL_ASSIGN_OR_RETURN(const Manifests manifests, ReadAllManifests(arguments.files));
+  const std::vector<pod::Manifest>& pods = manifests.pods;
+  arguments.without_agent = "--no-agent was given";
+  if (arguments.detach && !arguments.no_agent) {
+    PLIMSOLL_ASSIGN_OR_RETURN(AgentChoice choice, ChooseAgent(context, arguments.objects));
+    arguments.without_agent = choice.why_not;
+    NoteFields(pods, choice.agent != nullptr);
+    if (choice.agent != nullptr) return HandOver(context, arguments, manifests, *choice.agent);
+  } else {
+    NoteFields(pods, /*with_agent=*/false);
+  }
   PLIMSOLL_ASSIGN_OR_RETURN(const std::optional<pod::Objects> read, ReadObjects(arguments.objects));
   const pod::Objects* objects = read ? &*read : nullptr;
   PLIMSOLL_RETURN_IF_ERROR(CheckAllObjects(pods, objects));
@@ -288,7 +335,10 @@ void AddRunCommand(CLI::App& app, CommandContext& context) {
       "kills them, a third one leaves them alone and ends at once.\n\n"
       "A container's log is rotated at 32 MiB, and one older log is kept.\n\n"
       "With --detach, standard output has only the pods' ids, one a line. The containers' output "
-      "goes to standard error until all of them run.\n\n"
+      "goes to standard error until all of them run. Where an agent uses the same runtime, it "
+      "takes "
+      "the pods before anything is made, and restarts them as their manifests say; without one "
+      "nobody does.\n\n"
       "With -o json or yaml, standard output has one document about the pods and their "
       "containers, printed at their end or, with --detach, once they run. The containers' output "
       "goes to standard error.");
@@ -299,6 +349,8 @@ void AddRunCommand(CLI::App& app, CommandContext& context) {
                   "Directory of YAML files with the ConfigMaps and Secrets of the pods")
       ->type_name("DIR");
   run->add_flag("-d,--detach", arguments->detach, "Leave the pod running and print its id");
+  run->add_flag("--no-agent", arguments->no_agent,
+                "With --detach: run the pod without an agent, though there is one");
   run->add_flag("--keep", arguments->keep, "Stop the pod at its end, but do not remove it");
   run->add_flag("-q,--quiet", arguments->quiet,
                 "Print neither the containers' output nor a summary");

@@ -5,6 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/parallel_for.h"
 #include "base/status.h"
+#include "cli/agents_pods.h"
 #include "cli/command.h"
 #include "cli/each_name.h"
 #include "cli/interrupts.h"
@@ -66,6 +67,7 @@ void NoteInterrupted(const pod::Inventory& inventory, const std::vector<std::str
 
 absl::StatusOr<int> Stop(const CommandContext& context, const Targets& targets, int64_t grace_s) {
   PLIMSOLL_RETURN_IF_ERROR(CheckTargets(targets, "stop"));
+  PLIMSOLL_ASSIGN_OR_RETURN(const AgentsPods agents_pods, AgentsPods::Of(context));
   Interrupts interrupts;  // before gRPC starts its threads
   PLIMSOLL_ASSIGN_OR_RETURN(const auto client, context.Connect());
   const absl::Cleanup deaf = [&interrupts] { interrupts.OnInterrupt(nullptr); };
@@ -81,6 +83,7 @@ absl::StatusOr<int> Stop(const CommandContext& context, const Targets& targets, 
   if (targets.all) {
     std::erase_if(inventory.pods,
                   [](const cri::PodSandbox& pod) { return pod.state() != cri::SANDBOX_READY; });
+    agents_pods.LeaveOut(inventory.pods);
     names = NamesOf(inventory.pods);
   }
   // In parallel: each may take its whole grace period.
@@ -88,7 +91,10 @@ absl::StatusOr<int> Stop(const CommandContext& context, const Targets& targets, 
   EachAtOnce(names.size(), pod::kStopsAtOnce, [&](size_t i) {
     results[i] = OnPodOrContainer(
         inventory, names[i],
-        [&](const cri::PodSandbox& pod) { return pod::StopPod(*client, inventory, pod, grace_s); },
+        [&](const cri::PodSandbox& pod) {
+          const absl::Status free = agents_pods.CheckFree(pod);
+          return free.ok() ? pod::StopPod(*client, inventory, pod, grace_s) : free;
+        },
         [&](const cri::Container& container) {
           return client->StopContainer(container.id(),
                                        grace_s >= 0 ? grace_s : pod::kDefaultGraceSeconds);
@@ -116,14 +122,17 @@ absl::Status RemoveContainer(pod::Client& client, const cri::Container& containe
 
 absl::StatusOr<int> Rm(const CommandContext& context, const Targets& targets, bool force) {
   PLIMSOLL_RETURN_IF_ERROR(CheckTargets(targets, "rm"));
+  PLIMSOLL_ASSIGN_OR_RETURN(const AgentsPods agents_pods, AgentsPods::Of(context));
   PLIMSOLL_ASSIGN_OR_RETURN(const auto client, context.Connect());
-  PLIMSOLL_ASSIGN_OR_RETURN(const pod::Inventory inventory, pod::TakeInventory(*client));
+  PLIMSOLL_ASSIGN_OR_RETURN(pod::Inventory inventory, pod::TakeInventory(*client));
+  if (targets.all) agents_pods.LeaveOut(inventory.pods);
   PLIMSOLL_ASSIGN_OR_RETURN(const auto daemon, client->own().DaemonStatus());
   const std::vector<std::string> names = targets.all ? NamesOf(inventory.pods) : targets.names;
   return ForEachName(context, names, [&](const std::string& name) {
     return OnPodOrContainer(
         inventory, name,
         [&](const cri::PodSandbox& pod) {
+          PLIMSOLL_RETURN_IF_ERROR(agents_pods.CheckFree(pod));
           return RemovePod(*client, inventory, pod, force, daemon.state_directory());
         },
         [&](const cri::Container& container) {
@@ -135,7 +144,11 @@ absl::StatusOr<int> Rm(const CommandContext& context, const Targets& targets, bo
 }  // namespace
 
 void AddStopCommand(CLI::App& app, CommandContext& context) {
-  CLI::App* stop = app.add_subcommand("stop", "Stop pods or containers, gently, then by force.");
+  CLI::App* stop = app.add_subcommand(
+      "stop",
+      "Stop pods or containers, gently, then by force.\n\n"
+      "An agent's pods are refused: `plimsoll delete` ends them. A container of such a pod that is "
+      "stopped alone starts again as the pod's restartPolicy says.");
   auto targets = std::make_shared<Targets>();
   auto grace = std::make_shared<int64_t>(-1);
   stop->add_option("name", targets->names, "Names or ids of pods or containers")
@@ -153,7 +166,9 @@ void AddRmCommand(CLI::App& app, CommandContext& context) {
   CLI::App* rm = app.add_subcommand(
       "rm",
       "Remove stopped pods or containers, with their logs and emptyDir volumes.\n\n"
-      "`plimsoll prune` removes ended pods and unused images.");
+      "`plimsoll prune` removes ended pods and unused images. An agent's pods are refused: "
+      "`plimsoll "
+      "delete` removes them.");
   auto targets = std::make_shared<Targets>();
   auto force = std::make_shared<bool>(false);
   rm->add_option("name", targets->names, "Names or ids of pods or containers")

@@ -94,6 +94,15 @@ absl::StatusOr<std::unique_ptr<pod::Client>> ConnectToOwn(const ConnectOptions& 
 
 }  // namespace
 
+std::string SocketFor(const ConnectOptions& options) {
+  const std::string own = StandaloneDirs::Below(options.root).socket();
+  if (options.address.empty() && !options.root.empty()) return own;
+  const std::string address = options.address.empty() ? pod::kDefaultAddress : options.address;
+  // An address of another kind is Connect's to refuse.
+  const std::string path = pod::SocketPathOf(address).value_or(address);
+  return options.address.empty() && absl::IsNotFound(ProbeSocket(path)) ? own : path;
+}
+
 absl::StatusOr<std::unique_ptr<pod::Client>> Connect(const ConnectOptions& options) {
   if (options.address.empty() && !options.root.empty()) return ConnectToOwn(options);
   std::string address = options.address.empty() ? pod::kDefaultAddress : options.address;

@@ -21,6 +21,9 @@ struct ConnectOptions {
 // no daemon listens; further errors as of SocketPathOf, ProbeSocket and Standalone::Join.
 absl::StatusOr<std::unique_ptr<pod::Client>> Connect(const ConnectOptions& options);
 
+// The path of the socket that Connect would use now. Starts nothing.
+std::string SocketFor(const ConnectOptions& options);
+
 }  // namespace plimsoll::cli
 
 #endif  // PLIMSOLL_CLI_CONNECT_H_

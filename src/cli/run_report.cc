@@ -61,7 +61,8 @@ Json StateJson(const pod::ContainerOutcome& container) {
 
 Json OutcomeJson(const pod::ContainerOutcome& container) {
   Json resources = Json::array();
-  if (container.created) {
+  // Of a container that an agent made, nobody here knows what was sent.
+  if (container.created && container.config.has_linux()) {
     for (const ResourceLine& line : CompareResources(container.config, container.held)) {
       resources.push_back({{"resource", line.resource},
                            {"askedFor", TextOrNull(line.wanted)},

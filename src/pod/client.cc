@@ -180,6 +180,14 @@ absl::Status Client::RemoveContainer(const std::string& id) {
       .status();
 }
 
+absl::Status Client::ReopenContainerLog(const std::string& id) {
+  cri::ReopenContainerLogRequest request;
+  request.set_container_id(id);
+  return connection_
+      ->Call(connection_->runtime_stub(), &cri::RuntimeService::Stub::ReopenContainerLog, request)
+      .status();
+}
+
 absl::StatusOr<cri::ContainerStatusResponse> Client::ContainerStatus(const std::string& id,
                                                                      bool verbose) {
   cri::ContainerStatusRequest request;

@@ -126,6 +126,8 @@ class Client {
   // `grace_s`: seconds between the stop signal and SIGKILL.
   absl::Status StopContainer(const std::string& id, int64_t grace_s);
   absl::Status RemoveContainer(const std::string& id);
+  // After the log's file was renamed: the runtime begins a new one at the old path.
+  absl::Status ReopenContainerLog(const std::string& id);
   absl::StatusOr<cri::ContainerStatusResponse> ContainerStatus(const std::string& id,
                                                                bool verbose = false);
   // Containers of one sandbox; an empty id: of all.

@@ -138,14 +138,6 @@ absl::StatusOr<std::string> WriteHostsFile(const FsRoot& root, const PodDir& dir
   return path;
 }
 
-absl::StatusOr<std::string> MakeTerminationLog(const FsRoot& root, const PodDir& dir,
-                                               const std::string& container) {
-  const std::string path = absl::StrCat(dir.path, "/termination/", container);
-  PLIMSOLL_RETURN_IF_ERROR(root.MakeDirs(absl::StrCat(dir.path, "/termination"), 0700));
-  PLIMSOLL_RETURN_IF_ERROR(root.ReplaceFile(path, "", 0666));
-  return path;
-}
-
 absl::Status RemoveOrphanedPodDirs(Client& client, const FsRoot& root,
                                    const std::string& state_directory) {
   std::map<std::string, UniqueFd> candidates;  // by uid

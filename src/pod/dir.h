@@ -3,7 +3,7 @@
 //   <state directory of the daemon>/pods/<pod uid>/logs
 //   <state directory of the daemon>/pods/<pod uid>/volumes/<name>
 //   <state directory of the daemon>/pods/<pod uid>/hosts
-//   <state directory of the daemon>/pods/<pod uid>/termination/<container>
+//   <state directory of the daemon>/pods/<pod uid>/termination    see termination_message.h
 //
 // The daemon rotates logs below pods/ by itself: nobody else does.
 #ifndef PLIMSOLL_POD_DIR_H_
@@ -49,11 +49,6 @@ absl::StatusOr<PodDir> MakePodDir(const FsRoot& root, const std::string& state_d
 // have it mounted see the change. Returns its path, for PodContext.
 absl::StatusOr<std::string> WriteHostsFile(const FsRoot& root, const PodDir& dir,
                                            const Manifest& pod, const PodContext& context);
-
-// Makes a new, empty file that any user may write: for one start of a container. Returns its path,
-// for PodContext.
-absl::StatusOr<std::string> MakeTerminationLog(const FsRoot& root, const PodDir& dir,
-                                               const std::string& container);
 
 // Removes directories whose pod the daemon doesn't have and no process holds: those of a process
 // that was killed, or told to end at once.

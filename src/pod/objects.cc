@@ -19,9 +19,6 @@
 namespace plimsoll::pod {
 namespace {
 
-// An API server's limit of one object, which base64 makes a third larger.
-constexpr size_t kMostBytes = 4 << 20;
-
 bool IsDataKey(const std::string& key) {
   return !key.empty() && key.size() <= 253 && key != "." && !absl::StartsWith(key, "..") &&
          std::all_of(key.begin(), key.end(), [](char c) {
@@ -106,12 +103,6 @@ absl::StatusOr<Object> ReadObject(const YAML::Node& node, const std::string& fil
   return absl::InvalidArgumentError(absl::StrJoin(reader.errors(), "\n"));
 }
 
-bool HoldsObjects(absl::string_view name) {
-  return !absl::StartsWith(name, ".") &&
-         (absl::EndsWith(name, ".yaml") || absl::EndsWith(name, ".yml") ||
-          absl::EndsWith(name, ".json"));
-}
-
 }  // namespace
 
 std::string NameOf(ObjectKind kind, absl::string_view object_namespace, absl::string_view name) {
@@ -135,6 +126,12 @@ bool IsText(absl::string_view bytes) {
     more = byte < 0xe0 ? 1 : byte < 0xf0 ? 2 : 3;
   }
   return more == 0;
+}
+
+bool Objects::HoldsObjects(absl::string_view name) {
+  return !absl::StartsWith(name, ".") &&
+         (absl::EndsWith(name, ".yaml") || absl::EndsWith(name, ".yml") ||
+          absl::EndsWith(name, ".json"));
 }
 
 absl::Status Objects::Add(absl::string_view text, absl::string_view file) {
@@ -173,7 +170,7 @@ absl::StatusOr<Objects> Objects::ReadDirectory(const FsRoot& root, const std::st
   for (const std::string& name : names) {
     if (!HoldsObjects(name)) continue;
     const std::string path = absl::StrCat(directory, "/", name);
-    const absl::StatusOr<std::string> text = root.Read(path, kMostBytes);
+    const absl::StatusOr<std::string> text = root.Read(path, kMostFileBytes);
     problems = AlsoTell(problems, text.ok() ? objects.Add(*text, path) : text.status());
   }
   PLIMSOLL_RETURN_IF_ERROR(problems);

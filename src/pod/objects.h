@@ -6,6 +6,7 @@
 #ifndef PLIMSOLL_POD_OBJECTS_H_
 #define PLIMSOLL_POD_OBJECTS_H_
 
+#include <cstddef>
 #include <map>
 #include <set>
 #include <string>
@@ -39,6 +40,12 @@ bool IsText(absl::string_view bytes);
 // A value; safe to read from several threads.
 class Objects {
  public:
+  // An API server's limit of one object, which base64 makes a third larger.
+  static constexpr size_t kMostFileBytes = size_t{4} << 20;
+
+  // True for the name of a file that is read.
+  static bool HoldsObjects(absl::string_view name);
+
   // INVALID_ARGUMENT has every problem of the text, a line each, as ParseManifests. Documents of
   // another kind are passed over: a directory may hold pods too.
   absl::Status Add(absl::string_view text, absl::string_view file);

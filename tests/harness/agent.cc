@@ -39,6 +39,14 @@ AgentProcess::~AgentProcess() {
   if (runs()) Kill();
 }
 
+void AgentProcess::AddToConfig(const std::string& lines) {
+  const std::string path = directory_ + "/agent.yaml";
+  const auto before = Host().Read(path);
+  ASSERT_TRUE(before.ok()) << before.status();
+  const absl::Status written = Host().ReplaceFile(path, absl::StrCat(*before, lines));
+  EXPECT_TRUE(written.ok()) << written;
+}
+
 absl::Status AgentProcess::Start() {
   const std::string log = directory_ + "/agent.log";
   UniqueFd log_fd(open(log.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600));

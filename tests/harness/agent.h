@@ -21,6 +21,9 @@ class AgentProcess {
   AgentProcess(std::string directory, std::string runtime_endpoint, std::string extra_config = "");
   ~AgentProcess();
 
+  // Further lines, for the next start.
+  void AddToConfig(const std::string& lines);
+
   absl::Status Start();
   // SIGTERM, and the wait for the end.
   absl::StatusOr<ExitStatus> Stop();

@@ -195,6 +195,12 @@ absl::Status Metrics(const Call& call) {
   return absl::OkStatus();
 }
 
+absl::Status Configuration(const Call& call) {
+  if (!call.pages.config) return absl::NotFoundError("this agent has no /configz");
+  call.answer.Send(call.pages.config());
+  return absl::OkStatus();
+}
+
 struct Route {
   std::string method;
   std::vector<std::string> path;  // "{namespace}" and "{name}" stand for any component
@@ -229,7 +235,8 @@ const std::vector<Route>& Routes() {
       {"GET", "api/v1/events", {"fieldSelector"}, Events},
       {"GET", "api/v1/namespaces/{namespace}/events", {"fieldSelector"}, Events},
       {"GET", "healthz", {}, Health},
-      {"GET", "metrics", {}, Metrics}};
+      {"GET", "metrics", {}, Metrics},
+      {"GET", "configz", {}, Configuration}};
   return *routes;
 }
 

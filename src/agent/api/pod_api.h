@@ -3,6 +3,7 @@
 #define PLIMSOLL_AGENT_API_POD_API_H_
 
 #include <functional>
+#include <nlohmann/json.hpp>
 #include <string>
 
 #include "absl/status/status.h"
@@ -18,6 +19,8 @@ struct Pages {
   std::function<absl::Status()> health;
   // Prometheus' text format.
   std::function<std::string()> metrics;
+  // The agent's configuration in force.
+  std::function<nlohmann::json()> config;
 };
 
 // The paths, with `pod` for /api/v1/namespaces/{namespace}/pods/{name}:
@@ -32,7 +35,7 @@ struct Pages {
 //   GET    /api/v1/node
 //   GET    /api/v1/events, /api/v1/namespaces/{namespace}/events
 //                                     fieldSelector=involvedObject.name= with a namespace
-//   GET    /healthz, /metrics
+//   GET    /healthz, /metrics, /configz
 //
 // An error is a v1 Status object. A watch is lines of {"type": "ADDED", "object": {...}}; it begins
 // with the pods that are there. Thread-safe.

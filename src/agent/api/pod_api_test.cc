@@ -84,11 +84,19 @@ class PodApiTest : public ::testing::Test {
   const std::string path_ = dir_.path() + "/agent.sock";
   FakePodService pods_;
   absl::Status health_;
-  const PodApi api_{&pods_, {[this] { return health_; }, [] { return "agent_pods 2\n"; }}};
+  const PodApi api_{&pods_,
+                    {[this] { return health_; }, [] { return "agent_pods 2\n"; },
+                     [] {
+                       return Json{{"kubeletconfig", {{"maxPods", 3}}}};
+                     }}};
   std::unique_ptr<ApiServer> server_;
 };
 
 constexpr char kWeb[] = "/api/v1/namespaces/default/pods/web";
+
+TEST_F(PodApiTest, TheConfigurationIsTold) {
+  EXPECT_EQ(Good("GET", "/configz")["kubeletconfig"]["maxPods"], 3);
+}
 
 TEST_F(PodApiTest, ListsPodsOfANamespaceOrAll) {
   const Json all = Good("GET", "/api/v1/pods");

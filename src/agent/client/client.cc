@@ -192,6 +192,13 @@ absl::StatusOr<Json> Client::Node() const {
   return Ask({.method = "GET", .path = {"api", "v1", "node"}});
 }
 
+absl::StatusOr<Json> Client::Config() const {
+  PLIMSOLL_ASSIGN_OR_RETURN(const Json object, Ask({.method = "GET", .path = {"configz"}}));
+  const auto config = object.find("kubeletconfig");
+  if (config == object.end() || !config->is_object()) return Unreadable(object.dump());
+  return *config;
+}
+
 absl::StatusOr<std::vector<Json>> Client::Events(const std::string& pod_namespace,
                                                  const std::string& name) const {
   Call call = {.method = "GET", .path = {"api", "v1", "events"}};

@@ -58,6 +58,8 @@ class AgentPods : public PodService {
   // News of the runtime's, by a pod's uid.
   void Wake(const std::string& uid) { table_.Wake(uid); }
   void WakeAll() { table_.WakeAll(); }
+  // All pods, for chores that look at each.
+  std::vector<PodTable::Worker> Workers() const { return table_.All(); }
 
   absl::StatusOr<std::vector<nlohmann::json>> Apply(absl::string_view text,
                                                     absl::string_view file) override;

@@ -12,6 +12,7 @@
 #include "absl/status/statusor.h"
 #include "agent/pods/class_requests.h"
 #include "agent/pods/event_log.h"
+#include "agent/pods/object_directory.h"
 #include "agent/pods/pod_board.h"
 #include "agent/pods/pod_record.h"
 #include "agent/pods/pod_status.h"
@@ -20,12 +21,12 @@
 #include "base/fs_root.h"
 #include "pod/client.h"
 #include "pod/manifest.h"
+#include "pod/to_cri.h"
 
 namespace plimsoll::agent {
 
-// The value of this label on the agent's sandboxes and containers is its node's name. The agent
-// touches no sandbox without it.
-inline constexpr char kAgentLabel[] = "plimsoll.dev/agent";
+// The agent touches no sandbox without this label.
+using pod::kAgentLabel;
 
 // The value of this annotation on a container is PodRecord::allocated_generation at its creation.
 inline constexpr char kGenerationAnnotation[] = "plimsoll.dev/generation";
@@ -42,8 +43,8 @@ struct PodHost {
   PodBoard& board;
   PodStore& store;
   NodeFacts node;
-  std::string state_directory;    // pods' directories are below it
-  std::string objects_directory;  // of ConfigMaps and Secrets; empty: there are none
+  std::string state_directory;         // pods' directories are below it
+  ObjectDirectory* objects = nullptr;  // ConfigMaps and Secrets; null: there are none
   // The runtime's class types of pods (pod::PodContext).
   std::function<std::set<std::string>()> pod_class_types;
   // The classes that a pod asks for; none with gate ClassResources off. Errors of the runtime's.

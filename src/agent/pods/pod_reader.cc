@@ -146,6 +146,11 @@ absl::StatusOr<ObservedContainer> PodReader::Details(ObservedContainer container
     container.log_path = absl::StrCat(log_directory_, "/", container.log_path);
   }
   if (container.image.empty()) container.image = status.image().image();
+  if (container.state == ContainerState::kExited) {
+    const std::string words = last_words_(container);
+    absl::StrAppend(&container.message, container.message.empty() || words.empty() ? "" : ": ",
+                    words);
+  }
   return container;
 }
 

@@ -2,6 +2,7 @@
 #ifndef PLIMSOLL_AGENT_PODS_POD_READER_H_
 #define PLIMSOLL_AGENT_PODS_POD_READER_H_
 
+#include <functional>
 #include <map>
 #include <string>
 #include <utility>
@@ -20,9 +21,14 @@ namespace plimsoll::agent {
 // one thread at a time.
 class PodReader {
  public:
+  // The last words of a container that ended; empty: none.
+  using LastWords = std::function<std::string(const ObservedContainer& ended)>;
   // `log_directory`: the pod's, an absolute path. `client` outlives this.
-  PodReader(pod::Client& client, std::string uid, std::string log_directory)
-      : client_(client), uid_(std::move(uid)), log_directory_(std::move(log_directory)) {}
+  PodReader(pod::Client& client, std::string uid, std::string log_directory, LastWords last_words)
+      : client_(client),
+        uid_(std::move(uid)),
+        log_directory_(std::move(log_directory)),
+        last_words_(std::move(last_words)) {}
 
   // Errors of the runtime's. A container or sandbox that goes meanwhile is left out.
   absl::StatusOr<ObservedPod> Read();
@@ -39,6 +45,7 @@ class PodReader {
   pod::Client& client_;
   const std::string uid_;
   const std::string log_directory_;
+  const LastWords last_words_;
   std::map<std::string, ObservedContainer> known_;             // by id, as last read in full
   std::map<std::string, std::vector<std::string>> addresses_;  // by sandbox id
 };

@@ -10,6 +10,7 @@
 #include "pod/images.h"
 #include "pod/mount_sub_paths.h"
 #include "pod/pull_secrets.h"
+#include "pod/termination_message.h"
 #include "pod/user_ids.h"
 
 namespace plimsoll::agent {
@@ -65,10 +66,12 @@ absl::Status PodStarter::Prepare(const PodRecord& record, KeepIds keep) {
   if (configs_) return absl::OkStatus();
   context_ = {};
   PLIMSOLL_ASSIGN_OR_RETURN(context_.first_id, ChooseIds(record, keep));
-  if (!host_.objects_directory.empty()) {
-    PLIMSOLL_ASSIGN_OR_RETURN(objects_,
-                              pod::Objects::ReadDirectory(host_.root, host_.objects_directory));
-    context_.objects = &*objects_;
+  if (host_.objects != nullptr) {
+    // A user may have written an object just now.
+    ObjectDirectory::Snapshot read = host_.objects->Read();
+    PLIMSOLL_RETURN_IF_ERROR(read.unread);
+    objects_ = std::move(read.objects);
+    context_.objects = objects_.get();
   }
   context_.uid = record.uid;
   if (host_.pod_class_types) context_.pod_class_types = host_.pod_class_types();
@@ -83,6 +86,7 @@ absl::Status PodStarter::Prepare(const PodRecord& record, KeepIds keep) {
     PLIMSOLL_ASSIGN_OR_RETURN(context_.hosts_file,
                               pod::WriteHostsFile(host_.root, dir, pod_, context_));
   }
+  PLIMSOLL_RETURN_IF_ERROR(PrepareLastWords(dir.path));
   PLIMSOLL_ASSIGN_OR_RETURN(pod::PodConfigs configs, pod::ToCri(pod_, context_));
   if (host_.make_group) {
     PLIMSOLL_ASSIGN_OR_RETURN(const std::string parent, host_.make_group(record, pod_));
@@ -97,6 +101,17 @@ absl::Status PodStarter::Prepare(const PodRecord& record, KeepIds keep) {
 void PodStarter::Renew() {
   configs_.reset();
   completed_.clear();
+}
+
+absl::Status PodStarter::PrepareLastWords(const std::string& directory) {
+  for (const pod::ContainerManifest& each : pod_.containers) {
+    const std::string path = pod::TerminationLogPath(directory, each.name);
+    context_.termination_logs[each.name] = path;
+    if (host_.root.Exists(path)) continue;
+    PLIMSOLL_RETURN_IF_ERROR(
+        pod::MakeTerminationLog(host_.root, directory, each.name, std::nullopt));
+  }
+  return absl::OkStatus();
 }
 
 absl::StatusOr<std::string> PodStarter::MakeSandbox(uint32_t attempt) {
@@ -119,6 +134,19 @@ absl::Status PodStarter::Complete(const std::string& sandbox) {
   configs_->containers = std::move(again.containers);
   configs_->sub_paths = std::move(again.sub_paths);
   completed_ = sandbox;
+  return absl::OkStatus();
+}
+
+absl::Status PodStarter::Adopt(std::shared_ptr<const pod::Objects> objects) {
+  if (!configs_) return absl::OkStatus();
+  pod::PodContext context = context_;
+  context.objects = objects.get();
+  PLIMSOLL_ASSIGN_OR_RETURN(pod::PodConfigs again, pod::ToCri(pod_, context));
+  PLIMSOLL_RETURN_IF_ERROR(Extend(again));
+  configs_->containers = std::move(again.containers);
+  configs_->sub_paths = std::move(again.sub_paths);
+  context_ = std::move(context);
+  objects_ = std::move(objects);
   return absl::OkStatus();
 }
 
@@ -190,6 +218,8 @@ absl::StatusOr<std::string> PodStarter::Create(const PodRecord& record, size_t i
       absl::StrCat(record.allocated_generation);
   config.mutable_metadata()->set_attempt(attempt);
   config.set_log_path(pod::LogPathOf(container.name, attempt));
+  const auto last = attempt == 0 ? std::nullopt : std::optional<uint32_t>(attempt - 1);
+  PLIMSOLL_RETURN_IF_ERROR(pod::MakeTerminationLog(host_.root, dir_->path, container.name, last));
   PLIMSOLL_RETURN_IF_ERROR(
       pod::MountSubPaths(host_.root, container, configs_->sub_paths[index], dir_->volumes, config));
   return host_.client.CreateContainer(sandbox, config, configs_->sandbox);

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 
@@ -41,6 +42,10 @@ class PodStarter {
   // asks for them. OK at once after the first success for a sandbox.
   absl::Status Complete(const std::string& sandbox);
 
+  // Containers that start from now on have their variables from these objects. An error leaves all
+  // as it was. OK before Prepare, which reads the objects itself.
+  absl::Status Adopt(std::shared_ptr<const pod::Objects> objects);
+
   // The failure of a start, as the container's status tells it.
   struct Failure {
     Waiting waiting;
@@ -63,13 +68,15 @@ class PodStarter {
   // The hook after the start. A failure ends the container, as under kubelet.
   absl::Status RunPostStart(const EventSubject& subject, const pod::ContainerManifest& container,
                             const std::string& id);
+  // Files for the containers' last words, into the context. Those that are there stay.
+  absl::Status PrepareLastWords(const std::string& directory);
   absl::StatusOr<std::string> Create(const PodRecord& record, size_t index,
                                      const std::string& sandbox, uint32_t attempt);
   EventSubject SubjectOf(const PodRecord& record, const std::string& container) const;
 
   const PodHost& host_;
   const pod::Manifest& pod_;
-  std::optional<pod::Objects> objects_;
+  std::shared_ptr<const pod::Objects> objects_;
   pod::PodContext context_;
   std::string completed_;  // the id of the sandbox that Complete was done for
   std::optional<pod::PodDir> dir_;

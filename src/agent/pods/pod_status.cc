@@ -10,6 +10,7 @@
 #include "agent/pods/resize_plan.h"
 #include "agent/pods/resize_status.h"
 #include "pod/pod_level.h"
+#include "pod/termination_message.h"
 
 namespace plimsoll::agent {
 namespace {
@@ -21,7 +22,9 @@ Json TimeOrNull(absl::Time time) {
   return time <= absl::UnixEpoch() ? Json() : Json(KubeTime(time));
 }
 
-Json Terminated(const ObservedContainer& container, const std::string& id) {
+// `message_bytes`: the most of its message.
+Json TerminatedState(const ObservedContainer& container, const std::string& id,
+                     size_t message_bytes) {
   Json state = {{"exitCode", container.exit_code},
                 {"reason", !container.reason.empty()  ? container.reason
                            : container.exit_code == 0 ? "Completed"
@@ -29,7 +32,9 @@ Json Terminated(const ObservedContainer& container, const std::string& id) {
                 {"startedAt", TimeOrNull(container.started)},
                 {"finishedAt", TimeOrNull(container.finished)},
                 {"containerID", id}};
-  if (!container.message.empty()) state["message"] = container.message;
+  if (!container.message.empty()) {
+    state["message"] = pod::ClipText(container.message, message_bytes);
+  }
   return {{"terminated", std::move(state)}};
 }
 
@@ -94,6 +99,12 @@ class Writer {
     return absl::StrCat(node_.runtime(), "://", container.id);
   }
 
+  // kubelet's limit of a pod's messages, shared evenly.
+  Json Terminated(const ObservedContainer& container) const {
+    return TerminatedState(container, IdOf(container),
+                           pod::kPodTerminationBytes / pod_.manifest.containers.size());
+  }
+
   // The run before `container`, which is the name's newest. Null without one.
   const ObservedContainer* Before(const ObservedContainer& container) const {
     bool found = false;
@@ -134,14 +145,14 @@ class Writer {
     }
     status["containerID"] = IdOf(*last);
     const ObservedContainer* earlier = Before(*last);
-    if (earlier != nullptr) status["lastState"] = Terminated(*earlier, IdOf(*earlier));
+    if (earlier != nullptr) status["lastState"] = Terminated(*earlier);
     if (last->state == ContainerState::kRunning) {
       status["state"] = {{"running", {{"startedAt", TimeOrNull(last->started)}}}};
     } else if (pod_.waiting.contains(container.name) && !HasEnded()) {
       status["state"] = WaitingState(container);
-      status["lastState"] = Terminated(*last, IdOf(*last));
+      status["lastState"] = Terminated(*last);
     } else {
-      status["state"] = Terminated(*last, IdOf(*last));
+      status["state"] = Terminated(*last);
     }
     return status;
   }

@@ -105,6 +105,13 @@ TEST_F(PodStatusTest, AContainerInItsPauseWaitsAndShowsItsLastEnd) {
   EXPECT_EQ(ConditionOf(object, "Ready")["reason"], "ContainersNotReady");
 }
 
+TEST_F(PodStatusTest, APodsMessagesShareItsLimit) {
+  Container("a", 0, ContainerState::kExited, 1).message = std::string(9000, 'x');
+  const Json object = Object();
+  const Json& ended = object["status"]["containerStatuses"][0]["state"]["terminated"];
+  EXPECT_EQ(ended["message"].get<std::string>().size(), 6144u) << "of two containers";
+}
+
 TEST_F(PodStatusTest, AnEndedPodTellsHowItEnded) {
   Container("init", 0, ContainerState::kExited, 0);
   Container("a", 0, ContainerState::kExited, 0);

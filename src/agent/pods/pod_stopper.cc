@@ -6,7 +6,6 @@
 #include "absl/strings/str_cat.h"
 #include "base/parallel_for.h"
 #include "base/status.h"
-#include "base/steady_time.h"
 #include "pod/hooks.h"
 #include "pod/lifecycle.h"
 
@@ -14,9 +13,6 @@ namespace plimsoll::agent {
 namespace {
 
 using Role = resources::ContainerRequirements::Role;
-
-// A program gets this time after its hook in any case (kubelet's minimumGracePeriodInSeconds).
-constexpr int64_t kLeastGraceSeconds = 2;
 
 }  // namespace
 
@@ -27,68 +23,88 @@ const pod::ContainerManifest* PodStopper::ManifestOf(const ObservedContainer& co
   return nullptr;
 }
 
-int64_t PodStopper::RunPreStop(const PodRecord& record, const ObservedContainer& container,
-                               int64_t grace_s) {
+void PodStopper::RunPreStop(const PodRecord& record, const ObservedContainer& container,
+                            int64_t grace_s) {
   const pod::ContainerManifest* manifest = ManifestOf(container);
   const bool has_hook = manifest != nullptr && manifest->lifecycle.pre_stop &&
                         pod::CanRun(*manifest->lifecycle.pre_stop);
-  if (!has_hook || grace_s == 0 || container.state != ContainerState::kRunning) return grace_s;
-  const SteadyTime begin = SteadyNow();
+  if (!has_hook || grace_s == 0 || container.state != ContainerState::kRunning) return;
   const absl::Status status =
       pod::RunHook(host_.client, container.id, *manifest->lifecycle.pre_stop, grace_s,
                    [&] { return host_.client.abandoned() || AtMost(grace_s) < grace_s; });
-  if (!status.ok()) {
-    host_.events.Add(
-        {.kind = "Pod", .key = record.key, .uid = record.uid, .container = container.name},
-        "Warning", "FailedPreStopHook", absl::StrCat("PreStopHook failed: ", status.message()));
-  }
-  const int64_t taken = absl::ToInt64Seconds(absl::FromChrono(SteadyNow() - begin));
-  return std::max(grace_s - taken, kLeastGraceSeconds);
+  if (status.ok()) return;
+  host_.events.Add(
+      {.kind = "Pod", .key = record.key, .uid = record.uid, .container = container.name}, "Warning",
+      "FailedPreStopHook", absl::StrCat("PreStopHook failed: ", status.message()));
 }
 
-absl::Status PodStopper::Stop(const PodRecord& record, const ObservedPod& observed,
-                              const std::string& sandbox, int64_t grace_s) {
-  std::vector<const ObservedContainer*> first, sidecars;
+std::vector<PodStopper::Doomed> PodStopper::DoomedOf(const ObservedPod& observed,
+                                                     const std::string& sandbox) const {
+  std::vector<Doomed> all, sidecars;
   for (const ObservedContainer& each : observed.containers) {
     if (each.sandbox_id != sandbox || each.state == ContainerState::kExited) continue;
     const pod::ContainerManifest* manifest = ManifestOf(each);
     const bool is_sidecar = manifest != nullptr && manifest->role == Role::kSidecar;
-    (is_sidecar ? sidecars : first).push_back(&each);
+    (is_sidecar ? sidecars : all).push_back({&each, 0});
   }
   // The manifest's containers lie one behind the other.
-  std::sort(sidecars.begin(), sidecars.end(), [this](const auto* one, const auto* other) {
-    return ManifestOf(*one) > ManifestOf(*other);
+  std::sort(sidecars.begin(), sidecars.end(), [this](const Doomed& one, const Doomed& other) {
+    return ManifestOf(*one.container) > ManifestOf(*other.container);
   });
-  absl::Status status = StopContainers(record, first, grace_s);
-  for (const ObservedContainer* each : sidecars) {
-    status = FirstError(std::move(status), StopContainers(record, {each}, grace_s));
+  for (size_t i = 0; i < sidecars.size(); ++i) all.push_back({sidecars[i].container, i + 1});
+  return all;
+}
+
+absl::Status PodStopper::Stop(const PodRecord& record, const ObservedPod& observed,
+                              const std::string& sandbox, int64_t grace_s) {
+  const std::vector<Doomed> all = DoomedOf(observed, sandbox);
+  std::vector<size_t> ranks;
+  for (const Doomed& each : all) {
+    ranks.push_back(each.rank);
+    host_.events.Add(
+        {.kind = "Pod", .key = record.key, .uid = record.uid, .container = each.container->name},
+        "Normal", "Killing", absl::StrCat("Stopping container ", each.container->name));
   }
+  StopTurns turns(AtMost(grace_s), ranks);
+  {
+    const absl::MutexLock lock(&mutex_);
+    turns_ = &turns;
+    turns.Hasten(most_grace_s_);
+    for (const Doomed& each : all) stopping_.insert(each.container->id);
+  }
+  std::vector<absl::Status> results(all.size());
+  // In the order of ranks, so that of more containers than threads the later ones wait.
+  EachAtOnce(all.size(), pod::kStopsAtOnce,
+             [&](size_t i) { results[i] = StopInTurn(record, all[i], turns); });
+  {
+    const absl::MutexLock lock(&mutex_);
+    turns_ = nullptr;
+  }
+  absl::Status status;
+  for (absl::Status& each : results) status = FirstError(std::move(status), std::move(each));
   absl::Status stopped = host_.client.StopPodSandbox(sandbox);
   if (absl::IsNotFound(stopped)) stopped = absl::OkStatus();
   return FirstError(std::move(status), std::move(stopped));
 }
 
-absl::Status PodStopper::StopContainers(const PodRecord& record,
-                                        const std::vector<const ObservedContainer*>& containers,
-                                        int64_t grace_s) {
-  for (const ObservedContainer* each : containers) {
-    host_.events.Add({.kind = "Pod", .key = record.key, .uid = record.uid, .container = each->name},
-                     "Normal", "Killing", absl::StrCat("Stopping container ", each->name));
+absl::Status PodStopper::StopInTurn(const PodRecord& record, const Doomed& doomed,
+                                    StopTurns& turns) {
+  const std::string& id = doomed.container->id;
+  RunPreStop(record, *doomed.container, turns.left_s());
+  {
     const absl::MutexLock lock(&mutex_);
-    stopping_.insert(each->id);
+    stopping_.erase(id);
   }
-  std::vector<absl::Status> results(containers.size());
-  EachAtOnce(containers.size(), pod::kStopsAtOnce, [&](size_t i) {
-    const int64_t left = RunPreStop(record, *containers[i], AtMost(grace_s));
-    results[i] = host_.client.StopContainer(containers[i]->id, AtMost(left));
+  turns.Await(doomed.rank);
+  {
     const absl::MutexLock lock(&mutex_);
-    stopping_.erase(containers[i]->id);
-  });
-  absl::Status status;
-  for (absl::Status& each : results) {
-    if (!absl::IsNotFound(each)) status = FirstError(std::move(status), std::move(each));
+    stopping_.insert(id);
   }
-  return status;
+  absl::Status stopped = host_.client.StopContainer(id, turns.left_s());
+  turns.End(doomed.rank);
+  const absl::MutexLock lock(&mutex_);
+  stopping_.erase(id);
+  return absl::IsNotFound(stopped) ? absl::OkStatus() : stopped;
 }
 
 int64_t PodStopper::AtMost(int64_t grace_s) {
@@ -99,6 +115,7 @@ int64_t PodStopper::AtMost(int64_t grace_s) {
 void PodStopper::Hasten(int64_t grace_s) {
   const absl::MutexLock lock(&mutex_);
   most_grace_s_ = std::min(most_grace_s_, grace_s);
+  if (turns_ != nullptr) turns_->Hasten(grace_s);
   if (stopping_.empty()) return;
   const std::vector<std::string> ids(stopping_.begin(), stopping_.end());
   // An error is the concern of the call that waits.

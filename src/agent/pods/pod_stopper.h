@@ -2,6 +2,7 @@
 #ifndef PLIMSOLL_AGENT_PODS_POD_STOPPER_H_
 #define PLIMSOLL_AGENT_PODS_POD_STOPPER_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <set>
@@ -15,6 +16,7 @@
 #include "agent/pods/observed_pod.h"
 #include "agent/pods/pod_host.h"
 #include "agent/pods/pod_record.h"
+#include "agent/pods/stop_turns.h"
 #include "pod/manifest.h"
 
 namespace plimsoll::agent {
@@ -26,10 +28,11 @@ class PodStopper {
   // Waits for the calls that Hasten began.
   ~PodStopper();
 
-  // Stops the containers of a sandbox, then the sandbox: ordinary and init containers at once, then
-  // sidecars in the reverse order of their starts. Each runs its preStop hook, gets the stop
-  // signal, and SIGKILL after the grace period, which the hook's time counts in. The first error;
-  // the rest is done all the same.
+  // Stops the containers of a sandbox, then the sandbox. All preStop hooks run at once. Ordinary
+  // and init containers get the stop signal after their hooks, then sidecars do, one after the
+  // other in the reverse order of their starts. All of them share the grace period, hooks too, and
+  // get SIGKILL at its end; each has two seconds in any case (kubelet's pod termination with
+  // KEP-753). The first error; the rest is done all the same.
   absl::Status Stop(const PodRecord& record, const ObservedPod& observed,
                     const std::string& sandbox, int64_t grace_s);
   // Stops one container as Stop does. OK without it.
@@ -45,17 +48,24 @@ class PodStopper {
  private:
   // Null: the manifest has no such container.
   const pod::ContainerManifest* ManifestOf(const ObservedContainer& container) const;
-  // Runs the hook. What is left of the grace period, in seconds.
-  int64_t RunPreStop(const PodRecord& record, const ObservedContainer& container, int64_t grace_s);
-  absl::Status StopContainers(const PodRecord& record,
-                              const std::vector<const ObservedContainer*>& containers,
-                              int64_t grace_s);
+  // A container of the sandbox that has not ended. Those of a lower rank end first.
+  struct Doomed {
+    const ObservedContainer* container = nullptr;
+    size_t rank = 0;
+  };
+  // In the order of ranks.
+  std::vector<Doomed> DoomedOf(const ObservedPod& observed, const std::string& sandbox) const;
+  void RunPreStop(const PodRecord& record, const ObservedContainer& container, int64_t grace_s);
+  absl::Status StopInTurn(const PodRecord& record, const Doomed& doomed, StopTurns& turns);
   int64_t AtMost(int64_t grace_s);
 
   const PodHost& host_;
   const pod::Manifest& pod_;
   absl::Mutex mutex_;
-  std::set<std::string> stopping_ ABSL_GUARDED_BY(mutex_);  // ids of containers
+  // Ids of containers that run their hook or get the stop signal: a wait for the turn is hastened
+  // by the turns themselves.
+  std::set<std::string> stopping_ ABSL_GUARDED_BY(mutex_);
+  StopTurns* turns_ ABSL_GUARDED_BY(mutex_) = nullptr;  // of the Stop under way
   int64_t most_grace_s_ ABSL_GUARDED_BY(mutex_) = std::numeric_limits<int64_t>::max();
   std::vector<std::thread> hastening_ ABSL_GUARDED_BY(mutex_);
 };

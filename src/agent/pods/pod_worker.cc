@@ -3,12 +3,15 @@
 #include <algorithm>
 #include <utility>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "agent/pods/passing.h"
 #include "agent/pods/pod_change.h"
 #include "agent/pods/pod_resizer.h"
 #include "base/status.h"
 #include "pod/dir.h"
+#include "pod/log_rotation.h"
+#include "pod/termination_message.h"
 
 namespace plimsoll::agent {
 namespace {
@@ -50,9 +53,11 @@ PodWorker::PodWorker(const PodHost& host, PodRecord record, pod::Manifest manife
       begun_(std::make_shared<const pod::Manifest>(std::move(manifest))),
       manifest_(*begun_),
       reader_(host.client, record.uid,
-              absl::StrCat(pod::PodDirPath(host.state_directory, record.uid), "/logs")),
+              absl::StrCat(pod::PodDirPath(host.state_directory, record.uid), "/logs"),
+              [this](const ObservedContainer& ended) { return LastWords(ended); }),
       starter_(host, manifest_),
       stopper_(host, manifest_),
+      volumes_(host, manifest_),
       shared_{.record = std::move(record), .manifest = begun_} {}
 
 PodRecord PodWorker::record() const {
@@ -78,6 +83,15 @@ bool PodWorker::is_active() const {
 bool PodWorker::has_looked() const {
   const absl::MutexLock lock(&mutex_);
   return shared_.has_looked;
+}
+
+std::string PodWorker::LastWords(const ObservedContainer& ended) const {
+  for (const pod::ContainerManifest& each : manifest_.containers) {
+    if (each.name != ended.name) continue;
+    return pod::TerminationMessage(host_.root, pod::PodDirPath(host_.state_directory, uid_),
+                                   {each, ended.attempt, ended.exit_code, ended.log_path});
+  }
+  return "";
 }
 
 absl::Status PodWorker::Change(absl::FunctionRef<void(PodRecord&)> change,
@@ -138,6 +152,12 @@ PodRecord PodWorker::Begin() {
     memory_.retry_at.erase(kResize);
   }
   return shared_.record;
+}
+
+absl::Status PodWorker::Evict(const PodVerdict& verdict) {
+  return Change([&](PodRecord& record) {
+    if (!record.verdict) record.verdict = verdict;
+  });
 }
 
 PodWorker::Next PodWorker::RetryAfter(const absl::Status& status) {
@@ -231,13 +251,14 @@ absl::Duration PodWorker::GoOn(const PodRecord& begun, ObservedPod seen) {
       },
       [](const ObservedContainer&) { return true; }, now);
   memory_.end = plan.end;
+  if (!plan.end && observed.ReadySandbox() != nullptr) volumes_.Refresh(record, starter_);
   Shorten(pause, plan.look_again - now);
   NotePauses(record, observed, plan);
   if (StopSandboxes(record, observed, plan, pause) && !plan.start.empty()) {
     const std::string sandbox = EnsureSandbox(record, observed, plan, pause);
     if (!sandbox.empty()) StartContainers(record, observed, plan, sandbox, pause);
   }
-  Tidy(plan);
+  Tidy(observed, plan);
   const bool acted = !plan.start.empty() || !plan.stop_sandboxes.empty();
   const absl::StatusOr<ObservedPod> after = acted ? reader_.Read() : seen;
   if (after.ok()) {
@@ -418,10 +439,16 @@ void PodWorker::NotePauses(const PodRecord& record, const ObservedPod& observed,
   }
 }
 
-// The next step retries a removal that fails.
-void PodWorker::Tidy(const PodPlan& plan) {
+// The next step retries a removal that fails. The logs are the agent's to remove, the rotated ones
+// in any case: runtimes differ in what they remove with a container.
+void PodWorker::Tidy(const ObservedPod& observed, const PodPlan& plan) {
+  const std::string own = pod::PodDirPath(host_.state_directory, uid_) + "/";
   for (const std::string& id : plan.remove_containers) {
-    host_.client.RemoveContainer(id).IgnoreError();
+    if (!host_.client.RemoveContainer(id).ok()) continue;
+    for (const ObservedContainer& each : observed.containers) {
+      if (each.id != id || !absl::StartsWith(each.log_path, own)) continue;
+      pod::RemoveLogs(host_.root, each.log_path).IgnoreError();
+    }
   }
   for (const std::string& id : plan.remove_sandboxes) {
     host_.client.RemovePodSandbox(id).IgnoreError();

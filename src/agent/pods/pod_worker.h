@@ -16,6 +16,7 @@
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
 #include "agent/pods/back_off.h"
+#include "agent/pods/live_volumes.h"
 #include "agent/pods/observed_pod.h"
 #include "agent/pods/plan.h"
 #include "agent/pods/pod_host.h"
@@ -58,6 +59,9 @@ class PodWorker {
   absl::Status Delete(int64_t grace_s);
   // Puts the change on record, whole or not at all. Errors as Delete's.
   absl::Status Put(const SpecChange& change);
+  // Puts a verdict on record, by which the pod fails; the next step stops it. OK where it has one.
+  // NOT_FOUND: the pod has gone.
+  absl::Status Evict(const PodVerdict& verdict);
   const PodKey& key() const { return key_; }
   const std::string& uid() const { return uid_; }
   PodRecord record() const;
@@ -73,6 +77,7 @@ class PodWorker {
  private:
   using Pause = absl::Duration;
 
+  std::string LastWords(const ObservedContainer& ended) const;
   // The only writer of the pod's row. NOT_FOUND once the pod has gone.
   // `manifest`: of the changed record, if that is another one.
   absl::Status Change(absl::FunctionRef<void(PodRecord&)> change,
@@ -103,7 +108,7 @@ class PodWorker {
                        const std::string& sandbox, Pause& pause);
   // Notes which containers wait for a restart.
   void NotePauses(const PodRecord& record, const ObservedPod& observed, const PodPlan& plan);
-  void Tidy(const PodPlan& plan);
+  void Tidy(const ObservedPod& observed, const PodPlan& plan);
   void Report(const ObservedPod& observed, const std::optional<PodEnd>& end);
   Next RetryAfter(const absl::Status& status);
 
@@ -116,6 +121,7 @@ class PodWorker {
   PodReader reader_;
   PodStarter starter_;
   PodStopper stopper_;
+  LiveVolumes volumes_;
   struct Memory {
     BackOff back_off;
     std::map<std::string, absl::Time> retry_at;  // by container; "" is the sandbox

@@ -1,0 +1,48 @@
+#include "agent/chores.h"
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "base/status.h"
+#include "pod/dir.h"
+
+namespace plimsoll::agent {
+
+Chores::Chores(const Config& config, Surroundings around)
+    : around_(std::move(around)), capacity_(around_.events, config.evict_after_capacity_shrinks) {
+  if (config.container_log_max_bytes < 0) return;
+  logs_ = std::make_unique<LogKeeper>(
+      around_.client, around_.root,
+      LogKeeper::Options{.limits = {.max_bytes = config.container_log_max_bytes,
+                                    .max_files = config.container_log_max_files},
+                         .pods_directory = pod::PodsDirectory(config.state_directory),
+                         .note = around_.note});
+}
+
+Chores::~Chores() = default;
+
+absl::StatusOr<std::unique_ptr<Chores>> Chores::Start(const Config& config, Surroundings around) {
+  auto chores = std::unique_ptr<Chores>(new Chores(config, std::move(around)));
+  Chores* const self = chores.get();
+  const absl::Duration interval = config.container_log_monitor_interval;
+  PLIMSOLL_ASSIGN_OR_RETURN(
+      chores->ticker_,
+      linux::QuietWatch::Start({.first = absl::Now() + interval}, {}, [self, interval] {
+        self->Do();
+        return absl::Now() + interval;
+      }));
+  return chores;
+}
+
+void Chores::Do() {
+  const std::vector<PodTable::Worker> pods = around_.pods.Workers();
+  if (logs_ != nullptr) logs_->Look(pods);
+  const auto evicted = capacity_.Look(pods, around_.allocatable());
+  if (!evicted.ok()) {
+    return around_.note(absl::StrCat("a pod is not evicted: ", evicted.status().message()));
+  }
+  for (const std::string& uid : *evicted) around_.pods.Wake(uid);
+}
+
+}  // namespace plimsoll::agent

@@ -1,0 +1,53 @@
+// Work that the agent does for its pods every few seconds.
+#ifndef PLIMSOLL_AGENT_CHORES_H_
+#define PLIMSOLL_AGENT_CHORES_H_
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "agent/config.h"
+#include "agent/pods/agent_pods.h"
+#include "agent/pods/capacity_check.h"
+#include "agent/pods/event_log.h"
+#include "agent/pods/log_keeper.h"
+#include "base/fs_root.h"
+#include "linux/quiet_watch.h"
+#include "pod/client.h"
+#include "resources/requirements.h"
+
+namespace plimsoll::agent {
+
+// A thread of its own.
+class Chores {
+ public:
+  // References outlive the chores.
+  struct Surroundings {
+    AgentPods& pods;
+    pod::Client& client;
+    const FsRoot& root;  // "/"
+    EventLog& events;
+    std::function<resources::ResourceList()> allocatable;  // the node's; empty: not known yet
+    std::function<void(const std::string&)> note;          // a line for the log
+  };
+  static absl::StatusOr<std::unique_ptr<Chores>> Start(const Config& config, Surroundings around);
+  // Waits for the chore under way.
+  ~Chores();
+  Chores(const Chores&) = delete;
+  Chores& operator=(const Chores&) = delete;
+
+ private:
+  Chores(const Config& config, Surroundings around);
+  void Do();
+
+  const Surroundings around_;
+  std::unique_ptr<LogKeeper> logs_;  // null: logs have no limit
+  CapacityCheck capacity_;
+  std::unique_ptr<linux::QuietWatch> ticker_;  // last: its thread uses all of the above
+};
+
+}  // namespace plimsoll::agent
+
+#endif  // PLIMSOLL_AGENT_CHORES_H_

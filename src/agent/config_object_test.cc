@@ -1,0 +1,43 @@
+#include "agent/config_object.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+namespace plimsoll::agent {
+namespace {
+
+// What the object says is a configuration that says the same.
+TEST(ConfigObjectTest, IsAConfigurationOfTheSameValues) {
+  const auto config = ParseConfig(
+      "runtimeEndpoint: unix:///r.sock\nobjectsPath: /o\npodPidsLimit: 7\nmaxPods: 3\n"
+      "systemReserved: {cpu: 500m}\nnodeLabels: {a: b}\ncontainerLogMaxSize: -1\n"
+      "containerLogMonitorInterval: 90s\nfeatureGates: {ClassResources: false}\n"
+      "evictAfterCapacityShrinks: true\nlogging: {level: debug}\n",
+      "f.yaml");
+  ASSERT_TRUE(config.ok()) << config.status();
+  const nlohmann::json object = ConfigObject(*config);
+  const auto again = ParseConfig(object["kubeletconfig"].dump(), "object");
+  ASSERT_TRUE(again.ok()) << again.status();
+  EXPECT_EQ(ConfigObject(*again), object);
+  EXPECT_EQ(again->runtime_endpoint, "unix:///r.sock");
+  EXPECT_EQ(again->objects_path, "/o");
+  EXPECT_EQ(again->pod_pids_limit, 7);
+  EXPECT_EQ(again->container_log_max_bytes, -1);
+  EXPECT_EQ(again->container_log_monitor_interval, absl::Seconds(90));
+  EXPECT_FALSE(again->feature_gates.enabled("ClassResources"));
+  EXPECT_TRUE(again->evict_after_capacity_shrinks);
+  EXPECT_EQ(again->log_level, "debug");
+}
+
+TEST(ConfigObjectTest, TheDefaultsAreOneToo) {
+  Config config;
+  config.node_name = "n";
+  const auto again = ParseConfig(ConfigObject(config)["kubeletconfig"].dump(), "object");
+  ASSERT_TRUE(again.ok()) << again.status();
+  EXPECT_EQ(again->container_log_max_bytes, 10 << 20);
+  EXPECT_TRUE(again->objects_path.empty());
+}
+
+}  // namespace
+}  // namespace plimsoll::agent

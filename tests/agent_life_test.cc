@@ -1,0 +1,308 @@
+// The rest of a pod's life in plimsoll-agent, over a real plimsolld: last words, the grace period,
+// logs, changed objects,
+// a node that shrinks.
+#include <gmock/gmock.h>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
+#include "absl/time/clock.h"
+#include "harness/agent.h"
+#include "harness/kernel.h"
+#include "harness/node.h"
+#include "pod/cri_log.h"
+#include "resources/quantity.h"
+
+namespace plimsoll::testing {
+namespace {
+
+using Json = nlohmann::json;
+using ::testing::HasSubstr;
+
+constexpr char kWaits[] = "trap \"exit 0\" TERM; while :; do sleep 0.1; done";
+constexpr char kStubborn[] = "trap true TERM; while :; do sleep 0.1; done";
+
+const Json& MainOf(const Json& pod) {
+  return pod["status"]["containerStatuses"][0];
+}
+
+bool Runs(const Json& pod) {
+  return MainOf(pod).value("ready", false);
+}
+
+// A container in YAML's flow style.
+std::string ContainerText(const std::string& name, const std::string& script,
+                          const std::string& fields = "") {
+  return absl::StrCat("{name: ", name, ", image: busybox, imagePullPolicy: Never, ", fields,
+                      "command: [sh, -c, '", script, "']}");
+}
+
+class AgentLifeTest : public NodeTest {
+ protected:
+  // "@" in it stands for the test's directory.
+  explicit AgentLifeTest(const std::string& config = "")
+      : agent_(node_.directory(), node_.address(),
+               absl::StrCat("cgroupsPerQOS: false\n",
+                            absl::StrReplaceAll(config, {{"@", node_.directory()}}))) {}
+  void SetUp() override {
+    NodeTest::SetUp();
+    Begin();
+  }
+  void TearDown() override {
+    if (agent_.runs()) agent_.Kill();
+    NodeTest::TearDown();
+  }
+  void Begin() {
+    const absl::Status started = agent_.Start();
+    ASSERT_TRUE(started.ok()) << started;
+  }
+  void Apply(const std::string& manifest) {
+    const auto applied = agent_.client().Apply(manifest);
+    ASSERT_TRUE(applied.ok()) << applied.status();
+  }
+  void ApplyPod(const std::string& name, const std::string& spec) {
+    Apply(absl::StrCat("{apiVersion: v1, kind: Pod, metadata: {name: ", name, "}, spec: {", spec,
+                       "}}"));
+  }
+  void Delete(const std::string& pod, std::optional<int64_t> grace_s = std::nullopt) {
+    const absl::Status deleted = agent_.client().Delete("default", pod, grace_s);
+    ASSERT_TRUE(deleted.ok()) << deleted;
+  }
+  // The message of the pod's newest event of the reason; empty: none.
+  std::string Event(const std::string& pod, const std::string& reason) {
+    const auto events = agent_.client().Events("default", pod);
+    std::string message;
+    for (const Json& each : events.ok() ? *events : std::vector<Json>()) {
+      if (each["reason"] == reason) message = each["message"];
+    }
+    return message;
+  }
+
+  AgentProcess agent_;
+};
+
+TEST_F(AgentLifeTest, LastWordsAreTheFilesOrTheLogs) {
+  ApplyPod(
+      "words",
+      absl::StrCat(
+          "restartPolicy: Never, containers: [",
+          ContainerText("main", "printf \"no paper\" > /dev/termination-log; exit 3"), ", ",
+          ContainerText("own", "printf custom > /tmp/why", "terminationMessagePath: /tmp/why, "),
+          ", ",
+          ContainerText("log", "echo one; echo two; exit 1",
+                        "terminationMessagePolicy: FallbackToLogsOnError, "),
+          ", ", ContainerText("silent", "echo noise; exit 1"), "]"));
+  ASSERT_TRUE(agent_.AwaitPhase("words", "Failed"));
+  const auto message = [](const Json& pod, size_t i) {
+    return pod["status"]["containerStatuses"][i]["state"]["terminated"].value("message", "");
+  };
+  for (int i = 0; i < 2; ++i) {
+    const Json pod = agent_.Pod("words");
+    EXPECT_EQ(message(pod, 0), "no paper");
+    EXPECT_EQ(message(pod, 1), "custom");
+    EXPECT_EQ(message(pod, 2), "one\ntwo\n");
+    EXPECT_EQ(message(pod, 3), "");
+    // The next agent reads them again.
+    agent_.Kill();
+    Begin();
+    ASSERT_TRUE(agent_.AwaitPhase("words", "Failed"));
+  }
+}
+
+TEST_F(AgentLifeTest, LastWordsOfTheRunBeforeStay) {
+  ApplyPod("again",
+           absl::StrCat("volumes: [{name: v, emptyDir: {}}], containers: [",
+                        ContainerText("main",
+                                      "if [ -e /v/ran ]; then echo second > /dev/termination-log; "
+                                      "while :; do sleep 0.1; done; fi; touch /v/ran; "
+                                      "printf first > /dev/termination-log; exit 1",
+                                      "volumeMounts: [{name: v, mountPath: /v}], "),
+                        "]"));
+  ASSERT_TRUE(agent_.Await(
+      "again", [](const Json& pod) { return MainOf(pod)["restartCount"] == 1 && Runs(pod); }));
+  agent_.Kill();
+  Begin();
+  ASSERT_TRUE(agent_.Await("again", Runs));
+  EXPECT_EQ(MainOf(agent_.Pod("again"))["lastState"]["terminated"]["message"], "first");
+}
+
+// Without the shared period the sidecar would have four seconds more.
+TEST_F(AgentLifeTest, TheGracePeriodIsSharedWithSidecars) {
+  ApplyPod("slow", absl::StrCat("terminationGracePeriodSeconds: 4, initContainers: [",
+                                ContainerText("side", kStubborn, "restartPolicy: Always, "),
+                                "], containers: [", ContainerText("main", kStubborn), "]"));
+  ASSERT_TRUE(agent_.Await("slow", Runs));
+  const absl::Time begin = absl::Now();
+  Delete("slow");
+  ASSERT_TRUE(agent_.AwaitGone("slow"));
+  const absl::Duration took = absl::Now() - begin;
+  EXPECT_GE(took, absl::Seconds(4));
+  EXPECT_LT(took, absl::Seconds(7.8));
+}
+
+TEST_F(AgentLifeTest, SidecarsEndAfterTheRestAndInReverse) {
+  const std::string side =
+      "trap \"echo $0 >> /v/order; exit 0\" TERM; while :; do sleep 0.05; done";
+  const auto one = [&](const std::string& name, const std::string& fields) {
+    return absl::StrCat("{name: ", name, ", image: busybox, imagePullPolicy: Never, ", fields,
+                        "volumeMounts: [{name: v, mountPath: /v}], command: [sh, -c, '", side,
+                        "', ", name, "]}");
+  };
+  const std::string shared = node_.directory() + "/shared";
+  ASSERT_TRUE(Host().MakeDirs(shared, 0777).ok());
+  ApplyPod("order", absl::StrCat("volumes: [{name: v, hostPath: {path: ", shared,
+                                 "}}], initContainers: [", one("a", "restartPolicy: Always, "),
+                                 ", ", one("b", "restartPolicy: Always, "), "], containers: [",
+                                 one("main", ""), "]"));
+  ASSERT_TRUE(agent_.Await("order", Runs));
+  Delete("order");
+  ASSERT_TRUE(agent_.AwaitGone("order"));
+  EXPECT_EQ(Host().Read(shared + "/order").value_or(""), "main\nb\na\n");
+}
+
+class AgentLogsTest : public AgentLifeTest {
+ protected:
+  AgentLogsTest()
+      : AgentLifeTest(
+            "containerLogMaxSize: 16Ki\ncontainerLogMaxFiles: 2\n"
+            "containerLogMonitorInterval: 3s\n") {}
+};
+
+TEST_F(AgentLogsTest, LogsAreRotatedUnderTheirReaders) {
+  constexpr int kLines = 1600;
+  ApplyPod(
+      "talks",
+      absl::StrCat("restartPolicy: Never, containers: [",
+                   ContainerText("main", absl::StrCat("i=0; while [ $i -lt ", kLines,
+                                                      " ]; do echo line $i of a log that grows; "
+                                                      "i=$((i+1)); [ $((i % 20)) = 0 ] && "
+                                                      "sleep 0.1; done; true")),
+                   "]"));
+  ASSERT_TRUE(agent_.Await("talks", Runs));
+  const std::string uid = agent_.Pod("talks")["metadata"]["uid"];
+  const std::string directory = absl::StrCat(agent_.state_directory(), "/pods/", uid, "/logs");
+  pod::LogReader reader(Host(), directory + "/main.0.log");
+  int next = 0;
+  const auto take = [&next](const pod::LogLine& line) {
+    EXPECT_EQ(line.text, absl::StrCat("line ", next, " of a log that grows"));
+    ++next;
+  };
+  EXPECT_TRUE(Eventually([&] { return reader.ReadAll(take).ok() && next == kLines; }))
+      << next << " lines came";
+  const auto names = Host().List(directory);
+  ASSERT_TRUE(names.ok()) << names.status();
+  EXPECT_THAT(*names, ::testing::ElementsAre("main.0.log", "main.0.log.1"));
+  ASSERT_TRUE(agent_.AwaitPhase("talks", "Succeeded"));
+  EXPECT_EQ(agent_.Log().find("is not rotated"), std::string::npos) << agent_.Log();
+}
+
+class AgentObjectsTest : public AgentLifeTest {
+ protected:
+  AgentObjectsTest()
+      : AgentLifeTest("objectsPath: @/objects\n"), objects_(node_.directory() + "/objects") {
+    EXPECT_TRUE(Host().MakeDirs(objects_, 0755).ok());
+  }
+  void Set(const std::string& color) {
+    const absl::Status written = Host().ReplaceFile(
+        objects_ + "/settings.yaml",
+        absl::StrCat("{apiVersion: v1, kind: ConfigMap, metadata: {name: settings}, data: {color: ",
+                     color, "}}"));
+    ASSERT_TRUE(written.ok()) << written;
+  }
+  std::string Seen(const std::string& script) {
+    const std::string id = MainOf(agent_.Pod("paint"))["containerID"];
+    return ExecOutput(id.substr(id.find("//") + 2), script);
+  }
+  const std::string objects_;
+};
+
+TEST_F(AgentObjectsTest, VolumesFollowTheirObjects) {
+  Set("red");
+  ApplyPod("paint",
+           absl::StrCat(
+               "volumes: [{name: v, configMap: {name: settings}}], containers: [",
+               ContainerText("main", kWaits,
+                             "env: [{name: COLOR, valueFrom: {configMapKeyRef: {name: settings, "
+                             "key: color}}}], volumeMounts: [{name: v, mountPath: /v}, {name: v, "
+                             "mountPath: /one, subPath: color}], "),
+               "]"));
+  ASSERT_TRUE(agent_.Await("paint", Runs));
+  EXPECT_EQ(Seen("cat /v/color /one; echo $COLOR"), "redredred\n");
+  Set("blue");
+  EXPECT_TRUE(Eventually([&] { return Seen("cat /v/color") == "blue"; }));
+  EXPECT_EQ(Seen("cat /one; echo $COLOR"), "redred\n");
+
+  // A mistake and a missing object change nothing.
+  ASSERT_TRUE(Host().ReplaceFile(objects_ + "/settings.yaml", "kind: [").ok());
+  EXPECT_TRUE(Eventually([&] { return agent_.Log().find("settings.yaml") != std::string::npos; }));
+  ASSERT_TRUE(Host().RemoveFile(objects_ + "/settings.yaml").ok());
+  EXPECT_TRUE(Eventually([&] { return !Event("paint", "FailedMount").empty(); }));
+  EXPECT_THAT(Event("paint", "FailedMount"), HasSubstr("there is no ConfigMap default/settings"));
+  EXPECT_EQ(Seen("cat /v/color"), "blue");
+
+  // No agent sees the change; the next one does. A restart has the new variables.
+  agent_.Kill();
+  Set("green");
+  Begin();
+  ASSERT_TRUE(agent_.Await("paint", Runs));
+  EXPECT_TRUE(Eventually([&] { return Seen("cat /v/color") == "green"; }));
+  Seen("kill 1");
+  ASSERT_TRUE(agent_.Await(
+      "paint", [](const Json& pod) { return MainOf(pod)["restartCount"] == 1 && Runs(pod); }));
+  EXPECT_EQ(Seen("cat /one; echo $COLOR"), "greengreen\n");
+}
+
+class AgentCapacityTest : public AgentLifeTest {
+ protected:
+  AgentCapacityTest() : AgentLifeTest("containerLogMonitorInterval: 3s\n") {}
+  // Two pods of half the node each, then an agent that has a quarter less for pods.
+  void Shrink(const std::string& config) {
+    const auto node = agent_.client().Node();
+    ASSERT_TRUE(node.ok()) << node.status();
+    const auto cpu =
+        resources::Quantity::Parse((*node)["status"]["allocatable"]["cpu"].get<std::string>());
+    ASSERT_TRUE(cpu.ok()) << cpu.status();
+    const int64_t quarter = cpu->MilliValue() / 4;
+    for (const char* name : {"old", "new"}) {
+      ApplyPod(name,
+               absl::StrCat("terminationGracePeriodSeconds: 1, containers: [",
+                            ContainerText(
+                                "main", kWaits,
+                                absl::StrCat("resources: {requests: {cpu: ", 2 * quarter, "m}}, ")),
+                            "]"));
+      ASSERT_TRUE(agent_.Await(name, Runs));
+    }
+    ApplyPod("small", absl::StrCat("containers: [", ContainerText("main", kWaits), "]"));
+    ASSERT_TRUE(agent_.Await("small", Runs));
+    ASSERT_TRUE(agent_.Stop().ok());
+    agent_.AddToConfig(absl::StrCat("systemReserved: {cpu: ", quarter, "m}\n", config));
+    Begin();
+  }
+};
+
+TEST_F(AgentCapacityTest, PodsThatDoNotFitAnyMoreStayWithAnEvent) {
+  ASSERT_NO_FATAL_FAILURE(Shrink(""));
+  EXPECT_TRUE(Eventually([&] { return !Event("new", "CapacityShrunk").empty(); }));
+  EXPECT_THAT(Event("new", "CapacityShrunk"), HasSubstr("The node was low on resource: cpu."));
+  EXPECT_EQ(Event("old", "CapacityShrunk"), "");
+  for (const char* name : {"old", "new", "small"}) EXPECT_TRUE(Runs(agent_.Pod(name))) << name;
+}
+
+TEST_F(AgentCapacityTest, TheNewestIsEvictedWhereThatIsAskedFor) {
+  ASSERT_NO_FATAL_FAILURE(Shrink("evictAfterCapacityShrinks: true\n"));
+  ASSERT_TRUE(agent_.Await("new", [](const Json& pod) {
+    return pod["status"]["phase"] == "Failed" && MainOf(pod)["state"].contains("terminated");
+  }));
+  const Json status = agent_.Pod("new")["status"];
+  EXPECT_EQ(status["reason"], "Evicted");
+  EXPECT_THAT(status["message"].get<std::string>(),
+              HasSubstr("The node was low on resource: cpu."));
+  EXPECT_FALSE(Event("new", "Evicted").empty());
+  for (const char* name : {"old", "small"}) EXPECT_TRUE(Runs(agent_.Pod(name))) << name;
+}
+
+}  // namespace
+}  // namespace plimsoll::testing
