@@ -14,6 +14,7 @@
 #include "agent/pods/agent_pods.h"
 #include "agent/pods/event_log.h"
 #include "agent/pods/pod_board.h"
+#include "agent/pods/pod_counters.h"
 #include "agent/pods/pod_store.h"
 #include "agent/pods/runtime_news.h"
 #include "agent/runtime.h"
@@ -70,6 +71,7 @@ struct Ground {
 struct Reports {
   EventLog events;
   PodBoard board;
+  std::shared_ptr<Counters> counters;
 };
 
 struct Front {
@@ -84,7 +86,11 @@ class AgentImpl : public Agent {
       : config_(config),
         log_(log),
         ground_(std::move(ground)),
-        reports_{.events = EventLog(Clock::Real(), config.node_name), .board = {}} {}
+        reports_{.events = EventLog(Clock::Real(), config.node_name),
+                 .board = {},
+                 .counters = std::make_shared<Counters>()} {
+    ShowPodCounters(*reports_.counters);
+  }
 
   // The node's changes may call pods until they have gone.
   ~AgentImpl() override {
@@ -101,8 +107,9 @@ class AgentImpl : public Agent {
 
   absl::Status Start(const std::string& version) {
     PLIMSOLL_ASSIGN_OR_RETURN(ground_.store, PodStore::Open(ground_.state));
-    PLIMSOLL_ASSIGN_OR_RETURN(runtime_,
-                              Runtime::Open(config_.runtime_endpoint, GateIsOn("ClassResources")));
+    PLIMSOLL_ASSIGN_OR_RETURN(
+        runtime_,
+        Runtime::Open(config_.runtime_endpoint, GateIsOn("ClassResources"), *reports_.counters));
     PLIMSOLL_RETURN_IF_ERROR(StartNode(version));
     PLIMSOLL_RETURN_IF_ERROR(CheckRuntime());
     PLIMSOLL_RETURN_IF_ERROR(StartPods());
@@ -171,7 +178,8 @@ class AgentImpl : public Agent {
                  .classes = [this](const pod::Manifest& pod) { return Classes(pod); },
                  .passes_resources_down = GateIsOn("KubeletContainerResourcesInPodSandbox"),
                  .make_group = nullptr,
-                 .remove_group = nullptr};
+                 .remove_group = nullptr,
+                 .counters = reports_.counters};
     if (cgroups_ == nullptr) return host;
     host.make_group = [this](const PodRecord& record, const pod::Manifest& pod) {
       return cgroups_->Make(record, pod);
@@ -277,7 +285,14 @@ class AgentImpl : public Agent {
     AgentPods* const pods = Pods();
     front_.api = std::make_unique<PodApi>(
         pods, Pages{.health = [this] { return Health(); },
-                    .metrics = [this, pods] { return MetricsText(*pods, *node_, config_); }});
+                    .metrics =
+                        [this, pods] {
+                          return MetricsText({.pods = *pods,
+                                              .node = *node_,
+                                              .config = config_,
+                                              .counters = *reports_.counters,
+                                              .host = ground_.root});
+                        }});
     ServerOptions options;
     options.socket = {config_.socket, 0600, std::nullopt};
     options.tell_socket = [this](const absl::Status& status) {

@@ -3,11 +3,13 @@
 #define PLIMSOLL_AGENT_PODS_POD_HOST_H_
 
 #include <functional>
+#include <memory>
 #include <set>
 #include <string>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "agent/counters/counters.h"
 #include "agent/pods/class_requests.h"
 #include "agent/pods/event_log.h"
 #include "agent/pods/pod_board.h"
@@ -46,6 +48,7 @@ struct PodHost {
   std::function<absl::StatusOr<std::string>(const PodRecord&, const pod::Manifest&)> make_group;
   // Null as above.
   std::function<absl::Status(const PodRecord&)> remove_group;
+  std::shared_ptr<Counters> counters = std::make_shared<Counters>();
 };
 
 }  // namespace plimsoll::agent

@@ -3,6 +3,8 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "agent/pods/pod_counters.h"
+#include "agent/pods/start_events.h"
 #include "base/random_id.h"
 #include "base/status.h"
 #include "pod/fields.h"
@@ -96,7 +98,10 @@ absl::Status PodStarter::Prepare(const PodRecord& record, KeepIds keep) {
 
 absl::StatusOr<std::string> PodStarter::MakeSandbox(uint32_t attempt) {
   configs_->sandbox.mutable_metadata()->set_attempt(attempt);
-  return host_.client.RunPodSandbox(configs_->sandbox, configs_->runtime_handler);
+  host_.counters->Add(kStartedPods);
+  auto made = host_.client.RunPodSandbox(configs_->sandbox, configs_->runtime_handler);
+  if (!made.ok()) host_.counters->Add(kStartedPodsErrors);
+  return made;
 }
 
 absl::Status PodStarter::Complete(const std::string& sandbox) {
@@ -193,8 +198,11 @@ std::optional<PodStarter::Failure> PodStarter::Start(const PodRecord& record, si
                                                      const ObservedContainer* last) {
   const pod::ContainerManifest& container = pod_.containers[index];
   const EventSubject subject = SubjectOf(record, container.name);
+  const char* const type = ContainerType(container.role);
+  host_.counters->Add(kStartedContainers, {type});
   const auto failure = [&](absl::string_view reason, const absl::Status& status) {
-    host_.events.Add(subject, "Warning", "Failed", absl::StrCat("Error: ", status.message()));
+    host_.counters->Add(kStartedContainersErrors, {type, std::string(reason)});
+    TellStartFailure(host_.events, subject, container, reason, status);
     return Failure{{std::string(reason), std::string(status.message())}, status};
   };
   std::string id;

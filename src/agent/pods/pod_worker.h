@@ -98,6 +98,7 @@ class PodWorker {
     std::string failure;                         // the sandbox can't be made
     std::set<std::string> stopped;               // sandboxes, by id
     std::optional<PodEnd> end;                   // as last planned
+    bool is_new = false;                         // its first containers are being started
   };
   Memory memory_;
 
