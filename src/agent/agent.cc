@@ -41,6 +41,7 @@ NodeOptions NodeOptionsOf(const Config& config, const std::string& version) {
   options.system_reserved = config.system_reserved;
   options.kube_reserved = config.kube_reserved;
   options.max_pods = config.max_pods;
+  options.extended = DeviceCounts(config.devices);
   options.state_directory = config.state_directory;
   options.agent_version = version;
   options.discovery = config.resource_discovery == "cri"     ? DiscoveryMode::kCri
@@ -179,6 +180,7 @@ class AgentImpl : public Agent {
                  .passes_resources_down = GateIsOn("KubeletContainerResourcesInPodSandbox"),
                  .make_group = nullptr,
                  .remove_group = nullptr,
+                 .devices = config_.devices,
                  .counters = reports_.counters};
     if (cgroups_ == nullptr) return host;
     host.make_group = [this](const PodRecord& record, const pod::Manifest& pod) {

@@ -11,6 +11,7 @@
 #include "absl/status/statusor.h"
 #include "agent/counters/counters.h"
 #include "agent/pods/class_requests.h"
+#include "agent/pods/devices.h"
 #include "agent/pods/event_log.h"
 #include "agent/pods/pod_board.h"
 #include "agent/pods/pod_record.h"
@@ -48,6 +49,8 @@ struct PodHost {
   std::function<absl::StatusOr<std::string>(const PodRecord&, const pod::Manifest&)> make_group;
   // Null as above.
   std::function<absl::Status(const PodRecord&)> remove_group;
+  // Devices that pods get for themselves.
+  NodeDevices devices = {};
   std::shared_ptr<Counters> counters = std::make_shared<Counters>();
 };
 

@@ -3,9 +3,11 @@
 #define PLIMSOLL_AGENT_PODS_POD_RECORD_H_
 
 #include <cstdint>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "absl/time/time.h"
 #include "agent/pods/pod_key.h"
@@ -17,6 +19,9 @@ struct PodVerdict {
   std::string reason;   // "OutOfcpu", "DeadlineExceeded"
   std::string message;  // for people
 };
+
+// Ids of the devices that a pod's containers have: container -> extended resource -> ids.
+using DeviceClaims = std::map<std::string, std::map<std::string, std::vector<std::string>>>;
 
 struct PodRecord {
   std::string uid;
@@ -32,6 +37,8 @@ struct PodRecord {
   std::optional<PodVerdict> verdict;
   // The first of the host's ids of the pod's user namespace; 0: it has none.
   uint32_t first_id = 0;
+  // Devices that are this pod's alone until it has ended.
+  DeviceClaims devices;
 };
 
 }  // namespace plimsoll::agent

@@ -6,12 +6,14 @@
 namespace plimsoll::agent {
 namespace {
 
-constexpr int64_t kSchemaVersion = 1;
-constexpr char kSchema[] =
+constexpr int64_t kSchemaVersion = 2;
+constexpr char kFirstSchema[] =
     "CREATE TABLE pods (uid TEXT PRIMARY KEY NOT NULL, pod_namespace TEXT NOT NULL,"
     " name TEXT NOT NULL, object TEXT NOT NULL, file TEXT NOT NULL, created INTEGER NOT NULL,"
     " deleted INTEGER NOT NULL, grace_s INTEGER NOT NULL, reason TEXT NOT NULL,"
     " message TEXT NOT NULL, first_id INTEGER NOT NULL, UNIQUE (pod_namespace, name)) STRICT;";
+// Members that records got later, as JSON.
+constexpr char kSecondSchema[] = "ALTER TABLE pods ADD COLUMN extra TEXT NOT NULL DEFAULT '{}';";
 
 std::string DamageAdvice(const std::string& path) {
   return absl::StrCat(
@@ -30,7 +32,8 @@ absl::Status Prepare(sqlite::Database& database, const std::string& path) {
   PLIMSOLL_RETURN_IF_ERROR(database.Execute("PRAGMA journal_mode = WAL"));
   if (version == kSchemaVersion) return absl::OkStatus();
   PLIMSOLL_ASSIGN_OR_RETURN(sqlite::Transaction transaction, sqlite::Transaction::Begin(database));
-  PLIMSOLL_RETURN_IF_ERROR(database.Execute(kSchema));
+  if (version < 1) PLIMSOLL_RETURN_IF_ERROR(database.Execute(kFirstSchema));
+  PLIMSOLL_RETURN_IF_ERROR(database.Execute(kSecondSchema));
   PLIMSOLL_RETURN_IF_ERROR(
       database.Execute(absl::StrCat("PRAGMA user_version = ", kSchemaVersion)));
   return transaction.Commit();
@@ -43,7 +46,25 @@ int64_t NanosOf(const std::optional<absl::Time>& time) {
 
 // Columns in the order of kColumns.
 constexpr char kColumns[] =
-    "uid, pod_namespace, name, object, file, created, deleted, grace_s, reason, message, first_id";
+    "uid, pod_namespace, name, object, file, created, deleted, grace_s, reason, message, first_id,"
+    " extra";
+
+std::string ExtraOf(const PodRecord& pod) {
+  nlohmann::json extra = nlohmann::json::object();
+  if (!pod.devices.empty()) extra["devices"] = pod.devices;
+  return extra.dump();
+}
+
+// False: the text is not of ExtraOf.
+bool ReadExtra(const std::string& text, PodRecord& pod) {
+  try {
+    const nlohmann::json extra = nlohmann::json::parse(text);
+    pod.devices = extra.value("devices", DeviceClaims());
+  } catch (const nlohmann::json::exception&) {
+    return false;
+  }
+  return true;
+}
 
 absl::StatusOr<PodRecord> FromRow(const sqlite::Statement& row) {
   PodRecord pod;
@@ -60,6 +81,10 @@ absl::StatusOr<PodRecord> FromRow(const sqlite::Statement& row) {
   pod.grace_s = row.Integer(7);
   if (!row.Bytes(8).empty()) pod.verdict = PodVerdict{row.Bytes(8), row.Bytes(9)};
   pod.first_id = static_cast<uint32_t>(row.Integer(10));
+  if (!ReadExtra(row.Bytes(11), pod)) {
+    return absl::DataLossError(absl::StrCat("pod ", pod.key.pod_namespace, "/", pod.key.name,
+                                            ": its further members in the database can't be read"));
+  }
   return pod;
 }
 
@@ -77,10 +102,10 @@ absl::StatusOr<std::unique_ptr<PodStore>> PodStore::Open(const FsRoot& directory
   PLIMSOLL_ASSIGN_OR_RETURN(
       sqlite::Statement put,
       database->Prepare(absl::StrCat(
-          "INSERT INTO pods (", kColumns, ") VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+          "INSERT INTO pods (", kColumns, ") VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
           " ON CONFLICT (uid) DO UPDATE SET object = excluded.object, deleted = excluded.deleted,"
           " grace_s = excluded.grace_s, reason = excluded.reason, message = excluded.message,"
-          " first_id = excluded.first_id")));
+          " first_id = excluded.first_id, extra = excluded.extra")));
   PLIMSOLL_ASSIGN_OR_RETURN(sqlite::Statement remove,
                             database->Prepare("DELETE FROM pods WHERE uid = ?"));
   return std::unique_ptr<PodStore>(
@@ -123,7 +148,7 @@ absl::Status PodStore::Put(const std::vector<PodRecord>& pods) {
     PLIMSOLL_RETURN_IF_ERROR(put_.Run(pod.uid, pod.key.pod_namespace, pod.key.name,
                                       pod.object.dump(), pod.file, absl::ToUnixNanos(pod.created),
                                       NanosOf(pod.deleted), pod.grace_s, verdict.reason,
-                                      verdict.message, int64_t{pod.first_id}));
+                                      verdict.message, int64_t{pod.first_id}, ExtraOf(pod)));
   }
   return transaction.Commit();
 }

@@ -65,6 +65,18 @@ bool PodWorker::has_looked() const {
   return shared_.has_looked;
 }
 
+bool PodWorker::holds_devices() const {
+  const absl::MutexLock lock(&mutex_);
+  if (shared_.record.devices.empty()) return false;
+  const bool has_ended = shared_.has_ended || shared_.record.verdict.has_value();
+  return !shared_.has_looked || !has_ended || shared_.observed.AnyRunning();
+}
+
+absl::Status PodWorker::ReleaseDevices() {
+  const absl::Status status = Change([](PodRecord& record) { record.devices.clear(); });
+  return absl::IsNotFound(status) ? absl::OkStatus() : status;
+}
+
 absl::Status PodWorker::Change(absl::FunctionRef<void(PodRecord&)> change) {
   const absl::MutexLock lock(&mutex_);
   if (shared_.is_gone) {
