@@ -9,10 +9,10 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "base/subprocess.h"
-#include "daemon/exposition_for_test.h"
 #include "harness/kernel.h"
 #include "harness/metrics.h"
 #include "harness/node.h"
+#include "service/exposition_for_test.h"
 
 namespace plimsoll::testing {
 namespace {
@@ -28,11 +28,11 @@ class MetricsTest : public NodeTest {
  protected:
   MetricsTest() : NodeTest(MetricsConfig()) {}
 
-  static daemon::Exposition Metrics() {
+  static Exposition Metrics() {
     const std::string answer = ReadMetrics();
     EXPECT_THAT(answer, StartsWith("HTTP/1.1 200 "));
     const size_t end = answer.find("\r\n\r\n");
-    return daemon::ParseExposition(end == std::string::npos ? "" : answer.substr(end + 4));
+    return ParseExposition(end == std::string::npos ? "" : answer.substr(end + 4));
   }
   static double Value(const std::string& line) { return MetricValue(line); }
   static double Calls(const std::string& service, const std::string& method,
@@ -60,8 +60,8 @@ TEST_F(MetricsTest, WhatIsServedIsDocumented) {
   ExecOutput(Start(pod, Shell("sleep 1000")), "true");
   AwaitExit(Start(pod, Shell("exit 1")));
   const std::string page = *Host().Read(PLIMSOLL_SOURCE_DIRECTORY "/docs/metrics.md");
-  const daemon::Exposition rows = daemon::ReadMetricsPage(page);
-  const daemon::Exposition metrics = Metrics();
+  const Exposition rows = ReadMetricsPage(page);
+  const Exposition metrics = Metrics();
   for (const auto& [name, family] : metrics) {
     const auto row = rows.find(name);
     if (row == rows.end()) {
@@ -73,7 +73,7 @@ TEST_F(MetricsTest, WhatIsServedIsDocumented) {
       EXPECT_TRUE(row->second.labels.contains(label)) << name << " has the label " << label;
     }
   }
-  const std::set<std::string> phases = daemon::FirstColumn(page, "phase");
+  const std::set<std::string> phases = FirstColumn(page, "phase");
   for (const char* phase : {"sandbox_cgroup", "container_create", "container_start"}) {
     const std::string count =
         absl::StrCat("plimsoll_start_phase_duration_seconds_count{phase=\"", phase, "\"}");

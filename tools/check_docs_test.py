@@ -70,5 +70,24 @@ class CheckDocsTest(unittest.TestCase):
         self.assertEqual(self.check(text="```sh\n$ make nope\n```\n"), "")
 
 
+    def test_a_table_of_tests_names_tests_that_exist(self):
+        (self.root / "src").mkdir()
+        (self.root / "src/a_test.cc").write_text("TEST_F(SuiteTest, ThereIsOne) {\n}\n"
+                                                 "TEST(\n    LongTest, WithABreak) {\n}\n")
+        (self.root / "src/b_test.py").write_text("class A:\n    def test_python(self):\n")
+        table = "| case | test |\n| --- | --- |\n"
+        self.assertEqual(self.check(text=(
+            table + "| a | `ThereIsOne`, `SuiteTest.ThereIsOne` (src/a_test.cc) |\n"
+            "| b | `WithABreak`, `test_python` |\n"
+            "| c | none yet; being added: `Later` (src/c_test.cc) |\n\n"
+            "| test | other |\n| --- | --- |\n| x | `NoTest` |\n")), "")
+        self.assertIn("page.md:3: there is no test ThereIsNone",
+                      self.check(text=table + "| a | `ThereIsNone` |\n"))
+        self.assertIn("there is no test OtherTest.ThereIsOne",
+                      self.check(text=table + "| a | `OtherTest.ThereIsOne` |\n"))
+        self.assertIn("page.md:4: there is no src/c_test.cc",
+                      self.check(text=table + "| a | src/a_test.cc |\n| b | src/c_test.cc |\n"))
+
+
 if __name__ == "__main__":
     unittest.main()

@@ -17,6 +17,7 @@
 #include "agent/pods/agent_pods.h"
 #include "agent/pods/event_log.h"
 #include "agent/pods/pod_board.h"
+#include "agent/pods/pod_counters.h"
 #include "agent/pods/pod_store.h"
 #include "agent/pods/runtime_news.h"
 #include "agent/runtime.h"
@@ -43,6 +44,7 @@ NodeOptions NodeOptionsOf(const Config& config, const std::string& version) {
   options.system_reserved = config.system_reserved;
   options.kube_reserved = config.kube_reserved;
   options.max_pods = config.max_pods;
+  options.extended = DeviceCounts(config.devices);
   options.state_directory = config.state_directory;
   options.agent_version = version;
   options.discovery = config.resource_discovery == "cri"     ? DiscoveryMode::kCri
@@ -74,6 +76,7 @@ struct Ground {
 struct Reports {
   EventLog events;
   PodBoard board;
+  std::shared_ptr<Counters> counters;
 };
 
 // Parts that watch the machine for the pods.
@@ -95,7 +98,11 @@ class AgentImpl : public Agent {
       : config_(config),
         log_(log),
         ground_(std::move(ground)),
-        reports_{.events = EventLog(Clock::Real(), config.node_name), .board = {}} {}
+        reports_{.events = EventLog(Clock::Real(), config.node_name),
+                 .board = {},
+                 .counters = std::make_shared<Counters>()} {
+    ShowPodCounters(*reports_.counters);
+  }
 
   // The node's changes may call pods until they have gone.
   ~AgentImpl() override {
@@ -112,8 +119,9 @@ class AgentImpl : public Agent {
 
   absl::Status Start(const std::string& version) {
     PLIMSOLL_ASSIGN_OR_RETURN(ground_.store, PodStore::Open(ground_.state));
-    PLIMSOLL_ASSIGN_OR_RETURN(runtime_,
-                              Runtime::Open(config_.runtime_endpoint, GateIsOn("ClassResources")));
+    PLIMSOLL_ASSIGN_OR_RETURN(
+        runtime_,
+        Runtime::Open(config_.runtime_endpoint, GateIsOn("ClassResources"), *reports_.counters));
     PLIMSOLL_RETURN_IF_ERROR(StartNode(version));
     PLIMSOLL_RETURN_IF_ERROR(CheckRuntime());
     PLIMSOLL_RETURN_IF_ERROR(StartPods());
@@ -187,7 +195,9 @@ class AgentImpl : public Agent {
                  .make_group = nullptr,
                  .remove_group = nullptr,
                  .resize_group = nullptr,
-                 .on_room = nullptr};
+                 .on_room = nullptr,
+                 .devices = config_.devices,
+                 .counters = reports_.counters};
     if (cgroups_ == nullptr) return host;
     host.make_group = [this](const PodRecord& record, const pod::Manifest& pod) {
       return cgroups_->Make(record, pod);
@@ -339,7 +349,14 @@ class AgentImpl : public Agent {
     AgentPods* const pods = Pods();
     front_.api = std::make_unique<PodApi>(
         pods, Pages{.health = [this] { return Health(); },
-                    .metrics = [this, pods] { return MetricsText(*pods, *node_, config_); },
+                    .metrics =
+                        [this, pods] {
+                          return MetricsText({.pods = *pods,
+                                              .node = *node_,
+                                              .config = config_,
+                                              .counters = *reports_.counters,
+                                              .host = ground_.root});
+                        },
                     .config = [this] { return ConfigObject(config_); }});
     ServerOptions options;
     options.socket = {config_.socket, 0600, std::nullopt};

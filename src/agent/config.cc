@@ -13,6 +13,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "agent/device_config.h"
 #include "base/fs_root.h"
 #include "base/regular_file.h"
 #include "base/status.h"
@@ -147,6 +148,7 @@ void ReadConfig(YamlReader& reader, const YAML::Node& node, Config& config) {
   ReadAmounts(reader, mapping, "systemReserved", config.system_reserved);
   ReadAmounts(reader, mapping, "kubeReserved", config.kube_reserved);
   ReadNumber(mapping, "maxPods", config.max_pods, 1, 10'000);
+  ReadDevices(reader, mapping, config.devices);
   mapping.Int("podPidsLimit", config.pod_pids_limit, 1, int64_t{1} << 22);
   mapping.OneOf("resourceDiscovery", config.resource_discovery, {"auto", "cri", "local"});
   ReadNumber(mapping, "resourceDiscoveryTimeoutSeconds", config.resource_discovery_timeout_seconds,

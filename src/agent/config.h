@@ -12,6 +12,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
+#include "agent/pods/devices.h"
 #include "resources/requirements.h"
 #include "service/feature_gates.h"
 
@@ -31,6 +32,7 @@ struct Config {
   resources::ResourceList system_reserved;
   resources::ResourceList kube_reserved;
   int64_t max_pods = 110;
+  NodeDevices devices;                              // that pods can request
   std::optional<int64_t> pod_pids_limit;            // of each pod
   std::string resource_discovery = "auto";          // "auto", "cri", "local"
   int64_t resource_discovery_timeout_seconds = 10;  // for the first topology

@@ -2,20 +2,28 @@
 
 #include <prometheus/text_serializer.h>
 
+#include <cstdint>
+#include <limits>
 #include <map>
 #include <utility>
 
 #include "service/metric_family.h"
+#include "service/process_metrics.h"
 
 namespace plimsoll::agent {
 namespace {
+
+// Of the proposals; a gate that Kubernetes has for good is of no stage.
+std::string StageOf(const std::string& gate) {
+  return gate == "InPlacePodVerticalScaling" ? "" : "ALPHA";
+}
 
 void AddGates(const Config& config, MetricFamilies& families) {
   prometheus::MetricFamily family =
       MakeFamily("kubernetes_feature_enabled", "Feature gates: 1 for those that are on.",
                  prometheus::MetricType::Gauge);
   for (const auto& [gate, is_on] : config.feature_gates.all()) {
-    AddValue(&family, {{"name", gate}, {"stage", ""}}, is_on ? 1 : 0);
+    AddValue(&family, {{"name", gate}, {"stage", StageOf(gate)}}, is_on ? 1 : 0);
   }
   families.push_back(std::move(family));
 }
@@ -44,19 +52,69 @@ void AddPods(const PodService& pods, MetricFamilies& families) {
   families.push_back(std::move(family));
 }
 
+MetricLabels LabelsOf(const CounterKind& kind, const Counters::Labels& values) {
+  MetricLabels labels;
+  if (kind.first_label != nullptr) labels.push_back({kind.first_label, values[0]});
+  if (kind.second_label != nullptr) labels.push_back({kind.second_label, values[1]});
+  return labels;
+}
+
+void AddCounts(const Counters& counters, MetricFamilies& families) {
+  for (const Counters::Count& each : counters.Counts()) {
+    prometheus::MetricFamily family =
+        MakeFamily(each.kind.name, each.kind.help, prometheus::MetricType::Counter);
+    for (const auto& [labels, count] : each.values) {
+      AddValue(&family, LabelsOf(each.kind, labels), static_cast<double>(count));
+    }
+    families.push_back(std::move(family));
+  }
+}
+
+// Prometheus' buckets hold those below them too.
+prometheus::ClientMetric::Histogram HistogramOf(absl::Span<const double> bounds,
+                                                const Counters::Histogram& from) {
+  prometheus::ClientMetric::Histogram histogram;
+  histogram.sample_count = from.count;
+  histogram.sample_sum = from.sum;
+  uint64_t below = 0;
+  for (size_t i = 0; i < from.counts.size(); ++i) {
+    below += from.counts[i];
+    const double bound = i < bounds.size() ? bounds[i] : std::numeric_limits<double>::infinity();
+    histogram.bucket.push_back({below, bound});
+  }
+  return histogram;
+}
+
+void AddTimes(const Counters& counters, MetricFamilies& families) {
+  for (const Counters::Times& each : counters.AllTimes()) {
+    prometheus::MetricFamily family =
+        MakeFamily(each.kind.shown.name, each.kind.shown.help, prometheus::MetricType::Histogram);
+    for (const auto& [labels, histogram] : each.values) {
+      prometheus::ClientMetric metric;
+      metric.label = LabelsOf(each.kind.shown, labels);
+      metric.histogram = HistogramOf(each.kind.bounds, histogram);
+      family.metric.push_back(std::move(metric));
+    }
+    families.push_back(std::move(family));
+  }
+}
+
 }  // namespace
 
-std::string MetricsText(const PodService& pods, const NodeView& node, const Config& config) {
+std::string MetricsText(const MetricSources& sources) {
   MetricFamilies families;
   families.push_back(MakeFamily("kubelet_node_name", "The node's name. The value is always 1.",
                                 prometheus::MetricType::Gauge));
-  AddValue(&families.back(), {{"node", node.name()}}, 1);
+  AddValue(&families.back(), {{"node", sources.node.name()}}, 1);
   families.push_back(OneValue("cri_dynamic_runtime_config_responses_total",
                               "Messages of GetDynamicRuntimeConfig that the runtime sent.",
                               prometheus::MetricType::Counter,
-                              static_cast<double>(node.response_count())));
-  AddGates(config, families);
-  AddPods(pods, families);
+                              static_cast<double>(sources.node.response_count())));
+  AddGates(sources.config, families);
+  AddPods(sources.pods, families);
+  AddCounts(sources.counters, families);
+  AddTimes(sources.counters, families);
+  Append(&families, ProcessMetrics(sources.host));
   return prometheus::TextSerializer().Serialize(families);
 }
 

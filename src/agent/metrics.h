@@ -5,13 +5,23 @@
 #include <string>
 
 #include "agent/config.h"
+#include "agent/counters/counters.h"
 #include "agent/node/node_view.h"
 #include "agent/pods/pod_service.h"
+#include "base/fs_root.h"
 
 namespace plimsoll::agent {
 
-// Prometheus' text format, of the present moment.
-std::string MetricsText(const PodService& pods, const NodeView& node, const Config& config);
+struct MetricSources {
+  const PodService& pods;
+  const NodeView& node;
+  const Config& config;
+  const Counters& counters;
+  const FsRoot& host;  // "/", for this process's own
+};
+
+// Prometheus' text format, of the present moment. docs/agent-metrics.md lists all of them.
+std::string MetricsText(const MetricSources& sources);
 
 }  // namespace plimsoll::agent
 

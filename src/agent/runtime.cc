@@ -1,6 +1,7 @@
 #include "agent/runtime.h"
 
 #include "agent/pods/passing.h"
+#include "agent/runtime_operations.h"
 #include "base/status.h"
 
 namespace plimsoll::agent {
@@ -16,9 +17,14 @@ ClassType TypeOf(const ::runtime::v1::ClassResourceInfo& info) {
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<Runtime>> Runtime::Open(const std::string& address, bool classes) {
+absl::StatusOr<std::unique_ptr<Runtime>> Runtime::Open(const std::string& address, bool classes,
+                                                       Counters& counters) {
   pod::ClientOptions options;
   options.address = address;
+  options.on_call = [&counters](absl::string_view request, const absl::Status& status,
+                                absl::Duration time) {
+    CountOperation(counters, request, status, time);
+  };
   PLIMSOLL_ASSIGN_OR_RETURN(auto client, pod::Client::Open(std::move(options)));
   return std::unique_ptr<Runtime>(new Runtime(std::move(client), classes));
 }

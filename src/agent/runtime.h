@@ -10,6 +10,7 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/status/statusor.h"
 #include "absl/synchronization/mutex.h"
+#include "agent/counters/counters.h"
 #include "agent/pods/class_requests.h"
 #include "pod/client.h"
 
@@ -19,7 +20,9 @@ namespace plimsoll::agent {
 class Runtime {
  public:
   // Connects at the first call. `classes`: gate ClassResources. INVALID_ARGUMENT: no such address.
-  static absl::StatusOr<std::unique_ptr<Runtime>> Open(const std::string& address, bool classes);
+  // `counters` counts its calls, and outlives this.
+  static absl::StatusOr<std::unique_ptr<Runtime>> Open(const std::string& address, bool classes,
+                                                       Counters& counters);
 
   pod::Client& client() { return *client_; }
   // "plimsoll"; empty until the runtime answers.

@@ -11,8 +11,8 @@
 
 #include "absl/algorithm/container.h"
 #include "daemon/class_metrics.h"
-#include "daemon/process_metrics.h"
 #include "service/metric_family.h"
+#include "service/process_metrics.h"
 
 namespace plimsoll::daemon {
 namespace {

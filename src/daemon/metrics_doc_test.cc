@@ -7,11 +7,11 @@
 
 #include "absl/strings/match.h"
 #include "base/fs_root.h"
-#include "daemon/exposition_for_test.h"
 #include "daemon/metrics.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "qos/fake_type_for_test.h"
+#include "service/exposition_for_test.h"
 
 namespace plimsoll::daemon {
 namespace {

@@ -43,6 +43,9 @@ struct ClientOptions {
   std::function<void()> silent;
   std::function<void()> answers_again;
   std::unique_ptr<DaemonKeeper> keeper;  // may be null
+  // Called after each call but streams, in the caller's thread, with the name of its request
+  // ("RunPodSandboxRequest"); may be null.
+  std::function<void(absl::string_view request, const absl::Status&, absl::Duration)> on_call;
 };
 
 // For calls that outlive their daemon: the daemon's successor answers them.

@@ -47,6 +47,7 @@ void SetDeadline(grpc::ClientContext& context, int64_t seconds) {
 Connection::Connection(SocketAddress address, const ClientOptions& options)
     : address_(std::move(address)),
       silence_{.on_begin = options.silent, .on_end = options.answers_again},
+      on_call_(options.on_call),
       keeper_(options.keeper.get()),
       channel_(OpenChannel(address_.uri)),
       runtime_(cri::RuntimeService::NewStub(channel_)),

@@ -17,6 +17,7 @@
 #include "absl/time/time.h"
 #include "base/socket_address.h"
 #include "base/status.h"
+#include "base/steady_time.h"
 #include "cri/runtime/v1/api.grpc.pb.h"
 #include "plimsoll/v1/node.grpc.pb.h"
 #include "pod/call_watch.h"
@@ -48,7 +49,12 @@ class Connection {
     SetDeadline(context, seconds);
     const CallWatch::Call call(&watch_, [&context] { context.TryCancel(); });
     Response response;
-    PLIMSOLL_RETURN_IF_ERROR(FromGrpc((stub.*method)(&context, request, &response)));
+    const SteadyTime begin = SteadyNow();
+    const absl::Status status = FromGrpc((stub.*method)(&context, request, &response));
+    if (on_call_) {
+      on_call_(Request::descriptor()->name(), status, absl::FromChrono(SteadyNow() - begin));
+    }
+    PLIMSOLL_RETURN_IF_ERROR(status);
     return response;
   }
 
@@ -109,7 +115,8 @@ class Connection {
     std::atomic<bool> is_now = false;
   };
   Silence silence_;
-  DaemonKeeper* const keeper_;  // null: no one revives the daemon
+  const decltype(ClientOptions::on_call) on_call_;  // may be null
+  DaemonKeeper* const keeper_;                      // null: no one revives the daemon
   std::shared_ptr<grpc::Channel> channel_;
   std::unique_ptr<cri::RuntimeService::Stub> runtime_;
   std::unique_ptr<cri::ImageService::Stub> images_;

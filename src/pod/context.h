@@ -16,6 +16,19 @@
 
 namespace plimsoll::pod {
 
+// A node of the host's that a container gets, beside those of CDI devices.
+struct DeviceNode {
+  std::string host_path;
+  std::string container_path;
+  std::string permissions;  // of "r", "w", "m"
+};
+
+// Devices that were allocated to a container. Those of the pod's annotations come on top.
+struct GivenDevices {
+  std::vector<std::string> cdi_names;  // "vendor.com/gpu=0"
+  std::vector<DeviceNode> nodes;
+};
+
 struct PodContext {
   std::string uid;
   std::string log_directory;
@@ -42,6 +55,7 @@ struct PodContext {
   std::string hosts_file;
   // Files for termination messages, by container; a container without one has no such mount.
   std::map<std::string, std::string> termination_logs;
+  std::map<std::string, GivenDevices> devices;  // by container
   // Ids of the images of image volumes, by reference, as the runtime has them. Without an id the
   // runtime gets the reference.
   std::map<std::string, std::string> image_ids;

@@ -371,6 +371,15 @@ TEST(Manifest, AProblemIsToldOnce) {
   }
 }
 
+// As Kubernetes takes it, and as KEP-4112's example is written.
+TEST(Manifest, AnEmptyDirWithoutAValueIsOne) {
+  const auto pods = ParseManifests(PodWith("spec", "volumes: [{name: v, emptyDir: }]"), "f");
+  ASSERT_TRUE(pods.ok()) << pods.status();
+  EXPECT_TRUE(pods->front().volumes.at(0).empty_dir);
+  EXPECT_THAT(ErrorOf(PodWith("spec", "volumes: [{name: v, emptyDir: , hostPath: {path: /}}]")),
+              HasSubstr("needs exactly one of hostPath"));
+}
+
 TEST(Manifest, AVolumeOfNearlyThatNameIsSuggested) {
   const std::string text = absl::StrCat(PodWith("container",
                                                 "volumeMounts: [{name: dta, mountPath: "

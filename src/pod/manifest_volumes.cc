@@ -167,12 +167,16 @@ ImageVolume ReadImageVolume(YamlReader& reader, const YAML::Node& node, const st
 int ReadSources(YamlReader& reader, YamlMapping& mapping, std::vector<std::string>& notes,
                 Volume& volume) {
   int sources = 0;
+  const YAML::Node& whole = mapping.node();
   if (const auto node = mapping.Get("emptyDir")) {
     ++sources;
     volume.empty_dir = true;
     YamlMapping source(reader, *node, mapping.PathOf("emptyDir"));
     ReadEmptyDir(reader, source, notes, volume.dir);
     source.Finish();
+  } else if (whole.IsMap() && whole["emptyDir"].IsDefined()) {
+    ++sources;  // "emptyDir:" without a value means the same to Kubernetes
+    volume.empty_dir = true;
   }
   if (const auto node = mapping.Get("hostPath")) {
     ++sources;

@@ -202,7 +202,19 @@ absl::Status SetResources(const Manifest& pod,
   return absl::OkStatus();
 }
 
-void SetDevices(const Manifest& pod, const std::string& name, cri::ContainerConfig* out) {
+void SetDevices(const Manifest& pod, const std::string& name, const PodContext& context,
+                cri::ContainerConfig* out) {
+  if (const auto given = context.devices.find(name); given != context.devices.end()) {
+    for (const std::string& device : given->second.cdi_names) {
+      out->add_cdi_devices()->set_name(device);
+    }
+    for (const DeviceNode& node : given->second.nodes) {
+      cri::Device* device = out->add_devices();
+      device->set_host_path(node.host_path);
+      device->set_container_path(node.container_path);
+      device->set_permissions(node.permissions);
+    }
+  }
   const auto devices = AnnotationOf(pod, kCdiAnnotation, name);
   if (!devices) return;
   for (const absl::string_view device : absl::StrSplit(*devices, ',')) {
@@ -261,7 +273,7 @@ absl::StatusOr<cri::ContainerConfig> ContainerToCri(
   PLIMSOLL_ASSIGN_OR_RETURN(sub_paths, SetMounts(pod, container, context, variables, &config));
   PLIMSOLL_RETURN_IF_ERROR(
       SetResources(pod, all, index, context, config.mutable_linux()->mutable_resources()));
-  SetDevices(pod, container.name, &config);
+  SetDevices(pod, container.name, context, &config);
   SetSecurity(pod, container, context, config.mutable_linux()->mutable_security_context());
   SetQuantities(all[index].requirements, config.mutable_kubernetes_resources());
   PLIMSOLL_RETURN_IF_ERROR(SetStopSignal(pod, container, &config));
@@ -287,6 +299,7 @@ void SetPodResources(const Manifest& pod, const PodConfigs& configs, cri::PodRes
   for (size_t i = 0; i < pod.containers.size(); ++i) {
     cri::ContainerResourceConfig* container = out->mutable_containers(static_cast<int>(i));
     *container->mutable_mounts() = configs.containers[i].mounts();
+    *container->mutable_devices() = configs.containers[i].devices();
     *container->mutable_cdi_devices() = configs.containers[i].cdi_devices();
   }
 }

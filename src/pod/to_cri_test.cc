@@ -158,6 +158,30 @@ TEST(PodToCri, CdiDevicesAreThoseOfTheAnnotation) {
   EXPECT_EQ(configs->sandbox.pod_resources().containers(0).cdi_devices_size(), 2);
 }
 
+TEST(PodToCri, GivenDevicesAreAnnouncedAndMade) {
+  Manifest pod = ParsePod(kPod);
+  pod.annotations["plimsoll.dev/cdi"] = "vendor.com/net=a";
+  PodContext context = Context();
+  context.devices["app"] = {.cdi_names = {"vendor.com/gpu=0"},
+                            .nodes = {{"/dev/ttyS0", "/dev/serial", "rw"}}};
+  const auto configs = ToCri(pod, context);
+  ASSERT_TRUE(configs.ok()) << configs.status();
+  const auto& made = configs->containers[1];
+  const auto& announced = configs->sandbox.pod_resources().containers(1);
+  for (const auto& devices : {made.devices(), announced.devices()}) {
+    ASSERT_EQ(devices.size(), 1);
+    EXPECT_EQ(devices[0].host_path(), "/dev/ttyS0");
+    EXPECT_EQ(devices[0].container_path(), "/dev/serial");
+    EXPECT_EQ(devices[0].permissions(), "rw");
+  }
+  for (const auto& names : {made.cdi_devices(), announced.cdi_devices()}) {
+    ASSERT_EQ(names.size(), 2);
+    EXPECT_EQ(names[0].name(), "vendor.com/gpu=0");
+    EXPECT_EQ(names[1].name(), "vendor.com/net=a");
+  }
+  EXPECT_EQ(configs->containers[0].devices_size(), 0);
+}
+
 TEST(PodToCri, TranslatesAsKubeletDoes) {
   const auto configs = ToCri(ParsePod(kPod), Context());
   ASSERT_TRUE(configs.ok()) << configs.status();

@@ -3,6 +3,8 @@
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <poll.h>
+#include <sys/socket.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include <csignal>
@@ -83,6 +85,36 @@ void AgentProcess::Kill() {
 
 std::string AgentProcess::Log() const {
   return Host().Read(directory_ + "/agent.log").value_or("");
+}
+
+std::string AgentProcess::Page(const std::string& path) const {
+  const UniqueFd fd(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  sockaddr_un address = {.sun_family = AF_UNIX, .sun_path = {}};
+  socket().copy(address.sun_path, sizeof(address.sun_path) - 1);
+  const std::string request =
+      absl::StrCat("GET ", path, " HTTP/1.0\r\nHost: agent\r\nConnection: close\r\n\r\n");
+  if (connect(fd.get(), reinterpret_cast<sockaddr*>(&address), sizeof(address)) != 0 ||
+      send(fd.get(), request.data(), request.size(), MSG_NOSIGNAL) < 0) {
+    return "";
+  }
+  std::string answer;
+  char buffer[65536];
+  for (ssize_t count = 0; (count = read(fd.get(), buffer, sizeof(buffer))) > 0;) {
+    answer.append(buffer, static_cast<size_t>(count));
+  }
+  const size_t end = answer.find("\r\n\r\n");
+  if (answer.find(" 200 ") > answer.find("\r\n") || end == std::string::npos) return "";
+  return answer.substr(end + 4);
+}
+
+nlohmann::json AgentProcess::Event(const std::string& pod, const std::string& reason) const {
+  nlohmann::json latest;
+  const auto events = client_->Events("default", pod);
+  if (!events.ok()) return latest;
+  for (const nlohmann::json& each : *events) {
+    if (each["reason"] == reason) latest = each;
+  }
+  return latest;
 }
 
 void AgentProcess::WriteManifest(const std::string& file, const std::string& text) {

@@ -36,6 +36,10 @@ class AgentProcess {
   std::string socket() const { return directory_ + "/agent.sock"; }
   std::string Log() const;
   agent::Client& client() { return *client_; }
+  // The body of a page of its socket ("/metrics"); empty unless the answer is 200.
+  std::string Page(const std::string& path) const;
+  // An event of the pod with this reason, the latest; null: there is none.
+  nlohmann::json Event(const std::string& pod, const std::string& reason) const;
 
   // Puts a file into the directory of manifests, or takes it away.
   void WriteManifest(const std::string& file, const std::string& text);

@@ -8,7 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/unique_fd.h"
-#include "daemon/exposition_for_test.h"
+#include "service/exposition_for_test.h"
 
 namespace plimsoll::testing {
 namespace {
@@ -55,8 +55,8 @@ double MetricValue(const std::string& line) {
   const std::string answer = ReadMetrics();
   EXPECT_THAT(answer, ::testing::StartsWith("HTTP/1.1 200 "));
   const size_t end = answer.find("\r\n\r\n");
-  const daemon::Exposition metrics =
-      daemon::ParseExposition(end == std::string::npos ? "" : answer.substr(end + 4));
+  const Exposition metrics =
+      ParseExposition(end == std::string::npos ? "" : answer.substr(end + 4));
   for (const auto& [name, family] : metrics) {
     const auto value = family.values.find(line);
     if (value != family.values.end()) return value->second;

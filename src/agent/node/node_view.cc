@@ -137,6 +137,7 @@ absl::Status NodeView::Use(TopologySource source, absl::StatusOr<topology::Topol
 absl::Status NodeView::UseFirst(TopologySource source, const Seen& seen) {
   PLIMSOLL_ASSIGN_OR_RETURN(const int64_t storage, FilesystemBytes(options_.state_directory));
   ResourceList capacity = CapacityOf(seen.maps, storage, options_.max_pods);
+  capacity.insert(options_.extended.begin(), options_.extended.end());
   PLIMSOLL_ASSIGN_OR_RETURN(ResourceList allocatable, AllocatableOf(capacity, options_));
   Log(absl::StrCat(Whose(source), " makes the node: ", AmountsText(capacity), "; allocatable are ",
                    AmountsText(allocatable)));

@@ -127,6 +127,7 @@ class NodeViewTest : public ::testing::Test {
 TEST_F(NodeViewTest, TheFirstTopologyMakesTheNode) {
   options_.first_topology_limit = absl::Seconds(30);
   options_.system_reserved["memory"] = *resources::Quantity::Parse("1Gi");
+  options_.extended["example.com/gpu"] = resources::Quantity::FromInt(2);
   streams_->Tell(WithMemory("8Gi"));
   StartView();
   EXPECT_TRUE(view_->AwaitFirst());
@@ -137,6 +138,8 @@ TEST_F(NodeViewTest, TheFirstTopologyMakesTheNode) {
   EXPECT_EQ(state.capacity.at("cpu").Canonical(), "4");
   EXPECT_EQ(state.capacity.at("memory").Canonical(), "8Gi");
   EXPECT_EQ(state.allocatable.at("memory").Canonical(), "7Gi");
+  EXPECT_EQ(state.capacity.at("example.com/gpu").Value(), 2);
+  EXPECT_EQ(state.allocatable.at("example.com/gpu").Value(), 2);
   EXPECT_EQ(state.maps->nodes.at(0).cpus.ToString(), "0-3");
   EXPECT_EQ(view_->response_count(), 1u);
   const nlohmann::json node = view_->Object();

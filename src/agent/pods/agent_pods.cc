@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "agent/pods/device_ledger.h"
 #include "agent/pods/manifest_objects.h"
 #include "agent/pods/pod_change.h"
 #include "agent/pods/resize_patch.h"
@@ -90,6 +91,7 @@ absl::Status AgentPods::Take(const std::map<PodKey, WantedPod>& pods, const std:
   const std::vector<PodTable::Worker> present = table_.All();
   std::vector<std::shared_ptr<const pod::Manifest>> kept;
   std::vector<const pod::Manifest*> others;
+  DeviceLedger devices(host_.devices, present);
   bool all_known = true;
   for (const PodTable::Worker& each : present) {
     all_known = all_known && each->has_looked();
@@ -106,6 +108,7 @@ absl::Status AgentPods::Take(const std::map<PodKey, WantedPod>& pods, const std:
     record.created = host_.clock.Now();
     record.grace_s = wanted.manifest.grace_period_s;
     PLIMSOLL_ASSIGN_OR_RETURN(record.verdict, admit_(wanted.manifest, others));
+    if (!record.verdict) record.verdict = devices.Claim(wanted.manifest, record.devices);
     if (record.verdict && !all_known) {
       return absl::UnavailableError(absl::StrCat(
           NameOf(key), " can't be taken yet: not all pods of before have been looked at"));
@@ -113,6 +116,7 @@ absl::Status AgentPods::Take(const std::map<PodKey, WantedPod>& pods, const std:
     if (!record.verdict) others.push_back(&wanted.manifest);
     records.push_back(std::move(record));
   }
+  PLIMSOLL_RETURN_IF_ERROR(devices.Settle(table_));
   PLIMSOLL_RETURN_IF_ERROR(host_.store.Put(records));
   for (PodRecord& record : records) {
     if (record.verdict) {

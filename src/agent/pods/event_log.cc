@@ -11,6 +11,7 @@ namespace {
 
 // Messages of runtimes are others' text.
 constexpr size_t kMaxMessageBytes = 1024;
+constexpr size_t kLeastOfAnObject = 10;
 
 }  // namespace
 
@@ -38,6 +39,17 @@ void EventLog::Add(const EventSubject& subject, absl::string_view type, absl::st
                       .last = now,
                       .count = 1,
                       .number = next_++});
+  Trim(subject);
+}
+
+void EventLog::Trim(const EventSubject& subject) {
+  const auto is_of_it = [&](const Entry& each) {
+    return each.subject.kind == subject.kind && each.subject.key == subject.key;
+  };
+  const auto of_it = std::count_if(entries_.begin(), entries_.end(), is_of_it);
+  if (static_cast<size_t>(of_it) > std::max(limit_ / 10, kLeastOfAnObject)) {
+    entries_.erase(std::find_if(entries_.begin(), entries_.end(), is_of_it));
+  }
   if (entries_.size() > limit_) entries_.pop_front();
 }
 

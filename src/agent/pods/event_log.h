@@ -26,7 +26,9 @@ struct EventSubject {
   std::string container;  // empty: the whole pod
 };
 
-// Thread-safe. An event that repeats an earlier one counts it up. Beyond the limit the oldest goes.
+// Thread-safe. An event that repeats an earlier one counts it up. Beyond the limit the oldest goes;
+// beyond a tenth of it for one object, that object's oldest, so that no object drives out all
+// others' events.
 class EventLog {
  public:
   explicit EventLog(Clock& clock, std::string node, size_t limit = 1000)
@@ -47,6 +49,8 @@ class EventLog {
     uint64_t number = 0;  // makes its name unique
   };
   nlohmann::json ObjectOf(const Entry& entry) const;
+  // After an event about the subject.
+  void Trim(const EventSubject& subject) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   Clock& clock_;
   const std::string node_;

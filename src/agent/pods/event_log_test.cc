@@ -60,5 +60,16 @@ TEST_F(EventLogTest, TheOldestGoesBeyondTheLimitAndLongTextIsCut) {
   EXPECT_EQ(events.front()["message"].get<std::string>().size(), 1024u);
 }
 
+TEST_F(EventLogTest, ANoisyObjectDrivesOutItsOwnEventsOnly) {
+  EventLog log(clock_, "node-1", 200);
+  log.Add(b_, "Normal", "Started", "x");
+  for (int i = 0; i < 300; ++i) log.Add(a_, "Warning", "Failed", std::to_string(i));
+  EXPECT_EQ(log.List(b_.key).size(), 1u);
+  const auto noisy = log.List(a_.key);
+  ASSERT_EQ(noisy.size(), 20u);
+  EXPECT_EQ(noisy.back()["message"], "299");
+  EXPECT_EQ(noisy.front()["message"], "280");
+}
+
 }  // namespace
 }  // namespace plimsoll::agent

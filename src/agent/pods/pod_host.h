@@ -10,7 +10,9 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "agent/counters/counters.h"
 #include "agent/pods/class_requests.h"
+#include "agent/pods/devices.h"
 #include "agent/pods/event_log.h"
 #include "agent/pods/object_directory.h"
 #include "agent/pods/pod_board.h"
@@ -67,6 +69,9 @@ struct PodHost {
   // The runtime has said that it has no UpdatePodSandboxResources.
   std::shared_ptr<std::atomic<bool>> noted_no_pod_updates =
       std::make_shared<std::atomic<bool>>(false);
+  // Devices that pods get for themselves.
+  NodeDevices devices = {};
+  std::shared_ptr<Counters> counters = std::make_shared<Counters>();
 };
 
 }  // namespace plimsoll::agent

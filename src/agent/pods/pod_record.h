@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "absl/time/time.h"
 #include "agent/pods/pod_key.h"
@@ -18,6 +19,9 @@ struct PodVerdict {
   std::string reason;   // "OutOfcpu", "DeadlineExceeded"
   std::string message;  // for people
 };
+
+// Ids of the devices that a pod's containers have: container -> extended resource -> ids.
+using DeviceClaims = std::map<std::string, std::map<std::string, std::vector<std::string>>>;
 
 struct PodRecord {
   std::string uid;
@@ -51,6 +55,8 @@ struct PodRecord {
   std::map<std::string, std::string> restarting;
 
   const nlohmann::json& Allocated() const { return allocated.is_null() ? object : allocated; }
+  // Devices that are this pod's alone until it has ended.
+  DeviceClaims devices;
 };
 
 }  // namespace plimsoll::agent

@@ -3,6 +3,8 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "agent/pods/pod_counters.h"
+#include "agent/pods/start_events.h"
 #include "base/random_id.h"
 #include "base/status.h"
 #include "pod/fields.h"
@@ -77,6 +79,7 @@ absl::Status PodStarter::Prepare(const PodRecord& record, KeepIds keep) {
   if (host_.pod_class_types) context_.pod_class_types = host_.pod_class_types();
   PLIMSOLL_RETURN_IF_ERROR(pod::DescribeNode(host_.root, context_));
   context_.node_name = host_.node.name;
+  PLIMSOLL_RETURN_IF_ERROR(GiveDevices(host_.devices, pod_, record.devices, context_));
   PLIMSOLL_RETURN_IF_ERROR(BringVolumes(SubjectOf(record, "")));
   PLIMSOLL_ASSIGN_OR_RETURN(pod::PodDir dir, pod::MakePodDir(host_.root, host_.state_directory,
                                                              record.uid, pod_, context_));
@@ -116,7 +119,10 @@ absl::Status PodStarter::PrepareLastWords(const std::string& directory) {
 
 absl::StatusOr<std::string> PodStarter::MakeSandbox(uint32_t attempt) {
   configs_->sandbox.mutable_metadata()->set_attempt(attempt);
-  return host_.client.RunPodSandbox(configs_->sandbox, configs_->runtime_handler);
+  host_.counters->Add(kStartedPods);
+  auto made = host_.client.RunPodSandbox(configs_->sandbox, configs_->runtime_handler);
+  if (!made.ok()) host_.counters->Add(kStartedPodsErrors);
+  return made;
 }
 
 absl::Status PodStarter::Complete(const std::string& sandbox) {
@@ -230,8 +236,11 @@ std::optional<PodStarter::Failure> PodStarter::Start(const PodRecord& record, si
                                                      const ObservedContainer* last) {
   const pod::ContainerManifest& container = pod_.containers[index];
   const EventSubject subject = SubjectOf(record, container.name);
+  const char* const type = ContainerType(container.role);
+  host_.counters->Add(kStartedContainers, {type});
   const auto failure = [&](absl::string_view reason, const absl::Status& status) {
-    host_.events.Add(subject, "Warning", "Failed", absl::StrCat("Error: ", status.message()));
+    host_.counters->Add(kStartedContainersErrors, {type, std::string(reason)});
+    TellStartFailure(host_.events, subject, container, reason, status);
     return Failure{{std::string(reason), std::string(status.message())}, status};
   };
   std::string id;

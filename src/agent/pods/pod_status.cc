@@ -139,6 +139,7 @@ class Writer {
         {"restartCount", last != nullptr ? last->attempt : 0},
         {"lastState", Json::object()}};
     if (pod_.shows_resources && last != nullptr) AddResources(container, *last, status);
+    WriteDevices(container, status);
     if (last == nullptr || last->state == ContainerState::kCreated) {
       status["state"] = WaitingState(container);
       return status;
@@ -155,6 +156,16 @@ class Writer {
       status["state"] = Terminated(*last);
     }
     return status;
+  }
+
+  void WriteDevices(const pod::ContainerManifest& container, Json& status) const {
+    const auto devices = pod_.record.devices.find(container.name);
+    if (devices == pod_.record.devices.end()) return;
+    for (const auto& [resource, ids] : devices->second) {
+      Json list = Json::array();
+      for (const std::string& id : ids) list.push_back({{"resourceID", id}});
+      status["allocatedResourcesStatus"].push_back({{"name", resource}, {"resources", list}});
+    }
   }
 
   bool IsReady(const pod::ContainerManifest& container, const ObservedContainer* last) const {

@@ -52,6 +52,7 @@ constexpr char kColumns[] =
 std::string ExtraOf(const PodRecord& pod) {
   nlohmann::json extra = {{"generation", pod.generation},
                           {"allocatedGeneration", pod.allocated_generation}};
+  if (!pod.devices.empty()) extra["devices"] = pod.devices;
   if (!pod.allocated.is_null()) extra["allocated"] = pod.allocated;
   if (!pod.actuated.is_null()) extra["actuated"] = pod.actuated;
   if (!pod.restarting.empty()) extra["restarting"] = pod.restarting;
@@ -65,6 +66,7 @@ std::string ExtraOf(const PodRecord& pod) {
 bool ReadExtra(const std::string& text, PodRecord& pod) {
   try {
     const nlohmann::json extra = nlohmann::json::parse(text);
+    pod.devices = extra.value("devices", DeviceClaims());
     pod.generation = extra.value("generation", int64_t{1});
     pod.allocated_generation = extra.value("allocatedGeneration", int64_t{1});
     pod.allocated = extra.value("allocated", nlohmann::json());

@@ -45,6 +45,7 @@ TEST_F(PodStoreTest, ARecordComesBackWhole) {
   pod.grace_s = 7;
   pod.verdict = PodVerdict{"OutOfcpu", "too much"};
   pod.first_id = 0x70000000;
+  pod.devices = {{"web", {{"example.com/gpu", {"vendor.com/gpu=0", "vendor.com/gpu=1"}}}}};
   ASSERT_TRUE(Open()->Put({pod}).ok());
   const auto loaded = Open()->Load();
   ASSERT_TRUE(loaded.ok()) << loaded.status();
@@ -62,6 +63,7 @@ TEST_F(PodStoreTest, ARecordComesBackWhole) {
   EXPECT_EQ(read.verdict->reason, "OutOfcpu");
   EXPECT_EQ(read.verdict->message, "too much");
   EXPECT_EQ(read.first_id, pod.first_id);
+  EXPECT_EQ(read.devices, pod.devices);
 }
 
 TEST_F(PodStoreTest, AChangeOfALivingPodComesBack) {
@@ -147,6 +149,34 @@ TEST_F(PodStoreTest, AnUnreadableRowIsNamedAndTheOthersLoad) {
   EXPECT_THAT(loaded->unreadable, ElementsAre(HasSubstr("default/a")));
   ASSERT_EQ(loaded->pods.size(), 1u);
   EXPECT_EQ(loaded->pods.front().key.name, "b");
+}
+
+TEST_F(PodStoreTest, UnreadableMembersMakeARowUnreadable) {
+  ASSERT_TRUE(Open()->Put({RecordOf("a"), RecordOf("b"), RecordOf("c"), RecordOf("d")}).ok());
+  Execute("UPDATE pods SET extra = 'no json' WHERE name = 'a'");
+  Execute("UPDATE pods SET extra = '{\"devices\": 3}' WHERE name = 'b'");
+  Execute("UPDATE pods SET extra = '{\"devices\": {\"a\": {\"r\": [3]}}}' WHERE name = 'c'");
+  const auto loaded = Open()->Load();
+  ASSERT_TRUE(loaded.ok()) << loaded.status();
+  EXPECT_THAT(loaded->unreadable,
+              ElementsAre(HasSubstr("default/a"), HasSubstr("default/b"), HasSubstr("default/c")));
+  EXPECT_EQ(loaded->pods.size(), 1u);
+}
+
+// The table as the first schema made it.
+TEST_F(PodStoreTest, ADatabaseOfTheFirstSchemaGetsDevices) {
+  ASSERT_TRUE(Open()->Put({RecordOf("a")}).ok());
+  Execute("ALTER TABLE pods DROP COLUMN extra");
+  Execute("PRAGMA user_version = 1");
+  const auto store = Open();
+  ASSERT_NE(store, nullptr);
+  PodRecord pod = RecordOf("b");
+  pod.devices = {{"web", {{"example.com/gpu", {"vendor.com/gpu=0"}}}}};
+  ASSERT_TRUE(store->Put({pod}).ok());
+  const auto loaded = store->Load();
+  ASSERT_EQ(loaded->pods.size(), 2u);
+  EXPECT_TRUE(loaded->pods.front().devices.empty());
+  EXPECT_EQ(loaded->pods.back().devices, pod.devices);
 }
 
 TEST_F(PodStoreTest, ADamagedFileSaysWhatToDo) {

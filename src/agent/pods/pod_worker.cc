@@ -5,9 +5,12 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "agent/counters/timed_work.h"
 #include "agent/pods/passing.h"
 #include "agent/pods/pod_change.h"
 #include "agent/pods/pod_resizer.h"
+#include "agent/pods/pod_counters.h"
+#include "agent/pods/start_events.h"
 #include "base/status.h"
 #include "pod/dir.h"
 #include "pod/log_rotation.h"
@@ -38,6 +41,13 @@ ObservedPod WithRestarts(const PodRecord& record, ObservedPod observed) {
     if (IsRestarting(record, each) && each.exit_code == 0) each.exit_code = 1;
   }
   return observed;
+}
+
+bool AllBegan(const pod::Manifest& pod, const ObservedPod& observed) {
+  return std::all_of(pod.containers.begin(), pod.containers.end(), [&](const auto& each) {
+    const ObservedContainer* last = observed.Newest(each.name, "");
+    return last != nullptr && last->state != ContainerState::kCreated;
+  });
 }
 
 EventSubject SubjectOf(const PodRecord& record, const std::string& container = "") {
@@ -92,6 +102,18 @@ std::string PodWorker::LastWords(const ObservedContainer& ended) const {
                                    {each, ended.attempt, ended.exit_code, ended.log_path});
   }
   return "";
+}
+
+bool PodWorker::holds_devices() const {
+  const absl::MutexLock lock(&mutex_);
+  if (shared_.record.devices.empty()) return false;
+  const bool has_ended = shared_.has_ended || shared_.record.verdict.has_value();
+  return !shared_.has_looked || !has_ended || shared_.observed.AnyRunning();
+}
+
+absl::Status PodWorker::ReleaseDevices() {
+  const absl::Status status = Change([](PodRecord& record) { record.devices.clear(); });
+  return absl::IsNotFound(status) ? absl::OkStatus() : status;
 }
 
 absl::Status PodWorker::Change(absl::FunctionRef<void(PodRecord&)> change,
@@ -170,6 +192,10 @@ PodWorker::Next PodWorker::RetryAfter(const absl::Status& status) {
 
 PodWorker::Next PodWorker::Step() {
   PodRecord record = Begin();
+  const TimedWork timed(*host_.counters, kPodWorker,
+                        {record.deleted  ? "kill"
+                         : !has_looked() ? "create"
+                                         : "sync"});
   const absl::StatusOr<ObservedPod> observed = reader_.Read();
   if (!observed.ok()) return RetryAfter(observed.status());
   if (record.deleted) return End(record, *observed);
@@ -349,6 +375,10 @@ std::string PodWorker::EnsureSandbox(const PodRecord& record, const ObservedPod&
   });
   std::string id;
   if (status.ok() && plan.make_sandbox) {
+    if (*plan.make_sandbox > 0) {
+      host_.events.Add(SubjectOf(record), "Normal", "SandboxChanged",
+                       "Pod sandbox changed, it will be killed and re-created.");
+    }
     absl::StatusOr<std::string> made = starter_.MakeSandbox(*plan.make_sandbox);
     status = made.status();
     if (made.ok()) id = *std::move(made);
@@ -382,8 +412,10 @@ void PodWorker::StartContainers(const PodRecord& record, const ObservedPod& obse
     const absl::Time now = host_.clock.Now();
     const auto retry = memory_.retry_at.find(name);
     if (retry != memory_.retry_at.end() && retry->second > now) {
-      if (memory_.waiting[name].reason == "ErrImagePull")
+      if (memory_.waiting[name].reason == "ErrImagePull") {
         memory_.waiting[name].reason = "ImagePullBackOff";
+        TellPullBackOff(host_.events, SubjectOf(record, name), manifest_.containers[index].image);
+      }
       Shorten(pause, retry->second - now);
       continue;
     }
@@ -397,6 +429,7 @@ void PodWorker::StartContainers(const PodRecord& record, const ObservedPod& obse
       memory_.waiting.erase(name);
       memory_.retry_at.erase(name);
       memory_.back_off.Forget(absl::StrCat(name, "/start"));
+      memory_.is_new |= observed.containers.empty();
       continue;
     }
     // A registry that can't be reached is no passing failure of the runtime's.
@@ -457,6 +490,10 @@ void PodWorker::Tidy(const ObservedPod& observed, const PodPlan& plan) {
 
 void PodWorker::Report(const ObservedPod& observed, const std::optional<PodEnd>& end) {
   const PodRecord record = this->record();
+  if (memory_.is_new && AllBegan(manifest_, observed)) {
+    memory_.is_new = false;
+    host_.counters->AddTime(kPodStart, {}, host_.clock.Now() - record.created);
+  }
   bool frees_room = false;
   const PodBoard::Object before = host_.board.Get(record.key);
   const nlohmann::json none;

@@ -71,6 +71,10 @@ class PodWorker {
   bool is_active() const;
   // As of the last step.
   ObservedPod observed() const;
+  // Its devices are not free: a container of it may still use them.
+  bool holds_devices() const;
+  // Takes the devices of a pod that has ended off its record.
+  absl::Status ReleaseDevices();
   // A step has seen the runtime's pod, so that is_active tells the truth.
   bool has_looked() const;
 
@@ -130,6 +134,7 @@ class PodWorker {
     std::string resize_failure;                  // the last try's; empty: none failed
     std::set<std::string> stopped;               // sandboxes, by id
     std::optional<PodEnd> end;                   // as last planned
+    bool is_new = false;                         // its first containers are being started
   };
   Memory memory_;
 

@@ -1,4 +1,4 @@
-#include "daemon/process_metrics.h"
+#include "service/process_metrics.h"
 
 #include <sys/resource.h>
 #include <unistd.h>
@@ -14,7 +14,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/strings/strip.h"
 
-namespace plimsoll::daemon {
+namespace plimsoll {
 namespace {
 
 using enum prometheus::MetricType;
@@ -57,26 +57,26 @@ void AddTimes(const FsRoot& host, const StatFields& stat, MetricFamilies* famili
   const std::optional<double> system = stat.Get(15);
   if (user.has_value() && system.has_value()) {
     families->push_back(OneValue("process_cpu_seconds_total",
-                                 "Processor time that the daemon has used, in seconds", Counter,
+                                 "Processor time that the process has used, in seconds", Counter,
                                  (*user + *system) / ticks_per_second));
   }
   const std::optional<double> started = stat.Get(22);
   const std::optional<double> boot = BootTime(host);
   if (started.has_value() && boot.has_value()) {
     families->push_back(OneValue("process_start_time_seconds",
-                                 "Start time of the daemon, in seconds since the Unix epoch", Gauge,
-                                 *boot + *started / ticks_per_second));
+                                 "Start time of the process, in seconds since the Unix epoch",
+                                 Gauge, *boot + *started / ticks_per_second));
   }
 }
 
 void AddDescriptors(const FsRoot& host, const std::string& proc, MetricFamilies* families) {
   if (const auto open = host.List(absl::StrCat(proc, "/fd")); open.ok()) {
-    families->push_back(OneValue("process_open_fds", "Open descriptors of the daemon", Gauge,
+    families->push_back(OneValue("process_open_fds", "Open descriptors of the process", Gauge,
                                  static_cast<double>(open->size())));
   }
   rlimit limit = {};
   if (getrlimit(RLIMIT_NOFILE, &limit) == 0) {
-    families->push_back(OneValue("process_max_fds", "Descriptors that the daemon may have open",
+    families->push_back(OneValue("process_max_fds", "Descriptors that the process may have open",
                                  Gauge, static_cast<double>(limit.rlim_cur)));
   }
 }
@@ -90,19 +90,19 @@ MetricFamilies ProcessMetrics(const FsRoot& host) {
   const StatFields stat(text);
   AddTimes(host, stat, &families);
   if (const auto threads = stat.Get(20); threads.has_value()) {
-    families.push_back(OneValue("plimsoll_threads", "Threads of the daemon", Gauge, *threads));
+    families.push_back(OneValue("plimsoll_threads", "Threads of the process", Gauge, *threads));
   }
   if (const auto bytes = stat.Get(23); bytes.has_value()) {
     families.push_back(OneValue("process_virtual_memory_bytes",
-                                "Size of the daemon's address space, in bytes", Gauge, *bytes));
+                                "Size of the process's address space, in bytes", Gauge, *bytes));
   }
   if (const auto pages = stat.Get(24); pages.has_value()) {
     families.push_back(OneValue("process_resident_memory_bytes",
-                                "Resident memory of the daemon, in bytes", Gauge,
+                                "Resident memory of the process, in bytes", Gauge,
                                 *pages * static_cast<double>(sysconf(_SC_PAGESIZE))));
   }
   AddDescriptors(host, proc, &families);
   return families;
 }
 
-}  // namespace plimsoll::daemon
+}  // namespace plimsoll

@@ -1,4 +1,4 @@
-#include "daemon/process_metrics.h"
+#include "service/process_metrics.h"
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -14,7 +14,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
-namespace plimsoll::daemon {
+namespace plimsoll {
 namespace {
 
 using ::testing::AllOf;
@@ -81,4 +81,4 @@ TEST(ProcessMetricsTest, WhatCannotBeReadIsLeftOut) {
 }
 
 }  // namespace
-}  // namespace plimsoll::daemon
+}  // namespace plimsoll

@@ -1,6 +1,6 @@
 // For tests: Prometheus' text format and the tables of docs/metrics.md, parsed into one form.
-#ifndef PLIMSOLL_DAEMON_EXPOSITION_FOR_TEST_H_
-#define PLIMSOLL_DAEMON_EXPOSITION_FOR_TEST_H_
+#ifndef PLIMSOLL_SERVICE_EXPOSITION_FOR_TEST_H_
+#define PLIMSOLL_SERVICE_EXPOSITION_FOR_TEST_H_
 
 #include <gtest/gtest.h>
 
@@ -16,7 +16,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/strings/strip.h"
 
-namespace plimsoll::daemon {
+namespace plimsoll {
 
 struct ExposedFamily {
   std::string type;                      // "counter"
@@ -109,6 +109,6 @@ inline std::set<std::string> FirstColumn(const std::string& markdown, const std:
   return names;
 }
 
-}  // namespace plimsoll::daemon
+}  // namespace plimsoll
 
-#endif  // PLIMSOLL_DAEMON_EXPOSITION_FOR_TEST_H_
+#endif  // PLIMSOLL_SERVICE_EXPOSITION_FOR_TEST_H_

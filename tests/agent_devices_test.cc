@@ -1,0 +1,182 @@
+// Devices that plimsoll-agent gives to pods, over a real plimsolld: each is one pod's alone.
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "harness/agent.h"
+#include "harness/kernel.h"
+#include "harness/node.h"
+
+namespace plimsoll::testing {
+namespace {
+
+using Json = nlohmann::json;
+using ::testing::HasSubstr;
+
+constexpr char kForever[] = "trap \"exit 0\" TERM; while :; do sleep 0.1; done";
+constexpr char kCard[] = "plimsoll-test.com/card";
+
+const Json& ContainerOf(const Json& pod) {
+  return pod["status"]["containerStatuses"][0];
+}
+
+bool IsReady(const Json& pod) {
+  return ContainerOf(pod).value("ready", false);
+}
+
+// Two cards, which tell their number by a variable, and a node of the host's.
+class AgentDevicesTest : public NodeTest {
+ protected:
+  AgentDevicesTest() : AgentDevicesTest(std::make_unique<TestDir>()) {}
+  void SetUp() override {
+    NodeTest::SetUp();
+    ASSERT_TRUE(specs_->root()
+                    .ReplaceFile("card.json",
+                                 R"({"cdiVersion": "0.5.0", "kind": "plimsoll-test.com/card",
+      "devices": [{"name": "0", "containerEdits": {"env": ["CARD=0"],
+                   "deviceNodes": [{"path": "/dev/card", "hostPath": "/dev/null"}]}},
+                  {"name": "1", "containerEdits": {"env": ["CARD=1"],
+                   "deviceNodes": [{"path": "/dev/card", "hostPath": "/dev/null"}]}}]})",
+                                 0644)
+                    .ok());
+    Begin();
+  }
+  void TearDown() override {
+    if (agent_.runs()) agent_.Kill();
+    NodeTest::TearDown();
+  }
+  void Begin() {
+    const absl::Status started = agent_.Start();
+    ASSERT_TRUE(started.ok()) << started;
+  }
+  void Restart() {
+    agent_.Kill();
+    Begin();
+  }
+  void Apply(const std::string& name, const std::string& script, const std::string& limits,
+             const std::string& spec = "") {
+    const auto applied = agent_.client().Apply(absl::StrCat(
+        "{apiVersion: v1, kind: Pod, metadata: {name: ", name, "}, spec: {", spec,
+        "containers: [{name: main, image: busybox, imagePullPolicy: Never, command: [sh, -c, '",
+        script, "'], resources: {limits: {", limits, "}}}]}}"));
+    ASSERT_TRUE(applied.ok()) << applied.status();
+  }
+  void ApplyWithCards(const std::string& name, int cards) {
+    Apply(name, kForever, absl::StrCat(kCard, ": ", cards));
+  }
+  void Delete(const std::string& pod) {
+    ASSERT_TRUE(agent_.client().Delete("default", pod, 1).ok());
+    ASSERT_TRUE(agent_.AwaitGone(pod));
+  }
+  std::string IdOf(const std::string& pod) {
+    const std::string id = ContainerOf(agent_.Pod(pod)).value("containerID", "");
+    return id.substr(id.find("//") + 2);
+  }
+  // The number of the only card in the pod's container.
+  std::string CardOf(const std::string& pod) {
+    return ExecOutput(IdOf(pod), "test -c /dev/card && echo -n $CARD");
+  }
+
+  const std::unique_ptr<TestDir> specs_;
+  AgentProcess agent_;
+
+ private:
+  explicit AgentDevicesTest(std::unique_ptr<TestDir> specs)
+      : NodeTest(absl::StrCat("cdi_spec_dirs: [", specs->path(), "]\n")),
+        specs_(std::move(specs)),
+        agent_(node_.directory(), node_.address(),
+               "cgroupsPerQOS: false\ndevices:\n  plimsoll-test.com/card: [{cdi: "
+               "plimsoll-test.com/card=0}, {cdi: plimsoll-test.com/card=1}]\n"
+               "  plimsoll-test.com/log: [{path: /dev/kmsg, containerPath: /dev/log0, "
+               "permissions: r}]\n") {}
+};
+
+TEST_F(AgentDevicesTest, EachDeviceIsOnePodsUntilItsEnd) {
+  const auto node = agent_.client().Node();
+  ASSERT_TRUE(node.ok()) << node.status();
+  EXPECT_EQ((*node)["status"]["capacity"][kCard], "2");
+  EXPECT_EQ((*node)["status"]["allocatable"][kCard], "2");
+  ApplyWithCards("a", 1);
+  ApplyWithCards("b", 1);
+  ASSERT_TRUE(agent_.Await("a", IsReady));
+  ASSERT_TRUE(agent_.Await("b", IsReady));
+  const std::string first = CardOf("a");
+  EXPECT_EQ(first, "0");
+  EXPECT_EQ(CardOf("b"), "1");
+  EXPECT_EQ(ContainerOf(agent_.Pod("b"))["allocatedResourcesStatus"],
+            Json::parse(R"([{"name": "plimsoll-test.com/card",
+                             "resources": [{"resourceID": "plimsoll-test.com/card=1"}]}])"));
+  Restart();
+  ASSERT_TRUE(agent_.Await("b", IsReady));
+  ApplyWithCards("c", 1);
+  ASSERT_TRUE(agent_.AwaitPhase("c", "Failed"));
+  EXPECT_EQ(agent_.Pod("c")["status"]["reason"], absl::StrCat("OutOf", kCard));
+  Delete("c");
+  Delete("a");
+  ApplyWithCards("d", 1);
+  ASSERT_TRUE(agent_.Await("d", IsReady));
+  EXPECT_EQ(CardOf("d"), first);
+  EXPECT_EQ(CardOf("b"), "1");
+}
+
+TEST_F(AgentDevicesTest, ARestartedContainerHasTheSameDevice) {
+  ApplyWithCards("a", 1);
+  ApplyWithCards("b", 1);
+  ASSERT_TRUE(agent_.Await("a", IsReady));
+  ASSERT_TRUE(agent_.Await("b", IsReady));
+  Delete("a");
+  Restart();
+  ASSERT_TRUE(agent_.Await("b", IsReady));
+  const std::string before = IdOf("b");
+  ASSERT_TRUE(StopContainer(before, 0).ok());
+  ASSERT_TRUE(
+      agent_.Await("b", [&](const Json& pod) { return IsReady(pod) && IdOf("b") != before; }));
+  EXPECT_EQ(CardOf("b"), "1") << "though card 0 is free";
+}
+
+TEST_F(AgentDevicesTest, AnEndedPodsDevicesAreFree) {
+  Apply("job", "exit 0", absl::StrCat(kCard, ": 2"), "restartPolicy: Never, ");
+  ASSERT_TRUE(agent_.AwaitPhase("job", "Succeeded"));
+  ApplyWithCards("next", 2);
+  ASSERT_TRUE(agent_.Await("next", IsReady));
+  EXPECT_TRUE(agent_.Await("job", [](const Json& pod) {
+    return !ContainerOf(pod).contains("allocatedResourcesStatus");
+  }));
+  Restart();
+  ASSERT_TRUE(agent_.Await("next", IsReady));
+  ApplyWithCards("third", 1);
+  ASSERT_TRUE(agent_.AwaitPhase("third", "Failed"));
+}
+
+TEST_F(AgentDevicesTest, ANodeOfTheHostHasItsPermissions) {
+  Apply("reader", kForever, "plimsoll-test.com/log: 1");
+  ASSERT_TRUE(agent_.Await("reader", IsReady));
+  // Only the control group may decide; nothing is written.
+  EXPECT_EQ(ExecOutput(IdOf("reader"),
+                       "test -c /dev/log0 && (: > /dev/log0) 2> /dev/null && echo yes || echo no"),
+            "no\n");
+}
+
+TEST_F(AgentDevicesTest, ADeviceThatLeftTheConfigurationIsNamed) {
+  ApplyWithCards("a", 1);
+  ASSERT_TRUE(agent_.Await("a", IsReady));
+  agent_.Kill();
+  const std::string path = node_.directory() + "/agent.yaml";
+  std::string config = Host().Read(path).value_or("");
+  const size_t card = config.find("{cdi: plimsoll-test.com/card=0}, ");
+  ASSERT_NE(card, std::string::npos) << config;
+  config.erase(card, std::string("{cdi: plimsoll-test.com/card=0}, ").size());
+  ASSERT_TRUE(Host().ReplaceFile(path, config).ok());
+  Begin();
+  ASSERT_TRUE(agent_.Await("a", IsReady));
+  ASSERT_TRUE(StopContainer(IdOf("a"), 0).ok());
+  ASSERT_TRUE(Eventually([&] { return !agent_.Event("a", "FailedCreatePodSandBox").is_null(); },
+                         absl::Seconds(40)))
+      << agent_.Log();
+  EXPECT_THAT(agent_.Event("a", "FailedCreatePodSandBox")["message"].get<std::string>(),
+              HasSubstr("no longer among the devices of the configuration"));
+}
+
+}  // namespace
+}  // namespace plimsoll::testing
