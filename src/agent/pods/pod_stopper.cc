@@ -57,7 +57,19 @@ std::vector<PodStopper::Doomed> PodStopper::DoomedOf(const ObservedPod& observed
 
 absl::Status PodStopper::Stop(const PodRecord& record, const ObservedPod& observed,
                               const std::string& sandbox, int64_t grace_s) {
-  const std::vector<Doomed> all = DoomedOf(observed, sandbox);
+  absl::Status status = StopContainers(record, DoomedOf(observed, sandbox), grace_s);
+  absl::Status stopped = host_.client.StopPodSandbox(sandbox);
+  if (absl::IsNotFound(stopped)) stopped = absl::OkStatus();
+  return FirstError(std::move(status), std::move(stopped));
+}
+
+absl::Status PodStopper::StopRun(const PodRecord& record, const ObservedContainer& run,
+                                 int64_t grace_s) {
+  return StopContainers(record, {{&run, 0}}, grace_s);
+}
+
+absl::Status PodStopper::StopContainers(const PodRecord& record, const std::vector<Doomed>& all,
+                                        int64_t grace_s) {
   std::vector<size_t> ranks;
   for (const Doomed& each : all) {
     ranks.push_back(each.rank);
@@ -82,9 +94,7 @@ absl::Status PodStopper::Stop(const PodRecord& record, const ObservedPod& observ
   }
   absl::Status status;
   for (absl::Status& each : results) status = FirstError(std::move(status), std::move(each));
-  absl::Status stopped = host_.client.StopPodSandbox(sandbox);
-  if (absl::IsNotFound(stopped)) stopped = absl::OkStatus();
-  return FirstError(std::move(status), std::move(stopped));
+  return status;
 }
 
 absl::Status PodStopper::StopInTurn(const PodRecord& record, const Doomed& doomed,

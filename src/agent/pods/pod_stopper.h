@@ -35,10 +35,8 @@ class PodStopper {
   // KEP-753). The first error; the rest is done all the same.
   absl::Status Stop(const PodRecord& record, const ObservedPod& observed,
                     const std::string& sandbox, int64_t grace_s);
-  // Stops one container as Stop does. OK without it.
-  absl::Status StopRun(const PodRecord& record, const ObservedContainer& run, int64_t grace_s) {
-    return StopContainers(record, {&run}, grace_s);
-  }
+  // Stops one container as Stop does, and leaves the sandbox. OK without it.
+  absl::Status StopRun(const PodRecord& record, const ObservedContainer& run, int64_t grace_s);
   // Shortens the grace period of all stops, the one that Stop waits for and later ones. Returns at
   // once.
   void Hasten(int64_t grace_s);
@@ -56,6 +54,9 @@ class PodStopper {
   // In the order of ranks.
   std::vector<Doomed> DoomedOf(const ObservedPod& observed, const std::string& sandbox) const;
   void RunPreStop(const PodRecord& record, const ObservedContainer& container, int64_t grace_s);
+  // Stops all of them, each in its turn.
+  absl::Status StopContainers(const PodRecord& record, const std::vector<Doomed>& all,
+                              int64_t grace_s);
   absl::Status StopInTurn(const PodRecord& record, const Doomed& doomed, StopTurns& turns);
   int64_t AtMost(int64_t grace_s);
 
