@@ -85,13 +85,15 @@ absl::StatusOr<std::vector<std::string>> CapacityCheck::Look(
   std::vector<std::string> evicted;
   if (allocatable.empty() || checked_ == allocatable) return evicted;
   std::vector<PodTable::Worker> workers;
+  std::vector<std::shared_ptr<const pod::Manifest>> kept;
   std::vector<ActivePod> active;
   for (const PodTable::Worker& each : pods) {
     if (!each->has_looked()) return evicted;
     const PodRecord record = each->record();
     if (!each->is_active() || record.deleted) continue;
     workers.push_back(each);
-    active.push_back({&each->manifest(), record.created});
+    kept.push_back(each->manifest());
+    active.push_back({kept.back().get(), record.created});
   }
   for (const SurplusPod& each : SurplusOf(active, allocatable)) {
     PodWorker& worker = *workers[each.index];
