@@ -60,7 +60,7 @@ class PodStarter {
   absl::Status BringVolumes(const EventSubject& subject);
   // The hook after the start. A failure ends the container, as under kubelet.
   absl::Status RunPostStart(const EventSubject& subject, const pod::ContainerManifest& container,
-                            const std::string& id);
+                            const std::string& id, const std::string& sandbox);
   absl::StatusOr<std::string> Create(const pod::ContainerManifest& container, size_t index,
                                      const std::string& sandbox, uint32_t attempt);
   EventSubject SubjectOf(const PodRecord& record, const std::string& container) const;

@@ -30,12 +30,12 @@ const pod::ContainerManifest* PodStopper::ManifestOf(const ObservedContainer& co
 int64_t PodStopper::RunPreStop(const PodRecord& record, const ObservedContainer& container,
                                int64_t grace_s) {
   const pod::ContainerManifest* manifest = ManifestOf(container);
-  const bool has_hook = manifest != nullptr && manifest->lifecycle.pre_stop &&
-                        pod::CanRun(*manifest->lifecycle.pre_stop);
+  const bool has_hook = manifest != nullptr && manifest->lifecycle.pre_stop;
   if (!has_hook || grace_s == 0 || container.state != ContainerState::kRunning) return grace_s;
   const SteadyTime begin = SteadyNow();
   const absl::Status status =
-      pod::RunHook(host_.client, container.id, *manifest->lifecycle.pre_stop, grace_s,
+      pod::RunHook(host_.client, {container.id, container.sandbox_id},
+                   *manifest->lifecycle.pre_stop, grace_s,
                    [&] { return host_.client.abandoned() || AtMost(grace_s) < grace_s; });
   if (!status.ok()) {
     host_.events.Add(
