@@ -16,6 +16,7 @@
 #include "agent/pods/pod_board.h"
 #include "agent/pods/pod_store.h"
 #include "agent/pods/runtime_news.h"
+#include "agent/probes/prober.h"
 #include "agent/runtime.h"
 #include "base/clock.h"
 #include "base/fs_root.h"
@@ -72,6 +73,12 @@ struct Reports {
   PodBoard board;
 };
 
+// Used by the workers of pods.
+struct PodParts {
+  std::unique_ptr<PodCgroups> cgroups;
+  std::unique_ptr<Prober> prober;
+};
+
 struct Front {
   std::unique_ptr<PodApi> api;
   std::unique_ptr<ApiServer> server;
@@ -94,9 +101,12 @@ class AgentImpl : public Agent {
     if (runtime_ != nullptr) runtime_->client().Abandon();
     directory_.reset();
     news_.reset();
-    std::unique_ptr<AgentPods> pods;
-    const absl::MutexLock lock(&mutex_);
-    pods = std::move(pods_);
+    {
+      std::unique_ptr<AgentPods> pods;
+      const absl::MutexLock lock(&mutex_);
+      pods = std::move(pods_);
+    }
+    parts_.prober.reset();  // its threads may ask for the pods
   }
 
   absl::Status Start(const std::string& version) {
@@ -171,12 +181,13 @@ class AgentImpl : public Agent {
                  .classes = [this](const pod::Manifest& pod) { return Classes(pod); },
                  .passes_resources_down = GateIsOn("KubeletContainerResourcesInPodSandbox"),
                  .make_group = nullptr,
-                 .remove_group = nullptr};
-    if (cgroups_ == nullptr) return host;
+                 .remove_group = nullptr,
+                 .prober = parts_.prober.get()};
+    if (parts_.cgroups == nullptr) return host;
     host.make_group = [this](const PodRecord& record, const pod::Manifest& pod) {
-      return cgroups_->Make(record, pod);
+      return parts_.cgroups->Make(record, pod);
     };
-    host.remove_group = [this](const PodRecord& record) { return cgroups_->Remove(record); };
+    host.remove_group = [this](const PodRecord& record) { return parts_.cgroups->Remove(record); };
     return host;
   }
 
@@ -210,7 +221,7 @@ class AgentImpl : public Agent {
     PLIMSOLL_RETURN_IF_ERROR(
         ground_.root.MakeDirs(pod::PodsDirectory(config_.state_directory), 0700));
     if (config_.cgroups_per_qos) {
-      cgroups_ = std::make_unique<PodCgroups>(
+      parts_.cgroups = std::make_unique<PodCgroups>(
           runtime_->client(),
           PodCgroups::Options{.driver = config_.cgroup_driver,
                               .root = config_.cgroup_root,
@@ -221,6 +232,7 @@ class AgentImpl : public Agent {
                               .living = [this] { return ground_.store->Uids(); },
                               .note = [this](const std::string& note) { Warn(note); }});
     }
+    StartProber();
     AgentPods::Options options{.host = Host()};
     options.admit = [this](const pod::Manifest& pod,
                            const std::vector<const pod::Manifest*>& others) {
@@ -232,6 +244,32 @@ class AgentImpl : public Agent {
     const absl::MutexLock lock(&mutex_);
     pods_ = std::move(pods);
     return absl::OkStatus();
+  }
+
+  void StartProber() {
+    Prober::Options options;
+    options.command = [this](const std::string& container, const std::vector<std::string>& command,
+                             int64_t timeout_s) -> absl::StatusOr<ProbeCommandEnd> {
+      const auto end = runtime_->client().ExecSync(container, command, timeout_s);
+      // The time passed without the runtime, which tells nothing of the command.
+      if (absl::IsDeadlineExceeded(end.status()) && runtime_->client().stuck()) {
+        return absl::UnavailableError(end.status().message());
+      }
+      PLIMSOLL_RETURN_IF_ERROR(end.status());
+      return ProbeCommandEnd{end->exit_code(), absl::StrCat(end->stdout(), end->stderr())};
+    };
+    options.wake = [this](const std::string& uid) {
+      const absl::MutexLock lock(&mutex_);
+      if (pods_ != nullptr) pods_->Wake(uid);
+    };
+    options.tell = [this](const ProbeEvent& event) {
+      reports_.events.Add({.kind = "Pod",
+                           .key = {event.pod_namespace, event.pod},
+                           .uid = event.uid,
+                           .container = event.container},
+                          "Warning", event.reason, event.message);
+    };
+    parts_.prober = std::make_unique<Prober>(std::move(options));
   }
 
   absl::Status StartNews() {
@@ -276,8 +314,10 @@ class AgentImpl : public Agent {
   absl::Status StartApi() {
     AgentPods* const pods = Pods();
     front_.api = std::make_unique<PodApi>(
-        pods, Pages{.health = [this] { return Health(); },
-                    .metrics = [this, pods] { return MetricsText(*pods, *node_, config_); }});
+        pods,
+        Pages{.health = [this] { return Health(); },
+              .metrics = [this,
+                          pods] { return MetricsText(*pods, *node_, *parts_.prober, config_); }});
     ServerOptions options;
     options.socket = {config_.socket, 0600, std::nullopt};
     options.tell_socket = [this](const absl::Status& status) {
@@ -308,8 +348,8 @@ class AgentImpl : public Agent {
   Ground ground_;
   Reports reports_;
   std::unique_ptr<Runtime> runtime_;
-  std::unique_ptr<PodCgroups> cgroups_;
   std::unique_ptr<NodeView> node_;
+  PodParts parts_;
   absl::Mutex mutex_;
   std::unique_ptr<AgentPods> pods_ ABSL_GUARDED_BY(mutex_);
   std::unique_ptr<RuntimeNews> news_;

@@ -44,9 +44,33 @@ void AddPods(const PodService& pods, MetricFamilies& families) {
   families.push_back(std::move(family));
 }
 
+// Of pods that are there: the series of a pod end with it.
+void AddProbes(const Prober& prober, MetricFamilies& families) {
+  prometheus::MetricFamily family =
+      MakeFamily("prober_probe_total", "Probes of containers by their result.",
+                 prometheus::MetricType::Counter);
+  for (const ProbeCount& each : prober.Counts()) {
+    const std::pair<const char*, uint64_t> results[] = {
+        {"successful", each.successful}, {"failed", each.failed}, {"unknown", each.unknown}};
+    for (const auto& [result, count] : results) {
+      if (count == 0) continue;
+      AddValue(&family,
+               {{"probe_type", ProbeKindName(each.kind)},
+                {"result", result},
+                {"container", each.container},
+                {"pod", each.pod},
+                {"namespace", each.pod_namespace},
+                {"pod_uid", each.uid}},
+               static_cast<double>(count));
+    }
+  }
+  families.push_back(std::move(family));
+}
+
 }  // namespace
 
-std::string MetricsText(const PodService& pods, const NodeView& node, const Config& config) {
+std::string MetricsText(const PodService& pods, const NodeView& node, const Prober& prober,
+                        const Config& config) {
   MetricFamilies families;
   families.push_back(MakeFamily("kubelet_node_name", "The node's name. The value is always 1.",
                                 prometheus::MetricType::Gauge));
@@ -57,6 +81,7 @@ std::string MetricsText(const PodService& pods, const NodeView& node, const Conf
                               static_cast<double>(node.response_count())));
   AddGates(config, families);
   AddPods(pods, families);
+  AddProbes(prober, families);
   return prometheus::TextSerializer().Serialize(families);
 }
 

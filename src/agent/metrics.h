@@ -7,11 +7,13 @@
 #include "agent/config.h"
 #include "agent/node/node_view.h"
 #include "agent/pods/pod_service.h"
+#include "agent/probes/prober.h"
 
 namespace plimsoll::agent {
 
 // Prometheus' text format, of the present moment.
-std::string MetricsText(const PodService& pods, const NodeView& node, const Config& config);
+std::string MetricsText(const PodService& pods, const NodeView& node, const Prober& prober,
+                        const Config& config);
 
 }  // namespace plimsoll::agent
 

@@ -27,6 +27,12 @@ struct ObservedContainer {
   std::string reason;   // "Completed", "Error", "OOMKilled"
   std::string message;
   std::string log_path;  // absolute
+  // This agent stopped it for a failed liveness or startup probe, so that it counts as failed
+  // whatever its exit code.
+  bool failed_probe = false;
+
+  // The exit code that restarts go by.
+  int counted_exit_code() const { return failed_probe && exit_code == 0 ? 1 : exit_code; }
 };
 
 struct ObservedSandbox {

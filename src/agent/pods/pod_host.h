@@ -21,6 +21,8 @@
 
 namespace plimsoll::agent {
 
+class Prober;
+
 // The value of this label on the agent's sandboxes and containers is its node's name. The agent
 // touches no sandbox without it.
 inline constexpr char kAgentLabel[] = "plimsoll.dev/agent";
@@ -46,6 +48,7 @@ struct PodHost {
   std::function<absl::StatusOr<std::string>(const PodRecord&, const pod::Manifest&)> make_group;
   // Null as above.
   std::function<absl::Status(const PodRecord&)> remove_group;
+  Prober* prober = nullptr;  // null: nothing is probed
 };
 
 }  // namespace plimsoll::agent

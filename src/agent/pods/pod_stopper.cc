@@ -33,10 +33,9 @@ int64_t PodStopper::RunPreStop(const PodRecord& record, const ObservedContainer&
   const bool has_hook = manifest != nullptr && manifest->lifecycle.pre_stop;
   if (!has_hook || grace_s == 0 || container.state != ContainerState::kRunning) return grace_s;
   const SteadyTime begin = SteadyNow();
-  const absl::Status status =
-      pod::RunHook(host_.client, {container.id, container.sandbox_id},
-                   *manifest->lifecycle.pre_stop, grace_s,
-                   [&] { return host_.client.abandoned() || AtMost(grace_s) < grace_s; });
+  const absl::Status status = pod::RunHook(
+      host_.client, {container.id, container.sandbox_id}, *manifest->lifecycle.pre_stop, grace_s,
+      [&] { return host_.client.abandoned() || AtMost(grace_s) < grace_s; });
   if (!status.ok()) {
     host_.events.Add(
         {.kind = "Pod", .key = record.key, .uid = record.uid, .container = container.name},
@@ -71,24 +70,30 @@ absl::Status PodStopper::Stop(const PodRecord& record, const ObservedPod& observ
 absl::Status PodStopper::StopContainers(const PodRecord& record,
                                         const std::vector<const ObservedContainer*>& containers,
                                         int64_t grace_s) {
-  for (const ObservedContainer* each : containers) {
-    host_.events.Add({.kind = "Pod", .key = record.key, .uid = record.uid, .container = each->name},
-                     "Normal", "Killing", absl::StrCat("Stopping container ", each->name));
-    const absl::MutexLock lock(&mutex_);
-    stopping_.insert(each->id);
-  }
   std::vector<absl::Status> results(containers.size());
   EachAtOnce(containers.size(), pod::kStopsAtOnce, [&](size_t i) {
-    const int64_t left = RunPreStop(record, *containers[i], AtMost(grace_s));
-    results[i] = host_.client.StopContainer(containers[i]->id, AtMost(left));
-    const absl::MutexLock lock(&mutex_);
-    stopping_.erase(containers[i]->id);
+    results[i] = StopOne(record, *containers[i], grace_s,
+                         absl::StrCat("Stopping container ", containers[i]->name));
   });
   absl::Status status;
-  for (absl::Status& each : results) {
-    if (!absl::IsNotFound(each)) status = FirstError(std::move(status), std::move(each));
-  }
+  for (absl::Status& each : results) status = FirstError(std::move(status), std::move(each));
   return status;
+}
+
+absl::Status PodStopper::StopOne(const PodRecord& record, const ObservedContainer& container,
+                                 int64_t grace_s, const std::string& why) {
+  host_.events.Add(
+      {.kind = "Pod", .key = record.key, .uid = record.uid, .container = container.name}, "Normal",
+      "Killing", why);
+  {
+    const absl::MutexLock lock(&mutex_);
+    stopping_.insert(container.id);
+  }
+  const int64_t left = RunPreStop(record, container, AtMost(grace_s));
+  const absl::Status status = host_.client.StopContainer(container.id, AtMost(left));
+  const absl::MutexLock lock(&mutex_);
+  stopping_.erase(container.id);
+  return absl::IsNotFound(status) ? absl::OkStatus() : status;
 }
 
 int64_t PodStopper::AtMost(int64_t grace_s) {

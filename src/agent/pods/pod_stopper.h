@@ -32,6 +32,10 @@ class PodStopper {
   // the rest is done all the same.
   absl::Status Stop(const PodRecord& record, const ObservedPod& observed,
                     const std::string& sandbox, int64_t grace_s);
+  // Stops one container, likewise; OK for one that has gone. `why` is the event's text. Several
+  // threads may call it at once.
+  absl::Status StopOne(const PodRecord& record, const ObservedContainer& container, int64_t grace_s,
+                       const std::string& why);
   // Shortens the grace period of all stops, the one that Stop waits for and later ones. Returns at
   // once.
   void Hasten(int64_t grace_s);

@@ -33,6 +33,7 @@ PodWorker::PodWorker(const PodHost& host, PodRecord record, pod::Manifest manife
               absl::StrCat(pod::PodDirPath(host.state_directory, record.uid), "/logs")),
       starter_(host, manifest_),
       stopper_(host, manifest_),
+      probes_(host, manifest_),
       shared_{.record = std::move(record)} {}
 
 PodRecord PodWorker::record() const {
@@ -161,7 +162,19 @@ bool PodWorker::StopSandboxes(const PodRecord& record, const ObservedPod& observ
   return all;
 }
 
+absl::Status PodWorker::StopUnhealthy(const PodRecord& record, ObservedPod& observed) {
+  probes_.Look(record, observed, memory_.end.has_value());
+  PLIMSOLL_ASSIGN_OR_RETURN(const bool any, probes_.StopFailed(record, observed, stopper_));
+  if (any) {
+    PLIMSOLL_ASSIGN_OR_RETURN(observed, reader_.Read());
+  }
+  probes_.Mark(observed);
+  return absl::OkStatus();
+}
+
 absl::Duration PodWorker::GoOn(const PodRecord& record, ObservedPod observed) {
+  const absl::Status unhealthy = StopUnhealthy(record, observed);
+  if (!unhealthy.ok()) return RetryAfter(unhealthy).pause;
   for (ObservedSandbox& each : observed.sandboxes) each.stopped = memory_.stopped.contains(each.id);
   const absl::Time now = host_.clock.Now();
   const PodPlan plan = PlanFor(
@@ -169,7 +182,7 @@ absl::Duration PodWorker::GoOn(const PodRecord& record, ObservedPod observed) {
       [this](const ObservedContainer& ended) {
         return memory_.back_off.NotBefore(ended.name, ended.finished);
       },
-      [](const ObservedContainer&) { return true; }, now);
+      [this](const ObservedContainer& running) { return probes_.HasStarted(running); }, now);
   memory_.end = plan.end;
   Pause pause = plan.look_again - now;
   NotePauses(record, observed, plan);
@@ -269,9 +282,10 @@ void PodWorker::NotePauses(const PodRecord& record, const ObservedPod& observed,
     const ObservedContainer* last = observed.Newest(name, "");
     const bool starts = std::find(plan.start.begin(), plan.start.end(), i) != plan.start.end();
     const bool ended = last != nullptr && last->state == ContainerState::kExited;
-    const bool waits = ended && !starts && !plan.end &&
-                       memory_.back_off.NotBefore(name, last->finished) > host_.clock.Now() &&
-                       RestartsAfterExit(manifest_, manifest_.containers[i], last->exit_code);
+    const bool waits =
+        ended && !starts && !plan.end &&
+        memory_.back_off.NotBefore(name, last->finished) > host_.clock.Now() &&
+        RestartsAfterExit(manifest_, manifest_.containers[i], last->counted_exit_code());
     if (!waits) {
       if (!memory_.retry_at.contains(name)) memory_.waiting.erase(name);
       continue;
@@ -301,10 +315,12 @@ void PodWorker::Tidy(const PodPlan& plan) {
 
 void PodWorker::Report(const ObservedPod& observed, const std::optional<PodEnd>& end) {
   const PodRecord record = this->record();
+  probes_.Look(record, observed, end.has_value());
   const PodBoard::Object before = host_.board.Get(record.key);
   const nlohmann::json none;
   host_.board.Put(record.key,
-                  PodObject({record, manifest_, observed, end, memory_.waiting, memory_.failure},
+                  PodObject({record, manifest_, observed, end, memory_.waiting, memory_.failure,
+                             probes_.health()},
                             host_.node, before != nullptr ? *before : none, host_.clock.Now()));
   const absl::MutexLock lock(&mutex_);
   shared_.observed = observed;

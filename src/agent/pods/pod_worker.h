@@ -17,6 +17,7 @@
 #include "agent/pods/observed_pod.h"
 #include "agent/pods/plan.h"
 #include "agent/pods/pod_host.h"
+#include "agent/pods/pod_probes.h"
 #include "agent/pods/pod_reader.h"
 #include "agent/pods/pod_record.h"
 #include "agent/pods/pod_starter.h"
@@ -63,6 +64,8 @@ class PodWorker {
   absl::Status Forget();
   Next End(const PodRecord& record, const ObservedPod& observed);
   Pause GoOn(const PodRecord& record, ObservedPod observed);
+  // Stops the containers whose probes have failed, and looks again.
+  absl::Status StopUnhealthy(const PodRecord& record, ObservedPod& observed);
   // False: a sandbox isn't stopped, so that its addresses and ports aren't free yet.
   bool StopSandboxes(const PodRecord& record, const ObservedPod& observed, const PodPlan& plan,
                      Pause& pause);
@@ -91,6 +94,7 @@ class PodWorker {
   PodReader reader_;
   PodStarter starter_;
   PodStopper stopper_;
+  PodProbes probes_;
   struct Memory {
     BackOff back_off;
     std::map<std::string, absl::Time> retry_at;  // by container; "" is the sandbox
