@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/dir_for_test.h"
 #include "base/subprocess.h"
+#include "dial/server_for_test.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "harness/busybox_image.h"
@@ -21,9 +22,11 @@ namespace {
 
 using ::testing::AllOf;
 using ::testing::ContainsRegex;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
+using ::testing::StartsWith;
 
 constexpr char kObjects[] = R"yaml(apiVersion: v1
 kind: ConfigMap
@@ -185,6 +188,20 @@ TEST_F(CliManifestTest, HooksRunAroundTheContainer) {
   EXPECT_THAT(result.out, AllOf(HasSubstr("started"), HasSubstr("stopping")));
   EXPECT_THAT(result.err, AllOf(HasSubstr("has run for its activeDeadlineSeconds (3)"),
                                 HasSubstr("livenessProbe: nothing probes with `plimsoll run`")));
+}
+
+TEST_F(CliManifestTest, HooksAreGetsByHttp) {
+  dial::TestServer server([](const std::string&) { return dial::Answer(500, "is an answer"); });
+  const std::string get =
+      absl::StrCat("{httpGet: {host: 127.0.0.1, port: ", server.port(), ", path: ");
+  const RunResult result = Run(
+      "  activeDeadlineSeconds: 3\n",
+      absl::StrCat("    lifecycle: {postStart: ", get, "/start}}, preStop: ", get, "/stop}}}\n"),
+      "trap 'exit 7' TERM; while :; do sleep 0.1; done");
+  EXPECT_EQ(result.exit.code, 7) << result.err;
+  EXPECT_THAT(server.requests(),
+              ElementsAre(StartsWith("GET /start HTTP/1.1"), StartsWith("GET /stop HTTP/1.1")));
+  EXPECT_THAT(server.requests().front(), HasSubstr("User-Agent: kube-lifecycle/"));
 }
 
 TEST_F(CliManifestTest, AFailedPostStartHookEndsTheContainer) {

@@ -20,6 +20,7 @@
 #include "agent/pods/pod_counters.h"
 #include "agent/pods/pod_store.h"
 #include "agent/pods/runtime_news.h"
+#include "agent/probes/prober.h"
 #include "agent/runtime.h"
 #include "base/clock.h"
 #include "base/fs_root.h"
@@ -86,6 +87,12 @@ struct Watches {
   std::unique_ptr<Chores> chores;
 };
 
+// Used by the workers of pods.
+struct PodParts {
+  std::unique_ptr<PodCgroups> cgroups;
+  std::unique_ptr<Prober> prober;
+};
+
 struct Front {
   std::unique_ptr<PodApi> api;
   std::unique_ptr<ApiServer> server;
@@ -112,9 +119,12 @@ class AgentImpl : public Agent {
     if (runtime_ != nullptr) runtime_->client().Abandon();
     watches_ = {};
     news_.reset();
-    std::unique_ptr<AgentPods> pods;
-    const absl::MutexLock lock(&mutex_);
-    pods = std::move(pods_);
+    {
+      std::unique_ptr<AgentPods> pods;
+      const absl::MutexLock lock(&mutex_);
+      pods = std::move(pods_);
+    }
+    parts_.prober.reset();  // its threads may ask for the pods
   }
 
   absl::Status Start(const std::string& version) {
@@ -197,15 +207,16 @@ class AgentImpl : public Agent {
                  .resize_group = nullptr,
                  .on_room = nullptr,
                  .devices = config_.devices,
-                 .counters = reports_.counters};
-    if (cgroups_ == nullptr) return host;
+                 .counters = reports_.counters,
+                 .prober = parts_.prober.get()};
+    if (parts_.cgroups == nullptr) return host;
     host.make_group = [this](const PodRecord& record, const pod::Manifest& pod) {
-      return cgroups_->Make(record, pod);
+      return parts_.cgroups->Make(record, pod);
     };
-    host.remove_group = [this](const PodRecord& record) { return cgroups_->Remove(record); };
+    host.remove_group = [this](const PodRecord& record) { return parts_.cgroups->Remove(record); };
     host.resize_group = [this](const PodRecord& record, const pod::Manifest& pod, GroupStep step,
                                const std::function<absl::Status()>& announce) {
-      return cgroups_->Resize(record, pod, step, announce);
+      return parts_.cgroups->Resize(record, pod, step, announce);
     };
     return host;
   }
@@ -250,7 +261,7 @@ class AgentImpl : public Agent {
     PLIMSOLL_RETURN_IF_ERROR(
         ground_.root.MakeDirs(pod::PodsDirectory(config_.state_directory), 0700));
     if (config_.cgroups_per_qos) {
-      cgroups_ = std::make_unique<PodCgroups>(
+      parts_.cgroups = std::make_unique<PodCgroups>(
           runtime_->client(),
           PodCgroups::Options{.driver = config_.cgroup_driver,
                               .root = config_.cgroup_root,
@@ -261,6 +272,7 @@ class AgentImpl : public Agent {
                               .living = [this] { return ground_.store->Uids(); },
                               .note = [this](const std::string& note) { Warn(note); }});
     }
+    StartProber();
     AgentPods::Options options{.host = Host()};
     options.admit = [this](const pod::Manifest& pod,
                            const std::vector<const pod::Manifest*>& others) {
@@ -272,6 +284,32 @@ class AgentImpl : public Agent {
     const absl::MutexLock lock(&mutex_);
     pods_ = std::move(pods);
     return absl::OkStatus();
+  }
+
+  void StartProber() {
+    Prober::Options options;
+    options.command = [this](const std::string& container, const std::vector<std::string>& command,
+                             int64_t timeout_s) -> absl::StatusOr<ProbeCommandEnd> {
+      const auto end = runtime_->client().ExecSync(container, command, timeout_s);
+      // The time passed without the runtime, which tells nothing of the command.
+      if (absl::IsDeadlineExceeded(end.status()) && runtime_->client().stuck()) {
+        return absl::UnavailableError(end.status().message());
+      }
+      PLIMSOLL_RETURN_IF_ERROR(end.status());
+      return ProbeCommandEnd{end->exit_code(), absl::StrCat(end->stdout(), end->stderr())};
+    };
+    options.wake = [this](const std::string& uid) {
+      const absl::MutexLock lock(&mutex_);
+      if (pods_ != nullptr) pods_->Wake(uid);
+    };
+    options.tell = [this](const ProbeEvent& event) {
+      reports_.events.Add({.kind = "Pod",
+                           .key = {event.pod_namespace, event.pod},
+                           .uid = event.uid,
+                           .container = event.container},
+                          "Warning", event.reason, event.message);
+    };
+    parts_.prober = std::make_unique<Prober>(std::move(options));
   }
 
   absl::Status StartNews() {
@@ -355,6 +393,7 @@ class AgentImpl : public Agent {
                                               .node = *node_,
                                               .config = config_,
                                               .counters = *reports_.counters,
+                                              .prober = *parts_.prober,
                                               .host = ground_.root});
                         },
                     .config = [this] { return ConfigObject(config_); }});
@@ -388,8 +427,8 @@ class AgentImpl : public Agent {
   Ground ground_;
   Reports reports_;
   std::unique_ptr<Runtime> runtime_;
-  std::unique_ptr<PodCgroups> cgroups_;
   std::unique_ptr<NodeView> node_;
+  PodParts parts_;
   absl::Mutex mutex_;
   std::unique_ptr<AgentPods> pods_ ABSL_GUARDED_BY(mutex_);
   std::unique_ptr<RuntimeNews> news_;

@@ -99,6 +99,29 @@ void AddTimes(const Counters& counters, MetricFamilies& families) {
   }
 }
 
+// Of pods that are there: the series of a pod end with it.
+void AddProbes(const Prober& prober, MetricFamilies& families) {
+  prometheus::MetricFamily family =
+      MakeFamily("prober_probe_total", "Probes of containers by their result.",
+                 prometheus::MetricType::Counter);
+  for (const ProbeCount& each : prober.Counts()) {
+    const std::pair<const char*, uint64_t> results[] = {
+        {"successful", each.successful}, {"failed", each.failed}, {"unknown", each.unknown}};
+    for (const auto& [result, count] : results) {
+      if (count == 0) continue;
+      AddValue(&family,
+               {{"probe_type", ProbeKindName(each.kind)},
+                {"result", result},
+                {"container", each.container},
+                {"pod", each.pod},
+                {"namespace", each.pod_namespace},
+                {"pod_uid", each.uid}},
+               static_cast<double>(count));
+    }
+  }
+  families.push_back(std::move(family));
+}
+
 }  // namespace
 
 std::string MetricsText(const MetricSources& sources) {
@@ -114,6 +137,7 @@ std::string MetricsText(const MetricSources& sources) {
   AddPods(sources.pods, families);
   AddCounts(sources.counters, families);
   AddTimes(sources.counters, families);
+  AddProbes(sources.prober, families);
   Append(&families, ProcessMetrics(sources.host));
   return prometheus::TextSerializer().Serialize(families);
 }

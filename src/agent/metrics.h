@@ -8,6 +8,7 @@
 #include "agent/counters/counters.h"
 #include "agent/node/node_view.h"
 #include "agent/pods/pod_service.h"
+#include "agent/probes/prober.h"
 #include "base/fs_root.h"
 
 namespace plimsoll::agent {
@@ -17,6 +18,7 @@ struct MetricSources {
   const NodeView& node;
   const Config& config;
   const Counters& counters;
+  const Prober& prober;
   const FsRoot& host;  // "/", for this process's own
 };
 

@@ -1,6 +1,7 @@
 #include "pod/hooks.h"
 
 #include <algorithm>
+#include <utility>
 #include <variant>
 
 #include "absl/strings/ascii.h"
@@ -9,11 +10,16 @@
 #include "absl/time/time.h"
 #include "base/printable.h"
 #include "base/status.h"
+#include "base/steady_time.h"
+#include "dial/http_get.h"
+#include "pod/host.h"
 
 namespace plimsoll::pod {
 namespace {
 
 constexpr absl::Duration kLookWhileAsleep = absl::Milliseconds(50);
+// kubelet's client gives up a GET then.
+constexpr int64_t kMostGetSeconds = 60;
 // Of a failed command's words.
 constexpr size_t kMostWords = 200;
 
@@ -28,19 +34,52 @@ absl::Status RunCommand(Client& client, const std::string& container_id, const E
                    words.empty() ? "" : absl::StrCat(": ", Printable(words))));
 }
 
-}  // namespace
-
-bool CanRun(const Action& hook) {
-  return std::holds_alternative<ExecAction>(hook) || std::holds_alternative<SleepAction>(hook);
+absl::StatusOr<std::string> AddressOf(Client& client, const std::string& sandbox_id) {
+  PLIMSOLL_ASSIGN_OR_RETURN(const auto status, client.PodSandboxStatus(sandbox_id));
+  const std::string& ip = status.status().network().ip();
+  if (!ip.empty()) return ip;
+  if (status.status().linux().namespaces().options().network() == cri::NODE) {
+    return HostIps().front();
+  }
+  return absl::FailedPreconditionError("the pod has no address");
 }
 
-absl::Status RunHook(Client& client, const std::string& container_id, const Action& hook,
+absl::Status RunGet(Client& client, const std::string& sandbox_id, const HttpGetAction& hook,
+                    int64_t timeout_s, const std::function<bool()>& enough) {
+  dial::HttpRequest request;
+  request.host = hook.host;
+  if (request.host.empty()) {
+    PLIMSOLL_ASSIGN_OR_RETURN(request.host, AddressOf(client, sandbox_id));
+  }
+  request.tls = hook.scheme == "HTTPS";
+  request.port = static_cast<uint16_t>(hook.port);
+  request.path = hook.path;
+  request.headers = hook.headers;
+  request.user_agent = "kube-lifecycle/plimsoll";
+  const int64_t seconds = timeout_s == 0 ? kMostGetSeconds : std::min(timeout_s, kMostGetSeconds);
+  const absl::Status status =
+      dial::HttpGet(std::move(request),
+                    {.deadline = SteadyAfter(absl::Seconds(seconds)), .given_up = enough})
+          .status();
+  // As with a sleep that was enough.
+  if (absl::IsCancelled(status)) return absl::OkStatus();
+  // UNAVAILABLE is the runtime's.
+  if (absl::IsUnavailable(status)) return absl::FailedPreconditionError(status.message());
+  return status;
+}
+
+}  // namespace
+
+absl::Status RunHook(Client& client, const HookTarget& target, const Action& hook,
                      int64_t timeout_s, const std::function<bool()>& enough) {
   if (const auto* command = std::get_if<ExecAction>(&hook)) {
-    return RunCommand(client, container_id, *command, timeout_s);
+    return RunCommand(client, target.container_id, *command, timeout_s);
+  }
+  if (const auto* get = std::get_if<HttpGetAction>(&hook)) {
+    return RunGet(client, target.sandbox_id, *get, timeout_s, enough);
   }
   const auto* sleep = std::get_if<SleepAction>(&hook);
-  if (sleep == nullptr) return absl::UnimplementedError("only commands and sleep run here");
+  if (sleep == nullptr) return absl::InvalidArgumentError("a hook runs exec, httpGet or sleep");
   const int64_t seconds = timeout_s == 0 ? sleep->seconds : std::min(sleep->seconds, timeout_s);
   const absl::Time end = absl::Now() + absl::Seconds(seconds);
   while (absl::Now() < end && !enough()) absl::SleepFor(kLookWhileAsleep);

@@ -188,7 +188,7 @@ void ReadSpec(YamlReader& reader, const YAML::Node& node, Manifest& pod) {
   YamlMapping spec(reader, node, "spec");
   ReadContainers(reader, node, spec, pod);
   spec.Each("volumes", [&](const YAML::Node& item, const std::string& path) {
-    pod.volumes.push_back(ReadVolume(reader, item, path, pod.left_to_agent));
+    pod.volumes.push_back(ReadVolume(reader, item, path));
   });
   ReadLife(spec, pod);
   spec.String("hostname", pod.hostname);

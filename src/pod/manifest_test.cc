@@ -319,6 +319,23 @@ TEST(Manifest, ProbesHaveKubernetesDefaultsAndAreLeftToAnAgent) {
                           HasSubstr("readinessProbe: nothing probes")));
 }
 
+TEST(Manifest, HooksRunCommandsAndGetsAndConnectNowhere) {
+  const auto pods = ParseManifests(
+      PodWith("container",
+              "lifecycle: {postStart: {httpGet: {port: 80}}, preStop: {sleep: {seconds: 1}}}"),
+      "f");
+  ASSERT_TRUE(pods.ok()) << pods.status();
+  const Lifecycle& lifecycle = pods->front().containers[0].lifecycle;
+  EXPECT_EQ(std::get<HttpGetAction>(*lifecycle.post_start).port, 80);
+  EXPECT_EQ(std::get<SleepAction>(*lifecycle.pre_stop).seconds, 1);
+  EXPECT_TRUE(pods->front().left_to_agent.empty());
+  const auto refused =
+      ParseManifests(PodWith("container", "lifecycle: {postStart: {tcpSocket: {port: 80}}}"), "f");
+  EXPECT_THAT(
+      std::string(refused.status().message()),
+      HasSubstr("lifecycle.postStart.tcpSocket: not supported: no kubelet runs such a hook"));
+}
+
 TEST(Manifest, WhatOnlyAClusterNeedsIsNoted) {
   const auto pods = ParseManifests(PodWith("spec", "nodeSelector: {disk: ssd}"), "pod.yaml");
   ASSERT_TRUE(pods.ok()) << pods.status();

@@ -12,8 +12,7 @@
 namespace plimsoll::pod {
 namespace {
 
-void ReadEmptyDir(YamlReader& reader, YamlMapping& mapping, std::vector<std::string>& notes,
-                  EmptyDir& dir) {
+void ReadEmptyDir(YamlReader& reader, YamlMapping& mapping, EmptyDir& dir) {
   std::string medium;
   mapping.String("medium", medium);
   if (absl::StartsWith(medium, "HugePages")) {
@@ -36,8 +35,8 @@ void ReadEmptyDir(YamlReader& reader, YamlMapping& mapping, std::vector<std::str
   }
   if (!limit->IsZero()) dir.size_limit = *limit;
   if (dir.size_limit && !dir.in_memory) {
-    notes.push_back(absl::StrCat(reader.Where(*node, mapping.PathOf("sizeLimit")),
-                                 "nothing holds a directory on disk to its size"));
+    reader.Note(*node, mapping.PathOf("sizeLimit"),
+                "nothing holds a directory on disk to its size");
   }
 }
 
@@ -164,15 +163,14 @@ ImageVolume ReadImageVolume(YamlReader& reader, const YAML::Node& node, const st
 }
 
 // Reads the sources that the volume has, and returns their number.
-int ReadSources(YamlReader& reader, YamlMapping& mapping, std::vector<std::string>& notes,
-                Volume& volume) {
+int ReadSources(YamlReader& reader, YamlMapping& mapping, Volume& volume) {
   int sources = 0;
   const YAML::Node& whole = mapping.node();
   if (const auto node = mapping.Get("emptyDir")) {
     ++sources;
     volume.empty_dir = true;
     YamlMapping source(reader, *node, mapping.PathOf("emptyDir"));
-    ReadEmptyDir(reader, source, notes, volume.dir);
+    ReadEmptyDir(reader, source, volume.dir);
     source.Finish();
   } else if (whole.IsMap() && whole["emptyDir"].IsDefined()) {
     ++sources;  // "emptyDir:" without a value means the same to Kubernetes
@@ -231,8 +229,7 @@ int ReadSources(YamlReader& reader, YamlMapping& mapping, std::vector<std::strin
 
 }  // namespace
 
-Volume ReadVolume(YamlReader& reader, const YAML::Node& node, const std::string& path,
-                  std::vector<std::string>& left_to_agent) {
+Volume ReadVolume(YamlReader& reader, const YAML::Node& node, const std::string& path) {
   Volume volume;
   YamlMapping mapping(reader, node, path);
   mapping.Required("name", volume.name);
@@ -241,7 +238,7 @@ Volume ReadVolume(YamlReader& reader, const YAML::Node& node, const std::string&
                 absl::StrCat("\"", volume.name,
                              "\" must be at most 63 lower-case letters, digits and \"-\""));
   }
-  const int sources = ReadSources(reader, mapping, left_to_agent, volume);
+  const int sources = ReadSources(reader, mapping, volume);
   mapping.Finish();
   if (sources != 1) {
     reader.Fail(node, path,

@@ -173,9 +173,9 @@ absl::Status Runner::StartContainer(Member& member) {
 
 absl::Status Runner::RunPostStart(Member& member) {
   const std::optional<Action>& hook = manifest(member).lifecycle.post_start;
-  if (!hook || !CanRun(*hook)) return absl::OkStatus();
-  const absl::Status failed =
-      RunHook(client_, member.id, *hook, /*timeout_s=*/0, [this] { return Interrupted(); });
+  if (!hook) return absl::OkStatus();
+  const absl::Status failed = RunHook(client_, {member.id, outcome_.sandbox_id}, *hook,
+                                      /*timeout_s=*/0, [this] { return Interrupted(); });
   if (failed.ok()) return absl::OkStatus();
   observer_.OnWarning(
       absl::StrCat("container ", manifest(member).name, ": postStart: ", failed.message()));
@@ -355,9 +355,10 @@ absl::Status Runner::StopMember(const Member& member, const std::function<bool()
                                 std::string& warning) {
   const std::optional<Action>& hook = manifest(member).lifecycle.pre_stop;
   int64_t grace_s = pod_.grace_period_s;
-  if (hook && CanRun(*hook) && grace_s > 0) {
+  if (hook && grace_s > 0) {
     const absl::Time begin = absl::Now();
-    const absl::Status failed = RunHook(client_, member.id, *hook, grace_s, killed);
+    const absl::Status failed =
+        RunHook(client_, {member.id, outcome_.sandbox_id}, *hook, grace_s, killed);
     if (!failed.ok() && !killed()) {
       warning = absl::StrCat("container ", manifest(member).name, ": preStop: ", failed.message());
     }

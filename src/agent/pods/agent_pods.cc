@@ -125,10 +125,7 @@ absl::Status AgentPods::Take(const std::map<PodKey, WantedPod>& pods, const std:
     }
     const PodKey key = record.key;
     const pod::Manifest& manifest = pods.at(key).manifest;
-    std::vector<std::string> notes = manifest.notes;
-    // This agent doesn't act on these fields yet either.
-    notes.insert(notes.end(), manifest.left_to_agent.begin(), manifest.left_to_agent.end());
-    for (const std::string& note : notes) {
+    for (const std::string& note : manifest.notes) {
       host_.events.Add({.kind = "Pod", .key = key, .uid = record.uid, .container = ""}, "Warning",
                        "FieldIgnored", note);
     }

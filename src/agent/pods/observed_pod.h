@@ -43,6 +43,12 @@ struct ObservedContainer {
   int64_t generation = 1;
   // Of a container that ran; nullopt: the runtime reports none.
   std::optional<ReportedResources> resources;
+  // This agent stopped it for a failed liveness or startup probe, so that it counts as failed
+  // whatever its exit code.
+  bool failed_probe = false;
+
+  // The exit code that restarts go by.
+  int counted_exit_code() const { return failed_probe && exit_code == 0 ? 1 : exit_code; }
 };
 
 struct ObservedSandbox {

@@ -46,7 +46,7 @@ class Planner {
     if (last != nullptr && last->state == ContainerState::kUnknown) {
       return !RestartsAfterExit(pod_, container, 1);
     }
-    return IsEnded(last) && !RestartsAfterExit(pod_, container, last->exit_code);
+    return IsEnded(last) && !RestartsAfterExit(pod_, container, last->counted_exit_code());
   }
 
   bool AllDone() const {
@@ -143,7 +143,7 @@ class Planner {
       if (RestartsAfterExit(pod_, container, 1)) StartAfterPause(index, nullptr);
       return false;
     }
-    if (RestartsAfterExit(pod_, container, present->exit_code)) {
+    if (RestartsAfterExit(pod_, container, present->counted_exit_code())) {
       StartAfterPause(index, present);
       return false;
     }

@@ -72,6 +72,16 @@ TEST_F(PlanTest, ARunningPodNeedsNothing) {
   EXPECT_EQ(plan.look_again, absl::InfiniteFuture());
 }
 
+TEST_F(PlanTest, AContainerThatAFailedProbeEndedHasFailedWhateverItsExitCode) {
+  Sandbox(0, true);
+  Container("b", 0, ContainerState::kRunning);
+  Container("a", 0, ContainerState::kExited, 0);
+  EXPECT_THAT(Plan(ManifestOf("OnFailure")).start, IsEmpty());
+  observed_.containers.front().failed_probe = true;
+  EXPECT_THAT(Plan(ManifestOf("OnFailure")).start, ElementsAre(0));
+  EXPECT_THAT(Plan(ManifestOf("Never")).start, IsEmpty());
+}
+
 TEST_F(PlanTest, ContainersWaitForInitContainers) {
   const pod::Manifest pod = ManifestOf("Always", absl::StrCat(kInit, ", ", kSidecar));
   EXPECT_THAT(Plan(pod).start, ElementsAre(0));

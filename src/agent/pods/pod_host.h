@@ -27,6 +27,8 @@
 
 namespace plimsoll::agent {
 
+class Prober;
+
 // The agent touches no sandbox without this label.
 using pod::kAgentLabel;
 
@@ -72,6 +74,7 @@ struct PodHost {
   // Devices that pods get for themselves.
   NodeDevices devices = {};
   std::shared_ptr<Counters> counters = std::make_shared<Counters>();
+  Prober* prober = nullptr;  // null: nothing is probed
 };
 
 }  // namespace plimsoll::agent

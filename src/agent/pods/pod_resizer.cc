@@ -142,7 +142,8 @@ absl::Status PodResizer::Restart(const ResizeStep& step, const ObservedPod& obse
   const auto run = std::find_if(observed.containers.begin(), observed.containers.end(),
                                 [&](const auto& each) { return each.id == step.id; });
   PLIMSOLL_RETURN_IF_ERROR(keep(name, step.id));
-  return stopper_.StopRun(record_, *run, after_.grace_period_s);
+  return stopper_.StopOne(record_, *run, after_.grace_period_s,
+                          absl::StrCat("Container ", name, " resize requires restart"));
 }
 
 }  // namespace plimsoll::agent

@@ -202,12 +202,10 @@ absl::Status PodStarter::BringImage(const EventSubject& subject,
 
 absl::Status PodStarter::RunPostStart(const EventSubject& subject,
                                       const pod::ContainerManifest& container,
-                                      const std::string& id) {
-  if (!container.lifecycle.post_start || !pod::CanRun(*container.lifecycle.post_start)) {
-    return absl::OkStatus();
-  }
+                                      const std::string& id, const std::string& sandbox) {
+  if (!container.lifecycle.post_start) return absl::OkStatus();
   const absl::Status status =
-      pod::RunHook(host_.client, id, *container.lifecycle.post_start, kPostStartSeconds,
+      pod::RunHook(host_.client, {id, sandbox}, *container.lifecycle.post_start, kPostStartSeconds,
                    [this] { return host_.client.abandoned(); });
   if (status.ok() || absl::IsUnavailable(status) || absl::IsCancelled(status)) return status;
   host_.events.Add(subject, "Warning", "FailedPostStartHook",
@@ -265,7 +263,7 @@ std::optional<PodStarter::Failure> PodStarter::Start(const PodRecord& record, si
   host_.events.Add(subject, "Normal", "Started",
                    absl::StrCat("Started container ", container.name));
   // The container's end is seen at the next look.
-  RunPostStart(subject, container, id).IgnoreError();
+  RunPostStart(subject, container, id, sandbox).IgnoreError();
   return std::nullopt;
 }
 

@@ -67,7 +67,7 @@ class PodStarter {
   absl::Status BringVolumes(const EventSubject& subject);
   // The hook after the start. A failure ends the container, as under kubelet.
   absl::Status RunPostStart(const EventSubject& subject, const pod::ContainerManifest& container,
-                            const std::string& id);
+                            const std::string& id, const std::string& sandbox);
   // Files for the containers' last words, into the context. Those that are there stay.
   absl::Status PrepareLastWords(const std::string& directory);
   absl::StatusOr<std::string> Create(const PodRecord& record, size_t index,

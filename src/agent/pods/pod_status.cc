@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "agent/node/kube_time.h"
 #include "agent/pods/admission.h"
 #include "agent/pods/resize_plan.h"
@@ -135,7 +136,7 @@ class Writer {
         {"image", last != nullptr && !last->image.empty() ? last->image : container.image},
         {"imageID", last != nullptr ? last->image_ref : ""},
         {"ready", IsReady(container, last)},
-        {"started", last != nullptr && last->state == ContainerState::kRunning},
+        {"started", last != nullptr && HasStarted(*last)},
         {"restartCount", last != nullptr ? last->attempt : 0},
         {"lastState", Json::object()}};
     if (pod_.shows_resources && last != nullptr) AddResources(container, *last, status);
@@ -168,20 +169,43 @@ class Writer {
     }
   }
 
+  ContainerHealth HealthOf(const ObservedContainer& container) const {
+    const auto it = pod_.health.find(container.id);
+    return it == pod_.health.end() ? ContainerHealth() : it->second;
+  }
+
+  bool HasStarted(const ObservedContainer& container) const {
+    return container.state == ContainerState::kRunning && HealthOf(container).started;
+  }
+
   bool IsReady(const pod::ContainerManifest& container, const ObservedContainer* last) const {
     if (last == nullptr) return false;
     if (container.role == Role::kInit) {
       return last->state == ContainerState::kExited && last->exit_code == 0;
     }
-    return !HasEnded() && last->state == ContainerState::kRunning;
+    return !HasEnded() && last->state == ContainerState::kRunning && HealthOf(*last).ready;
   }
 
-  bool AllReady(bool ordinary) const {
-    return std::all_of(pod_.manifest.containers.begin(), pod_.manifest.containers.end(),
-                       [&](const auto& each) {
-                         return (each.role == Role::kContainer) != ordinary ||
-                                IsReady(each, pod_.observed.Newest(each.name, ""));
-                       });
+  // Names of containers and sidecars. An init container's end is a matter of Initialized.
+  std::vector<std::string> Unready() const {
+    std::vector<std::string> names;
+    for (const pod::ContainerManifest& each : pod_.manifest.containers) {
+      const bool is_ready = IsReady(each, pod_.observed.Newest(each.name, ""));
+      if (each.role != Role::kInit && !is_ready) names.push_back(each.name);
+    }
+    return names;
+  }
+
+  // Names of init containers that have not ended well, and of sidecars that have not started.
+  std::vector<std::string> Uninitialised() const {
+    std::vector<std::string> names;
+    for (const pod::ContainerManifest& each : pod_.manifest.containers) {
+      const ObservedContainer* last = pod_.observed.Newest(each.name, "");
+      const bool is_done =
+          each.role == Role::kInit ? IsReady(each, last) : last != nullptr && HasStarted(*last);
+      if (each.role != Role::kContainer && !is_done) names.push_back(each.name);
+    }
+    return names;
   }
 
   std::string TransitionTime(const std::string& type, const std::string& status) const {
@@ -210,15 +234,22 @@ class Writer {
         pod_.manifest.containers.begin(), pod_.manifest.containers.end(), [this](const auto& each) {
           return each.role == Role::kContainer && pod_.observed.Newest(each.name, "") != nullptr;
         });
-    const bool initialised = has_begun || AllReady(/*ordinary=*/false);
-    const bool ready = !HasEnded() && AllReady(/*ordinary=*/true) && AllReady(/*ordinary=*/false);
+    const std::vector<std::string> uninitialised = Uninitialised();
+    const bool initialised = has_begun || uninitialised.empty();
+    const std::vector<std::string> unready = Unready();
+    const bool ready = !HasEnded() && initialised && unready.empty();
     const std::string why = HasEnded() ? ended : "ContainersNotReady";
-    Json conditions =
-        Json::array({Condition("PodReadyToStartContainers", pod_.observed.ReadySandbox() != nullptr,
-                               pod_.failure.empty() ? "" : "FailedCreatePodSandBox", pod_.failure),
-                     Condition("Initialized", initialised, "ContainersNotInitialized"),
-                     Condition("Ready", ready, why), Condition("ContainersReady", ready, why),
-                     Condition("PodScheduled", true, "")});
+    const std::string words = HasEnded() ? ""
+                                         : absl::StrCat("containers with unready status: [",
+                                                        absl::StrJoin(unready, " "), "]");
+    Json conditions = Json::array(
+        {Condition("PodReadyToStartContainers", pod_.observed.ReadySandbox() != nullptr,
+                   pod_.failure.empty() ? "" : "FailedCreatePodSandBox", pod_.failure),
+         Condition("Initialized", initialised, "ContainersNotInitialized",
+                   absl::StrCat("containers with incomplete status: [",
+                                absl::StrJoin(uninitialised, " "), "]")),
+         Condition("Ready", ready, why, words), Condition("ContainersReady", ready, why, words),
+         Condition("PodScheduled", true, "")});
     if (!pod_.shows_resources || HasEnded()) return conditions;
     for (Json& each : ResizeConditions(
              pod_.record, pod_.resize_failure,

@@ -12,6 +12,7 @@
 #include "agent/pods/observed_pod.h"
 #include "agent/pods/plan.h"
 #include "agent/pods/pod_record.h"
+#include "agent/probes/probe_kind.h"
 #include "pod/manifest.h"
 
 namespace plimsoll::agent {
@@ -40,6 +41,8 @@ struct PodSituation {
   std::string failure;                     // the sandbox can't be made: the runtime's words
   std::string resize_failure = "";         // likewise, of a resize under way
   bool shows_resources = true;             // gate InPlacePodVerticalScaling
+  // By a running container's id. One without an entry has no probes.
+  std::map<std::string, ContainerHealth> health = {};
 };
 
 // The record's object with metadata and status filled in. `before` is the object reported last, for

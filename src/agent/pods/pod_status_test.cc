@@ -36,8 +36,8 @@ class PodStatusTest : public testing::Test {
     return *observed_.containers.insert(observed_.containers.begin(), container);
   }
   Json Object(absl::Time now = kPresent) {
-    return PodObject({record_, manifest_, observed_, end_, waiting_, failure_}, node_, before_,
-                     now);
+    return PodObject({record_, manifest_, observed_, end_, waiting_, failure_, health_}, node_,
+                     before_, now);
   }
   static Json ConditionOf(const Json& object, const std::string& type) {
     for (const Json& each : object["status"]["conditions"]) {
@@ -52,6 +52,7 @@ class PodStatusTest : public testing::Test {
   std::optional<PodEnd> end_;
   std::map<std::string, Waiting> waiting_;
   std::string failure_;
+  std::map<std::string, ContainerHealth> health_;
   Json before_;
   NodeFacts node_{"node-1", "10.0.0.1", [] { return "plimsoll"; }};
 };
@@ -87,6 +88,43 @@ TEST_F(PodStatusTest, ARunningPodIsReadyAndHasItsAddress) {
   EXPECT_EQ(container["state"]["running"]["startedAt"], "2025-11-24T15:59:30Z");
   EXPECT_EQ(ConditionOf(object, "Ready")["status"], "True");
   EXPECT_EQ(status["initContainerStatuses"][0]["state"]["terminated"]["reason"], "Completed");
+}
+
+TEST_F(PodStatusTest, ProbesDecideWhetherAContainerHasStartedAndIsReady) {
+  observed_.sandboxes = {{"s", 0, true, {}}};
+  Container("init", 0, ContainerState::kExited, 0);
+  Container("a", 0, ContainerState::kRunning);
+  health_["a0"] = {.started = false, .ready = false, .failed = std::nullopt};
+  Json object = Object();
+  EXPECT_EQ(object["status"]["containerStatuses"][0]["started"], false);
+  EXPECT_EQ(object["status"]["containerStatuses"][0]["ready"], false);
+  for (const char* type : {"Ready", "ContainersReady"}) {
+    EXPECT_EQ(ConditionOf(object, type)["status"], "False");
+    EXPECT_EQ(ConditionOf(object, type)["reason"], "ContainersNotReady");
+    EXPECT_EQ(ConditionOf(object, type)["message"], "containers with unready status: [a]");
+  }
+  health_["a0"].started = true;
+  object = Object();
+  EXPECT_EQ(object["status"]["containerStatuses"][0]["started"], true);
+  EXPECT_EQ(ConditionOf(object, "Ready")["status"], "False");
+  health_["a0"].ready = true;
+  EXPECT_EQ(ConditionOf(Object(), "Ready")["status"], "True");
+}
+
+TEST_F(PodStatusTest, APodIsInitialisedOnceItsSidecarsHaveStarted) {
+  record_.object["spec"]["initContainers"] =
+      Json::parse(R"([{"name":"side","image":"i","restartPolicy":"Always"}])");
+  manifest_ = pod::ParseManifests(record_.object.dump(), "p")->front();
+  observed_.sandboxes = {{"s", 0, true, {}}};
+  Container("side", 0, ContainerState::kRunning);
+  health_["side0"] = {.started = false, .ready = false, .failed = std::nullopt};
+  Json condition = ConditionOf(Object(), "Initialized");
+  EXPECT_EQ(condition["status"], "False");
+  EXPECT_EQ(condition["message"], "containers with incomplete status: [side]");
+  health_["side0"].started = true;
+  const Json object = Object();
+  EXPECT_EQ(ConditionOf(object, "Initialized")["status"], "True");
+  EXPECT_EQ(ConditionOf(object, "Ready")["message"], "containers with unready status: [side a]");
 }
 
 TEST_F(PodStatusTest, AContainerInItsPauseWaitsAndShowsItsLastEnd) {

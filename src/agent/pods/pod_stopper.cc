@@ -26,12 +26,11 @@ const pod::ContainerManifest* PodStopper::ManifestOf(const ObservedContainer& co
 void PodStopper::RunPreStop(const PodRecord& record, const ObservedContainer& container,
                             int64_t grace_s) {
   const pod::ContainerManifest* manifest = ManifestOf(container);
-  const bool has_hook = manifest != nullptr && manifest->lifecycle.pre_stop &&
-                        pod::CanRun(*manifest->lifecycle.pre_stop);
+  const bool has_hook = manifest != nullptr && manifest->lifecycle.pre_stop;
   if (!has_hook || grace_s == 0 || container.state != ContainerState::kRunning) return;
   const absl::Status status =
-      pod::RunHook(host_.client, container.id, *manifest->lifecycle.pre_stop, grace_s,
-                   [&] { return host_.client.abandoned() || AtMost(grace_s) < grace_s; });
+      pod::RunHook(host_.client, {container.id, container.sandbox_id},
+                   *manifest->lifecycle.pre_stop, grace_s, [&] { return host_.client.abandoned() || AtMost(grace_s) < grace_s; });
   if (status.ok()) return;
   host_.events.Add(
       {.kind = "Pod", .key = record.key, .uid = record.uid, .container = container.name}, "Warning",
@@ -63,9 +62,26 @@ absl::Status PodStopper::Stop(const PodRecord& record, const ObservedPod& observ
   return FirstError(std::move(status), std::move(stopped));
 }
 
-absl::Status PodStopper::StopRun(const PodRecord& record, const ObservedContainer& run,
-                                 int64_t grace_s) {
-  return StopContainers(record, {{&run, 0}}, grace_s);
+absl::Status PodStopper::StopOne(const PodRecord& record, const ObservedContainer& container,
+                                 int64_t grace_s, const std::string& why) {
+  TellKilling(record, container, why);
+  {
+    const absl::MutexLock lock(&mutex_);
+    stopping_.insert(container.id);
+  }
+  const StopTurns turns(AtMost(grace_s), {0});
+  RunPreStop(record, container, turns.left_s());
+  const absl::Status status = host_.client.StopContainer(container.id, AtMost(turns.left_s()));
+  const absl::MutexLock lock(&mutex_);
+  stopping_.erase(container.id);
+  return absl::IsNotFound(status) ? absl::OkStatus() : status;
+}
+
+void PodStopper::TellKilling(const PodRecord& record, const ObservedContainer& container,
+                             const std::string& why) {
+  host_.events.Add(
+      {.kind = "Pod", .key = record.key, .uid = record.uid, .container = container.name}, "Normal",
+      "Killing", why);
 }
 
 absl::Status PodStopper::StopContainers(const PodRecord& record, const std::vector<Doomed>& all,
@@ -73,9 +89,8 @@ absl::Status PodStopper::StopContainers(const PodRecord& record, const std::vect
   std::vector<size_t> ranks;
   for (const Doomed& each : all) {
     ranks.push_back(each.rank);
-    host_.events.Add(
-        {.kind = "Pod", .key = record.key, .uid = record.uid, .container = each.container->name},
-        "Normal", "Killing", absl::StrCat("Stopping container ", each.container->name));
+    TellKilling(record, *each.container,
+                absl::StrCat("Stopping container ", each.container->name));
   }
   StopTurns turns(AtMost(grace_s), ranks);
   {

@@ -35,8 +35,10 @@ class PodStopper {
   // KEP-753). The first error; the rest is done all the same.
   absl::Status Stop(const PodRecord& record, const ObservedPod& observed,
                     const std::string& sandbox, int64_t grace_s);
-  // Stops one container as Stop does, and leaves the sandbox. OK without it.
-  absl::Status StopRun(const PodRecord& record, const ObservedContainer& run, int64_t grace_s);
+  // Stops one container, likewise, and leaves the sandbox. OK for one that has gone. `why` is the
+  // event's text.
+  absl::Status StopOne(const PodRecord& record, const ObservedContainer& container, int64_t grace_s,
+                       const std::string& why);
   // Shortens the grace period of all stops, the one that Stop waits for and later ones. Returns at
   // once.
   void Hasten(int64_t grace_s);
@@ -54,9 +56,10 @@ class PodStopper {
   // In the order of ranks.
   std::vector<Doomed> DoomedOf(const ObservedPod& observed, const std::string& sandbox) const;
   void RunPreStop(const PodRecord& record, const ObservedContainer& container, int64_t grace_s);
-  // Stops all of them, each in its turn.
   absl::Status StopContainers(const PodRecord& record, const std::vector<Doomed>& all,
                               int64_t grace_s);
+  void TellKilling(const PodRecord& record, const ObservedContainer& container,
+                   const std::string& why);
   absl::Status StopInTurn(const PodRecord& record, const Doomed& doomed, StopTurns& turns);
   int64_t AtMost(int64_t grace_s);
 

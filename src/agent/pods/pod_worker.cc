@@ -68,6 +68,7 @@ PodWorker::PodWorker(const PodHost& host, PodRecord record, pod::Manifest manife
       starter_(host, manifest_),
       stopper_(host, manifest_),
       volumes_(host, manifest_),
+      probes_(host, manifest_),
       shared_{.record = std::move(record), .manifest = begun_} {}
 
 PodRecord PodWorker::record() const {
@@ -260,7 +261,19 @@ bool PodWorker::StopSandboxes(const PodRecord& record, const ObservedPod& observ
   return all;
 }
 
+absl::Status PodWorker::StopUnhealthy(const PodRecord& record, ObservedPod& observed) {
+  probes_.Look(record, observed, memory_.end.has_value());
+  PLIMSOLL_ASSIGN_OR_RETURN(const bool any, probes_.StopFailed(record, observed, stopper_));
+  if (any) {
+    PLIMSOLL_ASSIGN_OR_RETURN(observed, reader_.Read());
+  }
+  probes_.Mark(observed);
+  return absl::OkStatus();
+}
+
 absl::Duration PodWorker::GoOn(const PodRecord& begun, ObservedPod seen) {
+  const absl::Status unhealthy = StopUnhealthy(begun, seen);
+  if (!unhealthy.ok()) return RetryAfter(unhealthy).pause;
   Pause pause = absl::InfiniteDuration();
   Resize(begun, seen, pause);
   // A change that comes meanwhile is the next step's.
@@ -275,7 +288,7 @@ absl::Duration PodWorker::GoOn(const PodRecord& begun, ObservedPod seen) {
         return IsRestarting(record, ended) ? absl::InfinitePast()
                                            : memory_.back_off.NotBefore(ended.name, ended.finished);
       },
-      [](const ObservedContainer&) { return true; }, now);
+      [this](const ObservedContainer& running) { return probes_.HasStarted(running); }, now);
   memory_.end = plan.end;
   if (!plan.end && observed.ReadySandbox() != nullptr) volumes_.Refresh(record, starter_);
   Shorten(pause, plan.look_again - now);
@@ -452,9 +465,10 @@ void PodWorker::NotePauses(const PodRecord& record, const ObservedPod& observed,
     const ObservedContainer* last = observed.Newest(name, "");
     const bool starts = std::find(plan.start.begin(), plan.start.end(), i) != plan.start.end();
     const bool ended = last != nullptr && last->state == ContainerState::kExited;
-    const bool waits = ended && !starts && !plan.end &&
-                       memory_.back_off.NotBefore(name, last->finished) > host_.clock.Now() &&
-                       RestartsAfterExit(manifest_, manifest_.containers[i], last->exit_code);
+    const bool waits =
+        ended && !starts && !plan.end &&
+        memory_.back_off.NotBefore(name, last->finished) > host_.clock.Now() &&
+        RestartsAfterExit(manifest_, manifest_.containers[i], last->counted_exit_code());
     if (!waits) {
       if (!memory_.retry_at.contains(name)) memory_.waiting.erase(name);
       continue;
@@ -490,6 +504,7 @@ void PodWorker::Tidy(const ObservedPod& observed, const PodPlan& plan) {
 
 void PodWorker::Report(const ObservedPod& observed, const std::optional<PodEnd>& end) {
   const PodRecord record = this->record();
+  probes_.Look(record, observed, end.has_value());
   if (memory_.is_new && AllBegan(manifest_, observed)) {
     memory_.is_new = false;
     host_.counters->AddTime(kPodStart, {}, host_.clock.Now() - record.created);
@@ -499,7 +514,7 @@ void PodWorker::Report(const ObservedPod& observed, const std::optional<PodEnd>&
   const nlohmann::json none;
   host_.board.Put(record.key,
                   PodObject({record, manifest_, observed, end, memory_.waiting, memory_.failure,
-                             memory_.resize_failure, host_.resizes_pods},
+                             memory_.resize_failure, host_.resizes_pods, probes_.health()},
                             host_.node, before != nullptr ? *before : none, host_.clock.Now()));
   {
     const absl::MutexLock lock(&mutex_);

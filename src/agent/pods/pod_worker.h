@@ -20,6 +20,7 @@
 #include "agent/pods/observed_pod.h"
 #include "agent/pods/plan.h"
 #include "agent/pods/pod_host.h"
+#include "agent/pods/pod_probes.h"
 #include "agent/pods/pod_reader.h"
 #include "agent/pods/pod_record.h"
 #include "agent/pods/pod_starter.h"
@@ -91,6 +92,8 @@ class PodWorker {
   PodRecord Begin();
   Next End(const PodRecord& record, const ObservedPod& observed);
   Pause GoOn(const PodRecord& begun, ObservedPod seen);
+  // Stops the containers whose probes have failed, and looks again.
+  absl::Status StopUnhealthy(const PodRecord& record, ObservedPod& observed);
   // False: a sandbox isn't stopped, so that its addresses and ports aren't free yet.
   bool StopSandboxes(const PodRecord& record, const ObservedPod& observed, const PodPlan& plan,
                      Pause& pause);
@@ -126,6 +129,7 @@ class PodWorker {
   PodStarter starter_;
   PodStopper stopper_;
   LiveVolumes volumes_;
+  PodProbes probes_;
   struct Memory {
     BackOff back_off;
     std::map<std::string, absl::Time> retry_at;  // by container; "" is the sandbox
