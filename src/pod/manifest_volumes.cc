@@ -162,6 +162,31 @@ ImageVolume ReadImageVolume(YamlReader& reader, const YAML::Node& node, const st
   return image;
 }
 
+// Volumes that come from elsewhere.
+constexpr const char* kForeignSources[] = {"persistentVolumeClaim",
+                                           "csi",
+                                           "ephemeral",
+                                           "nfs",
+                                           "iscsi",
+                                           "fc",
+                                           "cephfs",
+                                           "rbd",
+                                           "glusterfs",
+                                           "cinder",
+                                           "flexVolume",
+                                           "flocker",
+                                           "gitRepo",
+                                           "awsElasticBlockStore",
+                                           "azureDisk",
+                                           "azureFile",
+                                           "gcePersistentDisk",
+                                           "photonPersistentDisk",
+                                           "portworxVolume",
+                                           "quobyte",
+                                           "scaleIO",
+                                           "storageos",
+                                           "vsphereVolume"};
+
 // Reads the sources that the volume has, and returns their number.
 int ReadSources(YamlReader& reader, YamlMapping& mapping, Volume& volume) {
   int sources = 0;
@@ -198,29 +223,7 @@ int ReadSources(YamlReader& reader, YamlMapping& mapping, Volume& volume) {
     ++sources;
     volume.image = ReadImageVolume(reader, *node, mapping.PathOf("image"));
   }
-  for (const char* key : {"persistentVolumeClaim",
-                          "csi",
-                          "ephemeral",
-                          "nfs",
-                          "iscsi",
-                          "fc",
-                          "cephfs",
-                          "rbd",
-                          "glusterfs",
-                          "cinder",
-                          "flexVolume",
-                          "flocker",
-                          "gitRepo",
-                          "awsElasticBlockStore",
-                          "azureDisk",
-                          "azureFile",
-                          "gcePersistentDisk",
-                          "photonPersistentDisk",
-                          "portworxVolume",
-                          "quobyte",
-                          "scaleIO",
-                          "storageos",
-                          "vsphereVolume"}) {
+  for (const char* key : kForeignSources) {
     sources += mapping.Get(key) ? 1 : 0;
     mapping.Refuse(key, "only volumes of the machine itself are");
   }

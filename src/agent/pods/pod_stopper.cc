@@ -28,9 +28,9 @@ void PodStopper::RunPreStop(const PodRecord& record, const ObservedContainer& co
   const pod::ContainerManifest* manifest = ManifestOf(container);
   const bool has_hook = manifest != nullptr && manifest->lifecycle.pre_stop;
   if (!has_hook || grace_s == 0 || container.state != ContainerState::kRunning) return;
-  const absl::Status status =
-      pod::RunHook(host_.client, {container.id, container.sandbox_id},
-                   *manifest->lifecycle.pre_stop, grace_s, [&] { return host_.client.abandoned() || AtMost(grace_s) < grace_s; });
+  const absl::Status status = pod::RunHook(
+      host_.client, {container.id, container.sandbox_id}, *manifest->lifecycle.pre_stop, grace_s,
+      [&] { return host_.client.abandoned() || AtMost(grace_s) < grace_s; });
   if (status.ok()) return;
   host_.events.Add(
       {.kind = "Pod", .key = record.key, .uid = record.uid, .container = container.name}, "Warning",
@@ -89,8 +89,7 @@ absl::Status PodStopper::StopContainers(const PodRecord& record, const std::vect
   std::vector<size_t> ranks;
   for (const Doomed& each : all) {
     ranks.push_back(each.rank);
-    TellKilling(record, *each.container,
-                absl::StrCat("Stopping container ", each.container->name));
+    TellKilling(record, *each.container, absl::StrCat("Stopping container ", each.container->name));
   }
   StopTurns turns(AtMost(grace_s), ranks);
   {

@@ -8,8 +8,8 @@
 #include "agent/counters/timed_work.h"
 #include "agent/pods/passing.h"
 #include "agent/pods/pod_change.h"
-#include "agent/pods/pod_resizer.h"
 #include "agent/pods/pod_counters.h"
+#include "agent/pods/pod_resizer.h"
 #include "agent/pods/start_events.h"
 #include "base/status.h"
 #include "pod/dir.h"
@@ -60,8 +60,7 @@ PodWorker::PodWorker(const PodHost& host, PodRecord record, pod::Manifest manife
     : host_(host),
       key_(record.key),
       uid_(record.uid),
-      begun_(std::make_shared<const pod::Manifest>(std::move(manifest))),
-      manifest_(*begun_),
+      manifest_(std::move(manifest)),
       reader_(host.client, record.uid,
               absl::StrCat(pod::PodDirPath(host.state_directory, record.uid), "/logs"),
               [this](const ObservedContainer& ended) { return LastWords(ended); }),
@@ -69,7 +68,8 @@ PodWorker::PodWorker(const PodHost& host, PodRecord record, pod::Manifest manife
       stopper_(host, manifest_),
       volumes_(host, manifest_),
       probes_(host, manifest_),
-      shared_{.record = std::move(record), .manifest = begun_} {}
+      memory_{.begun = std::make_shared<const pod::Manifest>(manifest_)},
+      shared_{.record = std::move(record), .manifest = memory_.begun} {}
 
 PodRecord PodWorker::record() const {
   const absl::MutexLock lock(&mutex_);
@@ -168,9 +168,9 @@ absl::Status PodWorker::Put(const SpecChange& change) {
 
 PodRecord PodWorker::Begin() {
   const absl::MutexLock lock(&mutex_);
-  if (begun_ != shared_.manifest) {
-    begun_ = shared_.manifest;
-    manifest_ = *begun_;
+  if (memory_.begun != shared_.manifest) {
+    memory_.begun = shared_.manifest;
+    manifest_ = *memory_.begun;
     starter_.Renew();
     memory_.retry_at.erase(kResize);
   }
@@ -267,7 +267,6 @@ absl::Status PodWorker::StopUnhealthy(const PodRecord& record, ObservedPod& obse
   if (any) {
     PLIMSOLL_ASSIGN_OR_RETURN(observed, reader_.Read());
   }
-  probes_.Mark(observed);
   return absl::OkStatus();
 }
 
@@ -276,6 +275,7 @@ absl::Duration PodWorker::GoOn(const PodRecord& begun, ObservedPod seen) {
   if (!unhealthy.ok()) return RetryAfter(unhealthy).pause;
   Pause pause = absl::InfiniteDuration();
   Resize(begun, seen, pause);
+  probes_.Mark(seen);
   // A change that comes meanwhile is the next step's.
   PodRecord record = begun;
   record.restarting = this->record().restarting;

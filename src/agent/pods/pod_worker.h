@@ -92,7 +92,7 @@ class PodWorker {
   PodRecord Begin();
   Next End(const PodRecord& record, const ObservedPod& observed);
   Pause GoOn(const PodRecord& begun, ObservedPod seen);
-  // Stops the containers whose probes have failed, and looks again.
+  // Stops the containers whose probes have failed, and looks again if there are any.
   absl::Status StopUnhealthy(const PodRecord& record, ObservedPod& observed);
   // False: a sandbox isn't stopped, so that its addresses and ports aren't free yet.
   bool StopSandboxes(const PodRecord& record, const ObservedPod& observed, const PodPlan& plan,
@@ -123,7 +123,6 @@ class PodWorker {
   const PodKey key_;
   const std::string uid_;
   // Of the stepping thread: the manifest as of the step's begin, to which the parts below refer.
-  std::shared_ptr<const pod::Manifest> begun_;
   pod::Manifest manifest_;
   PodReader reader_;
   PodStarter starter_;
@@ -131,6 +130,7 @@ class PodWorker {
   LiveVolumes volumes_;
   PodProbes probes_;
   struct Memory {
+    std::shared_ptr<const pod::Manifest> begun;  // what manifest_ is a copy of
     BackOff back_off;
     std::map<std::string, absl::Time> retry_at;  // by container; "" is the sandbox
     std::map<std::string, Waiting> waiting;      // by container
