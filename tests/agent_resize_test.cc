@@ -349,6 +349,29 @@ TEST_F(AgentResizeTest, ThePolicyRestartsItsContainerAlone) {
   EXPECT_EQ(Group(after).memory_limit_bytes, 48 * kMebibyte);
 }
 
+TEST_F(AgentResizeTest, AContainerThatUsesMoreKeepsWhatItHas) {
+  const Json before =
+      Run("web", Pod("web", absl::StrCat(Container("main", Amounts("100m", "48Mi")), ", ",
+                                         Container("side", Amounts("100m", "16Mi")))));
+  ExecOutput(IdOf(before), "head -c 25165824 /dev/zero > /dev/shm/used");
+  ASSERT_TRUE(Resize("web", "main", {{"limits", {{"memory", "16Mi"}}}}).ok());
+  ASSERT_TRUE(agent_.Await("web", [](const Json& pod) {
+    return ConditionOf(pod, "PodResizeInProgress").value("reason", "") == "Error";
+  }));
+  const Json failed = agent_.Pod("web");
+  EXPECT_EQ(Limits(failed).memory_limit_in_bytes(), 48 * kMebibyte);
+  EXPECT_EQ(Group(failed).memory_limit_bytes, 64 * kMebibyte);
+  EXPECT_EQ(ContainerOf(failed)["resources"]["limits"]["memory"], "48Mi");
+  EXPECT_EQ(ContainerOf(failed)["restartCount"], 0);
+  ExecOutput(IdOf(before), "rm /dev/shm/used");
+  // Another resize is tried at once.
+  ASSERT_TRUE(Resize("web", "side", {{"limits", {{"cpu", "200m"}}}}).ok());
+  ASSERT_TRUE(agent_.Await("web", IsResized));
+  EXPECT_EQ(Group(agent_.Pod("web")).memory_limit_bytes, 32 * kMebibyte);
+  EXPECT_EQ(ContainerOf(agent_.Pod("web"))["resources"]["limits"]["memory"], "16Mi");
+  EXPECT_EQ(ContainerOf(agent_.Pod("web"), "side")["resources"]["limits"]["cpu"], "200m");
+}
+
 TEST_F(AgentResizeTest, ANewRunHasTheNewResources) {
   Run("web", Pod("web", Container("main", Amounts("100m", "16Mi"))));
   ASSERT_TRUE(Resize("web", "main", {{"limits", {{"cpu", "300m"}}}}).ok());

@@ -161,6 +161,24 @@ TEST_F(AgentCommands, DeleteTakesNamesAndManifests) {
   EXPECT_EQ(Run({"delete", "pod", "web", "--now", "--grace-period", "5"}).code, kExitUsage);
 }
 
+TEST_F(AgentCommands, ResizeWaitsUntilItIsInForce) {
+  KubeObject pod = FakePodService::Pod("default", "web");
+  pod["status"]["conditions"] = {
+      {{"type", "PodResizePending"}, {"status", "True"}, {"reason", "Deferred"}}};
+  pods_.Put(pod);
+  std::thread agent([&] {
+    WaitUntil([&] { return !pods_.calls().empty(); });
+    pod["status"]["conditions"] = {{{"type", "PodResizeInProgress"}, {"status", "True"}}};
+    pods_.Put(pod);
+    pod["status"].erase("conditions");
+    pods_.Put(pod);
+  });
+  const Printed waited = Run({"resize", "pod", "web", "--cpu", "2", "--wait"});
+  agent.join();
+  EXPECT_EQ(waited.out, "pod/web resized\n");
+  EXPECT_EQ(waited.code, kExitOk);
+}
+
 TEST_F(AgentCommands, ResizeSendsAPatch) {
   EXPECT_EQ(Run({"resize", "pod", "web", "--cpu-limit", "2"}).out, "pod/web resized\n");
   EXPECT_THAT(pods_.calls(), ElementsAre(HasSubstr(R"("resources":{"limits":{"cpu":"2"}})")));
@@ -171,6 +189,10 @@ TEST_F(AgentCommands, ResizeSendsAPatch) {
   EXPECT_THAT(Run({"resize", "pod", "web", "--cpu", "2"}).out,
               HasSubstr("pod/web resize pending (Deferred): Node didn't"));
   EXPECT_EQ(Run({"resize", "pod", "web"}).code, kExitUsage);
+  pod["status"]["conditions"][0]["reason"] = "Infeasible";
+  pods_.Put(pod);
+  EXPECT_EQ(Run({"resize", "pod", "web", "--cpu", "2"}).code, kExitOk);
+  EXPECT_EQ(Run({"resize", "pod", "web", "--cpu", "2", "--wait"}).code, kExitError);
   EXPECT_THAT(Run({"resize", "pod", "web", "-c", "x", "--cpu", "1"}).err, HasSubstr("it has app"));
 }
 

@@ -1,5 +1,6 @@
 // plimsoll resize
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
@@ -18,20 +19,55 @@ struct ResizeArguments {
   std::string pod_namespace;
   std::string container;
   WantedAmounts wanted;
+  bool wait = false;
 };
 
-// "resized", or the condition that says why not yet.
-std::string Outcome(const KubeObject& pod) {
+constexpr absl::Duration kLookInterval = absl::Milliseconds(100);
+
+// The condition that says why a resize isn't done yet; null: it is.
+KubeObject ConditionOf(const KubeObject& pod) {
   for (const KubeObject& condition : ItemsOf(pod, {"status", "conditions"})) {
     const std::string type = TextOf(condition, {"type"});
-    if (!absl::StartsWith(type, "PodResize") || TextOf(condition, {"status"}) != "True") continue;
-    const std::string reason = TextOf(condition, {"reason"});
-    const std::string message = TextOf(condition, {"message"});
-    return absl::StrCat(type == "PodResizePending" ? "resize pending" : "resize in progress",
-                        reason.empty() ? "" : absl::StrCat(" (", reason, ")"),
-                        message.empty() ? "" : absl::StrCat(": ", message));
+    if (absl::StartsWith(type, "PodResize") && TextOf(condition, {"status"}) == "True") {
+      return condition;
+    }
   }
-  return "resized";
+  return {};
+}
+
+// "resized", or the condition.
+std::string Outcome(const KubeObject& pod) {
+  const KubeObject condition = ConditionOf(pod);
+  if (condition.is_null()) return "resized";
+  const std::string reason = TextOf(condition, {"reason"});
+  const std::string message = TextOf(condition, {"message"});
+  return absl::StrCat(
+      TextOf(condition, {"type"}) == "PodResizePending" ? "resize pending" : "resize in progress",
+      reason.empty() ? "" : absl::StrCat(" (", reason, ")"),
+      message.empty() ? "" : absl::StrCat(": ", message));
+}
+
+// The agent has given up, for now or for good, or has done what it can without saying "done".
+bool IsSettled(const KubeObject& pod) {
+  const KubeObject condition = ConditionOf(pod);
+  if (condition.is_null()) return true;
+  const std::string reason = TextOf(condition, {"reason"});
+  return reason == "Infeasible" || reason == "Error" ||
+         absl::StartsWith(TextOf(condition, {"message"}), "unverified");
+}
+
+bool HasFailed(const KubeObject& pod) {
+  const std::string reason = TextOf(ConditionOf(pod), {"reason"});
+  return reason == "Infeasible" || reason == "Error";
+}
+
+absl::StatusOr<KubeObject> AwaitSettled(const agent::Client& client,
+                                        const ResizeArguments& arguments, KubeObject pod) {
+  while (!IsSettled(pod)) {
+    PLIMSOLL_RETURN_IF_ERROR(client.Rest(kLookInterval));
+    PLIMSOLL_ASSIGN_OR_RETURN(pod, client.Get(arguments.pod_namespace, arguments.name));
+  }
+  return pod;
 }
 
 absl::StatusOr<KubeObject> Send(const agent::Client& client, const ResizeArguments& arguments) {
@@ -40,7 +76,10 @@ absl::StatusOr<KubeObject> Send(const agent::Client& client, const ResizeArgumen
   PLIMSOLL_ASSIGN_OR_RETURN(const std::string container,
                             ContainerToResize(pod, arguments.container));
   PLIMSOLL_ASSIGN_OR_RETURN(const KubeObject patch, ResizePatch(pod, container, arguments.wanted));
-  return client.Resize(arguments.pod_namespace, arguments.name, patch);
+  PLIMSOLL_ASSIGN_OR_RETURN(KubeObject resized,
+                            client.Resize(arguments.pod_namespace, arguments.name, patch));
+  if (!arguments.wait) return resized;
+  return AwaitSettled(client, arguments, std::move(resized));
 }
 
 absl::StatusOr<int> Resize(const CommandContext& context, const ResizeArguments& arguments) {
@@ -53,13 +92,14 @@ absl::StatusOr<int> Resize(const CommandContext& context, const ResizeArguments&
   if (!pod.ok()) {
     return WithAgentHint(pod.status(), "`plimsoll update CONTAINER` changes one of the runtime.");
   }
+  const int code = arguments.wait && HasFailed(*pod) ? kExitError : kExitOk;
   if (context.for_programs()) {
     PLIMSOLL_RETURN_IF_ERROR(PrintJson(
         pod->dump(1, ' ', false, KubeObject::error_handler_t::replace), context.format()));
-    return kExitOk;
+    return code;
   }
   Print(absl::StrCat("pod/", Printable(arguments.name), " ", Printable(Outcome(*pod)), "\n"));
-  return kExitOk;
+  return code;
 }
 
 }  // namespace
@@ -72,7 +112,8 @@ void AddResizeCommand(CLI::App& app, CommandContext& context) {
       "pod",
       "Change requests and limits of a container in place.\n\n"
       "What is not named stays. Where the node hasn't room at the moment, the agent tries again "
-      "later; `plimsoll describe pod` says so in its conditions.");
+      "later; `plimsoll describe pod` says so in its conditions. Returns once the agent has taken "
+      "it; --wait: once it is in force, or has failed (exit code 1).");
   pod->alias("pods")->alias("po");
   auto arguments = std::make_shared<ResizeArguments>();
   pod->add_option("name", arguments->name, "The pod")->type_name("POD-NAME")->required();
@@ -89,6 +130,7 @@ void AddResizeCommand(CLI::App& app, CommandContext& context) {
       ->type_name("AMOUNT");
   pod->add_option("--memory-request", wanted.memory_request, "Memory request")->type_name("AMOUNT");
   pod->add_option("--memory-limit", wanted.memory_limit, "Memory limit")->type_name("AMOUNT");
+  pod->add_flag("--wait", arguments->wait, "Return when it is in force, or has failed");
   context.Act(pod, [&context, arguments] { return Resize(context, *arguments); });
 }
 
