@@ -58,6 +58,8 @@ class AgentPods : public PodService {
   // News of the runtime's, by a pod's uid.
   void Wake(const std::string& uid) { table_.Wake(uid); }
   void WakeAll() { table_.WakeAll(); }
+  // The classes that the namespace's pods ask for, those that have not ended.
+  NodeClassUse ClassesInUse(const std::string& pod_namespace) const;
 
   absl::StatusOr<std::vector<nlohmann::json>> Apply(absl::string_view text,
                                                     absl::string_view file) override;
