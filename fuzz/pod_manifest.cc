@@ -1,6 +1,7 @@
 // Pod manifests as `plimsoll run` reads them.
 #include "absl/strings/match.h"
 #include "check.h"
+#include "pod/classes.h"
 #include "pod/manifest.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
@@ -19,6 +20,10 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     for (const auto& container : pod.containers) {
       FUZZ_CHECK(plimsoll::pod::IsDnsName(container.name, /*dots=*/false), container.name);
       FUZZ_CHECK(!container.image.empty() && !container.pull_policy.empty(), container.name);
+      for (const auto& [type, name] : container.classes) {
+        FUZZ_CHECK(plimsoll::pod::IsClassTypeName(type), type);
+        FUZZ_CHECK(plimsoll::pod::IsClassName(name), name);
+      }
     }
   }
   return 0;

@@ -83,6 +83,23 @@ TEST_F(CliClassesTest, ThePodsQosClassIsWhatTheManifestSays) {
   EXPECT_EQ(PodStatus(best_effort).class_resources().class_().at("pod-qos"), "BestEffort");
 }
 
+TEST_F(CliClassesTest, AFieldOfTheManifestIsAClass) {
+  const std::string pod = RunManifest("web", "    resources: {classes: {oom: soon}}\n");
+  const cri::PodSandboxStatus status = PodStatus(pod);
+  EXPECT_EQ(status.class_resources().class_().at("pod-qos"), "BestEffort");
+  EXPECT_THAT(OnNode({"classes"}).out, HasSubstr("web/a"));
+  const std::string path = absl::StrCat(files_.path(), "/bad.yaml");
+  ASSERT_TRUE(Host()
+                  .ReplaceFile(path,
+                               "{apiVersion: v1, kind: Pod, metadata: {name: bad}, spec: "
+                               "{containers: [{name: a, image: busybox, resources: {classes: "
+                               "{oom: soon!}}}]}}")
+                  .ok());
+  const RunResult bad = OnNode({"run", "-d", path});
+  EXPECT_EQ(bad.exit.code, 125);
+  EXPECT_THAT(bad.err, HasSubstr("spec.containers[0].resources.classes.oom: class \"soon!\""));
+}
+
 TEST_F(CliClassesTest, AssignShowsWhatIsNow) {
   RunManifest("web", "");
   const RunResult assigned = OnNode({"assign", "web/a", "oom=soon"});

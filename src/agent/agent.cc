@@ -6,6 +6,7 @@
 #include "agent/api/pod_api.h"
 #include "agent/api/server.h"
 #include "agent/chores.h"
+#include "agent/class_access.h"
 #include "agent/config_object.h"
 #include "agent/directory_watch.h"
 #include "agent/kubelet_check.h"
@@ -15,6 +16,7 @@
 #include "agent/pod_admission.h"
 #include "agent/pod_cgroups.h"
 #include "agent/pods/agent_pods.h"
+#include "agent/pods/class_lists.h"
 #include "agent/pods/event_log.h"
 #include "agent/pods/pod_board.h"
 #include "agent/pods/pod_counters.h"
@@ -200,6 +202,14 @@ class AgentImpl : public Agent {
                  .objects = ground_.objects.get(),
                  .pod_class_types = [this] { return PodClassTypes(); },
                  .classes = [this](const pod::Manifest& pod) { return Classes(pod); },
+                 .node_classes = [this] { return runtime_->Classes(); },
+                 .check_classes =
+                     [this](const pod::Manifest* before, const pod::Manifest& pod,
+                            const std::vector<const pod::Manifest*>& others) {
+                       return CheckClassAccess(
+                           config_, ground_.root, [this] { return runtime_->Classes(); }, before,
+                           pod, others);
+                     },
                  .passes_resources_down = GateIsOn("KubeletContainerResourcesInPodSandbox"),
                  .resizes_pods = GateIsOn("InPlacePodVerticalScaling"),
                  .make_group = nullptr,
@@ -225,8 +235,7 @@ class AgentImpl : public Agent {
 
   absl::StatusOr<ClassRequests> Classes(const pod::Manifest& pod) {
     if (!GateIsOn("ClassResources")) return NoClasses(pod);
-    PLIMSOLL_ASSIGN_OR_RETURN(const NodeClasses classes, runtime_->Classes());
-    return RequestedClasses(pod, classes);
+    return RequestedClasses(pod);
   }
 
   // A runtime that can't be asked gives none: the pod's start asks again, and fails then.
@@ -236,6 +245,14 @@ class AgentImpl : public Agent {
     if (!classes.ok()) return types;
     for (const auto& [type, has] : classes->pod) types.insert(type);
     return types;
+  }
+
+  // A runtime that never told its classes has none to show.
+  nlohmann::json NodeWithClasses() {
+    nlohmann::json node = node_->Object();
+    const absl::StatusOr<NodeClasses> classes = runtime_->Classes();
+    if (classes.ok()) AddClassLists(*classes, node);
+    return node;
   }
 
   absl::StatusOr<std::optional<PodVerdict>> Admit(const pod::Manifest& pod,
@@ -278,7 +295,7 @@ class AgentImpl : public Agent {
                            const std::vector<const pod::Manifest*>& others) {
       return Admit(pod, others);
     };
-    options.node = [this] { return node_->Object(); };
+    options.node = [this] { return NodeWithClasses(); };
     PLIMSOLL_ASSIGN_OR_RETURN(std::unique_ptr<AgentPods> pods,
                               AgentPods::Start(std::move(options)));
     const absl::MutexLock lock(&mutex_);
@@ -396,7 +413,13 @@ class AgentImpl : public Agent {
                                               .prober = *parts_.prober,
                                               .host = ground_.root});
                         },
-                    .config = [this] { return ConfigObject(config_); }});
+                    .config = [this] { return ConfigObject(config_); },
+                    .quotas =
+                        [this, pods](const std::string& pod_namespace) {
+                          return QuotaObjects(
+                              config_, ground_.root, pod_namespace,
+                              [pods](const std::string& of) { return pods->ClassesInUse(of); });
+                        }});
     ServerOptions options;
     options.socket = {config_.socket, 0600, std::nullopt};
     options.tell_socket = [this](const absl::Status& status) {

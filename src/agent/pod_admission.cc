@@ -18,13 +18,13 @@ absl::StatusOr<std::optional<PodVerdict>> AdmitPod(
   NodeClassUse class_use;
   for (const pod::Manifest* each : others) {
     Add(RequestsOf(*each), used);
-    class_use.Add(RequestedClasses(*each, classes.classes));
+    class_use.Add(RequestedClasses(*each));
   }
   std::optional<PodVerdict> rejection = RejectionOf(RequestsOf(pod), used, node.allocatable);
   if (rejection || !classes.enabled) return rejection;
   const bool lists_none = classes.classes.pod.empty() && classes.classes.container.empty();
   if (lists_none && classes.pass_unadvertised) return rejection;
-  return ClassRejection(RequestedClasses(pod, classes.classes), class_use, classes.classes);
+  return ClassRejection(RequestedClasses(pod), class_use, classes.classes);
 }
 
 }  // namespace plimsoll::agent

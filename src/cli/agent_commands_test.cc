@@ -88,7 +88,10 @@ class AgentCommands : public ::testing::Test {
   const TestDir dir_;
   const std::string path_ = dir_.path() + "/agent.sock";
   FakePodService pods_;
-  const agent::PodApi api_{&pods_, {}};
+  std::vector<KubeObject> quotas_;
+  const agent::PodApi api_{
+      &pods_,
+      {.health = {}, .metrics = {}, .quotas = [this](const std::string&) { return quotas_; }}};
   std::unique_ptr<agent::ApiServer> server_;
 };
 
@@ -103,6 +106,24 @@ TEST_F(AgentCommands, GetListsPods) {
             FakePodService::Pod("default", "web"));
   EXPECT_EQ(KubeObject::parse(Run({"get", "pods", "-A", "-o", "json"}).out)["items"].size(), 2u);
   EXPECT_THAT(Run({"get", "pod", "web", "-o", "yaml"}).out, HasSubstr("kind: Pod\n"));
+}
+
+TEST_F(AgentCommands, GetListsQuotas) {
+  EXPECT_THAT(Run({"get", "quota"}).err, HasSubstr("No quotas: pods may have every class"));
+  quotas_ = {KubeObject::parse(R"({"kind": "ResourceQuota",
+      "metadata": {"namespace": "shop", "name": "team"},
+      "status": {"podClassResources": [], "containerClassResources": [{"name": "rdt", "classes": [
+          {"name": "gold", "capacity": 2, "used": 1}, {"name": "silver", "used": 0}]}]}})")};
+  EXPECT_EQ(Run({"get", "quotas", "-A"}).out,
+            "NAMESPACE  NAME  OF          TYPE  CLASS         USED  HARD\n"
+            "shop       team  containers  rdt   gold          1     2\n"
+            "shop       team  containers  rdt   silver        0     any\n"
+            "shop       team  pods        -     none allowed\n");
+  EXPECT_EQ(KubeObject::parse(Run({"get", "quota", "team", "-n", "shop", "-o", "json"}).out),
+            quotas_.front());
+  EXPECT_THAT(Run({"get", "quota", "other", "-n", "shop"}).err,
+              HasSubstr("no quota other in namespace shop"));
+  EXPECT_EQ(Run({"get", "quota", "team", "-A"}).code, kExitUsage);
 }
 
 TEST_F(AgentCommands, GetNamesItsErrors) {

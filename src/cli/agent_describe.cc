@@ -98,7 +98,8 @@ void AddResources(const KubeObject& container, const KubeObject& status, Descrip
            {"Limits", PairsText(FieldOf(container, {"resources", "limits"}))},
            {"Classes", PairsText(FieldOf(container, {"resources", "classes"}))},
            {"Requests held", PairsText(FieldOf(status, {"resources", "requests"}))},
-           {"Limits held", PairsText(FieldOf(status, {"resources", "limits"}))}});
+           {"Limits held", PairsText(FieldOf(status, {"resources", "limits"}))},
+           {"Classes held", PairsText(FieldOf(status, {"resources", "classes"}))}});
 }
 
 void AddContainers(const KubeObject& pod, const char* title, const char* list, const char* statuses,
@@ -214,6 +215,38 @@ void AddNodeResources(const KubeObject& node, const std::vector<KubeObject>& pod
   out.Outdent();
 }
 
+// "gold (2), silver (default)": classes with the places of those that have a number of them.
+std::string ClassesText(const KubeObject& type) {
+  const std::string standard = TextOf(type, {"default"});
+  std::vector<std::string> words;
+  for (const KubeObject& each : ItemsOf(type, {"classes"})) {
+    std::string word = each.is_string() ? each.get<std::string>() : each.dump();
+    std::vector<std::string> notes;
+    const KubeObject& capacity = FieldOf(type, {"capacity", word.c_str()});
+    if (capacity.is_number()) notes.push_back(capacity.dump());
+    if (word == standard) notes.emplace_back("default");
+    if (!notes.empty()) absl::StrAppend(&word, " (", absl::StrJoin(notes, ", "), ")");
+    words.push_back(std::move(word));
+  }
+  return absl::StrJoin(words, ", ");
+}
+
+void AddNodeClasses(const KubeObject& node, Description& out) {
+  Table table({"TYPE", "OF", "CHANGES", "CLASSES"});
+  for (const auto& [field, of] : {std::pair("containerClassResources", "containers"),
+                                  std::pair("podClassResources", "pods")}) {
+    for (const KubeObject& type : ItemsOf(node, {"status", field})) {
+      table.AddRow({TextOf(type, {"name"}), of, FlagOf(type, {"immutable"}) ? "never" : "in place",
+                    ClassesText(type)});
+    }
+  }
+  if (table.empty()) return;
+  out.Section("QoS classes");
+  out.Indent();
+  out.AddLines(table.ToString());
+  out.Outdent();
+}
+
 void AddNodePods(const std::vector<KubeObject>& pods, absl::Time now, Description& out) {
   out.Section(absl::StrCat("Pods (", pods.size(), ")"));
   Table table({"NAMESPACE", "NAME", "STATUS", "CPU REQUEST", "CPU LIMIT", "MEMORY REQUEST",
@@ -252,7 +285,8 @@ std::string DescribeAgentPod(const KubeObject& pod, const std::vector<KubeObject
            {"Restart policy", TextOf(pod, {"spec", "restartPolicy"})},
            {"Requests", PairsText(FieldOf(pod, {"spec", "resources", "requests"}))},
            {"Limits", PairsText(FieldOf(pod, {"spec", "resources", "limits"}))},
-           {"Classes", PairsText(FieldOf(pod, {"spec", "resources", "classes"}))}});
+           {"Classes", PairsText(FieldOf(pod, {"spec", "resources", "classes"}))},
+           {"Classes held", PairsText(FieldOf(pod, {"status", "resources", "classes"}))}});
   AddContainers(pod, "Init containers", "initContainers", "initContainerStatuses", out);
   AddContainers(pod, "Containers", "containers", "containerStatuses", out);
   AddConditions(pod, out);
@@ -286,6 +320,7 @@ std::string DescribeAgentNode(const KubeObject& node, const std::vector<KubeObje
   out.Add(addresses);
   AddConditions(node, out);
   AddNodeResources(node, pods, out);
+  AddNodeClasses(node, out);
   AddNodePods(pods, now, out);
   AddEvents(events, now, out);
   return out.text();

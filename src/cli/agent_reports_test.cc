@@ -229,6 +229,32 @@ TEST(AgentDescribe, ANodeHasResourcesAndPods) {
                           HasSubstr("default    web   Running"), HasSubstr("KubeletReady")));
 }
 
+TEST(AgentDescribe, ANodeHasItsClasses) {
+  KubeObject node = AgentNode();
+  EXPECT_THAT(DescribeAgentNode(node, {}, {}, AgentNow()), Not(HasSubstr("QoS classes")));
+  node["status"]["containerClassResources"] = KubeObject::parse(
+      R"([{"name": "rdt", "classes": ["gold", "silver"], "immutable": false, "default": "silver",
+           "capacity": {"gold": 2}}])");
+  node["status"]["podClassResources"] =
+      KubeObject::parse(R"([{"name": "pod-qos", "classes": ["BestEffort"], "immutable": true}])");
+  EXPECT_THAT(DescribeAgentNode(node, {}, {}, AgentNow()),
+              HasSubstr("QoS classes:\n"
+                        "  TYPE     OF          CHANGES   CLASSES\n"
+                        "  rdt      containers  in place  gold (2), silver (default)\n"
+                        "  pod-qos  pods        never     BestEffort\n"));
+  EXPECT_THAT(AgentNodeTable(node, {}, true, AgentNow()), HasSubstr("rdt; of pods: pod-qos\n"));
+}
+
+TEST(AgentDescribe, AContainerHasTheClassesThatItHolds) {
+  KubeObject pod = WithStatus(
+      R"([{"name": "app", "state": {"running": {}}, "resources": {"classes": {"rdt": "gold"}}}])");
+  pod["spec"]["containers"][0]["resources"]["classes"] = {{"rdt", "silver"}};
+  pod["status"]["resources"] = {{"classes", {{"tier", "low"}}}};
+  const std::string text = DescribeAgentPod(pod, {}, AgentNow());
+  EXPECT_THAT(text,
+              AllOf(HasSubstr("rdt=silver\n"), HasSubstr("rdt=gold\n"), HasSubstr("tier=low\n")));
+}
+
 TEST(AgentResizeTest, ThePatchHasWhatIsAskedAlone) {
   const KubeObject pod = AgentPod();
   EXPECT_EQ(*ResizePatch(pod, "app", {.cpu = "2", .memory = "1Gi"}), KubeObject::parse(R"({

@@ -5,6 +5,7 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "cli/agent_pod_resources.h"
 #include "cli/agent_pod_summary.h"
 #include "cli/object_fields.h"
@@ -44,6 +45,20 @@ std::string InternalAddress(const KubeObject& node) {
     if (TextOf(address, {"type"}) == "InternalIP") return TextOf(address, {"address"});
   }
   return "";
+}
+
+// "blockio, rdt; of pods: pod-qos": the types of QoS classes.
+std::string ClassTypesText(const KubeObject& node) {
+  std::vector<std::string> levels;
+  for (const auto& [field, word] :
+       {std::pair("containerClassResources", ""), std::pair("podClassResources", "of pods: ")}) {
+    std::vector<std::string> names;
+    for (const KubeObject& type : ItemsOf(node, {"status", field})) {
+      names.push_back(TextOf(type, {"name"}));
+    }
+    if (!names.empty()) levels.push_back(absl::StrCat(word, absl::StrJoin(names, ", ")));
+  }
+  return absl::StrJoin(levels, "; ");
 }
 
 size_t CountLivingPods(const std::vector<KubeObject>& pods) {
@@ -113,7 +128,8 @@ std::string AgentPodTable::Row(const KubeObject& pod, absl::Time now) {
 std::string AgentNodeTable(const KubeObject& node, const std::vector<KubeObject>& pods, bool wide,
                            absl::Time now) {
   std::vector<std::string> header = {"NAME", "STATUS", "PODS", "CPU", "MEMORY", "AGE", "RUNTIME"};
-  if (wide) header.insert(header.end(), {"CAPACITY", "INTERNAL-IP", "OS-IMAGE", "KERNEL"});
+  if (wide)
+    header.insert(header.end(), {"CAPACITY", "INTERNAL-IP", "OS-IMAGE", "KERNEL", "CLASSES"});
   Table table(std::move(header));
   const Amounts requested = SumOfPods(pods, AmountKind::kRequests);
   const Amounts allocatable = StatusAmounts(node, "allocatable");
@@ -126,7 +142,8 @@ std::string AgentNodeTable(const KubeObject& node, const std::vector<KubeObject>
        OrDash(TextOf(node, {"status", "nodeInfo", "containerRuntimeVersion"})),
        absl::StrCat(AmountText(capacity, "cpu"), ", ", AmountText(capacity, "memory")),
        OrDash(InternalAddress(node)), OrDash(TextOf(node, {"status", "nodeInfo", "osImage"})),
-       OrDash(TextOf(node, {"status", "nodeInfo", "kernelVersion"}))});
+       OrDash(TextOf(node, {"status", "nodeInfo", "kernelVersion"})),
+       OrDash(ClassTypesText(node))});
   return table.ToString();
 }
 
@@ -148,6 +165,35 @@ std::string AgentEventTable(const std::vector<KubeObject>& events, TableShape sh
       cells.insert(cells.begin(), OrDash(TextOf(event, {"involvedObject", "namespace"})));
     }
     table.AddRow(std::move(cells));
+  }
+  return table.ToString();
+}
+
+std::string AgentQuotaTable(const std::vector<KubeObject>& quotas, bool namespaces) {
+  std::vector<std::string> header = {"NAME", "OF", "TYPE", "CLASS", "USED", "HARD"};
+  if (namespaces) header.insert(header.begin(), "NAMESPACE");
+  Table table(std::move(header));
+  const auto add = [&](const KubeObject& quota, const std::vector<std::string>& cells) {
+    std::vector<std::string> row = {TextOf(quota, {"metadata", "name"})};
+    if (namespaces) row.insert(row.begin(), TextOf(quota, {"metadata", "namespace"}));
+    row.insert(row.end(), cells.begin(), cells.end());
+    table.AddRow(std::move(row));
+  };
+  for (const KubeObject& quota : quotas) {
+    for (const auto& [field, of] : {std::pair("containerClassResources", "containers"),
+                                    std::pair("podClassResources", "pods")}) {
+      if (FieldOf(quota, {"status", field}).is_null()) continue;
+      bool any = false;
+      for (const KubeObject& type : ItemsOf(quota, {"status", field})) {
+        for (const KubeObject& each : ItemsOf(type, {"classes"})) {
+          const std::string capacity = TextOf(each, {"capacity"});
+          add(quota, {of, TextOf(type, {"name"}), TextOf(each, {"name"}), TextOf(each, {"used"}),
+                      capacity.empty() ? "any" : capacity});
+          any = true;
+        }
+      }
+      if (!any) add(quota, {of, "-", "none allowed", "", ""});
+    }
   }
   return table.ToString();
 }

@@ -42,6 +42,9 @@ std::string AgentNodeTable(const KubeObject& node, const std::vector<KubeObject>
 std::string AgentEventTable(const std::vector<KubeObject>& events, TableShape shape,
                             absl::Time now);
 
+// v1 ResourceQuotas, a line for each class.
+std::string AgentQuotaTable(const std::vector<KubeObject>& quotas, bool namespaces);
+
 }  // namespace plimsoll::cli
 
 #endif  // PLIMSOLL_CLI_AGENT_TABLES_H_

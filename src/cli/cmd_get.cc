@@ -1,4 +1,5 @@
 // plimsoll get
+#include <algorithm>
 #include <functional>
 #include <nlohmann/json.hpp>
 #include <utility>
@@ -124,6 +125,41 @@ absl::StatusOr<int> GetEvents(const CommandContext& context, const GetArguments&
   return kExitOk;
 }
 
+absl::StatusOr<std::vector<KubeObject>> ReadAgentQuotas(const agent::Client& client,
+                                                        const ObjectSelection& selection) {
+  PLIMSOLL_ASSIGN_OR_RETURN(std::vector<KubeObject> all, client.Quotas(selection.pod_namespace));
+  if (selection.names.empty()) return all;
+  std::vector<KubeObject> chosen;
+  for (const std::string& name : selection.names) {
+    const auto at = std::find_if(all.begin(), all.end(), [&](const KubeObject& quota) {
+      return TextOf(quota, {"metadata", "name"}) == name;
+    });
+    if (at == all.end()) {
+      return absl::NotFoundError(
+          absl::StrCat("no quota ", name, " in namespace ", selection.pod_namespace));
+    }
+    chosen.push_back(*at);
+  }
+  return chosen;
+}
+
+absl::StatusOr<int> GetQuotas(const CommandContext& context, const GetArguments& arguments) {
+  PLIMSOLL_RETURN_IF_ERROR(CheckNames(arguments));
+  PLIMSOLL_ASSIGN_OR_RETURN(const auto client, AgentOf(context));
+  const auto quotas = ReadAgentQuotas(*client, arguments.selection());
+  if (!quotas.ok()) return WithAgentHint(quotas.status());
+  if (context.for_programs()) {
+    PLIMSOLL_RETURN_IF_ERROR(PrintObjects(*quotas, arguments.names.size() == 1, context));
+    return kExitOk;
+  }
+  if (quotas->empty()) {
+    PrintNote("No quotas: pods may have every class of the node.\n");
+    return kExitOk;
+  }
+  Print(AgentQuotaTable(*quotas, arguments.all_namespaces));
+  return kExitOk;
+}
+
 void AddPlaceOptions(CLI::App& command, GetArguments& arguments) {
   AddNamespaceOption(command, &arguments.pod_namespace);
   command.add_flag("-A,--all-namespaces", arguments.all_namespaces, "Of all namespaces");
@@ -153,10 +189,24 @@ void AddGetPods(CLI::App& get, CommandContext& context) {
   });
 }
 
+void AddGetQuotas(CLI::App& get, CommandContext& context) {
+  CLI::App* quotas = get.add_subcommand(
+      "quota",
+      "List the quotas of QoS classes.\n\n"
+      "A quota is a v1 ResourceQuota in the agent's directory of objects. It says which classes "
+      "pods of its namespace may have, and how many: used, of what is allowed.");
+  quotas->alias("quotas")->alias("resourcequota")->alias("resourcequotas");
+  auto arguments = std::make_shared<GetArguments>();
+  quotas->add_option("name", arguments->names, "Only these")->type_name("QUOTA");
+  AddPlaceOptions(*quotas, *arguments);
+  context.Act(quotas, [&context, arguments] { return GetQuotas(context, *arguments); });
+}
+
 }  // namespace
 
 void AddGetCommand(CLI::App& app, CommandContext& context) {
-  CLI::App* get = app.add_subcommand("get", "List what the agent has: pods, its node, events.");
+  CLI::App* get =
+      app.add_subcommand("get", "List what the agent has: pods, its node, events, quotas.");
   get->require_subcommand(1);
   AddGetPods(*get, context);
 
@@ -173,6 +223,8 @@ void AddGetCommand(CLI::App& app, CommandContext& context) {
     return UntilInterrupted(
         context, [&](const agent::Client& client) { return WatchAgentNode(client, context); });
   });
+
+  AddGetQuotas(*get, context);
 
   CLI::App* events = get->add_subcommand("events", "List the agent's events, oldest first.");
   events->alias("event")->alias("ev");

@@ -15,6 +15,7 @@
 #include "base/problems.h"
 #include "base/status.h"
 #include "pod/manifest_annotations.h"
+#include "pod/manifest_classes.h"
 #include "pod/manifest_spec.h"
 #include "yaml/documents.h"
 #include "yaml/reader.h"
@@ -89,6 +90,7 @@ absl::StatusOr<Manifest> ReadPod(const YAML::Node& node, const std::string& file
   top.Finish();
   if (node["spec"]) CheckReferences(reader, node["spec"]);
   CheckAnnotations(reader, node["metadata"], pod);
+  CheckClassAnnotations(reader, node["metadata"], pod);
   if (!reader.errors().empty()) {
     return absl::InvalidArgumentError(absl::StrJoin(InOrder(reader.errors(), file), "\n"));
   }

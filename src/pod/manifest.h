@@ -103,6 +103,7 @@ struct ContainerManifest {
   std::vector<HostPort> host_ports;
   std::map<std::string, int64_t> named_ports;  // of the container
   resources::Requirements resources;           // as written
+  std::map<std::string, std::string> classes;  // of resources: type to class (see classes.h)
   std::vector<ResizePolicy> resize_policy;
   ContainerSecurity security;
   std::optional<Probe> liveness;
@@ -152,6 +153,7 @@ struct Manifest {
   PodSecurity security;
   // Of the pod as a whole (KEP-2837), as written; nullopt: the containers' sum.
   std::optional<resources::Requirements> resources;
+  std::map<std::string, std::string> classes;  // of the pod's resources: type to class
 
   // Fields that were read and have no effect, a sentence each.
   std::vector<std::string> notes;

@@ -168,7 +168,8 @@ ContainerManifest ReadContainer(YamlReader& reader, const YAML::Node& node, cons
   ReadRole(mapping, init, container);
   ReadLists(reader, mapping, container);
   if (const auto list = mapping.Get("resources")) {
-    container.resources = ReadResources(reader, *list, mapping.PathOf("resources"));
+    container.resources =
+        ReadResources(reader, *list, mapping.PathOf("resources"), container.classes);
   }
   if (const auto security = mapping.Get("securityContext")) {
     container.security =

@@ -7,6 +7,8 @@
 #include "absl/strings/str_cat.h"
 #include "base/closest_word.h"
 #include "pod/amount.h"
+#include "pod/manifest_classes.h"
+#include "qos/pod_qos.h"
 #include "resources/pod_total.h"
 
 namespace plimsoll::pod {
@@ -118,7 +120,8 @@ void CheckPodResources(YamlReader& reader, const YAML::Node& node, const std::st
 }  // namespace
 
 resources::Requirements ReadResources(YamlReader& reader, const YAML::Node& node,
-                                      const std::string& path) {
+                                      const std::string& path,
+                                      std::map<std::string, std::string>& classes) {
   resources::Requirements requirements;
   YamlMapping mapping(reader, node, path);
   if (const auto list = mapping.Get("requests")) {
@@ -129,6 +132,7 @@ resources::Requirements ReadResources(YamlReader& reader, const YAML::Node& node
     requirements.limits =
         ReadResourceList(reader, *list, mapping.PathOf("limits"), /*is_limit=*/true);
   }
+  classes = ReadClasses(reader, mapping);
   mapping.Refuse("claims", "there is no API server here, and no claims");
   mapping.Finish();
   const absl::Status valid = resources::Validate(requirements);
@@ -142,7 +146,11 @@ void ReadPodResources(YamlReader& reader, YamlMapping& spec, Manifest& pod) {
   const auto node = spec.Get("resources");
   if (!node) return;
   const std::string path = spec.PathOf("resources");
-  resources::Requirements own = ReadResources(reader, *node, path);
+  resources::Requirements own = ReadResources(reader, *node, path, pod.classes);
+  if (pod.classes.contains(qos::kPodQos)) {
+    reader.Fail(*node, absl::StrCat(path, ".classes"),
+                absl::StrCat(qos::kPodQos, " follows from requests and limits: leave it out"));
+  }
   for (const auto* list : {&own.requests, &own.limits}) {
     for (const auto& [name, amount] : *list) {
       if (IsExtended(name)) reader.Fail(*node, path, absl::StrCat(name, " is of containers only"));

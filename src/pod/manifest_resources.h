@@ -2,6 +2,7 @@
 #ifndef PLIMSOLL_POD_MANIFEST_RESOURCES_H_
 #define PLIMSOLL_POD_MANIFEST_RESOURCES_H_
 
+#include <map>
 #include <string>
 
 #include "pod/manifest.h"
@@ -10,10 +11,12 @@
 
 namespace plimsoll::pod {
 
+// `classes` gets the key of that name.
 resources::Requirements ReadResources(YamlReader& reader, const YAML::Node& node,
-                                      const std::string& path);
-// Reads the pod's own resources (KEP-2837), once its containers have been read: they must hold the
-// sum of the containers' requests, and each container's limit.
+                                      const std::string& path,
+                                      std::map<std::string, std::string>& classes);
+// Reads the pod's own resources (KEP-2837) and classes, once its containers have been read: they
+// must hold the sum of the containers' requests, and each container's limit.
 void ReadPodResources(YamlReader& reader, YamlMapping& spec, Manifest& pod);
 
 }  // namespace plimsoll::pod

@@ -12,7 +12,7 @@
 #include "absl/strings/str_join.h"
 #include "base/problems.h"
 #include "base/status.h"
-#include "pod/manifest.h"
+#include "pod/object_metadata.h"
 #include "yaml/documents.h"
 #include "yaml/reader.h"
 
@@ -53,24 +53,6 @@ void ReadData(YamlReader& reader, YamlMapping& mapping, const std::string& field
       });
 }
 
-void ReadObjectMetadata(YamlReader& reader, YamlMapping& top, Object& object) {
-  const auto node = top.Get("metadata");
-  if (!node) return reader.Fail(top.node(), "", "\"metadata\" with a \"name\" is missing");
-  YamlMapping metadata(reader, *node, "metadata");
-  metadata.Required("name", object.name);
-  metadata.String("namespace", object.object_namespace);
-  for (const char* key :
-       {"labels", "annotations", "uid", "resourceVersion", "creationTimestamp", "generation",
-        "ownerReferences", "finalizers", "managedFields", "selfLink"}) {
-    metadata.Get(key);
-  }
-  metadata.Finish();
-  if (!object.name.empty() && !IsDnsName(object.name, /*dots=*/true)) {
-    reader.Fail(*node, "metadata.name",
-                "must be lower-case letters, digits, \"-\" and \".\", at most 253");
-  }
-}
-
 // "" where the node has no such word.
 std::string WordOf(const YAML::Node& node, const char* key) {
   if (!node.IsMap() || !node[key] || !node[key].IsScalar()) return "";
@@ -83,7 +65,7 @@ absl::StatusOr<Object> ReadObject(const YAML::Node& node, const std::string& fil
   Object object{.kind = kind};
   YamlMapping top(reader, node, "");
   for (const char* key : {"apiVersion", "kind"}) top.Get(key);
-  ReadObjectMetadata(reader, top, object);
+  ReadObjectMetadata(reader, top, object.object_namespace, object.name);
   ReadData(reader, top, "data", /*base64=*/kind == ObjectKind::kSecret, object);
   if (kind == ObjectKind::kSecret) {
     ReadData(reader, top, "stringData", /*base64=*/false, object);
@@ -163,17 +145,26 @@ absl::Status Objects::Add(absl::string_view text, absl::string_view file) {
   return problems;
 }
 
-absl::StatusOr<Objects> Objects::ReadDirectory(const FsRoot& root, const std::string& directory) {
-  Objects objects;
+absl::Status ReadObjectFiles(
+    const FsRoot& root, const std::string& directory,
+    absl::FunctionRef<absl::Status(absl::string_view text, const std::string& path)> read) {
   absl::Status problems;
   PLIMSOLL_ASSIGN_OR_RETURN(const std::vector<std::string> names, root.List(directory));
   for (const std::string& name : names) {
     if (!HoldsObjects(name)) continue;
     const std::string path = absl::StrCat(directory, "/", name);
-    const absl::StatusOr<std::string> text = root.Read(path, kMostFileBytes);
-    problems = AlsoTell(problems, text.ok() ? objects.Add(*text, path) : text.status());
+    const absl::StatusOr<std::string> text = root.Read(path, Objects::kMostFileBytes);
+    problems = AlsoTell(problems, text.ok() ? read(*text, path) : text.status());
   }
-  PLIMSOLL_RETURN_IF_ERROR(problems);
+  return problems;
+}
+
+absl::StatusOr<Objects> Objects::ReadDirectory(const FsRoot& root, const std::string& directory) {
+  Objects objects;
+  PLIMSOLL_RETURN_IF_ERROR(
+      ReadObjectFiles(root, directory, [&objects](absl::string_view text, const std::string& path) {
+        return objects.Add(text, path);
+      }));
   return objects;
 }
 

@@ -13,6 +13,7 @@
 #include <tuple>
 #include <vector>
 
+#include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
@@ -36,6 +37,12 @@ std::string NameOf(ObjectKind kind, absl::string_view object_namespace, absl::st
 
 // True for UTF-8 without NUL: the value of a variable.
 bool IsText(absl::string_view bytes);
+
+// Calls `read` with the text and the path of every file of the directory, in the order of names.
+// Errors of all files together.
+absl::Status ReadObjectFiles(
+    const FsRoot& root, const std::string& directory,
+    absl::FunctionRef<absl::Status(absl::string_view text, const std::string& path)> read);
 
 // A value; safe to read from several threads.
 class Objects {

@@ -7,8 +7,8 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
-#include "absl/strings/strip.h"
 #include "base/status.h"
+#include "pod/classes.h"
 #include "pod/env.h"
 #include "pod/pod_level.h"
 #include "pod/to_cri_mounts.h"
@@ -235,6 +235,17 @@ absl::Status SetStopSignal(const Manifest& pod, const ContainerManifest& contain
   return absl::OkStatus();
 }
 
+// With a message the runtime reads no annotations, so the message carries their classes too.
+// Without one the runtime may refuse annotations that its configuration doesn't permit.
+void SetContainerClasses(const Manifest& pod, const ContainerManifest& container,
+                         cri::ContainerConfig* out) {
+  if (container.classes.empty()) return;
+  auto& classes = *out->mutable_class_resources()->mutable_classes();
+  for (const auto& [type, name] : ContainerClasses(pod, container)) {
+    if (!AsksForDefault(name)) classes[type] = name;
+  }
+}
+
 absl::StatusOr<cri::ContainerConfig> ContainerToCri(
     const Manifest& pod, const std::vector<resources::ContainerRequirements>& all, size_t index,
     const PodContext& context, std::vector<std::string>& sub_paths) {
@@ -276,22 +287,20 @@ absl::StatusOr<cri::ContainerConfig> ContainerToCri(
   SetDevices(pod, container.name, context, &config);
   SetSecurity(pod, container, context, config.mutable_linux()->mutable_security_context());
   SetQuantities(all[index].requirements, config.mutable_kubernetes_resources());
+  SetContainerClasses(pod, container, &config);
   PLIMSOLL_RETURN_IF_ERROR(SetStopSignal(pod, container, &config));
   return config;
 }
 
-void SetPodQos(const Manifest& pod, const PodContext& context, const std::string& qos_class,
-               cri::PodSandboxConfig* sandbox) {
-  if (!context.pod_class_types.contains(qos::kPodQos)) return;
+void SetPodClasses(const Manifest& pod, const PodContext& context, const std::string& qos_class,
+                   cri::PodSandboxConfig* sandbox) {
+  const bool tells_qos = context.pod_class_types.contains(qos::kPodQos);
+  if (!tells_qos && pod.classes.empty()) return;
   auto& classes = *sandbox->mutable_class_resources()->mutable_class_();
-  // With this message the daemon reads no annotations, so the message carries their classes too.
-  for (const auto& [key, name] : pod.annotations) {
-    absl::string_view type = key;
-    if (absl::ConsumeSuffix(&type, ".class.plimsoll.dev/sandbox") && !name.empty()) {
-      classes[std::string(type)] = name;
-    }
+  for (const auto& [type, name] : PodClasses(pod)) {
+    if (!AsksForDefault(name)) classes[type] = name;
   }
-  classes[qos::kPodQos] = qos_class;
+  if (tells_qos) classes[qos::kPodQos] = qos_class;
 }
 
 void SetPodResources(const Manifest& pod, const PodConfigs& configs, cri::PodResourceConfig* out) {
@@ -388,7 +397,7 @@ absl::StatusOr<PodConfigs> ToCri(const Manifest& pod, const PodContext& context)
   (*sandbox.mutable_annotations())[kGraceAnnotation] = absl::StrCat(pod.grace_period_s);
   const std::string qos_class = resources::QosClassName(QosClassOf(pod));
   (*sandbox.mutable_annotations())[kQosAnnotation] = qos_class;
-  SetPodQos(pod, context, qos_class, &sandbox);
+  SetPodClasses(pod, context, qos_class, &sandbox);
   cri::LinuxSandboxSecurityContext* security = sandbox.mutable_linux()->mutable_security_context();
   if (pod.security.selinux) {
     SetSelinux(*pod.security.selinux, security->mutable_selinux_options());

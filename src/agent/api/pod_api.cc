@@ -181,6 +181,27 @@ absl::Status Events(const Call& call) {
   return absl::OkStatus();
 }
 
+absl::StatusOr<std::vector<Json>> ReadQuotas(const Call& call) {
+  if (!call.pages.quotas) return absl::NotFoundError("this agent has no quotas");
+  return call.pages.quotas(call.pod_namespace);
+}
+
+absl::Status ListQuotas(const Call& call) {
+  PLIMSOLL_ASSIGN_OR_RETURN(std::vector<Json> quotas, ReadQuotas(call));
+  call.answer.Send(ListOf("ResourceQuotaList", std::move(quotas)));
+  return absl::OkStatus();
+}
+
+absl::Status GetQuota(const Call& call) {
+  PLIMSOLL_ASSIGN_OR_RETURN(const std::vector<Json> quotas, ReadQuotas(call));
+  for (const Json& each : quotas) {
+    if (NameOf(each) != call.name) continue;
+    call.answer.Send(each);
+    return absl::OkStatus();
+  }
+  return absl::NotFoundError(absl::StrCat("no ResourceQuota ", call.pod_namespace, "/", call.name));
+}
+
 absl::Status Health(const Call& call) {
   if (!call.pages.health) return absl::NotFoundError("this agent has no /healthz");
   const absl::Status health = call.pages.health();
@@ -234,6 +255,9 @@ const std::vector<Route>& Routes() {
       {"GET", "api/v1/node", {}, Node},
       {"GET", "api/v1/events", {"fieldSelector"}, Events},
       {"GET", "api/v1/namespaces/{namespace}/events", {"fieldSelector"}, Events},
+      {"GET", "api/v1/resourcequotas", {}, ListQuotas},
+      {"GET", "api/v1/namespaces/{namespace}/resourcequotas", {}, ListQuotas},
+      {"GET", "api/v1/namespaces/{namespace}/resourcequotas/{name}", {}, GetQuota},
       {"GET", "healthz", {}, Health},
       {"GET", "metrics", {}, Metrics},
       {"GET", "configz", {}, Configuration}};

@@ -5,8 +5,11 @@
 #include <functional>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "agent/api/answer.h"
 #include "agent/http/request.h"
 #include "agent/pods/pod_service.h"
@@ -21,6 +24,9 @@ struct Pages {
   std::function<std::string()> metrics;
   // The agent's configuration in force.
   std::function<nlohmann::json()> config;
+  // The v1 ResourceQuotas of a namespace; of all for an empty one.
+  std::function<absl::StatusOr<std::vector<nlohmann::json>>(const std::string& pod_namespace)>
+      quotas;
 };
 
 // The paths, with `pod` for /api/v1/namespaces/{namespace}/pods/{name}:
@@ -35,6 +41,8 @@ struct Pages {
 //   GET    /api/v1/node
 //   GET    /api/v1/events, /api/v1/namespaces/{namespace}/events
 //                                     fieldSelector=involvedObject.name= with a namespace
+//   GET    /api/v1/resourcequotas, /api/v1/namespaces/{namespace}/resourcequotas
+//   GET    /api/v1/namespaces/{namespace}/resourcequotas/{name}
 //   GET    /healthz, /metrics, /configz
 //
 // An error is a v1 Status object. A watch is lines of {"type": "ADDED", "object": {...}}; it begins

@@ -84,11 +84,18 @@ class PodApiTest : public ::testing::Test {
   const std::string path_ = dir_.path() + "/agent.sock";
   FakePodService pods_;
   absl::Status health_;
-  const PodApi api_{&pods_,
-                    {[this] { return health_; }, [] { return "agent_pods 2\n"; },
-                     [] {
-                       return Json{{"kubeletconfig", {{"maxPods", 3}}}};
-                     }}};
+  const PodApi api_{
+      &pods_,
+      {[this] { return health_; }, [] { return "agent_pods 2\n"; },
+       [] {
+         return Json{{"kubeletconfig", {{"maxPods", 3}}}};
+       },
+       [](const std::string& pod_namespace) -> absl::StatusOr<std::vector<Json>> {
+         const std::string of = pod_namespace.empty() ? "shop" : pod_namespace;
+         if (of == "broken") return absl::FailedPreconditionError("q.yaml:1: no");
+         return std::vector<Json>{
+             {{"kind", "ResourceQuota"}, {"metadata", {{"name", "team"}, {"namespace", of}}}}};
+       }}};
   std::unique_ptr<ApiServer> server_;
 };
 
@@ -96,6 +103,18 @@ constexpr char kWeb[] = "/api/v1/namespaces/default/pods/web";
 
 TEST_F(PodApiTest, TheConfigurationIsTold) {
   EXPECT_EQ(Good("GET", "/configz")["kubeletconfig"]["maxPods"], 3);
+}
+
+TEST_F(PodApiTest, QuotasAreObjectsOfTheirNamespace) {
+  EXPECT_THAT(Names(Good("GET", "/api/v1/resourcequotas")), ElementsAre("team"));
+  const Json list = Good("GET", "/api/v1/namespaces/default/resourcequotas");
+  EXPECT_EQ(list["kind"], "ResourceQuotaList");
+  EXPECT_EQ(list["items"][0]["metadata"]["namespace"], "default");
+  EXPECT_EQ(Good("GET", "/api/v1/namespaces/shop/resourcequotas/team")["kind"], "ResourceQuota");
+  EXPECT_THAT(Bad(404, "NotFound", "GET", "/api/v1/namespaces/shop/resourcequotas/x"),
+              HasSubstr("no ResourceQuota shop/x"));
+  EXPECT_EQ(Bad(409, "Conflict", "GET", "/api/v1/namespaces/broken/resourcequotas"),
+            "q.yaml:1: no");
 }
 
 TEST_F(PodApiTest, ListsPodsOfANamespaceOrAll) {

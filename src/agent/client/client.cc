@@ -209,6 +209,14 @@ absl::StatusOr<std::vector<Json>> Client::Events(const std::string& pod_namespac
   return AskForList(call);
 }
 
+absl::StatusOr<std::vector<Json>> Client::Quotas(const std::string& pod_namespace) const {
+  Call call = {.method = "GET", .path = {"api", "v1", "resourcequotas"}};
+  if (!pod_namespace.empty()) {
+    call.path = {"api", "v1", "namespaces", pod_namespace, "resourcequotas"};
+  }
+  return AskForList(call);
+}
+
 bool IsNoAgent(const absl::Status& status) {
   return status.GetPayload(kNoAgentPayload).has_value();
 }

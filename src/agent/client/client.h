@@ -64,6 +64,8 @@ class Client {
   // Oldest first. Empty strings: of all namespaces; of all pods. A name needs its namespace.
   absl::StatusOr<std::vector<nlohmann::json>> Events(const std::string& pod_namespace,
                                                      const std::string& name) const;
+  // The ResourceQuotas of a namespace; an empty one: of all.
+  absl::StatusOr<std::vector<nlohmann::json>> Quotas(const std::string& pod_namespace) const;
 
   // Waits between calls. CANCELLED as soon as Abandon was called.
   absl::Status Rest(absl::Duration time) const;

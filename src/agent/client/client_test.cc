@@ -39,7 +39,14 @@ class ClientTest : public ::testing::Test {
   const TestDir dir_;
   const std::string path_ = dir_.path() + "/agent.sock";
   FakePodService pods_;
-  const PodApi api_{&pods_, {.config = [] { return Json{{"kubeletconfig", {{"maxPods", 3}}}}; }}};
+  const PodApi api_{
+      &pods_,
+      {.health = {},
+       .metrics = {},
+       .config = [] { return Json{{"kubeletconfig", {{"maxPods", 3}}}}; },
+       .quotas = [](const std::string& pod_namespace) -> absl::StatusOr<std::vector<Json>> {
+         return std::vector<Json>{{{"kind", "ResourceQuota"}, {"of", pod_namespace}}};
+       }}};
   std::unique_ptr<ApiServer> server_;
   const Client client_{{.socket = path_, .patience = absl::Seconds(20)}};
 };
@@ -57,6 +64,8 @@ TEST_F(ClientTest, CallsComeBackWithTheirObjects) {
   EXPECT_TRUE(client_.Delete("other", "a b/c&d", std::nullopt).ok());
   EXPECT_EQ((*client_.Node())["kind"], "Node");
   EXPECT_EQ((*client_.Config())["maxPods"], 3);
+  EXPECT_EQ(client_.Quotas("")->front()["of"], "");
+  EXPECT_EQ(client_.Quotas("shop")->front()["of"], "shop");
   EXPECT_TRUE(client_.Events("", "")->empty());
   EXPECT_TRUE(client_.Events("default", "web")->empty());
   EXPECT_THAT(pods_.calls(),

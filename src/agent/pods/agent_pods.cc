@@ -107,6 +107,9 @@ absl::Status AgentPods::Take(const std::map<PodKey, WantedPod>& pods, const std:
     record.file = file;
     record.created = host_.clock.Now();
     record.grace_s = wanted.manifest.grace_period_s;
+    if (host_.check_classes) {
+      PLIMSOLL_RETURN_IF_ERROR(host_.check_classes(nullptr, wanted.manifest, others));
+    }
     PLIMSOLL_ASSIGN_OR_RETURN(record.verdict, admit_(wanted.manifest, others));
     if (!record.verdict) record.verdict = devices.Claim(wanted.manifest, record.devices);
     if (record.verdict && !all_known) {
@@ -271,6 +274,15 @@ void AgentPods::Reconcile() {
       }
     }
   }
+}
+
+NodeClassUse AgentPods::ClassesInUse(const std::string& pod_namespace) const {
+  NodeClassUse use;
+  for (const PodTable::Worker& each : table_.All()) {
+    if (each->key().pod_namespace != pod_namespace || !each->is_active()) continue;
+    use.Add(RequestedClasses(*each->manifest()));
+  }
+  return use;
 }
 
 absl::StatusOr<PodTable::Worker> AgentPods::Find(const PodKey& pod) const {

@@ -60,6 +60,8 @@ class AgentPods : public PodService {
   void WakeAll() { table_.WakeAll(); }
   // All pods, for chores that look at each.
   std::vector<PodTable::Worker> Workers() const { return table_.All(); }
+  // The classes that the namespace's pods ask for, those that have not ended.
+  NodeClassUse ClassesInUse(const std::string& pod_namespace) const;
 
   absl::StatusOr<std::vector<nlohmann::json>> Apply(absl::string_view text,
                                                     absl::string_view file) override;

@@ -1,35 +1,11 @@
 #include "agent/pods/class_requests.h"
 
-#include <set>
-
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "qos/annotations.h"
+#include "pod/classes.h"
 
 namespace plimsoll::agent {
 namespace {
-
-constexpr char kDefaultClass[] = "system.default";
-constexpr char kTypeSuffix[] = ".class.plimsoll.dev/";
-
-bool IsDefault(const std::string& name) {
-  return name.empty() || name == kDefaultClass;
-}
-
-// Types that the node doesn't list are requests too, which the admission rejects.
-qos::AnnotationPolicy EverySpelling(const pod::Manifest& pod, const NodeClasses& node) {
-  const std::set<std::string> all = {"container", "default", "sandbox"};
-  // The types that runtimes read annotations for, whether they list them or not.
-  qos::AnnotationPolicy policy = {{"rdt", all}, {"blockio", all}};
-  for (const auto* types : {&node.pod, &node.container}) {
-    for (const auto& [type, has] : *types) policy[type] = all;
-  }
-  for (const auto& [key, name] : pod.annotations) {
-    const size_t end = key.find(kTypeSuffix);
-    if (end != std::string::npos && end > 0) policy[key.substr(0, end)] = all;
-  }
-  return policy;
-}
 
 template <typename Map>
 std::string NamesOf(const Map& map) {
@@ -43,7 +19,7 @@ std::optional<PodVerdict> RejectionOf(const std::string& who, const ClassNames& 
                                       const ClassUse& used,
                                       const std::map<std::string, ClassType>& node) {
   for (const auto& [type, name] : requests) {
-    if (IsDefault(name)) continue;
+    if (pod::AsksForDefault(name)) continue;
     const auto has = node.find(type);
     if (has == node.end()) {
       return PodVerdict{
@@ -72,24 +48,17 @@ std::optional<PodVerdict> RejectionOf(const std::string& who, const ClassNames& 
 
 void Count(const ClassNames& classes, ClassUse& use) {
   for (const auto& [type, name] : classes) {
-    if (!IsDefault(name)) ++use[type][name];
+    if (!pod::AsksForDefault(name)) ++use[type][name];
   }
 }
 
 }  // namespace
 
-ClassRequests RequestedClasses(const pod::Manifest& pod, const NodeClasses& node) {
-  const qos::AnnotationPolicy policy = EverySpelling(pod, node);
+ClassRequests RequestedClasses(const pod::Manifest& pod) {
   ClassRequests requests;
-  // The policy permits every key, so neither of the two calls fails.
-  if (const auto found = qos::AnnotatedPodClasses(pod.annotations, policy); found.ok()) {
-    for (const auto& [type, one] : *found) requests.pod[type] = one.name;
-  }
+  requests.pod = pod::PodClasses(pod);
   for (const pod::ContainerManifest& container : pod.containers) {
-    ClassNames& classes = requests.containers[container.name];
-    const auto found = qos::AnnotatedContainerClasses({}, pod.annotations, container.name, policy);
-    if (!found.ok()) continue;
-    for (const auto& [type, one] : *found) classes[type] = one.name;
+    requests.containers[container.name] = pod::ContainerClasses(pod, container);
   }
   return requests;
 }

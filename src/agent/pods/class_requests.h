@@ -31,12 +31,11 @@ struct NodeClasses {
   std::map<std::string, ClassType> container;
 };
 
-// The classes that the pod's annotations ask for, in every spelling that a runtime may read
-// (qos/annotations.h), so that none reaches the runtime past the admission; of types that `node`
-// lacks too.
-ClassRequests RequestedClasses(const pod::Manifest& pod, const NodeClasses& node);
+// The classes that the pod's fields and annotations ask for, in every spelling that a runtime may
+// read (pod/classes.h), so that none reaches the runtime past the admission.
+ClassRequests RequestedClasses(const pod::Manifest& pod);
 
-// The requests of a pod whose annotations count for nothing.
+// The requests of a pod whose fields and annotations count for nothing.
 ClassRequests NoClasses(const pod::Manifest& pod);
 
 // How many pods or containers hold each class, by type.

@@ -32,8 +32,7 @@ class ClassRequestsTest : public testing::Test {
 TEST_F(ClassRequestsTest, TheProposalsAnnotationsAreRead) {
   const ClassRequests requests =
       RequestedClasses(Annotated("rdt.resources.alpha.kubernetes.io/default: silver, "
-                                 "rdt.resources.alpha.kubernetes.io/container.a: gold"),
-                       node_);
+                                 "rdt.resources.alpha.kubernetes.io/container.a: gold"));
   EXPECT_THAT(requests.containers.at("a"), ElementsAre(Pair("rdt", "gold")));
   EXPECT_THAT(requests.containers.at("b"), ElementsAre(Pair("rdt", "silver")));
   EXPECT_THAT(requests.pod, IsEmpty());
@@ -50,54 +49,69 @@ TEST_F(ClassRequestsTest, NoSpellingPassesTheAdmission) {
                                    "unlisted.class.plimsoll.dev/default: none",
                                    "unlisted.class.plimsoll.dev/container.b: none"};
   for (const char* const spelling : spellings) {
-    const auto rejection = ClassRejection(RequestedClasses(Annotated(spelling), node_), {}, node_);
+    const auto rejection = ClassRejection(RequestedClasses(Annotated(spelling)), {}, node_);
     EXPECT_TRUE(rejection.has_value()) << spelling;
   }
 }
 
-TEST_F(ClassRequestsTest, ATypeThatTheNodeLacksHidesNoOther) {
+// One annotation of a type that no runtime lists must not hide the others.
+TEST_F(ClassRequestsTest, AnUnknownTypeHidesNoOther) {
   const ClassRequests requests =
-      RequestedClasses(Annotated("unlisted.class.plimsoll.dev/container.a: x, "
-                                 "rdt.resources.alpha.kubernetes.io/default: gold"),
-                       node_);
-  EXPECT_THAT(requests.containers.at("a"), ElementsAre(Pair("rdt", "gold"), Pair("unlisted", "x")));
-  EXPECT_THAT(requests.containers.at("b"), ElementsAre(Pair("rdt", "gold")));
+      RequestedClasses(Annotated("nowhere.class.plimsoll.dev/default: x, "
+                                 "rdt.resources.alpha.kubernetes.io/default: gold"));
+  EXPECT_THAT(requests.containers.at("a"), ElementsAre(Pair("nowhere", "x"), Pair("rdt", "gold")));
+  const auto rejection = ClassRejection(requests, {}, node_);
+  ASSERT_TRUE(rejection.has_value());
+  EXPECT_EQ(rejection->reason, "UnknownClassType");
+}
+
+TEST_F(ClassRequestsTest, FieldsCountAsAnnotationsDo) {
+  const auto pods = pod::ParseManifests(
+      "{apiVersion: v1, kind: Pod, metadata: {name: p}, spec: {resources: {classes: {oom: low}},"
+      " containers: [{name: a, image: i, resources: {classes: {rdt: gold}}}]}}",
+      "p");
+  ASSERT_TRUE(pods.ok()) << pods.status();
+  const ClassRequests requests = RequestedClasses(pods->front());
+  EXPECT_THAT(requests.pod, ElementsAre(Pair("oom", "low")));
+  EXPECT_THAT(requests.containers.at("a"), ElementsAre(Pair("rdt", "gold")));
+  const auto rejection = ClassRejection(requests, {}, node_);
+  ASSERT_TRUE(rejection.has_value());
+  EXPECT_THAT(rejection->message, HasSubstr("it asks for class low of type oom"));
+  EXPECT_THAT(NoClasses(pods->front()).containers.at("a"), IsEmpty());
 }
 
 TEST_F(ClassRequestsTest, APodThatAsksForNothingIsAdmitted) {
-  EXPECT_FALSE(ClassRejection(RequestedClasses(Annotated(""), node_), {}, node_).has_value());
-  EXPECT_FALSE(
-      ClassRejection(
-          RequestedClasses(Annotated("rdt.resources.alpha.kubernetes.io/default: system.default"),
-                           node_),
-          {}, node_)
-          .has_value());
+  EXPECT_FALSE(ClassRejection(RequestedClasses(Annotated("")), {}, node_).has_value());
+  EXPECT_FALSE(ClassRejection(RequestedClasses(Annotated(
+                                  "rdt.resources.alpha.kubernetes.io/default: system.default")),
+                              {}, node_)
+                   .has_value());
 }
 
 TEST_F(ClassRequestsTest, ARejectionSaysWhatTheNodeHas) {
   const auto unknown_class = ClassRejection(
-      RequestedClasses(Annotated("rdt.resources.alpha.kubernetes.io/container.b: bronze"), node_),
-      {}, node_);
+      RequestedClasses(Annotated("rdt.resources.alpha.kubernetes.io/container.b: bronze")), {},
+      node_);
   ASSERT_TRUE(unknown_class.has_value());
   EXPECT_EQ(unknown_class->reason, "UnknownClass");
   EXPECT_THAT(unknown_class->message, HasSubstr("container b asks for class bronze of type rdt"));
   EXPECT_THAT(unknown_class->message, HasSubstr("its classes: gold, silver"));
   const auto unknown_type = ClassRejection(
-      RequestedClasses(Annotated("blockio.resources.alpha.kubernetes.io/default: slow"), node_), {},
+      RequestedClasses(Annotated("blockio.resources.alpha.kubernetes.io/default: slow")), {},
       node_);
   ASSERT_TRUE(unknown_type.has_value());
   EXPECT_EQ(unknown_type->reason, "UnknownClassType");
   EXPECT_THAT(unknown_type->message, HasSubstr("its types: custom, rdt"));
-  EXPECT_THAT(ClassRejection(RequestedClasses(
-                                 Annotated("rdt.resources.alpha.kubernetes.io/default: gold"), {}),
-                             {}, {})
-                  ->message,
-              HasSubstr("its types: none"));
+  EXPECT_THAT(
+      ClassRejection(RequestedClasses(Annotated("rdt.resources.alpha.kubernetes.io/default: gold")),
+                     {}, {})
+          ->message,
+      HasSubstr("its types: none"));
 }
 
 TEST_F(ClassRequestsTest, CapacityCountsTheContainersOfThePodToo) {
   const ClassRequests both =
-      RequestedClasses(Annotated("rdt.resources.alpha.kubernetes.io/default: gold"), node_);
+      RequestedClasses(Annotated("rdt.resources.alpha.kubernetes.io/default: gold"));
   EXPECT_FALSE(ClassRejection(both, {}, node_).has_value());
   NodeClassUse used;
   used.container["rdt"]["gold"] = 1;

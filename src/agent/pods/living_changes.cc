@@ -49,20 +49,23 @@ void LivingChanges::Tell(const PodRecord& record, const char* type, const char* 
                    reason, message);
 }
 
+LivingChanges::Others LivingChanges::OthersOf(const PodWorker& pod) const {
+  Others others;
+  for (const PodTable::Worker& each : table_.All()) {
+    if (each->uid() == pod.uid() || !each->is_active()) continue;
+    others.kept.push_back(each->manifest());
+    others.list.push_back(others.kept.back().get());
+  }
+  return others;
+}
+
 std::optional<PodVerdict> LivingChanges::Judge(const PodWorker& pod,
                                                const pod::Manifest& wanted) const {
   if (!NeedsRoom(*pod.manifest(), wanted)) return std::nullopt;
   const auto alone = admit_(wanted, {});
   if (!alone.ok()) return PodVerdict{kDeferred, std::string(alone.status().message())};
   if (*alone) return PodVerdict{kInfeasible, WithoutRejection((*alone)->message)};
-  std::vector<std::shared_ptr<const pod::Manifest>> kept;
-  std::vector<const pod::Manifest*> others;
-  for (const PodTable::Worker& each : table_.All()) {
-    if (each->uid() == pod.uid() || !each->is_active()) continue;
-    kept.push_back(each->manifest());
-    others.push_back(kept.back().get());
-  }
-  const auto beside = admit_(wanted, others);
+  const auto beside = admit_(wanted, OthersOf(pod).list);
   if (!beside.ok()) return PodVerdict{kDeferred, std::string(beside.status().message())};
   if (*beside) return PodVerdict{kDeferred, WithoutRejection((*beside)->message)};
   return std::nullopt;
@@ -81,7 +84,7 @@ absl::Status LivingChanges::Put(PodWorker& pod, const nlohmann::json& object,
     Tell(before, "Warning", absl::StrCat("Resize", change.pending->reason).c_str(),
          absl::StrCat("Pod resize ", change.pending->reason == kDeferred ? "waits" : "can't be",
                       ": ", change.pending->message));
-  } else if (ChangeOf(before.Allocated(), object).any) {
+  } else if (ChangeOf(before.Allocated(), object).amounts) {
     Tell(before, "Normal", "ResizeStarted",
          absl::StrCat("Pod resize started, to generation ", pod.record().generation));
   }
@@ -95,7 +98,7 @@ absl::Status LivingChanges::Check(const PodWorker& pod, const nlohmann::json& ob
   const PodChange change = ChangeOf(record.object, object);
   if (!change.any) return absl::OkStatus();
   if (!change.in_place()) return ForbiddenChange(record.key, change);
-  if (!host_.resizes_pods) {
+  if (change.amounts && !host_.resizes_pods) {
     return absl::FailedPreconditionError(
         absl::StrCat(PodName(record.key),
                      " is there with other resources, and keeps them: feature gate "
@@ -107,7 +110,9 @@ absl::Status LivingChanges::Check(const PodWorker& pod, const nlohmann::json& ob
                      ": its resources stay; delete it and apply it anew"));
   }
   PLIMSOLL_ASSIGN_OR_RETURN(const pod::Manifest before, ManifestOf(record.object, record.key));
-  return CheckResize(before, manifest);
+  PLIMSOLL_RETURN_IF_ERROR(CheckResize(before, manifest));
+  if (!change.classes || !host_.check_classes) return absl::OkStatus();
+  return host_.check_classes(&before, manifest, OthersOf(pod).list);
 }
 
 void LivingChanges::Retry() {

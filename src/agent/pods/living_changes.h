@@ -4,6 +4,7 @@
 #define PLIMSOLL_AGENT_PODS_LIVING_CHANGES_H_
 
 #include <functional>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <vector>
@@ -29,8 +30,9 @@ class LivingChanges {
 
   // `pod` may become as `object`, of which `manifest` is.
   //
-  // FAILED_PRECONDITION: a field differs that stays for life, the pod has ended, or gate
-  // InPlacePodVerticalScaling is off. INVALID_ARGUMENT as CheckResize.
+  // FAILED_PRECONDITION: a field differs that stays for life, the pod has ended, or amounts differ
+  // while gate InPlacePodVerticalScaling is off. INVALID_ARGUMENT as CheckResize. Errors of
+  // PodHost::check_classes.
   absl::Status Check(const PodWorker& pod, const nlohmann::json& object,
                      const pod::Manifest& manifest) const;
   // Puts the change on record after Check. One that the node has no room for waits
@@ -40,6 +42,12 @@ class LivingChanges {
   void Retry();
 
  private:
+  // The pods that have not ended, without one.
+  struct Others {
+    std::vector<std::shared_ptr<const pod::Manifest>> kept;
+    std::vector<const pod::Manifest*> list;  // of `kept`
+  };
+  Others OthersOf(const PodWorker& pod) const;
   // nullopt: the node has room. Else "Deferred" or "Infeasible".
   std::optional<PodVerdict> Judge(const PodWorker& pod, const pod::Manifest& wanted) const;
   void Tell(const PodRecord& record, const char* type, const char* reason,

@@ -3,6 +3,7 @@
 #define PLIMSOLL_AGENT_PODS_OBSERVED_POD_H_
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -43,6 +44,8 @@ struct ObservedContainer {
   int64_t generation = 1;
   // Of a container that ran; nullopt: the runtime reports none.
   std::optional<ReportedResources> resources;
+  // Those in force, type to class; nullopt: the runtime doesn't report them.
+  std::optional<std::map<std::string, std::string>> classes = std::nullopt;
   // This agent stopped it for a failed liveness or startup probe, so that it counts as failed
   // whatever its exit code.
   bool failed_probe = false;
@@ -56,6 +59,7 @@ struct ObservedSandbox {
   uint32_t attempt = 0;
   bool ready = false;
   std::vector<std::string> ips;  // the first is the pod's; none on the host's network
+  std::optional<std::map<std::string, std::string>> classes = std::nullopt;  // as a container's
   // By this agent, so that its network has gone: one that died by itself has it still.
   bool stopped = false;
 };

@@ -1,5 +1,6 @@
 #include "agent/pods/pod_change.h"
 
+#include "absl/functional/function_ref.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 
@@ -17,8 +18,16 @@ void EraseIfEmpty(Json& object, const char* name) {
   if (it != object.end() && it->empty()) object.erase(it);
 }
 
-// Takes away the amounts that `owner`, a container or a spec, may change.
-void EraseLiving(Json& owner) {
+// Takes away the classes of `owner`, a container or a spec.
+void EraseClasses(Json& owner) {
+  const auto resources = owner.find("resources");
+  if (resources == owner.end()) return;
+  if (resources->is_object()) resources->erase("classes");
+  EraseIfEmpty(owner, "resources");
+}
+
+// Takes away the amounts that `owner` may change.
+void EraseAmounts(Json& owner) {
   const auto resources = owner.find("resources");
   if (resources == owner.end()) return;
   if (resources->is_object()) {
@@ -34,10 +43,15 @@ void EraseLiving(Json& owner) {
   EraseIfEmpty(owner, "resources");
 }
 
-// What stays for life, of a spec.
-Json FixedPart(Json spec) {
+void EraseLiving(Json& owner) {
+  EraseClasses(owner);
+  EraseAmounts(owner);
+}
+
+// What is left of a spec after `erase` was called with it and with each container that may change.
+Json Rest(Json spec, absl::FunctionRef<void(Json& owner)> erase) {
   if (!spec.is_object()) return spec;
-  EraseLiving(spec);
+  erase(spec);
   for (const char* list : {"containers", "initContainers"}) {
     const auto containers = spec.find(list);
     if (containers == spec.end() || !containers->is_array()) continue;
@@ -45,7 +59,7 @@ Json FixedPart(Json spec) {
       // An init container runs once, before anyone could change it.
       const bool lives = each.is_object() && (list == std::string("containers") ||
                                               each.value("restartPolicy", "") == "Always");
-      if (lives) EraseLiving(each);
+      if (lives) erase(each);
     }
   }
   return spec;
@@ -65,10 +79,18 @@ PodChange ChangeOf(const Json& before, const Json& after) {
   PodChange change;
   change.any = old_part != new_part;
   if (!change.any) return change;
-  old_part["spec"] = FixedPart(std::move(old_part["spec"]));
-  new_part["spec"] = FixedPart(std::move(new_part["spec"]));
+  const Json old_amounts = Rest(old_part["spec"], EraseClasses);
+  const Json new_amounts = Rest(new_part["spec"], EraseClasses);
+  const Json old_spec = std::move(old_part["spec"]), new_spec = std::move(new_part["spec"]);
+  old_part["spec"] = Rest(old_spec, EraseLiving);
+  new_part["spec"] = Rest(new_spec, EraseLiving);
   const Json diff = Json::diff(old_part, new_part);
-  if (!diff.empty()) change.fixed = diff.front().value("path", "");
+  if (!diff.empty()) {
+    change.fixed = diff.front().value("path", "");
+    return change;
+  }
+  change.amounts = old_amounts != new_amounts;
+  change.classes = Rest(old_spec, EraseAmounts) != Rest(new_spec, EraseAmounts);
   return change;
 }
 
@@ -83,7 +105,7 @@ absl::Status ForbiddenChange(const PodKey& pod, const PodChange& change) {
       absl::StrCat(name, " is there, and differs in ", change.fixed,
                    ": spec: Forbidden: pod updates may not change fields other than cpu and memory "
                    "of `spec.containers[*].resources`, of `spec.initContainers[*].resources` of "
-                   "sidecars and of `spec.resources`; delete it first"));
+                   "sidecars and of `spec.resources`, and classes there; delete it first"));
 }
 
 }  // namespace plimsoll::agent

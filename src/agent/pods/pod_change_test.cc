@@ -41,6 +41,26 @@ TEST(PodChangeTest, CpuAndMemoryChangeWhileAPodLives) {
   }
 }
 
+TEST(PodChangeTest, ClassesChangeWithoutAmounts) {
+  for (const char* path : {"/spec/containers/0/resources/classes",
+                           "/spec/initContainers/1/resources/classes", "/spec/resources/classes"}) {
+    const PodChange change = ChangeOf(Web(), With(path, {{"rdt", "gold"}}));
+    EXPECT_TRUE(change.in_place()) << path;
+    EXPECT_TRUE(change.classes) << path;
+    EXPECT_FALSE(change.amounts) << path;
+  }
+  const PodChange amounts = ChangeOf(Web(), With("/spec/resources/limits/cpu", "1"));
+  EXPECT_TRUE(amounts.amounts);
+  EXPECT_FALSE(amounts.classes);
+  Json both = With("/spec/resources/limits/cpu", "1");
+  both["spec"]["resources"]["classes"]["rdt"] = "gold";
+  EXPECT_TRUE(ChangeOf(Web(), both).amounts);
+  EXPECT_TRUE(ChangeOf(Web(), both).classes);
+  EXPECT_EQ(
+      ChangeOf(Web(), With("/spec/initContainers/0/resources/classes", {{"rdt", "gold"}})).fixed,
+      "/spec/initContainers/0/resources");
+}
+
 TEST(PodChangeTest, EverythingElseStaysAndIsNamed) {
   for (const char* path :
        {"/spec/containers/0/resources/limits/example.com~1gpu", "/spec/containers/0/command/0",

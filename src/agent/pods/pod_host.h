@@ -7,6 +7,7 @@
 #include <memory>
 #include <set>
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -53,6 +54,13 @@ struct PodHost {
   std::function<std::set<std::string>()> pod_class_types;
   // The classes that a pod asks for; none with gate ClassResources off. Errors of the runtime's.
   std::function<absl::StatusOr<ClassRequests>(const pod::Manifest&)> classes;
+  // The runtime's class types; none with gate ClassResources off. Errors of the runtime's.
+  std::function<absl::StatusOr<NodeClasses>()> node_classes;
+  // Whether a pod may have its classes beside `others`: a new one, or a living one that was
+  // `before`. Null: every pod may. See CheckClassAccess.
+  std::function<absl::Status(const pod::Manifest* before, const pod::Manifest& pod,
+                             const std::vector<const pod::Manifest*>& others)>
+      check_classes;
   // Gate KubeletContainerResourcesInPodSandbox: requests tell of the pod as a whole (KEP-4112).
   bool passes_resources_down = true;
   // Gate InPlacePodVerticalScaling: resources of living pods change in place (KEP-1287).

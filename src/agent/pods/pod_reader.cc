@@ -65,11 +65,21 @@ std::optional<ReportedResources> ResourcesOf(const cri::ContainerStatus& status)
   return resources;
 }
 
+std::map<std::string, std::string> ClassesOf(
+    const google::protobuf::Map<std::string, std::string>& classes) {
+  return {classes.begin(), classes.end()};
+}
+
 }  // namespace
 
 void PodReader::ForgetLiving() {
   std::erase_if(known_,
                 [](const auto& each) { return each.second.state != ContainerState::kExited; });
+}
+
+void PodReader::Forget(const std::string& id) {
+  known_.erase(id);
+  known_sandboxes_.erase(id);
 }
 
 absl::StatusOr<ObservedPod> PodReader::Read() {
@@ -86,14 +96,19 @@ absl::Status PodReader::ReadSandboxes(ObservedPod& pod) {
                             .attempt = each.metadata().attempt(),
                             .ready = each.state() == cri::SANDBOX_READY,
                             .ips = {}};
-    const auto known = addresses_.find(sandbox.id);
-    if (known != addresses_.end()) {
-      sandbox.ips = known->second;
+    const auto known = known_sandboxes_.find(sandbox.id);
+    if (known != known_sandboxes_.end()) {
+      sandbox.ips = known->second.ips;
+      sandbox.classes = known->second.classes;
     } else if (sandbox.ready) {
       const auto status = client_.PodSandboxStatus(sandbox.id);
       if (absl::IsNotFound(status.status())) continue;
       PLIMSOLL_RETURN_IF_ERROR(status.status());
-      sandbox.ips = addresses_[sandbox.id] = AddressesOf(status->status());
+      sandbox.ips = AddressesOf(status->status());
+      if (status->status().has_class_resources()) {
+        sandbox.classes = ClassesOf(status->status().class_resources().class_());
+      }
+      known_sandboxes_[sandbox.id] = sandbox;
     }
     pod.sandboxes.push_back(std::move(sandbox));
   }
@@ -150,6 +165,9 @@ absl::StatusOr<ObservedContainer> PodReader::Details(ObservedContainer container
     const std::string words = last_words_(container);
     absl::StrAppend(&container.message, container.message.empty() || words.empty() ? "" : ": ",
                     words);
+  }
+  if (status.has_class_resources()) {
+    container.classes = ClassesOf(status.class_resources().classes());
   }
   return container;
 }

@@ -35,6 +35,8 @@ class PodReader {
   // The next Read asks anew for all that may change by the agent's own doing: resources of
   // containers that have not ended.
   void ForgetLiving();
+  // Likewise for all of one container or sandbox.
+  void Forget(const std::string& id);
 
  private:
   absl::Status ReadSandboxes(ObservedPod& pod);
@@ -46,8 +48,8 @@ class PodReader {
   const std::string uid_;
   const std::string log_directory_;
   const LastWords last_words_;
-  std::map<std::string, ObservedContainer> known_;             // by id, as last read in full
-  std::map<std::string, std::vector<std::string>> addresses_;  // by sandbox id
+  std::map<std::string, ObservedContainer> known_;          // by id, as last read in full
+  std::map<std::string, ObservedSandbox> known_sandboxes_;  // likewise
 };
 
 }  // namespace plimsoll::agent

@@ -7,19 +7,30 @@
 #include "agent/pods/start_events.h"
 #include "base/random_id.h"
 #include "base/status.h"
+#include "pod/classes.h"
 #include "pod/fields.h"
 #include "pod/hooks.h"
 #include "pod/images.h"
 #include "pod/mount_sub_paths.h"
+#include "pod/pod_level.h"
 #include "pod/pull_secrets.h"
 #include "pod/termination_message.h"
 #include "pod/user_ids.h"
+#include "qos/pod_qos.h"
 
 namespace plimsoll::agent {
 namespace {
 
 // kubelet sets no limit; here a hanging hook would keep the pod from its end.
 constexpr int64_t kPostStartSeconds = 60;
+
+// A type whose default is asked for is left out.
+void PutClasses(const ClassNames& requests, google::protobuf::Map<std::string, std::string>& out) {
+  out.clear();
+  for (const auto& [type, name] : requests) {
+    if (!pod::AsksForDefault(name)) out[type] = name;
+  }
+}
 
 // The reason that kubelet gives for an image that isn't there.
 std::string ImageReason(const absl::Status& status, const pod::ContainerManifest& container) {
@@ -49,14 +60,15 @@ absl::StatusOr<uint32_t> PodStarter::ChooseIds(const PodRecord& record, KeepIds 
 absl::Status PodStarter::Extend(pod::PodConfigs& configs) const {
   PLIMSOLL_ASSIGN_OR_RETURN(const ClassRequests requests, host_.classes(pod_));
   auto& pod_classes = *configs.sandbox.mutable_class_resources()->mutable_class_();
-  for (const auto& [type, name] : requests.pod) pod_classes[type] = name;
+  PutClasses(requests.pod, pod_classes);
+  if (context_.pod_class_types.contains(qos::kPodQos)) {
+    pod_classes[qos::kPodQos] = resources::QosClassName(pod::QosClassOf(pod_));
+  }
   if (!host_.passes_resources_down) configs.sandbox.clear_pod_resources();
   for (size_t i = 0; i < pod_.containers.size(); ++i) {
     auto& config = configs.containers[i];
-    auto& classes = *config.mutable_class_resources()->mutable_classes();
-    for (const auto& [type, name] : requests.containers.at(pod_.containers[i].name)) {
-      classes[type] = name;
-    }
+    PutClasses(requests.containers.at(pod_.containers[i].name),
+               *config.mutable_class_resources()->mutable_classes());
     if (!host_.passes_resources_down) config.clear_kubernetes_resources();
     (*config.mutable_labels())[kAgentLabel] = host_.node.name;
   }

@@ -59,6 +59,10 @@ class Writer {
       status["message"] = pod_.record.verdict->message;
     }
     WriteAddresses(status);
+    const ObservedSandbox* const sandbox = pod_.observed.ReadySandbox();
+    if (sandbox != nullptr && sandbox->classes && !sandbox->classes->empty()) {
+      status["resources"]["classes"] = *sandbox->classes;
+    }
     // A pod that was rejected never had containers.
     if (!pod_.record.verdict || !pod_.observed.containers.empty()) {
       status["containerStatuses"] = std::move(containers);
@@ -146,6 +150,7 @@ class Writer {
       return status;
     }
     status["containerID"] = IdOf(*last);
+    if (last->classes && !last->classes->empty()) status["resources"]["classes"] = *last->classes;
     const ObservedContainer* earlier = Before(*last);
     if (earlier != nullptr) status["lastState"] = Terminated(*earlier);
     if (last->state == ContainerState::kRunning) {

@@ -161,7 +161,9 @@ absl::Status PodWorker::Put(const SpecChange& change) {
         record.allocated = change.manifest == nullptr ? before : nlohmann::json();
         if (change.manifest == nullptr || !ChangeOf(before, change.object).any) return;
         record.allocated_generation = record.generation;
-        if (record.actuated.is_null()) record.actuated = before;
+        // Classes have their own way (ClassKeeper).
+        const bool resizes = ChangeOf(before, change.object).amounts;
+        if (resizes && record.actuated.is_null()) record.actuated = before;
       },
       change.manifest);
 }
@@ -275,6 +277,7 @@ absl::Duration PodWorker::GoOn(const PodRecord& begun, ObservedPod seen) {
   if (!unhealthy.ok()) return RetryAfter(unhealthy).pause;
   Pause pause = absl::InfiniteDuration();
   Resize(begun, seen, pause);
+  KeepClasses(begun, seen, pause);
   probes_.Mark(seen);
   // A change that comes meanwhile is the next step's.
   PodRecord record = begun;
@@ -359,6 +362,20 @@ void PodWorker::Resize(const PodRecord& record, ObservedPod& observed, Pause& pa
   memory_.back_off.OnAttempt(kResize, now);
   memory_.retry_at[kResize] = memory_.back_off.NotBefore(kResize, now);
   Shorten(pause, memory_.retry_at[kResize] - now);
+}
+
+void PodWorker::KeepClasses(const PodRecord& record, ObservedPod& observed, Pause& pause) {
+  const ClassKeeper::Outcome outcome = memory_.classes.Keep(
+      {host_.client, host_.clock, host_.events, host_.node_classes}, record, manifest_, observed);
+  Shorten(pause, outcome.pause);
+  if (outcome.changed.empty()) return;
+  for (const std::string& id : outcome.changed) reader_.Forget(id);
+  absl::StatusOr<ObservedPod> again = reader_.Read();
+  if (again.ok()) {
+    observed = *std::move(again);
+  } else {
+    Shorten(pause, kSoon);
+  }
 }
 
 void PodWorker::ForgetRestarts(const PodRecord& record, const ObservedPod& observed) {

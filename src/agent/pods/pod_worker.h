@@ -16,6 +16,7 @@
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
 #include "agent/pods/back_off.h"
+#include "agent/pods/class_keeper.h"
 #include "agent/pods/live_volumes.h"
 #include "agent/pods/observed_pod.h"
 #include "agent/pods/plan.h"
@@ -94,6 +95,8 @@ class PodWorker {
   Pause GoOn(const PodRecord& begun, ObservedPod seen);
   // Stops the containers whose probes have failed, and looks again if there are any.
   absl::Status StopUnhealthy(const PodRecord& record, ObservedPod& observed);
+  // Puts the classes of the manifest's fields in force; `observed` is then as after it.
+  void KeepClasses(const PodRecord& record, ObservedPod& observed, Pause& pause);
   // False: a sandbox isn't stopped, so that its addresses and ports aren't free yet.
   bool StopSandboxes(const PodRecord& record, const ObservedPod& observed, const PodPlan& plan,
                      Pause& pause);
@@ -135,10 +138,11 @@ class PodWorker {
     std::map<std::string, absl::Time> retry_at;  // by container; "" is the sandbox
     std::map<std::string, Waiting> waiting;      // by container
     std::string failure;                         // the sandbox can't be made
-    std::string resize_failure;                  // the last try's; empty: none failed
-    std::set<std::string> stopped;               // sandboxes, by id
-    std::optional<PodEnd> end;                   // as last planned
-    bool is_new = false;                         // its first containers are being started
+    ClassKeeper classes;
+    std::string resize_failure;     // the last try's; empty: none failed
+    std::set<std::string> stopped;  // sandboxes, by id
+    std::optional<PodEnd> end;      // as last planned
+    bool is_new = false;            // its first containers are being started
   };
   Memory memory_;
 
