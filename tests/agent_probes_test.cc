@@ -52,7 +52,7 @@ std::string Pod(const std::string& name, const std::string& script, const std::s
                       ", command: [sh, -c, '", script, "']}]}}\n");
 }
 
-// What both fixtures below do with an agent.
+// The agent of both fixtures below.
 class Agent {
  public:
   explicit Agent(const Node& node)

@@ -34,6 +34,7 @@ Json EveryMapping() {
                        {"tcpSocket", {{"port", 1}}},
                        {"grpc", {{"port", 1}}}};
   Json hook = action;
+  hook.erase("tcpSocket");
   hook["sleep"] = {{"seconds", 1}};
   Json probe = action;
   const Json key = {{"name", "o"}, {"key", "k"}};

@@ -25,7 +25,7 @@ class Stream {
 
   // Sends all.
   virtual absl::Status Send(absl::string_view text) = 0;
-  // Appends what has arrived, at least one byte. OUT_OF_RANGE: the peer sends no more.
+  // Appends the bytes that have arrived, at least one. OUT_OF_RANGE: the peer sends no more.
   virtual absl::Status Receive(std::string* buffer) = 0;
 };
 

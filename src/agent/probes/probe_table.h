@@ -1,4 +1,4 @@
-// Which probes fall due, and what their outcomes mean for containers: kubelet's rules
+// The times of probes, and the meaning of their outcomes for containers: kubelet's rules
 // (pkg/kubelet/prober, "worker"), without threads and clocks.
 #ifndef PLIMSOLL_AGENT_PROBES_PROBE_TABLE_H_
 #define PLIMSOLL_AGENT_PROBES_PROBE_TABLE_H_

@@ -26,8 +26,8 @@ struct ProbeEvent {
 };
 
 // Thread-safe. A probe under way holds a thread of a pool; the pool has more threads than a node
-// has probes, so that hanging commands hold up no others. Without a probe under way there is one
-// thread, asleep.
+// has probes, so that hanging commands hold up no others. Without probes there is one thread,
+// asleep.
 class Prober {
  public:
   struct Options {
