@@ -279,8 +279,8 @@ absl::StatusOr<int> RunPods(const CommandContext& context, const RunArguments& a
   return ReportAll(context, arguments, pods, outcomes);
 }
 
-absl::StatusOr<int> HandOver(const CommandContext& context, RunArguments arguments,
-                             const Manifests& manifests, const agent::Client& agent) {
+absl::StatusOr<int> GiveToAgent(const CommandContext& context, RunArguments arguments,
+                                const Manifests& manifests, const agent::Client& agent) {
   if (arguments.show_resources) {
     PrintNote("note: --show-resources has no effect: the agent starts the pods\n");
     arguments.show_resources = false;
@@ -304,7 +304,7 @@ absl::StatusOr<int> Run(const CommandContext& context, RunArguments arguments) {
     PLIMSOLL_ASSIGN_OR_RETURN(AgentChoice choice, ChooseAgent(context, arguments.objects));
     arguments.without_agent = choice.why_not;
     NoteFields(pods, choice.agent != nullptr);
-    if (choice.agent != nullptr) return HandOver(context, arguments, manifests, *choice.agent);
+    if (choice.agent != nullptr) return GiveToAgent(context, arguments, manifests, *choice.agent);
   } else {
     NoteFields(pods, /*with_agent=*/false);
   }
