@@ -241,6 +241,8 @@ TEST_F(AgentObjectsTest, VolumesFollowTheirObjects) {
   ASSERT_TRUE(Host().RemoveFile(objects_ + "/settings.yaml").ok());
   EXPECT_TRUE(Eventually([&] { return !Event("paint", "FailedMount").empty(); }));
   EXPECT_THAT(Event("paint", "FailedMount"), HasSubstr("there is no ConfigMap default/settings"));
+  EXPECT_TRUE(Eventually([&] { return !Event("paint", "FailedSync").empty(); }));
+  EXPECT_THAT(Event("paint", "FailedSync"), HasSubstr("keep their earlier variables"));
   EXPECT_EQ(Seen("cat /v/color"), "blue");
 
   // No agent sees the change; the next one does. A restart has the new variables.
