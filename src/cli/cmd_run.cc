@@ -287,9 +287,18 @@ absl::StatusOr<int> GiveToAgent(const CommandContext& context, RunArguments argu
   }
   Interrupts interrupts;  // before gRPC starts its threads
   PLIMSOLL_ASSIGN_OR_RETURN(const std::unique_ptr<pod::Client> client, context.Connect());
-  PLIMSOLL_ASSIGN_OR_RETURN(const auto namesake, pod::FindNamesake(*client, manifests.pods));
-  if (namesake && !namesake->labels().contains(pod::kAgentLabel)) {
-    return WithRemedy(pod::NameIsTaken(*namesake), *namesake);
+  const absl::Cleanup deaf = [&interrupts] { interrupts.OnInterrupt(nullptr); };
+  // The first one ends the wait for the pods, a second one also a call that hangs.
+  interrupts.OnInterrupt([&](int count) {
+    if (count < 2) return;
+    client->Abandon();
+    agent.Abandon();
+  });
+  const auto namesake = pod::FindNamesake(*client, manifests.pods);
+  if (client->abandoned()) return kExitInterrupted;
+  PLIMSOLL_RETURN_IF_ERROR(namesake.status());
+  if (*namesake && !(*namesake)->labels().contains(pod::kAgentLabel)) {
+    return WithRemedy(pod::NameIsTaken(**namesake), **namesake);
   }
   PLIMSOLL_ASSIGN_OR_RETURN(const std::vector<pod::Outcome> outcomes,
                             RunByAgent(agent, *client, manifests.text, manifests.pods, interrupts));
