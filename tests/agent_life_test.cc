@@ -143,6 +143,33 @@ TEST_F(AgentLifeTest, TheGracePeriodIsSharedWithSidecars) {
   EXPECT_LT(took, absl::Seconds(7.8));
 }
 
+// Counted apart, the hook and the program would have seven seconds.
+TEST_F(AgentLifeTest, AHooksTimeIsPartOfTheGracePeriod) {
+  ApplyPod("hook",
+           absl::StrCat("terminationGracePeriodSeconds: 4, containers: [",
+                        ContainerText("main", kStubborn,
+                                      "lifecycle: {preStop: {exec: {command: [sleep, '3']}}}, "),
+                        "]"));
+  ASSERT_TRUE(agent_.Await("hook", Runs));
+  const absl::Time begin = absl::Now();
+  Delete("hook");
+  ASSERT_TRUE(agent_.AwaitGone("hook"));
+  EXPECT_GE(absl::Now() - begin, absl::Seconds(4.5)) << "three for the hook, at least two after it";
+  EXPECT_LT(absl::Now() - begin, absl::Seconds(6.8));
+  EXPECT_EQ(Event("hook", "FailedPreStopHook"), "");
+}
+
+TEST_F(AgentLifeTest, AShorterDeletionOvertakesASidecarsWait) {
+  ApplyPod("hurry", absl::StrCat("terminationGracePeriodSeconds: 600, initContainers: [",
+                                 ContainerText("side", kStubborn, "restartPolicy: Always, "),
+                                 "], containers: [", ContainerText("main", kStubborn), "]"));
+  ASSERT_TRUE(agent_.Await("hurry", Runs));
+  Delete("hurry");
+  EXPECT_TRUE(Eventually([&] { return !Event("hurry", "Killing").empty(); }));
+  Delete("hurry", 1);
+  EXPECT_TRUE(agent_.AwaitGone("hurry"));
+}
+
 TEST_F(AgentLifeTest, SidecarsEndAfterTheRestAndInReverse) {
   const std::string side =
       "trap \"echo $0 >> /v/order; exit 0\" TERM; while :; do sleep 0.05; done";
@@ -241,6 +268,8 @@ TEST_F(AgentObjectsTest, VolumesFollowTheirObjects) {
   ASSERT_TRUE(Host().RemoveFile(objects_ + "/settings.yaml").ok());
   EXPECT_TRUE(Eventually([&] { return !Event("paint", "FailedMount").empty(); }));
   EXPECT_THAT(Event("paint", "FailedMount"), HasSubstr("there is no ConfigMap default/settings"));
+  EXPECT_TRUE(Eventually([&] { return !Event("paint", "FailedSync").empty(); }));
+  EXPECT_THAT(Event("paint", "FailedSync"), HasSubstr("keep their earlier variables"));
   EXPECT_EQ(Seen("cat /v/color"), "blue");
 
   // No agent sees the change; the next one does. A restart has the new variables.

@@ -12,6 +12,7 @@
 #include "harness/agent.h"
 #include "harness/kernel.h"
 #include "harness/node.h"
+#include "harness/watched_program.h"
 
 namespace plimsoll::testing {
 namespace {
@@ -187,6 +188,26 @@ TEST_F(AgentRunTest, AnAgentOfAnotherRuntimeTakesNothing) {
   const RunResult named = Plimsoll({"--agent", other.socket(), "run", "--detach", Web()});
   EXPECT_EQ(named.exit.code, 125);
   EXPECT_THAT(named.err, HasSubstr("--no-agent instead of --agent"));
+}
+
+TEST_F(AgentRunTest, AnInterruptLeavesThePodsToTheAgent) {
+  const std::string file = File(
+      "slow",
+      absl::StrCat("{apiVersion: v1, kind: Pod, metadata: {name: slow}, spec: {initContainers: "
+                   "[{name: init, image: busybox, imagePullPolicy: Never, command: [sh, -c, '",
+                   kRunsOn,
+                   "']}], containers: [{name: main, image: busybox, imagePullPolicy: Never}]}}"));
+  WatchedProgram run({ProgramPath("plimsoll"), "--address", node_.address(), "--agent",
+                      agent_.socket(), "run", "--detach", file},
+                     OpenPipe());
+  ASSERT_TRUE(agent_.Await("slow", [](const Json& pod) {
+    const Json status = pod["status"].value("initContainerStatuses", Json::array());
+    return !status.empty() && status[0]["state"].contains("running");
+  }));
+  EXPECT_EQ(run.Interrupt(), 130);
+  EXPECT_THAT(run.printed(), HasSubstr("interrupted; the agent has the pods"));
+  EXPECT_THAT(run.printed(), HasSubstr("plimsoll delete pod slow"));
+  EXPECT_EQ(agent_.Phase("slow"), "Pending");
 }
 
 }  // namespace

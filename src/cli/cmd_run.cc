@@ -279,17 +279,26 @@ absl::StatusOr<int> RunPods(const CommandContext& context, const RunArguments& a
   return ReportAll(context, arguments, pods, outcomes);
 }
 
-absl::StatusOr<int> HandOver(const CommandContext& context, RunArguments arguments,
-                             const Manifests& manifests, const agent::Client& agent) {
+absl::StatusOr<int> GiveToAgent(const CommandContext& context, RunArguments arguments,
+                                const Manifests& manifests, const agent::Client& agent) {
   if (arguments.show_resources) {
     PrintNote("note: --show-resources has no effect: the agent starts the pods\n");
     arguments.show_resources = false;
   }
   Interrupts interrupts;  // before gRPC starts its threads
   PLIMSOLL_ASSIGN_OR_RETURN(const std::unique_ptr<pod::Client> client, context.Connect());
-  PLIMSOLL_ASSIGN_OR_RETURN(const auto namesake, pod::FindNamesake(*client, manifests.pods));
-  if (namesake && !namesake->labels().contains(pod::kAgentLabel)) {
-    return WithRemedy(pod::NameIsTaken(*namesake), *namesake);
+  const absl::Cleanup deaf = [&interrupts] { interrupts.OnInterrupt(nullptr); };
+  // The first one ends the wait for the pods, a second one also a call that hangs.
+  interrupts.OnInterrupt([&](int count) {
+    if (count < 2) return;
+    client->Abandon();
+    agent.Abandon();
+  });
+  const auto namesake = pod::FindNamesake(*client, manifests.pods);
+  if (client->abandoned()) return kExitInterrupted;
+  PLIMSOLL_RETURN_IF_ERROR(namesake.status());
+  if (*namesake && !(*namesake)->labels().contains(pod::kAgentLabel)) {
+    return WithRemedy(pod::NameIsTaken(**namesake), **namesake);
   }
   PLIMSOLL_ASSIGN_OR_RETURN(const std::vector<pod::Outcome> outcomes,
                             RunByAgent(agent, *client, manifests.text, manifests.pods, interrupts));
@@ -304,7 +313,7 @@ absl::StatusOr<int> Run(const CommandContext& context, RunArguments arguments) {
     PLIMSOLL_ASSIGN_OR_RETURN(AgentChoice choice, ChooseAgent(context, arguments.objects));
     arguments.without_agent = choice.why_not;
     NoteFields(pods, choice.agent != nullptr);
-    if (choice.agent != nullptr) return HandOver(context, arguments, manifests, *choice.agent);
+    if (choice.agent != nullptr) return GiveToAgent(context, arguments, manifests, *choice.agent);
   } else {
     NoteFields(pods, /*with_agent=*/false);
   }

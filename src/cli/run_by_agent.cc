@@ -123,7 +123,7 @@ void Describe(pod::Client& runtime, const pod::Manifest& pod, pod::Outcome& outc
   }
 }
 
-absl::Status CheckNames(const agent::Client& agent, const std::vector<pod::Manifest>& pods) {
+absl::Status CheckAbsent(const agent::Client& agent, const std::vector<pod::Manifest>& pods) {
   for (const pod::Manifest& pod : pods) {
     const absl::Status there = agent.Get(pod.pod_namespace, pod.name).status();
     if (absl::IsNotFound(there)) continue;
@@ -157,7 +157,7 @@ absl::StatusOr<std::vector<pod::Outcome>> RunByAgent(const agent::Client& agent,
                                                      pod::Client& runtime, const std::string& text,
                                                      const std::vector<pod::Manifest>& pods,
                                                      const Interrupts& interrupts) {
-  PLIMSOLL_RETURN_IF_ERROR(CheckNames(agent, pods));
+  PLIMSOLL_RETURN_IF_ERROR(CheckAbsent(agent, pods));
   const absl::Time begin = absl::Now();
   const absl::StatusOr<std::vector<KubeObject>> applied = agent.Apply(text);
   if (!applied.ok()) return WithAgentHint(applied.status());
