@@ -23,6 +23,11 @@ std::string Gate(const std::string& gate, bool on) {
   return absl::StrCat("featureGates: {", gate, ": ", on ? "true" : "false", "}\n");
 }
 
+Json MemoryPatch() {
+  const Json container = {{"name", "main"}, {"resources", {{"limits", {{"memory", "128Mi"}}}}}};
+  return {{"spec", {{"containers", Json::array({container})}}}};
+}
+
 // Its pods are on the host's network: this containerd has no other.
 class AgentContainerdTest : public ::testing::Test {
  protected:
@@ -285,22 +290,29 @@ TEST_F(AgentContainerdTest, WhatIsAnnouncedIsPassedOver) {
   EXPECT_EQ(SettingsOf("old", "burstable"), with);
 }
 
-TEST_F(AgentContainerdTest, AResizeIsRefusedWhateverTheGate) {
-  const Json patch = {
-      {"spec",
-       {{"containers",
-         Json::array({{{"name", "main"}, {"resources", {{"limits", {{"memory", "32Mi"}}}}}}})}}}};
-  Begin();
+TEST_F(AgentContainerdTest, APodLivesThroughTheGateOfResizesWhichRefusesThemWhenOff) {
+  Begin(Gate("InPlacePodVerticalScaling", true));
   ApplyWith("web", "", "limits: {memory: 64Mi}");
   ASSERT_TRUE(agents_->Await("web", IsReady));
   const Json before = agents_->Pod("web");
-  for (const bool on : {true, false}) {
-    Begin(Gate("InPlacePodVerticalScaling", on));
-    const auto resized = agents_->client().Resize("default", "web", patch);
-    EXPECT_EQ(resized.status().code(), absl::StatusCode::kUnimplemented) << resized.status();
-    agents_.ExpectUntouched("web", before);
-    EXPECT_EQ(SettingsOf("web", "burstable").memory_limit_bytes, 64 << 20);
-  }
+  Begin(Gate("InPlacePodVerticalScaling", false));
+  const auto resized = agents_->client().Resize("default", "web", MemoryPatch());
+  EXPECT_EQ(resized.status().code(), absl::StatusCode::kUnimplemented) << resized.status();
+  agents_.ExpectUntouched("web", before);
+  EXPECT_EQ(SettingsOf("web", "burstable").memory_limit_bytes, 64 << 20);
+  Begin(Gate("InPlacePodVerticalScaling", true));
+  agents_.ExpectUntouched("web", before);
+}
+
+// Until this agent resizes.
+TEST_F(AgentContainerdTest, AResizeIsUnimplementedWithTheGateOnToo) {
+  Begin(Gate("InPlacePodVerticalScaling", true));
+  ApplyWith("web", "", "limits: {memory: 64Mi}");
+  ASSERT_TRUE(agents_->Await("web", IsReady));
+  const Json before = agents_->Pod("web");
+  const auto resized = agents_->client().Resize("default", "web", MemoryPatch());
+  EXPECT_EQ(resized.status().code(), absl::StatusCode::kUnimplemented) << resized.status();
+  agents_.ExpectUntouched("web", before);
 }
 
 }  // namespace

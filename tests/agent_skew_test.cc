@@ -19,6 +19,11 @@ std::string Gates(const std::string& gates) {
                       gates.empty() ? "" : absl::StrCat("featureGates: {", gates, "}\n"));
 }
 
+Json CpuPatch() {
+  const Json container = {{"name", "main"}, {"resources", {{"requests", {{"cpu", "200m"}}}}}};
+  return {{"spec", {{"containers", Json::array({container})}}}};
+}
+
 class AgentSkewTest : public NodeTest {
  protected:
   // `daemon_config`: plimsolld's.
@@ -109,25 +114,31 @@ TEST_F(AgentSkewTest, APodKeepsWhatWasAnnouncedAndNewOnesGoByTheGate) {
   EXPECT_EQ(Announced("newest"), 1);
 }
 
-TEST_F(AgentSkewTest, AResizeIsRefusedWhateverTheGate) {
-  const Json patch = {
-      {"spec",
-       {{"containers",
-         Json::array({{{"name", "main"}, {"resources", {{"requests", {{"cpu", "200m"}}}}}}})}}}};
-  agents_.Begin(Gates(""));
+TEST_F(AgentSkewTest, APodLivesThroughTheGateOfResizesWhichRefusesThemWhenOff) {
+  agents_.Begin(Gates("InPlacePodVerticalScaling: true"));
   ApplyWith("web", "");
   ASSERT_TRUE(agents_->Await("web", IsReady));
   const Json before = agents_->Pod("web");
   const int64_t shares = Status(IdOf(before)).resources().linux().cpu_shares();
-  for (const char* gates :
-       {"InPlacePodVerticalScaling: true", "InPlacePodVerticalScaling: false"}) {
-    agents_.Begin(Gates(gates));
-    const auto resized = agents_->client().Resize("default", "web", patch);
-    EXPECT_EQ(resized.status().code(), absl::StatusCode::kUnimplemented) << resized.status();
-    agents_.ExpectUntouched("web", before);
-    EXPECT_EQ(agents_->Pod("web")["spec"], before["spec"]);
-    EXPECT_EQ(Status(IdOf(before)).resources().linux().cpu_shares(), shares);
-  }
+  agents_.Begin(Gates("InPlacePodVerticalScaling: false"));
+  const auto resized = agents_->client().Resize("default", "web", CpuPatch());
+  EXPECT_EQ(resized.status().code(), absl::StatusCode::kUnimplemented) << resized.status();
+  agents_.ExpectUntouched("web", before);
+  EXPECT_EQ(agents_->Pod("web")["spec"], before["spec"]);
+  EXPECT_EQ(Status(IdOf(before)).resources().linux().cpu_shares(), shares);
+  agents_.Begin(Gates("InPlacePodVerticalScaling: true"));
+  agents_.ExpectUntouched("web", before);
+}
+
+// Until this agent resizes.
+TEST_F(AgentSkewTest, AResizeIsUnimplementedWithTheGateOnToo) {
+  agents_.Begin(Gates("InPlacePodVerticalScaling: true"));
+  ApplyWith("web", "");
+  ASSERT_TRUE(agents_->Await("web", IsReady));
+  const Json before = agents_->Pod("web");
+  const auto resized = agents_->client().Resize("default", "web", CpuPatch());
+  EXPECT_EQ(resized.status().code(), absl::StatusCode::kUnimplemented) << resized.status();
+  agents_.ExpectUntouched("web", before);
 }
 
 // Constructed before the node whose configuration names it.

@@ -32,9 +32,14 @@ constexpr char kSandboxImage[] = "localhost/pause:test";
 
 // The first process of the namespaces. Shims have their sockets below /run/containerd, whatever the
 // configuration says. crun 1.8 refuses v1 with a v2 hierarchy beside it that has controllers, so
-// that one is hidden. Ends once its input does.
+// that one is hidden. containerd starts no sandbox without a resolv.conf, which the virtual machine
+// of the tests lacks. Ends once its input does.
 constexpr char kFirstProcess[] = R"(set -e
 mount -t overlay containerd -o "lowerdir=/run,upperdir=$0/run-upper,workdir=$0/run-work" /run
+if [ ! -e /etc/resolv.conf ]; then
+  mount -t overlay containerd -o "lowerdir=/etc,upperdir=$0/etc-upper,workdir=$0/etc-work" /etc
+  : >/etc/resolv.conf
+fi
 if [ -e /sys/fs/cgroup/unified ]; then mount -t tmpfs containerd /sys/fs/cgroup/unified; fi
 echo >&3
 exec 3>&-
@@ -92,7 +97,7 @@ absl::Status Containerd::CheckPrograms() {
 }
 
 absl::Status Containerd::WriteConfig() const {
-  for (const char* name : {"", "/cni", "/run-upper", "/run-work"}) {
+  for (const char* name : {"", "/cni", "/run-upper", "/run-work", "/etc-upper", "/etc-work"}) {
     PLIMSOLL_RETURN_IF_ERROR(Host().MakeDirs(directory_ + name, 0755));
   }
   PLIMSOLL_ASSIGN_OR_RETURN(const std::string crun, FindProgram("crun"));
