@@ -163,21 +163,24 @@ ImageVolume ReadImageVolume(YamlReader& reader, const YAML::Node& node, const st
   return image;
 }
 
+// False: the volume is of another kind. "emptyDir:" without a value means the same to Kubernetes.
+bool ReadEmptyDirOf(YamlReader& reader, YamlMapping& mapping, std::vector<std::string>& notes,
+                    Volume& volume) {
+  const auto node = mapping.Get("emptyDir");
+  const YAML::Node& whole = mapping.node();
+  if (!node && !(whole.IsMap() && whole["emptyDir"].IsDefined())) return false;
+  volume.empty_dir = true;
+  if (!node) return true;
+  YamlMapping source(reader, *node, mapping.PathOf("emptyDir"));
+  ReadEmptyDir(reader, source, notes, volume.dir);
+  source.Finish();
+  return true;
+}
+
 // Reads the sources that the volume has, and returns their number.
 int ReadSources(YamlReader& reader, YamlMapping& mapping, std::vector<std::string>& notes,
                 Volume& volume) {
-  int sources = 0;
-  const YAML::Node& whole = mapping.node();
-  if (const auto node = mapping.Get("emptyDir")) {
-    ++sources;
-    volume.empty_dir = true;
-    YamlMapping source(reader, *node, mapping.PathOf("emptyDir"));
-    ReadEmptyDir(reader, source, notes, volume.dir);
-    source.Finish();
-  } else if (whole.IsMap() && whole["emptyDir"].IsDefined()) {
-    ++sources;  // "emptyDir:" without a value means the same to Kubernetes
-    volume.empty_dir = true;
-  }
+  int sources = ReadEmptyDirOf(reader, mapping, notes, volume) ? 1 : 0;
   if (const auto node = mapping.Get("hostPath")) {
     ++sources;
     YamlMapping source(reader, *node, mapping.PathOf("hostPath"));
