@@ -149,6 +149,21 @@ TEST_F(AgentDevicesTest, AnEndedPodsDevicesAreFree) {
   ASSERT_TRUE(agent_.AwaitPhase("third", "Failed"));
 }
 
+TEST_F(AgentDevicesTest, AFailedPodHoldsItsDevicesUntilItsContainersHaveExited) {
+  Apply("stubborn", "trap true TERM; while :; do sleep 0.1; done", absl::StrCat(kCard, ": 2"),
+        "activeDeadlineSeconds: 2, terminationGracePeriodSeconds: 600, ");
+  ASSERT_TRUE(agent_.Await("stubborn", IsReady));
+  ASSERT_TRUE(agent_.AwaitPhase("stubborn", "Failed"));
+  ApplyWithCards("early", 1);
+  ASSERT_TRUE(agent_.AwaitPhase("early", "Failed"));
+  EXPECT_THAT(agent_.Pod("early")["status"]["message"].get<std::string>(),
+              HasSubstr("requested: 1, available: 0, capacity: 2"));
+  ASSERT_TRUE(agent_.client().Delete("default", "stubborn", 0).ok());
+  ASSERT_TRUE(agent_.AwaitGone("stubborn"));
+  ApplyWithCards("late", 2);
+  EXPECT_TRUE(agent_.Await("late", IsReady));
+}
+
 TEST_F(AgentDevicesTest, ANodeOfTheHostHasItsPermissions) {
   Apply("reader", kForever, "plimsoll-test.com/log: 1");
   ASSERT_TRUE(agent_.Await("reader", IsReady));

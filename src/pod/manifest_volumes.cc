@@ -162,45 +162,22 @@ ImageVolume ReadImageVolume(YamlReader& reader, const YAML::Node& node, const st
   return image;
 }
 
-// Volumes that come from elsewhere.
-constexpr const char* kForeignSources[] = {"persistentVolumeClaim",
-                                           "csi",
-                                           "ephemeral",
-                                           "nfs",
-                                           "iscsi",
-                                           "fc",
-                                           "cephfs",
-                                           "rbd",
-                                           "glusterfs",
-                                           "cinder",
-                                           "flexVolume",
-                                           "flocker",
-                                           "gitRepo",
-                                           "awsElasticBlockStore",
-                                           "azureDisk",
-                                           "azureFile",
-                                           "gcePersistentDisk",
-                                           "photonPersistentDisk",
-                                           "portworxVolume",
-                                           "quobyte",
-                                           "scaleIO",
-                                           "storageos",
-                                           "vsphereVolume"};
+// False: the volume is of another kind. "emptyDir:" without a value means the same to Kubernetes.
+bool ReadEmptyDirOf(YamlReader& reader, YamlMapping& mapping, Volume& volume) {
+  const auto node = mapping.Get("emptyDir");
+  const YAML::Node& whole = mapping.node();
+  if (!node && !(whole.IsMap() && whole["emptyDir"].IsDefined())) return false;
+  volume.empty_dir = true;
+  if (!node) return true;
+  YamlMapping source(reader, *node, mapping.PathOf("emptyDir"));
+  ReadEmptyDir(reader, source, volume.dir);
+  source.Finish();
+  return true;
+}
 
 // Reads the sources that the volume has, and returns their number.
 int ReadSources(YamlReader& reader, YamlMapping& mapping, Volume& volume) {
-  int sources = 0;
-  const YAML::Node& whole = mapping.node();
-  if (const auto node = mapping.Get("emptyDir")) {
-    ++sources;
-    volume.empty_dir = true;
-    YamlMapping source(reader, *node, mapping.PathOf("emptyDir"));
-    ReadEmptyDir(reader, source, volume.dir);
-    source.Finish();
-  } else if (whole.IsMap() && whole["emptyDir"].IsDefined()) {
-    ++sources;  // "emptyDir:" without a value means the same to Kubernetes
-    volume.empty_dir = true;
-  }
+  int sources = ReadEmptyDirOf(reader, mapping, volume) ? 1 : 0;
   if (const auto node = mapping.Get("hostPath")) {
     ++sources;
     YamlMapping source(reader, *node, mapping.PathOf("hostPath"));
@@ -223,7 +200,29 @@ int ReadSources(YamlReader& reader, YamlMapping& mapping, Volume& volume) {
     ++sources;
     volume.image = ReadImageVolume(reader, *node, mapping.PathOf("image"));
   }
-  for (const char* key : kForeignSources) {
+  for (const char* key : {"persistentVolumeClaim",
+                          "csi",
+                          "ephemeral",
+                          "nfs",
+                          "iscsi",
+                          "fc",
+                          "cephfs",
+                          "rbd",
+                          "glusterfs",
+                          "cinder",
+                          "flexVolume",
+                          "flocker",
+                          "gitRepo",
+                          "awsElasticBlockStore",
+                          "azureDisk",
+                          "azureFile",
+                          "gcePersistentDisk",
+                          "photonPersistentDisk",
+                          "portworxVolume",
+                          "quobyte",
+                          "scaleIO",
+                          "storageos",
+                          "vsphereVolume"}) {
     sources += mapping.Get(key) ? 1 : 0;
     mapping.Refuse(key, "only volumes of the machine itself are");
   }

@@ -71,6 +71,15 @@ TEST_F(PodStatusTest, ANewPodIsPending) {
   EXPECT_EQ(ConditionOf(object, "Initialized")["status"], "False");
 }
 
+TEST_F(PodStatusTest, AContainersDevicesAreNamed) {
+  record_.devices = {{"a", {{"example.com/gpu", {"v.com/gpu=0", "v.com/gpu=1"}}}}};
+  const Json status = Object()["status"];
+  EXPECT_EQ(status["containerStatuses"][0]["allocatedResourcesStatus"],
+            Json::parse(R"([{"name": "example.com/gpu", "resources":
+                             [{"resourceID": "v.com/gpu=0"}, {"resourceID": "v.com/gpu=1"}]}])"));
+  EXPECT_FALSE(status["initContainerStatuses"][0].contains("allocatedResourcesStatus"));
+}
+
 TEST_F(PodStatusTest, ARunningPodIsReadyAndHasItsAddress) {
   observed_.sandboxes = {{"s", 0, true, {"10.88.0.2", "fd00::2"}}};
   Container("init", 0, ContainerState::kExited, 0);

@@ -238,13 +238,14 @@ PodWorker::Next PodWorker::End(const PodRecord& record, const ObservedPod& obser
 }
 
 absl::Duration PodWorker::StopAll(const PodRecord& record, const ObservedPod& observed) {
+  // First: what still runs is to be known while it is being stopped.
+  Report(observed, PodEnd::kFailed);
   Pause pause = absl::InfiniteDuration();
   for (const ObservedSandbox& each : observed.sandboxes) {
     if (!each.ready && !observed.AnyRunning()) continue;
     const absl::Status status = stopper_.Stop(record, observed, each.id, manifest_.grace_period_s);
     if (!status.ok()) Shorten(pause, RetryAfter(status).pause);
   }
-  Report(observed, PodEnd::kFailed);
   return pause;
 }
 
