@@ -1,5 +1,7 @@
 #include "agent/pods/pod_store.h"
 
+#include <algorithm>
+
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
 
@@ -7,6 +9,8 @@ namespace plimsoll::agent {
 namespace {
 
 constexpr int64_t kSchemaVersion = 1;
+// Enough for some hundred deletions.
+constexpr int64_t kReserveBytes = 2 << 20;
 constexpr char kSchema[] =
     "CREATE TABLE pods (uid TEXT PRIMARY KEY NOT NULL, pod_namespace TEXT NOT NULL,"
     " name TEXT NOT NULL, object TEXT NOT NULL, file TEXT NOT NULL, created INTEGER NOT NULL,"
@@ -27,7 +31,9 @@ absl::Status Prepare(sqlite::Database& database, const std::string& path) {
         absl::StrCat("database ", path, ": has schema version ", version,
                      " of a newer plimsoll-agent; this one knows up to ", kSchemaVersion));
   }
-  PLIMSOLL_RETURN_IF_ERROR(database.Execute("PRAGMA journal_mode = WAL"));
+  // The log starts over at this size: it would keep the longest size that it ever had.
+  PLIMSOLL_RETURN_IF_ERROR(
+      database.Execute("PRAGMA journal_mode = WAL; PRAGMA journal_size_limit = 4194304"));
   if (version == kSchemaVersion) return absl::OkStatus();
   PLIMSOLL_ASSIGN_OR_RETURN(sqlite::Transaction transaction, sqlite::Transaction::Begin(database));
   PLIMSOLL_RETURN_IF_ERROR(database.Execute(kSchema));
@@ -45,15 +51,13 @@ int64_t NanosOf(const std::optional<absl::Time>& time) {
 constexpr char kColumns[] =
     "uid, pod_namespace, name, object, file, created, deleted, grace_s, reason, message, first_id";
 
-absl::StatusOr<PodRecord> FromRow(const sqlite::Statement& row) {
+// The record's object is null where it can't be read.
+PodRecord FromRow(const sqlite::Statement& row) {
   PodRecord pod;
   pod.uid = row.Bytes(0);
   pod.key = {row.Bytes(1), row.Bytes(2)};
   pod.object = nlohmann::json::parse(row.Bytes(3), nullptr, /*allow_exceptions=*/false);
-  if (!pod.object.is_object()) {
-    return absl::DataLossError(absl::StrCat("pod ", pod.key.pod_namespace, "/", pod.key.name,
-                                            ": its object in the database is no JSON object"));
-  }
+  if (!pod.object.is_object()) pod.object = nullptr;
   pod.file = row.Bytes(4);
   pod.created = absl::FromUnixNanos(row.Integer(5));
   if (row.Integer(6) != 0) pod.deleted = absl::FromUnixNanos(row.Integer(6));
@@ -63,14 +67,23 @@ absl::StatusOr<PodRecord> FromRow(const sqlite::Statement& row) {
   return pod;
 }
 
-}  // namespace
-
-absl::StatusOr<std::unique_ptr<PodStore>> PodStore::Open(const FsRoot& directory) {
-  const std::string path = directory.PathOf(kFileName);
+absl::StatusOr<std::unique_ptr<sqlite::Database>> OpenDatabase(const std::string& path) {
   PLIMSOLL_ASSIGN_OR_RETURN(
       std::unique_ptr<sqlite::Database> database,
       sqlite::Database::Open(path, sqlite::Durability::kFull, DamageAdvice(path)));
   PLIMSOLL_RETURN_IF_ERROR(Prepare(*database, path));
+  return database;
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<PodStore>> PodStore::Open(const FsRoot& directory) {
+  const std::string path = directory.PathOf(kFileName);
+  sqlite::DiskReserve reserve(directory, kReserveBytes);
+  absl::StatusOr<std::unique_ptr<sqlite::Database>> opened = OpenDatabase(path);
+  // An agent that couldn't start on a full disk couldn't delete a pod on it either.
+  if (absl::IsResourceExhausted(opened.status()) && reserve.Release()) opened = OpenDatabase(path);
+  PLIMSOLL_ASSIGN_OR_RETURN(std::unique_ptr<sqlite::Database> database, std::move(opened));
   PLIMSOLL_ASSIGN_OR_RETURN(
       sqlite::Statement load,
       database->Prepare(absl::StrCat("SELECT ", kColumns, " FROM pods ORDER BY created, uid")));
@@ -83,8 +96,8 @@ absl::StatusOr<std::unique_ptr<PodStore>> PodStore::Open(const FsRoot& directory
           " first_id = excluded.first_id")));
   PLIMSOLL_ASSIGN_OR_RETURN(sqlite::Statement remove,
                             database->Prepare("DELETE FROM pods WHERE uid = ?"));
-  return std::unique_ptr<PodStore>(
-      new PodStore(std::move(database), std::move(load), std::move(put), std::move(remove)));
+  return std::unique_ptr<PodStore>(new PodStore(
+      std::move(reserve), std::move(database), std::move(load), std::move(put), std::move(remove)));
 }
 
 absl::StatusOr<PodStore::Loaded> PodStore::Load() {
@@ -92,11 +105,11 @@ absl::StatusOr<PodStore::Loaded> PodStore::Load() {
   Loaded loaded;
   PLIMSOLL_RETURN_IF_ERROR(load_.Query([&] {
     mutex_.AssertHeld();
-    absl::StatusOr<PodRecord> pod = FromRow(load_);
-    if (pod.ok()) {
-      loaded.pods.push_back(*std::move(pod));
+    PodRecord pod = FromRow(load_);
+    if (pod.object.is_null()) {
+      loaded.unreadable.push_back({std::move(pod), "its object in the database is no JSON object"});
     } else {
-      loaded.unreadable.emplace_back(pod.status().message());
+      loaded.pods.push_back(std::move(pod));
     }
     return absl::OkStatus();
   }));
@@ -116,6 +129,12 @@ absl::StatusOr<std::set<std::string>> PodStore::Uids() {
 
 absl::Status PodStore::Put(const std::vector<PodRecord>& pods) {
   const absl::MutexLock lock(&mutex_);
+  const bool ends = std::all_of(pods.begin(), pods.end(),
+                                [](const PodRecord& pod) { return pod.deleted.has_value(); });
+  return reserve_.Write(ends, [&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return PutAll(pods); });
+}
+
+absl::Status PodStore::PutAll(const std::vector<PodRecord>& pods) {
   PLIMSOLL_ASSIGN_OR_RETURN(sqlite::Transaction transaction,
                             sqlite::Transaction::Begin(*database_));
   for (const PodRecord& pod : pods) {
@@ -130,7 +149,8 @@ absl::Status PodStore::Put(const std::vector<PodRecord>& pods) {
 
 absl::Status PodStore::Remove(const std::string& uid) {
   const absl::MutexLock lock(&mutex_);
-  return remove_.Run(uid);
+  return reserve_.Write(
+      /*ends=*/true, [&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return remove_.Run(uid); });
 }
 
 }  // namespace plimsoll::agent
