@@ -40,6 +40,8 @@ struct PodHost {
   std::function<std::set<std::string>()> pod_class_types;
   // The classes that a pod asks for; none with gate ClassResources off. Errors of the runtime's.
   std::function<absl::StatusOr<ClassRequests>(const pod::Manifest&)> classes;
+  // An error: nothing may start in the runtime now, as in one that a kubelet uses. Null: all may.
+  std::function<absl::Status()> may_start;
   // Gate KubeletContainerResourcesInPodSandbox: requests tell of the pod as a whole (KEP-4112).
   bool passes_resources_down = true;
   // Makes the pod's control group and returns CRI's cgroup_parent; null: the runtime's default.
