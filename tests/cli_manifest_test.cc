@@ -7,12 +7,11 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "base/dir_for_test.h"
 #include "base/subprocess.h"
+#include "cli_fixture.h"
 #include "dial/server_for_test.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "harness/busybox_image.h"
 #include "harness/kernel.h"
 #include "harness/node.h"
 #include "linux/mounts.h"
@@ -39,30 +38,13 @@ metadata: {name: login}
 stringData: {password: hush-hush}
 )yaml";
 
-class CliManifestTest : public ::testing::Test {
+class CliManifestTest : public CliTest {
  protected:
   void SetUp() override {
-    if (geteuid() != 0) GTEST_SKIP() << "containers need root";
-    const auto rootfs = FsRoot::OpenOrCreate(dir_.path() + "/rootfs", 0755);
-    ASSERT_TRUE(rootfs.ok());
-    ASSERT_TRUE(MakeBusyboxRootfs(*rootfs).ok());
-    const RunResult imported = Plimsoll({"image", "import", rootfs->path(), "--name", "busybox"});
-    ASSERT_EQ(imported.exit.code, 0) << imported.err;
+    CliTest::SetUp();
+    if (IsSkipped()) return;
     ASSERT_TRUE(dir_.root().MakeDirs("objects").ok());
     ASSERT_TRUE(dir_.root().ReplaceFile("objects/all.yaml", kObjects).ok());
-  }
-  void TearDown() override {
-    EXPECT_TRUE(Eventually([&] { return ProcessesWith(dir_.path()).empty(); }))
-        << ::testing::PrintToString(ProcessesWith(dir_.path()));
-    EXPECT_THAT(MountsBelow(dir_.path()), IsEmpty());
-    linux::UnmountBelow(Host(), dir_.path()).IgnoreError();
-  }
-  RunResult Plimsoll(std::vector<std::string> arguments) {
-    arguments.insert(arguments.begin(), {ProgramPath("plimsoll"), "--root", dir_.path() + "/r"});
-    auto result =
-        RunProgram({.argv = std::move(arguments)}, {.timeout = Patience(absl::Seconds(90))});
-    EXPECT_TRUE(result.ok()) << result.status();
-    return result.ok() ? *result : RunResult{.exit = {.code = -1}};
   }
   // Runs a pod with these fields of its spec, and one container with `script` and its fields.
   RunResult Run(const std::string& spec, const std::string& container, const std::string& script,
@@ -85,8 +67,6 @@ class CliManifestTest : public ::testing::Test {
     if (objects) arguments.insert(arguments.end(), {"--objects", dir_.path() + "/objects"});
     return Plimsoll(std::move(arguments));
   }
-
-  TestDir dir_;
 };
 
 TEST_F(CliManifestTest, HostAliasesAndAddressesAreThePods) {

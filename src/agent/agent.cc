@@ -13,6 +13,7 @@
 #include "agent/manifest_directory.h"
 #include "agent/metrics.h"
 #include "agent/node/node_view.h"
+#include "agent/node_options_of.h"
 #include "agent/pod_admission.h"
 #include "agent/pod_cgroups.h"
 #include "agent/pods/agent_pods.h"
@@ -38,33 +39,6 @@ namespace {
 absl::StatusOr<std::unique_ptr<pod::Client>> OpenClient(const std::string& address,
                                                         Counters& counters) {
   return pod::Client::Open(CountedCalls(address, counters));
-}
-
-NodeOptions NodeOptionsOf(const Config& config, const std::string& version) {
-  NodeOptions options;
-  options.name = config.node_name;
-  options.labels = config.node_labels;
-  options.system_reserved = config.system_reserved;
-  options.kube_reserved = config.kube_reserved;
-  options.max_pods = config.max_pods;
-  options.extended = DeviceCounts(config.devices);
-  options.state_directory = config.state_directory;
-  options.agent_version = version;
-  options.discovery = config.resource_discovery == "cri"     ? DiscoveryMode::kCri
-                      : config.resource_discovery == "local" ? DiscoveryMode::kLocal
-                                                             : DiscoveryMode::kAuto;
-  options.discovery_from_cri = config.feature_gates.enabled("KubeletResourceDiscoveryFromCRI");
-  options.first_topology_limit = absl::Seconds(config.resource_discovery_timeout_seconds);
-  options.cpu_ids_required = config.cpu_manager_policy == "static";
-  return options;
-}
-
-// The node's InternalIP; empty: it has none.
-std::string AddressOf(const nlohmann::json& node) {
-  for (const nlohmann::json& each : node["status"]["addresses"]) {
-    if (each.value("type", "") == "InternalIP") return each.value("address", "");
-  }
-  return "";
 }
 
 // The agent's place on the machine.
@@ -134,14 +108,19 @@ class AgentImpl : public Agent {
     PLIMSOLL_ASSIGN_OR_RETURN(
         runtime_,
         Runtime::Open(config_.runtime_endpoint, GateIsOn("ClassResources"), *reports_.counters));
+    PLIMSOLL_RETURN_IF_ERROR(CheckNoKubelet());
+    // A runtime that doesn't answer yet is checked before the first pod starts.
+    const absl::Status usable = runtime_->CheckUse();
+    if (absl::IsFailedPrecondition(usable)) return usable;
     PLIMSOLL_RETURN_IF_ERROR(StartNode(version));
-    PLIMSOLL_RETURN_IF_ERROR(CheckRuntime());
     PLIMSOLL_RETURN_IF_ERROR(StartPods());
     PLIMSOLL_RETURN_IF_ERROR(StartNews());
-    PLIMSOLL_RETURN_IF_ERROR(StartDirectory());
     PLIMSOLL_RETURN_IF_ERROR(StartObjects());
     PLIMSOLL_RETURN_IF_ERROR(StartChores());
-    return StartApi();
+    PLIMSOLL_RETURN_IF_ERROR(StartApi());
+    // The API tells meanwhile what the node waits for. Pods of files would only be refused.
+    AwaitNode();
+    return StartDirectory();
   }
 
  private:
@@ -172,20 +151,13 @@ class AgentImpl : public Agent {
                                                                  .back_off = {},
                                                                  .clock = &Clock::Real(),
                                                                  .read_local = nullptr}));
-    if (!node_->AwaitFirst()) {
-      const NodeState state = node_->State();
-      Warn(absl::StrCat("node is not ready: ", state.reason, ": ", state.message));
-    }
     return absl::OkStatus();
   }
 
-  // A runtime that doesn't answer yet is asked by RuntimeNews, later.
-  absl::Status CheckRuntime() {
-    PLIMSOLL_RETURN_IF_ERROR(CheckNoKubelet());
-    const auto sandboxes = runtime_->client().ListPodSandboxes();
-    if (!sandboxes.ok()) return absl::OkStatus();
-    runtime_->Classes().status().IgnoreError();  // to be known when the runtime has gone
-    return CheckNoKubeletsPods(*sandboxes);
+  void AwaitNode() {
+    if (node_->AwaitFirst()) return;
+    const NodeState state = node_->State();
+    Warn(absl::StrCat("node is not ready: ", state.reason, ": ", state.message));
   }
 
   PodHost Host() {
@@ -196,7 +168,7 @@ class AgentImpl : public Agent {
                  .board = reports_.board,
                  .store = *ground_.store,
                  .node = {.name = config_.node_name,
-                          .host_ip = AddressOf(node_->Object()),
+                          .host_ip = node_->address(),
                           .runtime = [this] { return runtime_->Name(); }},
                  .state_directory = config_.state_directory,
                  .objects = ground_.objects.get(),
@@ -207,9 +179,10 @@ class AgentImpl : public Agent {
                      [this](const pod::Manifest* before, const pod::Manifest& pod,
                             const std::vector<const pod::Manifest*>& others) {
                        return CheckClassAccess(
-                           config_, ground_.root, [this] { return runtime_->Classes(); }, before,
+                           config_, ground_.root, [this] { return runtime_->KnownClasses(); }, before,
                            pod, others);
                      },
+                 .may_start = [this] { return runtime_->CheckUse(); },
                  .passes_resources_down = GateIsOn("KubeletContainerResourcesInPodSandbox"),
                  .resizes_pods = GateIsOn("InPlacePodVerticalScaling"),
                  .make_group = nullptr,
@@ -257,11 +230,13 @@ class AgentImpl : public Agent {
 
   absl::StatusOr<std::optional<PodVerdict>> Admit(const pod::Manifest& pod,
                                                   const std::vector<const pod::Manifest*>& others) {
+    const NodeState node = node_->State();
+    PLIMSOLL_RETURN_IF_ERROR(CheckNodeTakesPods(node, pod));
     ClassAdmission classes;
     classes.enabled = GateIsOn("ClassResources");
     classes.pass_unadvertised = config_.unadvertised_classes == "pass";
-    PLIMSOLL_ASSIGN_OR_RETURN(classes.classes, runtime_->Classes());
-    return AdmitPod(node_->State(), classes, pod, others);
+    PLIMSOLL_ASSIGN_OR_RETURN(classes.classes, runtime_->KnownClasses());
+    return AdmitPod(node, classes, pod, others);
   }
 
   void MakeObjects() {
@@ -291,6 +266,7 @@ class AgentImpl : public Agent {
     }
     StartProber();
     AgentPods::Options options{.host = Host()};
+    options.before_admission = [this] { runtime_->Classes().status().IgnoreError(); };
     options.admit = [this](const pod::Manifest& pod,
                            const std::vector<const pod::Manifest*>& others) {
       return Admit(pod, others);

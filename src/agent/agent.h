@@ -14,9 +14,9 @@ namespace plimsoll::agent {
 
 class Agent {
  public:
-  // Starts everything; the API answers when this returns. Waits a limited time for the node's first
-  // topology: without it the node is NotReady. FAILED_PRECONDITION: another agent uses the state
-  // directory, or a kubelet runs on this machine. `log` outlives this.
+  // Starts everything. Waits a limited time for the node's first topology, and the API answers
+  // meanwhile: without a topology the node is NotReady. FAILED_PRECONDITION: another agent uses the
+  // state directory, or a kubelet runs on this machine. `log` outlives this.
   static absl::StatusOr<std::unique_ptr<Agent>> Start(const Config& config,
                                                       const std::string& version, Log* log);
   // Pods run on.

@@ -14,6 +14,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "agent/device_config.h"
+#include "agent/node_options_of.h"
 #include "base/fs_root.h"
 #include "base/regular_file.h"
 #include "base/status.h"
@@ -189,7 +190,7 @@ absl::Status CheckWhole(const Config& config) {
         absl::StrCat("nodeName \"", config.node_name,
                      "\" must be lower-case letters, digits, \"-\" and \".\", at most 253"));
   }
-  return absl::OkStatus();
+  return CheckNodeOptions(NodeOptionsOf(config, /*version=*/""));
 }
 
 }  // namespace

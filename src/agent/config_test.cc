@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "base/dir_for_test.h"
 
 namespace plimsoll::agent {
@@ -118,6 +119,36 @@ TEST(AgentConfigTest, AnEndpointThatIsNoSocketIsAnError) {
   flags.runtime_endpoint = "tcp://127.0.0.1:1";
   const absl::Status status = LoadConfig(flags).status();
   EXPECT_THAT(std::string(status.message()), HasSubstr("runtimeEndpoint"));
+}
+
+absl::Status LoadOf(const std::string& text) {
+  const TestDir dir;
+  EXPECT_TRUE(dir.root().ReplaceFile("c.yaml", absl::StrCat("nodeName: n\n", text)).ok());
+  Flags flags;
+  flags.config = dir.root().PathOf("c.yaml");
+  return LoadConfig(flags).status();
+}
+
+TEST(AgentConfigTest, NamesOfReservedResourcesAreChecked) {
+  EXPECT_TRUE(LoadOf("kubeReserved: {cpu: 1, hugepages-2Mi: 4Mi}\n").ok());
+  const absl::Status status = LoadOf("systemReserved: {memroy: 1Gi}\n");
+  EXPECT_THAT(std::string(status.message()),
+              HasSubstr("systemReserved: \"memroy\" can't be reserved"));
+  EXPECT_THAT(std::string(status.message()), HasSubstr("did you mean \"memory\"?"));
+}
+
+TEST(AgentConfigTest, LabelsAreChecked) {
+  EXPECT_TRUE(LoadOf("nodeLabels: {example.com/rack: a-1}\n").ok());
+  EXPECT_THAT(std::string(LoadOf("nodeLabels: {rack: a b}\n").message()),
+              HasSubstr("nodeLabels: rack: \"a b\" is no label's value"));
+  EXPECT_THAT(std::string(LoadOf("nodeLabels: {-rack: a}\n").message()),
+              HasSubstr("nodeLabels: \"-rack\" is no label's key"));
+}
+
+TEST(AgentConfigTest, ModeCriNeedsItsGate) {
+  const absl::Status status =
+      LoadOf("resourceDiscovery: cri\nfeatureGates: {KubeletResourceDiscoveryFromCRI: false}\n");
+  EXPECT_THAT(std::string(status.message()), HasSubstr("needs gate"));
 }
 
 TEST(AgentConfigTest, APathOfAFlagIsAbsoluteToo) {

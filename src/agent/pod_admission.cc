@@ -2,18 +2,21 @@
 
 #include "absl/strings/str_cat.h"
 #include "agent/pods/admission.h"
+#include "base/status.h"
 
 namespace plimsoll::agent {
+
+absl::Status CheckNodeTakesPods(const NodeState& node, const pod::Manifest& pod) {
+  if (node.ready || node.reason == kNodeNotReadyReason) return absl::OkStatus();
+  return absl::UnavailableError(
+      absl::StrCat("pod ", pod.pod_namespace, "/", pod.name,
+                   " can't be taken: the node is not ready: ", node.reason, ": ", node.message));
+}
 
 absl::StatusOr<std::optional<PodVerdict>> AdmitPod(
     const NodeState& node, const ClassAdmission& classes, const pod::Manifest& pod,
     const std::vector<const pod::Manifest*>& others) {
-  // A runtime that is away takes the pod once it is back.
-  if (!node.ready && node.reason != kNodeNotReadyReason) {
-    return absl::UnavailableError(
-        absl::StrCat("pod ", pod.pod_namespace, "/", pod.name,
-                     " can't be taken: the node is not ready: ", node.reason, ": ", node.message));
-  }
+  PLIMSOLL_RETURN_IF_ERROR(CheckNodeTakesPods(node, pod));
   resources::ResourceList used;
   NodeClassUse class_use;
   for (const pod::Manifest* each : others) {

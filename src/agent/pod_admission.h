@@ -20,8 +20,11 @@ struct ClassAdmission {
   NodeClasses classes;
 };
 
-// nullopt: the pod is admitted beside `others`. UNAVAILABLE: the node has no usable topology, with
-// the reason. A runtime that is away is no hindrance.
+// UNAVAILABLE: the node has no usable topology, with the reason; it takes no pod. A runtime that is
+// away is no hindrance: it takes the pod once it is back.
+absl::Status CheckNodeTakesPods(const NodeState& node, const pod::Manifest& pod);
+
+// nullopt: the pod is admitted beside `others`. Errors of CheckNodeTakesPods.
 absl::StatusOr<std::optional<PodVerdict>> AdmitPod(const NodeState& node,
                                                    const ClassAdmission& classes,
                                                    const pod::Manifest& pod,

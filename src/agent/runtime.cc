@@ -1,5 +1,9 @@
 #include "agent/runtime.h"
 
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "agent/kubelet_check.h"
 #include "agent/pods/passing.h"
 #include "agent/runtime_operations.h"
 #include "base/status.h"
@@ -18,27 +22,45 @@ ClassType TypeOf(const ::runtime::v1::ClassResourceInfo& info) {
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<Runtime>> Runtime::Open(const std::string& address, bool classes,
-                                                       Counters& counters) {
+                                                       Counters& counters, int64_t patience_s) {
   PLIMSOLL_ASSIGN_OR_RETURN(auto client, pod::Client::Open(CountedCalls(address, counters)));
-  return std::unique_ptr<Runtime>(new Runtime(std::move(client), classes));
+  return std::unique_ptr<Runtime>(new Runtime(std::move(client), classes, patience_s));
 }
 
 std::string Runtime::Name() {
-  const absl::MutexLock lock(&mutex_);
-  if (name_.empty()) {
-    const auto version = client_->Version();
-    if (version.ok()) name_ = version->runtime_name();
+  {
+    const absl::MutexLock lock(&mutex_);
+    if (!name_.empty()) return name_;
   }
+  const auto version = client_->Version(patience_s_);
+  if (!version.ok()) return "";
+  const absl::MutexLock lock(&mutex_);
+  name_ = version->runtime_name();
   return name_;
 }
 
-absl::StatusOr<NodeClasses> Runtime::Classes() {
-  NodeClasses classes;
-  if (!classes_) return classes;
-  const auto status = client_->RuntimeStatus(/*verbose=*/false);
+absl::Status Runtime::CheckUse() {
+  {
+    const absl::MutexLock lock(&mutex_);
+    if (is_checked_) return absl::OkStatus();
+  }
+  PLIMSOLL_ASSIGN_OR_RETURN(const auto sandboxes,
+                            client_->ListPodSandboxes(/*uid=*/"", patience_s_));
+  PLIMSOLL_RETURN_IF_ERROR(CheckNoKubeletsPods(sandboxes));
+  Classes().status().IgnoreError();  // to be known when the runtime has gone
   const absl::MutexLock lock(&mutex_);
-  if (IsPassing(status.status()) && told_) return *told_;
-  PLIMSOLL_RETURN_IF_ERROR(status.status());
+  is_checked_ = true;
+  return absl::OkStatus();
+}
+
+absl::StatusOr<NodeClasses> Runtime::Classes() {
+  if (!classes_) return NodeClasses();
+  const auto status = client_->RuntimeStatus(/*verbose=*/false, patience_s_);
+  const absl::MutexLock lock(&mutex_);
+  failure_ = status.status();
+  if (IsPassing(failure_)) return Told();
+  PLIMSOLL_RETURN_IF_ERROR(failure_);
+  NodeClasses classes;
   const auto& lists = status->status().resources();
   for (const auto& each : lists.pod_class_resources()) classes.pod[each.name()] = TypeOf(each);
   for (const auto& each : lists.container_class_resources()) {
@@ -46,6 +68,18 @@ absl::StatusOr<NodeClasses> Runtime::Classes() {
   }
   told_ = classes;
   return classes;
+}
+
+absl::StatusOr<NodeClasses> Runtime::KnownClasses() const {
+  if (!classes_) return NodeClasses();
+  const absl::MutexLock lock(&mutex_);
+  return Told();
+}
+
+absl::StatusOr<NodeClasses> Runtime::Told() const {
+  if (told_) return *told_;
+  return absl::UnavailableError(
+      absl::StrCat("the runtime has not told its classes yet: ", failure_.message()));
 }
 
 }  // namespace plimsoll::agent

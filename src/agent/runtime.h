@@ -2,12 +2,14 @@
 #ifndef PLIMSOLL_AGENT_RUNTIME_H_
 #define PLIMSOLL_AGENT_RUNTIME_H_
 
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
 #include <utility>
 
 #include "absl/base/thread_annotations.h"
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/synchronization/mutex.h"
 #include "agent/counters/counters.h"
@@ -19,10 +21,14 @@ namespace plimsoll::agent {
 // Thread-safe.
 class Runtime {
  public:
+  // A call waits so long for a runtime that is frozen, or has much to do.
+  static constexpr int64_t kPatienceSeconds = 3;
+
   // Connects at the first call. `classes`: gate ClassResources. INVALID_ARGUMENT: no such address.
   // `counters` counts its calls, and outlives this.
   static absl::StatusOr<std::unique_ptr<Runtime>> Open(const std::string& address, bool classes,
-                                                       Counters& counters);
+                                                       Counters& counters,
+                                                       int64_t patience_s = kPatienceSeconds);
 
   pod::Client& client() { return *client_; }
   // "plimsoll"; empty until the runtime answers.
@@ -30,16 +36,25 @@ class Runtime {
   // Its class types (KEP-3008). None: it has none, doesn't tell of any, or the gate is off. While
   // the runtime can't be reached, those that it told last; UNAVAILABLE if it never did.
   absl::StatusOr<NodeClasses> Classes();
+  // FAILED_PRECONDITION: it has pods of a kubelet. Asks until it had none once; errors of that
+  // call.
+  absl::Status CheckUse();
+  // As Classes, and asks nothing: with what the last call of Classes brought.
+  absl::StatusOr<NodeClasses> KnownClasses() const;
 
  private:
-  Runtime(std::unique_ptr<pod::Client> client, bool classes)
-      : client_(std::move(client)), classes_(classes) {}
+  Runtime(std::unique_ptr<pod::Client> client, bool classes, int64_t patience_s)
+      : client_(std::move(client)), classes_(classes), patience_s_(patience_s) {}
+  absl::StatusOr<NodeClasses> Told() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   const std::unique_ptr<pod::Client> client_;
   const bool classes_;
-  absl::Mutex mutex_;
+  const int64_t patience_s_;
+  mutable absl::Mutex mutex_;                        // held during no call
+  bool is_checked_ ABSL_GUARDED_BY(mutex_) = false;  // see CheckUse
   std::string name_ ABSL_GUARDED_BY(mutex_);
   std::optional<NodeClasses> told_ ABSL_GUARDED_BY(mutex_);
+  absl::Status failure_ ABSL_GUARDED_BY(mutex_) = absl::UnavailableError("it was not asked yet");
 };
 
 }  // namespace plimsoll::agent

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
 #include "absl/time/clock.h"
 #include "agent/api/pod_api.h"
 #include "agent/api/pod_service_for_test.h"
@@ -165,7 +166,9 @@ TEST_F(AgentCommands, ApplySaysWhatItDid) {
             pod);
   const Printed bad = Run({"apply", "-f", File("no manifest")});
   EXPECT_EQ(bad.code, kExitError);
-  EXPECT_THAT(bad.err, HasSubstr(dir_.path() + "/pod.yaml: line 1"));
+  EXPECT_THAT(bad.err, HasSubstr(": " + dir_.path() + "/pod.yaml: line 1"));
+  EXPECT_EQ(std::vector<std::string>(absl::StrSplit(bad.err, "pod.yaml")).size(), 2u)
+      << "the file is named once";
   EXPECT_EQ(Run({"apply"}).code, kExitUsage);
 }
 

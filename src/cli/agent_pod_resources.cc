@@ -6,6 +6,7 @@
 #include "absl/strings/match.h"
 #include "cli/object_fields.h"
 #include "cli/text.h"
+#include "resources/pod_total.h"
 
 namespace plimsoll::cli {
 namespace {
@@ -27,10 +28,9 @@ void AddTo(Amounts& sum, const Amounts& more) {
   for (const auto& [name, amount] : more) sum[name] = sum[name] + amount;
 }
 
-void RaiseTo(Amounts& least, const Amounts& other) {
-  for (const auto& [name, amount] : other) {
-    if (least[name] < amount) least[name] = amount;
-  }
+resources::Requirements RequirementsOf(const KubeObject& resources) {
+  return {ReadAmounts(FieldOf(resources, {"requests"})),
+          ReadAmounts(FieldOf(resources, {"limits"}))};
 }
 
 bool HasEnded(const KubeObject& pod) {
@@ -55,28 +55,20 @@ Amounts AmountsOf(const KubeObject& resources, AmountKind kind) {
 }
 
 Amounts PodAmounts(const KubeObject& pod, AmountKind kind) {
-  Amounts sidecars;
-  Amounts start;  // the most that init containers have at once
-  for (const KubeObject& container : ItemsOf(pod, {"spec", "initContainers"})) {
-    Amounts own = AmountsOf(FieldOf(container, {"resources"}), kind);
-    if (TextOf(container, {"restartPolicy"}) == "Always") {
-      AddTo(sidecars, own);
-      RaiseTo(start, sidecars);
-    } else {
-      AddTo(own, sidecars);
-      RaiseTo(start, own);
-    }
+  using Role = resources::ContainerRequirements::Role;
+  std::vector<resources::ContainerRequirements> containers;
+  const auto add = [&](const KubeObject& container, Role role) {
+    containers.push_back(
+        {role, resources::WithDefaults(RequirementsOf(FieldOf(container, {"resources"})))});
+  };
+  for (const KubeObject& each : ItemsOf(pod, {"spec", "initContainers"})) {
+    add(each, TextOf(each, {"restartPolicy"}) == "Always" ? Role::kSidecar : Role::kInit);
   }
-  Amounts sum = std::move(sidecars);
-  for (const KubeObject& container : ItemsOf(pod, {"spec", "containers"})) {
-    AddTo(sum, AmountsOf(FieldOf(container, {"resources"}), kind));
-  }
-  RaiseTo(sum, start);
-  for (const auto& [name, amount] : AmountsOf(FieldOf(pod, {"spec", "resources"}), kind)) {
-    sum[name] = amount;
-  }
-  AddTo(sum, ReadAmounts(FieldOf(pod, {"spec", "overhead"})));
-  return sum;
+  for (const KubeObject& each : ItemsOf(pod, {"spec", "containers"})) add(each, Role::kContainer);
+  resources::Requirements total =
+      resources::PodTotal(containers, RequirementsOf(FieldOf(pod, {"spec", "resources"})),
+                          ReadAmounts(FieldOf(pod, {"spec", "overhead"})));
+  return kind == AmountKind::kRequests ? total.requests : total.limits;
 }
 
 Amounts SumOfPods(const std::vector<KubeObject>& pods, AmountKind kind) {

@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "base/printable.h"
 #include "base/status.h"
@@ -42,9 +43,12 @@ absl::StatusOr<std::vector<KubeObject>> ApplyFile(const agent::Client& client,
                                                   const std::string& file) {
   PLIMSOLL_ASSIGN_OR_RETURN(const std::string text,
                             ReadUserFile(file, FileKinds::kAny, kMostManifestBytes));
-  absl::StatusOr<std::vector<KubeObject>> pods = client.Apply(text);
-  if (!pods.ok() && !agent::IsNoAgent(pods.status())) {
-    return Annotate(pods.status(), file == "-" ? "standard input" : file);
+  const std::string name = file == "-" ? "standard input" : file;
+  absl::StatusOr<std::vector<KubeObject>> pods = client.Apply(text, name);
+  // Errors of a place in the file name it already.
+  if (!pods.ok() && !agent::IsNoAgent(pods.status()) &&
+      !absl::StrContains(pods.status().message(), Printable(name))) {
+    return Annotate(pods.status(), name);
   }
   return pods;
 }

@@ -80,15 +80,16 @@ bool Client::stuck() const {
   return connection_->stuck();
 }
 
-absl::StatusOr<cri::VersionResponse> Client::Version() {
+absl::StatusOr<cri::VersionResponse> Client::Version(int64_t limit_s) {
   return connection_->Call(connection_->runtime_stub(), &cri::RuntimeService::Stub::Version,
-                           cri::VersionRequest());
+                           cri::VersionRequest(), limit_s);
 }
 
-absl::StatusOr<cri::StatusResponse> Client::RuntimeStatus(bool verbose) {
+absl::StatusOr<cri::StatusResponse> Client::RuntimeStatus(bool verbose, int64_t limit_s) {
   cri::StatusRequest request;
   request.set_verbose(verbose);
-  return connection_->Ask(connection_->runtime_stub(), &cri::RuntimeService::Stub::Status, request);
+  return connection_->Ask(connection_->runtime_stub(), &cri::RuntimeService::Stub::Status, request,
+                          limit_s);
 }
 
 absl::StatusOr<cri::RuntimeConfigResponse> Client::RuntimeConfig() {
@@ -132,12 +133,23 @@ absl::StatusOr<cri::PodSandboxStatusResponse> Client::PodSandboxStatus(const std
                           request);
 }
 
-absl::StatusOr<std::vector<cri::PodSandbox>> Client::ListPodSandboxes(const std::string& uid) {
+absl::StatusOr<std::vector<cri::PodSandbox>> Client::ListPodSandboxes(const std::string& uid,
+                                                                      int64_t limit_s) {
+  std::map<std::string, std::string> labels;
+  if (!uid.empty()) labels[kPodUidLabel] = uid;
+  return ListPodSandboxesWith(labels, limit_s);
+}
+
+absl::StatusOr<std::vector<cri::PodSandbox>> Client::ListPodSandboxesWith(
+    const std::map<std::string, std::string>& labels, int64_t limit_s) {
   cri::ListPodSandboxRequest request;
-  if (!uid.empty()) (*request.mutable_filter()->mutable_label_selector())[kPodUidLabel] = uid;
-  PLIMSOLL_ASSIGN_OR_RETURN(const auto response,
-                            connection_->Ask(connection_->runtime_stub(),
-                                             &cri::RuntimeService::Stub::ListPodSandbox, request));
+  for (const auto& [label, value] : labels) {
+    (*request.mutable_filter()->mutable_label_selector())[label] = value;
+  }
+  PLIMSOLL_ASSIGN_OR_RETURN(
+      const auto response,
+      connection_->Ask(connection_->runtime_stub(), &cri::RuntimeService::Stub::ListPodSandbox,
+                       request, limit_s));
   return std::vector<cri::PodSandbox>(response.items().begin(), response.items().end());
 }
 

@@ -3,7 +3,9 @@
 #ifndef PLIMSOLL_POD_CLIENT_H_
 #define PLIMSOLL_POD_CLIENT_H_
 
+#include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -47,6 +49,9 @@ struct ClientOptions {
   // ("RunPodSandboxRequest"); may be null.
   std::function<void(absl::string_view request, const absl::Status&, absl::Duration)> on_call;
 };
+
+// The time limit of a call that waits for nothing but the daemon.
+inline constexpr int64_t kCallSeconds = 120;
 
 // For calls that outlive their daemon: the daemon's successor answers them.
 struct Patience {
@@ -108,8 +113,9 @@ class Client {
   // The daemon is gone or gives no answer, and a call waits for it.
   bool stuck() const;
 
-  absl::StatusOr<cri::VersionResponse> Version();
-  absl::StatusOr<cri::StatusResponse> RuntimeStatus(bool verbose);
+  // `limit_s`: DEADLINE_EXCEEDED after so many seconds.
+  absl::StatusOr<cri::VersionResponse> Version(int64_t limit_s = kCallSeconds);
+  absl::StatusOr<cri::StatusResponse> RuntimeStatus(bool verbose, int64_t limit_s = kCallSeconds);
   absl::StatusOr<cri::RuntimeConfigResponse> RuntimeConfig();
 
   // An empty handler: the daemon's default.
@@ -120,7 +126,11 @@ class Client {
   absl::StatusOr<cri::PodSandboxStatusResponse> PodSandboxStatus(const std::string& id,
                                                                  bool verbose = false);
   // Sandboxes whose label kPodUidLabel is `uid`; an empty uid: all.
-  absl::StatusOr<std::vector<cri::PodSandbox>> ListPodSandboxes(const std::string& uid = "");
+  absl::StatusOr<std::vector<cri::PodSandbox>> ListPodSandboxes(const std::string& uid = "",
+                                                                int64_t limit_s = kCallSeconds);
+  // Sandboxes that have all of these labels.
+  absl::StatusOr<std::vector<cri::PodSandbox>> ListPodSandboxesWith(
+      const std::map<std::string, std::string>& labels, int64_t limit_s = kCallSeconds);
 
   absl::StatusOr<std::string> CreateContainer(const std::string& sandbox_id,
                                               const cri::ContainerConfig& config,

@@ -25,7 +25,6 @@
 
 namespace plimsoll::pod {
 
-inline constexpr int kCallSeconds = 120;
 inline constexpr int kTransferSeconds = 3600;  // pulls, imports
 
 // The daemon's codes are absl's, and its messages are written for people.

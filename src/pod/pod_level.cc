@@ -14,8 +14,9 @@ int64_t MemoryIn(const resources::ResourceList& list) {
   return found == list.end() ? 0 : found->second.Value();
 }
 
+// As written: PodTotal fills in requests that the pod lacks.
 resources::Requirements OwnOf(const Manifest& pod) {
-  return resources::WithDefaults(pod.resources.value_or(resources::Requirements()));
+  return pod.resources.value_or(resources::Requirements());
 }
 
 // The requests that a Burstable pod's containers are taken to have.
@@ -23,7 +24,7 @@ std::vector<Container> WithShares(const Manifest& pod, std::vector<Container> al
   const int64_t sum = MemoryIn(resources::PodTotal(all, {}, {}).requests);
   int64_t parts = 0;
   for (const Container& each : all) parts += each.role == Container::Role::kInit ? 0 : 1;
-  const int64_t rest = MemoryIn(OwnOf(pod).requests) - sum;
+  const int64_t rest = MemoryIn(resources::PodTotal(all, OwnOf(pod), {}).requests) - sum;
   for (Container& each : all) {
     if (rest <= 0 || parts == 0) break;
     resources::Quantity& request = each.requirements.requests["memory"];
@@ -38,21 +39,17 @@ std::vector<Container> WithShares(const Manifest& pod, std::vector<Container> al
 
 resources::QosClass QosClassOf(const Manifest& pod) {
   std::vector<Container> all;
-  if (pod.resources) {
-    all.push_back({Container::Role::kContainer, OwnOf(pod)});
-    return resources::ComputeQosClass(all);
-  }
   for (const ContainerManifest& container : pod.containers) {
     all.push_back({container.role, resources::WithDefaults(container.resources)});
   }
-  return resources::ComputeQosClass(all);
+  return resources::PodQosClass(all, OwnOf(pod));
 }
 
 int OomScoreAdjOf(const Manifest& pod, const std::vector<Container>& all, size_t index,
                   int64_t memory_capacity_bytes) {
   if (!pod.resources) return resources::OomScoreAdj(all, index, memory_capacity_bytes);
   if (QosClassOf(pod) != resources::QosClass::kBurstable) {
-    return resources::OomScoreAdj({{Container::Role::kContainer, OwnOf(pod)}}, 0,
+    return resources::OomScoreAdj({{Container::Role::kContainer, WithDefaults(OwnOf(pod))}}, 0,
                                   memory_capacity_bytes);
   }
   return resources::OomScoreAdj(WithShares(pod, all), index, memory_capacity_bytes);

@@ -49,6 +49,11 @@ ResourceList TotalOf(const std::vector<ContainerRequirements>& containers,
   return running;
 }
 
+bool HasAmountOfAPod(const ResourceList& list) {
+  return std::any_of(list.begin(), list.end(),
+                     [](const auto& one) { return CanBeOfAPod(one.first); });
+}
+
 }  // namespace
 
 Requirements PodTotal(const std::vector<ContainerRequirements>& containers, const Requirements& pod,
@@ -71,6 +76,16 @@ Requirements PodTotal(const std::vector<ContainerRequirements>& containers, cons
   }
   Add(overhead, &total.requests);
   return total;
+}
+
+QosClass PodQosClass(const std::vector<ContainerRequirements>& containers,
+                     const Requirements& pod) {
+  if (!HasAmountOfAPod(pod.requests) && !HasAmountOfAPod(pod.limits)) {
+    return ComputeQosClass(containers);
+  }
+  // One "container" with the pod's amounts has the pod's class.
+  const Requirements total = PodTotal(containers, pod, /*overhead=*/{});
+  return ComputeQosClass({{.requirements = {total.requests, pod.limits}}});
 }
 
 }  // namespace plimsoll::resources

@@ -19,6 +19,11 @@ namespace plimsoll::resources {
 Requirements PodTotal(const std::vector<ContainerRequirements>& containers, const Requirements& pod,
                       const ResourceList& overhead);
 
+// The pod's QoS class. Where the pod has cpu, memory or huge pages of its own, its own amounts
+// decide: the class is Guaranteed if it limits cpu and memory and requests as much. A request that
+// it lacks is its containers', or else its limit. Both as PodTotal takes them.
+QosClass PodQosClass(const std::vector<ContainerRequirements>& containers, const Requirements& pod);
+
 }  // namespace plimsoll::resources
 
 #endif  // PLIMSOLL_RESOURCES_POD_TOTAL_H_

@@ -11,6 +11,7 @@ using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 using ::testing::Pair;
 using Role = ContainerRequirements::Role;
+using Texts = std::map<std::string, std::string>;
 
 ResourceList AmountsOf(const std::map<std::string, std::string>& amounts) {
   ResourceList list;
@@ -94,6 +95,23 @@ TEST(PodTotalTest, OverheadComesOnTopOfRequestsAndOfLimitsThatAreThere) {
   EXPECT_THAT(Requests(containers, {}, overhead),
               ElementsAre(Pair("cpu", "1250m"), Pair("memory", "1144Mi")));
   EXPECT_THAT(Limits(containers, {}, overhead), ElementsAre(Pair("memory", "1144Mi")));
+}
+
+TEST(PodTotalTest, ThePodsOwnAmountsDecideItsClass) {
+  const Texts all = {{"cpu", "2"}, {"memory", "128Mi"}};
+  const ContainerRequirements plain = Asking(Role::kContainer, {});
+  const ContainerRequirements full = Asking(Role::kContainer, all, all);
+  const auto qos = [](const ContainerRequirements& container, const Texts& requests,
+                      const Texts& limits) {
+    return PodQosClass({container}, {AmountsOf(requests), AmountsOf(limits)});
+  };
+  EXPECT_EQ(qos(plain, all, all), QosClass::kGuaranteed);
+  EXPECT_EQ(qos(plain, {}, all), QosClass::kGuaranteed);
+  EXPECT_EQ(qos(full, {{"cpu", "2"}}, {{"cpu", "2"}}), QosClass::kBurstable);
+  EXPECT_EQ(qos(Asking(Role::kContainer, {{"cpu", "1"}}), {}, all), QosClass::kBurstable);
+  EXPECT_EQ(qos(plain, {{"cpu", "1"}}, {}), QosClass::kBurstable);
+  EXPECT_EQ(qos(full, {}, {}), QosClass::kGuaranteed);
+  EXPECT_EQ(qos(plain, {{"cpu", "0"}}, {}), QosClass::kBestEffort);
 }
 
 }  // namespace

@@ -50,6 +50,11 @@ void AgentProcess::AddToConfig(const std::string& lines) {
 }
 
 absl::Status AgentProcess::Start() {
+  PLIMSOLL_RETURN_IF_ERROR(Spawn());
+  return AwaitReady();
+}
+
+absl::Status AgentProcess::Spawn() {
   const std::string log = directory_ + "/agent.log";
   UniqueFd log_fd(open(log.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600));
   PLIMSOLL_ASSIGN_OR_RETURN(Pipe ready, MakePipe());
@@ -57,13 +62,17 @@ absl::Status AgentProcess::Start() {
   command.argv = {ProgramPath("plimsoll-agent"), "--config", directory_ + "/agent.yaml",
                   "--ready-fd", "3"};
   command.descriptors = {{log_fd.get(), 1}, {log_fd.get(), 2}, {ready.writer.get(), 3}};
-  PLIMSOLL_ASSIGN_OR_RETURN(Child child, Spawn(command));
+  PLIMSOLL_ASSIGN_OR_RETURN(Child child, plimsoll::Spawn(command));
   process_ = std::move(child);
-  ready.writer.Reset();
+  ready_ = std::move(ready.reader);
+  return absl::OkStatus();
+}
+
+absl::Status AgentProcess::AwaitReady() {
   char byte = 0;
-  struct pollfd poller = {ready.reader.get(), POLLIN, 0};
+  struct pollfd poller = {ready_.get(), POLLIN, 0};
   const int patience = static_cast<int>(absl::ToInt64Milliseconds(Patience(kStartTimeout)));
-  if (poll(&poller, 1, patience) == 1 && read(ready.reader.get(), &byte, 1) == 1) {
+  if (poll(&poller, 1, patience) == 1 && read(ready_.get(), &byte, 1) == 1) {
     return absl::OkStatus();
   }
   Kill();

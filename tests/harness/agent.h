@@ -10,6 +10,7 @@
 #include "absl/status/status.h"
 #include "agent/client/client.h"
 #include "base/subprocess.h"
+#include "base/unique_fd.h"
 
 namespace plimsoll::testing {
 
@@ -25,6 +26,9 @@ class AgentProcess {
   void AddToConfig(const std::string& lines);
 
   absl::Status Start();
+  // The two halves of Start: the process, and the wait until it is ready.
+  absl::Status Spawn();
+  absl::Status AwaitReady();
   // SIGTERM, and the wait for the end.
   absl::StatusOr<ExitStatus> Stop();
   void Kill();
@@ -57,6 +61,7 @@ class AgentProcess {
  private:
   const std::string directory_;
   std::optional<Child> process_;
+  UniqueFd ready_;
   std::unique_ptr<agent::Client> client_;
 };
 

@@ -4,16 +4,16 @@
 
 namespace plimsoll::agent {
 
-Answer::Answer(Connection* connection, Admission* admission, const HttpRequest& request,
+Answer::Answer(Connection* connection, ConnectionPlaces* places, const HttpRequest& request,
                absl::Duration patience)
     : connection_(connection),
-      admission_(admission),
+      places_(places),
       patience_(patience),
       chunked_(request.takes_chunks),
       keep_alive_(request.keep_alive) {}
 
 Answer::~Answer() {
-  if (holds_stream_) admission_->EndStream();
+  if (holds_stream_) places_->EndStream();
 }
 
 void Answer::Send(const nlohmann::json& object) {
@@ -42,7 +42,7 @@ void Answer::SendWhole(ResponseHead head, absl::string_view body) {
 }
 
 bool Answer::Begin(const std::string& type, bool lasting) {
-  if (lasting && !admission_->BeginStream()) {
+  if (lasting && !places_->BeginStream()) {
     Fail(absl::ResourceExhaustedError(
         "too many watches and followed logs are open; end one, or try again later"));
     return false;

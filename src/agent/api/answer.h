@@ -9,7 +9,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
-#include "agent/api/admission.h"
+#include "agent/api/connection_places.h"
 #include "agent/http/connection.h"
 #include "agent/http/request.h"
 #include "agent/http/response.h"
@@ -22,7 +22,7 @@ namespace plimsoll::agent {
 // kept for it meanwhile.
 class Answer {
  public:
-  Answer(Connection* connection, Admission* admission, const HttpRequest& request,
+  Answer(Connection* connection, ConnectionPlaces* places, const HttpRequest& request,
          absl::Duration patience);
   ~Answer();
   Answer(const Answer&) = delete;
@@ -53,7 +53,7 @@ class Answer {
   bool SendRaw(absl::string_view text);
 
   Connection* const connection_;
-  Admission* const admission_;
+  ConnectionPlaces* const places_;
   const absl::Duration patience_;
   const bool chunked_;
   const bool keep_alive_;

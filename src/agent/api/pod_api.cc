@@ -11,6 +11,7 @@
 #include "agent/api/log_stream.h"
 #include "agent/api/parameters.h"
 #include "agent/http/target.h"
+#include "base/printable.h"
 #include "base/status.h"
 
 namespace plimsoll::agent {
@@ -89,7 +90,10 @@ absl::Status Apply(const Call& call) {
   if (call.request.body.empty()) {
     return absl::InvalidArgumentError("the request has no body: it must be a manifest");
   }
-  PLIMSOLL_ASSIGN_OR_RETURN(std::vector<Json> pods, call.pods->Apply(call.request.body, ""));
+  PLIMSOLL_ASSIGN_OR_RETURN(const std::string file, call.parameters.Text("file"));
+  PLIMSOLL_ASSIGN_OR_RETURN(
+      std::vector<Json> pods,
+      call.pods->Apply(call.request.body, file.empty() ? "manifest" : Printable(file)));
   call.answer.Send(ListOf("PodList", std::move(pods)));
   return absl::OkStatus();
 }
@@ -239,7 +243,7 @@ struct Route {
 const std::vector<Route>& Routes() {
   static const auto* const routes = new std::vector<Route>{
       {"GET", "api/v1/pods", {"watch", "fieldSelector"}, List},
-      {"POST", "api/v1/pods", {}, Apply},
+      {"POST", "api/v1/pods", {"file"}, Apply},
       {"GET", "api/v1/namespaces/{namespace}/pods", {"watch", "fieldSelector"}, List},
       {"GET", "api/v1/namespaces/{namespace}/pods/{name}", {}, Get},
       {"DELETE", "api/v1/namespaces/{namespace}/pods/{name}", {"gracePeriodSeconds"}, Delete},

@@ -20,6 +20,7 @@ namespace {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::StartsWith;
 using Json = nlohmann::json;
 
 // A second on a machine without other work.
@@ -137,7 +138,10 @@ TEST_F(PodApiTest, AppliesAManifest) {
   const Json pod = FakePodService::Pod("default", "new");
   EXPECT_THAT(Names(Good("POST", "/api/v1/pods", pod.dump())), ElementsAre("new"));
   EXPECT_EQ(Good("GET", "/api/v1/namespaces/default/pods/new"), pod);
-  EXPECT_THAT(Bad(400, "BadRequest", "POST", "/api/v1/pods", "no manifest"), HasSubstr("line 1"));
+  EXPECT_THAT(Bad(400, "BadRequest", "POST", "/api/v1/pods", "no manifest"),
+              StartsWith("manifest: line 1"));
+  EXPECT_THAT(Bad(400, "BadRequest", "POST", "/api/v1/pods?file=a.yaml%0a", "no manifest"),
+              StartsWith("a.yaml\\n: line 1"));
   EXPECT_THAT(Bad(400, "BadRequest", "POST", "/api/v1/pods"), HasSubstr("no body"));
   pods_.Fail(absl::FailedPreconditionError("pod default/new is there with another spec"));
   EXPECT_THAT(Bad(409, "Conflict", "POST", "/api/v1/pods", pod.dump()), HasSubstr("another spec"));

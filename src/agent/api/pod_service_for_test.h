@@ -72,12 +72,14 @@ class FakePodService : public PodService {
     return watches_;
   }
 
-  absl::StatusOr<std::vector<Json>> Apply(absl::string_view text, absl::string_view) override {
+  absl::StatusOr<std::vector<Json>> Apply(absl::string_view text, absl::string_view file) override {
     const Json pod = Json::parse(text.begin(), text.end(), nullptr, false);
     absl::MutexLock lock(&mutex_);
     calls_.push_back(absl::StrCat("apply ", text.size()));
     if (!failure_.ok()) return failure_;
-    if (!pod.is_object()) return absl::InvalidArgumentError("line 1: this is no manifest");
+    if (!pod.is_object()) {
+      return absl::InvalidArgumentError(absl::StrCat(file, ": line 1: this is no manifest"));
+    }
     pods_[KeyOf(pod)] = {pod, ++version_};
     return std::vector<Json>{pod};
   }

@@ -29,8 +29,8 @@ ApiError ErrorOfRequest(const absl::Status& fault) {
 }
 
 // Sends the error to a client whose request can't be read any further.
-void Dismiss(Connection* connection, Admission* admission, const ApiError& error) {
-  Answer(connection, admission, HttpRequest(), kDiscard).Fail(error);
+void Dismiss(Connection* connection, ConnectionPlaces* places, const ApiError& error) {
+  Answer(connection, places, HttpRequest(), kDiscard).Fail(error);
   connection->Finish(kDiscard);
 }
 
@@ -60,7 +60,7 @@ ApiServer::ApiServer(ServerOptions options, Handler handler, UniqueFd listener, 
       handler_(std::move(handler)),
       listener_(std::move(listener)),
       stop_(std::move(stop)),
-      admission_(options_.limits.connections, options_.limits.streams, options_.limits.idle_enough),
+      places_(options_.limits.connections, options_.limits.streams, options_.limits.idle_enough),
       pool_(static_cast<int>(options_.limits.connections), options_.limits.connections),
       thread_([this] { Listen(); }) {}
 
@@ -68,7 +68,7 @@ ApiServer::~ApiServer() {
   const uint64_t one = 1;
   while (write(stop_.get(), &one, sizeof(one)) < 0 && errno == EINTR) {
   }
-  admission_.Stop();
+  places_.Stop();
   keeper_.reset();
   thread_.join();
   unlink(options_.socket.path.c_str());
@@ -97,13 +97,13 @@ void ApiServer::Listen() {
 }
 
 void ApiServer::Admit(UniqueFd socket) {
-  if (!admission_.Enter()) return;
+  if (!places_.Enter()) return;
   const auto shared = std::make_shared<UniqueFd>(std::move(socket));
   const bool scheduled = pool_.TrySchedule([this, shared] {
     Serve(std::move(*shared));
-    admission_.Leave();
+    places_.Leave();
   });
-  if (!scheduled) admission_.Leave();
+  if (!scheduled) places_.Leave();
 }
 
 void ApiServer::Serve(UniqueFd socket) {
@@ -116,7 +116,7 @@ void ApiServer::Serve(UniqueFd socket) {
 bool ApiServer::ServeOne(Connection* connection, std::string* input) {
   HttpRequest request;
   if (!ReadRequest(connection, input, &request)) return false;
-  Answer answer(connection, &admission_, request, options_.limits.patience);
+  Answer answer(connection, &places_, request, options_.limits.patience);
   handler_(request, answer);
   if (answer.reusable()) return true;
   connection->Finish(kDiscard);
@@ -126,26 +126,28 @@ bool ApiServer::ServeOne(Connection* connection, std::string* input) {
 bool ApiServer::ReadRequest(Connection* connection, std::string* input, HttpRequest* request) {
   const absl::Duration patience = options_.limits.patience;
   if (input->empty()) {
-    const Admission::Idle idle(&admission_, connection);
+    const ConnectionPlaces::Idle idle(&places_, connection);
     if (!connection->AwaitInput(SteadyAfter(patience)).ok()) return false;
   }
-  const SteadyTime deadline = SteadyAfter(patience);
+  SteadyTime deadline = SteadyAfter(options_.limits.header_patience);
+  bool has_header = false;
   RequestReader reader(options_.limits.request);
   bool continued = false;
   while (true) {
     const absl::StatusOr<bool> whole = reader.Take(input);
     if (!whole.ok()) {
-      Dismiss(connection, &admission_, ErrorOfRequest(whole.status()));
+      Dismiss(connection, &places_, ErrorOfRequest(whole.status()));
       return false;
     }
     if (*whole) break;
+    if (reader.has_header() && !std::exchange(has_header, true)) deadline = SteadyAfter(patience);
     if (reader.awaits_continue() && !std::exchange(continued, true) &&
         !connection->Send("HTTP/1.1 100 Continue\r\n\r\n", patience).ok()) {
       return false;
     }
     const absl::Status received = connection->Receive(deadline, input);
     if (absl::IsDeadlineExceeded(received)) {
-      Dismiss(connection, &admission_, {408, "RequestTimeout", "the request came too slowly"});
+      Dismiss(connection, &places_, {408, "RequestTimeout", "the request came too slowly"});
     }
     if (!received.ok()) return false;
   }

@@ -10,8 +10,8 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
-#include "agent/api/admission.h"
 #include "agent/api/answer.h"
+#include "agent/api/connection_places.h"
 #include "agent/http/request.h"
 #include "agent/http/socket_path.h"
 #include "base/socket_file.h"
@@ -25,8 +25,10 @@ struct ServerLimits {
   // Each has a thread. Further clients wait in the socket's queue.
   size_t connections = 64;
   size_t streams = 48;  // watches and followed logs, of these connections
-  // For a request to begin, for the rest of it, and for a client to take some of its answer.
+  // For a request to begin, for its body, and for a client to take some of its answer.
   absl::Duration patience = absl::Seconds(30);
+  // For a request's header. Whoever sends half of it holds a place for no longer.
+  absl::Duration header_patience = absl::Seconds(5);
   // A connection without a request for so long gives way where all are taken.
   absl::Duration idle_enough = absl::Seconds(1);
   RequestLimits request;
@@ -71,7 +73,7 @@ class ApiServer {
   const Handler handler_;
   const UniqueFd listener_;
   const UniqueFd stop_;  // eventfd, readable once the server stops
-  Admission admission_;
+  ConnectionPlaces places_;
   WorkerPool pool_;
   std::unique_ptr<SocketKeeper> keeper_;
   std::thread thread_;

@@ -147,8 +147,19 @@ TEST_F(ApiServerTest, SilentAndSlowClientsLoseTheirConnections) {
   RawClient silent(path_);
   EXPECT_TRUE(silent.AtEnd());
   RawClient slow(path_);
+  slow.Send("POST / HTTP/1.1\r\nContent-Length: 2\r\n\r\no");
+  EXPECT_EQ(slow.Read().code, 408);
+}
+
+TEST_F(ApiServerTest, HalfAHeaderHoldsAPlaceForAShortTimeAndABodyMayTakeLonger) {
+  Start({.patience = absl::Hours(1), .header_patience = absl::Milliseconds(100)});
+  RawClient with_body(path_);
+  with_body.Send("POST / HTTP/1.1\r\nContent-Length: 2\r\n\r\no");
+  RawClient slow(path_);
   slow.Send("GET / HT");
   EXPECT_EQ(slow.Read().code, 408);
+  with_body.Send("k");
+  EXPECT_EQ(with_body.Read().body, "ok");
 }
 
 TEST_F(ApiServerTest, AReaderThatStopsLosesItsStream) {

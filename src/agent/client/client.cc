@@ -140,9 +140,13 @@ absl::StatusOr<std::vector<Json>> Client::AskForList(const Call& call) const {
                            std::make_move_iterator(items->end()));
 }
 
-absl::StatusOr<std::vector<Json>> Client::Apply(absl::string_view manifest) const {
-  return AskForList(
-      {.method = "POST", .path = PodsPath(""), .body_type = "application/yaml", .body = manifest});
+absl::StatusOr<std::vector<Json>> Client::Apply(absl::string_view manifest,
+                                                const std::string& file) const {
+  return AskForList({.method = "POST",
+                     .path = PodsPath(""),
+                     .query = {{"file", file}},
+                     .body_type = "application/yaml",
+                     .body = manifest});
 }
 
 absl::StatusOr<std::vector<Json>> Client::List(const std::string& pod_namespace) const {

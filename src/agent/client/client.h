@@ -39,8 +39,9 @@ class Client {
   Client(const Client&) = delete;
   Client& operator=(const Client&) = delete;
 
-  // The pods of the manifest, in its order.
-  absl::StatusOr<std::vector<nlohmann::json>> Apply(absl::string_view manifest) const;
+  // The pods of the manifest, in its order. `file`: its name in errors.
+  absl::StatusOr<std::vector<nlohmann::json>> Apply(absl::string_view manifest,
+                                                    const std::string& file = "manifest") const;
   // An empty namespace: all pods.
   absl::StatusOr<std::vector<nlohmann::json>> List(const std::string& pod_namespace) const;
   absl::StatusOr<nlohmann::json> Get(const std::string& pod_namespace,

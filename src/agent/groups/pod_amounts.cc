@@ -4,7 +4,6 @@
 #include <string>
 
 #include "absl/algorithm/container.h"
-#include "absl/strings/match.h"
 #include "base/status.h"
 #include "resources/pod_total.h"
 
@@ -22,13 +21,6 @@ constexpr char kMemory[] = "memory";
 bool IsAbove0(const ResourceList& list, const char* name) {
   const auto at = list.find(name);
   return at != list.end() && at->second.Sign() > 0;
-}
-
-// The resources that a pod can have of its own (IsSupportedPodLevelResource).
-bool HasOwn(const ResourceList& list) {
-  return absl::c_any_of(list, [](const auto& one) {
-    return one.first == kCpu || one.first == kMemory || absl::StartsWith(one.first, "hugepages-");
-  });
 }
 
 // The least bound of the whole pod; nullopt where some container has none.
@@ -52,18 +44,9 @@ absl::Status AddHugePages(const ResourceList& limits, linux::CgroupSettings* set
 
 }  // namespace
 
-QosClass PodQosClass(const PodResources& pod) {
-  if (!HasOwn(pod.pod.requests) && !HasOwn(pod.pod.limits)) {
-    return resources::ComputeQosClass(pod.containers);
-  }
-  // One "container" with the pod's amounts has the pod's class.
-  const Requirements total = resources::PodTotal(pod.containers, pod.pod, /*overhead=*/{});
-  return resources::ComputeQosClass({{.requirements = {total.requests, pod.pod.limits}}});
-}
-
 absl::StatusOr<PodAmounts> AmountsOf(const PodResources& pod, const CpuQuotaPolicy& policy) {
   PodAmounts amounts;
-  amounts.qos = PodQosClass(pod);
+  amounts.qos = resources::PodQosClass(pod.containers, pod.pod);
   const Requirements total = resources::PodTotal(pod.containers, pod.pod, pod.overhead);
   PLIMSOLL_RETURN_IF_ERROR(AddHugePages(total.limits, &amounts.settings));
   linux::CgroupSettings& settings = amounts.settings;

@@ -35,11 +35,6 @@ struct PodAmounts {
   linux::CgroupSettings settings;
 };
 
-// The QoS class. Where the pod has cpu, memory or huge pages of its own, its own amounts decide:
-// the class is Guaranteed if it limits cpu and memory and requests as much. A request that it lacks
-// is its containers'.
-resources::QosClass PodQosClass(const PodResources& pod);
-
 // A limit of CPU or memory bounds the pod if the pod has it, or if each of its containers has one;
 // then the overhead is added. INVALID_ARGUMENT names a resource of huge pages with an impossible
 // size.

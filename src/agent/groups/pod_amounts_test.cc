@@ -109,24 +109,6 @@ TEST(PodAmountsTest, ThePodsOwnLimitsBoundContainersWithoutOne) {
   EXPECT_EQ(amounts.settings.memory_limit_bytes, 128 * kMi);
 }
 
-TEST(PodAmountsTest, ThePodsOwnAmountsDecideItsClass) {
-  const Texts all = {{"cpu", "2"}, {"memory", "128Mi"}};
-  const ContainerRequirements plain = Container({}, {});
-  const ContainerRequirements full = Container(all, all);
-  const auto qos = [](const ContainerRequirements& container, const Texts& requests,
-                      const Texts& limits) {
-    return PodQosClass(
-        {.containers = {container}, .pod = {List(requests), List(limits)}, .overhead = {}});
-  };
-  EXPECT_EQ(qos(plain, all, all), QosClass::kGuaranteed);
-  EXPECT_EQ(qos(plain, {}, all), QosClass::kGuaranteed);
-  EXPECT_EQ(qos(full, {{"cpu", "2"}}, {{"cpu", "2"}}), QosClass::kBurstable);
-  EXPECT_EQ(qos(Container({{"cpu", "1"}}, {}), {}, all), QosClass::kBurstable);
-  EXPECT_EQ(qos(plain, {{"cpu", "1"}}, {}), QosClass::kBurstable);
-  EXPECT_EQ(qos(full, {}, {}), QosClass::kGuaranteed);
-  EXPECT_EQ(qos(plain, {{"cpu", "0"}}, {}), QosClass::kBestEffort);
-}
-
 TEST(PodAmountsTest, QuotaCanBeTurnedOffAndHasAPeriod) {
   const Texts needs = {{"cpu", "500m"}, {"memory", "64Mi"}};
   const PodResources pod = {.containers = {Container(needs, needs)}, .pod = {}, .overhead = {}};

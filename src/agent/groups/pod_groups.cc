@@ -109,7 +109,11 @@ absl::Status PodGroups::Keep(const std::string& uid, const std::optional<GroupRe
     next.pods.erase(uid);
   }
   if (next == records_) return parents_.SetBurstable(BurstableRequests(next));
-  PLIMSOLL_RETURN_IF_ERROR(SaveGroupRecords(state_, boot_id_, next));
+  absl::Status saved = SaveGroupRecords(state_, boot_id_, next);
+  // A pod's end must not wait for space. Its row in the file names a group that has gone, which the
+  // next Sweep passes over.
+  if (absl::IsResourceExhausted(saved) && !record.has_value()) saved = absl::OkStatus();
+  PLIMSOLL_RETURN_IF_ERROR(saved);
   const absl::Status shared = parents_.SetBurstable(BurstableRequests(next));
   if (!shared.ok()) return AlsoNotSetBack(shared, SaveGroupRecords(state_, boot_id_, records_));
   records_ = std::move(next);

@@ -50,6 +50,10 @@ absl::StatusOr<bool> RequestReader::Take(std::string* input) {
   return parser_->is_done();
 }
 
+bool RequestReader::has_header() const {
+  return parser_->is_header_done();
+}
+
 bool RequestReader::awaits_continue() const {
   const auto expected = parser_->get()[http::field::expect];
   return parser_->is_header_done() && !parser_->is_done() &&

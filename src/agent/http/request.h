@@ -36,6 +36,8 @@ class RequestReader {
   // request is whole. INVALID_ARGUMENT: this is no HTTP request; RESOURCE_EXHAUSTED: the header is
   // too long; OUT_OF_RANGE: the body is.
   absl::StatusOr<bool> Take(std::string* input);
+  // The header is whole.
+  bool has_header() const;
   // The client sends the body once it has the answer "100 Continue". Known with the header.
   bool awaits_continue() const;
   // The whole request; once.

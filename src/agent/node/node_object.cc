@@ -29,7 +29,7 @@ json LabelsJson(const NodeOptions& options, const MachineFacts& facts, const Nod
 
 json AddressesJson(const NodeOptions& options, const MachineFacts& facts) {
   json addresses = json::array();
-  const std::string& address = FirstOf(options.address, facts.address);
+  const std::string address = NodeAddress(options, facts);
   if (!address.empty()) addresses.push_back({{"type", "InternalIP"}, {"address", address}});
   addresses.push_back({{"type", "Hostname"}, {"address", NodeName(options, facts)}});
   return addresses;
@@ -55,6 +55,10 @@ json NodeInfoJson(const NodeOptions& options, const MachineFacts& facts,
 
 std::string NodeName(const NodeOptions& options, const MachineFacts& facts) {
   return FirstOf(options.name, facts.host_name);
+}
+
+std::string NodeAddress(const NodeOptions& options, const MachineFacts& facts) {
+  return FirstOf(options.address, facts.address);
 }
 
 nlohmann::json NodeObject(const NodeOptions& options, const MachineFacts& facts,

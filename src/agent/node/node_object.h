@@ -35,6 +35,8 @@ nlohmann::json NodeObject(const NodeOptions& options, const MachineFacts& facts,
 
 // The configured name, else the machine's.
 std::string NodeName(const NodeOptions& options, const MachineFacts& facts);
+// The node's InternalIP: the configured address, else the machine's; empty: it has none.
+std::string NodeAddress(const NodeOptions& options, const MachineFacts& facts);
 
 }  // namespace plimsoll::agent
 

@@ -3,6 +3,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "agent/node/label_text.h"
+#include "base/closest_word.h"
 #include "base/status.h"
 #include "topology/zone.h"
 
@@ -18,10 +19,13 @@ bool CanBeReserved(const std::string& resource) {
 absl::Status CheckReservation(absl::string_view option, const ResourceList& reserved) {
   for (const auto& [resource, amount] : reserved) {
     if (!CanBeReserved(resource)) {
+      const std::string meant = ClosestWord(resource, {"cpu", "memory", "ephemeral-storage",
+                                                       "hugepages-2Mi", "hugepages-1Gi", "pid"});
       return absl::InvalidArgumentError(
           absl::StrCat(option, ": \"", resource,
                        "\" can't be reserved; cpu, memory, ephemeral-storage, hugepages-<size> and "
-                       "pid can"));
+                       "pid can",
+                       meant.empty() ? "" : absl::StrCat("; did you mean \"", meant, "\"?")));
     }
     if (amount.Sign() < 0) {
       return absl::InvalidArgumentError(

@@ -99,6 +99,8 @@ class NodeView : private DiscoveryResults {
   void SetRuntimeTrouble(const std::string& why);
 
   const std::string& name() const { return name_; }
+  // Its InternalIP; empty: it has none.
+  std::string address() const { return NodeAddress(options_, facts_); }
   NodeState State() const;
   // A v1 Node.
   nlohmann::json Object() const;

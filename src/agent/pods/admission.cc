@@ -28,10 +28,8 @@ std::vector<resources::ContainerRequirements> ContainersOf(const pod::Manifest& 
 
 resources::ResourceList RequestsOf(const pod::Manifest& pod) {
   resources::ResourceList requests =
-      resources::PodTotal(
-          ContainersOf(pod),
-          resources::WithDefaults(pod.resources.value_or(resources::Requirements())),
-          /*overhead=*/{})
+      resources::PodTotal(ContainersOf(pod), pod.resources.value_or(resources::Requirements()),
+                          /*overhead=*/{})
           .requests;
   requests["pods"] = resources::Quantity::FromInt(1);
   return requests;

@@ -25,6 +25,19 @@ TEST(AdmissionTest, RequestsFollowKubernetesRules) {
   EXPECT_EQ(requests.at("pods").Value(), 1);
 }
 
+// As an API server completes it: no request of the pod is its containers', and not its own limit.
+TEST(AdmissionTest, APodsLimitIsNoRequestWhereContainersRequestLess) {
+  const auto pods = pod::ParseManifests(
+      "{apiVersion: v1, kind: Pod, metadata: {name: p}, spec: {"
+      "resources: {limits: {cpu: 2, memory: 1Gi}},"
+      "containers: [{name: a, image: i, resources: {requests: {cpu: 500m}}}]}}",
+      "p.yaml");
+  ASSERT_TRUE(pods.ok()) << pods.status();
+  const resources::ResourceList requests = RequestsOf(pods->front());
+  EXPECT_EQ(requests.at("cpu").MilliValue(), 500);
+  EXPECT_EQ(requests.at("memory").Value(), 1 << 30);
+}
+
 TEST(AdmissionTest, TheLastBitOfRoomMayBeTaken) {
   EXPECT_FALSE(
       RejectionOf(ListOf({{"cpu", "500m"}}), ListOf({{"cpu", "1500m"}}), ListOf({{"cpu", "2"}}))

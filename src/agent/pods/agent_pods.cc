@@ -52,6 +52,7 @@ absl::StatusOr<std::map<PodKey, WantedPod>> WantedPods(absl::string_view text,
 
 AgentPods::AgentPods(Options options)
     : host_(WithRoom(std::move(options.host), [this] { OnRoom(); })),
+      before_admission_(std::move(options.before_admission)),
       admit_(std::move(options.admit)),
       node_(std::move(options.node)),
       changes_(host_, admit_, table_),
@@ -64,26 +65,49 @@ AgentPods::~AgentPods() {
 absl::StatusOr<std::unique_ptr<AgentPods>> AgentPods::Start(Options options) {
   PLIMSOLL_ASSIGN_OR_RETURN(PodStore::Loaded loaded, options.host.store.Load());
   auto pods = std::unique_ptr<AgentPods>(new AgentPods(std::move(options)));
-  for (const std::string& unreadable : loaded.unreadable) {
-    pods->host_.events.Add(
-        {.kind = "Node", .key = {"", pods->host_.node.name}, .uid = "", .container = ""}, "Warning",
-        "UnreadablePod", unreadable);
-  }
+  for (UnreadablePod& each : loaded.unreadable) pods->SetAside(std::move(each.record), each.why);
   for (PodRecord& record : loaded.pods) {
     auto manifests = pod::ParseManifests(record.Allocated().dump(), NameOf(record.key));
     if (!manifests.ok() || manifests->size() != 1) {
-      pods->host_.events.Add(SubjectOf(record.key), "Warning", "UnreadablePod",
-                             absl::StrCat(NameOf(record.key), " is on record and can't be read: ",
-                                          manifests.status().message()));
+      pods->SetAside(std::move(record), std::string(manifests.status().message()));
       continue;
     }
-    pods->host_.board.Put(record.key,
-                          PodObject({record, manifests->front(), {}, std::nullopt, {}, ""},
-                                    pods->host_.node, {}, pods->host_.clock.Now()));
+    pods->host_.board.Put(record.key, UnseenPodObject(record, pods->host_.node.name));
     pods->table_.Add(
         std::make_shared<PodWorker>(pods->host_, std::move(record), std::move(manifests->front())));
   }
   return pods;
+}
+
+void AgentPods::PrepareAdmission() const {
+  if (before_admission_) before_admission_();
+}
+
+void AgentPods::SetAside(PodRecord record, const std::string& why) {
+  record.object = BareObject(record.key);
+  if (record.deleted) {
+    table_.Add(std::make_shared<PodWorker>(host_, record, BareManifest(record)));
+    return;
+  }
+  host_.events.Add(SubjectOf(record.key), "Warning", "UnreadablePod",
+                   UnreadableError(record.key, why).message());
+  host_.board.Put(record.key, UnreadableObject(record, why, host_.node.name));
+  const absl::MutexLock lock(&mutex_);
+  unreadable_[record.key] = {record, why};
+}
+
+std::optional<absl::Status> AgentPods::DeleteAside(const PodKey& pod,
+                                                   std::optional<int64_t> grace_s) {
+  const absl::MutexLock lock(&mutex_);
+  const auto it = unreadable_.find(pod);
+  if (it == unreadable_.end()) return std::nullopt;
+  PodRecord record = it->second.record;
+  record.deleted = host_.clock.Now();
+  record.grace_s = grace_s.value_or(record.grace_s);
+  PLIMSOLL_RETURN_IF_ERROR(host_.store.Put({record}));
+  unreadable_.erase(it);
+  table_.Add(std::make_shared<PodWorker>(host_, record, BareManifest(record)));
+  return absl::OkStatus();
 }
 
 absl::Status AgentPods::Take(const std::map<PodKey, WantedPod>& pods, const std::string& file) {
@@ -100,6 +124,8 @@ absl::Status AgentPods::Take(const std::map<PodKey, WantedPod>& pods, const std:
     others.push_back(kept.back().get());
   }
   for (const auto& [key, wanted] : pods) {
+    const auto aside = unreadable_.find(key);
+    if (aside != unreadable_.end()) return UnreadableError(key, aside->second.why);
     PodRecord record;
     record.uid = pod::RandomUid();
     record.key = key;
@@ -145,6 +171,7 @@ absl::StatusOr<std::vector<nlohmann::json>> AgentPods::Apply(absl::string_view t
   if (wanted.empty()) {
     return absl::InvalidArgumentError(absl::StrCat(file, ": has no pod"));
   }
+  PrepareAdmission();
   {
     const absl::MutexLock lock(&mutex_);
     std::map<PodKey, WantedPod> fresh;
@@ -183,6 +210,7 @@ absl::StatusOr<std::vector<nlohmann::json>> AgentPods::Apply(absl::string_view t
 }
 
 absl::Status AgentPods::Delete(const PodKey& pod, std::optional<int64_t> grace_s) {
+  if (const auto deleted = DeleteAside(pod, grace_s)) return *deleted;
   PLIMSOLL_ASSIGN_OR_RETURN(const PodTable::Worker worker, Find(pod));
   const PodRecord record = worker->record();
   if (!record.file.empty()) {
@@ -196,6 +224,7 @@ absl::Status AgentPods::Delete(const PodKey& pod, std::optional<int64_t> grace_s
 }
 
 void AgentPods::SetFiles(std::map<std::string, std::map<PodKey, WantedPod>> files) {
+  PrepareAdmission();
   const absl::MutexLock lock(&mutex_);
   files_ = std::move(files);
   Reconcile();
@@ -203,6 +232,7 @@ void AgentPods::SetFiles(std::map<std::string, std::map<PodKey, WantedPod>> file
 }
 
 void AgentPods::OnGone(const PodKey& pod) {
+  PrepareAdmission();
   const absl::MutexLock lock(&mutex_);
   if (table_.Find(pod) == nullptr) host_.board.Remove(pod);
   changes_.Retry();
@@ -215,6 +245,7 @@ void AgentPods::OnRoom() {
 }
 
 void AgentPods::Retry() {
+  PrepareAdmission();
   const absl::MutexLock lock(&mutex_);
   changes_.Retry();
   Reconcile();
@@ -249,14 +280,18 @@ void AgentPods::EndUnwanted() {
 void AgentPods::Reconcile() {
   if (!files_) return;
   EndUnwanted();
-  std::map<PodKey, std::string> first;  // the file that has the key
+  std::map<PodKey, std::string> owners;  // files
+  for (const PodTable::Worker& each : table_.All()) {
+    const PodRecord record = each->record();
+    if (!record.file.empty() && !record.deleted) owners[record.key] = record.file;
+  }
   for (const auto& [file, pods] : *files_) {
     for (const auto& [key, wanted] : pods) {
-      const auto [it, is_first] = first.try_emplace(key, file);
-      if (!is_first) {
+      const std::string owner = owners.try_emplace(key, file).first->second;
+      if (owner != file) {
         host_.events.Add(SubjectOf(key), "Warning", "NameTaken",
-                         absl::StrCat(file, " and ", it->second, " ask for ", NameOf(key),
-                                      "; the pod is of ", it->second));
+                         absl::StrCat(file, " and ", owner, " ask for ", NameOf(key),
+                                      "; the pod is of ", owner));
         continue;
       }
       const PodTable::Worker present = table_.Find(key);
@@ -307,8 +342,8 @@ void AgentPods::Watch(const std::string& pod_namespace, const OnChange& change) 
   host_.board.Watch(pod_namespace, kQuiet, change);
 }
 
-absl::StatusOr<ObservedContainer> AgentPods::Run(const PodKey& pod, const std::string& container,
-                                                 bool previous) const {
+absl::StatusOr<ObservedContainer> AgentPods::RunOf(const PodKey& pod, const std::string& container,
+                                                   bool previous) const {
   PLIMSOLL_ASSIGN_OR_RETURN(const PodTable::Worker worker, Find(pod));
   std::vector<std::string> names;
   const std::shared_ptr<const pod::Manifest> manifest = worker->manifest();
@@ -335,7 +370,7 @@ absl::StatusOr<ObservedContainer> AgentPods::Run(const PodKey& pod, const std::s
 
 absl::StatusOr<std::string> AgentPods::LogPath(const PodKey& pod, const std::string& container,
                                                bool previous) const {
-  PLIMSOLL_ASSIGN_OR_RETURN(const ObservedContainer run, Run(pod, container, previous));
+  PLIMSOLL_ASSIGN_OR_RETURN(const ObservedContainer run, RunOf(pod, container, previous));
   if (!run.log_path.empty()) return run.log_path;
   return absl::NotFoundError(
       absl::StrCat(NameOf(pod), ": container ", run.name, " has not started yet"));
@@ -344,7 +379,7 @@ absl::StatusOr<std::string> AgentPods::LogPath(const PodKey& pod, const std::str
 absl::StatusOr<std::string> AgentPods::ExecUrl(const PodKey& pod, const std::string& container,
                                                const std::vector<std::string>& command, bool input,
                                                bool terminal) {
-  PLIMSOLL_ASSIGN_OR_RETURN(const ObservedContainer run, Run(pod, container, /*previous=*/false));
+  PLIMSOLL_ASSIGN_OR_RETURN(const ObservedContainer run, RunOf(pod, container, /*previous=*/false));
   if (run.state != ContainerState::kRunning) {
     return absl::FailedPreconditionError(
         absl::StrCat(NameOf(pod), ": container ", run.name, " does not run"));

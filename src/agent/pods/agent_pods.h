@@ -18,6 +18,7 @@
 #include "agent/pods/pod_host.h"
 #include "agent/pods/pod_service.h"
 #include "agent/pods/pod_table.h"
+#include "agent/pods/unreadable_pod.h"
 
 namespace plimsoll::agent {
 
@@ -38,6 +39,9 @@ class AgentPods : public PodService {
   using Admit = LivingChanges::Admit;
   struct Options {
     PodHost host;
+    // Asks the runtime for what `admit` needs to know, which asks nothing itself: a runtime that
+    // doesn't answer must not hold up other pods. Called without a lock; may be null.
+    std::function<void()> before_admission;
     Admit admit;
     std::function<nlohmann::json()> node;  // the v1 Node
     int max_threads = 128;                 // a pod that is being stopped holds one
@@ -50,8 +54,8 @@ class AgentPods : public PodService {
 
   // The pods that the manifest files ask for, all of them, by absolute path. A pod of a file that
   // asks for it no more ends. One that is asked for differently changes in place if it can, else it
-  // ends and begins anew. A key that two ask for, or that a pod of the API has, is an event, and
-  // the first has it.
+  // ends and begins anew. A key that two ask for, or that a pod of the API has, is an event; the pod
+  // that is there stays, and else the first file has it.
   void SetFiles(std::map<std::string, std::map<PodKey, WantedPod>> files);
   // Takes pods of files that could not be taken before.
   void Retry();
@@ -83,6 +87,12 @@ class AgentPods : public PodService {
  private:
   explicit AgentPods(Options options);
 
+  void PrepareAdmission() const ABSL_LOCKS_EXCLUDED(mutex_);
+  // Keeps the name of a pod on record that can't be read, and says so, until it is deleted.
+  void SetAside(PodRecord record, const std::string& why) ABSL_LOCKS_EXCLUDED(mutex_);
+  // nullopt: no such pod was set aside.
+  std::optional<absl::Status> DeleteAside(const PodKey& pod, std::optional<int64_t> grace_s)
+      ABSL_LOCKS_EXCLUDED(mutex_);
   // Puts new pods on record and starts them. All or none.
   absl::Status Take(const std::map<PodKey, WantedPod>& pods, const std::string& file)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
@@ -96,16 +106,18 @@ class AgentPods : public PodService {
   void OnRoom();
   absl::StatusOr<PodTable::Worker> Find(const PodKey& pod) const;
   // The newest run of the container, or the one before it.
-  absl::StatusOr<ObservedContainer> Run(const PodKey& pod, const std::string& container,
-                                        bool previous) const;
+  absl::StatusOr<ObservedContainer> RunOf(const PodKey& pod, const std::string& container,
+                                          bool previous) const;
 
   const PodHost host_;
+  const std::function<void()> before_admission_;
   const Admit admit_;
   const std::function<nlohmann::json()> node_;
   // Orders changes of which pods there are: taken before the table's and the workers' locks.
   absl::Mutex mutex_;
   // nullopt: the files are not known yet, so that no pod of theirs ends for want of them.
   std::optional<std::map<std::string, std::map<PodKey, WantedPod>>> files_ ABSL_GUARDED_BY(mutex_);
+  std::map<PodKey, UnreadablePod> unreadable_ ABSL_GUARDED_BY(mutex_);
   LivingChanges changes_ ABSL_GUARDED_BY(mutex_);
   PodTable table_;  // last: its threads use all of the above
 };

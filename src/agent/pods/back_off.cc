@@ -23,4 +23,10 @@ void BackOff::OnAttempt(const std::string& name, absl::Time ended) {
   it->second.since = ended;
 }
 
+void BackOff::Resume(const std::string& name, uint32_t attempts, absl::Time since) {
+  absl::Duration pause = kFirst;
+  for (uint32_t i = 1; i < attempts && pause < kLongest; ++i) pause = std::min(2 * pause, kLongest);
+  pauses_[name] = {pause, since};
+}
+
 }  // namespace plimsoll::agent

@@ -3,6 +3,7 @@
 #ifndef PLIMSOLL_AGENT_PODS_BACK_OFF_H_
 #define PLIMSOLL_AGENT_PODS_BACK_OFF_H_
 
+#include <cstdint>
 #include <map>
 #include <string>
 
@@ -23,6 +24,9 @@ class BackOff {
   // An attempt begins: the next pause is twice as long. It starts over after a success of twice the
   // longest pause, which `ended`, the end of the attempt before, tells.
   void OnAttempt(const std::string& name, absl::Time ended);
+  // Goes on where another BackOff was: after so many attempts (at least one), of which the one
+  // before the last ended at `since`.
+  void Resume(const std::string& name, uint32_t attempts, absl::Time since);
   void Forget(const std::string& name) { pauses_.erase(name); }
 
  private:

@@ -24,6 +24,21 @@ TEST(BackOffTest, EachPauseIsTwiceTheLastUpToTheLongest) {
   EXPECT_EQ(back_off.Pause("b"), absl::ZeroDuration());
 }
 
+TEST(BackOffTest, ResumeGoesOnAsIfItHadCounted) {
+  BackOff counted;
+  absl::Time ended = kStart;
+  for (uint32_t attempts = 1; attempts < 9; ++attempts) {
+    counted.OnAttempt("a", ended);
+    BackOff resumed;
+    resumed.Resume("a", attempts, ended);
+    ended = counted.NotBefore("a", ended) + absl::Seconds(1);
+    EXPECT_EQ(resumed.Pause("a"), counted.Pause("a"));
+    EXPECT_EQ(resumed.NotBefore("a", ended), counted.NotBefore("a", ended));
+    const absl::Time after_a_long_run = ended + 3 * BackOff::kLongest;
+    EXPECT_EQ(resumed.NotBefore("a", after_a_long_run), after_a_long_run);
+  }
+}
+
 TEST(BackOffTest, ALongRunStartsOver) {
   BackOff back_off;
   back_off.OnAttempt("a", kStart);

@@ -61,6 +61,8 @@ struct PodHost {
   std::function<absl::Status(const pod::Manifest* before, const pod::Manifest& pod,
                              const std::vector<const pod::Manifest*>& others)>
       check_classes;
+  // An error: nothing may start in the runtime now, as in one that a kubelet uses. Null: all may.
+  std::function<absl::Status()> may_start;
   // Gate KubeletContainerResourcesInPodSandbox: requests tell of the pod as a whole (KEP-4112).
   bool passes_resources_down = true;
   // Gate InPlacePodVerticalScaling: resources of living pods change in place (KEP-1287).

@@ -1,5 +1,6 @@
 #include "agent/pods/pod_starter.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -23,6 +24,9 @@ namespace {
 
 // kubelet sets no limit; here a hanging hook would keep the pod from its end.
 constexpr int64_t kPostStartSeconds = 60;
+
+// Of a sandbox's id; enough for the command line.
+constexpr size_t kShortId = 12;
 
 // A type whose default is asked for is left out.
 void PutClasses(const ClassNames& requests, google::protobuf::Map<std::string, std::string>& out) {
@@ -77,6 +81,7 @@ absl::Status PodStarter::Extend(pod::PodConfigs& configs) const {
 }
 
 absl::Status PodStarter::Prepare(const PodRecord& record, KeepIds keep) {
+  if (host_.may_start) PLIMSOLL_RETURN_IF_ERROR(host_.may_start());
   if (configs_) return absl::OkStatus();
   context_ = {};
   PLIMSOLL_ASSIGN_OR_RETURN(context_.first_id, ChooseIds(record, keep));
@@ -129,7 +134,32 @@ absl::Status PodStarter::PrepareLastWords(const std::string& directory) {
   return absl::OkStatus();
 }
 
+absl::Status PodStarter::CheckNoNamesake() const {
+  PLIMSOLL_ASSIGN_OR_RETURN(
+      const auto namesakes,
+      host_.client.ListPodSandboxesWith({{pod::kPodNamespaceLabel, pod_.pod_namespace},
+                                         {pod::kPodNameLabel, pod_.name},
+                                         {kAgentLabel, host_.node.name}}));
+  for (const auto& each : namesakes) {
+    if (each.metadata().uid() == context_.uid) continue;
+    PLIMSOLL_ASSIGN_OR_RETURN(const auto containers, host_.client.ListContainers(each.id()));
+    const bool lives = each.state() == ::runtime::v1::SANDBOX_READY ||
+                       std::any_of(containers.begin(), containers.end(), [](const auto& container) {
+                         return container.state() == ::runtime::v1::CONTAINER_RUNNING;
+                       });
+    if (!lives) continue;
+    return absl::FailedPreconditionError(
+        absl::StrCat("pod ", pod_.pod_namespace, "/", pod_.name, " runs already in sandbox ",
+                     each.id().substr(0, kShortId),
+                     ", which this agent made and has no record of: its database was lost. "
+                     "`plimsoll rm --force ",
+                     each.id().substr(0, kShortId), "` ends it; then this pod starts"));
+  }
+  return absl::OkStatus();
+}
+
 absl::StatusOr<std::string> PodStarter::MakeSandbox(uint32_t attempt) {
+  PLIMSOLL_RETURN_IF_ERROR(CheckNoNamesake());
   configs_->sandbox.mutable_metadata()->set_attempt(attempt);
   host_.counters->Add(kStartedPods);
   auto made = host_.client.RunPodSandbox(configs_->sandbox, configs_->runtime_handler);

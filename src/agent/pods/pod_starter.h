@@ -36,7 +36,8 @@ class PodStarter {
   absl::Status Prepare(const PodRecord& record, KeepIds keep);
   // The manifest has changed: the next Prepare and Complete do their work again.
   void Renew();
-  // After Prepare. The sandbox's id.
+  // After Prepare. The sandbox's id. FAILED_PRECONDITION: another pod of this name, which isn't on
+  // record, lives still.
   absl::StatusOr<std::string> MakeSandbox(uint32_t attempt);
   // After Prepare, before containers start in the sandbox: brings in its addresses where the pod
   // asks for them. OK at once after the first success for a sandbox.
@@ -59,6 +60,8 @@ class PodStarter {
  private:
   // 0: the pod has no user namespace.
   absl::StatusOr<uint32_t> ChooseIds(const PodRecord& record, KeepIds keep);
+  // An agent that lost its database must not run a pod beside the one that it ran before.
+  absl::Status CheckNoNamesake() const;
   // The fields of the proposals.
   absl::Status Extend(pod::PodConfigs& configs) const;
   absl::Status Pull(const EventSubject& subject, const std::string& reference);

@@ -271,29 +271,56 @@ class Writer {
   const absl::Time now_;
 };
 
-}  // namespace
-
-Json PodObject(const PodSituation& pod, const NodeFacts& node, const Json& before, absl::Time now) {
-  Json object = pod.record.object;
+// All but the status.
+Json ObjectOfRecord(const PodRecord& record, const std::string& node) {
+  Json object = record.object;
   object["apiVersion"] = "v1";
   object["kind"] = "Pod";
   Json& metadata = object["metadata"];
-  metadata["name"] = pod.record.key.name;
-  metadata["namespace"] = pod.record.key.pod_namespace;
-  metadata["uid"] = pod.record.uid;
-  metadata["generation"] = pod.record.generation;
-  metadata["creationTimestamp"] = KubeTime(pod.record.created);
-  if (!pod.record.file.empty()) {
+  metadata["name"] = record.key.name;
+  metadata["namespace"] = record.key.pod_namespace;
+  metadata["uid"] = record.uid;
+  metadata["generation"] = record.generation;
+  metadata["creationTimestamp"] = KubeTime(record.created);
+  if (!record.file.empty()) {
     metadata["annotations"]["kubernetes.io/config.source"] = "file";
-    metadata["annotations"]["plimsoll.dev/manifest-file"] = pod.record.file;
+    metadata["annotations"]["plimsoll.dev/manifest-file"] = record.file;
   }
-  if (pod.record.deleted) {
-    metadata["deletionTimestamp"] =
-        KubeTime(*pod.record.deleted + absl::Seconds(pod.record.grace_s));
-    metadata["deletionGracePeriodSeconds"] = pod.record.grace_s;
+  if (record.deleted) {
+    metadata["deletionTimestamp"] = KubeTime(*record.deleted + absl::Seconds(record.grace_s));
+    metadata["deletionGracePeriodSeconds"] = record.grace_s;
   }
-  object["spec"]["nodeName"] = node.name;
+  object["spec"]["nodeName"] = node;
+  return object;
+}
+
+}  // namespace
+
+Json PodObject(const PodSituation& pod, const NodeFacts& node, const Json& before, absl::Time now) {
+  Json object = ObjectOfRecord(pod.record, node.name);
   object["status"] = Writer(pod, node, before, now).Write();
+  return object;
+}
+
+Json UnseenPodObject(const PodRecord& record, const std::string& node) {
+  Json object = ObjectOfRecord(record, node);
+  Json containers = Json::array();
+  for (const Json& each : object.value("/spec/containers"_json_pointer, Json::array())) {
+    containers.push_back({{"name", each.value("name", "")},
+                          {"image", each.value("image", "")},
+                          {"imageID", ""},
+                          {"ready", false},
+                          {"started", false},
+                          {"restartCount", 0},
+                          {"lastState", Json::object()},
+                          {"state", {{"waiting", {{"reason", "ContainerStatusUnknown"}}}}}});
+  }
+  object["status"] = {
+      {"phase", "Unknown"},
+      {"containerStatuses", std::move(containers)},
+      {"startTime", KubeTime(record.created)},
+      {"reason", "NotSeenYet"},
+      {"message", "the agent has started anew and has not seen the pod in the runtime yet"}};
   return object;
 }
 

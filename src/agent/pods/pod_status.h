@@ -50,6 +50,10 @@ struct PodSituation {
 nlohmann::json PodObject(const PodSituation& pod, const NodeFacts& node,
                          const nlohmann::json& before, absl::Time now);
 
+// The same of a pod that the agent has not looked at since its start: phase Unknown, and its
+// containers' states too. The record's object is that of a manifest that could be read.
+nlohmann::json UnseenPodObject(const PodRecord& record, const std::string& node);
+
 }  // namespace plimsoll::agent
 
 #endif  // PLIMSOLL_AGENT_PODS_POD_STATUS_H_

@@ -1,5 +1,7 @@
 #include "agent/pods/pod_store.h"
 
+#include <algorithm>
+
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
 
@@ -7,6 +9,8 @@ namespace plimsoll::agent {
 namespace {
 
 constexpr int64_t kSchemaVersion = 2;
+// Enough for some hundred deletions.
+constexpr int64_t kReserveBytes = 2 << 20;
 constexpr char kFirstSchema[] =
     "CREATE TABLE pods (uid TEXT PRIMARY KEY NOT NULL, pod_namespace TEXT NOT NULL,"
     " name TEXT NOT NULL, object TEXT NOT NULL, file TEXT NOT NULL, created INTEGER NOT NULL,"
@@ -29,7 +33,9 @@ absl::Status Prepare(sqlite::Database& database, const std::string& path) {
         absl::StrCat("database ", path, ": has schema version ", version,
                      " of a newer plimsoll-agent; this one knows up to ", kSchemaVersion));
   }
-  PLIMSOLL_RETURN_IF_ERROR(database.Execute("PRAGMA journal_mode = WAL"));
+  // The log starts over at this size: it would keep the longest size that it ever had.
+  PLIMSOLL_RETURN_IF_ERROR(
+      database.Execute("PRAGMA journal_mode = WAL; PRAGMA journal_size_limit = 4194304"));
   if (version == kSchemaVersion) return absl::OkStatus();
   PLIMSOLL_ASSIGN_OR_RETURN(sqlite::Transaction transaction, sqlite::Transaction::Begin(database));
   if (version < 1) PLIMSOLL_RETURN_IF_ERROR(database.Execute(kFirstSchema));
@@ -81,36 +87,40 @@ bool ReadExtra(const std::string& text, PodRecord& pod) {
   }
 }
 
-absl::StatusOr<PodRecord> FromRow(const sqlite::Statement& row) {
+// The record's object is null where it can't be read.
+PodRecord FromRow(const sqlite::Statement& row) {
   PodRecord pod;
   pod.uid = row.Bytes(0);
   pod.key = {row.Bytes(1), row.Bytes(2)};
   pod.object = nlohmann::json::parse(row.Bytes(3), nullptr, /*allow_exceptions=*/false);
-  if (!pod.object.is_object()) {
-    return absl::DataLossError(absl::StrCat("pod ", pod.key.pod_namespace, "/", pod.key.name,
-                                            ": its object in the database is no JSON object"));
-  }
+  if (!pod.object.is_object()) pod.object = nullptr;
   pod.file = row.Bytes(4);
   pod.created = absl::FromUnixNanos(row.Integer(5));
   if (row.Integer(6) != 0) pod.deleted = absl::FromUnixNanos(row.Integer(6));
   pod.grace_s = row.Integer(7);
   if (!row.Bytes(8).empty()) pod.verdict = PodVerdict{row.Bytes(8), row.Bytes(9)};
   pod.first_id = static_cast<uint32_t>(row.Integer(10));
-  if (!ReadExtra(row.Bytes(11), pod)) {
-    return absl::DataLossError(absl::StrCat("pod ", pod.key.pod_namespace, "/", pod.key.name,
-                                            ": its further members in the database are damaged"));
-  }
+  if (!ReadExtra(row.Bytes(11), pod)) pod.object = nullptr;
   return pod;
+}
+
+absl::StatusOr<std::unique_ptr<sqlite::Database>> OpenDatabase(const std::string& path) {
+  PLIMSOLL_ASSIGN_OR_RETURN(
+      std::unique_ptr<sqlite::Database> database,
+      sqlite::Database::Open(path, sqlite::Durability::kFull, DamageAdvice(path)));
+  PLIMSOLL_RETURN_IF_ERROR(Prepare(*database, path));
+  return database;
 }
 
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<PodStore>> PodStore::Open(const FsRoot& directory) {
   const std::string path = directory.PathOf(kFileName);
-  PLIMSOLL_ASSIGN_OR_RETURN(
-      std::unique_ptr<sqlite::Database> database,
-      sqlite::Database::Open(path, sqlite::Durability::kFull, DamageAdvice(path)));
-  PLIMSOLL_RETURN_IF_ERROR(Prepare(*database, path));
+  sqlite::DiskReserve reserve(directory, kReserveBytes);
+  absl::StatusOr<std::unique_ptr<sqlite::Database>> opened = OpenDatabase(path);
+  // An agent that couldn't start on a full disk couldn't delete a pod on it either.
+  if (absl::IsResourceExhausted(opened.status()) && reserve.Release()) opened = OpenDatabase(path);
+  PLIMSOLL_ASSIGN_OR_RETURN(std::unique_ptr<sqlite::Database> database, std::move(opened));
   PLIMSOLL_ASSIGN_OR_RETURN(
       sqlite::Statement load,
       database->Prepare(absl::StrCat("SELECT ", kColumns, " FROM pods ORDER BY created, uid")));
@@ -123,8 +133,8 @@ absl::StatusOr<std::unique_ptr<PodStore>> PodStore::Open(const FsRoot& directory
           " first_id = excluded.first_id, extra = excluded.extra")));
   PLIMSOLL_ASSIGN_OR_RETURN(sqlite::Statement remove,
                             database->Prepare("DELETE FROM pods WHERE uid = ?"));
-  return std::unique_ptr<PodStore>(
-      new PodStore(std::move(database), std::move(load), std::move(put), std::move(remove)));
+  return std::unique_ptr<PodStore>(new PodStore(
+      std::move(reserve), std::move(database), std::move(load), std::move(put), std::move(remove)));
 }
 
 absl::StatusOr<PodStore::Loaded> PodStore::Load() {
@@ -132,11 +142,11 @@ absl::StatusOr<PodStore::Loaded> PodStore::Load() {
   Loaded loaded;
   PLIMSOLL_RETURN_IF_ERROR(load_.Query([&] {
     mutex_.AssertHeld();
-    absl::StatusOr<PodRecord> pod = FromRow(load_);
-    if (pod.ok()) {
-      loaded.pods.push_back(*std::move(pod));
+    PodRecord pod = FromRow(load_);
+    if (pod.object.is_null()) {
+      loaded.unreadable.push_back({std::move(pod), "its row in the database is damaged"});
     } else {
-      loaded.unreadable.emplace_back(pod.status().message());
+      loaded.pods.push_back(std::move(pod));
     }
     return absl::OkStatus();
   }));
@@ -156,6 +166,12 @@ absl::StatusOr<std::set<std::string>> PodStore::Uids() {
 
 absl::Status PodStore::Put(const std::vector<PodRecord>& pods) {
   const absl::MutexLock lock(&mutex_);
+  const bool ends = std::all_of(pods.begin(), pods.end(),
+                                [](const PodRecord& pod) { return pod.deleted.has_value(); });
+  return reserve_.Write(ends, [&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return PutAll(pods); });
+}
+
+absl::Status PodStore::PutAll(const std::vector<PodRecord>& pods) {
   PLIMSOLL_ASSIGN_OR_RETURN(sqlite::Transaction transaction,
                             sqlite::Transaction::Begin(*database_));
   for (const PodRecord& pod : pods) {
@@ -170,7 +186,8 @@ absl::Status PodStore::Put(const std::vector<PodRecord>& pods) {
 
 absl::Status PodStore::Remove(const std::string& uid) {
   const absl::MutexLock lock(&mutex_);
-  return remove_.Run(uid);
+  return reserve_.Write(
+      /*ends=*/true, [&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return remove_.Run(uid); });
 }
 
 }  // namespace plimsoll::agent

@@ -13,12 +13,15 @@
 #include "absl/status/statusor.h"
 #include "absl/synchronization/mutex.h"
 #include "agent/pods/pod_record.h"
+#include "agent/pods/unreadable_pod.h"
 #include "base/fs_root.h"
 #include "sqlite/database.h"
+#include "sqlite/reserve_keeper.h"
 
 namespace plimsoll::agent {
 
-// Thread-safe. A change is on the disk when its call returns (SQLite's synchronous=FULL).
+// Thread-safe. A change is on the disk when its call returns (SQLite's synchronous=FULL). A reserve
+// of disk space beside the database lets pods be deleted on a full disk, which makes room.
 class PodStore {
  public:
   static constexpr char kFileName[] = "agent.db";
@@ -28,25 +31,29 @@ class PodStore {
   static absl::StatusOr<std::unique_ptr<PodStore>> Open(const FsRoot& directory);
 
   struct Loaded {
-    std::vector<PodRecord> pods;          // oldest first
-    std::vector<std::string> unreadable;  // a sentence for each row that can't be read
+    std::vector<PodRecord> pods;  // oldest first
+    std::vector<UnreadablePod> unreadable;
   };
   absl::StatusOr<Loaded> Load();
   absl::StatusOr<std::set<std::string>> Uids();
   // Inserts pods, or changes those whose uid is there; all or none. Uid, key, file and creation of
-  // a pod stay. FAILED_PRECONDITION: another pod has the key.
+  // a pod stay. FAILED_PRECONDITION: another pod has the key. RESOURCE_EXHAUSTED: the disk is full,
+  // and not all of the pods are being deleted, or the reserve is used up too.
   absl::Status Put(const std::vector<PodRecord>& pods);
   // OK without such a row.
   absl::Status Remove(const std::string& uid);
 
  private:
-  PodStore(std::unique_ptr<sqlite::Database> database, sqlite::Statement load,
-           sqlite::Statement put, sqlite::Statement remove)
-      : database_(std::move(database)),
+  PodStore(sqlite::DiskReserve reserve, std::unique_ptr<sqlite::Database> database,
+           sqlite::Statement load, sqlite::Statement put, sqlite::Statement remove)
+      : reserve_(std::move(reserve)),
+        database_(std::move(database)),
         load_(std::move(load)),
         put_(std::move(put)),
         remove_(std::move(remove)) {}
+  absl::Status PutAll(const std::vector<PodRecord>& pods) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
+  sqlite::ReserveKeeper reserve_;
   absl::Mutex mutex_;
   const std::unique_ptr<sqlite::Database> database_ ABSL_PT_GUARDED_BY(mutex_);
   sqlite::Statement load_ ABSL_GUARDED_BY(mutex_);

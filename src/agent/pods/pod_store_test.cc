@@ -3,7 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "absl/strings/str_cat.h"
 #include "base/dir_for_test.h"
+#include "sqlite/small_disk_for_test.h"
 
 namespace plimsoll::agent {
 namespace {
@@ -146,7 +148,10 @@ TEST_F(PodStoreTest, AnUnreadableRowIsNamedAndTheOthersLoad) {
   Execute("UPDATE pods SET object = 'no json' WHERE name = 'a'");
   const auto loaded = Open()->Load();
   ASSERT_TRUE(loaded.ok()) << loaded.status();
-  EXPECT_THAT(loaded->unreadable, ElementsAre(HasSubstr("default/a")));
+  ASSERT_EQ(loaded->unreadable.size(), 1u);
+  EXPECT_EQ(loaded->unreadable.front().record.key.name, "a");
+  EXPECT_EQ(loaded->unreadable.front().record.uid, "uid-a");
+  EXPECT_THAT(loaded->unreadable.front().why, HasSubstr("no JSON object"));
   ASSERT_EQ(loaded->pods.size(), 1u);
   EXPECT_EQ(loaded->pods.front().key.name, "b");
 }
@@ -158,8 +163,9 @@ TEST_F(PodStoreTest, UnreadableMembersMakeARowUnreadable) {
   Execute("UPDATE pods SET extra = '{\"devices\": {\"a\": {\"r\": [3]}}}' WHERE name = 'c'");
   const auto loaded = Open()->Load();
   ASSERT_TRUE(loaded.ok()) << loaded.status();
-  EXPECT_THAT(loaded->unreadable,
-              ElementsAre(HasSubstr("default/a"), HasSubstr("default/b"), HasSubstr("default/c")));
+  ASSERT_EQ(loaded->unreadable.size(), 3u);
+  EXPECT_EQ(loaded->unreadable.front().record.key.name, "a");
+  EXPECT_EQ(loaded->unreadable.back().record.key.name, "c");
   EXPECT_EQ(loaded->pods.size(), 1u);
 }
 
@@ -177,6 +183,56 @@ TEST_F(PodStoreTest, ADatabaseOfTheFirstSchemaGetsDevices) {
   ASSERT_EQ(loaded->pods.size(), 2u);
   EXPECT_TRUE(loaded->pods.front().devices.empty());
   EXPECT_EQ(loaded->pods.back().devices, pod.devices);
+}
+
+class PodStoreOnASmallDiskTest : public sqlite::SmallDiskTest {
+ protected:
+  static PodRecord RecordOf(int number) {
+    PodRecord pod;
+    pod.uid = absl::StrCat("uid-", number);
+    pod.key = {"default", absl::StrCat("pod-", number)};
+    pod.object = {{"kind", "Pod"}, {"text", std::string(2000, 'x')}};
+    return pod;
+  }
+  // Fills the disk, then the room that is left in the database's log. Returns the pods on record.
+  std::vector<PodRecord> FillWithPods(PodStore& store) {
+    std::vector<PodRecord> pods = {RecordOf(0)};
+    EXPECT_TRUE(store.Put(pods).ok());
+    Fill();
+    for (int i = 1; i < 1000; ++i) {
+      const absl::Status status = store.Put({RecordOf(i)});
+      if (absl::IsResourceExhausted(status)) return pods;
+      EXPECT_TRUE(status.ok()) << status;
+      pods.push_back(RecordOf(i));
+    }
+    ADD_FAILURE() << "the disk never was full";
+    return pods;
+  }
+};
+
+TEST_F(PodStoreOnASmallDiskTest, PodsCanBeDeletedOnAFullDisk) {
+  auto store = PodStore::Open(*root_);
+  ASSERT_TRUE(store.ok()) << store.status();
+  std::vector<PodRecord> pods = FillWithPods(**store);
+  for (PodRecord& pod : pods) {
+    pod.deleted = absl::FromUnixSeconds(1);
+    const absl::Status deleted = (*store)->Put({pod});
+    ASSERT_TRUE(deleted.ok()) << deleted;
+  }
+  for (const PodRecord& pod : pods) ASSERT_TRUE((*store)->Remove(pod.uid).ok());
+  EXPECT_THAT(*(*store)->Uids(), IsEmpty());
+}
+
+TEST_F(PodStoreOnASmallDiskTest, AnAgentStartsOnAFullDisk) {
+  auto store = PodStore::Open(*root_);
+  ASSERT_TRUE(store.ok()) << store.status();
+  const std::vector<PodRecord> pods = FillWithPods(**store);
+  store->reset();
+  Fill();
+  store = PodStore::Open(*root_);
+  ASSERT_TRUE(store.ok()) << store.status();
+  EXPECT_EQ((*store)->Load()->pods.size(), pods.size());
+  EXPECT_TRUE((*store)->Remove(pods.front().uid).ok());
 }
 
 TEST_F(PodStoreTest, ADamagedFileSaysWhatToDo) {

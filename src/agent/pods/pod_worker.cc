@@ -285,6 +285,7 @@ absl::Duration PodWorker::GoOn(const PodRecord& begun, ObservedPod seen) {
   record.restarting = this->record().restarting;
   for (ObservedSandbox& each : seen.sandboxes) each.stopped = memory_.stopped.contains(each.id);
   const ObservedPod observed = WithRestarts(record, seen);
+  RecallPauses(observed);
   const absl::Time now = host_.clock.Now();
   const PodPlan plan = PlanFor(
       manifest_, observed,
@@ -423,7 +424,8 @@ std::string PodWorker::EnsureSandbox(const PodRecord& record, const ObservedPod&
     memory_.back_off.Forget("");
     return id;
   }
-  if (IsPassing(status)) {
+  // The name is taken by the sandbox whose answer was lost: the runtime is making it still.
+  if (IsPassing(status) || absl::IsAlreadyExists(status)) {
     Shorten(pause, kSoon);
     return "";
   }
@@ -473,6 +475,23 @@ void PodWorker::StartContainers(const PodRecord& record, const ObservedPod& obse
     memory_.back_off.OnAttempt(start, now);
     memory_.retry_at[name] = memory_.back_off.NotBefore(start, now);
     Shorten(pause, memory_.retry_at[name] - now);
+  }
+}
+
+void PodWorker::RecallPauses(const ObservedPod& observed) {
+  if (std::exchange(memory_.has_recalled, true)) return;
+  for (const pod::ContainerManifest& container : manifest_.containers) {
+    const ObservedContainer* last = nullptr;
+    const ObservedContainer* before = nullptr;
+    for (const ObservedContainer& each : observed.containers) {
+      if (each.name != container.name) continue;
+      (last == nullptr ? last : before) = &each;
+      if (before != nullptr) break;
+    }
+    if (last == nullptr || last->attempt == 0) continue;
+    // The run before may be gone: then the last one tells at least how long it ran itself.
+    const absl::Time since = before != nullptr ? before->finished : last->started;
+    memory_.back_off.Resume(container.name, last->attempt, since);
   }
 }
 

@@ -116,6 +116,8 @@ class PodWorker {
                             const PodPlan& plan, Pause& pause);
   void StartContainers(const PodRecord& record, const ObservedPod& observed, const PodPlan& plan,
                        const std::string& sandbox, Pause& pause);
+  // After the agent's start: takes the pauses of restarts from the attempts that the runtime tells.
+  void RecallPauses(const ObservedPod& observed);
   // Notes which containers wait for a restart.
   void NotePauses(const PodRecord& record, const ObservedPod& observed, const PodPlan& plan);
   void Tidy(const ObservedPod& observed, const PodPlan& plan);
@@ -142,6 +144,7 @@ class PodWorker {
     std::string resize_failure;     // the last try's; empty: none failed
     std::set<std::string> stopped;  // sandboxes, by id
     std::optional<PodEnd> end;      // as last planned
+    bool has_recalled = false;      // see RecallPauses
     bool is_new = false;            // its first containers are being started
   };
   Memory memory_;

@@ -40,7 +40,7 @@ RuntimeNews::~RuntimeNews() {
   {
     const std::lock_guard<std::mutex> lock(mutex_);
     is_ending_ = true;
-    ending_.notify_all();
+    turned_.notify_all();
   }
   events_->Abandon();
   lists_->Abandon();
@@ -50,19 +50,37 @@ RuntimeNews::~RuntimeNews() {
 
 bool RuntimeNews::Rest(absl::Duration pause) {
   std::unique_lock<std::mutex> lock(mutex_);
-  return !ending_.wait_for(lock, absl::ToChronoMilliseconds(pause), [this] { return is_ending_; });
+  return !turned_.wait_for(lock, absl::ToChronoMilliseconds(pause), [this] { return is_ending_; });
+}
+
+bool RuntimeNews::RestByStream(absl::Duration pause) {
+  std::unique_lock<std::mutex> lock(mutex_);
+  turned_.wait_for(lock, absl::ToChronoMilliseconds(pause),
+                   [this] { return is_ending_ || stream_since_ > SteadyNow(); });
+  return !is_ending_;
+}
+
+bool RuntimeNews::HasStream() {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  return stream_since_ <= SteadyNow();
 }
 
 void RuntimeNews::FollowEvents() {
+  const auto expect_stream = [this](SteadyTime since) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    stream_since_ = since;
+    turned_.notify_all();
+  };
   absl::Duration pause;
   do {
+    expect_stream(SteadyAfter(pace_.open_stream));
     const absl::Status status =
-        events_->WatchContainers([this](const cri::ContainerEventResponse& event) {
-          has_stream_ = true;
+        events_->WatchContainers([&](const cri::ContainerEventResponse& event) {
+          expect_stream(SteadyNow());
           changed_(event.pod_sandbox_status().metadata().uid());
           return true;
         });
-    has_stream_ = false;
+    expect_stream(kNever);
     pause = absl::IsUnimplemented(status) ? kAskAgain : kReconnect;
   } while (Rest(pause));
 }
@@ -83,7 +101,9 @@ absl::StatusOr<RuntimeNews::Picture> RuntimeNews::Look() {
 void RuntimeNews::FollowLists() {
   Picture last;
   std::optional<absl::StatusCode> told;
+  bool has_stream = false;
   do {
+    has_stream = HasStream();  // before the look, which sees what came before the stream
     absl::StatusOr<Picture> now = Look();
     if (lists_->abandoned()) return;
     if (told != now.status().code()) {
@@ -99,8 +119,8 @@ void RuntimeNews::FollowLists() {
       if (!now->contains(uid)) changed_(uid);
     }
     last = *std::move(now);
-  } while (Rest(has_stream_ && told == absl::StatusCode::kOk ? pace_.with_events
-                                                             : pace_.without_events));
+  } while (has_stream && told == absl::StatusCode::kOk ? RestByStream(pace_.with_events)
+                                                       : Rest(pace_.without_events));
 }
 
 }  // namespace plimsoll::agent

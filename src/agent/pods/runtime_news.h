@@ -2,7 +2,6 @@
 #ifndef PLIMSOLL_AGENT_PODS_RUNTIME_NEWS_H_
 #define PLIMSOLL_AGENT_PODS_RUNTIME_NEWS_H_
 
-#include <atomic>
 #include <condition_variable>
 #include <functional>
 #include <map>
@@ -13,18 +12,21 @@
 
 #include "absl/status/status.h"
 #include "absl/time/time.h"
+#include "base/steady_time.h"
 #include "pod/client.h"
 
 namespace plimsoll::agent {
 
 // Tells which pods changed: by the runtime's stream of events, and by comparing lists of all
 // sandboxes and containers. The lists find what a stream missed. A runtime without the stream is
-// listed each second.
+// listed each second. A stream need not have brought an event: one that a runtime keeps open for a
+// while is there.
 class RuntimeNews {
  public:
   struct Pace {
     absl::Duration without_events = absl::Seconds(1);
     absl::Duration with_events = absl::Seconds(30);
+    absl::Duration open_stream = absl::Seconds(2);  // without an event until it counts as there
   };
   // `changed` gets a pod's uid, from threads of this object. `answers`: the runtime answers again,
   // or for the first time, or with OK's opposite fails to; called at each change of that. Each
@@ -45,17 +47,20 @@ class RuntimeNews {
   absl::StatusOr<Picture> Look();
   // False: this object is ending.
   bool Rest(absl::Duration pause);
+  // As Rest; ends early once there is no stream.
+  bool RestByStream(absl::Duration pause);
+  bool HasStream();
 
   const std::unique_ptr<pod::Client> events_;
   const std::unique_ptr<pod::Client> lists_;
   const Pace pace_;
   const std::function<void(const std::string&)> changed_;
   const std::function<void(const absl::Status&)> answers_;
-  std::atomic<bool> has_stream_ = false;
   std::mutex mutex_;
   // The standard library's: its waits use the monotonic clock.
-  std::condition_variable ending_;
+  std::condition_variable turned_;
   bool is_ending_ = false;
+  SteadyTime stream_since_ = kNever;  // there is one from then on
   std::thread event_thread_;
   std::thread list_thread_;
 };

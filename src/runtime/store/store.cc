@@ -4,21 +4,20 @@
 
 #include <cerrno>
 #include <set>
-#include <thread>
 #include <utility>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/functional/function_ref.h"
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/mutex.h"
-#include "absl/time/time.h"
 #include "base/status.h"
 #include "runtime/store/damage.h"
-#include "runtime/store/disk_reserve.h"
 #include "runtime/store/log_check.h"
 #include "runtime/store/schema.h"
 #include "runtime/store/tables.h"
 #include "sqlite/database.h"
+#include "sqlite/disk_reserve.h"
+#include "sqlite/reserve_keeper.h"
 
 namespace plimsoll::runtime {
 namespace {
@@ -26,7 +25,6 @@ namespace {
 constexpr char kFileName[] = "plimsoll.db";
 // Enough for some hundred removals. SQLite starts its log over at 4 MiB.
 constexpr int64_t kReserveBytes = 2 << 20;
-constexpr absl::Duration kBetweenReserveTries = absl::Seconds(5);
 
 // Whether the record's write leads to a removal, which makes room: it may use the reserve.
 bool Ends(const SandboxRecord& record) {
@@ -40,7 +38,7 @@ bool Ends(const ContainerRecord& record) {
 // lock for both: SQLite lets one writer in at a time anyhow, and a waiter would poll.
 class SqliteStore : public Store {
  public:
-  SqliteStore(DiskReserve reserve, std::unique_ptr<sqlite::Database> pods,
+  SqliteStore(sqlite::DiskReserve reserve, std::unique_ptr<sqlite::Database> pods,
               std::unique_ptr<sqlite::Database> images_database, SandboxTable sandboxes,
               ContainerTable containers, ImageTable images, OwnedTable owned)
       : reserve_(std::move(reserve)),
@@ -49,16 +47,7 @@ class SqliteStore : public Store {
         sandboxes_(std::move(sandboxes)),
         containers_(std::move(containers)),
         images_(std::move(images)),
-        owned_(std::move(owned)),
-        reserve_keeper_([this] { KeepReserve(); }) {}
-
-  ~SqliteStore() override {
-    {
-      absl::MutexLock lock(&mutex_);
-      is_closing_ = true;
-    }
-    reserve_keeper_.join();
-  }
+        owned_(std::move(owned)) {}
 
   absl::StatusOr<std::vector<SandboxRecord>> LoadSandboxes() override {
     absl::MutexLock lock(&mutex_);
@@ -153,31 +142,13 @@ class SqliteStore : public Store {
   }
 
  private:
-  // Runs `write`, and if the disk is full and it `ends` something, again with the reserve's space.
   absl::Status Write(bool ends, absl::FunctionRef<absl::Status()> write)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
-    absl::Status status = write();
-    if (absl::IsResourceExhausted(status) && ends && reserve_.Release()) status = write();
-    return status;
+    return reserve_.Write(ends, write);
   }
 
-  // Restores the reserve, on a thread of its own that sleeps while there is one. Waiting for the
-  // next write could be too late: the program that filled the disk fills it again.
-  void KeepReserve() {
-    absl::MutexLock lock(&mutex_);
-    while (true) {
-      mutex_.Await(absl::Condition(this, &SqliteStore::HasWork));
-      if (mutex_.AwaitWithTimeout(absl::Condition(&is_closing_), kBetweenReserveTries)) return;
-      reserve_.Restore();
-    }
-  }
-  bool HasWork() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
-    return is_closing_ || reserve_.is_missing();
-  }
-
+  sqlite::ReserveKeeper reserve_;
   mutable absl::Mutex mutex_;
-  DiskReserve reserve_ ABSL_GUARDED_BY(mutex_);
-  bool is_closing_ ABSL_GUARDED_BY(mutex_) = false;
   std::set<std::string> image_ids_ ABSL_GUARDED_BY(mutex_);  // of stored images
   // Statements must be finalised before their connections are closed: order matters.
   std::unique_ptr<sqlite::Database> pods_;
@@ -186,7 +157,6 @@ class SqliteStore : public Store {
   ContainerTable containers_ ABSL_GUARDED_BY(mutex_);
   ImageTable images_ ABSL_GUARDED_BY(mutex_);
   mutable OwnedTable owned_ ABSL_GUARDED_BY(mutex_);
-  std::thread reserve_keeper_;  // last: it uses the members above
 };
 
 // Makes the file if there is none, so that it has our mode: specs may hold secrets in their
@@ -269,7 +239,7 @@ absl::StatusOr<std::unique_ptr<sqlite::Database>> OpenFirst(const FsRoot& direct
 
 absl::StatusOr<std::unique_ptr<Store>> Store::Open(const FsRoot& directory,
                                                    size_t sandboxes_there) {
-  DiskReserve reserve(directory, kReserveBytes);
+  sqlite::DiskReserve reserve(directory, kReserveBytes);
   absl::StatusOr<std::unique_ptr<sqlite::Database>> first = OpenFirst(directory, sandboxes_there);
   // A daemon that couldn't start on a full disk couldn't make room on it either.
   if (absl::IsResourceExhausted(first.status()) && reserve.Release()) {
@@ -284,7 +254,6 @@ absl::StatusOr<std::unique_ptr<Store>> Store::Open(const FsRoot& directory,
   PLIMSOLL_ASSIGN_OR_RETURN(ContainerTable containers, ContainerTable::Open(*pods));
   PLIMSOLL_ASSIGN_OR_RETURN(ImageTable images, ImageTable::Open(*images_database));
   PLIMSOLL_ASSIGN_OR_RETURN(OwnedTable owned, OwnedTable::Open(*pods));
-  reserve.Keep();
   return std::make_unique<SqliteStore>(std::move(reserve), std::move(pods),
                                        std::move(images_database), std::move(sandboxes),
                                        std::move(containers), std::move(images), std::move(owned));

@@ -1,44 +1,14 @@
-#include "runtime/store/disk_reserve.h"
+#include "sqlite/disk_reserve.h"
 
-#include <fcntl.h>
-#include <sys/mount.h>
-#include <unistd.h>
-
-#include "base/dir_for_test.h"
 #include "gtest/gtest.h"
+#include "sqlite/small_disk_for_test.h"
 
-namespace plimsoll::runtime {
+namespace plimsoll::sqlite {
 namespace {
 
 constexpr int64_t kBytes = 1 << 20;
 
-// Tests on a small file system of its own.
-class DiskReserveTest : public ::testing::Test {
- protected:
-  void SetUp() override {
-    if (geteuid() != 0) GTEST_SKIP() << "mounting a small tmpfs needs root";
-    ASSERT_EQ(mount("plimsoll-test", dir_.path().c_str(), "tmpfs", 0, "size=8m"), 0);
-    root_ = *FsRoot::Open(dir_.path());
-  }
-  void TearDown() override {
-    root_.reset();
-    if (geteuid() != 0) return;
-    EXPECT_EQ(umount2(dir_.path().c_str(), MNT_DETACH), 0);
-  }
-  int64_t ReservedBytes() const {
-    const auto info = root_->Stat("reserve");
-    return info.ok() ? info->st_blocks * 512 : 0;
-  }
-  void Fill() const {
-    const UniqueFd file = *root_->OpenFile("filler", O_WRONLY | O_CREAT, 0600);
-    const std::string block(4096, 'x');
-    while (write(file.get(), block.data(), block.size()) > 0) {
-    }
-  }
-
-  TestDir dir_;
-  std::optional<FsRoot> root_;
-};
+class DiskReserveTest : public SmallDiskTest {};
 
 TEST_F(DiskReserveTest, IsTakenGivenAndTakenAgain) {
   DiskReserve reserve(*root_, kBytes);
@@ -73,4 +43,4 @@ TEST_F(DiskReserveTest, WithoutRoomNothingIsMade) {
 }
 
 }  // namespace
-}  // namespace plimsoll::runtime
+}  // namespace plimsoll::sqlite

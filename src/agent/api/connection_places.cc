@@ -1,8 +1,8 @@
-#include "agent/api/admission.h"
+#include "agent/api/connection_places.h"
 
 namespace plimsoll::agent {
 
-bool Admission::Enter() {
+bool ConnectionPlaces::Enter() {
   absl::MutexLock lock(&mutex_);
   while (!stopped_ && entered_ >= connections_) changed_.WaitWithTimeout(&mutex_, MakeRoom());
   if (stopped_) return false;
@@ -10,7 +10,7 @@ bool Admission::Enter() {
   return true;
 }
 
-absl::Duration Admission::MakeRoom() {
+absl::Duration ConnectionPlaces::MakeRoom() {
   if (idle_.empty()) return absl::InfiniteDuration();
   const absl::Duration left = TimeUntil(idle_.front().since) + idle_enough_;
   if (left > absl::ZeroDuration()) return left;
@@ -19,39 +19,39 @@ absl::Duration Admission::MakeRoom() {
   return absl::InfiniteDuration();  // its thread leaves at once
 }
 
-void Admission::Leave() {
+void ConnectionPlaces::Leave() {
   absl::MutexLock lock(&mutex_);
   --entered_;
   changed_.SignalAll();
 }
 
-void Admission::Stop() {
+void ConnectionPlaces::Stop() {
   absl::MutexLock lock(&mutex_);
   stopped_ = true;
   changed_.SignalAll();
 }
 
-Admission::Idle::Idle(Admission* admission, const Connection* connection)
-    : admission_(admission), connection_(connection) {
-  absl::MutexLock lock(&admission_->mutex_);
-  admission_->idle_.push_back({connection, SteadyNow()});
-  admission_->changed_.SignalAll();
+ConnectionPlaces::Idle::Idle(ConnectionPlaces* places, const Connection* connection)
+    : places_(places), connection_(connection) {
+  absl::MutexLock lock(&places_->mutex_);
+  places_->idle_.push_back({connection, SteadyNow()});
+  places_->changed_.SignalAll();
 }
 
-Admission::Idle::~Idle() {
-  absl::MutexLock lock(&admission_->mutex_);
-  admission_->idle_.remove_if(
+ConnectionPlaces::Idle::~Idle() {
+  absl::MutexLock lock(&places_->mutex_);
+  places_->idle_.remove_if(
       [this](const IdleSince& each) { return each.connection == connection_; });
 }
 
-bool Admission::BeginStream() {
+bool ConnectionPlaces::BeginStream() {
   absl::MutexLock lock(&mutex_);
   if (streaming_ >= streams_) return false;
   ++streaming_;
   return true;
 }
 
-void Admission::EndStream() {
+void ConnectionPlaces::EndStream() {
   absl::MutexLock lock(&mutex_);
   --streaming_;
 }

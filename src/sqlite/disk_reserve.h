@@ -1,13 +1,13 @@
 // Space on a disk, kept for the day when there is none left.
-#ifndef PLIMSOLL_RUNTIME_STORE_DISK_RESERVE_H_
-#define PLIMSOLL_RUNTIME_STORE_DISK_RESERVE_H_
+#ifndef PLIMSOLL_SQLITE_DISK_RESERVE_H_
+#define PLIMSOLL_SQLITE_DISK_RESERVE_H_
 
 #include <cstdint>
 #include <utility>
 
 #include "base/fs_root.h"
 
-namespace plimsoll::runtime {
+namespace plimsoll::sqlite {
 
 // A database needs some pages even to forget a row: on a full disk nothing could be removed, so
 // nothing would ever make room again. A reserve file of a megabyte or two is given up then. Not
@@ -32,6 +32,6 @@ class DiskReserve {
   bool is_missing_ = false;
 };
 
-}  // namespace plimsoll::runtime
+}  // namespace plimsoll::sqlite
 
-#endif  // PLIMSOLL_RUNTIME_STORE_DISK_RESERVE_H_
+#endif  // PLIMSOLL_SQLITE_DISK_RESERVE_H_

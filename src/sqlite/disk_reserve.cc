@@ -1,10 +1,10 @@
-#include "runtime/store/disk_reserve.h"
+#include "sqlite/disk_reserve.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 
-namespace plimsoll::runtime {
+namespace plimsoll::sqlite {
 namespace {
 
 constexpr char kName[] = "reserve";
@@ -38,4 +38,4 @@ void DiskReserve::Restore() {
   if (room >= 4 * bytes_) Keep();
 }
 
-}  // namespace plimsoll::runtime
+}  // namespace plimsoll::sqlite

@@ -1,6 +1,6 @@
 // Places for connections: how many a server has at once, and which gives way.
-#ifndef PLIMSOLL_AGENT_API_ADMISSION_H_
-#define PLIMSOLL_AGENT_API_ADMISSION_H_
+#ifndef PLIMSOLL_AGENT_API_CONNECTION_PLACES_H_
+#define PLIMSOLL_AGENT_API_CONNECTION_PLACES_H_
 
 #include <cstddef>
 #include <list>
@@ -16,9 +16,9 @@ namespace plimsoll::agent {
 // A full server closes the connection that has been idle the longest, once that was long enough: a
 // client may be about to send. Streams without an end have fewer places than there are,
 // so that they never keep out the calls that end. Thread-safe.
-class Admission {
+class ConnectionPlaces {
  public:
-  Admission(size_t connections, size_t streams, absl::Duration idle_enough)
+  ConnectionPlaces(size_t connections, size_t streams, absl::Duration idle_enough)
       : connections_(connections), streams_(streams), idle_enough_(idle_enough) {}
 
   // Waits for a place. False: the server stops.
@@ -30,13 +30,13 @@ class Admission {
   // Marks the connection idle for this object's life.
   class Idle {
    public:
-    Idle(Admission* admission, const Connection* connection);
+    Idle(ConnectionPlaces* places, const Connection* connection);
     ~Idle();
     Idle(const Idle&) = delete;
     Idle& operator=(const Idle&) = delete;
 
    private:
-    Admission* const admission_;
+    ConnectionPlaces* const places_;
     const Connection* const connection_;
   };
 
@@ -65,4 +65,4 @@ class Admission {
 
 }  // namespace plimsoll::agent
 
-#endif  // PLIMSOLL_AGENT_API_ADMISSION_H_
+#endif  // PLIMSOLL_AGENT_API_CONNECTION_PLACES_H_

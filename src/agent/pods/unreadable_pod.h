@@ -1,0 +1,36 @@
+// A pod on record that this agent can't read: another version wrote it, or the database was
+// changed.
+#ifndef PLIMSOLL_AGENT_PODS_UNREADABLE_POD_H_
+#define PLIMSOLL_AGENT_PODS_UNREADABLE_POD_H_
+
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+#include "agent/pods/pod_record.h"
+#include "pod/manifest.h"
+
+namespace plimsoll::agent {
+
+// Its containers run on. Nothing else of its name starts before it is deleted, which its uid
+// suffices for.
+struct UnreadablePod {
+  PodRecord record;  // without a usable object
+  std::string why;
+};
+
+// FAILED_PRECONDITION names the pod, the reason and the command that removes it.
+absl::Status UnreadableError(const PodKey& pod, absl::string_view why);
+
+// The v1 Pod of it: phase Unknown, with the reason.
+nlohmann::json UnreadableObject(const PodRecord& record, absl::string_view why,
+                                const std::string& node);
+
+// What ends such a pod: an object and a manifest without containers.
+nlohmann::json BareObject(const PodKey& pod);
+pod::Manifest BareManifest(const PodRecord& record);
+
+}  // namespace plimsoll::agent
+
+#endif  // PLIMSOLL_AGENT_PODS_UNREADABLE_POD_H_
