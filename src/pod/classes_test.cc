@@ -74,7 +74,7 @@ TEST(ManifestClasses, MistakesAreTold) {
   EXPECT_THAT(ErrorsOf(PodText("", "", "r/d/t: gold")), HasSubstr("class type \"r/d/t\" must be"));
   EXPECT_THAT(ErrorsOf(PodText("", "", "rdt: \"\"")), HasSubstr("class \"\" must be"));
   EXPECT_THAT(ErrorsOf(PodText("", "", "rdt: 1")), HasSubstr("classes.rdt"));
-  EXPECT_THAT(ErrorsOf(PodText("", "", "rdt: gold, rdt: silver")), HasSubstr("rdt"));
+  EXPECT_THAT(ErrorsOf(PodText("", "", "rdt: gold, rdt: silver")), HasSubstr("is there twice"));
   EXPECT_THAT(ErrorsOf(PodText("", "pod-qos: Guaranteed", "")),
               HasSubstr("pod-qos follows from requests and limits"));
 }
