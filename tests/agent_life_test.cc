@@ -129,9 +129,9 @@ TEST_F(AgentLifeTest, LastWordsOfTheRunBeforeStay) {
   EXPECT_EQ(MainOf(agent_.Pod("again"))["lastState"]["terminated"]["message"], "first");
 }
 
-// Without the shared period the sidecar would have four seconds more.
+// Without the shared period the sidecar would have eight seconds more.
 TEST_F(AgentLifeTest, TheGracePeriodIsSharedWithSidecars) {
-  ApplyPod("slow", absl::StrCat("terminationGracePeriodSeconds: 4, initContainers: [",
+  ApplyPod("slow", absl::StrCat("terminationGracePeriodSeconds: 8, initContainers: [",
                                 ContainerText("side", kStubborn, "restartPolicy: Always, "),
                                 "], containers: [", ContainerText("main", kStubborn), "]"));
   ASSERT_TRUE(agent_.Await("slow", Runs));
@@ -139,23 +139,23 @@ TEST_F(AgentLifeTest, TheGracePeriodIsSharedWithSidecars) {
   Delete("slow");
   ASSERT_TRUE(agent_.AwaitGone("slow"));
   const absl::Duration took = absl::Now() - begin;
-  EXPECT_GE(took, absl::Seconds(4));
-  EXPECT_LT(took, absl::Seconds(7.8));
+  EXPECT_GE(took, absl::Seconds(8));
+  EXPECT_LT(took, absl::Seconds(15));
 }
 
-// Counted apart, the hook and the program would have seven seconds.
+// Counted apart, the hook and the program would have fourteen seconds.
 TEST_F(AgentLifeTest, AHooksTimeIsPartOfTheGracePeriod) {
   ApplyPod("hook",
-           absl::StrCat("terminationGracePeriodSeconds: 4, containers: [",
+           absl::StrCat("terminationGracePeriodSeconds: 8, containers: [",
                         ContainerText("main", kStubborn,
-                                      "lifecycle: {preStop: {exec: {command: [sleep, '3']}}}, "),
+                                      "lifecycle: {preStop: {exec: {command: [sleep, '6']}}}, "),
                         "]"));
   ASSERT_TRUE(agent_.Await("hook", Runs));
   const absl::Time begin = absl::Now();
   Delete("hook");
   ASSERT_TRUE(agent_.AwaitGone("hook"));
-  EXPECT_GE(absl::Now() - begin, absl::Seconds(4.5)) << "three for the hook, at least two after it";
-  EXPECT_LT(absl::Now() - begin, absl::Seconds(6.8));
+  EXPECT_GE(absl::Now() - begin, absl::Seconds(7.5)) << "six for the hook, at least two after it";
+  EXPECT_LT(absl::Now() - begin, absl::Seconds(13));
   EXPECT_EQ(Event("hook", "FailedPreStopHook"), "");
 }
 
