@@ -19,6 +19,10 @@ namespace {
 using Json = nlohmann::json;
 using ::testing::HasSubstr;
 
+constexpr char kPulledPod[] =
+    "{apiVersion: v1, kind: Pod, metadata: {name: pulled}, spec: {containers: [{name: main, image: "
+    "nowhere:1}]}}";
+
 class AgentReportsTest : public ::testing::Test {
  protected:
   void SetUp() override {
@@ -80,10 +84,17 @@ TEST_F(AgentReportsTest, ARefusedContainerIsToldInTheRuntimesWords) {
 }
 
 TEST_F(AgentReportsTest, ARefusedSandboxIsToldOnceAndCounted) {
+  Fail("PullImage", grpc::StatusCode::UNKNOWN, "no such manifest");
+  Apply(kPulledPod);
+  ASSERT_TRUE(AwaitEvent("pulled", "Failed"));
+  runtime_.Fail("PullImage", grpc::Status::OK);
+  const size_t before = runtime_.Sandboxes().size();
   Fail("RunPodSandbox", grpc::StatusCode::INTERNAL, "no network");
   Apply(PodManifest("web", "true"));
-  // Tried again after ten seconds.
-  ASSERT_TRUE(Eventually([this] { return runtime_.Sandboxes().size() >= 2; }, absl::Seconds(60)));
+  // Both are tried again after ten seconds.
+  EXPECT_TRUE(AwaitRunning("pulled"));
+  ASSERT_TRUE(
+      Eventually([&] { return runtime_.Sandboxes().size() >= before + 2; }, absl::Seconds(60)));
   ASSERT_TRUE(Eventually([this] {
     const Json event = agent_.Event("web", "FailedCreatePodSandBox");
     return !event.is_null() && event["count"] >= 2;
@@ -91,25 +102,21 @@ TEST_F(AgentReportsTest, ARefusedSandboxIsToldOnceAndCounted) {
   const Json event = agent_.Event("web", "FailedCreatePodSandBox");
   EXPECT_EQ(event["message"], "Failed to create pod sandbox: no network");
   EXPECT_NE(event["firstTimestamp"], event["lastTimestamp"]);
-  EXPECT_GE(Value("kubelet_started_pods_total", ""), 2);
+  EXPECT_GE(Value("kubelet_started_pods_total", ""), 3);
   EXPECT_GE(Value("kubelet_started_pods_errors_total", ""), 2);
 }
 
 TEST_F(AgentReportsTest, AnImageThatCantBePulledPauses) {
   Fail("PullImage", grpc::StatusCode::UNKNOWN, "no such manifest");
-  Apply(
-      "{apiVersion: v1, kind: Pod, metadata: {name: web}, spec: {containers: [{name: main, "
-      "image: nowhere:1}]}}");
-  ASSERT_TRUE(AwaitEvent("web", "Failed"));
-  const auto events = agent_.client().Events("default", "web");
+  Apply(kPulledPod);
+  ASSERT_TRUE(AwaitEvent("pulled", "Failed"));
+  const auto events = agent_.client().Events("default", "pulled");
   ASSERT_TRUE(events.ok()) << events.status();
   EXPECT_THAT(Json(*events).dump(),
               HasSubstr("Failed to pull image \\\"nowhere:1\\\": no such manifest"));
-  EXPECT_TRUE(AwaitEvent("web", "BackOff")) << agent_.Log();
-  EXPECT_EQ(agent_.Event("web", "BackOff")["message"], "Back-off pulling image \"nowhere:1\"");
-  EXPECT_TRUE(AwaitWaiting("web", "ImagePullBackOff"));
-  runtime_.Fail("PullImage", grpc::Status::OK);
-  EXPECT_TRUE(AwaitRunning("web"));
+  EXPECT_TRUE(AwaitEvent("pulled", "BackOff")) << agent_.Log();
+  EXPECT_EQ(agent_.Event("pulled", "BackOff")["message"], "Back-off pulling image \"nowhere:1\"");
+  EXPECT_TRUE(AwaitWaiting("pulled", "ImagePullBackOff"));
 }
 
 TEST_F(AgentReportsTest, AContainerThatFailsIsToldWithKubeletsReasons) {
@@ -134,6 +141,25 @@ TEST_F(AgentReportsTest, ADeletedPodsContainersAreToldToEnd) {
   ASSERT_TRUE(agent_.client().Delete("default", "web", 1).ok());
   ASSERT_TRUE(agent_.AwaitGone("web"));
   EXPECT_EQ(agent_.Event("web", "Killing")["message"], "Stopping container main");
+}
+
+TEST_F(AgentReportsTest, ANodeThatIsNotReadyAndIsReadyAgainIsTold) {
+  const auto times = [this](const std::string& reason) {
+    const auto events = agent_.client().Events("", "");
+    int64_t count = 0;
+    for (const Json& each : events.ok() ? *events : std::vector<Json>()) {
+      if (each["reason"] == reason && each["involvedObject"]["kind"] == "Node") {
+        count = each["count"];
+      }
+    }
+    return count;
+  };
+  EXPECT_EQ(times("NodeReady"), 1);
+  Fail("ListPodSandbox", grpc::StatusCode::INTERNAL, "out of order");
+  EXPECT_TRUE(Eventually([&] { return times("NodeNotReady") == 1; })) << agent_.Log();
+  EXPECT_THAT(agent_.client().Node()->dump(), HasSubstr("out of order"));
+  runtime_.Fail("ListPodSandbox", grpc::Status::OK);
+  EXPECT_TRUE(Eventually([&] { return times("NodeReady") == 2; })) << agent_.Log();
 }
 
 TEST_F(AgentReportsTest, EachMetricIsDocumentedAndEachRowIsServed) {
@@ -175,6 +201,12 @@ TEST_F(AgentReportsTest, MetricsCountPodsAndCalls) {
   EXPECT_EQ(Value("kubelet_started_pods_total", ""), 1);
   EXPECT_EQ(Value("kubelet_started_containers_total", "{container_type=\"container\"}"), 1);
   EXPECT_EQ(Value("kubelet_runtime_operations_total", "{operation_type=\"run_podsandbox\"}"), 1);
+  // The watch for news lists all containers again and again.
+  const auto lists = [this] {
+    return Value("kubelet_runtime_operations_total", "{operation_type=\"list_containers\"}");
+  };
+  const double before = lists();
+  EXPECT_TRUE(Eventually([&] { return lists() > before; }));
   const Exposition metrics = Metrics();
   EXPECT_EQ(metrics.at("kubelet_pod_start_duration_seconds")
                 .values.at("kubelet_pod_start_duration_seconds_count"),

@@ -18,6 +18,7 @@
 #include "agent/pods/pod_store.h"
 #include "agent/pods/runtime_news.h"
 #include "agent/runtime.h"
+#include "agent/runtime_operations.h"
 #include "base/clock.h"
 #include "base/fs_root.h"
 #include "base/status.h"
@@ -28,10 +29,9 @@
 namespace plimsoll::agent {
 namespace {
 
-absl::StatusOr<std::unique_ptr<pod::Client>> OpenClient(const std::string& address) {
-  pod::ClientOptions options;
-  options.address = address;
-  return pod::Client::Open(std::move(options));
+absl::StatusOr<std::unique_ptr<pod::Client>> OpenClient(const std::string& address,
+                                                        Counters& counters) {
+  return pod::Client::Open(CountedCalls(address, counters));
 }
 
 NodeOptions NodeOptionsOf(const Config& config, const std::string& version) {
@@ -245,8 +245,9 @@ class AgentImpl : public Agent {
   }
 
   absl::Status StartNews() {
-    PLIMSOLL_ASSIGN_OR_RETURN(auto events, OpenClient(config_.runtime_endpoint));
-    PLIMSOLL_ASSIGN_OR_RETURN(auto lists, OpenClient(config_.runtime_endpoint));
+    PLIMSOLL_ASSIGN_OR_RETURN(auto events,
+                              OpenClient(config_.runtime_endpoint, *reports_.counters));
+    PLIMSOLL_ASSIGN_OR_RETURN(auto lists, OpenClient(config_.runtime_endpoint, *reports_.counters));
     AgentPods* const pods = Pods();
     news_ = std::make_unique<RuntimeNews>(
         std::move(events), std::move(lists), RuntimeNews::Pace(),

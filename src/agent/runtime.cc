@@ -19,13 +19,7 @@ ClassType TypeOf(const ::runtime::v1::ClassResourceInfo& info) {
 
 absl::StatusOr<std::unique_ptr<Runtime>> Runtime::Open(const std::string& address, bool classes,
                                                        Counters& counters) {
-  pod::ClientOptions options;
-  options.address = address;
-  options.on_call = [&counters](absl::string_view request, const absl::Status& status,
-                                absl::Duration time) {
-    CountOperation(counters, request, status, time);
-  };
-  PLIMSOLL_ASSIGN_OR_RETURN(auto client, pod::Client::Open(std::move(options)));
+  PLIMSOLL_ASSIGN_OR_RETURN(auto client, pod::Client::Open(CountedCalls(address, counters)));
   return std::unique_ptr<Runtime>(new Runtime(std::move(client), classes));
 }
 

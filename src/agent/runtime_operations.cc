@@ -66,4 +66,14 @@ void CountOperation(Counters& counters, absl::string_view request, const absl::S
   if (!status.ok()) counters.Add(kOperationErrors, {type});
 }
 
+pod::ClientOptions CountedCalls(const std::string& address, Counters& counters) {
+  pod::ClientOptions options;
+  options.address = address;
+  options.on_call = [&counters](absl::string_view request, const absl::Status& status,
+                                absl::Duration time) {
+    CountOperation(counters, request, status, time);
+  };
+  return options;
+}
+
 }  // namespace plimsoll::agent

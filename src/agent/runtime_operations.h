@@ -8,6 +8,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "agent/counters/counters.h"
+#include "pod/client.h"
 
 namespace plimsoll::agent {
 
@@ -18,6 +19,9 @@ std::string OperationType(absl::string_view request);
 // Counts one finished call, and its error.
 void CountOperation(Counters& counters, absl::string_view request, const absl::Status& status,
                     absl::Duration time);
+
+// The options of a client whose calls are counted. `counters` outlives the client.
+pod::ClientOptions CountedCalls(const std::string& address, Counters& counters);
 
 }  // namespace plimsoll::agent
 

@@ -137,6 +137,8 @@ class RecordingRuntime::Runtime : public cri::RuntimeService::Service {
   grpc::Status ListPodSandbox(grpc::ServerContext*, const cri::ListPodSandboxRequest* request,
                               cri::ListPodSandboxResponse* response) override {
     const absl::MutexLock lock(&state_.mutex);
+    grpc::Status failure = state_.FailureOf("ListPodSandbox");
+    if (!failure.ok()) return failure;
     for (const auto& [id, status] : state_.sandboxes) {
       if (!Matches(status.labels(), request->filter().label_selector())) continue;
       cri::PodSandbox* out = response->add_items();
