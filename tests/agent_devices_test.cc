@@ -1,9 +1,16 @@
 // Devices that plimsoll-agent gives to pods, over a real plimsolld: each is one pod's alone.
+#include <algorithm>
+#include <cstdlib>
+#include <map>
 #include <memory>
+#include <random>
 #include <string>
+#include <thread>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
 #include "harness/agent.h"
 #include "harness/kernel.h"
 #include "harness/node.h"
@@ -13,6 +20,7 @@ namespace {
 
 using Json = nlohmann::json;
 using ::testing::HasSubstr;
+using ::testing::SizeIs;
 
 constexpr char kForever[] = "trap \"exit 0\" TERM; while :; do sleep 0.1; done";
 constexpr char kCard[] = "plimsoll-test.com/card";
@@ -162,6 +170,66 @@ TEST_F(AgentDevicesTest, AFailedPodHoldsItsDevicesUntilItsContainersHaveExited) 
   ASSERT_TRUE(agent_.AwaitGone("stubborn"));
   ApplyWithCards("late", 2);
   EXPECT_TRUE(agent_.Await("late", IsReady));
+}
+
+// The pods that have a card on record, by card; and all pods, oldest first.
+struct Holders {
+  std::map<std::string, std::vector<std::string>> pods;
+  std::vector<std::string> all;
+};
+
+Holders HoldersOf(const std::vector<Json>& pods) {
+  Holders holders;
+  for (const Json& pod : pods) {
+    const std::string name = pod["metadata"]["name"];
+    holders.all.push_back(name);
+    const Json& status = pod["status"];
+    if (status["phase"] == "Failed" || !status.contains("containerStatuses")) continue;
+    for (const Json& devices :
+         ContainerOf(pod).value("allocatedResourcesStatus", Json(Json::array()))) {
+      for (const Json& card : devices["resources"]) {
+        holders.pods[card["resourceID"]].push_back(name);
+      }
+    }
+  }
+  return holders;
+}
+
+TEST_F(AgentDevicesTest, NoKillGivesADeviceToTwoPods) {
+  const char* given = std::getenv("PLIMSOLL_SEED");
+  const unsigned long seed =
+      given == nullptr ? std::random_device()() : std::strtoul(given, nullptr, 10);
+  SCOPED_TRACE(absl::StrCat("PLIMSOLL_SEED=", seed));
+  std::mt19937 random(static_cast<std::mt19937::result_type>(seed));
+  Holders holders;
+  size_t most = 0;
+  for (int round = 0; round < 12; ++round) {
+    // The kill comes while one pod ends and another is taken.
+    std::thread killer([this, delay = std::uniform_int_distribution<>(0, 60)(random)] {
+      absl::SleepFor(absl::Milliseconds(delay));
+      agent_.Kill();
+    });
+    if (holders.all.size() > 1) {
+      agent_.client().Delete("default", holders.all.front(), 0).IgnoreError();
+    }
+    agent_.client()
+        .Apply(absl::StrCat("{apiVersion: v1, kind: Pod, metadata: {name: p", 10 + round,
+                            "}, spec: {containers: [{name: main, image: busybox, "
+                            "imagePullPolicy: Never, command: [sh, -c, '",
+                            kForever, "'], resources: {limits: {", kCard, ": 1}}}]}}"))
+        .status()
+        .IgnoreError();
+    killer.join();
+    Begin();
+    const auto pods = agent_.client().List("default");
+    ASSERT_TRUE(pods.ok()) << pods.status();
+    holders = HoldersOf(*pods);
+    for (const auto& [card, names] : holders.pods) {
+      EXPECT_THAT(names, SizeIs(1)) << card << " in round " << round;
+    }
+    most = std::max(most, holders.pods.size());
+  }
+  EXPECT_EQ(most, 2u) << "both cards were in use at some time";
 }
 
 TEST_F(AgentDevicesTest, ANodeOfTheHostHasItsPermissions) {

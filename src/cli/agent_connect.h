@@ -6,10 +6,14 @@
 #include <string>
 
 #include "absl/status/statusor.h"
+#include "absl/time/time.h"
 #include "agent/client/client.h"
 #include "cli/command.h"
 
 namespace plimsoll::cli {
+
+// Between two looks of a command that waits for something of the agent's.
+inline constexpr absl::Duration kLookInterval = absl::Milliseconds(100);
 
 // A client of the agent at --agent, else PLIMSOLL_AGENT, else the usual socket. Connects to
 // nothing yet. INVALID_ARGUMENT: that is no path. `patience`: of the client.

@@ -18,7 +18,6 @@
 namespace plimsoll::cli {
 namespace {
 
-constexpr absl::Duration kLookInterval = absl::Milliseconds(100);
 constexpr int64_t kNowSeconds = 1;
 
 struct DeleteArguments {

@@ -22,8 +22,6 @@ struct ResizeArguments {
   bool wait = false;
 };
 
-constexpr absl::Duration kLookInterval = absl::Milliseconds(100);
-
 // The condition that says why a resize isn't done yet; null: it is.
 KubeObject ConditionOf(const KubeObject& pod) {
   for (const KubeObject& condition : ItemsOf(pod, {"status", "conditions"})) {

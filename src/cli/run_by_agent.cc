@@ -19,7 +19,6 @@ namespace {
 
 using Role = resources::ContainerRequirements::Role;
 
-constexpr absl::Duration kLookEvery = absl::Milliseconds(100);
 
 std::string FullNameOf(const pod::Manifest& pod) {
   return absl::StrCat("pod ", pod.pod_namespace, "/", pod.name);
@@ -88,7 +87,7 @@ absl::Status AwaitStart(const agent::Client& agent, const pod::Manifest& pod,
       outcome.started = true;
       return absl::OkStatus();
     }
-    PLIMSOLL_RETURN_IF_ERROR(agent.Rest(kLookEvery));
+    PLIMSOLL_RETURN_IF_ERROR(agent.Rest(kLookInterval));
   }
   outcome.interrupted = true;
   return absl::OkStatus();

@@ -151,7 +151,7 @@ absl::Status ReadObjectFiles(
   absl::Status problems;
   PLIMSOLL_ASSIGN_OR_RETURN(const std::vector<std::string> names, root.List(directory));
   for (const std::string& name : names) {
-    if (!HoldsObjects(name)) continue;
+    if (!Objects::HoldsObjects(name)) continue;
     const std::string path = absl::StrCat(directory, "/", name);
     const absl::StatusOr<std::string> text = root.Read(path, Objects::kMostFileBytes);
     problems = AlsoTell(problems, text.ok() ? read(*text, path) : text.status());

@@ -64,7 +64,8 @@ absl::StatusOr<bool> ResponseReader::Take(std::string* input) {
 absl::Status ResponseReader::End() {
   if (parser_->is_done()) return absl::OkStatus();
   boost::system::error_code error;
-  parser_->put_eof(error);
+  // Beast wants no end before the first byte.
+  if (parser_->got_some()) parser_->put_eof(error);
   if (!parser_->is_header_done()) error = http::error::partial_message;
   return error ? ResponseFault(error) : absl::OkStatus();
 }

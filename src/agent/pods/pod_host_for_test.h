@@ -56,12 +56,9 @@ class PodsTest : public testing::Test {
             .store = *store_,
             .node = {.name = "node", .host_ip = "", .runtime = [] { return "fake"; }},
             .state_directory = dir_.path(),
-            .objects_directory = "",
             .pod_class_types = nullptr,
             .classes = [](const pod::Manifest& pod) { return NoClasses(pod); },
-            .passes_resources_down = true,
-            .make_group = nullptr,
-            .remove_group = nullptr};
+            .node_classes = [] { return NodeClasses(); }};
   }
   // A worker of a pod that was put on record before.
   std::unique_ptr<PodWorker> WorkerOf(const PodRecord& record, const std::string& manifest) {

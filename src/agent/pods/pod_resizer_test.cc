@@ -162,8 +162,7 @@ class PodResizerTest : public testing::Test {
                 .board = board_,
                 .store = *store_,
                 .node = {.name = "node", .host_ip = "", .runtime = nullptr},
-                .state_directory = dir_.path(),
-                .objects_directory = ""};
+                .state_directory = dir_.path()};
   PodRecord record_;
   ObservedPod observed_;
 };
