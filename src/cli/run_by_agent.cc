@@ -19,7 +19,6 @@ namespace {
 
 using Role = resources::ContainerRequirements::Role;
 
-
 std::string FullNameOf(const pod::Manifest& pod) {
   return absl::StrCat("pod ", pod.pod_namespace, "/", pod.name);
 }
