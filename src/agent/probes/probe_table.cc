@@ -65,7 +65,7 @@ ProbeTable::Pod ProbeTable::NewPod(const ProbedPod& pod, const pod::Manifest& ma
       const std::optional<pod::Probe>& probe = ProbeOf(each, kind);
       if (!probe) continue;
       has_probe = true;
-      Entry& entry = container.entries[IndexOf(kind)].emplace();
+      Entry& entry = container.entries[IndexOf(kind)].emplace(Entry{});
       entry.probe = std::make_shared<const pod::Probe>(*probe);
       entry.count = {.uid = pod.uid,
                      .pod_namespace = pod.pod_namespace,
