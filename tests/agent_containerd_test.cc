@@ -1,11 +1,14 @@
 // plimsoll-agent over Debian's containerd, a runtime without any of the proposals' calls and
 // fields.
+#include <sys/socket.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "agent_runs_fixture.h"
 #include "base/dir_for_test.h"
+#include "base/unique_fd.h"
 #include "harness/containerd.h"
 #include "harness/kernel.h"
 
@@ -93,6 +96,24 @@ class AgentContainerdTest : public ::testing::Test {
     return settings.value_or(linux::CgroupSettings());
   }
 
+  // The answer of the agent's API with its header, up to its end.
+  std::string Ask(const std::string& method, const std::string& path) {
+    const UniqueFd fd(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    sockaddr_un address = {.sun_family = AF_UNIX, .sun_path = {}};
+    agents_->socket().copy(address.sun_path, sizeof(address.sun_path) - 1);
+    const std::string request =
+        absl::StrCat(method, " /api/v1/namespaces/default/pods/", path,
+                     " HTTP/1.1\r\nHost: agent\r\nConnection: close\r\n\r\n");
+    EXPECT_EQ(connect(fd.get(), reinterpret_cast<sockaddr*>(&address), sizeof(address)), 0);
+    EXPECT_EQ(write(fd.get(), request.data(), request.size()), ssize_t(request.size()));
+    std::string answer;
+    char buffer[4096];
+    for (ssize_t count = 0; (count = read(fd.get(), buffer, sizeof(buffer))) > 0;) {
+      answer.append(buffer, static_cast<size_t>(count));
+    }
+    return answer;
+  }
+
   TestDir directory_;
   const std::string root_;
   Containerd containerd_;
@@ -156,6 +177,14 @@ TEST_F(AgentContainerdTest, ContainersEndAndAreRestarted) {
   agents_.Delete("job");
   agents_.Delete("crash");
   EXPECT_EQ(Sandboxes(), 0u);
+}
+
+TEST_F(AgentContainerdTest, LogsAreReadAndCommandsAreGivenAUrl) {
+  Begin();
+  Apply("web", absl::StrCat("echo ready; ", kForever));
+  ASSERT_TRUE(agents_->Await("web", IsReady));
+  EXPECT_TRUE(Eventually([this] { return absl::StrContains(Ask("GET", "web/log"), "ready\n"); }));
+  EXPECT_THAT(Ask("POST", "web/exec?command=true"), HasSubstr("\"http://127.0.0.1:"));
 }
 
 TEST_F(AgentContainerdTest, InitContainersRunFirstAndSidecarsEndLast) {
