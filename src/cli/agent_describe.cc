@@ -92,6 +92,23 @@ void AddMounts(const KubeObject& container, Description& out) {
   out.Outdent();
 }
 
+// Devices that the container has for itself, by the extended resource that it requests.
+void AddDevices(const KubeObject& status, Description& out) {
+  std::vector<std::pair<std::string, std::string>> pairs;
+  for (const KubeObject& resource : ItemsOf(status, {"allocatedResourcesStatus"})) {
+    std::vector<std::string> ids;
+    for (const KubeObject& device : ItemsOf(resource, {"resources"})) {
+      ids.push_back(TextOf(device, {"resourceID"}));
+    }
+    pairs.emplace_back(TextOf(resource, {"name"}), absl::StrJoin(ids, ", "));
+  }
+  if (pairs.empty()) return;
+  out.Section("Devices");
+  out.Indent();
+  out.Add(pairs);
+  out.Outdent();
+}
+
 // Resources that were asked for, and the ones that the runtime reports.
 void AddResources(const KubeObject& container, const KubeObject& status, Description& out) {
   out.Add({{"Requests", PairsText(FieldOf(container, {"resources", "requests"}))},
@@ -125,6 +142,7 @@ void AddContainers(const KubeObject& pod, const char* title, const char* list, c
     AddResources(container, status, out);
     AddEnvironment(container, out);
     AddMounts(container, out);
+    AddDevices(status, out);
     out.Outdent();
     out.Outdent();
   }

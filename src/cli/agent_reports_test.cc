@@ -222,6 +222,16 @@ TEST(AgentDescribe, APodHasItsPartsAndEvents) {
                     HasSubstr("Terminated (Error), exit code 3")));
 }
 
+TEST(AgentDescribe, AContainersDevicesAreNamed) {
+  EXPECT_THAT(DescribeAgentPod(AgentPod(), {}, AgentNow()), Not(HasSubstr("Devices")));
+  const KubeObject pod = WithStatus(R"([{"name": "app", "allocatedResourcesStatus": [
+      {"name": "example.com/gpu",
+       "resources": [{"resourceID": "v.com/gpu=0"}, {"resourceID": "v.com/gpu=1"}]}]}])");
+  EXPECT_THAT(DescribeAgentPod(pod, {}, AgentNow()),
+              AllOf(HasSubstr("    Devices:\n"),
+                    HasSubstr("      example.com/gpu:  v.com/gpu=0, v.com/gpu=1\n")));
+}
+
 TEST(AgentDescribe, ANodeHasResourcesAndPods) {
   const std::string text = DescribeAgentNode(AgentNode(), {AgentPod()}, {}, AgentNow());
   EXPECT_THAT(text, AllOf(HasSubstr("cpu       4         3800m        500m (13%)"),
