@@ -57,8 +57,10 @@ Json Rest(Json spec, absl::FunctionRef<void(Json& owner)> erase) {
     if (containers == spec.end() || !containers->is_array()) continue;
     for (Json& each : *containers) {
       // An init container runs once, before anyone could change it.
-      const bool lives = each.is_object() && (list == std::string("containers") ||
-                                              each.value("restartPolicy", "") == "Always");
+      // A member may be null, which YAML writes as nothing.
+      const bool lives = each.is_object() &&
+                         (list == std::string("containers") ||
+                          (each.contains("restartPolicy") && each["restartPolicy"] == "Always"));
       if (lives) erase(each);
     }
   }

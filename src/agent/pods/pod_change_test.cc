@@ -90,6 +90,16 @@ TEST(PodChangeTest, AChangeOfBothKindsNamesTheFixedField) {
                         "change fields other than cpu and memory"));
 }
 
+TEST(PodChangeTest, MembersThatAreNullAreNoMistake) {
+  Json pod = With("/spec/initContainers/0/restartPolicy", nullptr);
+  pod["spec"]["containers"][0]["resources"] = nullptr;
+  Json next = pod;
+  next["spec"]["containers"][0]["resources"] = {{"requests", {{"cpu", "1"}}}};
+  EXPECT_TRUE(ChangeOf(pod, next).in_place());
+  next["spec"]["containers"][0]["resources"] = {{"requests", nullptr}, {"limits", Json::object()}};
+  EXPECT_TRUE(ChangeOf(pod, next).in_place());
+}
+
 TEST(PodChangeTest, LabelsAreOfTheMetadata) {
   const absl::Status forbidden =
       ForbiddenChange({"default", "web"}, ChangeOf(Web(), With("/metadata/labels/a", "c")));
