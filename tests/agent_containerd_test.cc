@@ -284,6 +284,27 @@ TEST_F(AgentContainerdTest, ClassesAreRejectedPassedOrIgnored) {
   agents_.Restart(containerd_.runtime(), "ignored");
 }
 
+TEST_F(AgentContainerdTest, AFieldOfClassesIsRejectedPassedOrForbidden) {
+  const std::string field = "classes: {tier: low}";
+  Begin();
+  ApplyWith("rejected", "", field);
+  ASSERT_TRUE(agents_->AwaitPhase("rejected", "Failed"));
+  EXPECT_EQ(agents_->Pod("rejected")["status"]["reason"], "UnknownClassType");
+
+  Begin("unadvertisedClasses: pass\n");
+  ApplyWith("passed", "", field);
+  ASSERT_TRUE(agents_->Await("passed", IsReady));
+  const Json before = agents_->Pod("passed");
+
+  Begin(Gate("ClassResources", false));
+  agents_.ExpectUntouched("passed", before);
+  const auto applied = agents_->client().Apply(
+      "{apiVersion: v1, kind: Pod, metadata: {name: new}, spec: {hostNetwork: true, containers: "
+      "[{name: main, image: busybox, resources: {classes: {tier: low}}}]}}");
+  EXPECT_EQ(applied.status().code(), absl::StatusCode::kInvalidArgument) << applied.status();
+  agents_.Restart(containerd_.runtime(), "passed");
+}
+
 // containerd knows no message of classes, and reads its own annotations whatever the agent's gate.
 // This one has RDT switched off, and refuses them.
 TEST_F(AgentContainerdTest, AnnotationsThatContainerdKnowsReachIt) {
@@ -333,15 +354,30 @@ TEST_F(AgentContainerdTest, APodLivesThroughTheGateOfResizesWhichRefusesThemWhen
   agents_.ExpectUntouched("web", before);
 }
 
-// Until this agent resizes.
-TEST_F(AgentContainerdTest, AResizeIsUnimplementedWithTheGateOnToo) {
+// containerd has no UpdatePodSandboxResources.
+TEST_F(AgentContainerdTest, AResizeIsCarriedOutAndReadBack) {
   Begin(Gate("InPlacePodVerticalScaling", true));
   ApplyWith("web", "", "limits: {memory: 64Mi}");
   ASSERT_TRUE(agents_->Await("web", IsReady));
   const Json before = agents_->Pod("web");
   const auto resized = agents_->client().Resize("default", "web", MemoryPatch());
-  EXPECT_EQ(resized.status().code(), absl::StatusCode::kUnimplemented) << resized.status();
+  ASSERT_TRUE(resized.ok()) << resized.status();
+  EXPECT_TRUE(
+      Eventually([&] { return SettingsOf("web", "burstable").memory_limit_bytes == 128 << 20; }));
+  const auto pod_group = Cgroups().Read(GroupOf("web", "burstable"));
+  ASSERT_TRUE(pod_group.ok()) << pod_group.status();
+  EXPECT_EQ(pod_group->memory_limit_bytes, 128 << 20);
+  EXPECT_TRUE(agents_->Await("web", [](const Json& pod) {
+    const Json resources = ContainerOf(pod).value("resources", Json::object());
+    return resources.value("/limits/memory"_json_pointer, "") == "128Mi" &&
+           !absl::StrContains(pod["status"]["conditions"].dump(), "PodResize");
+  }));
+
+  Begin(Gate("InPlacePodVerticalScaling", false));
   agents_.ExpectUntouched("web", before);
+  agents_.Restart(containerd_.runtime(), "web");
+  EXPECT_EQ(SettingsOf("web", "burstable").memory_limit_bytes, 128 << 20)
+      << "the next container has what the pod was given";
 }
 
 }  // namespace

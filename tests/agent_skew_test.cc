@@ -130,15 +130,28 @@ TEST_F(AgentSkewTest, APodLivesThroughTheGateOfResizesWhichRefusesThemWhenOff) {
   agents_.ExpectUntouched("web", before);
 }
 
-// Until this agent resizes.
-TEST_F(AgentSkewTest, AResizeIsUnimplementedWithTheGateOnToo) {
+TEST_F(AgentSkewTest, AResizedPodStaysSoWhenTheGateGoesOff) {
+  const auto shares = [this] {
+    return Status(IdOf(agents_->Pod("web"))).resources().linux().cpu_shares();
+  };
   agents_.Begin(Gates("InPlacePodVerticalScaling: true"));
   ApplyWith("web", "");
   ASSERT_TRUE(agents_->Await("web", IsReady));
   const Json before = agents_->Pod("web");
   const auto resized = agents_->client().Resize("default", "web", CpuPatch());
-  EXPECT_EQ(resized.status().code(), absl::StatusCode::kUnimplemented) << resized.status();
+  ASSERT_TRUE(resized.ok()) << resized.status();
+  EXPECT_TRUE(Eventually([&] { return shares() == 204; }));
+
+  agents_.Begin(Gates("InPlacePodVerticalScaling: false"));
   agents_.ExpectUntouched("web", before);
+  EXPECT_EQ(shares(), 204);
+  agents_.Restart(node_.runtime(), "web");
+  EXPECT_EQ(shares(), 204) << "the next container has what the pod was given";
+  const Json restarted = agents_->Pod("web");
+
+  agents_.Begin(Gates("InPlacePodVerticalScaling: true"));
+  agents_.ExpectUntouched("web", restarted);
+  EXPECT_EQ(shares(), 204);
 }
 
 // Constructed before the node whose configuration names it.
@@ -172,6 +185,7 @@ TEST_F(AgentSkewDiscoveryTest, AShrunkNodeKeepsItsPodsAndTakesNoMore) {
   EXPECT_EQ(agents_.NodeReady()["status"], "True");
   EXPECT_NE(agents_.Capacity()["cpu"], "512") << "the machine's own";
   agents_.ExpectUntouched("big", before);
+  EXPECT_TRUE(Eventually([this] { return agents_.HasEvent("big", "CapacityShrunk"); }));
   ApplyWith("small", "", "requests: {cpu: 100m}");
   ASSERT_TRUE(agents_->AwaitPhase("small", "Failed"));
   EXPECT_EQ(agents_->Pod("small")["status"]["reason"], "OutOfcpu");
