@@ -179,8 +179,8 @@ class AgentImpl : public Agent {
                      [this](const pod::Manifest* before, const pod::Manifest& pod,
                             const std::vector<const pod::Manifest*>& others) {
                        return CheckClassAccess(
-                           config_, ground_.root, [this] { return runtime_->KnownClasses(); }, before,
-                           pod, others);
+                           config_, ground_.root, [this] { return runtime_->KnownClasses(); },
+                           before, pod, others);
                      },
                  .may_start = [this] { return runtime_->CheckUse(); },
                  .passes_resources_down = GateIsOn("KubeletContainerResourcesInPodSandbox"),
@@ -427,9 +427,9 @@ class AgentImpl : public Agent {
   Ground ground_;
   Reports reports_;
   std::unique_ptr<Runtime> runtime_;
+  absl::Mutex mutex_;  // before node_, whose thread takes it
   std::unique_ptr<NodeView> node_;
   PodParts parts_;
-  absl::Mutex mutex_;
   std::unique_ptr<AgentPods> pods_ ABSL_GUARDED_BY(mutex_);
   std::unique_ptr<RuntimeNews> news_;
   Watches watches_;

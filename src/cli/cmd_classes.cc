@@ -158,7 +158,7 @@ absl::StatusOr<int> AssignToPod(const CommandContext& context, pod::Client& clie
   request.set_pod_sandbox_id(pod.id());
   request.mutable_class_resources()->mutable_class_()->insert(classes.begin(), classes.end());
   PLIMSOLL_RETURN_IF_ERROR(
-      AsBefore(client.UpdatePodClasses(request), {"pod", pod.id(), pod.metadata().name()}));
+      AsBefore(client.updates().PodClasses(request), {"pod", pod.id(), pod.metadata().name()}));
   PLIMSOLL_ASSIGN_OR_RETURN(const auto after, client.PodSandboxStatus(pod.id()));
   PLIMSOLL_RETURN_IF_ERROR(
       CheckTaken(client, classes, after.status().class_resources().class_(), /*pod=*/true));
@@ -185,7 +185,7 @@ absl::StatusOr<int> Assign(const CommandContext& context, const AssignArguments&
   request.set_container_id(container.id());
   request.mutable_class_resources()->mutable_classes()->insert(classes->begin(), classes->end());
   PLIMSOLL_RETURN_IF_ERROR(
-      AsBefore(client->UpdateContainer(request),
+      AsBefore(client->updates().Container(request),
                {"container", container.id(),
                 absl::StrCat(PodNameOf(container, pods), "/", container.metadata().name())}));
   PLIMSOLL_ASSIGN_OR_RETURN(const auto after, client->ContainerStatus(container.id()));

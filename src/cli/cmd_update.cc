@@ -143,7 +143,7 @@ absl::StatusOr<int> UpdatePod(const CommandContext& context, const UpdateArgumen
   request.set_pod_sandbox_id(pod.id());
   *request.mutable_resources() = resources;
   PLIMSOLL_RETURN_IF_ERROR(
-      AsBefore(client->UpdatePod(request), {"pod", pod.id(), pod.metadata().name()}));
+      AsBefore(client->updates().Pod(request), {"pod", pod.id(), pod.metadata().name()}));
   PLIMSOLL_ASSIGN_OR_RETURN(const auto after, client->PodSandboxStatus(pod.id(), /*verbose=*/true));
   if (context.for_programs()) {
     PLIMSOLL_RETURN_IF_ERROR(PrintMessage(after, context.format()));
@@ -206,7 +206,7 @@ absl::StatusOr<int> Update(const CommandContext& context, const UpdateArguments&
   request.set_container_id(container.id());
   FollowAsked(arguments, before.status().kubernetes_resources(), &request);
   const std::string pod = PodNameOf(container, pods);
-  absl::Status updated = client->UpdateContainer(request);
+  absl::Status updated = client->updates().Container(request);
   if (absl::StrContains(updated.message(), kAbovePods)) {
     updated = WithHint(std::move(updated), absl::StrCat("plimsoll update --pod ", ShellQuote(pod),
                                                         " --cpu ", ShellQuote(arguments.cpus)));

@@ -51,7 +51,8 @@ Client::Client(ClientOptions options, std::unique_ptr<Connection> connection)
     : address_(std::move(options.address)),
       keeper_(std::move(options.keeper)),
       connection_(std::move(connection)),
-      own_(*connection_) {}
+      own_(*connection_),
+      updates_(*connection_) {}
 
 Client::~Client() {
   if (keeper_ == nullptr) return;
@@ -241,27 +242,6 @@ absl::Status Client::WatchContainers(
   return enough ? absl::OkStatus() : status;
 }
 
-absl::Status Client::UpdatePodClasses(const cri::UpdatePodSandboxConfigRequest& request) {
-  return connection_
-      ->Call(connection_->runtime_stub(), &cri::RuntimeService::Stub::UpdatePodSandboxConfig,
-             request)
-      .status();
-}
-
-absl::Status Client::UpdateContainer(const cri::UpdateContainerResourcesRequest& request) {
-  return connection_
-      ->Call(connection_->runtime_stub(), &cri::RuntimeService::Stub::UpdateContainerResources,
-             request)
-      .status();
-}
-
-absl::Status Client::UpdatePod(const cri::UpdatePodSandboxResourcesRequest& request) {
-  return connection_
-      ->Call(connection_->runtime_stub(), &cri::RuntimeService::Stub::UpdatePodSandboxResources,
-             request)
-      .status();
-}
-
 absl::StatusOr<cri::ExecSyncResponse> Client::ExecSync(const std::string& id,
                                                        const std::vector<std::string>& command,
                                                        int64_t timeout_s) {
@@ -411,6 +391,26 @@ absl::Status OwnCalls::ListEvents(uint64_t since, bool follow,
   if (enough) context.TryCancel();
   const absl::Status status = FromGrpc(reader->Finish());
   return enough ? absl::OkStatus() : status;
+}
+
+absl::Status UpdateCalls::PodClasses(const cri::UpdatePodSandboxConfigRequest& request) {
+  return connection_
+      .Call(connection_.runtime_stub(), &cri::RuntimeService::Stub::UpdatePodSandboxConfig, request)
+      .status();
+}
+
+absl::Status UpdateCalls::Container(const cri::UpdateContainerResourcesRequest& request) {
+  return connection_
+      .Call(connection_.runtime_stub(), &cri::RuntimeService::Stub::UpdateContainerResources,
+            request)
+      .status();
+}
+
+absl::Status UpdateCalls::Pod(const cri::UpdatePodSandboxResourcesRequest& request) {
+  return connection_
+      .Call(connection_.runtime_stub(), &cri::RuntimeService::Stub::UpdatePodSandboxResources,
+            request)
+      .status();
 }
 
 }  // namespace plimsoll::pod

@@ -91,6 +91,20 @@ class OwnCalls {
   Connection& connection_;
 };
 
+// The calls that change what lives. Thread-safe. Errors as Client's.
+class UpdateCalls {
+ public:
+  // `connection` outlives this.
+  explicit UpdateCalls(Connection& connection) : connection_(connection) {}
+
+  absl::Status Container(const cri::UpdateContainerResourcesRequest& request);
+  absl::Status Pod(const cri::UpdatePodSandboxResourcesRequest& request);
+  absl::Status PodClasses(const cri::UpdatePodSandboxConfigRequest& request);
+
+ private:
+  Connection& connection_;
+};
+
 // Thread-safe. Every call has a deadline. Its error names the object and the daemon's reason.
 class Client {
  public:
@@ -101,6 +115,7 @@ class Client {
   const std::string& address() const { return address_; }
   // UNIMPLEMENTED where the runtime is another than plimsolld.
   OwnCalls& own() { return own_; }
+  UpdateCalls& updates() { return updates_; }
 
   // From now on a call that reads, stops or removes is repeated when the daemon is lost. Call this
   // before other threads use the client.
@@ -151,9 +166,6 @@ class Client {
   // UNIMPLEMENTED: the runtime has no such stream.
   absl::Status WatchContainers(
       const std::function<bool(const cri::ContainerEventResponse&)>& event);
-  absl::Status UpdatePodClasses(const cri::UpdatePodSandboxConfigRequest& request);
-  absl::Status UpdateContainer(const cri::UpdateContainerResourcesRequest& request);
-  absl::Status UpdatePod(const cri::UpdatePodSandboxResourcesRequest& request);
   // `timeout_s` 0: no limit.
   absl::StatusOr<cri::ExecSyncResponse> ExecSync(const std::string& id,
                                                  const std::vector<std::string>& command,
@@ -188,6 +200,7 @@ class Client {
   const std::unique_ptr<DaemonKeeper> keeper_;
   std::unique_ptr<Connection> connection_;
   OwnCalls own_;
+  UpdateCalls updates_;
 };
 
 }  // namespace plimsoll::pod

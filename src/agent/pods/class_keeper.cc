@@ -18,14 +18,14 @@ absl::Status CallFor(pod::Client& client, const ClassUpdate& update) {
     for (const auto& [type, name] : update.classes) {
       (*request.mutable_class_resources()->mutable_class_())[type] = name;
     }
-    return client.UpdatePodClasses(request);
+    return client.updates().PodClasses(request);
   }
   ::runtime::v1::UpdateContainerResourcesRequest request;
   request.set_container_id(update.id);
   for (const auto& [type, name] : update.classes) {
     (*request.mutable_class_resources()->mutable_classes())[type] = name;
   }
-  return client.UpdateContainer(request);
+  return client.updates().Container(request);
 }
 
 }  // namespace

@@ -90,7 +90,7 @@ absl::Status PodResizer::Announce(const std::string& sandbox, GroupStep step) {
     *request.mutable_resources() = Cover(request.resources(), before);
   }
   if (host_.passes_resources_down) *request.mutable_pod_resources() = pod::AllWrittenToCri(after_);
-  const absl::Status status = host_.client.UpdatePod(request);
+  const absl::Status status = host_.client.updates().Pod(request);
   if (!absl::IsUnimplemented(status)) return status;
   if (!host_.noted_no_pod_updates->exchange(true)) {
     host_.events.Add(
@@ -133,7 +133,7 @@ absl::Status PodResizer::Update(const ResizeStep& step) {
   if (host_.passes_resources_down) {
     *request.mutable_kubernetes_resources() = pod::WrittenToCri(after_, step.index);
   }
-  return host_.client.UpdateContainer(request);
+  return host_.client.updates().Container(request);
 }
 
 absl::Status PodResizer::Restart(const ResizeStep& step, const ObservedPod& observed,

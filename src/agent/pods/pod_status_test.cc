@@ -36,8 +36,8 @@ class PodStatusTest : public testing::Test {
     return *observed_.containers.insert(observed_.containers.begin(), container);
   }
   Json Object(absl::Time now = kPresent) {
-    return PodObject({record_, manifest_, observed_, end_, waiting_, failure_, "", true, health_}, node_,
-                     before_, now);
+    return PodObject({record_, manifest_, observed_, end_, waiting_, failure_, "", true, health_},
+                     node_, before_, now);
   }
   static Json ConditionOf(const Json& object, const std::string& type) {
     for (const Json& each : object["status"]["conditions"]) {
