@@ -17,6 +17,9 @@ import vm
 
 # Programs at once: while one waits another computes.
 LANES = 2
+# Beside those of every job. busybox has the last three too, without the flags that a test uses.
+TOOLS = ["docker-registry", "apparmor_parser", "containerd", "containerd-shim-runc-v2", "ctr",
+         "nsenter", "setpriv", "unshare"]
 
 
 def main():
@@ -41,7 +44,7 @@ def main():
              if entry[1] in filters and (not arguments.only or entry[1] in arguments.only)]
     if not tests:
         parser.error(f"nothing of {', '.join(arguments.only)} runs there (tests/vm/runs); give --filter")
-    kernel = job.make_disk(build, directory, [path for _, _, path in tests], ["docker-registry", "apparmor_parser"])
+    kernel = job.make_disk(build, directory, [path for _, _, path in tests], TOOLS)
     options = vm.Options(kernel=kernel, images=directory, results=directory / "results",
                          job=job.HERE / "suite_job", timeout=arguments.timeout,
                          arguments=[str(LANES), *(f"{kind}={name}={path}={filters[name]}"

@@ -10,17 +10,23 @@ namespace plimsoll::agent {
 namespace {
 
 constexpr char kDefaultClass[] = "system.default";
+constexpr char kTypeSuffix[] = ".class.plimsoll.dev/";
 
 bool IsDefault(const std::string& name) {
   return name.empty() || name == kDefaultClass;
 }
 
-qos::AnnotationPolicy EverySpelling(const NodeClasses& node) {
+// Types that the node doesn't list are requests too, which the admission rejects.
+qos::AnnotationPolicy EverySpelling(const pod::Manifest& pod, const NodeClasses& node) {
   const std::set<std::string> all = {"container", "default", "sandbox"};
   // The types that runtimes read annotations for, whether they list them or not.
   qos::AnnotationPolicy policy = {{"rdt", all}, {"blockio", all}};
   for (const auto* types : {&node.pod, &node.container}) {
     for (const auto& [type, has] : *types) policy[type] = all;
+  }
+  for (const auto& [key, name] : pod.annotations) {
+    const size_t end = key.find(kTypeSuffix);
+    if (end != std::string::npos && end > 0) policy[key.substr(0, end)] = all;
   }
   return policy;
 }
@@ -73,7 +79,7 @@ void Count(const ClassNames& classes, ClassUse& use) {
 }  // namespace
 
 ClassRequests RequestedClasses(const pod::Manifest& pod, const NodeClasses& node) {
-  const qos::AnnotationPolicy policy = EverySpelling(node);
+  const qos::AnnotationPolicy policy = EverySpelling(pod, node);
   ClassRequests requests;
   // The policy permits every key, so neither of the two calls fails.
   if (const auto found = qos::AnnotatedPodClasses(pod.annotations, policy); found.ok()) {

@@ -32,7 +32,8 @@ struct NodeClasses {
 };
 
 // The classes that the pod's annotations ask for, in every spelling that a runtime may read
-// (qos/annotations.h), so that none reaches the runtime past the admission. `node` names the types.
+// (qos/annotations.h), so that none reaches the runtime past the admission; of types that `node`
+// lacks too.
 ClassRequests RequestedClasses(const pod::Manifest& pod, const NodeClasses& node);
 
 // The requests of a pod whose annotations count for nothing.

@@ -45,11 +45,23 @@ TEST_F(ClassRequestsTest, NoSpellingPassesTheAdmission) {
                                    "blockio.resources.beta.kubernetes.io/pod: none",
                                    "custom.class.plimsoll.dev/container.a: none",
                                    "custom.class.plimsoll.dev/default: none",
-                                   "oom.class.plimsoll.dev/sandbox: none"};
+                                   "oom.class.plimsoll.dev/sandbox: none",
+                                   "unlisted.class.plimsoll.dev/sandbox: none",
+                                   "unlisted.class.plimsoll.dev/default: none",
+                                   "unlisted.class.plimsoll.dev/container.b: none"};
   for (const char* const spelling : spellings) {
     const auto rejection = ClassRejection(RequestedClasses(Annotated(spelling), node_), {}, node_);
     EXPECT_TRUE(rejection.has_value()) << spelling;
   }
+}
+
+TEST_F(ClassRequestsTest, ATypeThatTheNodeLacksHidesNoOther) {
+  const ClassRequests requests =
+      RequestedClasses(Annotated("unlisted.class.plimsoll.dev/container.a: x, "
+                                 "rdt.resources.alpha.kubernetes.io/default: gold"),
+                       node_);
+  EXPECT_THAT(requests.containers.at("a"), ElementsAre(Pair("rdt", "gold"), Pair("unlisted", "x")));
+  EXPECT_THAT(requests.containers.at("b"), ElementsAre(Pair("rdt", "gold")));
 }
 
 TEST_F(ClassRequestsTest, APodThatAsksForNothingIsAdmitted) {
