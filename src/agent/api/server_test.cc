@@ -204,7 +204,8 @@ TEST_F(ApiServerTest, StreamsLeavePlacesForCalls) {
   EXPECT_TRUE(WaitUntil([&] {
     RawClient again(path_);
     further.Close();
-    again.Send("GET /stream HTTP/1.1\r\n\r\n");
+    // A refusal closes the connection, so that nothing more is waited for.
+    again.Send("GET /stream HTTP/1.1\r\nConnection: close\r\n\r\n");
     return again.ReadUntil("begun");
   }));
 }
