@@ -122,6 +122,9 @@ TEST_F(AgentPodsTest, UntilARestartedAgentHasLookedAPodIsUnknown) {
   EXPECT_THAT((*pods_->Get({"default", "web"}))["status"]["message"].get<std::string>(),
               HasSubstr("has not seen the pod"));
   EXPECT_EQ(WaitingReason("web"), "ContainerStatusUnknown");
+  for (const auto& each : (*pods_->Get({"default", "web"}))["status"]["conditions"]) {
+    EXPECT_EQ(each["status"], "Unknown") << each;
+  }
   cri_.script().Release("ListPodSandbox");
   EXPECT_TRUE(AwaitPhase("web", "Running"));
 }

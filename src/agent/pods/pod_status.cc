@@ -315,8 +315,16 @@ Json UnseenPodObject(const PodRecord& record, const std::string& node) {
                           {"lastState", Json::object()},
                           {"state", {{"waiting", {{"reason", "ContainerStatusUnknown"}}}}}});
   }
+  Json conditions = Json::array();
+  for (const char* type : {"Initialized", "Ready", "ContainersReady"}) {
+    conditions.push_back({{"type", type},
+                          {"status", "Unknown"},
+                          {"reason", "NotSeenYet"},
+                          {"lastTransitionTime", KubeTime(record.created)}});
+  }
   object["status"] = {
       {"phase", "Unknown"},
+      {"conditions", std::move(conditions)},
       {"containerStatuses", std::move(containers)},
       {"startTime", KubeTime(record.created)},
       {"reason", "NotSeenYet"},
