@@ -195,6 +195,18 @@ Holders HoldersOf(const std::vector<Json>& pods) {
   return holders;
 }
 
+// All pods, once the agent has looked at each.
+absl::StatusOr<std::vector<Json>> SeenPods(const agent::Client& client) {
+  absl::StatusOr<std::vector<Json>> pods;
+  Eventually([&] {
+    pods = client.List("default");
+    return pods.ok() && std::none_of(pods->begin(), pods->end(), [](const Json& pod) {
+             return pod["status"]["phase"] == "Unknown";
+           });
+  });
+  return pods;
+}
+
 TEST_F(AgentDevicesTest, NoKillGivesADeviceToTwoPods) {
   const char* given = std::getenv("PLIMSOLL_SEED");
   const unsigned long seed =
@@ -221,7 +233,7 @@ TEST_F(AgentDevicesTest, NoKillGivesADeviceToTwoPods) {
         .IgnoreError();
     killer.join();
     Begin();
-    const auto pods = agent_.client().List("default");
+    const auto pods = SeenPods(agent_.client());
     ASSERT_TRUE(pods.ok()) << pods.status();
     holders = HoldersOf(*pods);
     for (const auto& [card, names] : holders.pods) {

@@ -1,6 +1,7 @@
 #include "agent/node_options_of.h"
 
 #include "absl/time/time.h"
+#include "agent/pods/devices.h"
 
 namespace plimsoll::agent {
 

@@ -85,6 +85,7 @@ void AgentPods::PrepareAdmission() const {
 
 void AgentPods::SetAside(PodRecord record, const std::string& why) {
   record.object = BareObject(record.key);
+  record.allocated = record.actuated = nullptr;
   if (record.deleted) {
     table_.Add(std::make_shared<PodWorker>(host_, record, BareManifest(record)));
     return;
@@ -240,6 +241,7 @@ void AgentPods::OnGone(const PodKey& pod) {
 }
 
 void AgentPods::OnRoom() {
+  PrepareAdmission();
   const absl::MutexLock lock(&mutex_);
   changes_.Retry();
 }
@@ -388,6 +390,7 @@ absl::StatusOr<std::string> AgentPods::ExecUrl(const PodKey& pod, const std::str
 }
 
 absl::StatusOr<nlohmann::json> AgentPods::Resize(const PodKey& pod, const nlohmann::json& patch) {
+  PrepareAdmission();
   const absl::MutexLock lock(&mutex_);
   PLIMSOLL_ASSIGN_OR_RETURN(const PodTable::Worker worker, Find(pod));
   if (!host_.resizes_pods) {

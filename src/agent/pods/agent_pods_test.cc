@@ -178,7 +178,7 @@ TEST_F(AgentPodsTest, AnUnreadableRecordIsToldAndDeletedByItsName) {
   client_ = OpenClient();
   Start();
   EXPECT_THAT(EventOf("web", "UnreadablePod"),
-              AllOf(HasSubstr("can't be read: its row in the database is damaged"),
+              AllOf(HasSubstr("can't be read: its object in the database is no JSON object"),
                     HasSubstr("`plimsoll delete pod web` ends and forgets it")));
   EXPECT_EQ(Phase("web"), "Unknown");
   const auto applied = pods_->Apply(OnePod("web"), "test");

@@ -85,7 +85,7 @@ absl::StatusOr<std::vector<std::string>> CapacityCheck::Look(
   std::vector<std::string> evicted;
   if (allocatable.empty() || checked_ == allocatable) return evicted;
   std::vector<PodTable::Worker> workers;
-  std::vector<std::shared_ptr<const pod::Manifest>> kept;
+  std::vector<std::shared_ptr<const pod::Manifest>> kept;  // alive for `active`
   std::vector<ActivePod> active;
   for (const PodTable::Worker& each : pods) {
     if (!each->has_looked()) return evicted;

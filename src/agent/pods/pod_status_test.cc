@@ -36,7 +36,13 @@ class PodStatusTest : public testing::Test {
     return *observed_.containers.insert(observed_.containers.begin(), container);
   }
   Json Object(absl::Time now = kPresent) {
-    return PodObject({record_, manifest_, observed_, end_, waiting_, failure_, "", true, health_},
+    return PodObject({.record = record_,
+                      .manifest = manifest_,
+                      .observed = observed_,
+                      .end = end_,
+                      .waiting = waiting_,
+                      .failure = failure_,
+                      .health = health_},
                      node_, before_, now);
   }
   static Json ConditionOf(const Json& object, const std::string& type) {

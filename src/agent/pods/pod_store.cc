@@ -8,9 +8,9 @@
 namespace plimsoll::agent {
 namespace {
 
-constexpr int64_t kSchemaVersion = 2;
 // Enough for some hundred deletions.
 constexpr int64_t kReserveBytes = 2 << 20;
+constexpr int64_t kSchemaVersion = 2;
 constexpr char kFirstSchema[] =
     "CREATE TABLE pods (uid TEXT PRIMARY KEY NOT NULL, pod_namespace TEXT NOT NULL,"
     " name TEXT NOT NULL, object TEXT NOT NULL, file TEXT NOT NULL, created INTEGER NOT NULL,"
@@ -58,9 +58,9 @@ constexpr char kColumns[] =
 std::string ExtraOf(const PodRecord& pod) {
   nlohmann::json extra = {{"generation", pod.generation},
                           {"allocatedGeneration", pod.allocated_generation}};
-  if (!pod.devices.empty()) extra["devices"] = pod.devices;
   if (!pod.allocated.is_null()) extra["allocated"] = pod.allocated;
   if (!pod.actuated.is_null()) extra["actuated"] = pod.actuated;
+  if (!pod.devices.empty()) extra["devices"] = pod.devices;
   if (!pod.restarting.empty()) extra["restarting"] = pod.restarting;
   if (pod.pending) {
     extra["pending"] = {{"reason", pod.pending->reason}, {"message", pod.pending->message}};
@@ -72,11 +72,11 @@ std::string ExtraOf(const PodRecord& pod) {
 bool ReadExtra(const std::string& text, PodRecord& pod) {
   try {
     const nlohmann::json extra = nlohmann::json::parse(text);
-    pod.devices = extra.value("devices", DeviceClaims());
     pod.generation = extra.value("generation", int64_t{1});
     pod.allocated_generation = extra.value("allocatedGeneration", int64_t{1});
     pod.allocated = extra.value("allocated", nlohmann::json());
     pod.actuated = extra.value("actuated", nlohmann::json());
+    pod.devices = extra.value("devices", DeviceClaims());
     pod.restarting = extra.value("restarting", std::map<std::string, std::string>());
     if (extra.contains("pending")) {
       pod.pending = PodVerdict{extra["pending"].at("reason"), extra["pending"].at("message")};
@@ -87,20 +87,20 @@ bool ReadExtra(const std::string& text, PodRecord& pod) {
   }
 }
 
-// The record's object is null where it can't be read.
-PodRecord FromRow(const sqlite::Statement& row) {
+// `why` stays empty unless the row can't be read.
+PodRecord FromRow(const sqlite::Statement& row, std::string& why) {
   PodRecord pod;
   pod.uid = row.Bytes(0);
   pod.key = {row.Bytes(1), row.Bytes(2)};
   pod.object = nlohmann::json::parse(row.Bytes(3), nullptr, /*allow_exceptions=*/false);
-  if (!pod.object.is_object()) pod.object = nullptr;
+  if (!pod.object.is_object()) why = "its object in the database is no JSON object";
   pod.file = row.Bytes(4);
   pod.created = absl::FromUnixNanos(row.Integer(5));
   if (row.Integer(6) != 0) pod.deleted = absl::FromUnixNanos(row.Integer(6));
   pod.grace_s = row.Integer(7);
   if (!row.Bytes(8).empty()) pod.verdict = PodVerdict{row.Bytes(8), row.Bytes(9)};
   pod.first_id = static_cast<uint32_t>(row.Integer(10));
-  if (!ReadExtra(row.Bytes(11), pod)) pod.object = nullptr;
+  if (!ReadExtra(row.Bytes(11), pod)) why = "its further members in the database are damaged";
   return pod;
 }
 
@@ -142,9 +142,10 @@ absl::StatusOr<PodStore::Loaded> PodStore::Load() {
   Loaded loaded;
   PLIMSOLL_RETURN_IF_ERROR(load_.Query([&] {
     mutex_.AssertHeld();
-    PodRecord pod = FromRow(load_);
-    if (pod.object.is_null()) {
-      loaded.unreadable.push_back({std::move(pod), "its row in the database is damaged"});
+    std::string why;
+    PodRecord pod = FromRow(load_, why);
+    if (!why.empty()) {
+      loaded.unreadable.push_back({std::move(pod), why});
     } else {
       loaded.pods.push_back(std::move(pod));
     }
