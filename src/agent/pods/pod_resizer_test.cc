@@ -189,6 +189,7 @@ TEST_F(PodResizerTest, BothSpellingsOfLimitsAreTheSame) {
   EXPECT_EQ(request.linux().cpu_quota(), 300'000);
   EXPECT_EQ(request.linux().cpu_shares(), 3072);
   EXPECT_EQ(request.linux().SerializeAsString(), request.resources().linux().SerializeAsString());
+  EXPECT_FALSE(request.resources().has_windows());
   EXPECT_EQ(request.kubernetes_resources().requests().at("cpu").string(), "3");
 }
 
