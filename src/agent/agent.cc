@@ -89,10 +89,10 @@ class AgentImpl : public Agent {
 
   // The node's changes may call pods until they have gone.
   ~AgentImpl() override {
-    front_.server.reset();  // its threads use the API
-    front_.api.reset();
     // Ends calls that the parts below wait for.
     if (runtime_ != nullptr) runtime_->client().Abandon();
+    front_.server.reset();  // its threads use the API
+    front_.api.reset();
     watches_ = {};
     news_.reset();
     {
@@ -101,6 +101,7 @@ class AgentImpl : public Agent {
       pods = std::move(pods_);
     }
     parts_.prober.reset();  // its threads may ask for the pods
+    node_.reset();          // likewise
   }
 
   absl::Status Start(const std::string& version) {
@@ -266,6 +267,7 @@ class AgentImpl : public Agent {
     }
     StartProber();
     AgentPods::Options options{.host = Host()};
+    options.note = [this](const std::string& note) { Warn(note); };
     options.before_admission = [this] { runtime_->Classes().status().IgnoreError(); };
     options.admit = [this](const pod::Manifest& pod,
                            const std::vector<const pod::Manifest*>& others) {

@@ -38,11 +38,12 @@ absl::StatusOr<std::unique_ptr<Chores>> Chores::Start(const Config& config, Surr
 void Chores::Do() {
   const std::vector<PodTable::Worker> pods = around_.pods.Workers();
   if (logs_ != nullptr) logs_->Look(pods);
-  const auto evicted = capacity_.Look(pods, around_.allocatable());
-  if (!evicted.ok()) {
-    return around_.note(absl::StrCat("a pod is not evicted: ", evicted.status().message()));
+  const CapacityCheck::Outcome outcome = capacity_.Look(pods, around_.allocatable());
+  for (const std::string& uid : outcome.evicted) around_.pods.Wake(uid);
+  if (!outcome.status.ok()) {
+    around_.note(
+        absl::StrCat("a pod is not evicted, which is tried again: ", outcome.status.message()));
   }
-  for (const std::string& uid : *evicted) around_.pods.Wake(uid);
 }
 
 }  // namespace plimsoll::agent

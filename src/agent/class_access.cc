@@ -19,8 +19,7 @@ absl::StatusOr<std::vector<ClassQuota>> QuotasOf(const Config& config, const FsR
   if (config.objects_path.empty()) return std::vector<ClassQuota>();
   absl::StatusOr<std::vector<ClassQuota>> quotas = ReadClassQuotas(root, config.objects_path);
   if (quotas.ok()) return quotas;
-  return absl::FailedPreconditionError(
-      absl::StrCat("quotas can't be read: ", quotas.status().message()));
+  return absl::UnavailableError(absl::StrCat("quotas can't be read: ", quotas.status().message()));
 }
 
 std::string ClassFieldOf(const pod::Manifest& pod) {

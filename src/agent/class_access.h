@@ -21,16 +21,16 @@ namespace plimsoll::agent {
 // null for a new one; OK for one whose classes stay. `root` is "/".
 //
 // INVALID_ARGUMENT: it has `resources.classes` while the gate is off; PERMISSION_DENIED: it is over
-// a quota; FAILED_PRECONDITION: the quotas can't be read, or a living pod can't get these classes
-// from this runtime, CheckClassChange or ClassRejection say why. Whether the node has a new pod's
-// classes is for its admission.
+// a quota; UNAVAILABLE: the quotas can't be read; FAILED_PRECONDITION: a living pod can't get these
+// classes from this runtime, CheckClassChange or ClassRejection say why. Whether the node has a new
+// pod's classes is for its admission. Errors of `node`.
 absl::Status CheckClassAccess(const Config& config, const FsRoot& root,
                               absl::FunctionRef<absl::StatusOr<NodeClasses>()> node,
                               const pod::Manifest* before, const pod::Manifest& pod,
                               const std::vector<const pod::Manifest*>& others);
 
 // The v1 ResourceQuotas of a namespace, empty for all. `used` tells the classes of one namespace's
-// pods. FAILED_PRECONDITION as above.
+// pods. UNAVAILABLE as above.
 absl::StatusOr<std::vector<nlohmann::json>> QuotaObjects(
     const Config& config, const FsRoot& root, const std::string& pod_namespace,
     absl::FunctionRef<NodeClassUse(const std::string& pod_namespace)> used);

@@ -85,12 +85,11 @@ TEST_F(ClassAccessTest, QuotasThatCantBeReadHoldBackClassesAlone) {
   WriteQuota("[{name: [}");
   EXPECT_TRUE(Check(nullptr, PodOf("shop", "")).ok());
   const absl::Status status = Check(nullptr, PodOf("shop", "rdt: gold"));
-  EXPECT_TRUE(absl::IsFailedPrecondition(status)) << status;
+  EXPECT_TRUE(absl::IsUnavailable(status)) << status;
   EXPECT_THAT(std::string(status.message()), HasSubstr("quotas can't be read: "));
-  EXPECT_TRUE(
-      absl::IsFailedPrecondition(QuotaObjects(config_, dir_.root(), "", [](const std::string&) {
-                                   return NodeClassUse();
-                                 }).status()));
+  EXPECT_TRUE(absl::IsUnavailable(QuotaObjects(config_, dir_.root(), "", [](const std::string&) {
+                                    return NodeClassUse();
+                                  }).status()));
 }
 
 TEST_F(ClassAccessTest, ALivingPodsClassesChangeWhereTheNodeHasThem) {

@@ -13,6 +13,23 @@ Json AmountsObject(const resources::ResourceList& amounts) {
   return object;
 }
 
+Json DevicesObject(const NodeDevices& devices) {
+  Json object = Json::object();
+  for (const auto& [resource, list] : devices) {
+    Json& entries = object[resource] = Json::array();
+    for (const NodeDevice& each : list) {
+      if (!each.cdi_name.empty()) {
+        entries.push_back({{"cdi", each.cdi_name}});
+        continue;
+      }
+      entries.push_back({{"path", each.node.host_path},
+                         {"containerPath", each.node.container_path},
+                         {"permissions", each.node.permissions}});
+    }
+  }
+  return object;
+}
+
 }  // namespace
 
 Json ConfigObject(const Config& config) {
@@ -42,6 +59,7 @@ Json ConfigObject(const Config& config) {
       {"logging", {{"format", config.log_format}, {"level", config.log_level}}},
       {"featureGates", config.feature_gates.all()}};
   if (!config.objects_path.empty()) object["objectsPath"] = config.objects_path;
+  if (!config.devices.empty()) object["devices"] = DevicesObject(config.devices);
   if (config.pod_pids_limit) object["podPidsLimit"] = *config.pod_pids_limit;
   return {{"kubeletconfig", std::move(object)}};
 }

@@ -13,7 +13,9 @@ TEST(ConfigObjectTest, IsAConfigurationOfTheSameValues) {
       "runtimeEndpoint: unix:///r.sock\nobjectsPath: /o\npodPidsLimit: 7\nmaxPods: 3\n"
       "systemReserved: {cpu: 500m}\nnodeLabels: {a: b}\ncontainerLogMaxSize: -1\n"
       "containerLogMonitorInterval: 90s\nfeatureGates: {ClassResources: false}\n"
-      "evictAfterCapacityShrinks: true\nlogging: {level: debug}\n",
+      "evictAfterCapacityShrinks: true\nlogging: {level: debug}\n"
+      "devices: {example.com/gpu: [{cdi: vendor.com/gpu=0}], example.com/log: [{path: /dev/log0, "
+      "permissions: rw}]}\n",
       "f.yaml");
   ASSERT_TRUE(config.ok()) << config.status();
   const nlohmann::json object = ConfigObject(*config);
@@ -28,6 +30,8 @@ TEST(ConfigObjectTest, IsAConfigurationOfTheSameValues) {
   EXPECT_FALSE(again->feature_gates.enabled("ClassResources"));
   EXPECT_TRUE(again->evict_after_capacity_shrinks);
   EXPECT_EQ(again->log_level, "debug");
+  EXPECT_EQ(again->devices.at("example.com/gpu").front().cdi_name, "vendor.com/gpu=0");
+  EXPECT_EQ(again->devices.at("example.com/log").front().node.permissions, "rw");
 }
 
 TEST(ConfigObjectTest, TheDefaultsAreOneToo) {

@@ -44,7 +44,8 @@ absl::StatusOr<Addresses> LookUp(const std::string& host, uint16_t port) {
 absl::StatusOr<UniqueFd> ConnectTo(const addrinfo& address, const std::string& what,
                                    const Until& until) {
   UniqueFd fd(socket(address.ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-  if (!fd.valid()) return ErrnoStatus(errno, absl::StrCat("socket to ", what));
+  // Without IPv6 in the kernel, the next address may be one of IPv4.
+  if (!fd.valid()) return Failed(what, errno);
   if (connect(fd.get(), address.ai_addr, address.ai_addrlen) == 0) return fd;
   if (errno != EINPROGRESS) return Failed(what, errno);
   PLIMSOLL_RETURN_IF_ERROR(Annotate(AwaitSocket(fd.get(), POLLOUT, until), what));

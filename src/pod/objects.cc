@@ -11,6 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "base/problems.h"
+#include "base/regular_file.h"
 #include "base/status.h"
 #include "pod/object_metadata.h"
 #include "yaml/documents.h"
@@ -153,7 +154,7 @@ absl::Status ReadObjectFiles(
   for (const std::string& name : names) {
     if (!Objects::HoldsObjects(name)) continue;
     const std::string path = absl::StrCat(directory, "/", name);
-    const absl::StatusOr<std::string> text = root.Read(path, Objects::kMostFileBytes);
+    const absl::StatusOr<std::string> text = ReadRegularFile(root, path, Objects::kMostFileBytes);
     problems = AlsoTell(problems, text.ok() ? read(*text, path) : text.status());
   }
   return problems;

@@ -39,7 +39,7 @@ std::string NameOf(ObjectKind kind, absl::string_view object_namespace, absl::st
 bool IsText(absl::string_view bytes);
 
 // Calls `read` with the text and the path of every file of the directory, in the order of names.
-// Errors of all files together.
+// Errors of all files together; a FIFO or a device in a file's place is one, and holds nobody up.
 absl::Status ReadObjectFiles(
     const FsRoot& root, const std::string& directory,
     absl::FunctionRef<absl::Status(absl::string_view text, const std::string& path)> read);

@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include "base/dir_for_test.h"
 #include "pod/check_objects.h"
@@ -91,6 +92,16 @@ TEST(Objects, ReadsADirectory) {
   EXPECT_THAT(std::string(Objects::ReadDirectory(dir.root(), "o").status().message()),
               HasSubstr("o/b.yml:"));
   EXPECT_TRUE(absl::IsNotFound(Objects::ReadDirectory(dir.root(), "none").status()));
+}
+
+// Opening it as a file would wait for a writer.
+TEST(Objects, AFifoIsToldAndNotWaitedFor) {
+  TestDir dir;
+  ASSERT_EQ(mkfifo(dir.root().PathOf("pipe.yaml").c_str(), 0600), 0);
+  const absl::Status status = Objects::ReadDirectory(dir.root(), ".").status();
+  EXPECT_TRUE(absl::IsInvalidArgument(status)) << status;
+  EXPECT_THAT(std::string(status.message()),
+              AllOf(HasSubstr("pipe.yaml"), HasSubstr("is a FIFO, not a regular file")));
 }
 
 TEST(Objects, TextIsUtf8WithoutNul) {

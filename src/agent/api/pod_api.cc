@@ -148,8 +148,22 @@ absl::Status Exec(const Call& call) {
   return absl::OkStatus();
 }
 
+// No Pod is nested deeper, and JSON's own functions recurse.
+constexpr int kMostDepth = 32;
+
 absl::Status Resize(const Call& call) {
-  const Json patch = Json::parse(call.request.body, nullptr, /*allow_exceptions=*/false);
+  bool is_deep = false;
+  const Json patch = Json::parse(
+      call.request.body,
+      [&is_deep](int depth, Json::parse_event_t, Json&) {
+        is_deep = is_deep || depth > kMostDepth;
+        return !is_deep;
+      },
+      /*allow_exceptions=*/false);
+  if (is_deep) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("the body is nested deeper than ", kMostDepth, " levels; a Pod is not"));
+  }
   if (!patch.is_object()) {
     return absl::InvalidArgumentError(
         "the body must be a JSON object: a Pod with the containers' names and new resources");

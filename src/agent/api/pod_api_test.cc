@@ -165,6 +165,10 @@ TEST_F(PodApiTest, ResizesAPod) {
               HasSubstr("JSON object"));
   pods_.Fail(absl::UnimplementedError("gate InPlacePodVerticalScaling is off"));
   Bad(501, "NotImplemented", "PATCH", absl::StrCat(kWeb, "/resize"), "{}");
+  const std::string deep = std::string(1 << 20, '[') + std::string(1 << 20, ']');
+  EXPECT_THAT(Bad(400, "BadRequest", "PATCH", absl::StrCat(kWeb, "/resize"),
+                  absl::StrCat("{\"spec\": ", deep, "}")),
+              HasSubstr("nested deeper than 32 levels"));
 }
 
 TEST_F(PodApiTest, GivesTheUrlOfACommand) {

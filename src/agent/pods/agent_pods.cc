@@ -55,6 +55,7 @@ AgentPods::AgentPods(Options options)
       before_admission_(std::move(options.before_admission)),
       admit_(std::move(options.admit)),
       node_(std::move(options.node)),
+      note_(std::move(options.note)),
       changes_(host_, admit_, table_),
       table_(options.max_threads, [this](const PodKey& pod) { OnGone(pod); }) {}
 
@@ -66,16 +67,20 @@ absl::StatusOr<std::unique_ptr<AgentPods>> AgentPods::Start(Options options) {
   PLIMSOLL_ASSIGN_OR_RETURN(PodStore::Loaded loaded, options.host.store.Load());
   auto pods = std::unique_ptr<AgentPods>(new AgentPods(std::move(options)));
   for (UnreadablePod& each : loaded.unreadable) pods->SetAside(std::move(each.record), each.why);
+  std::vector<PodTable::Worker> workers;
   for (PodRecord& record : loaded.pods) {
-    auto manifests = pod::ParseManifests(record.Allocated().dump(), NameOf(record.key));
-    if (!manifests.ok() || manifests->size() != 1) {
-      pods->SetAside(std::move(record), std::string(manifests.status().message()));
+    absl::StatusOr<pod::Manifest> manifest = ManifestOnRecord(record.Allocated(), record.key);
+    if (!manifest.ok()) {
+      pods->SetAside(std::move(record), std::string(manifest.status().message()));
       continue;
     }
     pods->host_.board.Put(record.key, UnseenPodObject(record, pods->host_.node.name));
-    pods->table_.Add(
-        std::make_shared<PodWorker>(pods->host_, std::move(record), std::move(manifests->front())));
+    workers.push_back(
+        std::make_shared<PodWorker>(pods->host_, std::move(record), *std::move(manifest)));
   }
+  // A pod that has ended already makes room for others: that is to be judged beside all pods.
+  const absl::MutexLock lock(&pods->mutex_);
+  for (PodTable::Worker& each : workers) pods->table_.Add(std::move(each));
   return pods;
 }
 
@@ -90,8 +95,11 @@ void AgentPods::SetAside(PodRecord record, const std::string& why) {
     table_.Add(std::make_shared<PodWorker>(host_, record, BareManifest(record)));
     return;
   }
-  host_.events.Add(SubjectOf(record.key), "Warning", "UnreadablePod",
-                   UnreadableError(record.key, why).message());
+  // Its devices are on record, its requests are not known.
+  const std::string fault = absl::StrCat(UnreadableError(record.key, why).message(),
+                                         "; until then the node's room doesn't count its requests");
+  host_.events.Add(SubjectOf(record.key), "Warning", "UnreadablePod", fault);
+  if (note_) note_(fault);
   host_.board.Put(record.key, UnreadableObject(record, why, host_.node.name));
   const absl::MutexLock lock(&mutex_);
   unreadable_[record.key] = {record, why};
@@ -117,6 +125,7 @@ absl::Status AgentPods::Take(const std::map<PodKey, WantedPod>& pods, const std:
   std::vector<std::shared_ptr<const pod::Manifest>> kept;
   std::vector<const pod::Manifest*> others;
   DeviceLedger devices(host_.devices, present);
+  for (const auto& [key, aside] : unreadable_) devices.Hold(IdsOf(aside.record.devices));
   bool all_known = true;
   for (const PodTable::Worker& each : present) {
     all_known = all_known && each->has_looked();
@@ -166,6 +175,48 @@ absl::Status AgentPods::Take(const std::map<PodKey, WantedPod>& pods, const std:
   return absl::OkStatus();
 }
 
+absl::Status AgentPods::CheckAppliable(const PodRecord& record) {
+  if (!record.file.empty()) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        NameOf(record.key), " is of the manifest file ", record.file, "; change it there"));
+  }
+  if (record.deleted) {
+    return absl::FailedPreconditionError(
+        absl::StrCat(NameOf(record.key), " is being deleted; apply it again once it has gone"));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status AgentPods::ApplyAll(const std::map<PodKey, WantedPod>& wanted) {
+  using Asked = std::pair<PodTable::Worker, const WantedPod*>;
+  std::map<PodKey, WantedPod> fresh;
+  std::vector<Asked> present, changed;
+  ChangedTogether together;
+  for (const auto& [key, pod] : wanted) {
+    PodTable::Worker worker = table_.Find(key);
+    if (worker != nullptr) {
+      present.emplace_back(std::move(worker), &pod);
+      continue;
+    }
+    fresh[key] = pod;
+    together.fresh.push_back(&pod.manifest);
+  }
+  for (const auto& [worker, pod] : present) {
+    const PodRecord record = worker->record();
+    PLIMSOLL_RETURN_IF_ERROR(CheckAppliable(record));
+    if (!ChangeOf(record.object, pod->object).any) continue;
+    PLIMSOLL_RETURN_IF_ERROR(changes_.Check(*worker, pod->object, pod->manifest, together));
+    together.living[worker->uid()] = &pod->manifest;
+    changed.emplace_back(worker, pod);
+  }
+  PLIMSOLL_RETURN_IF_ERROR(Take(fresh, ""));
+  for (const auto& [worker, pod] : changed) {
+    PLIMSOLL_RETURN_IF_ERROR(changes_.Put(*worker, pod->object, pod->manifest));
+  }
+  if (!changed.empty()) changes_.Retry();
+  return absl::OkStatus();
+}
+
 absl::StatusOr<std::vector<nlohmann::json>> AgentPods::Apply(absl::string_view text,
                                                              absl::string_view file) {
   PLIMSOLL_ASSIGN_OR_RETURN(const auto wanted, WantedPods(text, file));
@@ -175,32 +226,7 @@ absl::StatusOr<std::vector<nlohmann::json>> AgentPods::Apply(absl::string_view t
   PrepareAdmission();
   {
     const absl::MutexLock lock(&mutex_);
-    std::map<PodKey, WantedPod> fresh;
-    std::vector<std::pair<PodTable::Worker, const WantedPod*>> changed;
-    for (const auto& [key, pod] : wanted) {
-      const PodTable::Worker present = table_.Find(key);
-      if (present == nullptr) {
-        fresh[key] = pod;
-        continue;
-      }
-      const PodRecord record = present->record();
-      if (!record.file.empty()) {
-        return absl::FailedPreconditionError(absl::StrCat(NameOf(key), " is of the manifest file ",
-                                                          record.file, "; change it there"));
-      }
-      if (record.deleted) {
-        return absl::FailedPreconditionError(
-            absl::StrCat(NameOf(key), " is being deleted; apply it again once it has gone"));
-      }
-      if (!ChangeOf(record.object, pod.object).any) continue;
-      PLIMSOLL_RETURN_IF_ERROR(changes_.Check(*present, pod.object, pod.manifest));
-      changed.emplace_back(present, &pod);
-    }
-    PLIMSOLL_RETURN_IF_ERROR(Take(fresh, ""));
-    for (const auto& [worker, pod] : changed) {
-      PLIMSOLL_RETURN_IF_ERROR(changes_.Put(*worker, pod->object, pod->manifest));
-    }
-    if (!changed.empty()) changes_.Retry();
+    PLIMSOLL_RETURN_IF_ERROR(ApplyAll(wanted));
   }
   std::vector<nlohmann::json> objects;
   for (const auto& [key, pod] : wanted) {
@@ -260,9 +286,17 @@ bool AgentPods::IsWanted(PodWorker& pod, const PodRecord& record) {
   if (wanted == file->second.end()) return false;
   const WantedPod& next = wanted->second;
   if (!ChangeOf(record.object, next.object).any) return true;
-  // A change that a living pod doesn't take makes another pod of the file.
-  return changes_.Check(pod, next.object, next.manifest).ok() &&
-         changes_.Put(pod, next.object, next.manifest).ok();
+  absl::Status status = changes_.Check(pod, next.object, next.manifest);
+  // A change that no living pod takes makes another pod of the file.
+  if (absl::IsFailedPrecondition(status) || absl::IsInvalidArgument(status)) return false;
+  if (status.ok()) status = changes_.Put(pod, next.object, next.manifest);
+  // Any other error may pass, and is no reason to end the pod.
+  if (!status.ok() && !absl::IsNotFound(status)) {
+    host_.events.Add(SubjectOf(record.key), "Warning", "FailedUpdate",
+                     absl::StrCat("the pod stays as it is, and the change of ", record.file,
+                                  " is tried again: ", status.message()));
+  }
+  return true;
 }
 
 void AgentPods::EndUnwanted() {

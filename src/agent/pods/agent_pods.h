@@ -43,8 +43,9 @@ class AgentPods : public PodService {
     // doesn't answer must not hold up other pods. Called without a lock; may be null.
     std::function<void()> before_admission;
     Admit admit;
-    std::function<nlohmann::json()> node;  // the v1 Node
-    int max_threads = 128;                 // a pod that is being stopped holds one
+    std::function<nlohmann::json()> node;          // the v1 Node
+    std::function<void(const std::string&)> note;  // a line for the log; may be null
+    int max_threads = 128;                         // a pod that is being stopped holds one
   };
 
   // Goes on with the pods on record. Errors of the store.
@@ -54,8 +55,9 @@ class AgentPods : public PodService {
 
   // The pods that the manifest files ask for, all of them, by absolute path. A pod of a file that
   // asks for it no more ends. One that is asked for differently changes in place if it can, else it
-  // ends and begins anew. A key that two ask for, or that a pod of the API has, is an event; the pod
-  // that is there stays, and else the first file has it.
+  // ends and begins anew. It runs on as it is, with an event, while that can't be judged or put on
+  // record, or a quota is in the way. A key that two ask for, or that a pod of the API has, is an
+  // event; the pod that is there stays, and else the first file has it.
   void SetFiles(std::map<std::string, std::map<PodKey, WantedPod>> files);
   // Takes pods of files that could not be taken before.
   void Retry();
@@ -93,13 +95,19 @@ class AgentPods : public PodService {
   // nullopt: no such pod was set aside.
   std::optional<absl::Status> DeleteAside(const PodKey& pod, std::optional<int64_t> grace_s)
       ABSL_LOCKS_EXCLUDED(mutex_);
+  // Takes pods that come through the API, and changes those that are there. None unless all may
+  // come or change; an error of the store may leave some of the changes.
+  absl::Status ApplyAll(const std::map<PodKey, WantedPod>& wanted)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // FAILED_PRECONDITION: a file has the pod, or it is being deleted.
+  static absl::Status CheckAppliable(const PodRecord& record);
   // Puts new pods on record and starts them. All or none.
   absl::Status Take(const std::map<PodKey, WantedPod>& pods, const std::string& file)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Brings the pods of files nearer to what the files ask for.
   void Reconcile() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void EndUnwanted() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // The pod's file asks for it as it is, or the pod was changed to that.
+  // The pod's file asks for it as it is, or for a change that the living pod takes, now or later.
   bool IsWanted(PodWorker& pod, const PodRecord& record) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void OnGone(const PodKey& pod);
   // A pod has ended.
@@ -113,6 +121,7 @@ class AgentPods : public PodService {
   const std::function<void()> before_admission_;
   const Admit admit_;
   const std::function<nlohmann::json()> node_;
+  const std::function<void(const std::string&)> note_;
   // Orders changes of which pods there are: taken before the table's and the workers' locks.
   absl::Mutex mutex_;
   // nullopt: the files are not known yet, so that no pod of theirs ends for want of them.

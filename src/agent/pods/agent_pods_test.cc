@@ -4,8 +4,15 @@
 #include <gmock/gmock.h>
 
 #include <atomic>
+#include <memory>
+#include <optional>
+#include <string>
 #include <thread>
+#include <vector>
 
+#include "absl/base/thread_annotations.h"
+#include "absl/strings/str_cat.h"
+#include "absl/synchronization/mutex.h"
 #include "absl/synchronization/notification.h"
 #include "agent/pods/pod_host_for_test.h"
 #include "base/wait_until_for_test.h"
@@ -33,6 +40,7 @@ class AgentPodsTest : public PodsTest {
     options.host.may_start = [this] {
       return may_start_ ? absl::OkStatus() : absl::FailedPreconditionError("a kubelet's pods");
     };
+    if (adapt_) adapt_(options);
     auto pods = AgentPods::Start(std::move(options));
     ASSERT_TRUE(pods.ok()) << pods.status();
     pods_ = *std::move(pods);
@@ -78,7 +86,48 @@ class AgentPodsTest : public PodsTest {
     return (*pods_->Get({"default", name}))["metadata"]["uid"];
   }
 
+  static nlohmann::json ObjectOf(const std::string& manifest) {
+    return Wanted(manifest).begin()->second.object;
+  }
+  static std::string WithClass(const std::string& name, const std::string& of_rdt) {
+    return OnePod(name, "", absl::StrCat("resources: {classes: {rdt: ", of_rdt, "}}, "));
+  }
+  static std::string WithCpu(const std::string& name, const std::string& cpu) {
+    return OnePod(name, "", absl::StrCat("resources: {requests: {cpu: ", cpu, "}}, "));
+  }
+  PodRecord RecordOf(const std::string& name, const nlohmann::json& object) {
+    PodRecord record;
+    record.uid = "uid-" + name;
+    record.key = {"default", name};
+    record.object = object;
+    record.created = clock_.Now();
+    return record;
+  }
+  // On record as a pod that has a CPU, and waits for two.
+  void PutWaiting(const std::string& name) {
+    PodRecord record = RecordOf(name, ObjectOf(WithCpu(name, "2")));
+    record.allocated = ObjectOf(WithCpu(name, "1"));
+    record.generation = 2;
+    record.pending = PodVerdict{"Deferred", "no room"};
+    ASSERT_TRUE(store_->Put({record}).ok());
+  }
+  std::optional<PodRecord> OnRecord(const std::string& name) {
+    const auto loaded = store_->Load();
+    EXPECT_TRUE(loaded.ok()) << loaded.status();
+    if (!loaded.ok()) return std::nullopt;
+    for (const PodRecord& each : loaded->pods) {
+      if (each.key.name == name) return each;
+    }
+    return std::nullopt;
+  }
+  std::string ClassOf(const std::string& name) {
+    const auto record = OnRecord(name);
+    if (!record) return "";
+    return record->object.value("/spec/containers/0/resources/classes/rdt"_json_pointer, "");
+  }
+
   std::function<void()> before_admission_;
+  std::function<void(AgentPods::Options&)> adapt_;
   absl::Notification asked_, answer_;
   std::atomic<bool> may_start_ = true;
   std::unique_ptr<AgentPods> pods_;
@@ -176,10 +225,16 @@ TEST_F(AgentPodsTest, AnUnreadableRecordIsToldAndDeletedByItsName) {
   pods_.reset();
   Execute("UPDATE pods SET object = 'no json'");
   client_ = OpenClient();
+  std::vector<std::string> noted;
+  adapt_ = [&noted](AgentPods::Options& options) {
+    options.note = [&noted](const std::string& line) { noted.push_back(line); };
+  };
   Start();
   EXPECT_THAT(EventOf("web", "UnreadablePod"),
               AllOf(HasSubstr("can't be read: its object in the database is no JSON object"),
-                    HasSubstr("`plimsoll delete pod web` ends and forgets it")));
+                    HasSubstr("`plimsoll delete pod web` ends and forgets it"),
+                    HasSubstr("room doesn't count its requests")));
+  EXPECT_THAT(noted, ElementsAre(EventOf("web", "UnreadablePod")));
   EXPECT_EQ(Phase("web"), "Unknown");
   const auto applied = pods_->Apply(OnePod("web"), "test");
   EXPECT_TRUE(absl::IsFailedPrecondition(applied.status()));
@@ -192,6 +247,30 @@ TEST_F(AgentPodsTest, AnUnreadableRecordIsToldAndDeletedByItsName) {
   EXPECT_THAT(*store_->Uids(), IsEmpty());
   Apply("web");
   EXPECT_TRUE(AwaitPhase("web", "Running"));
+}
+
+TEST_F(AgentPodsTest, AnUnreadablePodKeepsItsDevices) {
+  may_start_ = false;
+  adapt_ = [](AgentPods::Options& options) {
+    options.host.devices["example.com/gpu"].push_back(
+        {.cdi_name = "example.com/gpu=0", .node = {}});
+  };
+  const auto with_gpu = [](const std::string& name) {
+    return OnePod(name, "", "resources: {limits: {example.com/gpu: 1}}, ");
+  };
+  Start();
+  ASSERT_TRUE(pods_->Apply(with_gpu("web"), "test").ok());
+  EXPECT_EQ(Phase("web"), "Pending");
+  pods_.reset();
+  Execute("UPDATE pods SET object = 'no json'");
+  client_ = OpenClient();
+  Start();
+  ASSERT_TRUE(pods_->Apply(with_gpu("second"), "test").ok());
+  EXPECT_THAT(EventOf("second", "OutOfexample.com/gpu"), HasSubstr("available: 0"));
+  ASSERT_TRUE(pods_->Delete({"default", "web"}, 0).ok());
+  ASSERT_TRUE(AwaitGone("web"));
+  ASSERT_TRUE(pods_->Apply(with_gpu("third"), "test").ok());
+  EXPECT_EQ(EventOf("third", "OutOfexample.com/gpu"), "");
 }
 
 TEST_F(AgentPodsTest, AnUnreadableManifestIsToldAndItsDeletionOutlivesTheAgent) {
@@ -228,6 +307,165 @@ TEST_F(AgentPodsTest, OfTwoFilesThatAskForAPodTheOneThatHasItIsNamed) {
     return pod.ok() && (*pod)["metadata"]["uid"] != uid;
   }));
   EXPECT_TRUE(AwaitPhase("web", "Running"));
+}
+
+// A class whose quota can't be read now, or is used up.
+TEST_F(AgentPodsTest, AFilesChangeThatCantBeJudgedNowWaitsAndThePodStays) {
+  const auto judged = std::make_shared<std::atomic<absl::StatusCode>>(absl::StatusCode::kOk);
+  adapt_ = [judged](AgentPods::Options& options) {
+    options.host.check_classes = [judged](const pod::Manifest* before, const pod::Manifest&,
+                                          const std::vector<const pod::Manifest*>&) {
+      if (before == nullptr) return absl::OkStatus();
+      return absl::Status(judged->load(), "so it is judged");
+    };
+  };
+  Start();
+  pods_->SetFiles({{"/m/web.yaml", Wanted(WithClass("web", "silver"))}});
+  ASSERT_TRUE(AwaitPhase("web", "Running"));
+  const std::string uid = UidOf("web");
+  for (const absl::StatusCode code :
+       {absl::StatusCode::kUnavailable, absl::StatusCode::kPermissionDenied}) {
+    *judged = code;
+    pods_->SetFiles({{"/m/web.yaml", Wanted(WithClass("web", "gold"))}});
+    const auto record = OnRecord("web");
+    ASSERT_TRUE(record.has_value());
+    EXPECT_EQ(record->uid, uid);
+    EXPECT_FALSE(record->deleted.has_value()) << absl::StatusCodeToString(code);
+  }
+  EXPECT_THAT(EventOf("web", "FailedUpdate"),
+              AllOf(HasSubstr("/m/web.yaml is tried again"), HasSubstr("so it is judged")));
+  EXPECT_EQ(ClassOf("web"), "silver");
+  *judged = absl::StatusCode::kOk;
+  pods_->Retry();
+  EXPECT_EQ(ClassOf("web"), "gold");
+  EXPECT_EQ(UidOf("web"), uid);
+
+  // No living pod takes this one.
+  *judged = absl::StatusCode::kFailedPrecondition;
+  pods_->SetFiles({{"/m/web.yaml", Wanted(WithClass("web", "silver"))}});
+  EXPECT_TRUE(WaitUntil([&] {
+    const auto record = OnRecord("web");
+    return record && record->uid != uid;
+  }));
+}
+
+TEST_F(AgentPodsTest, AFilesChangeThatCantBePutOnRecordEndsNoPod) {
+  Start();
+  pods_->SetFiles({{"/m/web.yaml", Wanted(WithCpu("web", "100m"))}});
+  ASSERT_TRUE(AwaitPhase("web", "Running"));
+  const std::string uid = UidOf("web");
+  Execute(
+      "CREATE TRIGGER refuse BEFORE UPDATE ON pods WHEN NEW.object <> OLD.object"
+      " BEGIN SELECT RAISE(ABORT, 'no room for it'); END");
+  pods_->SetFiles({{"/m/web.yaml", Wanted(WithCpu("web", "200m"))}});
+  EXPECT_THAT(EventOf("web", "FailedUpdate"), HasSubstr("no room for it"));
+  auto record = OnRecord("web");
+  ASSERT_TRUE(record.has_value());
+  EXPECT_FALSE(record->deleted.has_value());
+  Execute("DROP TRIGGER refuse");
+  pods_->Retry();
+  record = OnRecord("web");
+  ASSERT_TRUE(record.has_value());
+  EXPECT_EQ(record->uid, uid);
+  EXPECT_EQ(record->object, ObjectOf(WithCpu("web", "200m")));
+}
+
+// The namespace may have one pod of class gold.
+TEST_F(AgentPodsTest, PodsOfOneApplyAreJudgedTogether) {
+  adapt_ = [](AgentPods::Options& options) {
+    options.host.check_classes = [](const pod::Manifest*, const pod::Manifest& pod,
+                                    const std::vector<const pod::Manifest*>& others) {
+      const auto is_gold = [](const pod::Manifest& each) {
+        return each.containers.front().classes == ClassNames{{"rdt", "gold"}};
+      };
+      for (const pod::Manifest* each : others) {
+        if (is_gold(pod) && is_gold(*each)) return absl::PermissionDeniedError("exceeded quota");
+      }
+      return absl::OkStatus();
+    };
+  };
+  Start();
+  const auto apply = [this](const std::string& first, const std::string& second) {
+    return pods_->Apply(absl::StrCat(first, "\n---\n", second), "test").status();
+  };
+  ASSERT_TRUE(apply(WithClass("a", "silver"), WithClass("b", "silver")).ok());
+  EXPECT_TRUE(absl::IsPermissionDenied(apply(WithClass("a", "gold"), WithClass("b", "gold"))));
+  EXPECT_EQ(ClassOf("a"), "silver");
+  EXPECT_EQ(ClassOf("b"), "silver");
+  // One that lives, and a new one.
+  EXPECT_TRUE(absl::IsPermissionDenied(apply(WithClass("a", "gold"), WithClass("c", "gold"))));
+  EXPECT_EQ(ClassOf("a"), "silver");
+  EXPECT_TRUE(absl::IsNotFound(pods_->Get({"default", "c"}).status()));
+  EXPECT_TRUE(apply(WithClass("a", "gold"), WithClass("b", "silver")).ok());
+  // What one gives back, the next may have.
+  EXPECT_TRUE(apply(WithClass("a", "silver"), WithClass("b", "gold")).ok());
+  EXPECT_EQ(ClassOf("b"), "gold");
+}
+
+TEST_F(AgentPodsTest, WithTheGateOffAResizeThatWaitsGoesOnWaiting) {
+  PutWaiting("web");
+  adapt_ = [](AgentPods::Options& options) { options.host.resizes_pods = false; };
+  Start();
+  pods_->Retry();
+  ASSERT_TRUE(OnRecord("web").has_value());
+  EXPECT_TRUE(OnRecord("web")->pending.has_value());
+  adapt_ = nullptr;
+  Restart();
+  pods_->Retry();
+  ASSERT_TRUE(OnRecord("web").has_value());
+  EXPECT_FALSE(OnRecord("web")->pending.has_value());
+}
+
+// How many pods a resize is judged beside, in the order of judgements.
+class SeenOthers {
+ public:
+  void Add(size_t count) {
+    const absl::MutexLock lock(&mutex_);
+    counts_.push_back(count);
+  }
+  std::vector<size_t> All() {
+    const absl::MutexLock lock(&mutex_);
+    return counts_;
+  }
+
+ private:
+  absl::Mutex mutex_;
+  std::vector<size_t> counts_ ABSL_GUARDED_BY(mutex_);
+};
+
+TEST_F(AgentPodsTest, AfterAStartAResizeIsJudgedBesideAllPods) {
+  may_start_ = false;
+  // It makes room as soon as it is looked at.
+  PodRecord ended = RecordOf("ended", ObjectOf(OnePod("ended")));
+  ended.verdict = PodVerdict{"Evicted", "for the test"};
+  ASSERT_TRUE(store_->Put({ended}).ok());
+  clock_.Advance(absl::Seconds(1));
+  PutWaiting("web");
+  clock_.Advance(absl::Seconds(1));
+  // Many, with much to parse.
+  constexpr size_t kOthers = 60;
+  nlohmann::json object = ObjectOf(OnePod("other"));
+  for (int i = 0; i < 100; ++i) {
+    object["spec"]["containers"].push_back({{"name", absl::StrCat("c", i)}, {"image", "i"}});
+  }
+  std::vector<PodRecord> others;
+  for (size_t i = 0; i < kOthers; ++i) {
+    const std::string name = absl::StrCat("other", i);
+    object["metadata"]["name"] = name;
+    others.push_back(RecordOf(name, object));
+  }
+  ASSERT_TRUE(store_->Put(others).ok());
+  const auto seen = std::make_shared<SeenOthers>();
+  adapt_ = [seen](AgentPods::Options& options) {
+    options.admit = [seen](const pod::Manifest&, const std::vector<const pod::Manifest*>& beside) {
+      seen->Add(beside.size());
+      return std::optional<PodVerdict>();
+    };
+  };
+  Start();
+  // Alone, then beside the others.
+  ASSERT_TRUE(WaitUntil([&] { return seen->All().size() >= 2; }));
+  EXPECT_EQ(seen->All()[1], kOthers);
 }
 
 TEST_F(AgentPodsTest, ThePausesOfRestartsAreRememberedByTheNextAgent) {

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <numeric>
 
-#include "absl/status/statusor.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "agent/pods/admission.h"
@@ -80,15 +79,15 @@ std::vector<SurplusPod> SurplusOf(const std::vector<ActivePod>& pods,
   return surplus;
 }
 
-absl::StatusOr<std::vector<std::string>> CapacityCheck::Look(
-    const std::vector<PodTable::Worker>& pods, const resources::ResourceList& allocatable) {
-  std::vector<std::string> evicted;
-  if (allocatable.empty() || checked_ == allocatable) return evicted;
+CapacityCheck::Outcome CapacityCheck::Look(const std::vector<PodTable::Worker>& pods,
+                                           const resources::ResourceList& allocatable) {
+  Outcome outcome;
+  if (allocatable.empty() || checked_ == allocatable) return outcome;
   std::vector<PodTable::Worker> workers;
   std::vector<std::shared_ptr<const pod::Manifest>> kept;  // alive for `active`
   std::vector<ActivePod> active;
   for (const PodTable::Worker& each : pods) {
-    if (!each->has_looked()) return evicted;
+    if (!each->has_looked()) return outcome;
     const PodRecord record = each->record();
     if (!each->is_active() || record.deleted) continue;
     workers.push_back(each);
@@ -107,12 +106,17 @@ absl::StatusOr<std::vector<std::string>> CapacityCheck::Look(
     }
     const absl::Status ended = worker.Evict(each.verdict);
     if (absl::IsNotFound(ended)) continue;  // it has gone by itself
-    PLIMSOLL_RETURN_IF_ERROR(ended);
+    if (!ended.ok()) {
+      const PodKey& key = worker.key();
+      outcome.status = FirstError(
+          outcome.status, Annotate(ended, absl::StrCat("pod ", key.pod_namespace, "/", key.name)));
+      continue;
+    }
     events_.Add(subject, "Warning", each.verdict.reason, each.verdict.message);
-    evicted.push_back(worker.uid());
+    outcome.evicted.push_back(worker.uid());
   }
-  checked_ = allocatable;
-  return evicted;
+  if (outcome.status.ok()) checked_ = allocatable;
+  return outcome;
 }
 
 }  // namespace plimsoll::agent

@@ -43,11 +43,15 @@ class CapacityCheck {
   // `evicts`: surplus pods fail; else they stay. Both with an event. `events` outlives this.
   CapacityCheck(EventLog& events, bool evicts) : events_(events), evicts_(evicts) {}
 
+  struct Outcome {
+    std::vector<std::string> evicted;  // uids of the pods that are evicted now
+    absl::Status status;               // the first error: a pod could not be put on record
+  };
   // Does nothing while a pod has not been looked at, or the node has no resources yet: call it
-  // again later. Returns the uids of the pods that are evicted now. An error: one could not be put
-  // on record; the next call tries again.
-  absl::StatusOr<std::vector<std::string>> Look(const std::vector<PodTable::Worker>& pods,
-                                                const resources::ResourceList& allocatable);
+  // again later. After an error the other pods are evicted all the same, and the next call tries
+  // again.
+  Outcome Look(const std::vector<PodTable::Worker>& pods,
+               const resources::ResourceList& allocatable);
 
  private:
   EventLog& events_;

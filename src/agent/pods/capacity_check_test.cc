@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 #include "absl/strings/str_cat.h"
+#include "agent/pods/pod_host_for_test.h"
+#include "sqlite/database.h"
 
 namespace plimsoll::agent {
 namespace {
@@ -76,6 +78,45 @@ TEST_F(SurplusTest, TheNumberOfPodsCounts) {
 TEST_F(SurplusTest, DevicesAreNoMatterOfATopology) {
   AddPod("limits: {vendor.com/gpu: 1}");
   EXPECT_THAT(Surplus("1", "1Gi"), IsEmpty());
+}
+
+class CapacityLookTest : public PodsTest {
+ protected:
+  // Newer than those before it. It requests a CPU.
+  PodTable::Worker Living(const std::string& name) {
+    clock_.Advance(absl::Seconds(1));
+    const std::string manifest = OnePod(name, "", "resources: {requests: {cpu: 1}}, ");
+    PodTable::Worker worker = WorkerOf(Record(name, manifest), manifest);
+    worker->Step();
+    return worker;
+  }
+  void Execute(const std::string& sql) {
+    const auto database =
+        sqlite::Database::Open(dir_.root().PathOf(PodStore::kFileName), sqlite::Durability::kFull);
+    ASSERT_TRUE(database.ok()) << database.status();
+    ASSERT_TRUE((*database)->Execute(sql).ok());
+  }
+};
+
+TEST_F(CapacityLookTest, AnEvictionThatFailsHoldsUpNoOtherAndIsTriedAgain) {
+  const std::vector<PodTable::Worker> pods = {Living("a"), Living("b"), Living("c"), Living("d")};
+  Execute(
+      "CREATE TRIGGER refuse BEFORE UPDATE ON pods WHEN NEW.uid = 'uid-c'"
+      " BEGIN SELECT RAISE(ABORT, 'no room for it'); END");
+  const resources::ResourceList allocatable = {{"cpu", *resources::Quantity::Parse("1")},
+                                               {"pods", *resources::Quantity::Parse("110")}};
+  CapacityCheck check(events_, /*evicts=*/true);
+  const CapacityCheck::Outcome first = check.Look(pods, allocatable);
+  EXPECT_THAT(first.evicted, ElementsAre("uid-d", "uid-b"));
+  EXPECT_THAT(std::string(first.status.message()), HasSubstr("pod default/c: "));
+  EXPECT_TRUE(pods[1]->record().verdict.has_value());
+  EXPECT_FALSE(pods[2]->record().verdict.has_value());
+
+  Execute("DROP TRIGGER refuse");
+  const CapacityCheck::Outcome second = check.Look(pods, allocatable);
+  EXPECT_TRUE(second.status.ok()) << second.status;
+  EXPECT_THAT(second.evicted, ElementsAre("uid-c"));
+  EXPECT_THAT(check.Look(pods, allocatable).evicted, IsEmpty());
 }
 
 }  // namespace

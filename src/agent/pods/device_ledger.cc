@@ -10,7 +10,7 @@ namespace plimsoll::agent {
 DeviceLedger::DeviceLedger(const NodeDevices& devices, std::vector<PodTable::Worker> present)
     : devices_(devices), present_(std::move(present)) {
   for (const PodTable::Worker& each : present_) {
-    if (each->holds_devices()) held_.merge(IdsOf(each->record().devices));
+    if (each->holds_devices()) Hold(IdsOf(each->record().devices));
   }
 }
 

@@ -3,6 +3,7 @@
 #define PLIMSOLL_AGENT_PODS_DEVICE_LEDGER_H_
 
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -17,6 +18,8 @@ class DeviceLedger {
   // `present`: all pods of the table. `devices` outlives this.
   DeviceLedger(const NodeDevices& devices, std::vector<PodTable::Worker> present);
 
+  // Nobody gets these: a pod that isn't in the table has them.
+  void Hold(DeviceIds ids) { held_.merge(std::move(ids)); }
   // As ClaimDevices, beside the pods that are present and those that claimed before.
   std::optional<PodVerdict> Claim(const pod::Manifest& pod, DeviceClaims& claims);
   // Before the claims go on record: takes claimed devices off the records of pods that have ended,

@@ -28,14 +28,6 @@ std::string WithoutRejection(absl::string_view message) {
   return std::string(message);
 }
 
-absl::StatusOr<pod::Manifest> ManifestOf(const nlohmann::json& object, const PodKey& pod) {
-  PLIMSOLL_ASSIGN_OR_RETURN(std::vector<pod::Manifest> manifests,
-                            pod::ParseManifests(object.dump(), PodName(pod)));
-  if (manifests.size() == 1) return std::move(manifests.front());
-  return absl::InternalError(
-      absl::StrCat(PodName(pod), " is on record as ", manifests.size(), " pods"));
-}
-
 bool Same(const std::optional<PodVerdict>& one, const std::optional<PodVerdict>& other) {
   if (!one || !other) return one.has_value() == other.has_value();
   return one->reason == other->reason && one->message == other->message;
@@ -43,16 +35,31 @@ bool Same(const std::optional<PodVerdict>& one, const std::optional<PodVerdict>&
 
 }  // namespace
 
+absl::StatusOr<pod::Manifest> ManifestOnRecord(const nlohmann::json& object, const PodKey& pod) {
+  PLIMSOLL_ASSIGN_OR_RETURN(std::vector<pod::Manifest> manifests,
+                            pod::ParseManifests(object.dump(), PodName(pod)));
+  if (manifests.size() == 1) return std::move(manifests.front());
+  return absl::InternalError(
+      absl::StrCat(PodName(pod), " is on record as ", manifests.size(), " pods"));
+}
+
 void LivingChanges::Tell(const PodRecord& record, const char* type, const char* reason,
                          absl::string_view message) {
   host_.events.Add({.kind = "Pod", .key = record.key, .uid = record.uid, .container = ""}, type,
                    reason, message);
 }
 
-LivingChanges::Others LivingChanges::OthersOf(const PodWorker& pod) const {
+LivingChanges::Others LivingChanges::OthersOf(const PodWorker& pod,
+                                              const ChangedTogether& together) const {
   Others others;
+  others.list = together.fresh;
   for (const PodTable::Worker& each : table_.All()) {
     if (each->uid() == pod.uid() || !each->is_active()) continue;
+    const auto changed = together.living.find(each->uid());
+    if (changed != together.living.end()) {
+      others.list.push_back(changed->second);
+      continue;
+    }
     others.kept.push_back(each->manifest());
     others.list.push_back(others.kept.back().get());
   }
@@ -65,7 +72,7 @@ std::optional<PodVerdict> LivingChanges::Judge(const PodWorker& pod,
   const auto alone = admit_(wanted, {});
   if (!alone.ok()) return PodVerdict{kDeferred, std::string(alone.status().message())};
   if (*alone) return PodVerdict{kInfeasible, WithoutRejection((*alone)->message)};
-  const auto beside = admit_(wanted, OthersOf(pod).list);
+  const auto beside = admit_(wanted, OthersOf(pod, {}).list);
   if (!beside.ok()) return PodVerdict{kDeferred, std::string(beside.status().message())};
   if (*beside) return PodVerdict{kDeferred, WithoutRejection((*beside)->message)};
   return std::nullopt;
@@ -82,7 +89,8 @@ absl::Status LivingChanges::Put(PodWorker& pod, const nlohmann::json& object,
   }
   if (change.pending) {
     Tell(before, "Warning", absl::StrCat("Resize", change.pending->reason).c_str(),
-         absl::StrCat("Pod resize ", change.pending->reason == kDeferred ? "waits" : "can't be",
+         absl::StrCat("Pod resize ",
+                      change.pending->reason == kDeferred ? "waits" : "is impossible on this node",
                       ": ", change.pending->message));
   } else if (ChangeOf(before.Allocated(), object).amounts) {
     Tell(before, "Normal", "ResizeStarted",
@@ -93,7 +101,8 @@ absl::Status LivingChanges::Put(PodWorker& pod, const nlohmann::json& object,
 }
 
 absl::Status LivingChanges::Check(const PodWorker& pod, const nlohmann::json& object,
-                                  const pod::Manifest& manifest) const {
+                                  const pod::Manifest& manifest,
+                                  const ChangedTogether& together) const {
   const PodRecord record = pod.record();
   const PodChange change = ChangeOf(record.object, object);
   if (!change.any) return absl::OkStatus();
@@ -109,13 +118,15 @@ absl::Status LivingChanges::Check(const PodWorker& pod, const nlohmann::json& ob
         absl::StrCat(PodName(record.key), record.deleted ? " is being deleted" : " has ended",
                      ": its resources stay; delete it and apply it anew"));
   }
-  PLIMSOLL_ASSIGN_OR_RETURN(const pod::Manifest before, ManifestOf(record.object, record.key));
+  PLIMSOLL_ASSIGN_OR_RETURN(const pod::Manifest before,
+                            ManifestOnRecord(record.object, record.key));
   PLIMSOLL_RETURN_IF_ERROR(CheckResize(before, manifest));
   if (!change.classes || !host_.check_classes) return absl::OkStatus();
-  return host_.check_classes(&before, manifest, OthersOf(pod).list);
+  return host_.check_classes(&before, manifest, OthersOf(pod, together).list);
 }
 
 void LivingChanges::Retry() {
+  if (!host_.resizes_pods) return;
   std::vector<std::pair<absl::Time, PodTable::Worker>> waiting;
   for (PodTable::Worker& each : table_.All()) {
     const PodRecord record = each->record();
@@ -126,7 +137,7 @@ void LivingChanges::Retry() {
   for (const auto& [created, pod] : waiting) {
     const PodRecord record = pod->record();
     absl::Status status = absl::OkStatus();
-    const absl::StatusOr<pod::Manifest> wanted = ManifestOf(record.object, record.key);
+    const absl::StatusOr<pod::Manifest> wanted = ManifestOnRecord(record.object, record.key);
     if (!wanted.ok()) {
       status = wanted.status();
     } else if (!Same(record.pending, Judge(*pod, *wanted))) {

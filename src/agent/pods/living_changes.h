@@ -4,9 +4,11 @@
 #define PLIMSOLL_AGENT_PODS_LIVING_CHANGES_H_
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -16,6 +18,15 @@
 #include "pod/manifest.h"
 
 namespace plimsoll::agent {
+
+// The pod of an object on record. INVALID_ARGUMENT as pod::ParseManifests; INTERNAL: it is several.
+absl::StatusOr<pod::Manifest> ManifestOnRecord(const nlohmann::json& object, const PodKey& pod);
+
+// Pods that come or change together with one, as they will be.
+struct ChangedTogether {
+  std::map<std::string, const pod::Manifest*> living;  // by uid
+  std::vector<const pod::Manifest*> fresh;
+};
 
 // The caller holds the lock that orders which pods there are and what they have.
 class LivingChanges {
@@ -28,17 +39,19 @@ class LivingChanges {
   LivingChanges(const PodHost& host, const Admit& admit, PodTable& table)
       : host_(host), admit_(admit), table_(table) {}
 
-  // `pod` may become as `object`, of which `manifest` is.
+  // Whether the pod may change to `object`; `manifest` is `object` parsed. `together` counts
+  // already, in place of what these pods have.
   //
   // FAILED_PRECONDITION: a field differs that stays for life, the pod has ended, or amounts differ
   // while gate InPlacePodVerticalScaling is off. INVALID_ARGUMENT as CheckResize. Errors of
   // PodHost::check_classes.
   absl::Status Check(const PodWorker& pod, const nlohmann::json& object,
-                     const pod::Manifest& manifest) const;
+                     const pod::Manifest& manifest, const ChangedTogether& together = {}) const;
   // Puts the change on record after Check. One that the node has no room for waits
   // (PodResizePending). Errors of PodWorker::Put.
   absl::Status Put(PodWorker& pod, const nlohmann::json& object, const pod::Manifest& manifest);
-  // Tries those that wait, the oldest pod first. After room came about.
+  // Tries those that wait, the oldest pod first. After room came about. With gate
+  // InPlacePodVerticalScaling off they go on waiting.
   void Retry();
 
  private:
@@ -47,7 +60,7 @@ class LivingChanges {
     std::vector<std::shared_ptr<const pod::Manifest>> kept;
     std::vector<const pod::Manifest*> list;  // of `kept`
   };
-  Others OthersOf(const PodWorker& pod) const;
+  Others OthersOf(const PodWorker& pod, const ChangedTogether& together) const;
   // nullopt: the node has room. Else "Deferred" or "Infeasible".
   std::optional<PodVerdict> Judge(const PodWorker& pod, const pod::Manifest& wanted) const;
   void Tell(const PodRecord& record, const char* type, const char* reason,

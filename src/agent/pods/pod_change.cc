@@ -56,8 +56,8 @@ Json Rest(Json spec, absl::FunctionRef<void(Json& owner)> erase) {
     const auto containers = spec.find(list);
     if (containers == spec.end() || !containers->is_array()) continue;
     for (Json& each : *containers) {
-      // An init container runs once, before anyone could change it.
-      // A member may be null, which YAML writes as nothing.
+      // An init container runs once, before anyone could change it: only sidecars live on. Both
+      // they and restartPolicy may be null, which YAML writes as nothing.
       const bool lives = each.is_object() &&
                          (list == std::string("containers") ||
                           (each.contains("restartPolicy") && each["restartPolicy"] == "Always"));

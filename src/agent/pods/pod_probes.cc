@@ -119,10 +119,13 @@ absl::StatusOr<bool> PodProbes::StopFailed(const PodRecord& record, const Observ
   return any;
 }
 
-void PodProbes::Mark(ObservedPod& observed) const {
+void PodProbes::Mark(ObservedPod& observed) {
+  std::set<std::string> still_there;
   for (ObservedContainer& each : observed.containers) {
     each.failed_probe = stopped_.contains(each.id);
+    if (each.failed_probe) still_there.insert(each.id);
   }
+  stopped_ = std::move(still_there);
 }
 
 }  // namespace plimsoll::agent

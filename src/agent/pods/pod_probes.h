@@ -40,8 +40,8 @@ class PodProbes {
   // True: there were some. The first error; the rest is stopped all the same.
   absl::StatusOr<bool> StopFailed(const PodRecord& record, const ObservedPod& observed,
                                   PodStopper& stopper);
-  // Marks the containers that StopFailed has stopped, for the plan.
-  void Mark(ObservedPod& observed) const;
+  // Marks the containers that StopFailed has stopped, for the plan. Forgets those that have gone.
+  void Mark(ObservedPod& observed);
 
  private:
   std::string StartedFile(const std::string& uid) const;

@@ -134,6 +134,10 @@ TEST_F(PodProbesTest, AContainerThatCannotBeStoppedIsAnError) {
               HasSubstr("Container web failed liveness probe, will be restarted"));
   probes_->Mark(observed_);
   EXPECT_TRUE(observed_.containers[0].failed_probe);
+  ObservedPod without;
+  probes_->Mark(without);
+  probes_->Mark(observed_);
+  EXPECT_FALSE(observed_.containers[0].failed_probe) << "it had gone, and is forgotten";
 }
 
 TEST_F(PodProbesTest, AnEndedPodIsNotProbed) {

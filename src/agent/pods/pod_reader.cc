@@ -112,6 +112,10 @@ absl::Status PodReader::ReadSandboxes(ObservedPod& pod) {
     }
     pod.sandboxes.push_back(std::move(sandbox));
   }
+  std::erase_if(known_sandboxes_, [&](const auto& known) {
+    return std::none_of(listed.begin(), listed.end(),
+                        [&](const cri::PodSandbox& each) { return each.id() == known.first; });
+  });
   std::sort(pod.sandboxes.begin(), pod.sandboxes.end(),
             [](const auto& one, const auto& other) { return one.attempt > other.attempt; });
   return absl::OkStatus();

@@ -16,9 +16,8 @@
 namespace plimsoll::agent {
 
 // Remembers answers that can't change any more: ends of containers, starts of running ones,
-// addresses of sandboxes; and the
-// resources of running ones until ForgetLiving. A look at a quiet pod thus costs two calls. Used by
-// one thread at a time.
+// addresses of sandboxes. Resources of running containers are remembered until ForgetLiving. A look
+// at a quiet pod thus costs two calls. Used by one thread at a time.
 class PodReader {
  public:
   // The last words of a container that ended; empty: none.

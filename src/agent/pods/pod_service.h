@@ -22,8 +22,9 @@ class PodService {
  public:
   virtual ~PodService() = default;
 
-  // Takes all pods of a manifest, or none. A pod that is there already, with the same spec, is left
-  // as it is. Returns each pod in the manifest's order.
+  // Takes all new pods of a manifest, or none. A pod that is there already, with the same spec, is
+  // left as it is; others change in place, one after the other: a full disk can come between two.
+  // Returns each pod in the manifest's order.
   //
   // INVALID_ARGUMENT: the text is no manifest that Plimsoll runs; FAILED_PRECONDITION: a pod is
   // there with another spec, and the difference can't be made in place, or the pod is of a file.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "agent/pods/pod_counters.h"
@@ -41,6 +42,28 @@ std::string ImageReason(const absl::Status& status, const pod::ContainerManifest
   if (absl::IsNotFound(status) && container.pull_policy == "Never") return "ErrImageNeverPull";
   if (absl::IsInvalidArgument(status)) return "InvalidImageName";
   return "ErrImagePull";
+}
+
+bool RefersToObjects(const pod::ContainerManifest& container) {
+  return !container.env_from.empty() ||
+         std::any_of(container.env.begin(), container.env.end(),
+                     [](const pod::EnvVar& each) { return each.key.has_value(); });
+}
+
+bool RefersToObjects(const pod::Volume& volume) {
+  if (!volume.files) return false;
+  const auto& sources = volume.files->sources;
+  return std::any_of(sources.begin(), sources.end(), [](const pod::FileSource& each) {
+    return each.kind != pod::FileSource::Kind::kDownwardApi;
+  });
+}
+
+// The pod uses a ConfigMap or Secret, be it optional.
+bool RefersToObjects(const pod::Manifest& pod) {
+  const auto refers = [](const auto& each) { return RefersToObjects(each); };
+  return !pod.pull_secrets.empty() ||
+         std::any_of(pod.containers.begin(), pod.containers.end(), refers) ||
+         std::any_of(pod.volumes.begin(), pod.volumes.end(), refers);
 }
 
 }  // namespace
@@ -88,7 +111,7 @@ absl::Status PodStarter::Prepare(const PodRecord& record, KeepIds keep) {
   if (host_.objects != nullptr) {
     // A user may have written an object just now.
     ObjectDirectory::Snapshot read = host_.objects->Read();
-    PLIMSOLL_RETURN_IF_ERROR(read.unread);
+    if (RefersToObjects(pod_)) PLIMSOLL_RETURN_IF_ERROR(read.unread);
     objects_ = std::move(read.objects);
     context_.objects = objects_.get();
   }
@@ -109,13 +132,22 @@ absl::Status PodStarter::Prepare(const PodRecord& record, KeepIds keep) {
   PLIMSOLL_RETURN_IF_ERROR(PrepareLastWords(dir.path));
   PLIMSOLL_ASSIGN_OR_RETURN(pod::PodConfigs configs, pod::ToCri(pod_, context_));
   if (host_.make_group) {
-    PLIMSOLL_ASSIGN_OR_RETURN(const std::string parent, host_.make_group(record, pod_));
+    PLIMSOLL_ASSIGN_OR_RETURN(const std::string parent, MakeGroup(record));
     configs.sandbox.mutable_linux()->set_cgroup_parent(parent);
   }
   PLIMSOLL_RETURN_IF_ERROR(Extend(configs));
   dir_ = std::move(dir);
   configs_ = std::move(configs);
   return absl::OkStatus();
+}
+
+absl::StatusOr<std::string> PodStarter::MakeGroup(const PodRecord& record) const {
+  if (record.actuated.is_null() || !host_.resizes_pods) return host_.make_group(record, pod_);
+  // A resize changes the group itself, after the runtime has taken its announcement.
+  PLIMSOLL_ASSIGN_OR_RETURN(
+      const std::vector<pod::Manifest> in_force,
+      pod::ParseManifests(record.actuated.dump(), absl::StrCat("pod ", record.key.name)));
+  return host_.make_group(record, in_force.front());
 }
 
 void PodStarter::Renew() {

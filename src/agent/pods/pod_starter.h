@@ -64,6 +64,8 @@ class PodStarter {
   absl::Status CheckNoNamesake() const;
   // The fields of the proposals.
   absl::Status Extend(pod::PodConfigs& configs) const;
+  // Of the resources that are in force. Returns the CRI's cgroup_parent.
+  absl::StatusOr<std::string> MakeGroup(const PodRecord& record) const;
   absl::Status Pull(const EventSubject& subject, const std::string& reference);
   absl::Status BringImage(const EventSubject& subject, const pod::ContainerManifest& container);
   // Images of image volumes, into the context.

@@ -40,7 +40,7 @@ class PodStopper {
   absl::Status StopOne(const PodRecord& record, const ObservedContainer& container, int64_t grace_s,
                        const std::string& why);
   // Shortens the grace period of all stops, the one that Stop waits for and later ones. Returns at
-  // once.
+  // once. A call that the runtime has already keeps its period if the machine gives no thread.
   void Hasten(int64_t grace_s);
   // Removes all sandboxes, which are stopped, with their containers.
   absl::Status Remove(const ObservedPod& observed);

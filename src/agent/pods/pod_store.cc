@@ -1,7 +1,5 @@
 #include "agent/pods/pod_store.h"
 
-#include <algorithm>
-
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
 
@@ -133,8 +131,11 @@ absl::StatusOr<std::unique_ptr<PodStore>> PodStore::Open(const FsRoot& directory
           " first_id = excluded.first_id, extra = excluded.extra")));
   PLIMSOLL_ASSIGN_OR_RETURN(sqlite::Statement remove,
                             database->Prepare("DELETE FROM pods WHERE uid = ?"));
-  return std::unique_ptr<PodStore>(new PodStore(
-      std::move(reserve), std::move(database), std::move(load), std::move(put), std::move(remove)));
+  PLIMSOLL_ASSIGN_OR_RETURN(sqlite::Statement has,
+                            database->Prepare("SELECT uid FROM pods WHERE uid = ?"));
+  return std::unique_ptr<PodStore>(new PodStore(std::move(reserve), std::move(database),
+                                                std::move(load), std::move(put), std::move(remove),
+                                                std::move(has)));
 }
 
 absl::StatusOr<PodStore::Loaded> PodStore::Load() {
@@ -165,10 +166,22 @@ absl::StatusOr<std::set<std::string>> PodStore::Uids() {
   return uids;
 }
 
+bool PodStore::Ends(const PodRecord& pod) {
+  if (pod.deleted.has_value() || !pod.verdict.has_value()) return pod.deleted.has_value();
+  bool is_there = false;
+  const absl::Status status = has_.Query(
+      [&is_there] {
+        is_there = true;
+        return absl::OkStatus();
+      },
+      pod.uid);
+  return status.ok() && is_there;
+}
+
 absl::Status PodStore::Put(const std::vector<PodRecord>& pods) {
   const absl::MutexLock lock(&mutex_);
-  const bool ends = std::all_of(pods.begin(), pods.end(),
-                                [](const PodRecord& pod) { return pod.deleted.has_value(); });
+  bool ends = true;
+  for (const PodRecord& pod : pods) ends = ends && Ends(pod);
   return reserve_.Write(ends, [&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return PutAll(pods); });
 }
 

@@ -21,7 +21,7 @@
 namespace plimsoll::agent {
 
 // Thread-safe. A change is on the disk when its call returns (SQLite's synchronous=FULL). A reserve
-// of disk space beside the database lets pods be deleted on a full disk, which makes room.
+// of disk space beside the database lets pods end on a full disk, which makes room.
 class PodStore {
  public:
   static constexpr char kFileName[] = "agent.db";
@@ -38,19 +38,24 @@ class PodStore {
   absl::StatusOr<std::set<std::string>> Uids();
   // Inserts pods, or changes those whose uid is there; all or none. Uid, key, file and creation of
   // a pod stay. FAILED_PRECONDITION: another pod has the key. RESOURCE_EXHAUSTED: the disk is full,
-  // and not all of the pods are being deleted, or the reserve is used up too.
+  // and not all of the pods are ending (being deleted, or with a verdict and there already), or the
+  // reserve is used up too.
   absl::Status Put(const std::vector<PodRecord>& pods);
   // OK without such a row.
   absl::Status Remove(const std::string& uid);
 
  private:
   PodStore(sqlite::DiskReserve reserve, std::unique_ptr<sqlite::Database> database,
-           sqlite::Statement load, sqlite::Statement put, sqlite::Statement remove)
+           sqlite::Statement load, sqlite::Statement put, sqlite::Statement remove,
+           sqlite::Statement has)
       : reserve_(std::move(reserve)),
         database_(std::move(database)),
         load_(std::move(load)),
         put_(std::move(put)),
-        remove_(std::move(remove)) {}
+        remove_(std::move(remove)),
+        has_(std::move(has)) {}
+  // The pod's new row ends it, which makes room. False for a new pod that was refused as it came.
+  bool Ends(const PodRecord& pod) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   absl::Status PutAll(const std::vector<PodRecord>& pods) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   sqlite::ReserveKeeper reserve_;
@@ -59,6 +64,7 @@ class PodStore {
   sqlite::Statement load_ ABSL_GUARDED_BY(mutex_);
   sqlite::Statement put_ ABSL_GUARDED_BY(mutex_);
   sqlite::Statement remove_ ABSL_GUARDED_BY(mutex_);
+  sqlite::Statement has_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace plimsoll::agent

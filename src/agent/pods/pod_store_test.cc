@@ -224,6 +224,27 @@ TEST_F(PodStoreOnASmallDiskTest, PodsCanBeDeletedOnAFullDisk) {
   EXPECT_THAT(*(*store)->Uids(), IsEmpty());
 }
 
+// Past its deadline, or evicted. A pod that is refused as it comes is no end.
+TEST_F(PodStoreOnASmallDiskTest, PodsOnRecordCanFailOnAFullDiskAndNewOnesCannot) {
+  auto store = PodStore::Open(*root_);
+  ASSERT_TRUE(store.ok()) << store.status();
+  std::vector<PodRecord> pods = FillWithPods(**store);
+  PodRecord refused = RecordOf(5000);
+  refused.verdict = PodVerdict{"OutOfcpu", "too much"};
+  EXPECT_TRUE(absl::IsResourceExhausted((*store)->Put({refused})));
+  PodRecord last = pods.back();
+  last.verdict = PodVerdict{"Evicted", "no room"};
+  EXPECT_TRUE(absl::IsResourceExhausted((*store)->Put({last, refused}))) << "not all of them end";
+  for (PodRecord& pod : pods) {
+    pod.verdict = PodVerdict{"DeadlineExceeded", "too long"};
+    const absl::Status ended = (*store)->Put({pod});
+    ASSERT_TRUE(ended.ok()) << ended;
+  }
+  const auto loaded = (*store)->Load();
+  ASSERT_TRUE(loaded.ok()) << loaded.status();
+  for (const PodRecord& pod : loaded->pods) EXPECT_TRUE(pod.verdict.has_value());
+}
+
 TEST_F(PodStoreOnASmallDiskTest, AnAgentStartsOnAFullDisk) {
   auto store = PodStore::Open(*root_);
   ASSERT_TRUE(store.ok()) << store.status();

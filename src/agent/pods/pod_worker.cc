@@ -128,6 +128,7 @@ absl::Status PodWorker::Change(absl::FunctionRef<void(PodRecord&)> change,
   change(next);
   PLIMSOLL_RETURN_IF_ERROR(host_.store.Put({next}));
   shared_.record = std::move(next);
+  ++shared_.changes;
   if (manifest != nullptr) shared_.manifest = std::move(manifest);
   return absl::OkStatus();
 }
@@ -159,11 +160,10 @@ absl::Status PodWorker::Put(const SpecChange& change) {
         record.object = change.object;
         record.pending = change.pending;
         record.allocated = change.manifest == nullptr ? before : nlohmann::json();
-        if (change.manifest == nullptr || !ChangeOf(before, change.object).any) return;
+        // Classes have their own way (ClassKeeper), which waits for no generation.
+        if (change.manifest == nullptr || !ChangeOf(before, change.object).amounts) return;
         record.allocated_generation = record.generation;
-        // Classes have their own way (ClassKeeper).
-        const bool resizes = ChangeOf(before, change.object).amounts;
-        if (resizes && record.actuated.is_null()) record.actuated = before;
+        if (record.actuated.is_null()) record.actuated = before;
       },
       change.manifest);
 }
@@ -174,7 +174,10 @@ PodRecord PodWorker::Begin() {
     memory_.begun = shared_.manifest;
     manifest_ = *memory_.begun;
     starter_.Renew();
+    // Failures of the change before say nothing of this one.
     memory_.retry_at.erase(kResize);
+    memory_.resize_failure.clear();
+    memory_.back_off.Forget(kResize);
   }
   return shared_.record;
 }
@@ -282,7 +285,9 @@ absl::Duration PodWorker::GoOn(const PodRecord& begun, ObservedPod seen) {
   probes_.Mark(seen);
   // A change that comes meanwhile is the next step's.
   PodRecord record = begun;
-  record.restarting = this->record().restarting;
+  const PodRecord kept = this->record();
+  record.restarting = kept.restarting;
+  record.actuated = kept.actuated;
   for (ObservedSandbox& each : seen.sandboxes) each.stopped = memory_.stopped.contains(each.id);
   const ObservedPod observed = WithRestarts(record, seen);
   RecallPauses(observed);
@@ -358,9 +363,12 @@ void PodWorker::Resize(const PodRecord& record, ObservedPod& observed, Pause& pa
         absl::StrCat("Pod resize completed, to generation ", record.allocated_generation));
     return;
   }
-  memory_.resize_failure = std::string(status.message());
+  // gRPC's own answer for a call that a runtime doesn't have is without words.
+  memory_.resize_failure = status.message().empty()
+                               ? std::string(absl::StatusCodeToString(status.code()))
+                               : std::string(status.message());
   host_.events.Add(SubjectOf(record), "Warning", "ResizeError",
-                   absl::StrCat("Pod resize failed, and is tried again: ", status.message()));
+                   absl::StrCat("Pod resize failed, and is tried again: ", memory_.resize_failure));
   memory_.back_off.OnAttempt(kResize, now);
   memory_.retry_at[kResize] = memory_.back_off.NotBefore(kResize, now);
   Shorten(pause, memory_.retry_at[kResize] - now);
@@ -547,12 +555,7 @@ void PodWorker::Report(const ObservedPod& observed, const std::optional<PodEnd>&
     host_.counters->AddTime(kPodStart, {}, host_.clock.Now() - record.created);
   }
   bool frees_room = false;
-  const PodBoard::Object before = host_.board.Get(record.key);
-  const nlohmann::json none;
-  host_.board.Put(record.key,
-                  PodObject({record, manifest_, observed, end, memory_.waiting, memory_.failure,
-                             memory_.resize_failure, host_.resizes_pods, probes_.health()},
-                            host_.node, before != nullptr ? *before : none, host_.clock.Now()));
+  Show(observed, end);
   {
     const absl::MutexLock lock(&mutex_);
     frees_room = end.has_value() && !shared_.has_ended;
@@ -561,6 +564,30 @@ void PodWorker::Report(const ObservedPod& observed, const std::optional<PodEnd>&
     shared_.has_looked = true;
   }
   if (frees_room && host_.on_room) host_.on_room();
+}
+
+// Who changes a record shows the change at once. An object that was made of the record before must
+// not hide it, so it is made again.
+void PodWorker::Show(const ObservedPod& observed, const std::optional<PodEnd>& end) {
+  const nlohmann::json none;
+  for (bool is_latest = false; !is_latest;) {
+    PodRecord record;
+    uint64_t changes = 0;
+    std::string resize_failure;
+    {
+      const absl::MutexLock lock(&mutex_);
+      record = shared_.record;
+      changes = shared_.changes;
+      if (shared_.manifest == memory_.begun) resize_failure = memory_.resize_failure;
+    }
+    const PodBoard::Object before = host_.board.Get(key_);
+    host_.board.Put(key_,
+                    PodObject({record, manifest_, observed, end, memory_.waiting, memory_.failure,
+                               resize_failure, host_.resizes_pods, probes_.health()},
+                              host_.node, before != nullptr ? *before : none, host_.clock.Now()));
+    const absl::MutexLock lock(&mutex_);
+    is_latest = shared_.changes == changes;
+  }
 }
 
 }  // namespace plimsoll::agent

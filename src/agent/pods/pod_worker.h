@@ -122,6 +122,8 @@ class PodWorker {
   void NotePauses(const PodRecord& record, const ObservedPod& observed, const PodPlan& plan);
   void Tidy(const ObservedPod& observed, const PodPlan& plan);
   void Report(const ObservedPod& observed, const std::optional<PodEnd>& end);
+  // Puts the pod on the board, as the record has it then.
+  void Show(const ObservedPod& observed, const std::optional<PodEnd>& end);
   Next RetryAfter(const absl::Status& status);
 
   const PodHost& host_;
@@ -151,6 +153,7 @@ class PodWorker {
 
   struct Shared {
     PodRecord record;
+    uint64_t changes = 0;                           // of the record
     std::shared_ptr<const pod::Manifest> manifest;  // of record.Allocated()
     ObservedPod observed;
     bool has_ended = false;

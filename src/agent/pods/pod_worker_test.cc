@@ -3,9 +3,16 @@
 
 #include <gmock/gmock.h>
 
+#include <memory>
+#include <string>
 #include <thread>
+#include <utility>
+#include <vector>
 
+#include "agent/pods/manifest_objects.h"
+#include "agent/pods/object_directory.h"
 #include "agent/pods/pod_host_for_test.h"
+#include "agent/pods/resize_status.h"
 
 namespace plimsoll::agent {
 namespace {
@@ -194,6 +201,139 @@ TEST_F(PodWorkerTest, AnEndThatFailsHalfwayIsCarriedOutByTheNextAgent) {
   worker_ = WorkerOf(loaded->pods.front(), manifest_);
   EXPECT_TRUE(worker_->Step().gone);
   EXPECT_THAT(cri_.SandboxIds(), IsEmpty());
+}
+
+// Its runtime reports no resources, and takes no change of them.
+class PodWorkerChangeTest : public PodWorkerTest {
+ protected:
+  // `resources`: the container's.
+  static std::string PodWith(const std::string& resources) {
+    return OnePod("web", "", "resources: {" + resources + "}, ");
+  }
+  static nlohmann::json ObjectOf(const std::string& manifest) {
+    auto objects = ManifestObjects(manifest, "test");
+    EXPECT_TRUE(objects.ok()) << objects.status();
+    return objects->front();
+  }
+  void BeginWith(const std::string& resources) {
+    manifest_ = PodWith(resources);
+    record_ = Record("web", manifest_);
+    record_.object = ObjectOf(manifest_);
+    ASSERT_TRUE(store_->Put({record_}).ok());
+    worker_ = WorkerOf(record_, manifest_);
+  }
+  void Change(const std::string& resources) {
+    const std::string manifest = PodWith(resources);
+    SpecChange change;
+    change.object = ObjectOf(manifest);
+    change.manifest = std::make_shared<const pod::Manifest>(Parsed(manifest));
+    const absl::Status put = worker_->Put(change);
+    ASSERT_TRUE(put.ok()) << put;
+  }
+  // null: there is no such condition.
+  nlohmann::json InProgress() const {
+    const PodBoard::Object pod = board_.Get(key_);
+    for (const nlohmann::json& each : pod->at("status").at("conditions")) {
+      if (each.at("type") == "PodResizeInProgress") return each;
+    }
+    return nullptr;
+  }
+
+  const PodKey key_ = {"default", "web"};
+};
+
+TEST_F(PodWorkerChangeTest, AChangeOfClassesIsNoResize) {
+  BeginWith("classes: {tier: low}");
+  worker_->Step();
+  Change("classes: {tier: high}");
+  worker_->Step();
+  EXPECT_EQ(worker_->record().generation, 2);
+  EXPECT_EQ(worker_->record().allocated_generation, 1);
+  EXPECT_TRUE(InProgress().is_null()) << InProgress();
+}
+
+TEST_F(PodWorkerChangeTest, AFailureOfTheResizeBeforeIsForgotten) {
+  BeginWith("limits: {cpu: 100m}");
+  worker_->Step();
+  Change("limits: {cpu: 200m}");
+  EXPECT_EQ(worker_->Step().pause, BackOff::kFirst);
+  ASSERT_TRUE(InProgress().is_object());
+  EXPECT_EQ(InProgress().value("reason", ""), "Error");
+  EXPECT_EQ(InProgress().value("message", ""), "UNIMPLEMENTED");
+  Change("limits: {cpu: 300m}");
+  cri_.script().Fail("ContainerStatus", grpc::StatusCode::UNAVAILABLE, "Socket closed");
+  EXPECT_EQ(worker_->Step().pause, absl::Seconds(1));
+  ASSERT_TRUE(InProgress().is_object());
+  EXPECT_EQ(InProgress().value("reason", ""), "") << InProgress();
+  EXPECT_EQ(worker_->Step().pause, BackOff::kFirst) << "it failed once";
+  ASSERT_TRUE(InProgress().is_object());
+  EXPECT_EQ(InProgress().value("reason", ""), "Error");
+}
+
+TEST_F(PodWorkerChangeTest, ARestartDuringAResizeLeavesThePodsGroupToTheResize) {
+  std::vector<int64_t> limits;
+  host_.make_group = [&limits](const PodRecord&,
+                               const pod::Manifest& pod) -> absl::StatusOr<std::string> {
+    limits.push_back(pod.containers.front().resources.limits.at("cpu").MilliValue());
+    return "/group";
+  };
+  BeginWith("limits: {cpu: 100m}");
+  worker_->Step();
+  Change("limits: {cpu: 200m}");
+  worker_->Step();
+  ASSERT_FALSE(worker_->record().actuated.is_null());
+  cri_.EndContainer("main", 1);
+  worker_->Step();
+  EXPECT_THAT(cri_.Running(), ElementsAre("main"));
+  EXPECT_THAT(limits, ElementsAre(100, 100));
+  // Without a sandbox nothing is left to resize: the next one begins with the new resources.
+  Change("limits: {cpu: 300m}");
+  cri_.KillSandbox("s1");
+  clock_.Advance(BackOff::kLongest);
+  worker_->Step();
+  EXPECT_TRUE(worker_->record().actuated.is_null());
+  EXPECT_THAT(limits, ElementsAre(100, 100, 300));
+}
+
+TEST_F(PodWorkerChangeTest, AChangeDuringAReportStaysShown) {
+  BeginWith("limits: {cpu: 100m}");
+  worker_->Step();
+  bool has_changed = false;
+  host_.node.runtime = [&] {
+    if (!std::exchange(has_changed, true)) {
+      Change("limits: {cpu: 200m}");
+      board_.Put(key_, WithChange(*board_.Get(key_), worker_->record(), "now"));
+    }
+    return std::string("fake");
+  };
+  worker_->Step();
+  ASSERT_TRUE(has_changed);
+  EXPECT_TRUE(InProgress().is_object());
+  EXPECT_EQ(board_.Get(key_)->at("metadata").at("generation"), 2);
+}
+
+TEST_F(PodWorkerTest, AnUnreadableFileOfObjectsHoldsUpThePodsThatReferToObjects) {
+  ObjectDirectory objects(root_, dir_.path() + "/objects",
+                          [](const std::string&, const absl::Status&) {});
+  ASSERT_TRUE(root_.MakeDirs(dir_.path() + "/objects").ok());
+  ASSERT_TRUE(root_.ReplaceFile(dir_.path() + "/objects/a.yaml", "{kind: [").ok());
+  host_.objects = &objects;
+  const std::vector<std::pair<std::string, std::string>> references = {
+      {"", "env: [{name: A, valueFrom: {configMapKeyRef: {name: m, key: k, optional: true}}}], "},
+      {"", "envFrom: [{secretRef: {name: s, optional: true}}], "},
+      {"volumes: [{name: v, configMap: {name: m, optional: true}}], ", ""},
+      {"imagePullSecrets: [{name: s}], ", ""}};
+  for (const auto& [spec, container] : references) {
+    Begin(OnePod("web", spec, container));
+    worker_->Step();
+    EXPECT_THAT(cri_.SandboxIds(), IsEmpty()) << spec << container;
+  }
+  EXPECT_THAT(EventOf("web", "FailedCreatePodSandBox"), HasSubstr("a.yaml"));
+  Begin(OnePod("web",
+               "volumes: [{name: v, downwardAPI: {items: [{path: n, fieldRef: {fieldPath: "
+               "metadata.name}}]}}], "));
+  worker_->Step();
+  EXPECT_THAT(cri_.Running(), ElementsAre("main"));
 }
 
 }  // namespace

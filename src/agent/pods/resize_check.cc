@@ -39,6 +39,12 @@ absl::Status CheckAmounts(const pod::Manifest& pod, const std::string& path,
   return CheckNoneGoes(pod, path, "limits", before.limits, after.limits);
 }
 
+// Where the manifest has the container's resources. Sidecars are init containers.
+std::string PathOf(const pod::ContainerManifest& container) {
+  return absl::StrCat("spec.", container.role == Role::kContainer ? "containers" : "initContainers",
+                      "[", container.name, "].resources");
+}
+
 bool Differs(const Requirements& before, const Requirements& after, const std::string& resource) {
   const auto same = [&](const ResourceList& one, const ResourceList& other) {
     const auto a = one.find(resource), b = other.find(resource);
@@ -68,7 +74,7 @@ absl::Status CheckResize(const pod::Manifest& before, const pod::Manifest& after
   }
   for (size_t i = 0; i < before.containers.size() && i < after.containers.size(); ++i) {
     const pod::ContainerManifest& container = after.containers[i];
-    const std::string path = absl::StrCat("spec.containers[", container.name, "].resources");
+    const std::string path = PathOf(container);
     const Requirements& was = before.containers[i].resources;
     PLIMSOLL_RETURN_IF_ERROR(CheckAmounts(after, path, was, container.resources));
     for (const char* resource : {"cpu", "memory"}) {

@@ -50,6 +50,20 @@ TEST(ResizeCheckTest, NoAmountIsTakenAway) {
                         "be removed: memory was 1Gi"));
 }
 
+TEST(ResizeCheckTest, ASidecarIsNamedAsAnInitContainer) {
+  const auto with = [](const std::string& requests) {
+    const auto pods = pod::ParseManifests(
+        absl::StrCat("{apiVersion: v1, kind: Pod, metadata: {name: web}, spec: {initContainers: "
+                     "[{name: side, image: i, restartPolicy: Always, resources: {requests: {",
+                     requests, "}}}], containers: [{name: main, image: i}]}}"),
+        "web.yaml");
+    EXPECT_TRUE(pods.ok()) << pods.status();
+    return pods->front();
+  };
+  EXPECT_THAT(std::string(CheckResize(with("cpu: 1, memory: 1Mi"), with("cpu: 1")).message()),
+              HasSubstr("spec.initContainers[side].resources.requests: Forbidden"));
+}
+
 TEST(ResizeCheckTest, APodThatRestartsNothingIsNotRestarted) {
   const std::string policy =
       ", resizePolicy: [{resourceName: memory, restartPolicy: RestartContainer}]";
