@@ -77,6 +77,9 @@ TEST_F(AgentRunTest, TheAgentTakesADetachedPodAndRestartsIt) {
   EXPECT_EQ(twice.exit.code, 125);
   EXPECT_THAT(twice.err, HasSubstr("pod default/web is there already, with the agent"));
   EXPECT_THAT(twice.err, HasSubstr("plimsoll delete pod web"));
+  const RunResult attached = Plimsoll({"run", Web()});
+  EXPECT_EQ(attached.exit.code, 125);
+  EXPECT_THAT(attached.err, HasSubstr("Remove it first: plimsoll delete pod web\n"));
 }
 
 TEST_F(AgentRunTest, ItsPodsAreNotStoppedBehindItsBack) {
@@ -87,13 +90,13 @@ TEST_F(AgentRunTest, ItsPodsAreNotStoppedBehindItsBack) {
        {std::vector<std::string>{"stop", "web"}, {"rm", "--force", "web"}}) {
     const RunResult refused = Plimsoll(words);
     EXPECT_EQ(refused.exit.code, 1);
-    EXPECT_THAT(refused.err, HasSubstr("pod default/web is run by plimsoll-agent"));
+    EXPECT_THAT(refused.err, HasSubstr("pod default/web belongs to plimsoll-agent"));
     EXPECT_THAT(refused.err, HasSubstr("plimsoll delete pod web"));
   }
   EXPECT_THAT(Plimsoll({"stop", "file"}).err, HasSubstr("manifests/file.yaml"));
   const RunResult all = Plimsoll({"stop", "--all"});
   EXPECT_EQ(all.exit.code, 0) << all.err;
-  EXPECT_THAT(all.err, HasSubstr("pod default/web is run by plimsoll-agent"));
+  EXPECT_THAT(all.err, HasSubstr("pod default/web belongs to plimsoll-agent"));
   EXPECT_THAT(Plimsoll({"rm", "--all", "--force"}).err, HasSubstr("it stays"));
   EXPECT_EQ(agent_.Pod("web")["status"]["containerStatuses"][0]["restartCount"], 0);
   EXPECT_EQ(agent_.Phase("web"), "Running");

@@ -17,6 +17,7 @@
 #include "agent/node_options_of.h"
 #include "base/fs_root.h"
 #include "base/regular_file.h"
+#include "base/socket_file.h"
 #include "base/status.h"
 #include "pod/client.h"
 #include "pod/manifest.h"
@@ -183,6 +184,7 @@ absl::Status CheckWhole(const Config& config) {
     return absl::InvalidArgumentError(
         absl::StrCat(name, ": \"", *path, "\" must be an absolute path"));
   }
+  PLIMSOLL_RETURN_IF_ERROR(Annotate(CheckSocketPath(config.socket), "socket"));
   PLIMSOLL_RETURN_IF_ERROR(
       Annotate(pod::SocketPathOf(config.runtime_endpoint).status(), "runtimeEndpoint"));
   if (!pod::IsDnsName(config.node_name, /*dots=*/true)) {

@@ -157,6 +157,8 @@ TEST(AgentConfigTest, APathOfAFlagIsAbsoluteToo) {
   const absl::Status status = LoadConfig(flags).status();
   EXPECT_THAT(std::string(status.message()),
               HasSubstr("socket: \"agent.sock\" must be an absolute"));
+  flags.socket = "/" + std::string(200, 'x');
+  EXPECT_THAT(std::string(LoadConfig(flags).status().message()), HasSubstr("must be at most"));
 }
 
 TEST(AgentConfigTest, HelpAndWrongFlagsExitAtOnce) {

@@ -55,9 +55,9 @@ NodeDevice ReadDevice(YamlReader& reader, const YAML::Node& node, const std::str
   if (device.node.container_path.empty()) device.node.container_path = device.node.host_path;
   for (const auto& [key, value] : {std::pair("path", &device.node.host_path),
                                    std::pair("containerPath", &device.node.container_path)}) {
-    if (!absl::StartsWith(*value, "/")) {
-      reader.Fail(node, mapping.PathOf(key), "must be an absolute path");
-    }
+    if (absl::StartsWith(*value, "/")) continue;
+    reader.Fail(node, mapping.PathOf(key), "must be an absolute path");
+    break;  // a container path that isn't given is the host's
   }
   if (!ArePermissions(device.node.permissions)) {
     reader.Fail(node, mapping.PathOf("permissions"),

@@ -4,6 +4,7 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cstdio>
 #include <functional>
 #include <string>
@@ -57,6 +58,7 @@ class AgentCommands : public ::testing::Test {
     auto server = agent::ApiServer::Start(
         options, [this](const agent::HttpRequest& request, agent::Answer& answer) {
           api_.Serve(request, answer);
+          ++answered_;
         });
     ASSERT_TRUE(server.ok()) << server.status();
     server_ = *std::move(server);
@@ -80,6 +82,12 @@ class AgentCommands : public ::testing::Test {
     fputs((printed.out + printed.err).c_str(), stderr);
     _exit(printed.code);
   }
+  // Waits for an answer whose question came after this call. Up to two older ones, sent or on their
+  // way, are not counted yet.
+  bool AwaitLook() {
+    const int before = answered_;
+    return WaitUntil([this, before] { return answered_ >= before + 3; });
+  }
   std::string File(const std::string& text) {
     EXPECT_TRUE(dir_.root().ReplaceFile("pod.yaml", text).ok());
     return dir_.path() + "/pod.yaml";
@@ -90,6 +98,7 @@ class AgentCommands : public ::testing::Test {
   const std::string path_ = dir_.path() + "/agent.sock";
   FakePodService pods_;
   std::vector<KubeObject> quotas_;
+  std::atomic<int> answered_ = 0;
   const agent::PodApi api_{
       &pods_,
       {.health = {}, .metrics = {}, .quotas = [this](const std::string&) { return quotas_; }}};
@@ -172,6 +181,13 @@ TEST_F(AgentCommands, ApplySaysWhatItDid) {
   EXPECT_EQ(Run({"apply"}).code, kExitUsage);
 }
 
+TEST_F(AgentCommands, ARefusalOfTheAgentsIsNoneOfItsSocket) {
+  pods_.Fail(absl::PermissionDeniedError("exceeded quota: team"));
+  const Printed over = Run({"apply", "-f", File(FakePodService::Pod("default", "new").dump())});
+  EXPECT_EQ(over.code, kExitError);
+  EXPECT_EQ(over.err, "plimsoll: " + dir_.path() + "/pod.yaml: exceeded quota: team\n");
+}
+
 TEST_F(AgentCommands, DeleteTakesNamesAndManifests) {
   EXPECT_EQ(Run({"delete", "pod", "web", "--grace-period", "1m", "--wait"}).out, "web\n");
   const std::string manifest =
@@ -201,6 +217,39 @@ TEST_F(AgentCommands, ResizeWaitsUntilItIsInForce) {
   agent.join();
   EXPECT_EQ(waited.out, "pod/web resized\n");
   EXPECT_EQ(waited.code, kExitOk);
+}
+
+TEST_F(AgentCommands, ResizeSaysOnceWhatItWaitsFor) {
+  const auto put = [this](const char* message) {
+    KubeObject pod = FakePodService::Pod("default", "web");
+    pod["status"]["conditions"] = {{{"type", "PodResizePending"},
+                                    {"status", "True"},
+                                    {"reason", "Deferred"},
+                                    {"message", message}}};
+    pods_.Put(pod);
+  };
+  put("no room for cpu");
+  std::thread agent([&] {
+    EXPECT_TRUE(WaitUntil([this] { return !pods_.calls().empty(); }));
+    EXPECT_TRUE(AwaitLook());
+    put("no room for memory");
+    EXPECT_TRUE(AwaitLook());
+    pods_.Put(FakePodService::Pod("default", "web"));
+  });
+  const Printed waited = Run({"resize", "pod", "web", "--cpu", "2", "--wait"});
+  agent.join();
+  EXPECT_EQ(waited.out, "pod/web resized\n");
+  EXPECT_EQ(waited.err,
+            "note: pod/web resize pending (Deferred): no room for cpu\n"
+            "note: pod/web resize pending (Deferred): no room for memory\n");
+}
+
+TEST_F(AgentCommands, ResizeTakesNoContainerInThePodsName) {
+  const Printed slash = Run({"resize", "pod", "web/main", "--cpu", "2"});
+  EXPECT_EQ(slash.code, kExitUsage);
+  EXPECT_THAT(slash.err, AllOf(HasSubstr("\"web/main\" is no name of a pod"),
+                               HasSubstr("Name the container by --container")));
+  EXPECT_TRUE(pods_.calls().empty());
 }
 
 TEST_F(AgentCommands, ResizeSendsAPatch) {

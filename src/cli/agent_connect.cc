@@ -32,7 +32,10 @@ absl::Status WithAgentHint(const absl::Status& status, absl::string_view instead
   }
   switch (status.code()) {
     case absl::StatusCode::kPermissionDenied:
-      return WithHint(status, "Only root may use the agent's socket.");
+      // The agent's own refusal, as of a quota, says all in its message. The empty hint keeps the
+      // daemon's away.
+      return WithHint(status,
+                      agent::MayNotConnect(status) ? "Only root may use the agent's socket." : "");
     case absl::StatusCode::kUnavailable:
       return WithHint(status, "Is the agent still running? Its log says why it ended.");
     case absl::StatusCode::kDeadlineExceeded:

@@ -11,27 +11,22 @@
 #include "cli/object_fields.h"
 #include "cli/output.h"
 #include "cli/run_by_agent.h"
+#include "cli/text.h"
 #include "pod/to_cri.h"
 
 namespace plimsoll::cli {
-namespace {
 
-// A pod must be removable though its agent hangs.
-constexpr absl::Duration kAgentsPatience = absl::Seconds(5);
-
-}  // namespace
-
-absl::StatusOr<AgentsPods> AgentsPods::Of(const CommandContext& context) {
-  PLIMSOLL_ASSIGN_OR_RETURN(std::unique_ptr<agent::Client> agent,
-                            AgentOf(context, kAgentsPatience));
+absl::StatusOr<AgentsPods> AgentsPods::Of(const CommandContext& context, absl::Duration patience) {
+  PLIMSOLL_ASSIGN_OR_RETURN(std::unique_ptr<agent::Client> agent, AgentOf(context, patience));
   return AgentsPods(std::move(agent));
 }
 
 absl::Status AgentsPods::CheckFree(const cri::PodSandbox& pod) const {
-  if (!pod.labels().contains(pod::kAgentLabel)) return absl::OkStatus();
+  if (!pod.labels().contains(pod::kAgentLabel) || *hangs_) return absl::OkStatus();
   const std::string& name = pod.metadata().name();
   const std::string& pod_namespace = pod.metadata().namespace_();
   const absl::StatusOr<KubeObject> object = agent_->Get(pod_namespace, name);
+  if (absl::IsDeadlineExceeded(object.status())) *hangs_ = true;
   if (!object.ok() || TextOf(*object, {"metadata", "uid"}) != pod.metadata().uid() ||
       !TextOf(*object, {"metadata", "deletionTimestamp"}).empty()) {
     return absl::OkStatus();
@@ -40,9 +35,10 @@ absl::Status AgentsPods::CheckFree(const cri::PodSandbox& pod) const {
       TextOf(*object, {"metadata", "annotations", "plimsoll.dev/manifest-file"});
   return WithHint(absl::FailedPreconditionError(
                       absl::StrCat("pod ", pod_namespace, "/", name,
-                                   " is run by plimsoll-agent, which would start it again")),
-                  file.empty() ? absl::StrCat("To end it: ", DeleteCommand(pod_namespace, name))
-                               : absl::StrCat("To end it, remove it from ", Printable(file)));
+                                   " belongs to plimsoll-agent, which alone ends and removes it")),
+                  file.empty()
+                      ? absl::StrCat("To have it removed: ", DeleteCommand(pod_namespace, name))
+                      : absl::StrCat("To have it removed, take it out of ", Printable(file)));
 }
 
 void AgentsPods::LeaveOut(std::vector<cri::PodSandbox>& pods) const {
@@ -53,6 +49,14 @@ void AgentsPods::LeaveOut(std::vector<cri::PodSandbox>& pods) const {
         absl::StrCat("note: ", Printable(free.message()), "; it stays. ", HintOf(free), "\n"));
     return true;
   });
+}
+
+std::string RemovalCommand(const cri::PodSandbox& pod) {
+  if (pod.labels().contains(pod::kAgentLabel)) {
+    return DeleteCommand(pod.metadata().namespace_(), pod.metadata().name());
+  }
+  return absl::StrCat("plimsoll rm ", pod.state() == cri::SANDBOX_READY ? "--force " : "",
+                      ShortId(pod.id()));
 }
 
 }  // namespace plimsoll::cli

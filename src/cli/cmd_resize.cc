@@ -59,9 +59,21 @@ bool HasFailed(const KubeObject& pod) {
   return reason == "Infeasible" || reason == "Error";
 }
 
+// Says why the resize isn't done, where the agent gives a reason other than the one `told` before.
+void NoteHindrance(const std::string& name, const KubeObject& pod, std::string* told) {
+  const KubeObject condition = ConditionOf(pod);
+  if (TextOf(condition, {"reason"}).empty() && TextOf(condition, {"message"}).empty()) return;
+  std::string hindrance = Outcome(pod);
+  if (hindrance == *told) return;
+  PrintNote(absl::StrCat("note: pod/", Printable(name), " ", Printable(hindrance), "\n"));
+  *told = std::move(hindrance);
+}
+
 absl::StatusOr<KubeObject> AwaitSettled(const agent::Client& client,
                                         const ResizeArguments& arguments, KubeObject pod) {
+  std::string told;
   while (!IsSettled(pod)) {
+    NoteHindrance(arguments.name, pod, &told);
     PLIMSOLL_RETURN_IF_ERROR(client.Rest(kLookInterval));
     PLIMSOLL_ASSIGN_OR_RETURN(pod, client.Get(arguments.pod_namespace, arguments.name));
   }
@@ -81,6 +93,11 @@ absl::StatusOr<KubeObject> Send(const agent::Client& client, const ResizeArgumen
 }
 
 absl::StatusOr<int> Resize(const CommandContext& context, const ResizeArguments& arguments) {
+  if (absl::StrContains(arguments.name, "/")) {
+    return UsageError(WithHint(
+        absl::InvalidArgumentError(absl::StrCat("\"", arguments.name, "\" is no name of a pod")),
+        "Name the container by --container, and the pod's namespace by --namespace."));
+  }
   if (arguments.wanted.empty()) {
     return UsageError(absl::InvalidArgumentError(
         "plimsoll resize: to what? --cpu and --memory, or those for requests and limits alone"));
@@ -111,7 +128,8 @@ void AddResizeCommand(CLI::App& app, CommandContext& context) {
       "Change requests and limits of a container in place.\n\n"
       "What is not named stays. Where the node hasn't room at the moment, the agent tries again "
       "later; `plimsoll describe pod` says so in its conditions. Returns once the agent has taken "
-      "it; --wait: once it is in force, or has failed (exit code 1).");
+      "it; --wait: once it is in force, or has failed (exit code 1). Meanwhile standard error has "
+      "the reason for the delay.");
   pod->alias("pods")->alias("po");
   auto arguments = std::make_shared<ResizeArguments>();
   pod->add_option("name", arguments->name, "The pod")->type_name("POD-NAME")->required();

@@ -16,6 +16,7 @@
 #include "base/problems.h"
 #include "base/status.h"
 #include "cli/agent_for_run.h"
+#include "cli/agents_pods.h"
 #include "cli/command.h"
 #include "cli/images.h"
 #include "cli/interrupts.h"
@@ -23,7 +24,6 @@
 #include "cli/run_by_agent.h"
 #include "cli/run_observer.h"
 #include "cli/run_report.h"
-#include "cli/text.h"
 #include "pod/amount.h"
 #include "pod/check_objects.h"
 #include "pod/dir.h"
@@ -148,9 +148,7 @@ void NoteDetached(const RunArguments& arguments, const pod::Manifest& pod,
 
 // `status` is the error of a pod whose name `namesake` has.
 absl::Status WithRemedy(const absl::Status& status, const cri::PodSandbox& namesake) {
-  return WithHint(status, absl::StrCat("Remove it first: plimsoll rm ",
-                                       namesake.state() == cri::SANDBOX_READY ? "--force " : "",
-                                       ShortId(namesake.id())));
+  return WithHint(status, absl::StrCat("Remove it first: ", RemovalCommand(namesake)));
 }
 
 absl::Status WithRemedy(const pod::Outcome& outcome) {
@@ -345,9 +343,8 @@ void AddRunCommand(CLI::App& app, CommandContext& context) {
       "A container's log is rotated at 32 MiB, and one older log is kept.\n\n"
       "With --detach, standard output has only the pods' ids, one a line. The containers' output "
       "goes to standard error until all of them run. Where an agent uses the same runtime, it "
-      "takes "
-      "the pods before anything is made, and restarts them as their manifests say; without one "
-      "nobody does.\n\n"
+      "takes the pods before anything is made, and restarts them as their manifests say; without "
+      "one nobody does.\n\n"
       "With -o json or yaml, standard output has one document about the pods and their "
       "containers, printed at their end or, with --detach, once they run. The containers' output "
       "goes to standard error.");

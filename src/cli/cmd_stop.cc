@@ -167,8 +167,7 @@ void AddRmCommand(CLI::App& app, CommandContext& context) {
       "rm",
       "Remove stopped pods or containers, with their logs and emptyDir volumes.\n\n"
       "`plimsoll prune` removes ended pods and unused images. An agent's pods are refused: "
-      "`plimsoll "
-      "delete` removes them.");
+      "`plimsoll delete` removes them.");
   auto targets = std::make_shared<Targets>();
   auto force = std::make_shared<bool>(false);
   rm->add_option("name", targets->names, "Names or ids of pods or containers")

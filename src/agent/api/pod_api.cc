@@ -1,5 +1,6 @@
 #include "agent/api/pod_api.h"
 
+#include <algorithm>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -13,6 +14,7 @@
 #include "agent/http/target.h"
 #include "base/printable.h"
 #include "base/status.h"
+#include "pod/objects.h"
 
 namespace plimsoll::agent {
 namespace {
@@ -138,6 +140,10 @@ absl::Status Exec(const Call& call) {
   if (command.empty()) {
     return absl::InvalidArgumentError(
         "no command: parameter command gives one word of it, as ?command=ls&command=-l");
+  }
+  if (!std::all_of(command.begin(), command.end(), pod::IsText)) {
+    return absl::InvalidArgumentError(
+        "parameter command is no UTF-8 text without NUL, as the runtime's protocol needs it");
   }
   PLIMSOLL_ASSIGN_OR_RETURN(const std::string container, given.Text("container"));
   PLIMSOLL_ASSIGN_OR_RETURN(const bool input, given.Flag("stdin"));

@@ -178,6 +178,8 @@ TEST_F(PodApiTest, GivesTheUrlOfACommand) {
   EXPECT_THAT(Bad(400, "BadRequest", "POST", absl::StrCat(kWeb, "/exec?stdin=1")),
               HasSubstr("no command"));
   Bad(404, "NotFound", "POST", "/api/v1/namespaces/a/pods/b/exec?command=ls");
+  EXPECT_THAT(Bad(400, "BadRequest", "POST", absl::StrCat(kWeb, "/exec?command=%ff")),
+              HasSubstr("no UTF-8"));
 }
 
 TEST_F(PodApiTest, GivesTheNodeAndEvents) {

@@ -23,6 +23,7 @@ namespace {
 using Json = nlohmann::json;
 
 constexpr char kNoAgentPayload[] = "plimsoll.dev/no-agent";
+constexpr char kMayNotConnectPayload[] = "plimsoll.dev/may-not-connect";
 // Most of an answer that is kept whole, and of one line of a watch.
 constexpr size_t kMaxAnswerBytes = 256 * 1024 * 1024;
 
@@ -37,6 +38,7 @@ std::vector<std::string> PodPath(const std::string& pod_namespace, const std::st
 
 absl::Status WhyNoAgent(const absl::Status& status, const std::string& socket) {
   absl::Status told = Annotate(status, absl::StrCat("no agent at ", socket));
+  if (absl::IsPermissionDenied(status)) told.SetPayload(kMayNotConnectPayload, absl::Cord());
   if (!absl::IsNotFound(status)) return told;
   told = absl::UnavailableError(told.message());
   told.SetPayload(kNoAgentPayload, absl::Cord());
@@ -223,6 +225,10 @@ absl::StatusOr<std::vector<Json>> Client::Quotas(const std::string& pod_namespac
 
 bool IsNoAgent(const absl::Status& status) {
   return status.GetPayload(kNoAgentPayload).has_value();
+}
+
+bool MayNotConnect(const absl::Status& status) {
+  return status.GetPayload(kMayNotConnectPayload).has_value();
 }
 
 }  // namespace plimsoll::agent

@@ -31,8 +31,9 @@ struct ClientOptions {
 // Each call has a connection of its own. Thread-safe.
 //
 // Errors of every call: those of the agent, with its code and message; UNAVAILABLE with the payload
-// of IsNoAgent: nothing listens at the socket; PERMISSION_DENIED: this user may not connect;
-// UNAVAILABLE: the connection broke; DEADLINE_EXCEEDED; CANCELLED: Abandon was called.
+// of IsNoAgent: nothing listens at the socket; PERMISSION_DENIED with the payload of MayNotConnect:
+// this user may not connect; UNAVAILABLE: the connection broke; DEADLINE_EXCEEDED; CANCELLED:
+// Abandon was called.
 class Client {
  public:
   explicit Client(ClientOptions options);
@@ -94,6 +95,8 @@ class Client {
 
 // True: no agent listens at the socket.
 bool IsNoAgent(const absl::Status& status);
+// True: the kernel refuses this user the socket. False for a PERMISSION_DENIED of the agent's own.
+bool MayNotConnect(const absl::Status& status);
 
 }  // namespace plimsoll::agent
 

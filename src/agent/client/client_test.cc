@@ -1,5 +1,8 @@
 #include "agent/client/client.h"
 
+#include <sys/fsuid.h>
+#include <sys/stat.h>
+
 #include <string>
 #include <thread>
 #include <vector>
@@ -90,6 +93,24 @@ TEST_F(ClientTest, WithoutAnAgentItIsSaid) {
   EXPECT_TRUE(IsNoAgent(status));
   EXPECT_THAT(status.message(), HasSubstr("no agent at " + path_));
   EXPECT_FALSE(IsNoAgent(absl::UnavailableError("x")));
+}
+
+TEST_F(ClientTest, ARefusedSocketIsNoRefusalOfTheAgents) {
+  ASSERT_EQ(chmod(path_.c_str(), 0), 0);
+  absl::Status refused;
+  std::thread([&] {
+    constexpr uid_t kNobody = 65534;
+    setfsuid(kNobody);  // this thread's alone; without effect where the user isn't root
+    refused = client_.List("").status();
+  }).join();
+  EXPECT_TRUE(absl::IsPermissionDenied(refused)) << refused;
+  EXPECT_TRUE(MayNotConnect(refused));
+  EXPECT_FALSE(IsNoAgent(refused));
+  ASSERT_EQ(chmod(path_.c_str(), S_IRUSR | S_IWUSR), 0);
+  pods_.Fail(absl::PermissionDeniedError("exceeded quota"));
+  const absl::Status over = client_.Delete("default", "web", std::nullopt);
+  EXPECT_TRUE(absl::IsPermissionDenied(over)) << over;
+  EXPECT_FALSE(MayNotConnect(over));
 }
 
 TEST_F(ClientTest, AWatchTellsChangesUntilEnough) {

@@ -25,7 +25,10 @@ absl::Status CheckNoneGoes(const pod::Manifest& pod, const std::string& path,
                            const std::string& kind, const ResourceList& before,
                            const ResourceList& after) {
   for (const auto& [name, amount] : before) {
-    if (after.contains(name)) continue;
+    const auto it = after.find(name);
+    // A limit of 0 is none.
+    const bool ends = kind == "limits" && it != after.end() && it->second.IsZero();
+    if (it != after.end() && (!ends || amount.IsZero())) continue;
     return Invalid(pod, absl::StrCat(path, ".", kind),
                    absl::StrCat("Forbidden: resource ", kind, " cannot be removed: ", name, " was ",
                                 amount.text()));

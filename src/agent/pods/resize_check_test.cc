@@ -50,6 +50,14 @@ TEST(ResizeCheckTest, NoAmountIsTakenAway) {
                         "be removed: memory was 1Gi"));
 }
 
+TEST(ResizeCheckTest, ALimitOfZeroIsNone) {
+  const absl::Status status =
+      CheckResize(WithResources("{requests: {cpu: 0, memory: 1Mi}, limits: {cpu: 1800m}}"),
+                  WithResources("{requests: {cpu: 0, memory: 1Mi}, limits: {cpu: 0}}"));
+  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_THAT(std::string(status.message()), HasSubstr("cannot be removed: cpu was 1800m"));
+}
+
 TEST(ResizeCheckTest, ASidecarIsNamedAsAnInitContainer) {
   const auto with = [](const std::string& requests) {
     const auto pods = pod::ParseManifests(
