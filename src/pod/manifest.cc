@@ -3,6 +3,7 @@
 #include <yaml-cpp/yaml.h>
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
 #include "absl/strings/ascii.h"
@@ -50,13 +51,15 @@ void ReadMetadata(YamlReader& reader, const YAML::Node& node, Manifest& pod) {
 }
 
 // Sorts errors by line, the order of mending them. Their form is "FILE:LINE:COLUMN: ...".
+// kFurtherProblems stays the last.
 std::vector<std::string> InOrder(std::vector<std::string> errors, const std::string& file) {
   const auto line = [&file](absl::string_view error) {
     int number = 0;
     if (!absl::ConsumePrefix(&error, absl::StrCat(file, ":"))) return number;
     return absl::SimpleAtoi(error.substr(0, error.find(':')), &number) ? number : 0;
   };
-  std::stable_sort(errors.begin(), errors.end(),
+  const bool further = !errors.empty() && errors.back() == kFurtherProblems;
+  std::stable_sort(errors.begin(), errors.end() - (further ? 1 : 0),
                    [&line](const auto& one, const auto& other) { return line(one) < line(other); });
   return errors;
 }
@@ -130,20 +133,20 @@ absl::StatusOr<std::vector<Manifest>> ParseManifests(absl::string_view text,
   const std::string name(file);
   try {
     std::vector<Manifest> pods;
+    std::set<std::pair<std::string, std::string>> names;
     absl::Status problems;
     for (const YAML::Node& document : LoadYamlDocuments(std::string(text))) {
+      if (HasFurtherProblems(problems)) break;
       if (document.IsNull()) continue;  // empty, behind the last "---"
       absl::StatusOr<Manifest> pod = ReadPod(document, name);
       if (!pod.ok()) {
         problems = AlsoTell(problems, pod.status());
         continue;
       }
-      for (const Manifest& other : pods) {
-        if (other.name == pod->name && other.pod_namespace == pod->pod_namespace) {
-          problems = AlsoTell(
-              problems, absl::InvalidArgumentError(absl::StrCat(
-                            name, ": two pods are named ", pod->pod_namespace, "/", pod->name)));
-        }
+      if (!names.emplace(pod->pod_namespace, pod->name).second) {
+        problems = AlsoTell(
+            problems, absl::InvalidArgumentError(absl::StrCat(name, ": two pods are named ",
+                                                              pod->pod_namespace, "/", pod->name)));
       }
       pods.push_back(*std::move(pod));
     }

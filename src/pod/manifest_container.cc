@@ -60,7 +60,10 @@ void ReadPort(YamlReader& reader, const YAML::Node& node, const std::string& pat
   mapping.Int("hostPort", host_port, 1, 65535);
   mapping.String("hostIP", port.host_ip);
   mapping.Finish();
-  if (!name.empty() && container_port) container.named_ports.emplace(name, *container_port);
+  if (!name.empty() && container_port &&
+      !container.named_ports.emplace(name, *container_port).second) {
+    reader.Fail(node, mapping.PathOf("name"), absl::StrCat("two ports are named \"", name, "\""));
+  }
   if (!host_port.has_value()) return;
   if (!container_port.has_value()) {
     reader.Fail(node, path, "\"hostPort\" needs a \"containerPort\" that it leads to");
@@ -86,11 +89,12 @@ void ReadPullPolicy(YamlMapping& mapping, ContainerManifest& container) {
 void ReadResizePolicy(YamlReader& reader, YamlMapping& mapping, ContainerManifest& container) {
   mapping.Each("resizePolicy", [&](const YAML::Node& item, const std::string& path) {
     ResizePolicy policy;
+    const bool is_map = item.IsMap();
     YamlMapping entry(reader, item, path);
     entry.OneOf("resourceName", policy.resource, {"cpu", "memory"});
     entry.OneOf("restartPolicy", policy.restart_policy, {"NotRequired", "RestartContainer"});
     entry.Finish();
-    if (policy.resource.empty() || policy.restart_policy.empty()) {
+    if (is_map && !(entry.Get("resourceName") && entry.Get("restartPolicy"))) {
       reader.Fail(item, path, "needs a resourceName and a restartPolicy");
     }
     container.resize_policy.push_back(std::move(policy));

@@ -132,6 +132,16 @@ std::optional<Action> ReadAction(YamlReader& reader, YamlMapping& mapping, bool 
   return std::nullopt;
 }
 
+// Reads a number from 1 up, for which 0 stands for the default: an API server replaces it.
+void ReadFromOne(YamlMapping& mapping, const std::string& key, int64_t& out, int64_t max) {
+  const auto node = mapping.Get(key);
+  int64_t value = 0;
+  const bool is_number =
+      node && node->IsScalar() && node->Tag() == "?" && absl::SimpleAtoi(node->Scalar(), &value);
+  if (is_number && value == 0) return;
+  ReadInt(mapping, key, out, 1, max);
+}
+
 enum class ProbeKind { kLiveness, kReadiness, kStartup };
 
 std::optional<Probe> ReadProbe(YamlReader& reader, const YAML::Node& node, const std::string& path,
@@ -140,11 +150,11 @@ std::optional<Probe> ReadProbe(YamlReader& reader, const YAML::Node& node, const
   YamlMapping mapping(reader, node, path);
   const std::optional<Action> action = ReadAction(reader, mapping, /*is_probe=*/true, container);
   ReadInt(mapping, "initialDelaySeconds", probe.initial_delay_s, 0, kMaxInt32);
-  ReadInt(mapping, "timeoutSeconds", probe.timeout_s, 1, kMaxInt32);
-  ReadInt(mapping, "periodSeconds", probe.period_s, 1, kMaxInt32);
-  ReadInt(mapping, "successThreshold", probe.success_threshold, 1,
-          kind == ProbeKind::kReadiness ? kMaxInt32 : 1);
-  ReadInt(mapping, "failureThreshold", probe.failure_threshold, 1, kMaxInt32);
+  ReadFromOne(mapping, "timeoutSeconds", probe.timeout_s, kMaxInt32);
+  ReadFromOne(mapping, "periodSeconds", probe.period_s, kMaxInt32);
+  ReadFromOne(mapping, "successThreshold", probe.success_threshold,
+              kind == ProbeKind::kReadiness ? kMaxInt32 : 1);
+  ReadFromOne(mapping, "failureThreshold", probe.failure_threshold, kMaxInt32);
   if (kind == ProbeKind::kReadiness) {
     mapping.Refuse("terminationGracePeriodSeconds", "a readiness probe ends no container");
   } else {

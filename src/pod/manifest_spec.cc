@@ -169,6 +169,7 @@ std::string NameIn(const YAML::Node& mapping, YAML::Node& where) {
 void CheckMounts(YamlReader& reader, const YAML::Node& container, const std::string& path,
                  const std::vector<std::string>& volumes) {
   EachMapping(container, "volumeMounts", path, [&](const YAML::Node& mount, const auto& where) {
+    if (reader.full()) return;
     YAML::Node node;
     const std::string name = NameIn(mount, node);
     if (name.empty() || std::find(volumes.begin(), volumes.end(), name) != volumes.end()) return;

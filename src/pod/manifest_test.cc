@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "absl/strings/str_cat.h"
 #include "pod/env.h"
 
@@ -11,6 +13,7 @@ namespace {
 
 using ::testing::AllOf;
 using ::testing::ElementsAre;
+using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using ::testing::Not;
 using ::testing::Pair;
@@ -275,7 +278,15 @@ INSTANTIATE_TEST_SUITE_P(
                 "container d's limit 2Mi is above the pod's 1Mi"},
         BadCase{"container", "livenessProbe: {periodSeconds: 5}", "needs exactly one of exec"},
         BadCase{"container", "livenessProbe: {tcpSocket: {port: 1}, successThreshold: 2}",
-                "must be from 1 to 1"},
+                "successThreshold: must be 1"},
+        BadCase{"container", "livenessProbe: {tcpSocket: {port: 1}, periodSeconds: -1}",
+                "periodSeconds: must be from 1 to"},
+        BadCase{"container", "livenessProbe: {tcpSocket: {port: 1}, periodSeconds: \"0\"}",
+                "periodSeconds: must be a whole number"},
+        BadCase{"container", "ports: [{name: a, containerPort: 1}, {name: a, containerPort: 2}]",
+                "pod.yaml:9:44: spec.containers[0].ports[1].name: two ports are named \"a\""},
+        BadCase{"container", "resizePolicy: [{resourceName: cpu}]",
+                "resizePolicy[0]: needs a resourceName and a restartPolicy"},
         BadCase{"container",
                 "readinessProbe: {httpGet: {port: wbe}}\n      ports: [{name: web, "
                 "containerPort: 80}]",
@@ -317,6 +328,27 @@ TEST(Manifest, ProbesHaveKubernetesDefaultsAndAreLeftToAnAgent) {
   EXPECT_THAT(pods->front().left_to_agent,
               ElementsAre(HasSubstr("livenessProbe: nothing probes"),
                           HasSubstr("readinessProbe: nothing probes")));
+}
+
+TEST(Manifest, ZeroInAProbeIsTheDefault) {
+  const auto pods =
+      ParseManifests(PodWith("container",
+                             "startupProbe: {exec: {command: [a]}, timeoutSeconds: 0, "
+                             "periodSeconds: 0, successThreshold: 0, failureThreshold: 0}"),
+                     "f");
+  ASSERT_TRUE(pods.ok()) << pods.status();
+  const Probe& probe = *pods->front().containers[0].startup;
+  EXPECT_EQ(probe.timeout_s, 1);
+  EXPECT_EQ(probe.period_s, 10);
+  EXPECT_EQ(probe.success_threshold, 1);
+  EXPECT_EQ(probe.failure_threshold, 3);
+}
+
+// Containers of one pod may have ports of one name: a name is looked up in one container.
+TEST(Manifest, PortsOfTwoContainersMayHaveOneName) {
+  EXPECT_EQ(ErrorOf(PodWith("container", "ports: [{name: a, containerPort: 1}]") +
+                    "    - {name: d, image: i, ports: [{name: a, containerPort: 2}]}\n"),
+            "no error");
 }
 
 TEST(Manifest, HooksRunCommandsAndGetsAndConnectNowhere) {
@@ -377,12 +409,37 @@ TEST(Manifest, AllProblemsAreToldAtOnce) {
             "status");
 }
 
+// "[]" is no pod: each document is a problem.
+TEST(Manifest, OnlyTheFirstHundredProblemsAreTold) {
+  std::string text;
+  for (int i = 0; i < 9000; ++i) text += "---\n[]\n";
+  const std::string error = ErrorOf(text);
+  EXPECT_EQ(std::count(error.begin(), error.end(), '\n'), 100);
+  EXPECT_THAT(error, HasSubstr("pod.yaml:200:1: must be a mapping"));
+  EXPECT_THAT(error, EndsWith("\nand further ones, which were not looked at"));
+  EXPECT_THAT(ErrorOf(text.substr(0, 700)), Not(HasSubstr("further")));
+}
+
+TEST(Manifest, OnlyTheFirstHundredProblemsOfADocumentAreTold) {
+  std::string text = PodWith("", "");
+  for (int i = 0; i < 10; ++i) {
+    absl::StrAppend(&text, "    - name: d", i, "\n");
+    for (int key = 0; key < 1900; ++key) absl::StrAppend(&text, "      imge", key, ": i\n");
+  }
+  const std::string error = ErrorOf(text);
+  EXPECT_EQ(std::count(error.begin(), error.end(), '\n'), 100);
+  EXPECT_THAT(error, HasSubstr("spec.containers[1]: unknown field \"imge0\""));
+  EXPECT_THAT(error, EndsWith("\nand further ones, which were not looked at"));
+}
+
 // The consequences of a mistake are no further errors.
 TEST(Manifest, AProblemIsToldOnce) {
   for (const std::string& text :
        {std::string("apiVersion: apps/v1\nkind: Deployment\nspec: {replicas: 3}\n"),
         std::string("just words\n"), PodWith("container", "volumeMounts: [data]"),
         PodWith("container", "resources: {limits: 5}"),
+        PodWith("container", "resizePolicy: [{resourceName: cpu, restartPolicy: Restart}]"),
+        PodWith("container", "resizePolicy: [cpu]"),
         PodWith("spec", "volumes: [{name: v, nfs: {server: s, path: /}}]")}) {
     EXPECT_THAT(ErrorOf(text), Not(HasSubstr("\n")));
   }

@@ -129,6 +129,7 @@ absl::Status Objects::Add(absl::string_view text, absl::string_view file) {
       absl::StatusOr<Object> object = ReadObject(
           document, name, kind == "Secret" ? ObjectKind::kSecret : ObjectKind::kConfigMap);
       problems = AlsoTell(problems, object.status());
+      if (!object.ok() && HasFurtherProblems(problems)) break;
       if (!object.ok()) continue;
       const std::string full = NameOf(object->kind, object->object_namespace, object->name);
       const auto key = std::tuple(object->kind, object->object_namespace, object->name);

@@ -54,7 +54,9 @@ class Objects {
   static bool HoldsObjects(absl::string_view name);
 
   // INVALID_ARGUMENT has every problem of the text, a line each, as ParseManifests. Documents of
-  // another kind are passed over: a directory may hold pods too.
+  // another kind are passed over: a directory may hold pods too. So are those behind
+  // kMostProblems problems of objects (base/problems.h); one that is there already is told, and the
+  // rest is added.
   absl::Status Add(absl::string_view text, absl::string_view file);
   // Reads every file of the directory, in the order of names. Errors of all files together.
   static absl::StatusOr<Objects> ReadDirectory(const FsRoot& root, const std::string& directory);

@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
+#include <algorithm>
+
 #include "base/dir_for_test.h"
 #include "pod/check_objects.h"
 #include "pod/pull_secrets.h"
@@ -77,6 +79,27 @@ TEST(Objects, ErrorsSayWhereAndHoldNoValue) {
   ASSERT_TRUE(twice.Add(kObjects, "a").ok());
   EXPECT_THAT(std::string(twice.Add(kObjects, "b").message()),
               HasSubstr("b: ConfigMap default/settings is there already"));
+}
+
+TEST(Objects, OnlyTheFirstHundredProblemsAreTold) {
+  const std::string bad = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: m}\nzzzzzz: 1\n---\n";
+  std::string text;
+  for (int i = 0; i < 2000; ++i) text += bad;
+  Objects objects;
+  const std::string message(objects.Add(text + kObjects, "o").message());
+  EXPECT_EQ(std::count(message.begin(), message.end(), '\n'), 100);
+  EXPECT_THAT(message, ::testing::EndsWith("\nand further ones, which were not looked at"));
+  EXPECT_EQ(objects.size(), 0u) << "the documents behind them are not read";
+}
+
+// An agent uses what is not there twice.
+TEST(Objects, AreAddedBehindAnyNumberThatAreThereAlready) {
+  const std::string map = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: m}\n---\n";
+  std::string text;
+  for (int i = 0; i < 500; ++i) text += map;
+  Objects objects;
+  EXPECT_TRUE(absl::IsInvalidArgument(objects.Add(text + kObjects, "o")));
+  EXPECT_EQ(objects.size(), 3u);
 }
 
 TEST(Objects, ReadsADirectory) {

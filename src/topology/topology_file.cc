@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "base/problems.h"
 #include "base/status.h"
 #include "yaml/documents.h"
 #include "yaml/reader.h"
@@ -162,6 +163,7 @@ std::vector<std::string> FaultsOf(absl::string_view text, const std::string& fil
   const bool is_read = Parse(text, file, topology, &faults).ok();
   // A text with faults: the zones that could be read may have more.
   if (!is_read) {
+    if (faults.size() > kMostProblems) return faults;  // zones behind them were not read
     std::erase_if(topology.zones, [](const Zone& zone) { return zone.name.empty(); });
     if (topology.zones.empty()) return faults;
   }

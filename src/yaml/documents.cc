@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
+#include "absl/strings/strip.h"
 
 namespace plimsoll {
 namespace {
@@ -38,15 +39,21 @@ bool TakeCodePoint(absl::string_view& text, uint32_t& code) {
 // yaml-cpp goes through the whole mapping at each look at a key: the time grows with the square.
 constexpr size_t kMaxKeys = 2000;
 
+// A document takes a kilobyte, and so an empty one takes 200 times its own length.
+constexpr int kMaxDocuments = 10'000;
+
 constexpr char kClosesNothing[] = "a closing bracket that closes nothing";
 
-// Throws for a document that begins where the one before it began, for a string that is not text,
-// and for a mapping of too many keys.
+// Throws for a document that begins where the one before it began, for too many documents, for a
+// string that is not text, and for a mapping of too many keys.
 class DocumentCheck : public YAML::EventHandler {
  public:
   void OnDocumentStart(const YAML::Mark& mark) override {
     if (mark.pos <= last_) {
       throw YAML::ParserException(mark, kClosesNothing);
+    }
+    if (++documents_ > kMaxDocuments) {
+      throw YAML::ParserException(mark, absl::StrCat("more than ", kMaxDocuments, " documents"));
     }
     last_ = mark.pos;
     start_ = mark;
@@ -95,8 +102,82 @@ class DocumentCheck : public YAML::EventHandler {
 
   std::vector<Collection> open_;
   int last_ = -1;
+  int documents_ = 0;
   YAML::Mark start_;
 };
+
+// Counts open brackets without a parser. yaml-cpp reads them all, far ahead, before it refuses
+// their depth. A bracket in a plain string is counted too, and one behind a stray quote may not be:
+// a text is refused only at a depth that no real one has.
+class BracketCheck {
+ public:
+  // Takes the next line; throws where brackets are nested too deep.
+  void TakeLine(absl::string_view line) {
+    ++line_;
+    absl::ConsumeSuffix(&line, "\r");
+    const size_t indent = line.find_first_not_of(' ');
+    if (indent > block_indent_) return;
+    block_indent_ = absl::string_view::npos;
+    if (absl::StartsWith(line, "---") || absl::StartsWith(line, "...")) {
+      depth_ = 0;
+      quote_ = '\0';
+    }
+    CountIn(line);
+    if (depth_ == 0 && quote_ == '\0' && BeginsBlock(line)) block_indent_ = indent;
+  }
+
+ private:
+  static constexpr int kMaxDepth = 1000;
+
+  // True for a line such as "key: |", of which more indented lines are the string.
+  static bool BeginsBlock(absl::string_view line) {
+    const size_t last = line.find_last_not_of(" \t+-123456789");
+    if (last == absl::string_view::npos || (line[last] != '|' && line[last] != '>')) return false;
+    return last == 0 || line[last - 1] == ' ';
+  }
+
+  void CountIn(absl::string_view line) {
+    constexpr absl::string_view kBeforeQuote = " \t[{,:-?";
+    char before = ' ';
+    for (size_t i = 0; i < line.size(); before = line[i], ++i) {
+      const char c = line[i];
+      if (quote_ != '\0') {
+        const bool twice = c == '\'' && i + 1 < line.size() && line[i + 1] == '\'';
+        if (quote_ == '"' ? c == '\\' : twice) {
+          if (i + 1 < line.size()) ++i;
+        } else if (c == quote_) {
+          quote_ = '\0';
+        }
+      } else if ((c == '"' || c == '\'') && absl::StrContains(kBeforeQuote, before)) {
+        quote_ = c;
+      } else if (c == '#' && (before == ' ' || before == '\t')) {
+        return;
+      } else {
+        CountBracket(c, i);
+      }
+    }
+  }
+
+  void CountBracket(char c, size_t column) {
+    if (c == '[' || c == '{') ++depth_;
+    if ((c == ']' || c == '}') && depth_ > 0) --depth_;
+    if (depth_ <= kMaxDepth) return;
+    YAML::Mark mark;
+    mark.line = line_;
+    mark.column = static_cast<int>(column);
+    throw YAML::ParserException(mark, absl::StrCat("nested deeper than ", kMaxDepth, " levels"));
+  }
+
+  int line_ = -1;
+  int depth_ = 0;
+  char quote_ = '\0';                              // that of the string around; '\0': none
+  size_t block_indent_ = absl::string_view::npos;  // of the line that began a block; npos: none
+};
+
+void CheckBrackets(absl::string_view text) {
+  BracketCheck check;
+  for (const absl::string_view line : absl::StrSplit(text, '\n')) check.TakeLine(line);
+}
 
 // The first line below `line` that ends a document or begins one; -1: none.
 int SeparatorBelow(absl::string_view text, int line) {
@@ -112,6 +193,7 @@ int SeparatorBelow(absl::string_view text, int line) {
 }  // namespace
 
 std::vector<YAML::Node> LoadYamlDocuments(const std::string& text) {
+  CheckBrackets(text);
   std::istringstream stream(text);
   YAML::Parser parser(stream);
   DocumentCheck check;
@@ -121,6 +203,7 @@ std::vector<YAML::Node> LoadYamlDocuments(const std::string& text) {
 }
 
 YAML::Node LoadFirstYamlDocument(const std::string& text, bool* more) {
+  CheckBrackets(text);
   std::istringstream stream(text);
   YAML::Parser parser(stream);
   DocumentCheck check;

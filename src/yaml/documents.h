@@ -16,11 +16,14 @@ namespace plimsoll {
 // (U+FFFE):
 //   yaml-cpp would read them and write others, and protobuf sends no such strings;
 // - a mapping of more than 2,000 keys: with 100,000, a file of a megabyte, yaml-cpp takes half a
-//   minute.
+//   minute;
+// - more than 10,000 documents: each takes a kilobyte or more;
+// - brackets nested deeper than 1,000 levels: yaml-cpp would take 250 bytes for each before it
+//   refuses them.
 std::vector<YAML::Node> LoadYamlDocuments(const std::string& text);
 
-// The first document, held to the same rules; null where there is none. The text after it is not
-// checked; `more` says whether there is any.
+// The first document, held to the same rules; null where there is none. Of the text after it, only
+// the nesting of brackets is checked; `more` says whether there is any.
 YAML::Node LoadFirstYamlDocument(const std::string& text, bool* more);
 
 }  // namespace plimsoll

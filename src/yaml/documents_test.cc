@@ -89,6 +89,54 @@ TEST(YamlDocuments, AMappingHasABoundedNumberOfKeys) {
   EXPECT_EQ(LoadYamlDocuments(list).front().size(), 3000u);
 }
 
+std::string MessageOf(const std::string& text) {
+  try {
+    LoadYamlDocuments(text);
+  } catch (const YAML::Exception& error) {
+    return error.what();
+  }
+  return "no error";
+}
+
+TEST(YamlDocuments, ATextHasABoundedNumberOfDocuments) {
+  std::string text;
+  for (int i = 0; i < 10'000; ++i) text += "---\n[]\n";
+  EXPECT_EQ(LoadYamlDocuments(text).size(), 10'000u);
+  for (int i = 0; i < 390'000; ++i) text += "---\n[]\n";
+  EXPECT_EQ(MessageOf(text), "yaml-cpp: error at line 20001, column 1: more than 10000 documents");
+}
+
+std::string Times(int count, const std::string& text) {
+  std::string all;
+  for (int i = 0; i < count; ++i) all += text;
+  return all;
+}
+
+TEST(YamlDocuments, BracketsHaveABoundedDepth) {
+  bool more = false;
+  EXPECT_EQ(MessageOf("a: 1\nx: " + Times(2'000'000, "{")),
+            "yaml-cpp: error at line 2, column 1004: nested deeper than 1000 levels");
+  for (const std::string& text :
+       {Times(2000, "["), Times(2000, "{a: \n"), Times(2000, "{\"a}\": "),
+        Times(2000, "{'it''s }': "), "a: it's\nb: " + Times(2000, "[\"\\\"]\", "),
+        "a: |\n  text\nb: " + Times(2000, "[")}) {
+    EXPECT_NE(MessageOf(text).find("nested deeper than 1000 levels"), std::string::npos)
+        << text.substr(0, 30);
+    EXPECT_THROW(LoadFirstYamlDocument(text, &more), YAML::Exception) << text.substr(0, 30);
+  }
+}
+
+TEST(YamlDocuments, BracketsInTextAreNotNested) {
+  const std::string many = Times(2000, "[");
+  for (const std::string& text :
+       {"a: '" + many + "'", "a: \"\\\"" + many + "\"", "a: 1 # " + many, "#" + many + "\na: 1",
+        "a: |\n  " + many + "\n\n  " + many + "\nb: 1", "- a: >-\r\n    " + many + "\r\n  b: 1",
+        "a: ''\nb: '" + many + "'", "[" + Times(2000, "{a: [b]}, ") + "]",
+        Times(2000, "---\na: b[\n")}) {
+    EXPECT_EQ(MessageOf(text), "no error") << text.substr(0, 30);
+  }
+}
+
 TEST(YamlDocuments, TextOfEveryLengthIsRead) {
   for (const char* value :
        {"", "plain", "\xc2\x80", "\xdf\xbf", "\xe0\xa0\x80", "\xed\x9f\xbf", "\xee\x80\x80",

@@ -70,8 +70,11 @@ std::string YamlReader::Where(const YAML::Node& node, absl::string_view path) co
 }
 
 void YamlReader::Fail(const YAML::Node& node, absl::string_view path, absl::string_view message) {
-  constexpr size_t kMostErrors = 100;
-  if (errors_.size() >= kMostErrors) return;
+  if (full()) return;
+  if (errors_.size() == kMostProblems) {
+    errors_.emplace_back(kFurtherProblems);
+    return;
+  }
   errors_.push_back(Printable(absl::StrCat(Where(node, path), message)));
   if (status_.ok()) status_ = absl::InvalidArgumentError(errors_.front());
 }
@@ -135,7 +138,8 @@ void YamlReader::Each(const YAML::Node& node, absl::string_view path,
     Fail(node, path, absl::StrCat("must be a list (\"- ...\"), is ", TypeName(node)));
     return;
   }
-  for (size_t i = 0; i < node.size(); ++i) read(node[i], absl::StrCat(path, "[", i, "]"));
+  const size_t size = node.size();
+  for (size_t i = 0; i < size && !full(); ++i) read(node[i], absl::StrCat(path, "[", i, "]"));
 }
 
 void YamlReader::Entries(
@@ -144,6 +148,7 @@ void YamlReader::Entries(
   if (!node.IsMap()) return Fail(node, path, "expected a mapping");
   std::set<std::string> seen;
   for (const auto& entry : node) {
+    if (full()) return;
     const std::optional<std::string> key = AsText(entry.first, path);
     if (!key.has_value()) return;
     const std::string value_path = absl::StrCat(path, ".", *key);
@@ -166,6 +171,7 @@ void YamlReader::StringMap(const YAML::Node& node, absl::string_view path,
     return;
   }
   for (const auto& item : node) {
+    if (full()) return;
     const std::string key = item.first.Scalar();
     auto text = AsString(item.second, absl::StrCat(path, ".", key));
     if (text && !out.emplace(key, *std::move(text)).second) {
@@ -222,7 +228,9 @@ void YamlMapping::Int(const std::string& key, std::optional<int64_t>& out, int64
   const auto number = reader_.AsInt(*value, PathOf(key));
   if (!number) return;
   if (*number < min || *number > max) {
-    reader_.Fail(*value, PathOf(key), absl::StrCat("must be from ", min, " to ", max));
+    reader_.Fail(*value, PathOf(key),
+                 min == max ? absl::StrCat("must be ", min)
+                            : absl::StrCat("must be from ", min, " to ", max));
   }
   out = *number;
 }
@@ -281,6 +289,7 @@ void YamlMapping::Ignore(const std::string& key, absl::string_view why) {
 void YamlMapping::Finish() {
   std::vector<std::string> seen;
   for (const auto& item : node_) {
+    if (reader_.full()) return;
     if (!item.first.IsScalar()) {
       reader_.Fail(item.first, path_, "keys must be plain words");
       return;

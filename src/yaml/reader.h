@@ -25,6 +25,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
+#include "base/problems.h"
 
 namespace plimsoll {
 
@@ -33,8 +34,11 @@ class YamlReader {
   explicit YamlReader(std::string file) : file_(std::move(file)) {}
 
   const absl::Status& status() const { return status_; }
-  // The first hundred errors; the very first is the status.
+  // The first kMostProblems errors, and kFurtherProblems behind them when there are more; the very
+  // first is the status.
   const std::vector<std::string>& errors() const { return errors_; }
+  // True when there are more errors than are told: nothing more needs to be read.
+  bool full() const { return errors_.size() > kMostProblems; }
   // Keys that were read but have no effect, for the user to know.
   const std::vector<std::string>& notes() const { return notes_; }
 
@@ -51,7 +55,8 @@ class YamlReader {
   std::optional<bool> AsBool(const YAML::Node& node, absl::string_view path);
   // A string or a number, as written.
   std::optional<std::string> AsText(const YAML::Node& node, absl::string_view path);
-  // Calls `read` with each element and its path "<path>[i]".
+  // Calls `read` with each element and its path "<path>[i]". This and the next three end early when
+  // the reader is full.
   void Each(const YAML::Node& node, absl::string_view path,
             const std::function<void(const YAML::Node&, const std::string&)>& read);
   // Calls `read` with each key and value of a mapping whose keys the user chooses, and the value's

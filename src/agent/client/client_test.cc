@@ -46,7 +46,10 @@ class ClientTest : public ::testing::Test {
       &pods_,
       {.health = {},
        .metrics = {},
-       .config = [] { return Json{{"kubeletconfig", {{"maxPods", 3}}}}; },
+       .config =
+           [] {
+             return Json{{"kubeletconfig", {{"maxPods", 3}}}};
+           },
        .quotas = [](const std::string& pod_namespace) -> absl::StatusOr<std::vector<Json>> {
          return std::vector<Json>{{{"kind", "ResourceQuota"}, {"of", pod_namespace}}};
        }}};
