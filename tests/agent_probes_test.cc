@@ -1,14 +1,10 @@
 // Probes and hooks of plimsoll-agent over a real plimsolld: restarts, readiness, the order of
 // starts, and servers in pods.
-#include <sys/socket.h>
-#include <sys/un.h>
-#include <unistd.h>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "base/loopback_listener_for_test.h"
-#include "base/unique_fd.h"
 #include "dial/server_for_test.h"
 #include "harness/agent.h"
 #include "harness/kernel.h"
@@ -84,22 +80,6 @@ class Agent {
       if (each["reason"] == reason) absl::StrAppend(&text, each.value("message", ""), "\n");
     }
     return text;
-  }
-  std::string Metrics() {
-    const UniqueFd fd(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
-    sockaddr_un address = {.sun_family = AF_UNIX, .sun_path = {}};
-    process_.socket().copy(address.sun_path, sizeof(address.sun_path) - 1);
-    const std::string request = "GET /metrics HTTP/1.1\r\nHost: agent\r\nConnection: close\r\n\r\n";
-    if (connect(fd.get(), reinterpret_cast<sockaddr*>(&address), sizeof(address)) != 0 ||
-        write(fd.get(), request.data(), request.size()) < 0) {
-      return "";
-    }
-    std::string answer;
-    char buffer[4096];
-    for (ssize_t count = 0; (count = read(fd.get(), buffer, sizeof(buffer))) > 0;) {
-      answer.append(buffer, static_cast<size_t>(count));
-    }
-    return answer;
   }
 
  private:
@@ -188,9 +168,9 @@ TEST_F(AgentProbesTest, ReadinessComesAndGoes) {
   const std::string series =
       "prober_probe_total{probe_type=\"Readiness\",result=\"failed\","
       "container=\"main\",pod=\"web\",namespace=\"default\",pod_uid=";
-  EXPECT_THAT(agent_.Metrics(), HasSubstr(series));
+  EXPECT_THAT(agent_->Page("/metrics"), HasSubstr(series));
   agent_.Delete("web");
-  EXPECT_FALSE(absl::StrContains(agent_.Metrics(), "pod=\"web\""));
+  EXPECT_FALSE(absl::StrContains(agent_->Page("/metrics"), "pod=\"web\""));
 }
 
 // The sidecar's startup probe fails from its success on: a second run would end the sidecar.
