@@ -152,6 +152,11 @@ bool IsClassDevice(absl::string_view cdi_name) {
   return absl::ConsumePrefix(&cdi_name, kClassDriver) && absl::StartsWith(cdi_name, "/");
 }
 
+std::vector<std::string> WithoutClassDevices(std::vector<std::string> cdi_names) {
+  std::erase_if(cdi_names, IsClassDevice);
+  return cdi_names;
+}
+
 std::optional<ClassId> ClassOfPlainCdiName(absl::string_view cdi_name) {
   if (!IsClassDevice(cdi_name) || absl::StrContains(cdi_name, kMarker)) return std::nullopt;
   std::pair<absl::string_view, absl::string_view> parts =

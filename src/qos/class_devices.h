@@ -53,6 +53,8 @@ std::string CdiName(const ClassId& id);
 
 // Whether a CDI device is a class request: its kind's domain is kClassDriver.
 bool IsClassDevice(absl::string_view cdi_name);
+// The others of these CDI devices: those that a file on the node describes.
+std::vector<std::string> WithoutClassDevices(std::vector<std::string> cdi_names);
 // The class of a plain CDI name, whether there is such a class or not. nullopt: not a class device,
 // a hashed name, or one that CdiName gives to no id.
 std::optional<ClassId> ClassOfPlainCdiName(absl::string_view cdi_name);

@@ -145,6 +145,11 @@ TEST(ClassDevices, PlainCdiNamesAreReadWithoutAList) {
   EXPECT_FALSE(IsClassDevice("classes.plimsoll.dev.example.com/rdt=gold"));
 }
 
+TEST(ClassDevices, OtherDevicesAreTold) {
+  EXPECT_THAT(WithoutClassDevices({"v.io/gpu=0", "classes.plimsoll.dev/rdt=gold", "v.io/gpu=1"}),
+              ElementsAre("v.io/gpu=0", "v.io/gpu=1"));
+}
+
 TEST(ClassDevices, NamesAreFoundAmongKnownClasses) {
   const std::vector<ClassId> known = {Of("rdt", "gold"), Of("rdt", "system/default"),
                                       OfPod("rdt", "gold")};
