@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "base/subprocess.h"
 #include "classes_fixture.h"
 
 namespace plimsoll::testing {
@@ -60,6 +61,23 @@ TEST_F(ClassDevicesTest, TheClassHoldsBeforeTheFirstInstruction) {
   const std::string other = Start(pod, annotated);
   EXPECT_THAT(ThrottleOf(CgroupOf(pod, other)), HasSubstr("1048576"));
   EXPECT_EQ(ExecOutput(other, "cat /proc/1/oom_score_adj"), "300\n");
+}
+
+TEST_F(ClassDevicesTest, AManifestsDeviceCounts) {
+  ASSERT_TRUE(files_.root()
+                  .ReplaceFile("pod.yaml",
+                               "apiVersion: v1\nkind: Pod\nmetadata:\n  name: background\n"
+                               "  annotations: {plimsoll.dev/cdi: classes.plimsoll.dev/oom=soon}\n"
+                               "spec:\n  restartPolicy: Never\n  containers:\n"
+                               "  - {name: a, image: busybox, imagePullPolicy: Never,\n"
+                               "     command: [cat, /proc/self/oom_score_adj]}\n")
+                  .ok());
+  const auto run = RunProgram({.argv = {ProgramPath("plimsoll"), "--address", node_.address(),
+                                        "run", files_.path() + "/pod.yaml"}},
+                              {.timeout = Patience(absl::Seconds(90))});
+  ASSERT_TRUE(run.ok()) << run.status();
+  EXPECT_EQ(run->exit.code, 0) << run->err;
+  EXPECT_THAT(run->out, HasSubstr("300\n"));
 }
 
 // Beside a device that a file describes, and in the picture under the name that the client sent.
@@ -135,6 +153,11 @@ TEST_F(ClassDevicesTest, ClassesThatAreNotHereAreNotFound) {
   const grpc::Status type = Refusal(pod, With({"classes.plimsoll.dev/nothing=fast"}));
   EXPECT_EQ(type.error_code(), grpc::StatusCode::NOT_FOUND);
   EXPECT_THAT(type.error_message(), HasSubstr("no class type \"nothing\" for a container"));
+  if (!Host().Exists("sys/fs/resctrl/schemata")) {  // configured, but not available here
+    const grpc::Status rdt = Refusal(pod, With({"classes.plimsoll.dev/rdt=gold"}));
+    EXPECT_EQ(rdt.error_code(), grpc::StatusCode::NOT_FOUND);
+    EXPECT_THAT(rdt.error_message(), HasSubstr("(rdt is configured, but: resctrl is not mounted"));
+  }
   const grpc::Status of_pods = Refusal(pod, With({"classes.plimsoll.dev/pod.pod-qos=burstable"}));
   EXPECT_EQ(of_pods.error_code(), grpc::StatusCode::INVALID_ARGUMENT);
   EXPECT_THAT(of_pods.error_message(), HasSubstr("is a class of pods"));

@@ -267,6 +267,28 @@ TEST_F(ClassesTest, UpdatesCarryClasses) {
             grpc::StatusCode::FAILED_PRECONDITION);
 }
 
+TEST_F(ClassesTest, AnUpdateBesideTheSchedulersGrantIsAnEvent) {
+  Start();
+  runtime::ContainerRecord record;
+  record.id = "c";
+  record.sandbox_id = "pod";
+  record.spec.cdi_devices = {"classes.plimsoll.dev/rdt=silver"};
+  ON_CALL(engine_, GetContainer).WillByDefault(Return(record));
+  ON_CALL(engine_, UpdateResources).WillByDefault(Return(absl::OkStatus()));
+  v1::UpdateContainerResourcesRequest request;
+  request.set_container_id("c");
+  for (const char* name : {"silver", "gold"}) {
+    EXPECT_TRUE(events_.Since(0).empty()) << name;
+    (*request.mutable_class_resources()->mutable_classes())["rdt"] = name;
+    v1::UpdateContainerResourcesResponse response;
+    EXPECT_TRUE(Call(runtime_, &RuntimeStub::UpdateContainerResources, request, &response).ok());
+  }
+  const std::vector<runtime::Event> events = events_.Since(0);
+  ASSERT_EQ(events.size(), 1u);
+  EXPECT_EQ(events[0].container_id, "c");
+  EXPECT_THAT(events[0].message, HasSubstr("CDI device classes.plimsoll.dev/rdt=silver grants"));
+}
+
 // With the feature gate ClassResources off, no class is read or shown.
 TEST_F(ClassesTest, SwitchedOffNothingIsRead) {
   options_.info.classes = {};
