@@ -1,17 +1,16 @@
 #include "kubelet/kubelet.h"
 
-#include <dirent.h>
-
 #include <atomic>
 #include <memory>
 #include <string>
 #include <thread>
 #include <vector>
 
-#include "absl/cleanup/cleanup.h"
+#include "absl/strings/match.h"
 #include "absl/synchronization/blocking_counter.h"
 #include "absl/synchronization/notification.h"
 #include "base/dir_for_test.h"
+#include "base/fs_root.h"
 #include "base/wait_until_for_test.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -34,12 +33,26 @@ constexpr absl::Duration kLong = absl::Seconds(30);
 // As short as a test can make it that waits for its end.
 constexpr absl::Duration kShort = absl::Milliseconds(100);
 
-int EntriesOf(const char* directory) {
-  DIR* const stream = opendir(directory);
+// Links and files of /proc/self/<directory> that say `what`, each by its <file> below if it has
+// one.
+int CountIn(const std::string& directory, const std::string& file, const std::string& what) {
+  const FsRoot process = *FsRoot::Open("/proc/self/" + directory);
+  const std::vector<std::string> entries = *process.List(".");
   int count = 0;
-  while (readdir(stream) != nullptr) ++count;
-  closedir(stream);
+  for (const std::string& entry : entries) {
+    const auto text = file.empty() ? process.ReadLink(entry) : process.Read(entry + "/" + file);
+    if (text.ok() && absl::StartsWith(*text, what)) ++count;
+  }
   return count;
+}
+
+int Sockets() {
+  return CountIn("fd", "", "socket:");  // the servers' too
+}
+
+// gRPC names its threads; others have the program's name.
+int UnnamedThreads() {
+  return CountIn("task", "comm", *FsRoot::Open("/proc/self")->Read("comm"));
 }
 
 class KubeletTest : public ::testing::Test {
@@ -309,12 +322,16 @@ TEST_F(KubeletTest, ManyThreadsMayAsk) {
 
 TEST_F(KubeletTest, NothingIsHeldBetweenQuestions) {
   const auto client = Client();
-  const int threads = EntriesOf("/proc/self/task");
-  const int descriptors = EntriesOf("/proc/self/fd");
-  for (int i = 0; i < 20; ++i) ASSERT_TRUE(client->Ask(kWeb).ok());
-  EXPECT_TRUE(WaitUntil([&] {
-    return EntriesOf("/proc/self/task") <= threads && EntriesOf("/proc/self/fd") <= descriptors;
-  }));
+  const int threads = UnnamedThreads();
+  const int sockets = Sockets();
+  fake_.Behave(kPods, {.delay = absl::InfiniteDuration()});
+  absl::Notification told;
+  client->AskLater(kWeb, [&](const absl::StatusOr<runtime::PodFacts>&) { told.Notify(); });
+  EXPECT_EQ(UnnamedThreads(), threads + 1);
+  EXPECT_GT(Sockets(), sockets);
+  fake_.Stop(kPods);
+  told.WaitForNotification();
+  EXPECT_TRUE(WaitUntil([&] { return UnnamedThreads() == threads && Sockets() <= sockets; }));
 }
 
 TEST_F(KubeletTest, GrantsOfAllPods) {
