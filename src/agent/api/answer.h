@@ -10,10 +10,10 @@
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "agent/api/connection_places.h"
-#include "agent/http/connection.h"
 #include "agent/http/request.h"
 #include "agent/http/response.h"
 #include "agent/http/status_object.h"
+#include "base/connection.h"
 
 namespace plimsoll::agent {
 

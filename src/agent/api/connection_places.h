@@ -8,7 +8,7 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
-#include "agent/http/connection.h"
+#include "base/connection.h"
 #include "base/steady_time.h"
 
 namespace plimsoll::agent {

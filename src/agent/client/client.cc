@@ -9,11 +9,11 @@
 
 #include "absl/strings/cord.h"
 #include "absl/strings/str_cat.h"
-#include "agent/http/connection.h"
 #include "agent/http/request.h"
 #include "agent/http/response.h"
 #include "agent/http/status_object.h"
 #include "agent/http/target.h"
+#include "base/connection.h"
 #include "base/status.h"
 #include "base/steady_time.h"
 

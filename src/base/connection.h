@@ -1,6 +1,6 @@
 // One end of a stream socket, whose waits all have an end.
-#ifndef PLIMSOLL_AGENT_HTTP_CONNECTION_H_
-#define PLIMSOLL_AGENT_HTTP_CONNECTION_H_
+#ifndef PLIMSOLL_BASE_CONNECTION_H_
+#define PLIMSOLL_BASE_CONNECTION_H_
 
 #include <string>
 
@@ -11,7 +11,7 @@
 #include "base/steady_time.h"
 #include "base/unique_fd.h"
 
-namespace plimsoll::agent {
+namespace plimsoll {
 
 // Used by one thread, RefuseMore excepted. No call raises SIGPIPE. Every call ends with CANCELLED
 // once the stop descriptor is readable, and with UNAVAILABLE when the connection is broken.
@@ -50,6 +50,6 @@ class Connection {
 // busy to accept.
 absl::StatusOr<UniqueFd> ConnectToSocket(const std::string& path);
 
-}  // namespace plimsoll::agent
+}  // namespace plimsoll
 
-#endif  // PLIMSOLL_AGENT_HTTP_CONNECTION_H_
+#endif  // PLIMSOLL_BASE_CONNECTION_H_

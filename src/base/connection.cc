@@ -1,4 +1,4 @@
-#include "agent/http/connection.h"
+#include "base/connection.h"
 
 #include <fcntl.h>
 #include <poll.h>
@@ -14,7 +14,7 @@
 #include "base/socket_probe.h"
 #include "base/status.h"
 
-namespace plimsoll::agent {
+namespace plimsoll {
 namespace {
 
 constexpr size_t kReceiveBytes = 16 * 1024;
@@ -117,4 +117,4 @@ absl::StatusOr<UniqueFd> ConnectToSocket(const std::string& path) {
   return socket;
 }
 
-}  // namespace plimsoll::agent
+}  // namespace plimsoll

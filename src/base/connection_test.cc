@@ -1,4 +1,4 @@
-#include "agent/http/connection.h"
+#include "base/connection.h"
 
 #include <sys/eventfd.h>
 #include <sys/socket.h>
@@ -12,7 +12,7 @@
 #include "base/dir_for_test.h"
 #include "gtest/gtest.h"
 
-namespace plimsoll::agent {
+namespace plimsoll {
 namespace {
 
 class ConnectionTest : public ::testing::Test {
@@ -99,4 +99,4 @@ TEST(ConnectToSocketTest, NobodyThereIsNotFound) {
 }
 
 }  // namespace
-}  // namespace plimsoll::agent
+}  // namespace plimsoll
