@@ -12,9 +12,9 @@
 #include "absl/status/statusor.h"
 #include "absl/synchronization/mutex.h"
 #include "agent/node/node_options.h"
-#include "agent/node/retry_delay.h"
 #include "agent/node/runtime_topology.h"
 #include "base/fs_root.h"
+#include "base/retry_delay.h"
 #include "topology/zone.h"
 
 namespace plimsoll::agent {

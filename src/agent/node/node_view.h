@@ -20,10 +20,10 @@
 #include "agent/node/machine_facts.h"
 #include "agent/node/node_object.h"
 #include "agent/node/node_options.h"
-#include "agent/node/retry_delay.h"
 #include "agent/node/runtime_topology.h"
 #include "base/clock.h"
 #include "base/fs_root.h"
+#include "base/retry_delay.h"
 #include "topology/maps.h"
 #include "topology/zone.h"
 

@@ -1,6 +1,6 @@
 // Waits that grow with each failure.
-#ifndef PLIMSOLL_AGENT_NODE_RETRY_DELAY_H_
-#define PLIMSOLL_AGENT_NODE_RETRY_DELAY_H_
+#ifndef PLIMSOLL_BASE_RETRY_DELAY_H_
+#define PLIMSOLL_BASE_RETRY_DELAY_H_
 
 #include <algorithm>
 #include <functional>
@@ -9,12 +9,12 @@
 #include "absl/random/random.h"
 #include "absl/time/time.h"
 
-namespace plimsoll::agent {
+namespace plimsoll {
 
 struct RetryDelayOptions {
   absl::Duration first = absl::Milliseconds(200);
   absl::Duration longest = absl::Seconds(10);
-  // A number from 0 to 1. Null: a random one, so that the agents of many nodes don't come back at
+  // A number from 0 to 1. Null: a random one, so that the clients on many nodes don't come back at
   // once.
   std::function<double()> jitter;
 };
@@ -43,6 +43,6 @@ class RetryDelay {
   absl::BitGen random_;
 };
 
-}  // namespace plimsoll::agent
+}  // namespace plimsoll
 
-#endif  // PLIMSOLL_AGENT_NODE_RETRY_DELAY_H_
+#endif  // PLIMSOLL_BASE_RETRY_DELAY_H_

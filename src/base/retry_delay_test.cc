@@ -1,8 +1,8 @@
-#include "agent/node/retry_delay.h"
+#include "base/retry_delay.h"
 
 #include "gtest/gtest.h"
 
-namespace plimsoll::agent {
+namespace plimsoll {
 namespace {
 
 TEST(RetryDelayTest, DoublesUpToTheLongest) {
@@ -32,4 +32,4 @@ TEST(RetryDelayTest, HalfOfAWaitIsRandom) {
 }
 
 }  // namespace
-}  // namespace plimsoll::agent
+}  // namespace plimsoll
