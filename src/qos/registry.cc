@@ -155,7 +155,19 @@ absl::StatusOr<HeldClasses> Registry::Reserve(Level level, const std::string& id
   for (const auto& [type, held] : entry.held) ++used_[{Find(level, type), held.name}];
   HeldClasses held = entry.held;
   entries_[id] = std::move(entry);
+  changed_.Ring();
   return held;
+}
+
+absl::Status Registry::CheckNames(Level level, const std::string& target_name,
+                                  const ClassNames& asked) {
+  absl::ReaderMutexLock no_reload(&reload_);
+  absl::MutexLock lock(&mutex_);
+  for (const auto& [name, class_name] : asked) {
+    PLIMSOLL_ASSIGN_OR_RETURN(const ClassType* const type, Need(level, target_name, name));
+    PLIMSOLL_RETURN_IF_ERROR(NeedClass(*type, target_name, class_name).status());
+  }
+  return absl::OkStatus();
 }
 
 void Registry::Cancel(const std::string& id) {
@@ -169,6 +181,7 @@ void Registry::Cancel(const std::string& id) {
     }
   }
   entries_.erase(at);
+  changed_.Ring();
 }
 
 absl::Status Registry::AdoptOne(const Target& target, const std::string& type_name,
@@ -205,6 +218,7 @@ absl::Status Registry::Adopt(const Target& target, HeldClasses* held) {
   absl::MutexLock lock(&mutex_);
   for (const auto& [name, one] : *held) ++used_[{Find(target.level, name), one.name}];
   entries_[target.id] = {target.level, target.name, *held, target};
+  changed_.Ring();
   return status;
 }
 
@@ -347,6 +361,7 @@ absl::Status Registry::Change(const Target& target, const ClassNames& asked,
   GiveUp(target, steps, /*new_places=*/false);
   absl::MutexLock lock(&mutex_);
   if (const auto at = entries_.find(target.id); at != entries_.end()) at->second.held = after;
+  changed_.Ring();
   return absl::OkStatus();
 }
 

@@ -25,6 +25,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/synchronization/mutex.h"
+#include "base/change_bell.h"
 #include "qos/class_type.h"
 #include "qos/classes.h"
 
@@ -125,6 +126,8 @@ class Registry {
   // annotation, and returns it.
   absl::Status RefuseAnnotation(Level level, const std::string& type, absl::Status status);
   bool Has(Level level, const std::string& type) const;
+  // The errors with which Reserve would refuse these names; whether there is room is not asked.
+  absl::Status CheckNames(Level level, const std::string& target_name, const ClassNames& asked);
   // Types that are configured but unavailable here, with the reasons.
   const std::vector<UnavailableType>& unavailable() const { return unavailable_; }
 
@@ -140,6 +143,9 @@ class Registry {
   // holder's classes: they are on its record, for a start that knows another definition. Set once,
   // before the first reload.
   void SaveWith(std::function<absl::Status(const Target&, const HeldClasses&)> save);
+
+  // Rings when holders or the meaning of classes have changed, under locks of this.
+  ChangeBell& changed() const { return changed_; }
 
   // Devices have come, gone or changed: see ClassType::Refresh. Every type is asked; the first
   // error is returned.
@@ -219,6 +225,7 @@ class Registry {
   absl::Mutex reloading_;  // one Reload at a time
   std::function<absl::Status(const Target&, const HeldClasses&)> save_;
   WarnFn warn_;
+  mutable ChangeBell changed_;
   mutable absl::Mutex definitions_;
   // Held shared by calls that ask the kernel, exclusively by Reload.
   mutable absl::Mutex reload_;
