@@ -105,8 +105,11 @@ absl::Status PodClasses::Check(const Claim& claim) const {
     return absl::FailedPreconditionError(
         "this plimsolld gives out no classes: its feature gate ClassResources is off");
   }
-  return options_.registry->CheckNames(qos::Level::kPod, absl::StrCat("pod ", claim.pod_uid),
-                                       claim.classes);
+  for (const auto& [type, name] : claim.classes) {
+    PLIMSOLL_RETURN_IF_ERROR(options_.registry->CheckKnown(
+        qos::Level::kPod, absl::StrCat("pod ", claim.pod_uid), type, name));
+  }
+  return absl::OkStatus();
 }
 
 absl::Status PodClasses::CheckFits(const Claim& claim) const {

@@ -47,7 +47,7 @@ class PodClasses {
   explicit PodClasses(PodClassesOptions options);
 
   // Replaces what the claim has told before. INVALID_ARGUMENT: a uid or name that none can be, or
-  // no class; NOT_FOUND as Registry::CheckNames; FAILED_PRECONDITION: another claim gives the pod
+  // no class; NOT_FOUND as Registry::CheckKnown; FAILED_PRECONDITION: another claim gives the pod
   // another class of the type, the pod's sandbox runs without the class, or classes are off;
   // RESOURCE_EXHAUSTED: the table or the disk is full. Durable when it returns OK.
   absl::Status Set(Claim claim);

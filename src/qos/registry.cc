@@ -159,17 +159,6 @@ absl::StatusOr<HeldClasses> Registry::Reserve(Level level, const std::string& id
   return held;
 }
 
-absl::Status Registry::CheckNames(Level level, const std::string& target_name,
-                                  const ClassNames& asked) {
-  absl::ReaderMutexLock no_reload(&reload_);
-  absl::MutexLock lock(&mutex_);
-  for (const auto& [name, class_name] : asked) {
-    PLIMSOLL_ASSIGN_OR_RETURN(const ClassType* const type, Need(level, target_name, name));
-    PLIMSOLL_RETURN_IF_ERROR(NeedClass(*type, target_name, class_name).status());
-  }
-  return absl::OkStatus();
-}
-
 void Registry::Cancel(const std::string& id) {
   absl::MutexLock lock(&mutex_);
   const auto at = entries_.find(id);
