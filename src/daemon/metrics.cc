@@ -134,6 +134,7 @@ struct Metrics::State {
   std::function<std::map<std::string, LaneCounts>()> lanes;
   const qos::Registry* classes = nullptr;
   std::optional<qos::DriftWatch> drift;  // set with `classes`
+  std::function<ClusterCounts()> cluster;
   std::optional<FsRoot> host;
 };
 
@@ -153,6 +154,10 @@ void Metrics::SetClasses(const qos::Registry* registry) {
 
 void Metrics::SetLanes(std::function<std::map<std::string, LaneCounts>()> lanes) {
   state_->lanes = std::move(lanes);
+}
+
+void Metrics::SetCluster(std::function<ClusterCounts()> cluster) {
+  state_->cluster = std::move(cluster);
 }
 
 void Metrics::SetHost(const FsRoot& host) {
@@ -228,6 +233,7 @@ std::string Metrics::Text() const {
       GaugeByState("plimsoll_sandboxes", "Pod sandboxes by state", counts.sandboxes));
   families.push_back(GaugeByState("plimsoll_containers", "Containers by state", counts.containers));
   if (state_->lanes) Append(&families, LaneMetrics(state_->lanes()));
+  if (state_->cluster) Append(&families, ClusterMetrics(state_->cluster()));
   if (state_->classes != nullptr) {
     Append(&families, ClassMetrics(*state_->classes, *state_->drift));
   }
