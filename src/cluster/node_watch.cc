@@ -70,9 +70,11 @@ class NodeWatch::Stream final : public Reactor {
     if (current_ == nullptr) End(absl::CancelledError("the client has gone"));
   }
   void OnDone() override {
-    watch_->Forget(this);
+    NodeWatch* const watch = watch_;
+    watch->Forget(this);
     if (on_end_) on_end_(EndStatus());
     delete this;
+    watch->CountEnd();
   }
 
  private:
@@ -116,6 +118,7 @@ NodeWatch::Reactor* NodeWatch::Open(grpc::CallbackServerContext* context,
                                     std::function<void(const absl::Status&)> on_end) {
   auto* stream = new Stream(this, context, std::move(on_end));
   absl::MutexLock lock(&mutex_);
+  ++not_ended_;
   if (streams_.size() >= options_.most_streams) {
     stream->Refuse(absl::ResourceExhaustedError(
         absl::StrCat("the node has ", options_.most_streams, " watchers already")));
@@ -151,6 +154,17 @@ uint64_t NodeWatch::sent() const {
 void NodeWatch::CountSent() {
   absl::MutexLock lock(&mutex_);
   ++sent_;
+}
+
+void NodeWatch::CountEnd() {
+  absl::MutexLock lock(&mutex_);
+  --not_ended_;
+}
+
+void NodeWatch::AwaitEnd() {
+  absl::MutexLock lock(&mutex_);
+  const auto has_ended = [this]() ABSL_SHARED_LOCKS_REQUIRED(mutex_) { return not_ended_ == 0; };
+  mutex_.Await(absl::Condition(&has_ended));
 }
 
 void NodeWatch::Forget(Stream* stream) {

@@ -40,7 +40,7 @@ class NodeWatch {
 
   // `make` is called from one thread at a time.
   explicit NodeWatch(Make make, NodeWatchOptions options = NodeWatchOptions());
-  // Call after the server's end: no stream may be left.
+  // Call AwaitEnd first.
   ~NodeWatch();
   NodeWatch(const NodeWatch&) = delete;
   NodeWatch& operator=(const NodeWatch&) = delete;
@@ -51,6 +51,10 @@ class NodeWatch {
                 std::function<void(const absl::Status&)> on_end);
   // Something that a report shows may have changed. Quick, takes no other lock.
   void Wake();
+
+  // Waits for the end of all streams; call it after the server's end. gRPC tells of a stream's end
+  // from a thread of its own, possibly late.
+  void AwaitEnd();
 
   size_t watchers() const;
   uint64_t sent() const;  // reports that have left
@@ -65,6 +69,7 @@ class NodeWatch {
   void EndStuckStreams() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Forget(Stream* stream);
   void CountSent();
+  void CountEnd();
   bool IsUnwatched() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return streams_.empty(); }
   bool HasNeed() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return woken_ || streams_.empty(); }
 
@@ -73,6 +78,7 @@ class NodeWatch {
   // Taken before a stream's own.
   mutable absl::Mutex mutex_;
   std::set<Stream*> streams_ ABSL_GUARDED_BY(mutex_);
+  int not_ended_ ABSL_GUARDED_BY(mutex_) = 0;  // streams, refused ones included
   bool is_running_ ABSL_GUARDED_BY(mutex_) = false;
   bool woken_ ABSL_GUARDED_BY(mutex_) = false;
   uint64_t number_ ABSL_GUARDED_BY(mutex_) = 0;  // of the newest report

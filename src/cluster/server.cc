@@ -124,6 +124,7 @@ class GrpcServer final : public Server {
     if (server_ == nullptr) return;
     server_->Shutdown(absl::ToChronoTime(absl::Now()));
     server_->Wait();
+    options_.watch->AwaitEnd();
   }
 
   absl::Status Listen() {

@@ -122,15 +122,16 @@ TEST_P(ConfigErrorTest, SaysWhereAndWhatIsRight) {
 INSTANTIATE_TEST_SUITE_P(
     All, ConfigErrorTest,
     ::testing::Values(
-        Wrong{"workers: 4\nadress: x\n",
-              "f.yaml:2:1: unknown key 'adress'; did you mean 'address'? Valid here: address, "
-              "socket_group, state_dir, "
-              "run_dir, log, metrics, crun, cdi_spec_dirs, network, streaming, kube, cgroup_parent, "
-              "cgroup_driver, restrict_oom_score_adj, image_volumes, exec, workers, event_log, "
-              "registries, "
-              "images, feature_gates, "
-              "classes, "
-              "nodeResources, runtime_handlers"},
+        Wrong{
+            "workers: 4\nadress: x\n",
+            "f.yaml:2:1: unknown key 'adress'; did you mean 'address'? Valid here: address, "
+            "socket_group, state_dir, "
+            "run_dir, log, metrics, crun, cdi_spec_dirs, network, streaming, kube, cgroup_parent, "
+            "cgroup_driver, restrict_oom_score_adj, image_volumes, exec, workers, event_log, "
+            "registries, "
+            "images, feature_gates, "
+            "classes, "
+            "nodeResources, runtime_handlers"},
         Wrong{"kube: {socket: run/k.sock}\n",
               "f.yaml:1:16: kube.socket: expected auto, the absolute path of a socket, or nothing "
               "for none, found 'run/k.sock'"},

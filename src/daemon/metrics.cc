@@ -65,6 +65,21 @@ MetricFamilies LaneMetrics(const std::map<std::string, LaneCounts>& lanes) {
                  [](const LaneCounts& lane) { return lane.exhausted; })};
 }
 
+MetricFamilies ClusterMetrics(const ClusterCounts& counts) {
+  const auto family = [](const char* name, const char* help, prometheus::MetricType type,
+                         uint64_t value) {
+    prometheus::MetricFamily made = MakeFamily(name, help, type);
+    AddValue(&made, {}, static_cast<double>(value));
+    return made;
+  };
+  using enum prometheus::MetricType;
+  return {family("plimsoll_cluster_watchers", "Open streams of WatchNode", Gauge, counts.watchers),
+          family("plimsoll_cluster_reports_total", "Reports of the node that were sent", Counter,
+                 counts.reports_sent),
+          family("plimsoll_cluster_told_claims", "Claims whose pod-level classes were told", Gauge,
+                 counts.told_claims)};
+}
+
 prometheus::Family<prometheus::Counter>& Counters(prometheus::Registry& registry, const char* name,
                                                   const char* help) {
   return prometheus::BuildCounter().Name(name).Help(help).Register(registry);
