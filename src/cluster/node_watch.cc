@@ -138,7 +138,9 @@ NodeWatch::Reactor* NodeWatch::Open(grpc::CallbackServerContext* context,
 
 void NodeWatch::Wake() {
   absl::MutexLock lock(&mutex_);
-  if (!streams_.empty()) woken_ = true;
+  if (streams_.empty() || woken_) return;
+  woken_ = true;
+  news_.Tell();
 }
 
 size_t NodeWatch::watchers() const {
@@ -170,6 +172,7 @@ void NodeWatch::AwaitEnd() {
 void NodeWatch::Forget(Stream* stream) {
   absl::MutexLock lock(&mutex_);
   streams_.erase(stream);
+  if (streams_.empty()) news_.Tell();
 }
 
 void NodeWatch::Run() {
@@ -186,21 +189,32 @@ void NodeWatch::Run() {
   }
 }
 
-bool NodeWatch::AwaitNeed(SteadyTime not_before, SteadyTime at_last) {
+SteadyTime NodeWatch::Due(SteadyTime not_before, SteadyTime at_last) const {
   absl::MutexLock lock(&mutex_);
-  mutex_.AwaitWithTimeout(absl::Condition(this, &NodeWatch::IsUnwatched),
-                          std::max(TimeUntil(not_before), absl::ZeroDuration()));
-  mutex_.AwaitWithTimeout(absl::Condition(this, &NodeWatch::HasNeed),
-                          std::max(TimeUntil(at_last), absl::ZeroDuration()));
+  if (streams_.empty()) return SteadyTime();
+  return woken_ ? not_before : std::max(not_before, at_last);
+}
+
+bool NodeWatch::EndIfUnwatched() {
+  absl::MutexLock lock(&mutex_);
   woken_ = false;
   if (!streams_.empty()) {
     EndStuckStreams();
-    return true;
+    return false;
   }
   is_running_ = false;
   newest_ = nullptr;  // old by the time of the next watcher
   newest_bytes_.clear();
-  return false;
+  return true;
+}
+
+bool NodeWatch::AwaitNeed(SteadyTime not_before, SteadyTime at_last) {
+  while (true) {
+    const uint64_t seen = news_.count();
+    const SteadyTime due = Due(not_before, at_last);
+    if (SteadyNow() >= due) return !EndIfUnwatched();
+    news_.Await(seen, due);
+  }
 }
 
 void NodeWatch::EndStuckStreams() {

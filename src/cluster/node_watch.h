@@ -14,6 +14,7 @@
 #include "absl/status/status.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
+#include "base/steady_news.h"
 #include "base/steady_time.h"
 #include "base/worker_pool.h"
 #include "cluster/report.h"
@@ -70,8 +71,10 @@ class NodeWatch {
   void Forget(Stream* stream);
   void CountSent();
   void CountEnd();
-  bool IsUnwatched() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return streams_.empty(); }
-  bool HasNeed() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return woken_ || streams_.empty(); }
+  // The time at which a report is due as things are; in the past: now.
+  SteadyTime Due(SteadyTime not_before, SteadyTime at_last) const;
+  // The thread's end, unless somebody watches.
+  bool EndIfUnwatched();
 
   const Make make_;
   const NodeWatchOptions options_;
@@ -85,6 +88,7 @@ class NodeWatch {
   std::shared_ptr<const ::plimsoll::v1::NodeReport> newest_ ABSL_GUARDED_BY(mutex_);  // or null
   std::string newest_bytes_ ABSL_GUARDED_BY(mutex_);
   uint64_t sent_ ABSL_GUARDED_BY(mutex_) = 0;
+  SteadyNews news_;  // for the thread: streams come and go, something was woken
   // Last: its thread ends first.
   WorkerPool thread_{/*max_threads=*/1, /*max_queued=*/2, /*idle_time=*/absl::ZeroDuration()};
 };
