@@ -184,7 +184,9 @@ TEST_F(ClusterSocketTest, AToldClassIsInForceFromTheStart) {
   cri::PodSandboxConfig config = PodConfig();
   const std::string uid = config.metadata().uid();
   ASSERT_TRUE(Tell(uid, "claim-1", "pod-qos", "Guaranteed").ok());
-  if (IsV2()) ASSERT_TRUE(Tell(uid, "claim-2", "blockio", "slow").ok());
+  if (IsV2()) {
+    ASSERT_TRUE(Tell(uid, "claim-2", "blockio", "slow").ok());
+  }
   node_.KillDaemon();  // told is durable
   ASSERT_TRUE(node_.StartDaemon().ok());
   EXPECT_EQ(DaemonStatus().told_claims(), IsV2() ? 2u : 1u);
