@@ -132,7 +132,7 @@ NodeWatch::Reactor* NodeWatch::Open(grpc::CallbackServerContext* context,
     }
   }
   streams_.insert(stream);
-  if (newest_ != nullptr) stream->Offer(number_, newest_);
+  if (newest_.report != nullptr) stream->Offer(newest_.number, newest_.report);
   return stream;
 }
 
@@ -203,8 +203,8 @@ bool NodeWatch::EndIfUnwatched() {
     return false;
   }
   is_running_ = false;
-  newest_ = nullptr;  // old by the time of the next watcher
-  newest_bytes_.clear();
+  newest_.report = nullptr;  // old by the time of the next watcher
+  newest_.bytes.clear();
   return true;
 }
 
@@ -226,11 +226,9 @@ void NodeWatch::Publish(wire::NodeReport report) {
   std::string bytes = BytesOf(report);
   auto shared = std::make_shared<const wire::NodeReport>(std::move(report));
   absl::MutexLock lock(&mutex_);
-  if (newest_ != nullptr && bytes == newest_bytes_) return;
-  ++number_;
-  newest_ = std::move(shared);
-  newest_bytes_ = std::move(bytes);
-  for (Stream* stream : streams_) stream->Offer(number_, newest_);
+  if (newest_.report != nullptr && bytes == newest_.bytes) return;
+  newest_ = {newest_.number + 1, std::move(shared), std::move(bytes)};
+  for (Stream* stream : streams_) stream->Offer(newest_.number, newest_.report);
 }
 
 }  // namespace plimsoll::cluster

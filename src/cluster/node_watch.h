@@ -84,9 +84,12 @@ class NodeWatch {
   int not_ended_ ABSL_GUARDED_BY(mutex_) = 0;  // streams, refused ones included
   bool is_running_ ABSL_GUARDED_BY(mutex_) = false;
   bool woken_ ABSL_GUARDED_BY(mutex_) = false;
-  uint64_t number_ ABSL_GUARDED_BY(mutex_) = 0;  // of the newest report
-  std::shared_ptr<const ::plimsoll::v1::NodeReport> newest_ ABSL_GUARDED_BY(mutex_);  // or null
-  std::string newest_bytes_ ABSL_GUARDED_BY(mutex_);
+  struct Newest {
+    uint64_t number = 0;                                       // counts the different reports
+    std::shared_ptr<const ::plimsoll::v1::NodeReport> report;  // null: there is none
+    std::string bytes;
+  };
+  Newest newest_ ABSL_GUARDED_BY(mutex_);
   uint64_t sent_ ABSL_GUARDED_BY(mutex_) = 0;
   SteadyNews news_;  // for the thread: streams come and go, something was woken
   // Last: its thread ends first.
