@@ -75,6 +75,7 @@ absl::Status PodRpcs::CreateContainer(const v1::CreateContainerRequest& request,
     return id.status();
   }
   Warn(events_, sandbox.id, *id, warnings);
+  AskKubeletAgain(sandbox.id);
   response->set_container_id(*id);
   return absl::OkStatus();
 }
@@ -221,7 +222,9 @@ absl::Status PodRpcs::UpdateContainerResources(const v1::UpdateContainerResource
   PLIMSOLL_ASSIGN_OR_RETURN(
       update.shrink_memory,
       AsksToShrink(container.ok() ? container->sandbox_id : "", request.annotations()));
-  return engine_->UpdateResources(request.container_id(), update);
+  PLIMSOLL_RETURN_IF_ERROR(engine_->UpdateResources(request.container_id(), update));
+  if (container.ok()) AskKubeletAgain(container->sandbox_id);
+  return absl::OkStatus();
 }
 
 absl::Status PodRpcs::ReopenContainerLog(const v1::ReopenContainerLogRequest& request,

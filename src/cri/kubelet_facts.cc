@@ -28,27 +28,24 @@ bool IsUid(absl::string_view uid) {
   return true;
 }
 
-// RFC 1123, in lower case.
+// RFC 1123, in lower case, but for the length.
 bool IsLabel(absl::string_view label) {
   const auto is_inner = [](char c) {
     return absl::ascii_islower(c) || absl::ascii_isdigit(c) || c == '-';
   };
-  return !label.empty() && label.size() <= 63 && label.front() != '-' && label.back() != '-' &&
+  return !label.empty() && label.front() != '-' && label.back() != '-' &&
          absl::c_all_of(label, is_inner);
 }
 
+// A pod's name may be one label of that length.
 bool IsSubdomain(absl::string_view name) {
-  if (name.size() > 253) return false;
-  for (absl::string_view label : absl::StrSplit(name, '.')) {
-    // A pod's name may be one label of up to 253 bytes.
-    while (label.size() > 63) {
-      if (label.front() == '-') return false;
-      label.remove_prefix(1);
-      if (label.size() == 63) break;
-    }
-    if (!IsLabel(label)) return false;
-  }
-  return true;
+  constexpr size_t kMostBytes = 253;
+  return name.size() <= kMostBytes && absl::c_all_of(absl::StrSplit(name, '.'), IsLabel);
+}
+
+bool IsNamespace(absl::string_view name) {
+  constexpr size_t kMostBytes = 63;
+  return name.size() <= kMostBytes && IsLabel(name);
 }
 
 runtime::PodIdentity IdentityOf(const runtime::SandboxSpec& pod) {
@@ -68,7 +65,7 @@ runtime::PodFacts Checked(runtime::PodFacts facts) {
 }  // namespace
 
 bool MayBeKubelets(const runtime::PodIdentity& pod) {
-  return IsUid(pod.uid) && IsLabel(pod.pod_namespace) && IsSubdomain(pod.name);
+  return IsUid(pod.uid) && IsNamespace(pod.pod_namespace) && IsSubdomain(pod.name);
 }
 
 KubeletFacts::KubeletFacts(runtime::Engine* engine, FactsSource source)
@@ -122,7 +119,9 @@ void KubeletFacts::OnAnswer(const std::string& sandbox_id, FactsSource::Answer a
   const auto shared = std::make_shared<FactsSource::Answer>(std::move(answer));
   const bool is_taken =
       pool_.TrySchedule([this, sandbox_id, shared] { Finish(sandbox_id, std::move(*shared)); });
-  if (!is_taken) End(sandbox_id);
+  if (is_taken) return;
+  absl::MutexLock lock(&mutex_);
+  questions_.erase(sandbox_id);
 }
 
 void KubeletFacts::Finish(const std::string& sandbox_id, FactsSource::Answer answer) {

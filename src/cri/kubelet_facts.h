@@ -30,6 +30,8 @@ class KubeletFacts {
   KubeletFacts(const KubeletFacts&) = delete;
   KubeletFacts& operator=(const KubeletFacts&) = delete;
 
+  bool can_ask() const { return source_.ask_later != nullptr; }
+
   // Kubelet's word about a pod that is about to be made. Blocks as FactsSource::ask does. nullopt:
   // the pod announces something itself or isn't kubelet's, or kubelet tells nothing.
   std::optional<runtime::PodFacts> AskFor(const runtime::SandboxSpec& pod);

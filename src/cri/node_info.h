@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "cri/facts_source.h"
 #include "cri/translate_classes.h"
 #include "cri/translate_container.h"
 
@@ -64,6 +65,8 @@ struct NodeInfo {
   ClassSupport classes;
   // Fields 4112 are stored and shown (gate KubeletContainerResourcesInPodSandbox).
   bool pod_resources = true;
+  // Asked of pods whose client announces nothing. Outlives the services.
+  FactsSource facts;
 };
 
 }  // namespace plimsoll::cri

@@ -271,6 +271,17 @@ constexpr Option kOptions[] = {
        return SetInteger(config.streaming.creation_timeout, value, 1, 600);
      },
      "seconds that a client has to open its streams"},
+    {"kubelet.root", OptionKind::kText,
+     [](Config& config, const std::string& value) {
+       return SetDirectory(config.kubelet.root, value);
+     },
+     "kubelet's root directory, with its local sockets"},
+    {"kubelet.pods", OptionKind::kText,
+     [](Config& config, const std::string& value) {
+       return SetChoice(config.kubelet.pods, value, {"auto", "off"});
+     },
+     "ask kubelet's sockets about pods whose client passes no resources of the whole pod down: auto "
+     "or off"},
     {"cgroup_parent", OptionKind::kText, SetCgroupParent,
      "control group of pods that name none of their own"},
     {"cgroup_driver", OptionKind::kText,

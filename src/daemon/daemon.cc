@@ -23,6 +23,7 @@
 #include "daemon/describe_node.h"
 #include "daemon/find_group.h"
 #include "daemon/front.h"
+#include "daemon/kubelet_questions.h"
 #include "daemon/node_engine.h"
 #include "daemon/node_resources.h"
 #include "daemon/preconditions.h"
@@ -115,6 +116,7 @@ class DaemonImpl final : public Daemon {
   void Close() {
     if (telemetry_ != nullptr) telemetry_->ClosePages();
     front_.Close();
+    kubelet_.reset();
     node_.reset();
     if (telemetry_ != nullptr) telemetry_->LetGoOfEngine();
     engine_.reset();
@@ -202,6 +204,11 @@ class DaemonImpl final : public Daemon {
                                 .network = engine_->network(),
                                 .node = node_.get(),
                                 .health = telemetry_->health()});
+    if (config.kubelet.pods == "auto" && PicturesAreOn(config)) {
+      kubelet_ = std::make_unique<KubeletQuestions>(
+          kubelet::Kubelet::Make({.root = config.kubelet.root}), log_, telemetry_->metrics());
+      server.info.facts = kubelet_->Source();
+    }
     server.engine = engine_->engine();
     server.images = engine_->images();
     server.events = engine_->events();
@@ -252,6 +259,7 @@ class DaemonImpl final : public Daemon {
   CgroupDriver driver_;
   Front front_;
   std::unique_ptr<Telemetry> telemetry_;
+  std::unique_ptr<KubeletQuestions> kubelet_;  // null: nothing is asked
   std::unique_ptr<NodeEngine> engine_;
   std::unique_ptr<NodeResources> node_;  // asks the engine
 };

@@ -3,6 +3,8 @@
 #include <map>
 #include <utility>
 
+#include "absl/algorithm/container.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "resources/pod_total.h"
@@ -43,17 +45,25 @@ PodResources ContainersOf(const PodFacts& facts) {
   return told;
 }
 
+// Whether kubelet didn't tell a field of some container; `field` as in PodFacts::missing.
+bool IsMissing(const PodFacts& facts, absl::string_view field) {
+  return absl::c_any_of(facts.missing, [field](absl::string_view missing) {
+    return absl::StrContains(missing.substr(0, missing.find(':')), field);
+  });
+}
+
 ContainerSources SourcesByKubelet(const PodFacts& facts, const AnnouncedContainer& told) {
   ContainerSources sources;
   if (facts.has_spec && !TypesAreUnknown(facts.resources)) sources.type = SaidBy::kKubelet;
   if (facts.has_spec || !told.kubernetes_resources.empty()) {
     sources.kubernetes_resources = SaidBy::kKubelet;
   }
-  // DRA's names are known, those of device plugins aren't.
+  if (!facts.has_spec || !facts.has_grants) return sources;
+  if (!IsMissing(facts, "devices")) sources.devices = SaidBy::kKubelet;
+  // DRA's names are told, a device plugin's aren't.
   const auto granted = facts.grants.find(told.name);
-  const bool has_names = granted != facts.grants.end() &&
-                         (granted->second.devices.empty() || !granted->second.cdi_devices.empty());
-  if (has_names) sources.cdi_devices = SaidBy::kKubelet;
+  const bool has_names = granted != facts.grants.end() && granted->second.devices.empty();
+  if (has_names || !IsMissing(facts, "CDI devices")) sources.cdi_devices = SaidBy::kKubelet;
   return sources;
 }
 
