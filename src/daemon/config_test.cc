@@ -123,7 +123,8 @@ INSTANTIATE_TEST_SUITE_P(
         Wrong{"workers: 4\nadress: x\n",
               "f.yaml:2:1: unknown key 'adress'; did you mean 'address'? Valid here: address, "
               "socket_group, state_dir, "
-              "run_dir, log, metrics, crun, cdi_spec_dirs, network, streaming, cgroup_parent, "
+              "run_dir, log, metrics, crun, cdi_spec_dirs, network, streaming, kubelet, "
+              "cgroup_parent, "
               "cgroup_driver, restrict_oom_score_adj, image_volumes, exec, workers, event_log, "
               "registries, "
               "images, feature_gates, "
@@ -144,7 +145,8 @@ INSTANTIATE_TEST_SUITE_P(
         Wrong{
             "zzzz: 1\nworkers: 0\nlog: {format: loud}\nnodeResources: {pollInterval: 5, cpu: {}}\n",
             "f.yaml:1:1: unknown key 'zzzz', valid here: address, socket_group, state_dir, "
-            "run_dir, log, metrics, crun, cdi_spec_dirs, network, streaming, cgroup_parent, "
+            "run_dir, log, metrics, crun, cdi_spec_dirs, network, streaming, kubelet, "
+            "cgroup_parent, "
             "cgroup_driver, restrict_oom_score_adj, image_volumes, exec, workers, event_log, "
             "registries, images, feature_gates, classes, nodeResources, runtime_handlers\n"
             "f.yaml:2:10: workers: expected an integer from 1 to 1024, found '0'\n"

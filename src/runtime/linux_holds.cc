@@ -66,8 +66,8 @@ void CorrectCpu(const linux::CgroupSettings& settings, Correction* correction) {
   linux::CgroupSettings shares;
   shares.cpu_shares = settings.cpu_shares;
   if (settings.cpu_shares && correction->IsContradictedBy(shares)) {
-    correction->SetRequest(
-        "cpu", Quantity::FromMilli(resources::SharesToMilliCpu(*settings.cpu_shares)));
+    correction->SetRequest("cpu",
+                           Quantity::FromMilli(resources::SharesToMilliCpu(*settings.cpu_shares)));
   }
   linux::CgroupSettings quota;
   quota.cpu_quota_us = settings.cpu_quota_us;
