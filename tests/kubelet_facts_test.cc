@@ -217,6 +217,12 @@ TEST_F(KubeletFactsTest, TheWordShowsInTheNodesReportsAndNotInTheClientsFields) 
   EXPECT_EQ(picture["sources"]["containers"][1]["kubernetesResources"], "kubelet")
       << inspected->out << inspected->err;
   EXPECT_EQ(picture["grants"][0]["devices"][0]["resource"], "example.com/gpu");
+  const auto described =
+      RunProgram({.argv = {ProgramPath("plimsoll"), "--address", node_.address(), "inspect", pod}},
+                 {.timeout = Patience(absl::Seconds(30))});
+  ASSERT_TRUE(described.ok());
+  EXPECT_THAT(described->out,
+              AllOf(HasSubstr("partial, by kubelet"), HasSubstr("mounts of setup")));
 }
 
 TEST_F(KubeletFactsTest, AStockKubeletTellsDevicesAndExclusiveCpus) {
