@@ -10,6 +10,7 @@
 
 #include "absl/status/status.h"
 #include "cri/class_requests.h"
+#include "cri/facts_source.h"
 #include "cri/translate_container.h"
 
 namespace plimsoll::streaming {
@@ -74,6 +75,8 @@ struct NodeInfo {
   ClassSupport classes;
   // Fields 4112 are stored and shown (gate KubeletContainerResourcesInPodSandbox).
   bool pod_resources = true;
+  // Asked of pods whose client announces nothing. Outlives the services.
+  FactsSource facts;
 };
 
 }  // namespace plimsoll::cri

@@ -56,6 +56,13 @@ struct KubeConfig {
   bool operator==(const KubeConfig&) const = default;
 };
 
+// Kubelet's local sockets, asked about pods whose client passes no resources down.
+struct KubeletConfig {
+  std::string root = "/var/lib/kubelet";
+  std::string pods = "auto";  // auto: asked where they exist; off
+  bool operator==(const KubeletConfig&) const = default;
+};
+
 struct Config {
   std::string address;       // "unix:///run/a.sock"; empty: plimsoll.sock in run_dir
   std::string socket_group;  // the group that may use the socket beside root; empty: root only
@@ -69,6 +76,7 @@ struct Config {
   NetworkConfig network;
   StreamingConfig streaming;
   KubeConfig kube;
+  KubeletConfig kubelet;
   std::string cgroup_parent = "/plimsoll";
   std::string cgroup_driver = "auto";           // auto, cgroupfs, systemd
   std::string restrict_oom_score_adj = "auto";  // auto, true, false

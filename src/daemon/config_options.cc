@@ -287,6 +287,17 @@ constexpr Option kOptions[] = {
        return absl::OkStatus();
      },
      "group that may use that socket; empty: root only"},
+    {"kubelet.root", OptionKind::kText,
+     [](Config& config, const std::string& value) {
+       return SetDirectory(config.kubelet.root, value);
+     },
+     "kubelet's root directory, with its local sockets"},
+    {"kubelet.pods", OptionKind::kText,
+     [](Config& config, const std::string& value) {
+       return SetChoice(config.kubelet.pods, value, {"auto", "off"});
+     },
+     "ask kubelet's sockets about pods whose client passes no resources of the whole pod down: auto "
+     "or off"},
     {"cgroup_parent", OptionKind::kText, SetCgroupParent,
      "control group of pods that name none of their own"},
     {"cgroup_driver", OptionKind::kText,

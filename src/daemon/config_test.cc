@@ -122,16 +122,16 @@ TEST_P(ConfigErrorTest, SaysWhereAndWhatIsRight) {
 INSTANTIATE_TEST_SUITE_P(
     All, ConfigErrorTest,
     ::testing::Values(
-        Wrong{
-            "workers: 4\nadress: x\n",
-            "f.yaml:2:1: unknown key 'adress'; did you mean 'address'? Valid here: address, "
-            "socket_group, state_dir, "
-            "run_dir, log, metrics, crun, cdi_spec_dirs, network, streaming, kube, cgroup_parent, "
-            "cgroup_driver, restrict_oom_score_adj, image_volumes, exec, workers, event_log, "
-            "registries, "
-            "images, feature_gates, "
-            "classes, "
-            "nodeResources, runtime_handlers"},
+        Wrong{"workers: 4\nadress: x\n",
+              "f.yaml:2:1: unknown key 'adress'; did you mean 'address'? Valid here: address, "
+              "socket_group, state_dir, "
+              "run_dir, log, metrics, crun, cdi_spec_dirs, network, streaming, kube, kubelet, "
+              "cgroup_parent, "
+              "cgroup_driver, restrict_oom_score_adj, image_volumes, exec, workers, event_log, "
+              "registries, "
+              "images, feature_gates, "
+              "classes, "
+              "nodeResources, runtime_handlers"},
         Wrong{"kube: {socket: run/k.sock}\n",
               "f.yaml:1:16: kube.socket: expected auto, the absolute path of a socket, or nothing "
               "for none, found 'run/k.sock'"},
@@ -150,7 +150,8 @@ INSTANTIATE_TEST_SUITE_P(
         Wrong{
             "zzzz: 1\nworkers: 0\nlog: {format: loud}\nnodeResources: {pollInterval: 5, cpu: {}}\n",
             "f.yaml:1:1: unknown key 'zzzz', valid here: address, socket_group, state_dir, "
-            "run_dir, log, metrics, crun, cdi_spec_dirs, network, streaming, kube, cgroup_parent, "
+            "run_dir, log, metrics, crun, cdi_spec_dirs, network, streaming, kube, kubelet, "
+            "cgroup_parent, "
             "cgroup_driver, restrict_oom_score_adj, image_volumes, exec, workers, event_log, "
             "registries, images, feature_gates, classes, nodeResources, runtime_handlers\n"
             "f.yaml:2:10: workers: expected an integer from 1 to 1024, found '0'\n"

@@ -24,6 +24,7 @@
 #include "daemon/describe_node.h"
 #include "daemon/find_group.h"
 #include "daemon/front.h"
+#include "daemon/kubelet_questions.h"
 #include "daemon/node_engine.h"
 #include "daemon/node_resources.h"
 #include "daemon/preconditions.h"
@@ -119,6 +120,7 @@ class DaemonImpl final : public Daemon {
     cluster_.StopServing();
     front_.Close();
     cluster_.Close();
+    kubelet_.reset();
     node_.reset();
     if (telemetry_ != nullptr) telemetry_->LetGoOfEngine();
     engine_.reset();
@@ -195,7 +197,8 @@ class DaemonImpl final : public Daemon {
                    .classes = engine_->classes(),
                    .node = node_.get(),
                    .activity = telemetry_->activity(),
-                   .log = log_});
+                   .log = log_,
+                   .grants = [this] { return AskGrants(); }});
     PLIMSOLL_ASSIGN_OR_RETURN(cri::ServerOptions server, MakeServerOptions());
     PLIMSOLL_RETURN_IF_ERROR(front_.StartServer(std::move(server)));
     PLIMSOLL_RETURN_IF_ERROR(cluster_.Serve());
@@ -218,6 +221,11 @@ class DaemonImpl final : public Daemon {
                                 .node = node_.get(),
                                 .cluster = &cluster_,
                                 .health = telemetry_->health()});
+    if (config.kubelet.pods == "auto" && PicturesAreOn(config)) {
+      kubelet_ = std::make_unique<KubeletQuestions>(
+          kubelet::Kubelet::Make({.root = config.kubelet.root}), log_, telemetry_->metrics());
+      server.info.facts = kubelet_->Source();
+    }
     server.engine = engine_->engine();
     server.images = engine_->images();
     server.events = engine_->events();
@@ -237,6 +245,11 @@ class DaemonImpl final : public Daemon {
       engine->engine()->readings().CallOffWalks();
     };
     return server;
+  }
+
+  absl::StatusOr<kubelet::Grants> AskGrants() {
+    if (kubelet_ == nullptr) return absl::UnavailableError("no kubelet is asked");
+    return kubelet_->Grants();
   }
 
   cri::CallOptions ObservedCalls() {
@@ -268,6 +281,7 @@ class DaemonImpl final : public Daemon {
   CgroupDriver driver_;
   Front front_;
   std::unique_ptr<Telemetry> telemetry_;
+  std::unique_ptr<KubeletQuestions> kubelet_;  // null: nothing is asked
   std::unique_ptr<NodeEngine> engine_;
   std::unique_ptr<NodeResources> node_;  // asks the engine
   ClusterFront cluster_;

@@ -35,6 +35,9 @@ const Buckets& PullBuckets() {
 constexpr const char* kExitReasons[] = {"Completed",  "Error",   "OOMKilled",
                                         "StartError", "Unknown", "Other"};
 
+// Results of questions to kubelet (daemon/kubelet_questions.h).
+constexpr const char* kKubeletResults[] = {"answered", "late", "refused", "untold"};
+
 prometheus::MetricFamily GaugeByState(const std::string& name, const std::string& help,
                                       const std::map<std::string, uint64_t>& counts) {
   prometheus::MetricFamily family = MakeFamily(name, help, prometheus::MetricType::Gauge);
@@ -102,6 +105,7 @@ struct Metrics::State {
     // Before its first event a counter is 0, not absent.
     pulls_total.Add({{"code", "OK"}});
     for (const char* reason : kExitReasons) exits_total.Add({{"reason", reason}});
+    for (const char* result : kKubeletResults) kubelet_total.Add({{"result", result}});
   }
 
   const std::function<StateCounts()> count;
@@ -145,6 +149,14 @@ struct Metrics::State {
           .Add({});
   prometheus::Gauge& pulls_running =
       Gauges(registry, "plimsoll_image_pulls_running", "Image pulls under way").Add({});
+
+  prometheus::Family<prometheus::Counter>& kubelet_total =
+      Counters(registry, "plimsoll_kubelet_questions_total",
+               "Questions to kubelet's sockets about a pod, by result");
+  prometheus::Histogram& kubelet_duration =
+      Histograms(registry, "plimsoll_kubelet_answer_duration_seconds",
+                 "Time from a question to kubelet's sockets to its end, with or without an answer")
+          .Add({}, CallBuckets());
 
   std::function<std::map<std::string, LaneCounts>()> lanes;
   const qos::Registry* classes = nullptr;
@@ -223,6 +235,11 @@ void Metrics::ObservePullEnd(const absl::Status& result, absl::Duration duration
   state_->pulls_total.Add({{"code", absl::StatusCodeToString(result.code())}}).Increment();
   state_->pull_duration.Observe(absl::ToDoubleSeconds(duration));
   state_->pull_bytes.Increment(static_cast<double>(bytes));
+}
+
+void Metrics::ObserveKubelet(const std::string& result, absl::Duration duration) {
+  state_->kubelet_total.Add({{"result", result}}).Increment();
+  state_->kubelet_duration.Observe(absl::ToDoubleSeconds(duration));
 }
 
 void Metrics::ObserveRecovery(const RecoveryCounts& recovery) {

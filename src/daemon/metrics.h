@@ -83,6 +83,10 @@ class Metrics {
   void ObservePullStart();
   void ObservePullEnd(const absl::Status& result, absl::Duration duration, uint64_t bytes);
 
+  // A question to kubelet's sockets about a pod; the result is "answered", "late", "refused" or
+  // "untold".
+  void ObserveKubelet(const std::string& result, absl::Duration duration);
+
   // Call once.
   void ObserveRecovery(const RecoveryCounts& recovery);
 

@@ -48,6 +48,7 @@ class MetricsDocTest : public ::testing::Test {
     metrics_.ObserveContainerExit("Error");
     metrics_.ObservePullStart();
     metrics_.ObservePullEnd(absl::OkStatus(), absl::Seconds(1), 10);
+    metrics_.ObserveKubelet("answered", absl::Milliseconds(1));
     metrics_.ObserveRecovery({absl::Seconds(1), 1, 1, 1});
     served_ = ParseExposition(metrics_.Text());
     documented_ = ReadMetricsPage(page_);
