@@ -15,6 +15,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "classes_fixture.h"
+#include "harness/fake_kubelet.h"
 #include "harness/kernel.h"
 #include "harness/node.h"
 #include "plimsoll/v1/cluster.grpc.pb.h"
@@ -346,6 +347,44 @@ TEST_F(ClusterSocketTest, ADamagedTableStartsNoPod) {
   }
   ASSERT_TRUE(node_.StartDaemon().ok());
   EXPECT_TRUE(TryRunPod(PodConfig(), &pod).ok());
+}
+
+struct KubeletPlace {
+  TestDir directory;
+  FakeKubelet kubelet{directory.path()};
+};
+
+class ClusterSocketKubeletTest : private KubeletPlace, public NodeTest {
+ protected:
+  ClusterSocketKubeletTest() : NodeTest(absl::StrCat("kubelet: {root: ", kubelet.root(), "}\n")) {}
+
+  using KubeletPlace::kubelet;
+};
+
+TEST_F(ClusterSocketKubeletTest, ExclusiveResourcesAreTold) {
+  ::v1::PodResources grants;
+  grants.set_name("pod");
+  grants.set_namespace_("default");
+  ::v1::ContainerResources* container = grants.add_containers();
+  container->set_name("main");
+  container->add_cpu_ids(0);
+  ::v1::ContainerDevices* devices = container->add_devices();
+  devices->set_resource_name("vendor.com/nic");
+  devices->add_device_ids("a");
+  devices->add_device_ids("b");
+  kubelet.SetGrants(grants);
+  const std::string socket = node_.run_directory() + "/cluster.sock";
+  {
+    Watcher watcher(socket);
+    ASSERT_TRUE(watcher.Await([](const auto& report) { return report.has_exclusive(); }));
+    EXPECT_EQ(watcher.report().exclusive().cpus(), "0");
+    ASSERT_EQ(watcher.report().exclusive().devices_size(), 1);
+    EXPECT_EQ(watcher.report().exclusive().devices(0).resource(), "vendor.com/nic");
+    EXPECT_EQ(watcher.report().exclusive().devices(0).count(), 2u);
+  }
+  kubelet.Stop(FakeKubelet::kPodResources);
+  Watcher watcher(socket);
+  ASSERT_TRUE(watcher.Await([](const auto& report) { return !report.has_exclusive(); }));
 }
 
 class ClusterSocketGroupTest : public NodeTest {
