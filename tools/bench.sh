@@ -40,6 +40,9 @@ echo
 echo "== a change of a running container's resources"
 "$bin/bench_update"
 echo
+echo "== a question to kubelet's sockets before a pod"
+"$bin/bench_kubelet"
+echo
 echo "== the topology of a large machine"
 "$bin/bench_topology"
 echo

@@ -159,6 +159,20 @@ void AddPorts(std::string& text, const cri::PodSandboxStatusResponse& pod) {
   }
 }
 
+// How much is known of the needs of a pod of which kubelet told them.
+void AddPicture(std::string& text, const cri::PodSandboxStatusResponse& pod) {
+  const nlohmann::json picture = InfoOf(pod, "podResources");
+  const std::string total = TextMember(Member(picture, "sources"), "total");
+  if (total != "kubelet" && Member(picture, "why").empty() && Member(picture, "grants").empty()) {
+    return;
+  }
+  AddLine(text, "needs",
+          absl::StrCat(TextMember(picture, "picture"), total.empty() ? "" : ", by ", total));
+  for (const std::string& missing : Texts(Member(picture, "missing"))) {
+    AddLine(text, "  not known", missing);
+  }
+}
+
 }  // namespace
 
 std::string DescribeContainer(const cri::ContainerStatusResponse& response,
@@ -224,6 +238,7 @@ std::string DescribePod(const cri::PodSandboxStatusResponse& response) {
   if (const auto resources = PodResourcesOf(response); resources.has_value()) {
     for (const auto& [name, value] : DescribePodResources(*resources)) AddLine(text, name, value);
   }
+  AddPicture(text, response);
   AddClasses(text, status.class_resources().class_(), response.info());
   return text;
 }

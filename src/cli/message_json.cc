@@ -31,7 +31,8 @@ bool IsTime(const FieldDescriptor& field) {
 bool HasForeignKeys(absl::string_view name) {
   static constexpr absl::string_view kNames[] = {
       "labels", "annotations", "update_annotations", "sysctls", "requests",
-      "limits", "unified",     "hugetlb_limits",     "classes", "files"};
+      "limits", "unified",     "hugetlb_limits",     "classes", "files",
+      "grants", "devices"};
   return absl::c_linear_search(kNames, name);
 }
 

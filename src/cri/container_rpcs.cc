@@ -76,6 +76,7 @@ absl::Status PodRpcs::CreateContainer(const v1::CreateContainerRequest& request,
     return id.status();
   }
   Warn(events_, sandbox.id, *id, warnings);
+  AskKubeletAgain(sandbox.id);
   response->set_container_id(*id);
   return absl::OkStatus();
 }
@@ -227,6 +228,7 @@ absl::Status PodRpcs::UpdateContainerResources(const v1::UpdateContainerResource
     Warn(events_, container->sandbox_id, container->id,
          ClassesBesideGrants(container->spec.cdi_devices, update.classes, info_.classes));
   }
+  if (container.ok()) AskKubeletAgain(container->sandbox_id);
   return absl::OkStatus();
 }
 

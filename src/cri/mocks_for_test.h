@@ -88,6 +88,7 @@ class MockEngine : public runtime::Engine {
               (absl::string_view, const runtime::SandboxUpdate&), (override));
   MOCK_METHOD(void, CallOffUpdates, (), (override));
   MOCK_METHOD(absl::StatusOr<runtime::PodPicture>, Picture, (absl::string_view), (const, override));
+  MOCK_METHOD(absl::Status, TakeFacts, (absl::string_view, runtime::PodFacts), (override));
   using Classes = std::map<std::string, qos::EffectiveClass>;
   MOCK_METHOD(absl::StatusOr<Classes>, ContainerClasses, (absl::string_view, bool), (override));
   MOCK_METHOD(absl::StatusOr<Classes>, SandboxClasses, (absl::string_view, bool), (override));

@@ -10,6 +10,7 @@
 
 #include "absl/status/status.h"
 #include "cri/class_requests.h"
+#include "cri/facts_source.h"
 #include "cri/translate_container.h"
 
 namespace plimsoll::streaming {
@@ -17,6 +18,14 @@ class Server;  // streaming/server.h
 }
 
 namespace plimsoll::cri {
+
+// The daemon's side towards plimsoll-kube.
+struct ClusterState {
+  std::string socket_path;  // empty: none is served
+  size_t watchers = 0;      // streams of WatchNode
+  size_t told_claims = 0;
+  bool classes_from_scheduler = false;
+};
 
 struct NodeInfo {
   std::string version;  // of Plimsoll
@@ -37,6 +46,8 @@ struct NodeInfo {
   // The causes that keep the daemon from being ready, one sentence each. May be null. Thread-safe,
   // and cheap.
   std::function<std::vector<std::string>()> not_ready;
+  // May be null. Thread-safe, and cheap.
+  std::function<ClusterState()> cluster;
   std::string metrics_url;  // empty: metrics are not served
   // OK if a pod would get a network; errors as `ready`'s. Null: there is no network. Thread-safe;
   // may wait some seconds for network plugins.
@@ -64,6 +75,8 @@ struct NodeInfo {
   ClassSupport classes;
   // Fields 4112 are stored and shown (gate KubeletContainerResourcesInPodSandbox).
   bool pod_resources = true;
+  // Asked of pods whose client announces nothing. Outlives the services.
+  FactsSource facts;
 };
 
 }  // namespace plimsoll::cri

@@ -13,6 +13,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/synchronization/mutex.h"
+#include "cri/kubelet_facts.h"
 #include "cri/list_parts.h"
 #include "cri/node_info.h"
 #include "cri/object_caches.h"
@@ -28,7 +29,11 @@ class PodRpcs {
  public:
   // All pointers outlive it; `events` may be null.
   PodRpcs(runtime::Engine* engine, runtime::EventLog* events, NodeInfo info, ObjectCaches* caches)
-      : engine_(engine), events_(events), info_(std::move(info)), caches_(caches) {}
+      : engine_(engine),
+        events_(events),
+        info_(std::move(info)),
+        caches_(caches),
+        kubelet_(engine, info_.pod_resources ? info_.facts : FactsSource()) {}
 
   // --- sandboxes (sandbox_rpcs.cc)
   absl::Status RunPodSandbox(const ::runtime::v1::RunPodSandboxRequest& request,
@@ -94,6 +99,8 @@ class PodRpcs {
   absl::StatusOr<bool> AsksToShrink(
       const std::string& sandbox_id,
       const google::protobuf::Map<std::string, std::string>& annotations);
+  // After a call that may have changed the pod, or come with a change: doesn't wait.
+  void AskKubeletAgain(const std::string& sandbox_id);
   // SELinux options have no effect on this machine: clients send them to nodes of every kind.
   void WarnOfSelinux(const linux::SelinuxOptions& options,
                      std::vector<std::string>* warnings) const;
@@ -109,6 +116,7 @@ class PodRpcs {
   runtime::EventLog* const events_;
   const NodeInfo info_;
   ObjectCaches* const caches_;
+  KubeletFacts kubelet_;
   absl::Mutex told_mutex_;
   absl::flat_hash_set<std::string> told_of_score_ ABSL_GUARDED_BY(told_mutex_);  // sandboxes
 };

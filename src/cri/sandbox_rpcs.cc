@@ -87,12 +87,24 @@ absl::Status PodRpcs::RunPodSandbox(const v1::RunPodSandboxRequest& request,
     PLIMSOLL_ASSIGN_OR_RETURN(spec.pod_resources, PodResourcesOf(request.config(), &warnings));
     PLIMSOLL_ASSIGN_OR_RETURN(spec.picture_directory, PictureDirectoryOf(request.config()));
   }
+  if (!AnnouncesPodResources(request.config())) {
+    spec.facts = kubelet_.AskFor(spec);  // after all that may refuse the request
+  } else if (!request.config().has_pod_resources()) {
+    spec.announced_by = runtime::SaidBy::kAnnotation;
+  }
   PLIMSOLL_ASSIGN_OR_RETURN(std::string id,
                             engine_->RunSandbox(spec, request.config().SerializeAsString()));
   Warn(events_, id, "", warnings);
   WarnOfOomScore(id, request.config().linux().resources(), request.config().linux().overhead());
   response->set_pod_sandbox_id(id);
   return absl::OkStatus();
+}
+
+void PodRpcs::AskKubeletAgain(const std::string& sandbox_id) {
+  if (!kubelet_.can_ask()) return;
+  const absl::StatusOr<runtime::SandboxRecord> sandbox = engine_->GetSandbox(sandbox_id);
+  if (!sandbox.ok() || AnnouncesPodResources(*caches_->ConfigOf(*sandbox))) return;
+  kubelet_.AskAgain(*sandbox);
 }
 
 void PodRpcs::WarnOfOomScore(const std::string& sandbox_id,
@@ -226,6 +238,7 @@ absl::Status PodRpcs::UpdatePodSandboxResources(const v1::UpdatePodSandboxResour
                                                                      "pod_resources", &warnings));
   }
   PLIMSOLL_RETURN_IF_ERROR(engine_->UpdateSandboxResources(request.pod_sandbox_id(), update));
+  AskKubeletAgain(request.pod_sandbox_id());
   Warn(events_, request.pod_sandbox_id(), "", warnings);
   WarnOfOomScore(request.pod_sandbox_id(), request.resources(), request.overhead());
   return absl::OkStatus();

@@ -16,6 +16,7 @@
 #include "cri/usage_rpcs.h"
 #include "cri/validate.h"
 #include "cri/warn.h"
+#include "runtime/kubelet_picture.h"
 #include "runtime/state_machine.h"
 
 namespace plimsoll::cri {
@@ -188,9 +189,9 @@ PartSource<v1::StreamContainerStatsResponse> UsageRpcs::StreamContainerStats(
 
 absl::Status UsageRpcs::ListUsage(const ::plimsoll::v1::ListUsageRequest&,
                                   ::plimsoll::v1::ListUsageResponse* response) {
-  std::map<std::string, std::pair<std::string, std::string>> pods;  // id to namespace and name
-  for (const runtime::SandboxRecord& pod : engine_->ListSandboxes()) {
-    pods[pod.id] = {pod.spec.pod_namespace, pod.spec.name};
+  std::map<std::string, runtime::SandboxSpec> pods;  // by id
+  for (runtime::SandboxRecord& pod : engine_->ListSandboxes()) {
+    pods[pod.id] = std::move(pod.spec);
   }
   for (const runtime::ContainerRecord& record : LiveContainers({})) {
     ::plimsoll::v1::ContainerUsage usage;
@@ -198,14 +199,19 @@ absl::Status UsageRpcs::ListUsage(const ::plimsoll::v1::ListUsageRequest&,
     const absl::Status filled = FillStats(record, usage.mutable_stats(), &counted);
     if (!IsListed(record.sandbox_id, record.id, filled)) continue;
     usage.set_pod_sandbox_id(record.sandbox_id);
-    usage.set_pod_namespace(pods[record.sandbox_id].first);
-    usage.set_pod_name(pods[record.sandbox_id].second);
+    const runtime::SandboxSpec& pod = pods[record.sandbox_id];
+    usage.set_pod_namespace(pod.pod_namespace);
+    usage.set_pod_name(pod.name);
     usage.set_cpu_periods(counted.cpu_periods);
     usage.set_throttled_periods(counted.cpu_throttled_periods);
     usage.set_throttled_nanos(counted.cpu_throttled_ns);
     usage.set_process_count(counted.process_count);
+    const runtime::KubernetesResources* const told =
+        runtime::ToldByKubelet(pod, record.spec.name);
     if (!record.spec.kubernetes_resources.empty()) {
       FillKubernetesResources(record.spec.kubernetes_resources, usage.mutable_asked());
+    } else if (told != nullptr && !told->empty()) {
+      FillKubernetesResources(*told, usage.mutable_asked());
     }
     const auto limits = engine_->ReadResources(record.id);
     if (limits.ok()) {

@@ -317,6 +317,20 @@ TEST_F(StatsTest, UsageIsFromRequestToUse) {
   EXPECT_FALSE(response.containers(1).has_asked());
 }
 
+TEST_F(StatsTest, UsageIsFromTheRequestThatKubeletTells) {
+  runtime::SandboxRecord pod = CountedPod("pod1", runtime::SandboxState::kReady);
+  runtime::PodFacts& facts = pod.spec.facts.emplace();
+  facts.has_spec = true;
+  facts.resources.containers = {{.name = containers_[0].spec.name}};
+  facts.resources.containers[0].kubernetes_resources.requests = {{"cpu", "300m"}};
+  ON_CALL(engine_, ListSandboxes).WillByDefault(Return(std::vector{pod}));
+  ::plimsoll::v1::ListUsageResponse response;
+  ASSERT_TRUE(
+      Call(node_, &NodeStub::ListUsage, ::plimsoll::v1::ListUsageRequest(), &response).ok());
+  ASSERT_GT(response.containers_size(), 0);
+  EXPECT_EQ(response.containers(0).asked().requests().at("cpu").string(), "300m");
+}
+
 TEST(CpuRates, AreOfASecondOrLonger) {
   constexpr int64_t kSecond = 1'000'000'000;
   CpuRates rates;

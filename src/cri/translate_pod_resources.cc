@@ -172,6 +172,10 @@ absl::StatusOr<runtime::PodResources> PodResourcesOf(const v1::PodSandboxConfig&
   return resources;
 }
 
+bool AnnouncesPodResources(const v1::PodSandboxConfig& config) {
+  return config.has_pod_resources() || config.annotations().contains(kPodResourcesAnnotation);
+}
+
 absl::StatusOr<std::string> PictureDirectoryOf(const v1::PodSandboxConfig& config) {
   constexpr char kAnnotation[] = "plimsoll.dev/pod-resources-mount";
   const auto annotation = config.annotations().find(kAnnotation);

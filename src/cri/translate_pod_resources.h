@@ -24,6 +24,8 @@ absl::StatusOr<runtime::PodResources> PodResourcesFrom(
 // (JSON of the same shape, see docs/pass-down.md), else none.
 absl::StatusOr<runtime::PodResources> PodResourcesOf(const ::runtime::v1::PodSandboxConfig& config,
                                                      std::vector<std::string>* warnings);
+// Whether PodResourcesOf reads either, even an empty one: then nobody else is asked.
+bool AnnouncesPodResources(const ::runtime::v1::PodSandboxConfig& config);
 // The directory in which the pod's containers find its picture: annotation
 // plimsoll.dev/pod-resources-mount, an absolute path and not "/"; empty without it.
 absl::StatusOr<std::string> PictureDirectoryOf(const ::runtime::v1::PodSandboxConfig& config);

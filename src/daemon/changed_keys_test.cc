@@ -19,7 +19,7 @@ TEST(ChangedKeys, EveryOptionIsNamed) {
     bool found = false;
     for (const char* value :
          {"7", "error", "json", "true", "/elsewhere", "unix:///elsewhere", "127.0.0.1:7777",
-          "systemd", "noexec", "crun", "ClassResources=false", "eth7"}) {
+          "systemd", "noexec", "crun", "off", "ClassResources=false", "eth7"}) {
       Config changed;
       if (!SetOption(changed, option.key, value).ok() || changed == defaults) continue;
       found = true;

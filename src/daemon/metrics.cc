@@ -35,6 +35,9 @@ const Buckets& PullBuckets() {
 constexpr const char* kExitReasons[] = {"Completed",  "Error",   "OOMKilled",
                                         "StartError", "Unknown", "Other"};
 
+// Results of questions to kubelet (daemon/kubelet_questions.h).
+constexpr const char* kKubeletResults[] = {"answered", "late", "refused", "untold"};
+
 prometheus::MetricFamily GaugeByState(const std::string& name, const std::string& help,
                                       const std::map<std::string, uint64_t>& counts) {
   prometheus::MetricFamily family = MakeFamily(name, help, prometheus::MetricType::Gauge);
@@ -65,6 +68,21 @@ MetricFamilies LaneMetrics(const std::map<std::string, LaneCounts>& lanes) {
                  [](const LaneCounts& lane) { return lane.exhausted; })};
 }
 
+MetricFamilies ClusterMetrics(const ClusterCounts& counts) {
+  const auto family = [](const char* name, const char* help, prometheus::MetricType type,
+                         uint64_t value) {
+    prometheus::MetricFamily made = MakeFamily(name, help, type);
+    AddValue(&made, {}, static_cast<double>(value));
+    return made;
+  };
+  using enum prometheus::MetricType;
+  return {family("plimsoll_cluster_watchers", "Open streams of WatchNode", Gauge, counts.watchers),
+          family("plimsoll_cluster_reports_total", "Reports of the node that were sent", Counter,
+                 counts.reports_sent),
+          family("plimsoll_cluster_told_claims", "Claims whose pod-level classes were told", Gauge,
+                 counts.told_claims)};
+}
+
 prometheus::Family<prometheus::Counter>& Counters(prometheus::Registry& registry, const char* name,
                                                   const char* help) {
   return prometheus::BuildCounter().Name(name).Help(help).Register(registry);
@@ -87,6 +105,7 @@ struct Metrics::State {
     // Before its first event a counter is 0, not absent.
     pulls_total.Add({{"code", "OK"}});
     for (const char* reason : kExitReasons) exits_total.Add({{"reason", reason}});
+    for (const char* result : kKubeletResults) kubelet_total.Add({{"result", result}});
   }
 
   const std::function<StateCounts()> count;
@@ -131,9 +150,18 @@ struct Metrics::State {
   prometheus::Gauge& pulls_running =
       Gauges(registry, "plimsoll_image_pulls_running", "Image pulls under way").Add({});
 
+  prometheus::Family<prometheus::Counter>& kubelet_total =
+      Counters(registry, "plimsoll_kubelet_questions_total",
+               "Questions to kubelet's sockets about a pod, by result");
+  prometheus::Histogram& kubelet_duration =
+      Histograms(registry, "plimsoll_kubelet_answer_duration_seconds",
+                 "Time from a question to kubelet's sockets to its end, with or without an answer")
+          .Add({}, CallBuckets());
+
   std::function<std::map<std::string, LaneCounts>()> lanes;
   const qos::Registry* classes = nullptr;
   std::optional<qos::DriftWatch> drift;  // set with `classes`
+  std::function<ClusterCounts()> cluster;
   std::optional<FsRoot> host;
 };
 
@@ -153,6 +181,10 @@ void Metrics::SetClasses(const qos::Registry* registry) {
 
 void Metrics::SetLanes(std::function<std::map<std::string, LaneCounts>()> lanes) {
   state_->lanes = std::move(lanes);
+}
+
+void Metrics::SetCluster(std::function<ClusterCounts()> cluster) {
+  state_->cluster = std::move(cluster);
 }
 
 void Metrics::SetHost(const FsRoot& host) {
@@ -205,6 +237,11 @@ void Metrics::ObservePullEnd(const absl::Status& result, absl::Duration duration
   state_->pull_bytes.Increment(static_cast<double>(bytes));
 }
 
+void Metrics::ObserveKubelet(const std::string& result, absl::Duration duration) {
+  state_->kubelet_total.Add({{"result", result}}).Increment();
+  state_->kubelet_duration.Observe(absl::ToDoubleSeconds(duration));
+}
+
 void Metrics::ObserveRecovery(const RecoveryCounts& recovery) {
   Gauges(state_->registry, "plimsoll_recovery_duration_seconds",
          "Duration of the recovery at the daemon's start")
@@ -228,6 +265,7 @@ std::string Metrics::Text() const {
       GaugeByState("plimsoll_sandboxes", "Pod sandboxes by state", counts.sandboxes));
   families.push_back(GaugeByState("plimsoll_containers", "Containers by state", counts.containers));
   if (state_->lanes) Append(&families, LaneMetrics(state_->lanes()));
+  if (state_->cluster) Append(&families, ClusterMetrics(state_->cluster()));
   if (state_->classes != nullptr) {
     Append(&families, ClassMetrics(*state_->classes, *state_->drift));
   }

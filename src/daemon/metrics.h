@@ -31,6 +31,13 @@ struct LaneCounts {
   uint64_t exhausted = 0;
 };
 
+// The daemon's side towards plimsoll-kube.
+struct ClusterCounts {
+  uint64_t watchers = 0;      // open streams of WatchNode
+  uint64_t reports_sent = 0;  // to all of them
+  uint64_t told_claims = 0;   // with pod-level classes
+};
+
 // The result of this daemon's recovery.
 struct RecoveryCounts {
   absl::Duration duration;
@@ -52,6 +59,7 @@ class Metrics {
   void SetClasses(const qos::Registry* registry);
   // `lanes` gives them by name, for each Text.
   void SetLanes(std::function<std::map<std::string, LaneCounts>()> lanes);
+  void SetCluster(std::function<ClusterCounts()> cluster);
   // Shows this process, from /proc below `host`.
   void SetHost(const FsRoot& host);
 
@@ -74,6 +82,10 @@ class Metrics {
   // registry.
   void ObservePullStart();
   void ObservePullEnd(const absl::Status& result, absl::Duration duration, uint64_t bytes);
+
+  // A question to kubelet's sockets about a pod; the result is "answered", "late", "refused" or
+  // "untold".
+  void ObserveKubelet(const std::string& result, absl::Duration duration);
 
   // Call once.
   void ObserveRecovery(const RecoveryCounts& recovery);

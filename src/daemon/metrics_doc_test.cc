@@ -37,6 +37,7 @@ class MetricsDocTest : public ::testing::Test {
     EXPECT_FALSE(registry_->Reserve(qos::Level::kContainer, "c2", "b", {{"rdt", "tin"}}).ok());
     metrics_.SetClasses(registry_.get());
     metrics_.SetLanes([] { return std::map<std::string, LaneCounts>{{"look", {1, 1, 1, 1}}}; });
+    metrics_.SetCluster([] { return ClusterCounts{1, 1, 1}; });
     metrics_.SetHost(*FsRoot::Open("/"));
     metrics_.ObserveRpc("RuntimeService", "Version", "OK", absl::Milliseconds(1));
     metrics_.ObserveEvent("Warning");
@@ -47,6 +48,7 @@ class MetricsDocTest : public ::testing::Test {
     metrics_.ObserveContainerExit("Error");
     metrics_.ObservePullStart();
     metrics_.ObservePullEnd(absl::OkStatus(), absl::Seconds(1), 10);
+    metrics_.ObserveKubelet("answered", absl::Milliseconds(1));
     metrics_.ObserveRecovery({absl::Seconds(1), 1, 1, 1});
     served_ = ParseExposition(metrics_.Text());
     documented_ = ReadMetricsPage(page_);

@@ -34,8 +34,12 @@ void AddMissingDevices(const ToldPod& pod, const ToldGrants& grants,
 absl::StatusOr<runtime::PodFacts> Combine(const absl::StatusOr<ToldPod>& pod,
                                           const absl::StatusOr<ToldGrants>& grants) {
   if (!pod.ok() && !grants.ok()) {
-    return absl::UnavailableError(absl::StrCat("the Pods service: ", pod.status().message(),
-                                               "; PodResources: ", grants.status().message()));
+    const bool is_late =
+        absl::IsDeadlineExceeded(pod.status()) || absl::IsDeadlineExceeded(grants.status());
+    return absl::Status(
+        is_late ? absl::StatusCode::kDeadlineExceeded : absl::StatusCode::kUnavailable,
+        absl::StrCat("the Pods service: ", pod.status().message(),
+                     "; PodResources: ", grants.status().message()));
   }
   runtime::PodFacts facts;
   if (pod.ok()) {

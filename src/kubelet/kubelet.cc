@@ -141,7 +141,7 @@ class Client : public Kubelet {
   std::shared_ptr<Question> Begin(const runtime::PodIdentity& pod, SteadyTime end, Done done) {
     if (++under_way_ > options_.most_questions) {
       --under_way_;
-      done(absl::UnavailableError(absl::StrCat("kubelet isn't asked: ", options_.most_questions,
+      done(absl::ResourceExhaustedError(absl::StrCat("kubelet isn't asked: ", options_.most_questions,
                                                " questions are under way")));
       return nullptr;
     }

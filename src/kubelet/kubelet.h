@@ -45,7 +45,8 @@ class Kubelet {
   virtual ~Kubelet() = default;
 
   // Blocks for `patience` at most. UNAVAILABLE: neither socket told anything; the message says why
-  // of each. Whatever a kubelet does, this returns in time with bounded memory.
+  // of each. DEADLINE_EXCEEDED: the same, and one had no answer in time. RESOURCE_EXHAUSTED: there
+  // are `most_questions`. Whatever a kubelet does, this returns in time with bounded memory.
   virtual absl::StatusOr<runtime::PodFacts> Ask(const runtime::PodIdentity& pod) = 0;
   // The same without waiting: `done` is called once, from a thread of gRPC's or, where nothing can
   // be asked, from the caller's. It must be quick.

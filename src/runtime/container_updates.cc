@@ -214,7 +214,9 @@ absl::Status ContainerUpdates::UpdateAlone(Container& container, const ResourceU
   if (confinement_->HasCpusets()) {
     confinement_->TellLost(container, Follow(asked->resources, share.share));
   }
-  if (update.kubernetes_resources) pictures_->Show(record.sandbox_id);
+  if (update.kubernetes_resources || pictures_->FollowsLinux(record.sandbox_id)) {
+    pictures_->Show(record.sandbox_id);
+  }
   options_.events->Add(EventType::kContainerUpdated, record.sandbox_id, record.id,
                        record.spec.name);
   pictures_->TellContradiction(container.Snapshot(), &record.spec);

@@ -128,6 +128,11 @@ class Engine {
 
   // The pod's needs, by its records now.
   virtual absl::StatusOr<PodPicture> Picture(absl::string_view id) const = 0;
+  // Takes over kubelet's latest word about a pod that announced nothing (SandboxSpec::facts). OK,
+  // with nothing done, for a pod that has announced something since, or isn't Ready.
+  // FAILED_PRECONDITION: the pod's runtime handler can't make a virtual machine of that size; the
+  // word before stays.
+  virtual absl::Status TakeFacts(absl::string_view id, PodFacts facts) = 0;
 
   // Sets the CPUs and memory nodes that pods may use. Until the first call no pod is confined.
   // Existing pods and containers follow in another thread. Each container that loses or regains

@@ -89,6 +89,9 @@ class EngineImpl : public Engine {
   absl::Status UpdateSandboxResources(absl::string_view id, const SandboxUpdate& update) override;
   void CallOffUpdates() override { parts_.handler_updates.CallOffAll(); }
   absl::StatusOr<PodPicture> Picture(absl::string_view id) const override;
+  absl::Status TakeFacts(absl::string_view id, PodFacts facts) override {
+    return parts_.kubelet_word.Take(id, std::move(facts));
+  }
   void SetNodeShare(const NodeShare& share) override { parts_.confinement.SetShare(share); }
   void RefuseOutsideShare(bool refuse) override { parts_.confinement.RefuseOutside(refuse); }
   absl::StatusOr<std::map<std::string, qos::EffectiveClass>> ContainerClasses(absl::string_view id,

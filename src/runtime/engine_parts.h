@@ -10,6 +10,7 @@
 #include "runtime/engine_options.h"
 #include "runtime/exit_watcher.h"
 #include "runtime/handler_updates.h"
+#include "runtime/kubelet_word.h"
 #include "runtime/node_confinement.h"
 #include "runtime/objects.h"
 #include "runtime/pod_groups.h"
@@ -42,6 +43,7 @@ struct EngineParts {
         pictures(options, &objects),
         handlers(options, &pictures),
         handler_updates(options, &objects, &pictures, &handlers),
+        kubelet_word(options, &objects, &pictures, &handlers),
         pid_namespaces(options, boot_id, &groups, &confinement, &watcher),
         exits(options, boot_id, &classes, &watcher) {}
 
@@ -54,6 +56,7 @@ struct EngineParts {
   PodPictures pictures;
   PodHandlers handlers;
   HandlerUpdates handler_updates;
+  KubeletWord kubelet_word;
   PodPidNamespaces pid_namespaces;
   ContainerExits exits;
   // Last, so that its thread ends before what it uses.

@@ -5,38 +5,59 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "resources/contradictions.h"
+#include "runtime/kubelet_picture.h"
+#include "runtime/picture_parts.h"
 #include "runtime/pod_picture.h"
 
 namespace plimsoll::runtime {
 namespace {
 
-std::string Sentence(const std::string& whose, const std::vector<std::string>& contradictions) {
+constexpr char kWritten[] = "the written resources contradict linux";
+constexpr char kTold[] = "the resources that kubelet tells contradict linux";
+
+std::string Sentence(const std::string& whose, const char* what,
+                     const std::vector<std::string>& contradictions) {
   if (contradictions.empty()) return "";
-  return absl::StrCat(whose, ": the written resources contradict linux, and linux holds: ",
-                      absl::StrJoin(contradictions, "; "));
+  return absl::StrCat(whose, ": ", what,
+                      ", and linux holds: ", absl::StrJoin(contradictions, "; "));
 }
 
 }  // namespace
 
+bool IsComparedWithKubelet(const SandboxSpec& pod, const ContainerSpec& container) {
+  return container.kubernetes_resources.empty() && ToldByKubelet(pod, container.name) != nullptr;
+}
+
+bool IsComparedWithKubelet(const SandboxSpec& pod) {
+  return pod.pod_resources.empty() && pod.facts.has_value() && pod.facts->has_spec;
+}
+
 std::string ContradictionOf(const SandboxSpec& pod, const ContainerSpec& container) {
-  if (container.kubernetes_resources.empty()) return "";
-  const auto written = ParseResources(container.kubernetes_resources);
+  const bool by_kubelet = IsComparedWithKubelet(pod, container);
+  if (container.kubernetes_resources.empty() && !by_kubelet) return "";
+  const auto written = ParseResources(by_kubelet ? *ToldByKubelet(pod, container.name)
+                                                 : container.kubernetes_resources);
   if (!written.ok()) return "";
-  const auto whole = ParseResources(pod.pod_resources.kubernetes_resources);
-  return Sentence(absl::StrCat("container ", container.name),
+  const auto whole = ParseResources(by_kubelet ? pod.facts->resources.kubernetes_resources
+                                               : pod.pod_resources.kubernetes_resources);
+  return Sentence(absl::StrCat("container ", container.name), by_kubelet ? kTold : kWritten,
                   resources::ContradictionsOf(*written, whole.value_or(resources::Requirements()),
                                               container.resources));
 }
 
 std::string ContradictionOf(const SandboxSpec& pod) {
+  const std::string whose = absl::StrCat("pod ", pod.pod_namespace, "/", pod.name);
+  if (IsComparedWithKubelet(pod)) {
+    return Sentence(
+        whose, kTold,
+        resources::ContradictionsOf(TotalToldBy(*pod.facts), {}, ComparableWithTotal(pod)));
+  }
   SandboxSpec without_overhead = pod;
   without_overhead.overhead = linux::CgroupSettings();
   const PodPicture picture = MakePicture(without_overhead, {});
   if (picture.is != PictureIs::kComplete) return "";
-  linux::CgroupSettings settings = pod.resources;
-  if (settings.cpu_quota_us == -1) settings.cpu_quota_us.reset();
-  return Sentence(absl::StrCat("pod ", pod.pod_namespace, "/", pod.name),
-                  resources::ContradictionsOf(picture.total, {}, settings));
+  return Sentence(whose, kWritten,
+                  resources::ContradictionsOf(picture.total, {}, ComparableWithTotal(pod)));
 }
 
 }  // namespace plimsoll::runtime

@@ -11,6 +11,7 @@
 #include "runtime/handlers/handler.h"
 #include "runtime/handlers/pod_size.h"
 #include "runtime/kept_devices.h"
+#include "runtime/picture_parts.h"
 #include "runtime/pod_picture.h"
 #include "runtime/sandbox_place.h"
 #include "runtime/spec/json.h"
@@ -24,11 +25,25 @@ SandboxRecord WithoutOverhead(SandboxRecord sandbox) {
   return sandbox;
 }
 
-KubernetesResources Written(const resources::Requirements& total) {
-  KubernetesResources written;
-  for (const auto& [name, amount] : total.requests) written.requests[name] = amount.Canonical();
-  for (const auto& [name, amount] : total.limits) written.limits[name] = amount.Canonical();
-  return written;
+// What a pod with fixed resources is held to. Kubelet's word is no promise of the client's: it may
+// be newer than the pod's resources here.
+SandboxRecord AsPromised(SandboxRecord sandbox) {
+  sandbox.spec.facts.reset();
+  return WithoutOverhead(std::move(sandbox));
+}
+
+// Leaves out CDI devices of kubelet's word that can't be looked up: those of a driver that adds
+// them later, or of another mechanism.
+void LeaveOutUnknown(cdi::Registry* registry, const PictureSources& sources, PodResources* pod) {
+  for (AnnouncedContainer& each : pod->containers) {
+    const auto known = sources.containers.find(each.name);
+    if (known == sources.containers.end() || known->second.cdi_devices != SaidBy::kKubelet) {
+      continue;
+    }
+    std::erase_if(each.cdi_devices, [registry](const std::string& name) {
+      return registry != nullptr && !registry->Resolve({name}).ok();
+    });
+  }
 }
 
 // A pod's requests may exceed its limits; a container's may not.
@@ -205,11 +220,15 @@ absl::StatusOr<std::vector<std::string>> PodHandlers::NodesOf(const std::string&
 absl::StatusOr<PodSize> PodHandlers::SizeOf(const Handler& handler, const SandboxRecord& sandbox,
                                             const ContainerSpec* also,
                                             const CreateRequest* request) const {
-  const PodPicture picture = pictures_->Of(WithoutOverhead(sandbox), also);
-  PLIMSOLL_ASSIGN_OR_RETURN(const std::vector<std::string> nodes,
-                            NodesOf(sandbox.id, picture.now, request));
+  PodPicture picture = pictures_->Of(WithoutOverhead(sandbox), also);
+  absl::StatusOr<std::vector<std::string>> nodes = NodesOf(sandbox.id, picture.now, request);
+  if (!nodes.ok()) {
+    LeaveOutUnknown(options_.devices, picture.sources, &picture.now);
+    nodes = NodesOf(sandbox.id, picture.now, request);
+  }
+  PLIMSOLL_RETURN_IF_ERROR(nodes.status());
   PLIMSOLL_ASSIGN_OR_RETURN(std::vector<VfioGroup> groups,
-                            FindVfioGroups(options_.host, nodes, handler.ports));
+                            FindVfioGroups(options_.host, *nodes, handler.ports));
   return SizeFor(handler, picture.total, std::move(groups));
 }
 
@@ -220,17 +239,25 @@ absl::Status PodHandlers::CheckSize(const SandboxRecord& sandbox) const {
                   absl::StrCat("pod ", sandbox.spec.pod_namespace, "/", sandbox.spec.name));
 }
 
+std::string PodHandlers::DropUnusableFacts(SandboxRecord* sandbox) const {
+  if (!sandbox->spec.facts.has_value()) return "";
+  const absl::Status size = CheckSize(*sandbox);
+  if (size.ok()) return "";
+  sandbox->spec.facts.reset();
+  return absl::StrCat("kubelet's word about the pod is not used: ", size.message());
+}
+
 absl::Status PodHandlers::KeepAnnounced(const SandboxRecord& sandbox) const {
   PLIMSOLL_ASSIGN_OR_RETURN(const Handler* handler, Find(sandbox));
   if (handler == nullptr) return absl::OkStatus();
   // SizeOf keeps the CDI devices' nodes, now that the sandbox has a place for them.
   if (handler->is_vm) PLIMSOLL_RETURN_IF_ERROR(SizeOf(*handler, sandbox, nullptr).status());
   if (!handler->is_fixed) return absl::OkStatus();
-  const PodPicture picture = pictures_->Of(WithoutOverhead(sandbox), nullptr);
+  const PodPicture picture = pictures_->Of(AsPromised(sandbox), nullptr);
   if (picture.is == PictureIs::kAbsent) return absl::OkStatus();
   return options_.run.ReplaceFile(
       AnnouncedFileOf(sandbox.id),
-      ToJson(PodResources{.containers = {}, .kubernetes_resources = Written(picture.total)}), 0600);
+      ToJson(PodResources{.containers = {}, .kubernetes_resources = InWriting(picture.total)}), 0600);
 }
 
 absl::Status PodHandlers::ApplyTo(const SandboxRecord& sandbox, ContainerSpec* made,
@@ -270,14 +297,14 @@ absl::Status PodHandlers::CheckFixed(const SandboxRecord& sandbox, const Contain
   PLIMSOLL_ASSIGN_OR_RETURN(const auto announced, HeldTo(sandbox));
   if (!announced.has_value()) return absl::OkStatus();
   std::vector<std::string> growth =
-      GrowthOver(*announced, pictures_->Of(WithoutOverhead(sandbox), &wanted).total);
+      GrowthOver(*announced, pictures_->Of(AsPromised(sandbox), &wanted).total);
   if (wanted.said != had.said) {
     PLIMSOLL_RETURN_IF_ERROR(AddLifted(*announced, WrittenNow(sandbox.spec, had),
                                        wanted.kubernetes_resources, "", &growth));
   }
   AddGrowth(limits, had.resources, *announced, &growth);
   if (growth.empty()) {
-    const SandboxRecord pod = WithoutOverhead(sandbox);
+    const SandboxRecord pod = AsPromised(sandbox);
     AddGrowthInAll(*announced, InForce(pod.spec, pictures_->NewestSpecs(pod, &had)),
                    InForce(pod.spec, pictures_->NewestSpecs(pod, &wanted)), &growth);
   }
@@ -288,13 +315,13 @@ absl::Status PodHandlers::CheckFixed(const SandboxRecord& had, const SandboxReco
                                      const linux::CgroupSettings& limits) const {
   PLIMSOLL_ASSIGN_OR_RETURN(const auto announced, HeldTo(had));
   if (!announced.has_value()) return absl::OkStatus();
-  const SandboxRecord without = WithoutOverhead(wanted);
+  const SandboxRecord without = AsPromised(wanted);
   std::vector<std::string> growth = GrowthOver(*announced, pictures_->Of(without, nullptr).total);
   // An announcement for an existing container holds from the container's next attempt on.
   if (growth.empty()) growth = GrowthOver(*announced, MakePicture(without.spec, {}).total);
   if (growth.empty()) {
     PLIMSOLL_RETURN_IF_ERROR(
-        AddLifted(*announced, WithoutOverhead(had).spec, without.spec, &growth));
+        AddLifted(*announced, AsPromised(had).spec, without.spec, &growth));
   }
   AddGrowth(limits, had.spec.resources, *announced, &growth);
   return RefuseGrowth(had, growth);

@@ -2,6 +2,7 @@
 #ifndef PLIMSOLL_RUNTIME_POD_OBJECTS_H_
 #define PLIMSOLL_RUNTIME_POD_OBJECTS_H_
 
+#include <map>
 #include <memory>
 #include <string>
 #include <utility>
@@ -35,6 +36,9 @@ struct Sandbox {
   SandboxRecord record ABSL_GUARDED_BY(mutex);
   bool stopping ABSL_GUARDED_BY(mutex) = false;  // an end of its processes is expected
   bool unsaved ABSL_GUARDED_BY(mutex) = false;   // row lacks its NotReady: a stop retries
+  // Contradictions between kubelet's word and Linux as they were told last, by container; "": the
+  // pod's own; "/": why the word isn't used. A missing one was told by an earlier daemon, if at all.
+  std::map<std::string, std::string> contradictions ABSL_GUARDED_BY(mutex);
 
   SandboxRecord Snapshot() const {
     absl::MutexLock lock(&mutex);

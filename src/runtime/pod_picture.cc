@@ -1,86 +1,17 @@
 #include "runtime/pod_picture.h"
 
 #include <map>
-#include <nlohmann/json.hpp>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
 #include "resources/pod_total.h"
-#include "runtime/spec/json.h"
+#include "runtime/kubelet_picture.h"
+#include "runtime/picture_parts.h"
 
 namespace plimsoll::runtime {
 namespace {
 
-using resources::Quantity;
 using resources::Requirements;
 using Role = resources::ContainerRequirements::Role;
-
-Role RoleOf(AnnouncedContainer::Type type) {
-  switch (type) {
-    case AnnouncedContainer::Type::kInit:
-      return Role::kInit;
-    case AnnouncedContainer::Type::kSidecar:
-      return Role::kSidecar;
-    case AnnouncedContainer::Type::kContainer:
-      return Role::kContainer;
-  }
-  return Role::kContainer;
-}
-
-// Recorded resources have been parsed before; unreadable ones count as unknown.
-Requirements Read(const KubernetesResources& written) {
-  absl::StatusOr<Requirements> parsed = ParseResources(written);
-  return parsed.ok() ? resources::WithDefaults(*std::move(parsed)) : Requirements();
-}
-
-// "2MB" -> "hugepages-2Mi".
-std::string HugepageResource(const std::string& size) {
-  return absl::StrCat("hugepages-", size.substr(0, size.size() - 1), "i");
-}
-
-// The requirements that a group's settings suggest: shares a request, the rest limits.
-Requirements Guess(const linux::CgroupSettings& settings) {
-  Requirements guess;
-  if (settings.cpu_shares.has_value()) {
-    const int64_t milli = resources::SharesToMilliCpu(*settings.cpu_shares);
-    if (milli > 0) guess.requests["cpu"] = Quantity::FromMilli(milli);
-  }
-  if (settings.cpu_quota_us.value_or(-1) > 0) {
-    guess.limits["cpu"] = Quantity::FromMilli(resources::QuotaToMilliCpu(
-        *settings.cpu_quota_us, settings.cpu_period_us.value_or(resources::kDefaultPeriodUs)));
-  }
-  if (settings.memory_limit_bytes.value_or(-1) > 0) {
-    guess.limits["memory"] =
-        Quantity::FromInt(*settings.memory_limit_bytes, Quantity::Format::kBinarySi);
-  }
-  for (const auto& [size, bytes] : settings.hugetlb_limits) {
-    if (bytes == 0 || size.size() < 3) continue;
-    guess.limits[HugepageResource(size)] =
-        Quantity::FromInt(static_cast<int64_t>(bytes), Quantity::Format::kBinarySi);
-  }
-  return resources::WithDefaults(std::move(guess));
-}
-
-KubernetesResources WrittenResources(const Requirements& requirements) {
-  KubernetesResources written;
-  for (const auto& [name, amount] : requirements.requests) {
-    written.requests[name] = amount.Canonical();
-  }
-  for (const auto& [name, amount] : requirements.limits) written.limits[name] = amount.Canonical();
-  return written;
-}
-
-// A container as it would have been announced.
-AnnouncedContainer Announce(const ContainerSpec& spec) {
-  AnnouncedContainer container = {.name = spec.name, .type = AnnouncedContainer::Type::kContainer};
-  container.kubernetes_resources = spec.kubernetes_resources.empty()
-                                       ? WrittenResources(Guess(spec.resources))
-                                       : spec.kubernetes_resources;
-  for (const Mount& mount : spec.mounts) container.mounts.push_back(mount);
-  container.devices = spec.devices;
-  container.cdi_devices = spec.cdi_devices;
-  return container;
-}
 
 AnnouncedWords WordsOf(const SandboxSpec& pod, const std::string& container) {
   const auto found = pod.announced.find(container);
@@ -108,7 +39,7 @@ PodResources ResourcesNow(const SandboxSpec& pod, const std::vector<ContainerSpe
   for (const ContainerSpec& spec : containers) {
     const auto known = announced.find(spec.name);
     if (known == announced.end()) {
-      others.push_back(Announce(spec));
+      others.push_back(AsAnnounced(spec));
     } else {
       TakeLater(spec, WordsOf(pod, spec.name), known->second);
     }
@@ -122,14 +53,71 @@ PictureIs HowMuch(const SandboxSpec& pod, const std::vector<ContainerSpec>& cont
     return PictureIs::kComplete;
   }
   const bool knows = !pod.pod_resources.empty() || !containers.empty() ||
-                     !WrittenResources(Guess(pod.resources)).empty();
+                     !InWriting(GuessFrom(pod.resources)).empty();
   return knows ? PictureIs::kPartial : PictureIs::kAbsent;
 }
 
-nlohmann::ordered_json ListJson(const resources::ResourceList& list) {
-  nlohmann::ordered_json json = nlohmann::ordered_json::object();
-  for (const auto& [name, amount] : list) json[name] = amount.Canonical();
-  return json;
+// The source of an announced field. `word`: the update that it came by; 0: the pod's creation.
+SaidBy AnnouncedBy(const SandboxSpec& pod, uint64_t word) {
+  return word == 0 ? pod.announced_by : SaidBy::kMessage;
+}
+
+ContainerSources SourcesOfAnnounced(const SandboxSpec& pod, const std::string& name,
+                                    const ContainerSpec* made) {
+  const AnnouncedWords words = WordsOf(pod, name);
+  ContainerSources sources;
+  if (!TypesAreUnknown(pod.pod_resources)) {
+    // Updates of the pod repeat the type.
+    sources.type = pod.announced.contains(name) ? SaidBy::kMessage : pod.announced_by;
+  }
+  const auto latest = [&](bool made_later, uint64_t word) {
+    return made != nullptr && made_later ? SaidBy::kMessage : AnnouncedBy(pod, word);
+  };
+  const uint64_t made_at = made == nullptr ? 0 : made->said.made;
+  sources.kubernetes_resources =
+      latest(made != nullptr && SaidLater(*made, words), words.resources);
+  sources.mounts = latest(made_at >= words.mounts, words.mounts);
+  sources.devices = latest(made_at >= words.devices, words.devices);
+  sources.cdi_devices = latest(made_at >= words.cdi_devices, words.cdi_devices);
+  return sources;
+}
+
+// The type of a container that nobody announced is told by nobody.
+ContainerSources SourcesOfMade(const ContainerSpec& made) {
+  return {.type = std::nullopt,
+          .kubernetes_resources =
+              made.kubernetes_resources.empty() ? SaidBy::kLinux : SaidBy::kMessage,
+          .by_linux = {},
+          .mounts = SaidBy::kMessage,
+          .devices = SaidBy::kMessage,
+          .cdi_devices = SaidBy::kMessage};
+}
+
+PictureSources SourcesOf(const SandboxSpec& pod, const std::vector<ContainerSpec>& containers) {
+  PictureSources sources;
+  for (const ContainerSpec& made : containers) {
+    sources.containers[made.name] = SourcesOfMade(made);
+  }
+  for (const AnnouncedContainer& each : pod.pod_resources.containers) {
+    const ContainerSpec* made = nullptr;
+    for (const ContainerSpec& spec : containers) {
+      if (spec.name == each.name) made = &spec;
+    }
+    sources.containers[each.name] = SourcesOfAnnounced(pod, each.name, made);
+  }
+  if (!pod.pod_resources.empty()) {
+    sources.total = pod.announced.empty() ? pod.announced_by : SaidBy::kMessage;
+  } else if (!containers.empty() || !InWriting(GuessFrom(pod.resources)).empty()) {
+    sources.total = SaidBy::kLinux;
+  }
+  return sources;
+}
+
+// Of a pod without kubelet's word.
+std::vector<std::string> MissingFrom(const SandboxSpec& pod, PictureIs is) {
+  if (is == PictureIs::kComplete) return {};
+  if (!pod.pod_resources.containers.empty()) return {"types of the containers"};
+  return {"containers that are not made yet", "types of the containers", "requests and limits"};
 }
 
 }  // namespace
@@ -146,17 +134,39 @@ const char* PictureIsName(PictureIs is) {
   return "absent";
 }
 
+const char* SaidByName(SaidBy by) {
+  switch (by) {
+    case SaidBy::kMessage:
+      return "message";
+    case SaidBy::kAnnotation:
+      return "annotation";
+    case SaidBy::kKubelet:
+      return "kubelet";
+    case SaidBy::kLinux:
+      return "linux";
+  }
+  return "linux";
+}
+
 PodPicture MakePicture(const SandboxSpec& pod, const std::vector<ContainerSpec>& containers) {
-  PodPicture picture = {.is = HowMuch(pod, containers), .now = ResourcesNow(pod, containers)};
+  if (pod.pod_resources.empty() && pod.facts.has_value()) {
+    return PictureByKubelet(pod, *pod.facts, containers);
+  }
+  PodPicture picture;
+  picture.is = HowMuch(pod, containers);
+  picture.now = ResourcesNow(pod, containers);
+  picture.sources = SourcesOf(pod, containers);
+  picture.missing = MissingFrom(pod, picture.is);
   const bool unknown_types = TypesAreUnknown(pod.pod_resources);
   std::vector<resources::ContainerRequirements> all;
   for (const AnnouncedContainer& container : picture.now.containers) {
     all.push_back({unknown_types ? Role::kContainer : RoleOf(container.type),
-                   Read(container.kubernetes_resources)});
+                   ReadWritten(container.kubernetes_resources)});
   }
-  const Requirements whole =
-      pod.pod_resources.empty() ? Guess(pod.resources) : Read(picture.now.kubernetes_resources);
-  picture.total = resources::PodTotal(all, whole, Guess(pod.overhead).requests);
+  const Requirements whole = pod.pod_resources.empty()
+                                 ? GuessFrom(pod.resources)
+                                 : ReadWritten(picture.now.kubernetes_resources);
+  picture.total = resources::PodTotal(all, whole, GuessFrom(pod.overhead).requests);
   return picture;
 }
 
@@ -194,16 +204,6 @@ void AnnounceAnew(PodResources update, uint64_t word, SandboxSpec* pod) {
   }
   pod->pod_resources = std::move(update);
   pod->announced = std::move(words);
-}
-
-std::string ToJson(const PodPicture& picture) {
-  using Json = nlohmann::ordered_json;
-  Json json;
-  json["picture"] = PictureIsName(picture.is);
-  json["total"]["requests"] = ListJson(picture.total.requests);
-  json["total"]["limits"] = ListJson(picture.total.limits);
-  json.update(Json::parse(ToJson(picture.now), nullptr, /*allow_exceptions=*/false));
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
 }  // namespace plimsoll::runtime

@@ -4,6 +4,8 @@
 #define PLIMSOLL_RUNTIME_POD_PICTURE_H_
 
 #include <cstdint>
+#include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -17,10 +19,31 @@ namespace plimsoll::runtime {
 // Completeness of a picture.
 enum class PictureIs {
   kAbsent,    // nothing
-  kPartial,   // only the sandbox's or existing containers' resources, or without true types
-  kComplete,  // every container was announced with the sandbox
+  kPartial,   // some fields of the message (KEP-4112) are told by nobody
+  kComplete,  // every field of the message is known, for every container
 };
 const char* PictureIsName(PictureIs is);  // "complete"
+const char* SaidByName(SaidBy by);        // "kubelet"
+
+// The sources of a container's fields; nullopt: nobody told it.
+struct ContainerSources {
+  std::optional<SaidBy> type;
+  std::optional<SaidBy> kubernetes_resources;
+  // Members of kubernetes_resources that are Linux's all the same ("limits[cpu]"): the source
+  // contradicted it.
+  std::vector<std::string> by_linux;
+  std::optional<SaidBy> mounts;
+  std::optional<SaidBy> devices;
+  std::optional<SaidBy> cdi_devices;
+  bool operator==(const ContainerSources&) const = default;
+};
+
+struct PictureSources {
+  std::optional<SaidBy> total;
+  std::vector<std::string> total_by_linux;             // as by_linux
+  std::map<std::string, ContainerSources> containers;  // by name
+  bool operator==(const PictureSources&) const = default;
+};
 
 struct PodPicture {
   PictureIs is = PictureIs::kAbsent;
@@ -28,10 +51,16 @@ struct PodPicture {
   // update. Containers that were not announced come last.
   PodResources now;
   resources::Requirements total;  // with overhead
+  PictureSources sources;
+  // Unless the picture is complete: the fields that nobody told, and kubelet's reasons, for people.
+  std::vector<std::string> missing;
+  std::vector<std::string> why;
+  std::map<std::string, ContainerGrants> grants;  // by container; kubelet's
 };
 
-// The picture of a pod. If the pod announced nothing, uses its own resources and overhead; without
-// those, the containers' resources. `containers`: the existing ones, the newest of each name.
+// The picture of a pod. If the pod announced nothing, uses kubelet's word (kubelet_picture.h), else
+// its own resources and overhead; without those, the containers' resources. `containers`: the
+// existing ones, the newest of each name.
 PodPicture MakePicture(const SandboxSpec& pod, const std::vector<ContainerSpec>& containers);
 
 // The latest resources that the pod's author wrote for an existing container: by its creation, an
@@ -42,8 +71,9 @@ KubernetesResources WrittenNow(const SandboxSpec& pod, const ContainerSpec& cont
 // doesn't name are no longer announced; members that it leaves empty stay as they were.
 void AnnounceAnew(PodResources update, uint64_t word, SandboxSpec* pod);
 
-// JSON text: {"picture":"complete","total":{"requests":{...},"limits":{...}}} and the members of
-// `now`, in a fixed order; the total's quantities in canonical form.
+// JSON text: {"picture":"complete","total":{"requests":{...},"limits":{...}}}, the members of `now`
+// and then "sources", "missing", "why" and "grants", in a fixed order; empty members are left out.
+// The total's quantities are in canonical form.
 std::string ToJson(const PodPicture& picture);
 
 }  // namespace plimsoll::runtime

@@ -29,7 +29,10 @@ std::string CpuOf(const PodPicture& picture) {
 TEST(PodPictureTest, OfNothingIsAbsent) {
   const PodPicture picture = MakePicture({}, {});
   EXPECT_EQ(picture.is, PictureIs::kAbsent);
-  EXPECT_EQ(ToJson(picture), R"({"picture":"absent","total":{"requests":{},"limits":{}}})");
+  EXPECT_EQ(ToJson(picture),
+            R"({"picture":"absent","total":{"requests":{},"limits":{}},"missing":[)"
+            R"("containers that are not made yet","types of the containers",)"
+            R"("requests and limits"]})");
 }
 
 TEST(PodPictureTest, AnnouncedContainersMakeItComplete) {
@@ -41,7 +44,12 @@ TEST(PodPictureTest, AnnouncedContainersMakeItComplete) {
             R"({"picture":"complete","total":{"requests":{"cpu":"3","memory":"64Mi"},)"
             R"("limits":{"cpu":"3"}},"containers":[{"name":"setup","type":"init_container",)"
             R"("kubernetes_resources":{"limits":{"cpu":"3000m"}}},{"name":"web",)"
-            R"("type":"container","kubernetes_resources":{"limits":{"cpu":"1"}}}]})");
+            R"("type":"container","kubernetes_resources":{"limits":{"cpu":"1"}}}],)"
+            R"("sources":{"total":"message","containers":[{"name":"setup","type":"message",)"
+            R"("kubernetes_resources":"message","mounts":"message","devices":"message",)"
+            R"("cdi_devices":"message"},{"name":"web","type":"message",)"
+            R"("kubernetes_resources":"message","mounts":"message","devices":"message",)"
+            R"("cdi_devices":"message"}]}})");
 }
 
 TEST(PodPictureTest, LaterValuesCount) {
@@ -143,7 +151,10 @@ TEST(PodPictureTest, APodThatAnnouncesNothingIsKnownByItsOwnSettings) {
   EXPECT_EQ(picture.is, PictureIs::kPartial);
   EXPECT_EQ(ToJson(picture), R"({"picture":"partial","total":{)"
                              R"("requests":{"cpu":"1250m","hugepages-1Gi":"1Gi","memory":"1Gi"},)"
-                             R"("limits":{"cpu":"2250m","hugepages-1Gi":"1Gi","memory":"1Gi"}}})");
+                             R"("limits":{"cpu":"2250m","hugepages-1Gi":"1Gi","memory":"1Gi"}},)"
+                             R"("sources":{"total":"linux"},"missing":[)"
+                             R"("containers that are not made yet","types of the containers",)"
+                             R"("requests and limits"]})");
 }
 
 TEST(PodPictureTest, ElseByItsContainersOneByOne) {

@@ -22,7 +22,7 @@ constexpr char kPictureAnnotation[] = "plimsoll.dev/pod-resources";
 constexpr char kPictureFileAnnotation[] = "plimsoll.dev/pod-resources-file";
 
 bool IsShownInAFile(const SandboxSpec& spec) {
-  return !spec.pod_resources.empty() || !spec.picture_directory.empty();
+  return !spec.pod_resources.empty() || spec.facts.has_value() || !spec.picture_directory.empty();
 }
 
 }  // namespace
@@ -109,6 +109,12 @@ void PodPictures::TellContradiction(const ContainerRecord& container,
   const absl::StatusOr<std::shared_ptr<Sandbox>> sandbox =
       objects_->FindSandbox(container.sandbox_id);
   const SandboxSpec pod = sandbox.ok() ? (*sandbox)->Snapshot().spec : SandboxSpec();
+  if (IsComparedWithKubelet(pod, container.spec)) {
+    absl::MutexLock lock(&(*sandbox)->mutex);
+    (*sandbox)->contradictions.emplace(container.spec.name,
+                                       had == nullptr ? "" : ContradictionOf(pod, *had));
+    return;
+  }
   const std::string now = ContradictionOf(pod, container.spec);
   if (now.empty() || (had != nullptr && ContradictionOf(pod, *had) == now)) return;
   options_.events->Add(EventType::kWarning, container.sandbox_id, container.id, now);
@@ -118,8 +124,52 @@ void PodPictures::TellContradiction(const std::string& sandbox_id, const Sandbox
                                     const SandboxSpec& pod) const {
   if (!options_.show_pictures) return;
   const std::string now = ContradictionOf(pod);
+  if (const auto sandbox = objects_->FindSandbox(sandbox_id);
+      sandbox.ok() && IsComparedWithKubelet(pod)) {
+    absl::MutexLock lock(&(*sandbox)->mutex);
+    (*sandbox)->contradictions.emplace("", had == nullptr ? now : ContradictionOf(*had));
+    if (had != nullptr) return;
+  }
   if (now.empty() || (had != nullptr && ContradictionOf(*had) == now)) return;
   options_.events->Add(EventType::kWarning, sandbox_id, "", now);
+}
+
+void PodPictures::TellContradictionsWithKubelet(Sandbox& sandbox, const SandboxSpec& had) const {
+  if (!options_.show_pictures) return;
+  const SandboxSpec pod = sandbox.Snapshot().spec;
+  if (!IsComparedWithKubelet(pod)) return;
+  struct Compared {
+    std::string container_id;
+    std::string before;
+    std::string now;
+  };
+  std::map<std::string, Compared> all;
+  all[""] = {"", ContradictionOf(had), ContradictionOf(pod)};
+  for (const auto& container : objects_->ContainersOf(sandbox.id)) {
+    const ContainerRecord record = container->Snapshot();
+    const bool is_live =
+        record.state == ContainerState::kCreated || record.state == ContainerState::kRunning;
+    if (!is_live || !IsComparedWithKubelet(pod, record.spec)) continue;
+    all[record.spec.name] = {record.id, ContradictionOf(had, record.spec),
+                             ContradictionOf(pod, record.spec)};
+  }
+  for (auto& [name, compared] : all) {
+    {
+      absl::MutexLock lock(&sandbox.mutex);
+      std::string& told = sandbox.contradictions.emplace(name, compared.before).first->second;
+      if (std::exchange(told, compared.now) == compared.now) continue;
+    }
+    if (compared.now.empty()) continue;
+    options_.events->Add(EventType::kWarning, sandbox.id, compared.container_id, compared.now);
+  }
+}
+
+bool PodPictures::FollowsLinux(const std::string& sandbox_id) const {
+  const auto sandbox = objects_->FindSandbox(sandbox_id);
+  if (!sandbox.ok() || !options_.show_pictures) return false;
+  absl::MutexLock lock(&(*sandbox)->mutex);
+  const SandboxSpec& pod = (*sandbox)->record.spec;
+  return pod.pod_resources.empty() && pod.facts.has_value();
 }
 
 absl::Status PodPictures::Write(const SandboxRecord& record) const {

@@ -48,13 +48,19 @@ class PodPictures {
   std::string CompareWithAnnounced(const SandboxRecord& sandbox, ContainerSpec* made);
   // Adds an event if the resources that the author wrote contradict those in Linux
   // (pod_contradictions.h), unless `had` contradicted them in the same way. Null `had`: a new
-  // container or pod.
+  // container or pod. Kubelet's word about a new pod is as new as the pod.
   void TellContradiction(const ContainerRecord& container, const ContainerSpec* had) const;
   void TellContradiction(const std::string& sandbox_id, const SandboxSpec* had,
                          const SandboxSpec& pod) const;
-  // Writes the picture of a Ready pod into its file, if the pod announced anything. A failure
-  // becomes a warning.
+  // The same for all that is compared with kubelet's word, which has just come: TellContradiction
+  // leaves those to this, since the word is older than the setting that has changed. `had`: the
+  // pod's spec with the word before.
+  void TellContradictionsWithKubelet(Sandbox& sandbox, const SandboxSpec& had) const;
+  // Writes the picture of a Ready pod into its file, if the pod announced anything or kubelet told
+  // anything of it. A failure becomes a warning.
   void Show(const std::string& sandbox_id) const;
+  // Whether the pod's picture changes with settings in Linux, as it does by kubelet's word.
+  bool FollowsLinux(const std::string& sandbox_id) const;
 
  private:
   absl::Status Write(const SandboxRecord& record) const;

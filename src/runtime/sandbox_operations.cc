@@ -191,6 +191,7 @@ absl::StatusOr<std::string> EngineImpl::RunSandbox(const SandboxSpec& spec,
       key, record.id,
       absl::StrCat("pod ", spec.pod_namespace, "/", spec.name, " (attempt ", spec.attempt, ")")));
   absl::Cleanup release_name = [&] { parts_.objects.ReleaseName(record.id); };
+  const std::string dropped = parts_.handlers.DropUnusableFacts(&record);
   PLIMSOLL_RETURN_IF_ERROR(parts_.handlers.CheckSize(record));
   std::move(release_name).Cancel();
   absl::Cleanup undo = [&] { UndoSandbox(std::move(record)); };
@@ -218,6 +219,7 @@ absl::StatusOr<std::string> EngineImpl::RunSandbox(const SandboxSpec& spec,
   parts_.pictures.Show(id);
   parts_.pictures.TellContradiction(id, nullptr, sandbox->Snapshot().spec);
   parts_.options.events->Warn(id, "", parts_.pid_namespaces.Watch(sandbox));
+  if (!dropped.empty()) parts_.options.events->Add(EventType::kWarning, id, "", dropped);
   return id;
 }
 

@@ -10,6 +10,7 @@
 #include "qos/classes.h"
 #include "runtime/spec/container_spec.h"
 #include "runtime/spec/mount.h"
+#include "runtime/spec/pod_facts.h"
 #include "runtime/spec/pod_resources.h"
 #include "runtime/spec/sandbox_spec.h"
 
@@ -121,6 +122,33 @@ void Fields(Visitor& visit, auto& s, const PodResources*) {
 }
 
 template <typename Visitor>
+void Fields(Visitor& visit, auto& s, const PinnedMemory*) {
+  auto& [resource, numa_nodes, bytes] = s;
+  visit("resource", resource);
+  visit("numa_nodes", numa_nodes);
+  visit("bytes", bytes);
+}
+
+template <typename Visitor>
+void Fields(Visitor& visit, auto& s, const ContainerGrants*) {
+  auto& [devices, exclusive_cpus, memory, cdi_devices] = s;
+  visit("devices", devices);
+  visit("exclusive_cpus", exclusive_cpus);
+  visit("memory", memory);
+  visit("cdi_devices", cdi_devices);
+}
+
+template <typename Visitor>
+void Fields(Visitor& visit, auto& s, const PodFacts*) {
+  auto& [resources, has_spec, grants, has_grants, missing] = s;
+  visit("resources", resources);
+  visit("has_spec", has_spec);
+  visit("grants", grants);
+  visit("has_grants", has_grants);
+  visit("missing", missing);
+}
+
+template <typename Visitor>
 void Fields(Visitor& visit, auto& s, const OwnWords*) {
   auto& [made, resources] = s;
   visit("made", made);
@@ -166,7 +194,7 @@ template <typename Visitor>
 void Fields(Visitor& visit, auto& s, const SandboxSpec*) {
   auto& [name, uid, pod_namespace, attempt, hostname, log_directory, cgroup_parent, handler,
          namespaces, sysctls, privileged, resources, overhead, servers, searches, options, classes,
-         update_annotations, pod_resources, announced, picture_directory, network, selinux] = s;
+         update_annotations, pod_resources, announced_by, facts, announced, picture_directory, network, selinux] = s;
   visit("name", name);
   visit("uid", uid);
   visit("pod_namespace", pod_namespace);
@@ -186,6 +214,8 @@ void Fields(Visitor& visit, auto& s, const SandboxSpec*) {
   visit("classes", classes);
   visit("update_annotations", update_annotations);
   visit("pod_resources", pod_resources);
+  visit("announced_by", announced_by);
+  visit("kubelet_facts", facts);
   visit("announced", announced);
   visit("picture_directory", picture_directory);
   visit("network", network);
@@ -298,6 +328,10 @@ struct Names<MountPropagation> {
 template <>
 struct Names<AnnouncedContainer::Type> {
   static constexpr const char* kNames[] = {"init_container", "sidecar_container", "container"};
+};
+template <>
+struct Names<SaidBy> {
+  static constexpr const char* kNames[] = {"message", "annotation", "kubelet", "linux"};
 };
 template <>
 struct Names<SecurityProfile::Type> {

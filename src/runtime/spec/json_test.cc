@@ -50,6 +50,18 @@ PodResources FullPodResources() {
 }
 
 // Every member differs from its default.
+PodFacts FullFacts() {
+  PodFacts facts = {.resources = FullPodResources(), .has_spec = true};
+  facts.has_grants = true;
+  facts.grants["web"] = {.devices = {{"vendor.com/gpu", {"GPU-1", "GPU-2"}}},
+                         .exclusive_cpus = "2-3",
+                         .memory = {{"hugepages-2Mi", {0, 1}, 4 << 20}},
+                         .cdi_devices = {"vendor.com/nic=0"}};
+  facts.grants["log"] = {};
+  facts.missing = {"mounts: kubelet tells no host paths"};
+  return facts;
+}
+
 SandboxSpec FullSandbox() {
   return {.name = "web",
           .uid = "8b1d",
@@ -74,6 +86,8 @@ SandboxSpec FullSandbox() {
           .dns_options = {"ndots:5"},
           .update_annotations = {{"example.com/option", "fast"}},
           .pod_resources = FullPodResources(),
+          .announced_by = SaidBy::kAnnotation,
+          .facts = FullFacts(),
           .picture_directory = "/etc/pod",
           .network = {.port_mappings = {{.protocol = "udp",
                                          .container_port = 53,

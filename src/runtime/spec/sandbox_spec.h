@@ -14,6 +14,7 @@
 #include "network/attachment.h"
 #include "qos/classes.h"
 #include "runtime/spec/mount.h"
+#include "runtime/spec/pod_facts.h"
 #include "runtime/spec/pod_resources.h"
 
 namespace plimsoll::runtime {
@@ -31,6 +32,14 @@ struct NamespaceOptions {
   std::vector<IdMapping> gid_mappings;
   bool has_user_namespace() const { return !uid_mappings.empty(); }
   bool operator==(const NamespaceOptions&) const = default;
+};
+
+// The source of a value in a pod's picture.
+enum class SaidBy {
+  kMessage,     // the CRI: pod_resources, or the container's own request
+  kAnnotation,  // the pod's annotation plimsoll.dev/pod-resources
+  kKubelet,     // kubelet's sockets (pod_facts.h)
+  kLinux,       // computed from settings of control groups
 };
 
 struct SandboxSpec {
@@ -60,6 +69,10 @@ struct SandboxSpec {
   // them.
   std::map<std::string, std::string> update_annotations;
   PodResources pod_resources;  // as last given (KEP-4112 "PodSandboxConfig"); empty: never
+  SaidBy announced_by = SaidBy::kMessage;  // of `pod_resources` at the pod's creation
+  // Kubelet's last answer about the pod; nullopt: there was none. Used while `pod_resources` are
+  // empty.
+  std::optional<PodFacts> facts;
   std::map<std::string, AnnouncedWords> announced;  // by container; counted by the engine
   // The path in containers of the directory with the pod's picture; empty: none.
   std::string picture_directory;
