@@ -1,9 +1,9 @@
 // bench_kubelet: what the question to kubelet's sockets adds to RunPodSandbox.
 //
-// It runs a plimsolld of its own in a private directory, with a fake kubelet that answers at once as
-// a real one of `PodsAPI` does. Each round starts two pods, one after the other: one with a uid as
-// kubelet gives them, for which the daemon asks and then shows the answer, and one with another uid,
-// for which it asks nothing, as with `pods: off`.
+// It runs a plimsolld of its own in a private directory, with a fake kubelet that answers at once
+// as a real one of `PodsAPI` does. Each round starts two pods, in turn one or the other first: one
+// with a uid as kubelet gives them, for which the daemon asks and then shows the answer, and one
+// with another uid, for which it asks nothing, as with `pods: off`.
 //
 //   bench_kubelet [--rounds 200] [--max-extra-ms 0]
 
@@ -95,15 +95,18 @@ absl::Status Bench(const Options& options) {
   CriClient client(ground.daemon->channel(), kImage, directory.PathOf("logs"), kCgroupParent);
   Series asked{.name = "RunPodSandbox, kubelet asked", .milliseconds = {}};
   Series unasked{.name = "RunPodSandbox, nothing asked", .milliseconds = {}};
+  Series more{.name = "more (the goal: at most 2 ms)", .milliseconds = {}};  // of each round
   for (int i = 0; i < options.rounds; ++i) {
     const std::string uid =
         absl::StrCat("6c7ca2b0-17a3-4c5e-9d7e-", absl::Dec(i, absl::kZeroPad12));
     const cri::PodSandboxConfig known = PodOf(uid, 2 * i, directory);
+    const cri::PodSandboxConfig other = PodOf(absl::StrCat("bench-", i), 2 * i + 1, directory);
     Know(known, &kubelet);
-    PLIMSOLL_RETURN_IF_ERROR(Time(client, known, &asked));
-    PLIMSOLL_RETURN_IF_ERROR(
-        Time(client, PodOf(absl::StrCat("bench-", i), 2 * i + 1, directory), &unasked));
+    if (i % 2 == 0) PLIMSOLL_RETURN_IF_ERROR(Time(client, known, &asked));
+    PLIMSOLL_RETURN_IF_ERROR(Time(client, other, &unasked));
+    if (i % 2 == 1) PLIMSOLL_RETURN_IF_ERROR(Time(client, known, &asked));
     kubelet.RemovePod(uid);
+    more.milliseconds.push_back(asked.milliseconds.back() - unasked.milliseconds.back());
   }
   const int calls = kubelet.calls(testing::FakeKubelet::kPods);
   if (calls != options.rounds) {
@@ -114,8 +117,10 @@ absl::Status Bench(const Options& options) {
     std::printf("%-48s p50 %6.2f ms   least %6.2f ms\n", series->name.c_str(),
                 series->Quantile(0.5), series->Least());
   }
-  const double extra = asked.Quantile(0.5) - unasked.Quantile(0.5);
-  std::printf("%-48s p50 %6.2f ms   ratio %5.2f\n", "more (the goal: at most 2 ms)", extra,
+  // The median of the rounds' differences: a start has waits in the kernel that come and go.
+  const double extra = more.Quantile(0.5);
+  std::printf("%-48s p50 %6.2f ms   least %6.2f ms   ratio of the medians %.2f\n",
+              more.name.c_str(), extra, asked.Least() - unasked.Least(),
               asked.Quantile(0.5) / unasked.Quantile(0.5));
   if (options.max_extra_ms > 0 && extra > options.max_extra_ms) {
     return absl::OutOfRangeError(absl::StrCat(extra, " ms more; at most ", options.max_extra_ms));
