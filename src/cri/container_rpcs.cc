@@ -6,6 +6,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
+#include "cri/class_requests.h"
 #include "cri/pod_rpcs.h"
 #include "cri/translate_classes.h"
 #include "cri/translate_container.h"
@@ -62,8 +63,8 @@ absl::Status PodRpcs::CreateContainer(const v1::CreateContainerRequest& request,
                                 KubernetesResourcesFrom(request.config().kubernetes_resources(),
                                                         "config.kubernetes_resources"));
     }
-    PLIMSOLL_ASSIGN_OR_RETURN(
-        spec.classes, ContainerClassesFrom(request.config(), *sandbox_config, info_.classes));
+    PLIMSOLL_ASSIGN_OR_RETURN(spec.classes, ContainerClassesFrom(request.config(), spec.cdi_devices,
+                                                                 *sandbox_config, info_.classes));
     return engine_->CreateContainer(sandbox.id, spec, request.config().SerializeAsString());
   };
   const absl::StatusOr<std::string> id = create();

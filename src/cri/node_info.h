@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "cri/translate_classes.h"
+#include "cri/class_requests.h"
 #include "cri/translate_container.h"
 
 namespace plimsoll::streaming {

@@ -8,6 +8,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/time/clock.h"
 #include "base/status.h"
+#include "cri/class_requests.h"
 #include "cri/pod_rpcs.h"
 #include "cri/translate_classes.h"
 #include "cri/translate_pod_resources.h"

@@ -57,7 +57,10 @@ cri::NodeInfo DescribeNode(const NodeParts& parts) {
   info.set_pod_cidr = [parts](const std::string& cidr) { return parts.network->SetPodCidr(cidr); };
   info.node_resources = [parts] { return parts.node->Ready(); };
   if (ClassesAreOn(config)) {
-    info.classes = {parts.classes->registry(), AnnotationPolicyFrom(config.classes)};
+    info.classes.registry = parts.classes->registry();
+    info.classes.annotations = AnnotationPolicyFrom(config.classes);
+    info.classes.from = config.classes.from;
+    info.classes.static_pods = config.classes.static_pods;
   }
   info.pod_resources = PicturesAreOn(config);
   info.recursive_read_only_mounts = parts.runtime->HasRecursiveReadOnly("");

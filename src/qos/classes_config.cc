@@ -140,12 +140,21 @@ CgroupTypeConfig ReadCgroup(YamlReader& reader, const YAML::Node& node, const st
 
 namespace {
 
+void ReadFrom(YamlMapping& section, ClassesConfig* out) {
+  std::string from = "auto";
+  section.OneOf("from", from, {"auto", "any", "scheduler"});
+  if (from == "any") out->from = ClassesFrom::kAny;
+  if (from == "scheduler") out->from = ClassesFrom::kScheduler;
+  section.Bool("staticPods", out->static_pods);
+}
+
 // A key without a value would leave its type off while its author believes it on.
 void RefuseNull(YamlReader& reader, const YAML::Node& node, const YamlMapping& section) {
   if (!node.IsMap()) return;
   for (const auto& item : node) {
     if (!item.first.IsScalar() || !item.second.IsNull()) continue;
     const std::string& key = item.first.Scalar();
+    if (key == "from" || key == "staticPods") continue;  // no types
     reader.Fail(item.first, section.PathOf(key),
                 key == "pod-qos" ? "has no value; write {}, or leave the key out"
                                  : "has no value; give the type's settings, or leave the key out");
@@ -158,6 +167,7 @@ void ReadClassesConfig(YamlReader& reader, const YAML::Node& node, const std::st
                        ClassesConfig* out) {
   YamlMapping section(reader, node, path);
   RefuseNull(reader, node, section);
+  ReadFrom(section, out);
   if (const auto rdt = section.Get("rdt")) out->rdt = ReadRdt(reader, *rdt, section.PathOf("rdt"));
   if (const auto blockio = section.Get("blockio")) {
     out->blockio = ReadBlockio(reader, *blockio, section.PathOf("blockio"));

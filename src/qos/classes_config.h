@@ -60,7 +60,16 @@ struct CgroupTypeConfig {
   bool operator==(const CgroupTypeConfig&) const = default;
 };
 
+// Sources from which annotations' classes are taken.
+enum class ClassesFrom {
+  kAuto,  // as kScheduler once plimsoll-kube has told that the cluster's scheduler gives them out
+  kAny,   // annotations count
+  kScheduler,  // annotations count where a claim grants the same class
+};
+
 struct ClassesConfig {
+  ClassesFrom from = ClassesFrom::kAuto;
+  bool static_pods = false;  // whose annotations count even then: no scheduler places them
   std::optional<RdtTypeConfig> rdt;
   std::optional<BlockioTypeConfig> blockio;
   std::optional<OomTypeConfig> oom;

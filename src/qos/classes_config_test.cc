@@ -68,6 +68,17 @@ TEST(ClassesConfig, PodsHaveADefaultAndCapacityOfTheirOwn) {
               HasSubstr("classes.blockio.pods: unknown field \"x\""));
 }
 
+TEST(ClassesConfig, AnnotationsCountByThemselvesOrNot) {
+  EXPECT_EQ(Read("{}")->from, ClassesFrom::kAuto);
+  EXPECT_EQ(Read("from: auto")->from, ClassesFrom::kAuto);
+  EXPECT_EQ(Read("from: any")->from, ClassesFrom::kAny);
+  const auto strict = Read("{from: scheduler, staticPods: true}");
+  ASSERT_TRUE(strict.ok()) << strict.status();
+  EXPECT_EQ(strict->from, ClassesFrom::kScheduler);
+  EXPECT_TRUE(strict->static_pods);
+  EXPECT_EQ(*Read("{from: , staticPods: }"), ClassesConfig());
+}
+
 TEST(ClassesConfig, MistakesAreToldWithTheirPlace) {
   const std::pair<const char*, const char*> wrong[] = {
       {"rdt: {}", "classes.rdt: \"config_file\" is missing"},
@@ -93,6 +104,8 @@ TEST(ClassesConfig, MistakesAreToldWithTheirPlace) {
       {"cgroup: [{name: a, level: node, classes: {}}]", "classes.cgroup[0].level"},
       {"cgroup: [{classes: {}}]", "classes.cgroup[0]: \"name\" is missing"},
       {"cgroup: [{name: a, classes: {b: 1}}]", "classes.cgroup[0].classes.b: expected a mapping"},
+      {"from: kube", R"(classes.from: "kube" is not one of auto, any, scheduler)"},
+      {"staticPods: [api]", "classes.staticPods: expected"},
       {"rtd: {}", "did you mean \"rdt\"?"},
       {"[]", "classes"},
   };

@@ -125,6 +125,10 @@ class Registry {
   // annotation, and returns it.
   absl::Status RefuseAnnotation(Level level, const std::string& type, absl::Status status);
   bool Has(Level level, const std::string& type) const;
+  // The error with which Reserve would refuse a type or class that there isn't. `target_name` is
+  // for messages.
+  absl::Status CheckKnown(Level level, const std::string& target_name, const std::string& type,
+                          const std::string& class_name);
   // Types that are configured but unavailable here, with the reasons.
   const std::vector<UnavailableType>& unavailable() const { return unavailable_; }
 

@@ -150,6 +150,14 @@ absl::Status Registry::CheckSource(Level level, const std::string& type,
   return Refuse(type, "annotation", std::move(status));
 }
 
+absl::Status Registry::CheckKnown(Level level, const std::string& target_name,
+                                  const std::string& type, const std::string& class_name) {
+  absl::ReaderMutexLock no_reload(&reload_);
+  absl::MutexLock lock(&mutex_);
+  PLIMSOLL_ASSIGN_OR_RETURN(const ClassType* const found, Need(level, target_name, type));
+  return NeedClass(*found, target_name, class_name).status();
+}
+
 absl::Status Registry::RefuseAnnotation(Level level, const std::string& type, absl::Status status) {
   absl::MutexLock lock(&mutex_);
   return Refuse(Has(level, type) ? type : "", "annotation", std::move(status));

@@ -9,6 +9,7 @@
 #include "base/status.h"
 #include "linux/cgroup/merge.h"
 #include "linux/process.h"
+#include "qos/class_devices.h"
 #include "runtime/group_paths.h"
 #include "runtime/group_settings.h"
 #include "runtime/log_place.h"
@@ -66,13 +67,13 @@ absl::StatusOr<CreateRequest> ContainerCreation::PrepareCreate(
   request.id = record.id;
   request.spec = &record.spec;
   request.image = &image.config;
-  if (!record.spec.cdi_devices.empty() && parts_.options.devices == nullptr) {
+  const std::vector<std::string> devices = qos::WithoutClassDevices(record.spec.cdi_devices);
+  if (!devices.empty() && parts_.options.devices == nullptr) {
     return absl::UnimplementedError(absl::StrCat("container ", record.spec.name,
                                                  ": CDI devices are not supported by this engine"));
   }
-  if (!record.spec.cdi_devices.empty()) {
-    absl::StatusOr<cdi::ContainerEdits> edits =
-        parts_.options.devices->Resolve(record.spec.cdi_devices);
+  if (!devices.empty()) {
+    absl::StatusOr<cdi::ContainerEdits> edits = parts_.options.devices->Resolve(devices);
     if (!edits.ok()) return Annotate(edits.status(), absl::StrCat("container ", record.spec.name));
     request.edits = *std::move(edits);
   }

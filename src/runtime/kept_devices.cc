@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "base/status.h"
+#include "qos/class_devices.h"
 
 namespace plimsoll::runtime {
 namespace {
@@ -18,7 +19,9 @@ std::string KeyOf(const std::vector<std::string>& cdi_devices) {
 
 absl::StatusOr<cdi::ContainerEdits> Resolve(const AnnouncedContainer& container,
                                             cdi::Registry& registry) {
-  absl::StatusOr<cdi::ContainerEdits> edits = registry.Resolve(container.cdi_devices);
+  const std::vector<std::string> devices = qos::WithoutClassDevices(container.cdi_devices);
+  if (devices.empty()) return cdi::ContainerEdits();
+  absl::StatusOr<cdi::ContainerEdits> edits = registry.Resolve(devices);
   // Clients take NOT_FOUND for the end of the container or the pod.
   if (absl::IsNotFound(edits.status())) {
     return absl::FailedPreconditionError(

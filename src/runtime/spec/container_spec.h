@@ -79,7 +79,8 @@ struct ContainerSpec {
   std::vector<std::pair<std::string, std::string>> environment;  // over the image's
   std::vector<Mount> mounts;
   std::vector<Device> devices;
-  std::vector<std::string> cdi_devices;  // "vendor.com/class=name"
+  // "vendor.com/class=name". Those of qos::kClassDriver are in `classes` already.
+  std::vector<std::string> cdi_devices;
   std::string log_path;     // relative to the sandbox's log directory; empty: no log is kept
   bool open_stdin = false;  // not `stdin`: a macro
   bool stdin_once = false;

@@ -1,0 +1,279 @@
+#include "cri/class_requests.h"
+
+#include <map>
+#include <optional>
+#include <utility>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "base/status.h"
+#include "cri/validate.h"
+#include "qos/class_devices.h"
+#include "qos/pod_qos.h"
+
+namespace plimsoll::cri {
+namespace {
+
+namespace v1 = ::runtime::v1;
+
+// A type may have a prefix ("vendor.io/type"), and rdt's root class is "system/default".
+constexpr size_t kMaxName = 317;
+// kubelet sets it on every pod: "api", or "file" and "http" for static pods.
+constexpr char kConfigSource[] = "kubernetes.io/config.source";
+
+absl::Status CheckClassWord(const std::string& field, const std::string& word) {
+  if (word.size() > kMaxName) {
+    return Invalid(field, word, absl::StrCat("must have at most ", kMaxName, " characters"));
+  }
+  for (const char c : word) {
+    if (absl::ascii_isalnum(static_cast<unsigned char>(c)) || absl::StrContains("-_./", c))
+      continue;
+    return Invalid(field, word, "may hold letters, digits, \"-\", \"_\", \".\" and \"/\" only");
+  }
+  return absl::OkStatus();
+}
+
+qos::Annotations ToMap(const google::protobuf::Map<std::string, std::string>& map) {
+  return qos::Annotations(map.begin(), map.end());
+}
+
+// The container or pod whose request is read.
+struct Asker {
+  qos::Level level = qos::Level::kContainer;
+  std::string who;         // "container web"
+  bool is_static = false;  // of a static pod
+  const ClassSupport& support;
+};
+
+// A class asked for, and the source, for messages ("annotation rdt.class.plimsoll.dev/default").
+struct Asked {
+  std::string name;  // empty: the type's default
+  std::string source;
+};
+using AskedClasses = std::map<std::string, Asked>;  // by type
+
+std::string DefaultOf(const Asker& asker, const std::string& type) {
+  for (const qos::TypeReport& report : asker.support.registry->Describe()) {
+    if (report.level == asker.level && report.name == type) return report.default_class;
+  }
+  return "";
+}
+
+// Adds to `all`, which has one class of a type.
+absl::Status Add(const Asker& asker, const std::string& type, const Asked& asked,
+                 AskedClasses* all) {
+  const auto [at, is_new] = all->insert({type, asked});
+  const Asked& first = at->second;
+  if (is_new || first.name == asked.name) return absl::OkStatus();
+  if (asked.name.empty() && first.name == DefaultOf(asker, type)) return absl::OkStatus();
+  const std::string name =
+      asked.name.empty() ? "the default class" : absl::StrCat("class \"", asked.name, "\"");
+  return absl::InvalidArgumentError(
+      absl::StrCat(asker.who, ": ", first.source, " asks for class \"", first.name, "\" of type \"",
+                   type, "\", but ", asked.source, " for ", name, "; a ",
+                   asker.level == qos::Level::kPod ? "pod" : "container",
+                   " has one class of a type: name the same class in both, or leave one out"));
+}
+
+qos::ClassNames NamesIn(const AskedClasses& asked) {
+  qos::ClassNames names;
+  for (const auto& [type, one] : asked) names[type] = one.name;
+  return names;
+}
+
+// --- granted by claims
+
+absl::StatusOr<qos::ClassId> ClassOfDevice(const std::string& device, qos::Registry* registry) {
+  if (std::optional<qos::ClassId> plain = qos::ClassOfPlainCdiName(device)) return *plain;
+  std::vector<qos::ClassId> known;
+  for (const qos::TypeReport& type : registry->Describe()) {
+    for (const qos::ClassUse& use : type.classes) {
+      known.push_back({type.level, type.name, use.info.name});
+    }
+  }
+  absl::StatusOr<qos::ClassId> found = qos::FindClass(device, known, qos::CdiName);
+  if (found.ok() || registry->unavailable().empty()) return found;
+  const auto lack = [](std::string* out, const qos::UnavailableType& type) {
+    absl::StrAppend(out, type.name, " (", type.reason, ")");
+  };
+  return AlsoSay(found.status(), absl::StrCat("this machine has no classes of the types ",
+                                              absl::StrJoin(registry->unavailable(), ", ", lack)));
+}
+
+absl::StatusOr<AskedClasses> GrantedByDevices(const Asker& asker,
+                                              const std::vector<std::string>& cdi_devices) {
+  constexpr char kLost[] = "if the scheduler gave the class out, this node has lost it since";
+  AskedClasses granted;
+  for (const std::string& device : cdi_devices) {
+    if (!qos::IsClassDevice(device)) continue;
+    const std::string source = absl::StrCat("CDI device ", device);
+    const std::string who = absl::StrCat(asker.who, ": ", source);
+    const absl::StatusOr<qos::ClassId> id = ClassOfDevice(device, asker.support.registry);
+    if (!id.ok()) return AlsoSay(Annotate(id.status(), who), kLost);
+    if (id->level == qos::Level::kPod) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          who, ": is a class of pods, which a container can't have; plimsoll-kube tells it before ",
+          "the pod's sandbox is made, other clients name it in the sandbox's class_resources or ",
+          "its annotation ", id->type, ".class.plimsoll.dev/sandbox"));
+    }
+    PLIMSOLL_RETURN_IF_ERROR(
+        AlsoSay(asker.support.registry->CheckKnown(asker.level, who, id->type, id->name), kLost));
+    PLIMSOLL_RETURN_IF_ERROR(Add(asker, id->type, {id->name, source}, &granted));
+  }
+  return granted;
+}
+
+absl::StatusOr<AskedClasses> GrantedByWord(const Asker& asker, const std::string& pod_uid) {
+  constexpr char kSource[] = "the pod's claim (as plimsoll-kube told it)";
+  AskedClasses granted;
+  if (!asker.support.told_pod_classes || pod_uid.empty()) return granted;
+  const absl::StatusOr<qos::ClassNames> told = asker.support.told_pod_classes(pod_uid);
+  if (!told.ok()) return Annotate(told.status(), asker.who);
+  const std::string who = absl::StrCat(asker.who, ": ", kSource);
+  for (const auto& [type, name] : *told) {
+    PLIMSOLL_RETURN_IF_ERROR(asker.support.registry->CheckKnown(asker.level, who, type, name));
+    granted[type] = {name, kSource};
+  }
+  return granted;
+}
+
+// --- annotations
+
+bool SchedulerGivesOut(const ClassSupport& support) {
+  if (support.from == qos::ClassesFrom::kAuto) return support.scheduled && support.scheduled();
+  return support.from == qos::ClassesFrom::kScheduler;
+}
+
+// The check of an annotation whose type no claim grants: nobody shall go round the scheduler.
+absl::Status CheckUngranted(const Asker& asker, const std::string& type,
+                            const qos::AnnotatedClass& one) {
+  const ClassSupport& support = asker.support;
+  if (!SchedulerGivesOut(support) || (asker.is_static && support.static_pods)) {
+    return Annotate(support.registry->CheckSource(asker.level, type, one.name, one.source),
+                    absl::StrCat(asker.who, ": annotation ", one.key));
+  }
+  // Every holder that names none has it.
+  if (one.name == DefaultOf(asker, type)) return absl::OkStatus();
+  const bool is_pod = asker.level == qos::Level::kPod;
+  const std::string resource = qos::ExtendedResourceName({asker.level, type, one.name});
+  return support.registry->RefuseAnnotation(
+      asker.level, type,
+      absl::FailedPreconditionError(absl::StrCat(
+          asker.who, ": annotation ", one.key, " asks for class \"", one.name, "\" of type \"",
+          type, "\", which no claim of the ", is_pod ? "pod" : "container",
+          " grants; on this node the cluster's scheduler gives out classes (classes.from): ask for "
+          "the extended resource ",
+          resource, " in the limits of ", is_pod ? "a container" : "the container",
+          asker.is_static ? "; annotations of static pods need classes.staticPods: true" : "")));
+}
+
+// A granted type's annotations need no permission: they add nothing.
+qos::AnnotationPolicy PolicyWith(const AskedClasses& granted, const ClassSupport& support) {
+  qos::AnnotationPolicy policy = support.annotations;
+  for (const auto& [type, unused] : granted) policy[type] = {"container", "default", "sandbox"};
+  return policy;
+}
+
+// Adds the annotations' classes to the granted ones. `found`: those classes, or their error;
+// `refused`: the type of the annotation at fault.
+absl::StatusOr<qos::ClassNames> WithAnnotated(const Asker& asker,
+                                              const absl::StatusOr<qos::AnnotatedClasses>& found,
+                                              const std::string& refused, AskedClasses granted) {
+  if (!found.ok()) {
+    return asker.support.registry->RefuseAnnotation(asker.level, refused,
+                                                    Annotate(found.status(), asker.who));
+  }
+  for (const auto& [type, one] : *found) {
+    PLIMSOLL_RETURN_IF_ERROR(CheckClassWord(one.key, one.name));
+    if (!granted.contains(type)) {
+      PLIMSOLL_RETURN_IF_ERROR(CheckUngranted(asker, type, one));
+    }
+    PLIMSOLL_RETURN_IF_ERROR(
+        Add(asker, type, {one.name, absl::StrCat("annotation ", one.key)}, &granted));
+  }
+  return NamesIn(granted);
+}
+
+// --- the message
+
+absl::StatusOr<qos::ClassNames> WithMessage(
+    const Asker& asker, const google::protobuf::Map<std::string, std::string>& message,
+    const std::string& field, AskedClasses granted) {
+  PLIMSOLL_ASSIGN_OR_RETURN(const qos::ClassNames classes, ClassNamesFrom(message, field));
+  for (const auto& [type, name] : classes) {
+    PLIMSOLL_RETURN_IF_ERROR(Annotate(
+        asker.support.registry->CheckSource(asker.level, type, name, qos::ClassSource::kMessage),
+        asker.who));
+    PLIMSOLL_RETURN_IF_ERROR(Add(asker, type, {name, field}, &granted));
+  }
+  return NamesIn(granted);
+}
+
+bool IsStatic(const v1::PodSandboxConfig& config) {
+  const auto source = config.annotations().find(kConfigSource);
+  return source != config.annotations().end() && source->second != "api";
+}
+
+absl::StatusOr<qos::ClassNames> NamedPodClasses(const v1::PodSandboxConfig& config,
+                                                const ClassSupport& support) {
+  const Asker asker{
+      qos::Level::kPod,
+      absl::StrCat("pod ", config.metadata().namespace_(), "/", config.metadata().name()),
+      IsStatic(config), support};
+  PLIMSOLL_ASSIGN_OR_RETURN(AskedClasses granted, GrantedByWord(asker, config.metadata().uid()));
+  if (config.has_class_resources()) {
+    return WithMessage(asker, config.class_resources().class_(), "config.class_resources.class",
+                       std::move(granted));
+  }
+  std::string refused;
+  const auto found =
+      qos::AnnotatedPodClasses(ToMap(config.annotations()), PolicyWith(granted, support), &refused);
+  return WithAnnotated(asker, found, refused, std::move(granted));
+}
+
+}  // namespace
+
+absl::StatusOr<qos::ClassNames> ClassNamesFrom(
+    const google::protobuf::Map<std::string, std::string>& classes, const std::string& field) {
+  for (const auto& [type, name] : classes) {
+    if (type.empty()) return Invalid(field, type, "must name a class type");
+    PLIMSOLL_RETURN_IF_ERROR(CheckClassWord(field, type));
+    PLIMSOLL_RETURN_IF_ERROR(CheckClassWord(absl::StrCat(field, "[", type, "]"), name));
+  }
+  return ToMap(classes);
+}
+
+absl::StatusOr<qos::ClassNames> ContainerClassesFrom(const v1::ContainerConfig& config,
+                                                     const std::vector<std::string>& cdi_devices,
+                                                     const v1::PodSandboxConfig& sandbox,
+                                                     const ClassSupport& support) {
+  if (support.registry == nullptr) return qos::ClassNames();
+  const std::string& name = config.metadata().name();
+  const Asker asker{qos::Level::kContainer, absl::StrCat("container ", name), IsStatic(sandbox),
+                    support};
+  PLIMSOLL_ASSIGN_OR_RETURN(AskedClasses granted, GrantedByDevices(asker, cdi_devices));
+  if (config.has_class_resources()) {
+    return WithMessage(asker, config.class_resources().classes(), "config.class_resources.classes",
+                       std::move(granted));
+  }
+  std::string refused;
+  const auto found =
+      qos::AnnotatedContainerClasses(ToMap(config.annotations()), ToMap(sandbox.annotations()),
+                                     name, PolicyWith(granted, support), &refused);
+  return WithAnnotated(asker, found, refused, std::move(granted));
+}
+
+absl::StatusOr<qos::ClassNames> PodClassesFrom(const v1::PodSandboxConfig& config,
+                                               const runtime::SandboxSpec& spec,
+                                               const ClassSupport& support) {
+  if (support.registry == nullptr) return qos::ClassNames();
+  PLIMSOLL_ASSIGN_OR_RETURN(qos::ClassNames classes, NamedPodClasses(config, support));
+  if (support.registry->Has(qos::Level::kPod, qos::kPodQos)) {
+    classes.insert({qos::kPodQos, qos::DerivePodQos(spec.cgroup_parent, spec.resources)});
+  }
+  return classes;
+}
+
+}  // namespace plimsoll::cri

@@ -1,0 +1,59 @@
+// Requests for QoS classes (KEP-3008) in the CRI's messages: by CDI devices that the cluster's
+// scheduler gave out, by plimsoll-kube's word, by a class message, by annotations.
+#ifndef PLIMSOLL_CRI_CLASS_REQUESTS_H_
+#define PLIMSOLL_CRI_CLASS_REQUESTS_H_
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "cri/runtime/v1/api.pb.h"
+#include "qos/annotations.h"
+#include "qos/classes_config.h"
+#include "qos/registry.h"
+#include "runtime/spec/sandbox_spec.h"
+
+namespace plimsoll::cri {
+
+// The services' access to QoS classes.
+struct ClassSupport {
+  qos::Registry* registry = nullptr;  // null: the feature gate ClassResources is off
+  qos::AnnotationPolicy annotations;
+  qos::ClassesFrom from = qos::ClassesFrom::kAuto;
+  // Annotations of static pods count whatever `from` says.
+  bool static_pods = false;
+  // Whether plimsoll-kube has told that the scheduler gives out classes, for kAuto. Null: it
+  // hasn't. Thread-safe, and cheap.
+  std::function<bool()> scheduled;
+  // Pod-level classes that plimsoll-kube has told for a pod; empty: none. Null: nobody tells any.
+  // Thread-safe.
+  std::function<absl::StatusOr<qos::ClassNames>(const std::string& pod_uid)> told_pod_classes;
+};
+
+// A container's requested classes: those of its CDI devices `classes.plimsoll.dev/<type>=<class>`,
+// and those of its message, or where there is none of the annotations. Errors name the container
+// and the source:
+// INVALID_ARGUMENT  names that no class can have; two sources, or two devices, that name different
+//                   classes of one type; a device that is a class of pods
+// NOT_FOUND         a device whose class this node doesn't have
+// FAILED_PRECONDITION  an annotation that the configuration doesn't permit, or that no device
+// grants
+//                   where the scheduler gives out classes
+absl::StatusOr<qos::ClassNames> ContainerClassesFrom(const ::runtime::v1::ContainerConfig& config,
+                                                     const std::vector<std::string>& cdi_devices,
+                                                     const ::runtime::v1::PodSandboxConfig& sandbox,
+                                                     const ClassSupport& support);
+// A pod's: those told for its uid, and those of its message or annotations. Errors as above, and
+// those of told_pod_classes. `spec`: the rest of the pod, from which its pod-qos class is derived
+// if it isn't named.
+absl::StatusOr<qos::ClassNames> PodClassesFrom(const ::runtime::v1::PodSandboxConfig& config,
+                                               const runtime::SandboxSpec& spec,
+                                               const ClassSupport& support);
+// For an update: only the message counts.
+absl::StatusOr<qos::ClassNames> ClassNamesFrom(
+    const google::protobuf::Map<std::string, std::string>& classes, const std::string& field);
+
+}  // namespace plimsoll::cri
+
+#endif  // PLIMSOLL_CRI_CLASS_REQUESTS_H_
