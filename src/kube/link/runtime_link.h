@@ -12,6 +12,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/time/time.h"
 #include "qos/class_type.h"
 #include "qos/classes.h"
 #include "topology/zone.h"
@@ -75,14 +76,25 @@ struct PodClasses {
   bool operator==(const PodClasses&) const = default;
 };
 
+struct LinkOptions {
+  absl::Duration patience = absl::Seconds(10);  // with a call, and with a stream's first report
+  absl::Duration first_pause = absl::Milliseconds(200);
+  absl::Duration longest_pause = absl::Seconds(10);
+  // Rest after each report, so that a runaway plimsolld can't take a whole CPU.
+  absl::Duration rest = absl::Milliseconds(200);
+};
+
 // Thread-safe. Calls end after ten seconds at most; UNAVAILABLE: plimsolld doesn't answer.
 class RuntimeLink {
  public:
   // Called with each report, from one thread; nullptr: the link broke, and plimsolld is looked for
-  // again with growing pauses of at most ten seconds.
+  // again with growing pauses of at most ten seconds. One nullptr stands for all attempts in a row
+  // that fail, also for the first ones of all. It may call the link, but not end it.
   using OnReport = std::function<void(std::shared_ptr<const NodeReport>)>;
   // Follows the node at once. `socket`: plimsolld's cluster socket, absolute.
-  static std::unique_ptr<RuntimeLink> Open(const std::string& socket, OnReport on_report);
+  static std::unique_ptr<RuntimeLink> Open(const std::string& socket, OnReport on_report,
+                                           LinkOptions options = LinkOptions());
+  // Waits for a callback under way; none comes later.
   virtual ~RuntimeLink() = default;
 
   // Errors as of ClusterService (plimsoll/v1/cluster.proto).
