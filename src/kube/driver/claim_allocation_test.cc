@@ -26,10 +26,9 @@ TEST(ClaimAllocationTest, OwnDevicesAreRead) {
       {{"request", "gpu"}, {"driver", "gpu.example.com"}, {"pool", "x"}, {"device", "0"}});
   const auto allocation = Read(object);
   ASSERT_TRUE(allocation.ok()) << allocation.status();
-  EXPECT_THAT(allocation->devices,
-              ElementsAre(AllocatedDevice{"a", "rdt-gold", "s1"},
-                          // The chosen alternative is the scheduler's affair.
-                          AllocatedDevice{"b", "pod-lane-fast", ""}));
+  EXPECT_THAT(allocation->devices, ElementsAre(AllocatedDevice{"a", "rdt-gold", "s1"},
+                                               // The chosen alternative is the scheduler's affair.
+                                               AllocatedDevice{"b", "pod-lane-fast", ""}));
   EXPECT_THAT(allocation->pods, ElementsAre("pod-1"));
   EXPECT_FALSE(allocation->other_consumers);
 }

@@ -38,12 +38,11 @@ inline ClaimRef ClaimForTest(const std::string& uid = "u1") {
 inline nlohmann::json ClaimObject(const ClaimRef& claim,
                                   const std::vector<std::pair<std::string, std::string>>& devices,
                                   const std::vector<std::string>& pods = {"pod-1"}) {
-  nlohmann::json object = {{"apiVersion", "resource.k8s.io/v1"},
-                           {"kind", "ResourceClaim"},
-                           {"metadata",
-                            {{"name", claim.name},
-                             {"namespace", claim.claim_namespace},
-                             {"uid", claim.uid}}}};
+  nlohmann::json object = {
+      {"apiVersion", "resource.k8s.io/v1"},
+      {"kind", "ResourceClaim"},
+      {"metadata",
+       {{"name", claim.name}, {"namespace", claim.claim_namespace}, {"uid", claim.uid}}}};
   nlohmann::json& results = object["status"]["allocation"]["devices"]["results"];
   results = nlohmann::json::array();
   for (const auto& [request, device] : devices) {
