@@ -32,7 +32,7 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
-constexpr char kSlice[] = "/apis/resource.k8s.io/v1/resourceslices/n1-classes-0";
+constexpr char kFirstSlice[] = "/apis/resource.k8s.io/v1/resourceslices/n1-classes-0";
 
 class DriverTest : public testing::Test {
  protected:
@@ -279,7 +279,7 @@ TEST_F(DriverTest, TooManyWatchersOfHealthAreRefused) {
 
 TEST_F(DriverTest, ClassesArePublished) {
   Start();
-  ASSERT_TRUE(WaitUntil([&] { return !api_.Get(kSlice).is_null(); }));
+  ASSERT_TRUE(WaitUntil([&] { return !api_.Get(kFirstSlice).is_null(); }));
   EXPECT_TRUE(WaitUntil([&] { return driver_->counts().published; }));
   EXPECT_TRUE(driver_->counts().runtime_answers);
 }
@@ -287,7 +287,7 @@ TEST_F(DriverTest, ClassesArePublished) {
 TEST_F(DriverTest, ATroubleIsToldOnceUntilItHasPassed) {
   api_.Fail("GET", "resourceslices", absl::NotFoundError("no such resource"), 2);
   Start();
-  ASSERT_TRUE(WaitUntil([&] { return !api_.Get(kSlice).is_null(); }));
+  ASSERT_TRUE(WaitUntil([&] { return !api_.Get(kFirstSlice).is_null(); }));
   ASSERT_TRUE(WaitUntil([&] {
     return !Log().empty() && absl::StrContains(Log().back(), "ResourceSlices: in order again");
   }));

@@ -3,8 +3,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
+#include <optional>
 #include <utility>
 
+#include "absl/cleanup/cleanup.h"
 #include "absl/strings/match.h"
 #include "base/wait_until_for_test.h"
 #include "kube/apiserver/fake_api_client_for_test.h"
@@ -152,16 +155,20 @@ TEST_F(SlicePublisherTest, ARestartWritesNothing) {
   options.on_state = [&](const absl::Status& status) { runs += status.ok() ? 1 : 0; };
   options.warn = [](const std::string&) {};
   options.rest = absl::ZeroDuration();
-  {
-    SlicePublisher publisher(second, options);
-    publisher.SetDevices(PoolDevicesOf(ReportForTest()));
-    ASSERT_TRUE(WaitUntil([&] { return second.watches() == 1 && runs >= 2; }));
-    for (const std::string& line : second.TakeLines()) {
-      EXPECT_FALSE(absl::StartsWith(line, "P")) << line;
-    }
-    EXPECT_EQ(publisher.writes(), 0u);
-    second.Stop();
+  SlicePublisher publisher(second, options);
+  const absl::Cleanup stop = [&] { second.Stop(); };
+  publisher.SetDevices(PoolDevicesOf(ReportForTest()));
+  ASSERT_TRUE(WaitUntil([&] { return second.watches() == 1 && runs >= 1; }));
+  // Another's label, for one run more.
+  const int before_label = runs;
+  Json labelled = before;
+  labelled["metadata"]["labels"]["theirs"] = "stays";
+  second.Put(kSlice, labelled);
+  ASSERT_TRUE(WaitUntil([&] { return runs > before_label; }));
+  for (const std::string& line : second.TakeLines()) {
+    EXPECT_FALSE(absl::StartsWith(line, "P")) << line;
   }
+  EXPECT_EQ(publisher.writes(), 0u);
 }
 
 TEST_F(SlicePublisherTest, WhatOthersDoIsPutRight) {
