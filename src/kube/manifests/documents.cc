@@ -8,6 +8,7 @@
 namespace plimsoll::kube {
 namespace {
 
+// The device's own name as attribute: type and class may be too long for one.
 constexpr absl::string_view kDeviceClass = R"yaml(apiVersion: resource.k8s.io/v1
 kind: DeviceClass
 metadata:
@@ -19,9 +20,7 @@ spec:
   - cel:
       expression: >-
         device.driver == 'classes.plimsoll.dev' &&
-        device.attributes['classes.plimsoll.dev'].level == @level@ &&
-        device.attributes['classes.plimsoll.dev'].type == @type@ &&
-        device.attributes['classes.plimsoll.dev'].class == @class@
+        device.attributes['classes.plimsoll.dev'].device == @device@
 )yaml";
 
 // A pod's extended resource counts under the first two keys; a claim under all three.
@@ -158,9 +157,7 @@ spec:
 std::string DeviceClass(const qos::ClassId& id) {
   return Fill(kDeviceClass, {{"name", qos::DeviceClassName(id)},
                              {"resource", qos::ExtendedResourceName(id)},
-                             {"level", CelString(LevelName(id.level))},
-                             {"type", CelString(id.type)},
-                             {"class", CelString(id.name)}});
+                             {"device", CelString(qos::DeviceName(id))}});
 }
 
 std::string Quota(const std::vector<qos::ClassId>& classes) {

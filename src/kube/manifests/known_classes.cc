@@ -15,6 +15,10 @@ using Entries = std::map<std::string, std::string>;
 // Characters of a list of names in a message; the API server drops messages of 5 KiB and more.
 constexpr size_t kMostNames = 2000;
 
+std::string Shortened(const std::string& names) {
+  return names.size() > kMostNames ? absl::StrCat(names.substr(0, kMostNames), "...") : names;
+}
+
 std::string ImplicitResource(const qos::ClassId& id) {
   return absl::StrCat("deviceclass.resource.kubernetes.io/", qos::DeviceClassName(id));
 }
@@ -72,9 +76,20 @@ std::string NamesInCel(const std::vector<qos::ClassId>& classes) {
   return ByLevelAndType(classes, [](const std::vector<qos::ClassId>& ids) {
     std::string names = absl::StrJoin(
         ids, ", ", [](std::string* out, const qos::ClassId& id) { absl::StrAppend(out, id.name); });
-    if (names.size() > kMostNames) names = absl::StrCat(names.substr(0, kMostNames), "...");
-    return CelString(names);
+    return CelString(Shortened(names));
   });
+}
+
+std::string TypeNamesInCel(const std::vector<qos::ClassId>& classes) {
+  std::map<std::string, std::vector<std::string>> types = {{"container", {}}, {"pod", {}}};
+  for (const auto& [type, unused] : ByType(classes)) {
+    types[LevelName(type.first)].push_back(type.second);
+  }
+  Entries entries;
+  for (const auto& [level, names] : types) {
+    entries[level] = CelString(names.empty() ? "none" : Shortened(absl::StrJoin(names, ", ")));
+  }
+  return CelMap(entries);
 }
 
 std::string ResourcesInCel(const std::vector<qos::ClassId>& classes) {

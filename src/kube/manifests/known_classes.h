@@ -24,6 +24,8 @@ ClassesByType ByType(const std::vector<qos::ClassId>& classes);
 std::string KnownClassesInCel(const std::vector<qos::ClassId>& classes);
 // CEL: {level: {type: "bronze, gold"}}, for messages.
 std::string NamesInCel(const std::vector<qos::ClassId>& classes);
+// CEL: {level: "blockio, rdt"}, for messages.
+std::string TypeNamesInCel(const std::vector<qos::ClassId>& classes);
 // CEL: {resource: short name}, of extended resources, explicit and implicit.
 std::string ResourcesInCel(const std::vector<qos::ClassId>& classes);
 // CEL: {resource: "<level> <type>"}, of the same resources.

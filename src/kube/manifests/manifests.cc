@@ -24,8 +24,6 @@ constexpr std::pair<absl::string_view, ManifestPart> kParts[] = {
     {"rbac", ManifestPart::kRbac},       {"daemonset", ManifestPart::kDaemonSet},
     {"quota", ManifestPart::kQuota},
 };
-// Attributes of a device are no longer than this (resource.k8s.io/v1, DeviceAttribute).
-constexpr size_t kLongestAttribute = 64;
 
 absl::Status Refused(absl::string_view what, absl::string_view value, absl::string_view valid) {
   return absl::InvalidArgumentError(
@@ -61,12 +59,7 @@ absl::Status CheckPath(absl::string_view what, absl::string_view path) {
 
 absl::Status CheckClass(const qos::ClassId& id) {
   PLIMSOLL_RETURN_IF_ERROR(qos::ValidateName("class type", id.type));
-  PLIMSOLL_RETURN_IF_ERROR(qos::ValidateName("class", id.name));
-  for (const std::string& name : {id.type, id.name}) {
-    if (name.size() <= kLongestAttribute) continue;
-    return Refused("class or type", name, "a device's attributes hold 64 characters at most");
-  }
-  return absl::OkStatus();
+  return qos::ValidateName("class", id.name);
 }
 
 absl::Status CheckOptions(const ManifestOptions& options) {
@@ -118,7 +111,9 @@ absl::StatusOr<std::string> Manifests(const ManifestOptions& options) {
   if (Wants(options, ManifestPart::kRbac)) {
     documents.push_back(Namespace(options.name_space));
     documents.push_back(Rbac(options.name_space));
-    documents.push_back(OwnNodePolicy(options.name_space));
+    for (std::string& policy : OwnNodePolicies(options.name_space)) {
+      documents.push_back(std::move(policy));
+    }
   }
   if (Wants(options, ManifestPart::kDaemonSet)) documents.push_back(DaemonSet(options));
   if (Wants(options, ManifestPart::kQuota)) documents.push_back(Quota(classes));

@@ -56,6 +56,9 @@ constexpr absl::string_view kNames = R"yaml(  matchConstraints:
   - name: names
     expression: >-
       @names@
+  - name: typeNames
+    expression: >-
+      @type_names@
   - name: asked
     expression: >-
       object.metadata.annotations.filter(k,
@@ -83,8 +86,7 @@ constexpr absl::string_view kNames = R"yaml(  matchConstraints:
     messageExpression: >-
       'annotation ' + variables.untyped[0].key + ': this cluster has no type of QoS classes "' +
       variables.untyped[0].type + '" for ' + variables.untyped[0].level + 's; it has ' +
-      (variables.names[variables.untyped[0].level].size() == 0 ? 'none'
-      : variables.names[variables.untyped[0].level].map(t, t).join(', '))
+      variables.typeNames[variables.untyped[0].level]
   - expression: variables.malformed.size() == 0
     reason: Invalid
     message: >-
@@ -326,6 +328,7 @@ std::vector<std::string> PodPolicies(const std::vector<qos::ClassId>& classes, b
   Holes names = keys;
   names.emplace_back("known", KnownClassesInCel(classes));
   names.emplace_back("names", NamesInCel(classes));
+  names.emplace_back("type_names", TypeNamesInCel(classes));
   return {
       Policy("class-names.plimsoll.dev", kNames, names),
       Policy("class-resources.plimsoll.dev", kResources,

@@ -20,7 +20,7 @@ std::string MutationPolicy(const std::vector<qos::ClassId>& classes);
 std::vector<std::string> PodPolicies(const std::vector<qos::ClassId>& classes, bool closed);
 
 // Binds each plimsoll-kube to its own node's objects, by its token's node.
-std::string OwnNodePolicy(const std::string& name_space);
+std::vector<std::string> OwnNodePolicies(const std::string& name_space);
 
 }  // namespace plimsoll::kube
 
