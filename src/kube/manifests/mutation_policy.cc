@@ -16,7 +16,7 @@ namespace {
 // The order of operations counts: a key is added to limits that are there. A key that is there
 // stays as it is, so that a second pass changes nothing. A pod's class is asked by the first
 // container: its claim is the pod's, whichever container it is for.
-constexpr absl::string_view kPolicy = R"yaml(apiVersion: admissionregistration.k8s.io/v1
+constexpr absl::string_view kMutationPolicy = R"yaml(apiVersion: admissionregistration.k8s.io/v1
 kind: MutatingAdmissionPolicy
 metadata:
   name: classes.plimsoll.dev
@@ -125,15 +125,16 @@ std::string MutationPolicy(const std::vector<qos::ClassId>& classes) {
   std::string types;
   std::vector<std::string> variables;
   for (const auto& [type, unused] : ByType(classes)) {
+    if (!CanBeInKey(type.second)) continue;
     const std::string variable = absl::StrCat("type", variables.size());
     absl::StrAppend(&types, type.first == qos::Level::kPod ? PodType(type.second, variable)
                                                            : ContainerType(type.second, variable));
     variables.push_back(absl::StrCat("variables.", variable));
   }
-  return Fill(kPolicy, {{"is_class_key", IsClassKey("k")},
-                        {"known", KnownClassesInCel(classes)},
-                        {"types", types},
-                        {"type_variables", absl::StrJoin(variables, ", ")}});
+  return Fill(kMutationPolicy, {{"is_class_key", IsClassKey("k")},
+                                {"known", KnownClassesInCel(classes)},
+                                {"types", types},
+                                {"type_variables", absl::StrJoin(variables, ", ")}});
 }
 
 }  // namespace plimsoll::kube

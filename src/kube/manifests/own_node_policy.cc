@@ -11,7 +11,7 @@ namespace {
 
 // RBAC can't say "the Node that the token is bound to". The API server takes that node from the
 // token (Kubernetes 1.30), so that a token carried to another machine writes nothing else.
-constexpr absl::string_view kPolicy = R"yaml(apiVersion: admissionregistration.k8s.io/v1
+constexpr absl::string_view kOwnNodePolicy = R"yaml(apiVersion: admissionregistration.k8s.io/v1
 kind: ValidatingAdmissionPolicy
 metadata:
   name: @policy@
@@ -67,7 +67,8 @@ constexpr absl::string_view kTopologyRules = R"yaml(- apiGroups: [topology.node.
   operations: [CREATE, UPDATE, DELETE]
   resources: [noderesourcetopologies]
 )yaml";
-constexpr absl::string_view kTopology = R"yaml(- expression: variables.objects.all(o, o.metadata.name == variables.node)
+constexpr absl::string_view kTopology =
+    R"yaml(- expression: variables.objects.all(o, o.metadata.name == variables.node)
   reason: Forbidden
   message: a plimsoll-kube may write only its own node's NodeResourceTopology
 )yaml";
@@ -79,7 +80,8 @@ constexpr absl::string_view kNodeRules = R"yaml(- apiGroups: [""]
   operations: [CREATE, UPDATE, DELETE]
   resources: [nodes, nodes/status]
 )yaml";
-constexpr absl::string_view kNode = R"yaml(- expression: variables.objects.all(o, o.metadata.name == variables.node)
+constexpr absl::string_view kNode =
+    R"yaml(- expression: variables.objects.all(o, o.metadata.name == variables.node)
   reason: Forbidden
   message: a plimsoll-kube may write only its own Node
 - expression: >-
@@ -124,11 +126,11 @@ constexpr absl::string_view kNode = R"yaml(- expression: variables.objects.all(o
 std::vector<std::string> OwnNodePolicies(const std::string& name_space) {
   const auto policy = [&](const std::string& name, absl::string_view rules,
                           absl::string_view validations) {
-    return Fill(kPolicy, {{"policy", name},
-                          {"rules", std::string(rules)},
-                          {"validations", std::string(validations)},
-                          {"namespace", name_space},
-                          {"account", kServiceAccount}});
+    return Fill(kOwnNodePolicy, {{"policy", name},
+                                 {"rules", std::string(rules)},
+                                 {"validations", std::string(validations)},
+                                 {"namespace", name_space},
+                                 {"account", kServiceAccount}});
   };
   return {policy("own-slices.plimsoll.dev", kSliceRules, kSlices),
           policy("own-topology.plimsoll.dev", kTopologyRules, kTopology),
