@@ -1,6 +1,7 @@
 #include "kube/api_access.h"
 
 #include "base/status.h"
+#include "kube/apiserver/https_client.h"
 #include "kube/apiserver/server_address.h"
 
 namespace plimsoll::kube {
@@ -20,7 +21,7 @@ absl::StatusOr<ApiServerAddress> AddressOf(const Config& config, const Environme
 absl::StatusOr<std::unique_ptr<ApiClient>> OpenApi(const Config& config,
                                                    const Environment& environment) {
   PLIMSOLL_ASSIGN_OR_RETURN(const ApiServerAddress address, AddressOf(config, environment));
-  return MakeApiClient({.address = address});
+  return MakeApiClient(address);
 }
 
 }  // namespace plimsoll::kube
