@@ -1,6 +1,6 @@
 // Calls of a Kubernetes API server: JSON over HTTPS.
 //
-//   PLIMSOLL_ASSIGN_OR_RETURN(const auto client, MakeApiClient(options));
+//   PLIMSOLL_ASSIGN_OR_RETURN(const auto client, MakeApiClient(address));  // https_client.h
 //   const auto node = client->Call({.path = "/api/v1/nodes/n1"}, until);
 #ifndef PLIMSOLL_KUBE_APISERVER_API_CLIENT_H_
 #define PLIMSOLL_KUBE_APISERVER_API_CLIENT_H_

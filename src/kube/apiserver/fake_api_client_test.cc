@@ -122,7 +122,7 @@ TEST(FakeApiClient, FailsAsOftenAsAsked) {
 }
 
 // The types and names that a watch tells until the first that is called "end".
-std::vector<std::string> Watched(FakeApiClient& server, const std::string& path) {
+std::vector<std::string> WatchLines(FakeApiClient& server, const std::string& path) {
   std::vector<std::string> told;
   EXPECT_TRUE(server
                   .Watch(path,
@@ -144,9 +144,10 @@ TEST(FakeApiClient, WatchTellsWhatASelectorTakesInAndLeavesOut) {
   server.Put("/api/v1/nodes/a", {});
   server.Remove("/api/v1/nodes/b");
   server.Put("/api/v1/nodes/end", {{"metadata", {{"labels", {{"x", "1"}}}}}});
-  EXPECT_THAT(Watched(server, "/api/v1/nodes?watch=true&labelSelector=x&resourceVersion=" + from),
-              ElementsAre("ADDED b", "DELETED a", "DELETED b", "ADDED end"));
-  EXPECT_THAT(Watched(server, "/api/v1/nodes?watch=true"), ElementsAre("ADDED a", "ADDED end"));
+  EXPECT_THAT(
+      WatchLines(server, "/api/v1/nodes?watch=true&labelSelector=x&resourceVersion=" + from),
+      ElementsAre("ADDED b", "DELETED a", "DELETED b", "ADDED end"));
+  EXPECT_THAT(WatchLines(server, "/api/v1/nodes?watch=true"), ElementsAre("ADDED a", "ADDED end"));
 }
 
 TEST(FakeApiClient, WatchOfForgottenVersionsIsRefused) {
