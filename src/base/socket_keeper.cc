@@ -24,12 +24,13 @@ constexpr int kAgainMilliseconds = 1000;
 
 SocketKeeper::SocketKeeper(SocketFile socket, std::function<void(UniqueFd)> serve,
                            std::function<void(const absl::Status&)> tell, UniqueFd changes,
-                           UniqueFd stop)
+                           UniqueFd stop, UniqueFd listener)
     : socket_(std::move(socket)),
       serve_(std::move(serve)),
       tell_(std::move(tell)),
       changes_(std::move(changes)),
       stop_(std::move(stop)),
+      listener_(std::move(listener)),
       thread_([this] { Loop(); }) {}
 
 SocketKeeper::~SocketKeeper() {
@@ -41,7 +42,7 @@ SocketKeeper::~SocketKeeper() {
 
 absl::StatusOr<std::unique_ptr<SocketKeeper>> SocketKeeper::Start(
     SocketFile socket, std::function<void(UniqueFd)> serve,
-    std::function<void(const absl::Status&)> tell) {
+    std::function<void(const absl::Status&)> tell, UniqueFd listener) {
   const std::string directory = socket.path.substr(0, socket.path.rfind('/') + 1);
   UniqueFd changes(inotify_init1(IN_CLOEXEC | IN_NONBLOCK));
   if (!changes.valid() || inotify_add_watch(changes.get(), directory.c_str(),
@@ -51,8 +52,9 @@ absl::StatusOr<std::unique_ptr<SocketKeeper>> SocketKeeper::Start(
   UniqueFd stop(eventfd(0, EFD_CLOEXEC));
   if (!stop.valid()) return ErrnoStatus(errno, absl::StrCat("watch ", directory));
   try {
-    return std::unique_ptr<SocketKeeper>(new SocketKeeper(
-        std::move(socket), std::move(serve), std::move(tell), std::move(changes), std::move(stop)));
+    return std::unique_ptr<SocketKeeper>(new SocketKeeper(std::move(socket), std::move(serve),
+                                                          std::move(tell), std::move(changes),
+                                                          std::move(stop), std::move(listener)));
   } catch (const std::system_error& error) {
     return absl::ResourceExhaustedError(absl::StrCat("watch ", directory, ": ", error.what()));
   }

@@ -20,10 +20,11 @@ class SocketKeeper {
  public:
   // `serve` gets each connection, non-blocking. `tell` is called once each time the file is made
   // again (OK) or can't be (the keeper then retries every second). Both are called from this
-  // object's thread. RESOURCE_EXHAUSTED if that thread can't be made.
+  // object's thread. RESOURCE_EXHAUSTED if that thread can't be made. `listener`: of ListenAt, if
+  // the server doesn't listen by itself; `serve` then gets every connection.
   static absl::StatusOr<std::unique_ptr<SocketKeeper>> Start(
       SocketFile socket, std::function<void(UniqueFd)> serve,
-      std::function<void(const absl::Status&)> tell);
+      std::function<void(const absl::Status&)> tell, UniqueFd listener = UniqueFd());
   // Leaves the file in place.
   ~SocketKeeper();
   SocketKeeper(const SocketKeeper&) = delete;
@@ -31,7 +32,8 @@ class SocketKeeper {
 
  private:
   SocketKeeper(SocketFile socket, std::function<void(UniqueFd)> serve,
-               std::function<void(const absl::Status&)> tell, UniqueFd changes, UniqueFd stop);
+               std::function<void(const absl::Status&)> tell, UniqueFd changes, UniqueFd stop,
+               UniqueFd listener);
   void Loop();
   void Look();
   void Accept();

@@ -19,6 +19,16 @@
 namespace plimsoll::cli {
 namespace {
 
+std::string DescribeClusterSocket(const node::DaemonStatusResponse& status) {
+  if (status.cluster_socket().empty()) return "none";
+  return absl::StrCat(
+      Printable(status.cluster_socket()),
+      status.cluster_watchers() == 0 ? ", nobody follows" : ", plimsoll-kube follows",
+      status.told_claims() == 0
+          ? ""
+          : absl::StrCat(", claims with classes of pods: ", status.told_claims()));
+}
+
 std::string DescribeDaemon(const std::string& address, const node::DaemonStatusResponse& status,
                            const cri::StatusResponse& runtime) {
   std::vector<std::pair<std::string, std::string>> facts = {
@@ -31,6 +41,9 @@ std::string DescribeDaemon(const std::string& address, const node::DaemonStatusR
       {"containers",
        absl::StrCat(status.running_containers(), " running of ", status.containers())},
       {"images", absl::StrCat(status.images())}};
+  facts.emplace_back("cluster", DescribeClusterSocket(status));
+  facts.emplace_back("classes from", status.classes_from_scheduler() ? "the cluster's scheduler"
+                                                                     : "requests and annotations");
   for (const auto& [program, version] : status.programs()) facts.emplace_back(program, version);
   for (const cri::RuntimeCondition& condition : runtime.status().conditions()) {
     facts.emplace_back(condition.type(),

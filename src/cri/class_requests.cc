@@ -54,9 +54,9 @@ struct Asked {
 };
 using AskedClasses = std::map<std::string, Asked>;  // by type
 
-std::string DefaultOf(const Asker& asker, const std::string& type) {
-  for (const qos::TypeReport& report : asker.support.registry->Describe()) {
-    if (report.level == asker.level && report.name == type) return report.default_class;
+std::string DefaultOf(qos::Level level, const std::string& type, const ClassSupport& support) {
+  for (const qos::TypeReport& report : support.registry->Describe()) {
+    if (report.level == level && report.name == type) return report.default_class;
   }
   return "";
 }
@@ -67,7 +67,8 @@ absl::Status Add(const Asker& asker, const std::string& type, const Asked& asked
   const auto [at, is_new] = all->insert({type, asked});
   const Asked& first = at->second;
   if (is_new || first.name == asked.name) return absl::OkStatus();
-  if (asked.name.empty() && first.name == DefaultOf(asker, type)) return absl::OkStatus();
+  if (asked.name.empty() && first.name == DefaultOf(asker.level, type, asker.support))
+    return absl::OkStatus();
   const std::string name =
       asked.name.empty() ? "the default class" : absl::StrCat("class \"", asked.name, "\"");
   return absl::InvalidArgumentError(
@@ -155,7 +156,7 @@ absl::Status CheckUngranted(const Asker& asker, const std::string& type,
                     absl::StrCat(asker.who, ": annotation ", one.key));
   }
   // Every holder that names none has it.
-  if (one.name == DefaultOf(asker, type)) return absl::OkStatus();
+  if (one.name == DefaultOf(asker.level, type, asker.support)) return absl::OkStatus();
   const bool is_pod = asker.level == qos::Level::kPod;
   const std::string resource = qos::ExtendedResourceName({asker.level, type, one.name});
   return support.registry->RefuseAnnotation(
@@ -274,6 +275,26 @@ absl::StatusOr<qos::ClassNames> PodClassesFrom(const v1::PodSandboxConfig& confi
     classes.insert({qos::kPodQos, qos::DerivePodQos(spec.cgroup_parent, spec.resources)});
   }
   return classes;
+}
+
+std::vector<std::string> ClassesBesideGrants(const std::vector<std::string>& cdi_devices,
+                                             const qos::ClassNames& classes,
+                                             const ClassSupport& support) {
+  std::vector<std::string> warnings;
+  for (const std::string& device : cdi_devices) {
+    if (classes.empty() || !qos::IsClassDevice(device)) continue;
+    const absl::StatusOr<qos::ClassId> id = ClassOfDevice(device, support.registry);
+    const auto asked = id.ok() ? classes.find(id->type) : classes.end();
+    if (asked == classes.end()) continue;
+    const std::string name = asked->second.empty()
+                                 ? DefaultOf(qos::Level::kContainer, id->type, support)
+                                 : asked->second;
+    if (name == id->name) continue;
+    warnings.push_back(absl::StrCat("class \"", name, "\" of type \"", id->type,
+                                    "\" is not the one that CDI device ", device,
+                                    " grants: the scheduler goes on counting that"));
+  }
+  return warnings;
 }
 
 }  // namespace plimsoll::cri

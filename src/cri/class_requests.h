@@ -53,6 +53,11 @@ absl::StatusOr<qos::ClassNames> PodClassesFrom(const ::runtime::v1::PodSandboxCo
 // For an update: only the message counts.
 absl::StatusOr<qos::ClassNames> ClassNamesFrom(
     const google::protobuf::Map<std::string, std::string>& classes, const std::string& field);
+// Warnings about classes of an update that differ from the grants of the container's CDI devices:
+// the scheduler doesn't hear of them.
+std::vector<std::string> ClassesBesideGrants(const std::vector<std::string>& cdi_devices,
+                                             const qos::ClassNames& classes,
+                                             const ClassSupport& support);
 
 }  // namespace plimsoll::cri
 

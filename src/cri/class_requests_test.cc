@@ -230,6 +230,21 @@ TEST_F(ClassRequestsTest, StaticPodsAreAnOptIn) {
   EXPECT_TRUE(absl::IsFailedPrecondition(Classes().status()));
 }
 
+// The socket's users may change a class; the scheduler counts on what it gave out.
+TEST_F(ClassRequestsTest, AnUpdateBesideItsGrantIsTold) {
+  EXPECT_THAT(ClassesBesideGrants({kGold, "vendor.com/gpu=0"}, {{"rdt", "silver"}}, support_),
+              ElementsAre("class \"silver\" of type \"rdt\" is not the one that CDI device "
+                          "classes.plimsoll.dev/rdt=gold grants: the scheduler goes on counting "
+                          "that"));
+  EXPECT_THAT(ClassesBesideGrants({kGold}, {{"rdt", ""}}, support_),
+              ElementsAre(HasSubstr("class \"bronze\"")));
+  const std::string gone = qos::CdiName({qos::Level::kContainer, "rdt", "a/b"});
+  EXPECT_THAT(ClassesBesideGrants({kGold, gone}, {{"rdt", "gold"}, {"net-prio", "c"}}, support_),
+              IsEmpty());
+  support_.registry = nullptr;
+  EXPECT_THAT(ClassesBesideGrants({kGold}, {}, support_), IsEmpty());
+}
+
 TEST_F(ClassRequestsTest, APodHasTheClassesThatWereTold) {
   Tell(qos::ClassNames{{"lane", "gold"}});
   EXPECT_THAT(*PodClasses(), ElementsAre(Pair("lane", "gold")));

@@ -135,6 +135,50 @@ TEST_F(ClassesTest, AnAnnotationThatTheNodeDoesNotPermitIsCounted) {
   EXPECT_EQ(registry_->Refusals().at({"", "annotation"}), 1u);
 }
 
+// The spec keeps the device's name, for the pod's picture.
+TEST_F(ClassesTest, CdiDevicesOfTheSchedulerCount) {
+  options_.info.classes.from = qos::ClassesFrom::kScheduler;
+  Start();
+  const grpc::Status ungranted = Create(Request());
+  EXPECT_EQ(ungranted.error_code(), grpc::StatusCode::FAILED_PRECONDITION);
+  EXPECT_THAT(ungranted.error_message(), HasSubstr("class.plimsoll.dev/rdt.silver"));
+  const std::string silver = "classes.plimsoll.dev/rdt=silver";
+  v1::CreateContainerRequest field = Request();
+  field.mutable_config()->add_cdi_devices()->set_name(silver);
+  // A kubelet's device plugin.
+  v1::CreateContainerRequest annotation = Request();
+  (*annotation.mutable_config()->mutable_annotations())["cdi.k8s.io/plugin"] = silver;
+  for (const v1::CreateContainerRequest& request : {field, annotation}) {
+    EXPECT_CALL(
+        engine_,
+        CreateContainer(
+            _,
+            AllOf(Field(&runtime::ContainerSpec::classes, ElementsAre(Pair("rdt", "silver"))),
+                  Field(&runtime::ContainerSpec::cdi_devices, ElementsAre(silver))),
+            _))
+        .WillOnce(Return("c"));
+    EXPECT_TRUE(Create(request).ok());
+  }
+}
+
+TEST_F(ClassesTest, ClassesToldBeforehandAreThePods) {
+  options_.info.classes.told_pod_classes = [](const std::string& uid) {
+    return qos::ClassNames{{"blockio", uid == "u" ? "silver" : "none"}};
+  };
+  Start();
+  v1::RunPodSandboxRequest run;
+  *run.mutable_config() = PodConfig();
+  v1::RunPodSandboxResponse response;
+  EXPECT_CALL(
+      engine_,
+      RunSandbox(Field(&runtime::SandboxSpec::classes, ElementsAre(Pair("blockio", "silver"))), _))
+      .WillOnce(Return("pod"));
+  EXPECT_TRUE(Call(runtime_, &RuntimeStub::RunPodSandbox, run, &response).ok());
+  run.mutable_config()->mutable_metadata()->set_uid("another");
+  EXPECT_EQ(Call(runtime_, &RuntimeStub::RunPodSandbox, run, &response).error_code(),
+            grpc::StatusCode::NOT_FOUND);
+}
+
 TEST_F(ClassesTest, NamesThatCannotBeAreInvalid) {
   Start();
   v1::CreateContainerRequest request = Request();
@@ -223,12 +267,35 @@ TEST_F(ClassesTest, UpdatesCarryClasses) {
             grpc::StatusCode::FAILED_PRECONDITION);
 }
 
+TEST_F(ClassesTest, AnUpdateBesideTheSchedulersGrantIsAnEvent) {
+  Start();
+  runtime::ContainerRecord record;
+  record.id = "c";
+  record.sandbox_id = "pod";
+  record.spec.cdi_devices = {"classes.plimsoll.dev/rdt=silver"};
+  ON_CALL(engine_, GetContainer).WillByDefault(Return(record));
+  ON_CALL(engine_, UpdateResources).WillByDefault(Return(absl::OkStatus()));
+  v1::UpdateContainerResourcesRequest request;
+  request.set_container_id("c");
+  for (const char* name : {"silver", "gold"}) {
+    EXPECT_TRUE(events_.Since(0).empty()) << name;
+    (*request.mutable_class_resources()->mutable_classes())["rdt"] = name;
+    v1::UpdateContainerResourcesResponse response;
+    EXPECT_TRUE(Call(runtime_, &RuntimeStub::UpdateContainerResources, request, &response).ok());
+  }
+  const std::vector<runtime::Event> events = events_.Since(0);
+  ASSERT_EQ(events.size(), 1u);
+  EXPECT_EQ(events[0].container_id, "c");
+  EXPECT_THAT(events[0].message, HasSubstr("CDI device classes.plimsoll.dev/rdt=silver grants"));
+}
+
 // With the feature gate ClassResources off, no class is read or shown.
 TEST_F(ClassesTest, SwitchedOffNothingIsRead) {
   options_.info.classes = {};
   Start();
   v1::CreateContainerRequest request = Request();
   (*request.mutable_config()->mutable_class_resources()->mutable_classes())["rdt"] = "no such";
+  request.mutable_config()->add_cdi_devices()->set_name("classes.plimsoll.dev/rdt=another");
   EXPECT_CALL(engine_, CreateContainer(_, Field(&runtime::ContainerSpec::classes, IsEmpty()), _))
       .WillOnce(Return("c"));
   EXPECT_TRUE(Create(request).ok());

@@ -222,7 +222,12 @@ absl::Status PodRpcs::UpdateContainerResources(const v1::UpdateContainerResource
   PLIMSOLL_ASSIGN_OR_RETURN(
       update.shrink_memory,
       AsksToShrink(container.ok() ? container->sandbox_id : "", request.annotations()));
-  return engine_->UpdateResources(request.container_id(), update);
+  PLIMSOLL_RETURN_IF_ERROR(engine_->UpdateResources(request.container_id(), update));
+  if (container.ok()) {
+    Warn(events_, container->sandbox_id, container->id,
+         ClassesBesideGrants(container->spec.cdi_devices, update.classes, info_.classes));
+  }
+  return absl::OkStatus();
 }
 
 absl::Status PodRpcs::ReopenContainerLog(const v1::ReopenContainerLogRequest& request,

@@ -18,6 +18,14 @@ class Server;  // streaming/server.h
 
 namespace plimsoll::cri {
 
+// The daemon's side towards plimsoll-kube.
+struct ClusterState {
+  std::string socket_path;  // empty: none is served
+  size_t watchers = 0;      // streams of WatchNode
+  size_t told_claims = 0;
+  bool classes_from_scheduler = false;
+};
+
 struct NodeInfo {
   std::string version;  // of Plimsoll
   int64_t started_unix_nanos = 0;
@@ -37,6 +45,8 @@ struct NodeInfo {
   // The causes that keep the daemon from being ready, one sentence each. May be null. Thread-safe,
   // and cheap.
   std::function<std::vector<std::string>()> not_ready;
+  // May be null. Thread-safe, and cheap.
+  std::function<ClusterState()> cluster;
   std::string metrics_url;  // empty: metrics are not served
   // OK if a pod would get a network; errors as `ready`'s. Null: there is no network. Thread-safe;
   // may wait some seconds for network plugins.

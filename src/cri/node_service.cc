@@ -110,6 +110,7 @@ class NodeRpcs {
       for (std::string& missing : info.not_ready()) response->add_not_ready(std::move(missing));
     }
     response->set_metrics_url(info.metrics_url);
+    if (info.cluster) FillCluster(info.cluster(), response);
     Count(response);
     return absl::OkStatus();
   }
@@ -164,6 +165,13 @@ class NodeRpcs {
       names[container.id] = absl::StrCat(pods[container.sandbox_id], "/", container.spec.name);
     }
     return names;
+  }
+
+  static void FillCluster(const ClusterState& cluster, node::DaemonStatusResponse* response) {
+    response->set_cluster_socket(cluster.socket_path);
+    response->set_cluster_watchers(static_cast<uint32_t>(cluster.watchers));
+    response->set_told_claims(static_cast<uint32_t>(cluster.told_claims));
+    response->set_classes_from_scheduler(cluster.classes_from_scheduler);
   }
 
   void Count(node::DaemonStatusResponse* response) const {

@@ -31,6 +31,12 @@ TEST_F(NodeServiceTest, DaemonStatusTellsWhatItIs) {
   options_.info.programs = {{"crun", "1.8.1"}};
   options_.info.limitations = [] { return std::vector<std::string>{"no CAP_SYS_RESOURCE"}; };
   options_.info.not_ready = [] { return std::vector<std::string>{"Serving: it is stopping"}; };
+  options_.info.cluster = [] {
+    return ClusterState{.socket_path = "/run/cluster.sock",
+                        .watchers = 1,
+                        .told_claims = 2,
+                        .classes_from_scheduler = true};
+  };
   options_.info.metrics_url = "http://127.0.0.1:9464/metrics";
   runtime::SandboxRecord ready;
   ready.state = runtime::SandboxState::kReady;
@@ -57,6 +63,10 @@ TEST_F(NodeServiceTest, DaemonStatusTellsWhatItIs) {
   EXPECT_EQ(response.programs().at("crun"), "1.8.1");
   EXPECT_THAT(response.not_ready(), ElementsAre("Serving: it is stopping"));
   EXPECT_EQ(response.metrics_url(), "http://127.0.0.1:9464/metrics");
+  EXPECT_EQ(response.cluster_socket(), "/run/cluster.sock");
+  EXPECT_EQ(response.cluster_watchers(), 1u);
+  EXPECT_EQ(response.told_claims(), 2u);
+  EXPECT_TRUE(response.classes_from_scheduler());
 }
 
 TEST_F(NodeServiceTest, InspectGivesFindingsAndTroubles) {

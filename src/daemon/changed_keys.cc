@@ -27,6 +27,8 @@ std::vector<std::string> ChangedKeys(const Config& before, const Config& after) 
   note("streaming.idle_timeout", before.streaming.idle_timeout == after.streaming.idle_timeout);
   note("streaming.creation_timeout",
        before.streaming.creation_timeout == after.streaming.creation_timeout);
+  note("kube.socket", before.kube.socket == after.kube.socket);
+  note("kube.socket_group", before.kube.socket_group == after.kube.socket_group);
   note("cgroup_parent", before.cgroup_parent == after.cgroup_parent);
   note("cgroup_driver", before.cgroup_driver == after.cgroup_driver);
   note("restrict_oom_score_adj", before.restrict_oom_score_adj == after.restrict_oom_score_adj);

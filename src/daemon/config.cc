@@ -297,13 +297,21 @@ absl::Status ValidateConfig(const Config& config) {
   // The longest path for unix(7), less the terminating NUL and one byte: until the server is ready
   // its socket has a longer name.
   constexpr size_t kMostBytes = sizeof(sockaddr_un::sun_path) - 2;
-  if (const std::string path = SocketPath(config); path.size() > kMostBytes) {
-    tell(absl::StrCat("address: the path of a socket has at most ", kMostBytes, " bytes, ", path,
+  for (const auto& [key, path] : {std::pair("address", SocketPath(config)),
+                                  std::pair("kube.socket", ClusterSocketPath(config))}) {
+    if (path.size() <= kMostBytes) continue;
+    tell(absl::StrCat(key, ": the path of a socket has at most ", kMostBytes, " bytes, ", path,
                       " has ", path.size()));
   }
-  if (!config.socket_group.empty() && getgrnam(config.socket_group.c_str()) == nullptr) {
-    tell(absl::StrCat("socket_group: there is no group '", config.socket_group,
-                      "' on this machine; make it (groupadd --system ", config.socket_group,
+  if (SocketPath(config) == ClusterSocketPath(config)) {
+    tell(absl::StrCat("address and kube.socket: the two sockets must differ, both are ",
+                      SocketPath(config)));
+  }
+  for (const auto& [key, group] : {std::pair("socket_group", config.socket_group),
+                                   std::pair("kube.socket_group", config.kube.socket_group)}) {
+    if (group.empty() || getgrnam(group.c_str()) != nullptr) continue;
+    tell(absl::StrCat(key, ": there is no group '", group,
+                      "' on this machine; make it (groupadd --system ", group,
                       ") or leave it out"));
   }
   if (config.streaming.certificate.empty() != config.streaming.key.empty()) {
@@ -321,6 +329,10 @@ absl::Status ValidateConfig(const Config& config) {
                       ErrnoStatus(errno, absl::StrCat("read ", config.registries_file)).message()));
   }
   return AlsoTell(problems, CheckProgram("crun", config.crun));
+}
+
+std::string ClusterSocketPath(const Config& config) {
+  return config.kube.socket == "auto" ? config.run_dir + "/cluster.sock" : config.kube.socket;
 }
 
 std::string SocketPath(const Config& config) {

@@ -49,6 +49,13 @@ struct StreamingConfig {
   bool operator==(const StreamingConfig&) const = default;
 };
 
+// The socket for plimsoll-kube.
+struct KubeConfig {
+  std::string socket = "auto";  // absolute path; auto: cluster.sock in run_dir; empty: none
+  std::string socket_group;     // the group that may use it beside root; empty: root only
+  bool operator==(const KubeConfig&) const = default;
+};
+
 struct Config {
   std::string address;       // "unix:///run/a.sock"; empty: plimsoll.sock in run_dir
   std::string socket_group;  // the group that may use the socket beside root; empty: root only
@@ -61,6 +68,7 @@ struct Config {
   std::vector<std::string> cdi_spec_dirs = {"/etc/cdi", "/var/run/cdi"};
   NetworkConfig network;
   StreamingConfig streaming;
+  KubeConfig kube;
   std::string cgroup_parent = "/plimsoll";
   std::string cgroup_driver = "auto";           // auto, cgroupfs, systemd
   std::string restrict_oom_score_adj = "auto";  // auto, true, false
@@ -107,6 +115,8 @@ absl::Status ValidateConfig(const Config& config);
 
 // The socket's path.
 std::string SocketPath(const Config& config);
+// That of the socket for plimsoll-kube; empty: there is none.
+std::string ClusterSocketPath(const Config& config);
 
 }  // namespace plimsoll::daemon
 

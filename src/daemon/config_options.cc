@@ -122,6 +122,14 @@ absl::Status SetFile(std::string& member, const std::string& value) {
   return absl::OkStatus();
 }
 
+absl::Status SetClusterSocket(Config& config, const std::string& value) {
+  if (!value.empty() && value != "auto" && !IsPlainAbsolutePath(value)) {
+    return Expected("auto, the absolute path of a socket, or nothing for none", value);
+  }
+  config.kube.socket = value;
+  return absl::OkStatus();
+}
+
 absl::Status SetCgroupParent(Config& config, const std::string& value) {
   const absl::StatusOr<std::string> path = linux::NormalizeCgroupPath(value);
   if (!path.ok() || *path == "/" || !absl::StartsWith(value, "/")) {
@@ -271,6 +279,14 @@ constexpr Option kOptions[] = {
        return SetInteger(config.streaming.creation_timeout, value, 1, 600);
      },
      "seconds that a client has to open its streams"},
+    {"kube.socket", OptionKind::kText, SetClusterSocket,
+     "the socket for plimsoll-kube: a path; auto: cluster.sock in run_dir; empty: none"},
+    {"kube.socket_group", OptionKind::kText,
+     [](Config& config, const std::string& value) {
+       config.kube.socket_group = value;
+       return absl::OkStatus();
+     },
+     "group that may use that socket; empty: root only"},
     {"cgroup_parent", OptionKind::kText, SetCgroupParent,
      "control group of pods that name none of their own"},
     {"cgroup_driver", OptionKind::kText,

@@ -56,6 +56,7 @@ network:
   plugin_timeout: 5
   interfaces: [eth0, net1]
   collect_garbage: true
+kube: {socket: /run/k.sock, socket_group: kube}
 cgroup_parent: /a//b/
 cgroup_driver: systemd
 restrict_oom_score_adj: true
@@ -89,6 +90,7 @@ feature_gates:
                       .plugin_timeout = 5,
                       .interfaces = {"eth0", "net1"},
                       .collect_garbage = true};
+  expected.kube = {.socket = "/run/k.sock", .socket_group = "kube"};
   expected.cgroup_parent = "/a/b";
   expected.cgroup_driver = "systemd";
   expected.restrict_oom_score_adj = "true";
@@ -120,15 +122,19 @@ TEST_P(ConfigErrorTest, SaysWhereAndWhatIsRight) {
 INSTANTIATE_TEST_SUITE_P(
     All, ConfigErrorTest,
     ::testing::Values(
-        Wrong{"workers: 4\nadress: x\n",
-              "f.yaml:2:1: unknown key 'adress'; did you mean 'address'? Valid here: address, "
-              "socket_group, state_dir, "
-              "run_dir, log, metrics, crun, cdi_spec_dirs, network, streaming, cgroup_parent, "
-              "cgroup_driver, restrict_oom_score_adj, image_volumes, exec, workers, event_log, "
-              "registries, "
-              "images, feature_gates, "
-              "classes, "
-              "nodeResources, runtime_handlers"},
+        Wrong{
+            "workers: 4\nadress: x\n",
+            "f.yaml:2:1: unknown key 'adress'; did you mean 'address'? Valid here: address, "
+            "socket_group, state_dir, "
+            "run_dir, log, metrics, crun, cdi_spec_dirs, network, streaming, kube, cgroup_parent, "
+            "cgroup_driver, restrict_oom_score_adj, image_volumes, exec, workers, event_log, "
+            "registries, "
+            "images, feature_gates, "
+            "classes, "
+            "nodeResources, runtime_handlers"},
+        Wrong{"kube: {socket: run/k.sock}\n",
+              "f.yaml:1:16: kube.socket: expected auto, the absolute path of a socket, or nothing "
+              "for none, found 'run/k.sock'"},
         Wrong{"network: {plugin_dirs: [\"/a:b\"]}\n",
               "f.yaml:1:25: network.plugin_dirs: expected a path without ':', found '/a:b'"},
         Wrong{"network: {interfaces: [eth0, an-interface-of-more]}\n",
@@ -144,7 +150,7 @@ INSTANTIATE_TEST_SUITE_P(
         Wrong{
             "zzzz: 1\nworkers: 0\nlog: {format: loud}\nnodeResources: {pollInterval: 5, cpu: {}}\n",
             "f.yaml:1:1: unknown key 'zzzz', valid here: address, socket_group, state_dir, "
-            "run_dir, log, metrics, crun, cdi_spec_dirs, network, streaming, cgroup_parent, "
+            "run_dir, log, metrics, crun, cdi_spec_dirs, network, streaming, kube, cgroup_parent, "
             "cgroup_driver, restrict_oom_score_adj, image_volumes, exec, workers, event_log, "
             "registries, images, feature_gates, classes, nodeResources, runtime_handlers\n"
             "f.yaml:2:10: workers: expected an integer from 1 to 1024, found '0'\n"
@@ -229,6 +235,30 @@ TEST(ConfigTest, TheSocketIsInTheRunDirectoryUnlessSaid) {
   EXPECT_EQ(SocketPath(Config()), "/run/plimsoll/plimsoll.sock");
   EXPECT_EQ(SocketPath(*ParseConfig("run_dir: /run/x", "f")), "/run/x/plimsoll.sock");
   EXPECT_EQ(SocketPath(*ParseConfig("address: unix:///a/b", "f")), "/a/b");
+}
+
+TEST(ConfigTest, TheClusterSocketIsInTheRunDirectoryUnlessSaid) {
+  EXPECT_EQ(ClusterSocketPath(Config()), "/run/plimsoll/cluster.sock");
+  EXPECT_EQ(ClusterSocketPath(*ParseConfig("run_dir: /run/x", "f")), "/run/x/cluster.sock");
+  EXPECT_EQ(ClusterSocketPath(*ParseConfig("kube: {socket: /a/b}", "f")), "/a/b");
+  EXPECT_EQ(ClusterSocketPath(*ParseConfig("kube: {socket: \"\"}", "f")), "");
+}
+
+TEST(ConfigTest, ValidateLooksAtTheClusterSocket) {
+  Config config;
+  config.kube.socket_group = "plimsoll-test-none";
+  EXPECT_THAT(
+      ValidateConfig(config).message(),
+      HasSubstr("kube.socket_group: there is no group 'plimsoll-test-none' on this machine"));
+  config.kube.socket_group = "root";
+  config.kube.socket = "/" + std::string(106, 'a');
+  EXPECT_THAT(ValidateConfig(config).message(),
+              HasSubstr("kube.socket: the path of a socket has at most 106 bytes, /aaa"));
+  config.kube.socket = "/run/plimsoll/plimsoll.sock";
+  EXPECT_THAT(ValidateConfig(config).message(),
+              HasSubstr("address and kube.socket: the two sockets must differ"));
+  config.kube.socket = "/run/plimsoll/kube.sock";
+  EXPECT_TRUE(ValidateConfig(config).ok()) << ValidateConfig(config);
 }
 
 TEST(ConfigTest, LoadNamesTheFileAndTheReason) {

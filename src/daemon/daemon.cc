@@ -19,6 +19,7 @@
 #include "daemon/activity.h"
 #include "daemon/cgroup_driver.h"
 #include "daemon/changed_keys.h"
+#include "daemon/cluster_front.h"
 #include "daemon/configured_images.h"
 #include "daemon/describe_node.h"
 #include "daemon/find_group.h"
@@ -100,6 +101,7 @@ class DaemonImpl final : public Daemon {
 
   bool Stop(absl::Duration grace) override {
     telemetry_->health()->Stopping();
+    cluster_.StopServing();
     return front_.Stop(grace);
   }
 
@@ -114,7 +116,9 @@ class DaemonImpl final : public Daemon {
   // Ends the engine last: the others ask it.
   void Close() {
     if (telemetry_ != nullptr) telemetry_->ClosePages();
+    cluster_.StopServing();
     front_.Close();
+    cluster_.Close();
     node_.reset();
     if (telemetry_ != nullptr) telemetry_->LetGoOfEngine();
     engine_.reset();
@@ -159,6 +163,7 @@ class DaemonImpl final : public Daemon {
                                                          .log = log_,
                                                          .metrics = telemetry_->metrics()}));
     telemetry_->metrics()->SetClasses(engine_->classes()->registry());
+    telemetry_->metrics()->SetCluster([this] { return cluster_.Counts(); });
     telemetry_->Follow(engine_->events());
     telemetry_->OpenHealth({.host = host_,
                             .state = *directories_.state,
@@ -182,8 +187,18 @@ class DaemonImpl final : public Daemon {
     PLIMSOLL_RETURN_IF_ERROR(
         front_.StartStreaming(config.streaming, options_.standalone, engine_->engine(), log_));
     telemetry_->health()->Recovered(engine_->engine(), [this] { return node_->Ready(); });
+    cluster_.Open({.config = config,
+                   .version = options_.version,
+                   .host = host_,
+                   .state = *directories_.state,
+                   .engine = engine_->engine(),
+                   .classes = engine_->classes(),
+                   .node = node_.get(),
+                   .activity = telemetry_->activity(),
+                   .log = log_});
     PLIMSOLL_ASSIGN_OR_RETURN(cri::ServerOptions server, MakeServerOptions());
     PLIMSOLL_RETURN_IF_ERROR(front_.StartServer(std::move(server)));
+    PLIMSOLL_RETURN_IF_ERROR(cluster_.Serve());
     telemetry_->health()->Serving();
     return absl::OkStatus();
   }
@@ -201,6 +216,7 @@ class DaemonImpl final : public Daemon {
                                 .cdi = engine_->cdi(),
                                 .network = engine_->network(),
                                 .node = node_.get(),
+                                .cluster = &cluster_,
                                 .health = telemetry_->health()});
     server.engine = engine_->engine();
     server.images = engine_->images();
@@ -254,6 +270,7 @@ class DaemonImpl final : public Daemon {
   std::unique_ptr<Telemetry> telemetry_;
   std::unique_ptr<NodeEngine> engine_;
   std::unique_ptr<NodeResources> node_;  // asks the engine
+  ClusterFront cluster_;
 };
 
 }  // namespace

@@ -61,7 +61,12 @@ cri::NodeInfo DescribeNode(const NodeParts& parts) {
     info.classes.annotations = AnnotationPolicyFrom(config.classes);
     info.classes.from = config.classes.from;
     info.classes.static_pods = config.classes.static_pods;
+    info.classes.scheduled = [told = parts.cluster->classes()] { return told->scheduled(); };
+    info.classes.told_pod_classes = [told = parts.cluster->classes()](const std::string& uid) {
+      return told->OfPod(uid);
+    };
   }
+  info.cluster = [cluster = parts.cluster] { return cluster->State(); };
   info.pod_resources = PicturesAreOn(config);
   info.recursive_read_only_mounts = parts.runtime->HasRecursiveReadOnly("");
   info.user_namespaces = parts.runtime->UserNamespaces().ok();

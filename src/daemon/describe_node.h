@@ -5,6 +5,7 @@
 #include "cdi/registry.h"
 #include "cri/node_info.h"
 #include "daemon/cgroup_driver.h"
+#include "daemon/cluster_front.h"
 #include "daemon/daemon.h"
 #include "daemon/node_classes.h"
 #include "daemon/node_health.h"
@@ -23,6 +24,7 @@ struct NodeParts {
   cdi::Registry* cdi = nullptr;
   network::Network* network = nullptr;
   const NodeResources* node = nullptr;
+  ClusterFront* cluster = nullptr;
   const NodeHealth* health = nullptr;
 };
 cri::NodeInfo DescribeNode(const NodeParts& parts);

@@ -65,6 +65,21 @@ MetricFamilies LaneMetrics(const std::map<std::string, LaneCounts>& lanes) {
                  [](const LaneCounts& lane) { return lane.exhausted; })};
 }
 
+MetricFamilies ClusterMetrics(const ClusterCounts& counts) {
+  const auto family = [](const char* name, const char* help, prometheus::MetricType type,
+                         uint64_t value) {
+    prometheus::MetricFamily made = MakeFamily(name, help, type);
+    AddValue(&made, {}, static_cast<double>(value));
+    return made;
+  };
+  using enum prometheus::MetricType;
+  return {family("plimsoll_cluster_watchers", "Open streams of WatchNode", Gauge, counts.watchers),
+          family("plimsoll_cluster_reports_total", "Reports of the node that were sent", Counter,
+                 counts.reports_sent),
+          family("plimsoll_cluster_told_claims", "Claims whose pod-level classes were told", Gauge,
+                 counts.told_claims)};
+}
+
 prometheus::Family<prometheus::Counter>& Counters(prometheus::Registry& registry, const char* name,
                                                   const char* help) {
   return prometheus::BuildCounter().Name(name).Help(help).Register(registry);
@@ -134,6 +149,7 @@ struct Metrics::State {
   std::function<std::map<std::string, LaneCounts>()> lanes;
   const qos::Registry* classes = nullptr;
   std::optional<qos::DriftWatch> drift;  // set with `classes`
+  std::function<ClusterCounts()> cluster;
   std::optional<FsRoot> host;
 };
 
@@ -153,6 +169,10 @@ void Metrics::SetClasses(const qos::Registry* registry) {
 
 void Metrics::SetLanes(std::function<std::map<std::string, LaneCounts>()> lanes) {
   state_->lanes = std::move(lanes);
+}
+
+void Metrics::SetCluster(std::function<ClusterCounts()> cluster) {
+  state_->cluster = std::move(cluster);
 }
 
 void Metrics::SetHost(const FsRoot& host) {
@@ -228,6 +248,7 @@ std::string Metrics::Text() const {
       GaugeByState("plimsoll_sandboxes", "Pod sandboxes by state", counts.sandboxes));
   families.push_back(GaugeByState("plimsoll_containers", "Containers by state", counts.containers));
   if (state_->lanes) Append(&families, LaneMetrics(state_->lanes()));
+  if (state_->cluster) Append(&families, ClusterMetrics(state_->cluster()));
   if (state_->classes != nullptr) {
     Append(&families, ClassMetrics(*state_->classes, *state_->drift));
   }

@@ -31,6 +31,13 @@ struct LaneCounts {
   uint64_t exhausted = 0;
 };
 
+// The daemon's side towards plimsoll-kube.
+struct ClusterCounts {
+  uint64_t watchers = 0;      // open streams of WatchNode
+  uint64_t reports_sent = 0;  // to all of them
+  uint64_t told_claims = 0;   // with pod-level classes
+};
+
 // The result of this daemon's recovery.
 struct RecoveryCounts {
   absl::Duration duration;
@@ -52,6 +59,7 @@ class Metrics {
   void SetClasses(const qos::Registry* registry);
   // `lanes` gives them by name, for each Text.
   void SetLanes(std::function<std::map<std::string, LaneCounts>()> lanes);
+  void SetCluster(std::function<ClusterCounts()> cluster);
   // Shows this process, from /proc below `host`.
   void SetHost(const FsRoot& host);
 

@@ -37,6 +37,7 @@ class MetricsDocTest : public ::testing::Test {
     EXPECT_FALSE(registry_->Reserve(qos::Level::kContainer, "c2", "b", {{"rdt", "tin"}}).ok());
     metrics_.SetClasses(registry_.get());
     metrics_.SetLanes([] { return std::map<std::string, LaneCounts>{{"look", {1, 1, 1, 1}}}; });
+    metrics_.SetCluster([] { return ClusterCounts{1, 1, 1}; });
     metrics_.SetHost(*FsRoot::Open("/"));
     metrics_.ObserveRpc("RuntimeService", "Version", "OK", absl::Milliseconds(1));
     metrics_.ObserveEvent("Warning");

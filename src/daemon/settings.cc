@@ -87,6 +87,8 @@ absl::StatusOr<Settings> LoadSettings(const Flags& flags, const std::string& def
     config.state_dir = defaults.state_dir;
     config.run_dir = defaults.run_dir;
     config.metrics_address = defaults.metrics_address;
+    config.kube.socket = "";
+    config.kube.socket_group = defaults.kube.socket_group;
   }
   for (const auto& [key, value] : flags.options) {
     PLIMSOLL_RETURN_IF_ERROR(Annotate(SetOption(config, key, value), FlagOf(key)));

@@ -105,7 +105,7 @@ TEST(ClassesConfig, MistakesAreToldWithTheirPlace) {
       {"cgroup: [{classes: {}}]", "classes.cgroup[0]: \"name\" is missing"},
       {"cgroup: [{name: a, classes: {b: 1}}]", "classes.cgroup[0].classes.b: expected a mapping"},
       {"from: kube", R"(classes.from: "kube" is not one of auto, any, scheduler)"},
-      {"staticPods: [api]", "classes.staticPods: expected"},
+      {"staticPods: [api]", "classes.staticPods: must be true or false"},
       {"rtd: {}", "did you mean \"rdt\"?"},
       {"[]", "classes"},
   };

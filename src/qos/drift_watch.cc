@@ -1,26 +1,29 @@
 #include "qos/drift_watch.h"
 
 #include <algorithm>
-#include <iterator>
+#include <set>
+#include <string>
 #include <utility>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 
 namespace plimsoll::qos {
 
 void DriftWatch::LookAt(const Target& target) {
-  std::set<Key> differs;
+  std::map<Key, std::string> differs;
   for (const auto& [type, held] : registry_.Effective(target, /*look=*/true)) {
     // A type that is unavailable now differs for good; a warning tells of it elsewhere.
     if (!held.drift.empty() && registry_.Has(target.level, type)) {
-      differs.insert({target.level, type, held.name});
+      differs[{target.level, type, held.name}] = absl::StrCat(target.name, ": ", held.drift);
     }
   }
   Seen& seen = seen_[target.id];
   seen.drifted.clear();
-  std::set_intersection(differs.begin(), differs.end(), seen.differs.begin(), seen.differs.end(),
-                        std::inserter(seen.drifted, seen.drifted.end()));
+  for (const auto& [key, sentence] : differs) {
+    if (seen.differs.contains(key)) seen.drifted[key] = sentence;
+  }
   seen.differs = std::move(differs);
 }
 
@@ -42,9 +45,21 @@ std::map<DriftWatch::Key, uint64_t> DriftWatch::Look(absl::Duration budget) {
   }
   std::map<Key, uint64_t> counts;
   for (const auto& [id, seen] : seen_) {
-    for (const Key& key : seen.drifted) ++counts[key];
+    for (const auto& [key, sentence] : seen.drifted) ++counts[key];
   }
   return counts;
+}
+
+std::map<DriftWatch::Key, std::vector<std::string>> DriftWatch::Drifted(size_t most) const {
+  absl::MutexLock lock(&mutex_);
+  std::map<Key, std::vector<std::string>> all;
+  for (const auto& [id, seen] : seen_) {
+    for (const auto& [key, sentence] : seen.drifted) {
+      std::vector<std::string>& of_class = all[key];
+      if (of_class.size() < most) of_class.push_back(sentence);
+    }
+  }
+  return all;
 }
 
 }  // namespace plimsoll::qos

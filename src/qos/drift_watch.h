@@ -4,9 +4,9 @@
 
 #include <cstdint>
 #include <map>
-#include <set>
 #include <string>
 #include <tuple>
+#include <vector>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/synchronization/mutex.h"
@@ -27,17 +27,19 @@ class DriftWatch {
   // Looks for that long, at one holder at least and at none twice. Returns the number of drifted
   // holders of each class, by the last looks at each; classes without any are left out.
   std::map<Key, uint64_t> Look(absl::Duration budget);
+  // Those holders, one sentence each, `most` of a class at most. Looks at nothing.
+  std::map<Key, std::vector<std::string>> Drifted(size_t most) const;
 
  private:
   struct Seen {
-    std::set<Key> differs;  // in the last look
-    std::set<Key> drifted;  // in the last two
+    std::map<Key, std::string> differs;  // in the last look, with the sentence
+    std::map<Key, std::string> drifted;  // in the last two
   };
 
   void LookAt(const Target& target) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   const Registry& registry_;
-  absl::Mutex mutex_;
+  mutable absl::Mutex mutex_;
   std::map<std::string, Seen> seen_ ABSL_GUARDED_BY(mutex_);  // by id
   std::string last_ ABSL_GUARDED_BY(mutex_);                  // the id that was looked at last
 };

@@ -57,6 +57,22 @@ TEST_F(DriftWatchTest, CountsWhatIsSeenTwiceInARow) {
   EXPECT_THAT(watch_->Look(absl::Minutes(1)), IsEmpty());
 }
 
+TEST_F(DriftWatchTest, SaysWhichHoldersDrifted) {
+  Add("a", {{"rdt", "gold"}});
+  Add("b", {{"rdt", "gold"}});
+  rdt_.drift = "thread 5 is elsewhere";
+  watch_->Look(absl::Minutes(1));
+  EXPECT_THAT(watch_->Drifted(10), IsEmpty());
+  watch_->Look(absl::Minutes(1));
+  EXPECT_THAT(watch_->Drifted(10),
+              ElementsAre(Pair(KeyOf("rdt", "gold"),
+                               ElementsAre("container a: thread 5 is elsewhere",
+                                           "container b: thread 5 is elsewhere"))));
+  EXPECT_THAT(watch_->Drifted(1),
+              ElementsAre(Pair(KeyOf("rdt", "gold"),
+                               ElementsAre("container a: thread 5 is elsewhere"))));
+}
+
 TEST_F(DriftWatchTest, WithoutTimeItLooksAtOneAndGoesOnWithTheNext) {
   for (const char* id : {"a", "b", "c"}) Add(id, {{"rdt", "gold"}});
   rdt_.drift = "thread 5 is elsewhere";

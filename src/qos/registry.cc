@@ -155,6 +155,7 @@ absl::StatusOr<HeldClasses> Registry::Reserve(Level level, const std::string& id
   for (const auto& [type, held] : entry.held) ++used_[{Find(level, type), held.name}];
   HeldClasses held = entry.held;
   entries_[id] = std::move(entry);
+  changed_.Ring();
   return held;
 }
 
@@ -169,6 +170,7 @@ void Registry::Cancel(const std::string& id) {
     }
   }
   entries_.erase(at);
+  changed_.Ring();
 }
 
 absl::Status Registry::AdoptOne(const Target& target, const std::string& type_name,
@@ -205,6 +207,7 @@ absl::Status Registry::Adopt(const Target& target, HeldClasses* held) {
   absl::MutexLock lock(&mutex_);
   for (const auto& [name, one] : *held) ++used_[{Find(target.level, name), one.name}];
   entries_[target.id] = {target.level, target.name, *held, target};
+  changed_.Ring();
   return status;
 }
 
@@ -347,6 +350,7 @@ absl::Status Registry::Change(const Target& target, const ClassNames& asked,
   GiveUp(target, steps, /*new_places=*/false);
   absl::MutexLock lock(&mutex_);
   if (const auto at = entries_.find(target.id); at != entries_.end()) at->second.held = after;
+  changed_.Ring();
   return absl::OkStatus();
 }
 

@@ -25,6 +25,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/synchronization/mutex.h"
+#include "base/change_bell.h"
 #include "qos/class_type.h"
 #include "qos/classes.h"
 
@@ -145,6 +146,9 @@ class Registry {
   // before the first reload.
   void SaveWith(std::function<absl::Status(const Target&, const HeldClasses&)> save);
 
+  // Rings when holders or the meaning of classes have changed, under locks of this.
+  ChangeBell& changed() const { return changed_; }
+
   // Devices have come, gone or changed: see ClassType::Refresh. Every type is asked; the first
   // error is returned.
   absl::Status Refresh();
@@ -223,6 +227,7 @@ class Registry {
   absl::Mutex reloading_;  // one Reload at a time
   std::function<absl::Status(const Target&, const HeldClasses&)> save_;
   WarnFn warn_;
+  mutable ChangeBell changed_;
   mutable absl::Mutex definitions_;
   // Held shared by calls that ask the kernel, exclusively by Reload.
   mutable absl::Mutex reload_;

@@ -60,6 +60,7 @@ absl::Status Registry::Refresh() {
     const absl::Status refreshed = type->Refresh(holders);
     status = FirstError(status, Annotate(refreshed, absl::StrCat("class type ", type->name())));
   }
+  changed_.Ring();
   return status;
 }
 
@@ -114,6 +115,7 @@ absl::StatusOr<std::vector<std::string>> Registry::Reload() {
     }
   }
   SaveFiles();
+  changed_.Ring();
   return changes;
 }
 

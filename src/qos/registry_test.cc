@@ -116,6 +116,9 @@ TEST_F(RegistryTest, UnknownNamesAreToldWithTheValidOnes) {
               HasSubstr("(blockio is configured, but: no controller blkio)"));
   EXPECT_THAT(kernels_["rdt"].members, IsEmpty());
   EXPECT_EQ(registry_->Refusals().at({"rdt", "unknown_class"}), 1u);
+  EXPECT_EQ(registry_->CheckKnown(kContainer, "container a", "blockio", "gold"), status);
+  EXPECT_TRUE(absl::IsNotFound(registry_->CheckKnown(kContainer, "a", "rdt", "tin")));
+  EXPECT_TRUE(registry_->CheckKnown(kContainer, "a", "rdt", "gold").ok());
   // Where warnings are reported, so is the unavailable type.
   EXPECT_THAT(registry_->Describe(), testing::SizeIs(2));
   const std::vector<TypeReport> all = registry_->Describe(/*look=*/true);

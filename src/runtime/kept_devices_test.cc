@@ -70,6 +70,14 @@ TEST_F(KeptDevicesTest, WhatNobodyAskedForBeforeNeedsItsFile) {
   EXPECT_EQ(kept_, before);
 }
 
+// No file describes a class: cri/ has made a request of it.
+TEST_F(KeptDevicesTest, ClassesHaveNoNodes) {
+  EXPECT_THAT(*kept_.NodesOf(Asking({"classes.plimsoll.dev/rdt=gold"}), &registry_),
+              ElementsAre("/dev/vfio/7"));
+  EXPECT_THAT(*kept_.NodesOf(Asking({"classes.plimsoll.dev/rdt=gold", "v.com/gpu=a"}), &registry_),
+              ElementsAre("/dev/vfio/7", "/dev/vfio/42"));
+}
+
 TEST_F(KeptDevicesTest, WithoutCdiThereAreTheOthers) {
   EXPECT_THAT(*kept_.NodesOf(Asking({"v.com/gpu=a"}), nullptr), ElementsAre("/dev/vfio/7"));
   EXPECT_EQ(kept_, KeptDevices());

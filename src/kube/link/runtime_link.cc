@@ -2,6 +2,7 @@
 
 #include <grpcpp/grpcpp.h>
 
+#include <atomic>
 #include <chrono>
 #include <thread>
 #include <utility>
@@ -13,6 +14,7 @@
 #include "base/retry_delay.h"
 #include "base/socket_address.h"
 #include "base/status.h"
+#include "base/steady_news.h"
 #include "base/steady_time.h"
 #include "kube/link/translate_report.h"
 #include "plimsoll/v1/cluster.grpc.pb.h"
@@ -83,11 +85,13 @@ class Stream final : private grpc::ClientReadReactor<wire::NodeReport> {
 
   // Waits for the next report. nullptr: the stream has ended, or there was none in time.
   std::shared_ptr<const NodeReport> Next(absl::Duration within) {
-    {
-      absl::MutexLock lock(&mutex_);
-      if (!mutex_.AwaitWithTimeout(absl::Condition(this, &Stream::HasNews), within)) return nullptr;
-      if (!has_message_) return nullptr;
-      has_message_ = false;
+    const SteadyTime until = SteadyAfter(within);
+    while (true) {
+      const uint64_t seen = news_.count();
+      if (has_ended_) return nullptr;
+      if (has_message_.exchange(false)) break;
+      if (SteadyNow() >= until) return nullptr;
+      news_.Await(seen, until);
     }
     auto report = std::make_shared<const NodeReport>(ReportFrom(read_));
     read_.Clear();
@@ -97,22 +101,22 @@ class Stream final : private grpc::ClientReadReactor<wire::NodeReport> {
 
  private:
   void OnReadDone(bool ok) override {
-    absl::MutexLock lock(&mutex_);
     (ok ? has_message_ : has_ended_) = true;
+    news_.Tell();
   }
   void OnDone(const grpc::Status& /*status*/) override {
     absl::MutexLock lock(&mutex_);
     is_done_ = true;
   }
-  bool HasNews() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return has_message_ || has_ended_; }
 
   const std::unique_ptr<Line> line_;
   grpc::ClientContext context_;
   const wire::WatchNodeRequest request_;
   wire::NodeReport read_;  // gRPC's during a read, else the taker's
+  std::atomic<bool> has_message_ = false;
+  std::atomic<bool> has_ended_ = false;
+  SteadyNews news_;  // of both
   absl::Mutex mutex_;
-  bool has_message_ ABSL_GUARDED_BY(mutex_) = false;
-  bool has_ended_ ABSL_GUARDED_BY(mutex_) = false;
   bool is_done_ ABSL_GUARDED_BY(mutex_) = false;  // gRPC has no more use for this
 };
 
@@ -127,6 +131,7 @@ class GrpcLink final : public RuntimeLink {
     {
       absl::MutexLock lock(&mutex_);
       ending_ = true;
+      end_.Tell();
       if (stream_ != nullptr) stream_->Cancel();
     }
     thread_.join();
@@ -218,8 +223,13 @@ class GrpcLink final : public RuntimeLink {
   }
   // False: the end has come.
   bool Rest(absl::Duration pause) {
-    absl::MutexLock lock(&mutex_);
-    return !mutex_.AwaitWithTimeout(absl::Condition(&ending_), pause);
+    const SteadyTime until = SteadyAfter(pause);
+    while (true) {
+      const uint64_t seen = end_.count();
+      if (is_ending()) return false;
+      if (SteadyNow() >= until) return true;
+      end_.Await(seen, until);
+    }
   }
   bool is_ending() {
     absl::MutexLock lock(&mutex_);
@@ -231,6 +241,7 @@ class GrpcLink final : public RuntimeLink {
   const LinkOptions options_;
   absl::Mutex mutex_;
   bool ending_ ABSL_GUARDED_BY(mutex_) = false;
+  SteadyNews end_;
   Stream* stream_ ABSL_GUARDED_BY(mutex_) = nullptr;  // null: none is open
   std::thread thread_;
 };

@@ -1,0 +1,49 @@
+// Bounds the connections of a server that takes any number.
+#ifndef PLIMSOLL_CLUSTER_CONNECTION_GATE_H_
+#define PLIMSOLL_CLUSTER_CONNECTION_GATE_H_
+
+#include <sys/types.h>
+
+#include <functional>
+#include <vector>
+
+#include "base/unique_fd.h"
+
+namespace plimsoll::cluster {
+
+struct GateOptions {
+  size_t most = 64;
+  // Of one user: another user of the socket's group must not keep plimsoll-kube out.
+  size_t most_of_user = 16;
+};
+
+// gRPC takes every connection and tells of no end. So the gate keeps a second descriptor of each:
+// it hangs up once client or server has closed. A connection that comes while there are too many is
+// closed at once. One thread at a time.
+class ConnectionGate {
+ public:
+  // `serve` gets the connections that are let in.
+  explicit ConnectionGate(std::function<void(UniqueFd)> serve, GateOptions options = GateOptions())
+      : serve_(std::move(serve)), options_(options) {}
+
+  // Closes it, or hands it on. `connection` is a connected unix socket.
+  void Admit(UniqueFd connection);
+  // Those that were open at the last Admit.
+  size_t open() const { return open_.size(); }
+
+ private:
+  struct Connection {
+    UniqueFd second;
+    uid_t user = 0;
+  };
+  void DropClosed();
+  bool HasRoom(uid_t user) const;
+
+  const std::function<void(UniqueFd)> serve_;
+  const GateOptions options_;
+  std::vector<Connection> open_;
+};
+
+}  // namespace plimsoll::cluster
+
+#endif  // PLIMSOLL_CLUSTER_CONNECTION_GATE_H_

@@ -1,0 +1,146 @@
+#include "cluster/report.h"
+
+#include <tuple>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "topology/wire/translate_topology.h"
+
+namespace plimsoll::cluster {
+namespace {
+
+namespace wire = ::plimsoll::v1;
+
+constexpr absl::Duration kTimeForDrift = absl::Milliseconds(20);
+constexpr size_t kMostSentences = 10;
+// Long texts come from configuration or the kernel; a report has a bounded size.
+constexpr size_t kMostTextBytes = 1024;
+
+std::string Bounded(std::string text) {
+  if (text.size() > kMostTextBytes) text = text.substr(0, kMostTextBytes - 3) + "...";
+  return text;
+}
+
+const char* LevelName(qos::Level level) {
+  return level == qos::Level::kPod ? "pod" : "container";
+}
+
+void AddTrouble(const char* reason, std::string message, wire::NodeReport* report) {
+  wire::Trouble* trouble = report->add_troubles();
+  trouble->set_reason(reason);
+  trouble->set_message(Bounded(std::move(message)));
+}
+
+}  // namespace
+
+ReportMaker::ReportMaker(ReportSources sources) : sources_(std::move(sources)) {
+  if (sources_.registry != nullptr) {
+    drift_watch_ = std::make_unique<qos::DriftWatch>(sources_.registry);
+  }
+}
+
+wire::NodeReport ReportMaker::Make(Looks looks) {
+  if (looks.drift && drift_watch_ != nullptr) {
+    drift_watch_->Look(kTimeForDrift);
+    drifted_ = drift_watch_->Drifted(kMostSentences);
+  }
+  if (looks.grants && sources_.grants) {
+    absl::StatusOr<kubelet::Grants> grants = sources_.grants();
+    grants_.reset();
+    if (grants.ok()) grants_ = *std::move(grants);
+  }
+  wire::NodeReport report;
+  report.set_version(sources_.version);
+  AddTypes(&report);
+  AddTopology(&report);
+  AddExclusive(&report);
+  AddTroubles(&report);
+  return report;
+}
+
+void ReportMaker::AddTypes(wire::NodeReport* report) const {
+  if (sources_.registry == nullptr) return;
+  for (const qos::TypeReport& type : sources_.registry->Describe()) {
+    wire::NodeClassType* to = report->add_types();
+    to->set_name(type.name);
+    to->set_level(LevelName(type.level));
+    to->set_immutable(type.immutable);
+    to->set_default_class(type.default_class);
+    for (const qos::ClassUse& use : type.classes) {
+      wire::NodeClass* one = to->add_classes();
+      one->set_name(use.info.name);
+      one->set_capacity(use.info.capacity);
+      one->set_holders(use.holders.size());
+      one->set_meaning(Bounded(use.info.meaning));
+      const auto drift = drifted_.find({type.level, type.name, use.info.name});
+      if (drift == drifted_.end()) continue;
+      for (const std::string& sentence : drift->second) one->add_drift(Bounded(sentence));
+    }
+  }
+  for (const qos::UnavailableType& type : sources_.registry->unavailable()) {
+    wire::NodeClassType* to = report->add_types();
+    to->set_name(type.name);
+    to->set_level(LevelName(type.level));
+    to->set_unavailable(Bounded(type.reason.empty() ? "it is not available" : type.reason));
+  }
+}
+
+void ReportMaker::AddTopology(wire::NodeReport* report) const {
+  if (sources_.topology == nullptr) return;
+  const topology::Edition edition = sources_.topology->Newest();
+  if (edition.number == 0) return;
+  report->set_topology_edition(edition.number);
+  topology::FillTopology(*edition.topology, report->mutable_topology());
+}
+
+void ReportMaker::AddExclusive(wire::NodeReport* report) const {
+  if (!grants_) return;
+  wire::Exclusive* to = report->mutable_exclusive();
+  to->set_cpus(grants_->exclusive_cpus);
+  for (const runtime::PinnedMemory& one : grants_->memory) {
+    wire::PinnedMemory* memory = to->add_memory();
+    memory->set_resource(one.resource);
+    memory->mutable_numa_nodes()->Add(one.numa_nodes.begin(), one.numa_nodes.end());
+    memory->set_bytes(one.bytes);
+  }
+  for (const kubelet::Grants::Devices& one : grants_->devices) {
+    wire::TakenDevices* devices = to->add_devices();
+    devices->set_resource(one.resource);
+    devices->mutable_numa_nodes()->Add(one.numa_nodes.begin(), one.numa_nodes.end());
+    devices->set_count(one.count);
+  }
+}
+
+void ReportMaker::AddTroubles(wire::NodeReport* report) const {
+  const bool has_topology = report->topology_edition() != 0;
+  const absl::Status partition = sources_.partition ? sources_.partition() : absl::OkStatus();
+  if (!has_topology) {
+    AddTrouble("TopologyUnknown",
+               sources_.topology == nullptr
+                   ? "the feature gate KubeletResourceDiscoveryFromCRI is off"
+                   : absl::StrCat("the node's topology is not there yet",
+                                  partition.ok() ? "" : ": ", partition.message()),
+               report);
+  }
+  if (!partition.ok() && (has_topology || sources_.topology == nullptr)) {
+    AddTrouble("PartitionLost", std::string(partition.message()), report);
+  }
+  for (const wire::NodeClassType& type : report->types()) {
+    if (type.unavailable().empty()) continue;
+    AddTrouble(
+        "ClassTypeUnavailable",
+        absl::StrCat("type \"", type.name(), "\" of ", type.level(), "s: ", type.unavailable()),
+        report);
+  }
+  for (const auto& [key, sentences] : drifted_) {
+    const auto& [level, type, name] = key;
+    AddTrouble("ClassDrift",
+               absl::StrCat("class \"", name, "\" of type \"", type, "\" for ", LevelName(level),
+                            "s: ", sentences.front()),
+               report);
+  }
+  const absl::Status told = sources_.told ? sources_.told() : absl::OkStatus();
+  if (!told.ok()) AddTrouble("ToldClassesLost", std::string(told.message()), report);
+}
+
+}  // namespace plimsoll::cluster

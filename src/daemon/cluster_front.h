@@ -1,0 +1,79 @@
+// The daemon's side towards plimsoll-kube: pod-level classes that it tells, and the socket on which
+// it follows the node.
+#ifndef PLIMSOLL_DAEMON_CLUSTER_FRONT_H_
+#define PLIMSOLL_DAEMON_CLUSTER_FRONT_H_
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/synchronization/mutex.h"
+#include "base/fs_root.h"
+#include "cluster/node_watch.h"
+#include "cluster/pod_classes.h"
+#include "cluster/report.h"
+#include "cluster/server.h"
+#include "cri/node_info.h"
+#include "daemon/activity.h"
+#include "daemon/config.h"
+#include "daemon/metrics.h"
+#include "daemon/node_classes.h"
+#include "daemon/node_resources.h"
+#include "runtime/engine.h"
+#include "service/logging.h"
+
+namespace plimsoll::daemon {
+
+// One thread opens, serves and closes it; the rest is thread-safe.
+class ClusterFront {
+ public:
+  // References and pointers outlive Close.
+  struct Parts {
+    const Config& config;
+    std::string version;
+    FsRoot host;   // "/"
+    FsRoot state;  // keeps the told classes
+    runtime::Engine* engine = nullptr;
+    NodeClasses* classes = nullptr;
+    NodeResources* node = nullptr;
+    Activity* activity = nullptr;
+    Log* log = nullptr;
+    // See cluster::ReportSources; null: no kubelet is asked.
+    std::function<absl::StatusOr<kubelet::Grants>()> grants;
+  };
+
+  // Reads the told classes, which RunPodSandbox needs. Call before the CRI is served. A table that
+  // can't be read is logged, and fails those calls.
+  void Open(Parts parts);
+  // Serves the socket; nothing where the configuration has none.
+  absl::Status Serve();
+  // Cuts off its clients.
+  void StopServing();
+  // After the CRI's end.
+  void Close();
+
+  // The lookups of ClassSupport, for RunPodSandbox. Between Open and Close.
+  cluster::PodClasses* classes() { return classes_.get(); }
+  // Empty before Open and after Close.
+  cri::ClusterState State() const;
+  ClusterCounts Counts() const;
+
+ private:
+  cluster::ReportSources Sources() const;
+  cluster::ServerOptions ServerOptionsFor(const std::string& path) const;
+
+  std::unique_ptr<Parts> parts_;
+  int subscription_ = 0;  // to topologies
+  // One thread changes them, with the mutex held.
+  mutable absl::Mutex mutex_;
+  std::unique_ptr<cluster::PodClasses> classes_;
+  std::unique_ptr<cluster::NodeWatch> watch_;
+  std::unique_ptr<cluster::Server> server_;  // asks both
+};
+
+}  // namespace plimsoll::daemon
+
+#endif  // PLIMSOLL_DAEMON_CLUSTER_FRONT_H_

@@ -1,0 +1,68 @@
+#include "kubelet/combine.h"
+
+#include "absl/algorithm/container.h"
+#include "absl/strings/str_cat.h"
+
+namespace plimsoll::kubelet {
+namespace {
+
+bool HasPluginDevices(const ToldGrants& grants) {
+  return absl::c_any_of(grants, [](const auto& entry) { return !entry.second.devices.empty(); });
+}
+
+// Of devices and CDI devices, once both sockets have told.
+void AddMissingDevices(const ToldPod& pod, const ToldGrants& grants,
+                       std::vector<std::string>* missing) {
+  constexpr char kDevices[] = "devices: ";
+  constexpr char kCdiDevices[] = "CDI devices: ";
+  if (HasPluginDevices(grants)) {
+    missing->push_back(
+        absl::StrCat(kDevices, "kubelet tells the ids of a device plugin's devices, no paths"));
+    missing->push_back(absl::StrCat(kCdiDevices, "kubelet tells none of a device plugin's"));
+  } else if (pod.has_block_volumes) {
+    missing->push_back(absl::StrCat(kDevices, "kubelet tells no paths of block volumes"));
+  }
+  if (!pod.untold_devices.empty()) {
+    const char* why = "kubelet tells none of init containers that aren't sidecars";
+    missing->push_back(absl::StrCat(kDevices, why));
+    missing->push_back(absl::StrCat(kCdiDevices, why));
+  }
+}
+
+}  // namespace
+
+absl::StatusOr<runtime::PodFacts> Combine(const absl::StatusOr<ToldPod>& pod,
+                                          const absl::StatusOr<ToldGrants>& grants) {
+  if (!pod.ok() && !grants.ok()) {
+    return absl::UnavailableError(absl::StrCat("the Pods service: ", pod.status().message(),
+                                               "; PodResources: ", grants.status().message()));
+  }
+  runtime::PodFacts facts;
+  if (pod.ok()) {
+    facts.has_spec = true;
+    facts.resources = pod->resources;
+  } else {
+    facts.missing.push_back(absl::StrCat(
+        "containers, their types, requests and limits, and the pod's own: the Pods service: ",
+        pod.status().message()));
+  }
+  facts.missing.push_back("mounts: kubelet tells no host paths");
+  if (grants.ok()) {
+    facts.has_grants = true;
+    facts.grants = *grants;
+  } else {
+    facts.missing.push_back(
+        absl::StrCat("devices and CDI devices: PodResources: ", grants.status().message()));
+  }
+  if (pod.ok() && grants.ok()) {
+    AddMissingDevices(*pod, *grants, &facts.missing);
+  } else if (grants.ok()) {
+    facts.missing.push_back("devices and CDI devices of init containers that aren't sidecars");
+    if (HasPluginDevices(*grants)) {
+      facts.missing.push_back("paths of a device plugin's devices: kubelet tells their ids alone");
+    }
+  }
+  return facts;
+}
+
+}  // namespace plimsoll::kubelet

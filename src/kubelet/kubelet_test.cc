@@ -1,0 +1,333 @@
+#include "kubelet/kubelet.h"
+
+#include <dirent.h>
+
+#include <atomic>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "absl/cleanup/cleanup.h"
+#include "absl/synchronization/blocking_counter.h"
+#include "absl/synchronization/notification.h"
+#include "base/dir_for_test.h"
+#include "base/wait_until_for_test.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "harness/fake_kubelet.h"
+#include "kubelet/pods_for_test.h"
+
+namespace plimsoll::kubelet {
+namespace {
+
+using plimsoll::testing::FakeKubelet;
+using ::testing::AnyOf;
+using ::testing::Contains;
+using ::testing::HasSubstr;
+
+constexpr auto kPods = FakeKubelet::kPods;
+constexpr auto kPodResources = FakeKubelet::kPodResources;
+
+// Patience that no test exhausts unless it means to.
+constexpr absl::Duration kLong = absl::Seconds(30);
+// As short as a test can make it that waits for its end.
+constexpr absl::Duration kShort = absl::Milliseconds(100);
+
+int EntriesOf(const char* directory) {
+  DIR* const stream = opendir(directory);
+  int count = 0;
+  while (readdir(stream) != nullptr) ++count;
+  closedir(stream);
+  return count;
+}
+
+class KubeletTest : public ::testing::Test {
+ protected:
+  KubeletTest() : fake_(dir_.path()) {
+    fake_.SetPod(WebPod());
+    fake_.SetGrants(WebGrants());
+  }
+
+  std::unique_ptr<Kubelet> Client(absl::Duration patience = kLong, int most = 32) {
+    return Kubelet::Make({.root = dir_.path(), .patience = patience, .most_questions = most});
+  }
+  absl::StatusOr<runtime::PodFacts> Ask(absl::Duration patience = kLong) {
+    return Client(patience)->Ask(kWeb);
+  }
+
+  TestDir dir_;
+  FakeKubelet fake_;
+};
+
+TEST_F(KubeletTest, TellsWhatBothServicesTell) {
+  const auto facts = Ask();
+  ASSERT_TRUE(facts.ok()) << facts.status();
+  EXPECT_TRUE(facts->has_spec);
+  EXPECT_EQ(facts->resources.containers.size(), 3u);
+  EXPECT_TRUE(facts->has_grants);
+  EXPECT_EQ(facts->grants.at("web").exclusive_cpus, "2-3,5");
+  EXPECT_EQ(fake_.calls(kPods), 1);
+  EXPECT_EQ(fake_.calls(kPodResources), 1);
+}
+
+TEST_F(KubeletTest, AskLaterAnswersOnce) {
+  const auto client = Client();
+  absl::Notification told;
+  absl::StatusOr<runtime::PodFacts> facts = runtime::PodFacts();
+  client->AskLater(kWeb, [&](absl::StatusOr<runtime::PodFacts> answer) {
+    facts = std::move(answer);
+    told.Notify();
+  });
+  told.WaitForNotification();
+  ASSERT_TRUE(facts.ok()) << facts.status();
+  EXPECT_TRUE(facts->has_spec && facts->has_grants);
+}
+
+TEST_F(KubeletTest, AStockKubeletHasNoPodsService) {
+  fake_.Stop(kPods);
+  const auto facts = Ask();
+  ASSERT_TRUE(facts.ok()) << facts.status();
+  EXPECT_FALSE(facts->has_spec);
+  EXPECT_TRUE(facts->has_grants);
+  EXPECT_THAT(facts->missing, Contains(HasSubstr("there is no " + fake_.SocketOf(kPods))));
+}
+
+TEST_F(KubeletTest, WithoutKubeletNothingIsWaitedFor) {
+  fake_.Stop(kPods);
+  fake_.Stop(kPodResources);
+  const auto client = Client(absl::InfiniteDuration());
+  const auto facts = client->Ask(kWeb);
+  EXPECT_TRUE(absl::IsUnavailable(facts.status())) << facts.status();
+  EXPECT_THAT(facts.status().message(), HasSubstr(fake_.SocketOf(kPods)));
+  EXPECT_THAT(facts.status().message(), HasSubstr(fake_.SocketOf(kPodResources)));
+  EXPECT_TRUE(absl::IsUnavailable(client->AskGrants().status()));
+}
+
+TEST_F(KubeletTest, TheFirstQuestionAfterARestartIsAnswered) {
+  const auto client = Client();
+  for (int i = 0; i < 5; ++i) {
+    ASSERT_TRUE(client->Ask(kWeb).ok());
+    fake_.Stop(kPods);
+    fake_.Stop(kPodResources);
+    EXPECT_TRUE(absl::IsUnavailable(client->Ask(kWeb).status()));
+    fake_.Start(kPods);
+    fake_.Start(kPodResources);
+    const auto facts = client->Ask(kWeb);
+    ASSERT_TRUE(facts.ok()) << facts.status();
+    EXPECT_TRUE(facts->has_spec && facts->has_grants);
+  }
+}
+
+TEST_F(KubeletTest, APodThatKubeletDoesNotKnow) {
+  fake_.RemovePod(kWeb.uid);
+  const auto facts = Ask();
+  ASSERT_TRUE(facts.ok()) << facts.status();
+  EXPECT_FALSE(facts->has_spec);
+  EXPECT_THAT(facts->missing, Contains(HasSubstr("pod not found")));
+  const auto nobody = Client()->Ask({"uid-9", "nobody", "shop"});
+  EXPECT_TRUE(absl::IsUnavailable(nobody.status())) << nobody.status();
+}
+
+TEST_F(KubeletTest, ASilentServiceTakesNothingFromTheOther) {
+  fake_.Behave(kPods, {.delay = absl::InfiniteDuration()});
+  const auto spec_silent = Ask(kShort);
+  ASSERT_TRUE(spec_silent.ok()) << spec_silent.status();
+  EXPECT_FALSE(spec_silent->has_spec);
+  EXPECT_TRUE(spec_silent->has_grants);
+  EXPECT_THAT(spec_silent->missing, Contains(HasSubstr("no answer in time")));
+
+  fake_.Behave(kPods, {});
+  fake_.Behave(kPodResources, {.delay = absl::InfiniteDuration()});
+  const auto grants_silent = Ask(kShort);
+  ASSERT_TRUE(grants_silent.ok()) << grants_silent.status();
+  EXPECT_TRUE(grants_silent->has_spec);
+  EXPECT_FALSE(grants_silent->has_grants);
+}
+
+TEST_F(KubeletTest, BothSilent) {
+  fake_.Behave(kPods, {.delay = absl::InfiniteDuration()});
+  fake_.Behave(kPodResources, {.delay = absl::InfiniteDuration()});
+  const auto client = Client(kShort);
+  EXPECT_TRUE(absl::IsUnavailable(client->Ask(kWeb).status()));
+  EXPECT_TRUE(absl::IsUnavailable(client->AskGrants().status()));
+}
+
+TEST_F(KubeletTest, ASlowServiceIsWaitedFor) {
+  fake_.Behave(kPods, {.delay = absl::Milliseconds(50)});
+  const auto facts = Ask();
+  ASSERT_TRUE(facts.ok()) << facts.status();
+  EXPECT_TRUE(facts->has_spec);
+}
+
+TEST_F(KubeletTest, ErrorsAreTold) {
+  fake_.Behave(kPods, {.status = {grpc::StatusCode::INTERNAL, "out of \x1b[31mluck"}});
+  const auto facts = Ask();
+  ASSERT_TRUE(facts.ok()) << facts.status();
+  EXPECT_THAT(facts->missing, Contains(HasSubstr("out of \\x1b[31mluck")));
+}
+
+// kubelet refuses the calls beyond its limit at once; its tokens come back in 10 ms.
+TEST_F(KubeletTest, ABurstBeyondKubeletsLimitIsAnswered) {
+  fake_.Behave(kPods, {.calls_a_second = 100});
+  fake_.Behave(kPodResources, {.calls_a_second = 100});
+  const auto client = Client();
+  constexpr int kQuestions = 30;
+  absl::BlockingCounter told(kQuestions);
+  std::atomic<int> whole = 0;
+  for (int i = 0; i < kQuestions; ++i) {
+    client->AskLater(kWeb, [&](const absl::StatusOr<runtime::PodFacts>& facts) {
+      if (facts.ok() && facts->has_spec && facts->has_grants) ++whole;
+      told.DecrementCount();
+    });
+  }
+  told.Wait();
+  EXPECT_EQ(whole, kQuestions);
+  EXPECT_GT(fake_.calls(kPods), kQuestions);
+}
+
+TEST_F(KubeletTest, ALimitThatStaysIsToldInTime) {
+  const grpc::Status refused(grpc::StatusCode::RESOURCE_EXHAUSTED, "rejected by rate limit");
+  fake_.Behave(kPods, {.status = refused});
+  const auto facts = Ask(kShort);
+  ASSERT_TRUE(facts.ok()) << facts.status();
+  EXPECT_FALSE(facts->has_spec);
+  EXPECT_THAT(facts->missing,
+              Contains(AnyOf(HasSubstr("rejected by rate limit"), HasSubstr("no answer in time"))));
+}
+
+TEST_F(KubeletTest, HugeAnswersAreRefusedAtOnce) {
+  fake_.SetPodBytes(kWeb.uid, std::string(16 << 20, 'x'));
+  ::v1::GetPodResourcesResponse huge;
+  *huge.mutable_pod_resources() = WebGrants();
+  huge.mutable_pod_resources()->mutable_containers(0)->set_name(std::string(16 << 20, 'x'));
+  fake_.SetGrantsAnswer(kWeb.pod_namespace, kWeb.name, huge);
+  const auto facts = Ask();
+  EXPECT_TRUE(absl::IsUnavailable(facts.status())) << facts.status();
+  EXPECT_THAT(facts.status().message(), HasSubstr("more than 2097152 bytes"));
+  EXPECT_THAT(facts.status().message(), HasSubstr("more than 1048576 bytes"));
+  EXPECT_EQ(fake_.calls(kPods), 1) << "a refusal by size is no limit of calls";
+  EXPECT_THAT(Client()->AskGrants().status().message(), HasSubstr("more than 4194304 bytes"));
+}
+
+TEST_F(KubeletTest, APodOfTheLargestSizeIsRead) {
+  core::Pod pod = WebPod();
+  // Annotations and environments aren't read: field 12.
+  pod.mutable_metadata()
+      ->GetReflection()
+      ->MutableUnknownFields(pod.mutable_metadata())
+      ->AddLengthDelimited(12, std::string(3 << 19, 'a'));
+  fake_.SetPod(pod);
+  const auto facts = Ask();
+  ASSERT_TRUE(facts.ok()) << facts.status();
+  EXPECT_TRUE(facts->has_spec);
+}
+
+TEST_F(KubeletTest, LiesAreRefused) {
+  core::Pod other = WebPod();
+  other.mutable_metadata()->set_uid("uid-2");
+  fake_.SetPodBytes(kWeb.uid, other.SerializeAsString());
+  ::v1::GetPodResourcesResponse empty;
+  fake_.SetGrantsAnswer(kWeb.pod_namespace, kWeb.name, empty);
+  const auto facts = Ask();
+  EXPECT_TRUE(absl::IsUnavailable(facts.status())) << facts.status();
+  EXPECT_THAT(facts.status().message(), HasSubstr("its uid is \"uid-2\""));
+  EXPECT_THAT(facts.status().message(), HasSubstr("PodResources: its answer is refused"));
+}
+
+TEST_F(KubeletTest, BytesThatAreNoPodAreRefused) {
+  fake_.SetPodBytes(kWeb.uid, "no pod");
+  const auto facts = Ask();
+  ASSERT_TRUE(facts.ok()) << facts.status();
+  EXPECT_THAT(facts->missing, Contains(HasSubstr("it is no k8s.io.api.core.v1.Pod")));
+}
+
+// Whatever is at the Pods service's socket, PodResources' answer comes, and nothing is left.
+class RudeKubeletTest : public KubeletTest,
+                        public ::testing::WithParamInterface<FakeKubelet::Rude> {};
+
+TEST_P(RudeKubeletTest, IsSurvived) {
+  fake_.Replace(kPods, GetParam());
+  for (int i = 0; i < 3; ++i) {
+    const auto facts = Ask(kShort);
+    ASSERT_TRUE(facts.ok()) << facts.status();
+    EXPECT_FALSE(facts->has_spec);
+    EXPECT_TRUE(facts->has_grants);
+  }
+  fake_.Start(kPods);
+  EXPECT_TRUE(Ask()->has_spec);
+}
+
+INSTANTIATE_TEST_SUITE_P(All, RudeKubeletTest,
+                         ::testing::Values(FakeKubelet::Rude::kCut, FakeKubelet::Rude::kGarbage,
+                                           FakeKubelet::Rude::kFlood, FakeKubelet::Rude::kMute,
+                                           FakeKubelet::Rude::kDeaf));
+
+TEST_F(KubeletTest, QuestionsAreBounded) {
+  fake_.Behave(kPods, {.delay = absl::InfiniteDuration()});
+  const auto client = Client(absl::Milliseconds(300), 2);
+  absl::BlockingCounter told(2);
+  const auto done = [&](const absl::StatusOr<runtime::PodFacts>&) { told.DecrementCount(); };
+  client->AskLater(kWeb, done);
+  client->AskLater(kWeb, done);
+  const auto third = client->Ask(kWeb);
+  EXPECT_TRUE(absl::IsUnavailable(third.status())) << third.status();
+  EXPECT_THAT(third.status().message(), HasSubstr("2 questions are under way"));
+  told.Wait();
+  fake_.Behave(kPods, {});
+  // The second one's memory goes a moment after its answer.
+  EXPECT_TRUE(WaitUntil([&] { return client->Ask(kWeb).ok(); }));
+}
+
+TEST_F(KubeletTest, TheEndWaitsForQuestions) {
+  fake_.Behave(kPods, {.delay = absl::InfiniteDuration()});
+  std::atomic<int> told = 0;
+  {
+    const auto client = Client(kShort);
+    for (int i = 0; i < 5; ++i) {
+      client->AskLater(kWeb, [&](const absl::StatusOr<runtime::PodFacts>&) { ++told; });
+    }
+  }
+  EXPECT_EQ(told, 5);
+}
+
+TEST_F(KubeletTest, ManyThreadsMayAsk) {
+  const auto client = Client();
+  std::atomic<int> whole = 0;
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 8; ++i) {
+    threads.emplace_back([&] {
+      for (int j = 0; j < 10; ++j) {
+        const auto facts = client->Ask(kWeb);
+        if (facts.ok() && facts->has_spec && facts->has_grants) ++whole;
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(whole, 80);
+}
+
+TEST_F(KubeletTest, NothingIsHeldBetweenQuestions) {
+  const auto client = Client();
+  const int threads = EntriesOf("/proc/self/task");
+  const int descriptors = EntriesOf("/proc/self/fd");
+  for (int i = 0; i < 20; ++i) ASSERT_TRUE(client->Ask(kWeb).ok());
+  EXPECT_TRUE(WaitUntil([&] {
+    return EntriesOf("/proc/self/task") <= threads && EntriesOf("/proc/self/fd") <= descriptors;
+  }));
+}
+
+TEST_F(KubeletTest, GrantsOfAllPods) {
+  ::v1::PodResources other = WebGrants();
+  other.set_name("db");
+  other.mutable_containers(0)->clear_cpu_ids();
+  fake_.SetGrants(other);
+  const auto grants = Client()->AskGrants();
+  ASSERT_TRUE(grants.ok()) << grants.status();
+  EXPECT_EQ(grants->exclusive_cpus, "2-3,5");
+  ASSERT_EQ(grants->memory.size(), 1u);
+  EXPECT_EQ(grants->memory[0].bytes, uint64_t{2} << 30);
+}
+
+}  // namespace
+}  // namespace plimsoll::kubelet
