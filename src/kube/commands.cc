@@ -10,6 +10,7 @@
 #include "base/status.h"
 #include "kube/driver/claim_store.h"
 #include "kube/driver/slice_publisher.h"
+#include "kube/publish/remove_published.h"
 #include "service/directory_lock.h"
 
 namespace plimsoll::kube {
@@ -42,6 +43,12 @@ absl::StatusOr<std::string> Remove(const Config& config, ApiClient& api, Runtime
     absl::StrAppend(&done, "ResourceSlices deleted: ", *slices, "\n");
   } else {
     problems = AlsoTell(problems, Annotate(slices.status(), "ResourceSlices"));
+  }
+  const absl::Status published = RemovePublished(api, config.node_name);
+  if (published.ok()) {
+    absl::StrAppend(&done, "labels, annotations, conditions and topology of the node: removed\n");
+  } else {
+    problems = AlsoTell(problems, Annotate(published, "what the node publishes"));
   }
   const absl::Status told = link.SetScheduled(false);
   if (told.ok()) {

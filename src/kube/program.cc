@@ -10,6 +10,7 @@
 #include "kube/inherited_sockets.h"
 #include "kube/link/runtime_link.h"
 #include "kube/metrics.h"
+#include "kube/publish/node_publisher.h"
 #include "kube/report_fan.h"
 #include "service/directory_lock.h"
 #include "service/http_server.h"
@@ -43,12 +44,14 @@ class ProgramImpl final : public Program {
     fan_.DetachAll();
     // Ends calls that the parts below wait for.
     api_->Stop();
+    publisher_.reset();
   }
 
   absl::Status Start(std::map<std::string, UniqueFd> sockets) {
     link_ = RuntimeLink::Open(config_.runtime_socket,
                               [this](std::shared_ptr<const NodeReport> report) { Hear(report); });
     PLIMSOLL_RETURN_IF_ERROR(StartDriver(std::move(sockets)));
+    StartPublisher();
     return StartMetrics();
   }
 
@@ -87,6 +90,16 @@ class ProgramImpl final : public Program {
     return absl::OkStatus();
   }
 
+  void StartPublisher() {
+    RoundOptions options;
+    options.publish = config_.publish;
+    options.note = [this](const std::string& text) { log_->Write(LogLevel::kWarning, text); };
+    publisher_ = std::make_unique<NodePublisher>(api_.get(), config_.node_name, std::move(options));
+    fan_.Attach([this](std::shared_ptr<const NodeReport> report) {
+      publisher_->Report(std::move(report));
+    });
+  }
+
   absl::Status StartMetrics() {
     if (config_.metrics_address.empty()) return absl::OkStatus();
     const auto answer = [this](absl::string_view path) -> HttpResponse {
@@ -112,6 +125,7 @@ class ProgramImpl final : public Program {
   bool has_runtime_ = false;  // of the link's thread
   std::unique_ptr<RuntimeLink> link_;
   std::unique_ptr<ClassDriver> driver_;
+  std::unique_ptr<NodePublisher> publisher_;
   std::unique_ptr<HttpServer> metrics_;
 };
 
