@@ -13,8 +13,8 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "daemon/http_server.h"
 #include "daemon/node_health.h"
+#include "service/http_server.h"
 
 namespace plimsoll::daemon {
 

@@ -5,9 +5,9 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "daemon/http_client_for_test.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "service/http_client_for_test.h"
 
 namespace plimsoll::daemon {
 namespace {

@@ -15,11 +15,11 @@
 #include "cri/lanes.h"
 #include "daemon/activity.h"
 #include "daemon/freed_memory.h"
-#include "daemon/http_server.h"
 #include "daemon/metrics.h"
 #include "daemon/node_health.h"
 #include "runtime/engine.h"
 #include "runtime/event_log.h"
+#include "service/http_server.h"
 #include "service/logging.h"
 
 namespace plimsoll::daemon {

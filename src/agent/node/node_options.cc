@@ -2,8 +2,8 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "agent/node/label_text.h"
 #include "base/closest_word.h"
+#include "base/label_text.h"
 #include "base/status.h"
 #include "topology/zone.h"
 

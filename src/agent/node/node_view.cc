@@ -7,9 +7,9 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "agent/node/capacity.h"
-#include "agent/node/label_text.h"
 #include "agent/node/read_topology.h"
 #include "agent/node/zone_labels.h"
+#include "base/label_text.h"
 #include "base/status.h"
 
 namespace plimsoll::agent {

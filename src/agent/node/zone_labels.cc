@@ -5,7 +5,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "agent/node/label_text.h"
+#include "base/label_text.h"
 
 namespace plimsoll::agent {
 namespace {

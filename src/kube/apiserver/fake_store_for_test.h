@@ -267,6 +267,12 @@ class FakeStore {
   static void MergeByType(Json& list, const Json& patch) {
     if (!list.is_array()) list = Json::array();
     for (const Json& element : patch) {
+      if (element.value("$patch", "") == "delete") {
+        for (size_t at = list.size(); at-- > 0;) {
+          if (list[at].value("type", "") == element.value("type", "")) list.erase(at);
+        }
+        continue;
+      }
       bool found = false;
       for (Json& each : list) {
         if (each.value("type", "") != element.value("type", "")) continue;

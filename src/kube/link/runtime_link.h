@@ -50,6 +50,8 @@ struct Exclusive {
   std::string cpus;  // kernel's list format
   std::vector<Taken> memory;
   std::vector<Taken> devices;
+  // All devices that kubelet may give out, taken or not; empty: not told.
+  std::vector<Taken> device_totals;
   bool operator==(const Exclusive&) const = default;
 };
 

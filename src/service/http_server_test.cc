@@ -1,4 +1,4 @@
-#include "daemon/http_server.h"
+#include "service/http_server.h"
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
@@ -13,7 +13,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
-namespace plimsoll::daemon {
+namespace plimsoll {
 namespace {
 
 using ::testing::EndsWith;
@@ -179,4 +179,4 @@ TEST(HttpServerAddressTest, FormsAndRefusals) {
 }
 
 }  // namespace
-}  // namespace plimsoll::daemon
+}  // namespace plimsoll

@@ -1,4 +1,4 @@
-#include "daemon/http_server.h"
+#include "service/http_server.h"
 
 #include <netdb.h>
 #include <netinet/in.h>
@@ -22,7 +22,7 @@
 #include "absl/time/clock.h"
 #include "base/status.h"
 
-namespace plimsoll::daemon {
+namespace plimsoll {
 namespace {
 
 constexpr size_t kMaxRequest = 8 * 1024;
@@ -211,4 +211,4 @@ std::string HttpServer::Answer(absl::string_view request) const {
   return Format(handler_(words[1].substr(0, words[1].find('?'))), !head);
 }
 
-}  // namespace plimsoll::daemon
+}  // namespace plimsoll

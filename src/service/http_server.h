@@ -1,6 +1,6 @@
 // A small HTTP/1.1 server for documents made on request.
-#ifndef PLIMSOLL_DAEMON_HTTP_SERVER_H_
-#define PLIMSOLL_DAEMON_HTTP_SERVER_H_
+#ifndef PLIMSOLL_SERVICE_HTTP_SERVER_H_
+#define PLIMSOLL_SERVICE_HTTP_SERVER_H_
 
 #include <atomic>
 #include <functional>
@@ -15,7 +15,7 @@
 #include "absl/time/time.h"
 #include "base/unique_fd.h"
 
-namespace plimsoll::daemon {
+namespace plimsoll {
 
 struct HttpResponse {
   int code = 200;
@@ -74,6 +74,6 @@ class HttpServer {
   std::thread thread_;
 };
 
-}  // namespace plimsoll::daemon
+}  // namespace plimsoll
 
-#endif  // PLIMSOLL_DAEMON_HTTP_SERVER_H_
+#endif  // PLIMSOLL_SERVICE_HTTP_SERVER_H_

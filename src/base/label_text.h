@@ -1,12 +1,12 @@
 // Texts that Kubernetes takes as labels and names.
-#ifndef PLIMSOLL_AGENT_NODE_LABEL_TEXT_H_
-#define PLIMSOLL_AGENT_NODE_LABEL_TEXT_H_
+#ifndef PLIMSOLL_BASE_LABEL_TEXT_H_
+#define PLIMSOLL_BASE_LABEL_TEXT_H_
 
 #include <string>
 
 #include "absl/strings/string_view.h"
 
-namespace plimsoll::agent {
+namespace plimsoll {
 
 // A DNS subdomain: at most 253 of [a-z0-9-.], each part with a letter or digit at both ends.
 bool IsDnsName(absl::string_view text);
@@ -19,6 +19,6 @@ bool IsLabelKey(absl::string_view text);
 // nothing is left, or more than 63 characters are.
 std::string LabelValueOf(absl::string_view text);
 
-}  // namespace plimsoll::agent
+}  // namespace plimsoll
 
-#endif  // PLIMSOLL_AGENT_NODE_LABEL_TEXT_H_
+#endif  // PLIMSOLL_BASE_LABEL_TEXT_H_

@@ -1,11 +1,11 @@
-#include "agent/node/label_text.h"
+#include "base/label_text.h"
 
 #include <algorithm>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_split.h"
 
-namespace plimsoll::agent {
+namespace plimsoll {
 namespace {
 
 constexpr size_t kMaxLabelBytes = 63;
@@ -60,4 +60,4 @@ std::string LabelValueOf(absl::string_view text) {
   return value.size() <= kMaxLabelBytes ? value : "";
 }
 
-}  // namespace plimsoll::agent
+}  // namespace plimsoll

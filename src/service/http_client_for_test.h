@@ -1,6 +1,6 @@
 // For tests: one request to a server on loopback.
-#ifndef PLIMSOLL_DAEMON_HTTP_CLIENT_FOR_TEST_H_
-#define PLIMSOLL_DAEMON_HTTP_CLIENT_FOR_TEST_H_
+#ifndef PLIMSOLL_SERVICE_HTTP_CLIENT_FOR_TEST_H_
+#define PLIMSOLL_SERVICE_HTTP_CLIENT_FOR_TEST_H_
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
@@ -12,7 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/unique_fd.h"
 
-namespace plimsoll::daemon {
+namespace plimsoll {
 
 // The whole answer; empty if there is none.
 inline std::string HttpGet(int port, const std::string& path) {
@@ -34,6 +34,6 @@ inline std::string HttpGet(int port, const std::string& path) {
   return answer;
 }
 
-}  // namespace plimsoll::daemon
+}  // namespace plimsoll
 
-#endif  // PLIMSOLL_DAEMON_HTTP_CLIENT_FOR_TEST_H_
+#endif  // PLIMSOLL_SERVICE_HTTP_CLIENT_FOR_TEST_H_

@@ -1,10 +1,10 @@
-#include "agent/node/label_text.h"
+#include "base/label_text.h"
 
 #include <string>
 
 #include "gtest/gtest.h"
 
-namespace plimsoll::agent {
+namespace plimsoll {
 namespace {
 
 TEST(LabelTextTest, DnsNames) {
@@ -38,4 +38,4 @@ TEST(LabelTextTest, AnyTextBecomesAValueIfItCan) {
 }
 
 }  // namespace
-}  // namespace plimsoll::agent
+}  // namespace plimsoll

@@ -1,0 +1,28 @@
+// Commands of plimsoll-kube that end by themselves.
+#ifndef PLIMSOLL_KUBE_COMMANDS_H_
+#define PLIMSOLL_KUBE_COMMANDS_H_
+
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "kube/apiserver/api_client.h"
+#include "kube/config.h"
+#include "kube/link/runtime_link.h"
+#include "kube/manifests/manifests.h"
+
+namespace plimsoll::kube {
+
+// Takes back what the node has published, and has plimsolld read annotations again. Returns what it
+// did, a line each. FAILED_PRECONDITION: plimsoll-kube runs, or claims are prepared and `force` is
+// not set. A part that fails leaves the others done; the error says which failed.
+absl::StatusOr<std::string> Remove(const Config& config, ApiClient& api, RuntimeLink& link,
+                                   bool force);
+
+// All classes that the plimsolld at the socket has. UNAVAILABLE: it didn't answer in time.
+absl::StatusOr<std::vector<qos::ClassId>> ClassesOfNode(const std::string& socket,
+                                                        absl::Duration patience);
+
+}  // namespace plimsoll::kube
+
+#endif  // PLIMSOLL_KUBE_COMMANDS_H_

@@ -1,0 +1,166 @@
+#include "kube/config.h"
+
+#include <sys/utsname.h>
+#include <yaml-cpp/yaml.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <system_error>
+#include <utility>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "base/fs_root.h"
+#include "base/problems.h"
+#include "base/regular_file.h"
+#include "base/socket_file.h"
+#include "base/status.h"
+#include "kube/driver/driver.h"
+#include "yaml/documents.h"
+#include "yaml/reader.h"
+
+namespace plimsoll::kube {
+namespace {
+
+constexpr size_t kMaxFileBytes = 1024 * 1024;
+constexpr size_t kMaxNameBytes = 253;
+
+void ReadTopologyManager(YamlReader& reader, YamlMapping& publish, PublishOptions& options) {
+  const auto node = publish.Get("topologyManager");
+  if (!node) return;
+  YamlMapping mapping(reader, *node, publish.PathOf("topologyManager"));
+  mapping.String("policy", options.topology_manager_policy);
+  mapping.String("scope", options.topology_manager_scope);
+  mapping.Finish();
+}
+
+void ReadPublish(YamlReader& reader, YamlMapping& mapping, PublishOptions& options) {
+  const auto node = mapping.Get("publish");
+  if (!node) return;
+  YamlMapping publish(reader, *node, mapping.PathOf("publish"));
+  publish.Strings("labels", options.labels);
+  publish.Strings("annotations", options.annotations);
+  publish.Bool("conditions", options.conditions);
+  publish.Bool("events", options.events);
+  publish.Bool("topology", options.topology);
+  ReadTopologyManager(reader, publish, options);
+  publish.Finish();
+}
+
+void ReadLogging(YamlReader& reader, YamlMapping& mapping, Config& config) {
+  const auto node = mapping.Get("logging");
+  if (!node) return;
+  YamlMapping logging(reader, *node, mapping.PathOf("logging"));
+  logging.OneOf("format", config.log_format, {"text", "json"});
+  logging.OneOf("level", config.log_level, {"debug", "info", "warning", "error"});
+  logging.Finish();
+}
+
+void ReadConfig(YamlReader& reader, const YAML::Node& node, Config& config) {
+  YamlMapping mapping(reader, node, "");
+  mapping.String("nodeName", config.node_name);
+  mapping.String("kubeconfig", config.kubeconfig);
+  mapping.String("runtimeSocket", config.runtime_socket);
+  mapping.String("kubeletRoot", config.kubelet_root);
+  mapping.String("stateDirectory", config.state_directory);
+  mapping.String("metricsAddress", config.metrics_address);
+  ReadPublish(reader, mapping, config.publish);
+  ReadLogging(reader, mapping, config);
+  mapping.Finish();
+}
+
+std::string HostName() {
+  utsname names = {};
+  uname(&names);
+  return absl::AsciiStrToLower(names.nodename);
+}
+
+bool IsNodeName(absl::string_view name) {
+  const auto is_inside = [](char c) {
+    const auto byte = static_cast<unsigned char>(c);
+    return absl::ascii_isdigit(byte) || absl::ascii_islower(byte) || c == '-' || c == '.';
+  };
+  return !name.empty() && name.size() <= kMaxNameBytes &&
+         std::all_of(name.begin(), name.end(), is_inside) && name.front() != '-' &&
+         name.front() != '.' && name.back() != '-' && name.back() != '.' &&
+         !absl::StrContains(name, "..");
+}
+
+absl::Status CheckPaths(const Config& config) {
+  absl::Status problems;
+  const std::pair<const char*, const std::string*> paths[] = {
+      {"kubeconfig", &config.kubeconfig},
+      {"kubeletRoot", &config.kubelet_root},
+      {"stateDirectory", &config.state_directory}};
+  for (const auto& [name, path] : paths) {
+    if (absl::StartsWith(*path, "/") || (path == &config.kubeconfig && path->empty())) continue;
+    problems = AlsoTell(problems, absl::InvalidArgumentError(absl::StrCat(
+                                      name, ": \"", *path, "\" must be an absolute path")));
+  }
+  const std::pair<const char*, std::string> sockets[] = {
+      {"runtimeSocket", config.runtime_socket},
+      {"kubeletRoot", RegistrationSocketOf(config.kubelet_root)},
+      {"kubeletRoot", DriverSocketOf(config.kubelet_root)}};
+  for (const auto& [name, path] : sockets) {
+    problems = AlsoTell(problems, Annotate(CheckSocketPath(path), name));
+  }
+  return problems;
+}
+
+absl::Status CheckWhole(const Config& config) {
+  absl::Status problems = CheckPaths(config);
+  if (!IsNodeName(config.node_name)) {
+    problems = AlsoTell(
+        problems, absl::InvalidArgumentError(absl::StrCat(
+                      "nodeName \"", config.node_name,
+                      "\" must be lower-case letters, digits, \"-\" and \".\", at most 253")));
+  }
+  return AlsoTell(problems, CheckPublishOptions(config.publish));
+}
+
+std::string DefaultNodeName(const Environment& environment) {
+  const char* const named = environment("NODE_NAME");
+  return named != nullptr && *named != '\0' ? named : HostName();
+}
+
+}  // namespace
+
+absl::StatusOr<Config> ParseConfig(absl::string_view text, absl::string_view file) {
+  Config config;
+  YamlReader reader{std::string(file)};
+  try {
+    bool more = false;
+    const YAML::Node node = LoadFirstYamlDocument(std::string(text), &more);
+    if (!node.IsNull()) ReadConfig(reader, node, config);
+    if (more) reader.Fail(node, "", "has more than one document");
+  } catch (const YAML::Exception& error) {
+    return absl::InvalidArgumentError(absl::StrCat(file, ": ", error.what()));
+  }
+  if (reader.errors().empty()) return config;
+  return absl::InvalidArgumentError(absl::StrJoin(reader.errors(), "\n"));
+}
+
+absl::StatusOr<Config> LoadConfig(const ConfigFlags& flags, const Environment& environment) {
+  std::error_code no_directory;  // then the path stays as it is, and isn't found
+  const std::string path =
+      std::filesystem::absolute(flags.config.value_or(kDefaultConfigPath), no_directory);
+  PLIMSOLL_ASSIGN_OR_RETURN(const FsRoot root, FsRoot::Open("/"));
+  absl::StatusOr<std::string> text = ReadRegularFile(root, path, kMaxFileBytes);
+  if (absl::IsNotFound(text.status()) && !flags.config) text = "";
+  PLIMSOLL_RETURN_IF_ERROR(text.status());
+  PLIMSOLL_ASSIGN_OR_RETURN(Config config, ParseConfig(*text, path));
+  config.node_name = flags.node_name.value_or(config.node_name);
+  config.kubeconfig = flags.kubeconfig.value_or(config.kubeconfig);
+  config.runtime_socket = flags.runtime_socket.value_or(config.runtime_socket);
+  config.kubelet_root = flags.kubelet_root.value_or(config.kubelet_root);
+  config.state_directory = flags.state_directory.value_or(config.state_directory);
+  config.metrics_address = flags.metrics_address.value_or(config.metrics_address);
+  config.log_level = flags.log_level.value_or(config.log_level);
+  if (config.node_name.empty()) config.node_name = DefaultNodeName(environment);
+  PLIMSOLL_RETURN_IF_ERROR(CheckWhole(config));
+  return config;
+}
+
+}  // namespace plimsoll::kube

@@ -1,0 +1,137 @@
+#include "kube/driver/claim_store.h"
+
+#include <nlohmann/json.hpp>
+
+#include "absl/strings/str_cat.h"
+#include "base/status.h"
+#include "kube/driver/json_fields.h"
+
+namespace plimsoll::kube {
+namespace {
+
+using Json = nlohmann::json;
+
+// Enough to forget some hundred claims.
+constexpr int64_t kReserveBytes = 1 << 20;
+constexpr int64_t kSchemaVersion = 1;
+constexpr char kSchema[] =
+    "CREATE TABLE claims (uid TEXT PRIMARY KEY NOT NULL, claim_namespace TEXT NOT NULL,"
+    " name TEXT NOT NULL, pod_uid TEXT NOT NULL, devices TEXT NOT NULL) STRICT;";
+
+std::string DamageAdvice(const std::string& path) {
+  return absl::StrCat("; to start with an empty database, move it and its log (", path,
+                      "-wal) away: kubelet has claims prepared again, and pods keep their classes");
+}
+
+absl::Status Prepare(sqlite::Database& database, const std::string& path) {
+  PLIMSOLL_ASSIGN_OR_RETURN(const int64_t version, database.QueryInteger("PRAGMA user_version"));
+  if (version > kSchemaVersion) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("database ", path, ": has schema version ", version,
+                     " of a newer plimsoll-kube; this one knows up to ", kSchemaVersion));
+  }
+  PLIMSOLL_RETURN_IF_ERROR(
+      database.Execute("PRAGMA journal_mode = WAL; PRAGMA journal_size_limit = 1048576"));
+  if (version == kSchemaVersion) return absl::OkStatus();
+  PLIMSOLL_ASSIGN_OR_RETURN(sqlite::Transaction transaction, sqlite::Transaction::Begin(database));
+  PLIMSOLL_RETURN_IF_ERROR(database.Execute(kSchema));
+  PLIMSOLL_RETURN_IF_ERROR(
+      database.Execute(absl::StrCat("PRAGMA user_version = ", kSchemaVersion)));
+  return transaction.Commit();
+}
+
+absl::StatusOr<std::unique_ptr<sqlite::Database>> OpenDatabase(const std::string& path) {
+  PLIMSOLL_ASSIGN_OR_RETURN(
+      std::unique_ptr<sqlite::Database> database,
+      sqlite::Database::Open(path, sqlite::Durability::kFull, DamageAdvice(path)));
+  PLIMSOLL_RETURN_IF_ERROR(Prepare(*database, path));
+  return database;
+}
+
+std::string DevicesText(const std::vector<PreparedDevice>& devices) {
+  Json list = Json::array();
+  for (const PreparedDevice& each : devices) {
+    list.push_back({{"request", each.allocated.request},
+                    {"device", each.allocated.device},
+                    {"shareID", each.allocated.share_id},
+                    {"level", each.id.level == qos::Level::kPod ? "pod" : "container"},
+                    {"type", each.id.type},
+                    {"class", each.id.name}});
+  }
+  // Names are any bytes to this room.
+  return list.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+// Empty where the text is not of DevicesText.
+std::vector<PreparedDevice> DevicesFrom(const std::string& text) {
+  const Json list = Json::parse(text, nullptr, /*allow_exceptions=*/false);
+  if (!list.is_array()) return {};
+  std::vector<PreparedDevice> devices;
+  for (const Json& each : list) {
+    PreparedDevice device;
+    device.allocated = {TextOf(each, "request"), TextOf(each, "device"), TextOf(each, "shareID")};
+    device.id = {TextOf(each, "level") == "pod" ? qos::Level::kPod : qos::Level::kContainer,
+                 TextOf(each, "type"), TextOf(each, "class")};
+    if (device.allocated.device.empty() || device.id.type.empty()) return {};
+    devices.push_back(std::move(device));
+  }
+  return devices;
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<ClaimStore>> ClaimStore::Open(const FsRoot& directory) {
+  const std::string path = directory.PathOf(kFileName);
+  sqlite::DiskReserve reserve(directory, kReserveBytes);
+  absl::StatusOr<std::unique_ptr<sqlite::Database>> opened = OpenDatabase(path);
+  if (absl::IsResourceExhausted(opened.status()) && reserve.Release()) opened = OpenDatabase(path);
+  PLIMSOLL_ASSIGN_OR_RETURN(std::unique_ptr<sqlite::Database> database, std::move(opened));
+  PLIMSOLL_ASSIGN_OR_RETURN(
+      sqlite::Statement find,
+      database->Prepare(
+          "SELECT claim_namespace, name, pod_uid, devices FROM claims WHERE uid = ?"));
+  PLIMSOLL_ASSIGN_OR_RETURN(
+      sqlite::Statement put,
+      database->Prepare("INSERT OR REPLACE INTO claims (uid, claim_namespace, name, pod_uid,"
+                        " devices) VALUES (?, ?, ?, ?, ?)"));
+  PLIMSOLL_ASSIGN_OR_RETURN(sqlite::Statement remove,
+                            database->Prepare("DELETE FROM claims WHERE uid = ?"));
+  return std::unique_ptr<ClaimStore>(new ClaimStore(
+      std::move(reserve), std::move(database), std::move(find), std::move(put), std::move(remove)));
+}
+
+absl::StatusOr<std::optional<PreparedClaim>> ClaimStore::Find(const std::string& uid) {
+  const absl::MutexLock lock(&mutex_);
+  std::optional<PreparedClaim> found;
+  PLIMSOLL_RETURN_IF_ERROR(find_.Query(
+      [&] {
+        mutex_.AssertHeld();
+        found = PreparedClaim{
+            {find_.Bytes(0), find_.Bytes(1), uid}, DevicesFrom(find_.Bytes(3)), find_.Bytes(2)};
+        return absl::OkStatus();
+      },
+      uid));
+  return found;
+}
+
+absl::Status ClaimStore::Put(const PreparedClaim& claim) {
+  const std::string devices = DevicesText(claim.devices);
+  const absl::MutexLock lock(&mutex_);
+  return reserve_.Write(/*ends=*/false, [&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    return put_.Run(claim.claim.uid, claim.claim.claim_namespace, claim.claim.name, claim.pod_uid,
+                    devices);
+  });
+}
+
+absl::Status ClaimStore::Remove(const std::string& uid) {
+  const absl::MutexLock lock(&mutex_);
+  return reserve_.Write(
+      /*ends=*/true, [&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return remove_.Run(uid); });
+}
+
+absl::StatusOr<int64_t> ClaimStore::Count() {
+  const absl::MutexLock lock(&mutex_);
+  return database_->QueryInteger("SELECT count(*) FROM claims");
+}
+
+}  // namespace plimsoll::kube

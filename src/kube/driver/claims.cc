@@ -1,0 +1,170 @@
+#include "kube/driver/claims.h"
+
+#include <optional>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "base/status.h"
+
+namespace plimsoll::kube {
+namespace {
+
+// Whether the error says that the API server can't be asked now, rather than what is so.
+bool IsAway(const absl::Status& status) {
+  switch (status.code()) {
+    case absl::StatusCode::kUnavailable:
+    case absl::StatusCode::kDeadlineExceeded:
+    case absl::StatusCode::kResourceExhausted:
+    case absl::StatusCode::kUnauthenticated:
+    case absl::StatusCode::kPermissionDenied:
+      return true;
+    default:
+      return false;
+  }
+}
+
+// Pod-level classes of the claim by type. FAILED_PRECONDITION: two classes of one type.
+absl::StatusOr<qos::ClassNames> PodClassesOf(const std::vector<PreparedDevice>& devices) {
+  qos::ClassNames classes;
+  for (const PreparedDevice& each : devices) {
+    if (each.id.level != qos::Level::kPod) continue;
+    const auto [at, is_new] = classes.emplace(each.id.type, each.id.name);
+    if (is_new || at->second == each.id.name) continue;
+    return absl::FailedPreconditionError(
+        absl::StrCat("is allocated classes \"", at->second, "\" and \"", each.id.name,
+                     "\" of pod-level type \"", each.id.type, "\"; a pod has one class of a type"));
+  }
+  return classes;
+}
+
+absl::StatusOr<std::string> OnlyPodOf(const Allocation& allocation) {
+  if (allocation.pods.size() == 1 && !allocation.other_consumers) return allocation.pods.front();
+  return absl::FailedPreconditionError(absl::StrCat(
+      "has a pod-level class and is reserved for ",
+      allocation.pods.empty() ? "no pod" : absl::StrJoin(allocation.pods, " and "),
+      allocation.other_consumers ? " and another object" : "",
+      "; a pod-level class is for one pod: give each pod a claim of a ResourceClaimTemplate"));
+}
+
+std::vector<PluginDevice> AnswerOf(const PreparedClaim& claim) {
+  std::vector<PluginDevice> answer;
+  for (const PreparedDevice& each : claim.devices) {
+    PluginDevice device{each.allocated.request, each.allocated.device, each.allocated.share_id, {}};
+    // The classes of a pod reach its sandbox by plimsolld, as CDI devices reach containers alone.
+    if (each.id.level == qos::Level::kContainer) device.cdi_names = {qos::CdiName(each.id)};
+    answer.push_back(std::move(device));
+  }
+  return answer;
+}
+
+}  // namespace
+
+// Waits until no other call is about the claim.
+class Claims::Turn {
+ public:
+  Turn(Claims& claims, const std::string& uid) : claims_(claims), uid_(uid) {
+    const absl::MutexLock lock(&claims_.mutex_);
+    const auto is_free = [this] {
+      claims_.mutex_.AssertReaderHeld();
+      return claims_.busy_.count(uid_) == 0;
+    };
+    claims_.mutex_.Await(absl::Condition(&is_free));
+    claims_.busy_.insert(uid_);
+  }
+  ~Turn() {
+    const absl::MutexLock lock(&claims_.mutex_);
+    claims_.busy_.erase(uid_);
+  }
+  Turn(const Turn&) = delete;
+  Turn& operator=(const Turn&) = delete;
+
+ private:
+  Claims& claims_;
+  const std::string uid_;
+};
+
+Claims::Claims(ApiClient& api, RuntimeLink& link, const DeviceBoard& board, ClaimStore& store,
+               ClaimsOptions options)
+    : api_(api), link_(link), board_(board), store_(store), options_(std::move(options)) {}
+
+absl::StatusOr<std::vector<PluginDevice>> Claims::Prepare(const ClaimRef& claim) {
+  PLIMSOLL_RETURN_IF_ERROR(CheckClaimRef(claim));
+  const Turn turn(*this, claim.uid);
+  absl::StatusOr<std::vector<PluginDevice>> answer = PrepareInTurn(claim);
+  if (answer.ok()) return answer;
+  return Annotate(answer.status(), Display(claim));
+}
+
+absl::StatusOr<std::vector<PluginDevice>> Claims::PrepareInTurn(const ClaimRef& claim) {
+  PLIMSOLL_ASSIGN_OR_RETURN(const std::optional<PreparedClaim> known, store_.Find(claim.uid));
+  PLIMSOLL_ASSIGN_OR_RETURN(const PreparedClaim wanted, Wanted(claim, known));
+  PLIMSOLL_RETURN_IF_ERROR(CheckClasses(wanted));
+  PLIMSOLL_ASSIGN_OR_RETURN(qos::ClassNames classes, PodClassesOf(wanted.devices));
+  if (classes.empty() && known && !known->pod_uid.empty()) {
+    // It was allocated anew, without the pod-level class.
+    PLIMSOLL_RETURN_IF_ERROR(link_.DropPodClasses(claim.uid));
+  }
+  // Before plimsolld knows: a crash in between leaves a row that says whom to ask to drop them.
+  if (known != wanted) PLIMSOLL_RETURN_IF_ERROR(store_.Put(wanted));
+  if (!classes.empty()) {
+    PLIMSOLL_RETURN_IF_ERROR(link_.SetPodClasses({wanted.pod_uid, claim.uid, std::move(classes)}));
+  }
+  return AnswerOf(wanted);
+}
+
+absl::StatusOr<PreparedClaim> Claims::Wanted(const ClaimRef& claim,
+                                             const std::optional<PreparedClaim>& known) {
+  const bool is_known = known && !known->devices.empty();
+  const absl::StatusOr<nlohmann::json> object =
+      api_.Call({.path = PathOf(claim)}, is_known ? options_.short_patience : options_.patience);
+  if (object.ok()) {
+    PLIMSOLL_ASSIGN_OR_RETURN(const Allocation allocation,
+                              ReadAllocation(*object, claim, options_.node));
+    return Resolve(claim, allocation);
+  }
+  if (is_known && IsAway(object.status())) return *known;
+  return Annotate(object.status(), "can't be read from the API server");
+}
+
+absl::StatusOr<PreparedClaim> Claims::Resolve(const ClaimRef& claim,
+                                              const Allocation& allocation) const {
+  PreparedClaim prepared;
+  prepared.claim = claim;
+  bool has_pod_level = false;
+  for (const AllocatedDevice& each : allocation.devices) {
+    PLIMSOLL_ASSIGN_OR_RETURN(qos::ClassId id, board_.Find(each.device, options_.patience));
+    has_pod_level |= id.level == qos::Level::kPod;
+    prepared.devices.push_back({each, std::move(id)});
+  }
+  if (has_pod_level) {
+    PLIMSOLL_ASSIGN_OR_RETURN(prepared.pod_uid, OnlyPodOf(allocation));
+  }
+  return prepared;
+}
+
+absl::Status Claims::CheckClasses(const PreparedClaim& claim) const {
+  for (const PreparedDevice& each : claim.devices) {
+    PLIMSOLL_RETURN_IF_ERROR(board_.Find(each.allocated.device, options_.patience).status());
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Claims::Unprepare(const ClaimRef& claim) {
+  PLIMSOLL_RETURN_IF_ERROR(CheckClaimRef(claim));
+  const Turn turn(*this, claim.uid);
+  return Annotate(UnprepareInTurn(claim), Display(claim));
+}
+
+absl::Status Claims::UnprepareInTurn(const ClaimRef& claim) {
+  PLIMSOLL_ASSIGN_OR_RETURN(const std::optional<PreparedClaim> known, store_.Find(claim.uid));
+  if (!known) {
+    // The state directory may have been lost. plimsolld's answer changes nothing for kubelet.
+    link_.DropPodClasses(claim.uid).IgnoreError();
+    return absl::OkStatus();
+  }
+  if (!known->pod_uid.empty()) PLIMSOLL_RETURN_IF_ERROR(link_.DropPodClasses(claim.uid));
+  return store_.Remove(claim.uid);
+}
+
+}  // namespace plimsoll::kube

@@ -1,0 +1,45 @@
+// The command line of plimsoll-kube.
+#ifndef PLIMSOLL_KUBE_FLAGS_H_
+#define PLIMSOLL_KUBE_FLAGS_H_
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "kube/config.h"
+#include "kube/manifests/manifests.h"
+
+namespace plimsoll::kube {
+
+struct ManifestFlags {
+  std::vector<std::string> classes, pod_classes;  // "rdt=gold"
+  std::vector<std::string> parts;
+  std::optional<std::string> name_space, image, socket_directory, node_label;
+  bool closed = false;
+};
+
+struct Flags {
+  enum class Command { kRun, kManifests, kRemove };
+  Command command = Command::kRun;
+  ConfigFlags config;
+  bool check_config = false;
+  int ready_fd = -1;
+  bool force = false;  // of "remove"
+  ManifestFlags manifests;
+};
+
+struct EarlyExit {
+  int code = 0;
+  std::string text;
+};
+// Fills `flags`, or returns an immediate exit: help, version, a wrong flag.
+std::optional<EarlyExit> ParseFlags(int argc, const char* const* argv, const std::string& version,
+                                    Flags& flags);
+
+// Of the flags; classes only of the flags too. INVALID_ARGUMENT.
+absl::StatusOr<ManifestOptions> ManifestOptionsOf(const Flags& flags);
+
+}  // namespace plimsoll::kube
+
+#endif  // PLIMSOLL_KUBE_FLAGS_H_

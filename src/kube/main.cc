@@ -1,0 +1,140 @@
+// plimsoll-kube.
+#include <malloc.h>
+#include <sys/signalfd.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "absl/synchronization/mutex.h"
+#include "base/status.h"
+#include "base/unique_fd.h"
+#include "kube/api_access.h"
+#include "kube/commands.h"
+#include "kube/flags.h"
+#include "kube/inherited_sockets.h"
+#include "kube/program.h"
+#include "service/logging.h"
+#include "service/notify.h"
+
+namespace plimsoll::kube {
+namespace {
+
+const char* Getenv(const char* name) {
+  return std::getenv(name);
+}
+
+// Before other threads start: they inherit the mask.
+absl::StatusOr<UniqueFd> BlockSignals() {
+  // A failed write reports the same.
+  for (const int number : {SIGPIPE, SIGXFSZ}) signal(number, SIG_IGN);
+  sigset_t signals;
+  sigemptyset(&signals);
+  for (const int number : {SIGTERM, SIGINT, SIGHUP}) sigaddset(&signals, number);
+  pthread_sigmask(SIG_BLOCK, &signals, nullptr);
+  UniqueFd fd(signalfd(-1, &signals, SFD_CLOEXEC));
+  if (!fd.valid()) return ErrnoStatus(errno, "signalfd");
+  return fd;
+}
+
+// SIGHUP changes nothing: tokens and certificates are read anew as they change, and the
+// configuration is read at the start.
+void WaitForStop(const UniqueFd& signals) {
+  signalfd_siginfo info = {};
+  while (read(signals.get(), &info, sizeof(info)) == sizeof(info) && info.ssi_signo == SIGHUP) {
+  }
+}
+
+void Warn(Log& log, const absl::Status& status) {
+  if (!status.ok()) log.Write(LogLevel::kWarning, status.message());
+}
+
+absl::Status Serve(const Config& config, int ready_fd, Log& log) {
+  PLIMSOLL_ASSIGN_OR_RETURN(const UniqueFd signals, BlockSignals());
+  PLIMSOLL_ASSIGN_OR_RETURN(auto sockets, InheritedSockets(Getenv, getpid()));
+  PLIMSOLL_ASSIGN_OR_RETURN(const std::unique_ptr<Program> program,
+                            Program::Start(config, std::move(sockets), Getenv, &log));
+  log.Write(LogLevel::kInfo, "serving",
+            {{"version", PLIMSOLL_VERSION},
+             {"node", config.node_name},
+             {"kubelet", config.kubelet_root},
+             {"runtime", config.runtime_socket}});
+  Warn(log, NotifyServiceManager("READY=1"));
+  Warn(log, NotifyReadyFd(ready_fd));
+  WaitForStop(signals);
+  Warn(log, NotifyServiceManager("STOPPING=1"));
+  log.Write(LogLevel::kInfo, "stopping; what is published stays");
+  return absl::OkStatus();
+}
+
+int Fail(const absl::Status& status, int code) {
+  std::fprintf(stderr, "plimsoll-kube: %s\n", std::string(status.message()).c_str());
+  return code;
+}
+
+int PrintManifests(const Flags& flags) {
+  absl::StatusOr<ManifestOptions> options = ManifestOptionsOf(flags);
+  if (!options.ok()) return Fail(options.status(), 2);
+  if (flags.manifests.classes.empty() && flags.manifests.pod_classes.empty()) {
+    const std::string socket = flags.config.runtime_socket.value_or(Config().runtime_socket);
+    auto classes = ClassesOfNode(socket, absl::Seconds(5));
+    if (!classes.ok()) return Fail(classes.status(), 1);
+    options->classes = *std::move(classes);
+  }
+  const absl::StatusOr<std::string> text = Manifests(*options);
+  if (!text.ok()) return Fail(text.status(), 2);
+  std::fputs(text->c_str(), stdout);
+  if (std::fflush(stdout) == 0) return 0;
+  return Fail(ErrnoStatus(errno, "write to standard output"), 1);
+}
+
+int TakeBack(const Config& config, bool force) {
+  const absl::StatusOr<std::unique_ptr<ApiClient>> api = OpenApi(config, Getenv);
+  if (!api.ok()) return Fail(api.status(), 2);
+  const auto link =
+      RuntimeLink::Open(config.runtime_socket, [](const std::shared_ptr<const NodeReport>&) {});
+  const absl::StatusOr<std::string> done = Remove(config, **api, *link, force);
+  if (!done.ok()) return Fail(done.status(), 1);
+  std::fputs(done->c_str(), stdout);
+  return 0;
+}
+
+int Main(int argc, char** argv) {
+  // Few arenas: the program has threads that wait, and little to allocate.
+  mallopt(M_ARENA_MAX, 2);
+#ifdef NDEBUG
+  // The library's look for deadlocks is right for tests, which run a debug build.
+  absl::SetMutexDeadlockDetectionMode(absl::OnDeadlockCycle::kIgnore);
+#endif
+  Flags flags;
+  if (const auto exit = ParseFlags(argc, argv, PLIMSOLL_VERSION, flags); exit.has_value()) {
+    std::fputs(exit->text.c_str(), exit->code == 0 ? stdout : stderr);
+    return exit->code;
+  }
+  if (flags.command == Flags::Command::kManifests) return PrintManifests(flags);
+  const absl::StatusOr<Config> config = LoadConfig(flags.config, Getenv);
+  if (!config.ok()) return Fail(config.status(), 2);
+  if (flags.check_config) {
+    std::puts("configuration is valid");
+    return 0;
+  }
+  umask(022);
+  if (flags.command == Flags::Command::kRemove) return TakeBack(*config, flags.force);
+  // Never destroyed: gRPC's threads may write until the process has ended.
+  Log& log = *new Log(ParseLogFormat(config->log_format), ParseLogLevel(config->log_level));
+  const absl::Status status = Serve(*config, flags.ready_fd, log);
+  if (!status.ok()) log.Write(LogLevel::kError, status.message());
+  return status.ok() ? 0 : 1;
+}
+
+}  // namespace
+}  // namespace plimsoll::kube
+
+int main(int argc, char** argv) {
+  return plimsoll::kube::Main(argc, argv);
+}
