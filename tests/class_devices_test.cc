@@ -50,7 +50,7 @@ class ClassDevicesTest : public ClassesTest {
     cri::PodSandboxStatusResponse response;
     grpc::ClientContext context;
     EXPECT_TRUE(node_.runtime().PodSandboxStatus(&context, request, &response).ok());
-    return response.info()["podResources"];
+    return response.info().at("podResources");
   }
   grpc::Status Refusal(const std::string& pod, const cri::ContainerConfig& config) {
     std::string id;
