@@ -284,7 +284,7 @@ INSTANTIATE_TEST_SUITE_P(All, RudeKubeletTest,
 
 TEST_F(KubeletTest, QuestionsAreBounded) {
   fake_.Behave(kPods, {.delay = absl::InfiniteDuration()});
-  const auto client = Client(absl::Milliseconds(300), 2);
+  const auto client = Client(kLong, 2);
   absl::BlockingCounter told(2);
   const auto done = [&](const absl::StatusOr<runtime::PodFacts>&) { told.DecrementCount(); };
   client->AskLater(kWeb, done);
@@ -292,6 +292,7 @@ TEST_F(KubeletTest, QuestionsAreBounded) {
   const auto third = client->Ask(kWeb);
   EXPECT_TRUE(absl::IsUnavailable(third.status())) << third.status();
   EXPECT_THAT(third.status().message(), HasSubstr("2 questions are under way"));
+  fake_.Stop(kPods);
   told.Wait();
   fake_.Behave(kPods, {});
   // The second one's memory goes a moment after its answer.
