@@ -38,7 +38,8 @@ struct Grants {
   std::vector<Devices> devices;
 };
 
-// Thread-safe. Holds no thread and no connection while nothing is asked. The end waits for the
+// Thread-safe. Holds no thread while nothing is asked, and three connections
+// at most. The end waits for the
 // questions under way.
 class Kubelet {
  public:
