@@ -4,6 +4,7 @@
 #include <grpcpp/alarm.h>
 #include <grpcpp/client_context.h>
 #include <grpcpp/generic/generic_stub.h>
+#include <pthread.h>
 
 #include <algorithm>
 #include <memory>
@@ -197,6 +198,7 @@ bool Caller::StillAwaits(int ended) {
 }
 
 void Caller::AwaitAnswers() {
+  pthread_setname_np(pthread_self(), "kubelet-answers");
   void* tag = nullptr;
   bool ok = false;
   int ended = 0;
