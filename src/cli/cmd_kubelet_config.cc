@@ -75,7 +75,14 @@ absl::StatusOr<kubelet::NodeShare> ShareHere(const CommandContext& context,
   PLIMSOLL_ASSIGN_OR_RETURN(const topology::Machine machine, topology::Discover(root, program));
   PLIMSOLL_ASSIGN_OR_RETURN(const auto online,
                             topology::ReadList(root, absl::StrCat(topology::kCpuFiles, "/online")));
-  return kubelet::ShareOf(told, machine, online.value_or(machine.cpus));
+  PLIMSOLL_ASSIGN_OR_RETURN(kubelet::NodeShare share,
+                            kubelet::ShareOf(told, machine, online.value_or(machine.cpus)));
+  for (auto& [id, node] : share.nodes) {
+    const std::string file = absl::StrCat(topology::kNodeFiles, "/node", id, "/meminfo");
+    PLIMSOLL_ASSIGN_OR_RETURN(const auto bytes, topology::ReadMemInfo(root, file, "MemTotal:"));
+    node.file_memory = bytes.value_or(0);
+  }
+  return share;
 }
 
 std::string EndpointOf(const CommandContext& context) {

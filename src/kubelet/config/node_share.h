@@ -20,6 +20,9 @@ namespace plimsoll::kubelet {
 struct NumaShare {
   uint64_t memory = 0;
   uint64_t hugepages = 0;
+  // What kubelet's memory manager counts, by the node's own file; 0: not known. Some kernels leave
+  // out memory that was added after the start.
+  uint64_t file_memory = 0;
   // What is told of it; none: all is left out.
   uint64_t told_memory = 0;
   uint64_t told_hugepages = 0;

@@ -68,6 +68,17 @@ absl::Status ReserveNodes(const NodeShare& share, uint64_t beyond, Reservation* 
   }
   for (const auto& [id, node] : share.nodes) made->node_bytes[id] = LeftOf(node);
   TakeFromNodes(share, beyond, made);
+  for (const auto& [id, node] : share.nodes) {
+    if (node.file_memory == 0 || node.file_memory == node.memory) continue;
+    if (made->node_bytes[id] + node.hugepages > node.file_memory) {
+      return absl::FailedPreconditionError(absl::StrCat(
+          "kubelet's static memory counts ", BytesInWords(node.file_memory), " in NUMA node ", id,
+          ", by the node's own file, and more is to be reserved; use memory policy None"));
+    }
+    made->notes.push_back(absl::StrCat(
+        "Of NUMA node ", id, " kubelet's static memory counts ", HumanBytes(node.file_memory),
+        ", by the node's own file, and the machine has ", HumanBytes(node.memory), "."));
+  }
   std::erase_if(made->node_bytes, [](const auto& entry) { return entry.second == 0; });
   if (made->node_bytes.empty()) {
     return absl::FailedPreconditionError(

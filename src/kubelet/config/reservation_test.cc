@@ -114,6 +114,20 @@ TEST(ReservationTest, StaticMemoryNeedsNodesAndSomeMemory) {
   EXPECT_THAT(Reserve(whole, options).status().message(), HasSubstr("nothing is"));
 }
 
+// As on a kernel whose node files leave out memory that came later.
+TEST(ReservationTest, NodeFilesThatCountLessAreNamed) {
+  NodeShare share = SmallShare();
+  share.nodes[0].file_memory = 10 * kGi;
+  ReservationOptions options = Defaults();
+  EXPECT_THAT(Made(share, options).notes, IsEmpty()) << "they matter to static memory alone";
+  options.static_memory = true;
+  const Reservation made = Made(share, options);
+  EXPECT_THAT(made.node_bytes, ElementsAre(Pair(0, 4 * kGi)));
+  EXPECT_THAT(made.notes, ElementsAre(AllOf(HasSubstr("10 GiB"), HasSubstr("16 GiB"))));
+  share.nodes[0].file_memory = 3 * kGi;
+  EXPECT_THAT(Reserve(share, options).status().message(), HasSubstr("policy None"));
+}
+
 TEST(ReservationTest, CpusWithoutNumbersAreReservedByCount) {
   topology::Zone zone = ZoneOf(0, "0-2", {{"memory", "1Gi"}});
   zone.attributes.clear();
