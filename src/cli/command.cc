@@ -262,6 +262,7 @@ void BuildApp(CLI::App& app, CommandContext& context) {
   AddUpdateCommand(app, context);
   AddClassesCommand(app, context);
   AddTopologyCommand(app, context);
+  AddKubeletConfigCommand(app, context);
   AddAssignCommand(app, context);
   AddImageCommand(app, context);
   AddApplyCommand(app, context);

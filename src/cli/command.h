@@ -62,6 +62,7 @@ void AddClassesCommand(CLI::App& app, CommandContext& context);
 void AddExplainCommands(CLI::App& classes, CommandContext& context);
 void AddAssignCommand(CLI::App& app, CommandContext& context);
 void AddTopologyCommand(CLI::App& app, CommandContext& context);
+void AddKubeletConfigCommand(CLI::App& app, CommandContext& context);
 // Adds `images`, `pull` and `rmi` too: they are `image list`, `image pull` and `image remove`.
 void AddImageCommand(CLI::App& app, CommandContext& context);
 void AddDaemonCommand(CLI::App& app, CommandContext& context);

@@ -3,8 +3,8 @@
 #include <grpc/support/time.h>
 #include <grpcpp/alarm.h>
 #include <grpcpp/client_context.h>
-#include <grpcpp/create_channel_posix.h>
 #include <grpcpp/generic/generic_stub.h>
+#include <pthread.h>
 
 #include <algorithm>
 #include <memory>
@@ -16,7 +16,6 @@
 #include "absl/strings/str_cat.h"
 #include "base/printable.h"
 #include "base/status.h"
-#include "kubelet/connect.h"
 
 namespace plimsoll::kubelet {
 namespace {
@@ -49,12 +48,17 @@ absl::Status Translate(const grpc::Status& status, int most_bytes) {
   return absl::Status(code, Printable(status.error_message().substr(0, kMostMessageBytes)));
 }
 
-std::shared_ptr<grpc::Channel> ChannelOver(UniqueFd connection, int most_bytes) {
-  grpc::ChannelArguments arguments;
-  arguments.SetMaxReceiveMessageSize(most_bytes);
-  arguments.SetString(GRPC_ARG_DEFAULT_AUTHORITY, "localhost");
-  arguments.SetInt(GRPC_ARG_ENABLE_RETRIES, 0);
-  return grpc::CreateCustomInsecureChannelFromFd("kubelet", connection.Release(), arguments);
+// The connection is good, whatever the answer says.
+bool IsFromServer(const grpc::Status& status) {
+  switch (status.error_code()) {
+    case grpc::StatusCode::OK:
+    case grpc::StatusCode::NOT_FOUND:
+    case grpc::StatusCode::RESOURCE_EXHAUSTED:
+    case grpc::StatusCode::UNIMPLEMENTED:
+      return true;
+    default:
+      return false;
+  }
 }
 
 std::string BytesOf(const grpc::ByteBuffer& buffer) {
@@ -74,17 +78,22 @@ std::string BytesOf(const grpc::ByteBuffer& buffer) {
 // the end of a pause.
 class Caller::UnderWay {
  public:
-  UnderWay(Call call, Done done) : call_(std::move(call)), done_(std::move(done)) {}
+  UnderWay(Call call, Done done, Channels* channels)
+      : call_(std::move(call)), done_(std::move(done)), channels_(channels) {}
 
-  absl::StatusOr<UniqueFd> Connect() const { return ConnectToRoot(call_.socket); }
+  // Prepares an attempt. Begin follows an OK.
+  absl::Status Connect() {
+    attempt_.emplace();
+    PLIMSOLL_ASSIGN_OR_RETURN(attempt_->lease, channels_->Get(call_.socket, call_.most_bytes));
+    return absl::OkStatus();
+  }
 
   // Proceed follows.
-  void Begin(UniqueFd connection, grpc::CompletionQueue* queue) {
+  void Begin(grpc::CompletionQueue* queue) {
     grpc::Slice bytes(call_.request);
     const grpc::ByteBuffer request(&bytes, 1);
-    attempt_.emplace();
     attempt_->context.set_deadline(ToGrpc(std::max(TimeUntil(call_.end), absl::ZeroDuration())));
-    grpc::GenericStub stub(ChannelOver(std::move(connection), call_.most_bytes));
+    grpc::GenericStub stub(attempt_->lease.channel);
     attempt_->reader = stub.PrepareUnaryCall(&attempt_->context, call_.method, request, queue);
     attempt_->reader->StartCall();
     attempt_->reader->Finish(&attempt_->answer, &attempt_->status, this);
@@ -94,15 +103,15 @@ class Caller::UnderWay {
   bool Proceed(grpc::CompletionQueue* queue) {
     if (pause_.has_value()) {
       pause_.reset();
-      absl::StatusOr<UniqueFd> connection = Connect();
-      if (connection.ok()) {
-        Begin(*std::move(connection), queue);
-      } else {
-        done_(connection.status());
-      }
-      return connection.ok();
+      return Again(queue);
     }
-    const grpc::Status& status = attempt_->status;
+    const grpc::Status status = attempt_->status;
+    const bool was_fresh = attempt_->lease.is_fresh;
+    if (!IsFromServer(status)) {
+      channels_->Drop(call_.socket, call_.most_bytes, attempt_->lease);
+    }
+    // A kept connection that kubelet's restart has cut.
+    if (status.error_code() == grpc::StatusCode::UNAVAILABLE && !was_fresh) return Again(queue);
     if (status.error_code() == grpc::StatusCode::RESOURCE_EXHAUSTED && !IsTooLarge(status) &&
         TimeUntil(call_.end) > kRefusedPause) {
       attempt_.reset();
@@ -110,26 +119,39 @@ class Caller::UnderWay {
       pause_->Set(queue, ToGrpc(kRefusedPause), this);
       return true;
     }
-    if (status.ok()) {
-      std::string bytes = BytesOf(attempt_->answer);
-      attempt_.reset();
-      done_(std::move(bytes));
-    } else {
+    if (!status.ok()) {
       done_(Translate(status, call_.most_bytes));
+      return false;
     }
+    std::string bytes = BytesOf(attempt_->answer);
+    attempt_.reset();
+    done_(std::move(bytes));
     return false;
   }
 
  private:
   struct Attempt {
+    Channels::Lease lease;
     grpc::ClientContext context;
     grpc::ByteBuffer answer;
     grpc::Status status;
     std::unique_ptr<grpc::ClientAsyncResponseReader<grpc::ByteBuffer>> reader;
   };
 
+  bool Again(grpc::CompletionQueue* queue) {
+    attempt_.reset();
+    const absl::Status connected = Connect();
+    if (connected.ok()) {
+      Begin(queue);
+    } else {
+      done_(connected);
+    }
+    return connected.ok();
+  }
+
   const Call call_;
   const Done done_;
+  Channels* const channels_;
   std::optional<Attempt> attempt_;
   std::optional<grpc::Alarm> pause_;
 };
@@ -147,17 +169,17 @@ Caller::~Caller() {
 }
 
 void Caller::Start(Call call, Done done) {
-  auto under_way = std::make_unique<UnderWay>(std::move(call), done);
-  absl::StatusOr<UniqueFd> connection = under_way->Connect();
-  if (!connection.ok()) {
-    done(connection.status());
+  auto under_way = std::make_unique<UnderWay>(std::move(call), done, &channels_);
+  const absl::Status connected = under_way->Connect();
+  if (!connected.ok()) {
+    done(connected);
     return;
   }
   if (!CountOne()) {
     done(absl::UnavailableError("the machine gives no further thread"));
     return;
   }
-  under_way.release()->Begin(*std::move(connection), &queue_);
+  under_way.release()->Begin(&queue_);
 }
 
 bool Caller::CountOne() {
@@ -176,6 +198,7 @@ bool Caller::StillAwaits(int ended) {
 }
 
 void Caller::AwaitAnswers() {
+  pthread_setname_np(pthread_self(), "kubelet-answers");
   void* tag = nullptr;
   bool ok = false;
   int ended = 0;

@@ -1,4 +1,4 @@
-// Unary gRPC calls over fresh connections to unix sockets, without waiting for them.
+// Unary gRPC calls to unix sockets of root's, without waiting for them.
 #ifndef PLIMSOLL_KUBELET_CALLER_H_
 #define PLIMSOLL_KUBELET_CALLER_H_
 
@@ -12,6 +12,7 @@
 #include "absl/synchronization/mutex.h"
 #include "base/steady_time.h"
 #include "base/worker_pool.h"
+#include "kubelet/channels.h"
 
 namespace plimsoll::kubelet {
 
@@ -23,13 +24,13 @@ struct Call {
   SteadyTime end = kNever;
 };
 
-// Thread-safe. A connection of its own for each call: one that kubelet's restart has cut, or that
-// waits for gRPC's next attempt, would cost the next question its answer. The thread that awaits
-// answers ends a second after the last call. gRPC's own threads for callbacks are not used: in
-// 1.51 they sleep for 100 ms after each second without work (completion_queue_cc.cc).
+// Thread-safe. The first call after a server's restart is answered: a kept connection that has been
+// cut is replaced, and no attempt of gRPC's is waited for. The thread that awaits answers ends a
+// second after the last call. gRPC's own threads for callbacks are not used: in 1.51 they sleep for
+// 100 ms after each second without work (completion_queue_cc.cc).
 class Caller {
  public:
-  // The answer's bytes. Errors: those of ConnectToRoot; DEADLINE_EXCEEDED; RESOURCE_EXHAUSTED: the
+  // The answer's bytes. Errors: those of Channels::Get; DEADLINE_EXCEEDED; RESOURCE_EXHAUSTED: the
   // answer is too large, or the server's limit of calls was reached until `end`; the server's own.
   using Done = std::function<void(absl::StatusOr<std::string>)>;
 
@@ -53,6 +54,7 @@ class Caller {
   void AwaitAnswers();
   bool IsIdle() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return !is_awaiting_; }
 
+  Channels channels_;
   grpc::CompletionQueue queue_;
   mutable absl::Mutex mutex_;
   int under_way_ ABSL_GUARDED_BY(mutex_) = 0;

@@ -19,32 +19,32 @@ absl::Status NotRoots(const std::string& path, absl::string_view part, uid_t use
                                                   ", and kubelet's is root; it is not asked"));
 }
 
-// The file itself, so that what is looked at is what is connected to.
-absl::StatusOr<UniqueFd> OpenSocketFile(const std::string& path) {
-  UniqueFd file(open(path.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
-  if (!file.valid()) {
+}  // namespace
+
+absl::StatusOr<SocketOfRoot> FindSocket(const std::string& path) {
+  SocketOfRoot found{.file = UniqueFd(open(path.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC))};
+  if (!found.file.valid()) {
     if (errno == ENOENT) return absl::NotFoundError(absl::StrCat("there is no ", path));
     return ErrnoStatus(errno, absl::StrCat("open ", path));
   }
   struct stat info = {};
-  if (fstat(file.get(), &info) != 0) return ErrnoStatus(errno, absl::StrCat("stat ", path));
+  if (fstat(found.file.get(), &info) != 0) return ErrnoStatus(errno, absl::StrCat("stat ", path));
   if (!S_ISSOCK(info.st_mode)) {
     return absl::FailedPreconditionError(absl::StrCat(path, " is no socket"));
   }
   if (info.st_uid != 0) return NotRoots(path, "owner", info.st_uid);
-  return file;
+  found.device = info.st_dev;
+  found.inode = info.st_ino;
+  return found;
 }
 
-}  // namespace
-
-absl::StatusOr<UniqueFd> ConnectToRoot(const std::string& path) {
-  PLIMSOLL_ASSIGN_OR_RETURN(const UniqueFd file, OpenSocketFile(path));
+absl::StatusOr<UniqueFd> Connect(const SocketOfRoot& found, const std::string& path) {
   UniqueFd connection(socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
   if (!connection.valid()) return ErrnoStatus(errno, "make a unix socket");
   // Through the open file; a path of any length fits so.
   sockaddr_un address = {};
   address.sun_family = AF_UNIX;
-  std::snprintf(address.sun_path, sizeof(address.sun_path), "/proc/self/fd/%d", file.get());
+  std::snprintf(address.sun_path, sizeof(address.sun_path), "/proc/self/fd/%d", found.file.get());
   if (connect(connection.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)) !=
       0) {
     if (errno == ECONNREFUSED) {

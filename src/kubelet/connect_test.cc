@@ -18,6 +18,12 @@ namespace {
 
 using ::testing::HasSubstr;
 
+absl::StatusOr<UniqueFd> ConnectToRoot(const std::string& path) {
+  auto found = FindSocket(path);
+  if (!found.ok()) return found.status();
+  return Connect(*found, path);
+}
+
 constexpr uid_t kNobody = 65534;
 
 class ConnectTest : public ::testing::Test {
@@ -73,6 +79,16 @@ TEST_F(ConnectTest, NamesWhatIsWrong) {
   const auto stale = ConnectToRoot(Path("stale")).status();
   EXPECT_TRUE(absl::IsUnavailable(stale)) << stale;
   EXPECT_THAT(stale.message(), HasSubstr("no process listens"));
+}
+
+TEST_F(ConnectTest, AFileAtTheSamePathIsAnother) {
+  const UniqueFd first = Listen("s");
+  const auto found = FindSocket(Path("s"));
+  ASSERT_TRUE(found.ok()) << found.status();
+  EXPECT_TRUE(FindSocket(Path("s"))->IsSameFile(*found));
+  const UniqueFd second = Listen("t");
+  ASSERT_EQ(rename(Path("t").c_str(), Path("s").c_str()), 0);
+  EXPECT_FALSE(FindSocket(Path("s"))->IsSameFile(*found));
 }
 
 TEST_F(ConnectTest, FollowsNoLink) {

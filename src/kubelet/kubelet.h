@@ -38,7 +38,9 @@ struct Grants {
   std::vector<Devices> devices;
 };
 
-// Thread-safe. Holds no thread while nothing is asked.
+// Thread-safe. Holds no thread while nothing is asked, and three connections
+// at most. The end waits for the
+// questions under way.
 class Kubelet {
  public:
   static std::unique_ptr<Kubelet> Make(Options options);
@@ -48,8 +50,8 @@ class Kubelet {
   // of each. DEADLINE_EXCEEDED: the same, and one had no answer in time. RESOURCE_EXHAUSTED: there
   // are `most_questions`. Whatever a kubelet does, this returns in time with bounded memory.
   virtual absl::StatusOr<runtime::PodFacts> Ask(const runtime::PodIdentity& pod) = 0;
-  // The same without waiting: `done` is called once, from a thread of gRPC's or, where nothing can
-  // be asked, from the caller's. It must be quick.
+  // The same without waiting: `done` is called once, from a thread that awaits all answers or,
+  // where nothing can be asked, from the caller's. It must be quick.
   using Done = std::function<void(absl::StatusOr<runtime::PodFacts>)>;
   virtual void AskLater(const runtime::PodIdentity& pod, Done done) = 0;
   // Sum over all pods. UNAVAILABLE: no kubelet tells it.

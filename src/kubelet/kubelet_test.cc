@@ -1,5 +1,8 @@
 #include "kubelet/kubelet.h"
 
+#include <stdio.h>
+#include <unistd.h>
+
 #include <atomic>
 #include <memory>
 #include <string>
@@ -46,13 +49,13 @@ int CountIn(const std::string& directory, const std::string& file, const std::st
   return count;
 }
 
+// Those of servers too.
 int Sockets() {
-  return CountIn("fd", "", "socket:");  // the servers' too
+  return CountIn("fd", "", "socket:");
 }
 
-// gRPC names its threads; others have the program's name.
-int UnnamedThreads() {
-  return CountIn("task", "comm", *FsRoot::Open("/proc/self")->Read("comm"));
+int AnswerThreads() {
+  return CountIn("task", "comm", "kubelet-answers");
 }
 
 class KubeletTest : public ::testing::Test {
@@ -284,7 +287,7 @@ INSTANTIATE_TEST_SUITE_P(All, RudeKubeletTest,
 
 TEST_F(KubeletTest, QuestionsAreBounded) {
   fake_.Behave(kPods, {.delay = absl::InfiniteDuration()});
-  const auto client = Client(absl::Milliseconds(300), 2);
+  const auto client = Client(kLong, 2);
   absl::BlockingCounter told(2);
   const auto done = [&](const absl::StatusOr<runtime::PodFacts>&) { told.DecrementCount(); };
   client->AskLater(kWeb, done);
@@ -292,6 +295,7 @@ TEST_F(KubeletTest, QuestionsAreBounded) {
   const auto third = client->Ask(kWeb);
   EXPECT_TRUE(absl::IsUnavailable(third.status())) << third.status();
   EXPECT_THAT(third.status().message(), HasSubstr("2 questions are under way"));
+  fake_.Stop(kPods);
   told.Wait();
   fake_.Behave(kPods, {});
   // The second one's memory goes a moment after its answer.
@@ -326,18 +330,48 @@ TEST_F(KubeletTest, ManyThreadsMayAsk) {
   EXPECT_EQ(whole, 80);
 }
 
-TEST_F(KubeletTest, NothingIsHeldBetweenQuestions) {
+TEST_F(KubeletTest, NoThreadIsHeldBetweenQuestions) {
   const auto client = Client();
-  const int threads = UnnamedThreads();
-  const int sockets = Sockets();
   fake_.Behave(kPods, {.delay = absl::InfiniteDuration()});
   absl::Notification told;
   client->AskLater(kWeb, [&](const absl::StatusOr<runtime::PodFacts>&) { told.Notify(); });
-  EXPECT_EQ(UnnamedThreads(), threads + 1);
-  EXPECT_GT(Sockets(), sockets);
+  EXPECT_TRUE(WaitUntil([] { return AnswerThreads() == 1; }));
   fake_.Stop(kPods);
   told.WaitForNotification();
-  EXPECT_TRUE(WaitUntil([&] { return UnnamedThreads() == threads && Sockets() <= sockets; }));
+  EXPECT_TRUE(WaitUntil([] { return AnswerThreads() == 0; }));
+}
+
+TEST_F(KubeletTest, ConnectionsAreFew) {
+  const auto client = Client();
+  ASSERT_TRUE(client->Ask(kWeb).ok());
+  ASSERT_TRUE(client->AskGrants().ok());
+  const int sockets = Sockets();
+  for (int i = 0; i < 20; ++i) {
+    ASSERT_TRUE(client->Ask(kWeb).ok());
+    ASSERT_TRUE(client->AskGrants().ok());
+  }
+  EXPECT_LE(Sockets(), sockets);
+  // Those to a kubelet that went go with the next question.
+  fake_.Stop(kPods);
+  fake_.Stop(kPodResources);
+  EXPECT_FALSE(client->Ask(kWeb).ok());
+  EXPECT_FALSE(client->AskGrants().ok());
+  EXPECT_TRUE(WaitUntil([&] { return Sockets() == 0; }));
+}
+
+// Its file stays, and so may the file's number.
+TEST_F(KubeletTest, AConnectionThatWasCutIsReplaced) {
+  const auto client = Client();
+  ASSERT_TRUE(client->Ask(kWeb)->has_spec);
+  const std::string aside = fake_.SocketOf(kPods) + ".aside";
+  ASSERT_EQ(link(fake_.SocketOf(kPods).c_str(), aside.c_str()), 0);
+  fake_.Stop(kPods);
+  ASSERT_EQ(rename(aside.c_str(), fake_.SocketOf(kPods).c_str()), 0);
+  const auto cut = client->Ask(kWeb);
+  ASSERT_TRUE(cut.ok()) << cut.status();
+  EXPECT_THAT(cut->missing, Contains(HasSubstr("no process listens there")));
+  fake_.Start(kPods);
+  EXPECT_TRUE(client->Ask(kWeb)->has_spec);
 }
 
 TEST_F(KubeletTest, GrantsOfAllPods) {

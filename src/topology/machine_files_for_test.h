@@ -61,6 +61,7 @@ class MachineFiles {
     PutMemTotal(16 << 20);
   }
   FsRoot root() { return dir_.root(); }
+  const std::string& path() const { return dir_.path(); }
   void Put(const std::string& file, absl::string_view text) {
     const size_t slash = file.rfind('/');
     if (slash != std::string::npos) Check(root().MakeDirs(file.substr(0, slash), 0755));

@@ -1,0 +1,17 @@
+// The part of check.h about memory, huge pages and swap.
+#ifndef PLIMSOLL_KUBELET_CONFIG_CHECK_MEMORY_H_
+#define PLIMSOLL_KUBELET_CONFIG_CHECK_MEMORY_H_
+
+#include <vector>
+
+#include "kubelet/config/check.h"
+
+namespace plimsoll::kubelet {
+
+// Adds its findings.
+void CheckMemory(const Configuration& configuration, const NodeShare& share,
+                 std::vector<Finding>* findings);
+
+}  // namespace plimsoll::kubelet
+
+#endif  // PLIMSOLL_KUBELET_CONFIG_CHECK_MEMORY_H_
