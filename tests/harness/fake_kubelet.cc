@@ -1,5 +1,6 @@
 #include "harness/fake_kubelet.h"
 
+#include <grpc/grpc.h>
 #include <gtest/gtest.h>
 #include <poll.h>
 #include <sys/socket.h>
@@ -198,6 +199,9 @@ class FakeKubelet::RudeServer {
 };
 
 FakeKubelet::FakeKubelet(const std::string& root) : root_(root), state_(std::make_unique<State>()) {
+  // gRPC is kept: its end waits 10 s for the poller that a large answer has started.
+  static const bool kept = (grpc_init(), true);
+  EXPECT_TRUE(kept);
   mkdir(root_.c_str(), 0750);
   mkdir(absl::StrCat(root_, "/pods-api").c_str(), 0750);
   mkdir(absl::StrCat(root_, "/pod-resources").c_str(), 0750);
