@@ -29,10 +29,10 @@ bool IsTime(const FieldDescriptor& field) {
 
 // Members of `info` whose keys are the client's or the kernel's, and stay as they are.
 bool HasForeignKeys(absl::string_view name) {
-  static constexpr absl::string_view kNames[] = {
-      "labels", "annotations", "update_annotations", "sysctls", "requests",
-      "limits", "unified",     "hugetlb_limits",     "classes", "files",
-      "grants", "devices"};
+  static constexpr absl::string_view kNames[] = {"labels",  "annotations",    "update_annotations",
+                                                 "sysctls", "requests",       "limits",
+                                                 "unified", "hugetlb_limits", "classes",
+                                                 "files",   "grants",         "devices"};
   return absl::c_linear_search(kNames, name);
 }
 

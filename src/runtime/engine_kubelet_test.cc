@@ -86,6 +86,54 @@ TEST_F(EngineKubeletTest, TheFirstWordMayComeAfterTheStart) {
   EXPECT_THAT(Shown(pod), HasSubstr(R"("sources":{"total":"kubelet")"));
 }
 
+TEST_F(EngineKubeletTest, ASocketThatIsSilentThisTimeTakesNothingBack) {
+  const std::string pod = Pod(Silent());
+  PodFacts grants_alone;
+  grants_alone.has_grants = true;
+  grants_alone.grants["container"].exclusive_cpus = "2";
+  grants_alone.missing = {"requests and limits: no answer in time"};
+  ASSERT_TRUE(engine_->TakeFacts(pod, grants_alone).ok());
+  PodFacts expected = Facts("1");
+  expected.grants = grants_alone.grants;
+  EXPECT_EQ(engine_->GetSandbox(pod)->spec.facts, expected);
+  PodFacts spec_alone = Facts("500m");
+  spec_alone.has_grants = false;
+  ASSERT_TRUE(engine_->TakeFacts(pod, spec_alone).ok());
+  expected.resources = spec_alone.resources;
+  EXPECT_EQ(engine_->GetSandbox(pod)->spec.facts, expected);
+}
+
+TEST_F(EngineKubeletTest, HalvesMakeAWhole) {
+  SandboxSpec spec = Silent();
+  PodFacts& half = *spec.facts;
+  half = {};
+  half.has_grants = true;
+  half.missing = {"mounts", "requests and limits"};
+  const std::string pod = Pod(spec);
+  PodFacts other = Facts("1");
+  other.has_grants = false;
+  other.missing = {"mounts", "devices"};
+  ASSERT_TRUE(engine_->TakeFacts(pod, other).ok());
+  const PodFacts now = *engine_->GetSandbox(pod)->spec.facts;
+  EXPECT_TRUE(now.has_spec && now.has_grants);
+  EXPECT_THAT(now.missing, ElementsAre("mounts"));
+}
+
+// The spec on record is older than the update.
+TEST_F(EngineKubeletTest, AnAnswerWithoutTheSpecContradictsNothing) {
+  const std::string pod = Pod(Silent());
+  const std::string id = Create(pod, Made("container", 100000));
+  ASSERT_TRUE(engine_->StartContainer(id).ok());
+  ResourceUpdate update;
+  update.cgroup.cpu_quota_us = 200000;
+  update.cgroup.cpu_period_us = 100000;
+  ASSERT_TRUE(engine_->UpdateResources(id, update).ok());
+  PodFacts grants_alone;
+  grants_alone.has_grants = true;
+  ASSERT_TRUE(engine_->TakeFacts(pod, grants_alone).ok());
+  EXPECT_THAT(Warnings(), IsEmpty());
+}
+
 TEST_F(EngineKubeletTest, AWordThatCannotBeSavedIsNotTaken) {
   const std::string pod = Pod(Silent());
   store_.faults.FailNext("PutSandbox", absl::ResourceExhaustedError("full"));

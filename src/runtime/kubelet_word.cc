@@ -1,9 +1,12 @@
 #include "runtime/kubelet_word.h"
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
 
@@ -13,6 +16,28 @@ namespace {
 // Whether the word is about such a pod, and now.
 bool TakesWord(const SandboxRecord& record) {
   return record.state == SandboxState::kReady && record.spec.pod_resources.empty();
+}
+
+// The answer, with the word before where one of the two sockets was silent this time.
+PodFacts Together(const std::optional<PodFacts>& had, PodFacts facts) {
+  if (!had.has_value() || (facts.has_spec && facts.has_grants)) return facts;
+  if (had->has_spec && had->has_grants) {
+    facts.missing = had->missing;
+  } else if (had->has_spec != facts.has_spec) {
+    // Each lacks the other's half.
+    std::erase_if(facts.missing, [&had](const std::string& missing) {
+      return !absl::c_linear_search(had->missing, missing);
+    });
+  }
+  if (!facts.has_spec && had->has_spec) {
+    facts.resources = had->resources;
+    facts.has_spec = true;
+  }
+  if (!facts.has_grants && had->has_grants) {
+    facts.grants = had->grants;
+    facts.has_grants = true;
+  }
+  return facts;
 }
 
 void TellOnce(EventLog& events, Sandbox& sandbox, const std::string& refusal) {
@@ -33,6 +58,8 @@ absl::Status KubeletWord::Take(absl::string_view sandbox_id, PodFacts facts) con
   SandboxRecord with_facts = sandbox->Snapshot();
   if (!TakesWord(with_facts)) return absl::OkStatus();
   const SandboxSpec had = with_facts.spec;
+  const bool tells_spec = facts.has_spec;
+  facts = Together(had.facts, std::move(facts));
   if (had.facts != facts) {
     with_facts.spec.facts = facts;
     const absl::Status size = handlers_->CheckSize(with_facts);
@@ -49,7 +76,8 @@ absl::Status KubeletWord::Take(absl::string_view sandbox_id, PodFacts facts) con
     sandbox->record = std::move(record);
   }
   pictures_->Show(sandbox->id);
-  pictures_->TellContradictionsWithKubelet(*sandbox, had);
+  // A spec of before this question may be older than Linux's settings.
+  if (tells_spec) pictures_->TellContradictionsWithKubelet(*sandbox, had);
   return absl::OkStatus();
 }
 

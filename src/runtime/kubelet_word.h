@@ -21,8 +21,9 @@ class KubeletWord {
               const PodHandlers* handlers)
       : options_(options), objects_(objects), pictures_(pictures), handlers_(handlers) {}
 
-  // See Engine::TakeFacts. The row comes first, then the picture's file, then events about
-  // contradictions with Linux, each once.
+  // See Engine::TakeFacts. A half that the answer lacks, of spec and grants, stays as before. The
+  // row comes first, then the picture's file, then events about contradictions with Linux, each
+  // once.
   absl::Status Take(absl::string_view sandbox_id, PodFacts facts) const;
 
  private:
