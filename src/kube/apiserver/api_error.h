@@ -1,4 +1,4 @@
-// What an API server's errors mean, and when to ask again.
+// Errors of an API server as Status, and the wait that one asks for.
 #ifndef PLIMSOLL_KUBE_APISERVER_API_ERROR_H_
 #define PLIMSOLL_KUBE_APISERVER_API_ERROR_H_
 

@@ -1,4 +1,4 @@
-// What an address's files hold now.
+// Contents of an address's files as they are now.
 #ifndef PLIMSOLL_KUBE_APISERVER_CREDENTIALS_H_
 #define PLIMSOLL_KUBE_APISERVER_CREDENTIALS_H_
 

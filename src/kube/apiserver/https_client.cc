@@ -24,6 +24,7 @@
 #include "kube/apiserver/api_error.h"
 #include "kube/apiserver/api_path.h"
 #include "kube/apiserver/credentials.h"
+#include "kube/apiserver/event_of.h"
 #include "kube/apiserver/json_frames.h"
 #include "kube/apiserver/server_connection.h"
 
@@ -272,22 +273,6 @@ absl::Status HttpsClient::Follow(const std::string& path,
   return WithoutToken(
       PassOn(*answer.connection, has_bookmarks, SteadyAfter(time + options_.watch_grace), on_event),
       answer.credentials.token);
-}
-
-// The event that a frame is. An event of the type ERROR is the error that it tells.
-absl::StatusOr<WatchEvent> EventOf(Json frame) {
-  const auto type = frame.find("type");
-  const auto object = frame.find("object");
-  if (type == frame.end() || !type->is_string() || object == frame.end() || !object->is_object()) {
-    return absl::UnavailableError("the server sent a JSON object that is no event");
-  }
-  WatchEvent event{type->get<std::string>(), std::move(*object)};
-  if (event.type == "ERROR") return ErrorOfStatus("GET", event.object);
-  for (const char* known : {"ADDED", "MODIFIED", "DELETED", "BOOKMARK"}) {
-    if (event.type == known) return event;
-  }
-  return absl::UnavailableError(absl::StrCat("the server sent an event of the unknown type \"",
-                                             Printable(event.type.substr(0, 40)), "\""));
 }
 
 absl::Status HttpsClient::PassOn(ServerConnection& connection, bool has_bookmarks, SteadyTime end,

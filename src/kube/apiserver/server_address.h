@@ -1,4 +1,4 @@
-// Where an API server is, and what proves one to the other.
+// Addresses of API servers, with the proofs that client and server show each other.
 #ifndef PLIMSOLL_KUBE_APISERVER_SERVER_ADDRESS_H_
 #define PLIMSOLL_KUBE_APISERVER_SERVER_ADDRESS_H_
 

@@ -19,7 +19,7 @@
 
 namespace plimsoll::kube {
 
-// What ends a connection's waits before their deadlines.
+// The end of a connection's waits before their deadlines.
 struct StopSignal {
   int fd = -1;  // readable from then on
   std::function<bool()> is_set;
