@@ -25,6 +25,7 @@ namespace {
 
 namespace wire = ::plimsoll::v1;
 using ::testing::AllOf;
+using ::testing::ContainsRegex;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
@@ -273,6 +274,11 @@ TEST_F(ClusterSocketTest, StatusTellsOfItsClientsAndTheScheduler) {
   node_.KillDaemon();
   ASSERT_TRUE(node_.StartDaemon().ok());
   EXPECT_TRUE(DaemonStatus().classes_from_scheduler());
+  const auto shown = RunProgram(
+      {.argv = {ProgramPath("plimsoll"), "--address", node_.address(), "daemon", "status"}});
+  ASSERT_TRUE(shown.ok());
+  EXPECT_THAT(shown->out, AllOf(HasSubstr(Socket() + ", nobody follows"),
+                                ContainsRegex("classes from +the cluster's scheduler")));
   ASSERT_TRUE(SetScheduled(false).ok());
   EXPECT_FALSE(DaemonStatus().classes_from_scheduler());
 }

@@ -14,7 +14,7 @@ namespace wire = ::plimsoll::v1;
 using SharedReport = std::shared_ptr<const wire::NodeReport>;
 
 // Maps are written in key order, so that equal reports give equal bytes.
-std::string BytesOf(const wire::NodeReport& report) {
+std::string SerializedReport(const wire::NodeReport& report) {
   std::string bytes;
   google::protobuf::io::StringOutputStream stream(&bytes);
   google::protobuf::io::CodedOutputStream coded(&stream);
@@ -223,7 +223,7 @@ void NodeWatch::EndStuckStreams() {
 }
 
 void NodeWatch::Publish(wire::NodeReport report) {
-  std::string bytes = BytesOf(report);
+  std::string bytes = SerializedReport(report);
   auto shared = std::make_shared<const wire::NodeReport>(std::move(report));
   absl::MutexLock lock(&mutex_);
   if (newest_.report != nullptr && bytes == newest_.bytes) return;

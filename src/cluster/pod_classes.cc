@@ -46,6 +46,12 @@ absl::Status CheckName(absl::string_view field, const std::string& name) {
                    kMostNameBytes, " letters, digits, \"-\", \"_\", \".\" or \"/\""));
 }
 
+size_t BytesOf(const Claim& claim) {
+  size_t bytes = claim.claim_uid.size() + claim.pod_uid.size();
+  for (const auto& [type, name] : claim.classes) bytes += type.size() + name.size();
+  return bytes;
+}
+
 }  // namespace
 
 PodClasses::PodClasses(PodClassesOptions options) : options_(std::move(options)) {
@@ -156,23 +162,31 @@ std::optional<std::string> PodClasses::Forgotten() const {
   return std::nullopt;
 }
 
-absl::Status PodClasses::MakeRoom(const std::string& claim_uid) {
-  {
-    absl::MutexLock lock(&mutex_);
-    if (claims_.by_uid.size() < options_.most || claims_.by_uid.contains(claim_uid)) {
-      return absl::OkStatus();
-    }
-  }
-  const std::optional<std::string> forgotten = Forgotten();
-  if (!forgotten) {
-    return absl::ResourceExhaustedError(absl::StrCat(
-        "there are ", options_.most, " claims already, and none is forgotten: each was told less ",
-        "than ", absl::FormatDuration(options_.forgotten_after),
-        " ago or its pod has a sandbox; drop claims first"));
-  }
-  PLIMSOLL_RETURN_IF_ERROR(table_->Remove(*forgotten));
+bool PodClasses::HasRoom(const Claim& claim) const {
   absl::MutexLock lock(&mutex_);
-  claims_.by_uid.erase(*forgotten);
+  size_t count = 1;
+  size_t bytes = BytesOf(claim);
+  for (const auto& [uid, other] : claims_.by_uid) {
+    if (uid == claim.claim_uid) continue;
+    ++count;
+    bytes += BytesOf(other);
+  }
+  return count <= options_.most && bytes <= options_.most_bytes;
+}
+
+absl::Status PodClasses::MakeRoom(const Claim& claim) {
+  while (!HasRoom(claim)) {
+    const std::optional<std::string> forgotten = Forgotten();
+    if (!forgotten) {
+      return absl::ResourceExhaustedError(absl::StrCat(
+          "there are ", size(), " claims already, and none is forgotten: each was told less than ",
+          absl::FormatDuration(options_.forgotten_after),
+          " ago or its pod has a sandbox; drop claims first"));
+    }
+    PLIMSOLL_RETURN_IF_ERROR(table_->Remove(*forgotten));
+    absl::MutexLock lock(&mutex_);
+    claims_.by_uid.erase(*forgotten);
+  }
   return absl::OkStatus();
 }
 
@@ -181,7 +195,7 @@ absl::Status PodClasses::Set(Claim claim) {
   absl::MutexLock writing(&writing_);
   PLIMSOLL_RETURN_IF_ERROR(readable());
   PLIMSOLL_RETURN_IF_ERROR(CheckFits(claim));
-  PLIMSOLL_RETURN_IF_ERROR(MakeRoom(claim.claim_uid));
+  PLIMSOLL_RETURN_IF_ERROR(MakeRoom(claim));
   claim.told_unix_seconds = absl::ToUnixSeconds(options_.clock->Now());
   PLIMSOLL_RETURN_IF_ERROR(table_->Put(claim));
   absl::MutexLock lock(&mutex_);

@@ -36,6 +36,7 @@ struct PodClassesOptions {
   // Claims at once. A full table first loses those that no Drop came for: pods without a sandbox,
   // told longer ago than `forgotten_after`, the oldest first.
   size_t most = 4096;
+  size_t most_bytes = 3 << 20;  // of all their words: a List fits one message
   absl::Duration forgotten_after = absl::Hours(24);
 };
 
@@ -71,7 +72,9 @@ class PodClasses {
   absl::Status CheckFits(const Claim& claim) const;
   // The oldest claim that no Drop came for.
   std::optional<std::string> Forgotten() const;
-  absl::Status MakeRoom(const std::string& claim_uid) ABSL_EXCLUSIVE_LOCKS_REQUIRED(writing_);
+  // Whether the table can take the claim, in place of what it has told before.
+  bool HasRoom(const Claim& claim) const;
+  absl::Status MakeRoom(const Claim& claim) ABSL_EXCLUSIVE_LOCKS_REQUIRED(writing_);
 
   const PodClassesOptions options_;
   // Held over writes to the disk, and taken before mutex_.

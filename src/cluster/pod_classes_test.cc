@@ -183,6 +183,19 @@ TEST_F(PodClassesTest, AFullTableRefusesUntilOneIsForgotten) {
   EXPECT_THAT(*classes_->OfPod("pod-2"), IsEmpty());
 }
 
+TEST_F(PodClassesTest, AllWordsTogetherHaveALimit) {
+  PodClasses small({.directory = dir_.root(),
+                    .registry = registry_.get(),
+                    .held_by = [](const std::string&) { return std::nullopt; },
+                    .most_bytes = 30});
+  const Claim claim{.claim_uid = "claim-1", .pod_uid = "pod-1", .classes = {{"lane", "fast"}}};
+  EXPECT_TRUE(small.Set(claim).ok());
+  EXPECT_TRUE(small.Set(claim).ok());
+  Claim other = claim;
+  other.claim_uid = "claim-2";
+  EXPECT_EQ(small.Set(other).code(), absl::StatusCode::kResourceExhausted);
+}
+
 TEST_F(PodClassesTest, ADamagedTableFailsAllThatNeedIt) {
   classes_.reset();
   ASSERT_TRUE(dir_.root().ReplaceFile(ClaimTable::kFileName, std::string(4096, 'x')).ok());

@@ -115,15 +115,15 @@ TEST_F(ReportTest, DriftCountsOnceSeenTwiceAndOnlyWhenLookedFor) {
 }
 
 TEST_F(ReportTest, AtMostTenHoldersOfAClassAreNamed) {
-  for (int i = 0; i < 15; ++i) Hold(absl::StrCat("c", i), {{"rdt", "gold"}});
+  for (int i = 0; i < 15; ++i) Hold(absl::StrCat("c", i), {{"rdt", "bronze"}});
   rdt_.drift = std::string(5000, 'x');
   ReportMaker maker(sources_);
   // A look has limited time.
   for (int i = 0; i < 40; ++i) maker.Make({.drift = true});
   const wire::NodeReport report = maker.Make({.drift = true});
-  EXPECT_EQ(report.types(0).classes(0).drift_size(), 10);
-  EXPECT_EQ(report.types(0).classes(0).drift(0).size(), 1024u);
-  EXPECT_EQ(report.types(0).classes(0).holders(), 15u);
+  EXPECT_EQ(report.types(0).classes(1).drift_size(), 10);
+  EXPECT_EQ(report.types(0).classes(1).drift(0).size(), 1024u);
+  EXPECT_EQ(report.types(0).classes(1).holders(), 15u);
 }
 
 TEST_F(ReportTest, KubeletsGrantsAreKeptBetweenLooks) {
