@@ -56,6 +56,8 @@ TEST(ManifestsTest, EveryDocumentHasItsVersion) {
       {"ServiceAccount", "v1"},
       {"ClusterRole", "rbac.authorization.k8s.io/v1"},
       {"ClusterRoleBinding", "rbac.authorization.k8s.io/v1"},
+      {"Role", "rbac.authorization.k8s.io/v1"},
+      {"RoleBinding", "rbac.authorization.k8s.io/v1"},
       {"DaemonSet", "apps/v1"},
       {"ResourceQuota", "v1"},
   };
@@ -89,7 +91,7 @@ TEST(ManifestsTest, EveryPolicyIsBound) {
     EXPECT_EQ(binding->second["spec"]["policyName"].as<std::string>(""), own);
     EXPECT_EQ(document["spec"]["failurePolicy"].as<std::string>(""), "Fail") << name;
   }
-  EXPECT_EQ(policies, 10);
+  EXPECT_EQ(policies, 11);
 }
 
 TEST(ManifestsTest, OrderAndRepetitionOfClassesDoNotCount) {
@@ -112,7 +114,7 @@ TEST(ManifestsTest, PartsAreAlone) {
   EXPECT_THAT(kinds(ManifestPart::kDaemonSet), ElementsAre("DaemonSet"));
   EXPECT_THAT(kinds(ManifestPart::kQuota), ElementsAre("ResourceQuota"));
   EXPECT_EQ(kinds(ManifestPart::kPolicies).size(), 4);
-  EXPECT_EQ(kinds(ManifestPart::kRbac).size(), 6);
+  EXPECT_EQ(kinds(ManifestPart::kRbac).size(), 8);
 }
 
 TEST(ManifestsTest, AQuotaHasEveryKeyOfAClass) {
@@ -156,9 +158,9 @@ TEST(ManifestsTest, TheDaemonSetHasNoPowerThatItDoesNotNeed) {
   std::set<std::string> paths;
   for (const auto& volume : pod["volumes"])
     paths.insert(volume["hostPath"]["path"].as<std::string>());
-  EXPECT_THAT(paths, ElementsAre("/run/plimsoll/cluster",
-                                 "/var/lib/k0s/kubelet/plugins/classes.plimsoll.dev",
-                                 "/var/lib/k0s/kubelet/plugins_registry"));
+  EXPECT_THAT(paths,
+              ElementsAre("/run/plimsoll-kube", "/var/lib/k0s/kubelet/plugins/classes.plimsoll.dev",
+                          "/var/lib/k0s/kubelet/plugins_registry", "/var/lib/plimsoll-kube"));
 }
 
 TEST(ManifestsTest, RolesReadClaimsOneByOneAndChangeNone) {
