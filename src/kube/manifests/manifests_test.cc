@@ -45,6 +45,14 @@ TEST(ManifestsTest, TheExampleIsWhatIsPrinted) {
   EXPECT_EQ(*example, Printed(ExampleClasses()));
 }
 
+TEST(ManifestsTest, TheNodesPartMakesTheDirectoryThatIsMounted) {
+  const auto root = FsRoot::Open(PLIMSOLL_SOURCE_DIR);
+  ASSERT_TRUE(root.ok()) << root.status();
+  const auto tmpfiles = root->Read("packaging/kube/plimsoll-kube.tmpfiles");
+  ASSERT_TRUE(tmpfiles.ok()) << tmpfiles.status();
+  EXPECT_THAT(*tmpfiles, HasSubstr(absl::StrCat("\nd ", ManifestOptions().socket_dir, " 0750 ")));
+}
+
 TEST(ManifestsTest, EveryDocumentHasItsVersion) {
   const std::map<std::string, std::string> versions = {
       {"DeviceClass", "resource.k8s.io/v1"},
