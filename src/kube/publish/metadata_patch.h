@@ -15,7 +15,8 @@ inline constexpr char kPublished[] = "plimsoll.dev/published";
 // The merge patch after which `node` has the wanted labels and annotations, and none that were
 // published before and are not wanted now; null: nothing is to be done. It names only keys that are
 // wanted or listed in the annotation kPublished, and of the latter only those below plimsoll.dev/,
-// whoever wrote the list. No facts: all that was published is removed, and the list too.
+// whoever wrote the list. Listed facts of a topology that is unknown stay. No facts: all that was
+// published is removed, and the list too.
 nlohmann::json MetadataPatch(const nlohmann::json& node, const NodeFacts& wanted);
 
 }  // namespace plimsoll::kube

@@ -62,6 +62,19 @@ TEST(MetadataPatch, MendsWhatAnotherWriterChanged) {
                                                     "plimsoll.dev/class.rdt.gold": "true"}}})"));
 }
 
+// plimsolld can't read the machine just now: what selectors go by stays.
+TEST(MetadataPatch, KeepsFactsOfATopologyThatIsUnknown) {
+  const json node = Patched(ForeignNode(), SomeFacts());
+  NodeFacts unknown;
+  unknown.labels = {{"plimsoll.dev/class.rdt.gold", "true"}};
+  unknown.annotations = {{"plimsoll.dev/classes", "[]"}};
+  unknown.topology_is_unknown = true;
+  EXPECT_TRUE(MetadataPatch(node, unknown).is_null());
+  unknown.labels.clear();
+  EXPECT_EQ(MetadataPatch(node, unknown)["metadata"]["labels"],
+            json({{"plimsoll.dev/class.rdt.gold", nullptr}}));
+}
+
 // Whoever may write annotations must not make this program remove what isn't its own.
 TEST(MetadataPatch, AForgedListRemovesNothingOfOthers) {
   json node = ForeignNode();

@@ -14,6 +14,7 @@ namespace plimsoll::kube {
 
 // Keys of labels and annotations begin with it.
 inline constexpr char kFactPrefix[] = "plimsoll.dev/";
+inline constexpr char kTopologyPrefix[] = "plimsoll.dev/topology";
 
 // Bounds, so that the annotations of a Node stay far below the 256 KiB that all of its writers
 // share.
@@ -25,6 +26,8 @@ struct NodeFacts {
   std::map<std::string, std::string> labels;
   std::map<std::string, std::string> annotations;
   std::vector<std::string> left_out;  // a sentence for each bound that was met
+  // The report has no topology to be read: facts that were published of one stay.
+  bool topology_is_unknown = false;
   bool operator==(const NodeFacts&) const = default;
 };
 

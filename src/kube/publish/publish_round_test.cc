@@ -148,7 +148,7 @@ TEST_F(PublishRoundTest, AClassThatGoesLosesItsLabel) {
   NodeReport report = Healthy();
   report.types[0].unavailable = "no resctrl file system";
   Report(report);
-  EXPECT_THAT(Round(), ElementsAre(kPatchNode));
+  EXPECT_THAT(Round(), ElementsAre(kPatchNode, kPostEvent));
   EXPECT_EQ(Label("plimsoll.dev/class.rdt.gold"), "");
   EXPECT_EQ(Label("plimsoll.dev/topology.numa-nodes"), "2");
 }
