@@ -43,7 +43,7 @@ json PatchOfKind(const json& present, const FactMap& wanted, const std::set<std:
   return patch;
 }
 
-// What is there of the listed facts of a topology becomes wanted.
+// Listed facts of a topology that are there become wanted.
 void KeepTopology(const json& present, const std::set<std::string>& listed, FactMap& wanted) {
   for (const std::string& key : listed) {
     if (!absl::StartsWith(key, kTopologyPrefix)) continue;

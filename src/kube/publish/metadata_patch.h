@@ -8,8 +8,8 @@
 
 namespace plimsoll::kube {
 
-// The annotation that lists what is published, so that a key that goes is known as an own one after
-// any restart: {"annotations": ["plimsoll.dev/classes"], "labels": [...]}.
+// The annotation that lists the published keys, so that a key that goes is known as an own one
+// after any restart: {"annotations": ["plimsoll.dev/classes"], "labels": [...]}.
 inline constexpr char kPublished[] = "plimsoll.dev/published";
 
 // The merge patch after which `node` has the wanted labels and annotations, and none that were

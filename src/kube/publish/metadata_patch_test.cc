@@ -62,7 +62,7 @@ TEST(MetadataPatch, MendsWhatAnotherWriterChanged) {
                                                     "plimsoll.dev/class.rdt.gold": "true"}}})"));
 }
 
-// plimsolld can't read the machine just now: what selectors go by stays.
+// plimsolld can't read the machine just now: labels for selectors stay.
 TEST(MetadataPatch, KeepsFactsOfATopologyThatIsUnknown) {
   const json node = Patched(ForeignNode(), SomeFacts());
   NodeFacts unknown;
@@ -75,7 +75,7 @@ TEST(MetadataPatch, KeepsFactsOfATopologyThatIsUnknown) {
             json({{"plimsoll.dev/class.rdt.gold", nullptr}}));
 }
 
-// Whoever may write annotations must not make this program remove what isn't its own.
+// Nobody with the right to write annotations may make this program remove what isn't its own.
 TEST(MetadataPatch, AForgedListRemovesNothingOfOthers) {
   json node = ForeignNode();
   for (const char* list :

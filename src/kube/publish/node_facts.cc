@@ -45,7 +45,7 @@ void AddClassLabels(const NodeReport& report, NodeFacts& facts) {
   }
 }
 
-// What the annotation tells of classes; meanings make up most of it.
+// How much the annotation tells of classes; meanings make up most of it.
 enum class ClassDetail { kMeanings, kNames, kTypes };
 
 json ClassesText(const NodeReport& report, ClassDetail detail) {

@@ -31,7 +31,7 @@ struct NodeFacts {
   bool operator==(const NodeFacts&) const = default;
 };
 
-// The facts that the options ask for, of what the report knows.
+// The facts that the options ask for and the report knows.
 //
 //   fact of a label   label
 //   classes           plimsoll.dev/class.rdt.gold: "true"   (named as in DeviceClassName)

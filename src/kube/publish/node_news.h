@@ -1,4 +1,4 @@
-// Events from the differences between what was known of the node and what is.
+// Events from the differences between two states of the node.
 #ifndef PLIMSOLL_KUBE_PUBLISH_NODE_NEWS_H_
 #define PLIMSOLL_KUBE_PUBLISH_NODE_NEWS_H_
 

@@ -1,4 +1,4 @@
-// What the publisher asks of a server that does as it is told: its requests, and what they leave.
+// The publisher's requests to a server that does as it is told, and the objects that they leave.
 #include "kube/publish/publish_round.h"
 
 #include "kube/publish/metadata_patch.h"
