@@ -1,4 +1,4 @@
-// What is to be published of the node: the newest report of plimsolld, and its silence.
+// The node as it is to be published: the newest report of plimsolld, and its silence.
 #ifndef PLIMSOLL_KUBE_PUBLISH_DESIRED_NODE_H_
 #define PLIMSOLL_KUBE_PUBLISH_DESIRED_NODE_H_
 

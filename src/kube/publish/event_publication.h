@@ -14,7 +14,7 @@ class EventPublication : public Publication {
   // `client` outlives this.
   EventPublication(ApiClient& client, bool enabled) : client_(client), enabled_(enabled) {}
 
-  // Notices what changed. It is called at each change, also while nothing can be written, and the
+  // Notices changes. It is called at each change, also while nothing can be written, and the
   // first time with the Node as an earlier run left it.
   void Notice(const DesiredNode& desired, const OwnNode& node, const Moment& at);
   // The moment at which an event that waits may be written; kNever: none waits.

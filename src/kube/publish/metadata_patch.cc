@@ -1,7 +1,9 @@
 #include "kube/publish/metadata_patch.h"
 
+#include <map>
 #include <set>
 #include <string>
+#include <utility>
 
 #include "absl/strings/match.h"
 #include "absl/strings/string_view.h"
@@ -12,6 +14,8 @@ namespace plimsoll::kube {
 namespace {
 
 using nlohmann::json;
+
+using FactMap = std::map<std::string, std::string>;
 
 // An annotation of this size or more was not written by this program.
 constexpr size_t kLargestList = 64 << 10;
@@ -28,8 +32,7 @@ std::set<std::string> ListedKeys(const json& published, const char* kind) {
   return keys;
 }
 
-json PatchOfKind(const json& present, const std::map<std::string, std::string>& wanted,
-                 const std::set<std::string>& listed) {
+json PatchOfKind(const json& present, const FactMap& wanted, const std::set<std::string>& listed) {
   json patch = json::object();
   for (const auto& [key, value] : wanted) {
     if (TextOf(present, key.c_str()) != value || !present.contains(key)) patch[key] = value;
@@ -40,10 +43,20 @@ json PatchOfKind(const json& present, const std::map<std::string, std::string>& 
   return patch;
 }
 
-json KeysOf(const std::map<std::string, std::string>& map) {
-  json keys = json::array();
-  for (const auto& [key, value] : map) keys.push_back(key);
-  return keys;
+// Listed facts of a topology that are there become wanted.
+void KeepTopology(const json& present, const std::set<std::string>& listed, FactMap& wanted) {
+  for (const std::string& key : listed) {
+    if (!absl::StartsWith(key, kTopologyPrefix)) continue;
+    std::string value = TextOf(present, key.c_str());
+    if (!value.empty()) wanted.emplace(key, std::move(value));
+  }
+}
+
+std::string ListOf(const FactMap& labels, const FactMap& annotations) {
+  json list = {{"labels", json::array()}, {"annotations", json::array()}};
+  for (const auto& [key, value] : labels) list["labels"].push_back(key);
+  for (const auto& [key, value] : annotations) list["annotations"].push_back(key);
+  return list.dump();
 }
 
 }  // namespace
@@ -51,22 +64,25 @@ json KeysOf(const std::map<std::string, std::string>& map) {
 json MetadataPatch(const json& node, const NodeFacts& wanted) {
   const json& labels = FieldOf(node, {"metadata", "labels"});
   const json& annotations = FieldOf(node, {"metadata", "annotations"});
-  const std::string listed_text = TextOf(annotations, kPublished);
-  const json listed = listed_text.size() < kLargestList
-                          ? json::parse(listed_text, nullptr, /*allow_exceptions=*/false)
-                          : json();
-  std::map<std::string, std::string> wanted_annotations = wanted.annotations;
-  std::set<std::string> own_annotations = ListedKeys(listed, "annotations");
-  if (wanted.labels.empty() && wanted.annotations.empty()) {
-    own_annotations.insert(kPublished);
+  const std::string text = TextOf(annotations, kPublished);
+  const json listed =
+      text.size() < kLargestList ? json::parse(text, nullptr, /*allow_exceptions=*/false) : json();
+  const std::set<std::string> listed_labels = ListedKeys(listed, "labels");
+  std::set<std::string> listed_annotations = ListedKeys(listed, "annotations");
+  FactMap wanted_labels = wanted.labels;
+  FactMap wanted_annotations = wanted.annotations;
+  if (wanted.topology_is_unknown) {
+    KeepTopology(labels, listed_labels, wanted_labels);
+    KeepTopology(annotations, listed_annotations, wanted_annotations);
+  }
+  if (wanted_labels.empty() && wanted_annotations.empty()) {
+    listed_annotations.insert(kPublished);
   } else {
-    wanted_annotations[kPublished] =
-        json({{"labels", KeysOf(wanted.labels)}, {"annotations", KeysOf(wanted.annotations)}})
-            .dump();
+    wanted_annotations[kPublished] = ListOf(wanted_labels, wanted_annotations);
   }
   json patch;
-  const json label_patch = PatchOfKind(labels, wanted.labels, ListedKeys(listed, "labels"));
-  const json annotation_patch = PatchOfKind(annotations, wanted_annotations, own_annotations);
+  const json label_patch = PatchOfKind(labels, wanted_labels, listed_labels);
+  const json annotation_patch = PatchOfKind(annotations, wanted_annotations, listed_annotations);
   if (!label_patch.empty()) patch["metadata"]["labels"] = label_patch;
   if (!annotation_patch.empty()) patch["metadata"]["annotations"] = annotation_patch;
   return patch;

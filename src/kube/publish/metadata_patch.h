@@ -8,14 +8,15 @@
 
 namespace plimsoll::kube {
 
-// The annotation that lists what is published, so that a key that goes is known as an own one after
-// any restart: {"annotations": ["plimsoll.dev/classes"], "labels": [...]}.
+// The annotation that lists the published keys, so that a key that goes is known as an own one
+// after any restart: {"annotations": ["plimsoll.dev/classes"], "labels": [...]}.
 inline constexpr char kPublished[] = "plimsoll.dev/published";
 
 // The merge patch after which `node` has the wanted labels and annotations, and none that were
 // published before and are not wanted now; null: nothing is to be done. It names only keys that are
 // wanted or listed in the annotation kPublished, and of the latter only those below plimsoll.dev/,
-// whoever wrote the list. No facts: all that was published is removed, and the list too.
+// whoever wrote the list. Listed facts of a topology that is unknown stay. No facts: all that was
+// published is removed, and the list too.
 nlohmann::json MetadataPatch(const nlohmann::json& node, const NodeFacts& wanted);
 
 }  // namespace plimsoll::kube

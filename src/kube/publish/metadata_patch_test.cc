@@ -62,7 +62,20 @@ TEST(MetadataPatch, MendsWhatAnotherWriterChanged) {
                                                     "plimsoll.dev/class.rdt.gold": "true"}}})"));
 }
 
-// Whoever may write annotations must not make this program remove what isn't its own.
+// plimsolld can't read the machine just now: labels for selectors stay.
+TEST(MetadataPatch, KeepsFactsOfATopologyThatIsUnknown) {
+  const json node = Patched(ForeignNode(), SomeFacts());
+  NodeFacts unknown;
+  unknown.labels = {{"plimsoll.dev/class.rdt.gold", "true"}};
+  unknown.annotations = {{"plimsoll.dev/classes", "[]"}};
+  unknown.topology_is_unknown = true;
+  EXPECT_TRUE(MetadataPatch(node, unknown).is_null());
+  unknown.labels.clear();
+  EXPECT_EQ(MetadataPatch(node, unknown)["metadata"]["labels"],
+            json({{"plimsoll.dev/class.rdt.gold", nullptr}}));
+}
+
+// Nobody with the right to write annotations may make this program remove what isn't its own.
 TEST(MetadataPatch, AForgedListRemovesNothingOfOthers) {
   json node = ForeignNode();
   for (const char* list :

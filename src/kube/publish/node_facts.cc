@@ -45,7 +45,7 @@ void AddClassLabels(const NodeReport& report, NodeFacts& facts) {
   }
 }
 
-// What the annotation tells of classes; meanings make up most of it.
+// How much the annotation tells of classes; meanings make up most of it.
 enum class ClassDetail { kMeanings, kNames, kTypes };
 
 json ClassesText(const NodeReport& report, ClassDetail detail) {
@@ -112,7 +112,7 @@ json ZonesOfType(const ZoneTree& tree, absl::string_view type) {
 }
 
 void AddTopologyAnnotation(const ZoneTree& tree, NodeFacts& facts) {
-  const std::string key = absl::StrCat(kFactPrefix, "topology");
+  const std::string key = kTopologyPrefix;
   json text = {{"cpus", tree.Cpus().ToString()},
                {"packages", ZonesOfType(tree, topology::kPackage)},
                {"numaNodes", ZonesOfType(tree, topology::kNumaNode)},
@@ -153,7 +153,7 @@ void AddCoreTypes(const ZoneTree& tree, NodeFacts& facts) {
     if (type != zone.attributes.end()) cpus[type->second] += topology::CpuIdsOf(zone).Size();
   }
   for (const auto& [type, count] : cpus) {
-    const std::string key = absl::StrCat(kFactPrefix, "topology.core-type.", type);
+    const std::string key = absl::StrCat(kTopologyPrefix, ".core-type.", type);
     if (IsLabelKey(key) && count > 0) facts.labels[key] = absl::StrCat(count);
   }
 }
@@ -162,7 +162,7 @@ void AddTopologyLabels(const ZoneTree& tree, const std::vector<std::string>& wan
                        NodeFacts& facts) {
   for (const auto& [fact, count] : CountsOf(tree)) {
     if (count == 0 || !absl::c_linear_search(wanted, fact)) continue;
-    facts.labels[absl::StrCat(kFactPrefix, "topology.", fact)] = absl::StrCat(count);
+    facts.labels[absl::StrCat(kTopologyPrefix, ".", fact)] = absl::StrCat(count);
   }
   if (absl::c_linear_search(wanted, "core-types")) AddCoreTypes(tree, facts);
 }
@@ -177,6 +177,7 @@ NodeFacts FactsOf(const NodeReport& report, const PublishOptions& options) {
   if (absl::c_linear_search(options.labels, "runtime-version") && !version.empty()) {
     facts.labels[absl::StrCat(kFactPrefix, "runtime-version")] = version;
   }
+  facts.topology_is_unknown = true;
   if (!report.topology) return facts;
   const absl::StatusOr<ZoneTree> tree = ZoneTree::Build(*report.topology);
   if (!tree.ok()) {
@@ -184,6 +185,7 @@ NodeFacts FactsOf(const NodeReport& report, const PublishOptions& options) {
         absl::StrCat("facts of the topology are left out: ", Printable(tree.status().message())));
     return facts;
   }
+  facts.topology_is_unknown = false;
   AddTopologyLabels(*tree, options.labels, facts);
   if (absl::c_linear_search(options.annotations, "topology")) AddTopologyAnnotation(*tree, facts);
   return facts;

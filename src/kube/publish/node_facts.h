@@ -14,6 +14,7 @@ namespace plimsoll::kube {
 
 // Keys of labels and annotations begin with it.
 inline constexpr char kFactPrefix[] = "plimsoll.dev/";
+inline constexpr char kTopologyPrefix[] = "plimsoll.dev/topology";
 
 // Bounds, so that the annotations of a Node stay far below the 256 KiB that all of its writers
 // share.
@@ -25,10 +26,12 @@ struct NodeFacts {
   std::map<std::string, std::string> labels;
   std::map<std::string, std::string> annotations;
   std::vector<std::string> left_out;  // a sentence for each bound that was met
+  // The report has no topology to be read: facts that were published of one stay.
+  bool topology_is_unknown = false;
   bool operator==(const NodeFacts&) const = default;
 };
 
-// The facts that the options ask for, of what the report knows.
+// The facts that the options ask for and the report knows.
 //
 //   fact of a label   label
 //   classes           plimsoll.dev/class.rdt.gold: "true"   (named as in DeviceClassName)

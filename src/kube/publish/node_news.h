@@ -1,4 +1,4 @@
-// Events from the differences between what was known of the node and what is.
+// Events from the differences between two states of the node.
 #ifndef PLIMSOLL_KUBE_PUBLISH_NODE_NEWS_H_
 #define PLIMSOLL_KUBE_PUBLISH_NODE_NEWS_H_
 
@@ -22,14 +22,15 @@ class NodeNews {
   bool has_begun() const { return has_begun_; }
 
   // An event for each condition that became True, is True with another message, or is no longer
-  // True; a status Unknown changes nothing. An event "TopologyChanged" for CPUs, memory and zones
-  // that came or went. Returned in that order.
+  // True; a status Unknown changes nothing. "ClassesChanged" for classes that came or went,
+  // "TopologyChanged" for CPUs, memory and zones. Returned in that order.
   std::vector<NodeEvent> Compare(const std::shared_ptr<const NodeReport>& report,
                                  const std::vector<NodeCondition>& conditions);
 
  private:
   bool has_begun_ = false;
   std::map<std::string, NodeCondition> known_;  // by type; True and False only
+  std::shared_ptr<const NodeReport> last_;      // report
   std::shared_ptr<const NodeReport> topology_;  // the last report with one
 };
 

@@ -65,5 +65,28 @@ TEST(NodeNews, AFirstTopologyIsNoNewsAndAChangeIs) {
   EXPECT_THAT(news.Compare(large, {}), IsEmpty());
 }
 
+TEST(NodeNews, ClassesThatComeAndGoAreTold) {
+  NodeNews news;
+  news.Begin({});
+  NodeReport report;
+  report.types = {RdtType()};
+  const auto compare = [&] {
+    return EventTexts(news.Compare(std::make_shared<const NodeReport>(report), {}));
+  };
+  EXPECT_THAT(compare(), IsEmpty());
+  report.types[0].classes[0].name = "silver";
+  EXPECT_THAT(compare(), ElementsAre("Normal ClassesChanged: class rdt=gold went; "
+                                     "class rdt=silver came"));
+  report.types[0].unavailable = "no resctrl";
+  EXPECT_THAT(compare(), ElementsAre("Normal ClassesChanged: class rdt=bronze went: no resctrl; "
+                                     "class rdt=silver went: no resctrl"));
+  // A type that the machine can't have has no classes.
+  report.types[0].classes.clear();
+  EXPECT_THAT(compare(), IsEmpty());
+  report.types = {RdtType()};
+  EXPECT_THAT(compare(), ElementsAre("Normal ClassesChanged: class rdt=bronze came; "
+                                     "class rdt=gold came"));
+}
+
 }  // namespace
 }  // namespace plimsoll::kube

@@ -15,7 +15,7 @@ MetadataPublication::MetadataPublication(PublishOptions options,
 
 absl::StatusOr<bool> MetadataPublication::Publish(const DesiredNode& desired, OwnNode& node,
                                                   const Moment&) {
-  if (desired.report() == nullptr) return false;  // what an earlier run published stays
+  if (desired.report() == nullptr) return false;  // facts of an earlier run stay
   NodeFacts facts = FactsOf(*desired.report(), options_);
   if (facts.left_out != left_out_) {
     left_out_ = facts.left_out;

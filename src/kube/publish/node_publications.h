@@ -1,4 +1,4 @@
-// What is written into the Node object itself.
+// The two kinds that are parts of the Node object: metadata and conditions.
 #ifndef PLIMSOLL_KUBE_PUBLISH_NODE_PUBLICATIONS_H_
 #define PLIMSOLL_KUBE_PUBLISH_NODE_PUBLICATIONS_H_
 

@@ -1,5 +1,5 @@
-// Publishes what the node is to its cluster: labels, annotations and conditions of the Node, Events
-// regarding it, and a NodeResourceTopology.
+// The node's publisher: labels, annotations and conditions of the Node, Events regarding it, and a
+// NodeResourceTopology, kept as plimsolld reports the node.
 //
 //   NodePublisher publisher(client.get(), "n1", {.publish = config.publish, .note = Log});
 //   link = RuntimeLink::Open(socket, [&](auto report) { publisher.Report(std::move(report)); });
@@ -38,7 +38,7 @@ class NodePublisher {
 
   // The newest counts. nullptr: plimsolld doesn't answer.
   void Report(std::shared_ptr<const NodeReport> report);
-  // Waits for the call under way, of ten seconds at most. What is published stays.
+  // Waits for the call under way, of ten seconds at most. Nothing that is published goes.
   void Stop();
 
  private:

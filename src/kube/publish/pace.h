@@ -1,4 +1,4 @@
-// How often a kind of object is written, and when again after a failure.
+// Pauses between writes of one kind of object, and after failures.
 #ifndef PLIMSOLL_KUBE_PUBLISH_PACE_H_
 #define PLIMSOLL_KUBE_PUBLISH_PACE_H_
 

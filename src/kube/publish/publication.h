@@ -1,4 +1,4 @@
-// One kind of what is published of a node: each has its own pace and its own failures.
+// One kind of object or part that is published of a node, with its own pace and failures.
 #ifndef PLIMSOLL_KUBE_PUBLISH_PUBLICATION_H_
 #define PLIMSOLL_KUBE_PUBLISH_PUBLICATION_H_
 
@@ -25,14 +25,14 @@ class Publication {
   // For messages: "labels and annotations".
   virtual absl::string_view name() const = 0;
 
-  // Writes what differs from what is desired. True: something was written. `node` is known. It is
-  // called again whenever something may have changed, so it compares first, without requests where
-  // it knows what the server has. UNIMPLEMENTED and FAILED_PRECONDITION: the object can't be this
-  // program's for now.
+  // Writes the differences from the desired node. True: something was written. `node` is known. It
+  // is called again whenever something may have changed, so it compares first, without requests
+  // where it knows the server's state. UNIMPLEMENTED and FAILED_PRECONDITION: the object can't be
+  // this program's for now.
   virtual absl::StatusOr<bool> Publish(const DesiredNode& desired, OwnNode& node,
                                        const Moment& at) = 0;
 
-  // What the server has is to be read anew at the next call.
+  // The server's state is to be read anew at the next call.
   virtual void Forget() {}
 };
 

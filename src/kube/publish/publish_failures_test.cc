@@ -230,7 +230,7 @@ TEST_F(PublishFailuresTest, AServerThatDropsFieldsIsNotWrittenToAtEachLook) {
     return Count(lines, "POST /apis/topology") + Count(lines, std::string("PATCH ") + kObjectPath);
   };
   for (int start = 0; start < 2; ++start) {
-    // A restart doesn't know what was written, and writes it once more.
+    // A restart knows no earlier write, and writes once more.
     round_ = std::make_unique<PublishRound>(server, "n1", options_);
     EXPECT_EQ(writes(absl::Hours(2)), 1u);
   }

@@ -1,4 +1,4 @@
-// Everything that is published of a node, done in rounds at given moments.
+// Rounds of writing all that is published of a node, at given moments.
 #ifndef PLIMSOLL_KUBE_PUBLISH_PUBLISH_ROUND_H_
 #define PLIMSOLL_KUBE_PUBLISH_PUBLISH_ROUND_H_
 
@@ -38,15 +38,15 @@ class PublishRound {
 
   // nullptr: plimsolld doesn't answer.
   void Take(std::shared_ptr<const NodeReport> report, SteadyTime now);
-  // Writes what may be written now. The moment at which there may be more to do. A failure of one
-  // kind doesn't hold up the others. CANCELLED: the client was stopped.
+  // Writes all that may be written now. The moment at which there may be more to do. A failure of
+  // one kind doesn't hold up the others. CANCELLED: the client was stopped.
   absl::StatusOr<SteadyTime> Run(const Moment& at);
 
  private:
   struct Lane {
     std::unique_ptr<Publication> publication;
     Pace pace;
-    absl::StatusCode told = absl::StatusCode::kOk;  // what the log has
+    absl::StatusCode told = absl::StatusCode::kOk;  // to the log
   };
 
   void AddLane(std::unique_ptr<Publication> publication);

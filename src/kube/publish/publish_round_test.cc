@@ -1,4 +1,4 @@
-// What the publisher asks of a server that does as it is told: its requests, and what they leave.
+// The publisher's requests to a server that does as it is told, and the objects that they leave.
 #include "kube/publish/publish_round.h"
 
 #include "kube/publish/metadata_patch.h"
@@ -148,7 +148,7 @@ TEST_F(PublishRoundTest, AClassThatGoesLosesItsLabel) {
   NodeReport report = Healthy();
   report.types[0].unavailable = "no resctrl file system";
   Report(report);
-  EXPECT_THAT(Round(), ElementsAre(kPatchNode));
+  EXPECT_THAT(Round(), ElementsAre(kPatchNode, kPostEvent));
   EXPECT_EQ(Label("plimsoll.dev/class.rdt.gold"), "");
   EXPECT_EQ(Label("plimsoll.dev/topology.numa-nodes"), "2");
 }

@@ -1,4 +1,4 @@
-// Takes back all that plimsoll-kube has published of a node, when it leaves the node for good.
+// Removal of all that plimsoll-kube has published of a node, when it leaves the node for good.
 #ifndef PLIMSOLL_KUBE_PUBLISH_REMOVE_PUBLISHED_H_
 #define PLIMSOLL_KUBE_PUBLISH_REMOVE_PUBLISHED_H_
 

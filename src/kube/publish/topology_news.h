@@ -1,4 +1,4 @@
-// What a change of the node's topology brought and took, for people.
+// Changes of the topology, told for people: parts that came and parts that went.
 #ifndef PLIMSOLL_KUBE_PUBLISH_TOPOLOGY_NEWS_H_
 #define PLIMSOLL_KUBE_PUBLISH_TOPOLOGY_NEWS_H_
 

@@ -74,7 +74,7 @@ absl::StatusOr<bool> TopologyPublication::Update(const std::string& path, const 
     return absl::FailedPreconditionError(
         absl::StrCat(path, " is another exporter's: its label ", kManagedBy, " is not \"", kManager,
                      "\". Delete it and stop that exporter on this node, or set "
-                     "publish.nodeResourceTopology to false"));
+                     "publish.topology to false"));
   }
   const std::string version = TextOf(*present_, {"metadata", "resourceVersion"});
   if (!version.empty() && version == written_version_ && wanted == written_) return false;

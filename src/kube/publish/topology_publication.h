@@ -38,7 +38,7 @@ class TopologyPublication : public Publication {
   const std::function<void(const std::string&)> note_;
   std::optional<nlohmann::json> present_;  // nullopt: unknown; null: there is none
   // The server may drop fields that it doesn't know: an object that is still the version of the
-  // last write is what was written, whatever it looks like.
+  // last write counts as written, however it looks.
   nlohmann::json written_;
   std::string written_version_;
   std::string fault_;  // as last noted

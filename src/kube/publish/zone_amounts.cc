@@ -48,7 +48,7 @@ class ZoneTaker {
   }
 
   void TakeMemory(const std::vector<Taken>& memory) {
-    // What can only be from one node goes first.
+    // Memory of one node alone goes first.
     for (const bool is_single : {true, false}) {
       for (const Taken& taken : memory) {
         if ((taken.numa_nodes.size() == 1) == is_single) TakeMemory(taken);

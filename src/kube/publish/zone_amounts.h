@@ -1,4 +1,4 @@
-// Amounts of each zone for a NodeResourceTopology: what it has, and what of it is free.
+// Amounts of each zone for a NodeResourceTopology: all of it, and the free part.
 #ifndef PLIMSOLL_KUBE_PUBLISH_ZONE_AMOUNTS_H_
 #define PLIMSOLL_KUBE_PUBLISH_ZONE_AMOUNTS_H_
 
@@ -14,7 +14,7 @@ namespace plimsoll::kube {
 
 struct Amount {
   resources::Quantity capacity;   // pods' part of it: allocatable is the same
-  resources::Quantity available;  // less what containers hold alone; never below zero
+  resources::Quantity available;  // less the parts that containers hold alone; never below zero
   bool operator==(const Amount&) const = default;
 };
 using Amounts = std::map<std::string, Amount>;  // by resource
@@ -28,7 +28,7 @@ using Amounts = std::map<std::string, Amount>;  // by resource
 //   each as much as it has left: kubelet's memory manager fills them so.
 // - A device near to several NUMA nodes counts at each of them, taken or not, since it can be used
 //   from each.
-// - What is pinned to a NUMA node without a zone of its own is taken from the other zones that have
+// - Memory pinned to a NUMA node without a zone of its own is taken from the other zones that have
 //   the resource, in their order: a hidden zone's memory is told with an outer one.
 std::vector<Amounts> AmountsOf(const topology::ZoneTree& tree, const Exclusive* exclusive);
 
