@@ -26,6 +26,9 @@ class TestAuthority {
  public:
   TestAuthority() : key_(NewKey()), certificate_(New(key_.get(), "authority")) {
     Extend(certificate_.get(), NID_basic_constraints, "critical,CA:TRUE");
+    // All authorities have one name, as those of a cluster that replaces its own: the key's
+    // identifier tells them apart.
+    Extend(certificate_.get(), NID_subject_key_identifier, "hash");
     Sign(certificate_.get(), certificate_.get());
   }
 
@@ -39,6 +42,7 @@ class TestAuthority {
     X509_gmtime_adj(X509_getm_notBefore(made.get()), -7200);
     X509_gmtime_adj(X509_getm_notAfter(made.get()), seconds);
     Extend(made.get(), NID_subject_alt_name, names.c_str());
+    Extend(made.get(), NID_authority_key_identifier, "keyid", certificate_.get());
     Sign(made.get(), certificate_.get());
     const std::unique_ptr<BIO, decltype(&BIO_free)> bio(BIO_new(BIO_s_mem()), &BIO_free);
     PEM_write_bio_PrivateKey(bio.get(), key.get(), nullptr, nullptr, 0, nullptr, nullptr);
@@ -64,8 +68,10 @@ class TestAuthority {
     return made;
   }
 
-  static void Extend(X509* certificate, int kind, const char* value) {
-    X509_EXTENSION* const extension = X509V3_EXT_conf_nid(nullptr, nullptr, kind, value);
+  static void Extend(X509* certificate, int kind, const char* value, X509* issuer = nullptr) {
+    X509V3_CTX context = {};
+    X509V3_set_ctx(&context, issuer, certificate, nullptr, nullptr, 0);
+    X509_EXTENSION* const extension = X509V3_EXT_conf_nid(nullptr, &context, kind, value);
     EXPECT_NE(extension, nullptr) << value;
     X509_add_ext(certificate, extension, -1);
     X509_EXTENSION_free(extension);

@@ -137,6 +137,17 @@ class HttpsTestServer {
     SSL_CTX_set_max_proto_version(context_.get(), tls_version);
   }
 
+  // After the handshake, reads nothing until the server ends.
+  void StopReading() {
+    const absl::MutexLock lock(&mutex_);
+    reads_ = false;
+  }
+  // Answers so after the handshake, reads nothing, and closes.
+  void AnswerUnread(const std::string& answer) {
+    const absl::MutexLock lock(&mutex_);
+    unread_answer_ = answer;
+  }
+
   // Ends all connections of now.
   void CloseAll() {
     const absl::MutexLock lock(&mutex_);
@@ -171,7 +182,7 @@ class HttpsTestServer {
       peer.tls_ = tls.get();
       std::string request;
       if (SSL_accept(tls.get()) == 1) {
-        while (ReadRequest(tls.get(), &request) && serve_(peer, request)) {
+        while (MayRead(peer, fd) && ReadRequest(tls.get(), &request) && serve_(peer, request)) {
         }
         SSL_shutdown(tls.get());
       }
@@ -179,6 +190,22 @@ class HttpsTestServer {
     const absl::MutexLock lock(&mutex_);
     open_.remove(fd);
     close(fd);
+  }
+
+  bool MayRead(Peer& peer, int fd) {
+    std::string answer;
+    {
+      const absl::MutexLock lock(&mutex_);
+      if (reads_ && unread_answer_.empty()) return true;
+      answer = unread_answer_;
+    }
+    if (!answer.empty()) {
+      peer.Send(answer);
+      return false;
+    }
+    pollfd look = {fd, 0, 0};  // the end alone
+    poll(&look, 1, 60'000);
+    return false;
   }
 
   bool ReadRequest(SSL* tls, std::string* request) {
@@ -214,6 +241,8 @@ class HttpsTestServer {
   std::vector<std::string> requests_ ABSL_GUARDED_BY(mutex_);
   std::list<int> open_ ABSL_GUARDED_BY(mutex_);
   std::list<std::thread> threads_ ABSL_GUARDED_BY(mutex_);
+  bool reads_ ABSL_GUARDED_BY(mutex_) = true;
+  std::string unread_answer_ ABSL_GUARDED_BY(mutex_);
   std::thread thread_;
 };
 

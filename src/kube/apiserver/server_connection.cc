@@ -76,6 +76,8 @@ absl::StatusOr<bool> ServerConnection::ReadBody(SteadyTime deadline, std::string
 }
 
 absl::StatusOr<bool> ServerConnection::ReadOn(SteadyTime deadline) {
+  // A peer that always has something to say is never waited for.
+  if (SteadyNow() >= deadline) return absl::DeadlineExceededError("no whole answer in time");
   const absl::Status received = stream_->Receive(deadline, &input_);
   if (absl::IsOutOfRange(received)) {
     PLIMSOLL_RETURN_IF_ERROR(response_->End());
