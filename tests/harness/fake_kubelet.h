@@ -1,90 +1,53 @@
-// kubelet's Pods and PodResources services on sockets of a directory, well-behaved or not. Answers
-// as kubelet 1.36 does: NOT_FOUND for an unknown pod, RESOURCE_EXHAUSTED beyond its limit of calls.
-//
-//   FakeKubelet kubelet(dir.path());
-//   kubelet.SetPod(pod);
-//   kubelet.Behave(FakeKubelet::kPods, {.delay = absl::Milliseconds(20)});
+// kubelet's side of a DRA driver: finds its registration socket, registers it, and calls it.
 #ifndef PLIMSOLL_TESTS_HARNESS_FAKE_KUBELET_H_
 #define PLIMSOLL_TESTS_HARNESS_FAKE_KUBELET_H_
 
 #include <grpcpp/grpcpp.h>
 
+#include <map>
 #include <memory>
 #include <string>
+#include <vector>
 
-#include "absl/time/time.h"
-#include "k8s.io/api/core/v1/generated.pb.h"
-#include "kubelet/podresources/v1/api.pb.h"
+#include "kubelet/dra/v1/api.grpc.pb.h"
+#include "kubelet/drahealth/v1alpha1/api.grpc.pb.h"
+#include "kubelet/pluginregistration/v1/api.grpc.pb.h"
 
 namespace plimsoll::testing {
 
-// Thread-safe but for Start, Stop and Replace.
+// As kubelet names a claim.
+struct ClaimName {
+  std::string claim_namespace;
+  std::string name;
+  std::string uid;
+};
+
+// Each call makes a connection of its own, as a kubelet that was just started.
 class FakeKubelet {
  public:
-  enum Service { kPods, kPodResources };
-
-  // How a service answers.
-  struct Manner {
-    absl::Duration delay;                    // before each answer; infinite: silent
-    grpc::Status status = grpc::Status::OK;  // instead of each answer
-    int calls_a_second = 0;                  // 0: no limit; kubelet's is 100
-    int burst = 10;                          // of the limit
-  };
-
-  // Servers that don't speak the protocol to its end.
-  enum class Rude {
-    kCut,      // ends each connection after its first bytes
-    kGarbage,  // sends another protocol's bytes
-    kFlood,    // sends frames without end
-    kMute,     // accepts and never sends
-    kDeaf,     // doesn't accept
-  };
-
-  // Both services, at <root>/pods-api/pods-api.sock and <root>/pod-resources/kubelet.sock.
-  explicit FakeKubelet(const std::string& root);
-  ~FakeKubelet();
-  FakeKubelet(const FakeKubelet&) = delete;
-  FakeKubelet& operator=(const FakeKubelet&) = delete;
+  explicit FakeKubelet(std::string root) : root_(std::move(root)) {}
 
   const std::string& root() const { return root_; }
-  std::string SocketOf(Service service) const;
+  std::string registration_socket() const {
+    return root_ + "/plugins_registry/classes.plimsoll.dev-reg.sock";
+  }
 
-  // The pod of its metadata's uid.
-  void SetPod(const ::k8s::io::api::core::v1::Pod& pod);
-  // Any bytes as the pod of a uid.
-  void SetPodBytes(const std::string& uid, const std::string& bytes);
-  void RemovePod(const std::string& uid);
-  // The grants of its name and namespace.
-  void SetGrants(const ::v1::PodResources& grants);
-  // An answer for a name and namespace, whatever it says.
-  void SetGrantsAnswer(const std::string& pod_namespace, const std::string& name,
-                       const ::v1::GetPodResourcesResponse& answer);
+  // Looks for the driver, asks for its name and endpoint, and tells it that it is registered.
+  grpc::Status Register();
+  // What the driver said of itself.
+  const pluginregistration::PluginInfo& info() const { return info_; }
 
-  void Behave(Service service, Manner manner);
-  // Calls so far, refused ones included.
-  int calls(Service service) const;
-
-  // The service's socket goes and its connections end, as with kubelet, or without the feature
-  // gate.
-  void Stop(Service service);
-  void Start(Service service);
-  // Stops it, and a rude server is in its place until Stop.
-  void Replace(Service service, Rude rude);
+  // The driver must be registered. CDI names of the claim's devices, by request; or the error.
+  using Prepared = std::map<std::string, std::vector<std::string>>;
+  std::string Prepare(const ClaimName& claim, Prepared* prepared);
+  // Empty: done.
+  std::string Unprepare(const ClaimName& claim);
+  // The health of the device; UNKNOWN without one.
+  v1alpha1::HealthStatus Health(const std::string& device);
 
  private:
-  struct State;
-  class Pods;
-  class PodResources;
-  class RudeServer;
-  struct Place {
-    std::unique_ptr<grpc::Service> handler;
-    std::unique_ptr<grpc::Server> server;
-    std::unique_ptr<RudeServer> rude;
-  };
-
   const std::string root_;
-  const std::unique_ptr<State> state_;
-  Place places_[2];
+  pluginregistration::PluginInfo info_;
 };
 
 }  // namespace plimsoll::testing
