@@ -1,5 +1,8 @@
 // plimsoll-kube between a kubelet, an API server and a real plimsolld: classes are published,
 // claims prepared, and any part may be killed or away.
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
@@ -7,6 +10,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "base/socket_file.h"
 #include "classes_fixture.h"
 #include "harness/api_server.h"
 #include "harness/fake_kubelet.h"
@@ -295,6 +299,45 @@ TEST_F(KubeDriverTest, ManifestsAreOfThisNodesClasses) {
   ASSERT_TRUE(printed.ok()) << printed.status();
   EXPECT_EQ(printed->exit.code, 0) << printed->err;
   EXPECT_THAT(printed->out, HasSubstr("oom.soon.classes.plimsoll.dev"));
+}
+
+// As the systemd units have it.
+TEST_F(KubeDriverTest, WithInheritedSocketsItNeedsNoRoot) {
+  constexpr uid_t kNobody = 65534;
+  const std::string driver = kubelet_root() + "/plugins/classes.plimsoll.dev";
+  ASSERT_TRUE(Host().MakeDirs(driver).ok());
+  auto driver_socket = ListenAt({driver + "/dra.sock", 0600, std::nullopt});
+  auto registration = ListenAt({kubelet_->registration_socket(), 0600, std::nullopt});
+  ASSERT_TRUE(driver_socket.ok() && registration.ok());
+  std::vector<UniqueFd> sockets;
+  sockets.push_back(*std::move(driver_socket));
+  sockets.push_back(*std::move(registration));
+  kube_->InheritAsNobody(std::move(sockets));
+  const std::string state = directory_ + "/kube-state";
+  ASSERT_TRUE(Host().MakeDirs(state).ok());
+  for (const std::string& path : {state, api_->kubeconfig(), directory_ + "/plimsoll-kube.yaml"}) {
+    ASSERT_EQ(chown(path.c_str(), kNobody, kNobody), 0) << path;
+  }
+  // plimsolld's own setting is kube.socket_group.
+  ASSERT_EQ(chown((node_.run_directory() + "/cluster.sock").c_str(), 0, kNobody), 0);
+  for (const std::string& path :
+       {files_.path(), directory_, node_.directory(), node_.run_directory()}) {
+    ASSERT_EQ(chmod(path.c_str(), 0711), 0) << path;
+  }
+  StartKube();
+  ASSERT_TRUE(AwaitDevice(kSoonDevice)) << kube_->Log();
+  const auto owner = Host().Stat(absl::StrCat("proc/", kube_->pid()));
+  ASSERT_TRUE(owner.ok());
+  EXPECT_EQ(owner->st_uid, kNobody);
+  const std::string device = PodDevice("pod-qos", "Guaranteed");
+  const ClaimName claim = Allocate("u1", device);
+  ASSERT_TRUE(AwaitPrepared(claim));
+  EXPECT_EQ(ToldClaims(), 1u);
+  kube_->Kill();
+  StartKube();
+  EXPECT_EQ(kubelet_->Unprepare(claim), "");
+  ASSERT_TRUE(kube_->Stop().ok());
+  EXPECT_TRUE(Host().Exists(kubelet_->registration_socket())) << "it is systemd's";
 }
 
 TEST_F(KubeDriverTest, NoTokenIsInTheLog) {

@@ -36,13 +36,32 @@ KubeProcess::~KubeProcess() {
   if (process_.has_value()) Kill();
 }
 
+Command KubeProcess::CommandLine(int ready) const {
+  Command command;
+  // Descriptors of systemd's begin at 3.
+  int next = 3;
+  for (const UniqueFd& each : sockets_) command.descriptors.push_back({each.get(), next++});
+  command.descriptors.push_back({ready, next});
+  if (!sockets_.empty()) {
+    command.argv = {"/bin/sh", "-c",
+                    absl::StrCat("LISTEN_PID=$$ LISTEN_FDS=", sockets_.size(),
+                                 " exec setpriv --reuid=65534 --regid=65534 --clear-groups \"$@\""),
+                    "sh"};
+  }
+  for (const std::string& word : {ProgramPath("plimsoll-kube"), std::string("--config"), config(),
+                                  std::string("--ready-fd"), absl::StrCat(next)}) {
+    command.argv.push_back(word);
+  }
+  return command;
+}
+
 absl::Status KubeProcess::Start() {
   const std::string log = places_.directory + "/plimsoll-kube.log";
   const UniqueFd log_fd(open(log.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600));
   PLIMSOLL_ASSIGN_OR_RETURN(Pipe ready, MakePipe());
-  Command command;
-  command.argv = {ProgramPath("plimsoll-kube"), "--config", config(), "--ready-fd", "3"};
-  command.descriptors = {{log_fd.get(), 1}, {log_fd.get(), 2}, {ready.writer.get(), 3}};
+  Command command = CommandLine(ready.writer.get());
+  command.descriptors.push_back({log_fd.get(), 1});
+  command.descriptors.push_back({log_fd.get(), 2});
   PLIMSOLL_ASSIGN_OR_RETURN(Child child, Spawn(command));
   process_ = std::move(child);
   ready.writer.Reset();

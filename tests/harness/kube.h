@@ -4,6 +4,7 @@
 
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -27,6 +28,9 @@ class KubeProcess {
   explicit KubeProcess(KubePlaces places, const std::string& extra_config = "");
   ~KubeProcess();
 
+  // From the next start on, it inherits the listening sockets, as from systemd, and has no user but
+  // nobody.
+  void InheritAsNobody(std::vector<UniqueFd> sockets) { sockets_ = std::move(sockets); }
   // Returns once kubelet can call it.
   absl::Status Start();
   // SIGTERM, and the wait for the end.
@@ -40,8 +44,10 @@ class KubeProcess {
 
  private:
   std::string config() const { return places_.directory + "/plimsoll-kube.yaml"; }
+  Command CommandLine(int ready) const;
 
   const KubePlaces places_;
+  std::vector<UniqueFd> sockets_;
   std::optional<Child> process_;
 };
 
