@@ -37,9 +37,7 @@ SlicePublisher::SlicePublisher(ApiClient& api, SlicePublisherOptions options)
       frame_{options_.node, "", true},
       copy_(
           api, options_.node, [this] { Wake(); },
-          [this](const absl::Status& status) {
-            if (!status.ok()) options_.on_state(status);
-          }),
+          [this](const absl::Status& status) { HearWatch(status); }),
       reconciler_([this] { return Run(); }, LoopOptions(options_)) {
   {
     const absl::MutexLock lock(&mutex_);
@@ -52,6 +50,12 @@ SlicePublisher::SlicePublisher(ApiClient& api, SlicePublisherOptions options)
 SlicePublisher::~SlicePublisher() {
   const absl::MutexLock lock(&mutex_);
   loop_ = nullptr;
+}
+
+void SlicePublisher::HearWatch(const absl::Status& status) {
+  // After an outage, a run finds out whether the slices are as they should be.
+  if (status.ok()) return Wake();
+  options_.on_state(status);
 }
 
 void SlicePublisher::Wake() {

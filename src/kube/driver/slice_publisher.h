@@ -59,6 +59,7 @@ class SlicePublisher {
   using Slices = std::map<std::string, nlohmann::json>;
 
   void Wake();
+  void HearWatch(const absl::Status& status);
   // A run of the loop.
   absl::Status Run();
   // False: nothing is known yet, so nothing was done.

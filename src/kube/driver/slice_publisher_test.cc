@@ -192,6 +192,22 @@ TEST_F(SlicePublisherTest, ADeletionThatTheWatchMissedIsPutRight) {
   EXPECT_TRUE(WaitUntil([&] { return !Slice().is_null(); }));
 }
 
+TEST_F(SlicePublisherTest, AnOutagesEndIsToldThoughNothingHasChanged) {
+  Start();
+  Publish();
+  ASSERT_TRUE(WaitUntil([&] { return Generation() == 1; }));
+  api_.Fail("WATCH", "resourceslices", absl::UnavailableError("cut"), FakeApiClient::kAlways);
+  api_.EndWatches();
+  ASSERT_TRUE(WaitUntil([&] { return absl::StrContains(LastFailure(), "cut"); }));
+  api_.Heal();
+  ASSERT_TRUE(WaitUntil([&] { return api_.watches() == 1; }));
+  api_.Bookmark();  // which a server sends each minute
+  EXPECT_TRUE(WaitUntil([&] {
+    const absl::MutexLock lock(&mutex_);
+    return states_.back().ok();
+  }));
+}
+
 TEST_F(SlicePublisherTest, NoClassIsNoSlice) {
   Start();
   Publish();
