@@ -66,19 +66,16 @@ rules:
   verbs: [get]
 - apiGroups: [resource.k8s.io]
   resources: [resourceslices]
-  verbs: [get, list, watch, create, update, patch, delete]
+  verbs: [get, list, watch, create, update, delete]
 - apiGroups: [""]
   resources: [nodes]
-  verbs: [get, watch, patch]
+  verbs: [get, patch]
 - apiGroups: [""]
   resources: [nodes/status]
   verbs: [patch]
 - apiGroups: [topology.node.k8s.io]
   resources: [noderesourcetopologies]
-  verbs: [get, create, update, patch, delete]
-- apiGroups: ["", events.k8s.io]
-  resources: [events]
-  verbs: [create, patch]
+  verbs: [get, create, patch, delete]
 ---
 apiVersion: rbac.authorization.k8s.io/v1
 kind: ClusterRoleBinding
@@ -88,6 +85,31 @@ metadata:
 roleRef:
   apiGroup: rbac.authorization.k8s.io
   kind: ClusterRole
+  name: @account@
+subjects:
+- {kind: ServiceAccount, name: @account@, namespace: @namespace@}
+---
+# Events about Nodes are in this namespace.
+apiVersion: rbac.authorization.k8s.io/v1
+kind: Role
+metadata:
+  name: @account@
+  namespace: default
+  labels: {app.kubernetes.io/part-of: plimsoll}
+rules:
+- apiGroups: [events.k8s.io]
+  resources: [events]
+  verbs: [create]
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: RoleBinding
+metadata:
+  name: @account@
+  namespace: default
+  labels: {app.kubernetes.io/part-of: plimsoll}
+roleRef:
+  apiGroup: rbac.authorization.k8s.io
+  kind: Role
   name: @account@
 subjects:
 - {kind: ServiceAccount, name: @account@, namespace: @namespace@}
@@ -123,7 +145,6 @@ spec:
         image: @image@
         imagePullPolicy: IfNotPresent
         args:
-        - --node-name=$(NODE_NAME)
         - --socket=@socket_dir@/cluster.sock
         - --kubelet-root=@kubelet_root@
         env:
@@ -143,6 +164,7 @@ spec:
         - {name: socket, mountPath: @socket_dir@, readOnly: true}
         - {name: registry, mountPath: @kubelet_root@/plugins_registry}
         - {name: plugin, mountPath: @kubelet_root@/plugins/classes.plimsoll.dev}
+        - {name: state, mountPath: /var/lib/plimsoll-kube}
       volumes:
       - name: socket
         hostPath: {path: @socket_dir@, type: Directory}
@@ -150,6 +172,8 @@ spec:
         hostPath: {path: @kubelet_root@/plugins_registry, type: Directory}
       - name: plugin
         hostPath: {path: @kubelet_root@/plugins/classes.plimsoll.dev, type: DirectoryOrCreate}
+      - name: state
+        hostPath: {path: /var/lib/plimsoll-kube, type: DirectoryOrCreate}
 )yaml";
 
 }  // namespace

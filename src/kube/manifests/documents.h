@@ -14,7 +14,7 @@ std::string DeviceClass(const qos::ClassId& id);
 // A ResourceQuota that allows nothing, with every key by which the classes are counted.
 std::string Quota(const std::vector<qos::ClassId>& classes);
 std::string Namespace(const std::string& name);
-// ServiceAccount, ClusterRole and ClusterRoleBinding.
+// The service account and its roles.
 std::string Rbac(const std::string& name_space);
 std::string DaemonSet(const ManifestOptions& options);
 

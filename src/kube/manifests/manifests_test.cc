@@ -45,6 +45,14 @@ TEST(ManifestsTest, TheExampleIsWhatIsPrinted) {
   EXPECT_EQ(*example, Printed(ExampleClasses()));
 }
 
+TEST(ManifestsTest, TheNodesPartMakesTheDirectoryThatIsMounted) {
+  const auto root = FsRoot::Open(PLIMSOLL_SOURCE_DIR);
+  ASSERT_TRUE(root.ok()) << root.status();
+  const auto tmpfiles = root->Read("packaging/kube/plimsoll-kube.tmpfiles");
+  ASSERT_TRUE(tmpfiles.ok()) << tmpfiles.status();
+  EXPECT_THAT(*tmpfiles, HasSubstr(absl::StrCat("\nd ", ManifestOptions().socket_dir, " 0750 ")));
+}
+
 TEST(ManifestsTest, EveryDocumentHasItsVersion) {
   const std::map<std::string, std::string> versions = {
       {"DeviceClass", "resource.k8s.io/v1"},
@@ -56,6 +64,8 @@ TEST(ManifestsTest, EveryDocumentHasItsVersion) {
       {"ServiceAccount", "v1"},
       {"ClusterRole", "rbac.authorization.k8s.io/v1"},
       {"ClusterRoleBinding", "rbac.authorization.k8s.io/v1"},
+      {"Role", "rbac.authorization.k8s.io/v1"},
+      {"RoleBinding", "rbac.authorization.k8s.io/v1"},
       {"DaemonSet", "apps/v1"},
       {"ResourceQuota", "v1"},
   };
@@ -89,7 +99,7 @@ TEST(ManifestsTest, EveryPolicyIsBound) {
     EXPECT_EQ(binding->second["spec"]["policyName"].as<std::string>(""), own);
     EXPECT_EQ(document["spec"]["failurePolicy"].as<std::string>(""), "Fail") << name;
   }
-  EXPECT_EQ(policies, 10);
+  EXPECT_EQ(policies, 11);
 }
 
 TEST(ManifestsTest, OrderAndRepetitionOfClassesDoNotCount) {
@@ -112,7 +122,7 @@ TEST(ManifestsTest, PartsAreAlone) {
   EXPECT_THAT(kinds(ManifestPart::kDaemonSet), ElementsAre("DaemonSet"));
   EXPECT_THAT(kinds(ManifestPart::kQuota), ElementsAre("ResourceQuota"));
   EXPECT_EQ(kinds(ManifestPart::kPolicies).size(), 4);
-  EXPECT_EQ(kinds(ManifestPart::kRbac).size(), 6);
+  EXPECT_EQ(kinds(ManifestPart::kRbac).size(), 8);
 }
 
 TEST(ManifestsTest, AQuotaHasEveryKeyOfAClass) {
@@ -156,9 +166,9 @@ TEST(ManifestsTest, TheDaemonSetHasNoPowerThatItDoesNotNeed) {
   std::set<std::string> paths;
   for (const auto& volume : pod["volumes"])
     paths.insert(volume["hostPath"]["path"].as<std::string>());
-  EXPECT_THAT(paths, ElementsAre("/run/plimsoll/cluster",
-                                 "/var/lib/k0s/kubelet/plugins/classes.plimsoll.dev",
-                                 "/var/lib/k0s/kubelet/plugins_registry"));
+  EXPECT_THAT(paths,
+              ElementsAre("/run/plimsoll-kube", "/var/lib/k0s/kubelet/plugins/classes.plimsoll.dev",
+                          "/var/lib/k0s/kubelet/plugins_registry", "/var/lib/plimsoll-kube"));
 }
 
 TEST(ManifestsTest, RolesReadClaimsOneByOneAndChangeNone) {

@@ -121,6 +121,18 @@ constexpr absl::string_view kNode =
   message: a plimsoll-kube may change a node's conditions Plimsoll... only
 )yaml";
 
+constexpr absl::string_view kEventRules = R"yaml(- apiGroups: [events.k8s.io]
+  apiVersions: ["v1"]
+  operations: [CREATE, UPDATE]
+  resources: [events]
+)yaml";
+constexpr absl::string_view kEvents = R"yaml(- expression: >-
+    has(object.regarding) && object.regarding.?kind.orValue('') == 'Node' &&
+    object.regarding.?name.orValue('') == variables.node
+  reason: Forbidden
+  message: a plimsoll-kube may write only Events about its own Node
+)yaml";
+
 }  // namespace
 
 std::vector<std::string> OwnNodePolicies(const std::string& name_space) {
@@ -134,7 +146,8 @@ std::vector<std::string> OwnNodePolicies(const std::string& name_space) {
   };
   return {policy("own-slices.plimsoll.dev", kSliceRules, kSlices),
           policy("own-topology.plimsoll.dev", kTopologyRules, kTopology),
-          policy("own-node.plimsoll.dev", kNodeRules, kNode)};
+          policy("own-node.plimsoll.dev", kNodeRules, kNode),
+          policy("own-events.plimsoll.dev", kEventRules, kEvents)};
 }
 
 }  // namespace plimsoll::kube

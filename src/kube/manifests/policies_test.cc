@@ -205,7 +205,7 @@ TEST(Policies, ChangesAreRefusedOnEveryWayToAPodsAnnotations) {
 TEST(Policies, EachPlimsollKubeIsHeldToItsNamespacesAccount) {
   ManifestOptions options = Policies();
   options.name_space = "node-agents";
-  for (const char* name : {"own-node", "own-slices", "own-topology"}) {
+  for (const char* name : {"own-node", "own-slices", "own-topology", "own-events"}) {
     const YAML::Node spec =
         Spec(options, absl::StrCat("ValidatingAdmissionPolicy ", name, ".plimsoll.dev"));
     EXPECT_EQ(spec["matchConditions"][0]["expression"].as<std::string>(),
