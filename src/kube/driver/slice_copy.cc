@@ -15,6 +15,8 @@ namespace {
 
 using Json = nlohmann::json;
 
+constexpr size_t kMostDeleted = 100;
+
 // Versions of one resource are numbers in order (KEP-5504). 0: it has none that is one.
 uint64_t VersionOf(const Json& object) {
   uint64_t version = 0;
@@ -56,7 +58,7 @@ void SliceCopy::Hear(const ObjectChange& change) {
     const bool is_gone = change.kind == ObjectChange::Kind::kDeleted;
     const uint64_t version = VersionOf(*change.object);
     // Shown as it was last known.
-    if (is_gone) deleted_[change.key] = version;
+    if (is_gone) NoteDeleted(change.key, version);
     const auto at = written_.find(change.key);
     if (at != written_.end()) {
       const bool we_deleted = at->second.object.is_null();
@@ -68,6 +70,12 @@ void SliceCopy::Hear(const ObjectChange& change) {
     }
   }
   on_change_();
+}
+
+void SliceCopy::NoteDeleted(const std::string& name, uint64_t version) {
+  // A pool has few slices; names of others' making have no end.
+  if (deleted_.size() >= kMostDeleted) deleted_.clear();
+  deleted_[name] = version;
 }
 
 std::map<std::string, Json> SliceCopy::Slices() const {

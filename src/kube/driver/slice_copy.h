@@ -45,6 +45,7 @@ class SliceCopy {
   WatchedOptions OptionsFor(const std::string& node,
                             std::function<void(const absl::Status&)> on_state);
   void Hear(const ObjectChange& change);
+  void NoteDeleted(const std::string& name, uint64_t version) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   const std::function<void()> on_change_;
   mutable absl::Mutex mutex_;
