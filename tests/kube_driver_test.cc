@@ -10,7 +10,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "base/socket_file.h"
+#include "base/unique_fd.h"
 #include "classes_fixture.h"
 #include "harness/api_server.h"
 #include "harness/fake_kubelet.h"
@@ -306,12 +306,9 @@ TEST_F(KubeDriverTest, WithInheritedSocketsItNeedsNoRoot) {
   constexpr uid_t kNobody = 65534;
   const std::string driver = kubelet_root() + "/plugins/classes.plimsoll.dev";
   ASSERT_TRUE(Host().MakeDirs(driver).ok());
-  auto driver_socket = ListenAt({driver + "/dra.sock", 0600, std::nullopt});
-  auto registration = ListenAt({kubelet_->registration_socket(), 0600, std::nullopt});
-  ASSERT_TRUE(driver_socket.ok() && registration.ok());
   std::vector<UniqueFd> sockets;
-  sockets.push_back(*std::move(driver_socket));
-  sockets.push_back(*std::move(registration));
+  sockets.push_back(ListenAsSystemd(driver + "/dra.sock"));
+  sockets.push_back(ListenAsSystemd(kubelet_->registration_socket()));
   kube_->InheritAsNobody(std::move(sockets));
   const std::string state = directory_ + "/kube-state";
   ASSERT_TRUE(Host().MakeDirs(state).ok());

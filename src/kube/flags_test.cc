@@ -55,10 +55,26 @@ TEST(KubeFlagsTest, HelpVersionAndMistakesEndAtOnce) {
 
 TEST(KubeFlagsTest, ManifestsTakeClassesAndParts) {
   Flags flags;
-  ASSERT_FALSE(ParseLine({"manifests", "--class", "rdt=gold", "--class", "rdt=bronze",
-                          "--pod-class", "lane=fast", "--part", "classes", "--namespace", "ns",
-                          "--image", "i:1", "--socket-directory", "/s", "--node-label", "a=b",
-                          "--closed", "--kubelet-root", "/kubelet"},
+  ASSERT_FALSE(ParseLine({"manifests",
+                          "--class",
+                          "rdt=gold",
+                          "--class",
+                          "rdt=bronze",
+                          "--pod-class",
+                          "lane=fast",
+                          "--part",
+                          "classes",
+                          "--namespace",
+                          "ns",
+                          "--image",
+                          "i:1",
+                          "--socket-directory",
+                          "/s",
+                          "--node-label",
+                          "a=b",
+                          "--closed",
+                          "--kubelet-root",
+                          "/kubelet"},
                          flags)
                    .has_value());
   EXPECT_EQ(flags.command, Flags::Command::kManifests);

@@ -4,11 +4,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/socket.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include "absl/strings/str_cat.h"
 #include "base/dir_for_test.h"
-#include "base/socket_file.h"
 
 namespace plimsoll::kube {
 namespace {
@@ -34,10 +34,15 @@ class InheritedSocketsTest : public testing::Test {
     return number;
   }
   std::string PathTo(const std::string& name) const { return dir_.root().PathOf(name); }
+  // Bound by its name, as by a service manager.
   UniqueFd Listener(const std::string& name) {
-    auto listener = ListenAt({PathTo(name), 0600, std::nullopt});
-    EXPECT_TRUE(listener.ok()) << listener.status();
-    return *std::move(listener);
+    UniqueFd listener(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    sockaddr_un address = {};
+    address.sun_family = AF_UNIX;
+    PathTo(name).copy(address.sun_path, sizeof(address.sun_path) - 1);
+    EXPECT_EQ(bind(listener.get(), reinterpret_cast<sockaddr*>(&address), sizeof(address)), 0);
+    EXPECT_EQ(listen(listener.get(), 8), 0);
+    return listener;
   }
 
   TestDir dir_;
@@ -73,8 +78,7 @@ TEST_F(InheritedSocketsTest, WhatIsNoListeningSocketIsNamed) {
               testing::HasSubstr("is no listening unix socket with a path"));
   EXPECT_THAT(fault_of(UniqueFd(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0))),
               testing::HasSubstr("use ListenStream= with a path"));
-  EXPECT_EQ(Take(absl::StrCat(kSelf), "1", 300).status().code(),
-            absl::StatusCode::kInvalidArgument)
+  EXPECT_EQ(Take(absl::StrCat(kSelf), "1", 300).status().code(), absl::StatusCode::kInvalidArgument)
       << "a descriptor that isn't open";
   EXPECT_THAT(std::string(Take(absl::StrCat(kSelf), "100", 200).status().message()),
               testing::HasSubstr("at most 16"));

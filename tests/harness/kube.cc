@@ -3,6 +3,8 @@
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <poll.h>
+#include <sys/socket.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include <csignal>
@@ -22,6 +24,16 @@ constexpr absl::Duration kStartLimit = absl::Seconds(20);
 constexpr absl::Duration kStopLimit = absl::Seconds(30);
 
 }  // namespace
+
+UniqueFd ListenAsSystemd(const std::string& path) {
+  UniqueFd listener(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  sockaddr_un address = {};
+  address.sun_family = AF_UNIX;
+  path.copy(address.sun_path, sizeof(address.sun_path) - 1);
+  EXPECT_EQ(bind(listener.get(), reinterpret_cast<sockaddr*>(&address), sizeof(address)), 0);
+  EXPECT_EQ(listen(listener.get(), SOMAXCONN), 0);
+  return listener;
+}
 
 KubeProcess::KubeProcess(KubePlaces places, const std::string& extra_config)
     : places_(std::move(places)) {

@@ -21,6 +21,9 @@ struct KubePlaces {
   std::string kubelet_root;
 };
 
+// A listening socket at the path, bound there by its name, as systemd makes it.
+UniqueFd ListenAsSystemd(const std::string& path);
+
 // Its process. The node is "n1". Not thread-safe. The destructor kills it.
 class KubeProcess {
  public:
