@@ -1,5 +1,6 @@
 #include "kube/driver/slice_copy.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <utility>
 
@@ -13,6 +14,8 @@ namespace plimsoll::kube {
 namespace {
 
 using Json = nlohmann::json;
+
+constexpr size_t kMostDeleted = 100;
 
 // Versions of one resource are numbers in order (KEP-5504). 0: it has none that is one.
 uint64_t VersionOf(const Json& object) {
@@ -52,25 +55,44 @@ WatchedOptions SliceCopy::OptionsFor(const std::string& node,
 void SliceCopy::Hear(const ObjectChange& change) {
   {
     const absl::MutexLock lock(&mutex_);
+    const bool is_gone = change.kind == ObjectChange::Kind::kDeleted;
+    const uint64_t version = VersionOf(*change.object);
+    // Shown as it was last known.
+    if (is_gone) NoteDeleted(change.key, version);
     const auto at = written_.find(change.key);
-    // News from before our write is none. A deletion shows the object as it was last known.
-    if (at != written_.end() && !at->second.is_null() &&
-        VersionOf(*change.object) < VersionOf(at->second)) {
-      return;
+    if (at != written_.end()) {
+      const bool we_deleted = at->second.object.is_null();
+      // News from before our write is none.
+      if (we_deleted ? !is_gone && version <= at->second.version : version < at->second.version) {
+        return;
+      }
+      written_.erase(at);
     }
-    if (at != written_.end()) written_.erase(at);
   }
   on_change_();
 }
 
+void SliceCopy::NoteDeleted(const std::string& name, uint64_t version) {
+  // A pool has few slices; names of others' making have no end.
+  if (deleted_.size() >= kMostDeleted) deleted_.clear();
+  deleted_[name] = version;
+}
+
 std::map<std::string, Json> SliceCopy::Slices() const {
+  // In this order: what the watch tells in between is in the second, and newer than in the first.
+  std::map<std::string, Written> written;
+  {
+    const absl::MutexLock lock(&mutex_);
+    written = written_;
+  }
   std::map<std::string, Json> slices = watched_.Objects();
-  const absl::MutexLock lock(&mutex_);
-  for (const auto& [name, object] : written_) {
-    if (object.is_null()) {
+  for (auto& [name, ours] : written) {
+    const auto told = slices.find(name);
+    if (told != slices.end() && VersionOf(told->second) > ours.version) continue;
+    if (ours.object.is_null()) {
       slices.erase(name);
     } else {
-      slices[name] = object;
+      slices[name] = std::move(ours.object);
     }
   }
   return slices;
@@ -78,24 +100,19 @@ std::map<std::string, Json> SliceCopy::Slices() const {
 
 void SliceCopy::Remember(const Json& answer) {
   const std::string name = TextOf(answer, {"metadata", "name"});
-  const std::optional<Json> known = watched_.Find(name);
   const absl::MutexLock lock(&mutex_);
-  // The watch may have been faster than the answer.
-  if (known && VersionOf(*known) >= VersionOf(answer)) {
-    written_.erase(name);
-  } else {
-    written_[name] = answer;
-  }
+  // The watch may have told the object's end before its answer came.
+  const auto at = deleted_.find(name);
+  if (at != deleted_.end() && at->second >= VersionOf(answer)) return;
+  written_[name] = {answer, VersionOf(answer)};
 }
 
 void SliceCopy::Forget(const std::string& name) {
-  const bool is_known = watched_.Find(name).has_value();
+  const std::optional<Json> known = watched_.Find(name);
   const absl::MutexLock lock(&mutex_);
-  if (is_known) {
-    written_[name] = Json();
-  } else {
-    written_.erase(name);
-  }
+  const auto at = written_.find(name);
+  const uint64_t version = at == written_.end() ? 0 : at->second.version;
+  written_[name] = {Json(), std::max(version, known ? VersionOf(*known) : 0)};
 }
 
 }  // namespace plimsoll::kube

@@ -3,6 +3,7 @@
 #ifndef PLIMSOLL_KUBE_DRIVER_SLICE_COPY_H_
 #define PLIMSOLL_KUBE_DRIVER_SLICE_COPY_H_
 
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -36,14 +37,22 @@ class SliceCopy {
   void Forget(const std::string& name);
 
  private:
+  struct Written {
+    nlohmann::json object;  // the answer; null: the object has gone
+    uint64_t version = 0;   // of the object; of one that has gone, the last known
+  };
+
   WatchedOptions OptionsFor(const std::string& node,
                             std::function<void(const absl::Status&)> on_state);
   void Hear(const ObjectChange& change);
+  void NoteDeleted(const std::string& name, uint64_t version) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   const std::function<void()> on_change_;
   mutable absl::Mutex mutex_;
-  // By name: the answer to our last write, until the watch tells it or a newer one; null: gone.
-  std::map<std::string, nlohmann::json> written_ ABSL_GUARDED_BY(mutex_);
+  // By name: our last write, until the watch tells it or news of it.
+  std::map<std::string, Written> written_ ABSL_GUARDED_BY(mutex_);
+  // By name: the last version of an object that has gone.
+  std::map<std::string, uint64_t> deleted_ ABSL_GUARDED_BY(mutex_);
   Watched watched_;  // last: it calls the members above
 };
 

@@ -26,7 +26,6 @@ ReconcilerOptions LoopOptions(const SlicePublisherOptions& options) {
   ReconcilerOptions loop;
   loop.rest = options.rest;
   loop.retry = options.retry;
-  loop.on_result = options.on_state;
   return loop;
 }
 
@@ -38,10 +37,8 @@ SlicePublisher::SlicePublisher(ApiClient& api, SlicePublisherOptions options)
       frame_{options_.node, "", true},
       copy_(
           api, options_.node, [this] { Wake(); },
-          [this](const absl::Status& status) {
-            if (!status.ok()) options_.on_state(status);
-          }),
-      reconciler_([this] { return Publish(); }, LoopOptions(options_)) {
+          [this](const absl::Status& status) { HearWatch(status); }),
+      reconciler_([this] { return Run(); }, LoopOptions(options_)) {
   {
     const absl::MutexLock lock(&mutex_);
     loop_ = &reconciler_;
@@ -53,6 +50,12 @@ SlicePublisher::SlicePublisher(ApiClient& api, SlicePublisherOptions options)
 SlicePublisher::~SlicePublisher() {
   const absl::MutexLock lock(&mutex_);
   loop_ = nullptr;
+}
+
+void SlicePublisher::HearWatch(const absl::Status& status) {
+  // After an outage, a run finds out whether the slices are as they should be.
+  if (status.ok()) return Wake();
+  options_.on_state(status);
 }
 
 void SlicePublisher::Wake() {
@@ -69,30 +72,44 @@ void SlicePublisher::SetDevices(std::vector<PoolDevice> devices) {
   Wake();
 }
 
-absl::Status SlicePublisher::Publish() {
-  if (!copy_.is_whole()) return absl::OkStatus();  // its list wakes this
+absl::Status SlicePublisher::Run() {
+  const absl::StatusOr<bool> published = Publish();
+  if (!published.ok() || *published) options_.on_state(published.status());
+  return published.status();
+}
+
+absl::StatusOr<bool> SlicePublisher::Publish() {
+  if (!copy_.is_whole()) return false;  // its list wakes this
   std::optional<std::vector<PoolDevice>> devices;
   {
     const absl::MutexLock lock(&mutex_);
     devices = devices_;
   }
-  if (!devices) return absl::OkStatus();
+  if (!devices) return false;
   const Slices present = copy_.Slices();
-  if (IsPublished(SlicesOf(*devices, frame_), present)) return absl::OkStatus();
+  if (IsPublished(SlicesOf(*devices, frame_), present)) return true;
   // A Node that was made anew has another uid, and its old slices go.
   PLIMSOLL_ASSIGN_OR_RETURN(frame_.node_uid, NodeUid());
-  if (IsPublished(SlicesOf(*devices, frame_), present)) return absl::OkStatus();
+  if (IsPublished(SlicesOf(*devices, frame_), present)) return true;
   const absl::Status written = Write(SlicesOf(*devices, frame_), present);
-  if (!absl::IsInvalidArgument(written) || !frame_.taints || !AnyDrift(*devices)) return written;
-  frame_.taints = false;
-  const absl::Status without = Write(SlicesOf(*devices, frame_), copy_.Slices());
-  frame_.taints = !without.ok();
-  if (without.ok()) {
-    options_.warn(absl::StrCat(
-        "the API server refuses device taints, so classes that drift are given to pods as before: ",
-        written.message()));
+  if (absl::IsInvalidArgument(written) && frame_.taints && AnyDrift(*devices)) {
+    PLIMSOLL_RETURN_IF_ERROR(WriteWithoutTaints(*devices, written));
+    return true;
   }
-  return without;
+  PLIMSOLL_RETURN_IF_ERROR(written);
+  return true;
+}
+
+absl::Status SlicePublisher::WriteWithoutTaints(const std::vector<PoolDevice>& devices,
+                                                const absl::Status& refusal) {
+  PoolFrame frame = frame_;
+  frame.taints = false;
+  PLIMSOLL_RETURN_IF_ERROR(Write(SlicesOf(devices, frame), copy_.Slices()));
+  frame_.taints = false;
+  options_.warn(absl::StrCat(
+      "the API server refuses device taints, so classes that drift are given to pods as before: ",
+      refusal.message()));
+  return absl::OkStatus();
 }
 
 bool SlicePublisher::IsPublished(const std::vector<Json>& wanted, const Slices& present) const {

@@ -26,7 +26,7 @@ namespace plimsoll::kube {
 
 struct SlicePublisherOptions {
   std::string node;
-  // After each attempt: OK, or why the slices aren't as the classes are (it is tried again).
+  // After each attempt: the slices are as the classes are (OK), or why not (it is tried again).
   std::function<void(const absl::Status&)> on_state;
   // What this API server can't hold, once each.
   std::function<void(const std::string&)> warn;
@@ -59,10 +59,17 @@ class SlicePublisher {
   using Slices = std::map<std::string, nlohmann::json>;
 
   void Wake();
-  absl::Status Publish();
+  void HearWatch(const absl::Status& status);
+  // A run of the loop.
+  absl::Status Run();
+  // False: nothing is known yet, so nothing was done.
+  absl::StatusOr<bool> Publish();
   bool IsPublished(const std::vector<nlohmann::json>& wanted, const Slices& present) const;
   absl::StatusOr<std::string> NodeUid();
   absl::Status Write(std::vector<nlohmann::json> wanted, Slices present);
+  // After a write that was refused: finds out whether the taints are the reason.
+  absl::Status WriteWithoutTaints(const std::vector<PoolDevice>& devices,
+                                  const absl::Status& refusal);
   absl::Status WriteOne(nlohmann::json wanted, const nlohmann::json* present);
   absl::Status Delete(const std::string& name);
   void Note(const nlohmann::json& sent, const nlohmann::json& answer);

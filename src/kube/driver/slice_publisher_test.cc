@@ -77,17 +77,6 @@ class SlicePublisherTest : public testing::Test {
   Json Slice() const { return api_.Get(kSlice); }
   std::vector<Json> AllSlices() const { return api_.All(kSlicesPath); }
   int64_t Generation() const { return GenerationOf(Slice()); }
-  // So many runs have ended well.
-  bool AwaitGood(size_t more) {
-    const size_t before = CountGood();
-    return WaitUntil([&] { return CountGood() >= before + more; });
-  }
-  size_t CountGood() {
-    const absl::MutexLock lock(&mutex_);
-    size_t good = 0;
-    for (const absl::Status& each : states_) good += each.ok() ? 1 : 0;
-    return good;
-  }
   std::string LastFailure() {
     const absl::MutexLock lock(&mutex_);
     for (auto each = states_.rbegin(); each != states_.rend(); ++each) {
@@ -203,6 +192,22 @@ TEST_F(SlicePublisherTest, ADeletionThatTheWatchMissedIsPutRight) {
   EXPECT_TRUE(WaitUntil([&] { return !Slice().is_null(); }));
 }
 
+TEST_F(SlicePublisherTest, AnOutagesEndIsToldThoughNothingHasChanged) {
+  Start();
+  Publish();
+  ASSERT_TRUE(WaitUntil([&] { return Generation() == 1; }));
+  api_.Fail("WATCH", "resourceslices", absl::UnavailableError("cut"), FakeApiClient::kAlways);
+  api_.EndWatches();
+  ASSERT_TRUE(WaitUntil([&] { return absl::StrContains(LastFailure(), "cut"); }));
+  api_.Heal();
+  ASSERT_TRUE(WaitUntil([&] { return api_.watches() == 1; }));
+  api_.Bookmark();  // which a server sends each minute
+  EXPECT_TRUE(WaitUntil([&] {
+    const absl::MutexLock lock(&mutex_);
+    return states_.back().ok();
+  }));
+}
+
 TEST_F(SlicePublisherTest, NoClassIsNoSlice) {
   Start();
   Publish();
@@ -216,7 +221,7 @@ TEST_F(SlicePublisherTest, NoClassIsNoSlice) {
 TEST_F(SlicePublisherTest, BeforeTheFirstReportOldSlicesStay) {
   api_.Put(kSlice, {{"spec", {{"driver", "classes.plimsoll.dev"}, {"nodeName", "n1"}}}});
   Start();
-  ASSERT_TRUE(AwaitGood(1));
+  ASSERT_TRUE(WaitUntil([&] { return api_.watches() == 1; }));
   EXPECT_FALSE(Slice().is_null());
   Publish();
   EXPECT_TRUE(WaitUntil([&] { return Generation() == 1; }));
