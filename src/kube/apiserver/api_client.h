@@ -30,11 +30,12 @@ struct WatchEvent {
   nlohmann::json object;
 };
 
-// Thread-safe. Errors say method, path, and the server's message: UNAUTHENTICATED (401),
-// PERMISSION_DENIED (403), NOT_FOUND (404), ALREADY_EXISTS (409 of a creation), ABORTED (409: the
-// object has changed since it was read), OUT_OF_RANGE (410: the resourceVersion is too old),
-// INVALID_ARGUMENT (400, 413, 422), RESOURCE_EXHAUSTED (429, once its Retry-After waits are used
-// up), UNAVAILABLE (5xx, no connection, an answer that is none), DEADLINE_EXCEEDED, CANCELLED.
+// Thread-safe. Errors say method, path, and the server's message: UNAUTHENTICATED (401, or
+// credentials that can't be read), PERMISSION_DENIED (403), NOT_FOUND (404), ALREADY_EXISTS (409 of
+// a creation), ABORTED (409: the object has changed since it was read), OUT_OF_RANGE (410: the
+// resourceVersion is too old), INVALID_ARGUMENT (400, 413, 422), RESOURCE_EXHAUSTED (429, once its
+// Retry-After waits are used up), UNAVAILABLE (5xx, no connection, an answer that is none or is
+// beyond a limit), DEADLINE_EXCEEDED, CANCELLED. No message holds the token.
 class ApiClient {
  public:
   virtual ~ApiClient() = default;
