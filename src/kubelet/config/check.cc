@@ -146,7 +146,8 @@ std::vector<Finding> CheckState(const CpuState& state, const Configuration& conf
   std::vector<Finding> findings;
   const auto add = [&](std::string message) { findings.push_back({true, kState, message}); };
   constexpr char kRemedy[] = ": drain the node, stop kubelet, remove the file, start kubelet";
-  if (state.policy != configuration.cpu_manager_policy) {
+  const bool is_of_policy = state.policy == configuration.cpu_manager_policy;
+  if (!is_of_policy) {
     add(absl::StrCat("kubelet doesn't start: the file is of policy ", state.policy,
                      ", the configuration's is ", configuration.cpu_manager_policy, kRemedy));
   }
@@ -164,7 +165,7 @@ std::vector<Finding> CheckState(const CpuState& state, const Configuration& conf
                      ", which are outside of the pods' part (", share.told_cpus.ToString(), ")"));
   }
   const auto reserved = CpuSet::Parse(configuration.reserved_system_cpus);
-  if (!reserved.ok()) return findings;
+  if (!reserved.ok() || !is_of_policy) return findings;
   CpuSet known = state.shared;
   for (const CpuState::Entry& entry : state.exclusive) known = known.Union(entry.cpus);
   const CpuSet expected = IsStrict(configuration) ? share.cpus.Difference(*reserved) : share.cpus;
