@@ -110,6 +110,7 @@ TEST_F(SettingsTest, AStandaloneDaemonSharesNoPathsWithTheService) {
   EXPECT_EQ(SocketPath(settings->config), "/mine/run/plimsoll.sock");
   EXPECT_EQ(settings->config.state_dir, "/mine/state");
   EXPECT_EQ(settings->config.metrics_address, "");
+  EXPECT_EQ(ClusterSocketPath(settings->config), "");
   EXPECT_EQ(settings->config.workers, 3);
 }
 
