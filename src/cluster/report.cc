@@ -11,6 +11,12 @@ namespace {
 
 namespace wire = ::plimsoll::v1;
 
+void FillDevices(const kubelet::Grants::Devices& from, wire::TakenDevices* to) {
+  to->set_resource(from.resource);
+  to->mutable_numa_nodes()->Add(from.numa_nodes.begin(), from.numa_nodes.end());
+  to->set_count(from.count);
+}
+
 constexpr absl::Duration kTimeForDrift = absl::Milliseconds(20);
 constexpr size_t kMostSentences = 10;
 // Long texts come from configuration or the kernel; a report has a bounded size.
@@ -103,11 +109,9 @@ void ReportMaker::AddExclusive(wire::NodeReport* report) const {
     memory->mutable_numa_nodes()->Add(one.numa_nodes.begin(), one.numa_nodes.end());
     memory->set_bytes(one.bytes);
   }
-  for (const kubelet::Grants::Devices& one : grants_->devices) {
-    wire::TakenDevices* devices = to->add_devices();
-    devices->set_resource(one.resource);
-    devices->mutable_numa_nodes()->Add(one.numa_nodes.begin(), one.numa_nodes.end());
-    devices->set_count(one.count);
+  for (const kubelet::Grants::Devices& one : grants_->devices) FillDevices(one, to->add_devices());
+  for (const kubelet::Grants::Devices& one : grants_->device_totals) {
+    FillDevices(one, to->add_device_totals());
   }
 }
 

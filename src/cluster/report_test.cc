@@ -139,6 +139,7 @@ TEST_F(ReportTest, KubeletsGrantsAreKeptBetweenLooks) {
   some.exclusive_cpus = "2-3";
   some.memory.push_back({.resource = "memory", .numa_nodes = {0, 1}, .bytes = 4096});
   some.devices.push_back({.resource = "vendor.com/nic", .numa_nodes = {1}, .count = 2});
+  some.device_totals.push_back({.resource = "vendor.com/nic", .numa_nodes = {1}, .count = 8});
   grants = some;
   EXPECT_FALSE(maker.Make({.grants = false}).has_exclusive());
   EXPECT_EQ(asked, 1);
@@ -151,6 +152,9 @@ TEST_F(ReportTest, KubeletsGrantsAreKeptBetweenLooks) {
   EXPECT_EQ(report.exclusive().memory(0).bytes(), 4096u);
   ASSERT_EQ(report.exclusive().devices_size(), 1);
   EXPECT_EQ(report.exclusive().devices(0).count(), 2u);
+  ASSERT_EQ(report.exclusive().device_totals_size(), 1);
+  EXPECT_EQ(report.exclusive().device_totals(0).count(), 8u);
+  EXPECT_THAT(report.exclusive().device_totals(0).numa_nodes(), ElementsAre(1));
   EXPECT_TRUE(maker.Make({.grants = false}).has_exclusive());
   grants = absl::UnavailableError("gone");
   EXPECT_FALSE(maker.Make({.grants = true}).has_exclusive());

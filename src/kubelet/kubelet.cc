@@ -6,6 +6,7 @@
 
 #include "absl/base/thread_annotations.h"
 #include "absl/strings/str_cat.h"
+#include "absl/synchronization/blocking_counter.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/synchronization/notification.h"
 #include "base/status.h"
@@ -114,22 +115,29 @@ class Client : public Kubelet {
 
   absl::StatusOr<Grants> AskGrants() override {
     struct Waiter {
-      absl::Notification told;
+      absl::BlockingCounter open{2};
       absl::StatusOr<Grants> grants = Grants();
+      absl::StatusOr<std::vector<Grants::Devices>> totals = std::vector<Grants::Devices>();
     };
+    const SteadyTime end = SteadyAfter(options_.patience);
     auto waiter = std::make_shared<Waiter>();
-    Call call{.socket = SocketOfGrants(),
-              .method = "/v1.PodResourcesLister/List",
-              .most_bytes = kMostAllGrantBytes,
-              .end = SteadyAfter(options_.patience)};
-    caller_.Start(std::move(call), [waiter](const absl::StatusOr<std::string>& answer) {
-      waiter->grants = Reading(answer, ReadAllGrants);
-      waiter->told.Notify();
-    });
-    waiter->told.WaitForNotification();
-    if (waiter->grants.ok()) return std::move(waiter->grants);
-    return absl::UnavailableError(
-        absl::StrCat("PodResources: ", waiter->grants.status().message()));
+    caller_.Start(ListCall("/v1.PodResourcesLister/List", end),
+                  [waiter](const absl::StatusOr<std::string>& answer) {
+                    waiter->grants = Reading(answer, ReadAllGrants);
+                    waiter->open.DecrementCount();
+                  });
+    caller_.Start(ListCall("/v1.PodResourcesLister/GetAllocatableResources", end),
+                  [waiter](const absl::StatusOr<std::string>& answer) {
+                    waiter->totals = Reading(answer, ReadDeviceTotals);
+                    waiter->open.DecrementCount();
+                  });
+    waiter->open.Wait();
+    if (!waiter->grants.ok()) {
+      return absl::UnavailableError(
+          absl::StrCat("PodResources: ", waiter->grants.status().message()));
+    }
+    if (waiter->totals.ok()) waiter->grants->device_totals = *std::move(waiter->totals);
+    return std::move(waiter->grants);
   }
 
  private:
@@ -137,12 +145,17 @@ class Client : public Kubelet {
     return absl::StrCat(options_.root, "/pod-resources/kubelet.sock");
   }
 
+  Call ListCall(const char* method, SteadyTime end) const {
+    return {
+        .socket = SocketOfGrants(), .method = method, .most_bytes = kMostAllGrantBytes, .end = end};
+  }
+
   // Null: there are too many questions, and `done` has been called.
   std::shared_ptr<Question> Begin(const runtime::PodIdentity& pod, SteadyTime end, Done done) {
     if (++under_way_ > options_.most_questions) {
       --under_way_;
-      done(absl::ResourceExhaustedError(absl::StrCat("kubelet isn't asked: ", options_.most_questions,
-                                               " questions are under way")));
+      done(absl::ResourceExhaustedError(absl::StrCat(
+          "kubelet isn't asked: ", options_.most_questions, " questions are under way")));
       return nullptr;
     }
     auto question = std::make_shared<Question>(pod, std::move(done), &under_way_);

@@ -36,6 +36,8 @@ struct Grants {
   std::string exclusive_cpus;  // kernel's list format
   std::vector<runtime::PinnedMemory> memory;
   std::vector<Devices> devices;
+  // All devices that kubelet may give out, taken or not. Empty: it doesn't tell.
+  std::vector<Devices> device_totals;
 };
 
 // Thread-safe. Holds no thread while nothing is asked, and three connections

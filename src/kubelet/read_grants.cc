@@ -89,6 +89,29 @@ absl::StatusOr<runtime::ContainerGrants> GrantsOf(const v1::ContainerResources& 
   return grants;
 }
 
+using Key = std::pair<std::string, std::vector<uint32_t>>;  // resource and NUMA nodes
+
+// Numbers of devices by resource and NUMA nodes.
+class DeviceSums {
+ public:
+  absl::Status Add(const google::protobuf::RepeatedPtrField<v1::ContainerDevices>& told) {
+    for (const v1::ContainerDevices& devices : told) {
+      PLIMSOLL_ASSIGN_OR_RETURN(std::vector<uint32_t> nodes, NodesOf(devices.topology()));
+      counts_[{devices.resource_name(), std::move(nodes)}] +=
+          static_cast<uint64_t>(devices.device_ids_size());
+    }
+    return absl::OkStatus();
+  }
+  std::vector<Grants::Devices> Result() const {
+    std::vector<Grants::Devices> all;
+    for (const auto& [key, count] : counts_) all.push_back({key.first, key.second, count});
+    return all;
+  }
+
+ private:
+  std::map<Key, uint64_t> counts_;
+};
+
 // Sums by resource and NUMA nodes.
 class Sums {
  public:
@@ -99,30 +122,21 @@ class Sums {
       uint64_t& bytes = memory_[{block.memory_type(), std::move(nodes)}];
       bytes = SumWithoutOverflow(bytes, block.size());
     }
-    for (const v1::ContainerDevices& devices : told.devices()) {
-      PLIMSOLL_ASSIGN_OR_RETURN(std::vector<uint32_t> nodes, NodesOf(devices.topology()));
-      devices_[{devices.resource_name(), std::move(nodes)}] +=
-          static_cast<uint64_t>(devices.device_ids_size());
-    }
-    return absl::OkStatus();
+    return devices_.Add(told.devices());
   }
 
   Grants Result() const {
     Grants grants{.exclusive_cpus = cpus_.ToString()};
     for (const auto& [key, bytes] : memory_)
       grants.memory.push_back({key.first, key.second, bytes});
-    for (const auto& [key, count] : devices_) {
-      grants.devices.push_back({key.first, key.second, count});
-    }
+    grants.devices = devices_.Result();
     return grants;
   }
 
  private:
-  using Key = std::pair<std::string, std::vector<uint32_t>>;
-
   CpuSet cpus_;
   std::map<Key, uint64_t> memory_;
-  std::map<Key, uint64_t> devices_;
+  DeviceSums devices_;
 };
 
 }  // namespace
@@ -156,6 +170,14 @@ absl::StatusOr<Grants> ReadAllGrants(absl::string_view answer) {
       PLIMSOLL_RETURN_IF_ERROR(sums.Add(container));
     }
   }
+  return sums.Result();
+}
+
+absl::StatusOr<std::vector<Grants::Devices>> ReadDeviceTotals(absl::string_view answer) {
+  v1::AllocatableResourcesResponse response;
+  PLIMSOLL_RETURN_IF_ERROR(ParseBounded(answer, kMostFieldsOfAll, &response));
+  DeviceSums sums;
+  PLIMSOLL_RETURN_IF_ERROR(sums.Add(response.devices()));
   return sums.Result();
 }
 

@@ -128,5 +128,17 @@ TEST(ReadAllGrantsTest, NoPodsIsNoError) {
   EXPECT_THAT(read->devices, IsEmpty());
 }
 
+TEST(ReadDeviceTotalsTest, SumsByResourceAndNodes) {
+  ::v1::AllocatableResourcesResponse response;
+  *response.mutable_devices() = WebGrants().containers(0).devices();
+  const auto read = ReadDeviceTotals(response.SerializeAsString());
+  ASSERT_TRUE(read.ok()) << read.status();
+  ASSERT_THAT(*read, SizeIs(2));
+  EXPECT_EQ((*read)[0].resource, "example.com/gpu");
+  EXPECT_THAT((*read)[0].numa_nodes, ElementsAre(0));
+  response.mutable_devices(0)->mutable_topology()->mutable_nodes(0)->set_id(1024);
+  EXPECT_TRUE(absl::IsInvalidArgument(ReadDeviceTotals(response.SerializeAsString()).status()));
+}
+
 }  // namespace
 }  // namespace plimsoll::kubelet

@@ -48,6 +48,7 @@ struct FakeKubelet::State {
   absl::Mutex mutex;
   std::map<std::string, std::string> pods ABSL_GUARDED_BY(mutex);  // by uid
   std::map<std::string, ::v1::GetPodResourcesResponse> grants ABSL_GUARDED_BY(mutex);
+  ::v1::AllocatableResourcesResponse allocatable ABSL_GUARDED_BY(mutex);
   Behaviour behaviours[2] ABSL_GUARDED_BY(mutex);
   bool is_stopping[2] ABSL_GUARDED_BY(mutex) = {false, false};
 
@@ -123,6 +124,16 @@ class FakeKubelet::PodResources : public ::v1::PodResourcesLister::Service {
     for (const auto& [name, grants] : state_.grants) {
       *response->add_pod_resources() = grants.pod_resources();
     }
+    return grpc::Status::OK;
+  }
+
+  grpc::Status GetAllocatableResources(grpc::ServerContext* context,
+                                       const ::v1::AllocatableResourcesRequest*,
+                                       ::v1::AllocatableResourcesResponse* response) override {
+    const grpc::Status status = state_.Enter(kPodResources, *context);
+    if (!status.ok()) return status;
+    const absl::MutexLock lock(&state_.mutex);
+    *response = state_.allocatable;
     return grpc::Status::OK;
   }
 
@@ -239,6 +250,11 @@ void FakeKubelet::SetGrants(const ::v1::PodResources& grants) {
   ::v1::GetPodResourcesResponse answer;
   *answer.mutable_pod_resources() = grants;
   SetGrantsAnswer(grants.namespace_(), grants.name(), answer);
+}
+
+void FakeKubelet::SetAllocatable(const ::v1::AllocatableResourcesResponse& allocatable) {
+  const absl::MutexLock lock(&state_->mutex);
+  state_->allocatable = allocatable;
 }
 
 void FakeKubelet::SetGrantsAnswer(const std::string& pod_namespace, const std::string& name,

@@ -56,6 +56,8 @@ class FakeKubelet {
   void RemovePod(const std::string& uid);
   // The grants of its name and namespace.
   void SetGrants(const ::v1::PodResources& grants);
+  // What kubelet may give out; nothing without it.
+  void SetAllocatable(const ::v1::AllocatableResourcesResponse& allocatable);
   // An answer for a name and namespace, whatever it says.
   void SetGrantsAnswer(const std::string& pod_namespace, const std::string& name,
                        const ::v1::GetPodResourcesResponse& answer);
