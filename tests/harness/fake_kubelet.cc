@@ -1,7 +1,6 @@
 #include "harness/fake_kubelet.h"
 
 #include <grpc/grpc.h>
-#include <gtest/gtest.h>
 #include <poll.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -9,6 +8,9 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <map>
 #include <thread>
@@ -29,6 +31,13 @@ namespace {
 // "namespace/name"
 std::string FullName(const std::string& pod_namespace, const std::string& name) {
   return absl::StrCat(pod_namespace, "/", name);
+}
+
+// Ends the process: the benchmarks use this file without the tests' library.
+void Need(bool holds, const std::string& text) {
+  if (holds) return;
+  std::fprintf(stderr, "fake kubelet: failed: %s: %s\n", text.c_str(), std::strerror(errno));
+  std::abort();
 }
 
 grpc::Status NotFound() {
@@ -149,9 +158,8 @@ class FakeKubelet::RudeServer {
     address.sun_family = AF_UNIX;
     std::strncpy(address.sun_path, path_.c_str(), sizeof(address.sun_path) - 1);
     listener_.Reset(socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
-    EXPECT_EQ(bind(listener_.get(), reinterpret_cast<sockaddr*>(&address), sizeof(address)), 0)
-        << path_;
-    EXPECT_EQ(listen(listener_.get(), rude == Rude::kDeaf ? 0 : 64), 0);
+    Need(bind(listener_.get(), reinterpret_cast<sockaddr*>(&address), sizeof(address)) == 0, path_);
+    Need(listen(listener_.get(), rude == Rude::kDeaf ? 0 : 64) == 0, path_);
     if (rude != Rude::kDeaf) thread_ = std::thread([this] { Serve(); });
   }
   ~RudeServer() {
@@ -212,7 +220,7 @@ class FakeKubelet::RudeServer {
 FakeKubelet::FakeKubelet(const std::string& root) : root_(root), state_(std::make_unique<State>()) {
   // gRPC is kept: its end waits 10 s for the poller that a large answer has started.
   static const bool kept = (grpc_init(), true);
-  EXPECT_TRUE(kept);
+  Need(kept, "a pod is kept");
   mkdir(root_.c_str(), 0750);
   mkdir(absl::StrCat(root_, "/pods-api").c_str(), 0750);
   mkdir(absl::StrCat(root_, "/pod-resources").c_str(), 0750);
@@ -298,7 +306,7 @@ void FakeKubelet::Start(Service service) {
   builder.AddListeningPort("unix:" + SocketOf(service), grpc::InsecureServerCredentials());
   builder.RegisterService(places_[service].handler.get());
   places_[service].server = builder.BuildAndStart();
-  EXPECT_NE(places_[service].server, nullptr) << SocketOf(service);
+  Need(places_[service].server != nullptr, SocketOf(service));
 }
 
 void FakeKubelet::Replace(Service service, Rude rude) {
