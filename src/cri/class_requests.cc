@@ -2,8 +2,10 @@
 
 #include <map>
 #include <optional>
+#include <set>
 #include <utility>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
@@ -42,8 +44,9 @@ qos::Annotations ToMap(const google::protobuf::Map<std::string, std::string>& ma
 // The container or pod whose request is read.
 struct Asker {
   qos::Level level = qos::Level::kContainer;
-  std::string who;         // "container web"
-  bool is_static = false;  // of a static pod
+  std::string who;            // "container web"
+  bool is_static = false;     // of a static pod
+  bool needs_claims = false;  // its annotations count only beside a claim
   const ClassSupport& support;
 };
 
@@ -142,16 +145,16 @@ absl::StatusOr<AskedClasses> GrantedByWord(const Asker& asker, const std::string
 
 // --- annotations
 
-bool SchedulerGivesOut(const ClassSupport& support) {
-  if (support.from == qos::ClassesFrom::kAuto) return support.scheduled && support.scheduled();
-  return support.from == qos::ClassesFrom::kScheduler;
+// Whether annotations don't count by themselves: nobody shall go round the scheduler.
+bool NeedsClaims(bool from_scheduler, bool is_static, const ClassSupport& support) {
+  return from_scheduler && !(is_static && support.static_pods);
 }
 
-// The check of an annotation whose type no claim grants: nobody shall go round the scheduler.
+// The check of an annotation whose type no claim grants.
 absl::Status CheckUngranted(const Asker& asker, const std::string& type,
                             const qos::AnnotatedClass& one) {
   const ClassSupport& support = asker.support;
-  if (!SchedulerGivesOut(support) || (asker.is_static && support.static_pods)) {
+  if (!asker.needs_claims) {
     return Annotate(support.registry->CheckSource(asker.level, type, one.name, one.source),
                     absl::StrCat(asker.who, ": annotation ", one.key));
   }
@@ -170,10 +173,16 @@ absl::Status CheckUngranted(const Asker& asker, const std::string& type,
           asker.is_static ? "; annotations of static pods need classes.staticPods: true" : "")));
 }
 
-// A granted type's annotations need no permission: they add nothing.
-qos::AnnotationPolicy PolicyWith(const AskedClasses& granted, const ClassSupport& support) {
-  qos::AnnotationPolicy policy = support.annotations;
-  for (const auto& [type, unused] : granted) policy[type] = {"container", "default", "sandbox"};
+// A granted type's annotations need no permission: they add nothing. Where annotations need claims
+// the permission is no matter: CheckUngranted says what to ask for instead.
+qos::AnnotationPolicy PolicyWith(const AskedClasses& granted, const Asker& asker) {
+  const std::set<std::string> all = {"container", "default", "sandbox"};
+  qos::AnnotationPolicy policy = asker.support.annotations;
+  for (const auto& [type, unused] : granted) policy[type] = all;
+  if (!asker.needs_claims) return policy;
+  for (const qos::TypeReport& type : asker.support.registry->Describe()) {
+    if (type.level == asker.level) policy[type.name] = all;
+  }
   return policy;
 }
 
@@ -212,17 +221,65 @@ absl::StatusOr<qos::ClassNames> WithMessage(
   return NamesIn(granted);
 }
 
+// --- ephemeral containers, as of kubectl debug
+
+bool HasClaimFor(const runtime::ContainerRecord& container, const qos::ClassId& id,
+                 const ClassSupport& support) {
+  return absl::c_any_of(container.spec.cdi_devices, [&](const std::string& device) {
+    if (!qos::IsClassDevice(device)) return false;
+    const absl::StatusOr<qos::ClassId> granted = ClassOfDevice(device, support.registry);
+    return granted.ok() && *granted == id;
+  });
+}
+
+// Whether a container without a claim is an ephemeral one: Kubernetes gives these no resources, so
+// no claims. The CRI doesn't tell. Kubelet's spec of the pod does; without it, another container's
+// claim for the class shows that the pod asked for it in the scheduler's way.
+bool IsEphemeral(const std::string& name, const qos::ClassId& id, const PodOfContainer& pod,
+                 const ClassSupport& support) {
+  if (pod.spec.facts.has_value() && pod.spec.facts->has_spec) {
+    const auto is_it = [&name](const runtime::AnnouncedContainer& one) { return one.name == name; };
+    return absl::c_linear_search(pod.spec.facts->ephemeral, name) ||
+           absl::c_none_of(pod.spec.facts->resources.containers, is_it);
+  }
+  return absl::c_any_of(pod.containers(), [&](const runtime::ContainerRecord& other) {
+    return other.spec.name != name && HasClaimFor(other, id, support);
+  });
+}
+
+// Takes from the annotations' classes those for all containers that an ephemeral one can't have.
+void DropUnclaimable(const Asker& asker, const std::string& name, const PodOfContainer& pod,
+                     const AskedClasses& granted, qos::AnnotatedClasses* found,
+                     std::vector<std::string>* warnings) {
+  if (!asker.needs_claims) return;
+  std::erase_if(*found, [&](const auto& entry) {
+    const auto& [type, one] = entry;
+    const qos::ClassId id{asker.level, type, one.name};
+    if (!one.for_all || granted.contains(type)) return false;
+    if (!CheckClassWord(one.key, one.name).ok()) return false;  // is refused as such
+    if (one.name == DefaultOf(asker.level, type, asker.support)) return false;
+    if (!IsEphemeral(name, id, pod, asker.support)) return false;
+    warnings->push_back(absl::StrCat(asker.who, " has not the class \"", one.name, "\" of type \"",
+                                     type, "\" that annotation ", one.key,
+                                     " gives to all containers: an ephemeral container can have no "
+                                     "claim for it"));
+    return true;
+  });
+}
+
 bool IsStatic(const v1::PodSandboxConfig& config) {
   const auto source = config.annotations().find(kConfigSource);
   return source != config.annotations().end() && source->second != "api";
 }
 
 absl::StatusOr<qos::ClassNames> NamedPodClasses(const v1::PodSandboxConfig& config,
+                                                const runtime::SandboxSpec& spec,
                                                 const ClassSupport& support) {
+  const bool is_static = IsStatic(config);
   const Asker asker{
       qos::Level::kPod,
       absl::StrCat("pod ", config.metadata().namespace_(), "/", config.metadata().name()),
-      IsStatic(config), support};
+      is_static, NeedsClaims(spec.classes_from_scheduler, is_static, support), support};
   PLIMSOLL_ASSIGN_OR_RETURN(AskedClasses granted, GrantedByWord(asker, config.metadata().uid()));
   if (config.has_class_resources()) {
     return WithMessage(asker, config.class_resources().class_(), "config.class_resources.class",
@@ -230,11 +287,16 @@ absl::StatusOr<qos::ClassNames> NamedPodClasses(const v1::PodSandboxConfig& conf
   }
   std::string refused;
   const auto found =
-      qos::AnnotatedPodClasses(ToMap(config.annotations()), PolicyWith(granted, support), &refused);
+      qos::AnnotatedPodClasses(ToMap(config.annotations()), PolicyWith(granted, asker), &refused);
   return WithAnnotated(asker, found, refused, std::move(granted));
 }
 
 }  // namespace
+
+bool SchedulerGivesOut(const ClassSupport& support) {
+  if (support.from == qos::ClassesFrom::kAuto) return support.scheduled && support.scheduled();
+  return support.from == qos::ClassesFrom::kScheduler;
+}
 
 absl::StatusOr<qos::ClassNames> ClassNamesFrom(
     const google::protobuf::Map<std::string, std::string>& classes, const std::string& field) {
@@ -248,21 +310,26 @@ absl::StatusOr<qos::ClassNames> ClassNamesFrom(
 
 absl::StatusOr<qos::ClassNames> ContainerClassesFrom(const v1::ContainerConfig& config,
                                                      const std::vector<std::string>& cdi_devices,
-                                                     const v1::PodSandboxConfig& sandbox,
-                                                     const ClassSupport& support) {
+                                                     const PodOfContainer& pod,
+                                                     const ClassSupport& support,
+                                                     std::vector<std::string>* warnings) {
   if (support.registry == nullptr) return qos::ClassNames();
   const std::string& name = config.metadata().name();
-  const Asker asker{qos::Level::kContainer, absl::StrCat("container ", name), IsStatic(sandbox),
-                    support};
+  const bool is_static = IsStatic(pod.config);
+  // A pod from before the scheduler's time keeps its right.
+  const bool from_scheduler = pod.spec.classes_from_scheduler && SchedulerGivesOut(support);
+  const Asker asker{qos::Level::kContainer, absl::StrCat("container ", name), is_static,
+                    NeedsClaims(from_scheduler, is_static, support), support};
   PLIMSOLL_ASSIGN_OR_RETURN(AskedClasses granted, GrantedByDevices(asker, cdi_devices));
   if (config.has_class_resources()) {
     return WithMessage(asker, config.class_resources().classes(), "config.class_resources.classes",
                        std::move(granted));
   }
   std::string refused;
-  const auto found =
-      qos::AnnotatedContainerClasses(ToMap(config.annotations()), ToMap(sandbox.annotations()),
-                                     name, PolicyWith(granted, support), &refused);
+  auto found =
+      qos::AnnotatedContainerClasses(ToMap(config.annotations()), ToMap(pod.config.annotations()),
+                                     name, PolicyWith(granted, asker), &refused);
+  if (found.ok()) DropUnclaimable(asker, name, pod, granted, &*found, warnings);
   return WithAnnotated(asker, found, refused, std::move(granted));
 }
 
@@ -270,7 +337,7 @@ absl::StatusOr<qos::ClassNames> PodClassesFrom(const v1::PodSandboxConfig& confi
                                                const runtime::SandboxSpec& spec,
                                                const ClassSupport& support) {
   if (support.registry == nullptr) return qos::ClassNames();
-  PLIMSOLL_ASSIGN_OR_RETURN(qos::ClassNames classes, NamedPodClasses(config, support));
+  PLIMSOLL_ASSIGN_OR_RETURN(qos::ClassNames classes, NamedPodClasses(config, spec, support));
   if (support.registry->Has(qos::Level::kPod, qos::kPodQos)) {
     classes.insert({qos::kPodQos, qos::DerivePodQos(spec.cgroup_parent, spec.resources)});
   }
@@ -281,6 +348,7 @@ std::vector<std::string> ClassesBesideGrants(const std::vector<std::string>& cdi
                                              const qos::ClassNames& classes,
                                              const ClassSupport& support) {
   std::vector<std::string> warnings;
+  if (support.registry == nullptr) return warnings;
   for (const std::string& device : cdi_devices) {
     if (classes.empty() || !qos::IsClassDevice(device)) continue;
     const absl::StatusOr<qos::ClassId> id = ClassOfDevice(device, support.registry);
