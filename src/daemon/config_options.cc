@@ -280,7 +280,7 @@ constexpr Option kOptions[] = {
      },
      "seconds that a client has to open its streams"},
     {"kube.socket", OptionKind::kText, SetClusterSocket,
-     "the socket for plimsoll-kube: a path; auto: cluster.sock in run_dir; empty: none"},
+     "the socket for plimsoll-kube: a path; auto: cluster/cluster.sock in run_dir; empty: none"},
     {"kube.socket_group", OptionKind::kText,
      [](Config& config, const std::string& value) {
        config.kube.socket_group = value;
