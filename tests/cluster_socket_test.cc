@@ -413,6 +413,10 @@ TEST_F(ClusterSocketKubeletTest, ExclusiveResourcesAreTold) {
   devices->add_device_ids("a");
   devices->add_device_ids("b");
   kubelet.SetGrants(grants);
+  ::v1::AllocatableResourcesResponse all;
+  *all.add_devices() = *devices;
+  all.mutable_devices(0)->add_device_ids("c");
+  kubelet.SetDevices(all);
   const std::string socket = node_.run_directory() + "/cluster/cluster.sock";
   {
     Watcher watcher(socket);
@@ -421,6 +425,8 @@ TEST_F(ClusterSocketKubeletTest, ExclusiveResourcesAreTold) {
     ASSERT_EQ(watcher.report().exclusive().devices_size(), 1);
     EXPECT_EQ(watcher.report().exclusive().devices(0).resource(), "vendor.com/nic");
     EXPECT_EQ(watcher.report().exclusive().devices(0).count(), 2u);
+    ASSERT_EQ(watcher.report().exclusive().device_totals_size(), 1);
+    EXPECT_EQ(watcher.report().exclusive().device_totals(0).count(), 3u);
   }
   kubelet.Stop(FakeKubelet::kPodResources);
   Watcher watcher(socket);

@@ -44,7 +44,7 @@ qos::Annotations ToMap(const google::protobuf::Map<std::string, std::string>& ma
 // The container or pod whose request is read.
 struct Asker {
   qos::Level level = qos::Level::kContainer;
-  std::string who;            // "container web"
+  std::string subject;        // "container web"
   bool is_static = false;     // of a static pod
   bool needs_claims = false;  // its annotations count only beside a claim
   const ClassSupport& support;
@@ -75,8 +75,8 @@ absl::Status Add(const Asker& asker, const std::string& type, const Asked& asked
   const std::string name =
       asked.name.empty() ? "the default class" : absl::StrCat("class \"", asked.name, "\"");
   return absl::InvalidArgumentError(
-      absl::StrCat(asker.who, ": ", first.source, " asks for class \"", first.name, "\" of type \"",
-                   type, "\", but ", asked.source, " for ", name, "; a ",
+      absl::StrCat(asker.subject, ": ", first.source, " asks for class \"", first.name,
+                   "\" of type \"", type, "\", but ", asked.source, " for ", name, "; a ",
                    asker.level == qos::Level::kPod ? "pod" : "container",
                    " has one class of a type: name the same class in both, or leave one out"));
 }
@@ -113,17 +113,18 @@ absl::StatusOr<AskedClasses> GrantedByDevices(const Asker& asker,
   for (const std::string& device : cdi_devices) {
     if (!qos::IsClassDevice(device)) continue;
     const std::string source = absl::StrCat("CDI device ", device);
-    const std::string who = absl::StrCat(asker.who, ": ", source);
+    const std::string subject = absl::StrCat(asker.subject, ": ", source);
     const absl::StatusOr<qos::ClassId> id = ClassOfDevice(device, asker.support.registry);
-    if (!id.ok()) return AlsoSay(Annotate(id.status(), who), kLost);
+    if (!id.ok()) return AlsoSay(Annotate(id.status(), subject), kLost);
     if (id->level == qos::Level::kPod) {
       return absl::InvalidArgumentError(absl::StrCat(
-          who, ": is a class of pods, which a container can't have; plimsoll-kube tells it before ",
+          subject,
+          ": is a class of pods, which a container can't have; plimsoll-kube tells it before ",
           "the pod's sandbox is made, other clients name it in the sandbox's class_resources or ",
           "its annotation ", id->type, ".class.plimsoll.dev/sandbox"));
     }
-    PLIMSOLL_RETURN_IF_ERROR(
-        AlsoSay(asker.support.registry->CheckKnown(asker.level, who, id->type, id->name), kLost));
+    PLIMSOLL_RETURN_IF_ERROR(AlsoSay(
+        asker.support.registry->CheckKnown(asker.level, subject, id->type, id->name), kLost));
     PLIMSOLL_RETURN_IF_ERROR(Add(asker, id->type, {id->name, source}, &granted));
   }
   return granted;
@@ -134,10 +135,10 @@ absl::StatusOr<AskedClasses> GrantedByWord(const Asker& asker, const std::string
   AskedClasses granted;
   if (!asker.support.told_pod_classes || pod_uid.empty()) return granted;
   const absl::StatusOr<qos::ClassNames> told = asker.support.told_pod_classes(pod_uid);
-  if (!told.ok()) return Annotate(told.status(), asker.who);
-  const std::string who = absl::StrCat(asker.who, ": ", kSource);
+  if (!told.ok()) return Annotate(told.status(), asker.subject);
+  const std::string subject = absl::StrCat(asker.subject, ": ", kSource);
   for (const auto& [type, name] : *told) {
-    PLIMSOLL_RETURN_IF_ERROR(asker.support.registry->CheckKnown(asker.level, who, type, name));
+    PLIMSOLL_RETURN_IF_ERROR(asker.support.registry->CheckKnown(asker.level, subject, type, name));
     granted[type] = {name, kSource};
   }
   return granted;
@@ -156,7 +157,7 @@ absl::Status CheckUngranted(const Asker& asker, const std::string& type,
   const ClassSupport& support = asker.support;
   if (!asker.needs_claims) {
     return Annotate(support.registry->CheckSource(asker.level, type, one.name, one.source),
-                    absl::StrCat(asker.who, ": annotation ", one.key));
+                    absl::StrCat(asker.subject, ": annotation ", one.key));
   }
   // Every holder that names none has it.
   if (one.name == DefaultOf(asker.level, type, asker.support)) return absl::OkStatus();
@@ -165,7 +166,7 @@ absl::Status CheckUngranted(const Asker& asker, const std::string& type,
   return support.registry->RefuseAnnotation(
       asker.level, type,
       absl::FailedPreconditionError(absl::StrCat(
-          asker.who, ": annotation ", one.key, " asks for class \"", one.name, "\" of type \"",
+          asker.subject, ": annotation ", one.key, " asks for class \"", one.name, "\" of type \"",
           type, "\", which no claim of the ", is_pod ? "pod" : "container",
           " grants; on this node the cluster's scheduler gives out classes (classes.from): ask for "
           "the extended resource ",
@@ -193,7 +194,7 @@ absl::StatusOr<qos::ClassNames> WithAnnotated(const Asker& asker,
                                               const std::string& refused, AskedClasses granted) {
   if (!found.ok()) {
     return asker.support.registry->RefuseAnnotation(asker.level, refused,
-                                                    Annotate(found.status(), asker.who));
+                                                    Annotate(found.status(), asker.subject));
   }
   for (const auto& [type, one] : *found) {
     PLIMSOLL_RETURN_IF_ERROR(CheckClassWord(one.key, one.name));
@@ -215,7 +216,7 @@ absl::StatusOr<qos::ClassNames> WithMessage(
   for (const auto& [type, name] : classes) {
     PLIMSOLL_RETURN_IF_ERROR(Annotate(
         asker.support.registry->CheckSource(asker.level, type, name, qos::ClassSource::kMessage),
-        asker.who));
+        asker.subject));
     PLIMSOLL_RETURN_IF_ERROR(Add(asker, type, {name, field}, &granted));
   }
   return NamesIn(granted);
@@ -259,8 +260,8 @@ void DropUnclaimable(const Asker& asker, const std::string& name, const PodOfCon
     if (!CheckClassWord(one.key, one.name).ok()) return false;  // is refused as such
     if (one.name == DefaultOf(asker.level, type, asker.support)) return false;
     if (!IsEphemeral(name, id, pod, asker.support)) return false;
-    warnings->push_back(absl::StrCat(asker.who, " has not the class \"", one.name, "\" of type \"",
-                                     type, "\" that annotation ", one.key,
+    warnings->push_back(absl::StrCat(asker.subject, " has not the class \"", one.name,
+                                     "\" of type \"", type, "\" that annotation ", one.key,
                                      " gives to all containers: an ephemeral container can have no "
                                      "claim for it"));
     return true;

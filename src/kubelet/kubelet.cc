@@ -113,23 +113,18 @@ class Client : public Kubelet {
   }
 
   absl::StatusOr<Grants> AskGrants() override {
-    struct Waiter {
-      absl::Notification told;
-      absl::StatusOr<Grants> grants = Grants();
-    };
-    auto waiter = std::make_shared<Waiter>();
-    Call call{.socket = SocketOfGrants(),
-              .method = "/v1.PodResourcesLister/List",
-              .most_bytes = kMostAllGrantBytes,
-              .end = SteadyAfter(options_.patience)};
-    caller_.Start(std::move(call), [waiter](const absl::StatusOr<std::string>& answer) {
-      waiter->grants = Reading(answer, ReadAllGrants);
-      waiter->told.Notify();
-    });
-    waiter->told.WaitForNotification();
-    if (waiter->grants.ok()) return std::move(waiter->grants);
-    return absl::UnavailableError(
-        absl::StrCat("PodResources: ", waiter->grants.status().message()));
+    const SteadyTime end = SteadyAfter(options_.patience);
+    const auto given = AskNode("List", ReadAllGrants, end);
+    const auto all = AskNode("GetAllocatableResources", ReadDeviceTotals, end);
+    given->told.WaitForNotification();
+    all->told.WaitForNotification();
+    if (!given->answer.ok()) {
+      return absl::UnavailableError(
+          absl::StrCat("PodResources: ", given->answer.status().message()));
+    }
+    Grants grants = *std::move(given->answer);
+    if (all->answer.ok()) grants.device_totals = *std::move(all->answer);
+    return grants;
   }
 
  private:
@@ -137,12 +132,33 @@ class Client : public Kubelet {
     return absl::StrCat(options_.root, "/pod-resources/kubelet.sock");
   }
 
+  template <typename T>
+  struct Waited {
+    absl::Notification told;
+    absl::StatusOr<T> answer = T();
+  };
+  // Calls a method about the whole node.
+  template <typename T>
+  std::shared_ptr<Waited<T>> AskNode(const char* method,
+                                     absl::StatusOr<T> (*read)(absl::string_view), SteadyTime end) {
+    auto waited = std::make_shared<Waited<T>>();
+    Call call{.socket = SocketOfGrants(),
+              .method = absl::StrCat("/v1.PodResourcesLister/", method),
+              .most_bytes = kMostAllGrantBytes,
+              .end = end};
+    caller_.Start(std::move(call), [waited, read](const absl::StatusOr<std::string>& answer) {
+      waited->answer = Reading(answer, read);
+      waited->told.Notify();
+    });
+    return waited;
+  }
+
   // Null: there are too many questions, and `done` has been called.
   std::shared_ptr<Question> Begin(const runtime::PodIdentity& pod, SteadyTime end, Done done) {
     if (++under_way_ > options_.most_questions) {
       --under_way_;
-      done(absl::ResourceExhaustedError(absl::StrCat("kubelet isn't asked: ", options_.most_questions,
-                                               " questions are under way")));
+      done(absl::ResourceExhaustedError(absl::StrCat(
+          "kubelet isn't asked: ", options_.most_questions, " questions are under way")));
       return nullptr;
     }
     auto question = std::make_shared<Question>(pod, std::move(done), &under_way_);

@@ -100,10 +100,14 @@ class Sums {
       bytes = SumWithoutOverflow(bytes, block.size());
     }
     for (const v1::ContainerDevices& devices : told.devices()) {
-      PLIMSOLL_ASSIGN_OR_RETURN(std::vector<uint32_t> nodes, NodesOf(devices.topology()));
-      devices_[{devices.resource_name(), std::move(nodes)}] +=
-          static_cast<uint64_t>(devices.device_ids_size());
+      PLIMSOLL_RETURN_IF_ERROR(Add(devices));
     }
+    return absl::OkStatus();
+  }
+  absl::Status Add(const v1::ContainerDevices& told) {
+    PLIMSOLL_ASSIGN_OR_RETURN(std::vector<uint32_t> nodes, NodesOf(told.topology()));
+    devices_[{told.resource_name(), std::move(nodes)}] +=
+        static_cast<uint64_t>(told.device_ids_size());
     return absl::OkStatus();
   }
 
@@ -111,10 +115,13 @@ class Sums {
     Grants grants{.exclusive_cpus = cpus_.ToString()};
     for (const auto& [key, bytes] : memory_)
       grants.memory.push_back({key.first, key.second, bytes});
-    for (const auto& [key, count] : devices_) {
-      grants.devices.push_back({key.first, key.second, count});
-    }
+    grants.devices = Devices();
     return grants;
+  }
+  std::vector<Grants::Devices> Devices() const {
+    std::vector<Grants::Devices> all;
+    for (const auto& [key, count] : devices_) all.push_back({key.first, key.second, count});
+    return all;
   }
 
  private:
@@ -157,6 +164,16 @@ absl::StatusOr<Grants> ReadAllGrants(absl::string_view answer) {
     }
   }
   return sums.Result();
+}
+
+absl::StatusOr<std::vector<Grants::Devices>> ReadDeviceTotals(absl::string_view answer) {
+  v1::AllocatableResourcesResponse response;
+  PLIMSOLL_RETURN_IF_ERROR(ParseBounded(answer, kMostFieldsOfAll, &response));
+  Sums sums;
+  for (const v1::ContainerDevices& devices : response.devices()) {
+    PLIMSOLL_RETURN_IF_ERROR(sums.Add(devices));
+  }
+  return sums.Devices();
 }
 
 }  // namespace plimsoll::kubelet

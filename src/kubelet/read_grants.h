@@ -4,6 +4,7 @@
 
 #include <map>
 #include <string>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
@@ -23,6 +24,10 @@ absl::StatusOr<ToldGrants> ReadGrants(absl::string_view answer, const runtime::P
 
 // `answer` is a serialized ListPodResourcesResponse. Errors as of ReadGrants.
 absl::StatusOr<Grants> ReadAllGrants(absl::string_view answer);
+
+// `answer` is a serialized AllocatableResourcesResponse: all devices of device plugins. Errors as
+// of ReadGrants.
+absl::StatusOr<std::vector<Grants::Devices>> ReadDeviceTotals(absl::string_view answer);
 
 }  // namespace plimsoll::kubelet
 

@@ -48,6 +48,7 @@ struct FakeKubelet::State {
   absl::Mutex mutex;
   std::map<std::string, std::string> pods ABSL_GUARDED_BY(mutex);  // by uid
   std::map<std::string, ::v1::GetPodResourcesResponse> grants ABSL_GUARDED_BY(mutex);
+  ::v1::AllocatableResourcesResponse devices ABSL_GUARDED_BY(mutex);
   Behaviour behaviours[2] ABSL_GUARDED_BY(mutex);
   bool is_stopping[2] ABSL_GUARDED_BY(mutex) = {false, false};
 
@@ -123,6 +124,16 @@ class FakeKubelet::PodResources : public ::v1::PodResourcesLister::Service {
     for (const auto& [name, grants] : state_.grants) {
       *response->add_pod_resources() = grants.pod_resources();
     }
+    return grpc::Status::OK;
+  }
+
+  grpc::Status GetAllocatableResources(grpc::ServerContext* context,
+                                       const ::v1::AllocatableResourcesRequest*,
+                                       ::v1::AllocatableResourcesResponse* response) override {
+    const grpc::Status status = state_.Enter(kPodResources, *context);
+    if (!status.ok()) return status;
+    const absl::MutexLock lock(&state_.mutex);
+    *response = state_.devices;
     return grpc::Status::OK;
   }
 
@@ -245,6 +256,11 @@ void FakeKubelet::SetGrantsAnswer(const std::string& pod_namespace, const std::s
                                   const ::v1::GetPodResourcesResponse& answer) {
   const absl::MutexLock lock(&state_->mutex);
   state_->grants[FullName(pod_namespace, name)] = answer;
+}
+
+void FakeKubelet::SetDevices(const ::v1::AllocatableResourcesResponse& devices) {
+  const absl::MutexLock lock(&state_->mutex);
+  state_->devices = devices;
 }
 
 void FakeKubelet::Behave(Service service, Manner manner) {

@@ -60,6 +60,9 @@ class FakeKubelet {
   void SetGrantsAnswer(const std::string& pod_namespace, const std::string& name,
                        const ::v1::GetPodResourcesResponse& answer);
 
+  // The devices of GetAllocatableResources; none at first.
+  void SetDevices(const ::v1::AllocatableResourcesResponse& devices);
+
   void Behave(Service service, Manner manner);
   // Calls so far, refused ones included.
   int calls(Service service) const;
