@@ -229,8 +229,8 @@ absl::Status PodRpcs::UpdateContainerResources(const v1::UpdateContainerResource
   if (container.ok()) {
     Warn(events_, container->sandbox_id, container->id,
          ClassesBesideGrants(container->spec.cdi_devices, update.classes, info_.classes));
+    AskKubeletAgain(container->sandbox_id);
   }
-  if (container.ok()) AskKubeletAgain(container->sandbox_id);
   return absl::OkStatus();
 }
 
