@@ -296,7 +296,8 @@ constexpr Option kOptions[] = {
      [](Config& config, const std::string& value) {
        return SetChoice(config.kubelet.pods, value, {"auto", "off"});
      },
-     "ask kubelet's sockets about pods whose client passes no resources of the whole pod down: auto "
+     "ask kubelet's sockets about pods whose client passes no resources of the whole pod down: "
+     "auto "
      "or off"},
     {"cgroup_parent", OptionKind::kText, SetCgroupParent,
      "control group of pods that name none of their own"},
