@@ -51,6 +51,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (!whole.ok()) CheckRefusal(whole.status());
   const auto all = plimsoll::kubelet::ReadAllGrants(bytes);
   if (!all.ok()) CheckRefusal(all.status());
+  const auto totals = plimsoll::kubelet::ReadDeviceTotals(bytes);
+  if (!totals.ok()) CheckRefusal(totals.status());
   const auto pod = CheckPod(bytes);
   const auto grants = CheckGrants(bytes);
   const auto facts = plimsoll::kubelet::Combine(pod, grants);

@@ -186,11 +186,15 @@ TEST_F(ClassDevicesTest, SwitchedOffTheDeviceIsIgnored) {
 }
 
 TEST_F(ClassDevicesTest, FromTheSchedulerNobodyGoesRound) {
-  const std::string before = Start(RunPod(Annotated()), Shell("sleep 1000"));
+  const std::string old_pod = RunPod(Annotated());
+  const std::string before = Start(old_pod, Shell("sleep 1000"));
   EXPECT_EQ(ClassOf(before), "medium") << "auto, and nobody has told";
   Reconfigure("classes:\n", kFromScheduler);
   EXPECT_EQ(ClassOf(before), "medium") << "a holder keeps it";
   ASSERT_TRUE(RemoveContainer(before).ok());
+  const std::string restarted = Start(old_pod, Shell("sleep 1000"));
+  EXPECT_EQ(ClassOf(restarted), "medium") << "so do the later containers of its pod";
+  ASSERT_TRUE(RemoveContainer(restarted).ok());
   const std::string pod = RunPod(Annotated());
   const grpc::Status refused = Refusal(pod, Shell("true"));
   EXPECT_EQ(refused.error_code(), grpc::StatusCode::FAILED_PRECONDITION);
@@ -210,6 +214,20 @@ TEST_F(ClassDevicesTest, FromTheSchedulerNobodyGoesRound) {
   Reconfigure(kFromScheduler, "classes:\n  from: scheduler\n  staticPods: true\n");
   EXPECT_EQ(ClassOf(Start(from_file, Shell("sleep 1000"))), "medium");
   EXPECT_EQ(Refusal(pod, Shell("true")).error_code(), grpc::StatusCode::FAILED_PRECONDITION);
+}
+
+// As kubectl debug makes: Kubernetes gives it no resources, so no claim.
+TEST_F(ClassDevicesTest, FromTheSchedulerAnEphemeralContainerHasNoClass) {
+  Reconfigure("classes:\n", kFromScheduler);
+  const std::string pod = RunPod(Annotated());
+  cri::ContainerConfig debug = Shell("sleep 1000");
+  debug.mutable_metadata()->set_name("debug");
+  EXPECT_EQ(Refusal(pod, debug).error_code(), grpc::StatusCode::FAILED_PRECONDITION);
+  cri::ContainerConfig web = With({"classes.plimsoll.dev/blockio=medium"});
+  web.mutable_metadata()->set_name("web");
+  const std::string granted = Start(pod, web);
+  EXPECT_EQ(ClassOf(granted), "medium");
+  EXPECT_NE(ClassOf(Start(pod, debug)), "medium");
 }
 
 // An annotation of a pod as a whole: no claim was told for this pod.

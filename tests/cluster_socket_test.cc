@@ -27,6 +27,7 @@ namespace {
 namespace wire = ::plimsoll::v1;
 using ::testing::AllOf;
 using ::testing::ContainsRegex;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
@@ -83,7 +84,8 @@ const wire::NodeClass* FindClass(const wire::NodeReport& report, const std::stri
 
 class ClusterSocketTest : public ClassesTest {
  protected:
-  std::string Socket() const { return node_.run_directory() + "/cluster.sock"; }
+  std::string SocketDirectory() const { return node_.run_directory() + "/cluster"; }
+  std::string Socket() const { return SocketDirectory() + "/cluster.sock"; }
   std::unique_ptr<wire::ClusterService::Stub> Stub() const {
     return wire::ClusterService::NewStub(ChannelTo(Socket()));
   }
@@ -298,9 +300,31 @@ TEST_F(ClusterSocketTest, OnlyRootMayComeWithoutAGroup) {
   ASSERT_EQ(stat(Socket().c_str(), &info), 0);
   EXPECT_EQ(info.st_mode & 0777, 0660u);
   EXPECT_EQ(info.st_gid, 0u);
+  ASSERT_EQ(stat(SocketDirectory().c_str(), &info), 0);
+  EXPECT_EQ(info.st_mode & 07777, 0750u);
+  EXPECT_EQ(info.st_gid, 0u);
   EXPECT_EQ(ConnectAs(0, 0), 0);
   // The run directory itself may be closed to others: a test's temporary directory is.
   EXPECT_EQ(ConnectAs(65534, 65534), EACCES);
+}
+
+// A container that has the directory mounted sees each later daemon's socket, and no other.
+TEST_F(ClusterSocketTest, ItsDirectoryStaysAndHasNothingElse) {
+  const auto directory = FsRoot::Open(SocketDirectory());
+  ASSERT_TRUE(directory.ok()) << directory.status();
+  EXPECT_THAT(*directory->List("."), ElementsAre("cluster.sock"));
+  // An administrator's slip.
+  ASSERT_EQ(chmod(SocketDirectory().c_str(), 0777), 0);
+  ASSERT_EQ(chown(SocketDirectory().c_str(), 1, 1), 0);
+  ASSERT_TRUE(node_.StopDaemon().ok());
+  EXPECT_THAT(*directory->List("."), IsEmpty());
+  ASSERT_TRUE(node_.StartDaemon().ok());
+  EXPECT_THAT(*directory->List("."), ElementsAre("cluster.sock"));
+  struct stat info = {};
+  ASSERT_EQ(fstat(directory->fd(), &info), 0);
+  EXPECT_EQ(info.st_mode & 07777, 0750u);
+  EXPECT_EQ(info.st_uid, 0u);
+  EXPECT_EQ(info.st_gid, 0u);
 }
 
 // More clients than any cluster has, which say nothing and read nothing.
@@ -389,7 +413,11 @@ TEST_F(ClusterSocketKubeletTest, ExclusiveResourcesAreTold) {
   devices->add_device_ids("a");
   devices->add_device_ids("b");
   kubelet.SetGrants(grants);
-  const std::string socket = node_.run_directory() + "/cluster.sock";
+  ::v1::AllocatableResourcesResponse all;
+  *all.add_devices() = *devices;
+  all.mutable_devices(0)->add_device_ids("c");
+  kubelet.SetDevices(all);
+  const std::string socket = node_.run_directory() + "/cluster/cluster.sock";
   {
     Watcher watcher(socket);
     ASSERT_TRUE(watcher.Await([](const auto& report) { return report.has_exclusive(); }));
@@ -397,6 +425,8 @@ TEST_F(ClusterSocketKubeletTest, ExclusiveResourcesAreTold) {
     ASSERT_EQ(watcher.report().exclusive().devices_size(), 1);
     EXPECT_EQ(watcher.report().exclusive().devices(0).resource(), "vendor.com/nic");
     EXPECT_EQ(watcher.report().exclusive().devices(0).count(), 2u);
+    ASSERT_EQ(watcher.report().exclusive().device_totals_size(), 1);
+    EXPECT_EQ(watcher.report().exclusive().device_totals(0).count(), 3u);
   }
   kubelet.Stop(FakeKubelet::kPodResources);
   Watcher watcher(socket);
@@ -410,10 +440,13 @@ class ClusterSocketGroupTest : public NodeTest {
 
 TEST_F(ClusterSocketGroupTest, AGroupMayUseIt) {
   struct stat info = {};
-  const std::string path = node_.run_directory() + "/cluster.sock";
+  const std::string path = node_.run_directory() + "/cluster/cluster.sock";
   ASSERT_EQ(stat(path.c_str(), &info), 0);
   EXPECT_EQ(info.st_gid, 1u);  // Debian's
   EXPECT_EQ(info.st_mode & 0777, 0660u);
+  ASSERT_EQ(stat((node_.run_directory() + "/cluster").c_str(), &info), 0);
+  EXPECT_EQ(info.st_gid, 1u);
+  EXPECT_EQ(info.st_mode & 07777, 0750u);
   // The CRI's stays root's.
   ASSERT_EQ(stat((node_.run_directory() + "/plimsoll.sock").c_str(), &info), 0);
   EXPECT_EQ(info.st_gid, 0u);
@@ -425,7 +458,7 @@ class NoClusterSocketTest : public NodeTest {
 };
 
 TEST_F(NoClusterSocketTest, CanBeSwitchedOff) {
-  EXPECT_FALSE(Host().Exists(node_.run_directory() + "/cluster.sock"));
+  EXPECT_FALSE(Host().Exists(node_.run_directory() + "/cluster"));
   wire::DaemonStatusResponse response;
   grpc::ClientContext context;
   ASSERT_TRUE(node_.node().DaemonStatus(&context, {}, &response).ok());

@@ -43,7 +43,7 @@ class KubeDriverTest : public ClassesTest {
     api_.emplace(directory_);
     api_->objects().Put("/api/v1/nodes/n1", {{"kind", "Node"}, {"metadata", {{"uid", "node-1"}}}});
     kube_.emplace(KubePlaces{directory_, api_->kubeconfig(),
-                             node_.run_directory() + "/cluster.sock", kubelet_root()});
+                             node_.run_directory() + "/cluster/cluster.sock", kubelet_root()});
   }
   void TearDown() override {
     kube_.reset();
@@ -295,7 +295,7 @@ TEST_F(KubeDriverTest, RemoveWaitsForPodsThatUseClaims) {
 
 TEST_F(KubeDriverTest, ManifestsAreOfThisNodesClasses) {
   const auto printed =
-      kube_->Run({"--socket", node_.run_directory() + "/cluster.sock", "manifests"});
+      kube_->Run({"--socket", node_.run_directory() + "/cluster/cluster.sock", "manifests"});
   ASSERT_TRUE(printed.ok()) << printed.status();
   EXPECT_EQ(printed->exit.code, 0) << printed->err;
   EXPECT_THAT(printed->out, HasSubstr("oom.soon.classes.plimsoll.dev"));
@@ -316,7 +316,9 @@ TEST_F(KubeDriverTest, WithInheritedSocketsItNeedsNoRoot) {
     ASSERT_EQ(chown(path.c_str(), kNobody, kNobody), 0) << path;
   }
   // plimsolld's own setting is kube.socket_group.
-  ASSERT_EQ(chown((node_.run_directory() + "/cluster.sock").c_str(), 0, kNobody), 0);
+  for (const char* path : {"/cluster", "/cluster/cluster.sock"}) {
+    ASSERT_EQ(chown((node_.run_directory() + path).c_str(), 0, kNobody), 0) << path;
+  }
   for (const std::string& path :
        {files_.path(), directory_, node_.directory(), node_.run_directory()}) {
     ASSERT_EQ(chmod(path.c_str(), 0711), 0) << path;

@@ -382,17 +382,6 @@ TEST_F(KubeletFactsTest, DuringAResizeLinuxHoldsAndTheDifferenceIsTold) {
   EXPECT_THAT(Contradictions(pod), SizeIs(2));
 }
 
-TEST_F(KubeletFactsTest, AnAnswerForAPodThatIsGoneIsDropped) {
-  kubelet().Behave(FakeKubelet::kPods, {.delay = absl::Milliseconds(50)});
-  const cri::PodSandboxConfig config = KubeletsPod();
-  Know(config, "1");
-  const std::string pod = RunPod(config);
-  Start(pod, Named("web", 100000));
-  ASSERT_TRUE(StopPod(pod).ok());
-  ASSERT_TRUE(RemovePod(pod).ok());
-  EXPECT_EQ(Picture(RunPod(PodConfig()))["picture"], "absent");
-}
-
 class CountedKubeletFactsTest : public KubeletFactsTest {
  protected:
   CountedKubeletFactsTest() : KubeletFactsTest(MetricsConfig()) {}
@@ -421,6 +410,26 @@ TEST_F(CountedKubeletFactsTest, ASlowKubeletIsGivenUp) {
   EXPECT_TRUE(BecomesComplete(pod));
   EXPECT_GE(Questions("answered"), 1);
   EXPECT_THAT(PictureFile(pod), HasSubstr(R"("sources":{"total":"kubelet")"));
+}
+
+TEST_F(CountedKubeletFactsTest, AnAnswerForAPodThatIsGoneIsDropped) {
+  const cri::PodSandboxConfig config = KubeletsPod();
+  Know(config, "1");
+  const std::string pod = RunPod(config);
+  kubelet().Behave(FakeKubelet::kPods, {.delay = absl::Milliseconds(50)});
+  Start(pod, Named("web", 100000));
+  ASSERT_TRUE(StopPod(pod).ok());
+  ASSERT_TRUE(RemovePod(pod).ok());
+  EXPECT_TRUE(Eventually([&] { return Questions("answered") + Questions("late") >= 2; }));
+  kubelet().Behave(FakeKubelet::kPods, {});
+  // Answers are taken over in turn: a later one has been, so that one has.
+  const cri::PodSandboxConfig next = KubeletsPod();
+  Know(next, "1");
+  const std::string later = RunPod(next);
+  Create(later, Named("setup", 200000));
+  Create(later, Named("web", 100000));
+  EXPECT_TRUE(BecomesComplete(later));
+  EXPECT_FALSE(Host().Exists(absl::StrCat(node_.run_directory().substr(1), "/sandboxes/", pod)));
 }
 
 TEST_F(CountedKubeletFactsTest, FiftyPodsAtOnceAllStart) {

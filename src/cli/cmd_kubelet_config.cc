@@ -89,14 +89,19 @@ std::string EndpointOf(const CommandContext& context) {
   return absl::StrCat("unix://", SocketFor({.address = context.address, .root = context.root}));
 }
 
-absl::Status OverlayFile(const std::string& path, kubelet::Configuration* configuration) {
+// The shell empties a file before this program prints into it: a drop-in's place among those read.
+enum class EmptyFiles { kRefused, kPassedOver };
+
+absl::Status OverlayFile(const std::string& path, EmptyFiles empty_files,
+                         kubelet::Configuration* configuration) {
   PLIMSOLL_ASSIGN_OR_RETURN(const std::string text,
                             ReadUserFile(path, FileKinds::kRegularOrPipe, kMostConfigBytes));
+  if (text.empty() && empty_files == EmptyFiles::kPassedOver) return absl::OkStatus();
   return kubelet::Overlay(text, path, configuration);
 }
 
 // In kubelet's order: by name, a directory's files in its place.
-absl::Status OverlayDropIns(const std::string& directory, int depth,
+absl::Status OverlayDropIns(const std::string& directory, int depth, EmptyFiles empty_files,
                             kubelet::Configuration* configuration) {
   if (depth > kDeepestDropIn) {
     return absl::InvalidArgumentError(
@@ -109,20 +114,23 @@ absl::Status OverlayDropIns(const std::string& directory, int depth,
   for (const std::string& name : names) {
     const std::string path = absl::StrCat(directory, "/", name);
     if (absl::EndsWith(name, ".conf")) {
-      PLIMSOLL_RETURN_IF_ERROR(OverlayFile(path, configuration));
+      PLIMSOLL_RETURN_IF_ERROR(OverlayFile(path, empty_files, configuration));
     } else if (FsRoot::Open(absl::StrCat(absolute, "/", name)).ok()) {
-      PLIMSOLL_RETURN_IF_ERROR(OverlayDropIns(path, depth + 1, configuration));
+      PLIMSOLL_RETURN_IF_ERROR(OverlayDropIns(path, depth + 1, empty_files, configuration));
     }
   }
   return absl::OkStatus();
 }
 
 absl::StatusOr<kubelet::Configuration> ReadConfiguration(const std::string& file,
-                                                         const std::string& drop_ins) {
+                                                         const std::string& drop_ins,
+                                                         EmptyFiles empty_drop_ins) {
   kubelet::Configuration configuration;
-  if (!file.empty()) PLIMSOLL_RETURN_IF_ERROR(OverlayFile(file, &configuration));
+  if (!file.empty()) {
+    PLIMSOLL_RETURN_IF_ERROR(OverlayFile(file, EmptyFiles::kRefused, &configuration));
+  }
   if (!drop_ins.empty()) {
-    PLIMSOLL_RETURN_IF_ERROR(OverlayDropIns(drop_ins, 1, &configuration));
+    PLIMSOLL_RETURN_IF_ERROR(OverlayDropIns(drop_ins, 1, empty_drop_ins, &configuration));
   }
   return configuration;
 }
@@ -130,8 +138,9 @@ absl::StatusOr<kubelet::Configuration> ReadConfiguration(const std::string& file
 absl::StatusOr<int> PrintDropIn(const CommandContext& context,
                                 const KubeletConfigArguments& arguments) {
   PLIMSOLL_ASSIGN_OR_RETURN(const kubelet::NodeShare share, ShareHere(context, arguments));
-  PLIMSOLL_ASSIGN_OR_RETURN(const kubelet::Configuration present,
-                            ReadConfiguration(arguments.beside, arguments.config_dir));
+  PLIMSOLL_ASSIGN_OR_RETURN(
+      const kubelet::Configuration present,
+      ReadConfiguration(arguments.beside, arguments.config_dir, EmptyFiles::kPassedOver));
   kubelet::ReservationOptions options{.endpoint = EndpointOf(context),
                                       .static_cpus = arguments.cpu_policy == "static",
                                       .static_memory = arguments.memory_policy == "Static"};
@@ -195,14 +204,15 @@ void PrintFound(const std::vector<FoundIn>& found, bool any_conflict) {
 absl::StatusOr<int> CheckKubelet(const CommandContext& context,
                                  const KubeletConfigArguments& arguments) {
   PLIMSOLL_ASSIGN_OR_RETURN(const kubelet::NodeShare share, ShareHere(context, arguments));
-  PLIMSOLL_ASSIGN_OR_RETURN(kubelet::Configuration configuration,
-                            ReadConfiguration(arguments.check, arguments.config_dir));
+  PLIMSOLL_ASSIGN_OR_RETURN(
+      kubelet::Configuration configuration,
+      ReadConfiguration(arguments.check, arguments.config_dir, EmptyFiles::kRefused));
   const std::string endpoint = EndpointOf(context);
   std::vector<FoundIn> found;
   AddFound(arguments.check, kubelet::CheckConfiguration(configuration, share, endpoint), &found);
   if (!arguments.configz.empty()) {
     configuration = kubelet::Configuration();
-    PLIMSOLL_RETURN_IF_ERROR(OverlayFile(arguments.configz, &configuration));
+    PLIMSOLL_RETURN_IF_ERROR(OverlayFile(arguments.configz, EmptyFiles::kRefused, &configuration));
     AddFound(arguments.configz, kubelet::CheckConfiguration(configuration, share, endpoint),
              &found);
   }

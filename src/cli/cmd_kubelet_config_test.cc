@@ -88,6 +88,22 @@ TEST_F(KubeletConfigTest, CountsWhatThePresentConfigurationKeeps) {
   EXPECT_THAT(printed.out, HasSubstr("memory: \"1280Mi\"\n")) << printed.err;
 }
 
+// "kubelet-config --config-dir conf.d > conf.d/50-plimsoll.conf": the shell has emptied the file.
+TEST_F(KubeletConfigTest, MayPrintIntoTheDirectoryThatItReads) {
+  ASSERT_TRUE(dir_.root().MakeDirs("conf.d").ok());
+  Put("conf.d/10-eviction.conf",
+      "kind: KubeletConfiguration\nevictionHard: {memory.available: 1Gi}\n");
+  Put("conf.d/50-plimsoll.conf", "");
+  const Printed printed = Run({"--config-dir", Path("conf.d")});
+  EXPECT_EQ(printed.code, kExitOk) << printed.err;
+  EXPECT_THAT(printed.out, HasSubstr("memory: \"1Gi\"\n"));
+  // kubelet itself refuses an empty one.
+  Put("kubelet.yaml", "kind: KubeletConfiguration\n");
+  const Printed checked = Run({"--check", Path("kubelet.yaml"), "--config-dir", Path("conf.d")});
+  EXPECT_EQ(checked.code, kExitError);
+  EXPECT_THAT(checked.err, HasSubstr("50-plimsoll.conf"));
+}
+
 TEST_F(KubeletConfigTest, WhatItPrintsPassesItsCheck) {
   Put("kubelet.yaml", "kind: KubeletConfiguration\n");
   ASSERT_TRUE(dir_.root().MakeDirs("conf.d/deep").ok());

@@ -1,9 +1,11 @@
 #include "cluster/report.h"
 
+#include <cstdint>
 #include <tuple>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "base/printable.h"
 #include "topology/wire/translate_topology.h"
 
 namespace plimsoll::cluster {
@@ -11,30 +13,39 @@ namespace {
 
 namespace wire = ::plimsoll::v1;
 
-void FillDevices(const kubelet::Grants::Devices& from, wire::TakenDevices* to) {
-  to->set_resource(from.resource);
-  to->mutable_numa_nodes()->Add(from.numa_nodes.begin(), from.numa_nodes.end());
-  to->set_count(from.count);
-}
-
 constexpr absl::Duration kTimeForDrift = absl::Milliseconds(20);
 constexpr size_t kMostSentences = 10;
 // Long texts come from configuration or the kernel; a report has a bounded size.
 constexpr size_t kMostTextBytes = 1024;
 
-std::string Bounded(std::string text) {
-  if (text.size() > kMostTextBytes) text = text.substr(0, kMostTextBytes - 3) + "...";
-  return text;
+// The wire takes UTF-8 alone: other bytes are escaped, and no character is cut in two.
+std::string Bounded(const std::string& text) {
+  std::string bounded = Printable(text);
+  if (bounded.size() <= kMostTextBytes) return bounded;
+  size_t end = kMostTextBytes - 3;
+  // The further bytes of a character begin with the bits 10.
+  while (end > 0 && (static_cast<uint8_t>(bounded[end]) & 0xc0) == 0x80) --end;
+  return bounded.substr(0, end) + "...";
 }
 
 const char* LevelName(qos::Level level) {
   return level == qos::Level::kPod ? "pod" : "container";
 }
 
-void AddTrouble(const char* reason, std::string message, wire::NodeReport* report) {
+void AddTrouble(const char* reason, const std::string& message, wire::NodeReport* report) {
   wire::Trouble* trouble = report->add_troubles();
   trouble->set_reason(reason);
-  trouble->set_message(Bounded(std::move(message)));
+  trouble->set_message(Bounded(message));
+}
+
+void FillDevices(const std::vector<kubelet::Grants::Devices>& devices,
+                 google::protobuf::RepeatedPtrField<wire::TakenDevices>* out) {
+  for (const kubelet::Grants::Devices& one : devices) {
+    wire::TakenDevices* to = out->Add();
+    to->set_resource(one.resource);
+    to->mutable_numa_nodes()->Add(one.numa_nodes.begin(), one.numa_nodes.end());
+    to->set_count(one.count);
+  }
 }
 
 }  // namespace
@@ -109,10 +120,8 @@ void ReportMaker::AddExclusive(wire::NodeReport* report) const {
     memory->mutable_numa_nodes()->Add(one.numa_nodes.begin(), one.numa_nodes.end());
     memory->set_bytes(one.bytes);
   }
-  for (const kubelet::Grants::Devices& one : grants_->devices) FillDevices(one, to->add_devices());
-  for (const kubelet::Grants::Devices& one : grants_->device_totals) {
-    FillDevices(one, to->add_device_totals());
-  }
+  FillDevices(grants_->devices, to->mutable_devices());
+  FillDevices(grants_->device_totals, to->mutable_device_totals());
 }
 
 void ReportMaker::AddTroubles(wire::NodeReport* report) const {

@@ -126,6 +126,22 @@ TEST_F(ReportTest, AtMostTenHoldersOfAClassAreNamed) {
   EXPECT_EQ(report.types(0).classes(1).holders(), 15u);
 }
 
+// A reader would refuse the whole report otherwise.
+TEST_F(ReportTest, ItsTextsAreUtf8) {
+  std::string message = "PartInForce: \xff ";
+  while (message.size() < 2000) message += "\u00fc";
+  for (const char* shift : {"", "a"}) {  // one of the two would be cut within a character
+    partition_ = absl::FailedPreconditionError(
+        absl::StrCat(message.substr(0, 13), shift, message.substr(13)));
+    const wire::NodeReport report = ReportMaker(sources_).Make({});
+    wire::NodeReport read;
+    ASSERT_TRUE(read.ParseFromString(report.SerializeAsString()));
+    ASSERT_EQ(read.troubles_size(), report.troubles_size());
+    const std::vector<std::string> troubles = TroublesOf(read);
+    EXPECT_THAT(troubles, ::testing::Contains(AllOf(HasSubstr("\\xff "), HasSubstr("\u00fc..."))));
+  }
+}
+
 TEST_F(ReportTest, KubeletsGrantsAreKeptBetweenLooks) {
   int asked = 0;
   absl::StatusOr<kubelet::Grants> grants = absl::UnavailableError("no kubelet");
@@ -139,7 +155,7 @@ TEST_F(ReportTest, KubeletsGrantsAreKeptBetweenLooks) {
   some.exclusive_cpus = "2-3";
   some.memory.push_back({.resource = "memory", .numa_nodes = {0, 1}, .bytes = 4096});
   some.devices.push_back({.resource = "vendor.com/nic", .numa_nodes = {1}, .count = 2});
-  some.device_totals.push_back({.resource = "vendor.com/nic", .numa_nodes = {1}, .count = 8});
+  some.device_totals.push_back({.resource = "vendor.com/nic", .numa_nodes = {1}, .count = 5});
   grants = some;
   EXPECT_FALSE(maker.Make({.grants = false}).has_exclusive());
   EXPECT_EQ(asked, 1);
@@ -153,8 +169,9 @@ TEST_F(ReportTest, KubeletsGrantsAreKeptBetweenLooks) {
   ASSERT_EQ(report.exclusive().devices_size(), 1);
   EXPECT_EQ(report.exclusive().devices(0).count(), 2u);
   ASSERT_EQ(report.exclusive().device_totals_size(), 1);
-  EXPECT_EQ(report.exclusive().device_totals(0).count(), 8u);
+  EXPECT_EQ(report.exclusive().device_totals(0).resource(), "vendor.com/nic");
   EXPECT_THAT(report.exclusive().device_totals(0).numa_nodes(), ElementsAre(1));
+  EXPECT_EQ(report.exclusive().device_totals(0).count(), 5u);
   EXPECT_TRUE(maker.Make({.grants = false}).has_exclusive());
   grants = absl::UnavailableError("gone");
   EXPECT_FALSE(maker.Make({.grants = true}).has_exclusive());

@@ -2,8 +2,10 @@
 
 #include <map>
 #include <optional>
+#include <set>
 #include <utility>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
@@ -42,8 +44,9 @@ qos::Annotations ToMap(const google::protobuf::Map<std::string, std::string>& ma
 // The container or pod whose request is read.
 struct Asker {
   qos::Level level = qos::Level::kContainer;
-  std::string who;         // "container web"
-  bool is_static = false;  // of a static pod
+  std::string subject;        // "container web"
+  bool is_static = false;     // of a static pod
+  bool needs_claims = false;  // its annotations count only beside a claim
   const ClassSupport& support;
 };
 
@@ -72,8 +75,8 @@ absl::Status Add(const Asker& asker, const std::string& type, const Asked& asked
   const std::string name =
       asked.name.empty() ? "the default class" : absl::StrCat("class \"", asked.name, "\"");
   return absl::InvalidArgumentError(
-      absl::StrCat(asker.who, ": ", first.source, " asks for class \"", first.name, "\" of type \"",
-                   type, "\", but ", asked.source, " for ", name, "; a ",
+      absl::StrCat(asker.subject, ": ", first.source, " asks for class \"", first.name,
+                   "\" of type \"", type, "\", but ", asked.source, " for ", name, "; a ",
                    asker.level == qos::Level::kPod ? "pod" : "container",
                    " has one class of a type: name the same class in both, or leave one out"));
 }
@@ -110,17 +113,18 @@ absl::StatusOr<AskedClasses> GrantedByDevices(const Asker& asker,
   for (const std::string& device : cdi_devices) {
     if (!qos::IsClassDevice(device)) continue;
     const std::string source = absl::StrCat("CDI device ", device);
-    const std::string who = absl::StrCat(asker.who, ": ", source);
+    const std::string subject = absl::StrCat(asker.subject, ": ", source);
     const absl::StatusOr<qos::ClassId> id = ClassOfDevice(device, asker.support.registry);
-    if (!id.ok()) return AlsoSay(Annotate(id.status(), who), kLost);
+    if (!id.ok()) return AlsoSay(Annotate(id.status(), subject), kLost);
     if (id->level == qos::Level::kPod) {
       return absl::InvalidArgumentError(absl::StrCat(
-          who, ": is a class of pods, which a container can't have; plimsoll-kube tells it before ",
+          subject,
+          ": is a class of pods, which a container can't have; plimsoll-kube tells it before ",
           "the pod's sandbox is made, other clients name it in the sandbox's class_resources or ",
           "its annotation ", id->type, ".class.plimsoll.dev/sandbox"));
     }
-    PLIMSOLL_RETURN_IF_ERROR(
-        AlsoSay(asker.support.registry->CheckKnown(asker.level, who, id->type, id->name), kLost));
+    PLIMSOLL_RETURN_IF_ERROR(AlsoSay(
+        asker.support.registry->CheckKnown(asker.level, subject, id->type, id->name), kLost));
     PLIMSOLL_RETURN_IF_ERROR(Add(asker, id->type, {id->name, source}, &granted));
   }
   return granted;
@@ -131,10 +135,10 @@ absl::StatusOr<AskedClasses> GrantedByWord(const Asker& asker, const std::string
   AskedClasses granted;
   if (!asker.support.told_pod_classes || pod_uid.empty()) return granted;
   const absl::StatusOr<qos::ClassNames> told = asker.support.told_pod_classes(pod_uid);
-  if (!told.ok()) return Annotate(told.status(), asker.who);
-  const std::string who = absl::StrCat(asker.who, ": ", kSource);
+  if (!told.ok()) return Annotate(told.status(), asker.subject);
+  const std::string subject = absl::StrCat(asker.subject, ": ", kSource);
   for (const auto& [type, name] : *told) {
-    PLIMSOLL_RETURN_IF_ERROR(asker.support.registry->CheckKnown(asker.level, who, type, name));
+    PLIMSOLL_RETURN_IF_ERROR(asker.support.registry->CheckKnown(asker.level, subject, type, name));
     granted[type] = {name, kSource};
   }
   return granted;
@@ -142,18 +146,18 @@ absl::StatusOr<AskedClasses> GrantedByWord(const Asker& asker, const std::string
 
 // --- annotations
 
-bool SchedulerGivesOut(const ClassSupport& support) {
-  if (support.from == qos::ClassesFrom::kAuto) return support.scheduled && support.scheduled();
-  return support.from == qos::ClassesFrom::kScheduler;
+// Whether annotations don't count by themselves: nobody shall go round the scheduler.
+bool NeedsClaims(bool from_scheduler, bool is_static, const ClassSupport& support) {
+  return from_scheduler && !(is_static && support.static_pods);
 }
 
-// The check of an annotation whose type no claim grants: nobody shall go round the scheduler.
+// The check of an annotation whose type no claim grants.
 absl::Status CheckUngranted(const Asker& asker, const std::string& type,
                             const qos::AnnotatedClass& one) {
   const ClassSupport& support = asker.support;
-  if (!SchedulerGivesOut(support) || (asker.is_static && support.static_pods)) {
+  if (!asker.needs_claims) {
     return Annotate(support.registry->CheckSource(asker.level, type, one.name, one.source),
-                    absl::StrCat(asker.who, ": annotation ", one.key));
+                    absl::StrCat(asker.subject, ": annotation ", one.key));
   }
   // Every holder that names none has it.
   if (one.name == DefaultOf(asker.level, type, asker.support)) return absl::OkStatus();
@@ -162,7 +166,7 @@ absl::Status CheckUngranted(const Asker& asker, const std::string& type,
   return support.registry->RefuseAnnotation(
       asker.level, type,
       absl::FailedPreconditionError(absl::StrCat(
-          asker.who, ": annotation ", one.key, " asks for class \"", one.name, "\" of type \"",
+          asker.subject, ": annotation ", one.key, " asks for class \"", one.name, "\" of type \"",
           type, "\", which no claim of the ", is_pod ? "pod" : "container",
           " grants; on this node the cluster's scheduler gives out classes (classes.from): ask for "
           "the extended resource ",
@@ -170,10 +174,16 @@ absl::Status CheckUngranted(const Asker& asker, const std::string& type,
           asker.is_static ? "; annotations of static pods need classes.staticPods: true" : "")));
 }
 
-// A granted type's annotations need no permission: they add nothing.
-qos::AnnotationPolicy PolicyWith(const AskedClasses& granted, const ClassSupport& support) {
-  qos::AnnotationPolicy policy = support.annotations;
-  for (const auto& [type, unused] : granted) policy[type] = {"container", "default", "sandbox"};
+// A granted type's annotations need no permission: they add nothing. Where annotations need claims
+// the permission is no matter: CheckUngranted says what to ask for instead.
+qos::AnnotationPolicy PolicyWith(const AskedClasses& granted, const Asker& asker) {
+  const std::set<std::string> all = {"container", "default", "sandbox"};
+  qos::AnnotationPolicy policy = asker.support.annotations;
+  for (const auto& [type, unused] : granted) policy[type] = all;
+  if (!asker.needs_claims) return policy;
+  for (const qos::TypeReport& type : asker.support.registry->Describe()) {
+    if (type.level == asker.level) policy[type.name] = all;
+  }
   return policy;
 }
 
@@ -184,7 +194,7 @@ absl::StatusOr<qos::ClassNames> WithAnnotated(const Asker& asker,
                                               const std::string& refused, AskedClasses granted) {
   if (!found.ok()) {
     return asker.support.registry->RefuseAnnotation(asker.level, refused,
-                                                    Annotate(found.status(), asker.who));
+                                                    Annotate(found.status(), asker.subject));
   }
   for (const auto& [type, one] : *found) {
     PLIMSOLL_RETURN_IF_ERROR(CheckClassWord(one.key, one.name));
@@ -206,10 +216,56 @@ absl::StatusOr<qos::ClassNames> WithMessage(
   for (const auto& [type, name] : classes) {
     PLIMSOLL_RETURN_IF_ERROR(Annotate(
         asker.support.registry->CheckSource(asker.level, type, name, qos::ClassSource::kMessage),
-        asker.who));
+        asker.subject));
     PLIMSOLL_RETURN_IF_ERROR(Add(asker, type, {name, field}, &granted));
   }
   return NamesIn(granted);
+}
+
+// --- ephemeral containers, as of kubectl debug
+
+bool HasClaimFor(const runtime::ContainerRecord& container, const qos::ClassId& id,
+                 const ClassSupport& support) {
+  return absl::c_any_of(container.spec.cdi_devices, [&](const std::string& device) {
+    if (!qos::IsClassDevice(device)) return false;
+    const absl::StatusOr<qos::ClassId> granted = ClassOfDevice(device, support.registry);
+    return granted.ok() && *granted == id;
+  });
+}
+
+// Whether a container without a claim is an ephemeral one: Kubernetes gives these no resources, so
+// no claims. The CRI doesn't tell. Kubelet's spec of the pod does; without it, another container's
+// claim for the class shows that the pod asked for it in the scheduler's way.
+bool IsEphemeral(const std::string& name, const qos::ClassId& id, const PodOfContainer& pod,
+                 const ClassSupport& support) {
+  if (pod.spec.facts.has_value() && pod.spec.facts->has_spec) {
+    const auto is_it = [&name](const runtime::AnnouncedContainer& one) { return one.name == name; };
+    return absl::c_linear_search(pod.spec.facts->ephemeral, name) ||
+           absl::c_none_of(pod.spec.facts->resources.containers, is_it);
+  }
+  return absl::c_any_of(pod.containers(), [&](const runtime::ContainerRecord& other) {
+    return other.spec.name != name && HasClaimFor(other, id, support);
+  });
+}
+
+// Takes from the annotations' classes those for all containers that an ephemeral one can't have.
+void DropUnclaimable(const Asker& asker, const std::string& name, const PodOfContainer& pod,
+                     const AskedClasses& granted, qos::AnnotatedClasses* found,
+                     std::vector<std::string>* warnings) {
+  if (!asker.needs_claims) return;
+  std::erase_if(*found, [&](const auto& entry) {
+    const auto& [type, one] = entry;
+    const qos::ClassId id{asker.level, type, one.name};
+    if (!one.for_all || granted.contains(type)) return false;
+    if (!CheckClassWord(one.key, one.name).ok()) return false;  // is refused as such
+    if (one.name == DefaultOf(asker.level, type, asker.support)) return false;
+    if (!IsEphemeral(name, id, pod, asker.support)) return false;
+    warnings->push_back(absl::StrCat(asker.subject, " has not the class \"", one.name,
+                                     "\" of type \"", type, "\" that annotation ", one.key,
+                                     " gives to all containers: an ephemeral container can have no "
+                                     "claim for it"));
+    return true;
+  });
 }
 
 bool IsStatic(const v1::PodSandboxConfig& config) {
@@ -218,11 +274,13 @@ bool IsStatic(const v1::PodSandboxConfig& config) {
 }
 
 absl::StatusOr<qos::ClassNames> NamedPodClasses(const v1::PodSandboxConfig& config,
+                                                const runtime::SandboxSpec& spec,
                                                 const ClassSupport& support) {
+  const bool is_static = IsStatic(config);
   const Asker asker{
       qos::Level::kPod,
       absl::StrCat("pod ", config.metadata().namespace_(), "/", config.metadata().name()),
-      IsStatic(config), support};
+      is_static, NeedsClaims(spec.classes_from_scheduler, is_static, support), support};
   PLIMSOLL_ASSIGN_OR_RETURN(AskedClasses granted, GrantedByWord(asker, config.metadata().uid()));
   if (config.has_class_resources()) {
     return WithMessage(asker, config.class_resources().class_(), "config.class_resources.class",
@@ -230,11 +288,16 @@ absl::StatusOr<qos::ClassNames> NamedPodClasses(const v1::PodSandboxConfig& conf
   }
   std::string refused;
   const auto found =
-      qos::AnnotatedPodClasses(ToMap(config.annotations()), PolicyWith(granted, support), &refused);
+      qos::AnnotatedPodClasses(ToMap(config.annotations()), PolicyWith(granted, asker), &refused);
   return WithAnnotated(asker, found, refused, std::move(granted));
 }
 
 }  // namespace
+
+bool SchedulerGivesOut(const ClassSupport& support) {
+  if (support.from == qos::ClassesFrom::kAuto) return support.scheduled && support.scheduled();
+  return support.from == qos::ClassesFrom::kScheduler;
+}
 
 absl::StatusOr<qos::ClassNames> ClassNamesFrom(
     const google::protobuf::Map<std::string, std::string>& classes, const std::string& field) {
@@ -248,21 +311,26 @@ absl::StatusOr<qos::ClassNames> ClassNamesFrom(
 
 absl::StatusOr<qos::ClassNames> ContainerClassesFrom(const v1::ContainerConfig& config,
                                                      const std::vector<std::string>& cdi_devices,
-                                                     const v1::PodSandboxConfig& sandbox,
-                                                     const ClassSupport& support) {
+                                                     const PodOfContainer& pod,
+                                                     const ClassSupport& support,
+                                                     std::vector<std::string>* warnings) {
   if (support.registry == nullptr) return qos::ClassNames();
   const std::string& name = config.metadata().name();
-  const Asker asker{qos::Level::kContainer, absl::StrCat("container ", name), IsStatic(sandbox),
-                    support};
+  const bool is_static = IsStatic(pod.config);
+  // A pod from before the scheduler's time keeps its right.
+  const bool from_scheduler = pod.spec.classes_from_scheduler && SchedulerGivesOut(support);
+  const Asker asker{qos::Level::kContainer, absl::StrCat("container ", name), is_static,
+                    NeedsClaims(from_scheduler, is_static, support), support};
   PLIMSOLL_ASSIGN_OR_RETURN(AskedClasses granted, GrantedByDevices(asker, cdi_devices));
   if (config.has_class_resources()) {
     return WithMessage(asker, config.class_resources().classes(), "config.class_resources.classes",
                        std::move(granted));
   }
   std::string refused;
-  const auto found =
-      qos::AnnotatedContainerClasses(ToMap(config.annotations()), ToMap(sandbox.annotations()),
-                                     name, PolicyWith(granted, support), &refused);
+  auto found =
+      qos::AnnotatedContainerClasses(ToMap(config.annotations()), ToMap(pod.config.annotations()),
+                                     name, PolicyWith(granted, asker), &refused);
+  if (found.ok()) DropUnclaimable(asker, name, pod, granted, &*found, warnings);
   return WithAnnotated(asker, found, refused, std::move(granted));
 }
 
@@ -270,7 +338,7 @@ absl::StatusOr<qos::ClassNames> PodClassesFrom(const v1::PodSandboxConfig& confi
                                                const runtime::SandboxSpec& spec,
                                                const ClassSupport& support) {
   if (support.registry == nullptr) return qos::ClassNames();
-  PLIMSOLL_ASSIGN_OR_RETURN(qos::ClassNames classes, NamedPodClasses(config, support));
+  PLIMSOLL_ASSIGN_OR_RETURN(qos::ClassNames classes, NamedPodClasses(config, spec, support));
   if (support.registry->Has(qos::Level::kPod, qos::kPodQos)) {
     classes.insert({qos::kPodQos, qos::DerivePodQos(spec.cgroup_parent, spec.resources)});
   }
@@ -281,6 +349,7 @@ std::vector<std::string> ClassesBesideGrants(const std::vector<std::string>& cdi
                                              const qos::ClassNames& classes,
                                              const ClassSupport& support) {
   std::vector<std::string> warnings;
+  if (support.registry == nullptr) return warnings;
   for (const std::string& device : cdi_devices) {
     if (classes.empty() || !qos::IsClassDevice(device)) continue;
     const absl::StatusOr<qos::ClassId> id = ClassOfDevice(device, support.registry);

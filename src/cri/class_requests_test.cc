@@ -18,6 +18,7 @@ namespace v1 = ::runtime::v1;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Not;
 using ::testing::Pair;
 
 constexpr char kGold[] = "classes.plimsoll.dev/rdt=gold";
@@ -54,6 +55,7 @@ class ClassRequestsTest : public ::testing::Test {
     pod_.mutable_metadata()->set_namespace_("default");
     pod_.mutable_metadata()->set_uid("u-1");
     Annotate("kubernetes.io/config.source", "api");
+    spec_.classes_from_scheduler = true;
   }
 
   void Annotate(const std::string& key, const std::string& value) {
@@ -63,10 +65,29 @@ class ClassRequestsTest : public ::testing::Test {
     (*config_.mutable_class_resources()->mutable_classes())[type] = name;
   }
   absl::StatusOr<qos::ClassNames> Classes(const std::vector<std::string>& devices = {}) {
-    return ContainerClassesFrom(config_, devices, pod_, support_);
+    warnings_.clear();
+    return ContainerClassesFrom(config_, devices, {pod_, spec_, [this] { return containers_; }},
+                                support_, &warnings_);
   }
   absl::StatusOr<qos::ClassNames> PodClasses() {
-    return PodClassesFrom(pod_, runtime::SandboxSpec(), support_);
+    runtime::SandboxSpec spec;
+    spec.classes_from_scheduler = SchedulerGivesOut(support_);
+    return PodClassesFrom(pod_, spec, support_);
+  }
+  // Another container of the pod.
+  void Have(const std::string& name, const std::vector<std::string>& devices) {
+    runtime::ContainerRecord& record = containers_.emplace_back();
+    record.spec.name = name;
+    record.spec.cdi_devices = devices;
+  }
+  // Kubelet's spec of the pod.
+  void TellSpec(const std::vector<std::string>& containers,
+                const std::vector<std::string>& ephemeral) {
+    spec_.facts.emplace().has_spec = true;
+    spec_.facts->ephemeral = ephemeral;
+    for (const std::string& name : containers) {
+      spec_.facts->resources.containers.emplace_back().name = name;
+    }
   }
   // plimsoll-kube's word for the pod's uid.
   void Tell(const absl::StatusOr<qos::ClassNames>& classes) {
@@ -80,6 +101,9 @@ class ClassRequestsTest : public ::testing::Test {
   ClassSupport support_;
   v1::ContainerConfig config_;
   v1::PodSandboxConfig pod_;
+  runtime::SandboxSpec spec_;
+  std::vector<runtime::ContainerRecord> containers_;
+  std::vector<std::string> warnings_;  // of the last Classes()
 };
 
 constexpr char kAnnotation[] = "rdt.resources.beta.kubernetes.io/container.web";
@@ -210,6 +234,86 @@ TEST_F(ClassRequestsTest, FromTheSchedulerMessagesAndDefaultsStay) {
   EXPECT_THAT(*Classes(), ElementsAre(Pair("rdt", "gold")));
 }
 
+// `auto` turns when the driver registers; a container that restarts after it has an annotation
+// alone.
+TEST_F(ClassRequestsTest, APodFromBeforeTheSchedulersTimeKeepsItsRight) {
+  Annotate(kAnnotation, "gold");
+  spec_.classes_from_scheduler = false;
+  support_.scheduled = [] { return true; };
+  EXPECT_THAT(*Classes(), ElementsAre(Pair("rdt", "gold")));
+  // No more than it had.
+  Annotate("net-prio.class.plimsoll.dev/container.web", "c");
+  EXPECT_THAT(std::string(Classes().status().message()),
+              HasSubstr("classes.net-prio.annotations would have to list"));
+  pod_.mutable_annotations()->erase("net-prio.class.plimsoll.dev/container.web");
+  spec_.classes_from_scheduler = true;
+  EXPECT_TRUE(absl::IsFailedPrecondition(Classes().status()));
+}
+
+// The key that would permit it would not help.
+TEST_F(ClassRequestsTest, FromTheSchedulerAnUnpermittedAnnotationIsToldItsResource) {
+  support_.from = qos::ClassesFrom::kScheduler;
+  Annotate("net-prio.class.plimsoll.dev/container.web", "c");
+  const absl::Status refused = Classes().status();
+  EXPECT_TRUE(absl::IsFailedPrecondition(refused));
+  EXPECT_THAT(std::string(refused.message()),
+              HasSubstr("ask for the extended resource class.plimsoll.dev/net-prio.c "));
+  EXPECT_THAT(std::string(refused.message()), Not(HasSubstr("annotations would have to list")));
+  Annotate("lane.class.plimsoll.dev/sandbox", "gold");
+  EXPECT_THAT(std::string(PodClasses().status().message()),
+              HasSubstr("ask for the extended resource class.plimsoll.dev/pod.lane.gold"));
+  // A type that this node doesn't have has no resource.
+  pod_.clear_annotations();
+  Annotate("none.class.plimsoll.dev/default", "c");
+  EXPECT_THAT(std::string(Classes().status().message()),
+              HasSubstr("classes.none.annotations would have to list"));
+}
+
+constexpr char kForAll[] = "rdt.resources.beta.kubernetes.io/pod";
+
+TEST_F(ClassRequestsTest, AnEphemeralContainerHasNoneOfThePodsClasses) {
+  support_.from = qos::ClassesFrom::kScheduler;
+  Annotate(kForAll, "gold");
+  config_.mutable_metadata()->set_name("debug");
+  EXPECT_TRUE(absl::IsFailedPrecondition(Classes().status())) << "nobody has a claim";
+  Have("web", {"classes.plimsoll.dev/rdt=silver", "vendor.com/gpu=0"});
+  Have("debug", {kGold});
+  EXPECT_TRUE(absl::IsFailedPrecondition(Classes().status())) << "another class, and itself";
+  EXPECT_THAT(warnings_, IsEmpty());
+  Have("log", {kGold});
+  EXPECT_THAT(*Classes(), IsEmpty());
+  EXPECT_THAT(warnings_, ElementsAre("container debug has not the class \"gold\" of type \"rdt\" "
+                                     "that annotation rdt.resources.beta.kubernetes.io/pod gives "
+                                     "to all containers: an ephemeral container can have no claim "
+                                     "for it"));
+  // A message or a claim of its own counts as ever.
+  EXPECT_THAT(*Classes({kGold}), ElementsAre(Pair("rdt", "gold")));
+  EXPECT_THAT(warnings_, IsEmpty());
+  // Its own annotation asks for what it can't have.
+  Annotate("rdt.resources.beta.kubernetes.io/container.debug", "gold");
+  EXPECT_TRUE(absl::IsFailedPrecondition(Classes().status()));
+}
+
+TEST_F(ClassRequestsTest, KubeletsSpecTellsEphemeralContainers) {
+  support_.from = qos::ClassesFrom::kScheduler;
+  Annotate("rdt.resources.alpha.kubernetes.io/default", "gold");
+  Have("log", {kGold});
+  TellSpec({"web", "log", "shell"}, {"shell"});
+  EXPECT_TRUE(absl::IsFailedPrecondition(Classes().status())) << "web should have a claim";
+  for (const char* name : {"shell", "newer"}) {
+    config_.mutable_metadata()->set_name(name);
+    EXPECT_THAT(*Classes(), IsEmpty());
+    EXPECT_EQ(warnings_.size(), 1u);
+  }
+  Annotate("rdt.resources.alpha.kubernetes.io/default", "go\nld");
+  EXPECT_TRUE(absl::IsInvalidArgument(Classes().status()));
+  Annotate("rdt.resources.alpha.kubernetes.io/default", "gold");
+  // Where annotations count, they do for it too.
+  support_.from = qos::ClassesFrom::kAny;
+  EXPECT_THAT(*Classes(), ElementsAre(Pair("rdt", "gold")));
+  EXPECT_THAT(warnings_, IsEmpty());
+}
+
 TEST_F(ClassRequestsTest, StaticPodsAreAnOptIn) {
   support_.from = qos::ClassesFrom::kScheduler;
   Annotate(kAnnotation, "gold");
@@ -242,7 +346,7 @@ TEST_F(ClassRequestsTest, AnUpdateBesideItsGrantIsTold) {
   EXPECT_THAT(ClassesBesideGrants({kGold, gone}, {{"rdt", "gold"}, {"net-prio", "c"}}, support_),
               IsEmpty());
   support_.registry = nullptr;
-  EXPECT_THAT(ClassesBesideGrants({kGold}, {}, support_), IsEmpty());
+  EXPECT_THAT(ClassesBesideGrants({kGold, gone}, {{"rdt", "silver"}}, support_), IsEmpty());
 }
 
 TEST_F(ClassRequestsTest, APodHasTheClassesThatWereTold) {

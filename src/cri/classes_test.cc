@@ -1,4 +1,5 @@
 // QoS classes through the services: over a mock engine and types whose kernel is a map.
+#include <atomic>
 #include <memory>
 #include <string>
 #include <vector>
@@ -138,6 +139,8 @@ TEST_F(ClassesTest, AnAnnotationThatTheNodeDoesNotPermitIsCounted) {
 // The spec keeps the device's name, for the pod's picture.
 TEST_F(ClassesTest, CdiDevicesOfTheSchedulerCount) {
   options_.info.classes.from = qos::ClassesFrom::kScheduler;
+  sandbox_.spec.classes_from_scheduler = true;
+  ON_CALL(engine_, GetSandbox).WillByDefault(Return(sandbox_));
   Start();
   const grpc::Status ungranted = Create(Request());
   EXPECT_EQ(ungranted.error_code(), grpc::StatusCode::FAILED_PRECONDITION);
@@ -159,6 +162,49 @@ TEST_F(ClassesTest, CdiDevicesOfTheSchedulerCount) {
         .WillOnce(Return("c"));
     EXPECT_TRUE(Create(request).ok());
   }
+}
+
+// What the pod was made with decides over its containers, for good.
+TEST_F(ClassesTest, ThePodKeepsWhetherTheSchedulerGaveOutClasses) {
+  std::atomic<bool> scheduled = false;
+  options_.info.classes.scheduled = [&scheduled] { return scheduled.load(); };
+  Start();
+  v1::RunPodSandboxRequest run;
+  *run.mutable_config() = PodConfig();
+  v1::RunPodSandboxResponse response;
+  for (const bool now : {false, true}) {
+    scheduled = now;
+    EXPECT_CALL(engine_, RunSandbox(Field(&runtime::SandboxSpec::classes_from_scheduler, now), _))
+        .WillOnce(Return("pod"));
+    EXPECT_TRUE(Call(runtime_, &RuntimeStub::RunPodSandbox, run, &response).ok());
+  }
+  EXPECT_CALL(
+      engine_,
+      CreateContainer(
+          _, Field(&runtime::ContainerSpec::classes, ElementsAre(Pair("rdt", "silver"))), _))
+      .WillOnce(Return("c"));
+  EXPECT_TRUE(Create(Request()).ok()) << "of a pod from before";
+}
+
+// kubectl debug in a pod whose annotation is for all containers.
+TEST_F(ClassesTest, AnEphemeralContainerRunsAndItsLackIsAnEvent) {
+  options_.info.classes.from = qos::ClassesFrom::kScheduler;
+  sandbox_.spec.classes_from_scheduler = true;
+  ON_CALL(engine_, GetSandbox).WillByDefault(Return(sandbox_));
+  runtime::ContainerRecord other;
+  other.sandbox_id = "pod";
+  other.spec.name = "app";
+  other.spec.cdi_devices = {"classes.plimsoll.dev/rdt=silver"};
+  ON_CALL(engine_, ListContainers)
+      .WillByDefault(Return(std::vector<runtime::ContainerRecord>{other}));
+  Start();
+  EXPECT_CALL(engine_, CreateContainer(_, Field(&runtime::ContainerSpec::classes, IsEmpty()), _))
+      .WillOnce(Return("c"));
+  EXPECT_TRUE(Create(Request()).ok());
+  const std::vector<runtime::Event> events = events_.Since(0);
+  ASSERT_EQ(events.size(), 1u);
+  EXPECT_EQ(events[0].container_id, "c");
+  EXPECT_THAT(events[0].message, HasSubstr("an ephemeral container can have no claim"));
 }
 
 TEST_F(ClassesTest, ClassesToldBeforehandAreThePods) {

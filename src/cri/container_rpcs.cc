@@ -63,8 +63,10 @@ absl::Status PodRpcs::CreateContainer(const v1::CreateContainerRequest& request,
                                 KubernetesResourcesFrom(request.config().kubernetes_resources(),
                                                         "config.kubernetes_resources"));
     }
+    const PodOfContainer pod{*sandbox_config, sandbox.spec,
+                             [&] { return engine_->ListContainersOf(sandbox.id); }};
     PLIMSOLL_ASSIGN_OR_RETURN(spec.classes, ContainerClassesFrom(request.config(), spec.cdi_devices,
-                                                                 *sandbox_config, info_.classes));
+                                                                 pod, info_.classes, &warnings));
     return engine_->CreateContainer(sandbox.id, spec, request.config().SerializeAsString());
   };
   const absl::StatusOr<std::string> id = create();
@@ -227,8 +229,8 @@ absl::Status PodRpcs::UpdateContainerResources(const v1::UpdateContainerResource
   if (container.ok()) {
     Warn(events_, container->sandbox_id, container->id,
          ClassesBesideGrants(container->spec.cdi_devices, update.classes, info_.classes));
+    AskKubeletAgain(container->sandbox_id);
   }
-  if (container.ok()) AskKubeletAgain(container->sandbox_id);
   return absl::OkStatus();
 }
 

@@ -57,6 +57,7 @@ runtime::PodFacts Checked(runtime::PodFacts facts) {
   const absl::Status valid = runtime::Validate(facts.resources, "kubelet's spec of the pod");
   if (valid.ok()) return facts;
   facts.resources = runtime::PodResources();
+  facts.ephemeral.clear();
   facts.has_spec = false;
   facts.missing.push_back(absl::StrCat("requests and limits: ", valid.message()));
   return facts;

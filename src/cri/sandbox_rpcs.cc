@@ -82,6 +82,7 @@ absl::Status PodRpcs::RunPodSandbox(const v1::RunPodSandboxRequest& request,
   PLIMSOLL_ASSIGN_OR_RETURN(runtime::SandboxSpec spec, SandboxSpecFrom(request.config()));
   WarnOfSelinux(spec.selinux, &warnings);
   spec.runtime_handler = request.runtime_handler();
+  spec.classes_from_scheduler = SchedulerGivesOut(info_.classes);
   PLIMSOLL_ASSIGN_OR_RETURN(spec.classes, PodClassesFrom(request.config(), spec, info_.classes));
   if (info_.pod_resources) {
     PLIMSOLL_ASSIGN_OR_RETURN(spec.pod_resources, PodResourcesOf(request.config(), &warnings));

@@ -1,9 +1,16 @@
 #include "daemon/cluster_front.h"
 
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
 #include <optional>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "base/status.h"
+#include "base/unique_fd.h"
 #include "daemon/describe_node.h"
 #include "daemon/find_group.h"
 
@@ -24,6 +31,20 @@ std::optional<qos::HeldClasses> HeldBy(const runtime::Engine& engine, const std:
   }
   if (newest == nullptr) return std::nullopt;
   return newest->classes;
+}
+
+// The default socket's directory. Whoever mounts the run directory has the CRI's socket too.
+absl::Status MakeSocketDirectory(const FsRoot& run, std::optional<gid_t> group) {
+  PLIMSOLL_RETURN_IF_ERROR(run.MakeDirs(kClusterSocketDirectory, 0750));
+  PLIMSOLL_ASSIGN_OR_RETURN(const UniqueFd directory,
+                            run.OpenFile(kClusterSocketDirectory, O_DIRECTORY | O_NOFOLLOW));
+  // Another group may have had it, and the umask its say.
+  if (fchown(directory.get(), geteuid(), group.value_or(getegid())) != 0 ||
+      fchmod(directory.get(), 0750) != 0) {
+    return ErrnoStatus(errno,
+                       absl::StrCat("set group and mode of ", run.PathOf(kClusterSocketDirectory)));
+  }
+  return absl::OkStatus();
 }
 
 bool TopologyIsOn(const Config& config) {
@@ -59,9 +80,17 @@ cluster::ReportSources ClusterFront::Sources() const {
   return sources;
 }
 
-cluster::ServerOptions ClusterFront::ServerOptionsFor(const std::string& path) const {
+absl::StatusOr<cluster::ServerOptions> ClusterFront::ServerOptionsFor(
+    const std::string& path) const {
   cluster::ServerOptions options{.host = parts_->host};
   options.socket.path = path;
+  const KubeConfig& kube = parts_->config.kube;
+  if (!kube.socket_group.empty()) {
+    PLIMSOLL_ASSIGN_OR_RETURN(options.socket.group, FindGroup(kube.socket_group));
+  }
+  if (kube.socket == "auto") {
+    PLIMSOLL_RETURN_IF_ERROR(MakeSocketDirectory(parts_->run, options.socket.group));
+  }
   options.watch = watch_.get();
   options.classes = classes_.get();
   options.observer = [activity = parts_->activity](const cri::FinishedCall& call) {
@@ -91,10 +120,7 @@ absl::Status ClusterFront::Serve() {
   parts_->classes->registry()->changed().Listen([watch = watch_.get()] { watch->Wake(); });
   subscription_ = parts_->node->publisher()->Subscribe(
       [watch = watch_.get()](const topology::Edition&) { watch->Wake(); });
-  cluster::ServerOptions options = ServerOptionsFor(path);
-  if (const std::string& group = parts_->config.kube.socket_group; !group.empty()) {
-    PLIMSOLL_ASSIGN_OR_RETURN(options.socket.group, FindGroup(group));
-  }
+  PLIMSOLL_ASSIGN_OR_RETURN(cluster::ServerOptions options, ServerOptionsFor(path));
   PLIMSOLL_ASSIGN_OR_RETURN(auto server, cluster::Server::Start(std::move(options)));
   absl::MutexLock lock(&mutex_);
   server_ = std::move(server);

@@ -36,6 +36,7 @@ class ClusterFront {
     std::string version;
     FsRoot host;   // "/"
     FsRoot state;  // keeps the told classes
+    FsRoot run;    // has the socket's directory by default
     runtime::Engine* engine = nullptr;
     NodeClasses* classes = nullptr;
     NodeResources* node = nullptr;
@@ -48,7 +49,8 @@ class ClusterFront {
   // Reads the told classes, which RunPodSandbox needs. Call before the CRI is served. A table that
   // can't be read is logged, and fails those calls.
   void Open(Parts parts);
-  // Serves the socket; nothing where the configuration has none.
+  // Serves the socket; nothing where the configuration has none. By default the socket has a
+  // directory of its own, which stays: others have it mounted.
   absl::Status Serve();
   // Cuts off its clients.
   void StopServing();
@@ -63,7 +65,7 @@ class ClusterFront {
 
  private:
   cluster::ReportSources Sources() const;
-  cluster::ServerOptions ServerOptionsFor(const std::string& path) const;
+  absl::StatusOr<cluster::ServerOptions> ServerOptionsFor(const std::string& path) const;
 
   std::unique_ptr<Parts> parts_;
   int subscription_ = 0;  // to topologies

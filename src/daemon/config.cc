@@ -332,7 +332,8 @@ absl::Status ValidateConfig(const Config& config) {
 }
 
 std::string ClusterSocketPath(const Config& config) {
-  return config.kube.socket == "auto" ? config.run_dir + "/cluster.sock" : config.kube.socket;
+  if (config.kube.socket != "auto") return config.kube.socket;
+  return absl::StrCat(config.run_dir, "/", kClusterSocketDirectory, "/cluster.sock");
 }
 
 std::string SocketPath(const Config& config) {

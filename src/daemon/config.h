@@ -51,7 +51,7 @@ struct StreamingConfig {
 
 // The socket for plimsoll-kube.
 struct KubeConfig {
-  std::string socket = "auto";  // absolute path; auto: cluster.sock in run_dir; empty: none
+  std::string socket = "auto";  // absolute path; auto: cluster/cluster.sock in run_dir; empty: none
   std::string socket_group;     // the group that may use it beside root; empty: root only
   bool operator==(const KubeConfig&) const = default;
 };
@@ -123,6 +123,8 @@ absl::Status ValidateConfig(const Config& config);
 
 // The socket's path.
 std::string SocketPath(const Config& config);
+// In run_dir, by default: the socket for plimsoll-kube alone, for clients that mount its directory.
+inline constexpr char kClusterSocketDirectory[] = "cluster";
 // That of the socket for plimsoll-kube; empty: there is none.
 std::string ClusterSocketPath(const Config& config);
 

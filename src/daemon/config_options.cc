@@ -280,7 +280,7 @@ constexpr Option kOptions[] = {
      },
      "seconds that a client has to open its streams"},
     {"kube.socket", OptionKind::kText, SetClusterSocket,
-     "the socket for plimsoll-kube: a path; auto: cluster.sock in run_dir; empty: none"},
+     "the socket for plimsoll-kube: a path; auto: cluster/cluster.sock in run_dir; empty: none"},
     {"kube.socket_group", OptionKind::kText,
      [](Config& config, const std::string& value) {
        config.kube.socket_group = value;
@@ -296,7 +296,8 @@ constexpr Option kOptions[] = {
      [](Config& config, const std::string& value) {
        return SetChoice(config.kubelet.pods, value, {"auto", "off"});
      },
-     "ask kubelet's sockets about pods whose client passes no resources of the whole pod down: auto "
+     "ask kubelet's sockets about pods whose client passes no resources of the whole pod down: "
+     "auto "
      "or off"},
     {"cgroup_parent", OptionKind::kText, SetCgroupParent,
      "control group of pods that name none of their own"},

@@ -239,8 +239,8 @@ TEST(ConfigTest, TheSocketIsInTheRunDirectoryUnlessSaid) {
 }
 
 TEST(ConfigTest, TheClusterSocketIsInTheRunDirectoryUnlessSaid) {
-  EXPECT_EQ(ClusterSocketPath(Config()), "/run/plimsoll/cluster.sock");
-  EXPECT_EQ(ClusterSocketPath(*ParseConfig("run_dir: /run/x", "f")), "/run/x/cluster.sock");
+  EXPECT_EQ(ClusterSocketPath(Config()), "/run/plimsoll/cluster/cluster.sock");
+  EXPECT_EQ(ClusterSocketPath(*ParseConfig("run_dir: /run/x", "f")), "/run/x/cluster/cluster.sock");
   EXPECT_EQ(ClusterSocketPath(*ParseConfig("kube: {socket: /a/b}", "f")), "/a/b");
   EXPECT_EQ(ClusterSocketPath(*ParseConfig("kube: {socket: \"\"}", "f")), "");
 }

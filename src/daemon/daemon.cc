@@ -193,6 +193,7 @@ class DaemonImpl final : public Daemon {
                    .version = options_.version,
                    .host = host_,
                    .state = *directories_.state,
+                   .run = directories_.run->root(),
                    .engine = engine_->engine(),
                    .classes = engine_->classes(),
                    .node = node_.get(),

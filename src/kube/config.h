@@ -19,7 +19,7 @@ inline constexpr char kDefaultConfigPath[] = "/etc/plimsoll/plimsoll-kube.yaml";
 struct Config {
   std::string node_name;   // empty: $NODE_NAME, else the machine's host name
   std::string kubeconfig;  // empty: the service account of the pod that this runs in
-  std::string runtime_socket = "/run/plimsoll/cluster.sock";
+  std::string runtime_socket = "/run/plimsoll/cluster/cluster.sock";
   std::string kubelet_root = "/var/lib/kubelet";
   std::string state_directory = "/var/lib/plimsoll-kube";
   std::string metrics_address;  // "127.0.0.1:9465"; empty: no metrics

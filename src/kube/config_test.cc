@@ -35,7 +35,7 @@ std::string FaultOf(const std::string& text) {
 TEST(KubeConfigTest, AnEmptyFileIsTheDefaults) {
   const auto config = ParseConfig("", "f.yaml");
   ASSERT_TRUE(config.ok()) << config.status();
-  EXPECT_EQ(config->runtime_socket, "/run/plimsoll/cluster.sock");
+  EXPECT_EQ(config->runtime_socket, "/run/plimsoll/cluster/cluster.sock");
   EXPECT_EQ(config->kubelet_root, "/var/lib/kubelet");
   EXPECT_EQ(config->metrics_address, "");
   EXPECT_TRUE(config->publish.conditions);

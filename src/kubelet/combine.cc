@@ -45,6 +45,7 @@ absl::StatusOr<runtime::PodFacts> Combine(const absl::StatusOr<ToldPod>& pod,
   if (pod.ok()) {
     facts.has_spec = true;
     facts.resources = pod->resources;
+    facts.ephemeral = pod->ephemeral;
   } else {
     facts.missing.push_back(absl::StrCat(
         "containers, their types, requests and limits, and the pod's own: the Pods service: ",

@@ -6,7 +6,6 @@
 
 #include "absl/base/thread_annotations.h"
 #include "absl/strings/str_cat.h"
-#include "absl/synchronization/blocking_counter.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/synchronization/notification.h"
 #include "base/status.h"
@@ -114,30 +113,18 @@ class Client : public Kubelet {
   }
 
   absl::StatusOr<Grants> AskGrants() override {
-    struct Waiter {
-      absl::BlockingCounter open{2};
-      absl::StatusOr<Grants> grants = Grants();
-      absl::StatusOr<std::vector<Grants::Devices>> totals = std::vector<Grants::Devices>();
-    };
     const SteadyTime end = SteadyAfter(options_.patience);
-    auto waiter = std::make_shared<Waiter>();
-    caller_.Start(ListCall("/v1.PodResourcesLister/List", end),
-                  [waiter](const absl::StatusOr<std::string>& answer) {
-                    waiter->grants = Reading(answer, ReadAllGrants);
-                    waiter->open.DecrementCount();
-                  });
-    caller_.Start(ListCall("/v1.PodResourcesLister/GetAllocatableResources", end),
-                  [waiter](const absl::StatusOr<std::string>& answer) {
-                    waiter->totals = Reading(answer, ReadDeviceTotals);
-                    waiter->open.DecrementCount();
-                  });
-    waiter->open.Wait();
-    if (!waiter->grants.ok()) {
+    const auto given = AskNode("List", ReadAllGrants, end);
+    const auto all = AskNode("GetAllocatableResources", ReadDeviceTotals, end);
+    given->told.WaitForNotification();
+    all->told.WaitForNotification();
+    if (!given->answer.ok()) {
       return absl::UnavailableError(
-          absl::StrCat("PodResources: ", waiter->grants.status().message()));
+          absl::StrCat("PodResources: ", given->answer.status().message()));
     }
-    if (waiter->totals.ok()) waiter->grants->device_totals = *std::move(waiter->totals);
-    return std::move(waiter->grants);
+    Grants grants = *std::move(given->answer);
+    if (all->answer.ok()) grants.device_totals = *std::move(all->answer);
+    return grants;
   }
 
  private:
@@ -145,9 +132,25 @@ class Client : public Kubelet {
     return absl::StrCat(options_.root, "/pod-resources/kubelet.sock");
   }
 
-  Call ListCall(const char* method, SteadyTime end) const {
-    return {
-        .socket = SocketOfGrants(), .method = method, .most_bytes = kMostAllGrantBytes, .end = end};
+  template <typename T>
+  struct Waited {
+    absl::Notification told;
+    absl::StatusOr<T> answer = T();
+  };
+  // Calls a method about the whole node.
+  template <typename T>
+  std::shared_ptr<Waited<T>> AskNode(const char* method,
+                                     absl::StatusOr<T> (*read)(absl::string_view), SteadyTime end) {
+    auto waited = std::make_shared<Waited<T>>();
+    Call call{.socket = SocketOfGrants(),
+              .method = absl::StrCat("/v1.PodResourcesLister/", method),
+              .most_bytes = kMostAllGrantBytes,
+              .end = end};
+    caller_.Start(std::move(call), [waited, read](const absl::StatusOr<std::string>& answer) {
+      waited->answer = Reading(answer, read);
+      waited->told.Notify();
+    });
+    return waited;
   }
 
   // Null: there are too many questions, and `done` has been called.

@@ -3,7 +3,7 @@
 //
 //   kubelet::Options options{.root = "/var/lib/kubelet"};
 //   const std::unique_ptr<kubelet::Kubelet> kubelet = kubelet::Kubelet::Make(options);
-//   PLIMSOLL_ASSIGN_OR_RETURN(runtime::PodFacts facts, kubelet->Ask(pod, deadline));
+//   PLIMSOLL_ASSIGN_OR_RETURN(runtime::PodFacts facts, kubelet->Ask(pod));
 #ifndef PLIMSOLL_KUBELET_KUBELET_H_
 #define PLIMSOLL_KUBELET_KUBELET_H_
 
@@ -36,13 +36,13 @@ struct Grants {
   std::string exclusive_cpus;  // kernel's list format
   std::vector<runtime::PinnedMemory> memory;
   std::vector<Devices> devices;
-  // All devices that kubelet may give out, taken or not. Empty: it doesn't tell.
+  // All devices of device plugins, given out or not. Empty: there are none, or kubelet doesn't
+  // tell.
   std::vector<Devices> device_totals;
 };
 
-// Thread-safe. Holds no thread while nothing is asked, and three connections
-// at most. The end waits for the
-// questions under way.
+// Thread-safe. Holds no thread while nothing is asked, and three connections at most. The end waits
+// for the questions under way.
 class Kubelet {
  public:
   static std::unique_ptr<Kubelet> Make(Options options);
@@ -56,7 +56,7 @@ class Kubelet {
   // where nothing can be asked, from the caller's. It must be quick.
   using Done = std::function<void(absl::StatusOr<runtime::PodFacts>)>;
   virtual void AskLater(const runtime::PodIdentity& pod, Done done) = 0;
-  // Sum over all pods. UNAVAILABLE: no kubelet tells it.
+  // Sum over all pods. Blocks as Ask does. UNAVAILABLE: no kubelet tells it.
   virtual absl::StatusOr<Grants> AskGrants() = 0;
 };
 

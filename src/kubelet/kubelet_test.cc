@@ -379,16 +379,16 @@ TEST_F(KubeletTest, GrantsOfAllPods) {
   other.set_name("db");
   other.mutable_containers(0)->clear_cpu_ids();
   fake_.SetGrants(other);
-  ::v1::AllocatableResourcesResponse allocatable;
-  *allocatable.mutable_devices() = other.containers(0).devices();
-  fake_.SetAllocatable(allocatable);
+  ::v1::AllocatableResourcesResponse all;
+  *all.mutable_devices() = WebGrants().containers(0).devices();
+  fake_.SetDevices(all);
   const auto grants = Client()->AskGrants();
   ASSERT_TRUE(grants.ok()) << grants.status();
-  ASSERT_EQ(grants->device_totals.size(), 2u);
-  EXPECT_EQ(grants->device_totals[0].resource, "example.com/gpu");
   EXPECT_EQ(grants->exclusive_cpus, "2-3,5");
   ASSERT_EQ(grants->memory.size(), 1u);
   EXPECT_EQ(grants->memory[0].bytes, uint64_t{2} << 30);
+  EXPECT_EQ(grants->devices.size(), 2u);
+  EXPECT_EQ(grants->device_totals.size(), 2u);
 }
 
 }  // namespace

@@ -89,29 +89,6 @@ absl::StatusOr<runtime::ContainerGrants> GrantsOf(const v1::ContainerResources& 
   return grants;
 }
 
-using Key = std::pair<std::string, std::vector<uint32_t>>;  // resource and NUMA nodes
-
-// Numbers of devices by resource and NUMA nodes.
-class DeviceSums {
- public:
-  absl::Status Add(const google::protobuf::RepeatedPtrField<v1::ContainerDevices>& told) {
-    for (const v1::ContainerDevices& devices : told) {
-      PLIMSOLL_ASSIGN_OR_RETURN(std::vector<uint32_t> nodes, NodesOf(devices.topology()));
-      counts_[{devices.resource_name(), std::move(nodes)}] +=
-          static_cast<uint64_t>(devices.device_ids_size());
-    }
-    return absl::OkStatus();
-  }
-  std::vector<Grants::Devices> Result() const {
-    std::vector<Grants::Devices> all;
-    for (const auto& [key, count] : counts_) all.push_back({key.first, key.second, count});
-    return all;
-  }
-
- private:
-  std::map<Key, uint64_t> counts_;
-};
-
 // Sums by resource and NUMA nodes.
 class Sums {
  public:
@@ -122,21 +99,37 @@ class Sums {
       uint64_t& bytes = memory_[{block.memory_type(), std::move(nodes)}];
       bytes = SumWithoutOverflow(bytes, block.size());
     }
-    return devices_.Add(told.devices());
+    for (const v1::ContainerDevices& devices : told.devices()) {
+      PLIMSOLL_RETURN_IF_ERROR(Add(devices));
+    }
+    return absl::OkStatus();
+  }
+  absl::Status Add(const v1::ContainerDevices& told) {
+    PLIMSOLL_ASSIGN_OR_RETURN(std::vector<uint32_t> nodes, NodesOf(told.topology()));
+    devices_[{told.resource_name(), std::move(nodes)}] +=
+        static_cast<uint64_t>(told.device_ids_size());
+    return absl::OkStatus();
   }
 
   Grants Result() const {
     Grants grants{.exclusive_cpus = cpus_.ToString()};
     for (const auto& [key, bytes] : memory_)
       grants.memory.push_back({key.first, key.second, bytes});
-    grants.devices = devices_.Result();
+    grants.devices = Devices();
     return grants;
+  }
+  std::vector<Grants::Devices> Devices() const {
+    std::vector<Grants::Devices> all;
+    for (const auto& [key, count] : devices_) all.push_back({key.first, key.second, count});
+    return all;
   }
 
  private:
+  using Key = std::pair<std::string, std::vector<uint32_t>>;
+
   CpuSet cpus_;
   std::map<Key, uint64_t> memory_;
-  DeviceSums devices_;
+  std::map<Key, uint64_t> devices_;
 };
 
 }  // namespace
@@ -176,9 +169,11 @@ absl::StatusOr<Grants> ReadAllGrants(absl::string_view answer) {
 absl::StatusOr<std::vector<Grants::Devices>> ReadDeviceTotals(absl::string_view answer) {
   v1::AllocatableResourcesResponse response;
   PLIMSOLL_RETURN_IF_ERROR(ParseBounded(answer, kMostFieldsOfAll, &response));
-  DeviceSums sums;
-  PLIMSOLL_RETURN_IF_ERROR(sums.Add(response.devices()));
-  return sums.Result();
+  Sums sums;
+  for (const v1::ContainerDevices& devices : response.devices()) {
+    PLIMSOLL_RETURN_IF_ERROR(sums.Add(devices));
+  }
+  return sums.Devices();
 }
 
 }  // namespace plimsoll::kubelet

@@ -25,8 +25,8 @@ absl::StatusOr<ToldGrants> ReadGrants(absl::string_view answer, const runtime::P
 // `answer` is a serialized ListPodResourcesResponse. Errors as of ReadGrants.
 absl::StatusOr<Grants> ReadAllGrants(absl::string_view answer);
 
-// `answer` is a serialized AllocatableResourcesResponse; only its devices are read. Errors as of
-// ReadGrants.
+// `answer` is a serialized AllocatableResourcesResponse: all devices of device plugins. Errors as
+// of ReadGrants.
 absl::StatusOr<std::vector<Grants::Devices>> ReadDeviceTotals(absl::string_view answer);
 
 }  // namespace plimsoll::kubelet

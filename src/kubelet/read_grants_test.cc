@@ -121,23 +121,31 @@ TEST(ReadAllGrantsTest, SumsDoNotWrapAround) {
   EXPECT_EQ(read->memory[0].bytes, std::numeric_limits<uint64_t>::max());
 }
 
+TEST(ReadDeviceTotalsTest, CountsByResourceAndNodes) {
+  ::v1::AllocatableResourcesResponse response;
+  for (const char* id : {"a", "b", "c"}) {
+    ::v1::ContainerDevices& devices = *response.add_devices();
+    devices.set_resource_name("example.com/gpu");
+    devices.add_device_ids(id);
+    devices.mutable_topology()->add_nodes()->set_id(id[0] == 'a' ? 0 : 1);
+  }
+  const auto read = ReadDeviceTotals(response.SerializeAsString());
+  ASSERT_TRUE(read.ok()) << read.status();
+  ASSERT_THAT(*read, SizeIs(2));
+  EXPECT_THAT((*read)[0].numa_nodes, ElementsAre(0));
+  EXPECT_EQ((*read)[0].count, 1u);
+  EXPECT_THAT((*read)[1].numa_nodes, ElementsAre(1));
+  EXPECT_EQ((*read)[1].count, 2u);
+  response.mutable_devices(0)->mutable_topology()->mutable_nodes(0)->set_id(-1);
+  EXPECT_TRUE(absl::IsInvalidArgument(ReadDeviceTotals(response.SerializeAsString()).status()));
+  EXPECT_TRUE(absl::IsInvalidArgument(ReadDeviceTotals("\xff").status()));
+}
+
 TEST(ReadAllGrantsTest, NoPodsIsNoError) {
   const auto read = ReadAllGrants("");
   ASSERT_TRUE(read.ok()) << read.status();
   EXPECT_EQ(read->exclusive_cpus, "");
   EXPECT_THAT(read->devices, IsEmpty());
-}
-
-TEST(ReadDeviceTotalsTest, SumsByResourceAndNodes) {
-  ::v1::AllocatableResourcesResponse response;
-  *response.mutable_devices() = WebGrants().containers(0).devices();
-  const auto read = ReadDeviceTotals(response.SerializeAsString());
-  ASSERT_TRUE(read.ok()) << read.status();
-  ASSERT_THAT(*read, SizeIs(2));
-  EXPECT_EQ((*read)[0].resource, "example.com/gpu");
-  EXPECT_THAT((*read)[0].numa_nodes, ElementsAre(0));
-  response.mutable_devices(0)->mutable_topology()->mutable_nodes(0)->set_id(1024);
-  EXPECT_TRUE(absl::IsInvalidArgument(ReadDeviceTotals(response.SerializeAsString()).status()));
 }
 
 }  // namespace

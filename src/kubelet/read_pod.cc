@@ -94,6 +94,7 @@ absl::StatusOr<ToldPod> ReadPod(absl::string_view answer, const runtime::PodIden
     runtime::AnnouncedContainer& added = read.resources.containers.emplace_back();
     added.name = container.ephemeralcontainercommon().name();
     added.type = Type::kContainer;
+    read.ephemeral.push_back(added.name);
   }
   read.resources.kubernetes_resources = ResourcesFrom(spec.has_resources(), spec.resources());
   PLIMSOLL_RETURN_IF_ERROR(runtime::Validate(read.resources, "spec"));

@@ -4,6 +4,7 @@
 
 #include <set>
 #include <string>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
@@ -17,6 +18,7 @@ inline constexpr int kMostPodBytes = 2 << 20;
 struct ToldPod {
   // Ephemeral containers are among them, as containers without resources.
   runtime::PodResources resources;
+  std::vector<std::string> ephemeral;
   // Whose devices PodResources doesn't tell: ordinary init containers that ask for extended
   // resources or use claims.
   std::set<std::string> untold_devices;

@@ -66,6 +66,7 @@ TEST(ReadPodTest, EphemeralContainersAskForNothing) {
   ASSERT_TRUE(read.ok()) << read.status();
   ASSERT_EQ(read->resources.containers.size(), 4u);
   EXPECT_EQ(read->resources.containers[3].name, "sh");
+  EXPECT_THAT(read->ephemeral, ElementsAre("sh"));
   EXPECT_EQ(read->resources.containers[3].type, Type::kContainer);
   EXPECT_FALSE(read->resources.containers[3].kubernetes_resources.is_given());
 }

@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "base/status.h"
@@ -16,7 +17,9 @@ constexpr absl::string_view kOurs = ".class.plimsoll.dev/";
 void Take(const Annotations& annotations, const std::string& key, const std::string& type,
           ClassSource source, AnnotatedClasses* found) {
   const auto at = annotations.find(key);
-  if (at != annotations.end()) found->insert({type, {at->second, source, key}});
+  if (at == annotations.end()) return;
+  const bool for_all = absl::EndsWith(key, "/pod") || absl::EndsWith(key, "/default");
+  found->insert({type, {at->second, source, key, for_all}});
 }
 
 // "rdt" of "rdt.class.plimsoll.dev/default" when the part after the slash is `place`.

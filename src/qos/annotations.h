@@ -23,7 +23,8 @@ using AnnotationPolicy = std::map<std::string, std::set<std::string>>;
 struct AnnotatedClass {
   std::string name;
   ClassSource source = ClassSource::kPodAnnotation;
-  std::string key;  // for messages
+  std::string key;       // for messages
+  bool for_all = false;  // the key is about all containers of the pod
 };
 using AnnotatedClasses = std::map<std::string, AnnotatedClass>;  // by type
 

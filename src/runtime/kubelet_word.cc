@@ -31,6 +31,7 @@ PodFacts Together(const std::optional<PodFacts>& had, PodFacts facts) {
   }
   if (!facts.has_spec && had->has_spec) {
     facts.resources = had->resources;
+    facts.ephemeral = had->ephemeral;
     facts.has_spec = true;
   }
   if (!facts.has_grants && had->has_grants) {

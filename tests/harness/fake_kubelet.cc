@@ -57,7 +57,7 @@ struct FakeKubelet::State {
   absl::Mutex mutex;
   std::map<std::string, std::string> pods ABSL_GUARDED_BY(mutex);  // by uid
   std::map<std::string, ::v1::GetPodResourcesResponse> grants ABSL_GUARDED_BY(mutex);
-  ::v1::AllocatableResourcesResponse allocatable ABSL_GUARDED_BY(mutex);
+  ::v1::AllocatableResourcesResponse devices ABSL_GUARDED_BY(mutex);
   Behaviour behaviours[2] ABSL_GUARDED_BY(mutex);
   bool is_stopping[2] ABSL_GUARDED_BY(mutex) = {false, false};
 
@@ -142,7 +142,7 @@ class FakeKubelet::PodResources : public ::v1::PodResourcesLister::Service {
     const grpc::Status status = state_.Enter(kPodResources, *context);
     if (!status.ok()) return status;
     const absl::MutexLock lock(&state_.mutex);
-    *response = state_.allocatable;
+    *response = state_.devices;
     return grpc::Status::OK;
   }
 
@@ -260,15 +260,15 @@ void FakeKubelet::SetGrants(const ::v1::PodResources& grants) {
   SetGrantsAnswer(grants.namespace_(), grants.name(), answer);
 }
 
-void FakeKubelet::SetAllocatable(const ::v1::AllocatableResourcesResponse& allocatable) {
-  const absl::MutexLock lock(&state_->mutex);
-  state_->allocatable = allocatable;
-}
-
 void FakeKubelet::SetGrantsAnswer(const std::string& pod_namespace, const std::string& name,
                                   const ::v1::GetPodResourcesResponse& answer) {
   const absl::MutexLock lock(&state_->mutex);
   state_->grants[FullName(pod_namespace, name)] = answer;
+}
+
+void FakeKubelet::SetDevices(const ::v1::AllocatableResourcesResponse& devices) {
+  const absl::MutexLock lock(&state_->mutex);
+  state_->devices = devices;
 }
 
 void FakeKubelet::Behave(Service service, Manner manner) {

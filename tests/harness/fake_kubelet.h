@@ -56,11 +56,12 @@ class FakeKubelet {
   void RemovePod(const std::string& uid);
   // The grants of its name and namespace.
   void SetGrants(const ::v1::PodResources& grants);
-  // What kubelet may give out; nothing without it.
-  void SetAllocatable(const ::v1::AllocatableResourcesResponse& allocatable);
   // An answer for a name and namespace, whatever it says.
   void SetGrantsAnswer(const std::string& pod_namespace, const std::string& name,
                        const ::v1::GetPodResourcesResponse& answer);
+
+  // The devices of GetAllocatableResources; none at first.
+  void SetDevices(const ::v1::AllocatableResourcesResponse& devices);
 
   void Behave(Service service, Manner manner);
   // Calls so far, refused ones included.

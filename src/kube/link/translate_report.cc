@@ -38,25 +38,27 @@ NodeClassType TypeFrom(const wire::NodeClassType& message, qos::Level level) {
   return type;
 }
 
-Taken DevicesFrom(const wire::TakenDevices& message) {
-  return {.resource = message.resource(),
-          .numa_nodes = {message.numa_nodes().begin(), message.numa_nodes().end()},
-          .amount = message.count()};
+std::vector<Taken> DevicesFrom(
+    const google::protobuf::RepeatedPtrField<wire::TakenDevices>& message) {
+  std::vector<Taken> devices;
+  for (const wire::TakenDevices& one : message) {
+    devices.push_back({.resource = one.resource(),
+                       .numa_nodes = {one.numa_nodes().begin(), one.numa_nodes().end()},
+                       .amount = one.count()});
+  }
+  return devices;
 }
 
 Exclusive ExclusiveFrom(const wire::Exclusive& message) {
-  Exclusive exclusive{.cpus = message.cpus(), .memory = {}, .devices = {}, .device_totals = {}};
+  Exclusive exclusive;
+  exclusive.cpus = message.cpus();
   for (const wire::PinnedMemory& one : message.memory()) {
     exclusive.memory.push_back({.resource = one.resource(),
                                 .numa_nodes = {one.numa_nodes().begin(), one.numa_nodes().end()},
                                 .amount = one.bytes()});
   }
-  for (const wire::TakenDevices& one : message.devices()) {
-    exclusive.devices.push_back(DevicesFrom(one));
-  }
-  for (const wire::TakenDevices& one : message.device_totals()) {
-    exclusive.device_totals.push_back(DevicesFrom(one));
-  }
+  exclusive.devices = DevicesFrom(message.devices());
+  exclusive.device_totals = DevicesFrom(message.device_totals());
   return exclusive;
 }
 

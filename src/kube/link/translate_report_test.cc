@@ -81,9 +81,9 @@ TEST(TranslateReportTest, TellsTopologyAndExclusiveResources) {
   taken->set_resource("vendor.com/nic");
   taken->add_numa_nodes(1);
   taken->set_count(2);
-  auto* total = message.mutable_exclusive()->add_device_totals();
-  *total = *taken;
-  total->set_count(8);
+  auto* all = message.mutable_exclusive()->add_device_totals();
+  *all = *taken;
+  all->set_count(5);
 
   const NodeReport report = ReportFrom(message);
   ASSERT_TRUE(report.topology.has_value());
@@ -93,7 +93,7 @@ TEST(TranslateReportTest, TellsTopologyAndExclusiveResources) {
   EXPECT_EQ(report.exclusive->cpus, "2-3");
   EXPECT_THAT(report.exclusive->memory, ElementsAre(Taken{"hugepages-2Mi", {0, 1}, 4194304}));
   EXPECT_THAT(report.exclusive->devices, ElementsAre(Taken{"vendor.com/nic", {1}, 2}));
-  EXPECT_THAT(report.exclusive->device_totals, ElementsAre(Taken{"vendor.com/nic", {1}, 8}));
+  EXPECT_THAT(report.exclusive->device_totals, ElementsAre(Taken{"vendor.com/nic", {1}, 5}));
 }
 
 TEST(TranslateReportTest, LeavesOutAnUnknownLevel) {

@@ -40,7 +40,7 @@ struct ManifestOptions {
   std::string kubelet_root = "/var/lib/kubelet";
   // Directory of plimsolld's cluster socket (cluster.sock) on the nodes. It is mounted as a whole,
   // so the socket of the CRI must not be there.
-  std::string socket_dir = "/run/plimsoll-kube";
+  std::string socket_dir = "/run/plimsoll/cluster";
   // Label "key=value" of the nodes that have plimsolld; empty: each Linux node.
   std::string node_label;
 };

@@ -45,14 +45,6 @@ TEST(ManifestsTest, TheExampleIsWhatIsPrinted) {
   EXPECT_EQ(*example, Printed(ExampleClasses()));
 }
 
-TEST(ManifestsTest, TheNodesPartMakesTheDirectoryThatIsMounted) {
-  const auto root = FsRoot::Open(PLIMSOLL_SOURCE_DIR);
-  ASSERT_TRUE(root.ok()) << root.status();
-  const auto tmpfiles = root->Read("packaging/kube/plimsoll-kube.tmpfiles");
-  ASSERT_TRUE(tmpfiles.ok()) << tmpfiles.status();
-  EXPECT_THAT(*tmpfiles, HasSubstr(absl::StrCat("\nd ", ManifestOptions().socket_dir, " 0750 ")));
-}
-
 TEST(ManifestsTest, EveryDocumentHasItsVersion) {
   const std::map<std::string, std::string> versions = {
       {"DeviceClass", "resource.k8s.io/v1"},
@@ -166,9 +158,10 @@ TEST(ManifestsTest, TheDaemonSetHasNoPowerThatItDoesNotNeed) {
   std::set<std::string> paths;
   for (const auto& volume : pod["volumes"])
     paths.insert(volume["hostPath"]["path"].as<std::string>());
-  EXPECT_THAT(paths,
-              ElementsAre("/run/plimsoll-kube", "/var/lib/k0s/kubelet/plugins/classes.plimsoll.dev",
-                          "/var/lib/k0s/kubelet/plugins_registry", "/var/lib/plimsoll-kube"));
+  EXPECT_THAT(
+      paths,
+      ElementsAre("/run/plimsoll/cluster", "/var/lib/k0s/kubelet/plugins/classes.plimsoll.dev",
+                  "/var/lib/k0s/kubelet/plugins_registry", "/var/lib/plimsoll-kube"));
 }
 
 TEST(ManifestsTest, RolesReadClaimsOneByOneAndChangeNone) {

@@ -140,9 +140,10 @@ void Fields(Visitor& visit, auto& s, const ContainerGrants*) {
 
 template <typename Visitor>
 void Fields(Visitor& visit, auto& s, const PodFacts*) {
-  auto& [resources, has_spec, grants, has_grants, missing] = s;
+  auto& [resources, has_spec, ephemeral, grants, has_grants, missing] = s;
   visit("resources", resources);
   visit("has_spec", has_spec);
+  visit("ephemeral", ephemeral);
   visit("grants", grants);
   visit("has_grants", has_grants);
   visit("missing", missing);
@@ -194,7 +195,8 @@ template <typename Visitor>
 void Fields(Visitor& visit, auto& s, const SandboxSpec*) {
   auto& [name, uid, pod_namespace, attempt, hostname, log_directory, cgroup_parent, handler,
          namespaces, sysctls, privileged, resources, overhead, servers, searches, options, classes,
-         update_annotations, pod_resources, announced_by, facts, announced, picture_directory, network, selinux] = s;
+         classes_from_scheduler, update_annotations, pod_resources, announced_by, facts, announced,
+         picture_directory, network, selinux] = s;
   visit("name", name);
   visit("uid", uid);
   visit("pod_namespace", pod_namespace);
@@ -212,6 +214,7 @@ void Fields(Visitor& visit, auto& s, const SandboxSpec*) {
   visit("dns_searches", searches);
   visit("dns_options", options);
   visit("classes", classes);
+  visit("classes_from_scheduler", classes_from_scheduler);
   visit("update_annotations", update_annotations);
   visit("pod_resources", pod_resources);
   visit("announced_by", announced_by);

@@ -51,7 +51,7 @@ PodResources FullPodResources() {
 
 // Every member differs from its default.
 PodFacts FullFacts() {
-  PodFacts facts = {.resources = FullPodResources(), .has_spec = true};
+  PodFacts facts = {.resources = FullPodResources(), .has_spec = true, .ephemeral = {"debug"}};
   facts.has_grants = true;
   facts.grants["web"] = {.devices = {{"vendor.com/gpu", {"GPU-1", "GPU-2"}}},
                          .exclusive_cpus = "2-3",
@@ -84,6 +84,7 @@ SandboxSpec FullSandbox() {
           .dns_servers = {"10.0.0.10", "fd00::a"},
           .dns_searches = {"shop.svc.cluster.local"},
           .dns_options = {"ndots:5"},
+          .classes_from_scheduler = true,
           .update_annotations = {{"example.com/option", "fast"}},
           .pod_resources = FullPodResources(),
           .announced_by = SaidBy::kAnnotation,

@@ -42,6 +42,7 @@ struct PodFacts {
   // devices are not known to kubelet's sockets. Empty without `has_spec`.
   PodResources resources;
   bool has_spec = false;                          // the Pods service told the pod
+  std::vector<std::string> ephemeral;             // of these containers, by name
   std::map<std::string, ContainerGrants> grants;  // by container
   bool has_grants = false;                        // PodResources told it
   // Fields of KEP-4112's message that nobody told, for people: "requests and limits", "devices of

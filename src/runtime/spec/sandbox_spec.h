@@ -65,6 +65,9 @@ struct SandboxSpec {
   std::vector<std::string> dns_options;
 
   qos::ClassNames classes;  // asked for by name (KEP-3008 "PodSandboxConfig")
+  // The cluster's scheduler gave out classes when the pod was made: annotations of its containers
+  // need a claim. False of pods from before, and of those that an older plimsolld made.
+  bool classes_from_scheduler = false;
   // Annotations of the pod's last update (KEP-1287 "UpdatePodSandboxResources"), as the client sent
   // them.
   std::map<std::string, std::string> update_annotations;
