@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <grpcpp/grpcpp.h>
 #include <gtest/gtest.h>
+#include <sys/inotify.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -319,6 +320,26 @@ TEST_F(DriverTest, ASocketThatOthersRemoveIsMadeAgain) {
   ASSERT_TRUE(WaitUntil([&] { return Notify(true).ok(); }));
   EXPECT_TRUE(WaitUntil([&] { return link_.scheduled(); }));
   EXPECT_THAT(Log(), Contains(HasSubstr("it has been made again")));
+}
+
+// kubelet's watcher takes every socket of the directory for a plugin, unless its name begins with ".".
+TEST_F(DriverTest, KubeletSeesNoUnfinishedSocket) {
+  ASSERT_TRUE(dir_.root().MakeDirs("plugins_registry").ok());
+  const UniqueFd changes(inotify_init1(IN_CLOEXEC | IN_NONBLOCK));
+  ASSERT_GE(inotify_add_watch(changes.get(), (dir_.path() + "/plugins_registry").c_str(),
+                              IN_CREATE | IN_MOVED_TO),
+            0);
+  Start();
+  alignas(inotify_event) char events[4096];
+  const ssize_t size = read(changes.get(), events, sizeof(events));
+  ASSERT_GT(size, 0);
+  std::vector<std::string> seen;
+  for (ssize_t at = 0; at < size;) {
+    const auto* const event = reinterpret_cast<const inotify_event*>(events + at);
+    if (event->name[0] != '.') seen.emplace_back(event->name);
+    at += static_cast<ssize_t>(sizeof(inotify_event) + event->len);
+  }
+  EXPECT_THAT(seen, ElementsAre("classes.plimsoll.dev-reg.sock"));
 }
 
 TEST_F(DriverTest, OwnSocketsGoWithIt) {
