@@ -161,15 +161,17 @@ TEST_F(KubeDriverTest, AClaimsPodLevelClassIsTheSandboxs) {
   EXPECT_EQ(ToldClaims(), 0u);
 }
 
-TEST_F(KubeDriverTest, AClaimForTwoPodsHasNoPodLevelClass) {
+TEST_F(KubeDriverTest, AClaimForTwoPodsIsRefused) {
   StartKube();
-  const std::string device = PodDevice("lane", "fast");
-  ASSERT_TRUE(AwaitDevice(device)) << kube_->Log();
-  const ClaimName claim = Allocate("u1", device);
-  Json object = api_->objects().Get(PathOf(claim));
-  object["status"]["reservedFor"].push_back({{"resource", "pods"}, {"name", "q"}, {"uid", "q1"}});
-  api_->objects().Put(PathOf(claim), object);
-  EXPECT_THAT(kubelet_->Prepare(claim, &prepared_), HasSubstr("is reserved for pod-1 and q1"));
+  const std::string of_pods = PodDevice("lane", "fast");
+  ASSERT_TRUE(AwaitDevice(of_pods)) << kube_->Log();
+  for (const std::string& device : {of_pods, std::string(kSoonDevice)}) {
+    const ClaimName claim = Allocate(device, device);
+    Json object = api_->objects().Get(PathOf(claim));
+    object["status"]["reservedFor"].push_back({{"resource", "pods"}, {"name", "q"}, {"uid", "q1"}});
+    api_->objects().Put(PathOf(claim), object);
+    EXPECT_THAT(kubelet_->Prepare(claim, &prepared_), HasSubstr("is reserved for pod-1 and q1"));
+  }
   EXPECT_EQ(ToldClaims(), 0u);
 }
 

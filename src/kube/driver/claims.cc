@@ -10,6 +10,9 @@
 namespace plimsoll::kube {
 namespace {
 
+// Of pods in a message.
+constexpr size_t kMostNamedPods = 4;
+
 // Whether the error says that the API server can't be asked now, rather than what is so.
 bool IsAway(const absl::Status& status) {
   switch (status.code()) {
@@ -38,13 +41,19 @@ absl::StatusOr<qos::ClassNames> PodClassesOf(const std::vector<PreparedDevice>& 
   return classes;
 }
 
+// Scheduler and quota count a claim once, so pods that share one would have more than is counted.
 absl::StatusOr<std::string> OnlyPodOf(const Allocation& allocation) {
   if (allocation.pods.size() == 1 && !allocation.other_consumers) return allocation.pods.front();
+  std::vector<std::string> named = allocation.pods;
+  const size_t more = named.size() > kMostNamedPods ? named.size() - kMostNamedPods : 0;
+  named.resize(named.size() - more);
+  if (more > 0) named.push_back(absl::StrCat(more, " more"));
+  if (named.empty()) named.emplace_back("no pod");
+  if (allocation.other_consumers) named.emplace_back("another object");
   return absl::FailedPreconditionError(absl::StrCat(
-      "has a pod-level class and is reserved for ",
-      allocation.pods.empty() ? "no pod" : absl::StrJoin(allocation.pods, " and "),
-      allocation.other_consumers ? " and another object" : "",
-      "; a pod-level class is for one pod: give each pod a claim of a ResourceClaimTemplate"));
+      "has a QoS class and is reserved for ", absl::StrJoin(named, " and "),
+      "; such a claim counts once and is for one pod: give each pod a claim of its own by a "
+      "ResourceClaimTemplate, or ask for the extended resource in a container's limits"));
 }
 
 std::vector<PluginDevice> AnswerOf(const PreparedClaim& claim) {
@@ -137,9 +146,8 @@ absl::StatusOr<PreparedClaim> Claims::Resolve(const ClaimRef& claim,
     has_pod_level |= id.level == qos::Level::kPod;
     prepared.devices.push_back({each, std::move(id)});
   }
-  if (has_pod_level) {
-    PLIMSOLL_ASSIGN_OR_RETURN(prepared.pod_uid, OnlyPodOf(allocation));
-  }
+  PLIMSOLL_ASSIGN_OR_RETURN(std::string pod_uid, OnlyPodOf(allocation));
+  if (has_pod_level) prepared.pod_uid = std::move(pod_uid);
   return prepared;
 }
 

@@ -127,16 +127,27 @@ TEST_F(ClaimsTest, ANewAllocationReplacesTheOldOne) {
   EXPECT_EQ(store_->Find("u1").value()->pod_uid, "");
 }
 
-TEST_F(ClaimsTest, APodLevelClassIsForOnePod) {
-  PutClaim({{"p", "pod-lane-fast"}}, {"pod-1", "pod-2"});
-  EXPECT_THAT(Failure(), HasSubstr("is reserved for pod-1 and pod-2; a pod-level class is for one"
-                                   " pod: give each pod a claim of a ResourceClaimTemplate"));
-  PutClaim({{"p", "pod-lane-fast"}}, {});
-  EXPECT_THAT(Failure(), HasSubstr("is reserved for no pod;"));
+TEST_F(ClaimsTest, AClaimIsForOnePod) {
+  for (const char* device : {"pod-lane-fast", "rdt-gold"}) {
+    PutClaim({{"p", device}}, {"pod-1", "pod-2"});
+    EXPECT_THAT(Failure(), HasSubstr("is reserved for pod-1 and pod-2; such a claim counts once and "
+                                     "is for one pod: give each pod a claim of its own by a "
+                                     "ResourceClaimTemplate, or ask for the extended resource"));
+    PutClaim({{"p", device}}, {});
+    EXPECT_THAT(Failure(), HasSubstr("is reserved for no pod;"));
+    PutClaim({{"p", device}}, std::vector<std::string>(100, "pod"));
+    EXPECT_THAT(Failure(), HasSubstr("for pod and pod and pod and pod and 96 more;"));
+  }
   EXPECT_THAT(link_.calls(), IsEmpty());
-  // A container's class may be shared.
+  EXPECT_EQ(store_->Count().value(), 0);
+}
+
+TEST_F(ClaimsTest, APreparedClaimIsNotHandedToASecondPod) {
+  PutClaim({{"a", "rdt-gold"}});
+  ASSERT_TRUE(Prepare().ok());
   PutClaim({{"a", "rdt-gold"}}, {"pod-1", "pod-2"});
-  EXPECT_EQ(Failure(), "OK");
+  EXPECT_THAT(Failure(), HasSubstr("is reserved for pod-1 and pod-2"));
+  EXPECT_EQ(store_->Count().value(), 1) << "the first pod's";
 }
 
 TEST_F(ClaimsTest, TwoClassesOfAPodLevelTypeContradict) {
