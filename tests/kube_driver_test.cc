@@ -215,6 +215,23 @@ TEST_F(KubeDriverTest, WhateverIsKilledNothingIsLost) {
   EXPECT_EQ(generation(), before) << "no class has changed";
 }
 
+// kubelet has no claim prepared twice, so the driver has to tell what plimsolld has lost.
+TEST_F(KubeDriverTest, ALostTableOfPlimsolldIsFilledAgain) {
+  StartKube();
+  const std::string device = PodDevice("lane", "fast");
+  ASSERT_TRUE(AwaitDevice(device)) << kube_->Log();
+  cri::PodSandboxConfig config = PodConfig();
+  const ClaimName claim = Allocate("u1", device, config.metadata().uid());
+  ASSERT_TRUE(AwaitPrepared(claim));
+  ASSERT_TRUE(node_.StopDaemon().ok());
+  for (const char* suffix : {"", "-wal", "-shm"}) {
+    Host().RemoveFile(absl::StrCat(node_.state_directory(), "/cluster.db", suffix)).IgnoreError();
+  }
+  ASSERT_TRUE(node_.StartDaemon().ok());
+  EXPECT_TRUE(Eventually([&] { return ToldClaims() == 1; }, absl::Seconds(60))) << kube_->Log();
+  EXPECT_EQ(LaneOf(RunPod(config)), "fast");
+}
+
 TEST_F(KubeDriverTest, AnApiServerThatIsAwayStopsNoPreparedClaim) {
   StartKube();
   ASSERT_TRUE(AwaitDevice(kSoonDevice)) << kube_->Log();

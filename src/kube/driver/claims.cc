@@ -164,6 +164,37 @@ absl::Status Claims::Unprepare(const ClaimRef& claim) {
   return Annotate(UnprepareInTurn(claim), Display(claim));
 }
 
+absl::Status Claims::TellAgain(const std::function<void(const std::string&)>& refused) {
+  PLIMSOLL_ASSIGN_OR_RETURN(const std::vector<PreparedClaim> claims, store_.ListOfPods());
+  if (claims.empty()) return absl::OkStatus();
+  PLIMSOLL_ASSIGN_OR_RETURN(const std::vector<PodClasses> known, link_.ListPodClasses());
+  std::set<std::string> told;
+  for (const PodClasses& each : known) told.insert(each.claim_uid);
+  int refusals = 0;
+  std::string first;
+  for (const PreparedClaim& each : claims) {
+    if (told.contains(each.claim.uid)) continue;
+    const absl::Status status = TellOneAgain(each.claim.uid);
+    if (absl::IsUnavailable(status)) return status;
+    if (status.ok() || ++refusals > 1) continue;
+    first = absl::StrCat(Display(each.claim), ": ", status.message());
+  }
+  if (refusals > 0) {
+    refused(absl::StrCat("plimsolld has lost the pod-level classes of ", refusals,
+                         " prepared claims and refuses to take them again; the first is ", first));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Claims::TellOneAgain(const std::string& uid) {
+  const Turn turn(*this, uid);
+  PLIMSOLL_ASSIGN_OR_RETURN(const std::optional<PreparedClaim> claim, store_.Find(uid));
+  if (!claim || claim->pod_uid.empty()) return absl::OkStatus();
+  PLIMSOLL_ASSIGN_OR_RETURN(qos::ClassNames classes, PodClassesOf(claim->devices));
+  if (classes.empty()) return absl::OkStatus();
+  return link_.SetPodClasses({claim->pod_uid, uid, std::move(classes)});
+}
+
 absl::Status Claims::UnprepareInTurn(const ClaimRef& claim) {
   PLIMSOLL_ASSIGN_OR_RETURN(const std::optional<PreparedClaim> known, store_.Find(claim.uid));
   if (!known) {

@@ -51,6 +51,11 @@ class Claims {
   absl::StatusOr<std::vector<PluginDevice>> Prepare(const ClaimRef& claim);
   // Idempotent. OK for an unknown claim.
   absl::Status Unprepare(const ClaimRef& claim);
+  // Tells plimsolld pod-level classes of prepared claims that it doesn't know: it may have lost
+  // them, and kubelet never has a claim prepared twice. Claims that only plimsolld knows stay: this
+  // disk may be the one that has lost them. `refused` gets one sentence if plimsolld refuses some.
+  // An error: plimsolld or the disk can't answer now, and nothing or a part is told.
+  absl::Status TellAgain(const std::function<void(const std::string&)>& refused);
 
  private:
   class Turn;
@@ -63,6 +68,8 @@ class Claims {
   absl::StatusOr<PreparedClaim> Resolve(const ClaimRef& claim, const Allocation& allocation) const;
   absl::Status CheckClasses(const PreparedClaim& claim) const;
   absl::Status UnprepareInTurn(const ClaimRef& claim);
+  // Tells what the disk knows by now, if it does.
+  absl::Status TellOneAgain(const std::string& uid);
 
   ApiClient& api_;
   RuntimeLink& link_;

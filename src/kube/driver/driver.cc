@@ -65,8 +65,12 @@ class Driver final : public ClassDriver {
     const bool was_lost = board_.is_lost();
     board_.Set(devices);
     publisher_.SetDevices(std::move(devices));
-    if (was_lost) scheduling_.RuntimeIsBack();
-    chores_.Wake();
+    if (was_lost) {
+      scheduling_.RuntimeIsBack();
+      must_tell_claims_ = true;
+    }
+    // Every report of a changed holder comes here too.
+    if (scheduling_.has_news() || must_tell_claims_) chores_.Wake();
   }
 
   void Drain() override {
@@ -100,7 +104,7 @@ class Driver final : public ClassDriver {
     options.every = absl::Seconds(kHealthTimeoutSeconds / 3);
     options.retry.longest = absl::Seconds(10);
     options.on_result = [this](const absl::Status& status) {
-      if (!IsRoutine(status)) troubles_.Tell("tell plimsolld of the scheduler", status);
+      if (!IsRoutine(status)) troubles_.Tell("tell plimsolld of scheduler and claims", status);
     };
     return options;
   }
@@ -135,7 +139,17 @@ class Driver final : public ClassDriver {
 
   absl::Status DoChores() {
     board_.Remind();
-    return scheduling_.Tell();
+    PLIMSOLL_RETURN_IF_ERROR(scheduling_.Tell());
+    return TellClaims();
+  }
+
+  // Once plimsolld answers, and each time that it does again.
+  absl::Status TellClaims() {
+    if (!must_tell_claims_ || !board_.has_devices() || board_.is_lost()) return absl::OkStatus();
+    must_tell_claims_ = false;
+    absl::Status told = claims_.TellAgain(options_.warn);
+    if (!told.ok()) must_tell_claims_ = true;
+    return told;
   }
 
   ApiClient& api_;
@@ -144,6 +158,7 @@ class Driver final : public ClassDriver {
   const std::unique_ptr<ClaimStore> store_;
   DeviceBoard board_;
   Scheduling scheduling_;
+  std::atomic<bool> must_tell_claims_ = true;
   std::atomic<bool> published_ = false;
   Claims claims_;
   SlicePublisher publisher_;

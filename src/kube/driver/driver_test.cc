@@ -154,6 +154,34 @@ TEST_F(DriverTest, OnceRegisteredPlimsolldKnowsThatTheSchedulerGivesOutClasses) 
   EXPECT_TRUE(WaitUntil([&] { return !link_.calls().empty(); })) << "it may have lost its state";
 }
 
+TEST_F(DriverTest, APlimsolldThatComesBackHearsWhatItHasLost) {
+  Start();
+  PutClaim("u1", "pod-lane-fast");
+  dra::NodePrepareResourcesResponse response;
+  ASSERT_TRUE(Prepare(RequestFor({"u1"}), response).ok());
+  ASSERT_EQ(response.claims().at("u1").error(), "");
+  ASSERT_TRUE(link_.DropPodClasses("u1").ok());  // its table was moved away
+  driver_->Report(nullptr);
+  Tell(ReportForTest());
+  EXPECT_TRUE(WaitUntil([&] { return link_.told().contains("u1"); }));
+  // As it does while this program is away.
+  End();
+  ASSERT_TRUE(link_.DropPodClasses("u1").ok());
+  FakeApiClient api;
+  DriverOptions options{.node = kNodeForTest,
+                        .state = dir_.root(),
+                        .registration = {Registration(), UniqueFd()},
+                        .driver = {Plugin(), UniqueFd()},
+                        .warn = [](const std::string&) {},
+                        .note = [](const std::string&) {}};
+  auto again = ClassDriver::Start(api, link_, std::move(options));
+  ASSERT_TRUE(again.ok()) << again.status();
+  (*again)->Report(std::make_shared<const NodeReport>(ReportForTest()));
+  EXPECT_TRUE(WaitUntil([&] { return link_.told().contains("u1"); }));
+  (*again)->Drain();
+  api.Stop();
+}
+
 TEST_F(DriverTest, APlimsolldThatIsAwayHearsItLater) {
   const absl::Status started = TryStart();
   ASSERT_TRUE(started.ok()) << started;
@@ -322,7 +350,8 @@ TEST_F(DriverTest, ASocketThatOthersRemoveIsMadeAgain) {
   EXPECT_THAT(Log(), Contains(HasSubstr("it has been made again")));
 }
 
-// kubelet's watcher takes every socket of the directory for a plugin, unless its name begins with ".".
+// kubelet's watcher takes every socket of the directory for a plugin, unless its name begins with
+// ".".
 TEST_F(DriverTest, KubeletSeesNoUnfinishedSocket) {
   ASSERT_TRUE(dir_.root().MakeDirs("plugins_registry").ok());
   const UniqueFd changes(inotify_init1(IN_CLOEXEC | IN_NONBLOCK));

@@ -27,6 +27,7 @@ class Scheduling {
     if (registered_) must_tell_ = true;
   }
   bool registered() const { return registered_; }
+  bool has_news() const { return must_tell_; }
 
   // Tells it if there is something to tell and plimsolld answers; its next report is the time for
   // another try.
