@@ -6,6 +6,7 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/mutex.h"
+#include "base/printable.h"
 #include "base/status.h"
 #include "kube/apiserver/reconciler.h"
 #include "kube/driver/claims.h"
@@ -16,6 +17,8 @@
 
 namespace plimsoll::kube {
 namespace {
+
+constexpr size_t kMostVerdictBytes = 1024;
 
 // Passing by themselves, and seen on every busy cluster: not for the log.
 bool IsRoutine(const absl::Status& status) {
@@ -46,6 +49,7 @@ class Driver final : public ClassDriver {
     server.on_verdict = [this](bool registered, const std::string& error) {
       HearVerdict(registered, error);
     };
+    server.on_call = [this] { HearCall(); };
     server.tell_socket = [this](const std::string& path, const absl::Status& made) {
       const std::string removed = absl::StrCat("another process removed ", path);
       options_.warn(made.ok() ? absl::StrCat(removed, "; it has been made again")
@@ -129,10 +133,19 @@ class Driver final : public ClassDriver {
 
   void HearVerdict(bool registered, const std::string& error) {
     if (!registered) {
-      return troubles_.Tell("registration with kubelet", absl::FailedPreconditionError(error));
+      const std::string why = Printable(error.substr(0, kMostVerdictBytes));
+      return troubles_.Tell("registration with kubelet", absl::FailedPreconditionError(why));
     }
     troubles_.Tell("registration with kubelet", absl::OkStatus());
     options_.note(absl::StrCat("kubelet has registered driver ", qos::kClassDriver));
+    scheduling_.Registered();
+    chores_.Wake();
+  }
+
+  // A kubelet that registered an earlier run, whose sockets are the service manager's, doesn't say
+  // so again.
+  void HearCall() {
+    if (scheduling_.registered()) return;
     scheduling_.Registered();
     chores_.Wake();
   }

@@ -154,6 +154,15 @@ TEST_F(DriverTest, OnceRegisteredPlimsolldKnowsThatTheSchedulerGivesOutClasses) 
   EXPECT_TRUE(WaitUntil([&] { return !link_.calls().empty(); })) << "it may have lost its state";
 }
 
+// As after a restart with the service manager's sockets, which kubelet doesn't notice.
+TEST_F(DriverTest, ACallOfKubeletsShowsThatItIsRegistered) {
+  Start();
+  dra::NodePrepareResourcesResponse response;
+  ASSERT_TRUE(Prepare(RequestFor({"u1"}), response).ok());
+  EXPECT_TRUE(WaitUntil([&] { return link_.scheduled(); }));
+  EXPECT_TRUE(driver_->counts().registered);
+}
+
 TEST_F(DriverTest, APlimsolldThatComesBackHearsWhatItHasLost) {
   Start();
   PutClaim("u1", "pod-lane-fast");
@@ -198,6 +207,9 @@ TEST_F(DriverTest, ARefusalOfKubeletIsLogged) {
   EXPECT_TRUE(WaitUntil([&] {
     return !Log().empty() && absl::StrContains(Log().back(), "kubelet: version too old");
   }));
+  ASSERT_TRUE(Notify(false, std::string(100'000, 'x')).ok());
+  EXPECT_TRUE(WaitUntil([&] { return absl::StrContains(Log().back(), "kubelet: xxx"); }));
+  EXPECT_LT(Log().back().size(), 2000u);
   EXPECT_FALSE(link_.scheduled());
 }
 

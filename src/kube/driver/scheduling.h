@@ -11,8 +11,8 @@
 
 namespace plimsoll::kube {
 
-// Thread-safe. plimsolld remembers what it was told, so that a driver that is started again beside
-// a kubelet that knows it has nothing to tell.
+// Thread-safe. plimsolld remembers what it was told. A driver that is started again beside a
+// kubelet that knows it tells it at kubelet's first call.
 class Scheduling {
  public:
   // Both outlive this.
