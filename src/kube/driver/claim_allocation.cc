@@ -8,7 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "base/status.h"
-#include "kube/driver/json_fields.h"
+#include "kube/apiserver/json_fields.h"
 #include "qos/class_devices.h"
 
 namespace plimsoll::kube {

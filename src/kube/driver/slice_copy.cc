@@ -6,7 +6,7 @@
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "kube/driver/json_fields.h"
+#include "kube/apiserver/json_fields.h"
 #include "kube/driver/slices.h"
 #include "qos/class_devices.h"
 

@@ -6,7 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
 #include "kube/apiserver/api_path.h"
-#include "kube/driver/json_fields.h"
+#include "kube/apiserver/json_fields.h"
 
 namespace plimsoll::kube {
 namespace {
