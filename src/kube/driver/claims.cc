@@ -165,6 +165,13 @@ absl::Status Claims::Unprepare(const ClaimRef& claim) {
 }
 
 absl::Status Claims::TellAgain(const std::function<void(const std::string&)>& refused) {
+  if (!must_tell_again_.exchange(false)) return absl::OkStatus();
+  absl::Status told = TellLacking(refused);
+  if (!told.ok()) must_tell_again_ = true;
+  return told;
+}
+
+absl::Status Claims::TellLacking(const std::function<void(const std::string&)>& refused) {
   PLIMSOLL_ASSIGN_OR_RETURN(const std::vector<PreparedClaim> claims, store_.ListOfPods());
   if (claims.empty()) return absl::OkStatus();
   PLIMSOLL_ASSIGN_OR_RETURN(const std::vector<PodClasses> known, link_.ListPodClasses());

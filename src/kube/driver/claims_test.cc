@@ -221,17 +221,21 @@ TEST_F(ClaimsTest, WhatPlimsolldRefusesToHearAgainIsSaidOnce) {
   const auto refused = [&](const std::string& text) { refusals.push_back(text); };
   EXPECT_TRUE(claims_.TellAgain(refused).ok());
   EXPECT_THAT(link_.calls(), IsEmpty()) << "there is nothing to tell";
+  EXPECT_FALSE(claims_.must_tell_again());
   for (const char* uid : {"u1", "u2"}) {
     PutClaim({{"p", "pod-lane-fast"}}, {"pod-1"}, uid);
     ASSERT_TRUE(Prepare(uid).ok());
     ASSERT_TRUE(link_.DropPodClasses(uid).ok());
   }
+  claims_.RuntimeIsBack();
   link_.Answer(absl::UnavailableError("away"));
   EXPECT_EQ(claims_.TellAgain(refused).code(), absl::StatusCode::kUnavailable);
+  EXPECT_TRUE(claims_.must_tell_again());
   EXPECT_THAT(refusals, IsEmpty());
   link_.Answer(absl::OkStatus());
   link_.AnswerToSets(absl::NotFoundError("no such class"));
   EXPECT_TRUE(claims_.TellAgain(refused).ok()) << "to try again would change nothing";
+  EXPECT_TRUE(claims_.TellAgain(refused).ok());
   EXPECT_THAT(refusals,
               ElementsAre("plimsolld has lost the pod-level classes of 2 prepared claims and "
                           "refuses to take them again; the first is claim default/claim-u1 (uid "

@@ -71,10 +71,10 @@ class Driver final : public ClassDriver {
     publisher_.SetDevices(std::move(devices));
     if (was_lost) {
       scheduling_.RuntimeIsBack();
-      must_tell_claims_ = true;
+      claims_.RuntimeIsBack();
     }
     // Every report of a changed holder comes here too.
-    if (scheduling_.has_news() || must_tell_claims_) chores_.Wake();
+    if (scheduling_.has_news() || claims_.must_tell_again()) chores_.Wake();
   }
 
   void Drain() override {
@@ -153,16 +153,8 @@ class Driver final : public ClassDriver {
   absl::Status DoChores() {
     board_.Remind();
     PLIMSOLL_RETURN_IF_ERROR(scheduling_.Tell());
-    return TellClaims();
-  }
-
-  // Once plimsolld answers, and each time that it does again.
-  absl::Status TellClaims() {
-    if (!must_tell_claims_ || !board_.has_devices() || board_.is_lost()) return absl::OkStatus();
-    must_tell_claims_ = false;
-    absl::Status told = claims_.TellAgain(options_.warn);
-    if (!told.ok()) must_tell_claims_ = true;
-    return told;
+    if (!board_.has_devices() || board_.is_lost()) return absl::OkStatus();  // not now
+    return claims_.TellAgain(options_.warn);
   }
 
   ApiClient& api_;
@@ -171,7 +163,6 @@ class Driver final : public ClassDriver {
   const std::unique_ptr<ClaimStore> store_;
   DeviceBoard board_;
   Scheduling scheduling_;
-  std::atomic<bool> must_tell_claims_ = true;
   std::atomic<bool> published_ = false;
   Claims claims_;
   SlicePublisher publisher_;
