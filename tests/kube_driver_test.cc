@@ -223,7 +223,7 @@ TEST_F(KubeDriverTest, ALostTableOfPlimsolldIsFilledAgain) {
   cri::PodSandboxConfig config = PodConfig();
   const ClaimName claim = Allocate("u1", device, config.metadata().uid());
   ASSERT_TRUE(AwaitPrepared(claim));
-  ASSERT_TRUE(node_.StopDaemon().ok());
+  node_.KillDaemon();
   for (const char* suffix : {"", "-wal", "-shm"}) {
     Host().RemoveFile(absl::StrCat(node_.state_directory(), "/cluster.db", suffix)).IgnoreError();
   }
