@@ -232,9 +232,8 @@ TEST_F(ClusterSocketTest, AClassForAPodThatRunsIsRefused) {
   RunPod(config);
   const grpc::Status late = Tell(uid, "claim-1", "lane", "fast");
   EXPECT_EQ(late.error_code(), grpc::StatusCode::FAILED_PRECONDITION);
-  EXPECT_THAT(late.error_message(),
-              AllOf(HasSubstr("runs without class \"fast\" of type \"lane\""),
-                    HasSubstr("with class \"slow\"")));
+  EXPECT_THAT(late.error_message(), AllOf(HasSubstr("runs without class \"fast\" of type \"lane\""),
+                                          HasSubstr("with class \"slow\"")));
   EXPECT_TRUE(Tell(uid, "claim-1", "lane", "slow").ok());
 }
 
@@ -243,8 +242,7 @@ TEST_F(ClusterSocketTest, WrongWordsAreRefused) {
             grpc::StatusCode::INVALID_ARGUMENT);
   EXPECT_EQ(Tell("../../etc", "claim-1", "lane", "fast").error_code(),
             grpc::StatusCode::INVALID_ARGUMENT);
-  EXPECT_EQ(Tell("", "claim-1", "lane", "fast").error_code(),
-            grpc::StatusCode::INVALID_ARGUMENT);
+  EXPECT_EQ(Tell("", "claim-1", "lane", "fast").error_code(), grpc::StatusCode::INVALID_ARGUMENT);
   const grpc::Status unknown = Tell("pod-1", "claim-1", "lane", "golden");
   EXPECT_EQ(unknown.error_code(), grpc::StatusCode::NOT_FOUND);
   EXPECT_THAT(unknown.error_message(), HasSubstr("\"fast\""));

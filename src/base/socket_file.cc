@@ -19,8 +19,8 @@
 namespace plimsoll {
 namespace {
 
-// Before the file's name while the socket isn't ready to be found. Programs that look for sockets in
-// a directory leave out hidden files (kubelet: pkg/kubelet/pluginmanager/pluginwatcher).
+// Before the file's name while the socket isn't ready to be found. Programs that look for sockets
+// in a directory leave out hidden files (kubelet: pkg/kubelet/pluginmanager/pluginwatcher).
 constexpr char kUnfinished[] = ".";
 
 absl::Status Refused(const std::string& path, absl::string_view rule) {

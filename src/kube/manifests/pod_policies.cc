@@ -306,8 +306,9 @@ constexpr absl::string_view kClaims = R"yaml(  matchConstraints:
       (variables.listed ? 'lists: ' + variables.allowed.join(', ') : 'is missing')
 )yaml";
 
-// Scheduler and quota count a claim once, however many pods it is reserved for, and kubelet asks the
-// driver for the first of them alone. So the scheduler's reservation for a second one is refused.
+// Scheduler and quota count a claim once, however many pods it is reserved for, and kubelet asks
+// the driver for the first of them alone. So the scheduler's reservation for a second one is
+// refused.
 constexpr absl::string_view kSharing = R"yaml(  matchConstraints:
     resourceRules:
     - apiGroups: [resource.k8s.io]
