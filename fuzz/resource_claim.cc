@@ -4,8 +4,8 @@
 
 #include "absl/strings/match.h"
 #include "check.h"
-#include "kube/driver/claim_allocation.h"
 #include "kube/apiserver/json_fields.h"
+#include "kube/driver/claim_allocation.h"
 #include "kube/driver/slices.h"
 
 namespace {

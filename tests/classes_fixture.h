@@ -17,6 +17,9 @@
 namespace plimsoll::testing {
 
 inline constexpr int64_t kMiB = 1 << 20;
+// A type of pods' classes that every machine can have.
+inline constexpr char kLaneOfPods[] =
+    "  - {name: lane, level: pod, default: slow, classes: {fast: {}, slow: {}}}\n";
 
 // Writes the class file before the daemon starts and reads it.
 class ClassFile {
@@ -59,7 +62,9 @@ class ClassFile {
 
 class ClassesTest : private ClassFile, public NodeTest {
  protected:
-  ClassesTest() : NodeTest(Config()) {}
+  ClassesTest() : ClassesTest("") {}
+  // `more_types`: further entries of the list of cgroup types, which is the configuration's end.
+  explicit ClassesTest(const std::string& more_types) : NodeTest(Config() + more_types) {}
 
   void SetUp() override {
     struct stat disk = {};

@@ -84,6 +84,8 @@ const wire::NodeClass* FindClass(const wire::NodeReport& report, const std::stri
 
 class ClusterSocketTest : public ClassesTest {
  protected:
+  ClusterSocketTest() : ClassesTest(kLaneOfPods) {}
+
   std::string SocketDirectory() const { return node_.run_directory() + "/cluster"; }
   std::string Socket() const { return SocketDirectory() + "/cluster.sock"; }
   std::unique_ptr<wire::ClusterService::Stub> Stub() const {
@@ -166,7 +168,8 @@ TEST_F(ClusterSocketTest, TheReportHasClassesAndTopology) {
   EXPECT_EQ(medium->capacity(), 1u);
   EXPECT_EQ(medium->holders(), 0u);
   EXPECT_FALSE(medium->meaning().empty());
-  ASSERT_NE(FindType(report, "pod", "pod-qos"), nullptr);
+  ASSERT_NE(FindType(report, "pod", "lane"), nullptr);
+  EXPECT_EQ(FindType(report, "pod", "pod-qos"), nullptr) << "it follows from the pod's resources";
   if (Host().Exists("sys/fs/resctrl/schemata")) return;
   const wire::NodeClassType* rdt = FindType(report, "container", "rdt");
   ASSERT_NE(rdt, nullptr);
@@ -197,7 +200,7 @@ TEST_F(ClusterSocketTest, HoldersAndReloadedClassesAreTold) {
 TEST_F(ClusterSocketTest, AToldClassIsInForceFromTheStart) {
   cri::PodSandboxConfig config = PodConfig();
   const std::string uid = config.metadata().uid();
-  ASSERT_TRUE(Tell(uid, "claim-1", "pod-qos", "Guaranteed").ok());
+  ASSERT_TRUE(Tell(uid, "claim-1", "lane", "fast").ok());
   if (IsV2()) {
     ASSERT_TRUE(Tell(uid, "claim-2", "blockio", "slow").ok());
   }
@@ -205,7 +208,7 @@ TEST_F(ClusterSocketTest, AToldClassIsInForceFromTheStart) {
   ASSERT_TRUE(node_.StartDaemon().ok());
   EXPECT_EQ(DaemonStatus().told_claims(), IsV2() ? 2u : 1u);
   const std::string pod = RunPod(config);
-  EXPECT_EQ(PodClass(pod, "pod-qos"), "Guaranteed");
+  EXPECT_EQ(PodClass(pod, "lane"), "fast");
   if (IsV2()) {
     EXPECT_EQ(PodClass(pod, "blockio"), "slow");
     EXPECT_THAT(ThrottleOf(absl::StrCat(node_.cgroup_parent(), "/", pod)), HasSubstr("1048576"));
@@ -213,39 +216,39 @@ TEST_F(ClusterSocketTest, AToldClassIsInForceFromTheStart) {
   // The sandbox keeps its class; the next one of that uid has none.
   ASSERT_TRUE(Drop("claim-1").ok());
   ASSERT_TRUE(Drop("claim-1").ok());
-  EXPECT_EQ(PodClass(pod, "pod-qos"), "Guaranteed");
+  EXPECT_EQ(PodClass(pod, "lane"), "fast");
   ASSERT_TRUE(StopPod(pod).ok());
   ASSERT_TRUE(RemovePod(pod).ok());
   config.mutable_metadata()->set_attempt(1);
-  EXPECT_EQ(PodClass(RunPod(config), "pod-qos"), "BestEffort");
+  EXPECT_EQ(PodClass(RunPod(config), "lane"), "slow");
 }
 
 TEST_F(ClusterSocketTest, AnotherPodHasNothingOfIt) {
-  ASSERT_TRUE(Tell(PodConfig().metadata().uid() + "0", "claim-1", "pod-qos", "Guaranteed").ok());
-  EXPECT_EQ(PodClass(RunPod(), "pod-qos"), "BestEffort");
+  ASSERT_TRUE(Tell(PodConfig().metadata().uid() + "0", "claim-1", "lane", "fast").ok());
+  EXPECT_EQ(PodClass(RunPod(), "lane"), "slow");
 }
 
 TEST_F(ClusterSocketTest, AClassForAPodThatRunsIsRefused) {
   cri::PodSandboxConfig config = PodConfig();
   const std::string uid = config.metadata().uid();
   RunPod(config);
-  const grpc::Status late = Tell(uid, "claim-1", "pod-qos", "Guaranteed");
+  const grpc::Status late = Tell(uid, "claim-1", "lane", "fast");
   EXPECT_EQ(late.error_code(), grpc::StatusCode::FAILED_PRECONDITION);
-  EXPECT_THAT(late.error_message(),
-              AllOf(HasSubstr("runs without class \"Guaranteed\" of type \"pod-qos\""),
-                    HasSubstr("with class \"BestEffort\"")));
-  EXPECT_TRUE(Tell(uid, "claim-1", "pod-qos", "BestEffort").ok());
+  EXPECT_THAT(late.error_message(), AllOf(HasSubstr("runs without class \"fast\" of type \"lane\""),
+                                          HasSubstr("with class \"slow\"")));
+  EXPECT_TRUE(Tell(uid, "claim-1", "lane", "slow").ok());
 }
 
 TEST_F(ClusterSocketTest, WrongWordsAreRefused) {
-  EXPECT_EQ(Tell("../../etc", "claim-1", "pod-qos", "Guaranteed").error_code(),
+  EXPECT_EQ(Tell("pod-1", "claim-1", "pod-qos", "Guaranteed").error_code(),
             grpc::StatusCode::INVALID_ARGUMENT);
-  EXPECT_EQ(Tell("", "claim-1", "pod-qos", "Guaranteed").error_code(),
+  EXPECT_EQ(Tell("../../etc", "claim-1", "lane", "fast").error_code(),
             grpc::StatusCode::INVALID_ARGUMENT);
-  const grpc::Status unknown = Tell("pod-1", "claim-1", "pod-qos", "Golden");
+  EXPECT_EQ(Tell("", "claim-1", "lane", "fast").error_code(), grpc::StatusCode::INVALID_ARGUMENT);
+  const grpc::Status unknown = Tell("pod-1", "claim-1", "lane", "golden");
   EXPECT_EQ(unknown.error_code(), grpc::StatusCode::NOT_FOUND);
-  EXPECT_THAT(unknown.error_message(), HasSubstr("\"Guaranteed\""));
-  EXPECT_EQ(Tell("pod-1", std::string(70'000, 'x'), "pod-qos", "Guaranteed").error_code(),
+  EXPECT_THAT(unknown.error_message(), HasSubstr("\"fast\""));
+  EXPECT_EQ(Tell("pod-1", std::string(70'000, 'x'), "lane", "fast").error_code(),
             grpc::StatusCode::RESOURCE_EXHAUSTED);
   EXPECT_EQ(DaemonStatus().told_claims(), 0u);
 }
@@ -367,7 +370,7 @@ TEST_F(ClusterSocketTest, FloodsLeaveTheCriAlone) {
 
 // Pods whose class may be lost don't start; those that run are served.
 TEST_F(ClusterSocketTest, ADamagedTableStartsNoPod) {
-  ASSERT_TRUE(Tell("pod-1", "claim-1", "pod-qos", "Guaranteed").ok());
+  ASSERT_TRUE(Tell("pod-1", "claim-1", "lane", "fast").ok());
   const std::string id = Start(RunPod(), Shell("sleep 1000"));
   ASSERT_TRUE(node_.StopDaemon().ok());
   const std::string table = node_.state_directory() + "/cluster.db";

@@ -33,6 +33,8 @@ constexpr char kSoonCdi[] = "classes.plimsoll.dev/oom=soon";
 
 class KubeDriverTest : public ClassesTest {
  protected:
+  KubeDriverTest() : ClassesTest(kLaneOfPods) {}
+
   void SetUp() override {
     ClassesTest::SetUp();
     if (IsSkipped()) return;
@@ -110,9 +112,9 @@ class KubeDriverTest : public ClassesTest {
     EXPECT_TRUE(node_.node().DaemonStatus(&context, {}, &response).ok());
     return response.told_claims();
   }
-  std::string PodQosOf(const std::string& pod) {
+  std::string LaneOf(const std::string& pod) {
     const auto classes = PodStatus(pod).class_resources().class_();
-    const auto at = classes.find("pod-qos");
+    const auto at = classes.find("lane");
     return at == classes.end() ? "" : at->second;
   }
 
@@ -145,28 +147,31 @@ TEST_F(KubeDriverTest, AClaimsClassIsTheContainers) {
 
 TEST_F(KubeDriverTest, AClaimsPodLevelClassIsTheSandboxs) {
   StartKube();
-  const std::string device = PodDevice("pod-qos", "Guaranteed");
+  const std::string device = PodDevice("lane", "fast");
   ASSERT_TRUE(AwaitDevice(device)) << kube_->Log();
-  EXPECT_EQ(Device(device)["attributes"]["class"]["string"], "Guaranteed");
+  EXPECT_EQ(Device(device)["attributes"]["class"]["string"], "fast");
+  EXPECT_TRUE(Device(PodDevice("pod-qos", "Guaranteed")).is_null()) << "it only informs";
   cri::PodSandboxConfig config = PodConfig();
   const ClaimName claim = Allocate("u1", device, config.metadata().uid());
   ASSERT_TRUE(AwaitPrepared(claim));
   EXPECT_THAT(prepared_, ElementsAre(Pair("class", IsEmpty())));
   EXPECT_EQ(ToldClaims(), 1u);
-  EXPECT_EQ(PodQosOf(RunPod(config)), "Guaranteed");
+  EXPECT_EQ(LaneOf(RunPod(config)), "fast");
   EXPECT_EQ(kubelet_->Unprepare(claim), "");
   EXPECT_EQ(ToldClaims(), 0u);
 }
 
-TEST_F(KubeDriverTest, AClaimForTwoPodsHasNoPodLevelClass) {
+TEST_F(KubeDriverTest, AClaimForTwoPodsIsRefused) {
   StartKube();
-  const std::string device = PodDevice("pod-qos", "Guaranteed");
-  ASSERT_TRUE(AwaitDevice(device)) << kube_->Log();
-  const ClaimName claim = Allocate("u1", device);
-  Json object = api_->objects().Get(PathOf(claim));
-  object["status"]["reservedFor"].push_back({{"resource", "pods"}, {"name", "q"}, {"uid", "q1"}});
-  api_->objects().Put(PathOf(claim), object);
-  EXPECT_THAT(kubelet_->Prepare(claim, &prepared_), HasSubstr("is reserved for pod-1 and q1"));
+  const std::string of_pods = PodDevice("lane", "fast");
+  ASSERT_TRUE(AwaitDevice(of_pods)) << kube_->Log();
+  for (const std::string& device : {of_pods, std::string(kSoonDevice)}) {
+    const ClaimName claim = Allocate(device, device);
+    Json object = api_->objects().Get(PathOf(claim));
+    object["status"]["reservedFor"].push_back({{"resource", "pods"}, {"name", "q"}, {"uid", "q1"}});
+    api_->objects().Put(PathOf(claim), object);
+    EXPECT_THAT(kubelet_->Prepare(claim, &prepared_), HasSubstr("is reserved for pod-1 and q1"));
+  }
   EXPECT_EQ(ToldClaims(), 0u);
 }
 
@@ -181,7 +186,7 @@ TEST_F(KubeDriverTest, WhateverIsKilledNothingIsLost) {
     ASSERT_TRUE(node_.StartDaemon().ok());
   };
   StartKube();
-  const std::string device = PodDevice("pod-qos", "Guaranteed");
+  const std::string device = PodDevice("lane", "fast");
   ASSERT_TRUE(AwaitDevice(device)) << kube_->Log();
   const auto generation = [&] {
     return api_->objects().All(kSlices).at(0)["spec"]["pool"]["generation"].get<int>();
@@ -200,7 +205,7 @@ TEST_F(KubeDriverTest, WhateverIsKilledNothingIsLost) {
   ASSERT_TRUE(AwaitPrepared(claim));
   ASSERT_TRUE(AwaitPrepared(container));
   EXPECT_THAT(prepared_, ElementsAre(Pair("class", ElementsAre(kSoonCdi))));
-  EXPECT_EQ(PodQosOf(RunPod(config)), "Guaranteed");
+  EXPECT_EQ(LaneOf(RunPod(config)), "fast");
   kill_kube();
   EXPECT_TRUE(Eventually([&] { return kubelet_->Unprepare(claim).empty(); }));
   EXPECT_EQ(kubelet_->Unprepare(container), "");
@@ -208,6 +213,23 @@ TEST_F(KubeDriverTest, WhateverIsKilledNothingIsLost) {
   EXPECT_EQ(kubelet_->Unprepare(claim), "");
   EXPECT_EQ(ToldClaims(), 0u);
   EXPECT_EQ(generation(), before) << "no class has changed";
+}
+
+// kubelet has no claim prepared twice, so the driver has to tell what plimsolld has lost.
+TEST_F(KubeDriverTest, ALostTableOfPlimsolldIsFilledAgain) {
+  StartKube();
+  const std::string device = PodDevice("lane", "fast");
+  ASSERT_TRUE(AwaitDevice(device)) << kube_->Log();
+  cri::PodSandboxConfig config = PodConfig();
+  const ClaimName claim = Allocate("u1", device, config.metadata().uid());
+  ASSERT_TRUE(AwaitPrepared(claim));
+  node_.KillDaemon();
+  for (const char* suffix : {"", "-wal", "-shm"}) {
+    Host().RemoveFile(absl::StrCat(node_.state_directory(), "/cluster.db", suffix)).IgnoreError();
+  }
+  ASSERT_TRUE(node_.StartDaemon().ok());
+  EXPECT_TRUE(Eventually([&] { return ToldClaims() == 1; }, absl::Seconds(60))) << kube_->Log();
+  EXPECT_EQ(LaneOf(RunPod(config)), "fast");
 }
 
 TEST_F(KubeDriverTest, AnApiServerThatIsAwayStopsNoPreparedClaim) {
@@ -328,7 +350,7 @@ TEST_F(KubeDriverTest, WithInheritedSocketsItNeedsNoRoot) {
   const auto owner = Host().Stat(absl::StrCat("proc/", kube_->pid()));
   ASSERT_TRUE(owner.ok());
   EXPECT_EQ(owner->st_uid, kNobody);
-  const std::string device = PodDevice("pod-qos", "Guaranteed");
+  const std::string device = PodDevice("lane", "fast");
   const ClaimName claim = Allocate("u1", device);
   ASSERT_TRUE(AwaitPrepared(claim));
   EXPECT_EQ(ToldClaims(), 1u);

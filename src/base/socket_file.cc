@@ -19,8 +19,9 @@
 namespace plimsoll {
 namespace {
 
-// Added to the path while the socket isn't ready to be found.
-constexpr char kUnfinished[] = "~";
+// Before the file's name while the socket isn't ready to be found. Programs that look for sockets
+// in a directory leave out hidden files (kubelet: pkg/kubelet/pluginmanager/pluginwatcher).
+constexpr char kUnfinished[] = ".";
 
 absl::Status Refused(const std::string& path, absl::string_view rule) {
   return absl::InvalidArgumentError(
@@ -62,7 +63,8 @@ absl::Status CheckNobodyListens(const std::string& path) {
 }
 
 std::string UnfinishedSocket(const std::string& path) {
-  return path + kUnfinished;
+  const size_t name = path.rfind('/') + 1;
+  return absl::StrCat(path.substr(0, name), kUnfinished, path.substr(name));
 }
 
 absl::Status PublishSocket(const SocketFile& socket) {

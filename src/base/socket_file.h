@@ -25,7 +25,7 @@ absl::Status CheckSocketPath(const std::string& path);
 // FAILED_PRECONDITION if a process listens there, or it is no socket at all.
 absl::Status CheckNobodyListens(const std::string& path);
 
-// The path to listen on first.
+// The path to listen on first: a hidden file beside it.
 std::string UnfinishedSocket(const std::string& path);
 
 struct SocketFile {

@@ -25,6 +25,11 @@ TEST(SocketFile, APathMustFitASocketsAddress) {
   }
 }
 
+TEST(SocketFile, AnUnfinishedSocketIsHiddenInTheSameDirectory) {
+  EXPECT_EQ(UnfinishedSocket("/run/a/agent.sock"), "/run/a/.agent.sock");
+  EXPECT_EQ(UnfinishedSocket("/agent.sock"), "/.agent.sock");
+}
+
 TEST(SocketFile, AListenersFileHasItsMode) {
   const TestDir dir;
   const std::string path = dir.path() + "/s";
@@ -34,7 +39,7 @@ TEST(SocketFile, AListenersFileHasItsMode) {
   ASSERT_EQ(stat(path.c_str(), &info), 0);
   EXPECT_EQ(info.st_mode & 07777, 0600u);
   EXPECT_TRUE(ProbeSocket(path).ok());
-  EXPECT_FALSE(dir.root().Exists("s~"));
+  EXPECT_FALSE(dir.root().Exists(".s"));
 }
 
 TEST(SocketFile, ALeftSocketIsReplacedAndALivingOneIsNot) {
@@ -61,7 +66,7 @@ TEST(SocketFile, AFailedListenLeavesNothing) {
   EXPECT_TRUE(absl::IsNotFound(ListenAt({dir.path() + "/no/s", 0600, std::nullopt}).status()));
   ASSERT_TRUE(dir.root().MakeDirs("s").ok());  // rename(2) can't replace a directory
   EXPECT_FALSE(ListenAt({dir.path() + "/s", 0600, std::nullopt}).ok());
-  EXPECT_FALSE(dir.root().Exists("s~"));
+  EXPECT_FALSE(dir.root().Exists(".s"));
 }
 
 }  // namespace

@@ -46,6 +46,16 @@ absl::Status CheckName(absl::string_view field, const std::string& name) {
                    kMostNameBytes, " letters, digits, \"-\", \"_\", \".\" or \"/\""));
 }
 
+absl::Status CheckGivenOut(const qos::Registry& registry, const std::string& type) {
+  for (const qos::TypeReport& one : registry.Describe()) {
+    if (one.level != qos::Level::kPod || one.name != type || !one.is_informative) continue;
+    return absl::InvalidArgumentError(absl::StrCat(
+        "classes: type \"", type,
+        "\" only shows what follows from the pod's requests and limits: no claim can give it"));
+  }
+  return absl::OkStatus();
+}
+
 size_t BytesOf(const Claim& claim) {
   size_t bytes = claim.claim_uid.size() + claim.pod_uid.size();
   for (const auto& [type, name] : claim.classes) bytes += type.size() + name.size();
@@ -114,6 +124,7 @@ absl::Status PodClasses::Check(const Claim& claim) const {
   for (const auto& [type, name] : claim.classes) {
     PLIMSOLL_RETURN_IF_ERROR(options_.registry->CheckKnown(
         qos::Level::kPod, absl::StrCat("pod ", claim.pod_uid), type, name));
+    PLIMSOLL_RETURN_IF_ERROR(CheckGivenOut(*options_.registry, type));
   }
   return absl::OkStatus();
 }

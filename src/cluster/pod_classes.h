@@ -47,10 +47,11 @@ class PodClasses {
   // without its class, and those that run are served.
   explicit PodClasses(PodClassesOptions options);
 
-  // Replaces what the claim has told before. INVALID_ARGUMENT: a uid or name that none can be, or
-  // no class; NOT_FOUND as Registry::CheckKnown; FAILED_PRECONDITION: another claim gives the pod
-  // another class of the type, the pod's sandbox runs without the class, or classes are off;
-  // RESOURCE_EXHAUSTED: the table or the disk is full. Durable when it returns OK.
+  // Replaces what the claim has told before. INVALID_ARGUMENT: a uid or name that none can be,
+  // no class, or a type that only informs; NOT_FOUND as Registry::CheckKnown; FAILED_PRECONDITION:
+  // another claim gives the pod another class of the type, the pod's sandbox runs without the
+  // class, or classes are off; RESOURCE_EXHAUSTED: the table or the disk is full. Durable when it
+  // returns OK.
   absl::Status Set(Claim claim);
   // OK when there is none. The pod's sandbox keeps its classes.
   absl::Status Drop(const std::string& claim_uid);

@@ -11,6 +11,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "qos/fake_type_for_test.h"
+#include "qos/pod_qos.h"
 
 namespace plimsoll::cluster {
 namespace {
@@ -40,6 +41,7 @@ class PodClassesTest : public ::testing::Test {
         &kernel_, qos::FakeType::Options{
                       .name = "tide", .level = qos::Level::kPod, .classes = {{"low", 0, ""}}}));
     types.push_back(std::make_unique<qos::FakeType>(&kernel_, qos::FakeType::Options{}));
+    types.push_back(std::make_unique<qos::PodQosType>());
     registry_ = *qos::Registry::Create(std::move(types), {{qos::Level::kPod, "moon", "no moon"}});
     Open();
   }
@@ -70,6 +72,13 @@ class PodClassesTest : public ::testing::Test {
   std::map<std::string, qos::HeldClasses> sandboxes_;  // that live, by the pod's uid
   std::unique_ptr<PodClasses> classes_;
 };
+
+TEST_F(PodClassesTest, AClassThatOnlyInformsIsNoClaims) {
+  const absl::Status set = Set("pod-1", "claim-1", {{"pod-qos", "Guaranteed"}});
+  EXPECT_EQ(set.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_THAT(set.message(), HasSubstr("type \"pod-qos\" only shows what follows from the pod's"));
+  EXPECT_THAT(*classes_->OfPod("pod-1"), IsEmpty());
+}
 
 TEST_F(PodClassesTest, APodHasTheClassesOfAllItsClaims) {
   ASSERT_TRUE(Set("pod-1", "claim-1", {{"lane", "fast"}}).ok());

@@ -78,6 +78,7 @@ wire::NodeReport ReportMaker::Make(Looks looks) {
 void ReportMaker::AddTypes(wire::NodeReport* report) const {
   if (sources_.registry == nullptr) return;
   for (const qos::TypeReport& type : sources_.registry->Describe()) {
+    if (type.is_informative) continue;
     wire::NodeClassType* to = report->add_types();
     to->set_name(type.name);
     to->set_level(LevelName(type.level));

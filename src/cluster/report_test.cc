@@ -9,6 +9,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "qos/fake_type_for_test.h"
+#include "qos/pod_qos.h"
 
 namespace plimsoll::cluster {
 namespace {
@@ -29,6 +30,7 @@ class ReportTest : public ::testing::Test {
     types.push_back(std::make_unique<qos::FakeType>(
         &lane_, qos::FakeType::Options{
                     .name = "lane", .level = qos::Level::kPod, .classes = {{"fast", 0, ""}}}));
+    types.push_back(std::make_unique<qos::PodQosType>());  // only informs: in no report
     registry_ = *qos::Registry::Create(std::move(types), {{qos::Level::kPod, "moon", "no moon"}});
     sources_.version = "1.2.3";
     sources_.registry = registry_.get();
@@ -84,6 +86,7 @@ TEST_F(ReportTest, HasClassesAndTopology) {
   EXPECT_EQ(rdt.classes(0).holders(), 2u);
   EXPECT_EQ(rdt.classes(0).meaning(), "L3 0=0xff0");
   EXPECT_EQ(rdt.classes(1).holders(), 0u);
+  EXPECT_EQ(report.types(1).name(), "lane");
   EXPECT_EQ(report.types(1).level(), "pod");
   EXPECT_EQ(report.types(2).name(), "moon");
   EXPECT_EQ(report.types(2).unavailable(), "no moon");

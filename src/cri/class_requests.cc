@@ -171,6 +171,7 @@ absl::Status CheckUngranted(const Asker& asker, const std::string& type,
           " grants; on this node the cluster's scheduler gives out classes (classes.from): ask for "
           "the extended resource ",
           resource, " in the limits of ", is_pod ? "a container" : "the container",
+          ", and leave the node to the scheduler: with spec.nodeName no claim is made",
           asker.is_static ? "; annotations of static pods need classes.staticPods: true" : "")));
 }
 

@@ -209,11 +209,13 @@ TEST_F(ClassRequestsTest, FromTheSchedulerAnAnnotationNeedsItsGrant) {
   support_.scheduled = [] { return true; };
   const absl::Status refused = Classes().status();
   EXPECT_TRUE(absl::IsFailedPrecondition(refused));
-  EXPECT_EQ(refused.message(),
-            "container web: annotation rdt.resources.beta.kubernetes.io/container.web asks for "
-            "class \"gold\" of type \"rdt\", which no claim of the container grants; on this node "
-            "the cluster's scheduler gives out classes (classes.from): ask for the extended "
-            "resource class.plimsoll.dev/rdt.gold in the limits of the container");
+  EXPECT_EQ(
+      refused.message(),
+      "container web: annotation rdt.resources.beta.kubernetes.io/container.web asks for "
+      "class \"gold\" of type \"rdt\", which no claim of the container grants; on this node "
+      "the cluster's scheduler gives out classes (classes.from): ask for the extended "
+      "resource class.plimsoll.dev/rdt.gold in the limits of the container, and leave the node "
+      "to the scheduler: with spec.nodeName no claim is made");
   EXPECT_EQ(registry_->Refusals().at({"rdt", "annotation"}), 1u);
   support_.from = qos::ClassesFrom::kAny;
   EXPECT_TRUE(Classes().ok());
@@ -391,10 +393,12 @@ TEST_F(ClassRequestsTest, FromTheSchedulerAPodNeedsItsClaim) {
   support_.from = qos::ClassesFrom::kScheduler;
   const absl::Status refused = PodClasses().status();
   EXPECT_TRUE(absl::IsFailedPrecondition(refused));
-  EXPECT_THAT(std::string(refused.message()),
-              HasSubstr("which no claim of the pod grants; on this node the cluster's scheduler "
-                        "gives out classes (classes.from): ask for the extended resource "
-                        "class.plimsoll.dev/pod.lane.gold in the limits of a container"));
+  EXPECT_THAT(
+      std::string(refused.message()),
+      HasSubstr("which no claim of the pod grants; on this node the cluster's scheduler "
+                "gives out classes (classes.from): ask for the extended resource "
+                "class.plimsoll.dev/pod.lane.gold in the limits of a container, and leave the "
+                "node to the scheduler"));
   Tell(qos::ClassNames{{"lane", "gold"}});
   EXPECT_THAT(*PodClasses(), ElementsAre(Pair("lane", "gold")));
 }

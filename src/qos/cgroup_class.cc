@@ -75,8 +75,12 @@ absl::Status CgroupClassType::NoSuchClass(absl::string_view class_name) const {
                                           "\"; there are: ", absl::StrJoin(names, ", ")));
 }
 
+bool CgroupClassType::SetsNothing() const {
+  return absl::c_all_of(config_.classes, [](const auto& each) { return each.second.empty(); });
+}
+
 std::string CgroupClassType::unavailable() const {
-  if (cgroups_->layout() == linux::CgroupLayout::kV2) return "";
+  if (cgroups_->layout() == linux::CgroupLayout::kV2 || SetsNothing()) return "";
   return absl::StrCat(config_.name,
                       " classes need cgroup v2; this machine has its controllers on cgroup v1");
 }

@@ -34,6 +34,7 @@ class CgroupClassType : public ClassType {
 
   // The reason why this machine can't have the type, which then has no classes and whose Assign is
   // FAILED_PRECONDITION. Empty when it can.
+  // cgroup v1 has a type all of whose classes set nothing, and no other.
   std::string unavailable() const;
 
   std::string name() const override { return config_.name; }
@@ -58,6 +59,7 @@ class CgroupClassType : public ClassType {
   CgroupClassType(linux::CgroupManager* cgroups, CgroupTypeConfig config)
       : cgroups_(cgroups), config_(std::move(config)) {}
   absl::Status Validate();
+  bool SetsNothing() const;
   // Null when there is no such class.
   const Values* Find(absl::string_view class_name) const;
   absl::Status NoSuchClass(absl::string_view class_name) const;

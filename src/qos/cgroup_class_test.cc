@@ -205,6 +205,23 @@ TEST_F(CgroupClassTest, WithoutTheControllerItSaysSo) {
                         "enabled for the group"));
 }
 
+TEST_F(CgroupClassTest, OnV1ThereAreClassesThatSetNothing) {
+  TestDir dir;
+  const auto tree = std::make_shared<linux::FakeCgroupTree>(
+      dir.root(), linux::FakeCgroupTree::Files{{"cpu", {}}}, /*v2=*/false);
+  linux::CgroupV1 cgroups({{tree, {"cpu"}}}, nullptr);
+  CgroupTypeConfig config{.name = "lane", .classes = {{"fast", {}}, {"slow", {}}}};
+  config.common.default_class = "slow";
+  const auto type = *CgroupClassType::Create(&cgroups, config);
+  EXPECT_EQ(type->unavailable(), "");
+  EXPECT_EQ(type->classes().size(), 2u);
+  EXPECT_EQ(type->default_class(), "slow");
+  EXPECT_TRUE(type->Assign(Container(), "", "fast").ok());
+  EXPECT_TRUE(type->Adopt(Container(), "fast", {}).ok());
+  EXPECT_EQ(*type->Drift(Container(), "fast"), "");
+  EXPECT_TRUE(type->Release(Container(), "fast").ok());
+}
+
 TEST_F(CgroupClassTest, OnV1ThereAreNone) {
   TestDir dir;
   const auto tree = std::make_shared<linux::FakeCgroupTree>(

@@ -88,6 +88,9 @@ class ClassType {
   virtual Level level() const = 0;
   // Whether a holder keeps the class that it was created with.
   virtual bool immutable() const { return false; }
+  // Whether its classes only show what follows from the rest of a request. A cluster's scheduler
+  // doesn't give them out.
+  virtual bool is_informative() const { return false; }
   // The class of a holder that names none; empty: no class, which changes nothing in the kernel.
   virtual std::string default_class() const = 0;
   // In the order of the configuration, or sorted.

@@ -19,6 +19,7 @@ class PodQosType : public ClassType {
   std::string name() const override { return kPodQos; }
   Level level() const override { return Level::kPod; }
   bool immutable() const override { return true; }
+  bool is_informative() const override { return true; }
   std::string default_class() const override { return ""; }  // see DerivePodQos
   std::vector<ClassInfo> classes() const override;
   absl::Status Assign(const Target&, absl::string_view, absl::string_view) override {

@@ -49,6 +49,7 @@ struct TypeReport {
   std::string default_class;
   std::vector<ClassUse> classes;
   std::vector<std::string> warnings;
+  bool is_informative = false;  // see ClassType
 };
 
 // A type that is configured but unavailable here: nobody can name it, and messages say why.

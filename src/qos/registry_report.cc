@@ -118,7 +118,8 @@ std::vector<TypeReport> Registry::Describe(bool look) const {
   std::vector<TypeReport> reports;
   for (const auto& type : types_) {
     TypeReport report{
-        type->name(), type->level(), type->immutable(), type->default_class(), {}, {}};
+        type->name(), type->level(),         type->immutable(), type->default_class(), {},
+        {},           type->is_informative()};
     if (look) report.warnings = type->warnings();
     for (ClassInfo& info : type->classes()) report.classes.push_back({std::move(info), {}});
     reports.push_back(std::move(report));

@@ -20,7 +20,7 @@ constexpr char kSchema[] =
 
 std::string DamageAdvice(const std::string& path) {
   return absl::StrCat("; to start with an empty database, move it and its log (", path,
-                      "-wal) away: kubelet has claims prepared again, and pods keep their classes");
+                      "-wal) away: pods keep their classes, and plimsolld those that it was told");
 }
 
 absl::Status Prepare(sqlite::Database& database, const std::string& path) {
@@ -127,6 +127,21 @@ absl::Status ClaimStore::Remove(const std::string& uid) {
   const absl::MutexLock lock(&mutex_);
   return reserve_.Write(
       /*ends=*/true, [&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return remove_.Run(uid); });
+}
+
+absl::StatusOr<std::vector<PreparedClaim>> ClaimStore::ListOfPods() {
+  const absl::MutexLock lock(&mutex_);
+  PLIMSOLL_ASSIGN_OR_RETURN(
+      sqlite::Statement list,
+      database_->Prepare("SELECT uid, claim_namespace, name, pod_uid, devices FROM claims"
+                         " WHERE pod_uid <> '' ORDER BY uid"));
+  std::vector<PreparedClaim> claims;
+  PLIMSOLL_RETURN_IF_ERROR(list.Query([&] {
+    claims.push_back(
+        {{list.Bytes(1), list.Bytes(2), list.Bytes(0)}, DevicesFrom(list.Bytes(4)), list.Bytes(3)});
+    return absl::OkStatus();
+  }));
+  return claims;
 }
 
 absl::StatusOr<int64_t> ClaimStore::Count() {

@@ -52,6 +52,8 @@ class ClaimStore {
   // OK without such a row.
   absl::Status Remove(const std::string& uid);
   absl::StatusOr<int64_t> Count();
+  // Those with a pod, sorted by uid.
+  absl::StatusOr<std::vector<PreparedClaim>> ListOfPods();
 
  private:
   ClaimStore(sqlite::DiskReserve reserve, std::unique_ptr<sqlite::Database> database,

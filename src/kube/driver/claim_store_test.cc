@@ -48,6 +48,17 @@ TEST_F(ClaimStoreTest, APutReplacesAndARemoveForgets) {
   EXPECT_EQ(store->Find("u1").value(), std::nullopt);
 }
 
+TEST_F(ClaimStoreTest, ClaimsOfPodsAreListed) {
+  const auto store = Open();
+  EXPECT_EQ(store->ListOfPods().value(), std::vector<PreparedClaim>());
+  PreparedClaim without = Prepared("u2");
+  without.pod_uid.clear();
+  for (const PreparedClaim& each : {Prepared("u3"), without, Prepared("u1")}) {
+    ASSERT_TRUE(store->Put(each).ok());
+  }
+  EXPECT_THAT(store->ListOfPods().value(), testing::ElementsAre(Prepared("u1"), Prepared("u3")));
+}
+
 TEST_F(ClaimStoreTest, ADamagedRowHasNoDevicesAndKeepsItsPod) {
   ASSERT_TRUE(Open()->Put(Prepared("u1")).ok());
   for (const char* text : {"", "{}", "[1]", "[{\"device\": \"d\"}]"}) {

@@ -10,6 +10,9 @@
 namespace plimsoll::kube {
 namespace {
 
+// Of pods in a message.
+constexpr size_t kMostNamedPods = 4;
+
 // Whether the error says that the API server can't be asked now, rather than what is so.
 bool IsAway(const absl::Status& status) {
   switch (status.code()) {
@@ -38,13 +41,19 @@ absl::StatusOr<qos::ClassNames> PodClassesOf(const std::vector<PreparedDevice>& 
   return classes;
 }
 
+// Scheduler and quota count a claim once, so pods that share one would have more than is counted.
 absl::StatusOr<std::string> OnlyPodOf(const Allocation& allocation) {
   if (allocation.pods.size() == 1 && !allocation.other_consumers) return allocation.pods.front();
+  std::vector<std::string> named = allocation.pods;
+  const size_t more = named.size() > kMostNamedPods ? named.size() - kMostNamedPods : 0;
+  named.resize(named.size() - more);
+  if (more > 0) named.push_back(absl::StrCat(more, " more"));
+  if (named.empty()) named.emplace_back("no pod");
+  if (allocation.other_consumers) named.emplace_back("another object");
   return absl::FailedPreconditionError(absl::StrCat(
-      "has a pod-level class and is reserved for ",
-      allocation.pods.empty() ? "no pod" : absl::StrJoin(allocation.pods, " and "),
-      allocation.other_consumers ? " and another object" : "",
-      "; a pod-level class is for one pod: give each pod a claim of a ResourceClaimTemplate"));
+      "has a QoS class and is reserved for ", absl::StrJoin(named, " and "),
+      "; such a claim counts once and is for one pod: give each pod a claim of its own by a "
+      "ResourceClaimTemplate, or ask for the extended resource in a container's limits"));
 }
 
 std::vector<PluginDevice> AnswerOf(const PreparedClaim& claim) {
@@ -137,9 +146,8 @@ absl::StatusOr<PreparedClaim> Claims::Resolve(const ClaimRef& claim,
     has_pod_level |= id.level == qos::Level::kPod;
     prepared.devices.push_back({each, std::move(id)});
   }
-  if (has_pod_level) {
-    PLIMSOLL_ASSIGN_OR_RETURN(prepared.pod_uid, OnlyPodOf(allocation));
-  }
+  PLIMSOLL_ASSIGN_OR_RETURN(std::string pod_uid, OnlyPodOf(allocation));
+  if (has_pod_level) prepared.pod_uid = std::move(pod_uid);
   return prepared;
 }
 
@@ -154,6 +162,44 @@ absl::Status Claims::Unprepare(const ClaimRef& claim) {
   PLIMSOLL_RETURN_IF_ERROR(CheckClaimRef(claim));
   const Turn turn(*this, claim.uid);
   return Annotate(UnprepareInTurn(claim), Display(claim));
+}
+
+absl::Status Claims::TellAgain(const std::function<void(const std::string&)>& refused) {
+  if (!must_tell_again_.exchange(false)) return absl::OkStatus();
+  absl::Status told = TellLacking(refused);
+  if (!told.ok()) must_tell_again_ = true;
+  return told;
+}
+
+absl::Status Claims::TellLacking(const std::function<void(const std::string&)>& refused) {
+  PLIMSOLL_ASSIGN_OR_RETURN(const std::vector<PreparedClaim> claims, store_.ListOfPods());
+  if (claims.empty()) return absl::OkStatus();
+  PLIMSOLL_ASSIGN_OR_RETURN(const std::vector<PodClasses> known, link_.ListPodClasses());
+  std::set<std::string> told;
+  for (const PodClasses& each : known) told.insert(each.claim_uid);
+  int refusals = 0;
+  std::string first;
+  for (const PreparedClaim& each : claims) {
+    if (told.contains(each.claim.uid)) continue;
+    const absl::Status status = TellOneAgain(each.claim.uid);
+    if (absl::IsUnavailable(status)) return status;
+    if (status.ok() || ++refusals > 1) continue;
+    first = absl::StrCat(Display(each.claim), ": ", status.message());
+  }
+  if (refusals > 0) {
+    refused(absl::StrCat("plimsolld has lost the pod-level classes of ", refusals,
+                         " prepared claims and refuses to take them again; the first is ", first));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Claims::TellOneAgain(const std::string& uid) {
+  const Turn turn(*this, uid);
+  PLIMSOLL_ASSIGN_OR_RETURN(const std::optional<PreparedClaim> claim, store_.Find(uid));
+  if (!claim || claim->pod_uid.empty()) return absl::OkStatus();
+  PLIMSOLL_ASSIGN_OR_RETURN(qos::ClassNames classes, PodClassesOf(claim->devices));
+  if (classes.empty()) return absl::OkStatus();
+  return link_.SetPodClasses({claim->pod_uid, uid, std::move(classes)});
 }
 
 absl::Status Claims::UnprepareInTurn(const ClaimRef& claim) {

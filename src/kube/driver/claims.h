@@ -3,6 +3,7 @@
 #ifndef PLIMSOLL_KUBE_DRIVER_CLAIMS_H_
 #define PLIMSOLL_KUBE_DRIVER_CLAIMS_H_
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -51,6 +52,15 @@ class Claims {
   absl::StatusOr<std::vector<PluginDevice>> Prepare(const ClaimRef& claim);
   // Idempotent. OK for an unknown claim.
   absl::Status Unprepare(const ClaimRef& claim);
+  // plimsolld answers again.
+  void RuntimeIsBack() { must_tell_again_ = true; }
+  // TellAgain has something to do: it hasn't succeeded yet, or not since plimsolld came back.
+  bool must_tell_again() const { return must_tell_again_; }
+  // Tells plimsolld pod-level classes of prepared claims that it doesn't know: it may have lost
+  // them, and kubelet never has a claim prepared twice. Claims that only plimsolld knows stay: this
+  // disk may be the one that has lost them. `refused` gets one sentence if plimsolld refuses some.
+  // An error: plimsolld or the disk can't answer now, and nothing or a part is told.
+  absl::Status TellAgain(const std::function<void(const std::string&)>& refused);
 
  private:
   class Turn;
@@ -63,12 +73,16 @@ class Claims {
   absl::StatusOr<PreparedClaim> Resolve(const ClaimRef& claim, const Allocation& allocation) const;
   absl::Status CheckClasses(const PreparedClaim& claim) const;
   absl::Status UnprepareInTurn(const ClaimRef& claim);
+  absl::Status TellLacking(const std::function<void(const std::string&)>& refused);
+  // Tells what the disk knows by now, if it does.
+  absl::Status TellOneAgain(const std::string& uid);
 
   ApiClient& api_;
   RuntimeLink& link_;
   const DeviceBoard& board_;
   ClaimStore& store_;
   const ClaimsOptions options_;
+  std::atomic<bool> must_tell_again_ = true;
   absl::Mutex mutex_;
   std::set<std::string> busy_ ABSL_GUARDED_BY(mutex_);  // uids of claims whose turn it is
 };

@@ -127,16 +127,28 @@ TEST_F(ClaimsTest, ANewAllocationReplacesTheOldOne) {
   EXPECT_EQ(store_->Find("u1").value()->pod_uid, "");
 }
 
-TEST_F(ClaimsTest, APodLevelClassIsForOnePod) {
-  PutClaim({{"p", "pod-lane-fast"}}, {"pod-1", "pod-2"});
-  EXPECT_THAT(Failure(), HasSubstr("is reserved for pod-1 and pod-2; a pod-level class is for one"
-                                   " pod: give each pod a claim of a ResourceClaimTemplate"));
-  PutClaim({{"p", "pod-lane-fast"}}, {});
-  EXPECT_THAT(Failure(), HasSubstr("is reserved for no pod;"));
+TEST_F(ClaimsTest, AClaimIsForOnePod) {
+  for (const char* device : {"pod-lane-fast", "rdt-gold"}) {
+    PutClaim({{"p", device}}, {"pod-1", "pod-2"});
+    EXPECT_THAT(Failure(),
+                HasSubstr("is reserved for pod-1 and pod-2; such a claim counts once and "
+                          "is for one pod: give each pod a claim of its own by a "
+                          "ResourceClaimTemplate, or ask for the extended resource"));
+    PutClaim({{"p", device}}, {});
+    EXPECT_THAT(Failure(), HasSubstr("is reserved for no pod;"));
+    PutClaim({{"p", device}}, std::vector<std::string>(100, "pod"));
+    EXPECT_THAT(Failure(), HasSubstr("for pod and pod and pod and pod and 96 more;"));
+  }
   EXPECT_THAT(link_.calls(), IsEmpty());
-  // A container's class may be shared.
+  EXPECT_EQ(store_->Count().value(), 0);
+}
+
+TEST_F(ClaimsTest, APreparedClaimIsNotHandedToASecondPod) {
+  PutClaim({{"a", "rdt-gold"}});
+  ASSERT_TRUE(Prepare().ok());
   PutClaim({{"a", "rdt-gold"}}, {"pod-1", "pod-2"});
-  EXPECT_EQ(Failure(), "OK");
+  EXPECT_THAT(Failure(), HasSubstr("is reserved for pod-1 and pod-2"));
+  EXPECT_EQ(store_->Count().value(), 1) << "the first pod's";
 }
 
 TEST_F(ClaimsTest, TwoClassesOfAPodLevelTypeContradict) {
@@ -186,6 +198,48 @@ TEST_F(ClaimsTest, NothingIsKnownBeforePlimsolldHasTold) {
   const auto prepared = claims.Prepare(ClaimForTest());
   EXPECT_EQ(prepared.status().code(), absl::StatusCode::kUnavailable);
   EXPECT_THAT(std::string(prepared.status().message()), HasSubstr("does it run"));
+}
+
+TEST_F(ClaimsTest, WhatPlimsolldHasLostIsToldAgain) {
+  PutClaim({{"p", "pod-lane-fast"}}, {"pod-1"}, "u1");
+  PutClaim({{"p", "pod-lane-slow"}}, {"pod-2"}, "u2");
+  PutClaim({{"a", "rdt-gold"}}, {"pod-3"}, "u3");
+  for (const char* uid : {"u1", "u2", "u3"}) ASSERT_TRUE(Prepare(uid).ok()) << uid;
+  ASSERT_TRUE(link_.DropPodClasses("u1").ok());
+  ASSERT_TRUE(link_.SetPodClasses({"pod-9", "u9", {{"lane", "fast"}}}).ok());
+  link_.ForgetCalls();
+  std::vector<std::string> refusals;
+  const auto refused = [&](const std::string& text) { refusals.push_back(text); };
+  EXPECT_TRUE(claims_.TellAgain(refused).ok());
+  EXPECT_THAT(link_.calls(), ElementsAre("ListPodClasses", "SetPodClasses pod-1 u1 lane=fast"));
+  EXPECT_TRUE(link_.told().contains("u9")) << "this disk may have lost it";
+  EXPECT_THAT(refusals, IsEmpty());
+}
+
+TEST_F(ClaimsTest, WhatPlimsolldRefusesToHearAgainIsSaidOnce) {
+  std::vector<std::string> refusals;
+  const auto refused = [&](const std::string& text) { refusals.push_back(text); };
+  EXPECT_TRUE(claims_.TellAgain(refused).ok());
+  EXPECT_THAT(link_.calls(), IsEmpty()) << "there is nothing to tell";
+  EXPECT_FALSE(claims_.must_tell_again());
+  for (const char* uid : {"u1", "u2"}) {
+    PutClaim({{"p", "pod-lane-fast"}}, {"pod-1"}, uid);
+    ASSERT_TRUE(Prepare(uid).ok());
+    ASSERT_TRUE(link_.DropPodClasses(uid).ok());
+  }
+  claims_.RuntimeIsBack();
+  link_.Answer(absl::UnavailableError("away"));
+  EXPECT_EQ(claims_.TellAgain(refused).code(), absl::StatusCode::kUnavailable);
+  EXPECT_TRUE(claims_.must_tell_again());
+  EXPECT_THAT(refusals, IsEmpty());
+  link_.Answer(absl::OkStatus());
+  link_.AnswerToSets(absl::NotFoundError("no such class"));
+  EXPECT_TRUE(claims_.TellAgain(refused).ok()) << "to try again would change nothing";
+  EXPECT_TRUE(claims_.TellAgain(refused).ok());
+  EXPECT_THAT(refusals,
+              ElementsAre("plimsolld has lost the pod-level classes of 2 prepared claims and "
+                          "refuses to take them again; the first is claim default/claim-u1 (uid "
+                          "u1): no such class"));
 }
 
 TEST_F(ClaimsTest, AnOddNameAsksNobody) {

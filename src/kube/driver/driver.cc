@@ -6,6 +6,7 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/mutex.h"
+#include "base/printable.h"
 #include "base/status.h"
 #include "kube/apiserver/reconciler.h"
 #include "kube/driver/claims.h"
@@ -16,6 +17,8 @@
 
 namespace plimsoll::kube {
 namespace {
+
+constexpr size_t kMostVerdictBytes = 1024;
 
 // Passing by themselves, and seen on every busy cluster: not for the log.
 bool IsRoutine(const absl::Status& status) {
@@ -46,6 +49,7 @@ class Driver final : public ClassDriver {
     server.on_verdict = [this](bool registered, const std::string& error) {
       HearVerdict(registered, error);
     };
+    server.on_call = [this] { HearCall(); };
     server.tell_socket = [this](const std::string& path, const absl::Status& made) {
       const std::string removed = absl::StrCat("another process removed ", path);
       options_.warn(made.ok() ? absl::StrCat(removed, "; it has been made again")
@@ -65,8 +69,12 @@ class Driver final : public ClassDriver {
     const bool was_lost = board_.is_lost();
     board_.Set(devices);
     publisher_.SetDevices(std::move(devices));
-    if (was_lost) scheduling_.RuntimeIsBack();
-    chores_.Wake();
+    if (was_lost) {
+      scheduling_.RuntimeIsBack();
+      claims_.RuntimeIsBack();
+    }
+    // Every report of a changed holder comes here too.
+    if (scheduling_.has_news() || claims_.must_tell_again()) chores_.Wake();
   }
 
   void Drain() override {
@@ -100,7 +108,7 @@ class Driver final : public ClassDriver {
     options.every = absl::Seconds(kHealthTimeoutSeconds / 3);
     options.retry.longest = absl::Seconds(10);
     options.on_result = [this](const absl::Status& status) {
-      if (!IsRoutine(status)) troubles_.Tell("tell plimsolld of the scheduler", status);
+      if (!IsRoutine(status)) troubles_.Tell("tell plimsolld of scheduler and claims", status);
     };
     return options;
   }
@@ -125,7 +133,8 @@ class Driver final : public ClassDriver {
 
   void HearVerdict(bool registered, const std::string& error) {
     if (!registered) {
-      return troubles_.Tell("registration with kubelet", absl::FailedPreconditionError(error));
+      const std::string why = Printable(error.substr(0, kMostVerdictBytes));
+      return troubles_.Tell("registration with kubelet", absl::FailedPreconditionError(why));
     }
     troubles_.Tell("registration with kubelet", absl::OkStatus());
     options_.note(absl::StrCat("kubelet has registered driver ", qos::kClassDriver));
@@ -133,9 +142,19 @@ class Driver final : public ClassDriver {
     chores_.Wake();
   }
 
+  // A kubelet that registered an earlier run, whose sockets are the service manager's, doesn't say
+  // so again.
+  void HearCall() {
+    if (scheduling_.registered()) return;
+    scheduling_.Registered();
+    chores_.Wake();
+  }
+
   absl::Status DoChores() {
     board_.Remind();
-    return scheduling_.Tell();
+    PLIMSOLL_RETURN_IF_ERROR(scheduling_.Tell());
+    if (!board_.has_devices() || board_.is_lost()) return absl::OkStatus();  // not now
+    return claims_.TellAgain(options_.warn);
   }
 
   ApiClient& api_;

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <grpcpp/grpcpp.h>
 #include <gtest/gtest.h>
+#include <sys/inotify.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -153,6 +154,43 @@ TEST_F(DriverTest, OnceRegisteredPlimsolldKnowsThatTheSchedulerGivesOutClasses) 
   EXPECT_TRUE(WaitUntil([&] { return !link_.calls().empty(); })) << "it may have lost its state";
 }
 
+// As after a restart with the service manager's sockets, which kubelet doesn't notice.
+TEST_F(DriverTest, ACallOfKubeletsShowsThatItIsRegistered) {
+  Start();
+  dra::NodePrepareResourcesResponse response;
+  ASSERT_TRUE(Prepare(RequestFor({"u1"}), response).ok());
+  EXPECT_TRUE(WaitUntil([&] { return link_.scheduled(); }));
+  EXPECT_TRUE(driver_->counts().registered);
+}
+
+TEST_F(DriverTest, APlimsolldThatComesBackHearsWhatItHasLost) {
+  Start();
+  PutClaim("u1", "pod-lane-fast");
+  dra::NodePrepareResourcesResponse response;
+  ASSERT_TRUE(Prepare(RequestFor({"u1"}), response).ok());
+  ASSERT_EQ(response.claims().at("u1").error(), "");
+  ASSERT_TRUE(link_.DropPodClasses("u1").ok());  // its table was moved away
+  driver_->Report(nullptr);
+  Tell(ReportForTest());
+  EXPECT_TRUE(WaitUntil([&] { return link_.told().contains("u1"); }));
+  // As it does while this program is away.
+  End();
+  ASSERT_TRUE(link_.DropPodClasses("u1").ok());
+  FakeApiClient api;
+  DriverOptions options{.node = kNodeForTest,
+                        .state = dir_.root(),
+                        .registration = {Registration(), UniqueFd()},
+                        .driver = {Plugin(), UniqueFd()},
+                        .warn = [](const std::string&) {},
+                        .note = [](const std::string&) {}};
+  auto again = ClassDriver::Start(api, link_, std::move(options));
+  ASSERT_TRUE(again.ok()) << again.status();
+  (*again)->Report(std::make_shared<const NodeReport>(ReportForTest()));
+  EXPECT_TRUE(WaitUntil([&] { return link_.told().contains("u1"); }));
+  (*again)->Drain();
+  api.Stop();
+}
+
 TEST_F(DriverTest, APlimsolldThatIsAwayHearsItLater) {
   const absl::Status started = TryStart();
   ASSERT_TRUE(started.ok()) << started;
@@ -169,6 +207,9 @@ TEST_F(DriverTest, ARefusalOfKubeletIsLogged) {
   EXPECT_TRUE(WaitUntil([&] {
     return !Log().empty() && absl::StrContains(Log().back(), "kubelet: version too old");
   }));
+  ASSERT_TRUE(Notify(false, std::string(100'000, 'x')).ok());
+  EXPECT_TRUE(WaitUntil([&] { return absl::StrContains(Log().back(), "kubelet: xxx"); }));
+  EXPECT_LT(Log().back().size(), 2000u);
   EXPECT_FALSE(link_.scheduled());
 }
 
@@ -319,6 +360,27 @@ TEST_F(DriverTest, ASocketThatOthersRemoveIsMadeAgain) {
   ASSERT_TRUE(WaitUntil([&] { return Notify(true).ok(); }));
   EXPECT_TRUE(WaitUntil([&] { return link_.scheduled(); }));
   EXPECT_THAT(Log(), Contains(HasSubstr("it has been made again")));
+}
+
+// kubelet's watcher takes every socket of the directory for a plugin, unless its name begins with
+// ".".
+TEST_F(DriverTest, KubeletSeesNoUnfinishedSocket) {
+  ASSERT_TRUE(dir_.root().MakeDirs("plugins_registry").ok());
+  const UniqueFd changes(inotify_init1(IN_CLOEXEC | IN_NONBLOCK));
+  ASSERT_GE(inotify_add_watch(changes.get(), (dir_.path() + "/plugins_registry").c_str(),
+                              IN_CREATE | IN_MOVED_TO),
+            0);
+  Start();
+  alignas(inotify_event) char events[4096];
+  const ssize_t size = read(changes.get(), events, sizeof(events));
+  ASSERT_GT(size, 0);
+  std::vector<std::string> seen;
+  for (ssize_t at = 0; at < size;) {
+    const auto* const event = reinterpret_cast<const inotify_event*>(events + at);
+    if (event->name[0] != '.') seen.emplace_back(event->name);
+    at += static_cast<ssize_t>(sizeof(inotify_event) + event->len);
+  }
+  EXPECT_THAT(seen, ElementsAre("classes.plimsoll.dev-reg.sock"));
 }
 
 TEST_F(DriverTest, OwnSocketsGoWithIt) {

@@ -160,8 +160,11 @@ dra::NodeUnprepareResourceResponse PartOf(const absl::Status& unprepared) {
 
 class DraService final : public dra::DRAPlugin::CallbackService {
  public:
-  DraService(std::string node, Claims& claims, UnderWay& under_way)
-      : node_(std::move(node)), claims_(claims), under_way_(under_way) {}
+  DraService(const PluginServerOptions& options, UnderWay& under_way)
+      : node_(options.node),
+        claims_(*options.claims),
+        on_call_(options.on_call),
+        under_way_(under_way) {}
 
   PluginCounts counts() const {
     return {prepared_, prepare_failures_, unprepared_, unprepare_failures_};
@@ -198,6 +201,7 @@ class DraService final : public dra::DRAPlugin::CallbackService {
   // `begins` is false where the claim has to be left as it is.
   template <typename Request, typename Response, typename Work>
   grpc::ServerUnaryReactor* Run(const Request& request, Response* response, Work work) {
+    if (on_call_) on_call_();
     // A claim named twice is prepared once: the answer is by uid.
     std::map<std::string, ClaimRef> claims;
     for (const dra::Claim& each : request.claims()) {
@@ -221,6 +225,7 @@ class DraService final : public dra::DRAPlugin::CallbackService {
 
   const std::string node_;
   Claims& claims_;
+  const std::function<void()> on_call_;
   UnderWay& under_way_;
   std::atomic<uint64_t> prepared_ = 0, prepare_failures_ = 0;
   std::atomic<uint64_t> unprepared_ = 0, unprepare_failures_ = 0;
@@ -232,7 +237,7 @@ class GrpcPluginServer final : public PluginServer {
   explicit GrpcPluginServer(PluginServerOptions options)
       : options_(std::move(options)),
         registration_(options_, under_way_),
-        dra_(options_.node, *options_.claims, under_way_),
+        dra_(options_, under_way_),
         health_(options_.node, *options_.board) {}
 
   ~GrpcPluginServer() override {

@@ -34,6 +34,9 @@ struct PluginServerOptions {
   DeviceBoard* board = nullptr;
   // kubelet's verdict: registered, or the reason of a refusal. From a thread of gRPC's.
   std::function<void(bool registered, const std::string& error)> on_verdict;
+  // Before each call about claims, from a thread of gRPC's: kubelet has registered the driver,
+  // maybe one that ran before. May be null.
+  std::function<void()> on_call;
   // A socket was removed by others: it has been made again (OK), or can't be. May be null.
   std::function<void(const std::string& path, const absl::Status&)> tell_socket;
   // At the end, for calls that run, and then the call of `abandon`, which ends them soon. It may be

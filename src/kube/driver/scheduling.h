@@ -11,8 +11,8 @@
 
 namespace plimsoll::kube {
 
-// Thread-safe. plimsolld remembers what it was told, so that a driver that is started again beside
-// a kubelet that knows it has nothing to tell.
+// Thread-safe. plimsolld remembers what it was told. A driver that is started again beside a
+// kubelet that knows it tells it at kubelet's first call.
 class Scheduling {
  public:
   // Both outlive this.
@@ -27,6 +27,7 @@ class Scheduling {
     if (registered_) must_tell_ = true;
   }
   bool registered() const { return registered_; }
+  bool has_news() const { return must_tell_; }
 
   // Tells it if there is something to tell and plimsolld answers; its next report is the time for
   // another try.

@@ -1,6 +1,7 @@
 #include "kube/driver/slices.h"
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -90,7 +91,11 @@ void SetGeneration(Json& slice, int64_t generation) {
 
 int64_t GenerationOf(const Json& slice) {
   const Json& value = FieldOf(slice, {"spec", "pool", "generation"});
-  return value.is_number_integer() ? value.get<int64_t>() : 0;
+  // Another may have written a number after which there is none.
+  constexpr uint64_t kMost = std::numeric_limits<int64_t>::max() - 1;
+  if (!value.is_number_integer()) return 0;
+  const auto number = value.get<uint64_t>();  // one below 0 is a large one here
+  return number > kMost ? 0 : static_cast<int64_t>(number);
 }
 
 Json OwnPart(const Json& slice) {

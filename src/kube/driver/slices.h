@@ -34,7 +34,7 @@ std::vector<nlohmann::json> SlicesOf(const std::vector<PoolDevice>& devices,
                                      const PoolFrame& frame);
 // The pool's slices of this generation.
 void SetGeneration(nlohmann::json& slice, int64_t generation);
-// 0: the object has none that is a number.
+// 0: the object has none, or one that has no successor.
 int64_t GenerationOf(const nlohmann::json& slice);
 
 // What an answer or a watch shows of a slice and we decide about: without the members that the

@@ -95,6 +95,9 @@ TEST(SlicesTest, ObjectsOfAnyShapeAreRead) {
   for (const char* text :
        {"null", "[]", "7", R"({"metadata": 1, "spec": "s"})", R"({"spec": {"pool": []}})",
         R"({"spec": {"pool": {"generation": "x"}, "devices": {"taints": 1}}})",
+        R"({"spec": {"pool": {"generation": 9223372036854775807}}})",
+        R"({"spec": {"pool": {"generation": 18446744073709551615}}})",
+        R"({"spec": {"pool": {"generation": -1}}})", R"({"spec": {"pool": {"generation": 1.5}}})",
         R"({"spec": {"devices": [1, {"taints": [2, {}]}, {"taints": "x"}]}})",
         R"({"metadata": {"ownerReferences": [1, null]}})"}) {
     const Json object = Json::parse(text);

@@ -36,6 +36,12 @@ class FakeLink final : public RuntimeLink {
     answer_ = std::move(status);
   }
 
+  // As Answer, to SetPodClasses alone.
+  void AnswerToSets(absl::Status status) {
+    absl::MutexLock lock(&mutex_);
+    answer_to_sets_ = std::move(status);
+  }
+
   // In their order, also those that failed.
   std::vector<std::string> calls() const {
     absl::MutexLock lock(&mutex_);
@@ -59,8 +65,9 @@ class FakeLink final : public RuntimeLink {
     absl::MutexLock lock(&mutex_);
     calls_.push_back(absl::StrCat("SetPodClasses ", pod.pod_uid, " ", pod.claim_uid, " ",
                                   absl::StrJoin(pod.classes, ",", absl::PairFormatter("="))));
-    if (answer_.ok()) told_[pod.claim_uid] = pod;
-    return answer_;
+    const absl::Status answer = answer_.ok() ? answer_to_sets_ : answer_;
+    if (answer.ok()) told_[pod.claim_uid] = pod;
+    return answer;
   }
   absl::Status DropPodClasses(const std::string& claim_uid) override {
     absl::MutexLock lock(&mutex_);
@@ -87,6 +94,7 @@ class FakeLink final : public RuntimeLink {
   const OnReport on_report_ = [](const std::shared_ptr<const NodeReport>&) {};
   mutable absl::Mutex mutex_;
   absl::Status answer_ ABSL_GUARDED_BY(mutex_);
+  absl::Status answer_to_sets_ ABSL_GUARDED_BY(mutex_);
   std::vector<std::string> calls_ ABSL_GUARDED_BY(mutex_);
   std::map<std::string, PodClasses> told_ ABSL_GUARDED_BY(mutex_);
   bool scheduled_ ABSL_GUARDED_BY(mutex_) = false;

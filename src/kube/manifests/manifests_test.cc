@@ -91,7 +91,7 @@ TEST(ManifestsTest, EveryPolicyIsBound) {
     EXPECT_EQ(binding->second["spec"]["policyName"].as<std::string>(""), own);
     EXPECT_EQ(document["spec"]["failurePolicy"].as<std::string>(""), "Fail") << name;
   }
-  EXPECT_EQ(policies, 11);
+  EXPECT_EQ(policies, 12);
 }
 
 TEST(ManifestsTest, OrderAndRepetitionOfClassesDoNotCount) {

@@ -306,6 +306,31 @@ constexpr absl::string_view kClaims = R"yaml(  matchConstraints:
       (variables.listed ? 'lists: ' + variables.allowed.join(', ') : 'is missing')
 )yaml";
 
+// Scheduler and quota count a claim once, however many pods it is reserved for, and kubelet asks
+// the driver for the first of them alone. So the scheduler's reservation for a second one is
+// refused.
+constexpr absl::string_view kSharing = R"yaml(  matchConstraints:
+    resourceRules:
+    - apiGroups: [resource.k8s.io]
+      apiVersions: ["v1"]
+      operations: [UPDATE]
+      resources: [resourceclaims/status]
+  matchConditions:
+  - name: gets-one-more-pod
+    expression: >-
+      object.?status.?reservedFor.orValue([]).size() > 1 &&
+      object.?status.?reservedFor.orValue([]).size() >
+      oldObject.?status.?reservedFor.orValue([]).size()
+  validations:
+  - expression: >-
+      !object.?status.?allocation.?devices.?results.orValue([]).exists(r,
+        r.driver == 'classes.plimsoll.dev')
+    reason: Forbidden
+    message: >-
+      a ResourceClaim with a QoS class is for one pod, as it counts once: give each pod a claim of its
+      own by a ResourceClaimTemplate, or ask for the extended resource in a container's limits
+)yaml";
+
 // Keys of a container's limits that ask for a class.
 constexpr absl::string_view kIsClassResource =
     "(k.startsWith('class.plimsoll.dev/') || (k.startsWith('deviceclass.resource.kubernetes.io/')"
@@ -338,6 +363,7 @@ std::vector<std::string> PodPolicies(const std::vector<qos::ClassId>& classes, b
               {"allowed", allowed}}),
       Policy("class-claims.plimsoll.dev", kClaims,
              {{"device_classes", DeviceClassesInCel(classes)}, {"allowed", allowed}}),
+      Policy("class-sharing.plimsoll.dev", kSharing, {}),
       Policy("class-changes.plimsoll.dev", kChanges, keys),
       Policy("class-bindings.plimsoll.dev", kBindings, keys),
       Policy("class-hints.plimsoll.dev", kHints, keys, "Warn"),

@@ -15,7 +15,8 @@ namespace plimsoll::kube {
 std::string MutationPolicy(const std::vector<qos::ClassId>& classes);
 
 // Names and places of annotations, class resources of containers, the namespace's list; later
-// changes; hints about annotations without effect; claims' DeviceClasses. `closed`: a namespace
+// changes; hints about annotations without effect; claims' DeviceClasses, and pods that share a
+// claim. `closed`: a namespace
 // without a list may use no class.
 std::vector<std::string> PodPolicies(const std::vector<qos::ClassId>& classes, bool closed);
 

@@ -202,6 +202,18 @@ TEST(Policies, ChangesAreRefusedOnEveryWayToAPodsAnnotations) {
   EXPECT_THAT(rule["operations"].as<std::vector<std::string>>(), testing::ElementsAre("UPDATE"));
 }
 
+// kubelet asks the driver for a claim's first pod alone.
+TEST(Policies, AClaimIsHeldToOnePodByItsReservations) {
+  const YAML::Node spec = Spec(Policies(), "ValidatingAdmissionPolicy class-sharing.plimsoll.dev");
+  const YAML::Node rule = spec["matchConstraints"]["resourceRules"][0];
+  EXPECT_THAT(rule["resources"].as<std::vector<std::string>>(),
+              testing::ElementsAre("resourceclaims/status"));
+  EXPECT_THAT(rule["operations"].as<std::vector<std::string>>(), testing::ElementsAre("UPDATE"));
+  EXPECT_THAT(spec["matchConditions"][0]["expression"].as<std::string>(),
+              HasSubstr("oldObject.?status.?reservedFor"))
+      << "a pod can leave a claim that was shared before";
+}
+
 TEST(Policies, EachPlimsollKubeIsHeldToItsNamespacesAccount) {
   ManifestOptions options = Policies();
   options.name_space = "node-agents";
