@@ -206,8 +206,7 @@ absl::Status UsageRpcs::ListUsage(const ::plimsoll::v1::ListUsageRequest&,
     usage.set_throttled_periods(counted.cpu_throttled_periods);
     usage.set_throttled_nanos(counted.cpu_throttled_ns);
     usage.set_process_count(counted.process_count);
-    const runtime::KubernetesResources* const told =
-        runtime::ToldByKubelet(pod, record.spec.name);
+    const runtime::KubernetesResources* const told = runtime::ToldByKubelet(pod, record.spec.name);
     if (!record.spec.kubernetes_resources.empty()) {
       FillKubernetesResources(record.spec.kubernetes_resources, usage.mutable_asked());
     } else if (told != nullptr && !told->empty()) {

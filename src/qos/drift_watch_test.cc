@@ -64,13 +64,13 @@ TEST_F(DriftWatchTest, SaysWhichHoldersDrifted) {
   watch_->Look(absl::Minutes(1));
   EXPECT_THAT(watch_->Drifted(10), IsEmpty());
   watch_->Look(absl::Minutes(1));
-  EXPECT_THAT(watch_->Drifted(10),
-              ElementsAre(Pair(KeyOf("rdt", "gold"),
-                               ElementsAre("container a: thread 5 is elsewhere",
-                                           "container b: thread 5 is elsewhere"))));
-  EXPECT_THAT(watch_->Drifted(1),
-              ElementsAre(Pair(KeyOf("rdt", "gold"),
-                               ElementsAre("container a: thread 5 is elsewhere"))));
+  EXPECT_THAT(
+      watch_->Drifted(10),
+      ElementsAre(Pair(KeyOf("rdt", "gold"), ElementsAre("container a: thread 5 is elsewhere",
+                                                         "container b: thread 5 is elsewhere"))));
+  EXPECT_THAT(
+      watch_->Drifted(1),
+      ElementsAre(Pair(KeyOf("rdt", "gold"), ElementsAre("container a: thread 5 is elsewhere"))));
 }
 
 TEST_F(DriftWatchTest, WithoutTimeItLooksAtOneAndGoesOnWithTheNext) {

@@ -257,7 +257,8 @@ absl::Status PodHandlers::KeepAnnounced(const SandboxRecord& sandbox) const {
   if (picture.is == PictureIs::kAbsent) return absl::OkStatus();
   return options_.run.ReplaceFile(
       AnnouncedFileOf(sandbox.id),
-      ToJson(PodResources{.containers = {}, .kubernetes_resources = InWriting(picture.total)}), 0600);
+      ToJson(PodResources{.containers = {}, .kubernetes_resources = InWriting(picture.total)}),
+      0600);
 }
 
 absl::Status PodHandlers::ApplyTo(const SandboxRecord& sandbox, ContainerSpec* made,
@@ -320,8 +321,7 @@ absl::Status PodHandlers::CheckFixed(const SandboxRecord& had, const SandboxReco
   // An announcement for an existing container holds from the container's next attempt on.
   if (growth.empty()) growth = GrowthOver(*announced, MakePicture(without.spec, {}).total);
   if (growth.empty()) {
-    PLIMSOLL_RETURN_IF_ERROR(
-        AddLifted(*announced, AsPromised(had).spec, without.spec, &growth));
+    PLIMSOLL_RETURN_IF_ERROR(AddLifted(*announced, AsPromised(had).spec, without.spec, &growth));
   }
   AddGrowth(limits, had.spec.resources, *announced, &growth);
   return RefuseGrowth(had, growth);

@@ -38,8 +38,8 @@ class PodHandlers {
   // Checks that the handler's limits allow the size that the sandbox needs. Called before anything
   // of the sandbox is made.
   absl::Status CheckSize(const SandboxRecord& sandbox) const;
-  // Drops kubelet's word about the sandbox if its size can't be had by it (CheckSize): the word must
-  // not keep a pod from starting. Returns a warning about that; empty: it was not dropped.
+  // Drops kubelet's word about the sandbox if its size can't be had by it (CheckSize): the word
+  // must not keep a pod from starting. Returns a warning about that; empty: it was not dropped.
   std::string DropUnusableFacts(SandboxRecord* sandbox) const;
   // Writes the files that later updates need into the sandbox's place: the announced requirements,
   // if the handler has fixed resources, and a virtual machine's devices.

@@ -37,7 +37,8 @@ struct Sandbox {
   bool stopping ABSL_GUARDED_BY(mutex) = false;  // an end of its processes is expected
   bool unsaved ABSL_GUARDED_BY(mutex) = false;   // row lacks its NotReady: a stop retries
   // Contradictions between kubelet's word and Linux as they were told last, by container; "": the
-  // pod's own; "/": why the word isn't used. A missing one was told by an earlier daemon, if at all.
+  // pod's own; "/": why the word isn't used. A missing one was told by an earlier daemon, if at
+  // all.
   std::map<std::string, std::string> contradictions ABSL_GUARDED_BY(mutex);
 
   SandboxRecord Snapshot() const {

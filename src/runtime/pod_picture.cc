@@ -84,13 +84,13 @@ ContainerSources SourcesOfAnnounced(const SandboxSpec& pod, const std::string& n
 
 // The type of a container that nobody announced is told by nobody.
 ContainerSources SourcesOfMade(const ContainerSpec& made) {
-  return {.type = std::nullopt,
-          .kubernetes_resources =
-              made.kubernetes_resources.empty() ? SaidBy::kLinux : SaidBy::kMessage,
-          .by_linux = {},
-          .mounts = SaidBy::kMessage,
-          .devices = SaidBy::kMessage,
-          .cdi_devices = SaidBy::kMessage};
+  return {
+      .type = std::nullopt,
+      .kubernetes_resources = made.kubernetes_resources.empty() ? SaidBy::kLinux : SaidBy::kMessage,
+      .by_linux = {},
+      .mounts = SaidBy::kMessage,
+      .devices = SaidBy::kMessage,
+      .cdi_devices = SaidBy::kMessage};
 }
 
 PictureSources SourcesOf(const SandboxSpec& pod, const std::vector<ContainerSpec>& containers) {
