@@ -176,7 +176,7 @@ TEST_F(KubeletTest, BothSilent) {
   fake_.Behave(kPods, {.delay = absl::InfiniteDuration()});
   fake_.Behave(kPodResources, {.delay = absl::InfiniteDuration()});
   const auto client = Client(kShort);
-  EXPECT_TRUE(absl::IsUnavailable(client->Ask(kWeb).status()));
+  EXPECT_TRUE(absl::IsDeadlineExceeded(client->Ask(kWeb).status()));
   EXPECT_TRUE(absl::IsUnavailable(client->AskGrants().status()));
 }
 
@@ -293,7 +293,7 @@ TEST_F(KubeletTest, QuestionsAreBounded) {
   client->AskLater(kWeb, done);
   client->AskLater(kWeb, done);
   const auto third = client->Ask(kWeb);
-  EXPECT_TRUE(absl::IsUnavailable(third.status())) << third.status();
+  EXPECT_TRUE(absl::IsResourceExhausted(third.status())) << third.status();
   EXPECT_THAT(third.status().message(), HasSubstr("2 questions are under way"));
   fake_.Stop(kPods);
   told.Wait();
