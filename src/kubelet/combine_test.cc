@@ -80,7 +80,7 @@ TEST(CombineTest, WithoutPodResources) {
 TEST(CombineTest, WithoutBoth) {
   const auto facts = Combine(kNoSocket, absl::DeadlineExceededError("no answer in time"));
   EXPECT_TRUE(absl::IsDeadlineExceeded(facts.status())) << facts.status();
-  EXPECT_TRUE(absl::IsUnavailable(Combine(kNoSocket, kNoSocket.status()).status()));
+  EXPECT_TRUE(absl::IsUnavailable(Combine(kNoSocket, kNoSocket).status()));
   EXPECT_THAT(facts.status().message(), HasSubstr("Pods service: there is no socket"));
   EXPECT_THAT(facts.status().message(), HasSubstr("PodResources: no answer in time"));
 }
