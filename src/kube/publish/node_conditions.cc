@@ -49,20 +49,28 @@ std::string ReasonOf(const std::string& text, absl::string_view otherwise) {
   return is_word ? text : std::string(otherwise);
 }
 
-// The sentences of a report that make a condition True.
-std::vector<std::string> SentencesFor(const ConditionKind& kind, const NodeReport& report) {
+// "rdt=gold: thread 4711 is in resctrl group /silver".
+std::vector<std::string> DriftOf(const NodeReport& report) {
   std::vector<std::string> sentences;
-  for (const Trouble& trouble : report.troubles) {
-    if (trouble.reason == absl::NullSafeStringView(kind.trouble))
-      sentences.push_back(trouble.message);
-  }
-  if (kind.type != absl::string_view(kClassesDrifted)) return sentences;
   for (const NodeClassType& type : report.types) {
     for (const NodeClass& each : type.classes) {
       for (const std::string& drift : each.drift) {
         sentences.push_back(absl::StrCat(type.name, "=", each.name, ": ", drift));
       }
     }
+  }
+  return sentences;
+}
+
+// The sentences of a report that make a condition True.
+std::vector<std::string> SentencesFor(const ConditionKind& kind, const NodeReport& report) {
+  std::vector<std::string> sentences;
+  if (kind.type == absl::string_view(kClassesDrifted)) sentences = DriftOf(report);
+  // The trouble of a drift repeats the first sentence of its class.
+  if (!sentences.empty()) return sentences;
+  for (const Trouble& trouble : report.troubles) {
+    if (trouble.reason == absl::NullSafeStringView(kind.trouble))
+      sentences.push_back(trouble.message);
   }
   return sentences;
 }
