@@ -64,6 +64,16 @@ TEST(NodeConditions, MessagesAndReasonsAreBounded) {
   EXPECT_EQ(conditions[4].message.size(), 1000u);
 }
 
+TEST(NodeConditions, ADriftIsToldOnce) {
+  NodeReport report;
+  report.types = {RdtType()};
+  report.types[0].classes[0].drift = {"container web: d1"};
+  report.troubles = {{"ClassDrift", "class \"gold\" of type \"rdt\": container web: d1"}};
+  EXPECT_EQ(ConditionsOf(report)[1].message, "rdt=gold: container web: d1");
+  report.types.clear();
+  EXPECT_THAT(ConditionsOf(report)[1].message, HasSubstr("class \"gold\""));
+}
+
 TEST(NodeConditions, WithoutRuntimeNothingElseIsKnown) {
   const std::vector<NodeCondition> conditions = ConditionsWithoutRuntime();
   ASSERT_EQ(conditions.size(), 5u);
