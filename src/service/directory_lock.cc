@@ -11,6 +11,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
+#include "base/printable.h"
 #include "base/status.h"
 #include "linux/process.h"
 
@@ -34,12 +35,22 @@ bool HolderRuns(const FsRoot& directory) {
   return !holder.ok() || linux::IsRunning(*host, *holder).value_or(true);
 }
 
+// The program that runs under the pid, as "plimsolld".
+std::string NameOf(absl::string_view pid) {
+  pid_t number = 0;
+  const absl::StatusOr<FsRoot> host = FsRoot::Open("/");
+  if (!host.ok() || !absl::SimpleAtoi(pid, &number)) return "process";
+  const std::string name = host->Read(absl::StrCat("proc/", number, "/comm"), 64).value_or("");
+  const absl::string_view word = absl::StripAsciiWhitespace(name);
+  return word.empty() ? "process" : Printable(word);
+}
+
 absl::Status Taken(const FsRoot& directory, absl::string_view what) {
   const std::string holder = directory.Read(kLockName, 32).value_or("");
   const absl::string_view pid = absl::StripAsciiWhitespace(holder);
   return absl::FailedPreconditionError(absl::StrCat(
-      "another plimsolld", pid.empty() ? "" : absl::StrCat(" (pid ", pid, ")"), " uses the ", what,
-      " ", directory.path(), "; stop it, or give this one a directory of its own"));
+      "another ", NameOf(pid), pid.empty() ? "" : absl::StrCat(" (pid ", pid, ")"), " uses the ",
+      what, " ", directory.path(), "; stop it, or give this one a directory of its own"));
 }
 
 }  // namespace

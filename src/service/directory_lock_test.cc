@@ -26,7 +26,7 @@ TEST(DirectoryLockTest, TheSecondIsToldWhoTheFirstIs) {
     const absl::Status second = DirectoryLock::Take(dir.root(), "state directory").status();
     EXPECT_TRUE(absl::IsFailedPrecondition(second));
     EXPECT_EQ(second.message(),
-              absl::StrCat("another plimsolld (pid ", getpid(), ") uses the state directory ",
+              absl::StrCat("another service_test (pid ", getpid(), ") uses the state directory ",
                            dir.path(), "; stop it, or give this one a directory of its own"));
   }
   EXPECT_TRUE(DirectoryLock::Take(dir.root(), "state directory").ok());
