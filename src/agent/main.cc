@@ -1,4 +1,5 @@
 // plimsoll-agent.
+#include <google/protobuf/stubs/logging.h>
 #include <malloc.h>
 #include <poll.h>
 #include <sys/signalfd.h>
@@ -86,6 +87,8 @@ int Main(int argc, char** argv) {
     return 0;
   }
   umask(022);
+  // Its lines of text that isn't UTF-8 have no bound and name no source.
+  google::protobuf::SetLogHandler(nullptr);
   // Never destroyed: gRPC's threads may write until the process has ended.
   Log& log = *new Log(ParseLogFormat(config->log_format), ParseLogLevel(config->log_level));
   const absl::Status status = Serve(*config, flags.ready_fd, log);

@@ -29,6 +29,7 @@ namespace {
 constexpr size_t kMostConfigBytes = 1024 * 1024;
 constexpr size_t kMostStateBytes = 16 * 1024 * 1024;
 constexpr int kDeepestDropIn = 8;
+constexpr char kKubeletRoot[] = "/var/lib/kubelet";
 
 struct KubeletConfigArguments {
   std::string topology;  // a file; empty: ask the daemon
@@ -37,7 +38,7 @@ struct KubeletConfigArguments {
   std::string check;
   std::string config_dir;
   std::string configz;
-  std::string kubelet_root = "/var/lib/kubelet";
+  std::string kubelet_root;  // empty: /var/lib/kubelet
   std::string cpu_policy = "none";
   std::string memory_policy = "None";
 };
@@ -172,7 +173,8 @@ void AddFound(const std::string& file, const std::vector<kubelet::Finding>& find
 absl::Status CheckStateFile(const KubeletConfigArguments& arguments,
                             const kubelet::Configuration& configuration,
                             const kubelet::NodeShare& share, std::vector<FoundIn>* found) {
-  const std::string path = absl::StrCat(arguments.kubelet_root, "/cpu_manager_state");
+  const std::string& root = arguments.kubelet_root;
+  const std::string path = absl::StrCat(root.empty() ? kKubeletRoot : root, "/cpu_manager_state");
   const auto text = ReadUserFile(path, FileKinds::kRegularOrPipe, kMostStateBytes);
   if (absl::IsNotFound(text.status())) return absl::OkStatus();  // no kubelet has run
   PLIMSOLL_RETURN_IF_ERROR(text.status());
@@ -192,15 +194,26 @@ std::string FoundJson(const std::vector<FoundIn>& found) {
   return document.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
 }
 
-void PrintFound(const std::vector<FoundIn>& found, bool any_conflict) {
+void PrintFound(const std::vector<FoundIn>& found) {
   for (const auto& [file, finding] : found) {
     Print(Printable(absl::StrCat(finding.is_conflict ? "conflict: " : "warning: ", file, ": ",
                                  finding.field, ": ", finding.message)) +
           "\n");
   }
-  if (!any_conflict) Print("kubelet's configuration and state fit the pods' part of this node.\n");
 }
 
+// The running kubelet's configuration, which then is that of its state.
+absl::Status CheckConfigz(const std::string& file, const kubelet::NodeShare& share,
+                          const std::string& endpoint, kubelet::Configuration* configuration,
+                          std::vector<FoundIn>* found) {
+  if (file.empty()) return absl::OkStatus();
+  *configuration = kubelet::Configuration();
+  PLIMSOLL_RETURN_IF_ERROR(OverlayFile(file, EmptyFiles::kRefused, configuration));
+  AddFound(file, kubelet::CheckConfiguration(*configuration, share, endpoint), found);
+  return absl::OkStatus();
+}
+
+// An error of one file leaves the findings of those before it.
 absl::StatusOr<int> CheckKubelet(const CommandContext& context,
                                  const KubeletConfigArguments& arguments) {
   PLIMSOLL_ASSIGN_OR_RETURN(const kubelet::NodeShare share, ShareHere(context, arguments));
@@ -210,20 +223,19 @@ absl::StatusOr<int> CheckKubelet(const CommandContext& context,
   const std::string endpoint = EndpointOf(context);
   std::vector<FoundIn> found;
   AddFound(arguments.check, kubelet::CheckConfiguration(configuration, share, endpoint), &found);
-  if (!arguments.configz.empty()) {
-    configuration = kubelet::Configuration();
-    PLIMSOLL_RETURN_IF_ERROR(OverlayFile(arguments.configz, EmptyFiles::kRefused, &configuration));
-    AddFound(arguments.configz, kubelet::CheckConfiguration(configuration, share, endpoint),
-             &found);
-  }
-  PLIMSOLL_RETURN_IF_ERROR(CheckStateFile(arguments, configuration, share, &found));
+  absl::Status checked = CheckConfigz(arguments.configz, share, endpoint, &configuration, &found);
+  if (checked.ok()) checked = CheckStateFile(arguments, configuration, share, &found);
   const bool any_conflict = std::any_of(
       found.begin(), found.end(), [](const FoundIn& each) { return each.finding.is_conflict; });
   if (context.for_programs()) {
     PLIMSOLL_RETURN_IF_ERROR(PrintJson(FoundJson(found), context.format()));
   } else {
-    PrintFound(found, any_conflict);
+    PrintFound(found);
+    if (checked.ok() && !any_conflict) {
+      Print("kubelet's configuration and state fit the pods' part of this node.\n");
+    }
   }
+  PLIMSOLL_RETURN_IF_ERROR(checked);
   return any_conflict ? kExitError : kExitOk;
 }
 
@@ -269,7 +281,9 @@ void AddKubeletConfigCommand(CLI::App& app, CommandContext& context) {
       "Print a drop-in configuration by which a stock kubelet gives to pods exactly the CPUs and "
       "memory that the daemon tells as theirs, or check a kubelet's own configuration.\n\n"
       "The file goes into kubelet's --config-dir, with a name that ends in .conf. With --check the "
-      "exit code is 1 if kubelet gives pods what isn't theirs, or wouldn't start.");
+      "exit code is 1 if kubelet gives pods what isn't theirs, or wouldn't start, and 2 if that "
+      "can't "
+      "be told.");
   auto arguments = std::make_shared<KubeletConfigArguments>();
   AddPrintOptions(command, arguments);
   AddCheckOptions(command, arguments);
@@ -286,12 +300,19 @@ void AddKubeletConfigCommand(CLI::App& app, CommandContext& context) {
       if (!arguments->configz.empty()) {
         return UsageError(absl::InvalidArgumentError("--configz is compared by --check FILE"));
       }
+      if (!arguments->kubelet_root.empty()) {
+        return UsageError(
+            absl::InvalidArgumentError("--kubelet-root is looked at by --check FILE"));
+      }
       return PrintDropIn(context, *arguments);
     }
     if (!arguments->beside.empty()) {
       return UsageError(absl::InvalidArgumentError("--check and --beside name the same file"));
     }
-    return CheckKubelet(context, *arguments);
+    absl::StatusOr<int> code = CheckKubelet(context, *arguments);
+    // 1 is a conflict: a script must not take a file that can't be read for one.
+    if (!code.ok()) return UsageError(code.status());
+    return code;
   });
 }
 

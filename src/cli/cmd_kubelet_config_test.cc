@@ -1,6 +1,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <string>
 
@@ -45,9 +46,12 @@ class KubeletConfigTest : public ::testing::Test {
 
   // Of this machine; no kubelet has run.
   Printed Run(std::vector<std::string> words) {
-    const std::vector<std::string> given = {
-        "--address", "/run/other.sock", "kubelet-config", "--topology",   Path("topology.yaml"),
-        "--machine", machine_.path(),   "--kubelet-root", Path("kubelet")};
+    std::vector<std::string> given = {"--address",    "/run/other.sock",     "kubelet-config",
+                                      "--topology",   Path("topology.yaml"), "--machine",
+                                      machine_.path()};
+    if (std::find(words.begin(), words.end(), "--check") != words.end()) {
+      given.insert(given.end(), {"--kubelet-root", Path("kubelet")});
+    }
     words.insert(words.begin(), given.begin(), given.end());
     return RunMain(words);
   }
@@ -145,19 +149,24 @@ TEST_F(KubeletConfigTest, ChecksTheRunningConfigurationAndItsState) {
 TEST_F(KubeletConfigTest, FilesThatAreNoneAreErrors) {
   Put("kubelet.yaml", "kind: KubeletConfiguration\nsystemReserved: 5\n");
   const Printed bad = Run({"--check", Path("kubelet.yaml")});
-  EXPECT_EQ(bad.code, kExitError);
+  EXPECT_EQ(bad.code, kExitUsage) << "1 is a conflict";
   EXPECT_THAT(bad.err, HasSubstr("kubelet.yaml:2:17"));
   EXPECT_THAT(Run({"--check", Path("none")}).err, HasSubstr(Path("none")));
   EXPECT_THAT(Run({"--check", Path("kubelet.yaml"), "--config-dir", Path("none")}).code,
-              kExitError);
+              kExitUsage);
   Put("kubelet.yaml", "kind: KubeletConfiguration\n");
   ASSERT_TRUE(dir_.root().MakeDirs("kubelet").ok());
   Put("kubelet/cpu_manager_state", "torn");
-  EXPECT_THAT(Run({"--check", Path("kubelet.yaml")}).err, HasSubstr("cpu_manager_state"));
+  const Printed torn = Run({"--check", Path("kubelet.yaml")});
+  EXPECT_EQ(torn.code, kExitUsage);
+  EXPECT_THAT(torn.err, HasSubstr("cpu_manager_state"));
+  EXPECT_THAT(torn.out, AllOf(HasSubstr("conflict: " + Path("kubelet.yaml")),
+                              Not(HasSubstr("fit the pods' part"))));
 }
 
 TEST_F(KubeletConfigTest, OptionsThatContradict) {
   EXPECT_EQ(Run({"--configz", Path("configz")}).code, kExitUsage);
+  EXPECT_EQ(Run({"--kubelet-root", Path("kubelet")}).code, kExitUsage);
   EXPECT_EQ(Run({"--check", Path("a"), "--beside", Path("a")}).code, kExitUsage);
   EXPECT_EQ(Run({"--cpu-manager-policy", "some"}).code, kExitUsage);
 }
@@ -165,7 +174,7 @@ TEST_F(KubeletConfigTest, OptionsThatContradict) {
 TEST_F(KubeletConfigTest, WithoutADaemonATopologyIsNeeded) {
   const Printed printed = RunMain({"--address", Path("none"), "kubelet-config"});
   EXPECT_EQ(printed.code, kExitError);
-  EXPECT_THAT(printed.err, HasSubstr("no daemon at"));
+  EXPECT_THAT(printed.err, AllOf(HasSubstr("no daemon at"), Not(HasSubstr("leave --address out"))));
 }
 
 }  // namespace

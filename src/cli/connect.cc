@@ -15,7 +15,8 @@
 namespace plimsoll::cli {
 namespace {
 
-absl::Status NoDaemon(const absl::Status& status, const std::string& address) {
+// `may_start`: without --address the command would start one.
+absl::Status NoDaemon(const absl::Status& status, const std::string& address, bool may_start) {
   if (absl::IsPermissionDenied(status)) {
     return WithHint(Annotate(status, absl::StrCat("no permission for the daemon at ", address)),
                     "Run this as root, or as a member of the group that owns the socket.");
@@ -30,8 +31,9 @@ absl::Status NoDaemon(const absl::Status& status, const std::string& address) {
           absl::Status(absl::IsNotFound(status) ? absl::StatusCode::kUnavailable : status.code(),
                        status.message()),
           absl::StrCat("no daemon at ", address)),
-      "Start plimsolld (`systemctl start plimsolld`), or leave --address out: plimsoll then "
-      "starts a daemon of its own.");
+      may_start ? "Start plimsolld (`systemctl start plimsolld`), or leave --address out: plimsoll "
+                  "then starts a daemon of its own."
+                : "Start plimsolld (`systemctl start plimsolld`).");
 }
 
 class StandaloneKeeper : public pod::DaemonKeeper {
@@ -80,7 +82,8 @@ absl::Status CheckRuns(const StandaloneDirs& dirs) {
         absl::UnavailableError(absl::StrCat("no daemon runs in ", dirs.run)),
         "A command that needs a daemon starts one itself; for a lasting one, start plimsolld.");
   }
-  return listening.ok() ? listening : NoDaemon(listening, "unix://" + dirs.socket());
+  return listening.ok() ? listening
+                        : NoDaemon(listening, "unix://" + dirs.socket(), /*may_start=*/false);
 }
 
 absl::StatusOr<std::unique_ptr<pod::Client>> ConnectToOwn(const ConnectOptions& options) {
@@ -112,7 +115,7 @@ absl::StatusOr<std::unique_ptr<pod::Client>> Connect(const ConnectOptions& optio
   if (listening.ok()) return Open(address, nullptr);
   // A daemon of our own is for the case that nothing listens at the default socket.
   if (!options.address.empty() || !absl::IsNotFound(listening) || !options.may_start) {
-    return NoDaemon(listening, address);
+    return NoDaemon(listening, address, options.may_start);
   }
   return ConnectToOwn(options);
 }

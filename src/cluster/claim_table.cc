@@ -1,6 +1,9 @@
 #include "cluster/claim_table.h"
 
-#include <fcntl.h>
+#include <sys/stat.h>
+
+#include <cerrno>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
@@ -9,6 +12,7 @@ namespace plimsoll::cluster {
 namespace {
 
 constexpr int64_t kVersion = 1;
+constexpr int64_t kReserveBytes = 1 << 20;
 constexpr char kSchema[] = R"sql(
 CREATE TABLE classes (
   claim_uid TEXT NOT NULL,
@@ -51,20 +55,40 @@ absl::StatusOr<std::unique_ptr<ClaimTable>> ClaimTable::Open(const FsRoot& direc
   return table;
 }
 
+// Follows no link: one that leads nowhere must not pass for a node without claims.
+absl::StatusOr<bool> ClaimTable::IsThere() const {
+  struct stat info = {};
+  const std::string path = directory_.PathOf(kFileName);
+  if (lstat(path.c_str(), &info) == 0) return true;
+  if (errno == ENOENT) return false;
+  return ErrnoStatus(errno, absl::StrCat("stat ", path));
+}
+
 absl::StatusOr<bool> ClaimTable::Have(bool make) {
   if (database_ != nullptr) return true;
-  PLIMSOLL_ASSIGN_OR_RETURN(const bool is_there, directory_.Has(kFileName));
+  PLIMSOLL_ASSIGN_OR_RETURN(const bool is_there, IsThere());
   if (!is_there && !make) return false;
-  const absl::Status opened = OpenFile();
+  const absl::Status opened = OpenWithReserve();
   if (!opened.ok()) database_.reset();
   PLIMSOLL_RETURN_IF_ERROR(opened);
   return true;
 }
 
+absl::Status ClaimTable::OpenWithReserve() {
+  sqlite::DiskReserve reserve(directory_, kReserveBytes, kReserveName);
+  absl::Status opened = OpenFile();
+  // A daemon that couldn't open it on a full disk couldn't end a claim on it either.
+  if (absl::IsResourceExhausted(opened) && reserve.Release()) {
+    database_.reset();
+    opened = OpenFile();
+  }
+  PLIMSOLL_RETURN_IF_ERROR(opened);
+  reserve_ = std::make_unique<sqlite::ReserveKeeper>(std::move(reserve));
+  return absl::OkStatus();
+}
+
 absl::Status ClaimTable::OpenFile() {
   const std::string path = directory_.PathOf(kFileName);
-  // SQLite gives its log the mode of the database.
-  PLIMSOLL_RETURN_IF_ERROR(directory_.OpenFile(kFileName, O_RDWR | O_CREAT, 0600).status());
   PLIMSOLL_ASSIGN_OR_RETURN(
       database_, sqlite::Database::Open(path, sqlite::Durability::kFull, DamageAdvice(path)));
   PLIMSOLL_ASSIGN_OR_RETURN(const int64_t version, database_->QueryInteger("PRAGMA user_version"));
@@ -129,7 +153,7 @@ absl::Status ClaimTable::Remove(const std::string& claim_uid) {
   if (!is_there) return absl::OkStatus();
   PLIMSOLL_ASSIGN_OR_RETURN(sqlite::Statement remove,
                             database_->Prepare("DELETE FROM classes WHERE claim_uid = ?"));
-  return remove.Run(claim_uid);
+  return reserve_->Write(/*ends=*/true, [&] { return remove.Run(claim_uid); });
 }
 
 absl::Status ClaimTable::SetScheduled(bool scheduled) {
@@ -138,7 +162,8 @@ absl::Status ClaimTable::SetScheduled(bool scheduled) {
   PLIMSOLL_ASSIGN_OR_RETURN(
       sqlite::Statement put,
       database_->Prepare("INSERT OR REPLACE INTO settings VALUES ('scheduled', ?)"));
-  return put.Run(int64_t{scheduled});
+  // One row, and one write for a change: it ends nothing, but takes no room either.
+  return reserve_->Write(/*ends=*/true, [&] { return put.Run(int64_t{scheduled}); });
 }
 
 }  // namespace plimsoll::cluster

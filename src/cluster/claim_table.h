@@ -12,6 +12,7 @@
 #include "base/fs_root.h"
 #include "qos/classes.h"
 #include "sqlite/database.h"
+#include "sqlite/reserve_keeper.h"
 
 namespace plimsoll::cluster {
 
@@ -32,14 +33,17 @@ struct Claims {
 
 // cluster.db in the state directory: a database of its own, so that an older plimsolld can still
 // open the pods' one. Each write survives a power cut (synchronous=FULL): a class that is lost
-// would start a pod without it. Not thread-safe.
+// would start a pod without it. On a full disk a reserve beside the file lets claims end, and the
+// scheduler's word through. Not thread-safe.
 class ClaimTable {
  public:
   // The file's name.
   static constexpr char kFileName[] = "cluster.db";
+  static constexpr char kReserveName[] = "cluster.reserve";
 
   // Reads the file. No file is an empty table; the first Put makes one. DATA_LOSS: it is damaged;
-  // FAILED_PRECONDITION: a newer plimsolld wrote it. Both name the file and the remedy.
+  // FAILED_PRECONDITION: a newer plimsolld wrote it, or it is no regular file. All name the file
+  // and the remedy. Never NOT_FOUND: a link that leads nowhere is no missing file.
   static absl::StatusOr<std::unique_ptr<ClaimTable>> Open(const FsRoot& directory, Claims* content);
 
   // Inserts or replaces. RESOURCE_EXHAUSTED when the disk is full; then nothing has changed.
@@ -50,13 +54,17 @@ class ClaimTable {
 
  private:
   explicit ClaimTable(const FsRoot& directory) : directory_(directory) {}
+  absl::StatusOr<bool> IsThere() const;
   absl::Status OpenFile();
+  absl::Status OpenWithReserve();
   absl::Status Load(Claims* content);
   // Opens the file if it isn't open yet; `make`: makes it if there is none.
   absl::StatusOr<bool> Have(bool make);
 
   const FsRoot directory_;
-  std::unique_ptr<sqlite::Database> database_;  // null: there is no file yet
+  // Null: there is no file yet.
+  std::unique_ptr<sqlite::Database> database_;
+  std::unique_ptr<sqlite::ReserveKeeper> reserve_;
 };
 
 }  // namespace plimsoll::cluster

@@ -1,6 +1,6 @@
 #include "cluster/claim_table.h"
 
-#include <fcntl.h>
+#include <unistd.h>
 
 #include <string>
 
@@ -103,6 +103,21 @@ TEST_F(ClaimTableTest, DamageIsAnErrorWithARemedy) {
                     HasSubstr("no pod starts"), HasSubstr("-wal away")));
 }
 
+TEST_F(ClaimTableTest, ALinkThatLeadsNowhereIsNoNodeWithoutClaims) {
+  ASSERT_EQ(symlink("gone", dir_.root().PathOf(ClaimTable::kFileName).c_str()), 0);
+  const absl::Status status = Open();
+  EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition) << status;
+  EXPECT_THAT(std::string(status.message()),
+              AllOf(HasSubstr(dir_.root().PathOf(ClaimTable::kFileName)),
+                    HasSubstr("leads nowhere"), HasSubstr("To mend it")));
+}
+
+TEST_F(ClaimTableTest, AnythingInTheFilesPlaceWhileItRunsIsNotMissing) {
+  ASSERT_TRUE(Open().ok());
+  ASSERT_TRUE(dir_.root().MakeDirs(ClaimTable::kFileName).ok());
+  EXPECT_EQ(table_->Put(ClaimOf("1")).code(), absl::StatusCode::kFailedPrecondition);
+}
+
 TEST_F(ClaimTableTest, ANewerTableIsLeftAlone) {
   ASSERT_TRUE(Open().ok());
   ASSERT_TRUE(table_->Put(ClaimOf("1")).ok());
@@ -137,6 +152,25 @@ TEST_F(ClaimTableDiskTest, AFullDiskChangesNothing) {
   auto again = ClaimTable::Open(*root_, &content);
   ASSERT_TRUE(again.ok()) << again.status();
   EXPECT_EQ(content.by_uid.size(), static_cast<size_t>(kept - 1));
+}
+
+TEST_F(ClaimTableDiskTest, ClaimsEndOnAFullDisk) {
+  Claims content;
+  auto table = ClaimTable::Open(*root_, &content);
+  ASSERT_TRUE(table.ok());
+  for (int i = 0; i < 50; ++i) ASSERT_TRUE((*table)->Put(ClaimOf(absl::StrCat(i))).ok());
+  Fill();
+  EXPECT_TRUE(root_->Exists(ClaimTable::kReserveName));
+  // The log has room for some of them in the file's last page.
+  absl::Status status;
+  for (int i = 50; status.ok() && i < 10'000; ++i) status = (*table)->Put(ClaimOf(absl::StrCat(i)));
+  EXPECT_EQ(status.code(), absl::StatusCode::kResourceExhausted) << status;
+  EXPECT_TRUE(root_->Exists(ClaimTable::kReserveName));
+  for (int i = 0; i < 50; ++i) {
+    const absl::Status removed = (*table)->Remove(absl::StrCat("claim-", i));
+    EXPECT_TRUE(removed.ok()) << removed;
+  }
+  EXPECT_FALSE(root_->Exists(ClaimTable::kReserveName));
 }
 
 }  // namespace

@@ -160,6 +160,9 @@ class GrpcServer final : public Server {
     // A client may ping as often, to notice a daemon that hangs.
     builder.AddChannelArgument(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS,
                                kPingEveryMs / 2);
+    // No limit: gRPC answers each ping past it with a farewell, and keeps those for a client that
+    // reads none, a kilobyte a ping. The answers to pings it bounds itself: it stops to read.
+    builder.AddChannelArgument(GRPC_ARG_HTTP2_MAX_PING_STRIKES, 0);
     builder.RegisterService(&service_);
     builder.RegisterCallbackGenericService(unknown_methods_.get());
     server_ = builder.BuildAndStart();

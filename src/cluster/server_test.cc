@@ -3,10 +3,13 @@
 #include <grpcpp/grpcpp.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/time.h>
 #include <sys/un.h>
 #include <unistd.h>
 
 #include <atomic>
+#include <cstdint>
+#include <fstream>
 #include <memory>
 #include <string>
 #include <utility>
@@ -17,6 +20,7 @@
 #include "absl/synchronization/mutex.h"
 #include "absl/synchronization/notification.h"
 #include "base/dir_for_test.h"
+#include "base/unique_fd.h"
 #include "base/wait_until_for_test.h"
 #include "cri/runtime/v1/api.grpc.pb.h"
 #include "gmock/gmock.h"
@@ -361,6 +365,46 @@ TEST_F(ClusterServerTest, AThousandConnectionsDoNotPushAWatcherOut) {
   EXPECT_EQ(SetClass("pod-1", "gold").error_code(), grpc::StatusCode::UNAVAILABLE);
   flood.clear();
   EXPECT_TRUE(SetClass("pod-1", "gold").ok());
+}
+
+int64_t ResidentBytes() {
+  std::ifstream statm("/proc/self/statm");
+  int64_t all = 0;
+  int64_t resident = 0;
+  statm >> all >> resident;
+  return resident * sysconf(_SC_PAGESIZE);
+}
+
+// Sends `frame` again and again, and reads nothing, until the server takes no more.
+UniqueFd Flood(const std::string& socket, const std::string& frame) {
+  UniqueFd fd(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  struct sockaddr_un address = {.sun_family = AF_UNIX};
+  socket.copy(address.sun_path, sizeof(address.sun_path) - 1);
+  EXPECT_EQ(connect(fd.get(), reinterpret_cast<sockaddr*>(&address), sizeof(address)), 0);
+  const struct timeval patience = {.tv_usec = 200'000};
+  setsockopt(fd.get(), SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience));
+  std::string bytes = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
+  bytes += std::string("\0\0\0\4\0\0\0\0\0", 9);
+  for (int i = 0; i < 1000; ++i) bytes += frame;
+  const std::string more = bytes.substr(33);
+  for (int i = 0; i < 1000 && send(fd.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL) ==
+                                  static_cast<ssize_t>(bytes.size());
+       ++i) {
+    bytes = more;
+  }
+  return fd;
+}
+
+TEST_F(ClusterServerTest, ClientsThatReadNothingTakeNoMemory) {
+  Start();
+  const std::string ping = std::string("\0\0\10\6\0\0\0\0\0", 9) + "12345678";
+  const std::string settings("\0\0\0\4\0\0\0\0\0", 9);
+  const int64_t before = ResidentBytes();
+  std::vector<UniqueFd> floods;
+  for (int i = 0; i < 12; ++i) floods.push_back(Flood(socket_, i % 2 == 0 ? ping : settings));
+  EXPECT_LT(ResidentBytes() - before, 128 << 20);
+  wire::ListPodClassesResponse response;
+  EXPECT_TRUE(Call(&wire::ClusterService::Stub::ListPodClasses, {}, &response).ok());
 }
 
 }  // namespace

@@ -285,6 +285,16 @@ std::vector<OptionName> OptionNames() {
   return names;
 }
 
+absl::Status CheckScheduler(const Config& config) {
+  if (!config.kube.socket.empty() || config.classes.from != qos::ClassesFrom::kScheduler) {
+    return absl::OkStatus();
+  }
+  return absl::InvalidArgumentError(
+      "classes.from: 'scheduler' needs kube.socket, which is empty: no plimsoll-kube could tell "
+      "the "
+      "classes that the scheduler gives to pods");
+}
+
 absl::Status ValidateConfig(const Config& config) {
   absl::Status problems;
   const auto tell = [&problems](absl::string_view message) {
@@ -313,6 +323,9 @@ absl::Status ValidateConfig(const Config& config) {
     tell(absl::StrCat(key, ": there is no group '", group,
                       "' on this machine; make it (groupadd --system ", group,
                       ") or leave it out"));
+  }
+  if (config.kube.socket.empty() && !config.kube.socket_group.empty()) {
+    tell("kube.socket_group: kube.socket is empty, so there is no socket that it could use");
   }
   if (config.streaming.certificate.empty() != config.streaming.key.empty()) {
     tell("streaming.certificate and streaming.key: both are to be given, or neither");

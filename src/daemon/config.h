@@ -120,6 +120,8 @@ std::vector<OptionName> OptionNames();
 // Checks that need the whole configuration or this machine: directories are apart, group and
 // programs exist.
 absl::Status ValidateConfig(const Config& config);
+// INVALID_ARGUMENT where only the scheduler gives classes and no socket could tell them.
+absl::Status CheckScheduler(const Config& config);
 
 // The socket's path.
 std::string SocketPath(const Config& config);

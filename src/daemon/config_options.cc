@@ -1,7 +1,5 @@
 #include "daemon/config_options.h"
 
-#include <arpa/inet.h>
-
 #include <utility>
 #include <vector>
 
@@ -11,6 +9,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
+#include "base/listen_address.h"
 #include "base/status.h"
 #include "image/reference.h"
 #include "linux/cgroup/cgroup.h"
@@ -79,20 +78,8 @@ absl::Status SetAddress(Config& config, const std::string& value) {
   return absl::OkStatus();
 }
 
-bool IsIpAddress(std::string host) {
-  in6_addr buffer;
-  if (absl::StartsWith(host, "[") && absl::EndsWith(host, "]")) {
-    return inet_pton(AF_INET6, host.substr(1, host.size() - 2).c_str(), &buffer) == 1;
-  }
-  return inet_pton(AF_INET, host.c_str(), &buffer) == 1;
-}
-
 absl::Status SetMetricsAddress(Config& config, const std::string& value) {
-  const size_t colon = value.rfind(':');
-  int port = 0;
-  if (!value.empty() &&
-      (colon == std::string::npos || !IsIpAddress(value.substr(0, colon)) ||
-       !absl::SimpleAtoi(value.substr(colon + 1), &port) || port < 1 || port > 65535)) {
+  if (!value.empty() && !CheckListenAddress(value).ok()) {
     return Expected("an IP address and a port, as in 127.0.0.1:9464, or nothing for no metrics",
                     value);
   }
@@ -101,11 +88,7 @@ absl::Status SetMetricsAddress(Config& config, const std::string& value) {
 }
 
 absl::Status SetStreamingAddress(Config& config, const std::string& value) {
-  const size_t colon = value.rfind(':');
-  int port = 0;
-  if (!value.empty() &&
-      (colon == std::string::npos || !IsIpAddress(value.substr(0, colon)) ||
-       !absl::SimpleAtoi(value.substr(colon + 1), &port) || port < 0 || port > 65535)) {
+  if (!value.empty() && !CheckListenAddress(value, /*least_port=*/0).ok()) {
     return Expected(
         "an IP address and a port, as in 127.0.0.1:0 (0 for a free one), or nothing for no streams",
         value);

@@ -262,6 +262,20 @@ TEST(ConfigTest, ValidateLooksAtTheClusterSocket) {
   EXPECT_TRUE(ValidateConfig(config).ok()) << ValidateConfig(config);
 }
 
+TEST(ConfigTest, ValidateFindsKeysThatCanDoNothing) {
+  Config config;
+  config.kube.socket = "";
+  EXPECT_TRUE(ValidateConfig(config).ok()) << ValidateConfig(config);
+  config.kube.socket_group = "root";
+  EXPECT_THAT(ValidateConfig(config).message(), HasSubstr("kube.socket_group: kube.socket is"));
+  config.kube.socket_group = "";
+  config.classes.from = qos::ClassesFrom::kScheduler;
+  EXPECT_THAT(CheckScheduler(config).message(),
+              HasSubstr("classes.from: 'scheduler' needs kube.socket"));
+  config.kube.socket = "auto";
+  EXPECT_TRUE(CheckScheduler(config).ok());
+}
+
 TEST(ConfigTest, LoadNamesTheFileAndTheReason) {
   TestDir dir;
   const std::string path = dir.root().PathOf("c.yaml");

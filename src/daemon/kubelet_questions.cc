@@ -52,9 +52,13 @@ void KubeletQuestions::OnAnswer(const Answer& answer, absl::Duration took) {
 
 void KubeletQuestions::TellChange(Tells now, const std::string& why) {
   absl::MutexLock lock(&mutex_);
-  if (now == told_ || !limit_.Ask().pass) return;
+  if (now == told_ && why == why_) return;
+  // A reason may be one pod's: another limit, so that it keeps no change of `now` from the log.
+  RateLimit& limit = now == told_ ? reason_limit_ : limit_;
+  if (!limit.Ask().pass) return;
   const bool told_before = told_ != Tells::kNotAsked;
   told_ = now;
+  why_ = why;
   switch (now) {
     case Tells::kNotAsked:
       return;

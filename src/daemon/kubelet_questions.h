@@ -26,7 +26,11 @@ class KubeletQuestions {
   // Pointers outlive it; `clock` is for the log's limit.
   KubeletQuestions(std::unique_ptr<kubelet::Kubelet> kubelet, Log* log, Metrics* metrics,
                    Clock* clock = &Clock::Real())
-      : log_(log), metrics_(metrics), limit_(1.0 / 60, 2, clock), kubelet_(std::move(kubelet)) {}
+      : log_(log),
+        metrics_(metrics),
+        limit_(1.0 / 60, 2, clock),
+        reason_limit_(1.0 / 300, 1, clock),
+        kubelet_(std::move(kubelet)) {}
 
   cri::FactsSource Source();
   // See Kubelet::AskGrants. Neither counted nor logged.
@@ -41,8 +45,10 @@ class KubeletQuestions {
   Log* const log_;
   Metrics* const metrics_;
   RateLimit limit_;
+  RateLimit reason_limit_;
   absl::Mutex mutex_;
   Tells told_ ABSL_GUARDED_BY(mutex_) = Tells::kNotAsked;  // by the last log line
+  std::string why_ ABSL_GUARDED_BY(mutex_);                // as told_
   // Last member: its end waits for questions, which use the others.
   const std::unique_ptr<kubelet::Kubelet> kubelet_;
 };

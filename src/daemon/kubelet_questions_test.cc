@@ -97,5 +97,19 @@ TEST_F(KubeletQuestionsTest, TheLogHasALineForEachChange) {
   EXPECT_THAT(lines_.back(), HasSubstr("kubelet tells pods' resources, and no devices"));
 }
 
+TEST_F(KubeletQuestionsTest, AnotherReasonIsTold) {
+  Ask(absl::UnavailableError("no socket"));
+  EXPECT_EQ(lines_.size(), 1u);
+  Ask(absl::UnavailableError("permission denied"));
+  EXPECT_EQ(lines_.size(), 2u);
+  EXPECT_THAT(lines_.back(), HasSubstr("permission denied"));
+  // Reasons that differ from pod to pod fill no log.
+  for (int i = 0; i < 10; ++i) Ask(absl::UnavailableError(absl::StrCat("pod ", i)));
+  EXPECT_EQ(lines_.size(), 2u);
+  // And keep no change from it.
+  Ask(Facts(true, true));
+  EXPECT_EQ(lines_.size(), 3u);
+}
+
 }  // namespace
 }  // namespace plimsoll::daemon

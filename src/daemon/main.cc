@@ -1,4 +1,5 @@
 // plimsolld.
+#include <google/protobuf/stubs/logging.h>
 #include <google/protobuf/util/json_util.h>
 #include <grpc/support/log.h>
 #include <malloc.h>
@@ -41,14 +42,23 @@ namespace {
 
 constexpr absl::Duration kGrace = absl::Seconds(10);
 
-std::atomic<Log*> grpc_log = nullptr;
+std::atomic<Log*> library_log = nullptr;
 
 void OnGrpcLog(gpr_log_func_args* args) {
-  Log* log = grpc_log.load();
+  Log* log = library_log.load();
   if (log == nullptr) return;
   const LogLevel level =
       args->severity == GPR_LOG_SEVERITY_ERROR ? LogLevel::kWarning : LogLevel::kDebug;
   log->WriteLimited(level, args->message, {{"from", "gRPC"}});
+}
+
+// By default each text of a request that isn't UTF-8 becomes a line of standard error.
+void OnProtobufLog(google::protobuf::LogLevel severity, const char* /*file*/, int /*line*/,
+                   const std::string& message) {
+  Log* log = library_log.load();
+  if (log == nullptr) return;
+  const bool ends = severity == google::protobuf::LOGLEVEL_FATAL;
+  log->WriteLimited(ends ? LogLevel::kError : LogLevel::kDebug, message, {{"from", "protobuf"}});
 }
 
 // From the first moment: a SIGHUP during the daemon's start must not end it.
@@ -231,8 +241,9 @@ int Main(int argc, char** argv) {
   // process has ended.
   Log& log = *new Log(ParseLogFormat(settings->config.log.format),
                       ParseLogLevel(settings->config.log.level));
-  grpc_log = &log;
+  library_log = &log;
   gpr_set_log_function(OnGrpcLog);
+  google::protobuf::SetLogHandler(OnProtobufLog);
   const absl::Status status = Serve(flags, *std::move(settings), log);
   if (!status.ok()) log.Write(LogLevel::kError, status.message());
   return status.ok() ? 0 : 1;

@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
+#include "base/problems.h"
 #include "base/status.h"
 #include "daemon/config_place.h"
 
@@ -93,7 +94,10 @@ absl::StatusOr<Settings> LoadSettings(const Flags& flags, const std::string& def
   for (const auto& [key, value] : flags.options) {
     PLIMSOLL_RETURN_IF_ERROR(Annotate(SetOption(config, key, value), FlagOf(key)));
   }
-  PLIMSOLL_RETURN_IF_ERROR(Placed(flags, settings.config_path, ValidateConfig(config)));
+  absl::Status valid = ValidateConfig(config);
+  // A standalone daemon has no such socket, whatever the file says.
+  if (!flags.standalone) valid = AlsoTell(valid, CheckScheduler(config));
+  PLIMSOLL_RETURN_IF_ERROR(Placed(flags, settings.config_path, valid));
   return settings;
 }
 

@@ -13,6 +13,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "base/fs_root.h"
+#include "base/listen_address.h"
 #include "base/problems.h"
 #include "base/regular_file.h"
 #include "base/socket_file.h"
@@ -116,6 +117,10 @@ absl::Status CheckWhole(const Config& config) {
         problems, absl::InvalidArgumentError(absl::StrCat(
                       "nodeName \"", config.node_name,
                       "\" must be lower-case letters, digits, \"-\" and \".\", at most 253")));
+  }
+  if (!config.metrics_address.empty()) {
+    problems =
+        AlsoTell(problems, Annotate(CheckListenAddress(config.metrics_address), "metricsAddress"));
   }
   return AlsoTell(problems, CheckPublishOptions(config.publish));
 }

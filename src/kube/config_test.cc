@@ -90,6 +90,10 @@ INSTANTIATE_TEST_SUITE_P(
                     WrongConfig{"kubeletRoot: /a/b/c/d/e/f/g/h/i/j/k/l/m/n/o/p/q/r/s/t/u/v/w/x/y/z/"
                                 "a/b/c/d/e/f",
                                 "kubeletRoot: socket path is "},
+                    WrongConfig{"metricsAddress: 127.0.0.1:99999",
+                                "metricsAddress: \"127.0.0.1:99999\" must be an IP address"},
+                    WrongConfig{"metricsAddress: ':19467'", "metricsAddress: \":19467\""},
+                    WrongConfig{"metricsAddress: 127.0.0.1", "metricsAddress: \"127.0.0.1\""},
                     WrongConfig{"publish: {labels: [colour]}", "publish.labels: \"colour\""},
                     WrongConfig{"publish: {label: []}", "unknown field \"label\""},
                     WrongConfig{"publish: {topologyManager: {policy: x}}",

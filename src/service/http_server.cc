@@ -20,6 +20,7 @@
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "absl/time/clock.h"
+#include "base/listen_address.h"
 #include "base/status.h"
 
 namespace plimsoll {
@@ -55,14 +56,19 @@ std::string Format(const HttpResponse& response, bool with_body) {
 absl::StatusOr<UniqueFd> ListenOn(const std::string& address) {
   const size_t colon = address.rfind(':');
   if (colon == std::string::npos) return absl::InvalidArgumentError("no port");
+  // getaddrinfo takes the rest of 65536.
+  if (!IsPort(address.substr(colon + 1))) {
+    return absl::InvalidArgumentError("the port must be a number from 0 to 65535");
+  }
+  if (colon == 0) return absl::InvalidArgumentError("no host; 0.0.0.0 is every address");
   absl::string_view host = absl::string_view(address).substr(0, colon);
   if (absl::ConsumePrefix(&host, "[")) absl::ConsumeSuffix(&host, "]");
   addrinfo hints = {};
   hints.ai_flags = AI_PASSIVE | AI_NUMERICSERV;
   hints.ai_socktype = SOCK_STREAM;
   addrinfo* found = nullptr;
-  const int error = getaddrinfo(host.empty() ? nullptr : std::string(host).c_str(),
-                                address.substr(colon + 1).c_str(), &hints, &found);
+  const int error =
+      getaddrinfo(std::string(host).c_str(), address.substr(colon + 1).c_str(), &hints, &found);
   if (error != 0) return absl::UnavailableError(gai_strerror(error));
   const absl::Cleanup free_found = [&] { freeaddrinfo(found); };
   UniqueFd fd(socket(found->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));

@@ -175,6 +175,8 @@ TEST(HttpServerAddressTest, FormsAndRefusals) {
   const auto none = [](absl::string_view) { return HttpResponse(); };
   EXPECT_TRUE(HttpServer::Start("localhost:0", none, {}).ok());
   EXPECT_TRUE(absl::IsUnavailable(HttpServer::Start("127.0.0.1", none, {}).status()));
+  EXPECT_TRUE(absl::IsUnavailable(HttpServer::Start("127.0.0.1:65536", none, {}).status()));
+  EXPECT_TRUE(absl::IsUnavailable(HttpServer::Start(":0", none, {}).status()));
   EXPECT_TRUE(absl::IsUnavailable(HttpServer::Start("203.0.113.1:0", none, {}).status()));
 }
 

@@ -2,12 +2,14 @@
 
 #include <fcntl.h>
 #include <sqlite3.h>
+#include <sys/stat.h>
 
 #include <cerrno>
 #include <optional>
 
 #include "absl/strings/str_cat.h"
 #include "base/fault_injection.h"
+#include "base/regular_file.h"
 #include "base/status.h"
 #include "base/unique_fd.h"
 
@@ -30,6 +32,17 @@ bool IsReadOnly(int code, const char* path) {
   if (directory.empty()) return false;
   const UniqueFd probe(open(directory.c_str(), O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600));
   return !probe.valid() && errno == EROFS;
+}
+
+// "" for a regular file and for none. A link to one is as good, one to nothing would be followed.
+std::string FaultOfFile(const std::string& path) {
+  struct stat info = {};
+  if (lstat(path.c_str(), &info) != 0) return "";
+  if (S_ISLNK(info.st_mode) && stat(path.c_str(), &info) != 0) {
+    return "is a symbolic link that leads nowhere";
+  }
+  if (S_ISREG(info.st_mode)) return "";
+  return absl::StrCat("is ", KindOfFile(info.st_mode), ", not a regular file");
 }
 
 absl::StatusCode CodeOf(int code, int err) {
@@ -127,6 +140,14 @@ absl::Status Database::ErrorOf(int result) const {
 absl::StatusOr<std::unique_ptr<Database>> Database::Open(const std::string& path,
                                                          Durability durability,
                                                          std::string damage_advice) {
+  const std::string fault = FaultOfFile(path);
+  if (!fault.empty()) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("database ", path, ": ", fault, damage_advice));
+  }
+  // SQLite gives a new file the umask's mode, and its log the file's. A failure is SQLite's to
+  // tell.
+  UniqueFd(open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
   sqlite3* handle = nullptr;
   const int result =
       sqlite3_open_v2(path.c_str(), &handle,

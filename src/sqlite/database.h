@@ -83,8 +83,9 @@ class Statement {
 // One connection to a database file.
 class Database {
  public:
-  // Opens or makes the file. FAILED_PRECONDITION where it can be read but not written. The errors
-  // of a damaged database end with `damage_advice`.
+  // Opens the file, or makes it for its owner alone. FAILED_PRECONDITION where it can be read but
+  // not written, or is no regular file. The errors of a damaged database, and of anything else in
+  // its place, end with `damage_advice`.
   static absl::StatusOr<std::unique_ptr<Database>> Open(const std::string& path,
                                                         Durability durability,
                                                         std::string damage_advice = "");

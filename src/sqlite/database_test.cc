@@ -1,5 +1,10 @@
 #include "sqlite/database.h"
 
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "base/dir_for_test.h"
@@ -50,6 +55,36 @@ TEST_F(DatabaseTest, ValuesRoundTrip) {
   EXPECT_THAT(texts, ElementsAre(text, bytes, "", ""));
   EXPECT_THAT(integers, ElementsAre(INT64_MIN, 1));
   EXPECT_EQ(*database_->QueryInteger("SELECT count(*) FROM t WHERE b IS NULL OR k IS NULL"), 0);
+}
+
+TEST_F(DatabaseTest, ItsFileIsTheOwnersAlone) {
+  for (const char* suffix : {"", "-wal", "-shm"}) {
+    ASSERT_TRUE(database_
+                    ->Execute("PRAGMA journal_mode = WAL; INSERT INTO t VALUES ('" +
+                              std::string(suffix) + "', 1, NULL)")
+                    .ok());
+    EXPECT_EQ(dir_.root().Stat(std::string("test.db") + suffix)->st_mode & 0777, 0600u) << suffix;
+  }
+}
+
+TEST_F(DatabaseTest, OnlyARegularFileIsOpened) {
+  const std::string fifo = dir_.root().PathOf("fifo");
+  const std::string nowhere = dir_.root().PathOf("nowhere");
+  const std::string link = dir_.root().PathOf("link");
+  ASSERT_EQ(mkfifo(fifo.c_str(), 0600), 0);
+  ASSERT_EQ(symlink("gone", nowhere.c_str()), 0);
+  ASSERT_EQ(symlink("test.db", link.c_str()), 0);
+  const std::pair<std::string, std::string> others[] = {
+      {fifo, "is a FIFO, not a regular file; do so"},
+      {dir_.path(), "is a directory, not a regular file; do so"},
+      {nowhere, "is a symbolic link that leads nowhere; do so"}};
+  for (const auto& [path, fault] : others) {
+    const absl::Status status = Database::Open(path, Durability::kFull, "; do so").status();
+    EXPECT_TRUE(absl::IsFailedPrecondition(status)) << status;
+    EXPECT_EQ(status.message(), "database " + path + ": " + fault);
+  }
+  EXPECT_FALSE(dir_.root().Exists("gone"));
+  EXPECT_TRUE(Database::Open(link, Durability::kFull).ok());
 }
 
 TEST_F(DatabaseTest, StatementCanBeRunAgainAfterAnError) {

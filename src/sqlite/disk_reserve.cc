@@ -5,26 +5,20 @@
 #include <sys/statvfs.h>
 
 namespace plimsoll::sqlite {
-namespace {
-
-constexpr char kName[] = "reserve";
-
-}  // namespace
-
 void DiskReserve::Keep() {
   is_missing_ = true;
-  const absl::StatusOr<UniqueFd> fd = directory_.OpenFile(kName, O_WRONLY | O_CREAT, 0600);
+  const absl::StatusOr<UniqueFd> fd = directory_.OpenFile(name_, O_WRONLY | O_CREAT, 0600);
   if (!fd.ok()) return;
   struct stat info = {};
   const bool is_there = fstat(fd->get(), &info) == 0 && info.st_blocks * 512 >= bytes_;
   // Where the file system can't preallocate, the C library writes zeros instead.
   is_missing_ = !is_there && posix_fallocate(fd->get(), 0, bytes_) != 0;
-  if (is_missing_) directory_.RemoveFile(kName).IgnoreError();
+  if (is_missing_) directory_.RemoveFile(name_).IgnoreError();
 }
 
 bool DiskReserve::Release() {
-  const bool is_there = directory_.Exists(kName);
-  if (is_there && !directory_.RemoveFile(kName).ok()) return false;
+  const bool is_there = directory_.Exists(name_);
+  if (is_there && !directory_.RemoveFile(name_).ok()) return false;
   is_missing_ = true;
   return is_there;
 }

@@ -3,6 +3,7 @@
 #define PLIMSOLL_SQLITE_DISK_RESERVE_H_
 
 #include <cstdint>
+#include <string>
 #include <utility>
 
 #include "base/fs_root.h"
@@ -14,7 +15,9 @@ namespace plimsoll::sqlite {
 // thread-safe.
 class DiskReserve {
  public:
-  DiskReserve(FsRoot directory, int64_t bytes) : directory_(std::move(directory)), bytes_(bytes) {}
+  // Databases that share a directory have reserves of different names.
+  DiskReserve(FsRoot directory, int64_t bytes, std::string name = "reserve")
+      : directory_(std::move(directory)), bytes_(bytes), name_(std::move(name)) {}
 
   // Makes the file unless it exists. Without room for it, nothing is made.
   void Keep();
@@ -29,6 +32,7 @@ class DiskReserve {
  private:
   const FsRoot directory_;
   const int64_t bytes_;
+  const std::string name_;
   bool is_missing_ = false;
 };
 
