@@ -1,5 +1,6 @@
 #include "kube/commands.h"
 
+#include <cerrno>
 #include <utility>
 #include <vector>
 
@@ -60,6 +61,17 @@ absl::StatusOr<std::string> Remove(const Config& config, ApiClient& api, Runtime
   }
   if (!problems.ok()) return problems;
   return done;
+}
+
+absl::Status WriteAndClose(absl::string_view text, std::FILE* stream) {
+  int fault = 0;
+  // A write of more than the stream's buffer may fail before the flush, which then knows of
+  // nothing.
+  if (std::fwrite(text.data(), 1, text.size(), stream) != text.size()) fault = errno;
+  if (std::fflush(stream) != 0 && fault == 0) fault = errno;
+  if (std::fclose(stream) != 0 && fault == 0) fault = errno;
+  if (fault == 0) return absl::OkStatus();
+  return ErrnoStatus(fault, "the output is not whole: write to standard output");
 }
 
 absl::StatusOr<std::vector<qos::ClassId>> ClassesOfNode(const std::string& socket,

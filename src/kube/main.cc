@@ -77,6 +77,11 @@ int Fail(const absl::Status& status, int code) {
   return code;
 }
 
+int Print(absl::string_view text) {
+  const absl::Status status = WriteAndClose(text, stdout);
+  return status.ok() ? 0 : Fail(status, 1);
+}
+
 int PrintManifests(const Flags& flags) {
   absl::StatusOr<ManifestOptions> options = ManifestOptionsOf(flags);
   if (!options.ok()) return Fail(options.status(), 2);
@@ -88,9 +93,7 @@ int PrintManifests(const Flags& flags) {
   }
   const absl::StatusOr<std::string> text = Manifests(*options);
   if (!text.ok()) return Fail(text.status(), 2);
-  std::fputs(text->c_str(), stdout);
-  if (std::fflush(stdout) == 0) return 0;
-  return Fail(ErrnoStatus(errno, "write to standard output"), 1);
+  return Print(*text);
 }
 
 int TakeBack(const Config& config, bool force) {
@@ -100,8 +103,7 @@ int TakeBack(const Config& config, bool force) {
       RuntimeLink::Open(config.runtime_socket, [](const std::shared_ptr<const NodeReport>&) {});
   const absl::StatusOr<std::string> done = Remove(config, **api, *link, force);
   if (!done.ok()) return Fail(done.status(), 1);
-  std::fputs(done->c_str(), stdout);
-  return 0;
+  return Print(*done);
 }
 
 int Main(int argc, char** argv) {
@@ -113,16 +115,14 @@ int Main(int argc, char** argv) {
 #endif
   Flags flags;
   if (const auto exit = ParseFlags(argc, argv, PLIMSOLL_VERSION, flags); exit.has_value()) {
-    std::fputs(exit->text.c_str(), exit->code == 0 ? stdout : stderr);
+    if (exit->code == 0) return Print(exit->text);
+    std::fputs(exit->text.c_str(), stderr);
     return exit->code;
   }
   if (flags.command == Flags::Command::kManifests) return PrintManifests(flags);
   const absl::StatusOr<Config> config = LoadConfig(flags.config, Getenv);
   if (!config.ok()) return Fail(config.status(), 2);
-  if (flags.check_config) {
-    std::puts("configuration is valid");
-    return 0;
-  }
+  if (flags.check_config) return Print("configuration is valid\n");
   umask(022);
   if (flags.command == Flags::Command::kRemove) return TakeBack(*config, flags.force);
   // Never destroyed: gRPC's threads may write until the process has ended.
