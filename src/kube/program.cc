@@ -93,7 +93,8 @@ class ProgramImpl final : public Program {
   void StartPublisher() {
     RoundOptions options;
     options.publish = config_.publish;
-    options.note = [this](const std::string& text) { log_->Write(LogLevel::kWarning, text); };
+    options.note = [this](const std::string& text) { log_->Write(LogLevel::kInfo, text); };
+    options.warn = [this](const std::string& text) { log_->Write(LogLevel::kWarning, text); };
     publisher_ = std::make_unique<NodePublisher>(api_.get(), config_.node_name, std::move(options));
     fan_.Attach([this](std::shared_ptr<const NodeReport> report) {
       publisher_->Report(std::move(report));
