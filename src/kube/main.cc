@@ -77,6 +77,10 @@ int Fail(const absl::Status& status, int code) {
   return code;
 }
 
+void Complain(const std::string& warning) {
+  std::fprintf(stderr, "plimsoll-kube: warning: %s\n", warning.c_str());
+}
+
 int Print(absl::string_view text) {
   const absl::Status status = WriteAndClose(text, stdout);
   return status.ok() ? 0 : Fail(status, 1);
@@ -97,7 +101,7 @@ int PrintManifests(const Flags& flags) {
 }
 
 int TakeBack(const Config& config, bool force) {
-  const absl::StatusOr<std::unique_ptr<ApiClient>> api = OpenApi(config, Getenv);
+  const absl::StatusOr<std::unique_ptr<ApiClient>> api = OpenApi(config, Getenv, Complain);
   if (!api.ok()) return Fail(api.status(), 2);
   const auto link =
       RuntimeLink::Open(config.runtime_socket, [](const std::shared_ptr<const NodeReport>&) {});
@@ -122,7 +126,10 @@ int Main(int argc, char** argv) {
   if (flags.command == Flags::Command::kManifests) return PrintManifests(flags);
   const absl::StatusOr<Config> config = LoadConfig(flags.config, Getenv);
   if (!config.ok()) return Fail(config.status(), 2);
-  if (flags.check_config) return Print("configuration is valid\n");
+  if (flags.check_config) {
+    const absl::Status files = WithPlaces(CheckFiles(*config, Complain), flags.config);
+    return files.ok() ? Print("configuration is valid\n") : Fail(files, 2);
+  }
   umask(022);
   if (flags.command == Flags::Command::kRemove) return TakeBack(*config, flags.force);
   // Never destroyed: gRPC's threads may write until the process has ended.
