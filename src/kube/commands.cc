@@ -8,6 +8,7 @@
 #include "absl/synchronization/mutex.h"
 #include "base/fs_root.h"
 #include "base/problems.h"
+#include "base/socket_probe.h"
 #include "base/status.h"
 #include "kube/driver/claim_store.h"
 #include "kube/driver/slice_publisher.h"
@@ -85,9 +86,14 @@ absl::StatusOr<std::vector<qos::ClassId>> ClassesOfNode(const std::string& socke
   const absl::MutexLock lock(&mutex);
   const auto has_report = [&] { return report != nullptr; };
   if (!mutex.AwaitWithTimeout(absl::Condition(&has_report), patience)) {
-    return absl::UnavailableError(
-        absl::StrCat("no plimsolld answers at ", socket,
-                     ": name the classes (--class TYPE=CLASS, --pod-class TYPE=CLASS)"));
+    const absl::Status probed = ProbeSocket(socket);
+    return absl::UnavailableError(absl::StrCat(
+        "no plimsolld answers at ", socket, ": ",
+        probed.ok() ? absl::StrCat("a program listens there and doesn't tell its "
+                                   "classes within ",
+                                   absl::FormatDuration(patience))
+                    : std::string(probed.message()),
+        "; start plimsolld, or name the classes (--class TYPE=CLASS, --pod-class TYPE=CLASS)"));
   }
   std::vector<qos::ClassId> classes;
   for (const PoolDevice& each : PoolDevicesOf(*report)) classes.push_back(each.id);

@@ -100,6 +100,7 @@ TEST(ClassesOfNodeTest, WithoutPlimsolldTheFlagsAreNamed) {
   const auto classes = ClassesOfNode(dir.root().PathOf("none.sock"), absl::Milliseconds(50));
   EXPECT_EQ(classes.status().code(), absl::StatusCode::kUnavailable);
   EXPECT_THAT(std::string(classes.status().message()), HasSubstr("--class TYPE=CLASS"));
+  EXPECT_THAT(std::string(classes.status().message()), HasSubstr("No such file or directory"));
 }
 
 }  // namespace

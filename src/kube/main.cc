@@ -89,7 +89,7 @@ int Print(absl::string_view text) {
 int PrintManifests(const Flags& flags) {
   absl::StatusOr<ManifestOptions> options = ManifestOptionsOf(flags);
   if (!options.ok()) return Fail(options.status(), 2);
-  if (flags.manifests.classes.empty() && flags.manifests.pod_classes.empty()) {
+  if (options->classes.empty() && NeedsClasses(*options)) {
     const std::string socket = flags.config.runtime_socket.value_or(Config().runtime_socket);
     auto classes = ClassesOfNode(socket, absl::Seconds(5));
     if (!classes.ok()) return Fail(classes.status(), 1);
