@@ -9,7 +9,7 @@
 #include "absl/strings/str_replace.h"
 #include "base/problems.h"
 #include "base/status.h"
-#include "daemon/config_place.h"
+#include "yaml/config_place.h"
 
 namespace plimsoll::daemon {
 namespace {

@@ -1,11 +1,19 @@
 #include "kube/api_access.h"
 
+#include <sys/stat.h>
+
+#include "absl/strings/str_cat.h"
+#include "base/fs_root.h"
+#include "base/problems.h"
+#include "base/regular_file.h"
 #include "base/status.h"
 #include "kube/apiserver/https_client.h"
 #include "kube/apiserver/server_address.h"
 
 namespace plimsoll::kube {
 namespace {
+
+using Warn = std::function<void(const std::string&)>;
 
 absl::StatusOr<ApiServerAddress> AddressOf(const Config& config, const Environment& environment) {
   if (!config.kubeconfig.empty()) return KubeconfigAddress(config.kubeconfig);
@@ -16,12 +24,40 @@ absl::StatusOr<ApiServerAddress> AddressOf(const Config& config, const Environme
   return address;
 }
 
+void WarnOfAnonymous(const Config& config, const ApiServerAddress& address, const Warn& warn) {
+  if (!address.token.empty() || !address.certificate.empty()) return;
+  warn(absl::StrCat("kubeconfig: ", config.kubeconfig,
+                    ": the context's user has no credentials, so the API server is asked as "
+                    "system:anonymous, which it rarely allows; right would be tokenFile, or "
+                    "client-certificate and client-key"));
+}
+
+absl::Status CheckStateDirectory(const std::string& path) {
+  PLIMSOLL_ASSIGN_OR_RETURN(const FsRoot host, FsRoot::Open("/"));
+  const absl::StatusOr<struct stat> seen = host.Stat(path);
+  if (absl::IsNotFound(seen.status())) return absl::OkStatus();
+  if (!seen.ok()) return Annotate(seen.status(), "stateDirectory");
+  if (S_ISDIR(seen->st_mode)) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat("stateDirectory: \"", path, "\" is ",
+                                                 KindOfFile(seen->st_mode), ", not a directory"));
+}
+
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<ApiClient>> OpenApi(const Config& config,
-                                                   const Environment& environment) {
+                                                   const Environment& environment,
+                                                   const Warn& warn) {
   PLIMSOLL_ASSIGN_OR_RETURN(const ApiServerAddress address, AddressOf(config, environment));
+  WarnOfAnonymous(config, address, warn);
   return MakeApiClient(address);
+}
+
+absl::Status CheckFiles(const Config& config, const Warn& warn) {
+  absl::Status problems = CheckStateDirectory(config.state_directory);
+  if (config.kubeconfig.empty()) return problems;
+  const absl::StatusOr<ApiServerAddress> address = KubeconfigAddress(config.kubeconfig);
+  if (address.ok()) WarnOfAnonymous(config, *address, warn);
+  return AlsoTell(problems, address.status());
 }
 
 }  // namespace plimsoll::kube

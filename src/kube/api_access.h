@@ -2,8 +2,11 @@
 #ifndef PLIMSOLL_KUBE_API_ACCESS_H_
 #define PLIMSOLL_KUBE_API_ACCESS_H_
 
+#include <functional>
 #include <memory>
+#include <string>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "kube/apiserver/api_client.h"
 #include "kube/config.h"
@@ -12,8 +15,14 @@ namespace plimsoll::kube {
 
 // By the kubeconfig, else by the service account of the pod that this runs in. Calls nobody yet.
 // FAILED_PRECONDITION: there is neither.
-absl::StatusOr<std::unique_ptr<ApiClient>> OpenApi(const Config& config,
-                                                   const Environment& environment);
+// `warn` is told of a kubeconfig without credentials: a server may let anybody in.
+absl::StatusOr<std::unique_ptr<ApiClient>> OpenApi(
+    const Config& config, const Environment& environment,
+    const std::function<void(const std::string&)>& warn);
+
+// Looks at the files that the configuration names, as the start would find them: the kubeconfig,
+// and the state directory if it is there. Changes nothing.
+absl::Status CheckFiles(const Config& config, const std::function<void(const std::string&)>& warn);
 
 }  // namespace plimsoll::kube
 

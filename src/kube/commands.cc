@@ -1,5 +1,6 @@
 #include "kube/commands.h"
 
+#include <cerrno>
 #include <utility>
 #include <vector>
 
@@ -7,6 +8,7 @@
 #include "absl/synchronization/mutex.h"
 #include "base/fs_root.h"
 #include "base/problems.h"
+#include "base/socket_probe.h"
 #include "base/status.h"
 #include "kube/driver/claim_store.h"
 #include "kube/driver/slice_publisher.h"
@@ -62,6 +64,17 @@ absl::StatusOr<std::string> Remove(const Config& config, ApiClient& api, Runtime
   return done;
 }
 
+absl::Status WriteAndClose(absl::string_view text, std::FILE* stream) {
+  int fault = 0;
+  // A write of more than the stream's buffer may fail before the flush, which then knows of
+  // nothing.
+  if (std::fwrite(text.data(), 1, text.size(), stream) != text.size()) fault = errno;
+  if (std::fflush(stream) != 0 && fault == 0) fault = errno;
+  if (std::fclose(stream) != 0 && fault == 0) fault = errno;
+  if (fault == 0) return absl::OkStatus();
+  return ErrnoStatus(fault, "the output is not whole: write to standard output");
+}
+
 absl::StatusOr<std::vector<qos::ClassId>> ClassesOfNode(const std::string& socket,
                                                         absl::Duration patience) {
   absl::Mutex mutex;
@@ -73,9 +86,14 @@ absl::StatusOr<std::vector<qos::ClassId>> ClassesOfNode(const std::string& socke
   const absl::MutexLock lock(&mutex);
   const auto has_report = [&] { return report != nullptr; };
   if (!mutex.AwaitWithTimeout(absl::Condition(&has_report), patience)) {
-    return absl::UnavailableError(
-        absl::StrCat("no plimsolld answers at ", socket,
-                     ": name the classes (--class TYPE=CLASS, --pod-class TYPE=CLASS)"));
+    const absl::Status probed = ProbeSocket(socket);
+    return absl::UnavailableError(absl::StrCat(
+        "no plimsolld answers at ", socket, ": ",
+        probed.ok() ? absl::StrCat("a program listens there and doesn't tell its "
+                                   "classes within ",
+                                   absl::FormatDuration(patience))
+                    : std::string(probed.message()),
+        "; start plimsolld, or name the classes (--class TYPE=CLASS, --pod-class TYPE=CLASS)"));
   }
   std::vector<qos::ClassId> classes;
   for (const PoolDevice& each : PoolDevicesOf(*report)) classes.push_back(each.id);

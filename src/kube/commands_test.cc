@@ -75,11 +75,32 @@ TEST_F(RemoveTest, AFailureOfOnePartLeavesTheOthersDone) {
   EXPECT_FALSE(link_.scheduled());
 }
 
+// Short output fails in the flush, output beyond the stream's buffer in the write.
+TEST(WriteAndCloseTest, AFullDeviceIsAnError) {
+  for (const size_t size : {size_t{1}, size_t{4096}, size_t{5000}, size_t{1} << 20}) {
+    std::FILE* const full = std::fopen("/dev/full", "w");
+    ASSERT_NE(full, nullptr);
+    const absl::Status status = WriteAndClose(std::string(size, 'x'), full);
+    EXPECT_THAT(std::string(status.message()), HasSubstr("the output is not whole")) << size;
+    EXPECT_THAT(std::string(status.message()), HasSubstr("No space left on device")) << size;
+  }
+}
+
+TEST(WriteAndCloseTest, AllIsWritten) {
+  const TestDir dir;
+  const std::string text(100'000, 'x');
+  std::FILE* const file = std::fopen(dir.root().PathOf("f").c_str(), "w");
+  ASSERT_NE(file, nullptr);
+  EXPECT_TRUE(WriteAndClose(text, file).ok());
+  EXPECT_EQ(dir.root().Read("f").value_or(""), text);
+}
+
 TEST(ClassesOfNodeTest, WithoutPlimsolldTheFlagsAreNamed) {
   const TestDir dir;
   const auto classes = ClassesOfNode(dir.root().PathOf("none.sock"), absl::Milliseconds(50));
   EXPECT_EQ(classes.status().code(), absl::StatusCode::kUnavailable);
   EXPECT_THAT(std::string(classes.status().message()), HasSubstr("--class TYPE=CLASS"));
+  EXPECT_THAT(std::string(classes.status().message()), HasSubstr("No such file or directory"));
 }
 
 }  // namespace

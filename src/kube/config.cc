@@ -19,6 +19,7 @@
 #include "base/socket_file.h"
 #include "base/status.h"
 #include "kube/driver/driver.h"
+#include "yaml/config_place.h"
 #include "yaml/documents.h"
 #include "yaml/reader.h"
 
@@ -89,6 +90,11 @@ bool IsNodeName(absl::string_view name) {
          !absl::StrContains(name, "..");
 }
 
+std::string PathOf(const ConfigFlags& flags) {
+  std::error_code no_directory;  // then the path stays as it is, and isn't found
+  return std::filesystem::absolute(flags.config.value_or(kDefaultConfigPath), no_directory);
+}
+
 absl::Status CheckPaths(const Config& config) {
   absl::Status problems;
   const std::pair<const char*, const std::string*> paths[] = {
@@ -115,7 +121,7 @@ absl::Status CheckWhole(const Config& config) {
   if (!IsNodeName(config.node_name)) {
     problems = AlsoTell(
         problems, absl::InvalidArgumentError(absl::StrCat(
-                      "nodeName \"", config.node_name,
+                      "nodeName: \"", config.node_name,
                       "\" must be lower-case letters, digits, \"-\" and \".\", at most 253")));
   }
   if (!config.metrics_address.empty()) {
@@ -147,10 +153,16 @@ absl::StatusOr<Config> ParseConfig(absl::string_view text, absl::string_view fil
   return absl::InvalidArgumentError(absl::StrJoin(reader.errors(), "\n"));
 }
 
+absl::Status WithPlaces(const absl::Status& fault, const ConfigFlags& flags) {
+  for (const auto* flag : {&flags.node_name, &flags.kubeconfig, &flags.runtime_socket,
+                           &flags.kubelet_root, &flags.state_directory, &flags.metrics_address}) {
+    if (flag->has_value()) return fault;
+  }
+  return plimsoll::WithPlaces(fault, PathOf(flags));
+}
+
 absl::StatusOr<Config> LoadConfig(const ConfigFlags& flags, const Environment& environment) {
-  std::error_code no_directory;  // then the path stays as it is, and isn't found
-  const std::string path =
-      std::filesystem::absolute(flags.config.value_or(kDefaultConfigPath), no_directory);
+  const std::string path = PathOf(flags);
   PLIMSOLL_ASSIGN_OR_RETURN(const FsRoot root, FsRoot::Open("/"));
   absl::StatusOr<std::string> text = ReadRegularFile(root, path, kMaxFileBytes);
   if (absl::IsNotFound(text.status()) && !flags.config) text = "";
@@ -164,7 +176,7 @@ absl::StatusOr<Config> LoadConfig(const ConfigFlags& flags, const Environment& e
   config.metrics_address = flags.metrics_address.value_or(config.metrics_address);
   config.log_level = flags.log_level.value_or(config.log_level);
   if (config.node_name.empty()) config.node_name = DefaultNodeName(environment);
-  PLIMSOLL_RETURN_IF_ERROR(CheckWhole(config));
+  PLIMSOLL_RETURN_IF_ERROR(WithPlaces(CheckWhole(config), flags));
   return config;
 }
 

@@ -41,6 +41,10 @@ struct ConfigFlags {
 // As getenv(3).
 using Environment = std::function<const char*(const char*)>;
 
+// `fault` with the places of its keys in the file, as "FILE:LINE:COLUMN: " before each line, unless
+// flags are in force over the file: a flag's value has no place.
+absl::Status WithPlaces(const absl::Status& fault, const ConfigFlags& flags);
+
 // Reads the file, puts the flags over it, and checks the whole.
 absl::StatusOr<Config> LoadConfig(const ConfigFlags& flags, const Environment& environment);
 

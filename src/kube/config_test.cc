@@ -6,6 +6,7 @@
 #include <map>
 #include <string>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
@@ -79,28 +80,29 @@ TEST_P(KubeConfigMistakeTest, IsNamed) {
 
 INSTANTIATE_TEST_SUITE_P(
     All, KubeConfigMistakeTest,
-    testing::Values(WrongConfig{"nodename: n", "unknown field \"nodename\"; did you mean"},
-                    WrongConfig{"nodeName: N1", "nodeName \"N1\" must be lower-case"},
-                    WrongConfig{"nodeName: a..b", "nodeName \"a..b\""},
-                    WrongConfig{"nodeName: -a", "nodeName \"-a\""},
-                    WrongConfig{"kubeconfig: k", "kubeconfig: \"k\" must be an absolute path"},
-                    WrongConfig{"stateDirectory: s", "stateDirectory: \"s\""},
-                    WrongConfig{"kubeletRoot: k", "kubeletRoot: \"k\""},
-                    WrongConfig{"runtimeSocket: r", "runtimeSocket: socket path is \"r\""},
-                    WrongConfig{"kubeletRoot: /a/b/c/d/e/f/g/h/i/j/k/l/m/n/o/p/q/r/s/t/u/v/w/x/y/z/"
-                                "a/b/c/d/e/f",
-                                "kubeletRoot: socket path is "},
-                    WrongConfig{"metricsAddress: 127.0.0.1:99999",
-                                "metricsAddress: \"127.0.0.1:99999\" must be an IP address"},
-                    WrongConfig{"metricsAddress: ':19467'", "metricsAddress: \":19467\""},
-                    WrongConfig{"metricsAddress: 127.0.0.1", "metricsAddress: \"127.0.0.1\""},
-                    WrongConfig{"publish: {labels: [colour]}", "publish.labels: \"colour\""},
-                    WrongConfig{"publish: {label: []}", "unknown field \"label\""},
-                    WrongConfig{"publish: {topologyManager: {policy: x}}",
-                                "publish.topologyManager.policy"},
-                    WrongConfig{"logging: {level: loud}", "logging.level"},
-                    WrongConfig{"a: 1\n---\nb: 2", "more than one document"},
-                    WrongConfig{"a: [", "c.yaml"}));
+    testing::Values(
+        WrongConfig{"nodename: n", "unknown field \"nodename\"; did you mean"},
+        WrongConfig{"nodeName: N1", "c.yaml:1:1: nodeName: \"N1\" must be lower-case"},
+        WrongConfig{"nodeName: a..b", "c.yaml:1:1: nodeName: \"a..b\""},
+        WrongConfig{"nodeName: -a", "c.yaml:1:1: nodeName: \"-a\""},
+        WrongConfig{"kubeconfig: k", "kubeconfig: \"k\" must be an absolute path"},
+        WrongConfig{"stateDirectory: s", "stateDirectory: \"s\""},
+        WrongConfig{"kubeletRoot: k", "kubeletRoot: \"k\""},
+        WrongConfig{"runtimeSocket: r", "c.yaml:1:1: runtimeSocket: socket path is \"r\""},
+        WrongConfig{"kubeletRoot: /a/b/c/d/e/f/g/h/i/j/k/l/m/n/o/p/q/r/s/t/u/v/w/x/y/z/"
+                    "a/b/c/d/e/f",
+                    "kubeletRoot: socket path is "},
+        WrongConfig{"metricsAddress: 127.0.0.1:99999",
+                    "metricsAddress: \"127.0.0.1:99999\" must be an IP address"},
+        WrongConfig{"metricsAddress: ':19467'", "metricsAddress: \":19467\""},
+        WrongConfig{"metricsAddress: 127.0.0.1", "metricsAddress: \"127.0.0.1\""},
+        WrongConfig{"publish: {labels: [colour]}", "c.yaml:1:11: publish.labels: \"colour\""},
+        WrongConfig{"publish: {label: []}", "unknown field \"label\""},
+        WrongConfig{"publish: {topologyManager: {policy: x}}", "publish.topologyManager.policy"},
+        WrongConfig{"nodeName: n\npublish:\n  topologyManager: {scope: pod}",
+                    "c.yaml:3:21: publish.topologyManager.scope: \"pod\" needs"},
+        WrongConfig{"logging: {level: loud}", "logging.level"},
+        WrongConfig{"a: 1\n---\nb: 2", "more than one document"}, WrongConfig{"a: [", "c.yaml"}));
 
 TEST(KubeConfigTest, FlagsAreInForceOverTheFile) {
   ConfigFlags flags;
@@ -120,6 +122,13 @@ TEST(KubeConfigTest, FlagsAreInForceOverTheFile) {
   EXPECT_EQ(config->state_directory, "/state2");
   EXPECT_EQ(config->metrics_address, "127.0.0.1:2");
   EXPECT_EQ(config->log_level, "error");
+}
+
+TEST(KubeConfigTest, AFlagsValueHasNoPlace) {
+  ConfigFlags flags;
+  flags.node_name = "N2";
+  const absl::Status status = LoadText("nodeName: n1\n", flags).status();
+  EXPECT_TRUE(absl::StartsWith(status.message(), "nodeName: \"N2\"")) << status;
 }
 
 TEST(KubeConfigTest, ThePodsEnvironmentNamesTheNode) {

@@ -77,10 +77,19 @@ int Fail(const absl::Status& status, int code) {
   return code;
 }
 
+void Complain(const std::string& warning) {
+  std::fprintf(stderr, "plimsoll-kube: warning: %s\n", warning.c_str());
+}
+
+int Print(absl::string_view text) {
+  const absl::Status status = WriteAndClose(text, stdout);
+  return status.ok() ? 0 : Fail(status, 1);
+}
+
 int PrintManifests(const Flags& flags) {
   absl::StatusOr<ManifestOptions> options = ManifestOptionsOf(flags);
   if (!options.ok()) return Fail(options.status(), 2);
-  if (flags.manifests.classes.empty() && flags.manifests.pod_classes.empty()) {
+  if (options->classes.empty() && NeedsClasses(*options)) {
     const std::string socket = flags.config.runtime_socket.value_or(Config().runtime_socket);
     auto classes = ClassesOfNode(socket, absl::Seconds(5));
     if (!classes.ok()) return Fail(classes.status(), 1);
@@ -88,20 +97,17 @@ int PrintManifests(const Flags& flags) {
   }
   const absl::StatusOr<std::string> text = Manifests(*options);
   if (!text.ok()) return Fail(text.status(), 2);
-  std::fputs(text->c_str(), stdout);
-  if (std::fflush(stdout) == 0) return 0;
-  return Fail(ErrnoStatus(errno, "write to standard output"), 1);
+  return Print(*text);
 }
 
 int TakeBack(const Config& config, bool force) {
-  const absl::StatusOr<std::unique_ptr<ApiClient>> api = OpenApi(config, Getenv);
+  const absl::StatusOr<std::unique_ptr<ApiClient>> api = OpenApi(config, Getenv, Complain);
   if (!api.ok()) return Fail(api.status(), 2);
   const auto link =
       RuntimeLink::Open(config.runtime_socket, [](const std::shared_ptr<const NodeReport>&) {});
   const absl::StatusOr<std::string> done = Remove(config, **api, *link, force);
   if (!done.ok()) return Fail(done.status(), 1);
-  std::fputs(done->c_str(), stdout);
-  return 0;
+  return Print(*done);
 }
 
 int Main(int argc, char** argv) {
@@ -113,15 +119,16 @@ int Main(int argc, char** argv) {
 #endif
   Flags flags;
   if (const auto exit = ParseFlags(argc, argv, PLIMSOLL_VERSION, flags); exit.has_value()) {
-    std::fputs(exit->text.c_str(), exit->code == 0 ? stdout : stderr);
+    if (exit->code == 0) return Print(exit->text);
+    std::fputs(exit->text.c_str(), stderr);
     return exit->code;
   }
   if (flags.command == Flags::Command::kManifests) return PrintManifests(flags);
   const absl::StatusOr<Config> config = LoadConfig(flags.config, Getenv);
   if (!config.ok()) return Fail(config.status(), 2);
   if (flags.check_config) {
-    std::puts("configuration is valid");
-    return 0;
+    const absl::Status files = WithPlaces(CheckFiles(*config, Complain), flags.config);
+    return files.ok() ? Print("configuration is valid\n") : Fail(files, 2);
   }
   umask(022);
   if (flags.command == Flags::Command::kRemove) return TakeBack(*config, flags.force);

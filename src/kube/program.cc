@@ -93,7 +93,8 @@ class ProgramImpl final : public Program {
   void StartPublisher() {
     RoundOptions options;
     options.publish = config_.publish;
-    options.note = [this](const std::string& text) { log_->Write(LogLevel::kWarning, text); };
+    options.note = [this](const std::string& text) { log_->Write(LogLevel::kInfo, text); };
+    options.warn = [this](const std::string& text) { log_->Write(LogLevel::kWarning, text); };
     publisher_ = std::make_unique<NodePublisher>(api_.get(), config_.node_name, std::move(options));
     fan_.Attach([this](std::shared_ptr<const NodeReport> report) {
       publisher_->Report(std::move(report));
@@ -135,7 +136,10 @@ absl::StatusOr<std::unique_ptr<Program>> Program::Start(const Config& config,
                                                         std::map<std::string, UniqueFd> sockets,
                                                         const Environment& environment, Log* log) {
   PLIMSOLL_ASSIGN_OR_RETURN(Ground ground, TakeGround(config));
-  PLIMSOLL_ASSIGN_OR_RETURN(std::unique_ptr<ApiClient> api, OpenApi(config, environment));
+  PLIMSOLL_ASSIGN_OR_RETURN(std::unique_ptr<ApiClient> api,
+                            OpenApi(config, environment, [log](const std::string& text) {
+                              log->Write(LogLevel::kWarning, text);
+                            }));
   auto program = std::make_unique<ProgramImpl>(config, log, std::move(ground), std::move(api));
   PLIMSOLL_RETURN_IF_ERROR(program->Start(std::move(sockets)));
   return std::unique_ptr<Program>(std::move(program));

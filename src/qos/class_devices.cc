@@ -10,12 +10,12 @@
 #include "absl/algorithm/container.h"
 #include "absl/status/status.h"
 #include "absl/strings/ascii.h"
-#include "absl/strings/escaping.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
+#include "base/printable.h"
 
 namespace plimsoll::qos {
 namespace {
@@ -178,7 +178,7 @@ absl::StatusOr<ClassId> FindClass(absl::string_view name, const std::vector<Clas
   }
   std::sort(names.begin(), names.end());
   return absl::NotFoundError(
-      absl::StrCat("no class is named \"", absl::CEscape(name.substr(0, 320)), "\" here; there ",
+      absl::StrCat("no class is named \"", Printable(name.substr(0, 320)), "\" here; there ",
                    names.empty() ? "is none" : absl::StrCat("are ", absl::StrJoin(names, ", "))));
 }
 

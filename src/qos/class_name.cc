@@ -2,9 +2,9 @@
 
 #include "absl/algorithm/container.h"
 #include "absl/strings/ascii.h"
-#include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "base/printable.h"
 
 namespace plimsoll::qos {
 namespace {
@@ -42,7 +42,7 @@ absl::Status ValidateName(absl::string_view what, absl::string_view name) {
     return absl::OkStatus();
   }
   return absl::InvalidArgumentError(
-      absl::StrCat(what, " name \"", absl::CEscape(name.substr(0, 320)),
+      absl::StrCat(what, " name \"", Printable(name.substr(0, 320)),
                    "\" is not valid: 1 to 63 letters, digits, '-', '_' and '.', the first and last "
                    "a letter or digit; before it, if wanted, a DNS name and a slash"));
 }

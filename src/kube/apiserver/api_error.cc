@@ -15,6 +15,7 @@ namespace {
 using Json = nlohmann::json;
 
 constexpr size_t kMostMessageBytes = 1000;
+constexpr size_t kMostHostBytes = 253;
 // Nobody waits longer; a number of more digits is no number.
 constexpr int64_t kMostRetrySeconds = 86'400;
 
@@ -77,6 +78,20 @@ absl::Status ErrorOfAnswer(absl::string_view method, int code, absl::string_view
     return ErrorOf(method, code, TextAt(*object, "reason"), TextAt(*object, "message"));
   }
   return ErrorOf(method, code, "", absl::StripAsciiWhitespace(body));
+}
+
+absl::Status ErrorOfRedirect(int code, absl::string_view location) {
+  const size_t scheme = location.find("//");
+  absl::string_view host = scheme == absl::string_view::npos ? "" : location.substr(scheme + 2);
+  host = host.substr(0, host.find_first_of("/?#"));
+  // Without a user and password.
+  host = host.substr(std::min(host.size(), host.rfind('@') + 1));
+  return absl::UnavailableError(absl::StrCat(
+      "the server redirects to ",
+      host.empty() ? "another path"
+                   : absl::StrCat("\"", Printable(host.substr(0, kMostHostBytes)), "\""),
+      ", and redirects are not followed (HTTP code ", code,
+      "): name the API server's own address, not a proxy's or a login page's"));
 }
 
 std::optional<absl::Duration> RetryAfter(absl::string_view field, absl::Time now) {

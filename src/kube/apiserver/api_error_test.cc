@@ -62,6 +62,26 @@ TEST(ApiError, AStatusThatLiesIsStillAnError) {
   EXPECT_EQ(ErrorOfStatus("GET", {{"code", 410}}).code(), absl::StatusCode::kOutOfRange);
 }
 
+TEST(ApiError, OfARedirectTheHostIsTold) {
+  struct Case {
+    const char* location;
+    const char* told;
+  };
+  for (const Case& each : {Case{"https://login.example:8443/a?b=secret", "\"login.example:8443\""},
+                           Case{"https://me:secret@a.example", "\"a.example\""},
+                           Case{"//b.example?secret", "\"b.example\""}, Case{"/y", "another path"},
+                           Case{"", "another path"}, Case{"https://a\x1b[m/", "\"a\\x1b[m\""}}) {
+    const absl::Status status = ErrorOfRedirect(302, each.location);
+    EXPECT_EQ(status.code(), absl::StatusCode::kUnavailable);
+    EXPECT_NE(status.message().find(absl::StrCat("redirects to ", each.told, ", ")),
+              absl::string_view::npos)
+        << status;
+    EXPECT_EQ(status.message().find("secret"), absl::string_view::npos) << status;
+  }
+  const std::string longest = absl::StrCat("https://", std::string(100'000, 'x'));
+  EXPECT_LT(ErrorOfRedirect(301, longest).message().size(), 500u);
+}
+
 TEST(RetryAfter, IsSecondsOrADate) {
   const absl::Time now = absl::FromUnixSeconds(1445412480);  // 2015-10-21 07:28:00
   EXPECT_EQ(RetryAfter("7", now), absl::Seconds(7));

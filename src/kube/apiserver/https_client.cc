@@ -45,6 +45,13 @@ struct Answer {
   std::string error_body;
 
   bool is_error() const { return connection->code() < 200 || connection->code() > 299; }
+  // While there is a connection.
+  absl::Status Error(absl::string_view method) const {
+    const int code = connection->code();
+    const bool is_redirect = code >= 300 && code <= 399 && code != 304;
+    return is_redirect ? ErrorOfRedirect(code, connection->location())
+                       : ErrorOfAnswer(method, code, error_body);
+  }
 };
 
 absl::Status CheckRequest(const ApiRequest& request) {
@@ -138,10 +145,9 @@ std::string HttpsClient::Format(const ApiRequest& request, const Credentials& cr
 absl::StatusOr<Json> HttpsClient::Exchange(const ApiRequest& request, SteadyTime deadline) {
   PLIMSOLL_ASSIGN_OR_RETURN(Answer answer, AskUntil(request, /*is_watch=*/false, deadline));
   if (answer.is_error()) {
-    const int code = answer.connection->code();
+    const absl::Status error = answer.Error(request.method);
     KeepIdle(std::move(answer.connection));
-    return WithoutToken(ErrorOfAnswer(request.method, code, answer.error_body),
-                        answer.credentials.token);
+    return WithoutToken(error, answer.credentials.token);
   }
   std::string body;
   PLIMSOLL_RETURN_IF_ERROR(ReadAll(*answer.connection, options_.most_body_bytes, deadline, &body));
@@ -266,8 +272,7 @@ absl::Status HttpsClient::Follow(const std::string& path,
   PLIMSOLL_ASSIGN_OR_RETURN(const Answer answer,
                             AskUntil(request, /*is_watch=*/true, SteadyAfter(kWatchPatience)));
   if (answer.is_error()) {
-    return WithoutToken(ErrorOfAnswer("GET", answer.connection->code(), answer.error_body),
-                        answer.credentials.token);
+    return WithoutToken(answer.Error("GET"), answer.credentials.token);
   }
   const bool has_bookmarks = absl::StrContains(path, "allowWatchBookmarks=true");
   return WithoutToken(

@@ -20,7 +20,8 @@ namespace plimsoll::kube {
 struct ApiClientOptions {
   std::string user_agent = "plimsoll-kube";
   uint32_t most_header_bytes = 64 * 1024;
-  size_t most_body_bytes = 32 * 1024 * 1024;
+  // Two bodies at a time and what is made of them must fit into the unit's MemoryMax.
+  size_t most_body_bytes = 4 * 1024 * 1024;
   size_t most_event_bytes = 4 * 1024 * 1024;
   // A watch without timeoutSeconds asks for a time between this and twice this, as client-go does.
   absl::Duration watch_time = absl::Minutes(5);

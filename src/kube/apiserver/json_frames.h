@@ -12,11 +12,12 @@
 
 namespace plimsoll::kube {
 
-// Of one object. A value takes many times its text's size in memory ("[]" about forty).
+// Of one object. A value takes many times its text's size in memory ("[]" about forty). A page of
+// ResourceSlices, the largest of what is asked for, has 2 MiB and 40,000 values at most.
 struct JsonLimits {
-  size_t bytes = 32 * 1024 * 1024;
+  size_t bytes = 4 * 1024 * 1024;
   size_t depth = 100;
-  size_t values = 1'000'000;
+  size_t values = 100'000;
 };
 
 // Finds where objects end before anything is parsed, so that no limit is overstepped meanwhile.

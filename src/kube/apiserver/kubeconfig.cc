@@ -12,6 +12,7 @@
 #include "base/regular_file.h"
 #include "base/status.h"
 #include "kube/apiserver/server_address.h"
+#include "kube/apiserver/tls_stream.h"
 #include "yaml/documents.h"
 #include "yaml/reader.h"
 
@@ -106,6 +107,15 @@ class KubeconfigReader {
     cluster.Get("disable-compression");
     cluster.Get("extensions");
     address.authorities = FileOrData(cluster, "certificate-authority");
+    CheckAuthorities(cluster, address.authorities.text);
+  }
+
+  void CheckAuthorities(YamlMapping& cluster, const std::string& text) {
+    if (text.empty() || HasCertificate(text)) return;
+    const std::string key = "certificate-authority-data";
+    reader_.Fail(cluster.Get(key).value_or(cluster.node()), cluster.PathOf(key),
+                 "holds no PEM certificate; right would be the base64 of a text that has the lines "
+                 "\"-----BEGIN CERTIFICATE-----\" and \"-----END CERTIFICATE-----\"");
   }
 
   void ReadUser(YamlMapping& user, ApiServerAddress& address) {

@@ -103,6 +103,11 @@ std::string ResponseReader::retry_after() const {
   return std::string(field.data(), field.size());
 }
 
+std::string ResponseReader::location() const {
+  const auto field = parser_->get()[http::field::location];
+  return std::string(field.data(), field.size());
+}
+
 bool ResponseReader::keeps_alive() const {
   return parser_->is_done() && parser_->keep_alive();
 }

@@ -29,6 +29,7 @@ class ResponseReader {
   // Known with the header, as the next ones.
   int code() const;
   std::string retry_after() const;
+  std::string location() const;
   // The connection can be used for another request.
   bool keeps_alive() const;
   // The part of the body that has come since the last call: no more than the last Take took.

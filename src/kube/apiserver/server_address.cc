@@ -96,7 +96,7 @@ absl::StatusOr<ApiServerAddress> InClusterAddress(
   if (address.host.empty() || port.empty()) {
     return absl::FailedPreconditionError(
         "KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT are not set: this is no pod with a "
-        "service account; outside of a pod, name a kubeconfig");
+        "service account");
   }
   if (!IsHost(address.host)) {
     return absl::InvalidArgumentError(

@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "base/dir_for_test.h"
+#include "kube/apiserver/certificates_for_test.h"
 
 namespace plimsoll::kube {
 namespace {
@@ -125,7 +126,8 @@ users:
 constexpr char kServer[] = "{server: \"https://10.0.0.1:6443\"}";
 
 TEST(Kubeconfig, GivesTheCurrentContext) {
-  const std::string data = absl::Base64Escape("authority");
+  const std::string pem = TestAuthority().pem();
+  const std::string data = absl::Base64Escape(pem);
   const auto address = ParseKubeconfig(
       Kubeconfig(absl::StrCat("{server: \"https://10.0.0.1:6443\", tls-server-name: kubernetes, "
                               "certificate-authority-data: ",
@@ -136,7 +138,7 @@ TEST(Kubeconfig, GivesTheCurrentContext) {
   EXPECT_EQ(address->host, "10.0.0.1");
   EXPECT_EQ(address->server_name, "kubernetes");
   EXPECT_EQ(address->space, "plimsoll");
-  EXPECT_EQ(address->authorities.text, "authority");
+  EXPECT_EQ(address->authorities.text, pem);
   EXPECT_EQ(address->authorities.file, "");
   EXPECT_EQ(address->certificate.file, "/home/me/me.crt");
   EXPECT_EQ(address->key.file, "/k/me.key");
@@ -167,6 +169,8 @@ TEST(Kubeconfig, RefusesWhatTheClientDoesntDo) {
            Case{"{server: \"https://a\", certificate-authorty: x}", "{}", "certificate-authorty"},
            Case{"{server: \"https://a\", certificate-authority-data: \"*\"}", "{}",
                 "is not base64"},
+           Case{"{server: \"https://a\", certificate-authority-data: YXV0aG9yaXR5}", "{}",
+                "certificate-authority-data: holds no PEM certificate"},
            Case{kServer, "{exec: {command: helper}}", "use tokenFile"},
            Case{kServer, "{auth-provider: {name: gcp}}", "use tokenFile"},
            Case{kServer, "{username: me, password: secret}", "no passwords"},

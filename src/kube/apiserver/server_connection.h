@@ -41,6 +41,7 @@ class ServerConnection {
   bool answered() const { return response_.has_value() && response_->begun(); }
   int code() const { return response_->code(); }
   std::string retry_after() const { return response_->retry_after(); }
+  std::string location() const { return response_->location(); }
   // Appends the part of the body that has come, and waits for one if there is none. False: that was
   // the last.
   absl::StatusOr<bool> ReadBody(SteadyTime deadline, std::string* body);

@@ -113,6 +113,13 @@ bool Expect(SSL* tls, const std::string& server_name) {
 
 }  // namespace
 
+bool HasCertificate(const std::string& pem) {
+  const Bio bio = TextBio(pem);
+  const bool has_one = NextCertificate(bio.get()) != nullptr;
+  ERR_clear_error();
+  return has_one;
+}
+
 // OpenSSL reads and writes memory; the bytes go through the connection, whose waits end.
 struct TlsStream::State {
   State(Tls made, UniqueFd socket, int stop)

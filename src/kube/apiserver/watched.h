@@ -50,7 +50,7 @@ struct WatchedOptions {
   // Of lists and watches that failed, or ended before they told anything.
   RetryDelayOptions retry = {
       .first = absl::Milliseconds(800), .longest = absl::Seconds(30), .jitter = {}};
-  size_t page = 500;           // objects asked for at a time
+  size_t page = 16;            // objects asked for at a time: ApiClient's bodies are bounded
   size_t most_objects = 5000;  // a list of more fails with RESOURCE_EXHAUSTED
 };
 

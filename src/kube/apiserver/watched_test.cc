@@ -121,7 +121,7 @@ TEST_F(WatchedTest, AsksForWhatIsSelected) {
   ASSERT_TRUE(AwaitWatch());
   EXPECT_THAT(server_.TakeLines(),
               ElementsAre(absl::StrCat("GET ", kClaims,
-                                       "?limit=500&fieldSelector=spec.driver%3Dd%2C"
+                                       "?limit=16&fieldSelector=spec.driver%3Dd%2C"
                                        "metadata.name%3Dn1&labelSelector=a%3Db"),
                           absl::StrCat("WATCH ", kClaims,
                                        "?watch=true&allowWatchBookmarks=true&resourceVersion=100&"

@@ -1,9 +1,15 @@
 #include "kube/driver/claim_store.h"
 
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include <cerrno>
 #include <nlohmann/json.hpp>
 
 #include "absl/strings/str_cat.h"
+#include "base/regular_file.h"
 #include "base/status.h"
+#include "base/unique_fd.h"
 #include "kube/apiserver/json_fields.h"
 
 namespace plimsoll::kube {
@@ -18,9 +24,46 @@ constexpr char kSchema[] =
     "CREATE TABLE claims (uid TEXT PRIMARY KEY NOT NULL, claim_namespace TEXT NOT NULL,"
     " name TEXT NOT NULL, pod_uid TEXT NOT NULL, devices TEXT NOT NULL) STRICT;";
 
+// Makes the file if it is missing, before SQLite opens it by its name: a symlink to nowhere would
+// make a file elsewhere, and a FIFO would wait for a writer. Claims name pods: nobody else reads
+// them, whatever an earlier version or the umask left.
+absl::Status MakeRegularFile(const FsRoot& directory, const std::string& path) {
+  const auto refused = [&path](absl::string_view kind) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("database ", path, ": is ", kind,
+                     ", not a regular file; move it away, and plimsoll-kube makes a new one"));
+  };
+  struct stat seen = {};
+  if (fstatat(AT_FDCWD, path.c_str(), &seen, AT_SYMLINK_NOFOLLOW) == 0 && S_ISLNK(seen.st_mode)) {
+    return refused("a symlink");
+  }
+  absl::StatusOr<UniqueFd> file =
+      directory.OpenFile(ClaimStore::kFileName, kOpenToLook | O_NOFOLLOW);
+  if (absl::IsNotFound(file.status())) {
+    file = directory.OpenFile(ClaimStore::kFileName, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, 0600);
+  }
+  PLIMSOLL_RETURN_IF_ERROR(Annotate(file.status(), absl::StrCat("database ", path)));
+  if (fstat(file->get(), &seen) != 0) return ErrnoStatus(errno, absl::StrCat("database ", path));
+  if (!S_ISREG(seen.st_mode)) return refused(KindOfFile(seen.st_mode));
+  if ((seen.st_mode & 0777) != 0600 && fchmod(file->get(), 0600) != 0) {
+    return ErrnoStatus(errno, absl::StrCat("database ", path, ": set its mode to 0600"));
+  }
+  return absl::OkStatus();
+}
+
 std::string DamageAdvice(const std::string& path) {
   return absl::StrCat("; to start with an empty database, move it and its log (", path,
                       "-wal) away: pods keep their classes, and plimsolld those that it was told");
+}
+
+absl::Status CheckTable(sqlite::Database& database, const std::string& path) {
+  PLIMSOLL_ASSIGN_OR_RETURN(
+      const int64_t count,
+      database.QueryInteger(
+          "SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name = 'claims'"));
+  if (count == 1) return absl::OkStatus();
+  return absl::DataLossError(
+      absl::StrCat("database ", path, ": has no table \"claims\"", DamageAdvice(path)));
 }
 
 absl::Status Prepare(sqlite::Database& database, const std::string& path) {
@@ -28,11 +71,12 @@ absl::Status Prepare(sqlite::Database& database, const std::string& path) {
   if (version > kSchemaVersion) {
     return absl::FailedPreconditionError(
         absl::StrCat("database ", path, ": has schema version ", version,
-                     " of a newer plimsoll-kube; this one knows up to ", kSchemaVersion));
+                     " of a newer plimsoll-kube; this one knows up to ", kSchemaVersion,
+                     ". Run that version again", DamageAdvice(path)));
   }
   PLIMSOLL_RETURN_IF_ERROR(
       database.Execute("PRAGMA journal_mode = WAL; PRAGMA journal_size_limit = 1048576"));
-  if (version == kSchemaVersion) return absl::OkStatus();
+  if (version == kSchemaVersion) return CheckTable(database, path);
   PLIMSOLL_ASSIGN_OR_RETURN(sqlite::Transaction transaction, sqlite::Transaction::Begin(database));
   PLIMSOLL_RETURN_IF_ERROR(database.Execute(kSchema));
   PLIMSOLL_RETURN_IF_ERROR(
@@ -82,6 +126,7 @@ std::vector<PreparedDevice> DevicesFrom(const std::string& text) {
 
 absl::StatusOr<std::unique_ptr<ClaimStore>> ClaimStore::Open(const FsRoot& directory) {
   const std::string path = directory.PathOf(kFileName);
+  PLIMSOLL_RETURN_IF_ERROR(MakeRegularFile(directory, path));
   sqlite::DiskReserve reserve(directory, kReserveBytes);
   absl::StatusOr<std::unique_ptr<sqlite::Database>> opened = OpenDatabase(path);
   if (absl::IsResourceExhausted(opened.status()) && reserve.Release()) opened = OpenDatabase(path);

@@ -42,8 +42,9 @@ class ClaimStore {
  public:
   static constexpr char kFileName[] = "claims.db";
 
-  // Opens or makes the database in the directory. FAILED_PRECONDITION: a newer plimsoll-kube made
-  // it, and nothing was touched. Else errors of sqlite::Database.
+  // Opens or makes the database in the directory, a file of mode 0600. FAILED_PRECONDITION: a newer
+  // plimsoll-kube made it, or it is no regular file, and nothing was touched. DATA_LOSS: it has no
+  // table. Else errors of sqlite::Database.
   static absl::StatusOr<std::unique_ptr<ClaimStore>> Open(const FsRoot& directory);
 
   // A claim whose row is damaged has no devices.

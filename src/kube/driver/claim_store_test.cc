@@ -2,6 +2,10 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cstdio>
 
 #include "base/dir_for_test.h"
 #include "kube/driver/node_for_test.h"
@@ -86,6 +90,48 @@ TEST_F(ClaimStoreTest, ANewerDatabaseIsNotTouched) {
   const absl::Status status = ClaimStore::Open(dir_.root()).status();
   EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
   EXPECT_THAT(std::string(status.message()), testing::HasSubstr("newer plimsoll-kube"));
+  EXPECT_THAT(std::string(status.message()),
+              testing::HasSubstr("Run that version again; to start"));
+}
+
+TEST_F(ClaimStoreTest, AMissingTableIsNamedWithAdvice) {
+  Open();
+  {
+    auto database =
+        sqlite::Database::Open(dir_.root().PathOf("claims.db"), sqlite::Durability::kFull);
+    ASSERT_TRUE((*database)->Execute("DROP TABLE claims").ok());
+  }
+  const absl::Status status = ClaimStore::Open(dir_.root()).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kDataLoss);
+  EXPECT_THAT(std::string(status.message()),
+              testing::HasSubstr("has no table \"claims\"; to start"));
+}
+
+TEST_F(ClaimStoreTest, OnlyTheOwnerReadsTheFile) {
+  const auto mode = [this] { return dir_.root().Stat("claims.db")->st_mode & 0777; };
+  Open();
+  EXPECT_EQ(mode(), 0600u);
+  ASSERT_EQ(chmod(dir_.root().PathOf("claims.db").c_str(), 0644), 0);
+  Open();
+  EXPECT_EQ(mode(), 0600u);
+}
+
+TEST_F(ClaimStoreTest, WhatIsNoRegularFileIsNamedWithARemedy) {
+  const std::string path = dir_.root().PathOf("claims.db");
+  const auto refused = [&](const char* kind) {
+    const absl::Status status = ClaimStore::Open(dir_.root()).status();
+    EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition) << status;
+    EXPECT_THAT(std::string(status.message()),
+                testing::HasSubstr(path + ": is " + kind + ", not a regular file; move it away"));
+    ASSERT_EQ(std::remove(path.c_str()), 0);
+  };
+  ASSERT_EQ(mkdir(path.c_str(), 0700), 0);
+  refused("a directory");
+  ASSERT_EQ(mkfifo(path.c_str(), 0600), 0);
+  refused("a FIFO");
+  ASSERT_EQ(symlink("elsewhere", path.c_str()), 0);
+  refused("a symlink");
+  EXPECT_FALSE(dir_.root().Exists("elsewhere"));
 }
 
 TEST_F(ClaimStoreTest, AFileThatIsNoDatabaseIsNamedWithAdvice) {

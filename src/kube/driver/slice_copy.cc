@@ -16,6 +16,8 @@ namespace {
 using Json = nlohmann::json;
 
 constexpr size_t kMostDeleted = 100;
+// Of 64 devices each: more than any node has, and little enough to be kept.
+constexpr size_t kMostSlices = 100;
 
 // Versions of one resource are numbers in order (KEP-5504). 0: it has none that is one.
 uint64_t VersionOf(const Json& object) {
@@ -39,6 +41,7 @@ WatchedOptions SliceCopy::OptionsFor(const std::string& node,
   WatchedOptions options;
   options.path = kSlicesPath;
   options.field_selector = SlicesOfNodeSelector(node);
+  options.most_objects = kMostSlices;
   options.on_change = [this](const ObjectChange& change) { Hear(change); };
   options.on_listed = [this] {
     {

@@ -6,11 +6,11 @@
 #include "absl/algorithm/container.h"
 #include "absl/status/status.h"
 #include "absl/strings/ascii.h"
-#include "absl/strings/escaping.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
+#include "base/printable.h"
 #include "base/status.h"
 #include "kube/manifests/documents.h"
 #include "kube/manifests/policies.h"
@@ -27,7 +27,7 @@ constexpr std::pair<absl::string_view, ManifestPart> kParts[] = {
 
 absl::Status Refused(absl::string_view what, absl::string_view value, absl::string_view valid) {
   return absl::InvalidArgumentError(
-      absl::StrCat(what, " \"", absl::CEscape(value.substr(0, 320)), "\" is not valid: ", valid));
+      absl::StrCat(what, " \"", Printable(value.substr(0, 320)), "\" is not valid: ", valid));
 }
 
 bool IsDnsLabel(absl::string_view name) {
@@ -91,6 +91,11 @@ bool Wants(const ManifestOptions& options, ManifestPart part) {
 }
 
 }  // namespace
+
+bool NeedsClasses(const ManifestOptions& options) {
+  return Wants(options, ManifestPart::kClasses) || Wants(options, ManifestPart::kPolicies) ||
+         Wants(options, ManifestPart::kQuota);
+}
 
 absl::StatusOr<std::string> Manifests(const ManifestOptions& options) {
   PLIMSOLL_RETURN_IF_ERROR(CheckOptions(options));

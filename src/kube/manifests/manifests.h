@@ -55,6 +55,9 @@ inline constexpr char kServiceAccount[] = "plimsoll-kube";
 // and what would be valid.
 absl::StatusOr<std::string> Manifests(const ManifestOptions& options);
 
+// Whether a part that is wanted depends on the classes.
+bool NeedsClasses(const ManifestOptions& options);
+
 // "classes", "policies", "rbac", "daemonset", "quota".
 absl::StatusOr<ManifestPart> ParseManifestPart(absl::string_view name);
 // A class of a flag: "rdt=gold".

@@ -206,7 +206,7 @@ TEST(ManifestsTest, OptionsThatWouldBreakADocumentAreRefused) {
   EXPECT_THAT(Refusal(options), HasSubstr("KEY=VALUE"));
   options = {};
   options.classes = {{qos::Level::kContainer, "rdt", "a'b"}};
-  EXPECT_THAT(Refusal(options), HasSubstr("class name \"a\\'b\" is not valid"));
+  EXPECT_THAT(Refusal(options), HasSubstr("class name \"a'b\" is not valid"));
   options.classes = {{qos::Level::kContainer, "r t", "a"}};
   EXPECT_THAT(Refusal(options), HasSubstr("class type name \"r t\""));
   options.classes.assign(kMostClasses + 1, {qos::Level::kContainer, "rdt", "a"});
@@ -223,6 +223,26 @@ TEST(ManifestsTest, FlagsAreParsed) {
   for (const char* text : {"rdt", "", "rdt=", "=gold", "rdt=a=b"}) {
     EXPECT_TRUE(absl::IsInvalidArgument(ParseClass(qos::Level::kContainer, text).status())) << text;
   }
+}
+
+TEST(ManifestsTest, OnlySomePartsNeedClasses) {
+  ManifestOptions options;
+  EXPECT_TRUE(NeedsClasses(options));
+  options.parts = {ManifestPart::kRbac, ManifestPart::kDaemonSet};
+  EXPECT_FALSE(NeedsClasses(options));
+  for (const ManifestPart part :
+       {ManifestPart::kClasses, ManifestPart::kPolicies, ManifestPart::kQuota}) {
+    options.parts = {ManifestPart::kRbac, part};
+    EXPECT_TRUE(NeedsClasses(options));
+  }
+}
+
+TEST(ManifestsTest, AForeignNameIsShownAsItIsWritten) {
+  const auto message = [](const char* text) {
+    return std::string(ParseClass(qos::Level::kContainer, text).status().message());
+  };
+  EXPECT_THAT(message("rdt=gr\xc3\xbcn"), testing::HasSubstr("class name \"gr\xc3\xbcn\""));
+  EXPECT_THAT(message("rdt=a\x1b"), testing::HasSubstr("class name \"a\\x1b\""));
 }
 
 }  // namespace

@@ -45,6 +45,8 @@ TEST_F(PublishFailuresTest, ANodeThatIsNotThereYetIsAwaited) {
   EXPECT_EQ(Round().size(), 5u);
   EXPECT_EQ(Label("plimsoll.dev/class.rdt.gold"), "true");
   EXPECT_THAT(notes_, ElementsAre(HasSubstr("the Node is not read: "), "the Node is read again"));
+  EXPECT_THAT(warnings_, ElementsAre(HasSubstr("the Node is not read: ")))
+      << "that it is read again is no warning";
 }
 
 // Ten minutes without the server, while the node changes each second.

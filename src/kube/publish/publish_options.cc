@@ -58,6 +58,14 @@ absl::Status CheckPublishOptions(const PublishOptions& options) {
   if (!options.topology_manager_scope.empty()) {
     problems = AlsoTell(problems, CheckWord("publish.topologyManager.scope",
                                             options.topology_manager_scope, {"container", "pod"}));
+    if (options.topology_manager_policy.empty()) {
+      problems = AlsoTell(
+          problems,
+          absl::InvalidArgumentError(absl::StrCat(
+              "publish.topologyManager.scope: \"", Printable(options.topology_manager_scope),
+              "\" needs publish.topologyManager.policy beside it: a scope says nothing "
+              "without the policy")));
+    }
   }
   return problems;
 }

@@ -13,8 +13,9 @@
 namespace plimsoll::kube {
 namespace {
 
-RoundOptions WithNote(RoundOptions options) {
+RoundOptions WithLog(RoundOptions options) {
   if (!options.note) options.note = [](const std::string&) {};
+  if (!options.warn) options.warn = [](const std::string&) {};
   return options;
 }
 
@@ -28,13 +29,13 @@ absl::Duration SomewhatLess(absl::Duration wait, const std::function<double()>& 
 }  // namespace
 
 PublishRound::PublishRound(ApiClient& client, const std::string& node_name, RoundOptions options)
-    : options_(WithNote(std::move(options))), node_(client, node_name), node_pace_(options_.pace) {
+    : options_(WithLog(std::move(options))), node_(client, node_name), node_pace_(options_.pace) {
   const PublishOptions& publish = options_.publish;
   auto events = std::make_unique<EventPublication>(client, publish.events);
   events_ = events.get();
-  AddLane(std::make_unique<MetadataPublication>(publish, options_.note));
+  AddLane(std::make_unique<MetadataPublication>(publish, options_.warn));
   AddLane(std::make_unique<ConditionPublication>(publish.conditions));
-  AddLane(std::make_unique<TopologyPublication>(client, publish, options_.note));
+  AddLane(std::make_unique<TopologyPublication>(client, publish, options_.warn));
   AddLane(std::move(events));
 }
 
@@ -103,7 +104,7 @@ void PublishRound::Tell(const absl::Status& status, absl::string_view what, absl
     options_.note(std::string(what));
     return;
   }
-  options_.note(absl::StrCat(what, ": ", Printable(status.message()), "; tried again in ",
+  options_.warn(absl::StrCat(what, ": ", Printable(status.message()), "; tried again in ",
                              absl::FormatDuration(absl::Trunc(wait, absl::Milliseconds(100)))));
 }
 

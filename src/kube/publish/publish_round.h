@@ -26,8 +26,9 @@ struct RoundOptions {
   // The server's objects are read anew so long after the last reading, shortened by a random part
   // of a fifth: changes that another writer made to this program's parts are then mended.
   absl::Duration look_again = absl::Minutes(20);
-  // A line for the log. May be null.
+  // A line for the log: good news, and what an administrator should see. Either may be null.
   std::function<void(const std::string&)> note;
+  std::function<void(const std::string&)> warn;
 };
 
 // Not thread-safe.

@@ -29,6 +29,10 @@ class RoundTest : public testing::Test {
 
   RoundTest() {
     options_.note = [this](const std::string& note) { notes_.push_back(note); };
+    options_.warn = [this](const std::string& warning) {
+      notes_.push_back(warning);
+      warnings_.push_back(warning);
+    };
     options_.pace.jitter = [] { return 1.0; };
     options_.publish.labels = {"classes", "numa-nodes"};
     options_.publish.annotations = {"classes"};
@@ -116,7 +120,8 @@ class RoundTest : public testing::Test {
   FakeApiClient server_;
   RoundOptions options_;
   std::unique_ptr<PublishRound> round_;
-  std::vector<std::string> notes_;
+  std::vector<std::string> notes_;  // and warnings
+  std::vector<std::string> warnings_;
   SteadyTime now_ = SteadyNow();
   absl::Time time_ = absl::FromUnixSeconds(1'800'000'000);
   SteadyTime next_ = kNever;

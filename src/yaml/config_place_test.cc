@@ -1,10 +1,10 @@
-#include "daemon/config_place.h"
+#include "yaml/config_place.h"
 
 #include <gtest/gtest.h>
 
 #include "base/dir_for_test.h"
 
-namespace plimsoll::daemon {
+namespace plimsoll {
 namespace {
 
 constexpr char kText[] =
@@ -55,4 +55,4 @@ TEST(ConfigPlaceTest, ThePathIsAsItWasGiven) {
 }
 
 }  // namespace
-}  // namespace plimsoll::daemon
+}  // namespace plimsoll

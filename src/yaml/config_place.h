@@ -1,13 +1,13 @@
 // Places of configuration keys in their file, for faults found after it was read.
-#ifndef PLIMSOLL_DAEMON_CONFIG_PLACE_H_
-#define PLIMSOLL_DAEMON_CONFIG_PLACE_H_
+#ifndef PLIMSOLL_YAML_CONFIG_PLACE_H_
+#define PLIMSOLL_YAML_CONFIG_PLACE_H_
 
 #include <string>
 
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
 
-namespace plimsoll::daemon {
+namespace plimsoll {
 
 // `fault` with "FILE:LINE:COLUMN: " before each line of its message that begins with keys found in
 // `text`, the file's content: "crun: no program at /x", "nodeResources: cpus.list: ...". In
@@ -17,6 +17,6 @@ absl::Status WithPlaces(const absl::Status& fault, absl::string_view text, absl:
 // The same for the file at `path`; returns `fault` unchanged if the path is empty or unreadable.
 absl::Status WithPlaces(const absl::Status& fault, const std::string& path);
 
-}  // namespace plimsoll::daemon
+}  // namespace plimsoll
 
-#endif  // PLIMSOLL_DAEMON_CONFIG_PLACE_H_
+#endif  // PLIMSOLL_YAML_CONFIG_PLACE_H_

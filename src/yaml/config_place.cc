@@ -1,4 +1,4 @@
-#include "daemon/config_place.h"
+#include "yaml/config_place.h"
 
 #include <yaml-cpp/yaml.h>
 
@@ -16,7 +16,7 @@
 #include "base/regular_file.h"
 #include "yaml/documents.h"
 
-namespace plimsoll::daemon {
+namespace plimsoll {
 namespace {
 
 constexpr size_t kMaxPlacedFileBytes = 1024 * 1024;
@@ -88,4 +88,4 @@ absl::Status WithPlaces(const absl::Status& fault, const std::string& path) {
   return text.ok() ? WithPlaces(fault, *text, path) : fault;
 }
 
-}  // namespace plimsoll::daemon
+}  // namespace plimsoll
