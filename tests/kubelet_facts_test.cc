@@ -182,6 +182,14 @@ TEST_F(KubeletFactsTest, ThePictureIsKubeletsAndCompleteWithTheLastContainer) {
   EXPECT_EQ(picture["grants"][0]["exclusive_cpus"], "2-3");
   EXPECT_THAT(picture["missing"].dump(), HasSubstr("mounts of setup, web"));
   EXPECT_THAT(picture["why"].dump(), HasSubstr("mounts: "));
+  Command check;
+  check.argv = {
+      PLIMSOLL_SOURCE_DIRECTORY "/tools/check_json",
+      PLIMSOLL_SOURCE_DIRECTORY "/api/schema/pod-resources.schema.json",
+      absl::StrCat(node_.run_directory(), "/sandboxes/", pod, "/picture/pod-resources.json")};
+  const auto checked = RunProgram(check);
+  ASSERT_TRUE(checked.ok()) << checked.status();
+  EXPECT_EQ(checked->exit.code, 0) << checked->out << checked->err;
   const std::string setup = Create(pod, Named("setup", 200000));
   const std::string web = Create(pod, Named("web", 150000));
   picture = Picture(pod);
