@@ -61,6 +61,12 @@ void OnProtobufLog(google::protobuf::LogLevel severity, const char* /*file*/, in
   log->WriteLimited(ends ? LogLevel::kError : LogLevel::kDebug, message, {{"from", "protobuf"}});
 }
 
+void TakeLibrariesLines(Log* log) {
+  library_log = log;
+  gpr_set_log_function(OnGrpcLog);
+  google::protobuf::SetLogHandler(OnProtobufLog);
+}
+
 // From the first moment: a SIGHUP during the daemon's start must not end it.
 sigset_t BlockSignals() {
   sigset_t signals;
@@ -241,9 +247,7 @@ int Main(int argc, char** argv) {
   // process has ended.
   Log& log = *new Log(ParseLogFormat(settings->config.log.format),
                       ParseLogLevel(settings->config.log.level));
-  library_log = &log;
-  gpr_set_log_function(OnGrpcLog);
-  google::protobuf::SetLogHandler(OnProtobufLog);
+  TakeLibrariesLines(&log);
   const absl::Status status = Serve(flags, *std::move(settings), log);
   if (!status.ok()) log.Write(LogLevel::kError, status.message());
   return status.ok() ? 0 : 1;
