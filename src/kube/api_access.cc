@@ -13,7 +13,7 @@
 namespace plimsoll::kube {
 namespace {
 
-using Warn = std::function<void(const std::string&)>;
+using WarnSink = std::function<void(const std::string&)>;
 
 absl::StatusOr<ApiServerAddress> AddressOf(const Config& config, const Environment& environment) {
   if (!config.kubeconfig.empty()) return KubeconfigAddress(config.kubeconfig);
@@ -24,7 +24,7 @@ absl::StatusOr<ApiServerAddress> AddressOf(const Config& config, const Environme
   return address;
 }
 
-void WarnOfAnonymous(const Config& config, const ApiServerAddress& address, const Warn& warn) {
+void WarnOfAnonymous(const Config& config, const ApiServerAddress& address, const WarnSink& warn) {
   if (!address.token.empty() || !address.certificate.empty()) return;
   warn(absl::StrCat("kubeconfig: ", config.kubeconfig,
                     ": the context's user has no credentials, so the API server is asked as "
@@ -46,13 +46,13 @@ absl::Status CheckStateDirectory(const std::string& path) {
 
 absl::StatusOr<std::unique_ptr<ApiClient>> OpenApi(const Config& config,
                                                    const Environment& environment,
-                                                   const Warn& warn) {
+                                                   const WarnSink& warn) {
   PLIMSOLL_ASSIGN_OR_RETURN(const ApiServerAddress address, AddressOf(config, environment));
   WarnOfAnonymous(config, address, warn);
   return MakeApiClient(address);
 }
 
-absl::Status CheckFiles(const Config& config, const Warn& warn) {
+absl::Status CheckFiles(const Config& config, const WarnSink& warn) {
   absl::Status problems = CheckStateDirectory(config.state_directory);
   if (config.kubeconfig.empty()) return problems;
   const absl::StatusOr<ApiServerAddress> address = KubeconfigAddress(config.kubeconfig);

@@ -192,7 +192,7 @@ TEST(ManifestsTest, OptionsThatWouldBreakADocumentAreRefused) {
   EXPECT_THAT(Refusal(options), HasSubstr("namespace \"a: b\" is not valid"));
   options = {};
   options.image = "x\" \nfoo: bar";
-  EXPECT_THAT(Refusal(options), HasSubstr("image \"x\\\" \\nfoo: bar\""));
+  EXPECT_THAT(Refusal(options), HasSubstr("image \"x\" \\nfoo: bar\""));
   options = {};
   options.kubelet_root = "/var/../etc";
   EXPECT_THAT(Refusal(options), HasSubstr("kubelet's directory \"/var/../etc\""));
