@@ -16,8 +16,8 @@ namespace plimsoll::kube {
 // anything. The codes are those that ApiClient names.
 absl::Status ErrorOfAnswer(absl::string_view method, int code, absl::string_view body);
 
-// The error of a redirect, which isn't followed: the token would go to another server. `location` is
-// the answer's field of this name; only its host is told.
+// The error of a redirect, which isn't followed: the token would go to another server. `location`
+// is the answer's field of this name; only its host is told.
 absl::Status ErrorOfRedirect(int code, absl::string_view location);
 
 // The error that a v1 Status object tells, as a watch's ERROR event has it.
