@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 
 #include <cerrno>
+#include <cstdio>
 #include <nlohmann/json.hpp>
 
 #include "absl/strings/str_cat.h"
@@ -143,6 +144,19 @@ absl::StatusOr<std::unique_ptr<ClaimStore>> ClaimStore::Open(const FsRoot& direc
                             database->Prepare("DELETE FROM claims WHERE uid = ?"));
   return std::unique_ptr<ClaimStore>(new ClaimStore(
       std::move(reserve), std::move(database), std::move(find), std::move(put), std::move(remove)));
+}
+
+absl::Status ClaimStore::SetAside(const FsRoot& directory) {
+  const std::string path = directory.PathOf(kFileName);
+  // A log that stayed would be read into the new database.
+  for (const char* suffix : {"-wal", "-shm"}) {
+    const absl::Status gone = directory.RemoveFile(absl::StrCat(kFileName, suffix));
+    if (!gone.ok() && !absl::IsNotFound(gone)) return gone;
+  }
+  if (std::rename(path.c_str(), absl::StrCat(path, ".damaged").c_str()) != 0) {
+    return ErrnoStatus(errno, absl::StrCat("moving ", path, " to ", path, ".damaged"));
+  }
+  return absl::OkStatus();
 }
 
 absl::StatusOr<std::optional<PreparedClaim>> ClaimStore::Find(const std::string& uid) {

@@ -46,6 +46,9 @@ class ClaimStore {
   // plimsoll-kube made it, or it is no regular file, and nothing was touched. DATA_LOSS: it has no
   // table. Else errors of sqlite::Database.
   static absl::StatusOr<std::unique_ptr<ClaimStore>> Open(const FsRoot& directory);
+  // Moves a damaged database to "claims.db.damaged", in place of an earlier one there, for Open to
+  // make a new one.
+  static absl::Status SetAside(const FsRoot& directory);
 
   // A claim whose row is damaged has no devices.
   absl::StatusOr<std::optional<PreparedClaim>> Find(const std::string& uid);

@@ -172,11 +172,24 @@ class Driver final : public ClassDriver {
   std::unique_ptr<PluginServer> server_ ABSL_GUARDED_BY(mutex_);
 };
 
+// A damaged database would keep the node's claims from starting and from ending until somebody
+// comes. Its rows are had again: kubelet names claims, and the API server tells them.
+absl::StatusOr<std::unique_ptr<ClaimStore>> OpenStore(const DriverOptions& options) {
+  absl::StatusOr<std::unique_ptr<ClaimStore>> store = ClaimStore::Open(options.state);
+  if (!absl::IsDataLoss(store.status())) return store;
+  PLIMSOLL_RETURN_IF_ERROR(ClaimStore::SetAside(options.state));
+  if (options.warn) {
+    options.warn(absl::StrCat(store.status().message(),
+                              "; it is kept as claims.db.damaged, and a new one begins empty"));
+  }
+  return ClaimStore::Open(options.state);
+}
+
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<ClassDriver>> ClassDriver::Start(ApiClient& api, RuntimeLink& link,
                                                                 DriverOptions options) {
-  PLIMSOLL_ASSIGN_OR_RETURN(std::unique_ptr<ClaimStore> store, ClaimStore::Open(options.state));
+  PLIMSOLL_ASSIGN_OR_RETURN(std::unique_ptr<ClaimStore> store, OpenStore(options));
   auto driver = std::make_unique<Driver>(api, link, std::move(options), std::move(store));
   const absl::Status served = driver->Serve();
   // Its parts wait for calls of the client.

@@ -126,6 +126,16 @@ class DriverTest : public testing::Test {
   std::unique_ptr<ClassDriver> driver_;
 };
 
+TEST_F(DriverTest, ADamagedDatabaseIsSetAside) {
+  ASSERT_TRUE(dir_.root().ReplaceFile("claims.db", std::string(5000, 'x')).ok());
+  ASSERT_TRUE(dir_.root().ReplaceFile("claims.db-wal", "old").ok());
+  Start();
+  EXPECT_EQ(dir_.root().Read("claims.db.damaged").value_or(""), std::string(5000, 'x'));
+  EXPECT_EQ(driver_->counts().prepared_claims, 0);
+  const absl::MutexLock lock(&mutex_);
+  EXPECT_THAT(log_, Contains(HasSubstr("is kept as claims.db.damaged")));
+}
+
 TEST_F(DriverTest, KubeletFindsTheDriver) {
   Start();
   grpc::ClientContext context;
