@@ -104,7 +104,7 @@ TEST_F(KubeletConfigTest, MayPrintIntoTheDirectoryThatItReads) {
   // kubelet itself refuses an empty one.
   Put("kubelet.yaml", "kind: KubeletConfiguration\n");
   const Printed checked = Run({"--check", Path("kubelet.yaml"), "--config-dir", Path("conf.d")});
-  EXPECT_EQ(checked.code, kExitError);
+  EXPECT_EQ(checked.code, kExitUsage);
   EXPECT_THAT(checked.err, HasSubstr("50-plimsoll.conf"));
 }
 
