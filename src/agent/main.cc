@@ -2,12 +2,9 @@
 #include <google/protobuf/stubs/logging.h>
 #include <malloc.h>
 #include <poll.h>
-#include <sys/signalfd.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <cerrno>
-#include <csignal>
 #include <cstdio>
 #include <string>
 
@@ -19,37 +16,17 @@
 #include "base/unique_fd.h"
 #include "service/logging.h"
 #include "service/notify.h"
+#include "service/stop_signals.h"
 
 namespace plimsoll::agent {
 namespace {
-
-// Before other threads start: they inherit the mask.
-absl::StatusOr<UniqueFd> BlockSignals() {
-  // A failed write reports the same.
-  for (const int number : {SIGPIPE, SIGXFSZ}) signal(number, SIG_IGN);
-  sigset_t signals;
-  sigemptyset(&signals);
-  for (const int number : {SIGTERM, SIGINT, SIGHUP}) sigaddset(&signals, number);
-  pthread_sigmask(SIG_BLOCK, &signals, nullptr);
-  UniqueFd fd(signalfd(-1, &signals, SFD_CLOEXEC));
-  if (!fd.valid()) return ErrnoStatus(errno, "signalfd");
-  return fd;
-}
-
-// SIGHUP changes nothing: the directory of manifests is watched, and configuration is read at
-// start.
-void WaitForStop(const UniqueFd& signals) {
-  signalfd_siginfo info = {};
-  while (read(signals.get(), &info, sizeof(info)) == sizeof(info) && info.ssi_signo == SIGHUP) {
-  }
-}
 
 void Warn(Log& log, const absl::Status& status) {
   if (!status.ok()) log.Write(LogLevel::kWarning, status.message());
 }
 
 absl::Status Serve(const Config& config, int ready_fd, Log& log) {
-  PLIMSOLL_ASSIGN_OR_RETURN(const UniqueFd signals, BlockSignals());
+  PLIMSOLL_ASSIGN_OR_RETURN(const UniqueFd signals, BlockStopSignals());
   PLIMSOLL_ASSIGN_OR_RETURN(const std::unique_ptr<Agent> agent,
                             Agent::Start(config, PLIMSOLL_VERSION, &log));
   log.Write(LogLevel::kInfo, "serving",
@@ -59,6 +36,7 @@ absl::Status Serve(const Config& config, int ready_fd, Log& log) {
              {"runtime", config.runtime_endpoint}});
   Warn(log, NotifyServiceManager("READY=1"));
   Warn(log, NotifyReadyFd(ready_fd));
+  // SIGHUP changes nothing: the directory of manifests is watched.
   WaitForStop(signals);
   Warn(log, NotifyServiceManager("STOPPING=1"));
   log.Write(LogLevel::kInfo, "stopping; pods run on");

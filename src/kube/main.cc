@@ -1,11 +1,8 @@
 // plimsoll-kube.
 #include <malloc.h>
-#include <sys/signalfd.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <cerrno>
-#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <string>
@@ -21,6 +18,7 @@
 #include "kube/program.h"
 #include "service/logging.h"
 #include "service/notify.h"
+#include "service/stop_signals.h"
 
 namespace plimsoll::kube {
 namespace {
@@ -29,33 +27,12 @@ const char* Getenv(const char* name) {
   return std::getenv(name);
 }
 
-// Before other threads start: they inherit the mask.
-absl::StatusOr<UniqueFd> BlockSignals() {
-  // A failed write reports the same.
-  for (const int number : {SIGPIPE, SIGXFSZ}) signal(number, SIG_IGN);
-  sigset_t signals;
-  sigemptyset(&signals);
-  for (const int number : {SIGTERM, SIGINT, SIGHUP}) sigaddset(&signals, number);
-  pthread_sigmask(SIG_BLOCK, &signals, nullptr);
-  UniqueFd fd(signalfd(-1, &signals, SFD_CLOEXEC));
-  if (!fd.valid()) return ErrnoStatus(errno, "signalfd");
-  return fd;
-}
-
-// SIGHUP changes nothing: tokens and certificates are read anew as they change, and the
-// configuration is read at the start.
-void WaitForStop(const UniqueFd& signals) {
-  signalfd_siginfo info = {};
-  while (read(signals.get(), &info, sizeof(info)) == sizeof(info) && info.ssi_signo == SIGHUP) {
-  }
-}
-
 void Warn(Log& log, const absl::Status& status) {
   if (!status.ok()) log.Write(LogLevel::kWarning, status.message());
 }
 
 absl::Status Serve(const Config& config, int ready_fd, Log& log) {
-  PLIMSOLL_ASSIGN_OR_RETURN(const UniqueFd signals, BlockSignals());
+  PLIMSOLL_ASSIGN_OR_RETURN(const UniqueFd signals, BlockStopSignals());
   PLIMSOLL_ASSIGN_OR_RETURN(auto sockets, InheritedSockets(Getenv, getpid()));
   PLIMSOLL_ASSIGN_OR_RETURN(const std::unique_ptr<Program> program,
                             Program::Start(config, std::move(sockets), Getenv, &log));
@@ -66,6 +43,7 @@ absl::Status Serve(const Config& config, int ready_fd, Log& log) {
              {"runtime", config.runtime_socket}});
   Warn(log, NotifyServiceManager("READY=1"));
   Warn(log, NotifyReadyFd(ready_fd));
+  // SIGHUP changes nothing: tokens and certificates are read anew as they change.
   WaitForStop(signals);
   Warn(log, NotifyServiceManager("STOPPING=1"));
   log.Write(LogLevel::kInfo, "stopping; what is published stays");

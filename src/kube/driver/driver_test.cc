@@ -136,6 +136,14 @@ TEST_F(DriverTest, ADamagedDatabaseIsSetAside) {
   EXPECT_THAT(log_, Contains(HasSubstr("is kept as claims.db.damaged")));
 }
 
+TEST_F(DriverTest, ADamagedDatabaseThatStaysEndsTheStart) {
+  ASSERT_TRUE(dir_.root().ReplaceFile("claims.db", std::string(5000, 'x')).ok());
+  ASSERT_TRUE(dir_.root().MakeDirs("claims.db.damaged").ok());
+  const absl::Status started = TryStart();
+  EXPECT_THAT(std::string(started.message()), HasSubstr("claims.db.damaged"));
+  EXPECT_EQ(dir_.root().Read("claims.db").value_or(""), std::string(5000, 'x'));
+}
+
 TEST_F(DriverTest, KubeletFindsTheDriver) {
   Start();
   grpc::ClientContext context;
