@@ -12,12 +12,15 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/synchronization/mutex.h"
 #include "base/status.h"
 #include "linux/cgroup/files.h"
 #include "linux/cgroup/tree.h"
 
 namespace plimsoll::linux {
 
+// Write, Make and Remove may be called by several threads, as the kernel's files may. Tests touch
+// `writes` and `refuse` while no other thread is at work.
 class FakeCgroupTree : public CgroupTree {
  public:
   // `files`: by controller, the control files of a new group with their first content; every group
@@ -46,6 +49,7 @@ class FakeCgroupTree : public CgroupTree {
 
   absl::Status Write(absl::string_view group, absl::string_view file,
                      absl::string_view value) override {
+    absl::MutexLock lock(&mutex_);
     const std::string name = absl::StrCat(group == "/" ? "" : group, "/", file);
     if (const auto at = refuse.find(name); at != refuse.end()) {
       return ErrnoStatus(at->second, absl::StrCat("write \"", value, "\" to ", name));
@@ -60,6 +64,7 @@ class FakeCgroupTree : public CgroupTree {
   }
 
   absl::Status Make(absl::string_view group) override {
+    absl::MutexLock lock(&mutex_);
     if (const auto at = refuse.find(std::string(group)); at != refuse.end()) {
       return ErrnoStatus(at->second, absl::StrCat("make cgroup ", group));
     }
@@ -80,6 +85,7 @@ class FakeCgroupTree : public CgroupTree {
   }
 
   absl::Status Remove(absl::string_view group) override {
+    absl::MutexLock lock(&mutex_);
     if (!*Exists(group)) return absl::OkStatus();
     if (Subtree(group)->size() > 1) return ErrnoStatus(EBUSY, absl::StrCat("remove ", group));
     return mount_.RemoveTree(group);
@@ -108,6 +114,7 @@ class FakeCgroupTree : public CgroupTree {
     return absl::OkStatus();
   }
 
+  absl::Mutex mutex_;
   FsRoot mount_;
   Files files_;
   bool v2_;
