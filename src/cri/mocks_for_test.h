@@ -82,6 +82,8 @@ class MockEngine : public runtime::Engine {
               (override));
   MOCK_METHOD(absl::Status, UpdateResources, (absl::string_view, const runtime::ResourceUpdate&),
               (override));
+  MOCK_METHOD(absl::Status, UpdateForPlugin, (absl::string_view, const runtime::ResourceUpdate&),
+              (override));
   MOCK_METHOD(absl::StatusOr<runtime::EffectiveResources>, ReadSandboxResources,
               (absl::string_view), (const, override));
   MOCK_METHOD(absl::Status, UpdateSandboxResources,

@@ -84,6 +84,11 @@ absl::Status EngineImpl::UpdateResources(absl::string_view id, const ResourceUpd
   return updates_.Update(container, update);
 }
 
+absl::Status EngineImpl::UpdateForPlugin(absl::string_view id, const ResourceUpdate& update) {
+  PLIMSOLL_ASSIGN_OR_RETURN(const auto container, parts_.objects.FindContainer(id));
+  return updates_.Update(container, update);
+}
+
 absl::Status EngineImpl::UpdateSandboxResources(absl::string_view id, const SandboxUpdate& update) {
   PLIMSOLL_ASSIGN_OR_RETURN(const auto sandbox, parts_.objects.FindSandbox(id));
   return pod_updates_.Update(sandbox, update);

@@ -111,6 +111,9 @@ class Engine {
   // back fails too, the error names the setting and the reason.
   virtual absl::Status UpdateResources(absl::string_view id, const ResourceUpdate& update) = 0;
 
+  // As UpdateResources, for an update by a plugin: no hook is called. So a hook may call it.
+  virtual absl::Status UpdateForPlugin(absl::string_view id, const ResourceUpdate& update) = 0;
+
   // The settings in force for the pod's group, whoever made that. Not live and without values if
   // the pod has ended.
   virtual absl::StatusOr<EffectiveResources> ReadSandboxResources(absl::string_view id) const = 0;

@@ -85,6 +85,7 @@ class EngineImpl : public Engine {
 
   absl::StatusOr<EffectiveResources> ReadResources(absl::string_view id) override;
   absl::Status UpdateResources(absl::string_view id, const ResourceUpdate& update) override;
+  absl::Status UpdateForPlugin(absl::string_view id, const ResourceUpdate& update) override;
   absl::StatusOr<EffectiveResources> ReadSandboxResources(absl::string_view id) const override;
   absl::Status UpdateSandboxResources(absl::string_view id, const SandboxUpdate& update) override;
   void CallOffUpdates() override { parts_.handler_updates.CallOffAll(); }

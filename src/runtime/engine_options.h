@@ -24,6 +24,7 @@ class Network;  // network/network.h
 namespace plimsoll::runtime {
 
 struct Handler;  // runtime/handlers/handler.h
+class Hooks;     // runtime/hooks.h
 using HandlerMap = std::map<std::string, Handler>;
 
 // All pointers must outlive the engine.
@@ -43,6 +44,7 @@ struct EngineOptions {
   // Runtime handlers by name. Null: any name is taken, without settings.
   const HandlerMap* handlers = nullptr;
   network::Network* network = nullptr;  // null: pods have loopback alone
+  Hooks* hooks = nullptr;               // null: nobody is asked or told
   // Whether a start tells the network's plugins which networks exist, so that they free all others.
   bool collect_network_garbage = false;
   // Whether hooks and wrappers see a picture of the pod's needs (gate

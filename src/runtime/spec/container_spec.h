@@ -13,6 +13,7 @@
 #include "linux/selinux.h"
 #include "qos/classes.h"
 #include "runtime/spec/mount.h"
+#include "runtime/spec/oci_extras.h"
 #include "runtime/spec/pod_resources.h"
 #include "runtime/spec/sandbox_spec.h"
 
@@ -95,6 +96,10 @@ struct ContainerSpec {
   qos::ClassNames classes;                   // asked for by name (KEP-3008 "ContainerConfig")
   KubernetesResources kubernetes_resources;  // as last given (KEP-4112 "CreateContainer")
   OwnWords said;                             // counted by the engine
+  // Settings by plugins that the members above have no room for, and the plugins' names for these
+  // and for all other changes of theirs.
+  OciExtras extras;
+  std::vector<PluginChange> changed_by;
 
   bool operator==(const ContainerSpec&) const = default;
 };

@@ -10,6 +10,7 @@
 #include "qos/classes.h"
 #include "runtime/spec/container_spec.h"
 #include "runtime/spec/mount.h"
+#include "runtime/spec/oci_extras.h"
 #include "runtime/spec/pod_facts.h"
 #include "runtime/spec/pod_resources.h"
 #include "runtime/spec/sandbox_spec.h"
@@ -279,10 +280,151 @@ void Fields(Visitor& visit, auto& s, const NameAndValue*) {
 }
 
 template <typename Visitor>
+void Fields(Visitor& visit, auto& s, const cdi::DeviceNode*) {
+  auto& [path, host_path, type, major, minor, file_mode, permissions, uid, gid] = s;
+  visit("path", path);
+  visit("host_path", host_path);
+  visit("type", type);
+  visit("major", major);
+  visit("minor", minor);
+  visit("file_mode", file_mode);
+  visit("permissions", permissions);
+  visit("uid", uid);
+  visit("gid", gid);
+}
+
+template <typename Visitor>
+void Fields(Visitor& visit, auto& s, const cdi::Mount*) {
+  auto& [host_path, container_path, type, options] = s;
+  visit("host_path", host_path);
+  visit("container_path", container_path);
+  visit("type", type);
+  visit("options", options);
+}
+
+template <typename Visitor>
+void Fields(Visitor& visit, auto& s, const cdi::Hook*) {
+  auto& [name, path, args, env, timeout] = s;
+  visit("name", name);
+  visit("path", path);
+  visit("args", args);
+  visit("env", env);
+  visit("timeout_seconds", timeout);
+}
+
+template <typename Visitor>
+void Fields(Visitor& visit, auto& s, const cdi::IntelRdt*) {
+  auto& [clos_id, l3, bandwidth, cmt, mbm] = s;
+  visit("clos_id", clos_id);
+  visit("l3_cache_schema", l3);
+  visit("mem_bw_schema", bandwidth);
+  visit("enable_cmt", cmt);
+  visit("enable_mbm", mbm);
+}
+
+template <typename Visitor>
+void Fields(Visitor& visit, auto& s, const cdi::ContainerEdits*) {
+  auto& [env, device_nodes, mounts, hooks, additional_gids, intel_rdt] = s;
+  visit("env", env);
+  visit("device_nodes", device_nodes);
+  visit("mounts", mounts);
+  visit("hooks", hooks);
+  visit("additional_gids", additional_gids);
+  visit("intel_rdt", intel_rdt);
+}
+
+template <typename Visitor>
+void Fields(Visitor& visit, auto& s, const Rlimit*) {
+  auto& [type, soft, hard] = s;
+  visit("type", type);
+  visit("soft", soft);
+  visit("hard", hard);
+}
+
+template <typename Visitor>
+void Fields(Visitor& visit, auto& s, const NamespaceChange*) {
+  auto& [type, path] = s;
+  visit("type", type);
+  visit("path", path);
+}
+
+template <typename Visitor>
+void Fields(Visitor& visit, auto& s, const IoPriority*) {
+  auto& [io_class, priority] = s;
+  visit("io_class", io_class);
+  visit("priority", priority);
+}
+
+template <typename Visitor>
+void Fields(Visitor& visit, auto& s, const Scheduler*) {
+  auto& [policy, nice, priority, flags, runtime, deadline, period] = s;
+  visit("policy", policy);
+  visit("nice", nice);
+  visit("priority", priority);
+  visit("flags", flags);
+  visit("runtime_ns", runtime);
+  visit("deadline_ns", deadline);
+  visit("period_ns", period);
+}
+
+template <typename Visitor>
+void Fields(Visitor& visit, auto& s, const MemoryPolicy*) {
+  auto& [mode, nodes, flags] = s;
+  visit("mode", mode);
+  visit("nodes", nodes);
+  visit("flags", flags);
+}
+
+template <typename Visitor>
+void Fields(Visitor& visit, auto& s, const MoreMemory*) {
+  auto& [reservation, kernel, kernel_tcp, swappiness, disable_oom_killer, use_hierarchy] = s;
+  visit("reservation_bytes", reservation);
+  visit("kernel_bytes", kernel);
+  visit("kernel_tcp_bytes", kernel_tcp);
+  visit("swappiness", swappiness);
+  visit("disable_oom_killer", disable_oom_killer);
+  visit("use_hierarchy", use_hierarchy);
+}
+
+template <typename Visitor>
+void Fields(Visitor& visit, auto& s, const RealtimeCpu*) {
+  auto& [runtime, period] = s;
+  visit("runtime_us", runtime);
+  visit("period_us", period);
+}
+
+template <typename Visitor>
+void Fields(Visitor& visit, auto& s, const OciExtras*) {
+  auto& [unset_environment, edits, rlimits, sysctls, namespaces, io_priority, scheduler,
+         memory_policy, seccomp_policy, net_devices, memory, realtime, cgroups_path] = s;
+  visit("unset_environment", unset_environment);
+  visit("edits", edits);
+  visit("rlimits", rlimits);
+  visit("sysctls", sysctls);
+  visit("namespaces", namespaces);
+  visit("io_priority", io_priority);
+  visit("scheduler", scheduler);
+  visit("memory_policy", memory_policy);
+  visit("seccomp_policy", seccomp_policy);
+  visit("net_devices", net_devices);
+  visit("memory", memory);
+  visit("realtime", realtime);
+  visit("cgroups_path", cgroups_path);
+}
+
+template <typename Visitor>
+void Fields(Visitor& visit, auto& s, const PluginChange*) {
+  auto& [field, key, plugin] = s;
+  visit("field", field);
+  visit("key", key);
+  visit("plugin", plugin);
+}
+
+template <typename Visitor>
 void Fields(Visitor& visit, auto& s, const ContainerSpec*) {
   auto& [name, attempt, image, command, args, working_directory, environment, mounts, devices,
          cdi_devices, log_path, open_stdin, stdin_once, tty, stop_signal, resources, oom_score_adj,
-         security, annotations, classes, kubernetes_resources, said] = s;
+         security, annotations, classes, kubernetes_resources, said, extras, changed_by] = s;
   visit("name", name);
   visit("attempt", attempt);
   visit("image", image);
@@ -305,6 +447,8 @@ void Fields(Visitor& visit, auto& s, const ContainerSpec*) {
   visit("classes", classes);
   visit("kubernetes_resources", kubernetes_resources);
   visit("said", said);
+  visit("extras", extras);
+  visit("changed_by", changed_by);
 }
 
 template <typename Visitor>

@@ -1,0 +1,53 @@
+// Settings of the Node Resource Interface, in plimsolld's configuration.
+#ifndef PLIMSOLL_NRI_CONFIG_H_
+#define PLIMSOLL_NRI_CONFIG_H_
+
+#include <map>
+#include <string>
+#include <vector>
+
+namespace plimsoll::nri {
+
+// A plugin's policy. Plugins are named as their files: "10-name"; or "name", with any index.
+struct PluginPolicy {
+  // Its absence, and any failure of it, fails the request.
+  bool required = false;
+  // This many failures in a row (a timeout, a lost connection) end the connection; 0: the first
+  // one does, as in other runtimes.
+  int strikes = 3;
+  bool operator==(const PluginPolicy&) const = default;
+};
+
+// Plimsoll's own validator of what plugins change.
+struct ValidatorConfig {
+  bool reject_oci_hooks = false;
+  bool reject_runtime_default_seccomp = false;  // a change of the profile RuntimeDefault
+  bool reject_unconfined_seccomp = false;
+  bool reject_custom_seccomp = false;
+  bool reject_namespaces = false;
+  bool reject_sysctls = false;
+  // Containers are refused unless these plugins have seen them.
+  std::vector<std::string> required_plugins;
+  // Annotation of a pod, with any value but empty, that lifts `required_plugins`; empty: none.
+  std::string tolerate_missing_annotation;
+  bool operator==(const ValidatorConfig&) const = default;
+};
+
+struct Config {
+  bool enabled = true;
+  std::string socket = "auto";  // absolute path; auto: /var/run/nri/nri.sock beside the default
+                                // run directory, else nri/nri.sock in the run directory
+  bool external = true;         // whether plugins may connect to the socket
+  std::string plugin_dir = "/opt/nri/plugins";
+  std::string config_dir = "/etc/nri/conf.d";
+  int registration_timeout_ms = 5000;
+  int request_timeout_ms = 2000;
+  PluginPolicy default_policy;
+  std::map<std::string, PluginPolicy> policies;
+  ValidatorConfig validator;
+  bool operator==(const Config&) const = default;
+};
+
+}  // namespace plimsoll::nri
+
+#endif  // PLIMSOLL_NRI_CONFIG_H_
