@@ -106,7 +106,7 @@ inline runtime::ContainerSpec FullContainerSpec() {
   spec.name = "app";
   spec.image = "sha256:abcd";
   spec.args = {"--serve"};
-  spec.environment = {{"LEVEL", "debug"}, {"SECRET", "x"}};
+  spec.environment = {{"LEVEL", "debug"}};
   spec.mounts = {{.container_path = "/data/",
                   .host_path = "/srv/data",
                   .readonly = true,
@@ -172,7 +172,7 @@ inline const image::ImageConfig& TestImage() {
   static const auto& kImage = *new image::ImageConfig{
       .entrypoint = {"/bin/web"},
       .command = {"--help"},
-      .environment = {"PATH=/bin", "LEVEL=info"},
+      .environment = {"PATH=/bin", "LEVEL=info", "SECRET=x"},
   };
   return kImage;
 }
