@@ -287,7 +287,7 @@ api::LinuxResources MakeResources(const linux::CgroupSettings& settings,
   if (settings.pids_limit) resources.mutable_pids()->set_limit(*settings.pids_limit);
   const auto name_of = [&](const char* type) -> const std::string* {
     const auto found = classes.find(type);
-    return found != classes.end() && !found->second.empty() ? &found->second : nullptr;
+    return found != classes.end() ? &found->second : nullptr;
   };
   if (const std::string* name = name_of(qos::kBlockio)) {
     resources.mutable_blockio_class()->set_value(*name);
