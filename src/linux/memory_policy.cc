@@ -25,13 +25,14 @@ constexpr unsigned kBitsOfWord = 64;
 constexpr int kWeightedInterleave = 6;
 constexpr int kNumaBalancing = 1 << 13;
 
-constexpr std::pair<const char*, int> kModes[] = {{"MPOL_DEFAULT", MPOL_DEFAULT},
-                                                  {"MPOL_PREFERRED", MPOL_PREFERRED},
-                                                  {"MPOL_BIND", MPOL_BIND},
-                                                  {"MPOL_INTERLEAVE", MPOL_INTERLEAVE},
-                                                  {"MPOL_LOCAL", MPOL_LOCAL},
-                                                  {"MPOL_PREFERRED_MANY", MPOL_PREFERRED_MANY},
-                                                  {"MPOL_WEIGHTED_INTERLEAVE", kWeightedInterleave}};
+constexpr std::pair<const char*, int> kModes[] = {
+    {"MPOL_DEFAULT", MPOL_DEFAULT},
+    {"MPOL_PREFERRED", MPOL_PREFERRED},
+    {"MPOL_BIND", MPOL_BIND},
+    {"MPOL_INTERLEAVE", MPOL_INTERLEAVE},
+    {"MPOL_LOCAL", MPOL_LOCAL},
+    {"MPOL_PREFERRED_MANY", MPOL_PREFERRED_MANY},
+    {"MPOL_WEIGHTED_INTERLEAVE", kWeightedInterleave}};
 constexpr std::pair<const char*, int> kModeFlags[] = {
     {"MPOL_F_STATIC_NODES", MPOL_F_STATIC_NODES},
     {"MPOL_F_RELATIVE_NODES", MPOL_F_RELATIVE_NODES},

@@ -53,8 +53,8 @@ bool IsRealtime(uint32_t policy) {
 
 absl::Status CheckNumbers(const Scheduling& scheduling, uint32_t policy) {
   const auto wrong = [&](absl::string_view member, int64_t value, absl::string_view range) {
-    return absl::InvalidArgumentError(absl::StrCat(member, " is ", value, "; of ",
-                                                   scheduling.policy, " it must be ", range));
+    return absl::InvalidArgumentError(
+        absl::StrCat(member, " is ", value, "; of ", scheduling.policy, " it must be ", range));
   };
   const bool has_nice = policy == SCHED_OTHER || policy == SCHED_BATCH;
   if (has_nice && (scheduling.nice < -20 || scheduling.nice > 19)) {
@@ -74,8 +74,7 @@ absl::Status CheckNumbers(const Scheduling& scheduling, uint32_t policy) {
     return absl::InvalidArgumentError(absl::StrCat(
         "runtime, deadline and period belong to SCHED_DEADLINE, not to ", scheduling.policy));
   }
-  const uint64_t period =
-      scheduling.period_ns == 0 ? scheduling.deadline_ns : scheduling.period_ns;
+  const uint64_t period = scheduling.period_ns == 0 ? scheduling.deadline_ns : scheduling.period_ns;
   if (scheduling.runtime_ns > 0 && scheduling.runtime_ns <= scheduling.deadline_ns &&
       scheduling.deadline_ns <= period) {
     return absl::OkStatus();

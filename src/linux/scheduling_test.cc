@@ -17,11 +17,11 @@ using ::testing::HasSubstr;
 TEST(SchedulingTest, TakesThePoliciesOfTheKernel) {
   EXPECT_TRUE(CheckScheduling({.policy = "SCHED_OTHER", .nice = -20}).ok());
   EXPECT_TRUE(CheckScheduling({.policy = "SCHED_IDLE"}).ok());
-  EXPECT_TRUE(CheckScheduling({.policy = "SCHED_RR",
-                               .priority = 99,
-                               .flags = {"SCHED_FLAG_RESET_ON_FORK"}})
-                  .ok());
-  EXPECT_TRUE(CheckScheduling({.policy = "SCHED_DEADLINE", .runtime_ns = 1, .deadline_ns = 2}).ok());
+  EXPECT_TRUE(
+      CheckScheduling({.policy = "SCHED_RR", .priority = 99, .flags = {"SCHED_FLAG_RESET_ON_FORK"}})
+          .ok());
+  EXPECT_TRUE(
+      CheckScheduling({.policy = "SCHED_DEADLINE", .runtime_ns = 1, .deadline_ns = 2}).ok());
 }
 
 TEST(SchedulingTest, RefusesValuesOfOtherPolicies) {
