@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <sys/mount.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -48,6 +49,24 @@ void LimitDescriptors(const char* value) {
   if (*end != '\0' || setrlimit(RLIMIT_NOFILE, &limit) != 0) Fail("limit descriptors to", value);
 }
 
+// The OCI runtime and the container's init, its child, inherit the policy.
+void SetMemoryPolicy(const char* value) {
+  static unsigned long long mask[16] = {};  // of 1,024 nodes, Linux' most
+  constexpr unsigned long kWords = sizeof(mask) / sizeof(mask[0]);
+  char* end = nullptr;
+  const long mode = strtol(value, &end, 10);
+  unsigned long words = 0;
+  while ((*end == ':' || *end == ',') && words < kWords) {
+    mask[words++] = strtoull(end + 1, &end, 16);
+  }
+  if (*end != '\0') errno = EINVAL;
+  // The kernel takes the number of bits plus one.
+  const unsigned long bits = words * 64 + (words > 0 ? 1 : 0);
+  if (*end != '\0' || syscall(SYS_set_mempolicy, mode, words > 0 ? mask : nullptr, bits) != 0) {
+    Fail("set the memory policy", value);
+  }
+}
+
 // Puts this process into the group, and with it all that it becomes and starts.
 void Enter(const char* path) {
   char pid[16];
@@ -89,6 +108,7 @@ void Launch(const LaunchPlan& plan, char** argv) {
   }
   if (const char* value = plan.Get("oom"); value != nullptr) WriteOomScoreAdj(value);
   if (const char* value = plan.Get("nofile"); value != nullptr) LimitDescriptors(value);
+  if (const char* value = plan.Get("mempolicy"); value != nullptr) SetMemoryPolicy(value);
   for (const char* file = plan.Get("enter"); file != nullptr; file = plan.Next("enter", file)) {
     Enter(file);
   }
