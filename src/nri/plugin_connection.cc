@@ -45,7 +45,7 @@ PluginConnection::PluginConnection(PluginSetup setup, pid_t pid)
 
 absl::StatusOr<std::shared_ptr<PluginConnection>> PluginConnection::Start(PluginSetup setup) {
   UniqueFd socket(std::move(setup.socket));
-  const pid_t pid = PeerOf(socket);
+  const pid_t pid = setup.pid != 0 ? setup.pid : PeerOf(socket);
   std::shared_ptr<PluginConnection> plugin(new PluginConnection(std::move(setup), pid));
   ConnectionOptions options;
   options.calls = kPluginConnection;

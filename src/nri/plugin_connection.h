@@ -58,6 +58,7 @@ enum class Step {
 struct PluginSetup {
   UniqueFd socket;
   std::optional<PluginName> pre_installed;  // the name of its file; nullopt: it came by itself
+  pid_t pid = 0;                            // of a plugin that was started; 0: the socket tells
   std::string configuration;
   absl::Duration registration_timeout;
   absl::Duration request_timeout;
@@ -98,6 +99,7 @@ class PluginConnection {
   Step step() const;
   // False if the connection has ended.
   bool MoveTo(Step step);
+  const std::optional<PluginName>& pre_installed() const { return setup_.pre_installed; }
   bool is_pre_installed() const { return setup_.pre_installed.has_value(); }
   SteadyTime register_until() const { return register_until_; }
   pid_t pid() const { return pid_; }
