@@ -142,6 +142,7 @@ absl::StatusOr<std::string> SocketConnection::Call(absl::string_view service,
                                                    absl::string_view payload,
                                                    absl::Duration timeout, bool* answered) {
   if (answered != nullptr) *answered = false;
+  if (timeout <= absl::ZeroDuration()) return absl::DeadlineExceededError("no time for a call");
   ttrpc::Request request;
   request.set_service(std::string(service));
   request.set_method(std::string(method));
