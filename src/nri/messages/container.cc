@@ -76,14 +76,14 @@ void FillEnvironment(const runtime::HookedPod& pod, const runtime::HookedContain
       SetVariable(variable, &environment);
     }
   }
+  const std::vector<std::string>& unset = spec.extras.unset_environment;
+  std::erase_if(environment, [&](const std::string& variable) {
+    return std::find(unset.begin(), unset.end(), VariableName(variable)) != unset.end();
+  });
   for (const auto& [name, value] : spec.environment) {
     SetVariable(absl::StrCat(name, "=", value), &environment);
   }
-  for (const std::string& variable : environment) {
-    const std::vector<std::string>& unset = spec.extras.unset_environment;
-    if (std::find(unset.begin(), unset.end(), VariableName(variable)) != unset.end()) continue;
-    out->add_env(variable);
-  }
+  for (const std::string& variable : environment) out->add_env(variable);
 }
 
 const char* PropagationName(runtime::MountPropagation propagation) {
