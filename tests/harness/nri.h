@@ -79,6 +79,10 @@ class TestPlugin : public nri::Plugin {
   }
   // Shorthand: adjusts every container by this.
   void Adjust(const napi::ContainerAdjustment& adjustment);
+  // Ends the connection in every call of that name, unanswered. Before Connect.
+  void DieIn(std::string call) {
+    dies_in_ = std::move(call);
+  }
   // Subscribes to these events alone; before Connect.
   void SubscribeTo(std::vector<napi::Event> events) {
     events_ = std::move(events);
@@ -141,12 +145,14 @@ class TestPlugin : public nri::Plugin {
       seen_.push_back(std::move(call));
       handler = member;
     }
+    if (name == dies_in_) Cut();
     return handler ? handler(request) : Response();
   }
 
   const std::string index_;
   const std::string name_;
   std::vector<napi::Event> events_;
+  std::string dies_in_;
   mutable absl::Mutex mutex_;
   std::vector<SeenCall> seen_ ABSL_GUARDED_BY(mutex_);
   napi::ConfigureRequest configuration_ ABSL_GUARDED_BY(mutex_);

@@ -1,5 +1,7 @@
 #include "nri/adjust/updates.h"
 
+#include <algorithm>
+
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "base/printable.h"
