@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
@@ -47,7 +48,11 @@ Json StandardMounts(const SpecInput& input) {
   mounts.push_back(Entry("/sys", "sysfs", "sysfs", {"nosuid", "noexec", "nodev", access}));
   mounts.push_back(Entry("/sys/fs/cgroup", "cgroup", "cgroup",
                          {"nosuid", "noexec", "nodev", "relatime", access}));
-  if (host_ipc || !sandbox.shm_directory.empty()) {
+  // Its queues and segments are its own: so are the segments that are files.
+  const bool own_ipc = absl::c_any_of(
+      input.request->spec->extras.namespaces,
+      [](const NamespaceChange& change) { return change.type == "ipc" && change.path.empty(); });
+  if (!own_ipc && (host_ipc || !sandbox.shm_directory.empty())) {
     mounts.push_back(Bind("/dev/shm", host_ipc ? "/dev/shm" : sandbox.shm_directory,
                           {"rbind", "rprivate", "nosuid", "noexec", "nodev"}));
   } else {
