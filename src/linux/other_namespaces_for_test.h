@@ -7,6 +7,7 @@
 #include <linux/rtnetlink.h>
 #include <sched.h>
 #include <signal.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 

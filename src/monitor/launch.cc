@@ -40,13 +40,25 @@ void WriteOomScoreAdj(const char* value) {
   close(fd);
 }
 
-void LimitDescriptors(const char* value) {
+// `value`: "soft:hard".
+bool SetLimit(int resource, const char* value) {
   char* end = nullptr;
   rlimit limit = {};
   limit.rlim_cur = strtoull(value, &end, 10);
   if (*end == ':') limit.rlim_max = strtoull(end + 1, &end, 10);
   if (*end != '\0') errno = EINVAL;
-  if (*end != '\0' || setrlimit(RLIMIT_NOFILE, &limit) != 0) Fail("limit descriptors to", value);
+  return *end == '\0' && setrlimit(static_cast<__rlimit_resource>(resource), &limit) == 0;
+}
+
+void SetLimits(const LaunchPlan& plan) {
+  const char* value = plan.Get("nofile");
+  if (value != nullptr && !SetLimit(RLIMIT_NOFILE, value)) Fail("limit descriptors to", value);
+  for (value = plan.Get("rlimit"); value != nullptr; value = plan.Next("rlimit", value)) {
+    char* end = nullptr;
+    const long resource = strtol(value, &end, 10);
+    if (*end != ':') errno = EINVAL;
+    if (*end != ':' || !SetLimit(static_cast<int>(resource), end + 1)) Fail("set limit", value);
+  }
 }
 
 // The OCI runtime and the container's init, its child, inherit the policy.
@@ -107,7 +119,7 @@ void Launch(const LaunchPlan& plan, char** argv) {
     MakeDirectoryBelow(target, path, OwnerOf(plan.Get("owner")));
   }
   if (const char* value = plan.Get("oom"); value != nullptr) WriteOomScoreAdj(value);
-  if (const char* value = plan.Get("nofile"); value != nullptr) LimitDescriptors(value);
+  SetLimits(plan);
   if (const char* value = plan.Get("mempolicy"); value != nullptr) SetMemoryPolicy(value);
   for (const char* file = plan.Get("enter"); file != nullptr; file = plan.Next("enter", file)) {
     Enter(file);

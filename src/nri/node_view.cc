@@ -28,7 +28,9 @@ std::optional<Stage> StageOf(runtime::ContainerState state) {
   }
 }
 
-absl::Status NoEngine() { return absl::NotFoundError("there is no engine yet"); }
+absl::Status NoEngine() {
+  return absl::NotFoundError("there is no engine yet");
+}
 
 }  // namespace
 
@@ -36,8 +38,7 @@ runtime::HookedPod NodeView::Hooked(const runtime::Engine& engine,
                                     runtime::SandboxRecord record) const {
   runtime::HookedPod pod;
   pod.addresses = engine.Addresses(record.id);
-  const std::string pin = runtime::NetworkNamespaceOf(record.id, record.spec);
-  if (!pin.empty() && !run_.empty()) pod.network_namespace = absl::StrCat(run_, "/", pin);
+  if (!run_.empty()) pod.place = runtime::PinsOf(run_, record.id, record.spec);
   if (auto picture = engine.Picture(record.id); picture.ok()) pod.picture = *std::move(picture);
   pod.record = std::move(record);
   return pod;
@@ -61,8 +62,8 @@ api::Container NodeView::MessageOf(const runtime::HookedPod& pod,
   if (images_ != nullptr) {
     if (auto found = images_->Find(record.image_id); found.ok()) image = *std::move(found);
   }
-  return MessageOf(pod, runtime::HookedContainer{
-                            std::move(record), image.has_value() ? &image->config : nullptr});
+  return MessageOf(pod, runtime::HookedContainer{std::move(record),
+                                                 image.has_value() ? &image->config : nullptr});
 }
 
 absl::StatusOr<api::Container> NodeView::Container(const std::string& id) const {

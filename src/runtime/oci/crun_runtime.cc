@@ -332,11 +332,13 @@ absl::StatusOr<Created> CrunRuntime::Create(const CreateRequest& request) {
 }
 
 absl::Status CrunRuntime::Start(absl::string_view id) {
-  PLIMSOLL_ASSIGN_OR_RETURN(const FsRoot bundle, Bundle(id));
-  PLIMSOLL_ASSIGN_OR_RETURN(const bool started, StartWithHooks(*crun_, bundle, id));
+  const absl::StatusOr<FsRoot> bundle = Bundle(id);
+  if (absl::IsNotFound(bundle.status())) return crun_->Start(id);  // which says why it can't
+  PLIMSOLL_RETURN_IF_ERROR(bundle.status());
+  PLIMSOLL_ASSIGN_OR_RETURN(const bool started, StartWithHooks(*crun_, *bundle, id));
   if (!started) PLIMSOLL_RETURN_IF_ERROR(crun_->Start(id));
-  // If it fails, the removal of the container sets back what its pod has kept, and no more.
-  KeepSharedSettings(bundle).IgnoreError();
+  // It runs: a failure here must not look as if it didn't. Its removal sets its settings back then.
+  KeepSharedSettings(*bundle).IgnoreError();
   return absl::OkStatus();
 }
 

@@ -383,7 +383,9 @@ TEST_F(PluginSettingsTest, MemorySettingsAreInTheGroup) {
     return machine_->host().Read(group + file).value_or("");
   };
   EXPECT_EQ(value(v2 ? "memory.low" : "memory.soft_limit_in_bytes"), "1048576\n");
-  if (!v2) EXPECT_EQ(value("memory.swappiness"), "7\n");
+  if (!v2) {
+    EXPECT_EQ(value("memory.swappiness"), "7\n");
+  }
 }
 
 TEST_F(PluginSettingsTest, RealtimeNeedsTheBudgetOfTheGroupsAbove) {

@@ -93,7 +93,8 @@ Note Parse(const std::string& text) {
   if (!json.is_object()) return note;
   note.root = json.value("root", 0u);
   note.sysctls = json.value("sysctls", linux::SysctlValues());
-  for (const auto& [name, place] : json.value("places", Json::object()).items()) {
+  const Json places = json.value("places", Json::object());
+  for (const auto& [name, place] : places.items()) {
     note.places[name] = {place.value("path", ""), place.value("device", uint64_t{0}),
                          place.value("inode", uint64_t{0})};
   }

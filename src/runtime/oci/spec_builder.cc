@@ -42,21 +42,13 @@ void Unset(const std::vector<std::string>& names, std::vector<std::string>* envi
 }
 
 std::vector<std::string> Environment(const SpecInput& input) {
-  const ContainerSpec& spec = *input.request->spec;
-  // Variables that may be overridden come first.
-  std::vector<std::string> environment = {kDefaultPath, absl::StrCat("HOME=", input.user.home)};
+  std::vector<std::string> defaults = {kDefaultPath, absl::StrCat("HOME=", input.user.home)};
   if (!input.request->sandbox.hostname.empty()) {
-    environment.push_back(absl::StrCat("HOSTNAME=", input.request->sandbox.hostname));
+    defaults.push_back(absl::StrCat("HOSTNAME=", input.request->sandbox.hostname));
   }
-  if (spec.tty) environment.push_back("TERM=xterm");
-  for (const std::string& variable : input.request->image->environment) {
-    SetVariable(&environment, variable);
-  }
-  Unset(spec.extras.unset_environment, &environment);
-  for (const auto& [name, value] : spec.environment) {
-    SetVariable(&environment, absl::StrCat(name, "=", value));
-  }
-  return environment;
+  const ContainerSpec& spec = *input.request->spec;
+  if (spec.tty) defaults.push_back("TERM=xterm");
+  return EnvironmentOf(std::move(defaults), spec, *input.request->image);
 }
 
 Json Process(const SpecInput& input, std::vector<std::string> arguments,
@@ -208,6 +200,17 @@ absl::StatusOr<Json> LinuxPart(const SpecInput& input, std::vector<std::string>*
 }
 
 }  // namespace
+
+std::vector<std::string> EnvironmentOf(std::vector<std::string> defaults, const ContainerSpec& spec,
+                                       const image::ImageConfig& image) {
+  std::vector<std::string> environment = std::move(defaults);
+  for (const std::string& variable : image.environment) SetVariable(&environment, variable);
+  Unset(spec.extras.unset_environment, &environment);
+  for (const auto& [name, value] : spec.environment) {
+    SetVariable(&environment, absl::StrCat(name, "=", value));
+  }
+  return environment;
+}
 
 absl::StatusOr<std::vector<std::string>> ProcessArguments(const ContainerSpec& spec,
                                                           const image::ImageConfig& image) {

@@ -58,6 +58,11 @@ absl::StatusOr<image::ResolvedUser> ResolveProcessUser(const SecurityContext& se
                                                        absl::string_view passwd_text,
                                                        absl::string_view group_text);
 
+// Variables by rising precedence: `defaults`, the image's, those of the container. Those that a
+// plugin has unset come from the container alone.
+std::vector<std::string> EnvironmentOf(std::vector<std::string> defaults, const ContainerSpec& spec,
+                                       const image::ImageConfig& image);
+
 // The command line by Kubernetes' rules: command and args take precedence over the image's
 // entrypoint and command.
 absl::StatusOr<std::vector<std::string>> ProcessArguments(const ContainerSpec& spec,

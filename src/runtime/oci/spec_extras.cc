@@ -17,6 +17,7 @@
 #include "linux/memory_policy.h"
 #include "linux/namespaced_sysctls.h"
 #include "linux/net_devices.h"
+#include "linux/resource_limits.h"
 #include "runtime/oci/process_settings.h"
 
 namespace plimsoll::runtime {
@@ -24,39 +25,15 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr std::pair<const char*, __rlimit_resource> kRlimits[] = {
-    {"RLIMIT_AS", RLIMIT_AS},
-    {"RLIMIT_CORE", RLIMIT_CORE},
-    {"RLIMIT_CPU", RLIMIT_CPU},
-    {"RLIMIT_DATA", RLIMIT_DATA},
-    {"RLIMIT_FSIZE", RLIMIT_FSIZE},
-    {"RLIMIT_LOCKS", static_cast<__rlimit_resource>(__RLIMIT_LOCKS)},
-    {"RLIMIT_MEMLOCK", static_cast<__rlimit_resource>(__RLIMIT_MEMLOCK)},
-    {"RLIMIT_MSGQUEUE", static_cast<__rlimit_resource>(__RLIMIT_MSGQUEUE)},
-    {"RLIMIT_NICE", static_cast<__rlimit_resource>(__RLIMIT_NICE)},
-    {"RLIMIT_NOFILE", RLIMIT_NOFILE},
-    {"RLIMIT_NPROC", static_cast<__rlimit_resource>(__RLIMIT_NPROC)},
-    {"RLIMIT_RSS", static_cast<__rlimit_resource>(__RLIMIT_RSS)},
-    {"RLIMIT_RTPRIO", static_cast<__rlimit_resource>(__RLIMIT_RTPRIO)},
-    {"RLIMIT_RTTIME", static_cast<__rlimit_resource>(__RLIMIT_RTTIME)},
-    {"RLIMIT_SIGPENDING", static_cast<__rlimit_resource>(__RLIMIT_SIGPENDING)},
-    {"RLIMIT_STACK", RLIMIT_STACK}};
-
-std::optional<__rlimit_resource> ResourceOf(const std::string& type) {
-  for (const auto& [name, resource] : kRlimits) {
-    if (type == name) return resource;
-  }
-  return std::nullopt;
-}
-
 std::string LimitInWords(uint64_t limit) {
   return limit == RLIM_INFINITY ? "unlimited" : absl::StrCat(limit);
 }
 
 // The highest hard limit that the container can have.
-absl::StatusOr<uint64_t> HighestLimit(const SpecInput& input, __rlimit_resource resource) {
+absl::StatusOr<uint64_t> HighestLimit(const SpecInput& input, int resource) {
   rlimit own = {};
-  if (getrlimit(resource, &own) != 0) return ErrnoStatus(errno, "read a resource limit");
+  if (getrlimit(static_cast<__rlimit_resource>(resource), &own) != 0)
+    return ErrnoStatus(errno, "read a resource limit");
   // In a user namespace the OCI runtime has no capability that the kernel counts here.
   const bool raises =
       (input.machine->capabilities & (CapabilityMask{1} << CAP_SYS_RESOURCE)) != 0 &&
@@ -70,12 +47,11 @@ absl::StatusOr<uint64_t> HighestLimit(const SpecInput& input, __rlimit_resource 
 }
 
 absl::Status CheckRlimit(const SpecInput& input, const Rlimit& limit) {
-  const std::optional<__rlimit_resource> resource = ResourceOf(limit.type);
+  const std::optional<int> resource = linux::ParseResourceLimit(limit.type);
   if (!resource.has_value()) {
-    std::vector<absl::string_view> names;
-    for (const auto& [name, number] : kRlimits) names.emplace_back(name);
     return absl::InvalidArgumentError(
-        absl::StrCat("rlimits: type \"", limit.type, "\" is none of ", absl::StrJoin(names, ", ")));
+        absl::StrCat("rlimits: type \"", limit.type, "\" is none of ",
+                     absl::StrJoin(linux::ResourceLimitNames(), ", ")));
   }
   const std::string what = absl::StrCat("rlimits: ", limit.type, " of ", LimitInWords(limit.soft),
                                         " (soft) and ", LimitInWords(limit.hard), " (hard)");
