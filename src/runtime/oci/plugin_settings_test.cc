@@ -114,7 +114,6 @@ TEST_F(PluginSettingsTest, NamespacesOfItsOwn) {
   };
   const std::string init = absl::StrCat(created.init.pid);
   for (const char* name : {"net", "uts", "cgroup"}) EXPECT_NE(link(init, name), link("self", name));
-  EXPECT_EQ(absl::StrCat("/proc/", init, "/ns/ipc").size() > 0, true);
   struct stat wanted = {};
   struct stat given = {};
   ASSERT_EQ(stat(other_->file("ipc").c_str(), &wanted), 0);
@@ -134,18 +133,6 @@ TEST_F(PluginSettingsTest, IoPriorityAndSchedulerReachTheWorkload) {
   EXPECT_EQ(syscall(SYS_ioprio_get, 1, child), (2 << 13) | 6);
   EXPECT_EQ(sched_getscheduler(child), SCHED_BATCH);
   EXPECT_EQ(getpriority(PRIO_PROCESS, static_cast<id_t>(child)), 7);
-}
-
-TEST_F(PluginSettingsTest, ASchedulerThatTheKernelRefusesIsNamed) {
-  // More bandwidth than one CPU has for realtime (95%).
-  extras().scheduler = Scheduler{.policy = "SCHED_DEADLINE",
-                                 .runtime_ns = 999'999'999,
-                                 .deadline_ns = 1'000'000'000,
-                                 .period_ns = 1'000'000'000};
-  const auto created = runtime().Create(machine_->Request("a", "true"));
-  if (created.ok()) GTEST_SKIP() << "this kernel gives out all of its bandwidth";
-  EXPECT_THAT(created.status().message(), HasSubstr("linux.scheduler: "));
-  EXPECT_THAT(machine_->Leftovers("a"), IsEmpty());
 }
 
 TEST_F(PluginSettingsTest, MemoryPolicyReachesTheWorkload) {
