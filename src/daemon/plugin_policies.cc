@@ -1,0 +1,45 @@
+#include "daemon/plugin_policies.h"
+
+#include <cstdint>
+#include <optional>
+
+#include "absl/algorithm/container.h"
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
+
+namespace plimsoll::daemon {
+namespace {
+
+constexpr size_t kMostNameBytes = 255;  // NAME_MAX: pre-installed plugins are named as their files
+constexpr int64_t kMostStrikes = 1000;
+
+}  // namespace
+
+absl::Status CheckPluginName(const std::string& name) {
+  const bool plain =
+      absl::c_all_of(name, [](char c) { return c != '/' && c != ',' && absl::ascii_isgraph(c); });
+  if (plain && !name.empty() && name.size() <= kMostNameBytes) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(
+      "expected a plugin's name, as in 10-pinner, or pinner for any index, found '", name, "'"));
+}
+
+void ReadPluginPolicies(YamlReader& reader, const YAML::Node& node, const std::string& path,
+                        std::map<std::string, nri::PluginPolicy>* policies) {
+  reader.Entries(node, path,
+                 [&](const std::string& name, const YAML::Node& value, const std::string& at) {
+                   if (const absl::Status fits = CheckPluginName(name); !fits.ok()) {
+                     reader.Fail(value, at, fits.message());
+                     return;
+                   }
+                   nri::PluginPolicy policy;
+                   YamlMapping mapping(reader, value, at);
+                   mapping.Bool("required", policy.required);
+                   std::optional<int64_t> strikes;
+                   mapping.Int("strikes", strikes, 0, kMostStrikes);
+                   if (strikes.has_value()) policy.strikes = static_cast<int>(*strikes);
+                   mapping.Finish();
+                   (*policies)[name] = policy;
+                 });
+}
+
+}  // namespace plimsoll::daemon
