@@ -14,6 +14,7 @@
 #include "cri/translate_resources.h"
 #include "cri/validate.h"
 #include "cri/warn.h"
+#include "runtime/announcement/messages.h"
 #include "runtime/spec/json.h"
 
 namespace plimsoll::cri {

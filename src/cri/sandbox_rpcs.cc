@@ -16,6 +16,7 @@
 #include "cri/translate_sandbox.h"
 #include "cri/validate.h"
 #include "cri/warn.h"
+#include "runtime/announcement/messages.h"
 #include "runtime/pod_picture.h"
 #include "runtime/spec/json.h"
 

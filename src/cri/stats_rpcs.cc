@@ -16,6 +16,7 @@
 #include "cri/usage_rpcs.h"
 #include "cri/validate.h"
 #include "cri/warn.h"
+#include "runtime/announcement/messages.h"
 #include "runtime/kubelet_picture.h"
 #include "runtime/state_machine.h"
 

@@ -13,14 +13,4 @@ std::vector<runtime::IdMapping> IdMappingsFrom(
   return mappings;
 }
 
-void FillIdMappings(const std::vector<runtime::IdMapping>& mappings,
-                    google::protobuf::RepeatedPtrField<v1::IDMapping>* out) {
-  for (const runtime::IdMapping& each : mappings) {
-    v1::IDMapping* mapping = out->Add();
-    mapping->set_host_id(each.host_id);
-    mapping->set_container_id(each.container_id);
-    mapping->set_length(each.length);
-  }
-}
-
 }  // namespace plimsoll::cri

@@ -1,4 +1,4 @@
-// Id mappings of user namespaces: between the CRI's messages and the engine's types.
+// Id mappings of user namespaces: the engine's types of the CRI's messages.
 #ifndef PLIMSOLL_CRI_TRANSLATE_ID_MAPPINGS_H_
 #define PLIMSOLL_CRI_TRANSLATE_ID_MAPPINGS_H_
 
@@ -12,8 +12,6 @@ namespace plimsoll::cri {
 
 std::vector<runtime::IdMapping> IdMappingsFrom(
     const google::protobuf::RepeatedPtrField<::runtime::v1::IDMapping>& message);
-void FillIdMappings(const std::vector<runtime::IdMapping>& mappings,
-                    google::protobuf::RepeatedPtrField<::runtime::v1::IDMapping>* out);
 
 }  // namespace plimsoll::cri
 

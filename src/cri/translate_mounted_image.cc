@@ -9,11 +9,4 @@ runtime::MountedImageSpec MountedImageSpecFrom(const ::runtime::v1::ImageSpec& i
           .image_ref = image.image_ref()};
 }
 
-void FillMountedImageSpec(const runtime::MountedImageSpec& spec, ::runtime::v1::ImageSpec* out) {
-  out->mutable_annotations()->insert(spec.annotations.begin(), spec.annotations.end());
-  out->set_user_specified_image(spec.user_specified_image);
-  out->set_runtime_handler(spec.runtime_handler);
-  out->set_image_ref(spec.image_ref);
-}
-
 }  // namespace plimsoll::cri

@@ -1,5 +1,4 @@
-// The image of a mount, beside its name: translates the CRI's message to the runtime's type and
-// back.
+// The image of a mount, beside its name: translates the CRI's message to the runtime's type.
 #ifndef PLIMSOLL_CRI_TRANSLATE_MOUNTED_IMAGE_H_
 #define PLIMSOLL_CRI_TRANSLATE_MOUNTED_IMAGE_H_
 
@@ -9,8 +8,6 @@
 namespace plimsoll::cri {
 
 runtime::MountedImageSpec MountedImageSpecFrom(const ::runtime::v1::ImageSpec& image);
-// Fills all of the message but `image`.
-void FillMountedImageSpec(const runtime::MountedImageSpec& spec, ::runtime::v1::ImageSpec* out);
 
 }  // namespace plimsoll::cri
 

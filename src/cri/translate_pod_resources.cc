@@ -34,10 +34,6 @@ std::map<std::string, std::string> ListFrom(const QuantityMap& message) {
   return list;
 }
 
-void FillList(const std::map<std::string, std::string>& list, QuantityMap* out) {
-  for (const auto& [name, text] : list) (*out)[name].set_string(text);
-}
-
 runtime::KubernetesResources Translate(bool is_there, const v1::KubernetesResources& message) {
   runtime::KubernetesResources resources;
   resources.requests = ListFrom(message.requests());
@@ -68,23 +64,6 @@ absl::StatusOr<runtime::Mount> AnnouncedMountFrom(const v1::Mount& mount, absl::
   return announced;
 }
 
-void FillMount(const runtime::Mount& mount, v1::Mount* out) {
-  out->set_container_path(mount.container_path);
-  out->set_host_path(mount.host_path);
-  out->set_readonly(mount.readonly);
-  out->set_recursive_read_only(mount.recursive_read_only);
-  out->set_selinux_relabel(mount.selinux_relabel);
-  out->set_propagation(static_cast<v1::MountPropagation>(mount.propagation));
-  FillIdMappings(mount.uid_mappings, out->mutable_uidmappings());
-  FillIdMappings(mount.gid_mappings, out->mutable_gidmappings());
-  if (!mount.image.empty() || mount.image_spec != runtime::MountedImageSpec()) {
-    out->mutable_image()->set_image(mount.image);
-    FillMountedImageSpec(mount.image_spec, out->mutable_image());
-  }
-  out->set_image_sub_path(mount.image_sub_path);
-  for (const std::string& option : mount.mount_options) out->add_mount_options(option);
-}
-
 absl::StatusOr<runtime::AnnouncedContainer> ContainerFrom(const v1::ContainerResourceConfig& config,
                                                           const std::string& field) {
   if (!v1::ContainerResourceConfig::ContainerType_IsValid(config.type())) {
@@ -109,22 +88,6 @@ absl::StatusOr<runtime::AnnouncedContainer> ContainerFrom(const v1::ContainerRes
     container.cdi_devices.push_back(device.name());
   }
   return container;
-}
-
-void FillContainer(const runtime::AnnouncedContainer& container, v1::ContainerResourceConfig* out) {
-  out->set_name(container.name);
-  out->set_type(static_cast<v1::ContainerResourceConfig::ContainerType>(container.type));
-  if (container.kubernetes_resources.is_given()) {
-    FillKubernetesResources(container.kubernetes_resources, out->mutable_kubernetes_resources());
-  }
-  for (const runtime::Mount& mount : container.mounts) FillMount(mount, out->add_mounts());
-  for (const runtime::Device& device : container.devices) {
-    v1::Device* added = out->add_devices();
-    added->set_container_path(device.container_path);
-    added->set_host_path(device.host_path);
-    added->set_permissions(device.permissions);
-  }
-  for (const std::string& name : container.cdi_devices) out->add_cdi_devices()->set_name(name);
 }
 
 absl::Status Check(const runtime::PodResources& resources, absl::string_view field,
@@ -193,20 +156,6 @@ absl::StatusOr<runtime::KubernetesResources> KubernetesResourcesFrom(
   runtime::KubernetesResources resources = Translate(/*is_there=*/true, message);
   PLIMSOLL_RETURN_IF_ERROR(Annotate(runtime::ParseResources(resources).status(), field));
   return resources;
-}
-
-void FillPodResources(const runtime::PodResources& resources, v1::PodResourceConfig* out) {
-  for (const runtime::AnnouncedContainer& container : resources.containers) {
-    FillContainer(container, out->add_containers());
-  }
-  if (!resources.kubernetes_resources.is_given()) return;
-  FillKubernetesResources(resources.kubernetes_resources, out->mutable_kubernetes_resources());
-}
-
-void FillKubernetesResources(const runtime::KubernetesResources& resources,
-                             v1::KubernetesResources* out) {
-  FillList(resources.requests, out->mutable_requests());
-  FillList(resources.limits, out->mutable_limits());
 }
 
 }  // namespace plimsoll::cri

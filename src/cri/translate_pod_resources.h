@@ -1,5 +1,5 @@
 // Resources as the pod's author wrote them (KEP-4112): translates the CRI's messages to the
-// runtime's types and back.
+// runtime's types. runtime/announcement translates back.
 #ifndef PLIMSOLL_CRI_TRANSLATE_POD_RESOURCES_H_
 #define PLIMSOLL_CRI_TRANSLATE_POD_RESOURCES_H_
 
@@ -32,11 +32,6 @@ absl::StatusOr<std::string> PictureDirectoryOf(const ::runtime::v1::PodSandboxCo
 // For a message that is present.
 absl::StatusOr<runtime::KubernetesResources> KubernetesResourcesFrom(
     const ::runtime::v1::KubernetesResources& message, absl::string_view field);
-
-void FillPodResources(const runtime::PodResources& resources,
-                      ::runtime::v1::PodResourceConfig* out);
-void FillKubernetesResources(const runtime::KubernetesResources& resources,
-                             ::runtime::v1::KubernetesResources* out);
 
 }  // namespace plimsoll::cri
 

@@ -2,6 +2,7 @@
 
 #include "gmock/gmock.h"
 #include "google/protobuf/util/message_differencer.h"
+#include "runtime/announcement/messages.h"
 #include "runtime/spec/json.h"
 
 namespace plimsoll::cri {

@@ -12,6 +12,7 @@
 #include "linux/id_mapping.h"
 #include "network/result.h"
 #include "resources/quantity.h"
+#include "runtime/announcement/messages.h"
 
 namespace plimsoll::cri {
 namespace {
@@ -259,8 +260,8 @@ void FillNamespaceOptions(const runtime::NamespaceOptions& options, v1::Namespac
   if (!options.has_user_namespace()) return;
   v1::UserNamespace* user = out->mutable_userns_options();
   user->set_mode(v1::POD);
-  FillIdMappings(options.uid_mappings, user->mutable_uids());
-  FillIdMappings(options.gid_mappings, user->mutable_gids());
+  runtime::FillIdMappings(options.uid_mappings, user->mutable_uids());
+  runtime::FillIdMappings(options.gid_mappings, user->mutable_gids());
 }
 
 linux::SelinuxOptions SelinuxOptionsFrom(const v1::SELinuxOption& message) {

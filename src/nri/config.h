@@ -4,7 +4,8 @@
 
 #include <map>
 #include <string>
-#include <vector>
+
+#include "nri/adjust/validator_config.h"
 
 namespace plimsoll::nri {
 
@@ -16,21 +17,6 @@ struct PluginPolicy {
   // one does, as in other runtimes.
   int strikes = 3;
   bool operator==(const PluginPolicy&) const = default;
-};
-
-// Plimsoll's own validator of what plugins change.
-struct ValidatorConfig {
-  bool reject_oci_hooks = false;
-  bool reject_runtime_default_seccomp = false;  // a change of the profile RuntimeDefault
-  bool reject_unconfined_seccomp = false;
-  bool reject_custom_seccomp = false;
-  bool reject_namespaces = false;
-  bool reject_sysctls = false;
-  // Containers are refused unless these plugins have seen them.
-  std::vector<std::string> required_plugins;
-  // Annotation of a pod, with any value but empty, that lifts `required_plugins`; empty: none.
-  std::string tolerate_missing_annotation;
-  bool operator==(const ValidatorConfig&) const = default;
 };
 
 struct Config {

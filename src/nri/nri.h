@@ -35,6 +35,7 @@ struct Options {
   std::string socket;   // the socket's path, for `config.socket`; empty: none
   std::string version;  // of plimsolld
   FsRoot host;          // "/"
+  std::string run;      // path of the engine's run directory; empty: pods' namespaces aren't told
   image::ImageService* images = nullptr;
   runtime::EventLog* events = nullptr;
   // A line for people: a plugin came, went, failed, was refused.

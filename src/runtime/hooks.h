@@ -19,6 +19,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "image/image_service.h"
+#include "runtime/oci/container_runtime.h"
 #include "runtime/pod_picture.h"
 #include "runtime/resource_update.h"
 #include "runtime/spec/container_spec.h"
@@ -30,6 +31,7 @@ struct HookedPod {
   SandboxRecord record;
   std::vector<std::string> addresses;  // see Engine::Addresses
   std::string network_namespace;       // path of its pin; empty: the host's
+  SandboxPlace place;                  // its other pins; see PlaceOf
   PodPicture picture;                  // of the records now
 };
 

@@ -3,14 +3,14 @@
 #ifndef PLIMSOLL_NRI_MESSAGES_MESSAGES_H_
 #define PLIMSOLL_NRI_MESSAGES_MESSAGES_H_
 
-#include <string>
-#include <vector>
-
 #include "absl/status/status.h"
-#include "absl/status/statusor.h"
+#include "base/fs_root.h"
 #include "linux/cgroup/settings.h"
 #include "nri/v1alpha1/api.pb.h"
+#include "qos/classes.h"
 #include "runtime/hooks.h"
+#include "runtime/resource_update.h"
+#include "runtime/spec/oci_extras.h"
 
 namespace plimsoll::nri {
 
@@ -20,10 +20,14 @@ namespace api = ::nri::pkg::api::v1alpha1;
 // the picture's JSON.
 api::PodSandbox MakePod(const runtime::HookedPod& pod);
 // The container with its command line, environment and mounts as it gets them, field 4112 included.
+// Variables that only the making of it knows (HOME) are not there, nor mounts of Plimsoll's own.
+// `host` has the devices that the client named; null: they are left out. A privileged container's
+// devices of the host are left out in any case.
 api::Container MakeContainer(const runtime::HookedPod& pod,
-                             const runtime::HookedContainer& container);
+                             const runtime::HookedContainer& container,
+                             const FsRoot* host = nullptr);
 
-// Resources with the classes of types blockio and rdt.
+// Resources with the classes of types blockio and rdt. An empty class is the type's default.
 api::LinuxResources MakeResources(const linux::CgroupSettings& settings,
                                   const qos::ClassNames& classes);
 // Changes `settings`, `more`, `realtime` and `classes` as `resources` say; members without a value

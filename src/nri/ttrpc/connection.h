@@ -4,13 +4,15 @@
 //   frame:    4 bytes connection id, 4 bytes length, payload; numbers are big-endian. Id 1 carries
 //             the plugin's service, 2 the runtime's. A frame is at most 4,096 bytes long with its
 //             header, as peers written in Go can't read longer ones. Messages may be cut anywhere.
-//   message:  4 bytes length, 4 bytes stream id, 1 byte type, 1 byte flags, protobuf; at most 4
-//   MiB.
+//   message:  4 bytes length, 4 bytes stream id, 1 byte type, 1 byte flags, protobuf of 4 MiB at
+//             most.
 //
-//   PLIMSOLL_ASSIGN_OR_RETURN(auto plugin, Connection::Start(std::move(socket), {.calls =
-//   kPluginService, ...})); absl::StatusOr<std::string> answer =
-//   plugin->Call("nri.pkg.api.v1alpha1.Plugin", "Configure",
-//                                                     request.SerializeAsString(), timeout);
+//   PLIMSOLL_ASSIGN_OR_RETURN(auto plugin, Connection::Start(std::move(socket), {.serve = ...}));
+//   absl::StatusOr<std::string> answer =
+//       plugin->Call("nri.pkg.api.v1alpha1.Plugin", "Configure", request_bytes, timeout);
+//
+// A peer written in Go ends the connection when more than 256 of our frames wait for its ttrpc:
+// messages well below a MiB can't make it do so. Send long lists in parts.
 #ifndef PLIMSOLL_NRI_TTRPC_CONNECTION_H_
 #define PLIMSOLL_NRI_TTRPC_CONNECTION_H_
 
@@ -25,13 +27,12 @@
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "base/unique_fd.h"
+#include "nri/ttrpc/limits.h"
 
 namespace plimsoll::nri {
 
 inline constexpr uint32_t kPluginConnection = 1;
 inline constexpr uint32_t kRuntimeConnection = 2;
-inline constexpr size_t kMaxFrameBytes = 4096;
-inline constexpr size_t kMaxMessageBytes = 4 * 1024 * 1024;
 
 struct ConnectionOptions {
   // The connection ids for this side's calls and for the other side's.
@@ -45,16 +46,23 @@ struct ConnectionOptions {
   // UNIMPLEMENTED.
   std::function<absl::StatusOr<std::string>(absl::string_view method, absl::string_view payload)>
       serve;
-  // The connection has ended, with the reason; OK: Close was called. Called once, in a thread of
-  // the connection's.
+  // The connection has ended, with the reason; OK: Close was called. Called once, in the thread
+  // that serves, after the last call of `serve` has returned.
   std::function<void(const absl::Status& why)> closed;
-  // Calls of the other side that wait for `serve`; more end the connection.
+  // Calls of the other side that wait for `serve`; more end the connection. So do more than 16 MiB
+  // of them together.
   size_t max_waiting_calls = 64;
+  // For the other side to read an answer of ours.
+  absl::Duration answer_timeout = absl::Seconds(10);
 };
 
-// Thread-safe. Bounded: holds at most one message being read, `max_waiting_calls` waiting ones and
-// what this side sends. A peer that breaks the protocol, or doesn't read what this side sends for
-// as long as a call may take, is disconnected.
+// Thread-safe, two threads. Bounded: holds at most one message being read for each direction, the
+// waiting calls, an answer for each call of this side, and what those callers send; nothing to send
+// is queued. Disconnects a peer that doesn't read what this side sends for as long as a call may
+// take, and one that breaks the protocol: the reason names the byte of the stream. Mistakes that
+// concern one call are answered on its stream, as Go's peers do: an even or reused id, a body that
+// can't be read (INVALID_ARGUMENT) or is too long (RESOURCE_EXHAUSTED). Unknown types of messages
+// and frames of unknown connections are ignored. An answer to a call that timed out is dropped.
 class Connection {
  public:
   static absl::StatusOr<std::unique_ptr<Connection>> Start(UniqueFd socket,
@@ -64,8 +72,8 @@ class Connection {
 
   // Calls the other side and waits for the answer. The errors: the other side's own, with its
   // code; DEADLINE_EXCEEDED after `timeout` (a later answer is dropped); UNAVAILABLE: the
-  // connection has ended; RESOURCE_EXHAUSTED: the request is longer than a message may be.
-  // Whether an error is the other side's or the connection's is told by `answered`, if given.
+  // connection has ended; RESOURCE_EXHAUSTED: the request is longer than a message may be. With
+  // `answered` true, the error is the other side's: its own, or its answer can't be used.
   virtual absl::StatusOr<std::string> Call(absl::string_view service, absl::string_view method,
                                            absl::string_view payload, absl::Duration timeout,
                                            bool* answered = nullptr) = 0;

@@ -1,0 +1,102 @@
+#include "nri/caretaker.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+
+namespace plimsoll::nri {
+namespace {
+
+constexpr int kJoinThreads = 16;
+constexpr size_t kMostJoins = 64;
+
+}  // namespace
+
+Caretaker::Caretaker(Parts* parts, Dispatcher* dispatcher, Joiner* joiner,
+                     RuntimeService* service, Launcher* launcher)
+    : parts_(parts),
+      dispatcher_(dispatcher),
+      joiner_(joiner),
+      service_(service),
+      launcher_(launcher),
+      joins_(kJoinThreads, kMostJoins),
+      care_([this] { Care(); }),
+      delivery_([this] { Deliver(); }) {}
+
+Caretaker::~Caretaker() {
+  parts_->news.Tell();
+  parts_->makings.Wake();
+  care_.join();
+  delivery_.join();
+}
+
+void Caretaker::Care() {
+  while (true) {
+    const uint64_t seen = parts_->news.count();
+    if (parts_->stopping) return;
+    launcher_->StartDue();
+    for (const auto& plugin : parts_->roster.All()) LookAt(plugin);
+    if (parts_->queue.IsFull()) {
+      dispatcher_->CloseHolder(absl::ResourceExhaustedError(absl::StrCat(
+          "it holds up the others: ", parts_->queue.size(), " events wait to be told")));
+    }
+    parts_->news.Await(seen, NextLook());
+  }
+}
+
+void Caretaker::LookAt(const std::shared_ptr<PluginConnection>& plugin) {
+  if (plugin->is_closed()) return Drop(plugin);
+  const Step step = plugin->step();
+  if (step == Step::kNew && plugin->register_until() <= SteadyNow()) {
+    plugin->Close(absl::DeadlineExceededError(
+        absl::StrCat("it did not register within ",
+                     parts_->options.config.registration_timeout_ms, " ms")));
+    return Drop(plugin);
+  }
+  if (step != Step::kRegistered || !plugin->MoveTo(Step::kJoining)) return;
+  parts_->roster.Changed();
+  if (!joins_.TrySchedule([this, plugin] { joiner_->Join(plugin); })) {
+    plugin->Close(absl::ResourceExhaustedError("too many plugins join at once"));
+  }
+}
+
+void Caretaker::Drop(const std::shared_ptr<PluginConnection>& plugin) {
+  parts_->roster.Remove(plugin.get());
+  parts_->news.Tell();     // it may have been the last one
+  parts_->makings.Wake();  // it may be waiting there
+  service_->Withdraw(*plugin);
+  launcher_->Ended(*plugin);
+  const std::string why(plugin->why_closed().message());
+  plugin->counts()->Failed(why);
+  parts_->Tell(/*is_warning=*/true, plugin->name(), absl::StrCat("has gone: ", why));
+}
+
+SteadyTime Caretaker::NextLook() const {
+  SteadyTime next = launcher_->next_start();
+  for (const auto& plugin : parts_->roster.All()) {
+    if (plugin->step() == Step::kNew) next = std::min(next, plugin->register_until());
+  }
+  return next;
+}
+
+void Caretaker::Deliver() {
+  bool kept_some = false;  // for plugins that have gone since
+  while (true) {
+    const uint64_t seen = parts_->news.count();
+    if (parts_->stopping) return;
+    const bool forget = kept_some && parts_->roster.IsEmpty();
+    if (!parts_->queue.empty() || forget) {
+      const TurnHolder turn(&parts_->turn);
+      if (parts_->stopping) return;
+      dispatcher_->Flush();
+      if (parts_->roster.IsEmpty()) {
+        parts_->objects.Clear();
+        parts_->makings.ForgetHooked();
+      }
+    }
+    kept_some = !parts_->roster.IsEmpty();
+    if (parts_->queue.empty()) parts_->news.Await(seen, kNever);
+  }
+}
+
+}  // namespace plimsoll::nri

@@ -1,0 +1,69 @@
+#include "nri/runtime_service.h"
+
+#include "absl/strings/str_cat.h"
+#include "base/status.h"
+
+namespace plimsoll::nri {
+namespace {
+
+absl::Status CheckJoined(const PluginConnection& plugin, absl::string_view call) {
+  if (plugin.step() >= Step::kTold) return absl::OkStatus();
+  return absl::FailedPreconditionError(absl::StrCat(
+      call, " before Synchronize: plugin \"", plugin.name(), "\" has not joined yet"));
+}
+
+}  // namespace
+
+absl::Status RuntimeService::Register(PluginConnection& plugin,
+                                      const api::RegisterPluginRequest& request) {
+  // A plugin that was started goes by its file's name, whatever it says.
+  if (plugin.pre_installed().has_value()) {
+    return parts_->roster.Register(plugin, *plugin.pre_installed(), request.nri_version());
+  }
+  absl::StatusOr<PluginName> name = MakePluginName(request.plugin_idx(), request.plugin_name());
+  absl::Status registered =
+      name.ok() ? parts_->roster.Register(plugin, *name, request.nri_version()) : name.status();
+  if (!registered.ok()) {
+    parts_->Tell(/*is_warning=*/true, plugin.name(),
+                 absl::StrCat("is refused: ", registered.message()));
+  }
+  return registered;
+}
+
+absl::StatusOr<api::UpdateContainersResponse> RuntimeService::UpdateContainers(
+    PluginConnection& plugin, const api::UpdateContainersRequest& request) {
+  PLIMSOLL_RETURN_IF_ERROR(CheckJoined(plugin, "UpdateContainers"));
+  const std::string name = plugin.name();
+  api::UpdateContainersResponse response;
+  for (const api::ContainerUpdate& update : request.update()) {
+    if (parts_->stopping) return absl::UnavailableError("plimsolld ends");
+    const absl::Status applied = applier_->Apply({name, update});
+    if (applied.ok()) continue;
+    parts_->Tell(/*is_warning=*/true, name, std::string(applied.message()));
+    if (!update.ignore_failure()) *response.add_failed() = update;
+  }
+  for (const api::ContainerEviction& eviction : request.evict()) {
+    applier_->Evict({{name, eviction}});
+  }
+  return response;
+}
+
+absl::Status RuntimeService::UpdateNodeResources(PluginConnection& plugin,
+                                                 const api::UpdateNodeResourcesRequest& request) {
+  PLIMSOLL_RETURN_IF_ERROR(CheckJoined(plugin, "UpdateNodeResources"));
+  if (!parts_->options.provide) {
+    return absl::UnimplementedError("this plimsolld takes no topology from plugins");
+  }
+  absl::MutexLock lock(&providing_);
+  if (plugin.is_closed()) return absl::UnavailableError("the connection has ended");
+  PLIMSOLL_RETURN_IF_ERROR(parts_->options.provide(plugin.name(), request));
+  plugin.SetProvides();
+  return absl::OkStatus();
+}
+
+void RuntimeService::Withdraw(PluginConnection& plugin) {
+  absl::MutexLock lock(&providing_);
+  if (plugin.provides() && parts_->options.withdraw) parts_->options.withdraw(plugin.name());
+}
+
+}  // namespace plimsoll::nri

@@ -1,0 +1,121 @@
+#include "nri/update_applier.h"
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "base/printable.h"
+#include "base/status.h"
+
+namespace plimsoll::nri {
+namespace {
+
+constexpr int kEvictionThreads = 4;
+constexpr size_t kMostEvictions = 256;
+// A container's own grace is known to its client alone. Not longer, since a daemon that ends waits
+// for evictions under way.
+constexpr absl::Duration kEvictionGrace = absl::Seconds(10);
+constexpr size_t kLongestReason = 500;
+
+std::string Described(const AskedUpdate& asked) {
+  return absl::StrCat("plugin \"", asked.plugin, "\" asked for an update of container \"",
+                      Printable(asked.update.container_id().substr(0, 64)), "\"");
+}
+
+}  // namespace
+
+UpdateApplier::UpdateApplier(Parts* parts)
+    : parts_(parts), pool_(std::make_unique<WorkerPool>(kEvictionThreads, kMostEvictions)) {}
+
+void UpdateApplier::Stop() {
+  std::unique_ptr<WorkerPool> pool;  // joined without the lock
+  {
+    absl::MutexLock lock(&mutex_);
+    pool = std::move(pool_);
+  }
+}
+
+void UpdateApplier::Count(const std::string& plugin, void (PluginCounts::*count)()) {
+  for (const auto& connection : parts_->roster.All()) {
+    if (connection->name() == plugin) ((*connection->counts()).*count)();
+  }
+}
+
+void UpdateApplier::TellFailure(const std::string& plugin, const absl::Status& status) {
+  parts_->Tell(/*is_warning=*/true, plugin, std::string(status.message()));
+}
+
+absl::Status UpdateApplier::Apply(const AskedUpdate& asked) {
+  const std::string& id = asked.update.container_id();
+  const auto annotate = [&](const absl::Status& status) {
+    return Annotate(status, Described(asked));
+  };
+  if (id.empty()) return annotate(absl::InvalidArgumentError("container_id is empty"));
+  runtime::Engine* const engine = parts_->engine;
+  if (engine == nullptr) return annotate(absl::UnavailableError("there is no engine yet"));
+  const absl::StatusOr<runtime::ResourceUpdate> update =
+      ToUpdate(asked.update.linux().resources());
+  if (!update.ok()) return annotate(update.status());
+  if (parts_->makings.Keep(asked)) return absl::OkStatus();
+  PLIMSOLL_RETURN_IF_ERROR(annotate(engine->UpdateForPlugin(id, *update)));
+  Count(asked.plugin, &PluginCounts::Updated);
+  return absl::OkStatus();
+}
+
+absl::Status UpdateApplier::ApplyAll(const std::vector<AskedUpdate>& asked) {
+  absl::Status first;
+  for (const AskedUpdate& one : asked) {
+    const absl::Status applied = Apply(one);
+    if (applied.ok()) continue;
+    if (first.ok() && !one.update.ignore_failure()) {
+      first = applied;
+    } else {
+      TellFailure(one.plugin, applied);
+    }
+  }
+  return first;
+}
+
+void UpdateApplier::ApplyOrTell(const std::vector<AskedUpdate>& asked) {
+  for (const AskedUpdate& one : asked) {
+    if (absl::Status applied = Apply(one); !applied.ok()) TellFailure(one.plugin, applied);
+  }
+}
+
+void UpdateApplier::Evict(const std::vector<AskedEviction>& evictions) {
+  for (const AskedEviction& eviction : evictions) Evict(eviction);
+}
+
+void UpdateApplier::Evict(const AskedEviction& eviction) {
+  const std::string id = eviction.eviction.container_id();
+  const std::string shown = Printable(id.substr(0, 64));
+  const std::string reason = Printable(eviction.eviction.reason().substr(0, kLongestReason));
+  const std::string why = absl::StrCat("evicts container \"", shown, "\"",
+                                       reason.empty() ? "" : ": ", reason);
+  runtime::Engine* const engine = parts_->engine;
+  const absl::StatusOr<runtime::ContainerRecord> record =
+      engine == nullptr || id.empty() ? absl::NotFoundError("there is no such container")
+                                       : engine->GetContainer(id);
+  if (!record.ok()) {
+    return TellFailure(eviction.plugin, Annotate(record.status(), why));
+  }
+  parts_->Tell(/*is_warning=*/true, eviction.plugin, why);
+  if (parts_->options.events != nullptr) {
+    parts_->options.events->Add(runtime::EventType::kWarning, *record,
+                                absl::StrCat("plugin \"", eviction.plugin, "\" ", why));
+  }
+  const auto work = [this, engine, plugin = eviction.plugin, whole = record->id, why] {
+    if (parts_->stopping) return;
+    const absl::Status stopped = engine->StopContainer(whole, kEvictionGrace);
+    if (stopped.ok()) return Count(plugin, &PluginCounts::Evicted);
+    TellFailure(plugin, Annotate(stopped, why));
+  };
+  {
+    absl::MutexLock lock(&mutex_);
+    if (pool_ == nullptr || pool_->TrySchedule(work)) return;
+  }
+  TellFailure(eviction.plugin,
+              absl::ResourceExhaustedError(absl::StrCat(
+                  why, ": not done, ", kMostEvictions, " evictions wait already")));
+}
+
+}  // namespace plimsoll::nri
