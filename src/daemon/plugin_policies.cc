@@ -3,22 +3,20 @@
 #include <cstdint>
 #include <optional>
 
-#include "absl/algorithm/container.h"
-#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
+#include "nri/plugin_name.h"
 
 namespace plimsoll::daemon {
 namespace {
 
-constexpr size_t kMostNameBytes = 255;  // NAME_MAX: pre-installed plugins are named as their files
 constexpr int64_t kMostStrikes = 1000;
 
 }  // namespace
 
 absl::Status CheckPluginName(const std::string& name) {
-  const bool plain =
-      absl::c_all_of(name, [](char c) { return c != '/' && c != ',' && absl::ascii_isgraph(c); });
-  if (plain && !name.empty() && name.size() <= kMostNameBytes) return absl::OkStatus();
+  if (nri::ParsePluginName(name).ok() || nri::MakePluginName("00", name).ok()) {
+    return absl::OkStatus();
+  }
   return absl::InvalidArgumentError(absl::StrCat(
       "expected a plugin's name, as in 10-pinner, or pinner for any index, found '", name, "'"));
 }
