@@ -322,9 +322,12 @@ void FillContainer(const runtime::ContainerRecord& record, const v1::ContainerCo
 void FillMounts(const runtime::ContainerSpec& spec, const v1::ContainerConfig& config,
                 google::protobuf::RepeatedPtrField<v1::Mount>* out) {
   *out = config.mounts();
-  const size_t count = std::min(spec.mounts.size(), static_cast<size_t>(out->size()));
+  // Those of plugins are not the client's.
+  const std::vector<runtime::Mount>& mounts =
+      spec.asked.has_value() ? spec.asked->mounts : spec.mounts;
+  const size_t count = std::min(mounts.size(), static_cast<size_t>(out->size()));
   for (size_t i = 0; i < count; ++i) {
-    const std::string& id = spec.mounts[i].image_id;
+    const std::string& id = mounts[i].image_id;
     if (!id.empty()) out->Mutable(static_cast<int>(i))->mutable_image()->set_image_ref(id);
   }
 }

@@ -10,6 +10,7 @@
 #include "linux/cgroup/merge.h"
 #include "linux/process.h"
 #include "qos/class_devices.h"
+#include "runtime/asked_spec.h"
 #include "runtime/group_paths.h"
 #include "runtime/group_settings.h"
 #include "runtime/log_place.h"
@@ -42,6 +43,32 @@ absl::Status OrNamespaceEnded(const FsRoot& host, const ContainerRecord& record,
   return absl::FailedPreconditionError(absl::StrCat(
       "container ", record.spec.name, ": the init of the pod's PID namespace has ended, so that ",
       "nothing can be made in it; the pod can only be removed (", failure.message(), ")"));
+}
+
+// FAILED_PRECONDITION unless the sandbox takes new containers.
+absl::Status CheckTakesContainers(const Sandbox& sandbox) {
+  absl::MutexLock lock(&sandbox.mutex);
+  if (sandbox.record.state != SandboxState::kReady) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        "its sandbox ", sandbox.id, " is ", StateName(sandbox.record.state), "; it must be Ready"));
+  }
+  // A failed stop has given back some of the pod already.
+  if (sandbox.stopping) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("a stop of its sandbox ", sandbox.id,
+                     " has failed; that sandbox can only be stopped and removed now"));
+  }
+  return absl::OkStatus();
+}
+
+// The error of a creation, with the plugins that had a part in it.
+absl::Status ByPlugins(const absl::Status& failure, const std::vector<PluginChange>& changes) {
+  if (changes.empty()) return failure;
+  absl::Status named(failure.code(), absl::StrCat(failure.message(), NamePlugins(changes)));
+  failure.ForEachPayload([&named](absl::string_view type, const absl::Cord& payload) {
+    named.SetPayload(type, payload);
+  });
+  return named;
 }
 
 // Files that the client mounts itself (kubelet brings its own /etc/hosts) are not ours to give.
@@ -180,28 +207,88 @@ ContainerRecord ContainerCreation::New(const SandboxRecord& sandbox, const Conta
   return record;
 }
 
-absl::Status ContainerCreation::Plan(const SandboxRecord& sandbox, const image::Image& image,
-                                     const Confined& confined, Creation* creation) const {
+absl::Status ContainerCreation::Confine(const std::string& sandbox_id, const ContainerSpec& spec,
+                                        Creation* creation) const {
+  PLIMSOLL_RETURN_IF_ERROR(CheckSettings(spec.resources, *parts_.options.runtime));
+  creation->share = parts_.confinement.Current();
+  PLIMSOLL_ASSIGN_OR_RETURN(
+      creation->confined,
+      parts_.confinement.ConfineAsked(spec.resources, creation->share, /*is_new=*/true));
+  parts_.confinement.PutIntoPod(sandbox_id, spec.resources, creation->share.share,
+                                &creation->confined.settings);
+  return absl::OkStatus();
+}
+
+absl::Status ContainerCreation::CheckAsked(const image::Image& image, Creation* creation) const {
+  ContainerRecord record = creation->record;
+  std::shared_ptr<image::LayerLease> layers = creation->layers;
+  PLIMSOLL_ASSIGN_OR_RETURN(CreateRequest request,
+                            PrepareCreate(creation->pod, record, image, *layers));
+  PLIMSOLL_RETURN_IF_ERROR(AddImageMounts(&record, &request, &layers));
+  PLIMSOLL_RETURN_IF_ERROR(parts_.classes.Reserve(&record));
+  parts_.classes.Cancel(record.id);  // plugins may want others
+  creation->record.spec.mounts = std::move(record.spec.mounts);
+  return absl::OkStatus();
+}
+
+absl::Status ContainerCreation::TakeGroup(const SandboxRecord& sandbox,
+                                          ContainerRecord* record) const {
+  const std::string& wanted = record->spec.extras.cgroups_path;
+  if (wanted.empty()) return absl::OkStatus();
+  const std::string what = absl::StrCat("linux.cgroups_path of container ", record->spec.name);
+  absl::StatusOr<std::string> group = GroupByPlugin(sandbox, wanted);
+  if (!group.ok()) return Annotate(group.status(), what);
+  PLIMSOLL_RETURN_IF_ERROR(
+      parts_.objects.ReserveName(absl::StrCat("group/", *group), record->id, what));
+  for (const auto& other : parts_.objects.ContainersOf(sandbox.id)) {
+    if (other->Snapshot().cgroup_path != *group) continue;
+    return absl::InvalidArgumentError(
+        absl::StrCat(what, ": \"", *group, "\" is the group of container ", other->id));
+  }
+  PLIMSOLL_ASSIGN_OR_RETURN(const bool exists, parts_.options.cgroups->Exists(*group));
+  if (exists) {
+    return absl::InvalidArgumentError(absl::StrCat(what, ": \"", *group, "\" exists already"));
+  }
+  record->cgroup_path = *std::move(group);
+  return absl::OkStatus();
+}
+
+absl::Status ContainerCreation::AskPlugins(const Sandbox& sandbox, const image::Image& image,
+                                           PluginMaking* making, Creation* creation) const {
+  if (parts_.options.hooks == nullptr) return absl::OkStatus();
   ContainerRecord& record = creation->record;
-  PLIMSOLL_RETURN_IF_ERROR(parts_.objects.ReserveName(
-      NameKey(sandbox.id, record.spec), record.id,
-      absl::StrCat("container ", record.spec.name, " (attempt ", record.spec.attempt, ")")));
-  absl::Cleanup release_name = [&] { parts_.objects.ReleaseName(record.id); };
+  const bool is_asked = parts_.plugin_hooks.IsActive();
+  if (is_asked) PLIMSOLL_RETURN_IF_ERROR(CheckAsked(image, creation));
+  StartPhase phase(parts_.options.observe_phase);
+  PLIMSOLL_ASSIGN_OR_RETURN(ContainerSpec wanted,
+                            making->CreateContainer(creation->pod, record, image.config));
+  if (is_asked) phase.Done("container_plugins");
+  if (wanted == record.spec) return absl::OkStatus();
+  record.spec = std::move(wanted);
+  creation->changed_by = record.spec.changed_by;
+  const std::string what = absl::StrCat("container ", record.spec.name);
+  // The pod's init may have ended while the plugins were asked.
+  PLIMSOLL_RETURN_IF_ERROR(Annotate(CheckTakesContainers(sandbox), what));
+  PLIMSOLL_RETURN_IF_ERROR(Annotate(Confine(sandbox.id, record.spec, creation), what));
+  return TakeGroup(creation->pod, &record);
+}
+
+absl::Status ContainerCreation::Plan(const image::Image& image, Creation* creation) const {
+  const SandboxRecord& sandbox = creation->pod;
+  ContainerRecord& record = creation->record;
   CreateRequest& request = creation->request;
   PLIMSOLL_ASSIGN_OR_RETURN(request, PrepareCreate(sandbox, record, image, *creation->layers));
   PLIMSOLL_RETURN_IF_ERROR(AddImageMounts(&record, &request, &creation->layers));
-  creation->difference = parts_.pictures.CompareWithAnnounced(sandbox, &record.spec);
   creation->given = record.spec;
-  creation->given.resources = confined.settings;
-  PLIMSOLL_RETURN_IF_ERROR(parts_.handlers.CheckAnnounced(sandbox, creation->difference));
+  creation->given.resources = creation->confined.settings;
   PLIMSOLL_RETURN_IF_ERROR(parts_.pictures.AddTo(sandbox, &creation->given));
   PLIMSOLL_RETURN_IF_ERROR(parts_.handlers.ApplyTo(sandbox, &creation->given, &request));
   request.spec = &creation->given;
   PLIMSOLL_RETURN_IF_ERROR(parts_.classes.Reserve(&record));
   absl::Cleanup cancel_classes = [&] { parts_.classes.Cancel(record.id); };
   PLIMSOLL_RETURN_IF_ERROR(parts_.options.store->PutContainer(record));
-  std::move(release_name).Cancel();
   std::move(cancel_classes).Cancel();
+  creation->has_row = true;
   return absl::OkStatus();
 }
 
@@ -265,50 +352,56 @@ void ContainerCreation::TellWarnings(const Creation& creation) const {
 absl::StatusOr<std::string> ContainerCreation::Create(const std::shared_ptr<Sandbox>& sandbox,
                                                       const ContainerSpec& spec,
                                                       std::string client_config) const {
-  const SandboxRecord sandbox_record = sandbox->Snapshot();
   const std::string what = absl::StrCat("container ", spec.name);
-  if (sandbox_record.state != SandboxState::kReady) {
-    return absl::FailedPreconditionError(absl::StrCat(what, ": its sandbox ", sandbox->id, " is ",
-                                                      StateName(sandbox_record.state),
-                                                      "; it must be Ready"));
-  }
-  {
-    // A failed stop has given back some of the pod already.
-    absl::MutexLock lock(&sandbox->mutex);
-    if (sandbox->stopping) {
-      return absl::FailedPreconditionError(
-          absl::StrCat(what, ": a stop of its sandbox ", sandbox->id,
-                       " has failed; that sandbox can only be stopped and removed now"));
-    }
-  }
-  PLIMSOLL_RETURN_IF_ERROR(Annotate(CheckSettings(spec.resources, *parts_.options.runtime), what));
+  PLIMSOLL_RETURN_IF_ERROR(Annotate(CheckTakesContainers(*sandbox), what));
   parts_.groups.ExpectProcess();
-  const NodeConfinement::ShareNow share = parts_.confinement.Current();
-  absl::StatusOr<Confined> confined =
-      parts_.confinement.ConfineAsked(spec.resources, share, /*is_new=*/true);
-  if (!confined.ok()) return Annotate(confined.status(), what);
-  parts_.confinement.PutIntoPod(sandbox->id, spec.resources, share.share, &confined->settings);
+  Creation creation;
+  creation.pod = sandbox->Snapshot();
+  PLIMSOLL_RETURN_IF_ERROR(Annotate(Confine(sandbox->id, spec, &creation), what));
   StartPhase phase(parts_.options.observe_phase);
   const absl::StatusOr<image::Image> image = parts_.options.images->Find(spec.image);
   if (!image.ok()) return Annotate(image.status(), what);
-  Creation creation;
   PLIMSOLL_ASSIGN_OR_RETURN(creation.layers, parts_.options.images->Lease(image->record.id));
   phase.Done("container_image");
 
-  creation.record = New(sandbox_record, spec, *image);
+  creation.record = New(creation.pod, spec, *image);
   creation.record.client_config = std::move(client_config);
-  PLIMSOLL_RETURN_IF_ERROR(Plan(sandbox_record, *image, *confined, &creation));
-  absl::Cleanup undo = [&] { Undo(std::move(creation.record), std::move(creation.layers)); };
-  PLIMSOLL_RETURN_IF_ERROR(Make(&creation));
-  PLIMSOLL_ASSIGN_OR_RETURN(const std::shared_ptr<Container> container, Add(&creation));
-  std::move(undo).Cancel();
+  const std::string id = creation.record.id;
+  PLIMSOLL_RETURN_IF_ERROR(parts_.objects.ReserveName(
+      NameKey(sandbox->id, spec), id, absl::StrCat(what, " (attempt ", spec.attempt, ")")));
+  absl::Cleanup release_name = [&] {
+    if (!creation.has_row) parts_.objects.ReleaseName(id);
+  };
+  PluginMaking making(parts_.plugin_hooks);
+  const auto container = CreateNamed(*sandbox, *image, &making, &creation);
+  if (!container.ok()) return ByPlugins(container.status(), creation.changed_by);
   parts_.pictures.Show(sandbox->id);
   TellWarnings(creation);
-  parts_.pictures.TellContradiction(container->Snapshot(), nullptr);
-  if (!confined->lost.empty()) parts_.confinement.TellLost(*container, *confined);
+  parts_.pictures.TellContradiction((*container)->Snapshot(), nullptr);
+  if (!creation.confined.lost.empty()) {
+    parts_.confinement.TellLost(**container, creation.confined);
+  }
   // A share that was set during the creation has not reached this container.
-  if (parts_.confinement.Current().epoch != share.epoch) parts_.confinement.FollowShare(*container);
-  return container->id;
+  if (parts_.confinement.Current().epoch != creation.share.epoch) {
+    parts_.confinement.FollowShare(**container);
+  }
+  return id;
+}
+
+absl::StatusOr<std::shared_ptr<Container>> ContainerCreation::CreateNamed(
+    const Sandbox& sandbox, const image::Image& image, PluginMaking* making,
+    Creation* creation) const {
+  creation->difference =
+      parts_.pictures.CompareWithAnnounced(creation->pod, &creation->record.spec);
+  PLIMSOLL_RETURN_IF_ERROR(parts_.handlers.CheckAnnounced(creation->pod, creation->difference));
+  PLIMSOLL_RETURN_IF_ERROR(AskPlugins(sandbox, image, making, creation));
+  PLIMSOLL_RETURN_IF_ERROR(Plan(image, creation));
+  absl::Cleanup undo = [&] { Undo(std::move(creation->record), std::move(creation->layers)); };
+  PLIMSOLL_RETURN_IF_ERROR(Make(creation));
+  PLIMSOLL_ASSIGN_OR_RETURN(std::shared_ptr<Container> container, Add(creation));
+  std::move(undo).Cancel();
+  making->Done();
+  return container;
 }
 
 void ContainerCreation::Undo(ContainerRecord record,

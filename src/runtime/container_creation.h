@@ -5,6 +5,7 @@
 #include <memory>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
@@ -27,20 +28,40 @@ class ContainerCreation {
  private:
   // A container that is being made. `request` points into this struct.
   struct Creation {
+    SandboxRecord pod;
+    NodeConfinement::ShareNow share;
+    Confined confined;  // by `share`
     ContainerRecord record;
     std::shared_ptr<image::LayerLease> layers;
     ContainerSpec given;  // the record's spec, as the OCI runtime gets it
     CreateRequest request;
     std::string difference;  // from what its pod announced; empty: none
+    std::vector<PluginChange> changed_by;
+    bool has_row = false;  // Undo releases its name
     Created created;
   };
+  // Checks a spec's resources, and confines them to the share of this moment.
+  absl::Status Confine(const std::string& sandbox_id, const ContainerSpec& spec,
+                       Creation* creation) const;
   // The record of a container to be made; makes nothing.
   ContainerRecord New(const SandboxRecord& sandbox, const ContainerSpec& spec,
                       const image::Image& image) const;
-  // Reserves the container's name and classes, and writes its row: from then on Undo removes it. On
-  // failure nothing is left.
-  absl::Status Plan(const SandboxRecord& sandbox, const image::Image& image,
-                    const Confined& confined, Creation* creation) const;
+  // Create, once the name is reserved.
+  absl::StatusOr<std::shared_ptr<Container>> CreateNamed(const Sandbox& sandbox,
+                                                         const image::Image& image,
+                                                         PluginMaking* making,
+                                                         Creation* creation) const;
+  // Refuses what Plan would refuse in the client's own spec, so that plugins aren't asked about it;
+  // notes the ids of images that it mounts.
+  absl::Status CheckAsked(const image::Image& image, Creation* creation) const;
+  // Makes the spec what plugins want it to be, if there are any.
+  absl::Status AskPlugins(const Sandbox& sandbox, const image::Image& image, PluginMaking* making,
+                          Creation* creation) const;
+  // Checks the group that plugins want for the container, and makes it the record's.
+  absl::Status TakeGroup(const SandboxRecord& sandbox, ContainerRecord* record) const;
+  // Reserves the container's classes, and writes its row: from then on Undo removes it. On failure
+  // nothing is left.
+  absl::Status Plan(const image::Image& image, Creation* creation) const;
   // Makes the OCI runtime create the container, or refuse its program, and records the result.
   absl::Status Make(Creation* creation) const;
   // Watches the container's monitor, writes its row, and adds it to Objects.

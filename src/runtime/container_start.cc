@@ -63,6 +63,8 @@ absl::Status EngineImpl::StartContainer(absl::string_view id) {
   PLIMSOLL_ASSIGN_OR_RETURN(const auto container, parts_.objects.FindContainer(id));
   PLIMSOLL_ASSIGN_OR_RETURN(const auto sandbox, parts_.objects.FindSandbox(container->sandbox_id));
   absl::ReaderMutexLock sandbox_operation(&sandbox->operation);
+  absl::MutexLock start(&container->start);
+  PLIMSOLL_RETURN_IF_ERROR(parts_.plugin_hooks.StartContainer(*container));
   absl::MutexLock operation(&container->operation);
   if (const ContainerRecord record = container->Snapshot(); IsRefused(record)) {
     parts_.exits.EndRefused(*container);

@@ -12,6 +12,7 @@
 #include "linux/cgroup/tree.h"
 #include "linux/cgroup/validate.h"
 #include "linux/process.h"
+#include "runtime/asked_spec.h"
 #include "runtime/class_files.h"
 #include "runtime/group_settings.h"
 #include "runtime/last_values.h"
@@ -67,6 +68,8 @@ absl::Status ContainerUpdates::SaveAsked(Container& container, const ContainerSp
   record.spec.oom_score_adj = asked.oom_score_adj;
   record.spec.kubernetes_resources = asked.kubernetes_resources;
   record.spec.said = asked.said;
+  record.spec.changed_by = asked.changed_by;
+  record.spec.asked = asked.asked;
   for (const auto& [type, change] : changing) {
     qos::HeldClass& held = record.classes[type];
     held.implicit = change.implicit;
@@ -148,24 +151,25 @@ absl::Status ContainerUpdates::Finish(const ContainerRecord& record) const {
 }
 
 absl::Status ContainerUpdates::Update(const std::shared_ptr<Container>& container,
-                                      const ResourceUpdate& update) {
+                                      const ResourceUpdate& update,
+                                      const linux::CgroupSettings& by_client) {
   bool told = false;
   absl::Status done;
   {
     absl::MutexLock operation(&container->operation);
-    done = UpdateAlone(*container, update, &told);
+    done = UpdateAlone(*container, update, by_client, &told);
   }
   if (!done.ok() && told) handler_updates_->TellBack(container->sandbox_id, container->id);
   return done;
 }
 
-absl::StatusOr<ContainerSpec> ContainerUpdates::Merge(const ContainerRecord& record,
-                                                      const ResourceUpdate& update) const {
+absl::StatusOr<ContainerSpec> ContainerUpdates::Merge(
+    const ContainerRecord& record, const ResourceUpdate& update,
+    const linux::CgroupSettings& by_client) const {
   ContainerSpec asked = record.spec;
-  linux::MergeUpdate(update.cgroup, options_.cgroups->layout(), &asked.resources);
+  TakeUpdate(update, by_client, options_.cgroups->layout(), &asked);
   // If there is a process, the kernel validates them.
   if (!HasProcess(record)) PLIMSOLL_RETURN_IF_ERROR(linux::ValidateSettings(asked.resources));
-  asked.oom_score_adj = update.oom_score_adj.value_or(asked.oom_score_adj);
   if (update.kubernetes_resources) {
     asked.kubernetes_resources = *update.kubernetes_resources;
     asked.said.resources = pictures_->NextWord();
@@ -175,22 +179,32 @@ absl::StatusOr<ContainerSpec> ContainerUpdates::Merge(const ContainerRecord& rec
 
 absl::Status ContainerUpdates::Check(const ContainerRecord& record,
                                      const ResourceUpdate& update) const {
-  PLIMSOLL_RETURN_IF_ERROR(CheckSettings(update.cgroup, *options_.runtime));
+  PLIMSOLL_RETURN_IF_ERROR(CheckLive(record, "an update"));
+  if (!update.classes.empty()) PLIMSOLL_RETURN_IF_ERROR(CheckProcess(record, "a change of class"));
+  absl::Status valid = CheckSettings(update.cgroup, *options_.runtime);
   // Checked before the handler is told, and again by Make, in the share of that time.
-  PLIMSOLL_RETURN_IF_ERROR(
-      confinement_->ConfineAsked(update.cgroup, confinement_->Current(), /*is_new=*/false)
-          .status());
-  return classes_->CheckChange(record, update.classes);
+  if (valid.ok()) {
+    valid = confinement_->ConfineAsked(update.cgroup, confinement_->Current(), /*is_new=*/false)
+                .status();
+  }
+  if (valid.ok()) valid = classes_->CheckChange(record, update.classes);
+  return Annotate(valid, absl::StrCat("update container ", record.id));
+}
+
+absl::Status ContainerUpdates::CheckNow(const Container& container,
+                                        const ResourceUpdate& update) const {
+  const ContainerRecord record = container.Snapshot();
+  PLIMSOLL_RETURN_IF_ERROR(Check(record, update));
+  return Annotate(Merge(record, update, update.cgroup).status(),
+                  absl::StrCat("update container ", record.id));
 }
 
 absl::Status ContainerUpdates::UpdateAlone(Container& container, const ResourceUpdate& update,
-                                           bool* told) {
+                                           const linux::CgroupSettings& by_client, bool* told) {
   const ContainerRecord record = container.Snapshot();
-  PLIMSOLL_RETURN_IF_ERROR(CheckLive(record, "an update"));
-  if (!update.classes.empty()) PLIMSOLL_RETURN_IF_ERROR(CheckProcess(record, "a change of class"));
+  PLIMSOLL_RETURN_IF_ERROR(Check(record, update));
   const std::string what = absl::StrCat("update container ", record.id);
-  PLIMSOLL_RETURN_IF_ERROR(Annotate(Check(record, update), what));
-  const absl::StatusOr<ContainerSpec> asked = Merge(record, update);
+  const absl::StatusOr<ContainerSpec> asked = Merge(record, update, by_client);
   if (!asked.ok()) return Annotate(asked.status(), what);
   // Null if the row is lost or the sandbox takes no turns: nothing is checked or told then.
   PLIMSOLL_ASSIGN_OR_RETURN(const std::shared_ptr<Sandbox> sandbox,

@@ -42,21 +42,25 @@ class ContainerUpdates {
         handlers_(handlers),
         handler_updates_(handler_updates) {}
 
-  // See Engine::UpdateResources.
-  absl::Status Update(const std::shared_ptr<Container>& container, const ResourceUpdate& update);
+  // See Engine::UpdateResources. `by_client`: the client's own part of the settings (TakeUpdate).
+  absl::Status Update(const std::shared_ptr<Container>& container, const ResourceUpdate& update,
+                      const linux::CgroupSettings& by_client);
+  // The error with which Update would refuse at this moment, without effects.
+  absl::Status CheckNow(const Container& container, const ResourceUpdate& update) const;
   // Finishes an update that a kill cut off: writes the row's resources to the kernel. Does nothing
   // for a container without a mark.
   absl::Status Finish(const ContainerRecord& record) const;
 
  private:
   // `told`: whether the runtime handler knows of the update.
-  absl::Status UpdateAlone(Container& container, const ResourceUpdate& update, bool* told)
+  absl::Status UpdateAlone(Container& container, const ResourceUpdate& update,
+                           const linux::CgroupSettings& by_client, bool* told)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(container.operation);
   // Refuses an update before the handler, the row or the kernel knows of it.
   absl::Status Check(const ContainerRecord& record, const ResourceUpdate& update) const;
   // The container's spec after the update.
-  absl::StatusOr<ContainerSpec> Merge(const ContainerRecord& record,
-                                      const ResourceUpdate& update) const;
+  absl::StatusOr<ContainerSpec> Merge(const ContainerRecord& record, const ResourceUpdate& update,
+                                      const linux::CgroupSettings& by_client) const;
   // Writes the row, then the kernel, with the mark set meanwhile; on failure both are as before.
   // `lost`: the settings that the machine lacks.
   absl::Status SaveAndApply(Container& container, const ContainerRecord& record,

@@ -81,12 +81,22 @@ absl::Status EngineImpl::UpdateSandboxClasses(absl::string_view id,
 
 absl::Status EngineImpl::UpdateResources(absl::string_view id, const ResourceUpdate& update) {
   PLIMSOLL_ASSIGN_OR_RETURN(const auto container, parts_.objects.FindContainer(id));
-  return updates_.Update(container, update);
+  if (!parts_.plugin_hooks.IsActive()) return updates_.Update(container, update, update.cgroup);
+  PLIMSOLL_RETURN_IF_ERROR(updates_.CheckNow(*container, update));
+  return parts_.plugin_hooks.UpdateContainer(
+      *container, update, [&](const ResourceUpdate& by_plugins) {
+        ResourceUpdate wanted = by_plugins;
+        wanted.kubernetes_resources = update.kubernetes_resources;
+        wanted.shrink_memory = update.shrink_memory;
+        return updates_.Update(container, wanted, update.cgroup);
+      });
 }
 
 absl::Status EngineImpl::UpdateForPlugin(absl::string_view id, const ResourceUpdate& update) {
   PLIMSOLL_ASSIGN_OR_RETURN(const auto container, parts_.objects.FindContainer(id));
-  return updates_.Update(container, update);
+  ResourceUpdate wanted = update;
+  wanted.kubernetes_resources.reset();  // the author's word, not a plugin's
+  return updates_.Update(container, wanted, /*by_client=*/{});
 }
 
 absl::Status EngineImpl::UpdateSandboxResources(absl::string_view id, const SandboxUpdate& update) {

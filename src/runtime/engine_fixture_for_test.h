@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/synchronization/mutex.h"
 #include "base/dir_for_test.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -60,7 +61,11 @@ class EngineTest : public ::testing::Test {
     options.assign_classes = assign_classes_;
     options.show_pictures = show_pictures_;
     options.program_wait = program_wait_;
-    options.observe_phase = [this](const char* phase, absl::Duration) { phases_.push_back(phase); };
+    options.hooks = hooks_;
+    options.observe_phase = [this](const char* phase, absl::Duration) {
+      absl::MutexLock lock(&phases_mutex_);
+      phases_.push_back(phase);
+    };
     auto engine = Engine::Create(options);
     ASSERT_TRUE(engine.ok()) << engine.status();
     engine_ = *std::move(engine);
@@ -107,10 +112,12 @@ class EngineTest : public ::testing::Test {
   FakeCgroups cgroups_;
   EventLog events_;
   std::string pause_program_;
-  std::vector<std::string> phases_;
+  absl::Mutex phases_mutex_;
+  std::vector<std::string> phases_;  // read while nothing is made
   std::unique_ptr<qos::Registry> classes_;
   std::unique_ptr<cdi::Registry> devices_;
   HandlerMap handlers_;
+  Hooks* hooks_ = nullptr;
   std::unique_ptr<network::Network> network_;
   bool assign_classes_ = true;
   bool show_pictures_ = true;

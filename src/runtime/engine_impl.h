@@ -34,7 +34,7 @@ class EngineImpl : public Engine {
         updates_(parts_.options, &parts_.confinement, &parts_.classes, &parts_.pictures,
                  &parts_.handlers, &parts_.handler_updates),
         pod_updates_(parts_.options, &parts_.objects, &parts_.confinement, &parts_.pictures,
-                     &parts_.handlers, &parts_.handler_updates),
+                     &parts_.handlers, &parts_.handler_updates, &parts_.plugin_hooks),
         readings_(parts_.options, &parts_.objects),
         commands_(parts_.options, &parts_.objects, &parts_.classes),
         creation_(&parts_, boot_id_),

@@ -13,6 +13,7 @@
 #include "runtime/kubelet_word.h"
 #include "runtime/node_confinement.h"
 #include "runtime/objects.h"
+#include "runtime/plugin_hooks.h"
 #include "runtime/pod_groups.h"
 #include "runtime/pod_handlers.h"
 #include "runtime/pod_networks.h"
@@ -24,14 +25,17 @@ namespace plimsoll::runtime {
 // A part depends only on parts before it, as its header says, and on the watcher, which ends first.
 // The life cycle, updates and recovery are above the parts and call them in order.
 //
-// Order of locks, from the one taken first: Sandbox::operation, Container::operation, a
-// HandlerTurn, Container::cpuset, the class registry's definitions(), Container::classes, the class
-// registry's others, ClassAssignments' presence, PodGroups, Sandbox::mutex or Container::mutex
-// (never two of them), Objects, NodeConfinement. The store's, the event log's and the watcher's
-// come last. So a listener of the event log, which may be called under any of these, must not call
-// the engine. HandlerUpdates' lock is taken before those of Objects and of HandlerTurns,
-// Sandbox::picture before Sandbox::mutex and Objects. Other locks that aren't named here are held
-// over no call to another part.
+// Order of locks, from the one taken first: Sandbox::operation, Container::start, the hooks' turn
+// (hooks.h), Container::operation, a HandlerTurn, Container::cpuset, the class registry's
+// definitions(), Container::classes, the class registry's others, ClassAssignments' presence,
+// PodGroups, Sandbox::mutex or Container::mutex (never two of them), Objects, NodeConfinement. The
+// store's, the event log's and the watcher's come last. So a listener of the event log, which may
+// be called under any of these, must not call the engine. HandlerUpdates' lock is taken before
+// those of Objects and of HandlerTurns, Sandbox::picture before Sandbox::mutex and Objects. Other
+// locks that aren't named here are held over no call to another part.
+//
+// The turn is held by the hooks' implementation while a hook runs. A hook may call all that takes
+// no lock before the turn: reads, Picture, UpdateForPlugin, the stop of a container.
 struct EngineParts {
   // `boot_id`: the machine's current one.
   EngineParts(EngineOptions all, const std::string& boot_id)
@@ -41,6 +45,7 @@ struct EngineParts {
         classes(options, &objects, &confinement),
         networks(options, &objects),
         pictures(options, &objects),
+        plugin_hooks(options, &objects, &networks, &pictures),
         handlers(options, &pictures),
         handler_updates(options, &objects, &pictures, &handlers),
         kubelet_word(options, &objects, &pictures, &handlers),
@@ -54,6 +59,7 @@ struct EngineParts {
   ClassAssignments classes;
   PodNetworks networks;
   PodPictures pictures;
+  PluginHooks plugin_hooks;
   PodHandlers handlers;
   HandlerUpdates handler_updates;
   KubeletWord kubelet_word;

@@ -364,6 +364,7 @@ class FakeCgroups : public linux::CgroupManager {
   absl::Status Register(absl::string_view path, pid_t pid,
                         const linux::CgroupSettings& settings) override {
     if (absl::Status fault = faults.Check("Register"); !fault.ok()) return fault;
+    absl::MutexLock lock(&mutex_);
     registered.push_back({std::string(path), pid, settings});
     return absl::OkStatus();
   }

@@ -5,12 +5,19 @@
 
 #include <string>
 
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "runtime/store/records.h"
 
 namespace plimsoll::runtime {
 
 // A container's group. A systemd slice holds scopes, a cgroupfs pod group plain directories.
 std::string ContainerGroupOf(const SandboxRecord& sandbox, const std::string& container_id);
+
+// The group that a plugin wants for a container: directly below the pod's group, as a path or in
+// systemd's form, "slice:prefix:name". INVALID_ARGUMENT if it is another place, or a name that is
+// Plimsoll's own.
+absl::StatusOr<std::string> GroupByPlugin(const SandboxRecord& sandbox, absl::string_view wanted);
 
 // The group of the init of a pod's own PID namespace.
 std::string PauseCgroupOf(const SandboxRecord& sandbox);

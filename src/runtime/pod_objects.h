@@ -36,6 +36,8 @@ struct Sandbox {
   SandboxRecord record ABSL_GUARDED_BY(mutex);
   bool stopping ABSL_GUARDED_BY(mutex) = false;  // an end of its processes is expected
   bool unsaved ABSL_GUARDED_BY(mutex) = false;   // row lacks its NotReady: a stop retries
+  // Hooks know of its stop, or it was stopped while there were none.
+  bool stop_told ABSL_GUARDED_BY(mutex) = false;
   // Contradictions between kubelet's word and Linux as they were told last, by container; "": the
   // pod's own; "/": why the word isn't used. A missing one was told by an earlier daemon, if at
   // all.
@@ -53,6 +55,8 @@ struct Container {
 
   const std::string id;
   const std::string sandbox_id;
+  // Held by a start, over its hook too: a second start waits. Before `operation`.
+  absl::Mutex start;
   // Held by create, start, stop, update and remove. Not by the recording of an exit, which may
   // happen in the middle of any of them.
   absl::Mutex operation;

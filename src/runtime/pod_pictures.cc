@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "base/status.h"
+#include "runtime/asked_spec.h"
 #include "runtime/pod_contradictions.h"
 #include "runtime/pod_differences.h"
 #include "runtime/pod_picture.h"
@@ -61,7 +62,9 @@ std::vector<ContainerSpec> PodPictures::NewestSpecs(const SandboxRecord& sandbox
 }
 
 PodPicture PodPictures::Of(const SandboxRecord& sandbox, const ContainerSpec* also) const {
-  return MakePicture(sandbox.spec, NewestSpecs(sandbox, also));
+  std::vector<ContainerSpec> specs = NewestSpecs(sandbox, also);
+  for (ContainerSpec& spec : specs) spec = AsAsked(std::move(spec));
+  return MakePicture(sandbox.spec, specs);
 }
 
 absl::Status PodPictures::AddTo(const SandboxRecord& sandbox, ContainerSpec* made) const {
@@ -109,14 +112,14 @@ void PodPictures::TellContradiction(const ContainerRecord& container,
   const absl::StatusOr<std::shared_ptr<Sandbox>> sandbox =
       objects_->FindSandbox(container.sandbox_id);
   const SandboxSpec pod = sandbox.ok() ? (*sandbox)->Snapshot().spec : SandboxSpec();
+  const std::string before = had == nullptr ? "" : ContradictionOf(pod, AsAsked(*had));
   if (IsComparedWithKubelet(pod, container.spec)) {
     absl::MutexLock lock(&(*sandbox)->mutex);
-    (*sandbox)->contradictions.emplace(container.spec.name,
-                                       had == nullptr ? "" : ContradictionOf(pod, *had));
+    (*sandbox)->contradictions.emplace(container.spec.name, before);
     return;
   }
-  const std::string now = ContradictionOf(pod, container.spec);
-  if (now.empty() || (had != nullptr && ContradictionOf(pod, *had) == now)) return;
+  const std::string now = ContradictionOf(pod, AsAsked(container.spec));
+  if (now.empty() || now == before) return;
   options_.events->Add(EventType::kWarning, container.sandbox_id, container.id, now);
 }
 
@@ -149,9 +152,9 @@ void PodPictures::TellContradictionsWithKubelet(Sandbox& sandbox, const SandboxS
     const ContainerRecord record = container->Snapshot();
     const bool is_live =
         record.state == ContainerState::kCreated || record.state == ContainerState::kRunning;
-    if (!is_live || !IsComparedWithKubelet(pod, record.spec)) continue;
-    all[record.spec.name] = {record.id, ContradictionOf(had, record.spec),
-                             ContradictionOf(pod, record.spec)};
+    const ContainerSpec spec = AsAsked(record.spec);
+    if (!is_live || !IsComparedWithKubelet(pod, spec)) continue;
+    all[spec.name] = {record.id, ContradictionOf(had, spec), ContradictionOf(pod, spec)};
   }
   for (auto& [name, compared] : all) {
     {

@@ -35,7 +35,7 @@ class PodPictures {
                   const std::vector<ContainerRecord>& containers);
 
   // The newest attempt of each container of the pod. `also`: a container that is being made or
-  // changed; may be null.
+  // changed; may be null. Of has clients' words in mind: its specs are AsAsked.
   std::vector<ContainerSpec> NewestSpecs(const SandboxRecord& sandbox,
                                          const ContainerSpec* also) const;
   PodPicture Of(const SandboxRecord& sandbox, const ContainerSpec* also) const;

@@ -138,6 +138,7 @@ absl::Status PodUpdates::Update(const std::shared_ptr<Sandbox>& sandbox,
   {
     absl::MutexLock operation(&sandbox->operation);
     done = UpdateAlone(*sandbox, update, &told);
+    if (done.ok()) plugin_hooks_->SandboxUpdated(sandbox->Snapshot());
   }
   if (!done.ok() && told) handler_updates_->TellBack(sandbox->id, "");
   return done;
@@ -158,6 +159,7 @@ absl::Status PodUpdates::UpdateAlone(Sandbox& sandbox, const SandboxUpdate& upda
   const std::string what = absl::StrCat("update sandbox ", record.id);
   PLIMSOLL_RETURN_IF_ERROR(Annotate(CheckSettings(update.resources, *options_.runtime), what));
   PLIMSOLL_RETURN_IF_ERROR(Annotate(CheckSettings(update.overhead, *options_.runtime), what));
+  PLIMSOLL_RETURN_IF_ERROR(Annotate(plugin_hooks_->UpdateSandbox(record, update), what));
   SandboxRecord wanted = record;
   wanted.spec = asked;
   PLIMSOLL_ASSIGN_OR_RETURN(const bool takes_turns, handlers_->TakesTurns(record));

@@ -9,6 +9,7 @@
 #include "runtime/handler_updates.h"
 #include "runtime/node_confinement.h"
 #include "runtime/objects.h"
+#include "runtime/plugin_hooks.h"
 #include "runtime/pod_handlers.h"
 #include "runtime/pod_pictures.h"
 #include "runtime/resource_update.h"
@@ -22,19 +23,21 @@ namespace plimsoll::runtime {
 // Uses `cgroups`, `runtime`, `store`, `events`, `classes` and `run` of the options. The arguments
 // must outlive this object.
 //
-// Thread-safe, without a lock of its own. Update takes Sandbox::operation, a HandlerTurn, the class
-// registry's definitions() and, where containers follow, Container::cpuset before that.
+// Thread-safe, without a lock of its own. Update takes Sandbox::operation, then, one after the
+// other, the hooks' turn; a HandlerTurn, the class registry's definitions() and, where containers
+// follow, Container::cpuset before that; the turn again.
 class PodUpdates {
  public:
   PodUpdates(const EngineOptions& options, const Objects* objects, NodeConfinement* confinement,
              PodPictures* pictures, const PodHandlers* handlers,
-             const HandlerUpdates* handler_updates)
+             const HandlerUpdates* handler_updates, const PluginHooks* plugin_hooks)
       : options_(options),
         objects_(objects),
         confinement_(confinement),
         pictures_(pictures),
         handlers_(handlers),
-        handler_updates_(handler_updates) {}
+        handler_updates_(handler_updates),
+        plugin_hooks_(plugin_hooks) {}
 
   // See Engine::UpdateSandboxResources.
   absl::Status Update(const std::shared_ptr<Sandbox>& sandbox, const SandboxUpdate& update);
@@ -69,6 +72,7 @@ class PodUpdates {
   PodPictures* const pictures_;
   const PodHandlers* const handlers_;
   const HandlerUpdates* const handler_updates_;
+  const PluginHooks* const plugin_hooks_;
 };
 
 }  // namespace plimsoll::runtime

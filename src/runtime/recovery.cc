@@ -374,6 +374,7 @@ void Recovery::RecoverSandbox(SandboxRecord record, const Finding* found) {
   finding.difference = Difference::kNotInspected;
   if (found != nullptr) finding = *found;
   finding.sandbox_id = record.id;
+  const bool was_stopped = record.state == SandboxState::kNotReady && found == nullptr;
   const bool may_hold =
       record.state == SandboxState::kReady || record.state == SandboxState::kCreating;
   if (may_hold && finding.difference != Difference::kSandboxRebooted) {
@@ -421,6 +422,10 @@ void Recovery::RecoverSandbox(SandboxRecord record, const Finding* found) {
       break;
   }
   const std::shared_ptr<Sandbox> sandbox = Adopt(std::move(record), finding);
+  {
+    absl::MutexLock lock(&sandbox->mutex);
+    sandbox->stop_told = was_stopped;
+  }
   Trouble(finding, parts_.pid_namespaces.Watch(sandbox));
   parts_.handler_updates.TellBackLater(sandbox->id);
 }

@@ -29,9 +29,9 @@ class RecoveryPartsTest : public PartsTest {
     updates_ = std::make_unique<ContainerUpdates>(parts_->options, &parts_->confinement,
                                                   &parts_->classes, &parts_->pictures,
                                                   &parts_->handlers, &parts_->handler_updates);
-    pod_updates_ = std::make_unique<PodUpdates>(parts_->options, &parts_->objects,
-                                                &parts_->confinement, &parts_->pictures,
-                                                &parts_->handlers, &parts_->handler_updates);
+    pod_updates_ = std::make_unique<PodUpdates>(
+        parts_->options, &parts_->objects, &parts_->confinement, &parts_->pictures,
+        &parts_->handlers, &parts_->handler_updates, &parts_->plugin_hooks);
     layers_ = std::make_unique<UnusedLayers>(parts_->options, &parts_->objects);
     recovery_ = std::make_unique<Recovery>(
         parts_.get(), inspection_.get(), updates_.get(), pod_updates_.get(), layers_.get(),

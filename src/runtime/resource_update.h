@@ -5,9 +5,11 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "linux/cgroup/settings.h"
 #include "qos/classes.h"
+#include "runtime/spec/oci_extras.h"
 #include "runtime/spec/pod_resources.h"
 
 namespace plimsoll::runtime {
@@ -19,6 +21,8 @@ struct ResourceUpdate {
   qos::ClassNames classes;
   std::optional<KubernetesResources> kubernetes_resources;  // for the record alone
   bool shrink_memory = false;  // try to reclaim memory for a limit below the use
+  // The parts of this update that plugins set, for the record alone.
+  std::vector<PluginChange> changed_by;
 };
 
 // Update of a whole pod; absent members stay as they are.

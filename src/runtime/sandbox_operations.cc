@@ -194,6 +194,7 @@ absl::StatusOr<std::string> EngineImpl::RunSandbox(const SandboxSpec& spec,
   const std::string dropped = parts_.handlers.DropUnusableFacts(&record);
   PLIMSOLL_RETURN_IF_ERROR(parts_.handlers.CheckSize(record));
   std::move(release_name).Cancel();
+  PluginMaking making(parts_.plugin_hooks);
   absl::Cleanup undo = [&] { UndoSandbox(std::move(record)); };
   absl::Cleanup forget = [&] { parts_.groups.Forget(&record); };
   PLIMSOLL_RETURN_IF_ERROR(parts_.classes.Reserve(&record));
@@ -210,12 +211,14 @@ absl::StatusOr<std::string> EngineImpl::RunSandbox(const SandboxSpec& spec,
 
   std::optional<HeldPause> pause;
   PLIMSOLL_RETURN_IF_ERROR(Connect(parts_, file_label, &record, &pause));
+  PLIMSOLL_RETURN_IF_ERROR(making.RunSandbox(record));
   const std::string id = record.id;
   PLIMSOLL_ASSIGN_OR_RETURN(const std::shared_ptr<Sandbox> sandbox, AddSandbox(parts_, &record));
   std::move(forget).Cancel();
   // The init stays only now that it is recorded. If it has died meanwhile, Watch finds that.
   if (pause.has_value()) parts_.options.events->Warn(id, "", pause->Release());
   std::move(undo).Cancel();
+  making.Done();
   parts_.pictures.Show(id);
   parts_.pictures.TellContradiction(id, nullptr, sandbox->Snapshot().spec);
   parts_.options.events->Warn(id, "", parts_.pid_namespaces.Watch(sandbox));
@@ -260,6 +263,7 @@ absl::Status EngineImpl::StopSandboxLocked(const std::shared_ptr<Sandbox>& sandb
     PLIMSOLL_RETURN_IF_ERROR(
         UnlessGone(parts_.objects, *container, StopContainer(container->id, absl::ZeroDuration())));
   }
+  parts_.plugin_hooks.StopSandbox(*sandbox);
   SandboxRecord record;
   {
     absl::MutexLock lock(&sandbox->mutex);
@@ -273,6 +277,7 @@ absl::Status EngineImpl::StopSandboxLocked(const std::shared_ptr<Sandbox>& sandb
       ReleaseSandboxPlace(parts_.options.host, parts_.options.run, sandbox->id));
   {
     absl::MutexLock lock(&sandbox->mutex);
+    sandbox->stop_told = true;
     if (sandbox->record.state != SandboxState::kNotReady) {
       PLIMSOLL_RETURN_IF_ERROR(
           CheckTransition(sandbox->id, sandbox->record.state, SandboxState::kNotReady));

@@ -16,6 +16,7 @@ namespace plimsoll::runtime {
 // sandbox_network the rest of attaching to the network
 //   sandbox_pid_namespace  plimsoll-pause is started (pods that share a PID namespace)
 //   container_image        the image is found and its layers are leased
+//   container_plugins      plugins are asked about it (if there are any)
 //   container_create       spec, root filesystem, monitor, the OCI runtime's create
 // container_classes QoS classes and settings without an OCI field are written
 // container_start the container's process is started

@@ -67,6 +67,15 @@ struct LastResources {
   bool operator==(const LastResources&) const = default;
 };
 
+// The members of a container's spec that show in its pod's picture, as the client asked for them.
+struct AskedParts {
+  linux::CgroupSettings resources;
+  std::vector<Mount> mounts;
+  std::vector<Device> devices;
+  std::vector<std::string> cdi_devices;
+  bool operator==(const AskedParts&) const = default;
+};
+
 struct ContainerSpec {
   std::string name;
   uint32_t attempt = 0;
@@ -100,6 +109,7 @@ struct ContainerSpec {
   // and for all other changes of theirs.
   OciExtras extras;
   std::vector<PluginChange> changed_by;
+  std::optional<AskedParts> asked;  // nullopt: the members above are as asked
 
   bool operator==(const ContainerSpec&) const = default;
 };

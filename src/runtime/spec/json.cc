@@ -69,6 +69,10 @@ bool IsGivenEmpty(const T&) {
 bool IsGivenEmpty(const KubernetesResources& resources) {
   return resources.is_given_empty;
 }
+// The client asked for nothing, and plugins did.
+bool IsGivenEmpty(const std::optional<AskedParts>& asked) {
+  return asked.has_value();
+}
 template <typename T>
 void NoteEmpty(T&) {}
 void NoteEmpty(KubernetesResources& resources) {

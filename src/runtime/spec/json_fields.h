@@ -421,10 +421,19 @@ void Fields(Visitor& visit, auto& s, const PluginChange*) {
 }
 
 template <typename Visitor>
+void Fields(Visitor& visit, auto& s, const AskedParts*) {
+  auto& [resources, mounts, devices, cdi_devices] = s;
+  visit("resources", resources);
+  visit("mounts", mounts);
+  visit("devices", devices);
+  visit("cdi_devices", cdi_devices);
+}
+
+template <typename Visitor>
 void Fields(Visitor& visit, auto& s, const ContainerSpec*) {
   auto& [name, attempt, image, command, args, working_directory, environment, mounts, devices,
          cdi_devices, log_path, open_stdin, stdin_once, tty, stop_signal, resources, oom_score_adj,
-         security, annotations, classes, kubernetes_resources, said, extras, changed_by] = s;
+         security, annotations, classes, kubernetes_resources, said, extras, changed_by, asked] = s;
   visit("name", name);
   visit("attempt", attempt);
   visit("image", image);
@@ -449,6 +458,7 @@ void Fields(Visitor& visit, auto& s, const ContainerSpec*) {
   visit("said", said);
   visit("extras", extras);
   visit("changed_by", changed_by);
+  visit("asked", asked);
 }
 
 template <typename Visitor>

@@ -99,6 +99,30 @@ SandboxSpec FullSandbox() {
           .selinux = {"system_u", "system_r", "container_t", "s0:c1,c2"}};
 }
 
+// Every member differs from its default.
+OciExtras FullExtras() {
+  OciExtras extras;
+  extras.unset_environment = {"A"};
+  extras.edits = {.env = {"B=1"},
+                  .device_nodes = {{"/dev/a", "/dev/b", "c", 1, 2, 0644u, "rw", 3u, 4u}},
+                  .mounts = {{"/h", "/c", "tmpfs", {"ro"}}},
+                  .hooks = {{"createRuntime", "/bin/hook", {"hook", "x"}, {"C=2"}, 5}},
+                  .additional_gids = {6},
+                  .intel_rdt = cdi::IntelRdt{"gold", "L3:0=ff", "MB:0=10", true, true}};
+  extras.rlimits = {{"RLIMIT_NOFILE", 7, std::numeric_limits<uint64_t>::max()}};
+  extras.sysctls = {{"net.core.somaxconn", "8"}};
+  extras.namespaces = {{"network", "/proc/1/ns/net"}, {"ipc", ""}};
+  extras.io_priority = IoPriority{"IOPRIO_CLASS_BE", 9};
+  extras.scheduler = Scheduler{"SCHED_DEADLINE", -10, 11, {"SCHED_FLAG_RESET_ON_FORK"}, 12, 13, 14};
+  extras.memory_policy = MemoryPolicy{"MPOL_BIND", "0-1", {"MPOL_F_STATIC_NODES"}};
+  extras.seccomp_policy = R"({"defaultAction":"SCMP_ACT_ALLOW"})";
+  extras.net_devices = {{"eth1", "net0"}};
+  extras.memory = {15, 16, 17, 18, true, false};
+  extras.realtime = {19, 20};
+  extras.cgroups_path = "/pod/x";
+  return extras;
+}
+
 ContainerSpec FullContainer() {
   ContainerSpec spec{
       .name = "nginx",
@@ -151,6 +175,12 @@ ContainerSpec FullContainer() {
       .seccomp = {SecurityProfile::Type::kLocalhost, "/etc/p.json"},
       .apparmor = {SecurityProfile::Type::kRuntimeDefault, "p"},
       .selinux = {.type = "spc_t", .level = "s0"}};
+  spec.extras = FullExtras();
+  spec.changed_by = {{"env", "A", "10-a"}, {"linux.resources.cpu.cpus", "", "20-b"}};
+  spec.asked = AskedParts{FullSettings(),
+                          {{.container_path = "/a"}},
+                          {{"/dev/fuse", "/dev/fuse", "r"}},
+                          {"vendor.com/gpu=0"}};
   return spec;
 }
 
@@ -195,6 +225,23 @@ TEST(JsonTest, AbsentAndZeroStayDifferent) {
   EXPECT_EQ(ToJson(linux::CgroupSettings{.cpu_shares = 0}), R"({"cpu_shares":0})");
   EXPECT_EQ(CgroupSettingsFromJson(R"({"cpu_shares":0})").value().cpu_shares, 0u);
   EXPECT_EQ(CgroupSettingsFromJson(R"({"cpu_shares":null})").value().cpu_shares, std::nullopt);
+}
+
+// The picture of a container whose client asked for nothing must not show what plugins gave it.
+TEST(JsonTest, NothingAskedIsNotAsAsked) {
+  ContainerSpec spec;
+  spec.asked.emplace();
+  EXPECT_EQ(ContainerSpecFromJson(ToJson(spec)).value(), spec);
+}
+
+// Rows of before there were plugins.
+TEST(JsonTest, AContainerWithoutPluginsIsReadAsBefore) {
+  const ContainerSpec spec = ContainerSpecFromJson(R"({"name":"web","attempt":1})").value();
+  EXPECT_EQ(spec.extras, OciExtras());
+  EXPECT_EQ(spec.asked, std::nullopt);
+  EXPECT_TRUE(spec.changed_by.empty());
+  // An older build skips the members that it doesn't know (UnknownKeysAreIgnored).
+  EXPECT_THAT(ToJson(spec), Not(HasSubstr("asked")));
 }
 
 TEST(JsonTest, NumbersAndChoicesAreAlwaysWritten) {
