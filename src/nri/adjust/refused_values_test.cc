@@ -39,10 +39,9 @@ TEST(RefusedValuesTest, OfTheProcess) {
       {R"(env { key: "A=B" })", kWrong,
        "env \"A=B\" is no name of a variable: it must not be empty or have \"=\""},
       {R"(args: "")", kWrong,
-       "args name no program: behind the empty one that removes the present ones, others must "
-       "follow"},
+       "args name no program: it must follow the empty one that removes the present ones"},
       {R"(args: "" args: "" args: "a")", kWrong,
-       "args name no program: the first one must be the program to run"},
+       "args name no program: it must follow the empty one that removes the present ones"},
       {R"(hooks { prestart { path: "hook" } })", kWrong,
        "hooks.prestart \"hook\" is no absolute path to a program"},
       {R"(hooks { poststop {} })", kWrong, "hooks.poststop is no absolute path to a program"},

@@ -142,6 +142,20 @@ TEST(UpdatesTest, RulesOfDevicesCantBeUpdated) {
               HasSubstr("plugin 10-a: update of container c1: linux.resources.devices can't"));
 }
 
+TEST(UpdatesTest, UpdatesOfPluginsMustFitTogether) {
+  const std::string limit =
+      R"(update { container_id: "c1" linux { resources { memory { limit { value: 4096 } } } } })";
+  const std::string swap =
+      R"(update { container_id: "c1" linux { resources { memory { swap { value: 100 } } } } })";
+  for (const char* updated : {"", "c1"}) {
+    Updates updates(updated);
+    ASSERT_EQ(Take(&updates, "10-a", limit), absl::OkStatus());
+    EXPECT_THAT(Take(&updates, "20-b", swap).ToString(),
+                HasSubstr("INVALID_ARGUMENT: plugin 20-b: update of container c1, with the "
+                          "updates before this one: linux.resources.memory.swap is \"100\""));
+  }
+}
+
 TEST(UpdatesTest, EachContainerIsEvictedOnce) {
   Updates updates("");
   ASSERT_EQ(Take(&updates, "10-a", R"(evict { container_id: "c1" reason: "first" })"),
