@@ -188,11 +188,13 @@ TEST(ToSpecTest, DevicesThatOneAdjustmentCantRemove) {
 
 TEST(ToSpecTest, Namespaces) {
   const auto spec = Good(R"(linux { namespaces { type: "network" path: "/run/netns/x" }
-                                    namespaces { type: "ipc" } namespaces { type: "-pid" } })");
+                                    namespaces { type: "ipc" } namespaces { type: "-pid" }
+                                    namespaces { type: "mount" } namespaces { type: "-time" } })");
   EXPECT_THAT(spec.extras.namespaces,
               ElementsAre(runtime::NamespaceChange{"network", "/run/netns/x"},
                           runtime::NamespaceChange{"ipc", ""},
-                          runtime::NamespaceChange{"pid", "/proc/1/ns/pid"}));
+                          runtime::NamespaceChange{"pid", "/proc/1/ns/pid"},
+                          runtime::NamespaceChange{"mount", ""}));
 }
 
 TEST(ToSpecTest, KernelParametersAndNetworkDevices) {

@@ -64,6 +64,7 @@ absl::Status Updates::TakeUpdate(const std::string& plugin, const api::Container
   Overlay(change, /*keep_removals=*/false, &together);
   PLIMSOLL_RETURN_IF_ERROR(Annotate(ToUpdate(together).status(),
                                     absl::StrCat(what, ", with the updates before this one")));
+  merged.changed_by = owners.Changes();
   state->owners[id] = std::move(owners);
   if (id == container_id_) {
     state->own = std::move(together);

@@ -38,6 +38,13 @@ TEST(UpdatesTest, DifferentFieldsOfOneContainerBecomeOneUpdate) {
                      rdt_class { value: "gold" }
                      unified { key: "memory.high" value: "1" } } })")
                                                            .DebugString());
+  using Changes = std::vector<runtime::PluginChange>;
+  EXPECT_EQ(updates.updates()[0].changed_by,
+            (Changes{{"linux.resources.cpu.cpus", "", "10-a"},
+                     {"linux.resources.cpu.mems", "", "20-b"},
+                     {"linux.resources.cpu.shares", "", "10-a"},
+                     {"linux.resources.rdt_class", "", "20-b"},
+                     {"linux.resources.unified", "memory.high", "20-b"}}));
   EXPECT_EQ(updates.updates()[1].plugin, "20-b");
   EXPECT_EQ(updates.own().ByteSizeLong(), 0u);
 }
