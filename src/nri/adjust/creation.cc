@@ -9,6 +9,7 @@
 #include "absl/strings/str_split.h"
 #include "base/status.h"
 #include "nri/adjust/overlay.h"
+#include "nri/adjust/spec_parts.h"
 #include "nri/adjust/to_spec.h"
 #include "runtime/spec/paths.h"
 
@@ -26,6 +27,14 @@ api::ContainerAdjustment WithCleanPaths(const api::ContainerAdjustment& adjustme
     device.set_path(runtime::CleanPath(device.path()));
   }
   return clean;
+}
+
+// The change without the marks that Claim has read: an element is removed or set, and not both.
+api::ContainerAdjustment WithoutTakenMarks(const api::ContainerAdjustment& change) {
+  api::ContainerAdjustment plain;
+  Overlay({change, ""}, /*keep_removals=*/true, &plain);
+  if (change.linux().rdt().remove()) plain.mutable_linux()->mutable_rdt()->set_remove(true);
+  return plain;
 }
 
 // "NAME=value" where an adjustment has name and value apart.
@@ -63,6 +72,17 @@ void ForgetRdtRemoval(const api::ContainerAdjustment& change, api::ContainerAdju
   if (rdt.has_clos_id() || rdt.has_schemata() || rdt.has_enable_monitoring()) {
     merged->mutable_linux()->mutable_rdt()->set_remove(false);
   }
+}
+
+// Whether some container could have the change together with those before it.
+absl::Status CheckTogether(const api::ContainerAdjustment& change,
+                           const api::ContainerAdjustment& merged, const Owners& owners) {
+  runtime::ContainerSpec any;
+  const SpecTarget target(&owners, &any);
+  for (const api::LinuxDeviceCgroup& rule : change.linux().resources().devices()) {
+    PLIMSOLL_RETURN_IF_ERROR(CheckDeviceRule(rule, merged.linux(), target));
+  }
+  return ApplyToSpec(merged, owners, &any);
 }
 
 void CopyNames(const std::string& plugin, api::PluginInstance* instance) {
@@ -105,12 +125,10 @@ absl::Status Creation::TakeOthers(const std::string& plugin,
 absl::Status Creation::Take(const std::string& plugin, const api::CreateContainerResponse& answer) {
   const std::string who = absl::StrCat("plugin ", plugin);
   PLIMSOLL_RETURN_IF_ERROR(Annotate(CheckShape({answer.adjust(), ""}), who));
-  const api::ContainerAdjustment change = WithCleanPaths(answer.adjust());
+  api::ContainerAdjustment change = WithCleanPaths(answer.adjust());
   Owners owners = owners_;
   PLIMSOLL_RETURN_IF_ERROR(Claim(plugin, {change, ""}, &owners));
-  runtime::ContainerSpec scratch;
-  PLIMSOLL_RETURN_IF_ERROR(ApplyToSpec(change, owners, &scratch));
-
+  change = WithoutTakenMarks(change);
   api::ContainerAdjustment merged = adjustment_;
   api::Container container = request_.container();
   RemoveRdt(change, &merged, &container);
@@ -118,6 +136,7 @@ absl::Status Creation::Take(const std::string& plugin, const api::CreateContaine
   ForgetRdtRemoval(change, &merged);
   PLIMSOLL_RETURN_IF_ERROR(
       Annotate(CheckShape({merged, ""}), absl::StrCat(who, ", with the plugins before it")));
+  PLIMSOLL_RETURN_IF_ERROR(CheckTogether(change, merged, owners));
   Overlay({change, ""}, /*keep_removals=*/false, &container);
   OverlayEnvironment(change, &container);
 
