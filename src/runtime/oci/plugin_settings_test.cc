@@ -100,7 +100,12 @@ TEST_F(PluginSettingsTest, MountsAndDevices) {
 
 TEST_F(PluginSettingsTest, Rlimits) {
   extras().rlimits = {{"RLIMIT_NOFILE", 77, 78}, {"RLIMIT_CORE", 0, 0}};
-  const Created created = Make(machine_->Request("a", "true"));
+  const Created created = Make(machine_->Request("a", "sleep 100"));
+  ASSERT_TRUE(runtime().Start("a").ok());
+  const auto command =
+      runtime().Exec("a", machine_->group("a"), {.argv = {"cat", "/proc/self/limits"}});
+  ASSERT_TRUE(command.ok()) << command.status();
+  EXPECT_THAT(command->out, ::testing::ContainsRegex("Max open files +77 +78 "));
   EXPECT_THAT(ReadFrom(created, "limits"), ::testing::ContainsRegex("Max open files +77 +78 "));
   EXPECT_THAT(ReadFrom(created, "limits"), ::testing::ContainsRegex("Max core file size +0 +0 "));
 }
@@ -216,6 +221,28 @@ TEST_F(HooksTest, EachStageRuns) {
   EXPECT_THAT(machine_->Leftovers("a"), IsEmpty());
   EXPECT_TRUE(runtime().Delete("a", request.cgroup_path).ok());
   EXPECT_EQ(Said(), "prestart createRuntime createContainer poststart poststop ");
+}
+
+// As a runtime handler's, which may be a wrapper of crun.
+TEST_F(HooksTest, TheyRunByTheProgramThatMadeTheContainer) {
+  for (const char* stage : {"createRuntime", "poststart", "poststop"}) AddHook(stage);
+  ASSERT_TRUE(
+      machine_->dir()
+          .root()
+          .ReplaceFile("wrapper",
+                       absl::StrCat("#!/bin/sh\necho \"wrapped $2 \" >> ", machine_->dir().path(),
+                                    "/said\nexec ", *FindProgram("crun"), " \"$@\"\n"),
+                       0755)
+          .ok());
+  CreateRequest request = machine_->Request("a", "true");
+  request.program = machine_->dir().path() + "/wrapper";
+  Make(request);
+  const absl::Status started = runtime().Start("a");
+  ASSERT_TRUE(started.ok()) << started;
+  ASSERT_TRUE(machine_->WaitForExit("a").has_value());
+  const absl::Status deleted = runtime().Delete("a", request.cgroup_path);
+  EXPECT_TRUE(deleted.ok()) << deleted;
+  EXPECT_EQ(Said(), "wrapped createRuntime wrapped poststart wrapped poststop ");
 }
 
 TEST_F(HooksTest, AStartContainerHookRunsInside) {
