@@ -361,6 +361,14 @@ TEST_F(SharedSettingsTest, ANetworkDeviceReturnsFromAContainerThatNeverStarts) {
   EXPECT_THAT(machine_->Leftovers("a"), IsEmpty());
 }
 
+TEST_F(SharedSettingsTest, ANetworkDeviceThatAnotherContainerHasTakenOverStays) {
+  extras().net_devices = {{"card0", "net1"}};
+  Make(InPod("a", "true"));  // never started, and removed after its successor is there
+  EXPECT_THAT(Run(InPod("b", "grep net1 /proc/net/dev")), HasSubstr("net1:"));
+  ASSERT_TRUE(runtime().Delete("a", machine_->group("a")).ok());
+  EXPECT_NE(IndexInPod("net1"), 0);
+}
+
 TEST_F(SharedSettingsTest, ANetworkDeviceReturnsFromANamespaceThatEndsWithInit) {
   extras().namespaces = {{"network", ""}};
   extras().net_devices = {{"card0", "net1"}};
