@@ -94,7 +94,7 @@ Note Parse(const std::string& text) {
   Note note;
   if (!json.is_object()) return note;
   note.root = json.value("root", 0u);
-  note.owner = note.owner;
+  note.owner = json.value("owner", "");
   note.sysctls = json.value("sysctls", linux::SysctlValues());
   const Json places = json.value("places", Json::object());
   for (const auto& [name, place] : places.items()) {
