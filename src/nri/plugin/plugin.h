@@ -29,8 +29,9 @@ namespace plimsoll::nri {
 namespace api = ::nri::pkg::api::v1alpha1;
 
 // Calls of the runtime. They come one at a time, in a thread of the library's; an error is
-// answered with its code. A call that is not overridden is answered with UNIMPLEMENTED, and Events
-// decides which ones come at all.
+// answered with its code. A call that is not overridden is answered with UNIMPLEMENTED, which fails
+// the runtime's CreateContainer and UpdateContainer and turns other events into StateChange. So
+// list the overridden ones in Events, which decides which ones come at all.
 class Plugin {
  public:
   virtual ~Plugin() = default;
@@ -69,8 +70,10 @@ class Plugin {
   }
 };
 
+// NRI_PLUGIN_NAME and NRI_PLUGIN_IDX, which a runtime sets for plugins that it starts, go before
+// name and index.
 struct PluginOptions {
-  std::string name;
+  std::string name;                                 // letters, digits and "-_.+"
   std::string index;                                // two digits
   std::string socket = "/var/run/nri/nri.sock";     // where no runtime has started the plugin
   UniqueFd connected;                               // a connected socket, instead of all that
@@ -81,7 +84,8 @@ struct PluginOptions {
 class Session {
  public:
   // Connects and registers. The plugin is called from now on, in the library's threads; it must
-  // outlive the session.
+  // outlive the session. INVALID_ARGUMENT: name, index, or NRI_PLUGIN_SOCKET, whose socket serves
+  // one session of a process. Other errors: no runtime is there, or it refuses the plugin.
   static absl::StatusOr<std::unique_ptr<Session>> Start(Plugin& plugin, PluginOptions options);
   virtual ~Session() = default;
   // Blocks until the connection has ended, and returns the reason; OK: Close was called or the
@@ -97,7 +101,8 @@ class Session {
   virtual absl::Status UpdateNodeResources(const api::UpdateNodeResourcesRequest& request) = 0;
 };
 
-// Runs a plugin until its connection ends or SIGTERM or SIGINT comes.
+// Runs a plugin until its connection ends or SIGTERM or SIGINT comes: that, and a Shutdown of the
+// runtime's, are OK. Called before the program starts threads, which would get the signals.
 absl::Status RunPlugin(Plugin& plugin, PluginOptions options);
 
 }  // namespace plimsoll::nri

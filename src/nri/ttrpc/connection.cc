@@ -1,5 +1,6 @@
 #include "nri/ttrpc/connection.h"
 
+#include <poll.h>
 #include <sys/socket.h>
 
 #include <cerrno>
@@ -27,6 +28,16 @@ namespace {
 constexpr size_t kReceiveBytes = 64 * 1024;
 // Of an error's text that the other side sends.
 constexpr size_t kMaxErrorBytes = 4096;
+
+// As recv, whether the socket blocks or not.
+ssize_t ReceiveSome(int socket, std::vector<char>* buffer) {
+  while (true) {
+    const ssize_t count = recv(socket, buffer->data(), buffer->size(), 0);
+    if (count >= 0 || (errno != EINTR && errno != EAGAIN)) return count;
+    pollfd input = {socket, POLLIN, 0};
+    if (errno == EAGAIN) poll(&input, 1, -1);
+  }
+}
 
 // Of an error that came over the wire: a code that nobody knows is an error still.
 absl::Status ErrorOf(const ttrpc::Status& status) {
@@ -235,10 +246,10 @@ absl::Status SocketConnection::ReadToTheEnd() {
   };
   std::vector<char> buffer(kReceiveBytes);
   while (true) {
-    const ssize_t count = recv(socket_.get(), buffer.data(), buffer.size(), 0);
-    if (count < 0 && errno == EINTR) continue;
-    if (count < 0)
+    const ssize_t count = ReceiveSome(socket_.get(), &buffer);
+    if (count < 0) {
       return absl::UnavailableError(ErrnoStatus(errno, "recv on the socket").message());
+    }
     if (count == 0) break;
     PLIMSOLL_RETURN_IF_ERROR(
         frames.Feed(absl::string_view(buffer.data(), static_cast<size_t>(count)), take));

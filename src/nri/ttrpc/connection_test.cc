@@ -1,6 +1,7 @@
 // Two connections with each other. peer_test.cc has the other sides that break the protocol.
 #include "nri/ttrpc/connection.h"
 
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -290,14 +291,25 @@ TEST_F(ConnectionTest, EndsInTheMidstOfCallsOfBothSides) {
   }
 }
 
+TEST(ConnectionStartTest, TakesASocketThatDoesntBlock) {
+  SocketPair sockets = MakeSocketPair();
+  fcntl(sockets.ours.get(), F_SETFL, O_NONBLOCK);
+  ConnectionOptions options;
+  options.service = "Any";
+  options.serve = Echo;
+  const auto runtime = *Connection::Start(std::move(sockets.ours), options);
+  std::swap(options.calls, options.serves);
+  const auto plugin = *Connection::Start(std::move(sockets.theirs), options);
+  EXPECT_EQ(*runtime->Call("Any", "Echo", "a", kLong), "a");
+  EXPECT_EQ(*plugin->Call("Any", "Echo", "b", kLong), "b");
+}
+
 TEST(ConnectionStartTest, NeedsASocket) {
   EXPECT_EQ(Connection::Start(UniqueFd(), {}).status(),
             absl::InvalidArgumentError("a connection needs a socket"));
 }
 
 TEST(ConnectionStartTest, EndsAtOnceOnWhatIsNoSocket) {
-  SocketPair sockets = MakeSocketPair();
-  const UniqueFd kept = std::move(sockets.theirs);
   UniqueFd file(dup(STDERR_FILENO));
   End end;
   ConnectionOptions options;
