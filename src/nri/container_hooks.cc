@@ -28,6 +28,7 @@ absl::StatusOr<runtime::ContainerSpec> ContainerHooks::Create(
                                          creation.ForValidators(seen)));
   runtime::HookedContainer adjusted = container;
   PLIMSOLL_ASSIGN_OR_RETURN(adjusted.record.spec, creation.Adjusted(container.record.spec));
+  applier_->TellIgnored(creation.ignored());
   PLIMSOLL_RETURN_IF_ERROR(applier_->ApplyAll(creation.updates()));
   applier_->Evict(creation.evictions());
   parts_->objects.KeepInMaking(parts_->view.MessageOf(pod, adjusted));
@@ -96,6 +97,7 @@ absl::Status ContainerHooks::Update(const runtime::HookedPod& pod,
   Updates updates(container.record.id);
   PLIMSOLL_ASSIGN_OR_RETURN(const runtime::ResourceUpdate wanted,
                             AskForUpdate(pod_message, message, update, &updates));
+  applier_->TellIgnored(updates.ignored());
   // Others first: they may have to make room.
   PLIMSOLL_RETURN_IF_ERROR(applier_->ApplyAll(updates.updates()));
   PLIMSOLL_RETURN_IF_ERROR(apply(wanted));
@@ -122,6 +124,8 @@ absl::StatusOr<runtime::ResourceUpdate> ContainerHooks::AskForUpdate(
     PLIMSOLL_RETURN_IF_ERROR(
         Annotate(read, absl::StrCat("plugin \"", plugin->name(), "\" changes the update")));
   }
+  const auto owners = updates->owners().find(container.id());
+  if (owners != updates->owners().end()) wanted.changed_by = owners->second.Changes();
   return wanted;
 }
 

@@ -125,6 +125,7 @@ void Dispatcher::TellContainerStopped(const api::PodSandbox& pod,
       parts_->Tell(/*is_warning=*/true, plugin->name(), std::string(taken.message()));
     }
   }
+  applier_->TellIgnored(updates.ignored());
   applier_->ApplyOrTell(updates.updates());
 }
 

@@ -100,6 +100,7 @@ absl::Status Joiner::Synchronize(PluginConnection& plugin) {
   PLIMSOLL_RETURN_IF_ERROR(SendChunks(plugin, requests, &response));
   Updates updates("");
   PLIMSOLL_RETURN_IF_ERROR(updates.Take(plugin.name(), response.update(), {}));
+  applier_->TellIgnored(updates.ignored());
   applier_->ApplyOrTell(updates.updates());
   return plugin.MoveTo(Step::kReady) ? absl::OkStatus() : plugin.why_closed();
 }

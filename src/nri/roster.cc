@@ -112,8 +112,9 @@ void Roster::ChangedLocked() {
   const auto registered = absl::c_count_if(
       all_, [](const auto& plugin) { return plugin->step() != Step::kNew; });
   registered_ = static_cast<size_t>(registered);
-  // A validator that misses a plugin must be asked even where there is none.
-  bool required = !config_.validator.required_plugins.empty();
+  // A validator that misses a plugin must be asked even where there is none. A pod's annotation may
+  // name such plugins, too.
+  bool required = config_.validator != ValidatorConfig();
   for (const auto& [name, expected] : expected_) required |= IsRequired(name);
   active_ = registered > 0 || required;
 }

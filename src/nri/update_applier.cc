@@ -16,6 +16,17 @@ constexpr size_t kMostEvictions = 256;
 constexpr absl::Duration kEvictionGrace = absl::Seconds(10);
 constexpr size_t kLongestReason = 500;
 
+// The fields that the update sets, by the plugin.
+std::vector<runtime::PluginChange> ChangesOf(const AskedUpdate& asked) {
+  Updates alone("");
+  google::protobuf::RepeatedPtrField<api::ContainerUpdate> update;
+  *update.Add() = asked.update;
+  if (!alone.Take(asked.plugin, update, {}).ok()) return {};  // ToUpdate has said why
+  const auto owners = alone.owners().find(asked.update.container_id());
+  return owners == alone.owners().end() ? std::vector<runtime::PluginChange>()
+                                        : owners->second.Changes();
+}
+
 std::string Described(const AskedUpdate& asked) {
   return absl::StrCat("plugin \"", asked.plugin, "\" asked for an update of container \"",
                       Printable(asked.update.container_id().substr(0, 64)), "\"");
@@ -52,9 +63,9 @@ absl::Status UpdateApplier::Apply(const AskedUpdate& asked) {
   if (id.empty()) return annotate(absl::InvalidArgumentError("container_id is empty"));
   runtime::Engine* const engine = parts_->engine;
   if (engine == nullptr) return annotate(absl::UnavailableError("there is no engine yet"));
-  const absl::StatusOr<runtime::ResourceUpdate> update =
-      ToUpdate(asked.update.linux().resources());
+  absl::StatusOr<runtime::ResourceUpdate> update = ToUpdate(asked.update.linux().resources());
   if (!update.ok()) return annotate(update.status());
+  update->changed_by = ChangesOf(asked);
   if (parts_->makings.Keep(asked)) return absl::OkStatus();
   PLIMSOLL_RETURN_IF_ERROR(annotate(engine->UpdateForPlugin(id, *update)));
   Count(asked.plugin, &PluginCounts::Updated);
@@ -78,6 +89,12 @@ absl::Status UpdateApplier::ApplyAll(const std::vector<AskedUpdate>& asked) {
 void UpdateApplier::ApplyOrTell(const std::vector<AskedUpdate>& asked) {
   for (const AskedUpdate& one : asked) {
     if (absl::Status applied = Apply(one); !applied.ok()) TellFailure(one.plugin, applied);
+  }
+}
+
+void UpdateApplier::TellIgnored(const std::vector<IgnoredUpdate>& ignored) {
+  for (const IgnoredUpdate& one : ignored) {
+    TellFailure(one.plugin, Annotate(one.why, Described({one.plugin, one.update})));
   }
 }
 

@@ -12,8 +12,8 @@
 namespace plimsoll::nri {
 namespace {
 
-constexpr size_t kMostAtOnce = 16;
-constexpr size_t kLongestReason = 1000;
+constexpr size_t kMostAskedAtOnce = 16;
+constexpr size_t kLongestVerdict = 1000;
 
 absl::Status AskValidator(PluginConnection& plugin,
                           const api::ValidateContainerAdjustmentRequest& request) {
@@ -28,7 +28,7 @@ absl::Status AskValidator(PluginConnection& plugin,
                             : absl::UnavailableError(text);
   }
   if (!response.reject()) return absl::OkStatus();
-  const std::string reason = Printable(response.reason().substr(0, kLongestReason));
+  const std::string reason = Printable(response.reason().substr(0, kLongestVerdict));
   return absl::PermissionDeniedError(
       absl::StrCat("validator \"", plugin.name(), "\" refuses the changes to container \"",
                    request.container().name(), "\"", reason.empty() ? "" : ": ", reason));
@@ -44,7 +44,7 @@ absl::Status AskValidators(const ValidatorConfig& config, const PluginList& plug
     if (plugin->Wants(api::VALIDATE_CONTAINER_ADJUSTMENT)) validators.push_back(plugin);
   }
   std::vector<absl::Status> verdicts(validators.size());
-  EachAtOnce(validators.size(), kMostAtOnce, [&](size_t i) {
+  EachAtOnce(validators.size(), kMostAskedAtOnce, [&](size_t i) {
     verdicts[i] = AskValidator(*validators[i], request);
   });
   for (absl::Status& verdict : verdicts) PLIMSOLL_RETURN_IF_ERROR(std::move(verdict));

@@ -59,7 +59,8 @@ class Engine {
   static absl::StatusOr<std::unique_ptr<Engine>> Create(EngineOptions options);
 
   // --- sandboxes. `client_config`: the client's message, given back in the record as it came.
-  // Makes and starts a sandbox, and returns its id. ALREADY_EXISTS if there is one with the same
+  // Makes and starts a sandbox, and returns its id. Plugins may refuse it (EngineOptions::hooks), as
+  // they may refuse what clients ask below; the error is theirs then. ALREADY_EXISTS if there is one with the same
   // name, namespace, uid and attempt. After a failure nothing is left; if something can't be
   // removed at that moment, a sandbox in state Removing stays, with a warning in the event log.
   virtual absl::StatusOr<std::string> RunSandbox(const SandboxSpec& spec,
@@ -81,14 +82,14 @@ class Engine {
   // NOT_FOUND names a missing image; ALREADY_EXISTS when the sandbox has a container of that name
   // and attempt. A failure leaves as much as one of RunSandbox. OK if the program or working
   // directory can't be used in the container: it is then Created without a process (IsRefused), and
-  // its start fails.
+  // its start fails. Plugins may change `spec`: errors name them.
   virtual absl::StatusOr<std::string> CreateContainer(absl::string_view sandbox_id,
                                                       const ContainerSpec& spec,
                                                       std::string client_config) = 0;
   // Starts a container. FAILED_PRECONDITION unless it is Created, and when its program can't be
   // executed. A container whose start fails has exited with code 128, reason StartError and the
   // error's message. If the process runs and only saving that failed, the container is Running
-  // despite the error.
+  // despite the error. One whose start a plugin refuses stays Created.
   virtual absl::Status StartContainer(absl::string_view id) = 0;
   // Stops a container: sends the stop signal as soon as its init would get it, and after `grace`
   // SIGKILL to everything in its cgroup. DEADLINE_EXCEEDED when a process survives that, or the
