@@ -28,6 +28,14 @@ api::ContainerAdjustment WithCleanPaths(const api::ContainerAdjustment& adjustme
   return clean;
 }
 
+// The change without the marks that Claim has read: an element is removed or set, and not both.
+api::ContainerAdjustment WithoutTakenMarks(const api::ContainerAdjustment& change) {
+  api::ContainerAdjustment plain;
+  Overlay({change, ""}, /*keep_removals=*/true, &plain);
+  if (change.linux().rdt().remove()) plain.mutable_linux()->mutable_rdt()->set_remove(true);
+  return plain;
+}
+
 // "NAME=value" where an adjustment has name and value apart.
 void OverlayEnvironment(const api::ContainerAdjustment& change, api::Container* container) {
   std::set<std::string> named;
@@ -105,9 +113,10 @@ absl::Status Creation::TakeOthers(const std::string& plugin,
 absl::Status Creation::Take(const std::string& plugin, const api::CreateContainerResponse& answer) {
   const std::string who = absl::StrCat("plugin ", plugin);
   PLIMSOLL_RETURN_IF_ERROR(Annotate(CheckShape({answer.adjust(), ""}), who));
-  const api::ContainerAdjustment change = WithCleanPaths(answer.adjust());
+  api::ContainerAdjustment change = WithCleanPaths(answer.adjust());
   Owners owners = owners_;
   PLIMSOLL_RETURN_IF_ERROR(Claim(plugin, {change, ""}, &owners));
+  change = WithoutTakenMarks(change);
   runtime::ContainerSpec scratch;
   PLIMSOLL_RETURN_IF_ERROR(ApplyToSpec(change, owners, &scratch));
 

@@ -17,7 +17,7 @@ using ::testing::AllOf;
 using ::testing::HasSubstr;
 
 // A field with one owner, or one a key.
-struct Case {
+struct OwnedField {
   const char* field;   // as messages have it
   const char* first;   // an adjustment
   const char* seen;    // what the next plugin sees of it in the container
@@ -25,7 +25,7 @@ struct Case {
   const char* remove;  // empty: it can't be removed
 };
 
-const Case kCases[] = {
+const OwnedField kCases[] = {
     {"annotations \"k\"", R"(annotations { key: "k" value: "1" })",
      R"(annotations { key: "k" value: "1" })", R"(annotations { key: "k" value: "2" })",
      R"(annotations { key: "-k" })"},
@@ -102,7 +102,7 @@ const Case kCases[] = {
      ""},
 };
 
-std::string Of(const Case& one) {
+std::string Of(const OwnedField& one) {
   return one.field;
 }
 
@@ -112,7 +112,7 @@ void ExpectSame(const Creation& one, const Creation& other) {
 }
 
 TEST(CreationTest, AValueHasOneOwner) {
-  for (const Case& one : kCases) {
+  for (const OwnedField& one : kCases) {
     SCOPED_TRACE(Of(one));
     Creation creation = CreationOf();
     ASSERT_EQ(creation.Take("10-a", Answer(one.first)), absl::OkStatus());
@@ -126,7 +126,7 @@ TEST(CreationTest, AValueHasOneOwner) {
 }
 
 TEST(CreationTest, TheNextPluginSeesChanges) {
-  for (const Case& one : kCases) {
+  for (const OwnedField& one : kCases) {
     SCOPED_TRACE(Of(one));
     Creation creation = CreationOf();
     ASSERT_EQ(creation.Take("10-a", Answer(one.first)), absl::OkStatus());
@@ -139,7 +139,7 @@ TEST(CreationTest, TheNextPluginSeesChanges) {
 }
 
 TEST(CreationTest, APluginTakesOverWhatItRemoves) {
-  for (const Case& one : kCases) {
+  for (const OwnedField& one : kCases) {
     if (one.remove[0] == '\0') continue;
     SCOPED_TRACE(Of(one));
     Creation creation = CreationOf();
@@ -160,7 +160,7 @@ TEST(CreationTest, APluginTakesOverWhatItRemoves) {
 }
 
 TEST(CreationTest, NoLaterPluginSetsWhatIsRemoved) {
-  for (const Case& one : kCases) {
+  for (const OwnedField& one : kCases) {
     if (one.remove[0] == '\0') continue;
     SCOPED_TRACE(Of(one));
     Creation creation = CreationOf();
@@ -187,7 +187,7 @@ TEST(CreationTest, OnePluginSetsAValueOnce) {
 
 TEST(CreationTest, PluginsSetDifferentKeysAndFields) {
   Creation creation = CreationOf();
-  for (const Case& one : kCases) {
+  for (const OwnedField& one : kCases) {
     // enable_monitoring goes with clos_id; rdt_class and clos_id are the same class "a".
     ASSERT_EQ(creation.Take(absl::StrCat("10-", &one - kCases), Answer(one.first)),
               absl::OkStatus())
@@ -198,7 +198,7 @@ TEST(CreationTest, PluginsSetDifferentKeysAndFields) {
   EXPECT_EQ(spec->changed_by.size(), std::size(kCases));
   for (const runtime::PluginChange& change : spec->changed_by) {
     bool found = false;
-    for (const Case& one : kCases) {
+    for (const OwnedField& one : kCases) {
       found |= one.field == FieldText(change.field, change.key) &&
                change.plugin == absl::StrCat("10-", &one - kCases);
     }

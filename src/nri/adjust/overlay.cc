@@ -73,14 +73,7 @@ absl::Status CheckMembers(const Message& message, const std::string& prefix) {
 
 // An element's key as it is written, "-" included.
 std::string KeyOf(const Field& field, const Message& element) {
-  if (field.key == nullptr) {
-    const auto& rule = static_cast<const api::LinuxDeviceCgroup&>(element);
-    const auto number = [](bool has, int64_t value) {
-      return has ? absl::StrCat(value) : std::string("*");
-    };
-    return absl::StrCat(rule.type(), " ", number(rule.has_major(), rule.major().value()), ":",
-                        number(rule.has_minor(), rule.minor().value()));
-  }
+  if (field.key == nullptr) return RuleKey(static_cast<const api::LinuxDeviceCgroup&>(element));
   return element.GetReflection()->GetString(element,
                                             element.GetDescriptor()->FindFieldByName(field.key));
 }
@@ -118,8 +111,15 @@ absl::Status ClaimList(const std::string& plugin, const Field& field, const Mess
 
 absl::Status ClaimArgs(const std::string& plugin, const Field& field, const Message& message,
                        const FieldDescriptor* member, Owners* owners) {
-  if (message.GetReflection()->GetRepeatedString(message, member, 0).empty()) {
+  const Reflection* reflection = message.GetReflection();
+  if (reflection->GetRepeatedString(message, member, 0).empty()) {
     owners->Remove(plugin, field.path, "");
+    if (reflection->FieldSize(message, member) == 1) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("plugin ", plugin, ": ", field.path,
+                       " name no program: behind the empty one that removes the present ones, "
+                       "others must follow"));
+    }
   }
   return owners->Claim(plugin, field.path, "");
 }
@@ -183,6 +183,15 @@ void RemoveIf(absl::FunctionRef<bool(const Message&)> leaves, const FieldDescrip
   for (int i = kept; i < count; ++i) reflection->RemoveLast(target, member);
 }
 
+// The entries of each map are a type of their own, with the same bytes for the same entry.
+void CopyElement(const Message& element, Message* copy) {
+  if (element.GetDescriptor() == copy->GetDescriptor()) {
+    copy->CopyFrom(element);
+  } else {
+    copy->ParsePartialFromString(element.SerializePartialAsString());
+  }
+}
+
 void OverlayList(const Field& field, const Message& message, const FieldDescriptor* member,
                  const FieldDescriptor* to, bool keep_removals, Message* target) {
   std::set<std::string> named;
@@ -204,7 +213,7 @@ void OverlayList(const Field& field, const Message& message, const FieldDescript
       // Twice in one answer is once.
       if (!keep_removals || !set.insert(key.substr(1)).second) return;
     }
-    reflection->AddMessage(target, to)->CopyFrom(element);
+    CopyElement(element, reflection->AddMessage(target, to));
   });
 }
 
@@ -231,6 +240,14 @@ void OverlayWhole(const Message& message, const FieldDescriptor* member, const F
 }
 
 }  // namespace
+
+std::string RuleKey(const api::LinuxDeviceCgroup& rule) {
+  const auto number = [](bool has, int64_t value) {
+    return has ? absl::StrCat(value) : std::string("*");
+  };
+  return absl::StrCat(rule.type(), " ", number(rule.has_major(), rule.major().value()), ":",
+                      number(rule.has_minor(), rule.minor().value()));
+}
 
 absl::Status CheckShape(const Change& change) {
   const size_t bytes = change.message.ByteSizeLong();

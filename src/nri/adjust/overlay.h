@@ -33,6 +33,9 @@ absl::Status Claim(const std::string& plugin, const Change& change, Owners* owne
 // not, or has in another form, and linux.rdt.remove.
 void Overlay(const Change& change, bool keep_removals, google::protobuf::Message* target);
 
+// "c 10:200" or "c 10:*": of a rule of the device cgroup, as messages and owners have it.
+std::string RuleKey(const api::LinuxDeviceCgroup& rule);
+
 }  // namespace plimsoll::nri
 
 #endif  // PLIMSOLL_NRI_ADJUST_OVERLAY_H_

@@ -10,7 +10,7 @@
 namespace plimsoll::nri {
 namespace {
 
-struct Case {
+struct RefusedValue {
   const char* adjust;
   absl::StatusCode code;
   const char* message;  // without "plugin 10-a: "
@@ -20,7 +20,7 @@ constexpr absl::StatusCode kWrong = absl::StatusCode::kInvalidArgument;
 constexpr absl::StatusCode kImpossible = absl::StatusCode::kFailedPrecondition;
 constexpr absl::StatusCode kUnsupported = absl::StatusCode::kUnimplemented;
 
-void ExpectRefused(const Case& one) {
+void ExpectRefused(const RefusedValue& one) {
   Creation creation = CreationOf();
   const absl::Status status = creation.Take("10-a", Answer(one.adjust));
   EXPECT_EQ(status, absl::Status(one.code, absl::StrCat("plugin 10-a: ", one.message)))
@@ -29,7 +29,7 @@ void ExpectRefused(const Case& one) {
 }
 
 TEST(RefusedValuesTest, OfTheProcess) {
-  const Case kCases[] = {
+  const RefusedValue kCases[] = {
       {R"(annotations { key: "" value: "x" })", kWrong, "annotations has an empty key"},
       {R"(annotations { key: "-" })", kWrong, "annotations has an empty key"},
       {R"(env { value: "x" })", kWrong,
@@ -39,11 +39,10 @@ TEST(RefusedValuesTest, OfTheProcess) {
       {R"(env { key: "A=B" })", kWrong,
        "env \"A=B\" is no name of a variable: it must not be empty or have \"=\""},
       {R"(args: "")", kWrong,
-       "args name no program: the first one, behind the empty one that removes the present ones, "
-       "must be the program to run"},
+       "args name no program: behind the empty one that removes the present ones, others must "
+       "follow"},
       {R"(args: "" args: "" args: "a")", kWrong,
-       "args name no program: the first one, behind the empty one that removes the present ones, "
-       "must be the program to run"},
+       "args name no program: the first one must be the program to run"},
       {R"(hooks { prestart { path: "hook" } })", kWrong,
        "hooks.prestart \"hook\" is no absolute path to a program"},
       {R"(hooks { poststop {} })", kWrong, "hooks.poststop is no absolute path to a program"},
@@ -66,7 +65,7 @@ TEST(RefusedValuesTest, OfTheProcess) {
       {R"(linux { oom_score_adj { value: -1001 } })", kWrong,
        "linux.oom_score_adj is -1001; -1000 to 1000 are possible"},
   };
-  for (const Case& one : kCases) ExpectRefused(one);
+  for (const RefusedValue& one : kCases) ExpectRefused(one);
   const absl::Status no_device =
       CreationOf().Take("10-a", Answer(R"(CDI_devices { name: "gpu" })"));
   EXPECT_EQ(no_device.code(), kWrong);
@@ -97,7 +96,7 @@ TEST(RefusedValuesTest, ThatAreTooLong) {
 
 TEST(RefusedValuesTest, OfMountsAndDevices) {
   const char* const kNumbers = "; 0:0 to 4095:1048575 are possible";
-  const Case kCases[] = {
+  const RefusedValue kCases[] = {
       {R"(mounts { destination: "m" type: "tmpfs" })", kWrong,
        "mounts \"m\" is no place for a mount: an absolute path other than / is right"},
       {R"(mounts { destination: "//" type: "tmpfs" })", kWrong,
@@ -135,7 +134,7 @@ TEST(RefusedValuesTest, OfMountsAndDevices) {
        "linux.resources.devices \"c 1:*\" allows a device that linux.devices has not; a device in "
        "linux.devices brings its rule"},
   };
-  for (const Case& one : kCases) ExpectRefused(one);
+  for (const RefusedValue& one : kCases) ExpectRefused(one);
   for (const char* numbers : {"major: -1", "major: 4096", "minor: -1", "minor: 1048576"}) {
     const auto status = CreationOf().Take(
         "10-a",
@@ -145,7 +144,7 @@ TEST(RefusedValuesTest, OfMountsAndDevices) {
 }
 
 TEST(RefusedValuesTest, OfNamespaces) {
-  const Case kCases[] = {
+  const RefusedValue kCases[] = {
       {R"(linux { namespaces { type: "net" } })", kWrong,
        "linux.namespaces \"net\" is no type of namespace; valid are cgroup, ipc, mount, network, "
        "pid, time, user and uts"},
@@ -175,7 +174,7 @@ TEST(RefusedValuesTest, OfNamespaces) {
       {R"(linux { cgroups_path: "/a/../b" })", kWrong,
        "linux.cgroups_path is \"/a/../b\"; \".\" and \"..\" are not allowed in it"},
   };
-  for (const Case& one : kCases) ExpectRefused(one);
+  for (const RefusedValue& one : kCases) ExpectRefused(one);
   const absl::Status of_the_host =
       CreationOf().Take("10-a", Answer(R"(linux { sysctl { key: "vm.swappiness" value: "1" } })"));
   EXPECT_EQ(of_the_host.code(), kWrong);
@@ -185,7 +184,7 @@ TEST(RefusedValuesTest, OfNamespaces) {
 
 TEST(RefusedValuesTest, OfScheduling) {
   const char* const kDeadline = " ns; 1024 <= runtime <= deadline <= period is right";
-  const Case kCases[] = {
+  const RefusedValue kCases[] = {
       {"linux { io_priority { class: 4 } }", kWrong,
        "linux.io_priority has the class 4; 0 to 3 are the protocol's"},
       {"linux { io_priority { class: IOPRIO_CLASS_BE priority: 8 } }", kWrong,
@@ -231,7 +230,7 @@ TEST(RefusedValuesTest, OfScheduling) {
        "linux.memory_policy has MPOL_F_NUMA_BALANCING, which MPOL_INTERLEAVE doesn't take; "
        "MPOL_BIND and MPOL_PREFERRED_MANY do"},
   };
-  for (const Case& one : kCases) ExpectRefused(one);
+  for (const RefusedValue& one : kCases) ExpectRefused(one);
   for (const char* times : {"runtime: 1023 deadline: 2000", "runtime: 3000 deadline: 2000",
                             "runtime: 1024 deadline: 3000 period: 2999", "",
                             "runtime: 1024 deadline: 2000 period: 18446744073709551615"}) {
@@ -244,7 +243,7 @@ TEST(RefusedValuesTest, OfScheduling) {
 }
 
 TEST(RefusedValuesTest, OfResources) {
-  const Case kCases[] = {
+  const RefusedValue kCases[] = {
       {R"(linux { resources { cpu { cpus: "x" } } })", kWrong,
        "linux.resources.cpu.cpus is \"x\": must be a list such as \"0-3,8\""},
       {R"(linux { rdt { clos_id {} } })", kWrong,
@@ -254,7 +253,7 @@ TEST(RefusedValuesTest, OfResources) {
        "linux.rdt.enable_monitoring can't be false: each container with a class of type rdt is "
        "monitored"},
   };
-  for (const Case& one : kCases) ExpectRefused(one);
+  for (const RefusedValue& one : kCases) ExpectRefused(one);
   EXPECT_EQ(CreationOf()
                 .Take("10-a", Answer(R"(linux { rdt { clos_id { value: "a" } }
                                                 resources { rdt_class { value: "b" } } })"))

@@ -6,6 +6,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
+#include "nri/adjust/overlay.h"
 #include "nri/adjust/spec_parts.h"
 #include "runtime/spec/paths.h"
 
@@ -168,8 +169,7 @@ absl::Status ApplyDevice(const api::LinuxDevice& device, const api::LinuxContain
 absl::Status CheckRule(const api::LinuxDeviceCgroup& rule,
                        const api::LinuxContainerAdjustment& linux, const SpecTarget& target) {
   constexpr absl::string_view kPath = "linux.resources.devices";
-  const std::string key =
-      absl::StrCat(rule.type(), " ", rule.major().value(), ":", rule.minor().value());
+  const std::string key = RuleKey(rule);
   if (!rule.allow()) {
     return target.Unsupported(kPath, key,
                               "forbids a device; a device that the container shall not have is "

@@ -63,25 +63,20 @@ absl::Status ApplyVariable(const api::KeyValue& variable, const SpecTarget& targ
   return absl::OkStatus();
 }
 
-// `args` of a plugin are the whole command line, so the image's entrypoint is not put before them.
+// `args` of a plugin are the whole command line: the image's entrypoint is not put before them.
 absl::Status ApplyArgs(const api::ContainerAdjustment& adjustment, const SpecTarget& target) {
-  // Merged ones have no mark before them; in an answer of one plugin it may still be there.
-  auto begin = adjustment.args().begin();
-  if (begin != adjustment.args().end() && begin->empty()) ++begin;
-  if (adjustment.args().empty()) return absl::OkStatus();
-  if (begin == adjustment.args().end() || begin->empty()) {
+  const auto& args = adjustment.args();
+  if (args.empty()) return absl::OkStatus();
+  if (args[0].empty()) {
+    return target.Wrong("args", "", "name no program: the first one must be the program to run");
+  }
+  for (const std::string& each : args) {
+    if (each.size() <= kMaxArgument) continue;
     return target.Wrong("args", "",
-                        "name no program: the first one, behind the empty one that "
-                        "removes the present ones, must be the program to run");
+                        absl::StrCat("have one of ", each.size(), " bytes; at most ", kMaxArgument,
+                                     " are possible"));
   }
-  for (auto each = begin; each != adjustment.args().end(); ++each) {
-    if (each->size() > kMaxArgument) {
-      return target.Wrong("args", "",
-                          absl::StrCat("have one of ", each->size(), " bytes; at most ",
-                                       kMaxArgument, " are possible"));
-    }
-  }
-  target.spec().command.assign(begin, adjustment.args().end());
+  target.spec().command.assign(args.begin(), args.end());
   target.spec().args.clear();
   return absl::OkStatus();
 }

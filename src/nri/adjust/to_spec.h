@@ -9,11 +9,11 @@
 
 namespace plimsoll::nri {
 
-// Makes all changes of `adjustment` but `changed_by`. Values are checked as far as that is possible
-// without the machine. `owners` has the plugin of each field, for messages: INVALID_ARGUMENT for a
-// value that is wrong anywhere, FAILED_PRECONDITION for what this container can't have,
-// UNIMPLEMENTED for what no container of Plimsoll can have. After an error the spec is half
-// changed.
+// Makes all changes of `adjustment`, a result of Overlay, but `changed_by`. Values are checked as
+// far as that is possible without the machine. `owners` has the plugin of each field, for messages:
+// INVALID_ARGUMENT for a value that is wrong anywhere, FAILED_PRECONDITION for what this container
+// can't have, UNIMPLEMENTED for what no container of Plimsoll can have. After an error the spec is
+// half changed.
 absl::Status ApplyToSpec(const api::ContainerAdjustment& adjustment, const Owners& owners,
                          runtime::ContainerSpec* spec);
 

@@ -147,9 +147,9 @@ absl::Status CheckPresent(const std::string& name, absl::string_view required_by
       return absl::OkStatus();
     }
   }
-  return absl::FailedPreconditionError(absl::StrCat("plugin ", Printable(cdi::Shorten(name)),
-                                                    " has not seen the container, and ",
-                                                    required_by, " requires it"));
+  return absl::PermissionDeniedError(absl::StrCat("plugin ", Printable(cdi::Shorten(name)),
+                                                  " has not seen the container, and ", required_by,
+                                                  " requires it"));
 }
 
 absl::Status CheckRequired(const ValidatorConfig& config, const Request& request) {
