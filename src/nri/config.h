@@ -24,8 +24,8 @@ struct Config {
   std::string socket = "auto";  // absolute path; auto: /var/run/nri/nri.sock beside the default
                                 // run directory, else nri/nri.sock in the run directory
   bool external = true;         // whether plugins may connect to the socket
-  std::string plugin_dir = "/opt/nri/plugins";
-  std::string config_dir = "/etc/nri/conf.d";
+  std::string plugin_dir = "/opt/nri/plugins";  // empty: none is started
+  std::string config_dir = "/etc/nri/conf.d";   // empty: there are no configurations
   int registration_timeout_ms = 5000;
   int request_timeout_ms = 2000;
   PluginPolicy default_policy;
