@@ -109,7 +109,10 @@ std::vector<std::string> NodeNri::Troubles() const {
 absl::Status CheckNri(const Config& config) {
   if (!config.nri.enabled) return absl::OkStatus();
   PLIMSOLL_ASSIGN_OR_RETURN(const FsRoot host, FsRoot::Open("/"));
-  return nri::Nri::Make(OptionsFor(config, host)).status();
+  runtime::EventLog nothing(1);
+  nri::Options options = OptionsFor(config, host);
+  options.events = &nothing;
+  return Annotate(nri::Nri::Make(std::move(options)).status(), "nri");
 }
 
 }  // namespace plimsoll::daemon

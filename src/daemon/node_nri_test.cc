@@ -52,6 +52,12 @@ class NodeNriTest : public ::testing::Test {
   NodeNri nri_;
 };
 
+TEST_F(NodeNriTest, ACheckFindsNothingWrongWithTheDefaults) {
+  EXPECT_TRUE(CheckNri(Config()).ok()) << CheckNri(Config());
+  config_.nri.policies["10-a"].strikes = -1;
+  EXPECT_THAT(CheckNri(config_).message(), HasSubstr("nri: "));
+}
+
 TEST_F(NodeNriTest, SwitchedOffItHasNoHooks) {
   config_.nri.enabled = false;
   ASSERT_TRUE(Open().ok());
