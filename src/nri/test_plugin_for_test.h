@@ -27,6 +27,10 @@ class CallLog {
     absl::MutexLock lock(&mutex_);
     return calls_;
   }
+  void Clear() {
+    absl::MutexLock lock(&mutex_);
+    calls_.clear();
+  }
   // Those that begin so.
   std::vector<std::string> Of(const std::string& prefix) const {
     std::vector<std::string> some;
