@@ -44,8 +44,8 @@ absl::StatusOr<std::vector<std::string>> ContainerHooks::AskForChanges(const std
     api::CreateContainerResponse response;
     bool answered = false;
     PLIMSOLL_RETURN_IF_ERROR(dispatcher_->Ask(
-        plugin, {api::CREATE_CONTAINER, &request, &request.pod(), &request.container()},
-        &response, &answered));
+        plugin, {api::CREATE_CONTAINER, &request, &request.pod(), &request.container()}, &response,
+        &answered));
     PLIMSOLL_RETURN_IF_ERROR(creation->Take(plugin->name(), response));
     if (response.adjust().ByteSizeLong() > 0) plugin->counts()->Adjusted();
     if (answered) seen.push_back(plugin->name());

@@ -52,8 +52,8 @@ class Dispatcher {
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(parts_->turn);
   void StartAnew() ABSL_EXCLUSIVE_LOCKS_REQUIRED(parts_->turn);
   // One request, with the plugin as the holder.
-  Outcome AskAsHolder(const std::shared_ptr<PluginConnection>& plugin,
-                      const PluginRequest& request, google::protobuf::MessageLite* response);
+  Outcome AskAsHolder(const std::shared_ptr<PluginConnection>& plugin, const PluginRequest& request,
+                      google::protobuf::MessageLite* response);
   void TellOne(const std::shared_ptr<PluginConnection>& plugin, const PluginRequest& request,
                google::protobuf::MessageLite* response);
 

@@ -91,7 +91,9 @@ bool Makings::AwaitUnhooked(SteadyTime until, absl::FunctionRef<bool()> give_up)
   }
 }
 
-void Makings::Wake() { state_->news.Tell(); }
+void Makings::Wake() {
+  state_->news.Tell();
+}
 
 bool Makings::Keep(const AskedUpdate& update) {
   const std::string& id = update.update.container_id();

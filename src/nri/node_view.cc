@@ -28,7 +28,9 @@ std::optional<Stage> StageOf(runtime::ContainerState state) {
   }
 }
 
-absl::Status NoEngine() { return absl::NotFoundError("there is no engine yet"); }
+absl::Status NoEngine() {
+  return absl::NotFoundError("there is no engine yet");
+}
 
 }  // namespace
 
@@ -61,8 +63,8 @@ api::Container NodeView::MessageOf(const runtime::HookedPod& pod,
   if (images_ != nullptr) {
     if (auto found = images_->Find(record.image_id); found.ok()) image = *std::move(found);
   }
-  return MessageOf(pod, runtime::HookedContainer{
-                            std::move(record), image.has_value() ? &image->config : nullptr});
+  return MessageOf(pod, runtime::HookedContainer{std::move(record),
+                                                 image.has_value() ? &image->config : nullptr});
 }
 
 absl::StatusOr<api::Container> NodeView::Container(const std::string& id) const {

@@ -32,8 +32,7 @@ void PodHooks::Undo(const std::string& id) {
   dispatcher_->TellSandboxRemoved(id);
 }
 
-absl::Status PodHooks::Update(const runtime::HookedPod& pod,
-                              const runtime::SandboxUpdate& update) {
+absl::Status PodHooks::Update(const runtime::HookedPod& pod, const runtime::SandboxUpdate& update) {
   const TurnHolder turn(&parts_->turn);
   if (parts_->stopping) return absl::OkStatus();
   dispatcher_->Flush();
