@@ -86,6 +86,7 @@ void Caretaker::Deliver() {
     const bool forget = kept_some && parts_->roster.IsEmpty();
     if (!parts_->queue.empty() || forget) {
       const TurnHolder turn(&parts_->turn);
+      dispatcher_->HasTurn();
       if (parts_->stopping) return;
       dispatcher_->Flush();
       if (parts_->roster.IsEmpty()) {

@@ -60,6 +60,7 @@ absl::Status Joiner::TryJoin(PluginConnection& plugin) {
                      absl::FormatDuration(kCreationPatience)));
   }
   const TurnHolder turn(&parts_->turn);
+  dispatcher_->HasTurn();
   if (parts_->stopping) return absl::CancelledError("plimsolld ends");
   dispatcher_->Flush();
   return Synchronize(plugin);

@@ -230,6 +230,49 @@ TEST_F(NriHostileTest, APluginThatFloodsUpdatesHoldsNothingUp) {
   for (std::thread& thread : threads) thread.join();
 }
 
+TEST_F(NriHostileTest, APluginThatHoldsUpThousandsOfEventsIsDisconnected) {
+  options_.config.request_timeout_ms = 300'000;
+  Start();
+  TestPlugin& plugin = Join("10-slow");
+  Join("20-b");
+  ASSERT_EQ(RunPod("p1"), absl::OkStatus());
+  ASSERT_EQ(Create("p1", "c1"), absl::OkStatus());
+  plugin.on_call = [&](const std::string& call) {
+    if (call == "StopContainer c1") end_.WaitForNotification();
+    return absl::OkStatus();
+  };
+  Exit("c1");
+  ASSERT_TRUE(WaitUntil([&] { return log_.Count("10-slow StopContainer c1") == 1; }));
+  for (int i = 0; i < 10'000; ++i) RemovePod("unknown");
+  EXPECT_TRUE(WaitUntil([&] { return StateOf("10-slow") == PluginState::kAbsent; }));
+  EXPECT_TRUE(WasTold("10000 events wait"));
+  Flush();
+  EXPECT_EQ(log_.Count("20-b StopContainer c1"), 1u);
+  EXPECT_EQ(StateOf("20-b"), PluginState::kReady);
+  end_.Notify();
+}
+
+TEST_F(NriHostileTest, WhenEventsWereDroppedAllPluginsJoinAnew) {
+  Start();
+  TestPlugin& plugin = Join("10-a");
+  ASSERT_EQ(RunPod("p1"), absl::OkStatus());
+  ASSERT_EQ(Create("p1", "c1"), absl::OkStatus());
+  // The engine holds the turn for long, and no plugin is at fault.
+  const absl::Status updated = nri_->UpdateContainer(Pod("p1"), Container("p1", "c1"), {},
+                                                     [&](const runtime::ResourceUpdate&) {
+                                                       for (int i = 0; i < 20'001; ++i)
+                                                         RemovePod("unknown");
+                                                       return absl::OkStatus();
+                                                     });
+  EXPECT_EQ(updated, absl::OkStatus());
+  EXPECT_TRUE(WaitUntil([&] { return nri_->Report().empty(); }));
+  EXPECT_TRUE(WasTold("events had to be dropped"));
+  EXPECT_FALSE(plugin.session->Wait().ok());
+  ASSERT_EQ(RunPod("p2"), absl::OkStatus());
+  Join("30-c");
+  EXPECT_EQ(log_.Count("30-c Synchronize p1 p2 c1"), 1u);
+}
+
 TEST_F(NriHostileTest, APluginThatNeverReadsIsLeftOut) {
   options_.config.request_timeout_ms = 50;
   options_.config.default_policy.strikes = 2;
