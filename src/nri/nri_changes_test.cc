@@ -117,7 +117,7 @@ TEST_F(NriChangesTest, AFailedUpdateOfAnotherFailsTheCallUnlessItMayFail) {
   EXPECT_THAT(failed.message(), HasSubstr("\"10-a\""));
   EXPECT_THAT(failed.message(), HasSubstr("\"c1\""));
   EXPECT_THAT(failed.message(), HasSubstr("kernel says no"));
-  EXPECT_FALSE(WasTold("kernel says no"));
+  EXPECT_FALSE(IsTold("kernel says no"));
   AnswerCreateWith(SharesOf("c1", 512, /*ignore_failure=*/true));
   EXPECT_EQ(Create("p1", "c2"), absl::OkStatus());
   EXPECT_TRUE(WasTold("kernel says no"));

@@ -196,7 +196,7 @@ TEST_F(NriJoiningTest, APluginThatFailsToSynchronizeIsRefused) {
     return absl::InternalError("can't read my state");
   };
   ASSERT_EQ(Connect(plugin), absl::OkStatus());
-  EXPECT_TRUE(WaitUntil([&] { return WasTold("can't read my state"); }));
+  EXPECT_TRUE(WasTold("can't read my state"));
   EXPECT_FALSE(plugin.session->Wait().ok());
   EXPECT_TRUE(WaitUntil([&] { return !nri_->Active(); }));
 }
