@@ -15,7 +15,8 @@ namespace {
 
 constexpr char kPluginService[] = "nri.pkg.api.v1alpha1.Plugin";
 constexpr char kRuntimeService[] = "nri.pkg.api.v1alpha1.Runtime";
-constexpr char kProtocol[] = "0.12.0";
+// As Go names a version of a module: plugins compare it so.
+constexpr char kProtocol[] = "v0.12.0";
 constexpr size_t kLongestVersion = 64;
 
 pid_t PeerOf(const UniqueFd& socket) {
