@@ -9,6 +9,7 @@ namespace {
 
 constexpr int kJoinThreads = 16;
 constexpr size_t kMostJoins = 64;
+constexpr absl::Duration kBetweenNameless = absl::Seconds(10);
 
 }  // namespace
 
@@ -65,9 +66,19 @@ void Caretaker::Drop(const std::shared_ptr<PluginConnection>& plugin) {
   parts_->makings.Wake();  // it may be waiting there
   service_->Withdraw(*plugin);
   launcher_->Ended(*plugin);
-  const std::string why(plugin->why_closed().message());
-  plugin->counts()->Failed(why);
-  parts_->Tell(/*is_warning=*/true, plugin->name(), absl::StrCat("has gone: ", why));
+  plugin->counts()->Failed(plugin->why_closed().message());
+  TellGone(*plugin);
+}
+
+// Whoever may connect shall not fill the log: connections without a name are told now and then, and
+// those that only looked whether somebody listens never.
+void Caretaker::TellGone(const PluginConnection& plugin) {
+  const absl::Status why = plugin.why_closed();
+  if (plugin.step() == Step::kNew && !plugin.is_pre_installed()) {
+    if (absl::IsUnavailable(why) || tell_nameless_from_ > SteadyNow()) return;
+    tell_nameless_from_ = SteadyAfter(kBetweenNameless);
+  }
+  parts_->Tell(/*is_warning=*/true, plugin.name(), absl::StrCat("has gone: ", why.message()));
 }
 
 SteadyTime Caretaker::NextLook() const {
