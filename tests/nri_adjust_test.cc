@@ -28,6 +28,7 @@ napi::ContainerAdjustment Adjustment(const std::string& text) {
 
 class NriAdjustTest : public NriTest {
  protected:
+  NriAdjustTest() : NriTest("", "cdi_spec_dirs: [$FILES/cdi]\n") {}
   void SetUp() override {
     NriTest::SetUp();
     if (!IsSkipped() && !HasFatalFailure()) Join(plugin_);
@@ -142,6 +143,18 @@ TEST_F(NriAdjustTest, Devices) {
   const std::string id = StartAdjusted(R"(linux { devices { path: "/dev/given" type: "c" major: 1
                                           minor: 5 file_mode { value: 438 } } })");
   EXPECT_EQ(ExecOutput(id, "head -c 3 /dev/given | wc -c; stat -c %a /dev/given"), "3\n666\n");
+}
+
+TEST_F(NriAdjustTest, CdiDevices) {
+  ASSERT_TRUE(nri_files_.root().MakeDirs("cdi", 0755).ok());
+  ASSERT_TRUE(nri_files_.root()
+                  .ReplaceFile("cdi/card.json", R"({"cdiVersion": "0.7.0",
+      "kind": "plimsoll-test.com/card", "devices": [{"name": "0", "containerEdits": {
+      "env": ["CARD=0"], "deviceNodes": [{"path": "/dev/card", "hostPath": "/dev/zero"}]}}]})",
+                               0644)
+                  .ok());
+  const std::string id = StartAdjusted(R"(CDI_devices { name: "plimsoll-test.com/card=0" })");
+  EXPECT_EQ(ExecOutput(id, "echo $CARD; head -c 2 /dev/card | wc -c"), "0\n2\n");
 }
 
 TEST_F(NriAdjustTest, HooksRun) {

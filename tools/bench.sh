@@ -43,6 +43,9 @@ echo
 echo "== a question to kubelet's sockets before a pod"
 "$bin/bench_kubelet"
 echo
+echo "== a container that a plugin is asked about"
+"$bin/bench_nri"
+echo
 echo "== the topology of a large machine"
 "$bin/bench_topology"
 echo

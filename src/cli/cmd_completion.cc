@@ -7,6 +7,7 @@
 #include "cli/command.h"
 #include "cli/command_tree.h"
 #include "cli/lookup.h"
+#include "cli/nri_report.h"
 #include "cli/object_fields.h"
 
 #ifndef PLIMSOLL_VERSION
@@ -23,6 +24,13 @@ absl::Status AddAgentPods(const CommandContext& context, std::set<std::string>* 
   return absl::OkStatus();
 }
 
+absl::Status AddPlugins(pod::Client& client, std::set<std::string>* names) {
+  PLIMSOLL_ASSIGN_OR_RETURN(const auto status, client.RuntimeStatus(/*verbose=*/true));
+  PLIMSOLL_ASSIGN_OR_RETURN(const auto nri, NriOf(status));
+  for (const std::string& name : PluginNames(nri)) names->insert(name);
+  return absl::OkStatus();
+}
+
 // Prints one name a line. Starts no daemon: Tab must not have effects.
 absl::StatusOr<int> Complete(const CommandContext& context, const std::vector<std::string>& kinds) {
   std::set<std::string> names;
@@ -33,6 +41,10 @@ absl::StatusOr<int> Complete(const CommandContext& context, const std::vector<st
   }
   PLIMSOLL_ASSIGN_OR_RETURN(const auto client, context.Connect(/*may_start=*/false));
   for (const std::string& kind : kinds) {
+    if (kind == "plugins") {
+      PLIMSOLL_RETURN_IF_ERROR(AddPlugins(*client, &names));
+      continue;
+    }
     if (kind == "images") {
       PLIMSOLL_ASSIGN_OR_RETURN(const auto images, client->ListImages());
       for (const cri::Image& image : images) {
@@ -75,7 +87,7 @@ void AddCompletionCommand(CLI::App& app, CommandContext& context) {
   CLI::App* complete = app.add_subcommand("__complete", "Names for completion")->group("");
   auto kinds = std::make_shared<std::vector<std::string>>();
   complete->add_option("kind", *kinds)
-      ->check(CLI::IsMember({"pods", "containers", "images", "places", "agent-pods"}));
+      ->check(CLI::IsMember({"pods", "containers", "images", "places", "agent-pods", "plugins"}));
   context.Act(complete, [&context, kinds] { return Complete(context, *kinds); });
 
   CLI::App* man = app.add_subcommand("__man", "The man page")->group("");

@@ -261,6 +261,7 @@ void BuildApp(CLI::App& app, CommandContext& context) {
   AddTopCommand(app, context);
   AddUpdateCommand(app, context);
   AddClassesCommand(app, context);
+  AddNriCommand(app, context);
   AddTopologyCommand(app, context);
   AddKubeletConfigCommand(app, context);
   AddAssignCommand(app, context);

@@ -61,6 +61,7 @@ void AddClassesCommand(CLI::App& app, CommandContext& context);
 // Subcommands of `plimsoll classes`.
 void AddExplainCommands(CLI::App& classes, CommandContext& context);
 void AddAssignCommand(CLI::App& app, CommandContext& context);
+void AddNriCommand(CLI::App& app, CommandContext& context);
 void AddTopologyCommand(CLI::App& app, CommandContext& context);
 void AddKubeletConfigCommand(CLI::App& app, CommandContext& context);
 // Adds `images`, `pull` and `rmi` too: they are `image list`, `image pull` and `image remove`.

@@ -20,6 +20,7 @@ std::string DynamicKinds(const OptionInfo& option) {
     if (part == "CONTAINER") kinds.emplace_back("containers");
     if (part == "POD-NAME") kinds.emplace_back("agent-pods");
     if (part == "IMAGE") kinds.emplace_back("images");
+    if (part == "PLUGIN") kinds.emplace_back("plugins");
     if (part == "SOURCE" || part == "TARGET") kinds.emplace_back("places");
   }
   return absl::StrJoin(kinds, " ");

@@ -7,6 +7,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/time/time.h"
 #include "base/printable.h"
+#include "cli/nri_report.h"
 #include "cli/resource_report.h"
 #include "cli/text.h"
 
@@ -159,6 +160,14 @@ void AddPorts(std::string& text, const cri::PodSandboxStatusResponse& pod) {
   }
 }
 
+// The fields that plugins have set.
+void AddChanges(std::string& text, const cri::ContainerStatusResponse& response) {
+  for (const PluginChangeOf& change : ChangesOf(response, "")) {
+    AddLine(text, absl::StrCat("by ", change.plugin),
+            absl::StrCat(change.field, change.key.empty() ? "" : " ", change.key));
+  }
+}
+
 // How much is known of the needs of a pod of which kubelet told them.
 void AddPicture(std::string& text, const cri::PodSandboxStatusResponse& pod) {
   const nlohmann::json picture = InfoOf(pod, "podResources");
@@ -217,6 +226,7 @@ std::string DescribeContainer(const cri::ContainerStatusResponse& response,
     AddLine(text, name, value);
   }
   AddClasses(text, status.class_resources().classes(), response.info());
+  AddChanges(text, response);
   return text;
 }
 

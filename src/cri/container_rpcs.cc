@@ -29,6 +29,15 @@ bool Matches(const runtime::ContainerRecord& record, const v1::ContainerFilter& 
          (!filter.has_state() || filter.state().state() == ToCri(record.state));
 }
 
+// The changes of plugins, [{"field": "env", "key": "A", "plugin": "10-a"}].
+nlohmann::json ChangesJson(const std::vector<runtime::PluginChange>& changes) {
+  nlohmann::json json = nlohmann::json::array();
+  for (const runtime::PluginChange& change : changes) {
+    json.push_back({{"field", change.field}, {"key", change.key}, {"plugin", change.plugin}});
+  }
+  return json;
+}
+
 std::string ContainerInfo(const runtime::ContainerRecord& record) {
   nlohmann::json json;
   json["sandboxID"] = record.sandbox_id;
@@ -40,6 +49,7 @@ std::string ContainerInfo(const runtime::ContainerRecord& record) {
   json["oomKilled"] = record.oom_killed;
   json["bootId"] = record.boot_id;
   json["spec"] = nlohmann::json::parse(runtime::ToJson(record.spec), nullptr, false);
+  json["changedBy"] = ChangesJson(record.spec.changed_by);
   return json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 

@@ -48,6 +48,9 @@ struct NodeInfo {
   std::function<std::vector<std::string>()> not_ready;
   // May be null. Thread-safe, and cheap.
   std::function<ClusterState()> cluster;
+  // The Node Resource Interface's state as JSON, for verbose Status. May be null. Thread-safe, and
+  // cheap.
+  std::function<std::string()> nri;
   std::string metrics_url;  // empty: metrics are not served
   // OK if a pod would get a network; errors as `ready`'s. Null: there is no network. Thread-safe;
   // may wait some seconds for network plugins.

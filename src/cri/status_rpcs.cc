@@ -89,6 +89,7 @@ absl::Status StatusRpcs::Status(const v1::StatusRequest& request, v1::StatusResp
   if (!request.verbose()) return absl::OkStatus();
   auto& info = *response->mutable_info();
   info["config"] = ConfigJson(info_);
+  if (info_.nri) info["nri"] = info_.nri();
   nlohmann::json limitations = nlohmann::json::array();
   if (info_.limitations) limitations = info_.limitations();
   info["limitations"] = limitations.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);

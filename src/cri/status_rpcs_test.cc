@@ -34,6 +34,24 @@ TEST_F(ServicesTest, StatusNamesBothConditions) {
   EXPECT_THAT(response.info().at("config"), HasSubstr("\"version\":\"1.2.3\""));
   EXPECT_THAT(response.info().at("config"), HasSubstr("\"selinux\":false"));
   EXPECT_EQ(response.info().at("limitations"), "[]");
+  EXPECT_FALSE(response.info().contains("nri"));
+}
+
+class PluggedTest : public ServicesTest {
+ protected:
+  PluggedTest() {
+    options_.info.nri = [] { return R"({"enabled":true})"; };
+  }
+};
+
+TEST_F(PluggedTest, VerboseStatusHasTheStateOfPlugins) {
+  v1::StatusRequest request;
+  v1::StatusResponse response;
+  ASSERT_TRUE(Call(runtime_, &RuntimeStub::Status, request, &response).ok());
+  EXPECT_TRUE(response.info().empty());
+  request.set_verbose(true);
+  ASSERT_TRUE(Call(runtime_, &RuntimeStub::Status, request, &response).ok());
+  EXPECT_EQ(response.info().at("nri"), R"({"enabled":true})");
 }
 
 class HandlersTest : public ServicesTest {

@@ -1,6 +1,45 @@
 #include "daemon/changed_keys.h"
 
+#include "absl/functional/function_ref.h"
+
 namespace plimsoll::daemon {
+namespace {
+
+using NoteFn = absl::FunctionRef<void(const char* key, bool same)>;
+
+void NoteNri(const nri::Config& before, const nri::Config& after, const NoteFn& note) {
+  note("nri.enabled", before.enabled == after.enabled);
+  note("nri.socket", before.socket == after.socket);
+  note("nri.external", before.external == after.external);
+  note("nri.plugin_dir", before.plugin_dir == after.plugin_dir);
+  note("nri.config_dir", before.config_dir == after.config_dir);
+  note("nri.registration_timeout_ms",
+       before.registration_timeout_ms == after.registration_timeout_ms);
+  note("nri.request_timeout_ms", before.request_timeout_ms == after.request_timeout_ms);
+  note("nri.default_policy.required",
+       before.default_policy.required == after.default_policy.required);
+  note("nri.default_policy.strikes", before.default_policy.strikes == after.default_policy.strikes);
+  note("nri.plugins", before.policies == after.policies);
+  note("nri.validator.reject_oci_hooks",
+       before.validator.reject_oci_hooks == after.validator.reject_oci_hooks);
+  note("nri.validator.reject_runtime_default_seccomp",
+       before.validator.reject_runtime_default_seccomp ==
+           after.validator.reject_runtime_default_seccomp);
+  note("nri.validator.reject_unconfined_seccomp",
+       before.validator.reject_unconfined_seccomp == after.validator.reject_unconfined_seccomp);
+  note("nri.validator.reject_custom_seccomp",
+       before.validator.reject_custom_seccomp == after.validator.reject_custom_seccomp);
+  note("nri.validator.reject_namespaces",
+       before.validator.reject_namespaces == after.validator.reject_namespaces);
+  note("nri.validator.reject_sysctls",
+       before.validator.reject_sysctls == after.validator.reject_sysctls);
+  note("nri.validator.required_plugins",
+       before.validator.required_plugins == after.validator.required_plugins);
+  note("nri.validator.tolerate_missing_annotation",
+       before.validator.tolerate_missing_annotation == after.validator.tolerate_missing_annotation);
+}
+
+}  // namespace
 
 std::vector<std::string> ChangedKeys(const Config& before, const Config& after) {
   std::vector<std::string> changed;
@@ -31,6 +70,7 @@ std::vector<std::string> ChangedKeys(const Config& before, const Config& after) 
   note("kube.socket_group", before.kube.socket_group == after.kube.socket_group);
   note("kubelet.root", before.kubelet.root == after.kubelet.root);
   note("kubelet.pods", before.kubelet.pods == after.kubelet.pods);
+  NoteNri(before.nri, after.nri, note);
   note("cgroup_parent", before.cgroup_parent == after.cgroup_parent);
   note("cgroup_driver", before.cgroup_driver == after.cgroup_driver);
   note("restrict_oom_score_adj", before.restrict_oom_score_adj == after.restrict_oom_score_adj);

@@ -17,9 +17,9 @@ TEST(ChangedKeys, EveryOptionIsNamed) {
   for (const OptionName& option : OptionNames()) {
     // One of these is a valid value other than the option's default.
     bool found = false;
-    for (const char* value :
-         {"7", "error", "json", "true", "/elsewhere", "unix:///elsewhere", "127.0.0.1:7777",
-          "systemd", "noexec", "crun", "off", "ClassResources=false", "eth7"}) {
+    for (const char* value : {"7", "error", "json", "true", "false", "/elsewhere",
+                              "unix:///elsewhere", "127.0.0.1:7777", "systemd", "noexec", "crun",
+                              "off", "ClassResources=false", "eth7", "70"}) {
       Config changed;
       if (!SetOption(changed, option.key, value).ok() || changed == defaults) continue;
       found = true;
@@ -31,10 +31,12 @@ TEST(ChangedKeys, EveryOptionIsNamed) {
 
 TEST(ChangedKeys, SectionsAreNamedAsAWhole) {
   const auto changed = ParseConfig(
-      "nodeResources: {cpus: {list: \"0\"}}\nworkers: 3\nlog: {level: debug}\n", "test.yaml");
+      "nodeResources: {cpus: {list: \"0\"}}\nworkers: 3\nlog: {level: debug}\n"
+      "nri: {plugins: {10-a: {required: true}}}\n",
+      "test.yaml");
   ASSERT_TRUE(changed.ok()) << changed.status();
   EXPECT_THAT(ChangedKeys(Config(), *changed),
-              ElementsAre("log.level", "workers", "nodeResources"));
+              ElementsAre("log.level", "nri.plugins", "workers", "nodeResources"));
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <climits>
 #include <map>
+#include <tuple>
 #include <utility>
 
 #include "absl/strings/match.h"
@@ -22,16 +23,38 @@
 #include "base/regular_file.h"
 #include "base/status.h"
 #include "daemon/config_options.h"
+#include "daemon/plugin_policies.h"
 #include "yaml/documents.h"
+#include "yaml/reader.h"
 
 namespace plimsoll::daemon {
 namespace {
 
 constexpr size_t kMaxFileBytes = 1024 * 1024;
-// Keys without an option: trees, which no flag sets.
-constexpr char kClasses[] = "classes";
-constexpr char kNodeResources[] = "nodeResources";
 constexpr char kHandlers[] = "runtime_handlers";
+
+// Keys without an option: trees, which no flag sets.
+struct Tree {
+  const char* key;
+  void (*read)(YamlReader& reader, const YAML::Node& node, const std::string& path, Config& config);
+};
+constexpr Tree kTrees[] = {
+    {"nri.plugins",
+     [](YamlReader& reader, const YAML::Node& node, const std::string& path, Config& config) {
+       ReadPluginPolicies(reader, node, path, &config.nri.policies);
+     }},
+    {"classes",
+     [](YamlReader& reader, const YAML::Node& node, const std::string& path, Config& config) {
+       qos::ReadClassesConfig(reader, node, path, &config.classes);
+     }},
+    {"nodeResources",
+     [](YamlReader& reader, const YAML::Node& node, const std::string& path, Config& config) {
+       topology::ReadNodeResources(reader, node, path, &config.node_resources);
+     }},
+    {kHandlers,
+     [](YamlReader& reader, const YAML::Node& node, const std::string& path, Config& config) {
+       runtime::ReadHandlers(reader, node, path, &config.runtime_handlers);
+     }}};
 
 const char* TypeName(const YAML::Node& node) {
   switch (node.Type()) {
@@ -135,18 +158,8 @@ class Parser {
       return Error(key_node.Mark(),
                    absl::StrCat("key '", full, "' has no value; leave it out for ", "its default"));
     };
-    if (full == kClasses || full == kNodeResources || full == kHandlers) {
-      if (value.IsNull()) return no_value();
-      YamlReader reader{std::string(file_)};
-      if (full == kClasses) {
-        qos::ReadClassesConfig(reader, value, full, &config.classes);
-      } else if (full == kHandlers) {
-        runtime::ReadHandlers(reader, value, full, &config.runtime_handlers);
-      } else {
-        topology::ReadNodeResources(reader, value, full, &config.node_resources);
-      }
-      if (reader.errors().empty()) return absl::OkStatus();
-      return absl::InvalidArgumentError(absl::StrJoin(reader.errors(), "\n"));
+    for (const Tree& tree : kTrees) {
+      if (full == tree.key) return value.IsNull() ? no_value() : ParseTree(tree, value, config);
     }
     std::vector<std::string> valid;
     for (const Option& option : Options()) {
@@ -167,7 +180,12 @@ class Parser {
       const std::string here(rest.substr(0, rest.find('.')));
       if (valid.empty() || valid.back() != here) valid.push_back(here);
     }
-    if (section.empty()) valid.insert(valid.end(), {kClasses, kNodeResources, kHandlers});
+    for (const Tree& tree : kTrees) {
+      absl::string_view rest = tree.key;
+      if (absl::ConsumePrefix(&rest, section) && !absl::StrContains(rest, '.')) {
+        valid.emplace_back(rest);
+      }
+    }
     std::string meant = ClosestWord(key_node.Scalar(), valid);
     if (!meant.empty()) meant = absl::StrCat("'", meant, "'");
     if (meant.empty() && section.empty()) meant = KeyElsewhere(full, config);
@@ -176,6 +194,13 @@ class Parser {
                               meant.empty() ? "" : absl::StrCat("; did you mean ", meant, "?"),
                               meant.empty() ? ", valid here: " : " Valid here: ",
                               absl::StrJoin(valid, ", ")));
+  }
+
+  absl::Status ParseTree(const Tree& tree, const YAML::Node& value, Config& config) const {
+    YamlReader reader{std::string(file_)};
+    tree.read(reader, value, tree.key, config);
+    if (reader.errors().empty()) return absl::OkStatus();
+    return absl::InvalidArgumentError(absl::StrJoin(reader.errors(), "\n"));
   }
 
   absl::Status SetAt(const YAML::Node& node, const Option& option, const std::string& value,
@@ -308,14 +333,19 @@ absl::Status ValidateConfig(const Config& config) {
   // its socket has a longer name.
   constexpr size_t kMostBytes = sizeof(sockaddr_un::sun_path) - 2;
   for (const auto& [key, path] : {std::pair("address", SocketPath(config)),
-                                  std::pair("kube.socket", ClusterSocketPath(config))}) {
+                                  std::pair("kube.socket", ClusterSocketPath(config)),
+                                  std::pair("nri.socket", NriSocketPath(config))}) {
     if (path.size() <= kMostBytes) continue;
     tell(absl::StrCat(key, ": the path of a socket has at most ", kMostBytes, " bytes, ", path,
                       " has ", path.size()));
   }
-  if (SocketPath(config) == ClusterSocketPath(config)) {
-    tell(absl::StrCat("address and kube.socket: the two sockets must differ, both are ",
-                      SocketPath(config)));
+  for (const auto& [keys, one, other] :
+       {std::tuple("address and kube.socket", SocketPath(config), ClusterSocketPath(config)),
+        std::tuple("address and nri.socket", SocketPath(config), NriSocketPath(config)),
+        std::tuple("kube.socket and nri.socket", ClusterSocketPath(config),
+                   NriSocketPath(config))}) {
+    if (one != other || one.empty()) continue;
+    tell(absl::StrCat(keys, ": the two sockets must differ, both are ", one));
   }
   for (const auto& [key, group] : {std::pair("socket_group", config.socket_group),
                                    std::pair("kube.socket_group", config.kube.socket_group)}) {
@@ -347,6 +377,14 @@ absl::Status ValidateConfig(const Config& config) {
 std::string ClusterSocketPath(const Config& config) {
   if (config.kube.socket != "auto") return config.kube.socket;
   return absl::StrCat(config.run_dir, "/", kClusterSocketDirectory, "/cluster.sock");
+}
+
+std::string NriSocketPath(const Config& config) {
+  if (!config.nri.enabled || !config.nri.external) return "";
+  if (config.nri.socket != "auto") return config.nri.socket;
+  // Where plugins look for it; other daemons on the machine are not the ones that they mean.
+  if (config.run_dir == Config().run_dir) return "/var/run/nri/nri.sock";
+  return absl::StrCat(config.run_dir, "/nri/nri.sock");
 }
 
 std::string SocketPath(const Config& config) {

@@ -14,6 +14,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "nri/config.h"
 #include "qos/classes_config.h"
 #include "runtime/handlers/handler.h"
 #include "service/feature_gates.h"
@@ -77,6 +78,7 @@ struct Config {
   StreamingConfig streaming;
   KubeConfig kube;
   KubeletConfig kubelet;
+  nri::Config nri;  // `policies`: in the file only
   std::string cgroup_parent = "/plimsoll";
   std::string cgroup_driver = "auto";           // auto, cgroupfs, systemd
   std::string restrict_oom_score_adj = "auto";  // auto, true, false
@@ -129,6 +131,9 @@ std::string SocketPath(const Config& config);
 inline constexpr char kClusterSocketDirectory[] = "cluster";
 // That of the socket for plimsoll-kube; empty: there is none.
 std::string ClusterSocketPath(const Config& config);
+// That of the Node Resource Interface, where its plugins look for it if this is the machine's own
+// daemon; empty: there is none.
+std::string NriSocketPath(const Config& config);
 
 }  // namespace plimsoll::daemon
 

@@ -11,6 +11,7 @@
 #include "absl/strings/strip.h"
 #include "base/listen_address.h"
 #include "base/status.h"
+#include "daemon/plugin_policies.h"
 #include "image/reference.h"
 #include "linux/cgroup/cgroup.h"
 
@@ -110,6 +111,35 @@ absl::Status SetClusterSocket(Config& config, const std::string& value) {
     return Expected("auto, the absolute path of a socket, or nothing for none", value);
   }
   config.kube.socket = value;
+  return absl::OkStatus();
+}
+
+absl::Status SetNriSocket(Config& config, const std::string& value) {
+  if (value != "auto" && !IsPlainAbsolutePath(value)) {
+    return Expected("auto or the absolute path of a socket (nri.external: false for none)", value);
+  }
+  config.nri.socket = value;
+  return absl::OkStatus();
+}
+
+absl::Status AddRequiredPlugin(Config& config, const std::string& value) {
+  PLIMSOLL_RETURN_IF_ERROR(CheckPluginName(value));
+  config.nri.validator.required_plugins.push_back(value);
+  return absl::OkStatus();
+}
+
+absl::Status SetToleration(Config& config, const std::string& value) {
+  if (value.find_first_of(" \t\n=,") != std::string::npos) {
+    return Expected("an annotation's name, or nothing for none", value);
+  }
+  config.nri.validator.tolerate_missing_annotation = value;
+  return absl::OkStatus();
+}
+
+// A directory that may be none.
+absl::Status SetOptionalDirectory(std::string& member, const std::string& value) {
+  if (!value.empty()) return SetDirectory(member, value);
+  member.clear();
   return absl::OkStatus();
 }
 
@@ -220,9 +250,7 @@ constexpr Option kOptions[] = {
      [](Config& config) { config.cdi_spec_dirs.clear(); }},
     {"network.config_dir", OptionKind::kText,
      [](Config& config, const std::string& value) {
-       if (!value.empty()) return SetDirectory(config.network.config_dir, value);
-       config.network.config_dir.clear();
-       return absl::OkStatus();
+       return SetOptionalDirectory(config.network.config_dir, value);
      },
      "directory of CNI configurations, the first one is the pods' network; empty: none"},
     {"network.plugin_dirs", OptionKind::kTextList, AddPluginDirectory,
@@ -282,6 +310,79 @@ constexpr Option kOptions[] = {
      "ask kubelet's sockets about pods whose client passes no resources of the whole pod down: "
      "auto "
      "or off"},
+    {"nri.enabled", OptionKind::kText,
+     [](Config& config, const std::string& value) { return SetBool(config.nri.enabled, value); },
+     "whether there is a Node Resource Interface, for plugins that adjust pods: true or false"},
+    {"nri.socket", OptionKind::kText, SetNriSocket,
+     "its socket: a path; auto: /var/run/nri/nri.sock, or nri/nri.sock in a run_dir of one's own"},
+    {"nri.external", OptionKind::kText,
+     [](Config& config, const std::string& value) { return SetBool(config.nri.external, value); },
+     "whether plugins that the daemon has not started may connect: true or false"},
+    {"nri.plugin_dir", OptionKind::kText,
+     [](Config& config, const std::string& value) {
+       return SetOptionalDirectory(config.nri.plugin_dir, value);
+     },
+     "directory of plugins that the daemon starts; empty: none"},
+    {"nri.config_dir", OptionKind::kText,
+     [](Config& config, const std::string& value) {
+       return SetOptionalDirectory(config.nri.config_dir, value);
+     },
+     "directory of plugins' configurations; empty: none"},
+    {"nri.registration_timeout_ms", OptionKind::kInteger,
+     [](Config& config, const std::string& value) {
+       return SetInteger(config.nri.registration_timeout_ms, value, 10, 600000);
+     },
+     "milliseconds that a plugin has to register"},
+    {"nri.request_timeout_ms", OptionKind::kInteger,
+     [](Config& config, const std::string& value) {
+       return SetInteger(config.nri.request_timeout_ms, value, 10, 600000);
+     },
+     "milliseconds that a plugin has to answer a request"},
+    {"nri.default_policy.required", OptionKind::kText,
+     [](Config& config, const std::string& value) {
+       return SetBool(config.nri.default_policy.required, value);
+     },
+     "whether a request fails with a plugin that nri.plugins doesn't name: true or false"},
+    {"nri.default_policy.strikes", OptionKind::kInteger,
+     [](Config& config, const std::string& value) {
+       return SetInteger(config.nri.default_policy.strikes, value, 0, 1000);
+     },
+     "failures in a row that end the connection of such a plugin; 0: the first one does"},
+    {"nri.validator.reject_oci_hooks", OptionKind::kText,
+     [](Config& config, const std::string& value) {
+       return SetBool(config.nri.validator.reject_oci_hooks, value);
+     },
+     "refuse containers to which a plugin adds hooks of the OCI runtime: true or false"},
+    {"nri.validator.reject_runtime_default_seccomp", OptionKind::kText,
+     [](Config& config, const std::string& value) {
+       return SetBool(config.nri.validator.reject_runtime_default_seccomp, value);
+     },
+     "refuse containers whose seccomp profile RuntimeDefault a plugin changes: true or false"},
+    {"nri.validator.reject_unconfined_seccomp", OptionKind::kText,
+     [](Config& config, const std::string& value) {
+       return SetBool(config.nri.validator.reject_unconfined_seccomp, value);
+     },
+     "refuse containers to which a plugin gives a seccomp profile that had none: true or false"},
+    {"nri.validator.reject_custom_seccomp", OptionKind::kText,
+     [](Config& config, const std::string& value) {
+       return SetBool(config.nri.validator.reject_custom_seccomp, value);
+     },
+     "refuse containers whose own seccomp profile a plugin changes: true or false"},
+    {"nri.validator.reject_namespaces", OptionKind::kText,
+     [](Config& config, const std::string& value) {
+       return SetBool(config.nri.validator.reject_namespaces, value);
+     },
+     "refuse containers whose namespaces a plugin changes: true or false"},
+    {"nri.validator.reject_sysctls", OptionKind::kText,
+     [](Config& config, const std::string& value) {
+       return SetBool(config.nri.validator.reject_sysctls, value);
+     },
+     "refuse containers whose sysctls a plugin changes: true or false"},
+    {"nri.validator.required_plugins", OptionKind::kTextList, AddRequiredPlugin,
+     "plugins without whose word no container is made",
+     [](Config& config) { config.nri.validator.required_plugins.clear(); }},
+    {"nri.validator.tolerate_missing_annotation", OptionKind::kText, SetToleration,
+     "annotation of a pod that does without those plugins; empty: none"},
     {"cgroup_parent", OptionKind::kText, SetCgroupParent,
      "control group of pods that name none of their own"},
     {"cgroup_driver", OptionKind::kText,

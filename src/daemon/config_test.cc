@@ -6,6 +6,7 @@
 #include <set>
 #include <string>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "base/dir_for_test.h"
 #include "gmock/gmock.h"
@@ -126,7 +127,7 @@ INSTANTIATE_TEST_SUITE_P(
               "f.yaml:2:1: unknown key 'adress'; did you mean 'address'? Valid here: address, "
               "socket_group, state_dir, "
               "run_dir, log, metrics, crun, cdi_spec_dirs, network, streaming, kube, kubelet, "
-              "cgroup_parent, "
+              "nri, cgroup_parent, "
               "cgroup_driver, restrict_oom_score_adj, image_volumes, exec, workers, event_log, "
               "registries, "
               "images, feature_gates, "
@@ -137,6 +138,28 @@ INSTANTIATE_TEST_SUITE_P(
               "for none, found 'run/k.sock'"},
         Wrong{"network: {plugin_dirs: [\"/a:b\"]}\n",
               "f.yaml:1:25: network.plugin_dirs: expected a path without ':', found '/a:b'"},
+        Wrong{"nri: {socket: nri.sock}\n",
+              "f.yaml:1:15: nri.socket: expected auto or the absolute path of a socket "
+              "(nri.external: false for none), found 'nri.sock'"},
+        Wrong{"nri: {plugins: {a b: {}, x: {strikes: 1001}, y: {require: true}}}\n",
+              "f.yaml:1:22: nri.plugins.a b: expected a plugin's name, as in 10-pinner, or pinner "
+              "for any index, found 'a b'\n"
+              "f.yaml:1:39: nri.plugins.x.strikes: must be from 0 to 1000\n"
+              "f.yaml:1:50: nri.plugins.y: unknown field \"require\"; did you mean \"required\"?"},
+        Wrong{"nri: {plugins: [10-a]}\n", "f.yaml:1:16: nri.plugins: expected a mapping"},
+        Wrong{"nri: {default_policy: {strikes: -1}}\n",
+              "f.yaml:1:33: nri.default_policy.strikes: expected an integer from 0 to 1000, found "
+              "'-1'"},
+        Wrong{"nri: {validator: {required_plugins: [a/b]}}\n",
+              "f.yaml:1:38: nri.validator.required_plugins: expected a plugin's name, as in "
+              "10-pinner, or pinner for any index, found 'a/b'"},
+        Wrong{"nri: {validator: {tolerate_missing_annotation: a b}}\n",
+              "f.yaml:1:48: nri.validator.tolerate_missing_annotation: expected an annotation's "
+              "name, or nothing for none, found 'a b'"},
+        Wrong{"nri: {plugin: {}}\n",
+              "f.yaml:1:7: unknown key 'nri.plugin'; did you mean 'plugins'? Valid here: enabled, "
+              "socket, external, plugin_dir, config_dir, registration_timeout_ms, "
+              "request_timeout_ms, default_policy, validator, plugins"},
         Wrong{"network: {interfaces: [eth0, an-interface-of-more]}\n",
               "f.yaml:1:30: network.interfaces: expected an interface's name, as in eth0, found "
               "'an-interface-of-more'"},
@@ -151,7 +174,7 @@ INSTANTIATE_TEST_SUITE_P(
             "zzzz: 1\nworkers: 0\nlog: {format: loud}\nnodeResources: {pollInterval: 5, cpu: {}}\n",
             "f.yaml:1:1: unknown key 'zzzz', valid here: address, socket_group, state_dir, "
             "run_dir, log, metrics, crun, cdi_spec_dirs, network, streaming, kube, kubelet, "
-            "cgroup_parent, "
+            "nri, cgroup_parent, "
             "cgroup_driver, restrict_oom_score_adj, image_volumes, exec, workers, event_log, "
             "registries, images, feature_gates, classes, nodeResources, runtime_handlers\n"
             "f.yaml:2:10: workers: expected an integer from 1 to 1024, found '0'\n"
@@ -276,6 +299,73 @@ TEST(ConfigTest, ValidateFindsKeysThatCanDoNothing) {
   EXPECT_TRUE(CheckScheduler(config).ok());
 }
 
+TEST(ConfigTest, TheSectionOfPluginsIsRead) {
+  const auto config = ParseConfig(R"(
+nri:
+  enabled: true
+  socket: /run/n.sock
+  external: true
+  plugin_dir: ""
+  config_dir: /etc/nri/
+  registration_timeout_ms: 100
+  request_timeout_ms: 50
+  default_policy: {required: true, strikes: 0}
+  plugins: {10-a: {required: true}, b: {strikes: 7}}
+  validator:
+    reject_oci_hooks: true
+    reject_runtime_default_seccomp: true
+    reject_unconfined_seccomp: true
+    reject_custom_seccomp: true
+    reject_namespaces: true
+    reject_sysctls: true
+    required_plugins: [10-a, b]
+    tolerate_missing_annotation: example.com/without
+)",
+                                  "f");
+  ASSERT_TRUE(config.ok()) << config.status();
+  const nri::Config expected = {
+      .socket = "/run/n.sock",
+      .plugin_dir = "",
+      .config_dir = "/etc/nri",
+      .registration_timeout_ms = 100,
+      .request_timeout_ms = 50,
+      .default_policy = {.required = true, .strikes = 0},
+      .policies = {{"10-a", {.required = true}}, {"b", {.strikes = 7}}},
+      .validator = {.reject_oci_hooks = true,
+                    .reject_runtime_default_seccomp = true,
+                    .reject_unconfined_seccomp = true,
+                    .reject_custom_seccomp = true,
+                    .reject_namespaces = true,
+                    .reject_sysctls = true,
+                    .required_plugins = {"10-a", "b"},
+                    .tolerate_missing_annotation = "example.com/without"}};
+  EXPECT_EQ(config->nri, expected);
+}
+
+TEST(ConfigTest, PluginsSocketIsWhereTheyLookForThatOfTheMachinesDaemon) {
+  EXPECT_EQ(NriSocketPath(Config()), "/var/run/nri/nri.sock");
+  EXPECT_EQ(NriSocketPath(*ParseConfig("run_dir: /run/x", "f")), "/run/x/nri/nri.sock");
+  EXPECT_EQ(NriSocketPath(*ParseConfig("nri: {socket: /a/b}", "f")), "/a/b");
+  EXPECT_EQ(NriSocketPath(*ParseConfig("nri: {external: false}", "f")), "");
+  EXPECT_EQ(NriSocketPath(*ParseConfig("nri: {enabled: false}", "f")), "");
+}
+
+TEST(ConfigTest, ValidateLooksAtThePluginsSocket) {
+  Config config;
+  config.nri.socket = "/" + std::string(106, 'a');
+  EXPECT_THAT(ValidateConfig(config).message(),
+              HasSubstr("nri.socket: the path of a socket has at most 106 bytes, /aaa"));
+  config.nri.socket = SocketPath(config);
+  EXPECT_THAT(ValidateConfig(config).message(),
+              HasSubstr("address and nri.socket: the two sockets must differ"));
+  config.nri.socket = ClusterSocketPath(config);
+  EXPECT_THAT(ValidateConfig(config).message(),
+              HasSubstr("kube.socket and nri.socket: the two sockets must differ"));
+  config.nri.external = false;
+  config.kube.socket = "";
+  EXPECT_TRUE(ValidateConfig(config).ok()) << ValidateConfig(config);
+}
+
 TEST(ConfigTest, LoadNamesTheFileAndTheReason) {
   TestDir dir;
   const std::string path = dir.root().PathOf("c.yaml");
@@ -362,7 +452,8 @@ TEST(ConfigTest, PackagedFileIsTheDefaults) {
   for (const OptionName& option : OptionNames()) {
     const std::string key = option.key;
     const std::string last = key.substr(key.rfind('.') + 1);
-    EXPECT_THAT(text, HasSubstr("\n" + std::string(key == last ? "" : "  ") + last + ":")) << key;
+    const size_t depth = static_cast<size_t>(absl::c_count(key, '.'));
+    EXPECT_THAT(text, HasSubstr("\n" + std::string(2 * depth, ' ') + last + ":")) << key;
     EXPECT_THAT(manual, HasSubstr(".B " + key + "\n")) << key;
   }
 }

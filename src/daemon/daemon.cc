@@ -26,6 +26,7 @@
 #include "daemon/front.h"
 #include "daemon/kubelet_questions.h"
 #include "daemon/node_engine.h"
+#include "daemon/node_nri.h"
 #include "daemon/node_resources.h"
 #include "daemon/preconditions.h"
 #include "daemon/run_directory.h"
@@ -121,6 +122,7 @@ class DaemonImpl final : public Daemon {
     front_.Close();
     cluster_.Close();
     kubelet_.reset();
+    nri_.Stop();
     node_.reset();
     if (telemetry_ != nullptr) telemetry_->LetGoOfEngine();
     engine_.reset();
@@ -164,6 +166,13 @@ class DaemonImpl final : public Daemon {
                                                          .descriptor_limit = descriptors,
                                                          .log = log_,
                                                          .metrics = telemetry_->metrics()}));
+    PLIMSOLL_RETURN_IF_ERROR(nri_.Open({.config = config,
+                                        .version = options_.version,
+                                        .host = host_,
+                                        .images = engine_->images(),
+                                        .events = engine_->events(),
+                                        .log = log_}));
+    telemetry_->metrics()->SetNri([this] { return NriMetrics(nri_.State()); });
     telemetry_->metrics()->SetClasses(engine_->classes()->registry());
     telemetry_->metrics()->SetCluster([this] { return cluster_.Counts(); });
     telemetry_->Follow(engine_->events());
@@ -176,7 +185,7 @@ class DaemonImpl final : public Daemon {
                             .network = [this] { return engine_->network()->Ready(); },
                             .lanes = [this] { return front_.Lanes(); }});
     PLIMSOLL_RETURN_IF_ERROR(telemetry_->ServePages(config.metrics_address));
-    PLIMSOLL_RETURN_IF_ERROR(engine_->Recover());
+    PLIMSOLL_RETURN_IF_ERROR(engine_->Recover(nri_.hooks()));
     telemetry_->Recovered(engine_->engine());
     return absl::OkStatus();
   }
@@ -186,6 +195,7 @@ class DaemonImpl final : public Daemon {
     PLIMSOLL_ASSIGN_OR_RETURN(node_,
                               NodeResources::Start(config.node_resources, host_, config.run_dir,
                                                    *directories_.state, engine_->engine(), log_));
+    PLIMSOLL_RETURN_IF_ERROR(nri_.Start(engine_->engine(), node_.get()));
     PLIMSOLL_RETURN_IF_ERROR(
         front_.StartStreaming(config.streaming, options_.standalone, engine_->engine(), log_));
     telemetry_->health()->Recovered(engine_->engine(), [this] { return node_->Ready(); });
@@ -221,6 +231,7 @@ class DaemonImpl final : public Daemon {
                                 .network = engine_->network(),
                                 .node = node_.get(),
                                 .cluster = &cluster_,
+                                .nri = &nri_,
                                 .health = telemetry_->health()});
     if (config.kubelet.pods == "auto" && PicturesAreOn(config)) {
       kubelet_ = std::make_unique<KubeletQuestions>(
@@ -284,6 +295,7 @@ class DaemonImpl final : public Daemon {
   std::unique_ptr<Telemetry> telemetry_;
   std::unique_ptr<KubeletQuestions> kubelet_;  // null: nothing is asked
   std::unique_ptr<NodeEngine> engine_;
+  NodeNri nri_;                          // its hooks are the engine's
   std::unique_ptr<NodeResources> node_;  // asks the engine
   ClusterFront cluster_;
 };

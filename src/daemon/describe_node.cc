@@ -41,6 +41,7 @@ cri::NodeInfo DescribeNode(const NodeParts& parts) {
   info.limitations = [parts] {
     std::vector<std::string> all = parts.runtime->Limitations();
     for (std::string& trouble : parts.node->Troubles()) all.push_back(std::move(trouble));
+    for (std::string& trouble : parts.nri->Troubles()) all.push_back(std::move(trouble));
     for (std::string& fault : parts.cdi->Faults()) all.push_back(std::move(fault));
     for (std::string& damage : parts.network->Damaged()) all.push_back(std::move(damage));
     if (ClassesAreOn(parts.options.config)) {
@@ -67,6 +68,7 @@ cri::NodeInfo DescribeNode(const NodeParts& parts) {
     };
   }
   info.cluster = [cluster = parts.cluster] { return cluster->State(); };
+  info.nri = [nri = parts.nri] { return ToJson(nri->State()); };
   info.pod_resources = PicturesAreOn(config);
   info.recursive_read_only_mounts = parts.runtime->HasRecursiveReadOnly("");
   info.user_namespaces = parts.runtime->UserNamespaces().ok();

@@ -9,6 +9,7 @@
 #include "daemon/daemon.h"
 #include "daemon/node_classes.h"
 #include "daemon/node_health.h"
+#include "daemon/node_nri.h"
 #include "daemon/node_resources.h"
 #include "network/network.h"
 #include "runtime/oci/container_runtime.h"
@@ -25,6 +26,7 @@ struct NodeParts {
   network::Network* network = nullptr;
   const NodeResources* node = nullptr;
   ClusterFront* cluster = nullptr;
+  const NodeNri* nri = nullptr;
   const NodeHealth* health = nullptr;
 };
 cri::NodeInfo DescribeNode(const NodeParts& parts);

@@ -29,6 +29,7 @@
 #include "daemon/classes.h"
 #include "daemon/daemon.h"
 #include "daemon/inspect_stopped.h"
+#include "daemon/node_nri.h"
 #include "daemon/node_resources.h"
 #include "daemon/preconditions.h"
 #include "daemon/settings.h"
@@ -220,6 +221,7 @@ int Main(int argc, char** argv) {
   if (settings.ok() && !flags.inspect) {  // a start reports the same as --check-config
     absl::Status fits = AlsoTell(CheckClasses(settings->config.classes, &warnings),
                                  CheckCgroupDriver(settings->config));
+    fits = AlsoTell(fits, CheckNri(settings->config));
     fits = AlsoTell(fits, CheckStreaming(flags, settings->config.streaming));
     if (flags.check_config) {
       if (fits.ok()) fits = CheckSystemd(settings->config);

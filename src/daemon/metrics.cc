@@ -162,6 +162,7 @@ struct Metrics::State {
   const qos::Registry* classes = nullptr;
   std::optional<qos::DriftWatch> drift;  // set with `classes`
   std::function<ClusterCounts()> cluster;
+  std::function<MetricFamilies()> nri;
   std::optional<FsRoot> host;
 };
 
@@ -185,6 +186,10 @@ void Metrics::SetLanes(std::function<std::map<std::string, LaneCounts>()> lanes)
 
 void Metrics::SetCluster(std::function<ClusterCounts()> cluster) {
   state_->cluster = std::move(cluster);
+}
+
+void Metrics::SetNri(std::function<MetricFamilies()> nri) {
+  state_->nri = std::move(nri);
 }
 
 void Metrics::SetHost(const FsRoot& host) {
@@ -266,6 +271,7 @@ std::string Metrics::Text() const {
   families.push_back(GaugeByState("plimsoll_containers", "Containers by state", counts.containers));
   if (state_->lanes) Append(&families, LaneMetrics(state_->lanes()));
   if (state_->cluster) Append(&families, ClusterMetrics(state_->cluster()));
+  if (state_->nri) Append(&families, state_->nri());
   if (state_->classes != nullptr) {
     Append(&families, ClassMetrics(*state_->classes, *state_->drift));
   }

@@ -14,6 +14,7 @@
 #include "absl/time/time.h"
 #include "base/fs_root.h"
 #include "qos/registry.h"
+#include "service/metric_family.h"
 
 namespace plimsoll::daemon {
 
@@ -60,6 +61,8 @@ class Metrics {
   // `lanes` gives them by name, for each Text.
   void SetLanes(std::function<std::map<std::string, LaneCounts>()> lanes);
   void SetCluster(std::function<ClusterCounts()> cluster);
+  // `nri` gives the metrics of plugins, for each Text.
+  void SetNri(std::function<MetricFamilies()> nri);
   // Shows this process, from /proc below `host`.
   void SetHost(const FsRoot& host);
 

@@ -8,6 +8,7 @@
 #include "absl/strings/match.h"
 #include "base/fs_root.h"
 #include "daemon/metrics.h"
+#include "daemon/nri_state.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "qos/fake_type_for_test.h"
@@ -38,6 +39,11 @@ class MetricsDocTest : public ::testing::Test {
     metrics_.SetClasses(registry_.get());
     metrics_.SetLanes([] { return std::map<std::string, LaneCounts>{{"look", {1, 1, 1, 1}}}; });
     metrics_.SetCluster([] { return ClusterCounts{1, 1, 1}; });
+    metrics_.SetNri([] {
+      nri::PluginReport plugin{.name = "10-a"};
+      plugin.requests["CreateContainer"] = {.count = 1};
+      return NriMetrics({.is_enabled = true, .plugins = {plugin}});
+    });
     metrics_.SetHost(*FsRoot::Open("/"));
     metrics_.ObserveRpc("RuntimeService", "Version", "OK", absl::Milliseconds(1));
     metrics_.ObserveEvent("Warning");

@@ -94,8 +94,9 @@ absl::Status NodeEngine::OpenNetwork() {
   return absl::OkStatus();
 }
 
-absl::Status NodeEngine::Recover() {
+absl::Status NodeEngine::Recover(std::shared_ptr<runtime::Hooks> hooks) {
   const absl::Time start = absl::Now();
+  hooks_ = std::move(hooks);
   runtime::EngineOptions options{
       .host = in_.host,
       .state = in_.state,
@@ -110,6 +111,7 @@ absl::Status NodeEngine::Recover() {
       .devices = &cdi_,
       .handlers = &in_.config.runtime_handlers,
       .network = network_.get(),
+      .hooks = hooks_.get(),
       .collect_network_garbage = in_.config.network.collect_garbage && !in_.standalone,
       .show_pictures = PicturesAreOn(in_.config),
       .assign_classes = ClassesAreOn(in_.config)};

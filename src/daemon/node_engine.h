@@ -18,6 +18,7 @@
 #include "network/network.h"
 #include "runtime/engine.h"
 #include "runtime/event_log.h"
+#include "runtime/hooks.h"
 #include "runtime/oci/container_runtime.h"
 #include "runtime/store/store.h"
 #include "service/logging.h"
@@ -49,8 +50,9 @@ class NodeEngine {
   NodeEngine(const NodeEngine&) = delete;
   NodeEngine& operator=(const NodeEngine&) = delete;
 
-  // Makes the engine, which finds every sandbox and container again. Once.
-  absl::Status Recover();
+  // Makes the engine, which finds every sandbox and container again. Once. `hooks`, which may be
+  // null, live as long as the engine.
+  absl::Status Recover(std::shared_ptr<runtime::Hooks> hooks);
 
   runtime::Engine* engine() { return engine_.get(); }  // null before Recover
   runtime::EventLog* events() { return &events_; }
@@ -77,6 +79,7 @@ class NodeEngine {
   std::unique_ptr<NodeClasses> classes_;
   cdi::Registry cdi_;
   std::unique_ptr<network::Network> network_;
+  std::shared_ptr<runtime::Hooks> hooks_;
   std::unique_ptr<runtime::Engine> engine_;
 };
 

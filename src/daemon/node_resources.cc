@@ -14,7 +14,6 @@
 #include "topology/normalise.h"
 #include "topology/partition.h"
 #include "topology/source_file.h"
-#include "topology/source_provider.h"
 #include "topology/zone_tree.h"
 
 namespace plimsoll::daemon {
@@ -83,10 +82,23 @@ absl::StatusOr<std::unique_ptr<NodeResources>> NodeResources::Start(
       std::move(options), &node->publisher_,
       [raw = node.get()](const topology::TrackerNews& news) { raw->Tell(news); });
   if (providers != nullptr) {
-    PLIMSOLL_ASSIGN_OR_RETURN(node->providers_, ServeProvider(*config.source.provider,
-                                                              run_directory, std::move(providers)));
+    node->providers_.source = providers;
+    PLIMSOLL_ASSIGN_OR_RETURN(
+        node->providers_.server,
+        ServeProvider(*config.source.provider, run_directory, std::move(providers)));
   }
   return node;
+}
+
+absl::StatusOr<std::unique_ptr<topology::ProviderSource::Session>> NodeResources::ConnectProvider(
+    const std::string& name) const {
+  if (providers_.source == nullptr) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("topology provider \"", name,
+                     "\": the node's topology comes from elsewhere; nodeResources.source: "
+                     "{provider: {}} in plimsolld.yaml lets providers give it"));
+  }
+  return providers_.source->Connect(name);
 }
 
 absl::Status NodeResources::Reload(const NodeResourcesConfig& config) {

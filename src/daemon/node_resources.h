@@ -18,6 +18,7 @@
 #include "service/logging.h"
 #include "topology/partition_config.h"
 #include "topology/publisher.h"
+#include "topology/source_provider.h"
 #include "topology/tracker.h"
 
 namespace plimsoll::daemon {
@@ -42,6 +43,11 @@ class NodeResources {
   // are held to the topology, if the configuration leaves that to them. A stand-in for another
   // topology (TrackerNews) counts as told from then on.
   void ClientTakes(bool is_there);
+
+  // The session of a provider that doesn't come by the provider's socket. FAILED_PRECONDITION where
+  // the configuration has another source, and while there is a provider.
+  absl::StatusOr<std::unique_ptr<topology::ProviderSource::Session>> ConnectProvider(
+      const std::string& name) const;
 
   topology::Publisher* publisher() { return &publisher_; }
   std::vector<std::string> Troubles() const;
@@ -71,8 +77,13 @@ class NodeResources {
   std::string refused_ ABSL_GUARDED_BY(mutex_);  // the reason why the last reload changed nothing
   int clients_ ABSL_GUARDED_BY(mutex_) = 0;      // clients that have the topology
   topology::Publisher publisher_;
-  std::unique_ptr<topology::Tracker> tracker_;      // destroyed before what it calls
-  std::unique_ptr<cri::ProviderServer> providers_;  // null: another source
+  std::unique_ptr<topology::Tracker> tracker_;  // destroyed before what it calls
+  // Where providers give the topology; empty: another source. Set by Start.
+  struct Providers {
+    std::shared_ptr<topology::ProviderSource> source;
+    std::unique_ptr<cri::ProviderServer> server;
+  };
+  Providers providers_;
 };
 
 // Checks for --check-config that the configuration fits this machine.

@@ -90,6 +90,7 @@ absl::StatusOr<Settings> LoadSettings(const Flags& flags, const std::string& def
     config.metrics_address = defaults.metrics_address;
     config.kube.socket = "";
     config.kube.socket_group = defaults.kube.socket_group;
+    config.nri.enabled = false;
   }
   for (const auto& [key, value] : flags.options) {
     PLIMSOLL_RETURN_IF_ERROR(Annotate(SetOption(config, key, value), FlagOf(key)));

@@ -44,7 +44,7 @@ absl::Status Placed(const Flags& flags, const std::string& path, const absl::Sta
 
 // Reads the file (the default one only if it exists), then the flags, then checks the whole. A
 // standalone daemon shares nothing with the machine's own: it takes address, socket_group,
-// state_dir, run_dir and metrics.address from flags only.
+// state_dir, run_dir, metrics.address and nri.enabled from flags only.
 absl::StatusOr<Settings> LoadSettings(const Flags& flags,
                                       const std::string& default_path = kDefaultConfigPath);
 

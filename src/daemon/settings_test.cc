@@ -101,7 +101,7 @@ TEST_F(SettingsTest, AStandaloneDaemonSharesNoPathsWithTheService) {
                   .ReplaceFile("default.yaml",
                                "address: unix:///run/service.sock\nstate_dir: /s\n"
                                "metrics: {address: '127.0.0.1:1'}\nworkers: 3\n"
-                               "socket_group: none-such\n")
+                               "socket_group: none-such\nnri: {enabled: true}\n")
                   .ok());
   const auto settings = LoadSettings(
       {.standalone = true, .options = {{"run_dir", "/mine/run"}, {"state_dir", "/mine/state"}}},
@@ -111,6 +111,7 @@ TEST_F(SettingsTest, AStandaloneDaemonSharesNoPathsWithTheService) {
   EXPECT_EQ(settings->config.state_dir, "/mine/state");
   EXPECT_EQ(settings->config.metrics_address, "");
   EXPECT_EQ(ClusterSocketPath(settings->config), "");
+  EXPECT_FALSE(settings->config.nri.enabled);
   EXPECT_EQ(settings->config.workers, 3);
 }
 

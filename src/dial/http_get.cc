@@ -1,6 +1,5 @@
 #include "dial/http_get.h"
 
-#include <algorithm>
 #include <boost/asio/buffer.hpp>
 #include <boost/beast/http/error.hpp>
 #include <boost/beast/http/field.hpp>
@@ -16,6 +15,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "base/status.h"
+#include "dial/kept_body.h"
 #include "dial/redirect.h"
 #include "dial/stream.h"
 
@@ -24,36 +24,7 @@ namespace {
 
 namespace http = boost::beast::http;
 
-// The beginning of an answer's body. Beast's own string_body reserves as much memory as the header
-// Content-Length says, which is the pod's to write.
-struct KeptBody {
-  using value_type = std::string;
-  class reader {
-   public:
-    template <bool is_request, typename Fields>
-    reader(http::header<is_request, Fields>&, value_type& body) : body_(body) {}
-    void init(const boost::optional<uint64_t>&, boost::system::error_code& error) { error = {}; }
-    template <typename Buffers>
-    size_t put(const Buffers& buffers, boost::system::error_code& error) {
-      error = {};
-      size_t taken = 0;
-      for (auto it = boost::asio::buffer_sequence_begin(buffers);
-           it != boost::asio::buffer_sequence_end(buffers); ++it) {
-        const boost::asio::const_buffer part = *it;
-        const size_t room = kMostBodyBytes - std::min(body_.size(), kMostBodyBytes);
-        body_.append(static_cast<const char*>(part.data()), std::min(part.size(), room));
-        taken += part.size();
-      }
-      return taken;
-    }
-    void finish(boost::system::error_code& error) { error = {}; }
-
-   private:
-    value_type& body_;
-  };
-};
-
-using Parser = http::response_parser<KeptBody>;
+using Parser = http::response_parser<KeptBody<kMostBodyBytes>>;
 
 // A space or a line break would end the request's target.
 std::string EscapedPath(absl::string_view path) {
@@ -153,7 +124,7 @@ absl::StatusOr<HttpAnswer> HttpGet(HttpRequest request, const Until& until) {
     PLIMSOLL_RETURN_IF_ERROR(Annotate(stream->Send(FormatRequest(request)), what));
     const absl::StatusOr<std::unique_ptr<Parser>> parser = ReadAnswer(*stream);
     if (!parser.ok()) return Annotate(parser.status(), what);
-    http::response<KeptBody>& message = (*parser)->get();
+    http::response<KeptBody<kMostBodyBytes>>& message = (*parser)->get();
     const int code = static_cast<int>(message.result_int());
     const auto location = message.find(http::field::location);
     if (IsRedirect(code) && location != message.end()) {

@@ -47,6 +47,24 @@ bool LimitDescriptors(const char* value) {
   return setrlimit(RLIMIT_NOFILE, &limit) == 0;
 }
 
+bool SetResourceLimit(const char* value) {
+  int resource = 0;
+  uint64_t soft = 0;
+  uint64_t hard = 0;
+  if (!ParseResourceLimit(value, &resource, &soft, &hard)) {
+    errno = EINVAL;
+    return false;
+  }
+  const auto which = static_cast<__rlimit_resource>(resource);
+  const rlimit limit = {soft, hard};
+  if (setrlimit(which, &limit) == 0) return true;
+  // The daemon may have had more when it made the container: a command gets what there is.
+  rlimit own = {};
+  if (errno != EPERM || getrlimit(which, &own) != 0) return false;
+  const rlimit less = {std::min<rlim_t>(soft, own.rlim_max), std::min<rlim_t>(hard, own.rlim_max)};
+  return setrlimit(which, &less) == 0;
+}
+
 // Takes on the settings that the host gives a command, while the host's files are still in sight.
 // The control groups come last: a frozen one stops this process from then on.
 void JoinGroups(const Plan& plan, int report) {
@@ -62,6 +80,10 @@ void JoinGroups(const Plan& plan, int report) {
   }
   value = plan.text.Get("nofile");
   if (value != nullptr && !LimitDescriptors(value)) Fail(report, Step::kDescriptorLimit);
+  for (const char* limit = plan.text.Get("rlimit"); limit != nullptr;
+       limit = plan.text.Next("rlimit", limit)) {
+    if (!SetResourceLimit(limit)) Fail(report, Step::kResourceLimit);
+  }
   // The label takes effect at the next execve(2), and passes a fork.
   value = plan.text.Get("label");
   if (value != nullptr && !WriteFile("/proc/thread-self/attr/exec", value)) {

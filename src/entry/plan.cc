@@ -1,6 +1,7 @@
 #include "entry/plan.h"
 
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -103,6 +104,14 @@ bool ParseLimits(const char* text, uint64_t* soft, uint64_t* hard) {
   if (end == nullptr || *end != ':') return false;
   end = ParseNumber(end + 1, kDecimal, UINT64_MAX, hard);
   return end != nullptr && *end == '\0';
+}
+
+bool ParseResourceLimit(const char* text, int* resource, uint64_t* soft, uint64_t* hard) {
+  uint64_t number = 0;
+  const char* end = ParseNumber(text, kDecimal, RLIM_NLIMITS - 1, &number);
+  if (end == nullptr || *end != ':') return false;
+  *resource = static_cast<int>(number);
+  return ParseLimits(end + 1, soft, hard);
 }
 
 bool ReadPlan(int descriptor, Plan* plan) {

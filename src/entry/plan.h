@@ -9,6 +9,7 @@
 //   group       file of a control group, to which "0" is written for the writer itself; repeated
 //   into        directory of a v2 control group to be born in
 //   oom         oom_score_adj             nofile      RLIMIT_NOFILE, "soft:hard"
+//   rlimit      a limit, "NUMBER:soft:hard", after nofile; repeated
 //   label       what /proc/thread-self/attr/exec gets: AppArmor's or SELinux's word
 //   filter      descriptor of a file with a seccomp filter
 //   console     socket, relative to the working directory, that is sent the master of a terminal;
@@ -70,6 +71,8 @@ bool ParseGroups(const char* list, gid_t* groups, size_t* count);
 
 // Parses the two numbers of `nofile`. False: it has no such numbers.
 bool ParseLimits(const char* text, uint64_t* soft, uint64_t* hard);
+// Parses the three of `rlimit`.
+bool ParseResourceLimit(const char* text, int* resource, uint64_t* soft, uint64_t* hard);
 
 }  // namespace plimsoll::entry
 

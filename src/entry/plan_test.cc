@@ -181,5 +181,18 @@ TEST(PlanTest, LimitsAreTwoNumbers) {
   }
 }
 
+TEST(PlanTest, ResourceLimits) {
+  int resource = 0;
+  uint64_t soft = 0;
+  uint64_t hard = 0;
+  ASSERT_TRUE(ParseResourceLimit("7:1:18446744073709551615", &resource, &soft, &hard));
+  EXPECT_EQ(resource, 7);
+  EXPECT_EQ(soft, 1u);
+  EXPECT_EQ(hard, UINT64_MAX);
+  for (const char* text : {"", "7", "7:", "7:1", "7:1:", "x:1:2", "16:1:2", "-1:1:2", "7:1:2:3"}) {
+    EXPECT_FALSE(ParseResourceLimit(text, &resource, &soft, &hard)) << text;
+  }
+}
+
 }  // namespace
 }  // namespace plimsoll::entry

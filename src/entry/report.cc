@@ -19,6 +19,8 @@ const char* Name(Step step) {
       return "set oom_score_adj";
     case Step::kDescriptorLimit:
       return "set RLIMIT_NOFILE";
+    case Step::kResourceLimit:
+      return "set a resource limit";
     case Step::kLabel:
       return "set the security label";
     case Step::kReadFilter:

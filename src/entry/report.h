@@ -15,6 +15,7 @@ enum class Step : int32_t {
   kClass,
   kOomScore,
   kDescriptorLimit,
+  kResourceLimit,
   kLabel,
   kReadFilter,
   kConsole,

@@ -20,12 +20,12 @@
 #include <vector>
 
 #include "absl/cleanup/cleanup.h"
-#include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "base/fault_injection.h"
 #include "base/status.h"
 #include "base/unique_fd.h"
 #include "linux/mounts.h"
+#include "linux/namespaced_sysctls.h"
 #include "linux/sysctl_name.h"
 #include "linux/user_namespace.h"
 
@@ -35,12 +35,6 @@ namespace {
 constexpr size_t kMaxHostname = 64;  // __NEW_UTS_LEN
 constexpr const char* kNames[] = {"net", "ipc", "uts", "user"};
 constexpr char kPid[] = "pid";
-
-struct Setting {
-  std::string name;
-  Sysctl sysctl;
-  std::string value;
-};
 
 bool IsMade(const NamespaceRequest& request, SysctlNamespace which) {
   switch (which) {
@@ -55,7 +49,7 @@ bool IsMade(const NamespaceRequest& request, SysctlNamespace which) {
 }
 
 // All checks that need no action.
-absl::StatusOr<std::vector<Setting>> Validate(const NamespaceRequest& request) {
+absl::StatusOr<std::vector<SysctlSetting>> Validate(const NamespaceRequest& request) {
   if (request.hostname.size() > kMaxHostname) {
     return absl::InvalidArgumentError(absl::StrCat("hostname \"", request.hostname,
                                                    "\" is longer than ", kMaxHostname, " bytes"));
@@ -69,14 +63,11 @@ absl::StatusOr<std::vector<Setting>> Validate(const NamespaceRequest& request) {
     PLIMSOLL_RETURN_IF_ERROR(CheckIdMappings("uids", request.uids));
     PLIMSOLL_RETURN_IF_ERROR(CheckIdMappings("gids", request.gids));
   }
-  std::vector<Setting> settings;
-  for (const auto& [name, value] : request.sysctls) {
-    PLIMSOLL_ASSIGN_OR_RETURN(Sysctl sysctl, ParseSysctlName(name));
-    if (!IsMade(request, sysctl.belongs_to)) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("sysctl ", name, " would become the host's: its namespace is shared"));
-    }
-    settings.push_back({name, std::move(sysctl), value});
+  PLIMSOLL_ASSIGN_OR_RETURN(std::vector<SysctlSetting> settings, ParseSysctls(request.sysctls));
+  for (const SysctlSetting& setting : settings) {
+    if (IsMade(request, setting.sysctl.belongs_to)) continue;
+    return absl::InvalidArgumentError(
+        absl::StrCat("sysctl ", setting.name, " would become the host's: its namespace is shared"));
   }
   return settings;
 }
@@ -92,42 +83,6 @@ absl::Status BringLoopbackUp() {
   request.ifr_flags = static_cast<short>(request.ifr_flags | IFF_UP);
   if (ioctl(handle.get(), SIOCSIFFLAGS, &request) != 0) {
     return ErrnoStatus(errno, "bring interface lo up");
-  }
-  return absl::OkStatus();
-}
-
-// Writes as `user`, a change for this thread alone.
-absl::Status WriteAs(uint32_t user, const FsRoot& directory, const std::string& path,
-                     const std::string& value) {
-  if (syscall(SYS_setresuid, -1, user, -1) != 0) {
-    return ErrnoStatus(errno, absl::StrCat("act as user ", user));
-  }
-  const absl::Status status = directory.Write(path, value);
-  if (syscall(SYS_setresuid, -1, 0, -1) != 0) return ErrnoStatus(errno, "act as root again");
-  return status;
-}
-
-// proc/sys shows each thread the parameters of its namespaces at the time of opening. `root`: the
-// user that is root there. From Linux 6.9 on only that user may write parameters of an IPC
-// namespace, before only the host's root.
-absl::Status WriteSysctls(const std::vector<Setting>& settings, uint32_t root) {
-  if (settings.empty()) return absl::OkStatus();
-  PLIMSOLL_ASSIGN_OR_RETURN(const FsRoot proc_sys, FsRoot::Open("/proc/sys"));
-  for (const Setting& setting : settings) {
-    absl::Status status = proc_sys.Write(setting.sysctl.path, setting.value);
-    if (absl::IsPermissionDenied(status) && root != 0) {
-      status = WriteAs(root, proc_sys, setting.sysctl.path, setting.value);
-    }
-    if (absl::IsNotFound(status)) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          "sysctl ", setting.name, ": this kernel has no namespaced sysctl of that name"));
-    }
-    if (ErrnoOf(status) == EIO) {  // a short write
-      return absl::InvalidArgumentError(absl::StrCat("sysctl ", setting.name, ": of the value \"",
-                                                     absl::CHexEscape(setting.value),
-                                                     "\" the kernel takes a part only"));
-    }
-    PLIMSOLL_RETURN_IF_ERROR(Annotate(status, absl::StrCat("sysctl ", setting.name)));
   }
   return absl::OkStatus();
 }
@@ -177,7 +132,7 @@ absl::Status Enter(const FsRoot& directory, const NamespaceRequest& request,
 
 // Runs in a thread of its own, which can't leave its namespaces again.
 absl::Status MakeAndPin(const FsRoot& directory, const NamespaceRequest& request,
-                        const std::vector<Setting>& settings) {
+                        const std::vector<SysctlSetting>& settings) {
   std::optional<NamespaceHolder> holder;
   PLIMSOLL_RETURN_IF_ERROR(Enter(directory, request, &holder));
   if (!request.hostname.empty() &&
@@ -186,7 +141,7 @@ absl::Status MakeAndPin(const FsRoot& directory, const NamespaceRequest& request
   }
   if (request.network) PLIMSOLL_RETURN_IF_ERROR(BringLoopbackUp());
   const uint32_t root = holder.has_value() ? HostIdOf(request.uids, 0) : 0;
-  PLIMSOLL_RETURN_IF_ERROR(WriteSysctls(settings, root));
+  PLIMSOLL_RETURN_IF_ERROR(WriteSysctls(settings, root, /*former=*/nullptr));
 
   std::vector<const char*> pinned;
   absl::Cleanup undo = [&] {
@@ -206,7 +161,7 @@ absl::Status MakeAndPin(const FsRoot& directory, const NamespaceRequest& request
 }  // namespace
 
 absl::Status PinNamespaces(const FsRoot& directory, const NamespaceRequest& request) {
-  PLIMSOLL_ASSIGN_OR_RETURN(const std::vector<Setting> settings, Validate(request));
+  PLIMSOLL_ASSIGN_OR_RETURN(const std::vector<SysctlSetting> settings, Validate(request));
   if (!request.network && !request.ipc && !request.uts && request.uids.empty()) {
     return absl::OkStatus();
   }

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <sys/mount.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -39,13 +40,51 @@ void WriteOomScoreAdj(const char* value) {
   close(fd);
 }
 
-void LimitDescriptors(const char* value) {
+// `value`: "soft:hard".
+bool SetLimit(int resource, const char* value) {
   char* end = nullptr;
   rlimit limit = {};
   limit.rlim_cur = strtoull(value, &end, 10);
   if (*end == ':') limit.rlim_max = strtoull(end + 1, &end, 10);
   if (*end != '\0') errno = EINVAL;
-  if (*end != '\0' || setrlimit(RLIMIT_NOFILE, &limit) != 0) Fail("limit descriptors to", value);
+  const auto which = static_cast<__rlimit_resource>(resource);
+  if (*end != '\0') return false;
+  if (setrlimit(which, &limit) == 0) return true;
+  // The daemon may have had more when it made the container: a command gets what there is.
+  rlimit own = {};
+  if (errno != EPERM || getrlimit(which, &own) != 0) return false;
+  if (limit.rlim_cur > own.rlim_max) limit.rlim_cur = own.rlim_max;
+  if (limit.rlim_max > own.rlim_max) limit.rlim_max = own.rlim_max;
+  return setrlimit(which, &limit) == 0;
+}
+
+void SetLimits(const LaunchPlan& plan) {
+  const char* value = plan.Get("nofile");
+  if (value != nullptr && !SetLimit(RLIMIT_NOFILE, value)) Fail("limit descriptors to", value);
+  for (value = plan.Get("rlimit"); value != nullptr; value = plan.Next("rlimit", value)) {
+    char* end = nullptr;
+    const long resource = strtol(value, &end, 10);
+    if (*end != ':') errno = EINVAL;
+    if (*end != ':' || !SetLimit(static_cast<int>(resource), end + 1)) Fail("set limit", value);
+  }
+}
+
+// The OCI runtime and the container's init, its child, inherit the policy.
+void SetMemoryPolicy(const char* value) {
+  static unsigned long long mask[16] = {};  // of 1,024 nodes, Linux' most
+  constexpr unsigned long kWords = sizeof(mask) / sizeof(mask[0]);
+  char* end = nullptr;
+  const long mode = strtol(value, &end, 10);
+  unsigned long words = 0;
+  while ((*end == ':' || *end == ',') && words < kWords) {
+    mask[words++] = strtoull(end + 1, &end, 16);
+  }
+  if (*end != '\0') errno = EINVAL;
+  // The kernel takes the number of bits plus one.
+  const unsigned long bits = words * 64 + (words > 0 ? 1 : 0);
+  if (*end != '\0' || syscall(SYS_set_mempolicy, mode, words > 0 ? mask : nullptr, bits) != 0) {
+    Fail("set the memory policy", value);
+  }
 }
 
 // Puts this process into the group, and with it all that it becomes and starts.
@@ -88,7 +127,8 @@ void Launch(const LaunchPlan& plan, char** argv) {
     MakeDirectoryBelow(target, path, OwnerOf(plan.Get("owner")));
   }
   if (const char* value = plan.Get("oom"); value != nullptr) WriteOomScoreAdj(value);
-  if (const char* value = plan.Get("nofile"); value != nullptr) LimitDescriptors(value);
+  SetLimits(plan);
+  if (const char* value = plan.Get("mempolicy"); value != nullptr) SetMemoryPolicy(value);
   for (const char* file = plan.Get("enter"); file != nullptr; file = plan.Next("enter", file)) {
     Enter(file);
   }

@@ -13,8 +13,8 @@ namespace plimsoll::nri {
 struct PluginPolicy {
   // Its absence, and any failure of it, fails the request.
   bool required = false;
-  // This many failures in a row (a timeout, a lost connection) end the connection; 0: the first
-  // one does, as in other runtimes.
+  // This many failures in a row (a timeout, a lost connection), of all requests or of one kind, end
+  // the connection; 0: the first one does, as in other runtimes.
   int strikes = 3;
   bool operator==(const PluginPolicy&) const = default;
 };
@@ -24,8 +24,8 @@ struct Config {
   std::string socket = "auto";  // absolute path; auto: /var/run/nri/nri.sock beside the default
                                 // run directory, else nri/nri.sock in the run directory
   bool external = true;         // whether plugins may connect to the socket
-  std::string plugin_dir = "/opt/nri/plugins";
-  std::string config_dir = "/etc/nri/conf.d";
+  std::string plugin_dir = "/opt/nri/plugins";  // empty: none is started
+  std::string config_dir = "/etc/nri/conf.d";   // empty: there are no configurations
   int registration_timeout_ms = 5000;
   int request_timeout_ms = 2000;
   PluginPolicy default_policy;

@@ -42,6 +42,7 @@ void Kill(Child* child) {
 
 void Launcher::Find() {
   const Config& config = parts_->options.config;
+  if (config.plugin_dir.empty()) return;
   const auto warn = [&](const std::string& file, const std::string& why) {
     parts_->Tell(/*is_warning=*/true, "", absl::StrCat(file, " is not started: ", why));
   };

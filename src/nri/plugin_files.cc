@@ -64,6 +64,7 @@ absl::StatusOr<UniqueFd> OpenPlugin(const FsRoot& host, const std::string& direc
 
 absl::StatusOr<std::string> ReadPluginConfig(const FsRoot& host, const std::string& directory,
                                              const PluginName& name) {
+  if (directory.empty()) return std::string();
   for (const std::string& base : {name.Full(), name.base}) {
     absl::StatusOr<std::string> text =
         ReadRegularFile(host, In(directory, base + ".conf"), kLongestConfig);

@@ -56,7 +56,7 @@ TEST_F(EngineHooksTest, ASandboxIsSeenOnceItsHookHasEnded) {
     EXPECT_EQ(plugins_.makings(), 1u);
     // Its namespaces and its control group are there.
     const HookedPod pod = plugins_.last_pod();
-    EXPECT_TRUE(host_.Exists(pod.network_namespace.substr(1))) << pod.network_namespace;
+    EXPECT_TRUE(host_.Exists(pod.place.network_namespace.substr(1))) << pod.place.network_namespace;
     EXPECT_TRUE(cgroups_.groups().contains(pod.record.cgroup_path));
   };
   const std::string pod = Pod();
@@ -68,7 +68,7 @@ TEST_F(EngineHooksTest, APodOnTheHostsNetworkHasNoPin) {
   SandboxSpec spec = PodSpec();
   spec.namespaces.network = NamespaceMode::kNode;
   ASSERT_TRUE(engine_->RunSandbox(spec, "").ok());
-  EXPECT_EQ(plugins_.last_pod().network_namespace, "");
+  EXPECT_EQ(plugins_.last_pod().place.network_namespace, "");
 }
 
 TEST_F(EngineHooksTest, ARefusedSandboxIsUndone) {
@@ -301,7 +301,7 @@ TEST_F(EngineHooksTest, AtTheStopOfAPodItsContainersHaveEndedAndItIsThere) {
     EXPECT_EQ(engine_->GetSandbox(pod)->state, SandboxState::kReady);
     EXPECT_TRUE(engine_->Picture(pod).ok());
     EXPECT_TRUE(engine_->ReadSandboxResources(pod).ok());
-    EXPECT_TRUE(host_.Exists(plugins_.last_pod().network_namespace.substr(1)));
+    EXPECT_TRUE(host_.Exists(plugins_.last_pod().place.network_namespace.substr(1)));
     EXPECT_EQ(Told().back(), "ContainerStopped container: Unknown, exit code 255");
   };
   ASSERT_TRUE(engine_->StopSandbox(pod).ok());

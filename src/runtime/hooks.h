@@ -30,8 +30,7 @@ namespace plimsoll::runtime {
 struct HookedPod {
   SandboxRecord record;
   std::vector<std::string> addresses;  // see Engine::Addresses
-  std::string network_namespace;       // path of its pin; empty: the host's
-  SandboxPlace place;                  // its other pins; see PlaceOf
+  SandboxPlace place;                  // see PinsOf
   PodPicture picture;                  // of the records now
 };
 

@@ -40,8 +40,7 @@ HookedPod PluginHooks::PodOf(const SandboxRecord& record, const ContainerSpec* a
   HookedPod pod;
   pod.record = record;
   pod.addresses = networks_->Addresses(record.id);
-  const std::string pin = NetworkNamespaceOf(record.id, record.spec);
-  if (!pin.empty()) pod.network_namespace = options_.run.PathOf(pin);
+  pod.place = PinsOf(options_.run.path(), record.id, record.spec);
   pod.picture = pictures_->Of(record, also);
   return pod;
 }

@@ -19,6 +19,7 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/str_replace.h"
 #include "absl/synchronization/mutex.h"
 #include "base/dir_for_test.h"
 #include "base/unique_fd.h"
@@ -177,9 +178,10 @@ class NriDirectories {
 
 class NriTest : private NriDirectories, public NodeTest {
  protected:
-  // `nri`: more keys of the section nri; `config`: more sections.
+  // `nri`: more keys of the section nri; `config`: more sections, in which $FILES is the path of
+  // nri_files_.
   explicit NriTest(const std::string& nri = "", const std::string& config = "")
-      : NodeTest(NriConfig(nri) + config) {}
+      : NodeTest(NriConfig(nri) + absl::StrReplaceAll(config, {{"$FILES", nri_files_.path()}})) {}
 
   std::string NriSocket() const { return node_.run_directory() + "/nri/nri.sock"; }
   // Connects a plugin and waits until it has synchronised.

@@ -5,43 +5,19 @@
 #include <boost/beast/http/field.hpp>
 #include <boost/beast/http/parser.hpp>
 #include <boost/none.hpp>
-#include <boost/optional.hpp>
+#include <limits>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "dial/kept_body.h"
 
 namespace plimsoll::kube {
 namespace {
 
 namespace http = boost::beast::http;
 
-// A body that is taken piece by piece. Beast's own string_body reserves as much memory as the field
-// Content-Length says, which may be a lie.
-struct PieceBody {
-  using value_type = std::string;
-  class reader {
-   public:
-    template <bool is_request, typename Fields>
-    reader(http::header<is_request, Fields>&, value_type& body) : body_(body) {}
-    void init(const boost::optional<uint64_t>&, boost::system::error_code& error) { error = {}; }
-    template <typename Buffers>
-    size_t put(const Buffers& buffers, boost::system::error_code& error) {
-      error = {};
-      size_t taken = 0;
-      for (auto it = boost::asio::buffer_sequence_begin(buffers);
-           it != boost::asio::buffer_sequence_end(buffers); ++it) {
-        const boost::asio::const_buffer part = *it;
-        body_.append(static_cast<const char*>(part.data()), part.size());
-        taken += part.size();
-      }
-      return taken;
-    }
-    void finish(boost::system::error_code& error) { error = {}; }
-
-   private:
-    value_type& body_;
-  };
-};
+// Its caller takes the body away while it comes, and bounds it.
+using PieceBody = dial::KeptBody<std::numeric_limits<size_t>::max()>;
 
 absl::Status ResponseFault(const boost::system::error_code& error) {
   if (error == http::error::header_limit) {

@@ -52,10 +52,8 @@ absl::Status MakeRegularFile(const FsRoot& directory, const std::string& path) {
   return absl::OkStatus();
 }
 
-std::string DamageAdvice(const std::string& path) {
-  return absl::StrCat("; to start with an empty database, move it and its log (", path,
-                      "-wal) away: pods keep their classes, and plimsolld those that it was told");
-}
+constexpr char kDamageAdvice[] =
+    "; a start of plimsoll-kube sets it aside and begins an empty one, and pods keep their classes";
 
 absl::Status CheckTable(sqlite::Database& database, const std::string& path) {
   PLIMSOLL_ASSIGN_OR_RETURN(
@@ -64,7 +62,7 @@ absl::Status CheckTable(sqlite::Database& database, const std::string& path) {
           "SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name = 'claims'"));
   if (count == 1) return absl::OkStatus();
   return absl::DataLossError(
-      absl::StrCat("database ", path, ": has no table \"claims\"", DamageAdvice(path)));
+      absl::StrCat("database ", path, ": has no table \"claims\"", kDamageAdvice));
 }
 
 absl::Status Prepare(sqlite::Database& database, const std::string& path) {
@@ -73,7 +71,8 @@ absl::Status Prepare(sqlite::Database& database, const std::string& path) {
     return absl::FailedPreconditionError(
         absl::StrCat("database ", path, ": has schema version ", version,
                      " of a newer plimsoll-kube; this one knows up to ", kSchemaVersion,
-                     ". Run that version again", DamageAdvice(path)));
+                     ". Run that version again, or move the database and its log (", path,
+                     "-wal) away: pods keep their classes"));
   }
   PLIMSOLL_RETURN_IF_ERROR(
       database.Execute("PRAGMA journal_mode = WAL; PRAGMA journal_size_limit = 1048576"));
@@ -86,9 +85,8 @@ absl::Status Prepare(sqlite::Database& database, const std::string& path) {
 }
 
 absl::StatusOr<std::unique_ptr<sqlite::Database>> OpenDatabase(const std::string& path) {
-  PLIMSOLL_ASSIGN_OR_RETURN(
-      std::unique_ptr<sqlite::Database> database,
-      sqlite::Database::Open(path, sqlite::Durability::kFull, DamageAdvice(path)));
+  PLIMSOLL_ASSIGN_OR_RETURN(std::unique_ptr<sqlite::Database> database,
+                            sqlite::Database::Open(path, sqlite::Durability::kFull, kDamageAdvice));
   PLIMSOLL_RETURN_IF_ERROR(Prepare(*database, path));
   return database;
 }

@@ -90,8 +90,7 @@ TEST_F(ClaimStoreTest, ANewerDatabaseIsNotTouched) {
   const absl::Status status = ClaimStore::Open(dir_.root()).status();
   EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
   EXPECT_THAT(std::string(status.message()), testing::HasSubstr("newer plimsoll-kube"));
-  EXPECT_THAT(std::string(status.message()),
-              testing::HasSubstr("Run that version again; to start"));
+  EXPECT_THAT(std::string(status.message()), testing::HasSubstr("Run that version again, or move"));
 }
 
 TEST_F(ClaimStoreTest, AMissingTableIsNamedWithAdvice) {
@@ -104,7 +103,7 @@ TEST_F(ClaimStoreTest, AMissingTableIsNamedWithAdvice) {
   const absl::Status status = ClaimStore::Open(dir_.root()).status();
   EXPECT_EQ(status.code(), absl::StatusCode::kDataLoss);
   EXPECT_THAT(std::string(status.message()),
-              testing::HasSubstr("has no table \"claims\"; to start"));
+              testing::HasSubstr("has no table \"claims\"; a start of"));
 }
 
 TEST_F(ClaimStoreTest, OnlyTheOwnerReadsTheFile) {

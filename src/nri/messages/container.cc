@@ -1,5 +1,5 @@
-#include <algorithm>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -9,6 +9,7 @@
 #include "nri/messages/parts.h"
 #include "runtime/announcement/messages.h"
 #include "runtime/oci/spec_builder.h"
+#include "runtime/oci/spec_mounts.h"
 #include "runtime/pod_picture.h"
 #include "runtime/spec/paths.h"
 
@@ -48,54 +49,16 @@ void FillAnnotations(const v1::ContainerConfig& config, const runtime::Container
   }
 }
 
-absl::string_view VariableName(absl::string_view variable) {
-  return variable.substr(0, variable.find('='));
-}
-
-void SetVariable(const std::string& variable, std::vector<std::string>* environment) {
-  const auto same = [&](const std::string& present) {
-    return VariableName(present) == VariableName(variable);
-  };
-  const auto found = std::find_if(environment->begin(), environment->end(), same);
-  if (found != environment->end()) {
-    *found = variable;
-  } else {
-    environment->push_back(variable);
-  }
-}
-
-void FillEnvironment(const runtime::HookedPod& pod, const runtime::HookedContainer& container,
-                     api::Container* out) {
-  const runtime::ContainerSpec& spec = container.record.spec;
-  std::vector<std::string> environment;
+// The default PATH, HOME and TERM are left out: they are not the container's own.
+void FillEnvironment(const runtime::HookedPod& pod, const runtime::ContainerSpec& spec,
+                     const image::ImageConfig& image, api::Container* out) {
+  std::vector<std::string> defaults;
   if (!pod.place.hostname.empty()) {
-    environment.push_back(absl::StrCat("HOSTNAME=", pod.place.hostname));
+    defaults.push_back(absl::StrCat("HOSTNAME=", pod.place.hostname));
   }
-  if (container.image != nullptr) {
-    for (const std::string& variable : container.image->environment) {
-      SetVariable(variable, &environment);
-    }
+  for (std::string& variable : runtime::EnvironmentOf(std::move(defaults), spec, image)) {
+    *out->add_env() = std::move(variable);
   }
-  const std::vector<std::string>& unset = spec.extras.unset_environment;
-  std::erase_if(environment, [&](const std::string& variable) {
-    return std::find(unset.begin(), unset.end(), VariableName(variable)) != unset.end();
-  });
-  for (const auto& [name, value] : spec.environment) {
-    SetVariable(absl::StrCat(name, "=", value), &environment);
-  }
-  for (const std::string& variable : environment) out->add_env(variable);
-}
-
-const char* PropagationName(runtime::MountPropagation propagation) {
-  switch (propagation) {
-    case runtime::MountPropagation::kHostToContainer:
-      return "rslave";
-    case runtime::MountPropagation::kBidirectional:
-      return "rshared";
-    case runtime::MountPropagation::kPrivate:
-      break;
-  }
-  return "rprivate";
 }
 
 // An image's mount has no path on the host before the container is made: its source is the image.
@@ -103,11 +66,7 @@ void FillMount(const runtime::Mount& mount, api::Mount* out) {
   out->set_destination(runtime::CleanPath(mount.container_path));
   out->set_type("bind");
   out->set_source(mount.image.empty() ? mount.host_path : mount.image);
-  out->add_options("rbind");
-  out->add_options(PropagationName(mount.propagation));
-  if (mount.recursive_read_only) out->add_options("rro");
-  for (const std::string& option : mount.mount_options) out->add_options(option);
-  out->add_options(mount.readonly || !mount.image.empty() ? "ro" : "rw");
+  for (const std::string& option : runtime::MountOptions(mount)) out->add_options(option);
 }
 
 void FillMounts(const runtime::ContainerSpec& spec, api::Container* out) {
@@ -145,12 +104,12 @@ void FillProcess(const runtime::HookedPod& pod, const runtime::HookedContainer& 
                  api::Container* out) {
   const runtime::ContainerSpec& spec = container.record.spec;
   const image::ImageConfig none;
-  const auto arguments =
-      runtime::ProcessArguments(spec, container.image != nullptr ? *container.image : none);
+  const image::ImageConfig& image = container.image != nullptr ? *container.image : none;
+  const auto arguments = runtime::ProcessArguments(spec, image);
   if (arguments.ok()) {
     for (const std::string& argument : *arguments) out->add_args(argument);
   }
-  FillEnvironment(pod, container, out);
+  FillEnvironment(pod, spec, image, out);
   for (const runtime::Rlimit& limit : spec.extras.rlimits) {
     api::POSIXRlimit* added = out->add_rlimits();
     added->set_type(limit.type);

@@ -20,7 +20,7 @@ void FillNamespaces(const runtime::HookedPod& pod, const runtime::ContainerSpec&
     if (!path.empty()) namespaces[type] = path;
   };
   join("user", pod.place.user_namespace);
-  join("network", pod.network_namespace);
+  join("network", pod.place.network_namespace);
   join("ipc", pod.place.ipc_namespace);
   join("uts", pod.place.uts_namespace);
   switch (spec.security.namespaces.pid) {

@@ -30,7 +30,7 @@ constexpr char kContainerText[] = R"(
   mounts { destination: "/shared" type: "bind" source: "/srv/shared"
            options: ["rbind", "rshared", "rw"] }
   mounts { destination: "/tools" type: "bind" source: "tools:1"
-           options: ["rbind", "rprivate", "ro"] }
+           options: ["rbind", "rprivate", "ro", "nosuid", "nodev"] }
   mounts { destination: "/scratch" type: "tmpfs" source: "tmpfs" options: "size=1m" }
   pid: 4712
   rlimits { type: "RLIMIT_NOFILE" hard: 2 soft: 1 }

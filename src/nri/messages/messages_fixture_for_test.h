@@ -41,8 +41,7 @@ inline runtime::HookedPod FullPod() {
        .type = runtime::AnnouncedContainer::Type::kContainer,
        .kubernetes_resources = {.requests = {{"cpu", "500m"}}, .limits = {{"cpu", "1"}}}});
   pod.addresses = {"10.0.0.7", "fd00::7"};
-  pod.network_namespace = "/run/plimsoll/sandboxes/pod1/net";
-  pod.place.network_namespace = pod.network_namespace;
+  pod.place.network_namespace = "/run/plimsoll/sandboxes/pod1/net";
   pod.place.ipc_namespace = "/run/plimsoll/sandboxes/pod1/ipc";
   pod.place.uts_namespace = "/run/plimsoll/sandboxes/pod1/uts";
   pod.place.pid_namespace = "/run/plimsoll/sandboxes/pod1/pid";

@@ -16,7 +16,7 @@ constexpr char kPictureAnnotation[] = "plimsoll.dev/pod-resources";
 
 void FillPodNamespaces(const runtime::HookedPod& pod, api::LinuxPodSandbox* out) {
   const runtime::SandboxPlace& place = pod.place;
-  AddNamespace("network", pod.network_namespace, out->mutable_namespaces());
+  AddNamespace("network", place.network_namespace, out->mutable_namespaces());
   AddNamespace("ipc", place.ipc_namespace, out->mutable_namespaces());
   AddNamespace("uts", place.uts_namespace, out->mutable_namespaces());
   AddNamespace("pid", place.pid_namespace, out->mutable_namespaces());

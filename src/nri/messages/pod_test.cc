@@ -69,7 +69,6 @@ TEST(MakePodTest, LeavesNoFieldEmptyButThese) {
 
 TEST(MakePodTest, AHostsNamespaceIsNotListed) {
   runtime::HookedPod pod = FullPod();
-  pod.network_namespace.clear();
   pod.place = runtime::SandboxPlace();
   EXPECT_EQ(MakePod(pod).linux().namespaces_size(), 0);
 }

@@ -20,7 +20,7 @@ int32_t EventMask(const std::vector<api::Event>& events);
 class PluginService {
  public:
   // Of all parts of one Synchronize together.
-  static constexpr size_t kMaxSynchronizeBytes = 256 * 1024 * 1024;
+  static constexpr size_t kMaxSynchronizeBytes = 64 * 1024 * 1024;
 
   explicit PluginService(Plugin& plugin) : plugin_(plugin) {}
 

@@ -149,6 +149,28 @@ absl::Status OfGroupFile(absl::string_view name, const ContainerSpec& spec,
   return {};
 }
 
+// A setting that a plugin made, in the launcher's words or crun's; OK where the message is of none.
+absl::Status OfPlugin(const std::string& name, absl::string_view message) {
+  const auto refuse = [&](absl::string_view field, absl::string_view why) {
+    return absl::FailedPreconditionError(
+        absl::StrCat(name, field, ": ", why, " (", LastLine(message), ")"));
+  };
+  const absl::string_view line = LastLine(message);
+  if (absl::StartsWith(line, "plimsoll: set the memory policy")) {
+    return refuse("linux.memory_policy", "the kernel, or the daemon's own cpuset, refuses it");
+  }
+  if (absl::StrContains(line, "`cpu.rt_runtime_us`") ||
+      absl::StrContains(line, "`cpu.rt_period_us`")) {
+    return refuse("linux.resources.cpu.realtime_runtime",
+                  "the groups above the container's have less realtime budget; write "
+                  "cpu.rt_runtime_us of its pod's group and of those above first");
+  }
+  if (absl::StartsWith(line, "setrlimit `")) {
+    return refuse("rlimits", "the kernel refuses it");
+  }
+  return absl::OkStatus();
+}
+
 bool MountsAt(const ContainerSpec& spec, absl::string_view path) {
   return absl::c_any_of(spec.mounts, [&](const Mount& mount) {
     absl::string_view at = mount.container_path;
@@ -261,6 +283,7 @@ absl::Status TranslateCreateFailure(const absl::Status& failure, const Container
   const auto says = [&](absl::string_view text) { return absl::StrContains(message, text); };
   // First, before words that a path may contain.
   if (const absl::Status of_mount = OfMount(name, message); !of_mount.ok()) return of_mount;
+  if (const absl::Status of_plugin = OfPlugin(name, message); !of_plugin.ok()) return of_plugin;
   if (says("cgroups in hybrid mode")) {
     return absl::FailedPreconditionError(absl::StrCat(
         name,

@@ -2,6 +2,7 @@
 
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
@@ -198,6 +199,23 @@ TEST(CreateFailure, WhatIsToldOfAnExecIsText) {
               HasSubstr("\\x1b[2J"));
   EXPECT_THAT(ExplainExecFailure("exec container process `/\xc3"),
               HasSubstr("(exec container process `/\\xc3)"));
+}
+
+TEST(CreateFailure, ASettingOfAPluginIsNamedByItsField) {
+  ContainerSpec spec;
+  spec.name = "web";
+  const std::pair<const char*, const char*> kFailures[] = {
+      {"plimsoll: set the memory policy 32770:2: Invalid argument", "linux.memory_policy: "},
+      {"writing file `cpu.rt_runtime_us`: Invalid argument",
+       "linux.resources.cpu.realtime_runtime: "},
+      {"setrlimit `RLIMIT_NICE`: Operation not permitted", "rlimits: "}};
+  for (const auto& [words, field] : kFailures) {
+    const absl::Status told =
+        TranslateCreateFailure(absl::InternalError(words), spec, std::nullopt);
+    EXPECT_TRUE(absl::IsFailedPrecondition(told)) << told;
+    EXPECT_THAT(std::string(told.message()),
+                AllOf(HasSubstr(absl::StrCat("container \"web\": ", field)), HasSubstr(words)));
+  }
 }
 
 }  // namespace

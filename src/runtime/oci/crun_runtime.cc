@@ -26,9 +26,12 @@
 #include "runtime/oci/create_failure.h"
 #include "runtime/oci/exec/run.h"
 #include "runtime/oci/exec/stream.h"
+#include "runtime/oci/late_hooks.h"
 #include "runtime/oci/monitor.h"
 #include "runtime/oci/mount_source.h"
+#include "runtime/oci/process_settings.h"
 #include "runtime/oci/selinux_labels.h"
+#include "runtime/oci/shared_settings.h"
 
 namespace plimsoll::runtime {
 namespace {
@@ -162,8 +165,10 @@ absl::StatusOr<BuiltSpec> CrunRuntime::MakeSpec(const CreateRequest& request,
       input.user, ResolveProcessUser(security, *request.image, files->passwd, files->group));
   PLIMSOLL_ASSIGN_OR_RETURN(input.capabilities,
                             ResolveCapabilities(security, machine_.capabilities));
-  // A filter must not limit a privileged container.
-  if (!security.privileged) {
+  // A filter must not limit a privileged container, unless it is made for this one.
+  if (const std::string& policy = request.spec->extras.seccomp_policy; !policy.empty()) {
+    PLIMSOLL_ASSIGN_OR_RETURN(input.seccomp_filter, seccomp_.FilterOf(policy));
+  } else if (!security.privileged) {
     PLIMSOLL_ASSIGN_OR_RETURN(input.seccomp_filter,
                               seccomp_.Filter(security.seccomp, input.capabilities.granted));
   }
@@ -206,6 +211,7 @@ LaunchPlan CrunRuntime::MakePlan(const CreateRequest& request, const FsRoot& bun
   }
   // crun writes nothing for 0, so the process would inherit the value.
   if (spec.oom_score_adj == 0 && machine_.oom_score_adj != 0) plan.Add("oom", "0");
+  if (!spec.memory_policy.empty()) plan.Add("mempolicy", spec.memory_policy);
   plan.Add("bundle", bundle.path());
   if (!request.log_path.empty()) plan.Add("log", request.log_path);
   if (!request.log_directory.empty()) plan.Add("log-directory", request.log_directory);
@@ -284,10 +290,14 @@ absl::Status CrunRuntime::Launch(const CreateRequest& request, Created* created)
   if (request.program.empty() && !spec.entry.empty()) {
     PLIMSOLL_RETURN_IF_ERROR(bundle.ReplaceFile(DirectExec::kTemplate, spec.entry));
   }
+  PLIMSOLL_RETURN_IF_ERROR(NoteLateHooks(bundle, spec.late_hooks, request.program));
   PLIMSOLL_ASSIGN_OR_RETURN(const Monitored monitored,
                             monitor.Create(options_.host, MakePlan(request, bundle, spec)));
   PLIMSOLL_ASSIGN_OR_RETURN(created->init, linux::IdentifyProcess(options_.host, monitored.init));
   created->monitor = monitored.monitor;
+  PLIMSOLL_RETURN_IF_ERROR(
+      ApplyProcessSettings(options_.host, request.spec->extras, created->init));
+  PLIMSOLL_RETURN_IF_ERROR(MakeSharedSettings(bundle, request, created->init));
   // A handler's program may have put a virtual machine around the container.
   if (!request.program.empty()) return absl::OkStatus();
   PLIMSOLL_ASSIGN_OR_RETURN(const std::string text, options_.host.Read(absl::StrCat(
@@ -321,6 +331,17 @@ absl::StatusOr<Created> CrunRuntime::Create(const CreateRequest& request) {
   return AlsoSay(failure, absl::StrCat("and leftovers remain: ", swept.message()));
 }
 
+absl::Status CrunRuntime::Start(absl::string_view id) {
+  const absl::StatusOr<FsRoot> bundle = Bundle(id);
+  if (absl::IsNotFound(bundle.status())) return crun_->Start(id);  // which says why it can't
+  PLIMSOLL_RETURN_IF_ERROR(bundle.status());
+  PLIMSOLL_ASSIGN_OR_RETURN(const bool started, StartWithHooks(*crun_, *bundle, id));
+  if (!started) PLIMSOLL_RETURN_IF_ERROR(crun_->Start(id));
+  // It runs: a failure here must not look as if it didn't. Its removal sets its settings back then.
+  KeepSharedSettings(*bundle).IgnoreError();
+  return absl::OkStatus();
+}
+
 absl::StatusOr<std::optional<ExitRecord>> CrunRuntime::ReadExit(absl::string_view id) {
   PLIMSOLL_ASSIGN_OR_RETURN(const FsRoot bundle, Bundle(id));
   return runtime::ReadExit(bundle);
@@ -349,12 +370,15 @@ absl::Status CrunRuntime::Delete(absl::string_view id, absl::string_view cgroup_
   if (!absl::IsNotFound(bundle.status())) PLIMSOLL_RETURN_IF_ERROR(bundle.status());
   // Any other error is no proof that there is no monitor: EndMonitor reports it.
   const bool monitored = bundle.ok() && !absl::IsNotFound(FindMonitor(*bundle).status());
-  absl::Status result = KillProcesses(id, &cgroup);
+  absl::Status result;
+  if (bundle.ok()) result = SetBackSharedSettings(*bundle);
+  result = FirstError(result, KillProcesses(id, &cgroup));
   if (monitored) {
     result = FirstError(result, EndMonitor(*bundle, MonotonicNow() + kMonitorGrace));
     // The monitor may have been in the middle of a create, for a daemon that is gone.
     result = FirstError(result, KillProcesses(id, &cgroup));
   }
+  if (result.ok() && bundle.ok()) result = RunPoststopHooks(*crun_, *bundle, id);
   // Without their traces, surviving processes would be lost from sight: the traces stay for the
   // next attempt.
   PLIMSOLL_RETURN_IF_ERROR(Annotate(result, absl::StrCat("delete container ", id)));

@@ -46,7 +46,7 @@ class CrunRuntime : public ContainerRuntime {
   std::string runtime_version() const override { return crun_->version(); }
   absl::Status Ready() const override;
   absl::StatusOr<Created> Create(const CreateRequest& request) override;
-  absl::Status Start(absl::string_view id) override { return crun_->Start(id); }
+  absl::Status Start(absl::string_view id) override;
   absl::StatusOr<std::optional<ExitRecord>> ReadExit(absl::string_view id) override;
   absl::Status Delete(absl::string_view id, absl::string_view cgroup_path) override;
   absl::StatusOr<ExecResult> Exec(absl::string_view id, absl::string_view cgroup_path,

@@ -9,6 +9,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "linux/resource_limits.h"
 #include "runtime/oci/capabilities.h"
 #include "runtime/oci/crun/plan.h"
 
@@ -17,7 +18,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-// Members of a process that plimsoll-exec knows. The caller sets limits and oom_score_adj.
+// Members of a process that plimsoll-exec knows. The caller sets oom_score_adj.
 const std::set<std::string>& KnownMembers() {
   static const auto* const members = new std::set<std::string>{
       "terminal",     "consoleSize",    "user",         "args",        "env",
@@ -77,6 +78,17 @@ bool AddLabel(const Json& process, LaunchPlan* plan) {
   return true;
 }
 
+// Commands have the container's limits.
+bool AddLimits(const Json& process, LaunchPlan* plan) {
+  for (const Json& limit : process.value("rlimits", Json::array())) {
+    const std::optional<int> number = linux::ParseResourceLimit(limit.value("type", ""));
+    if (!number.has_value()) return false;
+    plan->Add("rlimit", absl::StrCat(*number, ":", limit.value("soft", uint64_t{0}), ":",
+                                     limit.value("hard", uint64_t{0})));
+  }
+  return true;
+}
+
 // Without PATH or HOME the OCI runtime chooses a value itself.
 bool AddEnvironment(const Json& process, LaunchPlan* plan) {
   bool has_path = false;
@@ -116,7 +128,7 @@ std::string EntryTemplate(const Json& config) {
   if (!directory.has_value()) return "";
   plan.Add("cwd", *directory);
   if (!AddUser(process, &plan) || !AddCapabilities(process, &plan) || !AddLabel(process, &plan) ||
-      !AddFilter(config, &plan) || !AddEnvironment(process, &plan)) {
+      !AddFilter(config, &plan) || !AddEnvironment(process, &plan) || !AddLimits(process, &plan)) {
     return "";
   }
   if (process.value("noNewPrivileges", false)) plan.Add("nnp", "yes");

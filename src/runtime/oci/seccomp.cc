@@ -62,13 +62,25 @@ absl::StatusOr<std::string> SeccompCompiler::Filter(const SecurityProfile& profi
   }
   const absl::StatusOr<std::string> json = ReadProfile(host_, profile.localhost_path);
   if (!json.ok()) return Annotate(json.status(), "seccomp profile");
+  return Compiled(*json, profile.localhost_path);
+}
+
+absl::StatusOr<std::string> SeccompCompiler::FilterOf(const std::string& json) {
+  if (json.size() > kMaxProfileBytes) {
+    return absl::ResourceExhaustedError(absl::StrCat("linux.seccomp_policy has ", json.size(),
+                                                     " bytes; at most ", kMaxProfileBytes));
+  }
+  return Compiled(json, "linux.seccomp_policy");
+}
+
+absl::StatusOr<std::string> SeccompCompiler::Compiled(const std::string& json,
+                                                      absl::string_view name) {
   absl::MutexLock lock(&mutex_);
-  const auto found = files_.find(*json);
+  const auto found = files_.find(json);
   if (found != files_.end()) return found->second;
-  PLIMSOLL_ASSIGN_OR_RETURN(const std::string bpf,
-                            CompileSeccompProfile(*json, profile.localhost_path));
+  PLIMSOLL_ASSIGN_OR_RETURN(const std::string bpf, CompileSeccompProfile(json, name));
   if (files_.size() >= kMaxCachedFilters) files_.clear();
-  return files_[*json] = absl::Base64Escape(bpf);
+  return files_[json] = absl::Base64Escape(bpf);
 }
 
 }  // namespace plimsoll::runtime

@@ -40,7 +40,13 @@ class SeccompCompiler {
   // (regular ones of at most 1 MiB), NOT_FOUND when there is none.
   absl::StatusOr<std::string> Filter(const SecurityProfile& profile, CapabilityMask capabilities);
 
+  // The same for a profile's text itself, "linux.seccomp" of the OCI specification.
+  absl::StatusOr<std::string> FilterOf(const std::string& json);
+
  private:
+  // Compiles, or finds a compiled one. `name`: for messages.
+  absl::StatusOr<std::string> Compiled(const std::string& json, absl::string_view name);
+
   const FsRoot host_;
   absl::Mutex mutex_;
   // Compiled filters, in base64. Emptied beyond kMaxCached.

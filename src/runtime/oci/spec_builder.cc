@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -11,6 +12,7 @@
 #include "runtime/oci/entry_template.h"
 #include "runtime/oci/fit.h"
 #include "runtime/oci/spec_cdi.h"
+#include "runtime/oci/spec_extras.h"
 #include "runtime/oci/spec_mounts.h"
 
 namespace plimsoll::runtime {
@@ -32,21 +34,21 @@ void SetVariable(std::vector<std::string>* environment, const std::string& varia
   environment->push_back(variable);
 }
 
+// Removes variables that come from no client: the image's and the defaults.
+void Unset(const std::vector<std::string>& names, std::vector<std::string>* environment) {
+  std::erase_if(*environment, [&](const std::string& variable) {
+    return absl::c_linear_search(names, variable.substr(0, variable.find('=')));
+  });
+}
+
 std::vector<std::string> Environment(const SpecInput& input) {
-  const ContainerSpec& spec = *input.request->spec;
-  // Variables that may be overridden come first.
-  std::vector<std::string> environment = {kDefaultPath, absl::StrCat("HOME=", input.user.home)};
+  std::vector<std::string> defaults = {kDefaultPath, absl::StrCat("HOME=", input.user.home)};
   if (!input.request->sandbox.hostname.empty()) {
-    environment.push_back(absl::StrCat("HOSTNAME=", input.request->sandbox.hostname));
+    defaults.push_back(absl::StrCat("HOSTNAME=", input.request->sandbox.hostname));
   }
-  if (spec.tty) environment.push_back("TERM=xterm");
-  for (const std::string& variable : input.request->image->environment) {
-    SetVariable(&environment, variable);
-  }
-  for (const auto& [name, value] : spec.environment) {
-    SetVariable(&environment, absl::StrCat(name, "=", value));
-  }
-  return environment;
+  const ContainerSpec& spec = *input.request->spec;
+  if (spec.tty) defaults.push_back("TERM=xterm");
+  return EnvironmentOf(std::move(defaults), spec, *input.request->image);
 }
 
 Json Process(const SpecInput& input, std::vector<std::string> arguments,
@@ -70,12 +72,6 @@ Json Process(const SpecInput& input, std::vector<std::string> arguments,
                     {"ambient", ambient}}},
                   {"noNewPrivileges", spec.security.no_new_privs},
                   {"oomScoreAdj", oom_score_adj}};
-  if (input.descriptor_limit) {
-    Json limit = {{"type", "RLIMIT_NOFILE"},
-                  {"soft", input.descriptor_limit->soft},
-                  {"hard", input.descriptor_limit->hard}};
-    process["rlimits"] = Json::array({std::move(limit)});
-  }
   if (!input.apparmor_profile.empty()) process["apparmorProfile"] = input.apparmor_profile;
   if (!input.selinux.process.empty()) process["selinuxLabel"] = input.selinux.process;
   return process;
@@ -111,6 +107,7 @@ absl::StatusOr<Json> Namespaces(const SpecInput& input) {
   if (input.machine->layout == linux::CgroupLayout::kV2 && !security.privileged) {
     namespaces.push_back({{"type", "cgroup"}});
   }
+  PLIMSOLL_RETURN_IF_ERROR(ChangeNamespaces(input.request->spec->extras, &namespaces));
   return namespaces;
 }
 
@@ -183,6 +180,7 @@ absl::StatusOr<Json> LinuxPart(const SpecInput& input, std::vector<std::string>*
   PLIMSOLL_ASSIGN_OR_RETURN(Json namespaces, Namespaces(input));
   PLIMSOLL_ASSIGN_OR_RETURN(DeviceLists devices, BuildDevices(input));
   Json resources = Resources(spec.resources, *input.machine, warnings);
+  PLIMSOLL_RETURN_IF_ERROR(AddMoreResources(input, &resources));
   resources["devices"] = std::move(devices.rules);
   Json part = {{"namespaces", std::move(namespaces)},
                {"cgroupsPath", input.request->cgroup_path},
@@ -202,6 +200,17 @@ absl::StatusOr<Json> LinuxPart(const SpecInput& input, std::vector<std::string>*
 }
 
 }  // namespace
+
+std::vector<std::string> EnvironmentOf(std::vector<std::string> defaults, const ContainerSpec& spec,
+                                       const image::ImageConfig& image) {
+  std::vector<std::string> environment = std::move(defaults);
+  for (const std::string& variable : image.environment) SetVariable(&environment, variable);
+  Unset(spec.extras.unset_environment, &environment);
+  for (const auto& [name, value] : spec.environment) {
+    SetVariable(&environment, absl::StrCat(name, "=", value));
+  }
+  return environment;
+}
 
 absl::StatusOr<std::vector<std::string>> ProcessArguments(const ContainerSpec& spec,
                                                           const image::ImageConfig& image) {
@@ -277,7 +286,12 @@ absl::StatusOr<BuiltSpec> BuildSpec(const SpecInput& input) {
                  {"mounts", std::move(mounts)},
                  {"annotations", Annotations(input)},
                  {"linux", std::move(part)}};
-  PLIMSOLL_RETURN_IF_ERROR(ApplyCdiEdits(input, &config, &built));
+  PLIMSOLL_ASSIGN_OR_RETURN(Json limits, BuildRlimits(input));
+  if (!limits.empty()) config["process"]["rlimits"] = std::move(limits);
+  PLIMSOLL_RETURN_IF_ERROR(ApplyEdits(input, &config, &built));
+  PLIMSOLL_RETURN_IF_ERROR(CheckExtras(input));
+  PLIMSOLL_ASSIGN_OR_RETURN(built.memory_policy, MemoryPolicyOf(input));
+  built.late_hooks = LateHooksOf(config);
   PLIMSOLL_ASSIGN_OR_RETURN(built.targets, TargetsOf(config));
   // JSON can't hold text that is not UTF-8; programs' arguments may be any bytes.
   built.json = config.dump(-1, ' ', false, Json::error_handler_t::replace);

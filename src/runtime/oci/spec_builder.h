@@ -11,6 +11,7 @@
 #include "base/fs_root.h"
 #include "image/user_lookup.h"
 #include "runtime/oci/container_runtime.h"
+#include "runtime/oci/late_hooks.h"
 #include "runtime/oci/machine.h"
 #include "runtime/oci/mount_targets.h"
 
@@ -40,8 +41,10 @@ struct BuiltSpec {
   ProcessUser user;
   // Inodes of host paths that plimsoll-launch mounts, by the mount's index: for AddStageToPlan.
   std::map<size_t, std::string> source_inodes;
-  MountTargets targets;               // permitted mount points in /proc, /sys and /dev
-  std::string file_label;             // SELinux's, of the root filesystem; empty: none
+  MountTargets targets;       // permitted mount points in /proc, /sys and /dev
+  std::string file_label;     // SELinux's, of the root filesystem; empty: none
+  std::string memory_policy;  // for plimsoll-launch (linux/memory_policy.h); empty: none
+  LateHooks late_hooks;
   std::vector<std::string> warnings;  // parts left out or changed
 };
 
@@ -54,6 +57,11 @@ absl::StatusOr<image::ResolvedUser> ResolveProcessUser(const SecurityContext& se
                                                        const image::ImageConfig& image,
                                                        absl::string_view passwd_text,
                                                        absl::string_view group_text);
+
+// Variables by rising precedence: `defaults`, the image's, those of the container. Those that a
+// plugin has unset come from the container alone.
+std::vector<std::string> EnvironmentOf(std::vector<std::string> defaults, const ContainerSpec& spec,
+                                       const image::ImageConfig& image);
 
 // The command line by Kubernetes' rules: command and args take precedence over the image's
 // entrypoint and command.

@@ -9,6 +9,7 @@
 
 #include "absl/algorithm/container.h"
 #include "absl/functional/function_ref.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
 #include "runtime/spec/paths.h"
@@ -67,13 +68,22 @@ void RemoveNode(const std::string& path, Json* part) {
   }
 }
 
-// Fills in properties that the CDI file leaves to the host.
-absl::Status LookAtNode(const FsRoot& host, cdi::DeviceNode* node) {
+// Edits and their author.
+struct Edits {
+  const cdi::ContainerEdits* edits;
+  const char* of;    // for messages: "of a CDI device"
+  const char* node;  // and their device nodes
+  // The CDI specification gives nodes to the process's user; the OCI runtime's, to root.
+  bool gives_to_user;
+};
+
+// Fills in properties that are left to the host.
+absl::Status LookAtNode(const FsRoot& host, const char* what, cdi::DeviceNode* node) {
   if (node->type == "p") return absl::OkStatus();
   if (!node->type.empty() && node->major && node->minor) return absl::OkStatus();
   const std::string& path = node->host_path.empty() ? node->path : node->host_path;
-  const auto refuse = [&path](absl::string_view why) {
-    return absl::FailedPreconditionError(absl::StrCat("CDI device node ", path, ": ", why));
+  const auto refuse = [&](absl::string_view why) {
+    return absl::FailedPreconditionError(absl::StrCat(what, " ", path, ": ", why));
   };
   const absl::StatusOr<struct stat> info = host.Stat(path);
   if (!info.ok()) return refuse(info.status().message());
@@ -94,8 +104,8 @@ absl::Status LookAtNode(const FsRoot& host, cdi::DeviceNode* node) {
   return absl::OkStatus();
 }
 
-absl::Status AddNode(const SpecInput& input, cdi::DeviceNode node, Json* part) {
-  PLIMSOLL_RETURN_IF_ERROR(LookAtNode(*input.host, &node));
+absl::Status AddNode(const SpecInput& input, const Edits& from, cdi::DeviceNode node, Json* part) {
+  PLIMSOLL_RETURN_IF_ERROR(LookAtNode(*input.host, from.node, &node));
   node.path = CleanPath(node.path);
   Json added = {{"path", node.path}, {"type", node.type}};
   if (node.type != "p") {
@@ -103,9 +113,8 @@ absl::Status AddNode(const SpecInput& input, cdi::DeviceNode node, Json* part) {
     added["minor"] = *node.minor;
   }
   if (node.file_mode) added["fileMode"] = *node.file_mode & 07777;
-  // By default the process may use the device.
-  if (!node.uid && input.user.uid != 0) node.uid = input.user.uid;
-  if (!node.gid && input.user.gid != 0) node.gid = input.user.gid;
+  if (from.gives_to_user && !node.uid && input.user.uid != 0) node.uid = input.user.uid;
+  if (from.gives_to_user && !node.gid && input.user.gid != 0) node.gid = input.user.gid;
   if (node.uid) added["uid"] = *node.uid;
   if (node.gid) added["gid"] = *node.gid;
   RemoveNode(node.path, part);
@@ -136,8 +145,8 @@ MountLists Divide(Json mounts, size_t own) {
   return lists;
 }
 
-absl::Status AddMount(const SpecInput& input, const cdi::Mount& mount, Json* propagation,
-                      MountLists* lists) {
+absl::Status AddMount(const SpecInput& input, const char* of, const cdi::Mount& mount,
+                      Json* propagation, MountLists* lists) {
   std::vector<std::string> options = mount.options;
   const auto has = [&options](const char* option) {
     return absl::c_linear_search(options, option);
@@ -148,7 +157,7 @@ absl::Status AddMount(const SpecInput& input, const cdi::Mount& mount, Json* pro
     const absl::StatusOr<struct stat> source = input.host->Stat(mount.host_path);
     if (!source.ok()) {
       return absl::FailedPreconditionError(
-          absl::StrCat("mount ", mount.host_path, " of a CDI device: ", source.status().message()));
+          absl::StrCat("mount ", mount.host_path, " ", of, ": ", source.status().message()));
     }
   }
   if (has("rshared") || has("shared")) *propagation = "rshared";
@@ -165,12 +174,17 @@ absl::Status AddMount(const SpecInput& input, const cdi::Mount& mount, Json* pro
 }
 
 // Standard mounts stay before all others, so that a mount at /sys hides /sys/fs/cgroup, with or
-// without CDI devices.
-absl::Status AddMounts(const SpecInput& input, Json* config) {
+// without edits.
+absl::Status AddMounts(const SpecInput& input, const std::vector<Edits>& all, Json* config) {
+  const bool none =
+      absl::c_all_of(all, [](const Edits& from) { return from.edits->mounts.empty(); });
+  if (none) return absl::OkStatus();
   MountLists lists = Divide(std::move((*config)["mounts"]), input.request->spec->mounts.size());
   Json& propagation = (*config)["linux"]["rootfsPropagation"];
-  for (const cdi::Mount& mount : input.request->edits.mounts) {
-    PLIMSOLL_RETURN_IF_ERROR(AddMount(input, mount, &propagation, &lists));
+  for (const Edits& from : all) {
+    for (const cdi::Mount& mount : from.edits->mounts) {
+      PLIMSOLL_RETURN_IF_ERROR(AddMount(input, from.of, mount, &propagation, &lists));
+    }
   }
   const auto depth = [](const Json& mount) {
     return absl::c_count(mount["destination"].get_ref<const std::string&>(), '/');
@@ -191,7 +205,23 @@ Json HookJson(const cdi::Hook& hook) {
   return json;
 }
 
+// The stages of the OCI runtime specification. An OCI runtime passes over others.
+absl::Status CheckHook(const cdi::Hook& hook, const char* of) {
+  for (const char* stage : {"prestart", "createRuntime", "createContainer", "startContainer",
+                            "poststart", "poststop"}) {
+    if (hook.name != stage) continue;
+    if (absl::StartsWith(hook.path, "/")) return absl::OkStatus();
+    return absl::InvalidArgumentError(absl::StrCat("hooks: the path \"", hook.path, "\" of a ",
+                                                   stage, " hook ", of, " must be absolute"));
+  }
+  return absl::InvalidArgumentError(
+      absl::StrCat("hooks: a hook ", of, " is for \"", hook.name,
+                   "\"; it must be for prestart, createRuntime, createContainer, startContainer, "
+                   "poststart or poststop"));
+}
+
 void AddGroups(const std::vector<uint32_t>& groups, Json* process, BuiltSpec* built) {
+  if (groups.empty()) return;
   std::vector<uint32_t>& all = built->user.supplemental_groups;
   for (const uint32_t group : groups) {
     if (group != 0) all.push_back(group);  // the CDI specification ignores 0
@@ -213,20 +243,26 @@ Json RdtJson(const cdi::IntelRdt& rdt) {
 
 }  // namespace
 
-absl::Status ApplyCdiEdits(const SpecInput& input, Json* config, BuiltSpec* built) {
-  const cdi::ContainerEdits& edits = input.request->edits;
-  if (edits.empty()) return absl::OkStatus();
+absl::Status ApplyEdits(const SpecInput& input, Json* config, BuiltSpec* built) {
+  const std::vector<Edits> all = {
+      {&input.request->edits, "of a CDI device", "CDI device node", /*gives_to_user=*/true},
+      {&input.request->spec->extras.edits, "of a plugin", "device node of a plugin",
+       /*gives_to_user=*/false}};
   Json& process = (*config)["process"];
   Json& part = (*config)["linux"];
-  SetVariables(edits.env, &process);
-  for (const cdi::DeviceNode& node : edits.device_nodes) {
-    PLIMSOLL_RETURN_IF_ERROR(AddNode(input, node, &part));
+  for (const Edits& from : all) {
+    SetVariables(from.edits->env, &process);
+    for (const cdi::DeviceNode& node : from.edits->device_nodes) {
+      PLIMSOLL_RETURN_IF_ERROR(AddNode(input, from, node, &part));
+    }
+    for (const cdi::Hook& hook : from.edits->hooks) {
+      PLIMSOLL_RETURN_IF_ERROR(CheckHook(hook, from.of));
+      (*config)["hooks"][hook.name].push_back(HookJson(hook));
+    }
+    AddGroups(from.edits->additional_gids, &process, built);
   }
-  if (!edits.mounts.empty()) PLIMSOLL_RETURN_IF_ERROR(AddMounts(input, config));
-  for (const cdi::Hook& hook : edits.hooks) {
-    (*config)["hooks"][hook.name].push_back(HookJson(hook));
-  }
-  AddGroups(edits.additional_gids, &process, built);
+  PLIMSOLL_RETURN_IF_ERROR(AddMounts(input, all, config));
+  const cdi::ContainerEdits& edits = input.request->edits;
   if (edits.intel_rdt.has_value()) {
     part["intelRdt"] = RdtJson(*edits.intel_rdt);
     built->warnings.push_back(

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
@@ -47,7 +48,11 @@ Json StandardMounts(const SpecInput& input) {
   mounts.push_back(Entry("/sys", "sysfs", "sysfs", {"nosuid", "noexec", "nodev", access}));
   mounts.push_back(Entry("/sys/fs/cgroup", "cgroup", "cgroup",
                          {"nosuid", "noexec", "nodev", "relatime", access}));
-  if (host_ipc || !sandbox.shm_directory.empty()) {
+  // Its queues and segments are its own: so are the segments that are files.
+  const bool own_ipc = absl::c_any_of(
+      input.request->spec->extras.namespaces,
+      [](const NamespaceChange& change) { return change.type == "ipc" && change.path.empty(); });
+  if (!own_ipc && (host_ipc || !sandbox.shm_directory.empty())) {
     mounts.push_back(Bind("/dev/shm", host_ipc ? "/dev/shm" : sandbox.shm_directory,
                           {"rbind", "rprivate", "nosuid", "noexec", "nodev"}));
   } else {
@@ -127,14 +132,8 @@ absl::StatusOr<Json> ContainerMount(const SpecInput& input, size_t index,
     if (IsStaged(mount)) (*inodes)[index] = std::move(found.inode);
   }
   if (IsStaged(mount)) source = StagedPath(input.stage_path, index);
-  Json options = Json::array({"rbind", PropagationOption(mount.propagation)});
-  if (mount.recursive_read_only) options.push_back("rro");
-  for (const std::string& option : mount.mount_options) options.push_back(option);
-  const bool is_image = !mount.image.empty();
-  options.push_back(mount.readonly || is_image ? "ro" : "rw");
-  // After the client's options: of two contradicting ones the last holds.
-  if (is_image) options.insert(options.end(), {"nosuid", "nodev"});
-  if (is_image && !input.runs_image_volumes) options.push_back("noexec");
+  Json options = MountOptions(mount);
+  if (!mount.image.empty() && !input.runs_image_volumes) options.push_back("noexec");
   return Bind(CleanPath(mount.container_path), source, std::move(options));
 }
 
@@ -225,6 +224,17 @@ absl::StatusOr<Json> BuildMounts(const SpecInput& input, std::map<size_t, std::s
   }
   for (Json& mount : own) mounts.push_back(std::move(mount));
   return mounts;
+}
+
+std::vector<std::string> MountOptions(const Mount& mount) {
+  std::vector<std::string> options = {"rbind", PropagationOption(mount.propagation)};
+  if (mount.recursive_read_only) options.push_back("rro");
+  options.insert(options.end(), mount.mount_options.begin(), mount.mount_options.end());
+  const bool is_image = !mount.image.empty();
+  options.push_back(mount.readonly || is_image ? "ro" : "rw");
+  // After the client's options: of two contradicting ones the last holds.
+  if (is_image) options.insert(options.end(), {"nosuid", "nodev"});
+  return options;
 }
 
 std::string RootPropagation(const ContainerSpec& spec) {

@@ -18,6 +18,9 @@ namespace plimsoll::runtime {
 absl::StatusOr<nlohmann::json> BuildMounts(const SpecInput& input,
                                            std::map<size_t, std::string>* inodes);
 
+// The options of a container's own mount; of a mounted image, without those of the configuration.
+std::vector<std::string> MountOptions(const Mount& mount);
+
 // "rootfsPropagation": as much as the mounts' propagation needs.
 std::string RootPropagation(const ContainerSpec& spec);
 

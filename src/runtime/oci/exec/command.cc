@@ -77,7 +77,7 @@ bool HasEnded(const ExecTools& tools, absl::string_view id) {
 // says so.
 absl::Status UseContainersProcess(const ExecTools& tools, absl::string_view id,
                                   const ExecRequest& request, ExecDescriptors* own,
-                                  std::vector<std::string>* arguments) {
+                                  std::vector<std::string>* arguments, LaunchPlan* plan) {
   const absl::StatusOr<std::string> config =
       tools.crun->state().Read(absl::StrCat(id, "/config.json"));
   if (absl::IsNotFound(config.status())) return absl::OkStatus();
@@ -88,6 +88,7 @@ absl::Status UseContainersProcess(const ExecTools& tools, absl::string_view id,
   if (!process.ok()) return Annotate(process.status(), what);
   PLIMSOLL_ASSIGN_OR_RETURN(own->process, MakeMemfd("exec-process", *process));
   arguments->push_back(absl::StrCat("--process=/proc/self/fd/", kProcessDescriptor));
+  for (const std::string& limit : ExecLimits(*config)) plan->Add("rlimit", limit);
   return absl::OkStatus();
 }
 
@@ -213,16 +214,15 @@ absl::StatusOr<Command> MakeExecCommand(const ExecTools& tools, absl::string_vie
     arguments.push_back("--tty");
     arguments.push_back(absl::StrCat("--console-socket=", own->console));
   }
-  PLIMSOLL_RETURN_IF_ERROR(UseContainersProcess(tools, id, request, own, &arguments));
+  LaunchPlan plan;
+  PLIMSOLL_RETURN_IF_ERROR(UseContainersProcess(tools, id, request, own, &arguments, &plan));
   // With a process crun passes over --tty and the words of the command, by which others know it in
   // a list of processes (strays.h).
   arguments.emplace_back(id);
   arguments.insert(arguments.end(), request.argv.begin(), request.argv.end());
 
-  LaunchPlan plan;
   for (const std::string& file : request.entry_files) plan.Add("enter", file);
   if (request.oom_score_adj.has_value()) plan.Add("oom", absl::StrCat(*request.oom_score_adj));
-  // crun 1.8's exec ignores the container's limits: the command has crun's own.
   if (const auto& limit = tools.descriptor_limit; limit.has_value()) {
     plan.Add("nofile", absl::StrCat(limit->soft, ":", limit->hard));
   }

@@ -244,6 +244,11 @@ INSTANTIATE_TEST_SUITE_P(
                                               {"uid", "7"},
                                               {"EMPTY", ""}};
               }},
+        Shape{"ResourceLimits",
+              [](TestMachine& machine, ExecRequest&) {
+                machine.spec().extras.rlimits = {
+                    {"RLIMIT_NOFILE", 77, 78}, {"RLIMIT_CORE", 0, 0}, {"RLIMIT_NICE", 0, 0}};
+              }},
         Shape{"Limits",
               [](TestMachine& machine, ExecRequest& request) {
                 machine.spec().resources.pids_limit = 20;

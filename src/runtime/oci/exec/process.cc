@@ -1,10 +1,15 @@
 #include "runtime/oci/exec/process.h"
 
+#include <sys/resource.h>
+
+#include <cstdint>
 #include <nlohmann/json.hpp>
 #include <utility>
 
 #include "absl/status/status.h"
 #include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "linux/resource_limits.h"
 
 namespace plimsoll::runtime {
 namespace {
@@ -38,6 +43,24 @@ absl::StatusOr<std::string> ExecProcess(absl::string_view config,
   if (terminal) SetTerm(&process);
   // The command may have any bytes; JSON is UTF-8.
   return process.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+std::vector<std::string> ExecLimits(absl::string_view config) {
+  std::vector<std::string> limits;
+  const Json whole = Json::parse(config, nullptr, /*allow_exceptions=*/false);
+  const auto process = whole.is_object() ? whole.find("process") : whole.end();
+  if (process == whole.end() || !process->is_object()) return limits;
+  for (const Json& limit : process->value("rlimits", Json::array())) {
+    const auto number = linux::ParseResourceLimit(limit.value("type", ""));
+    if (!number.has_value()) continue;
+    const uint64_t soft = limit.value("soft", uint64_t{0});
+    const uint64_t hard = limit.value("hard", uint64_t{0});
+    rlimit own = {};
+    const bool known = getrlimit(static_cast<__rlimit_resource>(*number), &own) == 0;
+    if (known && own.rlim_cur == soft && own.rlim_max == hard) continue;
+    limits.push_back(absl::StrCat(*number, ":", soft, ":", hard));
+  }
+  return limits;
 }
 
 }  // namespace plimsoll::runtime

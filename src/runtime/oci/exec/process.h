@@ -20,6 +20,10 @@ namespace plimsoll::runtime {
 absl::StatusOr<std::string> ExecProcess(absl::string_view config,
                                         const std::vector<std::string>& argv, bool terminal);
 
+// The limits of that process which differ from this process's own, as plans have them: "7:100:200".
+// For a command by the OCI runtime, which inherits them: crun 1.8's exec ignores the container's.
+std::vector<std::string> ExecLimits(absl::string_view config);
+
 }  // namespace plimsoll::runtime
 
 #endif  // PLIMSOLL_RUNTIME_OCI_EXEC_PROCESS_H_

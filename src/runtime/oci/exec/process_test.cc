@@ -1,5 +1,8 @@
 #include "runtime/oci/exec/process.h"
 
+#include <sys/resource.h>
+
+#include <cstdint>
 #include <nlohmann/json.hpp>
 
 #include "gmock/gmock.h"
@@ -41,6 +44,20 @@ TEST(ExecProcessTest, ATerminalHasAType) {
 TEST(ExecProcessTest, WhatIsNoConfigIsRefused) {
   for (const char* config : {"", "[]", "{}", R"({"process": 1})", R"({"process": {)"}) {
     EXPECT_TRUE(absl::IsDataLoss(ExecProcess(config, {"true"}, false).status())) << config;
+  }
+}
+
+TEST(ExecProcessTest, LimitsAreForTheLauncherUnlessItHasThem) {
+  rlimit own = {};
+  ASSERT_EQ(getrlimit(RLIMIT_STACK, &own), 0);
+  const Json config = {
+      {"process",
+       {{"rlimits",
+         {{{"type", "RLIMIT_NOFILE"}, {"soft", 1}, {"hard", UINT64_MAX}},
+          {{"type", "RLIMIT_STACK"}, {"soft", own.rlim_cur}, {"hard", own.rlim_max}}}}}}};
+  EXPECT_THAT(ExecLimits(config.dump()), ::testing::ElementsAre("7:1:18446744073709551615"));
+  for (const char* text : {"", "{}", R"({"process": 1})", R"({"process": {}})"}) {
+    EXPECT_THAT(ExecLimits(text), ::testing::IsEmpty()) << text;
   }
 }
 

@@ -1,0 +1,49 @@
+// Values of kernel parameters that each namespace has its own of.
+#ifndef PLIMSOLL_LINUX_NAMESPACED_SYSCTLS_H_
+#define PLIMSOLL_LINUX_NAMESPACED_SYSCTLS_H_
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "linux/sysctl_name.h"
+
+namespace plimsoll::linux {
+
+struct SysctlSetting {
+  std::string name;  // as the client spells it
+  Sysctl sysctl;
+  std::string value;
+};
+
+// By name, as clients spell them.
+using SysctlValues = std::map<std::string, std::string>;
+
+// Parses the names. INVALID_ARGUMENT: see ParseSysctlName.
+absl::StatusOr<std::vector<SysctlSetting>> ParseSysctls(const SysctlValues& values);
+
+// Writes in the namespaces that the calling thread is in. `root`: the user that is root of the user
+// namespace that owns them, 0 for the host's. `former`: gets the values that the written ones
+// replace, also if this fails halfway; may be null. INVALID_ARGUMENT for a value that the kernel
+// refuses and a name that it doesn't know.
+absl::Status WriteSysctls(const std::vector<SysctlSetting>& settings, uint32_t root,
+                          SysctlValues* former);
+
+// Files of namespaces: /proc/<pid>/ns/net, or pins. An empty member: there is none.
+struct NamespaceFiles {
+  std::string network;
+  std::string ipc;
+  std::string uts;
+};
+
+// Writes in those namespaces, from a thread of its own. INVALID_ARGUMENT for a parameter whose
+// namespace is this process's own: it would become the host's. Nothing is written then.
+absl::Status SetSysctls(const NamespaceFiles& files, const SysctlValues& values, uint32_t root,
+                        SysctlValues* former);
+
+}  // namespace plimsoll::linux
+
+#endif  // PLIMSOLL_LINUX_NAMESPACED_SYSCTLS_H_

@@ -1,0 +1,211 @@
+#include "runtime/oci/shared_settings.h"
+
+#include <sys/stat.h>
+
+#include <cerrno>
+#include <cstdint>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "base/status.h"
+#include "linux/id_mapping.h"
+#include "linux/namespaced_sysctls.h"
+#include "linux/net_devices.h"
+
+namespace plimsoll::runtime {
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr char kNote[] = "shared-settings";  // in the bundle
+constexpr size_t kOwnerBytes = 64;           // as much as an alternative name has room for
+constexpr char kSysctlField[] = "linux.sysctl";
+constexpr char kNetDevicesField[] = "linux.net_devices";
+
+// A namespace by a file that shows it as long as it lives, and its identity.
+struct Place {
+  std::string path;
+  uint64_t device = 0;
+  uint64_t inode = 0;
+};
+
+absl::StatusOr<Place> PlaceAt(const std::string& path) {
+  struct stat info = {};
+  if (stat(path.c_str(), &info) != 0) return ErrnoStatus(errno, absl::StrCat("look at ", path));
+  return Place{path, info.st_dev, info.st_ino};
+}
+
+// False: the namespace has ended, or nothing shows it any more.
+bool IsThere(const Place& place) {
+  const absl::StatusOr<Place> now = PlaceAt(place.path);
+  return now.ok() && now->device == place.device && now->inode == place.inode;
+}
+
+// The file of the container's namespace: a pin lives longer than init.
+std::string FileOf(const CreateRequest& request, const linux::ProcessId& init, const char* type,
+                   const char* name, const std::string& pin) {
+  const std::string of_init = absl::StrCat("/proc/", init.pid, "/ns/", name);
+  for (const NamespaceChange& change : request.spec->extras.namespaces) {
+    if (change.type == type) return change.path.empty() ? of_init : change.path;
+  }
+  return pin.empty() ? of_init : pin;
+}
+
+// The note: what was done, as JSON.
+struct Note {
+  std::map<std::string, Place> places;  // by name in /proc/<pid>/ns
+  linux::SysctlValues sysctls;          // former values
+  uint32_t root = 0;                    // of the namespaces' user namespace
+  std::string owner;                    // of moved devices: the container
+  struct Device {
+    linux::NetDeviceMove move;
+    linux::MovedNetDevice moved;
+  };
+  std::vector<Device> devices;
+};
+
+std::string Write(const Note& note) {
+  Json json = {{"sysctls", note.sysctls}, {"root", note.root}, {"owner", note.owner}};
+  for (const auto& [name, place] : note.places) {
+    json["places"][name] = {{"path", place.path}, {"device", place.device}, {"inode", place.inode}};
+  }
+  for (const Note::Device& each : note.devices) {
+    json["devices"].push_back({{"name", each.move.name},
+                               {"renamed", each.move.renamed},
+                               {"own", each.moved.name},
+                               {"was_up", each.moved.was_up},
+                               {"moved", each.moved.moved}});
+  }
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+Place PlaceOf(const Note& note, const char* name) {
+  const auto found = note.places.find(name);
+  return found == note.places.end() ? Place() : found->second;
+}
+
+Note Parse(const std::string& text) {
+  const Json json = Json::parse(text, nullptr, /*allow_exceptions=*/false);
+  Note note;
+  if (!json.is_object()) return note;
+  note.root = json.value("root", 0u);
+  note.owner = json.value("owner", "");
+  note.sysctls = json.value("sysctls", linux::SysctlValues());
+  const Json places = json.value("places", Json::object());
+  for (const auto& [name, place] : places.items()) {
+    note.places[name] = {place.value("path", ""), place.value("device", uint64_t{0}),
+                         place.value("inode", uint64_t{0})};
+  }
+  for (const Json& each : json.value("devices", Json::array())) {
+    Note::Device device;
+    device.move = {.from = "",
+                   .to = PlaceOf(note, "net").path,
+                   .name = each.value("name", ""),
+                   .renamed = each.value("renamed", ""),
+                   .owner = note.owner};
+    device.moved = {.name = each.value("own", ""),
+                    .was_up = each.value("was_up", false),
+                    .moved = each.value("moved", false)};
+    note.devices.push_back(std::move(device));
+  }
+  return note;
+}
+
+absl::Status Keep(const FsRoot& bundle, const Note& note) {
+  return bundle.ReplaceFile(kNote, Write(note));
+}
+
+absl::Status MoveDevices(const FsRoot& bundle, const std::map<std::string, std::string>& devices,
+                         Note* note) {
+  for (const auto& [name, renamed] : devices) {
+    Note::Device device;
+    device.move = {.from = "",
+                   .to = PlaceOf(*note, "net").path,
+                   .name = name,
+                   .renamed = renamed.empty() ? name : renamed,
+                   .owner = note->owner};
+    device.moved.name = name;
+    note->devices.push_back(device);
+    // Before it is done, so that an end of this process in between leaves no device behind.
+    PLIMSOLL_RETURN_IF_ERROR(Keep(bundle, *note));
+    const absl::StatusOr<linux::MovedNetDevice> moved = linux::MoveNetDevice(device.move);
+    if (moved.ok()) {
+      note->devices.back().moved = *moved;
+    } else {
+      note->devices.pop_back();  // it is back
+    }
+    PLIMSOLL_RETURN_IF_ERROR(Keep(bundle, *note));
+    PLIMSOLL_RETURN_IF_ERROR(Annotate(moved.status(), kNetDevicesField));
+  }
+  return absl::OkStatus();
+}
+
+linux::NamespaceFiles FilesOf(const Note& note) {
+  return {PlaceOf(note, "net").path, PlaceOf(note, "ipc").path, PlaceOf(note, "uts").path};
+}
+
+}  // namespace
+
+absl::Status MakeSharedSettings(const FsRoot& bundle, const CreateRequest& request,
+                                const linux::ProcessId& init) {
+  const OciExtras& extras = request.spec->extras;
+  if (extras.sysctls.empty() && extras.net_devices.empty()) return absl::OkStatus();
+  const SandboxPlace& sandbox = request.sandbox;
+  Note note;
+  note.owner = request.id.substr(0, kOwnerBytes);
+  if (!sandbox.user_namespace.empty()) {
+    note.root = linux::HostIdOf(request.spec->security.namespaces.uid_mappings, 0);
+  }
+  const std::tuple<const char*, const char*, const std::string*> kinds[] = {
+      {"network", "net", &sandbox.network_namespace},
+      {"ipc", "ipc", &sandbox.ipc_namespace},
+      {"uts", "uts", &sandbox.uts_namespace}};
+  for (const auto& [type, name, pin] : kinds) {
+    PLIMSOLL_ASSIGN_OR_RETURN(note.places[name], PlaceAt(FileOf(request, init, type, name, *pin)));
+  }
+  PLIMSOLL_RETURN_IF_ERROR(MoveDevices(bundle, extras.net_devices, &note));
+  const absl::Status written =
+      linux::SetSysctls(FilesOf(note), extras.sysctls, note.root, &note.sysctls);
+  PLIMSOLL_RETURN_IF_ERROR(Keep(bundle, note));
+  if (written.ok() || absl::IsInvalidArgument(written)) return Annotate(written, kSysctlField);
+  return absl::FailedPreconditionError(absl::StrCat(kSysctlField, ": ", written.message()));
+}
+
+absl::Status SetBackSharedSettings(const FsRoot& bundle) {
+  const absl::StatusOr<std::string> text = bundle.Read(kNote, 1 << 20);
+  if (absl::IsNotFound(text.status())) return absl::OkStatus();
+  PLIMSOLL_RETURN_IF_ERROR(text.status());
+  Note note = Parse(*text);
+  absl::Status result;
+  if (IsThere(PlaceOf(note, "net"))) {
+    for (const Note::Device& each : note.devices) {
+      result = FirstError(
+          result, Annotate(linux::MoveNetDeviceBack(each.move, each.moved), kNetDevicesField));
+    }
+  }
+  for (const auto& [name, value] : note.sysctls) {
+    const absl::StatusOr<linux::Sysctl> sysctl = linux::ParseSysctlName(name);
+    if (!sysctl.ok()) continue;
+    const char* const kind = sysctl->belongs_to == linux::SysctlNamespace::kNetwork ? "net"
+                             : sysctl->belongs_to == linux::SysctlNamespace::kIpc   ? "ipc"
+                                                                                    : "uts";
+    if (!IsThere(PlaceOf(note, kind))) continue;
+    const absl::Status set =
+        linux::SetSysctls(FilesOf(note), {{name, value}}, note.root, /*former=*/nullptr);
+    // A device's own have gone with it.
+    if (!absl::IsInvalidArgument(set)) result = FirstError(result, Annotate(set, kSysctlField));
+  }
+  PLIMSOLL_RETURN_IF_ERROR(result);
+  return bundle.RemoveFile(kNote);
+}
+
+absl::Status KeepSharedSettings(const FsRoot& bundle) {
+  return bundle.RemoveFile(kNote);
+}
+
+}  // namespace plimsoll::runtime
