@@ -172,7 +172,7 @@ TEST_F(NriChangesTest, UnaskedUpdatesReturnThoseThatFailed) {
   EXPECT_EQ((*failed)[0].container_id(), "gone");
   EXPECT_EQ((*failed)[1].container_id(), "");
   EXPECT_THAT(UpdatedIds(), ElementsAre("c1"));
-  EXPECT_TRUE(WasTold("gone too"));
+  EXPECT_TRUE(WasTold("3 of 4 updates failed; the first: "));
 }
 
 TEST_F(NriChangesTest, AClientsUpdateIsMadeAsPluginsWantIt) {
