@@ -9,11 +9,12 @@ namespace {
 
 constexpr int kJoinThreads = 16;
 constexpr size_t kMostJoins = 64;
+constexpr absl::Duration kBetweenNameless = absl::Seconds(10);
 
 }  // namespace
 
-Caretaker::Caretaker(Parts* parts, Dispatcher* dispatcher, Joiner* joiner,
-                     RuntimeService* service, Launcher* launcher)
+Caretaker::Caretaker(Parts* parts, Dispatcher* dispatcher, Joiner* joiner, RuntimeService* service,
+                     Launcher* launcher)
     : parts_(parts),
       dispatcher_(dispatcher),
       joiner_(joiner),
@@ -48,9 +49,8 @@ void Caretaker::LookAt(const std::shared_ptr<PluginConnection>& plugin) {
   if (plugin->is_closed()) return Drop(plugin);
   const Step step = plugin->step();
   if (step == Step::kNew && plugin->register_until() <= SteadyNow()) {
-    plugin->Close(absl::DeadlineExceededError(
-        absl::StrCat("it did not register within ",
-                     parts_->options.config.registration_timeout_ms, " ms")));
+    plugin->Close(absl::DeadlineExceededError(absl::StrCat(
+        "it did not register within ", parts_->options.config.registration_timeout_ms, " ms")));
     return Drop(plugin);
   }
   if (step != Step::kRegistered || !plugin->MoveTo(Step::kJoining)) return;
@@ -66,9 +66,19 @@ void Caretaker::Drop(const std::shared_ptr<PluginConnection>& plugin) {
   parts_->makings.Wake();  // it may be waiting there
   service_->Withdraw(*plugin);
   launcher_->Ended(*plugin);
-  const std::string why(plugin->why_closed().message());
-  plugin->counts()->Failed(why);
-  parts_->Tell(/*is_warning=*/true, plugin->name(), absl::StrCat("has gone: ", why));
+  plugin->counts()->Failed(plugin->why_closed().message());
+  TellGone(*plugin);
+}
+
+// Whoever may connect shall not fill the log: connections without a name are told now and then, and
+// those that only looked whether somebody listens never.
+void Caretaker::TellGone(const PluginConnection& plugin) {
+  const absl::Status why = plugin.why_closed();
+  if (plugin.step() == Step::kNew && !plugin.is_pre_installed()) {
+    if (absl::IsUnavailable(why) || tell_nameless_from_ > SteadyNow()) return;
+    tell_nameless_from_ = SteadyAfter(kBetweenNameless);
+  }
+  parts_->Tell(/*is_warning=*/true, plugin.name(), absl::StrCat("has gone: ", why.message()));
 }
 
 SteadyTime Caretaker::NextLook() const {
@@ -87,6 +97,7 @@ void Caretaker::Deliver() {
     const bool forget = kept_some && parts_->roster.IsEmpty();
     if (!parts_->queue.empty() || forget) {
       const TurnHolder turn(&parts_->turn);
+      dispatcher_->HasTurn();
       if (parts_->stopping) return;
       dispatcher_->Flush();
       if (parts_->roster.IsEmpty()) {

@@ -31,6 +31,7 @@ class Caretaker {
   void Care();
   void LookAt(const std::shared_ptr<PluginConnection>& plugin);
   void Drop(const std::shared_ptr<PluginConnection>& plugin);
+  void TellGone(const PluginConnection& plugin);
   SteadyTime NextLook() const;
   void Deliver();
 
@@ -40,6 +41,7 @@ class Caretaker {
   RuntimeService* const service_;
   Launcher* const launcher_;
   WorkerPool joins_;
+  SteadyTime tell_nameless_from_;  // of the thread that cares
   std::thread care_;
   std::thread delivery_;
 };

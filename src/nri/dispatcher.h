@@ -19,6 +19,10 @@ class Dispatcher {
  public:
   Dispatcher(Parts* parts, UpdateApplier* applier) : parts_(parts), applier_(applier) {}
 
+  // Says to the compiler's check of locks that the caller has the turn, which it took by another
+  // name.
+  void HasTurn() const ABSL_ASSERT_EXCLUSIVE_LOCK(parts_->turn) {}
+
   // Tells plugins what has happened until now.
   void Flush() ABSL_EXCLUSIVE_LOCKS_REQUIRED(parts_->turn);
 

@@ -15,7 +15,8 @@ namespace {
 
 constexpr char kPluginService[] = "nri.pkg.api.v1alpha1.Plugin";
 constexpr char kRuntimeService[] = "nri.pkg.api.v1alpha1.Runtime";
-constexpr char kProtocol[] = "0.12.0";
+// As Go names a version of a module: plugins compare it so.
+constexpr char kProtocol[] = "v0.12.0";
 constexpr size_t kLongestVersion = 64;
 
 pid_t PeerOf(const UniqueFd& socket) {
@@ -147,6 +148,12 @@ bool PluginConnection::Wants(api::Event event) const {
   return !state_.closed.has_value() && state_.subscription.Has(event);
 }
 
+bool PluginConnection::IsValidator() const {
+  absl::MutexLock lock(&mutex_);
+  return state_.subscription.Has(api::VALIDATE_CONTAINER_ADJUSTMENT) &&
+         (state_.subscription.is_explicit() || state_.has_validated);
+}
+
 Outcome PluginConnection::Ask(const PluginRequest& request,
                               google::protobuf::MessageLite* response) {
   const bool old = [&] {
@@ -156,6 +163,10 @@ Outcome PluginConnection::Ask(const PluginRequest& request,
   if (old) return AskByStateChange(request);
   const char* const method = EventName(request.event);
   Outcome outcome = Call(method, method, *request.message, response);
+  if (outcome.status.ok() && request.event == api::VALIDATE_CONTAINER_ADJUSTMENT) {
+    absl::MutexLock lock(&mutex_);
+    state_.has_validated = true;
+  }
   if (!outcome.answered || !absl::IsUnimplemented(outcome.status)) return outcome;
   if (!HasStateChange(request.event)) return NotImplemented(request.event, std::move(outcome));
   {
