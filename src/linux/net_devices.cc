@@ -1,9 +1,10 @@
 #include "linux/net_devices.h"
 
 #include <fcntl.h>
-#include <linux/if.h>
+
 #include <linux/if_link.h>
 #include <linux/rtnetlink.h>
+#include <net/if.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 
