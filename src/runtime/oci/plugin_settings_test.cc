@@ -114,7 +114,7 @@ TEST_F(PluginSettingsTest, Rlimits) {
 TEST_F(PluginSettingsTest, NamespacesOfItsOwn) {
   extras().namespaces = {
       {"network", ""}, {"ipc", other_->file("ipc")}, {"uts", ""}, {"cgroup", ""}};
-  const Created created = Make(machine_->Request("a", "true"));
+  const Created created = Make(machine_->Request("a", "sleep 100"));
   const auto link = [&](const std::string& process, const char* name) {
     return machine_->host().ReadLink(absl::StrCat("proc/", process, "/ns/", name)).value_or("");
   };
@@ -125,6 +125,12 @@ TEST_F(PluginSettingsTest, NamespacesOfItsOwn) {
   ASSERT_EQ(stat(other_->file("ipc").c_str(), &wanted), 0);
   ASSERT_EQ(stat(absl::StrCat("/proc/", init, "/ns/ipc").c_str(), &given), 0);
   EXPECT_EQ(wanted.st_ino, given.st_ino);
+  ASSERT_TRUE(runtime().Start("a").ok());
+  const auto command = runtime().Exec("a", machine_->group("a"),
+                                      {.argv = {"stat", "-L", "-c", "%i", "/proc/self/ns/net"}});
+  ASSERT_TRUE(command.ok()) << command.status();
+  EXPECT_THAT(link(init, "net"), HasSubstr(command->out.substr(0, command->out.find('\n'))));
+  EXPECT_EQ(command->exit_code, 0) << command->err;
 }
 
 TEST_F(PluginSettingsTest, IoPriorityAndSchedulerReachTheWorkload) {
