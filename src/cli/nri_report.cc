@@ -199,7 +199,7 @@ absl::StatusOr<nlohmann::json> FindPlugin(const nlohmann::json& nri, const std::
   }
   return absl::NotFoundError(
       absl::StrCat("there is no plugin '", name, "'",
-                   all.empty() ? "; there is none at all"
+                   all.empty() ? ", nor any other"
                                : absl::StrCat("; there are ", absl::StrJoin(all, ", "))));
 }
 

@@ -49,17 +49,17 @@ absl::Status NodeNri::Start(runtime::Engine* engine, const NodeResources* node) 
   if (nri_ == nullptr) return absl::OkStatus();
   node_ = node;
   const absl::Status started = nri_->Start(engine);
-  if (started.ok()) return started;
-  const std::string socket = NriSocketPath(parts_->config);
-  if (parts_->config.nri.socket != "auto") {
-    return Annotate(started, absl::StrCat("nri.socket: ", socket));
+  if (!started.ok()) {
+    const std::string socket = NriSocketPath(parts_->config);
+    if (parts_->config.nri.socket != "auto") {
+      return Annotate(started, absl::StrCat("nri.socket: ", socket));
+    }
+    absl::MutexLock lock(&mutex_);
+    trouble_ =
+        absl::StrCat("no NRI plugin can connect to ", socket, ": ", started.message(),
+                     "; set nri.socket to a path of this daemon's own, or nri.external to false");
   }
-  const std::string trouble =
-      absl::StrCat("no NRI plugin can connect to ", socket, ": ", started.message(),
-                   "; set nri.socket to a path of this daemon's own, or nri.external to false");
-  parts_->log->Write(LogLevel::kWarning, trouble);
-  absl::MutexLock lock(&mutex_);
-  trouble_ = trouble;
+  for (const std::string& trouble : Troubles()) parts_->log->Write(LogLevel::kWarning, trouble);
   return absl::OkStatus();
 }
 
