@@ -55,8 +55,14 @@ bool SetResourceLimit(const char* value) {
     errno = EINVAL;
     return false;
   }
+  const auto which = static_cast<__rlimit_resource>(resource);
   const rlimit limit = {soft, hard};
-  return setrlimit(static_cast<__rlimit_resource>(resource), &limit) == 0;
+  if (setrlimit(which, &limit) == 0) return true;
+  // The daemon may have had more when it made the container: a command gets what there is.
+  rlimit own = {};
+  if (errno != EPERM || getrlimit(which, &own) != 0) return false;
+  const rlimit less = {std::min<rlim_t>(soft, own.rlim_max), std::min<rlim_t>(hard, own.rlim_max)};
+  return setrlimit(which, &less) == 0;
 }
 
 // Takes on the settings that the host gives a command, while the host's files are still in sight.

@@ -17,6 +17,7 @@
 #include "absl/cleanup/cleanup.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/escaping.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
 #include "base/unique_fd.h"
@@ -32,10 +33,16 @@ struct Link {
   int index = 0;
   std::string name;
   bool up = false;
+  std::vector<std::string> alternative_names;
 };
 
-std::string MarkOf(const std::string& name) {
-  return absl::StrCat("plimsoll.", name);
+// Names of devices have no ':'.
+std::string MarkWithoutOwner(const NetDeviceMove& move) {
+  return absl::StrCat("plimsoll:", move.name, ":");
+}
+
+std::string MarkOf(const NetDeviceMove& move) {
+  return absl::StrCat(MarkWithoutOwner(move), move.owner);
 }
 
 std::string Shown(const std::string& network_namespace) {
@@ -57,6 +64,10 @@ absl::StatusOr<Link> FindLink(RouteSocket* socket, const std::string& name) {
   link.index = header.ifi_index;
   link.up = (header.ifi_flags & IFF_UP) != 0;
   if (found != attributes.end()) link.name = found->second.c_str();
+  const auto list = attributes.find(IFLA_PROP_LIST);
+  if (list != attributes.end()) {
+    link.alternative_names = RouteNames(list->second, IFLA_ALT_IFNAME);
+  }
   return link;
 }
 
@@ -183,15 +194,19 @@ absl::Status Carry(RouteSocket* from, RouteSocket* to, const Link& link, const U
   return FirstError(sent, AddAddresses(to, *there, addresses));
 }
 
-// Whether an earlier move has brought the device.
-absl::StatusOr<bool> IsInPlace(RouteSocket* to, const NetDeviceMove& move) {
-  const absl::StatusOr<Link> there = FindLink(to, MarkOf(move.name));
+// Whether an earlier move has brought the device. If so, it is this owner's from now on.
+absl::StatusOr<bool> TakeOver(RouteSocket* to, const NetDeviceMove& move) {
+  const absl::StatusOr<Link> there = FindLink(to, move.renamed);
   if (absl::IsNotFound(there.status())) return false;
   PLIMSOLL_RETURN_IF_ERROR(there.status());
-  if (there->name == move.renamed) return true;
-  return absl::FailedPreconditionError(absl::StrCat("network device ", move.name,
-                                                    " was moved into ", move.to, " before, as ",
-                                                    there->name, " instead of ", move.renamed));
+  for (const std::string& mark : there->alternative_names) {
+    if (!absl::StartsWith(mark, MarkWithoutOwner(move))) continue;
+    if (mark == MarkOf(move)) return true;
+    PLIMSOLL_RETURN_IF_ERROR(ChangeMark(to, /*add=*/true, *there, MarkOf(move)));
+    PLIMSOLL_RETURN_IF_ERROR(ChangeMark(to, /*add=*/false, *there, mark));
+    return true;
+  }
+  return false;
 }
 
 }  // namespace
@@ -223,7 +238,7 @@ absl::StatusOr<MovedNetDevice> MoveNetDevice(const NetDeviceMove& move) {
   PLIMSOLL_ASSIGN_OR_RETURN(RouteSocket to, RouteSocket::Open(move.to));
   const absl::StatusOr<Link> link = FindLink(&from, move.name);
   if (absl::IsNotFound(link.status())) {
-    PLIMSOLL_ASSIGN_OR_RETURN(const bool in_place, IsInPlace(&to, move));
+    PLIMSOLL_ASSIGN_OR_RETURN(const bool in_place, TakeOver(&to, move));
     if (in_place) return MovedNetDevice{.name = move.name, .was_up = false, .moved = false};
     return absl::NotFoundError(
         absl::StrCat("there is no network device ", move.name, " in ", Shown(move.from)));
@@ -236,7 +251,7 @@ absl::StatusOr<MovedNetDevice> MoveNetDevice(const NetDeviceMove& move) {
                                                       ": another has that name there"));
   }
   const MovedNetDevice moved = {.name = link->name, .was_up = link->up, .moved = true};
-  const std::string mark = MarkOf(move.name);
+  const std::string mark = MarkOf(move);
   PLIMSOLL_RETURN_IF_ERROR(ChangeMark(&from, /*add=*/true, *link, mark));
   const absl::Status carried = Carry(&from, &to, *link, target, mark, move.renamed, /*up=*/true);
   if (carried.ok()) return moved;
@@ -251,7 +266,7 @@ absl::Status MoveNetDeviceBack(const NetDeviceMove& move, const MovedNetDevice& 
   if (!device.moved) return absl::OkStatus();
   PLIMSOLL_ASSIGN_OR_RETURN(const UniqueFd home, OpenNamespace(move.from));
   PLIMSOLL_ASSIGN_OR_RETURN(RouteSocket away, RouteSocket::Open(move.to));
-  const std::string mark = MarkOf(move.name);
+  const std::string mark = MarkOf(move);
   const absl::StatusOr<Link> link = FindLink(&away, mark);
   if (absl::IsNotFound(link.status())) return absl::OkStatus();
   PLIMSOLL_RETURN_IF_ERROR(link.status());

@@ -3,6 +3,7 @@
 #define PLIMSOLL_LINUX_OTHER_NAMESPACES_FOR_TEST_H_
 
 #include <fcntl.h>
+#include <linux/if.h>
 #include <linux/if_link.h>
 #include <linux/rtnetlink.h>
 #include <sched.h>
@@ -80,7 +81,7 @@ inline absl::Status MakeDeviceForTest(const std::string& network, const std::str
   return socket->Ask(message, absl::StrCat("make device ", name)).status();
 }
 
-// A device as the kernel shows it; nothing is there if `index` is 0.
+// A device, by either kind of name, as the kernel shows it; nothing is there if `index` is 0.
 struct DeviceForTest {
   int index = 0;
   bool up = false;
@@ -93,7 +94,7 @@ inline DeviceForTest LookAtDevice(const std::string& network, const std::string&
   EXPECT_TRUE(socket.ok()) << socket.status();
   if (!socket.ok()) return device;
   RouteMessage message(RTM_GETLINK, 0, ifinfomsg{});
-  message.AddName(IFLA_IFNAME, name);
+  message.AddName(name.size() < IFNAMSIZ ? IFLA_IFNAME : IFLA_ALT_IFNAME, name);
   const auto link = socket->Ask(message, "look");
   if (!link.ok() || link->empty()) return device;
   const auto header = link->front().As<ifinfomsg>();

@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <utility>
 
+#include "absl/functional/function_ref.h"
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
 #include "linux/network_socket.h"
@@ -32,6 +33,19 @@ std::string Attribute(uint16_t type, absl::string_view bytes) {
   text.append(bytes.data(), bytes.size());
   text.resize(Aligned(text.size()), '\0');
   return text;
+}
+
+// Ends at the first one that doesn't fit.
+void ForEachAttribute(absl::string_view list,
+                      absl::FunctionRef<void(uint16_t type, absl::string_view bytes)> take) {
+  while (list.size() >= sizeof(rtattr)) {
+    rtattr header = {};
+    memcpy(&header, list.data(), sizeof(header));
+    if (header.rta_len < sizeof(header) || header.rta_len > list.size()) return;
+    take(header.rta_type & NLA_TYPE_MASK,
+         list.substr(sizeof(header), header.rta_len - sizeof(header)));
+    list.remove_prefix(std::min(Aligned(header.rta_len), list.size()));
+  }
 }
 
 enum class Next { kMore, kDone };
@@ -93,16 +107,18 @@ std::string RouteMessage::Finish(uint32_t sequence) const {
 std::map<uint16_t, std::string> RouteAttributes(absl::string_view payload, size_t header_size) {
   std::map<uint16_t, std::string> attributes;
   if (payload.size() < Aligned(header_size)) return attributes;
-  payload.remove_prefix(Aligned(header_size));
-  while (payload.size() >= sizeof(rtattr)) {
-    rtattr header = {};
-    memcpy(&header, payload.data(), sizeof(header));
-    if (header.rta_len < sizeof(header) || header.rta_len > payload.size()) break;
-    attributes[header.rta_type & NLA_TYPE_MASK] =
-        std::string(payload.substr(sizeof(header), header.rta_len - sizeof(header)));
-    payload.remove_prefix(std::min(Aligned(header.rta_len), payload.size()));
-  }
+  ForEachAttribute(
+      payload.substr(Aligned(header_size)),
+      [&](uint16_t type, absl::string_view bytes) { attributes[type] = std::string(bytes); });
   return attributes;
+}
+
+std::vector<std::string> RouteNames(absl::string_view list, uint16_t type) {
+  std::vector<std::string> names;
+  ForEachAttribute(list, [&](uint16_t each, absl::string_view bytes) {
+    if (each == type) names.emplace_back(bytes.substr(0, bytes.find('\0')));
+  });
+  return names;
 }
 
 absl::StatusOr<RouteSocket> RouteSocket::Open(const std::string& network_namespace) {

@@ -60,6 +60,9 @@ struct RouteAnswer {
 // Attributes behind a header of this size, by type; of several the last.
 std::map<uint16_t, std::string> RouteAttributes(absl::string_view payload, size_t header_size);
 
+// The texts of all attributes of a type in a list of attributes, without their NUL.
+std::vector<std::string> RouteNames(absl::string_view list, uint16_t type);
+
 // A socket in one network namespace. Not thread-safe.
 class RouteSocket {
  public:

@@ -47,7 +47,15 @@ bool SetLimit(int resource, const char* value) {
   limit.rlim_cur = strtoull(value, &end, 10);
   if (*end == ':') limit.rlim_max = strtoull(end + 1, &end, 10);
   if (*end != '\0') errno = EINVAL;
-  return *end == '\0' && setrlimit(static_cast<__rlimit_resource>(resource), &limit) == 0;
+  const auto which = static_cast<__rlimit_resource>(resource);
+  if (*end != '\0') return false;
+  if (setrlimit(which, &limit) == 0) return true;
+  // The daemon may have had more when it made the container: a command gets what there is.
+  rlimit own = {};
+  if (errno != EPERM || getrlimit(which, &own) != 0) return false;
+  if (limit.rlim_cur > own.rlim_max) limit.rlim_cur = own.rlim_max;
+  if (limit.rlim_max > own.rlim_max) limit.rlim_max = own.rlim_max;
+  return setrlimit(which, &limit) == 0;
 }
 
 void SetLimits(const LaunchPlan& plan) {

@@ -215,6 +215,8 @@ Outcome PluginConnection::Call(absl::string_view method, absl::string_view count
     return {};
   }
   TakeStrike(counted_as, took, status);
+  // Said now, not when the connection's own thread gets there: the next call leaves it out.
+  if (connection_->IsClosed()) End(status);
   return {named(status), false};
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "absl/algorithm/container.h"
 #include "absl/cleanup/cleanup.h"
 #include "absl/strings/str_cat.h"
 #include "base/random_id.h"
@@ -57,6 +58,21 @@ absl::Status CheckTakesContainers(const Sandbox& sandbox) {
     return absl::FailedPreconditionError(
         absl::StrCat("a stop of its sandbox ", sandbox.id,
                      " has failed; that sandbox can only be stopped and removed now"));
+  }
+  return absl::OkStatus();
+}
+
+// A client's class devices have become classes before the spec comes here; a plugin's would do
+// nothing.
+absl::Status CheckClassDevices(const ContainerSpec& spec) {
+  if (!spec.asked.has_value()) return absl::OkStatus();
+  for (const std::string& device : spec.cdi_devices) {
+    if (!qos::IsClassDevice(device) || absl::c_linear_search(spec.asked->cdi_devices, device)) {
+      continue;
+    }
+    return absl::InvalidArgumentError(absl::StrCat(
+        "CDI device ", device, " stands for a QoS class, which plugins can't give so; ",
+        "they set linux.resources.rdt_class and blockio_class"));
   }
   return absl::OkStatus();
 }
@@ -238,17 +254,18 @@ absl::Status ContainerCreation::TakeGroup(const SandboxRecord& sandbox,
   const std::string what = absl::StrCat("linux.cgroups_path of container ", record->spec.name);
   absl::StatusOr<std::string> group = GroupByPlugin(sandbox, wanted);
   if (!group.ok()) return Annotate(group.status(), what);
-  PLIMSOLL_RETURN_IF_ERROR(
-      parts_.objects.ReserveName(absl::StrCat("group/", *group), record->id, what));
+  const auto taken = [&](absl::string_view why) {
+    return absl::AlreadyExistsError(absl::StrCat(what, ": \"", *group, "\" ", why));
+  };
   for (const auto& other : parts_.objects.ContainersOf(sandbox.id)) {
     if (other->Snapshot().cgroup_path != *group) continue;
-    return absl::InvalidArgumentError(
-        absl::StrCat(what, ": \"", *group, "\" is the group of container ", other->id));
+    return taken(absl::StrCat("is the group of container ", other->id));
+  }
+  if (!parts_.objects.ReserveName(absl::StrCat("group/", *group), record->id, what).ok()) {
+    return taken("is the group of a container that is being made");
   }
   PLIMSOLL_ASSIGN_OR_RETURN(const bool exists, parts_.options.cgroups->Exists(*group));
-  if (exists) {
-    return absl::InvalidArgumentError(absl::StrCat(what, ": \"", *group, "\" exists already"));
-  }
+  if (exists) return taken("exists already");
   record->cgroup_path = *std::move(group);
   return absl::OkStatus();
 }
@@ -263,12 +280,13 @@ absl::Status ContainerCreation::AskPlugins(const Sandbox& sandbox, const image::
   PLIMSOLL_ASSIGN_OR_RETURN(ContainerSpec wanted,
                             making->CreateContainer(creation->pod, record, image.config));
   if (is_asked) phase.Done("container_plugins");
-  if (wanted == record.spec) return absl::OkStatus();
-  record.spec = std::move(wanted);
-  creation->changed_by = record.spec.changed_by;
   const std::string what = absl::StrCat("container ", record.spec.name);
   // The pod's init may have ended while the plugins were asked.
   PLIMSOLL_RETURN_IF_ERROR(Annotate(CheckTakesContainers(sandbox), what));
+  if (wanted == record.spec) return absl::OkStatus();
+  record.spec = std::move(wanted);
+  creation->changed_by = record.spec.changed_by;
+  PLIMSOLL_RETURN_IF_ERROR(Annotate(CheckClassDevices(record.spec), what));
   PLIMSOLL_RETURN_IF_ERROR(Annotate(Confine(sandbox.id, record.spec, creation), what));
   return TakeGroup(creation->pod, &record);
 }

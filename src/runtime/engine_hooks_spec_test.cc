@@ -121,6 +121,9 @@ TEST_F(EngineHooksSpecTest, AllThatAClientMayNotAskForIsRefused) {
   EXPECT_TRUE(absl::IsNotFound(Refused(pod)));
   Plugin("CDI_devices", [](ContainerSpec* spec) { spec->cdi_devices = {"vendor.com/gpu=0"}; });
   EXPECT_TRUE(absl::IsUnimplemented(Refused(pod)));
+  Plugin("CDI_devices",
+         [](ContainerSpec* spec) { spec->cdi_devices = {"classes.plimsoll.dev/rdt=gold"}; });
+  EXPECT_TRUE(absl::IsInvalidArgument(Refused(pod)));
   Plugin("mounts", [](ContainerSpec* spec) { spec->mounts.push_back({.image = "none"}); });
   EXPECT_TRUE(absl::IsNotFound(Refused(pod)));
   Plugin("privileged", [](ContainerSpec* spec) { spec->security.privileged = true; });

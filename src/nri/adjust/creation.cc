@@ -9,6 +9,7 @@
 #include "absl/strings/str_split.h"
 #include "base/status.h"
 #include "nri/adjust/overlay.h"
+#include "nri/adjust/spec_parts.h"
 #include "nri/adjust/to_spec.h"
 #include "runtime/spec/paths.h"
 
@@ -73,6 +74,17 @@ void ForgetRdtRemoval(const api::ContainerAdjustment& change, api::ContainerAdju
   }
 }
 
+// Whether some container could have the change together with those before it.
+absl::Status CheckTogether(const api::ContainerAdjustment& change,
+                           const api::ContainerAdjustment& merged, const Owners& owners) {
+  runtime::ContainerSpec any;
+  const SpecTarget target(&owners, &any);
+  for (const api::LinuxDeviceCgroup& rule : change.linux().resources().devices()) {
+    PLIMSOLL_RETURN_IF_ERROR(CheckDeviceRule(rule, merged.linux(), target));
+  }
+  return ApplyToSpec(merged, owners, &any);
+}
+
 void CopyNames(const std::string& plugin, api::PluginInstance* instance) {
   const std::pair<std::string, std::string> parts = absl::StrSplit(plugin, absl::MaxSplits('-', 1));
   instance->set_index(parts.first);
@@ -117,9 +129,6 @@ absl::Status Creation::Take(const std::string& plugin, const api::CreateContaine
   Owners owners = owners_;
   PLIMSOLL_RETURN_IF_ERROR(Claim(plugin, {change, ""}, &owners));
   change = WithoutTakenMarks(change);
-  runtime::ContainerSpec scratch;
-  PLIMSOLL_RETURN_IF_ERROR(ApplyToSpec(change, owners, &scratch));
-
   api::ContainerAdjustment merged = adjustment_;
   api::Container container = request_.container();
   RemoveRdt(change, &merged, &container);
@@ -127,6 +136,7 @@ absl::Status Creation::Take(const std::string& plugin, const api::CreateContaine
   ForgetRdtRemoval(change, &merged);
   PLIMSOLL_RETURN_IF_ERROR(
       Annotate(CheckShape({merged, ""}), absl::StrCat(who, ", with the plugins before it")));
+  PLIMSOLL_RETURN_IF_ERROR(CheckTogether(change, merged, owners));
   Overlay({change, ""}, /*keep_removals=*/false, &container);
   OverlayEnvironment(change, &container);
 

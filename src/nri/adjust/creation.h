@@ -38,7 +38,7 @@ class Creation {
   absl::StatusOr<runtime::ContainerSpec> Adjusted(const runtime::ContainerSpec& asked) const;
 
   // Whether any plugin has changed the container.
-  bool IsAdjusted() const { return adjustment_.ByteSizeLong() > 0; }
+  bool IsAdjusted() const { return !owners_.empty(); }
   const std::vector<AskedUpdate>& updates() const { return updates_.updates(); }
   const std::vector<AskedEviction>& evictions() const { return updates_.evictions(); }
   const std::vector<IgnoredUpdate>& ignored() const { return updates_.ignored(); }

@@ -332,6 +332,9 @@ TEST(CreationTest, AnAnswerOfNothingChangesNothing) {
   Creation creation = CreationOf();
   ASSERT_EQ(creation.Take("10-a", {}), absl::OkStatus());
   ASSERT_EQ(creation.Take("20-b", Answer("")), absl::OkStatus());
+  // Plugins in Go send groups that have nothing in them.
+  ASSERT_EQ(creation.Take("30-c", Answer("hooks {} linux { resources { cpu {} } rdt {} }")),
+            absl::OkStatus());
   EXPECT_FALSE(creation.IsAdjusted());
   const auto spec = creation.Adjusted({});
   ASSERT_TRUE(spec.ok());

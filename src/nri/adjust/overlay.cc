@@ -112,13 +112,16 @@ absl::Status ClaimList(const std::string& plugin, const Field& field, const Mess
 absl::Status ClaimArgs(const std::string& plugin, const Field& field, const Message& message,
                        const FieldDescriptor* member, Owners* owners) {
   const Reflection* reflection = message.GetReflection();
-  if (reflection->GetRepeatedString(message, member, 0).empty()) {
+  const auto is_empty = [&](int index) {
+    return reflection->GetRepeatedString(message, member, index).empty();
+  };
+  if (is_empty(0)) {
     owners->Remove(plugin, field.path, "");
-    if (reflection->FieldSize(message, member) == 1) {
+    if (reflection->FieldSize(message, member) == 1 || is_empty(1)) {
       return absl::InvalidArgumentError(
           absl::StrCat("plugin ", plugin, ": ", field.path,
-                       " name no program: behind the empty one that removes the present ones, "
-                       "others must follow"));
+                       " name no program: it must follow the empty one that removes the present "
+                       "ones"));
     }
   }
   return owners->Claim(plugin, field.path, "");

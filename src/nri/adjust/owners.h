@@ -30,6 +30,8 @@ class Owners {
   // One plugin of several that append to a list.
   void Add(const std::string& plugin, absl::string_view path, absl::string_view key);
 
+  // Whether no plugin set or removed anything.
+  bool empty() const { return owners_.empty(); }
   // The plugin that set or removed a value; empty: none did.
   std::string PluginOf(absl::string_view path, absl::string_view key) const;
   // All that set something at or below the path, "10-a and 20-b".

@@ -39,10 +39,9 @@ TEST(RefusedValuesTest, OfTheProcess) {
       {R"(env { key: "A=B" })", kWrong,
        "env \"A=B\" is no name of a variable: it must not be empty or have \"=\""},
       {R"(args: "")", kWrong,
-       "args name no program: behind the empty one that removes the present ones, others must "
-       "follow"},
+       "args name no program: it must follow the empty one that removes the present ones"},
       {R"(args: "" args: "" args: "a")", kWrong,
-       "args name no program: the first one must be the program to run"},
+       "args name no program: it must follow the empty one that removes the present ones"},
       {R"(hooks { prestart { path: "hook" } })", kWrong,
        "hooks.prestart \"hook\" is no absolute path to a program"},
       {R"(hooks { poststop {} })", kWrong, "hooks.poststop is no absolute path to a program"},
@@ -151,6 +150,17 @@ TEST(RefusedValuesTest, OfNamespaces) {
       {R"(linux { namespaces { type: "ipc" path: "x" } })", kWrong,
        "linux.namespaces \"ipc\" has the path \"x\"; an absolute path, or none for a new "
        "namespace, is right"},
+      {R"(linux { namespaces { type: "user" } })", kUnsupported,
+       "linux.namespaces \"user\" can't be changed for one container: the pod's user namespace "
+       "owns "
+       "all others of it"},
+      {R"(linux { namespaces { type: "time" } })", kUnsupported,
+       "linux.namespaces \"time\" can't be had: time namespaces are not supported"},
+      {R"(linux { namespaces { type: "mount" path: "/proc/1/ns/mnt" } })", kUnsupported,
+       "linux.namespaces \"mount\" can't be joined: the container's root filesystem is in a mount "
+       "namespace of its own"},
+      {R"(linux { namespaces { type: "-user" } })", kImpossible,
+       "linux.namespaces \"user\" can't be removed: the container's files would be the host's"},
       {R"(linux { namespaces { type: "-mount" } })", kImpossible,
        "linux.namespaces \"mount\" can't be removed: the container's files would be the host's"},
       {R"(linux { sysctl { key: "net.a" value: " " } })", kWrong,

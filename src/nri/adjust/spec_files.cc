@@ -165,9 +165,21 @@ absl::Status ApplyDevice(const api::LinuxDevice& device, const api::LinuxContain
   return absl::OkStatus();
 }
 
-// A rule says the permissions of a device that the adjustment has, too.
-absl::Status CheckRule(const api::LinuxDeviceCgroup& rule,
-                       const api::LinuxContainerAdjustment& linux, const SpecTarget& target) {
+}  // namespace
+
+absl::Status ApplyFiles(const api::ContainerAdjustment& adjustment, const SpecTarget& target) {
+  for (const api::Mount& mount : adjustment.mounts()) {
+    PLIMSOLL_RETURN_IF_ERROR(ApplyMount(mount, target));
+  }
+  const api::LinuxContainerAdjustment& linux = adjustment.linux();
+  for (const api::LinuxDevice& device : linux.devices()) {
+    PLIMSOLL_RETURN_IF_ERROR(ApplyDevice(device, linux, target));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckDeviceRule(const api::LinuxDeviceCgroup& rule,
+                             const api::LinuxContainerAdjustment& linux, const SpecTarget& target) {
   constexpr absl::string_view kPath = "linux.resources.devices";
   const std::string key = RuleKey(rule);
   if (!rule.allow()) {
@@ -185,22 +197,6 @@ absl::Status CheckRule(const api::LinuxDeviceCgroup& rule,
   return target.Unsupported(kPath, key,
                             "allows a device that linux.devices has not; a device in "
                             "linux.devices brings its rule");
-}
-
-}  // namespace
-
-absl::Status ApplyFiles(const api::ContainerAdjustment& adjustment, const SpecTarget& target) {
-  for (const api::Mount& mount : adjustment.mounts()) {
-    PLIMSOLL_RETURN_IF_ERROR(ApplyMount(mount, target));
-  }
-  const api::LinuxContainerAdjustment& linux = adjustment.linux();
-  for (const api::LinuxDevice& device : linux.devices()) {
-    PLIMSOLL_RETURN_IF_ERROR(ApplyDevice(device, linux, target));
-  }
-  for (const api::LinuxDeviceCgroup& rule : linux.resources().devices()) {
-    PLIMSOLL_RETURN_IF_ERROR(CheckRule(rule, linux, target));
-  }
-  return absl::OkStatus();
 }
 
 }  // namespace plimsoll::nri

@@ -23,6 +23,29 @@ constexpr std::pair<absl::string_view, const char*> kNamespaces[] = {
     {"cgroup", "cgroup"}, {"ipc", "ipc"},   {"mount", "mnt"}, {"network", "net"},
     {"pid", "pid"},       {"time", "time"}, {"user", "user"}, {"uts", "uts"}};
 
+// What no container of Plimsoll can have; nullptr: anything else.
+const char* WhyNoNamespace(const api::LinuxNamespace& asked) {
+  if (asked.type() == "user") {
+    return "can't be changed for one container: the pod's user namespace owns all others of it";
+  }
+  if (asked.type() == "time") return "can't be had: time namespaces are not supported";
+  if (asked.type() == "mount" && !asked.path().empty()) {
+    return "can't be joined: the container's root filesystem is in a mount namespace of its own";
+  }
+  return nullptr;
+}
+
+absl::Status RemoveNamespace(absl::string_view type, const char* file, const SpecTarget& target) {
+  if (type == "mount" || type == "user") {
+    return target.Impossible("linux.namespaces", type,
+                             "can't be removed: the container's files would be the host's");
+  }
+  if (type == "time") return absl::OkStatus();  // no container has one
+  // A container without a namespace of its own is in the OCI runtime's, which is the host's.
+  target.spec().extras.namespaces.push_back({std::string(type), absl::StrCat("/proc/1/ns/", file)});
+  return absl::OkStatus();
+}
+
 absl::Status ApplyNamespace(const api::LinuxNamespace& asked, const SpecTarget& target) {
   constexpr absl::string_view kPath = "linux.namespaces";
   absl::string_view type = asked.type();
@@ -34,23 +57,16 @@ absl::Status ApplyNamespace(const api::LinuxNamespace& asked, const SpecTarget& 
                         "is no type of namespace; valid are cgroup, ipc, mount, network, pid, "
                         "time, user and uts");
   }
-  if (!is_removal) {
-    if (!asked.path().empty() && !IsAbsolutePath(asked.path())) {
-      return target.Wrong(
-          kPath, type,
-          absl::StrCat("has the path ", Quoted(asked.path()),
-                       "; an absolute path, or none for a new namespace, is right"));
-    }
-    target.spec().extras.namespaces.push_back({asked.type(), asked.path()});
-    return absl::OkStatus();
+  if (is_removal) return RemoveNamespace(type, known->second, target);
+  if (const char* why = WhyNoNamespace(asked); why != nullptr) {
+    return target.Unsupported(kPath, type, why);
   }
-  if (type == "mount" || type == "user") {
-    return target.Impossible(kPath, type,
-                             "can't be removed: the container's files would be the host's");
+  if (!asked.path().empty() && !IsAbsolutePath(asked.path())) {
+    return target.Wrong(kPath, type,
+                        absl::StrCat("has the path ", Quoted(asked.path()),
+                                     "; an absolute path, or none for a new namespace, is right"));
   }
-  // A container without a namespace of its own is in the OCI runtime's, which is the host's.
-  target.spec().extras.namespaces.push_back(
-      {std::string(type), absl::StrCat("/proc/1/ns/", known->second)});
+  target.spec().extras.namespaces.push_back({asked.type(), asked.path()});
   return absl::OkStatus();
 }
 

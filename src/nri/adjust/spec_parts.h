@@ -43,8 +43,12 @@ bool IsAbsolutePath(absl::string_view text);
 
 // Environment, arguments, hooks, rlimits, OOM score, annotations, CDI devices.
 absl::Status ApplyProcess(const api::ContainerAdjustment& adjustment, const SpecTarget& target);
-// Mounts and devices.
+// Mounts and devices. A rule of the device cgroup whose device is not there has no effect.
 absl::Status ApplyFiles(const api::ContainerAdjustment& adjustment, const SpecTarget& target);
+// Refuses a rule of the device cgroup, unless it says the permissions of a device that the
+// adjustment has.
+absl::Status CheckDeviceRule(const api::LinuxDeviceCgroup& rule,
+                             const api::LinuxContainerAdjustment& linux, const SpecTarget& target);
 // Priority of I/O, scheduler and memory policy.
 absl::Status ApplyScheduling(const api::LinuxContainerAdjustment& linux, const SpecTarget& target);
 // Namespaces, kernel parameters, network devices and the group's path.

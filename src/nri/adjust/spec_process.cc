@@ -64,12 +64,10 @@ absl::Status ApplyVariable(const api::KeyValue& variable, const SpecTarget& targ
 }
 
 // `args` of a plugin are the whole command line: the image's entrypoint is not put before them.
+// Claim has seen that the program is not empty.
 absl::Status ApplyArgs(const api::ContainerAdjustment& adjustment, const SpecTarget& target) {
   const auto& args = adjustment.args();
   if (args.empty()) return absl::OkStatus();
-  if (args[0].empty()) {
-    return target.Wrong("args", "", "name no program: the first one must be the program to run");
-  }
   for (const std::string& each : args) {
     if (each.size() <= kMaxArgument) continue;
     return target.Wrong("args", "",

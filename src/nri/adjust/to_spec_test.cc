@@ -152,6 +152,25 @@ TEST(ToSpecTest, Devices) {
               .path = "/dev/ruled", .type = "u", .major = 5, .minor = 6, .permissions = "rm"}));
 }
 
+TEST(ToSpecTest, ARuleGoesWithItsDevice) {
+  Creation creation = CreationOf();
+  ASSERT_EQ(creation.Take("10-a", Answer(R"(linux { devices { path: "/dev/x" type: "c" major: 1
+                                                              minor: 2 } })")),
+            absl::OkStatus());
+  ASSERT_EQ(creation.Take("20-b", Answer(R"(linux { resources { devices {
+                                              allow: true type: "c" major { value: 1 }
+                                              minor { value: 2 } access: "r" } } })")),
+            absl::OkStatus());
+  auto spec = creation.Adjusted({});
+  ASSERT_TRUE(spec.ok()) << spec.status();
+  EXPECT_EQ(spec->extras.edits.device_nodes.at(0).permissions, "r");
+  ASSERT_EQ(creation.Take("30-c", Answer(R"(linux { devices { path: "-/dev/x" } })")),
+            absl::OkStatus());
+  spec = creation.Adjusted({});
+  ASSERT_TRUE(spec.ok()) << spec.status();
+  EXPECT_THAT(spec->extras.edits.device_nodes, IsEmpty());
+}
+
 TEST(ToSpecTest, DevicesThatOneAdjustmentCantRemove) {
   runtime::ContainerSpec asked;
   asked.devices = {{"/dev/dri", "/dev/dri", "rw"}};
@@ -169,11 +188,13 @@ TEST(ToSpecTest, DevicesThatOneAdjustmentCantRemove) {
 
 TEST(ToSpecTest, Namespaces) {
   const auto spec = Good(R"(linux { namespaces { type: "network" path: "/run/netns/x" }
-                                    namespaces { type: "ipc" } namespaces { type: "-pid" } })");
+                                    namespaces { type: "ipc" } namespaces { type: "-pid" }
+                                    namespaces { type: "mount" } namespaces { type: "-time" } })");
   EXPECT_THAT(spec.extras.namespaces,
               ElementsAre(runtime::NamespaceChange{"network", "/run/netns/x"},
                           runtime::NamespaceChange{"ipc", ""},
-                          runtime::NamespaceChange{"pid", "/proc/1/ns/pid"}));
+                          runtime::NamespaceChange{"pid", "/proc/1/ns/pid"},
+                          runtime::NamespaceChange{"mount", ""}));
 }
 
 TEST(ToSpecTest, KernelParametersAndNetworkDevices) {
@@ -192,10 +213,8 @@ TEST(ToSpecTest, TwoPluginsNetworkDevicesGetOneName) {
   Creation creation = CreationOf();
   ASSERT_EQ(creation.Take("10-a", Answer(R"(linux { net_devices { key: "eth1" value {} } })")),
             absl::OkStatus());
-  ASSERT_EQ(creation.Take("20-b", Answer(R"(linux { net_devices { key: "eth2"
+  EXPECT_EQ(creation.Take("20-b", Answer(R"(linux { net_devices { key: "eth2"
                                                                   value { name: "eth1" } } })")),
-            absl::OkStatus());
-  EXPECT_EQ(creation.Adjusted({}).status(),
             absl::InvalidArgumentError("plugin 20-b: linux.net_devices \"eth2\" gets the name "
                                        "\"eth1\" in the container, which eth1 (plugin 10-a) has "
                                        "there"));
@@ -260,6 +279,17 @@ TEST(ToSpecTest, Resources) {
   EXPECT_EQ(spec.extras.realtime.runtime_us, 7);
 }
 
+TEST(ToSpecTest, ResourcesOfPluginsMustFitTogether) {
+  Creation creation = CreationOf();
+  ASSERT_EQ(creation.Take("10-a", Answer("linux { resources { memory { limit { value: 4096 } } } "
+                                         "}")),
+            absl::OkStatus());
+  EXPECT_EQ(creation.Take("20-b", Answer("linux { resources { memory { swap { value: 100 } } } }")),
+            absl::InvalidArgumentError("plugin 10-a and 20-b: linux.resources.memory.swap is "
+                                       "\"100\": must be at least memory.limit, 4096, since it "
+                                       "counts memory and swap together"));
+}
+
 TEST(ToSpecTest, RdtClasses) {
   runtime::ContainerSpec asked;
   asked.classes["rdt"] = "silver";
@@ -281,9 +311,7 @@ TEST(ToSpecTest, TwoPluginsNameTheRdtClass) {
   Creation creation = CreationOf();
   ASSERT_EQ(creation.Take("10-a", Answer(R"(linux { resources { rdt_class { value: "gold" } } })")),
             absl::OkStatus());
-  ASSERT_EQ(creation.Take("20-b", Answer(R"(linux { rdt { clos_id { value: "silver" } } })")),
-            absl::OkStatus());
-  EXPECT_EQ(creation.Adjusted({}).status(),
+  EXPECT_EQ(creation.Take("20-b", Answer(R"(linux { rdt { clos_id { value: "silver" } } })")),
             absl::AlreadyExistsError(
                 "plugin 20-b sets linux.rdt.clos_id to \"silver\" and plugin 10-a "
                 "linux.resources.rdt_class to \"gold\": both name the container's class of type "

@@ -43,24 +43,40 @@ absl::Status Updates::TakeUpdate(const std::string& plugin, const api::Container
   PLIMSOLL_RETURN_IF_ERROR(Annotate(CheckShape({update, ""}), what));
   PLIMSOLL_RETURN_IF_ERROR(Annotate(ToUpdate(resources).status(), what));
   const Change change{resources, "linux.resources."};
-  Owners owners = state->owners[id];
+  const auto present = state->owners.find(id);
+  Owners owners = present == state->owners.end() ? Owners() : present->second;
   PLIMSOLL_RETURN_IF_ERROR(
       Annotate(Claim(plugin, change, &owners),
                absl::StrCat("update of container ", Printable(cdi::Shorten(id)))));
+  const auto place = state->places.find(id);
+  const bool is_new = place == state->places.end();
+  AskedUpdate merged;
+  if (!is_new) {
+    merged = state->updates[place->second];
+    merged.update.set_ignore_failure(merged.update.ignore_failure() && update.ignore_failure());
+  } else {
+    merged.plugin = plugin;
+    merged.update.set_container_id(id);
+    merged.update.set_ignore_failure(update.ignore_failure());
+  }
+  api::LinuxResources together =
+      id == container_id_ ? state->own : merged.update.linux().resources();
+  Overlay(change, /*keep_removals=*/false, &together);
+  PLIMSOLL_RETURN_IF_ERROR(Annotate(ToUpdate(together).status(),
+                                    absl::StrCat(what, ", with the updates before this one")));
+  merged.changed_by = owners.Changes();
   state->owners[id] = std::move(owners);
   if (id == container_id_) {
-    Overlay(change, /*keep_removals=*/false, &state->own);
+    state->own = std::move(together);
     return absl::OkStatus();
   }
-  const auto [place, is_new] = state->places.emplace(id, state->updates.size());
+  *merged.update.mutable_linux()->mutable_resources() = std::move(together);
   if (is_new) {
-    state->updates.push_back({plugin, {}});
-    state->updates.back().update.set_container_id(id);
-    state->updates.back().update.set_ignore_failure(update.ignore_failure());
+    state->places[id] = state->updates.size();
+    state->updates.push_back(std::move(merged));
+  } else {
+    state->updates[place->second] = std::move(merged);
   }
-  api::ContainerUpdate& merged = state->updates[place->second].update;
-  merged.set_ignore_failure(merged.ignore_failure() && update.ignore_failure());
-  Overlay(change, /*keep_removals=*/false, merged.mutable_linux()->mutable_resources());
   return absl::OkStatus();
 }
 

@@ -13,6 +13,7 @@
 #include "nri/adjust/owners.h"
 #include "nri/v1alpha1/api.pb.h"
 #include "runtime/resource_update.h"
+#include "runtime/spec/oci_extras.h"
 
 namespace plimsoll::nri {
 
@@ -23,6 +24,7 @@ struct AskedUpdate {
   std::string plugin;  // the first one's, if several set different fields of one container
   // With `ignore_failure` if all plugins that had a part in it set that.
   api::ContainerUpdate update;
+  std::vector<runtime::PluginChange> changed_by;  // each field with its plugin
 };
 struct AskedEviction {
   std::string plugin;

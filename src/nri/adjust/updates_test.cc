@@ -38,6 +38,13 @@ TEST(UpdatesTest, DifferentFieldsOfOneContainerBecomeOneUpdate) {
                      rdt_class { value: "gold" }
                      unified { key: "memory.high" value: "1" } } })")
                                                            .DebugString());
+  using Changes = std::vector<runtime::PluginChange>;
+  EXPECT_EQ(updates.updates()[0].changed_by,
+            (Changes{{"linux.resources.cpu.cpus", "", "10-a"},
+                     {"linux.resources.cpu.mems", "", "20-b"},
+                     {"linux.resources.cpu.shares", "", "10-a"},
+                     {"linux.resources.rdt_class", "", "20-b"},
+                     {"linux.resources.unified", "memory.high", "20-b"}}));
   EXPECT_EQ(updates.updates()[1].plugin, "20-b");
   EXPECT_EQ(updates.own().ByteSizeLong(), 0u);
 }
@@ -140,6 +147,20 @@ TEST(UpdatesTest, RulesOfDevicesCantBeUpdated) {
                                                  linux { resources { devices {} } } })")
                   .ToString(),
               HasSubstr("plugin 10-a: update of container c1: linux.resources.devices can't"));
+}
+
+TEST(UpdatesTest, UpdatesOfPluginsMustFitTogether) {
+  const std::string limit =
+      R"(update { container_id: "c1" linux { resources { memory { limit { value: 4096 } } } } })";
+  const std::string swap =
+      R"(update { container_id: "c1" linux { resources { memory { swap { value: 100 } } } } })";
+  for (const char* updated : {"", "c1"}) {
+    Updates updates(updated);
+    ASSERT_EQ(Take(&updates, "10-a", limit), absl::OkStatus());
+    EXPECT_THAT(Take(&updates, "20-b", swap).ToString(),
+                HasSubstr("INVALID_ARGUMENT: plugin 20-b: update of container c1, with the "
+                          "updates before this one: linux.resources.memory.swap is \"100\""));
+  }
 }
 
 TEST(UpdatesTest, EachContainerIsEvictedOnce) {

@@ -13,6 +13,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "linux/other_namespaces_for_test.h"
+#include "linux/user_namespace.h"
 #include "runtime/oci/machine.h"
 #include "runtime/oci/machine_for_test.h"
 
@@ -100,7 +101,12 @@ TEST_F(PluginSettingsTest, MountsAndDevices) {
 
 TEST_F(PluginSettingsTest, Rlimits) {
   extras().rlimits = {{"RLIMIT_NOFILE", 77, 78}, {"RLIMIT_CORE", 0, 0}};
-  const Created created = Make(machine_->Request("a", "true"));
+  const Created created = Make(machine_->Request("a", "sleep 100"));
+  ASSERT_TRUE(runtime().Start("a").ok());
+  const auto command =
+      runtime().Exec("a", machine_->group("a"), {.argv = {"cat", "/proc/self/limits"}});
+  ASSERT_TRUE(command.ok()) << command.status();
+  EXPECT_THAT(command->out, ::testing::ContainsRegex("Max open files +77 +78 "));
   EXPECT_THAT(ReadFrom(created, "limits"), ::testing::ContainsRegex("Max open files +77 +78 "));
   EXPECT_THAT(ReadFrom(created, "limits"), ::testing::ContainsRegex("Max core file size +0 +0 "));
 }
@@ -218,6 +224,28 @@ TEST_F(HooksTest, EachStageRuns) {
   EXPECT_EQ(Said(), "prestart createRuntime createContainer poststart poststop ");
 }
 
+// As a runtime handler's, which may be a wrapper of crun.
+TEST_F(HooksTest, TheyRunByTheProgramThatMadeTheContainer) {
+  for (const char* stage : {"createRuntime", "poststart", "poststop"}) AddHook(stage);
+  ASSERT_TRUE(
+      machine_->dir()
+          .root()
+          .ReplaceFile("wrapper",
+                       absl::StrCat("#!/bin/sh\necho \"wrapped $2 \" >> ", machine_->dir().path(),
+                                    "/said\nexec ", *FindProgram("crun"), " \"$@\"\n"),
+                       0755)
+          .ok());
+  CreateRequest request = machine_->Request("a", "true");
+  request.program = machine_->dir().path() + "/wrapper";
+  Make(request);
+  const absl::Status started = runtime().Start("a");
+  ASSERT_TRUE(started.ok()) << started;
+  ASSERT_TRUE(machine_->WaitForExit("a").has_value());
+  const absl::Status deleted = runtime().Delete("a", request.cgroup_path);
+  EXPECT_TRUE(deleted.ok()) << deleted;
+  EXPECT_EQ(Said(), "wrapped createRuntime wrapped poststart wrapped poststop ");
+}
+
 TEST_F(HooksTest, AStartContainerHookRunsInside) {
   extras().edits.hooks = {{.name = "startContainer",
                            .path = "/bin/sh",
@@ -296,6 +324,39 @@ TEST_F(SharedSettingsTest, SysctlsOfANamespaceOfItsOwn) {
   EXPECT_THAT(InPodNow("b", "net/core/somaxconn"), Not(HasSubstr("=77=")));
 }
 
+TEST_F(SharedSettingsTest, AllReachAPodWithAUserNamespace) {
+  NamespaceOptions& namespaces = machine_->spec().security.namespaces;
+  namespaces.uid_mappings = {{.host_id = 100000, .container_id = 0, .length = 65536}};
+  namespaces.gid_mappings = {{.host_id = 200000, .container_id = 0, .length = 65536}};
+  // The root of the user namespace looks for its directories itself.
+  for (const char* directory : {"", "/run"}) {
+    ASSERT_EQ(chmod(absl::StrCat(machine_->dir().path(), directory).c_str(), 0711), 0);
+  }
+  const auto holder = linux::NamespaceHolder::Start(
+      namespaces.uid_mappings, namespaces.gid_mappings, CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWUTS);
+  ASSERT_TRUE(holder.ok()) << holder.status();
+  if (!runtime().UserNamespaces().ok()) GTEST_SKIP() << runtime().UserNamespaces();
+  const std::string own = absl::StrCat("/proc/", holder->pid(), "/ns/");
+  extras().sysctls = {{"net.core.somaxconn", "77"}, {"kernel.msgmax", "4321"}};
+  extras().net_devices = {{"card0", "net1"}};
+  extras().rlimits = {{"RLIMIT_NOFILE", 77, 78}};
+  extras().scheduler = Scheduler{.policy = "SCHED_BATCH"};
+  extras().io_priority = {"IOPRIO_CLASS_IDLE", 0};
+  CreateRequest request = machine_->Request(
+      "a",
+      "cat /proc/sys/net/core/somaxconn /proc/sys/kernel/msgmax; grep net1: /proc/net/dev; "
+      "grep 'open files' /proc/self/limits");
+  request.sandbox.user_namespace = own + "user";
+  request.sandbox.network_namespace = own + "net";
+  request.sandbox.ipc_namespace = own + "ipc";
+  request.sandbox.uts_namespace = own + "uts";
+  const std::string log = Run(request);
+  EXPECT_THAT(log, HasSubstr("stdout F 77\n"));
+  EXPECT_THAT(log, HasSubstr("stdout F 4321\n"));
+  EXPECT_THAT(log, HasSubstr("net1:"));
+  EXPECT_THAT(log, ::testing::ContainsRegex("Max open files +77 +78 "));
+}
+
 TEST_F(SharedSettingsTest, SysctlsOfTheHostAreRefused) {
   extras().sysctls = {{"kernel.domainname", "x"}};
   EXPECT_THAT(Refusal(InPod("a", "true"), absl::StatusCode::kInvalidArgument),
@@ -332,6 +393,14 @@ TEST_F(SharedSettingsTest, ANetworkDeviceReturnsFromAContainerThatNeverStarts) {
   ASSERT_TRUE(runtime().Delete("a", machine_->group("a")).ok());
   EXPECT_NE(IndexHere("card0"), 0);
   EXPECT_THAT(machine_->Leftovers("a"), IsEmpty());
+}
+
+TEST_F(SharedSettingsTest, ANetworkDeviceThatAnotherContainerHasTakenOverStays) {
+  extras().net_devices = {{"card0", "net1"}};
+  Make(InPod("a", "true"));  // never started, and removed after its successor is there
+  EXPECT_THAT(Run(InPod("b", "grep net1 /proc/net/dev")), HasSubstr("net1:"));
+  ASSERT_TRUE(runtime().Delete("a", machine_->group("a")).ok());
+  EXPECT_NE(IndexInPod("net1"), 0);
 }
 
 TEST_F(SharedSettingsTest, ANetworkDeviceReturnsFromANamespaceThatEndsWithInit) {

@@ -23,6 +23,7 @@ namespace {
 using Json = nlohmann::json;
 
 constexpr char kNote[] = "shared-settings";  // in the bundle
+constexpr size_t kOwnerBytes = 64;           // as much as an alternative name has room for
 constexpr char kSysctlField[] = "linux.sysctl";
 constexpr char kNetDevicesField[] = "linux.net_devices";
 
@@ -60,6 +61,7 @@ struct Note {
   std::map<std::string, Place> places;  // by name in /proc/<pid>/ns
   linux::SysctlValues sysctls;          // former values
   uint32_t root = 0;                    // of the namespaces' user namespace
+  std::string owner;                    // of moved devices: the container
   struct Device {
     linux::NetDeviceMove move;
     linux::MovedNetDevice moved;
@@ -68,7 +70,7 @@ struct Note {
 };
 
 std::string Write(const Note& note) {
-  Json json = {{"sysctls", note.sysctls}, {"root", note.root}};
+  Json json = {{"sysctls", note.sysctls}, {"root", note.root}, {"owner", note.owner}};
   for (const auto& [name, place] : note.places) {
     json["places"][name] = {{"path", place.path}, {"device", place.device}, {"inode", place.inode}};
   }
@@ -92,6 +94,7 @@ Note Parse(const std::string& text) {
   Note note;
   if (!json.is_object()) return note;
   note.root = json.value("root", 0u);
+  note.owner = json.value("owner", "");
   note.sysctls = json.value("sysctls", linux::SysctlValues());
   const Json places = json.value("places", Json::object());
   for (const auto& [name, place] : places.items()) {
@@ -103,7 +106,8 @@ Note Parse(const std::string& text) {
     device.move = {.from = "",
                    .to = PlaceOf(note, "net").path,
                    .name = each.value("name", ""),
-                   .renamed = each.value("renamed", "")};
+                   .renamed = each.value("renamed", ""),
+                   .owner = note.owner};
     device.moved = {.name = each.value("own", ""),
                     .was_up = each.value("was_up", false),
                     .moved = each.value("moved", false)};
@@ -123,7 +127,8 @@ absl::Status MoveDevices(const FsRoot& bundle, const std::map<std::string, std::
     device.move = {.from = "",
                    .to = PlaceOf(*note, "net").path,
                    .name = name,
-                   .renamed = renamed.empty() ? name : renamed};
+                   .renamed = renamed.empty() ? name : renamed,
+                   .owner = note->owner};
     device.moved.name = name;
     note->devices.push_back(device);
     // Before it is done, so that an end of this process in between leaves no device behind.
@@ -152,6 +157,7 @@ absl::Status MakeSharedSettings(const FsRoot& bundle, const CreateRequest& reque
   if (extras.sysctls.empty() && extras.net_devices.empty()) return absl::OkStatus();
   const SandboxPlace& sandbox = request.sandbox;
   Note note;
+  note.owner = request.id.substr(0, kOwnerBytes);
   if (!sandbox.user_namespace.empty()) {
     note.root = linux::HostIdOf(request.spec->security.namespaces.uid_mappings, 0);
   }
