@@ -32,8 +32,10 @@ absl::Status NodeNri::Open(Parts parts) {
   options.events = parts_->events;
   options.tell = [log = parts_->log](bool is_warning, const std::string& plugin,
                                      const std::string& text) {
+    std::vector<LogField> fields;
+    if (!plugin.empty()) fields.push_back({"plugin", plugin});
     log->WriteLimited(is_warning ? LogLevel::kWarning : LogLevel::kInfo,
-                      absl::StrCat("nri: ", text), {{"plugin", plugin}});
+                      absl::StrCat("nri: ", text), fields);
   };
   options.provide = [this](const std::string& plugin, const auto& request) {
     const absl::Status taken = Provide(plugin, request);

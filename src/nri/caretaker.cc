@@ -12,8 +12,8 @@ constexpr size_t kMostJoins = 64;
 
 }  // namespace
 
-Caretaker::Caretaker(Parts* parts, Dispatcher* dispatcher, Joiner* joiner,
-                     RuntimeService* service, Launcher* launcher)
+Caretaker::Caretaker(Parts* parts, Dispatcher* dispatcher, Joiner* joiner, RuntimeService* service,
+                     Launcher* launcher)
     : parts_(parts),
       dispatcher_(dispatcher),
       joiner_(joiner),
@@ -48,9 +48,8 @@ void Caretaker::LookAt(const std::shared_ptr<PluginConnection>& plugin) {
   if (plugin->is_closed()) return Drop(plugin);
   const Step step = plugin->step();
   if (step == Step::kNew && plugin->register_until() <= SteadyNow()) {
-    plugin->Close(absl::DeadlineExceededError(
-        absl::StrCat("it did not register within ",
-                     parts_->options.config.registration_timeout_ms, " ms")));
+    plugin->Close(absl::DeadlineExceededError(absl::StrCat(
+        "it did not register within ", parts_->options.config.registration_timeout_ms, " ms")));
     return Drop(plugin);
   }
   if (step != Step::kRegistered || !plugin->MoveTo(Step::kJoining)) return;
@@ -65,8 +64,7 @@ void Caretaker::Drop(const std::shared_ptr<PluginConnection>& plugin) {
   parts_->news.Tell();     // it may have been the last one
   parts_->makings.Wake();  // it may be waiting there
   service_->Withdraw(*plugin);
-  launcher_->Ended(*plugin);
-  const std::string why(plugin->why_closed().message());
+  const std::string why = launcher_->Ended(*plugin);
   plugin->counts()->Failed(why);
   parts_->Tell(/*is_warning=*/true, plugin->name(), absl::StrCat("has gone: ", why));
 }

@@ -18,6 +18,7 @@ namespace plimsoll::nri {
 namespace {
 
 constexpr int kPluginSocket = 3;
+constexpr absl::Duration kExitPatience = absl::Milliseconds(100);
 
 Command CommandFor(const PluginName& name, const std::string& path, int file, int socket) {
   Command command;
@@ -78,11 +79,11 @@ SteadyTime Launcher::next_start() const {
 absl::Status Launcher::Start(Program* program) {
   const Options& options = parts_->options;
   const std::string path = absl::StrCat(options.config.plugin_dir, "/", program->name.Full());
-  PLIMSOLL_ASSIGN_OR_RETURN(std::string configuration,
-                            ReadPluginConfig(options.host, options.config.config_dir,
-                                             program->name));
   PLIMSOLL_ASSIGN_OR_RETURN(
-      program->file, OpenPlugin(options.host, options.config.plugin_dir, program->name));
+      std::string configuration,
+      ReadPluginConfig(options.host, options.config.config_dir, program->name));
+  PLIMSOLL_ASSIGN_OR_RETURN(program->file,
+                            OpenPlugin(options.host, options.config.plugin_dir, program->name));
   int ends[2];
   if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) {
     return ErrnoStatus(errno, absl::StrCat("make a socket for plugin ", path));
@@ -90,8 +91,7 @@ absl::Status Launcher::Start(Program* program) {
   UniqueFd ours(ends[0]);
   const UniqueFd theirs(ends[1]);
   PLIMSOLL_ASSIGN_OR_RETURN(
-      program->child,
-      Spawn(CommandFor(program->name, path, program->file.get(), theirs.get())));
+      program->child, Spawn(CommandFor(program->name, path, program->file.get(), theirs.get())));
   PluginSetup setup;
   setup.socket = std::move(ours);
   setup.pre_installed = program->name;
@@ -121,15 +121,24 @@ void Launcher::Plan(Program* program) {
   program->due = SteadyAfter(program->delay.Next());
 }
 
-void Launcher::Ended(const PluginConnection& plugin) {
+std::string Launcher::Ended(const PluginConnection& plugin) {
+  std::string why(plugin.why_closed().message());
   for (Program& program : programs_) {
     if (program.connection != &plugin) continue;
-    if (program.child.has_value()) Kill(&*program.child);
+    if (program.child.has_value()) {
+      // A process's descriptors are closed a moment before its end.
+      const absl::StatusOr<ExitStatus> exit = program.child->Wait(MonotonicNow() + kExitPatience);
+      if (exit.ok()) absl::StrAppend(&why, "; its process has ended: ", exit->ToString());
+      Kill(&*program.child);
+    }
+    // It need not have registered.
+    parts_->roster.CountsOf(program.name)->Failed(why);
     const bool healthy = plugin.step() == Step::kReady &&
                          SteadyNow() - program.started > absl::ToChronoNanoseconds(times_.healthy);
     if (healthy) program.delay.Reset();
     Plan(&program);
   }
+  return why;
 }
 
 void Launcher::Stop() {

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "nri/nri_fixture_for_test.h"
@@ -55,8 +56,7 @@ class NriLaunchTest : public NriFixture {
   void Install(const std::string& name, mode_t mode = 0755) {
     const absl::StatusOr<std::string> self = FsRoot::Open("/")->ReadLink("proc/self/exe");
     ASSERT_TRUE(self.ok());
-    const std::string script =
-        absl::StrCat("#!/bin/sh\nPLIMSOLL_TEST_PLUGIN=1 exec ", *self, "\n");
+    const std::string script = absl::StrCat("#!/bin/sh\nPLIMSOLL_TEST_PLUGIN=1 exec ", *self, "\n");
     ASSERT_EQ(dir_.root().ReplaceFile("plugins/" + name, script, mode), absl::OkStatus());
   }
   void Configure(const std::string& file, const std::string& text) {
@@ -96,9 +96,8 @@ TEST_F(NriLaunchTest, OneThatDiesIsStartedAgain) {
   Start();
   const int64_t first = ReportOf("10-a").pid;
   EXPECT_EQ(RunPod("die"), absl::OkStatus());
-  EXPECT_TRUE(WaitUntil([&] {
-    return StateOf("10-a") == PluginState::kReady && ReportOf("10-a").pid != first;
-  }));
+  EXPECT_TRUE(WaitUntil(
+      [&] { return StateOf("10-a") == PluginState::kReady && ReportOf("10-a").pid != first; }));
   EXPECT_EQ(ReportOf("10-a").restarts, 1);
   EXPECT_FALSE(Runs(first));
 }
@@ -120,7 +119,7 @@ TEST_F(NriLaunchTest, OneThatAlwaysEndsIsTriedAgainAndReported) {
   Start();
   EXPECT_NE(StateOf("10-a"), PluginState::kReady);
   EXPECT_TRUE(WaitUntil([&] { return ReportOf("10-a").restarts >= 2; }));
-  EXPECT_NE(ReportOf("10-a").last_error, "");
+  EXPECT_THAT(ReportOf("10-a").last_error, HasSubstr("; its process has ended: exit code "));
   Configure("a.conf", "");
   EXPECT_TRUE(WaitUntil([&] { return StateOf("10-a") == PluginState::kReady; }));
 }
@@ -132,6 +131,20 @@ TEST_F(NriLaunchTest, ARequiredOneThatIsNotThereFailsRequests) {
   Start();
   EXPECT_TRUE(absl::IsUnavailable(RunPod("p1")));
   EXPECT_TRUE(ReportOf("10-a").required);
+}
+
+TEST_F(NriLaunchTest, OneThatNeverRegistersIsReportedWithItsEnd) {
+  options_.config.policies["a"].required = true;
+  Install("10-a");
+  ASSERT_TRUE(dir_.root().ReplaceFile("plugins/10-a", "#!/bin/sh\nexit 3\n", 0755).ok());
+  Start();
+  EXPECT_TRUE(WaitUntil([&] {
+    return absl::StrContains(ReportOf("10-a").last_error, "its process has ended: exit code 3");
+  }));
+  // Required by its base name, it stands there once.
+  EXPECT_EQ(nri_->Report().size(), 1u);
+  EXPECT_TRUE(ReportOf("10-a").required);
+  EXPECT_TRUE(absl::IsUnavailable(RunPod("p1")));
 }
 
 TEST_F(NriLaunchTest, FilesThatOthersMayWriteAreNotStarted) {
@@ -178,10 +191,9 @@ TEST(PluginFilesTest, FindsExecutablesWithNames) {
   TestDir dir;
   std::vector<std::string> warnings;
   const auto find = [&] {
-    return FindPlugins(dir.root(), "/opt/nri/plugins",
-                       [&](const std::string& file, const std::string&) {
-                         warnings.push_back(file);
-                       });
+    return FindPlugins(
+        dir.root(), "/opt/nri/plugins",
+        [&](const std::string& file, const std::string&) { warnings.push_back(file); });
   };
   EXPECT_THAT(*find(), IsEmpty());
   ASSERT_EQ(dir.root().MakeDirs("opt/nri/plugins/05-directory"), absl::OkStatus());
