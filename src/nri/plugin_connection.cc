@@ -64,7 +64,9 @@ absl::StatusOr<std::shared_ptr<PluginConnection>> PluginConnection::Start(Plugin
 }
 
 // The connection's threads end before the members that they use.
-PluginConnection::~PluginConnection() { connection_.reset(); }
+PluginConnection::~PluginConnection() {
+  connection_.reset();
+}
 
 absl::Status PluginConnection::SetName(const PluginName& name, const PluginPolicy& policy,
                                        std::shared_ptr<PluginCounts> counts,
@@ -134,8 +136,7 @@ absl::Status PluginConnection::Configure(const std::string& version) {
   request.set_nri_version(kProtocol);
   api::ConfigureResponse response;
   PLIMSOLL_RETURN_IF_ERROR(Call("Configure", "Configure", request, &response).status);
-  PLIMSOLL_ASSIGN_OR_RETURN(const Subscription subscription,
-                            Subscription::Read(response.events()));
+  PLIMSOLL_ASSIGN_OR_RETURN(const Subscription subscription, Subscription::Read(response.events()));
   absl::MutexLock lock(&mutex_);
   state_.subscription = subscription;
   return absl::OkStatus();
@@ -183,13 +184,20 @@ Outcome PluginConnection::NotImplemented(api::Event event, Outcome outcome) {
   return {};
 }
 
+// A plugin's first look at the whole node takes longer than an event: it gets a registration's
+// time.
+absl::Duration PluginConnection::TimeoutOf(absl::string_view method) const {
+  if (method != "Synchronize") return setup_.request_timeout;
+  return std::max(setup_.request_timeout, setup_.registration_timeout);
+}
+
 Outcome PluginConnection::Call(absl::string_view method, absl::string_view counted_as,
                                const google::protobuf::MessageLite& request,
                                google::protobuf::MessageLite* response) {
   const SteadyTime begin = SteadyNow();
   bool answered = false;
   absl::StatusOr<std::string> payload = connection_->Call(
-      kPluginService, method, request.SerializeAsString(), setup_.request_timeout, &answered);
+      kPluginService, method, request.SerializeAsString(), TimeoutOf(method), &answered);
   const absl::Duration took = absl::FromChrono(SteadyNow() - begin);
   const auto named = [&](const absl::Status& status) {
     return Annotate(status, absl::StrCat("plugin \"", name(), "\": ", method));
@@ -206,8 +214,8 @@ Outcome PluginConnection::Call(absl::string_view method, absl::string_view count
   }
   absl::Status status = payload.status();
   if (status.ok() && response != nullptr && !response->ParseFromString(*payload)) {
-    status = absl::DataLossError(absl::StrCat("its answer of ", payload->size(),
-                                              " bytes is not the message of this call"));
+    status = absl::DataLossError(
+        absl::StrCat("its answer of ", payload->size(), " bytes is not the message of this call"));
     Close(named(status));
   }
   if (status.ok()) {
@@ -296,8 +304,7 @@ absl::StatusOr<std::string> PluginConnection::Serve(absl::string_view method,
   if (method == "UpdateContainers") {
     PLIMSOLL_ASSIGN_OR_RETURN(const auto request,
                               Parse<api::UpdateContainersRequest>(method, payload));
-    PLIMSOLL_ASSIGN_OR_RETURN(const auto response,
-                              setup_.calls->UpdateContainers(*this, request));
+    PLIMSOLL_ASSIGN_OR_RETURN(const auto response, setup_.calls->UpdateContainers(*this, request));
     return response.SerializeAsString();
   }
   if (method == "UpdateNodeResources") {

@@ -48,11 +48,11 @@ class RuntimeCalls {
 
 // Steps of a connection, in order.
 enum class Step {
-  kNew,          // not registered
-  kRegistered,   // has a name
-  kJoining,      // is being configured
-  kTold,         // gets or has got Synchronize: it may ask for updates
-  kReady,        // gets events
+  kNew,         // not registered
+  kRegistered,  // has a name
+  kJoining,     // is being configured
+  kTold,        // gets or has got Synchronize: it may ask for updates
+  kReady,       // gets events
 };
 
 struct PluginSetup {
@@ -145,6 +145,7 @@ class PluginConnection {
 
   PluginConnection(PluginSetup setup, pid_t pid);
   absl::StatusOr<std::string> Serve(absl::string_view method, absl::string_view payload);
+  absl::Duration TimeoutOf(absl::string_view method) const;
   // One call, counted. Errors name the plugin and the method.
   Outcome Call(absl::string_view method, absl::string_view counted_as,
                const google::protobuf::MessageLite& request,
