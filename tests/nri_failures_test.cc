@@ -75,6 +75,7 @@ TEST_F(NriFailuresTest, AnErrorInACreationLeavesNothingAndARetryWorks) {
 TEST_F(NriFailuresTest, AnErrorAboutAPodLeavesNothingAndARetryWorks) {
   TestPlugin plugin("10", "strict");
   Join(plugin);
+  RunPod();  // makes the group that all pods are in
   const cri::PodSandboxConfig config = PodConfig();
   plugin.On(&TestPlugin::run_pod, Fails<napi::RunPodSandboxRequest, napi::RunPodSandboxResponse>());
   const Inventory before = TakeInventory(Scope());
@@ -184,7 +185,7 @@ TEST_F(NriFailuresTest, APluginThatIsKilledInAnyHookFailsNothing) {
   for (const char* call :
        {"RunPodSandbox", "CreateContainer", "PostCreateContainer", "StartContainer",
         "PostStartContainer", "UpdateContainer", "PostUpdateContainer", "StopContainer",
-        "RemoveContainer", "StopPodSandbox", "ValidateContainerAdjustment"}) {
+        "RemoveContainer", "StopPodSandbox"}) {
     SCOPED_TRACE(call);
     TestPlugin plugin(absl::StrCat(index++), "mortal");
     plugin.DieIn(call);
@@ -201,6 +202,25 @@ TEST_F(NriFailuresTest, APluginThatIsKilledInAnyHookFailsNothing) {
     EXPECT_EQ(plugin.Count("RemovePodSandbox"), 0);
   }
   EXPECT_TRUE(Eventually([&] { return PluginsJson().find("mortal") == std::string::npos; }));
+}
+
+// What a validator can't judge is refused.
+TEST_F(NriFailuresTest, AValidatorThatIsKilledRefusesTheContainer) {
+  TestPlugin validator("90", "judge");
+  validator.DieIn("ValidateContainerAdjustment");
+  validator.On(&TestPlugin::validate, [](const napi::ValidateContainerAdjustmentRequest&) {
+    return napi::ValidateContainerAdjustmentResponse();
+  });
+  Join(validator);
+  const std::string pod = RunPod();
+  const cri::ContainerConfig config = Shell("true");
+  const Inventory before = TakeInventory(Scope());
+  std::string id;
+  const grpc::Status refused = TryCreate(pod, config, &id);
+  EXPECT_EQ(refused.error_code(), grpc::UNAVAILABLE);
+  EXPECT_THAT(refused.error_message(), HasSubstr("90-judge"));
+  EXPECT_THAT(AwaitNothingLeft(Scope(), before), IsEmpty());
+  EXPECT_TRUE(TryCreate(pod, config, &id).ok());
 }
 
 class NriPolicyTest : public NriFailuresTest {
