@@ -12,8 +12,8 @@ constexpr size_t kMostJoins = 64;
 
 }  // namespace
 
-Caretaker::Caretaker(Parts* parts, Dispatcher* dispatcher, Joiner* joiner,
-                     RuntimeService* service, Launcher* launcher)
+Caretaker::Caretaker(Parts* parts, Dispatcher* dispatcher, Joiner* joiner, RuntimeService* service,
+                     Launcher* launcher)
     : parts_(parts),
       dispatcher_(dispatcher),
       joiner_(joiner),
@@ -48,9 +48,8 @@ void Caretaker::LookAt(const std::shared_ptr<PluginConnection>& plugin) {
   if (plugin->is_closed()) return Drop(plugin);
   const Step step = plugin->step();
   if (step == Step::kNew && plugin->register_until() <= SteadyNow()) {
-    plugin->Close(absl::DeadlineExceededError(
-        absl::StrCat("it did not register within ",
-                     parts_->options.config.registration_timeout_ms, " ms")));
+    plugin->Close(absl::DeadlineExceededError(absl::StrCat(
+        "it did not register within ", parts_->options.config.registration_timeout_ms, " ms")));
     return Drop(plugin);
   }
   if (step != Step::kRegistered || !plugin->MoveTo(Step::kJoining)) return;
@@ -87,6 +86,7 @@ void Caretaker::Deliver() {
     const bool forget = kept_some && parts_->roster.IsEmpty();
     if (!parts_->queue.empty() || forget) {
       const TurnHolder turn(&parts_->turn);
+      dispatcher_->HasTurn();
       if (parts_->stopping) return;
       dispatcher_->Flush();
       if (parts_->roster.IsEmpty()) {

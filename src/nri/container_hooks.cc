@@ -14,6 +14,7 @@ absl::StatusOr<runtime::ContainerSpec> ContainerHooks::Create(
   const std::string& id = container.record.id;
   parts_->makings.MarkHooked(id);
   const TurnHolder turn(&parts_->turn);
+  dispatcher_->HasTurn();
   if (parts_->stopping) return container.record.spec;
   dispatcher_->Flush();
   PLIMSOLL_RETURN_IF_ERROR(parts_->roster.CheckRequired());
@@ -44,8 +45,8 @@ absl::StatusOr<std::vector<std::string>> ContainerHooks::AskForChanges(const std
     api::CreateContainerResponse response;
     bool answered = false;
     PLIMSOLL_RETURN_IF_ERROR(dispatcher_->Ask(
-        plugin, {api::CREATE_CONTAINER, &request, &request.pod(), &request.container()},
-        &response, &answered));
+        plugin, {api::CREATE_CONTAINER, &request, &request.pod(), &request.container()}, &response,
+        &answered));
     PLIMSOLL_RETURN_IF_ERROR(creation->Take(plugin->name(), response));
     if (response.adjust().ByteSizeLong() > 0) plugin->counts()->Adjusted();
     if (answered) seen.push_back(plugin->name());
@@ -55,6 +56,7 @@ absl::StatusOr<std::vector<std::string>> ContainerHooks::AskForChanges(const std
 
 void ContainerHooks::Undo(const std::string& id) {
   const TurnHolder turn(&parts_->turn);
+  dispatcher_->HasTurn();
   if (parts_->stopping) return;
   parts_->makings.DropKept(id);
   dispatcher_->Flush();
@@ -70,6 +72,7 @@ void ContainerHooks::Undo(const std::string& id) {
 absl::Status ContainerHooks::Start(const runtime::HookedPod& pod,
                                    const runtime::HookedContainer& container) {
   const TurnHolder turn(&parts_->turn);
+  dispatcher_->HasTurn();
   if (parts_->stopping) return absl::OkStatus();
   dispatcher_->Flush();
   PLIMSOLL_RETURN_IF_ERROR(parts_->roster.CheckRequired());
@@ -89,6 +92,7 @@ absl::Status ContainerHooks::Update(const runtime::HookedPod& pod,
                                     const runtime::ResourceUpdate& update,
                                     runtime::Hooks::ApplyFn apply) {
   const TurnHolder turn(&parts_->turn);
+  dispatcher_->HasTurn();
   if (parts_->stopping) return apply(update);
   dispatcher_->Flush();
   PLIMSOLL_RETURN_IF_ERROR(parts_->roster.CheckRequired());

@@ -30,8 +30,7 @@ class ContainerHooks {
 
  private:
   // Takes the changes of all plugins. Returns the names of those that have seen the container.
-  absl::StatusOr<std::vector<std::string>> AskForChanges(const std::string& id,
-                                                         Creation* creation)
+  absl::StatusOr<std::vector<std::string>> AskForChanges(const std::string& id, Creation* creation)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(parts_->turn);
   // The update as all plugins want it.
   absl::StatusOr<runtime::ResourceUpdate> AskForUpdate(const api::PodSandbox& pod,

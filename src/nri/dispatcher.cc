@@ -109,8 +109,7 @@ void Dispatcher::TellSandboxRemoved(const std::string& id) {
   parts_->objects.Forget(id);
 }
 
-void Dispatcher::TellContainerStopped(const api::PodSandbox& pod,
-                                      const api::Container& container) {
+void Dispatcher::TellContainerStopped(const api::PodSandbox& pod, const api::Container& container) {
   api::StopContainerRequest request;
   *request.mutable_pod() = pod;
   *request.mutable_container() = container;

@@ -19,6 +19,10 @@ class Dispatcher {
  public:
   Dispatcher(Parts* parts, UpdateApplier* applier) : parts_(parts), applier_(applier) {}
 
+  // Says to the compiler's check of locks that the caller has the turn, which it took by another
+  // name.
+  void HasTurn() const ABSL_ASSERT_EXCLUSIVE_LOCK(parts_->turn) {}
+
   // Tells plugins what has happened until now.
   void Flush() ABSL_EXCLUSIVE_LOCKS_REQUIRED(parts_->turn);
 
@@ -52,8 +56,8 @@ class Dispatcher {
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(parts_->turn);
   void StartAnew() ABSL_EXCLUSIVE_LOCKS_REQUIRED(parts_->turn);
   // One request, with the plugin as the holder.
-  Outcome AskAsHolder(const std::shared_ptr<PluginConnection>& plugin,
-                      const PluginRequest& request, google::protobuf::MessageLite* response);
+  Outcome AskAsHolder(const std::shared_ptr<PluginConnection>& plugin, const PluginRequest& request,
+                      google::protobuf::MessageLite* response);
   void TellOne(const std::shared_ptr<PluginConnection>& plugin, const PluginRequest& request,
                google::protobuf::MessageLite* response);
 

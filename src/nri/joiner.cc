@@ -42,8 +42,8 @@ void Joiner::Join(const std::shared_ptr<PluginConnection>& plugin) {
   PluginReport report;
   plugin->Fill(&report);
   parts_->Tell(/*is_warning=*/false, plugin->name(),
-               absl::StrCat("joined as process ", plugin->pid(), "; its events: ",
-                            absl::StrJoin(report.events, ", ")));
+               absl::StrCat("joined as process ", plugin->pid(),
+                            "; its events: ", absl::StrJoin(report.events, ", ")));
 }
 
 absl::Status Joiner::TryJoin(PluginConnection& plugin) {
@@ -56,9 +56,11 @@ absl::Status Joiner::TryJoin(PluginConnection& plugin) {
     if (plugin.is_closed()) return plugin.why_closed();
     return absl::DeadlineExceededError(
         absl::StrCat("pods or containers whose making began without plugins are not finished "
-                     "after ", absl::FormatDuration(kCreationPatience)));
+                     "after ",
+                     absl::FormatDuration(kCreationPatience)));
   }
   const TurnHolder turn(&parts_->turn);
+  dispatcher_->HasTurn();
   if (parts_->stopping) return absl::CancelledError("plimsolld ends");
   dispatcher_->Flush();
   return Synchronize(plugin);

@@ -78,11 +78,11 @@ SteadyTime Launcher::next_start() const {
 absl::Status Launcher::Start(Program* program) {
   const Options& options = parts_->options;
   const std::string path = absl::StrCat(options.config.plugin_dir, "/", program->name.Full());
-  PLIMSOLL_ASSIGN_OR_RETURN(std::string configuration,
-                            ReadPluginConfig(options.host, options.config.config_dir,
-                                             program->name));
   PLIMSOLL_ASSIGN_OR_RETURN(
-      program->file, OpenPlugin(options.host, options.config.plugin_dir, program->name));
+      std::string configuration,
+      ReadPluginConfig(options.host, options.config.config_dir, program->name));
+  PLIMSOLL_ASSIGN_OR_RETURN(program->file,
+                            OpenPlugin(options.host, options.config.plugin_dir, program->name));
   int ends[2];
   if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) {
     return ErrnoStatus(errno, absl::StrCat("make a socket for plugin ", path));
@@ -90,8 +90,7 @@ absl::Status Launcher::Start(Program* program) {
   UniqueFd ours(ends[0]);
   const UniqueFd theirs(ends[1]);
   PLIMSOLL_ASSIGN_OR_RETURN(
-      program->child,
-      Spawn(CommandFor(program->name, path, program->file.get(), theirs.get())));
+      program->child, Spawn(CommandFor(program->name, path, program->file.get(), theirs.get())));
   PluginSetup setup;
   setup.socket = std::move(ours);
   setup.pre_installed = program->name;

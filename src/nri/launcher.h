@@ -45,10 +45,10 @@ class Launcher {
   struct Program {
     PluginName name;
     RetryDelay delay;
-    SteadyTime due;                    // kNever: it runs
+    SteadyTime due;  // kNever: it runs
     const PluginConnection* connection = nullptr;
     std::optional<Child> child;
-    UniqueFd file;                     // it runs by this descriptor: see Spawn
+    UniqueFd file;  // it runs by this descriptor: see Spawn
     SteadyTime started;
     bool started_before = false;
   };

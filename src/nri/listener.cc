@@ -27,11 +27,11 @@ absl::StatusOr<std::unique_ptr<Listener>> Listener::Start(Parts* parts, RuntimeC
   std::unique_ptr<Listener> listener(new Listener(parts, calls));
   Listener* const self = listener.get();
   const auto tell = [parts, path](const absl::Status& made) {
-    parts->Tell(/*is_warning=*/true, "",
-                absl::StrCat("another process removed ", path,
-                             made.ok() ? "; it has been made again"
-                                       : ", and it can't be made again: ",
-                             made.message()));
+    parts->Tell(
+        /*is_warning=*/true, "",
+        absl::StrCat("another process removed ", path,
+                     made.ok() ? "; it has been made again" : ", and it can't be made again: ",
+                     made.message()));
   };
   PLIMSOLL_ASSIGN_OR_RETURN(
       listener->keeper_,

@@ -21,20 +21,18 @@ struct Makings::State {
   };
 
   void End(const std::string& id) {
-    bool kept_some = false;
     {
       absl::MutexLock lock(&mutex);
       const auto found = live.find(id);
       if (found != live.end() && --found->second.times == 0) live.erase(found);
-      kept_some = kept.contains(id);
+      if (kept.contains(id) && ended) ended(id);
     }
-    if (kept_some) ended(id);
     news.Tell();
   }
 
-  std::function<void(const std::string&)> ended;
   SteadyNews news;
   absl::Mutex mutex;
+  std::function<void(const std::string&)> ended ABSL_GUARDED_BY(mutex);  // null: nobody listens
   absl::flat_hash_map<std::string, Making> live ABSL_GUARDED_BY(mutex);
   absl::flat_hash_map<std::string, std::vector<AskedUpdate>> kept ABSL_GUARDED_BY(mutex);
   uint64_t begun ABSL_GUARDED_BY(mutex) = 0;
@@ -42,7 +40,13 @@ struct Makings::State {
 
 Makings::Makings(std::function<void(const std::string& id)> ended)
     : state_(std::make_shared<State>()) {
+  absl::MutexLock lock(&state_->mutex);
   state_->ended = std::move(ended);
+}
+
+Makings::~Makings() {
+  absl::MutexLock lock(&state_->mutex);
+  state_->ended = nullptr;
 }
 
 std::shared_ptr<void> Makings::Begin(const std::string& id) {
@@ -91,7 +95,9 @@ bool Makings::AwaitUnhooked(SteadyTime until, absl::FunctionRef<bool()> give_up)
   }
 }
 
-void Makings::Wake() { state_->news.Tell(); }
+void Makings::Wake() {
+  state_->news.Tell();
+}
 
 bool Makings::Keep(const AskedUpdate& update) {
   const std::string& id = update.update.container_id();

@@ -24,6 +24,10 @@ class Makings {
   // `ended` is called after each making that had updates kept, in the thread of its end, which may
   // have the engine's locks.
   explicit Makings(std::function<void(const std::string& id)> ended);
+  // `ended` isn't called any more.
+  ~Makings();
+  Makings(const Makings&) = delete;
+  Makings& operator=(const Makings&) = delete;
 
   // The making ends with the last copy, which may outlive this object.
   std::shared_ptr<void> Begin(const std::string& id);

@@ -27,12 +27,12 @@ constexpr size_t kMostAtOnce = 64;
 
 absl::Status CheckConfig(const Config& config) {
   for (const auto& [name, policy] : config.policies) {
-    const absl::Status named = ParsePluginName(name).ok() ? absl::OkStatus()
-                                                          : MakePluginName("00", name).status();
+    const absl::Status named =
+        ParsePluginName(name).ok() ? absl::OkStatus() : MakePluginName("00", name).status();
     PLIMSOLL_RETURN_IF_ERROR(named);
     if (policy.strikes < 0) {
-      return absl::InvalidArgumentError(absl::StrCat("policy of plugin \"", name, "\": strikes are ",
-                                                     policy.strikes, ": must be 0 or more"));
+      return absl::InvalidArgumentError(absl::StrCat(
+          "policy of plugin \"", name, "\": strikes are ", policy.strikes, ": must be 0 or more"));
     }
   }
   for (const auto& [what, milliseconds] :

@@ -38,14 +38,13 @@ TEST_F(NriEventsTest, APluginSeesAWholeLifeInOrder) {
   RemoveContainer("c1");
   RemovePod("p1");
   Flush();
-  EXPECT_THAT(log_.calls(),
-              ElementsAre("10-a Synchronize", "10-a RunPodSandbox p1", "10-a CreateContainer c1",
-                          "10-a PostCreateContainer c1", "10-a StartContainer c1",
-                          "10-a PostStartContainer c1", "10-a UpdateContainer c1",
-                          "10-a PostUpdateContainer c1", "10-a UpdatePodSandbox p1",
-                          "10-a PostUpdatePodSandbox p1", "10-a StopContainer c1",
-                          "10-a StopPodSandbox p1", "10-a RemoveContainer c1",
-                          "10-a RemovePodSandbox p1"));
+  EXPECT_THAT(log_.calls(), ElementsAre("10-a Synchronize", "10-a RunPodSandbox p1",
+                                        "10-a CreateContainer c1", "10-a PostCreateContainer c1",
+                                        "10-a StartContainer c1", "10-a PostStartContainer c1",
+                                        "10-a UpdateContainer c1", "10-a PostUpdateContainer c1",
+                                        "10-a UpdatePodSandbox p1", "10-a PostUpdatePodSandbox p1",
+                                        "10-a StopContainer c1", "10-a StopPodSandbox p1",
+                                        "10-a RemoveContainer c1", "10-a RemovePodSandbox p1"));
 }
 
 TEST_F(NriEventsTest, PluginsAreAskedByIndexAndThenByName) {
@@ -96,11 +95,12 @@ TEST_F(NriEventsTest, APluginWithoutDedicatedCallsGetsStateChange) {
   ASSERT_EQ(StartContainer("c1"), absl::OkStatus());
   // A plugin from before it has no call for this, and no StateChange is sent.
   EXPECT_EQ(nri_->UpdateSandbox(Pod("p1"), {}), absl::OkStatus());
-  EXPECT_THAT(log_.calls(),
-              ElementsAre("10-old Synchronize", "10-old StateChange RUN_POD_SANDBOX p1",
-                          "10-old CreateContainer c1", "10-old StateChange POST_CREATE_CONTAINER c1",
-                          "10-old StateChange START_CONTAINER c1",
-                          "10-old StateChange POST_START_CONTAINER c1"));
+  EXPECT_THAT(
+      log_.calls(),
+      ElementsAre("10-old Synchronize", "10-old StateChange RUN_POD_SANDBOX p1",
+                  "10-old CreateContainer c1", "10-old StateChange POST_CREATE_CONTAINER c1",
+                  "10-old StateChange START_CONTAINER c1",
+                  "10-old StateChange POST_START_CONTAINER c1"));
   EXPECT_EQ(ReportOf("10-old").requests["StartContainer"].count, 1u);
   EXPECT_EQ(ReportOf("10-old").requests["StartContainer"].errors, 0u);
 }
@@ -143,8 +143,7 @@ TEST_F(NriEventsTest, AFailedRunIsUndoneForThosePluginsAloneThatSawIt) {
   EXPECT_EQ(failed.code(), absl::StatusCode::kResourceExhausted);
   EXPECT_THAT(failed.message(), HasSubstr("20-b"));
   EXPECT_THAT(failed.message(), HasSubstr("no room here"));
-  EXPECT_THAT(log_.Of("10-a R"),
-              ElementsAre("10-a RunPodSandbox p1", "10-a RemovePodSandbox p1"));
+  EXPECT_THAT(log_.Of("10-a R"), ElementsAre("10-a RunPodSandbox p1", "10-a RemovePodSandbox p1"));
   EXPECT_EQ(log_.Count("10-a StopPodSandbox p1"), 1u);
   EXPECT_EQ(log_.Count("20-b RemovePodSandbox p1"), 1u);
   EXPECT_THAT(log_.calls(), ::testing::Not(::testing::Contains(HasSubstr("30-c R"))));

@@ -184,7 +184,11 @@ class NriFixture : public ::testing::Test {
   void Flush() {
     if (nri_->Active()) nri_->SandboxUpdated(Pod("none"));
   }
+  // Within the patience of WaitUntil.
   bool WasTold(const std::string& part) const {
+    return WaitUntil([&] { return IsTold(part); });
+  }
+  bool IsTold(const std::string& part) const {
     for (const std::string& line : told_.calls()) {
       if (line.find(part) != std::string::npos) return true;
     }

@@ -55,8 +55,7 @@ class NriLaunchTest : public NriFixture {
   void Install(const std::string& name, mode_t mode = 0755) {
     const absl::StatusOr<std::string> self = FsRoot::Open("/")->ReadLink("proc/self/exe");
     ASSERT_TRUE(self.ok());
-    const std::string script =
-        absl::StrCat("#!/bin/sh\nPLIMSOLL_TEST_PLUGIN=1 exec ", *self, "\n");
+    const std::string script = absl::StrCat("#!/bin/sh\nPLIMSOLL_TEST_PLUGIN=1 exec ", *self, "\n");
     ASSERT_EQ(dir_.root().ReplaceFile("plugins/" + name, script, mode), absl::OkStatus());
   }
   void Configure(const std::string& file, const std::string& text) {
@@ -96,9 +95,8 @@ TEST_F(NriLaunchTest, OneThatDiesIsStartedAgain) {
   Start();
   const int64_t first = ReportOf("10-a").pid;
   EXPECT_EQ(RunPod("die"), absl::OkStatus());
-  EXPECT_TRUE(WaitUntil([&] {
-    return StateOf("10-a") == PluginState::kReady && ReportOf("10-a").pid != first;
-  }));
+  EXPECT_TRUE(WaitUntil(
+      [&] { return StateOf("10-a") == PluginState::kReady && ReportOf("10-a").pid != first; }));
   EXPECT_EQ(ReportOf("10-a").restarts, 1);
   EXPECT_FALSE(Runs(first));
 }
@@ -178,10 +176,9 @@ TEST(PluginFilesTest, FindsExecutablesWithNames) {
   TestDir dir;
   std::vector<std::string> warnings;
   const auto find = [&] {
-    return FindPlugins(dir.root(), "/opt/nri/plugins",
-                       [&](const std::string& file, const std::string&) {
-                         warnings.push_back(file);
-                       });
+    return FindPlugins(
+        dir.root(), "/opt/nri/plugins",
+        [&](const std::string& file, const std::string&) { warnings.push_back(file); });
   };
   EXPECT_THAT(*find(), IsEmpty());
   ASSERT_EQ(dir.root().MakeDirs("opt/nri/plugins/05-directory"), absl::OkStatus());

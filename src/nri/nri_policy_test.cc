@@ -121,8 +121,8 @@ TEST_F(NriPolicyTest, APluginThatDiesInAnyHookHoldsNothingUp) {
   options_.config.request_timeout_ms = 20'000;
   for (const std::string& step : std::vector<std::string>{
            "RunPodSandbox p", "CreateContainer c", "PostCreateContainer c", "StartContainer c",
-        "PostStartContainer c", "UpdateContainer c", "PostUpdateContainer c", "StopContainer c",
-        "StopPodSandbox p", "RemoveContainer c", "RemovePodSandbox p"}) {
+           "PostStartContainer c", "UpdateContainer c", "PostUpdateContainer c", "StopContainer c",
+           "StopPodSandbox p", "RemoveContainer c", "RemovePodSandbox p"}) {
     Start();
     TestPlugin& plugin = Join("10-a");
     absl::Notification release;
@@ -136,10 +136,10 @@ TEST_F(NriPolicyTest, APluginThatDiesInAnyHookHoldsNothingUp) {
       release.Notify();
       close.join();
     });
-    ASSERT_EQ(RunPod("p"), absl::OkStatus()) << step;
-    ASSERT_EQ(Create("p", "c"), absl::OkStatus()) << step;
-    ASSERT_EQ(StartContainer("c"), absl::OkStatus()) << step;
-    ASSERT_EQ(Update("c", {}), absl::OkStatus()) << step;
+    EXPECT_EQ(RunPod("p"), absl::OkStatus()) << step;
+    EXPECT_EQ(Create("p", "c"), absl::OkStatus()) << step;
+    EXPECT_EQ(StartContainer("c"), absl::OkStatus()) << step;
+    EXPECT_EQ(Update("c", {}), absl::OkStatus()) << step;
     Exit("c");
     StopPod("p");
     RemoveContainer("c");

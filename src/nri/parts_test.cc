@@ -142,8 +142,9 @@ TEST(MakingsTest, AJoinWaitsForUnhookedOnesThatBeganBefore) {
 TEST(MakingsTest, AMakingMayEndAfterTheObject) {
   std::shared_ptr<void> making;
   {
-    Makings makings([](const std::string&) {});
+    Makings makings([](const std::string&) { ADD_FAILURE() << "nobody listens"; });
     making = makings.Begin("c1");
+    EXPECT_TRUE(makings.Keep(UpdateOf("c1")));
   }
   making.reset();
 }

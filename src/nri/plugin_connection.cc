@@ -64,7 +64,9 @@ absl::StatusOr<std::shared_ptr<PluginConnection>> PluginConnection::Start(Plugin
 }
 
 // The connection's threads end before the members that they use.
-PluginConnection::~PluginConnection() { connection_.reset(); }
+PluginConnection::~PluginConnection() {
+  connection_.reset();
+}
 
 absl::Status PluginConnection::SetName(const PluginName& name, const PluginPolicy& policy,
                                        std::shared_ptr<PluginCounts> counts,
@@ -134,8 +136,7 @@ absl::Status PluginConnection::Configure(const std::string& version) {
   request.set_nri_version(kProtocol);
   api::ConfigureResponse response;
   PLIMSOLL_RETURN_IF_ERROR(Call("Configure", "Configure", request, &response).status);
-  PLIMSOLL_ASSIGN_OR_RETURN(const Subscription subscription,
-                            Subscription::Read(response.events()));
+  PLIMSOLL_ASSIGN_OR_RETURN(const Subscription subscription, Subscription::Read(response.events()));
   absl::MutexLock lock(&mutex_);
   state_.subscription = subscription;
   return absl::OkStatus();
@@ -144,6 +145,12 @@ absl::Status PluginConnection::Configure(const std::string& version) {
 bool PluginConnection::Wants(api::Event event) const {
   absl::MutexLock lock(&mutex_);
   return !state_.closed.has_value() && state_.subscription.Has(event);
+}
+
+bool PluginConnection::IsValidator() const {
+  absl::MutexLock lock(&mutex_);
+  return state_.subscription.Has(api::VALIDATE_CONTAINER_ADJUSTMENT) &&
+         (state_.subscription.is_explicit() || state_.has_validated);
 }
 
 Outcome PluginConnection::Ask(const PluginRequest& request,
@@ -155,6 +162,10 @@ Outcome PluginConnection::Ask(const PluginRequest& request,
   if (old) return AskByStateChange(request);
   const char* const method = EventName(request.event);
   Outcome outcome = Call(method, method, *request.message, response);
+  if (outcome.status.ok() && request.event == api::VALIDATE_CONTAINER_ADJUSTMENT) {
+    absl::MutexLock lock(&mutex_);
+    state_.has_validated = true;
+  }
   if (!outcome.answered || !absl::IsUnimplemented(outcome.status)) return outcome;
   if (!HasStateChange(request.event)) return NotImplemented(request.event, std::move(outcome));
   {
@@ -206,8 +217,8 @@ Outcome PluginConnection::Call(absl::string_view method, absl::string_view count
   }
   absl::Status status = payload.status();
   if (status.ok() && response != nullptr && !response->ParseFromString(*payload)) {
-    status = absl::DataLossError(absl::StrCat("its answer of ", payload->size(),
-                                              " bytes is not the message of this call"));
+    status = absl::DataLossError(
+        absl::StrCat("its answer of ", payload->size(), " bytes is not the message of this call"));
     Close(named(status));
   }
   if (status.ok()) {
@@ -296,8 +307,7 @@ absl::StatusOr<std::string> PluginConnection::Serve(absl::string_view method,
   if (method == "UpdateContainers") {
     PLIMSOLL_ASSIGN_OR_RETURN(const auto request,
                               Parse<api::UpdateContainersRequest>(method, payload));
-    PLIMSOLL_ASSIGN_OR_RETURN(const auto response,
-                              setup_.calls->UpdateContainers(*this, request));
+    PLIMSOLL_ASSIGN_OR_RETURN(const auto response, setup_.calls->UpdateContainers(*this, request));
     return response.SerializeAsString();
   }
   if (method == "UpdateNodeResources") {

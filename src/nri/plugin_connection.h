@@ -48,11 +48,11 @@ class RuntimeCalls {
 
 // Steps of a connection, in order.
 enum class Step {
-  kNew,          // not registered
-  kRegistered,   // has a name
-  kJoining,      // is being configured
-  kTold,         // gets or has got Synchronize: it may ask for updates
-  kReady,        // gets events
+  kNew,         // not registered
+  kRegistered,  // has a name
+  kJoining,     // is being configured
+  kTold,        // gets or has got Synchronize: it may ask for updates
+  kReady,       // gets events
 };
 
 struct PluginSetup {
@@ -109,6 +109,8 @@ class PluginConnection {
   // Tells it configuration and version, and reads its subscription.
   absl::Status Configure(const std::string& version);
   bool Wants(api::Event event) const;
+  // It judges what others change: it has subscribed to that by name, or has done it before.
+  bool IsValidator() const;
   // Calls the plugin. `response` may be null. An event that it knows by StateChange alone goes that
   // way. Closes the connection after too many strikes.
   Outcome Ask(const PluginRequest& request, google::protobuf::MessageLite* response);
@@ -138,6 +140,7 @@ class PluginConnection {
     Step step = Step::kNew;
     Subscription subscription;
     std::set<api::Event> by_state_change;
+    bool has_validated = false;
     bool provides = false;
     int64_t connected_unix_nanos = 0;
     std::optional<absl::Status> closed;

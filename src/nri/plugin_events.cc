@@ -62,10 +62,10 @@ absl::StatusOr<Subscription> Subscription::Read(int32_t events) {
   subscription.explicit_ = events != 0;
   subscription.mask_ = events == 0 ? kAllEvents : static_cast<uint32_t>(events);
   if (const uint32_t unknown = subscription.mask_ & ~kAllEvents; unknown != 0) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "events 0x", absl::Hex(subscription.mask_), ": bits 0x", absl::Hex(unknown),
-        " are no events of this protocol; bit N-1 is event N, up to ",
-        static_cast<int>(api::LAST) - 1));
+    return absl::InvalidArgumentError(
+        absl::StrCat("events 0x", absl::Hex(subscription.mask_), ": bits 0x", absl::Hex(unknown),
+                     " are no events of this protocol; bit N-1 is event N, up to ",
+                     static_cast<int>(api::LAST) - 1));
   }
   return subscription;
 }

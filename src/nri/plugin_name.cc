@@ -25,9 +25,8 @@ bool IsNameCharacter(char c) {
 }  // namespace
 
 absl::StatusOr<PluginName> MakePluginName(absl::string_view index, absl::string_view base) {
-  if (index.size() != 2 || !absl::c_all_of(index, [](unsigned char c) {
-        return absl::ascii_isdigit(c);
-      })) {
+  if (index.size() != 2 ||
+      !absl::c_all_of(index, [](unsigned char c) { return absl::ascii_isdigit(c); })) {
     return absl::InvalidArgumentError(
         absl::StrCat("plugin index ", Quoted(index), ": must be two digits"));
   }

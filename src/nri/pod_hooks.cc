@@ -9,6 +9,7 @@ absl::Status PodHooks::Run(const runtime::HookedPod& pod) {
   const std::string& id = pod.record.id;
   parts_->makings.MarkHooked(id);
   const TurnHolder turn(&parts_->turn);
+  dispatcher_->HasTurn();
   if (parts_->stopping) return absl::OkStatus();
   dispatcher_->Flush();
   PLIMSOLL_RETURN_IF_ERROR(parts_->roster.CheckRequired());
@@ -25,6 +26,7 @@ absl::Status PodHooks::Run(const runtime::HookedPod& pod) {
 
 void PodHooks::Undo(const std::string& id) {
   const TurnHolder turn(&parts_->turn);
+  dispatcher_->HasTurn();
   if (parts_->stopping) return;
   dispatcher_->Flush();
   // Plugins know no other end of a pod that they have let begin.
@@ -32,9 +34,9 @@ void PodHooks::Undo(const std::string& id) {
   dispatcher_->TellSandboxRemoved(id);
 }
 
-absl::Status PodHooks::Update(const runtime::HookedPod& pod,
-                              const runtime::SandboxUpdate& update) {
+absl::Status PodHooks::Update(const runtime::HookedPod& pod, const runtime::SandboxUpdate& update) {
   const TurnHolder turn(&parts_->turn);
+  dispatcher_->HasTurn();
   if (parts_->stopping) return absl::OkStatus();
   dispatcher_->Flush();
   PLIMSOLL_RETURN_IF_ERROR(parts_->roster.CheckRequired());
@@ -49,6 +51,7 @@ absl::Status PodHooks::Update(const runtime::HookedPod& pod,
 
 void PodHooks::Updated(const runtime::HookedPod& pod) {
   const TurnHolder turn(&parts_->turn);
+  dispatcher_->HasTurn();
   if (parts_->stopping) return;
   dispatcher_->Flush();
   api::PostUpdatePodSandboxRequest request;
@@ -59,6 +62,7 @@ void PodHooks::Updated(const runtime::HookedPod& pod) {
 
 void PodHooks::Stop(const runtime::HookedPod& pod) {
   const TurnHolder turn(&parts_->turn);
+  dispatcher_->HasTurn();
   if (parts_->stopping) return;
   dispatcher_->Flush();
   dispatcher_->TellSandboxStopped(MakePod(pod));

@@ -14,7 +14,9 @@ namespace {
 constexpr size_t kMostConnections = 64;
 constexpr size_t kMostNameless = 16;
 
-bool IsLiving(const PluginConnection& plugin) { return !plugin.is_closed(); }
+bool IsLiving(const PluginConnection& plugin) {
+  return !plugin.is_closed();
+}
 
 // True if it is the one that `wanted` names: a full or a base name.
 bool IsIt(const PluginConnection& plugin, const std::string& wanted) {
@@ -45,15 +47,14 @@ bool Roster::IsRequired(const std::string& name) const {
 
 absl::Status Roster::CheckRoom() const {
   absl::MutexLock lock(&mutex_);
-  const auto nameless = absl::c_count_if(
-      all_, [](const auto& plugin) { return plugin->step() == Step::kNew; });
+  const auto nameless =
+      absl::c_count_if(all_, [](const auto& plugin) { return plugin->step() == Step::kNew; });
   if (all_.size() < kMostConnections && static_cast<size_t>(nameless) < kMostNameless) {
     return absl::OkStatus();
   }
-  return absl::ResourceExhaustedError(
-      absl::StrCat("there are ", all_.size(), " connections of plugins, ", nameless,
-                   " of them not registered; at most ", kMostConnections, " and ", kMostNameless,
-                   " may be"));
+  return absl::ResourceExhaustedError(absl::StrCat(
+      "there are ", all_.size(), " connections of plugins, ", nameless,
+      " of them not registered; at most ", kMostConnections, " and ", kMostNameless, " may be"));
 }
 
 void Roster::Add(std::shared_ptr<PluginConnection> plugin) {
@@ -78,8 +79,8 @@ absl::Status Roster::Register(PluginConnection& plugin, const PluginName& name,
   for (const auto& other : all_) {
     if (other.get() == &plugin || !IsLiving(*other) || other->plugin_name() != name) continue;
     return absl::AlreadyExistsError(absl::StrCat("plugin ", name.Full(),
-                                                 " is connected already, as process ",
-                                                 other->pid(), ": stop that one first"));
+                                                 " is connected already, as process ", other->pid(),
+                                                 ": stop that one first"));
   }
   const auto expected = expected_.find(name.Full());
   if (expected != expected_.end() && expected->second.pre_installed && !plugin.is_pre_installed()) {
@@ -109,8 +110,8 @@ void Roster::Changed() {
 }
 
 void Roster::ChangedLocked() {
-  const auto registered = absl::c_count_if(
-      all_, [](const auto& plugin) { return plugin->step() != Step::kNew; });
+  const auto registered =
+      absl::c_count_if(all_, [](const auto& plugin) { return plugin->step() != Step::kNew; });
   registered_ = static_cast<size_t>(registered);
   // A validator that misses a plugin must be asked even where there is none. A pod's annotation may
   // name such plugins, too.

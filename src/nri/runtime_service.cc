@@ -8,8 +8,8 @@ namespace {
 
 absl::Status CheckJoined(const PluginConnection& plugin, absl::string_view call) {
   if (plugin.step() >= Step::kTold) return absl::OkStatus();
-  return absl::FailedPreconditionError(absl::StrCat(
-      call, " before Synchronize: plugin \"", plugin.name(), "\" has not joined yet"));
+  return absl::FailedPreconditionError(
+      absl::StrCat(call, " before Synchronize: plugin \"", plugin.name(), "\" has not joined yet"));
 }
 
 }  // namespace

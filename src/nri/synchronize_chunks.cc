@@ -8,8 +8,8 @@
 namespace plimsoll::nri {
 namespace {
 
-constexpr size_t kFieldBytes = 8;         // tag and length before each object
-constexpr size_t kEnvelopeBytes = 1024;   // ttrpc's request around the message
+constexpr size_t kFieldBytes = 8;        // tag and length before each object
+constexpr size_t kEnvelopeBytes = 1024;  // ttrpc's request around the message
 
 class Chunks {
  public:

@@ -83,15 +83,14 @@ class TestPlugin : public Plugin {
     return std::vector<api::ContainerUpdate>();
   }
 
-#define PLIMSOLL_TEST_CALL(call, object)                                        \
-  absl::StatusOr<api::call##Response> call(const api::call##Request& request)   \
-      override {                                                                \
-    if (old) return absl::UnimplementedError(#call);                            \
-    if (absl::Status status = Record(absl::StrCat(#call, " ", request.object().id())); \
-        !status.ok()) {                                                         \
-      return status;                                                            \
-    }                                                                           \
-    return api::call##Response();                                               \
+#define PLIMSOLL_TEST_CALL(call, object)                                                 \
+  absl::StatusOr<api::call##Response> call(const api::call##Request& request) override { \
+    if (old) return absl::UnimplementedError(#call);                                     \
+    if (absl::Status status = Record(absl::StrCat(#call, " ", request.object().id()));   \
+        !status.ok()) {                                                                  \
+      return status;                                                                     \
+    }                                                                                    \
+    return api::call##Response();                                                        \
   }
   PLIMSOLL_TEST_CALL(RunPodSandbox, pod)
   PLIMSOLL_TEST_CALL(UpdatePodSandbox, pod)

@@ -106,12 +106,12 @@ void UpdateApplier::Evict(const AskedEviction& eviction) {
   const std::string id = eviction.eviction.container_id();
   const std::string shown = Printable(id.substr(0, 64));
   const std::string reason = Printable(eviction.eviction.reason().substr(0, kLongestReason));
-  const std::string why = absl::StrCat("evicts container \"", shown, "\"",
-                                       reason.empty() ? "" : ": ", reason);
+  const std::string why =
+      absl::StrCat("evicts container \"", shown, "\"", reason.empty() ? "" : ": ", reason);
   runtime::Engine* const engine = parts_->engine;
   const absl::StatusOr<runtime::ContainerRecord> record =
       engine == nullptr || id.empty() ? absl::NotFoundError("there is no such container")
-                                       : engine->GetContainer(id);
+                                      : engine->GetContainer(id);
   if (!record.ok()) {
     return TellFailure(eviction.plugin, Annotate(record.status(), why));
   }
@@ -131,8 +131,8 @@ void UpdateApplier::Evict(const AskedEviction& eviction) {
     if (pool_ == nullptr || pool_->TrySchedule(work)) return;
   }
   TellFailure(eviction.plugin,
-              absl::ResourceExhaustedError(absl::StrCat(
-                  why, ": not done, ", kMostEvictions, " evictions wait already")));
+              absl::ResourceExhaustedError(
+                  absl::StrCat(why, ": not done, ", kMostEvictions, " evictions wait already")));
 }
 
 }  // namespace plimsoll::nri

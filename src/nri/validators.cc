@@ -21,6 +21,9 @@ absl::Status AskValidator(PluginConnection& plugin,
   const Outcome outcome = plugin.Ask(
       {api::VALIDATE_CONTAINER_ADJUSTMENT, &request, &request.pod(), &request.container()},
       &response);
+  if (!outcome.answered && !plugin.IsValidator() && !plugin.policy().required) {
+    return absl::OkStatus();  // it asked for all events, and is hardly one
+  }
   if (!outcome.status.ok()) {
     const std::string text =
         absl::StrCat(outcome.status.message(), "; what a validator can't judge is refused");
@@ -44,9 +47,8 @@ absl::Status AskValidators(const ValidatorConfig& config, const PluginList& plug
     if (plugin->Wants(api::VALIDATE_CONTAINER_ADJUSTMENT)) validators.push_back(plugin);
   }
   std::vector<absl::Status> verdicts(validators.size());
-  EachAtOnce(validators.size(), kMostAskedAtOnce, [&](size_t i) {
-    verdicts[i] = AskValidator(*validators[i], request);
-  });
+  EachAtOnce(validators.size(), kMostAskedAtOnce,
+             [&](size_t i) { verdicts[i] = AskValidator(*validators[i], request); });
   for (absl::Status& verdict : verdicts) PLIMSOLL_RETURN_IF_ERROR(std::move(verdict));
   return absl::OkStatus();
 }
