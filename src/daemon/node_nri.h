@@ -48,7 +48,7 @@ class NodeNri {
   void Stop();
 
   NriState State() const;
-  // What pods and administrators should know, a sentence each.
+  // Troubles for pods and administrators, a sentence each.
   std::vector<std::string> Troubles() const;
 
  private:

@@ -104,6 +104,7 @@ TEST_F(NodeNriTest, ARequiredPluginThatIsNotThereIsATrouble) {
   ASSERT_TRUE(Open().ok());
   ASSERT_TRUE(nri_.Start(nullptr, nullptr).ok());
   EXPECT_THAT(nri_.Troubles(), ElementsAre(HasSubstr("NRI plugin 10-pinner is required")));
+  EXPECT_THAT(lines_, ElementsAre(HasSubstr("warning NRI plugin 10-pinner is required")));
 }
 
 }  // namespace

@@ -64,8 +64,7 @@ void Caretaker::Drop(const std::shared_ptr<PluginConnection>& plugin) {
   parts_->news.Tell();     // it may have been the last one
   parts_->makings.Wake();  // it may be waiting there
   service_->Withdraw(*plugin);
-  launcher_->Ended(*plugin);
-  const std::string why(plugin->why_closed().message());
+  const std::string why = launcher_->Ended(*plugin);
   plugin->counts()->Failed(why);
   parts_->Tell(/*is_warning=*/true, plugin->name(), absl::StrCat("has gone: ", why));
 }

@@ -136,10 +136,17 @@ PluginList Roster::Ready() const {
   return ready;
 }
 
+bool Roster::IsOfStarted(const std::string& name) const {
+  return absl::c_any_of(expected_, [&](const auto& other) {
+    const auto full = ParsePluginName(other.first);
+    return other.second.pre_installed && full.ok() && full->base == name;
+  });
+}
+
 std::vector<std::string> Roster::MissingLocked() const {
   std::vector<std::string> missing;
   for (const auto& [name, expected] : expected_) {
-    if (!IsRequired(name)) continue;
+    if (!IsRequired(name) || IsOfStarted(name)) continue;
     const bool there = absl::c_any_of(all_, [&name = name](const auto& plugin) {
       return IsReady(*plugin) && IsIt(*plugin, name);
     });
@@ -192,7 +199,7 @@ std::vector<PluginReport> Roster::Report() const {
     const bool there = absl::c_any_of(all_, [&name = name](const auto& plugin) {
       return IsLiving(*plugin) && IsIt(*plugin, name);
     });
-    if (there) continue;
+    if (there || IsOfStarted(name)) continue;
     PluginReport report;
     report.name = name;
     report.required = IsRequired(name);

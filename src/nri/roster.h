@@ -59,6 +59,9 @@ class Roster {
 
   // `name`: a key of expected_.
   bool IsRequired(const std::string& name) const;
+  // `name`, a key of expected_, is that of plugins which the daemon starts, without their index:
+  // their own keys say everything.
+  bool IsOfStarted(const std::string& name) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void ChangedLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   std::vector<std::string> MissingLocked() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   std::shared_ptr<PluginCounts> CountsOfLocked(const PluginName& name)
