@@ -77,16 +77,6 @@ absl::Status CheckClassDevices(const ContainerSpec& spec) {
   return absl::OkStatus();
 }
 
-// The error of a creation, with the plugins that had a part in it.
-absl::Status ByPlugins(const absl::Status& failure, const std::vector<PluginChange>& changes) {
-  if (changes.empty()) return failure;
-  absl::Status named(failure.code(), absl::StrCat(failure.message(), NamePlugins(changes)));
-  failure.ForEachPayload([&named](absl::string_view type, const absl::Cord& payload) {
-    named.SetPayload(type, payload);
-  });
-  return named;
-}
-
 // Files that the client mounts itself (kubelet brings its own /etc/hosts) are not ours to give.
 SandboxPlace WithoutClientsMounts(SandboxPlace place, const ContainerSpec& spec) {
   if (MountsOver(spec, "/etc/hosts")) place.etc_hosts.clear();
@@ -392,7 +382,7 @@ absl::StatusOr<std::string> ContainerCreation::Create(const std::shared_ptr<Sand
   };
   PluginMaking making(parts_.plugin_hooks);
   const auto container = CreateNamed(*sandbox, *image, &making, &creation);
-  if (!container.ok()) return ByPlugins(container.status(), creation.changed_by);
+  if (!container.ok()) return NamePlugins(container.status(), creation.changed_by);
   parts_.pictures.Show(sandbox->id);
   TellWarnings(creation);
   parts_.pictures.TellContradiction((*container)->Snapshot(), nullptr);
