@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <memory>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -358,6 +359,53 @@ class RudePeer {
  private:
   UniqueFd socket_;
 };
+
+TEST_F(NriFailuresTest, PluginsThatComeAndGoLeaveNothing) {
+  TestPlugin first("10", "visitor");
+  Join(first);  // what is made once, is
+  first.Close();
+  const std::string pod = RunPod();
+  const std::string container = Start(pod, Shell("sleep 1000"));
+  const auto is_alone = [&] { return PluginsJson().find("visitor") == std::string::npos; };
+  ASSERT_TRUE(Eventually(is_alone));
+  InventoryScope scope = Scope();
+  scope.holder = node_.daemon_pid();
+  const Inventory before = TakeInventory(scope);
+  for (int i = 0; i < 30; ++i) {
+    TestPlugin plugin(absl::StrCat(10 + i), "visitor");
+    Join(plugin);
+    if (i % 2 == 0) plugin.Cut();
+  }
+  ASSERT_TRUE(Eventually(is_alone));
+  EXPECT_THAT(AwaitNothingLeft(scope, before), IsEmpty());
+}
+
+TEST_F(NriFailuresTest, AFloodOfUpdatesHoldsNobodyUp) {
+  const std::string pod = RunPod();
+  const std::string updated = Start(pod, Shell("sleep 1000"));
+  TestPlugin plugin("10", "flooder");
+  Join(plugin);
+  std::atomic<bool> done = false;
+  std::vector<std::thread> floods;
+  for (int i = 0; i < 4; ++i) {
+    floods.emplace_back([&] {
+      while (!done) {
+        const auto answer = plugin.session().UpdateContainers({SharesUpdate(updated, 512)}, {});
+        EXPECT_TRUE(answer.ok()) << answer.status();
+        if (!answer.ok()) return;
+      }
+    });
+  }
+  for (int i = 0; i < 5; ++i) {
+    const std::string container = Start(pod, Shell("sleep 1000"));
+    EXPECT_TRUE(UpdateShares(container, 300).ok());
+    EXPECT_TRUE(StopContainer(container, 0).ok());
+    EXPECT_TRUE(RemoveContainer(container).ok());
+  }
+  done = true;
+  for (std::thread& flood : floods) flood.join();
+  EXPECT_EQ(plugin.Count("CreateContainer"), 5);
+}
 
 class NriRudenessTest : public NriFailuresTest {
  protected:
