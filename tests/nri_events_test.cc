@@ -188,7 +188,8 @@ TEST_F(NriEventsTest, NamespacesAreNamedByTheirPins) {
   Join(plugin);
   RunPod();
   std::vector<std::string> types;
-  for (const napi::LinuxNamespace& each : plugin.Last("RunPodSandbox").pod.linux().namespaces()) {
+  const napi::PodSandbox ran = plugin.Last("RunPodSandbox").pod;
+  for (const napi::LinuxNamespace& each : ran.linux().namespaces()) {
     types.push_back(each.type());
     EXPECT_THAT(MountsBelow(each.path()), Not(IsEmpty())) << each.path();
   }

@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <memory>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -75,6 +76,7 @@ TEST_F(NriFailuresTest, AnErrorInACreationLeavesNothingAndARetryWorks) {
 TEST_F(NriFailuresTest, AnErrorAboutAPodLeavesNothingAndARetryWorks) {
   TestPlugin plugin("10", "strict");
   Join(plugin);
+  RunPod();  // makes the group that all pods are in
   const cri::PodSandboxConfig config = PodConfig();
   plugin.On(&TestPlugin::run_pod, Fails<napi::RunPodSandboxRequest, napi::RunPodSandboxResponse>());
   const Inventory before = TakeInventory(Scope());
@@ -184,7 +186,7 @@ TEST_F(NriFailuresTest, APluginThatIsKilledInAnyHookFailsNothing) {
   for (const char* call :
        {"RunPodSandbox", "CreateContainer", "PostCreateContainer", "StartContainer",
         "PostStartContainer", "UpdateContainer", "PostUpdateContainer", "StopContainer",
-        "RemoveContainer", "StopPodSandbox", "ValidateContainerAdjustment"}) {
+        "RemoveContainer", "StopPodSandbox"}) {
     SCOPED_TRACE(call);
     TestPlugin plugin(absl::StrCat(index++), "mortal");
     plugin.DieIn(call);
@@ -201,6 +203,25 @@ TEST_F(NriFailuresTest, APluginThatIsKilledInAnyHookFailsNothing) {
     EXPECT_EQ(plugin.Count("RemovePodSandbox"), 0);
   }
   EXPECT_TRUE(Eventually([&] { return PluginsJson().find("mortal") == std::string::npos; }));
+}
+
+// What a validator can't judge is refused.
+TEST_F(NriFailuresTest, AValidatorThatIsKilledRefusesTheContainer) {
+  TestPlugin validator("90", "judge");
+  validator.DieIn("ValidateContainerAdjustment");
+  validator.On(&TestPlugin::validate, [](const napi::ValidateContainerAdjustmentRequest&) {
+    return napi::ValidateContainerAdjustmentResponse();
+  });
+  Join(validator);
+  const std::string pod = RunPod();
+  const cri::ContainerConfig config = Shell("true");
+  const Inventory before = TakeInventory(Scope());
+  std::string id;
+  const grpc::Status refused = TryCreate(pod, config, &id);
+  EXPECT_EQ(refused.error_code(), grpc::UNAVAILABLE);
+  EXPECT_THAT(refused.error_message(), HasSubstr("90-judge"));
+  EXPECT_THAT(AwaitNothingLeft(Scope(), before), IsEmpty());
+  EXPECT_TRUE(TryCreate(pod, config, &id).ok());
 }
 
 class NriPolicyTest : public NriFailuresTest {
@@ -338,6 +359,53 @@ class RudePeer {
  private:
   UniqueFd socket_;
 };
+
+TEST_F(NriFailuresTest, PluginsThatComeAndGoLeaveNothing) {
+  TestPlugin first("10", "visitor");
+  Join(first);  // what is made once, is
+  first.Close();
+  const std::string pod = RunPod();
+  const std::string container = Start(pod, Shell("sleep 1000"));
+  const auto is_alone = [&] { return PluginsJson().find("visitor") == std::string::npos; };
+  ASSERT_TRUE(Eventually(is_alone));
+  InventoryScope scope = Scope();
+  scope.holder = node_.daemon_pid();
+  const Inventory before = TakeInventory(scope);
+  for (int i = 0; i < 30; ++i) {
+    TestPlugin plugin(absl::StrCat(10 + i), "visitor");
+    Join(plugin);
+    if (i % 2 == 0) plugin.Cut();
+  }
+  ASSERT_TRUE(Eventually(is_alone));
+  EXPECT_THAT(AwaitNothingLeft(scope, before), IsEmpty());
+}
+
+TEST_F(NriFailuresTest, AFloodOfUpdatesHoldsNobodyUp) {
+  const std::string pod = RunPod();
+  const std::string updated = Start(pod, Shell("sleep 1000"));
+  TestPlugin plugin("10", "flooder");
+  Join(plugin);
+  std::atomic<bool> done = false;
+  std::vector<std::thread> floods;
+  for (int i = 0; i < 4; ++i) {
+    floods.emplace_back([&] {
+      while (!done) {
+        const auto answer = plugin.session().UpdateContainers({SharesUpdate(updated, 512)}, {});
+        EXPECT_TRUE(answer.ok()) << answer.status();
+        if (!answer.ok()) return;
+      }
+    });
+  }
+  for (int i = 0; i < 5; ++i) {
+    const std::string container = Start(pod, Shell("sleep 1000"));
+    EXPECT_TRUE(UpdateShares(container, 300).ok());
+    EXPECT_TRUE(StopContainer(container, 0).ok());
+    EXPECT_TRUE(RemoveContainer(container).ok());
+  }
+  done = true;
+  for (std::thread& flood : floods) flood.join();
+  EXPECT_EQ(plugin.Count("CreateContainer"), 5);
+}
 
 class NriRudenessTest : public NriFailuresTest {
  protected:

@@ -13,6 +13,9 @@ namespace {
 
 using ::testing::HasSubstr;
 
+// Ends on SIGTERM.
+constexpr char kPolite[] = "trap 'exit 0' TERM; while :; do sleep 0.1; done";
+
 class NriUpdatesTest : public NriTest {
  protected:
   int64_t SharesOf(const std::string& pod, const std::string& container) {
@@ -145,7 +148,7 @@ TEST_F(NriUpdatesTest, AnUpdateThatMayFailFailsNothing) {
 
 TEST_F(NriUpdatesTest, APluginEvicts) {
   const std::string pod = RunPod();
-  const std::string victim = Start(pod, Shell("sleep 1000"));
+  const std::string victim = Start(pod, Shell(kPolite));
   TestPlugin plugin("10", "judge");
   Join(plugin);
   napi::ContainerEviction eviction;
@@ -160,7 +163,7 @@ TEST_F(NriUpdatesTest, APluginEvicts) {
 
 TEST_F(NriUpdatesTest, AnAnswerEvicts) {
   const std::string pod = RunPod();
-  const std::string victim = Start(pod, Shell("sleep 1000"));
+  const std::string victim = Start(pod, Shell(kPolite));
   TestPlugin plugin("10", "judge");
   plugin.On(&TestPlugin::create, [&](const napi::CreateContainerRequest&) {
     napi::CreateContainerResponse response;

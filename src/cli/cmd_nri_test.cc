@@ -19,6 +19,7 @@ namespace plimsoll::cli {
 namespace {
 
 using ::testing::AllOf;
+using ::testing::ContainsRegex;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
@@ -108,6 +109,13 @@ TEST_F(NriCommand, ListsPlugins) {
       "20-log     connecting        external       -        -                                 "
       "      0        -     -        0         0        0        -\n"
       "\nPlugins connect to /run/nri.sock.\n");
+}
+
+TEST_F(NriCommand, EveryEventIsOneWord) {
+  nlohmann::json plugin = {{"name", "10-a"}, {"events", nlohmann::json::array()}};
+  for (int i = 0; i < 14; ++i) plugin["events"].push_back(absl::StrCat("Event", i));
+  runtime_.nri = nlohmann::json({{"enabled", true}, {"plugins", {plugin}}}).dump();
+  EXPECT_THAT(Run({"nri"}).out, ContainsRegex("10-a +external +- +all +0"));
 }
 
 TEST_F(NriCommand, TellsOfOnePluginAndItsChanges) {

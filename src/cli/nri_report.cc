@@ -37,11 +37,13 @@ std::vector<std::string> EventsOf(const nlohmann::json& plugin) {
   return events;
 }
 
-// The first two, and the number of the others.
+// All, or the first two and the number of the others.
 std::string EventsInShort(const nlohmann::json& plugin) {
   constexpr size_t kMost = 2;
+  constexpr size_t kAll = 14;  // of the protocol's release 0.12
   std::vector<std::string> events = EventsOf(plugin);
   if (events.empty()) return "-";
+  if (events.size() >= kAll) return "all";
   if (events.size() <= kMost) return absl::StrJoin(events, ", ");
   const size_t more = events.size() - kMost;
   events.resize(kMost);
@@ -197,10 +199,9 @@ absl::StatusOr<nlohmann::json> FindPlugin(const nlohmann::json& nri, const std::
                                                    "': name one with its index, as in ",
                                                    PluginNameOf(found[0])));
   }
-  return absl::NotFoundError(
-      absl::StrCat("there is no plugin '", name, "'",
-                   all.empty() ? "; there is none at all"
-                               : absl::StrCat("; there are ", absl::StrJoin(all, ", "))));
+  return absl::NotFoundError(absl::StrCat(
+      "there is no plugin '", name, "'",
+      all.empty() ? ", nor any other" : absl::StrCat("; there are ", absl::StrJoin(all, ", "))));
 }
 
 std::string DescribePlugin(const nlohmann::json& plugin,

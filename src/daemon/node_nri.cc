@@ -26,14 +26,16 @@ absl::Status NodeNri::Open(Parts parts) {
   parts_ = std::make_unique<Parts>(std::move(parts));
   if (!parts_->config.nri.enabled) return absl::OkStatus();
   nri::Options options = OptionsFor(parts_->config, parts_->host);
-  options.run = parts_->config.run_dir;
+  options.run = parts_->run;
   options.version = parts_->version;
   options.images = parts_->images;
   options.events = parts_->events;
   options.tell = [log = parts_->log](bool is_warning, const std::string& plugin,
                                      const std::string& text) {
+    std::vector<LogField> fields;
+    if (!plugin.empty()) fields.push_back({"plugin", plugin});
     log->WriteLimited(is_warning ? LogLevel::kWarning : LogLevel::kInfo,
-                      absl::StrCat("nri: ", text), {{"plugin", plugin}});
+                      absl::StrCat("nri: ", text), fields);
   };
   options.provide = [this](const std::string& plugin, const auto& request) {
     const absl::Status taken = Provide(plugin, request);
@@ -49,17 +51,17 @@ absl::Status NodeNri::Start(runtime::Engine* engine, const NodeResources* node) 
   if (nri_ == nullptr) return absl::OkStatus();
   node_ = node;
   const absl::Status started = nri_->Start(engine);
-  if (started.ok()) return started;
-  const std::string socket = NriSocketPath(parts_->config);
-  if (parts_->config.nri.socket != "auto") {
-    return Annotate(started, absl::StrCat("nri.socket: ", socket));
+  if (!started.ok()) {
+    const std::string socket = NriSocketPath(parts_->config);
+    if (parts_->config.nri.socket != "auto") {
+      return Annotate(started, absl::StrCat("nri.socket: ", socket));
+    }
+    absl::MutexLock lock(&mutex_);
+    trouble_ =
+        absl::StrCat("no NRI plugin can connect to ", socket, ": ", started.message(),
+                     "; set nri.socket to a path of this daemon's own, or nri.external to false");
   }
-  const std::string trouble =
-      absl::StrCat("no NRI plugin can connect to ", socket, ": ", started.message(),
-                   "; set nri.socket to a path of this daemon's own, or nri.external to false");
-  parts_->log->Write(LogLevel::kWarning, trouble);
-  absl::MutexLock lock(&mutex_);
-  trouble_ = trouble;
+  for (const std::string& trouble : Troubles()) parts_->log->Write(LogLevel::kWarning, trouble);
   return absl::OkStatus();
 }
 

@@ -31,6 +31,7 @@ class NodeNri {
     const Config& config;
     std::string version;
     FsRoot host;  // "/"
+    FsRoot run;
     image::ImageService* images = nullptr;
     runtime::EventLog* events = nullptr;
     Log* log = nullptr;
@@ -48,7 +49,7 @@ class NodeNri {
   void Stop();
 
   NriState State() const;
-  // What pods and administrators should know, a sentence each.
+  // Troubles for pods and administrators, a sentence each.
   std::vector<std::string> Troubles() const;
 
  private:

@@ -32,6 +32,7 @@ class NodeNriTest : public ::testing::Test {
     return nri_.Open({.config = config_,
                       .version = "1",
                       .host = *FsRoot::Open("/"),
+                      .run = dir_.root(),
                       .events = &events_,
                       .log = &log_});
   }
@@ -104,6 +105,7 @@ TEST_F(NodeNriTest, ARequiredPluginThatIsNotThereIsATrouble) {
   ASSERT_TRUE(Open().ok());
   ASSERT_TRUE(nri_.Start(nullptr, nullptr).ok());
   EXPECT_THAT(nri_.Troubles(), ElementsAre(HasSubstr("NRI plugin 10-pinner is required")));
+  EXPECT_THAT(lines_, ElementsAre(HasSubstr("warning NRI plugin 10-pinner is required")));
 }
 
 }  // namespace

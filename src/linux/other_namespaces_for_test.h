@@ -3,9 +3,9 @@
 #define PLIMSOLL_LINUX_OTHER_NAMESPACES_FOR_TEST_H_
 
 #include <fcntl.h>
-#include <linux/if.h>
 #include <linux/if_link.h>
 #include <linux/rtnetlink.h>
+#include <net/if.h>
 #include <sched.h>
 #include <signal.h>
 #include <sys/socket.h>

@@ -70,20 +70,19 @@ void Caretaker::Drop(const std::shared_ptr<PluginConnection>& plugin) {
   parts_->news.Tell();     // it may have been the last one
   parts_->makings.Wake();  // it may be waiting there
   service_->Withdraw(*plugin);
-  launcher_->Ended(*plugin);
-  plugin->counts()->Failed(plugin->why_closed().message());
-  TellGone(*plugin);
+  const std::string why = launcher_->Ended(*plugin);
+  plugin->counts()->Failed(why);
+  TellGone(*plugin, why);
 }
 
 // Whoever may connect shall not fill the log: connections without a name are told now and then, and
 // those that only looked whether somebody listens never.
-void Caretaker::TellGone(const PluginConnection& plugin) {
-  const absl::Status why = plugin.why_closed();
+void Caretaker::TellGone(const PluginConnection& plugin, const std::string& why) {
   if (plugin.step() == Step::kNew && !plugin.is_pre_installed()) {
-    if (absl::IsUnavailable(why) || tell_nameless_from_ > SteadyNow()) return;
+    if (absl::IsUnavailable(plugin.why_closed()) || tell_nameless_from_ > SteadyNow()) return;
     tell_nameless_from_ = SteadyAfter(kBetweenNameless);
   }
-  parts_->Tell(/*is_warning=*/true, plugin.name(), absl::StrCat("has gone: ", why.message()));
+  parts_->Tell(/*is_warning=*/true, plugin.name(), absl::StrCat("has gone: ", why));
 }
 
 SteadyTime Caretaker::NextLook() const {

@@ -3,6 +3,7 @@
 #define PLIMSOLL_NRI_CARETAKER_H_
 
 #include <memory>
+#include <string>
 #include <thread>
 
 #include "base/steady_time.h"
@@ -31,7 +32,7 @@ class Caretaker {
   void Care();
   void LookAt(const std::shared_ptr<PluginConnection>& plugin);
   void Drop(const std::shared_ptr<PluginConnection>& plugin);
-  void TellGone(const PluginConnection& plugin);
+  void TellGone(const PluginConnection& plugin, const std::string& why);
   SteadyTime NextLook() const;
   void Deliver();
 

@@ -108,7 +108,7 @@ absl::Status ContainerHooks::Update(const runtime::HookedPod& pod,
   PLIMSOLL_RETURN_IF_ERROR(applier_->ApplyAll(updates.updates()));
   PLIMSOLL_RETURN_IF_ERROR(apply(wanted));
   applier_->Evict(updates.evictions());
-  TellUpdated(pod_message, message);
+  TellUpdated(message);
   return absl::OkStatus();
 }
 
@@ -135,9 +135,10 @@ absl::StatusOr<runtime::ResourceUpdate> ContainerHooks::AskForUpdate(
   return wanted;
 }
 
-void ContainerHooks::TellUpdated(const api::PodSandbox& pod, const api::Container& before) {
+void ContainerHooks::TellUpdated(const api::Container& before) {
   api::PostUpdateContainerRequest request;
-  *request.mutable_pod() = pod;
+  // The update is in the pod's picture, too.
+  *request.mutable_pod() = dispatcher_->PodMessage(before.pod_sandbox_id());
   const absl::StatusOr<api::Container> now = parts_->view.Container(before.id());
   *request.mutable_container() = now.ok() ? *now : before;
   dispatcher_->TellKnowing(

@@ -18,6 +18,7 @@ namespace plimsoll::nri {
 namespace {
 
 constexpr int kPluginSocket = 3;
+constexpr absl::Duration kExitPatience = absl::Milliseconds(100);
 
 Command CommandFor(const PluginName& name, const std::string& path, int file, int socket) {
   Command command;
@@ -120,15 +121,24 @@ void Launcher::Plan(Program* program) {
   program->due = SteadyAfter(program->delay.Next());
 }
 
-void Launcher::Ended(const PluginConnection& plugin) {
+std::string Launcher::Ended(const PluginConnection& plugin) {
+  std::string why(plugin.why_closed().message());
   for (Program& program : programs_) {
     if (program.connection != &plugin) continue;
-    if (program.child.has_value()) Kill(&*program.child);
+    if (program.child.has_value()) {
+      // A process's descriptors are closed a moment before its end.
+      const absl::StatusOr<ExitStatus> exit = program.child->Wait(MonotonicNow() + kExitPatience);
+      if (exit.ok()) absl::StrAppend(&why, "; its process has ended: ", exit->ToString());
+      Kill(&*program.child);
+    }
+    // It need not have registered.
+    parts_->roster.CountsOf(program.name)->Failed(why);
     const bool healthy = plugin.step() == Step::kReady &&
                          SteadyNow() - program.started > absl::ToChronoNanoseconds(times_.healthy);
     if (healthy) program.delay.Reset();
     Plan(&program);
   }
+  return why;
 }
 
 void Launcher::Stop() {

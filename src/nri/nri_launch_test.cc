@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "nri/nri_fixture_for_test.h"
@@ -118,7 +119,7 @@ TEST_F(NriLaunchTest, OneThatAlwaysEndsIsTriedAgainAndReported) {
   Start();
   EXPECT_NE(StateOf("10-a"), PluginState::kReady);
   EXPECT_TRUE(WaitUntil([&] { return ReportOf("10-a").restarts >= 2; }));
-  EXPECT_NE(ReportOf("10-a").last_error, "");
+  EXPECT_THAT(ReportOf("10-a").last_error, HasSubstr("; its process has ended: exit code "));
   Configure("a.conf", "");
   EXPECT_TRUE(WaitUntil([&] { return StateOf("10-a") == PluginState::kReady; }));
 }
@@ -141,6 +142,20 @@ TEST_F(NriLaunchTest, OneThatIsRequiredByItsBaseNameIsReportedOnce) {
   EXPECT_EQ(nri_->Report()[0].name, "10-a");
   EXPECT_TRUE(nri_->Report()[0].required);
   EXPECT_THAT(RunPod("p1").message(), HasSubstr("plugin \"10-a\" is not connected"));
+}
+
+TEST_F(NriLaunchTest, OneThatNeverRegistersIsReportedWithItsEnd) {
+  options_.config.policies["a"].required = true;
+  Install("10-a");
+  ASSERT_TRUE(dir_.root().ReplaceFile("plugins/10-a", "#!/bin/sh\nexit 3\n", 0755).ok());
+  Start();
+  EXPECT_TRUE(WaitUntil([&] {
+    return absl::StrContains(ReportOf("10-a").last_error, "its process has ended: exit code 3");
+  }));
+  // Required by its base name, it stands there once.
+  EXPECT_EQ(nri_->Report().size(), 1u);
+  EXPECT_TRUE(ReportOf("10-a").required);
+  EXPECT_TRUE(absl::IsUnavailable(RunPod("p1")));
 }
 
 TEST_F(NriLaunchTest, FilesThatOthersMayWriteAreNotStarted) {

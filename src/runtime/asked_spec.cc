@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <set>
+#include <string>
 #include <utility>
 
 #include "absl/algorithm/container.h"
@@ -93,8 +94,8 @@ void TakeUpdate(const ResourceUpdate& update, const linux::CgroupSettings& by_cl
                           update.changed_by.end());
 }
 
-std::string NamePlugins(const std::vector<PluginChange>& changes) {
-  if (changes.empty()) return "";
+absl::Status NamePlugins(const absl::Status& failure, const std::vector<PluginChange>& changes) {
+  if (failure.ok() || changes.empty()) return failure;
   std::set<std::string> plugins;
   std::vector<std::string> fields;
   for (const PluginChange& change : changes) {
@@ -103,9 +104,15 @@ std::string NamePlugins(const std::vector<PluginChange>& changes) {
   }
   const bool is_cut = fields.size() > kNamedFields;
   fields.resize(std::min(fields.size(), kNamedFields));
-  return absl::StrCat(": ", plugins.size() == 1 ? "plugin " : "plugins ",
-                      absl::StrJoin(plugins, " and "), plugins.size() == 1 ? " has" : " have",
-                      " changed it (", absl::StrJoin(fields, ", "), is_cut ? ", ..." : "", ")");
+  absl::Status named(
+      failure.code(),
+      absl::StrCat(failure.message(), plugins.size() == 1 ? ": plugin " : ": plugins ",
+                   absl::StrJoin(plugins, " and "), plugins.size() == 1 ? " has" : " have",
+                   " changed it (", absl::StrJoin(fields, ", "), is_cut ? ", ..." : "", ")"));
+  failure.ForEachPayload([&named](absl::string_view type, const absl::Cord& payload) {
+    named.SetPayload(type, payload);
+  });
+  return named;
 }
 
 }  // namespace plimsoll::runtime

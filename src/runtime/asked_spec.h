@@ -3,9 +3,9 @@
 #ifndef PLIMSOLL_RUNTIME_ASKED_SPEC_H_
 #define PLIMSOLL_RUNTIME_ASKED_SPEC_H_
 
-#include <string>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "linux/cgroup/cgroup.h"
 #include "runtime/resource_update.h"
 #include "runtime/spec/container_spec.h"
@@ -26,8 +26,9 @@ ContainerSpec TakeAdjusted(const ContainerSpec& asked, ContainerSpec adjusted);
 void TakeUpdate(const ResourceUpdate& update, const linux::CgroupSettings& by_client,
                 linux::CgroupLayout layout, ContainerSpec* spec);
 
-// ": plugins 10-a and 20-b have changed it (env, linux.resources.cpu.cpus)"; empty without changes.
-std::string NamePlugins(const std::vector<PluginChange>& changes);
+// The error of a request, with the plugins that changed the request: "...: plugins 10-a and 20-b
+// have changed it (env, linux.resources.cpu.cpus)".
+absl::Status NamePlugins(const absl::Status& failure, const std::vector<PluginChange>& changes);
 
 }  // namespace plimsoll::runtime
 

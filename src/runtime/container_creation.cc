@@ -16,6 +16,7 @@
 #include "runtime/group_settings.h"
 #include "runtime/log_place.h"
 #include "runtime/oci/fit.h"
+#include "runtime/plugin_limits.h"
 #include "runtime/sandbox_place.h"
 #include "runtime/state_machine.h"
 
@@ -75,16 +76,6 @@ absl::Status CheckClassDevices(const ContainerSpec& spec) {
         "they set linux.resources.rdt_class and blockio_class"));
   }
   return absl::OkStatus();
-}
-
-// The error of a creation, with the plugins that had a part in it.
-absl::Status ByPlugins(const absl::Status& failure, const std::vector<PluginChange>& changes) {
-  if (changes.empty()) return failure;
-  absl::Status named(failure.code(), absl::StrCat(failure.message(), NamePlugins(changes)));
-  failure.ForEachPayload([&named](absl::string_view type, const absl::Cord& payload) {
-    named.SetPayload(type, payload);
-  });
-  return named;
 }
 
 // Files that the client mounts itself (kubelet brings its own /etc/hosts) are not ours to give.
@@ -284,6 +275,9 @@ absl::Status ContainerCreation::AskPlugins(const Sandbox& sandbox, const image::
   // The pod's init may have ended while the plugins were asked.
   PLIMSOLL_RETURN_IF_ERROR(Annotate(CheckTakesContainers(sandbox), what));
   if (wanted == record.spec) return absl::OkStatus();
+  PLIMSOLL_RETURN_IF_ERROR(Annotate(CheckPluginLimits(wanted.changed_by, record.spec.resources,
+                                                      wanted.resources, *parts_.options.runtime),
+                                    what));
   record.spec = std::move(wanted);
   creation->changed_by = record.spec.changed_by;
   PLIMSOLL_RETURN_IF_ERROR(Annotate(CheckClassDevices(record.spec), what));
@@ -392,7 +386,7 @@ absl::StatusOr<std::string> ContainerCreation::Create(const std::shared_ptr<Sand
   };
   PluginMaking making(parts_.plugin_hooks);
   const auto container = CreateNamed(*sandbox, *image, &making, &creation);
-  if (!container.ok()) return ByPlugins(container.status(), creation.changed_by);
+  if (!container.ok()) return NamePlugins(container.status(), creation.changed_by);
   parts_.pictures.Show(sandbox->id);
   TellWarnings(creation);
   parts_.pictures.TellContradiction((*container)->Snapshot(), nullptr);

@@ -4,6 +4,7 @@
 
 #include "base/status.h"
 #include "linux/process.h"
+#include "runtime/asked_spec.h"
 #include "runtime/engine_impl.h"
 
 namespace plimsoll::runtime {
@@ -88,7 +89,7 @@ absl::Status EngineImpl::UpdateResources(absl::string_view id, const ResourceUpd
         ResourceUpdate wanted = by_plugins;
         wanted.kubernetes_resources = update.kubernetes_resources;
         wanted.shrink_memory = update.shrink_memory;
-        return updates_.Update(container, wanted, update.cgroup);
+        return NamePlugins(updates_.Update(container, wanted, update.cgroup), wanted.changed_by);
       });
 }
 

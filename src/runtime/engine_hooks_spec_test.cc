@@ -281,6 +281,19 @@ TEST_F(EngineHooksSpecTest, AnUpdateIsMadeAsPluginsWantIt) {
   EXPECT_THAT(engine_->GetContainer(id)->spec.changed_by, IsEmpty());
 }
 
+TEST_F(EngineHooksSpecTest, ARefusedUpdateNamesThePluginsThatChangedIt) {
+  const std::string id = Started(Pod());
+  plugins_.adjust_update = [](ResourceUpdate* update) {
+    update->cgroup.cpuset_cpus = "4000";
+    update->changed_by = {{"linux.resources.cpu.cpus", "", "10-a"}};
+  };
+  const absl::Status refused = engine_->UpdateResources(id, {.cgroup = {.cpu_shares = 2048}});
+  EXPECT_TRUE(absl::IsInvalidArgument(refused)) << refused;
+  EXPECT_THAT(std::string(refused.message()),
+              HasSubstr("plugin 10-a has changed it (linux.resources.cpu.cpus)"));
+  EXPECT_EQ(engine_->GetContainer(id)->spec.resources.cpu_shares, std::nullopt);
+}
+
 TEST_F(EngineHooksSpecTest, UpdatesOfPluginsChangeClassesAndCallNoHook) {
   const std::string pod = Pod();
   const std::string created = Container(pod, "created");

@@ -4,6 +4,7 @@
 #include <map>
 #include <utility>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "base/human_bytes.h"
@@ -43,6 +44,28 @@ void LeaveOutUnknown(cdi::Registry* registry, const PictureSources& sources, Pod
     std::erase_if(each.cdi_devices, [registry](const std::string& name) {
       return registry != nullptr && !registry->Resolve({name}).ok();
     });
+  }
+}
+
+// Adds the devices that plugins gave the containers: a picture has only those that were asked for,
+// but a virtual machine needs a port for each.
+void AddDevicesByPlugins(const std::vector<ContainerSpec>& specs, PodResources* pod) {
+  for (const ContainerSpec& spec : specs) {
+    const auto each = absl::c_find_if(
+        pod->containers, [&spec](const AnnouncedContainer& one) { return one.name == spec.name; });
+    if (each == pod->containers.end()) continue;
+    for (const cdi::DeviceNode& node : spec.extras.edits.device_nodes) {
+      const std::string& on_host = node.host_path.empty() ? node.path : node.host_path;
+      each->devices.push_back({node.path, on_host, node.permissions});
+    }
+    if (!spec.asked.has_value()) continue;
+    for (const Device& device : spec.devices) {
+      if (!absl::c_linear_search(spec.asked->devices, device)) each->devices.push_back(device);
+    }
+    for (const std::string& device : spec.cdi_devices) {
+      if (absl::c_linear_search(spec.asked->cdi_devices, device)) continue;
+      each->cdi_devices.push_back(device);
+    }
   }
 }
 
@@ -221,6 +244,7 @@ absl::StatusOr<PodSize> PodHandlers::SizeOf(const Handler& handler, const Sandbo
                                             const ContainerSpec* also,
                                             const CreateRequest* request) const {
   PodPicture picture = pictures_->Of(WithoutOverhead(sandbox), also);
+  AddDevicesByPlugins(pictures_->NewestSpecs(sandbox, also), &picture.now);
   absl::StatusOr<std::vector<std::string>> nodes = NodesOf(sandbox.id, picture.now, request);
   if (!nodes.ok()) {
     LeaveOutUnknown(options_.devices, picture.sources, &picture.now);

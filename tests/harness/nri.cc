@@ -121,6 +121,17 @@ napi::ConfigureRequest TestPlugin::configuration() const {
   return configuration_;
 }
 
+std::vector<napi::Event> TestPlugin::Events() const {
+  if (!events_.empty()) return events_;
+  std::vector<napi::Event> events;
+  for (int event = napi::UNKNOWN + 1; event < napi::LAST; ++event) {
+    events.push_back(static_cast<napi::Event>(event));
+  }
+  absl::MutexLock lock(&mutex_);
+  if (!validate) std::erase(events, napi::VALIDATE_CONTAINER_ADJUSTMENT);
+  return events;
+}
+
 absl::Status TestPlugin::Configure(const napi::ConfigureRequest& request) {
   absl::MutexLock lock(&mutex_);
   configuration_ = request;

@@ -125,9 +125,9 @@ class TestPlugin : public nri::Plugin {
   std::vector<napi::PodSandbox> pods() const;
   std::vector<napi::Container> containers() const;
 
-  std::vector<napi::Event> Events() const override {
-    return events_;
-  }
+  // All but the validator's, unless SubscribeTo or `validate` say otherwise: a validator that gives
+  // no answer refuses the container.
+  std::vector<napi::Event> Events() const override;
   absl::Status Configure(const napi::ConfigureRequest& request) override;
   absl::StatusOr<std::vector<napi::ContainerUpdate>> Synchronize(
       const std::vector<napi::PodSandbox>& pods,
