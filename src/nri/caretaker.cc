@@ -9,6 +9,9 @@ namespace {
 
 constexpr int kJoinThreads = 16;
 constexpr size_t kMostJoins = 64;
+// Events wait in thousands for a while after the plugin at fault has gone; the next one, which is
+// asked since a moment only, is innocent.
+constexpr absl::Duration kHolderPatience = absl::Milliseconds(500);
 constexpr absl::Duration kBetweenNameless = absl::Seconds(10);
 
 }  // namespace
@@ -38,8 +41,10 @@ void Caretaker::Care() {
     launcher_->StartDue();
     for (const auto& plugin : parts_->roster.All()) LookAt(plugin);
     if (parts_->queue.IsFull()) {
-      dispatcher_->CloseHolder(absl::ResourceExhaustedError(absl::StrCat(
-          "it holds up the others: ", parts_->queue.size(), " events wait to be told")));
+      dispatcher_->CloseHolder(
+          kHolderPatience,
+          absl::ResourceExhaustedError(absl::StrCat(
+              "it holds up the others: ", parts_->queue.size(), " events wait to be told")));
     }
     parts_->news.Await(seen, NextLook());
   }
@@ -82,6 +87,7 @@ void Caretaker::TellGone(const PluginConnection& plugin, const std::string& why)
 
 SteadyTime Caretaker::NextLook() const {
   SteadyTime next = launcher_->next_start();
+  if (parts_->queue.IsFull()) next = std::min(next, SteadyAfter(kHolderPatience));
   for (const auto& plugin : parts_->roster.All()) {
     if (plugin->step() == Step::kNew) next = std::min(next, plugin->register_until());
   }

@@ -32,6 +32,7 @@ Outcome Dispatcher::AskAsHolder(const std::shared_ptr<PluginConnection>& plugin,
   {
     absl::MutexLock lock(&mutex_);
     holder_ = plugin;
+    holds_since_ = SteadyNow();
   }
   const absl::Cleanup release = [&] {
     absl::MutexLock lock(&mutex_);
@@ -42,11 +43,11 @@ Outcome Dispatcher::AskAsHolder(const std::shared_ptr<PluginConnection>& plugin,
   return outcome;
 }
 
-void Dispatcher::CloseHolder(const absl::Status& why) {
+void Dispatcher::CloseHolder(absl::Duration held, const absl::Status& why) {
   std::shared_ptr<PluginConnection> holder;
   {
     absl::MutexLock lock(&mutex_);
-    holder = holder_;
+    if (-TimeUntil(holds_since_) >= held) holder = holder_;
   }
   if (holder != nullptr) holder->Close(why);
 }

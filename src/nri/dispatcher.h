@@ -8,6 +8,8 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
 #include "absl/synchronization/mutex.h"
+#include "absl/time/time.h"
+#include "base/steady_time.h"
 #include "nri/parts.h"
 #include "nri/plugin_connection.h"
 #include "nri/update_applier.h"
@@ -47,8 +49,9 @@ class Dispatcher {
   // The latest message of a pod; one with nothing but its id if it isn't known.
   api::PodSandbox PodMessage(const std::string& id) ABSL_EXCLUSIVE_LOCKS_REQUIRED(parts_->turn);
 
-  // Ends the connection of the plugin that is being asked: it holds up the others.
-  void CloseHolder(const absl::Status& why);
+  // Ends the connection of a plugin that has been asked for at least `held` without an answer: it
+  // holds up the others.
+  void CloseHolder(absl::Duration held, const absl::Status& why);
 
  private:
   void Deliver(const Notification& notification) ABSL_EXCLUSIVE_LOCKS_REQUIRED(parts_->turn);
@@ -65,6 +68,7 @@ class Dispatcher {
   UpdateApplier* const applier_;
   absl::Mutex mutex_;
   std::shared_ptr<PluginConnection> holder_ ABSL_GUARDED_BY(mutex_);
+  SteadyTime holds_since_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace plimsoll::nri
