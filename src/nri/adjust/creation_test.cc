@@ -25,7 +25,7 @@ struct OwnedField {
   const char* remove;  // empty: it can't be removed
 };
 
-const OwnedField kCases[] = {
+const OwnedField kOwnedFields[] = {
     {"annotations \"k\"", R"(annotations { key: "k" value: "1" })",
      R"(annotations { key: "k" value: "1" })", R"(annotations { key: "k" value: "2" })",
      R"(annotations { key: "-k" })"},
@@ -112,7 +112,7 @@ void ExpectSame(const Creation& one, const Creation& other) {
 }
 
 TEST(CreationTest, AValueHasOneOwner) {
-  for (const OwnedField& one : kCases) {
+  for (const OwnedField& one : kOwnedFields) {
     SCOPED_TRACE(Of(one));
     Creation creation = CreationOf();
     ASSERT_EQ(creation.Take("10-a", Answer(one.first)), absl::OkStatus());
@@ -126,7 +126,7 @@ TEST(CreationTest, AValueHasOneOwner) {
 }
 
 TEST(CreationTest, TheNextPluginSeesChanges) {
-  for (const OwnedField& one : kCases) {
+  for (const OwnedField& one : kOwnedFields) {
     SCOPED_TRACE(Of(one));
     Creation creation = CreationOf();
     ASSERT_EQ(creation.Take("10-a", Answer(one.first)), absl::OkStatus());
@@ -139,7 +139,7 @@ TEST(CreationTest, TheNextPluginSeesChanges) {
 }
 
 TEST(CreationTest, APluginTakesOverWhatItRemoves) {
-  for (const OwnedField& one : kCases) {
+  for (const OwnedField& one : kOwnedFields) {
     if (one.remove[0] == '\0') continue;
     SCOPED_TRACE(Of(one));
     Creation creation = CreationOf();
@@ -160,7 +160,7 @@ TEST(CreationTest, APluginTakesOverWhatItRemoves) {
 }
 
 TEST(CreationTest, NoLaterPluginSetsWhatIsRemoved) {
-  for (const OwnedField& one : kCases) {
+  for (const OwnedField& one : kOwnedFields) {
     if (one.remove[0] == '\0') continue;
     SCOPED_TRACE(Of(one));
     Creation creation = CreationOf();
@@ -187,20 +187,20 @@ TEST(CreationTest, OnePluginSetsAValueOnce) {
 
 TEST(CreationTest, PluginsSetDifferentKeysAndFields) {
   Creation creation = CreationOf();
-  for (const OwnedField& one : kCases) {
+  for (const OwnedField& one : kOwnedFields) {
     // enable_monitoring goes with clos_id; rdt_class and clos_id are the same class "a".
-    ASSERT_EQ(creation.Take(absl::StrCat("10-", &one - kCases), Answer(one.first)),
+    ASSERT_EQ(creation.Take(absl::StrCat("10-", &one - kOwnedFields), Answer(one.first)),
               absl::OkStatus())
         << one.field;
   }
   const auto spec = creation.Adjusted({});
   ASSERT_TRUE(spec.ok()) << spec.status();
-  EXPECT_EQ(spec->changed_by.size(), std::size(kCases));
+  EXPECT_EQ(spec->changed_by.size(), std::size(kOwnedFields));
   for (const runtime::PluginChange& change : spec->changed_by) {
     bool found = false;
-    for (const OwnedField& one : kCases) {
+    for (const OwnedField& one : kOwnedFields) {
       found |= one.field == FieldText(change.field, change.key) &&
-               change.plugin == absl::StrCat("10-", &one - kCases);
+               change.plugin == absl::StrCat("10-", &one - kOwnedFields);
     }
     EXPECT_TRUE(found) << change.field << " " << change.key << " " << change.plugin;
   }
