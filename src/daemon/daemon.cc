@@ -169,6 +169,7 @@ class DaemonImpl final : public Daemon {
     PLIMSOLL_RETURN_IF_ERROR(nri_.Open({.config = config,
                                         .version = options_.version,
                                         .host = host_,
+                                        .run = directories_.run->root(),
                                         .images = engine_->images(),
                                         .events = engine_->events(),
                                         .log = log_}));

@@ -26,7 +26,7 @@ absl::Status NodeNri::Open(Parts parts) {
   parts_ = std::make_unique<Parts>(std::move(parts));
   if (!parts_->config.nri.enabled) return absl::OkStatus();
   nri::Options options = OptionsFor(parts_->config, parts_->host);
-  options.run = parts_->config.run_dir;
+  options.run = parts_->run;
   options.version = parts_->version;
   options.images = parts_->images;
   options.events = parts_->events;

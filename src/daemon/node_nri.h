@@ -31,6 +31,7 @@ class NodeNri {
     const Config& config;
     std::string version;
     FsRoot host;  // "/"
+    FsRoot run;
     image::ImageService* images = nullptr;
     runtime::EventLog* events = nullptr;
     Log* log = nullptr;

@@ -32,6 +32,7 @@ class NodeNriTest : public ::testing::Test {
     return nri_.Open({.config = config_,
                       .version = "1",
                       .host = *FsRoot::Open("/"),
+                      .run = dir_.root(),
                       .events = &events_,
                       .log = &log_});
   }

@@ -9,6 +9,7 @@ namespace {
 
 constexpr int kJoinThreads = 16;
 constexpr size_t kMostJoins = 64;
+constexpr absl::Duration kBetweenNameless = absl::Seconds(10);
 
 }  // namespace
 
@@ -66,7 +67,17 @@ void Caretaker::Drop(const std::shared_ptr<PluginConnection>& plugin) {
   service_->Withdraw(*plugin);
   const std::string why = launcher_->Ended(*plugin);
   plugin->counts()->Failed(why);
-  parts_->Tell(/*is_warning=*/true, plugin->name(), absl::StrCat("has gone: ", why));
+  TellGone(*plugin, why);
+}
+
+// Whoever may connect shall not fill the log: connections without a name are told now and then, and
+// those that only looked whether somebody listens never.
+void Caretaker::TellGone(const PluginConnection& plugin, const std::string& why) {
+  if (plugin.step() == Step::kNew && !plugin.is_pre_installed()) {
+    if (absl::IsUnavailable(plugin.why_closed()) || tell_nameless_from_ > SteadyNow()) return;
+    tell_nameless_from_ = SteadyAfter(kBetweenNameless);
+  }
+  parts_->Tell(/*is_warning=*/true, plugin.name(), absl::StrCat("has gone: ", why));
 }
 
 SteadyTime Caretaker::NextLook() const {

@@ -3,6 +3,7 @@
 #define PLIMSOLL_NRI_CARETAKER_H_
 
 #include <memory>
+#include <string>
 #include <thread>
 
 #include "base/steady_time.h"
@@ -31,6 +32,7 @@ class Caretaker {
   void Care();
   void LookAt(const std::shared_ptr<PluginConnection>& plugin);
   void Drop(const std::shared_ptr<PluginConnection>& plugin);
+  void TellGone(const PluginConnection& plugin, const std::string& why);
   SteadyTime NextLook() const;
   void Deliver();
 
@@ -40,6 +42,7 @@ class Caretaker {
   RuntimeService* const service_;
   Launcher* const launcher_;
   WorkerPool joins_;
+  SteadyTime tell_nameless_from_;  // of the thread that cares
   std::thread care_;
   std::thread delivery_;
 };

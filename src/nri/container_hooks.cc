@@ -29,6 +29,7 @@ absl::StatusOr<runtime::ContainerSpec> ContainerHooks::Create(
                                          creation.ForValidators(seen)));
   runtime::HookedContainer adjusted = container;
   PLIMSOLL_ASSIGN_OR_RETURN(adjusted.record.spec, creation.Adjusted(container.record.spec));
+  PLIMSOLL_RETURN_IF_ERROR(parts_->roster.CheckRequired());  // one may have gone meanwhile
   applier_->TellIgnored(creation.ignored());
   PLIMSOLL_RETURN_IF_ERROR(applier_->ApplyAll(creation.updates()));
   applier_->Evict(creation.evictions());
@@ -84,7 +85,7 @@ absl::Status ContainerHooks::Start(const runtime::HookedPod& pod,
     PLIMSOLL_RETURN_IF_ERROR(dispatcher_->Ask(
         plugin, {api::START_CONTAINER, &request, &request.pod(), &request.container()}, nullptr));
   }
-  return absl::OkStatus();
+  return parts_->roster.CheckRequired();
 }
 
 absl::Status ContainerHooks::Update(const runtime::HookedPod& pod,
@@ -101,6 +102,7 @@ absl::Status ContainerHooks::Update(const runtime::HookedPod& pod,
   Updates updates(container.record.id);
   PLIMSOLL_ASSIGN_OR_RETURN(const runtime::ResourceUpdate wanted,
                             AskForUpdate(pod_message, message, update, &updates));
+  PLIMSOLL_RETURN_IF_ERROR(parts_->roster.CheckRequired());
   applier_->TellIgnored(updates.ignored());
   // Others first: they may have to make room.
   PLIMSOLL_RETURN_IF_ERROR(applier_->ApplyAll(updates.updates()));

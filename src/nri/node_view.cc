@@ -38,7 +38,7 @@ runtime::HookedPod NodeView::Hooked(const runtime::Engine& engine,
                                     runtime::SandboxRecord record) const {
   runtime::HookedPod pod;
   pod.addresses = engine.Addresses(record.id);
-  if (!run_.empty()) pod.place = runtime::PinsOf(run_, record.id, record.spec);
+  if (run_) pod.place = runtime::PlaceOf(*run_, record.id, record.spec);
   if (auto picture = engine.Picture(record.id); picture.ok()) pod.picture = *std::move(picture);
   pod.record = std::move(record);
   return pod;

@@ -3,6 +3,7 @@
 #define PLIMSOLL_NRI_NODE_VIEW_H_
 
 #include <atomic>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -37,9 +38,9 @@ struct NodePicture {
 // Thread-safe.
 class NodeView {
  public:
-  // `run`: path of the engine's run directory, with the pins of namespaces; empty: pods' namespaces
-  // aren't told. While `engine` is null, there is nothing to see.
-  NodeView(FsRoot host, image::ImageService* images, std::string run,
+  // `run`: the engine's run directory, with the pins of namespaces; nullopt: they aren't told.
+  // While `engine` is null, there is nothing to see.
+  NodeView(FsRoot host, image::ImageService* images, std::optional<FsRoot> run,
            const std::atomic<runtime::Engine*>* engine)
       : host_(std::move(host)), images_(images), run_(std::move(run)), engine_(engine) {}
 
@@ -59,7 +60,7 @@ class NodeView {
 
   const FsRoot host_;
   image::ImageService* const images_;
-  const std::string run_;
+  const std::optional<FsRoot> run_;
   const std::atomic<runtime::Engine*>* const engine_;
 };
 

@@ -13,6 +13,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -35,7 +36,8 @@ struct Options {
   std::string socket;   // the socket's path, for `config.socket`; empty: none
   std::string version;  // of plimsolld
   FsRoot host;          // "/"
-  std::string run;      // path of the engine's run directory; empty: pods' namespaces aren't told
+  // The engine's run directory; nullopt: pods' namespaces aren't told.
+  std::optional<FsRoot> run;
   image::ImageService* images = nullptr;
   runtime::EventLog* events = nullptr;
   // A line for people: a plugin came, went, failed, was refused.

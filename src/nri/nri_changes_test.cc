@@ -123,6 +123,27 @@ TEST_F(NriChangesTest, AFailedUpdateOfAnotherFailsTheCallUnlessItMayFail) {
   EXPECT_TRUE(WasTold("kernel says no"));
 }
 
+// Pools of CPUs are updated whole, and some of their containers end at that moment.
+TEST_F(NriChangesTest, AnUpdateOfAContainerThatHasEndedMayFail) {
+  StartWithContainer();
+  runtime::ContainerRecord ended = *engine_.GetContainer("c1");
+  engine_.on_update = [&](const std::string&) {
+    ended.state = runtime::ContainerState::kExited;
+    engine_.PutContainer(ended);
+    return absl::FailedPreconditionError("it has just ended");
+  };
+  AnswerCreateWith(SharesOf("c1", 512));
+  EXPECT_EQ(Create("p1", "c2"), absl::OkStatus());
+  EXPECT_TRUE(WasTold("it has just ended"));
+  AnswerCreateWith(SharesOf("unknown", 512));
+  engine_.on_update = [](const std::string&) { return absl::NotFoundError("no such container"); };
+  EXPECT_EQ(Create("p1", "c3"), absl::OkStatus());
+  AnswerCreateWith(SharesOf(std::string(5000, 'x'), 512));
+  const absl::Status failed = Create("p1", "c4");
+  EXPECT_THAT(failed.message(), HasSubstr("container_id has 5000 bytes"));
+  EXPECT_LT(failed.message().size(), 500u);
+}
+
 TEST_F(NriChangesTest, AnUpdateOfAContainerInTheMakingIsKeptUntilItIsVisible) {
   StartWithContainer();
   const auto make = [&] {
@@ -172,7 +193,7 @@ TEST_F(NriChangesTest, UnaskedUpdatesReturnThoseThatFailed) {
   EXPECT_EQ((*failed)[0].container_id(), "gone");
   EXPECT_EQ((*failed)[1].container_id(), "");
   EXPECT_THAT(UpdatedIds(), ElementsAre("c1"));
-  EXPECT_TRUE(WasTold("gone too"));
+  EXPECT_TRUE(WasTold("3 of 4 updates failed; the first: "));
 }
 
 TEST_F(NriChangesTest, AClientsUpdateIsMadeAsPluginsWantIt) {

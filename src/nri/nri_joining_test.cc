@@ -62,7 +62,7 @@ TEST_F(NriJoiningTest, ItIsConfigured) {
   Join(plugin);
   EXPECT_EQ(plugin.configuration.runtime_name(), "plimsoll");
   EXPECT_EQ(plugin.configuration.runtime_version(), "1.2.3");
-  EXPECT_EQ(plugin.configuration.nri_version(), "0.12.0");
+  EXPECT_EQ(plugin.configuration.nri_version(), "v0.12.0");
   EXPECT_EQ(plugin.configuration.registration_timeout(), 5000);
   EXPECT_EQ(plugin.configuration.request_timeout(), 2000);
   EXPECT_EQ(ReportOf("10-a").nri_version, "0.12.0");

@@ -133,6 +133,17 @@ TEST_F(NriLaunchTest, ARequiredOneThatIsNotThereFailsRequests) {
   EXPECT_TRUE(ReportOf("10-a").required);
 }
 
+TEST_F(NriLaunchTest, OneThatIsRequiredByItsBaseNameIsReportedOnce) {
+  options_.config.policies["a"].required = true;
+  Install("10-a");
+  Configure("a.conf", "refuse");
+  Start();
+  ASSERT_EQ(nri_->Report().size(), 1u);
+  EXPECT_EQ(nri_->Report()[0].name, "10-a");
+  EXPECT_TRUE(nri_->Report()[0].required);
+  EXPECT_THAT(RunPod("p1").message(), HasSubstr("plugin \"10-a\" is not connected"));
+}
+
 TEST_F(NriLaunchTest, OneThatNeverRegistersIsReportedWithItsEnd) {
   options_.config.policies["a"].required = true;
   Install("10-a");

@@ -108,6 +108,21 @@ TEST_F(NriPolicyTest, ARequiredPluginByBaseNameMayHaveAnyIndex) {
   EXPECT_TRUE(ReportOf("77-guard").required);
 }
 
+TEST_F(NriPolicyTest, ARequiredPluginThatGoesWithinAHookFailsIt) {
+  options_.config.policies["guard"].required = true;
+  options_.config.request_timeout_ms = 20'000;
+  Start();
+  TestPlugin& guard = Join("10-guard");
+  Join("20-b").on_call = [&](const std::string& call) {
+    // The guard has answered; what comes after that, it won't see.
+    if (call == "RunPodSandbox p1") Leave(guard);
+    return absl::OkStatus();
+  };
+  EXPECT_TRUE(absl::IsUnavailable(RunPod("p1")));
+  EXPECT_EQ(log_.Count("10-guard RunPodSandbox p1"), 1u);
+  EXPECT_EQ(log_.Count("20-b RemovePodSandbox p1"), 1u);
+}
+
 TEST_F(NriPolicyTest, ARequiredPluginThatDoesNotAnswerFailsTheRequest) {
   options_.config.policies["10-guard"].required = true;
   Start();

@@ -228,7 +228,11 @@ TEST(PluginCountsTest, AnAnswerEndsStrikesAndMessagesAreBounded) {
   counts.Answered("CreateContainer", absl::Seconds(1),
                   absl::InternalError("a\n" + std::string(100'000, 'x')));
   EXPECT_EQ(counts.Strike("StartContainer", absl::Seconds(2), late), 1);
+  EXPECT_EQ(counts.Strike("StopContainer", absl::Seconds(2), late), 2);
   counts.Answered("StartContainer", absl::Seconds(1), absl::OkStatus());
+  // An answer to another request ends no row of this kind.
+  EXPECT_EQ(counts.Strike("StopContainer", absl::Seconds(2), late), 2);
+  counts.Connected();
   PluginReport report;
   counts.Fill(&report);
   EXPECT_EQ(report.strikes, 0);

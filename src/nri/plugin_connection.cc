@@ -15,7 +15,8 @@ namespace {
 
 constexpr char kPluginService[] = "nri.pkg.api.v1alpha1.Plugin";
 constexpr char kRuntimeService[] = "nri.pkg.api.v1alpha1.Runtime";
-constexpr char kProtocol[] = "0.12.0";
+// As Go names a version of a module: plugins compare it so.
+constexpr char kProtocol[] = "v0.12.0";
 constexpr size_t kLongestVersion = 64;
 
 pid_t PeerOf(const UniqueFd& socket) {
@@ -194,13 +195,20 @@ Outcome PluginConnection::NotImplemented(api::Event event, Outcome outcome) {
   return {};
 }
 
+// A plugin's first look at the whole node takes longer than an event: it gets a registration's
+// time.
+absl::Duration PluginConnection::TimeoutOf(absl::string_view method) const {
+  if (method != "Synchronize") return setup_.request_timeout;
+  return std::max(setup_.request_timeout, setup_.registration_timeout);
+}
+
 Outcome PluginConnection::Call(absl::string_view method, absl::string_view counted_as,
                                const google::protobuf::MessageLite& request,
                                google::protobuf::MessageLite* response) {
   const SteadyTime begin = SteadyNow();
   bool answered = false;
   absl::StatusOr<std::string> payload = connection_->Call(
-      kPluginService, method, request.SerializeAsString(), setup_.request_timeout, &answered);
+      kPluginService, method, request.SerializeAsString(), TimeoutOf(method), &answered);
   const absl::Duration took = absl::FromChrono(SteadyNow() - begin);
   const auto named = [&](const absl::Status& status) {
     return Annotate(status, absl::StrCat("plugin \"", name(), "\": ", method));

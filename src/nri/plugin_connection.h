@@ -148,6 +148,7 @@ class PluginConnection {
 
   PluginConnection(PluginSetup setup, pid_t pid);
   absl::StatusOr<std::string> Serve(absl::string_view method, absl::string_view payload);
+  absl::Duration TimeoutOf(absl::string_view method) const;
   // One call, counted. Errors name the plugin and the method.
   Outcome Call(absl::string_view method, absl::string_view counted_as,
                const google::protobuf::MessageLite& request,

@@ -31,6 +31,9 @@ void PluginCounts::Answered(absl::string_view request, absl::Duration took,
   absl::MutexLock lock(&mutex_);
   RequestCounts& counts = Took(request, took);
   strikes_ = 0;
+  if (const auto kind = strikes_of_.find(request); kind != strikes_of_.end()) {
+    strikes_of_.erase(kind);
+  }
   if (status.ok()) return;
   ++counts.errors;
   SetError(status.message());
@@ -41,12 +44,13 @@ int PluginCounts::Strike(absl::string_view request, absl::Duration took,
   absl::MutexLock lock(&mutex_);
   ++Took(request, took).strikes;
   SetError(status.message());
-  return ++strikes_;
+  return std::max(++strikes_, ++strikes_of_[std::string(request)]);
 }
 
 void PluginCounts::Connected() {
   absl::MutexLock lock(&mutex_);
   strikes_ = 0;
+  strikes_of_.clear();
 }
 
 void PluginCounts::Failed(absl::string_view text) {
@@ -57,6 +61,9 @@ void PluginCounts::Failed(absl::string_view text) {
 void PluginCounts::Fill(PluginReport* report) const {
   absl::MutexLock lock(&mutex_);
   report->strikes = strikes_;
+  for (const auto& [kind, strikes] : strikes_of_) {
+    report->strikes = std::max(report->strikes, strikes);
+  }
   report->last_error = last_error_;
   report->requests = {requests_.begin(), requests_.end()};
   report->adjusted_containers = changes_.adjusted;

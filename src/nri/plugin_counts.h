@@ -17,9 +17,11 @@ namespace plimsoll::nri {
 // Thread-safe.
 class PluginCounts {
  public:
-  // The plugin answered, with an error or without: it isn't stuck, so its row of strikes ends.
+  // The plugin answered, with an error or without: its row of strikes ends, and so does the row of
+  // this kind of request.
   void Answered(absl::string_view request, absl::Duration took, const absl::Status& status);
-  // It didn't answer. Returns the strikes in a row.
+  // It didn't answer. Returns the strikes in a row, of all its requests or of this kind alone: a
+  // plugin that answers everything but CreateContainer would delay each container for ever.
   int Strike(absl::string_view request, absl::Duration took, const absl::Status& status);
   // A new connection, without strikes.
   void Connected();
@@ -48,7 +50,8 @@ class PluginCounts {
 
   mutable absl::Mutex mutex_;
   std::map<std::string, RequestCounts, std::less<>> requests_ ABSL_GUARDED_BY(mutex_);
-  int strikes_ ABSL_GUARDED_BY(mutex_) = 0;
+  int strikes_ ABSL_GUARDED_BY(mutex_) = 0;  // in a row, of all requests
+  std::map<std::string, int, std::less<>> strikes_of_ ABSL_GUARDED_BY(mutex_);  // and of each kind
   std::string last_error_ ABSL_GUARDED_BY(mutex_);
   Changes changes_ ABSL_GUARDED_BY(mutex_);
 };

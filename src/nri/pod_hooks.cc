@@ -21,7 +21,7 @@ absl::Status PodHooks::Run(const runtime::HookedPod& pod) {
     PLIMSOLL_RETURN_IF_ERROR(dispatcher_->Ask(
         plugin, {api::RUN_POD_SANDBOX, &request, &request.pod(), nullptr}, nullptr));
   }
-  return absl::OkStatus();
+  return parts_->roster.CheckRequired();  // one may have gone meanwhile
 }
 
 void PodHooks::Undo(const std::string& id) {
@@ -46,7 +46,7 @@ absl::Status PodHooks::Update(const runtime::HookedPod& pod, const runtime::Sand
     PLIMSOLL_RETURN_IF_ERROR(dispatcher_->Ask(
         plugin, {api::UPDATE_POD_SANDBOX, &request, &request.pod(), nullptr}, nullptr));
   }
-  return absl::OkStatus();
+  return parts_->roster.CheckRequired();
 }
 
 void PodHooks::Updated(const runtime::HookedPod& pod) {

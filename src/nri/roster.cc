@@ -45,6 +45,13 @@ bool Roster::IsRequired(const std::string& name) const {
   return parsed.ok() && PolicyOf(config_, *parsed).required;
 }
 
+bool Roster::IsCovered(const std::string& name) const {
+  return absl::c_any_of(expected_, [&name](const auto& other) {
+    const auto parsed = ParsePluginName(other.first);
+    return other.first != name && parsed.ok() && parsed->base == name;
+  });
+}
+
 absl::Status Roster::CheckRoom() const {
   absl::MutexLock lock(&mutex_);
   const auto nameless =
@@ -136,17 +143,10 @@ PluginList Roster::Ready() const {
   return ready;
 }
 
-bool Roster::IsOfStarted(const std::string& name) const {
-  return absl::c_any_of(expected_, [&](const auto& other) {
-    const auto full = ParsePluginName(other.first);
-    return other.second.pre_installed && full.ok() && full->base == name;
-  });
-}
-
 std::vector<std::string> Roster::MissingLocked() const {
   std::vector<std::string> missing;
   for (const auto& [name, expected] : expected_) {
-    if (!IsRequired(name) || IsOfStarted(name)) continue;
+    if (!IsRequired(name) || IsCovered(name)) continue;
     const bool there = absl::c_any_of(all_, [&name = name](const auto& plugin) {
       return IsReady(*plugin) && IsIt(*plugin, name);
     });
@@ -199,7 +199,7 @@ std::vector<PluginReport> Roster::Report() const {
     const bool there = absl::c_any_of(all_, [&name = name](const auto& plugin) {
       return IsLiving(*plugin) && IsIt(*plugin, name);
     });
-    if (there || IsOfStarted(name)) continue;
+    if (there || IsCovered(name)) continue;
     PluginReport report;
     report.name = name;
     report.required = IsRequired(name);

@@ -59,9 +59,8 @@ class Roster {
 
   // `name`: a key of expected_.
   bool IsRequired(const std::string& name) const;
-  // `name`, a key of expected_, is that of plugins which the daemon starts, without their index:
-  // their own keys say everything.
-  bool IsOfStarted(const std::string& name) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // A required base name that a pre-installed plugin has.
+  bool IsCovered(const std::string& name) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void ChangedLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   std::vector<std::string> MissingLocked() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   std::shared_ptr<PluginCounts> CountsOfLocked(const PluginName& name)

@@ -35,12 +35,19 @@ absl::StatusOr<api::UpdateContainersResponse> RuntimeService::UpdateContainers(
   PLIMSOLL_RETURN_IF_ERROR(CheckJoined(plugin, "UpdateContainers"));
   const std::string name = plugin.name();
   api::UpdateContainersResponse response;
+  absl::Status first;
+  int failures = 0;
   for (const api::ContainerUpdate& update : request.update()) {
     if (parts_->stopping) return absl::UnavailableError("plimsolld ends");
     const absl::Status applied = applier_->Apply({name, update});
     if (applied.ok()) continue;
-    parts_->Tell(/*is_warning=*/true, name, std::string(applied.message()));
+    if (++failures == 1) first = applied;
     if (!update.ignore_failure()) *response.add_failed() = update;
+  }
+  if (failures > 0) {  // one line, however many there are
+    parts_->Tell(/*is_warning=*/true, name,
+                 absl::StrCat(failures, " of ", request.update_size(),
+                              " updates failed; the first: ", first.message()));
   }
   for (const api::ContainerEviction& eviction : request.evict()) {
     applier_->Evict({{name, eviction}});

@@ -32,6 +32,9 @@ std::string Described(const AskedUpdate& asked) {
                       Printable(asked.update.container_id().substr(0, 64)), "\"");
 }
 
+// The engine's errors name the id in full.
+constexpr size_t kLongestId = 256;
+
 }  // namespace
 
 UpdateApplier::UpdateApplier(Parts* parts)
@@ -60,7 +63,10 @@ absl::Status UpdateApplier::Apply(const AskedUpdate& asked) {
   const auto annotate = [&](const absl::Status& status) {
     return Annotate(status, Described(asked));
   };
-  if (id.empty()) return annotate(absl::InvalidArgumentError("container_id is empty"));
+  if (id.empty() || id.size() > kLongestId) {
+    return annotate(absl::InvalidArgumentError(
+        absl::StrCat("container_id has ", id.size(), " bytes, not 1 to ", kLongestId)));
+  }
   runtime::Engine* const engine = parts_->engine;
   if (engine == nullptr) return annotate(absl::UnavailableError("there is no engine yet"));
   absl::StatusOr<runtime::ResourceUpdate> update = ToUpdate(asked.update.linux().resources());
@@ -72,12 +78,23 @@ absl::Status UpdateApplier::Apply(const AskedUpdate& asked) {
   return absl::OkStatus();
 }
 
+// Plugins of today update all containers of a pool, without ignore_failure, while some of them end.
+bool UpdateApplier::HasEnded(const std::string& id) const {
+  runtime::Engine* const engine = parts_->engine;
+  if (engine == nullptr || id.empty()) return false;
+  const absl::StatusOr<runtime::ContainerRecord> record = engine->GetContainer(id);
+  if (!record.ok()) return absl::IsNotFound(record.status());
+  return record->state != runtime::ContainerState::kCreated &&
+         record->state != runtime::ContainerState::kRunning;
+}
+
 absl::Status UpdateApplier::ApplyAll(const std::vector<AskedUpdate>& asked) {
   absl::Status first;
   for (const AskedUpdate& one : asked) {
     const absl::Status applied = Apply(one);
     if (applied.ok()) continue;
-    if (first.ok() && !one.update.ignore_failure()) {
+    const bool may_fail = one.update.ignore_failure() || HasEnded(one.update.container_id());
+    if (first.ok() && !may_fail) {
       first = applied;
     } else {
       TellFailure(one.plugin, applied);

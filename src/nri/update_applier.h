@@ -23,7 +23,8 @@ class UpdateApplier {
   // Updates a container. One in the making gets the update once it is visible. Errors name the
   // plugin and the container.
   absl::Status Apply(const AskedUpdate& asked);
-  // Makes all updates. The first error of an update that may not fail; others are told.
+  // Makes all updates. The first error of an update that may not fail; others are told. An update
+  // of a container that has ended, or is unknown, may fail.
   absl::Status ApplyAll(const std::vector<AskedUpdate>& asked);
   // ApplyAll for answers that can't fail anything any more.
   void ApplyOrTell(const std::vector<AskedUpdate>& asked);
@@ -36,6 +37,7 @@ class UpdateApplier {
   void Evict(const std::vector<AskedEviction>& evictions);
 
  private:
+  bool HasEnded(const std::string& id) const;
   void Evict(const AskedEviction& eviction);
   void TellFailure(const std::string& plugin, const absl::Status& status);
   void Count(const std::string& plugin, void (PluginCounts::*count)());

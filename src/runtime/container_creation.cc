@@ -16,6 +16,7 @@
 #include "runtime/group_settings.h"
 #include "runtime/log_place.h"
 #include "runtime/oci/fit.h"
+#include "runtime/plugin_limits.h"
 #include "runtime/sandbox_place.h"
 #include "runtime/state_machine.h"
 
@@ -274,6 +275,9 @@ absl::Status ContainerCreation::AskPlugins(const Sandbox& sandbox, const image::
   // The pod's init may have ended while the plugins were asked.
   PLIMSOLL_RETURN_IF_ERROR(Annotate(CheckTakesContainers(sandbox), what));
   if (wanted == record.spec) return absl::OkStatus();
+  PLIMSOLL_RETURN_IF_ERROR(Annotate(CheckPluginLimits(wanted.changed_by, record.spec.resources,
+                                                      wanted.resources, *parts_.options.runtime),
+                                    what));
   record.spec = std::move(wanted);
   creation->changed_by = record.spec.changed_by;
   PLIMSOLL_RETURN_IF_ERROR(Annotate(CheckClassDevices(record.spec), what));

@@ -18,6 +18,7 @@
 #include "runtime/last_values.h"
 #include "runtime/memory_shrink.h"
 #include "runtime/oci/fit.h"
+#include "runtime/plugin_limits.h"
 #include "runtime/quota_bounds.h"
 #include "runtime/spec/json.h"
 #include "runtime/state_machine.h"
@@ -186,6 +187,10 @@ absl::Status ContainerUpdates::Check(const ContainerRecord& record,
   if (valid.ok()) {
     valid = confinement_->ConfineAsked(update.cgroup, confinement_->Current(), /*is_new=*/false)
                 .status();
+  }
+  if (valid.ok()) {
+    valid = CheckPluginLimits(update.changed_by, record.spec.resources, update.cgroup,
+                              *options_.runtime);
   }
   if (valid.ok()) valid = classes_->CheckChange(record, update.classes);
   return Annotate(valid, absl::StrCat("update container ", record.id));

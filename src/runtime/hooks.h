@@ -30,7 +30,7 @@ namespace plimsoll::runtime {
 struct HookedPod {
   SandboxRecord record;
   std::vector<std::string> addresses;  // see Engine::Addresses
-  SandboxPlace place;                  // see PinsOf
+  SandboxPlace place;                  // see PlaceOf
   PodPicture picture;                  // of the records now
 };
 

@@ -40,7 +40,7 @@ HookedPod PluginHooks::PodOf(const SandboxRecord& record, const ContainerSpec* a
   HookedPod pod;
   pod.record = record;
   pod.addresses = networks_->Addresses(record.id);
-  pod.place = PinsOf(options_.run.path(), record.id, record.spec);
+  pod.place = PlaceOf(options_.run, record.id, record.spec);
   pod.picture = pictures_->Of(record, also);
   return pod;
 }

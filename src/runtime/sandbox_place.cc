@@ -186,8 +186,8 @@ std::string NetworkNamespaceOf(const std::string& id, const SandboxSpec& spec) {
   return absl::StrCat(DirectoryOf(id), "/net");
 }
 
-SandboxPlace PinsOf(const std::string& run, const std::string& id, const SandboxSpec& spec) {
-  const std::string directory = absl::StrCat(run, "/", DirectoryOf(id));
+SandboxPlace PlaceOf(const FsRoot& run, const std::string& id, const SandboxSpec& spec) {
+  const std::string directory = run.PathOf(DirectoryOf(id));
   SandboxPlace place;
   if (spec.namespaces.network == NamespaceMode::kPod) {
     place.network_namespace = absl::StrCat(directory, "/net");
@@ -203,12 +203,6 @@ SandboxPlace PinsOf(const std::string& run, const std::string& id, const Sandbox
   }
   place.hostname = HostnameOf(spec);
   if (!place.hostname.empty()) place.uts_namespace = absl::StrCat(directory, "/uts");
-  return place;
-}
-
-SandboxPlace PlaceOf(const FsRoot& run, const std::string& id, const SandboxSpec& spec) {
-  const std::string directory = run.PathOf(DirectoryOf(id));
-  SandboxPlace place = PinsOf(run.path(), id, spec);
   place.shm_directory = place.ipc_namespace.empty() ? "/dev/shm" : absl::StrCat(directory, "/shm");
   // Pods with the host's network that an earlier version made have no such file.
   if (run.Exists(absl::StrCat(DirectoryOf(id), "/hostname"))) {

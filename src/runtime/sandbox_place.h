@@ -40,10 +40,6 @@ absl::StatusOr<PlaceState> LookAtSandboxPlace(const FsRoot& run, const std::stri
 // Path of the sandbox's network namespace, below `run`; empty: it has none of its own.
 std::string NetworkNamespaceOf(const std::string& id, const SandboxSpec& spec);
 
-// The pins of the sandbox's namespaces and its host name, and no files. `run`: path of the run
-// directory.
-SandboxPlace PinsOf(const std::string& run, const std::string& id, const SandboxSpec& spec);
-
 // The members of the sandbox's place that its containers get.
 SandboxPlace PlaceOf(const FsRoot& run, const std::string& id, const SandboxSpec& spec);
 

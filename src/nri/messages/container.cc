@@ -2,6 +2,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "cri/runtime/v1/api.pb.h"
@@ -69,15 +70,26 @@ void FillMount(const runtime::Mount& mount, api::Mount* out) {
   for (const std::string& option : runtime::MountOptions(mount)) out->add_options(option);
 }
 
-void FillMounts(const runtime::ContainerSpec& spec, api::Container* out) {
-  for (const runtime::Mount& mount : spec.mounts) FillMount(mount, out->add_mounts());
-  for (const cdi::Mount& mount : spec.extras.edits.mounts) {
-    api::Mount* added = out->add_mounts();
-    added->set_destination(mount.container_path);
-    added->set_type(mount.type.empty() ? "bind" : mount.type);
-    added->set_source(mount.host_path);
-    for (const std::string& option : mount.options) added->add_options(option);
+void FillMount(const cdi::Mount& mount, api::Mount* out) {
+  out->set_destination(mount.container_path);
+  out->set_type(mount.type.empty() ? "bind" : mount.type);
+  out->set_source(mount.host_path);
+  for (const std::string& option : mount.options) out->add_options(option);
+}
+
+// Those that each container has come first, as in the container: plugins look for them.
+void FillMounts(const runtime::HookedPod& pod, const runtime::ContainerSpec& spec,
+                api::Container* out) {
+  google::protobuf::RepeatedPtrField<api::Mount> own;
+  for (const runtime::Mount& mount : spec.mounts) FillMount(mount, own.Add());
+  for (const cdi::Mount& mount : spec.extras.edits.mounts) FillMount(mount, own.Add());
+  for (const cdi::Mount& standard : runtime::StandardMounts(spec, pod.place)) {
+    const bool replaced = absl::c_any_of(own, [&](const api::Mount& mount) {
+      return mount.destination() == standard.container_path;
+    });
+    if (!replaced) FillMount(standard, out->add_mounts());
   }
+  out->mutable_mounts()->MergeFrom(own);
 }
 
 google::protobuf::RepeatedPtrField<api::Hook>* HooksNamed(absl::string_view name,
@@ -187,7 +199,7 @@ api::Container MakeContainer(const runtime::HookedPod& pod,
   FillAnnotations(config, record.spec, message.mutable_annotations());
   FillLife(record, &message);
   FillProcess(pod, container, &message);
-  FillMounts(record.spec, &message);
+  FillMounts(pod, record.spec, &message);
   FillHooks(record.spec.extras.edits.hooks, &message);
   FillLinux(pod, record, host, message.mutable_linux());
   for (const std::string& device : record.spec.cdi_devices) {

@@ -51,9 +51,33 @@ TEST(MakeContainerTest, ShowsAllThatIsKnown) {
   api::Container container = Made();
   EXPECT_EQ(container.hooks().prestart_size(), 1);
   container.clear_hooks();  // see the next tests
+  // Those that each container has.
+  container.mutable_mounts()->DeleteSubrange(0, container.mounts_size() - expected.mounts_size());
   container.clear_linux();
   EXPECT_TRUE(google::protobuf::util::MessageDifferencer::Equivalent(container, expected))
       << container.DebugString();
+}
+
+// Plugins look for the mounts that each container has: at /sys/fs/cgroup, say, to replace it.
+TEST(MakeContainerTest, MountsOfEachContainerComeFirstUnlessReplaced) {
+  const auto places = [](const api::Container& container) {
+    std::vector<std::string> all;
+    for (const api::Mount& mount : container.mounts()) all.push_back(mount.destination());
+    return all;
+  };
+  EXPECT_THAT(places(Made()),
+              ElementsAre("/proc", "/dev", "/dev/pts", "/dev/mqueue", "/sys", "/sys/fs/cgroup",
+                          "/dev/shm", "/data", "/shared", "/tools", "/scratch"));
+  runtime::HookedContainer container = {FullRecord(), &TestImage()};
+  container.record.spec.mounts.clear();
+  container.record.spec.extras.edits.mounts = {{.host_path = "cgroup",
+                                                .container_path = "/sys/fs/cgroup",
+                                                .type = "cgroup",
+                                                .options = {"rw"}}};
+  const api::Container replaced = MakeContainer(FullPod(), container);
+  EXPECT_THAT(places(replaced), ElementsAre("/proc", "/dev", "/dev/pts", "/dev/mqueue", "/sys",
+                                            "/dev/shm", "/sys/fs/cgroup"));
+  EXPECT_THAT(replaced.mounts(6).options(), ElementsAre("rw"));
 }
 
 TEST(MakeContainerTest, LeavesNoFieldEmptyButThese) {

@@ -47,6 +47,34 @@ absl::Status ErrorOf(const ttrpc::Status& status) {
       Printable(absl::string_view(status.message()).substr(0, kMaxErrorBytes)));
 }
 
+absl::Status TooLong(absl::string_view message, size_t bytes) {
+  return absl::ResourceExhaustedError(
+      absl::StrCat(message, " takes ", bytes, " bytes; a message holds ", kMaxMessageBytes));
+}
+
+std::string RequestBytes(absl::string_view service, absl::string_view method,
+                         absl::string_view payload, absl::Duration timeout) {
+  ttrpc::Request request;
+  request.set_service(std::string(service));
+  request.set_method(std::string(method));
+  request.set_payload(std::string(payload));
+  if (timeout < absl::InfiniteDuration()) {
+    request.set_timeout_nano(absl::ToInt64Nanoseconds(timeout));
+  }
+  return request.SerializeAsString();
+}
+
+// The payload of a call's answer, or its error.
+absl::StatusOr<std::string> ReadAnswer(const Message& answer) {
+  if (answer.too_long > 0) return TooLong("the answer", answer.too_long);
+  ttrpc::Response response;
+  if (!response.ParseFromString(answer.body)) {
+    return absl::InternalError("the answer is no message of ttrpc");
+  }
+  if (response.status().code() != 0) return ErrorOf(response.status());
+  return std::move(*response.mutable_payload());
+}
+
 ttrpc::Response ResponseOf(const absl::StatusOr<std::string>& answer) {
   ttrpc::Response response;
   if (answer.ok()) {
@@ -61,10 +89,7 @@ ttrpc::Response ResponseOf(const absl::StatusOr<std::string>& answer) {
 
 // The caller's share of the protocol that `message` breaks. ttrpc for Go refuses the one stream.
 absl::Status CheckRequest(const Message& message, uint32_t last_stream) {
-  if (message.too_long > 0) {
-    return absl::ResourceExhaustedError(absl::StrCat(
-        "a message of ", message.too_long, " bytes; at most ", kMaxMessageBytes, " are allowed"));
-  }
+  if (message.too_long > 0) return TooLong("the request", message.too_long);
   if (message.stream % 2 == 0) {
     return absl::InvalidArgumentError(
         absl::StrCat("a call on stream ", message.stream, "; a caller's streams have odd ids"));
@@ -154,37 +179,22 @@ absl::StatusOr<std::string> SocketConnection::Call(absl::string_view service,
                                                    absl::Duration timeout, bool* answered) {
   if (answered != nullptr) *answered = false;
   if (timeout <= absl::ZeroDuration()) return absl::DeadlineExceededError("no time for a call");
-  ttrpc::Request request;
-  request.set_service(std::string(service));
-  request.set_method(std::string(method));
-  request.set_payload(std::string(payload));
-  if (timeout < absl::Hours(24 * 365)) request.set_timeout_nano(absl::ToInt64Nanoseconds(timeout));
-  const std::string body = request.SerializeAsString();
-  if (body.size() > kMaxMessageBytes) {
-    return absl::ResourceExhaustedError(absl::StrCat(method, ": the request takes ", body.size(),
-                                                     " bytes; a message holds ", kMaxMessageBytes));
+  const std::string request = RequestBytes(service, method, payload, timeout);
+  if (request.size() > kMaxMessageBytes) {
+    return Annotate(TooLong("the request", request.size()), method);
   }
   {
     absl::MutexLock lock(&mutex_);
     ++callers_;
   }
-  const absl::StatusOr<Message> answer = Exchange(body, SteadyAfter(timeout));
+  const absl::StatusOr<Message> answer = Exchange(request, SteadyAfter(timeout));
   {
     absl::MutexLock lock(&mutex_);
     --callers_;
   }
   if (!answer.ok()) return answer.status();
   if (answered != nullptr) *answered = true;
-  if (answer->too_long > 0) {
-    return absl::ResourceExhaustedError(absl::StrCat("the answer takes ", answer->too_long,
-                                                     " bytes; a message holds ", kMaxMessageBytes));
-  }
-  ttrpc::Response response;
-  if (!response.ParseFromString(answer->body)) {
-    return absl::InternalError("the answer is no message of ttrpc");
-  }
-  if (response.status().code() != 0) return ErrorOf(response.status());
-  return std::move(*response.mutable_payload());
+  return ReadAnswer(*answer);
 }
 
 absl::StatusOr<Message> SocketConnection::Exchange(absl::string_view request, SteadyTime deadline) {
@@ -199,7 +209,7 @@ absl::StatusOr<Message> SocketConnection::Exchange(absl::string_view request, St
   if (stream != 0) calls_.Forget(stream);
   if (!absl::IsAborted(sent)) return sent;
   End(absl::UnavailableError(sent.message()));
-  return absl::UnavailableError(absl::StrCat("the connection has ended: ", Why().message()));
+  return EndedFor(Why());
 }
 
 bool SocketConnection::IsClosed() const {
@@ -302,10 +312,7 @@ absl::Status SocketConnection::SendAnswer(uint32_t stream,
                                           const absl::StatusOr<std::string>& answer) {
   std::string body = ResponseOf(answer).SerializeAsString();
   if (body.size() > kMaxMessageBytes) {
-    body = ResponseOf(
-               absl::ResourceExhaustedError(absl::StrCat(
-                   "the answer takes ", body.size(), " bytes; a message holds ", kMaxMessageBytes)))
-               .SerializeAsString();
+    body = ResponseOf(TooLong("the answer", body.size())).SerializeAsString();
   }
   return sender_.Send(options_.serves, SteadyAfter(options_.answer_timeout),
                       [&]() -> absl::StatusOr<std::string> {

@@ -13,9 +13,14 @@ constexpr size_t kMaxGivenUp = 4096;
 
 }  // namespace
 
+absl::Status EndedFor(const absl::Status& why) {
+  if (why.ok()) return absl::UnavailableError("the connection is closed");
+  return absl::UnavailableError(absl::StrCat("the connection has ended: ", why.message()));
+}
+
 absl::StatusOr<uint32_t> PendingCalls::Begin() {
   absl::MutexLock lock(&mutex_);
-  if (is_ended_) return Ended();
+  if (is_ended_) return EndedFor(why_);
   if (next_ == std::numeric_limits<uint32_t>::max()) {
     return absl::UnavailableError("the connection has used up its stream ids: connect again");
   }
@@ -35,7 +40,7 @@ absl::StatusOr<Message> PendingCalls::Await(uint32_t stream, SteadyTime deadline
   std::optional<Message> answer = std::move(call->second);
   calls_.erase(call);
   if (answer.has_value()) return *std::move(answer);
-  if (is_ended_) return Ended();
+  if (is_ended_) return EndedFor(why_);
   given_up_.insert(stream);
   if (given_up_.size() > kMaxGivenUp) given_up_.erase(given_up_.begin());
   return absl::DeadlineExceededError("the other side didn't answer in time");
@@ -62,11 +67,6 @@ void PendingCalls::End(const absl::Status& why) {
   absl::MutexLock lock(&mutex_);
   is_ended_ = true;
   why_ = why;
-}
-
-absl::Status PendingCalls::Ended() const {
-  if (why_.ok()) return absl::UnavailableError("the connection is closed");
-  return absl::UnavailableError(absl::StrCat("the connection has ended: ", why_.message()));
 }
 
 }  // namespace plimsoll::nri

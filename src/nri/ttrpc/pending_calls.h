@@ -17,6 +17,9 @@
 
 namespace plimsoll::nri {
 
+// UNAVAILABLE, with the reason for which the connection has ended; OK: it was closed here.
+absl::Status EndedFor(const absl::Status& why);
+
 // Thread-safe. A call is begun, awaited and forgotten by one thread; answers come from another.
 class PendingCalls {
  public:
@@ -34,8 +37,6 @@ class PendingCalls {
   void End(const absl::Status& why);
 
  private:
-  absl::Status Ended() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-
   mutable absl::Mutex mutex_;
   uint32_t next_ ABSL_GUARDED_BY(mutex_) = 1;
   std::map<uint32_t, std::optional<Message>> calls_ ABSL_GUARDED_BY(mutex_);

@@ -31,46 +31,6 @@ Json Bind(const std::string& destination, const std::string& source, Json option
   return Entry(destination, "bind", source, std::move(options));
 }
 
-Json StandardMounts(const SpecInput& input) {
-  const SandboxPlace& sandbox = input.request->sandbox;
-  const bool privileged = input.request->spec->security.privileged;
-  const bool host_ipc = sandbox.ipc_namespace.empty();
-  const std::string access = privileged ? "rw" : "ro";
-  Json mounts = Json::array();
-  mounts.push_back(Entry("/proc", "proc", "proc", {"nosuid", "noexec", "nodev"}));
-  mounts.push_back(
-      Entry("/dev", "tmpfs", "tmpfs", {"nosuid", "strictatime", "mode=755", "size=65536k"}));
-  mounts.push_back(
-      Entry("/dev/pts", "devpts", "devpts",
-            {"nosuid", "noexec", "newinstance", "ptmxmode=0666", "mode=0620", "gid=5"}));
-  // Shows the queues of the process's IPC namespace, even the host's.
-  mounts.push_back(Entry("/dev/mqueue", "mqueue", "mqueue", {"nosuid", "noexec", "nodev"}));
-  mounts.push_back(Entry("/sys", "sysfs", "sysfs", {"nosuid", "noexec", "nodev", access}));
-  mounts.push_back(Entry("/sys/fs/cgroup", "cgroup", "cgroup",
-                         {"nosuid", "noexec", "nodev", "relatime", access}));
-  // Its queues and segments are its own: so are the segments that are files.
-  const bool own_ipc = absl::c_any_of(
-      input.request->spec->extras.namespaces,
-      [](const NamespaceChange& change) { return change.type == "ipc" && change.path.empty(); });
-  if (!own_ipc && (host_ipc || !sandbox.shm_directory.empty())) {
-    mounts.push_back(Bind("/dev/shm", host_ipc ? "/dev/shm" : sandbox.shm_directory,
-                          {"rbind", "rprivate", "nosuid", "noexec", "nodev"}));
-  } else {
-    mounts.push_back(Entry("/dev/shm", "tmpfs", "shm",
-                           {"nosuid", "noexec", "nodev", "mode=1777", "size=65536k"}));
-  }
-  const std::string rootfs_access = input.request->spec->security.readonly_rootfs ? "ro" : "rw";
-  const std::pair<const char*, const std::string*> files[] = {
-      {"/etc/hosts", &sandbox.etc_hosts},
-      {"/etc/hostname", &sandbox.etc_hostname},
-      {"/etc/resolv.conf", &sandbox.etc_resolv_conf}};
-  for (const auto& [destination, source] : files) {
-    if (source->empty()) continue;
-    mounts.push_back(Bind(destination, *source, {"rbind", "rprivate", rootfs_access}));
-  }
-  return mounts;
-}
-
 const char* PropagationOption(MountPropagation propagation) {
   switch (propagation) {
     case MountPropagation::kHostToContainer:
@@ -216,13 +176,55 @@ absl::StatusOr<Json> BuildMounts(const SpecInput& input, std::map<size_t, std::s
     return depth(a) < depth(b);
   });
   Json mounts = Json::array();
-  for (Json& standard : StandardMounts(input)) {
+  for (const cdi::Mount& standard : StandardMounts(spec, input.request->sandbox)) {
     const bool replaced = std::any_of(own.begin(), own.end(), [&](const Json& mount) {
-      return mount["destination"] == standard["destination"];
+      return mount["destination"] == standard.container_path;
     });
-    if (!replaced) mounts.push_back(std::move(standard));
+    if (replaced) continue;
+    mounts.push_back(
+        Entry(standard.container_path, standard.type, standard.host_path, standard.options));
   }
   for (Json& mount : own) mounts.push_back(std::move(mount));
+  return mounts;
+}
+
+std::vector<cdi::Mount> StandardMounts(const ContainerSpec& spec, const SandboxPlace& sandbox) {
+  const bool host_ipc = sandbox.ipc_namespace.empty();
+  const std::string access = spec.security.privileged ? "rw" : "ro";
+  std::vector<cdi::Mount> mounts;
+  const auto add = [&](std::string destination, std::string type, std::string source,
+                       std::vector<std::string> options) {
+    mounts.push_back({.host_path = std::move(source),
+                      .container_path = std::move(destination),
+                      .type = std::move(type),
+                      .options = std::move(options)});
+  };
+  add("/proc", "proc", "proc", {"nosuid", "noexec", "nodev"});
+  add("/dev", "tmpfs", "tmpfs", {"nosuid", "strictatime", "mode=755", "size=65536k"});
+  add("/dev/pts", "devpts", "devpts",
+      {"nosuid", "noexec", "newinstance", "ptmxmode=0666", "mode=0620", "gid=5"});
+  // Shows the queues of the process's IPC namespace, even the host's.
+  add("/dev/mqueue", "mqueue", "mqueue", {"nosuid", "noexec", "nodev"});
+  add("/sys", "sysfs", "sysfs", {"nosuid", "noexec", "nodev", access});
+  add("/sys/fs/cgroup", "cgroup", "cgroup", {"nosuid", "noexec", "nodev", "relatime", access});
+  // Its queues and segments are its own: so are the segments that are files.
+  const bool own_ipc = absl::c_any_of(spec.extras.namespaces, [](const NamespaceChange& change) {
+    return change.type == "ipc" && change.path.empty();
+  });
+  if (!own_ipc && (host_ipc || !sandbox.shm_directory.empty())) {
+    add("/dev/shm", "bind", host_ipc ? "/dev/shm" : sandbox.shm_directory,
+        {"rbind", "rprivate", "nosuid", "noexec", "nodev"});
+  } else {
+    add("/dev/shm", "tmpfs", "shm", {"nosuid", "noexec", "nodev", "mode=1777", "size=65536k"});
+  }
+  const std::string rootfs_access = spec.security.readonly_rootfs ? "ro" : "rw";
+  const std::pair<const char*, const std::string*> files[] = {
+      {"/etc/hosts", &sandbox.etc_hosts},
+      {"/etc/hostname", &sandbox.etc_hostname},
+      {"/etc/resolv.conf", &sandbox.etc_resolv_conf}};
+  for (const auto& [destination, source] : files) {
+    if (!source->empty()) add(destination, "bind", *source, {"rbind", "rprivate", rootfs_access});
+  }
   return mounts;
 }
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "cdi/edits.h"
 #include "runtime/oci/spec_builder.h"
 
 namespace plimsoll::runtime {
@@ -17,6 +18,10 @@ namespace plimsoll::runtime {
 // BuiltSpec::source_inodes.
 absl::StatusOr<nlohmann::json> BuildMounts(const SpecInput& input,
                                            std::map<size_t, std::string>* inodes);
+
+// The mounts that each container has, in their order, unless one of its own is at the same place:
+// the kernel's file systems and the sandbox's files.
+std::vector<cdi::Mount> StandardMounts(const ContainerSpec& spec, const SandboxPlace& sandbox);
 
 // The options of a container's own mount; of a mounted image, without those of the configuration.
 std::vector<std::string> MountOptions(const Mount& mount);
