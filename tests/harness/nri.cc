@@ -6,6 +6,8 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <filesystem>
+#include <system_error>
 
 #include "absl/strings/str_cat.h"
 #include "gtest/gtest.h"
@@ -159,9 +161,10 @@ std::string NriDirectories::NriConfig(const std::string& more) const {
 
 void NriDirectories::Install(const std::string& name, const std::string& program) const {
   ASSERT_TRUE(nri_files_.root().MakeDirs("plugins", 0755).ok());
-  const absl::StatusOr<std::string> bytes = Host().Read(program.substr(1));
-  ASSERT_TRUE(bytes.ok()) << bytes.status();
-  ASSERT_TRUE(nri_files_.root().ReplaceFile("plugins/" + name, *bytes, 0755).ok());
+  const std::string file = absl::StrCat(nri_files_.path(), "/plugins/", name);
+  std::error_code error;
+  std::filesystem::copy_file(program, file, error);  // with its mode
+  ASSERT_FALSE(error) << program << ": " << error.message();
 }
 
 void NriDirectories::Configure(const std::string& name, const std::string& text) const {
