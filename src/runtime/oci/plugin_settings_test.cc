@@ -326,6 +326,23 @@ TEST_F(SharedSettingsTest, SysctlsAreThePods) {
   EXPECT_THAT(InPodNow("b", "kernel/msgmax"), HasSubstr("=4321=")) << "it was started";
 }
 
+TEST_F(SharedSettingsTest, NamespacesOfTheHost) {
+  extras().namespaces = {{.type = "network", .of_host = true}, {.type = "ipc", .of_host = true}};
+  const Created created = Make(InPod("a", "true"));
+  for (const char* name : {"net", "ipc"}) {
+    const auto link = [&](const std::string& process) {
+      return machine_->host().ReadLink(absl::StrCat("proc/", process, "/ns/", name));
+    };
+    const auto own = link("self");
+    ASSERT_TRUE(own.ok()) << own.status();
+    EXPECT_EQ(link(absl::StrCat(created.init.pid)), own);
+  }
+  ASSERT_TRUE(runtime().Delete("a", machine_->group("a")).ok());
+  extras().sysctls = {{"kernel.msgmax", "4321"}};
+  EXPECT_THAT(Refusal(InPod("b", "true"), absl::StatusCode::kInvalidArgument),
+              HasSubstr("would become the host's"));
+}
+
 TEST_F(SharedSettingsTest, SysctlsOfANamespaceOfItsOwn) {
   extras().namespaces = {{"network", ""}};
   extras().sysctls = {{"net.core.somaxconn", "77"}};
