@@ -26,7 +26,8 @@ class EngineHooksSpecTest : public EngineHooksTest {
   absl::Status Refused(const std::string& pod) {
     const absl::Status refused = engine_->CreateContainer(pod, Spec("web"), "").status();
     EXPECT_FALSE(refused.ok());
-    EXPECT_THAT(std::string(refused.message()), HasSubstr("plugin 10-a has changed it"));
+    EXPECT_THAT(std::string(refused.message()),
+                HasSubstr("(plugin 10-a has changed this request: "));
     EXPECT_EQ(plugins_.calls().back(), "UndoContainer web");
     EXPECT_THAT(*store_.LoadContainers(), IsEmpty());
     EXPECT_THAT(*runtime_.ListTraces(), IsEmpty());
@@ -290,7 +291,7 @@ TEST_F(EngineHooksSpecTest, ARefusedUpdateNamesThePluginsThatChangedIt) {
   const absl::Status refused = engine_->UpdateResources(id, {.cgroup = {.cpu_shares = 2048}});
   EXPECT_TRUE(absl::IsInvalidArgument(refused)) << refused;
   EXPECT_THAT(std::string(refused.message()),
-              HasSubstr("plugin 10-a has changed it (linux.resources.cpu.cpus)"));
+              HasSubstr("(plugin 10-a has changed this request: linux.resources.cpu.cpus)"));
   EXPECT_EQ(engine_->GetContainer(id)->spec.resources.cpu_shares, std::nullopt);
 }
 
