@@ -275,9 +275,11 @@ absl::Status ContainerCreation::AskPlugins(const Sandbox& sandbox, const image::
   // The pod's init may have ended while the plugins were asked.
   PLIMSOLL_RETURN_IF_ERROR(Annotate(CheckTakesContainers(sandbox), what));
   if (wanted == record.spec) return absl::OkStatus();
-  PLIMSOLL_RETURN_IF_ERROR(Annotate(CheckPluginLimits(wanted.changed_by, record.spec.resources,
-                                                      wanted.resources, *parts_.options.runtime),
-                                    what));
+  const ResourceUpdate limits = {.cgroup = wanted.resources,
+                                 .oom_score_adj = wanted.oom_score_adj,
+                                 .changed_by = wanted.changed_by};
+  PLIMSOLL_RETURN_IF_ERROR(
+      Annotate(CheckPluginLimits(record.spec, limits, *parts_.options.runtime), what));
   record.spec = std::move(wanted);
   creation->changed_by = record.spec.changed_by;
   PLIMSOLL_RETURN_IF_ERROR(Annotate(CheckClassDevices(record.spec), what));
