@@ -248,10 +248,13 @@ absl::Status ContainerCreation::TakeGroup(const SandboxRecord& sandbox,
   const auto taken = [&](absl::string_view why) {
     return absl::AlreadyExistsError(absl::StrCat(what, ": \"", *group, "\" ", why));
   };
-  for (const auto& other : parts_.objects.ContainersOf(sandbox.id)) {
-    if (other->Snapshot().cgroup_path != *group) continue;
-    return taken(absl::StrCat("is the group of container ", other->id));
-  }
+  // Of any pod: several may have one cgroup parent, and an ended container's removal sweeps its
+  // group, which may not exist at this moment.
+  std::string holder;
+  parts_.objects.VisitContainers([&](const ContainerRecord& other) {
+    if (other.cgroup_path == *group) holder = other.id;
+  });
+  if (!holder.empty()) return taken(absl::StrCat("is the group of container ", holder));
   if (!parts_.objects.ReserveName(absl::StrCat("group/", *group), record->id, what).ok()) {
     return taken("is the group of a container that is being made");
   }

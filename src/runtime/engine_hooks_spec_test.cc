@@ -185,6 +185,23 @@ TEST_F(EngineHooksSpecTest, ItsGroupLiesBelowThePods) {
   EXPECT_TRUE(engine_->CreateContainer(pod, Spec("b"), "").ok()) << "it is free again";
 }
 
+TEST_F(EngineHooksSpecTest, PodsWithOneCgroupParentShareNoGroup) {
+  std::vector<std::string> pods;
+  for (const char* name : {"a", "b"}) {
+    SandboxSpec spec = PodSpec(name);
+    spec.cgroup_parent = "/shared";
+    pods.push_back(*engine_->RunSandbox(spec, ""));
+  }
+  Plugin("linux.cgroups_path",
+         [](ContainerSpec* spec) { spec->extras.cgroups_path = "/shared/mine"; });
+  const std::string id = Started(pods[0]);
+  ASSERT_TRUE(engine_->StopContainer(id, absl::ZeroDuration()).ok());
+  Restart();
+  const absl::Status second = engine_->CreateContainer(pods[1], Spec("web"), "").status();
+  EXPECT_TRUE(absl::IsAlreadyExists(second)) << second;
+  EXPECT_THAT(std::string(second.message()), HasSubstr(id));
+}
+
 // The picture says what was asked for (KEP-4112): a plugin that reads it must not find its own
 // words.
 TEST_F(EngineHooksSpecTest, PicturesKeepTheClientsWord) {
