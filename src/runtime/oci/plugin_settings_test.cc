@@ -11,12 +11,14 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
+#include "base/dir_for_test.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "linux/other_namespaces_for_test.h"
 #include "linux/user_namespace.h"
 #include "runtime/oci/machine.h"
 #include "runtime/oci/machine_for_test.h"
+#include "runtime/oci/shared_settings.h"
 
 namespace plimsoll::runtime {
 namespace {
@@ -449,6 +451,16 @@ TEST_F(SharedSettingsTest, NetworkDevicesThatCannotMove) {
   EXPECT_THAT(Impossible(machine_->Request("c", "true")),
               HasSubstr("linux.net_devices: network device card0 can't be given"));
   EXPECT_NE(IndexHere("card0"), 0);
+}
+
+TEST(SharedSettingsNoteTest, AnUnreadableNoteIsReportedOnce) {
+  for (const char* text : {"", "{", "[]", R"({"root": "x"})", R"({"devices": [1]})"}) {
+    TestDir bundle;
+    ASSERT_TRUE(bundle.root().ReplaceFile("shared-settings", text).ok());
+    const absl::Status unreadable = SetBackSharedSettings(bundle.root());
+    EXPECT_TRUE(absl::IsDataLoss(unreadable)) << text << ": " << unreadable;
+    EXPECT_EQ(SetBackSharedSettings(bundle.root()), absl::OkStatus()) << text;
+  }
 }
 
 // --- resources
