@@ -53,8 +53,11 @@ absl::Status CheckPluginLimits(const ContainerSpec& before, const ResourceUpdate
     std::vector<std::string> lost;
     CgroupSettings one = SettingsBy({change}, wanted.cgroup);
     if (one != SettingsBy({change}, before.resources)) {
-      // A swap limit is none without the memory limit beside it.
-      if (one.memory_swap_limit_bytes) one.memory_limit_bytes = wanted.cgroup.memory_limit_bytes;
+      // One of memory and swap that is the memory limit is held without swap accounting.
+      if (one.memory_swap_limit_bytes) {
+        const auto& limit = wanted.cgroup.memory_limit_bytes;
+        one.memory_limit_bytes = limit.has_value() ? limit : before.resources.memory_limit_bytes;
+      }
       FitSettings(one, runtime, &lost);
     }
     if (const int adj = wanted.oom_score_adj.value_or(before.oom_score_adj);

@@ -88,6 +88,19 @@ TEST_F(PluginLimitsTest, ClientsAreTakenAsBeforeAndRepetitionsToo) {
   EXPECT_EQ(Check({Changes()[0], Changes()[5]}, {}, AllLimits()), absl::OkStatus());
 }
 
+TEST_F(PluginLimitsTest, ASwapLimitIsComparedWithTheMemoryLimit) {
+  runtime_.known->swap_accounting = false;
+  const PluginChange swap = {"linux.resources.memory.swap", "", "10-a"};
+  linux::CgroupSettings before;
+  before.memory_limit_bytes = 64 << 20;
+  linux::CgroupSettings wanted;
+  wanted.memory_swap_limit_bytes = 64 << 20;
+  EXPECT_EQ(Check({swap}, before, wanted), absl::OkStatus());
+  EXPECT_TRUE(absl::IsFailedPrecondition(Check({swap}, {}, wanted)));
+  wanted.memory_limit_bytes = 32 << 20;
+  EXPECT_TRUE(absl::IsFailedPrecondition(Check({swap}, before, wanted)));
+}
+
 TEST_F(PluginLimitsTest, AnOomScoreThatCannotBeHadIsRefused) {
   runtime_.known->oom_score_adj = 5;
   runtime_.known->lowers_oom_score_adj = false;
