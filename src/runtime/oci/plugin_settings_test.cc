@@ -328,6 +328,19 @@ TEST_F(SharedSettingsTest, SysctlsAreThePods) {
   EXPECT_THAT(InPodNow("b", "kernel/msgmax"), HasSubstr("=4321=")) << "it was started";
 }
 
+TEST_F(SharedSettingsTest, SysctlsStayAfterAStartThatWasCutOff) {
+  extras().sysctls = {{"kernel.msgmax", "4321"}};
+  Make(InPod("a", "true"));
+  const char* const note = "run/oci/containers/a/shared-settings";
+  const auto text = machine_->dir().root().Read(note);
+  ASSERT_TRUE(text.ok()) << text.status();
+  ASSERT_TRUE(runtime().Start("a").ok());
+  ASSERT_TRUE(machine_->dir().root().ReplaceFile(note, *text).ok());  // as if it were there still
+  ASSERT_TRUE(runtime().FinishStart("a").ok());
+  ASSERT_TRUE(runtime().Delete("a", machine_->group("a")).ok());
+  EXPECT_THAT(InPodNow("b", "kernel/msgmax"), HasSubstr("=4321="));
+}
+
 TEST_F(SharedSettingsTest, NamespacesOfTheHost) {
   extras().namespaces = {{.type = "network", .of_host = true}, {.type = "ipc", .of_host = true}};
   const Created created = Make(InPod("a", "true"));
