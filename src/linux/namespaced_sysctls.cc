@@ -12,6 +12,7 @@
 #include <thread>
 #include <utility>
 
+#include "absl/functional/function_ref.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
@@ -82,36 +83,9 @@ absl::StatusOr<UniqueFd> OpenOther(const Kind& kind, const std::string& sysctl) 
   return file;
 }
 
-}  // namespace
-
-absl::StatusOr<std::vector<SysctlSetting>> ParseSysctls(const SysctlValues& values) {
-  std::vector<SysctlSetting> settings;
-  for (const auto& [name, value] : values) {
-    PLIMSOLL_ASSIGN_OR_RETURN(Sysctl sysctl, ParseSysctlName(name));
-    settings.push_back({name, std::move(sysctl), value});
-  }
-  return settings;
-}
-
-absl::Status WriteSysctls(const std::vector<SysctlSetting>& settings, uint32_t root,
-                          SysctlValues* former) {
-  if (settings.empty()) return absl::OkStatus();
-  // proc/sys shows each thread the parameters of its namespaces at the time of opening.
-  PLIMSOLL_ASSIGN_OR_RETURN(const FsRoot proc_sys, FsRoot::Open("/proc/sys"));
-  for (const SysctlSetting& setting : settings) {
-    // Some can only be written: those have nothing to set back.
-    const absl::StatusOr<std::string> before = proc_sys.Read(setting.sysctl.path);
-    PLIMSOLL_RETURN_IF_ERROR(WriteSysctl(proc_sys, setting, root));
-    if (former != nullptr && before.ok()) {
-      former->emplace(setting.name, absl::StripTrailingAsciiWhitespace(*before));
-    }
-  }
-  return absl::OkStatus();
-}
-
-absl::Status SetSysctls(const NamespaceFiles& files, const SysctlValues& values, uint32_t root,
-                        SysctlValues* former) {
-  PLIMSOLL_ASSIGN_OR_RETURN(const std::vector<SysctlSetting> settings, ParseSysctls(values));
+// Runs `act` in the namespaces that these parameters belong to.
+absl::Status InNamespaces(const NamespaceFiles& files, const std::vector<SysctlSetting>& settings,
+                          absl::FunctionRef<absl::Status()> act) {
   if (settings.empty()) return absl::OkStatus();
   const Kind kinds[] = {{SysctlNamespace::kNetwork, &files.network, "net", CLONE_NEWNET},
                         {SysctlNamespace::kIpc, &files.ipc, "ipc", CLONE_NEWIPC},
@@ -134,13 +108,54 @@ absl::Status SetSysctls(const NamespaceFiles& files, const SysctlValues& values,
         status = ErrnoStatus(errno, "enter the namespaces of sysctls");
         return;
       }
-      status = WriteSysctls(settings, root, former);
+      status = act();
     }).join();
   } catch (const std::system_error& error) {
     return absl::ResourceExhaustedError(
-        absl::StrCat("start the thread that writes sysctls: ", error.what()));
+        absl::StrCat("start the thread for sysctls: ", error.what()));
   }
   return status;
+}
+
+}  // namespace
+
+absl::StatusOr<std::vector<SysctlSetting>> ParseSysctls(const SysctlValues& values) {
+  std::vector<SysctlSetting> settings;
+  for (const auto& [name, value] : values) {
+    PLIMSOLL_ASSIGN_OR_RETURN(Sysctl sysctl, ParseSysctlName(name));
+    settings.push_back({name, std::move(sysctl), value});
+  }
+  return settings;
+}
+
+absl::Status WriteSysctls(const std::vector<SysctlSetting>& settings, uint32_t root) {
+  if (settings.empty()) return absl::OkStatus();
+  // proc/sys shows each thread the parameters of its namespaces at the time of opening.
+  PLIMSOLL_ASSIGN_OR_RETURN(const FsRoot proc_sys, FsRoot::Open("/proc/sys"));
+  for (const SysctlSetting& setting : settings) {
+    PLIMSOLL_RETURN_IF_ERROR(WriteSysctl(proc_sys, setting, root));
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<SysctlValues> ReadSysctls(const NamespaceFiles& files, const SysctlValues& like) {
+  PLIMSOLL_ASSIGN_OR_RETURN(const std::vector<SysctlSetting> settings, ParseSysctls(like));
+  SysctlValues values;
+  PLIMSOLL_RETURN_IF_ERROR(InNamespaces(files, settings, [&]() -> absl::Status {
+    PLIMSOLL_ASSIGN_OR_RETURN(const FsRoot proc_sys, FsRoot::Open("/proc/sys"));
+    for (const SysctlSetting& setting : settings) {
+      const absl::StatusOr<std::string> value = proc_sys.Read(setting.sysctl.path);
+      if (!value.ok()) continue;
+      values.emplace(setting.name, absl::StripTrailingAsciiWhitespace(*value));
+    }
+    return absl::OkStatus();
+  }));
+  return values;
+}
+
+absl::Status SetSysctls(const NamespaceFiles& files, const SysctlValues& values, uint32_t root) {
+  PLIMSOLL_ASSIGN_OR_RETURN(const std::vector<SysctlSetting> settings, ParseSysctls(values));
+  return InNamespaces(files, settings, [&] { return WriteSysctls(settings, root); });
 }
 
 }  // namespace plimsoll::linux

@@ -26,11 +26,9 @@ using SysctlValues = std::map<std::string, std::string>;
 absl::StatusOr<std::vector<SysctlSetting>> ParseSysctls(const SysctlValues& values);
 
 // Writes in the namespaces that the calling thread is in. `root`: the user that is root of the user
-// namespace that owns them, 0 for the host's. `former`: gets the values that the written ones
-// replace, also if this fails halfway; may be null. INVALID_ARGUMENT for a value that the kernel
-// refuses and a name that it doesn't know.
-absl::Status WriteSysctls(const std::vector<SysctlSetting>& settings, uint32_t root,
-                          SysctlValues* former);
+// namespace that owns them, 0 for the host's. INVALID_ARGUMENT for a value that the kernel refuses
+// and a name that it doesn't know; those before it are written then.
+absl::Status WriteSysctls(const std::vector<SysctlSetting>& settings, uint32_t root);
 
 // Files of namespaces: /proc/<pid>/ns/net, or pins. An empty member: there is none.
 struct NamespaceFiles {
@@ -39,10 +37,13 @@ struct NamespaceFiles {
   std::string uts;
 };
 
-// Writes in those namespaces, from a thread of its own. INVALID_ARGUMENT for a parameter whose
-// namespace is this process's own: it would become the host's. Nothing is written then.
-absl::Status SetSysctls(const NamespaceFiles& files, const SysctlValues& values, uint32_t root,
-                        SysctlValues* former);
+// The two below act in those namespaces, in a thread of its own. INVALID_ARGUMENT for a parameter
+// whose namespace is this process's own: it would become the host's. Nothing is done then.
+
+// The values of the parameters that `like` names, without those that can't be read.
+absl::StatusOr<SysctlValues> ReadSysctls(const NamespaceFiles& files, const SysctlValues& like);
+
+absl::Status SetSysctls(const NamespaceFiles& files, const SysctlValues& values, uint32_t root);
 
 }  // namespace plimsoll::linux
 

@@ -13,7 +13,7 @@ namespace plimsoll::linux {
 namespace {
 
 using ::testing::HasSubstr;
-using ::testing::IsEmpty;
+using ::testing::SizeIs;
 
 // A process has network and IPC namespaces of its own, and the host's UTS namespace.
 class NamespacedSysctlsTest : public ::testing::Test {
@@ -28,39 +28,40 @@ class NamespacedSysctlsTest : public ::testing::Test {
   NamespaceFiles files_;
 };
 
-TEST_F(NamespacedSysctlsTest, TellsTheFormerValuesAndTakesThemBack) {
-  SysctlValues former;
+TEST_F(NamespacedSysctlsTest, ReadsAndWritesThoseOfTheOthers) {
   const SysctlValues values = {{"net.core.somaxconn", "77"}, {"kernel.msgmax", "4321"}};
-  const absl::Status set = SetSysctls(files_, values, 0, &former);
+  const auto former = ReadSysctls(files_, values);
+  ASSERT_TRUE(former.ok()) << former.status();
+  ASSERT_THAT(*former, SizeIs(2));
+  EXPECT_EQ(former->at("kernel.msgmax"), "8192");
+  EXPECT_NE(former->at("net.core.somaxconn"), "77");
+  const absl::Status set = SetSysctls(files_, values, 0);
   ASSERT_TRUE(set.ok()) << set;
-  EXPECT_EQ(former["kernel.msgmax"], "8192");
-  EXPECT_NE(former["net.core.somaxconn"], "77");
-  SysctlValues meanwhile;
-  ASSERT_TRUE(SetSysctls(files_, former, 0, &meanwhile).ok());
-  EXPECT_EQ(meanwhile, values);
+  EXPECT_EQ(ReadSysctls(files_, values).value(), values);
+  ASSERT_TRUE(SetSysctls(files_, *former, 0).ok());
+  EXPECT_EQ(ReadSysctls(files_, values).value(), *former);
 }
 
-TEST_F(NamespacedSysctlsTest, NeverWritesTheHosts) {
-  SysctlValues former;
-  absl::Status refused =
-      SetSysctls(files_, {{"kernel.domainname", "x"}, {"net.core.somaxconn", "77"}}, 0, &former);
+TEST_F(NamespacedSysctlsTest, NeverTouchesTheHosts) {
+  const SysctlValues hosts = {{"kernel.domainname", "x"}, {"net.core.somaxconn", "77"}};
+  absl::Status refused = SetSysctls(files_, hosts, 0);
   EXPECT_TRUE(absl::IsInvalidArgument(refused)) << refused;
   EXPECT_THAT(refused.message(), HasSubstr("kernel.domainname would become the host's"));
-  EXPECT_THAT(former, IsEmpty());
+  EXPECT_EQ(ReadSysctls(files_, hosts).status(), refused);
+  EXPECT_NE(ReadSysctls(files_, {{"net.core.somaxconn", ""}})->at("net.core.somaxconn"), "77");
   files_.network.clear();
-  refused = SetSysctls(files_, {{"net.core.somaxconn", "77"}}, 0, &former);
+  refused = SetSysctls(files_, {{"net.core.somaxconn", "77"}}, 0);
   EXPECT_THAT(refused.message(), HasSubstr("net.core.somaxconn would become the host's"));
-  refused = SetSysctls(files_, {{"vm.swappiness", "1"}}, 0, &former);
+  refused = SetSysctls(files_, {{"vm.swappiness", "1"}}, 0);
   EXPECT_THAT(refused.message(), HasSubstr("belongs to the whole machine"));
 }
 
-TEST_F(NamespacedSysctlsTest, TellsWhatWasWrittenBeforeAFailure) {
-  SysctlValues former;
-  const absl::Status failed =
-      SetSysctls(files_, {{"net.core.somaxconn", "77"}, {"net.core.somaxconn_x", "1"}}, 0, &former);
+TEST_F(NamespacedSysctlsTest, AFailureNamesTheParameter) {
+  const SysctlValues values = {{"net.core.somaxconn", "77"}, {"net.core.somaxconn_x", "1"}};
+  const absl::Status failed = SetSysctls(files_, values, 0);
   EXPECT_TRUE(absl::IsInvalidArgument(failed)) << failed;
   EXPECT_THAT(failed.message(), HasSubstr("somaxconn_x"));
-  EXPECT_EQ(former.size(), 1u);
+  EXPECT_THAT(ReadSysctls(files_, values).value(), SizeIs(1)) << "one can't be read";
 }
 
 }  // namespace

@@ -141,7 +141,7 @@ absl::Status MakeAndPin(const FsRoot& directory, const NamespaceRequest& request
   }
   if (request.network) PLIMSOLL_RETURN_IF_ERROR(BringLoopbackUp());
   const uint32_t root = holder.has_value() ? HostIdOf(request.uids, 0) : 0;
-  PLIMSOLL_RETURN_IF_ERROR(WriteSysctls(settings, root, /*former=*/nullptr));
+  PLIMSOLL_RETURN_IF_ERROR(WriteSysctls(settings, root));
 
   std::vector<const char*> pinned;
   absl::Cleanup undo = [&] {

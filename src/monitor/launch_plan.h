@@ -21,9 +21,8 @@
 //   oom       oom_score_adj to take on
 //   nofile    RLIMIT_NOFILE to take on, "soft:hard"
 //   rlimit    another limit, "NUMBER:soft:hard", after nofile; repeated
-//   mempolicy set_mempolicy(2)'s mode, decimal, and after ":" its mask of nodes, hexadecimal words
-//   of
-//             64 bits separated by ",", lowest first
+//   mempolicy set_mempolicy(2)'s mode, decimal, and after ":" its mask of nodes: hexadecimal words
+//             of 64 bits separated by ",", lowest first
 //   enter     file to write the own pid to (a resctrl group's tasks); repeated
 //   entered   descriptor that is closed when all of this is done and the OCI runtime runs
 #ifndef PLIMSOLL_MONITOR_LAUNCH_PLAN_H_

@@ -104,11 +104,13 @@ absl::Status NamePlugins(const absl::Status& failure, const std::vector<PluginCh
   }
   const bool is_cut = fields.size() > kNamedFields;
   fields.resize(std::min(fields.size(), kNamedFields));
-  absl::Status named(
-      failure.code(),
-      absl::StrCat(failure.message(), plugins.size() == 1 ? ": plugin " : ": plugins ",
-                   absl::StrJoin(plugins, " and "), plugins.size() == 1 ? " has" : " have",
-                   " changed it (", absl::StrJoin(fields, ", "), is_cut ? ", ..." : "", ")"));
+  // In brackets, since the mistake may be the client's.
+  const bool is_one = plugins.size() == 1;
+  absl::Status named(failure.code(),
+                     absl::StrCat(failure.message(), is_one ? " (plugin " : " (plugins ",
+                                  absl::StrJoin(plugins, " and "), is_one ? " has" : " have",
+                                  " changed this request: ", absl::StrJoin(fields, ", "),
+                                  is_cut ? ", ..." : "", ")"));
   failure.ForEachPayload([&named](absl::string_view type, const absl::Cord& payload) {
     named.SetPayload(type, payload);
   });

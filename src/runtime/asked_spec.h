@@ -26,8 +26,9 @@ ContainerSpec TakeAdjusted(const ContainerSpec& asked, ContainerSpec adjusted);
 void TakeUpdate(const ResourceUpdate& update, const linux::CgroupSettings& by_client,
                 linux::CgroupLayout layout, ContainerSpec* spec);
 
-// The error of a request, with the plugins that changed the request: "...: plugins 10-a and 20-b
-// have changed it (env, linux.resources.cpu.cpus)".
+// The error of a request, with the plugins that changed the request: "... (plugins 10-a and 20-b
+// have changed this request: env, linux.resources.cpu.cpus)". It doesn't say that they are at
+// fault.
 absl::Status NamePlugins(const absl::Status& failure, const std::vector<PluginChange>& changes);
 
 }  // namespace plimsoll::runtime

@@ -94,14 +94,16 @@ TEST(AskedSpecTest, PluginsAreNamedOnceAndBounded) {
   const std::vector<PluginChange> env = {{"env", "A", "10-a"}, {"env", "B", "10-a"}};
   EXPECT_TRUE(NamePlugins(absl::OkStatus(), env).ok());
   const absl::Status by_one = NamePlugins(no, env);
-  EXPECT_EQ(by_one.message(), absl::StrCat(no.message(), ": plugin 10-a has changed it (env)"));
+  EXPECT_EQ(by_one.message(),
+            absl::StrCat(no.message(), " (plugin 10-a has changed this request: env)"));
   EXPECT_EQ(by_one.code(), no.code());
   EXPECT_EQ(ErrnoOf(by_one), EBUSY);
   std::vector<PluginChange> many;
   for (int i = 0; i < 100; ++i) many.push_back({absl::StrCat("field-", i), "", "20-b"});
   many.push_back({"env", "", "10-a"});
   const std::string named(NamePlugins(no, many).message());
-  EXPECT_THAT(named, HasSubstr(": plugins 10-a and 20-b have changed it (field-0, field-1"));
+  EXPECT_THAT(named,
+              HasSubstr(" (plugins 10-a and 20-b have changed this request: field-0, field-1"));
   EXPECT_THAT(named, HasSubstr(", ...)"));
   EXPECT_THAT(named, Not(HasSubstr("field-50")));
 }

@@ -248,10 +248,13 @@ absl::Status ContainerCreation::TakeGroup(const SandboxRecord& sandbox,
   const auto taken = [&](absl::string_view why) {
     return absl::AlreadyExistsError(absl::StrCat(what, ": \"", *group, "\" ", why));
   };
-  for (const auto& other : parts_.objects.ContainersOf(sandbox.id)) {
-    if (other->Snapshot().cgroup_path != *group) continue;
-    return taken(absl::StrCat("is the group of container ", other->id));
-  }
+  // Of any pod: several may have one cgroup parent, and an ended container's removal sweeps its
+  // group, which may not exist at this moment.
+  std::string holder;
+  parts_.objects.VisitContainers([&](const ContainerRecord& other) {
+    if (other.cgroup_path == *group) holder = other.id;
+  });
+  if (!holder.empty()) return taken(absl::StrCat("is the group of container ", holder));
   if (!parts_.objects.ReserveName(absl::StrCat("group/", *group), record->id, what).ok()) {
     return taken("is the group of a container that is being made");
   }
@@ -275,9 +278,11 @@ absl::Status ContainerCreation::AskPlugins(const Sandbox& sandbox, const image::
   // The pod's init may have ended while the plugins were asked.
   PLIMSOLL_RETURN_IF_ERROR(Annotate(CheckTakesContainers(sandbox), what));
   if (wanted == record.spec) return absl::OkStatus();
-  PLIMSOLL_RETURN_IF_ERROR(Annotate(CheckPluginLimits(wanted.changed_by, record.spec.resources,
-                                                      wanted.resources, *parts_.options.runtime),
-                                    what));
+  const ResourceUpdate limits = {.cgroup = wanted.resources,
+                                 .oom_score_adj = wanted.oom_score_adj,
+                                 .changed_by = wanted.changed_by};
+  PLIMSOLL_RETURN_IF_ERROR(
+      Annotate(CheckPluginLimits(record.spec, limits, *parts_.options.runtime), what));
   record.spec = std::move(wanted);
   creation->changed_by = record.spec.changed_by;
   PLIMSOLL_RETURN_IF_ERROR(Annotate(CheckClassDevices(record.spec), what));

@@ -189,8 +189,7 @@ absl::Status ContainerUpdates::Check(const ContainerRecord& record,
                 .status();
   }
   if (valid.ok()) {
-    valid = CheckPluginLimits(update.changed_by, record.spec.resources, update.cgroup,
-                              *options_.runtime);
+    valid = CheckPluginLimits(record.spec, update, *options_.runtime);
   }
   if (valid.ok()) valid = classes_->CheckChange(record, update.classes);
   return Annotate(valid, absl::StrCat("update container ", record.id));

@@ -59,10 +59,11 @@ class Engine {
   static absl::StatusOr<std::unique_ptr<Engine>> Create(EngineOptions options);
 
   // --- sandboxes. `client_config`: the client's message, given back in the record as it came.
-  // Makes and starts a sandbox, and returns its id. Plugins may refuse it (EngineOptions::hooks), as
-  // they may refuse what clients ask below; the error is theirs then. ALREADY_EXISTS if there is one with the same
-  // name, namespace, uid and attempt. After a failure nothing is left; if something can't be
-  // removed at that moment, a sandbox in state Removing stays, with a warning in the event log.
+  // Makes and starts a sandbox, and returns its id. Plugins may refuse it (EngineOptions::hooks),
+  // as they may refuse what clients ask below; the error is theirs then. ALREADY_EXISTS if there is
+  // one with the same name, namespace, uid and attempt. After a failure nothing is left; if
+  // something can't be removed at that moment, a sandbox in state Removing stays, with a warning in
+  // the event log.
   virtual absl::StatusOr<std::string> RunSandbox(const SandboxSpec& spec,
                                                  std::string client_config) = 0;
   // Kills the sandbox's containers, gives back its network, releases its namespaces.

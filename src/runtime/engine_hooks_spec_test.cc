@@ -26,7 +26,8 @@ class EngineHooksSpecTest : public EngineHooksTest {
   absl::Status Refused(const std::string& pod) {
     const absl::Status refused = engine_->CreateContainer(pod, Spec("web"), "").status();
     EXPECT_FALSE(refused.ok());
-    EXPECT_THAT(std::string(refused.message()), HasSubstr("plugin 10-a has changed it"));
+    EXPECT_THAT(std::string(refused.message()),
+                HasSubstr("(plugin 10-a has changed this request: "));
     EXPECT_EQ(plugins_.calls().back(), "UndoContainer web");
     EXPECT_THAT(*store_.LoadContainers(), IsEmpty());
     EXPECT_THAT(*runtime_.ListTraces(), IsEmpty());
@@ -184,6 +185,23 @@ TEST_F(EngineHooksSpecTest, ItsGroupLiesBelowThePods) {
   EXPECT_TRUE(engine_->CreateContainer(pod, Spec("b"), "").ok()) << "it is free again";
 }
 
+TEST_F(EngineHooksSpecTest, PodsWithOneCgroupParentShareNoGroup) {
+  std::vector<std::string> pods;
+  for (const char* name : {"a", "b"}) {
+    SandboxSpec spec = PodSpec(name);
+    spec.cgroup_parent = "/shared";
+    pods.push_back(*engine_->RunSandbox(spec, ""));
+  }
+  Plugin("linux.cgroups_path",
+         [](ContainerSpec* spec) { spec->extras.cgroups_path = "/shared/mine"; });
+  const std::string id = Started(pods[0]);
+  ASSERT_TRUE(engine_->StopContainer(id, absl::ZeroDuration()).ok());
+  Restart();
+  const absl::Status second = engine_->CreateContainer(pods[1], Spec("web"), "").status();
+  EXPECT_TRUE(absl::IsAlreadyExists(second)) << second;
+  EXPECT_THAT(std::string(second.message()), HasSubstr(id));
+}
+
 // The picture says what was asked for (KEP-4112): a plugin that reads it must not find its own
 // words.
 TEST_F(EngineHooksSpecTest, PicturesKeepTheClientsWord) {
@@ -290,7 +308,7 @@ TEST_F(EngineHooksSpecTest, ARefusedUpdateNamesThePluginsThatChangedIt) {
   const absl::Status refused = engine_->UpdateResources(id, {.cgroup = {.cpu_shares = 2048}});
   EXPECT_TRUE(absl::IsInvalidArgument(refused)) << refused;
   EXPECT_THAT(std::string(refused.message()),
-              HasSubstr("plugin 10-a has changed it (linux.resources.cpu.cpus)"));
+              HasSubstr("(plugin 10-a has changed this request: linux.resources.cpu.cpus)"));
   EXPECT_EQ(engine_->GetContainer(id)->spec.resources.cpu_shares, std::nullopt);
 }
 

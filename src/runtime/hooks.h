@@ -44,8 +44,7 @@ class Hooks {
  public:
   virtual ~Hooks() = default;
 
-  // False: there is no plugin, and none is required. The engine then makes no
-  // call but Making.
+  // False: there is no plugin, and none is required. The engine then makes no call but Making.
   virtual bool Active() const = 0;
 
   // Marks the making of a pod or container, from before its hook to its end: visible, or undone.

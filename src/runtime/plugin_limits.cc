@@ -47,16 +47,23 @@ CgroupSettings SettingsBy(const std::vector<PluginChange>& changes,
   return taken;
 }
 
-absl::Status CheckPluginLimits(const std::vector<PluginChange>& changes,
-                               const CgroupSettings& before, const CgroupSettings& settings,
+absl::Status CheckPluginLimits(const ContainerSpec& before, const ResourceUpdate& wanted,
                                const ContainerRuntime& runtime) {
-  for (const PluginChange& change : changes) {
-    CgroupSettings one = SettingsBy({change}, settings);
-    if (one == SettingsBy({change}, before)) continue;
-    // A swap limit is none without the memory limit beside it.
-    if (one.memory_swap_limit_bytes) one.memory_limit_bytes = settings.memory_limit_bytes;
+  for (const PluginChange& change : wanted.changed_by) {
     std::vector<std::string> lost;
-    FitSettings(one, runtime, &lost);
+    CgroupSettings one = SettingsBy({change}, wanted.cgroup);
+    if (one != SettingsBy({change}, before.resources)) {
+      // One of memory and swap that is the memory limit is held without swap accounting.
+      if (one.memory_swap_limit_bytes) {
+        const auto& limit = wanted.cgroup.memory_limit_bytes;
+        one.memory_limit_bytes = limit.has_value() ? limit : before.resources.memory_limit_bytes;
+      }
+      FitSettings(one, runtime, &lost);
+    }
+    if (const int adj = wanted.oom_score_adj.value_or(before.oom_score_adj);
+        change.field == "linux.oom_score_adj" && adj != before.oom_score_adj) {
+      FitOomScoreAdj(adj, runtime, &lost);
+    }
     if (lost.empty()) continue;
     return absl::FailedPreconditionError(
         absl::StrCat("plugin ", change.plugin, ": ", change.field, change.key.empty() ? "" : " ",

@@ -8,6 +8,8 @@
 #include "absl/status/status.h"
 #include "linux/cgroup/settings.h"
 #include "runtime/oci/container_runtime.h"
+#include "runtime/resource_update.h"
+#include "runtime/spec/container_spec.h"
 #include "runtime/spec/oci_extras.h"
 
 namespace plimsoll::runtime {
@@ -16,11 +18,10 @@ namespace plimsoll::runtime {
 linux::CgroupSettings SettingsBy(const std::vector<PluginChange>& changes,
                                  const linux::CgroupSettings& settings);
 
-// FAILED_PRECONDITION names the plugin and the field of a limit that this machine can't hold, and
-// the reason. Some plugins repeat what the container has: limits equal to those in `before` pass.
-absl::Status CheckPluginLimits(const std::vector<PluginChange>& changes,
-                               const linux::CgroupSettings& before,
-                               const linux::CgroupSettings& settings,
+// FAILED_PRECONDITION names the plugin and the field of a limit, or of an oom_score_adj, in
+// `wanted` that this machine can't give, and the reason. Some plugins repeat what the container
+// has: values equal to those in `before` pass.
+absl::Status CheckPluginLimits(const ContainerSpec& before, const ResourceUpdate& wanted,
                                const ContainerRuntime& runtime);
 
 }  // namespace plimsoll::runtime

@@ -1,5 +1,6 @@
 #include "runtime/plugin_limits.h"
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -50,7 +51,15 @@ class PluginLimitsTest : public ::testing::Test {
   }
   absl::Status Check(const std::vector<PluginChange>& changes, const linux::CgroupSettings& before,
                      const linux::CgroupSettings& settings) {
-    return CheckPluginLimits(changes, before, settings, runtime_);
+    ContainerSpec spec;
+    spec.resources = before;
+    return CheckPluginLimits(spec, {.cgroup = settings, .changed_by = changes}, runtime_);
+  }
+  absl::Status CheckOomScore(int before, std::optional<int> wanted) {
+    ContainerSpec spec;
+    spec.oom_score_adj = before;
+    const std::vector<PluginChange> changes = {{"linux.oom_score_adj", "", "10-a"}};
+    return CheckPluginLimits(spec, {.oom_score_adj = wanted, .changed_by = changes}, runtime_);
   }
 
   FakeRuntime runtime_{*FsRoot::Open("/")};
@@ -77,6 +86,33 @@ TEST_F(PluginLimitsTest, ClientsAreTakenAsBeforeAndRepetitionsToo) {
   EXPECT_EQ(Check({}, {}, AllLimits()), absl::OkStatus());
   EXPECT_EQ(Check(Changes(), AllLimits(), AllLimits()), absl::OkStatus());
   EXPECT_EQ(Check({Changes()[0], Changes()[5]}, {}, AllLimits()), absl::OkStatus());
+}
+
+TEST_F(PluginLimitsTest, ASwapLimitIsComparedWithTheMemoryLimit) {
+  runtime_.known->swap_accounting = false;
+  const PluginChange swap = {"linux.resources.memory.swap", "", "10-a"};
+  linux::CgroupSettings before;
+  before.memory_limit_bytes = 64 << 20;
+  linux::CgroupSettings wanted;
+  wanted.memory_swap_limit_bytes = 64 << 20;
+  EXPECT_EQ(Check({swap}, before, wanted), absl::OkStatus());
+  EXPECT_TRUE(absl::IsFailedPrecondition(Check({swap}, {}, wanted)));
+  wanted.memory_limit_bytes = 32 << 20;
+  EXPECT_TRUE(absl::IsFailedPrecondition(Check({swap}, before, wanted)));
+}
+
+TEST_F(PluginLimitsTest, AnOomScoreThatCannotBeHadIsRefused) {
+  runtime_.known->oom_score_adj = 5;
+  runtime_.known->lowers_oom_score_adj = false;
+  const absl::Status lower = CheckOomScore(0, -500);
+  EXPECT_TRUE(absl::IsFailedPrecondition(lower)) << lower;
+  EXPECT_THAT(std::string(lower.message()),
+              HasSubstr("plugin 10-a: linux.oom_score_adj can't be had here: oom_score_adj is 5"));
+  EXPECT_EQ(CheckOomScore(-500, -500), absl::OkStatus());
+  EXPECT_EQ(CheckOomScore(-500, std::nullopt), absl::OkStatus());
+  EXPECT_EQ(CheckOomScore(0, 5), absl::OkStatus());
+  runtime_.known->lowers_oom_score_adj = true;
+  EXPECT_EQ(CheckOomScore(0, -500), absl::OkStatus());
 }
 
 }  // namespace

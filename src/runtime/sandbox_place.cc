@@ -189,11 +189,13 @@ std::string NetworkNamespaceOf(const std::string& id, const SandboxSpec& spec) {
 SandboxPlace PlaceOf(const FsRoot& run, const std::string& id, const SandboxSpec& spec) {
   const std::string directory = run.PathOf(DirectoryOf(id));
   SandboxPlace place;
-  if (spec.namespaces.network == NamespaceMode::kPod) {
-    place.network_namespace = absl::StrCat(directory, "/net");
-  }
+  const std::string network = NetworkNamespaceOf(id, spec);
+  if (!network.empty()) place.network_namespace = run.PathOf(network);
   if (spec.namespaces.ipc == NamespaceMode::kPod) {
     place.ipc_namespace = absl::StrCat(directory, "/ipc");
+    place.shm_directory = absl::StrCat(directory, "/shm");
+  } else {
+    place.shm_directory = "/dev/shm";
   }
   if (spec.namespaces.pid == NamespaceMode::kPod) {
     place.pid_namespace = absl::StrCat(directory, "/pid");
@@ -202,8 +204,9 @@ SandboxPlace PlaceOf(const FsRoot& run, const std::string& id, const SandboxSpec
     place.user_namespace = absl::StrCat(directory, "/user");
   }
   place.hostname = HostnameOf(spec);
-  if (!place.hostname.empty()) place.uts_namespace = absl::StrCat(directory, "/uts");
-  place.shm_directory = place.ipc_namespace.empty() ? "/dev/shm" : absl::StrCat(directory, "/shm");
+  if (!place.hostname.empty()) {
+    place.uts_namespace = absl::StrCat(directory, "/uts");
+  }
   // Pods with the host's network that an earlier version made have no such file.
   if (run.Exists(absl::StrCat(DirectoryOf(id), "/hostname"))) {
     place.etc_hostname = absl::StrCat(directory, "/hostname");

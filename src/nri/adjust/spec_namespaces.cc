@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <set>
 #include <string>
-#include <utility>
 
 #include "absl/algorithm/container.h"
 #include "absl/strings/ascii.h"
@@ -18,10 +17,9 @@
 namespace plimsoll::nri {
 namespace {
 
-// The OCI runtime specification's types and the kernel's names below /proc/<pid>/ns.
-constexpr std::pair<absl::string_view, const char*> kNamespaces[] = {
-    {"cgroup", "cgroup"}, {"ipc", "ipc"},   {"mount", "mnt"}, {"network", "net"},
-    {"pid", "pid"},       {"time", "time"}, {"user", "user"}, {"uts", "uts"}};
+// The OCI runtime specification's types.
+constexpr absl::string_view kNamespaces[] = {"cgroup", "ipc",  "mount", "network",
+                                             "pid",    "time", "user",  "uts"};
 
 // What no container of Plimsoll can have; nullptr: anything else.
 const char* WhyNoNamespace(const api::LinuxNamespace& asked) {
@@ -35,14 +33,13 @@ const char* WhyNoNamespace(const api::LinuxNamespace& asked) {
   return nullptr;
 }
 
-absl::Status RemoveNamespace(absl::string_view type, const char* file, const SpecTarget& target) {
+absl::Status RemoveNamespace(absl::string_view type, const SpecTarget& target) {
   if (type == "mount" || type == "user") {
     return target.Impossible("linux.namespaces", type,
                              "can't be removed: the container's files would be the host's");
   }
   if (type == "time") return absl::OkStatus();  // no container has one
-  // A container without a namespace of its own is in the OCI runtime's, which is the host's.
-  target.spec().extras.namespaces.push_back({std::string(type), absl::StrCat("/proc/1/ns/", file)});
+  target.spec().extras.namespaces.push_back({.type = std::string(type), .of_host = true});
   return absl::OkStatus();
 }
 
@@ -50,14 +47,12 @@ absl::Status ApplyNamespace(const api::LinuxNamespace& asked, const SpecTarget& 
   constexpr absl::string_view kPath = "linux.namespaces";
   absl::string_view type = asked.type();
   const bool is_removal = TakeRemovalMark(&type);
-  const auto known =
-      absl::c_find_if(kNamespaces, [&](const auto& one) { return one.first == type; });
-  if (known == std::end(kNamespaces)) {
+  if (!absl::c_linear_search(kNamespaces, type)) {
     return target.Wrong(kPath, type,
                         "is no type of namespace; valid are cgroup, ipc, mount, network, pid, "
                         "time, user and uts");
   }
-  if (is_removal) return RemoveNamespace(type, known->second, target);
+  if (is_removal) return RemoveNamespace(type, target);
   if (const char* why = WhyNoNamespace(asked); why != nullptr) {
     return target.Unsupported(kPath, type, why);
   }
@@ -66,7 +61,7 @@ absl::Status ApplyNamespace(const api::LinuxNamespace& asked, const SpecTarget& 
                         absl::StrCat("has the path ", Quoted(asked.path()),
                                      "; an absolute path, or none for a new namespace, is right"));
   }
-  target.spec().extras.namespaces.push_back({asked.type(), asked.path()});
+  target.spec().extras.namespaces.push_back({.type = asked.type(), .path = asked.path()});
   return absl::OkStatus();
 }
 

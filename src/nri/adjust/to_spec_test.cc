@@ -193,7 +193,7 @@ TEST(ToSpecTest, Namespaces) {
   EXPECT_THAT(spec.extras.namespaces,
               ElementsAre(runtime::NamespaceChange{"network", "/run/netns/x"},
                           runtime::NamespaceChange{"ipc", ""},
-                          runtime::NamespaceChange{"pid", "/proc/1/ns/pid"},
+                          runtime::NamespaceChange{.type = "pid", .of_host = true},
                           runtime::NamespaceChange{"mount", ""}));
 }
 

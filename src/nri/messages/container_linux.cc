@@ -35,7 +35,11 @@ void FillNamespaces(const runtime::HookedPod& pod, const runtime::ContainerSpec&
       break;
   }
   for (const runtime::NamespaceChange& change : spec.extras.namespaces) {
-    namespaces[change.type] = change.path;
+    if (change.of_host) {
+      namespaces.erase(change.type);
+    } else {
+      namespaces[change.type] = change.path;
+    }
   }
   for (const auto& [type, path] : namespaces) {
     api::LinuxNamespace* added = out->add_namespaces();

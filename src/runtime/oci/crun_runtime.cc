@@ -342,6 +342,14 @@ absl::Status CrunRuntime::Start(absl::string_view id) {
   return absl::OkStatus();
 }
 
+absl::Status CrunRuntime::FinishStart(absl::string_view id) {
+  PLIMSOLL_RETURN_IF_ERROR(crun_->FinishStart(id));
+  const absl::StatusOr<FsRoot> bundle = Bundle(id);
+  if (absl::IsNotFound(bundle.status())) return absl::OkStatus();
+  PLIMSOLL_RETURN_IF_ERROR(bundle.status());
+  return KeepSharedSettings(*bundle);
+}
+
 absl::StatusOr<std::optional<ExitRecord>> CrunRuntime::ReadExit(absl::string_view id) {
   PLIMSOLL_ASSIGN_OR_RETURN(const FsRoot bundle, Bundle(id));
   return runtime::ReadExit(bundle);

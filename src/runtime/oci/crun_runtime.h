@@ -72,7 +72,7 @@ class CrunRuntime : public ContainerRuntime {
   absl::Status EndStrayExec(const StrayExec& stray) override {
     return EndExecStray(options_.host, machine_.layout, stray, MonotonicNow() + kKillTimeout);
   }
-  absl::Status FinishStart(absl::string_view id) override { return crun_->FinishStart(id); }
+  absl::Status FinishStart(absl::string_view id) override;
 
  private:
   absl::StatusOr<BuiltSpec> MakeSpec(const CreateRequest& request, const FsRoot& bundle);

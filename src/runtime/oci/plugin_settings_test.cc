@@ -11,12 +11,14 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
+#include "base/dir_for_test.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "linux/other_namespaces_for_test.h"
 #include "linux/user_namespace.h"
 #include "runtime/oci/machine.h"
 #include "runtime/oci/machine_for_test.h"
+#include "runtime/oci/shared_settings.h"
 
 namespace plimsoll::runtime {
 namespace {
@@ -326,6 +328,36 @@ TEST_F(SharedSettingsTest, SysctlsAreThePods) {
   EXPECT_THAT(InPodNow("b", "kernel/msgmax"), HasSubstr("=4321=")) << "it was started";
 }
 
+TEST_F(SharedSettingsTest, SysctlsStayAfterAStartThatWasCutOff) {
+  extras().sysctls = {{"kernel.msgmax", "4321"}};
+  Make(InPod("a", "true"));
+  const char* const note = "run/oci/containers/a/shared-settings";
+  const auto text = machine_->dir().root().Read(note);
+  ASSERT_TRUE(text.ok()) << text.status();
+  ASSERT_TRUE(runtime().Start("a").ok());
+  ASSERT_TRUE(machine_->dir().root().ReplaceFile(note, *text).ok());  // as if it were there still
+  ASSERT_TRUE(runtime().FinishStart("a").ok());
+  ASSERT_TRUE(runtime().Delete("a", machine_->group("a")).ok());
+  EXPECT_THAT(InPodNow("b", "kernel/msgmax"), HasSubstr("=4321="));
+}
+
+TEST_F(SharedSettingsTest, NamespacesOfTheHost) {
+  extras().namespaces = {{.type = "network", .of_host = true}, {.type = "ipc", .of_host = true}};
+  const Created created = Make(InPod("a", "true"));
+  for (const char* name : {"net", "ipc"}) {
+    const auto link = [&](const std::string& process) {
+      return machine_->host().ReadLink(absl::StrCat("proc/", process, "/ns/", name));
+    };
+    const auto own = link("self");
+    ASSERT_TRUE(own.ok()) << own.status();
+    EXPECT_EQ(link(absl::StrCat(created.init.pid)), own);
+  }
+  ASSERT_TRUE(runtime().Delete("a", machine_->group("a")).ok());
+  extras().sysctls = {{"kernel.msgmax", "4321"}};
+  EXPECT_THAT(Refusal(InPod("b", "true"), absl::StatusCode::kInvalidArgument),
+              HasSubstr("would become the host's"));
+}
+
 TEST_F(SharedSettingsTest, SysctlsOfANamespaceOfItsOwn) {
   extras().namespaces = {{"network", ""}};
   extras().sysctls = {{"net.core.somaxconn", "77"}};
@@ -432,6 +464,16 @@ TEST_F(SharedSettingsTest, NetworkDevicesThatCannotMove) {
   EXPECT_THAT(Impossible(machine_->Request("c", "true")),
               HasSubstr("linux.net_devices: network device card0 can't be given"));
   EXPECT_NE(IndexHere("card0"), 0);
+}
+
+TEST(SharedSettingsNoteTest, AnUnreadableNoteIsReportedOnce) {
+  for (const char* text : {"", "{", "[]", R"({"root": "x"})", R"({"devices": [1]})"}) {
+    TestDir bundle;
+    ASSERT_TRUE(bundle.root().ReplaceFile("shared-settings", text).ok());
+    const absl::Status unreadable = SetBackSharedSettings(bundle.root());
+    EXPECT_TRUE(absl::IsDataLoss(unreadable)) << text << ": " << unreadable;
+    EXPECT_EQ(SetBackSharedSettings(bundle.root()), absl::OkStatus()) << text;
+  }
 }
 
 // --- resources

@@ -65,7 +65,8 @@ absl::Status ApplyProcessSettings(const FsRoot& host, const OciExtras& extras,
   PLIMSOLL_ASSIGN_OR_RETURN(const bool runs, linux::IsRunning(host, init));
   if (runs) return absl::OkStatus();
   return absl::FailedPreconditionError(
-      absl::StrCat(kSchedulerField, ": the container's init ended before its start"));
+      absl::StrCat(extras.scheduler.has_value() ? kSchedulerField : kIoPriorityField,
+                   ": the container's init ended before its start"));
 }
 
 }  // namespace plimsoll::runtime

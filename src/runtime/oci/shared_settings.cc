@@ -89,10 +89,10 @@ Place PlaceOf(const Note& note, const char* name) {
   return found == note.places.end() ? Place() : found->second;
 }
 
-Note Parse(const std::string& text) {
-  const Json json = Json::parse(text, nullptr, /*allow_exceptions=*/false);
+// Throws Json::exception.
+Note ParseOrThrow(const std::string& text) {
+  const Json json = Json::parse(text);
   Note note;
-  if (!json.is_object()) return note;
   note.root = json.value("root", 0u);
   note.owner = json.value("owner", "");
   note.sysctls = json.value("sysctls", linux::SysctlValues());
@@ -116,6 +116,14 @@ Note Parse(const std::string& text) {
   return note;
 }
 
+absl::StatusOr<Note> Parse(const std::string& text) {
+  try {
+    return ParseOrThrow(text);
+  } catch (const Json::exception& error) {
+    return absl::DataLossError(absl::StrCat(kNote, ": ", error.what()));
+  }
+}
+
 absl::Status Keep(const FsRoot& bundle, const Note& note) {
   return bundle.ReplaceFile(kNote, Write(note));
 }
@@ -134,19 +142,38 @@ absl::Status MoveDevices(const FsRoot& bundle, const std::map<std::string, std::
     // Before it is done, so that an end of this process in between leaves no device behind.
     PLIMSOLL_RETURN_IF_ERROR(Keep(bundle, *note));
     const absl::StatusOr<linux::MovedNetDevice> moved = linux::MoveNetDevice(device.move);
-    if (moved.ok()) {
-      note->devices.back().moved = *moved;
-    } else {
-      note->devices.pop_back();  // it is back
-    }
+    // It stays noted, in case that its way back failed too.
+    if (!moved.ok()) return Annotate(moved.status(), kNetDevicesField);
+    note->devices.back().moved = *moved;
     PLIMSOLL_RETURN_IF_ERROR(Keep(bundle, *note));
-    PLIMSOLL_RETURN_IF_ERROR(Annotate(moved.status(), kNetDevicesField));
   }
   return absl::OkStatus();
 }
 
 linux::NamespaceFiles FilesOf(const Note& note) {
   return {PlaceOf(note, "net").path, PlaceOf(note, "ipc").path, PlaceOf(note, "uts").path};
+}
+
+// The error for the client.
+absl::Status SysctlRefused(const absl::Status& status) {
+  if (status.ok() || absl::IsInvalidArgument(status)) return Annotate(status, kSysctlField);
+  return absl::FailedPreconditionError(absl::StrCat(kSysctlField, ": ", status.message()));
+}
+
+// Sets a parameter back, unless its namespace has ended.
+absl::Status SetBack(const Note& note, const std::string& name, const std::string& value) {
+  const absl::StatusOr<linux::Sysctl> sysctl = linux::ParseSysctlName(name);
+  if (!sysctl.ok()) return absl::OkStatus();
+  const char* const kind = sysctl->belongs_to == linux::SysctlNamespace::kNetwork ? "net"
+                           : sysctl->belongs_to == linux::SysctlNamespace::kIpc   ? "ipc"
+                                                                                  : "uts";
+  if (!IsThere(PlaceOf(note, kind))) return absl::OkStatus();
+  // One that can't be written, and so has not changed, is noted as well.
+  const auto now = linux::ReadSysctls(FilesOf(note), {{name, value}});
+  if (now.ok() && *now == linux::SysctlValues{{name, value}}) return absl::OkStatus();
+  const absl::Status set = linux::SetSysctls(FilesOf(note), {{name, value}}, note.root);
+  // A device's own have gone with it.
+  return absl::IsInvalidArgument(set) ? absl::OkStatus() : Annotate(set, kSysctlField);
 }
 
 }  // namespace
@@ -169,18 +196,24 @@ absl::Status MakeSharedSettings(const FsRoot& bundle, const CreateRequest& reque
     PLIMSOLL_ASSIGN_OR_RETURN(note.places[name], PlaceAt(FileOf(request, init, type, name, *pin)));
   }
   PLIMSOLL_RETURN_IF_ERROR(MoveDevices(bundle, extras.net_devices, &note));
-  const absl::Status written =
-      linux::SetSysctls(FilesOf(note), extras.sysctls, note.root, &note.sysctls);
-  PLIMSOLL_RETURN_IF_ERROR(Keep(bundle, note));
-  if (written.ok() || absl::IsInvalidArgument(written)) return Annotate(written, kSysctlField);
-  return absl::FailedPreconditionError(absl::StrCat(kSysctlField, ": ", written.message()));
+  absl::StatusOr<linux::SysctlValues> former = linux::ReadSysctls(FilesOf(note), extras.sysctls);
+  if (!former.ok()) return SysctlRefused(former.status());
+  note.sysctls = *std::move(former);
+  PLIMSOLL_RETURN_IF_ERROR(Keep(bundle, note));  // first, as with devices
+  return SysctlRefused(linux::SetSysctls(FilesOf(note), extras.sysctls, note.root));
 }
 
 absl::Status SetBackSharedSettings(const FsRoot& bundle) {
   const absl::StatusOr<std::string> text = bundle.Read(kNote, 1 << 20);
   if (absl::IsNotFound(text.status())) return absl::OkStatus();
   PLIMSOLL_RETURN_IF_ERROR(text.status());
-  Note note = Parse(*text);
+  const absl::StatusOr<Note> parsed = Parse(*text);
+  if (!parsed.ok()) {
+    // Once, so that the container can go all the same.
+    PLIMSOLL_RETURN_IF_ERROR(bundle.RemoveFile(kNote));
+    return parsed.status();
+  }
+  const Note& note = *parsed;
   absl::Status result;
   if (IsThere(PlaceOf(note, "net"))) {
     for (const Note::Device& each : note.devices) {
@@ -189,16 +222,7 @@ absl::Status SetBackSharedSettings(const FsRoot& bundle) {
     }
   }
   for (const auto& [name, value] : note.sysctls) {
-    const absl::StatusOr<linux::Sysctl> sysctl = linux::ParseSysctlName(name);
-    if (!sysctl.ok()) continue;
-    const char* const kind = sysctl->belongs_to == linux::SysctlNamespace::kNetwork ? "net"
-                             : sysctl->belongs_to == linux::SysctlNamespace::kIpc   ? "ipc"
-                                                                                    : "uts";
-    if (!IsThere(PlaceOf(note, kind))) continue;
-    const absl::Status set =
-        linux::SetSysctls(FilesOf(note), {{name, value}}, note.root, /*former=*/nullptr);
-    // A device's own have gone with it.
-    if (!absl::IsInvalidArgument(set)) result = FirstError(result, Annotate(set, kSysctlField));
+    result = FirstError(result, SetBack(note, name, value));
   }
   PLIMSOLL_RETURN_IF_ERROR(result);
   return bundle.RemoveFile(kNote);

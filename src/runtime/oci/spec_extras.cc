@@ -81,7 +81,7 @@ absl::Status CheckNamespace(const NamespaceChange& change) {
   if (change.type == "user") {
     return refuse("the pod decides about user namespaces, since theirs owns all others of it");
   }
-  if (change.type == "mount" && !change.path.empty()) {
+  if (change.type == "mount" && (change.of_host || !change.path.empty())) {
     return refuse(
         "a container needs a mount namespace of its own, in which its root filesystem is");
   }
@@ -217,10 +217,15 @@ absl::Status ChangeNamespaces(const OciExtras& extras, Json* namespaces) {
       return absl::InvalidArgumentError(
           absl::StrCat("linux.namespaces: type \"", change.type, "\" is there twice"));
     }
-    Json changed = {{"type", change.type}};
-    if (!change.path.empty()) changed["path"] = change.path;
     const auto present =
         absl::c_find_if(*namespaces, [&](const Json& each) { return each["type"] == change.type; });
+    if (change.of_host) {
+      // Without an entry the OCI runtime stays where it is. /proc/1/ns would need CAP_SYS_PTRACE.
+      if (present != namespaces->end()) namespaces->erase(present);
+      continue;
+    }
+    Json changed = {{"type", change.type}};
+    if (!change.path.empty()) changed["path"] = change.path;
     if (present == namespaces->end()) {
       namespaces->push_back(std::move(changed));
     } else {

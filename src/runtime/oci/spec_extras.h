@@ -17,8 +17,9 @@ namespace plimsoll::runtime {
 absl::StatusOr<nlohmann::json> BuildRlimits(const SpecInput& input);
 
 // Puts the changes into "linux.namespaces". A namespace takes the place of the container's one of
-// its type. UNIMPLEMENTED for a user namespace, which owns the others, for a mount namespace of
-// another process, which has no root filesystem for this container, and for time namespaces.
+// its type; one of the host's leaves none. UNIMPLEMENTED for a user namespace, which owns the
+// others, for a mount namespace of another process, which has no root filesystem for this
+// container, and for time namespaces.
 absl::Status ChangeNamespaces(const OciExtras& extras, nlohmann::json* namespaces);
 
 // Adds memory and realtime settings to "linux.resources". FAILED_PRECONDITION or UNIMPLEMENTED for

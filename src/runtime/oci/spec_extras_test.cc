@@ -185,10 +185,26 @@ TEST_F(SpecExtrasTest, AnIpcNamespaceOfItsOwnHasItsOwnSharedMemory) {
   EXPECT_EQ(MountAt(Build(), "/dev/shm")["type"], "tmpfs");
 }
 
+TEST_F(SpecExtrasTest, TheHostsNamespacesHaveNoEntry) {
+  request_.sandbox.ipc_namespace = "/run/ipc";
+  request_.sandbox.shm_directory = "/run/shm";
+  request_.sandbox.uts_namespace = "/run/uts";
+  extras().namespaces = {{.type = "ipc", .of_host = true},
+                         {.type = "uts", .of_host = true},
+                         {.type = "pid", .of_host = true},
+                         {.type = "network", .of_host = true}};  // it has none anyway
+  spec_.security.namespaces.pid = NamespaceMode::kContainer;
+  const Json config = Build();
+  EXPECT_EQ(config["linux"]["namespaces"], Json::parse(R"([{"type": "mount"}])"));
+  EXPECT_EQ(MountAt(config, "/dev/shm")["source"], "/dev/shm");
+}
+
 TEST_F(SpecExtrasTest, NamespacesThatCannotBe) {
   extras().namespaces = {{"user", "/run/user"}};
   EXPECT_THAT(Unimplemented(), HasSubstr("linux.namespaces: type \"user\""));
   extras().namespaces = {{"mount", "/proc/1/ns/mnt"}};
+  EXPECT_THAT(Unimplemented(), HasSubstr("mount namespace of its own"));
+  extras().namespaces = {{.type = "mount", .of_host = true}};
   EXPECT_THAT(Unimplemented(), HasSubstr("mount namespace of its own"));
   extras().namespaces = {{"time", ""}};
   EXPECT_THAT(Unimplemented(), HasSubstr("type \"time\""));

@@ -189,7 +189,12 @@ absl::StatusOr<Json> BuildMounts(const SpecInput& input, std::map<size_t, std::s
 }
 
 std::vector<cdi::Mount> StandardMounts(const ContainerSpec& spec, const SandboxPlace& sandbox) {
-  const bool host_ipc = sandbox.ipc_namespace.empty();
+  // Shared memory is of an IPC namespace, so the segments that are files follow it.
+  const auto ipc = absl::c_find_if(
+      spec.extras.namespaces, [](const NamespaceChange& change) { return change.type == "ipc"; });
+  const bool is_changed = ipc != spec.extras.namespaces.end();
+  const bool host_ipc = sandbox.ipc_namespace.empty() || (is_changed && ipc->of_host);
+  const bool own_ipc = is_changed && !ipc->of_host && ipc->path.empty();
   const std::string access = spec.security.privileged ? "rw" : "ro";
   std::vector<cdi::Mount> mounts;
   const auto add = [&](std::string destination, std::string type, std::string source,
@@ -207,10 +212,6 @@ std::vector<cdi::Mount> StandardMounts(const ContainerSpec& spec, const SandboxP
   add("/dev/mqueue", "mqueue", "mqueue", {"nosuid", "noexec", "nodev"});
   add("/sys", "sysfs", "sysfs", {"nosuid", "noexec", "nodev", access});
   add("/sys/fs/cgroup", "cgroup", "cgroup", {"nosuid", "noexec", "nodev", "relatime", access});
-  // Its queues and segments are its own: so are the segments that are files.
-  const bool own_ipc = absl::c_any_of(spec.extras.namespaces, [](const NamespaceChange& change) {
-    return change.type == "ipc" && change.path.empty();
-  });
   if (!own_ipc && (host_ipc || !sandbox.shm_directory.empty())) {
     add("/dev/shm", "bind", host_ipc ? "/dev/shm" : sandbox.shm_directory,
         {"rbind", "rprivate", "nosuid", "noexec", "nodev"});

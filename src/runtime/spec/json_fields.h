@@ -343,9 +343,10 @@ void Fields(Visitor& visit, auto& s, const Rlimit*) {
 
 template <typename Visitor>
 void Fields(Visitor& visit, auto& s, const NamespaceChange*) {
-  auto& [type, path] = s;
+  auto& [type, path, of_host] = s;
   visit("type", type);
   visit("path", path);
+  visit("of_host", of_host);
 }
 
 template <typename Visitor>

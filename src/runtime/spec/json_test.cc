@@ -111,7 +111,7 @@ OciExtras FullExtras() {
                   .intel_rdt = cdi::IntelRdt{"gold", "L3:0=ff", "MB:0=10", true, true}};
   extras.rlimits = {{"RLIMIT_NOFILE", 7, std::numeric_limits<uint64_t>::max()}};
   extras.sysctls = {{"net.core.somaxconn", "8"}};
-  extras.namespaces = {{"network", "/proc/1/ns/net"}, {"ipc", ""}};
+  extras.namespaces = {{"network", "/proc/1/ns/net"}, {"ipc", ""}, {"uts", "", true}};
   extras.io_priority = IoPriority{"IOPRIO_CLASS_BE", 9};
   extras.scheduler = Scheduler{"SCHED_DEADLINE", -10, 11, {"SCHED_FLAG_RESET_ON_FORK"}, 12, 13, 14};
   extras.memory_policy = MemoryPolicy{"MPOL_BIND", "0-1", {"MPOL_F_STATIC_NODES"}};

@@ -22,8 +22,9 @@ struct Rlimit {
 
 // A namespace to be in, instead of the one that the container would get.
 struct NamespaceChange {
-  std::string type;  // the OCI specification's: "network", "ipc"
-  std::string path;  // empty: a new one
+  std::string type;      // the OCI specification's: "network", "ipc"
+  std::string path;      // empty: a new one
+  bool of_host = false;  // true: none of its own, so it is in the host's
   bool operator==(const NamespaceChange&) const = default;
 };
 

@@ -51,13 +51,16 @@ std::vector<std::string> ExecLimits(absl::string_view config) {
   const auto process = whole.is_object() ? whole.find("process") : whole.end();
   if (process == whole.end() || !process->is_object()) return limits;
   for (const Json& limit : process->value("rlimits", Json::array())) {
+    if (!limit.is_object()) continue;
     const auto number = linux::ParseResourceLimit(limit.value("type", ""));
     if (!number.has_value()) continue;
     const uint64_t soft = limit.value("soft", uint64_t{0});
     const uint64_t hard = limit.value("hard", uint64_t{0});
     rlimit own = {};
-    const bool known = getrlimit(static_cast<__rlimit_resource>(*number), &own) == 0;
-    if (known && own.rlim_cur == soft && own.rlim_max == hard) continue;
+    const bool is_inherited = *number != RLIMIT_NOFILE &&
+                              getrlimit(static_cast<__rlimit_resource>(*number), &own) == 0 &&
+                              own.rlim_cur == soft && own.rlim_max == hard;
+    if (is_inherited) continue;
     limits.push_back(absl::StrCat(*number, ":", soft, ":", hard));
   }
   return limits;

@@ -22,6 +22,7 @@ absl::StatusOr<std::string> ExecProcess(absl::string_view config,
 
 // The limits of that process which differ from this process's own, as plans have them: "7:100:200".
 // For a command by the OCI runtime, which inherits them: crun 1.8's exec ignores the container's.
+// That of descriptors is always there, as a plan may have another one for those ("nofile").
 std::vector<std::string> ExecLimits(absl::string_view config);
 
 }  // namespace plimsoll::runtime

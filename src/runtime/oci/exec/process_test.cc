@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <nlohmann/json.hpp>
 
+#include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
@@ -56,6 +57,13 @@ TEST(ExecProcessTest, LimitsAreForTheLauncherUnlessItHasThem) {
          {{{"type", "RLIMIT_NOFILE"}, {"soft", 1}, {"hard", UINT64_MAX}},
           {{"type", "RLIMIT_STACK"}, {"soft", own.rlim_cur}, {"hard", own.rlim_max}}}}}}};
   EXPECT_THAT(ExecLimits(config.dump()), ::testing::ElementsAre("7:1:18446744073709551615"));
+  ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &own), 0);
+  const Json same = {
+      {"process",
+       {{"rlimits",
+         {1, {{"type", "RLIMIT_NOFILE"}, {"soft", own.rlim_cur}, {"hard", own.rlim_max}}}}}}};
+  EXPECT_THAT(ExecLimits(same.dump()),
+              ::testing::ElementsAre(absl::StrCat("7:", own.rlim_cur, ":", own.rlim_max)));
   for (const char* text : {"", "{}", R"({"process": 1})", R"({"process": {}})"}) {
     EXPECT_THAT(ExecLimits(text), ::testing::IsEmpty()) << text;
   }
