@@ -342,12 +342,12 @@ constexpr Option kOptions[] = {
      [](Config& config, const std::string& value) {
        return SetBool(config.nri.default_policy.required, value);
      },
-     "whether a request fails with a plugin that nri.plugins doesn't name: true or false"},
+     "whether a request fails with a plugin, unless nri.plugins says otherwise: true or false"},
     {"nri.default_policy.strikes", OptionKind::kInteger,
      [](Config& config, const std::string& value) {
        return SetInteger(config.nri.default_policy.strikes, value, 0, 1000);
      },
-     "failures in a row that end the connection of such a plugin; 0: the first one does"},
+     "failures in a row that end the connection of a plugin; 0: the first one does"},
     {"nri.validator.reject_oci_hooks", OptionKind::kText,
      [](Config& config, const std::string& value) {
        return SetBool(config.nri.validator.reject_oci_hooks, value);

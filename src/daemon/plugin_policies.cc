@@ -22,16 +22,16 @@ absl::Status CheckPluginName(const std::string& name) {
 }
 
 void ReadPluginPolicies(YamlReader& reader, const YAML::Node& node, const std::string& path,
-                        std::map<std::string, nri::PluginPolicy>* policies) {
+                        std::map<std::string, nri::PolicyChange>* policies) {
   reader.Entries(node, path,
                  [&](const std::string& name, const YAML::Node& value, const std::string& at) {
                    if (const absl::Status fits = CheckPluginName(name); !fits.ok()) {
                      reader.Fail(value, at, fits.message());
                      return;
                    }
-                   nri::PluginPolicy policy;
+                   nri::PolicyChange policy;
                    YamlMapping mapping(reader, value, at);
-                   mapping.Bool("required", policy.required);
+                   mapping.OptionalBool("required", policy.required);
                    std::optional<int64_t> strikes;
                    mapping.Int("strikes", strikes, 0, kMostStrikes);
                    if (strikes.has_value()) policy.strikes = static_cast<int>(*strikes);

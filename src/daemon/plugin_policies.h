@@ -14,10 +14,10 @@ namespace plimsoll::daemon {
 // INVALID_ARGUMENT unless it is "10-name" or "name". The message does not name the key.
 absl::Status CheckPluginName(const std::string& name);
 
-// A mapping of plugins' names. A key that a policy lacks has PluginPolicy's default. Errors go to
-// the reader.
+// A mapping of plugins' names. A key that a policy lacks has the value of the default policy,
+// wherever that stands. Errors go to the reader.
 void ReadPluginPolicies(YamlReader& reader, const YAML::Node& node, const std::string& path,
-                        std::map<std::string, nri::PluginPolicy>* policies);
+                        std::map<std::string, nri::PolicyChange>* policies);
 
 }  // namespace plimsoll::daemon
 

@@ -10,8 +10,8 @@
 #include "absl/strings/str_cat.h"
 #include "base/printable.h"
 #include "base/status.h"
-#include "kubelet/field_count.h"
 #include "kubelet/podresources/v1/api.pb.h"
+#include "protobuf/field_count.h"
 #include "resources/cpu_set.h"
 
 namespace plimsoll::kubelet {

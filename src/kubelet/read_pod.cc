@@ -9,8 +9,8 @@
 #include "base/printable.h"
 #include "base/status.h"
 #include "k8s.io/api/core/v1/generated.pb.h"
-#include "kubelet/field_count.h"
 #include "kubelet/pods/v1alpha1/api.pb.h"
+#include "protobuf/field_count.h"
 
 namespace plimsoll::kubelet {
 namespace {

@@ -3,13 +3,13 @@
 #define PLIMSOLL_NRI_CONFIG_H_
 
 #include <map>
+#include <optional>
 #include <string>
 
 #include "nri/adjust/validator_config.h"
 
 namespace plimsoll::nri {
 
-// A plugin's policy. Plugins are named as their files: "10-name"; or "name", with any index.
 struct PluginPolicy {
   // Its absence, and any failure of it, fails the request.
   bool required = false;
@@ -17,6 +17,17 @@ struct PluginPolicy {
   // the connection; 0: the first one does, as in other runtimes.
   int strikes = 3;
   bool operator==(const PluginPolicy&) const = default;
+};
+
+// The settings in which a plugin's policy differs from the default one.
+struct PolicyChange {
+  std::optional<bool> required;
+  std::optional<int> strikes;
+  PluginPolicy Over(const PluginPolicy& policy) const {
+    return {.required = required.value_or(policy.required),
+            .strikes = strikes.value_or(policy.strikes)};
+  }
+  bool operator==(const PolicyChange&) const = default;
 };
 
 struct Config {
@@ -29,7 +40,8 @@ struct Config {
   int registration_timeout_ms = 5000;
   int request_timeout_ms = 2000;
   PluginPolicy default_policy;
-  std::map<std::string, PluginPolicy> policies;
+  // Plugins are named as their files: "10-name"; or "name", with any index.
+  std::map<std::string, PolicyChange> policies;
   ValidatorConfig validator;
   bool operator==(const Config&) const = default;
 };

@@ -24,11 +24,11 @@ void Dispatcher::StartAnew() {
   for (const auto& plugin : parts_->roster.All()) plugin->Close(why);
   parts_->objects.Clear();
   parts_->makings.ForgetHooked();
+  applier_->ApplyOrTell(parts_->makings.TakeAllEnded());  // their news were dropped, too
 }
 
 Outcome Dispatcher::AskAsHolder(const std::shared_ptr<PluginConnection>& plugin,
-                                const PluginRequest& request,
-                                google::protobuf::MessageLite* response) {
+                                const PluginRequest& request, google::protobuf::Message* response) {
   {
     absl::MutexLock lock(&mutex_);
     holder_ = plugin;
@@ -53,7 +53,7 @@ void Dispatcher::CloseHolder(absl::Duration held, const absl::Status& why) {
 }
 
 absl::Status Dispatcher::Ask(const std::shared_ptr<PluginConnection>& plugin,
-                             const PluginRequest& request, google::protobuf::MessageLite* response,
+                             const PluginRequest& request, google::protobuf::Message* response,
                              bool* answered) {
   if (answered != nullptr) *answered = true;
   if (!plugin->Wants(request.event)) return absl::OkStatus();
@@ -75,7 +75,7 @@ absl::Status Dispatcher::Ask(const std::shared_ptr<PluginConnection>& plugin,
 }
 
 void Dispatcher::TellOne(const std::shared_ptr<PluginConnection>& plugin,
-                         const PluginRequest& request, google::protobuf::MessageLite* response) {
+                         const PluginRequest& request, google::protobuf::Message* response) {
   if (!plugin->Wants(request.event)) return;
   const Outcome outcome = AskAsHolder(plugin, request, response);
   if (outcome.status.ok()) return;

@@ -32,7 +32,7 @@ class Dispatcher {
   // is required and didn't answer. If an optional one didn't, this tells, leaves `response` empty
   // and returns OK; `answered`, if given, is then false.
   absl::Status Ask(const std::shared_ptr<PluginConnection>& plugin, const PluginRequest& request,
-                   google::protobuf::MessageLite* response, bool* answered = nullptr);
+                   google::protobuf::Message* response, bool* answered = nullptr);
 
   // Tells an event to the plugins that know its object and haven't been told of this stage of it.
   // Failures are told to people.
@@ -60,9 +60,9 @@ class Dispatcher {
   void StartAnew() ABSL_EXCLUSIVE_LOCKS_REQUIRED(parts_->turn);
   // One request, with the plugin as the holder.
   Outcome AskAsHolder(const std::shared_ptr<PluginConnection>& plugin, const PluginRequest& request,
-                      google::protobuf::MessageLite* response);
+                      google::protobuf::Message* response);
   void TellOne(const std::shared_ptr<PluginConnection>& plugin, const PluginRequest& request,
-               google::protobuf::MessageLite* response);
+               google::protobuf::Message* response);
 
   Parts* const parts_;
   UpdateApplier* const applier_;

@@ -20,8 +20,9 @@ constexpr absl::Duration kCreationPatience = absl::Minutes(2);
 absl::Status SendChunks(PluginConnection& plugin,
                         const std::vector<api::SynchronizeRequest>& requests,
                         api::SynchronizeResponse* last) {
+  const SteadyTime until = plugin.SynchronizeUntil();
   for (const api::SynchronizeRequest& request : requests) {
-    PLIMSOLL_ASSIGN_OR_RETURN(*last, plugin.Synchronize(request));
+    PLIMSOLL_ASSIGN_OR_RETURN(*last, plugin.Synchronize(request, until));
     if (!request.more()) continue;
     if (!last->more() || last->update_size() > 0) {
       return absl::FailedPreconditionError(

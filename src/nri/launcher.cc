@@ -143,7 +143,8 @@ std::string Launcher::Ended(const PluginConnection& plugin) {
 
 void Launcher::Stop() {
   for (Program& program : programs_) {
-    if (program.child.has_value()) program.child->Signal(SIGTERM).IgnoreError();
+    if (!program.child.has_value()) continue;
+    program.child->Signal(SIGTERM, /*group=*/true).IgnoreError();
   }
   const absl::Time deadline = MonotonicNow() + times_.stop_grace;
   for (Program& program : programs_) {

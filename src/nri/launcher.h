@@ -36,8 +36,8 @@ class Launcher {
   // Starts those that are due, and adds them to the roster.
   void StartDue();
   SteadyTime next_start() const;
-  // A connection has ended: ends its program, and plans its next start. Returns the reason, with the
-  // program's exit if that came first. OK for other connections.
+  // A connection has ended: ends its program, and plans its next start. Returns the reason, with
+  // the program's exit if that came first.
   std::string Ended(const PluginConnection& plugin);
   // SIGTERM, and SIGKILL after the grace.
   void Stop();

@@ -10,6 +10,7 @@ namespace {
 
 // Updates kept for one container; more are refused as for a container that isn't there.
 constexpr size_t kMostKept = 256;
+constexpr size_t kMostKeptBytes = 1024 * 1024;
 
 }  // namespace
 
@@ -18,6 +19,10 @@ struct Makings::State {
     int times = 0;  // copies of an id may be under way for a moment: a retry after an undo
     bool hooked = false;
     uint64_t number = 0;
+  };
+  struct Kept {
+    std::vector<AskedUpdate> updates;
+    size_t bytes = 0;
   };
 
   void End(const std::string& id) {
@@ -34,7 +39,7 @@ struct Makings::State {
   absl::Mutex mutex;
   std::function<void(const std::string&)> ended ABSL_GUARDED_BY(mutex);  // null: nobody listens
   absl::flat_hash_map<std::string, Making> live ABSL_GUARDED_BY(mutex);
-  absl::flat_hash_map<std::string, std::vector<AskedUpdate>> kept ABSL_GUARDED_BY(mutex);
+  absl::flat_hash_map<std::string, Kept> kept ABSL_GUARDED_BY(mutex);
   uint64_t begun ABSL_GUARDED_BY(mutex) = 0;
 };
 
@@ -103,9 +108,11 @@ bool Makings::Keep(const AskedUpdate& update) {
   const std::string& id = update.update.container_id();
   absl::MutexLock lock(&state_->mutex);
   if (!state_->live.contains(id)) return false;
-  std::vector<AskedUpdate>& kept = state_->kept[id];
-  if (kept.size() >= kMostKept) return false;
-  kept.push_back(update);
+  State::Kept& kept = state_->kept[id];
+  const size_t bytes = kept.bytes + update.update.ByteSizeLong();
+  if (kept.updates.size() >= kMostKept || bytes > kMostKeptBytes) return false;
+  kept.bytes = bytes;
+  kept.updates.push_back(update);
   return true;
 }
 
@@ -113,9 +120,20 @@ std::vector<AskedUpdate> Makings::TakeKept(const std::string& id) {
   absl::MutexLock lock(&state_->mutex);
   const auto found = state_->kept.find(id);
   if (found == state_->kept.end()) return {};
-  std::vector<AskedUpdate> kept = std::move(found->second);
+  std::vector<AskedUpdate> kept = std::move(found->second.updates);
   state_->kept.erase(found);
   return kept;
+}
+
+std::vector<AskedUpdate> Makings::TakeAllEnded() {
+  absl::MutexLock lock(&state_->mutex);
+  std::vector<AskedUpdate> ended;
+  absl::erase_if(state_->kept, [&](auto& entry) ABSL_EXCLUSIVE_LOCKS_REQUIRED(state_->mutex) {
+    if (state_->live.contains(entry.first)) return false;
+    for (AskedUpdate& update : entry.second.updates) ended.push_back(std::move(update));
+    return true;
+  });
+  return ended;
 }
 
 void Makings::DropKept(const std::string& id) {

@@ -40,10 +40,13 @@ class Makings {
   bool AwaitUnhooked(SteadyTime until, absl::FunctionRef<bool()> give_up);
   void Wake();
 
-  // Keeps an update for the time when the container is visible. False: it isn't in the making.
+  // Keeps an update for the time when the container is visible. False: it isn't in the making, or
+  // has too many kept already.
   bool Keep(const AskedUpdate& update);
   // Takes the updates that were kept for a making that has ended.
   std::vector<AskedUpdate> TakeKept(const std::string& id);
+  // The same for all makings that have ended, when calls of `ended` were lost.
+  std::vector<AskedUpdate> TakeAllEnded();
   // Drops them: the making was undone.
   void DropKept(const std::string& id);
 

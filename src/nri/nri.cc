@@ -30,9 +30,9 @@ absl::Status CheckConfig(const Config& config) {
     const absl::Status named =
         ParsePluginName(name).ok() ? absl::OkStatus() : MakePluginName("00", name).status();
     PLIMSOLL_RETURN_IF_ERROR(named);
-    if (policy.strikes < 0) {
+    if (policy.strikes.value_or(0) < 0) {
       return absl::InvalidArgumentError(absl::StrCat(
-          "policy of plugin \"", name, "\": strikes are ", policy.strikes, ": must be 0 or more"));
+          "policy of plugin \"", name, "\": strikes are ", *policy.strikes, ": must be 0 or more"));
     }
   }
   for (const auto& [what, milliseconds] :

@@ -251,6 +251,40 @@ TEST_F(NriChangesTest, UpdatesInTheAnswerToAStopAreMade) {
   EXPECT_TRUE(WasTold("\"gone\""));
 }
 
+TEST_F(NriChangesTest, AnUpdateThatTwoPluginsHaveAPartInNamesBoth) {
+  StartWithContainer();
+  ASSERT_EQ(Create("p1", "c2"), absl::OkStatus());
+  plugin_->on_stop = [](const api::StopContainerRequest&) {
+    api::StopContainerResponse response;
+    *response.add_update() = SharesOf("c2", 900);
+    return response;
+  };
+  Join("20-b").on_stop = [](const api::StopContainerRequest&) {
+    api::StopContainerResponse response;
+    auto* update = response.add_update();
+    update->set_container_id("c2");
+    update->mutable_linux()->mutable_resources()->mutable_cpu()->set_cpus("0");
+    return response;
+  };
+  Exit("c1");
+  Flush();
+  ASSERT_THAT(engine_.updates(), ::testing::SizeIs(1));
+  const auto& changes = engine_.updates()[0].update.changed_by;
+  ASSERT_THAT(changes, ::testing::SizeIs(2));
+  EXPECT_EQ(changes[0].field, "linux.resources.cpu.cpus");
+  EXPECT_EQ(changes[0].plugin, "20-b");
+  EXPECT_EQ(changes[1].field, "linux.resources.cpu.shares");
+  EXPECT_EQ(changes[1].plugin, "10-a");
+  EXPECT_EQ(ReportOf("10-a").updated_containers, 1u);
+  EXPECT_EQ(ReportOf("20-b").updated_containers, 1u);
+  engine_.on_update = [](const std::string&) { return absl::InternalError("kernel says no"); };
+  ASSERT_EQ(Create("p1", "c3"), absl::OkStatus());
+  Exit("c3");
+  Flush();
+  EXPECT_TRUE(
+      WasTold("plugins \"10-a\" and \"20-b\" asked for an update of container \"c2\": kernel"));
+}
+
 TEST_F(NriChangesTest, EvictionsStopContainersAndAreTold) {
   StartWithContainer();
   api::ContainerEviction eviction;

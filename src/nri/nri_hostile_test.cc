@@ -149,6 +149,64 @@ TEST_F(NriHostileTest, AnAnswerThatIsNoMessageEndsTheConnection) {
   EXPECT_TRUE(WasTold("is not the message of this call"));
 }
 
+// Two bytes on the wire become a message of 200 bytes in memory.
+TEST_F(NriHostileTest, MessagesOfMillionsOfEmptyMembersAreNotParsed) {
+  std::string empty_updates;
+  while (empty_updates.size() < 4'000'000) empty_updates += std::string("\x0a\x00", 2);
+  Start();
+  RawPlugin plugin(options_.socket, [&](absl::string_view method) -> absl::StatusOr<std::string> {
+    return method == "CreateContainer" ? empty_updates : "";
+  });
+  ASSERT_EQ(plugin.Register("10", "a"), absl::OkStatus());
+  ASSERT_TRUE(WaitUntil([&] { return StateOf("10-a") == PluginState::kReady; }));
+  EXPECT_EQ(plugin.Call("UpdateContainers", empty_updates).status(),
+            absl::ResourceExhaustedError("UpdateContainers: 4000000 bytes are not the message of "
+                                         "this call: it has more than 100000 fields"));
+  ASSERT_EQ(RunPod("p1"), absl::OkStatus());
+  EXPECT_EQ(Create("p1", "c1"), absl::OkStatus());
+  EXPECT_TRUE(WaitUntil([&] { return plugin.IsClosed(); }));
+  EXPECT_TRUE(WasTold("it has more than 100000 fields"));
+}
+
+// The daemon drops the connection within the plugin's own call, and goes on caring for others.
+TEST_F(NriHostileTest, APluginThatIsDisconnectedWithinItsCallEndsThere) {
+  options_.config.request_timeout_ms = 50;
+  options_.config.default_policy.strikes = 1;
+  absl::Notification updating;
+  absl::Notification go_on;
+  std::atomic<int> updates = 0;
+  engine_.on_update = [&](const std::string&) {
+    if (++updates == 1) {
+      updating.Notify();
+      go_on.WaitForNotification();
+    }
+    return absl::OkStatus();
+  };
+  Start();
+  RawPlugin plugin(options_.socket, [this](absl::string_view method) {
+    if (method == "CreateContainer") end_.WaitForNotification();
+    return std::string();
+  });
+  ASSERT_EQ(plugin.Register("10", "a"), absl::OkStatus());
+  ASSERT_TRUE(WaitUntil([&] { return StateOf("10-a") == PluginState::kReady; }));
+  ASSERT_EQ(RunPod("p1"), absl::OkStatus());
+  engine_.PutContainer(Container("p1", "c1").record);
+  std::thread call([&] {
+    api::UpdateContainersRequest request;
+    for (int i = 0; i < 1000; ++i) request.add_update()->set_container_id("c1");
+    EXPECT_FALSE(plugin.Call("UpdateContainers", request.SerializeAsString()).ok());
+  });
+  updating.WaitForNotification();
+  EXPECT_EQ(Create("p1", "c2"), absl::OkStatus());  // not answered: the only strike
+  ASSERT_TRUE(WaitUntil([&] { return nri_->Report().empty(); }));
+  go_on.Notify();
+  call.join();
+  end_.Notify();
+  Join("20-b");
+  nri_->Stop();
+  EXPECT_EQ(updates, 1);
+}
+
 TEST_F(NriHostileTest, APluginThatCanNotTakePartsIsRefused) {
   Start();
   for (int i = 0; i < 300; ++i) {

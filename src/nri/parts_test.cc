@@ -15,15 +15,18 @@
 #include "nri/plugin_counts.h"
 #include "nri/plugin_events.h"
 #include "nri/plugin_name.h"
+#include "nri/roster.h"
 #include "nri/synchronize_chunks.h"
 #include "nri/turn.h"
 
 namespace plimsoll::nri {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Not;
 using ::testing::SizeIs;
 
 TEST(PluginNameTest, IsTwoDigitsAndAName) {
@@ -41,6 +44,18 @@ TEST(PluginNameTest, PoliciesGoByFullNameThenBaseNameThenDefault) {
   EXPECT_EQ(PolicyOf(config, {"10", "a"}).strikes, 10);
   EXPECT_EQ(PolicyOf(config, {"11", "a"}).strikes, 20);
   EXPECT_EQ(PolicyOf(config, {"10", "b"}).strikes, 30);
+}
+
+TEST(PluginNameTest, PoliciesTakeFromTheDefaultOneWhatTheyDoNotSet) {
+  Config config;
+  config.default_policy = {.required = true, .strikes = 30};
+  config.policies["a"].strikes = 20;
+  config.policies["b"].required = false;
+  EXPECT_EQ(PolicyOf(config, {"10", "a"}), (PluginPolicy{.required = true, .strikes = 20}));
+  EXPECT_EQ(PolicyOf(config, {"10", "b"}), (PluginPolicy{.required = false, .strikes = 30}));
+  // A plugin that the configuration names is missed while it is absent.
+  EXPECT_THAT(Roster(config).CheckRequired().message(),
+              AllOf(HasSubstr("\"a\""), Not(HasSubstr("\"b\""))));
 }
 
 TEST(PluginEventsTest, EachEventHasABitAndAName) {
@@ -115,6 +130,29 @@ TEST(MakingsTest, KeptUpdatesAreBounded) {
   size_t kept = 0;
   while (kept < 100'000 && makings.Keep(UpdateOf("c1"))) ++kept;
   EXPECT_EQ(kept, 256u);
+}
+TEST(MakingsTest, KeptUpdatesAreBoundedInBytes) {
+  Makings makings([](const std::string&) {});
+  const auto making = makings.Begin("c1");
+  AskedUpdate large = UpdateOf("c1");
+  (*large.update.mutable_linux()->mutable_resources()->mutable_unified())["a"] =
+      std::string(500'000, 'x');
+  EXPECT_TRUE(makings.Keep(large));
+  EXPECT_TRUE(makings.Keep(large));
+  EXPECT_FALSE(makings.Keep(large));
+  EXPECT_THAT(makings.TakeKept("c1"), SizeIs(2));
+  EXPECT_TRUE(makings.Keep(large));
+}
+TEST(MakingsTest, UpdatesOfAllThatHaveEndedCanBeTakenTogether) {
+  Makings makings([](const std::string&) {});
+  auto ends = makings.Begin("c1");
+  const auto goes_on = makings.Begin("c2");
+  EXPECT_TRUE(makings.Keep(UpdateOf("c1")));
+  EXPECT_TRUE(makings.Keep(UpdateOf("c2")));
+  ends.reset();
+  EXPECT_THAT(makings.TakeAllEnded(), SizeIs(1));
+  EXPECT_THAT(makings.TakeAllEnded(), IsEmpty());
+  EXPECT_THAT(makings.TakeKept("c2"), SizeIs(1));
 }
 
 TEST(MakingsTest, AJoinWaitsForUnhookedOnesThatBeganBefore) {

@@ -9,6 +9,7 @@
 #include "absl/time/clock.h"
 #include "base/printable.h"
 #include "base/status.h"
+#include "protobuf/field_count.h"
 
 namespace plimsoll::nri {
 namespace {
@@ -18,6 +19,9 @@ constexpr char kRuntimeService[] = "nri.pkg.api.v1alpha1.Runtime";
 // As Go names a version of a module: plugins compare it so.
 constexpr char kProtocol[] = "v0.12.0";
 constexpr size_t kLongestVersion = 64;
+// Of one message of a plugin: 20 for each of 4,096 updates, and some more. Two bytes on the wire
+// can be a message of 200 bytes in memory.
+constexpr int kMostFields = 100'000;
 
 pid_t PeerOf(const UniqueFd& socket) {
   ucred credentials = {};
@@ -30,10 +34,9 @@ pid_t PeerOf(const UniqueFd& socket) {
 template <typename Message>
 absl::StatusOr<Message> Parse(absl::string_view method, absl::string_view payload) {
   Message message;
-  if (!message.ParseFromArray(payload.data(), static_cast<int>(payload.size()))) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(method, ": ", payload.size(), " bytes are not the message of this call"));
-  }
+  PLIMSOLL_RETURN_IF_ERROR(Annotate(
+      ParseBounded(payload, kMostFields, &message),
+      absl::StrCat(method, ": ", payload.size(), " bytes are not the message of this call")));
   return message;
 }
 
@@ -136,7 +139,8 @@ absl::Status PluginConnection::Configure(const std::string& version) {
   request.set_request_timeout(absl::ToInt64Milliseconds(setup_.request_timeout));
   request.set_nri_version(kProtocol);
   api::ConfigureResponse response;
-  PLIMSOLL_RETURN_IF_ERROR(Call("Configure", "Configure", request, &response).status);
+  PLIMSOLL_RETURN_IF_ERROR(
+      Call("Configure", "Configure", setup_.request_timeout, request, &response).status);
   PLIMSOLL_ASSIGN_OR_RETURN(const Subscription subscription, Subscription::Read(response.events()));
   absl::MutexLock lock(&mutex_);
   state_.subscription = subscription;
@@ -154,15 +158,14 @@ bool PluginConnection::IsValidator() const {
          (state_.subscription.is_explicit() || state_.has_validated);
 }
 
-Outcome PluginConnection::Ask(const PluginRequest& request,
-                              google::protobuf::MessageLite* response) {
+Outcome PluginConnection::Ask(const PluginRequest& request, google::protobuf::Message* response) {
   const bool old = [&] {
     absl::MutexLock lock(&mutex_);
     return state_.by_state_change.contains(request.event);
   }();
   if (old) return AskByStateChange(request);
   const char* const method = EventName(request.event);
-  Outcome outcome = Call(method, method, *request.message, response);
+  Outcome outcome = Call(method, method, setup_.request_timeout, *request.message, response);
   if (outcome.status.ok() && request.event == api::VALIDATE_CONTAINER_ADJUSTMENT) {
     absl::MutexLock lock(&mutex_);
     state_.has_validated = true;
@@ -181,7 +184,8 @@ Outcome PluginConnection::AskByStateChange(const PluginRequest& request) {
   event.set_event(request.event);
   if (request.pod != nullptr) *event.mutable_pod() = *request.pod;
   if (request.container != nullptr) *event.mutable_container() = *request.container;
-  Outcome outcome = Call("StateChange", EventName(request.event), event, nullptr);
+  Outcome outcome =
+      Call("StateChange", EventName(request.event), setup_.request_timeout, event, nullptr);
   if (!outcome.answered || !absl::IsUnimplemented(outcome.status)) return outcome;
   return NotImplemented(request.event, std::move(outcome));
 }
@@ -195,20 +199,13 @@ Outcome PluginConnection::NotImplemented(api::Event event, Outcome outcome) {
   return {};
 }
 
-// A plugin's first look at the whole node takes longer than an event: it gets a registration's
-// time.
-absl::Duration PluginConnection::TimeoutOf(absl::string_view method) const {
-  if (method != "Synchronize") return setup_.request_timeout;
-  return std::max(setup_.request_timeout, setup_.registration_timeout);
-}
-
 Outcome PluginConnection::Call(absl::string_view method, absl::string_view counted_as,
-                               const google::protobuf::MessageLite& request,
-                               google::protobuf::MessageLite* response) {
+                               absl::Duration timeout, const google::protobuf::MessageLite& request,
+                               google::protobuf::Message* response) {
   const SteadyTime begin = SteadyNow();
   bool answered = false;
-  absl::StatusOr<std::string> payload = connection_->Call(
-      kPluginService, method, request.SerializeAsString(), TimeoutOf(method), &answered);
+  absl::StatusOr<std::string> payload =
+      connection_->Call(kPluginService, method, request.SerializeAsString(), timeout, &answered);
   const absl::Duration took = absl::FromChrono(SteadyNow() - begin);
   const auto named = [&](const absl::Status& status) {
     return Annotate(status, absl::StrCat("plugin \"", name(), "\": ", method));
@@ -224,10 +221,14 @@ Outcome PluginConnection::Call(absl::string_view method, absl::string_view count
     return {named(payload.status()), false};
   }
   absl::Status status = payload.status();
-  if (status.ok() && response != nullptr && !response->ParseFromString(*payload)) {
-    status = absl::DataLossError(
-        absl::StrCat("its answer of ", payload->size(), " bytes is not the message of this call"));
-    Close(named(status));
+  if (status.ok() && response != nullptr) {
+    const absl::Status parsed = ParseBounded(*payload, kMostFields, response);
+    if (!parsed.ok()) {
+      status = absl::DataLossError(
+          absl::StrCat("its answer of ", payload->size(),
+                       " bytes is not the message of this call: ", parsed.message()));
+      Close(named(status));
+    }
   }
   if (status.ok()) {
     counts()->Answered(counted_as, took, status);
@@ -248,10 +249,15 @@ void PluginConnection::TakeStrike(absl::string_view method, absl::Duration took,
 }
 
 absl::StatusOr<api::SynchronizeResponse> PluginConnection::Synchronize(
-    const api::SynchronizeRequest& request) {
+    const api::SynchronizeRequest& request, SteadyTime until) {
   api::SynchronizeResponse response;
-  PLIMSOLL_RETURN_IF_ERROR(Call("Synchronize", "Synchronize", request, &response).status);
+  PLIMSOLL_RETURN_IF_ERROR(
+      Call("Synchronize", "Synchronize", TimeUntil(until), request, &response).status);
   return response;
+}
+
+SteadyTime PluginConnection::SynchronizeUntil() const {
+  return SteadyAfter(std::max(setup_.request_timeout, setup_.registration_timeout));
 }
 
 void PluginConnection::SayShutdown(absl::Duration patience) {

@@ -113,8 +113,13 @@ class PluginConnection {
   bool IsValidator() const;
   // Calls the plugin. `response` may be null. An event that it knows by StateChange alone goes that
   // way. Closes the connection after too many strikes.
-  Outcome Ask(const PluginRequest& request, google::protobuf::MessageLite* response);
-  absl::StatusOr<api::SynchronizeResponse> Synchronize(const api::SynchronizeRequest& request);
+  Outcome Ask(const PluginRequest& request, google::protobuf::Message* response);
+  // One part of the node's state. A plugin's first look at the whole node takes longer than an
+  // event: all parts together get `until`, see SynchronizeUntil.
+  absl::StatusOr<api::SynchronizeResponse> Synchronize(const api::SynchronizeRequest& request,
+                                                       SteadyTime until);
+  // For a Synchronize that begins now: after the time of a registration, or of a request if longer.
+  SteadyTime SynchronizeUntil() const;
   // Says that the runtime ends, for plugins that tidy up.
   void SayShutdown(absl::Duration patience);
 
@@ -148,11 +153,9 @@ class PluginConnection {
 
   PluginConnection(PluginSetup setup, pid_t pid);
   absl::StatusOr<std::string> Serve(absl::string_view method, absl::string_view payload);
-  absl::Duration TimeoutOf(absl::string_view method) const;
   // One call, counted. Errors name the plugin and the method.
-  Outcome Call(absl::string_view method, absl::string_view counted_as,
-               const google::protobuf::MessageLite& request,
-               google::protobuf::MessageLite* response);
+  Outcome Call(absl::string_view method, absl::string_view counted_as, absl::Duration timeout,
+               const google::protobuf::MessageLite& request, google::protobuf::Message* response);
   Outcome AskByStateChange(const PluginRequest& request);
   // The plugin doesn't know this event.
   Outcome NotImplemented(api::Event event, Outcome outcome);

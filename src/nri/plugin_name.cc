@@ -46,10 +46,10 @@ absl::StatusOr<PluginName> ParsePluginName(absl::string_view full) {
   return MakePluginName(full.substr(0, 2), full.substr(3));
 }
 
-const PluginPolicy& PolicyOf(const Config& config, const PluginName& name) {
+PluginPolicy PolicyOf(const Config& config, const PluginName& name) {
   for (const std::string& key : {name.Full(), name.base}) {
     if (auto found = config.policies.find(key); found != config.policies.end()) {
-      return found->second;
+      return found->second.Over(config.default_policy);
     }
   }
   return config.default_policy;

@@ -23,8 +23,8 @@ absl::StatusOr<PluginName> MakePluginName(absl::string_view index, absl::string_
 // The name of a file of plugins: "10-logger".
 absl::StatusOr<PluginName> ParsePluginName(absl::string_view full);
 
-// The policy under the plugin's full name, else under its base name, else the default one.
-const PluginPolicy& PolicyOf(const Config& config, const PluginName& name);
+// The default policy, as changed under the plugin's full name, else under its base name.
+PluginPolicy PolicyOf(const Config& config, const PluginName& name);
 // True if `wanted`, a name in the configuration, is the plugin's full or base name.
 bool IsNamed(const PluginName& name, absl::string_view wanted);
 

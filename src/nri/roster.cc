@@ -33,14 +33,16 @@ bool IsReady(const PluginConnection& plugin) {
 Roster::Roster(const Config& config) : config_(config) {
   absl::MutexLock lock(&mutex_);
   for (const auto& [name, policy] : config_.policies) {
-    if (policy.required) expected_[name];
+    if (policy.Over(config_.default_policy).required) expected_[name];
   }
   ChangedLocked();
 }
 
 bool Roster::IsRequired(const std::string& name) const {
   const auto policy = config_.policies.find(name);
-  if (policy != config_.policies.end()) return policy->second.required;
+  if (policy != config_.policies.end()) {
+    return policy->second.Over(config_.default_policy).required;
+  }
   const auto parsed = ParsePluginName(name);
   return parsed.ok() && PolicyOf(config_, *parsed).required;
 }
@@ -169,6 +171,13 @@ absl::Status Roster::CheckRequired() const {
 std::shared_ptr<PluginCounts> Roster::CountsOf(const PluginName& name) {
   absl::MutexLock lock(&mutex_);
   return CountsOfLocked(name);
+}
+
+std::shared_ptr<PluginCounts> Roster::CountsOfConnected(const std::string& name) const {
+  absl::MutexLock lock(&mutex_);
+  const auto found = absl::c_find_if(
+      all_, [&name](const auto& plugin) { return IsLiving(*plugin) && plugin->name() == name; });
+  return found == all_.end() ? nullptr : (*found)->counts();
 }
 
 std::shared_ptr<PluginCounts> Roster::CountsOfLocked(const PluginName& name) {

@@ -48,6 +48,9 @@ class Roster {
   // UNAVAILABLE names the required plugins that aren't ready.
   absl::Status CheckRequired() const;
   std::shared_ptr<PluginCounts> CountsOf(const PluginName& name);
+  // Those of the connected plugin of this full name; null: there is none. For any thread: it takes
+  // no reference to the connection, which could be the last one (see PluginConnection).
+  std::shared_ptr<PluginCounts> CountsOfConnected(const std::string& name) const;
   std::vector<PluginReport> Report() const;
 
  private:

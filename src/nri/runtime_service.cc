@@ -38,6 +38,8 @@ absl::StatusOr<api::UpdateContainersResponse> RuntimeService::UpdateContainers(
   absl::Status first;
   int failures = 0;
   for (const api::ContainerUpdate& update : request.update()) {
+    // The thread that drops the connection waits for this one.
+    if (plugin.is_closed()) return absl::UnavailableError("the connection has ended");
     if (parts_->stopping) return absl::UnavailableError("plimsolld ends");
     const absl::Status applied = applier_->Apply({name, update});
     if (applied.ok()) continue;

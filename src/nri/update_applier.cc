@@ -1,8 +1,10 @@
 #include "nri/update_applier.h"
 
+#include <set>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "base/printable.h"
 #include "base/status.h"
 
@@ -16,8 +18,9 @@ constexpr size_t kMostEvictions = 256;
 constexpr absl::Duration kEvictionGrace = absl::Seconds(10);
 constexpr size_t kLongestReason = 500;
 
-// The fields that the update sets, by the plugin.
+// The fields that the update sets, each with its plugin.
 std::vector<runtime::PluginChange> ChangesOf(const AskedUpdate& asked) {
+  if (!asked.changed_by.empty()) return asked.changed_by;
   Updates alone("");
   google::protobuf::RepeatedPtrField<api::ContainerUpdate> update;
   *update.Add() = asked.update;
@@ -27,8 +30,17 @@ std::vector<runtime::PluginChange> ChangesOf(const AskedUpdate& asked) {
                                         : owners->second.Changes();
 }
 
+// Those that have a part in the update, each once.
+std::set<std::string> PluginsOf(const AskedUpdate& asked) {
+  std::set<std::string> plugins = {asked.plugin};
+  for (const runtime::PluginChange& change : asked.changed_by) plugins.insert(change.plugin);
+  return plugins;
+}
+
 std::string Described(const AskedUpdate& asked) {
-  return absl::StrCat("plugin \"", asked.plugin, "\" asked for an update of container \"",
+  const std::set<std::string> plugins = PluginsOf(asked);
+  return absl::StrCat(plugins.size() == 1 ? "plugin \"" : "plugins \"",
+                      absl::StrJoin(plugins, "\" and \""), "\" asked for an update of container \"",
                       Printable(asked.update.container_id().substr(0, 64)), "\"");
 }
 
@@ -49,8 +61,8 @@ void UpdateApplier::Stop() {
 }
 
 void UpdateApplier::Count(const std::string& plugin, void (PluginCounts::*count)()) {
-  for (const auto& connection : parts_->roster.All()) {
-    if (connection->name() == plugin) ((*connection->counts()).*count)();
+  if (const auto counts = parts_->roster.CountsOfConnected(plugin); counts != nullptr) {
+    ((*counts).*count)();
   }
 }
 
@@ -74,7 +86,7 @@ absl::Status UpdateApplier::Apply(const AskedUpdate& asked) {
   update->changed_by = ChangesOf(asked);
   if (parts_->makings.Keep(asked)) return absl::OkStatus();
   PLIMSOLL_RETURN_IF_ERROR(annotate(engine->UpdateForPlugin(id, *update)));
-  Count(asked.plugin, &PluginCounts::Updated);
+  for (const std::string& plugin : PluginsOf(asked)) Count(plugin, &PluginCounts::Updated);
   return absl::OkStatus();
 }
 

@@ -57,6 +57,7 @@ Node::Node(NodePlaces places) : places_(std::move(places)) {
 
 void Node::WriteConfig(const std::string& extra) {
   has_network_ = absl::StrContains(extra, "network:");
+  has_plugins_ = absl::StrContains(extra, "plugin_dir:");
   const std::string config = absl::StrCat(
       "address: ", address(), "\nstate_dir: ", state_directory(), "\nrun_dir: ", run_directory(),
       "\ncgroup_parent: ", cgroup_parent(), "\n", extra);
@@ -91,6 +92,11 @@ absl::Status Node::SpawnDaemon() {
   if (program_.empty() && !has_network_) {
     command.argv.insert(command.argv.end(),
                         {"--network-config-dir", absl::StrCat(directory(), "/no-network")});
+  }
+  // Nor may the machine's plugins see them.
+  if (program_.empty() && !has_plugins_) {
+    command.argv.insert(command.argv.end(),
+                        {"--nri-plugin-dir", absl::StrCat(directory(), "/no-plugins")});
   }
   command.argv.insert(command.argv.begin(), started_by_.begin(), started_by_.end());
   command.descriptors = {{log_fd.get(), 1}, {log_fd.get(), 2}, {ready.writer.get(), 3}};

@@ -91,6 +91,7 @@ class Node {
   NodePlaces places_;
   std::string program_;       // empty: the build under test's
   bool has_network_ = false;  // its configuration names the pods' network
+  bool has_plugins_ = false;  // its configuration names a directory of plugins
   std::optional<Child> daemon_;
   UniqueFd ready_;
   bool own_session_ = false;

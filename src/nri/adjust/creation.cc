@@ -66,6 +66,17 @@ void RemoveRdt(const api::ContainerAdjustment& change, api::ContainerAdjustment*
   container->mutable_linux()->mutable_resources()->clear_rdt_class();
 }
 
+// rdt_class and clos_id name the same class, so later plugins find it at both places.
+void ShowRdtClass(const api::ContainerAdjustment& change, api::Container* container) {
+  const bool by_clos = change.linux().rdt().has_clos_id();
+  if (!by_clos && !change.linux().resources().has_rdt_class()) return;
+  const std::string& name = by_clos ? change.linux().rdt().clos_id().value()
+                                    : change.linux().resources().rdt_class().value();
+  container->mutable_linux()->mutable_rdt()->mutable_clos_id()->set_value(name);
+  container->mutable_linux()->mutable_rdt()->mutable_enable_monitoring()->set_value(true);
+  container->mutable_linux()->mutable_resources()->mutable_rdt_class()->set_value(name);
+}
+
 // To validators, `remove` beside a class would contradict it.
 void ForgetRdtRemoval(const api::ContainerAdjustment& change, api::ContainerAdjustment* merged) {
   const api::LinuxRdt& rdt = change.linux().rdt();
@@ -139,6 +150,7 @@ absl::Status Creation::Take(const std::string& plugin, const api::CreateContaine
   PLIMSOLL_RETURN_IF_ERROR(CheckTogether(change, merged, owners));
   Overlay({change, ""}, /*keep_removals=*/false, &container);
   OverlayEnvironment(change, &container);
+  ShowRdtClass(change, &container);
 
   PLIMSOLL_RETURN_IF_ERROR(TakeOthers(plugin, answer));
   adjustment_ = std::move(merged);

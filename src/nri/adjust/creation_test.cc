@@ -271,6 +271,21 @@ TEST(CreationTest, ClientsValuesAreReplacedAndRemovedInTheRequest) {
       << seen.DebugString();
 }
 
+TEST(CreationTest, LaterPluginsFindTheRdtClassByBothNames) {
+  constexpr char kSilver[] = R"(linux { resources { rdt_class { value: "silver" } }
+                                       rdt { clos_id { value: "silver" } } })";
+  for (const char* change : {R"(linux { resources { rdt_class { value: "gold" } } })",
+                             R"(linux { rdt { clos_id { value: "gold" } } })",
+                             R"(linux { rdt { remove: true clos_id { value: "gold" } } })"}) {
+    Creation creation = CreationOf(kSilver);
+    ASSERT_EQ(creation.Take("10-a", Answer(change)), absl::OkStatus()) << change;
+    const api::LinuxContainer& seen = creation.request().container().linux();
+    EXPECT_EQ(seen.resources().rdt_class().value(), "gold") << change;
+    EXPECT_EQ(seen.rdt().clos_id().value(), "gold") << change;
+    EXPECT_TRUE(seen.rdt().enable_monitoring().value()) << change;
+  }
+}
+
 TEST(CreationTest, ValidatorsSeeEverything) {
   Creation creation = CreationOf(R"(name: "web")");
   ASSERT_EQ(creation.Take("10-a", Answer(R"(env { key: "A" } env { key: "-B" } args: "x")")),

@@ -148,6 +148,13 @@ void FillScheduler(const runtime::Scheduler& scheduler, api::LinuxScheduler* out
   out->set_period(scheduler.period_ns);
 }
 
+// The class by its other name. Each container with one is monitored.
+void FillRdt(const std::string& class_name, api::LinuxContainer* out) {
+  if (class_name.empty()) return;
+  out->mutable_rdt()->mutable_clos_id()->set_value(class_name);
+  out->mutable_rdt()->mutable_enable_monitoring()->set_value(true);
+}
+
 // Settings that only plugins make.
 void FillExtras(const runtime::OciExtras& extras, api::LinuxContainer* out) {
   if (extras.io_priority) {
@@ -174,6 +181,7 @@ void FillLinux(const runtime::HookedPod& pod, const runtime::ContainerRecord& re
   FillNamespaces(pod, spec, out);
   api::LinuxResources* resources = out->mutable_resources();
   *resources = MakeResources(spec.resources, ClassesOf(record));
+  FillRdt(resources->rdt_class().value(), out);
   FillMoreMemory(spec.extras.memory, resources->mutable_memory());
   FillRealtime(spec.extras.realtime, resources->mutable_cpu());
   if (host != nullptr && !spec.devices.empty()) FillNamedDevices(spec, *host, out);

@@ -84,12 +84,9 @@ TEST(MakeContainerTest, LeavesNoFieldEmptyButThese) {
   const FsRoot root = *FsRoot::Open("/");
   const std::set<std::string> empty =
       EmptyFieldsOf(MakeContainer(FullPod(), {FullRecord(), &TestImage()}, &root));
-  EXPECT_THAT(empty,
-              UnorderedElementsAre(
-                  // RDT is by class alone: resources.rdt_class.
-                  "linux.rdt", "linux.rdt.clos_id", "linux.rdt.clos_id.value", "linux.rdt.schemata",
-                  "linux.rdt.schemata.value", "linux.rdt.enable_monitoring",
-                  "linux.rdt.enable_monitoring.value", "linux.rdt.remove"));
+  EXPECT_THAT(empty, UnorderedElementsAre(
+                         // Schemata are the class's, which is named by clos_id.
+                         "linux.rdt.schemata", "linux.rdt.schemata.value", "linux.rdt.remove"));
 }
 
 constexpr char kLinuxText[] = R"(
@@ -132,6 +129,7 @@ constexpr char kLinuxText[] = R"(
   net_devices { key: "eth9" value { name: "net1" } }
   scheduler { policy: LINUX_SCHED_DEADLINE nice: 1 priority: 2 flags: LINUX_SCHED_FLAG_RECLAIM
               runtime: 1000 deadline: 2000 period: 3000 }
+  rdt { clos_id { value: "half" } enable_monitoring { value: true } }
 )";
 
 TEST(MakeContainerTest, ShowsTheLinuxPart) {
@@ -202,6 +200,7 @@ TEST(MakeContainerTest, AContainerBeforeItsMaking) {
   EXPECT_EQ(made.pid(), 0u);
   EXPECT_EQ(made.linux().resources().blockio_class().value(), "fast");
   EXPECT_FALSE(made.linux().resources().has_rdt_class());
+  EXPECT_FALSE(made.linux().has_rdt());
   EXPECT_EQ(made.user().uid(), 7u);
   EXPECT_EQ(made.user().gid(), 8u);
   EXPECT_THAT(made.user().additional_gids(), ElementsAre(9u));

@@ -20,9 +20,9 @@ namespace api = ::nri::pkg::api::v1alpha1;
 // the picture's JSON.
 api::PodSandbox MakePod(const runtime::HookedPod& pod);
 // The container with its command line, environment and mounts as it gets them, field 4112 included.
-// Variables that only the making of it knows (HOME) are not there, nor mounts of Plimsoll's own.
-// `host` has the devices that the client named; null: they are left out. A privileged container's
-// devices of the host are left out in any case.
+// Variables that only the making of it knows (HOME) are not there, nor Plimsoll's own files
+// (/etc/hosts). `host` has the devices that the client named; null: they are left out. A privileged
+// container's devices of the host are left out in any case.
 api::Container MakeContainer(const runtime::HookedPod& pod,
                              const runtime::HookedContainer& container,
                              const FsRoot* host = nullptr);

@@ -20,6 +20,7 @@
 #include "nri/ttrpc/pending_calls.h"
 #include "nri/ttrpc/sender.h"
 #include "nri/ttrpc/waiting_requests.h"
+#include "protobuf/field_count.h"
 #include "ttrpc/ttrpc.pb.h"
 
 namespace plimsoll::nri {
@@ -28,6 +29,8 @@ namespace {
 constexpr size_t kReceiveBytes = 64 * 1024;
 // Of an error's text that the other side sends.
 constexpr size_t kMaxErrorBytes = 4096;
+// Of ttrpc's envelope with its metadata, which nobody here reads.
+constexpr int kMostFields = 1000;
 
 // As recv, whether the socket blocks or not.
 ssize_t ReceiveSome(int socket, std::vector<char>* buffer) {
@@ -68,8 +71,9 @@ std::string RequestBytes(absl::string_view service, absl::string_view method,
 absl::StatusOr<std::string> ReadAnswer(const Message& answer) {
   if (answer.too_long > 0) return TooLong("the answer", answer.too_long);
   ttrpc::Response response;
-  if (!response.ParseFromString(answer.body)) {
-    return absl::InternalError("the answer is no message of ttrpc");
+  if (const absl::Status parsed = ParseBounded(answer.body, kMostFields, &response); !parsed.ok()) {
+    return absl::InternalError(
+        absl::StrCat("the answer is no message of ttrpc: ", parsed.message()));
   }
   if (response.status().code() != 0) return ErrorOf(response.status());
   return std::move(*response.mutable_payload());
@@ -298,8 +302,9 @@ absl::StatusOr<std::string> SocketConnection::Answer(const Message& message,
   PLIMSOLL_RETURN_IF_ERROR(CheckRequest(message, *last_stream));
   *last_stream = message.stream;
   ttrpc::Request request;
-  if (!request.ParseFromString(message.body)) {
-    return absl::InvalidArgumentError("the request is no message of ttrpc");
+  if (const absl::Status parsed = ParseBounded(message.body, kMostFields, &request); !parsed.ok()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("the request is no message of ttrpc: ", parsed.message()));
   }
   if (request.service() != options_.service || options_.serve == nullptr) {
     return absl::UnimplementedError(

@@ -171,7 +171,12 @@ TEST_F(PeerTest, RefusesACallThatBreaksTheRulesAndServesOn) {
   ExpectRefusal(11, 3, "the request is no message of ttrpc");
   ASSERT_TRUE(peer_->SendMessage(2, 13, kRequestMessage, RequestBody("Other", "M", "")));
   ExpectRefusal(13, 12, "service Other");
-  ExpectServes(15);
+  // Metadata: two bytes on the wire are a message each.
+  std::string flood;
+  while (flood.size() < 4'000'000) flood += std::string("\x2a\x00", 2);
+  ASSERT_TRUE(peer_->SendMessage(2, 15, kRequestMessage, flood));
+  ExpectRefusal(15, 3, "it has more than 1000 fields");
+  ExpectServes(17);
 }
 
 TEST_F(PeerTest, RefusesACallThatIsTooLongAndServesOn) {
@@ -243,7 +248,8 @@ TEST_F(PeerTest, SaysThatAnAnswerCantBeUsed) {
   StartCall();
   EXPECT_EQ(peer_->ReceiveMessage().stream, 1u);
   ASSERT_TRUE(peer_->SendMessage(1, 1, kResponseMessage, "\xff"));
-  EXPECT_EQ(Answer().status(), absl::InternalError("the answer is no message of ttrpc"));
+  EXPECT_EQ(Answer().status(), absl::InternalError("the answer is no message of ttrpc: it is no "
+                                                   "ttrpc.Response"));
   EXPECT_TRUE(answered_);
   StartCall();
   EXPECT_EQ(peer_->ReceiveMessage().stream, 3u);

@@ -1,4 +1,6 @@
-#include "kubelet/field_count.h"
+#include "protobuf/field_count.h"
+
+#include <google/protobuf/struct.pb.h>
 
 #include <string>
 
@@ -7,7 +9,7 @@
 #include "k8s.io/api/core/v1/generated.pb.h"
 #include "kubelet/podresources/v1/api.pb.h"
 
-namespace plimsoll::kubelet {
+namespace plimsoll {
 namespace {
 
 using ::k8s::io::api::core::v1::Pod;
@@ -89,6 +91,18 @@ TEST(FieldCountTest, RefusesTextThatIsNoUtf8) {
   EXPECT_TRUE(absl::IsInvalidArgument(ParseBounded(bytes, 100, &pod)));
 }
 
+// As many levels as a stack has no room for, in a message of 4 MiB.
+TEST(FieldCountTest, BoundsTheDepthOfATypeThatContainsItself) {
+  google::protobuf::Value value;
+  google::protobuf::Value* inner = &value;
+  for (int i = 0; i < 40; ++i) inner = inner->mutable_list_value()->add_values();
+  google::protobuf::Value parsed;
+  EXPECT_TRUE(ParseBounded(value.SerializeAsString(), 1000, &parsed).ok());
+  for (int i = 0; i < 40; ++i) inner = inner->mutable_list_value()->add_values();
+  EXPECT_TRUE(absl::IsInvalidArgument(
+      CheckFieldCount(value.SerializeAsString(), google::protobuf::Value(), 1000)));
+}
+
 TEST(FieldCountTest, PackedNumbersAreOneField) {
   ::v1::ContainerResources container;
   for (int i = 0; i < 500; ++i) container.add_cpu_ids(i);
@@ -96,4 +110,4 @@ TEST(FieldCountTest, PackedNumbersAreOneField) {
 }
 
 }  // namespace
-}  // namespace plimsoll::kubelet
+}  // namespace plimsoll

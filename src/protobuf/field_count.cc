@@ -1,4 +1,4 @@
-#include "kubelet/field_count.h"
+#include "protobuf/field_count.h"
 
 #include <google/protobuf/descriptor.h>
 #include <google/protobuf/io/coded_stream.h>
@@ -9,12 +9,15 @@
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
 
-namespace plimsoll::kubelet {
+namespace plimsoll {
 namespace {
 
 using google::protobuf::Descriptor;
 using google::protobuf::FieldDescriptor;
 using google::protobuf::internal::WireFormatLite;
+
+// As deep as protobuf's parser goes. A type that contains itself may be nested without end.
+constexpr int kMostDepth = 100;
 
 class Counter {
  public:
@@ -22,9 +25,9 @@ class Counter {
       : in_(reinterpret_cast<const uint8_t*>(bytes.data()), static_cast<int>(bytes.size())),
         most_(most) {}
 
-  // Up to the stream's present limit. The types read here contain no type of their own, so their
-  // depth bounds the recursion.
-  absl::Status Count(const Descriptor& type) {
+  // Up to the stream's present limit.
+  absl::Status Count(const Descriptor& type, int depth = 0) {
+    if (depth > kMostDepth) return Malformed(type);
     while (const uint32_t tag = in_.ReadTag()) {
       if (++fields_ > most_) {
         return absl::ResourceExhaustedError(absl::StrCat("it has more than ", most_, " fields"));
@@ -33,7 +36,7 @@ class Counter {
       const Descriptor* inner = field != nullptr ? field->message_type() : nullptr;
       const auto wire_type = WireFormatLite::GetTagWireType(tag);
       if (wire_type == WireFormatLite::WIRETYPE_LENGTH_DELIMITED && inner != nullptr) {
-        PLIMSOLL_RETURN_IF_ERROR(CountInner(*inner));
+        PLIMSOLL_RETURN_IF_ERROR(CountInner(*inner, depth + 1));
       } else if (wire_type == WireFormatLite::WIRETYPE_START_GROUP ||
                  wire_type == WireFormatLite::WIRETYPE_END_GROUP ||
                  !WireFormatLite::SkipField(&in_, tag)) {
@@ -44,13 +47,13 @@ class Counter {
   }
 
  private:
-  absl::Status CountInner(const Descriptor& type) {
+  absl::Status CountInner(const Descriptor& type, int depth) {
     uint32_t length = 0;
     if (!in_.ReadVarint32(&length)) return Malformed(type);
     // A stream over an array has a limit from the start.
     if (length > static_cast<uint32_t>(in_.BytesUntilLimit())) return Malformed(type);
     const auto limit = in_.PushLimit(static_cast<int>(length));
-    PLIMSOLL_RETURN_IF_ERROR(Count(type));
+    PLIMSOLL_RETURN_IF_ERROR(Count(type, depth));
     in_.PopLimit(limit);
     return absl::OkStatus();
   }
@@ -81,4 +84,4 @@ absl::Status ParseBounded(absl::string_view bytes, int most, google::protobuf::M
   return absl::OkStatus();
 }
 
-}  // namespace plimsoll::kubelet
+}  // namespace plimsoll
