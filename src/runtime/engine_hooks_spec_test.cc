@@ -312,6 +312,26 @@ TEST_F(EngineHooksSpecTest, ARefusedUpdateNamesThePluginsThatChangedIt) {
   EXPECT_EQ(engine_->GetContainer(id)->spec.resources.cpu_shares, std::nullopt);
 }
 
+TEST_F(EngineHooksSpecTest, AnOomScoreThatCannotBeHadIsRefused) {
+  runtime_.known.emplace();
+  runtime_.known->lowers_oom_score_adj = false;
+  const std::string pod = Pod();
+  Plugin("linux.oom_score_adj", [](ContainerSpec* spec) { spec->oom_score_adj = -500; });
+  ContainerSpec spec = Spec("web");
+  const auto expect_refusal = [](const absl::Status& refused) {
+    EXPECT_TRUE(absl::IsFailedPrecondition(refused)) << refused;
+    EXPECT_THAT(std::string(refused.message()),
+                HasSubstr("plugin 10-a: linux.oom_score_adj can't be had here"));
+  };
+  expect_refusal(engine_->CreateContainer(pod, spec, "").status());
+  spec.oom_score_adj = -500;
+  const auto id = engine_->CreateContainer(pod, spec, "");
+  ASSERT_TRUE(id.ok()) << id.status() << ": the client asks for it too";
+  const ResourceUpdate update = {.oom_score_adj = -600,
+                                 .changed_by = {{"linux.oom_score_adj", "", "10-a"}}};
+  expect_refusal(engine_->UpdateForPlugin(*id, update));
+}
+
 TEST_F(EngineHooksSpecTest, UpdatesOfPluginsChangeClassesAndCallNoHook) {
   const std::string pod = Pod();
   const std::string created = Container(pod, "created");

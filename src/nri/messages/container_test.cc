@@ -195,6 +195,7 @@ TEST(MakeContainerTest, AContainerBeforeItsMaking) {
   record.spec.security.run_as_group = 8;
   record.spec.security.supplemental_groups = {9};
   record.spec.security.namespaces.pid = runtime::NamespaceMode::kContainer;
+  record.spec.extras.namespaces = {{.type = "ipc", .of_host = true}};
   const api::Container made = MakeContainer(FullPod(), {record, &TestImage()});
   EXPECT_EQ(made.state(), api::CONTAINER_UNKNOWN);
   EXPECT_EQ(made.pid(), 0u);
@@ -205,6 +206,7 @@ TEST(MakeContainerTest, AContainerBeforeItsMaking) {
   EXPECT_EQ(made.user().gid(), 8u);
   EXPECT_THAT(made.user().additional_gids(), ElementsAre(9u));
   for (const api::LinuxNamespace& each : made.linux().namespaces()) {
+    EXPECT_NE(each.type(), "ipc") << "a plugin has removed it";
     if (each.type() == "pid") {
       EXPECT_EQ(each.path(), "");
     }

@@ -328,6 +328,15 @@ TEST_F(SharedSettingsTest, SysctlsAreThePods) {
   EXPECT_THAT(InPodNow("b", "kernel/msgmax"), HasSubstr("=4321=")) << "it was started";
 }
 
+TEST_F(SharedSettingsTest, SysctlsThatAnotherContainerHasSetStay) {
+  extras().sysctls = {{"kernel.msgmax", "4321"}};
+  Make(InPod("a", "true"));  // never started
+  extras().sysctls = {{"kernel.msgmax", "5432"}};
+  Run(InPod("b", "true"));
+  ASSERT_TRUE(runtime().Delete("a", machine_->group("a")).ok());
+  EXPECT_THAT(InPodNow("c", "kernel/msgmax"), HasSubstr("=5432="));
+}
+
 TEST_F(SharedSettingsTest, SysctlsStayAfterAStartThatWasCutOff) {
   extras().sysctls = {{"kernel.msgmax", "4321"}};
   Make(InPod("a", "true"));

@@ -60,6 +60,7 @@ std::string FileOf(const CreateRequest& request, const linux::ProcessId& init, c
 struct Note {
   std::map<std::string, Place> places;  // by name in /proc/<pid>/ns
   linux::SysctlValues sysctls;          // former values
+  linux::SysctlValues given;            // those given instead, as the kernel shows them
   uint32_t root = 0;                    // of the namespaces' user namespace
   std::string owner;                    // of moved devices: the container
   struct Device {
@@ -70,7 +71,8 @@ struct Note {
 };
 
 std::string Write(const Note& note) {
-  Json json = {{"sysctls", note.sysctls}, {"root", note.root}, {"owner", note.owner}};
+  Json json = {
+      {"sysctls", note.sysctls}, {"given", note.given}, {"root", note.root}, {"owner", note.owner}};
   for (const auto& [name, place] : note.places) {
     json["places"][name] = {{"path", place.path}, {"device", place.device}, {"inode", place.inode}};
   }
@@ -96,6 +98,7 @@ Note ParseOrThrow(const std::string& text) {
   note.root = json.value("root", 0u);
   note.owner = json.value("owner", "");
   note.sysctls = json.value("sysctls", linux::SysctlValues());
+  note.given = json.value("given", linux::SysctlValues());
   const Json places = json.value("places", Json::object());
   for (const auto& [name, place] : places.items()) {
     note.places[name] = {place.value("path", ""), place.value("device", uint64_t{0}),
@@ -160,7 +163,7 @@ absl::Status SysctlRefused(const absl::Status& status) {
   return absl::FailedPreconditionError(absl::StrCat(kSysctlField, ": ", status.message()));
 }
 
-// Sets a parameter back, unless its namespace has ended.
+// Sets a parameter back, unless its namespace has ended or another container has set it since.
 absl::Status SetBack(const Note& note, const std::string& name, const std::string& value) {
   const absl::StatusOr<linux::Sysctl> sysctl = linux::ParseSysctlName(name);
   if (!sysctl.ok()) return absl::OkStatus();
@@ -168,10 +171,15 @@ absl::Status SetBack(const Note& note, const std::string& name, const std::strin
                            : sysctl->belongs_to == linux::SysctlNamespace::kIpc   ? "ipc"
                                                                                   : "uts";
   if (!IsThere(PlaceOf(note, kind))) return absl::OkStatus();
+  const linux::SysctlValues former = {{name, value}};
+  const absl::StatusOr<linux::SysctlValues> now = linux::ReadSysctls(FilesOf(note), former);
   // One that can't be written, and so has not changed, is noted as well.
-  const auto now = linux::ReadSysctls(FilesOf(note), {{name, value}});
-  if (now.ok() && *now == linux::SysctlValues{{name, value}}) return absl::OkStatus();
-  const absl::Status set = linux::SetSysctls(FilesOf(note), {{name, value}}, note.root);
+  if (now.ok() && *now == former) return absl::OkStatus();
+  const auto given = note.given.find(name);
+  if (now.ok() && given != note.given.end() && *now != linux::SysctlValues{*given}) {
+    return absl::OkStatus();
+  }
+  const absl::Status set = linux::SetSysctls(FilesOf(note), former, note.root);
   // A device's own have gone with it.
   return absl::IsInvalidArgument(set) ? absl::OkStatus() : Annotate(set, kSysctlField);
 }
@@ -196,11 +204,17 @@ absl::Status MakeSharedSettings(const FsRoot& bundle, const CreateRequest& reque
     PLIMSOLL_ASSIGN_OR_RETURN(note.places[name], PlaceAt(FileOf(request, init, type, name, *pin)));
   }
   PLIMSOLL_RETURN_IF_ERROR(MoveDevices(bundle, extras.net_devices, &note));
-  absl::StatusOr<linux::SysctlValues> former = linux::ReadSysctls(FilesOf(note), extras.sysctls);
-  if (!former.ok()) return SysctlRefused(former.status());
-  note.sysctls = *std::move(former);
+  if (extras.sysctls.empty()) return absl::OkStatus();
+  absl::StatusOr<linux::SysctlValues> values = linux::ReadSysctls(FilesOf(note), extras.sysctls);
+  if (!values.ok()) return SysctlRefused(values.status());
+  note.sysctls = *std::move(values);
   PLIMSOLL_RETURN_IF_ERROR(Keep(bundle, note));  // first, as with devices
-  return SysctlRefused(linux::SetSysctls(FilesOf(note), extras.sysctls, note.root));
+  PLIMSOLL_RETURN_IF_ERROR(
+      SysctlRefused(linux::SetSysctls(FilesOf(note), extras.sysctls, note.root)));
+  values = linux::ReadSysctls(FilesOf(note), extras.sysctls);
+  if (!values.ok()) return SysctlRefused(values.status());
+  note.given = *std::move(values);
+  return Keep(bundle, note);
 }
 
 absl::Status SetBackSharedSettings(const FsRoot& bundle) {

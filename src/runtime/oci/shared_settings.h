@@ -20,7 +20,8 @@ namespace plimsoll::runtime {
 absl::Status MakeSharedSettings(const FsRoot& bundle, const CreateRequest& request,
                                 const linux::ProcessId& init);
 
-// Sets them back, as far as their namespaces are there. Call it while init lives, if it does: some
+// Sets them back, as far as their namespaces are there and no other container has another value for
+// a sysctl, or the device, by now. Call it while init lives, if it does: some
 // namespaces end with it. OK when nothing is noted. After a failure, another call goes on.
 absl::Status SetBackSharedSettings(const FsRoot& bundle);
 
