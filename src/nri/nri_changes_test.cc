@@ -269,7 +269,7 @@ TEST_F(NriChangesTest, AnUpdateThatTwoPluginsHaveAPartInNamesBoth) {
   Exit("c1");
   Flush();
   ASSERT_THAT(engine_.updates(), ::testing::SizeIs(1));
-  const auto& changes = engine_.updates()[0].update.changed_by;
+  const std::vector<runtime::PluginChange> changes = engine_.updates()[0].update.changed_by;
   ASSERT_THAT(changes, ::testing::SizeIs(2));
   EXPECT_EQ(changes[0].field, "linux.resources.cpu.cpus");
   EXPECT_EQ(changes[0].plugin, "20-b");
