@@ -52,6 +52,7 @@ absl::StatusOr<api::UpdateContainersResponse> RuntimeService::UpdateContainers(
                               " updates failed; the first: ", first.message()));
   }
   for (const api::ContainerEviction& eviction : request.evict()) {
+    if (plugin.is_closed()) return absl::UnavailableError("the connection has ended");
     applier_->Evict({{name, eviction}});
   }
   return response;
