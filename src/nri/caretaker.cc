@@ -51,6 +51,7 @@ void Caretaker::Care() {
 }
 
 void Caretaker::LookAt(const std::shared_ptr<PluginConnection>& plugin) {
+  if (parts_->stopping) return;  // what is there ends by Nri::Stop
   if (plugin->is_closed()) return Drop(plugin);
   const Step step = plugin->step();
   if (step == Step::kNew && plugin->register_until() <= SteadyNow()) {

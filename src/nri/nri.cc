@@ -80,12 +80,10 @@ class NriImpl : public Nri {
     if (parts_.stopping.exchange(true)) return;
     listener_.reset();
     if (listening_.has_value()) parts_.options.events->Unlisten(*listening_);
+    Disconnect(parts_.roster.All());  // joins and hooks under way end with it
     caretaker_.reset();
     PluginList plugins = parts_.roster.All();
-    EachAtOnce(plugins.size(), kMostAtOnce, [&](size_t i) {
-      plugins[i]->SayShutdown(kShutdownPatience);
-      plugins[i]->Close(absl::CancelledError("plimsolld ends"));
-    });
+    Disconnect(plugins);                      // one may have been started meanwhile
     { const TurnHolder turn(&parts_.turn); }  // hooks under way have ended after this
     for (const auto& plugin : plugins) {
       parts_.roster.Remove(plugin.get());
@@ -133,6 +131,13 @@ class NriImpl : public Nri {
     std::optional<Notification> notification = Notification::Of(event, subject);
     if (!notification.has_value()) return;
     if (parts_.queue.Push(*std::move(notification))) parts_.news.Tell();
+  }
+
+  static void Disconnect(const PluginList& plugins) {
+    EachAtOnce(plugins.size(), kMostAtOnce, [&](size_t i) {
+      plugins[i]->SayShutdown(kShutdownPatience);
+      plugins[i]->Close(absl::CancelledError("plimsolld ends"));
+    });
   }
 
   // Waits until each of the plugins is ready or has gone. Their time limits end this.

@@ -269,7 +269,7 @@ TEST_F(NriChangesTest, AnUpdateThatTwoPluginsHaveAPartInNamesBoth) {
   Exit("c1");
   Flush();
   ASSERT_THAT(engine_.updates(), ::testing::SizeIs(1));
-  const auto& changes = engine_.updates()[0].update.changed_by;
+  const std::vector<runtime::PluginChange> changes = engine_.updates()[0].update.changed_by;
   ASSERT_THAT(changes, ::testing::SizeIs(2));
   EXPECT_EQ(changes[0].field, "linux.resources.cpu.cpus");
   EXPECT_EQ(changes[0].plugin, "20-b");
@@ -292,11 +292,15 @@ TEST_F(NriChangesTest, EvictionsStopContainersAndAreTold) {
   eviction.set_reason("too\nnoisy");
   api::ContainerEviction of_nothing;
   of_nothing.set_container_id("gone");
-  ASSERT_TRUE(plugin_->session->UpdateContainers({}, {eviction, of_nothing}).ok());
+  api::ContainerEviction overlong;
+  overlong.set_container_id(std::string(5000, 'x'));
+  ASSERT_TRUE(plugin_->session->UpdateContainers({}, {eviction, of_nothing, overlong}).ok());
   EXPECT_TRUE(WaitUntil([&] { return ReportOf("10-a").evicted_containers == 1; }));
   EXPECT_THAT(engine_.stopped(), ElementsAre("c1"));
   EXPECT_TRUE(WasTold("too\\nnoisy"));
   EXPECT_TRUE(WasTold("\"gone\""));
+  EXPECT_TRUE(WasTold("xxx\": there is no such container"));
+  for (const std::string& line : told_.calls()) EXPECT_LT(line.size(), 1000u) << line;
   const std::vector<runtime::Event> events = events_.Since(0);
   EXPECT_EQ(events.back().type, runtime::EventType::kWarning);
   EXPECT_THAT(events.back().message, HasSubstr("10-a"));

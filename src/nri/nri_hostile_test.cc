@@ -149,6 +149,24 @@ TEST_F(NriHostileTest, AnAnswerThatIsNoMessageEndsTheConnection) {
   EXPECT_TRUE(WasTold("is not the message of this call"));
 }
 
+TEST_F(NriHostileTest, AStopWaitsForNoPluginThatJoins) {
+  options_.config.request_timeout_ms = 300'000;
+  Start();
+  absl::Notification joins;
+  RawPlugin plugin(options_.socket, [&](absl::string_view method) {
+    if (method == "Synchronize") {
+      joins.Notify();
+      end_.WaitForNotification();
+    }
+    return std::string();
+  });
+  ASSERT_EQ(plugin.Register("10", "a"), absl::OkStatus());
+  joins.WaitForNotification();
+  nri_->Stop();
+  EXPECT_TRUE(WaitUntil([&] { return plugin.IsClosed(); }));
+  end_.Notify();
+}
+
 // Two bytes on the wire become a message of 200 bytes in memory.
 TEST_F(NriHostileTest, MessagesOfMillionsOfEmptyMembersAreNotParsed) {
   std::string empty_updates;

@@ -290,16 +290,6 @@ absl::Status PluginConnection::why_closed() const {
   return state_.closed.value_or(absl::OkStatus());
 }
 
-bool PluginConnection::provides() const {
-  absl::MutexLock lock(&mutex_);
-  return state_.provides;
-}
-
-void PluginConnection::SetProvides() {
-  absl::MutexLock lock(&mutex_);
-  state_.provides = true;
-}
-
 void PluginConnection::Fill(PluginReport* report) const {
   absl::MutexLock lock(&mutex_);
   report->state = state_.step == Step::kReady ? PluginState::kReady : PluginState::kConnecting;

@@ -130,9 +130,6 @@ class PluginConnection {
 
   // What it knows. Guarded by the turn.
   KnownObjects& known() { return known_; }
-  // It provides the node's topology.
-  bool provides() const;
-  void SetProvides();
 
   void Fill(PluginReport* report) const;
 
@@ -146,7 +143,6 @@ class PluginConnection {
     Subscription subscription;
     std::set<api::Event> by_state_change;
     bool has_validated = false;
-    bool provides = false;
     int64_t connected_unix_nanos = 0;
     std::optional<absl::Status> closed;
   };

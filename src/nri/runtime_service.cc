@@ -52,6 +52,7 @@ absl::StatusOr<api::UpdateContainersResponse> RuntimeService::UpdateContainers(
                               " updates failed; the first: ", first.message()));
   }
   for (const api::ContainerEviction& eviction : request.evict()) {
+    if (plugin.is_closed()) return absl::UnavailableError("the connection has ended");
     applier_->Evict({{name, eviction}});
   }
   return response;
@@ -66,13 +67,17 @@ absl::Status RuntimeService::UpdateNodeResources(PluginConnection& plugin,
   absl::MutexLock lock(&providing_);
   if (plugin.is_closed()) return absl::UnavailableError("the connection has ended");
   PLIMSOLL_RETURN_IF_ERROR(parts_->options.provide(plugin.name(), request));
-  plugin.SetProvides();
+  providers_[plugin.name()] = &plugin;
   return absl::OkStatus();
 }
 
-void RuntimeService::Withdraw(PluginConnection& plugin) {
+void RuntimeService::Withdraw(const PluginConnection& plugin) {
+  const std::string name = plugin.name();
   absl::MutexLock lock(&providing_);
-  if (plugin.provides() && parts_->options.withdraw) parts_->options.withdraw(plugin.name());
+  const auto provider = providers_.find(name);
+  if (provider == providers_.end() || provider->second != &plugin) return;
+  providers_.erase(provider);
+  if (parts_->options.withdraw) parts_->options.withdraw(name);
 }
 
 }  // namespace plimsoll::nri

@@ -2,6 +2,10 @@
 #ifndef PLIMSOLL_NRI_RUNTIME_SERVICE_H_
 #define PLIMSOLL_NRI_RUNTIME_SERVICE_H_
 
+#include <map>
+#include <string>
+
+#include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/synchronization/mutex.h"
@@ -24,12 +28,15 @@ class RuntimeService : public RuntimeCalls {
   absl::Status UpdateNodeResources(PluginConnection& plugin,
                                    const api::UpdateNodeResourcesRequest& request) override;
   // Its connection has ended: the topology that it provided goes.
-  void Withdraw(PluginConnection& plugin);
+  void Withdraw(const PluginConnection& plugin);
 
  private:
   Parts* const parts_;
   UpdateApplier* const applier_;
   absl::Mutex providing_;  // no topology comes after its plugin's withdrawal
+  // The connection of each provider, by the plugin's name: one that comes again may have provided
+  // before its earlier connection is withdrawn.
+  std::map<std::string, const PluginConnection*> providers_ ABSL_GUARDED_BY(providing_);
 };
 
 }  // namespace plimsoll::nri

@@ -139,8 +139,9 @@ void UpdateApplier::Evict(const AskedEviction& eviction) {
       absl::StrCat("evicts container \"", shown, "\"", reason.empty() ? "" : ": ", reason);
   runtime::Engine* const engine = parts_->engine;
   const absl::StatusOr<runtime::ContainerRecord> record =
-      engine == nullptr || id.empty() ? absl::NotFoundError("there is no such container")
-                                      : engine->GetContainer(id);
+      engine == nullptr || id.empty() || id.size() > kLongestId
+          ? absl::NotFoundError("there is no such container")
+          : engine->GetContainer(id);
   if (!record.ok()) {
     return TellFailure(eviction.plugin, Annotate(record.status(), why));
   }

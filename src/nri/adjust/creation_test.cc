@@ -72,8 +72,9 @@ const OwnedField kOwnedFields[] = {
      R"(linux { seccomp_policy { default_action: "SCMP_ACT_LOG" } })",
      R"(linux { seccomp_policy { default_action: "SCMP_ACT_ALLOW" } })", ""},
     {"linux.rdt.clos_id", R"(linux { rdt { clos_id { value: "a" } } })",
-     R"(linux { rdt { clos_id { value: "a" } } })", R"(linux { rdt { clos_id { value: "b" } } })",
-     R"(linux { rdt { remove: true } })"},
+     R"(linux { rdt { clos_id { value: "a" } enable_monitoring { value: true } }
+                resources { rdt_class { value: "a" } } })",
+     R"(linux { rdt { clos_id { value: "b" } } })", R"(linux { rdt { remove: true } })"},
     {"linux.rdt.enable_monitoring", R"(linux { rdt { enable_monitoring { value: true } } })",
      R"(linux { rdt { enable_monitoring { value: true } } })",
      R"(linux { rdt { enable_monitoring { value: true } } })", R"(linux { rdt { remove: true } })"},
@@ -81,7 +82,8 @@ const OwnedField kOwnedFields[] = {
      R"(linux { resources { blockio_class { value: "a" } } })",
      R"(linux { resources { blockio_class { value: "b" } } })", ""},
     {"linux.resources.rdt_class", R"(linux { resources { rdt_class { value: "a" } } })",
-     R"(linux { resources { rdt_class { value: "a" } } })",
+     R"(linux { rdt { clos_id { value: "a" } enable_monitoring { value: true } }
+                resources { rdt_class { value: "a" } } })",
      R"(linux { resources { rdt_class { value: "b" } } })", R"(linux { rdt { remove: true } })"},
     {"linux.resources.pids", R"(linux { resources { pids { limit: 1 } } })",
      R"(linux { resources { pids { limit: 1 } } })", R"(linux { resources { pids { limit: 2 } } })",

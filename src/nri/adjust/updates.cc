@@ -16,6 +16,8 @@ namespace {
 // Of one answer, and of all together: more than a node has containers.
 constexpr int kMaxUpdates = 4096;
 constexpr size_t kMaxReason = 4096;
+// Of one container, of all plugins together. Each costs as much as all before it.
+constexpr int kMaxUpdatesOfOne = 64;
 
 // "plugin 10-a: update of container 0123".
 std::string Of(const std::string& plugin, absl::string_view what, const std::string& container) {
@@ -39,6 +41,10 @@ absl::Status Updates::TakeUpdate(const std::string& plugin, const api::Container
   if (id.empty() || absl::StrContains(id, '\0')) {
     return absl::InvalidArgumentError(
         absl::StrCat("plugin ", plugin, ": an update names no container in container_id"));
+  }
+  if (++state->counts[id] > kMaxUpdatesOfOne) {
+    return absl::ResourceExhaustedError(absl::StrCat(
+        what, ": it is one of more than ", kMaxUpdatesOfOne, " updates of this container"));
   }
   PLIMSOLL_RETURN_IF_ERROR(Annotate(CheckShape({update, ""}), what));
   PLIMSOLL_RETURN_IF_ERROR(Annotate(ToUpdate(resources).status(), what));

@@ -64,6 +64,7 @@ class Updates {
     api::LinuxResources own;
     std::map<std::string, Owners> owners;
     std::map<std::string, size_t> places;  // in `updates`, by container
+    std::map<std::string, int> counts;     // of updates asked for, by container
     std::vector<AskedUpdate> updates;
     std::vector<AskedEviction> evictions;
     std::vector<IgnoredUpdate> ignored;

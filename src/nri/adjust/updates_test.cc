@@ -176,6 +176,22 @@ TEST(UpdatesTest, EachContainerIsEvictedOnce) {
   EXPECT_EQ(updates.evictions()[1].plugin, "20-b");
 }
 
+TEST(UpdatesTest, UpdatesOfOneContainerAreBounded) {
+  api::UpdateContainerResponse answer;
+  for (int i = 0; i < 65; ++i) {
+    auto* update = answer.add_update();
+    update->set_container_id("c1");
+    (*update->mutable_linux()->mutable_resources()->mutable_unified())[absl::StrCat("a.", i)] = "1";
+  }
+  EXPECT_EQ(Updates("").Take("10-a", answer.update(), {}),
+            absl::ResourceExhaustedError("plugin 10-a: update of container c1: it is one of more "
+                                         "than 64 updates of this container"));
+  answer.mutable_update()->RemoveLast();
+  Updates updates("");
+  EXPECT_EQ(updates.Take("10-a", answer.update(), {}), absl::OkStatus());
+  EXPECT_EQ(updates.updates().size(), 1u);
+}
+
 TEST(UpdatesTest, NumbersAreBounded) {
   api::UpdateContainerResponse answer;
   for (int i = 0; i < 4096; ++i) answer.add_update()->set_container_id(absl::StrCat("c", i));
