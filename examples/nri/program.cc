@@ -13,8 +13,8 @@ int RunProgram(nri::Plugin& plugin, const ProgramText& text, int argc, char** ar
   CLI::App app(text.purpose);
   app.footer(text.help +
              "\n\nA runtime starts it as /opt/nri/plugins/NN-NAME, with the configuration in "
-             "/etc/nri/conf.d/NN-NAME.conf. Started by hand, it connects to the runtime's socket; "
-             "the configuration is then that of its name. A plugin is as good as root.");
+             "/etc/nri/conf.d/NN-NAME.conf. Started by hand, it connects to the runtime's socket, "
+             "and gets no configuration. A plugin is as good as root.");
   app.add_option("--name", options.name, "The plugin's name")->capture_default_str();
   app.add_option("--index", options.index,
                  "Its place among the plugins, 00 to 99: lower ones are asked first")

@@ -88,8 +88,8 @@ class Session {
   // one session of a process. Other errors: no runtime is there, or it refuses the plugin.
   static absl::StatusOr<std::unique_ptr<Session>> Start(Plugin& plugin, PluginOptions options);
   virtual ~Session() = default;
-  // Blocks until the connection has ended, and returns the reason; OK: Close was called or the
-  // runtime said Shutdown.
+  // Blocks until the connection has ended, and returns the reason: the plugin's own error, if its
+  // Configure or Synchronize failed. OK: Close was called or the runtime said Shutdown.
   virtual absl::Status Wait() = 0;
   virtual void Close() = 0;
 

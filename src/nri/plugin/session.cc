@@ -35,11 +35,14 @@ class PluginSession : public Session {
   absl::Status UpdateNodeResources(const api::UpdateNodeResourcesRequest& request) override;
 
  private:
+  // The plugin's own error to a call without which it can't join: the runtime disconnects it then.
+  void SetRefusal(const absl::Status& why);
   void SetEnd(const absl::Status& why);
 
   PluginService service_;
   const absl::Duration call_timeout_;
   absl::Mutex mutex_;
+  absl::Status refusal_ ABSL_GUARDED_BY(mutex_);
   std::optional<absl::Status> end_ ABSL_GUARDED_BY(mutex_);
   std::unique_ptr<Connection> connection_;  // its threads use all of the above
 };
@@ -50,7 +53,11 @@ absl::Status PluginSession::Connect(UniqueFd socket) {
   options.serves = kPluginConnection;
   options.service = kPluginService;
   options.serve = [this](absl::string_view method, absl::string_view payload) {
-    return service_.Serve(method, payload);
+    absl::StatusOr<std::string> answer = service_.Serve(method, payload);
+    if (!answer.ok() && (method == "Configure" || method == "Synchronize")) {
+      SetRefusal(Annotate(answer.status(), method));
+    }
+    return answer;
   };
   options.closed = [this](const absl::Status& why) { SetEnd(why); };
   PLIMSOLL_ASSIGN_OR_RETURN(connection_, Connection::Start(std::move(socket), std::move(options)));
@@ -69,9 +76,14 @@ absl::Status PluginSession::Register(const PluginOptions& options) {
                   absl::StrCat("register plugin ", options.index, "-", options.name));
 }
 
+void PluginSession::SetRefusal(const absl::Status& why) {
+  absl::MutexLock lock(&mutex_);
+  refusal_ = why;
+}
+
 void PluginSession::SetEnd(const absl::Status& why) {
   absl::MutexLock lock(&mutex_);
-  end_ = service_.HasShutDown() ? absl::OkStatus() : why;
+  end_ = !refusal_.ok() ? refusal_ : service_.HasShutDown() ? absl::OkStatus() : why;
 }
 
 absl::Status PluginSession::Wait() {

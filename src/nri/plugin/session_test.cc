@@ -85,6 +85,10 @@ class TestPlugin : public Plugin {
     if (!status.ok()) return status;
     return api::StopContainerResponse();
   }
+  absl::Status Configure(const api::ConfigureRequest& request) override {
+    return request.config() == "bad" ? absl::InvalidArgumentError("cpus is missing")
+                                     : absl::OkStatus();
+  }
   void Shutdown() override { ++shutdowns; }
 
   Session* session = nullptr;
@@ -280,6 +284,19 @@ TEST_F(SessionTest, SaysThatTheRuntimeIsGone) {
   Start();
   runtime_->Close();
   EXPECT_EQ(session_->Wait(), absl::UnavailableError("the other side closed the connection"));
+}
+
+// The runtime only hangs up then.
+TEST_F(SessionTest, SaysWhyThePluginCouldNotJoin) {
+  Start();
+  api::ConfigureRequest request;
+  request.set_config("bad");
+  EXPECT_TRUE(
+      absl::IsInvalidArgument(runtime_->Call("Configure", request.SerializeAsString()).status()));
+  runtime_->Close();
+  const absl::Status end = session_->Wait();
+  EXPECT_TRUE(absl::IsInvalidArgument(end)) << end;
+  EXPECT_THAT(std::string(end.message()), HasSubstr("Configure: cpus is missing"));
 }
 
 TEST_F(SessionTest, RunsUntilASignalComes) {
