@@ -90,8 +90,11 @@ absl::Status Launcher::Start(Program* program) {
   }
   UniqueFd ours(ends[0]);
   const UniqueFd theirs(ends[1]);
-  PLIMSOLL_ASSIGN_OR_RETURN(
-      program->child, Spawn(CommandFor(program->name, path, program->file.get(), theirs.get())));
+  absl::StatusOr<Child> child =
+      Spawn(CommandFor(program->name, path, program->file.get(), theirs.get()));
+  // The command's own path is that of a descriptor.
+  if (!child.ok()) return Annotate(child.status(), absl::StrCat("start plugin ", path));
+  program->child = *std::move(child);
   PluginSetup setup;
   setup.socket = std::move(ours);
   setup.pre_installed = program->name;

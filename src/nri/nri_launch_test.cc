@@ -215,6 +215,13 @@ TEST(PluginFilesTest, FindsExecutablesWithNames) {
   }
   EXPECT_THAT(*find(), ElementsAre(PluginName{"10", "a"}, PluginName{"20", "b"}));
   EXPECT_THAT(warnings, ElementsAre("/opt/nri/plugins/x"));
+  // Plugins by name that can't run: a forgotten chmod, a link to nowhere.
+  warnings.clear();
+  ASSERT_EQ(unlink((dir.path() + "/opt/nri/plugins/x").c_str()), 0);
+  ASSERT_EQ(chmod((dir.path() + "/opt/nri/plugins/10-a").c_str(), 0644), 0);
+  ASSERT_EQ(symlink("/nowhere", (dir.path() + "/opt/nri/plugins/30-c").c_str()), 0);
+  EXPECT_THAT(*find(), ElementsAre(PluginName{"20", "b"}));
+  EXPECT_THAT(warnings, ElementsAre("/opt/nri/plugins/10-a", "/opt/nri/plugins/30-c"));
 }
 
 TEST(PluginFilesTest, ConfigurationIsOptionalAndBounded) {

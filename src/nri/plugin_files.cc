@@ -29,12 +29,16 @@ absl::StatusOr<std::vector<PluginName>> FindPlugins(
   std::vector<PluginName> names;
   for (const std::string& file : *files) {
     const absl::StatusOr<struct stat> info = host.Stat(In(directory, file));
-    if (!info.ok() || S_ISDIR(info->st_mode) || (info->st_mode & 0111) == 0) continue;
     absl::StatusOr<PluginName> name = ParsePluginName(file);
-    if (name.ok()) {
+    if (info.ok() && S_ISDIR(info->st_mode)) continue;
+    const bool runs = info.ok() && (info->st_mode & 0111) != 0;
+    if (runs && name.ok()) {
       names.push_back(*std::move(name));
-    } else {
+    } else if (runs) {
       warn(In(directory, file), std::string(name.status().message()));
+    } else if (name.ok()) {
+      warn(In(directory, file),
+           info.ok() ? "it is not executable (chmod +x)" : std::string(info.status().message()));
     }
   }
   return names;

@@ -15,7 +15,7 @@
 namespace plimsoll::nri {
 
 // Names of the executable files in `directory`, sorted; none if it doesn't exist. `warn` hears of
-// executables that have no plugin's name.
+// executables that have no plugin's name, and of files with such a name that can't run.
 absl::StatusOr<std::vector<PluginName>> FindPlugins(
     const FsRoot& host, const std::string& directory,
     const std::function<void(const std::string& file, const std::string& why)>& warn);

@@ -2,9 +2,12 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
+#include "base/steady_time.h"
 
 namespace plimsoll::nri {
 namespace {
+
+constexpr absl::Duration kLastConnectionEnds = absl::Milliseconds(500);
 
 absl::Status CheckJoined(const PluginConnection& plugin, absl::string_view call) {
   if (plugin.step() >= Step::kTold) return absl::OkStatus();
@@ -21,8 +24,15 @@ absl::Status RuntimeService::Register(PluginConnection& plugin,
     return parts_->roster.Register(plugin, *plugin.pre_installed(), request.nri_version());
   }
   absl::StatusOr<PluginName> name = MakePluginName(request.plugin_idx(), request.plugin_name());
-  absl::Status registered =
-      name.ok() ? parts_->roster.Register(plugin, *name, request.nri_version()) : name.status();
+  absl::Status registered = name.status();
+  // A plugin that comes back at once may be quicker than the end of its last connection here.
+  const SteadyTime until = SteadyAfter(kLastConnectionEnds);
+  while (name.ok()) {
+    const uint64_t seen = parts_->news.count();
+    registered = parts_->roster.Register(plugin, *name, request.nri_version());
+    if (!absl::IsAlreadyExists(registered) || SteadyNow() >= until || plugin.is_closed()) break;
+    parts_->news.Await(seen, until);
+  }
   if (!registered.ok()) {
     parts_->Tell(/*is_warning=*/true, plugin.name(),
                  absl::StrCat("is refused: ", registered.message()));
