@@ -24,6 +24,7 @@ Caretaker::Caretaker(Parts* parts, Dispatcher* dispatcher, Joiner* joiner, Runti
       service_(service),
       launcher_(launcher),
       joins_(kJoinThreads, kMostJoins),
+      ends_(kJoinThreads, kMostJoins),
       care_([this] { Care(); }),
       delivery_([this] { Deliver(); }) {}
 
@@ -67,6 +68,9 @@ void Caretaker::LookAt(const std::shared_ptr<PluginConnection>& plugin) {
 }
 
 void Caretaker::Drop(const std::shared_ptr<PluginConnection>& plugin) {
+  // The last reference waits for the plugin's own call, which may be an update that takes long. It
+  // goes neither here nor in a hook, whose thread has the turn.
+  if (!ends_.TrySchedule([plugin] { plugin->AwaitServed(); })) plugin->AwaitServed();
   parts_->roster.Remove(plugin.get());
   parts_->news.Tell();     // it may have been the last one
   parts_->makings.Wake();  // it may be waiting there

@@ -1,8 +1,10 @@
 // Pre-installed plugins. The test program is the plugin: see IsPlugin.
+#include <fcntl.h>
 #include <signal.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <cstdlib>
 #include <string>
 #include <vector>
@@ -81,6 +83,22 @@ TEST_F(NriLaunchTest, PluginsAreReadyWhenStartReturns) {
   const int64_t pid = ReportOf("10-a").pid;
   nri_->Stop();
   EXPECT_TRUE(WaitUntil([&] { return !Runs(pid); }));
+}
+
+TEST_F(NriLaunchTest, AStopEndsTheProcessesOfAScript) {
+  const std::string fifo = dir_.path() + "/held";
+  ASSERT_EQ(mkfifo(fifo.c_str(), 0600), 0);
+  const UniqueFd held(open(fifo.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
+  const std::string self = FsRoot::Open("/")->ReadLink("proc/self/exe").value_or("");
+  const std::string script = absl::StrCat("#!/bin/sh\nsleep 1000 3>&- >", fifo,
+                                          " &\nPLIMSOLL_TEST_PLUGIN=1 ", self, "\nwait\n");
+  ASSERT_EQ(dir_.root().ReplaceFile("plugins/10-a", script, 0755), absl::OkStatus());
+  Start();
+  ASSERT_EQ(StateOf("10-a"), PluginState::kReady);
+  char byte;
+  ASSERT_TRUE(WaitUntil([&] { return read(held.get(), &byte, 1) < 0 && errno == EAGAIN; }));
+  nri_->Stop();
+  EXPECT_TRUE(WaitUntil([&] { return read(held.get(), &byte, 1) == 0; })) << "sleep goes on";
 }
 
 TEST_F(NriLaunchTest, ConfigurationIsThatOfTheFullNameFirst) {

@@ -61,6 +61,7 @@ absl::StatusOr<std::shared_ptr<PluginConnection>> PluginConnection::Start(Plugin
   };
   options.closed = [self](const absl::Status& why) {
     self->End(why.ok() ? absl::UnavailableError("the connection was closed") : why);
+    self->served_.Notify();
   };
   PLIMSOLL_ASSIGN_OR_RETURN(plugin->connection_,
                             Connection::Start(std::move(socket), std::move(options)));

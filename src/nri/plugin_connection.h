@@ -15,6 +15,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/synchronization/mutex.h"
+#include "absl/synchronization/notification.h"
 #include "absl/time/time.h"
 #include "base/steady_news.h"
 #include "base/steady_time.h"
@@ -81,7 +82,8 @@ struct Outcome {
 };
 
 // Thread-safe, but for known(). Its last reference must not go in a thread of the connection's;
-// RuntimeCalls get a plain reference for that reason.
+// RuntimeCalls get a plain reference for that reason. Where it goes it waits for a call of the
+// plugin's that is being served: see AwaitServed.
 class PluginConnection {
  public:
   static absl::StatusOr<std::shared_ptr<PluginConnection>> Start(PluginSetup setup);
@@ -127,6 +129,8 @@ class PluginConnection {
   void Close(const absl::Status& why);
   bool is_closed() const;
   absl::Status why_closed() const;
+  // Waits until no call of the plugin's is served, nor will be: the connection has ended.
+  void AwaitServed() const { served_.WaitForNotification(); }
 
   // What it knows. Guarded by the turn.
   KnownObjects& known() { return known_; }
@@ -164,6 +168,7 @@ class PluginConnection {
   mutable absl::Mutex mutex_;
   State state_ ABSL_GUARDED_BY(mutex_);
   KnownObjects known_;
+  absl::Notification served_;
   std::unique_ptr<Connection> connection_;
 };
 
