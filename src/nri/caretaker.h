@@ -42,7 +42,7 @@ class Caretaker {
   RuntimeService* const service_;
   Launcher* const launcher_;
   WorkerPool joins_;
-  WorkerPool ends_;  // of connections whose plugins' calls are still being served
+  WorkerPool ends_;                // of connections whose plugins' calls are still being served
   SteadyTime tell_nameless_from_;  // of the thread that cares
   std::thread care_;
   std::thread delivery_;

@@ -38,8 +38,7 @@ class ContainerHooks {
                                                        const runtime::ResourceUpdate& update,
                                                        Updates* updates)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(parts_->turn);
-  void TellUpdated(const api::Container& before)
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(parts_->turn);
+  void TellUpdated(const api::Container& before) ABSL_EXCLUSIVE_LOCKS_REQUIRED(parts_->turn);
 
   Parts* const parts_;
   Dispatcher* const dispatcher_;
