@@ -5,6 +5,7 @@
 
 #include "check.h"
 #include "cri/translate_pod_resources.h"
+#include "runtime/announcement/messages.h"
 #include "runtime/pod_picture.h"
 #include "runtime/spec/json.h"
 
@@ -19,7 +20,7 @@ void CheckAnnounced(const ::runtime::v1::PodSandboxConfig& config) {
     return;
   }
   ::runtime::v1::PodResourceConfig told;
-  cri::FillPodResources(*announced, &told);
+  runtime::FillPodResources(*announced, &told);
   const auto again = cri::PodResourcesFrom(told, "told", &warnings);
   FUZZ_CHECK(again.ok() && *again == *announced, again.status().ToString());
 
