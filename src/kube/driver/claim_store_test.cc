@@ -137,7 +137,8 @@ TEST_F(ClaimStoreTest, AFileThatIsNoDatabaseIsNamedWithAdvice) {
   ASSERT_TRUE(dir_.root().ReplaceFile("claims.db", std::string(5000, 'x')).ok());
   const absl::Status status = ClaimStore::Open(dir_.root()).status();
   EXPECT_EQ(status.code(), absl::StatusCode::kDataLoss);
-  EXPECT_THAT(std::string(status.message()), testing::HasSubstr("move it and its log"));
+  EXPECT_THAT(std::string(status.message()),
+              testing::HasSubstr("a start of plimsoll-kube sets it aside"));
 }
 
 }  // namespace
