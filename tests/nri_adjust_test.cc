@@ -198,7 +198,7 @@ TEST_F(NriAdjustTest, AnyFileOfTheGroup) {
   if (!IsV2()) GTEST_SKIP() << "needs cgroup v2";
   const std::string id =
       StartAdjusted(R"(linux { resources { unified { key: "memory.high" value: "33554432" } } })");
-  EXPECT_EQ(*Cgroups().ReadFile(CgroupOf(pod_, id), "memory", "memory.high"), "33554432\n");
+  EXPECT_EQ(*Cgroups().ReadFile(CgroupOf(pod_, id), "memory", "memory.high"), "33554432");
 }
 
 TEST_F(NriAdjustTest, ScoreOfTheOomKiller) {

@@ -169,9 +169,12 @@ TEST_F(NriEventsTest, MetadataIsWhole) {
   EXPECT_EQ(created.container.annotations().at("example.com/own"), "mine");
   EXPECT_THAT(created.container.args(), ElementsAre("/bin/sh", "-c", "sleep 1000"));
   EXPECT_THAT(created.container.env(), Contains("LEVEL=debug"));
-  ASSERT_EQ(created.container.mounts_size(), 1);
-  EXPECT_EQ(created.container.mounts(0).source(), nri_files_.path());
-  EXPECT_THAT(created.container.mounts(0).options(), Contains("ro"));
+  // Those that each container has come first.
+  EXPECT_EQ(created.container.mounts(0).destination(), "/proc");
+  const napi::Mount& own = *created.container.mounts().rbegin();
+  EXPECT_EQ(own.destination(), "/data");
+  EXPECT_EQ(own.source(), nri_files_.path());
+  EXPECT_THAT(own.options(), Contains("ro"));
   EXPECT_EQ(created.container.linux().resources().cpu().shares().value(), 512u);
   EXPECT_EQ(created.container.linux().oom_score_adj().value(), 900);
   EXPECT_EQ(created.container.pid(), 0u);

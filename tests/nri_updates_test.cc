@@ -128,22 +128,27 @@ TEST_F(NriUpdatesTest, AnUpdateAtAnyTimeIsMadeOrNamedAsFailed) {
 
 TEST_F(NriUpdatesTest, AnUpdateThatMayFailFailsNothing) {
   const std::string pod = RunPod();
+  const std::string other = Create(pod, Shell("sleep 1000"));
   TestPlugin plugin("10", "careless");
-  bool ignore = true;
+  napi::ContainerUpdate update = SharesUpdate("0123456789abcdef", 512);
   plugin.On(&TestPlugin::create, [&](const napi::CreateContainerRequest&) {
     napi::CreateContainerResponse response;
-    *response.add_update() = SharesUpdate("0123456789abcdef", 512);
-    response.mutable_update(0)->set_ignore_failure(ignore);
+    *response.add_update() = update;
     return response;
   });
   Join(plugin);
+  // Of a container that is gone, without saying that it may fail.
   EXPECT_FALSE(Create(pod, Shell("sleep 1000")).empty());
-  ignore = false;
+  update.set_container_id(other);
+  update.mutable_linux()->mutable_resources()->mutable_cpu()->set_cpus("4000");
+  update.set_ignore_failure(true);
+  EXPECT_FALSE(Create(pod, Shell("sleep 1000")).empty());
+  update.set_ignore_failure(false);
   std::string id;
   const grpc::Status refused = TryCreate(pod, Shell("sleep 1000"), &id);
   EXPECT_FALSE(refused.ok());
   EXPECT_THAT(refused.error_message(), HasSubstr("10-careless"));
-  EXPECT_THAT(refused.error_message(), HasSubstr("0123456789abcdef"));
+  EXPECT_THAT(refused.error_message(), HasSubstr(other));
 }
 
 TEST_F(NriUpdatesTest, APluginEvicts) {

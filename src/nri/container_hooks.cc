@@ -136,6 +136,7 @@ absl::StatusOr<runtime::ResourceUpdate> ContainerHooks::AskForUpdate(
 }
 
 void ContainerHooks::TellUpdated(const api::Container& before) {
+  dispatcher_->HasTurn();
   api::PostUpdateContainerRequest request;
   // The update is in the pod's picture, too.
   *request.mutable_pod() = dispatcher_->PodMessage(before.pod_sandbox_id());
