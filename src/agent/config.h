@@ -12,7 +12,9 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
+#include "agent/memory_manager/static_memory_policy.h"
 #include "agent/pods/devices.h"
+#include "resources/cpu_set.h"
 #include "resources/requirements.h"
 #include "service/feature_gates.h"
 
@@ -37,6 +39,22 @@ struct Config {
   std::string resource_discovery = "auto";          // "auto", "cri", "local"
   int64_t resource_discovery_timeout_seconds = 10;  // for the first topology
   std::string cpu_manager_policy = "none";          // "none", "static"
+  std::map<std::string, std::string> cpu_manager_policy_options;
+  absl::Duration cpu_manager_reconcile_period = absl::Seconds(10);
+  std::optional<resources::CpuSet> reserved_system_cpus;  // reservedSystemCPUs
+  std::string memory_manager_policy = "None";             // "None", "Static"
+  MemoryByNode reserved_memory;
+  std::string topology_manager_policy = "none";  // see ParseTopologyOptions
+  std::string topology_manager_scope = "container";
+  std::map<std::string, std::string> topology_manager_policy_options;
+  // kubelet.sock of the device plugins is there; empty: no plugins are served.
+  std::string device_plugin_path = "/var/lib/kubelet/device-plugins";
+  std::string plugin_registry_path = "/var/lib/kubelet/plugins_registry";
+  std::string swap_behavior = "NoSwap";  // memorySwap.swapBehavior: "NoSwap", "LimitedSwap"
+  bool fail_swap_on = false;             // true: the agent refuses a machine with swap
+  std::vector<std::string> enforce_node_allocatable = {"pods"};  // also "system-reserved", …
+  std::string system_reserved_cgroup;                            // for "system-reserved"
+  std::string kube_reserved_cgroup;                              // for "kube-reserved"
   // Pods with classes of a runtime that lists no types: "reject", or "pass" them to the runtime.
   std::string unadvertised_classes = "reject";
   // Pods for which the node has become too small fail; else they stay.

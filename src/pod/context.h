@@ -21,13 +21,37 @@ struct DeviceNode {
   std::string host_path;
   std::string container_path;
   std::string permissions;  // of "r", "w", "m"
+  bool operator==(const DeviceNode&) const = default;
 };
 
-// Devices that were allocated to a container. Those of the pod's annotations come on top.
+// A path of the host's that a device brings into its container.
+struct DeviceMount {
+  std::string host_path;
+  std::string container_path;
+  bool read_only = false;
+  bool operator==(const DeviceMount&) const = default;
+};
+
+// Devices that were allocated to a container, with all that belongs to them. Those of the pod's
+// annotations come on top.
 struct GivenDevices {
   std::vector<std::string> cdi_names;  // "vendor.com/gpu=0"
   std::vector<DeviceNode> nodes;
+  std::vector<DeviceMount> mounts;
+  std::map<std::string, std::string> env;          // the manifest's own win
+  std::map<std::string, std::string> annotations;  // of the container's request
+  bool operator==(const GivenDevices&) const = default;
 };
+
+// CPUs and NUMA nodes that a container is confined to.
+struct ContainerPlace {
+  std::string cpus;          // the kernel's list; empty: the runtime's choice
+  std::string memory_nodes;  // likewise
+  bool operator==(const ContainerPlace&) const = default;
+};
+
+// kubelet's memorySwap.swapBehavior (KEP-2400).
+enum class SwapBehavior { kNoSwap, kLimitedSwap };
 
 struct PodContext {
   std::string uid;
@@ -55,7 +79,11 @@ struct PodContext {
   std::string hosts_file;
   // Files for termination messages, by container; a container without one has no such mount.
   std::map<std::string, std::string> termination_logs;
-  std::map<std::string, GivenDevices> devices;  // by container
+  std::map<std::string, GivenDevices> devices;   // by container
+  std::map<std::string, ContainerPlace> places;  // by container; absent: the runtime's choice
+  // What pods may swap. LimitedSwap shares the swap out by memory requests, on cgroup v2 alone.
+  SwapBehavior swap = SwapBehavior::kNoSwap;
+  int64_t swap_capacity_bytes = 0;
   // Ids of the images of image volumes, by reference, as the runtime has them. Without an id the
   // runtime gets the reference.
   std::map<std::string, std::string> image_ids;

@@ -30,7 +30,8 @@ FeatureGates::FeatureGates()
               {"InPlacePodVerticalScaling", true},
               {"KubeletContainerResourcesInPodSandbox", true},
               {"KubeletResourceDiscoveryFromCRI", true},
-              {"NodeResourceHotPlug", true}}) {}
+              {"NodeResourceHotPlug", true},
+              {"PodLevelResourceManagers", true}}) {}
 
 absl::Status FeatureGates::Set(absl::string_view text) {
   std::map<std::string, bool> gates = gates_;

@@ -43,6 +43,9 @@ struct NodeOptions {
   bool discovery_from_cri = true;
   // How long the start waits for the runtime's first topology.
   absl::Duration first_topology_limit = absl::Seconds(30);
+  // Gate NodeResourceHotPlug (KEP-3953): the node's numbers follow its topology. Off: changes are
+  // only logged.
+  bool hot_plug = true;
   // True with a static CPU policy, which needs the numbers of all CPUs (KEP-5224 "kubelet").
   bool cpu_ids_required = false;
 };

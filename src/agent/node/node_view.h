@@ -43,10 +43,21 @@ struct NodeEvent {
   std::string message;
 };
 
+// A topology's numbers, as a node has them.
+struct NodeNumbers {
+  ResourceList capacity;
+  ResourceList allocatable;
+  std::shared_ptr<const topology::MachineMaps> maps;
+};
+
 // Called from the node's own thread, AwaitFirst and SetRuntimeTrouble, without a lock: they may ask
 // the node, but not destroy it. Each may be null.
 struct NodeHooks {
   std::function<void()> on_change;  // State or Object differ from before
+  // The first usable topology, and with gate NodeResourceHotPlug each other one, before the node
+  // shows it: the managers are made anew. An error makes it unusable (TopologyUnusable), and
+  // everything stays as it was. Called from the node's own thread alone.
+  std::function<absl::Status(const NodeNumbers& now, bool is_first)> adopt;
   std::function<void(const NodeEvent&)> on_event;
   std::function<void(const std::string&)> on_log;  // a line for the log
 };

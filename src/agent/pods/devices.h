@@ -9,25 +9,14 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "agent/device_manager/configured_devices.h"
+#include "agent/device_manager/device_stock.h"
 #include "agent/pods/pod_record.h"
 #include "pod/context.h"
 #include "pod/manifest.h"
 #include "resources/requirements.h"
 
 namespace plimsoll::agent {
-
-// One unit of an extended resource: a CDI device, or a node of the host's /dev.
-struct NodeDevice {
-  std::string cdi_name;  // "vendor.com/gpu=0"; empty: `node` counts
-  pod::DeviceNode node;
-
-  // Names the device among all of the machine, also after a restart.
-  const std::string& id() const { return cdi_name.empty() ? node.host_path : cdi_name; }
-};
-
-// By extended resource ("example.com/gpu"), in the order in which they are handed out.
-using NodeDevices = std::map<std::string, std::vector<NodeDevice>>;
-using DeviceIds = std::set<std::string>;
 
 // The number of devices of each resource, for the node's capacity.
 resources::ResourceList DeviceCounts(const NodeDevices& devices);

@@ -10,6 +10,8 @@
 #include <vector>
 
 #include "absl/time/time.h"
+#include "agent/device_manager/device_stock.h"
+#include "agent/managers/pod_grant.h"
 #include "agent/pods/pod_key.h"
 
 namespace plimsoll::agent {
@@ -19,9 +21,6 @@ struct PodVerdict {
   std::string reason;   // "OutOfcpu", "DeadlineExceeded"
   std::string message;  // for people
 };
-
-// Ids of the devices that a pod's containers have: container -> extended resource -> ids.
-using DeviceClaims = std::map<std::string, std::map<std::string, std::vector<std::string>>>;
 
 struct PodRecord {
   std::string uid;

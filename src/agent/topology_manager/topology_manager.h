@@ -1,0 +1,64 @@
+// kubelet's topology manager: makes one place of the hints of all managers
+// (pkg/kubelet/cm/topologymanager; Kubernetes' "Control Topology Management Policies on a node").
+#ifndef PLIMSOLL_AGENT_TOPOLOGY_MANAGER_TOPOLOGY_MANAGER_H_
+#define PLIMSOLL_AGENT_TOPOLOGY_MANAGER_TOPOLOGY_MANAGER_H_
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "agent/topology_manager/hint.h"
+#include "agent/topology_manager/node_mask.h"
+#include "topology/maps.h"
+
+namespace plimsoll::agent {
+
+enum class TopologyPolicy { kNone, kBestEffort, kRestricted, kSingleNumaNode };
+enum class TopologyScope { kContainer, kPod };
+const char* TopologyPolicyName(TopologyPolicy policy);  // "single-numa-node"
+
+struct TopologyOptions {
+  TopologyPolicy policy = TopologyPolicy::kNone;
+  TopologyScope scope = TopologyScope::kContainer;
+  bool prefer_closest = false;  // prefer-closest-numa-nodes
+  int max_nodes = 8;            // max-allowable-numa-nodes; at least 8
+  bool operator==(const TopologyOptions&) const = default;
+};
+// kubelet's topologyManagerPolicy, topologyManagerScope and topologyManagerPolicyOptions.
+// INVALID_ARGUMENT names the value and the valid ones.
+absl::StatusOr<TopologyOptions> ParseTopologyOptions(
+    absl::string_view policy, absl::string_view scope,
+    const std::map<std::string, std::string>& options);
+
+// Immutable.
+class TopologyManager {
+ public:
+  // FAILED_PRECONDITION: with a policy other than none, the machine has more than max_nodes NUMA
+  // nodes or one of a number of NodeMask::kMost or more; prefer_closest without distances.
+  static absl::StatusOr<TopologyManager> Make(const TopologyOptions& options,
+                                              const topology::MachineMaps& maps);
+
+  struct Decision {
+    Hint best;
+    bool admitted = true;
+  };
+  // `hints` are those of each provider, in the order device, cpu, memory manager; the result does
+  // not depend on their order, except among equals. With policy none: any place, admitted.
+  Decision Merge(const std::vector<ResourceHints>& hints) const;
+
+  const TopologyOptions& options() const { return options_; }
+  NodeMask nodes() const { return nodes_; }
+
+ private:
+  TopologyManager() = default;
+
+  TopologyOptions options_;
+  NodeMask nodes_;
+  std::map<uint32_t, std::map<uint32_t, uint32_t>> distances_;
+};
+
+}  // namespace plimsoll::agent
+
+#endif  // PLIMSOLL_AGENT_TOPOLOGY_MANAGER_TOPOLOGY_MANAGER_H_
