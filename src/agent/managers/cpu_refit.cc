@@ -170,6 +170,7 @@ void CpuRefit::Divide(RefitPod& pod) {
     }
     return;
   }
+  if (!pod.has_manifest && pod.grant.pod.cpus == pod.before.pod.cpus) return;
   const PodGrant before = pod.grant;
   CpuSet kept_by_all;  // of containers that stay
   for (const ContainerDemand& container : pod.demand.containers) {

@@ -44,6 +44,7 @@ void MemoryRefit::Run() {
   for (RefitPod& pod : pods_) {
     if (pod.is_whole) {
       Fill(pod, "");
+      if (!pod.has_manifest && pod.grant.pod == pod.before.pod) continue;
       for (auto& [name, own] : pod.grant.containers) own.memory.clear();
       if (!pod.grant.pod.memory.empty()) DivideMemory(pod.demand, pod.grant);
       continue;

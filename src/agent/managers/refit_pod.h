@@ -13,6 +13,7 @@ namespace plimsoll::agent {
 struct RefitPod {
   std::string name;  // "namespace/name"
   PodDemand demand;
+  bool has_manifest = true;  // false: `demand` is that of the grant
   // CPUs and memory are the pod's as a whole (KEP-2837), and its containers have parts of them.
   bool is_whole = false;
   PodGrant before;
