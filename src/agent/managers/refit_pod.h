@@ -25,7 +25,7 @@ struct RefitPod {
 
   const Demand& DemandOf(const std::string& container) const;  // "": the pod's
   static const ContainerGrant& In(const PodGrant& grant, const std::string& container);
-  static ContainerGrant& In(PodGrant& grant, const std::string& container);
+  ContainerGrant& Own(const std::string& container);  // in `grant`
 };
 
 // "container main", or "the pod" for "".
