@@ -9,6 +9,7 @@
 #include "agent/managers/cpu_refit.h"
 #include "agent/managers/memory_refit.h"
 #include "agent/managers/pod_demand.h"
+#include "agent/managers/pod_parts.h"
 #include "agent/managers/refit_pod.h"
 
 namespace plimsoll::agent {
@@ -36,10 +37,6 @@ PodDemand DemandOfGrant(const PodGrant& grant) {
     demand.containers.push_back(std::move(container));
   }
   return demand;
-}
-
-void DropEmpty(PodGrant& grant) {
-  std::erase_if(grant.containers, [](const auto& each) { return each.second.Empty(); });
 }
 
 bool IsWhole(const NodeManagers& managers, const PodDemand& demand, const PodGrant& grant) {
