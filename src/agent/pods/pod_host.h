@@ -99,7 +99,7 @@ struct PodHost {
   // Devices that pods get for themselves; null: there are none.
   DeviceManager* device_manager = nullptr;
   // The amounts that oom_score_adj and LimitedSwap go by; those of running containers follow them.
-  // Null: the kernel's memory, and no swap. Called without a lock of AgentPods.
+  // Null: the kernel's memory, and no swap. Called as AgentPods' `admit` is.
   std::function<NodeAmounts()> node_amounts;
   // What pods may swap (KEP-2400).
   pod::SwapBehavior swap = pod::SwapBehavior::kNoSwap;
