@@ -14,6 +14,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/synchronization/notification.h"
+#include "agent/pods/fake_devices_for_test.h"
+#include "agent/pods/managers_for_test.h"
 #include "agent/pods/pod_host_for_test.h"
 #include "base/wait_until_for_test.h"
 #include "pod/to_cri.h"
@@ -44,6 +46,8 @@ class AgentPodsTest : public PodsTest {
     auto pods = AgentPods::Start(std::move(options));
     ASSERT_TRUE(pods.ok()) << pods.status();
     pods_ = *std::move(pods);
+    const absl::Status managed = pods_->SetManagers(NoManagers(), /*refit=*/false);
+    ASSERT_TRUE(managed.ok()) << managed;
   }
   // As a killed agent: what is on record stays, and the client is new.
   void Restart() {
@@ -251,10 +255,9 @@ TEST_F(AgentPodsTest, AnUnreadableRecordIsToldAndDeletedByItsName) {
 
 TEST_F(AgentPodsTest, AnUnreadablePodKeepsItsDevices) {
   may_start_ = false;
-  adapt_ = [](AgentPods::Options& options) {
-    options.host.devices["example.com/gpu"].push_back(
-        {.cdi_name = "example.com/gpu=0", .node = {}});
-  };
+  FakeDevices devices;
+  devices.SetStock(StockOf("example.com/gpu", {"gpu-0"}));
+  adapt_ = [&](AgentPods::Options& options) { options.host.device_manager = &devices; };
   const auto with_gpu = [](const std::string& name) {
     return OnePod(name, "", "resources: {limits: {example.com/gpu: 1}}, ");
   };
@@ -266,11 +269,12 @@ TEST_F(AgentPodsTest, AnUnreadablePodKeepsItsDevices) {
   client_ = OpenClient();
   Start();
   ASSERT_TRUE(pods_->Apply(with_gpu("second"), "test").ok());
-  EXPECT_THAT(EventOf("second", "OutOfexample.com/gpu"), HasSubstr("available: 0"));
+  EXPECT_THAT(EventOf("second", "UnexpectedAdmissionError"), HasSubstr("Available: 0"));
   ASSERT_TRUE(pods_->Delete({"default", "web"}, 0).ok());
   ASSERT_TRUE(AwaitGone("web"));
   ASSERT_TRUE(pods_->Apply(with_gpu("third"), "test").ok());
-  EXPECT_EQ(EventOf("third", "OutOfexample.com/gpu"), "");
+  EXPECT_EQ(EventOf("third", "UnexpectedAdmissionError"), "");
+  pods_.reset();
 }
 
 TEST_F(AgentPodsTest, AnUnreadableManifestIsToldAndItsDeletionOutlivesTheAgent) {
