@@ -1,7 +1,6 @@
 #include "agent/node_options_of.h"
 
 #include "absl/time/time.h"
-#include "agent/pods/devices.h"
 
 namespace plimsoll::agent {
 
@@ -12,7 +11,6 @@ NodeOptions NodeOptionsOf(const Config& config, const std::string& version) {
   options.system_reserved = config.system_reserved;
   options.kube_reserved = config.kube_reserved;
   options.max_pods = config.max_pods;
-  options.extended = DeviceCounts(config.devices);
   options.state_directory = config.state_directory;
   options.agent_version = version;
   options.discovery = config.resource_discovery == "cri"     ? DiscoveryMode::kCri
@@ -21,6 +19,7 @@ NodeOptions NodeOptionsOf(const Config& config, const std::string& version) {
   options.discovery_from_cri = config.feature_gates.enabled("KubeletResourceDiscoveryFromCRI");
   options.first_topology_limit = absl::Seconds(config.resource_discovery_timeout_seconds);
   options.cpu_ids_required = config.cpu_manager_policy == "static";
+  options.hot_plug = config.feature_gates.enabled("NodeResourceHotPlug");
   return options;
 }
 
