@@ -1,6 +1,7 @@
 #include "agent/node_options_of.h"
 
 #include "absl/time/time.h"
+#include "agent/manager_config.h"
 
 namespace plimsoll::agent {
 
@@ -8,8 +9,8 @@ NodeOptions NodeOptionsOf(const Config& config, const std::string& version) {
   NodeOptions options;
   options.name = config.node_name;
   options.labels = config.node_labels;
-  options.system_reserved = config.system_reserved;
-  options.kube_reserved = config.kube_reserved;
+  options.system_reserved = SystemReservedOf(config);
+  options.kube_reserved = KubeReservedOf(config);
   options.max_pods = config.max_pods;
   options.state_directory = config.state_directory;
   options.agent_version = version;
