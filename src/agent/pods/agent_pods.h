@@ -14,6 +14,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/synchronization/mutex.h"
+#include "agent/managers/node_managers.h"
 #include "agent/pods/living_changes.h"
 #include "agent/pods/pod_host.h"
 #include "agent/pods/pod_service.h"
@@ -52,6 +53,18 @@ class AgentPods : public PodService {
   static absl::StatusOr<std::unique_ptr<AgentPods>> Start(Options options);
   // Pods run on. Ends the calls of `host.client` that are under way.
   ~AgentPods() override;
+
+  // The managers of the node's topology: of the first usable one, and after hot-plug of each
+  // further one. Until the first call no pod is taken, and none starts a container. With `refit`
+  // (gate NodeResourceHotPlug) grants on record that don't fit are changed, with an event for each
+  // change; running containers follow. FAILED_PRECONDITION without it: grants don't fit, which the
+  // message names with the way out, and nothing has changed. Else errors of the store.
+  absl::Status SetManagers(std::shared_ptr<const NodeManagers> managers, bool refit);
+  // Devices came, went or changed their health: pods of files that wait for them are tried, and
+  // pods with devices tell of it.
+  void OnDevices();
+  // For a page of the API: each pod's grant, and the CPUs that are shared.
+  nlohmann::json Allocations() const;
 
   // The pods that the manifest files ask for, all of them, by absolute path. A pod of a file that
   // asks for it no more ends. One that is asked for differently changes in place if it can, else it
