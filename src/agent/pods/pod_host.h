@@ -93,10 +93,13 @@ struct PodHost {
   // The runtime has said that it has no UpdatePodSandboxResources.
   std::shared_ptr<std::atomic<bool>> noted_no_pod_updates =
       std::make_shared<std::atomic<bool>>(false);
+  // The runtime has taken an update of oom_score_adj and not made it.
+  std::shared_ptr<std::atomic<bool>> noted_no_oom_updates =
+      std::make_shared<std::atomic<bool>>(false);
   // Devices that pods get for themselves; null: there are none.
   DeviceManager* device_manager = nullptr;
   // The amounts that oom_score_adj and LimitedSwap go by; those of running containers follow them.
-  // Null: the kernel's memory, and no swap. Called without a lock of AgentPods.
+  // Null: the kernel's memory, and no swap. Called as AgentPods' `admit` is.
   std::function<NodeAmounts()> node_amounts;
   // What pods may swap (KEP-2400).
   pod::SwapBehavior swap = pod::SwapBehavior::kNoSwap;

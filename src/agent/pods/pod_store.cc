@@ -61,6 +61,7 @@ std::string ExtraOf(const PodRecord& pod) {
   if (!pod.allocated.is_null()) extra["allocated"] = pod.allocated;
   if (!pod.actuated.is_null()) extra["actuated"] = pod.actuated;
   if (!pod.grant.Empty()) extra["grant"] = ToJson(pod.grant);
+  if (pod.is_grant_released) extra["grantReleased"] = true;
   if (!pod.restarting.empty()) extra["restarting"] = pod.restarting;
   if (pod.pending) {
     extra["pending"] = {{"reason", pod.pending->reason}, {"message", pod.pending->message}};
@@ -83,6 +84,7 @@ bool ReadExtra(const std::string& text, PodRecord& pod) {
       if (!grant.ok()) return false;
       pod.grant = *std::move(grant);
     }
+    pod.is_grant_released = extra.value("grantReleased", false);
     pod.restarting = extra.value("restarting", std::map<std::string, std::string>());
     if (extra.contains("pending")) {
       pod.pending = PodVerdict{extra["pending"].at("reason"), extra["pending"].at("message")};

@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "absl/numeric/int128.h"
+#include "agent/pods/places.h"
 #include "agent/pods/resize_check.h"
 #include "resources/shares.h"
 
@@ -63,10 +64,12 @@ struct Lacks {
   Lack memory;
 };
 
-Lacks ReportedLacks(const ReportedResources& has, const Requirements& wants, bool writes) {
+Lacks ReportedLacks(const ReportedResources& has, const Requirements& wants,
+                    const ResizeView& view, const std::string& container) {
   Lacks lacks;
-  const linux::CgroupSettings settings =
+  linux::CgroupSettings settings =
       resources::ToCgroupSettings(wants).value_or(linux::CgroupSettings());
+  if (HasExclusiveCpus(view.grant, container)) settings.cpu_quota_us.reset();
   lacks.cpu = LackOf(
       RateOf(has.cpu_quota_us, has.cpu_period_us),
       RateOf(settings.cpu_quota_us, static_cast<int64_t>(settings.cpu_period_us.value_or(0))));
@@ -75,7 +78,7 @@ Lacks ReportedLacks(const ReportedResources& has, const Requirements& wants, boo
       !resources::AreOneWeight(*settings.cpu_shares, static_cast<uint64_t>(has.cpu_shares));
   lacks.memory = LackOf(InPages(LimitOf(has.memory_limit_bytes)),
                         InPages(LimitOf(settings.memory_limit_bytes)));
-  if (!writes || !has.written) return lacks;
+  if (!view.writes || !has.written) return lacks;
   lacks.cpu.any |= DiffersIn("cpu", *has.written, wants);
   lacks.memory.any |= DiffersIn("memory", *has.written, wants);
   return lacks;
@@ -123,7 +126,7 @@ std::vector<LackingRun> LackingRuns(const ResizeView& view) {
     if (!run.resources && !is_old) return;
     const Lacks lacks =
         run.resources
-            ? ReportedLacks(*run.resources, wants, view.writes)
+            ? ReportedLacks(*run.resources, wants, view, run.name)
             : AssumedLacks(resources::WithDefaults(view.before.containers[i].resources), wants);
     const Lack all = Both(lacks.cpu, lacks.memory);
     if (run.resources && !all.any) return;
@@ -165,7 +168,7 @@ std::vector<std::string> NotInForce(const ResizeView& view) {
   EachRun(view.after, view.observed, [&](size_t i, const ObservedContainer& run) {
     if (!run.resources) return;
     const Requirements wants = resources::WithDefaults(view.after.containers[i].resources);
-    const Lacks lacks = ReportedLacks(*run.resources, wants, view.writes);
+    const Lacks lacks = ReportedLacks(*run.resources, wants, view, run.name);
     if (lacks.cpu.any || lacks.memory.any) names.push_back(view.after.containers[i].name);
   });
   return names;
