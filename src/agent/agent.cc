@@ -251,7 +251,8 @@ class AgentImpl : public Agent {
                           return QuotaObjects(
                               config_, ground_.root, pod_namespace,
                               [pods](const std::string& of) { return pods->ClassesInUse(of); });
-                        }});
+                        },
+                    .allocations = [pods] { return pods->Allocations(); }});
     ServerOptions options;
     options.socket = {config_.socket, 0600, std::nullopt};
     options.tell_socket = [this](const absl::Status& status) {

@@ -16,7 +16,6 @@
 #include "agent/counters/counters.h"
 #include "agent/device_manager/device_manager.h"
 #include "agent/pods/class_requests.h"
-#include "agent/pods/devices.h"
 #include "agent/pods/event_log.h"
 #include "agent/pods/object_directory.h"
 #include "agent/pods/pod_board.h"
