@@ -49,14 +49,14 @@ uint64_t InPages(uint64_t bytes) {
   return bytes >= uint64_t{1} << 62 ? kNoLimit : bytes / kPageBytes;
 }
 
-std::optional<resources::Quantity> AmountIn(const ResourceList& list, const std::string& name) {
+std::optional<resources::Quantity> WrittenIn(const ResourceList& list, const std::string& name) {
   const auto it = list.find(name);
   return it == list.end() ? std::nullopt : std::optional(it->second);
 }
 
 bool DiffersIn(const std::string& resource, const Requirements& one, const Requirements& other) {
-  return AmountIn(one.requests, resource) != AmountIn(other.requests, resource) ||
-         AmountIn(one.limits, resource) != AmountIn(other.limits, resource);
+  return WrittenIn(one.requests, resource) != WrittenIn(other.requests, resource) ||
+         WrittenIn(one.limits, resource) != WrittenIn(other.limits, resource);
 }
 
 struct Lacks {
@@ -87,7 +87,7 @@ Lacks ReportedLacks(const ReportedResources& has, const Requirements& wants,
 // Of a run that nobody reports on: the difference between the two manifests.
 Lacks AssumedLacks(const Requirements& before, const Requirements& wants) {
   const auto lack = [&](const char* resource) {
-    const auto had = AmountIn(before.limits, resource), want = AmountIn(wants.limits, resource);
+    const auto had = WrittenIn(before.limits, resource), want = WrittenIn(wants.limits, resource);
     Lack difference = LackOf(had ? static_cast<uint64_t>(had->MilliValue()) : kNoLimit,
                              want ? static_cast<uint64_t>(want->MilliValue()) : kNoLimit);
     difference.any = DiffersIn(resource, before, wants);
