@@ -57,8 +57,13 @@ struct ChangingTopology {
 
 class AgentHotPlugTest : protected ChangingTopology, public NodeTest {
  protected:
-  explicit AgentHotPlugTest(const std::string& config = "")
-      : NodeTest(absl::StrCat("nodeResources: {source: {file: ", topology.path(), "/t.yaml}}\n")),
+  // Without a configuration the daemon has the changing topology. "@" in the agent's stands for the
+  // test's control group.
+  explicit AgentHotPlugTest(const std::string& config = "", const std::string& daemon_config = "")
+      : NodeTest(
+            daemon_config.empty()
+                ? absl::StrCat("nodeResources: {source: {file: ", topology.path(), "/t.yaml}}\n")
+                : daemon_config),
         root_(absl::StrCat("/plimsoll-hotplug-test-", getpid())),
         agent_(node_.directory(), node_.address(),
                absl::StrCat("cgroupDriver: cgroupfs\ncgroupRoot: ", root_, "\n",
@@ -314,6 +319,41 @@ TEST_F(StaticCpusGateOffTest, AnAgentWhoseGrantsDoNotFitRefusesToStart) {
   Begin();
   ASSERT_TRUE(IsReady()) << agent_.Log();
   EXPECT_EQ(IdOf("pinned"), id);
+}
+
+// The daemon cuts its partition from the machine as it is; each usable CPU is in it at first.
+class AgentPartitionTest : public AgentHotPlugTest {
+ protected:
+  AgentPartitionTest()
+      : AgentHotPlugTest(absl::StrCat("cpuManagerPolicy: static\nreservedSystemCPUs: \"",
+                                      UsableCpus().back(), "\"\n"),
+                         kWhole) {}
+  void Reload(const std::string& from, const std::string& to) {
+    const std::string path = node_.config_path().substr(1);
+    const std::string text = *Host().Read(path);
+    const std::string changed = absl::StrReplaceAll(text, {{from, to}});
+    ASSERT_NE(text, changed);
+    ASSERT_TRUE(Host().ReplaceFile(path, changed).ok());
+    ASSERT_EQ(kill(node_.daemon_pid(), SIGHUP), 0);
+  }
+  static constexpr char kWhole[] = "nodeResources: {cpus: {}}\n";
+};
+
+TEST_F(AgentPartitionTest, OnlyCpusOfThePartitionAreGiven) {
+  if (UsableCpus().size() != 2) GTEST_SKIP() << "states the CPUs of a machine with two";
+  Begin();
+  ASSERT_TRUE(IsReady()) << agent_.Log();
+  const std::string first = absl::StrCat(UsableCpus()[0]);
+  const std::string second = absl::StrCat(UsableCpus()[1]);
+  Run("pinned", "{limits: {cpu: '1', memory: 64Mi}}");
+  EXPECT_TRUE(Eventually([&] { return CpusOf("pinned") == first; })) << CpusOf("pinned");
+  const std::string smaller = absl::StrCat("nodeResources: {cpus: {reserved: \"", first, "\"}}\n");
+  Reload(kWhole, smaller);
+  EXPECT_TRUE(Eventually([&] { return Capacity("cpu") == "1"; })) << agent_.Log();
+  EXPECT_TRUE(Eventually([&] { return CpusOf("pinned") == second; })) << CpusOf("pinned");
+  Reload(smaller, kWhole);
+  EXPECT_TRUE(Eventually([&] { return Capacity("cpu") == "2"; })) << agent_.Log();
+  EXPECT_TRUE(Eventually([&] { return CpusOf("pinned") == first; })) << CpusOf("pinned");
 }
 
 class ReservedGroupTest : public AgentHotPlugTest {
