@@ -8,6 +8,8 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "agent/cpu_manager/cpu_options.h"
+#include "agent/topology_manager/topology_manager.h"
 #include "base/status.h"
 
 namespace plimsoll::agent {
