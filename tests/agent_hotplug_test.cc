@@ -144,6 +144,10 @@ class AgentHotPlugTest : protected ChangingTopology, public NodeTest {
   linux::CgroupSettings Kubepods() {
     return Cgroups().Read(root_ + "/kubepods").value_or(linux::CgroupSettings());
   }
+  int64_t UsedByPods() {
+    const auto stats = Cgroups().Stats(root_ + "/kubepods");
+    return stats.ok() ? static_cast<int64_t>(stats->memory_working_set_bytes) : 0;
+  }
   bool KubepodsHave(int64_t memory_bytes) {
     return Eventually([&] { return Kubepods().memory_limit_bytes == memory_bytes; });
   }
@@ -189,6 +193,28 @@ TEST_F(ReservingTest, NodeAndGroupsFollowAndPodsRunOn) {
   EXPECT_EQ(IdOf("web"), id);
   EXPECT_EQ(agent_.Pod("web")["status"]["containerStatuses"][0]["restartCount"], 0);
   EXPECT_NE(NodeEvent("NodeAllocatableEnforced"), "");
+}
+
+// The pod holds 200 MiB; all pods may have 176 MiB then.
+TEST_F(ReservingTest, ALimitThatPodsExceedIsToldAndTriedAgain) {
+  Begin();
+  ASSERT_TRUE(HasCapacity("1", "4Gi"));
+  const auto applied = agent_.client().Apply(
+      PodManifest("large", "(head -c 209715200 /dev/zero; sleep 1000) | tail -c 209715200",
+                  "terminationGracePeriodSeconds: 0, "));
+  ASSERT_TRUE(applied.ok()) << applied.status();
+  ASSERT_TRUE(agent_.AwaitPhase("large", "Running"));
+  ASSERT_TRUE(Eventually([&] { return UsedByPods() > 200 << 20; })) << UsedByPods();
+  Put("1200Mi", 1);
+  ASSERT_TRUE(HasCapacity("1", "1200Mi")) << agent_.Log();
+  EXPECT_TRUE(Eventually([&] { return NodeEvent("FailedNodeAllocatableEnforcement") != ""; }))
+      << agent_.Log();
+  EXPECT_TRUE(KubepodsHave(3 * kGi)) << "the old limit stays";
+  EXPECT_EQ(agent_.Phase("large"), "Running");
+  ASSERT_TRUE(agent_.client().Delete("default", "large", 0).ok());
+  ASSERT_TRUE(agent_.AwaitGone("large"));
+  Run("small", "{requests: {cpu: 10m}}");
+  EXPECT_TRUE(KubepodsHave(int64_t{176} << 20)) << agent_.Log();
 }
 
 class HotPlugGateOffTest : public AgentHotPlugTest {
