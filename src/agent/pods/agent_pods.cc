@@ -64,6 +64,7 @@ AgentPods::AgentPods(Options options)
 
 AgentPods::~AgentPods() {
   host_.client.Abandon();
+  if (host_.device_manager != nullptr) host_.device_manager->Stop();
 }
 
 absl::StatusOr<std::unique_ptr<AgentPods>> AgentPods::Start(Options options) {

@@ -55,7 +55,7 @@ class AgentPods : public PodService {
 
   // Goes on with the pods on record. Errors of the store.
   static absl::StatusOr<std::unique_ptr<AgentPods>> Start(Options options);
-  // Pods run on. Ends the calls of `host.client` that are under way.
+  // Pods run on. Ends the calls of `host.client` and of `host.device_manager` that are under way.
   ~AgentPods() override;
 
   // The managers of the node's topology: of the first usable one, and after hot-plug of each

@@ -19,20 +19,6 @@ size_t CountIn(const DeviceClaims& claims, const std::string& container,
   return ids == of_container->second.end() ? 0 : ids->second.size();
 }
 
-void Append(pod::GivenDevices more, pod::GivenDevices& all) {
-  const auto append = [](auto& from, auto& to) {
-    for (auto& each : from) {
-      // Two resources may bring in the same library.
-      if (std::find(to.begin(), to.end(), each) == to.end()) to.push_back(std::move(each));
-    }
-  };
-  append(more.cdi_names, all.cdi_names);
-  append(more.nodes, all.nodes);
-  append(more.mounts, all.mounts);
-  for (auto& [name, value] : more.env) all.env[name] = value;
-  for (auto& [name, value] : more.annotations) all.annotations[name] = value;
-}
-
 }  // namespace
 
 absl::Status CheckDevices(const DeviceStock& stock, const pod::Manifest& pod,
@@ -67,8 +53,9 @@ absl::StatusOr<std::map<std::string, pod::GivenDevices>> AskForDevices(const Dev
             absl::StrCat(name, ": devices are no longer served on this node"));
       }
       absl::StatusOr<pod::GivenDevices> answer = devices->Allocate(resource, ids);
-      if (!answer.ok()) return Annotate(answer.status(), name);
-      Append(*std::move(answer), all);
+      if (absl::IsUnavailable(answer.status())) return Annotate(answer.status(), name);
+      PLIMSOLL_RETURN_IF_ERROR(answer.status());  // in the words that kubelet shows
+      AddGiven(*std::move(answer), all);
     }
     answers[container] = std::move(all);
   }

@@ -19,8 +19,7 @@ absl::Status CheckDevices(const DeviceStock& stock, const pod::Manifest& pod,
                           const PodGrant& grant);
 
 // Asks the plugins for each container with devices whose answer the grant lacks, and adds those
-// of the grant. Takes as long as the plugins. Errors of DeviceManager::Allocate, with the container
-// and the resource. `devices` null: FAILED_PRECONDITION if there is something to ask.
+// of the grant. Takes as long as the plugins. Errors of DeviceManager::Allocate. `devices` null: FAILED_PRECONDITION if there is something to ask.
 absl::StatusOr<std::map<std::string, pod::GivenDevices>> AskForDevices(const DeviceManager* devices,
                                                                        const PodGrant& grant);
 
