@@ -15,7 +15,7 @@
 namespace plimsoll::agent {
 namespace {
 
-NodeAmounts AmountsOf(const NodeNumbers& numbers) {
+NodeAmounts NodeAmountsOf(const NodeNumbers& numbers) {
   NodeAmounts amounts;
   const auto memory = numbers.capacity.find("memory");
   if (memory != numbers.capacity.end()) amounts.memory_capacity_bytes = memory->second.Value();
@@ -140,7 +140,7 @@ absl::Status NodeWiring::Adopt(const NodeNumbers& now, bool is_first) {
   PLIMSOLL_RETURN_IF_ERROR(CheckReservedCpus(*now.maps));
   PLIMSOLL_ASSIGN_OR_RETURN(const auto managers, NodeManagers::Make(options_, now.maps));
   const bool refit = around_.config.feature_gates.enabled("NodeResourceHotPlug");
-  const NodeAmounts before = SetAmounts(AmountsOf(now));
+  const NodeAmounts before = SetAmounts(NodeAmountsOf(now));
   const absl::Status set =
       around_.pods.Await([&](AgentPods& pods) { return pods.SetManagers(managers, refit); });
   if (!set.ok()) SetAmounts(before);
