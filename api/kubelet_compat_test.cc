@@ -11,6 +11,7 @@
 #include "k8s.io/api/core/v1/generated.pb.h"
 #include "k8s.io/apimachinery/pkg/api/resource/generated.pb.h"
 #include "k8s.io/apimachinery/pkg/apis/meta/v1/generated.pb.h"
+#include "kubelet/deviceplugin/v1beta1/api.pb.h"
 #include "kubelet/dra/v1/api.pb.h"
 #include "kubelet/drahealth/v1alpha1/api.pb.h"
 #include "kubelet/pluginregistration/v1/api.pb.h"
@@ -55,6 +56,8 @@ INSTANTIATE_TEST_SUITE_P(
         Contract{"kubelet-podresources-v1.tsv", ::v1::PodResources::descriptor()->file()},
         Contract{"kubelet-pluginregistration-v1.tsv",
                  ::pluginregistration::PluginInfo::descriptor()->file()},
+        Contract{"kubelet-deviceplugin-v1beta1.tsv",
+                 ::v1beta1::RegisterRequest::descriptor()->file()},
         Contract{"kubelet-dra-v1.tsv",
                  ::k8s::io::kubelet::pkg::apis::dra::v1::Claim::descriptor()->file()},
         Contract{"kubelet-dra-health-v1alpha1.tsv",

@@ -19,7 +19,7 @@ namespace plimsoll::agent {
 struct Device {
   std::string id;  // unique in its resource
   bool healthy = true;
-  std::optional<NodeMask> nodes;  // NUMA nodes near it; nullopt: none are known
+  std::optional<NodeMask> nodes;  // NUMA nodes near it; nullopt: it has none
 };
 struct DeviceResource {
   std::vector<Device> devices;  // in the order in which they are handed out
@@ -46,11 +46,14 @@ struct DeviceRequest {
   DeviceIds held;                           // by others
   DeviceIds reusable;                       // of init containers of the pod that have ended by then
 };
-// nullopt: no device has known NUMA nodes. `nodes`: the machine's.
+// nullopt: no device has known NUMA nodes, or they have more than 20. `nodes`: the machine's. Hints
+// for a whole pod have no `reusable`.
 std::optional<std::vector<Hint>> DeviceHints(const DeviceRequest& request, NodeMask nodes);
-// The order of choice is kubelet's: reusable ones first; then devices at the hint's nodes, then
-// those without nodes, then others; a plugin's preference within each. RESOURCE_EXHAUSTED in
-// kubelet's words: too few healthy ones. Errors of `prefer`.
+// The order of choice is kubelet's: reusable ones first; then devices near a node of the hint, then
+// those near other nodes, then those without nodes. The plugin is asked where it has a choice:
+// among the aligned ones if they are more than needed, else among all once the aligned ones are
+// taken. RESOURCE_EXHAUSTED in kubelet's words: too few healthy ones, even for a count of 0 if none
+// is. Errors of `prefer`, with kubelet's words before them. `prefer` may be null.
 absl::StatusOr<std::vector<std::string>> ChooseDevices(const DeviceRequest& request,
                                                        std::optional<NodeMask> nodes,
                                                        const PreferDevices& prefer);

@@ -125,7 +125,7 @@ absl::Status AgentPods::Take(const std::map<PodKey, WantedPod>& pods, const std:
   std::vector<std::shared_ptr<const pod::Manifest>> kept;
   std::vector<const pod::Manifest*> others;
   DeviceLedger devices(host_.devices, present);
-  for (const auto& [key, aside] : unreadable_) devices.Hold(IdsOf(aside.record.devices));
+  for (const auto& [key, aside] : unreadable_) devices.Hold(IdsOf(aside.record.grant.devices));
   bool all_known = true;
   for (const PodTable::Worker& each : present) {
     all_known = all_known && each->has_looked();
@@ -147,7 +147,7 @@ absl::Status AgentPods::Take(const std::map<PodKey, WantedPod>& pods, const std:
       PLIMSOLL_RETURN_IF_ERROR(host_.check_classes(nullptr, wanted.manifest, others));
     }
     PLIMSOLL_ASSIGN_OR_RETURN(record.verdict, admit_(wanted.manifest, others));
-    if (!record.verdict) record.verdict = devices.Claim(wanted.manifest, record.devices);
+    if (!record.verdict) record.verdict = devices.Claim(wanted.manifest, record.grant.devices);
     if (record.verdict && !all_known) {
       return absl::UnavailableError(absl::StrCat(
           NameOf(key), " can't be taken yet: not all pods of before have been looked at"));

@@ -10,7 +10,7 @@ namespace plimsoll::agent {
 DeviceLedger::DeviceLedger(const NodeDevices& devices, std::vector<PodTable::Worker> present)
     : devices_(devices), present_(std::move(present)) {
   for (const PodTable::Worker& each : present_) {
-    if (each->holds_devices()) Hold(IdsOf(each->record().devices));
+    if (each->holds_devices()) Hold(IdsOf(each->record().grant.devices));
   }
 }
 
@@ -27,7 +27,7 @@ absl::Status DeviceLedger::Settle(PodTable& table) const {
   if (claimed_.empty()) return absl::OkStatus();
   for (const PodTable::Worker& each : present_) {
     if (each->holds_devices()) continue;
-    const DeviceIds ids = IdsOf(each->record().devices);
+    const DeviceIds ids = IdsOf(each->record().grant.devices);
     const bool is_claimed = std::any_of(
         ids.begin(), ids.end(), [this](const std::string& id) { return claimed_.contains(id); });
     if (!is_claimed) continue;

@@ -119,7 +119,7 @@ absl::Status PodStarter::Prepare(const PodRecord& record, KeepIds keep) {
   if (host_.pod_class_types) context_.pod_class_types = host_.pod_class_types();
   PLIMSOLL_RETURN_IF_ERROR(pod::DescribeNode(host_.root, context_));
   context_.node_name = host_.node.name;
-  PLIMSOLL_RETURN_IF_ERROR(GiveDevices(host_.devices, pod_, record.devices, context_));
+  PLIMSOLL_RETURN_IF_ERROR(GiveDevices(host_.devices, pod_, record.grant.devices, context_));
   PLIMSOLL_RETURN_IF_ERROR(BringVolumes(SubjectOf(record, "")));
   PLIMSOLL_ASSIGN_OR_RETURN(pod::PodDir dir, pod::MakePodDir(host_.root, host_.state_directory,
                                                              record.uid, pod_, context_));

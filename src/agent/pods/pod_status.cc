@@ -165,8 +165,8 @@ class Writer {
   }
 
   void WriteDevices(const pod::ContainerManifest& container, Json& status) const {
-    const auto devices = pod_.record.devices.find(container.name);
-    if (devices == pod_.record.devices.end()) return;
+    const auto devices = pod_.record.grant.devices.find(container.name);
+    if (devices == pod_.record.grant.devices.end()) return;
     for (const auto& [resource, ids] : devices->second) {
       Json list = Json::array();
       for (const std::string& id : ids) list.push_back({{"resourceID", id}});

@@ -78,7 +78,7 @@ TEST_F(PodStatusTest, ANewPodIsPending) {
 }
 
 TEST_F(PodStatusTest, AContainersDevicesAreNamed) {
-  record_.devices = {{"a", {{"example.com/gpu", {"v.com/gpu=0", "v.com/gpu=1"}}}}};
+  record_.grant.devices = {{"a", {{"example.com/gpu", {"v.com/gpu=0", "v.com/gpu=1"}}}}};
   const Json status = Object()["status"];
   EXPECT_EQ(status["containerStatuses"][0]["allocatedResourcesStatus"],
             Json::parse(R"([{"name": "example.com/gpu", "resources":

@@ -1,5 +1,7 @@
 #include "agent/pods/pod_store.h"
 
+#include <utility>
+
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
 
@@ -58,7 +60,7 @@ std::string ExtraOf(const PodRecord& pod) {
                           {"allocatedGeneration", pod.allocated_generation}};
   if (!pod.allocated.is_null()) extra["allocated"] = pod.allocated;
   if (!pod.actuated.is_null()) extra["actuated"] = pod.actuated;
-  if (!pod.devices.empty()) extra["devices"] = pod.devices;
+  if (!pod.grant.Empty()) extra["grant"] = ToJson(pod.grant);
   if (!pod.restarting.empty()) extra["restarting"] = pod.restarting;
   if (pod.pending) {
     extra["pending"] = {{"reason", pod.pending->reason}, {"message", pod.pending->message}};
@@ -74,7 +76,13 @@ bool ReadExtra(const std::string& text, PodRecord& pod) {
     pod.allocated_generation = extra.value("allocatedGeneration", int64_t{1});
     pod.allocated = extra.value("allocated", nlohmann::json());
     pod.actuated = extra.value("actuated", nlohmann::json());
-    pod.devices = extra.value("devices", DeviceClaims());
+    // An earlier form of the grant.
+    if (extra.contains("devices")) extra["devices"].get_to(pod.grant.devices);
+    if (extra.contains("grant")) {
+      absl::StatusOr<PodGrant> grant = PodGrantOf(extra["grant"]);
+      if (!grant.ok()) return false;
+      pod.grant = *std::move(grant);
+    }
     pod.restarting = extra.value("restarting", std::map<std::string, std::string>());
     if (extra.contains("pending")) {
       pod.pending = PodVerdict{extra["pending"].at("reason"), extra["pending"].at("message")};

@@ -47,7 +47,9 @@ TEST_F(PodStoreTest, ARecordComesBackWhole) {
   pod.grace_s = 7;
   pod.verdict = PodVerdict{"OutOfcpu", "too much"};
   pod.first_id = 0x70000000;
-  pod.devices = {{"web", {{"example.com/gpu", {"vendor.com/gpu=0", "vendor.com/gpu=1"}}}}};
+  pod.grant.devices = {{"web", {{"example.com/gpu", {"vendor.com/gpu=0", "vendor.com/gpu=1"}}}}};
+  pod.grant.containers["web"] = {
+      .cpus = *resources::CpuSet::Parse("2-3"), .cpu_count = 2, .memory = {}};
   ASSERT_TRUE(Open()->Put({pod}).ok());
   const auto loaded = Open()->Load();
   ASSERT_TRUE(loaded.ok()) << loaded.status();
@@ -65,7 +67,7 @@ TEST_F(PodStoreTest, ARecordComesBackWhole) {
   EXPECT_EQ(read.verdict->reason, "OutOfcpu");
   EXPECT_EQ(read.verdict->message, "too much");
   EXPECT_EQ(read.first_id, pod.first_id);
-  EXPECT_EQ(read.devices, pod.devices);
+  EXPECT_EQ(read.grant, pod.grant);
 }
 
 TEST_F(PodStoreTest, AChangeOfALivingPodComesBack) {
@@ -178,12 +180,32 @@ TEST_F(PodStoreTest, ADatabaseOfTheFirstSchemaGetsDevices) {
   const auto store = Open();
   ASSERT_NE(store, nullptr);
   PodRecord pod = RecordOf("b");
-  pod.devices = {{"web", {{"example.com/gpu", {"vendor.com/gpu=0"}}}}};
+  pod.grant.devices = {{"web", {{"example.com/gpu", {"vendor.com/gpu=0"}}}}};
   ASSERT_TRUE(store->Put({pod}).ok());
   const auto loaded = store->Load();
   ASSERT_EQ(loaded->pods.size(), 2u);
-  EXPECT_TRUE(loaded->pods.front().devices.empty());
-  EXPECT_EQ(loaded->pods.back().devices, pod.devices);
+  EXPECT_TRUE(loaded->pods.front().grant.devices.empty());
+  EXPECT_EQ(loaded->pods.back().grant.devices, pod.grant.devices);
+}
+
+TEST_F(PodStoreTest, DevicesOfAnEarlierFormAreReadIntoTheGrant) {
+  ASSERT_TRUE(Open()->Put({RecordOf("a")}).ok());
+  Execute("UPDATE pods SET extra = '{\"devices\": {\"web\": {\"example.com/gpu\": [\"g\"]}}}'");
+  const auto loaded = Open()->Load();
+  ASSERT_TRUE(loaded.ok()) << loaded.status();
+  ASSERT_EQ(loaded->pods.size(), 1u);
+  const DeviceClaims devices = {{"web", {{"example.com/gpu", {"g"}}}}};
+  EXPECT_EQ(loaded->pods.front().grant.devices, devices);
+}
+
+TEST_F(PodStoreTest, AnUnreadableGrantMakesARowUnreadable) {
+  ASSERT_TRUE(Open()->Put({RecordOf("a")}).ok());
+  Execute("UPDATE pods SET extra = '{\"grant\": {\"pod\": {\"cpus\": \"x\"}}}'");
+  const auto loaded = Open()->Load();
+  ASSERT_TRUE(loaded.ok()) << loaded.status();
+  EXPECT_THAT(loaded->pods, IsEmpty());
+  ASSERT_EQ(loaded->unreadable.size(), 1u);
+  EXPECT_THAT(loaded->unreadable.front().why, HasSubstr("further members"));
 }
 
 class PodStoreOnASmallDiskTest : public sqlite::SmallDiskTest {

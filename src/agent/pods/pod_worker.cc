@@ -107,13 +107,13 @@ std::string PodWorker::LastWords(const ObservedContainer& ended) const {
 
 bool PodWorker::holds_devices() const {
   const absl::MutexLock lock(&mutex_);
-  if (shared_.record.devices.empty()) return false;
+  if (shared_.record.grant.devices.empty()) return false;
   const bool has_ended = shared_.has_ended || shared_.record.verdict.has_value();
   return !shared_.has_looked || !has_ended || shared_.observed.AnyRunning();
 }
 
 absl::Status PodWorker::ReleaseDevices() {
-  const absl::Status status = Change([](PodRecord& record) { record.devices.clear(); });
+  const absl::Status status = Change([](PodRecord& record) { record.grant.devices.clear(); });
   return absl::IsNotFound(status) ? absl::OkStatus() : status;
 }
 

@@ -1,0 +1,232 @@
+#include "agent/device_manager/device_stock.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+
+#include "absl/strings/str_cat.h"
+
+namespace plimsoll::agent {
+namespace {
+
+// 2^20 hints are no help to anybody. kubelet has no limit, and hangs.
+constexpr size_t kMostHintNodes = 20;
+
+// How many devices have the same NUMA nodes.
+using CountByNodes = std::map<uint64_t, int64_t>;
+
+bool AnyAt(const Device& device, NodeMask nodes) {
+  return device.nodes && !(*device.nodes & nodes).Empty();
+}
+
+bool HasAlignment(const DeviceResource& resource) {
+  return std::any_of(resource.devices.begin(), resource.devices.end(),
+                     [](const Device& device) { return device.nodes.has_value(); });
+}
+
+bool IsAvailable(const DeviceRequest& request, const Device& device) {
+  return device.healthy && !request.held.contains(device.id) &&
+         !request.reusable.contains(device.id);
+}
+
+// Nodes that have devices, as far as the machine has them; none: the machine's.
+std::vector<uint32_t> NodesOf(const DeviceResource& resource, NodeMask machine) {
+  NodeMask with_devices;
+  for (const Device& device : resource.devices) {
+    if (device.nodes) with_devices = with_devices | (*device.nodes & machine);
+  }
+  return (with_devices.Empty() ? machine : with_devices).ToVector();
+}
+
+// All sets of some of the nodes: smaller ones first, those of one size in lexicographic order.
+void ForEachMask(const std::vector<uint32_t>& nodes, const std::function<void(NodeMask)>& visit) {
+  const std::function<void(size_t, size_t, NodeMask)> extend = [&](size_t from, size_t more,
+                                                                   NodeMask mask) {
+    if (more == 0) {
+      visit(mask);
+      return;
+    }
+    for (size_t i = from; i + more <= nodes.size(); ++i) {
+      extend(i + 1, more - 1, mask | NodeMask::Of(nodes[i]));
+    }
+  };
+  for (size_t size = 1; size <= nodes.size(); ++size) extend(0, size, NodeMask());
+}
+
+int64_t CountAt(const CountByNodes& counts, NodeMask mask) {
+  int64_t sum = 0;
+  for (const auto& [nodes, count] : counts) {
+    if ((nodes & mask.bits()) != 0) sum += count;
+  }
+  return sum;
+}
+
+// The places of one resource's devices.
+struct Places {
+  CountByNodes all;
+  CountByNodes available;
+  CountByNodes reusable;
+  int64_t reusable_count = 0;  // the sum of `reusable`
+};
+
+Places PlacesOf(const DeviceRequest& request) {
+  Places places;
+  for (const Device& device : request.devices->devices) {
+    if (!device.nodes) continue;
+    const uint64_t nodes = device.nodes->bits();
+    ++places.all[nodes];
+    if (IsAvailable(request, device)) ++places.available[nodes];
+    if (request.reusable.contains(device.id)) {
+      ++places.reusable[nodes];
+      ++places.reusable_count;
+    }
+  }
+  return places;
+}
+
+int64_t CountAvailable(const DeviceRequest& request) {
+  const std::vector<Device>& devices = request.devices->devices;
+  return std::count_if(devices.begin(), devices.end(),
+                       [&](const Device& device) { return IsAvailable(request, device); });
+}
+
+// A container's devices while they are chosen.
+class Choice {
+ public:
+  Choice(const DeviceRequest& request, const PreferDevices& prefer)
+      : request_(request), prefer_(prefer), needed_(request.count) {}
+
+  // True: the choice is complete.
+  bool Take(const std::vector<std::string>& ids) {
+    for (const std::string& id : ids) {
+      if (needed_ == 0) return true;
+      if (!taken_.insert(id).second) continue;
+      chosen_.push_back(id);
+      --needed_;
+    }
+    return needed_ == 0;
+  }
+  // Lets the plugin choose among these and those taken; of its answer only these are taken.
+  absl::StatusOr<bool> TakePreferred(const std::vector<std::string>& ids) {
+    if (!request_.devices->has_preference || prefer_ == nullptr) return needed_ == 0;
+    std::vector<std::string> available = chosen_;
+    available.insert(available.end(), ids.begin(), ids.end());
+    absl::StatusOr<std::vector<std::string>> preferred =
+        prefer_(request_.resource, available, chosen_, request_.count);
+    if (!preferred.ok()) {
+      return absl::Status(preferred.status().code(),
+                          absl::StrCat("device plugin GetPreferredAllocation rpc failed with err: ",
+                                       preferred.status().message()));
+    }
+    const DeviceIds among(ids.begin(), ids.end());
+    std::erase_if(*preferred, [&](const std::string& id) { return !among.contains(id); });
+    return Take(*preferred);
+  }
+  int64_t needed() const { return needed_; }
+  std::vector<std::string> chosen() && { return std::move(chosen_); }
+
+ private:
+  const DeviceRequest& request_;
+  const PreferDevices& prefer_;
+  int64_t needed_;
+  std::vector<std::string> chosen_;
+  DeviceIds taken_;
+};
+
+// Free devices by their place.
+struct FreeDevices {
+  std::vector<std::string> aligned;
+  std::vector<std::string> elsewhere;
+  std::vector<std::string> anywhere;  // without NUMA nodes
+  std::vector<std::string> all;
+};
+
+FreeDevices FreeDevicesOf(const DeviceRequest& request, std::optional<NodeMask> nodes) {
+  const bool by_place = nodes && HasAlignment(*request.devices);
+  FreeDevices free;
+  for (const Device& device : request.devices->devices) {
+    if (!IsAvailable(request, device)) continue;
+    free.all.push_back(device.id);
+    if (!by_place || !device.nodes) {
+      free.anywhere.push_back(device.id);
+    } else if (AnyAt(device, *nodes)) {
+      free.aligned.push_back(device.id);
+    } else {
+      free.elsewhere.push_back(device.id);
+    }
+  }
+  return free;
+}
+
+std::vector<std::string> ReusableOf(const DeviceRequest& request) {
+  std::vector<std::string> ids;
+  for (const Device& device : request.devices->devices) {
+    if (device.healthy && request.reusable.contains(device.id)) ids.push_back(device.id);
+  }
+  return ids;
+}
+
+// Takes as many as are needed, of `free` that has enough.
+absl::Status TakeRest(const FreeDevices& free, Choice& choice) {
+  if (choice.needed() < static_cast<int64_t>(free.aligned.size())) {
+    const absl::StatusOr<bool> complete = choice.TakePreferred(free.aligned);
+    if (!complete.ok()) return complete.status();
+    choice.Take(free.aligned);
+    return absl::OkStatus();
+  }
+  if (choice.Take(free.aligned)) return absl::OkStatus();
+  const absl::StatusOr<bool> complete = choice.TakePreferred(free.all);
+  if (!complete.ok()) return complete.status();
+  if (!choice.Take(free.elsewhere)) choice.Take(free.anywhere);
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+std::optional<std::vector<Hint>> DeviceHints(const DeviceRequest& request, NodeMask nodes) {
+  if (request.devices == nullptr || !HasAlignment(*request.devices)) return std::nullopt;
+  const Places places = PlacesOf(request);
+  std::vector<Hint> hints;
+  if (CountAvailable(request) + static_cast<int64_t>(request.reusable.size()) < request.count) {
+    return hints;
+  }
+  const std::vector<uint32_t> with_devices = NodesOf(*request.devices, nodes);
+  if (with_devices.size() > kMostHintNodes) return std::nullopt;
+  int fewest = static_cast<int>(with_devices.size());
+  ForEachMask(with_devices, [&](NodeMask mask) {
+    if (CountAt(places.all, mask) >= request.count) fewest = std::min(fewest, mask.Count());
+    const int64_t reusable = CountAt(places.reusable, mask);
+    if (reusable < places.reusable_count) return;
+    if (reusable + CountAt(places.available, mask) < request.count) return;
+    hints.push_back({.nodes = mask, .preferred = false});
+  });
+  for (Hint& hint : hints) hint.preferred = hint.nodes->Count() == fewest;
+  return hints;
+}
+
+absl::StatusOr<std::vector<std::string>> ChooseDevices(const DeviceRequest& request,
+                                                       std::optional<NodeMask> nodes,
+                                                       const PreferDevices& prefer) {
+  if (request.devices == nullptr) {
+    return absl::ResourceExhaustedError(
+        absl::StrCat("cannot allocate unregistered device ", request.resource));
+  }
+  const std::vector<Device>& devices = request.devices->devices;
+  if (std::none_of(devices.begin(), devices.end(),
+                   [](const Device& each) { return each.healthy; })) {
+    return absl::ResourceExhaustedError(absl::StrCat(
+        "no healthy devices present; cannot allocate unhealthy devices ", request.resource));
+  }
+  Choice choice(request, prefer);
+  if (choice.needed() <= 0 || choice.Take(ReusableOf(request))) return std::move(choice).chosen();
+  const FreeDevices free = FreeDevicesOf(request, nodes);
+  if (static_cast<int64_t>(free.all.size()) < choice.needed()) {
+    return absl::ResourceExhaustedError(
+        absl::StrCat("requested number of devices unavailable for ", request.resource,
+                     ". Requested: ", choice.needed(), ", Available: ", free.all.size()));
+  }
+  if (absl::Status status = TakeRest(free, choice); !status.ok()) return status;
+  return std::move(choice).chosen();
+}
+
+}  // namespace plimsoll::agent
