@@ -46,12 +46,12 @@ struct Expected {
 using ExpectedPod = std::map<std::string, Expected>;  // by container; those with nothing are absent
 
 struct CaseEvent {
-  std::string admit;      // name of the pod
-  pod::Manifest pod;      // of `admit`
-  std::string remove;     // name of a pod
-  bool restart = false;   // of the agent
-  std::string machine;    // the node is another from here on
-  std::string unfit;      // words of CheckFit's fault with that machine
+  std::string admit;     // name of the pod
+  pod::Manifest pod;     // of `admit`
+  std::string remove;    // name of a pod
+  bool restart = false;  // of the agent
+  std::string machine;   // the node is another from here on
+  std::string unfit;     // words of CheckFit's fault with that machine
   // The outcome; absent: any.
   std::optional<ExpectedPod> get;
   std::map<std::string, ExpectedPod> has;  // of other pods, after the event
@@ -79,13 +79,12 @@ inline resources::CpuSet CpusOf(YamlReader& reader, const YAML::Node& node,
 inline resources::ResourceList ReadAmounts(YamlReader& reader, const YAML::Node& node,
                                            const std::string& path) {
   resources::ResourceList amounts;
-  reader.Entries(node, path,
-                 [&](const std::string& name, const YAML::Node& value, const std::string& at) {
-                   const auto quantity =
-                       resources::Quantity::Parse(reader.AsText(value, at).value_or("0"));
-                   if (!quantity.ok()) return reader.Fail(value, at, quantity.status().message());
-                   amounts.emplace(name, *quantity);
-                 });
+  reader.Entries(
+      node, path, [&](const std::string& name, const YAML::Node& value, const std::string& at) {
+        const auto quantity = resources::Quantity::Parse(reader.AsText(value, at).value_or("0"));
+        if (!quantity.ok()) return reader.Fail(value, at, quantity.status().message());
+        amounts.emplace(name, *quantity);
+      });
   return amounts;
 }
 
@@ -174,16 +173,17 @@ inline ExpectedPod ReadExpected(YamlReader& reader, const YAML::Node& node,
   ExpectedPod pod;
   reader.Entries(
       node, path, [&](const std::string& name, const YAML::Node& value, const std::string& at) {
-        reader.Entries(value, at, [&](const std::string& key, const YAML::Node& what,
-                                      const std::string& inner) {
-          if (key == "cpus") {
-            pod[name].cpus = CpusOf(reader, what, inner).ToString();
-          } else if (key == "mems") {
-            pod[name].mems = CpusOf(reader, what, inner).ToString();
-          } else {
-            reader.Strings(what, inner, pod[name].devices[key]);
-          }
-        });
+        reader.Entries(
+            value, at,
+            [&](const std::string& key, const YAML::Node& what, const std::string& inner) {
+              if (key == "cpus") {
+                pod[name].cpus = CpusOf(reader, what, inner).ToString();
+              } else if (key == "mems") {
+                pod[name].mems = CpusOf(reader, what, inner).ToString();
+              } else {
+                reader.Strings(what, inner, pod[name].devices[key]);
+              }
+            });
       });
   return pod;
 }

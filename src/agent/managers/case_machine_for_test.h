@@ -78,8 +78,7 @@ inline std::vector<KernelCore> CoresOf(const KernelMachine& machine) {
       cores.push_back(std::move(made));
     }
     for (uint32_t core = 0; core < machine.efficient_cores; ++core) {
-      cores.push_back(
-          {socket, {all * machine.threads + socket * machine.efficient_cores + core}});
+      cores.push_back({socket, {all * machine.threads + socket * machine.efficient_cores + core}});
     }
   }
   return cores;
@@ -210,12 +209,16 @@ inline absl::StatusOr<std::shared_ptr<const topology::MachineMaps>> MapsOf(
   return std::make_shared<const topology::MachineMaps>(std::move(maps));
 }
 
-// The machine of cases/machines/NAME.yaml in `directory`, which is "cases".
+// The machine of cases/machines/NAME.yaml in `directory`, which is "cases". Discovered once.
 inline absl::StatusOr<std::shared_ptr<const topology::MachineMaps>> CaseMachine(
     const std::string& directory, const std::string& name) {
-  PLIMSOLL_ASSIGN_OR_RETURN(
-      auto topology, ReadMachineFile(absl::StrCat(directory, "/machines/", name, ".yaml")));
-  return MapsOf(std::move(topology));
+  static std::map<std::string, std::shared_ptr<const topology::MachineMaps>> known;
+  const std::string file = absl::StrCat(directory, "/machines/", name, ".yaml");
+  if (!known.contains(file)) {
+    PLIMSOLL_ASSIGN_OR_RETURN(auto topology, ReadMachineFile(file));
+    PLIMSOLL_ASSIGN_OR_RETURN(known[file], MapsOf(std::move(topology)));
+  }
+  return known[file];
 }
 
 }  // namespace plimsoll::agent

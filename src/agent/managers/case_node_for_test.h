@@ -103,8 +103,8 @@ class CaseNode {
       PLIMSOLL_ASSIGN_OR_RETURN(pod.grant, PodGrantOf(nlohmann::json::parse(text)));
     }
     PLIMSOLL_ASSIGN_OR_RETURN(
-        managers_, NodeManagers::Make(options_, std::make_shared<const topology::MachineMaps>(
-                                                    managers_->maps())));
+        managers_, NodeManagers::Make(
+                       options_, std::make_shared<const topology::MachineMaps>(managers_->maps())));
     return CheckFit(*managers_, Granted());
   }
   // Hot-plug: `unfit` gets CheckFit's verdict on what is there.

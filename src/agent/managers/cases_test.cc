@@ -99,13 +99,13 @@ TEST_P(AllocationCases, AreAsStated) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Files, AllocationCases, ::testing::ValuesIn(NamesIn(PLIMSOLL_ALLOCATION_CASES)),
-    [](const ::testing::TestParamInfo<std::string>& param) {
-      std::string name = param.param;
-      std::replace(name.begin(), name.end(), '-', '_');
-      return name;
-    });
+INSTANTIATE_TEST_SUITE_P(Files, AllocationCases,
+                         ::testing::ValuesIn(NamesIn(PLIMSOLL_ALLOCATION_CASES)),
+                         [](const ::testing::TestParamInfo<std::string>& param) {
+                           std::string name = param.param;
+                           std::replace(name.begin(), name.end(), '-', '_');
+                           return name;
+                         });
 
 // A machine that no case uses would only seem to be covered.
 TEST(AllocationCasesTest, EachMachineHasACase) {
