@@ -20,6 +20,8 @@
 namespace plimsoll::runtime {
 namespace {
 
+using resources::CpuSet;
+
 // "CPUs 2-5 and memory nodes 0"; empty lists are left out.
 std::string Described(const linux::CgroupSettings& settings) {
   std::vector<std::string> parts;
@@ -36,13 +38,13 @@ std::string Described(const linux::CgroupSettings& settings) {
 // to reserve, and repeats a refused request for ever.
 std::string WhatKubeletNeeds(const FsRoot& host, const linux::CgroupSettings& asked,
                              const NodeShare& share) {
-  const auto wanted = resources::CpuSet::Parse(asked.cpuset_cpus.value_or(""));
+  const auto wanted = CpuSet::Parse(asked.cpuset_cpus.value_or(""));
   if (!wanted.ok() || wanted->IsSubsetOf(share.cpus)) return "";
   const auto text = host.Read("sys/devices/system/cpu/online");
   if (!text.ok()) return "";
-  const auto online = resources::CpuSet::Parse(*text);
+  const auto online = CpuSet::Parse(*text);
   if (!online.ok()) return "";
-  const resources::CpuSet others = online->Difference(share.cpus);
+  const CpuSet others = online->Difference(share.cpus);
   if (others.Empty()) return "";
   return absl::StrCat(
       "; where kubelet's CPU manager chose them, its configuration needs ",
@@ -61,9 +63,20 @@ linux::CgroupSettings OwnCpuset(const SandboxRecord& pod, const NodeShare& share
   return own;
 }
 
+// CPUs that the machine has and that were taken offline; none where it doesn't say.
+CpuSet OfflineCpus(const FsRoot& host) {
+  const auto list = [&host](const char* file) {
+    const auto text = host.Read(absl::StrCat("sys/devices/system/cpu/", file));
+    return text.ok() ? CpuSet::Parse(*text) : absl::StatusOr<CpuSet>(text.status());
+  };
+  const absl::StatusOr<CpuSet> present = list("present");
+  const absl::StatusOr<CpuSet> online = list("online");
+  return present.ok() && online.ok() ? present->Difference(*online) : CpuSet();
+}
+
 // Narrows the set to the list. An empty set stays empty: nothing is known of the node then.
-void Narrow(const std::optional<std::string>& list, resources::CpuSet* set) {
-  const auto own = resources::CpuSet::Parse(list.value_or(""));
+void Narrow(const std::optional<std::string>& list, CpuSet* set) {
+  const auto own = CpuSet::Parse(list.value_or(""));
   if (!set->Empty() && own.ok() && !own->Empty()) *set = *own;
 }
 
@@ -76,15 +89,19 @@ void NodeConfinement::Load(const std::string& boot_id) {
 
 void NodeConfinement::SetShare(const NodeShare& share) {
   absl::Status kept;
+  bool changed = false;
   {
     absl::MutexLock lock(&mutex_);
-    if (share == share_) return;
+    changed = share != share_;
+    const bool is_due = changed || has_left_out_;
+    if (!is_due && options_.cgroups->layout() == linux::CgroupLayout::kV2) return;
+    if (is_due) ++epoch_;
+    has_left_out_ = false;
     share_ = share;
-    ++epoch_;
     kept = told_.Add(share);
   }
   options_.events->Warn("", "", kept);
-  if (!share.is_whole && !HasCpusets()) {
+  if (changed && !share.is_whole && !HasCpusets()) {
     options_.events->Warn(
         "", "",
         absl::FailedPreconditionError("nodeResources is told, but not enforced: this machine has "
@@ -108,10 +125,20 @@ bool NodeConfinement::HasCpusets() const {
 }
 
 NodeConfinement::ShareNow NodeConfinement::Current() const {
+  const CpuSet offline = OfflineCpus(options_.host);
   absl::MutexLock lock(&mutex_);
   // A whole share refuses nothing: CPUs that went from a share that stood in for it are clipped
   // too.
-  return {share_, share_.is_whole ? told_.in_force() : told_.sum(), outside_, epoch_};
+  ShareNow now = {share_, share_.is_whole ? told_.in_force() : told_.sum(), outside_, epoch_};
+  const CpuSet there = share_.cpus.Difference(offline);
+  if (there != share_.cpus && !there.Empty()) {
+    now.share.cpus = there;
+    now.told.cpus = now.told.cpus.Union(share_.cpus);
+    has_left_out_ = true;
+  }
+  // They may have been pods' before this daemon: no share tells of the time until its first start.
+  if (share_.is_whole) now.told.cpus = now.told.cpus.Union(offline);
+  return now;
 }
 
 void NodeConfinement::KeepTold() {

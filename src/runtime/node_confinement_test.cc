@@ -1,5 +1,6 @@
 #include "runtime/node_confinement.h"
 
+#include "absl/strings/str_cat.h"
 #include "base/wait_until_for_test.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -32,6 +33,12 @@ class NodeConfinementTest : public PartsTest {
     return WaitUntil([&] { return cgroups_.cpuset(group).first == cpus; });
   }
 
+  void SetOnline(const std::string& present, const std::string& online) {
+    EXPECT_TRUE(dir_.root().MakeDirs("sys/devices/system/cpu").ok());
+    EXPECT_TRUE(dir_.root().ReplaceFile("sys/devices/system/cpu/present", present + "\n").ok());
+    EXPECT_TRUE(dir_.root().ReplaceFile("sys/devices/system/cpu/online", online + "\n").ok());
+  }
+
   NodeConfinement confinement_{options_, &objects_};
 };
 
@@ -53,6 +60,69 @@ TEST_F(NodeConfinementTest, WhatIsOutsideIsClippedOrRefused) {
   const absl::Status refused =
       confinement_.ConfineAsked({.cpuset_cpus = "4-9"}, confinement_.Current(), true).status();
   EXPECT_TRUE(absl::IsFailedPrecondition(refused)) << refused;
+}
+
+// Its event is on the way.
+TEST_F(NodeConfinementTest, ACpuThatHasJustGoneIsLeftOut) {
+  for (const bool is_whole : {true, false}) {
+    for (const bool refuses : {true, false}) {
+      SCOPED_TRACE(absl::StrCat(is_whole ? "whole" : "part", refuses ? ", refuses" : ""));
+      SetOnline("0-5", "0-5");
+      NodeShare share = PartOf("2-5");
+      share.is_whole = is_whole;
+      confinement_.SetShare(share);
+      confinement_.RefuseOutside(refuses);
+      SetOnline("0-5", "0-3");
+      const auto both =
+          confinement_.ConfineAsked({.cpuset_cpus = "3-4"}, confinement_.Current(), true);
+      ASSERT_TRUE(both.ok()) << both.status();
+      EXPECT_EQ(*both->settings.cpuset_cpus, "3");
+      EXPECT_EQ(both->lost, "CPUs 4");
+      EXPECT_EQ(*Given({.cpuset_cpus = "4-5"}, false).cpuset_cpus, "2-3") << "none is left";
+    }
+  }
+}
+
+// No share has told of a time before this daemon; a client may have been there.
+TEST_F(NodeConfinementTest, ACpuThatWasOfflineAtTheStartIsNoMistake) {
+  SetOnline("0-3", "0-2");
+  NodeShare whole = PartOf("0-2");
+  whole.is_whole = true;
+  confinement_.SetShare(whole);
+  EXPECT_EQ(*Given({.cpuset_cpus = "2-3"}).cpuset_cpus, "2");
+  EXPECT_EQ(*Given({.cpuset_cpus = "3"}).cpuset_cpus, "0-2");
+  const auto none = confinement_.ConfineAsked({.cpuset_cpus = "4"}, confinement_.Current(), true);
+  EXPECT_TRUE(absl::IsInvalidArgument(none.status())) << "it never existed";
+}
+
+TEST_F(NodeConfinementTest, ACpuThatIsBackAtOnceIsGivenBack) {
+  SetOnline("0-3", "0-3");
+  confinement_.SetShare(PartOf("0-3"));
+  SetOnline("0-3", "0-2");
+  ContainerRecord record = ContainerOf("c", "pod");
+  record.spec.resources.cpuset_cpus = "2-3";
+  Add(record);
+  const NodeConfinement::ShareNow during = confinement_.Current();
+  EXPECT_EQ(during.share.cpus.ToString(), "0-2");
+  SetOnline("0-3", "0-3");
+  confinement_.SetShare(PartOf("0-3"));
+  EXPECT_TRUE(Becomes(record.cgroup_path, "2-3"));
+  EXPECT_NE(confinement_.Current().epoch, during.epoch) << "for containers that are being made";
+}
+
+// The kernel of v1 has taken it from all groups, whether the share saw it or not.
+TEST_F(NodeConfinementTest, OnV1TheSameShareIsFollowedAgain) {
+  ContainerRecord record = ContainerOf("c", "pod");
+  record.spec.resources.cpuset_cpus = "2-3";
+  Add(record);
+  confinement_.SetShare(PartOf("0-3"));
+  ASSERT_TRUE(Becomes(record.cgroup_path, "2-3"));
+  ASSERT_TRUE(cgroups_.Apply(record.cgroup_path, {.cpuset_cpus = "2"}).ok());
+  confinement_.SetShare(PartOf("0-3"));
+  EXPECT_EQ(cgroups_.cpuset(record.cgroup_path).first, "2") << "on v2 nothing is lost";
+  cgroups_.machine = linux::CgroupLayout::kHybrid;
+  confinement_.SetShare(PartOf("0-3"));
+  EXPECT_TRUE(Becomes(record.cgroup_path, "2-3"));
 }
 
 TEST_F(NodeConfinementTest, OnlyAnotherShareIsAnotherEpoch) {
