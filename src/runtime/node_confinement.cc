@@ -3,12 +3,14 @@
 #include <cerrno>
 #include <map>
 #include <optional>
+#include <set>
 #include <utility>
 
 #include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "base/status.h"
+#include "linux/cgroup/tree.h"
 #include "resources/cpu_set.h"
 #include "runtime/class_files.h"
 #include "runtime/cpuset_check.h"
@@ -72,6 +74,15 @@ CpuSet OfflineCpus(const FsRoot& host) {
   const absl::StatusOr<CpuSet> present = list("present");
   const absl::StatusOr<CpuSet> online = list("online");
   return present.ok() && online.ok() ? present->Difference(*online) : CpuSet();
+}
+
+// The pod's group and those above, except the root and groups that were made for pods here.
+std::vector<std::string> ParentsOfOthers(const SandboxRecord& pod) {
+  std::vector<std::string> groups = linux::GroupAndParents(pod.cgroup_path);
+  std::erase_if(groups, [&pod](const std::string& group) {
+    return group.empty() || group == "/" || absl::c_linear_search(pod.owned_cgroups, group);
+  });
+  return groups;
 }
 
 // Narrows the set to the list. An empty set stays empty: nothing is known of the node then.
@@ -182,7 +193,9 @@ void NodeConfinement::PutIntoPod(const std::string& sandbox_id, const linux::Cgr
                                  const NodeShare& share, linux::CgroupSettings* given) const {
   const auto sandbox = objects_->FindSandbox(sandbox_id);
   if (!sandbox.ok()) return;
-  const NodeShare in_pod = ShareIn((*sandbox)->Snapshot(), share);
+  const SandboxRecord pod = (*sandbox)->Snapshot();
+  RememberParents(pod);
+  const NodeShare in_pod = ShareIn(pod, share);
   const auto is_left = [](const std::optional<std::string>& list) {
     return list.value_or("").empty();
   };
@@ -237,15 +250,27 @@ std::map<std::string, linux::CgroupSettings> NodeConfinement::FollowInParents(
   const linux::CgroupSettings as_parent = {.cpuset_cpus = "", .cpuset_mems = ""};
   const NodeShare share = Current().share;
   std::map<std::string, linux::CgroupSettings> groups;  // a parent's path sorts before a child's
+  std::set<std::string> of_others;
   for (const auto& sandbox : sandboxes) {
     const SandboxRecord record = sandbox->Snapshot();
+    RememberParents(record);
+    const std::vector<std::string> parents = ParentsOfOthers(record);
+    of_others.insert(parents.begin(), parents.end());
     for (const std::string& group : record.owned_cgroups) groups.emplace(group, as_parent);
     if (!OwnsItsGroup(record)) continue;
     linux::CgroupSettings& own = groups[record.cgroup_path];
     own = OwnCpuset(record, share);
     LeaveOut(ClassFilesOf(options_.classes, record.id), &own);
   }
+  // A group that was made for one pod is a parent for others.
+  std::erase_if(of_others, [&groups](const std::string& group) { return groups.contains(group); });
+  parents_.ForgetAllBut(of_others);
+  for (const std::string& group : of_others) groups.emplace(group, as_parent);
   for (const auto& [group, cpuset] : groups) {
+    if (of_others.contains(group)) {
+      options_.events->Warn("", "", parents_.GiveBack(group));
+      continue;
+    }
     absl::Status done = options_.cgroups->Apply(group, cpuset);
     if (ErrnoOf(done) == EBUSY && cpuset != as_parent) {
       later.emplace(group, cpuset);
@@ -254,6 +279,11 @@ std::map<std::string, linux::CgroupSettings> NodeConfinement::FollowInParents(
     if (!absl::IsNotFound(done)) options_.events->Warn("", "", done);
   }
   return later;
+}
+
+void NodeConfinement::RememberParents(const SandboxRecord& pod) const {
+  if (options_.cgroups->layout() == linux::CgroupLayout::kV2 || !HasCpusets()) return;
+  for (const std::string& group : ParentsOfOthers(pod)) parents_.Remember(group);
 }
 
 void NodeConfinement::FollowShare(const Sandbox& sandbox) const {

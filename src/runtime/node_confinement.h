@@ -24,6 +24,7 @@
 #include "runtime/engine_options.h"
 #include "runtime/node_share.h"
 #include "runtime/objects.h"
+#include "runtime/parent_cpusets.h"
 #include "runtime/told_share.h"
 
 namespace plimsoll::runtime {
@@ -44,7 +45,7 @@ class NodeConfinement {
   };
 
   NodeConfinement(const EngineOptions& options, const Objects* objects)
-      : options_(options), objects_(objects) {}
+      : options_(options), objects_(objects), parents_(options.cgroups) {}
 
   // Loads the shares that earlier daemons of this boot told clients. Called once, before anything
   // else.
@@ -91,11 +92,14 @@ class NodeConfinement {
   // Returns the cpusets of pods that can be set only after those of the groups below.
   std::map<std::string, linux::CgroupSettings> FollowInParents(
       const std::vector<std::shared_ptr<Sandbox>>& sandboxes) const;
+  // On v1: remembers the cpusets of the groups above the pod that others made.
+  void RememberParents(const SandboxRecord& pod) const;
   // Retries to store the told share, if an earlier write failed.
   void KeepTold();
 
   const EngineOptions& options_;
   const Objects* const objects_;
+  mutable ParentCpusets parents_;
   mutable absl::Mutex mutex_;
   NodeShare share_ ABSL_GUARDED_BY(mutex_);
   ToldShare told_ ABSL_GUARDED_BY(mutex_);

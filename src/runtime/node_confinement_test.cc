@@ -6,6 +6,7 @@
 #include "gtest/gtest.h"
 #include "runtime/group_paths.h"
 #include "runtime/parts_fixture_for_test.h"
+#include "runtime/v1_cpusets_for_test.h"
 
 namespace plimsoll::runtime {
 namespace {
@@ -123,6 +124,41 @@ TEST_F(NodeConfinementTest, OnV1TheSameShareIsFollowedAgain) {
   cgroups_.machine = linux::CgroupLayout::kHybrid;
   confinement_.SetShare(PartOf("0-3"));
   EXPECT_TRUE(Becomes(record.cgroup_path, "2-3"));
+}
+
+// An agent's, or kubelet's.
+TEST_F(NodeConfinementTest, OnV1GroupsOfOthersAboveThePodGetTheirCpusBack) {
+  V1Cpusets kernel("0-7");
+  kernel.Make("/kubepods", "0-7");
+  kernel.Make("/kubepods/pod", "4-7");
+  kernel.Make("/kubepods/pod/c", "6");
+  options_.cgroups = &kernel;
+  NodeConfinement confinement(options_, &objects_);
+  SandboxRecord pod = SandboxOf("pod");
+  pod.cgroup_path = "/kubepods/pod";
+  Add(pod);
+  ContainerRecord record = ContainerOf("c", "pod");
+  record.cgroup_path = "/kubepods/pod/c";
+  record.spec.resources.cpuset_cpus = "6-7";
+  Add(record);
+  NodeShare whole = PartOf("0-7");
+  whole.is_whole = true;
+  confinement.SetShare(whole);
+  ASSERT_TRUE(WaitUntil([&] { return kernel.Of("/kubepods/pod/c") == "6-7"; }));
+  linux::CgroupSettings given;
+  confinement.PutIntoPod("pod", {}, whole, &given);  // as for each container that is made
+  kernel.TakeOffline(7);
+  whole.cpus.Remove(7);
+  confinement.SetShare(whole);
+  EXPECT_TRUE(WaitUntil([&] { return !Messages(EventType::kWarning).empty(); }));
+  EXPECT_EQ(kernel.Of("/kubepods/pod/c"), "6");
+  kernel.BringOnline(7);
+  whole.cpus.Add(7);
+  confinement.SetShare(whole);
+  EXPECT_TRUE(WaitUntil([&] { return kernel.Of("/kubepods/pod/c") == "6-7"; }));
+  EXPECT_EQ(kernel.Of("/kubepods"), "0-7");
+  EXPECT_EQ(kernel.Of("/kubepods/pod"), "4-7");
+  EXPECT_EQ(Messages(EventType::kWarning).size(), 1u);
 }
 
 TEST_F(NodeConfinementTest, OnlyAnotherShareIsAnotherEpoch) {
