@@ -1,10 +1,12 @@
-// An agent whose runtime tells a topology that its managers can't use: at the start, and later.
+// An agent over topologies of a file: what its pods have of them, and what it does with those that
+// its managers can't use.
 #include <string>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "agent_runs_fixture.h"
 #include "base/dir_for_test.h"
+#include "base/subprocess.h"
 #include "gmock/gmock.h"
 #include "harness/agent.h"
 #include "harness/kernel.h"
@@ -38,9 +40,9 @@ struct TopologyFile {
   TestDir topology_directory;
 };
 
-class AgentBadTopologyTest : protected TopologyFile, public NodeTest {
+class AgentTopologyTest : protected TopologyFile, public NodeTest {
  protected:
-  AgentBadTopologyTest()
+  AgentTopologyTest()
       : NodeTest(absl::StrCat("nodeResources: {source: {file: ", topology_directory.path(),
                               "/t.yaml}}\n")),
         agent_(node_.directory(), node_.address()) {
@@ -63,7 +65,7 @@ class AgentBadTopologyTest : protected TopologyFile, public NodeTest {
   AgentRuns agent_;
 };
 
-TEST_F(AgentBadTopologyTest, NoPodIsTakenUntilAGoodOneCame) {
+TEST_F(AgentTopologyTest, NoPodIsTakenUntilAGoodOneCame) {
   agent_.Begin(kStaticCpus);
   const Json ready = agent_.NodeReady();
   EXPECT_EQ(ready["status"], "False");
@@ -77,7 +79,7 @@ TEST_F(AgentBadTopologyTest, NoPodIsTakenUntilAGoodOneCame) {
   EXPECT_EQ(Status(IdOf(agent_->Pod("own"))).resources().linux().cpuset_cpus(), "1");
 }
 
-TEST_F(AgentBadTopologyTest, ALaterOneLeavesNumbersAndPods) {
+TEST_F(AgentTopologyTest, ALaterOneLeavesNumbersAndPods) {
   Put(kGood);
   agent_.Begin(kStaticCpus);
   agent_.Apply(Own("own"));
@@ -101,7 +103,32 @@ TEST_F(AgentBadTopologyTest, ALaterOneLeavesNumbersAndPods) {
   agent_.ExpectUntouched("own", restarted);
 }
 
-TEST_F(AgentBadTopologyTest, PolicyNoneNeedsNoNumbers) {
+TEST_F(AgentTopologyTest, AllocationsAreShown) {
+  Put(kGood);
+  agent_.Begin(kStaticCpus);
+  agent_.Apply(Own("own"));
+  ASSERT_TRUE(agent_->Await("own", IsReady)) << agent_->Log();
+  const auto show = [&](const std::vector<std::string>& more) {
+    std::vector<std::string> argv = {ProgramPath("plimsoll"), "--agent", agent_->socket(),
+                                     "allocations"};
+    argv.insert(argv.end(), more.begin(), more.end());
+    const auto shown = RunProgram({.argv = argv});
+    EXPECT_TRUE(shown.ok() && shown->exit.success()) << (shown.ok() ? shown->err : "");
+    return shown.ok() ? shown->out : "";
+  };
+  const std::string text = show({});
+  EXPECT_THAT(text, HasSubstr("CPU manager static"));
+  EXPECT_THAT(text, HasSubstr("package 0  NUMA node 0  [0#] [1A]\nA  default/own main  1\n"));
+  EXPECT_THAT(text, HasSubstr("default    own  main       1 "));
+  const Json all = Json::parse(show({"-o", "json"}));
+  EXPECT_EQ(all["cpus"], Json::parse(R"({"all": "0-1", "reserved": "0", "exclusive": "1",
+                                         "shared": "0", "free": ""})"));
+  EXPECT_EQ(all, Json::parse(agent_->Page("/allocations")));
+  agent_.Delete("own");
+  EXPECT_EQ(Json::parse(agent_->Page("/allocations"))["cpus"]["free"], "1");
+}
+
+TEST_F(AgentTopologyTest, PolicyNoneNeedsNoNumbers) {
   agent_.Begin("cgroupsPerQOS: false\n");
   EXPECT_EQ(agent_.NodeReady()["status"], "True");
   agent_.Apply(Own("own"));
