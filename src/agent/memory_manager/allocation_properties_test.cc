@@ -61,7 +61,7 @@ class RandomNode {
       pods_.pop_back();
       return false;
     }
-    TakeOver(*main, {&pods_.back().init});
+    TakeOver(*main, PointersTo(pods_.back().init));
     pods_.back().main = *std::move(main);
     return true;
   }

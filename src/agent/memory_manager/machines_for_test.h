@@ -62,6 +62,12 @@ inline MemoryBlock MemoryOf(const std::map<uint32_t, int64_t>& shares) {
   return BlockOf("memory", shares);
 }
 
+inline std::vector<MemoryBlock*> PointersTo(std::vector<MemoryBlock>& blocks) {
+  std::vector<MemoryBlock*> pointers;
+  for (MemoryBlock& block : blocks) pointers.push_back(&block);
+  return pointers;
+}
+
 // For messages of failed tests.
 inline void PrintTo(const MemoryBlock& block, std::ostream* out) {
   *out << block.bytes << " bytes of " << block.resource << " at nodes "
