@@ -522,7 +522,7 @@ TEST_F(RegistryTest, OthersAreRefusedOnce) {
        "is not among plugin supported versions"},
       {[](FakePlugin& fake) { fake.info.set_name("gpu"); }, "is invalid"},
       {[](FakePlugin& fake) { fake.info.set_endpoint("own.sock"); }, "must be an absolute path"},
-      {[](FakePlugin& fake) { fake.info.set_name(kSerial); }, "the agent's configuration"},
+      {[](FakePlugin& fake) { fake.info.set_name(kSerial); }, "configuration; a resource is"},
   };
   for (size_t i = 0; i < cases.size(); ++i) {
     const auto plugin = Registrant(absl::StrCat("p", i, ".sock"), cases[i].set);
