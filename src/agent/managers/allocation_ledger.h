@@ -12,11 +12,11 @@
 
 #include <memory>
 #include <optional>
-#include <string>
-#include <vector>
 
 #include "agent/device_manager/device_stock.h"
+#include "agent/managers/holdings.h"
 #include "agent/managers/node_managers.h"
+#include "agent/managers/pod_allocation.h"
 #include "agent/managers/pod_grant.h"
 #include "pod/manifest.h"
 #include "resources/cpu_set.h"
@@ -33,17 +33,15 @@ class AllocationLedger {
   // What a pod has, nobody else gets.
   void Hold(const PodGrant& grant);
 
-  struct Rejection {
-    std::string reason;  // "TopologyAffinityError", "SMTAlignmentError", "OutOfexample.com/gpu", …
-    std::string message;  // kubelet's words
-  };
+  using Rejection = AllocationRejection;
   // Gives each container of the pod what its policies say, in the pod's order, and holds it.
-  // `wish`: what the pod had elsewhere or before, taken where it is free and of the right size.
+  // `wish`: what the pod had elsewhere or before. Each part of it is taken that is free and of the
+  // right size, unless the pod can't be admitted with it.
   // A rejection leaves ledger and `grant` as they were.
   std::optional<Rejection> Allocate(const pod::Manifest& pod, PodGrant& grant,
                                     const PodGrant* wish = nullptr);
 
-  const resources::CpuSet& exclusive_cpus() const { return exclusive_; }
+  const resources::CpuSet& exclusive_cpus() const { return held_.cpus; }
   // For containers without CPUs of their own; nullopt: the CPU manager's policy is none, so that
   // the runtime's partition alone confines them.
   std::optional<resources::CpuSet> shared_cpus() const;
@@ -52,9 +50,7 @@ class AllocationLedger {
   std::shared_ptr<const NodeManagers> managers_;
   DeviceStock devices_;
   PreferDevices prefer_;
-  resources::CpuSet exclusive_;
-  std::vector<MemoryBlock> memory_;
-  std::map<std::string, DeviceIds> held_devices_;  // by resource
+  Holdings held_;
 };
 
 }  // namespace plimsoll::agent

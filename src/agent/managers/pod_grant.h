@@ -23,6 +23,7 @@ struct ContainerGrant {
   // The number that was asked for: `cpus` has fewer after the machine lost some.
   int64_t cpu_count = 0;
   std::vector<MemoryBlock> memory;
+  bool Empty() const;
   bool operator==(const ContainerGrant&) const = default;
 };
 
@@ -38,6 +39,7 @@ struct PodGrant {
   // All CPUs that no other pod may use.
   resources::CpuSet ExclusiveCpus() const;
   bool Empty() const;
+  bool operator==(const PodGrant&) const = default;
 };
 
 // As JSON, for the record. INVALID_ARGUMENT: text of another shape.

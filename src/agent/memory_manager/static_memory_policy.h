@@ -7,7 +7,6 @@
 #include <cstdint>
 #include <map>
 #include <memory>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -33,11 +32,17 @@ struct MemoryBlock {
 };
 
 // Knows the machine, and nothing of which blocks are in use: callers say. Immutable.
+//
+// Decides as kubelet does from the same blocks. kubelet keeps counters beside its blocks, and these
+// forget: when one of several blocks of a group goes, it frees the lowest nodes first, wherever the
+// block's bytes were (the group's sum stays right); and a node on which a single-node block was
+// forced beside a group's stays single after that block. Both are free again with the last block.
 class StaticMemoryPolicy {
  public:
   // FAILED_PRECONDITION: a reservation for a node or resource that the machine lacks, or above what
-  // the node has; reservations whose sum differs from `reserved` (systemReserved and kubeReserved
-  // together), which names both sums, as kubelet refuses it.
+  // the node has; reservations whose sum differs from `reserved` (systemReserved, kubeReserved and
+  // the hard eviction threshold together), which names both sums, as kubelet refuses it; no memory
+  // reserved at all; a node of a number of NodeMask::kMost or more.
   static absl::StatusOr<StaticMemoryPolicy> Make(std::shared_ptr<const topology::MachineMaps> maps,
                                                  const MemoryByNode& reservations,
                                                  const MemoryAmounts& reserved);
@@ -47,10 +52,15 @@ class StaticMemoryPolicy {
 
   // Hints for all the requested resources together; each gets the same list. `used`: all blocks in
   // use. `reusable`: blocks of the same pod's ended init containers, part of `used`.
+  // No hints at all where no nodes have enough: the topology manager then doesn't mind, and
+  // Allocate refuses.
   ResourceHints Hints(const MemoryAmounts& request, const std::vector<MemoryBlock>& used,
                       const std::vector<MemoryBlock>& reusable) const;
   // One block for each resource of the request. With a hint of too few nodes, or without one, the
-  // best nodes are chosen here. FAILED_PRECONDITION in kubelet's words: no nodes have enough.
+  // best nodes are chosen here. FAILED_PRECONDITION in kubelet's words: no nodes have enough, none
+  // is as good as the hint promises, or groups would mix; also (kubelet's, too) an empty request
+  // with a hint for any nodes. The caller lets TakeOver (reused_memory.h) shrink the blocks that
+  // are taken over.
   absl::StatusOr<std::vector<MemoryBlock>> Allocate(const MemoryAmounts& request, const Hint& hint,
                                                     const std::vector<MemoryBlock>& used,
                                                     const std::vector<MemoryBlock>& reusable) const;
@@ -58,7 +68,6 @@ class StaticMemoryPolicy {
  private:
   StaticMemoryPolicy() = default;
 
-  std::shared_ptr<const topology::MachineMaps> maps_;
   MemoryByNode allocatable_;
 };
 

@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "absl/time/time.h"
-#include "agent/device_manager/device_stock.h"
 #include "agent/managers/pod_grant.h"
 #include "agent/pods/pod_key.h"
 
@@ -54,8 +53,10 @@ struct PodRecord {
   std::map<std::string, std::string> restarting;
 
   const nlohmann::json& Allocated() const { return allocated.is_null() ? object : allocated; }
-  // Devices that are this pod's alone until it has ended.
-  DeviceClaims devices;
+  // CPUs, memory and devices that are this pod's alone until it has ended.
+  PodGrant grant;
+  // The pod has ended, and what it had may be another's.
+  bool is_grant_released = false;
 };
 
 }  // namespace plimsoll::agent

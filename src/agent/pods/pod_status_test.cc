@@ -78,11 +78,12 @@ TEST_F(PodStatusTest, ANewPodIsPending) {
 }
 
 TEST_F(PodStatusTest, AContainersDevicesAreNamed) {
-  record_.devices = {{"a", {{"example.com/gpu", {"v.com/gpu=0", "v.com/gpu=1"}}}}};
+  record_.grant.devices = {{"a", {{"example.com/gpu", {"v.com/gpu=0", "v.com/gpu=1"}}}}};
   const Json status = Object()["status"];
   EXPECT_EQ(status["containerStatuses"][0]["allocatedResourcesStatus"],
             Json::parse(R"([{"name": "example.com/gpu", "resources":
-                             [{"resourceID": "v.com/gpu=0"}, {"resourceID": "v.com/gpu=1"}]}])"));
+                             [{"resourceID": "v.com/gpu=0", "health": "Unknown"},
+                              {"resourceID": "v.com/gpu=1", "health": "Unknown"}]}])"));
   EXPECT_FALSE(status["initContainerStatuses"][0].contains("allocatedResourcesStatus"));
 }
 

@@ -3,6 +3,7 @@
 #ifndef PLIMSOLL_AGENT_TOPOLOGY_MANAGER_TOPOLOGY_MANAGER_H_
 #define PLIMSOLL_AGENT_TOPOLOGY_MANAGER_TOPOLOGY_MANAGER_H_
 
+#include <cstdint>
 #include <map>
 #include <string>
 #include <vector>
@@ -26,7 +27,8 @@ struct TopologyOptions {
   int max_nodes = 8;            // max-allowable-numa-nodes; at least 8
   bool operator==(const TopologyOptions&) const = default;
 };
-// kubelet's topologyManagerPolicy, topologyManagerScope and topologyManagerPolicyOptions.
+// kubelet's topologyManagerPolicy, topologyManagerScope and topologyManagerPolicyOptions; an empty
+// policy or scope is its default.
 // INVALID_ARGUMENT names the value and the valid ones.
 absl::StatusOr<TopologyOptions> ParseTopologyOptions(
     absl::string_view policy, absl::string_view scope,
@@ -44,8 +46,9 @@ class TopologyManager {
     Hint best;
     bool admitted = true;
   };
-  // `hints` are those of each provider, in the order device, cpu, memory manager; the result does
-  // not depend on their order, except among equals. With policy none: any place, admitted.
+  // `hints` are those of each provider; the result doesn't depend on their order. With policy none:
+  // any place, not preferred, admitted. The same as kubelet's up to 16 NUMA nodes, for any number
+  // of hints; on larger machines as long as there aren't too many of them (CommonMasks).
   Decision Merge(const std::vector<ResourceHints>& hints) const;
 
   const TopologyOptions& options() const { return options_; }
@@ -53,6 +56,11 @@ class TopologyManager {
 
  private:
   TopologyManager() = default;
+  Hint Best(const std::vector<std::vector<Hint>>& lists) const;
+  // Strict orders: kubelet's Narrowest or Closest, and its choice among places not preferred.
+  bool IsNarrower(NodeMask a, NodeMask b) const;
+  bool IsNearer(NodeMask a, NodeMask b, int needed) const;
+  uint64_t DistanceSum(NodeMask mask) const;
 
   TopologyOptions options_;
   NodeMask nodes_;

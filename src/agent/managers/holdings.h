@@ -1,0 +1,33 @@
+// What of a node is given away: the sum of some pods' grants.
+#ifndef PLIMSOLL_AGENT_MANAGERS_HOLDINGS_H_
+#define PLIMSOLL_AGENT_MANAGERS_HOLDINGS_H_
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "agent/device_manager/device_stock.h"
+#include "agent/managers/pod_grant.h"
+#include "agent/memory_manager/static_memory_policy.h"
+#include "resources/cpu_set.h"
+
+namespace plimsoll::agent {
+
+struct Holdings {
+  resources::CpuSet cpus;
+  std::vector<MemoryBlock> memory;
+  std::map<std::string, DeviceIds> devices;  // by resource
+
+  void Add(const PodGrant& grant);
+};
+
+// The blocks that count for the whole pod. A pod's own (KEP-2837) contain those of its containers.
+std::vector<MemoryBlock> MemoryOf(const PodGrant& grant);
+
+// A container got `block`: blocks of init containers that have ended by then lose as much, as far
+// as they have it at the same nodes. Blocks without bytes stay, for their nodes.
+void TakeFromEnded(const MemoryBlock& block, std::vector<MemoryBlock*> ended);
+
+}  // namespace plimsoll::agent
+
+#endif  // PLIMSOLL_AGENT_MANAGERS_HOLDINGS_H_

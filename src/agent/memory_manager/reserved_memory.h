@@ -1,0 +1,18 @@
+// What each NUMA node has for pods.
+#ifndef PLIMSOLL_AGENT_MEMORY_MANAGER_RESERVED_MEMORY_H_
+#define PLIMSOLL_AGENT_MEMORY_MANAGER_RESERVED_MEMORY_H_
+
+#include "absl/status/statusor.h"
+#include "agent/memory_manager/static_memory_policy.h"
+#include "topology/maps.h"
+
+namespace plimsoll::agent {
+
+// As StaticMemoryPolicy::Make.
+absl::StatusOr<MemoryByNode> AllocatableMemory(const topology::MachineMaps& maps,
+                                               const MemoryByNode& reservations,
+                                               const MemoryAmounts& reserved);
+
+}  // namespace plimsoll::agent
+
+#endif  // PLIMSOLL_AGENT_MEMORY_MANAGER_RESERVED_MEMORY_H_

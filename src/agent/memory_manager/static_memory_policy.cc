@@ -1,0 +1,167 @@
+#include "agent/memory_manager/static_memory_policy.h"
+
+#include <algorithm>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "agent/memory_manager/memory_state.h"
+#include "agent/memory_manager/node_sets.h"
+#include "agent/memory_manager/reserved_memory.h"
+#include "agent/memory_manager/reused_memory.h"
+#include "base/status.h"
+
+namespace plimsoll::agent {
+namespace {
+
+absl::Status Refused(absl::string_view why) {
+  return absl::FailedPreconditionError(absl::StrCat("[memorymanager] ", why));
+}
+
+// One request on a machine in one state.
+class Question {
+ public:
+  Question(const MemoryByNode& allocatable, const MemoryAmounts& request,
+           const std::vector<MemoryBlock>& used, const std::vector<MemoryBlock>& reusable)
+      : request_(request), reusable_(reusable), state_(allocatable, request, used) {}
+
+  const MemoryState& state() const { return state_; }
+
+  // All places, in kubelet's order. A place is preferred if no set of fewer nodes could hold the
+  // request on an empty machine. `inside` as NodeSets's.
+  std::vector<Hint> Places(NodeMask inside) const {
+    if (request_.empty()) return {};
+    std::vector<NodeMask> wanted;
+    for (const MemoryBlock& block : reusable_) wanted.push_back(block.nodes);
+    int fewest = static_cast<int>(state_.nodes().size());
+    std::vector<Hint> places;
+    for (const NodeMask mask : NodeSets(state_, wanted, inside)) {
+      if (!CouldHold(mask)) continue;
+      fewest = std::min(fewest, mask.Count());
+      if (state_.IsOpenTo(mask) && Holds(mask)) places.push_back({.nodes = mask});
+    }
+    for (Hint& place : places) place.preferred = place.nodes->Count() == fewest;
+    return places;
+  }
+
+  // The nodes' shares of a new block, the lowest nodes first; what it takes over comes before.
+  void Share(size_t resource, MemoryBlock& block) const {
+    block.shares = ReusedShares(reusable_, block);
+    int64_t left = block.bytes;
+    for (const auto& [node, bytes] : block.shares) left -= bytes;
+    for (const NodeMemory& node : state_.nodes()) {
+      if (!block.nodes.Contains(node.node)) continue;
+      const int64_t part = std::min(left, node.free[resource]);
+      if (part > 0) block.shares[node.node] += part;
+      left -= part;
+    }
+  }
+
+ private:
+  bool CouldHold(NodeMask mask) const {
+    for (size_t i = 0; i < state_.request().size(); ++i) {
+      if (Sum(mask, &NodeMemory::allocatable, i) < state_.request()[i]) return false;
+    }
+    return true;
+  }
+
+  bool Holds(NodeMask mask) const {
+    size_t i = 0;
+    for (const auto& [resource, bytes] : request_) {
+      const int64_t reusable = ReusableBytes(reusable_, resource, mask);
+      const int64_t free = Sum(mask, &NodeMemory::free, i);
+      if (SumUpToMost(free, reusable) < state_.request()[i++]) return false;
+    }
+    return true;
+  }
+
+  int64_t Sum(NodeMask mask, std::vector<int64_t> NodeMemory::*amounts, size_t resource) const {
+    int64_t sum = 0;
+    for (const NodeMemory& node : state_.nodes()) {
+      if (mask.Contains(node.node)) sum = SumUpToMost(sum, (node.*amounts)[resource]);
+    }
+    return sum;
+  }
+
+  const MemoryAmounts& request_;
+  const std::vector<MemoryBlock>& reusable_;
+  const MemoryState state_;
+};
+
+// Preferred, then of few nodes, then of low ones. `places` has some.
+Hint Best(const std::vector<Hint>& places) {
+  return *std::min_element(places.begin(), places.end(), [](const Hint& a, const Hint& b) {
+    if (a.preferred != b.preferred) return a.preferred;
+    if (a.nodes->Count() != b.nodes->Count()) return a.nodes->Count() < b.nodes->Count();
+    return a.nodes->bits() < b.nodes->bits();
+  });
+}
+
+absl::StatusOr<NodeMask> Choose(const Question& question, const Hint& hint) {
+  Hint chosen = hint;
+  if (!chosen.nodes) {
+    const std::vector<Hint> places = question.Places({});
+    if (places.empty()) {
+      return Refused(
+          "failed to get the default NUMA affinity, no NUMA nodes with enough memory is available");
+    }
+    chosen = Best(places);
+    if (hint.preferred && !chosen.preferred) {
+      return Refused("failed to find the default preferred hint");
+    }
+  }
+  if (!question.state().IsFree(*chosen.nodes)) {
+    std::vector<Hint> places = question.Places(*chosen.nodes);
+    std::erase_if(places,
+                  [&](const Hint& place) { return !chosen.nodes->IsSubsetOf(*place.nodes); });
+    if (places.empty()) {
+      return Refused("failed to find NUMA nodes to extend the current topology hint");
+    }
+    const Hint extended = Best(places);
+    if (chosen.preferred && !extended.preferred) {
+      return Refused("failed to find the extended preferred hint");
+    }
+    chosen = extended;
+  }
+  if (question.state().MixesGroups(*chosen.nodes)) {
+    return Refused("preferred hint violates NUMA node allocation");
+  }
+  return *chosen.nodes;
+}
+
+}  // namespace
+
+absl::StatusOr<StaticMemoryPolicy> StaticMemoryPolicy::Make(
+    std::shared_ptr<const topology::MachineMaps> maps, const MemoryByNode& reservations,
+    const MemoryAmounts& reserved) {
+  StaticMemoryPolicy policy;
+  PLIMSOLL_ASSIGN_OR_RETURN(policy.allocatable_, AllocatableMemory(*maps, reservations, reserved));
+  return policy;
+}
+
+ResourceHints StaticMemoryPolicy::Hints(const MemoryAmounts& request,
+                                        const std::vector<MemoryBlock>& used,
+                                        const std::vector<MemoryBlock>& reusable) const {
+  const std::vector<Hint> places = Question(allocatable_, request, used, reusable).Places({});
+  ResourceHints hints;
+  if (places.empty()) return hints;
+  for (const auto& [resource, bytes] : request) hints[resource] = places;
+  return hints;
+}
+
+absl::StatusOr<std::vector<MemoryBlock>> StaticMemoryPolicy::Allocate(
+    const MemoryAmounts& request, const Hint& hint, const std::vector<MemoryBlock>& used,
+    const std::vector<MemoryBlock>& reusable) const {
+  const Question question(allocatable_, request, used, reusable);
+  PLIMSOLL_ASSIGN_OR_RETURN(const NodeMask nodes, Choose(question, hint));
+  std::vector<MemoryBlock> blocks;
+  for (const auto& [resource, bytes] : request) {
+    blocks.push_back({.resource = resource,
+                      .nodes = nodes,
+                      .bytes = question.state().request()[blocks.size()],
+                      .shares = {}});
+    question.Share(blocks.size() - 1, blocks.back());
+  }
+  return blocks;
+}
+
+}  // namespace plimsoll::agent

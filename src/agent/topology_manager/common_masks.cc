@@ -1,0 +1,108 @@
+#include "agent/topology_manager/common_masks.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/container/flat_hash_set.h"
+
+namespace plimsoll::agent {
+namespace {
+
+void DropRepeated(std::vector<NodeMask>& masks) {
+  const auto bits = [](NodeMask a, NodeMask b) { return a.bits() < b.bits(); };
+  std::sort(masks.begin(), masks.end(), bits);
+  masks.erase(std::unique(masks.begin(), masks.end()), masks.end());
+}
+
+// In the dense form node nodes[i] is bit i, so that a mask is an index.
+size_t IndexOf(NodeMask mask, const std::vector<uint32_t>& nodes) {
+  size_t index = 0;
+  for (size_t i = 0; i < nodes.size(); ++i) index |= size_t{mask.Contains(nodes[i])} << i;
+  return index;
+}
+
+NodeMask MaskAt(size_t index, const std::vector<uint32_t>& nodes) {
+  NodeMask mask;
+  for (size_t i = 0; i < nodes.size(); ++i) {
+    if ((index >> i & 1) != 0) mask.Add(nodes[i]);
+  }
+  return mask;
+}
+
+// counts[m]: how many of the masks contain m.
+std::vector<uint64_t> SupersetCounts(const std::vector<NodeMask>& masks,
+                                     const std::vector<uint32_t>& nodes) {
+  std::vector<uint64_t> counts(size_t{1} << nodes.size());
+  for (const NodeMask mask : masks) counts[IndexOf(mask, nodes)] = 1;
+  for (size_t bit = 1; bit < counts.size(); bit <<= 1) {
+    for (size_t index = 0; index < counts.size(); ++index) {
+      if ((index & bit) == 0) counts[index] += counts[index | bit];
+    }
+  }
+  return counts;
+}
+
+}  // namespace
+
+CommonMasks::CommonMasks(NodeMask all, Better better)
+    : all_(all), better_(std::move(better)), nodes_(all.ToVector()) {
+  if (!all.Empty()) masks_.push_back(all);
+}
+
+void CommonMasks::Intersect(const std::vector<NodeMask>& masks) {
+  const std::vector<NodeMask> restricted = Restricted(masks);
+  if (nodes_.size() <= kExactNodes) {
+    const size_t dense_steps = 3 * nodes_.size() << nodes_.size();
+    masks_.size() * restricted.size() <= dense_steps ? IntersectPairs(restricted)
+                                                     : IntersectDense(restricted);
+    return;
+  }
+  const size_t most = std::max<size_t>(1, kMostPairs / std::max<size_t>(1, restricted.size()));
+  if (masks_.size() > most) {
+    std::sort(masks_.begin(), masks_.end(), better_);
+    masks_.resize(most);
+  }
+  IntersectPairs(restricted);
+}
+
+std::vector<NodeMask> CommonMasks::Restricted(const std::vector<NodeMask>& masks) const {
+  std::vector<NodeMask> restricted;
+  restricted.reserve(masks.size());
+  for (const NodeMask mask : masks) {
+    if (!(mask & all_).Empty()) restricted.push_back(mask & all_);
+  }
+  DropRepeated(restricted);
+  return restricted;
+}
+
+void CommonMasks::IntersectPairs(const std::vector<NodeMask>& masks) {
+  absl::flat_hash_set<uint64_t> seen;
+  std::vector<NodeMask> common;
+  for (const NodeMask a : masks_) {
+    for (const NodeMask b : masks) {
+      const NodeMask both = a & b;
+      if (!both.Empty() && seen.insert(both.bits()).second) common.push_back(both);
+    }
+  }
+  masks_ = std::move(common);
+}
+
+// The number of pairs whose intersection contains m is the product of the numbers of masks that
+// contain m on either side. Taking the larger intersections' pairs off again (Möbius inversion)
+// leaves those whose intersection is m. At most 2^32 pairs: no overflow.
+void CommonMasks::IntersectDense(const std::vector<NodeMask>& masks) {
+  std::vector<uint64_t> pairs = SupersetCounts(masks_, nodes_);
+  const std::vector<uint64_t> others = SupersetCounts(masks, nodes_);
+  for (size_t index = 0; index < pairs.size(); ++index) pairs[index] *= others[index];
+  for (size_t bit = 1; bit < pairs.size(); bit <<= 1) {
+    for (size_t index = 0; index < pairs.size(); ++index) {
+      if ((index & bit) == 0) pairs[index] -= pairs[index | bit];
+    }
+  }
+  masks_.clear();
+  for (size_t index = 1; index < pairs.size(); ++index) {
+    if (pairs[index] != 0) masks_.push_back(MaskAt(index, nodes_));
+  }
+}
+
+}  // namespace plimsoll::agent

@@ -1,0 +1,204 @@
+#include "agent/topology_manager/topology_manager.h"
+
+#include <algorithm>
+#include <optional>
+#include <tuple>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "agent/topology_manager/common_masks.h"
+
+namespace plimsoll::agent {
+namespace {
+
+using HintList = std::vector<Hint>;
+
+// Each list has at least one hint, and means one resource. A provider without hints is one that
+// takes any place.
+std::vector<HintList> ListsOf(const std::vector<ResourceHints>& providers) {
+  std::vector<HintList> lists;
+  for (const ResourceHints& resources : providers) {
+    if (resources.empty()) lists.push_back({{.nodes = std::nullopt, .preferred = true}});
+    for (const auto& [resource, hints] : resources) {
+      if (hints && !hints->empty()) {
+        lists.push_back(*hints);
+      } else {
+        lists.push_back({{.nodes = std::nullopt, .preferred = !hints}});
+      }
+    }
+  }
+  return lists;
+}
+
+// For single-numa-node.
+void KeepSingleNodes(std::vector<HintList>& lists) {
+  for (HintList& list : lists) {
+    std::erase_if(list, [](const Hint& hint) {
+      return !hint.preferred || (hint.nodes && hint.nodes->Count() != 1);
+    });
+  }
+}
+
+// The fewest nodes with which the resource that needs most of them can do.
+int NodesNeeded(const std::vector<HintList>& lists) {
+  int needed = 0;
+  for (const HintList& list : lists) {
+    std::optional<int> fewest;
+    for (const Hint& hint : list) {
+      if (hint.nodes) fewest = std::min(fewest.value_or(NodeMask::kMost), hint.nodes->Count());
+    }
+    needed = std::max(needed, fewest.value_or(0));
+  }
+  return needed;
+}
+
+// The nodes on which hints of all lists agree that are preferred in each. A list with a preferred
+// hint for any place agrees to everything.
+std::vector<NodeMask> AgreedNodes(NodeMask all, const std::vector<HintList>& lists) {
+  bool any = true;
+  std::vector<uint64_t> agreed;
+  for (const HintList& list : lists) {
+    std::vector<uint64_t> preferred;
+    bool takes_any = false;
+    for (const Hint& hint : list) {
+      if (!hint.preferred) continue;
+      takes_any = takes_any || !hint.nodes;
+      if (hint.nodes) preferred.push_back(hint.nodes->bits());
+    }
+    std::sort(preferred.begin(), preferred.end());
+    if (!takes_any) {
+      std::erase_if(agreed, [&](uint64_t bits) {
+        return !std::binary_search(preferred.begin(), preferred.end(), bits);
+      });
+    }
+    if (any) {
+      agreed.insert(agreed.end(), preferred.begin(), preferred.end());
+      std::sort(agreed.begin(), agreed.end());
+      agreed.erase(std::unique(agreed.begin(), agreed.end()), agreed.end());
+    }
+    any = any && takes_any;
+  }
+  std::vector<NodeMask> masks;
+  if (any) masks.push_back(all);
+  for (const uint64_t bits : agreed) masks.push_back(NodeMask::FromBits(bits) & all);
+  std::erase_if(masks, [](NodeMask mask) { return mask.Empty(); });
+  return masks;
+}
+
+absl::Status CheckDistances(const topology::MachineMaps& maps) {
+  for (const auto& [from, node] : maps.nodes) {
+    for (const auto& [to, unused] : maps.nodes) {
+      if (from == to || node.distances.contains(to)) continue;
+      return absl::FailedPreconditionError(absl::StrCat(
+          "topologyManagerPolicyOptions: prefer-closest-numa-nodes needs the distances of NUMA "
+          "nodes, and the topology has none from node ",
+          from, " to node ", to));
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckNodes(const TopologyOptions& options, const topology::MachineMaps& maps) {
+  const char* const policy = TopologyPolicyName(options.policy);
+  if (maps.nodes.size() > static_cast<size_t>(options.max_nodes)) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("topologyManagerPolicy ", policy, ": the machine has ", maps.nodes.size(),
+                     " NUMA nodes, and at most ", options.max_nodes,
+                     " are allowed; topologyManagerPolicyOptions: max-allowable-numa-nodes may "
+                     "allow more"));
+  }
+  if (!maps.nodes.empty() && maps.nodes.rbegin()->first >= NodeMask::kMost) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("topologyManagerPolicy ", policy, ": NUMA node ", maps.nodes.rbegin()->first,
+                     " is beyond ", NodeMask::kMost - 1, ", the highest number it can align to"));
+  }
+  return options.prefer_closest ? CheckDistances(maps) : absl::OkStatus();
+}
+
+}  // namespace
+
+absl::StatusOr<TopologyManager> TopologyManager::Make(const TopologyOptions& options,
+                                                      const topology::MachineMaps& maps) {
+  if (options.policy != TopologyPolicy::kNone) {
+    if (const absl::Status fault = CheckNodes(options, maps); !fault.ok()) return fault;
+  }
+  TopologyManager manager;
+  manager.options_ = options;
+  for (const auto& [number, node] : maps.nodes) {
+    manager.nodes_.Add(number);
+    manager.distances_[number] = node.distances;
+  }
+  return manager;
+}
+
+// kubelet looks at each way to take one hint of each list. One is preferred if all its hints are,
+// and name the same nodes; its place is the nodes that all have in common. The best of the
+// preferred ones wins, else the best of all. Its comparison is a strict order of places, so it is
+// enough to know which places there are, and not in how many ways, nor in which turn.
+TopologyManager::Decision TopologyManager::Merge(const std::vector<ResourceHints>& hints) const {
+  if (options_.policy == TopologyPolicy::kNone) return {};
+  std::vector<HintList> lists = ListsOf(hints);
+  const bool single = options_.policy == TopologyPolicy::kSingleNumaNode;
+  if (single) KeepSingleNodes(lists);
+
+  Hint best = Best(lists);
+  // kubelet's: with all nodes there is nothing to align, even on a machine with one.
+  if (single && best.nodes == nodes_) best.nodes = std::nullopt;
+  const bool admitted = options_.policy == TopologyPolicy::kBestEffort || best.preferred;
+  return {.best = best, .admitted = admitted};
+}
+
+Hint TopologyManager::Best(const std::vector<HintList>& lists) const {
+  const std::vector<NodeMask> agreed = AgreedNodes(nodes_, lists);
+  if (!agreed.empty()) {
+    const auto narrower = [this](NodeMask a, NodeMask b) { return IsNarrower(a, b); };
+    return {.nodes = *std::min_element(agreed.begin(), agreed.end(), narrower), .preferred = true};
+  }
+  const int needed = NodesNeeded(lists);
+  const auto nearer = [this, needed](NodeMask a, NodeMask b) { return IsNearer(a, b, needed); };
+  CommonMasks common(nodes_, nearer);
+  for (const HintList& list : lists) {
+    std::vector<NodeMask> masks;
+    masks.reserve(list.size());
+    for (const Hint& hint : list) masks.push_back(hint.nodes.value_or(nodes_));
+    common.Intersect(masks);
+  }
+  const auto best = std::min_element(common.masks().begin(), common.masks().end(), nearer);
+  return {.nodes = best == common.masks().end() ? nodes_ : *best, .preferred = false};
+}
+
+bool TopologyManager::IsNarrower(NodeMask a, NodeMask b) const {
+  if (a.Count() != b.Count()) return a.Count() < b.Count();
+  if (options_.prefer_closest && options_.policy != TopologyPolicy::kSingleNumaNode) {
+    const uint64_t sum_a = DistanceSum(a);
+    const uint64_t sum_b = DistanceSum(b);
+    if (sum_a != sum_b) return sum_a < sum_b;
+  }
+  return a.bits() < b.bits();
+}
+
+// Up to `needed` nodes the more the better; beyond, the fewer.
+bool TopologyManager::IsNearer(NodeMask a, NodeMask b, int needed) const {
+  const auto rank = [needed](NodeMask mask) {
+    const int count = mask.Count();
+    return count <= needed ? std::pair(0, needed - count) : std::pair(1, count);
+  };
+  return rank(a) != rank(b) ? rank(a) < rank(b) : IsNarrower(a, b);
+}
+
+// kubelet compares averages; masks that are compared have the same number of nodes.
+uint64_t TopologyManager::DistanceSum(NodeMask mask) const {
+  uint64_t sum = 0;
+  const std::vector<uint32_t> nodes = mask.ToVector();
+  for (const uint32_t from : nodes) {
+    const auto row = distances_.find(from);
+    if (row == distances_.end()) continue;
+    for (const uint32_t to : nodes) {
+      const auto cost = row->second.find(to);
+      if (cost != row->second.end()) sum += cost->second;
+    }
+  }
+  return sum;
+}
+
+}  // namespace plimsoll::agent
