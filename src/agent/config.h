@@ -13,7 +13,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "agent/memory_manager/static_memory_policy.h"
-#include "agent/pods/devices.h"
+#include "agent/device_manager/configured_devices.h"
 #include "resources/cpu_set.h"
 #include "resources/requirements.h"
 #include "service/feature_gates.h"

@@ -2,7 +2,7 @@
 #ifndef PLIMSOLL_AGENT_DEVICE_CONFIG_H_
 #define PLIMSOLL_AGENT_DEVICE_CONFIG_H_
 
-#include "agent/pods/devices.h"
+#include "agent/device_manager/configured_devices.h"
 #include "yaml/reader.h"
 
 namespace plimsoll::agent {

@@ -12,6 +12,7 @@
 #include "absl/synchronization/mutex.h"
 #include "agent/agent.h"
 #include "agent/config.h"
+#include "agent/import_command.h"
 #include "base/status.h"
 #include "base/unique_fd.h"
 #include "service/logging.h"
@@ -44,6 +45,9 @@ absl::Status Serve(const Config& config, int ready_fd, Log& log) {
 }
 
 int Main(int argc, char** argv) {
+  if (argc > 1 && argv[1] == std::string(kImportCommand)) {
+    return RunImportCommand(argc - 1, argv + 1);
+  }
   // Two arenas instead of eight per core: the agent has many threads that wait.
   mallopt(M_ARENA_MAX, 2);
 #ifdef NDEBUG

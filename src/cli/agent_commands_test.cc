@@ -99,9 +99,14 @@ class AgentCommands : public ::testing::Test {
   FakePodService pods_;
   std::vector<KubeObject> quotas_;
   std::atomic<int> answered_ = 0;
-  const agent::PodApi api_{
-      &pods_,
-      {.health = {}, .metrics = {}, .quotas = [this](const std::string&) { return quotas_; }}};
+  const agent::PodApi api_{&pods_,
+                           {.health = {},
+                            .metrics = {},
+                            .quotas = [this](const std::string&) { return quotas_; },
+                            .allocations =
+                                [] {
+                                  return KubeObject{{"kind", "Allocations"}, {"pods", {}}};
+                                }}};
   std::unique_ptr<agent::ApiServer> server_;
 };
 
@@ -134,6 +139,17 @@ TEST_F(AgentCommands, GetListsQuotas) {
   EXPECT_THAT(Run({"get", "quota", "other", "-n", "shop"}).err,
               HasSubstr("no quota other in namespace shop"));
   EXPECT_EQ(Run({"get", "quota", "team", "-A"}).code, kExitUsage);
+}
+
+TEST_F(AgentCommands, AllocationsAreShownOrGiven) {
+  EXPECT_THAT(Run({"allocations"}).out, HasSubstr("The node has no topology yet.\n"));
+  EXPECT_THAT(Run({"allocations", "--no-drawing"}).out, Not(HasSubstr("topology yet")));
+  EXPECT_EQ(KubeObject::parse(Run({"allocations", "-o", "json"}).out)["kind"], "Allocations");
+  EXPECT_THAT(Run({"allocations", "-o", "yaml"}).out, HasSubstr("kind: Allocations\n"));
+  server_.reset();
+  const Printed none = Run({"allocations"});
+  EXPECT_EQ(none.code, kExitError);
+  EXPECT_THAT(none.err, HasSubstr("`plimsoll topology` shows"));
 }
 
 TEST_F(AgentCommands, GetNamesItsErrors) {

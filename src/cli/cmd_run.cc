@@ -126,11 +126,6 @@ absl::Status CheckAllObjects(const std::vector<pod::Manifest>& pods, const pod::
   return WithHint(problems, "--objects DIR names a directory with ConfigMaps and Secrets.");
 }
 
-bool UseColour() {
-  const char* no_colour = std::getenv("NO_COLOR");
-  return isatty(STDOUT_FILENO) != 0 && (no_colour == nullptr || *no_colour == '\0');
-}
-
 void NoteDetached(const RunArguments& arguments, const pod::Manifest& pod,
                   const pod::Outcome& outcome) {
   Print(absl::StrCat(outcome.sandbox_id, "\n"));

@@ -239,7 +239,8 @@ void BuildApp(CLI::App& app, CommandContext& context) {
                  "Use a private daemon, with all its files below this directory")
       ->type_name("DIRECTORY");
   app.add_option("--agent", context.agent,
-                 "Unix socket of the agent, for apply, get, describe, delete and resize")
+                 "Unix socket of the agent, for apply, get, describe, delete, resize and "
+                 "allocations")
       ->type_name("SOCKET");
   app.add_option("-o,--output", context.output,
                  "Table and wide are for people, the others for programs")
@@ -271,6 +272,7 @@ void BuildApp(CLI::App& app, CommandContext& context) {
   AddDescribeCommand(app, context);
   AddDeleteCommand(app, context);
   AddResizeCommand(app, context);
+  AddAllocationsCommand(app, context);
   AddDaemonCommand(app, context);
   AddDoctorCommand(app, context);
   AddEventsCommand(app, context);

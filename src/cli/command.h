@@ -75,6 +75,7 @@ void AddGetCommand(CLI::App& app, CommandContext& context);
 void AddDescribeCommand(CLI::App& app, CommandContext& context);
 void AddDeleteCommand(CLI::App& app, CommandContext& context);
 void AddResizeCommand(CLI::App& app, CommandContext& context);
+void AddAllocationsCommand(CLI::App& app, CommandContext& context);
 void AddVersionCommand(CLI::App& app, CommandContext& context);
 void AddCompletionCommand(CLI::App& app, CommandContext& context);
 

@@ -96,7 +96,7 @@ Used when neither \fB\-\-address\fR nor \fB\-\-root\fR is given.
 Used when \fB\-\-agent\fR is not given.
 .TP
 \fBNO_COLOR\fR
-When set, prefixes of log lines have no colour.
+When set, output has no colour.
 .SH FILES
 .TP
 \fI/run/plimsoll/plimsoll.sock\fR

@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <cerrno>
+#include <cstdlib>
 #include <nlohmann/json.hpp>
 
 #include "absl/strings/str_cat.h"
@@ -71,6 +72,11 @@ absl::Status PrintStatus() {
   const int error = print_errno;
   return error == 0 ? absl::OkStatus() : ErrnoStatus(error, "write to standard output");
 }
+bool UseColour() {
+  const char* no_colour = std::getenv("NO_COLOR");
+  return isatty(STDOUT_FILENO) != 0 && (no_colour == nullptr || *no_colour == '\0');
+}
+
 void PrintNote(absl::string_view text) {
   WriteAll(STDERR_FILENO, text);
 }

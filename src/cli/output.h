@@ -18,6 +18,8 @@ enum class OutputFormat { kTable, kWide, kJson, kYaml };
 void Print(absl::string_view text);
 // The first error of Print in this process (a full disk, say), other than a closed pipe.
 absl::Status PrintStatus();
+// Whether standard output is a terminal that may have colours (NO_COLOR is empty or not set).
+bool UseColour();
 // Writes to standard error.
 void PrintNote(absl::string_view text);
 

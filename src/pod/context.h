@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -47,11 +48,16 @@ struct GivenDevices {
 struct ContainerPlace {
   std::string cpus;          // the kernel's list; empty: the runtime's choice
   std::string memory_nodes;  // likewise
+  // The CPUs are the container's alone: no CFS quota limits it beside them (kubelet's gate
+  // DisableCPUQuotaWithExclusiveCPUs).
+  bool exclusive = false;
   bool operator==(const ContainerPlace&) const = default;
 };
 
 // kubelet's memorySwap.swapBehavior (KEP-2400).
 enum class SwapBehavior { kNoSwap, kLimitedSwap };
+// The machine's control of swap by cgroups.
+enum class SwapControl { kNone, kV1, kV2 };
 
 struct PodContext {
   std::string uid;
@@ -81,9 +87,11 @@ struct PodContext {
   std::map<std::string, std::string> termination_logs;
   std::map<std::string, GivenDevices> devices;   // by container
   std::map<std::string, ContainerPlace> places;  // by container; absent: the runtime's choice
-  // What pods may swap. LimitedSwap shares the swap out by memory requests, on cgroup v2 alone.
-  SwapBehavior swap = SwapBehavior::kNoSwap;
+  // See swap.h. nullopt: how much the pod swaps is the runtime's choice.
+  std::optional<SwapBehavior> swap;
+  SwapControl swap_control = SwapControl::kNone;
   int64_t swap_capacity_bytes = 0;
+  bool is_critical = false;  // kubelet's critical pods never swap
   // Ids of the images of image volumes, by reference, as the runtime has them. Without an id the
   // runtime gets the reference.
   std::map<std::string, std::string> image_ids;

@@ -11,6 +11,7 @@
 #include "pod/classes.h"
 #include "pod/env.h"
 #include "pod/pod_level.h"
+#include "pod/swap.h"
 #include "pod/to_cri_mounts.h"
 #include "qos/pod_qos.h"
 #include "resources/requirements.h"
@@ -19,6 +20,9 @@ namespace plimsoll::pod {
 namespace {
 
 using Role = resources::ContainerRequirements::Role;
+
+// CRI's cpu_quota.
+constexpr int64_t kNoQuota = -1;
 
 const char* RoleName(Role role) {
   switch (role) {
@@ -179,6 +183,42 @@ std::optional<std::string> AnnotationOf(const Manifest& pod, absl::string_view k
   return found->second;
 }
 
+// The managers' CPUs are others' exclusive ones never; the annotation could name any.
+void SetPlace(const Manifest& pod, const std::string& container, const PodContext& context,
+              cri::LinuxContainerResources* out) {
+  const auto place = context.places.find(container);
+  const bool is_placed = place != context.places.end() && !place->second.cpus.empty();
+  if (is_placed) {
+    out->set_cpuset_cpus(place->second.cpus);
+  } else if (const auto cpus = AnnotationOf(pod, kCpusetAnnotation, container)) {
+    out->set_cpuset_cpus(*cpus);
+  }
+  if (place == context.places.end()) return;
+  out->set_cpuset_mems(place->second.memory_nodes);
+  if (!place->second.exclusive) return;
+  out->set_cpu_quota(kNoQuota);
+  out->set_cpu_period(static_cast<int64_t>(resources::kDefaultPeriodUs));
+}
+
+// A pod with resources of its own shares them out: its quota goes once no container needs it.
+bool HasOwnCpus(const Manifest& pod, const PodContext& context) {
+  const auto is_exclusive = [&](const ContainerManifest& each) {
+    const auto place = context.places.find(each.name);
+    return place != context.places.end() && place->second.exclusive;
+  };
+  const auto& all = pod.containers;
+  return pod.resources ? std::all_of(all.begin(), all.end(), is_exclusive)
+                       : std::any_of(all.begin(), all.end(), is_exclusive);
+}
+
+std::vector<resources::ContainerRequirements> AllOf(const Manifest& pod) {
+  std::vector<resources::ContainerRequirements> all;
+  for (const ContainerManifest& container : pod.containers) {
+    all.push_back({container.role, resources::WithDefaults(container.resources)});
+  }
+  return all;
+}
+
 absl::Status SetResources(const Manifest& pod,
                           const std::vector<resources::ContainerRequirements>& all, size_t index,
                           const PodContext& context, cri::LinuxContainerResources* out) {
@@ -198,7 +238,8 @@ absl::Status SetResources(const Manifest& pod,
     limit->set_limit(bytes);
   }
   out->set_oom_score_adj(OomScoreAdjOf(pod, all, index, context.memory_capacity_bytes));
-  if (const auto cpus = AnnotationOf(pod, kCpusetAnnotation, name)) out->set_cpuset_cpus(*cpus);
+  SetSwap(pod, index, context, out);
+  SetPlace(pod, name, context, out);
   return absl::OkStatus();
 }
 
@@ -327,16 +368,21 @@ void SetNames(const Manifest& pod, const PodContext& context, cri::PodSandboxCon
 }  // namespace
 
 absl::StatusOr<cri::LinuxContainerResources> LimitsToCri(const Manifest& pod, size_t index,
-                                                         int64_t memory_capacity_bytes) {
-  std::vector<resources::ContainerRequirements> all;
-  for (const ContainerManifest& container : pod.containers) {
-    all.push_back({container.role, resources::WithDefaults(container.resources)});
-  }
-  PodContext context;
-  context.memory_capacity_bytes = memory_capacity_bytes;
+                                                         const PodContext& context) {
   cri::LinuxContainerResources limits;
-  PLIMSOLL_RETURN_IF_ERROR(SetResources(pod, all, index, context, &limits));
+  PLIMSOLL_RETURN_IF_ERROR(SetResources(pod, AllOf(pod), index, context, &limits));
   return limits;
+}
+
+absl::StatusOr<cri::LinuxContainerResources> GroupToCri(const Manifest& pod,
+                                                        const PodContext& context) {
+  cri::LinuxContainerResources group;
+  PLIMSOLL_RETURN_IF_ERROR(SetGroup(pod, AllOf(pod), &group));
+  if (HasOwnCpus(pod, context)) {
+    group.set_cpu_quota(kNoQuota);
+    group.set_cpu_period(static_cast<int64_t>(resources::kDefaultPeriodUs));
+  }
+  return group;
 }
 
 cri::KubernetesResources WrittenToCri(const Manifest& pod, size_t index) {
@@ -374,10 +420,7 @@ std::string LogPathOf(const std::string& container, uint32_t attempt) {
 
 absl::StatusOr<PodConfigs> ToCri(const Manifest& pod, const PodContext& context) {
   PodConfigs configs;
-  std::vector<resources::ContainerRequirements> all;
-  for (const ContainerManifest& container : pod.containers) {
-    all.push_back({container.role, resources::WithDefaults(container.resources)});
-  }
+  const std::vector<resources::ContainerRequirements> all = AllOf(pod);
   bool privileged = false;
   for (size_t i = 0; i < all.size(); ++i) {
     std::vector<std::string> sub_paths;
@@ -404,7 +447,8 @@ absl::StatusOr<PodConfigs> ToCri(const Manifest& pod, const PodContext& context)
   }
   SetNamespaces(pod, context, security->mutable_namespace_options());
   security->set_privileged(privileged);
-  PLIMSOLL_RETURN_IF_ERROR(SetGroup(pod, all, sandbox.mutable_linux()->mutable_resources()));
+  PLIMSOLL_ASSIGN_OR_RETURN(*sandbox.mutable_linux()->mutable_resources(),
+                            GroupToCri(pod, context));
   for (const auto& [name, value] : pod.security.sysctls) {
     (*sandbox.mutable_linux()->mutable_sysctls())[name] = value;
   }

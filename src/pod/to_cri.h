@@ -41,13 +41,19 @@ struct PodConfigs {
 // value of a Secret.
 absl::StatusOr<PodConfigs> ToCri(const Manifest& pod, const PodContext& context);
 
-// The parts of ToCri's messages that a resize changes (KEP-1287): the limits of container `index`,
-// its requests and limits as written, and the names, types and written amounts of all containers
-// together. `index` is in range. INVALID_ARGUMENT as ToCri.
+// The parts of ToCri's messages that change while the pod lives (KEP-1287, KEP-3953): the limits
+// and the place of container `index`, its requests and limits as written, and the names, types and
+// written amounts of all containers together. `index` is in range; of the context, amounts, places
+// and swap count. INVALID_ARGUMENT as ToCri.
 absl::StatusOr<cri::LinuxContainerResources> LimitsToCri(const Manifest& pod, size_t index,
-                                                         int64_t memory_capacity_bytes);
+                                                         const PodContext& context);
 cri::KubernetesResources WrittenToCri(const Manifest& pod, size_t index);
 cri::PodResourceConfig AllWrittenToCri(const Manifest& pod);
+
+// The resources of the sandbox's own group, as SetGroup. No quota limits a pod whose CPUs are its
+// alone.
+absl::StatusOr<cri::LinuxContainerResources> GroupToCri(const Manifest& pod,
+                                                        const PodContext& context);
 
 // The pod's host name. Linux takes 64 bytes, Kubernetes cuts at 63.
 std::string HostnameOf(const Manifest& pod);

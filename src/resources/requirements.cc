@@ -243,7 +243,11 @@ int64_t LimitedSwapBytes(const Requirements& requirements, QosClass qos, int64_t
   const Quantity* limit = Find(requirements.limits, kMemory);
   if (qos != QosClass::kBurstable || request == nullptr || request->IsZero()) return 0;
   if (limit != nullptr && *limit == *request) return 0;
-  return std::min(swap_bytes, Proportion(request->Value(), memory_bytes, swap_bytes));
+  if (memory_bytes <= 0 || request->Value() > memory_bytes) return 0;
+  // Binary fractions round as kubelet's do.
+  const double proportion =
+      static_cast<double>(request->Value()) / static_cast<double>(memory_bytes);
+  return static_cast<int64_t>(proportion * static_cast<double>(swap_bytes));
 }
 
 }  // namespace plimsoll::resources

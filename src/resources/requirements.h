@@ -79,7 +79,8 @@ int OomScoreAdj(const std::vector<ContainerRequirements>& pod, size_t index,
 
 // --- swap (KEP-2400, LimitedSwap)
 // Bytes of swap for one container: the share of `swap_bytes` that it requests of `memory_bytes`.
-// 0 for pods that are not Burstable, without a memory request, or where request equals limit.
+// 0 for pods that are not Burstable, without a memory request, where request equals limit, or where
+// it is more than the machine has.
 int64_t LimitedSwapBytes(const Requirements& requirements, QosClass qos, int64_t memory_bytes,
                          int64_t swap_bytes);
 

@@ -246,6 +246,12 @@ absl::Status Configuration(const Call& call) {
   return absl::OkStatus();
 }
 
+absl::Status Allocations(const Call& call) {
+  if (!call.pages.allocations) return absl::NotFoundError("this agent has no /allocations");
+  call.answer.Send(call.pages.allocations());
+  return absl::OkStatus();
+}
+
 struct Route {
   std::string method;
   std::vector<std::string> path;  // "{namespace}" and "{name}" stand for any component
@@ -284,7 +290,8 @@ const std::vector<Route>& Routes() {
       {"GET", "api/v1/namespaces/{namespace}/resourcequotas/{name}", {}, GetQuota},
       {"GET", "healthz", {}, Health},
       {"GET", "metrics", {}, Metrics},
-      {"GET", "configz", {}, Configuration}};
+      {"GET", "configz", {}, Configuration},
+      {"GET", "allocations", {}, Allocations}};
   return *routes;
 }
 

@@ -27,6 +27,8 @@ struct Pages {
   // The v1 ResourceQuotas of a namespace; of all for an empty one.
   std::function<absl::StatusOr<std::vector<nlohmann::json>>(const std::string& pod_namespace)>
       quotas;
+  // Who has which CPUs, memory and devices (agent/managers/allocation_report.h).
+  std::function<nlohmann::json()> allocations;
 };
 
 // The paths, with `pod` for /api/v1/namespaces/{namespace}/pods/{name}:
@@ -43,7 +45,7 @@ struct Pages {
 //                                     fieldSelector=involvedObject.name= with a namespace
 //   GET    /api/v1/resourcequotas, /api/v1/namespaces/{namespace}/resourcequotas
 //   GET    /api/v1/namespaces/{namespace}/resourcequotas/{name}
-//   GET    /healthz, /metrics, /configz
+//   GET    /healthz, /metrics, /configz, /allocations
 //
 // An error is a v1 Status object. A watch is lines of {"type": "ADDED", "object": {...}}; it begins
 // with the pods that are there. Thread-safe.

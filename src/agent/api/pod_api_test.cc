@@ -96,6 +96,9 @@ class PodApiTest : public ::testing::Test {
          if (of == "broken") return absl::FailedPreconditionError("q.yaml:1: no");
          return std::vector<Json>{
              {{"kind", "ResourceQuota"}, {"metadata", {{"name", "team"}, {"namespace", of}}}}};
+       },
+       [] {
+         return Json{{"kind", "Allocations"}};
        }}};
   std::unique_ptr<ApiServer> server_;
 };
@@ -104,6 +107,10 @@ constexpr char kWeb[] = "/api/v1/namespaces/default/pods/web";
 
 TEST_F(PodApiTest, TheConfigurationIsTold) {
   EXPECT_EQ(Good("GET", "/configz")["kubeletconfig"]["maxPods"], 3);
+}
+
+TEST_F(PodApiTest, AllocationsAreTold) {
+  EXPECT_EQ(Good("GET", "/allocations")["kind"], "Allocations");
 }
 
 TEST_F(PodApiTest, QuotasAreObjectsOfTheirNamespace) {

@@ -205,6 +205,10 @@ absl::StatusOr<Json> Client::Config() const {
   return *config;
 }
 
+absl::StatusOr<Json> Client::Allocations() const {
+  return Ask({.method = "GET", .path = {"allocations"}});
+}
+
 absl::StatusOr<std::vector<Json>> Client::Events(const std::string& pod_namespace,
                                                  const std::string& name) const {
   Call call = {.method = "GET", .path = {"api", "v1", "events"}};

@@ -62,6 +62,8 @@ class Client {
   absl::StatusOr<nlohmann::json> Node() const;
   // The agent's configuration, by the keys of its file. NOT_FOUND: an older agent.
   absl::StatusOr<nlohmann::json> Config() const;
+  // Who has which CPUs, memory and devices. NOT_FOUND: an older agent.
+  absl::StatusOr<nlohmann::json> Allocations() const;
   const std::string& socket() const { return options_.socket; }
   // Oldest first. Empty strings: of all namespaces; of all pods. A name needs its namespace.
   absl::StatusOr<std::vector<nlohmann::json>> Events(const std::string& pod_namespace,

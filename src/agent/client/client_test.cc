@@ -52,7 +52,11 @@ class ClientTest : public ::testing::Test {
            },
        .quotas = [](const std::string& pod_namespace) -> absl::StatusOr<std::vector<Json>> {
          return std::vector<Json>{{{"kind", "ResourceQuota"}, {"of", pod_namespace}}};
-       }}};
+       },
+       .allocations =
+           [] {
+             return Json{{"kind", "Allocations"}};
+           }}};
   std::unique_ptr<ApiServer> server_;
   const Client client_{{.socket = path_, .patience = absl::Seconds(20)}};
 };
@@ -70,6 +74,7 @@ TEST_F(ClientTest, CallsComeBackWithTheirObjects) {
   EXPECT_TRUE(client_.Delete("other", "a b/c&d", std::nullopt).ok());
   EXPECT_EQ((*client_.Node())["kind"], "Node");
   EXPECT_EQ((*client_.Config())["maxPods"], 3);
+  EXPECT_EQ((*client_.Allocations())["kind"], "Allocations");
   EXPECT_EQ(client_.Quotas("")->front()["of"], "");
   EXPECT_EQ(client_.Quotas("shop")->front()["of"], "shop");
   EXPECT_TRUE(client_.Events("", "")->empty());

@@ -10,6 +10,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "agent/cpu_manager/cpu_layout.h"
 #include "agent/cpu_manager/cpu_options.h"
 #include "agent/topology_manager/hint.h"
 #include "agent/topology_manager/node_mask.h"
@@ -61,12 +62,18 @@ class StaticCpuPolicy {
   static bool IsSmtAlignmentError(const absl::Status& status);
 
  private:
-  StaticCpuPolicy() = default;
+  StaticCpuPolicy(std::shared_ptr<const CpuLayout> layout, const CpuOptions& options);
 
-  std::shared_ptr<const topology::MachineMaps> maps_;
+  absl::Status Reserve(const CpuReservation& reservation);
+  absl::Status CheckSmtAlignment(int64_t count, const resources::CpuSet& free) const;
+  // Of the nodes, or with align-by-socket of all sockets that they lie in.
+  resources::CpuSet CpusOf(NodeMask nodes) const;
+
+  std::shared_ptr<const CpuLayout> layout_;
   CpuOptions options_;
   resources::CpuSet all_;
   resources::CpuSet reserved_;
+  resources::CpuSet reserved_cores_;  // all CPUs of the cores that have reserved ones
 };
 
 }  // namespace plimsoll::agent

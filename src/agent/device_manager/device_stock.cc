@@ -30,7 +30,7 @@ bool IsAvailable(const DeviceRequest& request, const Device& device) {
 }
 
 // Nodes that have devices, as far as the machine has them; none: the machine's.
-std::vector<uint32_t> NodesOf(const DeviceResource& resource, NodeMask machine) {
+std::vector<uint32_t> HintNodesOf(const DeviceResource& resource, NodeMask machine) {
   NodeMask with_devices;
   for (const Device& device : resource.devices) {
     if (device.nodes) with_devices = with_devices | (*device.nodes & machine);
@@ -190,7 +190,7 @@ std::optional<std::vector<Hint>> DeviceHints(const DeviceRequest& request, NodeM
   if (CountAvailable(request) + static_cast<int64_t>(request.reusable.size()) < request.count) {
     return hints;
   }
-  const std::vector<uint32_t> with_devices = NodesOf(*request.devices, nodes);
+  const std::vector<uint32_t> with_devices = HintNodesOf(*request.devices, nodes);
   if (with_devices.size() > kMostHintNodes) return std::nullopt;
   int fewest = static_cast<int>(with_devices.size());
   ForEachMask(with_devices, [&](NodeMask mask) {

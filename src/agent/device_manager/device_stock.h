@@ -20,6 +20,7 @@ struct Device {
   std::string id;  // unique in its resource
   bool healthy = true;
   std::optional<NodeMask> nodes;  // NUMA nodes near it; nullopt: it has none
+  bool operator==(const Device&) const = default;
 };
 struct DeviceResource {
   std::vector<Device> devices;  // in the order in which they are handed out

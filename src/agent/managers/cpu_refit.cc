@@ -54,7 +54,7 @@ void CpuRefit::TakeAllAway() {
     std::vector<std::string> names = {""};
     for (const auto& [name, grant] : pod.grant.containers) names.push_back(name);
     for (const std::string& name : names) {
-      ContainerGrant& own = RefitPod::In(pod.grant, name);
+      ContainerGrant& own = pod.Own(name);
       if (own.cpus.Empty() && own.cpu_count == 0) continue;
       pod.faults.push_back(absl::StrCat(Subject(name), " has ", CpusText(own.cpus),
                                         " of its own, and cpuManagerPolicy is none"));
@@ -151,7 +151,7 @@ void CpuRefit::ForgetInits() {
 
 void CpuRefit::Store() {
   for (const Slot& slot : slots_) {
-    ContainerGrant& own = RefitPod::In(pods_[slot.pod].grant, slot.container);
+    ContainerGrant& own = pods_[slot.pod].Own(slot.container);
     own.cpus = slot.cpus;
     own.cpu_count = static_cast<int64_t>(slot.count);
   }
@@ -170,6 +170,7 @@ void CpuRefit::Divide(RefitPod& pod) {
     }
     return;
   }
+  if (!pod.has_manifest && pod.grant.pod.cpus == pod.before.pod.cpus) return;
   const PodGrant before = pod.grant;
   CpuSet kept_by_all;  // of containers that stay
   for (const ContainerDemand& container : pod.demand.containers) {
@@ -261,8 +262,8 @@ void CpuRefit::Explain(const Slot& slot, const CpuSet& others) {
 }
 
 void CpuRefit::Note(RefitPod& pod, const std::string& container) {
-  const ContainerGrant& had = RefitPod::In(std::as_const(pod).before, container);
-  const ContainerGrant& has = RefitPod::In(std::as_const(pod).grant, container);
+  const ContainerGrant& had = RefitPod::In(pod.before, container);
+  const ContainerGrant& has = RefitPod::In(pod.grant, container);
   if (had.cpus == has.cpus) return;
   const CpuSet lost = had.cpus.Difference(has.cpus);
   const CpuSet got = has.cpus.Difference(had.cpus);

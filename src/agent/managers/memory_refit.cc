@@ -44,6 +44,7 @@ void MemoryRefit::Run() {
   for (RefitPod& pod : pods_) {
     if (pod.is_whole) {
       Fill(pod, "");
+      if (!pod.has_manifest && pod.grant.pod == pod.before.pod) continue;
       for (auto& [name, own] : pod.grant.containers) own.memory.clear();
       if (!pod.grant.pod.memory.empty()) DivideMemory(pod.demand, pod.grant);
       continue;
@@ -61,7 +62,7 @@ void MemoryRefit::TakeAllAway() {
     std::vector<std::string> names = {""};
     for (const auto& [name, grant] : pod.grant.containers) names.push_back(name);
     for (const std::string& name : names) {
-      std::vector<MemoryBlock>& own = RefitPod::In(pod.grant, name).memory;
+      std::vector<MemoryBlock>& own = pod.Own(name).memory;
       if (own.empty()) continue;
       const std::string where = NodesText(own.front().nodes);
       pod.faults.push_back(absl::StrCat(Subject(name), " has memory of ", where,
@@ -74,7 +75,7 @@ void MemoryRefit::TakeAllAway() {
 }
 
 void MemoryRefit::Keep(RefitPod& pod, const std::string& container, bool is_ordinary_init) {
-  std::vector<MemoryBlock>& own = RefitPod::In(pod.grant, container).memory;
+  std::vector<MemoryBlock>& own = pod.Own(container).memory;
   std::string fault = Mismatch(pod.DemandOf(container), own, is_ordinary_init);
   if (fault.empty()) fault = Take(own);
   if (fault.empty()) return;
@@ -126,8 +127,8 @@ std::string MemoryRefit::Take(const std::vector<MemoryBlock>& blocks) {
 }
 
 void MemoryRefit::Fill(RefitPod& pod, const std::string& container) {
-  std::vector<MemoryBlock>& own = RefitPod::In(pod.grant, container).memory;
-  const std::vector<MemoryBlock>& had = RefitPod::In(std::as_const(pod).before, container).memory;
+  std::vector<MemoryBlock>& own = pod.Own(container).memory;
+  const std::vector<MemoryBlock>& had = RefitPod::In(pod.before, container).memory;
   if (!own.empty()) return;
   absl::Status status;
   if (IsDemanded(pod.DemandOf(container)) && !JoinOthers(pod, container)) {
@@ -146,7 +147,7 @@ void MemoryRefit::Fill(RefitPod& pod, const std::string& container) {
 }
 
 absl::Status MemoryRefit::Allocate(RefitPod& pod, const std::string& container) {
-  ContainerGrant& own = RefitPod::In(pod.grant, container);
+  ContainerGrant& own = pod.Own(container);
   const MemoryAmounts& amounts = *pod.DemandOf(container).memory;
   std::vector<Hint> hints = {{.nodes = std::nullopt, .preferred = false}};
   const NodeMask near = NodesOf(own.cpus);
@@ -178,7 +179,7 @@ bool MemoryRefit::JoinOthers(RefitPod& pod, const std::string& container) {
   for (const auto& [resource, bytes] : *pod.DemandOf(container).memory) {
     blocks.push_back({.resource = resource, .nodes = nodes, .bytes = 0, .shares = {}});
   }
-  RefitPod::In(pod.grant, container).memory = std::move(blocks);
+  pod.Own(container).memory = std::move(blocks);
   return true;
 }
 

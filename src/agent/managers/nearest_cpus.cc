@@ -54,7 +54,9 @@ resources::CpuSet NearestCpus(const topology::MachineMaps& maps, const resources
   resources::CpuSet chosen;
   for (; count > 0 && !candidates.empty(); --count) {
     const auto rank = [&](const Candidate& each) {
-      return std::make_tuple(neighbourhood.DistanceTo(each.place), -free_in_core[each.place.core],
+      const int free = free_in_core[each.place.core];
+      // Whole cores first, and no core is broken for less.
+      return std::make_tuple(neighbourhood.DistanceTo(each.place), free <= count ? -free : free,
                              each.cpu);
     };
     const auto best = std::min_element(
@@ -62,6 +64,7 @@ resources::CpuSet NearestCpus(const topology::MachineMaps& maps, const resources
         [&](const Candidate& one, const Candidate& other) { return rank(one) < rank(other); });
     chosen.Add(best->cpu);
     neighbourhood.Add(best->place);
+    --free_in_core[best->place.core];
     candidates.erase(best);
   }
   return chosen;

@@ -10,8 +10,8 @@
 namespace plimsoll::agent {
 
 // `count` CPUs of `pool`, or all of it: first those that share a core with `near` or an earlier
-// choice, then a cache, a NUMA node, a package; of equals those whose core is freest, then the
-// lowest. Ignores CPUs without a place in `maps`.
+// choice, then a cache, a NUMA node, a package; of equals first whole cores, then CPUs of cores
+// that are broken anyway, then the lowest. Ignores CPUs without a place in `maps`.
 resources::CpuSet NearestCpus(const topology::MachineMaps& maps, const resources::CpuSet& near,
                               const resources::CpuSet& pool, int64_t count);
 

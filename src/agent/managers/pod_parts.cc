@@ -11,8 +11,6 @@
 namespace plimsoll::agent {
 namespace {
 
-using Role = resources::ContainerRequirements::Role;
-
 // Bytes of one resource by node, in the pod's block.
 using Pool = std::map<std::string, std::map<uint32_t, int64_t>>;
 
@@ -43,59 +41,38 @@ std::vector<MemoryBlock> TakeBlocks(const PodGrant& grant, const MemoryAmounts& 
   return blocks;
 }
 
-std::vector<MemoryBlock> AllOf(const PodGrant& grant, const Pool& pool) {
-  MemoryAmounts all;
-  for (const auto& [resource, shares] : pool) {
-    for (const auto& [node, bytes] : shares) all[resource] += bytes;
-  }
-  Pool copy = pool;
-  return TakeBlocks(grant, all, copy);
-}
-
-bool HasOwnMemory(const ContainerDemand& container) {
-  return container.memory && !container.memory->empty();
-}
-
 }  // namespace
 
 absl::Status DivideCpus(const PodDemand& demand, const TakeCpus& take, PodGrant& grant) {
-  resources::CpuSet pool = grant.pod.cpus;  // without the sidecars so far
-  std::vector<std::string> sharing;
+  resources::CpuSet pool = grant.pod.cpus;  // without those of containers that stay
   for (const ContainerDemand& container : demand.containers) {
     ContainerGrant& own = grant.containers[container.name];
     own.cpu_count = container.cpus;
-    own.cpus = pool;
-    if (container.cpus > 0) {
-      PLIMSOLL_ASSIGN_OR_RETURN(own.cpus, take(container, pool));
-      if (!container.IsOrdinaryInit()) pool = pool.Difference(own.cpus);
-    } else if (!container.IsOrdinaryInit()) {
-      sharing.push_back(container.name);
-    }
+    own.cpus = {};
+    if (container.cpus == 0) continue;
+    PLIMSOLL_ASSIGN_OR_RETURN(own.cpus, take(container, pool));
+    if (!container.IsOrdinaryInit()) pool = pool.Difference(own.cpus);
   }
-  for (const std::string& name : sharing) {
-    // Only after the machine lost CPUs the pool can be empty.
-    grant.containers[name].cpus = pool.Empty() ? grant.pod.cpus : pool;
-  }
+  DropEmpty(grant);
   return absl::OkStatus();
 }
 
 void DivideMemory(const PodDemand& demand, PodGrant& grant) {
   Pool pool;
   for (const MemoryBlock& block : grant.pod.memory) pool[block.resource] = block.shares;
-  std::vector<std::string> sharing;
   for (const ContainerDemand& container : demand.containers) {
     std::vector<MemoryBlock>& own = grant.containers[container.name].memory;
-    if (container.IsOrdinaryInit()) {
-      Pool copy = pool;
-      own =
-          HasOwnMemory(container) ? TakeBlocks(grant, *container.memory, copy) : AllOf(grant, pool);
-    } else if (HasOwnMemory(container)) {
-      own = TakeBlocks(grant, *container.memory, pool);
-    } else {
-      sharing.push_back(container.name);
-    }
+    own.clear();
+    if (!container.memory) continue;
+    Pool left = pool;
+    own = TakeBlocks(grant, *container.memory, left);
+    if (!container.IsOrdinaryInit()) pool = std::move(left);
   }
-  for (const std::string& name : sharing) grant.containers[name].memory = AllOf(grant, pool);
+  DropEmpty(grant);
+}
+
+void DropEmpty(PodGrant& grant) {
+  std::erase_if(grant.containers, [](const auto& each) { return each.second.Empty(); });
 }
 
 }  // namespace plimsoll::agent

@@ -16,13 +16,15 @@ namespace plimsoll::agent {
 using TakeCpus = std::function<absl::StatusOr<resources::CpuSet>(const ContainerDemand& container,
                                                                  const resources::CpuSet& pool)>;
 
-// Divides grant.pod.cpus: each container has an entry afterwards. Those of ordinary init containers
-// overlap with later ones; those without CPUs of their own (cpu_count 0) have what their siblings
-// leave. Errors of `take`; the grant may have changed.
+// Divides grant.pod.cpus: gives containers those of their own. Those of ordinary init containers
+// overlap with later ones. Errors of `take`; the grant may have changed.
 absl::Status DivideCpus(const PodDemand& demand, const TakeCpus& take, PodGrant& grant);
 
-// Divides grant.pod.memory likewise: all containers have the same nodes.
+// Divides grant.pod.memory likewise.
 void DivideMemory(const PodDemand& demand, PodGrant& grant);
+
+// Containers that have nothing leave the grant.
+void DropEmpty(PodGrant& grant);
 
 }  // namespace plimsoll::agent
 

@@ -9,6 +9,7 @@
 #include "agent/managers/cpu_refit.h"
 #include "agent/managers/memory_refit.h"
 #include "agent/managers/pod_demand.h"
+#include "agent/managers/pod_parts.h"
 #include "agent/managers/refit_pod.h"
 
 namespace plimsoll::agent {
@@ -17,7 +18,8 @@ namespace {
 constexpr size_t kMostPodsNamed = 3;
 constexpr size_t kMostFaultsNamed = 3;
 
-// For a pod whose manifest can't be read: it is to have what it had.
+// For a pod whose manifest can't be read: it is to have what it had. Any two of its containers may
+// overlap, as init containers do.
 PodDemand DemandOfGrant(const PodGrant& grant) {
   const auto fill = [](const ContainerGrant& had, Demand& demand) {
     demand.cpus = had.cpu_count;
@@ -30,14 +32,11 @@ PodDemand DemandOfGrant(const PodGrant& grant) {
   for (const auto& [name, had] : grant.containers) {
     ContainerDemand container;
     container.name = name;
+    container.role = resources::ContainerRequirements::Role::kInit;
     fill(had, container);
     demand.containers.push_back(std::move(container));
   }
   return demand;
-}
-
-void DropEmpty(PodGrant& grant) {
-  std::erase_if(grant.containers, [](const auto& each) { return each.second.Empty(); });
 }
 
 bool IsWhole(const NodeManagers& managers, const PodDemand& demand, const PodGrant& grant) {
@@ -68,9 +67,9 @@ std::vector<RefitPod> RefitAll(const NodeManagers& managers, const std::vector<G
     pod.before = pods[i].grant;
     DropEmpty(pod.before);
     pod.grant = pod.before;
-    pod.demand = pods[i].manifest != nullptr
-                     ? DemandOf(*pods[i].manifest, managers.options().pod_level)
-                     : DemandOfGrant(pod.grant);
+    pod.has_manifest = pods[i].manifest != nullptr;
+    pod.demand = pod.has_manifest ? DemandOf(*pods[i].manifest, managers.options().pod_level)
+                                  : DemandOfGrant(pod.grant);
     pod.is_whole = IsWhole(managers, pod.demand, pod.grant);
     all.push_back(std::move(pod));
   }

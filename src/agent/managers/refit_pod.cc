@@ -20,7 +20,7 @@ const ContainerGrant& RefitPod::In(const PodGrant& grant, const std::string& con
   return it == grant.containers.end() ? kNothing : it->second;
 }
 
-ContainerGrant& RefitPod::In(PodGrant& grant, const std::string& container) {
+ContainerGrant& RefitPod::Own(const std::string& container) {
   return container.empty() ? grant.pod : grant.containers[container];
 }
 

@@ -13,6 +13,7 @@ namespace plimsoll::agent {
 struct RefitPod {
   std::string name;  // "namespace/name"
   PodDemand demand;
+  bool has_manifest = true;  // false: `demand` is that of the grant
   // CPUs and memory are the pod's as a whole (KEP-2837), and its containers have parts of them.
   bool is_whole = false;
   PodGrant before;
@@ -24,7 +25,7 @@ struct RefitPod {
 
   const Demand& DemandOf(const std::string& container) const;  // "": the pod's
   static const ContainerGrant& In(const PodGrant& grant, const std::string& container);
-  static ContainerGrant& In(PodGrant& grant, const std::string& container);
+  ContainerGrant& Own(const std::string& container);  // in `grant`
 };
 
 // "container main", or "the pod" for "".

@@ -3,10 +3,12 @@
 #include <algorithm>
 #include <utility>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "agent/pods/device_ledger.h"
+#include "agent/managers/allocation_report.h"
 #include "agent/pods/manifest_objects.h"
+#include "agent/pods/place_book.h"
 #include "agent/pods/pod_change.h"
 #include "agent/pods/resize_patch.h"
 #include "base/status.h"
@@ -24,6 +26,7 @@ std::string NameOf(const PodKey& pod) {
 
 PodHost WithRoom(PodHost host, std::function<void()> on_room) {
   host.on_room = std::move(on_room);
+  host.places = std::make_shared<PlaceBook>();
   return host;
 }
 
@@ -61,6 +64,7 @@ AgentPods::AgentPods(Options options)
 
 AgentPods::~AgentPods() {
   host_.client.Abandon();
+  if (host_.device_manager != nullptr) host_.device_manager->Stop();
 }
 
 absl::StatusOr<std::unique_ptr<AgentPods>> AgentPods::Start(Options options) {
@@ -119,60 +123,210 @@ std::optional<absl::Status> AgentPods::DeleteAside(const PodKey& pod,
   return absl::OkStatus();
 }
 
-absl::Status AgentPods::Take(const std::map<PodKey, WantedPod>& pods, const std::string& file) {
-  std::vector<PodRecord> records;
-  const std::vector<PodTable::Worker> present = table_.All();
-  std::vector<std::shared_ptr<const pod::Manifest>> kept;
-  std::vector<const pod::Manifest*> others;
-  DeviceLedger devices(host_.devices, present);
-  for (const auto& [key, aside] : unreadable_) devices.Hold(IdsOf(aside.record.grant.devices));
-  bool all_known = true;
-  for (const PodTable::Worker& each : present) {
-    all_known = all_known && each->has_looked();
-    if (!each->is_active()) continue;
-    kept.push_back(each->manifest());
-    others.push_back(kept.back().get());
+void AgentPods::InRounds(absl::FunctionRef<void(Preferences&)> work) {
+  Preferences preferences(host_.device_manager);
+  do {
+    const absl::MutexLock lock(&mutex_);
+    work(preferences);
+  } while (preferences.Ask());
+}
+
+absl::StatusOr<AgentPods::Present> AgentPods::PresentNow(Preferences& preferences) {
+  std::shared_ptr<const NodeManagers> managers = host_.places->managers();
+  if (managers == nullptr) {
+    return absl::UnavailableError("no pod can be taken yet: the node's topology isn't known");
   }
+  const std::vector<PodTable::Worker> all = table_.All();
+  DeviceStock stock;
+  if (host_.device_manager != nullptr) stock = host_.device_manager->Stock();
+  Present present{.ledger = GrantLedger(std::move(managers), std::move(stock), preferences.Known(),
+                                        all),
+                  .all_known = true,
+                  .kept = {},
+                  .others = {}};
+  for (const auto& [key, aside] : unreadable_) present.ledger.Hold(aside.record.grant);
+  for (const PodTable::Worker& each : all) {
+    present.all_known = present.all_known && each->has_looked();
+    if (!each->is_active()) continue;
+    present.kept.push_back(each->manifest());
+    present.others.push_back(present.kept.back().get());
+  }
+  return present;
+}
+
+absl::StatusOr<PodRecord> AgentPods::RecordOf(const PodKey& key, const WantedPod& wanted,
+                                              Present& present) {
+  const auto aside = unreadable_.find(key);
+  if (aside != unreadable_.end()) return UnreadableError(key, aside->second.why);
+  PodRecord record;
+  record.uid = pod::RandomUid();
+  record.key = key;
+  record.object = wanted.object;
+  record.created = host_.clock.Now();
+  record.grace_s = wanted.manifest.grace_period_s;
+  if (host_.check_classes) {
+    PLIMSOLL_RETURN_IF_ERROR(host_.check_classes(nullptr, wanted.manifest, present.others));
+  }
+  PLIMSOLL_ASSIGN_OR_RETURN(const std::optional<PodVerdict> no_room,
+                            admit_(wanted.manifest, present.others));
+  // kubelet's managers are asked first.
+  record.verdict = present.ledger.Claim(wanted.manifest, record.grant);
+  if (!record.verdict) record.verdict = no_room;
+  if (record.verdict && !present.all_known) {
+    return absl::UnavailableError(absl::StrCat(
+        NameOf(key), " can't be taken yet: not all pods of before have been looked at"));
+  }
+  if (record.verdict) {
+    record.grant = {};
+  } else {
+    present.ledger.Keep(record.grant);
+    present.others.push_back(&wanted.manifest);
+  }
+  return record;
+}
+
+absl::Status AgentPods::Take(const std::map<PodKey, WantedPod>& pods, const std::string& file,
+                             Preferences& preferences) {
+  if (pods.empty()) return absl::OkStatus();
+  const size_t asked = preferences.questions();
+  PLIMSOLL_ASSIGN_OR_RETURN(Present present, PresentNow(preferences));
+  std::vector<PodRecord> records;
   for (const auto& [key, wanted] : pods) {
-    const auto aside = unreadable_.find(key);
-    if (aside != unreadable_.end()) return UnreadableError(key, aside->second.why);
-    PodRecord record;
-    record.uid = pod::RandomUid();
-    record.key = key;
-    record.object = wanted.object;
+    PLIMSOLL_ASSIGN_OR_RETURN(PodRecord record, RecordOf(key, wanted, present));
     record.file = file;
-    record.created = host_.clock.Now();
-    record.grace_s = wanted.manifest.grace_period_s;
-    if (host_.check_classes) {
-      PLIMSOLL_RETURN_IF_ERROR(host_.check_classes(nullptr, wanted.manifest, others));
-    }
-    PLIMSOLL_ASSIGN_OR_RETURN(record.verdict, admit_(wanted.manifest, others));
-    if (!record.verdict) record.verdict = devices.Claim(wanted.manifest, record.grant.devices);
-    if (record.verdict && !all_known) {
-      return absl::UnavailableError(absl::StrCat(
-          NameOf(key), " can't be taken yet: not all pods of before have been looked at"));
-    }
-    if (!record.verdict) others.push_back(&wanted.manifest);
     records.push_back(std::move(record));
   }
-  PLIMSOLL_RETURN_IF_ERROR(devices.Settle(table_));
+  if (preferences.questions() != asked) {
+    return absl::UnavailableError(
+        absl::StrCat(NameOf(pods.begin()->first),
+                     " can't be taken yet: plugins are asked which devices they prefer"));
+  }
+  PLIMSOLL_RETURN_IF_ERROR(present.ledger.Settle(table_));
   PLIMSOLL_RETURN_IF_ERROR(host_.store.Put(records));
+  // Before the new ones start: their containers that share CPUs begin with the right ones.
+  if (host_.places->Set(host_.places->managers(), present.ledger.shared_cpus())) {
+    table_.WakeAll();
+  }
   for (PodRecord& record : records) {
-    if (record.verdict) {
-      host_.events.Add({.kind = "Pod", .key = record.key, .uid = record.uid, .container = ""},
-                       "Warning", record.verdict->reason, record.verdict->message);
-    }
-    const PodKey key = record.key;
-    const pod::Manifest& manifest = pods.at(key).manifest;
-    for (const std::string& note : manifest.notes) {
-      host_.events.Add({.kind = "Pod", .key = key, .uid = record.uid, .container = ""}, "Warning",
-                       "FieldIgnored", note);
-    }
-    host_.board.Put(key, PodObject({record, manifest, {}, std::nullopt, {}, ""}, host_.node, {},
-                                   record.created));
-    table_.Add(std::make_shared<PodWorker>(host_, std::move(record), manifest));
+    const pod::Manifest& manifest = pods.at(record.key).manifest;
+    Begin(std::move(record), manifest);
   }
   return absl::OkStatus();
+}
+
+void AgentPods::Begin(PodRecord record, const pod::Manifest& manifest) {
+  const EventSubject subject = {
+      .kind = "Pod", .key = record.key, .uid = record.uid, .container = ""};
+  if (record.verdict) {
+    host_.events.Add(subject, "Warning", record.verdict->reason, record.verdict->message);
+  }
+  for (const std::string& note : manifest.notes) {
+    host_.events.Add(subject, "Warning", "FieldIgnored", note);
+  }
+  const bool has_cpuset = std::any_of(
+      manifest.annotations.begin(), manifest.annotations.end(),
+      [](const auto& each) { return absl::StartsWith(each.first, pod::kCpusetAnnotation); });
+  if (has_cpuset && host_.places->managers()->cpus() != nullptr) {
+    host_.events.Add(subject, "Warning", "FieldIgnored",
+                     absl::StrCat("annotation ", pod::kCpusetAnnotation,
+                                  " has no effect: the static CPU manager places containers"));
+  }
+  PodSituation situation{record, manifest, {}, std::nullopt, {}, ""};
+  if (host_.device_manager != nullptr && !record.grant.devices.empty()) {
+    situation.devices = host_.device_manager->Stock();
+  }
+  host_.board.Put(record.key, PodObject(situation, host_.node, {}, record.created));
+  table_.Add(std::make_shared<PodWorker>(host_, std::move(record), manifest));
+}
+
+std::vector<GrantedPod> AgentPods::Granted(
+    std::vector<std::shared_ptr<const pod::Manifest>>& kept) const {
+  std::vector<GrantedPod> pods;
+  for (const PodTable::Worker& each : table_.All()) {
+    const PodRecord record = each->record();
+    // One that has ended may be unseen yet.
+    const bool lives = each->is_active() && !record.is_grant_released;
+    if (!lives && !each->holds_grant()) continue;
+    kept.push_back(each->manifest());
+    pods.push_back({.uid = record.uid,
+                    .name = absl::StrCat(record.key.pod_namespace, "/", record.key.name),
+                    .created = record.created,
+                    .manifest = kept.back().get(),
+                    .grant = record.grant});
+  }
+  return pods;
+}
+
+absl::Status AgentPods::PutRefitted(const std::vector<Refitted>& pods) {
+  std::map<std::string, PodTable::Worker> workers;
+  for (PodTable::Worker& each : table_.All()) workers[each->uid()] = std::move(each);
+  for (const Refitted& each : pods) {
+    const auto worker = workers.find(each.uid);
+    if (worker == workers.end()) continue;  // it has gone meanwhile
+    PLIMSOLL_RETURN_IF_ERROR(worker->second->SetPlaces(each.grant));
+    const PodKey& key = worker->second->key();
+    for (const std::string& note : each.notes) {
+      host_.events.Add({.kind = "Pod", .key = key, .uid = each.uid, .container = ""}, "Warning",
+                       "CPUsChanged", note);
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status AgentPods::SetManagers(std::shared_ptr<const NodeManagers> managers, bool refit) {
+  const absl::MutexLock lock(&mutex_);
+  std::vector<std::shared_ptr<const pod::Manifest>> kept;
+  const std::vector<GrantedPod> granted = Granted(kept);
+  if (refit) {
+    PLIMSOLL_RETURN_IF_ERROR(PutRefitted(Refit(managers, granted)));
+  } else {
+    PLIMSOLL_RETURN_IF_ERROR(CheckFit(*managers, granted));
+  }
+  ShareCpus(std::move(managers));
+  table_.WakeAll();
+  return absl::OkStatus();
+}
+
+void AgentPods::ShareCpus(std::shared_ptr<const NodeManagers> managers) {
+  if (managers == nullptr) return;
+  GrantLedger ledger(managers, {}, nullptr, table_.All());
+  for (const auto& [key, aside] : unreadable_) ledger.Hold(aside.record.grant);
+  if (host_.places->Set(std::move(managers), ledger.shared_cpus())) table_.WakeAll();
+}
+
+void AgentPods::WakeAfterAmounts() {
+  if (!host_.node_amounts) return;
+  const NodeAmounts now = host_.node_amounts();
+  if (std::exchange(amounts_, now) != now) table_.WakeAll();
+}
+
+void AgentPods::OnDevices() {
+  for (const PodTable::Worker& each : table_.All()) {
+    if (each->record().grant.devices.empty()) continue;
+    each->OnDevices();
+    table_.Wake(each->uid());
+  }
+  Retry();
+}
+
+nlohmann::json AgentPods::Allocations() const {
+  const std::shared_ptr<const NodeManagers> managers = host_.places->managers();
+  std::vector<ReportedPod> pods;
+  for (const PodTable::Worker& each : table_.All()) {
+    if (!each->holds_grant() && !each->is_active()) continue;
+    const PodRecord record = each->record();
+    ReportedPod pod{.pod_namespace = record.key.pod_namespace,
+                    .name = record.key.name,
+                    .uid = record.uid,
+                    .containers = {},
+                    .grant = record.grant};
+    const std::shared_ptr<const pod::Manifest> manifest = each->manifest();
+    for (const auto& container : manifest->containers) pod.containers.push_back(container.name);
+    pods.push_back(std::move(pod));
+  }
+  return ReportAllocations(
+      managers == nullptr ? AllocationSources() : SourcesOf(*managers),
+      host_.device_manager == nullptr ? DeviceStock() : host_.device_manager->Stock(), pods);
 }
 
 absl::Status AgentPods::CheckAppliable(const PodRecord& record) {
@@ -187,7 +341,8 @@ absl::Status AgentPods::CheckAppliable(const PodRecord& record) {
   return absl::OkStatus();
 }
 
-absl::Status AgentPods::ApplyAll(const std::map<PodKey, WantedPod>& wanted) {
+absl::Status AgentPods::ApplyAll(const std::map<PodKey, WantedPod>& wanted,
+                                 Preferences& preferences) {
   using Asked = std::pair<PodTable::Worker, const WantedPod*>;
   std::map<PodKey, WantedPod> fresh;
   std::vector<Asked> present, changed;
@@ -209,7 +364,7 @@ absl::Status AgentPods::ApplyAll(const std::map<PodKey, WantedPod>& wanted) {
     together.living[worker->uid()] = &pod->manifest;
     changed.emplace_back(worker, pod);
   }
-  PLIMSOLL_RETURN_IF_ERROR(Take(fresh, ""));
+  PLIMSOLL_RETURN_IF_ERROR(Take(fresh, "", preferences));
   for (const auto& [worker, pod] : changed) {
     PLIMSOLL_RETURN_IF_ERROR(changes_.Put(*worker, pod->object, pod->manifest));
   }
@@ -224,10 +379,12 @@ absl::StatusOr<std::vector<nlohmann::json>> AgentPods::Apply(absl::string_view t
     return absl::InvalidArgumentError(absl::StrCat(file, ": has no pod"));
   }
   PrepareAdmission();
-  {
-    const absl::MutexLock lock(&mutex_);
-    PLIMSOLL_RETURN_IF_ERROR(ApplyAll(wanted));
-  }
+  absl::Status applied = absl::OkStatus();
+  InRounds([&](Preferences& preferences) {
+    mutex_.AssertHeld();
+    applied = ApplyAll(wanted, preferences);
+  });
+  PLIMSOLL_RETURN_IF_ERROR(applied);
   std::vector<nlohmann::json> objects;
   for (const auto& [key, pod] : wanted) {
     PLIMSOLL_ASSIGN_OR_RETURN(nlohmann::json object, Get(key));
@@ -252,31 +409,46 @@ absl::Status AgentPods::Delete(const PodKey& pod, std::optional<int64_t> grace_s
 
 void AgentPods::SetFiles(std::map<std::string, std::map<PodKey, WantedPod>> files) {
   PrepareAdmission();
+  {
+    const absl::MutexLock lock(&mutex_);
+    files_ = std::move(files);
+  }
+  InRounds([&](Preferences& preferences) {
+    mutex_.AssertHeld();
+    Reconcile(preferences);
+  });
   const absl::MutexLock lock(&mutex_);
-  files_ = std::move(files);
-  Reconcile();
   changes_.Retry();
 }
 
 void AgentPods::OnGone(const PodKey& pod) {
   PrepareAdmission();
-  const absl::MutexLock lock(&mutex_);
-  if (table_.Find(pod) == nullptr) host_.board.Remove(pod);
-  changes_.Retry();
-  Reconcile();
+  {
+    const absl::MutexLock lock(&mutex_);
+    if (table_.Find(pod) == nullptr) host_.board.Remove(pod);
+    ShareCpus(host_.places->managers());
+  }
+  Retry();
 }
 
 void AgentPods::OnRoom() {
   PrepareAdmission();
   const absl::MutexLock lock(&mutex_);
+  ShareCpus(host_.places->managers());
   changes_.Retry();
 }
 
 void AgentPods::Retry() {
   PrepareAdmission();
-  const absl::MutexLock lock(&mutex_);
-  changes_.Retry();
-  Reconcile();
+  {
+    const absl::MutexLock lock(&mutex_);
+    WakeAfterAmounts();
+    changes_.Retry();
+  }
+  InRounds([&](Preferences& preferences) {
+    mutex_.AssertHeld();
+    Reconcile(preferences);
+  });
 }
 
 bool AgentPods::IsWanted(PodWorker& pod, const PodRecord& record) {
@@ -313,7 +485,7 @@ void AgentPods::EndUnwanted() {
   }
 }
 
-void AgentPods::Reconcile() {
+void AgentPods::Reconcile(Preferences& preferences) {
   if (!files_) return;
   EndUnwanted();
   std::map<PodKey, std::string> owners;  // files
@@ -339,7 +511,10 @@ void AgentPods::Reconcile() {
         }
         continue;  // the same pod, or its end brings this here again
       }
-      const absl::Status status = Take({{key, wanted}}, file);
+      const size_t asked = preferences.questions();
+      const absl::Status status = Take({{key, wanted}}, file, preferences);
+      // A plugin's answer decides in the next round.
+      if (preferences.questions() != asked && preferences.WillAsk()) continue;
       if (!status.ok()) {
         host_.events.Add(SubjectOf(key), "Warning", "FailedCreate", status.message());
       }

@@ -11,13 +11,18 @@
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
+#include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/synchronization/mutex.h"
+#include "agent/managers/node_managers.h"
+#include "agent/managers/refit.h"
+#include "agent/pods/grant_ledger.h"
 #include "agent/pods/living_changes.h"
 #include "agent/pods/pod_host.h"
 #include "agent/pods/pod_service.h"
 #include "agent/pods/pod_table.h"
+#include "agent/pods/preferences.h"
 #include "agent/pods/unreadable_pod.h"
 
 namespace plimsoll::agent {
@@ -50,8 +55,20 @@ class AgentPods : public PodService {
 
   // Goes on with the pods on record. Errors of the store.
   static absl::StatusOr<std::unique_ptr<AgentPods>> Start(Options options);
-  // Pods run on. Ends the calls of `host.client` that are under way.
+  // Pods run on. Ends the calls of `host.client` and of `host.device_manager` that are under way.
   ~AgentPods() override;
+
+  // The managers of the node's topology: of the first usable one, and after hot-plug of each
+  // further one. Until the first call no pod is taken, and none starts a container. With `refit`
+  // (gate NodeResourceHotPlug) grants on record that don't fit are changed, with an event for each
+  // change; running containers follow. FAILED_PRECONDITION without it: grants don't fit, which the
+  // message names with the way out, and nothing has changed. Else errors of the store.
+  absl::Status SetManagers(std::shared_ptr<const NodeManagers> managers, bool refit);
+  // Devices came, went or changed their health: pods of files that wait for them are tried, and
+  // pods with devices tell of it.
+  void OnDevices();
+  // For a page of the API: each pod's grant, and the CPUs that are shared.
+  nlohmann::json Allocations() const;
 
   // The pods that the manifest files ask for, all of them, by absolute path. A pod of a file that
   // asks for it no more ends. One that is asked for differently changes in place if it can, else it
@@ -95,17 +112,45 @@ class AgentPods : public PodService {
   // nullopt: no such pod was set aside.
   std::optional<absl::Status> DeleteAside(const PodKey& pod, std::optional<int64_t> grace_s)
       ABSL_LOCKS_EXCLUDED(mutex_);
+  // Does `work`, under the lock, until it asks plugins nothing more. What was not decided for want
+  // of an answer is decided in a further round.
+  void InRounds(absl::FunctionRef<void(Preferences&)> work) ABSL_LOCKS_EXCLUDED(mutex_);
   // Takes pods that come through the API, and changes those that are there. None unless all may
   // come or change; an error of the store may leave some of the changes.
-  absl::Status ApplyAll(const std::map<PodKey, WantedPod>& wanted)
+  absl::Status ApplyAll(const std::map<PodKey, WantedPod>& wanted, Preferences& preferences)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // FAILED_PRECONDITION: a file has the pod, or it is being deleted.
   static absl::Status CheckAppliable(const PodRecord& record);
-  // Puts new pods on record and starts them. All or none.
-  absl::Status Take(const std::map<PodKey, WantedPod>& pods, const std::string& file)
+  // All that new pods come beside.
+  struct Present {
+    GrantLedger ledger;
+    bool all_known = true;  // all have been looked at
+    std::vector<std::shared_ptr<const pod::Manifest>> kept;
+    std::vector<const pod::Manifest*> others;  // of `kept`, and the new ones
+  };
+  // UNAVAILABLE: no managers are known yet.
+  absl::StatusOr<Present> PresentNow(Preferences& preferences)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // The record of a new pod, with its grant or the verdict of its rejection, beside `present`, of
+  // which it is part from then on.
+  absl::StatusOr<PodRecord> RecordOf(const PodKey& key, const WantedPod& wanted, Present& present)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Puts new pods on record and starts them. All or none. UNAVAILABLE: plugins have to be asked.
+  absl::Status Take(const std::map<PodKey, WantedPod>& pods, const std::string& file,
+                    Preferences& preferences) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Shows and starts a pod that is on record.
+  void Begin(PodRecord record, const pod::Manifest& manifest)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // The pods whose grants managers have to fit. `kept` owns the manifests.
+  std::vector<GrantedPod> Granted(std::vector<std::shared_ptr<const pod::Manifest>>& kept) const
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  absl::Status PutRefitted(const std::vector<Refitted>& pods) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Containers that share CPUs run on those that are shared now.
+  void ShareCpus(std::shared_ptr<const NodeManagers> managers)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void WakeAfterAmounts() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Brings the pods of files nearer to what the files ask for.
-  void Reconcile() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void Reconcile(Preferences& preferences) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void EndUnwanted() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // The pod's file asks for it as it is, or for a change that the living pod takes, now or later.
   bool IsWanted(PodWorker& pod, const PodRecord& record) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
@@ -128,6 +173,7 @@ class AgentPods : public PodService {
   std::optional<std::map<std::string, std::map<PodKey, WantedPod>>> files_ ABSL_GUARDED_BY(mutex_);
   std::map<PodKey, UnreadablePod> unreadable_ ABSL_GUARDED_BY(mutex_);
   LivingChanges changes_ ABSL_GUARDED_BY(mutex_);
+  NodeAmounts amounts_ ABSL_GUARDED_BY(mutex_);  // that containers were last told to follow
   PodTable table_;  // last: its threads use all of the above
 };
 

@@ -90,6 +90,40 @@ class FakeCri : public ::runtime::v1::RuntimeService::Service,
     const absl::MutexLock lock(&mutex_);
     Forget(id);
   }
+  // Statuses tell the resources from now on: those of the creation, with all updates.
+  void TellResources() {
+    const absl::MutexLock lock(&mutex_);
+    tells_resources_ = true;
+  }
+  // Of the container that was made last with the name; empty: there is none.
+  ::runtime::v1::LinuxContainerResources ResourcesOf(const std::string& name) {
+    const absl::MutexLock lock(&mutex_);
+    Container* const container = NewestOf(name);
+    return container == nullptr ? ::runtime::v1::LinuxContainerResources()
+                                : container->config.linux().resources();
+  }
+  std::string CpusOf(const std::string& name) { return ResourcesOf(name).cpuset_cpus(); }
+  std::string EnvOf(const std::string& name, const std::string& variable) {
+    const absl::MutexLock lock(&mutex_);
+    const Container* const container = NewestOf(name);
+    if (container == nullptr) return "";
+    for (const auto& each : container->config.envs()) {
+      if (each.key() == variable) return each.value();
+    }
+    return "";
+  }
+  // As somebody beside the client does.
+  void ChangeCpus(const std::string& name, const std::string& cpus) {
+    const absl::MutexLock lock(&mutex_);
+    Container* const container = NewestOf(name);
+    if (container == nullptr) return;
+    container->config.mutable_linux()->mutable_resources()->set_cpuset_cpus(cpus);
+  }
+  // Updates change all but oom_score_adj, as containerd's.
+  void KeepOomScores() {
+    const absl::MutexLock lock(&mutex_);
+    keeps_oom_scores_ = true;
+  }
   void SetExecExitCode(int code) {
     const absl::MutexLock lock(&mutex_);
     exec_exit_code_ = code;
@@ -262,7 +296,31 @@ class FakeCri : public ::runtime::v1::RuntimeService::Service,
     told->set_started_at(container.started);
     told->set_finished_at(container.finished);
     told->set_exit_code(container.exit_code);
+    if (tells_resources_) {
+      *told->mutable_resources()->mutable_linux() = container.config.linux().resources();
+    }
     return status;
+  }
+  grpc::Status UpdateContainerResources(
+      grpc::ServerContext* context, const ::runtime::v1::UpdateContainerResourcesRequest* request,
+      ::runtime::v1::UpdateContainerResourcesResponse*) override {
+    const std::string& id = request->container_id();
+    const grpc::Status status = script_.Enter("UpdateContainerResources", context, id);
+    if (!status.ok()) return status;
+    const absl::MutexLock lock(&mutex_);
+    const auto it = containers_.find(id);
+    if (it == containers_.end()) return NoSuch(id);
+    auto* resources = it->second.config.mutable_linux()->mutable_resources();
+    const int64_t oom_score_adj = resources->oom_score_adj();
+    // A member without a value is left as it is, as the CRI says.
+    for (const auto& [file, value] : request->linux().unified()) {
+      (*resources->mutable_unified())[file] = value;
+    }
+    ::runtime::v1::LinuxContainerResources update = request->linux();
+    update.clear_unified();
+    resources->MergeFrom(update);
+    if (keeps_oom_scores_) resources->set_oom_score_adj(oom_score_adj);
+    return script_.Leave("UpdateContainerResources");
   }
   grpc::Status ExecSync(grpc::ServerContext* context, const ::runtime::v1::ExecSyncRequest* request,
                         ::runtime::v1::ExecSyncResponse* response) override {
@@ -318,6 +376,17 @@ class FakeCri : public ::runtime::v1::RuntimeService::Service,
     const absl::MutexLock lock(&mutex_);
     return sandboxes_[id].config.metadata().SerializeAsString() == metadata;
   }
+  Container* NewestOf(const std::string& name) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    Container* newest = nullptr;
+    for (auto& [id, each] : containers_) {
+      const bool is_it = each.config.metadata().name() == name;
+      if (is_it && (newest == nullptr ||
+                    each.config.metadata().attempt() >= newest->config.metadata().attempt())) {
+        newest = &each;
+      }
+    }
+    return newest;
+  }
   void Exit(Container& container, int exit_code) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     if (container.state == ::runtime::v1::CONTAINER_EXITED) return;
     container.state = ::runtime::v1::CONTAINER_EXITED;
@@ -341,6 +410,8 @@ class FakeCri : public ::runtime::v1::RuntimeService::Service,
   std::map<std::string, Container> containers_ ABSL_GUARDED_BY(mutex_);
   int last_id_ ABSL_GUARDED_BY(mutex_) = 0;
   int exec_exit_code_ ABSL_GUARDED_BY(mutex_) = 0;
+  bool tells_resources_ ABSL_GUARDED_BY(mutex_) = false;
+  bool keeps_oom_scores_ ABSL_GUARDED_BY(mutex_) = false;
   ::runtime::v1::StatusResponse status_ ABSL_GUARDED_BY(mutex_);
 };
 

@@ -7,8 +7,11 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "agent/node/kube_time.h"
+#include "agent/pods/living_context.h"
+#include "agent/pods/place_book.h"
 #include "agent/pods/pod_change.h"
 #include "agent/pods/resize_check.h"
+#include "agent/pods/resize_limits.h"
 #include "agent/pods/resize_status.h"
 #include "base/status.h"
 
@@ -66,8 +69,23 @@ LivingChanges::Others LivingChanges::OthersOf(const PodWorker& pod,
   return others;
 }
 
+std::optional<PodVerdict> LivingChanges::JudgeByManagers(const PodWorker& pod,
+                                                         const pod::Manifest& wanted) const {
+  if (host_.places == nullptr) return std::nullopt;
+  const std::shared_ptr<const NodeManagers> managers = host_.places->managers();
+  pod::PodContext context;
+  const absl::Status status = AddLiving(host_, pod.record(), wanted, context);
+  if (managers == nullptr || !status.ok()) {
+    return PodVerdict{kDeferred, std::string(status.message())};
+  }
+  const auto why = WhyInfeasible(*pod.manifest(), wanted, managers->options(), context);
+  if (why) return PodVerdict{kInfeasible, *why};
+  return std::nullopt;
+}
+
 std::optional<PodVerdict> LivingChanges::Judge(const PodWorker& pod,
                                                const pod::Manifest& wanted) const {
+  if (const auto verdict = JudgeByManagers(pod, wanted)) return verdict;
   if (!NeedsRoom(*pod.manifest(), wanted)) return std::nullopt;
   const auto alone = admit_(wanted, {});
   if (!alone.ok()) return PodVerdict{kDeferred, std::string(alone.status().message())};

@@ -63,6 +63,8 @@ class LivingChanges {
   Others OthersOf(const PodWorker& pod, const ChangedTogether& together) const;
   // nullopt: the node has room. Else "Deferred" or "Infeasible".
   std::optional<PodVerdict> Judge(const PodWorker& pod, const pod::Manifest& wanted) const;
+  std::optional<PodVerdict> JudgeByManagers(const PodWorker& pod,
+                                            const pod::Manifest& wanted) const;
   void Tell(const PodRecord& record, const char* type, const char* reason,
             absl::string_view message);
 

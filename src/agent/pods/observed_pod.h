@@ -21,6 +21,10 @@ struct ReportedResources {
   int64_t cpu_quota_us = 0;        // 0, -1: no limit
   int64_t cpu_period_us = 0;       // 0: 100000
   int64_t memory_limit_bytes = 0;  // 0, -1: no limit
+  int64_t memory_swap_limit_bytes = 0;  // of both together; 0: not told, -1: no limit
+  int64_t oom_score_adj = 0;            // 0: not told
+  std::string cpus;                     // the kernel's list; empty: not told
+  std::string memory_nodes;             // likewise
   // As the client wrote them last (KEP-4112); nullopt: the runtime tells none.
   std::optional<resources::Requirements> written;
 };

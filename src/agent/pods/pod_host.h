@@ -3,6 +3,7 @@
 #define PLIMSOLL_AGENT_PODS_POD_HOST_H_
 
 #include <atomic>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <set>
@@ -11,9 +12,10 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/time/time.h"
 #include "agent/counters/counters.h"
+#include "agent/device_manager/device_manager.h"
 #include "agent/pods/class_requests.h"
-#include "agent/pods/devices.h"
 #include "agent/pods/event_log.h"
 #include "agent/pods/object_directory.h"
 #include "agent/pods/pod_board.h"
@@ -23,12 +25,21 @@
 #include "base/clock.h"
 #include "base/fs_root.h"
 #include "pod/client.h"
+#include "pod/context.h"
 #include "pod/manifest.h"
 #include "pod/to_cri.h"
 
 namespace plimsoll::agent {
 
 class Prober;
+class PlaceBook;
+
+// Of the node, as its topology says now.
+struct NodeAmounts {
+  int64_t memory_capacity_bytes = 0;  // 0: not known; the kernel's own number counts then
+  int64_t swap_capacity_bytes = 0;
+  bool operator==(const NodeAmounts&) const = default;
+};
 
 // The agent touches no sandbox without this label.
 using pod::kAgentLabel;
@@ -81,8 +92,21 @@ struct PodHost {
   // The runtime has said that it has no UpdatePodSandboxResources.
   std::shared_ptr<std::atomic<bool>> noted_no_pod_updates =
       std::make_shared<std::atomic<bool>>(false);
-  // Devices that pods get for themselves.
-  NodeDevices devices = {};
+  // The runtime has taken an update of oom_score_adj and not made it.
+  std::shared_ptr<std::atomic<bool>> noted_no_oom_updates =
+      std::make_shared<std::atomic<bool>>(false);
+  // Devices that pods get for themselves; null: there are none.
+  DeviceManager* device_manager = nullptr;
+  // The amounts that oom_score_adj and LimitedSwap go by; those of running containers follow them.
+  // Null: the kernel's memory, and no swap. Called as AgentPods' `admit` is.
+  std::function<NodeAmounts()> node_amounts;
+  // What pods may swap (KEP-2400).
+  pod::SwapBehavior swap = pod::SwapBehavior::kNoSwap;
+  // Between two looks at which CPUs running containers have: cpuManagerReconcilePeriod.
+  absl::Duration place_period = absl::Seconds(10);
+  // Which CPUs and NUMA nodes containers run on. AgentPods brings its own; null: the runtime's
+  // choice.
+  std::shared_ptr<PlaceBook> places = nullptr;
   std::shared_ptr<Counters> counters = std::make_shared<Counters>();
   Prober* prober = nullptr;  // null: nothing is probed
 };

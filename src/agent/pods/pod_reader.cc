@@ -57,6 +57,10 @@ std::optional<ReportedResources> ResourcesOf(const cri::ContainerStatus& status)
                               .cpu_quota_us = told.cpu_quota(),
                               .cpu_period_us = told.cpu_period(),
                               .memory_limit_bytes = told.memory_limit_in_bytes(),
+                              .memory_swap_limit_bytes = told.memory_swap_limit_in_bytes(),
+                              .oom_score_adj = told.oom_score_adj(),
+                              .cpus = told.cpuset_cpus(),
+                              .memory_nodes = told.cpuset_mems(),
                               .written = std::nullopt};
   if (status.has_kubernetes_resources()) {
     resources.written = {.requests = ListOf(status.kubernetes_resources().requests()),

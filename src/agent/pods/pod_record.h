@@ -55,6 +55,8 @@ struct PodRecord {
   const nlohmann::json& Allocated() const { return allocated.is_null() ? object : allocated; }
   // CPUs, memory and devices that are this pod's alone until it has ended.
   PodGrant grant;
+  // The pod has ended, and what it had may be another's.
+  bool is_grant_released = false;
 };
 
 }  // namespace plimsoll::agent

@@ -5,10 +5,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "agent/pods/admission.h"
+#include "agent/pods/living_context.h"
 #include "base/status.h"
-#include "pod/host.h"
-#include "pod/pod_level.h"
 #include "pod/to_cri.h"
 
 namespace plimsoll::agent {
@@ -31,13 +29,6 @@ cri::LinuxContainerResources Cover(cri::LinuxContainerResources one,
   return one;
 }
 
-// The amounts of the pod as a whole, as RunPodSandbox gave them.
-absl::StatusOr<cri::LinuxContainerResources> WholeOf(const pod::Manifest& pod) {
-  cri::LinuxContainerResources whole;
-  PLIMSOLL_RETURN_IF_ERROR(pod::SetGroup(pod, ContainersOf(pod), &whole));
-  return whole;
-}
-
 }  // namespace
 
 ResizeView PodResizer::ViewOf(const ObservedPod& observed) const {
@@ -45,7 +36,14 @@ ResizeView PodResizer::ViewOf(const ObservedPod& observed) const {
           .after = after_,
           .observed = observed,
           .generation = record_.allocated_generation,
-          .writes = host_.passes_resources_down};
+          .writes = host_.passes_resources_down,
+          .grant = record_.grant};
+}
+
+absl::StatusOr<cri::LinuxContainerResources> PodResizer::WholeOf(const pod::Manifest& pod) const {
+  pod::PodContext context;
+  PLIMSOLL_RETURN_IF_ERROR(AddLiving(host_, record_, pod, context));
+  return pod::GroupToCri(pod, context);
 }
 
 absl::Status PodResizer::Go(const ObservedPod& observed, KeepRestart keep) {
@@ -119,11 +117,13 @@ absl::Status PodResizer::ChangeGroup(const std::string& sandbox, GroupStep step)
 }
 
 absl::Status PodResizer::Update(const ResizeStep& step) {
-  PLIMSOLL_ASSIGN_OR_RETURN(const int64_t capacity, pod::MemoryCapacityBytes(host_.root));
+  pod::PodContext context;
+  PLIMSOLL_RETURN_IF_ERROR(AddLiving(host_, record_, after_, context));
   PLIMSOLL_ASSIGN_OR_RETURN(cri::LinuxContainerResources limits,
-                            pod::LimitsToCri(after_, step.index, capacity));
-  // Neither is part of a resize; "" and none leave them as they are.
+                            pod::LimitsToCri(after_, step.index, context));
+  // None of these is part of a resize; "" and none leave them as they are.
   limits.clear_cpuset_cpus();
+  limits.clear_cpuset_mems();
   limits.clear_hugepage_limits();
   cri::UpdateContainerResourcesRequest request;
   request.set_container_id(step.id);

@@ -6,11 +6,13 @@
 
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "agent/pods/observed_pod.h"
 #include "agent/pods/pod_host.h"
 #include "agent/pods/pod_record.h"
 #include "agent/pods/pod_stopper.h"
 #include "agent/pods/resize_plan.h"
+#include "cri/runtime/v1/api.pb.h"
 #include "pod/manifest.h"
 
 namespace plimsoll::agent {
@@ -34,6 +36,8 @@ class PodResizer {
 
  private:
   ResizeView ViewOf(const ObservedPod& observed) const;
+  // The amounts of the pod as a whole, as RunPodSandbox gave them.
+  absl::StatusOr<::runtime::v1::LinuxContainerResources> WholeOf(const pod::Manifest& pod) const;
   absl::Status Do(const ResizeStep& step, const ObservedPod& observed, KeepRestart keep);
   // UpdatePodSandboxResources with all containers' new values.
   absl::Status Announce(const std::string& sandbox, GroupStep step);

@@ -5,6 +5,8 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "agent/pods/device_answers.h"
+#include "agent/pods/living_context.h"
 #include "agent/pods/pod_counters.h"
 #include "agent/pods/start_events.h"
 #include "base/random_id.h"
@@ -119,7 +121,12 @@ absl::Status PodStarter::Prepare(const PodRecord& record, KeepIds keep) {
   if (host_.pod_class_types) context_.pod_class_types = host_.pod_class_types();
   PLIMSOLL_RETURN_IF_ERROR(pod::DescribeNode(host_.root, context_));
   context_.node_name = host_.node.name;
-  PLIMSOLL_RETURN_IF_ERROR(GiveDevices(host_.devices, pod_, record.grant.devices, context_));
+  PLIMSOLL_RETURN_IF_ERROR(AddLiving(host_, record, pod_, context_));
+  if (host_.device_manager != nullptr) {
+    PLIMSOLL_RETURN_IF_ERROR(
+        CheckDevices(host_.device_manager->Stock(), pod_, record.grant));
+  }
+  context_.devices = record.grant.device_answers;
   PLIMSOLL_RETURN_IF_ERROR(BringVolumes(SubjectOf(record, "")));
   PLIMSOLL_ASSIGN_OR_RETURN(pod::PodDir dir, pod::MakePodDir(host_.root, host_.state_directory,
                                                              record.uid, pod_, context_));
@@ -294,6 +301,10 @@ absl::StatusOr<std::string> PodStarter::Create(const PodRecord& record, size_t i
   auto& config = configs_->containers[index];
   (*config.mutable_annotations())[kGenerationAnnotation] =
       absl::StrCat(record.allocated_generation);
+  // The node, the shared CPUs and the pod's own may be others than at Prepare.
+  PLIMSOLL_RETURN_IF_ERROR(AddLiving(host_, record, pod_, context_));
+  PLIMSOLL_ASSIGN_OR_RETURN(*config.mutable_linux()->mutable_resources(),
+                            pod::LimitsToCri(pod_, index, context_));
   config.mutable_metadata()->set_attempt(attempt);
   config.set_log_path(pod::LogPathOf(container.name, attempt));
   const auto last = attempt == 0 ? std::nullopt : std::optional<uint32_t>(attempt - 1);
@@ -322,6 +333,12 @@ std::optional<PodStarter::Failure> PodStarter::Start(const PodRecord& record, si
     const absl::Status image = BringImage(subject, container);
     if (absl::IsFailedPrecondition(image)) return failure("CreateContainerConfigError", image);
     if (!image.ok()) return failure(ImageReason(image, container), image);
+    const absl::Status told =
+        TellDevicesOfStart(host_.device_manager, record.grant, container.name);
+    // A plugin that is away is no runtime that is: the failure is told.
+    if (!told.ok()) {
+      return failure("CreateContainerConfigError", absl::FailedPreconditionError(told.message()));
+    }
     if (last != nullptr && last->state == ContainerState::kUnknown) {
       host_.client.StopContainer(last->id, 0).IgnoreError();
     }

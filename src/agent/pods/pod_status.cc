@@ -8,6 +8,8 @@
 #include "absl/strings/str_join.h"
 #include "agent/node/kube_time.h"
 #include "agent/pods/admission.h"
+#include "agent/pods/device_answers.h"
+#include "agent/pods/places.h"
 #include "agent/pods/resize_plan.h"
 #include "agent/pods/resize_status.h"
 #include "pod/pod_level.h"
@@ -143,7 +145,9 @@ class Writer {
         {"started", last != nullptr && HasStarted(*last)},
         {"restartCount", last != nullptr ? last->attempt : 0},
         {"lastState", Json::object()}};
-    if (pod_.shows_resources && last != nullptr) AddResources(container, *last, status);
+    if (pod_.shows_resources && last != nullptr) {
+      AddResources(container, *last, HasExclusiveCpus(pod_.record.grant, container.name), status);
+    }
     WriteDevices(container, status);
     if (last == nullptr || last->state == ContainerState::kCreated) {
       status["state"] = WaitingState(container);
@@ -169,7 +173,10 @@ class Writer {
     if (devices == pod_.record.grant.devices.end()) return;
     for (const auto& [resource, ids] : devices->second) {
       Json list = Json::array();
-      for (const std::string& id : ids) list.push_back({{"resourceID", id}});
+      for (const std::string& id : ids) {
+        list.push_back(
+            {{"resourceID", id}, {"health", DeviceHealthOf(pod_.devices, resource, id)}});
+      }
       status["allocatedResourcesStatus"].push_back({{"name", resource}, {"resources", list}});
     }
   }

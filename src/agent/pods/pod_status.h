@@ -9,6 +9,7 @@
 #include <string>
 
 #include "absl/time/time.h"
+#include "agent/device_manager/device_stock.h"
 #include "agent/pods/observed_pod.h"
 #include "agent/pods/plan.h"
 #include "agent/pods/pod_record.h"
@@ -43,6 +44,7 @@ struct PodSituation {
   bool shows_resources = true;             // gate InPlacePodVerticalScaling
   // By a running container's id. One without an entry has no probes.
   std::map<std::string, ContainerHealth> health = {};
+  DeviceStock devices = {};  // those of the node, with their health
 };
 
 // The record's object with metadata and status filled in. `before` is the object reported last, for

@@ -82,7 +82,8 @@ TEST_F(PodStatusTest, AContainersDevicesAreNamed) {
   const Json status = Object()["status"];
   EXPECT_EQ(status["containerStatuses"][0]["allocatedResourcesStatus"],
             Json::parse(R"([{"name": "example.com/gpu", "resources":
-                             [{"resourceID": "v.com/gpu=0"}, {"resourceID": "v.com/gpu=1"}]}])"));
+                             [{"resourceID": "v.com/gpu=0", "health": "Unknown"},
+                              {"resourceID": "v.com/gpu=1", "health": "Unknown"}]}])"));
   EXPECT_FALSE(status["initContainerStatuses"][0].contains("allocatedResourcesStatus"));
 }
 

@@ -10,7 +10,7 @@ namespace {
 
 // Enough for some hundred deletions.
 constexpr int64_t kReserveBytes = 2 << 20;
-constexpr int64_t kSchemaVersion = 2;
+constexpr int64_t kSchemaVersion = 3;
 constexpr char kFirstSchema[] =
     "CREATE TABLE pods (uid TEXT PRIMARY KEY NOT NULL, pod_namespace TEXT NOT NULL,"
     " name TEXT NOT NULL, object TEXT NOT NULL, file TEXT NOT NULL, created INTEGER NOT NULL,"
@@ -39,7 +39,8 @@ absl::Status Prepare(sqlite::Database& database, const std::string& path) {
   if (version == kSchemaVersion) return absl::OkStatus();
   PLIMSOLL_ASSIGN_OR_RETURN(sqlite::Transaction transaction, sqlite::Transaction::Begin(database));
   if (version < 1) PLIMSOLL_RETURN_IF_ERROR(database.Execute(kFirstSchema));
-  PLIMSOLL_RETURN_IF_ERROR(database.Execute(kSecondSchema));
+  if (version < 2) PLIMSOLL_RETURN_IF_ERROR(database.Execute(kSecondSchema));
+  PLIMSOLL_RETURN_IF_ERROR(database.Execute(PodWishes::kSchema));
   PLIMSOLL_RETURN_IF_ERROR(
       database.Execute(absl::StrCat("PRAGMA user_version = ", kSchemaVersion)));
   return transaction.Commit();
@@ -61,6 +62,7 @@ std::string ExtraOf(const PodRecord& pod) {
   if (!pod.allocated.is_null()) extra["allocated"] = pod.allocated;
   if (!pod.actuated.is_null()) extra["actuated"] = pod.actuated;
   if (!pod.grant.Empty()) extra["grant"] = ToJson(pod.grant);
+  if (pod.is_grant_released) extra["grantReleased"] = true;
   if (!pod.restarting.empty()) extra["restarting"] = pod.restarting;
   if (pod.pending) {
     extra["pending"] = {{"reason", pod.pending->reason}, {"message", pod.pending->message}};
@@ -83,6 +85,7 @@ bool ReadExtra(const std::string& text, PodRecord& pod) {
       if (!grant.ok()) return false;
       pod.grant = *std::move(grant);
     }
+    pod.is_grant_released = extra.value("grantReleased", false);
     pod.restarting = extra.value("restarting", std::map<std::string, std::string>());
     if (extra.contains("pending")) {
       pod.pending = PodVerdict{extra["pending"].at("reason"), extra["pending"].at("message")};
@@ -141,9 +144,10 @@ absl::StatusOr<std::unique_ptr<PodStore>> PodStore::Open(const FsRoot& directory
                             database->Prepare("DELETE FROM pods WHERE uid = ?"));
   PLIMSOLL_ASSIGN_OR_RETURN(sqlite::Statement has,
                             database->Prepare("SELECT uid FROM pods WHERE uid = ?"));
+  PLIMSOLL_ASSIGN_OR_RETURN(PodWishes wishes, PodWishes::Open(*database));
   return std::unique_ptr<PodStore>(new PodStore(std::move(reserve), std::move(database),
                                                 std::move(load), std::move(put), std::move(remove),
-                                                std::move(has)));
+                                                std::move(has), std::move(wishes)));
 }
 
 absl::StatusOr<PodStore::Loaded> PodStore::Load() {
@@ -202,6 +206,7 @@ absl::Status PodStore::PutAll(const std::vector<PodRecord>& pods) {
                                       pod.object.dump(), pod.file, absl::ToUnixNanos(pod.created),
                                       NanosOf(pod.deleted), pod.grace_s, verdict.reason,
                                       verdict.message, int64_t{pod.first_id}, ExtraOf(pod)));
+    PLIMSOLL_RETURN_IF_ERROR(wishes_.Use(pod.uid, pod.key));
   }
   return transaction.Commit();
 }
@@ -210,6 +215,25 @@ absl::Status PodStore::Remove(const std::string& uid) {
   const absl::MutexLock lock(&mutex_);
   return reserve_.Write(
       /*ends=*/true, [&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return remove_.Run(uid); });
+}
+
+absl::StatusOr<std::optional<PodGrant>> PodStore::WishFor(const std::string& uid,
+                                                          const PodKey& key) {
+  const absl::MutexLock lock(&mutex_);
+  return wishes_.For(uid, key);
+}
+
+absl::Status PodStore::PutWishes(const std::vector<PodWish>& wishes) {
+  const absl::MutexLock lock(&mutex_);
+  PLIMSOLL_ASSIGN_OR_RETURN(sqlite::Transaction transaction,
+                            sqlite::Transaction::Begin(*database_));
+  PLIMSOLL_RETURN_IF_ERROR(wishes_.Replace(wishes));
+  return transaction.Commit();
+}
+
+absl::StatusOr<std::vector<PodWish>> PodStore::Wishes() {
+  const absl::MutexLock lock(&mutex_);
+  return wishes_.All();
 }
 
 }  // namespace plimsoll::agent

@@ -3,6 +3,7 @@
 #define PLIMSOLL_AGENT_PODS_POD_STORE_H_
 
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
@@ -13,6 +14,7 @@
 #include "absl/status/statusor.h"
 #include "absl/synchronization/mutex.h"
 #include "agent/pods/pod_record.h"
+#include "agent/pods/pod_wishes.h"
 #include "agent/pods/unreadable_pod.h"
 #include "base/fs_root.h"
 #include "sqlite/database.h"
@@ -37,23 +39,30 @@ class PodStore {
   absl::StatusOr<Loaded> Load();
   absl::StatusOr<std::set<std::string>> Uids();
   // Inserts pods, or changes those whose uid is there; all or none. Uid, key, file and creation of
-  // a pod stay. FAILED_PRECONDITION: another pod has the key. RESOURCE_EXHAUSTED: the disk is full,
-  // and not all of the pods are ending (being deleted, or with a verdict and there already), or the
-  // reserve is used up too.
+  // a pod stay. Wishes for these pods are used up. FAILED_PRECONDITION: another pod has the key.
+  // RESOURCE_EXHAUSTED: the disk is full, and not all of the pods are ending (being deleted, or
+  // with a verdict and there already), or the reserve is used up too.
   absl::Status Put(const std::vector<PodRecord>& pods);
   // OK without such a row.
   absl::Status Remove(const std::string& uid);
 
+  // What a pod had under a kubelet, for its admission (see PodWishes::For). Put uses it up.
+  absl::StatusOr<std::optional<PodGrant>> WishFor(const std::string& uid, const PodKey& key);
+  // These take the place of all.
+  absl::Status PutWishes(const std::vector<PodWish>& wishes);
+  absl::StatusOr<std::vector<PodWish>> Wishes();
+
  private:
   PodStore(sqlite::DiskReserve reserve, std::unique_ptr<sqlite::Database> database,
            sqlite::Statement load, sqlite::Statement put, sqlite::Statement remove,
-           sqlite::Statement has)
+           sqlite::Statement has, PodWishes wishes)
       : reserve_(std::move(reserve)),
         database_(std::move(database)),
         load_(std::move(load)),
         put_(std::move(put)),
         remove_(std::move(remove)),
-        has_(std::move(has)) {}
+        has_(std::move(has)),
+        wishes_(std::move(wishes)) {}
   // The pod's new row ends it, which makes room. False for a new pod that was refused as it came.
   bool Ends(const PodRecord& pod) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   absl::Status PutAll(const std::vector<PodRecord>& pods) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
@@ -65,6 +74,7 @@ class PodStore {
   sqlite::Statement put_ ABSL_GUARDED_BY(mutex_);
   sqlite::Statement remove_ ABSL_GUARDED_BY(mutex_);
   sqlite::Statement has_ ABSL_GUARDED_BY(mutex_);
+  PodWishes wishes_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace plimsoll::agent

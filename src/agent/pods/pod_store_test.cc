@@ -96,7 +96,7 @@ TEST_F(PodStoreTest, AChangeOfALivingPodComesBack) {
 
 TEST_F(PodStoreTest, ADatabaseOfTheFirstSchemaIsReadOn) {
   ASSERT_TRUE(Open()->Put({RecordOf("a")}).ok());
-  Execute("ALTER TABLE pods DROP COLUMN extra");
+  Execute("ALTER TABLE pods DROP COLUMN extra; DROP TABLE wishes");
   Execute("PRAGMA user_version = 1");
   const auto loaded = Open()->Load();
   ASSERT_TRUE(loaded.ok()) << loaded.status();
@@ -175,7 +175,7 @@ TEST_F(PodStoreTest, UnreadableMembersMakeARowUnreadable) {
 // The table as the first schema made it.
 TEST_F(PodStoreTest, ADatabaseOfTheFirstSchemaGetsDevices) {
   ASSERT_TRUE(Open()->Put({RecordOf("a")}).ok());
-  Execute("ALTER TABLE pods DROP COLUMN extra");
+  Execute("ALTER TABLE pods DROP COLUMN extra; DROP TABLE wishes");
   Execute("PRAGMA user_version = 1");
   const auto store = Open();
   ASSERT_NE(store, nullptr);
@@ -206,6 +206,67 @@ TEST_F(PodStoreTest, AnUnreadableGrantMakesARowUnreadable) {
   EXPECT_THAT(loaded->pods, IsEmpty());
   ASSERT_EQ(loaded->unreadable.size(), 1u);
   EXPECT_THAT(loaded->unreadable.front().why, HasSubstr("further members"));
+}
+
+// The tables as the second schema made them.
+TEST_F(PodStoreTest, ADatabaseOfTheSecondSchemaGetsWishes) {
+  ASSERT_TRUE(Open()->Put({RecordOf("a")}).ok());
+  Execute("DROP TABLE wishes; PRAGMA user_version = 2");
+  const auto store = Open();
+  ASSERT_NE(store, nullptr);
+  EXPECT_EQ(store->Load()->pods.size(), 1u);
+  EXPECT_TRUE(store->PutWishes({{"u", {"default", "b"}, PodGrant()}}).ok());
+  EXPECT_EQ(Open()->Wishes()->size(), 1u);
+}
+
+PodGrant GrantOfCpus(const std::string& cpus) {
+  PodGrant grant;
+  grant.containers["main"].cpus = *resources::CpuSet::Parse(cpus);
+  return grant;
+}
+
+TEST_F(PodStoreTest, AWishIsForItsUidOrItsNameAndIsUsedUpWithThePodsRow) {
+  ASSERT_TRUE(Open()
+                  ->PutWishes({{"u1", {"default", "a"}, GrantOfCpus("1")},
+                               {"u2", {"default", "b"}, GrantOfCpus("2")},
+                               {"uid-c", {"other", "x"}, GrantOfCpus("3")}})
+                  .ok());
+  const auto store = Open();
+  EXPECT_EQ(**store->WishFor("new", {"default", "a"}), GrantOfCpus("1"));
+  EXPECT_EQ(**store->WishFor("u2", {"default", "a"}), GrantOfCpus("2")) << "the uid counts first";
+  EXPECT_FALSE(store->WishFor("new", {"other", "a"})->has_value());
+  ASSERT_TRUE(store->Put({RecordOf("a"), RecordOf("c")}).ok());
+  EXPECT_FALSE(store->WishFor("new", {"default", "a"})->has_value());
+  const auto left = Open()->Wishes();
+  ASSERT_EQ(left->size(), 1u);
+  EXPECT_EQ(left->front().uid, "u2");
+  EXPECT_EQ(left->front().key.name, "b");
+}
+
+TEST_F(PodStoreTest, AFailedPutUsesNoWishUp) {
+  const auto store = Open();
+  ASSERT_TRUE(store->Put({RecordOf("a")}).ok());
+  ASSERT_TRUE(store->PutWishes({{"u", {"default", "b"}, GrantOfCpus("1")}}).ok());
+  PodRecord namesake = RecordOf("a");
+  namesake.uid = "another";
+  EXPECT_FALSE(store->Put({RecordOf("b"), namesake}).ok());
+  EXPECT_TRUE(store->WishFor("new", {"default", "b"})->has_value());
+}
+
+TEST_F(PodStoreTest, NewWishesTakeThePlaceOfAll) {
+  const auto store = Open();
+  ASSERT_TRUE(store->PutWishes({{"u1", {"default", "a"}, GrantOfCpus("1")}}).ok());
+  ASSERT_TRUE(store->PutWishes({{"u2", {"default", "b"}, GrantOfCpus("2")}}).ok());
+  EXPECT_FALSE(store->WishFor("u1", {"default", "a"})->has_value());
+  EXPECT_TRUE(store->WishFor("u2", {"default", "x"})->has_value());
+}
+
+TEST_F(PodStoreTest, ADamagedWishIsNone) {
+  ASSERT_TRUE(Open()->PutWishes({{"u1", {"default", "a"}, GrantOfCpus("1")}}).ok());
+  Execute("UPDATE wishes SET pod_grant = 'no json'");
+  const auto store = Open();
+  EXPECT_FALSE(store->WishFor("u1", {"default", "a"})->has_value());
+  EXPECT_THAT(*store->Wishes(), IsEmpty());
 }
 
 class PodStoreOnASmallDiskTest : public sqlite::SmallDiskTest {

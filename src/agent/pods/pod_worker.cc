@@ -6,6 +6,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "agent/counters/timed_work.h"
+#include "agent/pods/device_answers.h"
 #include "agent/pods/passing.h"
 #include "agent/pods/pod_change.h"
 #include "agent/pods/pod_counters.h"
@@ -26,8 +27,9 @@ void Shorten(absl::Duration& pause, absl::Duration other) {
   pause = std::min(pause, std::max(other, absl::ZeroDuration()));
 }
 
-// The back-off of a resize; no container has such a name.
+// Back-offs of a resize and of plugins' answers; no container has such a name.
 constexpr char kResize[] = "/resize";
+constexpr char kDevices[] = "/devices";
 
 // The run ends, or has ended, so that the next one begins with other resources.
 bool IsRestarting(const PodRecord& record, const ObservedContainer& run) {
@@ -105,16 +107,32 @@ std::string PodWorker::LastWords(const ObservedContainer& ended) const {
   return "";
 }
 
-bool PodWorker::holds_devices() const {
+bool PodWorker::holds_grant() const {
   const absl::MutexLock lock(&mutex_);
-  if (shared_.record.grant.devices.empty()) return false;
+  if (shared_.record.grant.Empty()) return false;
   const bool has_ended = shared_.has_ended || shared_.record.verdict.has_value();
   return !shared_.has_looked || !has_ended || shared_.observed.AnyRunning();
 }
 
-absl::Status PodWorker::ReleaseDevices() {
-  const absl::Status status = Change([](PodRecord& record) { record.grant.devices.clear(); });
+absl::Status PodWorker::ReleaseGrant() {
+  const absl::Status status = Change([](PodRecord& record) {
+    record.grant = {};
+    record.is_grant_released = true;
+  });
   return absl::IsNotFound(status) ? absl::OkStatus() : status;
+}
+
+absl::Status PodWorker::SetPlaces(const PodGrant& grant) {
+  const absl::Status status = Change([&](PodRecord& record) {
+    record.grant.containers = grant.containers;
+    record.grant.pod = grant.pod;
+  });
+  return absl::IsNotFound(status) ? absl::OkStatus() : status;
+}
+
+void PodWorker::OnDevices() {
+  const absl::MutexLock lock(&mutex_);
+  shared_.has_device_news = true;
 }
 
 absl::Status PodWorker::Change(absl::FunctionRef<void(PodRecord&)> change,
@@ -170,6 +188,7 @@ absl::Status PodWorker::Put(const SpecChange& change) {
 
 PodRecord PodWorker::Begin() {
   const absl::MutexLock lock(&mutex_);
+  if (std::exchange(shared_.has_device_news, false)) memory_.retry_at.erase(kDevices);
   if (memory_.begun != shared_.manifest) {
     memory_.begun = shared_.manifest;
     manifest_ = *memory_.begun;
@@ -202,13 +221,19 @@ PodWorker::Next PodWorker::Step() {
                         {record.deleted  ? "kill"
                          : !has_looked() ? "create"
                                          : "sync"});
-  const absl::StatusOr<ObservedPod> observed = reader_.Read();
+  Pause look = absl::InfiniteDuration();
+  const absl::StatusOr<ObservedPod> observed = Look(look);
   if (!observed.ok()) return RetryAfter(observed.status());
   if (record.deleted) return End(record, *observed);
   const absl::StatusOr<Pause> left = CheckDeadline(record);
   if (!left.ok()) return RetryAfter(left.status());
   if (record.verdict) return {.gone = false, .pause = StopAll(record, *observed)};
-  return {.gone = false, .pause = std::min(GoOn(record, *observed), *left)};
+  return {.gone = false, .pause = std::min({GoOn(record, *observed), *left, look})};
+}
+
+absl::StatusOr<ObservedPod> PodWorker::Look(Pause& pause) {
+  if (!memory_.end && memory_.places.IsDue(host_, pause)) reader_.ForgetLiving();
+  return reader_.Read();
 }
 
 absl::StatusOr<absl::Duration> PodWorker::CheckDeadline(PodRecord& record) {
@@ -282,6 +307,7 @@ absl::Duration PodWorker::GoOn(const PodRecord& begun, ObservedPod seen) {
   Pause pause = absl::InfiniteDuration();
   Resize(begun, seen, pause);
   KeepClasses(begun, seen, pause);
+  KeepPlaces(begun, seen, pause);
   probes_.Mark(seen);
   // A change that comes meanwhile is the next step's.
   PodRecord record = begun;
@@ -303,7 +329,8 @@ absl::Duration PodWorker::GoOn(const PodRecord& begun, ObservedPod seen) {
   if (!plan.end && observed.ReadySandbox() != nullptr) volumes_.Refresh(record, starter_);
   Shorten(pause, plan.look_again - now);
   NotePauses(record, observed, plan);
-  if (StopSandboxes(record, observed, plan, pause) && !plan.start.empty()) {
+  if (StopSandboxes(record, observed, plan, pause) && !plan.start.empty() &&
+      BringDevices(record, pause)) {
     const std::string sandbox = EnsureSandbox(record, observed, plan, pause);
     if (!sandbox.empty()) StartContainers(record, observed, plan, sandbox, pause);
   }
@@ -378,8 +405,23 @@ void PodWorker::KeepClasses(const PodRecord& record, ObservedPod& observed, Paus
   const ClassKeeper::Outcome outcome = memory_.classes.Keep(
       {host_.client, host_.clock, host_.events, host_.node_classes}, record, manifest_, observed);
   Shorten(pause, outcome.pause);
+  ReadAgain(outcome.changed, observed, pause);
+}
+
+void PodWorker::KeepPlaces(const PodRecord& record, ObservedPod& observed, Pause& pause) {
+  PlaceKeeper::Outcome outcome = memory_.places.Keep(host_, record, manifest_, observed);
+  Shorten(pause, outcome.pause);
   if (outcome.changed.empty()) return;
-  for (const std::string& id : outcome.changed) reader_.Forget(id);
+  ReadAgain(outcome.changed, observed, pause);
+  // Tells at once of an update without effect.
+  outcome = memory_.places.Keep(host_, record, manifest_, observed);
+  Shorten(pause, outcome.changed.empty() ? outcome.pause : kSoon);
+}
+
+void PodWorker::ReadAgain(const std::set<std::string>& changed, ObservedPod& observed,
+                          Pause& pause) {
+  if (changed.empty()) return;
+  for (const std::string& id : changed) reader_.Forget(id);
   absl::StatusOr<ObservedPod> again = reader_.Read();
   if (again.ok()) {
     observed = *std::move(again);
@@ -444,6 +486,52 @@ std::string PodWorker::EnsureSandbox(const PodRecord& record, const ObservedPod&
   memory_.retry_at[""] = memory_.back_off.NotBefore("", now);
   Shorten(pause, memory_.retry_at[""] - now);
   return "";
+}
+
+bool PodWorker::BringDevices(PodRecord& record, Pause& pause) {
+  const bool all_known = std::all_of(
+      record.grant.devices.begin(), record.grant.devices.end(),
+      [&](const auto& each) { return record.grant.device_answers.contains(each.first); });
+  if (all_known) return true;
+  const absl::Time now = host_.clock.Now();
+  const auto retry = memory_.retry_at.find(kDevices);
+  if (retry != memory_.retry_at.end() && retry->second > now) {
+    Shorten(pause, retry->second - now);
+    return false;
+  }
+  const absl::Status status = TryDevices(record);
+  if (status.ok()) {
+    memory_.back_off.Forget(kDevices);
+    return true;
+  }
+  if (absl::IsAborted(status)) {  // it has a verdict now
+    Shorten(pause, absl::ZeroDuration());
+    return false;
+  }
+  memory_.failure = std::string(status.message());
+  host_.events.Add(SubjectOf(record), "Warning", "FailedAllocateDevices",
+                   absl::StrCat("Pod waits for its devices: ", memory_.failure));
+  memory_.back_off.OnAttempt(kDevices, now);
+  memory_.retry_at[kDevices] = memory_.back_off.NotBefore(kDevices, now);
+  Shorten(pause, memory_.retry_at[kDevices] - now);
+  return false;
+}
+
+absl::Status PodWorker::TryDevices(PodRecord& record) {
+  auto answers = AskForDevices(host_.device_manager, record.grant);
+  if (absl::IsUnavailable(answers.status())) return answers.status();
+  if (answers.ok()) {
+    PLIMSOLL_RETURN_IF_ERROR(
+        Change([&](PodRecord& kept) { kept.grant.device_answers = *answers; }));
+    record.grant.device_answers = *std::move(answers);
+    return absl::OkStatus();
+  }
+  const PodVerdict verdict = {"UnexpectedAdmissionError",
+                              absl::StrCat("Allocate failed due to ", answers.status().message(),
+                                           ", which is unexpected")};
+  PLIMSOLL_RETURN_IF_ERROR(Evict(verdict));
+  host_.events.Add(SubjectOf(record), "Warning", verdict.reason, verdict.message);
+  return absl::AbortedError(verdict.message);
 }
 
 void PodWorker::StartContainers(const PodRecord& record, const ObservedPod& observed,
@@ -554,6 +642,7 @@ void PodWorker::Report(const ObservedPod& observed, const std::optional<PodEnd>&
     memory_.is_new = false;
     host_.counters->AddTime(kPodStart, {}, host_.clock.Now() - record.created);
   }
+  const bool held = holds_grant();
   bool frees_room = false;
   Show(observed, end);
   {
@@ -563,7 +652,13 @@ void PodWorker::Report(const ObservedPod& observed, const std::optional<PodEnd>&
     shared_.has_ended = end.has_value();
     shared_.has_looked = true;
   }
+  frees_room |= held && !holds_grant();
   if (frees_room && host_.on_room) host_.on_room();
+}
+
+DeviceStock PodWorker::DevicesOf(const PodRecord& record) const {
+  if (host_.device_manager == nullptr || record.grant.devices.empty()) return {};
+  return host_.device_manager->Stock();
 }
 
 // Who changes a record shows the change at once. An object that was made of the record before must
@@ -583,7 +678,7 @@ void PodWorker::Show(const ObservedPod& observed, const std::optional<PodEnd>& e
     const PodBoard::Object before = host_.board.Get(key_);
     host_.board.Put(key_,
                     PodObject({record, manifest_, observed, end, memory_.waiting, memory_.failure,
-                               resize_failure, host_.resizes_pods, probes_.health()},
+                               resize_failure, host_.resizes_pods, probes_.health(), DevicesOf(record)},
                               host_.node, before != nullptr ? *before : none, host_.clock.Now()));
     const absl::MutexLock lock(&mutex_);
     is_latest = shared_.changes == changes;

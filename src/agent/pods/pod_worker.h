@@ -19,6 +19,7 @@
 #include "agent/pods/class_keeper.h"
 #include "agent/pods/live_volumes.h"
 #include "agent/pods/observed_pod.h"
+#include "agent/pods/place_keeper.h"
 #include "agent/pods/plan.h"
 #include "agent/pods/pod_host.h"
 #include "agent/pods/pod_probes.h"
@@ -73,10 +74,15 @@ class PodWorker {
   bool is_active() const;
   // As of the last step.
   ObservedPod observed() const;
-  // Its devices are not free: a container of it may still use them.
-  bool holds_devices() const;
-  // Takes the devices of a pod that has ended off its record.
-  absl::Status ReleaseDevices();
+  // Its CPUs, memory and devices are not free: a container of it may still use them.
+  bool holds_grant() const;
+  // Takes the grant of a pod that has ended off its record.
+  absl::Status ReleaseGrant();
+  // Gives the pod others, after the node's CPUs or memory changed; its devices and their plugins'
+  // answers stay. The next steps bring its containers there.
+  absl::Status SetPlaces(const PodGrant& grant);
+  // Devices came, or their health changed: what waits for a plugin is tried again.
+  void OnDevices();
   // A step has seen the runtime's pod, so that is_active tells the truth.
   bool has_looked() const;
 
@@ -95,6 +101,19 @@ class PodWorker {
   Pause GoOn(const PodRecord& begun, ObservedPod seen);
   // Stops the containers whose probes have failed, and looks again if there are any.
   absl::Status StopUnhealthy(const PodRecord& record, ObservedPod& observed);
+  // Reads the pod from the runtime, anew where its places have to be looked at.
+  absl::StatusOr<ObservedPod> Look(Pause& pause);
+  // Puts places and amounts in force that have changed; `observed` is then as after it.
+  void KeepPlaces(const PodRecord& record, ObservedPod& observed, Pause& pause);
+  // Reads containers and sandboxes again that have changed.
+  void ReadAgain(const std::set<std::string>& changed, ObservedPod& observed, Pause& pause);
+  // Asks plugins for what the containers get with their devices, once, and puts it on record. False:
+  // nothing starts now, and `pause` says when to retry; or the pod has a verdict.
+  bool BringDevices(PodRecord& record, Pause& pause);
+  // UNAVAILABLE: a plugin is away. ABORTED: one has refused, which is the pod's verdict.
+  absl::Status TryDevices(PodRecord& record);
+  // For the pod's status.
+  DeviceStock DevicesOf(const PodRecord& record) const;
   // Puts the classes of the manifest's fields in force; `observed` is then as after it.
   void KeepClasses(const PodRecord& record, ObservedPod& observed, Pause& pause);
   // False: a sandbox isn't stopped, so that its addresses and ports aren't free yet.
@@ -143,6 +162,7 @@ class PodWorker {
     std::map<std::string, Waiting> waiting;      // by container
     std::string failure;                         // the sandbox can't be made
     ClassKeeper classes;
+    PlaceKeeper places;
     std::string resize_failure;     // the last try's; empty: none failed
     std::set<std::string> stopped;  // sandboxes, by id
     std::optional<PodEnd> end;      // as last planned
@@ -159,6 +179,7 @@ class PodWorker {
     bool has_ended = false;
     bool has_looked = false;
     bool is_gone = false;
+    bool has_device_news = false;  // since the last step began
   };
   mutable absl::Mutex mutex_;
   Shared shared_ ABSL_GUARDED_BY(mutex_);

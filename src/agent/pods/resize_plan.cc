@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "absl/numeric/int128.h"
+#include "agent/pods/places.h"
 #include "agent/pods/resize_check.h"
 #include "resources/shares.h"
 
@@ -48,14 +49,14 @@ uint64_t InPages(uint64_t bytes) {
   return bytes >= uint64_t{1} << 62 ? kNoLimit : bytes / kPageBytes;
 }
 
-std::optional<resources::Quantity> AmountIn(const ResourceList& list, const std::string& name) {
+std::optional<resources::Quantity> WrittenIn(const ResourceList& list, const std::string& name) {
   const auto it = list.find(name);
   return it == list.end() ? std::nullopt : std::optional(it->second);
 }
 
 bool DiffersIn(const std::string& resource, const Requirements& one, const Requirements& other) {
-  return AmountIn(one.requests, resource) != AmountIn(other.requests, resource) ||
-         AmountIn(one.limits, resource) != AmountIn(other.limits, resource);
+  return WrittenIn(one.requests, resource) != WrittenIn(other.requests, resource) ||
+         WrittenIn(one.limits, resource) != WrittenIn(other.limits, resource);
 }
 
 struct Lacks {
@@ -63,10 +64,12 @@ struct Lacks {
   Lack memory;
 };
 
-Lacks ReportedLacks(const ReportedResources& has, const Requirements& wants, bool writes) {
+Lacks ReportedLacks(const ReportedResources& has, const Requirements& wants,
+                    const ResizeView& view, const std::string& container) {
   Lacks lacks;
-  const linux::CgroupSettings settings =
+  linux::CgroupSettings settings =
       resources::ToCgroupSettings(wants).value_or(linux::CgroupSettings());
+  if (HasExclusiveCpus(view.grant, container)) settings.cpu_quota_us.reset();
   lacks.cpu = LackOf(
       RateOf(has.cpu_quota_us, has.cpu_period_us),
       RateOf(settings.cpu_quota_us, static_cast<int64_t>(settings.cpu_period_us.value_or(0))));
@@ -75,7 +78,7 @@ Lacks ReportedLacks(const ReportedResources& has, const Requirements& wants, boo
       !resources::AreOneWeight(*settings.cpu_shares, static_cast<uint64_t>(has.cpu_shares));
   lacks.memory = LackOf(InPages(LimitOf(has.memory_limit_bytes)),
                         InPages(LimitOf(settings.memory_limit_bytes)));
-  if (!writes || !has.written) return lacks;
+  if (!view.writes || !has.written) return lacks;
   lacks.cpu.any |= DiffersIn("cpu", *has.written, wants);
   lacks.memory.any |= DiffersIn("memory", *has.written, wants);
   return lacks;
@@ -84,7 +87,7 @@ Lacks ReportedLacks(const ReportedResources& has, const Requirements& wants, boo
 // Of a run that nobody reports on: the difference between the two manifests.
 Lacks AssumedLacks(const Requirements& before, const Requirements& wants) {
   const auto lack = [&](const char* resource) {
-    const auto had = AmountIn(before.limits, resource), want = AmountIn(wants.limits, resource);
+    const auto had = WrittenIn(before.limits, resource), want = WrittenIn(wants.limits, resource);
     Lack difference = LackOf(had ? static_cast<uint64_t>(had->MilliValue()) : kNoLimit,
                              want ? static_cast<uint64_t>(want->MilliValue()) : kNoLimit);
     difference.any = DiffersIn(resource, before, wants);
@@ -123,7 +126,7 @@ std::vector<LackingRun> LackingRuns(const ResizeView& view) {
     if (!run.resources && !is_old) return;
     const Lacks lacks =
         run.resources
-            ? ReportedLacks(*run.resources, wants, view.writes)
+            ? ReportedLacks(*run.resources, wants, view, run.name)
             : AssumedLacks(resources::WithDefaults(view.before.containers[i].resources), wants);
     const Lack all = Both(lacks.cpu, lacks.memory);
     if (run.resources && !all.any) return;
@@ -165,7 +168,7 @@ std::vector<std::string> NotInForce(const ResizeView& view) {
   EachRun(view.after, view.observed, [&](size_t i, const ObservedContainer& run) {
     if (!run.resources) return;
     const Requirements wants = resources::WithDefaults(view.after.containers[i].resources);
-    const Lacks lacks = ReportedLacks(*run.resources, wants, view.writes);
+    const Lacks lacks = ReportedLacks(*run.resources, wants, view, run.name);
     if (lacks.cpu.any || lacks.memory.any) names.push_back(view.after.containers[i].name);
   });
   return names;

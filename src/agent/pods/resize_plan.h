@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "agent/managers/pod_grant.h"
 #include "agent/pods/observed_pod.h"
 #include "pod/manifest.h"
 
@@ -34,6 +35,7 @@ struct ResizeView {
   const ObservedPod& observed;
   int64_t generation;  // PodRecord::allocated_generation
   bool writes;         // the runtime is told requests and limits as written (KEP-4112)
+  const PodGrant& grant;  // containers with CPUs of their own have no quota
 };
 
 // A container's limit is never above its pod's, which cgroup v1 would refuse: the pod is raised

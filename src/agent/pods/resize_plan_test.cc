@@ -49,7 +49,7 @@ class ResizePlanTest : public testing::Test {
     return observed_.containers.back();
   }
   ResizeView View(const pod::Manifest& before, const pod::Manifest& after) const {
-    return {before, after, observed_, 2, true};
+    return {before, after, observed_, 2, true, grant_};
   }
   // "announce raise update:b settle"
   std::string Plan(const pod::Manifest& before, const pod::Manifest& after) const {
@@ -68,6 +68,7 @@ class ResizePlanTest : public testing::Test {
   }
 
   ObservedPod observed_;
+  PodGrant grant_;
 };
 
 TEST_F(ResizePlanTest, ThePodIsRaisedFirstAndSettledLast) {

@@ -43,7 +43,8 @@ void SetCpuRequest(int64_t shares, const ResourceList& written, ResourceList& li
 }
 
 // The resources in force. `hint` has the spelling of amounts, and no amount comes from it alone.
-Requirements InForce(const ReportedResources& reported, const Requirements& hint) {
+Requirements InForce(const ReportedResources& reported, const Requirements& hint,
+                     bool has_exclusive_cpus) {
   // What no control file holds, such as a request of memory, is the runtime's word.
   Requirements in_force = reported.written.value_or(Requirements());
   for (const char* name : {"cpu", "memory"}) in_force.limits.erase(name);
@@ -55,6 +56,10 @@ Requirements InForce(const ReportedResources& reported, const Requirements& hint
     Set(in_force.limits, "cpu",
         Quantity::FromMilli(resources::QuotaToMilliCpu(reported.cpu_quota_us, period)),
         hint.limits);
+  }
+  // No quota limits these CPUs: they are themselves the limit.
+  if (const auto cpus = hint.limits.find("cpu"); has_exclusive_cpus && cpus != hint.limits.end()) {
+    in_force.limits["cpu"] = cpus->second;
   }
   if (reported.memory_limit_bytes > 0) {
     Set(in_force.limits, "memory",
@@ -74,11 +79,11 @@ Json ResizeCondition(const char* type, int64_t generation, absl::string_view rea
 }  // namespace
 
 void AddResources(const pod::ContainerManifest& allocated, const ObservedContainer& run,
-                  Json& status) {
+                  bool has_exclusive_cpus, Json& status) {
   const Requirements given = resources::WithDefaults(allocated.resources);
   if (!given.requests.empty()) status["allocatedResources"] = AmountsJson(given.requests);
   if (!run.resources) return;
-  const Requirements in_force = InForce(*run.resources, given);
+  const Requirements in_force = InForce(*run.resources, given, has_exclusive_cpus);
   status["resources"] = Json::object();
   if (!in_force.requests.empty()) status["resources"]["requests"] = AmountsJson(in_force.requests);
   if (!in_force.limits.empty()) status["resources"]["limits"] = AmountsJson(in_force.limits);

@@ -14,9 +14,9 @@ namespace plimsoll::agent {
 
 // Adds `allocatedResources`, which the node has given the container, and `resources`, which are in
 // force as the runtime reports them, never as they were asked for. A runtime that reports none
-// leaves `resources` out.
+// leaves `resources` out. The limit of exclusive CPUs is their number.
 void AddResources(const pod::ContainerManifest& allocated, const ObservedContainer& run,
-                  nlohmann::json& status);
+                  bool has_exclusive_cpus, nlohmann::json& status);
 
 // PodResizePending and PodResizeInProgress, those that hold, without lastTransitionTime. `failure`:
 // the last try's; `unverified`: containers of which the runtime reports nothing.

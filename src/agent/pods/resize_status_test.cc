@@ -27,7 +27,7 @@ Json StatusOf(const std::string& allocated, const std::optional<ReportedResource
   ObservedContainer run;
   run.resources = reported;
   Json status;
-  AddResources(Allocated(allocated), run, status);
+  AddResources(Allocated(allocated), run, /*has_exclusive_cpus=*/false, status);
   return status;
 }
 

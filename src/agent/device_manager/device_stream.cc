@@ -1,0 +1,92 @@
+#include "agent/device_manager/device_stream.h"
+
+#include <grpcpp/alarm.h>
+#include <grpcpp/client_context.h>
+#include <grpcpp/support/client_callback.h>
+
+#include <chrono>
+#include <utility>
+
+#include "agent/device_manager/call_set.h"
+#include "kubelet/deviceplugin/v1beta1/api.grpc.pb.h"
+
+namespace plimsoll::agent {
+namespace {
+
+constexpr std::chrono::milliseconds kPause(100);
+
+}  // namespace
+
+// Is among those running until gRPC has no more use for it.
+class DeviceStreams::Reader final
+    : public DeviceStream,
+      private grpc::ClientReadReactor<::v1beta1::ListAndWatchResponse>,
+      public std::enable_shared_from_this<Reader> {
+ public:
+  Reader(DeviceStreams& streams, std::shared_ptr<grpc::Channel> channel, Hooks hooks)
+      : streams_(streams),
+        stub_(::v1beta1::DevicePlugin::NewStub(std::move(channel))),
+        hooks_(std::move(hooks)) {}
+
+  void Begin() {
+    stub_->async()->ListAndWatch(&context_, &request_, this);
+    AddHold();  // for reads that follow a pause
+    StartRead(&read_);
+    StartCall();
+  }
+  void Cancel() override { context_.TryCancel(); }
+
+ private:
+  void OnReadDone(bool ok) override {
+    if (!ok) {
+      RemoveHold();
+      return;
+    }
+    hooks_.on_list(DevicesFrom(read_));
+    read_.Clear();
+    pause_.Set(std::chrono::system_clock::now() + kPause, [this](bool) { StartRead(&read_); });
+  }
+  void OnDone(const grpc::Status& status) override {
+    hooks_.on_end(FromGrpc(status));
+    hooks_ = {};
+    const std::shared_ptr<DeviceStream> self = shared_from_this();
+    const absl::MutexLock lock(&streams_.mutex_);
+    streams_.running_.erase(self);
+  }
+
+  DeviceStreams& streams_;
+  const std::unique_ptr<::v1beta1::DevicePlugin::Stub> stub_;
+  Hooks hooks_;
+  grpc::ClientContext context_;
+  const ::v1beta1::Empty request_;
+  ::v1beta1::ListAndWatchResponse read_;
+  grpc::Alarm pause_;
+};
+
+std::shared_ptr<DeviceStream> DeviceStreams::Start(std::shared_ptr<grpc::Channel> channel,
+                                                   Hooks hooks) {
+  auto reader = std::make_shared<Reader>(*this, std::move(channel), std::move(hooks));
+  {
+    const absl::MutexLock lock(&mutex_);
+    running_.insert(reader);
+    if (ended_) reader->Cancel();
+  }
+  reader->Begin();
+  return reader;
+}
+
+void DeviceStreams::EndAll() {
+  std::set<std::shared_ptr<DeviceStream>> streams;
+  {
+    const absl::MutexLock lock(&mutex_);
+    ended_ = true;
+    streams = running_;
+  }
+  for (const auto& stream : streams) stream->Cancel();
+  streams.clear();
+  const absl::MutexLock lock(&mutex_);
+  const auto none = [this]() ABSL_SHARED_LOCKS_REQUIRED(mutex_) { return running_.empty(); };
+  mutex_.Await(absl::Condition(&none));
+}
+
+}  // namespace plimsoll::agent

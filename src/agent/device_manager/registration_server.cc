@@ -1,0 +1,164 @@
+#include "agent/device_manager/registration_server.h"
+
+#include <fcntl.h>
+#include <grpcpp/grpcpp.h>
+#include <grpcpp/resource_quota.h>
+#include <grpcpp/server_posix.h>
+#include <sys/stat.h>
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "agent/device_manager/device_counters.h"
+#include "agent/device_manager/plugin_channel.h"
+#include "agent/device_manager/resource_name.h"
+#include "base/printable.h"
+#include "base/socket_file.h"
+#include "base/socket_keeper.h"
+#include "base/status.h"
+#include "cdi/names.h"
+#include "kubelet/deviceplugin/v1beta1/api.grpc.pb.h"
+
+namespace plimsoll::agent {
+namespace {
+
+constexpr int kMaxMessageBytes = 64 * 1024;
+constexpr size_t kMaxBufferBytes = 8 * 1024 * 1024;
+
+std::string QuotedText(const std::string& text) {
+  return absl::StrCat("\"", Printable(cdi::Shorten(text)), "\"");
+}
+
+grpc::Status ToGrpc(const absl::Status& status) {
+  return {static_cast<grpc::StatusCode>(status.code()), std::string(status.message())};
+}
+
+absl::Status CheckRequest(const ::v1beta1::RegisterRequest& request) {
+  if (request.version() != kDevicePluginVersion) {
+    return absl::InvalidArgumentError(absl::StrCat("API version ", QuotedText(request.version()),
+                                                   " is not supported; \"", kDevicePluginVersion,
+                                                   "\" is"));
+  }
+  if (!IsExtendedResourceName(request.resource_name())) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("resource ", QuotedText(request.resource_name()),
+                     " is no extended resource; expected a name like example.com/gpu, outside "
+                     "kubernetes.io"));
+  }
+  PLIMSOLL_RETURN_IF_ERROR(CheckSocketName(request.endpoint()));
+  if (request.endpoint() == kKubeletSocket) {
+    return absl::InvalidArgumentError("endpoint \"kubelet.sock\" is not the plugin's");
+  }
+  return absl::OkStatus();
+}
+
+// Plugins of before; one that still runs makes its socket anew, and registers.
+absl::Status RemoveSockets(const FsRoot& directory) {
+  PLIMSOLL_ASSIGN_OR_RETURN(const auto names, directory.List("."));
+  absl::Status status;
+  for (const std::string& name : names) {
+    const auto file = directory.OpenFile(name, O_PATH | O_NOFOLLOW);
+    struct stat info = {};
+    if (!file.ok() || fstat(file->get(), &info) != 0 || !S_ISSOCK(info.st_mode)) continue;
+    status = FirstError(status, directory.RemoveFile(name));
+  }
+  return status;
+}
+
+class Server final : public RegistrationServer, private ::v1beta1::Registration::CallbackService {
+ public:
+  explicit Server(Options options)
+      : options_(std::move(options)),
+        socket_(absl::StrCat(options_.root.PathOf(options_.directory), "/", kKubeletSocket)) {}
+
+  ~Server() override {
+    const bool has_socket = keeper_ != nullptr;
+    keeper_.reset();
+    if (server_ == nullptr) return;
+    server_->Shutdown(std::chrono::system_clock::now());
+    server_->Wait();
+    if (has_socket) {
+      options_.root.RemoveFile(absl::StrCat(options_.directory, "/", kKubeletSocket)).IgnoreError();
+    }
+  }
+
+  absl::Status Listen() {
+    PLIMSOLL_RETURN_IF_ERROR(CheckSocketPath(socket_));
+    PLIMSOLL_RETURN_IF_ERROR(options_.root.MakeDirs(options_.directory, 0750));
+    PLIMSOLL_RETURN_IF_ERROR(CheckNobodyListens(socket_));
+    PLIMSOLL_ASSIGN_OR_RETURN(const FsRoot directory, options_.root.Sub(options_.directory));
+    PLIMSOLL_RETURN_IF_ERROR(RemoveSockets(directory));
+    grpc::ServerBuilder builder;
+    grpc::ResourceQuota quota("device-plugins");
+    quota.Resize(kMaxBufferBytes);
+    builder.SetResourceQuota(quota);
+    builder.SetMaxReceiveMessageSize(kMaxMessageBytes);
+    builder.RegisterService(this);
+    server_ = builder.BuildAndStart();
+    if (server_ == nullptr) return absl::InternalError("can't start a gRPC server");
+    const SocketFile file{socket_, 0660, std::nullopt};
+    PLIMSOLL_ASSIGN_OR_RETURN(UniqueFd listener, ListenAt(file));
+    const auto serve = [this](UniqueFd connection) {
+      grpc::AddInsecureChannelFromFd(server_.get(), connection.Release());
+    };
+    const auto tell = [this](const absl::Status& made) { TellSocket(made); };
+    PLIMSOLL_ASSIGN_OR_RETURN(keeper_, SocketKeeper::Start(file, serve, tell, std::move(listener)));
+    return absl::OkStatus();
+  }
+
+ private:
+  void TellSocket(const absl::Status& made) {
+    options_.news->Tell(
+        "DevicePluginSocketRemoved",
+        made.ok()
+            ? absl::StrCat(socket_, " was removed, and has been made again")
+            : absl::StrCat(socket_, " was removed, and can't be made again: ", made.message()));
+  }
+
+  grpc::ServerUnaryReactor* Register(grpc::CallbackServerContext* context,
+                                     const ::v1beta1::RegisterRequest* request,
+                                     ::v1beta1::Empty* /*response*/) override {
+    grpc::ServerUnaryReactor* const reactor = context->DefaultReactor();
+    if (absl::Status wrong = CheckRequest(*request); !wrong.ok()) {
+      Finish(reactor, request->resource_name(), wrong);
+      return reactor;
+    }
+    const std::string& resource = request->resource_name();
+    if (options_.counters != nullptr) options_.counters->Add(kPluginRegistrations, {resource});
+    const std::string path = absl::StrCat(options_.directory, "/", request->endpoint());
+    const bool queued = options_.pool->TrySchedule([this, reactor, resource, path] {
+      Finish(reactor, resource, options_.enlist(resource, path));
+    });
+    if (!queued) {
+      Finish(reactor, resource, absl::ResourceExhaustedError("too many plugins register at once"));
+    }
+    return reactor;
+  }
+
+  void Finish(grpc::ServerUnaryReactor* reactor, const std::string& resource,
+              const absl::Status& status) {
+    if (!status.ok()) {
+      options_.news->Tell("DevicePluginRefused",
+                          absl::StrCat("a device plugin of ", QuotedText(resource),
+                                       " can't register: ", status.message()));
+    }
+    reactor->Finish(ToGrpc(status));
+  }
+
+  const Options options_;
+  const std::string socket_;
+  std::unique_ptr<grpc::Server> server_;
+  std::unique_ptr<SocketKeeper> keeper_;
+};
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<RegistrationServer>> RegistrationServer::Start(Options options) {
+  const std::string directory = options.directory;
+  auto server = std::make_unique<Server>(std::move(options));
+  PLIMSOLL_RETURN_IF_ERROR(
+      Annotate(server->Listen(), absl::StrCat("socket for device plugins in ", directory)));
+  return std::unique_ptr<RegistrationServer>(std::move(server));
+}
+
+}  // namespace plimsoll::agent

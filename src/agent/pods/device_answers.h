@@ -1,0 +1,36 @@
+// What plugins give containers for their devices, and what they say of these.
+#ifndef PLIMSOLL_AGENT_PODS_DEVICE_ANSWERS_H_
+#define PLIMSOLL_AGENT_PODS_DEVICE_ANSWERS_H_
+
+#include <map>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "agent/device_manager/device_manager.h"
+#include "agent/managers/pod_grant.h"
+#include "pod/context.h"
+#include "pod/manifest.h"
+
+namespace plimsoll::agent {
+
+// FAILED_PRECONDITION: a container requests more of a resource of devices than the grant has.
+absl::Status CheckDevices(const DeviceStock& stock, const pod::Manifest& pod,
+                          const PodGrant& grant);
+
+// Asks the plugins for each container with devices whose answer the grant lacks, and adds those
+// of the grant. Takes as long as the plugins. Errors of DeviceManager::Allocate. `devices` null: FAILED_PRECONDITION if there is something to ask.
+absl::StatusOr<std::map<std::string, pod::GivenDevices>> AskForDevices(const DeviceManager* devices,
+                                                                       const PodGrant& grant);
+
+// Tells the plugins that the container starts, where they want to know. Errors of
+// DeviceManager::PreStart.
+absl::Status TellDevicesOfStart(const DeviceManager* devices, const PodGrant& grant,
+                                const std::string& container);
+
+// "Healthy", "Unhealthy", or "Unknown" for a device that is gone (KEP-4680).
+std::string DeviceHealthOf(const DeviceStock& stock, const std::string& resource, const std::string& id);
+
+}  // namespace plimsoll::agent
+
+#endif  // PLIMSOLL_AGENT_PODS_DEVICE_ANSWERS_H_

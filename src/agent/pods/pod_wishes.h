@@ -1,0 +1,59 @@
+// What pods had under a kubelet (plimsoll-agent import-kubelet-state), until they come to the
+// agent.
+#ifndef PLIMSOLL_AGENT_PODS_POD_WISHES_H_
+#define PLIMSOLL_AGENT_PODS_POD_WISHES_H_
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "agent/managers/pod_grant.h"
+#include "agent/pods/pod_key.h"
+#include "sqlite/database.h"
+
+namespace plimsoll::agent {
+
+struct PodWish {
+  std::string uid;  // kubelet's
+  PodKey key;
+  PodGrant grant;
+};
+
+// The table of wishes. Used by one thread at a time.
+class PodWishes {
+ public:
+  // The statement that makes it.
+  static const char kSchema[];
+
+  // `database` has the table, and outlives this.
+  static absl::StatusOr<PodWishes> Open(sqlite::Database& database);
+
+  // In a transaction of the caller's: these take the place of all.
+  absl::Status Replace(const std::vector<PodWish>& wishes);
+  absl::StatusOr<std::vector<PodWish>> All();
+  // The wish for a pod of this uid, else for one of this name; a wish that can't be read is none.
+  absl::StatusOr<std::optional<PodGrant>> For(const std::string& uid, const PodKey& key);
+  // In a transaction of the caller's: the pod is there now. Costs nothing where there are no
+  // wishes.
+  absl::Status Use(const std::string& uid, const PodKey& key);
+
+ private:
+  PodWishes(bool has_any, sqlite::Statement clear, sqlite::Statement put, sqlite::Statement load,
+            sqlite::Statement find, sqlite::Statement use)
+      : has_any_(has_any),
+        clear_(std::move(clear)),
+        put_(std::move(put)),
+        load_(std::move(load)),
+        find_(std::move(find)),
+        use_(std::move(use)) {}
+
+  bool has_any_;  // false: the table is empty
+  sqlite::Statement clear_, put_, load_, find_, use_;
+};
+
+}  // namespace plimsoll::agent
+
+#endif  // PLIMSOLL_AGENT_PODS_POD_WISHES_H_
