@@ -1,5 +1,7 @@
 #include "agent/device_config.h"
 
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -7,17 +9,10 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
-#include "base/label_text.h"
+#include "agent/device_manager/resource_name.h"
 
 namespace plimsoll::agent {
 namespace {
-
-// Kubernetes keeps names below kubernetes.io for itself.
-bool IsExtendedResource(const std::string& name) {
-  const std::vector<std::string> parts = absl::StrSplit(name, absl::MaxSplits('/', 1));
-  return parts.size() == 2 && IsLabelKey(name) && parts[0] != "kubernetes.io" &&
-         !absl::EndsWith(parts[0], ".kubernetes.io");
-}
 
 // "vendor.com/class=name"; the runtime checks the rest.
 bool LooksLikeCdiName(const std::string& name) {
@@ -37,6 +32,9 @@ NodeDevice ReadDevice(YamlReader& reader, const YAML::Node& node, const std::str
   mapping.String("containerPath", device.node.container_path);
   device.node.permissions = "rw";
   mapping.String("permissions", device.node.permissions);
+  std::optional<int64_t> numa_node;
+  mapping.Int("numaNode", numa_node, 0, NodeMask::kMost - 1);
+  if (numa_node) device.numa_node = static_cast<uint32_t>(*numa_node);
   const bool has_node_keys = mapping.Get("containerPath") || mapping.Get("permissions");
   mapping.Finish();
   if (device.cdi_name.empty() == device.node.host_path.empty()) {
@@ -75,7 +73,7 @@ void ReadDevices(YamlReader& reader, YamlMapping& mapping, NodeDevices& out) {
   reader.Entries(
       *node, mapping.PathOf("devices"),
       [&](const std::string& name, const YAML::Node& value, const std::string& path) {
-        if (!IsExtendedResource(name)) {
+        if (!IsExtendedResourceName(name)) {
           reader.Fail(value, path,
                       absl::StrCat("\"", name,
                                    "\" is no extended resource; expected a name like "

@@ -13,7 +13,7 @@ namespace plimsoll::agent {
 //     example.com/gpu:
 //     - {cdi: vendor.com/gpu=0}
 //     example.com/serial:
-//     - {path: /dev/ttyS0, containerPath: /dev/serial, permissions: rw}
+//     - {path: /dev/ttyS0, containerPath: /dev/serial, permissions: rw, numaNode: 1}
 //
 // Fails for a name that is no extended resource's, an entry that is neither or both of the two
 // kinds, and a device that is there twice.

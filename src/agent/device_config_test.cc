@@ -12,13 +12,15 @@ using ::testing::HasSubstr;
 
 TEST(DeviceConfigTest, BothKindsAreRead) {
   const auto config = ParseConfig(
-      "devices:\n  example.com/gpu: [{cdi: v.com/gpu=0}, {cdi: v.com/gpu=1}]\n"
+      "devices:\n  example.com/gpu: [{cdi: v.com/gpu=0}, {cdi: v.com/gpu=1, numaNode: 63}]\n"
       "  example.com/serial:\n  - {path: /dev/ttyS0}\n"
       "  - {path: /dev/ttyS1, containerPath: /dev/serial, permissions: rwm}\n"
       "  example.com/none: []\n",
       "f.yaml");
   ASSERT_TRUE(config.ok()) << config.status();
   EXPECT_EQ(config->devices.at("example.com/gpu")[1].id(), "v.com/gpu=1");
+  EXPECT_EQ(config->devices.at("example.com/gpu")[0].numa_node, std::nullopt);
+  EXPECT_EQ(config->devices.at("example.com/gpu")[1].numa_node, 63u);
   const auto& serial = config->devices.at("example.com/serial");
   ASSERT_EQ(serial.size(), 2u);
   EXPECT_EQ(serial[0].id(), "/dev/ttyS0");
@@ -59,6 +61,8 @@ INSTANTIATE_TEST_SUITE_P(
         WrongDevices{"devices: {example.com/x: [{path: /dev/a, permissions: rx}]}",
                      "must be of r, w and m"},
         WrongDevices{"devices: {example.com/x: [{path: /dev/a, mode: rw}]}", "mode"},
+        WrongDevices{"devices: {example.com/x: [{path: /dev/a, numaNode: 64}]}", "numaNode"},
+        WrongDevices{"devices: {requests.example.com/x: []}", "is no extended resource"},
         WrongDevices{"devices: {e.com/x: [{path: /dev/a}], e.com/y: [{path: /dev/a}]}",
                      "is also of e.com/x"}));
 

@@ -243,19 +243,39 @@ absl::Status SetResources(const Manifest& pod,
   return absl::OkStatus();
 }
 
-void SetDevices(const Manifest& pod, const std::string& name, const PodContext& context,
-                cri::ContainerConfig* out) {
-  if (const auto given = context.devices.find(name); given != context.devices.end()) {
-    for (const std::string& device : given->second.cdi_names) {
-      out->add_cdi_devices()->set_name(device);
-    }
-    for (const DeviceNode& node : given->second.nodes) {
-      cri::Device* device = out->add_devices();
-      device->set_host_path(node.host_path);
-      device->set_container_path(node.container_path);
-      device->set_permissions(node.permissions);
-    }
+GivenDevices DevicesOf(const std::string& container, const PodContext& context) {
+  const auto given = context.devices.find(container);
+  return given == context.devices.end() ? GivenDevices() : given->second;
+}
+
+void AddVariable(const std::string& name, const std::string& value, cri::ContainerConfig* config) {
+  cri::KeyValue* out = config->add_envs();
+  out->set_key(name);
+  out->set_value(value);
+}
+
+// As under kubelet: variables of devices come first, those of the manifest don't see them, the
+// command does.
+void SetEnvironment(const GivenDevices& devices,
+                    const std::vector<std::pair<std::string, std::string>>& of_manifest,
+                    std::map<std::string, std::string>& variables, cri::ContainerConfig* config) {
+  for (const auto& [name, value] : of_manifest) variables[name] = value;  // the last of a name
+  for (const auto& [name, value] : devices.env) {
+    if (variables.try_emplace(name, value).second) AddVariable(name, value, config);
   }
+  for (const auto& [name, value] : of_manifest) AddVariable(name, value, config);
+}
+
+void SetDevices(const Manifest& pod, const std::string& name, const GivenDevices& given,
+                cri::ContainerConfig* out) {
+  for (const std::string& device : given.cdi_names) out->add_cdi_devices()->set_name(device);
+  for (const DeviceNode& node : given.nodes) {
+    cri::Device* device = out->add_devices();
+    device->set_host_path(node.host_path);
+    device->set_container_path(node.container_path);
+    device->set_permissions(node.permissions);
+  }
+  for (const auto& [key, value] : given.annotations) (*out->mutable_annotations())[key] = value;
   const auto devices = AnnotationOf(pod, kCdiAnnotation, name);
   if (!devices) return;
   for (const absl::string_view device : absl::StrSplit(*devices, ',')) {
@@ -301,12 +321,8 @@ absl::StatusOr<cri::ContainerConfig> ContainerToCri(
   if (!environment.ok()) {
     return Annotate(environment.status(), absl::StrCat(pod.file, ": container ", container.name));
   }
-  for (const auto& [name, value] : *environment) {
-    cri::KeyValue* out = config.add_envs();
-    out->set_key(name);
-    out->set_value(value);
-    variables[name] = value;
-  }
+  const GivenDevices devices = DevicesOf(container.name, context);
+  SetEnvironment(devices, *environment, variables, &config);
   for (const std::string& word : container.command) {
     config.add_command(ExpandReferences(word, variables));
   }
@@ -323,9 +339,10 @@ absl::StatusOr<cri::ContainerConfig> ContainerToCri(
   labels[kContainerNameLabel] = container.name;
   labels[kRoleLabel] = RoleName(container.role);
   PLIMSOLL_ASSIGN_OR_RETURN(sub_paths, SetMounts(pod, container, context, variables, &config));
+  SetDeviceMounts(devices, &config);
   PLIMSOLL_RETURN_IF_ERROR(
       SetResources(pod, all, index, context, config.mutable_linux()->mutable_resources()));
-  SetDevices(pod, container.name, context, &config);
+  SetDevices(pod, container.name, devices, &config);
   SetSecurity(pod, container, context, config.mutable_linux()->mutable_security_context());
   SetQuantities(all[index].requirements, config.mutable_kubernetes_resources());
   SetContainerClasses(pod, container, &config);

@@ -4,6 +4,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
 #include "base/status.h"
 #include "pod/env.h"
 #include "pod/manifest_fields.h"
@@ -99,6 +100,12 @@ void AddFile(const Manifest& pod, const PodContext& context, const std::string& 
   MapIds(pod, context, out);
 }
 
+absl::string_view WithoutSlash(absl::string_view path) {
+  while (path.size() > 1 && absl::ConsumeSuffix(&path, "/")) {
+  }
+  return path;
+}
+
 }  // namespace
 
 void SetIds(const PodContext& context, cri::IDMapping* out) {
@@ -127,6 +134,24 @@ absl::StatusOr<std::vector<std::string>> SetMounts(
     AddFile(pod, context, log->second, container.termination_message_path, config);
   }
   return sub_paths;
+}
+
+void SetDeviceMounts(const GivenDevices& devices, cri::ContainerConfig* config) {
+  const int of_others = config->mounts_size();
+  const auto is_taken = [&](const DeviceMount& mount) {
+    return std::any_of(config->mounts().begin(), config->mounts().begin() + of_others,
+                       [&](const cri::Mount& other) {
+                         return WithoutSlash(other.container_path()) ==
+                                WithoutSlash(mount.container_path);
+                       });
+  };
+  for (const DeviceMount& mount : devices.mounts) {
+    if (is_taken(mount)) continue;
+    cri::Mount* out = config->add_mounts();
+    out->set_host_path(mount.host_path);
+    out->set_container_path(mount.container_path);
+    out->set_readonly(mount.read_only);
+  }
 }
 
 }  // namespace plimsoll::pod

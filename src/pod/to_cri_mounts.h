@@ -25,6 +25,10 @@ absl::StatusOr<std::vector<std::string>> SetMounts(
     const Manifest& pod, const ContainerManifest& container, const PodContext& context,
     const std::map<std::string, std::string>& variables, cri::ContainerConfig* config);
 
+// Adds the mounts of a container's devices behind all others. Another mount at the same path of the
+// container wins, as under kubelet, where it comes later and covers the device's.
+void SetDeviceMounts(const GivenDevices& devices, cri::ContainerConfig* config);
+
 }  // namespace plimsoll::pod
 
 #endif  // PLIMSOLL_POD_TO_CRI_MOUNTS_H_

@@ -182,6 +182,46 @@ TEST(PodToCri, GivenDevicesAreAnnouncedAndMade) {
   EXPECT_EQ(configs->containers[0].devices_size(), 0);
 }
 
+TEST(PodToCri, WhatBelongsToDevicesComesWithThem) {
+  const Manifest pod = ParsePod(R"(
+apiVersion: v1
+kind: Pod
+metadata: {name: web}
+spec:
+  volumes: [{name: v, hostPath: {path: /data}}]
+  containers:
+  - name: app
+    image: i
+    command: [run, $(GPU), $(MINE)]
+    env: [{name: MINE, value: manifest}, {name: SEES, value: $(GPU)}]
+    volumeMounts: [{name: v, mountPath: /taken}]
+)");
+  PodContext context = Context();
+  context.volumes["v"] = "/data";
+  context.devices["app"] = {
+      .mounts = {{"/usr/lib/gpu", "/gpu", true}, {"/run/gpu", "/taken/", false}},
+      .env = {{"GPU", "0"}, {"MINE", "plugin"}},
+      .annotations = {{"vendor.com/gpu", "yes"}}};
+  const auto configs = ToCri(pod, context);
+  ASSERT_TRUE(configs.ok()) << configs.status();
+  const cri::ContainerConfig& made = configs->containers[0];
+  std::vector<std::string> variables;
+  for (const auto& each : made.envs()) variables.push_back(each.key() + "=" + each.value());
+  EXPECT_THAT(variables, ::testing::ElementsAre("GPU=0", "MINE=manifest", "SEES=$(GPU)"));
+  EXPECT_THAT(made.command(), ::testing::ElementsAre("run", "0", "manifest"));
+  EXPECT_EQ(made.annotations().at("vendor.com/gpu"), "yes");
+  const cri::ContainerResourceConfig& announced = configs->sandbox.pod_resources().containers(0);
+  for (const auto& mounts : {made.mounts(), announced.mounts()}) {
+    ASSERT_EQ(mounts.size(), 2);
+    EXPECT_EQ(mounts[0].host_path(), "/data") << "the manifest's, before the device's at its path";
+    EXPECT_EQ(mounts[1].host_path(), "/usr/lib/gpu");
+    EXPECT_EQ(mounts[1].container_path(), "/gpu");
+    EXPECT_TRUE(mounts[1].readonly());
+    EXPECT_FALSE(mounts[1].selinux_relabel()) << "the host's";
+  }
+  EXPECT_EQ(configs->sub_paths[0].size(), 1u) << "those of volumes alone";
+}
+
 TEST(PodToCri, TranslatesAsKubeletDoes) {
   const auto configs = ToCri(ParsePod(kPod), Context());
   ASSERT_TRUE(configs.ok()) << configs.status();

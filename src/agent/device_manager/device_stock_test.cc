@@ -12,7 +12,7 @@ using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 using ::testing::Optional;
 
-constexpr char kGpu[] = "example.com/gpu";
+constexpr char kResource[] = "example.com/gpu";
 
 NodeMask Nodes(const std::vector<uint32_t>& nodes) {
   NodeMask mask;
@@ -36,7 +36,8 @@ struct Case {
 
   Case(std::vector<Device> devices, int64_t count) {
     resource.devices = std::move(devices);
-    request = {.resource = kGpu, .count = count, .devices = nullptr, .held = {}, .reusable = {}};
+    request = {
+        .resource = kResource, .count = count, .devices = nullptr, .held = {}, .reusable = {}};
   }
   absl::StatusOr<std::vector<std::string>> Choose(std::optional<NodeMask> nodes = std::nullopt) {
     request.devices = &resource;
@@ -60,7 +61,7 @@ struct Case {
 TEST(DeviceHintsTest, DevicesWithoutPlacesGiveNone) {
   EXPECT_EQ(Case({Anywhere("a"), Anywhere("b")}, 1).Hints(Nodes({0, 1})), std::nullopt);
   DeviceRequest unknown{
-      .resource = kGpu, .count = 1, .devices = nullptr, .held = {}, .reusable = {}};
+      .resource = kResource, .count = 1, .devices = nullptr, .held = {}, .reusable = {}};
   EXPECT_EQ(DeviceHints(unknown, Nodes({0})), std::nullopt);
 }
 
@@ -245,7 +246,7 @@ TEST(ChooseDevicesTest, TooFewAreKubeletsErrors) {
             absl::ResourceExhaustedError("no healthy devices present; cannot allocate unhealthy "
                                          "devices example.com/gpu"));
   DeviceRequest unknown{
-      .resource = kGpu, .count = 1, .devices = nullptr, .held = {}, .reusable = {}};
+      .resource = kResource, .count = 1, .devices = nullptr, .held = {}, .reusable = {}};
   EXPECT_EQ(ChooseDevices(unknown, std::nullopt, nullptr).status(),
             absl::ResourceExhaustedError("cannot allocate unregistered device example.com/gpu"));
 }
