@@ -94,11 +94,20 @@ TEST_F(AgentNodeTest, TheDaemonsTopologyMakesTheNode) {
   EXPECT_EQ(node["metadata"]["labels"]["zone.plimsoll.dev/tier"], "slow");
   const std::string version = node["status"]["nodeInfo"]["containerRuntimeVersion"];
   EXPECT_TRUE(absl::StartsWith(version, "plimsoll://")) << version;
-  // A later one is only logged.
+  Put("4Gi");
+  EXPECT_TRUE(HasLogged("has changed: memory 8Gi -> 4Gi")) << AgentLog();
+  EXPECT_TRUE(Eventually(
+      [this] { return view_->Object()["status"]["capacity"]["memory"] == "4Gi"; }));
+  EXPECT_EQ(view_->response_count(), 2u);
+}
+
+TEST_F(AgentNodeTest, WithoutHotPlugALaterOneIsOnlyLogged) {
+  options_.hot_plug = false;
+  StartView();
+  ASSERT_TRUE(view_->AwaitFirst()) << view_->State().message;
   Put("4Gi");
   EXPECT_TRUE(HasLogged("has changed: memory 8Gi -> 4Gi")) << AgentLog();
   EXPECT_EQ(view_->Object()["status"]["capacity"]["memory"], "8Gi");
-  EXPECT_EQ(view_->response_count(), 2u);
 }
 
 TEST_F(AgentNodeTest, TheNodeLivesThroughTheDaemonsKill) {

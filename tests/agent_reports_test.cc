@@ -6,10 +6,12 @@
 #include "absl/strings/str_cat.h"
 #include "base/dir_for_test.h"
 #include "base/fs_root.h"
+#include "base/subprocess.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "harness/agent.h"
 #include "harness/kernel.h"
+#include "harness/node.h"
 #include "harness/recording_runtime.h"
 #include "service/exposition_for_test.h"
 
@@ -192,6 +194,28 @@ TEST_F(AgentReportsTest, EachMetricIsDocumentedAndEachRowIsServed) {
   for (const auto& [name, row] : documented) {
     EXPECT_TRUE(served.contains(name)) << name << " is documented, and not served";
   }
+}
+
+TEST_F(AgentReportsTest, EachKeyOfTheConfigurationIsInItsManPage) {
+  const auto root = FsRoot::Open(PLIMSOLL_SOURCE_DIRECTORY);
+  ASSERT_TRUE(root.ok()) << root.status();
+  const std::string page = root->Read("docs/man/plimsoll-agent.yaml.5").value_or("");
+  const Json config = Json::parse(agent_.Page("/configz"), nullptr, false);
+  ASSERT_TRUE(config.is_object());
+  EXPECT_GT(config["kubeletconfig"].size(), 25u);
+  for (const auto& [key, value] : config["kubeletconfig"].items()) {
+    if (key == "kind") continue;
+    EXPECT_THAT(page, HasSubstr(key));
+  }
+}
+
+TEST_F(AgentReportsTest, ThePackagedConfigurationIsValid) {
+  Command command;
+  command.argv = {ProgramPath("plimsoll-agent"), "--check-config", "--config",
+                  absl::StrCat(PLIMSOLL_SOURCE_DIRECTORY, "/packaging/plimsoll-agent.yaml")};
+  const auto checked = RunChecked(command);
+  ASSERT_TRUE(checked.ok()) << checked.status();
+  EXPECT_EQ(*checked, "configuration is valid\n");
 }
 
 TEST_F(AgentReportsTest, MetricsCountPodsAndCalls) {

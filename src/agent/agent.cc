@@ -9,28 +9,28 @@
 #include "agent/class_access.h"
 #include "agent/config_object.h"
 #include "agent/directory_watch.h"
+#include "agent/enforced_amounts.h"
+#include "agent/groups/reserved_groups.h"
 #include "agent/kubelet_check.h"
 #include "agent/manifest_directory.h"
 #include "agent/metrics.h"
 #include "agent/node/node_view.h"
-#include "agent/node_options_of.h"
-#include "agent/pod_admission.h"
-#include "agent/pod_cgroups.h"
+#include "agent/node_wiring.h"
+#include "agent/pod_wiring.h"
 #include "agent/pods/agent_pods.h"
-#include "agent/pods/class_lists.h"
 #include "agent/pods/event_log.h"
 #include "agent/pods/pod_board.h"
 #include "agent/pods/pod_counters.h"
 #include "agent/pods/pod_store.h"
 #include "agent/pods/runtime_news.h"
-#include "agent/probes/prober.h"
+#include "agent/pods_place.h"
 #include "agent/runtime.h"
 #include "agent/runtime_operations.h"
+#include "agent/swap_check.h"
 #include "base/clock.h"
 #include "base/fs_root.h"
 #include "base/status.h"
 #include "pod/client.h"
-#include "pod/dir.h"
 #include "service/directory_lock.h"
 
 namespace plimsoll::agent {
@@ -63,12 +63,6 @@ struct Watches {
   std::unique_ptr<Chores> chores;
 };
 
-// Used by the workers of pods.
-struct PodParts {
-  std::unique_ptr<PodCgroups> cgroups;
-  std::unique_ptr<Prober> prober;
-};
-
 struct Front {
   std::unique_ptr<PodApi> api;
   std::unique_ptr<ApiServer> server;
@@ -95,13 +89,9 @@ class AgentImpl : public Agent {
     front_.api.reset();
     watches_ = {};
     news_.reset();
-    {
-      std::unique_ptr<AgentPods> pods;
-      const absl::MutexLock lock(&mutex_);
-      pods = std::move(pods_);
-    }
-    parts_.prober.reset();  // its threads may ask for the pods
-    node_.reset();          // likewise
+    place_.End();
+    pods_.reset();  // its probes may ask for the pods
+    node_.reset();  // likewise
   }
 
   absl::Status Start(const std::string& version) {
@@ -110,6 +100,10 @@ class AgentImpl : public Agent {
         runtime_,
         Runtime::Open(config_.runtime_endpoint, GateIsOn("ClassResources"), *reports_.counters));
     PLIMSOLL_RETURN_IF_ERROR(CheckNoKubelet());
+    PLIMSOLL_RETURN_IF_ERROR(CheckSwap(config_, ground_.root));
+    for (const ReservedGroup& group : ReservedGroupsOf(config_)) {
+      PLIMSOLL_RETURN_IF_ERROR(CheckReservedGroup(ground_.root, group));
+    }
     // A runtime that doesn't answer yet is checked before the first pod starts.
     const absl::Status usable = runtime_->CheckUse();
     if (absl::IsFailedPrecondition(usable)) return usable;
@@ -120,124 +114,24 @@ class AgentImpl : public Agent {
     PLIMSOLL_RETURN_IF_ERROR(StartChores());
     PLIMSOLL_RETURN_IF_ERROR(StartApi());
     // The API tells meanwhile what the node waits for. Pods of files would only be refused.
-    AwaitNode();
+    PLIMSOLL_RETURN_IF_ERROR(node_->AwaitFirst());
     return StartDirectory();
   }
 
  private:
   void Warn(absl::string_view message) { log_->WriteLimited(LogLevel::kWarning, message); }
-
-  EventSubject NodeSubject() const {
-    return {
-        .kind = "Node", .key = {"", config_.node_name}, .uid = config_.node_name, .container = ""};
-  }
-
-  absl::Status StartNode(const std::string& version) {
-    PLIMSOLL_ASSIGN_OR_RETURN(auto runtime, OpenRuntimeTopology(config_.runtime_endpoint));
-    NodeHooks hooks;
-    // The first topology may come before there are pods.
-    hooks.on_change = [this] {
-      const absl::MutexLock lock(&mutex_);
-      if (pods_ != nullptr) pods_->Retry();
-    };
-    hooks.on_event = [this](const NodeEvent& event) {
-      reports_.events.Add(NodeSubject(), event.is_warning ? "Warning" : "Normal", event.reason,
-                          event.message);
-    };
-    hooks.on_log = [this](const std::string& line) { log_->Write(LogLevel::kInfo, line); };
-    PLIMSOLL_ASSIGN_OR_RETURN(
-        node_, NodeView::Start(NodeOptionsOf(config_, version), {.host = ground_.root,
-                                                                 .runtime = std::move(runtime),
-                                                                 .hooks = std::move(hooks),
-                                                                 .back_off = {},
-                                                                 .clock = &Clock::Real(),
-                                                                 .read_local = nullptr}));
-    return absl::OkStatus();
-  }
-
-  void AwaitNode() {
-    if (node_->AwaitFirst()) return;
-    const NodeState state = node_->State();
-    Warn(absl::StrCat("node is not ready: ", state.reason, ": ", state.message));
-  }
-
-  PodHost Host() {
-    PodHost host{.client = runtime_->client(),
-                 .root = ground_.root,
-                 .clock = Clock::Real(),
-                 .events = reports_.events,
-                 .board = reports_.board,
-                 .store = *ground_.store,
-                 .node = {.name = config_.node_name,
-                          .host_ip = node_->address(),
-                          .runtime = [this] { return runtime_->Name(); }},
-                 .state_directory = config_.state_directory,
-                 .objects = ground_.objects.get(),
-                 .pod_class_types = [this] { return PodClassTypes(); },
-                 .classes = [this](const pod::Manifest& pod) { return Classes(pod); },
-                 .node_classes = [this] { return runtime_->Classes(); },
-                 .check_classes =
-                     [this](const pod::Manifest* before, const pod::Manifest& pod,
-                            const std::vector<const pod::Manifest*>& others) {
-                       return CheckClassAccess(
-                           config_, ground_.root, [this] { return runtime_->KnownClasses(); },
-                           before, pod, others);
-                     },
-                 .may_start = [this] { return runtime_->CheckUse(); },
-                 .passes_resources_down = GateIsOn("KubeletContainerResourcesInPodSandbox"),
-                 .resizes_pods = GateIsOn("InPlacePodVerticalScaling"),
-                 .make_group = nullptr,
-                 .remove_group = nullptr,
-                 .resize_group = nullptr,
-                 .on_room = nullptr,
-                 .devices = config_.devices,
-                 .counters = reports_.counters,
-                 .prober = parts_.prober.get()};
-    if (parts_.cgroups == nullptr) return host;
-    host.make_group = [this](const PodRecord& record, const pod::Manifest& pod) {
-      return parts_.cgroups->Make(record, pod);
-    };
-    host.remove_group = [this](const PodRecord& record) { return parts_.cgroups->Remove(record); };
-    host.resize_group = [this](const PodRecord& record, const pod::Manifest& pod, GroupStep step,
-                               const std::function<absl::Status()>& announce) {
-      return parts_.cgroups->Resize(record, pod, step, announce);
-    };
-    return host;
-  }
-
   bool GateIsOn(const std::string& gate) const { return config_.feature_gates.enabled(gate); }
 
-  absl::StatusOr<ClassRequests> Classes(const pod::Manifest& pod) {
-    if (!GateIsOn("ClassResources")) return NoClasses(pod);
-    return RequestedClasses(pod);
-  }
-
-  // A runtime that can't be asked gives none: the pod's start asks again, and fails then.
-  std::set<std::string> PodClassTypes() {
-    const absl::StatusOr<NodeClasses> classes = runtime_->Classes();
-    std::set<std::string> types;
-    if (!classes.ok()) return types;
-    for (const auto& [type, has] : classes->pod) types.insert(type);
-    return types;
-  }
-
-  // A runtime that never told its classes has none to show.
-  nlohmann::json NodeWithClasses() {
-    nlohmann::json node = node_->Object();
-    const absl::StatusOr<NodeClasses> classes = runtime_->Classes();
-    if (classes.ok()) AddClassLists(*classes, node);
-    return node;
-  }
-
-  absl::StatusOr<std::optional<PodVerdict>> Admit(const pod::Manifest& pod,
-                                                  const std::vector<const pod::Manifest*>& others) {
-    const NodeState node = node_->State();
-    PLIMSOLL_RETURN_IF_ERROR(CheckNodeTakesPods(node, pod));
-    ClassAdmission classes;
-    classes.enabled = GateIsOn("ClassResources");
-    classes.pass_unadvertised = config_.unadvertised_classes == "pass";
-    PLIMSOLL_ASSIGN_OR_RETURN(classes.classes, runtime_->KnownClasses());
-    return AdmitPod(node, classes, pod, others);
+  absl::Status StartNode(const std::string& version) {
+    PLIMSOLL_ASSIGN_OR_RETURN(node_, NodeWiring::Start(version, {.config = config_,
+                                                                 .log = log_,
+                                                                 .events = reports_.events,
+                                                                 .root = ground_.root,
+                                                                 .state = ground_.state,
+                                                                 .store = *ground_.store,
+                                                                 .client = runtime_->client(),
+                                                                 .pods = place_}));
+    return absl::OkStatus();
   }
 
   void MakeObjects() {
@@ -251,72 +145,30 @@ class AgentImpl : public Agent {
 
   absl::Status StartPods() {
     MakeObjects();
-    PLIMSOLL_RETURN_IF_ERROR(
-        ground_.root.MakeDirs(pod::PodsDirectory(config_.state_directory), 0700));
-    if (config_.cgroups_per_qos) {
-      parts_.cgroups = std::make_unique<PodCgroups>(
-          runtime_->client(),
-          PodCgroups::Options{.driver = config_.cgroup_driver,
-                              .root = config_.cgroup_root,
-                              .pod_pids_limit = config_.pod_pids_limit.value_or(-1),
-                              .host = ground_.root,
-                              .state = ground_.state,
-                              .node = [this] { return node_->State(); },
-                              .living = [this] { return ground_.store->Uids(); },
-                              .note = [this](const std::string& note) { Warn(note); }});
-    }
-    StartProber();
-    AgentPods::Options options{.host = Host()};
-    options.note = [this](const std::string& note) { Warn(note); };
-    options.before_admission = [this] { runtime_->Classes().status().IgnoreError(); };
-    options.admit = [this](const pod::Manifest& pod,
-                           const std::vector<const pod::Manifest*>& others) {
-      return Admit(pod, others);
-    };
-    options.node = [this] { return NodeWithClasses(); };
-    PLIMSOLL_ASSIGN_OR_RETURN(std::unique_ptr<AgentPods> pods,
-                              AgentPods::Start(std::move(options)));
-    const absl::MutexLock lock(&mutex_);
-    pods_ = std::move(pods);
+    PLIMSOLL_ASSIGN_OR_RETURN(pods_, PodWiring::Start({.config = config_,
+                                                       .log = log_,
+                                                       .root = ground_.root,
+                                                       .store = *ground_.store,
+                                                       .objects = ground_.objects.get(),
+                                                       .events = reports_.events,
+                                                       .board = reports_.board,
+                                                       .counters = reports_.counters,
+                                                       .runtime = *runtime_,
+                                                       .node = *node_,
+                                                       .pods = place_}));
     return absl::OkStatus();
-  }
-
-  void StartProber() {
-    Prober::Options options;
-    options.command = [this](const std::string& container, const std::vector<std::string>& command,
-                             int64_t timeout_s) -> absl::StatusOr<ProbeCommandEnd> {
-      const auto end = runtime_->client().ExecSync(container, command, timeout_s);
-      // The time passed without the runtime, which tells nothing of the command.
-      if (absl::IsDeadlineExceeded(end.status()) && runtime_->client().stuck()) {
-        return absl::UnavailableError(end.status().message());
-      }
-      PLIMSOLL_RETURN_IF_ERROR(end.status());
-      return ProbeCommandEnd{end->exit_code(), absl::StrCat(end->stdout(), end->stderr())};
-    };
-    options.wake = [this](const std::string& uid) {
-      const absl::MutexLock lock(&mutex_);
-      if (pods_ != nullptr) pods_->Wake(uid);
-    };
-    options.tell = [this](const ProbeEvent& event) {
-      reports_.events.Add({.kind = "Pod",
-                           .key = {event.pod_namespace, event.pod},
-                           .uid = event.uid,
-                           .container = event.container},
-                          "Warning", event.reason, event.message);
-    };
-    parts_.prober = std::make_unique<Prober>(std::move(options));
   }
 
   absl::Status StartNews() {
     PLIMSOLL_ASSIGN_OR_RETURN(auto events,
                               OpenClient(config_.runtime_endpoint, *reports_.counters));
     PLIMSOLL_ASSIGN_OR_RETURN(auto lists, OpenClient(config_.runtime_endpoint, *reports_.counters));
-    AgentPods* const pods = Pods();
+    AgentPods* const pods = place_.get();
     news_ = std::make_unique<RuntimeNews>(
         std::move(events), std::move(lists), RuntimeNews::Pace(),
         [pods](const std::string& uid) { pods->Wake(uid); },
         [this, pods](const absl::Status& status) {
-          node_->SetRuntimeTrouble(std::string(status.message()));
+          node_->node().SetRuntimeTrouble(std::string(status.message()));
           if (status.ok()) {
             log_->Write(LogLevel::kInfo, "runtime answers");
             pods->WakeAll();
@@ -328,7 +180,7 @@ class AgentImpl : public Agent {
   }
 
   absl::Status StartDirectory() {
-    AgentPods* const pods = Pods();
+    AgentPods* const pods = place_.get();
     PLIMSOLL_ASSIGN_OR_RETURN(
         watches_.manifests,
         ManifestDirectory::Start(
@@ -349,13 +201,13 @@ class AgentImpl : public Agent {
       return;
     }
     Warn(fault.message());
-    reports_.events.Add(NodeSubject(), "Warning", reason, fault.message());
+    reports_.events.Add(NodeSubject(config_), "Warning", reason, fault.message());
   }
 
   // Pods adopt changed objects at their next step.
   absl::Status StartObjects() {
     if (ground_.objects == nullptr) return absl::OkStatus();
-    AgentPods* const pods = Pods();
+    AgentPods* const pods = place_.get();
     ObjectDirectory* const objects = ground_.objects.get();
     // The start of a pod reads the objects too, so the version at the last wake counts.
     const auto look = [pods, objects, woken = uint64_t{0}]() mutable {
@@ -370,26 +222,27 @@ class AgentImpl : public Agent {
   absl::Status StartChores() {
     PLIMSOLL_ASSIGN_OR_RETURN(
         watches_.chores,
-        Chores::Start(config_, {.pods = *Pods(),
+        Chores::Start(config_, {.pods = *place_.get(),
                                 .client = runtime_->client(),
                                 .root = ground_.root,
                                 .events = reports_.events,
-                                .allocatable = [this] { return node_->State().allocatable; },
+                                .allocatable = [this] { return node_->node().State().allocatable; },
+                                .enforce = [this] { node_->Enforce(); },
                                 .note = [this](const std::string& note) { Warn(note); }}));
     return absl::OkStatus();
   }
 
   absl::Status StartApi() {
-    AgentPods* const pods = Pods();
+    AgentPods* const pods = place_.get();
     front_.api = std::make_unique<PodApi>(
         pods, Pages{.health = [this] { return Health(); },
                     .metrics =
                         [this, pods] {
                           return MetricsText({.pods = *pods,
-                                              .node = *node_,
+                                              .node = node_->node(),
                                               .config = config_,
                                               .counters = *reports_.counters,
-                                              .prober = *parts_.prober,
+                                              .prober = pods_->prober(),
                                               .host = ground_.root});
                         },
                     .config = [this] { return ConfigObject(config_); },
@@ -398,7 +251,8 @@ class AgentImpl : public Agent {
                           return QuotaObjects(
                               config_, ground_.root, pod_namespace,
                               [pods](const std::string& of) { return pods->ClassesInUse(of); });
-                        }});
+                        },
+                    .allocations = [pods] { return pods->Allocations(); }});
     ServerOptions options;
     options.socket = {config_.socket, 0600, std::nullopt};
     options.tell_socket = [this](const absl::Status& status) {
@@ -413,15 +267,10 @@ class AgentImpl : public Agent {
   }
 
   absl::Status Health() const {
-    const NodeState node = node_->State();
+    const NodeState node = node_->node().State();
     if (node.ready) return absl::OkStatus();
     return absl::UnavailableError(
         absl::StrCat("the node is not ready: ", node.reason, ": ", node.message));
-  }
-
-  AgentPods* Pods() {
-    const absl::MutexLock lock(&mutex_);
-    return pods_.get();
   }
 
   const Config config_;
@@ -429,10 +278,9 @@ class AgentImpl : public Agent {
   Ground ground_;
   Reports reports_;
   std::unique_ptr<Runtime> runtime_;
-  absl::Mutex mutex_;  // before node_, whose thread takes it
-  std::unique_ptr<NodeView> node_;
-  PodParts parts_;
-  std::unique_ptr<AgentPods> pods_ ABSL_GUARDED_BY(mutex_);
+  PodsPlace place_;
+  std::unique_ptr<NodeWiring> node_;
+  std::unique_ptr<PodWiring> pods_;
   std::unique_ptr<RuntimeNews> news_;
   Watches watches_;
   Front front_;

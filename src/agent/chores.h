@@ -8,6 +8,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/time/time.h"
 #include "agent/config.h"
 #include "agent/pods/agent_pods.h"
 #include "agent/pods/capacity_check.h"
@@ -30,6 +31,7 @@ class Chores {
     const FsRoot& root;  // "/"
     EventLog& events;
     std::function<resources::ResourceList()> allocatable;  // the node's; empty: not known yet
+    std::function<void()> enforce;                         // holds groups to the node's amounts
     std::function<void(const std::string&)> note;          // a line for the log
   };
   static absl::StatusOr<std::unique_ptr<Chores>> Start(const Config& config, Surroundings around);
@@ -43,7 +45,10 @@ class Chores {
   void Do();
 
   const Surroundings around_;
+  const absl::Duration log_interval_;
+  const absl::Duration tick_;
   std::unique_ptr<LogKeeper> logs_;  // null: logs have no limit
+  absl::Time next_logs_;             // the ticker's own
   CapacityCheck capacity_;
   std::unique_ptr<linux::QuietWatch> ticker_;  // last: its thread uses all of the above
 };

@@ -14,6 +14,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "agent/device_config.h"
+#include "agent/enforcement_config.h"
+#include "agent/manager_config.h"
 #include "agent/node_options_of.h"
 #include "base/fs_root.h"
 #include "base/regular_file.h"
@@ -155,10 +157,11 @@ void ReadConfig(YamlReader& reader, const YAML::Node& node, Config& config) {
   mapping.OneOf("resourceDiscovery", config.resource_discovery, {"auto", "cri", "local"});
   ReadNumber(mapping, "resourceDiscoveryTimeoutSeconds", config.resource_discovery_timeout_seconds,
              1, 3600);
-  mapping.OneOf("cpuManagerPolicy", config.cpu_manager_policy, {"none", "static"});
+  ReadManagers(reader, mapping, config);
   mapping.OneOf("unadvertisedClasses", config.unadvertised_classes, {"reject", "pass"});
   mapping.Bool("evictAfterCapacityShrinks", config.evict_after_capacity_shrinks);
   mapping.Bool("cgroupsPerQOS", config.cgroups_per_qos);
+  ReadEnforcement(reader, mapping, config);
   mapping.OneOf("cgroupDriver", config.cgroup_driver, {"auto", "cgroupfs", "systemd"});
   mapping.String("cgroupRoot", config.cgroup_root);
   ReadNumber(mapping, "fileCheckFrequencySeconds", config.file_check_frequency_seconds, 1, 86400);
@@ -192,6 +195,8 @@ absl::Status CheckWhole(const Config& config) {
         absl::StrCat("nodeName \"", config.node_name,
                      "\" must be lower-case letters, digits, \"-\" and \".\", at most 253"));
   }
+  PLIMSOLL_RETURN_IF_ERROR(CheckEnforcement(config));
+  PLIMSOLL_RETURN_IF_ERROR(ManagerOptionsOf(config).status());
   return CheckNodeOptions(NodeOptionsOf(config, /*version=*/""));
 }
 

@@ -1,6 +1,8 @@
 #include "agent/config_object.h"
 
 #include "absl/strings/str_cat.h"
+#include "agent/enforcement_config.h"
+#include "agent/manager_config.h"
 
 namespace plimsoll::agent {
 namespace {
@@ -46,7 +48,6 @@ Json ConfigObject(const Config& config) {
       {"maxPods", config.max_pods},
       {"resourceDiscovery", config.resource_discovery},
       {"resourceDiscoveryTimeoutSeconds", config.resource_discovery_timeout_seconds},
-      {"cpuManagerPolicy", config.cpu_manager_policy},
       {"unadvertisedClasses", config.unadvertised_classes},
       {"evictAfterCapacityShrinks", config.evict_after_capacity_shrinks},
       {"cgroupsPerQOS", config.cgroups_per_qos},
@@ -58,6 +59,8 @@ Json ConfigObject(const Config& config) {
       {"containerLogMonitorInterval", absl::FormatDuration(config.container_log_monitor_interval)},
       {"logging", {{"format", config.log_format}, {"level", config.log_level}}},
       {"featureGates", config.feature_gates.all()}};
+  ShowManagers(config, object);
+  ShowEnforcement(config, object);
   if (!config.objects_path.empty()) object["objectsPath"] = config.objects_path;
   if (!config.devices.empty()) object["devices"] = DevicesObject(config.devices);
   if (config.pod_pids_limit) object["podPidsLimit"] = *config.pod_pids_limit;

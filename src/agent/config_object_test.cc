@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <vector>
 
 namespace plimsoll::agent {
 namespace {
@@ -15,7 +16,15 @@ TEST(ConfigObjectTest, IsAConfigurationOfTheSameValues) {
       "containerLogMonitorInterval: 90s\nfeatureGates: {ClassResources: false}\n"
       "evictAfterCapacityShrinks: true\nlogging: {level: debug}\n"
       "devices: {example.com/gpu: [{cdi: vendor.com/gpu=0}], example.com/log: [{path: /dev/log0, "
-      "permissions: rw}]}\n",
+      "permissions: rw}]}\n"
+      "cpuManagerPolicy: static\ncpuManagerPolicyOptions: {full-pcpus-only: 'true'}\n"
+      "cpuManagerReconcilePeriod: 5s\nreservedSystemCPUs: 0,2\nmemoryManagerPolicy: Static\n"
+      "reservedMemory: [{numaNode: 1, limits: {memory: 1Gi}}]\ntopologyManagerPolicy: restricted\n"
+      "topologyManagerScope: pod\n"
+      "topologyManagerPolicyOptions: {prefer-closest-numa-nodes: 'true'}\n"
+      "devicePluginPath: ''\npluginRegistryPath: /reg\nmemorySwap: {swapBehavior: LimitedSwap}\n"
+      "failSwapOn: true\nenforceNodeAllocatable: [pods, kube-reserved]\n"
+      "systemReservedCgroup: /system.slice\nkubeReservedCgroup: /kube.slice\n",
       "f.yaml");
   ASSERT_TRUE(config.ok()) << config.status();
   const nlohmann::json object = ConfigObject(*config);
@@ -30,6 +39,20 @@ TEST(ConfigObjectTest, IsAConfigurationOfTheSameValues) {
   EXPECT_FALSE(again->feature_gates.enabled("ClassResources"));
   EXPECT_TRUE(again->evict_after_capacity_shrinks);
   EXPECT_EQ(again->log_level, "debug");
+  EXPECT_EQ(again->cpu_manager_policy_options.at("full-pcpus-only"), "true");
+  EXPECT_EQ(again->cpu_manager_reconcile_period, absl::Seconds(5));
+  EXPECT_EQ(again->reserved_system_cpus->ToString(), "0,2");
+  EXPECT_EQ(again->reserved_memory.at(1).at("memory"), int64_t{1} << 30);
+  EXPECT_EQ(again->topology_manager_policy, "restricted");
+  EXPECT_EQ(again->topology_manager_scope, "pod");
+  EXPECT_EQ(again->topology_manager_policy_options.at("prefer-closest-numa-nodes"), "true");
+  EXPECT_EQ(again->device_plugin_path, "");
+  EXPECT_EQ(again->plugin_registry_path, "/reg");
+  EXPECT_EQ(again->swap_behavior, "LimitedSwap");
+  EXPECT_TRUE(again->fail_swap_on);
+  EXPECT_EQ(again->enforce_node_allocatable, (std::vector<std::string>{"pods", "kube-reserved"}));
+  EXPECT_EQ(again->system_reserved_cgroup, "/system.slice");
+  EXPECT_EQ(again->kube_reserved_cgroup, "/kube.slice");
   EXPECT_EQ(again->devices.at("example.com/gpu").front().cdi_name, "vendor.com/gpu=0");
   EXPECT_EQ(again->devices.at("example.com/log").front().node.permissions, "rw");
 }

@@ -2,23 +2,20 @@
 
 #include <utility>
 
+#include "absl/strings/str_cat.h"
+#include "agent/enforced_amounts.h"
 #include "agent/groups/pod_amounts.h"
 #include "agent/pods/admission.h"
+#include "base/monotonic_time.h"
 #include "base/status.h"
 
 namespace plimsoll::agent {
 namespace {
 
-int64_t AmountOf(const ResourceList& list, const std::string& name, bool milli) {
-  const auto it = list.find(name);
-  if (it == list.end()) return 0;
-  return milli ? it->second.MilliValue() : it->second.Value();
-}
-
-Allocatable AllocatableOf(const NodeState& node) {
-  return {.cpu_milli = AmountOf(node.allocatable, "cpu", /*milli=*/true),
-          .memory_bytes = AmountOf(node.allocatable, "memory", /*milli=*/false)};
-}
+constexpr absl::Duration kEnforceAgain = absl::Minutes(1);
+// Reasons of events, kubelet's.
+constexpr char kEnforced[] = "NodeAllocatableEnforced";
+constexpr char kNotEnforced[] = "FailedNodeAllocatableEnforcement";
 
 absl::StatusOr<PodAmounts> GroupAmounts(const pod::Manifest& pod) {
   return AmountsOf({.containers = ContainersOf(pod),
@@ -47,7 +44,7 @@ absl::StatusOr<PodGroups*> PodCgroups::Groups() {
   GroupOptions options;
   PLIMSOLL_ASSIGN_OR_RETURN(options.driver, Driver());
   options.root = options_.root;
-  options.allocatable = AllocatableOf(node);
+  options.allocatable = Wanted(node);
   options.pod_pids_limit = options_.pod_pids_limit;
   options.note = options_.note;
   PLIMSOLL_ASSIGN_OR_RETURN(std::unique_ptr<PodGroups> groups,
@@ -66,8 +63,12 @@ absl::StatusOr<std::string> PodCgroups::Make(const PodRecord& record, const pod:
     return absl::UnavailableError("the node's topology isn't known yet");
   }
   PLIMSOLL_ASSIGN_OR_RETURN(PodGroups* const groups, Groups());
-  // A group may have been opened, for a removal, before the topology was known.
-  PLIMSOLL_RETURN_IF_ERROR(groups->SetAllocatable(AllocatableOf(node)));
+  {
+    // A group may have been opened, for a removal, before the topology was known. A limit that is
+    // refused, since pods use more, is no reason to start none.
+    const absl::MutexLock lock(&enforce_mutex_);
+    EnforceNow(*groups, Wanted(node));
+  }
   PLIMSOLL_ASSIGN_OR_RETURN(const PodAmounts amounts, GroupAmounts(pod));
   PLIMSOLL_RETURN_IF_ERROR(groups->Ensure(record.uid, amounts));
   return groups->CgroupParent(record.uid, amounts.qos);
@@ -88,6 +89,47 @@ absl::Status PodCgroups::Resize(const PodRecord& record, const pod::Manifest& po
 absl::Status PodCgroups::Remove(const PodRecord& record) {
   PLIMSOLL_ASSIGN_OR_RETURN(PodGroups* const groups, Groups());
   return groups->Remove(record.uid);
+}
+
+Allocatable PodCgroups::Wanted(const NodeState& node) const {
+  return KubepodsAmounts(node.capacity, options_.reserved, MaxPids(options_.host));
+}
+
+void PodCgroups::Enforce() {
+  const NodeState node = options_.node();
+  if (node.capacity.empty()) return;
+  const Allocatable wanted = Wanted(node);
+  const absl::MutexLock lock(&enforce_mutex_);
+  if (enforced_.amounts == wanted && MonotonicNow() < enforced_.at + kEnforceAgain) return;
+  const absl::StatusOr<PodGroups*> groups = Groups();
+  if (groups.ok()) EnforceNow(**groups, wanted);
+}
+
+void PodCgroups::EnforceNow(PodGroups& groups, const Allocatable& wanted) {
+  const bool is_other = enforced_.amounts != wanted;
+  enforced_.amounts = wanted;
+  enforced_.at = MonotonicNow();
+  if (is_other) enforced_.is_in_force.erase("");
+  Tell("", "all pods", groups.SetAllocatable(wanted));
+  for (const ReservedGroup& group : options_.reserved_groups) {
+    Tell(group.key, absl::StrCat("cgroup ", group.path, " (", group.key, ")"),
+         groups.LimitReserved(group));
+  }
+}
+
+void PodCgroups::Tell(const std::string& group, const std::string& name,
+                      const absl::Status& status) {
+  const auto before = enforced_.is_in_force.find(group);
+  const bool was_in_force = before != enforced_.is_in_force.end() && before->second;
+  enforced_.is_in_force[group] = status.ok();
+  if (!status.ok()) {
+    options_.event(/*is_warning=*/true, kNotEnforced,
+                   absl::StrCat("the limits of ", name,
+                                " are not enforced, which is tried again: ", status.message()));
+  } else if (!was_in_force) {
+    options_.event(/*is_warning=*/false, kEnforced,
+                   absl::StrCat("the limits of ", name, " are enforced"));
+  }
 }
 
 }  // namespace plimsoll::agent

@@ -33,7 +33,8 @@ AgentProcess::AgentProcess(std::string directory, std::string runtime_endpoint,
   const std::string config =
       absl::StrCat("runtimeEndpoint: ", runtime_endpoint, "\nstaticPodPath: ", manifests(),
                    "\nstateDirectory: ", state_directory(), "\nsocket: ", socket(),
-                   "\nnodeName: test-node\n", extra_config);
+                   "\nnodeName: test-node\ndevicePluginPath: ", device_plugins(),
+                   "\npluginRegistryPath: ", plugin_registry(), "\n", extra_config);
   EXPECT_TRUE(Host().ReplaceFile(directory_ + "/agent.yaml", config).ok());
 }
 

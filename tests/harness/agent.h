@@ -38,6 +38,8 @@ class AgentProcess {
   std::string state_directory() const { return directory_ + "/agent-state"; }
   std::string manifests() const { return directory_ + "/manifests"; }
   std::string socket() const { return directory_ + "/agent.sock"; }
+  std::string device_plugins() const { return directory_ + "/device-plugins"; }
+  std::string plugin_registry() const { return directory_ + "/plugins-registry"; }
   std::string Log() const;
   agent::Client& client() { return *client_; }
   // The body of a page of its socket ("/metrics"); empty unless the answer is 200.

@@ -22,4 +22,9 @@ absl::StatusOr<std::unique_ptr<linux::CgroupManager>> OpenCgroups(const FsRoot& 
   return std::make_unique<systemd::SystemdCgroups>(std::move(cgroups), *std::move(units), host);
 }
 
+absl::StatusOr<bool> HasCgroupV2Alone(const FsRoot& host) {
+  PLIMSOLL_ASSIGN_OR_RETURN(const auto cgroups, linux::CgroupManager::Detect(host));
+  return cgroups->layout() == linux::CgroupLayout::kV2;
+}
+
 }  // namespace plimsoll::agent

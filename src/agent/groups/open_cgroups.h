@@ -15,6 +15,8 @@ namespace plimsoll::agent {
 // isn't on cgroup v2 alone.
 absl::StatusOr<std::unique_ptr<linux::CgroupManager>> OpenCgroups(const FsRoot& host,
                                                                   CgroupDriver driver);
+// Whether the machine at `host` has cgroup v2 alone.
+absl::StatusOr<bool> HasCgroupV2Alone(const FsRoot& host);
 
 }  // namespace plimsoll::agent
 

@@ -104,7 +104,13 @@ absl::Status ParentGroups::Undo(const absl::Status& why, const std::vector<std::
 
 absl::Status ParentGroups::SetAllocatable(Allocatable allocatable) {
   allocatable_ = std::move(allocatable);
-  return ready_ ? WriteChanges(cgroups_, names_.Kubepods(), KubepodsLimits()) : absl::OkStatus();
+  if (!ready_) return absl::OkStatus();
+  const CgroupSettings limits = KubepodsLimits();
+  CgroupSettings shares;
+  shares.cpu_shares = limits.cpu_shares;
+  // Pods that use more memory than they may have now keep their CPU time in step all the same.
+  PLIMSOLL_RETURN_IF_ERROR(WriteChanges(cgroups_, names_.Kubepods(), shares));
+  return WriteChanges(cgroups_, names_.Kubepods(), limits);
 }
 
 absl::Status ParentGroups::SetBurstable(int64_t cpu_request_milli) {

@@ -25,6 +25,7 @@ struct Allocatable {
   int64_t memory_bytes = 0;                   // 0: no limit
   int64_t pids = 0;                           // 0: no limit
   std::map<std::string, uint64_t> hugepages;  // "2MB" -> bytes; a size not named has no limit
+  bool operator==(const Allocatable&) const = default;
 };
 
 // Not thread-safe. Of groups that others made it takes these three as its own, and says so.
@@ -53,8 +54,9 @@ class ParentGroups {
   // again. The first call also sets the limits of groups that are there. If the kernel refuses
   // kubepods' there, since pods already use more, a note says so: SetAllocatable tries again.
   absl::Status Ensure();
-  // Writes kubepods' limits, if Ensure has run. After an error the kernel keeps its values; the
-  // caller tries again, as kubelet does every minute. A kubepods made later gets these limits.
+  // Writes kubepods' limits, if Ensure has run. After an error the kernel keeps its values, except
+  // that the shares are in force; the caller tries again, as kubelet does every minute. A kubepods
+  // made later gets these limits.
   absl::Status SetAllocatable(Allocatable allocatable);
   // Shares of the Burstable class, from the sum of its pods' requests. OK without the group.
   absl::Status SetBurstable(int64_t cpu_request_milli);

@@ -30,6 +30,7 @@
 #include "agent/groups/limits.h"
 #include "agent/groups/parent_groups.h"
 #include "agent/groups/pod_amounts.h"
+#include "agent/groups/reserved_groups.h"
 #include "base/fs_root.h"
 #include "linux/cgroup/cgroup.h"
 
@@ -96,6 +97,10 @@ class PodGroups {
 
   // See ParentGroups.
   absl::Status SetAllocatable(Allocatable allocatable);
+  // See LimitReservedGroup.
+  absl::Status LimitReserved(const ReservedGroup& group) {
+    return LimitReservedGroup(*cgroups_, machine_, group);
+  }
   // Removes kubepods and its QoS groups, if this agent has made them and no pod has a group.
   absl::Status RemoveUnusedParents();
 

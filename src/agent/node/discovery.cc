@@ -7,6 +7,8 @@
 #include "topology/discover.h"
 #include "topology/make_zones.h"
 #include "topology/normalise.h"
+#include "topology/publisher.h"
+#include "topology/tracker.h"
 
 namespace plimsoll::agent {
 namespace {
@@ -15,14 +17,29 @@ DiscoveryMode ModeOf(const NodeOptions& options) {
   return options.discovery_from_cri ? options.discovery : DiscoveryMode::kLocal;
 }
 
+// A tracker of the whole machine; what it publishes is read by ReadLocalTopology.
+class LocalWatch {
+ public:
+  LocalWatch(const FsRoot& host, std::function<void()> changed) {
+    publisher_.Subscribe([changed = std::move(changed)](const topology::Edition&) { changed(); });
+    topology::TrackerOptions options{.host = host};
+    tracker_ = topology::Tracker::Start(std::move(options), &publisher_, nullptr);
+  }
+
+ private:
+  topology::Publisher publisher_;
+  std::unique_ptr<topology::Tracker> tracker_;
+};
+
 }  // namespace
 
 Discovery::Discovery(const NodeOptions& options, RetryDelayOptions back_off,
-                     std::unique_ptr<RuntimeTopology> runtime, ReadLocal read_local,
+                     std::unique_ptr<RuntimeTopology> runtime, Local local,
                      DiscoveryResults* results)
     : mode_(ModeOf(options)),
+      hot_plug_(options.hot_plug),
       runtime_(std::move(runtime)),
-      read_local_(std::move(read_local)),
+      local_(std::move(local)),
       results_(results),
       back_off_(std::move(back_off)),
       thread_([this] { Run(); }) {}
@@ -65,11 +82,14 @@ bool Discovery::FollowOnce() {
     return false;
   }
   const SteadyTime begun = SteadyNow();
-  const absl::Status end = runtime_->Follow([this](absl::StatusOr<topology::Topology> topology) {
+  bool has_failed = false;
+  const absl::Status end = runtime_->Follow([&](absl::StatusOr<topology::Topology> topology) {
     was_told_ = true;
-    results_->OnTopology(TopologySource::kRuntime, std::move(topology));
+    has_failed =
+        results_->OnTopology(TopologySource::kRuntime, std::move(topology)) == TopologyUse::kFailed;
+    return !has_failed;  // another stream begins with the same topology
   });
-  if (is_ending()) return false;
+  if (is_ending() || has_failed) return false;
   // A runtime that ends each stream soon is asked ever less often.
   if (TimeUntil(begun) < -back_off_.longest()) back_off_.Reset();
   if (!absl::IsUnimplemented(end) || was_told_) {
@@ -90,18 +110,46 @@ absl::Status Discovery::AskVersion() {
   return version.status();
 }
 
+bool Discovery::AwaitChange(absl::Duration at_most) {
+  absl::MutexLock lock(&mutex_);
+  mutex_.AwaitWithTimeout(absl::Condition(this, &Discovery::HasNews), at_most);
+  return !ending_;
+}
+
 void Discovery::RunLocal() {
+  std::shared_ptr<void> watch;  // before the first look, so that no change is missed
+  if (hot_plug_) {
+    watch = local_.watch([this] {
+      absl::MutexLock lock(&mutex_);
+      has_changed_ = true;
+    });
+  }
   back_off_.Reset();
-  for (bool is_used = false; true;) {
-    if (!is_used) is_used = results_->OnTopology(TopologySource::kLocal, read_local_());
-    if (is_used && AskVersion().ok()) return;
-    if (!Rest()) return;
+  bool is_used = false;
+  bool knows_version = false;
+  while (true) {
+    bool has_changed = false;
+    {
+      absl::MutexLock lock(&mutex_);
+      has_changed = std::exchange(has_changed_, false);
+    }
+    if (!is_used || has_changed) {
+      is_used = results_->OnTopology(TopologySource::kLocal, local_.read()) == TopologyUse::kUsed;
+    }
+    if (!knows_version) knows_version = AskVersion().ok();
+    const bool is_done = is_used && knows_version;
+    if (is_done && watch == nullptr) return;
+    if (!AwaitChange(is_done ? absl::InfiniteDuration() : back_off_.Next())) return;
   }
 }
 
 absl::StatusOr<topology::Topology> ReadLocalTopology(const FsRoot& host) {
   PLIMSOLL_ASSIGN_OR_RETURN(const topology::Machine machine, topology::Discover(host, ""));
   return topology::Normalise(topology::MakeZones(machine), nullptr);
+}
+
+std::shared_ptr<void> WatchLocalTopology(const FsRoot& host, std::function<void()> changed) {
+  return std::make_shared<LocalWatch>(host, std::move(changed));
 }
 
 }  // namespace plimsoll::agent

@@ -62,7 +62,9 @@ class FakeRuntime : public RuntimeTopology {
     while (true) {
       FakeStreams::Item item = Next();
       if (auto* end = std::get_if<absl::Status>(&item)) return *end;
-      told(std::get<absl::StatusOr<topology::Topology>>(std::move(item)));
+      if (!told(std::get<absl::StatusOr<topology::Topology>>(std::move(item)))) {
+        return absl::OkStatus();
+      }
     }
   }
   void Stop() override {

@@ -33,7 +33,6 @@ struct NodeOptions {
   ResourceList system_reserved;
   ResourceList kube_reserved;
   int64_t max_pods = 110;
-  ResourceList extended;  // extended resources of the agent's own: the numbers of its devices
   // Its filesystem is the node's ephemeral storage.
   std::string state_directory;
   std::string agent_version;  // status.nodeInfo.kubeletVersion

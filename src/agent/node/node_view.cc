@@ -38,13 +38,18 @@ absl::StatusOr<std::unique_ptr<NodeView>> NodeView::Start(NodeOptions options, P
   }
   std::unique_ptr<NodeView> view(
       new NodeView(std::move(options), std::move(facts), std::move(parts.hooks), parts.clock));
-  if (!parts.read_local) {
-    parts.read_local = [host = parts.host] { return ReadLocalTopology(host); };
+  if (!parts.local.read) {
+    parts.local.read = [host = parts.host] { return ReadLocalTopology(host); };
+  }
+  if (!parts.local.watch) {
+    parts.local.watch = [host = parts.host](std::function<void()> changed) {
+      return WatchLocalTopology(host, std::move(changed));
+    };
   }
   DiscoveryResults* const results = view.get();  // make_unique sees no private base
   view->discovery_ =
       std::make_unique<Discovery>(view->options_, std::move(parts.back_off),
-                                  std::move(parts.runtime), std::move(parts.read_local), results);
+                                  std::move(parts.runtime), std::move(parts.local), results);
   return view;
 }
 
@@ -80,11 +85,12 @@ bool NodeView::AwaitFirst() {
 NodeState NodeView::State() const {
   absl::MutexLock lock(&mutex_);
   const Condition* ready = shown_.conditions.Find(kReady);
+  NodePicture picture = Picture();
   return {.ready = ready->is_true,
           .reason = ready->reason,
           .message = ready->message,
-          .capacity = shown_.picture.capacity,
-          .allocatable = shown_.picture.allocatable,
+          .capacity = std::move(picture.capacity),
+          .allocatable = std::move(picture.allocatable),
           .maps = shown_.maps,
           .source = shown_.source,
           .stream_error = shown_.stream_error};
@@ -92,7 +98,38 @@ NodeState NodeView::State() const {
 
 nlohmann::json NodeView::Object() const {
   absl::MutexLock lock(&mutex_);
-  return NodeObject(options_, facts_, shown_.picture, shown_.conditions, created_, clock_->Now());
+  return NodeObject(options_, facts_, Picture(), shown_.conditions, created_, clock_->Now());
+}
+
+// Without a topology the node has nothing, not even devices.
+NodePicture NodeView::Picture() const {
+  NodePicture picture = shown_.picture;
+  if (picture.capacity.empty()) return picture;
+  for (const auto& [resource, amount] : shown_.extended_capacity) {
+    picture.capacity.emplace(resource, amount);
+  }
+  for (const auto& [resource, amount] : shown_.extended_allocatable) {
+    picture.allocatable.emplace(resource, amount);
+  }
+  return picture;
+}
+
+void NodeView::SetExtended(const ResourceList& capacity, const ResourceList& allocatable) {
+  {
+    absl::MutexLock lock(&mutex_);
+    ResourceList all = capacity;
+    for (const auto& [resource, before] : shown_.extended_capacity) {
+      all.emplace(resource, resources::Quantity::FromInt(0));
+    }
+    ResourceList usable = allocatable;
+    for (const auto& [resource, amount] : all) {
+      usable.emplace(resource, resources::Quantity::FromInt(0));
+    }
+    if (all == shown_.extended_capacity && usable == shown_.extended_allocatable) return;
+    shown_.extended_capacity = std::move(all);
+    shown_.extended_allocatable = std::move(usable);
+  }
+  if (hooks_.on_change) hooks_.on_change();
 }
 
 void NodeView::OnRuntime(const std::string& version) {
@@ -104,7 +141,8 @@ void NodeView::OnRuntime(const std::string& version) {
   if (hooks_.on_change) hooks_.on_change();
 }
 
-bool NodeView::OnTopology(TopologySource source, absl::StatusOr<topology::Topology> topology) {
+TopologyUse NodeView::OnTopology(TopologySource source,
+                                 absl::StatusOr<topology::Topology> topology) {
   if (source == TopologySource::kRuntime) {
     ++responses_;
     OnStreamBack();
@@ -116,7 +154,9 @@ bool NodeView::OnTopology(TopologySource source, absl::StatusOr<topology::Topolo
     Judge({.reason = kTopologyUnusable,
            .message = absl::StrCat(Whose(source), " can't be used: ", used.message())});
   }
-  return used.ok();
+  if (used.ok()) return TopologyUse::kUsed;
+  const bool is_its_fault = absl::IsFailedPrecondition(used) || absl::IsInvalidArgument(used);
+  return is_its_fault ? TopologyUse::kUnusable : TopologyUse::kFailed;
 }
 
 absl::Status NodeView::Use(TopologySource source, absl::StatusOr<topology::Topology> topology) {
@@ -124,8 +164,8 @@ absl::Status NodeView::Use(TopologySource source, absl::StatusOr<topology::Topol
   PLIMSOLL_ASSIGN_OR_RETURN(topology::MachineMaps maps,
                             ReadTopology(*topology, options_.cpu_ids_required));
   Seen now = {.topology = *std::move(topology), .maps = std::move(maps)};
-  if (!seen_) {
-    PLIMSOLL_RETURN_IF_ERROR(UseFirst(source, now));
+  if (!seen_ || (options_.hot_plug && seen_->topology != now.topology)) {
+    PLIMSOLL_RETURN_IF_ERROR(Adopt(source, now));
   } else if (seen_->topology != now.topology) {
     Log(absl::StrCat(Whose(source), " has changed: ", DifferenceOf(seen_->maps, now.maps),
                      "; the node keeps the numbers that it began with"));
@@ -134,24 +174,44 @@ absl::Status NodeView::Use(TopologySource source, absl::StatusOr<topology::Topol
   return absl::OkStatus();
 }
 
-absl::Status NodeView::UseFirst(TopologySource source, const Seen& seen) {
+absl::Status NodeView::Adopt(TopologySource source, const Seen& seen) {
+  PLIMSOLL_ASSIGN_OR_RETURN(const NodeNumbers numbers, NumbersOf(seen.maps));
+  if (hooks_.adopt) PLIMSOLL_RETURN_IF_ERROR(hooks_.adopt(numbers, /*is_first=*/!seen_));
+  const std::string amounts = absl::StrCat(AmountsText(numbers.capacity), "; allocatable are ",
+                                           AmountsText(numbers.allocatable));
+  Show(source, seen, numbers);
+  if (!seen_) {
+    Log(absl::StrCat(Whose(source), " makes the node: ", amounts));
+    return absl::OkStatus();
+  }
+  const std::string change =
+      absl::StrCat(Whose(source), " has changed: ", DifferenceOf(seen_->maps, seen.maps));
+  Log(absl::StrCat(change, "; the node has ", amounts));
+  if (hooks_.on_event) hooks_.on_event({.reason = kCapacityChanged, .message = change});
+  if (hooks_.on_change) hooks_.on_change();
+  return absl::OkStatus();
+}
+
+absl::StatusOr<NodeNumbers> NodeView::NumbersOf(const topology::MachineMaps& maps) const {
+  NodeNumbers numbers;
   PLIMSOLL_ASSIGN_OR_RETURN(const int64_t storage, FilesystemBytes(options_.state_directory));
-  ResourceList capacity = CapacityOf(seen.maps, storage, options_.max_pods);
-  capacity.insert(options_.extended.begin(), options_.extended.end());
-  PLIMSOLL_ASSIGN_OR_RETURN(ResourceList allocatable, AllocatableOf(capacity, options_));
-  Log(absl::StrCat(Whose(source), " makes the node: ", AmountsText(capacity), "; allocatable are ",
-                   AmountsText(allocatable)));
+  numbers.capacity = CapacityOf(maps, storage, options_.max_pods);
+  PLIMSOLL_ASSIGN_OR_RETURN(numbers.allocatable, AllocatableOf(numbers.capacity, options_));
+  numbers.maps = std::make_shared<const topology::MachineMaps>(maps);
+  return numbers;
+}
+
+void NodeView::Show(TopologySource source, const Seen& seen, const NodeNumbers& numbers) {
   absl::MutexLock lock(&mutex_);
-  shown_.picture.capacity = std::move(capacity);
-  shown_.picture.allocatable = std::move(allocatable);
+  shown_.picture.capacity = numbers.capacity;
+  shown_.picture.allocatable = numbers.allocatable;
   shown_.picture.zone_labels = LabelsOf(seen.topology);
   shown_.picture.machine_id = seen.maps.machine_id;
   shown_.picture.boot_id = seen.maps.boot_id;
   shown_.picture.system_uuid = seen.maps.system_uuid;
   shown_.picture.swap_bytes = seen.maps.swap_bytes;
-  shown_.maps = std::make_shared<const topology::MachineMaps>(seen.maps);
+  shown_.maps = numbers.maps;
   shown_.source = source;
-  return absl::OkStatus();
 }
 
 void NodeView::OnLost(const absl::Status& why) {

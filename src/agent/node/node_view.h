@@ -36,14 +36,18 @@ inline constexpr char kTopologyPending[] = "TopologyPending";          // none y
 inline constexpr char kTopologyUnusable[] = "TopologyUnusable";        // the last one can't be used
 inline constexpr char kTopologyUnsupported[] = "TopologyUnsupported";  // and mode kCri needs it
 
+// The reason of an event: the node has taken another topology.
+inline constexpr char kCapacityChanged[] = "NodeCapacityChanged";
+
 // An event about the node.
 struct NodeEvent {
   bool is_warning = false;
-  std::string reason;  // a reason of Ready, or kubelet's NodeReady and NodeNotReady
+  // A reason of Ready, kCapacityChanged, or kubelet's NodeReady and NodeNotReady.
+  std::string reason;
   std::string message;
 };
 
-// A topology's numbers, as a node has them.
+// A topology's numbers, as a node has them; without extended resources.
 struct NodeNumbers {
   ResourceList capacity;
   ResourceList allocatable;
@@ -56,7 +60,8 @@ struct NodeHooks {
   std::function<void()> on_change;  // State or Object differ from before
   // The first usable topology, and with gate NodeResourceHotPlug each other one, before the node
   // shows it: the managers are made anew. An error makes it unusable (TopologyUnusable), and
-  // everything stays as it was. Called from the node's own thread alone.
+  // everything stays as it was. After another error than FAILED_PRECONDITION the same topology is
+  // soon tried again. Called from the node's own thread alone.
   std::function<absl::Status(const NodeNumbers& now, bool is_first)> adopt;
   std::function<void(const NodeEvent&)> on_event;
   std::function<void(const std::string&)> on_log;  // a line for the log
@@ -66,8 +71,8 @@ struct NodeState {
   bool ready = false;
   std::string reason;
   std::string message;
-  // Those of the first topology that could be used. They stay until the agent's end, whatever
-  // follows: changes while it runs are NodeResourceHotPlug's (KEP-3953). Empty before it.
+  // Of the last topology that could be used; with gate NodeResourceHotPlug off, of the first one.
+  // Empty before it.
   ResourceList capacity;
   ResourceList allocatable;
   std::shared_ptr<const topology::MachineMaps> maps;  // null before it
@@ -81,7 +86,9 @@ struct NodeState {
 //   none within the limit        NotReady (TopologyPending), until one comes
 //   one that can't be used       NotReady (TopologyUnusable), with an event and a log line; numbers
 //                                of a good one before it stay; the next good one ends it
-//   another good one             only logged, with its difference from the one before
+//   another good one             its numbers, with an event and a log line that tell the
+//   difference;
+//                                with gate NodeResourceHotPlug off only the log line
 //   stream lost                  everything stays; a log line; tried again and again
 //   no such call in the runtime  the machine's own topology; in mode kCri NotReady
 class NodeView : private DiscoveryResults {
@@ -92,7 +99,7 @@ class NodeView : private DiscoveryResults {
     NodeHooks hooks;
     RetryDelayOptions back_off;
     Clock* clock = &Clock::Real();
-    Discovery::ReadLocal read_local;  // null: ReadLocalTopology
+    Discovery::Local local;  // null members: ReadLocalTopology, WatchLocalTopology
   };
   // Begins the discovery. INVALID_ARGUMENT as CheckNodeOptions, or a host name that can't be a
   // node's while none is configured.
@@ -108,6 +115,10 @@ class NodeView : private DiscoveryResults {
   // The runtime's other troubles, by CRI Status: not ready, or no answer. They make a node with a
   // usable topology NotReady (KubeletNotReady) until `why` is empty.
   void SetRuntimeTrouble(const std::string& why);
+
+  // The extended resources, which come and go with their devices. One that goes stays with the
+  // amount 0, as in kubelet: it tells that this node has had it.
+  void SetExtended(const ResourceList& capacity, const ResourceList& allocatable);
 
   const std::string& name() const { return name_; }
   // Its InternalIP; empty: it has none.
@@ -133,7 +144,9 @@ class NodeView : private DiscoveryResults {
     Verdict of_topology;
     std::string runtime_trouble;
     Conditions conditions;  // of both
-    NodePicture picture;
+    NodePicture picture;    // without extended resources
+    ResourceList extended_capacity;
+    ResourceList extended_allocatable;
     std::shared_ptr<const topology::MachineMaps> maps;
     TopologySource source = TopologySource::kNone;
     std::string stream_error;
@@ -148,13 +161,18 @@ class NodeView : private DiscoveryResults {
   NodeView(NodeOptions options, MachineFacts facts, NodeHooks hooks, Clock* clock);
 
   void OnRuntime(const std::string& version) override;
-  bool OnTopology(TopologySource source, absl::StatusOr<topology::Topology> topology) override;
+  TopologyUse OnTopology(TopologySource source,
+                         absl::StatusOr<topology::Topology> topology) override;
   void OnLost(const absl::Status& why) override;
   void OnUnsupported(const absl::Status& why) override;
   void OnFallBack(const absl::Status& why) override;
 
   absl::Status Use(TopologySource source, absl::StatusOr<topology::Topology> topology);
-  absl::Status UseFirst(TopologySource source, const Seen& seen);
+  // Takes another topology than the last one. Errors leave everything as it was.
+  absl::Status Adopt(TopologySource source, const Seen& seen);
+  absl::StatusOr<NodeNumbers> NumbersOf(const topology::MachineMaps& maps) const;
+  void Show(TopologySource source, const Seen& seen, const NodeNumbers& numbers);
+  NodePicture Picture() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void OnStreamBack();
   void Judge(Verdict of_topology);
   // Makes condition Ready of both verdicts.

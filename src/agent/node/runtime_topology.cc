@@ -20,8 +20,7 @@ class CriTopology : public RuntimeTopology {
   }
   absl::Status Follow(const OnTold& told) override {
     return client_->WatchTopology("", [&](const pod::cri::DynamicRuntimeConfigResponse& message) {
-      told(topology::TopologyFrom(message.resource_topology()));
-      return true;
+      return told(topology::TopologyFrom(message.resource_topology()));
     });
   }
   void Stop() override { client_->Abandon(); }

@@ -18,10 +18,11 @@ class RuntimeTopology {
   virtual ~RuntimeTopology() = default;
   // The runtime's name and version, "containerd://1.6.20".
   virtual absl::StatusOr<std::string> Version() = 0;
-  // Called with each message; an error is a message that is no topology.
-  using OnTold = std::function<void(absl::StatusOr<topology::Topology>)>;
+  // Called with each message; an error is a message that is no topology. False: the stream is to
+  // end.
+  using OnTold = std::function<bool(absl::StatusOr<topology::Topology>)>;
   // Returns the reason of the stream's end, UNIMPLEMENTED if the runtime has no such call. A stream
-  // that the runtime ended without an error gives OK.
+  // that either side ended without an error gives OK.
   virtual absl::Status Follow(const OnTold& told) = 0;
   // Ends a call under way, and each later one at once.
   virtual void Stop() = 0;

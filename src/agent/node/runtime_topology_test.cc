@@ -80,6 +80,7 @@ TEST_F(RuntimeTopologyTest, MessagesAreTopologies) {
     end = runtime_->Follow([&](absl::StatusOr<topology::Topology> topology) {
       absl::MutexLock lock(&mutex);
       told.push_back(std::move(topology));
+      return true;
     });
   });
   EXPECT_TRUE(WaitUntil([&] {
@@ -102,6 +103,7 @@ TEST_F(RuntimeTopologyTest, AMessageThatIsNoTopologyIsOneAllTheSame) {
       ->Follow([&](const absl::StatusOr<topology::Topology>& topology) {
         why = std::string(topology.status().message());
         runtime_->Stop();
+        return true;
       })
       .IgnoreError();
   EXPECT_THAT(why, HasSubstr("zone \"all\", resource \"memory\""));
@@ -109,7 +111,7 @@ TEST_F(RuntimeTopologyTest, AMessageThatIsNoTopologyIsOneAllTheSame) {
 
 TEST_F(RuntimeTopologyTest, WithoutTheCallItIsUnimplemented) {
   Serve(&other_);
-  EXPECT_TRUE(absl::IsUnimplemented(runtime_->Follow([](const auto&) {})));
+  EXPECT_TRUE(absl::IsUnimplemented(runtime_->Follow([](const auto&) { return true; })));
 }
 
 TEST_F(RuntimeTopologyTest, NobodyListens) {

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "agent/device_manager/plugin_answers.h"
 #include "base/status.h"
 #include "resources/requirements.h"
 

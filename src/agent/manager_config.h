@@ -1,0 +1,42 @@
+// The agent's managers of CPUs, memory, topology and devices in its configuration.
+#ifndef PLIMSOLL_AGENT_MANAGER_CONFIG_H_
+#define PLIMSOLL_AGENT_MANAGER_CONFIG_H_
+
+#include <nlohmann/json_fwd.hpp>
+
+#include "absl/status/statusor.h"
+#include "agent/config.h"
+#include "agent/managers/node_managers.h"
+#include "resources/requirements.h"
+#include "yaml/reader.h"
+
+namespace plimsoll::agent {
+
+// Reads the keys cpuManager*, reservedSystemCPUs, memoryManagerPolicy, reservedMemory,
+// topologyManager*, devicePluginPath and pluginRegistryPath of the mapping:
+//
+//   cpuManagerPolicy: static
+//   cpuManagerPolicyOptions: {full-pcpus-only: "true"}
+//   reservedSystemCPUs: 0-1
+//   memoryManagerPolicy: Static
+//   reservedMemory:
+//   - {numaNode: 0, limits: {memory: 1Gi}}
+void ReadManagers(YamlReader& reader, YamlMapping& mapping, Config& config);
+// Adds these keys to the object, with the values of `config`.
+void ShowManagers(const Config& config, nlohmann::json& object);
+
+// The managers that the configuration asks for. INVALID_ARGUMENT, as kubelet refuses to start: an
+// unknown option, options of policy none, policy static without a reserved CPU, policy Static
+// without reserved memory or with reservations whose sums differ from those of systemReserved and
+// kubeReserved, reservedSystemCPUs beside a cgroup of reserved resources.
+absl::StatusOr<ManagerOptions> ManagerOptionsOf(const Config& config);
+
+// systemReserved and kubeReserved, in which the number of reservedSystemCPUs stands for both of
+// their amounts of cpu; and their sum.
+resources::ResourceList SystemReservedOf(const Config& config);
+resources::ResourceList KubeReservedOf(const Config& config);
+resources::ResourceList ReservedOf(const Config& config);
+
+}  // namespace plimsoll::agent
+
+#endif  // PLIMSOLL_AGENT_MANAGER_CONFIG_H_

@@ -1,0 +1,188 @@
+#include "agent/node_wiring.h"
+
+#include <sys/utsname.h>
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "agent/enforced_amounts.h"
+#include "agent/manager_config.h"
+#include "agent/node_options_of.h"
+#include "agent/swap_check.h"
+#include "base/clock.h"
+#include "base/status.h"
+
+namespace plimsoll::agent {
+namespace {
+
+NodeAmounts NodeAmountsOf(const NodeNumbers& numbers) {
+  NodeAmounts amounts;
+  const auto memory = numbers.capacity.find("memory");
+  if (memory != numbers.capacity.end()) amounts.memory_capacity_bytes = memory->second.Value();
+  amounts.swap_capacity_bytes = numbers.maps->swap_bytes.value_or(0);
+  return amounts;
+}
+
+}  // namespace
+
+EventSubject NodeSubject(const Config& config) {
+  return {.kind = "Node", .key = {"", config.node_name}, .uid = config.node_name, .container = ""};
+}
+
+NodeWiring::NodeWiring(ManagerOptions options, Surroundings around)
+    : options_(std::move(options)), around_(std::move(around)) {}
+
+// The devices' threads tell the node, whose thread tells neither.
+NodeWiring::~NodeWiring() = default;
+
+absl::StatusOr<std::unique_ptr<NodeWiring>> NodeWiring::Start(const std::string& version,
+                                                              Surroundings around) {
+  PLIMSOLL_ASSIGN_OR_RETURN(ManagerOptions options, ManagerOptionsOf(around.config));
+  std::unique_ptr<NodeWiring> wiring(new NodeWiring(std::move(options), std::move(around)));
+  wiring->MakeCgroups();
+  PLIMSOLL_RETURN_IF_ERROR(wiring->StartNode(version));
+  PLIMSOLL_RETURN_IF_ERROR(wiring->StartDevices());
+  wiring->TellOfSwap();
+  return wiring;
+}
+
+absl::Status NodeWiring::StartNode(const std::string& version) {
+  PLIMSOLL_ASSIGN_OR_RETURN(auto runtime, OpenRuntimeTopology(around_.config.runtime_endpoint));
+  NodeHooks hooks;
+  hooks.on_change = [this] { OnChange(); };
+  hooks.adopt = [this](const NodeNumbers& now, bool is_first) { return Adopt(now, is_first); };
+  hooks.on_event = [this](const NodeEvent& event) {
+    AddEvent(event.is_warning, event.reason, event.message);
+  };
+  hooks.on_log = [this](const std::string& line) { around_.log->Write(LogLevel::kInfo, line); };
+  PLIMSOLL_ASSIGN_OR_RETURN(
+      node_, NodeView::Start(NodeOptionsOf(around_.config, version), {.host = around_.root,
+                                                                      .runtime = std::move(runtime),
+                                                                      .hooks = std::move(hooks),
+                                                                      .back_off = {},
+                                                                      .clock = &Clock::Real(),
+                                                                      .local = {}}));
+  return absl::OkStatus();
+}
+
+absl::Status NodeWiring::StartDevices() {
+  DeviceManager::Options options{.directory = around_.config.device_plugin_path,
+                                 .registry_directory = around_.config.plugin_registry_path,
+                                 .configured = around_.config.devices,
+                                 .root = around_.root,
+                                 .hooks = {}};
+  options.hooks.on_change = [this] { OnDevices(); };
+  options.hooks.on_event = [this](const std::string& reason, const std::string& message) {
+    Warn(message);
+    AddEvent(/*is_warning=*/true, reason, message);
+  };
+  PLIMSOLL_ASSIGN_OR_RETURN(devices_, DeviceManager::Start(std::move(options)));
+  {
+    const absl::MutexLock lock(&mutex_);
+    has_devices_ = true;
+  }
+  OnDevices();
+  return absl::OkStatus();
+}
+
+void NodeWiring::OnDevices() {
+  {
+    const absl::MutexLock lock(&mutex_);
+    if (!has_devices_) return;  // they are looked at once they are there
+  }
+  node_->SetExtended(devices_->Capacity(), devices_->Allocatable());
+  around_.pods.With([](AgentPods& pods) { pods.OnDevices(); });
+}
+
+// The first topology waits for the pods: before, there is nothing to do.
+void NodeWiring::OnChange() {
+  around_.pods.With([this](AgentPods& pods) {
+    pods.Retry();
+    Enforce();
+  });
+}
+
+void NodeWiring::MakeCgroups() {
+  const Config& config = around_.config;
+  if (!config.cgroups_per_qos) return;
+  cgroups_ = std::make_unique<PodCgroups>(
+      around_.client, PodCgroups::Options{.driver = config.cgroup_driver,
+                                          .root = config.cgroup_root,
+                                          .pod_pids_limit = config.pod_pids_limit.value_or(-1),
+                                          .reserved = EnforcedReservation(config),
+                                          .reserved_groups = ReservedGroupsOf(config),
+                                          .host = around_.root,
+                                          .state = around_.state,
+                                          .node = [this] { return node_->State(); },
+                                          .living = [this] { return around_.store.Uids(); },
+                                          .note = [this](const std::string& note) { Warn(note); },
+                                          .event =
+                                              [this](bool is_warning, const std::string& reason,
+                                                     const std::string& message) {
+                                                if (is_warning) Warn(message);
+                                                AddEvent(is_warning, reason, message);
+                                              }});
+}
+
+absl::Status NodeWiring::CheckReservedCpus(const topology::MachineMaps& maps) const {
+  const auto& reserved = around_.config.reserved_system_cpus;
+  // Without the numbers of all CPUs nothing says that one is missing.
+  if (!reserved || maps.zone_without_cpu_ids) return absl::OkStatus();
+  resources::CpuSet missing = *reserved;
+  for (const auto& [cpu, place] : maps.cpus) missing.Remove(cpu);
+  if (missing.Empty()) return absl::OkStatus();
+  return absl::FailedPreconditionError(absl::StrCat("reservedSystemCPUs: ", reserved->ToString(),
+                                                    ": the node has no CPUs ", missing.ToString()));
+}
+
+// The pods' oom_score_adj and swap follow while the managers are set, so the amounts come first.
+absl::Status NodeWiring::Adopt(const NodeNumbers& now, bool is_first) {
+  PLIMSOLL_RETURN_IF_ERROR(CheckReservedCpus(*now.maps));
+  PLIMSOLL_ASSIGN_OR_RETURN(const auto managers, NodeManagers::Make(options_, now.maps));
+  const bool refit = around_.config.feature_gates.enabled("NodeResourceHotPlug");
+  const NodeAmounts before = SetAmounts(NodeAmountsOf(now));
+  const absl::Status set =
+      around_.pods.Await([&](AgentPods& pods) { return pods.SetManagers(managers, refit); });
+  if (!set.ok()) SetAmounts(before);
+  const absl::MutexLock lock(&mutex_);
+  refusal_ = is_first && absl::IsFailedPrecondition(set) ? set : absl::OkStatus();
+  return set;
+}
+
+NodeAmounts NodeWiring::SetAmounts(NodeAmounts amounts) {
+  const absl::MutexLock lock(&mutex_);
+  return std::exchange(amounts_, amounts);
+}
+
+NodeAmounts NodeWiring::Amounts() const {
+  const absl::MutexLock lock(&mutex_);
+  return amounts_;
+}
+
+absl::Status NodeWiring::AwaitFirst() {
+  if (node_->AwaitFirst()) return absl::OkStatus();
+  const NodeState state = node_->State();
+  Warn(absl::StrCat("node is not ready: ", state.reason, ": ", state.message));
+  const absl::MutexLock lock(&mutex_);
+  return refusal_;
+}
+
+void NodeWiring::Warn(absl::string_view message) const {
+  around_.log->WriteLimited(LogLevel::kWarning, message);
+}
+
+void NodeWiring::TellOfSwap() {
+  utsname names = {};
+  uname(&names);
+  if (!IsSwapOn(around_.root).value_or(false) || HasTmpfsNoswap(names.release)) return;
+  AddEvent(/*is_warning=*/true, kVolumesMayBeSwapped,
+           "swap is on, and this kernel's tmpfs has no option noswap: volumes in memory, as those "
+           "of Secrets, may be swapped out to a disk");
+}
+
+void NodeWiring::AddEvent(bool is_warning, const std::string& reason, const std::string& message) {
+  around_.events.Add(NodeSubject(around_.config), is_warning ? "Warning" : "Normal", reason,
+                     message);
+}
+
+}  // namespace plimsoll::agent

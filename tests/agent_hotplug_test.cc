@@ -1,0 +1,406 @@
+// A node whose topology changes while plimsoll-agent runs (KEP-5224 "kubelet", KEP-3953): the
+// daemon tells another one, and node, groups and pods follow.
+#include <sched.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
+#include "gmock/gmock.h"
+#include "harness/agent.h"
+#include "harness/kernel.h"
+#include "harness/node.h"
+
+namespace plimsoll::testing {
+namespace {
+
+using Json = nlohmann::json;
+using ::testing::HasSubstr;
+
+constexpr char kForever[] = "trap \"exit 0\" TERM; while :; do sleep 0.1; done";
+constexpr int64_t kGi = int64_t{1} << 30;
+
+// CPUs that this process may use, and so pods too.
+std::vector<int> UsableCpus() {
+  cpu_set_t allowed;
+  EXPECT_EQ(sched_getaffinity(0, sizeof(allowed), &allowed), 0);
+  std::vector<int> cpus;
+  for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
+    if (CPU_ISSET(cpu, &allowed)) cpus.push_back(cpu);
+  }
+  return cpus;
+}
+
+// Constructed before the node whose configuration names it.
+struct ChangingTopology {
+  // One NUMA node with that many of the usable CPUs, each a core.
+  void Put(const std::string& memory, size_t cpus) {
+    std::string text = absl::StrCat(
+        "zones:\n- {name: board, type: NUMANode, attributes: {id: 0}, resources: [{name: memory, "
+        "capacity: ",
+        memory, "}]}\n");
+    for (size_t i = 0; i < cpus; ++i) {
+      absl::StrAppend(&text, "- {name: core-", i,
+                      ", type: Core, parent: board, attributes: ", "{cpu-ids: \"", UsableCpus()[i],
+                      "\"}, resources: [{name: cpu, capacity: 1}]}\n");
+    }
+    PutText(text);
+  }
+  void PutText(const std::string& text) {
+    ASSERT_TRUE(topology.root().ReplaceFile("t.yaml", text).ok());
+  }
+  TestDir topology;
+};
+
+class AgentHotPlugTest : protected ChangingTopology, public NodeTest {
+ protected:
+  // Without a configuration the daemon has the changing topology. "@" in the agent's stands for the
+  // test's control group.
+  explicit AgentHotPlugTest(const std::string& config = "", const std::string& daemon_config = "")
+      : NodeTest(
+            daemon_config.empty()
+                ? absl::StrCat("nodeResources: {source: {file: ", topology.path(), "/t.yaml}}\n")
+                : daemon_config),
+        root_(absl::StrCat("/plimsoll-hotplug-test-", getpid())),
+        agent_(node_.directory(), node_.address(),
+               absl::StrCat("cgroupDriver: cgroupfs\ncgroupRoot: ", root_, "\n",
+                            absl::StrReplaceAll(config, {{"@", root_}}))) {
+    Put("4Gi", 1);
+  }
+  void SetUp() override {
+    if (UsableCpus().size() < 2) GTEST_SKIP() << "needs two CPUs";
+    const auto made = Cgroups().Create(root_);
+    ASSERT_TRUE(made.ok()) << made.status();
+    NodeTest::SetUp();
+  }
+  void TearDown() override {
+    if (UsableCpus().size() < 2) return;
+    if (agent_.runs()) agent_.Kill();
+    NodeTest::TearDown();
+    EXPECT_TRUE(Cgroups().Remove(root_).ok());
+  }
+  void Begin() {
+    const absl::Status started = agent_.Start();
+    ASSERT_TRUE(started.ok()) << started;
+  }
+  void Apply(const std::string& name, const std::string& resources) {
+    const auto applied = agent_.client().Apply(absl::StrCat(
+        "{apiVersion: v1, kind: Pod, metadata: {name: ", name, "}, spec: {containers: [{name: ",
+        "main, image: busybox, imagePullPolicy: Never, resources: ", resources,
+        ", command: [sh, -c, '", kForever, "']}]}}"));
+    ASSERT_TRUE(applied.ok()) << applied.status();
+  }
+  void Run(const std::string& name, const std::string& resources) {
+    Apply(name, resources);
+    ASSERT_TRUE(agent_.Await(name, [](const Json& pod) {
+      return pod["status"]["containerStatuses"][0].value("ready", false);
+    }));
+  }
+  std::string Capacity(const std::string& resource, const std::string& list = "capacity") {
+    const auto node = agent_.client().Node();
+    return node.ok() ? (*node)["status"][list].value(resource, "") : "";
+  }
+  bool HasCapacity(const std::string& cpu, const std::string& memory) {
+    return Eventually([&] { return Capacity("cpu") == cpu && Capacity("memory") == memory; });
+  }
+  Json Ready() {
+    const auto node = agent_.client().Node();
+    return node.ok() ? (*node)["status"]["conditions"][0] : Json();
+  }
+  bool IsNotReady(const std::string& reason) {
+    return Eventually([&] {
+      const Json ready = Ready();
+      return ready.is_object() && ready["status"] == "False" && ready["reason"] == reason;
+    });
+  }
+  bool IsReady() {
+    return Eventually([&] {
+      const Json ready = Ready();
+      return ready.is_object() && ready["status"] == "True";
+    });
+  }
+  // The newest event of the node with this reason; empty: none.
+  std::string NodeEvent(const std::string& reason) {
+    const auto events = agent_.client().Events("", "");
+    std::string message;
+    for (const Json& each : events.ok() ? *events : std::vector<Json>()) {
+      if (each["reason"] == reason && each["involvedObject"]["kind"] == "Node") {
+        message = each["message"];
+      }
+    }
+    return message;
+  }
+  std::string IdOf(const std::string& pod) {
+    return agent_.Pod(pod)["status"]["containerStatuses"][0].value("containerID", "");
+  }
+  std::string CpusOf(const std::string& pod) {
+    const std::string id = IdOf(pod);
+    return ExecOutput(id.substr(id.find("//") + 2),
+                      "grep Cpus_allowed_list /proc/1/status | cut -f2 | tr -d \"\\n\"");
+  }
+  linux::CgroupSettings Kubepods() {
+    return Cgroups().Read(root_ + "/kubepods").value_or(linux::CgroupSettings());
+  }
+  int64_t UsedByPods() {
+    const auto stats = Cgroups().Stats(root_ + "/kubepods");
+    return stats.ok() ? static_cast<int64_t>(stats->memory_working_set_bytes) : 0;
+  }
+  bool KubepodsHave(int64_t memory_bytes) {
+    return Eventually([&] { return Kubepods().memory_limit_bytes == memory_bytes; });
+  }
+
+  const std::string root_;
+  AgentProcess agent_;
+};
+
+class ReservingTest : public AgentHotPlugTest {
+ protected:
+  explicit ReservingTest(const std::string& more = "")
+      : AgentHotPlugTest(
+            absl::StrCat("systemReserved: {memory: 1Gi, cpu: 100m, pid: '1000'}\n", more)) {}
+};
+
+TEST_F(ReservingTest, NodeAndGroupsFollowAndPodsRunOn) {
+  Begin();
+  ASSERT_TRUE(HasCapacity("1", "4Gi")) << agent_.Log();
+  Run("web", "{requests: {cpu: 100m}}");
+  const std::string id = IdOf("web");
+  EXPECT_TRUE(KubepodsHave(3 * kGi)) << *Kubepods().memory_limit_bytes;
+  EXPECT_GT(Kubepods().pids_limit.value_or(1), 1);
+  const uint64_t shares = *Kubepods().cpu_shares;
+
+  Put("8Gi", 2);
+  ASSERT_TRUE(HasCapacity("2", "8Gi")) << agent_.Log();
+  EXPECT_EQ(Capacity("memory", "allocatable"), "7Gi");
+  EXPECT_EQ(Capacity("cpu", "allocatable"), "1900m");
+  EXPECT_THAT(NodeEvent("NodeCapacityChanged"), HasSubstr("cpu 1 -> 2"));
+  EXPECT_TRUE(KubepodsHave(7 * kGi)) << agent_.Log();
+  EXPECT_GT(*Kubepods().cpu_shares, shares);
+  // There is room for it now.
+  Run("more", "{requests: {cpu: 1500m}}");
+
+  Put("4Gi", 1);
+  ASSERT_TRUE(HasCapacity("1", "4Gi")) << agent_.Log();
+  EXPECT_THAT(NodeEvent("NodeCapacityChanged"), HasSubstr("memory 8Gi -> 4Gi"));
+  EXPECT_TRUE(KubepodsHave(3 * kGi));
+  Apply("late", "{requests: {cpu: 500m}}");
+  EXPECT_TRUE(agent_.AwaitPhase("late", "Failed")) << "new ones are rejected";
+  EXPECT_EQ(agent_.Pod("late")["status"].value("reason", ""), "OutOfcpu");
+  EXPECT_EQ(agent_.Phase("more"), "Running") << "pods that no longer fit stay";
+  EXPECT_EQ(IdOf("web"), id);
+  EXPECT_EQ(agent_.Pod("web")["status"]["containerStatuses"][0]["restartCount"], 0);
+  EXPECT_NE(NodeEvent("NodeAllocatableEnforced"), "");
+}
+
+// The pod holds 200 MiB; all pods may have 176 MiB then.
+TEST_F(ReservingTest, ALimitThatPodsExceedIsToldAndTriedAgain) {
+  Begin();
+  ASSERT_TRUE(HasCapacity("1", "4Gi"));
+  const auto applied = agent_.client().Apply(
+      PodManifest("large", "(head -c 209715200 /dev/zero; sleep 1000) | tail -c 209715200",
+                  "terminationGracePeriodSeconds: 0, "));
+  ASSERT_TRUE(applied.ok()) << applied.status();
+  ASSERT_TRUE(agent_.AwaitPhase("large", "Running"));
+  ASSERT_TRUE(Eventually([&] { return UsedByPods() > 200 << 20; })) << UsedByPods();
+  Put("1200Mi", 1);
+  ASSERT_TRUE(HasCapacity("1", "1200Mi")) << agent_.Log();
+  EXPECT_TRUE(Eventually([&] { return NodeEvent("FailedNodeAllocatableEnforcement") != ""; }))
+      << agent_.Log();
+  EXPECT_TRUE(KubepodsHave(3 * kGi)) << "the old limit stays";
+  EXPECT_EQ(agent_.Phase("large"), "Running");
+  ASSERT_TRUE(agent_.client().Delete("default", "large", 0).ok());
+  ASSERT_TRUE(agent_.AwaitGone("large"));
+  Run("small", "{requests: {cpu: 10m}}");
+  EXPECT_TRUE(KubepodsHave(int64_t{176} << 20)) << agent_.Log();
+}
+
+class HotPlugGateOffTest : public AgentHotPlugTest {
+ protected:
+  HotPlugGateOffTest() : AgentHotPlugTest("featureGates: {NodeResourceHotPlug: false}\n") {}
+};
+
+TEST_F(HotPlugGateOffTest, ChangesAreOnlyLogged) {
+  Begin();
+  ASSERT_TRUE(HasCapacity("1", "4Gi")) << agent_.Log();
+  Put("8Gi", 2);
+  EXPECT_TRUE(Eventually([&] {
+    return agent_.Log().find("the node keeps the numbers that it began with") != std::string::npos;
+  })) << agent_.Log();
+  EXPECT_EQ(Capacity("memory"), "4Gi");
+  EXPECT_EQ(NodeEvent("NodeCapacityChanged"), "");
+  // The next agent begins with the topology as it is.
+  agent_.Kill();
+  Begin();
+  EXPECT_TRUE(HasCapacity("2", "8Gi"));
+}
+
+TEST_F(ReservingTest, ATopologyThatIsTooSmallIsUnusableAtTheStartAndLater) {
+  Put("512Mi", 1);
+  Begin();
+  EXPECT_TRUE(IsNotReady("TopologyUnusable")) << agent_.Log();
+  EXPECT_THAT(Ready().value("message", ""), HasSubstr("memory: reserved are systemReserved 1Gi"));
+  Put("4Gi", 1);
+  ASSERT_TRUE(IsReady()) << agent_.Log();
+  Run("web", "{requests: {cpu: 100m}}");
+  Put("256Mi", 1);
+  EXPECT_TRUE(IsNotReady("TopologyUnusable")) << agent_.Log();
+  EXPECT_NE(NodeEvent("TopologyUnusable"), "");
+  EXPECT_EQ(Capacity("memory"), "4Gi") << "the last good one's";
+  EXPECT_FALSE(agent_.client().Apply(PodManifest("new", kForever)).ok()) << "new pods wait";
+  EXPECT_EQ(agent_.Phase("web"), "Running");
+  Put("8Gi", 2);
+  ASSERT_TRUE(IsReady()) << agent_.Log();
+  EXPECT_TRUE(HasCapacity("2", "8Gi"));
+}
+
+TEST_F(ReservingTest, AStreamThatBreaksAndComesBackWithAnotherTopologyIsFollowed) {
+  Begin();
+  ASSERT_TRUE(HasCapacity("1", "4Gi"));
+  Run("web", "{requests: {cpu: 100m}}");
+  const std::string id = IdOf("web");
+  node_.KillDaemon();
+  Put("8Gi", 2);
+  EXPECT_EQ(Capacity("memory"), "4Gi");
+  ASSERT_TRUE(node_.StartDaemon().ok());
+  EXPECT_TRUE(HasCapacity("2", "8Gi")) << agent_.Log();
+  EXPECT_TRUE(KubepodsHave(7 * kGi));
+  EXPECT_EQ(IdOf("web"), id);
+}
+
+// The system keeps the first usable CPU.
+class StaticCpusTest : public AgentHotPlugTest {
+ protected:
+  explicit StaticCpusTest(const std::string& more = "")
+      : AgentHotPlugTest(absl::StrCat("cpuManagerPolicy: static\nreservedSystemCPUs: \"",
+                                      UsableCpus()[0], "\"\n", more)) {
+    Put("4Gi", 2);
+  }
+  std::string first() const { return absl::StrCat(UsableCpus()[0]); }
+  std::string second() const { return absl::StrCat(UsableCpus()[1]); }
+  bool RunsOn(const std::string& pod, const std::string& cpus) {
+    return Eventually([&] { return CpusOf(pod) == cpus; });
+  }
+};
+
+constexpr char kGuaranteed[] = "{limits: {cpu: '1', memory: 64Mi}}";
+
+TEST_F(StaticCpusTest, ManagersAreMadeAnewAroundRunningPods) {
+  Begin();
+  ASSERT_TRUE(IsReady()) << agent_.Log();
+  Run("pinned", kGuaranteed);
+  const std::string id = IdOf("pinned");
+  EXPECT_TRUE(RunsOn("pinned", second())) << CpusOf("pinned");
+  Put("4Gi", 1);
+  ASSERT_TRUE(HasCapacity("1", "4Gi")) << agent_.Log();
+  EXPECT_TRUE(RunsOn("pinned", first())) << CpusOf("pinned");
+  Put("4Gi", 2);
+  ASSERT_TRUE(HasCapacity("2", "4Gi")) << agent_.Log();
+  EXPECT_TRUE(RunsOn("pinned", second())) << CpusOf("pinned");
+  EXPECT_EQ(IdOf("pinned"), id);
+}
+
+TEST_F(StaticCpusTest, ATopologyWithoutNumbersOfCpusIsUnusable) {
+  Begin();
+  ASSERT_TRUE(IsReady()) << agent_.Log();
+  PutText(
+      "zones: [{name: a, type: NUMANode, attributes: {id: 0}, resources: [{name: cpu, capacity: "
+      "2}, {name: memory, capacity: 4Gi}]}]\n");
+  EXPECT_TRUE(IsNotReady("TopologyUnusable")) << agent_.Log();
+  EXPECT_THAT(Ready().value("message", ""), HasSubstr("cpu-ids"));
+  Put("4Gi", 2);
+  EXPECT_TRUE(IsReady()) << agent_.Log();
+}
+
+TEST_F(StaticCpusTest, ReservedCpusThatAreMissingMakeItUnusable) {
+  PutText(absl::StrReplaceAll(
+      "zones: [{name: a, type: NUMANode, attributes: {id: 0}, resources: [{name: memory, capacity: "
+      "4Gi}]}, {name: b, type: Core, parent: a, attributes: {cpu-ids: \"@\"}, resources: [{name: "
+      "cpu, capacity: 1}]}]\n",
+      {{"@", second()}}));
+  Begin();
+  EXPECT_TRUE(IsNotReady("TopologyUnusable")) << agent_.Log();
+  EXPECT_THAT(Ready().value("message", ""), HasSubstr("reservedSystemCPUs"));
+}
+
+class StaticCpusGateOffTest : public StaticCpusTest {
+ protected:
+  StaticCpusGateOffTest() : StaticCpusTest("featureGates: {NodeResourceHotPlug: false}\n") {}
+};
+
+TEST_F(StaticCpusGateOffTest, AnAgentWhoseGrantsDoNotFitRefusesToStart) {
+  Begin();
+  ASSERT_TRUE(IsReady()) << agent_.Log();
+  Run("pinned", kGuaranteed);
+  const std::string id = IdOf("pinned");
+  agent_.Kill();
+  Put("4Gi", 1);
+  const absl::Status started = agent_.Start();
+  EXPECT_FALSE(started.ok());
+  EXPECT_THAT(std::string(started.message()), HasSubstr("NodeResourceHotPlug"));
+  EXPECT_THAT(std::string(started.message()), HasSubstr("default/pinned"));
+  Put("4Gi", 2);
+  Begin();
+  ASSERT_TRUE(IsReady()) << agent_.Log();
+  EXPECT_EQ(IdOf("pinned"), id);
+}
+
+// The daemon cuts its partition from the machine as it is; each usable CPU is in it at first.
+class AgentPartitionTest : public AgentHotPlugTest {
+ protected:
+  AgentPartitionTest()
+      : AgentHotPlugTest(absl::StrCat("cpuManagerPolicy: static\nreservedSystemCPUs: \"",
+                                      UsableCpus().back(), "\"\n"),
+                         kWhole) {}
+  void Reload(const std::string& from, const std::string& to) {
+    const std::string path = node_.config_path().substr(1);
+    const std::string text = *Host().Read(path);
+    const std::string changed = absl::StrReplaceAll(text, {{from, to}});
+    ASSERT_NE(text, changed);
+    ASSERT_TRUE(Host().ReplaceFile(path, changed).ok());
+    ASSERT_EQ(kill(node_.daemon_pid(), SIGHUP), 0);
+  }
+  static constexpr char kWhole[] = "nodeResources: {cpus: {}}\n";
+};
+
+TEST_F(AgentPartitionTest, OnlyCpusOfThePartitionAreGiven) {
+  if (UsableCpus().size() != 2) GTEST_SKIP() << "states the CPUs of a machine with two";
+  Begin();
+  ASSERT_TRUE(IsReady()) << agent_.Log();
+  const std::string first = absl::StrCat(UsableCpus()[0]);
+  const std::string second = absl::StrCat(UsableCpus()[1]);
+  Run("pinned", "{limits: {cpu: '1', memory: 64Mi}}");
+  EXPECT_TRUE(Eventually([&] { return CpusOf("pinned") == first; })) << CpusOf("pinned");
+  const std::string smaller = absl::StrCat("nodeResources: {cpus: {reserved: \"", first, "\"}}\n");
+  Reload(kWhole, smaller);
+  EXPECT_TRUE(Eventually([&] { return Capacity("cpu") == "1"; })) << agent_.Log();
+  EXPECT_TRUE(Eventually([&] { return CpusOf("pinned") == second; })) << CpusOf("pinned");
+  Reload(smaller, kWhole);
+  EXPECT_TRUE(Eventually([&] { return Capacity("cpu") == "2"; })) << agent_.Log();
+  EXPECT_TRUE(Eventually([&] { return CpusOf("pinned") == first; })) << CpusOf("pinned");
+}
+
+class ReservedGroupTest : public AgentHotPlugTest {
+ protected:
+  ReservedGroupTest()
+      : AgentHotPlugTest(
+            "systemReserved: {memory: 256Mi, cpu: 200m}\nsystemReservedCgroup: @/system\n"
+            "enforceNodeAllocatable: [pods, system-reserved]\n") {}
+};
+
+TEST_F(ReservedGroupTest, TheSystemsGroupGetsWhatIsReserved) {
+  const absl::Status refused = agent_.Start();
+  EXPECT_FALSE(refused.ok());
+  EXPECT_THAT(std::string(refused.message()), HasSubstr("/system doesn't exist"));
+  ASSERT_TRUE(Cgroups().Create(root_ + "/system").ok());
+  Begin();
+  EXPECT_TRUE(Eventually([&] {
+    const auto now = Cgroups().Read(root_ + "/system");
+    return now.ok() && now->memory_limit_bytes == 256 << 20;
+  })) << agent_.Log();
+}
+
+}  // namespace
+}  // namespace plimsoll::testing
