@@ -202,7 +202,7 @@ inline absl::StatusOr<topology::Topology> ReadMachineFile(const std::string& fil
   return TopologyOf(machine);
 }
 
-inline absl::StatusOr<std::shared_ptr<const topology::MachineMaps>> MapsOf(
+inline absl::StatusOr<std::shared_ptr<const topology::MachineMaps>> MakeCaseMaps(
     topology::Topology topology) {
   PLIMSOLL_ASSIGN_OR_RETURN(const auto tree, topology::ZoneTree::Build(std::move(topology)));
   PLIMSOLL_ASSIGN_OR_RETURN(auto maps, topology::MakeMaps(tree));
@@ -216,7 +216,7 @@ inline absl::StatusOr<std::shared_ptr<const topology::MachineMaps>> CaseMachine(
   const std::string file = absl::StrCat(directory, "/machines/", name, ".yaml");
   if (!known.contains(file)) {
     PLIMSOLL_ASSIGN_OR_RETURN(auto topology, ReadMachineFile(file));
-    PLIMSOLL_ASSIGN_OR_RETURN(known[file], MapsOf(std::move(topology)));
+    PLIMSOLL_ASSIGN_OR_RETURN(known[file], MakeCaseMaps(std::move(topology)));
   }
   return known[file];
 }
