@@ -1,4 +1,4 @@
-// For tests: the machines of cases/machines, each a YAML file of one of two kinds.
+// For tests: the machines of tests/allocation, each a YAML file of one of two kinds.
 //
 //   kernel:              # the kernel's files of such a machine are written, and discovered
 //     sockets: 2
@@ -209,7 +209,7 @@ inline absl::StatusOr<std::shared_ptr<const topology::MachineMaps>> MakeCaseMaps
   return std::make_shared<const topology::MachineMaps>(std::move(maps));
 }
 
-// The machine of cases/machines/NAME.yaml in `directory`, which is "cases". Discovered once.
+// The machine of machines/NAME.yaml in `directory`, which is tests/allocation. Discovered once.
 inline absl::StatusOr<std::shared_ptr<const topology::MachineMaps>> CaseMachine(
     const std::string& directory, const std::string& name) {
   static std::map<std::string, std::shared_ptr<const topology::MachineMaps>> known;
