@@ -151,7 +151,8 @@ TEST_F(AgentHotplugTest, AnExclusiveCpuThatGoesIsReplaced) {
   EXPECT_TRUE(Allowed("more").Intersection(now).Empty());
   Apply("too-many", "limits: {cpu: 2, memory: 16Mi}");
   ASSERT_TRUE(agent_->AwaitPhase("too-many", "Failed"));
-  EXPECT_EQ(agent_->Pod("too-many")["status"]["reason"], "OutOfcpu");
+  EXPECT_EQ(agent_->Pod("too-many")["status"]["reason"], "UnexpectedAdmissionError")
+      << "the managers come before the sums, as in kubelet";
   SetOnline(cpu, true);
   EXPECT_TRUE(CapacityBecomes("8"));
   EXPECT_EQ(Allowed("own"), now) << "what fits stays";
