@@ -14,6 +14,7 @@
 #include "harness/agent.h"
 #include "harness/kernel.h"
 #include "harness/node.h"
+#include "harness/sample_plugin.h"
 
 namespace plimsoll::testing {
 namespace {
@@ -119,13 +120,26 @@ TEST_F(AgentDevicesTest, EachDeviceIsOnePodsUntilItsEnd) {
   ASSERT_TRUE(agent_.Await("b", IsReady));
   ApplyWithCards("c", 1);
   ASSERT_TRUE(agent_.AwaitPhase("c", "Failed"));
-  EXPECT_EQ(agent_.Pod("c")["status"]["reason"], absl::StrCat("OutOf", kCard));
+  EXPECT_EQ(agent_.Pod("c")["status"]["reason"], "UnexpectedAdmissionError");
   Delete("c");
   Delete("a");
   ApplyWithCards("d", 1);
   ASSERT_TRUE(agent_.Await("d", IsReady));
   EXPECT_EQ(CardOf("d"), first);
   EXPECT_EQ(CardOf("b"), "1");
+}
+
+TEST_F(AgentDevicesTest, APluginsDeviceIsInTheContainer) {
+  SamplePlugin plugin(agent_, node_.directory(), "plimsoll-test.com/tpu",
+                      "device a path=/dev/kmsg cdi=plimsoll-test.com/card=1\n"
+                      "env DRIVER=1.2\nmount /proc:/tpu:ro\n");
+  ASSERT_TRUE(plugin.AwaitNode(1, 1));
+  Apply("a", kForever, "plimsoll-test.com/tpu: 1");
+  ASSERT_TRUE(agent_.Await("a", IsReady));
+  EXPECT_EQ(ExecOutput(IdOf("a"),
+                       "test -c /dev/kmsg && test -e /tpu/version && test -c /dev/card && "
+                       "echo -n $PLIMSOLL_TEST_COM_TPU $DRIVER $CARD"),
+            "a 1.2 1");
 }
 
 TEST_F(AgentDevicesTest, ARestartedContainerHasTheSameDevice) {

@@ -344,7 +344,7 @@ TEST_F(StaticCpusGateOffTest, AnAgentWhoseGrantsDoNotFitRefusesToStart) {
   Put("4Gi", 2);
   Begin();
   ASSERT_TRUE(IsReady()) << agent_.Log();
-  EXPECT_EQ(IdOf("pinned"), id);
+  EXPECT_TRUE(Eventually([&] { return IdOf("pinned") == id; })) << "it looks at the pod first";
 }
 
 // The daemon cuts its partition from the machine as it is; each usable CPU is in it at first.

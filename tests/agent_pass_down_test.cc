@@ -12,6 +12,7 @@
 #include "harness/agent.h"
 #include "harness/kernel.h"
 #include "harness/recording_runtime.h"
+#include "harness/sample_plugin.h"
 
 namespace plimsoll::testing {
 namespace {
@@ -46,6 +47,8 @@ constexpr char kConfig[] =
 
 class AgentPassDownTest : public ::testing::Test {
  protected:
+  explicit AgentPassDownTest(const std::string& config = kConfig)
+      : agent_(directory_.path(), runtime_.address(), config) {}
   void SetUp() override { Begin(); }
   void Begin() {
     const absl::Status started = agent_.Start();
@@ -62,7 +65,7 @@ class AgentPassDownTest : public ::testing::Test {
 
   TestDir directory_;
   RecordingRuntime runtime_{directory_.path()};
-  AgentProcess agent_{directory_.path(), runtime_.address(), kConfig};
+  AgentProcess agent_;
 };
 
 // KEP-4112 "kubelet". The numbers are written there as numbers, and arrive as the texts that the
@@ -98,16 +101,8 @@ spec:
       reference: example.com/registry/artifact:tag
 )";
 
-TEST_F(AgentPassDownTest, TheProposalsExampleIsSentAsPrinted) {
-  Apply(kProposalsPod);
-  ASSERT_TRUE(agent_.Await("example", IsRunning));
-  const auto requests = runtime_.Sandboxes();
-  ASSERT_EQ(requests.size(), 1u);
-  const cri::PodResourceConfig& sent = requests[0].config().pod_resources();
-  EXPECT_FALSE(sent.has_kubernetes_resources());
-  ASSERT_EQ(sent.containers_size(), 1);
-  cri::ContainerResourceConfig container = sent.containers(0);
-
+// The request's part for the container as the proposal prints it. `volumes`: the pod's directory.
+cri::ContainerResourceConfig PrintedContainer(const std::string& volumes) {
   cri::ContainerResourceConfig printed;
   printed.set_name("cnt-1");
   printed.set_type(cri::ContainerResourceConfig::CONTAINER);
@@ -122,7 +117,7 @@ TEST_F(AgentPassDownTest, TheProposalsExampleIsSentAsPrinted) {
   printed.add_cdi_devices()->set_name("example.com/resource=CDI-Dev-1");
   cri::Mount* volume = printed.add_mounts();
   volume->set_container_path("/my-volume");
-  volume->set_host_path(VolumesOf("example") + "my-volume");
+  volume->set_host_path(volumes + "my-volume");
   volume->set_selinux_relabel(true);
   cri::Mount* image = printed.add_mounts();
   image->set_container_path("/image-volume");
@@ -130,13 +125,50 @@ TEST_F(AgentPassDownTest, TheProposalsExampleIsSentAsPrinted) {
   image->mutable_image()->set_image(
       absl::StrCat(RecordingRuntime::kImageIdPrefix, "example.com/registry/artifact:tag"));
   image->mutable_image()->set_user_specified_image("example.com/registry/artifact:tag");
-  // The volumes come first; behind them may be the file for the termination message.
+  return printed;
+}
+
+// The volumes come first; behind them may be the file for the termination message.
+void ExpectPrinted(const cri::PodResourceConfig& sent, const std::string& volumes) {
+  EXPECT_FALSE(sent.has_kubernetes_resources());
+  ASSERT_EQ(sent.containers_size(), 1);
+  cri::ContainerResourceConfig container = sent.containers(0);
   ASSERT_GE(container.mounts_size(), 2);
   if (container.mounts_size() == 3) {
     EXPECT_EQ(container.mounts(2).container_path(), "/dev/termination-log");
     container.mutable_mounts()->RemoveLast();
   }
-  EXPECT_EQ(Difference(printed, container), "");
+  EXPECT_EQ(Difference(PrintedContainer(volumes), container), "");
+}
+
+TEST_F(AgentPassDownTest, TheProposalsExampleIsSentAsPrinted) {
+  Apply(kProposalsPod);
+  ASSERT_TRUE(agent_.Await("example", IsRunning));
+  const auto requests = runtime_.Sandboxes();
+  ASSERT_EQ(requests.size(), 1u);
+  ExpectPrinted(requests[0].config().pod_resources(), VolumesOf("example"));
+}
+
+// The same device as a device plugin's.
+class PluginPassDownTest : public AgentPassDownTest {
+ protected:
+  PluginPassDownTest() : AgentPassDownTest("cgroupsPerQOS: false\n") {}
+};
+
+TEST_F(PluginPassDownTest, TheProposalsExampleIsSentAsPrintedWithADevicePlugin) {
+  SamplePlugin plugin(agent_, directory_.path(), "example.com/resource",
+                      "device CDI-Dev-1 cdi=example.com/resource=CDI-Dev-1\n");
+  ASSERT_TRUE(plugin.AwaitNode(1, 1));
+  Apply(kProposalsPod);
+  ASSERT_TRUE(agent_.Await("example", IsRunning));
+  const auto requests = runtime_.Sandboxes();
+  ASSERT_EQ(requests.size(), 1u);
+  ExpectPrinted(requests[0].config().pod_resources(), VolumesOf("example"));
+  const auto containers = runtime_.Containers();
+  ASSERT_EQ(containers.size(), 1u);
+  ASSERT_EQ(containers[0].config().envs_size(), 1);
+  EXPECT_EQ(containers[0].config().envs(0).key(), "EXAMPLE_COM_RESOURCE");
+  EXPECT_EQ(containers[0].config().envs(0).value(), "CDI-Dev-1");
 }
 
 // The older draft, "ResourceConfig".

@@ -13,6 +13,7 @@
 #include "harness/kernel.h"
 #include "harness/node.h"
 #include "harness/recording_runtime.h"
+#include "harness/sample_plugin.h"
 #include "service/exposition_for_test.h"
 
 namespace plimsoll::testing {
@@ -171,6 +172,13 @@ TEST_F(AgentReportsTest, EachMetricIsDocumentedAndEachRowIsServed) {
   runtime_.Fail("CreateContainer", grpc::Status::OK);
   Apply(PodManifest("web", "true"));
   ASSERT_TRUE(AwaitRunning("web"));
+  SamplePlugin plugin(agent_, directory_.path(), "plimsoll-test.com/tpu", "device a\n");
+  ASSERT_TRUE(plugin.AwaitNode(1, 1));
+  Apply(
+      "{apiVersion: v1, kind: Pod, metadata: {name: device}, spec: {containers: [{name: main, "
+      "image: busybox, imagePullPolicy: Never, resources: {limits: {plimsoll-test.com/tpu: "
+      "1}}}]}}");
+  ASSERT_TRUE(AwaitRunning("device"));
 
   const auto root = FsRoot::Open(PLIMSOLL_SOURCE_DIRECTORY);
   ASSERT_TRUE(root.ok()) << root.status();

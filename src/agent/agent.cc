@@ -130,7 +130,8 @@ class AgentImpl : public Agent {
                                                                  .state = ground_.state,
                                                                  .store = *ground_.store,
                                                                  .client = runtime_->client(),
-                                                                 .pods = place_}));
+                                                                 .pods = place_,
+                                                                 .counters = *reports_.counters}));
     return absl::OkStatus();
   }
 

@@ -13,21 +13,22 @@ using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 using ::testing::Pair;
 
-ResourceList List(const std::map<std::string, std::string>& texts) {
+ResourceList Amounts(const std::map<std::string, std::string>& texts) {
   ResourceList list;
   for (const auto& [resource, text] : texts) list[resource] = *Quantity::Parse(text);
   return list;
 }
 
 TEST(EnforcedAmountsTest, PodsHaveTheCapacityWithoutTheReserved) {
-  const ResourceList capacity = List({{"cpu", "4"},
-                                      {"memory", "8Gi"},
-                                      {"hugepages-2Mi", "64Mi"},
-                                      {"pods", "110"},
-                                      {"example.com/gpu", "1"}});
+  const ResourceList capacity = Amounts({{"cpu", "4"},
+                                         {"memory", "8Gi"},
+                                         {"hugepages-2Mi", "64Mi"},
+                                         {"pods", "110"},
+                                         {"example.com/gpu", "1"}});
   const Allocatable amounts = KubepodsAmounts(
       capacity,
-      List({{"cpu", "500m"}, {"memory", "1Gi"}, {"hugepages-2Mi", "4Mi"}, {"pid", "100"}}), 4096);
+      Amounts({{"cpu", "500m"}, {"memory", "1Gi"}, {"hugepages-2Mi", "4Mi"}, {"pid", "100"}}),
+      4096);
   EXPECT_EQ(amounts.cpu_milli, 3500);
   EXPECT_EQ(amounts.memory_bytes, int64_t{7} << 30) << "huge pages are part of it";
   EXPECT_EQ(amounts.pids, 3996);
@@ -36,14 +37,14 @@ TEST(EnforcedAmountsTest, PodsHaveTheCapacityWithoutTheReserved) {
 
 TEST(EnforcedAmountsTest, AnUnknownNumberOfPidsIsNoLimitAndNothingGoesBelowZero) {
   const Allocatable amounts =
-      KubepodsAmounts(List({{"cpu", "1"}}), List({{"cpu", "2"}, {"pid", "5"}}), 0);
+      KubepodsAmounts(Amounts({{"cpu", "1"}}), Amounts({{"cpu", "2"}, {"pid", "5"}}), 0);
   EXPECT_EQ(amounts.cpu_milli, 0);
   EXPECT_EQ(amounts.pids, 0);
 }
 
 TEST(EnforcedAmountsTest, WithoutPodsTheWholeCapacityIsTheirs) {
   Config config;
-  config.system_reserved = List({{"cpu", "1"}});
+  config.system_reserved = Amounts({{"cpu", "1"}});
   EXPECT_EQ(EnforcedReservation(config).size(), 1u);
   config.enforce_node_allocatable = {"none"};
   EXPECT_THAT(EnforcedReservation(config), IsEmpty());
@@ -51,8 +52,8 @@ TEST(EnforcedAmountsTest, WithoutPodsTheWholeCapacityIsTheirs) {
 
 TEST(EnforcedAmountsTest, ReservedGroupsHaveTheirOwnAmounts) {
   Config config;
-  config.system_reserved = List({{"cpu", "1"}, {"memory", "1Gi"}});
-  config.kube_reserved = List({{"cpu", "200m"}, {"pid", "7"}});
+  config.system_reserved = Amounts({{"cpu", "1"}, {"memory", "1Gi"}});
+  config.kube_reserved = Amounts({{"cpu", "200m"}, {"pid", "7"}});
   config.system_reserved_cgroup = "/system";
   config.kube_reserved_cgroup = "/kube";
   EXPECT_THAT(ReservedGroupsOf(config), IsEmpty());

@@ -2,6 +2,8 @@
 
 #include <sys/utsname.h>
 
+#include <set>
+#include <string>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -21,6 +23,20 @@ NodeAmounts NodeAmountsOf(const NodeNumbers& numbers) {
   if (memory != numbers.capacity.end()) amounts.memory_capacity_bytes = memory->second.Value();
   amounts.swap_capacity_bytes = numbers.maps->swap_bytes.value_or(0);
   return amounts;
+}
+
+// Of all pods on record; those that can't be read hold theirs too.
+absl::StatusOr<std::set<std::string>> ResourcesOnRecord(PodStore& store) {
+  PLIMSOLL_ASSIGN_OR_RETURN(const PodStore::Loaded loaded, store.Load());
+  std::set<std::string> resources;
+  const auto add = [&](const PodRecord& record) {
+    for (const auto& [container, claims] : record.grant.devices) {
+      for (const auto& [resource, ids] : claims) resources.insert(resource);
+    }
+  };
+  for (const PodRecord& each : loaded.pods) add(each);
+  for (const UnreadablePod& each : loaded.unreadable) add(each.record);
+  return resources;
 }
 
 }  // namespace
@@ -66,11 +82,14 @@ absl::Status NodeWiring::StartNode(const std::string& version) {
 }
 
 absl::Status NodeWiring::StartDevices() {
+  PLIMSOLL_ASSIGN_OR_RETURN(std::set<std::string> expected, ResourcesOnRecord(around_.store));
   DeviceManager::Options options{.directory = around_.config.device_plugin_path,
                                  .registry_directory = around_.config.plugin_registry_path,
                                  .configured = around_.config.devices,
+                                 .expected = std::move(expected),
                                  .root = around_.root,
-                                 .hooks = {}};
+                                 .hooks = {},
+                                 .counters = &around_.counters};
   options.hooks.on_change = [this] { OnDevices(); };
   options.hooks.on_event = [this](const std::string& reason, const std::string& message) {
     Warn(message);

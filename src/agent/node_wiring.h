@@ -11,6 +11,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/synchronization/mutex.h"
 #include "agent/config.h"
+#include "agent/counters/counters.h"
 #include "agent/device_manager/device_manager.h"
 #include "agent/managers/node_managers.h"
 #include "agent/node/node_view.h"
@@ -43,6 +44,7 @@ class NodeWiring {
     PodStore& store;
     pod::Client& client;
     PodsPlace& pods;
+    Counters& counters;
   };
   // Errors: a configuration that CheckNodeOptions or ManagerOptionsOf refuses, plugins' sockets
   // that can't be served.

@@ -28,6 +28,7 @@ constexpr int kThreads = 8;
 constexpr size_t kMaxQueued = 512;
 // How long changes are gathered before the hook is called.
 constexpr absl::Duration kGather = absl::Milliseconds(20);
+constexpr absl::Duration kLookAnyway = absl::Minutes(1);
 constexpr absl::Duration kGatherAtMost = absl::Milliseconds(200);
 
 class GrpcDeviceManager final : public DeviceManager {
@@ -127,13 +128,15 @@ class GrpcDeviceManager final : public DeviceManager {
   }
 
   absl::Time DoChores() {
+    streams_.Reap();
     const bool dropped = table_.DropExpired();
     const ManagerNews::News news = news_->Take();
     if ((news.changed || dropped) && options_.hooks.on_change) options_.hooks.on_change();
     for (const ManagerNews::Event& event : news.events) {
       if (options_.hooks.on_event) options_.hooks.on_event(event.reason, event.message);
     }
-    absl::Time next = registry_ != nullptr ? registry_->Look() : absl::InfiniteFuture();
+    absl::Time next = absl::Now() + kLookAnyway;
+    if (registry_ != nullptr) next = std::min(next, registry_->Look());
     const SteadyTime expiry = table_.NextExpiry();
     if (expiry != kNever) {
       const absl::Duration left = absl::FromChrono(expiry - options_.now());
@@ -180,6 +183,7 @@ class GrpcDeviceManager final : public DeviceManager {
   }
 
   void OnEnd(const std::string& resource, const Plugin& plugin, const absl::Status& why) {
+    news_->Wake();  // the stream is to be reaped
     if (!table_.SetGone(resource, &plugin)) return;
     news_->Change();
     news_->Tell(

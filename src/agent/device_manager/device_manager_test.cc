@@ -1,131 +1,22 @@
 #include "agent/device_manager/device_manager.h"
 
-#include <fcntl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/un.h>
 #include <unistd.h>
 
-#include <atomic>
+#include <cerrno>
 #include <thread>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
-#include "agent/device_manager/fake_plugin_for_test.h"
-#include "base/connection.h"
-#include "base/dir_for_test.h"
-#include "base/unique_fd.h"
-#include "base/wait_until_for_test.h"
+#include "agent/device_manager/manager_fixture_for_test.h"
 #include "gmock/gmock.h"
 
 namespace plimsoll::agent {
 namespace {
 
-using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
-
-constexpr char kGpu[] = "example.com/gpu";
-constexpr char kSerial[] = "example.com/serial";
-
-// A socket that takes connections and never says a word.
-UniqueFd ListenSilently(const std::string& path) {
-  UniqueFd listener(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  sockaddr_un address = {};
-  address.sun_family = AF_UNIX;
-  path.copy(address.sun_path, sizeof(address.sun_path) - 1);
-  EXPECT_EQ(bind(listener.get(), reinterpret_cast<sockaddr*>(&address), sizeof(address)), 0);
-  EXPECT_EQ(listen(listener.get(), 8), 0);
-  return listener;
-}
-
-class DeviceManagerTest : public ::testing::Test {
- protected:
-  void SetUp() override { Begin(); }
-
-  DeviceManager::Options OptionsOf() {
-    return {.directory = "/plugins",
-            .registry_directory = "/registry",
-            .configured =
-                {{kSerial,
-                  {{.cdi_name = "example.com/serial=0", .node = {}, .numa_node = std::nullopt}}}},
-            .expected = expected_,
-            .root = dir_.root(),
-            .hooks = {.on_change = [this] { ++changes_; },
-                      .on_event =
-                          [this](const std::string& reason, const std::string& message) {
-                            const absl::MutexLock lock(&mutex_);
-                            events_.push_back(absl::StrCat(reason, ": ", message));
-                          }},
-            .counters = &counters_,
-            .limits = limits_,
-            .now = [this] { return SteadyNow() + std::chrono::seconds(later_seconds_); }};
-  }
-  void Begin() {
-    manager_.reset();
-    auto manager = DeviceManager::Start(OptionsOf());
-    ASSERT_TRUE(manager.ok()) << manager.status();
-    manager_ = *std::move(manager);
-  }
-
-  std::string PathOf(const std::string& name) const {
-    return absl::StrCat(dir_.path(), "/plugins/", name);
-  }
-  std::unique_ptr<FakePlugin> Plugin(const std::string& name) const {
-    return std::make_unique<FakePlugin>(PathOf(name));
-  }
-  // As a plugin does.
-  grpc::Status Register(const std::string& resource, const std::string& endpoint,
-                        const std::string& version = "v1beta1") const {
-    const auto stub = ::v1beta1::Registration::NewStub(grpc::CreateChannel(
-        absl::StrCat("unix:", PathOf("kubelet.sock")), grpc::InsecureChannelCredentials()));
-    grpc::ClientContext context;
-    ::v1beta1::RegisterRequest request;
-    request.set_resource_name(resource);
-    request.set_endpoint(endpoint);
-    request.set_version(version);
-    ::v1beta1::Empty response;
-    return stub->Register(&context, request, &response);
-  }
-  // A plugin that has registered and told of these devices.
-  std::unique_ptr<FakePlugin> Registered(const std::vector<std::string>& ids) {
-    auto plugin = Plugin("gpu.sock");
-    plugin->Tell(DevicesNamed(ids));
-    const grpc::Status status = Register(kGpu, "gpu.sock");
-    EXPECT_TRUE(status.ok()) << status.error_message();
-    EXPECT_TRUE(AwaitCounts(absl::StrCat(ids.size(), "/", ids.size())));
-    return plugin;
-  }
-
-  // "healthy/all" of kGpu; "" without it.
-  std::string Counts(const std::string& resource = kGpu) const {
-    const resources::ResourceList all = manager_->Capacity();
-    const resources::ResourceList healthy = manager_->Allocatable();
-    if (!all.contains(resource)) return "";
-    return absl::StrCat(healthy.at(resource).Value(), "/", all.at(resource).Value());
-  }
-  bool AwaitCounts(const std::string& counts) const {
-    return WaitUntil([&] { return Counts() == counts; });
-  }
-  std::string Events() {
-    const absl::MutexLock lock(&mutex_);
-    return absl::StrJoin(events_, "\n");
-  }
-  bool AwaitEvent(const std::string& part) {
-    return WaitUntil([&] { return Events().find(part) != std::string::npos; });
-  }
-
-  const TestDir dir_;
-  Counters counters_;
-  PluginLimits limits_;
-  std::set<std::string> expected_;
-  std::atomic<int64_t> later_seconds_ = 0;
-  std::atomic<int> changes_ = 0;
-  absl::Mutex mutex_;
-  std::vector<std::string> events_ ABSL_GUARDED_BY(mutex_);
-  std::unique_ptr<DeviceManager> manager_;
-};
 
 TEST_F(DeviceManagerTest, APluginRegistersAndItsDevicesAreTheNodes) {
   const auto plugin = Registered({"a", "b"});
@@ -456,112 +347,41 @@ TEST_F(DeviceManagerTest, ThereAreAtMostSoManyPlugins) {
   EXPECT_EQ(status.error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED);
 }
 
-// Of a plugin in the registry's directory.
-class RegistryTest : public DeviceManagerTest {
- protected:
-  std::string RegistryPath(const std::string& name) const {
-    return absl::StrCat(dir_.path(), "/registry/", name);
+TEST_F(DeviceManagerTest, RegistrationsAtOnceLeaveOnePlugin) {
+  std::vector<std::unique_ptr<FakePlugin>> plugins;
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 8; ++i) {
+    const std::string name = absl::StrCat("p", i, ".sock");
+    plugins.push_back(Plugin(name));
+    plugins.back()->Tell(DevicesNamed({"a", "b"}));
+    threads.emplace_back([this, name] { EXPECT_TRUE(Register(kGpu, name).ok()); });
   }
-  std::unique_ptr<FakePlugin> Registrant(const std::string& name,
-                                         const std::function<void(FakePlugin&)>& set) {
-    // Its members are set before the socket is seen under a name that counts.
-    const std::string hidden = RegistryPath("." + name);
-    auto plugin = std::make_unique<FakePlugin>(hidden);
-    plugin->info.set_type("DevicePlugin");
-    plugin->info.set_name(kGpu);
-    plugin->info.add_supported_versions("v1beta1");
-    plugin->Tell(DevicesNamed({"a"}));
-    set(*plugin);
-    EXPECT_EQ(rename(hidden.c_str(), RegistryPath(name).c_str()), 0);
-    return plugin;
-  }
-  static bool AwaitAsked(const FakePlugin& plugin, const std::string& what) {
-    return WaitUntil([&] {
-      for (const std::string& each : plugin.asked()) {
-        if (each.find(what) != std::string::npos) return true;
-      }
-      return false;
-    });
-  }
-};
-
-TEST_F(RegistryTest, ASocketThatAppearsIsAPlugin) {
-  const auto plugin = Registrant("gpu.sock", [](FakePlugin&) {});
-  ASSERT_TRUE(AwaitCounts("1/1"));
-  EXPECT_TRUE(AwaitAsked(*plugin, "verdict plugin_registered: true"));
-  EXPECT_THAT(plugin->asked(), ElementsAre("info", "verdict plugin_registered: true"));
-  // The socket goes, and the plugin is left, though its process runs on.
-  ASSERT_EQ(unlink(RegistryPath("gpu.sock").c_str()), 0);
-  EXPECT_TRUE(AwaitCounts("0/1"));
-}
-
-TEST_F(RegistryTest, SocketsOfBeforeTheStartCount) {
-  manager_.reset();
-  const auto plugin = Registrant("gpu.sock", [](FakePlugin&) {});
-  Begin();
-  EXPECT_TRUE(AwaitCounts("1/1"));
-}
-
-TEST_F(RegistryTest, AnEndpointOfItsOwn) {
-  const auto endpoint = std::make_unique<FakePlugin>(dir_.path() + "/own.sock");
-  endpoint->Tell(DevicesNamed({"a", "b"}));
-  const auto plugin =
-      Registrant("gpu.sock", [](FakePlugin& fake) { fake.info.set_endpoint("/own.sock"); });
+  for (std::thread& each : threads) each.join();
   EXPECT_TRUE(AwaitCounts("2/2"));
+  EXPECT_EQ(manager_->Allocate(kGpu, {"a"}).status().code(), absl::StatusCode::kInvalidArgument);
+  size_t asked = 0;
+  for (const auto& each : plugins) asked += each->asked().size();
+  EXPECT_EQ(asked, 1u);
 }
 
-TEST_F(RegistryTest, OthersAreRefusedOnce) {
-  struct Case {
-    std::function<void(FakePlugin&)> set;
-    std::string part;
-  };
-  const std::vector<Case> cases = {
-      {[](FakePlugin& fake) { fake.info.set_type("CSIPlugin"); },
-       "no handler registered for plugin type: "},
-      {[](FakePlugin& fake) { fake.info.set_supported_versions(0, "v1"); },
-       "is not among plugin supported versions"},
-      {[](FakePlugin& fake) { fake.info.set_name("gpu"); }, "is invalid"},
-      {[](FakePlugin& fake) { fake.info.set_endpoint("own.sock"); }, "must be an absolute path"},
-      {[](FakePlugin& fake) { fake.info.set_name(kSerial); }, "the agent's configuration"},
-  };
-  for (size_t i = 0; i < cases.size(); ++i) {
-    const auto plugin = Registrant(absl::StrCat("p", i, ".sock"), cases[i].set);
-    EXPECT_TRUE(AwaitAsked(*plugin, "verdict error: ")) << cases[i].part;
-    EXPECT_THAT(plugin->asked(), Contains(HasSubstr(cases[i].part)));
-    EXPECT_TRUE(AwaitEvent(cases[i].part)) << cases[i].part;
-    // Another one makes the manager look again.
-    const auto good = Registrant("good.sock", [](FakePlugin&) {});
-    ASSERT_TRUE(AwaitCounts("1/1"));
-    EXPECT_EQ(plugin->asked().size(), 2u) << "it was asked again";
-    ASSERT_EQ(unlink(RegistryPath("good.sock").c_str()), 0);
-    ASSERT_TRUE(AwaitCounts("0/1"));
+TEST_F(DeviceManagerTest, APluginMayEndAtAnyMoment) {
+  for (int i = 0; i < 30; ++i) {
+    const auto plugin = Plugin("gpu.sock");
+    plugin->Tell(DevicesNamed({"a"}));
+    std::thread caller([this] {
+      Register(kGpu, "gpu.sock").ok();
+      manager_->Allocate(kGpu, {"a"}).IgnoreError();
+      manager_->PreStart(kGpu, {"a"}).IgnoreError();
+    });
+    // Earlier or later in the other's calls with each round.
+    if (i % 3 == 0) WaitUntil([&] { return plugin->lists_sent() > 0 || i % 2 == 0; });
+    if (i % 3 == 1) WaitUntil([&] { return !plugin->asked().empty() || i % 2 == 0; });
+    plugin->End();
+    caller.join();
+    ASSERT_EQ(unlink(PathOf("gpu.sock").c_str()) == 0 || errno == ENOENT, true);
   }
-}
-
-TEST_F(RegistryTest, ASocketWithoutAProcessIsAskedAgain) {
-  { const UniqueFd dead = ListenSilently(RegistryPath("dead.sock")); }
-  EXPECT_TRUE(AwaitEvent("no process listens"));
-  ASSERT_EQ(unlink(RegistryPath("dead.sock").c_str()), 0);
-  const auto plugin = Registrant("dead.sock", [](FakePlugin&) {});
-  EXPECT_TRUE(AwaitCounts("1/1"));
-}
-
-TEST_F(RegistryTest, APluginThatCantHearItsVerdictIsLeft) {
-  const auto plugin = Registrant("gpu.sock", [](FakePlugin& fake) {
-    fake.options_failure = grpc::Status(grpc::StatusCode::INTERNAL, "not ready");
-  });
-  EXPECT_TRUE(AwaitAsked(*plugin, "not ready"));
-  EXPECT_TRUE(AwaitEvent("not ready"));
-  EXPECT_EQ(Counts(), "");
-}
-
-TEST_F(RegistryTest, FilesAndHiddenSocketsAreLeftAlone) {
-  ASSERT_TRUE(dir_.root().ReplaceFile("registry/file", "x").ok());
-  const FakePlugin hidden(RegistryPath(".hidden.sock"));
-  const auto plugin = Registrant("gpu.sock", [](FakePlugin&) {});
-  ASSERT_TRUE(AwaitCounts("1/1"));
-  EXPECT_THAT(hidden.asked(), IsEmpty());
-  EXPECT_EQ(Events(), "");
+  const auto plugin = Registered({"a", "b"});
+  EXPECT_EQ(manager_->Allocate(kGpu, {"a"}).status().code(), absl::StatusCode::kInvalidArgument);
 }
 
 }  // namespace

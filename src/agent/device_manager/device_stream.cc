@@ -35,6 +35,8 @@ class DeviceStreams::Reader final
     StartCall();
   }
   void Cancel() override { context_.TryCancel(); }
+  // Once it is over: what the hooks hold may hold this.
+  void DropHooks() { hooks_ = {}; }
 
  private:
   void OnReadDone(bool ok) override {
@@ -48,10 +50,9 @@ class DeviceStreams::Reader final
   }
   void OnDone(const grpc::Status& status) override {
     hooks_.on_end(FromGrpc(status));
-    hooks_ = {};
-    const std::shared_ptr<DeviceStream> self = shared_from_this();
     const absl::MutexLock lock(&streams_.mutex_);
-    streams_.running_.erase(self);
+    auto self = streams_.running_.extract(shared_from_this());
+    streams_.over_.push_back(std::move(self.value()));
   }
 
   DeviceStreams& streams_;
@@ -76,17 +77,29 @@ std::shared_ptr<DeviceStream> DeviceStreams::Start(std::shared_ptr<grpc::Channel
 }
 
 void DeviceStreams::EndAll() {
-  std::set<std::shared_ptr<DeviceStream>> streams;
+  std::set<std::shared_ptr<Reader>> streams;
   {
     const absl::MutexLock lock(&mutex_);
     ended_ = true;
     streams = running_;
   }
   for (const auto& stream : streams) stream->Cancel();
+  {
+    const absl::MutexLock lock(&mutex_);
+    const auto none = [this]() ABSL_SHARED_LOCKS_REQUIRED(mutex_) { return running_.empty(); };
+    mutex_.Await(absl::Condition(&none));
+  }
   streams.clear();
-  const absl::MutexLock lock(&mutex_);
-  const auto none = [this]() ABSL_SHARED_LOCKS_REQUIRED(mutex_) { return running_.empty(); };
-  mutex_.Await(absl::Condition(&none));
+  Reap();
+}
+
+void DeviceStreams::Reap() {
+  std::vector<std::shared_ptr<Reader>> over;
+  {
+    const absl::MutexLock lock(&mutex_);
+    over.swap(over_);
+  }
+  for (const std::shared_ptr<Reader>& each : over) each->DropHooks();
 }
 
 }  // namespace plimsoll::agent

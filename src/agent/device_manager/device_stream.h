@@ -7,6 +7,7 @@
 #include <functional>
 #include <memory>
 #include <set>
+#include <vector>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
@@ -34,7 +35,10 @@ class DeviceStreams {
   // A plugin that sends list after list is read ten times a second at most, and held up otherwise.
   // After EndAll the stream ends at once.
   std::shared_ptr<DeviceStream> Start(std::shared_ptr<grpc::Channel> channel, Hooks hooks);
-  // Ends all. No hook is called once this has returned. Not from a hook.
+  // Lets go of streams that are over. Not from a thread of gRPC's: with its last call, a channel
+  // joins gRPC's threads (1.51, CallbackAlternativeCQ), and no thread can join itself.
+  void Reap();
+  // Ends all, and reaps. No hook is called once this has returned. Not from a hook.
   void EndAll();
 
  private:
@@ -42,7 +46,8 @@ class DeviceStreams {
 
   absl::Mutex mutex_;
   bool ended_ ABSL_GUARDED_BY(mutex_) = false;
-  std::set<std::shared_ptr<DeviceStream>> running_ ABSL_GUARDED_BY(mutex_);
+  std::set<std::shared_ptr<Reader>> running_ ABSL_GUARDED_BY(mutex_);
+  std::vector<std::shared_ptr<Reader>> over_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace plimsoll::agent

@@ -82,6 +82,7 @@ class FakePlugin final : public ::v1beta1::DevicePlugin::Service,
   ::v1beta1::PreferredAllocationResponse preferred;
   grpc::Status failure;  // of all calls but GetDevicePluginOptions and ListAndWatch
   grpc::Status options_failure;
+  grpc::Status verdict_failure;  // of NotifyRegistrationStatus
   ::pluginregistration::PluginInfo info;
   bool floods = false;  // sends its list again and again
 
@@ -158,7 +159,9 @@ class FakePlugin final : public ::v1beta1::DevicePlugin::Service,
   grpc::Status NotifyRegistrationStatus(
       grpc::ServerContext* context, const ::pluginregistration::RegistrationStatus* request,
       ::pluginregistration::RegistrationStatusResponse*) override {
-    return Answer(context, absl::StrCat("verdict ", request->ShortDebugString()));
+    const grpc::Status answer =
+        Answer(context, absl::StrCat("verdict ", request->ShortDebugString()));
+    return answer.ok() ? verdict_failure : answer;
   }
 
   mutable absl::Mutex mutex_;

@@ -232,13 +232,13 @@ class PlainProduct {
 
   Hint Best() {
     for (const std::vector<Hint>& list : lists_) {
-      int fewest = 0;
+      std::optional<int> fewest;
       for (const Hint& hint : list) {
-        if (hint.nodes && (fewest == 0 || hint.nodes->Count() < fewest)) {
+        if (hint.nodes && (!fewest || hint.nodes->Count() < *fewest)) {
           fewest = hint.nodes->Count();
         }
       }
-      needed_ = std::max(needed_, fewest);
+      needed_ = std::max(needed_, fewest.value_or(0));
     }
     std::vector<Hint> taken;
     Walk(taken);
