@@ -259,8 +259,8 @@ TEST_F(AgentHotplugOffTest, TheNextAgentRefusesPodsThatDoNotFitAnyMore) {
   EXPECT_THAT(std::string(refused.message()), HasSubstr("NodeResourceHotPlug"));
   SetOnline(LastOf(own_), true);
   agent_.Begin(config_);
-  EXPECT_TRUE(Becomes("own", own_));
   agent_.ExpectUntouched("own", own);
+  EXPECT_TRUE(Becomes("own", own_));
 }
 
 }  // namespace
