@@ -151,7 +151,8 @@ TEST_F(AgentHotplugTest, AnExclusiveCpuThatGoesIsReplaced) {
   EXPECT_TRUE(Allowed("more").Intersection(now).Empty());
   Apply("too-many", "limits: {cpu: 2, memory: 16Mi}");
   ASSERT_TRUE(agent_->AwaitPhase("too-many", "Failed"));
-  EXPECT_EQ(agent_->Pod("too-many")["status"]["reason"], "OutOfcpu");
+  EXPECT_EQ(agent_->Pod("too-many")["status"]["reason"], "UnexpectedAdmissionError")
+      << "the managers come before the sums, as in kubelet";
   SetOnline(cpu, true);
   EXPECT_TRUE(CapacityBecomes("8"));
   EXPECT_EQ(Allowed("own"), now) << "what fits stays";
@@ -258,8 +259,8 @@ TEST_F(AgentHotplugOffTest, TheNextAgentRefusesPodsThatDoNotFitAnyMore) {
   EXPECT_THAT(std::string(refused.message()), HasSubstr("NodeResourceHotPlug"));
   SetOnline(LastOf(own_), true);
   agent_.Begin(config_);
-  EXPECT_TRUE(Becomes("own", own_));
   agent_.ExpectUntouched("own", own);
+  EXPECT_TRUE(Becomes("own", own_));
 }
 
 }  // namespace

@@ -21,7 +21,7 @@ CPU = {"socket-id": 2, "die-id": 0, "core-id": 0, "thread-id": 0}
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--build", type=pathlib.Path, required=True)
-    parser.add_argument("--timeout", type=float, default=400)
+    parser.add_argument("--timeout", type=float, default=600)
     arguments = parser.parse_args()
     build = arguments.build.resolve()
     directory = build / "vm/hotplug"

@@ -1,5 +1,5 @@
 // For tests: an allocation case, which is a node and what happens to it, with the outcome of each
-// event. The files are in cases/; cases/README.md explains their keys.
+// event. The files are in tests/allocation, whose README.md explains their keys.
 #ifndef PLIMSOLL_AGENT_MANAGERS_CASE_FILE_FOR_TEST_H_
 #define PLIMSOLL_AGENT_MANAGERS_CASE_FILE_FOR_TEST_H_
 
@@ -57,7 +57,7 @@ struct CaseEvent {
   std::map<std::string, ExpectedPod> has;  // of other pods, after the event
   std::optional<std::string> shared;
   std::string reason, message;  // of a rejection; `message` is a part of it
-  std::string where;            // "cases/x.yaml:12", for messages
+  std::string where;            // "x.yaml:12", for messages
 };
 
 struct AllocationCase {

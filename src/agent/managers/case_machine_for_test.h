@@ -1,4 +1,4 @@
-// For tests: the machines of cases/machines, each a YAML file of one of two kinds.
+// For tests: the machines of tests/allocation, each a YAML file of one of two kinds.
 //
 //   kernel:              # the kernel's files of such a machine are written, and discovered
 //     sockets: 2
@@ -202,21 +202,21 @@ inline absl::StatusOr<topology::Topology> ReadMachineFile(const std::string& fil
   return TopologyOf(machine);
 }
 
-inline absl::StatusOr<std::shared_ptr<const topology::MachineMaps>> MapsOf(
+inline absl::StatusOr<std::shared_ptr<const topology::MachineMaps>> MakeCaseMaps(
     topology::Topology topology) {
   PLIMSOLL_ASSIGN_OR_RETURN(const auto tree, topology::ZoneTree::Build(std::move(topology)));
   PLIMSOLL_ASSIGN_OR_RETURN(auto maps, topology::MakeMaps(tree));
   return std::make_shared<const topology::MachineMaps>(std::move(maps));
 }
 
-// The machine of cases/machines/NAME.yaml in `directory`, which is "cases". Discovered once.
+// The machine of machines/NAME.yaml in `directory`, which is tests/allocation. Discovered once.
 inline absl::StatusOr<std::shared_ptr<const topology::MachineMaps>> CaseMachine(
     const std::string& directory, const std::string& name) {
   static std::map<std::string, std::shared_ptr<const topology::MachineMaps>> known;
   const std::string file = absl::StrCat(directory, "/machines/", name, ".yaml");
   if (!known.contains(file)) {
     PLIMSOLL_ASSIGN_OR_RETURN(auto topology, ReadMachineFile(file));
-    PLIMSOLL_ASSIGN_OR_RETURN(known[file], MapsOf(std::move(topology)));
+    PLIMSOLL_ASSIGN_OR_RETURN(known[file], MakeCaseMaps(std::move(topology)));
   }
   return known[file];
 }

@@ -1,4 +1,4 @@
-// Allocations stated by hand from Kubernetes' documentation, one file in cases/ for each node.
+// Allocations stated by hand from Kubernetes' documentation, by kind of machine (tests/allocation).
 #include <filesystem>
 #include <string>
 #include <vector>

@@ -61,7 +61,7 @@ class RandomNode {
       pods_.pop_back();
       return false;
     }
-    TakeOver(*main, {&pods_.back().init});
+    TakeOver(*main, PointersTo(pods_.back().init));
     pods_.back().main = *std::move(main);
     return true;
   }
@@ -78,7 +78,9 @@ class RandomNode {
   }
 
  private:
-  int64_t Upto(int64_t most) { return 1 + static_cast<int64_t>(random_() % most); }
+  int64_t Upto(int64_t most) {
+    return 1 + static_cast<int64_t>(random_() % static_cast<uint64_t>(most));
+  }
 
   StaticMemoryPolicy MakePolicy() {
     topology::MachineMaps maps;

@@ -8,6 +8,8 @@
 #include <initializer_list>
 #include <map>
 #include <memory>
+#include <ostream>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -58,6 +60,23 @@ inline MemoryBlock BlockOf(const std::string& resource, const std::map<uint32_t,
 }
 inline MemoryBlock MemoryOf(const std::map<uint32_t, int64_t>& shares) {
   return BlockOf("memory", shares);
+}
+
+inline std::vector<MemoryBlock*> PointersTo(std::vector<MemoryBlock>& blocks) {
+  std::vector<MemoryBlock*> pointers;
+  for (MemoryBlock& block : blocks) pointers.push_back(&block);
+  return pointers;
+}
+
+// For messages of failed tests.
+inline void PrintTo(const MemoryBlock& block, std::ostream* out) {
+  *out << block.bytes << " bytes of " << block.resource << " at nodes "
+       << testing::PrintToString(block.nodes.ToVector()) << ", shares "
+       << testing::PrintToString(block.shares);
+}
+inline void PrintTo(const Hint& hint, std::ostream* out) {
+  *out << (hint.preferred ? "preferred " : "possible ")
+       << (hint.nodes ? testing::PrintToString(hint.nodes->ToVector()) : "anywhere");
 }
 
 }  // namespace plimsoll::agent

@@ -12,7 +12,8 @@ using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 using ::testing::Pair;
 
-std::vector<MemoryBlock> Joined(std::vector<MemoryBlock> a, const std::vector<MemoryBlock>& b) {
+template <typename T>
+std::vector<T> Joined(std::vector<T> a, const std::vector<T>& b) {
   a.insert(a.end(), b.begin(), b.end());
   return a;
 }
@@ -34,11 +35,11 @@ TEST(ReusedMemoryTest, OnlyTheSameNodesAndResource) {
 TEST(ReusedMemoryTest, BlocksThatAreTakenOverShrink) {
   std::vector<MemoryBlock> first = {MemoryOf({{0, 2}, {1, 2}}), BlockOf("hugepages-2Mi", {{0, 8}})};
   std::vector<MemoryBlock> second = {MemoryOf({{0, 0}, {1, 6}}), MemoryOf({{1, 9}})};
-  std::vector<MemoryBlock> none;
-  TakeOver({MemoryOf({{0, 2}, {1, 5}})}, {&none, &first, &second});
+  const std::vector<MemoryBlock*> earlier = Joined(PointersTo(first), PointersTo(second));
+  TakeOver({MemoryOf({{0, 2}, {1, 5}})}, earlier);
   EXPECT_THAT(first, ElementsAre(MemoryOf({{0, 0}, {1, 0}}), BlockOf("hugepages-2Mi", {{0, 8}})));
   EXPECT_THAT(second, ElementsAre(MemoryOf({{0, 0}, {1, 3}}), MemoryOf({{1, 9}})));
-  TakeOver({MemoryOf({{0, 20}, {1, 20}})}, {&first, &second});
+  TakeOver({MemoryOf({{0, 20}, {1, 20}})}, earlier);
   EXPECT_THAT(second, ElementsAre(MemoryOf({{0, 0}, {1, 0}}), MemoryOf({{1, 9}})));
 }
 
@@ -60,7 +61,7 @@ TEST_F(ReuseTest, AContainerHasTheMemoryOfItsInitContainer) {
   const auto given = policy_.Allocate({{"memory", 4 * kGi}}, {Nodes({0}), true}, used, init);
   ASSERT_TRUE(given.ok()) << given.status();
   EXPECT_THAT(*given, ElementsAre(MemoryOf({{0, 4 * kGi}})));
-  TakeOver(*given, {&init});
+  TakeOver(*given, PointersTo(init));
   EXPECT_THAT(init, ElementsAre(MemoryOf({{0, 0}})));
 }
 
@@ -68,7 +69,7 @@ TEST_F(ReuseTest, WhatTheContainerDoesNotNeedStaysWithTheInitContainer) {
   std::vector<MemoryBlock> init = {MemoryOf({{0, 3 * kGi}})};
   const auto given = policy_.Allocate({{"memory", kGi}}, {Nodes({0}), true}, init, init);
   ASSERT_TRUE(given.ok()) << given.status();
-  TakeOver(*given, {&init});
+  TakeOver(*given, PointersTo(init));
   EXPECT_THAT(init, ElementsAre(MemoryOf({{0, 2 * kGi}})));
 }
 
@@ -77,14 +78,14 @@ TEST_F(ReuseTest, OtherNodesAreNoReuse) {
   const auto given = policy_.Allocate({{"memory", 2 * kGi}}, {Nodes({1}), true}, init, init);
   ASSERT_TRUE(given.ok()) << given.status();
   EXPECT_THAT(*given, ElementsAre(MemoryOf({{1, 2 * kGi}})));
-  TakeOver(*given, {&init});
+  TakeOver(*given, PointersTo(init));
   EXPECT_THAT(init, ElementsAre(MemoryOf({{0, 3 * kGi}})));
 }
 
 // In a group, what is taken over keeps its nodes; the rest comes from the lowest free ones.
 TEST_F(ReuseTest, SharesAreTakenOverWhereTheyAre) {
   std::vector<MemoryBlock> init = {MemoryOf({{0, 2 * kGi}, {1, 3 * kGi}})};
-  const std::vector<MemoryBlock> used = Joined(init, {MemoryOf({{0, kGi}, {1, 0}})});
+  const std::vector<MemoryBlock> used = Joined(init, std::vector{MemoryOf({{0, kGi}, {1, 0}})});
   const auto given = policy_.Allocate({{"memory", 6 * kGi}}, {Nodes({0, 1}), true}, used, init);
   ASSERT_TRUE(given.ok()) << given.status();
   EXPECT_THAT(*given, ElementsAre(MemoryOf({{0, 3 * kGi}, {1, 3 * kGi}})));

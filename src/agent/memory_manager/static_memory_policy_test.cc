@@ -221,7 +221,9 @@ TEST(StaticMemoryPolicyTest, MemoryOnlyNodesCount) {
               ElementsAre(Preferred({2}), Possible({0, 1}), Possible({0, 2}), Possible({1, 2}),
                           Possible({0, 1, 2})));
   EXPECT_THAT(Given(policy, Memory(8 * kGi), Possible({1})),
-              ElementsAre(MemoryOf({{1, 4 * kGi}, {2, 4 * kGi}})));
+              ElementsAre(MemoryOf({{0, 4 * kGi}, {1, 4 * kGi}})));
+  EXPECT_THAT(Given(policy, Memory(9 * kGi), Possible({1})),
+              ElementsAre(MemoryOf({{1, 4 * kGi}, {2, 5 * kGi}})));
 }
 
 TEST(StaticMemoryPolicyTest, NodesNeedNotBeNumberedInARow) {
