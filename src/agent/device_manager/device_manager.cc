@@ -28,7 +28,7 @@ constexpr int kThreads = 8;
 constexpr size_t kMaxQueued = 512;
 // How long changes are gathered before the hook is called.
 constexpr absl::Duration kGather = absl::Milliseconds(20);
-constexpr absl::Duration kLookAnyway = absl::Minutes(1);
+constexpr absl::Duration kLongestRest = absl::Minutes(1);
 constexpr absl::Duration kGatherAtMost = absl::Milliseconds(200);
 
 class GrpcDeviceManager final : public DeviceManager {
@@ -135,7 +135,7 @@ class GrpcDeviceManager final : public DeviceManager {
     for (const ManagerNews::Event& event : news.events) {
       if (options_.hooks.on_event) options_.hooks.on_event(event.reason, event.message);
     }
-    absl::Time next = absl::Now() + kLookAnyway;
+    absl::Time next = absl::Now() + kLongestRest;
     if (registry_ != nullptr) next = std::min(next, registry_->Look());
     const SteadyTime expiry = table_.NextExpiry();
     if (expiry != kNever) {
