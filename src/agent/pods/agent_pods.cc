@@ -256,6 +256,13 @@ std::vector<GrantedPod> AgentPods::Granted(
                     .manifest = kept.back().get(),
                     .grant = record.grant});
   }
+  for (const auto& [key, aside] : unreadable_) {
+    pods.push_back({.uid = aside.record.uid,
+                    .name = absl::StrCat(key.pod_namespace, "/", key.name),
+                    .created = aside.record.created,
+                    .manifest = nullptr,
+                    .grant = aside.record.grant});
+  }
   return pods;
 }
 
@@ -264,7 +271,8 @@ absl::Status AgentPods::PutRefitted(const std::vector<Refitted>& pods) {
   for (PodTable::Worker& each : table_.All()) workers[each->uid()] = std::move(each);
   for (const Refitted& each : pods) {
     const auto worker = workers.find(each.uid);
-    if (worker == workers.end()) continue;  // it has gone meanwhile
+    // It has gone meanwhile, or its record can't be read and is left alone.
+    if (worker == workers.end()) continue;
     PLIMSOLL_RETURN_IF_ERROR(worker->second->SetPlaces(each.grant));
     const PodKey& key = worker->second->key();
     for (const std::string& note : each.notes) {

@@ -140,7 +140,8 @@ class AgentPods : public PodService {
                     Preferences& preferences) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Shows and starts a pod that is on record.
   void Begin(PodRecord record, const pod::Manifest& manifest) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // The pods whose grants managers have to fit. `kept` owns the manifests.
+  // The pods whose grants managers have to fit. `kept` owns the manifests; pods that can't be read
+  // are without.
   std::vector<GrantedPod> Granted(std::vector<std::shared_ptr<const pod::Manifest>>& kept) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   absl::Status PutRefitted(const std::vector<Refitted>& pods) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);

@@ -147,6 +147,23 @@ TEST_F(AgentPodsManagersTest, AfterHotPlugPodsFollow) {
   EXPECT_EQ(CpusOnRecord("own"), "1,3");
 }
 
+TEST_F(AgentPodsManagersTest, NobodyGetsTheCpusOfAPodThatCantBeRead) {
+  Start();
+  Take(Guaranteed("own", 2));
+  Take(Guaranteed("other", 1));
+  ASSERT_TRUE(AwaitCpus("own", "1-2"));
+  ASSERT_TRUE(AwaitCpus("other", "3"));
+  pods_.reset();
+  Execute("UPDATE pods SET object = 'no json' WHERE name = 'other'");
+  client_ = OpenClient();
+  Start();
+  ASSERT_NE(EventOf("other", "UnreadablePod"), "");
+  ASSERT_TRUE(pods_->SetManagers(StaticCpus("0-1,3"), /*refit=*/true).ok());
+  EXPECT_TRUE(AwaitCpus("own", "1"));
+  EXPECT_EQ(CpusOnRecord("own"), "1");
+  EXPECT_EQ(cri_.CpusOf("other"), "3");
+}
+
 TEST_F(AgentPodsManagersTest, TheCpusetAnnotationHasNoEffectThen) {
   Start();
   std::string manifest = BestEffort("web");
