@@ -63,6 +63,15 @@ AgentPods::AgentPods(Options options)
       table_(options.max_threads, [this](const PodKey& pod) { OnGone(pod); }) {}
 
 AgentPods::~AgentPods() {
+  BeginEnd();
+}
+
+void AgentPods::BeginEnd() {
+  {
+    // First: an answer that fails for the end must not become a pod's verdict.
+    const absl::MutexLock lock(&mutex_);
+    is_ending_ = true;
+  }
   host_.client.Abandon();
   if (host_.device_manager != nullptr) host_.device_manager->Stop();
 }
@@ -132,6 +141,7 @@ void AgentPods::InRounds(absl::FunctionRef<void(Preferences&)> work) {
 }
 
 absl::StatusOr<AgentPods::Present> AgentPods::PresentNow(Preferences& preferences) {
+  if (is_ending_) return absl::UnavailableError("no pod is taken any more: the agent ends");
   std::shared_ptr<const NodeManagers> managers = host_.places->managers();
   if (managers == nullptr) {
     return absl::UnavailableError("no pod can be taken yet: the node's topology isn't known");
