@@ -117,6 +117,16 @@ TEST_F(AgentDevicePluginTest, APodGetsWhatBelongsToItsDevices) {
   EXPECT_THAT(DeviceOf("four"), HasSubstr("\"b\""));
 }
 
+TEST(AgentDevicePluginStartTest, SocketsThatCantBeServedEndTheStart) {
+  const TestDir directory;
+  RecordingRuntime runtime(directory.path());
+  AgentProcess agent(directory.path(), runtime.address(), "cgroupsPerQOS: false\n");
+  ASSERT_TRUE(Host().ReplaceFile(agent.device_plugins(), "no directory").ok());
+  const absl::Status started = agent.Start();
+  EXPECT_FALSE(started.ok());
+  EXPECT_THAT(agent.Log(), HasSubstr("device-plugins")) << "it says why, and doesn't wait";
+}
+
 TEST_F(AgentDevicePluginTest, AContainerThatStartsAgainIsToldAndNotAllocatedAgain) {
   SamplePlugin plugin = Plugin("device a\nprestart\n");
   ASSERT_TRUE(plugin.AwaitNode(1, 1));

@@ -63,6 +63,15 @@ AgentPods::AgentPods(Options options)
       table_(options.max_threads, [this](const PodKey& pod) { OnGone(pod); }) {}
 
 AgentPods::~AgentPods() {
+  BeginEnd();
+}
+
+void AgentPods::BeginEnd() {
+  {
+    // First: an answer that fails for the end must not become a pod's verdict.
+    const absl::MutexLock lock(&mutex_);
+    is_ending_ = true;
+  }
   host_.client.Abandon();
   if (host_.device_manager != nullptr) host_.device_manager->Stop();
 }
@@ -132,6 +141,7 @@ void AgentPods::InRounds(absl::FunctionRef<void(Preferences&)> work) {
 }
 
 absl::StatusOr<AgentPods::Present> AgentPods::PresentNow(Preferences& preferences) {
+  if (is_ending_) return absl::UnavailableError("no pod is taken any more: the agent ends");
   std::shared_ptr<const NodeManagers> managers = host_.places->managers();
   if (managers == nullptr) {
     return absl::UnavailableError("no pod can be taken yet: the node's topology isn't known");
@@ -256,6 +266,13 @@ std::vector<GrantedPod> AgentPods::Granted(
                     .manifest = kept.back().get(),
                     .grant = record.grant});
   }
+  for (const auto& [key, aside] : unreadable_) {
+    pods.push_back({.uid = aside.record.uid,
+                    .name = absl::StrCat(key.pod_namespace, "/", key.name),
+                    .created = aside.record.created,
+                    .manifest = nullptr,
+                    .grant = aside.record.grant});
+  }
   return pods;
 }
 
@@ -264,7 +281,8 @@ absl::Status AgentPods::PutRefitted(const std::vector<Refitted>& pods) {
   for (PodTable::Worker& each : table_.All()) workers[each->uid()] = std::move(each);
   for (const Refitted& each : pods) {
     const auto worker = workers.find(each.uid);
-    if (worker == workers.end()) continue;  // it has gone meanwhile
+    // It has gone meanwhile, or its record can't be read and is left alone.
+    if (worker == workers.end()) continue;
     PLIMSOLL_RETURN_IF_ERROR(worker->second->SetPlaces(each.grant));
     const PodKey& key = worker->second->key();
     for (const std::string& note : each.notes) {
