@@ -202,7 +202,7 @@ TEST_F(AgentWithoutTopologyTest, TheApiAnswersBeforeTheFirstTopology) {
   EXPECT_THAT(agent_.client().Node()->dump(), HasSubstr("TopologyPending"));
   const absl::Status refused = agent_.client().Apply(PodManifest("web", kLong)).status();
   EXPECT_TRUE(absl::IsUnavailable(refused)) << refused;
-  EXPECT_THAT(std::string(refused.message()), HasSubstr("the node is not ready: TopologyPending"));
+  EXPECT_THAT(std::string(refused.message()), HasSubstr("the node's topology isn't known"));
   ASSERT_EQ(kill(node_.daemon_pid(), SIGCONT), 0);
   const absl::Status ready = agent_.AwaitReady();
   ASSERT_TRUE(ready.ok()) << ready;

@@ -49,6 +49,9 @@ echo
 echo "== the topology of a large machine"
 "$bin/bench_topology"
 echo
+echo "== the admission of a pod with CPUs, memory and devices of its own"
+"$bin/bench_allocation"
+echo
 echo "== libraries"
 "$bin/bench_library" --benchmark_out=build/bench/library.json --benchmark_out_format=json 2>/dev/null
 echo

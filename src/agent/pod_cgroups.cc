@@ -6,6 +6,7 @@
 #include "agent/enforced_amounts.h"
 #include "agent/groups/pod_amounts.h"
 #include "agent/pods/admission.h"
+#include "agent/pods/places.h"
 #include "base/monotonic_time.h"
 #include "base/status.h"
 
@@ -17,11 +18,13 @@ constexpr absl::Duration kEnforceAgain = absl::Minutes(1);
 constexpr char kEnforced[] = "NodeAllocatableEnforced";
 constexpr char kNotEnforced[] = "FailedNodeAllocatableEnforcement";
 
-absl::StatusOr<PodAmounts> GroupAmounts(const pod::Manifest& pod) {
+absl::StatusOr<PodAmounts> GroupAmounts(const PodRecord& record, const pod::Manifest& pod) {
+  CpuQuotaPolicy quota;
+  quota.enforced = !HasExclusiveCpus(record.grant, pod);
   return AmountsOf({.containers = ContainersOf(pod),
                     .pod = pod.resources.value_or(resources::Requirements()),
                     .overhead = {}},
-                   {});
+                   quota);
 }
 
 }  // namespace
@@ -69,7 +72,7 @@ absl::StatusOr<std::string> PodCgroups::Make(const PodRecord& record, const pod:
     const absl::MutexLock lock(&enforce_mutex_);
     EnforceNow(*groups, Wanted(node));
   }
-  PLIMSOLL_ASSIGN_OR_RETURN(const PodAmounts amounts, GroupAmounts(pod));
+  PLIMSOLL_ASSIGN_OR_RETURN(const PodAmounts amounts, GroupAmounts(record, pod));
   PLIMSOLL_RETURN_IF_ERROR(groups->Ensure(record.uid, amounts));
   return groups->CgroupParent(record.uid, amounts.qos);
 }
@@ -77,7 +80,7 @@ absl::StatusOr<std::string> PodCgroups::Make(const PodRecord& record, const pod:
 absl::Status PodCgroups::Resize(const PodRecord& record, const pod::Manifest& pod, GroupStep step,
                                 const std::function<absl::Status()>& announce) {
   PLIMSOLL_ASSIGN_OR_RETURN(PodGroups* const groups, Groups());
-  PLIMSOLL_ASSIGN_OR_RETURN(const PodAmounts amounts, GroupAmounts(pod));
+  PLIMSOLL_ASSIGN_OR_RETURN(const PodAmounts amounts, GroupAmounts(record, pod));
   const auto part = step == GroupStep::kRaise ? PodGroups::Step::kRaise : PodGroups::Step::kSettle;
   const auto planned = groups->Planned(record.uid, amounts, part);
   if (absl::IsNotFound(planned.status())) return absl::OkStatus();

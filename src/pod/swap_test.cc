@@ -89,8 +89,7 @@ TEST(Swap, TheControlIsFoundWhereTheKernelHasIt) {
   EXPECT_EQ(SwapControlOf(dir.root()), SwapControl::kNone);
   ASSERT_TRUE(dir.root().MakeDirs("sys/fs/cgroup/memory").ok());
   EXPECT_EQ(SwapControlOf(dir.root()), SwapControl::kNone) << "swapaccount=0";
-  ASSERT_TRUE(
-      dir.root().ReplaceFile("sys/fs/cgroup/memory/memory.memsw.limit_in_bytes", "1").ok());
+  ASSERT_TRUE(dir.root().ReplaceFile("sys/fs/cgroup/memory/memory.memsw.limit_in_bytes", "1").ok());
   EXPECT_EQ(SwapControlOf(dir.root()), SwapControl::kV1);
 
   ASSERT_TRUE(dir.root().ReplaceFile("sys/fs/cgroup/cgroup.controllers", "memory").ok());
@@ -127,7 +126,8 @@ TEST(Places, CpusOfTheManagersStandBeforeTheAnnotation) {
 
 TEST(Places, APodsOwnQuotaStaysForContainersWithoutCpusOfTheirOwn) {
   const auto pods = ParseManifests(
-      "{apiVersion: v1, kind: Pod, metadata: {name: p}, spec: {resources: {limits: {cpu: 3, memory: "
+      "{apiVersion: v1, kind: Pod, metadata: {name: p}, spec: {resources: {limits: {cpu: 3, "
+      "memory: "
       "1Gi}}, containers: [{name: a, image: i, resources: {limits: {cpu: 2, memory: 1Mi}}}, {name: "
       "b, image: i}]}}",
       "p.yaml");

@@ -3,12 +3,14 @@
 #include <cerrno>
 #include <map>
 #include <optional>
+#include <set>
 #include <utility>
 
 #include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "base/status.h"
+#include "linux/cgroup/tree.h"
 #include "resources/cpu_set.h"
 #include "runtime/class_files.h"
 #include "runtime/cpuset_check.h"
@@ -19,6 +21,8 @@
 
 namespace plimsoll::runtime {
 namespace {
+
+using resources::CpuSet;
 
 // "CPUs 2-5 and memory nodes 0"; empty lists are left out.
 std::string Described(const linux::CgroupSettings& settings) {
@@ -36,13 +40,13 @@ std::string Described(const linux::CgroupSettings& settings) {
 // to reserve, and repeats a refused request for ever.
 std::string WhatKubeletNeeds(const FsRoot& host, const linux::CgroupSettings& asked,
                              const NodeShare& share) {
-  const auto wanted = resources::CpuSet::Parse(asked.cpuset_cpus.value_or(""));
+  const auto wanted = CpuSet::Parse(asked.cpuset_cpus.value_or(""));
   if (!wanted.ok() || wanted->IsSubsetOf(share.cpus)) return "";
   const auto text = host.Read("sys/devices/system/cpu/online");
   if (!text.ok()) return "";
-  const auto online = resources::CpuSet::Parse(*text);
+  const auto online = CpuSet::Parse(*text);
   if (!online.ok()) return "";
-  const resources::CpuSet others = online->Difference(share.cpus);
+  const CpuSet others = online->Difference(share.cpus);
   if (others.Empty()) return "";
   return absl::StrCat(
       "; where kubelet's CPU manager chose them, its configuration needs ",
@@ -61,9 +65,29 @@ linux::CgroupSettings OwnCpuset(const SandboxRecord& pod, const NodeShare& share
   return own;
 }
 
+// CPUs that the machine has and that were taken offline; none where it doesn't say.
+CpuSet OfflineCpus(const FsRoot& host) {
+  const auto list = [&host](const char* file) {
+    const auto text = host.Read(absl::StrCat("sys/devices/system/cpu/", file));
+    return text.ok() ? CpuSet::Parse(*text) : absl::StatusOr<CpuSet>(text.status());
+  };
+  const absl::StatusOr<CpuSet> present = list("present");
+  const absl::StatusOr<CpuSet> online = list("online");
+  return present.ok() && online.ok() ? present->Difference(*online) : CpuSet();
+}
+
+// The pod's group and those above, except the root and groups that were made for pods here.
+std::vector<std::string> ParentsOfOthers(const SandboxRecord& pod) {
+  std::vector<std::string> groups = linux::GroupAndParents(pod.cgroup_path);
+  std::erase_if(groups, [&pod](const std::string& group) {
+    return group.empty() || group == "/" || absl::c_linear_search(pod.owned_cgroups, group);
+  });
+  return groups;
+}
+
 // Narrows the set to the list. An empty set stays empty: nothing is known of the node then.
-void Narrow(const std::optional<std::string>& list, resources::CpuSet* set) {
-  const auto own = resources::CpuSet::Parse(list.value_or(""));
+void Narrow(const std::optional<std::string>& list, CpuSet* set) {
+  const auto own = CpuSet::Parse(list.value_or(""));
   if (!set->Empty() && own.ok() && !own->Empty()) *set = *own;
 }
 
@@ -76,15 +100,19 @@ void NodeConfinement::Load(const std::string& boot_id) {
 
 void NodeConfinement::SetShare(const NodeShare& share) {
   absl::Status kept;
+  bool changed = false;
   {
     absl::MutexLock lock(&mutex_);
-    if (share == share_) return;
+    changed = share != share_;
+    const bool is_due = changed || has_left_out_;
+    if (!is_due && options_.cgroups->layout() == linux::CgroupLayout::kV2) return;
+    if (is_due) ++epoch_;
+    has_left_out_ = false;
     share_ = share;
-    ++epoch_;
     kept = told_.Add(share);
   }
   options_.events->Warn("", "", kept);
-  if (!share.is_whole && !HasCpusets()) {
+  if (changed && !share.is_whole && !HasCpusets()) {
     options_.events->Warn(
         "", "",
         absl::FailedPreconditionError("nodeResources is told, but not enforced: this machine has "
@@ -108,10 +136,20 @@ bool NodeConfinement::HasCpusets() const {
 }
 
 NodeConfinement::ShareNow NodeConfinement::Current() const {
+  const CpuSet offline = OfflineCpus(options_.host);
   absl::MutexLock lock(&mutex_);
   // A whole share refuses nothing: CPUs that went from a share that stood in for it are clipped
   // too.
-  return {share_, share_.is_whole ? told_.in_force() : told_.sum(), outside_, epoch_};
+  ShareNow now = {share_, share_.is_whole ? told_.in_force() : told_.sum(), outside_, epoch_};
+  const CpuSet there = share_.cpus.Difference(offline);
+  if (there != share_.cpus && !there.Empty()) {
+    now.share.cpus = there;
+    now.told.cpus = now.told.cpus.Union(share_.cpus);
+    has_left_out_ = true;
+  }
+  // They may have been pods' before this daemon: no share tells of the time until its first start.
+  if (share_.is_whole) now.told.cpus = now.told.cpus.Union(offline);
+  return now;
 }
 
 void NodeConfinement::KeepTold() {
@@ -155,7 +193,9 @@ void NodeConfinement::PutIntoPod(const std::string& sandbox_id, const linux::Cgr
                                  const NodeShare& share, linux::CgroupSettings* given) const {
   const auto sandbox = objects_->FindSandbox(sandbox_id);
   if (!sandbox.ok()) return;
-  const NodeShare in_pod = ShareIn((*sandbox)->Snapshot(), share);
+  const SandboxRecord pod = (*sandbox)->Snapshot();
+  RememberParents(pod);
+  const NodeShare in_pod = ShareIn(pod, share);
   const auto is_left = [](const std::optional<std::string>& list) {
     return list.value_or("").empty();
   };
@@ -210,15 +250,27 @@ std::map<std::string, linux::CgroupSettings> NodeConfinement::FollowInParents(
   const linux::CgroupSettings as_parent = {.cpuset_cpus = "", .cpuset_mems = ""};
   const NodeShare share = Current().share;
   std::map<std::string, linux::CgroupSettings> groups;  // a parent's path sorts before a child's
+  std::set<std::string> of_others;
   for (const auto& sandbox : sandboxes) {
     const SandboxRecord record = sandbox->Snapshot();
+    RememberParents(record);
+    const std::vector<std::string> parents = ParentsOfOthers(record);
+    of_others.insert(parents.begin(), parents.end());
     for (const std::string& group : record.owned_cgroups) groups.emplace(group, as_parent);
     if (!OwnsItsGroup(record)) continue;
     linux::CgroupSettings& own = groups[record.cgroup_path];
     own = OwnCpuset(record, share);
     LeaveOut(ClassFilesOf(options_.classes, record.id), &own);
   }
+  // A group that was made for one pod is a parent for others.
+  std::erase_if(of_others, [&groups](const std::string& group) { return groups.contains(group); });
+  parents_.ForgetAllBut(of_others);
+  for (const std::string& group : of_others) groups.emplace(group, as_parent);
   for (const auto& [group, cpuset] : groups) {
+    if (of_others.contains(group)) {
+      options_.events->Warn("", "", parents_.GiveBack(group));
+      continue;
+    }
     absl::Status done = options_.cgroups->Apply(group, cpuset);
     if (ErrnoOf(done) == EBUSY && cpuset != as_parent) {
       later.emplace(group, cpuset);
@@ -227,6 +279,11 @@ std::map<std::string, linux::CgroupSettings> NodeConfinement::FollowInParents(
     if (!absl::IsNotFound(done)) options_.events->Warn("", "", done);
   }
   return later;
+}
+
+void NodeConfinement::RememberParents(const SandboxRecord& pod) const {
+  if (options_.cgroups->layout() == linux::CgroupLayout::kV2 || !HasCpusets()) return;
+  for (const std::string& group : ParentsOfOthers(pod)) parents_.Remember(group);
 }
 
 void NodeConfinement::FollowShare(const Sandbox& sandbox) const {

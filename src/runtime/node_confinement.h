@@ -24,6 +24,7 @@
 #include "runtime/engine_options.h"
 #include "runtime/node_share.h"
 #include "runtime/objects.h"
+#include "runtime/parent_cpusets.h"
 #include "runtime/told_share.h"
 
 namespace plimsoll::runtime {
@@ -44,7 +45,7 @@ class NodeConfinement {
   };
 
   NodeConfinement(const EngineOptions& options, const Objects* objects)
-      : options_(options), objects_(objects) {}
+      : options_(options), objects_(objects), parents_(options.cgroups) {}
 
   // Loads the shares that earlier daemons of this boot told clients. Called once, before anything
   // else.
@@ -52,10 +53,14 @@ class NodeConfinement {
 
   // Sets the CPUs and memory nodes that pods may use. Until the first call no pod is confined.
   // Existing pods and containers follow in another thread. Each container that loses or regains
-  // CPUs or memory nodes that it asked for gets an event.
+  // CPUs or memory nodes that it asked for gets an event. The same share again is followed too,
+  // where the kernel may have taken a CPU of it away and brought it back: on cgroup v1 groups lose
+  // such a CPU for good, and a container of that moment was made without it.
   void SetShare(const NodeShare& share);
   // Whether requests beyond the share are refused; false, the default, clips them.
   void RefuseOutside(bool refuse);
+  // The share without those of its CPUs that are offline at this moment: the kernel refuses them
+  // (v1), or gives others in their place (v2), and their events may still be on their way.
   ShareNow Current() const;
   // Whether this machine has cpusets to confine pods with.
   bool HasCpusets() const;
@@ -87,16 +92,21 @@ class NodeConfinement {
   // Returns the cpusets of pods that can be set only after those of the groups below.
   std::map<std::string, linux::CgroupSettings> FollowInParents(
       const std::vector<std::shared_ptr<Sandbox>>& sandboxes) const;
+  // On v1: remembers the cpusets of the groups above the pod that others made.
+  void RememberParents(const SandboxRecord& pod) const;
   // Retries to store the told share, if an earlier write failed.
   void KeepTold();
 
   const EngineOptions& options_;
   const Objects* const objects_;
+  mutable ParentCpusets parents_;
   mutable absl::Mutex mutex_;
   NodeShare share_ ABSL_GUARDED_BY(mutex_);
   ToldShare told_ ABSL_GUARDED_BY(mutex_);
   OutsideShare outside_ ABSL_GUARDED_BY(mutex_) = OutsideShare::kClip;
   int64_t epoch_ ABSL_GUARDED_BY(mutex_) = 0;
+  // Current has left out a CPU of the share since the last SetShare.
+  mutable bool has_left_out_ ABSL_GUARDED_BY(mutex_) = false;
   std::atomic<bool> follow_is_due_ = false;
   // Last, so that its thread ends before the members it uses. One job runs while another waits.
   WorkerPool follower_{/*max_threads=*/1, /*max_queued=*/1};

@@ -76,7 +76,11 @@ bool MachineWatch::ReadEvents() {
   // The look finds what an error has lost.
   const bool failed = !events_->Read(&news).ok();
   if (failed) absl::SleepFor(options_.quiet);
-  for (const linux::Uevent& event : news.events) memory_blocks_.Heard(event);
+  if (failed || news.overrun) has_cpu_events_ = true;
+  for (const linux::Uevent& event : news.events) {
+    if (event.subsystem == "cpu") has_cpu_events_ = true;
+    memory_blocks_.Heard(event);
+  }
   return failed || news.overrun || !news.events.empty();
 }
 

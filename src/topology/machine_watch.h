@@ -2,6 +2,7 @@
 #ifndef PLIMSOLL_TOPOLOGY_MACHINE_WATCH_H_
 #define PLIMSOLL_TOPOLOGY_MACHINE_WATCH_H_
 
+#include <atomic>
 #include <functional>
 #include <memory>
 
@@ -39,6 +40,9 @@ class MachineWatch {
   // again at the latest; `first` is that time at the beginning.
   absl::Status Start(absl::Time first, std::function<absl::Time()> look);
   bool is_watching() const { return watch_ != nullptr; }
+  // Whether a CPU came or went since the last call, or may have: it can be back by the time of the
+  // look.
+  bool TakeCpuEvents() { return has_cpu_events_.exchange(false); }
 
  private:
   bool ReadEvents();
@@ -46,6 +50,7 @@ class MachineWatch {
   const Options options_;
   const UniqueFd swaps_;        // proc/swaps polls as exceptional when it has changed
   MemoryBlocks memory_blocks_;  // used by the watch's thread
+  std::atomic<bool> has_cpu_events_ = false;
   // Null: the kernel can't be heard. Used by the watch's thread, once that runs.
   std::shared_ptr<linux::UeventSocket> events_;
   // Set at most once. Last, so that it ends first.

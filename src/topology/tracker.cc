@@ -99,8 +99,16 @@ void Tracker::TellTroubles() {
 
 absl::Time Tracker::LookAndRest() {
   absl::MutexLock lock(&look_mutex_);
+  last_.cpus_moved |= watch_.TakeCpuEvents();
+  const int64_t sent_before = last_.news_sent;
   // An error is kept for Troubles.
   Look().IgnoreError();
+  if (last_.blind_looks == 0) {
+    // Groups may have lost a CPU that has returned since.
+    const bool is_told = last_.news_sent > sent_before;
+    if (last_.cpus_moved && !is_told && sent_before > 0) TellNews(last_.news);
+    last_.cpus_moved = false;
+  }
   TellTroubles();
   return NextLook();
 }
@@ -191,6 +199,7 @@ void Tracker::MakeDo() {
 void Tracker::TellNews(Partition partition) {
   const bool changed = !IsSame(partition, last_.news);
   last_.news = std::move(partition);
+  ++last_.news_sent;
   const bool is_stand_in = source_.is_configured() && !source_.told();
   if (on_partition_) {
     on_partition_({.partition = last_.news, .changed = changed, .is_stand_in = is_stand_in});

@@ -52,8 +52,9 @@ struct TrackerOptions {
   std::function<void(const std::string&)> on_trouble;
 };
 
-// The tracker's news: sent from its own thread, or from Start and Reload, one at a time. The
-// receiver may ask the tracker, but not Reload it.
+// The tracker's news: sent from its own thread, or from Start and Reload, one at a time, after each
+// change, and after a CPU went and came back before the look. The receiver may ask the tracker, but
+// not Reload it.
 struct TrackerNews {
   // In force from now on. Of a partition that no longer fits the machine, the CPUs and memory nodes
   // that still exist: nobody can be confined to others.
@@ -132,7 +133,9 @@ class Tracker {
   FollowedSource source_ ABSL_GUARDED_BY(look_mutex_);
   // Of the last look.
   struct Last {
-    Partition news;                     // the last that was told
+    Partition news;  // the last that was told
+    int64_t news_sent = 0;
+    bool cpus_moved = false;            // events came, and no look has succeeded since
     bool is_stale = true;               // what is in force is to be made anew
     int blind_looks = 0;                // that failed, one after the other
     std::vector<std::string> troubles;  // that were told

@@ -3,8 +3,8 @@
 
     tests/vm/hotplug.py --build build/dev
 
-A CPU and memory come and memory goes while streams are open; the last act takes the CPU out, which
-Debian's QEMU 7.2 does not always live through: its end is no failure then, and what the guest came to
+A CPU and memory come and memory goes while streams are open, then agent_hotplug_test.cc runs on the
+same machine; the last act takes the CPU out, which Debian's QEMU 7.2 does not always live through: its end is no failure then, and what the guest came to
 before is printed. What the boot left is in BUILD/vm/hotplug/results.
 """
 
@@ -21,14 +21,14 @@ CPU = {"socket-id": 2, "die-id": 0, "core-id": 0, "thread-id": 0}
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--build", type=pathlib.Path, required=True)
-    parser.add_argument("--timeout", type=float, default=400)
+    parser.add_argument("--timeout", type=float, default=600)
     arguments = parser.parse_args()
     build = arguments.build.resolve()
     directory = build / "vm/hotplug"
-    program = job.program(build, "hotplug")
-    kernel = job.make_disk(build, directory, [program])
+    programs = [job.program(build, "hotplug"), job.program(build, "agent_hotplug")]
+    kernel = job.make_disk(build, directory, programs)
     options = vm.Options(kernel=kernel, images=directory, results=directory / "results",
-                         job=job.HERE / "hotplug_job", arguments=[program], hotplug=True,
+                         job=job.HERE / "hotplug_job", arguments=programs, hotplug=True,
                          timeout=arguments.timeout)
     with vm.Vm(options, show=sys.stdout.buffer) as machine:
         try:
@@ -41,6 +41,10 @@ def main():
             machine.qmp("device_add", driver="pc-dimm", id="dimm", memdev="memory1", node=1)
             machine.wait_for("take the memory out")
             machine.qmp("device_del", id="dimm")
+            machine.wait_for("give the agent's node memory")
+            machine.qmp("object-add", **{"qom-type": "memory-backend-ram", "id": "memory2",
+                                         "size": 256 << 20})
+            machine.qmp("device_add", driver="pc-dimm", id="dimm2", memdev="memory2", node=1)
             machine.wait_for("take the CPU out")
             try:
                 machine.qmp("device_del", id="cpu8")

@@ -120,6 +120,37 @@ TEST_F(TopologyChangesTest, AClientGoesOnSendingACpuThatWent) {
   EXPECT_TRUE(Eventually([&] { return allowed(before) == "5,7\n"; })) << allowed(before);
 }
 
+// Before the daemon has seen it, and again by the next daemon.
+TEST_F(TopologyChangesTest, ACpuGoesAtTheMomentOfACreateAndOverARestart) {
+  const std::string pod = RunPod();
+  const auto pinned = [this] {
+    cri::ContainerConfig config = Shell("sleep 1000");
+    config.mutable_linux()->mutable_resources()->set_cpuset_cpus("6-7");
+    return config;
+  };
+  const auto allowed = [&](const std::string& id) {
+    return ExecOutput(id, "grep Cpus_allowed_list /proc/1/status | cut -f2");
+  };
+  ASSERT_TRUE(Host().Write(kCpu7, "0").ok());
+  const std::string at_once = Start(pod, pinned());
+  EXPECT_EQ(Status(at_once).resources().linux().cpuset_cpus(), "6");
+  // It is back before the next look.
+  ASSERT_TRUE(Host().Write(kCpu7, "1").ok());
+  EXPECT_TRUE(Eventually([&] { return allowed(at_once) == "6-7\n"; })) << allowed(at_once);
+  const std::string created = Create(pod, pinned());
+  node_.KillDaemon();
+  ASSERT_TRUE(Host().Write(kCpu7, "0").ok());
+  ASSERT_TRUE(node_.StartDaemon().ok());
+  ASSERT_TRUE(TryStart(created).ok());
+  EXPECT_TRUE(Eventually([&] { return allowed(created) == "6\n"; })) << allowed(created);
+  const std::string after = Start(pod, pinned());
+  EXPECT_EQ(allowed(after), "6\n");
+  ASSERT_TRUE(Host().Write(kCpu7, "1").ok());
+  for (const std::string& id : {at_once, created, after}) {
+    EXPECT_TRUE(Eventually([&] { return allowed(id) == "6-7\n"; })) << allowed(id);
+  }
+}
+
 // The root group's effective CPUs then exclude the pods'.
 TEST_F(TopologyChangesTest, WherePodsAreACpusetPartitionItsCpusAreTold) {
   TopologyStream stream(node_);

@@ -70,6 +70,7 @@ class Options:
     disk: str = "1G"                 # of /dev/vdb
     disk_file: pathlib.Path = None   # keeps /dev/vdb from boot to boot; None: discarded
     hotplug: bool = False            # room for 8 more CPUs and 4 memory devices
+    cgroup_v1: bool = False          # controllers may be mounted as cgroup v1
     append: list = dataclasses.field(default_factory=list)   # kernel arguments
     qemu: list = dataclasses.field(default_factory=list)     # arguments of QEMU
 
@@ -94,6 +95,8 @@ class Options:
             "-numa", "dist,src=0,dst=1,val=20"]
         for socket_id in range(4 if self.hotplug else 2):
             command += ["-numa", f"cpu,node-id={socket_id % 2},socket-id={socket_id}"]
+        arguments = [each for each in KERNEL_ARGUMENTS
+                     if not (self.cgroup_v1 and each == "cgroup_no_v1=all")]
         disks = [(self.images / "root.img", "snapshot=on"),
                  (self.disk_file or work / "disk.img", "snapshot=off"),
                  (work / "job.tar", "readonly=on")]
@@ -110,7 +113,7 @@ class Options:
             "-qmp", f"unix:{work / 'qmp'},server=on,wait=off",
             "-kernel", str(self.kernel / "vmlinuz"),
             "-initrd", str(self.images / "initramfs.cpio"),
-            "-append", " ".join(KERNEL_ARGUMENTS + self.append)]
+            "-append", " ".join(arguments + self.append)]
         return command + self.qemu
 
 

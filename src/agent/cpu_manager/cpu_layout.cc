@@ -49,7 +49,7 @@ std::vector<uint64_t> CpuLayout::Group(CpuLevel level, const std::vector<uint64_
 }
 
 std::vector<uint64_t> CpuLayout::CacheKeys(const MachineMaps& maps) const {
-  constexpr uint64_t kIsCache = uint64_t{1} << 32;  // keeps both kinds of key apart
+  constexpr uint64_t kIsCache = uint64_t{1} << 63;  // keeps both kinds of key apart
   std::map<uint32_t, size_t> cache_sizes;
   std::vector<std::set<uint32_t>> node_cores(GroupCount(CpuLevel::kNode));
   for (uint32_t cpu = 0; cpu < cpu_count(); ++cpu) {
@@ -63,7 +63,10 @@ std::vector<uint64_t> CpuLayout::CacheKeys(const MachineMaps& maps) const {
     const size_t node_size = node_cores[GroupOf(CpuLevel::kNode, cpu)].size() *
                              Members(CpuLevel::kCore, GroupOf(CpuLevel::kCore, cpu)).size();
     const bool is_all = cache_sizes[place.cache_group] == node_size;
-    keys.push_back(is_all ? place.package : kIsCache | place.cache_group);
+    const auto first = maps.cpus.find(place.cache_group);
+    const uint64_t package = first == maps.cpus.end() ? place.package : first->second.package;
+    keys.push_back(is_all ? place.package
+                          : kIsCache | package * resources::CpuSet::kMaxCpus | place.cache_group);
   }
   return keys;
 }

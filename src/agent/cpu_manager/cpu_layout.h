@@ -18,8 +18,9 @@ enum class CpuLevel { kCore, kCache, kNode, kPackage };
 
 // Immutable. CPUs are known by their index among the machine's CPUs, groups by their index among
 // those of their level. Both indices ascend with the numbers, so that they sort alike: groups by
-// core (its lowest CPU), NUMA node and package number, caches by their lowest CPU. Only groups with
-// CPUs count.
+// core (its lowest CPU), NUMA node and package number. Only groups with CPUs count. Caches are
+// sorted by package and lowest CPU. kubelet sorts them by the kernel's numbers of them, which x86
+// derives from the APIC ids: that is the same, except where a cache's lowest CPU is offline.
 //
 // A cache that all CPUs of a NUMA node share, and no others, says nothing that the node doesn't.
 // There kubelet takes the package in its place (cAdvisor's addCacheInfo gives such a node no uncore

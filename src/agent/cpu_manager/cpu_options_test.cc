@@ -76,9 +76,9 @@ TEST(CpuOptionsTest, TheOthersGoTogether) {
                                {"align-by-socket", "true"},
                                {"strict-cpu-reservation", "true"}})
                   .ok());
-  EXPECT_TRUE(ParseCpuOptions({{"full-pcpus-only", "true"},
-                               {"prefer-align-cpus-by-uncorecache", "true"}})
-                  .ok());
+  EXPECT_TRUE(
+      ParseCpuOptions({{"full-pcpus-only", "true"}, {"prefer-align-cpus-by-uncorecache", "true"}})
+          .ok());
 }
 
 }  // namespace

@@ -64,9 +64,7 @@ class MachineMaker {
   }
 
  private:
-  bool Together() const {
-    return shape_.numbering == MachineShape::Numbering::kThreadsTogether;
-  }
+  bool Together() const { return shape_.numbering == MachineShape::Numbering::kThreadsTogether; }
   uint32_t Passes() const { return Together() ? 1 : shape_.threads; }
   uint32_t CoresPerNode() const {
     return shape_.caches_per_node * shape_.cores_per_cache + shape_.single_thread_cores;
@@ -79,8 +77,8 @@ class MachineMaker {
     const uint32_t cache = in_node / shape_.cores_per_cache;
     const bool single = cache >= shape_.caches_per_node;
     if (single && thread > 0) return;
-    const uint32_t node = package / shape_.packages_per_node * shape_.nodes_per_package +
-                          core / CoresPerNode();
+    const uint32_t node =
+        package / shape_.packages_per_node * shape_.nodes_per_package + core / CoresPerNode();
     const uint32_t threads = Together() && !single ? shape_.threads : 1;
     for (uint32_t i = 0; i < threads; ++i) {
       const uint32_t cpu = next_++;

@@ -182,10 +182,10 @@ void CpuRefit::Divide(RefitPod& pod) {
       [&](const ContainerDemand& container, const CpuSet& pool) -> absl::StatusOr<CpuSet> {
         const size_t count = static_cast<size_t>(container.cpus);
         CpuSet cpus = LowestOf(RefitPod::In(before, container.name).cpus.Intersection(pool), count);
-        for (const CpuSet& from : {pool.Difference(kept_by_all), pool}) {
-          cpus = cpus.Union(NearestCpus(managers_.maps(), cpus, from.Difference(cpus),
-                                        static_cast<int64_t>(count - cpus.Size())));
-        }
+        // What a container that stays has kept, no other one beside it takes.
+        const CpuSet from = container.IsOrdinaryInit() ? pool : pool.Difference(kept_by_all);
+        cpus = cpus.Union(NearestCpus(managers_.maps(), cpus, from.Difference(cpus),
+                                      static_cast<int64_t>(count - cpus.Size())));
         return cpus;
       },
       pod.grant);

@@ -10,7 +10,7 @@ namespace {
 
 using ::testing::StartsWith;
 
-std::string Fault(const ManagerOptions& options, topology::MachineMaps maps) {
+std::string ManagerFault(const ManagerOptions& options, topology::MachineMaps maps) {
   const absl::Status status =
       NodeManagers::Make(options, std::make_shared<const topology::MachineMaps>(std::move(maps)))
           .status();
@@ -35,17 +35,17 @@ TEST(NodeManagersTest, PoliciesAreMadeOfTheOptions) {
 TEST(NodeManagersTest, AFaultNamesItsManager) {
   ManagerOptions options = StaticOptions();
   options.reserved_cpus = {};
-  EXPECT_THAT(Fault(options, MapsOf({})), StartsWith("CPU manager: "));
+  EXPECT_THAT(ManagerFault(options, MapsOf({})), StartsWith("CPU manager: "));
   options = StaticOptions();
   options.reserved_memory_sum = {};
-  EXPECT_THAT(Fault(options, MapsOf({})), StartsWith("memory manager: "));
+  EXPECT_THAT(ManagerFault(options, MapsOf({})), StartsWith("memory manager: "));
   options = StaticOptions();
   options.topology.policy = TopologyPolicy::kRestricted;
-  EXPECT_THAT(Fault(options, MapsOf({.packages = 3, .nodes = 3})),
+  EXPECT_THAT(ManagerFault(options, MapsOf({.packages = 3, .nodes = 3})),
               StartsWith("topology manager: "));
   topology::MachineMaps maps = MapsOf({});
   maps.zone_without_cpu_ids = "core3";
-  EXPECT_THAT(Fault(StaticOptions(), maps), StartsWith("CPU manager: "));
+  EXPECT_THAT(ManagerFault(StaticOptions(), maps), StartsWith("CPU manager: "));
 }
 
 }  // namespace

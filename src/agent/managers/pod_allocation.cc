@@ -122,7 +122,7 @@ absl::Status PodAllocation::AllocateCpus(const ContainerDemand& container, const
   resources::CpuSet free = FreeCpus();
   resources::CpuSet reusable = reusable_cpus_;
   const ContainerGrant* wish = CpuWish(container.name, container.cpus);
-  if (wish != nullptr && IsAt(wish->cpus, hint.nodes)) {
+  if (wish != nullptr && MayBeAt(wish->cpus, hint.nodes)) {
     free = wish->cpus;
     reusable = {};
   }
@@ -160,7 +160,7 @@ std::optional<AllocationRejection> PodAllocation::AllocateOwnCpus(const Hint& hi
   if (policy == nullptr || count == 0) return std::nullopt;
   if (std::string fault = CpuPoolFault(demand_); !fault.empty()) return EmptyPool(std::move(fault));
   const ContainerGrant* wish = CpuWish("", count);
-  const bool has_wish = wish != nullptr && IsAt(wish->cpus, hint.nodes);
+  const bool has_wish = wish != nullptr && MayBeAt(wish->cpus, hint.nodes);
   absl::StatusOr<resources::CpuSet> cpus =
       policy->Allocate(count, hint.nodes, has_wish ? wish->cpus : FreeCpus(), /*reusable=*/{});
   if (!cpus.ok()) return RejectionOf(cpus.status());

@@ -65,7 +65,8 @@ class PodAllocation {
   std::optional<NodeMask> MemoryWish(const std::string& container,
                                      const MemoryAmounts& request) const;
   DeviceIds DeviceWish(const std::string& container, const DeviceRequest& request) const;
-  bool IsAt(const resources::CpuSet& cpus, std::optional<NodeMask> nodes) const;
+  // Whether the topology policy permits a wish for these CPUs with a hint for these nodes.
+  bool MayBeAt(const resources::CpuSet& cpus, std::optional<NodeMask> nodes) const;
   bool OwnsResources() const { return managers_.options().pod_level && demand_.has_own_resources; }
 
   const NodeManagers& managers_;

@@ -155,8 +155,8 @@ DeviceIds PodAllocation::DeviceWish(const std::string& container,
   return free == request.count && wish.size() == static_cast<size_t>(free) ? wish : DeviceIds();
 }
 
-bool PodAllocation::IsAt(const resources::CpuSet& cpus, std::optional<NodeMask> nodes) const {
-  if (!nodes) return true;
+bool PodAllocation::MayBeAt(const resources::CpuSet& cpus, std::optional<NodeMask> nodes) const {
+  if (!nodes || managers_.topology().options().policy == TopologyPolicy::kBestEffort) return true;
   const std::vector<uint32_t> all = cpus.ToVector();
   return std::all_of(all.begin(), all.end(), [&](uint32_t cpu) {
     const auto place = managers_.maps().cpus.find(cpu);

@@ -5,27 +5,25 @@
 
 #include <nlohmann/json.hpp>
 
+#include "agent/managers/managers_for_test.h"
+
 namespace plimsoll::agent {
 namespace {
 
 using ::testing::HasSubstr;
 
-resources::CpuSet Cpus(absl::string_view text) {
-  return *resources::CpuSet::Parse(text);
-}
-
 PodGrant FullGrant() {
   PodGrant grant;
   grant.containers["main"] = {
-      .cpus = Cpus("2-3"),
+      .cpus = CpusOfText("2-3"),
       .cpu_count = 3,
       .memory = {{"memory",
                   NodeMask::FromBits(3),
                   int64_t{5} << 30,
                   {{0, 1}, {1, (int64_t{5} << 30) - 1}}},
                  {"hugepages-2Mi", NodeMask::Of(1), 1 << 21, {{1, 1 << 21}}}}};
-  grant.containers["side"] = {.cpus = Cpus("8"), .cpu_count = 1, .memory = {}};
-  grant.pod = {.cpus = Cpus("2-9"), .cpu_count = 8, .memory = {}};
+  grant.containers["side"] = {.cpus = CpusOfText("8"), .cpu_count = 1, .memory = {}};
+  grant.pod = {.cpus = CpusOfText("2-9"), .cpu_count = 8, .memory = {}};
   grant.devices = {{"main", {{"example.com/gpu", {"gpu-1", "gpu-0"}}}}};
   grant.device_answers["main"] = {.cdi_names = {"vendor.com/gpu=0"},
                                   .nodes = {{"/dev/a", "/dev/b", "rw"}},
@@ -36,7 +34,7 @@ PodGrant FullGrant() {
 }
 
 // The message of what a text is refused with; empty: it is not refused.
-std::string Fault(absl::string_view text) {
+std::string GrantFault(absl::string_view text) {
   const absl::Status status = PodGrantOf(nlohmann::json::parse(text)).status();
   EXPECT_TRUE(status.ok() || absl::IsInvalidArgument(status)) << status;
   return std::string(status.message());
@@ -53,7 +51,7 @@ TEST(PodGrantTest, AGrantComesBackWholeFromItsText) {
 
 TEST(PodGrantTest, TheTextIsPlain) {
   PodGrant grant;
-  grant.containers["a"] = {.cpus = Cpus("0,4"),
+  grant.containers["a"] = {.cpus = CpusOfText("0,4"),
                            .cpu_count = 2,
                            .memory = {{"memory", NodeMask::Of(0), 4096, {{0, 4096}}}}};
   EXPECT_EQ(ToJson(grant).dump(),
@@ -82,27 +80,33 @@ TEST(PodGrantTest, AGrantOfNothingIsEmpty) {
 }
 
 TEST(PodGrantTest, TextOfAnotherShapeIsRefused) {
-  EXPECT_THAT(Fault("[]"), HasSubstr("no object"));
-  EXPECT_NE(Fault(R"({"containers": {"a": 3}})"), "");
-  EXPECT_NE(Fault(R"({"containers": [3]})"), "");
-  EXPECT_THAT(Fault(R"({"containers": {"a": {"cpus": "3-1"}}})"), HasSubstr("container \"a\""));
-  EXPECT_NE(Fault(R"({"containers": {"a": {"cpus": 3}}})"), "");
-  EXPECT_THAT(Fault(R"({"pod": {"cpuCount": -1}})"), HasSubstr("no number of CPUs"));
-  EXPECT_THAT(Fault(R"({"pod": {"cpuCount": 70000}})"), HasSubstr("no number of CPUs"));
-  EXPECT_NE(Fault(R"({"pod": {"memory": [{}]}})"), "");
-  EXPECT_NE(Fault(R"({"devices": {"a": {"r": [3]}}})"), "");
-  EXPECT_NE(Fault(R"({"deviceAnswers": {"a": {}}})"), "");
+  EXPECT_THAT(GrantFault("[]"), HasSubstr("no object"));
+  EXPECT_NE(GrantFault(R"({"containers": {"a": 3}})"), "");
+  EXPECT_NE(GrantFault(R"({"containers": [3]})"), "");
+  EXPECT_THAT(GrantFault(R"({"containers": {"a": {"cpus": "3-1"}}})"),
+              HasSubstr("container \"a\""));
+  EXPECT_NE(GrantFault(R"({"containers": {"a": {"cpus": 3}}})"), "");
+  EXPECT_THAT(GrantFault(R"({"pod": {"cpuCount": -1}})"), HasSubstr("no number of CPUs"));
+  EXPECT_THAT(GrantFault(R"({"pod": {"cpuCount": 70000}})"), HasSubstr("no number of CPUs"));
+  EXPECT_NE(GrantFault(R"({"pod": {"memory": [{}]}})"), "");
+  EXPECT_NE(GrantFault(R"({"devices": {"a": {"r": [3]}}})"), "");
+  EXPECT_NE(GrantFault(R"({"deviceAnswers": {"a": {}}})"), "");
 }
 
 TEST(PodGrantTest, MemoryWhoseSharesAreNotItsBytesIsRefused) {
   const std::string start = R"({"pod": {"memory": [{"resource": "memory", "nodes": )";
-  EXPECT_EQ(Fault(start + R"([1], "bytes": 7, "shares": {"1": 7}}]}})"), "");
-  EXPECT_THAT(Fault(start + R"([1], "bytes": 7, "shares": {"1": 6}}]}})"), HasSubstr("shares"));
-  EXPECT_THAT(Fault(start + R"([1], "bytes": 7, "shares": {"0": 7}}]}})"), HasSubstr("shares"));
-  EXPECT_THAT(Fault(start + R"([1], "bytes": -7, "shares": {"1": -7}}]}})"), HasSubstr("shares"));
-  EXPECT_THAT(Fault(start + R"([64], "bytes": 0, "shares": {}}]}})"), HasSubstr("NUMA node 64"));
-  EXPECT_THAT(Fault(start + R"([1], "bytes": 0, "shares": {"x": 0}}]}})"), HasSubstr("NUMA node"));
-  EXPECT_NE(Fault(start + R"([1], "bytes": "7", "shares": {"1": 7}}]}})"), "");
+  EXPECT_EQ(GrantFault(start + R"([1], "bytes": 7, "shares": {"1": 7}}]}})"), "");
+  EXPECT_THAT(GrantFault(start + R"([1], "bytes": 7, "shares": {"1": 6}}]}})"),
+              HasSubstr("shares"));
+  EXPECT_THAT(GrantFault(start + R"([1], "bytes": 7, "shares": {"0": 7}}]}})"),
+              HasSubstr("shares"));
+  EXPECT_THAT(GrantFault(start + R"([1], "bytes": -7, "shares": {"1": -7}}]}})"),
+              HasSubstr("shares"));
+  EXPECT_THAT(GrantFault(start + R"([64], "bytes": 0, "shares": {}}]}})"),
+              HasSubstr("NUMA node 64"));
+  EXPECT_THAT(GrantFault(start + R"([1], "bytes": 0, "shares": {"x": 0}}]}})"),
+              HasSubstr("NUMA node"));
+  EXPECT_NE(GrantFault(start + R"([1], "bytes": "7", "shares": {"1": 7}}]}})"), "");
 }
 
 }  // namespace

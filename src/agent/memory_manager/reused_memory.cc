@@ -33,15 +33,12 @@ int64_t BytesOf(const std::map<uint32_t, int64_t>& shares) {
 
 }  // namespace
 
-void TakeOver(const std::vector<MemoryBlock>& given,
-              const std::vector<std::vector<MemoryBlock>*>& earlier) {
+void TakeOver(const std::vector<MemoryBlock>& given, const std::vector<MemoryBlock*>& earlier) {
   for (const MemoryBlock& block : given) {
     int64_t left = block.bytes;
-    for (std::vector<MemoryBlock>* const blocks : earlier) {
-      for (MemoryBlock& other : *blocks) {
-        if (left == 0 || !IsReusable(other, block.resource, block.nodes)) continue;
-        left -= BytesOf(TakeFrom(other, left));
-      }
+    for (MemoryBlock* const other : earlier) {
+      if (left == 0 || !IsReusable(*other, block.resource, block.nodes)) continue;
+      left -= BytesOf(TakeFrom(*other, left));
     }
   }
 }

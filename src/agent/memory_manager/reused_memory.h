@@ -13,13 +13,12 @@
 
 namespace plimsoll::agent {
 
-// To be called with the blocks that StaticMemoryPolicy::Allocate has given. `earlier`: the memory
-// of the pod's init containers before the new container without those that restart (sidecars), in
-// the pod's order; what was given as `reusable` is these one after the other. A block that is taken
-// over wholly stays with 0 bytes: as kubelet sees it, its nodes are in use until the container is
+// To be called with the blocks that StaticMemoryPolicy::Allocate has given. `earlier`: the blocks
+// that it had as `reusable`, in the same order: those of the pod's init containers before the new
+// container, without containers that restart (sidecars), in the pod's order. A block that is taken
+// over wholly stays with 0 bytes: as kubelet sees it, its nodes are in use until its container is
 // gone.
-void TakeOver(const std::vector<MemoryBlock>& given,
-              const std::vector<std::vector<MemoryBlock>*>& earlier);
+void TakeOver(const std::vector<MemoryBlock>& given, const std::vector<MemoryBlock*>& earlier);
 
 // What a block of the resource at these nodes can take over.
 int64_t ReusableBytes(const std::vector<MemoryBlock>& reusable, const std::string& resource,

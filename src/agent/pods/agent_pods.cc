@@ -139,11 +139,11 @@ absl::StatusOr<AgentPods::Present> AgentPods::PresentNow(Preferences& preference
   const std::vector<PodTable::Worker> all = table_.All();
   DeviceStock stock;
   if (host_.device_manager != nullptr) stock = host_.device_manager->Stock();
-  Present present{.ledger = GrantLedger(std::move(managers), std::move(stock), preferences.Known(),
-                                        all),
-                  .all_known = true,
-                  .kept = {},
-                  .others = {}};
+  Present present{
+      .ledger = GrantLedger(std::move(managers), std::move(stock), preferences.Known(), all),
+      .all_known = true,
+      .kept = {},
+      .others = {}};
   for (const auto& [key, aside] : unreadable_) present.ledger.Hold(aside.record.grant);
   for (const PodTable::Worker& each : all) {
     present.all_known = present.all_known && each->has_looked();
@@ -169,8 +169,10 @@ absl::StatusOr<PodRecord> AgentPods::RecordOf(const PodKey& key, const WantedPod
   }
   PLIMSOLL_ASSIGN_OR_RETURN(const std::optional<PodVerdict> no_room,
                             admit_(wanted.manifest, present.others));
+  PLIMSOLL_ASSIGN_OR_RETURN(const std::optional<PodGrant> wish,
+                            host_.store.WishFor(UidIn(wanted.object), key));
   // kubelet's managers are asked first.
-  record.verdict = present.ledger.Claim(wanted.manifest, record.grant);
+  record.verdict = present.ledger.Claim(wanted.manifest, record.grant, wish ? &*wish : nullptr);
   if (!record.verdict) record.verdict = no_room;
   if (record.verdict && !present.all_known) {
     return absl::UnavailableError(absl::StrCat(

@@ -139,8 +139,7 @@ class AgentPods : public PodService {
   absl::Status Take(const std::map<PodKey, WantedPod>& pods, const std::string& file,
                     Preferences& preferences) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Shows and starts a pod that is on record.
-  void Begin(PodRecord record, const pod::Manifest& manifest)
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void Begin(PodRecord record, const pod::Manifest& manifest) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // The pods whose grants managers have to fit. `kept` owns the manifests.
   std::vector<GrantedPod> Granted(std::vector<std::shared_ptr<const pod::Manifest>>& kept) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
@@ -174,7 +173,7 @@ class AgentPods : public PodService {
   std::map<PodKey, UnreadablePod> unreadable_ ABSL_GUARDED_BY(mutex_);
   LivingChanges changes_ ABSL_GUARDED_BY(mutex_);
   NodeAmounts amounts_ ABSL_GUARDED_BY(mutex_);  // that containers were last told to follow
-  PodTable table_;  // last: its threads use all of the above
+  PodTable table_;                               // last: its threads use all of the above
 };
 
 }  // namespace plimsoll::agent

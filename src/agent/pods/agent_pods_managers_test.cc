@@ -73,6 +73,7 @@ TEST_F(AgentPodsManagersTest, CpusOfAnEndedPodAreAnothers) {
   Start();
   Take(Guaranteed("done", 3, "restartPolicy: Never, "));
   ASSERT_TRUE(AwaitCpus("done", "1-3"));
+  ASSERT_TRUE(AwaitPhase("done", "Running"));
   Take(Guaranteed("early", 1));
   EXPECT_EQ(OnRecord("early")->verdict->reason, "UnexpectedAdmissionError");
   EXPECT_THAT(EventOf("early", "UnexpectedAdmissionError"),
@@ -183,6 +184,7 @@ TEST_F(AgentPodsManagersTest, PluginsChooseWithoutTheLock) {
   EXPECT_TRUE(AwaitPhase("three", "Running"));
   EXPECT_EQ(EventOf("three", "FailedCreate"), "");
   EXPECT_EQ(cri_.EnvOf("three", "DEVICES"), "g0");
+  ASSERT_TRUE(AwaitPhase("one", "Running") && AwaitPhase("two", "Running"));
   Take(Named("four", "limits: {example.com/gpu: 1}"));
   EXPECT_EQ(OnRecord("four")->verdict->reason, "UnexpectedAdmissionError");
 

@@ -74,7 +74,8 @@ absl::Status TellDevicesOfStart(const DeviceManager* devices, const PodGrant& gr
   return absl::OkStatus();
 }
 
-std::string DeviceHealthOf(const DeviceStock& stock, const std::string& resource, const std::string& id) {
+std::string DeviceHealthOf(const DeviceStock& stock, const std::string& resource,
+                           const std::string& id) {
   const auto list = stock.find(resource);
   if (list == stock.end()) return "Unknown";
   const auto& all = list->second.devices;

@@ -19,7 +19,8 @@ absl::Status CheckDevices(const DeviceStock& stock, const pod::Manifest& pod,
                           const PodGrant& grant);
 
 // Asks the plugins for each container with devices whose answer the grant lacks, and adds those
-// of the grant. Takes as long as the plugins. Errors of DeviceManager::Allocate. `devices` null: FAILED_PRECONDITION if there is something to ask.
+// of the grant. Takes as long as the plugins. Errors of DeviceManager::Allocate. `devices` null:
+// FAILED_PRECONDITION if there is something to ask.
 absl::StatusOr<std::map<std::string, pod::GivenDevices>> AskForDevices(const DeviceManager* devices,
                                                                        const PodGrant& grant);
 
@@ -29,7 +30,8 @@ absl::Status TellDevicesOfStart(const DeviceManager* devices, const PodGrant& gr
                                 const std::string& container);
 
 // "Healthy", "Unhealthy", or "Unknown" for a device that is gone (KEP-4680).
-std::string DeviceHealthOf(const DeviceStock& stock, const std::string& resource, const std::string& id);
+std::string DeviceHealthOf(const DeviceStock& stock, const std::string& resource,
+                           const std::string& id);
 
 }  // namespace plimsoll::agent
 

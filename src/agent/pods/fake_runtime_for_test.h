@@ -90,7 +90,7 @@ class FakeCri : public ::runtime::v1::RuntimeService::Service,
     const absl::MutexLock lock(&mutex_);
     Forget(id);
   }
-  // Statuses tell the resources from now on: those of the creation, with all updates.
+  // From now on there are updates of resources, and statuses tell them.
   void TellResources() {
     const absl::MutexLock lock(&mutex_);
     tells_resources_ = true;
@@ -308,6 +308,7 @@ class FakeCri : public ::runtime::v1::RuntimeService::Service,
     const grpc::Status status = script_.Enter("UpdateContainerResources", context, id);
     if (!status.ok()) return status;
     const absl::MutexLock lock(&mutex_);
+    if (!tells_resources_) return {grpc::StatusCode::UNIMPLEMENTED, ""};
     const auto it = containers_.find(id);
     if (it == containers_.end()) return NoSuch(id);
     auto* resources = it->second.config.mutable_linux()->mutable_resources();

@@ -47,9 +47,10 @@ GrantLedger::GrantLedger(std::shared_ptr<const NodeManagers> managers, DeviceSto
   }
 }
 
-std::optional<PodVerdict> GrantLedger::Claim(const pod::Manifest& pod, PodGrant& grant) {
+std::optional<PodVerdict> GrantLedger::Claim(const pod::Manifest& pod, PodGrant& grant,
+                                             const PodGrant* wish) {
   AllocationLedger trial = ledger_;
-  const auto rejection = trial.Allocate(pod, grant);
+  const auto rejection = trial.Allocate(pod, grant, wish);
   if (!rejection) return std::nullopt;
   return PodVerdict{rejection->reason, rejection->message};
 }
@@ -63,9 +64,8 @@ absl::Status GrantLedger::Settle(PodTable& table) const {
   for (const PodTable::Worker& each : present_) {
     const PodGrant grant = each->record().grant;
     if (grant.Empty() || each->holds_grant()) continue;
-    const bool is_claimed = std::any_of(kept_.begin(), kept_.end(), [&](const PodGrant& claim) {
-      return Overlap(claim, grant);
-    });
+    const bool is_claimed = std::any_of(
+        kept_.begin(), kept_.end(), [&](const PodGrant& claim) { return Overlap(claim, grant); });
     if (!is_claimed) continue;
     PLIMSOLL_RETURN_IF_ERROR(each->ReleaseGrant());
     table.Wake(each->uid());

@@ -31,7 +31,8 @@ class GrantLedger {
   // Nobody gets it: a pod that isn't in the table has it.
   void Hold(const PodGrant& grant) { ledger_.Hold(grant); }
   // See AllocationLedger::Allocate. What is claimed is held once it is kept, before any other call.
-  std::optional<PodVerdict> Claim(const pod::Manifest& pod, PodGrant& grant);
+  std::optional<PodVerdict> Claim(const pod::Manifest& pod, PodGrant& grant,
+                                  const PodGrant* wish = nullptr);
   void Keep(const PodGrant& grant);
   // Before the claims go on record: takes claimed grants off the records of pods that have ended,
   // so that nothing is on two records, and wakes these pods in the table, for their status.

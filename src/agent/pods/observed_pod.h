@@ -17,10 +17,10 @@ enum class ContainerState { kCreated, kRunning, kExited, kUnknown };
 
 // The resources of a container as its status tells them (KEP-2273).
 struct ReportedResources {
-  int64_t cpu_shares = 0;          // 0: not told
-  int64_t cpu_quota_us = 0;        // 0, -1: no limit
-  int64_t cpu_period_us = 0;       // 0: 100000
-  int64_t memory_limit_bytes = 0;  // 0, -1: no limit
+  int64_t cpu_shares = 0;               // 0: not told
+  int64_t cpu_quota_us = 0;             // 0, -1: no limit
+  int64_t cpu_period_us = 0;            // 0: 100000
+  int64_t memory_limit_bytes = 0;       // 0, -1: no limit
   int64_t memory_swap_limit_bytes = 0;  // of both together; 0: not told, -1: no limit
   int64_t oom_score_adj = 0;            // 0: not told
   std::string cpus;                     // the kernel's list; empty: not told

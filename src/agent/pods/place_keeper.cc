@@ -134,8 +134,7 @@ PlaceKeeper::Outcome PlaceKeeper::Keep(const PodHost& host, const PodRecord& rec
       if (pod.containers[i].name != run.name) continue;
       const absl::StatusOr<Resources> wish = pod::LimitsToCri(pod, i, context);
       if (!wish.ok()) continue;  // the start of the container told of it
-      outcome.pause =
-          std::min(outcome.pause, KeepOne(host, record, run, *wish, outcome.changed));
+      outcome.pause = std::min(outcome.pause, KeepOne(host, record, run, *wish, outcome.changed));
     }
   }
   // Managers that aren't known yet wake the pod once they are.

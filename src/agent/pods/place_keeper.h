@@ -1,5 +1,5 @@
-// Keeps running containers on the CPUs and NUMA nodes that they shall have, and their amounts as the
-// node is now.
+// Keeps running containers on the CPUs and NUMA nodes that they shall have, and their amounts as
+// the node is now.
 #ifndef PLIMSOLL_AGENT_PODS_PLACE_KEEPER_H_
 #define PLIMSOLL_AGENT_PODS_PLACE_KEEPER_H_
 
@@ -25,7 +25,7 @@ namespace plimsoll::agent {
 class PlaceKeeper {
  public:
   struct Outcome {
-    std::set<std::string> changed;  // ids of containers: read them again
+    std::set<std::string> changed;                    // ids of containers: read them again
     absl::Duration pause = absl::InfiniteDuration();  // until a failed call's retry
   };
   // A failure is an event, and retried after a pause; so is an update without effect. One of a
@@ -50,8 +50,8 @@ class PlaceKeeper {
 
   // As far as this keeper has sent it.
   struct Sent {
-    Resources all;             // each member as last sent
-    std::string last;          // the last update that the runtime took; another one like it has no use
+    Resources all;     // each member as last sent
+    std::string last;  // the last update that the runtime took; another one like it has no use
     bool has_no_call = false;  // UNIMPLEMENTED
     std::string failed;        // the last update that did
     absl::Time retry_at;       // of that

@@ -271,8 +271,8 @@ TEST_F(DeviceStartTest, AFailedPreStartIsRetriedAsAnyStart) {
   devices_.Answer("PreStart", absl::UnavailableError("gone"));
   BeginWithGpu();
   worker_->Step();
-  EXPECT_EQ((*board_.Get({"default", "web"}))
-                ["/status/containerStatuses/0/state/waiting/reason"_json_pointer],
+  EXPECT_EQ((*board_.Get({"default",
+                          "web"}))["/status/containerStatuses/0/state/waiting/reason"_json_pointer],
             "CreateContainerConfigError");
   devices_.Answer("PreStart", absl::OkStatus());
   clock_.Advance(BackOff::kFirst);

@@ -1,5 +1,7 @@
 #include "agent/pods/places.h"
 
+#include <algorithm>
+#include <cstddef>
 #include <vector>
 
 #include "absl/strings/str_join.h"
@@ -47,6 +49,15 @@ CpuSet LeftOf(const pod::Manifest& pod, const PodGrant& grant, size_t index) {
 
 bool HasExclusiveCpus(const PodGrant& grant, const std::string& container) {
   return !OwnCpus(grant, container).Empty();
+}
+
+bool HasExclusiveCpus(const PodGrant& grant, const pod::Manifest& pod) {
+  const auto has = [&](const pod::ContainerManifest& each) {
+    return HasExclusiveCpus(grant, each.name);
+  };
+  const auto& all = pod.containers;
+  return pod.resources ? std::all_of(all.begin(), all.end(), has)
+                       : std::any_of(all.begin(), all.end(), has);
 }
 
 std::map<std::string, pod::ContainerPlace> PlacesOf(const pod::Manifest& pod, const PodGrant& grant,

@@ -39,6 +39,10 @@ TEST(PlacesTest, ContainersHaveTheirOwnCpusOrTheSharedOnes) {
   EXPECT_FALSE(places["b"].exclusive);
   EXPECT_TRUE(HasExclusiveCpus(grant, "a"));
   EXPECT_FALSE(HasExclusiveCpus(grant, "b"));
+  pod::Manifest pod = FiveContainers();
+  EXPECT_TRUE(HasExclusiveCpus(grant, pod));
+  pod.resources = resources::Requirements();
+  EXPECT_FALSE(HasExclusiveCpus(grant, pod)) << "others share the pod's out";
   EXPECT_EQ(PlacesOf(FiveContainers(), {}, std::nullopt)["b"].cpus, "") << "the runtime's choice";
 }
 

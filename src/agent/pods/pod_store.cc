@@ -206,7 +206,7 @@ absl::Status PodStore::PutAll(const std::vector<PodRecord>& pods) {
                                       pod.object.dump(), pod.file, absl::ToUnixNanos(pod.created),
                                       NanosOf(pod.deleted), pod.grace_s, verdict.reason,
                                       verdict.message, int64_t{pod.first_id}, ExtraOf(pod)));
-    PLIMSOLL_RETURN_IF_ERROR(wishes_.Use(pod.uid, pod.key));
+    PLIMSOLL_RETURN_IF_ERROR(wishes_.Use(UidIn(pod.object), pod.key));
   }
   return transaction.Commit();
 }

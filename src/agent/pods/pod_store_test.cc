@@ -235,7 +235,10 @@ TEST_F(PodStoreTest, AWishIsForItsUidOrItsNameAndIsUsedUpWithThePodsRow) {
   EXPECT_EQ(**store->WishFor("new", {"default", "a"}), GrantOfCpus("1"));
   EXPECT_EQ(**store->WishFor("u2", {"default", "a"}), GrantOfCpus("2")) << "the uid counts first";
   EXPECT_FALSE(store->WishFor("new", {"other", "a"})->has_value());
-  ASSERT_TRUE(store->Put({RecordOf("a"), RecordOf("c")}).ok());
+  PodRecord renamed = RecordOf("c");
+  renamed.object["metadata"]["uid"] = "u3";
+  EXPECT_EQ(UidIn(renamed.object), "u3");
+  ASSERT_TRUE(store->Put({RecordOf("a"), renamed}).ok());
   EXPECT_FALSE(store->WishFor("new", {"default", "a"})->has_value());
   const auto left = Open()->Wishes();
   ASSERT_EQ(left->size(), 1u);

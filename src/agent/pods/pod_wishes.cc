@@ -6,6 +6,13 @@
 
 namespace plimsoll::agent {
 
+std::string UidIn(const nlohmann::json& object) {
+  const auto metadata = object.find("metadata");
+  if (metadata == object.end() || !metadata->is_object()) return "";
+  const auto uid = metadata->find("uid");
+  return uid != metadata->end() && uid->is_string() ? uid->get<std::string>() : "";
+}
+
 const char PodWishes::kSchema[] =
     "CREATE TABLE wishes (uid TEXT PRIMARY KEY NOT NULL, pod_namespace TEXT NOT NULL,"
     " name TEXT NOT NULL, pod_grant TEXT NOT NULL) STRICT;"

@@ -3,6 +3,7 @@
 #ifndef PLIMSOLL_AGENT_PODS_POD_WISHES_H_
 #define PLIMSOLL_AGENT_PODS_POD_WISHES_H_
 
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <utility>
@@ -21,6 +22,9 @@ struct PodWish {
   PodKey key;
   PodGrant grant;
 };
+
+// metadata.uid of a v1 Pod as written, which a pod that came from kubelet may have; else empty.
+std::string UidIn(const nlohmann::json& object);
 
 // The table of wishes. Used by one thread at a time.
 class PodWishes {

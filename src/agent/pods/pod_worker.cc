@@ -526,9 +526,9 @@ absl::Status PodWorker::TryDevices(PodRecord& record) {
     record.grant.device_answers = *std::move(answers);
     return absl::OkStatus();
   }
-  const PodVerdict verdict = {"UnexpectedAdmissionError",
-                              absl::StrCat("Allocate failed due to ", answers.status().message(),
-                                           ", which is unexpected")};
+  const PodVerdict verdict = {
+      "UnexpectedAdmissionError",
+      absl::StrCat("Allocate failed due to ", answers.status().message(), ", which is unexpected")};
   PLIMSOLL_RETURN_IF_ERROR(Evict(verdict));
   host_.events.Add(SubjectOf(record), "Warning", verdict.reason, verdict.message);
   return absl::AbortedError(verdict.message);
@@ -676,10 +676,10 @@ void PodWorker::Show(const ObservedPod& observed, const std::optional<PodEnd>& e
       if (shared_.manifest == memory_.begun) resize_failure = memory_.resize_failure;
     }
     const PodBoard::Object before = host_.board.Get(key_);
-    host_.board.Put(key_,
-                    PodObject({record, manifest_, observed, end, memory_.waiting, memory_.failure,
-                               resize_failure, host_.resizes_pods, probes_.health(), DevicesOf(record)},
-                              host_.node, before != nullptr ? *before : none, host_.clock.Now()));
+    host_.board.Put(
+        key_, PodObject({record, manifest_, observed, end, memory_.waiting, memory_.failure,
+                         resize_failure, host_.resizes_pods, probes_.health(), DevicesOf(record)},
+                        host_.node, before != nullptr ? *before : none, host_.clock.Now()));
     const absl::MutexLock lock(&mutex_);
     is_latest = shared_.changes == changes;
   }

@@ -107,8 +107,8 @@ class PodWorker {
   void KeepPlaces(const PodRecord& record, ObservedPod& observed, Pause& pause);
   // Reads containers and sandboxes again that have changed.
   void ReadAgain(const std::set<std::string>& changed, ObservedPod& observed, Pause& pause);
-  // Asks plugins for what the containers get with their devices, once, and puts it on record. False:
-  // nothing starts now, and `pause` says when to retry; or the pod has a verdict.
+  // Asks plugins for what the containers get with their devices, once, and puts it on record.
+  // False: nothing starts now, and `pause` says when to retry; or the pod has a verdict.
   bool BringDevices(PodRecord& record, Pause& pause);
   // UNAVAILABLE: a plugin is away. ABORTED: one has refused, which is the pod's verdict.
   absl::Status TryDevices(PodRecord& record);

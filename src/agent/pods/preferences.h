@@ -4,7 +4,8 @@
 //   do {
 //     const absl::MutexLock lock(&mutex);
 //     Take(pod, preferences.Known());  // an unknown answer is noted as a question
-//   } while (preferences.Ask());       // a plugin was asked: the pod is tried again with its answer
+//   } while (preferences.Ask());       // a plugin was asked: the pod is tried again with its
+//   answer
 #ifndef PLIMSOLL_AGENT_PODS_PREFERENCES_H_
 #define PLIMSOLL_AGENT_PODS_PREFERENCES_H_
 

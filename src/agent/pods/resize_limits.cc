@@ -25,8 +25,8 @@ template <typename Counts>
 bool AnyDiffers(const pod::Manifest& before, const pod::Manifest& after, const char* resource,
                 const Counts& counts) {
   for (size_t i = 0; i < std::min(before.containers.size(), after.containers.size()); ++i) {
-    if (counts(i) && RequestIn(before.containers[i], resource) !=
-                         RequestIn(after.containers[i], resource)) {
+    if (counts(i) &&
+        RequestIn(before.containers[i], resource) != RequestIn(after.containers[i], resource)) {
       return true;
     }
   }

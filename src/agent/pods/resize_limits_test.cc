@@ -55,8 +55,9 @@ TEST(ResizeLimitsTest, MemoryThatMayBeSwappedStays) {
   swap.swap_control = pod::SwapControl::kV2;
   const char* const before = "{requests: {memory: 1Mi}}";
   const char* const after = "{requests: {memory: 2Mi}}";
-  const char* const restarts = ", resizePolicy: [{resourceName: memory, restartPolicy: "
-                               "RestartContainer}]";
+  const char* const restarts =
+      ", resizePolicy: [{resourceName: memory, restartPolicy: "
+      "RestartContainer}]";
   EXPECT_EQ(WhyInfeasible(Limited(before), Limited(after), {}, swap),
             "In-place resize of containers with swap is not supported.");
   EXPECT_EQ(WhyInfeasible(Limited(before, restarts), Limited(after, restarts), {}, swap),

@@ -64,8 +64,8 @@ struct Lacks {
   Lack memory;
 };
 
-Lacks ReportedLacks(const ReportedResources& has, const Requirements& wants,
-                    const ResizeView& view, const std::string& container) {
+Lacks ReportedLacks(const ReportedResources& has, const Requirements& wants, const ResizeView& view,
+                    const std::string& container) {
   Lacks lacks;
   linux::CgroupSettings settings =
       resources::ToCgroupSettings(wants).value_or(linux::CgroupSettings());

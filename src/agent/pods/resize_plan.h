@@ -33,8 +33,8 @@ struct ResizeView {
   const pod::Manifest& before;  // whose resources were in force
   const pod::Manifest& after;   // whose resources shall be
   const ObservedPod& observed;
-  int64_t generation;  // PodRecord::allocated_generation
-  bool writes;         // the runtime is told requests and limits as written (KEP-4112)
+  int64_t generation;     // PodRecord::allocated_generation
+  bool writes;            // the runtime is told requests and limits as written (KEP-4112)
   const PodGrant& grant;  // containers with CPUs of their own have no quota
 };
 

@@ -1,0 +1,148 @@
+// bench_allocation: the cost of admitting one more pod, with CPUs, memory and devices for itself,
+// on a node of 512 CPUs and 250 pods.
+#include <cstdint>
+#include <cstdio>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "agent/managers/allocation_ledger.h"
+#include "base/status.h"
+#include "bench/series.h"
+
+namespace plimsoll::bench {
+namespace {
+
+using agent::TopologyPolicy;
+using agent::TopologyScope;
+
+constexpr uint32_t kNodes = 8;
+constexpr uint32_t kCoresOfNode = 32;
+constexpr uint32_t kCores = kNodes * kCoresOfNode;
+constexpr int64_t kGi = int64_t{1} << 30;
+constexpr int kPods = 250;
+constexpr int kDevicesOfNode = 16;
+constexpr int kRounds = 200;
+constexpr char kDevice[] = "example.com/card";
+
+// Two packages of four NUMA nodes; two threads a core.
+topology::MachineMaps Machine() {
+  topology::MachineMaps maps;
+  for (uint32_t cpu = 0; cpu < 2 * kCores; ++cpu) {
+    const uint32_t core = cpu % kCores;
+    const uint32_t node = core / kCoresOfNode;
+    maps.cpus[cpu] = {
+        .core = core, .package = node / 4, .numa_node = node, .cache_group = core / 8 * 8};
+    maps.nodes[node].cpus.Add(cpu);
+  }
+  for (auto& [number, node] : maps.nodes) {
+    node.memory_bytes = 128 * kGi;
+    for (uint32_t other = 0; other < kNodes; ++other) {
+      node.distances[other] = other == number ? 10 : 20;
+    }
+  }
+  maps.cpu_count = 2 * kCores;
+  maps.core_count = kCores;
+  maps.package_count = 2;
+  maps.cache_group_count = kCores / 8;
+  maps.memory_bytes = kNodes * 128 * kGi;
+  return maps;
+}
+
+agent::DeviceStock Devices() {
+  agent::DeviceStock stock;
+  for (uint32_t node = 0; node < kNodes; ++node) {
+    for (int i = 0; i < kDevicesOfNode; ++i) {
+      stock[kDevice].devices.push_back(
+          {.id = absl::StrCat(node, "-", i), .nodes = agent::NodeMask::Of(node)});
+    }
+  }
+  return stock;
+}
+
+pod::Manifest PodOf(int64_t cpus, int64_t memory_bytes, int64_t devices) {
+  pod::Manifest pod;
+  pod.containers.emplace_back();
+  pod.containers[0].name = "main";
+  resources::ResourceList& limits = pod.containers[0].resources.limits;
+  limits["cpu"] = resources::Quantity::FromInt(cpus);
+  limits["memory"] = resources::Quantity::FromInt(memory_bytes);
+  if (devices > 0) limits[kDevice] = resources::Quantity::FromInt(devices);
+  return pod;
+}
+
+struct Case {
+  const char* name;
+  TopologyPolicy policy = TopologyPolicy::kNone;
+  TopologyScope scope = TopologyScope::kContainer;
+};
+
+absl::StatusOr<agent::PodGrant> Admit(agent::AllocationLedger& ledger, const pod::Manifest& pod) {
+  agent::PodGrant grant;
+  if (const auto rejection = ledger.Allocate(pod, grant)) {
+    return absl::FailedPreconditionError(absl::StrCat(rejection->reason, ": ", rejection->message));
+  }
+  return grant;
+}
+
+absl::Status Measure(const Case& each) {
+  agent::ManagerOptions options;
+  options.static_cpus = options.static_memory = true;
+  options.reserved_cpus.milli = 4000;
+  options.reserved_memory = {{0, {{"memory", kGi}}}};
+  options.reserved_memory_sum = {{"memory", kGi}};
+  options.topology = {.policy = each.policy, .scope = each.scope};
+  PLIMSOLL_ASSIGN_OR_RETURN(
+      const auto managers,
+      agent::NodeManagers::Make(options, std::make_shared<const topology::MachineMaps>(Machine())));
+  const agent::DeviceStock stock = Devices();
+  std::vector<agent::PodGrant> present;
+  agent::AllocationLedger first(managers, stock, nullptr);
+  for (int i = 0; i < kPods; ++i) {
+    PLIMSOLL_ASSIGN_OR_RETURN(agent::PodGrant grant,
+                              Admit(first, PodOf(1 + i % 2, 2 * kGi, i % 3 == 0 ? 1 : 0)));
+    present.push_back(std::move(grant));
+  }
+  Series series{.name = each.name};
+  for (int i = 0; i < kRounds; ++i) {
+    const absl::Time start = absl::Now();
+    agent::AllocationLedger ledger(managers, stock, nullptr);
+    for (const agent::PodGrant& grant : present) ledger.Hold(grant);
+    PLIMSOLL_RETURN_IF_ERROR(Admit(ledger, PodOf(6, 8 * kGi, 2)).status());
+    series.Add(absl::Now() - start);
+  }
+  std::printf("%-28s p50 %7.3f ms   p99 %7.3f ms   goal: 5 ms\n", each.name, series.Quantile(0.5),
+              series.Quantile(0.99));
+  return absl::OkStatus();
+}
+
+int Main() {
+  const Case cases[] = {
+      {.name = "policy none"},
+      {.name = "best-effort", .policy = TopologyPolicy::kBestEffort},
+      {.name = "restricted", .policy = TopologyPolicy::kRestricted},
+      {.name = "single-numa-node", .policy = TopologyPolicy::kSingleNumaNode},
+      {.name = "restricted, pod scope",
+       .policy = TopologyPolicy::kRestricted,
+       .scope = TopologyScope::kPod},
+  };
+  std::printf("one more pod beside %d, on 512 CPUs in %u NUMA nodes\n", kPods, kNodes);
+  for (const Case& each : cases) {
+    const absl::Status status = Measure(each);
+    if (status.ok()) continue;
+    std::fprintf(stderr, "bench_allocation: %s: %s\n", each.name, status.ToString().c_str());
+    return 1;
+  }
+  return 0;
+}
+
+}  // namespace
+}  // namespace plimsoll::bench
+
+int main() {
+  return plimsoll::bench::Main();
+}
