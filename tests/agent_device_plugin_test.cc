@@ -146,6 +146,7 @@ TEST_F(AgentDevicePluginTest, ARestartedAgentKeepsDevicesAndHearsThePluginAgain)
   EXPECT_THAT(DeviceOf("one"), HasSubstr("\"a\""));
   Apply("two", 1);
   EXPECT_TRUE(plugin.AwaitLine("allocate b"));
+  ASSERT_TRUE(agent_.Await("two", IsReady));
   Apply("three", 1);
   ASSERT_TRUE(agent_.AwaitPhase("three", "Failed"));
 }
@@ -184,6 +185,7 @@ TEST_F(AgentDevicePluginTest, AnUnhealthyDeviceIsGivenToNobodyElse) {
       << DeviceOf("one");
   Apply("two", 1);
   EXPECT_TRUE(plugin.AwaitLine("allocate c"));
+  ASSERT_TRUE(agent_.Await("two", IsReady));
   Apply("three", 1);
   ASSERT_TRUE(agent_.AwaitPhase("three", "Failed"));
 }
