@@ -128,7 +128,7 @@ TEST_F(AgentManagersTest, SharedContainersMakeWayForExclusiveCpusAndComeBack) {
   RunOwn("own");
   EXPECT_EQ(CpusOf("own"), exclusive);
   EXPECT_TRUE(AwaitCpus("shared", reserved)) << CpusOf("shared");
-  Run("late", "{requests: {cpu: 100m}}");
+  Run("late", "{}");
   EXPECT_EQ(CpusOf("late"), reserved);
   Apply("second", "{limits: {cpu: 1, memory: 64Mi}}");
   ASSERT_TRUE(agent_.AwaitPhase("second", "Failed"));
