@@ -341,13 +341,15 @@ absl::Duration PodWorker::GoOn(const PodRecord& begun, ObservedPod seen) {
   if (!plan.end && observed.ReadySandbox() != nullptr) volumes_.Refresh(record, starter_);
   Shorten(pause, plan.look_again - now);
   NotePauses(record, observed, plan);
+  const bool acted = !plan.start.empty() || !plan.stop_sandboxes.empty();
+  // An image or a device plugin may take minutes; other pods are judged meanwhile.
+  if (acted && !has_looked()) Report(seen, plan.end);
   if (StopSandboxes(record, observed, plan, pause) && !plan.start.empty() &&
       BringDevices(record, pause)) {
     const std::string sandbox = EnsureSandbox(record, observed, plan, pause);
     if (!sandbox.empty()) StartContainers(record, observed, plan, sandbox, pause);
   }
   Tidy(observed, plan);
-  const bool acted = !plan.start.empty() || !plan.stop_sandboxes.empty();
   const absl::StatusOr<ObservedPod> after = acted ? reader_.Read() : seen;
   if (after.ok()) {
     ForgetRestarts(record, *after);

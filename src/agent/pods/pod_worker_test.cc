@@ -89,6 +89,20 @@ TEST_F(PodWorkerTest, AnEvictedPodHoldsItsGrantUntilItsStepHasToldWhatItStarted)
   EXPECT_FALSE(worker_->holds_grant());
 }
 
+// Other pods are judged by it while its image or its devices' plugin takes long.
+TEST_F(PodWorkerTest, APodIsKnownBeforeItsStartIsOver) {
+  Begin(OnePod("web"));
+  cri_.script().Hold("RunPodSandbox");
+  Stepping stepping(*worker_);
+  ASSERT_TRUE(cri_.script().AwaitHeld("RunPodSandbox"));
+  EXPECT_TRUE(worker_->has_looked());
+  EXPECT_TRUE(worker_->is_active());
+  EXPECT_EQ(Phase("web"), "Pending");
+  cri_.script().Release("RunPodSandbox");
+  stepping.Join();
+  EXPECT_EQ(Phase("web"), "Running");
+}
+
 TEST_F(PodWorkerTest, ADeletionDuringAStepIsTheNextStepsWork) {
   Begin(OnePod("web"));
   cri_.script().Hold("CreateContainer");
