@@ -145,7 +145,8 @@ bool CpuRefit::IsAnyShort() const {
 
 void CpuRefit::ForgetInits() {
   for (Slot& slot : slots_) {
-    if (slot.IsOrdinaryInit()) slot.cpus = {};
+    // A pod that can't be read has what it had: its containers may be others.
+    if (slot.IsOrdinaryInit() && pods_[slot.pod].has_manifest) slot.cpus = {};
   }
 }
 

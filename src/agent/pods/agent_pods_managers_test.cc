@@ -1,6 +1,7 @@
 // Allocations to the pods of an agent, over a fake runtime.
 #include <gmock/gmock.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
 #include <string>
@@ -36,7 +37,16 @@ class AgentPodsManagersTest : public AgentPodsTest {
     return Named(name, absl::StrCat("limits: {cpu: ", cpus, ", memory: 64Mi}"), spec);
   }
   static std::string BestEffort(const std::string& name) { return Named(name, ""); }
+  // A phase is shown before admission counts by it.
+  bool AwaitLooks() {
+    return WaitUntil([&] {
+      const auto workers = pods_->Workers();
+      return std::all_of(workers.begin(), workers.end(),
+                         [](const auto& each) { return each->has_looked(); });
+    });
+  }
   void Take(const std::string& manifest) {
+    ASSERT_TRUE(AwaitLooks());
     const auto applied = pods_->Apply(manifest, "test");
     ASSERT_TRUE(applied.ok()) << applied.status();
   }
@@ -103,6 +113,7 @@ TEST_F(AgentPodsManagersTest, CpusOfAnEndedPodAreAnothers) {
   cri_.EndContainer("done", 0);
   pods_->WakeAll();
   ASSERT_TRUE(AwaitPhase("done", "Succeeded"));
+  ASSERT_TRUE(WaitUntil([&] { return pods_->Allocations()["pods"].empty(); }));
   Take(Guaranteed("next", 3));
   EXPECT_TRUE(AwaitCpus("next", "1-3"));
   EXPECT_EQ(CpusOnRecord("done"), "") << "no CPU is on two records";
