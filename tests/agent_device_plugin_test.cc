@@ -104,7 +104,8 @@ TEST_F(AgentDevicePluginTest, APodGetsWhatBelongsToItsDevices) {
   EXPECT_EQ(mount.container_path(), "/tpu");
   EXPECT_TRUE(mount.readonly());
   // The announcement names the same.
-  const auto& announced = runtime_.Sandboxes()[1].config().pod_resources().containers(0);
+  const cri::ContainerResourceConfig announced =
+      runtime_.Sandboxes()[1].config().pod_resources().containers(0);
   EXPECT_EQ(announced.devices(0).host_path(), "/dev/null");
   EXPECT_EQ(announced.cdi_devices(0).name(), "plimsoll-test.com/tpu=a");
   EXPECT_EQ(announced.mounts().rbegin()->container_path(), "/tpu");
@@ -115,6 +116,16 @@ TEST_F(AgentDevicePluginTest, APodGetsWhatBelongsToItsDevices) {
   Apply("four", 1);
   ASSERT_TRUE(agent_.Await("four", IsReady));
   EXPECT_THAT(DeviceOf("four"), HasSubstr("\"b\""));
+}
+
+TEST(AgentDevicePluginStartTest, SocketsThatCantBeServedEndTheStart) {
+  const TestDir directory;
+  RecordingRuntime runtime(directory.path());
+  AgentProcess agent(directory.path(), runtime.address(), "cgroupsPerQOS: false\n");
+  ASSERT_TRUE(Host().ReplaceFile(agent.device_plugins(), "no directory").ok());
+  const absl::Status started = agent.Start();
+  EXPECT_FALSE(started.ok());
+  EXPECT_THAT(agent.Log(), HasSubstr("device-plugins")) << "it says why, and doesn't wait";
 }
 
 TEST_F(AgentDevicePluginTest, AContainerThatStartsAgainIsToldAndNotAllocatedAgain) {
@@ -145,6 +156,7 @@ TEST_F(AgentDevicePluginTest, ARestartedAgentKeepsDevicesAndHearsThePluginAgain)
   EXPECT_THAT(DeviceOf("one"), HasSubstr("\"a\""));
   Apply("two", 1);
   EXPECT_TRUE(plugin.AwaitLine("allocate b"));
+  ASSERT_TRUE(agent_.Await("two", IsReady));
   Apply("three", 1);
   ASSERT_TRUE(agent_.AwaitPhase("three", "Failed"));
 }
@@ -164,7 +176,7 @@ TEST_F(AgentDevicePluginTest, WithoutItsPluginAResourceOnRecordStays) {
   EXPECT_EQ(runtime_.Containers().size(), 1u);
   ASSERT_TRUE(runtime_.Exit("main", 1));
   ASSERT_TRUE(Eventually([&] { return runtime_.Containers().size() == 2; }));
-  const auto& again = runtime_.Containers()[1].config();
+  const cri::ContainerConfig again = runtime_.Containers()[1].config();
   EXPECT_EQ(again.envs(0).value(), "a") << "by the answer on record";
   Apply("two", 1);
   ASSERT_TRUE(agent_.AwaitPhase("two", "Failed"));
@@ -183,6 +195,7 @@ TEST_F(AgentDevicePluginTest, AnUnhealthyDeviceIsGivenToNobodyElse) {
       << DeviceOf("one");
   Apply("two", 1);
   EXPECT_TRUE(plugin.AwaitLine("allocate c"));
+  ASSERT_TRUE(agent_.Await("two", IsReady));
   Apply("three", 1);
   ASSERT_TRUE(agent_.AwaitPhase("three", "Failed"));
 }

@@ -85,6 +85,7 @@ class AgentImpl : public Agent {
   ~AgentImpl() override {
     // Ends calls that the parts below wait for.
     if (runtime_ != nullptr) runtime_->client().Abandon();
+    place_.With([](AgentPods& pods) { pods.BeginEnd(); });
     front_.server.reset();  // its threads use the API
     front_.api.reset();
     watches_ = {};

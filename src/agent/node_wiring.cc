@@ -56,8 +56,11 @@ absl::StatusOr<std::unique_ptr<NodeWiring>> NodeWiring::Start(const std::string&
   PLIMSOLL_ASSIGN_OR_RETURN(ManagerOptions options, ManagerOptionsOf(around.config));
   std::unique_ptr<NodeWiring> wiring(new NodeWiring(std::move(options), std::move(around)));
   wiring->MakeCgroups();
-  PLIMSOLL_RETURN_IF_ERROR(wiring->StartNode(version));
-  PLIMSOLL_RETURN_IF_ERROR(wiring->StartDevices());
+  absl::Status started = wiring->StartNode(version);
+  if (started.ok()) started = wiring->StartDevices();
+  // Else the node's thread would wait for them, and the wiring for its thread.
+  if (!started.ok()) wiring->around_.pods.End();
+  PLIMSOLL_RETURN_IF_ERROR(started);
   wiring->TellOfSwap();
   return wiring;
 }
@@ -109,7 +112,10 @@ void NodeWiring::OnDevices() {
     const absl::MutexLock lock(&mutex_);
     if (!has_devices_) return;  // they are looked at once they are there
   }
-  node_->SetExtended(devices_->Capacity(), devices_->Allocatable());
+  {
+    const absl::MutexLock lock(&telling_);
+    node_->SetExtended(devices_->Capacity(), devices_->Allocatable());
+  }
   around_.pods.With([](AgentPods& pods) { pods.OnDevices(); });
 }
 

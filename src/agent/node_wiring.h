@@ -34,7 +34,7 @@ EventSubject NodeSubject(const Config& config);
 // whether it fits. End the place of the pods before this.
 class NodeWiring {
  public:
-  // References outlive this.
+  // References outlive this. An error of Start ends `pods`.
   struct Surroundings {
     const Config& config;
     Log* log;
@@ -85,6 +85,7 @@ class NodeWiring {
 
   const ManagerOptions options_;
   const Surroundings around_;
+  absl::Mutex telling_;  // so that the node's last numbers of devices are the latest; taken first
   mutable absl::Mutex mutex_;
   NodeAmounts amounts_ ABSL_GUARDED_BY(mutex_);
   absl::Status refusal_ ABSL_GUARDED_BY(mutex_);  // of the first topology

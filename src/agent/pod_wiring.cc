@@ -142,8 +142,13 @@ nlohmann::json PodWiring::NodeWithClasses() const {
 
 absl::StatusOr<std::optional<PodVerdict>> PodWiring::Admit(
     const pod::Manifest& pod, const std::vector<const pod::Manifest*>& others) const {
-  const NodeState node = around_.node.node().State();
+  NodeState node = around_.node.node().State();
   PLIMSOLL_RETURN_IF_ERROR(CheckNodeTakesPods(node, pod));
+  // The pod has its devices by now, all healthy: one that another pod holds and that is no longer
+  // healthy takes no room from it (kubelet's sanitizeNodeAllocatable).
+  for (const auto& [resource, count] : around_.node.devices().Capacity()) {
+    node.allocatable[resource] = count;
+  }
   ClassAdmission classes;
   classes.enabled = GateIsOn("ClassResources");
   classes.pass_unadvertised = around_.config.unadvertised_classes == "pass";

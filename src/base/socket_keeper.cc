@@ -20,6 +20,14 @@ namespace {
 
 constexpr int kAgainMilliseconds = 1000;
 
+// A directory that has been replaced is another one: it needs a watch of its own.
+bool WatchDirectoryOf(const UniqueFd& changes, const std::string& path) {
+  const std::string directory = path.substr(0, path.rfind('/') + 1);
+  return inotify_add_watch(
+             changes.get(), directory.c_str(),
+             IN_DELETE | IN_MOVED_FROM | IN_DELETE_SELF | IN_MOVE_SELF | IN_ONLYDIR) >= 0;
+}
+
 }  // namespace
 
 SocketKeeper::SocketKeeper(SocketFile socket, std::function<void(UniqueFd)> serve,
@@ -45,8 +53,7 @@ absl::StatusOr<std::unique_ptr<SocketKeeper>> SocketKeeper::Start(
     std::function<void(const absl::Status&)> tell, UniqueFd listener) {
   const std::string directory = socket.path.substr(0, socket.path.rfind('/') + 1);
   UniqueFd changes(inotify_init1(IN_CLOEXEC | IN_NONBLOCK));
-  if (!changes.valid() || inotify_add_watch(changes.get(), directory.c_str(),
-                                            IN_DELETE | IN_MOVED_FROM | IN_ONLYDIR) < 0) {
+  if (!changes.valid() || !WatchDirectoryOf(changes, socket.path)) {
     return ErrnoStatus(errno, absl::StrCat("watch ", directory));
   }
   UniqueFd stop(eventfd(0, EFD_CLOEXEC));
@@ -67,7 +74,11 @@ void SocketKeeper::Look() {
     return;
   }
   Accept();  // clients that connected through the old file
-  absl::StatusOr<UniqueFd> listener = ListenAt(socket_);
+  // The watch comes first, so that no removal of the new file is missed.
+  absl::StatusOr<UniqueFd> listener =
+      WatchDirectoryOf(changes_, socket_.path) || errno != ENOENT
+          ? ListenAt(socket_)
+          : ErrnoStatus(errno, absl::StrCat("listen on ", socket_.path));
   const absl::Status made = listener.status();
   if (made.ok()) listener_ = *std::move(listener);
   if (made.ok() || !missing_) tell_(made);

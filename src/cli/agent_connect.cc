@@ -37,7 +37,7 @@ absl::Status WithAgentHint(const absl::Status& status, absl::string_view instead
       return WithHint(status,
                       agent::MayNotConnect(status) ? "Only root may use the agent's socket." : "");
     case absl::StatusCode::kUnavailable:
-      return WithHint(status, "Is the agent still running? Its log says why it ended.");
+      return WithHint(status, "Try again; if that doesn't help, the agent's log says why.");
     case absl::StatusCode::kDeadlineExceeded:
       return WithHint(status, "The agent took too long; its log says what it was waiting for.");
     case absl::StatusCode::kUnimplemented:

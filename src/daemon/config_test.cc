@@ -240,7 +240,8 @@ INSTANTIATE_TEST_SUITE_P(
         Wrong{"feature_gates:\n  Warp: true\n",
               "f.yaml:2:3: feature_gates: unknown feature gate 'Warp', there are ClassResources, "
               "InPlacePodVerticalScaling, KubeletContainerResourcesInPodSandbox, "
-              "KubeletResourceDiscoveryFromCRI, NodeResourceHotPlug"},
+              "KubeletResourceDiscoveryFromCRI, NodeResourceHotPlug, "
+              "PodLevelResourceManagers"},
         Wrong{"feature_gates: {ClassResource: true}\n",
               "f.yaml:1:17: feature_gates: unknown feature gate 'ClassResource'; did you mean "
               "'ClassResources'?"},

@@ -92,7 +92,8 @@ absl::Status StaticCpuPolicy::Reserve(const CpuReservation& reservation) {
 
 CpuSet StaticCpuPolicy::SharedBeside(const CpuSet& taken) const {
   const CpuSet shared = all_.Difference(taken);
-  return options_.strict_cpu_reservation ? shared.Difference(reserved_) : shared;
+  if (!options_.strict_cpu_reservation || shared.IsSubsetOf(reserved_)) return shared;
+  return shared.Difference(reserved_);
 }
 
 std::vector<Hint> StaticCpuPolicy::Hints(int64_t count, const CpuSet& free,

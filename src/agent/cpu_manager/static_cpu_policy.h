@@ -42,7 +42,9 @@ class StaticCpuPolicy {
   const resources::CpuSet& reserved() const { return reserved_; }
   // CPUs that can be given to a container for itself: all but the reserved ones.
   resources::CpuSet exclusive() const { return all_.Difference(reserved_); }
-  // CPUs on which other containers run while `taken` are in exclusive use.
+  // CPUs on which other containers run while `taken` are in exclusive use. With
+  // strict-cpu-reservation the reserved ones are among them only while there are no others: without
+  // a list of CPUs a container would run on the exclusive ones.
   resources::CpuSet SharedBeside(const resources::CpuSet& taken) const;
 
   // Hints for `count` CPUs, of `free` (never reserved ones) and `reusable` (those of init

@@ -79,6 +79,7 @@ TEST_F(StaticCpuPolicyTest, SaysWhichCpusAreForWhom) {
   const StaticCpuPolicy strict = Policy(laptop_, List("0,4"), {.strict_cpu_reservation = true});
   EXPECT_EQ(strict.SharedBeside({}).ToString(), "1-3,5-7");
   EXPECT_EQ(strict.SharedBeside(Cpus("1,5")).ToString(), "2-3,6-7");
+  EXPECT_EQ(strict.SharedBeside(Cpus("1-3,5-7")).ToString(), "0,4") << "never all CPUs, nor none";
 }
 
 TEST_F(StaticCpuPolicyTest, NeedsAReservationThatTheMachineHas) {

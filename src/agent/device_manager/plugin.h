@@ -17,7 +17,7 @@ namespace plimsoll::agent {
 // with a plugin that doesn't answer the others.
 struct PluginLimits {
   absl::Duration options = absl::Seconds(10);
-  absl::Duration prefer = absl::Seconds(5);  // no other pod is admitted meanwhile
+  absl::Duration prefer = absl::Seconds(5);  // the pod isn't admitted before it
   absl::Duration allocate = absl::Seconds(60);
   absl::Duration pre_start = absl::Seconds(30);
 };

@@ -39,8 +39,9 @@ CpuSet SharedCpus(const AllocationSources& sources, const CpuSet& taken) {
   const CpuSet all = AllCpus(*sources.maps);
   if (!sources.options.static_cpus) return all;
   const CpuSet left = all.Difference(taken);
-  return sources.options.cpu_options.strict_cpu_reservation ? left.Difference(sources.reserved)
-                                                            : left;
+  const bool is_strict = sources.options.cpu_options.strict_cpu_reservation;
+  if (!is_strict || left.IsSubsetOf(sources.reserved)) return left;  // see SharedBeside
+  return left.Difference(sources.reserved);
 }
 
 Json CpusOf(const AllocationSources& sources, const CpuSet& taken) {

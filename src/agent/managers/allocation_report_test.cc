@@ -66,6 +66,9 @@ TEST_F(AllocationReportTest, CpusAreReservedExclusiveSharedOrFree) {
         {"name": "b", "exclusive": false, "cpus": "0-1,4-7"}]})"));
   sources_.options.cpu_options.strict_cpu_reservation = true;
   EXPECT_EQ(Report()["cpus"]["shared"], "1,4-7");
+  grant.containers["a"].cpus = Cpus("1-7");
+  pods_ = {PodWith("web", grant)};
+  EXPECT_EQ(Report()["cpus"]["shared"], "0");
 }
 
 TEST_F(AllocationReportTest, WithPolicyNoneAllShareAll) {

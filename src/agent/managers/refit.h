@@ -18,7 +18,7 @@ struct GrantedPod {
   std::string uid;
   std::string name;  // "namespace/name", for messages
   absl::Time created;
-  const pod::Manifest* manifest = nullptr;
+  const pod::Manifest* manifest = nullptr;  // null: it can't be read, and the grant is to stay
   PodGrant grant;
 };
 

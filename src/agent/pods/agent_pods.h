@@ -55,8 +55,11 @@ class AgentPods : public PodService {
 
   // Goes on with the pods on record. Errors of the store.
   static absl::StatusOr<std::unique_ptr<AgentPods>> Start(Options options);
-  // Pods run on. Ends the calls of `host.client` and of `host.device_manager` that are under way.
+  // Pods run on. Waits for steps under way.
   ~AgentPods() override;
+  // Before the end, so that nothing waits long: ends the calls of `host.client` and of
+  // `host.device_manager`, and takes no more pods, whose devices could not be chosen.
+  void BeginEnd();
 
   // The managers of the node's topology: of the first usable one, and after hot-plug of each
   // further one. Until the first call no pod is taken, and none starts a container. With `refit`
@@ -128,7 +131,7 @@ class AgentPods : public PodService {
     std::vector<std::shared_ptr<const pod::Manifest>> kept;
     std::vector<const pod::Manifest*> others;  // of `kept`, and the new ones
   };
-  // UNAVAILABLE: no managers are known yet.
+  // UNAVAILABLE: no managers are known yet, or the end has begun.
   absl::StatusOr<Present> PresentNow(Preferences& preferences)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // The record of a new pod, with its grant or the verdict of its rejection, beside `present`, of
@@ -140,7 +143,8 @@ class AgentPods : public PodService {
                     Preferences& preferences) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Shows and starts a pod that is on record.
   void Begin(PodRecord record, const pod::Manifest& manifest) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // The pods whose grants managers have to fit. `kept` owns the manifests.
+  // The pods whose grants managers have to fit. `kept` owns the manifests; pods that can't be read
+  // are without.
   std::vector<GrantedPod> Granted(std::vector<std::shared_ptr<const pod::Manifest>>& kept) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   absl::Status PutRefitted(const std::vector<Refitted>& pods) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
@@ -173,7 +177,8 @@ class AgentPods : public PodService {
   std::map<PodKey, UnreadablePod> unreadable_ ABSL_GUARDED_BY(mutex_);
   LivingChanges changes_ ABSL_GUARDED_BY(mutex_);
   NodeAmounts amounts_ ABSL_GUARDED_BY(mutex_);  // that containers were last told to follow
-  PodTable table_;                               // last: its threads use all of the above
+  bool is_ending_ ABSL_GUARDED_BY(mutex_) = false;
+  PodTable table_;  // last: its threads use all of the above
 };
 
 }  // namespace plimsoll::agent

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cstdint>
 #include <string>
+#include <thread>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -52,6 +53,26 @@ class AgentPodsManagersTest : public AgentPodsTest {
   }
 
   std::atomic<int64_t> memory_ = kTestNodeBytes;
+};
+
+// Its plugins prefer nothing before the agent's end.
+class SlowDevices : public FakeDevices {
+ public:
+  absl::StatusOr<std::vector<std::string>> Prefer(const std::string&,
+                                                  const std::vector<std::string>&,
+                                                  const std::vector<std::string>&,
+                                                  int64_t) const override {
+    if (!asked_.HasBeenNotified()) asked_.Notify();
+    stopped_.WaitForNotification();
+    return absl::UnavailableError("the agent is ending");
+  }
+  void Stop() override {
+    if (!stopped_.HasBeenNotified()) stopped_.Notify();
+  }
+  void AwaitQuestion() { asked_.WaitForNotification(); }
+
+ private:
+  mutable absl::Notification asked_, stopped_;
 };
 
 TEST_F(AgentPodsManagersTest, SharedContainersMakeWayAndComeBack) {
@@ -147,6 +168,23 @@ TEST_F(AgentPodsManagersTest, AfterHotPlugPodsFollow) {
   EXPECT_EQ(CpusOnRecord("own"), "1,3");
 }
 
+TEST_F(AgentPodsManagersTest, NobodyGetsTheCpusOfAPodThatCantBeRead) {
+  Start();
+  Take(Guaranteed("own", 2));
+  Take(Guaranteed("other", 1));
+  ASSERT_TRUE(AwaitCpus("own", "1-2"));
+  ASSERT_TRUE(AwaitCpus("other", "3"));
+  pods_.reset();
+  Execute("UPDATE pods SET object = 'no json' WHERE name = 'other'");
+  client_ = OpenClient();
+  Start();
+  ASSERT_NE(EventOf("other", "UnreadablePod"), "");
+  ASSERT_TRUE(pods_->SetManagers(StaticCpus("0-1,3"), /*refit=*/true).ok());
+  EXPECT_TRUE(AwaitCpus("own", "1"));
+  EXPECT_EQ(CpusOnRecord("own"), "1");
+  EXPECT_EQ(cri_.CpusOf("other"), "3");
+}
+
 TEST_F(AgentPodsManagersTest, TheCpusetAnnotationHasNoEffectThen) {
   Start();
   std::string manifest = BestEffort("web");
@@ -192,6 +230,20 @@ TEST_F(AgentPodsManagersTest, PluginsChooseWithoutTheLock) {
   ASSERT_TRUE(AwaitPhase("one", "Running"));
   EXPECT_THAT(OnRecord("one")->grant.devices.at("one").at("example.com/gpu"), ElementsAre("g2"));
   EXPECT_EQ(devices_.Count("Allocate"), 3);
+}
+
+TEST_F(AgentPodsManagersTest, ThePluginsQuestionEndsWithTheAgentAndIsNoVerdict) {
+  SlowDevices devices;
+  devices.SetStock(StockOf("example.com/gpu", {"g0", "g1"}, /*has_preference=*/true));
+  adapt_ = [&](AgentPods::Options& options) { options.host.device_manager = &devices; };
+  Start();
+  const auto wanted = Wanted(Named("web", "limits: {example.com/gpu: 1}"));
+  std::thread files([&] { pods_->SetFiles({{"/m/web.yaml", wanted}}); });
+  devices.AwaitQuestion();
+  pods_->BeginEnd();
+  files.join();
+  EXPECT_FALSE(OnRecord("web").has_value());
+  pods_.reset();
 }
 
 TEST_F(AgentPodsManagersTest, DevicesThatComeWakeThePodThatWaits) {

@@ -41,6 +41,32 @@ absl::Status CheckDevices(const DeviceStock& stock, const pod::Manifest& pod,
   return absl::OkStatus();
 }
 
+namespace {
+
+// Gone for good: its resource is served, and lacks it.
+bool IsGone(const DeviceStock& stock, const std::string& resource, const std::string& id) {
+  const auto list = stock.find(resource);
+  if (list == stock.end() || !list->second.is_served) return false;
+  const auto& all = list->second.devices;
+  return std::none_of(all.begin(), all.end(), [&](const Device& each) { return each.id == id; });
+}
+
+}  // namespace
+
+absl::Status CheckPresence(const DeviceStock& stock, const PodGrant& grant) {
+  for (const auto& [container, of_container] : grant.devices) {
+    for (const auto& [resource, ids] : of_container) {
+      for (const std::string& id : ids) {
+        if (!IsGone(stock, resource, id)) continue;
+        return absl::FailedPreconditionError(absl::StrCat(
+            "container ", container, " has device ", id, " of ", resource,
+            ", which is no longer among the devices of the configuration or of its plugin"));
+      }
+    }
+  }
+  return absl::OkStatus();
+}
+
 absl::StatusOr<std::map<std::string, pod::GivenDevices>> AskForDevices(const DeviceManager* devices,
                                                                        const PodGrant& grant) {
   std::map<std::string, pod::GivenDevices> answers = grant.device_answers;

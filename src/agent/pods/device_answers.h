@@ -18,6 +18,10 @@ namespace plimsoll::agent {
 absl::Status CheckDevices(const DeviceStock& stock, const pod::Manifest& pod,
                           const PodGrant& grant);
 
+// FAILED_PRECONDITION names a device of the grant that its resource has no more. That of a plugin
+// which is away may come back.
+absl::Status CheckPresence(const DeviceStock& stock, const PodGrant& grant);
+
 // Asks the plugins for each container with devices whose answer the grant lacks, and adds those
 // of the grant. Takes as long as the plugins. Errors of DeviceManager::Allocate. `devices` null:
 // FAILED_PRECONDITION if there is something to ask.

@@ -71,6 +71,17 @@ TEST_F(DeviceAnswersTest, AContainerWithLessOnRecordThanItRequestsDoesNotStart) 
   EXPECT_TRUE(CheckDevices(StockOf("example.com/gpu", {"g2"}), pods->front(), grant_).ok());
 }
 
+TEST_F(DeviceAnswersTest, ADeviceThatWentForGoodIsNamed) {
+  DeviceStock stock = StockOf("example.com/gpu", {"g0", "g2"});
+  EXPECT_EQ(CheckPresence(stock, grant_),
+            absl::FailedPreconditionError(
+                "container a has device g1 of example.com/gpu, which is no longer among the "
+                "devices of the configuration or of its plugin"));
+  stock["example.com/gpu"].is_served = false;
+  EXPECT_TRUE(CheckPresence(stock, grant_).ok()) << "its plugin may come back";
+  EXPECT_TRUE(CheckPresence({}, grant_).ok());
+}
+
 TEST_F(DeviceAnswersTest, HealthIsThePluginsWord) {
   DeviceStock stock = StockOf("example.com/gpu", {"g0", "g1"});
   stock["example.com/gpu"].devices[1].healthy = false;

@@ -123,7 +123,9 @@ absl::Status PodStarter::Prepare(const PodRecord& record, KeepIds keep) {
   context_.node_name = host_.node.name;
   PLIMSOLL_RETURN_IF_ERROR(AddLiving(host_, record, pod_, context_));
   if (host_.device_manager != nullptr) {
-    PLIMSOLL_RETURN_IF_ERROR(CheckDevices(host_.device_manager->Stock(), pod_, record.grant));
+    const DeviceStock stock = host_.device_manager->Stock();
+    PLIMSOLL_RETURN_IF_ERROR(CheckDevices(stock, pod_, record.grant));
+    PLIMSOLL_RETURN_IF_ERROR(CheckPresence(stock, record.grant));
   }
   context_.devices = record.grant.device_answers;
   PLIMSOLL_RETURN_IF_ERROR(BringVolumes(SubjectOf(record, "")));

@@ -229,7 +229,7 @@ TEST_F(PodStoreTest, AWishIsForItsUidOrItsNameAndIsUsedUpWithThePodsRow) {
   ASSERT_TRUE(Open()
                   ->PutWishes({{"u1", {"default", "a"}, GrantOfCpus("1")},
                                {"u2", {"default", "b"}, GrantOfCpus("2")},
-                               {"uid-c", {"other", "x"}, GrantOfCpus("3")}})
+                               {"u3", {"other", "x"}, GrantOfCpus("3")}})
                   .ok());
   const auto store = Open();
   EXPECT_EQ(**store->WishFor("new", {"default", "a"}), GrantOfCpus("1"));

@@ -52,6 +52,23 @@ bool AllBegan(const pod::Manifest& pod, const ObservedPod& observed) {
   });
 }
 
+// The container's last words, from its directory or its log.
+std::string LastWordsOf(const PodHost& host, const std::string& uid, const pod::Manifest& pod,
+                        const ObservedContainer& ended) {
+  for (const pod::ContainerManifest& each : pod.containers) {
+    if (each.name != ended.name) continue;
+    return pod::TerminationMessage(host.root, pod::PodDirPath(host.state_directory, uid),
+                                   {each, ended.attempt, ended.exit_code, ended.log_path});
+  }
+  return "";
+}
+
+// For the pod's status.
+DeviceStock StockFor(const PodHost& host, const PodRecord& record) {
+  if (host.device_manager == nullptr || record.grant.devices.empty()) return {};
+  return host.device_manager->Stock();
+}
+
 EventSubject SubjectOf(const PodRecord& record, const std::string& container = "") {
   return {.kind = "Pod", .key = record.key, .uid = record.uid, .container = container};
 }
@@ -65,7 +82,9 @@ PodWorker::PodWorker(const PodHost& host, PodRecord record, pod::Manifest manife
       manifest_(std::move(manifest)),
       reader_(host.client, record.uid,
               absl::StrCat(pod::PodDirPath(host.state_directory, record.uid), "/logs"),
-              [this](const ObservedContainer& ended) { return LastWords(ended); }),
+              [this](const ObservedContainer& ended) {
+                return LastWordsOf(host_, uid_, manifest_, ended);
+              }),
       starter_(host, manifest_),
       stopper_(host, manifest_),
       volumes_(host, manifest_),
@@ -98,20 +117,12 @@ bool PodWorker::has_looked() const {
   return shared_.has_looked;
 }
 
-std::string PodWorker::LastWords(const ObservedContainer& ended) const {
-  for (const pod::ContainerManifest& each : manifest_.containers) {
-    if (each.name != ended.name) continue;
-    return pod::TerminationMessage(host_.root, pod::PodDirPath(host_.state_directory, uid_),
-                                   {each, ended.attempt, ended.exit_code, ended.log_path});
-  }
-  return "";
-}
-
 bool PodWorker::holds_grant() const {
   const absl::MutexLock lock(&mutex_);
   if (shared_.record.grant.Empty()) return false;
   const bool has_ended = shared_.has_ended || shared_.record.verdict.has_value();
-  return !shared_.has_looked || !has_ended || shared_.observed.AnyRunning();
+  return !shared_.has_looked || !has_ended || shared_.may_have_started ||
+         shared_.observed.AnyRunning();
 }
 
 absl::Status PodWorker::ReleaseGrant() {
@@ -189,6 +200,7 @@ absl::Status PodWorker::Put(const SpecChange& change) {
 PodRecord PodWorker::Begin() {
   const absl::MutexLock lock(&mutex_);
   if (std::exchange(shared_.has_device_news, false)) memory_.retry_at.erase(kDevices);
+  shared_.may_have_started |= !shared_.has_ended && !shared_.record.verdict;
   if (memory_.begun != shared_.manifest) {
     memory_.begun = shared_.manifest;
     manifest_ = *memory_.begun;
@@ -329,13 +341,15 @@ absl::Duration PodWorker::GoOn(const PodRecord& begun, ObservedPod seen) {
   if (!plan.end && observed.ReadySandbox() != nullptr) volumes_.Refresh(record, starter_);
   Shorten(pause, plan.look_again - now);
   NotePauses(record, observed, plan);
+  const bool acted = !plan.start.empty() || !plan.stop_sandboxes.empty();
+  // An image or a device plugin may take minutes; other pods are judged meanwhile.
+  if (acted && !has_looked()) Report(seen, plan.end);
   if (StopSandboxes(record, observed, plan, pause) && !plan.start.empty() &&
       BringDevices(record, pause)) {
     const std::string sandbox = EnsureSandbox(record, observed, plan, pause);
     if (!sandbox.empty()) StartContainers(record, observed, plan, sandbox, pause);
   }
   Tidy(observed, plan);
-  const bool acted = !plan.start.empty() || !plan.stop_sandboxes.empty();
   const absl::StatusOr<ObservedPod> after = acted ? reader_.Read() : seen;
   if (after.ok()) {
     ForgetRestarts(record, *after);
@@ -651,14 +665,10 @@ void PodWorker::Report(const ObservedPod& observed, const std::optional<PodEnd>&
     shared_.observed = observed;
     shared_.has_ended = end.has_value();
     shared_.has_looked = true;
+    shared_.may_have_started = false;
   }
   frees_room |= held && !holds_grant();
   if (frees_room && host_.on_room) host_.on_room();
-}
-
-DeviceStock PodWorker::DevicesOf(const PodRecord& record) const {
-  if (host_.device_manager == nullptr || record.grant.devices.empty()) return {};
-  return host_.device_manager->Stock();
 }
 
 // Who changes a record shows the change at once. An object that was made of the record before must
@@ -677,9 +687,10 @@ void PodWorker::Show(const ObservedPod& observed, const std::optional<PodEnd>& e
     }
     const PodBoard::Object before = host_.board.Get(key_);
     host_.board.Put(
-        key_, PodObject({record, manifest_, observed, end, memory_.waiting, memory_.failure,
-                         resize_failure, host_.resizes_pods, probes_.health(), DevicesOf(record)},
-                        host_.node, before != nullptr ? *before : none, host_.clock.Now()));
+        key_,
+        PodObject({record, manifest_, observed, end, memory_.waiting, memory_.failure,
+                   resize_failure, host_.resizes_pods, probes_.health(), StockFor(host_, record)},
+                  host_.node, before != nullptr ? *before : none, host_.clock.Now()));
     const absl::MutexLock lock(&mutex_);
     is_latest = shared_.changes == changes;
   }

@@ -89,7 +89,6 @@ class PodWorker {
  private:
   using Pause = absl::Duration;
 
-  std::string LastWords(const ObservedContainer& ended) const;
   // The only writer of the pod's row. NOT_FOUND once the pod has gone.
   // `manifest`: of the changed record, if that is another one.
   absl::Status Change(absl::FunctionRef<void(PodRecord&)> change,
@@ -112,8 +111,6 @@ class PodWorker {
   bool BringDevices(PodRecord& record, Pause& pause);
   // UNAVAILABLE: a plugin is away. ABORTED: one has refused, which is the pod's verdict.
   absl::Status TryDevices(PodRecord& record);
-  // For the pod's status.
-  DeviceStock DevicesOf(const PodRecord& record) const;
   // Puts the classes of the manifest's fields in force; `observed` is then as after it.
   void KeepClasses(const PodRecord& record, ObservedPod& observed, Pause& pause);
   // False: a sandbox isn't stopped, so that its addresses and ports aren't free yet.
@@ -180,6 +177,8 @@ class PodWorker {
     bool has_looked = false;
     bool is_gone = false;
     bool has_device_news = false;  // since the last step began
+    // A step began before the pod's end, and has not yet told of the containers that it started.
+    bool may_have_started = false;
   };
   mutable absl::Mutex mutex_;
   Shared shared_ ABSL_GUARDED_BY(mutex_);

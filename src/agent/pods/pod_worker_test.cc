@@ -66,6 +66,43 @@ TEST_F(PodWorkerTest, AStepStartsThePod) {
   EXPECT_TRUE(worker_->has_looked());
 }
 
+TEST_F(PodWorkerTest, AnEvictedPodHoldsItsGrantUntilItsStepHasToldWhatItStarted) {
+  Begin(OnePod("web"));
+  record_.grant.containers["main"] = {
+      .cpus = *resources::CpuSet::Parse("1"), .cpu_count = 1, .memory = {}};
+  worker_ = WorkerOf(record_, manifest_);
+  cri_.script().Fail("CreateContainer", grpc::StatusCode::UNAVAILABLE, "Socket closed");
+  worker_->Step();
+  ASSERT_TRUE(worker_->has_looked());
+  cri_.script().Hold("CreateContainer");
+  Stepping stepping(*worker_);
+  ASSERT_TRUE(cri_.script().AwaitHeld("CreateContainer"));
+  ASSERT_TRUE(worker_->Evict({"Evicted", "the node has shrunk"}).ok());
+  EXPECT_TRUE(worker_->holds_grant()) << "its container starts still";
+  cri_.script().Release("CreateContainer");
+  stepping.Join();
+  EXPECT_THAT(cri_.Running(), ElementsAre("main"));
+  EXPECT_TRUE(worker_->holds_grant());
+  worker_->Step();
+  worker_->Step();
+  EXPECT_THAT(cri_.Running(), IsEmpty());
+  EXPECT_FALSE(worker_->holds_grant());
+}
+
+// Other pods are judged by it while its image or its devices' plugin takes long.
+TEST_F(PodWorkerTest, APodIsKnownBeforeItsStartIsOver) {
+  Begin(OnePod("web"));
+  cri_.script().Hold("RunPodSandbox");
+  Stepping stepping(*worker_);
+  ASSERT_TRUE(cri_.script().AwaitHeld("RunPodSandbox"));
+  EXPECT_TRUE(worker_->has_looked());
+  EXPECT_TRUE(worker_->is_active());
+  EXPECT_EQ(Phase("web"), "Pending");
+  cri_.script().Release("RunPodSandbox");
+  stepping.Join();
+  EXPECT_EQ(Phase("web"), "Running");
+}
+
 TEST_F(PodWorkerTest, ADeletionDuringAStepIsTheNextStepsWork) {
   Begin(OnePod("web"));
   cri_.script().Hold("CreateContainer");

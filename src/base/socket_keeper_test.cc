@@ -1,0 +1,71 @@
+#include "base/socket_keeper.h"
+
+#include <sys/socket.h>
+#include <sys/un.h>
+
+#include <atomic>
+#include <cstdio>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "base/dir_for_test.h"
+#include "base/wait_until_for_test.h"
+#include "gtest/gtest.h"
+
+namespace plimsoll {
+namespace {
+
+class SocketKeeperTest : public ::testing::Test {
+ protected:
+  SocketKeeperTest() {
+    EXPECT_TRUE(dir_.root().MakeDirs("sockets", 0755).ok());
+    auto listener = ListenAt({path_, 0600, std::nullopt});
+    EXPECT_TRUE(listener.ok()) << listener.status();
+    auto keeper = SocketKeeper::Start(
+        {path_, 0600, std::nullopt}, [this](const UniqueFd& /*connection*/) { ++served_; },
+        [this](const absl::Status& made) { ++(made.ok() ? made_ : failed_); },
+        *std::move(listener));
+    EXPECT_TRUE(keeper.ok()) << keeper.status();
+    keeper_ = *std::move(keeper);
+  }
+  bool Connects() {
+    const int before = served_;
+    sockaddr_un address = {.sun_family = AF_UNIX, .sun_path = {}};
+    path_.copy(address.sun_path, sizeof(address.sun_path) - 1);
+    const UniqueFd client(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    return connect(client.get(), reinterpret_cast<sockaddr*>(&address), sizeof(address)) == 0 &&
+           WaitUntil([&] { return served_ > before; });
+  }
+
+  TestDir dir_;
+  const std::string path_ = dir_.path() + "/sockets/it.sock";
+  std::atomic<int> served_ = 0, made_ = 0, failed_ = 0;
+  std::unique_ptr<SocketKeeper> keeper_;
+};
+
+TEST_F(SocketKeeperTest, AFileThatIsRemovedIsMadeAgain) {
+  EXPECT_TRUE(Connects());
+  for (int i = 1; i <= 3; ++i) {
+    ASSERT_TRUE(dir_.root().RemoveFile("sockets/it.sock").ok());
+    ASSERT_TRUE(WaitUntil([&] { return made_ == i; }));
+    EXPECT_TRUE(Connects());
+  }
+}
+
+TEST_F(SocketKeeperTest, ADirectoryThatComesAgainGetsTheFileAndIsWatched) {
+  for (int i = 1; i <= 2; ++i) {
+    const std::string away = dir_.path() + "/away" + std::to_string(i);
+    ASSERT_EQ(rename((dir_.path() + "/sockets").c_str(), away.c_str()), 0);
+    ASSERT_TRUE(WaitUntil([&] { return failed_ == i; }));
+    ASSERT_TRUE(dir_.root().MakeDirs("sockets", 0755).ok());
+    ASSERT_TRUE(WaitUntil([&] { return made_ == 2 * i - 1; }));
+    ASSERT_TRUE(dir_.root().RemoveFile("sockets/it.sock").ok());
+    ASSERT_TRUE(WaitUntil([&] { return made_ == 2 * i; }));
+    EXPECT_TRUE(Connects());
+  }
+}
+
+}  // namespace
+}  // namespace plimsoll
