@@ -102,23 +102,24 @@ class CaseNode {
       const auto text = ToJson(pod.grant).dump();
       PLIMSOLL_ASSIGN_OR_RETURN(pod.grant, PodGrantOf(nlohmann::json::parse(text)));
     }
-    PLIMSOLL_ASSIGN_OR_RETURN(
-        managers_, NodeManagers::Make(
-                       options_, std::make_shared<const topology::MachineMaps>(managers_->maps())));
-    return CheckFit(*managers_, Granted());
+    auto maps = std::make_shared<const topology::MachineMaps>(managers_->maps());
+    PLIMSOLL_ASSIGN_OR_RETURN(managers_, NodeManagers::Make(options_, std::move(maps)));
+    return absl::OkStatus();
   }
-  // Hot-plug: `unfit` gets CheckFit's verdict on what is there.
+  // Hot-plug: `unfit` gets CheckFit's verdict on what is there. An error leaves the node as it was.
   absl::Status Change(std::shared_ptr<const topology::MachineMaps> maps,
                       absl::Status* unfit = nullptr) {
     PLIMSOLL_ASSIGN_OR_RETURN(managers_, NodeManagers::Make(options_, std::move(maps)));
-    if (unfit != nullptr) *unfit = CheckFit(*managers_, Granted());
+    if (unfit != nullptr) *unfit = Fit();
     for (Refitted& changed : Refit(managers_, Granted())) {
       for (Pod& pod : pods_) {
         if (pod.manifest.name == changed.uid) pod.grant = std::move(changed.grant);
       }
     }
-    return CheckFit(*managers_, Granted());
+    return absl::OkStatus();
   }
+  absl::Status Fit() const { return CheckFit(*managers_, Granted()); }
+  std::shared_ptr<const NodeManagers> shared_managers() const { return managers_; }
 
   std::vector<GrantedPod> Granted() const {
     std::vector<GrantedPod> granted;

@@ -62,12 +62,14 @@ void Follow(CaseNode& node, const CaseEvent& event) {
   if (!event.remove.empty()) node.Remove(event.remove);
   if (event.restart) {
     EXPECT_EQ(node.Restart(), absl::OkStatus());
+    EXPECT_EQ(node.Fit(), absl::OkStatus());
   }
   if (!event.machine.empty()) {
     absl::Status unfit;
     const auto maps = CaseMachine(PLIMSOLL_ALLOCATION_CASES, event.machine);
     ASSERT_TRUE(maps.ok()) << maps.status();
     EXPECT_EQ(node.Change(*maps, &unfit), absl::OkStatus());
+    EXPECT_EQ(node.Fit(), absl::OkStatus());
     EXPECT_EQ(unfit.ok(), event.unfit.empty()) << unfit;
     EXPECT_THAT(std::string(unfit.message()), HasSubstr(event.unfit));
   }
