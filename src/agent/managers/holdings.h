@@ -24,10 +24,6 @@ struct Holdings {
 // The blocks that count for the whole pod. A pod's own (KEP-2837) contain those of its containers.
 std::vector<MemoryBlock> MemoryOf(const PodGrant& grant);
 
-// A container got `block`: blocks of init containers that have ended by then lose as much, as far
-// as they have it at the same nodes. Blocks without bytes stay, for their nodes.
-void TakeFromEnded(const MemoryBlock& block, std::vector<MemoryBlock*> ended);
-
 }  // namespace plimsoll::agent
 
 #endif  // PLIMSOLL_AGENT_MANAGERS_HOLDINGS_H_

@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "agent/managers/pod_parts.h"
+#include "agent/memory_manager/reused_memory.h"
 
 namespace plimsoll::agent {
 namespace {
@@ -149,7 +150,7 @@ absl::Status PodAllocation::AllocateMemory(const ContainerDemand& container, con
       *container.memory, wish ? Hint{wish, true} : hint, UsedMemory(), ReusableMemory());
   if (!blocks.ok()) return blocks.status();
   if (blocks->empty()) return absl::OkStatus();
-  for (const MemoryBlock& block : *blocks) TakeFromEnded(block, EndedMemory());
+  TakeOver(*blocks, EndedMemory());
   grant_.containers[container.name].memory = *std::move(blocks);
   return absl::OkStatus();
 }

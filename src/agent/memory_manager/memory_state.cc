@@ -1,7 +1,6 @@
 #include "agent/memory_manager/memory_state.h"
 
 #include <algorithm>
-#include <limits>
 #include <map>
 
 namespace plimsoll::agent {
@@ -38,50 +37,47 @@ NodeMask GroupOf(uint32_t node, const std::vector<MemoryBlock>& used) {
 
 }  // namespace
 
-int64_t SumUpToMost(int64_t a, int64_t b) {
-  int64_t sum = 0;
-  if (__builtin_add_overflow(a, b, &sum)) return std::numeric_limits<int64_t>::max();
-  return sum;
-}
-
 MemoryState::MemoryState(const MemoryByNode& allocatable, const MemoryAmounts& request,
                          const std::vector<MemoryBlock>& used) {
   for (const auto& [number, amounts] : allocatable) {
     nodes_.push_back({.node = number, .free = {}, .allocatable = {}, .group = {}});
     nodes_.back().group = GroupOf(number, used);
+    if (!nodes_.back().group.Empty()) used_.Add(number);
   }
   for (const auto& [resource, bytes] : request) {
     request_.push_back(std::max<int64_t>(0, bytes));
     const std::map<uint32_t, int64_t> shares = SharesOf(resource, used);
+    std::map<uint32_t, int64_t> free, all;
     for (NodeMemory& node : nodes_) {
       const int64_t has = AmountOf(allocatable.at(node.node), resource);
       const auto share = shares.find(node.node);
       node.allocatable.push_back(has);
       // Less than nothing after the node lost memory.
       node.free.push_back(std::max<int64_t>(0, has - (share == shares.end() ? 0 : share->second)));
+      free[node.node] = node.free.back();
+      all[node.node] = has;
     }
+    free_.emplace_back(free);
+    allocatable_.emplace_back(all);
   }
 }
 
 bool MemoryState::IsFree(NodeMask mask) const {
   for (size_t i = 0; i < request_.size(); ++i) {
-    int64_t free = 0;
-    for (const NodeMemory& node : nodes_) {
-      if (mask.Contains(node.node)) free = SumUpToMost(free, node.free[i]);
-    }
-    if (free < request_[i]) return false;
+    if (Free(mask, i) < request_[i]) return false;
   }
   return true;
 }
 
 bool MemoryState::MixesGroups(NodeMask mask) const {
-  if (mask.Count() == 1) return false;
+  if (mask.Count() == 1 || (mask & used_).Empty()) return false;
   return std::any_of(nodes_.begin(), nodes_.end(), [mask](const NodeMemory& node) {
     return mask.Contains(node.node) && !node.group.Empty() && node.group != mask;
   });
 }
 
 bool MemoryState::IsOpenTo(NodeMask mask) const {
+  if ((mask & used_).Empty()) return true;
   if (mask.Count() != 1) return !MixesGroups(mask);
   return std::none_of(nodes_.begin(), nodes_.end(), [mask](const NodeMemory& node) {
     return mask.Contains(node.node) && node.group.Count() > 1;

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "agent/memory_manager/node_sums.h"
 #include "agent/memory_manager/static_memory_policy.h"
 #include "agent/topology_manager/node_mask.h"
 
@@ -33,7 +34,12 @@ class MemoryState {
               const std::vector<MemoryBlock>& used);
 
   const std::vector<NodeMemory>& nodes() const { return nodes_; }  // ascending
-  // Whether the nodes together have the request. Of nodes that the machine lacks: nothing.
+  // Bytes of the nodes together, by the request's resource. Nodes that the machine lacks: 0.
+  int64_t Free(NodeMask mask, size_t resource) const { return free_[resource].Of(mask); }
+  int64_t Allocatable(NodeMask mask, size_t resource) const {
+    return allocatable_[resource].Of(mask);
+  }
+  // Whether the nodes together have the request.
   bool IsFree(NodeMask mask) const;
   // Whether a new block for these nodes breaks the rule of groups.
   bool MixesGroups(NodeMask mask) const;
@@ -46,10 +52,9 @@ class MemoryState {
  private:
   std::vector<int64_t> request_;
   std::vector<NodeMemory> nodes_;
+  NodeMask used_;                             // nodes with a group
+  std::vector<NodeSums> free_, allocatable_;  // by resource
 };
-
-// Bytes of machines can't overflow, but a topology is foreign input.
-int64_t SumUpToMost(int64_t a, int64_t b);
 
 }  // namespace plimsoll::agent
 

@@ -8,7 +8,7 @@ namespace plimsoll::agent {
 namespace {
 
 bool IsReusable(const MemoryBlock& block, const std::string& resource, NodeMask nodes) {
-  return block.resource == resource && block.nodes == nodes && block.bytes > 0;
+  return block.nodes == nodes && block.bytes > 0 && block.resource == resource;
 }
 
 // Takes at most `bytes` from the block, and says from which nodes.

@@ -5,6 +5,7 @@
 #define PLIMSOLL_AGENT_MEMORY_MANAGER_REUSED_MEMORY_H_
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 

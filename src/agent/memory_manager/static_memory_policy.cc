@@ -59,7 +59,7 @@ class Question {
  private:
   bool CouldHold(NodeMask mask) const {
     for (size_t i = 0; i < state_.request().size(); ++i) {
-      if (Sum(mask, &NodeMemory::allocatable, i) < state_.request()[i]) return false;
+      if (state_.Allocatable(mask, i) < state_.request()[i]) return false;
     }
     return true;
   }
@@ -68,18 +68,10 @@ class Question {
     size_t i = 0;
     for (const auto& [resource, bytes] : request_) {
       const int64_t reusable = ReusableBytes(reusable_, resource, mask);
-      const int64_t free = Sum(mask, &NodeMemory::free, i);
+      const int64_t free = state_.Free(mask, i);
       if (SumUpToMost(free, reusable) < state_.request()[i++]) return false;
     }
     return true;
-  }
-
-  int64_t Sum(NodeMask mask, std::vector<int64_t> NodeMemory::*amounts, size_t resource) const {
-    int64_t sum = 0;
-    for (const NodeMemory& node : state_.nodes()) {
-      if (mask.Contains(node.node)) sum = SumUpToMost(sum, (node.*amounts)[resource]);
-    }
-    return sum;
   }
 
   const MemoryAmounts& request_;
