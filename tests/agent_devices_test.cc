@@ -115,7 +115,8 @@ TEST_F(AgentDevicesTest, EachDeviceIsOnePodsUntilItsEnd) {
   EXPECT_EQ(CardOf("b"), "1");
   EXPECT_EQ(ContainerOf(agent_.Pod("b"))["allocatedResourcesStatus"],
             Json::parse(R"([{"name": "plimsoll-test.com/card",
-                             "resources": [{"resourceID": "plimsoll-test.com/card=1"}]}])"));
+                             "resources": [{"resourceID": "plimsoll-test.com/card=1",
+                                            "health": "Healthy"}]}])"));
   Restart();
   ASSERT_TRUE(agent_.Await("b", IsReady));
   ApplyWithCards("c", 1);
@@ -179,7 +180,7 @@ TEST_F(AgentDevicesTest, AFailedPodHoldsItsDevicesUntilItsContainersHaveExited) 
   ApplyWithCards("early", 1);
   ASSERT_TRUE(agent_.AwaitPhase("early", "Failed"));
   EXPECT_THAT(agent_.Pod("early")["status"]["message"].get<std::string>(),
-              HasSubstr("requested: 1, available: 0, capacity: 2"));
+              HasSubstr("Requested: 1, Available: 0"));
   ASSERT_TRUE(agent_.client().Delete("default", "stubborn", 0).ok());
   ASSERT_TRUE(agent_.AwaitGone("stubborn"));
   ApplyWithCards("late", 2);
