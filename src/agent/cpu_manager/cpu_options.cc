@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <iterator>
-#include <optional>
 #include <utility>
 #include <vector>
 
@@ -12,6 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "base/closest_word.h"
+#include "base/go_bool.h"
 #include "base/status.h"
 
 namespace plimsoll::agent {
@@ -54,17 +54,6 @@ absl::Status UnknownCpuOption(absl::string_view name) {
       "unknown CPU manager policy option \"", absl::Utf8SafeCHexEscape(name.substr(0, 80)), "\"",
       closest.empty() ? absl::StrCat("; valid: ", absl::StrJoin(names, ", "))
                       : absl::StrCat("; did you mean \"", closest, "\"?")));
-}
-
-// Go's strconv.ParseBool.
-std::optional<bool> GoBool(absl::string_view text) {
-  for (const char* yes : {"1", "t", "T", "true", "TRUE", "True"}) {
-    if (text == yes) return true;
-  }
-  for (const char* no : {"0", "f", "F", "false", "FALSE", "False"}) {
-    if (text == no) return false;
-  }
-  return std::nullopt;
 }
 
 }  // namespace

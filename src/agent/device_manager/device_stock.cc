@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 
@@ -12,8 +13,17 @@ namespace {
 // 2^20 hints are no help to anybody. kubelet has no limit, and hangs.
 constexpr size_t kMostHintNodes = 20;
 
-// How many devices have the same NUMA nodes.
-using CountByNodes = std::map<uint64_t, int64_t>;
+// How many devices have the same NUMA nodes. A walk over 65,535 sets goes through it for each.
+using CountByNodes = std::vector<std::pair<uint64_t, int64_t>>;
+
+void CountIn(CountByNodes& counts, uint64_t nodes) {
+  for (auto& [counted, count] : counts) {
+    if (counted != nodes) continue;
+    ++count;
+    return;
+  }
+  counts.emplace_back(nodes, 1);
+}
 
 bool AnyAt(const Device& device, NodeMask nodes) {
   return device.nodes && !(*device.nodes & nodes).Empty();
@@ -38,19 +48,25 @@ std::vector<uint32_t> HintNodesOf(const DeviceResource& resource, NodeMask machi
   return (with_devices.Empty() ? machine : with_devices).ToVector();
 }
 
+// `begun` with all choices of `more` of the nodes from `from` on.
+template <typename Visit>
+void ForEachExtension(const std::vector<uint32_t>& nodes, size_t from, size_t more, NodeMask begun,
+                      const Visit& visit) {
+  if (more == 0) {
+    visit(begun);
+    return;
+  }
+  for (size_t i = from; i + more <= nodes.size(); ++i) {
+    ForEachExtension(nodes, i + 1, more - 1, begun | NodeMask::Of(nodes[i]), visit);
+  }
+}
+
 // All sets of some of the nodes: smaller ones first, those of one size in lexicographic order.
-void ForEachMask(const std::vector<uint32_t>& nodes, const std::function<void(NodeMask)>& visit) {
-  const std::function<void(size_t, size_t, NodeMask)> extend = [&](size_t from, size_t more,
-                                                                   NodeMask mask) {
-    if (more == 0) {
-      visit(mask);
-      return;
-    }
-    for (size_t i = from; i + more <= nodes.size(); ++i) {
-      extend(i + 1, more - 1, mask | NodeMask::Of(nodes[i]));
-    }
-  };
-  for (size_t size = 1; size <= nodes.size(); ++size) extend(0, size, NodeMask());
+template <typename Visit>
+void ForEachMask(const std::vector<uint32_t>& nodes, const Visit& visit) {
+  for (size_t size = 1; size <= nodes.size(); ++size) {
+    ForEachExtension(nodes, 0, size, NodeMask(), visit);
+  }
 }
 
 int64_t CountAt(const CountByNodes& counts, NodeMask mask) {
@@ -74,10 +90,10 @@ Places PlacesOf(const DeviceRequest& request) {
   for (const Device& device : request.devices->devices) {
     if (!device.nodes) continue;
     const uint64_t nodes = device.nodes->bits();
-    ++places.all[nodes];
-    if (IsAvailable(request, device)) ++places.available[nodes];
+    CountIn(places.all, nodes);
+    if (IsAvailable(request, device)) CountIn(places.available, nodes);
     if (request.reusable.contains(device.id)) {
-      ++places.reusable[nodes];
+      CountIn(places.reusable, nodes);
       ++places.reusable_count;
     }
   }
@@ -194,7 +210,7 @@ std::optional<std::vector<Hint>> DeviceHints(const DeviceRequest& request, NodeM
   if (with_devices.size() > kMostHintNodes) return std::nullopt;
   int fewest = static_cast<int>(with_devices.size());
   ForEachMask(with_devices, [&](NodeMask mask) {
-    if (CountAt(places.all, mask) >= request.count) fewest = std::min(fewest, mask.Count());
+    if (mask.Count() < fewest && CountAt(places.all, mask) >= request.count) fewest = mask.Count();
     const int64_t reusable = CountAt(places.reusable, mask);
     if (reusable < places.reusable_count) return;
     if (reusable + CountAt(places.available, mask) < request.count) return;

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <utility>
 
 #include "agent/managers/pod_allocation.h"
 
@@ -6,8 +7,12 @@ namespace plimsoll::agent {
 
 TopologyManager::Decision PodAllocation::Decide(const Demand& demand,
                                                 const std::string& container) const {
-  return managers_.topology().Merge({DeviceHintsOf(demand, container), CpuHints(demand, container),
-                                     MemoryHints(demand, container)});
+  // A list in braces would copy hints, of which there may be 65,535 for each resource.
+  std::vector<ResourceHints> hints(3);
+  hints[0] = DeviceHintsOf(demand, container);
+  hints[1] = CpuHints(demand, container);
+  hints[2] = MemoryHints(demand, container);
+  return managers_.topology().Merge(std::move(hints));
 }
 
 ResourceHints PodAllocation::DeviceHintsOf(const Demand& demand,
@@ -31,8 +36,10 @@ ResourceHints PodAllocation::CpuHints(const Demand& demand, const std::string& c
   if (const ContainerGrant* wish = CpuWish(container, demand.cpus)) {
     return {{"cpu", policy->Hints(demand.cpus, wish->cpus, /*reusable=*/{})}};
   }
-  return {{"cpu",
-           policy->Hints(demand.cpus, FreeCpus(), is_pod ? resources::CpuSet() : reusable_cpus_)}};
+  ResourceHints hints;
+  hints["cpu"] =
+      policy->Hints(demand.cpus, FreeCpus(), is_pod ? resources::CpuSet() : reusable_cpus_);
+  return hints;
 }
 
 ResourceHints PodAllocation::MemoryHints(const Demand& demand, const std::string& container) const {

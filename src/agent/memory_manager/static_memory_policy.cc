@@ -1,6 +1,7 @@
 #include "agent/memory_manager/static_memory_policy.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
@@ -133,10 +134,13 @@ absl::StatusOr<StaticMemoryPolicy> StaticMemoryPolicy::Make(
 ResourceHints StaticMemoryPolicy::Hints(const MemoryAmounts& request,
                                         const std::vector<MemoryBlock>& used,
                                         const std::vector<MemoryBlock>& reusable) const {
-  const std::vector<Hint> places = Question(allocatable_, request, used, reusable).Places({});
+  std::vector<Hint> places = Question(allocatable_, request, used, reusable).Places({});
   ResourceHints hints;
   if (places.empty()) return hints;
-  for (const auto& [resource, bytes] : request) hints[resource] = places;
+  const std::string& last = request.rbegin()->first;
+  for (const auto& [resource, bytes] : request) {
+    hints[resource] = resource == last ? std::move(places) : places;
+  }
   return hints;
 }
 

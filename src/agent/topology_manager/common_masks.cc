@@ -14,14 +14,21 @@ void DropRepeated(std::vector<NodeMask>& masks) {
   masks.erase(std::unique(masks.begin(), masks.end()), masks.end());
 }
 
+// The nodes are 0 to n - 1.
+bool IsWithoutHoles(const std::vector<uint32_t>& nodes) {
+  return !nodes.empty() && nodes.back() + 1 == nodes.size();
+}
+
 // In the dense form node nodes[i] is bit i, so that a mask is an index.
 size_t IndexOf(NodeMask mask, const std::vector<uint32_t>& nodes) {
+  if (IsWithoutHoles(nodes)) return mask.bits();
   size_t index = 0;
   for (size_t i = 0; i < nodes.size(); ++i) index |= size_t{mask.Contains(nodes[i])} << i;
   return index;
 }
 
 NodeMask MaskAt(size_t index, const std::vector<uint32_t>& nodes) {
+  if (IsWithoutHoles(nodes)) return NodeMask::FromBits(index);
   NodeMask mask;
   for (size_t i = 0; i < nodes.size(); ++i) {
     if ((index >> i & 1) != 0) mask.Add(nodes[i]);
@@ -29,16 +36,22 @@ NodeMask MaskAt(size_t index, const std::vector<uint32_t>& nodes) {
   return mask;
 }
 
-// counts[m]: how many of the masks contain m.
-std::vector<uint64_t> SupersetCounts(const std::vector<NodeMask>& masks,
-                                     const std::vector<uint32_t>& nodes) {
-  std::vector<uint64_t> counts(size_t{1} << nodes.size());
-  for (const NodeMask mask : masks) counts[IndexOf(mask, nodes)] = 1;
+// Calls `combine` with each count and that of the same mask with one node more, node by node.
+template <typename Combine>
+void ForEachStep(std::vector<uint32_t>& counts, Combine combine) {
   for (size_t bit = 1; bit < counts.size(); bit <<= 1) {
-    for (size_t index = 0; index < counts.size(); ++index) {
-      if ((index & bit) == 0) counts[index] += counts[index | bit];
+    for (size_t block = 0; block < counts.size(); block += 2 * bit) {
+      for (size_t i = block; i < block + bit; ++i) combine(counts[i], counts[i + bit]);
     }
   }
+}
+
+// counts[m]: how many of the masks contain m.
+std::vector<uint32_t> SupersetCounts(const std::vector<NodeMask>& masks,
+                                     const std::vector<uint32_t>& nodes) {
+  std::vector<uint32_t> counts(size_t{1} << nodes.size());
+  for (const NodeMask mask : masks) counts[IndexOf(mask, nodes)] = 1;
+  ForEachStep(counts, [](uint32_t& count, uint32_t larger) { count += larger; });
   return counts;
 }
 
@@ -50,11 +63,15 @@ CommonMasks::CommonMasks(NodeMask all, Better better)
 }
 
 void CommonMasks::Intersect(const std::vector<NodeMask>& masks) {
-  const std::vector<NodeMask> restricted = Restricted(masks);
+  std::vector<NodeMask> restricted = Restricted(masks);
+  if (masks_.size() == 1 && masks_.front() == all_) {
+    masks_ = std::move(restricted);
+    return;
+  }
   if (nodes_.size() <= kExactNodes) {
-    const size_t dense_steps = 3 * nodes_.size() << nodes_.size();
-    masks_.size() * restricted.size() <= dense_steps ? IntersectPairs(restricted)
-                                                     : IntersectDense(restricted);
+    const size_t pairs_as_dear_as_dense = size_t{2} << nodes_.size();
+    masks_.size() * restricted.size() <= pairs_as_dear_as_dense ? IntersectPairs(restricted)
+                                                                : IntersectDense(restricted);
     return;
   }
   const size_t most = std::max<size_t>(1, kMostPairs / std::max<size_t>(1, restricted.size()));
@@ -71,7 +88,17 @@ std::vector<NodeMask> CommonMasks::Restricted(const std::vector<NodeMask>& masks
   for (const NodeMask mask : masks) {
     if (!(mask & all_).Empty()) restricted.push_back(mask & all_);
   }
-  DropRepeated(restricted);
+  if (nodes_.size() > kExactNodes) {
+    DropRepeated(restricted);
+    return restricted;
+  }
+  std::vector<bool> seen(size_t{1} << nodes_.size());
+  std::erase_if(restricted, [&](NodeMask mask) {
+    const size_t index = IndexOf(mask, nodes_);
+    const bool is_repeated = seen[index];
+    seen[index] = true;
+    return is_repeated;
+  });
   return restricted;
 }
 
@@ -89,16 +116,12 @@ void CommonMasks::IntersectPairs(const std::vector<NodeMask>& masks) {
 
 // The number of pairs whose intersection contains m is the product of the numbers of masks that
 // contain m on either side. Taking the larger intersections' pairs off again (Möbius inversion)
-// leaves those whose intersection is m. At most 2^32 pairs: no overflow.
+// leaves those whose intersection is m. Either side has at most 2^16 - 1 masks: no overflow.
 void CommonMasks::IntersectDense(const std::vector<NodeMask>& masks) {
-  std::vector<uint64_t> pairs = SupersetCounts(masks_, nodes_);
-  const std::vector<uint64_t> others = SupersetCounts(masks, nodes_);
+  std::vector<uint32_t> pairs = SupersetCounts(masks_, nodes_);
+  const std::vector<uint32_t> others = SupersetCounts(masks, nodes_);
   for (size_t index = 0; index < pairs.size(); ++index) pairs[index] *= others[index];
-  for (size_t bit = 1; bit < pairs.size(); bit <<= 1) {
-    for (size_t index = 0; index < pairs.size(); ++index) {
-      if ((index & bit) == 0) pairs[index] -= pairs[index | bit];
-    }
-  }
+  ForEachStep(pairs, [](uint32_t& count, uint32_t larger) { count -= larger; });
   masks_.clear();
   for (size_t index = 1; index < pairs.size(); ++index) {
     if (pairs[index] != 0) masks_.push_back(MaskAt(index, nodes_));

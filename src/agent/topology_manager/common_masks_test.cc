@@ -45,13 +45,16 @@ TEST(CommonMasksTest, IntersectsOneMaskOfEachList) {
   EXPECT_THAT(BitsOf(common), IsEmpty());
 }
 
-// Both ways to intersect, with the masks of each pair as the judge.
+// Both ways to intersect, on nodes with and without holes; the masks of each pair are the judge.
 TEST(CommonMasksTest, AgreesWithThePlainProduct) {
   std::mt19937_64 random(25);
   for (int round = 0; round < 60; ++round) {
     uint64_t all = 0;
     const int nodes = 1 + round % 11;
-    while (std::popcount(all) < nodes) all |= uint64_t{1} << (random() % 64);
+    const bool holes = random() % 2 == 0;
+    while (std::popcount(all) < nodes) {
+      all |= uint64_t{1} << (holes ? random() % 64 : static_cast<size_t>(std::popcount(all)));
+    }
     std::set<uint64_t> expected = {all};
     CommonMasks common(NodeMask::FromBits(all), LowerBits);
     for (int list = 0; list < 3; ++list) {

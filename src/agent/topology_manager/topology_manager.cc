@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <optional>
 #include <tuple>
+#include <utility>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
@@ -15,13 +16,13 @@ using HintList = std::vector<Hint>;
 
 // Each list has at least one hint, and means one resource. A provider without hints is one that
 // takes any place.
-std::vector<HintList> ListsOf(const std::vector<ResourceHints>& providers) {
+std::vector<HintList> ListsOf(std::vector<ResourceHints> providers) {
   std::vector<HintList> lists;
-  for (const ResourceHints& resources : providers) {
+  for (ResourceHints& resources : providers) {
     if (resources.empty()) lists.push_back({{.nodes = std::nullopt, .preferred = true}});
-    for (const auto& [resource, hints] : resources) {
+    for (auto& [resource, hints] : resources) {
       if (hints && !hints->empty()) {
-        lists.push_back(*hints);
+        lists.push_back(*std::move(hints));
       } else {
         lists.push_back({{.nodes = std::nullopt, .preferred = !hints}});
       }
@@ -135,9 +136,9 @@ absl::StatusOr<TopologyManager> TopologyManager::Make(const TopologyOptions& opt
 // and name the same nodes; its place is the nodes that all have in common. The best of the
 // preferred ones wins, else the best of all. Its comparison is a strict order of places, so it is
 // enough to know which places there are, and not in how many ways, nor in which turn.
-TopologyManager::Decision TopologyManager::Merge(const std::vector<ResourceHints>& hints) const {
+TopologyManager::Decision TopologyManager::Merge(std::vector<ResourceHints> hints) const {
   if (options_.policy == TopologyPolicy::kNone) return {};
-  std::vector<HintList> lists = ListsOf(hints);
+  std::vector<HintList> lists = ListsOf(std::move(hints));
   const bool single = options_.policy == TopologyPolicy::kSingleNumaNode;
   if (single) KeepSingleNodes(lists);
 

@@ -49,7 +49,7 @@ class TopologyManager {
   // `hints` are those of each provider; the result doesn't depend on their order. With policy none:
   // any place, not preferred, admitted. The same as kubelet's up to 16 NUMA nodes, for any number
   // of hints; on larger machines as long as there aren't too many of them (CommonMasks).
-  Decision Merge(const std::vector<ResourceHints>& hints) const;
+  Decision Merge(std::vector<ResourceHints> hints) const;
 
   const TopologyOptions& options() const { return options_; }
   NodeMask nodes() const { return nodes_; }

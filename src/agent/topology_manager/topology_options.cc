@@ -2,7 +2,6 @@
 #include <array>
 #include <cstdint>
 #include <limits>
-#include <optional>
 
 #include "absl/status/status.h"
 #include "absl/strings/numbers.h"
@@ -10,6 +9,7 @@
 #include "absl/strings/str_join.h"
 #include "agent/topology_manager/topology_manager.h"
 #include "base/closest_word.h"
+#include "base/go_bool.h"
 #include "base/status.h"
 
 namespace plimsoll::agent {
@@ -46,17 +46,6 @@ absl::StatusOr<TopologyScope> ParseScope(absl::string_view text) {
   return Unknown("topologyManagerScope", text, {"container", "pod"});
 }
 
-// Go's strconv.ParseBool.
-std::optional<bool> ParseBool(absl::string_view text) {
-  for (const char* yes : {"1", "t", "T", "true", "True", "TRUE"}) {
-    if (text == yes) return true;
-  }
-  for (const char* no : {"0", "f", "F", "false", "False", "FALSE"}) {
-    if (text == no) return false;
-  }
-  return std::nullopt;
-}
-
 absl::Status BadValue(absl::string_view option, absl::string_view value, absl::string_view valid) {
   return absl::InvalidArgumentError(
       absl::StrCat("topologyManagerPolicyOptions: ", option, ": \"", value, "\" is no ", valid));
@@ -65,7 +54,7 @@ absl::Status BadValue(absl::string_view option, absl::string_view value, absl::s
 absl::Status ParseOption(const std::string& option, const std::string& value,
                          TopologyOptions& options) {
   if (option == kPreferClosest) {
-    const auto flag = ParseBool(value);
+    const auto flag = GoBool(value);
     if (!flag) return BadValue(option, value, "boolean: true or false");
     options.prefer_closest = *flag;
     return absl::OkStatus();
