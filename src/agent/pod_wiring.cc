@@ -7,6 +7,7 @@
 #include "agent/class_access.h"
 #include "agent/enforcement_config.h"
 #include "agent/pod_admission.h"
+#include "agent/pods/admission.h"
 #include "agent/pods/class_lists.h"
 #include "base/clock.h"
 #include "base/status.h"
@@ -144,10 +145,13 @@ absl::StatusOr<std::optional<PodVerdict>> PodWiring::Admit(
     const pod::Manifest& pod, const std::vector<const pod::Manifest*>& others) const {
   NodeState node = around_.node.node().State();
   PLIMSOLL_RETURN_IF_ERROR(CheckNodeTakesPods(node, pod));
-  // The pod has its devices by now, all healthy: one that another pod holds and that is no longer
-  // healthy takes no room from it (kubelet's sanitizeNodeAllocatable).
+  // The ledger has given the pod its devices by now. What others hold takes no room from it, be it
+  // unhealthy or gone (kubelet's sanitizeNodeAllocatable).
+  resources::ResourceList wanted = RequestsOf(pod);
+  for (const pod::Manifest* each : others) Add(RequestsOf(*each), wanted);
   for (const auto& [resource, count] : around_.node.devices().Capacity()) {
-    node.allocatable[resource] = count;
+    const auto sum = wanted.find(resource);
+    if (sum != wanted.end()) node.allocatable[resource] = sum->second;
   }
   ClassAdmission classes;
   classes.enabled = GateIsOn("ClassResources");
