@@ -63,6 +63,19 @@ bool IsNamed(const KubeletState& state, const KubeletNames& names) {
   return state.cpus_by_id.empty();
 }
 
+// A uid with a slip of the pen would leave its pod without what it had. Checkpoints of the first
+// form have no uids.
+absl::Status CheckGivenNames(const KubeletState& state, const KubeletNames& given) {
+  if (!state.cpus_by_id.empty()) return absl::OkStatus();
+  for (const auto& [uid, key] : given.pods) {
+    if (state.pods.contains(uid)) continue;
+    return absl::InvalidArgumentError(
+        absl::StrCat("--pod ", uid, "=", key.pod_namespace, "/", key.name,
+                     ": kubelet's checkpoints have nothing of a pod with this uid"));
+  }
+  return absl::OkStatus();
+}
+
 absl::StatusOr<std::vector<PodKey>> KeysOf(PodStore& store) {
   PLIMSOLL_ASSIGN_OR_RETURN(const PodStore::Loaded loaded, store.Load());
   std::vector<PodKey> keys;
@@ -109,6 +122,7 @@ absl::StatusOr<ImportOutcome> ImportKubeletState(const ImportFlags& flags) {
   }
   PLIMSOLL_ASSIGN_OR_RETURN(const Config config, LoadConfig(flags.agent));
   PLIMSOLL_ASSIGN_OR_RETURN(KubeletState state, ReadStates(flags.kubelet_root));
+  PLIMSOLL_RETURN_IF_ERROR(CheckGivenNames(state, names));
   if (!IsNamed(state, names)) {
     PLIMSOLL_RETURN_IF_ERROR(
         Annotate(AskRuntime(config.runtime_endpoint, names),

@@ -99,6 +99,9 @@ TEST_F(ImportCommandTest, FaultyFilesAndFlagsAreNamed) {
   flags_.pods = {"u1=default/web"};
   Write("memory_manager_state", "{");
   EXPECT_THAT(Fault(), AllOf(HasSubstr(kubelet_.path()), HasSubstr("memory_manager_state: is no")));
+  Write("memory_manager_state", "");
+  flags_.pods = {"u1=default/web", "u2=default/db"};
+  EXPECT_THAT(Fault(), HasSubstr("--pod u2=default/db: kubelet's checkpoints have nothing"));
   flags_.pods = {"u1"};
   EXPECT_THAT(Fault(), HasSubstr("UID=NAMESPACE/NAME"));
   TestDir empty;

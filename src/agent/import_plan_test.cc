@@ -69,6 +69,20 @@ TEST(ImportPlanTest, PodsOfTheAgentStayAsTheyAre) {
   EXPECT_THAT(ImportTable(plan), HasSubstr("the agent has the pod already"));
 }
 
+TEST(ImportPlanTest, OfTwoPodsWithOneNameTheFirstIsImported) {
+  KubeletNames names;
+  names.pods["u1"] = {"default", "web"};
+  names.pods["u2"] = {"default", "web"};
+  KubeletState state;
+  state.pods["u1"] = GrantOf("main", "2");
+  state.pods["u2"] = GrantOf("main", "3");
+  const ImportPlan plan = PlanImport(state, names, {});
+  ASSERT_THAT(plan.wishes, SizeIs(1));
+  EXPECT_EQ(plan.wishes[0].uid, "u1");
+  EXPECT_FALSE(plan.IsComplete());
+  EXPECT_THAT(ImportTable(plan), HasSubstr("main CPUs 3: uid u2 has the name of uid u1"));
+}
+
 TEST(ImportPlanTest, ContainersOfTheFirstFormAreFoundByTheirIds) {
   ::runtime::v1::Container container;
   container.set_id("id1");

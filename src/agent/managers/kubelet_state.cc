@@ -76,11 +76,24 @@ absl::StatusOr<resources::CpuSet> CpusOf(const Json& json, absl::string_view pla
   return *cpus;
 }
 
-// The whole text. `members` beside policyName, entries, podEntries and checksum.
+// The parser takes seconds for millions of open brackets, of which kubelet's files have seven.
+bool IsTooDeep(absl::string_view text) {
+  constexpr int kMostDepth = 32;
+  int depth = 0;
+  for (const char each : text) {
+    if (each == '[' || each == '{') ++depth;
+    if (each == ']' || each == '}') --depth;
+    if (depth > kMostDepth) return true;
+  }
+  return false;
+}
+
+// The whole text. `member` stands beside policyName, entries, podEntries and checksum.
 absl::StatusOr<Json> Parse(absl::string_view text, const char* file, const char* member) {
   if (text.size() > kMostKubeletState) {
     return Fault(file, absl::StrCat("has ", text.size(), " bytes, more than ", kMostKubeletState));
   }
+  if (IsTooDeep(text)) return Fault(file, "has too many brackets in each other");
   Json json = Json::parse(text, nullptr, /*allow_exceptions=*/false);
   if (json.is_discarded()) return Fault(file, "is no JSON");
   PLIMSOLL_RETURN_IF_ERROR(

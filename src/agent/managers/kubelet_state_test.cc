@@ -79,6 +79,7 @@ TEST(KubeletStateTest, OtherPoliciesGaveNothing) {
 TEST(KubeletStateTest, FaultsAreNamedWithTheirPlace) {
   EXPECT_EQ(CpuFault("{"), "cpu_manager_state: is no JSON");
   EXPECT_EQ(CpuFault("[]"), "cpu_manager_state: must be an object");
+  EXPECT_THAT(CpuFault(std::string(33, '[')), HasSubstr("too many brackets"));
   EXPECT_THAT(CpuFault(std::string(kMostKubeletState + 1, ' ')), HasSubstr("bytes, more than"));
   EXPECT_THAT(CpuFault(R"({"policyName":"static","x\n":1})"), HasSubstr(R"(member "x\n")"));
   EXPECT_THAT(CpuFault(R"({"policyName":"static","defaultCpuSet":"0"})"), HasSubstr("checksum"));
