@@ -96,8 +96,8 @@ TEST_F(AgentNodeTest, TheDaemonsTopologyMakesTheNode) {
   EXPECT_TRUE(absl::StartsWith(version, "plimsoll://")) << version;
   Put("4Gi");
   EXPECT_TRUE(HasLogged("has changed: memory 8Gi -> 4Gi")) << AgentLog();
-  EXPECT_TRUE(Eventually(
-      [this] { return view_->Object()["status"]["capacity"]["memory"] == "4Gi"; }));
+  EXPECT_TRUE(
+      Eventually([this] { return view_->Object()["status"]["capacity"]["memory"] == "4Gi"; }));
   EXPECT_EQ(view_->response_count(), 2u);
 }
 

@@ -173,8 +173,7 @@ TEST(Swap, LimitedSwapIsAShareOfTheMachine) {
       0);
   EXPECT_EQ(LimitedSwapBytes(asks, QosClass::kBurstable, 0, 4 * kGiB), 0);
   // A tenth and three tenths have no binary fraction: kubelet's result is below the exact one.
-  EXPECT_EQ(
-      LimitedSwapBytes({List({{"memory", "29"}}), {}}, QosClass::kBurstable, 100, 100), 28);
+  EXPECT_EQ(LimitedSwapBytes({List({{"memory", "29"}}), {}}, QosClass::kBurstable, 100, 100), 28);
 }
 
 TEST(RequirementsTest, MoreThanTheKernelCanHoldIsRefusedInItsOwnWords) {
