@@ -1,6 +1,5 @@
 // A node whose topology changes while plimsoll-agent runs (KEP-5224 "kubelet", KEP-3953): the
 // daemon tells another one, and node, groups and pods follow.
-#include <sched.h>
 #include <signal.h>
 #include <unistd.h>
 
@@ -11,6 +10,7 @@
 #include "absl/strings/str_replace.h"
 #include "gmock/gmock.h"
 #include "harness/agent.h"
+#include "harness/cpus.h"
 #include "harness/kernel.h"
 #include "harness/node.h"
 
@@ -22,17 +22,6 @@ using ::testing::HasSubstr;
 
 constexpr char kForever[] = "trap \"exit 0\" TERM; while :; do sleep 0.1; done";
 constexpr int64_t kGi = int64_t{1} << 30;
-
-// CPUs that this process may use, and so pods too.
-std::vector<int> UsableCpus() {
-  cpu_set_t allowed;
-  EXPECT_EQ(sched_getaffinity(0, sizeof(allowed), &allowed), 0);
-  std::vector<int> cpus;
-  for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
-    if (CPU_ISSET(cpu, &allowed)) cpus.push_back(cpu);
-  }
-  return cpus;
-}
 
 // Constructed before the node whose configuration names it.
 struct ChangingTopology {

@@ -1,6 +1,5 @@
 // The static CPU policy of plimsoll-agent over a real plimsolld on this machine: the first usable
 // CPU is reserved, the others can be exclusive. What the kernel says of the processes counts.
-#include <sched.h>
 
 #include <string>
 #include <vector>
@@ -9,6 +8,7 @@
 #include "absl/strings/str_join.h"
 #include "gmock/gmock.h"
 #include "harness/agent.h"
+#include "harness/cpus.h"
 #include "harness/kernel.h"
 #include "harness/node.h"
 
@@ -20,20 +20,10 @@ using ::testing::HasSubstr;
 
 constexpr char kForever[] = "trap \"exit 0\" TERM; while :; do sleep 0.1; done";
 
-std::vector<int> CpusHere() {
-  cpu_set_t allowed;
-  EXPECT_EQ(sched_getaffinity(0, sizeof(allowed), &allowed), 0);
-  std::vector<int> cpus;
-  for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
-    if (CPU_ISSET(cpu, &allowed)) cpus.push_back(cpu);
-  }
-  return cpus;
-}
-
 // Two of the usable CPUs, whatever the machine has, and the larger of them can be exclusive.
 struct TwoCpus {
   TwoCpus() {
-    const std::vector<int> usable = CpusHere();
+    const std::vector<int> usable = UsableCpus();
     if (usable.size() < 2) return;
     reserved = absl::StrCat(usable[0]);
     exclusive = absl::StrCat(usable[1]);

@@ -11,6 +11,7 @@
 #include "gmock/gmock.h"
 #include "google/protobuf/text_format.h"
 #include "harness/cgroup_layout.h"
+#include "harness/cpus.h"
 #include "harness/kernel.h"
 #include "harness/nri.h"
 
@@ -301,24 +302,14 @@ TEST_F(NriAdjustTest, WhatCannotBeIsRefusedByName) {
   EXPECT_FALSE(Start(pod_, Shell("sleep 1000")).empty());
 }
 
-std::vector<int> AllowedCpus() {
-  cpu_set_t allowed;
-  EXPECT_EQ(sched_getaffinity(0, sizeof(allowed), &allowed), 0);
-  std::vector<int> cpus;
-  for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
-    if (CPU_ISSET(cpu, &allowed)) cpus.push_back(cpu);
-  }
-  return cpus;
-}
-
 // The system keeps the first CPU, pods have the others.
 class NriPartitionTest : public NriTest {
  protected:
   NriPartitionTest()
-      : NriTest("", absl::StrCat("nodeResources:\n  cpus: {reserved: \"", AllowedCpus().front(),
+      : NriTest("", absl::StrCat("nodeResources:\n  cpus: {reserved: \"", UsableCpus().front(),
                                  "\"}\n")) {}
   void SetUp() override {
-    if (AllowedCpus().size() < 2) GTEST_SKIP() << "needs two CPUs";
+    if (UsableCpus().size() < 2) GTEST_SKIP() << "needs two CPUs";
     NriTest::SetUp();
   }
 };
@@ -332,19 +323,19 @@ TEST_F(NriPartitionTest, APluginsCpusetObeysThePartition) {
     return TryCreate(pod, config, id);
   };
   std::string id;
-  const grpc::Status as_client = try_client(AllowedCpus().front(), &id);
+  const grpc::Status as_client = try_client(UsableCpus().front(), &id);
   TestPlugin plugin("10", "pinner");
   Join(plugin);
   const auto pin_to = [&](int cpu) {
     plugin.Adjust(Adjustment(absl::StrCat("linux { resources { cpu { cpus: \"", cpu, "\" } } }")));
   };
-  pin_to(AllowedCpus().front());
+  pin_to(UsableCpus().front());
   const grpc::Status as_plugin = TryCreate(pod, Shell("sleep 1000"), &id);
   EXPECT_EQ(as_plugin.error_code(), as_client.error_code()) << as_plugin.error_message();
-  pin_to(AllowedCpus().back());
+  pin_to(UsableCpus().back());
   const std::string pinned = Start(pod, Shell("sleep 1000"));
   EXPECT_EQ(ExecOutput(pinned, "grep Cpus_allowed_list /proc/1/status | cut -f2"),
-            absl::StrCat(AllowedCpus().back(), "\n"));
+            absl::StrCat(UsableCpus().back(), "\n"));
 }
 
 }  // namespace

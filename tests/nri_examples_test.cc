@@ -1,5 +1,4 @@
 // The example plugins (examples/nri), started by the daemon, on real containers.
-#include <sched.h>
 
 #include <string>
 #include <vector>
@@ -7,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "classes_fixture.h"
 #include "gmock/gmock.h"
+#include "harness/cpus.h"
 #include "harness/kernel.h"
 #include "harness/nri.h"
 
@@ -16,26 +16,16 @@ namespace {
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 
-std::vector<int> OwnCpus() {
-  cpu_set_t allowed;
-  EXPECT_EQ(sched_getaffinity(0, sizeof(allowed), &allowed), 0);
-  std::vector<int> cpus;
-  for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
-    if (CPU_ISSET(cpu, &allowed)) cpus.push_back(cpu);
-  }
-  return cpus;
-}
-
 // The last CPU is to be handed out, the first one for all others.
 class NriPinnerTest : public NriTest {
  protected:
   NriPinnerTest() {
     Install("40-cpu-pinner", ProgramPath("nri-cpu-pinner"));
-    Configure("cpu-pinner",
-              absl::StrCat("cpus: ", OwnCpus().back(), "\nshared: ", OwnCpus().front(), "\n"));
+    Configure("cpu-pinner", absl::StrCat("cpus: ", UsableCpus().back(),
+                                         "\nshared: ", UsableCpus().front(), "\n"));
   }
   void SetUp() override {
-    if (OwnCpus().size() < 2) GTEST_SKIP() << "needs two CPUs";
+    if (UsableCpus().size() < 2) GTEST_SKIP() << "needs two CPUs";
     NriTest::SetUp();
   }
   cri::ContainerConfig Asking(const std::string& cpu) {
@@ -54,8 +44,8 @@ TEST_F(NriPinnerTest, PinsByTheTrueRequest) {
   const std::string pod = RunPod();
   const std::string pinned = Start(pod, Asking("1"));
   const std::string shared = Start(pod, Asking("999m"));
-  EXPECT_EQ(CpusOf(pinned), absl::StrCat(OwnCpus().back(), "\n"));
-  EXPECT_EQ(CpusOf(shared), absl::StrCat(OwnCpus().front(), "\n"));
+  EXPECT_EQ(CpusOf(pinned), absl::StrCat(UsableCpus().back(), "\n"));
+  EXPECT_EQ(CpusOf(shared), absl::StrCat(UsableCpus().front(), "\n"));
   std::string id;
   const grpc::Status refused = TryCreate(pod, Asking("1"), &id);
   EXPECT_EQ(refused.error_code(), grpc::RESOURCE_EXHAUSTED) << refused.error_message();
@@ -66,7 +56,7 @@ TEST_F(NriPinnerTest, PinsByTheTrueRequest) {
   EXPECT_FALSE(TryCreate(pod, Asking("1"), &id).ok());
   ASSERT_TRUE(StopContainer(pinned, 10).ok());
   const std::string next = Start(pod, Asking("1"));
-  EXPECT_EQ(CpusOf(next), absl::StrCat(OwnCpus().back(), "\n"));
+  EXPECT_EQ(CpusOf(next), absl::StrCat(UsableCpus().back(), "\n"));
 }
 
 class NriAssignerTest : private NriDirectories, public ClassesTest {

@@ -1,5 +1,4 @@
 // Pods' share of the node (`nodeResources`), seen by the kernel and from inside of containers.
-#include <sched.h>
 #include <signal.h>
 
 #include <optional>
@@ -12,6 +11,7 @@
 #include "absl/strings/strip.h"
 #include "base/subprocess.h"
 #include "gmock/gmock.h"
+#include "harness/cpus.h"
 #include "harness/kernel.h"
 #include "harness/metrics.h"
 #include "harness/node.h"
@@ -22,17 +22,6 @@ namespace {
 
 using ::testing::HasSubstr;
 
-// CPUs that this process may use, and so pods too.
-std::vector<int> Cpus() {
-  cpu_set_t allowed;
-  EXPECT_EQ(sched_getaffinity(0, sizeof(allowed), &allowed), 0);
-  std::vector<int> cpus;
-  for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
-    if (CPU_ISSET(cpu, &allowed)) cpus.push_back(cpu);
-  }
-  return cpus;
-}
-
 // The system keeps the first CPU.
 std::string Section(const std::string& reserved, const std::string& more = "") {
   return absl::StrCat("nodeResources:\n  cpus: {reserved: \"", reserved, "\"}\n", more);
@@ -41,14 +30,14 @@ std::string Section(const std::string& reserved, const std::string& more = "") {
 class PartitionTest : public NodeTest {
  protected:
   explicit PartitionTest(const std::string& more = "")
-      : NodeTest(Section(absl::StrCat(Cpus().front()), more)) {}
+      : NodeTest(Section(absl::StrCat(UsableCpus().front()), more)) {}
   void SetUp() override {
-    if (Cpus().size() < 2) GTEST_SKIP() << "needs two CPUs";
+    if (UsableCpus().size() < 2) GTEST_SKIP() << "needs two CPUs";
     NodeTest::SetUp();
   }
 
-  std::string first() const { return absl::StrCat(Cpus().front()); }
-  std::string last() const { return absl::StrCat(Cpus().back()); }
+  std::string first() const { return absl::StrCat(UsableCpus().front()); }
+  std::string last() const { return absl::StrCat(UsableCpus().back()); }
   std::string both() const { return absl::StrCat(first(), ",", last()); }
 
   // The CPUs on which the kernel lets the container's processes run, as they see it themselves.
@@ -110,7 +99,7 @@ TEST_F(PartitionTest, WhoBringsNoCpusetIsConfined) {
   EXPECT_THAT(AllowedIn(id), ::testing::Not(HasSubstr(first())));
   // In a pod with its own PID namespace, process 1 is the pod's init.
   EXPECT_EQ(AllowedOfInit(id), AllowedIn(id));
-  if (Cpus().size() == 2) {
+  if (UsableCpus().size() == 2) {
     EXPECT_EQ(AllowedIn(id), last() + "\n");
   }
   // The status agrees with the kernel.
