@@ -47,10 +47,8 @@ bool MainIsReady(const Json& pod) {
   return MainOf(pod).value("ready", false);
 }
 
-// As the CRI has it, without the runtime's name.
 std::string MainId(const Json& pod) {
-  const std::string id = MainOf(pod).value("containerID", "");
-  return id.substr(id.find("//") + 2);
+  return CriId(MainOf(pod));
 }
 
 // The class in the pod's status; empty: none.

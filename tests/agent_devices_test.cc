@@ -78,10 +78,7 @@ class AgentDevicesTest : public NodeTest {
     ASSERT_TRUE(agent_.client().Delete("default", pod, 1).ok());
     ASSERT_TRUE(agent_.AwaitGone(pod));
   }
-  std::string IdOf(const std::string& pod) {
-    const std::string id = ContainerOf(agent_.Pod(pod)).value("containerID", "");
-    return id.substr(id.find("//") + 2);
-  }
+  std::string IdOf(const std::string& pod) { return CriId(ContainerOf(agent_.Pod(pod))); }
   // The number of the only card in the pod's container.
   std::string CardOf(const std::string& pod) {
     return ExecOutput(IdOf(pod), "test -c /dev/card && echo -n $CARD");

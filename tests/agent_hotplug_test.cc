@@ -123,12 +123,10 @@ class AgentHotPlugTest : protected ChangingTopology, public NodeTest {
     return message;
   }
   std::string IdOf(const std::string& pod) {
-    return agent_.Pod(pod)["status"]["containerStatuses"][0].value("containerID", "");
+    return CriId(agent_.Pod(pod)["status"]["containerStatuses"][0]);
   }
   std::string CpusOf(const std::string& pod) {
-    const std::string id = IdOf(pod);
-    return ExecOutput(id.substr(id.find("//") + 2),
-                      "grep Cpus_allowed_list /proc/1/status | cut -f2 | tr -d \"\\n\"");
+    return ExecOutput(IdOf(pod), "grep Cpus_allowed_list /proc/1/status | cut -f2 | tr -d \"\\n\"");
   }
   linux::CgroupSettings Kubepods() {
     return Cgroups().Read(root_ + "/kubepods").value_or(linux::CgroupSettings());

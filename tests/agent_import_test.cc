@@ -119,8 +119,7 @@ TEST_F(AgentImportTest, APodKeepsItsCpu) {
       kForever, "'], resources: {limits: {cpu: 1, memory: 64Mi}}}]}}"));
   ASSERT_TRUE(applied.ok()) << applied.status();
   ASSERT_TRUE(agent_.Await("web", IsReady));
-  std::string id = agent_.Pod("web")["status"]["containerStatuses"][0].value("containerID", "");
-  id = id.substr(id.find("//") + 2);
+  const std::string id = CriId(agent_.Pod("web")["status"]["containerStatuses"][0]);
   EXPECT_THAT(ExecOutput(id, "grep Cpus_allowed_list /proc/self/status"),
               HasSubstr(absl::StrCat("\t", last_, "\n")));
 }

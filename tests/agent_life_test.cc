@@ -240,8 +240,7 @@ class AgentObjectsTest : public AgentLifeTest {
     ASSERT_TRUE(written.ok()) << written;
   }
   std::string Seen(const std::string& script) {
-    const std::string id = MainOf(agent_.Pod("paint"))["containerID"];
-    return ExecOutput(id.substr(id.find("//") + 2), script);
+    return ExecOutput(CriId(MainOf(agent_.Pod("paint"))), script);
   }
   const std::string objects_;
 };

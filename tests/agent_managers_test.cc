@@ -95,8 +95,7 @@ class AgentManagersTest : protected TwoCpus, public NodeTest {
   std::string IdOf(const std::string& pod) {
     const Json object = agent_.Pod(pod);
     if (!object.is_object()) return "";
-    const std::string id = object.value("/status/containerStatuses/0/containerID"_json_pointer, "");
-    return id.empty() ? "" : id.substr(id.find("//") + 2);
+    return CriId(object.value("/status/containerStatuses/0"_json_pointer, Json::object()));
   }
   std::string CpusOf(const std::string& pod) {
     const std::string id = IdOf(pod);

@@ -3,7 +3,6 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/strip.h"
 #include "base/loopback_listener_for_test.h"
 #include "dial/server_for_test.h"
 #include "harness/agent.h"
@@ -26,11 +25,6 @@ const Json& StatusOf(const Json& pod, size_t container = 0) {
 
 bool IsReady(const Json& pod) {
   return StatusOf(pod).value("ready", false);
-}
-
-std::string IdOf(const Json& container) {
-  const std::string id = container.value("containerID", "");
-  return std::string(absl::StripPrefix(id, "plimsoll://"));
 }
 
 Json ConditionOf(const Json& pod, const std::string& type) {
@@ -99,7 +93,7 @@ class AgentProbesTest : public NodeTest {
   }
   // Runs a command in a pod's container "main".
   void Do(const std::string& pod, const std::string& script) {
-    ExecOutput(IdOf(StatusOf(agent_->Pod(pod))), script);
+    ExecOutput(CriId(StatusOf(agent_->Pod(pod))), script);
   }
 
   Agent agent_;
@@ -112,13 +106,13 @@ TEST_F(AgentProbesTest, AFailedLivenessProbeRestartsTheContainer) {
                    "failureThreshold: 2, timeoutSeconds: 5}",
                    "restartPolicy: OnFailure, "));
   ASSERT_TRUE(agent_->Await("alive", IsReady));
-  const std::string first = IdOf(StatusOf(agent_->Pod("alive")));
+  const std::string first = CriId(StatusOf(agent_->Pod("alive")));
   Do("alive", "rm /ok");
   ASSERT_TRUE(agent_->Await("alive", [](const Json& pod) {
     return StatusOf(pod)["restartCount"] == 1 && StatusOf(pod)["state"].contains("running");
   }));
   const Json pod = agent_->Pod("alive");
-  EXPECT_NE(IdOf(StatusOf(pod)), first);
+  EXPECT_NE(CriId(StatusOf(pod)), first);
   EXPECT_EQ(StatusOf(pod)["lastState"]["terminated"]["exitCode"], 0);
   EXPECT_THAT(agent_.Events("alive", "Unhealthy"), HasSubstr("Liveness probe failed: ls: /ok"));
   EXPECT_THAT(agent_.Events("alive", "Killing"),
@@ -192,7 +186,7 @@ TEST_F(AgentProbesTest, AStartupProbeHoldsUpTheNextContainersAndIsNotRepeated) {
   EXPECT_EQ(side(before)["started"], false);
   EXPECT_EQ(ConditionOf(before, "Initialized")["status"], "False");
   EXPECT_TRUE(StatusOf(before)["state"].contains("waiting"));
-  const std::string id = IdOf(side(before));
+  const std::string id = CriId(side(before));
   ExecOutput(id, "touch /started");
   ASSERT_TRUE(agent_->Await("order", IsReady));
   EXPECT_EQ(side(agent_->Pod("order"))["started"], true);
@@ -200,7 +194,7 @@ TEST_F(AgentProbesTest, AStartupProbeHoldsUpTheNextContainersAndIsNotRepeated) {
   agent_.Begin();
   ASSERT_TRUE(agent_->Await("order", IsReady));
   EXPECT_EQ(side(agent_->Pod("order"))["started"], true);
-  EXPECT_EQ(IdOf(side(agent_->Pod("order"))), id);
+  EXPECT_EQ(CriId(side(agent_->Pod("order"))), id);
   agent_.Delete("order");
 }
 

@@ -49,8 +49,7 @@ Json ContainerOf(const Json& pod, const std::string& name = "main") {
 }
 
 std::string IdOf(const Json& pod, const std::string& name = "main") {
-  const std::string id = ContainerOf(pod, name).value("containerID", "");
-  return id.empty() ? "" : id.substr(id.find("//") + 2);
+  return CriId(ContainerOf(pod, name));
 }
 
 Json ConditionOf(const Json& pod, const std::string& type) {

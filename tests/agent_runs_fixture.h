@@ -29,10 +29,8 @@ inline const Json& ContainerOf(const Json& pod) {
 inline bool IsReady(const Json& pod) {
   return ContainerOf(pod).value("ready", false);
 }
-// As the CRI has it: without the runtime's name.
 inline std::string IdOf(const Json& pod) {
-  const std::string id = ContainerOf(pod).value("containerID", "");
-  return id.substr(id.find("//") + 2);
+  return CriId(ContainerOf(pod));
 }
 
 // The agents of a test, one after the other.
@@ -92,6 +90,8 @@ class AgentRuns {
   }
   // Stops the container of a pod that runs on, and waits until the agent has started the next one.
   void Restart(::runtime::v1::RuntimeService::Stub& runtime, const std::string& pod) {
+    // A new agent shows no container before it has seen the pod.
+    ASSERT_TRUE(agent_->Await(pod, IsReady));
     const std::string before = IdOf(agent_->Pod(pod));
     ::runtime::v1::StopContainerRequest request;
     request.set_container_id(before);

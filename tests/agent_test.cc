@@ -291,8 +291,7 @@ class AgentClassesTest : public AgentTest {
                        kForever, "'], resources: {requests: {cpu: 0.10, memory: 1e6}}}]}}"));
   }
   cri::ContainerStatus StatusOf(const std::string& pod) {
-    const std::string id = IdOf(agent_.Pod(pod));
-    return Status(id.substr(id.find("//") + 2));
+    return Status(CriId(ContainerOf(agent_.Pod(pod))));
   }
   // Of the only pod.
   cri::PodSandboxStatus SandboxStatus() {

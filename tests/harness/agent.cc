@@ -172,6 +172,12 @@ bool AgentProcess::AwaitGone(const std::string& name) {
   return gone;
 }
 
+std::string CriId(const nlohmann::json& container_status) {
+  const std::string id = container_status.value("containerID", "");
+  const size_t scheme = id.find("://");
+  return scheme == std::string::npos ? "" : id.substr(scheme + 3);
+}
+
 std::string PodManifest(const std::string& name, const std::string& script,
                         const std::string& spec) {
   return absl::StrCat(

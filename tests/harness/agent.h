@@ -67,6 +67,11 @@ class AgentProcess {
   std::unique_ptr<agent::Client> client_;
 };
 
+// The container's id as the CRI has it, without the runtime's name. Empty if the status has none:
+// before the first container is made, and after an agent's start until it has seen the pod in the
+// runtime.
+std::string CriId(const nlohmann::json& container_status);
+
 // A v1 Pod of image busybox in YAML's flow style: `spec` holds further fields of the spec, each
 // with a comma behind it.
 std::string PodManifest(const std::string& name, const std::string& script,
