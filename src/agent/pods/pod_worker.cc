@@ -10,8 +10,7 @@
 #include "agent/pods/passing.h"
 #include "agent/pods/pod_change.h"
 #include "agent/pods/pod_counters.h"
-#include "agent/pods/pod_resizer.h"
-#include "agent/pods/start_events.h"
+#include "agent/pods/resize_restarts.h"
 #include "base/status.h"
 #include "pod/dir.h"
 #include "pod/log_rotation.h"
@@ -23,26 +22,12 @@ namespace {
 // A runtime that can't be reached, or whose answer was lost, is asked again soon.
 constexpr absl::Duration kSoon = absl::Seconds(1);
 
+// Names of retries.
+constexpr char kSandbox[] = "sandbox";
+constexpr char kDevices[] = "devices";
+
 void Shorten(absl::Duration& pause, absl::Duration other) {
   pause = std::min(pause, std::max(other, absl::ZeroDuration()));
-}
-
-// Back-offs of a resize and of plugins' answers; no container has such a name.
-constexpr char kResize[] = "/resize";
-constexpr char kDevices[] = "/devices";
-
-// The run ends, or has ended, so that the next one begins with other resources.
-bool IsRestarting(const PodRecord& record, const ObservedContainer& run) {
-  const auto it = record.restarting.find(run.name);
-  return it != record.restarting.end() && it->second == run.id;
-}
-
-// The runs that ended for a resize count as failed: the next ones start whatever the exit code.
-ObservedPod WithRestarts(const PodRecord& record, ObservedPod observed) {
-  for (ObservedContainer& each : observed.containers) {
-    if (IsRestarting(record, each) && each.exit_code == 0) each.exit_code = 1;
-  }
-  return observed;
 }
 
 bool AllBegan(const pod::Manifest& pod, const ObservedPod& observed) {
@@ -89,7 +74,8 @@ PodWorker::PodWorker(const PodHost& host, PodRecord record, pod::Manifest manife
       stopper_(host, manifest_),
       volumes_(host, manifest_),
       probes_(host, manifest_),
-      memory_{.begun = std::make_shared<const pod::Manifest>(manifest_)},
+      memory_{.begun = std::make_shared<const pod::Manifest>(manifest_),
+              .restarts = Restarts(host.clock, host.events)},
       shared_{.record = std::move(record), .manifest = memory_.begun} {}
 
 PodRecord PodWorker::record() const {
@@ -199,16 +185,13 @@ absl::Status PodWorker::Put(const SpecChange& change) {
 
 PodRecord PodWorker::Begin() {
   const absl::MutexLock lock(&mutex_);
-  if (std::exchange(shared_.has_device_news, false)) memory_.retry_at.erase(kDevices);
+  if (std::exchange(shared_.has_device_news, false)) memory_.retries.Hasten(kDevices);
   shared_.may_have_started |= !shared_.has_ended && !shared_.record.verdict;
   if (memory_.begun != shared_.manifest) {
     memory_.begun = shared_.manifest;
     manifest_ = *memory_.begun;
     starter_.Renew();
-    // Failures of the change before say nothing of this one.
-    memory_.retry_at.erase(kResize);
-    memory_.resize_failure.clear();
-    memory_.back_off.Forget(kResize);
+    memory_.resizes.Forget();
   }
   return shared_.record;
 }
@@ -317,7 +300,8 @@ absl::Duration PodWorker::GoOn(const PodRecord& begun, ObservedPod seen) {
   const absl::Status unhealthy = StopUnhealthy(begun, seen);
   if (!unhealthy.ok()) return RetryAfter(unhealthy).pause;
   Pause pause = absl::InfiniteDuration();
-  Resize(begun, seen, pause);
+  const auto change = [this](absl::FunctionRef<void(PodRecord&)> each) { return Change(each); };
+  Shorten(pause, memory_.resizes.Keep({host_, reader_, stopper_, change}, begun, manifest_, seen));
   KeepClasses(begun, seen, pause);
   KeepPlaces(begun, seen, pause);
   probes_.Mark(seen);
@@ -328,19 +312,16 @@ absl::Duration PodWorker::GoOn(const PodRecord& begun, ObservedPod seen) {
   record.actuated = kept.actuated;
   for (ObservedSandbox& each : seen.sandboxes) each.stopped = memory_.stopped.contains(each.id);
   const ObservedPod observed = WithRestarts(record, seen);
-  RecallPauses(observed);
+  memory_.restarts.Recall(manifest_, observed);
   const absl::Time now = host_.clock.Now();
   const PodPlan plan = PlanFor(
       manifest_, observed,
-      [&](const ObservedContainer& ended) {
-        return IsRestarting(record, ended) ? absl::InfinitePast()
-                                           : memory_.back_off.NotBefore(ended.name, ended.finished);
-      },
+      [&](const ObservedContainer& ended) { return memory_.restarts.NotBefore(record, ended); },
       [this](const ObservedContainer& running) { return probes_.HasStarted(running); }, now);
   memory_.end = plan.end;
   if (!plan.end && observed.ReadySandbox() != nullptr) volumes_.Refresh(record, starter_);
   Shorten(pause, plan.look_again - now);
-  NotePauses(record, observed, plan);
+  memory_.restarts.Note(record, manifest_, observed, plan);
   const bool acted = !plan.start.empty() || !plan.stop_sandboxes.empty();
   // An image or a device plugin may take minutes; other pods are judged meanwhile.
   if (acted && !has_looked()) Report(seen, plan.end);
@@ -358,61 +339,6 @@ absl::Duration PodWorker::GoOn(const PodRecord& begun, ObservedPod seen) {
     Shorten(pause, kSoon);
   }
   return pause;
-}
-
-absl::Status PodWorker::TryResize(const PodRecord& record, ObservedPod& observed) {
-  PLIMSOLL_ASSIGN_OR_RETURN(
-      const std::vector<pod::Manifest> before,
-      pod::ParseManifests(record.actuated.dump(), absl::StrCat("pod ", record.key.name)));
-  PodResizer resizer(host_, record, before.front(), manifest_, stopper_);
-  // Only what the runtime says now counts.
-  reader_.ForgetLiving();
-  PLIMSOLL_ASSIGN_OR_RETURN(observed, reader_.Read());
-  PLIMSOLL_RETURN_IF_ERROR(
-      resizer.Go(observed, [this](const std::string& container, const std::string& id) {
-        return Change([&](PodRecord& kept) { kept.restarting[container] = id; });
-      }));
-  reader_.ForgetLiving();
-  PLIMSOLL_ASSIGN_OR_RETURN(observed, reader_.Read());
-  PLIMSOLL_RETURN_IF_ERROR(resizer.Verify(observed));
-  return Change([&](PodRecord& kept) {
-    // Another change may have come meanwhile.
-    const bool is_last = kept.allocated_generation == record.allocated_generation;
-    kept.actuated = is_last ? nlohmann::json() : record.Allocated();
-  });
-}
-
-void PodWorker::Resize(const PodRecord& record, ObservedPod& observed, Pause& pause) {
-  if (record.actuated.is_null() || !host_.resizes_pods) return;
-  const absl::Time now = host_.clock.Now();
-  const auto retry = memory_.retry_at.find(kResize);
-  if (retry != memory_.retry_at.end() && retry->second > now) {
-    Shorten(pause, retry->second - now);
-    return;
-  }
-  const absl::Status status = TryResize(record, observed);
-  if (IsPassing(status)) {
-    Shorten(pause, kSoon);
-    return;
-  }
-  if (status.ok()) {
-    memory_.resize_failure.clear();
-    memory_.retry_at.erase(kResize);
-    memory_.back_off.Forget(kResize);
-    host_.events.Add(
-        SubjectOf(record), "Normal", "ResizeCompleted",
-        absl::StrCat("Pod resize completed, to generation ", record.allocated_generation));
-    return;
-  }
-  // gRPC's own answer for a call that a runtime doesn't have is without words.
-  memory_.resize_failure = status.message().empty()
-                               ? std::string(absl::StatusCodeToString(status.code()))
-                               : std::string(status.message());
-  host_.events.Add(SubjectOf(record), "Warning", "ResizeError",
-                   absl::StrCat("Pod resize failed, and is tried again: ", memory_.resize_failure));
-  memory_.back_off.OnAttempt(kResize, now);
-  memory_.retry_at[kResize] = memory_.back_off.NotBefore(kResize, now);
-  Shorten(pause, memory_.retry_at[kResize] - now);
 }
 
 void PodWorker::KeepClasses(const PodRecord& record, ObservedPod& observed, Pause& pause) {
@@ -445,11 +371,7 @@ void PodWorker::ReadAgain(const std::set<std::string>& changed, ObservedPod& obs
 }
 
 void PodWorker::ForgetRestarts(const PodRecord& record, const ObservedPod& observed) {
-  std::set<std::string> done;
-  for (const auto& [container, id] : record.restarting) {
-    const ObservedContainer* const newest = observed.Newest(container, "");
-    if (newest == nullptr || newest->id != id) done.insert(container);
-  }
+  const std::set<std::string> done = RestartsDone(record, observed);
   if (done.empty()) return;
   const absl::Status status = Change([&](PodRecord& kept) {
     for (const std::string& each : done) kept.restarting.erase(each);
@@ -461,9 +383,9 @@ void PodWorker::ForgetRestarts(const PodRecord& record, const ObservedPod& obser
 std::string PodWorker::EnsureSandbox(const PodRecord& record, const ObservedPod& observed,
                                      const PodPlan& plan, Pause& pause) {
   const absl::Time now = host_.clock.Now();
-  const auto retry = memory_.retry_at.find("");
-  if (retry != memory_.retry_at.end() && retry->second > now) {
-    Shorten(pause, retry->second - now);
+  const Pause left = memory_.retries.Left(kSandbox, now);
+  if (left > absl::ZeroDuration()) {
+    Shorten(pause, left);
     return "";
   }
   absl::Status status = starter_.Prepare(record, [this](uint32_t first_id) {
@@ -484,8 +406,7 @@ std::string PodWorker::EnsureSandbox(const PodRecord& record, const ObservedPod&
   if (status.ok()) status = starter_.Complete(id);
   if (status.ok()) {
     memory_.failure.clear();
-    memory_.retry_at.erase("");
-    memory_.back_off.Forget("");
+    memory_.retries.Forget(kSandbox);
     return id;
   }
   // The name is taken by the sandbox whose answer was lost: the runtime is making it still.
@@ -496,9 +417,7 @@ std::string PodWorker::EnsureSandbox(const PodRecord& record, const ObservedPod&
   memory_.failure = std::string(status.message());
   host_.events.Add(SubjectOf(record), "Warning", "FailedCreatePodSandBox",
                    absl::StrCat("Failed to create pod sandbox: ", status.message()));
-  memory_.back_off.OnAttempt("", now);
-  memory_.retry_at[""] = memory_.back_off.NotBefore("", now);
-  Shorten(pause, memory_.retry_at[""] - now);
+  Shorten(pause, memory_.retries.OnFailure(kSandbox, now));
   return "";
 }
 
@@ -508,14 +427,14 @@ bool PodWorker::BringDevices(PodRecord& record, Pause& pause) {
       [&](const auto& each) { return record.grant.device_answers.contains(each.first); });
   if (all_known) return true;
   const absl::Time now = host_.clock.Now();
-  const auto retry = memory_.retry_at.find(kDevices);
-  if (retry != memory_.retry_at.end() && retry->second > now) {
-    Shorten(pause, retry->second - now);
+  const Pause left = memory_.retries.Left(kDevices, now);
+  if (left > absl::ZeroDuration()) {
+    Shorten(pause, left);
     return false;
   }
   const absl::Status status = TryDevices(record);
   if (status.ok()) {
-    memory_.back_off.Forget(kDevices);
+    memory_.retries.Forget(kDevices);
     return true;
   }
   if (absl::IsAborted(status)) {  // it has a verdict now
@@ -525,9 +444,7 @@ bool PodWorker::BringDevices(PodRecord& record, Pause& pause) {
   memory_.failure = std::string(status.message());
   host_.events.Add(SubjectOf(record), "Warning", "FailedAllocateDevices",
                    absl::StrCat("Pod waits for its devices: ", memory_.failure));
-  memory_.back_off.OnAttempt(kDevices, now);
-  memory_.retry_at[kDevices] = memory_.back_off.NotBefore(kDevices, now);
-  Shorten(pause, memory_.retry_at[kDevices] - now);
+  Shorten(pause, memory_.retries.OnFailure(kDevices, now));
   return false;
 }
 
@@ -551,85 +468,17 @@ absl::Status PodWorker::TryDevices(PodRecord& record) {
 void PodWorker::StartContainers(const PodRecord& record, const ObservedPod& observed,
                                 const PodPlan& plan, const std::string& sandbox, Pause& pause) {
   for (const size_t index : plan.start) {
-    const std::string& name = manifest_.containers[index].name;
+    const pod::ContainerManifest& container = manifest_.containers[index];
     const absl::Time now = host_.clock.Now();
-    const auto retry = memory_.retry_at.find(name);
-    if (retry != memory_.retry_at.end() && retry->second > now) {
-      if (memory_.waiting[name].reason == "ErrImagePull") {
-        memory_.waiting[name].reason = "ImagePullBackOff";
-        TellPullBackOff(host_.events, SubjectOf(record, name), manifest_.containers[index].image);
-      }
-      Shorten(pause, retry->second - now);
+    const ObservedContainer* last = observed.Newest(container.name, "");
+    const Pause left = memory_.restarts.BeforeStart(record, container, last);
+    if (left > absl::ZeroDuration()) {
+      Shorten(pause, left);
       continue;
-    }
-    const ObservedContainer* last = observed.Newest(name, "");
-    const bool is_restart = last != nullptr && last->state == ContainerState::kExited;
-    if (is_restart && !IsRestarting(record, *last)) {
-      memory_.back_off.OnAttempt(name, last->finished);
     }
     const auto failure = starter_.Start(record, index, sandbox, last);
-    if (!failure) {
-      memory_.waiting.erase(name);
-      memory_.retry_at.erase(name);
-      memory_.back_off.Forget(absl::StrCat(name, "/start"));
-      memory_.is_new |= observed.containers.empty();
-      continue;
-    }
-    // A registry that can't be reached is no passing failure of the runtime's.
-    if (IsPassing(failure->status) && failure->waiting.reason != "ErrImagePull") {
-      Shorten(pause, kSoon);
-      continue;
-    }
-    memory_.waiting[name] = failure->waiting;
-    const std::string start = absl::StrCat(name, "/start");
-    memory_.back_off.OnAttempt(start, now);
-    memory_.retry_at[name] = memory_.back_off.NotBefore(start, now);
-    Shorten(pause, memory_.retry_at[name] - now);
-  }
-}
-
-void PodWorker::RecallPauses(const ObservedPod& observed) {
-  if (std::exchange(memory_.has_recalled, true)) return;
-  for (const pod::ContainerManifest& container : manifest_.containers) {
-    const ObservedContainer* last = nullptr;
-    const ObservedContainer* before = nullptr;
-    for (const ObservedContainer& each : observed.containers) {
-      if (each.name != container.name) continue;
-      (last == nullptr ? last : before) = &each;
-      if (before != nullptr) break;
-    }
-    if (last == nullptr || last->attempt == 0) continue;
-    // The run before may be gone: then the last one tells at least how long it ran itself.
-    const absl::Time since = before != nullptr ? before->finished : last->started;
-    memory_.back_off.Resume(container.name, last->attempt, since);
-  }
-}
-
-void PodWorker::NotePauses(const PodRecord& record, const ObservedPod& observed,
-                           const PodPlan& plan) {
-  for (size_t i = 0; i < manifest_.containers.size(); ++i) {
-    const std::string& name = manifest_.containers[i].name;
-    const ObservedContainer* last = observed.Newest(name, "");
-    const bool starts = std::find(plan.start.begin(), plan.start.end(), i) != plan.start.end();
-    const bool ended = last != nullptr && last->state == ContainerState::kExited;
-    const bool waits =
-        ended && !starts && !plan.end &&
-        memory_.back_off.NotBefore(name, last->finished) > host_.clock.Now() &&
-        RestartsAfterExit(manifest_, manifest_.containers[i], last->counted_exit_code());
-    if (!waits) {
-      if (!memory_.retry_at.contains(name)) memory_.waiting.erase(name);
-      continue;
-    }
-    const std::string pod =
-        absl::StrCat(record.key.name, "_", record.key.pod_namespace, "(", record.uid, ")");
-    const absl::Duration pause = memory_.back_off.Pause(name);
-    if (memory_.waiting[name].of == last->id) continue;
-    memory_.waiting[name] = {"CrashLoopBackOff",
-                             absl::StrCat("back-off ", absl::FormatDuration(pause),
-                                          " restarting failed container=", name, " pod=", pod),
-                             last->id};
-    host_.events.Add(SubjectOf(record, name), "Warning", "BackOff",
-                     absl::StrCat("Back-off restarting failed container ", name, " in pod ", pod));
+    Shorten(pause, memory_.restarts.AfterStart(container.name, now, failure));
+    if (!failure) memory_.is_new |= observed.containers.empty();
   }
 }
 
@@ -683,12 +532,12 @@ void PodWorker::Show(const ObservedPod& observed, const std::optional<PodEnd>& e
       const absl::MutexLock lock(&mutex_);
       record = shared_.record;
       changes = shared_.changes;
-      if (shared_.manifest == memory_.begun) resize_failure = memory_.resize_failure;
+      if (shared_.manifest == memory_.begun) resize_failure = memory_.resizes.failure();
     }
     const PodBoard::Object before = host_.board.Get(key_);
     host_.board.Put(
         key_,
-        PodObject({record, manifest_, observed, end, memory_.waiting, memory_.failure,
+        PodObject({record, manifest_, observed, end, memory_.restarts.waiting(), memory_.failure,
                    resize_failure, host_.resizes_pods, probes_.health(), StockFor(host_, record)},
                   host_.node, before != nullptr ? *before : none, host_.clock.Now()));
     const absl::MutexLock lock(&mutex_);

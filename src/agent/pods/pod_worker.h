@@ -27,6 +27,9 @@
 #include "agent/pods/pod_record.h"
 #include "agent/pods/pod_starter.h"
 #include "agent/pods/pod_stopper.h"
+#include "agent/pods/resize_keeper.h"
+#include "agent/pods/restarts.h"
+#include "agent/pods/retries.h"
 
 namespace plimsoll::agent {
 
@@ -121,9 +124,6 @@ class PodWorker {
   absl::StatusOr<Pause> CheckDeadline(PodRecord& record);
   // After a verdict.
   Pause StopAll(const PodRecord& record, const ObservedPod& observed);
-  // Brings a change of resources into force, if one is allocated; looks again after it.
-  void Resize(const PodRecord& record, ObservedPod& observed, Pause& pause);
-  absl::Status TryResize(const PodRecord& record, ObservedPod& observed);
   // Forgets runs that ended for a resize and have a successor.
   void ForgetRestarts(const PodRecord& record, const ObservedPod& observed);
   // The id of the sandbox that containers start in; empty: there is none, and `pause` says when to
@@ -132,10 +132,6 @@ class PodWorker {
                             const PodPlan& plan, Pause& pause);
   void StartContainers(const PodRecord& record, const ObservedPod& observed, const PodPlan& plan,
                        const std::string& sandbox, Pause& pause);
-  // After the agent's start: takes the pauses of restarts from the attempts that the runtime tells.
-  void RecallPauses(const ObservedPod& observed);
-  // Notes which containers wait for a restart.
-  void NotePauses(const PodRecord& record, const ObservedPod& observed, const PodPlan& plan);
   void Tidy(const ObservedPod& observed, const PodPlan& plan);
   void Report(const ObservedPod& observed, const std::optional<PodEnd>& end);
   // Puts the pod on the board, as the record has it then.
@@ -154,16 +150,14 @@ class PodWorker {
   PodProbes probes_;
   struct Memory {
     std::shared_ptr<const pod::Manifest> begun;  // what manifest_ is a copy of
-    BackOff back_off;
-    std::map<std::string, absl::Time> retry_at;  // by container; "" is the sandbox
-    std::map<std::string, Waiting> waiting;      // by container
-    std::string failure;                         // the sandbox can't be made
+    Restarts restarts;
+    Retries retries;      // of the sandbox, and of plugins' answers
+    std::string failure;  // the sandbox can't be made
     ClassKeeper classes;
     PlaceKeeper places;
-    std::string resize_failure;     // the last try's; empty: none failed
+    ResizeKeeper resizes;
     std::set<std::string> stopped;  // sandboxes, by id
     std::optional<PodEnd> end;      // as last planned
-    bool has_recalled = false;      // see RecallPauses
     bool is_new = false;            // its first containers are being started
   };
   Memory memory_;

@@ -1,0 +1,76 @@
+#include "agent/pods/resize_keeper.h"
+
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "agent/pods/passing.h"
+#include "agent/pods/pod_resizer.h"
+#include "base/status.h"
+
+namespace plimsoll::agent {
+namespace {
+
+// A runtime that can't be reached, or whose answer was lost, is asked again soon.
+constexpr absl::Duration kResizeAgainSoon = absl::Seconds(1);
+// There is one thing to retry.
+constexpr char kTheResize[] = "";
+
+void TellOfResize(const PodHost& host, const PodRecord& record, const char* type,
+                  const char* reason, const std::string& message) {
+  host.events.Add({.kind = "Pod", .key = record.key, .uid = record.uid, .container = ""}, type,
+                  reason, message);
+}
+
+}  // namespace
+
+absl::Status ResizeKeeper::Try(const Means& means, const PodRecord& record,
+                               const pod::Manifest& pod, ObservedPod& observed) {
+  PLIMSOLL_ASSIGN_OR_RETURN(
+      const std::vector<pod::Manifest> before,
+      pod::ParseManifests(record.actuated.dump(), absl::StrCat("pod ", record.key.name)));
+  PodResizer resizer(means.host, record, before.front(), pod, means.stopper);
+  // Only what the runtime says now counts.
+  means.reader.ForgetLiving();
+  PLIMSOLL_ASSIGN_OR_RETURN(observed, means.reader.Read());
+  PLIMSOLL_RETURN_IF_ERROR(
+      resizer.Go(observed, [&](const std::string& container, const std::string& id) {
+        return means.change([&](PodRecord& kept) { kept.restarting[container] = id; });
+      }));
+  means.reader.ForgetLiving();
+  PLIMSOLL_ASSIGN_OR_RETURN(observed, means.reader.Read());
+  PLIMSOLL_RETURN_IF_ERROR(resizer.Verify(observed));
+  return means.change([&](PodRecord& kept) {
+    // Another change may have come meanwhile.
+    const bool is_last = kept.allocated_generation == record.allocated_generation;
+    kept.actuated = is_last ? nlohmann::json() : record.Allocated();
+  });
+}
+
+absl::Duration ResizeKeeper::Keep(const Means& means, const PodRecord& record,
+                                  const pod::Manifest& pod, ObservedPod& observed) {
+  if (record.actuated.is_null() || !means.host.resizes_pods) return absl::InfiniteDuration();
+  const absl::Time now = means.host.clock.Now();
+  const absl::Duration left = retries_.Left(kTheResize, now);
+  if (left > absl::ZeroDuration()) return left;
+  const absl::Status status = Try(means, record, pod, observed);
+  if (IsPassing(status)) return kResizeAgainSoon;
+  if (status.ok()) {
+    Forget();
+    TellOfResize(means.host, record, "Normal", "ResizeCompleted",
+                 absl::StrCat("Pod resize completed, to generation ", record.allocated_generation));
+    return absl::InfiniteDuration();
+  }
+  // gRPC's own answer for a call that a runtime doesn't have is without words.
+  failure_ = status.message().empty() ? std::string(absl::StatusCodeToString(status.code()))
+                                      : std::string(status.message());
+  TellOfResize(means.host, record, "Warning", "ResizeError",
+               absl::StrCat("Pod resize failed, and is tried again: ", failure_));
+  return retries_.OnFailure(kTheResize, now);
+}
+
+void ResizeKeeper::Forget() {
+  retries_.Forget(kTheResize);
+  failure_.clear();
+}
+
+}  // namespace plimsoll::agent
