@@ -15,6 +15,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/synchronization/mutex.h"
+#include "agent/managers/allocation_report.h"
 #include "agent/managers/node_managers.h"
 #include "agent/managers/refit.h"
 #include "agent/pods/grant_ledger.h"
@@ -71,7 +72,14 @@ class AgentPods : public PodService {
   // pods with devices tell of it.
   void OnDevices();
   // For a page of the API: each pod's grant, and the CPUs that are shared.
-  nlohmann::json Allocations() const;
+  nlohmann::json Allocations() const ABSL_LOCKS_EXCLUDED(mutex_);
+  // Pods that have not ended, or whose containers may still use what they were given. Of one that
+  // can't be read only containers that were given something are known.
+  std::vector<ReportedPod> Holders() const ABSL_LOCKS_EXCLUDED(mutex_);
+  // The same of any pod; the grant of one that has ended is empty. NOT_FOUND in kubelet's words.
+  absl::StatusOr<ReportedPod> Holder(const PodKey& pod) const ABSL_LOCKS_EXCLUDED(mutex_);
+  // Null: none are set yet.
+  std::shared_ptr<const NodeManagers> managers() const;
 
   // The pods that the manifest files ask for, all of them, by absolute path. A pod of a file that
   // asks for it no more ends. One that is asked for differently changes in place if it can, else it
@@ -171,7 +179,7 @@ class AgentPods : public PodService {
   const std::function<nlohmann::json()> node_;
   const std::function<void(const std::string&)> note_;
   // Orders changes of which pods there are: taken before the table's and the workers' locks.
-  absl::Mutex mutex_;
+  mutable absl::Mutex mutex_;
   // nullopt: the files are not known yet, so that no pod of theirs ends for want of them.
   std::optional<std::map<std::string, std::map<PodKey, WantedPod>>> files_ ABSL_GUARDED_BY(mutex_);
   std::map<PodKey, UnreadablePod> unreadable_ ABSL_GUARDED_BY(mutex_);
