@@ -150,9 +150,9 @@ class AgentImpl : public Agent {
         .source = std::make_unique<AgentResources>(place_, node_->devices())};
     options.counters = reports_.counters.get();
     options.tell_socket = [this](const absl::Status& made) {
-      Warn(absl::StrCat("the socket of PodResources was removed, and ",
-                        made.ok() ? "has been made again" : "can't be made again: ",
-                        made.message()));
+      Warn(absl::StrCat(
+          "the socket of PodResources was removed, and ",
+          made.ok() ? "has been made again" : "can't be made again: ", made.message()));
     };
     PLIMSOLL_ASSIGN_OR_RETURN(front_.resources, PodResourcesServer::Start(std::move(options)));
     return absl::OkStatus();

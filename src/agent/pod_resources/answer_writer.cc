@@ -64,8 +64,8 @@ AnswerWriter::AnswerWriter(const DeviceStock& stock, size_t most_bytes)
 absl::Status AnswerWriter::Take(size_t bytes) {
   taken_ += bytes;
   if (taken_ <= most_bytes_) return absl::OkStatus();
-  return absl::ResourceExhaustedError(absl::StrCat(
-      "the answer would be longer than ", most_bytes_, " bytes, which is the most that is sent"));
+  return absl::ResourceExhaustedError(absl::StrCat("the answer would be longer than ", most_bytes_,
+                                                   " bytes, which is the most that is sent"));
 }
 
 NodeMask AnswerWriter::NodesOf(const std::string& resource, const std::string& id) const {
@@ -124,8 +124,8 @@ absl::Status AnswerWriter::AddMemoryOf(const ReportedPod& pod, const ContainerGr
   }
   if (!own.memory.empty()) return absl::OkStatus();
   for (const MemoryBlock& block : pod.grant.pod.memory) {
-    PLIMSOLL_RETURN_IF_ERROR(AddMemory(block.resource, block.nodes, LeftBySiblings(pod, block),
-                                       out->mutable_memory()));
+    PLIMSOLL_RETURN_IF_ERROR(
+        AddMemory(block.resource, block.nodes, LeftBySiblings(pod, block), out->mutable_memory()));
   }
   return absl::OkStatus();
 }

@@ -4,6 +4,7 @@
 #include <grpcpp/resource_quota.h>
 #include <grpcpp/server_posix.h>
 
+#include <cstdint>
 #include <utility>
 #include <vector>
 
@@ -32,8 +33,7 @@ grpc::Status ToGrpc(const absl::Status& status) {
   return {static_cast<grpc::StatusCode>(status.code()), std::string(status.message())};
 }
 
-class Server final : public PodResourcesServer,
-                     private ::v1::PodResourcesLister::CallbackService {
+class Server final : public PodResourcesServer, private ::v1::PodResourcesLister::CallbackService {
  public:
   explicit Server(Options options)
       : options_(std::move(options)),
@@ -52,6 +52,7 @@ class Server final : public PodResourcesServer,
   }
 
   absl::Status Listen() {
+    Count(0);
     PLIMSOLL_RETURN_IF_ERROR(CheckSocketPath(file_.path));
     PLIMSOLL_RETURN_IF_ERROR(options_.root.MakeDirs(options_.directory, 0750));
     PLIMSOLL_RETURN_IF_ERROR(CheckNobodyListens(file_.path));
@@ -82,43 +83,37 @@ class Server final : public PodResourcesServer,
 
   Reactor* List(Context* context, const ::v1::ListPodResourcesRequest* /*request*/,
                 ::v1::ListPodResourcesResponse* response) override {
-    return Answer(context, kPodResourcesLists, kPodResourcesListErrors,
-                  [this, response] { return TellAll(response); });
+    return Answer(context, [this, response] { return TellAll(response); });
   }
   Reactor* Get(Context* context, const ::v1::GetPodResourcesRequest* request,
                ::v1::GetPodResourcesResponse* response) override {
-    return Answer(context, kPodResourcesGets, kPodResourcesGetErrors,
-                  [this, request, response] { return TellOne(*request, response); });
+    return Answer(context, [this, request, response] { return TellOne(*request, response); });
   }
   Reactor* GetAllocatableResources(Context* context,
                                    const ::v1::AllocatableResourcesRequest* /*request*/,
                                    ::v1::AllocatableResourcesResponse* response) override {
-    return Answer(context, kPodResourcesTotals, kPodResourcesTotalsErrors,
-                  [this, response] { return TellAllocatable(response); });
+    return Answer(context, [this, response] { return TellAllocatable(response); });
   }
 
-  // As kubelet, calls above the rate aren't counted.
   template <typename Work>
-  Reactor* Answer(Context* context, const CounterKind& calls, const CounterKind& errors,
-                  Work work) {
+  Reactor* Answer(Context* context, Work work) {
     Reactor* const reactor = context->DefaultReactor();
     if (!limit_.Ask().pass) {
       reactor->Finish({grpc::StatusCode::RESOURCE_EXHAUSTED, "rejected by rate limit"});
       return reactor;
     }
-    Count(kPodResourcesRequests);
-    Count(calls);
-    const auto finish = [this, reactor, &errors](const absl::Status& status) {
-      if (!status.ok()) Count(errors);
-      reactor->Finish(ToGrpc(status));
-    };
-    const bool queued = pool_.TrySchedule([work, finish] { finish(work()); });
-    if (!queued) finish(absl::ResourceExhaustedError("too many calls are under way"));
+    Count(1);
+    const bool queued = pool_.TrySchedule([reactor, work] { reactor->Finish(ToGrpc(work())); });
+    if (!queued) {
+      reactor->Finish(ToGrpc(absl::ResourceExhaustedError("too many calls are under way")));
+    }
     return reactor;
   }
 
-  void Count(const CounterKind& kind) {
-    if (options_.counters != nullptr) options_.counters->Add(kind, {kPodResourcesVersion});
+  void Count(uint64_t calls) {
+    if (options_.counters != nullptr) {
+      options_.counters->Add(kPodResourcesRequests, {"v1"}, calls);
+    }
   }
 
   absl::Status TellAll(::v1::ListPodResourcesResponse* response) const {
@@ -133,9 +128,8 @@ class Server final : public PodResourcesServer,
 
   absl::Status TellOne(const ::v1::GetPodResourcesRequest& request,
                        ::v1::GetPodResourcesResponse* response) const {
-    PLIMSOLL_ASSIGN_OR_RETURN(
-        const ReportedPod pod,
-        options_.source->Find(request.pod_namespace(), request.pod_name()));
+    PLIMSOLL_ASSIGN_OR_RETURN(const ReportedPod pod,
+                              options_.source->Find(request.pod_namespace(), request.pod_name()));
     const DeviceStock devices = options_.source->Devices();
     return AnswerWriter(devices).AddPod(pod, response->mutable_pod_resources());
   }
