@@ -144,10 +144,9 @@ class AgentImpl : public Agent {
 
   absl::Status StartResources() {
     if (config_.pod_resources_path.empty()) return absl::OkStatus();
-    PodResourcesServer::Options options{
-        .root = ground_.root,
-        .directory = config_.pod_resources_path,
-        .source = std::make_unique<AgentResources>(place_, node_->devices())};
+    PodResourcesServer::Options options{.root = ground_.root,
+                                        .directory = config_.pod_resources_path,
+                                        .source = std::make_unique<AgentResources>(place_, *node_)};
     options.counters = reports_.counters.get();
     options.tell_socket = [this](const absl::Status& made) {
       Warn(absl::StrCat(

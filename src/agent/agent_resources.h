@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "agent/device_manager/device_manager.h"
+#include "agent/node_wiring.h"
 #include "agent/pod_resources/pod_resources_source.h"
 #include "agent/pods_place.h"
 
@@ -15,18 +15,17 @@ namespace plimsoll::agent {
 class AgentResources final : public PodResourcesSource {
  public:
   // Both outlive this.
-  AgentResources(const PodsPlace& pods, const DeviceManager& devices)
-      : pods_(pods), devices_(devices) {}
+  AgentResources(const PodsPlace& pods, const NodeWiring& node) : pods_(pods), node_(node) {}
 
   absl::StatusOr<std::vector<ReportedPod>> Holders() const override;
   absl::StatusOr<ReportedPod> Find(const std::string& pod_namespace,
                                    const std::string& name) const override;
   absl::StatusOr<std::shared_ptr<const NodeManagers>> Managers() const override;
-  DeviceStock Devices() const override { return devices_.Stock(); }
+  DeviceStock Devices() const override { return node_.devices().Stock(); }
 
  private:
   const PodsPlace& pods_;
-  const DeviceManager& devices_;
+  const NodeWiring& node_;
 };
 
 }  // namespace plimsoll::agent

@@ -15,7 +15,6 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/synchronization/mutex.h"
-#include "agent/managers/allocation_report.h"
 #include "agent/managers/node_managers.h"
 #include "agent/managers/refit.h"
 #include "agent/pods/grant_ledger.h"
@@ -73,13 +72,8 @@ class AgentPods : public PodService {
   void OnDevices();
   // For a page of the API: each pod's grant, and the CPUs that are shared.
   nlohmann::json Allocations() const ABSL_LOCKS_EXCLUDED(mutex_);
-  // Pods that have not ended, or whose containers may still use what they were given. Of one that
-  // can't be read only containers that were given something are known.
-  std::vector<ReportedPod> Holders() const ABSL_LOCKS_EXCLUDED(mutex_);
-  // The same of any pod; the grant of one that has ended is empty. NOT_FOUND in kubelet's words.
-  absl::StatusOr<ReportedPod> Holder(const PodKey& pod) const ABSL_LOCKS_EXCLUDED(mutex_);
-  // Null: none are set yet.
-  std::shared_ptr<const NodeManagers> managers() const;
+  // Records that can't be read: their CPUs, memory and devices are taken.
+  std::vector<PodRecord> Unreadable() const ABSL_LOCKS_EXCLUDED(mutex_);
 
   // The pods that the manifest files ask for, all of them, by absolute path. A pod of a file that
   // asks for it no more ends. One that is asked for differently changes in place if it can, else it
@@ -130,8 +124,6 @@ class AgentPods : public PodService {
   // come or change; an error of the store may leave some of the changes.
   absl::Status ApplyAll(const std::map<PodKey, WantedPod>& wanted, Preferences& preferences)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // FAILED_PRECONDITION: a file has the pod, or it is being deleted.
-  static absl::Status CheckAppliable(const PodRecord& record);
   // All that new pods come beside.
   struct Present {
     GrantLedger ledger;

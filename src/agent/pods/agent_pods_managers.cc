@@ -1,7 +1,6 @@
 // AgentPods and the node's managers: the first ones, others after hot-plug, and what they gave.
 #include <map>
 #include <memory>
-#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -9,44 +8,11 @@
 #include "absl/strings/str_cat.h"
 #include "agent/managers/allocation_report.h"
 #include "agent/pods/agent_pods.h"
+#include "agent/pods/holders.h"
 #include "agent/pods/place_book.h"
 #include "base/status.h"
-#include "resources/requirements.h"
 
 namespace plimsoll::agent {
-namespace {
-
-ReportedPod Reported(const PodWorker& worker) {
-  const bool holds = worker.holds_grant() || worker.is_active();
-  PodRecord record = worker.record();
-  ReportedPod pod{.pod_namespace = record.key.pod_namespace,
-                  .name = record.key.name,
-                  .uid = record.uid,
-                  .containers = {},
-                  .grant = holds ? std::move(record.grant) : PodGrant()};
-  const std::shared_ptr<const pod::Manifest> manifest = worker.manifest();
-  for (const auto& container : manifest->containers) {
-    pod.containers.push_back(container.name);
-    if (container.role == resources::ContainerRequirements::Role::kInit) {
-      pod.init_containers.insert(container.name);
-    }
-  }
-  return pod;
-}
-
-// Of a pod whose manifest can't be read.
-ReportedPod Reported(const PodRecord& record) {
-  std::set<std::string> containers;
-  for (const auto& [name, grant] : record.grant.containers) containers.insert(name);
-  for (const auto& [name, claims] : record.grant.devices) containers.insert(name);
-  return {.pod_namespace = record.key.pod_namespace,
-          .name = record.key.name,
-          .uid = record.uid,
-          .containers = {containers.begin(), containers.end()},
-          .grant = record.grant};
-}
-
-}  // namespace
 
 std::vector<GrantedPod> AgentPods::Granted(
     std::vector<std::shared_ptr<const pod::Manifest>>& kept) const {
@@ -126,37 +92,19 @@ void AgentPods::OnDevices() {
   Retry();
 }
 
-std::shared_ptr<const NodeManagers> AgentPods::managers() const {
-  return host_.places->managers();
-}
-
-std::vector<ReportedPod> AgentPods::Holders() const {
-  std::vector<ReportedPod> pods;
-  for (const PodTable::Worker& each : table_.All()) {
-    if (each->holds_grant() || each->is_active()) pods.push_back(Reported(*each));
-  }
+std::vector<PodRecord> AgentPods::Unreadable() const {
   const absl::MutexLock lock(&mutex_);
-  for (const auto& [key, aside] : unreadable_) pods.push_back(Reported(aside.record));
-  return pods;
-}
-
-absl::StatusOr<ReportedPod> AgentPods::Holder(const PodKey& pod) const {
-  // Without the lock, so that the runtime that starts the pod has its answer in time.
-  if (const PodTable::Worker worker = table_.Find(pod); worker != nullptr) {
-    return Reported(*worker);
-  }
-  const absl::MutexLock lock(&mutex_);
-  const auto aside = unreadable_.find(pod);
-  if (aside != unreadable_.end()) return Reported(aside->second.record);
-  return absl::NotFoundError(
-      absl::StrCat("pod ", pod.name, " in namespace ", pod.pod_namespace, " not found"));
+  std::vector<PodRecord> records;
+  for (const auto& [key, aside] : unreadable_) records.push_back(aside.record);
+  return records;
 }
 
 nlohmann::json AgentPods::Allocations() const {
-  const std::shared_ptr<const NodeManagers> managers = this->managers();
+  const std::shared_ptr<const NodeManagers> managers = host_.places->managers();
   return ReportAllocations(
       managers == nullptr ? AllocationSources() : SourcesOf(*managers),
-      host_.device_manager == nullptr ? DeviceStock() : host_.device_manager->Stock(), Holders());
+      host_.device_manager == nullptr ? DeviceStock() : host_.device_manager->Stock(),
+      Holders(*this));
 }
 
 }  // namespace plimsoll::agent
