@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "agent/agent_resources.h"
 #include "agent/api/pod_api.h"
 #include "agent/api/server.h"
 #include "agent/chores.h"
@@ -16,6 +17,7 @@
 #include "agent/metrics.h"
 #include "agent/node/node_view.h"
 #include "agent/node_wiring.h"
+#include "agent/pod_resources/pod_resources_server.h"
 #include "agent/pod_wiring.h"
 #include "agent/pods/agent_pods.h"
 #include "agent/pods/event_log.h"
@@ -66,6 +68,7 @@ struct Watches {
 struct Front {
   std::unique_ptr<PodApi> api;
   std::unique_ptr<ApiServer> server;
+  std::unique_ptr<PodResourcesServer> resources;  // null: it is not served
 };
 
 // Parts in the order of their start; the destructor ends them in reverse.
@@ -88,6 +91,7 @@ class AgentImpl : public Agent {
     place_.With([](AgentPods& pods) { pods.BeginEnd(); });
     front_.server.reset();  // its threads use the API
     front_.api.reset();
+    front_.resources.reset();
     watches_ = {};
     news_.reset();
     place_.End();
@@ -109,6 +113,8 @@ class AgentImpl : public Agent {
     const absl::Status usable = runtime_->CheckUse();
     if (absl::IsFailedPrecondition(usable)) return usable;
     PLIMSOLL_RETURN_IF_ERROR(StartNode(version));
+    // Runtimes may ask it for a pod that starts.
+    PLIMSOLL_RETURN_IF_ERROR(StartResources());
     PLIMSOLL_RETURN_IF_ERROR(StartPods());
     PLIMSOLL_RETURN_IF_ERROR(StartNews());
     PLIMSOLL_RETURN_IF_ERROR(StartObjects());
@@ -133,6 +139,21 @@ class AgentImpl : public Agent {
                                                                  .client = runtime_->client(),
                                                                  .pods = place_,
                                                                  .counters = *reports_.counters}));
+    return absl::OkStatus();
+  }
+
+  absl::Status StartResources() {
+    if (config_.pod_resources_path.empty()) return absl::OkStatus();
+    PodResourcesServer::Options options{.root = ground_.root,
+                                        .directory = config_.pod_resources_path,
+                                        .source = std::make_unique<AgentResources>(place_, *node_)};
+    options.counters = reports_.counters.get();
+    options.tell_socket = [this](const absl::Status& made) {
+      Warn(absl::StrCat(
+          "the socket of PodResources was removed, and ",
+          made.ok() ? "has been made again" : "can't be made again: ", made.message()));
+    };
+    PLIMSOLL_ASSIGN_OR_RETURN(front_.resources, PodResourcesServer::Start(std::move(options)));
     return absl::OkStatus();
   }
 

@@ -50,6 +50,8 @@ struct Config {
   // kubelet.sock of the device plugins is there; empty: no plugins are served.
   std::string device_plugin_path = "/var/lib/kubelet/device-plugins";
   std::string plugin_registry_path = "/var/lib/kubelet/plugins_registry";
+  // kubelet.sock of the PodResources service is there; empty: it is not served.
+  std::string pod_resources_path = "/var/lib/kubelet/pod-resources";
   std::string swap_behavior = "NoSwap";  // memorySwap.swapBehavior: "NoSwap", "LimitedSwap"
   bool fail_swap_on = false;             // true: the agent refuses a machine with swap
   std::vector<std::string> enforce_node_allocatable = {"pods"};  // also "system-reserved", …

@@ -22,7 +22,7 @@ TEST(ConfigObjectTest, IsAConfigurationOfTheSameValues) {
       "reservedMemory: [{numaNode: 1, limits: {memory: 1Gi}}]\ntopologyManagerPolicy: restricted\n"
       "topologyManagerScope: pod\n"
       "topologyManagerPolicyOptions: {prefer-closest-numa-nodes: 'true'}\n"
-      "devicePluginPath: ''\npluginRegistryPath: /reg\nmemorySwap: {swapBehavior: LimitedSwap}\n"
+      "devicePluginPath: ''\npluginRegistryPath: /reg\npodResourcesPath: /res\nmemorySwap: {swapBehavior: LimitedSwap}\n"
       "failSwapOn: true\nenforceNodeAllocatable: [pods, kube-reserved]\n"
       "systemReservedCgroup: /system.slice\nkubeReservedCgroup: /kube.slice\n",
       "f.yaml");
@@ -48,6 +48,7 @@ TEST(ConfigObjectTest, IsAConfigurationOfTheSameValues) {
   EXPECT_EQ(again->topology_manager_policy_options.at("prefer-closest-numa-nodes"), "true");
   EXPECT_EQ(again->device_plugin_path, "");
   EXPECT_EQ(again->plugin_registry_path, "/reg");
+  EXPECT_EQ(again->pod_resources_path, "/res");
   EXPECT_EQ(again->swap_behavior, "LimitedSwap");
   EXPECT_TRUE(again->fail_swap_on);
   EXPECT_EQ(again->enforce_node_allocatable, (std::vector<std::string>{"pods", "kube-reserved"}));

@@ -90,6 +90,7 @@ INSTANTIATE_TEST_SUITE_P(
                     Wrong{"reservedMemory: [{numaNode: 0}]", "needs limits"},
                     Wrong{"reservedMemory: [{numaNode: -1, limits: {}}]", "numaNode"},
                     Wrong{"devicePluginPath: plugins", "must be an absolute path, or empty"},
+                    Wrong{"podResourcesPath: res", "must be an absolute path, or empty"},
                     Wrong{"memorySwap: {swapBehavior: UnlimitedSwap}", "swapBehavior"},
                     Wrong{"systemReservedCgroup: system.slice", "must be a cgroup's path"},
                     Wrong{"kind: Pod", "expected AgentConfiguration"},

@@ -159,6 +159,7 @@ void ReadManagers(YamlReader& reader, YamlMapping& mapping, Config& config) {
   mapping.StringMap("topologyManagerPolicyOptions", config.topology_manager_policy_options);
   ReadDirectory(reader, mapping, "devicePluginPath", config.device_plugin_path);
   ReadDirectory(reader, mapping, "pluginRegistryPath", config.plugin_registry_path);
+  ReadDirectory(reader, mapping, "podResourcesPath", config.pod_resources_path);
 }
 
 void ShowManagers(const Config& config, nlohmann::json& object) {
@@ -181,6 +182,7 @@ void ShowManagers(const Config& config, nlohmann::json& object) {
   object["topologyManagerPolicyOptions"] = config.topology_manager_policy_options;
   object["devicePluginPath"] = config.device_plugin_path;
   object["pluginRegistryPath"] = config.plugin_registry_path;
+  object["podResourcesPath"] = config.pod_resources_path;
 }
 
 absl::StatusOr<ManagerOptions> ManagerOptionsOf(const Config& config) {

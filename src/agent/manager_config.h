@@ -13,7 +13,7 @@
 namespace plimsoll::agent {
 
 // Reads the keys cpuManager*, reservedSystemCPUs, memoryManagerPolicy, reservedMemory,
-// topologyManager*, devicePluginPath and pluginRegistryPath of the mapping:
+// topologyManager*, devicePluginPath, pluginRegistryPath and podResourcesPath of the mapping:
 //
 //   cpuManagerPolicy: static
 //   cpuManagerPolicyOptions: {full-pcpus-only: "true"}

@@ -170,6 +170,7 @@ absl::Status NodeWiring::Adopt(const NodeNumbers& now, bool is_first) {
       around_.pods.Await([&](AgentPods& pods) { return pods.SetManagers(managers, refit); });
   if (!set.ok()) SetAmounts(before);
   const absl::MutexLock lock(&mutex_);
+  if (set.ok()) managers_ = managers;
   refusal_ = is_first && absl::IsFailedPrecondition(set) ? set : absl::OkStatus();
   return set;
 }
@@ -177,6 +178,11 @@ absl::Status NodeWiring::Adopt(const NodeNumbers& now, bool is_first) {
 NodeAmounts NodeWiring::SetAmounts(NodeAmounts amounts) {
   const absl::MutexLock lock(&mutex_);
   return std::exchange(amounts_, amounts);
+}
+
+std::shared_ptr<const NodeManagers> NodeWiring::managers() const {
+  const absl::MutexLock lock(&mutex_);
+  return managers_;
 }
 
 NodeAmounts NodeWiring::Amounts() const {

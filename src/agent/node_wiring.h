@@ -61,6 +61,8 @@ class NodeWiring {
   void Enforce() {
     if (cgroups_ != nullptr) cgroups_->Enforce();
   }
+  // Of the topology that is taken; null: none is yet.
+  std::shared_ptr<const NodeManagers> managers() const;
   // By the topology that is taken, or is about to be.
   NodeAmounts Amounts() const;
   // Waits for the first topology, for a limited time. FAILED_PRECONDITION: pods on record have
@@ -89,6 +91,7 @@ class NodeWiring {
   mutable absl::Mutex mutex_;
   NodeAmounts amounts_ ABSL_GUARDED_BY(mutex_);
   absl::Status refusal_ ABSL_GUARDED_BY(mutex_);  // of the first topology
+  std::shared_ptr<const NodeManagers> managers_ ABSL_GUARDED_BY(mutex_);
   std::unique_ptr<PodCgroups> cgroups_;
   std::unique_ptr<NodeView> node_;          // its thread uses the above
   std::unique_ptr<DeviceManager> devices_;  // its threads use the node

@@ -34,7 +34,8 @@ AgentProcess::AgentProcess(std::string directory, std::string runtime_endpoint,
       absl::StrCat("runtimeEndpoint: ", runtime_endpoint, "\nstaticPodPath: ", manifests(),
                    "\nstateDirectory: ", state_directory(), "\nsocket: ", socket(),
                    "\nnodeName: test-node\ndevicePluginPath: ", device_plugins(),
-                   "\npluginRegistryPath: ", plugin_registry(), "\n", extra_config);
+                   "\npluginRegistryPath: ", plugin_registry(),
+                   "\npodResourcesPath: ", pod_resources(), "\n", extra_config);
   EXPECT_TRUE(Host().ReplaceFile(directory_ + "/agent.yaml", config).ok());
 }
 

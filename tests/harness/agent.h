@@ -40,6 +40,8 @@ class AgentProcess {
   std::string socket() const { return directory_ + "/agent.sock"; }
   std::string device_plugins() const { return directory_ + "/device-plugins"; }
   std::string plugin_registry() const { return directory_ + "/plugins-registry"; }
+  // Below the test's directory as below kubelet's root.
+  std::string pod_resources() const { return directory_ + "/pod-resources"; }
   std::string Log() const;
   agent::Client& client() { return *client_; }
   // The body of a page of its socket ("/metrics"); empty unless the answer is 200.

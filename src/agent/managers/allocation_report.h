@@ -24,6 +24,7 @@
 
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -48,6 +49,7 @@ struct ReportedPod {
   std::string pod_namespace, name, uid;
   std::vector<std::string> containers;  // in the pod's order
   PodGrant grant;
+  std::set<std::string> init_containers = {};  // of `containers`: ordinary ones, no sidecars
 };
 
 nlohmann::json ReportAllocations(const AllocationSources& sources, const DeviceStock& devices,

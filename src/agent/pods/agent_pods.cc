@@ -33,6 +33,19 @@ EventSubject SubjectOf(const PodKey& key) {
   return {.kind = "Pod", .key = key, .uid = "", .container = ""};
 }
 
+// FAILED_PRECONDITION: a file has the pod, or it is being deleted.
+absl::Status CheckAppliable(const PodRecord& record) {
+  if (!record.file.empty()) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        NameOf(record.key), " is of the manifest file ", record.file, "; change it there"));
+  }
+  if (record.deleted) {
+    return absl::FailedPreconditionError(
+        absl::StrCat(NameOf(record.key), " is being deleted; apply it again once it has gone"));
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 absl::StatusOr<std::map<PodKey, WantedPod>> WantedPods(absl::string_view text,
@@ -248,18 +261,6 @@ void AgentPods::Begin(PodRecord record, const pod::Manifest& manifest) {
   }
   host_.board.Put(record.key, PodObject(situation, host_.node, {}, record.created));
   table_.Add(std::make_shared<PodWorker>(host_, std::move(record), manifest));
-}
-
-absl::Status AgentPods::CheckAppliable(const PodRecord& record) {
-  if (!record.file.empty()) {
-    return absl::FailedPreconditionError(absl::StrCat(
-        NameOf(record.key), " is of the manifest file ", record.file, "; change it there"));
-  }
-  if (record.deleted) {
-    return absl::FailedPreconditionError(
-        absl::StrCat(NameOf(record.key), " is being deleted; apply it again once it has gone"));
-  }
-  return absl::OkStatus();
 }
 
 absl::Status AgentPods::ApplyAll(const std::map<PodKey, WantedPod>& wanted,

@@ -71,7 +71,9 @@ class AgentPods : public PodService {
   // pods with devices tell of it.
   void OnDevices();
   // For a page of the API: each pod's grant, and the CPUs that are shared.
-  nlohmann::json Allocations() const;
+  nlohmann::json Allocations() const ABSL_LOCKS_EXCLUDED(mutex_);
+  // Records that can't be read: their CPUs, memory and devices are taken.
+  std::vector<PodRecord> Unreadable() const ABSL_LOCKS_EXCLUDED(mutex_);
 
   // The pods that the manifest files ask for, all of them, by absolute path. A pod of a file that
   // asks for it no more ends. One that is asked for differently changes in place if it can, else it
@@ -122,8 +124,6 @@ class AgentPods : public PodService {
   // come or change; an error of the store may leave some of the changes.
   absl::Status ApplyAll(const std::map<PodKey, WantedPod>& wanted, Preferences& preferences)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // FAILED_PRECONDITION: a file has the pod, or it is being deleted.
-  static absl::Status CheckAppliable(const PodRecord& record);
   // All that new pods come beside.
   struct Present {
     GrantLedger ledger;
@@ -171,7 +171,7 @@ class AgentPods : public PodService {
   const std::function<nlohmann::json()> node_;
   const std::function<void(const std::string&)> note_;
   // Orders changes of which pods there are: taken before the table's and the workers' locks.
-  absl::Mutex mutex_;
+  mutable absl::Mutex mutex_;
   // nullopt: the files are not known yet, so that no pod of theirs ends for want of them.
   std::optional<std::map<std::string, std::map<PodKey, WantedPod>>> files_ ABSL_GUARDED_BY(mutex_);
   std::map<PodKey, UnreadablePod> unreadable_ ABSL_GUARDED_BY(mutex_);

@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "agent/managers/allocation_report.h"
 #include "agent/pods/agent_pods.h"
+#include "agent/pods/holders.h"
 #include "agent/pods/place_book.h"
 #include "base/status.h"
 
@@ -91,24 +92,19 @@ void AgentPods::OnDevices() {
   Retry();
 }
 
+std::vector<PodRecord> AgentPods::Unreadable() const {
+  const absl::MutexLock lock(&mutex_);
+  std::vector<PodRecord> records;
+  for (const auto& [key, aside] : unreadable_) records.push_back(aside.record);
+  return records;
+}
+
 nlohmann::json AgentPods::Allocations() const {
   const std::shared_ptr<const NodeManagers> managers = host_.places->managers();
-  std::vector<ReportedPod> pods;
-  for (const PodTable::Worker& each : table_.All()) {
-    if (!each->holds_grant() && !each->is_active()) continue;
-    const PodRecord record = each->record();
-    ReportedPod pod{.pod_namespace = record.key.pod_namespace,
-                    .name = record.key.name,
-                    .uid = record.uid,
-                    .containers = {},
-                    .grant = record.grant};
-    const std::shared_ptr<const pod::Manifest> manifest = each->manifest();
-    for (const auto& container : manifest->containers) pod.containers.push_back(container.name);
-    pods.push_back(std::move(pod));
-  }
   return ReportAllocations(
       managers == nullptr ? AllocationSources() : SourcesOf(*managers),
-      host_.device_manager == nullptr ? DeviceStock() : host_.device_manager->Stock(), pods);
+      host_.device_manager == nullptr ? DeviceStock() : host_.device_manager->Stock(),
+      Holders(*this));
 }
 
 }  // namespace plimsoll::agent

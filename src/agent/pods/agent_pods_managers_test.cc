@@ -11,6 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "agent/pods/agent_pods.h"
 #include "agent/pods/agent_pods_for_test.h"
+#include "agent/pods/holders.h"
 
 namespace plimsoll::agent {
 namespace {
@@ -196,6 +197,24 @@ TEST_F(AgentPodsManagersTest, NobodyGetsTheCpusOfAPodThatCantBeRead) {
   EXPECT_EQ(cri_.CpusOf("other"), "3");
 }
 
+TEST_F(AgentPodsManagersTest, AnUnreadablePodHoldsWhatItHad) {
+  Start();
+  Take(Guaranteed("own", 2));
+  ASSERT_TRUE(AwaitCpus("own", "1-2"));
+  pods_.reset();
+  Execute("UPDATE pods SET object = 'no json' WHERE name = 'own'");
+  client_ = OpenClient();
+  Start();
+  const auto own = HolderOf(*pods_, {"default", "own"});
+  ASSERT_TRUE(own.ok()) << own.status();
+  EXPECT_THAT(own->containers, ElementsAre("own"));
+  EXPECT_EQ(own->grant.ExclusiveCpus().ToString(), "1-2");
+  ASSERT_EQ(Holders(*pods_).size(), 1u);
+  const nlohmann::json told = pods_->Allocations();
+  EXPECT_EQ(told["cpus"]["exclusive"], "1-2");
+  EXPECT_EQ(told["pods"][0]["containers"][0]["cpus"], "1-2");
+}
+
 TEST_F(AgentPodsManagersTest, TheCpusetAnnotationHasNoEffectThen) {
   Start();
   std::string manifest = BestEffort("web");
@@ -280,6 +299,40 @@ TEST_F(AgentPodsManagersTest, AllocationsAreToldOfPodsThatLive) {
   ASSERT_EQ(told["pods"].size(), 1u);
   EXPECT_EQ(told["pods"][0]["name"], "own");
   EXPECT_EQ(told["pods"][0]["containers"][0]["cpus"], "1-2");
+}
+
+TEST_F(AgentPodsManagersTest, AnEndedPodHoldsNothing) {
+  Start();
+  Take(Guaranteed("own", 2, "restartPolicy: Never, "));
+  ASSERT_TRUE(AwaitPhase("own", "Running"));
+  const auto own = HolderOf(*pods_, {"default", "own"});
+  ASSERT_TRUE(own.ok()) << own.status();
+  EXPECT_EQ(own->grant.ExclusiveCpus().ToString(), "1-2");
+  ASSERT_EQ(Holders(*pods_).size(), 1u);
+  EXPECT_EQ(Holders(*pods_)[0].grant, own->grant);
+  cri_.EndContainer("own", 0);
+  pods_->WakeAll();
+  ASSERT_TRUE(AwaitPhase("own", "Succeeded"));
+  EXPECT_TRUE(WaitUntil([&] { return Holders(*pods_).empty(); }));
+  const auto ended = HolderOf(*pods_, {"default", "own"});
+  ASSERT_TRUE(ended.ok()) << ended.status();
+  EXPECT_TRUE(ended->grant.Empty());
+  EXPECT_EQ(ended->containers, own->containers);
+  const auto none = HolderOf(*pods_, {"default", "nobody"});
+  EXPECT_TRUE(absl::IsNotFound(none.status()));
+  EXPECT_EQ(none.status().message(), "pod nobody in namespace default not found");
+}
+
+TEST_F(AgentPodsManagersTest, HoldersTellOrdinaryInitContainersApart) {
+  Start();
+  Take(
+      "{apiVersion: v1, kind: Pod, metadata: {name: web}, spec: {initContainers: [{name: first, "
+      "image: busybox}, {name: beside, image: busybox, restartPolicy: Always}], containers: "
+      "[{name: main, image: busybox}]}}");
+  const auto web = HolderOf(*pods_, {"default", "web"});
+  ASSERT_TRUE(web.ok()) << web.status();
+  EXPECT_THAT(web->containers, ElementsAre("first", "beside", "main"));
+  EXPECT_THAT(web->init_containers, ElementsAre("first"));
 }
 
 TEST_F(AgentPodsManagersTest, RunningContainersFollowTheNodesAmounts) {
