@@ -40,19 +40,26 @@ int FewestNodes(const CpuLayout& layout, int64_t count) {
 
 class CpuHintMaker {
  public:
-  CpuHintMaker(const CpuLayout& layout, int64_t count, bool align_by_socket)
+  CpuHintMaker(const CpuLayout& layout, int64_t count, bool align_by_socket, HintChoice choice)
       : layout_(layout),
         count_(count),
         align_by_socket_(align_by_socket),
+        choice_(choice),
         fewest_(FewestNodes(layout, count)) {}
 
   std::vector<Hint> Make(const CpuSet& free, const CpuSet& reusable) {
     CountNodes(free, reusable);
-    for (size_t size = 1; size <= nodes_.size(); ++size) Extend({}, 0, size);
+    for (size_t size = 1; size <= LargestSize(); ++size) Extend({}, 0, size);
     return std::move(hints_);
   }
 
  private:
+  // Of the sets that are looked at.
+  size_t LargestSize() const {
+    if (choice_ == HintChoice::kAll || align_by_socket_) return nodes_.size();
+    return std::min(nodes_.size(), static_cast<size_t>(fewest_));
+  }
+
   void CountNodes(const CpuSet& free, const CpuSet& reusable) {
     const CpuSet usable = free.Union(reusable);
     for (uint32_t node = 0; node < layout_.GroupCount(CpuLevel::kNode); ++node) {
@@ -86,7 +93,9 @@ class CpuHintMaker {
   void Consider(const NodeCounts& chosen) {
     ++masks_;
     if (chosen.free < count_ || !needed_.IsSubsetOf(chosen.mask)) return;
-    hints_.push_back({.nodes = chosen.mask, .preferred = IsPreferred(chosen)});
+    const bool preferred = IsPreferred(chosen);
+    if (!preferred && choice_ == HintChoice::kPreferred) return;
+    hints_.push_back({.nodes = chosen.mask, .preferred = preferred});
   }
 
   bool IsPreferred(const NodeCounts& chosen) const {
@@ -103,6 +112,7 @@ class CpuHintMaker {
   const CpuLayout& layout_;
   const int64_t count_;
   const bool align_by_socket_;
+  const HintChoice choice_;
   const int fewest_;
   std::vector<NodeCounts> nodes_;
   NodeMask needed_;  // by reusable CPUs
@@ -113,8 +123,8 @@ class CpuHintMaker {
 }  // namespace
 
 std::vector<Hint> CpuHints(const CpuLayout& layout, int64_t count, const CpuSet& free,
-                           const CpuSet& reusable, bool align_by_socket) {
-  return CpuHintMaker(layout, count, align_by_socket).Make(free, reusable);
+                           const CpuSet& reusable, bool align_by_socket, HintChoice choice) {
+  return CpuHintMaker(layout, count, align_by_socket, choice).Make(free, reusable);
 }
 
 }  // namespace plimsoll::agent

@@ -7,6 +7,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "agent/topology_manager/agreed_nodes.h"
 #include "agent/topology_manager/common_masks.h"
 
 namespace plimsoll::agent {
@@ -53,39 +54,6 @@ int NodesNeeded(const std::vector<HintList>& lists) {
   return needed;
 }
 
-// The nodes on which hints of all lists agree that are preferred in each. A list with a preferred
-// hint for any place agrees to everything.
-std::vector<NodeMask> AgreedNodes(NodeMask all, const std::vector<HintList>& lists) {
-  bool any = true;
-  std::vector<uint64_t> agreed;
-  for (const HintList& list : lists) {
-    std::vector<uint64_t> preferred;
-    bool takes_any = false;
-    for (const Hint& hint : list) {
-      if (!hint.preferred) continue;
-      takes_any = takes_any || !hint.nodes;
-      if (hint.nodes) preferred.push_back(hint.nodes->bits());
-    }
-    std::sort(preferred.begin(), preferred.end());
-    if (!takes_any) {
-      std::erase_if(agreed, [&](uint64_t bits) {
-        return !std::binary_search(preferred.begin(), preferred.end(), bits);
-      });
-    }
-    if (any) {
-      agreed.insert(agreed.end(), preferred.begin(), preferred.end());
-      std::sort(agreed.begin(), agreed.end());
-      agreed.erase(std::unique(agreed.begin(), agreed.end()), agreed.end());
-    }
-    any = any && takes_any;
-  }
-  std::vector<NodeMask> masks;
-  if (any) masks.push_back(all);
-  for (const uint64_t bits : agreed) masks.push_back(NodeMask::FromBits(bits) & all);
-  std::erase_if(masks, [](NodeMask mask) { return mask.Empty(); });
-  return masks;
-}
-
 absl::Status CheckDistances(const topology::MachineMaps& maps) {
   for (const auto& [from, node] : maps.nodes) {
     for (const auto& [to, unused] : maps.nodes) {
@@ -127,7 +95,9 @@ absl::StatusOr<TopologyManager> TopologyManager::Make(const TopologyOptions& opt
   manager.options_ = options;
   for (const auto& [number, node] : maps.nodes) {
     manager.nodes_.Add(number);
-    manager.distances_[number] = node.distances;
+    if (!options.prefer_closest || number >= NodeMask::kMost) continue;
+    manager.distances_.try_emplace(
+        number, std::map<uint32_t, int64_t>(node.distances.begin(), node.distances.end()));
   }
   return manager;
 }
@@ -138,23 +108,43 @@ absl::StatusOr<TopologyManager> TopologyManager::Make(const TopologyOptions& opt
 // enough to know which places there are, and not in how many ways, nor in which turn.
 TopologyManager::Decision TopologyManager::Merge(std::vector<ResourceHints> hints) const {
   if (options_.policy == TopologyPolicy::kNone) return {};
-  std::vector<HintList> lists = ListsOf(std::move(hints));
-  const bool single = options_.policy == TopologyPolicy::kSingleNumaNode;
-  if (single) KeepSingleNodes(lists);
+  const std::vector<HintList> lists = Lists(std::move(hints));
+  const std::optional<Hint> agreed = Agreed(lists);
+  return DecisionFor(agreed ? *agreed : Nearest(lists));
+}
 
-  Hint best = Best(lists);
+TopologyManager::Decision TopologyManager::Decide(HintsOf hints_of) const {
+  if (options_.policy == TopologyPolicy::kNone) return {};
+  if (const std::optional<Hint> agreed = Agreed(Lists(hints_of(HintChoice::kPreferred)))) {
+    return DecisionFor(*agreed);
+  }
+  if (options_.policy != TopologyPolicy::kBestEffort) return {.best = {}, .admitted = false};
+  return DecisionFor(Nearest(Lists(hints_of(HintChoice::kAll))));
+}
+
+std::vector<std::vector<Hint>> TopologyManager::Lists(std::vector<ResourceHints> hints) const {
+  std::vector<HintList> lists = ListsOf(std::move(hints));
+  if (options_.policy == TopologyPolicy::kSingleNumaNode) KeepSingleNodes(lists);
+  return lists;
+}
+
+TopologyManager::Decision TopologyManager::DecisionFor(Hint best) const {
   // kubelet's: with all nodes there is nothing to align, even on a machine with one.
+  const bool single = options_.policy == TopologyPolicy::kSingleNumaNode;
   if (single && best.nodes == nodes_) best.nodes = std::nullopt;
   const bool admitted = options_.policy == TopologyPolicy::kBestEffort || best.preferred;
   return {.best = best, .admitted = admitted};
 }
 
-Hint TopologyManager::Best(const std::vector<HintList>& lists) const {
+std::optional<Hint> TopologyManager::Agreed(const std::vector<HintList>& lists) const {
   const std::vector<NodeMask> agreed = AgreedNodes(nodes_, lists);
-  if (!agreed.empty()) {
-    const auto narrower = [this](NodeMask a, NodeMask b) { return IsNarrower(a, b); };
-    return {.nodes = *std::min_element(agreed.begin(), agreed.end(), narrower), .preferred = true};
-  }
+  if (agreed.empty()) return std::nullopt;
+  const auto narrower = [this](NodeMask a, NodeMask b) { return IsNarrower(a, b); };
+  return Hint{.nodes = *std::min_element(agreed.begin(), agreed.end(), narrower),
+              .preferred = true};
+}
+
+Hint TopologyManager::Nearest(const std::vector<HintList>& lists) const {
   const int needed = NodesNeeded(lists);
   const auto nearer = [this, needed](NodeMask a, NodeMask b) { return IsNearer(a, b, needed); };
   CommonMasks common(nodes_, nearer);
@@ -190,14 +180,8 @@ bool TopologyManager::IsNearer(NodeMask a, NodeMask b, int needed) const {
 // kubelet compares averages; masks that are compared have the same number of nodes.
 uint64_t TopologyManager::DistanceSum(NodeMask mask) const {
   uint64_t sum = 0;
-  const std::vector<uint32_t> nodes = mask.ToVector();
-  for (const uint32_t from : nodes) {
-    const auto row = distances_.find(from);
-    if (row == distances_.end()) continue;
-    for (const uint32_t to : nodes) {
-      const auto cost = row->second.find(to);
-      if (cost != row->second.end()) sum += cost->second;
-    }
+  for (const auto& [from, to] : distances_) {
+    if (mask.Contains(from)) sum += static_cast<uint64_t>(to.Of(mask));
   }
   return sum;
 }
