@@ -49,6 +49,8 @@ class CpuHintMaker {
 
   std::vector<Hint> Make(const CpuSet& free, const CpuSet& reusable) {
     CountNodes(free, reusable);
+    if (choice_ == HintChoice::kAll)
+      hints_.reserve(std::min(kMostMasks, size_t{1} << std::min<size_t>(nodes_.size(), 20)));
     for (size_t size = 1; size <= LargestSize(); ++size) Extend({}, 0, size);
     return std::move(hints_);
   }
@@ -78,15 +80,11 @@ class CpuHintMaker {
 
   // Adds `more` of the nodes from `from` on to `chosen`, in all ways.
   void Extend(const NodeCounts& chosen, size_t from, size_t more) {
-    if (more == 0) {
-      Consider(chosen);
-      return;
-    }
     for (size_t i = from; i + more <= nodes_.size() && masks_ < kMostMasks; ++i) {
-      Extend({.mask = chosen.mask | nodes_[i].mask,
-              .packages = chosen.packages | nodes_[i].packages,
-              .free = chosen.free + nodes_[i].free},
-             i + 1, more - 1);
+      const NodeCounts with = {.mask = chosen.mask | nodes_[i].mask,
+                               .packages = chosen.packages | nodes_[i].packages,
+                               .free = chosen.free + nodes_[i].free};
+      more == 1 ? Consider(with) : Extend(with, i + 1, more - 1);
     }
   }
 

@@ -207,12 +207,14 @@ std::optional<std::vector<Hint>> DeviceHints(const DeviceRequest& request, NodeM
   }
   const std::vector<uint32_t> with_devices = HintNodesOf(*request.devices, nodes);
   if (with_devices.size() > kMostHintNodes) return std::nullopt;
+  if (choice == HintChoice::kAll) hints.reserve(size_t{1} << with_devices.size());
   int fewest = static_cast<int>(with_devices.size());
   ForEachMask(with_devices, [&](NodeMask mask) {
-    if (mask.Count() < fewest && places.all.At(mask) >= request.count) fewest = mask.Count();
-    const bool preferred = mask.Count() == fewest;
-    if (choice == HintChoice::kPreferred && !preferred) return mask.Count() < fewest;
-    const int64_t reusable = places.reusable.At(mask);
+    const int size = mask.Count();
+    if (size < fewest && places.all.At(mask) >= request.count) fewest = size;
+    const bool preferred = size == fewest;
+    if (choice == HintChoice::kPreferred && !preferred) return size < fewest;
+    const int64_t reusable = places.reusable_count == 0 ? 0 : places.reusable.At(mask);
     if (reusable < places.reusable_count) return true;
     if (reusable + places.available.At(mask) < request.count) return true;
     // Smaller sets had too few devices, free or not: `fewest` doesn't change any more.

@@ -33,6 +33,9 @@ class Question {
   std::optional<std::vector<Hint>> Places(HintChoice choice) const {
     bool is_any = false;
     std::vector<Hint> places;
+    if (choice == HintChoice::kAll) {
+      places.reserve(size_t{1} << std::min(state_.nodes().size(), kExactNodes));
+    }
     ForEachPlace({}, [&](const Hint& place) {
       is_any = true;
       if (choice == HintChoice::kAll || place.preferred) places.push_back(place);
@@ -80,11 +83,12 @@ class Question {
     int fewest = kAnySize;
     int most = kAnySize;
     ForEachNodeSet(state_, wanted, inside, [&](NodeMask mask) {
-      if (mask.Count() > most) return false;
+      const int size = mask.Count();
+      if (size > most) return false;
       if (!CouldHold(mask)) return true;
-      fewest = std::min(fewest, mask.Count());
+      fewest = std::min(fewest, size);
       if (!state_.IsOpenTo(mask) || !Holds(mask)) return true;
-      most = visit({.nodes = mask, .preferred = mask.Count() == fewest});
+      most = visit({.nodes = mask, .preferred = size == fewest});
       return true;
     });
   }

@@ -12,13 +12,13 @@
 namespace plimsoll::agent {
 
 // Calls `visit` with `begun` and `more` of the nodes from `from` on, in all ways, until it returns
-// false; then returns false.
+// false; then returns false. `more`: at least 1.
 template <typename Visit>
 bool ForEachExtension(const std::vector<uint32_t>& nodes, size_t from, size_t more, NodeMask begun,
                       const Visit& visit) {
-  if (more == 0) return visit(begun);
   for (size_t i = from; i + more <= nodes.size(); ++i) {
-    if (!ForEachExtension(nodes, i + 1, more - 1, begun | NodeMask::Of(nodes[i]), visit)) {
+    const NodeMask mask = begun | NodeMask::Of(nodes[i]);
+    if (!(more == 1 ? visit(mask) : ForEachExtension(nodes, i + 1, more - 1, mask, visit))) {
       return false;
     }
   }

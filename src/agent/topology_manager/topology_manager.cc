@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <optional>
-#include <tuple>
 #include <utility>
 
 #include "absl/status/status.h"
@@ -52,6 +51,12 @@ int NodesNeeded(const std::vector<HintList>& lists) {
     needed = std::max(needed, fewest.value_or(0));
   }
   return needed;
+}
+
+// Lower is nearer: up to `needed` nodes the more the better; beyond, the fewer.
+int RankOf(NodeMask mask, int needed) {
+  const int count = mask.Count();
+  return count <= needed ? needed - count : static_cast<int>(NodeMask::kMost) + count;
 }
 
 absl::Status CheckDistances(const topology::MachineMaps& maps) {
@@ -108,9 +113,9 @@ absl::StatusOr<TopologyManager> TopologyManager::Make(const TopologyOptions& opt
 // enough to know which places there are, and not in how many ways, nor in which turn.
 TopologyManager::Decision TopologyManager::Merge(std::vector<ResourceHints> hints) const {
   if (options_.policy == TopologyPolicy::kNone) return {};
-  const std::vector<HintList> lists = Lists(std::move(hints));
+  std::vector<HintList> lists = Lists(std::move(hints));
   const std::optional<Hint> agreed = Agreed(lists);
-  return DecisionFor(agreed ? *agreed : Nearest(lists));
+  return DecisionFor(agreed ? *agreed : Nearest(std::move(lists)));
 }
 
 TopologyManager::Decision TopologyManager::Decide(HintsOf hints_of) const {
@@ -144,18 +149,26 @@ std::optional<Hint> TopologyManager::Agreed(const std::vector<HintList>& lists) 
               .preferred = true};
 }
 
-Hint TopologyManager::Nearest(const std::vector<HintList>& lists) const {
+Hint TopologyManager::Nearest(std::vector<HintList> lists) const {
   const int needed = NodesNeeded(lists);
   const auto nearer = [this, needed](NodeMask a, NodeMask b) { return IsNearer(a, b, needed); };
   CommonMasks common(nodes_, nearer);
-  for (const HintList& list : lists) {
+  for (HintList& list : lists) {
     std::vector<NodeMask> masks;
     masks.reserve(list.size());
     for (const Hint& hint : list) masks.push_back(hint.nodes.value_or(nodes_));
-    common.Intersect(masks);
+    HintList().swap(list);  // its memory is for what comes
+    common.Intersect(std::move(masks));
   }
-  const auto best = std::min_element(common.masks().begin(), common.masks().end(), nearer);
-  return {.nodes = best == common.masks().end() ? nodes_ : *best, .preferred = false};
+  std::optional<NodeMask> best;
+  int best_rank = 0;
+  for (const NodeMask mask : common.masks()) {  // up to 65,535
+    const int rank = RankOf(mask, needed);
+    if (best && (rank > best_rank || (rank == best_rank && !IsNarrower(mask, *best)))) continue;
+    best = mask;
+    best_rank = rank;
+  }
+  return {.nodes = best.value_or(nodes_), .preferred = false};
 }
 
 bool TopologyManager::IsNarrower(NodeMask a, NodeMask b) const {
@@ -168,13 +181,10 @@ bool TopologyManager::IsNarrower(NodeMask a, NodeMask b) const {
   return a.bits() < b.bits();
 }
 
-// Up to `needed` nodes the more the better; beyond, the fewer.
 bool TopologyManager::IsNearer(NodeMask a, NodeMask b, int needed) const {
-  const auto rank = [needed](NodeMask mask) {
-    const int count = mask.Count();
-    return count <= needed ? std::pair(0, needed - count) : std::pair(1, count);
-  };
-  return rank(a) != rank(b) ? rank(a) < rank(b) : IsNarrower(a, b);
+  const int rank_a = RankOf(a, needed);
+  const int rank_b = RankOf(b, needed);
+  return rank_a != rank_b ? rank_a < rank_b : IsNarrower(a, b);
 }
 
 // kubelet compares averages; masks that are compared have the same number of nodes.

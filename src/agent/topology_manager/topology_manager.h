@@ -70,7 +70,7 @@ class TopologyManager {
   // The best place that all lists prefer; nullopt: none.
   std::optional<Hint> Agreed(const std::vector<std::vector<Hint>>& lists) const;
   // The best place where they prefer none together.
-  Hint Nearest(const std::vector<std::vector<Hint>>& lists) const;
+  Hint Nearest(std::vector<std::vector<Hint>> lists) const;
   // Strict orders: kubelet's Narrowest or Closest, and its choice among places not preferred.
   bool IsNarrower(NodeMask a, NodeMask b) const;
   bool IsNearer(NodeMask a, NodeMask b, int needed) const;
