@@ -40,19 +40,28 @@ int FewestNodes(const CpuLayout& layout, int64_t count) {
 
 class CpuHintMaker {
  public:
-  CpuHintMaker(const CpuLayout& layout, int64_t count, bool align_by_socket)
+  CpuHintMaker(const CpuLayout& layout, int64_t count, bool align_by_socket, HintChoice choice)
       : layout_(layout),
         count_(count),
         align_by_socket_(align_by_socket),
+        choice_(choice),
         fewest_(FewestNodes(layout, count)) {}
 
   std::vector<Hint> Make(const CpuSet& free, const CpuSet& reusable) {
     CountNodes(free, reusable);
-    for (size_t size = 1; size <= nodes_.size(); ++size) Extend({}, 0, size);
+    if (choice_ == HintChoice::kAll)
+      hints_.reserve(std::min(kMostMasks, size_t{1} << std::min<size_t>(nodes_.size(), 20)));
+    for (size_t size = 1; size <= LargestSize(); ++size) Extend({}, 0, size);
     return std::move(hints_);
   }
 
  private:
+  // Of the sets that are looked at.
+  size_t LargestSize() const {
+    if (choice_ == HintChoice::kAll || align_by_socket_) return nodes_.size();
+    return std::min(nodes_.size(), static_cast<size_t>(fewest_));
+  }
+
   void CountNodes(const CpuSet& free, const CpuSet& reusable) {
     const CpuSet usable = free.Union(reusable);
     for (uint32_t node = 0; node < layout_.GroupCount(CpuLevel::kNode); ++node) {
@@ -71,22 +80,20 @@ class CpuHintMaker {
 
   // Adds `more` of the nodes from `from` on to `chosen`, in all ways.
   void Extend(const NodeCounts& chosen, size_t from, size_t more) {
-    if (more == 0) {
-      Consider(chosen);
-      return;
-    }
     for (size_t i = from; i + more <= nodes_.size() && masks_ < kMostMasks; ++i) {
-      Extend({.mask = chosen.mask | nodes_[i].mask,
-              .packages = chosen.packages | nodes_[i].packages,
-              .free = chosen.free + nodes_[i].free},
-             i + 1, more - 1);
+      const NodeCounts with = {.mask = chosen.mask | nodes_[i].mask,
+                               .packages = chosen.packages | nodes_[i].packages,
+                               .free = chosen.free + nodes_[i].free};
+      more == 1 ? Consider(with) : Extend(with, i + 1, more - 1);
     }
   }
 
   void Consider(const NodeCounts& chosen) {
     ++masks_;
     if (chosen.free < count_ || !needed_.IsSubsetOf(chosen.mask)) return;
-    hints_.push_back({.nodes = chosen.mask, .preferred = IsPreferred(chosen)});
+    const bool preferred = IsPreferred(chosen);
+    if (!preferred && choice_ == HintChoice::kPreferred) return;
+    hints_.push_back({.nodes = chosen.mask, .preferred = preferred});
   }
 
   bool IsPreferred(const NodeCounts& chosen) const {
@@ -103,6 +110,7 @@ class CpuHintMaker {
   const CpuLayout& layout_;
   const int64_t count_;
   const bool align_by_socket_;
+  const HintChoice choice_;
   const int fewest_;
   std::vector<NodeCounts> nodes_;
   NodeMask needed_;  // by reusable CPUs
@@ -113,8 +121,8 @@ class CpuHintMaker {
 }  // namespace
 
 std::vector<Hint> CpuHints(const CpuLayout& layout, int64_t count, const CpuSet& free,
-                           const CpuSet& reusable, bool align_by_socket) {
-  return CpuHintMaker(layout, count, align_by_socket).Make(free, reusable);
+                           const CpuSet& reusable, bool align_by_socket, HintChoice choice) {
+  return CpuHintMaker(layout, count, align_by_socket, choice).Make(free, reusable);
 }
 
 }  // namespace plimsoll::agent

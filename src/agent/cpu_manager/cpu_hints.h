@@ -19,7 +19,8 @@ namespace plimsoll::agent {
 // Their number doubles with each node. Sets beyond the first 2^20 are left out: none on a machine
 // of up to 20 nodes. So are nodes from NodeMask::kMost on.
 std::vector<Hint> CpuHints(const CpuLayout& layout, int64_t count, const resources::CpuSet& free,
-                           const resources::CpuSet& reusable, bool align_by_socket);
+                           const resources::CpuSet& reusable, bool align_by_socket,
+                           HintChoice choice = HintChoice::kAll);
 
 }  // namespace plimsoll::agent
 

@@ -96,9 +96,10 @@ CpuSet StaticCpuPolicy::SharedBeside(const CpuSet& taken) const {
   return shared.Difference(reserved_);
 }
 
-std::vector<Hint> StaticCpuPolicy::Hints(int64_t count, const CpuSet& free,
-                                         const CpuSet& reusable) const {
-  return CpuHints(*layout_, count, free.Difference(reserved_), reusable, options_.align_by_socket);
+std::vector<Hint> StaticCpuPolicy::Hints(int64_t count, const CpuSet& free, const CpuSet& reusable,
+                                         HintChoice choice) const {
+  return CpuHints(*layout_, count, free.Difference(reserved_), reusable, options_.align_by_socket,
+                  choice);
 }
 
 absl::StatusOr<CpuSet> StaticCpuPolicy::Allocate(int64_t count, std::optional<NodeMask> nodes,

@@ -51,7 +51,8 @@ class StaticCpuPolicy {
   // containers of the same pod that have ended by then, all of which are to be used). Never
   // nullopt.
   std::vector<Hint> Hints(int64_t count, const resources::CpuSet& free,
-                          const resources::CpuSet& reusable) const;
+                          const resources::CpuSet& reusable,
+                          HintChoice choice = HintChoice::kAll) const;
   // The CPUs: those of `nodes` first, packed or distributed as the options say.
   // FAILED_PRECONDITION, with kubelet's words: too few, or (full-pcpus-only) no whole number of
   // cores; see IsSmtAlignmentError.

@@ -220,5 +220,25 @@ TEST(StaticCpuPolicyPropertyTest, HintsAreAllSetsThatCanHoldTheRequest) {
   }
 }
 
+TEST(StaticCpuPolicyPropertyTest, PreferredHintsAreTheSameWithoutTheOthers) {
+  size_t preferred = 0;
+  size_t others = 0;
+  for (uint32_t seed = 0; seed < kSeeds; ++seed) {
+    RandomMachine machine(seed);
+    const auto policy = machine.Policy();
+    if (!policy) continue;
+    const CpuSet held = machine.Some(policy->exclusive());
+    const CpuSet reusable = machine.Below(2) == 0 ? CpuSet() : machine.Some(held);
+    const CpuSet free = policy->exclusive().Difference(held);
+    const int64_t count = 1 + machine.Below(static_cast<uint32_t>(policy->all().Size()));
+    std::vector<Hint> expected = policy->Hints(count, free, reusable);
+    others += std::erase_if(expected, [](const Hint& hint) { return !hint.preferred; });
+    preferred += expected.size();
+    EXPECT_EQ(policy->Hints(count, free, reusable, HintChoice::kPreferred), expected) << seed;
+  }
+  EXPECT_GT(preferred, 100u);
+  EXPECT_GT(others, kSeeds);
+}
+
 }  // namespace
 }  // namespace plimsoll::agent

@@ -1,11 +1,14 @@
 #include "agent/device_manager/device_stock.h"
 
 #include <algorithm>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "agent/topology_manager/mask_walk.h"
+#include "agent/topology_manager/node_sums.h"
 
 namespace plimsoll::agent {
 namespace {
@@ -13,17 +16,37 @@ namespace {
 // 2^20 hints are no help to anybody. kubelet has no limit, and hangs.
 constexpr size_t kMostHintNodes = 20;
 
-// How many devices have the same NUMA nodes. A walk over 65,535 sets goes through it for each.
-using CountByNodes = std::vector<std::pair<uint64_t, int64_t>>;
-
-void CountIn(CountByNodes& counts, uint64_t nodes) {
-  for (auto& [counted, count] : counts) {
-    if (counted != nodes) continue;
-    ++count;
-    return;
+// Devices by their NUMA nodes.
+class CountByNodes {
+ public:
+  explicit CountByNodes(const std::map<uint64_t, int64_t>& counts) : of_one_node_(Single(counts)) {
+    for (const auto& [nodes, count] : counts) {
+      if (std::popcount(nodes) > 1) of_several_.emplace_back(nodes, count);
+    }
   }
-  counts.emplace_back(nodes, 1);
-}
+
+  // Devices that are near any of the nodes. A walk over 65,535 sets asks for each.
+  int64_t At(NodeMask mask) const {
+    int64_t sum = of_one_node_.Of(mask);
+    for (const auto& [nodes, count] : of_several_) {
+      if ((nodes & mask.bits()) != 0) sum += count;
+    }
+    return sum;
+  }
+
+ private:
+  static std::map<uint32_t, int64_t> Single(const std::map<uint64_t, int64_t>& counts) {
+    std::map<uint32_t, int64_t> by_node;
+    for (const auto& [nodes, count] : counts) {
+      if (std::popcount(nodes) == 1)
+        by_node[static_cast<uint32_t>(std::countr_zero(nodes))] = count;
+    }
+    return by_node;
+  }
+
+  NodeSums of_one_node_;
+  std::vector<std::pair<uint64_t, int64_t>> of_several_;
+};
 
 bool AnyAt(const Device& device, NodeMask nodes) {
   return device.nodes && !(*device.nodes & nodes).Empty();
@@ -48,35 +71,6 @@ std::vector<uint32_t> HintNodesOf(const DeviceResource& resource, NodeMask machi
   return (with_devices.Empty() ? machine : with_devices).ToVector();
 }
 
-// `begun` with all choices of `more` of the nodes from `from` on.
-template <typename Visit>
-void ForEachExtension(const std::vector<uint32_t>& nodes, size_t from, size_t more, NodeMask begun,
-                      const Visit& visit) {
-  if (more == 0) {
-    visit(begun);
-    return;
-  }
-  for (size_t i = from; i + more <= nodes.size(); ++i) {
-    ForEachExtension(nodes, i + 1, more - 1, begun | NodeMask::Of(nodes[i]), visit);
-  }
-}
-
-// All sets of some of the nodes: smaller ones first, those of one size in lexicographic order.
-template <typename Visit>
-void ForEachMask(const std::vector<uint32_t>& nodes, const Visit& visit) {
-  for (size_t size = 1; size <= nodes.size(); ++size) {
-    ForEachExtension(nodes, 0, size, NodeMask(), visit);
-  }
-}
-
-int64_t CountAt(const CountByNodes& counts, NodeMask mask) {
-  int64_t sum = 0;
-  for (const auto& [nodes, count] : counts) {
-    if ((nodes & mask.bits()) != 0) sum += count;
-  }
-  return sum;
-}
-
 // The places of one resource's devices.
 struct Places {
   CountByNodes all;
@@ -86,18 +80,22 @@ struct Places {
 };
 
 Places PlacesOf(const DeviceRequest& request) {
-  Places places;
+  std::map<uint64_t, int64_t> all, available, reusable;
+  int64_t reusable_count = 0;
   for (const Device& device : request.devices->devices) {
     if (!device.nodes) continue;
     const uint64_t nodes = device.nodes->bits();
-    CountIn(places.all, nodes);
-    if (IsAvailable(request, device)) CountIn(places.available, nodes);
+    ++all[nodes];
+    if (IsAvailable(request, device)) ++available[nodes];
     if (request.reusable.contains(device.id)) {
-      CountIn(places.reusable, nodes);
-      ++places.reusable_count;
+      ++reusable[nodes];
+      ++reusable_count;
     }
   }
-  return places;
+  return {.all = CountByNodes(all),
+          .available = CountByNodes(available),
+          .reusable = CountByNodes(reusable),
+          .reusable_count = reusable_count};
 }
 
 int64_t CountAvailable(const DeviceRequest& request) {
@@ -199,7 +197,8 @@ absl::Status TakeRest(const FreeDevices& free, Choice& choice) {
 
 }  // namespace
 
-std::optional<std::vector<Hint>> DeviceHints(const DeviceRequest& request, NodeMask nodes) {
+std::optional<std::vector<Hint>> DeviceHints(const DeviceRequest& request, NodeMask nodes,
+                                             HintChoice choice) {
   if (request.devices == nullptr || !HasAlignment(*request.devices)) return std::nullopt;
   const Places places = PlacesOf(request);
   std::vector<Hint> hints;
@@ -208,15 +207,20 @@ std::optional<std::vector<Hint>> DeviceHints(const DeviceRequest& request, NodeM
   }
   const std::vector<uint32_t> with_devices = HintNodesOf(*request.devices, nodes);
   if (with_devices.size() > kMostHintNodes) return std::nullopt;
+  if (choice == HintChoice::kAll) hints.reserve(size_t{1} << with_devices.size());
   int fewest = static_cast<int>(with_devices.size());
   ForEachMask(with_devices, [&](NodeMask mask) {
-    if (mask.Count() < fewest && CountAt(places.all, mask) >= request.count) fewest = mask.Count();
-    const int64_t reusable = CountAt(places.reusable, mask);
-    if (reusable < places.reusable_count) return;
-    if (reusable + CountAt(places.available, mask) < request.count) return;
-    hints.push_back({.nodes = mask, .preferred = false});
+    const int size = mask.Count();
+    if (size < fewest && places.all.At(mask) >= request.count) fewest = size;
+    const bool preferred = size == fewest;
+    if (choice == HintChoice::kPreferred && !preferred) return size < fewest;
+    const int64_t reusable = places.reusable_count == 0 ? 0 : places.reusable.At(mask);
+    if (reusable < places.reusable_count) return true;
+    if (reusable + places.available.At(mask) < request.count) return true;
+    // Smaller sets had too few devices, free or not: `fewest` doesn't change any more.
+    hints.push_back({.nodes = mask, .preferred = preferred});
+    return true;
   });
-  for (Hint& hint : hints) hint.preferred = hint.nodes->Count() == fewest;
   return hints;
 }
 

@@ -49,7 +49,8 @@ struct DeviceRequest {
 };
 // nullopt: no device has known NUMA nodes, or they have more than 20. `nodes`: the machine's. Hints
 // for a whole pod have no `reusable`.
-std::optional<std::vector<Hint>> DeviceHints(const DeviceRequest& request, NodeMask nodes);
+std::optional<std::vector<Hint>> DeviceHints(const DeviceRequest& request, NodeMask nodes,
+                                             HintChoice choice = HintChoice::kAll);
 // The order of choice is kubelet's: reusable ones first; then devices near a node of the hint, then
 // those near other nodes, then those without nodes. The plugin is asked where it has a choice:
 // among the aligned ones if they are more than needed, else among all once the aligned ones are

@@ -1,6 +1,8 @@
 #include "agent/device_manager/device_stock.h"
 
+#include <algorithm>
 #include <numeric>
+#include <random>
 
 #include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
@@ -124,6 +126,50 @@ TEST(DeviceHintsTest, ReusableDevicesHaveToBeInThePlace) {
 TEST(DeviceHintsTest, ARequestOfNoneFitsEverywhere) {
   EXPECT_THAT(Case({At("a", {0})}, 0).Hints(Nodes({0})),
               Optional(ElementsAre(Hint{Nodes({0}), true})));
+}
+
+// Against a plain count for each set of nodes; devices of several nodes among them.
+TEST(DeviceHintsTest, AreTheSetsThatCanHoldTheRequest) {
+  std::mt19937_64 random(17);
+  size_t preferred = 0;
+  size_t others = 0;
+  for (int round = 0; round < 500; ++round) {
+    const NodeMask machine = NodeMask::FromBits(1 + random() % 31);
+    Case each({}, static_cast<int64_t>(random() % 6));
+    for (uint64_t i = 0; i < 1 + random() % 9; ++i) {
+      Device& device = each.resource.devices.emplace_back(Anywhere(absl::StrCat(i)));
+      device.healthy = random() % 6 != 0;
+      if (random() % 6 != 0) device.nodes = NodeMask::FromBits(1 + random() % 63) & machine;
+      if (random() % 4 == 0) each.request.held.insert(device.id);
+      if (random() % 9 == 0 && device.healthy) each.request.reusable.insert(device.id);
+    }
+    for (const std::string& id : each.request.reusable) each.request.held.erase(id);
+    const auto hints = each.Hints(machine);
+    if (!hints) continue;
+    const auto count_at = [&](NodeMask mask, const auto& counts) {
+      return std::count_if(
+          each.resource.devices.begin(), each.resource.devices.end(), [&](const Device& device) {
+            return device.nodes && !(*device.nodes & mask).Empty() && counts(device);
+          });
+    };
+    const auto is_reusable = [&](const Device& device) {
+      return each.request.reusable.contains(device.id);
+    };
+    const auto is_usable = [&](const Device& device) {
+      return is_reusable(device) || (device.healthy && !each.request.held.contains(device.id));
+    };
+    std::vector<Hint> expected;
+    for (const Hint& hint : *hints) {
+      EXPECT_GE(count_at(*hint.nodes, is_usable), each.request.count) << round;
+      EXPECT_EQ(count_at(*hint.nodes, is_reusable), count_at(machine, is_reusable)) << round;
+      if (hint.preferred) expected.push_back(hint);
+    }
+    preferred += expected.size();
+    others += hints->size() - expected.size();
+    EXPECT_EQ(DeviceHints(each.request, machine, HintChoice::kPreferred), expected) << round;
+  }
+  EXPECT_GT(preferred, 300u);
+  EXPECT_GT(others, 300u);
 }
 
 TEST(DeviceHintsTest, NodesBeyondCountingGiveNone) {

@@ -46,9 +46,12 @@ class PodAllocation {
   std::optional<AllocationRejection> AllocateOwnCpus(const Hint& hint);
   std::optional<AllocationRejection> AllocateOwnMemory(const Hint& hint);
 
-  ResourceHints DeviceHintsOf(const Demand& demand, const std::string& container) const;
-  ResourceHints CpuHints(const Demand& demand, const std::string& container) const;
-  ResourceHints MemoryHints(const Demand& demand, const std::string& container) const;
+  ResourceHints DeviceHintsOf(const Demand& demand, const std::string& container,
+                              HintChoice choice) const;
+  ResourceHints CpuHints(const Demand& demand, const std::string& container,
+                         HintChoice choice) const;
+  ResourceHints MemoryHints(const Demand& demand, const std::string& container,
+                            HintChoice choice) const;
   TopologyManager::Decision Decide(const Demand& demand, const std::string& container) const;
 
   DeviceRequest RequestOf(const std::string& resource, int64_t count,

@@ -7,26 +7,29 @@ namespace plimsoll::agent {
 
 TopologyManager::Decision PodAllocation::Decide(const Demand& demand,
                                                 const std::string& container) const {
-  // A list in braces would copy hints, of which there may be 65,535 for each resource.
-  std::vector<ResourceHints> hints(3);
-  hints[0] = DeviceHintsOf(demand, container);
-  hints[1] = CpuHints(demand, container);
-  hints[2] = MemoryHints(demand, container);
-  return managers_.topology().Merge(std::move(hints));
+  return managers_.topology().Decide([&](HintChoice choice) {
+    // A list in braces would copy hints, of which there may be 65,535 for each resource.
+    std::vector<ResourceHints> hints(3);
+    hints[0] = DeviceHintsOf(demand, container, choice);
+    hints[1] = CpuHints(demand, container, choice);
+    hints[2] = MemoryHints(demand, container, choice);
+    return hints;
+  });
 }
 
-ResourceHints PodAllocation::DeviceHintsOf(const Demand& demand,
-                                           const std::string& container) const {
+ResourceHints PodAllocation::DeviceHintsOf(const Demand& demand, const std::string& container,
+                                           HintChoice choice) const {
   ResourceHints hints;
   for (const auto& [resource, count] : demand.devices) {
     if (!IsDevice(resource)) continue;
     hints[resource] =
-        DeviceHints(RequestOf(resource, count, container), managers_.topology().nodes());
+        DeviceHints(RequestOf(resource, count, container), managers_.topology().nodes(), choice);
   }
   return hints;
 }
 
-ResourceHints PodAllocation::CpuHints(const Demand& demand, const std::string& container) const {
+ResourceHints PodAllocation::CpuHints(const Demand& demand, const std::string& container,
+                                      HintChoice choice) const {
   const StaticCpuPolicy* policy = managers_.cpus();
   if (policy == nullptr || demand.cpus == 0) return {};
   const bool is_pod = container.empty();
@@ -34,15 +37,16 @@ ResourceHints PodAllocation::CpuHints(const Demand& demand, const std::string& c
     return {{"cpu", std::vector<Hint>()}};
   }
   if (const ContainerGrant* wish = CpuWish(container, demand.cpus)) {
-    return {{"cpu", policy->Hints(demand.cpus, wish->cpus, /*reusable=*/{})}};
+    return {{"cpu", policy->Hints(demand.cpus, wish->cpus, /*reusable=*/{}, choice)}};
   }
   ResourceHints hints;
   hints["cpu"] =
-      policy->Hints(demand.cpus, FreeCpus(), is_pod ? resources::CpuSet() : reusable_cpus_);
+      policy->Hints(demand.cpus, FreeCpus(), is_pod ? resources::CpuSet() : reusable_cpus_, choice);
   return hints;
 }
 
-ResourceHints PodAllocation::MemoryHints(const Demand& demand, const std::string& container) const {
+ResourceHints PodAllocation::MemoryHints(const Demand& demand, const std::string& container,
+                                         HintChoice choice) const {
   const StaticMemoryPolicy* policy = managers_.memory();
   if (policy == nullptr || !demand.memory || demand.has_odd_memory) return {};
   const bool is_pod = container.empty();
@@ -58,7 +62,7 @@ ResourceHints PodAllocation::MemoryHints(const Demand& demand, const std::string
     }
     return hints;
   }
-  return policy->Hints(*demand.memory, UsedMemory(), ReusableMemory());
+  return policy->Hints(*demand.memory, UsedMemory(), ReusableMemory(), choice);
 }
 
 DeviceRequest PodAllocation::RequestOf(const std::string& resource, int64_t count,

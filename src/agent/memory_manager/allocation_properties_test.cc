@@ -3,7 +3,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <optional>
 #include <random>
+#include <tuple>
 
 #include "agent/memory_manager/machines_for_test.h"
 #include "agent/memory_manager/reused_memory.h"
@@ -180,6 +182,51 @@ TEST(AllocationPropertiesTest, TheStateIsASumOfBlocks) {
       EXPECT_EQ(*again, *blocks);
     }
   }
+}
+
+std::optional<Hint> BestOf(const ResourceHints& hints, NodeMask inside) {
+  if (hints.empty()) return std::nullopt;
+  std::optional<Hint> best;
+  const auto key = [](const Hint& hint) {
+    return std::tuple(!hint.preferred, hint.nodes->Count(), hint.nodes->bits());
+  };
+  for (const Hint& hint : *hints.begin()->second) {
+    if (!inside.IsSubsetOf(*hint.nodes)) continue;
+    if (!best || key(hint) < key(*best)) best = hint;
+  }
+  return best;
+}
+
+TEST(AllocationPropertiesTest, AWalkThatEndsEarlyFindsTheSame) {
+  size_t preferred = 0;
+  size_t others = 0;
+  size_t extended = 0;
+  for (uint64_t seed = 300; seed < 500; ++seed) {
+    RandomNode node(seed);
+    for (uint64_t step = 0; step < seed % 8; ++step) node.Add();
+    const MemoryAmounts request = node.Request();
+    const std::vector<MemoryBlock> used = node.Used();
+    ResourceHints hints = node.policy().Hints(request, used, {});
+    for (const uint32_t inside : {0u, 1u, 64u}) {  // 64: any place
+      const NodeMask nodes = NodeMask::Of(inside);
+      const Hint hint = nodes.Empty() ? Hint{} : Hint{.nodes = nodes, .preferred = false};
+      const auto blocks = node.policy().Allocate(request, hint, used, {});
+      const std::optional<Hint> best = BestOf(hints, nodes);
+      if (!blocks.ok() || blocks->front().nodes == nodes) continue;
+      ASSERT_TRUE(best) << seed;
+      EXPECT_EQ(blocks->front().nodes, *best->nodes) << seed;
+      extended += nodes.Empty() ? 0 : 1;
+    }
+    const ResourceHints chosen = node.policy().Hints(request, used, {}, HintChoice::kPreferred);
+    for (auto& [resource, list] : hints) {
+      others += std::erase_if(*list, [](const Hint& each) { return !each.preferred; });
+      preferred += list->size();
+    }
+    EXPECT_EQ(chosen, hints) << seed;
+  }
+  EXPECT_GT(preferred, 100u);
+  EXPECT_GT(others, 100u);
+  EXPECT_GT(extended, 10u);
 }
 
 }  // namespace

@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "agent/memory_manager/node_sums.h"
 #include "agent/memory_manager/static_memory_policy.h"
 #include "agent/topology_manager/node_mask.h"
+#include "agent/topology_manager/node_sums.h"
 
 namespace plimsoll::agent {
 

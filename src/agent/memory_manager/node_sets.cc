@@ -5,22 +5,12 @@
 #include <functional>
 #include <tuple>
 
+#include "agent/topology_manager/mask_walk.h"
+
 namespace plimsoll::agent {
 namespace {
 
 using Numbers = std::vector<uint32_t>;
-
-// All sets of `size` of the nodes from `first` on, together with `begun`.
-void AddSetsOf(size_t size, const Numbers& nodes, size_t first, NodeMask begun,
-               std::vector<NodeMask>& sets) {
-  if (size == 0) {
-    sets.push_back(begun);
-    return;
-  }
-  for (size_t i = first; i + size <= nodes.size(); ++i) {
-    AddSetsOf(size - 1, nodes, i + 1, begun | NodeMask::Of(nodes[i]), sets);
-  }
-}
 
 // How many sets of `size` there are of n nodes; more than kMostSets: any number above.
 size_t CountSets(size_t n, size_t size) {
@@ -94,18 +84,26 @@ void AddLikelySets(const MemoryState& state, const std::vector<NodeMask>& wanted
 
 }  // namespace
 
-std::vector<NodeMask> NodeSets(const MemoryState& state, const std::vector<NodeMask>& wanted,
-                               NodeMask inside) {
+void ForEachNodeSet(const MemoryState& state, const std::vector<NodeMask>& wanted, NodeMask inside,
+                    absl::FunctionRef<bool(NodeMask)> visit) {
   Numbers numbers;
   for (const NodeMemory& node : state.nodes()) numbers.push_back(node.node);
-  const bool exact = numbers.size() <= kExactNodes;
+  if (numbers.size() <= kExactNodes) {
+    ForEachMask(numbers, visit);
+    return;
+  }
   std::vector<NodeMask> sets;
   for (size_t size = 1; size <= numbers.size(); ++size) {
-    if (!exact && sets.size() + CountSets(numbers.size(), size) > kMostSets) break;
-    AddSetsOf(size, numbers, 0, {}, sets);
+    if (sets.size() + CountSets(numbers.size(), size) > kMostSets) break;
+    ForEachMaskOf(size, numbers, [&](NodeMask mask) {
+      sets.push_back(mask);
+      return true;
+    });
   }
-  if (!exact) AddLikelySets(state, wanted, inside, numbers, sets);
-  return sets;
+  AddLikelySets(state, wanted, inside, numbers, sets);
+  for (const NodeMask mask : sets) {
+    if (!visit(mask)) return;
+  }
 }
 
 }  // namespace plimsoll::agent

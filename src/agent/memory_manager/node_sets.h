@@ -4,6 +4,7 @@
 
 #include <vector>
 
+#include "absl/functional/function_ref.h"
 #include "agent/memory_manager/memory_state.h"
 #include "agent/topology_manager/node_mask.h"
 
@@ -19,10 +20,11 @@ namespace plimsoll::agent {
 inline constexpr size_t kExactNodes = 16;
 inline constexpr size_t kMostSets = 4096;
 
+// Calls `visit` with each of them, until it returns false; smaller ones come first.
 // `wanted`: sets that must be among them (groups in use, blocks to be reused). `inside`: nodes that
 // some of the larger sets must all have; may be empty.
-std::vector<NodeMask> NodeSets(const MemoryState& state, const std::vector<NodeMask>& wanted,
-                               NodeMask inside);
+void ForEachNodeSet(const MemoryState& state, const std::vector<NodeMask>& wanted, NodeMask inside,
+                    absl::FunctionRef<bool(NodeMask)> visit);
 
 }  // namespace plimsoll::agent
 

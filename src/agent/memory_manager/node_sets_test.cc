@@ -22,7 +22,12 @@ MemoryByNode NodesWith(uint32_t count, int64_t bytes) {
 
 std::vector<NodeMask> Sets(const MemoryByNode& nodes, const std::vector<MemoryBlock>& used = {},
                            const std::vector<NodeMask>& wanted = {}, NodeMask inside = {}) {
-  return NodeSets(MemoryState(nodes, {{"memory", kGi}}, used), wanted, inside);
+  std::vector<NodeMask> sets;
+  ForEachNodeSet(MemoryState(nodes, {{"memory", kGi}}, used), wanted, inside, [&](NodeMask set) {
+    sets.push_back(set);
+    return true;
+  });
+  return sets;
 }
 
 TEST(NodeSetsTest, AllOfASmallMachineInKubeletsOrder) {
@@ -31,6 +36,18 @@ TEST(NodeSetsTest, AllOfASmallMachineInKubeletsOrder) {
                           Nodes({4, 63}), Nodes({1, 4, 63})));
   EXPECT_THAT(Sets({}), ElementsAre());
   EXPECT_EQ(Sets(NodesWith(16, kGi)).size(), 0xffffu);
+}
+
+TEST(NodeSetsTest, TheWalkStopsWhenItIsTold) {
+  for (const uint32_t count : {4u, 64u}) {
+    const MemoryState state(NodesWith(count, kGi), {{"memory", kGi}}, {});
+    int visited = 0;
+    ForEachNodeSet(state, {}, {}, [&](NodeMask set) {
+      ++visited;
+      return set != NodeMask::Of(2);
+    });
+    EXPECT_EQ(visited, 3) << count << " nodes";
+  }
 }
 
 TEST(NodeSetsTest, OfLargeMachinesTheLikelyOnes) {

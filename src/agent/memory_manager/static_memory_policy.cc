@@ -1,8 +1,10 @@
 #include "agent/memory_manager/static_memory_policy.h"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
+#include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "agent/memory_manager/memory_state.h"
@@ -27,21 +29,32 @@ class Question {
 
   const MemoryState& state() const { return state_; }
 
-  // All places, in kubelet's order. A place is preferred if no set of fewer nodes could hold the
-  // request on an empty machine. `inside` as NodeSets's.
-  std::vector<Hint> Places(NodeMask inside) const {
-    if (request_.empty()) return {};
-    std::vector<NodeMask> wanted;
-    for (const MemoryBlock& block : reusable_) wanted.push_back(block.nodes);
-    int fewest = static_cast<int>(state_.nodes().size());
+  // nullopt: no place at all.
+  std::optional<std::vector<Hint>> Places(HintChoice choice) const {
+    bool is_any = false;
     std::vector<Hint> places;
-    for (const NodeMask mask : NodeSets(state_, wanted, inside)) {
-      if (!CouldHold(mask)) continue;
-      fewest = std::min(fewest, mask.Count());
-      if (state_.IsOpenTo(mask) && Holds(mask)) places.push_back({.nodes = mask});
+    if (choice == HintChoice::kAll) {
+      places.reserve(size_t{1} << std::min(state_.nodes().size(), kExactNodes));
     }
-    for (Hint& place : places) place.preferred = place.nodes->Count() == fewest;
+    ForEachPlace({}, [&](const Hint& place) {
+      is_any = true;
+      if (choice == HintChoice::kAll || place.preferred) places.push_back(place);
+      if (choice == HintChoice::kAll) return kAnySize;
+      return place.preferred ? place.nodes->Count() : 0;
+    });
+    if (!is_any) return std::nullopt;
     return places;
+  }
+
+  // Of all places with the nodes `inside`: a preferred one, then of few nodes, then of low ones.
+  std::optional<Hint> BestPlace(NodeMask inside) const {
+    std::optional<Hint> best;
+    ForEachPlace(inside, [&](const Hint& place) {
+      const bool is_lower = !best || place.nodes->bits() < best->nodes->bits();
+      if (inside.IsSubsetOf(*place.nodes) && is_lower) best = place;
+      return best ? best->nodes->Count() : kAnySize;
+    });
+    return best;
   }
 
   // The nodes' shares of a new block, the lowest nodes first; what it takes over comes before.
@@ -58,6 +71,28 @@ class Question {
   }
 
  private:
+  static constexpr int kAnySize = NodeMask::kMost;
+
+  // Calls `visit` with each place, in kubelet's order: places of few nodes come first. It returns
+  // the most nodes that further ones may have. A place is preferred if no set of fewer nodes could
+  // hold the request on an empty machine. `inside` as ForEachNodeSet's.
+  void ForEachPlace(NodeMask inside, absl::FunctionRef<int(const Hint&)> visit) const {
+    if (request_.empty()) return;
+    std::vector<NodeMask> wanted;
+    for (const MemoryBlock& block : reusable_) wanted.push_back(block.nodes);
+    int fewest = kAnySize;
+    int most = kAnySize;
+    ForEachNodeSet(state_, wanted, inside, [&](NodeMask mask) {
+      const int size = mask.Count();
+      if (size > most) return false;
+      if (!CouldHold(mask)) return true;
+      fewest = std::min(fewest, size);
+      if (!state_.IsOpenTo(mask) || !Holds(mask)) return true;
+      most = visit({.nodes = mask, .preferred = size == fewest});
+      return true;
+    });
+  }
+
   bool CouldHold(NodeMask mask) const {
     for (size_t i = 0; i < state_.request().size(); ++i) {
       if (state_.Allocatable(mask, i) < state_.request()[i]) return false;
@@ -80,40 +115,28 @@ class Question {
   const MemoryState state_;
 };
 
-// Preferred, then of few nodes, then of low ones. `places` has some.
-Hint Best(const std::vector<Hint>& places) {
-  return *std::min_element(places.begin(), places.end(), [](const Hint& a, const Hint& b) {
-    if (a.preferred != b.preferred) return a.preferred;
-    if (a.nodes->Count() != b.nodes->Count()) return a.nodes->Count() < b.nodes->Count();
-    return a.nodes->bits() < b.nodes->bits();
-  });
-}
-
 absl::StatusOr<NodeMask> Choose(const Question& question, const Hint& hint) {
   Hint chosen = hint;
   if (!chosen.nodes) {
-    const std::vector<Hint> places = question.Places({});
-    if (places.empty()) {
+    const std::optional<Hint> best = question.BestPlace({});
+    if (!best) {
       return Refused(
           "failed to get the default NUMA affinity, no NUMA nodes with enough memory is available");
     }
-    chosen = Best(places);
+    chosen = *best;
     if (hint.preferred && !chosen.preferred) {
       return Refused("failed to find the default preferred hint");
     }
   }
   if (!question.state().IsFree(*chosen.nodes)) {
-    std::vector<Hint> places = question.Places(*chosen.nodes);
-    std::erase_if(places,
-                  [&](const Hint& place) { return !chosen.nodes->IsSubsetOf(*place.nodes); });
-    if (places.empty()) {
+    const std::optional<Hint> extended = question.BestPlace(*chosen.nodes);
+    if (!extended) {
       return Refused("failed to find NUMA nodes to extend the current topology hint");
     }
-    const Hint extended = Best(places);
-    if (chosen.preferred && !extended.preferred) {
+    if (chosen.preferred && !extended->preferred) {
       return Refused("failed to find the extended preferred hint");
     }
-    chosen = extended;
+    chosen = *extended;
   }
   if (question.state().MixesGroups(*chosen.nodes)) {
     return Refused("preferred hint violates NUMA node allocation");
@@ -133,13 +156,14 @@ absl::StatusOr<StaticMemoryPolicy> StaticMemoryPolicy::Make(
 
 ResourceHints StaticMemoryPolicy::Hints(const MemoryAmounts& request,
                                         const std::vector<MemoryBlock>& used,
-                                        const std::vector<MemoryBlock>& reusable) const {
-  std::vector<Hint> places = Question(allocatable_, request, used, reusable).Places({});
+                                        const std::vector<MemoryBlock>& reusable,
+                                        HintChoice choice) const {
+  auto places = Question(allocatable_, request, used, reusable).Places(choice);
   ResourceHints hints;
-  if (places.empty()) return hints;
+  if (!places) return hints;
   const std::string& last = request.rbegin()->first;
   for (const auto& [resource, bytes] : request) {
-    hints[resource] = resource == last ? std::move(places) : places;
+    hints[resource] = resource == last ? *std::move(places) : *places;
   }
   return hints;
 }

@@ -55,7 +55,8 @@ class StaticMemoryPolicy {
   // No hints at all where no nodes have enough: the topology manager then doesn't mind, and
   // Allocate refuses.
   ResourceHints Hints(const MemoryAmounts& request, const std::vector<MemoryBlock>& used,
-                      const std::vector<MemoryBlock>& reusable) const;
+                      const std::vector<MemoryBlock>& reusable,
+                      HintChoice choice = HintChoice::kAll) const;
   // One block for each resource of the request. With a hint of too few nodes, or without one, the
   // best nodes are chosen here. FAILED_PRECONDITION in kubelet's words: no nodes have enough, none
   // is as good as the hint promises, or groups would mix; also (kubelet's, too) an empty request

@@ -43,7 +43,7 @@ GrantLedger::GrantLedger(std::shared_ptr<const NodeManagers> managers, DeviceSto
     : present_(std::move(present)),
       ledger_(std::move(managers), std::move(devices), std::move(prefer)) {
   for (const PodTable::Worker& each : present_) {
-    if (each->holds_grant()) ledger_.Hold(each->record().grant);
+    if (each->holds_grant()) ledger_.Hold(each->grant());
   }
 }
 
@@ -62,7 +62,7 @@ void GrantLedger::Keep(const PodGrant& grant) {
 
 absl::Status GrantLedger::Settle(PodTable& table) const {
   for (const PodTable::Worker& each : present_) {
-    const PodGrant grant = each->record().grant;
+    const PodGrant grant = each->grant();
     if (grant.Empty() || each->holds_grant()) continue;
     const bool is_claimed = std::any_of(
         kept_.begin(), kept_.end(), [&](const PodGrant& claim) { return Overlap(claim, grant); });

@@ -83,6 +83,11 @@ PodRecord PodWorker::record() const {
   return shared_.record;
 }
 
+PodGrant PodWorker::grant() const {
+  const absl::MutexLock lock(&mutex_);
+  return shared_.record.grant;
+}
+
 std::shared_ptr<const pod::Manifest> PodWorker::manifest() const {
   const absl::MutexLock lock(&mutex_);
   return shared_.manifest;

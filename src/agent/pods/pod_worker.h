@@ -71,6 +71,8 @@ class PodWorker {
   const PodKey& key() const { return key_; }
   const std::string& uid() const { return uid_; }
   PodRecord record() const;
+  // The record's: a copy of all of it, with its JSON, is too dear for each pod at each admission.
+  PodGrant grant() const;
   // With the resources that the node has given the pod. A later change makes another one.
   std::shared_ptr<const pod::Manifest> manifest() const;
   // The pod counts in the node's use: it has not ended.

@@ -62,44 +62,37 @@ CommonMasks::CommonMasks(NodeMask all, Better better)
   if (!all.Empty()) masks_.push_back(all);
 }
 
-void CommonMasks::Intersect(const std::vector<NodeMask>& masks) {
-  std::vector<NodeMask> restricted = Restricted(masks);
+void CommonMasks::Intersect(std::vector<NodeMask> masks) {
+  Restrict(masks);
   if (masks_.size() == 1 && masks_.front() == all_) {
-    masks_ = std::move(restricted);
+    masks_ = std::move(masks);
     return;
   }
   if (nodes_.size() <= kExactNodes) {
     const size_t pairs_as_dear_as_dense = size_t{2} << nodes_.size();
-    masks_.size() * restricted.size() <= pairs_as_dear_as_dense ? IntersectPairs(restricted)
-                                                                : IntersectDense(restricted);
+    masks_.size() * masks.size() <= pairs_as_dear_as_dense ? IntersectPairs(masks)
+                                                           : IntersectDense(masks);
     return;
   }
-  const size_t most = std::max<size_t>(1, kMostPairs / std::max<size_t>(1, restricted.size()));
+  const size_t most = std::max<size_t>(1, kMostPairs / std::max<size_t>(1, masks.size()));
   if (masks_.size() > most) {
     std::sort(masks_.begin(), masks_.end(), better_);
     masks_.resize(most);
   }
-  IntersectPairs(restricted);
+  IntersectPairs(masks);
 }
 
-std::vector<NodeMask> CommonMasks::Restricted(const std::vector<NodeMask>& masks) const {
-  std::vector<NodeMask> restricted;
-  restricted.reserve(masks.size());
-  for (const NodeMask mask : masks) {
-    if (!(mask & all_).Empty()) restricted.push_back(mask & all_);
-  }
+void CommonMasks::Restrict(std::vector<NodeMask>& masks) const {
+  for (NodeMask& mask : masks) mask = mask & all_;
   if (nodes_.size() > kExactNodes) {
-    DropRepeated(restricted);
-    return restricted;
+    std::erase_if(masks, [](NodeMask mask) { return mask.Empty(); });
+    DropRepeated(masks);
+    return;
   }
-  std::vector<bool> seen(size_t{1} << nodes_.size());
-  std::erase_if(restricted, [&](NodeMask mask) {
-    const size_t index = IndexOf(mask, nodes_);
-    const bool is_repeated = seen[index];
-    seen[index] = true;
-    return is_repeated;
-  });
-  return restricted;
+  std::vector<char> seen(size_t{1} << nodes_.size());
+  seen[0] = 1;
+  std::erase_if(masks,
+                [&](NodeMask mask) { return std::exchange(seen[IndexOf(mask, nodes_)], 1) != 0; });
 }
 
 void CommonMasks::IntersectPairs(const std::vector<NodeMask>& masks) {

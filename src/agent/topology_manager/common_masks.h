@@ -29,12 +29,13 @@ class CommonMasks {
   // Starts with `all` alone: nodes outside of it never count.
   CommonMasks(NodeMask all, Better better);
 
-  void Intersect(const std::vector<NodeMask>& masks);
+  void Intersect(std::vector<NodeMask> masks);
   // Without the empty mask, each once, in no particular order.
   const std::vector<NodeMask>& masks() const { return masks_; }
 
  private:
-  std::vector<NodeMask> Restricted(const std::vector<NodeMask>& masks) const;
+  // Cuts the masks down to `all`, each once, without the empty one.
+  void Restrict(std::vector<NodeMask>& masks) const;
   void IntersectPairs(const std::vector<NodeMask>& masks);
   void IntersectDense(const std::vector<NodeMask>& masks);
 

@@ -18,6 +18,11 @@ struct Hint {
   bool operator==(const Hint&) const = default;
 };
 
+// Which of a resource's hints are wanted. Most decisions need the preferred ones alone, of which a
+// machine with many NUMA nodes has far fewer. A resource none of whose hints is preferred then has
+// an empty list: it has a list exactly where it has one with all hints.
+enum class HintChoice { kAll, kPreferred };
+
 // By resource ("cpu", "memory", "example.com/gpu"). A resource with nullopt doesn't care; one with
 // an empty list can't be allocated anywhere.
 using ResourceHints = std::map<std::string, std::optional<std::vector<Hint>>>;

@@ -2,11 +2,11 @@
 
 #include <algorithm>
 #include <optional>
-#include <tuple>
 #include <utility>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "agent/topology_manager/agreed_nodes.h"
 #include "agent/topology_manager/common_masks.h"
 
 namespace plimsoll::agent {
@@ -53,37 +53,10 @@ int NodesNeeded(const std::vector<HintList>& lists) {
   return needed;
 }
 
-// The nodes on which hints of all lists agree that are preferred in each. A list with a preferred
-// hint for any place agrees to everything.
-std::vector<NodeMask> AgreedNodes(NodeMask all, const std::vector<HintList>& lists) {
-  bool any = true;
-  std::vector<uint64_t> agreed;
-  for (const HintList& list : lists) {
-    std::vector<uint64_t> preferred;
-    bool takes_any = false;
-    for (const Hint& hint : list) {
-      if (!hint.preferred) continue;
-      takes_any = takes_any || !hint.nodes;
-      if (hint.nodes) preferred.push_back(hint.nodes->bits());
-    }
-    std::sort(preferred.begin(), preferred.end());
-    if (!takes_any) {
-      std::erase_if(agreed, [&](uint64_t bits) {
-        return !std::binary_search(preferred.begin(), preferred.end(), bits);
-      });
-    }
-    if (any) {
-      agreed.insert(agreed.end(), preferred.begin(), preferred.end());
-      std::sort(agreed.begin(), agreed.end());
-      agreed.erase(std::unique(agreed.begin(), agreed.end()), agreed.end());
-    }
-    any = any && takes_any;
-  }
-  std::vector<NodeMask> masks;
-  if (any) masks.push_back(all);
-  for (const uint64_t bits : agreed) masks.push_back(NodeMask::FromBits(bits) & all);
-  std::erase_if(masks, [](NodeMask mask) { return mask.Empty(); });
-  return masks;
+// Lower is nearer: up to `needed` nodes the more the better; beyond, the fewer.
+int RankOf(NodeMask mask, int needed) {
+  const int count = mask.Count();
+  return count <= needed ? needed - count : static_cast<int>(NodeMask::kMost) + count;
 }
 
 absl::Status CheckDistances(const topology::MachineMaps& maps) {
@@ -127,7 +100,9 @@ absl::StatusOr<TopologyManager> TopologyManager::Make(const TopologyOptions& opt
   manager.options_ = options;
   for (const auto& [number, node] : maps.nodes) {
     manager.nodes_.Add(number);
-    manager.distances_[number] = node.distances;
+    if (!options.prefer_closest || number >= NodeMask::kMost) continue;
+    manager.distances_.try_emplace(
+        number, std::map<uint32_t, int64_t>(node.distances.begin(), node.distances.end()));
   }
   return manager;
 }
@@ -138,34 +113,62 @@ absl::StatusOr<TopologyManager> TopologyManager::Make(const TopologyOptions& opt
 // enough to know which places there are, and not in how many ways, nor in which turn.
 TopologyManager::Decision TopologyManager::Merge(std::vector<ResourceHints> hints) const {
   if (options_.policy == TopologyPolicy::kNone) return {};
-  std::vector<HintList> lists = ListsOf(std::move(hints));
-  const bool single = options_.policy == TopologyPolicy::kSingleNumaNode;
-  if (single) KeepSingleNodes(lists);
+  std::vector<HintList> lists = Lists(std::move(hints));
+  const std::optional<Hint> agreed = Agreed(lists);
+  return DecisionFor(agreed ? *agreed : Nearest(std::move(lists)));
+}
 
-  Hint best = Best(lists);
+TopologyManager::Decision TopologyManager::Decide(HintsOf hints_of) const {
+  if (options_.policy == TopologyPolicy::kNone) return {};
+  if (const std::optional<Hint> agreed = Agreed(Lists(hints_of(HintChoice::kPreferred)))) {
+    return DecisionFor(*agreed);
+  }
+  if (options_.policy != TopologyPolicy::kBestEffort) return {.best = {}, .admitted = false};
+  return DecisionFor(Nearest(Lists(hints_of(HintChoice::kAll))));
+}
+
+std::vector<std::vector<Hint>> TopologyManager::Lists(std::vector<ResourceHints> hints) const {
+  std::vector<HintList> lists = ListsOf(std::move(hints));
+  if (options_.policy == TopologyPolicy::kSingleNumaNode) KeepSingleNodes(lists);
+  return lists;
+}
+
+TopologyManager::Decision TopologyManager::DecisionFor(Hint best) const {
   // kubelet's: with all nodes there is nothing to align, even on a machine with one.
+  const bool single = options_.policy == TopologyPolicy::kSingleNumaNode;
   if (single && best.nodes == nodes_) best.nodes = std::nullopt;
   const bool admitted = options_.policy == TopologyPolicy::kBestEffort || best.preferred;
   return {.best = best, .admitted = admitted};
 }
 
-Hint TopologyManager::Best(const std::vector<HintList>& lists) const {
+std::optional<Hint> TopologyManager::Agreed(const std::vector<HintList>& lists) const {
   const std::vector<NodeMask> agreed = AgreedNodes(nodes_, lists);
-  if (!agreed.empty()) {
-    const auto narrower = [this](NodeMask a, NodeMask b) { return IsNarrower(a, b); };
-    return {.nodes = *std::min_element(agreed.begin(), agreed.end(), narrower), .preferred = true};
-  }
+  if (agreed.empty()) return std::nullopt;
+  const auto narrower = [this](NodeMask a, NodeMask b) { return IsNarrower(a, b); };
+  return Hint{.nodes = *std::min_element(agreed.begin(), agreed.end(), narrower),
+              .preferred = true};
+}
+
+Hint TopologyManager::Nearest(std::vector<HintList> lists) const {
   const int needed = NodesNeeded(lists);
   const auto nearer = [this, needed](NodeMask a, NodeMask b) { return IsNearer(a, b, needed); };
   CommonMasks common(nodes_, nearer);
-  for (const HintList& list : lists) {
+  for (HintList& list : lists) {
     std::vector<NodeMask> masks;
     masks.reserve(list.size());
     for (const Hint& hint : list) masks.push_back(hint.nodes.value_or(nodes_));
-    common.Intersect(masks);
+    HintList().swap(list);  // its memory is for what comes
+    common.Intersect(std::move(masks));
   }
-  const auto best = std::min_element(common.masks().begin(), common.masks().end(), nearer);
-  return {.nodes = best == common.masks().end() ? nodes_ : *best, .preferred = false};
+  std::optional<NodeMask> best;
+  int best_rank = 0;
+  for (const NodeMask mask : common.masks()) {  // up to 65,535
+    const int rank = RankOf(mask, needed);
+    if (best && (rank > best_rank || (rank == best_rank && !IsNarrower(mask, *best)))) continue;
+    best = mask;
+    best_rank = rank;
+  }
+  return {.nodes = best.value_or(nodes_), .preferred = false};
 }
 
 bool TopologyManager::IsNarrower(NodeMask a, NodeMask b) const {
@@ -178,26 +181,17 @@ bool TopologyManager::IsNarrower(NodeMask a, NodeMask b) const {
   return a.bits() < b.bits();
 }
 
-// Up to `needed` nodes the more the better; beyond, the fewer.
 bool TopologyManager::IsNearer(NodeMask a, NodeMask b, int needed) const {
-  const auto rank = [needed](NodeMask mask) {
-    const int count = mask.Count();
-    return count <= needed ? std::pair(0, needed - count) : std::pair(1, count);
-  };
-  return rank(a) != rank(b) ? rank(a) < rank(b) : IsNarrower(a, b);
+  const int rank_a = RankOf(a, needed);
+  const int rank_b = RankOf(b, needed);
+  return rank_a != rank_b ? rank_a < rank_b : IsNarrower(a, b);
 }
 
 // kubelet compares averages; masks that are compared have the same number of nodes.
 uint64_t TopologyManager::DistanceSum(NodeMask mask) const {
   uint64_t sum = 0;
-  const std::vector<uint32_t> nodes = mask.ToVector();
-  for (const uint32_t from : nodes) {
-    const auto row = distances_.find(from);
-    if (row == distances_.end()) continue;
-    for (const uint32_t to : nodes) {
-      const auto cost = row->second.find(to);
-      if (cost != row->second.end()) sum += cost->second;
-    }
+  for (const auto& [from, to] : distances_) {
+    if (mask.Contains(from)) sum += static_cast<uint64_t>(to.Of(mask));
   }
   return sum;
 }

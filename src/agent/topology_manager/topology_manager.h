@@ -5,13 +5,16 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "absl/functional/function_ref.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "agent/topology_manager/hint.h"
 #include "agent/topology_manager/node_mask.h"
+#include "agent/topology_manager/node_sums.h"
 #include "topology/maps.h"
 
 namespace plimsoll::agent {
@@ -51,12 +54,23 @@ class TopologyManager {
   // of hints; on larger machines as long as there aren't too many of them (CommonMasks).
   Decision Merge(std::vector<ResourceHints> hints) const;
 
+  // Merge's decision on the hints that `hints_of` makes, with preferred ones alone as long as these
+  // decide. Other hints make a difference only to best-effort, and where none is agreed on. The
+  // `best` of a decision that is not admitted is of no use.
+  using HintsOf = absl::FunctionRef<std::vector<ResourceHints>(HintChoice)>;
+  Decision Decide(HintsOf hints_of) const;
+
   const TopologyOptions& options() const { return options_; }
   NodeMask nodes() const { return nodes_; }
 
  private:
   TopologyManager() = default;
-  Hint Best(const std::vector<std::vector<Hint>>& lists) const;
+  std::vector<std::vector<Hint>> Lists(std::vector<ResourceHints> hints) const;
+  Decision DecisionFor(Hint best) const;
+  // The best place that all lists prefer; nullopt: none.
+  std::optional<Hint> Agreed(const std::vector<std::vector<Hint>>& lists) const;
+  // The best place where they prefer none together.
+  Hint Nearest(std::vector<std::vector<Hint>> lists) const;
   // Strict orders: kubelet's Narrowest or Closest, and its choice among places not preferred.
   bool IsNarrower(NodeMask a, NodeMask b) const;
   bool IsNearer(NodeMask a, NodeMask b, int needed) const;
@@ -64,7 +78,7 @@ class TopologyManager {
 
   TopologyOptions options_;
   NodeMask nodes_;
-  std::map<uint32_t, std::map<uint32_t, uint32_t>> distances_;
+  std::map<uint32_t, NodeSums> distances_;  // by node, to others; with prefer_closest
 };
 
 }  // namespace plimsoll::agent

@@ -319,6 +319,68 @@ TEST(TopologyManagerTest, AgreesWithThePlainProduct) {
   EXPECT_LT(preferred, kRounds * 19 / 20);
 }
 
+ResourceHints OnlyPreferred(ResourceHints hints) {
+  for (auto& [resource, list] : hints) {
+    if (list) std::erase_if(*list, [](const Hint& hint) { return !hint.preferred; });
+  }
+  return hints;
+}
+
+// Several providers, some of which have no resource, one that doesn't care, or none that fits.
+std::vector<ResourceHints> RandomHints(std::mt19937_64& random, uint64_t all) {
+  std::vector<ResourceHints> providers(1 + random() % 3);
+  for (ResourceHints& provider : providers) {
+    for (const char* resource : {"a", "b"}) {
+      const uint64_t kind = random() % 8;
+      if (kind == 0) provider[resource] = std::nullopt;
+      if (kind == 1) provider[resource] = std::vector<Hint>();
+      if (kind > 1 && kind < 6) provider[resource] = RandomList(random, all);
+    }
+  }
+  return providers;
+}
+
+TEST(TopologyManagerTest, PreferredHintsAloneDecideAlike) {
+  std::mt19937_64 random(2718);
+  int admitted = 0;
+  int asked_for_all = 0;
+  constexpr int kRounds = 6000;
+  for (int round = 0; round < kRounds; ++round) {
+    const auto policy = static_cast<TopologyPolicy>(random() % 4);
+    std::vector<uint32_t> numbers;
+    for (uint32_t number = 0; number <= random() % 6; ++number) numbers.push_back(3 * number);
+    const auto manager = Manager(policy, Machine(numbers, 2), random() % 2 == 0);
+    const std::vector<ResourceHints> hints = RandomHints(random, manager.nodes().bits());
+    bool asked = false;
+    const TopologyManager::Decision decision = manager.Decide([&](HintChoice choice) {
+      std::vector<ResourceHints> chosen = hints;
+      asked = choice == HintChoice::kAll;
+      for (ResourceHints& each : chosen) each = asked ? each : OnlyPreferred(each);
+      return chosen;
+    });
+    const TopologyManager::Decision expected = manager.Merge(hints);
+    ASSERT_EQ(decision.admitted, expected.admitted) << "round " << round;
+    if (expected.admitted) {
+      ASSERT_EQ(decision.best, expected.best) << "round " << round;
+    }
+    ASSERT_EQ(asked, policy == TopologyPolicy::kBestEffort && !expected.best.preferred);
+    admitted += expected.admitted ? 1 : 0;
+    asked_for_all += asked ? 1 : 0;
+  }
+  EXPECT_GT(admitted, kRounds / 10);
+  EXPECT_LT(admitted, kRounds * 9 / 10);
+  EXPECT_GT(asked_for_all, kRounds / 20);
+}
+
+// Masks of nodes beyond the first 16 are not in AgreedNodes' table.
+TEST(TopologyManagerTest, FarNodesAgreeToo) {
+  const auto manager = Manager(TopologyPolicy::kRestricted, Machine({1, 20, 40, 63}));
+  ExpectDecision(manager,
+                 {{{"a", std::vector{Preferred({1, 63}), Preferred({20, 40}), Preferred({63})}}},
+                  {{"b", std::vector{Preferred({1, 20}), Preferred({20, 40}), Possible({63})}}}},
+                 Preferred({20, 40}), true);
+}
+
 // The hints of CPUs, memory and four devices, each possible on any nodes: 2^48 combinations on 8
 // nodes, 2^96 on 16.
 TEST(TopologyManagerTest, LongListsOnLargeMachinesEnd) {

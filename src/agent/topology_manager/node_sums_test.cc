@@ -1,4 +1,4 @@
-#include "agent/memory_manager/node_sums.h"
+#include "agent/topology_manager/node_sums.h"
 
 #include <gtest/gtest.h>
 

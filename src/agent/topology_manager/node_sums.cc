@@ -1,7 +1,6 @@
-#include "agent/memory_manager/node_sums.h"
+#include "agent/topology_manager/node_sums.h"
 
 #include <bit>
-#include <limits>
 
 namespace plimsoll::agent {
 
@@ -20,22 +19,6 @@ NodeSums::NodeSums(const std::map<uint32_t, int64_t>& amounts) {
       table[set] = SumUpToMost(table[set & (set - 1)], by_node[first + lowest]);
     }
   }
-}
-
-int64_t NodeSums::Of(NodeMask nodes) const {
-  int64_t sum = 0;
-  uint64_t left = nodes.bits();
-  for (const Table& table : tables_) {
-    sum = SumUpToMost(sum, table[left % table.size()]);
-    left /= table.size();
-  }
-  return sum;
-}
-
-int64_t SumUpToMost(int64_t a, int64_t b) {
-  int64_t sum = 0;
-  if (__builtin_add_overflow(a, b, &sum)) return std::numeric_limits<int64_t>::max();
-  return sum;
 }
 
 }  // namespace plimsoll::agent
