@@ -66,13 +66,6 @@ resources::Requirements Counted(const resources::Requirements& asked, const Kube
           is_infeasible ? actuated.limits : MostOf(actuated.limits, asked.limits)};
 }
 
-KubeObject StatusOf(const KubeObject& pod, const char* list, const std::string& name) {
-  for (const KubeObject& status : ItemsOf(pod, {"status", list})) {
-    if (TextOf(status, {"name"}) == name) return status;
-  }
-  return {};
-}
-
 // Of the names that the pod asks for.
 resources::Requirements CountedOfPod(const KubeObject& pod, bool is_infeasible) {
   const resources::Requirements asked = RequirementsOf(FieldOf(pod, {"spec", "resources"}));
@@ -115,10 +108,10 @@ Amounts PodAmounts(const KubeObject& pod, AmountKind kind) {
     const char* const list =
         role == Role::kContainer ? "containerStatuses" : "initContainerStatuses";
     containers.push_back(
-        {role,
-         role == Role::kInit
-             ? asked
-             : Counted(asked, StatusOf(pod, list, TextOf(container, {"name"})), is_infeasible)});
+        {role, role == Role::kInit
+                   ? asked
+                   : Counted(asked, ContainerStatusOf(pod, list, TextOf(container, {"name"})),
+                             is_infeasible)});
   };
   for (const KubeObject& each : ItemsOf(pod, {"spec", "initContainers"})) {
     add(each, TextOf(each, {"restartPolicy"}) == "Always" ? Role::kSidecar : Role::kInit);
