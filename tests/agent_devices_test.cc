@@ -140,6 +140,16 @@ TEST_F(AgentDevicesTest, APluginsDeviceIsInTheContainer) {
             "a 1.2 1");
 }
 
+TEST_F(AgentDevicesTest, AnAnnotationTakesNoDeviceOfTheConfiguration) {
+  const auto applied = agent_.client().Apply(
+      "{apiVersion: v1, kind: Pod, metadata: {name: a, annotations: {plimsoll.dev/cdi: "
+      "plimsoll-test.com/card=1}}, spec: {containers: [{name: main, image: busybox, "
+      "imagePullPolicy: Never}]}}");
+  ASSERT_TRUE(applied.ok()) << applied.status();
+  ASSERT_TRUE(agent_.AwaitPhase("a", "Failed"));
+  EXPECT_EQ(agent_.Pod("a")["status"]["reason"], "CountedDevice");
+}
+
 TEST_F(AgentDevicesTest, ARestartedContainerHasTheSameDevice) {
   ApplyWithCards("a", 1);
   ApplyWithCards("b", 1);

@@ -1,35 +1,26 @@
 #include "agent/config.h"
 
-#include <sys/utsname.h>
 #include <yaml-cpp/yaml.h>
 
 #include <CLI/CLI.hpp>
-#include <filesystem>
-#include <sstream>
-#include <system_error>
 #include <utility>
 
-#include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
 #include "agent/device_config.h"
 #include "agent/enforcement_config.h"
 #include "agent/manager_config.h"
 #include "agent/node_options_of.h"
-#include "base/fs_root.h"
-#include "base/regular_file.h"
+#include "base/host_name.h"
 #include "base/socket_file.h"
 #include "base/status.h"
 #include "pod/client.h"
 #include "pod/manifest.h"
-#include "yaml/documents.h"
+#include "yaml/config_file.h"
 #include "yaml/reader.h"
 
 namespace plimsoll::agent {
 namespace {
-
-constexpr size_t kMaxFileBytes = 1024 * 1024;
 
 void ReadAmounts(YamlReader& reader, YamlMapping& mapping, const std::string& key,
                  resources::ResourceList& out) {
@@ -119,15 +110,6 @@ void ReadGates(YamlReader& reader, YamlMapping& mapping, FeatureGates& gates) {
                  });
 }
 
-void ReadLogging(YamlReader& reader, YamlMapping& mapping, Config& config) {
-  const auto node = mapping.Get("logging");
-  if (!node) return;
-  YamlMapping logging(reader, *node, mapping.PathOf("logging"));
-  logging.OneOf("format", config.log_format, {"text", "json"});
-  logging.OneOf("level", config.log_level, {"debug", "info", "warning", "error"});
-  logging.Finish();
-}
-
 // kubelet's own first lines are accepted.
 void ReadKind(YamlReader& reader, YamlMapping& mapping) {
   std::string kind, version;
@@ -166,15 +148,9 @@ void ReadConfig(YamlReader& reader, const YAML::Node& node, Config& config) {
   mapping.String("cgroupRoot", config.cgroup_root);
   ReadNumber(mapping, "fileCheckFrequencySeconds", config.file_check_frequency_seconds, 1, 86400);
   ReadLogRotation(reader, mapping, config);
-  ReadLogging(reader, mapping, config);
+  ReadLogging(reader, mapping, config.log_format, config.log_level);
   ReadGates(reader, mapping, config.feature_gates);
   mapping.Finish();
-}
-
-std::string HostName() {
-  utsname names = {};
-  uname(&names);
-  return absl::AsciiStrToLower(names.nodename);
 }
 
 absl::Status CheckWhole(const Config& config) {
@@ -204,17 +180,10 @@ absl::Status CheckWhole(const Config& config) {
 
 absl::StatusOr<Config> ParseConfig(absl::string_view text, absl::string_view file) {
   Config config;
-  YamlReader reader{std::string(file)};
-  try {
-    bool more = false;
-    const YAML::Node node = LoadFirstYamlDocument(std::string(text), &more);
-    if (!node.IsNull()) ReadConfig(reader, node, config);
-    if (more) reader.Fail(node, "", "has more than one document");
-  } catch (const YAML::Exception& error) {
-    return absl::InvalidArgumentError(absl::StrCat(file, ": ", error.what()));
-  }
-  if (reader.errors().empty()) return config;
-  return absl::InvalidArgumentError(absl::StrJoin(reader.errors(), "\n"));
+  PLIMSOLL_RETURN_IF_ERROR(ReadConfigText(
+      text, file,
+      [&config](YamlReader& reader, const YAML::Node& node) { ReadConfig(reader, node, config); }));
+  return config;
 }
 
 std::optional<EarlyExit> ParseFlags(int argc, const char* const* argv, const std::string& version,
@@ -244,25 +213,14 @@ std::optional<EarlyExit> ParseFlags(int argc, const char* const* argv, const std
                "Fail pods for which the node has become too small");
   app.add_option("--ready-fd", flags.ready_fd, "Descriptor to write a byte to once the API answers")
       ->group("");
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError& error) {
-    std::ostringstream out, err;
-    const int code = app.exit(error, out, err);
-    return EarlyExit{code == 0 ? 0 : 2, code == 0 ? out.str() : err.str()};
-  }
-  return std::nullopt;
+  return ParseCommandLine(app, argc, argv);
 }
 
 absl::StatusOr<Config> LoadConfig(const Flags& flags) {
-  std::error_code no_directory;  // then the path stays as it is, and isn't found
-  const std::string path =
-      std::filesystem::absolute(flags.config.value_or(kDefaultConfigPath), no_directory);
-  PLIMSOLL_ASSIGN_OR_RETURN(const FsRoot root, FsRoot::Open("/"));
-  absl::StatusOr<std::string> text = ReadRegularFile(root, path, kMaxFileBytes);
-  if (absl::IsNotFound(text.status()) && !flags.config) text = "";
-  PLIMSOLL_RETURN_IF_ERROR(text.status());
-  PLIMSOLL_ASSIGN_OR_RETURN(Config config, ParseConfig(*text, path));
+  PLIMSOLL_ASSIGN_OR_RETURN(const std::string text,
+                            LoadConfigText(flags.config, kDefaultConfigPath));
+  PLIMSOLL_ASSIGN_OR_RETURN(Config config,
+                            ParseConfig(text, ConfigPath(flags.config, kDefaultConfigPath)));
   config.runtime_endpoint = flags.runtime_endpoint.value_or(config.runtime_endpoint);
   config.static_pod_path = flags.static_pod_path.value_or(config.static_pod_path);
   config.state_directory = flags.state_directory.value_or(config.state_directory);
@@ -275,7 +233,7 @@ absl::StatusOr<Config> LoadConfig(const Flags& flags) {
     PLIMSOLL_RETURN_IF_ERROR(
         Annotate(config.feature_gates.Set(*flags.feature_gates), "--feature-gates"));
   }
-  if (config.node_name.empty()) config.node_name = HostName();
+  if (config.node_name.empty()) config.node_name = HostNameOfNode();
   PLIMSOLL_RETURN_IF_ERROR(CheckWhole(config));
   return config;
 }

@@ -14,6 +14,7 @@
 #include "absl/time/time.h"
 #include "agent/device_manager/configured_devices.h"
 #include "agent/memory_manager/static_memory_policy.h"
+#include "base/command_line.h"
 #include "resources/cpu_set.h"
 #include "resources/requirements.h"
 #include "service/feature_gates.h"
@@ -84,10 +85,6 @@ struct Flags {
   std::optional<std::string> runtime_endpoint, static_pod_path, state_directory, socket, node_name,
       log_level, feature_gates, unadvertised_classes;
   bool evict_after_capacity_shrinks = false;
-};
-struct EarlyExit {
-  int code = 0;
-  std::string text;
 };
 // Fills `flags`, or returns an immediate exit: help, version, a wrong flag.
 std::optional<EarlyExit> ParseFlags(int argc, const char* const* argv, const std::string& version,

@@ -4,7 +4,6 @@
 #include <cstdio>
 #include <memory>
 #include <optional>
-#include <sstream>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -104,14 +103,7 @@ std::optional<EarlyExit> ParseImportFlags(int argc, const char* const* argv, Imp
   app.add_flag(
       "--dry-run", flags.dry_run,
       "Print what would be imported, without a look at the agent's pods, and write nothing");
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError& error) {
-    std::ostringstream out, err;
-    const int code = app.exit(error, out, err);
-    return EarlyExit{code == 0 ? 0 : 2, code == 0 ? out.str() : err.str()};
-  }
-  return std::nullopt;
+  return ParseCommandLine(app, argc, argv);
 }
 
 absl::StatusOr<ImportOutcome> ImportKubeletState(const ImportFlags& flags) {
@@ -147,8 +139,7 @@ absl::StatusOr<ImportOutcome> ImportKubeletState(const ImportFlags& flags) {
 int RunImportCommand(int argc, const char* const* argv) {
   ImportFlags flags;
   if (const auto exit = ParseImportFlags(argc, argv, flags); exit.has_value()) {
-    std::fputs(exit->text.c_str(), exit->code == 0 ? stdout : stderr);
-    return exit->code;
+    return Leave(*exit);
   }
   const absl::StatusOr<ImportOutcome> outcome = ImportKubeletState(flags);
   if (!outcome.ok()) {

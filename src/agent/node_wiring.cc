@@ -98,6 +98,9 @@ absl::Status NodeWiring::StartDevices() {
     Warn(message);
     AddEvent(/*is_warning=*/true, reason, message);
   };
+  options.hooks.on_line = [this](const std::string& line) {
+    around_.log->WriteLimited(LogLevel::kInfo, line);
+  };
   PLIMSOLL_ASSIGN_OR_RETURN(devices_, DeviceManager::Start(std::move(options)));
   {
     const absl::MutexLock lock(&mutex_);

@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "agent/class_access.h"
+#include "agent/device_annotation.h"
 #include "agent/enforcement_config.h"
 #include "agent/pod_admission.h"
 #include "agent/pods/admission.h"
@@ -145,6 +146,7 @@ absl::StatusOr<std::optional<PodVerdict>> PodWiring::Admit(
     const pod::Manifest& pod, const std::vector<const pod::Manifest*>& others) const {
   NodeState node = around_.node.node().State();
   PLIMSOLL_RETURN_IF_ERROR(CheckNodeTakesPods(node, pod));
+  if (auto counted = CountedDeviceRejection(pod, around_.config.devices)) return counted;
   // The ledger has given the pod its devices by now. What others hold takes no room from it, be it
   // unhealthy or gone (kubelet's sanitizeNodeAllocatable).
   resources::ResourceList wanted = RequestsOf(pod);

@@ -23,9 +23,9 @@ constexpr int kAgainMilliseconds = 1000;
 // A directory that has been replaced is another one: it needs a watch of its own.
 bool WatchDirectoryOf(const UniqueFd& changes, const std::string& path) {
   const std::string directory = path.substr(0, path.rfind('/') + 1);
-  return inotify_add_watch(
-             changes.get(), directory.c_str(),
-             IN_DELETE | IN_MOVED_FROM | IN_DELETE_SELF | IN_MOVE_SELF | IN_ONLYDIR) >= 0;
+  return inotify_add_watch(changes.get(), directory.c_str(),
+                           IN_DELETE | IN_MOVED_FROM | IN_MOVED_TO | IN_DELETE_SELF | IN_MOVE_SELF |
+                               IN_ONLYDIR) >= 0;
 }
 
 }  // namespace
@@ -38,6 +38,7 @@ SocketKeeper::SocketKeeper(SocketFile socket, std::function<void(UniqueFd)> serv
       tell_(std::move(tell)),
       changes_(std::move(changes)),
       stop_(std::move(stop)),
+      ours_(Found()),
       listener_(std::move(listener)),
       thread_([this] { Loop(); }) {}
 
@@ -67,12 +68,31 @@ absl::StatusOr<std::unique_ptr<SocketKeeper>> SocketKeeper::Start(
   }
 }
 
+std::optional<SocketKeeper::Identity> SocketKeeper::Found() const {
+  struct stat info = {};
+  if (lstat(socket_.path.c_str(), &info) != 0) return std::nullopt;
+  return Identity(info.st_dev, info.st_ino);
+}
+
+bool SocketKeeper::HoldsPath() const {
+  const std::optional<Identity> found = Found();
+  const absl::MutexLock lock(&mutex_);
+  return found.has_value() && found == ours_;
+}
+
 void SocketKeeper::Look() {
-  struct stat info;
-  if (lstat(socket_.path.c_str(), &info) == 0 || errno != ENOENT) {
+  const std::optional<Identity> found = Found();
+  if (found.has_value() || errno != ENOENT) {
     missing_ = false;
+    if (!found.has_value() || HoldsPath()) {
+      foreign_.reset();
+    } else if (found != foreign_) {
+      foreign_ = found;
+      tell_(absl::AlreadyExistsError("another file has taken its place, and is left alone"));
+    }
     return;
   }
+  foreign_.reset();
   Accept();  // clients that connected through the old file
   // The watch comes first, so that no removal of the new file is missed.
   absl::StatusOr<UniqueFd> listener =
@@ -80,7 +100,11 @@ void SocketKeeper::Look() {
           ? ListenAt(socket_)
           : ErrnoStatus(errno, absl::StrCat("listen on ", socket_.path));
   const absl::Status made = listener.status();
-  if (made.ok()) listener_ = *std::move(listener);
+  if (made.ok()) {
+    listener_ = *std::move(listener);
+    const absl::MutexLock lock(&mutex_);
+    ours_ = Found();
+  }
   if (made.ok() || !missing_) tell_(made);
   missing_ = !made.ok();
 }

@@ -25,7 +25,9 @@ class SocketKeeperTest : public ::testing::Test {
     EXPECT_TRUE(listener.ok()) << listener.status();
     auto keeper = SocketKeeper::Start(
         {path_, 0600, std::nullopt}, [this](const UniqueFd& /*connection*/) { ++served_; },
-        [this](const absl::Status& made) { ++(made.ok() ? made_ : failed_); },
+        [this](const absl::Status& made) {
+          ++(made.ok() ? made_ : absl::IsAlreadyExists(made) ? replaced_ : failed_);
+        },
         *std::move(listener));
     EXPECT_TRUE(keeper.ok()) << keeper.status();
     keeper_ = *std::move(keeper);
@@ -41,7 +43,7 @@ class SocketKeeperTest : public ::testing::Test {
 
   TestDir dir_;
   const std::string path_ = dir_.path() + "/sockets/it.sock";
-  std::atomic<int> served_ = 0, made_ = 0, failed_ = 0;
+  std::atomic<int> served_ = 0, made_ = 0, failed_ = 0, replaced_ = 0;
   std::unique_ptr<SocketKeeper> keeper_;
 };
 
@@ -65,6 +67,36 @@ TEST_F(SocketKeeperTest, ADirectoryThatComesAgainGetsTheFileAndIsWatched) {
     ASSERT_TRUE(WaitUntil([&] { return made_ == 2 * i; }));
     EXPECT_TRUE(Connects());
   }
+}
+
+TEST_F(SocketKeeperTest, AFileThatTakesItsPlaceIsToldOnceAndLeftAlone) {
+  EXPECT_TRUE(keeper_->HoldsPath());
+  for (int i = 1; i <= 2; ++i) {
+    ASSERT_TRUE(dir_.root().ReplaceFile("foreign", "mine").ok());
+    ASSERT_EQ(rename((dir_.path() + "/foreign").c_str(), path_.c_str()), 0);
+    ASSERT_TRUE(WaitUntil([&] { return replaced_ == i; }));
+    EXPECT_FALSE(keeper_->HoldsPath());
+    // Another change of the directory is another look.
+    ASSERT_TRUE(dir_.root().ReplaceFile("sockets/other", "").ok());
+    ASSERT_TRUE(dir_.root().RemoveFile("sockets/other").ok());
+    EXPECT_EQ(dir_.root().Read("sockets/it.sock").value_or(""), "mine");
+    ASSERT_TRUE(dir_.root().RemoveFile("sockets/it.sock").ok());
+    ASSERT_TRUE(WaitUntil([&] { return made_ == i; }));
+    EXPECT_EQ(replaced_, i);
+    EXPECT_TRUE(keeper_->HoldsPath());
+    EXPECT_TRUE(Connects());
+  }
+  EXPECT_EQ(failed_, 0);
+}
+
+TEST_F(SocketKeeperTest, ItsOwnFileMayGoAndComeBack) {
+  const std::string away = dir_.path() + "/sockets/away";
+  ASSERT_EQ(rename(path_.c_str(), away.c_str()), 0);
+  ASSERT_TRUE(WaitUntil([&] { return made_ == 1; }));
+  ASSERT_EQ(rename(path_.c_str(), (away + "2").c_str()), 0);
+  ASSERT_TRUE(WaitUntil([&] { return made_ == 2; }));
+  EXPECT_TRUE(keeper_->HoldsPath());
+  EXPECT_EQ(replaced_, 0);
 }
 
 }  // namespace

@@ -155,10 +155,26 @@ TEST_F(AgentCommands, AllocationsAreShownOrGiven) {
 TEST_F(AgentCommands, GetNamesItsErrors) {
   const Printed none = Run({"get", "pods", "x"});
   EXPECT_EQ(none.code, kExitError);
-  EXPECT_THAT(none.err, HasSubstr("no pod default/x"));
+  EXPECT_THAT(none.err, AllOf(HasSubstr("no pod default/x"), Not(HasSubstr("Did you mean"))));
   EXPECT_EQ(Run({"get", "pods", "web", "-A"}).code, kExitUsage);
   EXPECT_EQ(Run({"get"}).code, kExitUsage);
   EXPECT_EQ(RunMain({"--agent", "agent.sock", "get", "pods"}).code, kExitUsage);
+}
+
+TEST_F(AgentCommands, APodOfANearNameIsNamed) {
+  for (const std::vector<std::string>& words : {std::vector<std::string>{"get", "pods", "wbe"},
+                                                {"describe", "pod", "wbe"},
+                                                {"delete", "pod", "wbe"},
+                                                {"resize", "pod", "wbe", "--cpu", "1"}}) {
+    const Printed none = Run(words);
+    EXPECT_EQ(none.code, kExitError);
+    EXPECT_THAT(none.err,
+                AllOf(HasSubstr("no pod default/wbe"), HasSubstr("Did you mean \"web\"?")))
+        << words[0];
+  }
+  EXPECT_THAT(Run({"describe", "pod", "db"}).err, HasSubstr("Did you mean that of `-n other`?"));
+  EXPECT_THAT(Run({"describe", "pod", "bd"}).err, Not(HasSubstr("Did you mean")))
+      << "names of other namespaces are no spelling";
 }
 
 TEST_F(AgentCommands, WithoutAnAgentTheHintSaysHowToStartOne) {

@@ -54,13 +54,6 @@ std::string RunText(const KubeObject& status, const char* which) {
   return "";
 }
 
-KubeObject StatusOf(const KubeObject& pod, const char* list, const std::string& name) {
-  for (const KubeObject& status : ItemsOf(pod, {"status", list})) {
-    if (TextOf(status, {"name"}) == name) return status;
-  }
-  return {};
-}
-
 void AddEnvironment(const KubeObject& container, Description& out) {
   std::vector<std::pair<std::string, std::string>> pairs;
   for (const KubeObject& variable : ItemsOf(container, {"env"})) {
@@ -126,7 +119,7 @@ void AddContainers(const KubeObject& pod, const char* title, const char* list, c
   out.Section(title);
   for (const KubeObject& container : containers) {
     const std::string name = TextOf(container, {"name"});
-    const KubeObject status = StatusOf(pod, statuses, name);
+    const KubeObject status = ContainerStatusOf(pod, statuses, name);
     out.Indent();
     out.Section(name);
     out.Indent();

@@ -33,6 +33,50 @@ resources::Requirements RequirementsOf(const KubeObject& resources) {
           ReadAmounts(FieldOf(resources, {"limits"}))};
 }
 
+// The resize can never be done on this node.
+bool IsResizeInfeasible(const KubeObject& pod) {
+  for (const KubeObject& condition : ItemsOf(pod, {"status", "conditions"})) {
+    if (TextOf(condition, {"type"}) == "PodResizePending") {
+      return TextOf(condition, {"reason"}) == "Infeasible";
+    }
+  }
+  return false;
+}
+
+Amounts MostOf(Amounts most, const Amounts& others) {
+  for (const auto& [name, amount] : others) {
+    const auto [it, is_new] = most.try_emplace(name, amount);
+    if (!is_new) it->second = std::max(it->second, amount);
+  }
+  return most;
+}
+
+// What counts of a container or a pod, by its status (allocatedResources and resources).
+resources::Requirements Counted(const resources::Requirements& asked, const KubeObject& status,
+                                bool is_infeasible) {
+  const Amounts allocated = ReadAmounts(FieldOf(status, {"allocatedResources"}));
+  const KubeObject& in_force = FieldOf(status, {"resources"});
+  if (allocated.empty() && !in_force.is_object()) return asked;
+  const resources::Requirements actuated = RequirementsOf(in_force);
+  Amounts requests = MostOf(allocated, actuated.requests);
+  if (!is_infeasible) requests = MostOf(std::move(requests), asked.requests);
+  // No status tells of allocated limits.
+  if (!in_force.is_object()) return {std::move(requests), asked.limits};
+  return {std::move(requests),
+          is_infeasible ? actuated.limits : MostOf(actuated.limits, asked.limits)};
+}
+
+// Of the names that the pod asks for.
+resources::Requirements CountedOfPod(const KubeObject& pod, bool is_infeasible) {
+  const resources::Requirements asked = RequirementsOf(FieldOf(pod, {"spec", "resources"}));
+  resources::Requirements counted = Counted(asked, FieldOf(pod, {"status"}), is_infeasible);
+  std::erase_if(counted.requests,
+                [&](const auto& each) { return !asked.requests.contains(each.first); });
+  std::erase_if(counted.limits,
+                [&](const auto& each) { return !asked.limits.contains(each.first); });
+  return counted;
+}
+
 bool HasEnded(const KubeObject& pod) {
   const std::string phase = TextOf(pod, {"status", "phase"});
   return phase == "Succeeded" || phase == "Failed";
@@ -57,16 +101,24 @@ Amounts AmountsOf(const KubeObject& resources, AmountKind kind) {
 Amounts PodAmounts(const KubeObject& pod, AmountKind kind) {
   using Role = resources::ContainerRequirements::Role;
   std::vector<resources::ContainerRequirements> containers;
+  const bool is_infeasible = IsResizeInfeasible(pod);
   const auto add = [&](const KubeObject& container, Role role) {
+    const resources::Requirements asked =
+        resources::WithDefaults(RequirementsOf(FieldOf(container, {"resources"})));
+    const char* const list =
+        role == Role::kContainer ? "containerStatuses" : "initContainerStatuses";
     containers.push_back(
-        {role, resources::WithDefaults(RequirementsOf(FieldOf(container, {"resources"})))});
+        {role, role == Role::kInit
+                   ? asked
+                   : Counted(asked, ContainerStatusOf(pod, list, TextOf(container, {"name"})),
+                             is_infeasible)});
   };
   for (const KubeObject& each : ItemsOf(pod, {"spec", "initContainers"})) {
     add(each, TextOf(each, {"restartPolicy"}) == "Always" ? Role::kSidecar : Role::kInit);
   }
   for (const KubeObject& each : ItemsOf(pod, {"spec", "containers"})) add(each, Role::kContainer);
   resources::Requirements total =
-      resources::PodTotal(containers, RequirementsOf(FieldOf(pod, {"spec", "resources"})),
+      resources::PodTotal(containers, CountedOfPod(pod, is_infeasible),
                           ReadAmounts(FieldOf(pod, {"spec", "overhead"})));
   return kind == AmountKind::kRequests ? total.requests : total.limits;
 }

@@ -22,6 +22,8 @@ Amounts AmountsOf(const KubeObject& resources, AmountKind kind);
 
 // A pod's: the containers and sidecars together, or an init container beside the sidecars before
 // it, whichever is more; the pod's own resources (KEP-2837) in place of that sum; and the overhead.
+// While a resize is under way or waits, the most of what was asked for, is allocated and is in
+// force counts; what an infeasible one asked for does not.
 Amounts PodAmounts(const KubeObject& pod, AmountKind kind);
 
 // Of all pods that haven't ended.

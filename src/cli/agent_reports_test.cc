@@ -10,6 +10,7 @@
 #include "cli/agent_pod_summary.h"
 #include "cli/agent_resize.h"
 #include "cli/agent_tables.h"
+#include "cli/errors.h"
 #include "cli/object_fields.h"
 
 namespace plimsoll::cli {
@@ -198,6 +199,55 @@ TEST(AgentPodResourcesTest, APodsRequestsAreSummedAsTheSchedulerDoes) {
   EXPECT_EQ(AmountText(PodAmounts(pod, AmountKind::kLimits), "cpu"), "1050m");
 }
 
+// What counts of a pod whose container asks for 2 CPUs, has 1 allocated, and 1500m in force.
+std::string CountedCpus(const char* reason, AmountKind kind = AmountKind::kRequests) {
+  KubeObject pod = AgentPod();
+  pod["spec"]["containers"][0]["resources"] =
+      KubeObject::parse(R"({"requests": {"cpu": "2"}, "limits": {"cpu": "4"}})");
+  pod["status"]["containerStatuses"] = KubeObject::parse(
+      R"([{"name": "app", "allocatedResources": {"cpu": "1"},
+           "resources": {"requests": {"cpu": "1500m"}, "limits": {"cpu": "3"}}}])");
+  pod["status"]["conditions"] = KubeObject::array();
+  if (reason != nullptr) {
+    pod["status"]["conditions"].push_back({{"type", "PodResizePending"}, {"reason", reason}});
+  }
+  return AmountText(PodAmounts(pod, kind), "cpu");
+}
+
+TEST(AgentPodResourcesTest, TheWishOfAnInfeasibleResizeDoesNotCount) {
+  EXPECT_EQ(CountedCpus(nullptr), "2");
+  EXPECT_EQ(CountedCpus("Deferred"), "2");
+  EXPECT_EQ(CountedCpus("Infeasible"), "1500m");
+  EXPECT_EQ(CountedCpus("Infeasible", AmountKind::kLimits), "3");
+  EXPECT_EQ(CountedCpus("Deferred", AmountKind::kLimits), "4");
+}
+
+TEST(AgentPodResourcesTest, WhatIsAllocatedCountsWithoutAWordOfTheRuntime) {
+  KubeObject pod = AgentPod();
+  pod["spec"]["containers"][0]["resources"] = {{"requests", {{"cpu", "100m"}}}};
+  pod["spec"]["initContainers"] = KubeObject::parse(R"([
+      {"name": "side", "restartPolicy": "Always", "resources": {"requests": {"cpu": "100m"}}},
+      {"name": "once", "resources": {"requests": {"cpu": "10m"}}}])");
+  pod["status"]["containerStatuses"] =
+      KubeObject::parse(R"([{"name": "app", "allocatedResources": {"cpu": "1"}}])");
+  // An init container that has ended counts as it is written.
+  pod["status"]["initContainerStatuses"] = KubeObject::parse(R"([
+      {"name": "side", "allocatedResources": {"cpu": "2"}},
+      {"name": "once", "allocatedResources": {"cpu": "30"}}])");
+  EXPECT_EQ(AmountText(PodAmounts(pod, AmountKind::kRequests), "cpu"), "3");
+}
+
+TEST(AgentPodResourcesTest, ThePodsOwnAllocationCountsToo) {
+  KubeObject pod = AgentPod();
+  pod["spec"]["resources"] = {{"requests", {{"cpu", "3"}}}};
+  pod["status"]["allocatedResources"] = {{"cpu", "2"}, {"memory", "9Gi"}};
+  EXPECT_EQ(AmountText(PodAmounts(pod, AmountKind::kRequests), "cpu"), "3");
+  pod["status"]["conditions"].push_back({{"type", "PodResizePending"}, {"reason", "Infeasible"}});
+  EXPECT_EQ(AmountText(PodAmounts(pod, AmountKind::kRequests), "cpu"), "2");
+  EXPECT_EQ(AmountText(PodAmounts(pod, AmountKind::kRequests), "memory"), "64 MiB")
+      << "the pod itself asks for no memory";
+}
+
 TEST(AgentPodResourcesTest, ALimitIsARequestToo) {
   const KubeObject resources = {{"limits", {{"cpu", 2}, {"memory", "what"}}}};
   const Amounts amounts = AmountsOf(resources, AmountKind::kRequests);
@@ -287,6 +337,7 @@ TEST(AgentResizeTest, TheContainerMayBeLeftOutIfAlone) {
   KubeObject pod = AgentPod();
   EXPECT_EQ(*ContainerToResize(pod, ""), "app");
   EXPECT_THAT(ContainerToResize(pod, "x").status().message(), HasSubstr("it has app"));
+  EXPECT_EQ(HintOf(ContainerToResize(pod, "apq").status()), "Did you mean \"app\"?");
   pod["spec"]["initContainers"] =
       KubeObject::parse(R"([{"name": "side", "restartPolicy": "Always"}])");
   EXPECT_THAT(ContainerToResize(pod, "").status().message(), HasSubstr("app, side"));

@@ -4,7 +4,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "base/closest_word.h"
 #include "base/status.h"
+#include "cli/errors.h"
 #include "cli/object_fields.h"
 #include "resources/quantity.h"
 
@@ -72,8 +74,10 @@ absl::StatusOr<std::string> ContainerToResize(const KubeObject& pod, const std::
   }
   const std::string list = absl::StrJoin(names, ", ");
   if (!name.empty()) {
-    return absl::NotFoundError(
+    const absl::Status none = absl::NotFoundError(
         absl::StrCat("pod ", pod_name, " has no container ", name, ": it has ", list));
+    const std::string closest = ClosestWord(name, names);
+    return closest.empty() ? none : WithHint(none, absl::StrCat("Did you mean \"", closest, "\"?"));
   }
   return absl::InvalidArgumentError(
       absl::StrCat("pod ", pod_name, " has several containers, and --container names one: ", list));

@@ -8,6 +8,7 @@
 #include "absl/strings/str_split.h"
 #include "absl/time/clock.h"
 #include "base/status.h"
+#include "cli/agent_pod_lookup.h"
 #include "cli/agent_tables.h"
 
 namespace plimsoll::cli {
@@ -96,7 +97,7 @@ absl::StatusOr<std::vector<KubeObject>> ReadPods(const agent::Client& client,
   if (selection.names.empty()) return client.List(selection.pod_namespace);
   std::vector<KubeObject> pods;
   for (const std::string& name : selection.names) {
-    PLIMSOLL_ASSIGN_OR_RETURN(KubeObject pod, client.Get(selection.pod_namespace, name));
+    PLIMSOLL_ASSIGN_OR_RETURN(KubeObject pod, GetAgentPod(client, selection.pod_namespace, name));
     pods.push_back(std::move(pod));
   }
   return pods;

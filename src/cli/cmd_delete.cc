@@ -8,6 +8,7 @@
 #include "absl/time/clock.h"
 #include "base/status.h"
 #include "cli/agent_connect.h"
+#include "cli/agent_pod_lookup.h"
 #include "cli/command.h"
 #include "cli/each_name.h"
 #include "cli/object_fields.h"
@@ -78,7 +79,8 @@ absl::Status AwaitEnd(const agent::Client& client, const Place& place, const std
 
 absl::Status DeleteOne(const agent::Client& client, const DeleteArguments& arguments,
                        const Place& place) {
-  PLIMSOLL_ASSIGN_OR_RETURN(const KubeObject pod, client.Get(place.pod_namespace, place.name));
+  PLIMSOLL_ASSIGN_OR_RETURN(const KubeObject pod,
+                            GetAgentPod(client, place.pod_namespace, place.name));
   PLIMSOLL_RETURN_IF_ERROR(client.Delete(place.pod_namespace, place.name, arguments.grace()));
   if (!arguments.wait) return absl::OkStatus();
   return AwaitEnd(client, place, TextOf(pod, {"metadata", "uid"}));

@@ -6,6 +6,7 @@
 #include "base/status.h"
 #include "cli/agent_connect.h"
 #include "cli/agent_describe.h"
+#include "cli/agent_pod_lookup.h"
 #include "cli/command.h"
 #include "cli/object_fields.h"
 
@@ -27,7 +28,8 @@ absl::Status PrintWithEvents(const CommandContext& context, const char* kind,
 absl::StatusOr<int> DescribeOnePod(const CommandContext& context,
                                    const DescribeArguments& arguments) {
   PLIMSOLL_ASSIGN_OR_RETURN(const auto client, AgentOf(context));
-  const absl::StatusOr<KubeObject> pod = client->Get(arguments.pod_namespace, arguments.name);
+  const absl::StatusOr<KubeObject> pod =
+      GetAgentPod(*client, arguments.pod_namespace, arguments.name);
   if (!pod.ok()) {
     return WithAgentHint(pod.status(), "`plimsoll inspect NAME` shows a pod of the runtime.");
   }

@@ -7,6 +7,7 @@
 #include "base/printable.h"
 #include "base/status.h"
 #include "cli/agent_connect.h"
+#include "cli/agent_pod_lookup.h"
 #include "cli/agent_resize.h"
 #include "cli/command.h"
 #include "cli/object_fields.h"
@@ -82,7 +83,7 @@ absl::StatusOr<KubeObject> AwaitSettled(const agent::Client& client,
 
 absl::StatusOr<KubeObject> Send(const agent::Client& client, const ResizeArguments& arguments) {
   PLIMSOLL_ASSIGN_OR_RETURN(const KubeObject pod,
-                            client.Get(arguments.pod_namespace, arguments.name));
+                            GetAgentPod(client, arguments.pod_namespace, arguments.name));
   PLIMSOLL_ASSIGN_OR_RETURN(const std::string container,
                             ContainerToResize(pod, arguments.container));
   PLIMSOLL_ASSIGN_OR_RETURN(const KubeObject patch, ResizePatch(pod, container, arguments.wanted));

@@ -10,7 +10,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "base/closest_word.h"
+#include "base/command_line.h"
 #include "base/status.h"
 #include "cli/cmd_cp.h"
 #include "cli/connect.h"
@@ -107,22 +107,16 @@ int ReportUsage(const CLI::App& app, const CLI::ParseError& error) {
   // A bad value of an option leaves further words unparsed, which are not to blame.
   const bool bad_value =
       error.get_name() == "ConversionError" || error.get_name() == "ValidationError";
+  if (const std::string value = ClosestValue(message); !value.empty()) {
+    hint = absl::StrCat("Did you mean `", value, "`? ", hint);
+  }
   std::vector<std::string> extra = app.remaining(/*recurse=*/true);
   std::erase(extra, "--");  // `exec NAME --` without a command
   if (!bad_value && !extra.empty()) {
     const std::string& word = extra.front();
-    std::vector<std::string> candidates = SubcommandNames(at);
-    if (word[0] == '-') {
-      candidates.clear();
-      for (const CLI::App* level = &at; level != nullptr; level = level->get_parent()) {
-        for (const CLI::Option* option : level->get_options()) {
-          for (const std::string& name : option->get_lnames()) candidates.push_back("--" + name);
-        }
-      }
-    }
     message = absl::StrCat(FullName(at), word[0] == '-' ? " has no option " : " does not know ",
                            ShellQuote(word));
-    const std::string closest = ClosestWord(word, candidates);
+    const std::string closest = ClosestArgument(at, word);
     const std::string instead = at.get_parent() == nullptr ? InsteadOf(word) : "";
     if (!instead.empty()) {
       hint = instead;

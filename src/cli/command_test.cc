@@ -37,6 +37,9 @@ TEST(Command, UsageErrorsSuggest) {
               AllOf(HasSubstr("timeout"), HasSubstr("soon"), Not(HasSubstr("no option"))));
   EXPECT_EQ(RunMain({}).code, kExitUsage);
   EXPECT_EQ(RunMain({"ps", "-o", "xml"}).code, kExitUsage);
+  const Printed spelling = RunMain({"ps", "-o", "josn"});
+  EXPECT_EQ(spelling.code, kExitUsage);
+  EXPECT_THAT(spelling.err, HasSubstr("Did you mean `json`? See"));
   EXPECT_EQ(RunMain({"--address", "unix:///a", "--root", "/b", "ps"}).code, kExitUsage);
 }
 

@@ -55,4 +55,11 @@ std::string ConditionOf(const KubeObject& object, const std::string& type) {
   return "";
 }
 
+KubeObject ContainerStatusOf(const KubeObject& pod, const char* list, const std::string& name) {
+  for (const KubeObject& status : ItemsOf(pod, {"status", list})) {
+    if (TextOf(status, {"name"}) == name) return status;
+  }
+  return {};
+}
+
 }  // namespace plimsoll::cli

@@ -34,6 +34,9 @@ std::string AgeOf(absl::Time time, absl::Time now);
 // "status.conditions" as kinds of objects have them: the status ("True") of the one of this type;
 // "" where there is none.
 std::string ConditionOf(const KubeObject& object, const std::string& type);
+// The status of a pod's container: `list` is "containerStatuses" or "initContainerStatuses". Null
+// where there is none.
+KubeObject ContainerStatusOf(const KubeObject& pod, const char* list, const std::string& name);
 
 }  // namespace plimsoll::cli
 

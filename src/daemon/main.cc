@@ -212,8 +212,7 @@ int Main(int argc, char** argv) {
 #endif
   Flags flags;
   if (const auto exit = ParseFlags(argc, argv, PLIMSOLL_VERSION, flags); exit.has_value()) {
-    std::fputs(exit->text.c_str(), exit->code == 0 ? stdout : stderr);
-    return exit->code;
+    return Leave(*exit);
   }
   if (!flags.check_config && !flags.inspect) BlockSignals();
   absl::StatusOr<Settings> settings = LoadSettings(flags);

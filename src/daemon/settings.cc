@@ -3,7 +3,6 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
-#include <sstream>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
@@ -53,16 +52,7 @@ std::optional<EarlyExit> ParseFlags(int argc, const char* const* argv, const std
                                     Flags& flags) {
   CLI::App app("The Plimsoll runtime daemon: serves the CRI on a unix socket.", "plimsolld");
   Define(app, version, flags);
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError& error) {
-    std::ostringstream out;
-    std::ostringstream err;
-    const bool asked = app.exit(error, out, err) == 0;
-    if (asked) return EarlyExit{0, out.str()};
-    return EarlyExit{2, absl::StrCat("plimsolld: ", error.what(), "\nTry plimsolld --help\n")};
-  }
-  return std::nullopt;
+  return ParseCommandLine(app, argc, argv);
 }
 
 // A flag's value has no place in the file.

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "base/command_line.h"
 #include "daemon/config.h"
 
 namespace plimsoll::daemon {
@@ -21,12 +22,6 @@ struct Flags {
   std::vector<std::pair<std::string, std::string>> options;  // key of the file, value
 };
 
-// An exit instead of serving: help, version, a wrong flag.
-struct EarlyExit {
-  int code = 0;
-  std::string text;
-};
-
 // Fills `flags`, or returns an immediate exit.
 std::optional<EarlyExit> ParseFlags(int argc, const char* const* argv, const std::string& version,
                                     Flags& flags);
@@ -38,8 +33,6 @@ struct Settings {
 
 // `fault` with the places of its keys in the configuration file at `path` (config_place.h), unless
 // a flag may be at fault.
-absl::Status Placed(const Flags& flags, const std::string& path, const absl::Status& fault);
-
 absl::Status Placed(const Flags& flags, const std::string& path, const absl::Status& fault);
 
 // Reads the file (the default one only if it exists), then the flags, then checks the whole. A

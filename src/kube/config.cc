@@ -1,33 +1,24 @@
 #include "kube/config.h"
 
-#include <sys/utsname.h>
 #include <yaml-cpp/yaml.h>
 
-#include <algorithm>
-#include <filesystem>
-#include <system_error>
 #include <utility>
 
-#include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
-#include "base/fs_root.h"
+#include "base/host_name.h"
+#include "base/label_text.h"
 #include "base/listen_address.h"
 #include "base/problems.h"
-#include "base/regular_file.h"
 #include "base/socket_file.h"
 #include "base/status.h"
 #include "kube/driver/driver.h"
+#include "yaml/config_file.h"
 #include "yaml/config_place.h"
-#include "yaml/documents.h"
 #include "yaml/reader.h"
 
 namespace plimsoll::kube {
 namespace {
-
-constexpr size_t kMaxFileBytes = 1024 * 1024;
-constexpr size_t kMaxNameBytes = 253;
 
 void ReadTopologyManager(YamlReader& reader, YamlMapping& publish, PublishOptions& options) {
   const auto node = publish.Get("topologyManager");
@@ -51,15 +42,6 @@ void ReadPublish(YamlReader& reader, YamlMapping& mapping, PublishOptions& optio
   publish.Finish();
 }
 
-void ReadLogging(YamlReader& reader, YamlMapping& mapping, Config& config) {
-  const auto node = mapping.Get("logging");
-  if (!node) return;
-  YamlMapping logging(reader, *node, mapping.PathOf("logging"));
-  logging.OneOf("format", config.log_format, {"text", "json"});
-  logging.OneOf("level", config.log_level, {"debug", "info", "warning", "error"});
-  logging.Finish();
-}
-
 void ReadConfig(YamlReader& reader, const YAML::Node& node, Config& config) {
   YamlMapping mapping(reader, node, "");
   mapping.String("nodeName", config.node_name);
@@ -69,30 +51,12 @@ void ReadConfig(YamlReader& reader, const YAML::Node& node, Config& config) {
   mapping.String("stateDirectory", config.state_directory);
   mapping.String("metricsAddress", config.metrics_address);
   ReadPublish(reader, mapping, config.publish);
-  ReadLogging(reader, mapping, config);
+  ReadLogging(reader, mapping, config.log_format, config.log_level);
   mapping.Finish();
 }
 
-std::string HostName() {
-  utsname names = {};
-  uname(&names);
-  return absl::AsciiStrToLower(names.nodename);
-}
-
-bool IsNodeName(absl::string_view name) {
-  const auto is_inside = [](char c) {
-    const auto byte = static_cast<unsigned char>(c);
-    return absl::ascii_isdigit(byte) || absl::ascii_islower(byte) || c == '-' || c == '.';
-  };
-  return !name.empty() && name.size() <= kMaxNameBytes &&
-         std::all_of(name.begin(), name.end(), is_inside) && name.front() != '-' &&
-         name.front() != '.' && name.back() != '-' && name.back() != '.' &&
-         !absl::StrContains(name, "..");
-}
-
 std::string PathOf(const ConfigFlags& flags) {
-  std::error_code no_directory;  // then the path stays as it is, and isn't found
-  return std::filesystem::absolute(flags.config.value_or(kDefaultConfigPath), no_directory);
+  return ConfigPath(flags.config, kDefaultConfigPath);
 }
 
 absl::Status CheckPaths(const Config& config) {
@@ -118,7 +82,7 @@ absl::Status CheckPaths(const Config& config) {
 
 absl::Status CheckWhole(const Config& config) {
   absl::Status problems = CheckPaths(config);
-  if (!IsNodeName(config.node_name)) {
+  if (!IsDnsName(config.node_name)) {
     problems = AlsoTell(
         problems, absl::InvalidArgumentError(absl::StrCat(
                       "nodeName: \"", config.node_name,
@@ -133,24 +97,17 @@ absl::Status CheckWhole(const Config& config) {
 
 std::string DefaultNodeName(const Environment& environment) {
   const char* const named = environment("NODE_NAME");
-  return named != nullptr && *named != '\0' ? named : HostName();
+  return named != nullptr && *named != '\0' ? named : HostNameOfNode();
 }
 
 }  // namespace
 
 absl::StatusOr<Config> ParseConfig(absl::string_view text, absl::string_view file) {
   Config config;
-  YamlReader reader{std::string(file)};
-  try {
-    bool more = false;
-    const YAML::Node node = LoadFirstYamlDocument(std::string(text), &more);
-    if (!node.IsNull()) ReadConfig(reader, node, config);
-    if (more) reader.Fail(node, "", "has more than one document");
-  } catch (const YAML::Exception& error) {
-    return absl::InvalidArgumentError(absl::StrCat(file, ": ", error.what()));
-  }
-  if (reader.errors().empty()) return config;
-  return absl::InvalidArgumentError(absl::StrJoin(reader.errors(), "\n"));
+  PLIMSOLL_RETURN_IF_ERROR(ReadConfigText(
+      text, file,
+      [&config](YamlReader& reader, const YAML::Node& node) { ReadConfig(reader, node, config); }));
+  return config;
 }
 
 absl::Status WithPlaces(const absl::Status& fault, const ConfigFlags& flags) {
@@ -162,12 +119,9 @@ absl::Status WithPlaces(const absl::Status& fault, const ConfigFlags& flags) {
 }
 
 absl::StatusOr<Config> LoadConfig(const ConfigFlags& flags, const Environment& environment) {
-  const std::string path = PathOf(flags);
-  PLIMSOLL_ASSIGN_OR_RETURN(const FsRoot root, FsRoot::Open("/"));
-  absl::StatusOr<std::string> text = ReadRegularFile(root, path, kMaxFileBytes);
-  if (absl::IsNotFound(text.status()) && !flags.config) text = "";
-  PLIMSOLL_RETURN_IF_ERROR(text.status());
-  PLIMSOLL_ASSIGN_OR_RETURN(Config config, ParseConfig(*text, path));
+  PLIMSOLL_ASSIGN_OR_RETURN(const std::string text,
+                            LoadConfigText(flags.config, kDefaultConfigPath));
+  PLIMSOLL_ASSIGN_OR_RETURN(Config config, ParseConfig(text, PathOf(flags)));
   config.node_name = flags.node_name.value_or(config.node_name);
   config.kubeconfig = flags.kubeconfig.value_or(config.kubeconfig);
   config.runtime_socket = flags.runtime_socket.value_or(config.runtime_socket);

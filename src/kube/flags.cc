@@ -1,7 +1,6 @@
 #include "kube/flags.h"
 
 #include <CLI/CLI.hpp>
-#include <sstream>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -76,13 +75,7 @@ std::optional<EarlyExit> ParseFlags(int argc, const char* const* argv, const std
   app.set_version_flag("--version", "plimsoll-kube " + version, "Print the version");
   AddConfigFlags(app, flags);
   AddCommands(app, flags);
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError& error) {
-    std::ostringstream out, err;
-    const int code = app.exit(error, out, err);
-    return EarlyExit{code == 0 ? 0 : 2, code == 0 ? out.str() : err.str()};
-  }
+  if (auto exit = ParseCommandLine(app, argc, argv); exit.has_value()) return exit;
   if (app.got_subcommand("manifests")) flags.command = Flags::Command::kManifests;
   if (app.got_subcommand("remove")) flags.command = Flags::Command::kRemove;
   return std::nullopt;

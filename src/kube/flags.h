@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "base/command_line.h"
 #include "kube/config.h"
 #include "kube/manifests/manifests.h"
 
@@ -29,10 +30,6 @@ struct Flags {
   ManifestFlags manifests;
 };
 
-struct EarlyExit {
-  int code = 0;
-  std::string text;
-};
 // Fills `flags`, or returns an immediate exit: help, version, a wrong flag.
 std::optional<EarlyExit> ParseFlags(int argc, const char* const* argv, const std::string& version,
                                     Flags& flags);

@@ -97,9 +97,7 @@ int Main(int argc, char** argv) {
 #endif
   Flags flags;
   if (const auto exit = ParseFlags(argc, argv, PLIMSOLL_VERSION, flags); exit.has_value()) {
-    if (exit->code == 0) return Print(exit->text);
-    std::fputs(exit->text.c_str(), stderr);
-    return exit->code;
+    return Leave(*exit);
   }
   if (flags.command == Flags::Command::kManifests) return PrintManifests(flags);
   const absl::StatusOr<Config> config = LoadConfig(flags.config, Getenv);

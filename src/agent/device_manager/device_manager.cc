@@ -14,6 +14,7 @@
 #include "agent/device_manager/device_table.h"
 #include "agent/device_manager/grpc_plugin.h"
 #include "agent/device_manager/manager_news.h"
+#include "agent/device_manager/plugin_lines.h"
 #include "agent/device_manager/registration_server.h"
 #include "agent/device_manager/registry_watch.h"
 #include "base/status.h"
@@ -36,6 +37,7 @@ class GrpcDeviceManager final : public DeviceManager {
   GrpcDeviceManager(Options options, std::unique_ptr<ManagerNews> news)
       : options_(std::move(options)),
         table_(StockOf(options_.configured, options_.root), options_.expected, options_.now),
+        lines_(options_.now),
         news_(std::move(news)),
         pool_(std::make_unique<WorkerPool>(kThreads, kMaxQueued)) {}
 
@@ -135,6 +137,9 @@ class GrpcDeviceManager final : public DeviceManager {
     for (const ManagerNews::Event& event : news.events) {
       if (options_.hooks.on_event) options_.hooks.on_event(event.reason, event.message);
     }
+    for (const std::string& line : news.lines) {
+      if (options_.hooks.on_line) options_.hooks.on_line(line);
+    }
     absl::Time next = absl::Now() + kLongestRest;
     if (registry_ != nullptr) next = std::min(next, registry_->Look());
     const SteadyTime expiry = table_.NextExpiry();
@@ -163,8 +168,9 @@ class GrpcDeviceManager final : public DeviceManager {
     if (earlier != nullptr) earlier->Close();
     plugin->Watch(streams_,
                   {.on_list =
-                       [this, resource, plugin, fault = std::string()](ListedDevices list) mutable {
-                         OnList(resource, *plugin, std::move(list), fault);
+                       [this, resource, path, plugin, told = Told()](ListedDevices list) mutable {
+                         TellOfFirst(resource, path, list, told);
+                         OnList(resource, *plugin, std::move(list), told);
                        },
                    .on_end = [this, resource,
                               plugin](const absl::Status& why) { OnEnd(resource, *plugin, why); }});
@@ -172,14 +178,26 @@ class GrpcDeviceManager final : public DeviceManager {
     return std::shared_ptr<Plugin>(plugin);
   }
 
-  // `fault`: the one that was told before.
-  void OnList(const std::string& resource, const Plugin& plugin, ListedDevices list,
-              std::string& fault) {
+  // What was told of a plugin.
+  struct Told {
+    bool registration = false;
+    std::string fault;
+  };
+
+  void TellOfFirst(const std::string& resource, const std::string& path, const ListedDevices& list,
+                   Told& told) {
+    if (std::exchange(told.registration, true)) return;
+    auto line = lines_.Registered(resource, options_.root.PathOf(path), list.devices);
+    if (line.has_value()) news_->Note(*std::move(line));
+  }
+
+  void OnList(const std::string& resource, const Plugin& plugin, ListedDevices list, Told& told) {
     if (table_.SetDevices(resource, &plugin, std::move(list.devices))) news_->Change();
-    if (list.fault == fault) return;
-    fault = list.fault;
-    if (fault.empty()) return;
-    news_->Tell("DevicePluginFault", absl::StrCat("the device plugin of ", resource, ": ", fault));
+    if (list.fault == told.fault) return;
+    told.fault = list.fault;
+    if (told.fault.empty()) return;
+    news_->Tell("DevicePluginFault",
+                absl::StrCat("the device plugin of ", resource, ": ", told.fault));
   }
 
   void OnEnd(const std::string& resource, const Plugin& plugin, const absl::Status& why) {
@@ -196,6 +214,7 @@ class GrpcDeviceManager final : public DeviceManager {
 
   const Options options_;
   DeviceTable table_;
+  PluginLines lines_;
   CallSet calls_;
   DeviceStreams streams_;
   const std::unique_ptr<ManagerNews> news_;

@@ -26,13 +26,15 @@ namespace plimsoll::agent {
 // healthy, for as long as kubelet keeps them (5 minutes), and then leaves the node's capacity.
 class DeviceManager {
  public:
-  // Called from a thread of the manager's own, one at a time, without a lock. Either may be null.
+  // Called from a thread of the manager's own, one at a time, without a lock. Each may be null.
   struct Hooks {
     // Devices came, went, or changed their health.
     std::function<void()> on_change;
     // A warning for the log and an event of the node: a registration that was refused, a plugin
     // that broke the protocol or went.
     std::function<void(const std::string& reason, const std::string& message)> on_event;
+    // For the log alone: a plugin has registered. Few for a plugin that registers in a loop.
+    std::function<void(const std::string& line)> on_line;
   };
   struct Options {
     // Of kubelet.sock and the plugins' own sockets, beneath `root`; empty: no plugins are served.

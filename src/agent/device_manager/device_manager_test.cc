@@ -9,6 +9,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "agent/device_manager/manager_fixture_for_test.h"
+#include "agent/device_manager/plugin_lines.h"
 #include "gmock/gmock.h"
 
 namespace plimsoll::agent {
@@ -17,6 +18,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Not;
 
 TEST_F(DeviceManagerTest, APluginRegistersAndItsDevicesAreTheNodes) {
   const auto plugin = Registered({"a", "b"});
@@ -87,6 +89,55 @@ TEST_F(DeviceManagerTest, ASocketThatIsRemovedIsMadeAgain) {
   ASSERT_EQ(unlink(PathOf("kubelet.sock").c_str()), 0);
   EXPECT_TRUE(AwaitEvent("DevicePluginSocketRemoved"));
   EXPECT_TRUE(Register(kGpu, "gpu.sock").ok());
+}
+
+TEST_F(DeviceManagerTest, AFileThatTakesTheSocketsPlaceIsToldAndLeftAlone) {
+  ASSERT_TRUE(dir_.root().ReplaceFile("foreign", "mine").ok());
+  ASSERT_EQ(rename((dir_.path() + "/foreign").c_str(), PathOf("kubelet.sock").c_str()), 0);
+  EXPECT_TRUE(AwaitEvent(absl::StrCat(
+      "DevicePluginSocketReplaced: ", PathOf("kubelet.sock"),
+      " is not the agent's any more: another file has taken its place, and is left alone")));
+  manager_.reset();
+  EXPECT_EQ(dir_.root().Read("plugins/kubelet.sock").value_or(""), "mine");
+  EXPECT_THAT(Events(), Not(HasSubstr("DevicePluginSocketRemoved")));
+}
+
+TEST_F(DeviceManagerTest, ARegistrationIsALineOfTheLog) {
+  const auto first = Registered({"a"});
+  EXPECT_TRUE(AwaitLine(absl::StrCat("the device plugin of example.com/gpu at ", PathOf("gpu.sock"),
+                                     " has registered, with 1 device")));
+  first->Tell(DevicesNamed({"a", "b"}));  // no registration
+  ASSERT_TRUE(AwaitCounts("2/2"));
+  const auto second = Plugin("other.sock");
+  second->Tell(DevicesNamed({"b", "c", "d"}, "Unhealthy"));
+  ASSERT_TRUE(Register(kGpu, "other.sock").ok());
+  EXPECT_TRUE(AwaitLine("/other.sock has registered, with 3 devices, 0 of them healthy"));
+  const absl::MutexLock lock(&mutex_);
+  EXPECT_EQ(lines_.size(), 2u);
+}
+
+TEST_F(DeviceManagerTest, APluginThatRegistersInALoopHasFewLines) {
+  const auto plugin = Plugin("gpu.sock");
+  plugin->Tell(DevicesNamed({"a"}));
+  const auto count = [this] {
+    const absl::MutexLock lock(&mutex_);
+    return static_cast<int64_t>(lines_.size());
+  };
+  for (int64_t i = 1; i <= PluginLines::kMostLines; ++i) {
+    ASSERT_TRUE(Register(kGpu, "gpu.sock").ok());
+    ASSERT_TRUE(WaitUntil([&] { return count() == i; }));
+  }
+  for (int i = 0; i < 3; ++i) {
+    const size_t before = plugin->lists_sent();
+    ASSERT_TRUE(Register(kGpu, "gpu.sock").ok());
+    ASSERT_TRUE(WaitUntil([&] { return plugin->lists_sent() > before; }));
+  }
+  // The next resource's line comes behind all of these.
+  const auto other = Plugin("other.sock");
+  other->Tell(DevicesNamed({"a"}));
+  ASSERT_TRUE(Register("example.com/other", "other.sock").ok());
+  ASSERT_TRUE(AwaitLine("example.com/other"));
+  EXPECT_EQ(count(), PluginLines::kMostLines + 1);
 }
 
 TEST_F(DeviceManagerTest, HostileRegistrationsAreRefused) {

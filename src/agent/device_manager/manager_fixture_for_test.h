@@ -54,6 +54,11 @@ class DeviceManagerTest : public ::testing::Test {
                           [this](const std::string& reason, const std::string& message) {
                             const absl::MutexLock lock(&mutex_);
                             events_.push_back(absl::StrCat(reason, ": ", message));
+                          },
+                      .on_line =
+                          [this](const std::string& line) {
+                            const absl::MutexLock lock(&mutex_);
+                            lines_.push_back(line);
                           }},
             .counters = &counters_,
             .limits = limits_,
@@ -109,6 +114,13 @@ class DeviceManagerTest : public ::testing::Test {
     const absl::MutexLock lock(&mutex_);
     return absl::StrJoin(events_, "\n");
   }
+  std::string Lines() {
+    const absl::MutexLock lock(&mutex_);
+    return absl::StrJoin(lines_, "\n");
+  }
+  bool AwaitLine(const std::string& part) {
+    return WaitUntil([&] { return Lines().find(part) != std::string::npos; });
+  }
   bool AwaitEvent(const std::string& part) {
     return WaitUntil([&] { return Events().find(part) != std::string::npos; });
   }
@@ -121,6 +133,7 @@ class DeviceManagerTest : public ::testing::Test {
   std::atomic<int> changes_ = 0;
   absl::Mutex mutex_;
   std::vector<std::string> events_ ABSL_GUARDED_BY(mutex_);
+  std::vector<std::string> lines_ ABSL_GUARDED_BY(mutex_);
   std::unique_ptr<DeviceManager> manager_;
 };
 

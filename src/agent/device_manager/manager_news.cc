@@ -34,6 +34,14 @@ void ManagerNews::Tell(std::string reason, std::string message) {
   Wake();
 }
 
+void ManagerNews::Note(std::string line) {
+  {
+    const absl::MutexLock lock(&mutex_);
+    if (news_.lines.size() < kMostEvents) news_.lines.push_back(std::move(line));
+  }
+  Wake();
+}
+
 void ManagerNews::Wake() {
   const uint64_t one = 1;
   while (write(event_.get(), &one, sizeof(one)) < 0 && errno == EINTR) {

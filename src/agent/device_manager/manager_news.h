@@ -24,6 +24,7 @@ class ManagerNews {
   struct News {
     bool changed = false;
     std::vector<Event> events;
+    std::vector<std::string> lines;  // for the log
   };
 
   // Errors of eventfd.
@@ -32,6 +33,8 @@ class ManagerNews {
   void Change();
   // Dropped beyond kMostEvents that nobody has taken.
   void Tell(std::string reason, std::string message);
+  // As Tell, for the log alone.
+  void Note(std::string line);
   // Makes Heard true once more, without news.
   void Wake();
 

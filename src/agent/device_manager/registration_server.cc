@@ -72,7 +72,7 @@ class Server final : public RegistrationServer, private ::v1beta1::Registration:
         socket_(absl::StrCat(options_.root.PathOf(options_.directory), "/", kKubeletSocket)) {}
 
   ~Server() override {
-    const bool has_socket = keeper_ != nullptr;
+    const bool has_socket = keeper_ != nullptr && keeper_->HoldsPath();
     keeper_.reset();
     if (server_ == nullptr) return;
     server_->Shutdown(std::chrono::system_clock::now());
@@ -108,6 +108,12 @@ class Server final : public RegistrationServer, private ::v1beta1::Registration:
 
  private:
   void TellSocket(const absl::Status& made) {
+    if (absl::IsAlreadyExists(made)) {
+      options_.news->Tell("DevicePluginSocketReplaced",
+                          absl::StrCat(socket_, " is not the agent's any more: ", made.message(),
+                                       "; no device plugin can register until it is removed"));
+      return;
+    }
     options_.news->Tell(
         "DevicePluginSocketRemoved",
         made.ok()

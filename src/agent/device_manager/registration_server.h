@@ -35,7 +35,7 @@ class RegistrationServer {
   // Removes all other sockets of the directory. FAILED_PRECONDITION: another process listens at
   // kubelet.sock.
   static absl::StatusOr<std::unique_ptr<RegistrationServer>> Start(Options options);
-  // Waits for registrations under way. Removes the socket.
+  // Waits for registrations under way. Removes the socket, unless another file has its place.
   virtual ~RegistrationServer() = default;
 };
 

@@ -55,6 +55,9 @@ TEST_F(RegistryTest, ASocketThatAppearsIsAPlugin) {
   // The socket goes, and the plugin is left, though its process runs on.
   ASSERT_EQ(unlink(RegistryPath("gpu.sock").c_str()), 0);
   EXPECT_TRUE(AwaitCounts("0/1"));
+  EXPECT_TRUE(AwaitLine(absl::StrCat("the device plugin of example.com/gpu at ",
+                                     RegistryPath("gpu.sock"), " has registered, with 1 device")));
+  EXPECT_TRUE(AwaitEvent("DevicePluginGone: the device plugin of example.com/gpu has gone"));
 }
 
 TEST_F(RegistryTest, SocketsOfBeforeTheStartCount) {

@@ -12,6 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/strip.h"
+#include "base/go_bool.h"
 #include "base/printable.h"
 #include "base/status.h"
 #include "cdi/names.h"
@@ -103,14 +104,8 @@ absl::Status BadAnnotation(const Annotation& annotation, absl::string_view rule)
                    Printable(cdi::Shorten(annotation.value)), "\": ", rule));
 }
 
-// Go's strconv.ParseBool, by which annotations of today are read.
 absl::StatusOr<bool> AsBool(const Annotation& annotation) {
-  for (const char* yes : {"1", "t", "T", "true", "TRUE", "True"}) {
-    if (annotation.value == yes) return true;
-  }
-  for (const char* no : {"0", "f", "F", "false", "FALSE", "False"}) {
-    if (annotation.value == no) return false;
-  }
+  if (const std::optional<bool> value = GoBool(annotation.value)) return *value;
   return BadAnnotation(annotation, "true or false is right");
 }
 

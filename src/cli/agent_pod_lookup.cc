@@ -1,0 +1,39 @@
+#include "cli/agent_pod_lookup.h"
+
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "base/closest_word.h"
+#include "base/printable.h"
+#include "cli/errors.h"
+
+namespace plimsoll::cli {
+namespace {
+
+// "": no pod is near.
+std::string HintAt(const std::vector<KubeObject>& pods, const std::string& pod_namespace,
+                   const std::string& name) {
+  std::vector<std::string> beside;
+  for (const KubeObject& pod : pods) {
+    const std::string of = TextOf(pod, {"metadata", "namespace"});
+    const std::string each = TextOf(pod, {"metadata", "name"});
+    if (each == name) return absl::StrCat("Did you mean that of `-n ", Printable(of), "`?");
+    if (of == pod_namespace) beside.push_back(each);
+  }
+  const std::string closest = ClosestWord(name, beside);
+  return closest.empty() ? "" : absl::StrCat("Did you mean \"", Printable(closest), "\"?");
+}
+
+}  // namespace
+
+absl::StatusOr<KubeObject> GetAgentPod(const agent::Client& client,
+                                       const std::string& pod_namespace, const std::string& name) {
+  absl::StatusOr<KubeObject> pod = client.Get(pod_namespace, name);
+  if (!absl::IsNotFound(pod.status())) return pod;
+  const absl::StatusOr<std::vector<KubeObject>> pods = client.List("");
+  const std::string hint = pods.ok() ? HintAt(*pods, pod_namespace, name) : "";
+  if (hint.empty()) return pod;
+  return WithHint(pod.status(), hint);
+}
+
+}  // namespace plimsoll::cli
