@@ -61,8 +61,8 @@ absl::Status UnknownCpuOption(absl::string_view name) {
 absl::StatusOr<CpuOptions> ParseCpuOptions(const std::map<std::string, std::string>& options) {
   CpuOptions parsed;
   for (const auto& [name, value] : options) {
-    const auto option =
-        absl::c_find_if(kCpuOptions, [&](const CpuOption& known) { return name == known.name; });
+    const auto option = absl::c_find_if(
+        kCpuOptions, [&name = name](const CpuOption& known) { return name == known.name; });
     if (option == kCpuOptions.end()) return UnknownCpuOption(name);
     const auto wanted = GoBool(value);
     if (!wanted) {
