@@ -6,6 +6,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "agent/counters/timed_work.h"
+#include "agent/pods/admission.h"
 #include "agent/pods/device_answers.h"
 #include "agent/pods/passing.h"
 #include "agent/pods/pod_change.h"
@@ -239,8 +240,9 @@ PodWorker::Next PodWorker::Step() {
   if (record.deleted) return End(record, *observed);
   const absl::StatusOr<Pause> left = CheckDeadline(record);
   if (!left.ok()) return RetryAfter(left.status());
-  if (record.verdict) return {.gone = false, .pause = StopAll(record, *observed)};
-  return {.gone = false, .pause = std::min({GoOn(record, *observed), *left, look})};
+  const Pause pause = record.verdict ? StopAll(record, *observed)
+                                     : std::min({GoOn(record, *observed), *left, look});
+  return {.gone = false, .pause = std::min(pause, DropGroup(record))};
 }
 
 absl::StatusOr<ObservedPod> PodWorker::Look(Pause& pause) {
@@ -287,6 +289,18 @@ absl::Duration PodWorker::StopAll(const PodRecord& record, const ObservedPod& ob
     if (!status.ok()) Shorten(pause, RetryAfter(status).pause);
   }
   return pause;
+}
+
+absl::Duration PodWorker::DropGroup(const PodRecord& record) {
+  if (!host_.remove_group || memory_.has_dropped_group || is_active()) {
+    return absl::InfiniteDuration();
+  }
+  const ObservedPod last = observed();
+  if (last.ReadySandbox() != nullptr || last.AnyRunning()) return absl::InfiniteDuration();
+  const absl::Status status = host_.remove_group(record);
+  if (!status.ok()) return RetryAfter(status).pause;
+  memory_.has_dropped_group = true;
+  return absl::InfiniteDuration();
 }
 
 bool PodWorker::StopSandboxes(const PodRecord& record, const ObservedPod& observed,
@@ -540,12 +554,12 @@ absl::Status PodWorker::TryDevices(PodRecord& record) {
     record.grant.device_answers = *std::move(answers);
     return absl::OkStatus();
   }
-  const PodVerdict verdict = {
-      "UnexpectedAdmissionError",
-      absl::StrCat("Allocate failed due to ", answers.status().message(), ", which is unexpected")};
+  const std::string why =
+      absl::StrCat("Allocate failed due to ", answers.status().message(), ", which is unexpected");
+  const PodVerdict verdict = {"UnexpectedAdmissionError", absl::StrCat(kRejected, why)};
   PLIMSOLL_RETURN_IF_ERROR(Evict(verdict));
-  host_.events.Add(SubjectOf(record), "Warning", verdict.reason, verdict.message);
-  return absl::AbortedError(verdict.message);
+  host_.events.Add(SubjectOf(record), "Warning", verdict.reason, why);
+  return absl::AbortedError(why);
 }
 
 void PodWorker::StartContainers(const PodRecord& record, const ObservedPod& observed,
