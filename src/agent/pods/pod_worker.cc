@@ -260,7 +260,7 @@ absl::StatusOr<absl::Duration> PodWorker::CheckDeadline(PodRecord& record) {
                               "Pod was active on the node longer than the specified deadline"};
   }));
   record = this->record();
-  host_.events.Add(SubjectOf(record), "Warning", record.verdict->reason, record.verdict->message);
+  host_.events.Add(SubjectOf(record), "Normal", record.verdict->reason, record.verdict->message);
   return absl::InfiniteDuration();
 }
 
