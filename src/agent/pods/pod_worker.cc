@@ -28,6 +28,16 @@ void Shorten(absl::Duration& pause, absl::Duration other) {
   pause = std::min(pause, std::max(other, absl::ZeroDuration()));
 }
 
+// Removes the control group of a pod that has ended, as kubelet does: a QoS class weighs by its
+// living pods, and memory that is charged to the group is given back. False while something runs in
+// it.
+absl::StatusOr<bool> DropGroup(const PodHost& host, const PodRecord& record,
+                               const ObservedPod& last) {
+  if (last.ReadySandbox() != nullptr || last.AnyRunning()) return false;
+  if (host.remove_group) PLIMSOLL_RETURN_IF_ERROR(host.remove_group(record));
+  return true;
+}
+
 // Back-offs of a resize and of plugins' answers; no container has such a name.
 constexpr char kResize[] = "/resize";
 constexpr char kDevices[] = "/devices";
@@ -240,9 +250,14 @@ PodWorker::Next PodWorker::Step() {
   if (record.deleted) return End(record, *observed);
   const absl::StatusOr<Pause> left = CheckDeadline(record);
   if (!left.ok()) return RetryAfter(left.status());
-  const Pause pause = record.verdict ? StopAll(record, *observed)
-                                     : std::min({GoOn(record, *observed), *left, look});
-  return {.gone = false, .pause = std::min(pause, DropGroup(record))};
+  Pause pause = record.verdict ? StopAll(record, *observed)
+                               : std::min({GoOn(record, *observed), *left, look});
+  if (!is_active() && !memory_.has_dropped_group) {
+    const absl::StatusOr<bool> dropped = DropGroup(host_, record, this->observed());
+    if (!dropped.ok()) Shorten(pause, RetryAfter(dropped.status()).pause);
+    memory_.has_dropped_group = dropped.value_or(false);
+  }
+  return {.gone = false, .pause = pause};
 }
 
 absl::StatusOr<ObservedPod> PodWorker::Look(Pause& pause) {
@@ -289,18 +304,6 @@ absl::Duration PodWorker::StopAll(const PodRecord& record, const ObservedPod& ob
     if (!status.ok()) Shorten(pause, RetryAfter(status).pause);
   }
   return pause;
-}
-
-absl::Duration PodWorker::DropGroup(const PodRecord& record) {
-  if (!host_.remove_group || memory_.has_dropped_group || is_active()) {
-    return absl::InfiniteDuration();
-  }
-  const ObservedPod last = observed();
-  if (last.ReadySandbox() != nullptr || last.AnyRunning()) return absl::InfiniteDuration();
-  const absl::Status status = host_.remove_group(record);
-  if (!status.ok()) return RetryAfter(status).pause;
-  memory_.has_dropped_group = true;
-  return absl::InfiniteDuration();
 }
 
 bool PodWorker::StopSandboxes(const PodRecord& record, const ObservedPod& observed,

@@ -121,9 +121,6 @@ class PodWorker {
   absl::StatusOr<Pause> CheckDeadline(PodRecord& record);
   // After a verdict.
   Pause StopAll(const PodRecord& record, const ObservedPod& observed);
-  // Removes the control group of a pod that has ended and runs nothing any more, as kubelet does: a
-  // QoS class weighs by its living pods, and memory that is charged to the group is given back.
-  Pause DropGroup(const PodRecord& record);
   // Brings a change of resources into force, if one is allocated; looks again after it.
   void Resize(const PodRecord& record, ObservedPod& observed, Pause& pause);
   absl::Status TryResize(const PodRecord& record, ObservedPod& observed);
@@ -167,8 +164,8 @@ class PodWorker {
     std::set<std::string> stopped;  // sandboxes, by id
     std::optional<PodEnd> end;      // as last planned
     bool has_dropped_group = false;
-    bool has_recalled = false;      // see RecallPauses
-    bool is_new = false;            // its first containers are being started
+    bool has_recalled = false;  // see RecallPauses
+    bool is_new = false;        // its first containers are being started
   };
   Memory memory_;
 
