@@ -332,6 +332,13 @@ void FillMounts(const runtime::ContainerSpec& spec, const v1::ContainerConfig& c
   }
 }
 
+// kubelet makes containers by the image's id, and shows a status' image to users, who look for the
+// name; `image_id` has the id.
+v1::ImageSpec ByItsName(v1::ImageSpec image) {
+  if (!image.user_specified_image().empty()) image.set_image(image.user_specified_image());
+  return image;
+}
+
 void FillContainerStatus(const runtime::ContainerRecord& record, const v1::ContainerConfig& config,
                          v1::ContainerStatus* out) {
   out->set_id(record.id);
@@ -341,7 +348,7 @@ void FillContainerStatus(const runtime::ContainerRecord& record, const v1::Conta
   out->set_started_at(record.started_unix_nanos);
   out->set_finished_at(record.finished_unix_nanos);
   out->set_exit_code(record.exit_code);
-  *out->mutable_image() = WithoutHandler(config.image());
+  *out->mutable_image() = ByItsName(WithoutHandler(config.image()));
   out->set_image_ref(record.image_ref);
   // In a Created container the reason is that of its coming start; kubelet knows reasons of ends
   // only.

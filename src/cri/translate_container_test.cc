@@ -525,6 +525,20 @@ TEST(FillContainerStatusTest, TellsWhichImagesAreMounted) {
   EXPECT_EQ(status.mounts_size(), 2);
 }
 
+// Seen with kubelet 1.36.2, which shows this field.
+TEST(FillContainerStatusTest, TellsTheNameOfAnImageThatIsAskedForByItsId) {
+  v1::ContainerConfig config = MinimalContainer();
+  config.mutable_image()->set_image("sha256:1");
+  config.mutable_image()->set_user_specified_image("web:1");
+  runtime::ContainerRecord record;
+  record.image_id = "sha256:1";
+  v1::ContainerStatus status;
+  FillContainerStatus(record, config, &status);
+  EXPECT_EQ(status.image().image(), "web:1");
+  EXPECT_EQ(status.image().user_specified_image(), "web:1");
+  EXPECT_EQ(status.image_id(), "sha256:1");
+}
+
 TEST(FillContainerStatusTest, ShowsRecordAndConfig) {
   v1::ContainerConfig config = MinimalContainer();
   (*config.mutable_labels())["app"] = "web";

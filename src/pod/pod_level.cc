@@ -55,6 +55,16 @@ int OomScoreAdjOf(const Manifest& pod, const std::vector<Container>& all, size_t
   return resources::OomScoreAdj(WithShares(pod, all), index, memory_capacity_bytes);
 }
 
+resources::Requirements LinuxRequirementsOf(const Manifest& pod, size_t index) {
+  resources::Requirements all = resources::WithDefaults(pod.containers[index].resources);
+  if (!pod.resources) return all;
+  for (const auto& [name, limit] : pod.resources->limits) {
+    const auto [own, added] = all.limits.emplace(name, limit);
+    if (!added && own->second.IsZero()) own->second = limit;
+  }
+  return all;
+}
+
 absl::Status SetGroup(const Manifest& pod, const std::vector<Container>& all,
                       ::runtime::v1::LinuxContainerResources* out) {
   const resources::Requirements own = OwnOf(pod);

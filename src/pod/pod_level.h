@@ -21,6 +21,11 @@ resources::QosClass QosClassOf(const Manifest& pod);
 int OomScoreAdjOf(const Manifest& pod, const std::vector<resources::ContainerRequirements>& all,
                   size_t index, int64_t memory_capacity_bytes);
 
+// The container's requests and limits by which `linux` is made: its own, defaults filled in. A
+// limit that it lacks is the pod's, as in kubelet, so that programs that read their own group's
+// limit see one. A CPU limit without a request makes the shares, too.
+resources::Requirements LinuxRequirementsOf(const Manifest& pod, size_t index);
+
 // Sizes the pod's group as kubelet does: CPU shares by the pod's requests, so that pods weigh
 // against each other; limits where the pod has its own.
 absl::Status SetGroup(const Manifest& pod, const std::vector<resources::ContainerRequirements>& all,

@@ -224,7 +224,7 @@ absl::Status SetResources(const Manifest& pod,
                           const PodContext& context, cri::LinuxContainerResources* out) {
   const std::string& name = pod.containers[index].name;
   absl::StatusOr<linux::CgroupSettings> settings =
-      resources::ToCgroupSettings(all[index].requirements);
+      resources::ToCgroupSettings(LinuxRequirementsOf(pod, index));
   if (!settings.ok()) {
     return Annotate(settings.status(), absl::StrCat(pod.file, ": container ", name));
   }

@@ -424,6 +424,12 @@ spec:
   EXPECT_EQ(group.cpu_quota(), 50000);
   EXPECT_EQ(group.memory_limit_in_bytes(), int64_t{3} << 30);
   EXPECT_EQ(QosClassOf(pod), resources::QosClass::kBurstable);
+  // A container without a limit has the pod's, in its own group as well.
+  const auto& own = configs->containers[1].linux().resources();
+  EXPECT_EQ(own.cpu_shares(), 512);
+  EXPECT_EQ(own.cpu_quota(), 50000);
+  EXPECT_EQ(own.memory_limit_in_bytes(), int64_t{3} << 30);
+  EXPECT_TRUE(configs->containers[1].kubernetes_resources().limits().empty());
   // Half of the gigabyte that the pod has left is each container's, of four on the machine.
   EXPECT_EQ(configs->containers[0].linux().resources().oom_score_adj(), 625);
   EXPECT_EQ(configs->containers[1].linux().resources().oom_score_adj(), 875);

@@ -2,6 +2,7 @@
 
 #include <map>
 #include <string>
+#include <utility>
 
 #include "agent/groups/groups_for_test.h"
 #include "gmock/gmock.h"
@@ -70,6 +71,21 @@ TEST(PodAmountsTest, ALimitBoundsThePodOnlyIfAllContainersHaveOne) {
   EXPECT_EQ(amounts.settings.cpu_quota_us, -1);
   EXPECT_EQ(amounts.settings.memory_limit_bytes, 96 * kMi);
   pod.containers.push_back(Container({}, {}, Role::kInit));
+  EXPECT_EQ(Of(pod).settings.memory_limit_bytes, -1);
+}
+
+// Seen with kubelet 1.36.2. The order counts: "i" alone, before the sidecar, has no limit.
+TEST(PodAmountsTest, ALimitedSidecarIsEnoughForInitContainersAfterIt) {
+  const Texts limits = {{"cpu", "100m"}, {"memory", "30Mi"}};
+  PodResources pod = {
+      .containers = {Container({}, limits, Role::kSidecar), Container({}, {}, Role::kInit),
+                     Container({{"cpu", "20m"}}, {{"cpu", "200m"}, {"memory", "40Mi"}})},
+      .pod = {},
+      .overhead = {}};
+  EXPECT_EQ(Of(pod).settings.cpu_quota_us, 30000);
+  EXPECT_EQ(Of(pod).settings.memory_limit_bytes, 70 * kMi);
+  std::swap(pod.containers[0], pod.containers[1]);
+  EXPECT_EQ(Of(pod).settings.cpu_quota_us, -1);
   EXPECT_EQ(Of(pod).settings.memory_limit_bytes, -1);
 }
 

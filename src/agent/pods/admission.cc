@@ -47,11 +47,10 @@ std::optional<PodVerdict> RejectionOf(const resources::ResourceList& requests,
     const resources::Quantity taken = AmountOf(used, name);
     const resources::Quantity room = AmountOf(allocatable, name);
     if (taken + amount <= room) continue;
-    return PodVerdict{
-        .reason = absl::StrCat("OutOf", name),
-        .message = absl::StrCat("Pod was rejected: Node didn't have enough resource: ", name,
-                                ", requested: ", Told(name, amount), ", used: ", Told(name, taken),
-                                ", capacity: ", Told(name, room))};
+    return PodVerdict{.reason = absl::StrCat("OutOf", name),
+                      .message = absl::StrCat(kRejected, "Node didn't have enough resource: ", name,
+                                              ", requested: ", Told(name, amount), ", used: ",
+                                              Told(name, taken), ", capacity: ", Told(name, room))};
   }
   return std::nullopt;
 }

@@ -11,6 +11,9 @@
 
 namespace plimsoll::agent {
 
+// Stands before the reason's words in a rejected pod's status, and not in its event, as in kubelet.
+inline constexpr char kRejected[] = "Pod was rejected: ";
+
 // The pod's containers with limits as requests where these are missing, in the pod's order.
 std::vector<resources::ContainerRequirements> ContainersOf(const pod::Manifest& pod);
 // The pod's requests by Kubernetes' rules (resources::PodTotal).

@@ -6,6 +6,8 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/strip.h"
+#include "agent/pods/admission.h"
 #include "agent/pods/manifest_objects.h"
 #include "agent/pods/place_book.h"
 #include "agent/pods/pod_change.h"
@@ -242,7 +244,8 @@ void AgentPods::Begin(PodRecord record, const pod::Manifest& manifest) {
   const EventSubject subject = {
       .kind = "Pod", .key = record.key, .uid = record.uid, .container = ""};
   if (record.verdict) {
-    host_.events.Add(subject, "Warning", record.verdict->reason, record.verdict->message);
+    host_.events.Add(subject, "Warning", record.verdict->reason,
+                     absl::StripPrefix(record.verdict->message, kRejected));
   }
   for (const std::string& note : manifest.notes) {
     host_.events.Add(subject, "Warning", "FieldIgnored", note);

@@ -16,9 +16,11 @@
 namespace plimsoll::agent {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::StartsWith;
 
 // CPU 0 is reserved, 1 to 3 can be exclusive.
 class AgentPodsManagersTest : public AgentPodsTest {
@@ -109,7 +111,11 @@ TEST_F(AgentPodsManagersTest, CpusOfAnEndedPodAreAnothers) {
   Take(Guaranteed("early", 1));
   EXPECT_EQ(OnRecord("early")->verdict->reason, "UnexpectedAdmissionError");
   EXPECT_THAT(EventOf("early", "UnexpectedAdmissionError"),
-              HasSubstr("not enough cpus available to satisfy request: requested=1, available=0"));
+              AllOf(StartsWith("Allocate failed due to "),
+                    HasSubstr("not enough cpus available to satisfy request: requested=1, "
+                              "available=0")));
+  EXPECT_THAT(OnRecord("early")->verdict->message,
+              StartsWith("Pod was rejected: Allocate failed due to "));
   EXPECT_TRUE(OnRecord("early")->grant.Empty());
   cri_.EndContainer("done", 0);
   pods_->WakeAll();

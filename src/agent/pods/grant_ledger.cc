@@ -5,6 +5,8 @@
 #include <string>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
+#include "agent/pods/admission.h"
 #include "base/status.h"
 
 namespace plimsoll::agent {
@@ -52,7 +54,7 @@ std::optional<PodVerdict> GrantLedger::Claim(const pod::Manifest& pod, PodGrant&
   AllocationLedger trial = ledger_;
   const auto rejection = trial.Allocate(pod, grant, wish);
   if (!rejection) return std::nullopt;
-  return PodVerdict{rejection->reason, rejection->message};
+  return PodVerdict{rejection->reason, absl::StrCat(kRejected, rejection->message)};
 }
 
 void GrantLedger::Keep(const PodGrant& grant) {

@@ -261,8 +261,10 @@ TEST_F(DeviceStartTest, ARefusalIsThePodsVerdict) {
   const PodRecord record = (*store_->Load()).pods[0];
   ASSERT_TRUE(record.verdict);
   EXPECT_EQ(record.verdict->reason, "UnexpectedAdmissionError");
-  EXPECT_EQ(record.verdict->message,
-            "Allocate failed due to rpc error: code = Internal desc = burnt, which is unexpected");
+  EXPECT_EQ(
+      record.verdict->message,
+      "Pod was rejected: Allocate failed due to rpc error: code = Internal desc = burnt, which "
+      "is unexpected");
   EXPECT_FALSE(worker_->holds_grant());
   EXPECT_THAT(cri_.SandboxIds(), ElementsAre());
 }

@@ -325,7 +325,7 @@ std::optional<PodStarter::Failure> PodStarter::Start(const PodRecord& record, si
   const auto failure = [&](absl::string_view reason, const absl::Status& status) {
     host_.counters->Add(kStartedContainersErrors, {type, std::string(reason)});
     TellStartFailure(host_.events, subject, container, reason, status);
-    return Failure{{std::string(reason), std::string(status.message())}, status};
+    return Failure{{std::string(reason), WaitingMessage(container, reason, status)}, status};
   };
   std::string id;
   if (last != nullptr && last->state == ContainerState::kCreated && last->sandbox_id == sandbox) {

@@ -146,7 +146,10 @@ class Writer {
         {"restartCount", last != nullptr ? last->attempt : 0},
         {"lastState", Json::object()}};
     if (pod_.shows_resources && last != nullptr) {
-      AddResources(container, *last, HasExclusiveCpus(pod_.record.grant, container.name), status);
+      AddResources(container, *last,
+                   {.has_exclusive_cpus = HasExclusiveCpus(pod_.record.grant, container.name),
+                    .pod_has_its_own = pod_.manifest.resources.has_value()},
+                   status);
     }
     WriteDevices(container, status);
     if (last == nullptr || last->state == ContainerState::kCreated) {

@@ -6,6 +6,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "agent/counters/timed_work.h"
+#include "agent/pods/admission.h"
 #include "agent/pods/device_answers.h"
 #include "agent/pods/passing.h"
 #include "agent/pods/pod_change.h"
@@ -28,6 +29,16 @@ constexpr char kDevices[] = "devices";
 
 void Shorten(absl::Duration& pause, absl::Duration other) {
   pause = std::min(pause, std::max(other, absl::ZeroDuration()));
+}
+
+// Removes the control group of a pod that has ended, as kubelet does: a QoS class weighs by its
+// living pods, and memory that is charged to the group is given back. False while something runs in
+// it.
+absl::StatusOr<bool> DropGroup(const PodHost& host, const PodRecord& record,
+                               const ObservedPod& last) {
+  if (last.ReadySandbox() != nullptr || last.AnyRunning()) return false;
+  if (host.remove_group) PLIMSOLL_RETURN_IF_ERROR(host.remove_group(record));
+  return true;
 }
 
 bool AllBegan(const pod::Manifest& pod, const ObservedPod& observed) {
@@ -227,8 +238,14 @@ PodWorker::Next PodWorker::Step() {
   if (record.deleted) return End(record, *observed);
   const absl::StatusOr<Pause> left = CheckDeadline(record);
   if (!left.ok()) return RetryAfter(left.status());
-  if (record.verdict) return {.gone = false, .pause = StopAll(record, *observed)};
-  return {.gone = false, .pause = std::min({GoOn(record, *observed), *left, look})};
+  Pause pause = record.verdict ? StopAll(record, *observed)
+                               : std::min({GoOn(record, *observed), *left, look});
+  if (!is_active() && !memory_.has_dropped_group) {
+    const absl::StatusOr<bool> dropped = DropGroup(host_, record, this->observed());
+    if (!dropped.ok()) Shorten(pause, RetryAfter(dropped.status()).pause);
+    memory_.has_dropped_group = dropped.value_or(false);
+  }
+  return {.gone = false, .pause = pause};
 }
 
 absl::StatusOr<ObservedPod> PodWorker::Look(Pause& pause) {
@@ -246,7 +263,7 @@ absl::StatusOr<absl::Duration> PodWorker::CheckDeadline(PodRecord& record) {
                               "Pod was active on the node longer than the specified deadline"};
   }));
   record = this->record();
-  host_.events.Add(SubjectOf(record), "Warning", record.verdict->reason, record.verdict->message);
+  host_.events.Add(SubjectOf(record), "Normal", record.verdict->reason, record.verdict->message);
   return absl::InfiniteDuration();
 }
 
@@ -462,12 +479,12 @@ absl::Status PodWorker::TryDevices(PodRecord& record) {
     record.grant.device_answers = *std::move(answers);
     return absl::OkStatus();
   }
-  const PodVerdict verdict = {
-      "UnexpectedAdmissionError",
-      absl::StrCat("Allocate failed due to ", answers.status().message(), ", which is unexpected")};
+  const std::string why =
+      absl::StrCat("Allocate failed due to ", answers.status().message(), ", which is unexpected");
+  const PodVerdict verdict = {"UnexpectedAdmissionError", absl::StrCat(kRejected, why)};
   PLIMSOLL_RETURN_IF_ERROR(Evict(verdict));
-  host_.events.Add(SubjectOf(record), "Warning", verdict.reason, verdict.message);
-  return absl::AbortedError(verdict.message);
+  host_.events.Add(SubjectOf(record), "Warning", verdict.reason, why);
+  return absl::AbortedError(why);
 }
 
 void PodWorker::StartContainers(const PodRecord& record, const ObservedPod& observed,

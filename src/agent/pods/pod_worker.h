@@ -160,6 +160,7 @@ class PodWorker {
     ResizeKeeper resizes;
     std::set<std::string> stopped;  // sandboxes, by id
     std::optional<PodEnd> end;      // as last planned
+    bool has_dropped_group = false;
     bool is_new = false;            // its first containers are being started
   };
   Memory memory_;

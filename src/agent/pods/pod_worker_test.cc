@@ -137,6 +137,42 @@ TEST_F(PodWorkerTest, AShorterDeletionOvertakesTheStopUnderWay) {
 }
 
 // Its network is there still: only a stop takes it down.
+TEST_F(PodWorkerTest, AnEndedPodsGroupGoesOnceNothingRuns) {
+  int removals = 0;
+  absl::Status answer = absl::FailedPreconditionError("process 7 is in the group");
+  host_.remove_group = [&](const PodRecord&) {
+    ++removals;
+    return answer;
+  };
+  Begin(OnePod("web", "restartPolicy: Never, "));
+  worker_->Step();
+  EXPECT_EQ(removals, 0);
+  cri_.EndContainer("main", 0);
+  EXPECT_LT(worker_->Step().pause, absl::InfiniteDuration()) << "it is tried again";
+  EXPECT_EQ(Phase("web"), "Succeeded");
+  EXPECT_EQ(removals, 1);
+  EXPECT_THAT(EventOf("web", "FailedSync"), HasSubstr("process 7"));
+  answer = absl::OkStatus();
+  worker_->Step();
+  worker_->Step();
+  EXPECT_EQ(removals, 2);
+}
+
+TEST_F(PodWorkerTest, AFailedPodsGroupGoesAfterItsContainers) {
+  int removals = 0;
+  host_.remove_group = [&](const PodRecord&) {
+    EXPECT_THAT(cri_.Running(), IsEmpty());
+    ++removals;
+    return absl::OkStatus();
+  };
+  Begin(OnePod("web"));
+  worker_->Step();
+  ASSERT_TRUE(worker_->Evict({"Evicted", "no room"}).ok());
+  worker_->Step();
+  worker_->Step();
+  EXPECT_EQ(removals, 1);
+}
+
 TEST_F(PodWorkerTest, ASandboxThatDiedIsStoppedOnceByEachAgent) {
   Begin(OnePod("web"));
   worker_->Step();

@@ -6,6 +6,7 @@
 #include "absl/numeric/int128.h"
 #include "agent/pods/places.h"
 #include "agent/pods/resize_check.h"
+#include "pod/pod_level.h"
 #include "resources/shares.h"
 
 namespace plimsoll::agent {
@@ -64,12 +65,13 @@ struct Lacks {
   Lack memory;
 };
 
-Lacks ReportedLacks(const ReportedResources& has, const Requirements& wants, const ResizeView& view,
-                    const std::string& container) {
+Lacks ReportedLacks(const ReportedResources& has, const ResizeView& view, size_t index) {
   Lacks lacks;
+  const pod::ContainerManifest& container = view.after.containers[index];
   linux::CgroupSettings settings =
-      resources::ToCgroupSettings(wants).value_or(linux::CgroupSettings());
-  if (HasExclusiveCpus(view.grant, container)) settings.cpu_quota_us.reset();
+      resources::ToCgroupSettings(pod::LinuxRequirementsOf(view.after, index))
+          .value_or(linux::CgroupSettings());
+  if (HasExclusiveCpus(view.grant, container.name)) settings.cpu_quota_us.reset();
   lacks.cpu = LackOf(
       RateOf(has.cpu_quota_us, has.cpu_period_us),
       RateOf(settings.cpu_quota_us, static_cast<int64_t>(settings.cpu_period_us.value_or(0))));
@@ -79,6 +81,7 @@ Lacks ReportedLacks(const ReportedResources& has, const Requirements& wants, con
   lacks.memory = LackOf(InPages(LimitOf(has.memory_limit_bytes)),
                         InPages(LimitOf(settings.memory_limit_bytes)));
   if (!view.writes || !has.written) return lacks;
+  const Requirements wants = resources::WithDefaults(container.resources);
   lacks.cpu.any |= DiffersIn("cpu", *has.written, wants);
   lacks.memory.any |= DiffersIn("memory", *has.written, wants);
   return lacks;
@@ -121,13 +124,11 @@ std::vector<LackingRun> LackingRuns(const ResizeView& view) {
   std::vector<LackingRun> lacking;
   EachRun(view.after, view.observed, [&](size_t i, const ObservedContainer& run) {
     const pod::ContainerManifest& container = view.after.containers[i];
-    const Requirements wants = resources::WithDefaults(container.resources);
     const bool is_old = run.generation < view.generation;
     if (!run.resources && !is_old) return;
-    const Lacks lacks =
-        run.resources
-            ? ReportedLacks(*run.resources, wants, view, run.name)
-            : AssumedLacks(resources::WithDefaults(view.before.containers[i].resources), wants);
+    const Lacks lacks = run.resources ? ReportedLacks(*run.resources, view, i)
+                                      : AssumedLacks(pod::LinuxRequirementsOf(view.before, i),
+                                                     pod::LinuxRequirementsOf(view.after, i));
     const Lack all = Both(lacks.cpu, lacks.memory);
     if (run.resources && !all.any) return;
     const bool restarts = is_old && run.state == ContainerState::kRunning &&
@@ -167,8 +168,7 @@ std::vector<std::string> NotInForce(const ResizeView& view) {
   std::vector<std::string> names;
   EachRun(view.after, view.observed, [&](size_t i, const ObservedContainer& run) {
     if (!run.resources) return;
-    const Requirements wants = resources::WithDefaults(view.after.containers[i].resources);
-    const Lacks lacks = ReportedLacks(*run.resources, wants, view, run.name);
+    const Lacks lacks = ReportedLacks(*run.resources, view, i);
     if (lacks.cpu.any || lacks.memory.any) names.push_back(view.after.containers[i].name);
   });
   return names;

@@ -71,6 +71,23 @@ class ResizePlanTest : public testing::Test {
   PodGrant grant_;
 };
 
+// KEP-2837: "a" has no limit, and so is held to the pod's.
+TEST_F(ResizePlanTest, AContainerWithoutALimitFollowsItsPods) {
+  const auto pod = [](int mebibytes) {
+    const auto pods = pod::ParseManifests(
+        absl::StrCat("{apiVersion: v1, kind: Pod, metadata: {name: p}, spec: {resources: {limits: ",
+                     Limits(1, mebibytes), "}, containers: [{name: a, image: i}]}}"),
+        "p.yaml");
+    EXPECT_TRUE(pods.ok()) << pods.status();
+    return pods->front();
+  };
+  Run("a", 1, 64);
+  EXPECT_EQ(Plan(pod(64), pod(64)), "announce raise settle");
+  EXPECT_THAT(NotInForce(View(pod(64), pod(64))), IsEmpty());
+  EXPECT_EQ(Plan(pod(64), pod(128)), "announce raise update:a settle");
+  EXPECT_THAT(NotInForce(View(pod(64), pod(128))), ElementsAre("a"));
+}
+
 TEST_F(ResizePlanTest, ThePodIsRaisedFirstAndSettledLast) {
   const pod::Manifest before = PodOf(Limits(1, 64), Limits(1, 64));
   Run("a", 1, 64);

@@ -16,24 +16,40 @@ using resources::Quantity;
 using resources::Requirements;
 using resources::ResourceList;
 
+// Of kMinQuotaUs in the usual period: no smaller quota is written.
+Quantity LeastCpuLimit() {
+  return Quantity::FromMilli(
+      resources::QuotaToMilliCpu(resources::kMinQuotaUs, resources::kDefaultPeriodUs));
+}
+
 Json AmountsJson(const ResourceList& list) {
   Json amounts = Json::object();
   for (const auto& [name, amount] : list) amounts[name] = amount.text();
   return amounts;
 }
 
-// The amount as it was written, if that is the one in force; else what is.
+// The amount as it was written, if that is the one in force; else what is. kubelet's least limit of
+// CPU stands for all smaller ones.
 void Set(ResourceList& list, const std::string& name, const Quantity& in_force,
          const ResourceList& written) {
   const auto it = written.find(name);
-  list[name] = it != written.end() && it->second == in_force ? it->second : in_force;
+  const bool is_least = it != written.end() && name == "cpu" && it->second.Sign() > 0 &&
+                        in_force <= LeastCpuLimit() && it->second <= LeastCpuLimit();
+  list[name] = it != written.end() && (it->second == in_force || is_least) ? it->second : in_force;
 }
 
 // One cpu.weight stands for several requests: the written one if it is among them.
 void SetCpuRequest(int64_t shares, const ResourceList& written, ResourceList& list) {
-  if (shares <= static_cast<int64_t>(resources::kMinShares)) return;
   const auto reported = static_cast<uint64_t>(shares);
   const auto it = written.find("cpu");
+  // The least shares are those of a container without a request as well as of the smallest ones.
+  if (shares <= static_cast<int64_t>(resources::kMinShares)) {
+    if (shares > 0 && it != written.end() &&
+        resources::MilliCpuToShares(it->second.MilliValue()) == resources::kMinShares) {
+      list["cpu"] = it->second;
+    }
+    return;
+  }
   if (it != written.end() &&
       resources::AreOneWeight(resources::MilliCpuToShares(it->second.MilliValue()), reported)) {
     list["cpu"] = it->second;
@@ -68,6 +84,15 @@ Requirements InForce(const ReportedResources& reported, const Requirements& hint
   return in_force;
 }
 
+// A container without amounts of its own is held to its pod's (LinuxRequirementsOf), which are not
+// told as the container's.
+void LeaveOutThePods(const Requirements& own, Requirements& in_force) {
+  for (const char* name : {"cpu", "memory"}) {
+    if (own.limits.empty()) in_force.limits.erase(name);
+    if (own.requests.empty()) in_force.requests.erase(name);
+  }
+}
+
 Json ResizeCondition(const char* type, int64_t generation, absl::string_view reason,
                      absl::string_view message) {
   Json condition = {{"type", type}, {"status", "True"}, {"observedGeneration", generation}};
@@ -79,11 +104,12 @@ Json ResizeCondition(const char* type, int64_t generation, absl::string_view rea
 }  // namespace
 
 void AddResources(const pod::ContainerManifest& allocated, const ObservedContainer& run,
-                  bool has_exclusive_cpus, Json& status) {
+                  const ResourceTraits& traits, Json& status) {
   const Requirements given = resources::WithDefaults(allocated.resources);
   if (!given.requests.empty()) status["allocatedResources"] = AmountsJson(given.requests);
   if (!run.resources) return;
-  const Requirements in_force = InForce(*run.resources, given, has_exclusive_cpus);
+  Requirements in_force = InForce(*run.resources, given, traits.has_exclusive_cpus);
+  if (traits.pod_has_its_own) LeaveOutThePods(given, in_force);
   status["resources"] = Json::object();
   if (!in_force.requests.empty()) status["resources"]["requests"] = AmountsJson(in_force.requests);
   if (!in_force.limits.empty()) status["resources"]["limits"] = AmountsJson(in_force.limits);

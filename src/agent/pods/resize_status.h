@@ -12,11 +12,17 @@
 
 namespace plimsoll::agent {
 
+struct ResourceTraits {
+  bool has_exclusive_cpus = false;
+  bool pod_has_its_own = false;  // resources of the pod as a whole (KEP-2837)
+};
+
 // Adds `allocatedResources`, which the node has given the container, and `resources`, which are in
 // force as the runtime reports them, never as they were asked for. A runtime that reports none
-// leaves `resources` out. The limit of exclusive CPUs is their number.
+// leaves `resources` out. The limit of exclusive CPUs is their number. A limit that a container has
+// from its pod is not told.
 void AddResources(const pod::ContainerManifest& allocated, const ObservedContainer& run,
-                  bool has_exclusive_cpus, nlohmann::json& status);
+                  const ResourceTraits& traits, nlohmann::json& status);
 
 // PodResizePending and PodResizeInProgress, those that hold, without lastTransitionTime. `failure`:
 // the last try's; `unverified`: containers of which the runtime reports nothing.

@@ -23,11 +23,12 @@ pod::ContainerManifest Allocated(const std::string& resources) {
   return pods->front().containers.front();
 }
 
-Json StatusOf(const std::string& allocated, const std::optional<ReportedResources>& reported) {
+Json StatusOf(const std::string& allocated, const std::optional<ReportedResources>& reported,
+              const ResourceTraits& traits = {}) {
   ObservedContainer run;
   run.resources = reported;
   Json status;
-  AddResources(Allocated(allocated), run, /*has_exclusive_cpus=*/false, status);
+  AddResources(Allocated(allocated), run, traits, status);
   return status;
 }
 
@@ -63,6 +64,30 @@ TEST(ResizeStatusTest, WithoutAReportNothingIsClaimed) {
   EXPECT_FALSE(status.contains("resources"));
   EXPECT_EQ(status["allocatedResources"], (Json{{"cpu", "1"}}));
   EXPECT_EQ(StatusOf("{}", ReportedResources{})["resources"], Json::object());
+}
+
+// Seen with kubelet 1.36.2: the kernel's least amounts stand for all that are smaller.
+TEST(ResizeStatusTest, AmountsBelowTheKernelsLeastAreThoseWritten) {
+  const ReportedResources least = {
+      .cpu_shares = 2, .cpu_quota_us = 1000, .cpu_period_us = 100'000, .written = std::nullopt};
+  const Json small = StatusOf("{requests: {cpu: 1m}, limits: {cpu: 5m}}", least);
+  EXPECT_EQ(small["resources"]["requests"], (Json{{"cpu", "1m"}}));
+  EXPECT_EQ(small["resources"]["limits"], (Json{{"cpu", "5m"}}));
+  const Json larger = StatusOf("{requests: {cpu: 100m}, limits: {cpu: 200m}}", least);
+  EXPECT_FALSE(larger["resources"].contains("requests"));
+  EXPECT_EQ(larger["resources"]["limits"], (Json{{"cpu", "10m"}}));
+  EXPECT_EQ(StatusOf("{}", least)["resources"], (Json{{"limits", {{"cpu", "10m"}}}}));
+}
+
+TEST(ResizeStatusTest, ThePodsLimitsAreNotTheContainers) {
+  const ReportedResources of_pod = {.cpu_shares = 307,
+                                    .cpu_quota_us = 30'000,
+                                    .cpu_period_us = 100'000,
+                                    .memory_limit_bytes = 64 << 20,
+                                    .written = std::nullopt};
+  EXPECT_EQ(StatusOf("{}", of_pod, {.pod_has_its_own = true})["resources"], Json::object());
+  EXPECT_EQ(StatusOf("{requests: {cpu: 300m}}", of_pod, {.pod_has_its_own = true})["resources"],
+            (Json{{"requests", {{"cpu", "300m"}}}}));
 }
 
 TEST(ResizeStatusTest, ConditionsTellWhatAResizeWaitsFor) {

@@ -4,13 +4,18 @@
 
 namespace plimsoll::agent {
 
+std::string WaitingMessage(const pod::ContainerManifest& container, absl::string_view reason,
+                           const absl::Status& status) {
+  if (reason != "ErrImageNeverPull") return std::string(status.message());
+  return absl::StrCat("Container image \"", container.image,
+                      "\" is not present with pull policy of Never");
+}
+
 void TellStartFailure(EventLog& events, const EventSubject& subject,
                       const pod::ContainerManifest& container, absl::string_view reason,
                       const absl::Status& status) {
   if (reason == "ErrImageNeverPull") {
-    events.Add(subject, "Warning", reason,
-               absl::StrCat("Container image \"", container.image,
-                            "\" is not present with pull policy of Never"));
+    events.Add(subject, "Warning", reason, WaitingMessage(container, reason, status));
   } else if (reason == "InvalidImageName") {
     events.Add(
         subject, "Warning", "InspectFailed",

@@ -18,6 +18,10 @@ void TellStartFailure(EventLog& events, const EventSubject& subject,
                       const pod::ContainerManifest& container, absl::string_view reason,
                       const absl::Status& status);
 
+// The message of the waiting container.
+std::string WaitingMessage(const pod::ContainerManifest& container, absl::string_view reason,
+                           const absl::Status& status);
+
 // The pause before another pull begins.
 void TellPullBackOff(EventLog& events, const EventSubject& subject, const std::string& image);
 

@@ -46,6 +46,9 @@ TEST_F(StartEventsTest, AnImageThatIsNeverPulledOrHasNoName) {
   EXPECT_THAT(Told(), ElementsAre("ErrImageNeverPull: Container image \"web:1\" is not present "
                                   "with pull policy of Never",
                                   "Failed: Error: ErrImageNeverPull"));
+  EXPECT_EQ(WaitingMessage(container_, "ErrImageNeverPull", absl::NotFoundError("x")),
+            "Container image \"web:1\" is not present with pull policy of Never");
+  EXPECT_EQ(WaitingMessage(container_, "ErrImagePull", absl::NotFoundError("x")), "x");
   Fail("InvalidImageName", absl::InvalidArgumentError("bad"));
   EXPECT_EQ(Told()[2], "InspectFailed: Failed to inspect image \"web:1\": bad");
 }
