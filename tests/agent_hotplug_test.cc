@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "gmock/gmock.h"
@@ -353,20 +354,28 @@ class AgentPartitionTest : public AgentHotPlugTest {
 };
 
 TEST_F(AgentPartitionTest, OnlyCpusOfThePartitionAreGiven) {
-  if (UsableCpus().size() != 2) GTEST_SKIP() << "states the CPUs of a machine with two";
   Begin();
   ASSERT_TRUE(IsReady()) << agent_.Log();
-  const std::string first = absl::StrCat(UsableCpus()[0]);
-  const std::string second = absl::StrCat(UsableCpus()[1]);
+  const size_t all = UsableCpus().size();
   Run("pinned", "{limits: {cpu: '1', memory: 64Mi}}");
-  EXPECT_TRUE(Eventually([&] { return CpusOf("pinned") == first; })) << CpusOf("pinned");
-  const std::string smaller = absl::StrCat("nodeResources: {cpus: {reserved: \"", first, "\"}}\n");
+  int own = -1;
+  ASSERT_TRUE(Eventually([&] { return absl::SimpleAtoi(CpusOf("pinned"), &own); }))
+      << CpusOf("pinned") << " is not one CPU";
+  EXPECT_NE(own, UsableCpus().back()) << "reserved";
+  const std::string smaller = absl::StrCat("nodeResources: {cpus: {reserved: \"", own, "\"}}\n");
   Reload(kWhole, smaller);
-  EXPECT_TRUE(Eventually([&] { return Capacity("cpu") == "1"; })) << agent_.Log();
-  EXPECT_TRUE(Eventually([&] { return CpusOf("pinned") == second; })) << CpusOf("pinned");
+  EXPECT_TRUE(Eventually([&] { return Capacity("cpu") == absl::StrCat(all - 1); })) << agent_.Log();
+  int other = -1;
+  EXPECT_TRUE(Eventually([&] {
+    return absl::SimpleAtoi(CpusOf("pinned"), &other) && other != own;
+  })) << CpusOf("pinned");
+  // Of two CPUs only the reserved one is left.
+  EXPECT_EQ(other == UsableCpus().back(), all == 2) << other;
   Reload(smaller, kWhole);
-  EXPECT_TRUE(Eventually([&] { return Capacity("cpu") == "2"; })) << agent_.Log();
-  EXPECT_TRUE(Eventually([&] { return CpusOf("pinned") == first; })) << CpusOf("pinned");
+  EXPECT_TRUE(Eventually([&] { return Capacity("cpu") == absl::StrCat(all); })) << agent_.Log();
+  const std::string then = absl::StrCat(all == 2 ? own : other);
+  EXPECT_TRUE(Eventually([&] { return CpusOf("pinned") == then; }))
+      << CpusOf("pinned") << " and not " << then << ": it leaves a reserved CPU, and keeps another";
 }
 
 class ReservedGroupTest : public AgentHotPlugTest {

@@ -1,6 +1,7 @@
 #include "pod/swap.h"
 
 #include <string>
+#include <vector>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
@@ -12,15 +13,23 @@
 namespace plimsoll::pod {
 namespace {
 
+constexpr char kGroups[] = "sys/fs/cgroup";
 constexpr char kSwapMax[] = "memory.swap.max";
 
-// The root group has no such file, so that the caller's own group is looked at.
+// The root group has no such file. An agent in it, and one in a group without the memory
+// controller, looks at the groups below the root: those of its pods are among them or below them.
 bool HasSwapMax(const FsRoot& root) {
-  const std::string groups = root.Read("proc/self/cgroup").value_or("");
-  for (absl::string_view line : absl::StrSplit(groups, '\n')) {
-    if (absl::ConsumePrefix(&line, "0::")) {
-      return root.Exists(absl::StrCat("sys/fs/cgroup", line, "/", kSwapMax));
-    }
+  std::vector<std::string> groups;
+  const std::string own = root.Read("proc/self/cgroup").value_or("");
+  for (absl::string_view line : absl::StrSplit(own, '\n')) {
+    if (absl::ConsumePrefix(&line, "0::")) groups.emplace_back(line);
+  }
+  for (const std::string& name : root.List(kGroups).value_or(std::vector<std::string>())) {
+    groups.push_back(absl::StrCat("/", name));
+  }
+  for (const std::string& group : groups) {
+    if (!root.Exists(absl::StrCat(kGroups, group, "/memory.max"))) continue;
+    return root.Exists(absl::StrCat(kGroups, group, "/", kSwapMax));
   }
   return false;
 }

@@ -98,7 +98,24 @@ TEST(Swap, TheControlIsFoundWhereTheKernelHasIt) {
   ASSERT_TRUE(dir.root().ReplaceFile("proc/self/cgroup", "0::/agent.service\n").ok());
   EXPECT_EQ(SwapControlOf(dir.root()), SwapControl::kNone);
   ASSERT_TRUE(dir.root().MakeDirs("sys/fs/cgroup/agent.service").ok());
+  ASSERT_TRUE(dir.root().ReplaceFile("sys/fs/cgroup/agent.service/memory.max", "max").ok());
+  EXPECT_EQ(SwapControlOf(dir.root()), SwapControl::kNone) << "a kernel that doesn't count swap";
   ASSERT_TRUE(dir.root().ReplaceFile("sys/fs/cgroup/agent.service/memory.swap.max", "max").ok());
+  EXPECT_EQ(SwapControlOf(dir.root()), SwapControl::kV2);
+}
+
+// The root group has none of the files.
+TEST(Swap, AnAgentInTheRootGroupLooksAtTheGroupsBelow) {
+  TestDir dir;
+  ASSERT_TRUE(dir.root().MakeDirs("proc/self").ok());
+  ASSERT_TRUE(dir.root().ReplaceFile("proc/self/cgroup", "0::/\n").ok());
+  ASSERT_TRUE(dir.root().MakeDirs("sys/fs/cgroup/a-group-without-memory").ok());
+  ASSERT_TRUE(dir.root().MakeDirs("sys/fs/cgroup/kubepods").ok());
+  ASSERT_TRUE(dir.root().ReplaceFile("sys/fs/cgroup/cgroup.controllers", "memory").ok());
+  EXPECT_EQ(SwapControlOf(dir.root()), SwapControl::kNone);
+  ASSERT_TRUE(dir.root().ReplaceFile("sys/fs/cgroup/kubepods/memory.max", "max").ok());
+  EXPECT_EQ(SwapControlOf(dir.root()), SwapControl::kNone) << "a kernel that doesn't count swap";
+  ASSERT_TRUE(dir.root().ReplaceFile("sys/fs/cgroup/kubepods/memory.swap.max", "max").ok());
   EXPECT_EQ(SwapControlOf(dir.root()), SwapControl::kV2);
 }
 

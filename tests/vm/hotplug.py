@@ -3,9 +3,10 @@
 
     tests/vm/hotplug.py --build build/dev
 
-A CPU and memory come and memory goes while streams are open, then agent_hotplug_test.cc runs on the
-same machine; the last act takes the CPU out, which Debian's QEMU 7.2 does not always live through: its end is no failure then, and what the guest came to
-before is printed. What the boot left is in BUILD/vm/hotplug/results.
+A CPU and memory come and memory goes while streams are open. Then agent_hotplug_test.cc and
+agent_swap_test.cc run on the same machine. The last act takes the CPU out, which Debian's QEMU 7.2 does
+not always live through: its end is no failure then, and the guest's words before it are printed. The
+boot's results are in BUILD/vm/hotplug/results.
 """
 
 import argparse
@@ -25,7 +26,7 @@ def main():
     arguments = parser.parse_args()
     build = arguments.build.resolve()
     directory = build / "vm/hotplug"
-    programs = [job.program(build, "hotplug"), job.program(build, "agent_hotplug")]
+    programs = [job.program(build, name) for name in ("hotplug", "agent_hotplug", "agent_swap")]
     kernel = job.make_disk(build, directory, programs)
     options = vm.Options(kernel=kernel, images=directory, results=directory / "results",
                          job=job.HERE / "hotplug_job", arguments=programs, hotplug=True,
@@ -45,6 +46,10 @@ def main():
             machine.qmp("object-add", **{"qom-type": "memory-backend-ram", "id": "memory2",
                                          "size": 256 << 20})
             machine.qmp("device_add", driver="pc-dimm", id="dimm2", memdev="memory2", node=1)
+            machine.wait_for("give the swapping node memory")
+            machine.qmp("object-add", **{"qom-type": "memory-backend-ram", "id": "memory3",
+                                         "size": 256 << 20})
+            machine.qmp("device_add", driver="pc-dimm", id="dimm3", memdev="memory3", node=0)
             machine.wait_for("take the CPU out")
             try:
                 machine.qmp("device_del", id="cpu8")

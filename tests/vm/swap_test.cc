@@ -1,11 +1,6 @@
 // Swap that comes and goes, and its effect on a container. In the virtual machine only: a machine
 // with other users keeps its swap.
-#include <sys/stat.h>
-#include <sys/swap.h>
-
-#include <cerrno>
 #include <cstdint>
-#include <cstring>
 #include <functional>
 #include <string>
 #include <utility>
@@ -18,34 +13,40 @@
 #include "harness/node.h"
 #include "harness/statistics.h"
 #include "harness/topology_stream.h"
+#include "swap_space.h"
 #include "topology_sums.h"
 
 namespace plimsoll::testing {
 namespace {
 
 constexpr int64_t kMiB = 1 << 20;
-constexpr size_t kPageBytes = 4096;
-constexpr size_t kSwapBytes = 64 * kMiB;
+constexpr int64_t kSwapBytes = 64 * kMiB;
 
 class SwapTest : public NodeTest {
  protected:
-  // A file of zeros, formatted by mkswap.
+  // A file without holes.
   void SetUp() override {
     NodeTest::SetUp();
-    std::string content(kSwapBytes, '\0');
-    const uint32_t version_and_last_page[] = {1, kSwapBytes / kPageBytes - 1};
-    std::memcpy(content.data() + 1024, version_and_last_page, sizeof(version_and_last_page));
-    std::memcpy(content.data() + kPageBytes - 10, "SWAPSPACE2", 10);
+    const std::string content(kSwapBytes, '\0');
     ASSERT_TRUE(directory_.root().ReplaceFile("swap", content, 0600).ok());
+    const absl::Status formatted = swap_.Format();
+    ASSERT_TRUE(formatted.ok()) << formatted;
   }
   void TearDown() override {
-    swapoff(file_.c_str());
+    swap_.Off().IgnoreError();
     NodeTest::TearDown();
   }
-  void SwapOn() { ASSERT_EQ(swapon(file_.c_str(), 0), 0) << strerror(errno); }
+  void SwapOn() {
+    const absl::Status on = swap_.On();
+    ASSERT_TRUE(on.ok()) << on;
+  }
+  void SwapOff() {
+    const absl::Status off = swap_.Off();
+    ASSERT_TRUE(off.ok()) << off;
+  }
 
   TestDir directory_;
-  const std::string file_ = directory_.path() + "/swap";
+  SwapSpace swap_{directory_.path() + "/swap"};
 };
 
 TEST_F(SwapTest, IsTold) {
@@ -55,9 +56,9 @@ TEST_F(SwapTest, IsTold) {
   ASSERT_EQ(Sum(topology, "swap"), 0);
   SwapOn();
   ASSERT_TRUE(stream.Next(&topology)) << stream.Finish().error_message();
-  EXPECT_EQ(Sum(topology, "swap"), kSwapBytes - kPageBytes)
+  EXPECT_EQ(Sum(topology, "swap"), kSwapBytes - kSwapPageBytes)
       << "without the page that says what it is";
-  ASSERT_EQ(swapoff(file_.c_str()), 0) << strerror(errno);
+  SwapOff();
   ASSERT_TRUE(stream.Next(&topology)) << stream.Finish().error_message();
   EXPECT_EQ(Sum(topology, "swap"), 0);
 }
@@ -81,7 +82,7 @@ TEST_F(SwapTest, MakesRoomForAMemoryLimitBelowWhatIsUsed) {
     EXPECT_EQ(Status(id).resources().linux().memory_limit_in_bytes(), asked ? 8 * kMiB : 64 * kMiB);
     EXPECT_EQ(ExecOutput(id, "wc -c < /dev/shm/full"), "20000000\n") << "it lives";
     ASSERT_TRUE(StopContainer(id, 0).ok());
-    ASSERT_EQ(swapoff(file_.c_str()), 0) << strerror(errno);
+    SwapOff();
   }
 }
 
@@ -147,7 +148,7 @@ TEST_F(SwapTest, WhatAContainerHasOfItIsTold) {
   EXPECT_GE(waited, before * 1000);
   EXPECT_LE(waited, KernelPressure(group, "memory", "some") * 1000);
   ASSERT_TRUE(StopContainer(id, 0).ok());
-  ASSERT_EQ(swapoff(file_.c_str()), 0) << strerror(errno);
+  SwapOff();
 }
 
 }  // namespace
