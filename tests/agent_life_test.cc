@@ -3,6 +3,7 @@
 // a node that shrinks.
 #include <gmock/gmock.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -72,6 +73,21 @@ class AgentLifeTest : public NodeTest {
     const absl::Status deleted = agent_.client().Delete("default", pod, grace_s);
     ASSERT_TRUE(deleted.ok()) << deleted;
   }
+  // How long a running pod of this spec takes to go once it is deleted. A busy machine adds to it:
+  // tried up to three times, until it is less than `enough`.
+  absl::Duration ShortestEnd(const std::string& name, const std::string& spec,
+                             absl::Duration enough) {
+    absl::Duration shortest = absl::InfiniteDuration();
+    for (int i = 0; i < 3 && shortest >= enough && !HasFailure(); ++i) {
+      ApplyPod(name, spec);
+      EXPECT_TRUE(agent_.Await(name, Runs));
+      const absl::Time begin = absl::Now();
+      Delete(name);
+      EXPECT_TRUE(agent_.AwaitGone(name));
+      shortest = std::min(shortest, absl::Now() - begin);
+    }
+    return shortest;
+  }
   // The message of the pod's newest event of the reason; empty: none.
   std::string Event(const std::string& pod, const std::string& reason) {
     const auto events = agent_.client().Events("default", pod);
@@ -132,31 +148,27 @@ TEST_F(AgentLifeTest, LastWordsOfTheRunBeforeStay) {
 
 // Without the shared period the sidecar would have eight seconds more.
 TEST_F(AgentLifeTest, TheGracePeriodIsSharedWithSidecars) {
-  ApplyPod("slow", absl::StrCat("terminationGracePeriodSeconds: 8, initContainers: [",
-                                ContainerText("side", kStubborn, "restartPolicy: Always, "),
-                                "], containers: [", ContainerText("main", kStubborn), "]"));
-  ASSERT_TRUE(agent_.Await("slow", Runs));
-  const absl::Time begin = absl::Now();
-  Delete("slow");
-  ASSERT_TRUE(agent_.AwaitGone("slow"));
-  const absl::Duration took = absl::Now() - begin;
+  const absl::Duration took =
+      ShortestEnd("slow",
+                  absl::StrCat("terminationGracePeriodSeconds: 8, initContainers: [",
+                               ContainerText("side", kStubborn, "restartPolicy: Always, "),
+                               "], containers: [", ContainerText("main", kStubborn), "]"),
+                  absl::Seconds(15));
   EXPECT_GE(took, absl::Seconds(8));
   EXPECT_LT(took, absl::Seconds(15));
 }
 
 // Counted apart, the hook and the program would have fourteen seconds.
 TEST_F(AgentLifeTest, AHooksTimeIsPartOfTheGracePeriod) {
-  ApplyPod("hook",
-           absl::StrCat("terminationGracePeriodSeconds: 8, containers: [",
-                        ContainerText("main", kStubborn,
-                                      "lifecycle: {preStop: {exec: {command: [sleep, '6']}}}, "),
-                        "]"));
-  ASSERT_TRUE(agent_.Await("hook", Runs));
-  const absl::Time begin = absl::Now();
-  Delete("hook");
-  ASSERT_TRUE(agent_.AwaitGone("hook"));
-  EXPECT_GE(absl::Now() - begin, absl::Seconds(7.5)) << "six for the hook, at least two after it";
-  EXPECT_LT(absl::Now() - begin, absl::Seconds(13));
+  const absl::Duration took = ShortestEnd(
+      "hook",
+      absl::StrCat("terminationGracePeriodSeconds: 8, containers: [",
+                   ContainerText("main", kStubborn,
+                                 "lifecycle: {preStop: {exec: {command: [sleep, '6']}}}, "),
+                   "]"),
+      absl::Seconds(13));
+  EXPECT_GE(took, absl::Seconds(7.5)) << "six for the hook, at least two after it";
+  EXPECT_LT(took, absl::Seconds(13));
   EXPECT_EQ(Event("hook", "FailedPreStopHook"), "");
 }
 
