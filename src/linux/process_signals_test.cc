@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/dir_for_test.h"
 #include "base/subprocess.h"
+#include "base/wait_until_for_test.h"
 #include "gtest/gtest.h"
 
 namespace plimsoll::linux {
@@ -43,7 +44,8 @@ TEST_F(ProcessSignalsTest, AForkHasNotExecutedAsLongAsItsEndIsSeen) {
 
   Child sleep = *Spawn({.argv = {"/bin/sleep", "60"}});
   const ProcessId other = *IdentifyProcess(real_, sleep.pid());
-  EXPECT_TRUE(*HasExecuted(real_, other));
+  // Spawn returns in the middle of the execve, which closes its pipe.
+  EXPECT_TRUE(WaitUntil([&] { return *HasExecuted(real_, other); }));
   EXPECT_FALSE(ReadSignals(real_, other)->is_namespace_init);
   EXPECT_TRUE(sleep.Signal(SIGKILL).ok());
 }
