@@ -195,11 +195,13 @@ TEST_F(ReservingTest, ALimitThatPodsExceedIsToldAndTriedAgain) {
   Begin();
   ASSERT_TRUE(HasCapacity("1", "4Gi"));
   const auto applied = agent_.client().Apply(
-      PodManifest("large", "(head -c 209715200 /dev/zero; sleep 1000) | tail -c 209715200",
-                  "terminationGracePeriodSeconds: 0, "));
+      "{apiVersion: v1, kind: Pod, metadata: {name: large}, spec: {terminationGracePeriodSeconds: "
+      "0, volumes: [{name: m, emptyDir: {medium: Memory}}], containers: [{name: main, image: "
+      "busybox, imagePullPolicy: Never, volumeMounts: [{name: m, mountPath: /m}], command: [sh, "
+      "-c, 'dd if=/dev/zero of=/m/held bs=1M count=200; sleep 1000']}]}}");
   ASSERT_TRUE(applied.ok()) << applied.status();
   ASSERT_TRUE(agent_.AwaitPhase("large", "Running"));
-  ASSERT_TRUE(Eventually([&] { return UsedByPods() > 200 << 20; })) << UsedByPods();
+  ASSERT_TRUE(Eventually([&] { return UsedByPods() >= 200 << 20; })) << UsedByPods();
   Put("1200Mi", 1);
   ASSERT_TRUE(HasCapacity("1", "1200Mi")) << agent_.Log();
   EXPECT_TRUE(HasNodeEvent("FailedNodeAllocatableEnforcement")) << agent_.Log();
