@@ -367,6 +367,10 @@ TEST_F(AgentContainerdTest, AResizeIsMadeWithoutTellingOfThePod) {
   const auto resized = agents_->client().Resize("default", "web", MemoryPatch());
   ASSERT_TRUE(resized.ok()) << resized.status();
   EXPECT_TRUE(Eventually([this] { return agents_.HasEvent("web", "ResizeCompleted"); }));
+  // The event comes before the status.
+  ASSERT_TRUE(agents_->Await("web", [](const Json& pod) {
+    return ContainerOf(pod).value("/resources/limits/memory"_json_pointer, "") == "128Mi";
+  }));
   EXPECT_EQ(SettingsOf("web", "burstable").memory_limit_bytes, 128 << 20);
   const auto pod = Cgroups().Read(GroupOf("web", "burstable"));
   ASSERT_TRUE(pod.ok()) << pod.status();

@@ -3,9 +3,11 @@
 // a node that shrinks.
 #include <gmock/gmock.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
@@ -71,6 +73,21 @@ class AgentLifeTest : public NodeTest {
     const absl::Status deleted = agent_.client().Delete("default", pod, grace_s);
     ASSERT_TRUE(deleted.ok()) << deleted;
   }
+  // How long a running pod of this spec takes to go once it is deleted. A busy machine adds to it:
+  // tried up to three times, until it is less than `enough`.
+  absl::Duration ShortestEnd(const std::string& name, const std::string& spec,
+                             absl::Duration enough) {
+    absl::Duration shortest = absl::InfiniteDuration();
+    for (int i = 0; i < 3 && shortest >= enough && !HasFailure(); ++i) {
+      ApplyPod(name, spec);
+      EXPECT_TRUE(agent_.Await(name, Runs));
+      const absl::Time begin = absl::Now();
+      Delete(name);
+      EXPECT_TRUE(agent_.AwaitGone(name));
+      shortest = std::min(shortest, absl::Now() - begin);
+    }
+    return shortest;
+  }
   // The message of the pod's newest event of the reason; empty: none.
   std::string Event(const std::string& pod, const std::string& reason) {
     const auto events = agent_.client().Events("default", pod);
@@ -131,31 +148,27 @@ TEST_F(AgentLifeTest, LastWordsOfTheRunBeforeStay) {
 
 // Without the shared period the sidecar would have eight seconds more.
 TEST_F(AgentLifeTest, TheGracePeriodIsSharedWithSidecars) {
-  ApplyPod("slow", absl::StrCat("terminationGracePeriodSeconds: 8, initContainers: [",
-                                ContainerText("side", kStubborn, "restartPolicy: Always, "),
-                                "], containers: [", ContainerText("main", kStubborn), "]"));
-  ASSERT_TRUE(agent_.Await("slow", Runs));
-  const absl::Time begin = absl::Now();
-  Delete("slow");
-  ASSERT_TRUE(agent_.AwaitGone("slow"));
-  const absl::Duration took = absl::Now() - begin;
+  const absl::Duration took =
+      ShortestEnd("slow",
+                  absl::StrCat("terminationGracePeriodSeconds: 8, initContainers: [",
+                               ContainerText("side", kStubborn, "restartPolicy: Always, "),
+                               "], containers: [", ContainerText("main", kStubborn), "]"),
+                  absl::Seconds(15));
   EXPECT_GE(took, absl::Seconds(8));
   EXPECT_LT(took, absl::Seconds(15));
 }
 
 // Counted apart, the hook and the program would have fourteen seconds.
 TEST_F(AgentLifeTest, AHooksTimeIsPartOfTheGracePeriod) {
-  ApplyPod("hook",
-           absl::StrCat("terminationGracePeriodSeconds: 8, containers: [",
-                        ContainerText("main", kStubborn,
-                                      "lifecycle: {preStop: {exec: {command: [sleep, '6']}}}, "),
-                        "]"));
-  ASSERT_TRUE(agent_.Await("hook", Runs));
-  const absl::Time begin = absl::Now();
-  Delete("hook");
-  ASSERT_TRUE(agent_.AwaitGone("hook"));
-  EXPECT_GE(absl::Now() - begin, absl::Seconds(7.5)) << "six for the hook, at least two after it";
-  EXPECT_LT(absl::Now() - begin, absl::Seconds(13));
+  const absl::Duration took = ShortestEnd(
+      "hook",
+      absl::StrCat("terminationGracePeriodSeconds: 8, containers: [",
+                   ContainerText("main", kStubborn,
+                                 "lifecycle: {preStop: {exec: {command: [sleep, '6']}}}, "),
+                   "]"),
+      absl::Seconds(13));
+  EXPECT_GE(took, absl::Seconds(7.5)) << "six for the hook, at least two after it";
+  EXPECT_LT(took, absl::Seconds(13));
   EXPECT_EQ(Event("hook", "FailedPreStopHook"), "");
 }
 
@@ -171,8 +184,9 @@ TEST_F(AgentLifeTest, AShorterDeletionOvertakesASidecarsWait) {
 }
 
 TEST_F(AgentLifeTest, SidecarsEndAfterTheRestAndInReverse) {
+  // A signal before the trap is lost: the program says when it listens.
   const std::string side =
-      "trap \"echo $0 >> /v/order; exit 0\" TERM; while :; do sleep 0.05; done";
+      "trap \"echo $0 >> /v/order; exit 0\" TERM; touch /v/$0; while :; do sleep 0.05; done";
   const auto one = [&](const std::string& name, const std::string& fields) {
     return absl::StrCat("{name: ", name, ", image: busybox, imagePullPolicy: Never, ", fields,
                         "volumeMounts: [{name: v, mountPath: /v}], command: [sh, -c, '", side,
@@ -185,6 +199,9 @@ TEST_F(AgentLifeTest, SidecarsEndAfterTheRestAndInReverse) {
                                  ", ", one("b", "restartPolicy: Always, "), "], containers: [",
                                  one("main", ""), "]"));
   ASSERT_TRUE(agent_.Await("order", Runs));
+  for (const char* name : {"a", "b", "main"}) {
+    ASSERT_TRUE(Eventually([&] { return Host().Read(shared + "/" + name).ok(); })) << name;
+  }
   Delete("order");
   ASSERT_TRUE(agent_.AwaitGone("order"));
   EXPECT_EQ(Host().Read(shared + "/order").value_or(""), "main\nb\na\n");
@@ -219,10 +236,13 @@ TEST_F(AgentLogsTest, LogsAreRotatedUnderTheirReaders) {
   };
   EXPECT_TRUE(Eventually([&] { return reader.ReadAll(take).ok() && next == kLines; }))
       << next << " lines came";
-  const auto names = Host().List(directory);
-  ASSERT_TRUE(names.ok()) << names.status();
-  EXPECT_THAT(*names, ::testing::ElementsAre("main.0.log", "main.0.log.1"));
   ASSERT_TRUE(agent_.AwaitPhase("talks", "Succeeded"));
+  // A rotation may be under way still.
+  const std::vector<std::string> two = {"main.0.log", "main.0.log.1"};
+  EXPECT_TRUE(Eventually([&] {
+    const auto names = Host().List(directory);
+    return names.ok() && *names == two;
+  })) << agent_.Log();
   EXPECT_EQ(agent_.Log().find("is not rotated"), std::string::npos) << agent_.Log();
 }
 
@@ -277,7 +297,7 @@ TEST_F(AgentObjectsTest, VolumesFollowTheirObjects) {
   Begin();
   ASSERT_TRUE(agent_.Await("paint", Runs));
   EXPECT_TRUE(Eventually([&] { return Seen("cat /v/color") == "green"; }));
-  Seen("kill 1");
+  ASSERT_TRUE(StopContainer(CriId(MainOf(agent_.Pod("paint"))), 60).ok());
   ASSERT_TRUE(agent_.Await(
       "paint", [](const Json& pod) { return MainOf(pod)["restartCount"] == 1 && Runs(pod); }));
   EXPECT_EQ(Seen("cat /one; echo $COLOR"), "greengreen\n");
@@ -316,7 +336,7 @@ TEST_F(AgentCapacityTest, PodsThatDoNotFitAnyMoreStayWithAnEvent) {
   EXPECT_TRUE(Eventually([&] { return !Event("new", "CapacityShrunk").empty(); }));
   EXPECT_THAT(Event("new", "CapacityShrunk"), HasSubstr("The node was low on resource: cpu."));
   EXPECT_EQ(Event("old", "CapacityShrunk"), "");
-  for (const char* name : {"old", "new", "small"}) EXPECT_TRUE(Runs(agent_.Pod(name))) << name;
+  for (const char* name : {"old", "new", "small"}) EXPECT_TRUE(agent_.Await(name, Runs));
 }
 
 TEST_F(AgentCapacityTest, TheNewestIsEvictedWhereThatIsAskedFor) {
@@ -329,7 +349,7 @@ TEST_F(AgentCapacityTest, TheNewestIsEvictedWhereThatIsAskedFor) {
   EXPECT_THAT(status["message"].get<std::string>(),
               HasSubstr("The node was low on resource: cpu."));
   EXPECT_FALSE(Event("new", "Evicted").empty());
-  for (const char* name : {"old", "small"}) EXPECT_TRUE(Runs(agent_.Pod(name))) << name;
+  for (const char* name : {"old", "small"}) EXPECT_TRUE(agent_.Await(name, Runs));
 }
 
 }  // namespace

@@ -187,7 +187,7 @@ TEST_F(AgentManagersTest, GrantsFollowCpusThatGoAndComeBack) {
   const std::string id = IdOf("own");
   Put({std::stoi(reserved)});
   EXPECT_TRUE(AwaitCpus("own", reserved)) << "on the shared ones" << agent_.Log();
-  EXPECT_FALSE(agent_.Event("own", "CPUsChanged").is_null());
+  EXPECT_TRUE(Eventually([this] { return !agent_.Event("own", "CPUsChanged").is_null(); }));
   EXPECT_TRUE(AwaitCpus("shared", reserved));
   Restart();
   ASSERT_TRUE(AwaitReady("own"));

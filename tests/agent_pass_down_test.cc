@@ -252,7 +252,9 @@ TEST_F(AgentPassDownTest, EachCreationSaysWhatWasAnnounced) {
   };
   ASSERT_TRUE(has_made(4)) << agent_.Log();
   // The successor prepares the pod anew, from its record.
-  ASSERT_TRUE(agent_.Await("web", IsRunning));
+  ASSERT_TRUE(agent_.Await("web", [](const Json& pod) {
+    return IsRunning(pod) && pod["status"]["containerStatuses"][0]["restartCount"] == 1;
+  }));
   agent_.Kill();
   ASSERT_TRUE(runtime_.Exit("main", 1));
   Begin();

@@ -67,7 +67,7 @@ TEST_F(AgentRunTest, TheAgentTakesADetachedPodAndRestartsIt) {
   const Json pod = agent_.Pod("web");
   ASSERT_FALSE(pod.is_null()) << run.err;
   EXPECT_EQ(PodStatus(sandbox).metadata().uid(), pod["metadata"]["uid"]);
-  ExecOutput(CriId(pod["status"]["containerStatuses"][0]), "kill 1");
+  ASSERT_TRUE(StopContainer(CriId(pod["status"]["containerStatuses"][0]), 60).ok());
   EXPECT_TRUE(agent_.Await("web", [](const Json& now) {
     const Json& container = now["status"]["containerStatuses"][0];
     return container["restartCount"] == 1 && container["ready"] == true;

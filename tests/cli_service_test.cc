@@ -232,8 +232,9 @@ TEST_F(CliEventsTest, AWaitSurvivesItsDaemon) {
   const std::string pod = RunPod();
   const std::string first = Start(pod, Shell("sleep 4.321; exit 4"));
   const std::string second = Start(pod, Shell("sleep 1000"));
+  const double before = std::max(0.0, MetricValue(kStatusCalls));
   WatchedProgram wait(PlimsollCommand({"wait", first, second}).argv, OpenPipe());
-  absl::SleepFor(absl::Seconds(1));  // by then it waits
+  ASSERT_TRUE(Eventually([&] { return MetricValue(kStatusCalls) > before; }));
   node_.KillDaemon();
   EXPECT_TRUE(wait.Await([](const std::string& printed) {
     return absl::StrContains(printed, "the daemon has gone");

@@ -228,7 +228,7 @@ class NriPolicyTest : public NriFailuresTest {
  protected:
   NriPolicyTest()
       : NriFailuresTest(
-            "  request_timeout_ms: 300\n"
+            "  request_timeout_ms: 2000\n"
             "  plugins: {10-needed: {required: true, strikes: 5}}\n") {}
 };
 
@@ -409,7 +409,7 @@ TEST_F(NriFailuresTest, AFloodOfUpdatesHoldsNobodyUp) {
 
 class NriRudenessTest : public NriFailuresTest {
  protected:
-  NriRudenessTest() : NriFailuresTest("  registration_timeout_ms: 500\n") {}
+  NriRudenessTest() : NriFailuresTest("  registration_timeout_ms: 2000\n") {}
 };
 
 TEST_F(NriRudenessTest, GarbageAndSilenceDisturbNobody) {

@@ -14,6 +14,10 @@
 namespace plimsoll::testing {
 namespace {
 
+// Far less than the grace period that a lost signal costs, and than the wait for the end of what
+// was killed (kKillTimeout).
+constexpr absl::Duration kSoon = absl::Seconds(15);
+
 class StopSignalTest : public NodeTest {
  protected:
   // The duration of the stop; the container has exited then.
@@ -45,7 +49,7 @@ TEST_F(StopSignalTest, AStopRightAfterAStartIsNotLost) {
   const std::string pod = RunPod();
   for (int i = 0; i < 10; ++i) {
     const std::string id = Start(pod, Shell("trap 'exit 7' TERM; while :; do sleep 0.02; done"));
-    EXPECT_LT(Stop(id, 60), Patience(absl::Seconds(5))) << i;
+    EXPECT_LT(Stop(id, 60), Patience(kSoon)) << i;
     EXPECT_EQ(Status(id).exit_code(), 7) << i;
     ASSERT_TRUE(RemoveContainer(id).ok());
   }
@@ -55,7 +59,7 @@ TEST_F(StopSignalTest, ASignalWaitsForAHandlerThatComesLate) {
   const std::string id =
       Start(RunPod(), Shell("sleep 2; trap 'exit 7' TERM; while :; do sleep 0.02; done"));
   const absl::Duration took = Stop(id, 60);
-  EXPECT_LT(took, Patience(absl::Seconds(20)));
+  EXPECT_LT(took, Patience(kSoon));
   EXPECT_EQ(Status(id).exit_code(), 7) << "lost, it ends by SIGKILL";
 }
 
@@ -65,7 +69,7 @@ TEST_F(StopSignalTest, AnInitThatNeverListensGetsItsGraceAndIsKilled) {
     const std::string id = Start(RunPod(), Shell(script));
     const absl::Duration took = Stop(id, 2);
     EXPECT_GT(took, absl::Milliseconds(1900)) << script;
-    EXPECT_LT(took, Patience(absl::Seconds(10))) << script;
+    EXPECT_LT(took, Patience(kSoon)) << script;
     EXPECT_EQ(Status(id).exit_code(), 137) << script;
   }
 }
@@ -93,7 +97,7 @@ TEST_F(StopSignalTest, WhatIsNoInitOfItsNamespaceEndsAtOnce) {
     cri::ContainerConfig config = Shell("exec sleep 1000");
     config.mutable_linux()->mutable_security_context()->mutable_namespace_options()->set_pid(mode);
     const std::string id = Start(RunPod(pod), config);
-    EXPECT_LT(Stop(id, 60), Patience(absl::Seconds(5)));
+    EXPECT_LT(Stop(id, 60), Patience(kSoon));
     EXPECT_EQ(Status(id).exit_code(), 143);
   }
 }
@@ -103,7 +107,7 @@ TEST_F(StopSignalTest, AnImpatientStopDoesNotWaitForAnother) {
   const std::string id = Start(RunPod(), Shell("while :; do sleep 0.05; done"));
   std::thread patient([&] { EXPECT_TRUE(StopContainer(id, 60).ok()); });
   absl::SleepFor(absl::Milliseconds(200));
-  EXPECT_LT(Stop(id, 0), Patience(absl::Seconds(5)));
+  EXPECT_LT(Stop(id, 0), Patience(kSoon));
   patient.join();
   EXPECT_EQ(Status(id).exit_code(), 137);
 }
@@ -124,7 +128,7 @@ TEST_F(StopSignalTest, AStoppedMonitorHoldsNoStopUp) {
     const pid_t monitor = MonitorOf(id);
     ASSERT_GT(monitor, 0);
     ASSERT_EQ(kill(monitor, SIGSTOP), 0);
-    EXPECT_LT(Stop(id, each.grace_seconds), Patience(absl::Seconds(5))) << each.script;
+    EXPECT_LT(Stop(id, each.grace_seconds), Patience(kSoon)) << each.script;
     EXPECT_EQ(Status(id).exit_code(), each.exit_code) << each.script;
   }
 }
@@ -135,7 +139,7 @@ TEST_F(StopSignalTest, AContainerWithAStoppedMonitorIsRemovedWithItsPod) {
   ASSERT_EQ(kill(MonitorOf(id), SIGSTOP), 0);
   const absl::Time begin = absl::Now();
   EXPECT_TRUE(RemovePod(pod).ok());
-  EXPECT_LT(absl::Now() - begin, Patience(absl::Seconds(10)));
+  EXPECT_LT(absl::Now() - begin, Patience(kSoon));
 }
 
 }  // namespace

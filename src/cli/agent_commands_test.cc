@@ -6,14 +6,16 @@
 
 #include <atomic>
 #include <cstdio>
+#include <fstream>
 #include <functional>
+#include <sstream>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
-#include "absl/time/clock.h"
 #include "agent/api/pod_api.h"
 #include "agent/api/pod_service_for_test.h"
 #include "agent/api/server.h"
@@ -68,13 +70,21 @@ class AgentCommands : public ::testing::Test {
     words.insert(words.begin(), {"--agent", path_});
     return RunMain(std::move(words));
   }
-  // Runs a command in this process, calls `act` beside it, and types Ctrl-C a moment later. Ends
-  // the process with the command's exit code, its output on standard error. For EXPECT_EXIT, whose
-  // process is a new one: threads of earlier tests would take the signal.
+  // Waits until the command that runs beside the caller has printed this. Its standard output goes
+  // to a file.
+  static void AwaitPrinted(const std::string& text) {
+    EXPECT_TRUE(WaitUntil([&] {
+      std::ostringstream printed;
+      printed << std::ifstream("/proc/self/fd/1").rdbuf();
+      return absl::StrContains(printed.str(), text);
+    })) << text;
+  }
+  // Runs a command in this process, calls `act` beside it, and types Ctrl-C. Ends the process with
+  // the command's exit code, its output on standard error. For EXPECT_EXIT, whose process is a new
+  // one: threads of earlier tests would take the signal.
   [[noreturn]] void RunUntilInterrupted(std::vector<std::string> words, std::function<void()> act) {
     std::thread user([act = std::move(act)] {
       act();
-      absl::SleepFor(absl::Milliseconds(300));
       kill(getpid(), SIGINT);
     });
     const Printed printed = Run(std::move(words));
@@ -321,6 +331,7 @@ TEST_F(AgentCommands, CtrlCEndsAWatch) {
     RunUntilInterrupted({"get", "pods", "-w", "-o", "json"}, [this] {
       EXPECT_TRUE(WaitUntil([this] { return pods_.watches() == 1; }));
       pods_.Remove({"default", "web"});
+      AwaitPrinted("\"type\":\"DELETED\"");
     });
   };
   EXPECT_EXIT(run(), ::testing::ExitedWithCode(kExitOk),
@@ -330,11 +341,11 @@ TEST_F(AgentCommands, CtrlCEndsAWatch) {
 TEST_F(AgentCommands, AWatchBeginsWithATable) {
   const auto run = [this] {
     RunUntilInterrupted({"get", "pods", "-w", "web"}, [this] {
-      EXPECT_TRUE(WaitUntil([this] { return pods_.watches() == 1; }));
-      absl::SleepFor(absl::Milliseconds(200));
+      AwaitPrinted("Running");
       KubeObject pod = FakePodService::Pod("default", "web");
       pod["status"]["phase"] = "Failed";
       pods_.Put(pod);
+      AwaitPrinted("Failed");
     });
   };
   EXPECT_EXIT(run(), ::testing::ExitedWithCode(kExitOk),
@@ -351,9 +362,9 @@ TEST_F(AgentCommands, EventsAreAskedForAgain) {
     second["reason"] = "Started";
     pods_.SetEvents({first});
     RunUntilInterrupted({"get", "events", "-w"}, [&] {
-      absl::SleepFor(absl::Milliseconds(500));
+      AwaitPrinted("Pulled");
       pods_.SetEvents({first, second});
-      absl::SleepFor(absl::Milliseconds(1500));
+      AwaitPrinted("Started");
     });
   };
   EXPECT_EXIT(run(), ::testing::ExitedWithCode(kExitOk),
@@ -364,7 +375,10 @@ TEST_F(AgentCommands, EventsAreAskedForAgain) {
 TEST_F(AgentCommands, AnUnchangedNodeIsShownOnce) {
   pods_.SetNode({{"metadata", {{"name", "n1"}}}});
   const auto run = [this] {
-    RunUntilInterrupted({"get", "node", "-w"}, [] { absl::SleepFor(absl::Milliseconds(1500)); });
+    RunUntilInterrupted({"get", "node", "-w"}, [this] {
+      AwaitPrinted("Unknown");
+      EXPECT_TRUE(AwaitLook());
+    });
   };
   EXPECT_EXIT(run(), ::testing::ExitedWithCode(kExitOk),
               ::testing::ContainsRegex("RUNTIME\nn1    Unknown[^\n]*\n$"));

@@ -14,6 +14,8 @@ namespace {
 
 // include/linux/sched.h: forked without an exec since. Shown in field 9 of /proc/<pid>/stat.
 constexpr uint64_t kForkedOnly = 0x40;
+// Field 26 (proc(5): startcode), counted from the state.
+constexpr size_t kStartCode = 23;
 
 absl::StatusOr<std::string> ReadFile(const FsRoot& root, const ProcessId& id, const char* name) {
   absl::StatusOr<std::string> text = root.Read(absl::StrCat("proc/", id.pid, "/", name));
@@ -61,7 +63,12 @@ absl::StatusOr<bool> HasExecuted(const FsRoot& root, const ProcessId& id) {
   if (fields.size() < 7 || !absl::SimpleAtoi(fields[6], &flags)) {
     return NotUnderstood(root, id, "stat");
   }
-  return (flags & kForkedOnly) == 0;
+  if ((flags & kForkedOnly) != 0) return false;
+  // The kernel drops the flag before the old program's handlers (begin_new_exec). The new code's
+  // start is set after both: 0 until then, 1 for a reader without the right to know, and 0 again
+  // for a zombie, which has no memory.
+  const bool is_dead = fields[0] == "Z" || fields[0] == "X";
+  return is_dead || fields.size() <= kStartCode || fields[kStartCode] != "0";
 }
 
 }  // namespace plimsoll::linux

@@ -30,7 +30,8 @@ struct ProcessSignals {
 absl::StatusOr<ProcessSignals> ReadSignals(const FsRoot& root, const ProcessId& id);
 
 // True when that process has executed a program since it was forked (the kernel's PF_FORKNOEXEC);
-// before that it runs its parent's. Works for a zombie too. NOT_FOUND when it is gone.
+// before that it runs its parent's. False during the execve itself: after true, ReadSignals reads
+// the program's handlers. Works for a zombie too. NOT_FOUND when it is gone.
 absl::StatusOr<bool> HasExecuted(const FsRoot& root, const ProcessId& id);
 
 }  // namespace plimsoll::linux

@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/dir_for_test.h"
 #include "base/subprocess.h"
+#include "base/wait_until_for_test.h"
 #include "gtest/gtest.h"
 
 namespace plimsoll::linux {
@@ -43,7 +44,8 @@ TEST_F(ProcessSignalsTest, AForkHasNotExecutedAsLongAsItsEndIsSeen) {
 
   Child sleep = *Spawn({.argv = {"/bin/sleep", "60"}});
   const ProcessId other = *IdentifyProcess(real_, sleep.pid());
-  EXPECT_TRUE(*HasExecuted(real_, other));
+  // Spawn returns in the middle of the execve, which closes its pipe.
+  EXPECT_TRUE(WaitUntil([&] { return *HasExecuted(real_, other); }));
   EXPECT_FALSE(ReadSignals(real_, other)->is_namespace_init);
   EXPECT_TRUE(sleep.Signal(SIGKILL).ok());
 }
@@ -82,6 +84,25 @@ TEST_F(ProcessSignalsTest, SetsAreRead) {
   EXPECT_FALSE(Holds(signals.blocked, SIGUSR2));
   sigprocmask(SIG_SETMASK, &blocked, nullptr);
   sigaction(SIGUSR2, &before, nullptr);
+}
+
+// In the middle of an execve the handlers may still be the old program's.
+TEST_F(ProcessSignalsTest, AnExecutionUnderWayIsNone) {
+  ASSERT_TRUE(dir_.root().MakeDirs("proc/7").ok());
+  const ProcessId id = {7, 4711};
+  const auto has_executed = [&](const char* state, const char* start_code) {
+    EXPECT_TRUE(dir_.root()
+                    .ReplaceFile("proc/7/stat",
+                                 absl::StrCat("7 (a) ", state,
+                                              " 1 1 1 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 4711 0 0 0 ",
+                                              start_code, " 0 0\n"))
+                    .ok());
+    return *HasExecuted(dir_.root(), id);
+  };
+  EXPECT_FALSE(has_executed("R", "0"));
+  EXPECT_TRUE(has_executed("R", "94829446205440"));
+  EXPECT_TRUE(has_executed("R", "1")) << "it is not for this reader to know";
+  EXPECT_TRUE(has_executed("Z", "0"));
 }
 
 TEST_F(ProcessSignalsTest, FilesThatAreNotUnderstoodAreSaidToBe) {

@@ -30,9 +30,11 @@ enum class Reception { kTaken, kBlocked, kDropped };
 // its handlers are the OCI runtime's.
 Reception ReceptionOf(const FsRoot& host, const linux::ProcessId& init, int signal, bool executes) {
   if (signal == SIGKILL || signal == SIGSTOP) return Reception::kTaken;
+  // First: the signals that are read after it are the program's.
+  const bool is_program = !executes || linux::HasExecuted(host, init).value_or(true);
   const absl::StatusOr<linux::ProcessSignals> signals = linux::ReadSignals(host, init);
   if (!signals.ok() || !signals->is_namespace_init) return Reception::kTaken;
-  if (executes && !linux::HasExecuted(host, init).value_or(true)) return Reception::kDropped;
+  if (!is_program) return Reception::kDropped;
   if (linux::Holds(signals->caught, signal)) return Reception::kTaken;
   return linux::Holds(signals->blocked, signal) ? Reception::kBlocked : Reception::kDropped;
 }

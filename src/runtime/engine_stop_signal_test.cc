@@ -49,27 +49,32 @@ class EngineStopSignalTest : public EngineTest {
     if (init_ > 0) kill(init_, SIGKILL);
   }
   // A started container whose init, pid 1 of a namespace, runs `before` and then becomes this Perl
-  // program.
+  // program. `before` gets the end of a pipe on whose other end OpenGate writes.
   std::string Run(
-      const char* program, void (*before)() = [] {}) {
+      const char* program, void (*before)(int gate) = [](int) {}) {
     int ends[2];
+    int gate[2];
     EXPECT_EQ(pipe2(ends, O_CLOEXEC), 0);
+    EXPECT_EQ(pipe2(gate, O_CLOEXEC), 0);
     init_ = static_cast<pid_t>(
         syscall(SYS_clone, CLONE_NEWPID | SIGCHLD, nullptr, nullptr, nullptr, 0));
     if (init_ == 0) {
       dup2(ends[1], 1);
-      before();
+      before(gate[0]);
       execl("/usr/bin/perl", "perl", "-MPOSIX", "-e", program, nullptr);
       _exit(127);
     }
     output_ = UniqueFd(ends[0]);
+    gate_ = UniqueFd(gate[1]);
     close(ends[1]);
+    close(gate[0]);
     runtime_.init = *linux::IdentifyProcess(host_, init_);
     const std::string pod = *engine_->RunSandbox(PodSpec(), "");
     const std::string id = *engine_->CreateContainer(pod, Spec(), "");
     EXPECT_TRUE(engine_->StartContainer(id).ok());
     return id;
   }
+  void OpenGate() { EXPECT_EQ(write(gate_.get(), "", 1), 1); }
   // Awaits init's end, reports it as the monitor would, and returns init's output.
   std::string AwaitInit(const std::string& id) {
     std::string text;
@@ -89,6 +94,7 @@ class EngineStopSignalTest : public EngineTest {
 
   pid_t init_ = 0;
   UniqueFd output_;
+  UniqueFd gate_;
 };
 
 TEST_F(EngineStopSignalTest, OneThatWaitsForBlockedSignalsGetsIt) {
@@ -130,18 +136,22 @@ TEST_F(EngineStopSignalTest, OneThatCannotBeSentIsToldAndSentByTheNextStop) {
   EXPECT_EQ(Stopped(id), "caught");
 }
 
-// The OCI runtime's handler would catch the signal, unknown to the container.
+// The OCI runtime's handler would catch the signal, unknown to the container. The program comes a
+// moment after the stop, which has looked at the handler by then.
 TEST_F(EngineStopSignalTest, OneThatIsOnItsWayToItsProgramGetsItThere) {
   program_wait_ = absl::Milliseconds(100);
   StartEngine();
-  const std::string id = Run(
-      "$SIG{TERM} = sub { print 'caught'; exit 0 }; select(undef, undef, undef, 1) while 1;", [] {
-        signal(SIGTERM, [](int) {
-          if (write(1, "lost", 4) == 4) _exit(1);
-        });
-        usleep(2'000'000);
-      });
+  const std::string id =
+      Run("$SIG{TERM} = sub { print 'caught'; exit 0 }; select(undef, undef, undef, 1) while 1;",
+          [](int gate) {
+            signal(SIGTERM, [](int) {
+              if (write(1, "lost", 4) == 4) _exit(1);
+            });
+            char c = 0;
+            if (read(gate, &c, 1) == 1) usleep(500'000);
+          });
   ASSERT_FALSE(*linux::HasExecuted(host_, *runtime_.init)) << "a start does not wait for as long";
+  OpenGate();
   EXPECT_EQ(Stopped(id), "caught");
 }
 

@@ -11,6 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
+#include "absl/strings/string_view.h"
 #include "absl/time/clock.h"
 #include "base/fs_root.h"
 #include "harness/kernel.h"
@@ -18,6 +19,8 @@
 
 namespace plimsoll::testing {
 namespace {
+
+constexpr absl::string_view kProcess = "process ";
 
 bool IsAtOrBelow(const std::string& path, const std::string& directory) {
   return path == directory || absl::StartsWith(path, absl::StrCat(directory, "/"));
@@ -81,7 +84,7 @@ void AddProcesses(const InventoryScope& scope, Inventory& inventory) {
     const std::string command = absl::StrReplaceAll(*line, {{std::string(1, '\0'), " "}});
     const std::string groups = Host().Read(absl::StrCat("proc/", name, "/cgroup")).value_or("");
     if (!IsOurs(scope, command, groups)) continue;
-    inventory.insert(absl::StrCat("process ", name, " ", command));
+    inventory.insert(absl::StrCat(kProcess, name, " ", command));
   }
 }
 
@@ -142,6 +145,14 @@ void AddRows(const std::string& path, Inventory& inventory) {
   }
 }
 
+// A process that was there, and executes another program by now: a shell becomes its last command.
+bool IsProcessOf(const Inventory& before, const std::string& entry) {
+  if (!absl::StartsWith(entry, kProcess)) return false;
+  const std::string its = entry.substr(0, entry.find(' ', kProcess.size()) + 1);
+  const auto it = before.lower_bound(its);
+  return it != before.end() && absl::StartsWith(*it, its);
+}
+
 }  // namespace
 
 Inventory TakeInventory(const InventoryScope& scope) {
@@ -170,6 +181,7 @@ std::vector<std::string> LeftOver(const Inventory& before, const Inventory& afte
   std::vector<std::string> left;
   std::set_difference(after.begin(), after.end(), before.begin(), before.end(),
                       std::back_inserter(left));
+  std::erase_if(left, [&](const std::string& entry) { return IsProcessOf(before, entry); });
   return left;
 }
 

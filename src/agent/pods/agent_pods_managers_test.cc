@@ -40,7 +40,7 @@ class AgentPodsManagersTest : public AgentPodsTest {
     return Named(name, absl::StrCat("limits: {cpu: ", cpus, ", memory: 64Mi}"), spec);
   }
   static std::string BestEffort(const std::string& name) { return Named(name, ""); }
-  // A phase is shown before admission counts by it.
+  // Before, a pod that doesn't fit is not judged.
   bool AwaitLooks() {
     return WaitUntil([&] {
       const auto workers = pods_->Workers();
@@ -119,8 +119,9 @@ TEST_F(AgentPodsManagersTest, CpusOfAnEndedPodAreAnothers) {
   EXPECT_TRUE(OnRecord("early")->grant.Empty());
   cri_.EndContainer("done", 0);
   pods_->WakeAll();
+  // What is shown as ended holds nothing any more.
   ASSERT_TRUE(AwaitPhase("done", "Succeeded"));
-  ASSERT_TRUE(WaitUntil([&] { return pods_->Allocations()["pods"].empty(); }));
+  EXPECT_THAT(pods_->Allocations()["pods"], IsEmpty());
   Take(Guaranteed("next", 3));
   EXPECT_TRUE(AwaitCpus("next", "1-3"));
   EXPECT_EQ(CpusOnRecord("done"), "") << "no CPU is on two records";

@@ -529,7 +529,6 @@ void PodWorker::Report(const ObservedPod& observed, const std::optional<PodEnd>&
   }
   const bool held = holds_grant();
   bool frees_room = false;
-  Show(observed, end);
   {
     const absl::MutexLock lock(&mutex_);
     frees_room = end.has_value() && !shared_.has_ended;
@@ -538,6 +537,8 @@ void PodWorker::Report(const ObservedPod& observed, const std::optional<PodEnd>&
     shared_.has_looked = true;
     shared_.may_have_started = false;
   }
+  // Last: a client that sees the end finds the room that it makes.
+  Show(observed, end);
   frees_room |= held && !holds_grant();
   if (frees_room && host_.on_room) host_.on_room();
 }
