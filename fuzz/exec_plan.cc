@@ -3,8 +3,8 @@
 #include <sys/mman.h>
 
 #include "check.h"
-#include "entry/plan.h"
-#include "entry/report.h"
+#include "container_entry/plan.h"
+#include "container_entry/report.h"
 
 namespace {
 

@@ -1,8 +1,8 @@
 // Pod manifests as `plimsoll run` reads them.
 #include "absl/strings/match.h"
 #include "check.h"
-#include "pod/classes.h"
-#include "pod/manifest.h"
+#include "pod_runner/classes.h"
+#include "pod_runner/manifest.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace plimsoll::fuzz;

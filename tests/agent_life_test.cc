@@ -15,7 +15,7 @@
 #include "harness/agent.h"
 #include "harness/kernel.h"
 #include "harness/node.h"
-#include "pod/cri_log.h"
+#include "pod_runner/cri_log.h"
 #include "resources/quantity.h"
 
 namespace plimsoll::testing {

@@ -14,7 +14,7 @@
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "base/fs_root.h"
-#include "pod/manifest.h"
+#include "pod_runner/manifest.h"
 
 namespace plimsoll::testing {
 namespace {

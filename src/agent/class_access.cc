@@ -8,7 +8,7 @@
 #include "agent/pods/class_change.h"
 #include "agent/pods/class_quota.h"
 #include "base/status.h"
-#include "pod/classes.h"
+#include "pod_runner/classes.h"
 
 namespace plimsoll::agent {
 namespace {

@@ -13,7 +13,7 @@
 #include "agent/config.h"
 #include "agent/pods/class_requests.h"
 #include "base/fs_root.h"
-#include "pod/manifest.h"
+#include "pod_runner/manifest.h"
 
 namespace plimsoll::agent {
 

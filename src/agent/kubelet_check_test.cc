@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "agent/pods/pod_host.h"
-#include "pod/to_cri.h"
+#include "pod_runner/to_cri.h"
 
 namespace plimsoll::agent {
 namespace {

@@ -22,8 +22,8 @@
 #include "agent/pods/pod_host.h"
 #include "agent/pods/pod_record.h"
 #include "base/fs_root.h"
-#include "pod/client.h"
-#include "pod/manifest.h"
+#include "pod_runner/client.h"
+#include "pod_runner/manifest.h"
 
 namespace plimsoll::agent {
 

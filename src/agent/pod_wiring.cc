@@ -12,7 +12,7 @@
 #include "agent/pods/class_lists.h"
 #include "base/clock.h"
 #include "base/status.h"
-#include "pod/dir.h"
+#include "pod_runner/dir.h"
 
 namespace plimsoll::agent {
 

@@ -14,7 +14,7 @@
 #include "absl/synchronization/mutex.h"
 #include "agent/counters/counters.h"
 #include "agent/pods/class_requests.h"
-#include "pod/client.h"
+#include "pod_runner/client.h"
 
 namespace plimsoll::agent {
 

@@ -15,7 +15,7 @@
 #include "base/dir_for_test.h"
 #include "cli/errors.h"
 #include "cli/object_fields.h"
-#include "pod/to_cri.h"
+#include "pod_runner/to_cri.h"
 
 namespace plimsoll::cli {
 namespace {

@@ -20,7 +20,7 @@
 #include "cli/table.h"
 #include "cli/text.h"
 #include "image/archive_magic.h"
-#include "pod/registry_auth.h"
+#include "pod_runner/registry_auth.h"
 
 namespace plimsoll::cli {
 namespace {

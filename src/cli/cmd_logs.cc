@@ -18,9 +18,9 @@
 #include "cli/moment.h"
 #include "cli/reader_watch.h"
 #include "cli/text.h"
-#include "pod/cri_log.h"
-#include "pod/event_watch.h"
-#include "pod/log_tail.h"
+#include "pod_runner/cri_log.h"
+#include "pod_runner/event_watch.h"
+#include "pod_runner/log_tail.h"
 
 namespace plimsoll::cli {
 namespace {

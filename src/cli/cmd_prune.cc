@@ -17,8 +17,8 @@
 #include "cli/command.h"
 #include "cli/remove_pod.h"
 #include "cli/text.h"
-#include "pod/dir.h"
-#include "pod/lifecycle.h"
+#include "pod_runner/dir.h"
+#include "pod_runner/lifecycle.h"
 
 namespace plimsoll::cli {
 namespace {

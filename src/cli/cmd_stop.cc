@@ -13,7 +13,7 @@
 #include "cli/remove_pod.h"
 #include "cli/seconds.h"
 #include "cli/text.h"
-#include "pod/lifecycle.h"
+#include "pod_runner/lifecycle.h"
 
 namespace plimsoll::cli {
 namespace {

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "absl/status/statusor.h"
-#include "pod/client.h"
+#include "pod_runner/client.h"
 
 namespace plimsoll::cli {
 

@@ -16,8 +16,8 @@
 #include "cli/output.h"
 #include "cli/progress.h"
 #include "cli/text.h"
-#include "pod/images.h"
-#include "pod/pull_secrets.h"
+#include "pod_runner/images.h"
+#include "pod_runner/pull_secrets.h"
 
 namespace plimsoll::cli {
 namespace {

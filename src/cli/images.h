@@ -8,9 +8,9 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "cli/api.h"
-#include "pod/client.h"
-#include "pod/manifest.h"
-#include "pod/objects.h"
+#include "pod_runner/client.h"
+#include "pod_runner/manifest.h"
+#include "pod_runner/objects.h"
 
 namespace plimsoll::cli {
 

@@ -7,7 +7,7 @@
 #include "base/status.h"
 #include "cli/errors.h"
 #include "cli/text.h"
-#include "pod/dir.h"
+#include "pod_runner/dir.h"
 
 namespace plimsoll::cli {
 

@@ -8,9 +8,9 @@
 #include "absl/status/statusor.h"
 #include "agent/client/client.h"
 #include "cli/interrupts.h"
-#include "pod/client.h"
-#include "pod/manifest.h"
-#include "pod/runner.h"
+#include "pod_runner/client.h"
+#include "pod_runner/manifest.h"
+#include "pod_runner/runner.h"
 
 namespace plimsoll::cli {
 

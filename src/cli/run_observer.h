@@ -10,7 +10,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "cli/log_mux.h"
-#include "pod/observer.h"
+#include "pod_runner/observer.h"
 
 namespace plimsoll::cli {
 

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "pod/manifest.h"
-#include "pod/runner.h"
+#include "pod_runner/manifest.h"
+#include "pod_runner/runner.h"
 
 namespace plimsoll::cli {
 

@@ -6,7 +6,7 @@
 
 #include "absl/status/statusor.h"
 #include "cli/api.h"
-#include "pod/client.h"
+#include "pod_runner/client.h"
 
 namespace plimsoll::cli {
 

@@ -9,7 +9,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
-#include "pod/context.h"
+#include "pod_runner/context.h"
 
 namespace plimsoll::agent {
 

@@ -13,7 +13,7 @@
 #include "agent/pods/pod_change.h"
 #include "agent/pods/resize_patch.h"
 #include "base/status.h"
-#include "pod/host.h"
+#include "pod_runner/host.h"
 
 namespace plimsoll::agent {
 namespace {

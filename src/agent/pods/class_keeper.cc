@@ -4,7 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "agent/pods/passing.h"
-#include "pod/classes.h"
+#include "pod_runner/classes.h"
 
 namespace plimsoll::agent {
 namespace {

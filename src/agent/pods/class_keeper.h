@@ -16,8 +16,8 @@
 #include "agent/pods/observed_pod.h"
 #include "agent/pods/pod_record.h"
 #include "base/clock.h"
-#include "pod/client.h"
-#include "pod/manifest.h"
+#include "pod_runner/client.h"
+#include "pod_runner/manifest.h"
 
 namespace plimsoll::agent {
 

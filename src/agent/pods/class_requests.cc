@@ -2,7 +2,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "pod/classes.h"
+#include "pod_runner/classes.h"
 
 namespace plimsoll::agent {
 namespace {

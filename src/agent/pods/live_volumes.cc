@@ -4,9 +4,9 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "pod/context.h"
-#include "pod/dir.h"
-#include "pod/volume_dirs.h"
+#include "pod_runner/context.h"
+#include "pod_runner/dir.h"
+#include "pod_runner/volume_dirs.h"
 
 namespace plimsoll::agent {
 

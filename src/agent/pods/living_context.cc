@@ -5,8 +5,8 @@
 
 #include "agent/pods/place_book.h"
 #include "base/status.h"
-#include "pod/host.h"
-#include "pod/swap.h"
+#include "pod_runner/host.h"
+#include "pod_runner/swap.h"
 
 namespace plimsoll::agent {
 namespace {

@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "pod/manifest.h"
+#include "pod_runner/manifest.h"
 
 namespace plimsoll::agent {
 namespace {

@@ -13,7 +13,7 @@
 #include "agent/pods/living_context.h"
 #include "agent/pods/passing.h"
 #include "agent/pods/place_book.h"
-#include "pod/to_cri.h"
+#include "pod_runner/to_cri.h"
 #include "resources/cpu_set.h"
 
 namespace plimsoll::agent {

@@ -24,10 +24,10 @@
 #include "agent/pods/pod_store.h"
 #include "base/clock.h"
 #include "base/fs_root.h"
-#include "pod/client.h"
-#include "pod/context.h"
-#include "pod/manifest.h"
-#include "pod/to_cri.h"
+#include "pod_runner/client.h"
+#include "pod_runner/context.h"
+#include "pod_runner/manifest.h"
+#include "pod_runner/to_cri.h"
 
 namespace plimsoll::agent {
 

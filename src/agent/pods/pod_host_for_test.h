@@ -18,8 +18,8 @@
 #include "agent/pods/pod_worker.h"
 #include "base/dir_for_test.h"
 #include "base/fs_root.h"
-#include "pod/client.h"
-#include "pod/manifest.h"
+#include "pod_runner/client.h"
+#include "pod_runner/manifest.h"
 
 namespace plimsoll::agent {
 

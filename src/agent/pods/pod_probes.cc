@@ -9,7 +9,7 @@
 #include "agent/pods/plan.h"
 #include "agent/probes/prober.h"
 #include "base/status.h"
-#include "pod/dir.h"
+#include "pod_runner/dir.h"
 
 namespace plimsoll::agent {
 namespace {

@@ -7,7 +7,7 @@
 #include "absl/strings/str_join.h"
 #include "agent/pods/living_context.h"
 #include "base/status.h"
-#include "pod/to_cri.h"
+#include "pod_runner/to_cri.h"
 
 namespace plimsoll::agent {
 namespace {

@@ -13,7 +13,7 @@
 #include "agent/pods/pod_stopper.h"
 #include "agent/pods/resize_plan.h"
 #include "cri/runtime/v1/api.pb.h"
-#include "pod/manifest.h"
+#include "pod_runner/manifest.h"
 
 namespace plimsoll::agent {
 

@@ -16,11 +16,11 @@
 #include "agent/pods/pod_record.h"
 #include "agent/pods/pod_status.h"
 #include "cri/runtime/v1/api.pb.h"
-#include "pod/context.h"
-#include "pod/dir.h"
-#include "pod/manifest.h"
-#include "pod/objects.h"
-#include "pod/to_cri.h"
+#include "pod_runner/context.h"
+#include "pod_runner/dir.h"
+#include "pod_runner/manifest.h"
+#include "pod_runner/objects.h"
+#include "pod_runner/to_cri.h"
 
 namespace plimsoll::agent {
 

@@ -7,8 +7,8 @@
 #include "absl/strings/str_cat.h"
 #include "base/parallel_for.h"
 #include "base/status.h"
-#include "pod/hooks.h"
-#include "pod/lifecycle.h"
+#include "pod_runner/hooks.h"
+#include "pod_runner/lifecycle.h"
 
 namespace plimsoll::agent {
 namespace {

@@ -17,7 +17,7 @@
 #include "agent/pods/pod_host.h"
 #include "agent/pods/pod_record.h"
 #include "agent/pods/stop_turns.h"
-#include "pod/manifest.h"
+#include "pod_runner/manifest.h"
 
 namespace plimsoll::agent {
 

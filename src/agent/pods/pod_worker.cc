@@ -13,9 +13,9 @@
 #include "agent/pods/pod_counters.h"
 #include "agent/pods/resize_restarts.h"
 #include "base/status.h"
-#include "pod/dir.h"
-#include "pod/log_rotation.h"
-#include "pod/termination_message.h"
+#include "pod_runner/dir.h"
+#include "pod_runner/log_rotation.h"
+#include "pod_runner/termination_message.h"
 
 namespace plimsoll::agent {
 namespace {

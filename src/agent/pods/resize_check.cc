@@ -5,7 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "agent/pods/admission.h"
 #include "base/status.h"
-#include "pod/pod_level.h"
+#include "pod_runner/pod_level.h"
 
 namespace plimsoll::agent {
 namespace {

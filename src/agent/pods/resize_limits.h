@@ -6,8 +6,8 @@
 #include <string>
 
 #include "agent/managers/node_managers.h"
-#include "pod/context.h"
-#include "pod/manifest.h"
+#include "pod_runner/context.h"
+#include "pod_runner/manifest.h"
 
 namespace plimsoll::agent {
 

@@ -6,7 +6,7 @@
 #include "absl/numeric/int128.h"
 #include "agent/pods/places.h"
 #include "agent/pods/resize_check.h"
-#include "pod/pod_level.h"
+#include "pod_runner/pod_level.h"
 #include "resources/shares.h"
 
 namespace plimsoll::agent {

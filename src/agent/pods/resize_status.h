@@ -8,7 +8,7 @@
 
 #include "agent/pods/observed_pod.h"
 #include "agent/pods/pod_record.h"
-#include "pod/manifest.h"
+#include "pod_runner/manifest.h"
 
 namespace plimsoll::agent {
 

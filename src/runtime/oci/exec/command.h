@@ -12,7 +12,7 @@
 #include "base/fs_root.h"
 #include "base/subprocess.h"
 #include "base/unique_fd.h"
-#include "entry/protocol.h"
+#include "container_entry/protocol.h"
 #include "linux/cgroup/cgroup.h"
 #include "runtime/oci/crun/crun.h"
 #include "runtime/oci/exec/descriptor_limit.h"

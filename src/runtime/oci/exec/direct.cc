@@ -14,7 +14,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/sealed_copy.h"
 #include "base/status.h"
-#include "entry/protocol.h"
+#include "container_entry/protocol.h"
 #include "linux/process.h"
 #include "runtime/oci/crun/plan.h"
 #include "runtime/oci/exec/strays.h"

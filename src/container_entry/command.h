@@ -1,0 +1,16 @@
+// The last steps of a command's process, visible to the container.
+#ifndef PLIMSOLL_CONTAINER_ENTRY_COMMAND_H_
+#define PLIMSOLL_CONTAINER_ENTRY_COMMAND_H_
+
+#include "container_entry/credentials.h"
+#include "container_entry/plan.h"
+
+namespace plimsoll::entry {
+
+// Becomes the command; this process must already have its user and capabilities. `terminal` -1: it
+// has none. Fails through `report`, which is close-on-exec.
+[[noreturn]] void Become(const Plan& plan, const Filter& filter, int terminal, int report);
+
+}  // namespace plimsoll::entry
+
+#endif  // PLIMSOLL_CONTAINER_ENTRY_COMMAND_H_

@@ -1,0 +1,30 @@
+// plimsoll-exec: runs a command in a container, in place of the OCI runtime's `exec`.
+//
+//   plimsoll-exec CONTAINER WORD...
+//
+// The plan (entry/plan.h) is descriptor 3; the words are only for listings of processes. Static and
+// without the C++ library's start-up cost. Executed from a sealed memfd, so that the container
+// can't overwrite it through /proc (CVE-2019-5736).
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include <cstdio>
+
+#include "container_entry/plan.h"
+#include "container_entry/protocol.h"
+#include "container_entry/supervise.h"
+
+int main() {
+  plimsoll::entry::Plan plan;
+  if (!plimsoll::entry::ReadPlan(plimsoll::entry::kPlanDescriptor, &plan)) {
+    dprintf(2, "plimsoll-exec is started by plimsolld; it is of no use by hand.\n");
+    return 2;
+  }
+  // A container's process that may trace others gets nothing of this one or of its children
+  // (CVE-2016-9962). This process adopts those that the command leaves behind, so that they can be
+  // found.
+  if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) != 0 || prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) != 0) {
+    return plimsoll::entry::kSilentEnd;
+  }
+  return plimsoll::entry::Supervise(plan);
+}

@@ -1,0 +1,27 @@
+#include "pod_runner/check_objects.h"
+
+#include "absl/strings/str_cat.h"
+#include "base/problems.h"
+#include "base/status.h"
+#include "pod_runner/context.h"
+#include "pod_runner/env.h"
+#include "pod_runner/files_volume.h"
+
+namespace plimsoll::pod {
+
+absl::Status CheckObjects(const Manifest& pod, const Objects* objects) {
+  PodContext context;
+  context.objects = objects;
+  absl::Status problems;
+  for (const ContainerManifest& container : pod.containers) {
+    problems = AlsoTell(problems, Annotate(ResolveEnvironment(pod, container, context).status(),
+                                           absl::StrCat(pod.file, ": container ", container.name)));
+  }
+  for (const Volume& volume : pod.volumes) {
+    if (!volume.files) continue;
+    problems = AlsoTell(problems, Annotate(ContentsOf(pod, volume, context).status(), pod.file));
+  }
+  return problems;
+}
+
+}  // namespace plimsoll::pod

@@ -1,0 +1,131 @@
+#include "pod_runner/fields.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "pod_runner/env.h"
+#include "pod_runner/hosts_file.h"
+
+namespace plimsoll::pod {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::Not;
+using ::testing::Pair;
+
+Manifest PodWithEnv(const std::string& fields) {
+  const auto pods = ParseManifests(
+      "apiVersion: v1\nkind: Pod\nmetadata: {name: p, labels: {app: web}}\nspec:\n"
+      "  serviceAccountName: robot\n  containers:\n"
+      "    - name: c\n      image: i\n"
+      "      resources: {limits: {memory: 1.5Gi}, requests: {cpu: 1250m}}\n" +
+          fields,
+      "pod.yaml");
+  EXPECT_TRUE(pods.ok()) << pods.status();
+  return pods.ok() ? pods->front() : Manifest();
+}
+
+PodContext ContextOfNode() {
+  PodContext context;
+  context.uid = "u";
+  context.node_name = "node-1";
+  context.host_ips = {"10.0.0.1", "fd00::1"};
+  context.pod_ips = {"10.1.0.5", "fd01::5"};
+  context.allocatable = {{"cpu", resources::Quantity::FromInt(4)}};
+  return context;
+}
+
+TEST(Fields, EveryFieldOfAVariable) {
+  const Manifest pod = PodWithEnv("");
+  const PodContext context = ContextOfNode();
+  EXPECT_EQ(FieldValue(pod, "metadata.uid", context), "u");
+  EXPECT_EQ(FieldValue(pod, "metadata.labels['app']", context), "web");
+  EXPECT_EQ(FieldValue(pod, "metadata.labels['none']", context), "");
+  EXPECT_EQ(FieldValue(pod, "spec.nodeName", context), "node-1");
+  EXPECT_EQ(FieldValue(pod, "spec.serviceAccountName", context), "robot");
+  EXPECT_EQ(FieldValue(pod, "status.hostIP", context), "10.0.0.1");
+  EXPECT_EQ(FieldValue(pod, "status.hostIPs", context), "10.0.0.1,fd00::1");
+  EXPECT_EQ(FieldValue(pod, "status.podIP", context), "10.1.0.5");
+  EXPECT_EQ(FieldValue(pod, "status.podIPs", context), "10.1.0.5,fd01::5");
+  Manifest on_host = pod;
+  on_host.host_network = true;
+  EXPECT_EQ(FieldValue(on_host, "status.podIP", context), "10.0.0.1");
+}
+
+TEST(Fields, ResourcesAreDividedAndRoundedUp) {
+  const Manifest pod = PodWithEnv("");
+  const auto value = [&](const std::string& resource, const char* divisor) {
+    ResourceField field{.resource = resource};
+    if (*divisor != '\0') field.divisor = *resources::Quantity::Parse(divisor);
+    return *ResourceValue(pod, &pod.containers[0], field, ContextOfNode());
+  };
+  EXPECT_EQ(value("requests.cpu", ""), "2");
+  EXPECT_EQ(value("requests.cpu", "1m"), "1250");
+  EXPECT_EQ(value("limits.memory", "1Mi"), "1536");
+  EXPECT_EQ(value("requests.memory", "1Gi"), "2") << "a limit is a request too";
+  EXPECT_EQ(value("limits.cpu", ""), "4") << "the node's";
+  EXPECT_EQ(value("requests.ephemeral-storage", ""), "0");
+  EXPECT_TRUE(absl::IsInvalidArgument(
+      ResourceValue(pod, nullptr, {.container = "d", .resource = "limits.cpu"}, ContextOfNode())
+          .status()));
+}
+
+TEST(Fields, VariablesOfObjects) {
+  const Manifest pod = PodWithEnv(
+      "      envFrom: [{configMapRef: {name: settings}}, {prefix: X_, secretRef: {name: login}},\n"
+      "                {configMapRef: {name: none, optional: true}}]\n"
+      "      env:\n"
+      "        - {name: color, value: \"$(X_user) green\"}\n"
+      "        - {name: PASS, valueFrom: {secretKeyRef: {name: login, key: user}}}\n"
+      "        - {name: NONE, valueFrom: {secretKeyRef: {name: login, key: nope, optional: "
+      "true}}}\n");
+  Objects objects;
+  ASSERT_TRUE(objects
+                  .Add("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: settings}\n"
+                       "data: {color: blue, size: big}\nbinaryData: {logo: /w==}\n---\n"
+                       "apiVersion: v1\nkind: Secret\nmetadata: {name: login}\n"
+                       "stringData: {user: admin}\n",
+                       "o")
+                  .ok());
+  PodContext context;
+  context.objects = &objects;
+  const auto all = ResolveEnvironment(pod, pod.containers[0], context);
+  ASSERT_TRUE(all.ok()) << all.status();
+  EXPECT_THAT(*all, ElementsAre(Pair("X_user", "admin"), Pair("size", "big"),
+                                Pair("color", "admin green"), Pair("PASS", "admin")));
+  EXPECT_EQ(ResolveEnvironment(pod, pod.containers[0], {}).status().message(),
+            "there is no ConfigMap default/settings");
+}
+
+TEST(Fields, AValueThatIsNoTextIsNotTold) {
+  const Manifest pod =
+      PodWithEnv("      env: [{name: A, valueFrom: {secretKeyRef: {name: s, key: k}}}]\n");
+  Objects objects;
+  ASSERT_TRUE(
+      objects.Add("apiVersion: v1\nkind: Secret\nmetadata: {name: s}\ndata: {k: aHVzaP8=}\n", "o")
+          .ok());
+  PodContext context;
+  context.objects = &objects;
+  const auto failed = ResolveEnvironment(pod, pod.containers[0], context);
+  EXPECT_THAT(std::string(failed.status().message()), HasSubstr("the value of A is no UTF-8 text"));
+  EXPECT_THAT(std::string(failed.status().message()), Not(HasSubstr("hush")));
+}
+
+TEST(HostsFile, HasThePodsNameAndItsAliases) {
+  Manifest pod = PodWithEnv("");
+  pod.host_aliases = {{"10.9.9.9", {"db", "db.local"}}};
+  EXPECT_EQ(HostsFile(pod, ContextOfNode(), "1.2.3.4 host\n"),
+            "# Kubernetes-managed hosts file.\n"
+            "127.0.0.1\tlocalhost\n::1\tlocalhost ip6-localhost ip6-loopback\n"
+            "fe00::0\tip6-localnet\nfe00::0\tip6-mcastprefix\nfe00::1\tip6-allnodes\n"
+            "fe00::2\tip6-allrouters\n10.1.0.5\tp\nfd01::5\tp\n"
+            "\n# Entries added by HostAliases.\n10.9.9.9\tdb\tdb.local\n");
+  pod.host_network = true;
+  EXPECT_EQ(HostsFile(pod, ContextOfNode(), "1.2.3.4 host"),
+            "# Kubernetes-managed hosts file (host network).\n1.2.3.4 host\n"
+            "\n# Entries added by HostAliases.\n10.9.9.9\tdb\tdb.local\n");
+}
+
+}  // namespace
+}  // namespace plimsoll::pod

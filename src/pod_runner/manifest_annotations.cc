@@ -1,0 +1,171 @@
+#include "pod_runner/manifest_annotations.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
+#include "base/closest_word.h"
+#include "base/status.h"
+#include "cdi/names.h"
+#include "resources/cpu_set.h"
+
+namespace plimsoll::pod {
+namespace {
+
+constexpr absl::string_view kDomain = "plimsoll.dev";
+constexpr absl::string_view kClassDomain = "class.plimsoll.dev";  // after a type and "."
+
+absl::Status CheckCpus(const std::string& list) {
+  const auto cpus = resources::CpuSet::Parse(list);
+  PLIMSOLL_RETURN_IF_ERROR(cpus.status());
+  return cpus->Empty() ? absl::InvalidArgumentError("names no CPU") : absl::OkStatus();
+}
+
+absl::Status CheckDevices(const std::string& list) {
+  for (const absl::string_view name : absl::StrSplit(list, ',')) {
+    PLIMSOLL_RETURN_IF_ERROR(cdi::ParseDeviceName(absl::StripAsciiWhitespace(name)).status());
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckShrink(const std::string& value) {
+  if (value == "best-effort") return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("\"", value, "\" must be best-effort, or the annotation left out"));
+}
+
+// One annotation of plimsoll.dev.
+struct OwnAnnotation {
+  absl::string_view name;      // after "plimsoll.dev/"
+  bool of_containers = false;  // also as "NAME.CONTAINER", for one container
+  absl::Status (*check)(const std::string& value) = nullptr;
+  absl::string_view ignored;  // the reason, if it has no effect
+};
+
+constexpr OwnAnnotation kOwnAnnotations[] = {
+    {.name = "cpuset", .of_containers = true, .check = CheckCpus},
+    {.name = "cdi", .of_containers = true, .check = CheckDevices},
+    {.name = "memory-shrink", .check = CheckShrink},
+    {.name = "pod-resources",
+     .ignored = "the containers' resources in the manifest are used instead"},
+    {.name = "grace-period-seconds", .ignored = "spec.terminationGracePeriodSeconds says it"},
+    {.name = "qos-class", .ignored = "it follows from the containers' requests and limits"},
+};
+
+class Checker {
+ public:
+  Checker(YamlReader& reader, const Manifest& pod) : reader_(reader) {
+    for (const ContainerManifest& container : pod.containers) containers_.push_back(container.name);
+  }
+
+  void Check(const YAML::Node& node, const std::string& key, const std::string& value) {
+    node_.reset(node);
+    path_ = absl::StrCat("metadata.annotations[", key, "]");
+    const std::pair<std::string, std::string> parts = absl::StrSplit(key, absl::MaxSplits('/', 1));
+    const auto& [domain, name] = parts;
+    const std::pair<std::string, std::string> typed =
+        absl::StrSplit(domain, absl::MaxSplits('.', 1));
+    if (domain == kDomain) {
+      CheckOwn(name, value);
+    } else if (typed.second == kClassDomain) {
+      CheckClass(absl::StrCat(domain, "/"), name);
+    } else if (!ClosestWord(domain, {std::string(kDomain)}).empty() && Find(name) != nullptr) {
+      NoteNear(absl::StrCat(kDomain, "/", name));
+    } else if (!ClosestWord(typed.second, {std::string(kClassDomain)}).empty()) {
+      NoteNear(absl::StrCat(typed.first, ".", kClassDomain, "/", name));
+    }
+  }
+
+ private:
+  static const OwnAnnotation* Find(absl::string_view name) {
+    for (const OwnAnnotation& own : kOwnAnnotations) {
+      absl::string_view rest = name;
+      if (!absl::ConsumePrefix(&rest, own.name)) continue;
+      if (rest.empty() || (own.of_containers && rest[0] == '.')) return &own;
+    }
+    return nullptr;
+  }
+
+  void CheckOwn(const std::string& name, const std::string& value) {
+    const OwnAnnotation* own = Find(name);
+    if (own == nullptr) {
+      std::vector<std::string> read;
+      for (const OwnAnnotation& each : kOwnAnnotations) {
+        if (each.ignored.empty()) read.emplace_back(each.name);
+      }
+      const std::pair<std::string, std::string> parts =
+          absl::StrSplit(name, absl::MaxSplits('.', 1));
+      const std::string closest = ClosestWord(parts.first, read);
+      const std::string behind = parts.second.empty() ? "" : absl::StrCat(".", parts.second);
+      if (!closest.empty()) return NoteNear(absl::StrCat(kDomain, "/", closest, behind));
+      return reader_.Note(node_, path_,
+                          absl::StrCat("Plimsoll reads none of this name; it reads ",
+                                       absl::StrJoin(read, ", "), " of ", kDomain));
+    }
+    if (!own->ignored.empty()) {
+      return reader_.Note(node_, path_, absl::StrCat("ignored: ", own->ignored));
+    }
+    absl::string_view container = name;
+    absl::ConsumePrefix(&container, own->name);
+    if (absl::ConsumePrefix(&container, ".")) CheckContainer(container);
+    const absl::Status status = own->check(value);
+    if (!status.ok()) reader_.Fail(node_, path_, status.message());
+  }
+
+  // Takes "rdt.class.plimsoll.dev/" and "default", "sandbox" or "container.NAME".
+  void CheckClass(const std::string& prefix, absl::string_view place) {
+    if (place == "default" || place == "sandbox") return;
+    if (absl::ConsumePrefix(&place, "container.")) return CheckContainer(place);
+    const std::pair<std::string, std::string> parts =
+        absl::StrSplit(place, absl::MaxSplits('.', 1));
+    const std::string closest = ClosestWord(parts.first, {"default", "sandbox", "container"});
+    const std::string behind = parts.second.empty() ? "" : absl::StrCat(".", parts.second);
+    if (!closest.empty()) return NoteNear(absl::StrCat(prefix, closest, behind));
+    reader_.Note(node_, path_,
+                 absl::StrCat("Plimsoll reads none of this name; it reads ", prefix, "default, ",
+                              prefix, "sandbox and ", prefix, "container.NAME"));
+  }
+
+  void CheckContainer(absl::string_view name) {
+    if (std::find(containers_.begin(), containers_.end(), name) != containers_.end()) return;
+    const std::string closest = ClosestWord(name, containers_);
+    reader_.Fail(node_, path_,
+                 absl::StrCat("there is no container \"", name, "\"; ",
+                              closest.empty() ? absl::StrCat(containers_.size() == 1 ? "there is "
+                                                                                     : "there are ",
+                                                             absl::StrJoin(containers_, ", "))
+                                              : absl::StrCat("did you mean \"", closest, "\"?")));
+  }
+
+  void NoteNear(const std::string& meant) {
+    reader_.Note(node_, path_,
+                 absl::StrCat("Plimsoll reads none of this name; did you mean ", meant, "?"));
+  }
+
+  YamlReader& reader_;
+  std::vector<std::string> containers_;
+  YAML::Node node_;
+  std::string path_;
+};
+
+}  // namespace
+
+void CheckAnnotations(YamlReader& reader, const YAML::Node& metadata, const Manifest& pod) {
+  const YAML::Node annotations =
+      metadata.IsDefined() && metadata.IsMap() ? metadata["annotations"] : YAML::Node();
+  if (!annotations.IsDefined() || !annotations.IsMap()) return;
+  Checker checker(reader, pod);
+  for (const auto& entry : annotations) {
+    // A value of another type has been reported already.
+    const auto read = pod.annotations.find(entry.first.IsScalar() ? entry.first.Scalar() : "");
+    if (read != pod.annotations.end()) checker.Check(entry.second, read->first, read->second);
+  }
+}
+
+}  // namespace plimsoll::pod

@@ -1,0 +1,72 @@
+#include "pod_runner/pod_lock.h"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <thread>
+#include <vector>
+
+#include "absl/time/clock.h"
+#include "base/dir_for_test.h"
+
+namespace plimsoll::pod {
+namespace {
+
+absl::StatusOr<PodLock> Take(const TestDir& dir, const std::string& name,
+                             absl::Duration patience = absl::Minutes(5),
+                             const std::function<bool()>& give_up = nullptr) {
+  return PodLock::TakeName(dir.root(), "state", "default", name, patience, give_up);
+}
+
+TEST(PodLock, OneHolderAndNothingIsLeft) {
+  TestDir dir;
+  {
+    const auto held = Take(dir, "web");
+    ASSERT_TRUE(held.ok()) << held.status();
+    EXPECT_TRUE(absl::IsDeadlineExceeded(Take(dir, "web", absl::ZeroDuration()).status()));
+    EXPECT_TRUE(Take(dir, "db", absl::ZeroDuration()).ok()) << "another name is another lock";
+    EXPECT_TRUE(
+        absl::IsCancelled(Take(dir, "web", absl::Minutes(5), [] { return true; }).status()));
+  }
+  EXPECT_TRUE(Take(dir, "web", absl::ZeroDuration()).ok());
+  EXPECT_TRUE(dir.root().List("state/pods")->empty());
+}
+
+TEST(PodLock, WhoChoosesUserIdsIsAloneToo) {
+  TestDir dir;
+  const auto take = [&dir] {
+    return PodLock::TakeUserIds(dir.root(), "state", absl::ZeroDuration(), nullptr);
+  };
+  {
+    const auto held = take();
+    ASSERT_TRUE(held.ok()) << held.status();
+    EXPECT_TRUE(absl::IsDeadlineExceeded(take().status()));
+    EXPECT_TRUE(Take(dir, "web", absl::ZeroDuration()).ok()) << "names are others'";
+  }
+  EXPECT_TRUE(take().ok());
+}
+
+TEST(PodLock, NeverTwoAtOnceThoughTheFileComesAndGoes) {
+  TestDir dir;
+  std::atomic<int> inside = 0;
+  std::atomic<int> most = 0;
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 8; ++i) {
+    threads.emplace_back([&] {
+      for (int round = 0; round < 20; ++round) {
+        const auto held = Take(dir, "web");
+        ASSERT_TRUE(held.ok()) << held.status();
+        const int now = ++inside;
+        if (now > most) most = now;
+        std::this_thread::yield();
+        --inside;
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(most, 1);
+  EXPECT_TRUE(dir.root().List("state/pods")->empty());
+}
+
+}  // namespace
+}  // namespace plimsoll::pod

@@ -1,0 +1,246 @@
+#include "pod_runner/runner.h"
+
+#include <grpcpp/grpcpp.h>
+
+#include <atomic>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/synchronization/mutex.h"
+#include "base/dir_for_test.h"
+#include "cri/runtime/v1/api.grpc.pb.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "plimsoll/v1/node.grpc.pb.h"
+
+namespace plimsoll::pod {
+namespace {
+
+using ::testing::ElementsAre;
+
+// The fate of a RunPodSandbox whose answer is lost.
+enum class Fate {
+  kMade,      // the daemon was killed before it could answer; its successor has the pod
+  kPutAway,   // the daemon was killed; its successor removed the half-made pod
+  kMadeLate,  // the connection broke; the daemon is still making the pod
+};
+
+// The daemon that is asked, and its successor.
+class LosingDaemon : public cri::RuntimeService::Service, public node::NodeService::Service {
+ public:
+  explicit LosingDaemon(Fate fate) : fate_(fate) {}
+
+  grpc::Status RunPodSandbox(grpc::ServerContext*, const cri::RunPodSandboxRequest* request,
+                             cri::RunPodSandboxResponse*) override {
+    absl::MutexLock lock(&mutex_);
+    if (fate_ == Fate::kMade) {
+      cri::PodSandbox* pod = pods_.add_items();
+      pod->set_id("0123456789ab");
+      *pod->mutable_metadata() = request->config().metadata();
+    }
+    if (fate_ != Fate::kMadeLate) ++started_at_;
+    return {grpc::StatusCode::UNAVAILABLE, "Socket closed"};
+  }
+  grpc::Status ListPodSandbox(grpc::ServerContext*, const cri::ListPodSandboxRequest*,
+                              cri::ListPodSandboxResponse* response) override {
+    absl::MutexLock lock(&mutex_);
+    *response = pods_;
+    return grpc::Status::OK;
+  }
+  grpc::Status DaemonStatus(grpc::ServerContext*, const node::DaemonStatusRequest*,
+                            node::DaemonStatusResponse* response) override {
+    absl::MutexLock lock(&mutex_);
+    response->set_pid(1);
+    response->set_started_at(started_at_);
+    return grpc::Status::OK;
+  }
+
+ private:
+  const Fate fate_;
+  absl::Mutex mutex_;
+  cri::ListPodSandboxResponse pods_ ABSL_GUARDED_BY(mutex_);
+  int64_t started_at_ ABSL_GUARDED_BY(mutex_) = 1;
+};
+
+// A daemon on a machine so busy that it answers a start before the kernel refuses the program.
+class BusyDaemon : public cri::RuntimeService::Service, public node::NodeService::Service {
+ public:
+  static constexpr char kWhy[] = "container \"a\": its program could not be executed \x1b";
+
+  grpc::Status RunPodSandbox(grpc::ServerContext*, const cri::RunPodSandboxRequest*,
+                             cri::RunPodSandboxResponse* response) override {
+    response->set_pod_sandbox_id("0123456789ab");
+    return grpc::Status::OK;
+  }
+  grpc::Status ListPodSandbox(grpc::ServerContext*, const cri::ListPodSandboxRequest*,
+                              cri::ListPodSandboxResponse*) override {
+    return grpc::Status::OK;
+  }
+  grpc::Status StopPodSandbox(grpc::ServerContext*, const cri::StopPodSandboxRequest*,
+                              cri::StopPodSandboxResponse*) override {
+    return grpc::Status::OK;
+  }
+  grpc::Status RemovePodSandbox(grpc::ServerContext*, const cri::RemovePodSandboxRequest*,
+                                cri::RemovePodSandboxResponse*) override {
+    return grpc::Status::OK;
+  }
+  grpc::Status CreateContainer(grpc::ServerContext*, const cri::CreateContainerRequest*,
+                               cri::CreateContainerResponse* response) override {
+    response->set_container_id("a");
+    return grpc::Status::OK;
+  }
+  grpc::Status StartContainer(grpc::ServerContext*, const cri::StartContainerRequest*,
+                              cri::StartContainerResponse*) override {
+    return grpc::Status::OK;
+  }
+  grpc::Status ListContainers(grpc::ServerContext*, const cri::ListContainersRequest*,
+                              cri::ListContainersResponse* response) override {
+    cri::Container* container = response->add_containers();
+    container->set_id("a");
+    container->set_state(cri::CONTAINER_EXITED);
+    has_exited_ = true;
+    return grpc::Status::OK;
+  }
+  grpc::Status ContainerStatus(grpc::ServerContext*, const cri::ContainerStatusRequest*,
+                               cri::ContainerStatusResponse* response) override {
+    cri::ContainerStatus& status = *response->mutable_status();
+    status.set_id("a");
+    status.set_state(has_exited_ ? cri::CONTAINER_EXITED : cri::CONTAINER_RUNNING);
+    if (!has_exited_) return grpc::Status::OK;
+    status.set_exit_code(128);
+    status.set_reason("StartError");
+    status.set_message(kWhy);
+    return grpc::Status::OK;
+  }
+  grpc::Status DaemonStatus(grpc::ServerContext*, const node::DaemonStatusRequest*,
+                            node::DaemonStatusResponse*) override {
+    return grpc::Status::OK;
+  }
+
+ private:
+  std::atomic<bool> has_exited_ = false;
+};
+
+// The observer's calls, in order.
+class Told : public Observer {
+ public:
+  void OnPlan(const std::vector<std::string>& containers) override {
+    words.push_back("plan " + absl::StrJoin(containers, " "));
+  }
+  void OnLogOpen(const std::string& container, const std::string& path) override {
+    words.push_back(absl::StrCat("log of ", container, " opens at ", path));
+  }
+  void OnLogEnd(const std::string& container) override {
+    words.push_back(absl::StrCat("log of ", container, " ends"));
+  }
+  void OnStartRefused(const std::string& container, absl::string_view message) override {
+    words.push_back(absl::StrCat("start of ", container, " refused: ", message));
+  }
+  void OnMayBeLeft() override { words.emplace_back("may be left"); }
+
+  std::vector<std::string> words;
+};
+
+class RunnerTest : public ::testing::Test {
+ protected:
+  void Serve(Fate fate) { Serve(std::make_unique<LosingDaemon>(fate)); }
+  template <typename Daemon>
+  void Serve(std::unique_ptr<Daemon> daemon) {
+    const std::string socket = dir_.path() + "/socket";
+    grpc::ServerBuilder builder;
+    builder.AddListeningPort("unix:" + socket, grpc::InsecureServerCredentials());
+    builder.RegisterService(static_cast<cri::RuntimeService::Service*>(daemon.get()));
+    builder.RegisterService(static_cast<node::NodeService::Service*>(daemon.get()));
+    daemon_ = std::move(daemon);
+    server_ = builder.BuildAndStart();
+    ASSERT_NE(server_, nullptr);
+    auto client = Client::Open({.address = "unix://" + socket});
+    ASSERT_TRUE(client.ok()) << client.status();
+    client_ = *std::move(client);
+  }
+  Outcome Run() {
+    const FsRoot root = *FsRoot::Open("/");
+    const auto pods = ParseManifests(
+        "apiVersion: v1\nkind: Pod\nmetadata: {name: web}\n"
+        "spec:\n  restartPolicy: Never\n  containers: [{name: a, image: busybox}]\n",
+        "web.yaml");
+    EXPECT_TRUE(pods.ok()) << pods.status();
+    if (!pods.ok()) return {};
+    RunnerOptions options;
+    options.state_directory = dir_.path();
+    return Runner(*client_, told_, root, pods->front(), options).Run();
+  }
+
+  TestDir dir_;
+  std::shared_ptr<void> daemon_;
+  std::unique_ptr<grpc::Server> server_;
+  std::unique_ptr<Client> client_;
+  Told told_;
+};
+
+TEST_F(RunnerTest, ALostAnswerOfAPodThatIsThereNamesIt) {
+  Serve(Fate::kMade);
+  if (HasFatalFailure()) return;
+  const Outcome outcome = Run();
+  EXPECT_TRUE(absl::IsUnavailable(outcome.status)) << outcome.status;
+  EXPECT_THAT(told_.words, ElementsAre("plan a", "may be left"));
+  EXPECT_TRUE(dir_.root().Exists(absl::StrCat("pods/", outcome.uid))) << "it may be used";
+}
+
+TEST_F(RunnerTest, ALostAnswerOfAPodThatIsNotThereNamesNone) {
+  Serve(Fate::kPutAway);
+  if (HasFatalFailure()) return;
+  const Outcome outcome = Run();
+  EXPECT_TRUE(absl::IsUnavailable(outcome.status)) << outcome.status;
+  EXPECT_THAT(told_.words, ElementsAre("plan a"));
+  EXPECT_FALSE(dir_.root().Exists(absl::StrCat("pods/", outcome.uid)));
+}
+
+// The daemon that is making the pod may list it later.
+TEST_F(RunnerTest, ALostAnswerOfADaemonThatGoesOnNamesThePod) {
+  Serve(Fate::kMadeLate);
+  if (HasFatalFailure()) return;
+  const Outcome outcome = Run();
+  EXPECT_TRUE(absl::IsUnavailable(outcome.status)) << outcome.status;
+  EXPECT_THAT(told_.words, ElementsAre("plan a", "may be left"));
+  EXPECT_TRUE(dir_.root().Exists(absl::StrCat("pods/", outcome.uid))) << "it may be used";
+}
+
+TEST_F(RunnerTest, AStartErrorThatComesLateIsTold) {
+  Serve(std::make_unique<BusyDaemon>());
+  if (HasFatalFailure()) return;
+  const Outcome outcome = Run();
+  EXPECT_TRUE(outcome.status.ok()) << outcome.status;
+  EXPECT_EQ(outcome.FailedCode(), 128);
+  const std::string log = absl::StrCat(dir_.path(), "/pods/", outcome.uid, "/logs/a.0.log");
+  EXPECT_THAT(told_.words, ElementsAre("plan a", "log of a opens at " + log, "log of a ends",
+                                       absl::StrCat("start of a refused: ", BusyDaemon::kWhy)));
+}
+
+TEST(Runner, RestartsSlowDown) {
+  EXPECT_EQ(RestartDelay(0), absl::Seconds(10));
+  EXPECT_EQ(RestartDelay(1), absl::Seconds(20));
+  EXPECT_EQ(RestartDelay(5), absl::Minutes(5));
+  EXPECT_EQ(RestartDelay(1000), absl::Minutes(5));
+}
+
+TEST(Outcome, TheFailedCodeIsTheFirstContainersThatHadToSucceed) {
+  Outcome outcome;
+  EXPECT_EQ(outcome.FailedCode(), 0);
+  outcome.containers.resize(3);
+  outcome.containers[0].role = resources::ContainerRequirements::Role::kSidecar;
+  outcome.containers[0].status.set_exit_code(143);
+  EXPECT_EQ(outcome.FailedCode(), 0);
+  outcome.containers[2].status.set_exit_code(7);
+  EXPECT_EQ(outcome.FailedCode(), 7);
+  outcome.containers[0].status.set_reason(kStartError);
+  EXPECT_EQ(outcome.FailedCode(), 143) << "a sidecar that can't be executed has failed";
+}
+
+}  // namespace
+}  // namespace plimsoll::pod

@@ -1,0 +1,83 @@
+// The start of a pod: its directory, its user ids, its sandbox.
+#ifndef PLIMSOLL_POD_RUNNER_SANDBOX_MAKER_H_
+#define PLIMSOLL_POD_RUNNER_SANDBOX_MAKER_H_
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "base/fs_root.h"
+#include "pod_runner/client.h"
+#include "pod_runner/dir.h"
+#include "pod_runner/manifest.h"
+#include "pod_runner/pod_lock.h"
+#include "pod_runner/to_cri.h"
+
+namespace plimsoll::pod {
+
+// A pod of the daemon that has the name and namespace of one of `pods`.
+absl::StatusOr<std::optional<cri::PodSandbox>> FindNamesake(Client& client,
+                                                            const std::vector<Manifest>& pods);
+// ALREADY_EXISTS: the error of a pod whose name `namesake` has.
+absl::Status NameIsTaken(const cri::PodSandbox& namesake);
+
+// Makes one sandbox with a new uid. After a failure it knows whether the daemon may have made the
+// sandbox all the same. Used by one thread.
+class SandboxMaker {
+ public:
+  struct Options {
+    std::string state_directory;                   // the daemon's
+    std::set<std::string> pod_class_types;         // see PodContext
+    const Objects* objects = nullptr;              // see PodContext
+    std::map<std::string, std::string> image_ids;  // see PodContext
+    std::function<bool()> interrupted;             // asked while a lock is waited for
+  };
+
+  // `root` is "/". All references outlive this.
+  SandboxMaker(Client& client, const FsRoot& root, const Manifest& pod, Options options);
+
+  // Makes the pod's directory and the CRI's messages. Call it first, and once.
+  absl::Status Prepare();
+  // Asks the daemon for the sandbox. Returns its id, or "" after an interrupt. ALREADY_EXISTS:
+  // namesake() took the name since images were pulled.
+  absl::StatusOr<std::string> Make();
+  // Translates the containers again where they need the addresses of the sandbox that Make
+  // returned.
+  absl::Status Complete(const std::string& sandbox_id);
+
+  const std::string& uid() const { return uid_; }
+  const PodDir& dir() const { return dir_; }
+  const PodConfigs& configs() const { return configs_; }
+  const std::optional<cri::PodSandbox>& namesake() const { return namesake_; }
+  // The daemon was asked for the sandbox, and may have it.
+  bool may_be_made() const { return may_be_made_; }
+
+ private:
+  // Chooses the ids of a user namespace. OK without ids after an interrupt.
+  absl::Status ChooseIds();
+  // `daemon` is IdentityOf the daemon that was asked.
+  bool MayHaveBeenMade(const absl::Status& failure, const std::string& daemon);
+
+  Client& client_;
+  const FsRoot& root_;
+  const Manifest& pod_;
+  const Options options_;
+  const std::string uid_;
+  PodContext context_;
+  PodDir dir_;
+  PodConfigs configs_;
+  std::optional<PodLock> ids_;  // held until the daemon has the pod, and so its ids
+  bool given_up_ = false;       // an interrupt came before ids were chosen
+  std::optional<cri::PodSandbox> namesake_;
+  bool may_be_made_ = false;
+};
+
+}  // namespace plimsoll::pod
+
+#endif  // PLIMSOLL_POD_RUNNER_SANDBOX_MAKER_H_

@@ -1,0 +1,66 @@
+// Translates a manifest to the CRI's messages, as kubelet does.
+#ifndef PLIMSOLL_POD_RUNNER_TO_CRI_H_
+#define PLIMSOLL_POD_RUNNER_TO_CRI_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "cri/runtime/v1/api.pb.h"
+#include "pod_runner/context.h"
+#include "pod_runner/manifest.h"
+
+namespace plimsoll::pod {
+
+namespace cri = ::runtime::v1;
+
+// Keys that Plimsoll's commands read.
+inline constexpr char kGraceAnnotation[] = "plimsoll.dev/grace-period-seconds";
+inline constexpr char kRoleLabel[] = "plimsoll.dev/role";  // "container", "init", "sidecar"
+inline constexpr char kQosAnnotation[] = "plimsoll.dev/qos-class";
+// On sandboxes and containers of an agent: its node's name.
+inline constexpr char kAgentLabel[] = "plimsoll.dev/agent";
+// kubelet's keys, which other tools read.
+inline constexpr char kPodNameLabel[] = "io.kubernetes.pod.name";
+inline constexpr char kPodNamespaceLabel[] = "io.kubernetes.pod.namespace";
+inline constexpr char kPodUidLabel[] = "io.kubernetes.pod.uid";
+inline constexpr char kContainerNameLabel[] = "io.kubernetes.container.name";
+
+struct PodConfigs {
+  cri::PodSandboxConfig sandbox;
+  std::vector<cri::ContainerConfig> containers;  // in the manifest's order
+  // RunPodSandboxRequest.runtime_handler
+  std::string runtime_handler;
+  // By container, then by its volumeMounts, which are the config's first mounts: the path below the
+  // volume. Empty: none, or the runtime resolves it itself (image volumes).
+  std::vector<std::vector<std::string>> sub_paths;
+};
+
+// INVALID_ARGUMENT names the container and the field, NOT_FOUND the missing object. Errors hold no
+// value of a Secret.
+absl::StatusOr<PodConfigs> ToCri(const Manifest& pod, const PodContext& context);
+
+// The parts of ToCri's messages that change while the pod lives (KEP-1287, KEP-3953): the limits
+// and the place of container `index`, its requests and limits as written, and the names, types and
+// written amounts of all containers together. `index` is in range; of the context, amounts, places
+// and swap count. INVALID_ARGUMENT as ToCri.
+absl::StatusOr<cri::LinuxContainerResources> LimitsToCri(const Manifest& pod, size_t index,
+                                                         const PodContext& context);
+cri::KubernetesResources WrittenToCri(const Manifest& pod, size_t index);
+cri::PodResourceConfig AllWrittenToCri(const Manifest& pod);
+
+// The resources of the sandbox's own group, as SetGroup. No quota limits a pod whose CPUs are its
+// alone.
+absl::StatusOr<cri::LinuxContainerResources> GroupToCri(const Manifest& pod,
+                                                        const PodContext& context);
+
+// The pod's host name. Linux takes 64 bytes, Kubernetes cuts at 63.
+std::string HostnameOf(const Manifest& pod);
+
+// The log file of a container's attempt, relative to the log directory.
+std::string LogPathOf(const std::string& container, uint32_t attempt);
+
+}  // namespace plimsoll::pod
+
+#endif  // PLIMSOLL_POD_RUNNER_TO_CRI_H_

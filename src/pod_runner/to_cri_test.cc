@@ -1,0 +1,485 @@
+#include "pod_runner/to_cri.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include "absl/strings/str_cat.h"
+#include "base/dir_for_test.h"
+#include "pod_runner/dir.h"
+#include "pod_runner/pod_level.h"
+
+namespace plimsoll::pod {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::Pair;
+using ::testing::UnorderedElementsAre;
+
+constexpr char kPod[] = R"yaml(apiVersion: v1
+kind: Pod
+metadata:
+  name: web
+  annotations: {plimsoll.dev/cpuset: "0-1", plimsoll.dev/cpuset.app: "1"}
+spec:
+  volumes: [{name: data, emptyDir: {}}]
+  securityContext: {runAsUser: 1000}
+  initContainers:
+    - {name: init, image: i}
+  containers:
+    - name: app
+      image: app:1
+      command: ["sh", "-c", "echo $(WHO)"]
+      env: [{name: WHO, value: me}]
+      volumeMounts: [{name: data, mountPath: /data, subPath: x, readOnly: true}]
+      resources:
+        requests: {cpu: 100m, memory: 1Gi}
+        limits: {cpu: 500m, memory: 1536Mi}
+      securityContext: {runAsUser: 0, runAsGroup: 5, allowPrivilegeEscalation: false}
+)yaml";
+
+Manifest ParsePod(const std::string& text) {
+  const auto pods = ParseManifests(text, "pod.yaml");
+  EXPECT_TRUE(pods.ok()) << pods.status();
+  return pods.ok() ? pods->front() : Manifest();
+}
+
+PodContext Context() {
+  PodContext context;
+  context.uid = "0000-uid";
+  context.log_directory = "/logs";
+  context.volumes = {{"data", "/host/data"}};
+  context.memory_capacity_bytes = int64_t{4} << 30;
+  context.host_dns = ParseResolvConf("nameserver 10.0.0.1\nsearch local\n");
+  return context;
+}
+
+TEST(PodToCri, APodWeighsAsItsContainersTogether) {
+  const auto shares = [](const std::string& containers) {
+    const auto pods = ParseManifests(
+        absl::StrCat("apiVersion: v1\nkind: Pod\nmetadata: {name: p}\nspec:\n", containers), "f");
+    EXPECT_TRUE(pods.ok()) << pods.status();
+    const auto configs = ToCri(pods->front(), {});
+    EXPECT_TRUE(configs.ok()) << configs.status();
+    return configs->sandbox.linux().resources().cpu_shares();
+  };
+  EXPECT_EQ(shares("  initContainers: [{name: i, image: x, resources: {requests: {cpu: 500m}}}]\n"
+                   "  containers: [{name: a, image: x, resources: {requests: {cpu: 250m}}}, "
+                   "{name: b, image: x, resources: {limits: {cpu: 750m}}}]\n"),
+            1024);
+  EXPECT_EQ(shares("  containers: [{name: a, image: x}]\n"), 2) << "as kubelet's BestEffort";
+}
+
+TEST(PodToCri, PortsOfTheHostAreThePods) {
+  const Manifest pod = ParsePod(R"yaml(apiVersion: v1
+kind: Pod
+metadata: {name: web}
+spec:
+  containers:
+    - {name: a, image: i, ports: [{containerPort: 80, hostPort: 8080}, {containerPort: 81}]}
+    - name: b
+      image: i
+      ports: [{name: dns, protocol: UDP, containerPort: 53, hostPort: 5353, hostIP: 127.0.0.1}]
+)yaml");
+  const auto configs = ToCri(pod, Context());
+  ASSERT_TRUE(configs.ok()) << configs.status();
+  const auto& ports = configs->sandbox.port_mappings();
+  ASSERT_EQ(ports.size(), 2);
+  EXPECT_EQ(ports[0].protocol(), cri::TCP);
+  EXPECT_EQ(ports[0].container_port(), 80);
+  EXPECT_EQ(ports[0].host_port(), 8080);
+  EXPECT_EQ(ports[1].protocol(), cri::UDP);
+  EXPECT_EQ(ports[1].host_ip(), "127.0.0.1");
+}
+
+TEST(PodToCri, ThePodsQosClassIsSaidWhereTheDaemonHasTheType) {
+  PodContext context = Context();
+  EXPECT_FALSE(ToCri(ParsePod(kPod), context)->sandbox.has_class_resources());
+  context.pod_class_types = {"blockio", "pod-qos"};
+  const auto configs = ToCri(ParsePod(kPod), context);
+  ASSERT_TRUE(configs.ok()) << configs.status();
+  EXPECT_THAT(configs->sandbox.class_resources().class_(),
+              ElementsAre(Pair("pod-qos", "Burstable")));
+  EXPECT_FALSE(configs->containers[0].has_class_resources()) << "annotations are theirs";
+  // With the message no annotation is read, so it carries their classes.
+  Manifest annotated = ParsePod(kPod);
+  annotated.annotations["blockio.class.plimsoll.dev/sandbox"] = "slow";
+  EXPECT_THAT(ToCri(annotated, context)->sandbox.class_resources().class_(),
+              UnorderedElementsAre(Pair("pod-qos", "Burstable"), Pair("blockio", "slow")));
+}
+
+TEST(PodToCri, SelinuxOptionsAreThePodsOrTheContainers) {
+  const auto configs = ToCri(ParsePod(R"yaml(apiVersion: v1
+kind: Pod
+metadata: {name: web}
+spec:
+  securityContext: {seLinuxOptions: {level: "s0:c1,c2"}}
+  volumes:
+    - {name: own, emptyDir: {}}
+    - {name: data, hostPath: {path: /srv}}
+  containers:
+    - name: a
+      image: i
+      volumeMounts: [{name: own, mountPath: /own}, {name: data, mountPath: /data}]
+    - name: b
+      image: i
+      securityContext: {seLinuxOptions: {user: u, role: r, type: spc_t, level: s0}}
+)yaml"),
+                             [] {
+                               PodContext context = Context();
+                               context.volumes["own"] = "/host/own";
+                               return context;
+                             }());
+  ASSERT_TRUE(configs.ok()) << configs.status();
+  EXPECT_EQ(configs->sandbox.linux().security_context().selinux_options().level(), "s0:c1,c2");
+  ASSERT_EQ(configs->containers.size(), 2);
+  const cri::ContainerConfig& a = configs->containers[0];
+  EXPECT_EQ(a.linux().security_context().selinux_options().level(), "s0:c1,c2");
+  EXPECT_TRUE(a.mounts(0).selinux_relabel());
+  EXPECT_FALSE(a.mounts(1).selinux_relabel()) << "the host's";
+  const auto& own = configs->containers[1].linux().security_context().selinux_options();
+  EXPECT_EQ(own.user() + ":" + own.role() + ":" + own.type() + ":" + own.level(), "u:r:spc_t:s0");
+}
+
+TEST(PodToCri, CdiDevicesAreThoseOfTheAnnotation) {
+  Manifest pod = ParsePod(kPod);
+  EXPECT_EQ(ToCri(pod, Context())->containers[1].cdi_devices_size(), 0);
+  pod.annotations["plimsoll.dev/cdi"] = "vendor.com/gpu=0, vendor.com/gpu=1";
+  pod.annotations["plimsoll.dev/cdi.app"] = "vendor.com/net=a";
+  const auto configs = ToCri(pod, Context());
+  ASSERT_TRUE(configs.ok()) << configs.status();
+  ASSERT_EQ(configs->containers[0].cdi_devices_size(), 2);
+  EXPECT_EQ(configs->containers[0].cdi_devices(0).name(), "vendor.com/gpu=0");
+  EXPECT_EQ(configs->containers[0].cdi_devices(1).name(), "vendor.com/gpu=1");
+  ASSERT_EQ(configs->containers[1].cdi_devices_size(), 1);
+  EXPECT_EQ(configs->containers[1].cdi_devices(0).name(), "vendor.com/net=a");
+  // pod_resources names the CDI devices too.
+  EXPECT_EQ(configs->sandbox.pod_resources().containers(0).cdi_devices_size(), 2);
+}
+
+TEST(PodToCri, GivenDevicesAreAnnouncedAndMade) {
+  Manifest pod = ParsePod(kPod);
+  pod.annotations["plimsoll.dev/cdi"] = "vendor.com/net=a";
+  PodContext context = Context();
+  context.devices["app"] = {.cdi_names = {"vendor.com/gpu=0"},
+                            .nodes = {{"/dev/ttyS0", "/dev/serial", "rw"}}};
+  const auto configs = ToCri(pod, context);
+  ASSERT_TRUE(configs.ok()) << configs.status();
+  const auto& made = configs->containers[1];
+  const auto& announced = configs->sandbox.pod_resources().containers(1);
+  for (const auto& devices : {made.devices(), announced.devices()}) {
+    ASSERT_EQ(devices.size(), 1);
+    EXPECT_EQ(devices[0].host_path(), "/dev/ttyS0");
+    EXPECT_EQ(devices[0].container_path(), "/dev/serial");
+    EXPECT_EQ(devices[0].permissions(), "rw");
+  }
+  for (const auto& names : {made.cdi_devices(), announced.cdi_devices()}) {
+    ASSERT_EQ(names.size(), 2);
+    EXPECT_EQ(names[0].name(), "vendor.com/gpu=0");
+    EXPECT_EQ(names[1].name(), "vendor.com/net=a");
+  }
+  EXPECT_EQ(configs->containers[0].devices_size(), 0);
+}
+
+TEST(PodToCri, WhatBelongsToDevicesComesWithThem) {
+  const Manifest pod = ParsePod(R"(
+apiVersion: v1
+kind: Pod
+metadata: {name: web}
+spec:
+  volumes: [{name: v, hostPath: {path: /data}}]
+  containers:
+  - name: app
+    image: i
+    command: [run, $(GPU), $(MINE)]
+    env: [{name: MINE, value: manifest}, {name: SEES, value: $(GPU)}]
+    volumeMounts: [{name: v, mountPath: /taken}]
+)");
+  PodContext context = Context();
+  context.volumes["v"] = "/data";
+  context.devices["app"] = {
+      .mounts = {{"/usr/lib/gpu", "/gpu", true}, {"/run/gpu", "/taken/", false}},
+      .env = {{"GPU", "0"}, {"MINE", "plugin"}},
+      .annotations = {{"vendor.com/gpu", "yes"}}};
+  const auto configs = ToCri(pod, context);
+  ASSERT_TRUE(configs.ok()) << configs.status();
+  const cri::ContainerConfig& made = configs->containers[0];
+  std::vector<std::string> variables;
+  for (const auto& each : made.envs()) variables.push_back(each.key() + "=" + each.value());
+  EXPECT_THAT(variables, ::testing::ElementsAre("GPU=0", "MINE=manifest", "SEES=$(GPU)"));
+  EXPECT_THAT(made.command(), ::testing::ElementsAre("run", "0", "manifest"));
+  EXPECT_EQ(made.annotations().at("vendor.com/gpu"), "yes");
+  const cri::ContainerResourceConfig& announced = configs->sandbox.pod_resources().containers(0);
+  for (const auto& mounts : {made.mounts(), announced.mounts()}) {
+    ASSERT_EQ(mounts.size(), 2);
+    EXPECT_EQ(mounts[0].host_path(), "/data") << "the manifest's, before the device's at its path";
+    EXPECT_EQ(mounts[1].host_path(), "/usr/lib/gpu");
+    EXPECT_EQ(mounts[1].container_path(), "/gpu");
+    EXPECT_TRUE(mounts[1].readonly());
+    EXPECT_FALSE(mounts[1].selinux_relabel()) << "the host's";
+  }
+  EXPECT_EQ(configs->sub_paths[0].size(), 1u) << "those of volumes alone";
+}
+
+TEST(PodToCri, TranslatesAsKubeletDoes) {
+  const auto configs = ToCri(ParsePod(kPod), Context());
+  ASSERT_TRUE(configs.ok()) << configs.status();
+  EXPECT_EQ(configs->sandbox.metadata().name(), "web");
+  EXPECT_EQ(configs->sandbox.hostname(), "web");
+  EXPECT_EQ(configs->sandbox.linux().security_context().namespace_options().network(), cri::POD);
+  EXPECT_FALSE(configs->sandbox.has_dns_config() &&
+               configs->sandbox.dns_config().servers_size() > 0);
+  EXPECT_EQ(configs->sandbox.annotations().at(kGraceAnnotation), "30");
+  EXPECT_EQ(configs->sandbox.annotations().at(kQosAnnotation), "Burstable");
+  ASSERT_EQ(configs->containers.size(), 2);
+
+  const cri::ContainerConfig& app = configs->containers[1];
+  EXPECT_THAT(app.command(), ElementsAre("sh", "-c", "echo me"));
+  EXPECT_EQ(app.log_path(), "app.0.log");
+  EXPECT_EQ(app.mounts(0).host_path(), "/host/data/x");
+  EXPECT_TRUE(app.mounts(0).readonly());
+  const auto& resources = app.linux().resources();
+  EXPECT_EQ(resources.cpu_shares(), 102);
+  EXPECT_EQ(resources.cpu_quota(), 50000);
+  EXPECT_EQ(resources.cpu_period(), 100000);
+  EXPECT_EQ(resources.memory_limit_in_bytes(), int64_t{1536} << 20);
+  EXPECT_EQ(resources.oom_score_adj(), 750);
+  EXPECT_EQ(resources.cpuset_cpus(), "1");
+  const auto& security = app.linux().security_context();
+  EXPECT_EQ(security.run_as_user().value(), 0);
+  EXPECT_EQ(security.run_as_group().value(), 5);
+  EXPECT_TRUE(security.no_new_privs());
+  EXPECT_THAT(security.readonly_paths(), ::testing::Contains("/proc/sys"));
+  // Byte for byte as in the manifest.
+  EXPECT_EQ(app.kubernetes_resources().limits().at("memory").string(), "1536Mi");
+
+  const cri::ContainerConfig& init = configs->containers[0];
+  EXPECT_EQ(init.linux().resources().cpuset_cpus(), "0-1");
+  EXPECT_EQ(init.linux().resources().cpu_shares(), 2);
+  EXPECT_EQ(init.linux().resources().oom_score_adj(), 999);
+  EXPECT_EQ(init.linux().security_context().run_as_user().value(), 1000);
+  EXPECT_EQ(configs->sandbox.pod_resources().containers(0).type(),
+            cri::ContainerResourceConfig::INIT_CONTAINER);
+}
+
+std::string Replaced(std::string text, const std::string& from, const std::string& to) {
+  const size_t at = text.find(from);
+  EXPECT_NE(at, std::string::npos) << from;
+  return text.replace(at, from.size(), to);
+}
+
+TEST(PodToCri, HostNamespacesAndPrivilege) {
+  std::string text = Replaced(kPod, "spec:\n", "spec:\n  hostNetwork: true\n  hostPID: true\n");
+  text = Replaced(text, "allowPrivilegeEscalation: false", "privileged: true");
+  const auto configs = ToCri(ParsePod(text), Context());
+  ASSERT_TRUE(configs.ok()) << configs.status();
+  EXPECT_EQ(configs->sandbox.hostname(), "");
+  EXPECT_TRUE(configs->sandbox.linux().security_context().privileged());
+  const auto& security = configs->containers[1].linux().security_context();
+  EXPECT_EQ(security.namespace_options().network(), cri::NODE);
+  EXPECT_EQ(security.namespace_options().pid(), cri::NODE);
+  EXPECT_EQ(security.masked_paths_size(), 0);
+}
+
+TEST(PodToCri, WithoutTheHostsUsersAPodAndItsVolumesHaveARangeOfIds) {
+  PodContext context = Context();
+  context.first_id = 700000;
+  const auto configs =
+      ToCri(ParsePod(Replaced(kPod, "spec:\n", "spec:\n  hostUsers: false\n")), context);
+  ASSERT_TRUE(configs.ok()) << configs.status();
+  cri::IDMapping expected;
+  expected.set_host_id(700000);
+  expected.set_length(65536);
+  const auto is_range = [&](const auto& mappings) {
+    return mappings.size() == 1 &&
+           mappings.Get(0).SerializeAsString() == expected.SerializeAsString();
+  };
+  const cri::ContainerConfig& app = configs->containers[1];
+  for (const auto* options : {&configs->sandbox.linux().security_context().namespace_options(),
+                              &app.linux().security_context().namespace_options()}) {
+    EXPECT_EQ(options->userns_options().mode(), cri::POD);
+    EXPECT_TRUE(is_range(options->userns_options().uids()));
+    EXPECT_TRUE(is_range(options->userns_options().gids()));
+  }
+  EXPECT_TRUE(is_range(app.mounts(0).uidmappings()));
+  EXPECT_TRUE(is_range(app.mounts(0).gidmappings()));
+  const auto without = ToCri(ParsePod(kPod), context);
+  EXPECT_FALSE(
+      without->sandbox.linux().security_context().namespace_options().has_userns_options());
+  EXPECT_EQ(without->containers[1].mounts(0).uidmappings_size(), 0);
+}
+
+TEST(PodToCri, OnePidNamespaceForAllOrOneForEach) {
+  const auto pid = [](const std::string& text) {
+    return ToCri(ParsePod(text), Context())
+        ->containers[1]
+        .linux()
+        .security_context()
+        .namespace_options()
+        .pid();
+  };
+  EXPECT_EQ(pid(kPod), cri::CONTAINER);
+  EXPECT_EQ(pid(Replaced(kPod, "spec:\n", "spec:\n  shareProcessNamespace: true\n")), cri::POD);
+}
+
+TEST(PodToCri, DnsOnTopOfTheHosts) {
+  const auto with = [](const std::string& dns) {
+    return ToCri(ParsePod(Replaced(kPod, "spec:\n", "spec:\n" + dns)), Context())
+        ->sandbox.dns_config();
+  };
+  const auto added = with("  dnsConfig: {nameservers: [1.1.1.1], searches: [local, x]}\n");
+  EXPECT_THAT(added.servers(), ElementsAre("10.0.0.1", "1.1.1.1"));
+  EXPECT_THAT(added.searches(), ElementsAre("local", "x"));
+  const auto alone = with("  dnsPolicy: None\n  dnsConfig: {nameservers: [1.1.1.1]}\n");
+  EXPECT_THAT(alone.servers(), ElementsAre("1.1.1.1"));
+  EXPECT_THAT(alone.searches(), ElementsAre());
+}
+
+TEST(PodToCri, ContradictionsNameTheContainer) {
+  const auto root = ToCri(
+      ParsePod(Replaced(kPod, "{runAsUser: 0,", "{runAsNonRoot: true, runAsUser: 0,")), Context());
+  EXPECT_THAT(std::string(root.status().message()),
+              HasSubstr("container app: runAsNonRoot contradicts runAsUser: 0"));
+}
+
+TEST(PodToCri, LongNamesBecomeValidHostnames) {
+  const std::string name(80, 'a');
+  const auto configs = ToCri(ParsePod(Replaced(kPod, "name: web", "name: " + name)), Context());
+  ASSERT_TRUE(configs.ok()) << configs.status();
+  EXPECT_EQ(configs->sandbox.hostname().size(), 63);
+}
+
+TEST(PodToCri, VolumesOfImagesAndOfFilesAreReadOnly) {
+  const Manifest pod = ParsePod(R"yaml(apiVersion: v1
+kind: Pod
+metadata: {name: web}
+spec:
+  runtimeClassName: kata
+  volumes:
+    - {name: tools, image: {reference: "tools:1"}}
+    - {name: conf, configMap: {name: settings, optional: true}}
+    - {name: data, emptyDir: {}}
+  containers:
+    - name: a
+      image: i
+      env: [{name: PART, value: x/y}]
+      lifecycle: {stopSignal: SIGUSR1}
+      securityContext: {appArmorProfile: {type: Localhost, localhostProfile: mine}}
+      volumeMounts:
+        - {name: tools, mountPath: /tools, subPath: bin}
+        - {name: conf, mountPath: /conf}
+        - {name: data, mountPath: /data, subPathExpr: $(PART)/z}
+)yaml");
+  PodContext context = Context();
+  context.volumes = {{"conf", "/host/conf"}, {"data", "/host/data"}};
+  context.image_ids = {{"tools:1", "sha256:7"}};
+  context.hosts_file = "/host/hosts";
+  context.termination_logs = {{"a", "/host/log"}};
+  const auto configs = ToCri(pod, context);
+  ASSERT_TRUE(configs.ok()) << configs.status();
+  EXPECT_EQ(configs->runtime_handler, "kata");
+  EXPECT_THAT(configs->sub_paths[0], ElementsAre("", "", "x/y/z"));
+  const cri::ContainerConfig& config = configs->containers[0];
+  EXPECT_EQ(config.stop_signal(), cri::SIGNAL_SIGUSR1);
+  EXPECT_EQ(config.linux().security_context().apparmor().localhost_ref(), "mine");
+  ASSERT_EQ(config.mounts().size(), 5);
+  EXPECT_EQ(config.mounts(0).image().image(), "sha256:7");
+  EXPECT_EQ(config.mounts(0).image().user_specified_image(), "tools:1");
+  EXPECT_EQ(config.mounts(0).image_sub_path(), "bin");
+  EXPECT_TRUE(config.mounts(0).readonly() && config.mounts(0).host_path().empty());
+  EXPECT_TRUE(config.mounts(1).readonly());
+  EXPECT_EQ(config.mounts(2).host_path(), "/host/data/x/y/z");
+  EXPECT_EQ(config.mounts(3).container_path(), "/etc/hosts");
+  EXPECT_EQ(config.mounts(4).container_path(), "/dev/termination-log");
+}
+
+TEST(PodToCri, ASubPathOfAMissingVariableIsRefused) {
+  Manifest pod = ParsePod(kPod);
+  pod.containers[1].mounts[0].sub_path.clear();
+  for (const auto& [expression, message] :
+       {std::pair("$(NONE)/x", "there is no variable NONE"),
+        std::pair("$(UP)", "must become a relative path without")}) {
+    pod.containers[1].mounts[0].sub_path_expr = expression;
+    pod.containers[1].env = {{.name = "UP", .value = "../etc"}};
+    EXPECT_THAT(std::string(ToCri(pod, Context()).status().message()), HasSubstr(message));
+  }
+}
+
+// KEP-2837.
+TEST(PodToCri, ThePodsOwnResourcesSizeItsGroup) {
+  const Manifest pod = ParsePod(R"yaml(apiVersion: v1
+kind: Pod
+metadata: {name: web}
+spec:
+  resources: {requests: {memory: 2Gi}, limits: {cpu: 500m, memory: 3Gi}}
+  containers:
+    - {name: a, image: i, resources: {requests: {memory: 1Gi}}}
+    - {name: b, image: i}
+)yaml");
+  const auto configs = ToCri(pod, Context());
+  ASSERT_TRUE(configs.ok()) << configs.status();
+  const auto& group = configs->sandbox.linux().resources();
+  EXPECT_EQ(group.cpu_shares(), 512);
+  EXPECT_EQ(group.cpu_quota(), 50000);
+  EXPECT_EQ(group.memory_limit_in_bytes(), int64_t{3} << 30);
+  EXPECT_EQ(QosClassOf(pod), resources::QosClass::kBurstable);
+  // A container without a limit has the pod's, in its own group as well.
+  const auto& own = configs->containers[1].linux().resources();
+  EXPECT_EQ(own.cpu_shares(), 512);
+  EXPECT_EQ(own.cpu_quota(), 50000);
+  EXPECT_EQ(own.memory_limit_in_bytes(), int64_t{3} << 30);
+  EXPECT_TRUE(configs->containers[1].kubernetes_resources().limits().empty());
+  // Half of the gigabyte that the pod has left is each container's, of four on the machine.
+  EXPECT_EQ(configs->containers[0].linux().resources().oom_score_adj(), 625);
+  EXPECT_EQ(configs->containers[1].linux().resources().oom_score_adj(), 875);
+  const auto& asked = configs->sandbox.pod_resources().kubernetes_resources();
+  EXPECT_EQ(asked.requests().at("cpu").string(), "500m");
+  EXPECT_EQ(asked.limits().at("memory").string(), "3Gi");
+}
+
+TEST(PodDir, MakesVolumesAndRemovesThem) {
+  TestDir dir;
+  const FsRoot root = *FsRoot::Open("/");
+  Manifest pod = ParsePod(kPod);
+  pod.volumes.push_back({"made", false, dir.path() + "/made", "DirectoryOrCreate"});
+  const auto made = MakePodDir(root, dir.path(), "uid-1", pod);
+  ASSERT_TRUE(made.ok()) << made.status();
+  EXPECT_EQ(made->volumes.at("made"), dir.path() + "/made");
+  EXPECT_EQ(root.Stat(made->volumes.at("data"))->st_mode & 07777, 0777u);
+  EXPECT_TRUE(root.Exists(made->log_directory));
+  ASSERT_TRUE(RemovePodDir(root, dir.path(), "uid-1").ok());
+  EXPECT_FALSE(dir.root().Exists("pods/uid-1"));
+  EXPECT_TRUE(dir.root().Exists("made"));
+  EXPECT_TRUE(RemovePodDir(root, dir.path(), "uid-1").ok());
+  EXPECT_FALSE(RemovePodDir(root, dir.path(), "..").ok());
+  EXPECT_FALSE(RemovePodDir(root, dir.path(), "a/b").ok());
+}
+
+TEST(PodDir, AMissingHostPathLeavesNothing) {
+  TestDir dir;
+  const FsRoot root = *FsRoot::Open("/");
+  Manifest pod = ParsePod(kPod);
+  pod.volumes.push_back({"gone", false, dir.path() + "/gone", ""});
+  EXPECT_THAT(std::string(MakePodDir(root, dir.path(), "uid-1", pod).status().message()),
+              HasSubstr("volume gone: hostPath"));
+  EXPECT_FALSE(dir.root().Exists("pods/uid-1"));
+  pod.volumes.back() = {"file", false, dir.path(), "File"};
+  EXPECT_THAT(std::string(MakePodDir(root, dir.path(), "uid-1", pod).status().message()),
+              HasSubstr("is there but is no File"));
+}
+
+TEST(Host, Facts) {
+  TestDir dir;
+  ASSERT_TRUE(dir.root().MakeDirs("proc").ok());
+  ASSERT_TRUE(dir.root().ReplaceFile("proc/meminfo", "MemTotal:  1024 kB\nMemFree: 1 kB\n").ok());
+  EXPECT_EQ(*MemoryCapacityBytes(dir.root()), 1 << 20);
+  ASSERT_TRUE(dir.root().ReplaceFile("proc/meminfo", "nothing\n").ok());
+  EXPECT_FALSE(MemoryCapacityBytes(dir.root()).ok());
+  EXPECT_THAT(RandomUid(),
+              ::testing::MatchesRegex("[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-"
+                                      "[0-9a-f]{12}"));
+}
+
+}  // namespace
+}  // namespace plimsoll::pod
