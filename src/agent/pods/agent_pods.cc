@@ -347,7 +347,7 @@ void AgentPods::OnGone(const PodKey& pod) {
   {
     const absl::MutexLock lock(&mutex_);
     if (table_.Find(pod) == nullptr) host_.board.Remove(pod);
-    ShareCpus(host_.places->managers());
+    UseRoom();
   }
   Retry();
 }
@@ -355,7 +355,7 @@ void AgentPods::OnGone(const PodKey& pod) {
 void AgentPods::OnRoom() {
   PrepareAdmission();
   const absl::MutexLock lock(&mutex_);
-  ShareCpus(host_.places->managers());
+  UseRoom();
   changes_.Retry();
 }
 

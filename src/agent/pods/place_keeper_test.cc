@@ -78,11 +78,11 @@ TEST_F(PlaceKeeperTest, ExclusiveCpusHaveNoQuota) {
   // After hot-plug: others, then none.
   PodGrant grant;
   grant.containers["main"] = {.cpus = CpusIn("2"), .cpu_count = 1, .memory = {}};
-  ASSERT_TRUE(worker_->SetPlaces(grant).ok());
+  ASSERT_TRUE(PodWorker::PutGrants(*store_, {{worker_.get(), grant}}).ok());
   worker_->Step();
   EXPECT_EQ(cri_.CpusOf("main"), "2");
   grant.containers["main"].cpus = {};
-  ASSERT_TRUE(worker_->SetPlaces(grant).ok());
+  ASSERT_TRUE(PodWorker::PutGrants(*store_, {{worker_.get(), grant}}).ok());
   worker_->Step();
   EXPECT_EQ(cri_.CpusOf("main"), "0,2-3");
   EXPECT_EQ(cri_.ResourcesOf("main").cpu_quota(), 100'000) << "the CPUs are not its alone now";

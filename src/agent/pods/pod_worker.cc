@@ -112,19 +112,44 @@ bool PodWorker::holds_grant() const {
 }
 
 absl::Status PodWorker::ReleaseGrant() {
-  const absl::Status status = Change([](PodRecord& record) {
-    record.grant = {};
-    record.is_grant_released = true;
-  });
+  const absl::Status status = Change([](PodRecord& record) { Apply(std::nullopt, record); });
   return absl::IsNotFound(status) ? absl::OkStatus() : status;
 }
 
-absl::Status PodWorker::SetPlaces(const PodGrant& grant) {
-  const absl::Status status = Change([&](PodRecord& record) {
-    record.grant.containers = grant.containers;
-    record.grant.pod = grant.pod;
+void PodWorker::Apply(const std::optional<PodGrant>& grant, PodRecord& record) {
+  if (!grant) {
+    record.grant = {};
+    record.is_grant_released = true;
+    return;
+  }
+  record.grant.containers = grant->containers;
+  record.grant.pod = grant->pod;
+}
+
+absl::Status PodWorker::PutGrants(PodStore& store, std::vector<Regrant> regrants) {
+  // The order of the locks is always the same.
+  std::sort(regrants.begin(), regrants.end(), [](const Regrant& one, const Regrant& other) {
+    return one.pod->uid_ < other.pod->uid_;
   });
-  return absl::IsNotFound(status) ? absl::OkStatus() : status;
+  std::vector<PodRecord> next;
+  return PutLocked(store, regrants, next);
+}
+
+// No record may change between its copy here and the row on the disk, so all
+// locks are held then.
+absl::Status PodWorker::PutLocked(PodStore& store, absl::Span<const Regrant> regrants,
+                                  std::vector<PodRecord>& next) {
+  if (regrants.empty()) return next.empty() ? absl::OkStatus() : store.Put(next);
+  PodWorker& pod = *regrants.front().pod;
+  const absl::MutexLock lock(&pod.mutex_);
+  if (pod.shared_.is_gone) return PutLocked(store, regrants.subspan(1), next);
+  const size_t place = next.size();
+  next.push_back(pod.shared_.record);
+  Apply(regrants.front().grant, next.back());
+  PLIMSOLL_RETURN_IF_ERROR(PutLocked(store, regrants.subspan(1), next));
+  pod.shared_.record = std::move(next[place]);
+  ++pod.shared_.changes;
+  return absl::OkStatus();
 }
 
 void PodWorker::OnDevices() {
