@@ -23,8 +23,10 @@ std::string NameOf(const PodKey& pod) {
   return absl::StrCat("pod ", pod.pod_namespace, "/", pod.name);
 }
 
-PodHost WithRoom(PodHost host, std::function<void()> on_room) {
+PodHost WithRoom(PodHost host, std::function<void()> on_room,
+                 std::function<void(const std::string&)> note) {
   host.on_room = std::move(on_room);
+  host.note = std::move(note);
   host.places = std::make_shared<PlaceBook>();
   return host;
 }
@@ -53,7 +55,8 @@ absl::StatusOr<std::map<PodKey, WantedPod>> WantedPods(absl::string_view text,
 }
 
 AgentPods::AgentPods(Options options)
-    : host_(WithRoom(std::move(options.host), [this] { OnRoom(); })),
+    : host_(WithRoom(
+          std::move(options.host), [this] { OnRoom(); }, options.note)),
       before_admission_(std::move(options.before_admission)),
       admit_(std::move(options.admit)),
       node_(std::move(options.node)),

@@ -5,6 +5,7 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "agent/pods/fake_devices_for_test.h"
 #include "agent/pods/managers_for_test.h"
@@ -41,6 +42,13 @@ class PlaceKeeperTest : public PodsTest {
     worker_ = WorkerOf(record, manifest_);
     worker_->Step();
     ASSERT_THAT(cri_.Running(), ElementsAre("main"));
+  }
+  int TimesTold(const std::string& reason) const {
+    int told = 0;
+    for (const nlohmann::json& each : events_.List(std::nullopt)) {
+      if (each["reason"] == reason) told += each.value("count", 1);
+    }
+    return told;
   }
   int Updates() { return cri_.script().Count("UpdateContainerResources"); }
 
@@ -139,15 +147,30 @@ TEST_F(PlaceKeeperTest, AFailureIsToldAndRetriedAfterAPause) {
   EXPECT_EQ(cri_.CpusOf("main"), "0-2") << "another wish is no retry";
 }
 
-TEST_F(PlaceKeeperTest, ARuntimeWithoutUpdatesIsLeftAlone) {
+TEST_F(PlaceKeeperTest, ARuntimeWithoutUpdatesIsToldOfOnceAndLeftAlone) {
+  std::vector<std::string> notes;
+  host_.note = [&](const std::string& note) { notes.push_back(note); };
   Begin("");
   cri_.script().Fail("UpdateContainerResources", grpc::StatusCode::UNIMPLEMENTED, "");
   Share("0-1");
   EXPECT_LE(worker_->Step().pause, host_.place_period);
+  EXPECT_THAT(EventOf("web", "NoResourceUpdates"),
+              HasSubstr("container main doesn't get CPUs 0-1; its next start does"));
   Share("0-2");
   worker_->Step();
   EXPECT_EQ(Updates(), 1);
   EXPECT_EQ(EventOf("web", "FailedUpdateResources"), "");
+  // Its next run is asked again, and tells nothing new.
+  cri_.EndContainer("main", 1);
+  worker_->Step();
+  ASSERT_THAT(cri_.Running(), ElementsAre("main"));
+  cri_.script().Fail("UpdateContainerResources", grpc::StatusCode::UNIMPLEMENTED, "");
+  Share("0-1");
+  worker_->Step();
+  EXPECT_EQ(Updates(), 2);
+  ASSERT_EQ(notes.size(), 1u);
+  EXPECT_THAT(notes[0], HasSubstr("pod default/web: the runtime has no UpdateContainerResources"));
+  EXPECT_EQ(TimesTold("NoResourceUpdates"), 1);
 }
 
 TEST_F(PlaceKeeperTest, OomScoresFollowTheNodesMemory) {
@@ -169,11 +192,7 @@ TEST_F(PlaceKeeperTest, ARuntimeThatKeepsOomScoresIsToldOfOnce) {
   worker_->Step();
   worker_->Step();
   EXPECT_EQ(Updates(), 1);
-  int told = 0;
-  for (const nlohmann::json& each : events_.List(std::nullopt)) {
-    if (each["reason"] == "NoOOMScoreUpdates") told += each.value("count", 1);
-  }
-  EXPECT_EQ(told, 1);
+  EXPECT_EQ(TimesTold("NoOOMScoreUpdates"), 1);
 }
 
 TEST_F(PlaceKeeperTest, AnEndedContainerIsNotMoved) {
