@@ -3,6 +3,7 @@
 
 #include <gmock/gmock.h>
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -10,6 +11,7 @@
 #include "agent/pods/fake_devices_for_test.h"
 #include "agent/pods/managers_for_test.h"
 #include "agent/pods/place_book.h"
+#include "agent/pods/places.h"
 #include "agent/pods/pod_host_for_test.h"
 
 namespace plimsoll::agent {
@@ -94,6 +96,53 @@ TEST_F(PlaceKeeperTest, ExclusiveCpusHaveNoQuota) {
   worker_->Step();
   EXPECT_EQ(cri_.CpusOf("main"), "0,2-3");
   EXPECT_EQ(cri_.ResourcesOf("main").cpu_quota(), 100'000) << "the CPUs are not its alone now";
+}
+
+TEST_F(PlaceKeeperTest, ThePodsGroupHasAQuotaWhileNoContainerHasCpusOfItsOwn) {
+  std::vector<std::string> written;
+  absl::Status answer = absl::OkStatus();
+  host_.resize_group = [&](const PodRecord& record, const pod::Manifest& pod, GroupStep step,
+                           const std::function<absl::Status()>& announce) {
+    EXPECT_EQ(step, GroupStep::kSettle);
+    EXPECT_TRUE(announce().ok());
+    written.push_back(HasExclusiveCpus(record.grant, pod) ? "none" : "quota");
+    return answer;
+  };
+  Begin("1", "resources: {limits: {cpu: 1, memory: 64Mi}}, ");
+  worker_->Step();
+  worker_->Step();
+  EXPECT_THAT(written, ElementsAre("none")) << "once by each agent, which may follow a killed one";
+  PodGrant grant;
+  grant.containers["main"] = {.cpus = {}, .cpu_count = 1, .memory = {}};
+  ASSERT_TRUE(PodWorker::PutGrants(*store_, {{worker_.get(), grant}}).ok());
+  answer = absl::InternalError("cpu.max: EBUSY");
+  EXPECT_EQ(worker_->Step().pause, BackOff::kFirst);
+  EXPECT_EQ(EventOf("web", "FailedUpdateResources"),
+            "The pod's group can't get a CPU quota: cpu.max: EBUSY");
+  worker_->Step();
+  EXPECT_THAT(written, ElementsAre("none", "quota")) << "not before the pause has passed";
+  answer = absl::OkStatus();
+  clock_.Advance(BackOff::kFirst);
+  worker_->Step();
+  grant.containers["main"].cpus = CpusIn("2");
+  ASSERT_TRUE(PodWorker::PutGrants(*store_, {{worker_.get(), grant}}).ok());
+  worker_->Step();
+  worker_->Step();
+  EXPECT_THAT(written, ElementsAre("none", "quota", "quota", "none"));
+}
+
+TEST_F(PlaceKeeperTest, APodThatSharesItsCpusKeepsTheQuotaOfItsGroup) {
+  int calls = 0;
+  host_.resize_group = [&](const PodRecord&, const pod::Manifest&, GroupStep,
+                           const std::function<absl::Status()>&) {
+    ++calls;
+    return absl::OkStatus();
+  };
+  Begin("", "resources: {limits: {cpu: 500m}}, ");
+  Share("0,3");
+  worker_->Step();
+  EXPECT_EQ(cri_.CpusOf("main"), "0,3");
+  EXPECT_EQ(calls, 0);
 }
 
 TEST_F(PlaceKeeperTest, SomebodyElsesChangeIsPutRightInTheNextPeriod) {

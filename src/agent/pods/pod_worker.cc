@@ -8,6 +8,7 @@
 #include "agent/counters/timed_work.h"
 #include "agent/pods/device_answers.h"
 #include "agent/pods/passing.h"
+#include "agent/pods/places.h"
 #include "agent/pods/pod_change.h"
 #include "agent/pods/pod_counters.h"
 #include "agent/pods/resize_restarts.h"
@@ -25,9 +26,17 @@ constexpr absl::Duration kSoon = absl::Seconds(1);
 // Names of retries.
 constexpr char kSandbox[] = "sandbox";
 constexpr char kDevices[] = "devices";
+constexpr char kGroup[] = "group";
 
 void Shorten(absl::Duration& pause, absl::Duration other) {
   pause = std::min(pause, std::max(other, absl::ZeroDuration()));
+}
+
+// A pod that has no CPUs on record when its worker begins has a group with a quota. Of any other,
+// the agent before may have been killed in between.
+std::optional<bool> FirstQuota(const PodGrant& grant) {
+  const bool has_none = grant.containers.empty() && grant.pod.Empty();
+  return has_none ? std::optional(false) : std::nullopt;
 }
 
 bool AllBegan(const pod::Manifest& pod, const ObservedPod& observed) {
@@ -75,7 +84,8 @@ PodWorker::PodWorker(const PodHost& host, PodRecord record, pod::Manifest manife
       volumes_(host, manifest_),
       probes_(host, manifest_),
       memory_{.begun = std::make_shared<const pod::Manifest>(manifest_),
-              .restarts = Restarts(host.clock, host.events)},
+              .restarts = Restarts(host.clock, host.events),
+              .group_exclusive = FirstQuota(record.grant)},
       shared_{.record = std::move(record), .manifest = memory_.begun} {}
 
 PodRecord PodWorker::record() const {
@@ -329,6 +339,7 @@ absl::Duration PodWorker::GoOn(const PodRecord& begun, ObservedPod seen) {
   Shorten(pause, memory_.resizes.Keep({host_, reader_, stopper_, change}, begun, manifest_, seen));
   KeepClasses(begun, seen, pause);
   KeepPlaces(begun, seen, pause);
+  KeepGroup(begun, seen, pause);
   probes_.Mark(seen);
   // A change that comes meanwhile is the next step's.
   PodRecord record = begun;
@@ -381,6 +392,34 @@ void PodWorker::KeepPlaces(const PodRecord& record, ObservedPod& observed, Pause
   // Tells at once of an update without effect.
   outcome = memory_.places.Keep(host_, record, manifest_, observed);
   Shorten(pause, outcome.changed.empty() ? outcome.pause : kSoon);
+}
+
+void PodWorker::KeepGroup(const PodRecord& record, const ObservedPod& observed, Pause& pause) {
+  // A resize under way brings the group's amounts itself.
+  if (!host_.resize_group || !record.actuated.is_null()) return;
+  const bool exclusive = HasExclusiveCpus(record.grant, manifest_);
+  if (memory_.group_exclusive == exclusive || observed.ReadySandbox() == nullptr) return;
+  const absl::Time now = host_.clock.Now();
+  const Pause left = memory_.retries.Left(kGroup, now);
+  if (left > absl::ZeroDuration()) {
+    Shorten(pause, left);
+    return;
+  }
+  // The runtime leaves this group's limits to the agent, and need not hear of them.
+  const absl::Status status =
+      host_.resize_group(record, manifest_, GroupStep::kSettle, [] { return absl::OkStatus(); });
+  if (status.ok()) {
+    memory_.group_exclusive = exclusive;
+    memory_.retries.Forget(kGroup);
+    return;
+  }
+  if (!IsPassing(status)) {
+    host_.events.Add(
+        SubjectOf(record), "Warning", "FailedUpdateResources",
+        absl::StrCat("The pod's group can't ", exclusive ? "lose its CPU quota" : "get a CPU quota",
+                     ": ", status.message()));
+  }
+  Shorten(pause, IsPassing(status) ? kSoon : memory_.retries.OnFailure(kGroup, now));
 }
 
 void PodWorker::ReadAgain(const std::set<std::string>& changed, ObservedPod& observed,

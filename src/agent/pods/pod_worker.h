@@ -120,6 +120,8 @@ class PodWorker {
   absl::StatusOr<ObservedPod> Look(Pause& pause);
   // Puts places and amounts in force that have changed; `observed` is then as after it.
   void KeepPlaces(const PodRecord& record, ObservedPod& observed, Pause& pause);
+  // Gives the pod's group its quota, or none, where exclusive CPUs have come or gone.
+  void KeepGroup(const PodRecord& record, const ObservedPod& observed, Pause& pause);
   // Reads containers and sandboxes again that have changed.
   void ReadAgain(const std::set<std::string>& changed, ObservedPod& observed, Pause& pause);
   // Asks plugins for what the containers get with their devices, once, and puts it on record.
@@ -164,11 +166,13 @@ class PodWorker {
   struct Memory {
     std::shared_ptr<const pod::Manifest> begun;  // what manifest_ is a copy of
     Restarts restarts;
-    Retries retries;      // of the sandbox, and of plugins' answers
+    Retries retries;      // of the sandbox, of plugins' answers and of the group's quota
     std::string failure;  // the sandbox can't be made
     ClassKeeper classes;
     PlaceKeeper places;
     ResizeKeeper resizes;
+    // The pod has exclusive CPUs, as its group was told last; nullopt: not by this agent.
+    std::optional<bool> group_exclusive;
     std::set<std::string> stopped;  // sandboxes, by id
     std::optional<PodEnd> end;      // as last planned
     bool is_new = false;            // its first containers are being started
