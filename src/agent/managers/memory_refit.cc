@@ -16,10 +16,6 @@ std::string NodesText(NodeMask nodes) {
                       absl::StrJoin(nodes.ToVector(), ","));
 }
 
-bool IsDemanded(const Demand& demand) {
-  return demand.memory && !demand.has_odd_memory && !demand.memory->empty();
-}
-
 }  // namespace
 
 MemoryRefit::MemoryRefit(const NodeManagers& managers, std::vector<RefitPod>& pods)
@@ -85,7 +81,7 @@ void MemoryRefit::Keep(RefitPod& pod, const std::string& container, bool is_ordi
 
 std::string MemoryRefit::Mismatch(const Demand& demand, const std::vector<MemoryBlock>& blocks,
                                   bool is_ordinary_init) {
-  if (!IsDemanded(demand)) {
+  if (!WantsMemory(demand)) {
     return blocks.empty() ? "" : "has memory of its own, and is to share";
   }
   if (blocks.empty()) return "has no memory of its own, and is to have some";
@@ -131,7 +127,7 @@ void MemoryRefit::Fill(RefitPod& pod, const std::string& container) {
   const std::vector<MemoryBlock>& had = RefitPod::In(pod.before, container).memory;
   if (!own.empty()) return;
   absl::Status status;
-  if (IsDemanded(pod.DemandOf(container)) && !JoinOthers(pod, container)) {
+  if (WantsMemory(pod.DemandOf(container)) && !JoinOthers(pod, container)) {
     status = Allocate(pod, container);
   }
   if (own.empty() && had.empty()) return;

@@ -15,6 +15,8 @@
 namespace plimsoll::agent {
 namespace {
 
+using resources::CpuSet;
+
 constexpr size_t kMostPodsNamed = 3;
 constexpr size_t kMostFaultsNamed = 3;
 
@@ -58,25 +60,42 @@ std::vector<size_t> ByAge(const std::vector<GrantedPod>& pods) {
   return order;
 }
 
+RefitPod AsItIs(const NodeManagers& managers, const GrantedPod& granted) {
+  RefitPod pod;
+  pod.name = granted.name;
+  pod.before = granted.grant;
+  DropEmpty(pod.before);
+  pod.grant = pod.before;
+  pod.has_manifest = granted.manifest != nullptr;
+  pod.demand = pod.has_manifest ? DemandOf(*granted.manifest, managers.options().pod_level)
+                                : DemandOfGrant(pod.grant);
+  pod.is_whole = IsWhole(managers, pod.demand, pod.grant);
+  return pod;
+}
+
 // In the order of ByAge.
 std::vector<RefitPod> RefitAll(const NodeManagers& managers, const std::vector<GrantedPod>& pods) {
   std::vector<RefitPod> all;
-  for (const size_t i : ByAge(pods)) {
-    RefitPod pod;
-    pod.name = pods[i].name;
-    pod.before = pods[i].grant;
-    DropEmpty(pod.before);
-    pod.grant = pod.before;
-    pod.has_manifest = pods[i].manifest != nullptr;
-    pod.demand = pod.has_manifest ? DemandOf(*pods[i].manifest, managers.options().pod_level)
-                                  : DemandOfGrant(pod.grant);
-    pod.is_whole = IsWhole(managers, pod.demand, pod.grant);
-    all.push_back(std::move(pod));
-  }
+  for (const size_t i : ByAge(pods)) all.push_back(AsItIs(managers, pods[i]));
   CpuRefit(managers, all).Run();
   MemoryRefit(managers, all).Run();
   for (RefitPod& pod : all) DropEmpty(pod.grant);
   return all;
+}
+
+bool IsShort(const NodeManagers& managers, const Demand& demand, const ContainerGrant& has) {
+  const bool lacks_cpus =
+      managers.cpus() != nullptr &&
+      has.cpus.Size() < static_cast<size_t>(std::min(demand.cpus, int64_t{CpuSet::kMaxCpus}));
+  return lacks_cpus || (managers.memory() != nullptr && WantsMemory(demand) && has.memory.empty());
+}
+
+bool IsShort(const NodeManagers& managers, const RefitPod& pod) {
+  if (pod.is_whole) return IsShort(managers, pod.demand.pod, pod.grant.pod);
+  const auto& all = pod.demand.containers;
+  return std::any_of(all.begin(), all.end(), [&](const ContainerDemand& each) {
+    return IsShort(managers, each, RefitPod::In(pod.grant, each.name));
+  });
 }
 
 std::string FaultsOf(const RefitPod& pod) {
@@ -117,6 +136,12 @@ std::vector<Refitted> Refit(std::shared_ptr<const NodeManagers> managers,
     changed.push_back({pods[order[i]].uid, std::move(all[i].grant), std::move(all[i].notes)});
   }
   return changed;
+}
+
+bool IsAnyShort(const NodeManagers& managers, const std::vector<GrantedPod>& pods) {
+  return std::any_of(pods.begin(), pods.end(), [&](const GrantedPod& each) {
+    return IsShort(managers, AsItIs(managers, each));
+  });
 }
 
 }  // namespace plimsoll::agent

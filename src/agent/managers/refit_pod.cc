@@ -24,6 +24,10 @@ ContainerGrant& RefitPod::Own(const std::string& container) {
   return container.empty() ? grant.pod : grant.containers[container];
 }
 
+bool WantsMemory(const Demand& demand) {
+  return demand.memory && !demand.has_odd_memory && !demand.memory->empty();
+}
+
 std::string Subject(const std::string& container) {
   return container.empty() ? "the pod" : absl::StrCat("container ", container);
 }

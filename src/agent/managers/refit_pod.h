@@ -28,6 +28,9 @@ struct RefitPod {
   ContainerGrant& Own(const std::string& container);  // in `grant`
 };
 
+// Static memory gives it some.
+bool WantsMemory(const Demand& demand);
+
 // "container main", or "the pod" for "".
 std::string Subject(const std::string& container);
 

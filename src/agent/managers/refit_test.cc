@@ -104,6 +104,50 @@ TEST_F(RefitTest, WithoutRoomAContainerGoesOnWithWhatIsLeftAndGetsTheRestLater) 
   EXPECT_EQ(Misfit(), "");
 }
 
+TEST_F(RefitTest, APodThatIsShortIsServedWhenAnotherOneGivesBack) {
+  Admit(PodOfCpus("2"));
+  Admit(PodOfCpus("13"));
+  Admit(PodOf({ContainerOf("main", {})}));
+  EXPECT_FALSE(IsAnyShort(*managers_, pods_));
+  const topology::MachineMaps less = Without(maps_, CpusOfText("9"));
+  Refit(options_, less);
+  EXPECT_TRUE(IsAnyShort(*managers_, pods_));
+  EXPECT_THAT(Misfit(), HasSubstr("NodeResourceHotPlug=true")) << "the way out is told";
+  EXPECT_EQ(Refit(options_, less), "") << "nobody has given anything back";
+  pods_.erase(pods_.begin() + 1);
+  EXPECT_EQ(Refit(options_, less), "container main got CPU 8; it has CPUs 1,8");
+  EXPECT_FALSE(IsAnyShort(*managers_, pods_));
+  EXPECT_EQ(Misfit(), "");
+}
+
+TEST_F(RefitTest, APodWithoutTheMemoryThatItIsToHaveIsShort) {
+  options_.static_cpus = false;
+  Refit(options_, maps_);
+  Admit(PodOfCpus("1", "12Gi"));
+  Admit(PodOfCpus("1", "12Gi"));
+  Admit(PodOfCpus("1", "3Gi"));
+  EXPECT_FALSE(IsAnyShort(*managers_, pods_));
+  topology::MachineMaps less = maps_;
+  less.nodes[0].memory_bytes = less.nodes[1].memory_bytes = 13 * kGi;
+  Refit(options_, less);
+  EXPECT_TRUE(IsAnyShort(*managers_, pods_));
+  pods_.erase(pods_.begin());
+  EXPECT_THAT(Refit(options_, less), HasSubstr("container main got memory of NUMA node 0"));
+  EXPECT_FALSE(IsAnyShort(*managers_, pods_));
+}
+
+TEST_F(RefitTest, APodAsAWholeMayBeShort) {
+  options_.topology = {.policy = TopologyPolicy::kRestricted, .scope = TopologyScope::kPod};
+  managers_ = ManagersOf(options_, maps_);
+  Admit(PodOf({{"cpu", "2"}, {"memory", "1Gi"}},
+              {ContainerOf("a", {{"cpu", "1"}, {"memory", "512Mi"}}), ContainerOf("b", {})}));
+  Admit(PodOfCpus("8"));
+  Admit(PodOfCpus("5"));
+  EXPECT_FALSE(IsAnyShort(*managers_, pods_));
+  Refit(options_, Without(maps_, CpusOfText("9")));
+  EXPECT_TRUE(IsAnyShort(*managers_, pods_));
+}
+
 TEST_F(RefitTest, OlderPodsAreServedFirst) {
   Admit(PodOfCpus("7"));
   Admit(PodOfCpus("6"));

@@ -25,8 +25,10 @@ std::string NameOf(const PodKey& pod) {
   return absl::StrCat("pod ", pod.pod_namespace, "/", pod.name);
 }
 
-PodHost WithRoom(PodHost host, std::function<void()> on_room) {
+PodHost WithRoom(PodHost host, std::function<void()> on_room,
+                 std::function<void(const std::string&)> note) {
   host.on_room = std::move(on_room);
+  host.note = std::move(note);
   host.places = std::make_shared<PlaceBook>();
   return host;
 }
@@ -68,7 +70,8 @@ absl::StatusOr<std::map<PodKey, WantedPod>> WantedPods(absl::string_view text,
 }
 
 AgentPods::AgentPods(Options options)
-    : host_(WithRoom(std::move(options.host), [this] { OnRoom(); })),
+    : host_(WithRoom(
+          std::move(options.host), [this] { OnRoom(); }, options.note)),
       before_admission_(std::move(options.before_admission)),
       admit_(std::move(options.admit)),
       node_(std::move(options.node)),
@@ -351,7 +354,7 @@ void AgentPods::OnGone(const PodKey& pod) {
   {
     const absl::MutexLock lock(&mutex_);
     if (table_.Find(pod) == nullptr) host_.board.Remove(pod);
-    ShareCpus(host_.places->managers());
+    UseRoom();
   }
   Retry();
 }
@@ -359,7 +362,7 @@ void AgentPods::OnGone(const PodKey& pod) {
 void AgentPods::OnRoom() {
   PrepareAdmission();
   const absl::MutexLock lock(&mutex_);
-  ShareCpus(host_.places->managers());
+  UseRoom();
   changes_.Retry();
 }
 

@@ -147,7 +147,12 @@ class AgentPods : public PodService {
   // are without.
   std::vector<GrantedPod> Granted(std::vector<std::shared_ptr<const pod::Manifest>>& kept) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Puts new grants on record, all or none, tells of each and wakes these pods. Pods that have
+  // ended lose theirs where a new one needs it.
   absl::Status PutRefitted(const std::vector<Refitted>& pods) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // A pod has given back what it had: first those that are short of CPUs or memory since hot-plug
+  // get theirs, then containers share the CPUs that are left.
+  void UseRoom() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Containers that share CPUs run on those that are shared now.
   void ShareCpus(std::shared_ptr<const NodeManagers> managers)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);

@@ -1,4 +1,5 @@
 // AgentPods and the node's managers: the first ones, others after hot-plug, and what they gave.
+#include <algorithm>
 #include <map>
 #include <memory>
 #include <string>
@@ -13,6 +14,16 @@
 #include "base/status.h"
 
 namespace plimsoll::agent {
+namespace {
+
+void TellOfChange(EventLog& events, const PodWorker& pod, const Refitted& refitted) {
+  for (const std::string& note : refitted.notes) {
+    events.Add({.kind = "Pod", .key = pod.key(), .uid = pod.uid(), .container = ""}, "Warning",
+               "CPUsChanged", note);
+  }
+}
+
+}  // namespace
 
 std::vector<GrantedPod> AgentPods::Granted(
     std::vector<std::shared_ptr<const pod::Manifest>>& kept) const {
@@ -40,18 +51,30 @@ std::vector<GrantedPod> AgentPods::Granted(
 }
 
 absl::Status AgentPods::PutRefitted(const std::vector<Refitted>& pods) {
-  std::map<std::string, PodTable::Worker> workers;
-  for (PodTable::Worker& each : table_.All()) workers[each->uid()] = std::move(each);
-  for (const Refitted& each : pods) {
-    const auto worker = workers.find(each.uid);
-    // It has gone meanwhile, or its record can't be read and is left alone.
-    if (worker == workers.end()) continue;
-    PLIMSOLL_RETURN_IF_ERROR(worker->second->SetPlaces(each.grant));
-    const PodKey& key = worker->second->key();
-    for (const std::string& note : each.notes) {
-      host_.events.Add({.kind = "Pod", .key = key, .uid = each.uid, .container = ""}, "Warning",
-                       "CPUsChanged", note);
+  if (pods.empty()) return absl::OkStatus();
+  std::map<std::string, const Refitted*> refitted;
+  for (const Refitted& each : pods) refitted[each.uid] = &each;
+  std::vector<PodWorker::Regrant> regrants;
+  const std::vector<PodTable::Worker> all = table_.All();
+  for (const PodTable::Worker& each : all) {
+    // One of an unreadable record is without a worker, and left alone.
+    const auto it = refitted.find(each->uid());
+    if (it != refitted.end()) {
+      regrants.push_back({each.get(), it->second->grant});
+      continue;
     }
+    // What a pod had that has ended may be another's now: nothing is on two records.
+    const PodGrant left = each->record().grant;
+    if (left.Empty() || each->holds_grant()) continue;
+    const bool is_taken = std::any_of(pods.begin(), pods.end(), [&](const Refitted& other) {
+      return Overlap(other.grant, left);
+    });
+    if (is_taken) regrants.push_back({each.get(), std::nullopt});
+  }
+  PLIMSOLL_RETURN_IF_ERROR(PodWorker::PutGrants(host_.store, regrants));
+  for (const PodWorker::Regrant& each : regrants) {
+    table_.Wake(each.pod->uid());
+    if (each.grant) TellOfChange(host_.events, *each.pod, *refitted[each.pod->uid()]);
   }
   return absl::OkStatus();
 }
@@ -68,6 +91,21 @@ absl::Status AgentPods::SetManagers(std::shared_ptr<const NodeManagers> managers
   ShareCpus(std::move(managers));
   table_.WakeAll();
   return absl::OkStatus();
+}
+
+void AgentPods::UseRoom() {
+  const std::shared_ptr<const NodeManagers> managers = host_.places->managers();
+  if (managers == nullptr) return;
+  std::vector<std::shared_ptr<const pod::Manifest>> kept;
+  const std::vector<GrantedPod> granted = Granted(kept);
+  if (IsAnyShort(*managers, granted)) {
+    const absl::Status put = PutRefitted(Refit(managers, granted));
+    if (!put.ok() && note_) {
+      note_(absl::StrCat("pods that are short of CPUs or memory wait for the end of another pod: ",
+                         put.message()));
+    }
+  }
+  ShareCpus(managers);
 }
 
 void AgentPods::ShareCpus(std::shared_ptr<const NodeManagers> managers) {

@@ -8,6 +8,7 @@
 #include <thread>
 #include <utility>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "agent/pods/agent_pods.h"
 #include "agent/pods/agent_pods_for_test.h"
@@ -185,6 +186,94 @@ TEST_F(AgentPodsManagersTest, AfterHotPlugPodsFollow) {
   EXPECT_EQ(cri_.CpusOf("own"), "1,3") << "what fits stays";
   Restart();
   EXPECT_EQ(CpusOnRecord("own"), "1,3");
+}
+
+TEST_F(AgentPodsManagersTest, APodThatIsShortGetsTheCpusOfAPodThatGoes) {
+  Start();
+  Take(Guaranteed("own", 2));
+  Take(Guaranteed("other", 1));
+  Take(BestEffort("shared"));
+  ASSERT_TRUE(AwaitCpus("other", "3"));
+  ASSERT_TRUE(pods_->SetManagers(StaticCpus("0-1,3"), /*refit=*/true).ok());
+  ASSERT_TRUE(AwaitCpus("own", "1"));
+  Delete("other");
+  EXPECT_TRUE(AwaitCpus("own", "1,3"));
+  EXPECT_EQ(CpusOnRecord("own"), "1,3");
+  EXPECT_TRUE(AwaitCpus("shared", "0"));
+}
+
+TEST_F(AgentPodsManagersTest, APodThatIsShortGetsTheCpusOfAPodThatHasEnded) {
+  Start();
+  Take(Guaranteed("job", 1, "restartPolicy: Never, "));
+  Take(Guaranteed("own", 2));
+  ASSERT_TRUE(AwaitCpus("own", "2-3"));
+  ASSERT_TRUE(AwaitPhase("job", "Running"));
+  managers_ = StaticCpus("0-2");
+  ASSERT_TRUE(pods_->SetManagers(managers_, /*refit=*/true).ok());
+  ASSERT_TRUE(AwaitCpus("own", "2"));
+  EXPECT_EQ(CpusOnRecord("job"), "1");
+  cri_.EndContainer("job", 0);
+  pods_->WakeAll();
+  EXPECT_TRUE(AwaitCpus("own", "1-2"));
+  EXPECT_EQ(CpusOnRecord("own"), "1-2");
+  EXPECT_EQ(CpusOnRecord("job"), "") << "no CPU is on two records";
+  ASSERT_TRUE(AwaitPhase("job", "Succeeded"));
+  Restart();
+  EXPECT_EQ(CpusOnRecord("own"), "1-2") << "also without the gate";
+}
+
+TEST_F(AgentPodsManagersTest, ARefitOfSeveralPodsIsPutOnRecordAsAWhole) {
+  Start();
+  Take(Guaranteed("one", 1));
+  clock_.Advance(absl::Seconds(1));  // it is the older one
+  Take(Guaranteed("two", 1));
+  ASSERT_TRUE(AwaitCpus("one", "1"));
+  ASSERT_TRUE(AwaitCpus("two", "2"));
+  // The disk is full after the first row.
+  Execute(
+      "CREATE TABLE written (uid TEXT); CREATE TRIGGER full BEFORE UPDATE ON pods"
+      " WHEN EXISTS (SELECT 1 FROM written) BEGIN SELECT RAISE(ABORT, 'full'); END;"
+      " CREATE TRIGGER note AFTER UPDATE ON pods BEGIN INSERT INTO written VALUES (NEW.uid); END;");
+  const absl::Status status = pods_->SetManagers(StaticCpus("0,3-5"), /*refit=*/true);
+  EXPECT_FALSE(status.ok());
+  EXPECT_EQ(CpusOnRecord("one"), "1");
+  EXPECT_EQ(CpusOnRecord("two"), "2");
+  const nlohmann::json told = pods_->Allocations()["pods"];
+  ASSERT_EQ(told.size(), 2u);
+  for (const nlohmann::json& each : told) {
+    EXPECT_EQ(each["containers"][0]["cpus"], each["name"] == "one" ? "1" : "2");
+  }
+  EXPECT_EQ(EventOf("one", "CPUsChanged") + EventOf("two", "CPUsChanged"), "");
+
+  Execute("DROP TRIGGER full");
+  ASSERT_TRUE(pods_->SetManagers(StaticCpus("0,3-5"), true).ok());
+  EXPECT_TRUE(AwaitCpus("one", "3"));
+  EXPECT_TRUE(AwaitCpus("two", "4"));
+}
+
+TEST_F(AgentPodsManagersTest, AFullDiskLeavesAShortPodForTheNextOneThatGoes) {
+  std::atomic<int> noted = 0;
+  adapt_ = [&](AgentPods::Options& options) {
+    options.note = [&](const std::string& note) { noted += absl::StrContains(note, "are short"); };
+  };
+  Start();
+  Take(Guaranteed("own", 2));
+  Take(Guaranteed("other", 1));
+  Take(BestEffort("shared"));
+  ASSERT_TRUE(AwaitCpus("other", "3"));
+  ASSERT_TRUE(pods_->SetManagers(StaticCpus("0-1,3"), /*refit=*/true).ok());
+  ASSERT_TRUE(AwaitCpus("own", "1"));
+  Execute(
+      "CREATE TRIGGER full BEFORE UPDATE ON pods WHEN NEW.name = 'own' BEGIN"
+      " SELECT RAISE(ABORT, 'full'); END;");
+  Delete("other");
+  EXPECT_TRUE(WaitUntil([&] { return noted > 0; }));
+  EXPECT_EQ(CpusOnRecord("own"), "1");
+  EXPECT_TRUE(AwaitCpus("shared", "0,3")) << "the others share it meanwhile";
+  Execute("DROP TRIGGER full");
+  Delete("shared");
+  EXPECT_TRUE(AwaitCpus("own", "1,3"));
+  pods_.reset();
 }
 
 TEST_F(AgentPodsManagersTest, NobodyGetsTheCpusOfAPodThatCantBeRead) {

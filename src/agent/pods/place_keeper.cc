@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -184,6 +185,7 @@ absl::Duration PlaceKeeper::Send(const PodHost& host, const PodRecord& record,
   if (IsPassing(status)) return kAskSoon;
   if (absl::IsUnimplemented(status)) {
     sent.has_no_call = true;
+    TellOfNoCall(host, record, run, update);
     return absl::InfiniteDuration();
   }
   // It ended meanwhile.
@@ -193,6 +195,20 @@ absl::Duration PlaceKeeper::Send(const PodHost& host, const PodRecord& record,
   sent.last = text;
   changed.insert(run.id);
   return absl::InfiniteDuration();
+}
+
+void PlaceKeeper::TellOfNoCall(const PodHost& host, const PodRecord& record,
+                               const ObservedContainer& run, const Resources& update) {
+  if (std::exchange(has_told_of_no_call_, true)) return;
+  const std::string fault = absl::StrCat(
+      "the runtime has no UpdateContainerResources: running containers stay as they are, and ",
+      "container ", run.name, " doesn't get ", WordsOf(update),
+      "; its next start does, or a runtime with that call");
+  host.events.Add({.kind = "Pod", .key = record.key, .uid = record.uid, .container = ""}, "Warning",
+                  "NoResourceUpdates", fault);
+  if (host.note) {
+    host.note(absl::StrCat("pod ", record.key.pod_namespace, "/", record.key.name, ": ", fault));
+  }
 }
 
 absl::Duration PlaceKeeper::Fail(const PodHost& host, const PodRecord& record,

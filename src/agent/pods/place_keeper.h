@@ -29,8 +29,9 @@ class PlaceKeeper {
     absl::Duration pause = absl::InfiniteDuration();  // until a failed call's retry
   };
   // A failure is an event, and retried after a pause; so is an update without effect. One of a
-  // runtime that is away is retried soon; a runtime without such updates is left alone. A runtime
-  // that doesn't change oom_score_adj is an event of the node, once.
+  // runtime that is away is retried soon. A runtime without such updates is left alone, which is an
+  // event of the pod, once. A runtime that doesn't change oom_score_adj is an event of the node,
+  // once.
   Outcome Keep(const PodHost& host, const PodRecord& record, const pod::Manifest& pod,
                const ObservedPod& observed);
   // True once in each period, where managers confine containers: what the runtime says has to be
@@ -48,6 +49,10 @@ class PlaceKeeper {
   absl::Duration Fail(const PodHost& host, const PodRecord& record, const ObservedContainer& run,
                       const Resources& update, absl::string_view why);
 
+  // The runtime has no UpdateContainerResources.
+  void TellOfNoCall(const PodHost& host, const PodRecord& record, const ObservedContainer& run,
+                    const Resources& update);
+
   // As far as this keeper has sent it.
   struct Sent {
     Resources all;     // each member as last sent
@@ -58,6 +63,7 @@ class PlaceKeeper {
   };
   BackOff back_off_;
   std::map<std::string, Sent> sent_;  // by id
+  bool has_told_of_no_call_ = false;
   absl::Time due_ = absl::InfinitePast();
 };
 

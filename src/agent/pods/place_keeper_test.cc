@@ -3,12 +3,15 @@
 
 #include <gmock/gmock.h>
 
+#include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "agent/pods/fake_devices_for_test.h"
 #include "agent/pods/managers_for_test.h"
 #include "agent/pods/place_book.h"
+#include "agent/pods/places.h"
 #include "agent/pods/pod_host_for_test.h"
 
 namespace plimsoll::agent {
@@ -41,6 +44,13 @@ class PlaceKeeperTest : public PodsTest {
     worker_ = WorkerOf(record, manifest_);
     worker_->Step();
     ASSERT_THAT(cri_.Running(), ElementsAre("main"));
+  }
+  int TimesTold(const std::string& reason) const {
+    int told = 0;
+    for (const nlohmann::json& each : events_.List(std::nullopt)) {
+      if (each["reason"] == reason) told += each.value("count", 1);
+    }
+    return told;
   }
   int Updates() { return cri_.script().Count("UpdateContainerResources"); }
 
@@ -78,14 +88,61 @@ TEST_F(PlaceKeeperTest, ExclusiveCpusHaveNoQuota) {
   // After hot-plug: others, then none.
   PodGrant grant;
   grant.containers["main"] = {.cpus = CpusIn("2"), .cpu_count = 1, .memory = {}};
-  ASSERT_TRUE(worker_->SetPlaces(grant).ok());
+  ASSERT_TRUE(PodWorker::PutGrants(*store_, {{worker_.get(), grant}}).ok());
   worker_->Step();
   EXPECT_EQ(cri_.CpusOf("main"), "2");
   grant.containers["main"].cpus = {};
-  ASSERT_TRUE(worker_->SetPlaces(grant).ok());
+  ASSERT_TRUE(PodWorker::PutGrants(*store_, {{worker_.get(), grant}}).ok());
   worker_->Step();
   EXPECT_EQ(cri_.CpusOf("main"), "0,2-3");
   EXPECT_EQ(cri_.ResourcesOf("main").cpu_quota(), 100'000) << "the CPUs are not its alone now";
+}
+
+TEST_F(PlaceKeeperTest, ThePodsGroupHasAQuotaWhileNoContainerHasCpusOfItsOwn) {
+  std::vector<std::string> written;
+  absl::Status answer = absl::OkStatus();
+  host_.resize_group = [&](const PodRecord& record, const pod::Manifest& pod, GroupStep step,
+                           const std::function<absl::Status()>& announce) {
+    EXPECT_EQ(step, GroupStep::kSettle);
+    EXPECT_TRUE(announce().ok());
+    written.push_back(HasExclusiveCpus(record.grant, pod) ? "none" : "quota");
+    return answer;
+  };
+  Begin("1", "resources: {limits: {cpu: 1, memory: 64Mi}}, ");
+  worker_->Step();
+  worker_->Step();
+  EXPECT_THAT(written, ElementsAre("none")) << "once by each agent, which may follow a killed one";
+  PodGrant grant;
+  grant.containers["main"] = {.cpus = {}, .cpu_count = 1, .memory = {}};
+  ASSERT_TRUE(PodWorker::PutGrants(*store_, {{worker_.get(), grant}}).ok());
+  answer = absl::InternalError("cpu.max: EBUSY");
+  EXPECT_EQ(worker_->Step().pause, BackOff::kFirst);
+  EXPECT_EQ(EventOf("web", "FailedUpdateResources"),
+            "The pod's group can't get a CPU quota: cpu.max: EBUSY");
+  worker_->Step();
+  EXPECT_THAT(written, ElementsAre("none", "quota")) << "not before the pause has passed";
+  answer = absl::OkStatus();
+  clock_.Advance(BackOff::kFirst);
+  worker_->Step();
+  grant.containers["main"].cpus = CpusIn("2");
+  ASSERT_TRUE(PodWorker::PutGrants(*store_, {{worker_.get(), grant}}).ok());
+  worker_->Step();
+  worker_->Step();
+  EXPECT_THAT(written, ElementsAre("none", "quota", "quota", "none"));
+}
+
+TEST_F(PlaceKeeperTest, APodThatSharesItsCpusKeepsTheQuotaOfItsGroup) {
+  int calls = 0;
+  host_.resize_group = [&](const PodRecord&, const pod::Manifest&, GroupStep,
+                           const std::function<absl::Status()>&) {
+    ++calls;
+    return absl::OkStatus();
+  };
+  Begin("", "resources: {limits: {cpu: 500m}}, ");
+  Share("0,3");
+  worker_->Step();
+  EXPECT_EQ(cri_.CpusOf("main"), "0,3");
+  EXPECT_EQ(calls, 0);
 }
 
 TEST_F(PlaceKeeperTest, SomebodyElsesChangeIsPutRightInTheNextPeriod) {
@@ -139,15 +196,30 @@ TEST_F(PlaceKeeperTest, AFailureIsToldAndRetriedAfterAPause) {
   EXPECT_EQ(cri_.CpusOf("main"), "0-2") << "another wish is no retry";
 }
 
-TEST_F(PlaceKeeperTest, ARuntimeWithoutUpdatesIsLeftAlone) {
+TEST_F(PlaceKeeperTest, ARuntimeWithoutUpdatesIsToldOfOnceAndLeftAlone) {
+  std::vector<std::string> notes;
+  host_.note = [&](const std::string& note) { notes.push_back(note); };
   Begin("");
   cri_.script().Fail("UpdateContainerResources", grpc::StatusCode::UNIMPLEMENTED, "");
   Share("0-1");
   EXPECT_LE(worker_->Step().pause, host_.place_period);
+  EXPECT_THAT(EventOf("web", "NoResourceUpdates"),
+              HasSubstr("container main doesn't get CPUs 0-1; its next start does"));
   Share("0-2");
   worker_->Step();
   EXPECT_EQ(Updates(), 1);
   EXPECT_EQ(EventOf("web", "FailedUpdateResources"), "");
+  // Its next run is asked again, and tells nothing new.
+  cri_.EndContainer("main", 1);
+  worker_->Step();
+  ASSERT_THAT(cri_.Running(), ElementsAre("main"));
+  cri_.script().Fail("UpdateContainerResources", grpc::StatusCode::UNIMPLEMENTED, "");
+  Share("0-1");
+  worker_->Step();
+  EXPECT_EQ(Updates(), 2);
+  ASSERT_EQ(notes.size(), 1u);
+  EXPECT_THAT(notes[0], HasSubstr("pod default/web: the runtime has no UpdateContainerResources"));
+  EXPECT_EQ(TimesTold("NoResourceUpdates"), 1);
 }
 
 TEST_F(PlaceKeeperTest, OomScoresFollowTheNodesMemory) {
@@ -169,11 +241,7 @@ TEST_F(PlaceKeeperTest, ARuntimeThatKeepsOomScoresIsToldOfOnce) {
   worker_->Step();
   worker_->Step();
   EXPECT_EQ(Updates(), 1);
-  int told = 0;
-  for (const nlohmann::json& each : events_.List(std::nullopt)) {
-    if (each["reason"] == "NoOOMScoreUpdates") told += each.value("count", 1);
-  }
-  EXPECT_EQ(told, 1);
+  EXPECT_EQ(TimesTold("NoOOMScoreUpdates"), 1);
 }
 
 TEST_F(PlaceKeeperTest, AnEndedContainerIsNotMoved) {

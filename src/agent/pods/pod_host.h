@@ -89,6 +89,8 @@ struct PodHost {
       resize_group;
   // A pod has ended: others may get more. Called without a lock. May be null.
   std::function<void()> on_room;
+  // A line for the log; may be null. AgentPods brings its own.
+  std::function<void(const std::string&)> note;
   // The runtime has said that it has no UpdatePodSandboxResources.
   std::shared_ptr<std::atomic<bool>> noted_no_pod_updates =
       std::make_shared<std::atomic<bool>>(false);

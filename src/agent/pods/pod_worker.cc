@@ -9,6 +9,7 @@
 #include "agent/pods/admission.h"
 #include "agent/pods/device_answers.h"
 #include "agent/pods/passing.h"
+#include "agent/pods/places.h"
 #include "agent/pods/pod_change.h"
 #include "agent/pods/pod_counters.h"
 #include "agent/pods/resize_restarts.h"
@@ -26,6 +27,7 @@ constexpr absl::Duration kSoon = absl::Seconds(1);
 // Names of retries.
 constexpr char kSandbox[] = "sandbox";
 constexpr char kDevices[] = "devices";
+constexpr char kGroup[] = "group";
 
 void Shorten(absl::Duration& pause, absl::Duration other) {
   pause = std::min(pause, std::max(other, absl::ZeroDuration()));
@@ -39,6 +41,13 @@ absl::StatusOr<bool> DropGroup(const PodHost& host, const PodRecord& record,
   if (last.ReadySandbox() != nullptr || last.AnyRunning()) return false;
   if (host.remove_group) PLIMSOLL_RETURN_IF_ERROR(host.remove_group(record));
   return true;
+}
+
+// A pod that has no CPUs on record when its worker begins has a group with a quota. Of any other,
+// the agent before may have been killed in between.
+std::optional<bool> FirstQuota(const PodGrant& grant) {
+  const bool has_none = grant.containers.empty() && grant.pod.Empty();
+  return has_none ? std::optional(false) : std::nullopt;
 }
 
 bool AllBegan(const pod::Manifest& pod, const ObservedPod& observed) {
@@ -86,7 +95,8 @@ PodWorker::PodWorker(const PodHost& host, PodRecord record, pod::Manifest manife
       volumes_(host, manifest_),
       probes_(host, manifest_),
       memory_{.begun = std::make_shared<const pod::Manifest>(manifest_),
-              .restarts = Restarts(host.clock, host.events)},
+              .restarts = Restarts(host.clock, host.events),
+              .group_exclusive = FirstQuota(record.grant)},
       shared_{.record = std::move(record), .manifest = memory_.begun} {}
 
 PodRecord PodWorker::record() const {
@@ -128,19 +138,44 @@ bool PodWorker::holds_grant() const {
 }
 
 absl::Status PodWorker::ReleaseGrant() {
-  const absl::Status status = Change([](PodRecord& record) {
-    record.grant = {};
-    record.is_grant_released = true;
-  });
+  const absl::Status status = Change([](PodRecord& record) { Apply(std::nullopt, record); });
   return absl::IsNotFound(status) ? absl::OkStatus() : status;
 }
 
-absl::Status PodWorker::SetPlaces(const PodGrant& grant) {
-  const absl::Status status = Change([&](PodRecord& record) {
-    record.grant.containers = grant.containers;
-    record.grant.pod = grant.pod;
+void PodWorker::Apply(const std::optional<PodGrant>& grant, PodRecord& record) {
+  if (!grant) {
+    record.grant = {};
+    record.is_grant_released = true;
+    return;
+  }
+  record.grant.containers = grant->containers;
+  record.grant.pod = grant->pod;
+}
+
+absl::Status PodWorker::PutGrants(PodStore& store, std::vector<Regrant> regrants) {
+  // The order of the locks is always the same.
+  std::sort(regrants.begin(), regrants.end(), [](const Regrant& one, const Regrant& other) {
+    return one.pod->uid_ < other.pod->uid_;
   });
-  return absl::IsNotFound(status) ? absl::OkStatus() : status;
+  std::vector<PodRecord> next;
+  return PutLocked(store, regrants, next);
+}
+
+// No record may change between its copy here and the row on the disk, so all
+// locks are held then.
+absl::Status PodWorker::PutLocked(PodStore& store, absl::Span<const Regrant> regrants,
+                                  std::vector<PodRecord>& next) {
+  if (regrants.empty()) return next.empty() ? absl::OkStatus() : store.Put(next);
+  PodWorker& pod = *regrants.front().pod;
+  const absl::MutexLock lock(&pod.mutex_);
+  if (pod.shared_.is_gone) return PutLocked(store, regrants.subspan(1), next);
+  const size_t place = next.size();
+  next.push_back(pod.shared_.record);
+  Apply(regrants.front().grant, next.back());
+  PLIMSOLL_RETURN_IF_ERROR(PutLocked(store, regrants.subspan(1), next));
+  pod.shared_.record = std::move(next[place]);
+  ++pod.shared_.changes;
+  return absl::OkStatus();
 }
 
 void PodWorker::OnDevices() {
@@ -326,6 +361,7 @@ absl::Duration PodWorker::GoOn(const PodRecord& begun, ObservedPod seen) {
   Shorten(pause, memory_.resizes.Keep({host_, reader_, stopper_, change}, begun, manifest_, seen));
   KeepClasses(begun, seen, pause);
   KeepPlaces(begun, seen, pause);
+  KeepGroup(begun, seen, pause);
   probes_.Mark(seen);
   // A change that comes meanwhile is the next step's.
   PodRecord record = begun;
@@ -378,6 +414,34 @@ void PodWorker::KeepPlaces(const PodRecord& record, ObservedPod& observed, Pause
   // Tells at once of an update without effect.
   outcome = memory_.places.Keep(host_, record, manifest_, observed);
   Shorten(pause, outcome.changed.empty() ? outcome.pause : kSoon);
+}
+
+void PodWorker::KeepGroup(const PodRecord& record, const ObservedPod& observed, Pause& pause) {
+  // A resize under way brings the group's amounts itself.
+  if (!host_.resize_group || !record.actuated.is_null()) return;
+  const bool exclusive = HasExclusiveCpus(record.grant, manifest_);
+  if (memory_.group_exclusive == exclusive || observed.ReadySandbox() == nullptr) return;
+  const absl::Time now = host_.clock.Now();
+  const Pause left = memory_.retries.Left(kGroup, now);
+  if (left > absl::ZeroDuration()) {
+    Shorten(pause, left);
+    return;
+  }
+  // The runtime leaves this group's limits to the agent, and need not hear of them.
+  const absl::Status status =
+      host_.resize_group(record, manifest_, GroupStep::kSettle, [] { return absl::OkStatus(); });
+  if (status.ok()) {
+    memory_.group_exclusive = exclusive;
+    memory_.retries.Forget(kGroup);
+    return;
+  }
+  if (!IsPassing(status)) {
+    host_.events.Add(
+        SubjectOf(record), "Warning", "FailedUpdateResources",
+        absl::StrCat("The pod's group can't ", exclusive ? "lose its CPU quota" : "get a CPU quota",
+                     ": ", status.message()));
+  }
+  Shorten(pause, IsPassing(status) ? kSoon : memory_.retries.OnFailure(kGroup, now));
 }
 
 void PodWorker::ReadAgain(const std::set<std::string>& changed, ObservedPod& observed,

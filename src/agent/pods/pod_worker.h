@@ -9,12 +9,14 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <vector>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
+#include "absl/types/span.h"
 #include "agent/pods/back_off.h"
 #include "agent/pods/class_keeper.h"
 #include "agent/pods/live_volumes.h"
@@ -83,9 +85,16 @@ class PodWorker {
   bool holds_grant() const;
   // Takes the grant of a pod that has ended off its record.
   absl::Status ReleaseGrant();
-  // Gives the pod others, after the node's CPUs or memory changed; its devices and their plugins'
-  // answers stay. The next steps bring its containers there.
-  absl::Status SetPlaces(const PodGrant& grant);
+  // Another grant of a pod, after the node's CPUs or memory changed. nullopt: the pod has ended,
+  // and its grant goes off its record. Else CPUs and memory are those of `grant`, devices and
+  // plugins' answers stay, and the pod's next steps bring its containers there.
+  struct Regrant {
+    PodWorker* pod = nullptr;
+    std::optional<PodGrant> grant;
+  };
+  // Puts all of them on record, or none; pods that have gone are left out. Each pod once. Errors of
+  // the store.
+  static absl::Status PutGrants(PodStore& store, std::vector<Regrant> regrants);
   // Devices came, or their health changed: what waits for a plugin is tried again.
   void OnDevices();
   // A step has seen the runtime's pod, so that is_active tells the truth.
@@ -99,6 +108,10 @@ class PodWorker {
   absl::Status Change(absl::FunctionRef<void(PodRecord&)> change,
                       std::shared_ptr<const pod::Manifest> manifest = nullptr);
   absl::Status Forget();
+  static void Apply(const std::optional<PodGrant>& grant, PodRecord& record);
+  // The rest of PutGrants, with the locks of the pods before held. `next`: their records.
+  static absl::Status PutLocked(PodStore& store, absl::Span<const Regrant> regrants,
+                                std::vector<PodRecord>& next);
   // Takes the record's manifest for the step that begins.
   PodRecord Begin();
   Next End(const PodRecord& record, const ObservedPod& observed);
@@ -109,6 +122,8 @@ class PodWorker {
   absl::StatusOr<ObservedPod> Look(Pause& pause);
   // Puts places and amounts in force that have changed; `observed` is then as after it.
   void KeepPlaces(const PodRecord& record, ObservedPod& observed, Pause& pause);
+  // Gives the pod's group its quota, or none, where exclusive CPUs have come or gone.
+  void KeepGroup(const PodRecord& record, const ObservedPod& observed, Pause& pause);
   // Reads containers and sandboxes again that have changed.
   void ReadAgain(const std::set<std::string>& changed, ObservedPod& observed, Pause& pause);
   // Asks plugins for what the containers get with their devices, once, and puts it on record.
@@ -153,11 +168,13 @@ class PodWorker {
   struct Memory {
     std::shared_ptr<const pod::Manifest> begun;  // what manifest_ is a copy of
     Restarts restarts;
-    Retries retries;      // of the sandbox, and of plugins' answers
+    Retries retries;      // of the sandbox, of plugins' answers and of the group's quota
     std::string failure;  // the sandbox can't be made
     ClassKeeper classes;
     PlaceKeeper places;
     ResizeKeeper resizes;
+    // The pod has exclusive CPUs, as its group was told last; nullopt: not by this agent.
+    std::optional<bool> group_exclusive;
     std::set<std::string> stopped;  // sandboxes, by id
     std::optional<PodEnd> end;      // as last planned
     bool has_dropped_group = false;
