@@ -22,7 +22,8 @@ TEST(ConfigObjectTest, IsAConfigurationOfTheSameValues) {
       "reservedMemory: [{numaNode: 1, limits: {memory: 1Gi}}]\ntopologyManagerPolicy: restricted\n"
       "topologyManagerScope: pod\n"
       "topologyManagerPolicyOptions: {prefer-closest-numa-nodes: 'true'}\n"
-      "devicePluginPath: ''\npluginRegistryPath: /reg\npodResourcesPath: /res\nmemorySwap: {swapBehavior: LimitedSwap}\n"
+      "devicePluginPath: ''\npluginRegistryPath: /reg\npodResourcesPath: /res\nmemorySwap: "
+      "{swapBehavior: LimitedSwap}\n"
       "failSwapOn: true\nenforceNodeAllocatable: [pods, kube-reserved]\n"
       "systemReservedCgroup: /system.slice\nkubeReservedCgroup: /kube.slice\n",
       "f.yaml");
