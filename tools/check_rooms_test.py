@@ -11,6 +11,7 @@ import unittest
 TOOL = pathlib.Path(__file__).resolve().parent / "check_rooms"
 ROOMS = "# lowest first\nlow:\nmid/deep: low\nmid: mid/deep (low)\nhigh grpc: low mid\n"
 PICTURE = "# Rooms\n```mermaid\ngraph TD\n  high[\"top\"]\n  high --> mid\n  mid --> deep\n  deep --> low\n```\n"
+TABLE = "\n| room | for |\n| --- | --- |\n| `low` | a |\n| `mid/deep` | b |\n| `mid` | c |\n| `high` | d |\n"
 
 
 class CheckRoomsTest(unittest.TestCase):
@@ -144,16 +145,24 @@ class CheckRoomsTest(unittest.TestCase):
 
     def test_a_picture_has_the_uses_that_no_longer_way_has(self):
         picture = self.src / "picture.md"
-        picture.write_text(PICTURE)
+        picture.write_text(PICTURE + TABLE)
         document = pathlib.Path(self.directory.name) / "picture.md"
         picture.rename(document)
         self.assertEqual(self.check(str(document)), "")
-        document.write_text(PICTURE.replace("  mid --> deep\n", "  high --> low\n"))
+        document.write_text(PICTURE.replace("  mid --> deep\n", "  high --> low\n") + TABLE)
         out = self.check(str(document))
         self.assertIn("the picture lacks mid --> deep", out)
         self.assertIn("the picture has high --> low, which is no direct use", out)
         document.write_text("# Rooms\n")
         self.assertIn("has no mermaid graph", self.check(str(document)))
+
+    def test_a_table_has_one_row_for_each_room(self):
+        document = pathlib.Path(self.directory.name) / "rooms.md"
+        document.write_text(PICTURE + TABLE.replace("| `mid/deep` | b |", "| `attic` | b |\n| `low` | a |"))
+        out = self.check(str(document))
+        self.assertIn("the table has no row for mid/deep", out)
+        self.assertIn("the table has 2 rows for low", out)
+        self.assertIn("the table has a row for attic, which no line lists", out)
 
 
 if __name__ == "__main__":

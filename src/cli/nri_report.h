@@ -28,7 +28,7 @@ struct PluginChangeOf {
 std::vector<PluginChangeOf> ChangesOf(const cri::ContainerStatusResponse& response,
                                       const std::string& container);
 
-// "10-name", of all.
+// Each plugin's index and name, as in "10-name".
 std::vector<std::string> PluginNames(const nlohmann::json& nri);
 // A table of all plugins.
 std::string DescribePlugins(const nlohmann::json& nri);

@@ -84,7 +84,7 @@ TEST_F(TopologyFeedTest, WhoOnlyLooksIsToldApart) {
   EXPECT_EQ(observed_, 1);
 }
 
-// A client that has left is no longer held to anything.
+// A client that has left is not counted any more.
 TEST_F(TopologyFeedTest, AClientCountsFromItsFirstMessageToItsEnd) {
   const auto looker = Open(/*looks_only=*/true);
   const auto first = Open();

@@ -53,7 +53,8 @@ int NodesNeeded(const std::vector<HintList>& lists) {
   return needed;
 }
 
-// Lower is nearer: up to `needed` nodes the more the better; beyond, the fewer.
+// A hint's distance from the number of nodes that is needed; 0 is best. A hint of at most that
+// many nodes comes before each of more.
 int RankOf(NodeMask mask, int needed) {
   const int count = mask.Count();
   return count <= needed ? needed - count : static_cast<int>(NodeMask::kMost) + count;
