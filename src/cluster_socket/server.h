@@ -1,7 +1,7 @@
 // The socket for plimsoll-kube: ClusterService (plimsoll/v1/cluster.proto) and gRPC's health, no
 // CRI.
-#ifndef PLIMSOLL_CLUSTER_SERVER_H_
-#define PLIMSOLL_CLUSTER_SERVER_H_
+#ifndef PLIMSOLL_CLUSTER_SOCKET_SERVER_H_
+#define PLIMSOLL_CLUSTER_SOCKET_SERVER_H_
 
 #include <functional>
 #include <memory>
@@ -10,9 +10,9 @@
 #include "absl/status/statusor.h"
 #include "base/fs_root.h"
 #include "base/socket_file.h"
-#include "cluster/connection_gate.h"
-#include "cluster/node_watch.h"
-#include "cluster/pod_classes.h"
+#include "cluster_socket/connection_gate.h"
+#include "cluster_socket/node_watch.h"
+#include "cluster_socket/pod_classes.h"
 #include "cri/calls.h"
 
 namespace plimsoll::cluster {
@@ -41,4 +41,4 @@ class Server {
 
 }  // namespace plimsoll::cluster
 
-#endif  // PLIMSOLL_CLUSTER_SERVER_H_
+#endif  // PLIMSOLL_CLUSTER_SOCKET_SERVER_H_

@@ -1,6 +1,6 @@
 // Bounds the connections of a server that takes any number.
-#ifndef PLIMSOLL_CLUSTER_CONNECTION_GATE_H_
-#define PLIMSOLL_CLUSTER_CONNECTION_GATE_H_
+#ifndef PLIMSOLL_CLUSTER_SOCKET_CONNECTION_GATE_H_
+#define PLIMSOLL_CLUSTER_SOCKET_CONNECTION_GATE_H_
 
 #include <sys/types.h>
 
@@ -46,4 +46,4 @@ class ConnectionGate {
 
 }  // namespace plimsoll::cluster
 
-#endif  // PLIMSOLL_CLUSTER_CONNECTION_GATE_H_
+#endif  // PLIMSOLL_CLUSTER_SOCKET_CONNECTION_GATE_H_

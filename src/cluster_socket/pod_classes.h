@@ -5,8 +5,8 @@
 //   classes.Set(claim)        NodePrepareResources, before the pod's sandbox is made
 //   classes.OfPod(uid)        RunPodSandbox of that uid
 //   classes.Drop(claim_uid)   NodeUnprepareResources
-#ifndef PLIMSOLL_CLUSTER_POD_CLASSES_H_
-#define PLIMSOLL_CLUSTER_POD_CLASSES_H_
+#ifndef PLIMSOLL_CLUSTER_SOCKET_POD_CLASSES_H_
+#define PLIMSOLL_CLUSTER_SOCKET_POD_CLASSES_H_
 
 #include <functional>
 #include <memory>
@@ -21,7 +21,7 @@
 #include "absl/time/time.h"
 #include "base/clock.h"
 #include "base/fs_root.h"
-#include "cluster/claim_table.h"
+#include "cluster_socket/claim_table.h"
 #include "qos/registry.h"
 
 namespace plimsoll::cluster {
@@ -88,4 +88,4 @@ class PodClasses {
 
 }  // namespace plimsoll::cluster
 
-#endif  // PLIMSOLL_CLUSTER_POD_CLASSES_H_
+#endif  // PLIMSOLL_CLUSTER_SOCKET_POD_CLASSES_H_

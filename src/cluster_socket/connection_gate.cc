@@ -1,4 +1,4 @@
-#include "cluster/connection_gate.h"
+#include "cluster_socket/connection_gate.h"
 
 #include <fcntl.h>
 #include <poll.h>

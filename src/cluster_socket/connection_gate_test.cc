@@ -1,4 +1,4 @@
-#include "cluster/connection_gate.h"
+#include "cluster_socket/connection_gate.h"
 
 #include <sys/socket.h>
 #include <unistd.h>

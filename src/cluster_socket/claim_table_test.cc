@@ -1,4 +1,4 @@
-#include "cluster/claim_table.h"
+#include "cluster_socket/claim_table.h"
 
 #include <unistd.h>
 

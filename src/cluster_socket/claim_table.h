@@ -1,6 +1,6 @@
 // The durable table of the classes that claims give to pods as a whole.
-#ifndef PLIMSOLL_CLUSTER_CLAIM_TABLE_H_
-#define PLIMSOLL_CLUSTER_CLAIM_TABLE_H_
+#ifndef PLIMSOLL_CLUSTER_SOCKET_CLAIM_TABLE_H_
+#define PLIMSOLL_CLUSTER_SOCKET_CLAIM_TABLE_H_
 
 #include <cstdint>
 #include <map>
@@ -69,4 +69,4 @@ class ClaimTable {
 
 }  // namespace plimsoll::cluster
 
-#endif  // PLIMSOLL_CLUSTER_CLAIM_TABLE_H_
+#endif  // PLIMSOLL_CLUSTER_SOCKET_CLAIM_TABLE_H_

@@ -1,4 +1,4 @@
-#include "cluster/pod_classes.h"
+#include "cluster_socket/pod_classes.h"
 
 #include <algorithm>
 #include <utility>

@@ -1,4 +1,4 @@
-#include "cluster/server.h"
+#include "cluster_socket/server.h"
 
 #include <grpcpp/grpcpp.h>
 #include <grpcpp/health_check_service_interface.h>

@@ -1,4 +1,4 @@
-#include "cluster/node_watch.h"
+#include "cluster_socket/node_watch.h"
 
 #include <algorithm>
 #include <utility>

@@ -1,6 +1,6 @@
 // NodeReport (plimsoll/v1/cluster.proto): the node as a cluster needs to know it.
-#ifndef PLIMSOLL_CLUSTER_REPORT_H_
-#define PLIMSOLL_CLUSTER_REPORT_H_
+#ifndef PLIMSOLL_CLUSTER_SOCKET_REPORT_H_
+#define PLIMSOLL_CLUSTER_SOCKET_REPORT_H_
 
 #include <functional>
 #include <map>
@@ -65,4 +65,4 @@ class ReportMaker {
 
 }  // namespace plimsoll::cluster
 
-#endif  // PLIMSOLL_CLUSTER_REPORT_H_
+#endif  // PLIMSOLL_CLUSTER_SOCKET_REPORT_H_

@@ -1,4 +1,4 @@
-#include "cluster/report.h"
+#include "cluster_socket/report.h"
 
 #include <cstdint>
 #include <tuple>

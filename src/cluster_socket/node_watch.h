@@ -1,6 +1,6 @@
 // WatchNode: the newest report to any number of streams.
-#ifndef PLIMSOLL_CLUSTER_NODE_WATCH_H_
-#define PLIMSOLL_CLUSTER_NODE_WATCH_H_
+#ifndef PLIMSOLL_CLUSTER_SOCKET_NODE_WATCH_H_
+#define PLIMSOLL_CLUSTER_SOCKET_NODE_WATCH_H_
 
 #include <grpcpp/grpcpp.h>
 
@@ -17,7 +17,7 @@
 #include "base/steady_news.h"
 #include "base/steady_time.h"
 #include "base/worker_pool.h"
-#include "cluster/report.h"
+#include "cluster_socket/report.h"
 #include "plimsoll/v1/cluster.pb.h"
 
 namespace plimsoll::cluster {
@@ -98,4 +98,4 @@ class NodeWatch {
 
 }  // namespace plimsoll::cluster
 
-#endif  // PLIMSOLL_CLUSTER_NODE_WATCH_H_
+#endif  // PLIMSOLL_CLUSTER_SOCKET_NODE_WATCH_H_
