@@ -178,7 +178,7 @@ class PodWorker {
     std::set<std::string> stopped;  // sandboxes, by id
     std::optional<PodEnd> end;      // as last planned
     bool has_dropped_group = false;
-    bool is_new = false;            // its first containers are being started
+    bool is_new = false;  // its first containers are being started
   };
   Memory memory_;
 
