@@ -36,8 +36,8 @@ struct PodAmounts {
 };
 
 // A limit of CPU or memory bounds the pod if the pod has it, or if each of its containers has one
-// (an init container also if a sidecar before it has one); then the overhead is added. INVALID_ARGUMENT names a resource of huge pages with an impossible
-// size.
+// (an init container also if a sidecar before it has one); then the overhead is added.
+// INVALID_ARGUMENT names a resource of huge pages with an impossible size.
 absl::StatusOr<PodAmounts> AmountsOf(const PodResources& pod, const CpuQuotaPolicy& policy);
 
 }  // namespace plimsoll::agent
