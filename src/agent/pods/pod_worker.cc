@@ -161,8 +161,7 @@ absl::Status PodWorker::PutGrants(PodStore& store, std::vector<Regrant> regrants
   return PutLocked(store, regrants, next);
 }
 
-// No record may change between its copy here and the row on the disk, so all
-// locks are held then.
+// No record may change between its copy here and the row on the disk, so all locks are held then.
 absl::Status PodWorker::PutLocked(PodStore& store, absl::Span<const Regrant> regrants,
                                   std::vector<PodRecord>& next) {
   if (regrants.empty()) return next.empty() ? absl::OkStatus() : store.Put(next);
