@@ -65,7 +65,8 @@ Told ToldBy(const Json& page) {
         absl::StrAppend(&text, " memory ", block.value("resource", ""), "=",
                         block.value("bytes", 0), "@", block.value("numaNodes", ""));
       }
-      for (const auto& [resource, ids] : each.value("devices", Json::object()).items()) {
+      const Json devices = each.value("devices", Json::object());
+      for (const auto& [resource, ids] : devices.items()) {
         for (const Json& id : ids) {
           absl::StrAppend(&text, " devices ", resource, "=", id.get<std::string>());
         }

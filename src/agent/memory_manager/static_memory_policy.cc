@@ -1,6 +1,7 @@
 #include "agent/memory_manager/static_memory_policy.h"
 
 #include <algorithm>
+#include <iterator>
 #include <optional>
 #include <utility>
 
@@ -161,10 +162,9 @@ ResourceHints StaticMemoryPolicy::Hints(const MemoryAmounts& request,
   auto places = Question(allocatable_, request, used, reusable).Places(choice);
   ResourceHints hints;
   if (!places) return hints;
-  const std::string& last = request.rbegin()->first;
-  for (const auto& [resource, bytes] : request) {
-    hints[resource] = resource == last ? *std::move(places) : *places;
-  }
+  const auto last = std::prev(request.end());
+  for (auto each = request.begin(); each != last; ++each) hints[each->first] = *places;
+  hints[last->first] = *std::move(places);
   return hints;
 }
 
