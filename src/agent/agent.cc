@@ -150,7 +150,7 @@ class AgentImpl : public Agent {
     options.counters = reports_.counters.get();
     options.tell_socket = [this](const absl::Status& made) {
       Warn(absl::StrCat(
-          "the socket of PodResources was removed, and ",
+          config_.pod_resources_path, "/kubelet.sock was removed, and ",
           made.ok() ? "has been made again" : "can't be made again: ", made.message()));
     };
     PLIMSOLL_ASSIGN_OR_RETURN(front_.resources, PodResourcesServer::Start(std::move(options)));
@@ -279,7 +279,9 @@ class AgentImpl : public Agent {
     ServerOptions options;
     options.socket = {config_.socket, 0600, std::nullopt};
     options.tell_socket = [this](const absl::Status& status) {
-      if (!status.ok()) Warn(status.message());
+      if (status.ok()) return;
+      Warn(absl::StrCat(config_.socket,
+                        " was removed, and can't be made again: ", status.message()));
     };
     PLIMSOLL_ASSIGN_OR_RETURN(
         front_.server,

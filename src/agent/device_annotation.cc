@@ -8,6 +8,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "agent/pods/admission.h"
 
 namespace plimsoll::agent {
 
@@ -27,7 +28,7 @@ std::optional<PodVerdict> CountedDeviceRejection(const pod::Manifest& pod,
       const auto counted = resources.find(absl::StripAsciiWhitespace(word));
       if (counted == resources.end()) continue;
       return PodVerdict{"CountedDevice",
-                        absl::StrCat("annotation ", key, " names ", counted->first,
+                        absl::StrCat(kRejected, "annotation ", key, " names ", counted->first,
                                      ", which is a device of ", counted->second,
                                      " in the agent's configuration and may be another pod's; a "
                                      "request of ",

@@ -28,7 +28,7 @@ TEST(DeviceAnnotationTest, ADeviceOfTheConfigurationIsGotByARequest) {
     ASSERT_TRUE(verdict.has_value()) << key;
     EXPECT_EQ(verdict->reason, "CountedDevice");
     EXPECT_EQ(verdict->message,
-              absl::StrCat("annotation ", key,
+              absl::StrCat("Pod was rejected: annotation ", key,
                            " names vendor.com/gpu=0, which is a device of example.com/gpu in the "
                            "agent's configuration and may be another pod's; a request of "
                            "example.com/gpu gives the pod such a device"));

@@ -14,9 +14,9 @@ constexpr char kPodResourcesSocket[] = "/var/lib/kubelet/pod-resources/kubelet.s
 
 absl::Status CheckNoKubelet() {
   if (!ProbeSocket(kPodResourcesSocket).ok()) return absl::OkStatus();
-  return absl::FailedPreconditionError(
-      absl::StrCat("a kubelet runs on this machine (it answers at ", kPodResourcesSocket,
-                   "); stop it first: two of them would undo each other's work"));
+  return absl::FailedPreconditionError(absl::StrCat(
+      "a kubelet or another agent runs on this machine (it answers at ", kPodResourcesSocket,
+      "); stop it first: two of them would undo each other's work"));
 }
 
 absl::Status CheckNoKubeletsPods(const std::vector<::runtime::v1::PodSandbox>& sandboxes) {

@@ -10,8 +10,9 @@
 
 namespace plimsoll::agent {
 
-// FAILED_PRECONDITION: a kubelet answers at its socket of pod resources. Both would make pods,
-// groups and volumes of one node.
+// FAILED_PRECONDITION: a kubelet, or an agent in its place, answers at kubelet's socket of pod
+// resources. Both would make pods, groups and volumes of one node. To be called before this agent
+// serves that socket.
 absl::Status CheckNoKubelet();
 
 // FAILED_PRECONDITION names a pod that a kubelet made: it has kubelet's labels, and none of

@@ -74,7 +74,7 @@ TEST(PodAmountsTest, ALimitBoundsThePodOnlyIfAllContainersHaveOne) {
   EXPECT_EQ(Of(pod).settings.memory_limit_bytes, -1);
 }
 
-// Seen with kubelet 1.36.2. The order counts: "i" alone, before the sidecar, has no limit.
+// Seen with kubelet 1.36.2. The order counts: before the sidecar an init container needs its own.
 TEST(PodAmountsTest, ALimitedSidecarIsEnoughForInitContainersAfterIt) {
   const Texts limits = {{"cpu", "100m"}, {"memory", "30Mi"}};
   PodResources pod = {

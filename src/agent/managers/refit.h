@@ -42,8 +42,8 @@ struct Refitted {
 std::vector<Refitted> Refit(std::shared_ptr<const NodeManagers> managers,
                             const std::vector<GrantedPod>& pods);
 
-// Some pod has fewer CPUs than it is to have, or none of the memory, so that
-// Refit may give it some once another pod has given back its own. Costs little.
+// Some pod has fewer CPUs than it is to have, or none of the memory, so that Refit may give it some
+// once another pod has given back its own. Costs little.
 bool IsAnyShort(const NodeManagers& managers, const std::vector<GrantedPod>& pods);
 
 }  // namespace plimsoll::agent

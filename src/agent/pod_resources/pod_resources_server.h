@@ -23,8 +23,8 @@ class PodResourcesServer {
     std::string directory;  // of kubelet.sock, beneath `root`; is made, with mode 0750
     std::unique_ptr<PodResourcesSource> source;
     Counters* counters = nullptr;  // outlives the server; may be null
-    // The socket's file was removed by others: OK once it is there again. Called from a thread of
-    // the server's. May be null.
+    // Others removed the socket's file: OK once it is there again. ALREADY_EXISTS: another file has
+    // taken its place. Called from a thread of the server's. May be null.
     std::function<void(const absl::Status&)> tell_socket;
     // Above the rate calls fail at once, RESOURCE_EXHAUSTED. Numbers are kubelet's.
     double calls_per_second = 100;

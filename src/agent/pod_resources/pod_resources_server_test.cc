@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
+#include <cstdio>
 #include <memory>
 #include <optional>
 #include <string>
@@ -252,11 +253,24 @@ TEST_F(PodResourcesServerTest, ASocketThatIsRemovedIsMadeAgain) {
   EXPECT_EQ(ModeOf("/lib/pod-resources/kubelet.sock"), 0600u);
 }
 
-TEST_F(PodResourcesServerTest, AFileThatTookItsPlaceStays) {
+TEST_F(PodResourcesServerTest, AFileThatTookItsPlaceIsToldAndStays) {
   ASSERT_TRUE(Start().ok());
   ASSERT_TRUE(dir_.root().ReplaceFile("/lib/pod-resources/kubelet.sock", "another's").ok());
+  ASSERT_TRUE(WaitUntil([&] { return Told() == 1; }));
+  {
+    const absl::MutexLock lock(&mutex_);
+    EXPECT_TRUE(absl::IsAlreadyExists(told_[0])) << told_[0];
+  }
   server_.reset();
   EXPECT_EQ(dir_.root().Read("/lib/pod-resources/kubelet.sock").value_or(""), "another's");
+}
+
+TEST_F(PodResourcesServerTest, ASocketThatTookItsPlaceStaysThoughNobodyListens) {
+  ASSERT_TRUE(Start().ok());
+  { const auto other = ListenAt({dir_.path() + "/other.sock", 0600, std::nullopt}); }
+  ASSERT_EQ(rename((dir_.path() + "/other.sock").c_str(), Socket().c_str()), 0);
+  server_.reset();
+  EXPECT_TRUE(*dir_.root().Has("/lib/pod-resources/kubelet.sock"));
 }
 
 TEST_F(PodResourcesServerTest, TheEndWaitsForACallUnderWay) {

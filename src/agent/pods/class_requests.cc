@@ -2,6 +2,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "agent/pods/admission.h"
 #include "pod_runner/classes.h"
 
 namespace plimsoll::agent {
@@ -22,25 +23,24 @@ std::optional<PodVerdict> RejectionOf(const std::string& who, const ClassNames& 
     if (pod::AsksForDefault(name)) continue;
     const auto has = node.find(type);
     if (has == node.end()) {
-      return PodVerdict{
-          "UnknownClassType",
-          absl::StrCat("Pod was rejected: ", who, " asks for class ", name, " of type ", type,
-                       ", which the node doesn't have; its types: ", NamesOf(node))};
+      return PodVerdict{"UnknownClassType",
+                        absl::StrCat(kRejected, who, " asks for class ", name, " of type ", type,
+                                     ", which the node doesn't have; its types: ", NamesOf(node))};
     }
     const auto capacity = has->second.capacities.find(name);
     if (capacity == has->second.capacities.end()) {
-      return PodVerdict{"UnknownClass", absl::StrCat("Pod was rejected: ", who, " asks for class ",
-                                                     name, " of type ", type,
-                                                     ", which the node doesn't have; its classes: ",
-                                                     NamesOf(has->second.capacities))};
+      return PodVerdict{"UnknownClass",
+                        absl::StrCat(kRejected, who, " asks for class ", name, " of type ", type,
+                                     ", which the node doesn't have; its classes: ",
+                                     NamesOf(has->second.capacities))};
     }
     const auto by_class = used.find(type);
     const uint64_t taken =
         by_class == used.end() || !by_class->second.contains(name) ? 0 : by_class->second.at(name);
     if (capacity->second != 0 && taken >= capacity->second) {
-      return PodVerdict{"OutOfClass", absl::StrCat("Pod was rejected: ", who, " asks for class ",
-                                                   name, " of type ", type, ": used: ", taken,
-                                                   ", capacity: ", capacity->second)};
+      return PodVerdict{"OutOfClass",
+                        absl::StrCat(kRejected, who, " asks for class ", name, " of type ", type,
+                                     ": used: ", taken, ", capacity: ", capacity->second)};
     }
   }
   return std::nullopt;

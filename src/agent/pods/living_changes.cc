@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "agent/node/kube_time.h"
+#include "agent/pods/admission.h"
 #include "agent/pods/living_context.h"
 #include "agent/pods/place_book.h"
 #include "agent/pods/pod_change.h"
@@ -27,8 +28,7 @@ std::string PodName(const PodKey& pod) {
 
 // The words of an admission, for a pod that goes on with less.
 std::string WithoutRejection(absl::string_view message) {
-  absl::ConsumePrefix(&message, "Pod was rejected: ");
-  return std::string(message);
+  return std::string(absl::StripPrefix(message, kRejected));
 }
 
 bool Same(const std::optional<PodVerdict>& one, const std::optional<PodVerdict>& other) {

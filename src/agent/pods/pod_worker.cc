@@ -161,8 +161,7 @@ absl::Status PodWorker::PutGrants(PodStore& store, std::vector<Regrant> regrants
   return PutLocked(store, regrants, next);
 }
 
-// No record may change between its copy here and the row on the disk, so all
-// locks are held then.
+// No record may change between its copy here and the row on the disk, so all locks are held then.
 absl::Status PodWorker::PutLocked(PodStore& store, absl::Span<const Regrant> regrants,
                                   std::vector<PodRecord>& next) {
   if (regrants.empty()) return next.empty() ? absl::OkStatus() : store.Put(next);
@@ -275,7 +274,10 @@ PodWorker::Next PodWorker::Step() {
   if (!left.ok()) return RetryAfter(left.status());
   Pause pause = record.verdict ? StopAll(record, *observed)
                                : std::min({GoOn(record, *observed), *left, look});
-  if (!is_active() && !memory_.has_dropped_group) {
+  if (is_active()) {
+    // An ended pod runs again if another client has removed its sandbox.
+    memory_.has_dropped_group = false;
+  } else if (!memory_.has_dropped_group) {
     const absl::StatusOr<bool> dropped = DropGroup(host_, record, this->observed());
     if (!dropped.ok()) Shorten(pause, RetryAfter(dropped.status()).pause);
     memory_.has_dropped_group = dropped.value_or(false);

@@ -136,7 +136,6 @@ TEST_F(PodWorkerTest, AShorterDeletionOvertakesTheStopUnderWay) {
   EXPECT_THAT(cri_.script().Changes(), Contains("StopContainer c2 in 1 s"));
 }
 
-// Its network is there still: only a stop takes it down.
 TEST_F(PodWorkerTest, AnEndedPodsGroupGoesOnceNothingRuns) {
   int removals = 0;
   absl::Status answer = absl::FailedPreconditionError("process 7 is in the group");
@@ -156,6 +155,15 @@ TEST_F(PodWorkerTest, AnEndedPodsGroupGoesOnceNothingRuns) {
   worker_->Step();
   worker_->Step();
   EXPECT_EQ(removals, 2);
+
+  // Another client removes the sandbox: the pod runs, and ends, once more.
+  cri_.RemoveSandbox(cri_.SandboxIds()[0]);
+  worker_->Step();
+  ASSERT_THAT(cri_.Running(), ElementsAre("main"));
+  EXPECT_EQ(removals, 2);
+  cri_.EndContainer("main", 0);
+  worker_->Step();
+  EXPECT_EQ(removals, 3);
 }
 
 TEST_F(PodWorkerTest, AFailedPodsGroupGoesAfterItsContainers) {
@@ -173,6 +181,7 @@ TEST_F(PodWorkerTest, AFailedPodsGroupGoesAfterItsContainers) {
   EXPECT_EQ(removals, 1);
 }
 
+// Its network is there still: only a stop takes it down.
 TEST_F(PodWorkerTest, ASandboxThatDiedIsStoppedOnceByEachAgent) {
   Begin(OnePod("web"));
   worker_->Step();
