@@ -80,6 +80,13 @@ bool SocketKeeper::HoldsPath() const {
   return found.has_value() && found == ours_;
 }
 
+void SocketKeeper::RemoveFile(std::unique_ptr<SocketKeeper> keeper) {
+  if (keeper == nullptr || !keeper->HoldsPath()) return;
+  const std::string path = keeper->socket_.path;
+  keeper.reset();  // before the removal, which it would undo
+  unlink(path.c_str());
+}
+
 void SocketKeeper::Look() {
   const std::optional<Identity> found = Found();
   if (found.has_value() || errno != ENOENT) {

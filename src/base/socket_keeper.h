@@ -40,6 +40,9 @@ class SocketKeeper {
 
   // False: there is no file at the path, or another's.
   bool HoldsPath() const;
+  // The end of a server that listens no more: ends its keeper and removes its file. Another's file
+  // at the path stays. Nothing without a keeper.
+  static void RemoveFile(std::unique_ptr<SocketKeeper> keeper);
 
  private:
   // The file's device and inode. A socket that is open keeps its inode, so no other file has it.

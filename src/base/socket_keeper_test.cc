@@ -89,6 +89,23 @@ TEST_F(SocketKeeperTest, AFileThatTakesItsPlaceIsToldOnceAndLeftAlone) {
   EXPECT_EQ(failed_, 0);
 }
 
+TEST_F(SocketKeeperTest, AServersEndRemovesItsOwnFileAlone) {
+  ASSERT_TRUE(dir_.root().RemoveFile("sockets/it.sock").ok());
+  ASSERT_TRUE(WaitUntil([&] { return made_ == 1; }));
+  SocketKeeper::RemoveFile(std::move(keeper_));
+  EXPECT_FALSE(dir_.root().Exists("sockets/it.sock"));
+  EXPECT_EQ(made_, 1);
+  SocketKeeper::RemoveFile(nullptr);
+}
+
+TEST_F(SocketKeeperTest, AServersEndLeavesAnothersFile) {
+  ASSERT_TRUE(dir_.root().ReplaceFile("foreign", "mine").ok());
+  ASSERT_EQ(rename((dir_.path() + "/foreign").c_str(), path_.c_str()), 0);
+  ASSERT_TRUE(WaitUntil([&] { return replaced_ == 1; }));
+  SocketKeeper::RemoveFile(std::move(keeper_));
+  EXPECT_EQ(dir_.root().Read("sockets/it.sock").value_or(""), "mine");
+}
+
 TEST_F(SocketKeeperTest, ItsOwnFileMayGoAndComeBack) {
   const std::string away = dir_.path() + "/sockets/away";
   ASSERT_EQ(rename(path_.c_str(), away.c_str()), 0);

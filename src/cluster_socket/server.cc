@@ -119,8 +119,8 @@ class GrpcServer final : public Server {
         unknown_methods_(cri::NewUnknownMethods(&calls_)) {}
 
   ~GrpcServer() override {
-    keeper_.reset();
-    if (listens_) unlink(options_.socket.path.c_str());
+    if (listens_ && keeper_ == nullptr) unlink(options_.socket.path.c_str());
+    SocketKeeper::RemoveFile(std::move(keeper_));
     if (server_ == nullptr) return;
     server_->Shutdown(absl::ToChronoTime(absl::Now()));
     server_->Wait();

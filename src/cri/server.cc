@@ -95,8 +95,8 @@ class GrpcServer final : public Server {
 
   bool Shutdown(absl::Duration grace) override {
     if (server_ == nullptr) return true;
-    keeper_.reset();
-    if (published_) unlink(options_.socket_path.c_str());
+    if (published_ && keeper_ == nullptr) unlink(options_.socket_path.c_str());
+    SocketKeeper::RemoveFile(std::move(keeper_));
     server_->GetHealthCheckService()->SetServingStatus(false);
     // Drained here, not by gRPC, which also waits for every idle client to close.
     if (!calls_.Drain(absl::Now() + grace)) {

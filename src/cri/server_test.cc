@@ -99,6 +99,14 @@ TEST_F(ServerTest, WhatIsPutInTheSocketsPlaceIsLeftAlone) {
   EXPECT_TRUE(S_ISSOCK(info.st_mode));
 }
 
+TEST_F(ServerTest, TheEndLeavesAnothersFileInTheSocketsPlace) {
+  Start();
+  ASSERT_TRUE(dir_.root().ReplaceFile("other", "mine").ok());
+  ASSERT_EQ(rename((dir_.path() + "/other").c_str(), options_.socket_path.c_str()), 0);
+  server_->Shutdown(absl::ZeroDuration());
+  EXPECT_EQ(dir_.root().Read("plimsoll.sock").value_or(""), "mine");
+}
+
 TEST_F(ServerTest, AnsweringSocketIsLeftAlone) {
   Start();
   const auto second = Server::Start(options_);

@@ -1,7 +1,5 @@
 #include "nri/listener.h"
 
-#include <unistd.h>
-
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -42,9 +40,7 @@ absl::StatusOr<std::unique_ptr<Listener>> Listener::Start(Parts* parts, RuntimeC
 }
 
 Listener::~Listener() {
-  if (keeper_ == nullptr) return;
-  keeper_.reset();
-  unlink(parts_->options.socket.c_str());
+  SocketKeeper::RemoveFile(std::move(keeper_));
 }
 
 void Listener::Admit(UniqueFd socket) {

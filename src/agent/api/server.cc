@@ -69,9 +69,9 @@ ApiServer::~ApiServer() {
   while (write(stop_.get(), &one, sizeof(one)) < 0 && errno == EINTR) {
   }
   places_.Stop();
-  keeper_.reset();
+  if (keeper_ == nullptr) unlink(options_.socket.path.c_str());  // its start failed
+  SocketKeeper::RemoveFile(std::move(keeper_));
   thread_.join();
-  unlink(options_.socket.path.c_str());
 }
 
 absl::Status ApiServer::KeepSocket() {

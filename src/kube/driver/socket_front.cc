@@ -66,23 +66,24 @@ absl::Status SocketFront::Add(FrontSocket socket, const Tell& tell) {
   const SocketFile file{socket.path, 0600, std::nullopt};
   PLIMSOLL_ASSIGN_OR_RETURN(UniqueFd listener, MakeSocket(file));
   listeners_.push_back(std::move(listener));
-  made_.push_back(socket.path);
   auto keeper =
       SocketKeeper::Start(file, serve_, [tell, path = socket.path](const absl::Status& status) {
         if (tell) tell(path, status);
       });
-  PLIMSOLL_RETURN_IF_ERROR(keeper.status());
+  if (!keeper.ok()) {
+    unlink(file.path.c_str());
+    return keeper.status();
+  }
   keepers_.push_back(*std::move(keeper));
   return absl::OkStatus();
 }
 
 SocketFront::~SocketFront() {
-  keepers_.clear();
+  for (std::unique_ptr<SocketKeeper>& each : keepers_) SocketKeeper::RemoveFile(std::move(each));
   const uint64_t one = 1;
   while (write(stop_.get(), &one, sizeof(one)) < 0 && errno == EINTR) {
   }
   if (thread_.joinable()) thread_.join();
-  for (const std::string& path : made_) unlink(path.c_str());
 }
 
 void SocketFront::Loop() {

@@ -43,7 +43,6 @@ class SocketFront {
   const Serve serve_;
   const UniqueFd stop_;              // eventfd
   std::vector<UniqueFd> listeners_;  // constant once the thread runs
-  std::vector<std::string> made_;    // paths
   std::vector<std::unique_ptr<SocketKeeper>> keepers_;
   std::thread thread_;
 };
