@@ -341,11 +341,11 @@ TEST_F(AgentCommands, CtrlCEndsAWatch) {
 TEST_F(AgentCommands, AWatchBeginsWithATable) {
   const auto run = [this] {
     RunUntilInterrupted({"get", "pods", "-w", "web"}, [this] {
-      AwaitPrinted("Running");
+      AwaitPrinted("0/1    Running");
       KubeObject pod = FakePodService::Pod("default", "web");
       pod["status"]["phase"] = "Failed";
       pods_.Put(pod);
-      AwaitPrinted("Failed");
+      AwaitPrinted("0/1    Failed");
     });
   };
   EXPECT_EXIT(run(), ::testing::ExitedWithCode(kExitOk),
