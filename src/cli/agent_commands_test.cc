@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -71,9 +72,11 @@ class AgentCommands : public ::testing::Test {
     return RunMain(std::move(words));
   }
   // Waits until the command that runs beside the caller has printed this. Its standard output goes
-  // to a file.
+  // to a file; before it begins, that may be a pipe, which would be waited for without end.
   static void AwaitPrinted(const std::string& text) {
     EXPECT_TRUE(WaitUntil([&] {
+      struct stat output = {};
+      if (fstat(STDOUT_FILENO, &output) != 0 || !S_ISREG(output.st_mode)) return false;
       std::ostringstream printed;
       printed << std::ifstream("/proc/self/fd/1").rdbuf();
       return absl::StrContains(printed.str(), text);
