@@ -7,6 +7,7 @@
 
 #include <atomic>
 #include <cstdio>
+#include <filesystem>
 #include <fstream>
 #include <functional>
 #include <sstream>
@@ -93,6 +94,7 @@ class AgentCommands : public ::testing::Test {
     const Printed printed = Run(std::move(words));
     user.join();
     fputs((printed.out + printed.err).c_str(), stderr);
+    std::filesystem::remove_all(dir_.path());  // no destructor runs
     _exit(printed.code);
   }
   // Waits for an answer whose question came after this call. Up to two older ones, sent or on their
