@@ -12,6 +12,7 @@
 #include <system_error>
 #include <utility>
 
+#include "absl/cleanup/cleanup.h"
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
 
@@ -53,6 +54,9 @@ absl::StatusOr<std::unique_ptr<SocketKeeper>> SocketKeeper::Start(
     SocketFile socket, std::function<void(UniqueFd)> serve,
     std::function<void(const absl::Status&)> tell, UniqueFd listener) {
   const std::string directory = socket.path.substr(0, socket.path.rfind('/') + 1);
+  absl::Cleanup remove = [path = socket.path, is_ours = listener.valid()] {
+    if (is_ours) unlink(path.c_str());
+  };
   UniqueFd changes(inotify_init1(IN_CLOEXEC | IN_NONBLOCK));
   if (!changes.valid() || !WatchDirectoryOf(changes, socket.path)) {
     return ErrnoStatus(errno, absl::StrCat("watch ", directory));
@@ -60,9 +64,11 @@ absl::StatusOr<std::unique_ptr<SocketKeeper>> SocketKeeper::Start(
   UniqueFd stop(eventfd(0, EFD_CLOEXEC));
   if (!stop.valid()) return ErrnoStatus(errno, absl::StrCat("watch ", directory));
   try {
-    return std::unique_ptr<SocketKeeper>(new SocketKeeper(std::move(socket), std::move(serve),
+    std::unique_ptr<SocketKeeper> keeper(new SocketKeeper(std::move(socket), std::move(serve),
                                                           std::move(tell), std::move(changes),
                                                           std::move(stop), std::move(listener)));
+    std::move(remove).Cancel();
+    return keeper;
   } catch (const std::system_error& error) {
     return absl::ResourceExhaustedError(absl::StrCat("watch ", directory, ": ", error.what()));
   }
@@ -76,8 +82,12 @@ std::optional<SocketKeeper::Identity> SocketKeeper::Found() const {
 
 bool SocketKeeper::HoldsPath() const {
   const std::optional<Identity> found = Found();
+  return found.has_value() && IsOurs(*found);
+}
+
+bool SocketKeeper::IsOurs(const Identity& file) const {
   const absl::MutexLock lock(&mutex_);
-  return found.has_value() && found == ours_;
+  return file == ours_;
 }
 
 void SocketKeeper::RemoveFile(std::unique_ptr<SocketKeeper> keeper) {
@@ -91,7 +101,8 @@ void SocketKeeper::Look() {
   const std::optional<Identity> found = Found();
   if (found.has_value() || errno != ENOENT) {
     missing_ = false;
-    if (!found.has_value() || HoldsPath()) {
+    // By this one look: the file may go meanwhile, and would pass for another's at the next.
+    if (!found.has_value() || IsOurs(*found)) {
       foreign_.reset();
     } else if (found != foreign_) {
       foreign_ = found;

@@ -29,7 +29,7 @@ class SocketKeeper {
   // again (OK) or can't be (the keeper then retries every second), and once for each file that
   // takes its place (ALREADY_EXISTS). Both are called from this object's thread. RESOURCE_EXHAUSTED
   // if that thread can't be made. `listener`: of ListenAt, if the server doesn't listen by itself;
-  // `serve` then gets every connection.
+  // `serve` then gets every connection, and an error removes the file.
   static absl::StatusOr<std::unique_ptr<SocketKeeper>> Start(
       SocketFile socket, std::function<void(UniqueFd)> serve,
       std::function<void(const absl::Status&)> tell, UniqueFd listener = UniqueFd());
@@ -55,6 +55,7 @@ class SocketKeeper {
   void Look();
   // The file at the path; nullopt: none.
   std::optional<Identity> Found() const;
+  bool IsOurs(const Identity& file) const;
   void Accept();
 
   const SocketFile socket_;

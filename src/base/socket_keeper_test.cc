@@ -1,5 +1,6 @@
 #include "base/socket_keeper.h"
 
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 
@@ -87,6 +88,23 @@ TEST_F(SocketKeeperTest, AFileThatTakesItsPlaceIsToldOnceAndLeftAlone) {
     EXPECT_TRUE(Connects());
   }
   EXPECT_EQ(failed_, 0);
+}
+
+TEST_F(SocketKeeperTest, AStartThatFailsRemovesTheListenersFile) {
+  const SocketFile file{dir_.path() + "/sockets/other.sock", 0600, std::nullopt};
+  auto listener = ListenAt(file);
+  ASSERT_TRUE(listener.ok()) << listener.status();
+  rlimit before = {};
+  ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &before), 0);
+  const rlimit none_left = {0, before.rlim_max};
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &none_left), 0);
+  const auto started = SocketKeeper::Start(
+      file, [](const UniqueFd& /*connection*/) {}, [](const absl::Status& /*made*/) {},
+      *std::move(listener));
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &before), 0);
+  EXPECT_FALSE(started.ok());
+  EXPECT_FALSE(dir_.root().Exists("sockets/other.sock"));
+  EXPECT_TRUE(Connects());
 }
 
 TEST_F(SocketKeeperTest, AServersEndRemovesItsOwnFileAlone) {

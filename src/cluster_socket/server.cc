@@ -4,7 +4,6 @@
 #include <grpcpp/health_check_service_interface.h>
 #include <grpcpp/resource_quota.h>
 #include <grpcpp/server_posix.h>
-#include <unistd.h>
 
 #include <string>
 #include <utility>
@@ -119,7 +118,6 @@ class GrpcServer final : public Server {
         unknown_methods_(cri::NewUnknownMethods(&calls_)) {}
 
   ~GrpcServer() override {
-    if (listens_ && keeper_ == nullptr) unlink(options_.socket.path.c_str());
     SocketKeeper::RemoveFile(std::move(keeper_));
     if (server_ == nullptr) return;
     server_->Shutdown(absl::ToChronoTime(absl::Now()));
@@ -132,7 +130,6 @@ class GrpcServer final : public Server {
     PLIMSOLL_RETURN_IF_ERROR(CheckNobodyListens(options_.socket.path));
     PLIMSOLL_RETURN_IF_ERROR(Build());
     PLIMSOLL_ASSIGN_OR_RETURN(UniqueFd listener, ListenAt(options_.socket));
-    listens_ = true;
     const auto tell = [this](const absl::Status& made) {
       if (options_.on_socket_lost) options_.on_socket_lost(made);
     };
@@ -182,7 +179,6 @@ class GrpcServer final : public Server {
                        },
                        options_.gate};
   std::unique_ptr<SocketKeeper> keeper_;
-  bool listens_ = false;
 };
 
 }  // namespace

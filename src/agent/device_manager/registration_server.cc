@@ -72,14 +72,10 @@ class Server final : public RegistrationServer, private ::v1beta1::Registration:
         socket_(absl::StrCat(options_.root.PathOf(options_.directory), "/", kKubeletSocket)) {}
 
   ~Server() override {
-    const bool has_socket = keeper_ != nullptr && keeper_->HoldsPath();
-    keeper_.reset();
+    SocketKeeper::RemoveFile(std::move(keeper_));
     if (server_ == nullptr) return;
     server_->Shutdown(std::chrono::system_clock::now());
     server_->Wait();
-    if (has_socket) {
-      options_.root.RemoveFile(absl::StrCat(options_.directory, "/", kKubeletSocket)).IgnoreError();
-    }
   }
 
   absl::Status Listen() {

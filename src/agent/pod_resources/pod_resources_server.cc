@@ -42,13 +42,10 @@ class Server final : public PodResourcesServer, private ::v1::PodResourcesLister
         limit_(options_.calls_per_second, options_.burst, options_.clock) {}
 
   ~Server() override {
-    const bool has_socket = keeper_ != nullptr && keeper_->HoldsPath();
-    keeper_.reset();
+    SocketKeeper::RemoveFile(std::move(keeper_));
     if (server_ == nullptr) return;
     server_->Shutdown(std::chrono::system_clock::now());
     server_->Wait();
-    if (!has_socket) return;
-    options_.root.RemoveFile(absl::StrCat(options_.directory, "/", kSocket)).IgnoreError();
   }
 
   absl::Status Listen() {

@@ -603,7 +603,7 @@ void PodWorker::Report(const ObservedPod& observed, const std::optional<PodEnd>&
     shared_.has_looked = true;
     shared_.may_have_started = false;
   }
-  // Last: a client that sees the end finds the room that it makes.
+  // After the lock's block, so that a client that sees the end finds its room free.
   Show(observed, end);
   frees_room |= held && !holds_grant();
   if (frees_room && host_.on_room) host_.on_room();
