@@ -94,7 +94,8 @@ class AgentCommands : public ::testing::Test {
     const Printed printed = Run(std::move(words));
     user.join();
     fputs((printed.out + printed.err).c_str(), stderr);
-    std::filesystem::remove_all(dir_.path());  // no destructor runs
+    server_.reset();  // it would make its socket again, and no destructor runs
+    std::filesystem::remove_all(dir_.path());
     _exit(printed.code);
   }
   // Waits for an answer whose question came after this call. Up to two older ones, sent or on their
