@@ -16,3 +16,11 @@ plimsoll_tests_by_name(PREFIX \"${prefix}\" PROGRAM \"$<TARGET_FILE:${target}>\"
 ")
   set_property(DIRECTORY APPEND PROPERTY TEST_INCLUDE_FILES ${directory}/${target}.cmake)
 endfunction()
+
+# plimsoll_suite_in_memory(PREFIX): its directories are in /dev/shm, if the machine has that. For
+# suites that write whole machines' files: on a disk they mostly wait for its journal.
+function(plimsoll_suite_in_memory prefix)
+  if(IS_DIRECTORY /dev/shm)
+    set_property(TEST "${prefix}: all" APPEND PROPERTY ENVIRONMENT TMPDIR=/dev/shm)
+  endif()
+endfunction()
