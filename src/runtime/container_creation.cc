@@ -177,7 +177,7 @@ absl::Status ContainerCreation::SettleProcess(const Created& created, const Crea
   std::vector<std::string> told;  // unused: Create tells them
   linux::CgroupSettings given;
   if (request.program.empty()) {
-    given = FitSettings(request.spec->resources, *parts_.options.runtime, &told);
+    given = FitSettings(request.spec->resources, parts_.options.runtime->machine(), &told);
     linux::Settle(parts_.options.cgroups->layout(), &given);
   }
   const absl::Status registered =
@@ -216,7 +216,7 @@ ContainerRecord ContainerCreation::New(const SandboxRecord& sandbox, const Conta
 
 absl::Status ContainerCreation::Confine(const std::string& sandbox_id, const ContainerSpec& spec,
                                         Creation* creation) const {
-  PLIMSOLL_RETURN_IF_ERROR(CheckSettings(spec.resources, *parts_.options.runtime));
+  PLIMSOLL_RETURN_IF_ERROR(CheckSettings(spec.resources, parts_.options.runtime->machine()));
   creation->share = parts_.confinement.Current();
   PLIMSOLL_ASSIGN_OR_RETURN(
       creation->confined,

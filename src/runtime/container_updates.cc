@@ -138,8 +138,8 @@ absl::Status ContainerUpdates::Finish(const ContainerRecord& record) const {
   // With limits in v1, containers are made without v2 files, even if the record has some.
   if (options_.cgroups->layout() != linux::CgroupLayout::kV2) asked.unified.clear();
   std::vector<std::string> told;  // unused: the update has told them
-  asked = FitSettings(asked, *options_.runtime, &told);
-  const int adj = FitOomScoreAdj(record.spec.oom_score_adj, *options_.runtime, &told);
+  asked = FitSettings(asked, options_.runtime->machine(), &told);
+  const int adj = FitOomScoreAdj(record.spec.oom_score_adj, options_.runtime->machine(), &told);
   absl::Status done;
   if (!mark->empty()) done = WriteShrinkLimit(*options_.cgroups, record.cgroup_path, *mark);
   if (done.ok()) done = options_.cgroups->Apply(record.cgroup_path, asked);
@@ -182,7 +182,7 @@ absl::Status ContainerUpdates::Check(const ContainerRecord& record,
                                      const ResourceUpdate& update) const {
   PLIMSOLL_RETURN_IF_ERROR(CheckLive(record, "an update"));
   if (!update.classes.empty()) PLIMSOLL_RETURN_IF_ERROR(CheckProcess(record, "a change of class"));
-  absl::Status valid = CheckSettings(update.cgroup, *options_.runtime);
+  absl::Status valid = CheckSettings(update.cgroup, options_.runtime->machine());
   // Checked before the handler is told, and again by Make, in the share of that time.
   if (valid.ok()) {
     valid = confinement_->ConfineAsked(update.cgroup, confinement_->Current(), /*is_new=*/false)
@@ -263,9 +263,9 @@ absl::Status ContainerUpdates::SaveAndApply(Container& container, const Containe
   if (!changing.empty()) PLIMSOLL_RETURN_IF_ERROR(classes_mark.Set(ToJson(changing)));
   PLIMSOLL_RETURN_IF_ERROR(SaveAsked(container, asked, changing));
   ResourceUpdate given = update;
-  given.cgroup = FitSettings(confined.settings, *options_.runtime, lost);
+  given.cgroup = FitSettings(confined.settings, options_.runtime->machine(), lost);
   if (given.oom_score_adj.has_value()) {
-    given.oom_score_adj = FitOomScoreAdj(*given.oom_score_adj, *options_.runtime, lost);
+    given.oom_score_adj = FitOomScoreAdj(*given.oom_score_adj, options_.runtime->machine(), lost);
   }
   // A container without a process has nothing but its row.
   const absl::Status done =

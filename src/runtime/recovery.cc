@@ -283,7 +283,7 @@ absl::Status Recovery::RegisterAgain(const ContainerRecord& record) const {
   if (!init.ok() || linux::HasExited(*init)) return absl::OkStatus();
   std::vector<std::string> told;
   const linux::CgroupSettings given =
-      FitSettings(record.spec.resources, *parts_.options.runtime, &told);
+      FitSettings(record.spec.resources, parts_.options.runtime->machine(), &told);
   return parts_.options.cgroups->Register(record.cgroup_path, record.init.pid,
                                           LostInReloads(given, record.id));
 }

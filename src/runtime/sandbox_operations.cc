@@ -181,8 +181,9 @@ absl::StatusOr<std::string> EngineImpl::RunSandbox(const SandboxSpec& spec,
   record.spec = spec;
   record.client_config = std::move(client_config);
   PLIMSOLL_RETURN_IF_ERROR(CheckUserNamespace(parts_, record));
-  PLIMSOLL_RETURN_IF_ERROR(Annotate(CheckSettings(PodGroupSettings(spec), *parts_.options.runtime),
-                                    absl::StrCat("pod ", spec.pod_namespace, "/", spec.name)));
+  PLIMSOLL_RETURN_IF_ERROR(
+      Annotate(CheckSettings(PodGroupSettings(spec), parts_.options.runtime->machine()),
+               absl::StrCat("pod ", spec.pod_namespace, "/", spec.name)));
   record.spec.selinux.level = LevelFor(parts_, spec);
   PLIMSOLL_ASSIGN_OR_RETURN(const std::string file_label, FileLabelOf(parts_, record.spec));
 
