@@ -343,7 +343,7 @@ absl::StatusOr<std::shared_ptr<Container>> ContainerCreation::Add(Creation* crea
   // an immediate end is recorded only after this lock is released.
   absl::MutexLock lock(&container->mutex);
   absl::Status made;
-  if (HasProcess(record)) made = parts_.exits.Watch(container, record.monitor);
+  if (HasProcess(record)) made = parts_.ends.exits.Watch(container, record.monitor);
   if (made.ok()) made = parts_.options.store->PutContainer(record);
   if (!made.ok()) {
     container->record.state = ContainerState::kRemoving;  // no exit is recorded any more

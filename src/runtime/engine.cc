@@ -19,7 +19,7 @@ absl::StatusOr<std::unique_ptr<Engine>> Engine::Create(EngineOptions options) {
 absl::Status EngineImpl::Start() {
   parts_.classes.SaveReloads();
   parts_.confinement.Load(boot_id_);
-  PLIMSOLL_RETURN_IF_ERROR(parts_.watcher.Start());
+  PLIMSOLL_RETURN_IF_ERROR(parts_.ends.watcher.Start());
   return recovery_.Run();
 }
 

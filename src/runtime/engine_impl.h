@@ -20,6 +20,7 @@
 #include "runtime/engine_inspection.h"
 #include "runtime/engine_parts.h"
 #include "runtime/engine_readings.h"
+#include "runtime/kubelet_word.h"
 #include "runtime/pod_updates.h"
 #include "runtime/recovery.h"
 #include "runtime/unused_layers.h"
@@ -35,6 +36,7 @@ class EngineImpl : public Engine {
                  &parts_.handlers, &parts_.handler_updates),
         pod_updates_(parts_.options, &parts_.objects, &parts_.confinement, &parts_.pictures,
                      &parts_.handlers, &parts_.handler_updates, &parts_.plugin_hooks),
+        kubelet_word_(parts_.options, &parts_.objects, &parts_.pictures, &parts_.handlers),
         readings_(parts_.options, &parts_.objects),
         commands_(parts_.options, &parts_.objects, &parts_.classes),
         creation_(&parts_, boot_id_),
@@ -46,7 +48,7 @@ class EngineImpl : public Engine {
              .unmake = [this](const SandboxRecord& record) { return UnmakeSandbox(record); }}) {}
   ~EngineImpl() override {
     recovery_.End();
-    parts_.exits.End();
+    parts_.ends.exits.End();
     parts_.handler_updates.CallOffAll();
   }
 
@@ -91,7 +93,7 @@ class EngineImpl : public Engine {
   void CallOffUpdates() override { parts_.handler_updates.CallOffAll(); }
   absl::StatusOr<PodPicture> Picture(absl::string_view id) const override;
   absl::Status TakeFacts(absl::string_view id, PodFacts facts) override {
-    return parts_.kubelet_word.Take(id, std::move(facts));
+    return kubelet_word_.Take(id, std::move(facts));
   }
   void SetNodeShare(const NodeShare& share) override { parts_.confinement.SetShare(share); }
   void RefuseOutsideShare(bool refuse) override { parts_.confinement.RefuseOutside(refuse); }
@@ -128,6 +130,7 @@ class EngineImpl : public Engine {
   EngineParts parts_;
   ContainerUpdates updates_;
   PodUpdates pod_updates_;
+  KubeletWord kubelet_word_;
   EngineReadings readings_;
   EngineCommands commands_;
   ContainerCreation creation_;

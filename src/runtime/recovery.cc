@@ -324,7 +324,7 @@ void Recovery::RecoverContainer(ContainerRecord record, const Finding* found) {
     case Difference::kContainerRebooted:
       record.monitor = {};  // no pid of another boot means anything
       record.init = {};
-      parts_.exits.Record(Adopt(std::move(record), finding));
+      parts_.ends.exits.Record(Adopt(std::move(record), finding));
       return;
     case Difference::kContainerGroupLeft: {
       const std::string group = record.cgroup_path;
@@ -347,12 +347,12 @@ void Recovery::RecoverContainer(ContainerRecord record, const Finding* found) {
       const std::shared_ptr<Container> container = Adopt(std::move(record), finding);
       if (finding.difference == Difference::kContainerStarted)
         Trouble(finding, SaveRow(*parts_.options.store, *container));
-      Trouble(finding, parts_.exits.WatchOrRecord(container));
+      Trouble(finding, parts_.ends.exits.WatchOrRecord(container));
       return;
     }
     default: {
       const std::shared_ptr<Container> container = Adopt(std::move(record), finding);
-      if (is_live) Trouble(finding, parts_.exits.WatchOrRecord(container));
+      if (is_live) Trouble(finding, parts_.ends.exits.WatchOrRecord(container));
       return;
     }
   }
@@ -403,7 +403,7 @@ void Recovery::RecoverSandbox(SandboxRecord record, const Finding* found) {
     }
     case Difference::kSandboxRebooted:
     case Difference::kSandboxBroken:
-      Trouble(finding, parts_.pid_namespaces.End(record));
+      Trouble(finding, parts_.ends.pid_namespaces.End(record));
       parts_.classes.Release(record);
       // A network is given back before its namespace goes: DetachLater does both.
       if (finding.difference == Difference::kSandboxRebooted ||
@@ -414,7 +414,7 @@ void Recovery::RecoverSandbox(SandboxRecord record, const Finding* found) {
       Trouble(finding, parts_.options.store->PutSandbox(record));
       break;
     case Difference::kSandboxStillHeld:
-      Trouble(finding, parts_.pid_namespaces.End(record));
+      Trouble(finding, parts_.ends.pid_namespaces.End(record));
       if (parts_.networks.IsAttached(record.id)) break;
       Trouble(finding, ReleaseSandboxPlace(parts_.options.host, parts_.options.run, record.id));
       break;
@@ -426,7 +426,7 @@ void Recovery::RecoverSandbox(SandboxRecord record, const Finding* found) {
     absl::MutexLock lock(&sandbox->mutex);
     sandbox->stop_told = was_stopped;
   }
-  Trouble(finding, parts_.pid_namespaces.Watch(sandbox));
+  Trouble(finding, parts_.ends.pid_namespaces.Watch(sandbox));
   parts_.handler_updates.TellBackLater(sandbox->id);
 }
 
