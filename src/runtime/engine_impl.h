@@ -52,9 +52,6 @@ class EngineImpl : public Engine {
     parts_.handler_updates.CallOffAll();
   }
 
-  // Reconciles the store and the kernel (recovery.h). Called before anything else.
-  absl::Status Start();
-
   absl::StatusOr<std::string> RunSandbox(const SandboxSpec& spec,
                                          std::string client_config) override;
   absl::Status StopSandbox(absl::string_view id) override;
@@ -109,6 +106,8 @@ class EngineImpl : public Engine {
   std::vector<std::string> RecoveryTroubles() const override { return recovery_.Troubles(); }
 
  private:
+  friend class Engine;  // Create starts the parts
+
   // Removes everything of a sandbox that is not among Objects, its row last.
   absl::Status UnmakeSandbox(const SandboxRecord& record);
   // Undoes a creation that failed. If something can't be removed, the row and the name stay, and
