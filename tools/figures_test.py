@@ -74,6 +74,12 @@ class FiguresTest(unittest.TestCase):
         self.assertNotIn("of at most", self.figures("--check"))
         self.assertEqual(self.status, 0)
 
+    def test_a_struct_that_is_constructed_has_the_limits_of_a_class(self):
+        members = "".join(f"  int m{i} = 0;\n" for i in range(13))
+        self.write("room/a.h", f"// A.\nstruct Parts {{\n  explicit Parts(int first);\n{members}}};\n")
+        self.assertIn("struct Parts has 13 data members, of at most 12", self.figures("--check"))
+        self.assertEqual(self.status, 1)
+
     def test_overloads_are_member_functions_each(self):
         functions = "".join(f"  void Do({'int, ' * i}int last);\n" for i in range(46))
         self.write("room/a.h", f"// A.\nclass Wide {{\n{functions}}};\n")

@@ -75,21 +75,24 @@ absl::Status OfManifest(const absl::Status& status, absl::string_view file) {
   return WithHint(status, "plimsoll run takes files with manifests of pods, not images.");
 }
 
-absl::Status ReadManifests(const std::string& file, Manifests& all) {
-  PLIMSOLL_ASSIGN_OR_RETURN(const std::string text,
-                            ReadUserFile(file, FileKinds::kAny, kMostManifestBytes));
-  PLIMSOLL_ASSIGN_OR_RETURN(const std::vector<pod::Manifest> pods,
-                            pod::ParseManifests(text, file == "-" ? "standard input" : file));
-  absl::StrAppend(&all.text, all.text.empty() ? "" : "\n---\n", text);
-  all.pods.insert(all.pods.end(), pods.begin(), pods.end());
-  return absl::OkStatus();
-}
-
-absl::StatusOr<Manifests> ReadAllManifests(const std::vector<std::string>& files) {
+absl::StatusOr<Manifests> ReadManifests(const std::vector<std::string>& files) {
   Manifests all;
   absl::Status problems;
   for (const std::string& file : files) {
-    problems = AlsoTell(problems, OfManifest(ReadManifests(file, all), file));
+    const absl::StatusOr<std::string> text =
+        ReadUserFile(file, FileKinds::kAny, kMostManifestBytes);
+    if (!text.ok()) {
+      problems = AlsoTell(problems, OfManifest(text.status(), file));
+      continue;
+    }
+    const absl::StatusOr<std::vector<pod::Manifest>> pods =
+        pod::ParseManifests(*text, file == "-" ? "standard input" : file);
+    if (!pods.ok()) {
+      problems = AlsoTell(problems, pods.status());
+      continue;
+    }
+    absl::StrAppend(&all.text, all.text.empty() ? "" : "\n---\n", *text);
+    all.pods.insert(all.pods.end(), pods->begin(), pods->end());
   }
   PLIMSOLL_RETURN_IF_ERROR(problems);
   return all;
@@ -299,7 +302,7 @@ absl::StatusOr<int> GiveToAgent(const CommandContext& context, RunArguments argu
 }
 
 absl::StatusOr<int> Run(const CommandContext& context, RunArguments arguments) {
-  PLIMSOLL_ASSIGN_OR_RETURN(const Manifests manifests, ReadAllManifests(arguments.files));
+  PLIMSOLL_ASSIGN_OR_RETURN(const Manifests manifests, ReadManifests(arguments.files));
   const std::vector<pod::Manifest>& pods = manifests.pods;
   arguments.without_agent = "--no-agent was given";
   if (arguments.detach && !arguments.no_agent) {

@@ -26,24 +26,17 @@ bool IsShellsPipe(int fd, mode_t mode) {
   return S_ISFIFO(mode) && fstatfs(fd, &where) == 0 && where.f_type == PIPEFS_MAGIC;
 }
 
-// Opens a file by its path: FsRoot follows no link of /proc/self/fd.
-absl::StatusOr<UniqueFd> OpenUserFile(const std::string& path, FileKinds kinds) {
-  const int flags = kinds == FileKinds::kAny ? O_RDONLY : kOpenToLook;
-  UniqueFd fd(open(path.c_str(), flags | O_CLOEXEC));
-  if (!fd.valid()) return ErrnoStatus(errno, absl::StrCat("open ", path));
+absl::Status CheckKind(int fd, const std::string& path, FileKinds kinds) {
   struct stat info = {};
-  if (fstat(fd.get(), &info) != 0) return ErrnoStatus(errno, absl::StrCat("stat ", path));
+  if (fstat(fd, &info) != 0) return ErrnoStatus(errno, absl::StrCat("stat ", path));
   if (S_ISDIR(info.st_mode)) {
     return absl::InvalidArgumentError(absl::StrCat(path, " is a directory; name a file in it"));
   }
-  if (kinds == FileKinds::kAny) return fd;
-  if (!S_ISREG(info.st_mode) && !IsShellsPipe(fd.get(), info.st_mode)) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(path, ": is ", KindOfFile(info.st_mode), ", not a regular file"));
+  if (kinds == FileKinds::kAny || S_ISREG(info.st_mode) || IsShellsPipe(fd, info.st_mode)) {
+    return absl::OkStatus();
   }
-  // Reads wait for a pipe's data from here on.
-  if (fcntl(fd.get(), F_SETFL, 0) != 0) return ErrnoStatus(errno, absl::StrCat("open ", path));
-  return fd;
+  return absl::InvalidArgumentError(
+      absl::StrCat(path, ": is ", KindOfFile(info.st_mode), ", not a regular file"));
 }
 
 }  // namespace
@@ -60,7 +53,15 @@ absl::StatusOr<std::string> ReadUserFile(const std::string& path, FileKinds kind
   const bool is_input = path == "-";
   UniqueFd opened;
   if (!is_input) {
-    PLIMSOLL_ASSIGN_OR_RETURN(opened, OpenUserFile(path, kinds));
+    // Opened by its path: FsRoot follows no link of /proc/self/fd.
+    const int flags = kinds == FileKinds::kAny ? O_RDONLY : kOpenToLook;
+    opened.Reset(open(path.c_str(), flags | O_CLOEXEC));
+    if (!opened.valid()) return ErrnoStatus(errno, absl::StrCat("open ", path));
+    PLIMSOLL_RETURN_IF_ERROR(CheckKind(opened.get(), path, kinds));
+    // Reads wait for a pipe's data from here on.
+    if (kinds != FileKinds::kAny && fcntl(opened.get(), F_SETFL, 0) != 0) {
+      return ErrnoStatus(errno, absl::StrCat("open ", path));
+    }
   }
   const std::string name = is_input ? "standard input" : path;
   std::string text;

@@ -50,12 +50,12 @@ struct Asker {
   const ClassSupport& support;
 };
 
-// A class asked for, and the source, for messages ("annotation rdt.class.plimsoll.dev/default").
-struct Asked {
-  std::string name;  // empty: the type's default
-  std::string source;
+// Classes asked for, one of a type.
+struct AskedClasses {
+  qos::ClassNames names;  // an empty name: the type's default
+  // By type, for messages: "annotation rdt.class.plimsoll.dev/default".
+  std::map<std::string, std::string> sources;
 };
-using AskedClasses = std::map<std::string, Asked>;  // by type
 
 std::string DefaultOf(qos::Level level, const std::string& type, const ClassSupport& support) {
   for (const qos::TypeReport& report : support.registry->Describe()) {
@@ -64,27 +64,21 @@ std::string DefaultOf(qos::Level level, const std::string& type, const ClassSupp
   return "";
 }
 
-// Adds to `all`, which has one class of a type.
-absl::Status Add(const Asker& asker, const std::string& type, const Asked& asked,
-                 AskedClasses* all) {
-  const auto [at, is_new] = all->insert({type, asked});
-  const Asked& first = at->second;
-  if (is_new || first.name == asked.name) return absl::OkStatus();
-  if (asked.name.empty() && first.name == DefaultOf(asker.level, type, asker.support))
-    return absl::OkStatus();
-  const std::string name =
-      asked.name.empty() ? "the default class" : absl::StrCat("class \"", asked.name, "\"");
+// Adds the class `name` to `all`, which has one class of a type.
+absl::Status Add(const Asker& asker, const std::string& type, const std::string& name,
+                 const std::string& source, AskedClasses* all) {
+  const auto [at, is_new] = all->names.insert({type, name});
+  std::string& first_source = all->sources[type];
+  if (is_new) first_source = source;
+  const std::string& first = at->second;
+  if (first == name) return absl::OkStatus();
+  if (name.empty() && first == DefaultOf(asker.level, type, asker.support)) return absl::OkStatus();
   return absl::InvalidArgumentError(
-      absl::StrCat(asker.subject, ": ", first.source, " asks for class \"", first.name,
-                   "\" of type \"", type, "\", but ", asked.source, " for ", name, "; a ",
-                   asker.level == qos::Level::kPod ? "pod" : "container",
+      absl::StrCat(asker.subject, ": ", first_source, " asks for class \"", first, "\" of type \"",
+                   type, "\", but ", source, " for ",
+                   name.empty() ? "the default class" : absl::StrCat("class \"", name, "\""),
+                   "; a ", asker.level == qos::Level::kPod ? "pod" : "container",
                    " has one class of a type: name the same class in both, or leave one out"));
-}
-
-qos::ClassNames NamesIn(const AskedClasses& asked) {
-  qos::ClassNames names;
-  for (const auto& [type, one] : asked) names[type] = one.name;
-  return names;
 }
 
 // --- granted by claims
@@ -125,7 +119,7 @@ absl::StatusOr<AskedClasses> GrantedByDevices(const Asker& asker,
     }
     PLIMSOLL_RETURN_IF_ERROR(AlsoSay(
         asker.support.registry->CheckKnown(asker.level, subject, id->type, id->name), kLost));
-    PLIMSOLL_RETURN_IF_ERROR(Add(asker, id->type, {id->name, source}, &granted));
+    PLIMSOLL_RETURN_IF_ERROR(Add(asker, id->type, id->name, source, &granted));
   }
   return granted;
 }
@@ -139,7 +133,8 @@ absl::StatusOr<AskedClasses> GrantedByWord(const Asker& asker, const std::string
   const std::string subject = absl::StrCat(asker.subject, ": ", kSource);
   for (const auto& [type, name] : *told) {
     PLIMSOLL_RETURN_IF_ERROR(asker.support.registry->CheckKnown(asker.level, subject, type, name));
-    granted[type] = {name, kSource};
+    granted.names[type] = name;
+    granted.sources[type] = kSource;
   }
   return granted;
 }
@@ -180,7 +175,7 @@ absl::Status CheckUngranted(const Asker& asker, const std::string& type,
 qos::AnnotationPolicy PolicyWith(const AskedClasses& granted, const Asker& asker) {
   const std::set<std::string> all = {"container", "default", "sandbox"};
   qos::AnnotationPolicy policy = asker.support.annotations;
-  for (const auto& [type, unused] : granted) policy[type] = all;
+  for (const auto& [type, unused] : granted.names) policy[type] = all;
   if (!asker.needs_claims) return policy;
   for (const qos::TypeReport& type : asker.support.registry->Describe()) {
     if (type.level == asker.level) policy[type.name] = all;
@@ -199,28 +194,38 @@ absl::StatusOr<qos::ClassNames> WithAnnotated(const Asker& asker,
   }
   for (const auto& [type, one] : *found) {
     PLIMSOLL_RETURN_IF_ERROR(CheckClassWord(one.key, one.name));
-    if (!granted.contains(type)) {
+    if (!granted.names.contains(type)) {
       PLIMSOLL_RETURN_IF_ERROR(CheckUngranted(asker, type, one));
     }
     PLIMSOLL_RETURN_IF_ERROR(
-        Add(asker, type, {one.name, absl::StrCat("annotation ", one.key)}, &granted));
+        Add(asker, type, one.name, absl::StrCat("annotation ", one.key), &granted));
   }
-  return NamesIn(granted);
+  return granted.names;
 }
 
 // --- the message
 
-absl::StatusOr<qos::ClassNames> WithMessage(
-    const Asker& asker, const google::protobuf::Map<std::string, std::string>& message,
-    const std::string& field, AskedClasses granted) {
-  PLIMSOLL_ASSIGN_OR_RETURN(const qos::ClassNames classes, ClassNamesFrom(message, field));
-  for (const auto& [type, name] : classes) {
+using MessageClasses = google::protobuf::Map<std::string, std::string>;
+
+absl::Status CheckWords(const MessageClasses& message, const std::string& field) {
+  for (const auto& [type, name] : message) {
+    if (type.empty()) return Invalid(field, type, "must name a class type");
+    PLIMSOLL_RETURN_IF_ERROR(CheckClassWord(field, type));
+    PLIMSOLL_RETURN_IF_ERROR(CheckClassWord(absl::StrCat(field, "[", type, "]"), name));
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<qos::ClassNames> WithMessage(const Asker& asker, const MessageClasses& message,
+                                            const std::string& field, AskedClasses granted) {
+  PLIMSOLL_RETURN_IF_ERROR(CheckWords(message, field));
+  for (const auto& [type, name] : ToMap(message)) {
     PLIMSOLL_RETURN_IF_ERROR(Annotate(
         asker.support.registry->CheckSource(asker.level, type, name, qos::ClassSource::kMessage),
         asker.subject));
-    PLIMSOLL_RETURN_IF_ERROR(Add(asker, type, {name, field}, &granted));
+    PLIMSOLL_RETURN_IF_ERROR(Add(asker, type, name, field, &granted));
   }
-  return NamesIn(granted);
+  return granted.names;
 }
 
 // --- ephemeral containers, as of kubectl debug
@@ -257,7 +262,7 @@ void DropUnclaimable(const Asker& asker, const std::string& name, const PodOfCon
   std::erase_if(*found, [&](const auto& entry) {
     const auto& [type, one] = entry;
     const qos::ClassId id{asker.level, type, one.name};
-    if (!one.for_all || granted.contains(type)) return false;
+    if (!one.for_all || granted.names.contains(type)) return false;
     if (!CheckClassWord(one.key, one.name).ok()) return false;  // is refused as such
     if (one.name == DefaultOf(asker.level, type, asker.support)) return false;
     if (!IsEphemeral(name, id, pod, asker.support)) return false;
@@ -302,11 +307,7 @@ bool SchedulerGivesOut(const ClassSupport& support) {
 
 absl::StatusOr<qos::ClassNames> ClassNamesFrom(
     const google::protobuf::Map<std::string, std::string>& classes, const std::string& field) {
-  for (const auto& [type, name] : classes) {
-    if (type.empty()) return Invalid(field, type, "must name a class type");
-    PLIMSOLL_RETURN_IF_ERROR(CheckClassWord(field, type));
-    PLIMSOLL_RETURN_IF_ERROR(CheckClassWord(absl::StrCat(field, "[", type, "]"), name));
-  }
+  PLIMSOLL_RETURN_IF_ERROR(CheckWords(classes, field));
   return ToMap(classes);
 }
 

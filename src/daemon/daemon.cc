@@ -71,7 +71,9 @@ class DaemonImpl final : public Daemon {
     PLIMSOLL_RETURN_IF_ERROR(OpenDriver());
     PLIMSOLL_ASSIGN_OR_RETURN(const size_t sandboxes, OpenDirectories());
     absl::Cleanup undo = [&] { directories_.run->Undo().IgnoreError(); };
-    PLIMSOLL_RETURN_IF_ERROR(OpenEngine(descriptors, sandboxes));
+    PLIMSOLL_RETURN_IF_ERROR(OpenParts(descriptors, sandboxes));
+    PLIMSOLL_RETURN_IF_ERROR(engine_->Recover(nri_.hooks()));
+    telemetry_->Recovered(engine_->engine());
     PLIMSOLL_RETURN_IF_ERROR(Serve());
     std::move(undo).Cancel();
     return absl::OkStatus();
@@ -151,8 +153,9 @@ class DaemonImpl final : public Daemon {
     return sandboxes;
   }
 
-  // The status pages are served before the engine recovers, so that they can tell of it.
-  absl::Status OpenEngine(const runtime::DescriptorLimit& descriptors, size_t sandboxes) {
+  // Opens all that the engine uses. The status pages are served before the engine recovers, so that
+  // they can tell of it.
+  absl::Status OpenParts(const runtime::DescriptorLimit& descriptors, size_t sandboxes) {
     const Config& config = options_.config;
     telemetry_ = std::make_unique<Telemetry>(
         options_.version, host_, [this] { return front_.Lanes(); }, log_);
@@ -185,10 +188,7 @@ class DaemonImpl final : public Daemon {
                             .cgroups = driver_.cgroups.get(),
                             .network = [this] { return engine_->network()->Ready(); },
                             .lanes = [this] { return front_.Lanes(); }});
-    PLIMSOLL_RETURN_IF_ERROR(telemetry_->ServePages(config.metrics_address));
-    PLIMSOLL_RETURN_IF_ERROR(engine_->Recover(nri_.hooks()));
-    telemetry_->Recovered(engine_->engine());
-    return absl::OkStatus();
+    return telemetry_->ServePages(config.metrics_address);
   }
 
   absl::Status Serve() {

@@ -101,69 +101,112 @@ prometheus::Family<prometheus::Histogram>& Histograms(prometheus::Registry& regi
 }  // namespace
 
 struct Metrics::State {
-  explicit State(std::function<StateCounts()> count_states) : count(std::move(count_states)) {
-    // Before its first event a counter is 0, not absent.
-    pulls_total.Add({{"code", "OK"}});
-    for (const char* reason : kExitReasons) exits_total.Add({{"reason", reason}});
-    for (const char* result : kKubeletResults) kubelet_total.Add({{"result", result}});
-  }
+  // Metrics that are counted as things happen, by subject. Before its first event a counter is 0,
+  // not absent.
+  struct Calls {
+    explicit Calls(prometheus::Registry& registry)
+        : total(Counters(registry, "plimsoll_rpc_total",
+                         "Calls that have ended, by service, method and status code")),
+          duration(Histograms(registry, "plimsoll_rpc_duration_seconds",
+                              "Time from a call's arrival to its answer")) {}
 
-  const std::function<StateCounts()> count;
+    prometheus::Family<prometheus::Counter>& total;
+    prometheus::Family<prometheus::Histogram>& duration;
+  };
+
+  struct Topologies {
+    explicit Topologies(prometheus::Registry& registry)
+        : sent(Counters(registry, "cri_dynamic_runtime_config_responses_total",
+                        "Node topologies sent to clients of GetDynamicRuntimeConfig")
+                   .Add({})),
+          shown(Counters(registry, "plimsoll_topology_observer_responses_total",
+                         "Node topologies sent to observers")
+                    .Add({})) {}
+
+    prometheus::Counter& sent;
+    prometheus::Counter& shown;
+  };
+
+  struct Pods {
+    explicit Pods(prometheus::Registry& registry)
+        : sandbox_restarts(Counters(registry, "plimsoll_sandbox_restarts_total",
+                                    "Pod sandboxes started in place of an earlier one of their pod")
+                               .Add({})),
+          container_restarts(Counters(registry, "plimsoll_container_restarts_total",
+                                      "Containers started in place of an earlier one of their name")
+                                 .Add({})),
+          exits_total(Counters(registry, "plimsoll_container_exits_total",
+                               "Containers that have ended, by reason")) {
+      for (const char* reason : kExitReasons) exits_total.Add({{"reason", reason}});
+    }
+
+    prometheus::Counter& sandbox_restarts;
+    prometheus::Counter& container_restarts;
+    prometheus::Family<prometheus::Counter>& exits_total;
+  };
+
+  struct Pulls {
+    explicit Pulls(prometheus::Registry& registry)
+        : total(Counters(registry, "plimsoll_image_pulls_total",
+                         "Image pulls that have ended, by status code")),
+          duration(Histograms(registry, "plimsoll_image_pull_duration_seconds",
+                              "Duration of image pulls, failed ones included")
+                       .Add({}, PullBuckets())),
+          bytes(Counters(registry, "plimsoll_image_pull_bytes_total",
+                         "Bytes of layers and configurations that came from registries")
+                    .Add({})),
+          running(
+              Gauges(registry, "plimsoll_image_pulls_running", "Image pulls under way").Add({})) {
+      total.Add({{"code", "OK"}});
+    }
+
+    prometheus::Family<prometheus::Counter>& total;
+    prometheus::Histogram& duration;
+    prometheus::Counter& bytes;
+    prometheus::Gauge& running;
+  };
+
+  struct Kubelet {
+    explicit Kubelet(prometheus::Registry& registry)
+        : total(Counters(registry, "plimsoll_kubelet_questions_total",
+                         "Questions to kubelet's sockets about a pod, by result")),
+          duration(
+              Histograms(
+                  registry, "plimsoll_kubelet_answer_duration_seconds",
+                  "Time from a question to kubelet's sockets to its end, with or without an answer")
+                  .Add({}, CallBuckets())) {
+      for (const char* result : kKubeletResults) total.Add({{"result", result}});
+    }
+
+    prometheus::Family<prometheus::Counter>& total;
+    prometheus::Histogram& duration;
+  };
+
+  // The sources of values that are read when the metrics are.
+  struct Sources {
+    std::function<StateCounts()> count;
+    std::function<std::map<std::string, LaneCounts>()> lanes;
+    const qos::Registry* classes = nullptr;
+    std::optional<qos::DriftWatch> drift;  // set with `classes`
+    std::function<ClusterCounts()> cluster;
+    std::function<MetricFamilies()> nri;
+    std::optional<FsRoot> host;
+  };
+
+  explicit State(std::function<StateCounts()> count) { sources.count = std::move(count); }
+
+  Sources sources;
   prometheus::Registry registry;
-  prometheus::Family<prometheus::Counter>& rpc_total = Counters(
-      registry, "plimsoll_rpc_total", "Calls that have ended, by service, method and status code");
-  prometheus::Family<prometheus::Histogram>& rpc_duration = Histograms(
-      registry, "plimsoll_rpc_duration_seconds", "Time from a call's arrival to its answer");
+  Calls calls{registry};
   prometheus::Family<prometheus::Counter>& events_total =
       Counters(registry, "plimsoll_events_total", "Entries of the event log by type");
   prometheus::Family<prometheus::Histogram>& phases =
       Histograms(registry, "plimsoll_start_phase_duration_seconds",
                  "Duration of each part of a pod's or container's start");
-  prometheus::Counter& topologies_sent =
-      Counters(registry, "cri_dynamic_runtime_config_responses_total",
-               "Node topologies sent to clients of GetDynamicRuntimeConfig")
-          .Add({});
-  prometheus::Counter& topologies_shown =
-      Counters(registry, "plimsoll_topology_observer_responses_total",
-               "Node topologies sent to observers")
-          .Add({});
-  prometheus::Counter& sandbox_restarts =
-      Counters(registry, "plimsoll_sandbox_restarts_total",
-               "Pod sandboxes started in place of an earlier one of their pod")
-          .Add({});
-  prometheus::Counter& container_restarts =
-      Counters(registry, "plimsoll_container_restarts_total",
-               "Containers started in place of an earlier one of their name")
-          .Add({});
-  prometheus::Family<prometheus::Counter>& exits_total =
-      Counters(registry, "plimsoll_container_exits_total", "Containers that have ended, by reason");
-  prometheus::Family<prometheus::Counter>& pulls_total = Counters(
-      registry, "plimsoll_image_pulls_total", "Image pulls that have ended, by status code");
-  prometheus::Histogram& pull_duration =
-      Histograms(registry, "plimsoll_image_pull_duration_seconds",
-                 "Duration of image pulls, failed ones included")
-          .Add({}, PullBuckets());
-  prometheus::Counter& pull_bytes =
-      Counters(registry, "plimsoll_image_pull_bytes_total",
-               "Bytes of layers and configurations that came from registries")
-          .Add({});
-  prometheus::Gauge& pulls_running =
-      Gauges(registry, "plimsoll_image_pulls_running", "Image pulls under way").Add({});
-
-  prometheus::Family<prometheus::Counter>& kubelet_total =
-      Counters(registry, "plimsoll_kubelet_questions_total",
-               "Questions to kubelet's sockets about a pod, by result");
-  prometheus::Histogram& kubelet_duration =
-      Histograms(registry, "plimsoll_kubelet_answer_duration_seconds",
-                 "Time from a question to kubelet's sockets to its end, with or without an answer")
-          .Add({}, CallBuckets());
-
-  std::function<std::map<std::string, LaneCounts>()> lanes;
-  const qos::Registry* classes = nullptr;
-  std::optional<qos::DriftWatch> drift;  // set with `classes`
-  std::function<ClusterCounts()> cluster;
-  std::function<MetricFamilies()> nri;
-  std::optional<FsRoot> host;
+  Topologies topologies{registry};
+  Pods pods{registry};
+  Pulls pulls{registry};
+  Kubelet kubelet{registry};
 };
 
 Metrics::Metrics(const std::string& version, std::function<StateCounts()> count)
@@ -176,24 +219,24 @@ Metrics::Metrics(const std::string& version, std::function<StateCounts()> count)
 Metrics::~Metrics() = default;
 
 void Metrics::SetClasses(const qos::Registry* registry) {
-  state_->classes = registry;
-  state_->drift.emplace(registry);
+  state_->sources.classes = registry;
+  state_->sources.drift.emplace(registry);
 }
 
 void Metrics::SetLanes(std::function<std::map<std::string, LaneCounts>()> lanes) {
-  state_->lanes = std::move(lanes);
+  state_->sources.lanes = std::move(lanes);
 }
 
 void Metrics::SetCluster(std::function<ClusterCounts()> cluster) {
-  state_->cluster = std::move(cluster);
+  state_->sources.cluster = std::move(cluster);
 }
 
 void Metrics::SetNri(std::function<MetricFamilies()> nri) {
-  state_->nri = std::move(nri);
+  state_->sources.nri = std::move(nri);
 }
 
 void Metrics::SetHost(const FsRoot& host) {
-  state_->host = host;
+  state_->sources.host = host;
 }
 
 void Metrics::ObserveRpc(absl::string_view service, absl::string_view method,
@@ -202,8 +245,8 @@ void Metrics::ObserveRpc(absl::string_view service, absl::string_view method,
                                      {"method", std::string(method)}};
   prometheus::Labels with_code = labels;
   with_code["code"] = std::string(code);
-  state_->rpc_total.Add(with_code).Increment();
-  state_->rpc_duration.Add(labels, CallBuckets()).Observe(absl::ToDoubleSeconds(duration));
+  state_->calls.total.Add(with_code).Increment();
+  state_->calls.duration.Add(labels, CallBuckets()).Observe(absl::ToDoubleSeconds(duration));
 }
 
 void Metrics::ObserveEvent(const std::string& type) {
@@ -211,7 +254,7 @@ void Metrics::ObserveEvent(const std::string& type) {
 }
 
 void Metrics::ObserveTopologySent(bool to_client) {
-  (to_client ? state_->topologies_sent : state_->topologies_shown).Increment();
+  (to_client ? state_->topologies.sent : state_->topologies.shown).Increment();
 }
 
 void Metrics::ObservePhase(const std::string& phase, absl::Duration duration) {
@@ -219,32 +262,32 @@ void Metrics::ObservePhase(const std::string& phase, absl::Duration duration) {
 }
 
 void Metrics::ObserveSandboxStart(uint32_t attempt) {
-  if (attempt > 0) state_->sandbox_restarts.Increment();
+  if (attempt > 0) state_->pods.sandbox_restarts.Increment();
 }
 
 void Metrics::ObserveContainerStart(uint32_t attempt) {
-  if (attempt > 0) state_->container_restarts.Increment();
+  if (attempt > 0) state_->pods.container_restarts.Increment();
 }
 
 void Metrics::ObserveContainerExit(const std::string& reason) {
   const bool known = absl::c_linear_search(kExitReasons, reason);
-  state_->exits_total.Add({{"reason", known ? reason : "Other"}}).Increment();
+  state_->pods.exits_total.Add({{"reason", known ? reason : "Other"}}).Increment();
 }
 
 void Metrics::ObservePullStart() {
-  state_->pulls_running.Increment();
+  state_->pulls.running.Increment();
 }
 
 void Metrics::ObservePullEnd(const absl::Status& result, absl::Duration duration, uint64_t bytes) {
-  state_->pulls_running.Decrement();
-  state_->pulls_total.Add({{"code", absl::StatusCodeToString(result.code())}}).Increment();
-  state_->pull_duration.Observe(absl::ToDoubleSeconds(duration));
-  state_->pull_bytes.Increment(static_cast<double>(bytes));
+  state_->pulls.running.Decrement();
+  state_->pulls.total.Add({{"code", absl::StatusCodeToString(result.code())}}).Increment();
+  state_->pulls.duration.Observe(absl::ToDoubleSeconds(duration));
+  state_->pulls.bytes.Increment(static_cast<double>(bytes));
 }
 
 void Metrics::ObserveKubelet(const std::string& result, absl::Duration duration) {
-  state_->kubelet_total.Add({{"result", result}}).Increment();
-  state_->kubelet_duration.Observe(absl::ToDoubleSeconds(duration));
+  state_->kubelet.total.Add({{"result", result}}).Increment();
+  state_->kubelet.duration.Observe(absl::ToDoubleSeconds(duration));
 }
 
 void Metrics::ObserveRecovery(const RecoveryCounts& recovery) {
@@ -265,17 +308,17 @@ void Metrics::ObserveRecovery(const RecoveryCounts& recovery) {
 
 std::string Metrics::Text() const {
   MetricFamilies families = state_->registry.Collect();
-  const StateCounts counts = state_->count();
+  const StateCounts counts = state_->sources.count();
   families.push_back(
       GaugeByState("plimsoll_sandboxes", "Pod sandboxes by state", counts.sandboxes));
   families.push_back(GaugeByState("plimsoll_containers", "Containers by state", counts.containers));
-  if (state_->lanes) Append(&families, LaneMetrics(state_->lanes()));
-  if (state_->cluster) Append(&families, ClusterMetrics(state_->cluster()));
-  if (state_->nri) Append(&families, state_->nri());
-  if (state_->classes != nullptr) {
-    Append(&families, ClassMetrics(*state_->classes, *state_->drift));
+  if (state_->sources.lanes) Append(&families, LaneMetrics(state_->sources.lanes()));
+  if (state_->sources.cluster) Append(&families, ClusterMetrics(state_->sources.cluster()));
+  if (state_->sources.nri) Append(&families, state_->sources.nri());
+  if (state_->sources.classes != nullptr) {
+    Append(&families, ClassMetrics(*state_->sources.classes, *state_->sources.drift));
   }
-  if (state_->host.has_value()) Append(&families, ProcessMetrics(*state_->host));
+  if (state_->sources.host.has_value()) Append(&families, ProcessMetrics(*state_->sources.host));
   return prometheus::TextSerializer().Serialize(families);
 }
 

@@ -125,20 +125,6 @@ void ReadNamespaces(YamlReader& reader, const YAML::Node& node, YamlMapping& spe
   }
 }
 
-void ReadContainers(YamlReader& reader, const YAML::Node& node, YamlMapping& spec, Manifest& pod) {
-  spec.Each("initContainers", [&](const YAML::Node& item, const std::string& path) {
-    pod.containers.push_back(ReadContainer(reader, item, path, /*init=*/true, pod.left_to_agent));
-  });
-  spec.Each("containers", [&](const YAML::Node& item, const std::string& path) {
-    pod.containers.push_back(ReadContainer(reader, item, path, /*init=*/false, pod.left_to_agent));
-  });
-  if (pod.containers.size() > kMaxContainers) {
-    reader.Fail(node, "spec",
-                absl::StrCat("has ", pod.containers.size(), " containers, a pod has at most ",
-                             kMaxContainers));
-  }
-}
-
 void ReadLife(YamlMapping& spec, Manifest& pod) {
   spec.OneOf("restartPolicy", pod.restart_policy, {"Always", "OnFailure", "Never"});
   ReadInt(spec, "terminationGracePeriodSeconds", pod.grace_period_s, 0, 86400);
@@ -187,7 +173,17 @@ void CheckMounts(YamlReader& reader, const YAML::Node& container, const std::str
 
 void ReadSpec(YamlReader& reader, const YAML::Node& node, Manifest& pod) {
   YamlMapping spec(reader, node, "spec");
-  ReadContainers(reader, node, spec, pod);
+  spec.Each("initContainers", [&](const YAML::Node& item, const std::string& path) {
+    pod.containers.push_back(ReadContainer(reader, item, path, /*init=*/true, pod.left_to_agent));
+  });
+  spec.Each("containers", [&](const YAML::Node& item, const std::string& path) {
+    pod.containers.push_back(ReadContainer(reader, item, path, /*init=*/false, pod.left_to_agent));
+  });
+  if (pod.containers.size() > kMaxContainers) {
+    reader.Fail(node, "spec",
+                absl::StrCat("has ", pod.containers.size(), " containers, a pod has at most ",
+                             kMaxContainers));
+  }
   spec.Each("volumes", [&](const YAML::Node& item, const std::string& path) {
     pod.volumes.push_back(ReadVolume(reader, item, path));
   });

@@ -11,6 +11,7 @@
 #include "base/monotonic_time.h"
 #include "base/status.h"
 #include "pod_runner/event_watch.h"
+#include "pod_runner/fields.h"
 #include "pod_runner/hooks.h"
 #include "pod_runner/mount_sub_paths.h"
 
@@ -103,8 +104,7 @@ Outcome Runner::Run() {
   return std::move(outcome_);
 }
 
-absl::Status Runner::MakeSandbox() {
-  PLIMSOLL_RETURN_IF_ERROR(maker_.Prepare());
+void Runner::AddMembers() {
   std::vector<std::string> names;
   for (size_t i = 0; i < pod_.containers.size(); ++i) {
     Member member;
@@ -113,24 +113,28 @@ absl::Status Runner::MakeSandbox() {
     ContainerOutcome container;
     container.name = pod_.containers[i].name;
     container.role = pod_.containers[i].role;
-    container.config = maker_.configs().containers[i];
+    container.config = configs_.containers[i];
     names.push_back(container.name);
     outcome_.containers.push_back(std::move(container));
   }
   observer_.OnPlan(names);
-  absl::StatusOr<std::string> id = maker_.Make();
-  outcome_.namesake = maker_.namesake();
-  PLIMSOLL_ASSIGN_OR_RETURN(outcome_.sandbox_id, std::move(id));
-  if (outcome_.sandbox_id.empty()) return absl::OkStatus();
-  PLIMSOLL_RETURN_IF_ERROR(maker_.Complete(outcome_.sandbox_id));
-  for (size_t i = 0; i < outcome_.containers.size(); ++i) {
-    outcome_.containers[i].config = maker_.configs().containers[i];
-  }
-  return absl::OkStatus();
 }
 
 absl::Status Runner::Start() {
-  PLIMSOLL_RETURN_IF_ERROR(MakeSandbox());
+  PLIMSOLL_RETURN_IF_ERROR(maker_.Prepare());
+  PLIMSOLL_ASSIGN_OR_RETURN(configs_, ToCri(pod_, maker_.context()));
+  AddMembers();
+  absl::StatusOr<std::string> id = maker_.Make(configs_);
+  outcome_.namesake = maker_.namesake();
+  PLIMSOLL_ASSIGN_OR_RETURN(outcome_.sandbox_id, std::move(id));
+  if (outcome_.sandbox_id.empty()) return absl::OkStatus();
+  if (NeedsPodIps(pod_)) {
+    PLIMSOLL_RETURN_IF_ERROR(maker_.AddAddresses(outcome_.sandbox_id));
+    PLIMSOLL_ASSIGN_OR_RETURN(PodConfigs again, ToCri(pod_, maker_.context()));
+    configs_.containers = std::move(again.containers);
+    configs_.sub_paths = std::move(again.sub_paths);
+    for (Member& member : members_) outcome(member).config = configs_.containers[member.index];
+  }
   for (Member& member : members_) {
     if (Interrupted()) return absl::OkStatus();
     if (manifest(member).role == Role::kInit) {
@@ -150,12 +154,11 @@ absl::Status Runner::StartContainer(Member& member) {
   ContainerOutcome& container = outcome(member);
   const std::string what = absl::StrCat("pod ", pod_.name, ", container ", container.name);
   PLIMSOLL_RETURN_IF_ERROR(
-      Annotate(MountSubPaths(root_, manifest(member), maker_.configs().sub_paths[member.index],
+      Annotate(MountSubPaths(root_, manifest(member), configs_.sub_paths[member.index],
                              maker_.dir().volumes, container.config),
                what));
   PLIMSOLL_ASSIGN_OR_RETURN(
-      member.id,
-      client_.CreateContainer(outcome_.sandbox_id, container.config, maker_.configs().sandbox));
+      member.id, client_.CreateContainer(outcome_.sandbox_id, container.config, configs_.sandbox));
   container.created = true;
   member.log_open = true;
   observer_.OnLogOpen(container.name,
@@ -210,9 +213,9 @@ bool Runner::LookIsDue() {
   if (options_.events == nullptr) return true;
   const uint64_t news = options_.events->news();
   const absl::Time now = MonotonicNow();
-  if (news == seen_news_ && now < look_at_) return false;
-  seen_news_ = news;
-  look_at_ = now + kLookAnyway;
+  if (news == look_.news && now < look_.next) return false;
+  look_.news = news;
+  look_.next = now + kLookAnyway;
   return true;
 }
 
@@ -332,15 +335,15 @@ void Runner::TellWarnings() {
   // OnStartRefused has told of a refused start.
   if (outcome_.sandbox_id.empty() || client_.abandoned() || start_refused_) return;
   const auto tell = [this](const node::Event& event) {
-    if (event.sequence() <= last_event_) return true;
-    last_event_ = event.sequence();
+    if (event.sequence() <= look_.event) return true;
+    look_.event = event.sequence();
     if (event.type() == "Warning" && event.sandbox_id() == outcome_.sandbox_id) {
       observer_.OnWarning(event.message());
     }
     return true;
   };
   // An error is no reason to end the pod.
-  client_.own().ListEvents(last_event_, /*follow=*/false, tell).IgnoreError();
+  client_.own().ListEvents(look_.event, /*follow=*/false, tell).IgnoreError();
 }
 
 void Runner::TellSlowStop(const std::vector<Member*>& members) {

@@ -96,9 +96,17 @@ class Runner {
     int recent_restarts = 0;
     absl::Time restart_at = absl::InfiniteFuture();
   };
+  // The last look at the daemon.
+  struct Look {
+    uint64_t news = 0;                       // options_.events->news()
+    absl::Time next = absl::InfinitePast();  // without news too
+    uint64_t event = 0;                      // the last one that was searched for warnings
+  };
 
+  // Makes the sandbox and starts the containers in order.
   absl::Status Start();
-  absl::Status MakeSandbox();
+  // Adds a member for each container of the manifest.
+  void AddMembers();
   absl::Status RunInit(Member& member);
   absl::Status StartContainer(Member& member);
   // After a start that failed. OK, with the container's end on record, where its program could not
@@ -139,11 +147,10 @@ class Runner {
   const Manifest pod_;
   const RunnerOptions options_;
   SandboxMaker maker_;
+  PodConfigs configs_;
   std::vector<Member> members_;
   Outcome outcome_;
-  uint64_t seen_news_ = 0;                     // options_.events->news() at the last look
-  absl::Time look_at_ = absl::InfinitePast();  // the next look, without news too
-  uint64_t last_event_ = 0;                    // the last event that was searched for warnings
+  Look look_;
   bool start_refused_ = false;  // a program can't be executed, so nothing is waited for
 };
 

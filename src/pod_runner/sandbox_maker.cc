@@ -9,7 +9,6 @@
 #include "base/random_id.h"
 #include "base/status.h"
 #include "pod_runner/amount.h"
-#include "pod_runner/fields.h"
 #include "pod_runner/host.h"
 #include "pod_runner/user_ids.h"
 
@@ -65,24 +64,17 @@ absl::Status SandboxMaker::Prepare() {
   }
   absl::Cleanup release = [this] { ids_.reset(); };
   if (!pod_.host_users) PLIMSOLL_RETURN_IF_ERROR(ChooseIds());
-  PLIMSOLL_ASSIGN_OR_RETURN(configs_, ToCri(pod_, context_));
   std::move(release).Cancel();
   return absl::OkStatus();
 }
 
-absl::Status SandboxMaker::Complete(const std::string& sandbox_id) {
-  if (!NeedsPodIps(pod_)) return absl::OkStatus();
+absl::Status SandboxMaker::AddAddresses(const std::string& sandbox_id) {
   PLIMSOLL_ASSIGN_OR_RETURN(const auto status, client_.PodSandboxStatus(sandbox_id));
   const cri::PodSandboxNetworkStatus& network = status.status().network();
   if (!network.ip().empty()) context_.pod_ips.push_back(network.ip());
   for (const cri::PodIP& more : network.additional_ips()) context_.pod_ips.push_back(more.ip());
-  if (!context_.hosts_file.empty()) {
-    PLIMSOLL_RETURN_IF_ERROR(WriteHostsFile(root_, dir_, pod_, context_).status());
-  }
-  PLIMSOLL_ASSIGN_OR_RETURN(PodConfigs again, ToCri(pod_, context_));
-  configs_.containers = std::move(again.containers);
-  configs_.sub_paths = std::move(again.sub_paths);
-  return absl::OkStatus();
+  if (context_.hosts_file.empty()) return absl::OkStatus();
+  return WriteHostsFile(root_, dir_, pod_, context_).status();
 }
 
 // The search begins at a random range: the pods of another daemon aren't in this one's list, and so
@@ -102,7 +94,7 @@ absl::Status SandboxMaker::ChooseIds() {
 }
 
 // Looks the name up again, under its lock: pulls of images took time since the first look.
-absl::StatusOr<std::string> SandboxMaker::Make() {
+absl::StatusOr<std::string> SandboxMaker::Make(const PodConfigs& configs) {
   const absl::Cleanup release = [this] { ids_.reset(); };
   if (given_up_) return "";
   const absl::StatusOr<PodLock> name =
@@ -115,7 +107,7 @@ absl::StatusOr<std::string> SandboxMaker::Make() {
   const std::string daemon = IdentityOf(client_);
   may_be_made_ = true;
   absl::StatusOr<std::string> made =
-      client_.RunPodSandbox(configs_.sandbox, configs_.runtime_handler);
+      client_.RunPodSandbox(configs.sandbox, configs.runtime_handler);
   if (!made.ok()) may_be_made_ = MayHaveBeenMade(made.status(), daemon);
   return made;
 }

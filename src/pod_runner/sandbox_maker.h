@@ -1,4 +1,4 @@
-// The start of a pod: its directory, its user ids, its sandbox.
+// The start of a pod before its containers: its directory, its user ids, its sandbox.
 #ifndef PLIMSOLL_POD_RUNNER_SANDBOX_MAKER_H_
 #define PLIMSOLL_POD_RUNNER_SANDBOX_MAKER_H_
 
@@ -42,18 +42,18 @@ class SandboxMaker {
   // `root` is "/". All references outlive this.
   SandboxMaker(Client& client, const FsRoot& root, const Manifest& pod, Options options);
 
-  // Makes the pod's directory and the CRI's messages. Call it first, and once.
+  // Makes the pod's directory and chooses its user ids: context() has both then, for ToCri. Call it
+  // first, and once.
   absl::Status Prepare();
-  // Asks the daemon for the sandbox. Returns its id, or "" after an interrupt. ALREADY_EXISTS:
-  // namesake() took the name since images were pulled.
-  absl::StatusOr<std::string> Make();
-  // Translates the containers again where they need the addresses of the sandbox that Make
-  // returned.
-  absl::Status Complete(const std::string& sandbox_id);
+  // Asks the daemon for the sandbox of `configs`. Returns its id, or "" after an interrupt.
+  // ALREADY_EXISTS: namesake() took the name since images were pulled.
+  absl::StatusOr<std::string> Make(const PodConfigs& configs);
+  // Adds the addresses of the sandbox that Make returned to context().
+  absl::Status AddAddresses(const std::string& sandbox_id);
 
   const std::string& uid() const { return uid_; }
   const PodDir& dir() const { return dir_; }
-  const PodConfigs& configs() const { return configs_; }
+  const PodContext& context() const { return context_; }
   const std::optional<cri::PodSandbox>& namesake() const { return namesake_; }
   // The daemon was asked for the sandbox, and may have it.
   bool may_be_made() const { return may_be_made_; }
@@ -71,7 +71,6 @@ class SandboxMaker {
   const std::string uid_;
   PodContext context_;
   PodDir dir_;
-  PodConfigs configs_;
   std::optional<PodLock> ids_;  // held until the daemon has the pod, and so its ids
   bool given_up_ = false;       // an interrupt came before ids were chosen
   std::optional<cri::PodSandbox> namesake_;

@@ -67,7 +67,7 @@ TEST_F(SandboxMakerTest, ChosenIdsAreItsOwnUntilTheDaemonHasThem) {
   const absl::Status prepared = maker_->Prepare();
   ASSERT_TRUE(prepared.ok()) << prepared;
   EXPECT_FALSE(OthersMayChooseIds());
-  EXPECT_FALSE(maker_->Make().ok()) << "this daemon makes no pod";
+  EXPECT_FALSE(maker_->Make({}).ok()) << "this daemon makes no pod";
   EXPECT_TRUE(OthersMayChooseIds());
 }
 

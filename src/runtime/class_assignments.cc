@@ -59,8 +59,9 @@ qos::Target ClassAssignments::TargetOf(const ContainerRecord& record) const {
       present.confinement_->PutIntoShare(&now.resources);
       // When the class goes, the value is written as an update would write it.
       std::vector<std::string> told;
-      now.resources = FitSettings(now.resources, *present.options_.runtime, &told);
-      now.oom_score_adj = FitOomScoreAdj(now.oom_score_adj, *present.options_.runtime, &told);
+      now.resources = FitSettings(now.resources, present.options_.runtime->machine(), &told);
+      now.oom_score_adj =
+          FitOomScoreAdj(now.oom_score_adj, present.options_.runtime->machine(), &told);
       value = AskedValue(now.resources, now.oom_score_adj, file);
     });
     return value;

@@ -169,54 +169,18 @@ absl::Status ContainerCreation::AddImageMounts(ContainerRecord* record, CreateRe
   return absl::OkStatus();
 }
 
-absl::Status ContainerCreation::SettleProcess(const Created& created, const CreateRequest& request,
-                                              ContainerRecord* record) const {
-  record->monitor = created.monitor;
-  record->init = created.init;
-  // A handler's own program decides itself which settings its containers' groups get.
-  std::vector<std::string> told;  // unused: Create tells them
-  linux::CgroupSettings given;
-  if (request.program.empty()) {
-    given = FitSettings(request.spec->resources, *parts_.options.runtime, &told);
-    linux::Settle(parts_.options.cgroups->layout(), &given);
-  }
-  const absl::Status registered =
-      parts_.options.cgroups->Register(record->cgroup_path, record->init.pid, given);
-  if (!registered.ok()) {
-    return Annotate(registered, absl::StrCat("container ", record->spec.name));
-  }
-  // The init is one thread, asleep until the start: all that it runs will be in the classes.
-  PLIMSOLL_RETURN_IF_ERROR(parts_.classes.Enforce(*record));
-  // Read while there is an init: it may end before the next look.
+void ContainerCreation::NoteFirstValues(ContainerRecord* record) const {
   const absl::StatusOr<int> adj = linux::ReadOomScoreAdj(parts_.options.host, record->init);
   if (adj.ok()) record->last_resources.oom_score_adj = *adj;
-  if (parts_.options.cgroups->EndsWithProcesses()) {
-    const auto group =
-        ReadGroup(*parts_.options.cgroups, record->cgroup_path, record->spec.resources);
-    if (group.ok()) record->last_resources.cgroup = *group;
-  }
-  return absl::OkStatus();
-}
-
-ContainerRecord ContainerCreation::New(const SandboxRecord& sandbox, const ContainerSpec& spec,
-                                       const image::Image& image) const {
-  ContainerRecord record;
-  record.id = RandomId();
-  record.sandbox_id = sandbox.id;
-  record.created_unix_nanos = parts_.options.clock->NowUnixNanos();
-  record.boot_id = boot_id_;
-  record.spec = spec;
-  record.image_id = image.record.id;
-  record.image_ref = image::RepoDigestFor(image.record, spec.image);
-  record.chain_ids = image.record.chain_ids;
-  record.log_path = LogPathOf(sandbox.spec, spec);
-  record.cgroup_path = ContainerGroupOf(sandbox, record.id);
-  return record;
+  if (!parts_.options.cgroups->EndsWithProcesses()) return;
+  const auto group =
+      ReadGroup(*parts_.options.cgroups, record->cgroup_path, record->spec.resources);
+  if (group.ok()) record->last_resources.cgroup = *group;
 }
 
 absl::Status ContainerCreation::Confine(const std::string& sandbox_id, const ContainerSpec& spec,
                                         Creation* creation) const {
-  PLIMSOLL_RETURN_IF_ERROR(CheckSettings(spec.resources, *parts_.options.runtime));
+  PLIMSOLL_RETURN_IF_ERROR(CheckSettings(spec.resources, parts_.options.runtime->machine()));
   creation->share = parts_.confinement.Current();
   PLIMSOLL_ASSIGN_OR_RETURN(
       creation->confined,
@@ -290,25 +254,6 @@ absl::Status ContainerCreation::AskPlugins(const Sandbox& sandbox, const image::
   return TakeGroup(creation->pod, &record);
 }
 
-absl::Status ContainerCreation::Plan(const image::Image& image, Creation* creation) const {
-  const SandboxRecord& sandbox = creation->pod;
-  ContainerRecord& record = creation->record;
-  CreateRequest& request = creation->request;
-  PLIMSOLL_ASSIGN_OR_RETURN(request, PrepareCreate(sandbox, record, image, *creation->layers));
-  PLIMSOLL_RETURN_IF_ERROR(AddImageMounts(&record, &request, &creation->layers));
-  creation->given = record.spec;
-  creation->given.resources = creation->confined.settings;
-  PLIMSOLL_RETURN_IF_ERROR(parts_.pictures.AddTo(sandbox, &creation->given));
-  PLIMSOLL_RETURN_IF_ERROR(parts_.handlers.ApplyTo(sandbox, &creation->given, &request));
-  request.spec = &creation->given;
-  PLIMSOLL_RETURN_IF_ERROR(parts_.classes.Reserve(&record));
-  absl::Cleanup cancel_classes = [&] { parts_.classes.Cancel(record.id); };
-  PLIMSOLL_RETURN_IF_ERROR(parts_.options.store->PutContainer(record));
-  std::move(cancel_classes).Cancel();
-  creation->has_row = true;
-  return absl::OkStatus();
-}
-
 absl::Status ContainerCreation::Make(Creation* creation) const {
   StartPhase phase(parts_.options.observe_phase);
   absl::StatusOr<Created> made = parts_.options.runtime->Create(creation->request);
@@ -331,7 +276,21 @@ absl::Status ContainerCreation::Make(Creation* creation) const {
     parts_.classes.Cancel(record.id);  // nothing of it will ever run in them
     return absl::OkStatus();
   }
-  PLIMSOLL_RETURN_IF_ERROR(SettleProcess(created, creation->request, &record));
+  record.monitor = created.monitor;
+  record.init = created.init;
+  // A handler's own program decides itself which settings its containers' groups get.
+  std::vector<std::string> told;  // unused: the runtime tells them
+  linux::CgroupSettings given;
+  if (creation->request.program.empty()) {
+    given = FitSettings(creation->given.resources, parts_.options.runtime->machine(), &told);
+    linux::Settle(parts_.options.cgroups->layout(), &given);
+  }
+  PLIMSOLL_RETURN_IF_ERROR(
+      Annotate(parts_.options.cgroups->Register(record.cgroup_path, record.init.pid, given),
+               absl::StrCat("container ", record.spec.name)));
+  // The init is one thread, asleep until the start: all that it runs will be in the classes.
+  PLIMSOLL_RETURN_IF_ERROR(parts_.classes.Enforce(record));
+  NoteFirstValues(&record);  // while there is an init: it may end before the next look
   phase.Done("container_classes");
   return absl::OkStatus();
 }
@@ -343,7 +302,7 @@ absl::StatusOr<std::shared_ptr<Container>> ContainerCreation::Add(Creation* crea
   // an immediate end is recorded only after this lock is released.
   absl::MutexLock lock(&container->mutex);
   absl::Status made;
-  if (HasProcess(record)) made = parts_.exits.Watch(container, record.monitor);
+  if (HasProcess(record)) made = parts_.ends.exits.Watch(container, record.monitor);
   if (made.ok()) made = parts_.options.store->PutContainer(record);
   if (!made.ok()) {
     container->record.state = ContainerState::kRemoving;  // no exit is recorded any more
@@ -355,15 +314,17 @@ absl::StatusOr<std::shared_ptr<Container>> ContainerCreation::Add(Creation* crea
   return container;
 }
 
-void ContainerCreation::TellWarnings(const Creation& creation) const {
+void ContainerCreation::TellCreated(const Creation& creation, Container& container) const {
+  parts_.pictures.Show(container.sandbox_id);
   const auto warn = [&](const std::string& warning) {
-    parts_.options.events->Add(EventType::kWarning, creation.record.sandbox_id, creation.record.id,
-                               warning);
+    parts_.options.events->Add(EventType::kWarning, container.sandbox_id, container.id, warning);
   };
   const Created& created = creation.created;
   if (created.refusal.has_value()) warn(absl::StrCat(*created.refusal, "; its start will fail"));
   for (const std::string& warning : created.warnings) warn(warning);
   if (!creation.difference.empty()) warn(creation.difference);
+  parts_.pictures.TellContradiction(container.Snapshot(), nullptr);
+  if (!creation.confined.lost.empty()) parts_.confinement.TellLost(container, creation.confined);
 }
 
 absl::StatusOr<std::string> ContainerCreation::Create(const std::shared_ptr<Sandbox>& sandbox,
@@ -381,9 +342,19 @@ absl::StatusOr<std::string> ContainerCreation::Create(const std::shared_ptr<Sand
   PLIMSOLL_ASSIGN_OR_RETURN(creation.layers, parts_.options.images->Lease(image->record.id));
   phase.Done("container_image");
 
-  creation.record = New(creation.pod, spec, *image);
-  creation.record.client_config = std::move(client_config);
-  const std::string id = creation.record.id;
+  const std::string id = RandomId();
+  ContainerRecord& record = creation.record;
+  record.id = id;
+  record.sandbox_id = sandbox->id;
+  record.created_unix_nanos = parts_.options.clock->NowUnixNanos();
+  record.boot_id = boot_id_;
+  record.spec = spec;
+  record.client_config = std::move(client_config);
+  record.image_id = image->record.id;
+  record.image_ref = image::RepoDigestFor(image->record, spec.image);
+  record.chain_ids = image->record.chain_ids;
+  record.log_path = LogPathOf(creation.pod.spec, spec);
+  record.cgroup_path = ContainerGroupOf(creation.pod, id);
   PLIMSOLL_RETURN_IF_ERROR(parts_.objects.ReserveName(
       NameKey(sandbox->id, spec), id, absl::StrCat(what, " (attempt ", spec.attempt, ")")));
   absl::Cleanup release_name = [&] {
@@ -392,12 +363,7 @@ absl::StatusOr<std::string> ContainerCreation::Create(const std::shared_ptr<Sand
   PluginMaking making(parts_.plugin_hooks);
   const auto container = CreateNamed(*sandbox, *image, &making, &creation);
   if (!container.ok()) return NamePlugins(container.status(), creation.changed_by);
-  parts_.pictures.Show(sandbox->id);
-  TellWarnings(creation);
-  parts_.pictures.TellContradiction((*container)->Snapshot(), nullptr);
-  if (!creation.confined.lost.empty()) {
-    parts_.confinement.TellLost(**container, creation.confined);
-  }
+  TellCreated(creation, **container);
   // A share that was set during the creation has not reached this container.
   if (parts_.confinement.Current().epoch != creation.share.epoch) {
     parts_.confinement.FollowShare(**container);
@@ -408,12 +374,26 @@ absl::StatusOr<std::string> ContainerCreation::Create(const std::shared_ptr<Sand
 absl::StatusOr<std::shared_ptr<Container>> ContainerCreation::CreateNamed(
     const Sandbox& sandbox, const image::Image& image, PluginMaking* making,
     Creation* creation) const {
-  creation->difference =
-      parts_.pictures.CompareWithAnnounced(creation->pod, &creation->record.spec);
-  PLIMSOLL_RETURN_IF_ERROR(parts_.handlers.CheckAnnounced(creation->pod, creation->difference));
+  const SandboxRecord& pod = creation->pod;
+  ContainerRecord& record = creation->record;
+  creation->difference = parts_.pictures.CompareWithAnnounced(pod, &record.spec);
+  PLIMSOLL_RETURN_IF_ERROR(parts_.handlers.CheckAnnounced(pod, creation->difference));
   PLIMSOLL_RETURN_IF_ERROR(AskPlugins(sandbox, image, making, creation));
-  PLIMSOLL_RETURN_IF_ERROR(Plan(image, creation));
-  absl::Cleanup undo = [&] { Undo(std::move(creation->record), std::move(creation->layers)); };
+  CreateRequest& request = creation->request;
+  PLIMSOLL_ASSIGN_OR_RETURN(request, PrepareCreate(pod, record, image, *creation->layers));
+  PLIMSOLL_RETURN_IF_ERROR(AddImageMounts(&record, &request, &creation->layers));
+  creation->given = record.spec;
+  creation->given.resources = creation->confined.settings;
+  PLIMSOLL_RETURN_IF_ERROR(parts_.pictures.AddTo(pod, &creation->given));
+  PLIMSOLL_RETURN_IF_ERROR(parts_.handlers.ApplyTo(pod, &creation->given, &request));
+  request.spec = &creation->given;
+
+  PLIMSOLL_RETURN_IF_ERROR(parts_.classes.Reserve(&record));
+  absl::Cleanup cancel_classes = [&] { parts_.classes.Cancel(record.id); };
+  PLIMSOLL_RETURN_IF_ERROR(parts_.options.store->PutContainer(record));
+  std::move(cancel_classes).Cancel();
+  creation->has_row = true;  // from here on Undo removes it, and the places with it
+  absl::Cleanup undo = [&] { Undo(std::move(record), std::move(creation->layers)); };
   PLIMSOLL_RETURN_IF_ERROR(Make(creation));
   PLIMSOLL_ASSIGN_OR_RETURN(std::shared_ptr<Container> container, Add(creation));
   std::move(undo).Cancel();

@@ -43,31 +43,27 @@ class ContainerCreation {
   // Checks a spec's resources, and confines them to the share of this moment.
   absl::Status Confine(const std::string& sandbox_id, const ContainerSpec& spec,
                        Creation* creation) const;
-  // The record of a container to be made; makes nothing.
-  ContainerRecord New(const SandboxRecord& sandbox, const ContainerSpec& spec,
-                      const image::Image& image) const;
   // Create, once the name is reserved.
   absl::StatusOr<std::shared_ptr<Container>> CreateNamed(const Sandbox& sandbox,
                                                          const image::Image& image,
                                                          PluginMaking* making,
                                                          Creation* creation) const;
-  // Refuses what Plan would refuse in the client's own spec, so that plugins aren't asked about it;
-  // notes the ids of images that it mounts.
+  // Refuses what CreateNamed would refuse in the client's own spec, so that plugins aren't asked
+  // about it; notes the ids of images that it mounts.
   absl::Status CheckAsked(const image::Image& image, Creation* creation) const;
   // Makes the spec what plugins want it to be, if there are any.
   absl::Status AskPlugins(const Sandbox& sandbox, const image::Image& image, PluginMaking* making,
                           Creation* creation) const;
   // Checks the group that plugins want for the container, and makes it the record's.
   absl::Status TakeGroup(const SandboxRecord& sandbox, ContainerRecord* record) const;
-  // Reserves the container's classes, and writes its row: from then on Undo removes it. On failure
-  // nothing is left.
-  absl::Status Plan(const image::Image& image, Creation* creation) const;
-  // Makes the OCI runtime create the container, or refuse its program, and records the result.
+  // Makes the OCI runtime create the container, or refuse its program, records the result, and puts
+  // the process into the container's classes.
   absl::Status Make(Creation* creation) const;
   // Watches the container's monitor, writes its row, and adds it to Objects.
   absl::StatusOr<std::shared_ptr<Container>> Add(Creation* creation) const;
-  // Adds an event for each setting that could not be applied as asked.
-  void TellWarnings(const Creation& creation) const;
+  // Tells of a container that is made: in the pod's picture, and by an event for each setting that
+  // could not be applied as asked.
+  void TellCreated(const Creation& creation, Container& container) const;
   absl::StatusOr<CreateRequest> PrepareCreate(const SandboxRecord& sandbox,
                                               const ContainerRecord& record,
                                               const image::Image& image,
@@ -76,9 +72,8 @@ class ContainerCreation {
   // own image before, and all of them afterwards.
   absl::Status AddImageMounts(ContainerRecord* record, CreateRequest* request,
                               std::shared_ptr<image::LayerLease>* layers) const;
-  // Records the process that the OCI runtime made, and puts it into the container's classes.
-  absl::Status SettleProcess(const Created& created, const CreateRequest& request,
-                             ContainerRecord* record) const;
+  // Records the values in force for the init.
+  void NoteFirstValues(ContainerRecord* record) const;
   // Undoes a creation that failed. If something can't be removed, the row and the name stay, and
   // the container shows as one that can only be removed; `layers` stay with it.
   void Undo(ContainerRecord record, std::shared_ptr<image::LayerLease> layers) const;

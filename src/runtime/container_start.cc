@@ -44,7 +44,7 @@ absl::Status EngineImpl::AwaitProgram(const std::shared_ptr<Container>& containe
     if (MonotonicNow() >= deadline) return absl::OkStatus();
     absl::SleepFor(pause);
   }
-  parts_.exits.AwaitRecord(container, MonotonicNow() + kRecordTakes);
+  parts_.ends.exits.AwaitRecord(container, MonotonicNow() + kRecordTakes);
   const ContainerRecord record = container->Snapshot();
   if (record.state != ContainerState::kExited || record.reason != kStartError) {
     return absl::OkStatus();
@@ -53,9 +53,9 @@ absl::Status EngineImpl::AwaitProgram(const std::shared_ptr<Container>& containe
 }
 
 absl::Status EngineImpl::FailStart(Container& container, const absl::Status& failure) {
-  parts_.exits.RecordFailedStart(container, failure);
+  parts_.ends.exits.RecordFailedStart(container, failure);
   parts_.options.events->Warn(container.sandbox_id, container.id,
-                              parts_.exits.Kill(container, MonotonicNow() + kKillTimeout));
+                              parts_.ends.exits.Kill(container, MonotonicNow() + kKillTimeout));
   return failure;
 }
 
@@ -67,7 +67,7 @@ absl::Status EngineImpl::StartContainer(absl::string_view id) {
   PLIMSOLL_RETURN_IF_ERROR(parts_.plugin_hooks.StartContainer(*container));
   absl::MutexLock operation(&container->operation);
   if (const ContainerRecord record = container->Snapshot(); IsRefused(record)) {
-    parts_.exits.EndRefused(*container);
+    parts_.ends.exits.EndRefused(*container);
     return absl::FailedPreconditionError(record.message);
   }
   {
@@ -92,7 +92,8 @@ absl::Status EngineImpl::StartContainer(absl::string_view id) {
     container->starting = false;
     parts_.options.events->Add(EventType::kContainerStarted, AtItsStart(container->record),
                                container->record.spec.name);
-    if (container->record.state == ContainerState::kExited) parts_.exits.Tell(container->record);
+    if (container->record.state == ContainerState::kExited)
+      parts_.ends.exits.Tell(container->record);
   }
   const absl::Status saved = SaveRow(*parts_.options.store, *container);
   if (!IsUnwritable(saved)) return saved;

@@ -73,7 +73,7 @@ bool EngineImpl::StopGently(const std::shared_ptr<Container>& container, absl::T
     // library blocks all signals for the moment of a fork; one that comes then is dropped after it.
     if (now == Reception::kTaken || (now == Reception::kBlocked && was_blocked)) break;
     was_blocked = now == Reception::kBlocked;
-    if (parts_.exits.AwaitRecord(container, std::min(deadline, MonotonicNow() + pause)))
+    if (parts_.ends.exits.AwaitRecord(container, std::min(deadline, MonotonicNow() + pause)))
       return true;
     if (MonotonicNow() >= deadline) return false;
   }
@@ -81,13 +81,13 @@ bool EngineImpl::StopGently(const std::shared_ptr<Container>& container, absl::T
   if (!absl::IsNotFound(sent)) {  // NOT_FOUND: it has ended
     parts_.options.events->Warn(record.sandbox_id, record.id, Annotate(sent, "its stop signal"));
   }
-  return parts_.exits.AwaitRecord(container, deadline);
+  return parts_.ends.exits.AwaitRecord(container, deadline);
 }
 
 absl::StatusOr<ContainerRecord> EngineImpl::WaitContainer(absl::string_view id,
                                                           absl::Time deadline) {
   PLIMSOLL_ASSIGN_OR_RETURN(const auto container, parts_.objects.FindContainer(id));
-  if (!parts_.exits.Await(*container, deadline)) {
+  if (!parts_.ends.exits.Await(*container, deadline)) {
     return absl::DeadlineExceededError(absl::StrCat("container ", container->id, " still runs"));
   }
   return container->Snapshot();
@@ -101,7 +101,7 @@ absl::Status EngineImpl::StopContainer(absl::string_view id, absl::Duration grac
     // Waits for a start under way. The lock is not held longer: a second stop may have less
     // patience.
     absl::MutexLock operation(&container->operation);
-    parts_.exits.EndRefused(*container);
+    parts_.ends.exits.EndRefused(*container);
     state = container->Snapshot().state;
   }
   SeeOomScore(parts_.options.host, *container);
@@ -109,13 +109,15 @@ absl::Status EngineImpl::StopContainer(absl::string_view id, absl::Duration grac
   if (state == ContainerState::kRunning && grace > absl::ZeroDuration()) {
     if (StopGently(container, MonotonicNow() + grace)) return absl::OkStatus();
   }
-  if (parts_.exits.Await(*container, absl::InfinitePast())) return absl::OkStatus();
-  PLIMSOLL_RETURN_IF_ERROR(parts_.exits.Kill(*container, MonotonicNow() + kKillTimeout));
-  if (parts_.exits.AwaitRecord(container, MonotonicNow() + kKillTimeout)) return absl::OkStatus();
+  if (parts_.ends.exits.Await(*container, absl::InfinitePast())) return absl::OkStatus();
+  PLIMSOLL_RETURN_IF_ERROR(parts_.ends.exits.Kill(*container, MonotonicNow() + kKillTimeout));
+  if (parts_.ends.exits.AwaitRecord(container, MonotonicNow() + kKillTimeout))
+    return absl::OkStatus();
   // The container's processes are dead, but its monitor goes on. The monitor's end records the
   // exit.
   PLIMSOLL_RETURN_IF_ERROR(linux::KillProcess(parts_.options.host, container->Snapshot().monitor));
-  if (parts_.exits.AwaitRecord(container, MonotonicNow() + kKillTimeout)) return absl::OkStatus();
+  if (parts_.ends.exits.AwaitRecord(container, MonotonicNow() + kKillTimeout))
+    return absl::OkStatus();
   return absl::DeadlineExceededError(
       absl::StrCat("container ", container->id, ": killed, but its monitor reports no exit"));
 }

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "absl/algorithm/container.h"
+#include "absl/cleanup/cleanup.h"
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/mutex.h"
 #include "base/status.h"
@@ -138,8 +139,8 @@ absl::Status ContainerUpdates::Finish(const ContainerRecord& record) const {
   // With limits in v1, containers are made without v2 files, even if the record has some.
   if (options_.cgroups->layout() != linux::CgroupLayout::kV2) asked.unified.clear();
   std::vector<std::string> told;  // unused: the update has told them
-  asked = FitSettings(asked, *options_.runtime, &told);
-  const int adj = FitOomScoreAdj(record.spec.oom_score_adj, *options_.runtime, &told);
+  asked = FitSettings(asked, options_.runtime->machine(), &told);
+  const int adj = FitOomScoreAdj(record.spec.oom_score_adj, options_.runtime->machine(), &told);
   absl::Status done;
   if (!mark->empty()) done = WriteShrinkLimit(*options_.cgroups, record.cgroup_path, *mark);
   if (done.ok()) done = options_.cgroups->Apply(record.cgroup_path, asked);
@@ -149,19 +150,6 @@ absl::Status ContainerUpdates::Finish(const ContainerRecord& record) const {
   // NOT_FOUND: it has ended.
   if (!done.ok() && !absl::IsNotFound(done)) return Annotate(done, kWhat);
   return Annotate(options_.run.RemoveFile(UpdateMarkOf(record.id)), kWhat);
-}
-
-absl::Status ContainerUpdates::Update(const std::shared_ptr<Container>& container,
-                                      const ResourceUpdate& update,
-                                      const linux::CgroupSettings& by_client) {
-  bool told = false;
-  absl::Status done;
-  {
-    absl::MutexLock operation(&container->operation);
-    done = UpdateAlone(*container, update, by_client, &told);
-  }
-  if (!done.ok() && told) handler_updates_->TellBack(container->sandbox_id, container->id);
-  return done;
 }
 
 absl::StatusOr<ContainerSpec> ContainerUpdates::Merge(
@@ -182,7 +170,7 @@ absl::Status ContainerUpdates::Check(const ContainerRecord& record,
                                      const ResourceUpdate& update) const {
   PLIMSOLL_RETURN_IF_ERROR(CheckLive(record, "an update"));
   if (!update.classes.empty()) PLIMSOLL_RETURN_IF_ERROR(CheckProcess(record, "a change of class"));
-  absl::Status valid = CheckSettings(update.cgroup, *options_.runtime);
+  absl::Status valid = CheckSettings(update.cgroup, options_.runtime->machine());
   // Checked before the handler is told, and again by Make, in the share of that time.
   if (valid.ok()) {
     valid = confinement_->ConfineAsked(update.cgroup, confinement_->Current(), /*is_new=*/false)
@@ -203,80 +191,97 @@ absl::Status ContainerUpdates::CheckNow(const Container& container,
                   absl::StrCat("update container ", record.id));
 }
 
-absl::Status ContainerUpdates::UpdateAlone(Container& container, const ResourceUpdate& update,
-                                           const linux::CgroupSettings& by_client, bool* told) {
-  const ContainerRecord record = container.Snapshot();
-  PLIMSOLL_RETURN_IF_ERROR(Check(record, update));
-  const std::string what = absl::StrCat("update container ", record.id);
-  const absl::StatusOr<ContainerSpec> asked = Merge(record, update, by_client);
-  if (!asked.ok()) return Annotate(asked.status(), what);
-  // Null if the row is lost or the sandbox takes no turns: nothing is checked or told then.
+absl::Status ContainerUpdates::TellHandler(const ContainerRecord& record,
+                                           const ResourceUpdate& update, const ContainerSpec& asked,
+                                           std::optional<HandlerTurn>* turn, bool* told) const {
   PLIMSOLL_ASSIGN_OR_RETURN(const std::shared_ptr<Sandbox> sandbox,
                             handler_updates_->SandboxThatTakesTurns(record.sandbox_id));
-  std::optional<HandlerTurn> turn;
-  if (sandbox != nullptr) {
-    turn.emplace(sandbox->turns, container.id);
-    PLIMSOLL_RETURN_IF_ERROR(Annotate(turn->status(), what));
-    const SandboxRecord pod = sandbox->Snapshot();
-    PLIMSOLL_RETURN_IF_ERROR(
-        Annotate(handlers_->CheckFixed(pod, record.spec, *asked, update.cgroup), what));
-    PLIMSOLL_RETURN_IF_ERROR(Annotate(handler_updates_->Tell(pod, &*asked, *turn, told), what));
-  }
-  // A thread that follows the node's share waits for this lock.
-  absl::MutexLock cpuset(&container.cpuset);
-  const NodeConfinement::ShareNow share = confinement_->Current();
-  std::vector<std::string> lost;
-  PLIMSOLL_RETURN_IF_ERROR(
-      Annotate(SaveAndApply(container, record, update, *asked, share, &lost), what));
-  if (*told) handler_updates_->ToldWhatHolds(record.sandbox_id);
+  // The row is lost, or the sandbox takes no turns.
+  if (sandbox == nullptr) return absl::OkStatus();
+  turn->emplace(sandbox->turns, record.id);
+  PLIMSOLL_RETURN_IF_ERROR((*turn)->status());
+  const SandboxRecord pod = sandbox->Snapshot();
+  PLIMSOLL_RETURN_IF_ERROR(handlers_->CheckFixed(pod, record.spec, asked, update.cgroup));
+  return handler_updates_->Tell(pod, &asked, **turn, told);
+}
+
+absl::Status ContainerUpdates::MarkAndSave(Container& container, const ContainerSpec& asked,
+                                           const qos::HeldClasses& changing, const UpdateMark& mark,
+                                           const UpdateMark& classes_mark) const {
+  PLIMSOLL_RETURN_IF_ERROR(mark.Set());
+  if (!changing.empty()) PLIMSOLL_RETURN_IF_ERROR(classes_mark.Set(ToJson(changing)));
+  return SaveAsked(container, asked, changing);
+}
+
+void ContainerUpdates::TellUpdated(Container& container, const ContainerRecord& before,
+                                   const ResourceUpdate& update, const NodeShare& share,
+                                   const std::vector<std::string>& lost) const {
+  const ContainerRecord record = container.Snapshot();
   if (confinement_->HasCpusets()) {
-    confinement_->TellLost(container, Follow(asked->resources, share.share));
+    confinement_->TellLost(container, Follow(record.spec.resources, share));
   }
   if (update.kubernetes_resources || pictures_->FollowsLinux(record.sandbox_id)) {
     pictures_->Show(record.sandbox_id);
   }
   options_.events->Add(EventType::kContainerUpdated, record.sandbox_id, record.id,
                        record.spec.name);
-  pictures_->TellContradiction(container.Snapshot(), &record.spec);
+  pictures_->TellContradiction(container.Snapshot(), &before.spec);
   for (const std::string& warning : lost) {
     options_.events->Add(EventType::kWarning, record.sandbox_id, record.id, warning);
   }
-  return absl::OkStatus();
 }
 
-absl::Status ContainerUpdates::SaveAndApply(Container& container, const ContainerRecord& record,
-                                            const ResourceUpdate& update,
-                                            const ContainerSpec& asked,
-                                            const NodeConfinement::ShareNow& share,
-                                            std::vector<std::string>* lost) const {
-  PLIMSOLL_ASSIGN_OR_RETURN(Confined confined,
-                            confinement_->ConfineAsked(update.cgroup, share, /*is_new=*/false));
-  confinement_->PutIntoPod(record.sandbox_id, update.cgroup, share.share, &confined.settings);
+absl::Status ContainerUpdates::Update(const std::shared_ptr<Container>& container,
+                                      const ResourceUpdate& update,
+                                      const linux::CgroupSettings& by_client) {
+  bool told = false;
+  // Runs once the locks below are released.
+  absl::Cleanup tell_back = [&] {
+    if (told) handler_updates_->TellBack(container->sandbox_id, container->id);
+  };
+  absl::MutexLock operation(&container->operation);
+  const ContainerRecord record = container->Snapshot();
+  PLIMSOLL_RETURN_IF_ERROR(Check(record, update));
+  const std::string what = absl::StrCat("update container ", record.id);
+  const absl::StatusOr<ContainerSpec> asked = Merge(record, update, by_client);
+  if (!asked.ok()) return Annotate(asked.status(), what);
+  std::optional<HandlerTurn> turn;
+  PLIMSOLL_RETURN_IF_ERROR(Annotate(TellHandler(record, update, *asked, &turn, &told), what));
+  // A thread that follows the node's share waits for this lock.
+  absl::MutexLock cpuset(&container->cpuset);
+  const NodeConfinement::ShareNow share = confinement_->Current();
+  auto confined = confinement_->ConfineAsked(update.cgroup, share, /*is_new=*/false);
+  if (!confined.ok()) return Annotate(confined.status(), what);
+  confinement_->PutIntoPod(record.sandbox_id, update.cgroup, share.share, &confined->settings);
+  std::vector<std::string> lost;
+  const Machine* const machine = options_.runtime->machine();
+  ResourceUpdate given = update;
+  given.cgroup = FitSettings(confined->settings, machine, &lost);
+  if (given.oom_score_adj)
+    given.oom_score_adj = FitOomScoreAdj(*given.oom_score_adj, machine, &lost);
+  PLIMSOLL_RETURN_IF_ERROR(
+      Annotate(PutLimitBack(*options_.cgroups, options_.run, record.id, record.cgroup_path), what));
   // Writes the row first: a crash can't undo an update that was reported, and a full disk changes
   // nothing. A start after a kill in between finishes the update from the row.
-  PLIMSOLL_RETURN_IF_ERROR(
-      PutLimitBack(*options_.cgroups, options_.run, record.id, record.cgroup_path));
-  UpdateMark mark(options_.run, record.id);
-  PLIMSOLL_RETURN_IF_ERROR(mark.Set());
+  UpdateMark mark(options_.run, record.id);  // its end removes the earlier mark
+  const UpdateMark classes_mark(options_.run, ClassesMarkIdOf(record.id));
   const qos::HeldClasses changing = classes_->ChangingTo(record.classes, update.classes);
-  UpdateMark classes_mark(options_.run, ClassesMarkIdOf(record.id));
-  if (!changing.empty()) PLIMSOLL_RETURN_IF_ERROR(classes_mark.Set(ToJson(changing)));
-  PLIMSOLL_RETURN_IF_ERROR(SaveAsked(container, asked, changing));
-  ResourceUpdate given = update;
-  given.cgroup = FitSettings(confined.settings, *options_.runtime, lost);
-  if (given.oom_score_adj.has_value()) {
-    given.oom_score_adj = FitOomScoreAdj(*given.oom_score_adj, *options_.runtime, lost);
-  }
+  PLIMSOLL_RETURN_IF_ERROR(
+      Annotate(MarkAndSave(*container, *asked, changing, mark, classes_mark), what));
   // A container without a process has nothing but its row.
   const absl::Status done =
-      IsRefused(record) ? absl::OkStatus() : Apply(container, record, given, &mark);
+      IsRefused(record) ? absl::OkStatus() : Apply(*container, record, given, &mark);
   if (!done.ok()) {
-    return AlsoNotSetBack(done, SaveAsked(container, record.spec, HeldBefore(record, changing)));
+    const absl::Status back = SaveAsked(*container, record.spec, HeldBefore(record, changing));
+    return Annotate(AlsoNotSetBack(done, back), what);
   }
-  const bool other_group = SeeGroup(*options_.cgroups, container);
-  if (SeeOomScore(options_.host, container) || other_group) {
-    options_.events->Warn(record.sandbox_id, record.id, SaveRow(*options_.store, container));
+  std::move(tell_back).Cancel();
+  const bool other_group = SeeGroup(*options_.cgroups, *container);
+  if (SeeOomScore(options_.host, *container) || other_group) {
+    options_.events->Warn(record.sandbox_id, record.id, SaveRow(*options_.store, *container));
   }
+  if (told) handler_updates_->ToldWhatHolds(record.sandbox_id);
+  TellUpdated(*container, record, update, share.share, lost);
   return absl::OkStatus();
 }
 

@@ -3,6 +3,7 @@
 #define PLIMSOLL_RUNTIME_CONTAINER_UPDATES_H_
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -52,22 +53,20 @@ class ContainerUpdates {
   absl::Status Finish(const ContainerRecord& record) const;
 
  private:
-  // `told`: whether the runtime handler knows of the update.
-  absl::Status UpdateAlone(Container& container, const ResourceUpdate& update,
-                           const linux::CgroupSettings& by_client, bool* told)
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(container.operation);
   // Refuses an update before the handler, the row or the kernel knows of it.
   absl::Status Check(const ContainerRecord& record, const ResourceUpdate& update) const;
   // The container's spec after the update.
   absl::StatusOr<ContainerSpec> Merge(const ContainerRecord& record, const ResourceUpdate& update,
                                       const linux::CgroupSettings& by_client) const;
-  // Writes the row, then the kernel, with the mark set meanwhile; on failure both are as before.
-  // `lost`: the settings that the machine lacks.
-  absl::Status SaveAndApply(Container& container, const ContainerRecord& record,
-                            const ResourceUpdate& update, const ContainerSpec& asked,
-                            const NodeConfinement::ShareNow& share,
-                            std::vector<std::string>* lost) const
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(container.cpuset);
+  // Takes the update's turn and tells the runtime handler. Does nothing if the pod's row is lost or
+  // its updates take no turns. `told`: whether the handler knows of the update.
+  absl::Status TellHandler(const ContainerRecord& record, const ResourceUpdate& update,
+                           const ContainerSpec& asked, std::optional<HandlerTurn>* turn,
+                           bool* told) const;
+  // Sets the marks, then writes the row.
+  absl::Status MarkAndSave(Container& container, const ContainerSpec& asked,
+                           const qos::HeldClasses& changing, const UpdateMark& mark,
+                           const UpdateMark& classes_mark) const;
   // Writes the update to the kernel; on failure the kernel's values are as before.
   absl::Status Apply(Container& container, const ContainerRecord& record,
                      const ResourceUpdate& update, UpdateMark* mark) const;
@@ -75,6 +74,11 @@ class ContainerUpdates {
   // ClassAssignments::ChangingTo). On failure the record is as before.
   absl::Status SaveAsked(Container& container, const ContainerSpec& asked,
                          const qos::HeldClasses& changing) const;
+
+  // Tells of an update that is made. `lost`: the settings that the machine lacks.
+  void TellUpdated(Container& container, const ContainerRecord& before,
+                   const ResourceUpdate& update, const NodeShare& share,
+                   const std::vector<std::string>& lost) const;
 
   const EngineOptions& options_;
   NodeConfinement* const confinement_;

@@ -12,15 +12,12 @@ namespace plimsoll::runtime {
 absl::StatusOr<std::unique_ptr<Engine>> Engine::Create(EngineOptions options) {
   PLIMSOLL_ASSIGN_OR_RETURN(std::string boot_id, linux::ReadBootId(options.host));
   auto engine = std::make_unique<EngineImpl>(std::move(options), std::move(boot_id));
-  PLIMSOLL_RETURN_IF_ERROR(engine->Start());
+  EngineParts& parts = engine->parts_;
+  parts.classes.SaveReloads();
+  parts.confinement.Load(engine->boot_id_);
+  PLIMSOLL_RETURN_IF_ERROR(parts.ends.watcher.Start());
+  PLIMSOLL_RETURN_IF_ERROR(engine->recovery_.Run());
   return engine;
-}
-
-absl::Status EngineImpl::Start() {
-  parts_.classes.SaveReloads();
-  parts_.confinement.Load(boot_id_);
-  PLIMSOLL_RETURN_IF_ERROR(parts_.watcher.Start());
-  return recovery_.Run();
 }
 
 absl::StatusOr<SandboxRecord> EngineImpl::GetSandbox(absl::string_view id) const {

@@ -98,19 +98,38 @@ class OfContainer final : public RunningCommand {
   const std::unique_ptr<RunningCommand> command_;
 };
 
+}  // namespace
+
 // A change of class freezes a container for some milliseconds; the OCI runtime refuses to enter it
-// then (ABORTED). The wait for that, and each further try, count as the command's own time. `once`
-// makes one try and keeps class changes away for `hold`.
-absl::Status UntilThawed(const ExecRequest& request, SteadyTime deadline,
-                         absl::FunctionRef<absl::Status(absl::Duration hold)> once) {
-  const SteadyTime end = std::min(deadline, SteadyAfter(kFrozen));
+// then (ABORTED). The wait for that, and each further try, count as the command's own time.
+absl::Status EngineCommands::Enter(
+    Container& container, const ContainerRecord& record, const ExecRequest& request,
+    absl::FunctionRef<absl::Status(const ExecRequest&)> enter) const {
+  const SteadyTime end = std::min(request.deadline, SteadyAfter(kFrozen));
   for (int tries = 0; true; ++tries) {
-    const absl::Status status = once(std::min({tries * kHold, kLongestHold, TimeUntil(deadline)}));
+    const absl::Duration hold =
+        std::min({tries * kHold, kLongestHold, TimeUntil(request.deadline)});
+    absl::Status status;
+    {
+      ExecRequest entering = request;
+      // No class change comes between reading the classes to enter and entering them; a later
+      // change finds the command among the entering ones.
+      ReleasableReaderLock unchanged(&container.classes);
+      const absl::StatusOr<int> adj = linux::ReadOomScoreAdj(options_.host, record.init);
+      if (adj.ok()) entering.oom_score_adj = *adj;
+      entering.entry_files = classes_->EntryFiles(record);
+      entering.entered = [&unchanged, hold] {
+        // Gives the OCI runtime time to look: if change follows change, it would meet each of them.
+        absl::SleepFor(hold);
+        unchanged.Release();
+      };
+      status = enter(entering);
+    }
     if (!absl::IsAborted(status)) return status;
     if (request.cancellation != nullptr && request.cancellation->cancelled()) {
       return absl::CancelledError(absl::StrCat(status.message(), ", and the client has gone"));
     }
-    if (SteadyNow() >= deadline) {
+    if (SteadyNow() >= request.deadline) {
       return absl::DeadlineExceededError(absl::StrCat(status.message(), ", and \"", request.argv[0],
                                                       "\" was not started within ",
                                                       absl::FormatDuration(request.timeout)));
@@ -121,26 +140,6 @@ absl::Status UntilThawed(const ExecRequest& request, SteadyTime deadline,
     }
     absl::SleepFor(std::min(kThawed, TimeUntil(end)));
   }
-}
-
-}  // namespace
-
-absl::Status EngineCommands::EnterOnce(
-    Container& container, const ContainerRecord& record, const ExecRequest& request,
-    absl::Duration hold, absl::FunctionRef<absl::Status(const ExecRequest&)> enter) const {
-  ExecRequest entering = request;
-  // No class change comes between reading the classes to enter and entering them; a later change
-  // finds the command among the entering ones.
-  ReleasableReaderLock unchanged(&container.classes);
-  const absl::StatusOr<int> adj = linux::ReadOomScoreAdj(options_.host, record.init);
-  if (adj.ok()) entering.oom_score_adj = *adj;
-  entering.entry_files = classes_->EntryFiles(record);
-  entering.entered = [&unchanged, hold] {
-    // Gives the OCI runtime time to look: if change follows change, it would meet each of them.
-    absl::SleepFor(hold);
-    unchanged.Release();
-  };
-  return enter(entering);
 }
 
 absl::StatusOr<ExecResult> EngineCommands::ExecSync(absl::string_view id,
@@ -158,9 +157,7 @@ absl::StatusOr<ExecResult> EngineCommands::ExecSync(absl::string_view id,
     result = *std::move(done);
     return absl::OkStatus();
   };
-  PLIMSOLL_RETURN_IF_ERROR(UntilThawed(limited, limited.deadline, [&](absl::Duration hold) {
-    return EnterOnce(*container, record, limited, hold, exec);
-  }));
+  PLIMSOLL_RETURN_IF_ERROR(Enter(*container, record, limited, exec));
   return result;
 }
 
@@ -177,9 +174,7 @@ absl::StatusOr<std::unique_ptr<RunningCommand>> EngineCommands::StartExec(
     started = std::make_unique<OfContainer>(options_, record, *std::move(command));
     return absl::OkStatus();
   };
-  PLIMSOLL_RETURN_IF_ERROR(UntilThawed(request, kNever, [&](absl::Duration hold) {
-    return EnterOnce(*container, record, request, hold, start);
-  }));
+  PLIMSOLL_RETURN_IF_ERROR(Enter(*container, record, request, start));
   return started;
 }
 

@@ -5,7 +5,6 @@
 #include <memory>
 
 #include "absl/functional/function_ref.h"
-#include "absl/time/time.h"
 #include "runtime/class_assignments.h"
 #include "runtime/commands.h"
 #include "runtime/engine_options.h"
@@ -32,11 +31,12 @@ class EngineCommands final : public Commands {
 
  private:
   // Runs `enter` with `request` completed for the container, and lets no class change come between.
-  // ABORTED while the container is frozen. `hold`: the time after the command has entered in which
-  // no class may change, since the OCI runtime has not yet looked at the command.
-  absl::Status EnterOnce(Container& container, const ContainerRecord& record,
-                         const ExecRequest& request, absl::Duration hold,
-                         absl::FunctionRef<absl::Status(const ExecRequest&)> enter) const;
+  // Tries again, until the request's deadline, while the container is frozen (ABORTED). Each
+  // further try lets no class change for longer, since the OCI runtime looks at the command only
+  // after it has entered.
+  absl::Status Enter(Container& container, const ContainerRecord& record,
+                     const ExecRequest& request,
+                     absl::FunctionRef<absl::Status(const ExecRequest&)> enter) const;
 
   const EngineOptions& options_;
   const Objects* const objects_;

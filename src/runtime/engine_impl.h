@@ -20,6 +20,7 @@
 #include "runtime/engine_inspection.h"
 #include "runtime/engine_parts.h"
 #include "runtime/engine_readings.h"
+#include "runtime/kubelet_word.h"
 #include "runtime/pod_updates.h"
 #include "runtime/recovery.h"
 #include "runtime/unused_layers.h"
@@ -35,6 +36,7 @@ class EngineImpl : public Engine {
                  &parts_.handlers, &parts_.handler_updates),
         pod_updates_(parts_.options, &parts_.objects, &parts_.confinement, &parts_.pictures,
                      &parts_.handlers, &parts_.handler_updates, &parts_.plugin_hooks),
+        kubelet_word_(parts_.options, &parts_.objects, &parts_.pictures, &parts_.handlers),
         readings_(parts_.options, &parts_.objects),
         commands_(parts_.options, &parts_.objects, &parts_.classes),
         creation_(&parts_, boot_id_),
@@ -46,12 +48,9 @@ class EngineImpl : public Engine {
              .unmake = [this](const SandboxRecord& record) { return UnmakeSandbox(record); }}) {}
   ~EngineImpl() override {
     recovery_.End();
-    parts_.exits.End();
+    parts_.ends.exits.End();
     parts_.handler_updates.CallOffAll();
   }
-
-  // Reconciles the store and the kernel (recovery.h). Called before anything else.
-  absl::Status Start();
 
   absl::StatusOr<std::string> RunSandbox(const SandboxSpec& spec,
                                          std::string client_config) override;
@@ -91,7 +90,7 @@ class EngineImpl : public Engine {
   void CallOffUpdates() override { parts_.handler_updates.CallOffAll(); }
   absl::StatusOr<PodPicture> Picture(absl::string_view id) const override;
   absl::Status TakeFacts(absl::string_view id, PodFacts facts) override {
-    return parts_.kubelet_word.Take(id, std::move(facts));
+    return kubelet_word_.Take(id, std::move(facts));
   }
   void SetNodeShare(const NodeShare& share) override { parts_.confinement.SetShare(share); }
   void RefuseOutsideShare(bool refuse) override { parts_.confinement.RefuseOutside(refuse); }
@@ -107,6 +106,8 @@ class EngineImpl : public Engine {
   std::vector<std::string> RecoveryTroubles() const override { return recovery_.Troubles(); }
 
  private:
+  friend class Engine;  // Create starts the parts
+
   // Removes everything of a sandbox that is not among Objects, its row last.
   absl::Status UnmakeSandbox(const SandboxRecord& record);
   // Undoes a creation that failed. If something can't be removed, the row and the name stay, and
@@ -128,6 +129,7 @@ class EngineImpl : public Engine {
   EngineParts parts_;
   ContainerUpdates updates_;
   PodUpdates pod_updates_;
+  KubeletWord kubelet_word_;
   EngineReadings readings_;
   EngineCommands commands_;
   ContainerCreation creation_;

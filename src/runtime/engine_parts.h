@@ -10,7 +10,6 @@
 #include "runtime/engine_options.h"
 #include "runtime/exit_watcher.h"
 #include "runtime/handler_updates.h"
-#include "runtime/kubelet_word.h"
 #include "runtime/node_confinement.h"
 #include "runtime/objects.h"
 #include "runtime/plugin_hooks.h"
@@ -22,8 +21,21 @@
 
 namespace plimsoll::runtime {
 
-// A part depends only on parts before it, as its header says, and on the watcher, which ends first.
-// The life cycle, updates and recovery are above the parts and call them in order.
+// The processes whose ends are awaited: inits of pods' PID namespaces, and containers.
+struct ProcessEnds {
+  ProcessEnds(const EngineOptions& options, const std::string& boot_id, PodGroups* groups,
+              NodeConfinement* confinement, ClassAssignments* classes)
+      : pid_namespaces(options, boot_id, groups, confinement, &watcher),
+        exits(options, boot_id, classes, &watcher) {}
+
+  PodPidNamespaces pid_namespaces;
+  ContainerExits exits;
+  // Last, so that its thread ends before what it calls.
+  ExitWatcher watcher;
+};
+
+// A part depends only on parts before it, as its header says. The life cycle, updates and recovery
+// are above the parts and call them in order.
 //
 // Order of locks, from the one taken first: Sandbox::operation, Container::start, the hooks' turn
 // (hooks.h), Container::operation, a HandlerTurn, Container::cpuset, the class registry's
@@ -48,9 +60,7 @@ struct EngineParts {
         plugin_hooks(options, &objects, &networks, &pictures),
         handlers(options, &pictures),
         handler_updates(options, &objects, &pictures, &handlers),
-        kubelet_word(options, &objects, &pictures, &handlers),
-        pid_namespaces(options, boot_id, &groups, &confinement, &watcher),
-        exits(options, boot_id, &classes, &watcher) {}
+        ends(options, boot_id, &groups, &confinement, &classes) {}
 
   const EngineOptions options;
   Objects objects;
@@ -62,11 +72,8 @@ struct EngineParts {
   PluginHooks plugin_hooks;
   PodHandlers handlers;
   HandlerUpdates handler_updates;
-  KubeletWord kubelet_word;
-  PodPidNamespaces pid_namespaces;
-  ContainerExits exits;
-  // Last, so that its thread ends before what it uses.
-  ExitWatcher watcher;
+  // Last, so that the watcher's thread ends before what it uses.
+  ProcessEnds ends;
 };
 
 }  // namespace plimsoll::runtime

@@ -40,46 +40,35 @@ class Inspector {
         under_way_(input.under_way.begin(), input.under_way.end()),
         attached_(input.attached.begin(), input.attached.end()) {
     for (const DamagedRow& row : input.damaged) damaged_[row.id] = row.what;
+    for (const ContainerRecord& record : input.containers) known_containers_.insert(record.id);
+    for (const SandboxRecord& record : input.sandboxes) known_sandboxes_.insert(record.id);
   }
 
-  std::vector<Finding> Run() {
-    LookForCommands();
+  void LookForCommands() {
+    std::vector<ContainerGroup> groups;
     for (const ContainerRecord& record : input_.containers) {
-      known_containers_.insert(record.id);
-      if (!under_way_.contains(record.id)) LookAt(record);
+      if (HasProcess(record) && record.boot_id == input_.boot_id) {
+        groups.push_back({record.id, record.cgroup_path});
+      }
     }
-    for (const SandboxRecord& record : input_.sandboxes) {
-      known_sandboxes_.insert(record.id);
-      if (!under_way_.contains(record.id)) LookAt(record);
+    absl::StatusOr<std::vector<StrayExec>> strays = input_.runtime->FindStrayExecs(groups);
+    if (!strays.ok()) return NotInspected("commands of ExecSync", strays.status());
+    for (StrayExec& stray : *strays) {
+      Finding& finding =
+          Add(D::kStrayCommand,
+              stray.process.pid != 0
+                  ? absl::StrCat("command \"", stray.command, "\" (process ", stray.process.pid,
+                                 ") was started by ExecSync; the daemon that waited for it is gone")
+                  : absl::StrCat("group ", stray.container_group, "/", stray.group,
+                                 " was made for a command of ExecSync whose client has gone"),
+              stray.process.pid != 0 ? "ends it" : "ends the processes in it and removes it");
+      finding.container_id = stray.container_id;
+      finding.stray = std::move(stray);
     }
-    LookForStrays();
-    LookForImages();
-    return std::move(findings_);
-  }
-
- private:
-  Finding& Add(Difference difference, std::string what, std::string action) {
-    Finding& finding = findings_.emplace_back();
-    finding.difference = difference;
-    finding.what = std::move(what);
-    finding.action = std::move(action);
-    return finding;
-  }
-
-  void Add(Difference difference, const ContainerRecord& record, std::string what,
-           std::string action, int64_t started_unix_nanos = 0) {
-    Finding& finding = Add(difference, std::move(what), std::move(action));
-    finding.sandbox_id = record.sandbox_id;
-    finding.container_id = record.id;
-    finding.started_unix_nanos = started_unix_nanos;
-  }
-
-  void Add(Difference difference, const SandboxRecord& record, std::string what,
-           std::string action) {
-    Add(difference, std::move(what), std::move(action)).sandbox_id = record.id;
   }
 
   void LookAt(const ContainerRecord& record) {
+    if (under_way_.contains(record.id)) return;
     const std::string recorded = absl::StrCat("recorded as ", StateName(record.state));
     if (const auto damage = damaged_.find(record.id); damage != damaged_.end()) {
       return Add(D::kDamagedRow, record, damage->second,
@@ -115,6 +104,94 @@ class Inspector {
                  "records it as Running", started);
     }
     LookAtNeeds(record);
+  }
+
+  void LookAt(const SandboxRecord& record) {
+    if (under_way_.contains(record.id)) return;
+    if (const auto damage = damaged_.find(record.id); damage != damaged_.end()) {
+      return Add(D::kDamagedRow, record, damage->second,
+                 "shows it as NotReady and leaves it alone; remove the pod");
+    }
+    switch (record.state) {
+      case SandboxState::kCreating:
+        return Add(D::kSandboxHalfMade, record, "its creation was cut off",
+                   AndNetwork("removes it", record));
+      case SandboxState::kRemoving:
+        return Add(D::kSandboxHalfRemoved, record, "its removal was cut off",
+                   AndNetwork("removes the rest", record));
+      case SandboxState::kReady:
+        if (record.boot_id != input_.boot_id) {
+          return Add(D::kSandboxRebooted, record,
+                     "recorded as Ready before the machine was restarted",
+                     AndNetwork("records it as NotReady", record));
+        }
+        return LookAtReadyPlace(record);
+      case SandboxState::kNotReady:
+        return LookAtReleasedPlace(record);
+    }
+  }
+
+  void LookForStrays() {
+    const absl::StatusOr<std::vector<std::string>> traces = input_.runtime->ListTraces();
+    if (!traces.ok()) NotInspected("files of containers", traces.status());
+    for (const std::string& id : traces.value_or(std::vector<std::string>())) {
+      // A trace that is not named by an id is not ours.
+      if (!IsId(id) || known_containers_.contains(id) || under_way_.contains(id)) continue;
+      Add(D::kStrayContainer, "files or processes of a container that is not recorded",
+          "removes them")
+          .container_id = id;
+    }
+    const absl::StatusOr<std::vector<std::string>> places = input_.run.List("sandboxes");
+    if (!places.ok() && !absl::IsNotFound(places.status())) {
+      NotInspected("files of sandboxes", places.status());
+    }
+    for (const std::string& id : places.value_or(std::vector<std::string>())) {
+      if (!IsId(id) || known_sandboxes_.contains(id) || under_way_.contains(id)) continue;
+      Add(D::kStraySandbox, "files or mounts of a sandbox that is not recorded", "removes them")
+          .sandbox_id = id;
+    }
+    for (const std::string& id : input_.attached) {
+      if (known_sandboxes_.contains(id) || under_way_.contains(id)) continue;
+      Add(D::kStrayNetwork, "the network of a sandbox that is not recorded has not been given back",
+          "tells its network plugins to release it")
+          .sandbox_id = id;
+    }
+    LookForGroups(places.value_or(std::vector<std::string>()));
+  }
+
+  void LookForImages() {
+    if (!input_.state.has_value()) return;
+    for (const image::ImageRecord& image : input_.images) {
+      const std::string missing = WhatIsMissing(*input_.state, image);
+      if (missing.empty()) continue;
+      const std::string name = image.repo_tags.empty() ? image.id : image.repo_tags.front();
+      Add(D::kDamagedImage, absl::StrCat("image ", name, ": ", missing, " isn't there"),
+          "takes the image off the list; pull or import it again");
+    }
+  }
+
+  std::vector<Finding> TakeFindings() { return std::move(findings_); }
+
+ private:
+  Finding& Add(Difference difference, std::string what, std::string action) {
+    Finding& finding = findings_.emplace_back();
+    finding.difference = difference;
+    finding.what = std::move(what);
+    finding.action = std::move(action);
+    return finding;
+  }
+
+  void Add(Difference difference, const ContainerRecord& record, std::string what,
+           std::string action, int64_t started_unix_nanos = 0) {
+    Finding& finding = Add(difference, std::move(what), std::move(action));
+    finding.sandbox_id = record.sandbox_id;
+    finding.container_id = record.id;
+    finding.started_unix_nanos = started_unix_nanos;
+  }
+
+  void Add(Difference difference, const SandboxRecord& record, std::string what,
+           std::string action) {
+    Add(difference, std::move(what), std::move(action)).sandbox_id = record.id;
   }
 
   // Checks that a live container's group and files have not been removed by others.
@@ -158,30 +235,6 @@ class Inspector {
     Add(D::kContainerGroupLeft, record,
         absl::StrCat("has no process; its control group ", record.cgroup_path, " is still there"),
         "removes the group");
-  }
-
-  void LookAt(const SandboxRecord& record) {
-    if (const auto damage = damaged_.find(record.id); damage != damaged_.end()) {
-      return Add(D::kDamagedRow, record, damage->second,
-                 "shows it as NotReady and leaves it alone; remove the pod");
-    }
-    switch (record.state) {
-      case SandboxState::kCreating:
-        return Add(D::kSandboxHalfMade, record, "its creation was cut off",
-                   AndNetwork("removes it", record));
-      case SandboxState::kRemoving:
-        return Add(D::kSandboxHalfRemoved, record, "its removal was cut off",
-                   AndNetwork("removes the rest", record));
-      case SandboxState::kReady:
-        if (record.boot_id != input_.boot_id) {
-          return Add(D::kSandboxRebooted, record,
-                     "recorded as Ready before the machine was restarted",
-                     AndNetwork("records it as NotReady", record));
-        }
-        return LookAtReadyPlace(record);
-      case SandboxState::kNotReady:
-        return LookAtReleasedPlace(record);
-    }
   }
 
   void LookAtReadyPlace(const SandboxRecord& record) {
@@ -252,68 +305,6 @@ class Inspector {
     return absl::StrCat(action, attached_.contains(record.id)
                                     ? "; its network plugins are told to release it"
                                     : "");
-  }
-
-  void LookForCommands() {
-    std::vector<ContainerGroup> groups;
-    for (const ContainerRecord& record : input_.containers) {
-      if (HasProcess(record) && record.boot_id == input_.boot_id) {
-        groups.push_back({record.id, record.cgroup_path});
-      }
-    }
-    absl::StatusOr<std::vector<StrayExec>> strays = input_.runtime->FindStrayExecs(groups);
-    if (!strays.ok()) return NotInspected("commands of ExecSync", strays.status());
-    for (StrayExec& stray : *strays) {
-      Finding& finding =
-          Add(D::kStrayCommand,
-              stray.process.pid != 0
-                  ? absl::StrCat("command \"", stray.command, "\" (process ", stray.process.pid,
-                                 ") was started by ExecSync; the daemon that waited for it is gone")
-                  : absl::StrCat("group ", stray.container_group, "/", stray.group,
-                                 " was made for a command of ExecSync whose client has gone"),
-              stray.process.pid != 0 ? "ends it" : "ends the processes in it and removes it");
-      finding.container_id = stray.container_id;
-      finding.stray = std::move(stray);
-    }
-  }
-
-  void LookForStrays() {
-    const absl::StatusOr<std::vector<std::string>> traces = input_.runtime->ListTraces();
-    if (!traces.ok()) NotInspected("files of containers", traces.status());
-    for (const std::string& id : traces.value_or(std::vector<std::string>())) {
-      // A trace that is not named by an id is not ours.
-      if (!IsId(id) || known_containers_.contains(id) || under_way_.contains(id)) continue;
-      Add(D::kStrayContainer, "files or processes of a container that is not recorded",
-          "removes them")
-          .container_id = id;
-    }
-    const absl::StatusOr<std::vector<std::string>> places = input_.run.List("sandboxes");
-    if (!places.ok() && !absl::IsNotFound(places.status())) {
-      NotInspected("files of sandboxes", places.status());
-    }
-    for (const std::string& id : places.value_or(std::vector<std::string>())) {
-      if (!IsId(id) || known_sandboxes_.contains(id) || under_way_.contains(id)) continue;
-      Add(D::kStraySandbox, "files or mounts of a sandbox that is not recorded", "removes them")
-          .sandbox_id = id;
-    }
-    for (const std::string& id : input_.attached) {
-      if (known_sandboxes_.contains(id) || under_way_.contains(id)) continue;
-      Add(D::kStrayNetwork, "the network of a sandbox that is not recorded has not been given back",
-          "tells its network plugins to release it")
-          .sandbox_id = id;
-    }
-    LookForGroups(places.value_or(std::vector<std::string>()));
-  }
-
-  void LookForImages() {
-    if (!input_.state.has_value()) return;
-    for (const image::ImageRecord& image : input_.images) {
-      const std::string missing = WhatIsMissing(*input_.state, image);
-      if (missing.empty()) continue;
-      const std::string name = image.repo_tags.empty() ? image.id : image.repo_tags.front();
-      Add(D::kDamagedImage, absl::StrCat("image ", name, ": ", missing, " isn't there"),
-          "takes the image off the list; pull or import it again");
-    }
   }
 
   // Finds groups directly below our own parent whose name is the id of a sandbox with files of ours
@@ -440,7 +431,13 @@ bool IsActedUpon(Difference difference) {
 }
 
 std::vector<Finding> Inspect(const InspectionInput& input) {
-  return Inspector(input).Run();
+  Inspector inspector(input);
+  inspector.LookForCommands();
+  for (const ContainerRecord& record : input.containers) inspector.LookAt(record);
+  for (const SandboxRecord& record : input.sandboxes) inspector.LookAt(record);
+  inspector.LookForStrays();
+  inspector.LookForImages();
+  return inspector.TakeFindings();
 }
 
 }  // namespace plimsoll::runtime

@@ -309,7 +309,7 @@ void NodeConfinement::FollowShare(Container& container) const {
   if (options_.classes != nullptr) no_reload.emplace(&options_.classes->definitions());
   LeaveOut(ClassFilesOf(options_.classes, record.id), &confined.settings);
   std::vector<std::string> told;  // unused: its creation or update has told them
-  confined.settings = FitSettings(confined.settings, *options_.runtime, &told);
+  confined.settings = FitSettings(confined.settings, options_.runtime->machine(), &told);
   absl::Status done = options_.cgroups->Apply(record.cgroup_path, confined.settings);
   // Processes that the kernel moved away, for lack of CPUs, are back before anybody is told.
   if (done.ok()) done = options_.cgroups->ReturnToCpuset(record.cgroup_path);

@@ -58,11 +58,11 @@ absl::Status CheckPluginLimits(const ContainerSpec& before, const ResourceUpdate
         const auto& limit = wanted.cgroup.memory_limit_bytes;
         one.memory_limit_bytes = limit.has_value() ? limit : before.resources.memory_limit_bytes;
       }
-      FitSettings(one, runtime, &lost);
+      FitSettings(one, runtime.machine(), &lost);
     }
     if (const int adj = wanted.oom_score_adj.value_or(before.oom_score_adj);
         change.field == "linux.oom_score_adj" && adj != before.oom_score_adj) {
-      FitOomScoreAdj(adj, runtime, &lost);
+      FitOomScoreAdj(adj, runtime.machine(), &lost);
     }
     if (lost.empty()) continue;
     return absl::FailedPreconditionError(

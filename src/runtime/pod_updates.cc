@@ -84,7 +84,7 @@ absl::Status PodUpdates::Apply(const SandboxRecord& record,
   linux::CgroupSettings writable = settings;
   LeaveOut(ClassFilesOf(options_.classes, record.id), &writable);  // kept for when the class goes
   std::vector<std::string> lost;
-  writable = FitSettings(writable, *options_.runtime, &lost);
+  writable = FitSettings(writable, options_.runtime->machine(), &lost);
   PLIMSOLL_RETURN_IF_ERROR(options_.cgroups->Apply(record.cgroup_path, writable));
   for (const std::string& warning : lost) {
     options_.events->Add(EventType::kWarning, record.id, "", warning);
@@ -157,8 +157,10 @@ absl::Status PodUpdates::UpdateAlone(Sandbox& sandbox, const SandboxUpdate& upda
   if (update.pod_resources) AnnounceAnew(*update.pod_resources, pictures_->NextWord(), &asked);
   asked.update_annotations = update.annotations;
   const std::string what = absl::StrCat("update sandbox ", record.id);
-  PLIMSOLL_RETURN_IF_ERROR(Annotate(CheckSettings(update.resources, *options_.runtime), what));
-  PLIMSOLL_RETURN_IF_ERROR(Annotate(CheckSettings(update.overhead, *options_.runtime), what));
+  PLIMSOLL_RETURN_IF_ERROR(
+      Annotate(CheckSettings(update.resources, options_.runtime->machine()), what));
+  PLIMSOLL_RETURN_IF_ERROR(
+      Annotate(CheckSettings(update.overhead, options_.runtime->machine()), what));
   PLIMSOLL_RETURN_IF_ERROR(Annotate(plugin_hooks_->UpdateSandbox(record, update), what));
   SandboxRecord wanted = record;
   wanted.spec = asked;

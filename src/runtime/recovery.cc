@@ -239,27 +239,6 @@ std::vector<std::string> Recovery::Troubles() const {
   return troubles_;
 }
 
-std::shared_ptr<Container> Recovery::Adopt(ContainerRecord record, const Finding& finding) {
-  const std::string id = record.id;
-  const bool damaged = finding.difference == Difference::kDamagedRow;
-  const std::string key =
-      damaged ? absl::StrCat("damaged/", id) : NameKey(record.sandbox_id, record.spec);
-  Trouble(finding, parts_.objects.ReserveName(key, id, absl::StrCat("container ", id)));
-  auto container = std::make_shared<Container>(std::move(record));
-  {
-    absl::MutexLock lock(&container->mutex);
-    absl::StatusOr<std::shared_ptr<image::LayerLease>> layers =
-        parts_.options.images->LeaseChain(container->record.chain_ids);
-    if (layers.ok()) {
-      container->layers = *std::move(layers);
-    } else {
-      Trouble(finding, layers.status());
-    }
-  }
-  parts_.objects.AddContainer(container);
-  return container;
-}
-
 // systemd changes these when it is reloaded while no daemon lives: it rounds quotas and clears
 // memory.oom.group.
 linux::CgroupSettings Recovery::LostInReloads(const linux::CgroupSettings& asked,
@@ -283,7 +262,7 @@ absl::Status Recovery::RegisterAgain(const ContainerRecord& record) const {
   if (!init.ok() || linux::HasExited(*init)) return absl::OkStatus();
   std::vector<std::string> told;
   const linux::CgroupSettings given =
-      FitSettings(record.spec.resources, *parts_.options.runtime, &told);
+      FitSettings(record.spec.resources, parts_.options.runtime->machine(), &told);
   return parts_.options.cgroups->Register(record.cgroup_path, record.init.pid,
                                           LostInReloads(given, record.id));
 }
@@ -300,61 +279,72 @@ void Recovery::Reinstate(const Finding& finding, ContainerRecord* record) {
   if (is_live) Trouble(finding, RegisterAgain(*record));
 }
 
+bool Recovery::Mend(const Finding& finding, ContainerRecord* record) {
+  switch (finding.difference) {
+    case Difference::kContainerHalfMade:
+    case Difference::kContainerHalfRemoved: {
+      // The creation was never reported, or the removal was asked for: finishes the removal.
+      absl::Status removed = parts_.options.runtime->Delete(record->id, record->cgroup_path);
+      parts_.classes.Release(*record);
+      if (removed.ok()) removed = parts_.options.store->RemoveContainer(record->id);
+      if (removed.ok()) return false;
+      Trouble(finding, removed);
+      record->state = ContainerState::kRemoving;  // a client can try again
+      return true;
+    }
+    case Difference::kContainerRebooted:
+      record->monitor = {};  // no pid of another boot means anything
+      record->init = {};
+      return true;
+    case Difference::kContainerStarted:
+    case Difference::kContainerEnded: {
+      if (finding.started_unix_nanos == 0) return true;
+      record->state = ContainerState::kRunning;
+      // The start was never reported. The exit may say that the program never ran.
+      const auto exit = parts_.options.runtime->ReadExit(record->id);
+      const bool executed = !exit.ok() || !exit->has_value() || !(*exit)->start_error.has_value();
+      record->started_unix_nanos = executed ? finding.started_unix_nanos : 0;
+      Trouble(finding, parts_.options.runtime->FinishStart(record->id));
+      if (finding.difference == Difference::kContainerEnded) return true;  // its exit is saved
+      Trouble(finding, parts_.options.store->PutContainer(*record));
+      return true;
+    }
+    default:
+      return true;
+  }
+}
+
 void Recovery::RecoverContainer(ContainerRecord record, const Finding* found) {
   Finding finding;
   finding.difference = Difference::kNotInspected;
   if (found != nullptr) finding = *found;
   finding.sandbox_id = record.sandbox_id;
   finding.container_id = record.id;
-  const bool is_live = HasProcess(record);
+  const bool was_live = HasProcess(record);
   if (finding.difference != Difference::kContainerRebooted) Reinstate(finding, &record);
-  switch (finding.difference) {
-    case Difference::kContainerHalfMade:
-    case Difference::kContainerHalfRemoved: {
-      // The creation was never reported, or the removal was asked for: finishes the removal.
-      absl::Status removed = parts_.options.runtime->Delete(record.id, record.cgroup_path);
-      parts_.classes.Release(record);
-      if (removed.ok()) removed = parts_.options.store->RemoveContainer(record.id);
-      if (removed.ok()) return;
-      Trouble(finding, removed);
-      record.state = ContainerState::kRemoving;  // a client can try again
-      Adopt(std::move(record), finding);
-      return;
-    }
-    case Difference::kContainerRebooted:
-      record.monitor = {};  // no pid of another boot means anything
-      record.init = {};
-      parts_.exits.Record(Adopt(std::move(record), finding));
-      return;
-    case Difference::kContainerGroupLeft: {
-      const std::string group = record.cgroup_path;
-      Adopt(std::move(record), finding);
-      absl::Status gone = parts_.options.cgroups->KillAll(group, MonotonicNow() + kKillTimeout);
-      if (gone.ok()) gone = parts_.options.cgroups->Remove(group);
-      Trouble(finding, gone);
-      return;
-    }
-    case Difference::kContainerStarted:
-    case Difference::kContainerEnded: {
-      if (finding.started_unix_nanos != 0) {
-        record.state = ContainerState::kRunning;
-        // The start was never reported. The exit may say that the program never ran.
-        const auto exit = parts_.options.runtime->ReadExit(record.id);
-        const bool executed = !exit.ok() || !exit->has_value() || !(*exit)->start_error.has_value();
-        record.started_unix_nanos = executed ? finding.started_unix_nanos : 0;
-        Trouble(finding, parts_.options.runtime->FinishStart(record.id));
-      }
-      const std::shared_ptr<Container> container = Adopt(std::move(record), finding);
-      if (finding.difference == Difference::kContainerStarted)
-        Trouble(finding, SaveRow(*parts_.options.store, *container));
-      Trouble(finding, parts_.exits.WatchOrRecord(container));
-      return;
-    }
-    default: {
-      const std::shared_ptr<Container> container = Adopt(std::move(record), finding);
-      if (is_live) Trouble(finding, parts_.exits.WatchOrRecord(container));
-      return;
-    }
+  if (!Mend(finding, &record)) return;
+  const std::string key = finding.difference == Difference::kDamagedRow
+                              ? absl::StrCat("damaged/", record.id)
+                              : NameKey(record.sandbox_id, record.spec);
+  Trouble(finding,
+          parts_.objects.ReserveName(key, record.id, absl::StrCat("container ", record.id)));
+  const std::string group = record.cgroup_path;
+  auto layers = parts_.options.images->LeaseChain(record.chain_ids);
+  Trouble(finding, layers.status());
+  const auto container = std::make_shared<Container>(std::move(record));
+  if (layers.ok()) {
+    absl::MutexLock lock(&container->mutex);
+    container->layers = *std::move(layers);
+  }
+  parts_.objects.AddContainer(container);
+  if (finding.difference == Difference::kContainerRebooted) {
+    parts_.ends.exits.Record(container);
+  } else if (finding.difference == Difference::kContainerGroupLeft) {
+    absl::Status gone = parts_.options.cgroups->KillAll(group, MonotonicNow() + kKillTimeout);
+    if (gone.ok()) gone = parts_.options.cgroups->Remove(group);
+    Trouble(finding, gone);
+  } else if (was_live) {
+    Trouble(finding, parts_.ends.exits.WatchOrRecord(container));
   }
 }
 
@@ -403,7 +393,7 @@ void Recovery::RecoverSandbox(SandboxRecord record, const Finding* found) {
     }
     case Difference::kSandboxRebooted:
     case Difference::kSandboxBroken:
-      Trouble(finding, parts_.pid_namespaces.End(record));
+      Trouble(finding, parts_.ends.pid_namespaces.End(record));
       parts_.classes.Release(record);
       // A network is given back before its namespace goes: DetachLater does both.
       if (finding.difference == Difference::kSandboxRebooted ||
@@ -414,7 +404,7 @@ void Recovery::RecoverSandbox(SandboxRecord record, const Finding* found) {
       Trouble(finding, parts_.options.store->PutSandbox(record));
       break;
     case Difference::kSandboxStillHeld:
-      Trouble(finding, parts_.pid_namespaces.End(record));
+      Trouble(finding, parts_.ends.pid_namespaces.End(record));
       if (parts_.networks.IsAttached(record.id)) break;
       Trouble(finding, ReleaseSandboxPlace(parts_.options.host, parts_.options.run, record.id));
       break;
@@ -426,7 +416,7 @@ void Recovery::RecoverSandbox(SandboxRecord record, const Finding* found) {
     absl::MutexLock lock(&sandbox->mutex);
     sandbox->stop_told = was_stopped;
   }
-  Trouble(finding, parts_.pid_namespaces.Watch(sandbox));
+  Trouble(finding, parts_.ends.pid_namespaces.Watch(sandbox));
   parts_.handler_updates.TellBackLater(sandbox->id);
 }
 

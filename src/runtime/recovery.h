@@ -67,11 +67,12 @@ class Recovery {
   // `finding`: null if the object is in order.
   void RecoverContainer(ContainerRecord record, const Finding* finding);
   void RecoverSandbox(SandboxRecord record, const Finding* finding);
+  // Brings the record to the state that the finding calls for. False: the container is removed.
+  bool Mend(const Finding& finding, ContainerRecord* record);
   // Enforces the record of a container that may have processes: classes, an update that was cut
   // off, its group.
   void Reinstate(const Finding& finding, ContainerRecord* record);
   void RecoverSandboxes(std::vector<SandboxRecord> records, FindingOf found);
-  std::shared_ptr<Container> Adopt(ContainerRecord record, const Finding& finding);
   std::shared_ptr<Sandbox> Adopt(SandboxRecord record, const Finding& finding);
   // Registers a live container's group with the group manager, if that has to know it.
   absl::Status RegisterAgain(const ContainerRecord& record) const;

@@ -138,7 +138,7 @@ absl::Status Connect(EngineParts& parts, const std::string& file_label, SandboxR
   const auto attach = [&] { return parts.networks.Attach(*record, file_label); };
   const auto hold = [&]() -> absl::Status {
     const absl::Time start = absl::Now();
-    PLIMSOLL_ASSIGN_OR_RETURN(*pause, parts.pid_namespaces.Make(record));
+    PLIMSOLL_ASSIGN_OR_RETURN(*pause, parts.ends.pid_namespaces.Make(record));
     held_for = absl::Now() - start;
     return absl::OkStatus();
   };
@@ -181,8 +181,9 @@ absl::StatusOr<std::string> EngineImpl::RunSandbox(const SandboxSpec& spec,
   record.spec = spec;
   record.client_config = std::move(client_config);
   PLIMSOLL_RETURN_IF_ERROR(CheckUserNamespace(parts_, record));
-  PLIMSOLL_RETURN_IF_ERROR(Annotate(CheckSettings(PodGroupSettings(spec), *parts_.options.runtime),
-                                    absl::StrCat("pod ", spec.pod_namespace, "/", spec.name)));
+  PLIMSOLL_RETURN_IF_ERROR(
+      Annotate(CheckSettings(PodGroupSettings(spec), parts_.options.runtime->machine()),
+               absl::StrCat("pod ", spec.pod_namespace, "/", spec.name)));
   record.spec.selinux.level = LevelFor(parts_, spec);
   PLIMSOLL_ASSIGN_OR_RETURN(const std::string file_label, FileLabelOf(parts_, record.spec));
 
@@ -221,7 +222,7 @@ absl::StatusOr<std::string> EngineImpl::RunSandbox(const SandboxSpec& spec,
   making.Done();
   parts_.pictures.Show(id);
   parts_.pictures.TellContradiction(id, nullptr, sandbox->Snapshot().spec);
-  parts_.options.events->Warn(id, "", parts_.pid_namespaces.Watch(sandbox));
+  parts_.options.events->Warn(id, "", parts_.ends.pid_namespaces.Watch(sandbox));
   if (!dropped.empty()) parts_.options.events->Add(EventType::kWarning, id, "", dropped);
   return id;
 }
@@ -232,7 +233,7 @@ absl::Status EngineImpl::UnmakeSandbox(const SandboxRecord& record) {
         UnlessGone(parts_.objects, *container, RemoveContainer(container->id)));
   }
   // Tries every step, even after an error; the row goes when nothing else is left.
-  absl::Status status = parts_.pid_namespaces.End(record);
+  absl::Status status = parts_.ends.pid_namespaces.End(record);
   parts_.classes.Release(record);
   const absl::Status detached = parts_.networks.Detach(record.id);
   status = FirstError(status, detached);
@@ -271,7 +272,7 @@ absl::Status EngineImpl::StopSandboxLocked(const std::shared_ptr<Sandbox>& sandb
     record = sandbox->record;
   }
   PLIMSOLL_RETURN_IF_ERROR(MarkAsStopping(parts_.options.run, record));
-  PLIMSOLL_RETURN_IF_ERROR(parts_.pid_namespaces.End(record));
+  PLIMSOLL_RETURN_IF_ERROR(parts_.ends.pid_namespaces.End(record));
   PLIMSOLL_RETURN_IF_ERROR(parts_.networks.Detach(record.id));
   PLIMSOLL_RETURN_IF_ERROR(
       ReleaseSandboxPlace(parts_.options.host, parts_.options.run, sandbox->id));
@@ -318,7 +319,7 @@ absl::Status EngineImpl::RemoveSandbox(absl::string_view id) {
   absl::Status saved;
   if (found.state == SandboxState::kRemoving) {
     // A half made or half removed sandbox may still have its PID namespace and its network.
-    PLIMSOLL_RETURN_IF_ERROR(parts_.pid_namespaces.End(found));
+    PLIMSOLL_RETURN_IF_ERROR(parts_.ends.pid_namespaces.End(found));
     PLIMSOLL_RETURN_IF_ERROR(parts_.networks.Detach(found.id));
   } else {
     PLIMSOLL_RETURN_IF_ERROR(StopSandboxLocked(sandbox));

@@ -100,17 +100,9 @@ absl::Status RdtMover::Add(const std::vector<pid_t>& threads, const RdtPlace& to
   return absl::OkStatus();
 }
 
-absl::Status RdtMover::MoveAll(const Target& target, const RdtPlace& to, bool frozen, bool first,
-                               RdtMove& move) const {
-  PLIMSOLL_ASSIGN_OR_RETURN(std::vector<pid_t> threads, ThreadsOf(target));
-  const std::vector<pid_t> entering = EnteringThreads(target);
-  Merge(entering, threads);
-  PLIMSOLL_RETURN_IF_ERROR(Add(threads, to, move));
-  move.certain = frozen && entering.empty();
-  if (move.certain || (first && threads.size() <= 1)) return absl::OkStatus();
-  // Repeat until no thread of the container is outside the class.
+absl::Status RdtMover::MoveMissed(const Target& target, const RdtPlace& to, RdtMove& move) const {
   for (int round = 0; round < kRounds; ++round) {
-    PLIMSOLL_ASSIGN_OR_RETURN(threads, ThreadsOf(target));
+    PLIMSOLL_ASSIGN_OR_RETURN(std::vector<pid_t> threads, ThreadsOf(target));
     Merge(EnteringThreads(target), threads);
     PLIMSOLL_ASSIGN_OR_RETURN(const std::vector<pid_t> inside, resctrl_.Threads(to.control_path));
     std::vector<pid_t> outside = Without(threads, inside);
@@ -132,7 +124,17 @@ absl::StatusOr<RdtMove> RdtMover::Move(const Target& target, const RdtPlace& to,
   if (!first) stop.emplace(&freezer_, target.cgroup_path);
   const bool frozen = stop && stop->is_still();
   RdtMove move;
-  const absl::Status status = MoveAll(target, to, frozen, first, move);
+  absl::StatusOr<std::vector<pid_t>> threads = ThreadsOf(target);
+  absl::Status status = threads.status();
+  if (status.ok()) {
+    const std::vector<pid_t> entering = EnteringThreads(target);
+    Merge(entering, *threads);
+    status = Add(*threads, to, move);
+    move.certain = frozen && entering.empty();
+  }
+  if (status.ok() && !move.certain && !(first && threads->size() <= 1)) {
+    status = MoveMissed(target, to, move);
+  }
   if (status.ok()) return move;
   RdtMove undone;
   absl::Status returned = Add(move.threads, back, undone);

@@ -65,8 +65,8 @@ class RdtMover {
  private:
   std::vector<pid_t> EnteringThreads(const Target& target) const;
   absl::Status Add(const std::vector<pid_t>& threads, const RdtPlace& to, RdtMove& move) const;
-  absl::Status MoveAll(const Target& target, const RdtPlace& to, bool frozen, bool first,
-                       RdtMove& move) const;
+  // Moves threads that the first pass missed, until none of the container is outside the class.
+  absl::Status MoveMissed(const Target& target, const RdtPlace& to, RdtMove& move) const;
 
   const linux::Resctrl& resctrl_;
   linux::CgroupManager& cgroups_;

@@ -81,58 +81,42 @@ void FitHugePages(const Machine& machine, linux::CgroupSettings* settings,
 
 }  // namespace
 
-linux::CgroupSettings FitSettings(const linux::CgroupSettings& asked, const Machine& machine,
+linux::CgroupSettings FitSettings(const linux::CgroupSettings& asked, const Machine* machine,
                                   std::vector<std::string>* warnings) {
   linux::CgroupSettings settings = asked;
-  FitControllers(machine, &settings, warnings);
-  if (machine.layout != linux::CgroupLayout::kV2 && !settings.unified.empty()) {
+  if (machine == nullptr) return settings;
+  FitControllers(*machine, &settings, warnings);
+  if (machine->layout != linux::CgroupLayout::kV2 && !settings.unified.empty()) {
     warnings->push_back(absl::StrCat("unified \"", settings.unified.begin()->first,
                                      "\" is not written: it is a file of cgroup v2, and this "
                                      "machine's limits are in cgroup v1"));
     settings.unified.clear();
   }
-  FitSwap(machine, &settings, warnings);
-  FitHugePages(machine, &settings, warnings);
+  FitSwap(*machine, &settings, warnings);
+  FitHugePages(*machine, &settings, warnings);
   return settings;
 }
 
-absl::Status CheckSettings(const linux::CgroupSettings& asked, const Machine& machine) {
-  if (!machine.HasController("hugetlb")) return absl::OkStatus();
+absl::Status CheckSettings(const linux::CgroupSettings& asked, const Machine* machine) {
+  if (machine == nullptr || !machine->HasController("hugetlb")) return absl::OkStatus();
   for (const auto& [size, bytes] : asked.hugetlb_limits) {
-    if (bytes == 0 || HasHugePages(machine, size)) continue;
+    if (bytes == 0 || HasHugePages(*machine, size)) continue;
     return absl::InvalidArgumentError(absl::StrCat(
         "the limit of ", BytesInWords(bytes), " of ", size,
         " huge pages: the kernel has none of that size; it has: ",
-        machine.huge_page_sizes->empty() ? "no sizes"
-                                         : absl::StrJoin(*machine.huge_page_sizes, ", ")));
+        machine->huge_page_sizes->empty() ? "no sizes"
+                                          : absl::StrJoin(*machine->huge_page_sizes, ", ")));
   }
   return absl::OkStatus();
 }
 
-int FitOomScoreAdj(int wanted, const Machine& machine, std::vector<std::string>* warnings) {
+int FitOomScoreAdj(int wanted, const Machine* machine, std::vector<std::string>* warnings) {
+  if (machine == nullptr) return wanted;
   wanted = std::clamp(wanted, -1000, 1000);
-  if (machine.lowers_oom_score_adj || wanted >= machine.oom_score_adj) return wanted;
-  warnings->push_back(absl::StrCat("oom_score_adj is ", machine.oom_score_adj, " instead of ",
+  if (machine->lowers_oom_score_adj || wanted >= machine->oom_score_adj) return wanted;
+  warnings->push_back(absl::StrCat("oom_score_adj is ", machine->oom_score_adj, " instead of ",
                                    wanted, ": the machine doesn't let it be lowered"));
-  return machine.oom_score_adj;
-}
-
-linux::CgroupSettings FitSettings(const linux::CgroupSettings& asked,
-                                  const ContainerRuntime& runtime,
-                                  std::vector<std::string>* warnings) {
-  const Machine* machine = runtime.machine();
-  return machine == nullptr ? asked : FitSettings(asked, *machine, warnings);
-}
-
-absl::Status CheckSettings(const linux::CgroupSettings& asked, const ContainerRuntime& runtime) {
-  const Machine* machine = runtime.machine();
-  return machine == nullptr ? absl::OkStatus() : CheckSettings(asked, *machine);
-}
-
-int FitOomScoreAdj(int wanted, const ContainerRuntime& runtime,
-                   std::vector<std::string>* warnings) {
-  const Machine* machine = runtime.machine();
-  return machine == nullptr ? wanted : FitOomScoreAdj(wanted, *machine, warnings);
+  return machine->oom_score_adj;
 }
 
 }  // namespace plimsoll::runtime

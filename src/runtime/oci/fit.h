@@ -9,10 +9,12 @@
 
 #include "absl/status/status.h"
 #include "linux/cgroup/settings.h"
-#include "runtime/oci/container_runtime.h"
 #include "runtime/oci/machine.h"
 
 namespace plimsoll::runtime {
+
+// Each takes the machine as ContainerRuntime::machine gives it. If that is unknown (null), all is
+// taken as asked.
 
 // `asked` without values that no file of this machine can hold: those of a controller that it lacks
 // (or leaves to v2 on a hybrid machine), limits of huge pages in sizes that its kernel doesn't
@@ -20,26 +22,18 @@ namespace plimsoll::runtime {
 // cgroup v2 where limits are in v1. Each lost limit adds a sentence to `warnings`. A limit that
 // holds anyway is not lost: no huge pages of a size that doesn't exist, no swap or unlimited swap
 // where swap isn't counted.
-linux::CgroupSettings FitSettings(const linux::CgroupSettings& asked, const Machine& machine,
+linux::CgroupSettings FitSettings(const linux::CgroupSettings& asked, const Machine* machine,
                                   std::vector<std::string>* warnings);
 
 // INVALID_ARGUMENT for a limit above 0 of huge pages in a size that the kernel doesn't have, naming
 // the sizes that it has. Nobody can have such pages, so the limit is a mistake; one of 0 holds
 // anyway. Without a hugetlb controller nothing is refused: no limit is enforced there, and
 // FitSettings says so.
-absl::Status CheckSettings(const linux::CgroupSettings& asked, const Machine& machine);
+absl::Status CheckSettings(const linux::CgroupSettings& asked, const Machine* machine);
 
 // `wanted` clamped to -1000 to 1000. Where the machine doesn't let it be lowered, also to this
 // process's own at least, with a warning.
-int FitOomScoreAdj(int wanted, const Machine& machine, std::vector<std::string>* warnings);
-
-// The same for other writers of settings that a ContainerRuntime has made, by its machine. If that
-// is unknown, everything is taken as asked.
-linux::CgroupSettings FitSettings(const linux::CgroupSettings& asked,
-                                  const ContainerRuntime& runtime,
-                                  std::vector<std::string>* warnings);
-absl::Status CheckSettings(const linux::CgroupSettings& asked, const ContainerRuntime& runtime);
-int FitOomScoreAdj(int wanted, const ContainerRuntime& runtime, std::vector<std::string>* warnings);
+int FitOomScoreAdj(int wanted, const Machine* machine, std::vector<std::string>* warnings);
 
 }  // namespace plimsoll::runtime
 

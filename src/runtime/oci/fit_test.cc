@@ -38,7 +38,7 @@ class FitTest : public ::testing::Test {
  protected:
   linux::CgroupSettings Fit(const linux::CgroupSettings& asked) {
     warnings_.clear();
-    return FitSettings(asked, machine_, &warnings_);
+    return FitSettings(asked, &machine_, &warnings_);
   }
   Machine machine_ = Whole();
   std::vector<std::string> warnings_;
@@ -72,7 +72,7 @@ TEST_F(FitTest, NoHugePagesAreNoLossWhereThereAreNone) {
   machine_.controllers = {"cpu"};
   EXPECT_EQ(Fit(asked), linux::CgroupSettings());
   EXPECT_THAT(warnings_, ElementsAre(HasSubstr("2MB huge pages is not enforced: no hugetlb")));
-  EXPECT_TRUE(CheckSettings(asked, machine_).ok()) << "as with any other controller";
+  EXPECT_TRUE(CheckSettings(asked, &machine_).ok()) << "as with any other controller";
 }
 
 // kubelet sends a limit of 0 for each size that it knows.
@@ -80,7 +80,7 @@ TEST_F(FitTest, SizesThatTheKernelLacksAreLeftOut) {
   machine_.huge_page_sizes = {"2MB", "64KB"};
   linux::CgroupSettings asked;
   asked.hugetlb_limits = {{"2MB", 4 << 20}, {"64KB", 0}, {"1GB", 0}};
-  EXPECT_TRUE(CheckSettings(asked, machine_).ok());
+  EXPECT_TRUE(CheckSettings(asked, &machine_).ok());
   linux::CgroupSettings held;
   held.hugetlb_limits = {{"2MB", 4 << 20}, {"64KB", 0}};
   EXPECT_EQ(Fit(asked), held);
@@ -88,15 +88,15 @@ TEST_F(FitTest, SizesThatTheKernelLacksAreLeftOut) {
   asked.hugetlb_limits["1GB"] = 1 << 30;
   EXPECT_EQ(Fit(asked), held) << "as a row may have it";
   EXPECT_THAT(warnings_, ElementsAre(HasSubstr("1GB huge pages is not enforced: the kernel")));
-  const absl::Status mistake = CheckSettings(asked, machine_);
+  const absl::Status mistake = CheckSettings(asked, &machine_);
   EXPECT_TRUE(absl::IsInvalidArgument(mistake)) << mistake;
   EXPECT_THAT(
       std::string(mistake.message()),
       AllOf(HasSubstr("1 GiB (1073741824 bytes) of 1GB huge pages"), HasSubstr("2MB, 64KB")));
   machine_.huge_page_sizes.emplace();
-  EXPECT_THAT(std::string(CheckSettings(asked, machine_).message()), HasSubstr("no sizes"));
+  EXPECT_THAT(std::string(CheckSettings(asked, &machine_).message()), HasSubstr("no sizes"));
   machine_.huge_page_sizes.reset();
-  EXPECT_TRUE(CheckSettings(asked, machine_).ok()) << "the kernel refuses what it doesn't have";
+  EXPECT_TRUE(CheckSettings(asked, &machine_).ok()) << "the kernel refuses what it doesn't have";
   EXPECT_EQ(Fit(asked), asked);
 }
 
@@ -134,15 +134,24 @@ TEST_F(FitTest, RawFilesAreThoseOfVersionTwo) {
 }
 
 TEST_F(FitTest, AScoreIsClippedWhereItCannotBeLowered) {
-  EXPECT_EQ(FitOomScoreAdj(-997, machine_, &warnings_), -997);
-  EXPECT_EQ(FitOomScoreAdj(-2000, machine_, &warnings_), -1000);
+  EXPECT_EQ(FitOomScoreAdj(-997, &machine_, &warnings_), -997);
+  EXPECT_EQ(FitOomScoreAdj(-2000, &machine_, &warnings_), -1000);
   EXPECT_THAT(warnings_, IsEmpty());
   machine_.lowers_oom_score_adj = false;
   machine_.oom_score_adj = 5;
-  EXPECT_EQ(FitOomScoreAdj(-997, machine_, &warnings_), 5);
+  EXPECT_EQ(FitOomScoreAdj(-997, &machine_, &warnings_), 5);
   EXPECT_THAT(warnings_, ElementsAre(HasSubstr("oom_score_adj is 5 instead of -997")));
-  EXPECT_EQ(FitOomScoreAdj(1000, machine_, &warnings_), 1000);
+  EXPECT_EQ(FitOomScoreAdj(1000, &machine_, &warnings_), 1000);
   EXPECT_EQ(warnings_.size(), 1u);
+}
+
+TEST_F(FitTest, AnUnknownMachineTakesAllAsAsked) {
+  linux::CgroupSettings asked = All();
+  asked.hugetlb_limits = {{"3MB", 1}};
+  EXPECT_EQ(FitSettings(asked, nullptr, &warnings_), asked);
+  EXPECT_TRUE(CheckSettings(asked, nullptr).ok());
+  EXPECT_EQ(FitOomScoreAdj(-2000, nullptr, &warnings_), -2000);
+  EXPECT_THAT(warnings_, IsEmpty());
 }
 
 }  // namespace

@@ -133,7 +133,7 @@ Json Cpu(const linux::CgroupSettings& settings) {
 // The resources that the machine's controllers can hold; the rest becomes a warning.
 Json Resources(const linux::CgroupSettings& asked, const Machine& machine,
                std::vector<std::string>* warnings) {
-  const linux::CgroupSettings settings = FitSettings(asked, machine, warnings);
+  const linux::CgroupSettings settings = FitSettings(asked, &machine, warnings);
   Json resources = Json::object();
   if (Json cpu = Cpu(settings); !cpu.empty()) resources["cpu"] = std::move(cpu);
   if (Json memory = Memory(settings); !memory.empty()) resources["memory"] = std::move(memory);
@@ -271,7 +271,7 @@ absl::StatusOr<BuiltSpec> BuildSpec(const SpecInput& input) {
   PLIMSOLL_ASSIGN_OR_RETURN(std::vector<std::string> arguments,
                             ProcessArguments(spec, *input.request->image));
   built.user = {input.user.uid, input.user.gid, input.user.additional_gids};
-  built.oom_score_adj = FitOomScoreAdj(spec.oom_score_adj, *input.machine, &built.warnings);
+  built.oom_score_adj = FitOomScoreAdj(spec.oom_score_adj, input.machine, &built.warnings);
   if (input.capabilities.refused != 0) {
     built.warnings.push_back(
         absl::StrCat("without ", absl::StrJoin(CapabilityNames(input.capabilities.refused), ", "),
