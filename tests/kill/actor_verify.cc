@@ -1,5 +1,7 @@
 // An actor's checks of the daemon that has come back.
 #include <algorithm>
+#include <set>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -210,10 +212,12 @@ void Actor::Verify(const Observed& observed) {
         absl::StrJoin(ProcessesWith(absl::StrCat(": Texec", options_.number, "-")), "; ")));
   }
   absl::MutexLock lock(&victims_mutex_);
+  const std::set<std::string> bereaved = std::exchange(bereaved_, {});
   victims_.clear();
-  bereaved_.clear();
   for (const ContainerModel& container : pod_.containers) {
-    if ((container.lives & kRunning) != 0) victims_.insert(container.id);
+    if ((container.lives & kRunning) == 0) continue;
+    // The daemon may not have seen a monitor's end yet.
+    (bereaved.contains(container.id) ? bereaved_ : victims_).insert(container.id);
   }
 }
 
