@@ -22,7 +22,6 @@ namespace {
 
 using CriResources = ::runtime::v1::LinuxContainerResources;
 
-constexpr absl::Duration kAskSoon = absl::Seconds(1);
 constexpr char kSwapMaxFile[] = "memory.swap.max";
 constexpr int64_t kSwapPage = 4096;
 
@@ -139,7 +138,7 @@ PlaceKeeper::Outcome PlaceKeeper::Keep(const PodHost& host, const PodRecord& rec
     }
   }
   // Managers that aren't known yet wake the pod once they are.
-  if (!status.ok() && !IsPassing(status)) outcome.pause = kAskSoon;
+  if (!status.ok() && !IsPassing(status)) outcome.pause = kSoon;
   return outcome;
 }
 
@@ -182,7 +181,7 @@ absl::Duration PlaceKeeper::Send(const PodHost& host, const PodRecord& record,
   request.set_container_id(run.id);
   *request.mutable_linux() = update;
   const absl::Status status = host.client.updates().Container(request);
-  if (IsPassing(status)) return kAskSoon;
+  if (IsPassing(status)) return kSoon;
   if (absl::IsUnimplemented(status)) {
     sent.has_no_call = true;
     TellOfNoCall(host, record, run, update);

@@ -10,8 +10,6 @@
 namespace plimsoll::agent {
 namespace {
 
-// A runtime that can't be reached, or whose answer was lost, is asked again soon.
-constexpr absl::Duration kResizeAgainSoon = absl::Seconds(1);
 // There is one thing to retry.
 constexpr char kTheResize[] = "";
 
@@ -53,7 +51,7 @@ absl::Duration ResizeKeeper::Keep(const Means& means, const PodRecord& record,
   const absl::Duration left = retries_.Left(kTheResize, now);
   if (left > absl::ZeroDuration()) return left;
   const absl::Status status = Try(means, record, pod, observed);
-  if (IsPassing(status)) return kResizeAgainSoon;
+  if (IsPassing(status)) return kSoon;
   if (status.ok()) {
     Forget();
     TellOfResize(means.host, record, "Normal", "ResizeCompleted",
