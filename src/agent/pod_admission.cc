@@ -1,7 +1,7 @@
 #include "agent/pod_admission.h"
 
 #include "absl/strings/str_cat.h"
-#include "agent/pods/admission.h"
+#include "agent/pods/node_room.h"
 #include "base/status.h"
 
 namespace plimsoll::agent {

@@ -7,8 +7,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/strip.h"
-#include "agent/pods/admission.h"
 #include "agent/pods/manifest_objects.h"
+#include "agent/pods/node_room.h"
 #include "agent/pods/place_book.h"
 #include "agent/pods/pod_change.h"
 #include "agent/pods/resize_patch.h"
@@ -197,7 +197,7 @@ absl::StatusOr<PodRecord> AgentPods::RecordOf(const PodKey& key, const WantedPod
   PLIMSOLL_ASSIGN_OR_RETURN(const std::optional<PodVerdict> no_room,
                             admit_(wanted.manifest, present.others));
   PLIMSOLL_ASSIGN_OR_RETURN(const std::optional<PodGrant> wish,
-                            host_.store.WishFor(UidIn(wanted.object), key));
+                            host_.store.ImportedGrantFor(UidIn(wanted.object), key));
   // kubelet's managers are asked first.
   record.verdict = present.ledger.Claim(wanted.manifest, record.grant, wish ? &*wish : nullptr);
   if (!record.verdict) record.verdict = no_room;
