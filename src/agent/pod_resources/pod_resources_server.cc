@@ -1,8 +1,6 @@
 #include "agent/pod_resources/pod_resources_server.h"
 
 #include <grpcpp/grpcpp.h>
-#include <grpcpp/resource_quota.h>
-#include <grpcpp/server_posix.h>
 
 #include <cstdint>
 #include <utility>
@@ -12,9 +10,9 @@
 #include "agent/pod_resources/answer_writer.h"
 #include "agent/pod_resources/pod_resources_counters.h"
 #include "base/socket_file.h"
-#include "base/socket_keeper.h"
 #include "base/status.h"
 #include "base/worker_pool.h"
+#include "grpc_socket/socket_server.h"
 #include "kubelet/podresources/v1/api.grpc.pb.h"
 #include "service/logging.h"
 
@@ -22,9 +20,7 @@ namespace plimsoll::agent {
 namespace {
 
 constexpr char kSocket[] = "kubelet.sock";
-constexpr int kMaxRequestBytes = 64 * 1024;
 constexpr size_t kMaxBufferBytes = 64 * 1024 * 1024;
-constexpr int kMaxCallsOfConnection = 16;
 // A call is under way for a copy of the pods.
 constexpr int kThreads = 2;
 constexpr size_t kMaxQueued = 64;
@@ -41,36 +37,15 @@ class Server final : public PodResourcesServer, private ::v1::PodResourcesLister
               std::nullopt},
         limit_(options_.calls_per_second, options_.burst, options_.clock) {}
 
-  ~Server() override {
-    SocketKeeper::RemoveFile(std::move(keeper_));
-    if (server_ == nullptr) return;
-    server_->Shutdown(std::chrono::system_clock::now());
-    server_->Wait();
-  }
-
   absl::Status Listen() {
     Count(0);
     PLIMSOLL_RETURN_IF_ERROR(CheckSocketPath(file_.path));
     PLIMSOLL_RETURN_IF_ERROR(options_.root.MakeDirs(options_.directory, 0750));
-    PLIMSOLL_RETURN_IF_ERROR(CheckNobodyListens(file_.path));
-    grpc::ServerBuilder builder;
-    grpc::ResourceQuota quota("pod-resources");
-    quota.Resize(kMaxBufferBytes);
-    builder.SetResourceQuota(quota);
-    builder.SetMaxReceiveMessageSize(kMaxRequestBytes);
-    builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, kMaxCallsOfConnection);
-    builder.RegisterService(this);
-    server_ = builder.BuildAndStart();
-    if (server_ == nullptr) return absl::InternalError("can't start a gRPC server");
-    PLIMSOLL_ASSIGN_OR_RETURN(UniqueFd listener, ListenAt(file_));
-    const auto serve = [this](UniqueFd connection) {
-      grpc::AddInsecureChannelFromFd(server_.get(), connection.Release());
-    };
-    const auto tell = [this](const absl::Status& made) {
-      if (options_.tell_socket) options_.tell_socket(made);
-    };
-    PLIMSOLL_ASSIGN_OR_RETURN(keeper_,
-                              SocketKeeper::Start(file_, serve, tell, std::move(listener)));
+    SocketServer::Options server{.file = file_, .name = "pod-resources"};
+    server.buffer_bytes = kMaxBufferBytes;
+    server.configure = [this](grpc::ServerBuilder& builder) { builder.RegisterService(this); };
+    server.tell = options_.tell_socket;
+    PLIMSOLL_ASSIGN_OR_RETURN(server_, SocketServer::Start(std::move(server)));
     return absl::OkStatus();
   }
 
@@ -141,8 +116,7 @@ class Server final : public PodResourcesServer, private ::v1::PodResourcesLister
   const SocketFile file_;
   RateLimit limit_;
   WorkerPool pool_{kThreads, kMaxQueued};
-  std::unique_ptr<grpc::Server> server_;
-  std::unique_ptr<SocketKeeper> keeper_;
+  std::unique_ptr<SocketServer> server_;
 };
 
 }  // namespace
