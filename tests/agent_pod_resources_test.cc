@@ -19,6 +19,7 @@
 #include "harness/node.h"
 #include "harness/sample_plugin.h"
 #include "kubelet/podresources/v1/api.grpc.pb.h"
+#include "kubelet/podresources/v1alpha1/api.grpc.pb.h"
 
 namespace plimsoll::testing {
 namespace {
@@ -153,12 +154,14 @@ class AgentPodResourcesTest : protected TwoCpus, public NodeTest {
                      "Never, command: [sh, -c, '", kForever, "']}"));
   }
 
-  std::unique_ptr<::v1::PodResourcesLister::Stub> Stub() {
+  std::shared_ptr<grpc::Channel> Channel() {
     grpc::ChannelArguments own;
     own.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
-    return ::v1::PodResourcesLister::NewStub(
-        grpc::CreateCustomChannel(absl::StrCat("unix:", agent_.pod_resources(), "/kubelet.sock"),
-                                  grpc::InsecureChannelCredentials(), own));
+    return grpc::CreateCustomChannel(absl::StrCat("unix:", agent_.pod_resources(), "/kubelet.sock"),
+                                     grpc::InsecureChannelCredentials(), own);
+  }
+  std::unique_ptr<::v1::PodResourcesLister::Stub> Stub() {
+    return ::v1::PodResourcesLister::NewStub(Channel());
   }
   Told Listed() {
     grpc::ClientContext context;
@@ -220,6 +223,28 @@ TEST_F(AgentPodResourcesTest, TellsWhatTheAllocationsTell) {
   ASSERT_TRUE(agent_.AwaitGone("own"));
   EXPECT_EQ(Listed().size(), 2u);
   EXPECT_EQ(Get("own").first.error_code(), grpc::StatusCode::NOT_FOUND);
+}
+
+// v1alpha1, which a kubelet serves beside v1.
+TEST_F(AgentPodResourcesTest, OldToolsHearOfTheSameDevices) {
+  Begin();
+  const auto plugin = Plugin();
+  Run("own", kOwn);
+  grpc::ClientContext context;
+  ::v1alpha1::ListPodResourcesResponse list;
+  const grpc::Status status =
+      ::v1alpha1::PodResourcesLister::NewStub(Channel())->List(&context, {}, &list);
+  ASSERT_TRUE(status.ok()) << status.error_message();
+  ASSERT_EQ(list.pod_resources_size(), 1);
+  EXPECT_EQ(list.pod_resources(0).namespace_(), "default");
+  EXPECT_EQ(list.pod_resources(0).name(), "own");
+  ASSERT_EQ(list.pod_resources(0).containers_size(), 1);
+  const ::v1alpha1::ContainerResources& main = list.pod_resources(0).containers(0);
+  EXPECT_EQ(main.name(), "main");
+  ASSERT_EQ(main.devices_size(), 1);
+  const std::string device = absl::StrJoin(main.devices(0).device_ids(), ",");
+  EXPECT_THAT(Listed().at("own/main"),
+              HasSubstr(absl::StrCat(" devices ", main.devices(0).resource_name(), "=", device)));
 }
 
 TEST_F(AgentPodResourcesTest, TellsWhatTheNodeHas) {

@@ -14,12 +14,15 @@
 #include "base/worker_pool.h"
 #include "grpc_socket/socket_server.h"
 #include "kubelet/podresources/v1/api.grpc.pb.h"
+#include "kubelet/podresources/v1alpha1/api.grpc.pb.h"
 #include "service/logging.h"
 
 namespace plimsoll::agent {
 namespace {
 
 constexpr char kSocket[] = "kubelet.sock";
+constexpr char kV1[] = "v1";
+constexpr char kAlpha[] = "v1alpha1";
 constexpr size_t kMaxBufferBytes = 64 * 1024 * 1024;
 // A call is under way for a copy of the pods.
 constexpr int kThreads = 2;
@@ -27,6 +30,24 @@ constexpr size_t kMaxQueued = 64;
 
 grpc::Status ToGrpc(const absl::Status& status) {
   return {static_cast<grpc::StatusCode>(status.code()), std::string(status.message())};
+}
+
+// As kubelet makes it: v1's devices, an entry for each NUMA node near one, without the nodes.
+void ToAlpha(const ::v1::ListPodResourcesResponse& all, ::v1alpha1::ListPodResourcesResponse* out) {
+  for (const ::v1::PodResources& pod : all.pod_resources()) {
+    ::v1alpha1::PodResources* const to_pod = out->add_pod_resources();
+    to_pod->set_name(pod.name());
+    to_pod->set_namespace_(pod.namespace_());
+    for (const ::v1::ContainerResources& container : pod.containers()) {
+      ::v1alpha1::ContainerResources* const to_container = to_pod->add_containers();
+      to_container->set_name(container.name());
+      for (const ::v1::ContainerDevices& devices : container.devices()) {
+        ::v1alpha1::ContainerDevices* const to_devices = to_container->add_devices();
+        to_devices->set_resource_name(devices.resource_name());
+        *to_devices->mutable_device_ids() = devices.device_ids();
+      }
+    }
+  }
 }
 
 class Server final : public PodResourcesServer, private ::v1::PodResourcesLister::CallbackService {
@@ -38,12 +59,15 @@ class Server final : public PodResourcesServer, private ::v1::PodResourcesLister
         limit_(options_.calls_per_second, options_.burst, options_.clock) {}
 
   absl::Status Listen() {
-    Count(0);
+    for (const char* version : {kV1, kAlpha}) Count(version, 0);
     PLIMSOLL_RETURN_IF_ERROR(CheckSocketPath(file_.path));
     PLIMSOLL_RETURN_IF_ERROR(options_.root.MakeDirs(options_.directory, 0750));
     SocketServer::Options server{.file = file_, .name = "pod-resources"};
     server.buffer_bytes = kMaxBufferBytes;
-    server.configure = [this](grpc::ServerBuilder& builder) { builder.RegisterService(this); };
+    server.configure = [this](grpc::ServerBuilder& builder) {
+      builder.RegisterService(this);
+      builder.RegisterService(&alpha_);
+    };
     server.tell = options_.tell_socket;
     PLIMSOLL_ASSIGN_OR_RETURN(server_, SocketServer::Start(std::move(server)));
     return absl::OkStatus();
@@ -53,28 +77,46 @@ class Server final : public PodResourcesServer, private ::v1::PodResourcesLister
   using Context = grpc::CallbackServerContext;
   using Reactor = grpc::ServerUnaryReactor;
 
+  // The service of tools that know no v1.
+  class Alpha final : public ::v1alpha1::PodResourcesLister::CallbackService {
+   public:
+    explicit Alpha(Server* server) : server_(*server) {}
+    Reactor* List(Context* context, const ::v1alpha1::ListPodResourcesRequest* /*request*/,
+                  ::v1alpha1::ListPodResourcesResponse* response) override {
+      return server_.Answer(context, kAlpha, [this, response]() -> absl::Status {
+        ::v1::ListPodResourcesResponse all;
+        PLIMSOLL_RETURN_IF_ERROR(server_.TellAll(&all));
+        ToAlpha(all, response);
+        return absl::OkStatus();
+      });
+    }
+
+   private:
+    Server& server_;
+  };
+
   Reactor* List(Context* context, const ::v1::ListPodResourcesRequest* /*request*/,
                 ::v1::ListPodResourcesResponse* response) override {
-    return Answer(context, [this, response] { return TellAll(response); });
+    return Answer(context, kV1, [this, response] { return TellAll(response); });
   }
   Reactor* Get(Context* context, const ::v1::GetPodResourcesRequest* request,
                ::v1::GetPodResourcesResponse* response) override {
-    return Answer(context, [this, request, response] { return TellOne(*request, response); });
+    return Answer(context, kV1, [this, request, response] { return TellOne(*request, response); });
   }
   Reactor* GetAllocatableResources(Context* context,
                                    const ::v1::AllocatableResourcesRequest* /*request*/,
                                    ::v1::AllocatableResourcesResponse* response) override {
-    return Answer(context, [this, response] { return TellAllocatable(response); });
+    return Answer(context, kV1, [this, response] { return TellAllocatable(response); });
   }
 
   template <typename Work>
-  Reactor* Answer(Context* context, Work work) {
+  Reactor* Answer(Context* context, const char* version, Work work) {
     Reactor* const reactor = context->DefaultReactor();
     if (!limit_.Ask().pass) {
       reactor->Finish({grpc::StatusCode::RESOURCE_EXHAUSTED, "rejected by rate limit"});
       return reactor;
     }
-    Count(1);
+    Count(version, 1);
     const bool queued = pool_.TrySchedule([reactor, work] { reactor->Finish(ToGrpc(work())); });
     if (!queued) {
       reactor->Finish(ToGrpc(absl::ResourceExhaustedError("too many calls are under way")));
@@ -82,9 +124,9 @@ class Server final : public PodResourcesServer, private ::v1::PodResourcesLister
     return reactor;
   }
 
-  void Count(uint64_t calls) {
+  void Count(const char* version, uint64_t calls) {
     if (options_.counters != nullptr) {
-      options_.counters->Add(kPodResourcesRequests, {"v1"}, calls);
+      options_.counters->Add(kPodResourcesRequests, {version}, calls);
     }
   }
 
@@ -116,6 +158,7 @@ class Server final : public PodResourcesServer, private ::v1::PodResourcesLister
   const SocketFile file_;
   RateLimit limit_;
   WorkerPool pool_{kThreads, kMaxQueued};
+  Alpha alpha_{this};
   std::unique_ptr<SocketServer> server_;
 };
 
