@@ -14,6 +14,7 @@
 #include "agent/pods/resize_patch.h"
 #include "base/status.h"
 #include "pod_runner/host.h"
+#include "yaml/error_places.h"
 
 namespace plimsoll::agent {
 namespace {
@@ -541,9 +542,10 @@ absl::StatusOr<nlohmann::json> AgentPods::Resize(const PodKey& pod, const nlohma
         absl::StrCat(NameOf(pod), " is of the manifest file ", record.file, "; change it there"));
   }
   PLIMSOLL_ASSIGN_OR_RETURN(const nlohmann::json object, ResizedObject(record.object, patch));
-  PLIMSOLL_ASSIGN_OR_RETURN(const auto wanted, WantedPods(object.dump(), NameOf(pod)));
-  const auto one = wanted.find(pod);
-  if (one == wanted.end()) return absl::InternalError(absl::StrCat(NameOf(pod), " lost its name"));
+  const auto wanted = WantedPods(object.dump(), NameOf(pod));
+  if (!wanted.ok()) return WithoutPlaces(wanted.status(), NameOf(pod));
+  const auto one = wanted->find(pod);
+  if (one == wanted->end()) return absl::InternalError(absl::StrCat(NameOf(pod), " lost its name"));
   PLIMSOLL_RETURN_IF_ERROR(changes_.Check(*worker, one->second.object, one->second.manifest));
   PLIMSOLL_RETURN_IF_ERROR(changes_.Put(*worker, one->second.object, one->second.manifest));
   changes_.Retry();

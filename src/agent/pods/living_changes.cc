@@ -15,6 +15,7 @@
 #include "agent/pods/resize_limits.h"
 #include "agent/pods/resize_status.h"
 #include "base/status.h"
+#include "yaml/error_places.h"
 
 namespace plimsoll::agent {
 namespace {
@@ -39,11 +40,12 @@ bool Same(const std::optional<PodVerdict>& one, const std::optional<PodVerdict>&
 }  // namespace
 
 absl::StatusOr<pod::Manifest> ManifestOnRecord(const nlohmann::json& object, const PodKey& pod) {
-  PLIMSOLL_ASSIGN_OR_RETURN(std::vector<pod::Manifest> manifests,
-                            pod::ParseManifests(object.dump(), PodName(pod)));
-  if (manifests.size() == 1) return std::move(manifests.front());
+  absl::StatusOr<std::vector<pod::Manifest>> manifests =
+      pod::ParseManifests(object.dump(), PodName(pod));
+  if (!manifests.ok()) return WithoutPlaces(manifests.status(), PodName(pod));
+  if (manifests->size() == 1) return std::move(manifests->front());
   return absl::InternalError(
-      absl::StrCat(PodName(pod), " is on record as ", manifests.size(), " pods"));
+      absl::StrCat(PodName(pod), " is on record as ", manifests->size(), " pods"));
 }
 
 void LivingChanges::Tell(const PodRecord& record, const char* type, const char* reason,
