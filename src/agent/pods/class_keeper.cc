@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "agent/pods/passing.h"
+#include "agent/pods/pod_subject.h"
 #include "pod_runner/classes.h"
 
 namespace plimsoll::agent {
@@ -37,8 +38,7 @@ absl::Duration ClassKeeper::Make(const Means& means, const PodRecord& record,
   if (retry != retry_at_.end() && retry->second > now) return retry->second - now;
   const absl::Status status = CallFor(means.client, update);
   if (IsPassing(status)) return kSoon;
-  const EventSubject subject = {
-      .kind = "Pod", .key = record.key, .uid = record.uid, .container = update.container};
+  const EventSubject subject = SubjectOf(record, update.container);
   if (status.ok()) {
     retry_at_.erase(key);
     back_off_.Forget(key);

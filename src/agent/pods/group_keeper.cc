@@ -3,6 +3,7 @@
 #include "absl/strings/str_cat.h"
 #include "agent/pods/passing.h"
 #include "agent/pods/places.h"
+#include "agent/pods/pod_subject.h"
 #include "base/status.h"
 
 namespace plimsoll::agent {
@@ -43,8 +44,7 @@ absl::Duration GroupKeeper::KeepQuota(const PodHost& host, const PodRecord& reco
   }
   if (IsPassing(status)) return kSoon;
   host.events.Add(
-      {.kind = "Pod", .key = record.key, .uid = record.uid, .container = ""}, "Warning",
-      "FailedUpdateResources",
+      SubjectOf(record), "Warning", "FailedUpdateResources",
       absl::StrCat("The pod's group can't ", exclusive ? "lose its CPU quota" : "get a CPU quota",
                    ": ", status.message()));
   return retries_.OnFailure(kTheQuota, now);

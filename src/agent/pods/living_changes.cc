@@ -11,6 +11,7 @@
 #include "agent/pods/node_room.h"
 #include "agent/pods/place_book.h"
 #include "agent/pods/pod_change.h"
+#include "agent/pods/pod_subject.h"
 #include "agent/pods/resize_check.h"
 #include "agent/pods/resize_limits.h"
 #include "agent/pods/resize_status.h"
@@ -22,10 +23,6 @@ namespace {
 
 constexpr char kDeferred[] = "Deferred";
 constexpr char kInfeasible[] = "Infeasible";
-
-std::string PodName(const PodKey& pod) {
-  return absl::StrCat("pod ", pod.pod_namespace, "/", pod.name);
-}
 
 // The words of an admission, for a pod that goes on with less.
 std::string WithoutRejection(absl::string_view message) {
@@ -50,8 +47,7 @@ absl::StatusOr<pod::Manifest> ManifestOnRecord(const nlohmann::json& object, con
 
 void LivingChanges::Tell(const PodRecord& record, const char* type, const char* reason,
                          absl::string_view message) {
-  host_.events.Add({.kind = "Pod", .key = record.key, .uid = record.uid, .container = ""}, type,
-                   reason, message);
+  host_.events.Add(SubjectOf(record), type, reason, message);
 }
 
 LivingChanges::Others LivingChanges::OthersOf(const PodWorker& pod,

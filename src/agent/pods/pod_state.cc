@@ -60,8 +60,7 @@ absl::Status PodState::Change(absl::FunctionRef<void(PodRecord&)> change,
                               std::shared_ptr<const pod::Manifest> manifest) {
   const absl::MutexLock lock(&mutex_);
   if (is_gone_) {
-    return absl::NotFoundError(
-        absl::StrCat("pod ", record_.key.pod_namespace, "/", record_.key.name, " has gone"));
+    return absl::NotFoundError(absl::StrCat(PodName(record_.key), " has gone"));
   }
   PodRecord next = record_;
   change(next);

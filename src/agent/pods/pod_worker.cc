@@ -6,10 +6,12 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "agent/counters/timed_work.h"
+#include "agent/pods/container_manifest.h"
 #include "agent/pods/device_answers.h"
 #include "agent/pods/node_room.h"
 #include "agent/pods/passing.h"
 #include "agent/pods/pod_counters.h"
+#include "agent/pods/pod_subject.h"
 #include "agent/pods/resize_restarts.h"
 #include "base/status.h"
 #include "pod_runner/dir.h"
@@ -37,22 +39,16 @@ bool AllBegan(const pod::Manifest& pod, const ObservedPod& observed) {
 // The container's last words, from its directory or its log.
 std::string LastWordsOf(const PodHost& host, const std::string& uid, const pod::Manifest& pod,
                         const ObservedContainer& ended) {
-  for (const pod::ContainerManifest& each : pod.containers) {
-    if (each.name != ended.name) continue;
-    return pod::TerminationMessage(host.root, pod::PodDirPath(host.state_directory, uid),
-                                   {each, ended.attempt, ended.exit_code, ended.log_path});
-  }
-  return "";
+  const pod::ContainerManifest* const container = ContainerManifestOf(pod, ended.name);
+  if (container == nullptr) return "";
+  return pod::TerminationMessage(host.root, pod::PodDirPath(host.state_directory, uid),
+                                 {*container, ended.attempt, ended.exit_code, ended.log_path});
 }
 
 // For the pod's status.
 DeviceStock StockFor(const PodHost& host, const PodRecord& record) {
   if (host.device_manager == nullptr || record.grant.devices.empty()) return {};
   return host.device_manager->Stock();
-}
-
-EventSubject SubjectOf(const PodRecord& record, const std::string& container = "") {
-  return {.kind = "Pod", .key = record.key, .uid = record.uid, .container = container};
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "agent/pods/passing.h"
 #include "agent/pods/pod_resizer.h"
+#include "agent/pods/pod_subject.h"
 #include "base/status.h"
 
 namespace plimsoll::agent {
@@ -15,8 +16,7 @@ constexpr char kTheResize[] = "";
 
 void TellOfResize(const PodHost& host, const PodRecord& record, const char* type,
                   const char* reason, const std::string& message) {
-  host.events.Add({.kind = "Pod", .key = record.key, .uid = record.uid, .container = ""}, type,
-                  reason, message);
+  host.events.Add(SubjectOf(record), type, reason, message);
 }
 
 }  // namespace
