@@ -13,10 +13,9 @@
 #include "absl/strings/str_join.h"
 #include "base/dir_for_test.h"
 #include "gmock/gmock.h"
-#include "harness/agent.h"
 #include "harness/cpus.h"
 #include "harness/kernel.h"
-#include "harness/node.h"
+#include "harness/node_agent.h"
 #include "harness/sample_plugin.h"
 #include "kubelet/podresources/v1/api.grpc.pb.h"
 #include "kubelet/podresources/v1alpha1/api.grpc.pb.h"
@@ -101,28 +100,21 @@ void Add(const ::v1::PodResources& pod, Told& told) {
   }
 }
 
-class AgentPodResourcesTest : protected TwoCpus, public NodeTest {
+class AgentPodResourcesTest : protected TwoCpus, public NodeAgentTest {
  protected:
   AgentPodResourcesTest()
-      : NodeTest(absl::StrCat("nodeResources: {source: {file: ", directory.path(),
-                              "/t.yaml}}\nkubelet: {root: ", directory.path(), "}\n")),
-        agent_(directory.path(), node_.address(),
-               absl::StrCat("cgroupsPerQOS: false\ncpuManagerPolicy: static\n"
-                            "reservedSystemCPUs: \"",
-                            reserved,
-                            "\"\nmemoryManagerPolicy: Static\nsystemReserved: {memory: 1Gi}\n"
-                            "reservedMemory: [{numaNode: 0, limits: {memory: 1Gi}}]\n")) {}
+      : NodeAgentTest(
+            absl::StrCat("cgroupsPerQOS: false\ncpuManagerPolicy: static\n"
+                         "reservedSystemCPUs: \"",
+                         reserved,
+                         "\"\nmemoryManagerPolicy: Static\nsystemReserved: {memory: 1Gi}\n"
+                         "reservedMemory: [{numaNode: 0, limits: {memory: 1Gi}}]\n"),
+            absl::StrCat("nodeResources: {source: {file: ", directory.path(),
+                         "/t.yaml}}\nkubelet: {root: ", directory.path(), "}\n"),
+            directory.path()) {}
   void SetUp() override {
     if (exclusive.empty()) GTEST_SKIP() << "needs two CPUs";
     NodeTest::SetUp();
-  }
-  void TearDown() override {
-    if (agent_.runs()) agent_.Kill();
-    NodeTest::TearDown();
-  }
-  void Begin() {
-    const absl::Status started = agent_.Start();
-    ASSERT_TRUE(started.ok()) << started << agent_.Log();
   }
   // Two devices; waits until the node has them.
   std::unique_ptr<SamplePlugin> Plugin() {
@@ -138,11 +130,10 @@ class AgentPodResourcesTest : protected TwoCpus, public NodeTest {
       return absl::StrCat("{name: ", of_name, ", image: busybox, imagePullPolicy: Never, ",
                           "command: ", command, ", resources: ", resources, "}");
     };
-    const auto applied = agent_.client().Apply(absl::StrCat(
-        "{apiVersion: v1, kind: Pod, metadata: {name: ", name, "}, spec: {initContainers: [",
-        container("first", "['true']"), more, "], containers: [",
-        container("main", absl::StrCat("[sh, -c, '", kForever, "']")), "]}}"));
-    ASSERT_TRUE(applied.ok()) << applied.status();
+    Apply(absl::StrCat("{apiVersion: v1, kind: Pod, metadata: {name: ", name,
+                       "}, spec: {initContainers: [", container("first", "['true']"), more,
+                       "], containers: [",
+                       container("main", absl::StrCat("[sh, -c, '", kForever, "']")), "]}}"));
     ASSERT_TRUE(agent_.Await(name, [](const Json& pod) {
       return pod.value("/status/containerStatuses/0/ready"_json_pointer, false);
     })) << agent_.Log();
@@ -189,8 +180,6 @@ class AgentPodResourcesTest : protected TwoCpus, public NodeTest {
     std::erase_if(told, [](const auto& each) { return each.first.ends_with("/first"); });
     return told;
   }
-
-  AgentProcess agent_;
 };
 
 TEST_F(AgentPodResourcesTest, TellsWhatTheAllocationsTell) {
