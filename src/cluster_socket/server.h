@@ -10,7 +10,7 @@
 #include "absl/status/statusor.h"
 #include "base/fs_root.h"
 #include "base/socket_file.h"
-#include "cluster_socket/connection_gate.h"
+#include "base/connection_gate.h"
 #include "cluster_socket/node_watch.h"
 #include "cluster_socket/pod_classes.h"
 #include "cri/calls.h"

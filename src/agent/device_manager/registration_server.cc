@@ -12,6 +12,7 @@
 #include "agent/device_manager/device_counters.h"
 #include "agent/device_manager/plugin_channel.h"
 #include "agent/device_manager/resource_name.h"
+#include "base/connection_gate.h"
 #include "base/printable.h"
 #include "base/socket_file.h"
 #include "base/socket_keeper.h"
@@ -24,6 +25,9 @@ namespace {
 
 constexpr int kMaxMessageBytes = 64 * 1024;
 constexpr size_t kMaxBufferBytes = 8 * 1024 * 1024;
+// Of a plugin that leaks them: each one costs a descriptor of the agent's.
+constexpr GateOptions kConnections{.most = 128, .most_of_user = 128};
+constexpr int kIdleMs = 60'000;
 
 std::string QuotedText(const std::string& text) {
   return absl::StrCat("\"", Printable(cdi::Shorten(text)), "\"");
@@ -89,14 +93,13 @@ class Server final : public RegistrationServer, private ::v1beta1::Registration:
     quota.Resize(kMaxBufferBytes);
     builder.SetResourceQuota(quota);
     builder.SetMaxReceiveMessageSize(kMaxMessageBytes);
+    builder.AddChannelArgument(GRPC_ARG_MAX_CONNECTION_IDLE_MS, kIdleMs);
     builder.RegisterService(this);
     server_ = builder.BuildAndStart();
     if (server_ == nullptr) return absl::InternalError("can't start a gRPC server");
     const SocketFile file{socket_, 0660, std::nullopt};
     PLIMSOLL_ASSIGN_OR_RETURN(UniqueFd listener, ListenAt(file));
-    const auto serve = [this](UniqueFd connection) {
-      grpc::AddInsecureChannelFromFd(server_.get(), connection.Release());
-    };
+    const auto serve = [this](UniqueFd connection) { gate_.Admit(std::move(connection)); };
     const auto tell = [this](const absl::Status& made) { TellSocket(made); };
     PLIMSOLL_ASSIGN_OR_RETURN(keeper_, SocketKeeper::Start(file, serve, tell, std::move(listener)));
     return absl::OkStatus();
@@ -150,6 +153,10 @@ class Server final : public RegistrationServer, private ::v1beta1::Registration:
   const Options options_;
   const std::string socket_;
   std::unique_ptr<grpc::Server> server_;
+  ConnectionGate gate_{[this](UniqueFd connection) {
+                         grpc::AddInsecureChannelFromFd(server_.get(), connection.Release());
+                       },
+                       kConnections};
   std::unique_ptr<SocketKeeper> keeper_;
 };
 

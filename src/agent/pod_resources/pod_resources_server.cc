@@ -11,6 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "agent/pod_resources/answer_writer.h"
 #include "agent/pod_resources/pod_resources_counters.h"
+#include "base/connection_gate.h"
 #include "base/socket_file.h"
 #include "base/socket_keeper.h"
 #include "base/status.h"
@@ -25,6 +26,9 @@ constexpr char kSocket[] = "kubelet.sock";
 constexpr int kMaxRequestBytes = 64 * 1024;
 constexpr size_t kMaxBufferBytes = 64 * 1024 * 1024;
 constexpr int kMaxCallsOfConnection = 16;
+// Of a process that leaks them: each one costs a descriptor of the agent's.
+constexpr GateOptions kConnections{.most = 64, .most_of_user = 64};
+constexpr int kIdleMs = 300'000;
 // A call is under way for a copy of the pods.
 constexpr int kThreads = 2;
 constexpr size_t kMaxQueued = 64;
@@ -59,13 +63,12 @@ class Server final : public PodResourcesServer, private ::v1::PodResourcesLister
     builder.SetResourceQuota(quota);
     builder.SetMaxReceiveMessageSize(kMaxRequestBytes);
     builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, kMaxCallsOfConnection);
+    builder.AddChannelArgument(GRPC_ARG_MAX_CONNECTION_IDLE_MS, kIdleMs);
     builder.RegisterService(this);
     server_ = builder.BuildAndStart();
     if (server_ == nullptr) return absl::InternalError("can't start a gRPC server");
     PLIMSOLL_ASSIGN_OR_RETURN(UniqueFd listener, ListenAt(file_));
-    const auto serve = [this](UniqueFd connection) {
-      grpc::AddInsecureChannelFromFd(server_.get(), connection.Release());
-    };
+    const auto serve = [this](UniqueFd connection) { gate_.Admit(std::move(connection)); };
     const auto tell = [this](const absl::Status& made) {
       if (options_.tell_socket) options_.tell_socket(made);
     };
@@ -142,6 +145,10 @@ class Server final : public PodResourcesServer, private ::v1::PodResourcesLister
   RateLimit limit_;
   WorkerPool pool_{kThreads, kMaxQueued};
   std::unique_ptr<grpc::Server> server_;
+  ConnectionGate gate_{[this](UniqueFd connection) {
+                         grpc::AddInsecureChannelFromFd(server_.get(), connection.Release());
+                       },
+                       kConnections};
   std::unique_ptr<SocketKeeper> keeper_;
 };
 
