@@ -122,10 +122,8 @@ class GrpcServer final : public Server {
     server.buffer_bytes = kMaxBufferBytes;
     server.configure = [this](grpc::ServerBuilder& builder) { Configure(builder); };
     server.healthy_service = kServiceName;
-    server.gate = [limits = options_.gate](SocketServer::Serve serve) {
-      const auto gate = std::make_shared<ConnectionGate>(std::move(serve), limits);
-      return [gate](UniqueFd connection) { gate->Admit(std::move(connection)); };
-    };
+    server.connections = options_.gate;
+    server.idle_ms = kIdleMs;
     server.tell = options_.on_socket_lost;
     PLIMSOLL_ASSIGN_OR_RETURN(server_, SocketServer::Start(std::move(server)));
     return absl::OkStatus();
@@ -133,7 +131,6 @@ class GrpcServer final : public Server {
 
  private:
   void Configure(grpc::ServerBuilder& builder) {
-    builder.AddChannelArgument(GRPC_ARG_MAX_CONNECTION_IDLE_MS, kIdleMs);
     builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, kPingEveryMs);
     builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, kPingPatienceMs);
     builder.AddChannelArgument(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0);

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/status.h"
+#include "base/unique_fd.h"
 
 namespace plimsoll {
 namespace {
@@ -21,6 +22,7 @@ std::unique_ptr<grpc::Server> Build(const SocketServer::Options& options) {
   builder.SetResourceQuota(quota);
   builder.SetMaxReceiveMessageSize(options.request_bytes);
   builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, options.calls_of_connection);
+  builder.AddChannelArgument(GRPC_ARG_MAX_CONNECTION_IDLE_MS, options.idle_ms);
   if (options.configure) options.configure(builder);
   std::unique_ptr<grpc::Server> server = builder.BuildAndStart();
   if (server != nullptr && has_health) {
@@ -31,16 +33,21 @@ std::unique_ptr<grpc::Server> Build(const SocketServer::Options& options) {
 
 }  // namespace
 
+SocketServer::SocketServer(std::unique_ptr<grpc::Server> server, const GateOptions& connections)
+    : server_(std::move(server)),
+      gate_([raw = server_.get()](
+                UniqueFd connection) { grpc::AddInsecureChannelFromFd(raw, connection.Release()); },
+            connections) {}
+
 absl::StatusOr<std::unique_ptr<SocketServer>> SocketServer::Start(Options options) {
   PLIMSOLL_RETURN_IF_ERROR(CheckSocketPath(options.file.path));
   PLIMSOLL_RETURN_IF_ERROR(CheckNobodyListens(options.file.path));
   std::unique_ptr<grpc::Server> built = Build(options);
   if (built == nullptr) return absl::InternalError("can't start a gRPC server");
-  std::unique_ptr<SocketServer> server(new SocketServer(std::move(built)));
-  Serve serve = [raw = server->server_.get()](UniqueFd connection) {
-    grpc::AddInsecureChannelFromFd(raw, connection.Release());
+  std::unique_ptr<SocketServer> server(new SocketServer(std::move(built), options.connections));
+  const auto serve = [&gate = server->gate_](UniqueFd connection) {
+    gate.Admit(std::move(connection));
   };
-  if (options.gate) serve = options.gate(std::move(serve));
   const auto tell = [told = std::move(options.tell)](const absl::Status& made) {
     if (told) told(made);
   };

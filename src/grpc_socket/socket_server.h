@@ -13,32 +13,30 @@
 #include <functional>
 #include <memory>
 #include <string>
-#include <utility>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "base/connection_gate.h"
 #include "base/socket_file.h"
 #include "base/socket_keeper.h"
-#include "base/unique_fd.h"
 
 namespace plimsoll {
 
 class SocketServer {
  public:
-  using Serve = std::function<void(UniqueFd connection)>;
   struct Options {
     SocketFile file;                // its directory is there
     std::string name;               // of its share of memory
     size_t buffer_bytes = 8 << 20;  // of all connections together
     int request_bytes = 64 << 10;   // of one; a longer one fails alone
     int calls_of_connection = 16;   // under way at once
+    // Open at once. One beyond them is closed as it comes, as each costs a descriptor.
+    GateOptions connections;
+    int idle_ms = 60'000;  // a connection without calls is closed after it
     // Adds services, which outlive the server, and further limits.
     std::function<void(grpc::ServerBuilder&)> configure;
     // Service that gRPC's health service tells of as serving; empty: there is no health service.
     std::string healthy_service;
-    // Makes of `serve` the function that gets each connection, in one thread: it hands the
-    // connection on, or closes it. Null: all are served.
-    std::function<Serve(Serve serve)> gate;
     // See SocketKeeper; may be null.
     std::function<void(const absl::Status&)> tell;
   };
@@ -53,9 +51,10 @@ class SocketServer {
   SocketServer& operator=(const SocketServer&) = delete;
 
  private:
-  explicit SocketServer(std::unique_ptr<grpc::Server> server) : server_(std::move(server)) {}
+  SocketServer(std::unique_ptr<grpc::Server> server, const GateOptions& connections);
 
   const std::unique_ptr<grpc::Server> server_;
+  ConnectionGate gate_;  // of the keeper's thread
   std::unique_ptr<SocketKeeper> keeper_;
 };
 

@@ -17,6 +17,7 @@
 #include "absl/synchronization/mutex.h"
 #include "absl/synchronization/notification.h"
 #include "base/dir_for_test.h"
+#include "base/silent_clients_for_test.h"
 #include "base/wait_until_for_test.h"
 #include "grpc/health/v1/health.grpc.pb.h"
 #include "kubelet/deviceplugin/v1beta1/api.grpc.pb.h"
@@ -103,18 +104,14 @@ TEST_F(SocketServerTest, ARequestBeyondTheLimitFailsAlone) {
   EXPECT_EQ(Call(std::string(500, 'x')).error_message(), "not today");
 }
 
-TEST_F(SocketServerTest, AGateLetsInWhatItHandsOn) {
-  int seen = 0;  // of the keeper's thread, until the server's end
-  options_.gate = [&seen](SocketServer::Serve serve) {
-    return [&seen, serve = std::move(serve)](UniqueFd connection) {
-      if (++seen == 1) serve(std::move(connection));
-    };
-  };
+TEST_F(SocketServerTest, ConnectionsBeyondTheirNumberAreClosed) {
+  options_.connections = {.most = 3, .most_of_user = 3};
   ASSERT_TRUE(Start().ok());
-  EXPECT_EQ(Call().error_message(), "not today");
+  std::vector<UniqueFd> leaked = SilentClients(options_.file.path, 3);
+  ASSERT_EQ(leaked.size(), 3u);
   EXPECT_EQ(Call().error_code(), grpc::StatusCode::UNAVAILABLE);
-  server_.reset();
-  EXPECT_GE(seen, 2);
+  leaked.clear();
+  EXPECT_TRUE(WaitUntil([&] { return Call().error_message() == "not today"; }));
 }
 
 TEST_F(SocketServerTest, ASocketThatIsRemovedIsMadeAgain) {

@@ -10,6 +10,7 @@
 #include "agent/device_manager/device_counters.h"
 #include "agent/device_manager/plugin_channel.h"
 #include "agent/device_manager/resource_name.h"
+#include "base/connection_gate.h"
 #include "base/printable.h"
 #include "base/socket_file.h"
 #include "base/status.h"
@@ -19,6 +20,9 @@
 
 namespace plimsoll::agent {
 namespace {
+
+// Of a plugin that leaks them.
+constexpr GateOptions kConnections{.most = 128, .most_of_user = 128};
 
 std::string QuotedText(const std::string& text) {
   return absl::StrCat("\"", Printable(cdi::Shorten(text)), "\"");
@@ -73,6 +77,7 @@ class Server final : public RegistrationServer, private ::v1beta1::Registration:
     PLIMSOLL_ASSIGN_OR_RETURN(const FsRoot directory, options_.root.Sub(options_.directory));
     PLIMSOLL_RETURN_IF_ERROR(RemoveSockets(directory));
     SocketServer::Options server{.file = {socket_, 0660, std::nullopt}, .name = "device-plugins"};
+    server.connections = kConnections;
     server.configure = [this](grpc::ServerBuilder& builder) { builder.RegisterService(this); };
     server.tell = [this](const absl::Status& made) { TellSocket(made); };
     PLIMSOLL_ASSIGN_OR_RETURN(server_, SocketServer::Start(std::move(server)));

@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "agent/pod_resources/answer_writer.h"
 #include "agent/pod_resources/pod_resources_counters.h"
+#include "base/connection_gate.h"
 #include "base/socket_file.h"
 #include "base/status.h"
 #include "base/worker_pool.h"
@@ -24,6 +25,9 @@ constexpr char kSocket[] = "kubelet.sock";
 constexpr char kV1[] = "v1";
 constexpr char kAlpha[] = "v1alpha1";
 constexpr size_t kMaxBufferBytes = 64 * 1024 * 1024;
+// Of a process that leaks them.
+constexpr GateOptions kConnections{.most = 64, .most_of_user = 64};
+constexpr int kIdleMs = 300'000;
 // A call is under way for a copy of the pods.
 constexpr int kThreads = 2;
 constexpr size_t kMaxQueued = 64;
@@ -64,6 +68,8 @@ class Server final : public PodResourcesServer, private ::v1::PodResourcesLister
     PLIMSOLL_RETURN_IF_ERROR(options_.root.MakeDirs(options_.directory, 0750));
     SocketServer::Options server{.file = file_, .name = "pod-resources"};
     server.buffer_bytes = kMaxBufferBytes;
+    server.connections = kConnections;
+    server.idle_ms = kIdleMs;
     server.configure = [this](grpc::ServerBuilder& builder) {
       builder.RegisterService(this);
       builder.RegisterService(&alpha_);

@@ -20,6 +20,7 @@
 #include "agent/managers/managers_for_test.h"
 #include "base/clock.h"
 #include "base/dir_for_test.h"
+#include "base/silent_clients_for_test.h"
 #include "base/socket_file.h"
 #include "base/wait_until_for_test.h"
 #include "kubelet/podresources/v1/api.grpc.pb.h"
@@ -235,6 +236,16 @@ TEST_F(PodResourcesServerTest, CallsAboveTheRateAreRejected) {
   EXPECT_TRUE(Get("web").first.ok());
   EXPECT_TRUE(List().first.ok());
   EXPECT_FALSE(Get("web").first.ok());
+}
+
+// Else a process that leaks its connections takes all descriptors of the agent.
+TEST_F(PodResourcesServerTest, ThereAreAtMostSoManyConnections) {
+  ASSERT_TRUE(Start().ok());
+  std::vector<UniqueFd> leaked = SilentClients(Socket(), 64);
+  ASSERT_EQ(leaked.size(), 64u);
+  EXPECT_EQ(Get("web").first.error_code(), grpc::StatusCode::UNAVAILABLE);
+  leaked.pop_back();
+  EXPECT_TRUE(Get("web").first.ok());
 }
 
 TEST_F(PodResourcesServerTest, OnlyRootMayOpenTheSocket) {
