@@ -86,7 +86,7 @@ class PodState {
     std::shared_ptr<const pod::Manifest> manifest;
     bool has_device_news = false;  // since the step before
   };
-  // A step begins, and may start containers from now on. It acts on what this returns.
+  // A step begins, and may start containers from now on. It acts on the result.
   Begun BeginStep();
   // The step's outcome. True: room on the node is free for others that was not before.
   bool EndStep(ObservedPod observed, bool has_ended);
