@@ -213,6 +213,8 @@ std::optional<EarlyExit> ParseFlags(int argc, const char* const* argv, const std
                "Fail pods for which the node has become too small");
   app.add_option("--ready-fd", flags.ready_fd, "Descriptor to write a byte to once the API answers")
       ->group("");
+  app.footer(
+      "plimsoll-agent import-kubelet-state keeps what pods had under a kubelet; see its --help.");
   return ParseCommandLine(app, argc, argv);
 }
 

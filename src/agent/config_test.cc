@@ -91,7 +91,10 @@ INSTANTIATE_TEST_SUITE_P(
                     Wrong{"reservedMemory: [{numaNode: -1, limits: {}}]", "numaNode"},
                     Wrong{"devicePluginPath: plugins", "must be an absolute path, or empty"},
                     Wrong{"podResourcesPath: res", "must be an absolute path, or empty"},
-                    Wrong{"memorySwap: {swapBehavior: UnlimitedSwap}", "swapBehavior"},
+                    Wrong{"podResourcesPath: /var/lib/kubelet/device-plugins",
+                          "podResourcesPath: is devicePluginPath"},
+                    Wrong{"memorySwap: {swapBehavior: UnlimitedSwap}",
+                          "is not one of NoSwap, LimitedSwap, \"\""},
                     Wrong{"systemReservedCgroup: system.slice", "must be a cgroup's path"},
                     Wrong{"kind: Pod", "expected AgentConfiguration"},
                     Wrong{"a: 1\n---\nb: 2", "more than one document"}, Wrong{"a: [", "f.yaml"}));

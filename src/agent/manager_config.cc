@@ -160,6 +160,13 @@ void ReadManagers(YamlReader& reader, YamlMapping& mapping, Config& config) {
   ReadDirectory(reader, mapping, "devicePluginPath", config.device_plugin_path);
   ReadDirectory(reader, mapping, "pluginRegistryPath", config.plugin_registry_path);
   ReadDirectory(reader, mapping, "podResourcesPath", config.pod_resources_path);
+  const auto pod_resources = mapping.Get("podResourcesPath");
+  if (pod_resources && !config.pod_resources_path.empty() &&
+      config.pod_resources_path == config.device_plugin_path) {
+    reader.Fail(
+        *pod_resources, mapping.PathOf("podResourcesPath"),
+        "is devicePluginPath, which has a kubelet.sock of its own; choose another directory");
+  }
 }
 
 void ShowManagers(const Config& config, nlohmann::json& object) {

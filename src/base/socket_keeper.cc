@@ -20,6 +20,14 @@ namespace plimsoll {
 namespace {
 
 constexpr int kAgainMilliseconds = 1000;
+// inotify(7) says nothing of a mount over the directory, of a rename further up, and of a symbolic
+// link on the way that leads elsewhere now.
+constexpr int kUnheardMilliseconds = 5000;
+
+// Of lstat(2): the path leads to no file. Others may pass, and say nothing of the file.
+bool SaysThereIsNone(int error) {
+  return error == ENOENT || error == ENOTDIR || error == ELOOP;
+}
 
 // A directory that has been replaced is another one: it needs a watch of its own.
 bool WatchDirectoryOf(const UniqueFd& changes, const std::string& path) {
@@ -99,7 +107,7 @@ void SocketKeeper::RemoveFile(std::unique_ptr<SocketKeeper> keeper) {
 
 void SocketKeeper::Look() {
   const std::optional<Identity> found = Found();
-  if (found.has_value() || errno != ENOENT) {
+  if (found.has_value() || !SaysThereIsNone(errno)) {
     missing_ = false;
     // By this one look: the file may go meanwhile, and would pass for another's at the next.
     if (!found.has_value() || IsOurs(*found)) {
@@ -147,7 +155,8 @@ void SocketKeeper::Loop() {
     struct pollfd polls[3] = {{stop_.get(), POLLIN, 0},
                               {changes_.get(), POLLIN, 0},
                               {starved_ ? -1 : listener_.get(), POLLIN, 0}};
-    if (poll(polls, 3, missing_ || starved_ ? kAgainMilliseconds : -1) < 0) continue;  // EINTR
+    const int most = missing_ || starved_ ? kAgainMilliseconds : kUnheardMilliseconds;
+    if (poll(polls, 3, most) < 0) continue;  // EINTR
     if (polls[0].revents != 0) return;
     if (starved_ || polls[2].revents != 0) Accept();
     char events[4096];

@@ -20,9 +20,9 @@
 namespace plimsoll {
 
 // No client finds a unix socket without its file, though its server listens: this then listens anew
-// at the path. Open connections stay. inotify(7) reports a removal, so nothing is done meanwhile.
-// A removed directory is not made again. Another file at the path is left alone until it goes.
-// Thread-safe.
+// at the path. Open connections stay. inotify(7) reports a removal at once; what it doesn't report,
+// as a mount over the directory, is found within 5 s. A removed directory is not made again.
+// Another file at the path is left alone until it goes. Thread-safe.
 class SocketKeeper {
  public:
   // `serve` gets each connection, non-blocking. `tell` is called once each time the file is made

@@ -1,8 +1,10 @@
 #include "base/socket_keeper.h"
 
+#include <fcntl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/un.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <cstdio>
@@ -68,6 +70,45 @@ TEST_F(SocketKeeperTest, ADirectoryThatComesAgainGetsTheFileAndIsWatched) {
     ASSERT_TRUE(WaitUntil([&] { return made_ == 2 * i; }));
     EXPECT_TRUE(Connects());
   }
+}
+
+// Those paths lead to no file, as with ENOENT: lstat(2) says ELOOP, and then ENOTDIR.
+TEST_F(SocketKeeperTest, WhatTakesTheDirectorysPlaceMayGoAgain) {
+  const std::string directory = dir_.path() + "/sockets";
+  const std::string other = dir_.path() + "/other";
+  ASSERT_EQ(symlink(directory.c_str(), other.c_str()), 0);
+  for (int i = 1; i <= 2; ++i) {
+    ASSERT_EQ(renameat2(AT_FDCWD, other.c_str(), AT_FDCWD, directory.c_str(), RENAME_EXCHANGE), 0);
+    ASSERT_TRUE(WaitUntil([&] { return failed_ == i; }));
+    ASSERT_EQ(unlink(directory.c_str()), 0);
+    ASSERT_TRUE(dir_.root().MakeDirs("sockets", 0755).ok());
+    ASSERT_TRUE(WaitUntil([&] { return made_ == i; }));
+    EXPECT_TRUE(Connects());
+    ASSERT_EQ(rename(other.c_str(), (dir_.path() + "/away" + std::to_string(i)).c_str()), 0);
+    ASSERT_TRUE(dir_.root().ReplaceFile("other", "").ok());
+  }
+}
+
+// No watch of the directory reports that.
+TEST_F(SocketKeeperTest, ALinkOnTheWayMayLeadElsewhere) {
+  const std::string link = dir_.path() + "/link";
+  ASSERT_TRUE(dir_.root().MakeDirs("one", 0755).ok());
+  ASSERT_TRUE(dir_.root().MakeDirs("two", 0755).ok());
+  ASSERT_EQ(symlink("one", link.c_str()), 0);
+  const SocketFile file{link + "/it.sock", 0600, std::nullopt};
+  auto listener = ListenAt(file);
+  ASSERT_TRUE(listener.ok()) << listener.status();
+  std::atomic<int> made = 0;
+  const auto keeper = SocketKeeper::Start(
+      file, [](const UniqueFd& /*connection*/) {},
+      [&](const absl::Status& status) { made += status.ok() ? 1 : 0; }, *std::move(listener));
+  ASSERT_TRUE(keeper.ok()) << keeper.status();
+  ASSERT_TRUE(dir_.root().RemoveFile("one/it.sock").ok());
+  ASSERT_TRUE(WaitUntil([&] { return made == 1; }));  // its first look is over
+  ASSERT_EQ(unlink(link.c_str()), 0);
+  ASSERT_EQ(symlink("two", link.c_str()), 0);
+  EXPECT_TRUE(WaitUntil([&] { return made == 2; }));
+  EXPECT_TRUE(dir_.root().Exists("two/it.sock"));
 }
 
 TEST_F(SocketKeeperTest, AFileThatTakesItsPlaceIsToldOnceAndLeftAlone) {

@@ -329,7 +329,8 @@ TEST_F(AgentCommands, DescribeShowsPodAndNode) {
   EXPECT_THAT(Run({"describe", "node", "n2"}).err, HasSubstr("the agent's is n1"));
   EXPECT_THAT(Run({"get", "node"}).out, HasSubstr("n1"));
   EXPECT_THAT(Run({"get", "events"}).out, HasSubstr("pod/web"));
-  EXPECT_THAT(Run({"get", "events", "-n", "none"}).err, HasSubstr("No events"));
+  EXPECT_THAT(Run({"get", "events", "-n", "none"}).err,
+              HasSubstr("No events in namespace none. --all-namespaces lists all, the node's too"));
 }
 
 TEST_F(AgentCommands, CtrlCEndsAWatch) {

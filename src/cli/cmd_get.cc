@@ -118,7 +118,10 @@ absl::StatusOr<int> GetEvents(const CommandContext& context, const GetArguments&
     return kExitOk;
   }
   if (events->empty()) {
-    PrintNote("No events.\n");
+    PrintNote(arguments.all_namespaces
+                  ? "No events.\n"
+                  : absl::StrCat("No events in namespace ", arguments.pod_namespace,
+                                 ". --all-namespaces lists all, the node's too.\n"));
     return kExitOk;
   }
   Print(AgentEventTable(*events, {.namespaces = arguments.all_namespaces}, absl::Now()));

@@ -8,9 +8,9 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "base/connection_gate.h"
 #include "base/fs_root.h"
 #include "base/socket_file.h"
-#include "cluster_socket/connection_gate.h"
 #include "cluster_socket/node_watch.h"
 #include "cluster_socket/pod_classes.h"
 #include "cri/calls.h"

@@ -253,7 +253,10 @@ void YamlMapping::OneOf(const std::string& key, std::string& out,
   if (!text) return;
   if (std::find(values.begin(), values.end(), *text) == values.end()) {
     reader_.Fail(*value, PathOf(key),
-                 absl::StrCat("\"", *text, "\" is not one of ", absl::StrJoin(values, ", ")));
+                 absl::StrCat("\"", *text, "\" is not one of ",
+                              absl::StrJoin(values, ", ", [](std::string* all, const auto& one) {
+                                absl::StrAppend(all, one.empty() ? "\"\"" : one);
+                              })));
     return;
   }
   out = *std::move(text);

@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "agent/device_manager/manager_fixture_for_test.h"
 #include "agent/device_manager/plugin_lines.h"
+#include "base/silent_clients_for_test.h"
 #include "gmock/gmock.h"
 
 namespace plimsoll::agent {
@@ -100,6 +101,16 @@ TEST_F(DeviceManagerTest, AFileThatTakesTheSocketsPlaceIsToldAndLeftAlone) {
   manager_.reset();
   EXPECT_EQ(dir_.root().Read("plugins/kubelet.sock").value_or(""), "mine");
   EXPECT_THAT(Events(), Not(HasSubstr("DevicePluginSocketRemoved")));
+}
+
+// Else a plugin that leaks its connections takes all descriptors of the agent.
+TEST_F(DeviceManagerTest, ThereAreAtMostSoManyConnections) {
+  const auto plugin = Plugin("gpu.sock");
+  std::vector<UniqueFd> leaked = SilentClients(PathOf("kubelet.sock"), 128);
+  ASSERT_EQ(leaked.size(), 128u);
+  EXPECT_EQ(Register(kGpu, "gpu.sock").error_code(), grpc::StatusCode::UNAVAILABLE);
+  leaked.pop_back();
+  EXPECT_TRUE(WaitUntil([&] { return Register(kGpu, "gpu.sock").ok(); }));
 }
 
 TEST_F(DeviceManagerTest, ARegistrationIsALineOfTheLog) {

@@ -1,6 +1,6 @@
 // Bounds the connections of a server that takes any number.
-#ifndef PLIMSOLL_CLUSTER_SOCKET_CONNECTION_GATE_H_
-#define PLIMSOLL_CLUSTER_SOCKET_CONNECTION_GATE_H_
+#ifndef PLIMSOLL_BASE_CONNECTION_GATE_H_
+#define PLIMSOLL_BASE_CONNECTION_GATE_H_
 
 #include <sys/types.h>
 
@@ -9,11 +9,11 @@
 
 #include "base/unique_fd.h"
 
-namespace plimsoll::cluster {
+namespace plimsoll {
 
 struct GateOptions {
   size_t most = 64;
-  // Of one user: another user of the socket's group must not keep plimsoll-kube out.
+  // Of one user: another user of the socket's group must not keep the rest out.
   size_t most_of_user = 16;
 };
 
@@ -44,6 +44,6 @@ class ConnectionGate {
   std::vector<Connection> open_;
 };
 
-}  // namespace plimsoll::cluster
+}  // namespace plimsoll
 
-#endif  // PLIMSOLL_CLUSTER_SOCKET_CONNECTION_GATE_H_
+#endif  // PLIMSOLL_BASE_CONNECTION_GATE_H_

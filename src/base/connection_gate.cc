@@ -1,4 +1,4 @@
-#include "cluster_socket/connection_gate.h"
+#include "base/connection_gate.h"
 
 #include <fcntl.h>
 #include <poll.h>
@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <utility>
 
-namespace plimsoll::cluster {
+namespace plimsoll {
 
 void ConnectionGate::DropClosed() {
   std::vector<struct pollfd> polls;
@@ -41,4 +41,4 @@ void ConnectionGate::Admit(UniqueFd connection) {
   serve_(std::move(connection));
 }
 
-}  // namespace plimsoll::cluster
+}  // namespace plimsoll

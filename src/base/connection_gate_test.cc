@@ -1,4 +1,4 @@
-#include "cluster_socket/connection_gate.h"
+#include "base/connection_gate.h"
 
 #include <sys/socket.h>
 #include <unistd.h>
@@ -8,7 +8,7 @@
 
 #include "gtest/gtest.h"
 
-namespace plimsoll::cluster {
+namespace plimsoll {
 namespace {
 
 class ConnectionGateTest : public ::testing::Test {
@@ -81,4 +81,4 @@ TEST_F(ConnectionGateTest, ThreeHundredInARowAllFindAPlace) {
 }
 
 }  // namespace
-}  // namespace plimsoll::cluster
+}  // namespace plimsoll
