@@ -7,7 +7,8 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "agent/topology_manager/agreed_nodes.h"
-#include "agent/topology_manager/common_masks.h"
+#include "agent/topology_manager/common_ranges.h"
+#include "agent/topology_manager/mask_walk.h"
 
 namespace plimsoll::agent {
 namespace {
@@ -53,11 +54,15 @@ int NodesNeeded(const std::vector<HintList>& lists) {
   return needed;
 }
 
-// A hint's distance from the number of nodes that is needed; 0 is best. A hint of at most that
-// many nodes comes before each of more.
-int RankOf(NodeMask mask, int needed) {
-  const int count = mask.Count();
+// The distance of a number of nodes from that needed; 0 is best. A place of at most that many nodes
+// comes before each of more.
+int RankOf(int count, int needed) {
   return count <= needed ? needed - count : static_cast<int>(NodeMask::kMost) + count;
+}
+
+// How many nodes the best of a range's sets has, but for the empty one.
+int NearestSize(const NodeRange& range, int needed) {
+  return std::clamp(std::max(needed, 1), range.least.Count(), range.most.Count());
 }
 
 absl::Status CheckDistances(const topology::MachineMaps& maps) {
@@ -125,7 +130,8 @@ TopologyManager::Decision TopologyManager::Decide(HintsOf hints_of) const {
     return DecisionFor(*agreed);
   }
   if (options_.policy != TopologyPolicy::kBestEffort) return {.best = {}, .admitted = false};
-  return DecisionFor(Nearest(Lists(hints_of(HintChoice::kAll))));
+  const bool is_exact = static_cast<size_t>(nodes_.Count()) <= CommonRanges::kExactNodes;
+  return DecisionFor(Nearest(Lists(hints_of(is_exact ? HintChoice::kRanges : HintChoice::kAll))));
 }
 
 std::vector<std::vector<Hint>> TopologyManager::Lists(std::vector<ResourceHints> hints) const {
@@ -152,24 +158,46 @@ std::optional<Hint> TopologyManager::Agreed(const std::vector<HintList>& lists) 
 
 Hint TopologyManager::Nearest(std::vector<HintList> lists) const {
   const int needed = NodesNeeded(lists);
+  std::stable_sort(lists.begin(), lists.end(),
+                   [](const HintList& a, const HintList& b) { return a.size() < b.size(); });
   const auto nearer = [this, needed](NodeMask a, NodeMask b) { return IsNearer(a, b, needed); };
-  CommonMasks common(nodes_, nearer);
+  CommonRanges common(nodes_, nearer);
   for (HintList& list : lists) {
-    std::vector<NodeMask> masks;
-    masks.reserve(list.size());
-    for (const Hint& hint : list) masks.push_back(hint.nodes.value_or(nodes_));
+    std::vector<NodeRange> ranges;
+    ranges.reserve(list.size());
+    for (const Hint& hint : list) {
+      const NodeMask least = hint.nodes.value_or(nodes_);
+      ranges.push_back({.least = least, .most = least | hint.also});
+    }
     HintList().swap(list);  // its memory is for what comes
-    common.Intersect(std::move(masks));
+    common.Intersect(std::move(ranges));
   }
   std::optional<NodeMask> best;
   int best_rank = 0;
-  for (const NodeMask mask : common.masks()) {  // up to 65,535
-    const int rank = RankOf(mask, needed);
-    if (best && (rank > best_rank || (rank == best_rank && !IsNarrower(mask, *best)))) continue;
+  for (const NodeRange& range : common.ranges()) {  // up to 65,535
+    const int rank = RankOf(NearestSize(range, needed), needed);
+    if (best && rank > best_rank) continue;
+    const NodeMask mask = NearestIn(range, needed);
+    if (best && rank == best_rank && !IsNarrower(mask, *best)) continue;
     best = mask;
     best_rank = rank;
   }
   return {.nodes = best.value_or(nodes_), .preferred = false};
+}
+
+NodeMask TopologyManager::NearestIn(const NodeRange& range, int needed) const {
+  const int more = NearestSize(range, needed) - range.least.Count();
+  NodeMask best = range.least;
+  if (more == 0) return best;
+  const std::vector<uint32_t> others =
+      NodeMask::FromBits(range.most.bits() & ~range.least.bits()).ToVector();
+  for (size_t i = 0; i < static_cast<size_t>(more); ++i) best.Add(others[i]);  // the lowest set
+  if (!options_.prefer_closest) return best;
+  ForEachExtension(others, 0, static_cast<size_t>(more), range.least, [&](NodeMask mask) {
+    if (IsNarrower(mask, best)) best = mask;
+    return true;
+  });
+  return best;
 }
 
 bool TopologyManager::IsNarrower(NodeMask a, NodeMask b) const {
@@ -183,8 +211,8 @@ bool TopologyManager::IsNarrower(NodeMask a, NodeMask b) const {
 }
 
 bool TopologyManager::IsNearer(NodeMask a, NodeMask b, int needed) const {
-  const int rank_a = RankOf(a, needed);
-  const int rank_b = RankOf(b, needed);
+  const int rank_a = RankOf(a.Count(), needed);
+  const int rank_b = RankOf(b.Count(), needed);
   return rank_a != rank_b ? rank_a < rank_b : IsNarrower(a, b);
 }
 

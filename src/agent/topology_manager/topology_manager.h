@@ -51,12 +51,13 @@ class TopologyManager {
   };
   // `hints` are those of each provider; the result doesn't depend on their order. With policy none:
   // any place, not preferred, admitted. The same as kubelet's up to 16 NUMA nodes, for any number
-  // of hints; on larger machines as long as there aren't too many of them (CommonMasks).
+  // of hints; on larger machines as long as there aren't too many of them (CommonRanges).
   Decision Merge(std::vector<ResourceHints> hints) const;
 
   // Merge's decision on the hints that `hints_of` makes, with preferred ones alone as long as these
-  // decide. Other hints make a difference only to best-effort, and where none is agreed on. The
-  // `best` of a decision that is not admitted is of no use.
+  // decide. Other hints make a difference only to best-effort, and where none is agreed on: then it
+  // is asked for ranges, or on a machine with more than 16 nodes for all. The `best` of a decision
+  // that is not admitted is of no use.
   using HintsOf = absl::FunctionRef<std::vector<ResourceHints>(HintChoice)>;
   Decision Decide(HintsOf hints_of) const;
 
@@ -71,6 +72,8 @@ class TopologyManager {
   std::optional<Hint> Agreed(const std::vector<std::vector<Hint>>& lists) const;
   // The best place where they prefer none together.
   Hint Nearest(std::vector<std::vector<Hint>> lists) const;
+  // The best of the range's sets but the empty one, of which it has some.
+  NodeMask NearestIn(const NodeRange& range, int needed) const;
   // Strict orders: kubelet's Narrowest or Closest, and its choice among places not preferred.
   bool IsNarrower(NodeMask a, NodeMask b) const;
   bool IsNearer(NodeMask a, NodeMask b, int needed) const;
