@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "absl/container/flat_hash_set.h"
-#include "agent/topology_manager/superset_counts.h"
+#include "agent/topology_manager/set_table.h"
 
 namespace plimsoll::agent {
 namespace {
@@ -80,10 +80,12 @@ bool CommonRanges::IntersectPairs(const std::vector<NodeRange>& list, size_t mos
 }
 
 void CommonRanges::IntersectDense(const std::vector<NodeRange>& list) {
-  SupersetCounts counts(ranges_, nodes_);
-  counts.Multiply(SupersetCounts(list, nodes_));
+  SetTable common(ranges_, nodes_), others(list, nodes_);
+  common.CountSupersets();
+  others.CountSupersets();
+  common.Multiply(others);
   ranges_.clear();
-  for (const NodeMask mask : std::move(counts).Masks()) {
+  for (const NodeMask mask : std::move(common).Masks()) {
     ranges_.push_back({.least = mask, .most = mask});
   }
 }

@@ -67,7 +67,7 @@ TEST(CommonRangesTest, RangesTellManyAtOnce) {
 // All ways to intersect, on nodes with and without holes; the masks of each pair are the judge.
 TEST(CommonRangesTest, AgreesWithThePlainProduct) {
   std::mt19937_64 random(25);
-  for (int round = 0; round < 120; ++round) {
+  for (int round = 0; round < 44; ++round) {
     uint64_t all = 0;
     const int nodes = 1 + round % 11;
     const bool holes = random() % 2 == 0;
@@ -83,10 +83,12 @@ TEST(CommonRangesTest, AgreesWithThePlainProduct) {
         const uint64_t least = random() & (wide ? random() | random() : random());
         each = Range(least, wide ? least | (random() & all) : least);
       }
-      std::set<uint64_t> of_list, next;
-      for (const NodeRange& each : ranges) {
-        AddSets({each.least, each.least | (each.most & NodeMask::FromBits(all))}, of_list);
+      // Nodes beyond all would only make it longer.
+      for (NodeRange& each : ranges) {
+        each = {each.least, each.least | (each.most & NodeMask::FromBits(all))};
       }
+      const std::set<uint64_t> of_list = SetsOf(ranges);
+      std::set<uint64_t> next;
       for (const uint64_t a : expected) {
         for (const uint64_t b : of_list) next.insert(a & b);
       }
@@ -127,7 +129,7 @@ TEST(CommonRangesTest, BeyondSixteenNodesTheBetterOnesGoOn) {
   std::vector<uint64_t> many;
   for (uint64_t bits = 1; bits <= 1u << 14; ++bits) many.push_back(bits << 20);
   CommonRanges common(NodeMask::FromBits(~uint64_t{0}), LowerBits);
-  for (int list = 0; list < 4; ++list) common.Intersect(Masks(many));
+  for (int list = 0; list < 3; ++list) common.Intersect(Masks(many));
   const std::set<uint64_t> bits = BitsOf(common);
   EXPECT_LE(bits.size(), many.size());
   EXPECT_TRUE(bits.contains(uint64_t{1} << 20));

@@ -3,6 +3,7 @@
 #define PLIMSOLL_AGENT_TOPOLOGY_MANAGER_HINTS_FOR_TEST_H_
 
 #include <cstdint>
+#include <map>
 #include <set>
 #include <vector>
 
@@ -12,27 +13,32 @@
 namespace plimsoll::agent {
 
 // As bits, with the empty set.
-inline void AddSets(const NodeRange& range, std::set<uint64_t>& sets) {
-  const uint64_t others = range.most.bits() & ~range.least.bits();
-  for (uint64_t some = others;; some = (some - 1) & others) {
-    sets.insert(range.least.bits() | some);
-    if (some == 0) return;
+//
+// Each set once, however many ranges have it: with it, `sets` has all above it up to `most`.
+inline void AddUpTo(uint64_t most, uint64_t set, std::set<uint64_t>& sets) {
+  if (!sets.insert(set).second) return;
+  for (uint64_t left = most & ~set; left != 0; left &= left - 1) {
+    AddUpTo(most, set | (left & (~left + 1)), sets);
   }
 }
 
 inline std::set<uint64_t> SetsOf(const std::vector<NodeRange>& ranges) {
-  std::set<uint64_t> sets;
-  for (const NodeRange& each : ranges) AddSets(each, sets);
-  return sets;
+  std::map<uint64_t, std::set<uint64_t>> by_most;
+  for (const NodeRange& each : ranges) {
+    AddUpTo(each.most.bits(), each.least.bits(), by_most[each.most.bits()]);
+  }
+  std::set<uint64_t> all;
+  for (auto& [most, sets] : by_most) all.merge(sets);
+  return all;
 }
 
 // Hints for any place are left out.
 inline std::set<uint64_t> SetsOf(const std::vector<Hint>& hints) {
-  std::set<uint64_t> sets;
+  std::vector<NodeRange> ranges;
   for (const Hint& each : hints) {
-    if (each.nodes) AddSets({.least = *each.nodes, .most = *each.nodes | each.also}, sets);
+    if (each.nodes) ranges.push_back({.least = *each.nodes, .most = *each.nodes | each.also});
   }
-  return sets;
+  return SetsOf(ranges);
 }
 
 }  // namespace plimsoll::agent

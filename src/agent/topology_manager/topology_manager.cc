@@ -8,7 +8,6 @@
 #include "absl/strings/str_cat.h"
 #include "agent/topology_manager/agreed_nodes.h"
 #include "agent/topology_manager/common_ranges.h"
-#include "agent/topology_manager/mask_walk.h"
 
 namespace plimsoll::agent {
 namespace {
@@ -54,17 +53,6 @@ int NodesNeeded(const std::vector<HintList>& lists) {
   return needed;
 }
 
-// The distance of a number of nodes from that needed; 0 is best. A place of at most that many nodes
-// comes before each of more.
-int RankOf(int count, int needed) {
-  return count <= needed ? needed - count : static_cast<int>(NodeMask::kMost) + count;
-}
-
-// How many nodes the best of a range's sets has, but for the empty one.
-int NearestSize(const NodeRange& range, int needed) {
-  return std::clamp(std::max(needed, 1), range.least.Count(), range.most.Count());
-}
-
 absl::Status CheckDistances(const topology::MachineMaps& maps) {
   for (const auto& [from, node] : maps.nodes) {
     for (const auto& [to, unused] : maps.nodes) {
@@ -104,11 +92,9 @@ absl::StatusOr<TopologyManager> TopologyManager::Make(const TopologyOptions& opt
   }
   TopologyManager manager;
   manager.options_ = options;
-  for (const auto& [number, node] : maps.nodes) {
-    manager.nodes_.Add(number);
-    if (!options.prefer_closest || number >= NodeMask::kMost) continue;
-    manager.distances_.try_emplace(
-        number, std::map<uint32_t, int64_t>(node.distances.begin(), node.distances.end()));
+  for (const auto& [number, node] : maps.nodes) manager.nodes_.Add(number);
+  if (options.prefer_closest && options.policy != TopologyPolicy::kSingleNumaNode) {
+    manager.distances_.emplace(maps);
   }
   return manager;
 }
@@ -151,7 +137,9 @@ TopologyManager::Decision TopologyManager::DecisionFor(Hint best) const {
 std::optional<Hint> TopologyManager::Agreed(const std::vector<HintList>& lists) const {
   const std::vector<NodeMask> agreed = AgreedNodes(nodes_, lists);
   if (agreed.empty()) return std::nullopt;
-  const auto narrower = [this](NodeMask a, NodeMask b) { return IsNarrower(a, b); };
+  const auto narrower = [order = Order()](NodeMask a, NodeMask b) {
+    return order.IsNarrower(a, b);
+  };
   return Hint{.nodes = *std::min_element(agreed.begin(), agreed.end(), narrower),
               .preferred = true};
 }
@@ -160,7 +148,8 @@ Hint TopologyManager::Nearest(std::vector<HintList> lists) const {
   const int needed = NodesNeeded(lists);
   std::stable_sort(lists.begin(), lists.end(),
                    [](const HintList& a, const HintList& b) { return a.size() < b.size(); });
-  const auto nearer = [this, needed](NodeMask a, NodeMask b) { return IsNearer(a, b, needed); };
+  const PlaceOrder order = Order();
+  const auto nearer = [&](NodeMask a, NodeMask b) { return order.IsNearer(a, b, needed); };
   CommonRanges common(nodes_, nearer);
   for (HintList& list : lists) {
     std::vector<NodeRange> ranges;
@@ -172,57 +161,12 @@ Hint TopologyManager::Nearest(std::vector<HintList> lists) const {
     HintList().swap(list);  // its memory is for what comes
     common.Intersect(std::move(ranges));
   }
-  std::optional<NodeMask> best;
-  int best_rank = 0;
-  for (const NodeRange& range : common.ranges()) {  // up to 65,535
-    const int rank = RankOf(NearestSize(range, needed), needed);
-    if (best && rank > best_rank) continue;
-    const NodeMask mask = NearestIn(range, needed);
-    if (best && rank == best_rank && !IsNarrower(mask, *best)) continue;
-    best = mask;
-    best_rank = rank;
-  }
-  return {.nodes = best.value_or(nodes_), .preferred = false};
+  const std::optional<NodeMask> nearest = order.Nearest(common.ranges(), needed);
+  return {.nodes = nearest.value_or(nodes_), .preferred = false};
 }
 
-NodeMask TopologyManager::NearestIn(const NodeRange& range, int needed) const {
-  const int more = NearestSize(range, needed) - range.least.Count();
-  NodeMask best = range.least;
-  if (more == 0) return best;
-  const std::vector<uint32_t> others =
-      NodeMask::FromBits(range.most.bits() & ~range.least.bits()).ToVector();
-  for (size_t i = 0; i < static_cast<size_t>(more); ++i) best.Add(others[i]);  // the lowest set
-  if (!options_.prefer_closest) return best;
-  ForEachExtension(others, 0, static_cast<size_t>(more), range.least, [&](NodeMask mask) {
-    if (IsNarrower(mask, best)) best = mask;
-    return true;
-  });
-  return best;
-}
-
-bool TopologyManager::IsNarrower(NodeMask a, NodeMask b) const {
-  if (a.Count() != b.Count()) return a.Count() < b.Count();
-  if (options_.prefer_closest && options_.policy != TopologyPolicy::kSingleNumaNode) {
-    const uint64_t sum_a = DistanceSum(a);
-    const uint64_t sum_b = DistanceSum(b);
-    if (sum_a != sum_b) return sum_a < sum_b;
-  }
-  return a.bits() < b.bits();
-}
-
-bool TopologyManager::IsNearer(NodeMask a, NodeMask b, int needed) const {
-  const int rank_a = RankOf(a.Count(), needed);
-  const int rank_b = RankOf(b.Count(), needed);
-  return rank_a != rank_b ? rank_a < rank_b : IsNarrower(a, b);
-}
-
-// kubelet compares averages; masks that are compared have the same number of nodes.
-uint64_t TopologyManager::DistanceSum(NodeMask mask) const {
-  uint64_t sum = 0;
-  for (const auto& [from, to] : distances_) {
-    if (mask.Contains(from)) sum += static_cast<uint64_t>(to.Of(mask));
-  }
-  return sum;
+PlaceOrder TopologyManager::Order() const {
+  return PlaceOrder(distances_ ? &*distances_ : nullptr);
 }
 
 }  // namespace plimsoll::agent

@@ -13,8 +13,9 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "agent/topology_manager/hint.h"
+#include "agent/topology_manager/node_distances.h"
 #include "agent/topology_manager/node_mask.h"
-#include "agent/topology_manager/node_sums.h"
+#include "agent/topology_manager/place_order.h"
 #include "topology/maps.h"
 
 namespace plimsoll::agent {
@@ -72,16 +73,11 @@ class TopologyManager {
   std::optional<Hint> Agreed(const std::vector<std::vector<Hint>>& lists) const;
   // The best place where they prefer none together.
   Hint Nearest(std::vector<std::vector<Hint>> lists) const;
-  // The best of the range's sets but the empty one, of which it has some.
-  NodeMask NearestIn(const NodeRange& range, int needed) const;
-  // Strict orders: kubelet's Narrowest or Closest, and its choice among places not preferred.
-  bool IsNarrower(NodeMask a, NodeMask b) const;
-  bool IsNearer(NodeMask a, NodeMask b, int needed) const;
-  uint64_t DistanceSum(NodeMask mask) const;
+  PlaceOrder Order() const;
 
   TopologyOptions options_;
   NodeMask nodes_;
-  std::map<uint32_t, NodeSums> distances_;  // by node, to others; with prefer_closest
+  std::optional<NodeDistances> distances_;  // where places are compared by them
 };
 
 }  // namespace plimsoll::agent

@@ -1,4 +1,4 @@
-#include "agent/topology_manager/superset_counts.h"
+#include "agent/topology_manager/set_table.h"
 
 #include <map>
 #include <utility>
@@ -38,54 +38,57 @@ constexpr size_t kAllBits = ~size_t{0};
 
 }  // namespace
 
-SupersetCounts::SupersetCounts(const std::vector<NodeRange>& ranges,
-                               const std::vector<uint32_t>& nodes)
+SetTable::SetTable(const std::vector<NodeRange>& ranges, const std::vector<uint32_t>& nodes)
     : nodes_(nodes),
       is_without_holes_(!nodes.empty() && nodes.back() + 1 == nodes.size()),
-      counts_(size_t{1} << nodes.size()) {
+      numbers_(size_t{1} << nodes.size()) {
   std::map<uint64_t, std::vector<NodeMask>> leasts;  // by the most
   for (const NodeRange& each : ranges) {
     if (each.least == each.most) {
-      Mark(each.least);
+      numbers_[IndexOf(each.least)] = 1;
     } else {
       leasts[each.most.bits()].push_back(each.least);
     }
   }
   for (const auto& [most, those] : leasts) MarkAbove(those, NodeMask::FromBits(most));
-  ForEachStep(counts_, kAllBits, [](uint32_t& count, uint32_t& larger) { count += larger; });
 }
 
-void SupersetCounts::MarkAbove(const std::vector<NodeMask>& leasts, NodeMask most) {
-  Counts marks(counts_.size());
+void SetTable::CountSupersets() {
+  ForEachStep(numbers_, kAllBits, [](uint32_t& count, uint32_t& larger) { count += larger; });
+}
+
+void SetTable::MarkAbove(const std::vector<NodeMask>& leasts, NodeMask most) {
+  std::vector<uint32_t> marks(numbers_.size());
   for (const NodeMask least : leasts) marks[IndexOf(least)] = 1;
   ForEachStep(marks, IndexOf(most), [](uint32_t& mark, uint32_t& larger) { larger |= mark; });
-  for (size_t index = 0; index < marks.size(); ++index) counts_[index] |= marks[index];
+  for (size_t index = 0; index < marks.size(); ++index) numbers_[index] |= marks[index];
 }
 
 // A set is in as many pairs' intersections as there are pairs of supersets. Either side has at most
 // 2^16 - 1 sets beside the empty one, which counts for no other: no overflow.
-void SupersetCounts::Multiply(const SupersetCounts& others) {
-  for (size_t index = 0; index < counts_.size(); ++index) counts_[index] *= others.counts_[index];
+void SetTable::Multiply(const SetTable& others) {
+  for (size_t index = 0; index < numbers_.size(); ++index)
+    numbers_[index] *= others.numbers_[index];
 }
 
 // Taking the supersets' counts off again (Möbius inversion) leaves how often each set is there.
-std::vector<NodeMask> SupersetCounts::Masks() && {
-  ForEachStep(counts_, kAllBits, [](uint32_t& count, uint32_t& larger) { count -= larger; });
+std::vector<NodeMask> SetTable::Masks() && {
+  ForEachStep(numbers_, kAllBits, [](uint32_t& count, uint32_t& larger) { count -= larger; });
   std::vector<NodeMask> masks;
-  for (size_t index = 1; index < counts_.size(); ++index) {
-    if (counts_[index] != 0) masks.push_back(MaskAt(index));
+  for (size_t index = 1; index < numbers_.size(); ++index) {
+    if (numbers_[index] != 0) masks.push_back(MaskAt(index));
   }
   return masks;
 }
 
-size_t SupersetCounts::IndexOf(NodeMask mask) const {
+size_t SetTable::IndexOf(NodeMask mask) const {
   if (is_without_holes_) return mask.bits();
   size_t index = 0;
   for (size_t i = 0; i < nodes_.size(); ++i) index |= size_t{mask.Contains(nodes_[i])} << i;
   return index;
 }
 
-NodeMask SupersetCounts::MaskAt(size_t index) const {
+NodeMask SetTable::MaskAt(size_t index) const {
   if (is_without_holes_) return NodeMask::FromBits(index);
   NodeMask mask;
   for (size_t i = 0; i < nodes_.size(); ++i) {
