@@ -16,6 +16,7 @@
 #include "kubelet/drahealth/v1alpha1/api.pb.h"
 #include "kubelet/pluginregistration/v1/api.pb.h"
 #include "kubelet/podresources/v1/api.pb.h"
+#include "kubelet/podresources/v1alpha1/api.pb.h"
 #include "kubelet/pods/v1alpha1/api.pb.h"
 
 namespace plimsoll::api {
@@ -54,6 +55,8 @@ INSTANTIATE_TEST_SUITE_P(
     ::testing::Values(
         Contract{"kubelet-pods-v1alpha1.tsv", ::v1alpha1::GetPodRequest::descriptor()->file()},
         Contract{"kubelet-podresources-v1.tsv", ::v1::PodResources::descriptor()->file()},
+        Contract{"kubelet-podresources-v1alpha1.tsv",
+                 ::v1alpha1::PodResources::descriptor()->file()},
         Contract{"kubelet-pluginregistration-v1.tsv",
                  ::pluginregistration::PluginInfo::descriptor()->file()},
         Contract{"kubelet-deviceplugin-v1beta1.tsv",

@@ -6,9 +6,8 @@
 #include "base/dir_for_test.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "harness/agent.h"
 #include "harness/kernel.h"
-#include "harness/recording_runtime.h"
+#include "harness/recorded_agent.h"
 #include "harness/sample_plugin.h"
 
 namespace plimsoll::testing {
@@ -31,22 +30,20 @@ bool IsReady(const Json& pod) {
          status["containerStatuses"][0].value("ready", false);
 }
 
-class AgentDevicePluginTest : public ::testing::Test {
+class AgentDevicePluginTest : public RecordedAgentTest {
  protected:
-  void SetUp() override { Begin(); }
-  void Begin() {
-    const absl::Status started = agent_.Start();
-    ASSERT_TRUE(started.ok()) << started;
-  }
+  AgentDevicePluginTest()
+      : RecordedAgentTest(
+            "cgroupsPerQOS: false\n"
+            "devices: {plimsoll-test.com/own: [{cdi: plimsoll-test.com/own=0}]}\n") {}
   SamplePlugin Plugin(const std::string& list) {
     return SamplePlugin(agent_, directory_.path(), kTpu, list);
   }
   void Apply(const std::string& name, int count, const std::string& more = "") {
-    const auto applied = agent_.client().Apply(
+    RecordedAgentTest::Apply(
         absl::StrCat("{apiVersion: v1, kind: Pod, metadata: {name: ", name,
                      "}, spec: {containers: [{name: main, image: busybox, imagePullPolicy: Never, ",
                      more, "resources: {limits: {", kTpu, ": ", count, "}}}]}}"));
-    ASSERT_TRUE(applied.ok()) << applied.status();
   }
   void Delete(const std::string& pod) {
     ASSERT_TRUE(agent_.client().Delete("default", pod, 1).ok());
@@ -65,12 +62,6 @@ class AgentDevicePluginTest : public ::testing::Test {
       return false;
     });
   }
-
-  TestDir directory_;
-  RecordingRuntime runtime_{directory_.path()};
-  AgentProcess agent_{directory_.path(), runtime_.address(),
-                      "cgroupsPerQOS: false\n"
-                      "devices: {plimsoll-test.com/own: [{cdi: plimsoll-test.com/own=0}]}\n"};
 };
 
 TEST_F(AgentDevicePluginTest, APodGetsWhatBelongsToItsDevices) {

@@ -11,9 +11,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
-#include "harness/agent.h"
 #include "harness/kernel.h"
-#include "harness/node.h"
+#include "harness/node_agent.h"
 #include "harness/sample_plugin.h"
 
 namespace plimsoll::testing {
@@ -35,7 +34,7 @@ bool IsReady(const Json& pod) {
 }
 
 // Two cards, which tell their number by a variable, and a node of the host's.
-class AgentDevicesTest : public NodeTest {
+class AgentDevicesTest : public NodeAgentTest {
  protected:
   AgentDevicesTest() : AgentDevicesTest(std::make_unique<TestDir>()) {}
   void SetUp() override {
@@ -51,32 +50,15 @@ class AgentDevicesTest : public NodeTest {
                     .ok());
     Begin();
   }
-  void TearDown() override {
-    if (agent_.runs()) agent_.Kill();
-    NodeTest::TearDown();
-  }
-  void Begin() {
-    const absl::Status started = agent_.Start();
-    ASSERT_TRUE(started.ok()) << started;
-  }
-  void Restart() {
-    agent_.Kill();
-    Begin();
-  }
   void Apply(const std::string& name, const std::string& script, const std::string& limits,
              const std::string& spec = "") {
-    const auto applied = agent_.client().Apply(absl::StrCat(
+    NodeAgentTest::Apply(absl::StrCat(
         "{apiVersion: v1, kind: Pod, metadata: {name: ", name, "}, spec: {", spec,
         "containers: [{name: main, image: busybox, imagePullPolicy: Never, command: [sh, -c, '",
         script, "'], resources: {limits: {", limits, "}}}]}}"));
-    ASSERT_TRUE(applied.ok()) << applied.status();
   }
   void ApplyWithCards(const std::string& name, int cards) {
     Apply(name, kForever, absl::StrCat(kCard, ": ", cards));
-  }
-  void Delete(const std::string& pod) {
-    ASSERT_TRUE(agent_.client().Delete("default", pod, 1).ok());
-    ASSERT_TRUE(agent_.AwaitGone(pod));
   }
   std::string IdOf(const std::string& pod) { return CriId(ContainerOf(agent_.Pod(pod))); }
   // The number of the only card in the pod's container.
@@ -85,17 +67,16 @@ class AgentDevicesTest : public NodeTest {
   }
 
   const std::unique_ptr<TestDir> specs_;
-  AgentProcess agent_;
 
  private:
   explicit AgentDevicesTest(std::unique_ptr<TestDir> specs)
-      : NodeTest(absl::StrCat("cdi_spec_dirs: [", specs->path(), "]\n")),
-        specs_(std::move(specs)),
-        agent_(node_.directory(), node_.address(),
-               "cgroupsPerQOS: false\ndevices:\n  plimsoll-test.com/card: [{cdi: "
-               "plimsoll-test.com/card=0}, {cdi: plimsoll-test.com/card=1}]\n"
-               "  plimsoll-test.com/log: [{path: /dev/kmsg, containerPath: /dev/log0, "
-               "permissions: r}]\n") {}
+      : NodeAgentTest(
+            "cgroupsPerQOS: false\ndevices:\n  plimsoll-test.com/card: [{cdi: "
+            "plimsoll-test.com/card=0}, {cdi: plimsoll-test.com/card=1}]\n"
+            "  plimsoll-test.com/log: [{path: /dev/kmsg, containerPath: /dev/log0, "
+            "permissions: r}]\n",
+            absl::StrCat("cdi_spec_dirs: [", specs->path(), "]\n")),
+        specs_(std::move(specs)) {}
 };
 
 TEST_F(AgentDevicesTest, EachDeviceIsOnePodsUntilItsEnd) {
@@ -119,8 +100,8 @@ TEST_F(AgentDevicesTest, EachDeviceIsOnePodsUntilItsEnd) {
   ApplyWithCards("c", 1);
   ASSERT_TRUE(agent_.AwaitPhase("c", "Failed"));
   EXPECT_EQ(agent_.Pod("c")["status"]["reason"], "UnexpectedAdmissionError");
-  Delete("c");
-  Delete("a");
+  Remove("c");
+  Remove("a");
   ApplyWithCards("d", 1);
   ASSERT_TRUE(agent_.Await("d", IsReady));
   EXPECT_EQ(CardOf("d"), first);
@@ -155,7 +136,7 @@ TEST_F(AgentDevicesTest, ARestartedContainerHasTheSameDevice) {
   ApplyWithCards("b", 1);
   ASSERT_TRUE(agent_.Await("a", IsReady));
   ASSERT_TRUE(agent_.Await("b", IsReady));
-  Delete("a");
+  Remove("a");
   Restart();
   ASSERT_TRUE(agent_.Await("b", IsReady));
   const std::string before = IdOf("b");
@@ -188,7 +169,7 @@ TEST_F(AgentDevicesTest, AFailedPodHoldsItsDevicesUntilItsContainersHaveExited) 
     ASSERT_TRUE(agent_.AwaitPhase("stubborn", "Failed"));
     if (ContainerOf(agent_.Pod("stubborn"))["state"].contains("running")) break;
     ASSERT_LT(deadline_s, 30) << agent_.Log();
-    ASSERT_NO_FATAL_FAILURE(Delete("stubborn"));
+    ASSERT_NO_FATAL_FAILURE(Remove("stubborn"));
   }
   ApplyWithCards("early", 1);
   ASSERT_TRUE(agent_.AwaitPhase("early", "Failed"));

@@ -12,9 +12,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "base/unique_fd.h"
-#include "harness/agent.h"
 #include "harness/kernel.h"
-#include "harness/node.h"
+#include "harness/node_agent.h"
 #include "linux/mounts.h"
 
 namespace plimsoll::testing {
@@ -31,26 +30,11 @@ bool Runs(const Json& pod) {
          pod["status"]["containerStatuses"][0].value("ready", false);
 }
 
-class AgentFaultsTest : public NodeTest {
+class AgentFaultsTest : public NodeAgentTest {
  protected:
   explicit AgentFaultsTest(const std::string& config = "cgroupsPerQOS: false\n")
-      : agent_(node_.directory(), node_.address(), config) {}
-  void TearDown() override {
-    if (agent_.runs()) agent_.Kill();
-    NodeTest::TearDown();
-  }
-  void Begin() {
-    const absl::Status started = agent_.Start();
-    ASSERT_TRUE(started.ok()) << started;
-  }
-  void Apply(const std::string& name) {
-    const auto applied = agent_.client().Apply(PodManifest(name, kLong));
-    ASSERT_TRUE(applied.ok()) << applied.status();
-  }
-  void DeleteNow(const std::string& name) {
-    const absl::Status deleted = agent_.client().Delete("default", name, 0);
-    ASSERT_TRUE(deleted.ok()) << deleted;
-  }
+      : NodeAgentTest(config) {}
+  void Apply(const std::string& name) { NodeAgentTest::Apply(PodManifest(name, kLong)); }
   // The message of the pod's event with this reason, once there is one.
   std::string AwaitEvent(const std::string& pod, const std::string& reason) {
     std::string message;
@@ -72,8 +56,6 @@ class AgentFaultsTest : public NodeTest {
     for (const auto& each : response.items()) ids.push_back(each.id());
     return ids;
   }
-
-  AgentProcess agent_;
 };
 
 // The agent's state is on a small disk of its own, and pods have groups, which are on record too.
@@ -126,13 +108,13 @@ TEST_F(AgentFullDiskTest, PodsAreDeletedOnAFullDisk) {
   // Another agent can do it too.
   agent_.Kill();
   Begin();
-  for (const std::string& name : pods) ASSERT_NO_FATAL_FAILURE(DeleteNow(name));
+  for (const std::string& name : pods) ASSERT_NO_FATAL_FAILURE(Delete(name, 0));
   for (const std::string& name : pods) ASSERT_TRUE(agent_.AwaitGone(name));
   EXPECT_TRUE(Sandboxes().empty());
   ASSERT_EQ(unlink(Filler().c_str()), 0);
   ASSERT_NO_FATAL_FAILURE(Apply("after"));
   ASSERT_TRUE(agent_.Await("after", Runs));
-  DeleteNow("after");
+  Delete("after", 0);
   EXPECT_TRUE(agent_.AwaitGone("after"));
 }
 

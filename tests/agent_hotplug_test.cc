@@ -11,10 +11,9 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "gmock/gmock.h"
-#include "harness/agent.h"
 #include "harness/cpus.h"
 #include "harness/kernel.h"
-#include "harness/node.h"
+#include "harness/node_agent.h"
 
 namespace plimsoll::testing {
 namespace {
@@ -46,19 +45,17 @@ struct ChangingTopology {
   TestDir topology;
 };
 
-class AgentHotPlugTest : protected ChangingTopology, public NodeTest {
+class AgentHotPlugTest : protected ChangingTopology, public NodeAgentTest {
  protected:
   // Without a configuration the daemon has the changing topology. "@" in the agent's stands for the
   // test's control group.
   explicit AgentHotPlugTest(const std::string& config = "", const std::string& daemon_config = "")
-      : NodeTest(
+      : NodeAgentTest(
+            absl::StrCat("cgroupDriver: cgroupfs\ncgroupRoot: ", Root(), "\n",
+                         absl::StrReplaceAll(config, {{"@", Root()}})),
             daemon_config.empty()
                 ? absl::StrCat("nodeResources: {source: {file: ", topology.path(), "/t.yaml}}\n")
-                : daemon_config),
-        root_(absl::StrCat("/plimsoll-hotplug-test-", getpid())),
-        agent_(node_.directory(), node_.address(),
-               absl::StrCat("cgroupDriver: cgroupfs\ncgroupRoot: ", root_, "\n",
-                            absl::StrReplaceAll(config, {{"@", root_}}))) {
+                : daemon_config) {
     Put("4Gi", 1);
   }
   void SetUp() override {
@@ -69,20 +66,14 @@ class AgentHotPlugTest : protected ChangingTopology, public NodeTest {
   }
   void TearDown() override {
     if (UsableCpus().size() < 2) return;
-    if (agent_.runs()) agent_.Kill();
-    NodeTest::TearDown();
+    NodeAgentTest::TearDown();
     EXPECT_TRUE(Cgroups().Remove(root_).ok());
   }
-  void Begin() {
-    const absl::Status started = agent_.Start();
-    ASSERT_TRUE(started.ok()) << started;
-  }
   void Apply(const std::string& name, const std::string& resources) {
-    const auto applied = agent_.client().Apply(absl::StrCat(
+    NodeAgentTest::Apply(absl::StrCat(
         "{apiVersion: v1, kind: Pod, metadata: {name: ", name, "}, spec: {containers: [{name: ",
         "main, image: busybox, imagePullPolicy: Never, resources: ", resources,
         ", command: [sh, -c, '", kForever, "']}]}}"));
-    ASSERT_TRUE(applied.ok()) << applied.status();
   }
   void Run(const std::string& name, const std::string& resources) {
     Apply(name, resources);
@@ -148,8 +139,9 @@ class AgentHotPlugTest : protected ChangingTopology, public NodeTest {
     return Eventually([&] { return Kubepods().memory_limit_bytes == memory_bytes; });
   }
 
-  const std::string root_;
-  AgentProcess agent_;
+  static std::string Root() { return absl::StrCat("/plimsoll-hotplug-test-", getpid()); }
+
+  const std::string root_ = Root();
 };
 
 class ReservingTest : public AgentHotPlugTest {

@@ -6,9 +6,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/subprocess.h"
-#include "harness/agent.h"
 #include "harness/kernel.h"
-#include "harness/node.h"
+#include "harness/node_agent.h"
 #include "resources/cpu_set.h"
 
 namespace plimsoll::testing {
@@ -25,11 +24,11 @@ bool IsReady(const Json& pod) {
 }
 
 // The CPU of the wish is the machine's last one: by itself the agent would choose the first.
-class AgentImportTest : public NodeTest {
+class AgentImportTest : public NodeAgentTest {
  protected:
   AgentImportTest()
-      : agent_(node_.directory(), node_.address(),
-               "cgroupsPerQOS: false\ncpuManagerPolicy: static\nreservedSystemCPUs: \"0\"\n") {}
+      : NodeAgentTest(
+            "cgroupsPerQOS: false\ncpuManagerPolicy: static\nreservedSystemCPUs: \"0\"\n") {}
   void SetUp() override {
     NodeTest::SetUp();
     const auto online =
@@ -37,10 +36,6 @@ class AgentImportTest : public NodeTest {
     ASSERT_TRUE(online.ok()) << online.status();
     if (online->Size() < 2) GTEST_SKIP() << "the machine has one CPU";
     last_ = online->ToVector().back();
-  }
-  void TearDown() override {
-    if (agent_.runs()) agent_.Kill();
-    NodeTest::TearDown();
   }
 
   // A sandbox as kubelet makes it, which has ended.
@@ -95,7 +90,6 @@ class AgentImportTest : public NodeTest {
     return {result->out + result->err, result->exit.code};
   }
 
-  AgentProcess agent_;
   TestDir kubelet_;
   std::string sandbox_;
   uint32_t last_ = 0;

@@ -10,11 +10,9 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_replace.h"
 #include "absl/time/clock.h"
-#include "harness/agent.h"
 #include "harness/kernel.h"
-#include "harness/node.h"
+#include "harness/node_agent.h"
 #include "pod_runner/cri_log.h"
 #include "resources/quantity.h"
 
@@ -42,36 +40,17 @@ std::string ContainerText(const std::string& name, const std::string& script,
                       "command: [sh, -c, '", script, "']}");
 }
 
-class AgentLifeTest : public NodeTest {
+class AgentLifeTest : public NodeAgentTest {
  protected:
-  // "@" in it stands for the test's directory.
   explicit AgentLifeTest(const std::string& config = "")
-      : agent_(node_.directory(), node_.address(),
-               absl::StrCat("cgroupsPerQOS: false\n",
-                            absl::StrReplaceAll(config, {{"@", node_.directory()}}))) {}
+      : NodeAgentTest(absl::StrCat("cgroupsPerQOS: false\n", config)) {}
   void SetUp() override {
     NodeTest::SetUp();
     Begin();
   }
-  void TearDown() override {
-    if (agent_.runs()) agent_.Kill();
-    NodeTest::TearDown();
-  }
-  void Begin() {
-    const absl::Status started = agent_.Start();
-    ASSERT_TRUE(started.ok()) << started;
-  }
-  void Apply(const std::string& manifest) {
-    const auto applied = agent_.client().Apply(manifest);
-    ASSERT_TRUE(applied.ok()) << applied.status();
-  }
   void ApplyPod(const std::string& name, const std::string& spec) {
     Apply(absl::StrCat("{apiVersion: v1, kind: Pod, metadata: {name: ", name, "}, spec: {", spec,
                        "}}"));
-  }
-  void Delete(const std::string& pod, std::optional<int64_t> grace_s = std::nullopt) {
-    const absl::Status deleted = agent_.client().Delete("default", pod, grace_s);
-    ASSERT_TRUE(deleted.ok()) << deleted;
   }
   // How long a running pod of this spec takes to go once it is deleted. A busy machine adds to it:
   // tried up to three times, until it is less than `enough`.
@@ -97,8 +76,6 @@ class AgentLifeTest : public NodeTest {
     }
     return message;
   }
-
-  AgentProcess agent_;
 };
 
 TEST_F(AgentLifeTest, LastWordsAreTheFilesOrTheLogs) {

@@ -7,10 +7,9 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "gmock/gmock.h"
-#include "harness/agent.h"
 #include "harness/cpus.h"
 #include "harness/kernel.h"
-#include "harness/node.h"
+#include "harness/node_agent.h"
 
 namespace plimsoll::testing {
 namespace {
@@ -45,37 +44,24 @@ struct TwoCpus {
   std::string reserved, exclusive, both;
 };
 
-class AgentManagersTest : protected TwoCpus, public NodeTest {
+class AgentManagersTest : protected TwoCpus, public NodeAgentTest {
  protected:
   explicit AgentManagersTest(const std::string& config = "")
-      : NodeTest(absl::StrCat("nodeResources: {source: {file: ", topology.path(), "/t.yaml}}\n")),
-        agent_(node_.directory(), node_.address(),
-               absl::StrCat("cgroupsPerQOS: false\ncpuManagerPolicy: static\n"
-                            "cpuManagerReconcilePeriod: 1s\nreservedSystemCPUs: \"",
-                            reserved, "\"\n", config)) {}
+      : NodeAgentTest(
+            absl::StrCat("cgroupsPerQOS: false\ncpuManagerPolicy: static\n"
+                         "cpuManagerReconcilePeriod: 1s\nreservedSystemCPUs: \"",
+                         reserved, "\"\n", config),
+            absl::StrCat("nodeResources: {source: {file: ", topology.path(), "/t.yaml}}\n")) {}
   void SetUp() override {
     if (exclusive.empty()) GTEST_SKIP() << "needs two CPUs";
     NodeTest::SetUp();
     Begin();
   }
-  void TearDown() override {
-    if (agent_.runs()) agent_.Kill();
-    NodeTest::TearDown();
-  }
-  void Begin() {
-    const absl::Status started = agent_.Start();
-    ASSERT_TRUE(started.ok()) << started << agent_.Log();
-  }
-  void Restart() {
-    agent_.Kill();
-    Begin();
-  }
   void Apply(const std::string& name, const std::string& resources) {
-    const auto applied = agent_.client().Apply(absl::StrCat(
+    NodeAgentTest::Apply(absl::StrCat(
         "{apiVersion: v1, kind: Pod, metadata: {name: ", name, "}, spec: {containers: [{name: ",
         "main, image: busybox, imagePullPolicy: Never, resources: ", resources,
         ", command: [sh, -c, '", kForever, "']}]}}"));
-    ASSERT_TRUE(applied.ok()) << applied.status();
   }
   bool AwaitReady(const std::string& name) {
     return agent_.Await(name, [](const Json& pod) {
@@ -87,10 +73,6 @@ class AgentManagersTest : protected TwoCpus, public NodeTest {
     ASSERT_TRUE(AwaitReady(name)) << agent_.Log();
   }
   void RunOwn(const std::string& name) { Run(name, "{limits: {cpu: 1, memory: 64Mi}}"); }
-  void Delete(const std::string& name) {
-    ASSERT_TRUE(agent_.client().Delete("default", name, 1).ok());
-    ASSERT_TRUE(agent_.AwaitGone(name));
-  }
   // Empty before the pod has a container.
   std::string IdOf(const std::string& pod) {
     const Json object = agent_.Pod(pod);
@@ -110,8 +92,6 @@ class AgentManagersTest : protected TwoCpus, public NodeTest {
   bool AwaitCpus(const std::string& pod, const std::string& cpus) {
     return Eventually([&] { return CpusOf(pod) == cpus; });
   }
-
-  AgentProcess agent_;
 };
 
 TEST_F(AgentManagersTest, SharedContainersMakeWayForExclusiveCpusAndComeBack) {
@@ -128,7 +108,7 @@ TEST_F(AgentManagersTest, SharedContainersMakeWayForExclusiveCpusAndComeBack) {
   EXPECT_EQ(agent_.Pod("second")["status"]["reason"], "UnexpectedAdmissionError");
   EXPECT_EQ(Told("exclusive"), exclusive);
   EXPECT_EQ(Told("shared"), reserved);
-  Delete("own");
+  Remove("own");
   EXPECT_TRUE(AwaitCpus("shared", both)) << CpusOf("shared");
   EXPECT_TRUE(AwaitCpus("late", both));
   EXPECT_EQ(IdOf("shared"), id) << "it was moved, not restarted";
@@ -168,7 +148,7 @@ TEST_F(AgentManagersTest, AKillAtAnyStepChangesNoAllocation) {
     ASSERT_TRUE(AwaitReady(name)) << agent_.Log();
     EXPECT_EQ(CpusOf(name), exclusive);
     EXPECT_EQ(Told("exclusive"), exclusive);
-    Delete(name);
+    Remove(name);
   }
 }
 

@@ -6,12 +6,10 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "base/dir_for_test.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "harness/agent.h"
 #include "harness/kernel.h"
-#include "harness/recording_runtime.h"
+#include "harness/recorded_agent.h"
 #include "harness/sample_plugin.h"
 
 namespace plimsoll::testing {
@@ -45,27 +43,13 @@ constexpr char kConfig[] =
     "  example.com/node: [{path: /dev/null, containerPath: /dev/given, permissions: r}]\n"
     "  intel.com/qat: [{cdi: intel.com/qat=0}, {cdi: intel.com/qat=1}]\n";
 
-class AgentPassDownTest : public ::testing::Test {
+class AgentPassDownTest : public RecordedAgentTest {
  protected:
-  explicit AgentPassDownTest(const std::string& config = kConfig)
-      : agent_(directory_.path(), runtime_.address(), config) {}
-  void SetUp() override { Begin(); }
-  void Begin() {
-    const absl::Status started = agent_.Start();
-    ASSERT_TRUE(started.ok()) << started;
-  }
-  void Apply(const std::string& manifest) {
-    const auto applied = agent_.client().Apply(manifest);
-    ASSERT_TRUE(applied.ok()) << applied.status();
-  }
+  explicit AgentPassDownTest(const std::string& config = kConfig) : RecordedAgentTest(config) {}
   std::string VolumesOf(const std::string& pod) {
     const std::string uid = agent_.Pod(pod)["metadata"]["uid"];
     return absl::StrCat(agent_.state_directory(), "/pods/", uid, "/volumes/");
   }
-
-  TestDir directory_;
-  RecordingRuntime runtime_{directory_.path()};
-  AgentProcess agent_;
 };
 
 // KEP-4112 "kubelet". The numbers are written there as numbers, and arrive as the texts that the

@@ -13,12 +13,12 @@
 #include "absl/strings/str_join.h"
 #include "base/dir_for_test.h"
 #include "gmock/gmock.h"
-#include "harness/agent.h"
 #include "harness/cpus.h"
 #include "harness/kernel.h"
-#include "harness/node.h"
+#include "harness/node_agent.h"
 #include "harness/sample_plugin.h"
 #include "kubelet/podresources/v1/api.grpc.pb.h"
+#include "kubelet/podresources/v1alpha1/api.grpc.pb.h"
 
 namespace plimsoll::testing {
 namespace {
@@ -100,28 +100,21 @@ void Add(const ::v1::PodResources& pod, Told& told) {
   }
 }
 
-class AgentPodResourcesTest : protected TwoCpus, public NodeTest {
+class AgentPodResourcesTest : protected TwoCpus, public NodeAgentTest {
  protected:
   AgentPodResourcesTest()
-      : NodeTest(absl::StrCat("nodeResources: {source: {file: ", directory.path(),
-                              "/t.yaml}}\nkubelet: {root: ", directory.path(), "}\n")),
-        agent_(directory.path(), node_.address(),
-               absl::StrCat("cgroupsPerQOS: false\ncpuManagerPolicy: static\n"
-                            "reservedSystemCPUs: \"",
-                            reserved,
-                            "\"\nmemoryManagerPolicy: Static\nsystemReserved: {memory: 1Gi}\n"
-                            "reservedMemory: [{numaNode: 0, limits: {memory: 1Gi}}]\n")) {}
+      : NodeAgentTest(
+            absl::StrCat("cgroupsPerQOS: false\ncpuManagerPolicy: static\n"
+                         "reservedSystemCPUs: \"",
+                         reserved,
+                         "\"\nmemoryManagerPolicy: Static\nsystemReserved: {memory: 1Gi}\n"
+                         "reservedMemory: [{numaNode: 0, limits: {memory: 1Gi}}]\n"),
+            absl::StrCat("nodeResources: {source: {file: ", directory.path(),
+                         "/t.yaml}}\nkubelet: {root: ", directory.path(), "}\n"),
+            directory.path()) {}
   void SetUp() override {
     if (exclusive.empty()) GTEST_SKIP() << "needs two CPUs";
     NodeTest::SetUp();
-  }
-  void TearDown() override {
-    if (agent_.runs()) agent_.Kill();
-    NodeTest::TearDown();
-  }
-  void Begin() {
-    const absl::Status started = agent_.Start();
-    ASSERT_TRUE(started.ok()) << started << agent_.Log();
   }
   // Two devices; waits until the node has them.
   std::unique_ptr<SamplePlugin> Plugin() {
@@ -137,11 +130,10 @@ class AgentPodResourcesTest : protected TwoCpus, public NodeTest {
       return absl::StrCat("{name: ", of_name, ", image: busybox, imagePullPolicy: Never, ",
                           "command: ", command, ", resources: ", resources, "}");
     };
-    const auto applied = agent_.client().Apply(absl::StrCat(
-        "{apiVersion: v1, kind: Pod, metadata: {name: ", name, "}, spec: {initContainers: [",
-        container("first", "['true']"), more, "], containers: [",
-        container("main", absl::StrCat("[sh, -c, '", kForever, "']")), "]}}"));
-    ASSERT_TRUE(applied.ok()) << applied.status();
+    Apply(absl::StrCat("{apiVersion: v1, kind: Pod, metadata: {name: ", name,
+                       "}, spec: {initContainers: [", container("first", "['true']"), more,
+                       "], containers: [",
+                       container("main", absl::StrCat("[sh, -c, '", kForever, "']")), "]}}"));
     ASSERT_TRUE(agent_.Await(name, [](const Json& pod) {
       return pod.value("/status/containerStatuses/0/ready"_json_pointer, false);
     })) << agent_.Log();
@@ -153,12 +145,14 @@ class AgentPodResourcesTest : protected TwoCpus, public NodeTest {
                      "Never, command: [sh, -c, '", kForever, "']}"));
   }
 
-  std::unique_ptr<::v1::PodResourcesLister::Stub> Stub() {
+  std::shared_ptr<grpc::Channel> Channel() {
     grpc::ChannelArguments own;
     own.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
-    return ::v1::PodResourcesLister::NewStub(
-        grpc::CreateCustomChannel(absl::StrCat("unix:", agent_.pod_resources(), "/kubelet.sock"),
-                                  grpc::InsecureChannelCredentials(), own));
+    return grpc::CreateCustomChannel(absl::StrCat("unix:", agent_.pod_resources(), "/kubelet.sock"),
+                                     grpc::InsecureChannelCredentials(), own);
+  }
+  std::unique_ptr<::v1::PodResourcesLister::Stub> Stub() {
+    return ::v1::PodResourcesLister::NewStub(Channel());
   }
   Told Listed() {
     grpc::ClientContext context;
@@ -186,8 +180,6 @@ class AgentPodResourcesTest : protected TwoCpus, public NodeTest {
     std::erase_if(told, [](const auto& each) { return each.first.ends_with("/first"); });
     return told;
   }
-
-  AgentProcess agent_;
 };
 
 TEST_F(AgentPodResourcesTest, TellsWhatTheAllocationsTell) {
@@ -220,6 +212,28 @@ TEST_F(AgentPodResourcesTest, TellsWhatTheAllocationsTell) {
   ASSERT_TRUE(agent_.AwaitGone("own"));
   EXPECT_EQ(Listed().size(), 2u);
   EXPECT_EQ(Get("own").first.error_code(), grpc::StatusCode::NOT_FOUND);
+}
+
+// v1alpha1, which a kubelet serves beside v1.
+TEST_F(AgentPodResourcesTest, OldToolsHearOfTheSameDevices) {
+  Begin();
+  const auto plugin = Plugin();
+  Run("own", kOwn);
+  grpc::ClientContext context;
+  ::v1alpha1::ListPodResourcesResponse list;
+  const grpc::Status status =
+      ::v1alpha1::PodResourcesLister::NewStub(Channel())->List(&context, {}, &list);
+  ASSERT_TRUE(status.ok()) << status.error_message();
+  ASSERT_EQ(list.pod_resources_size(), 1);
+  EXPECT_EQ(list.pod_resources(0).namespace_(), "default");
+  EXPECT_EQ(list.pod_resources(0).name(), "own");
+  ASSERT_EQ(list.pod_resources(0).containers_size(), 1);
+  const ::v1alpha1::ContainerResources& main = list.pod_resources(0).containers(0);
+  EXPECT_EQ(main.name(), "main");
+  ASSERT_EQ(main.devices_size(), 1);
+  const std::string device = absl::StrJoin(main.devices(0).device_ids(), ",");
+  EXPECT_THAT(Listed().at("own/main"),
+              HasSubstr(absl::StrCat(" devices ", main.devices(0).resource_name(), "=", device)));
 }
 
 TEST_F(AgentPodResourcesTest, TellsWhatTheNodeHas) {

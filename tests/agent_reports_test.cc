@@ -4,15 +4,13 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
-#include "base/dir_for_test.h"
 #include "base/fs_root.h"
 #include "base/subprocess.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "harness/agent.h"
 #include "harness/kernel.h"
 #include "harness/node.h"
-#include "harness/recording_runtime.h"
+#include "harness/recorded_agent.h"
 #include "harness/sample_plugin.h"
 #include "service/exposition_for_test.h"
 
@@ -26,16 +24,8 @@ constexpr char kPulledPod[] =
     "{apiVersion: v1, kind: Pod, metadata: {name: pulled}, spec: {containers: [{name: main, image: "
     "nowhere:1}]}}";
 
-class AgentReportsTest : public ::testing::Test {
+class AgentReportsTest : public RecordedAgentTest {
  protected:
-  void SetUp() override {
-    const absl::Status started = agent_.Start();
-    ASSERT_TRUE(started.ok()) << started;
-  }
-  void Apply(const std::string& manifest) {
-    const auto applied = agent_.client().Apply(manifest);
-    ASSERT_TRUE(applied.ok()) << applied.status();
-  }
   void Fail(const std::string& method, grpc::StatusCode code, const std::string& message) {
     runtime_.Fail(method, grpc::Status(code, message));
   }
@@ -65,10 +55,6 @@ class AgentReportsTest : public ::testing::Test {
     const auto value = it->second.values.find(family + labels);
     return value == it->second.values.end() ? -1 : value->second;
   }
-
-  TestDir directory_;
-  RecordingRuntime runtime_{directory_.path()};
-  AgentProcess agent_{directory_.path(), runtime_.address(), "cgroupsPerQOS: false\n"};
 };
 
 TEST_F(AgentReportsTest, ARefusedContainerIsToldInTheRuntimesWords) {

@@ -9,9 +9,8 @@
 #include "absl/strings/str_replace.h"
 #include "base/dir_for_test.h"
 #include "base/subprocess.h"
-#include "harness/agent.h"
 #include "harness/kernel.h"
-#include "harness/node.h"
+#include "harness/node_agent.h"
 
 namespace plimsoll::testing {
 namespace {
@@ -73,13 +72,11 @@ Json PatchOf(const std::string& container, const Json& resources) {
   return {{"spec", {{"containers", {{{"name", container}, {"resources", resources}}}}}}};
 }
 
-class AgentResizeTest : public NodeTest {
+class AgentResizeTest : public NodeAgentTest {
  protected:
   explicit AgentResizeTest(const std::string& config = "", const std::string& daemon_config = "")
-      : NodeTest(daemon_config),
-        root_(absl::StrCat("/plimsoll-agent-resize-test-", getpid())),
-        agent_(node_.directory(), node_.address(),
-               absl::StrCat("cgroupDriver: cgroupfs\ncgroupRoot: ", root_, "\n", config)) {}
+      : NodeAgentTest(absl::StrCat("cgroupDriver: cgroupfs\ncgroupRoot: ", Root(), "\n", config),
+                      daemon_config) {}
   void SetUp() override {
     const auto made = Cgroups().Create(root_);
     ASSERT_TRUE(made.ok()) << made.status();
@@ -87,17 +84,8 @@ class AgentResizeTest : public NodeTest {
     Begin();
   }
   void TearDown() override {
-    if (agent_.runs()) agent_.Kill();
-    NodeTest::TearDown();
+    NodeAgentTest::TearDown();
     EXPECT_TRUE(Cgroups().Remove(root_).ok());
-  }
-  void Begin() {
-    const absl::Status started = agent_.Start();
-    ASSERT_TRUE(started.ok()) << started << agent_.Log();
-  }
-  void Apply(const std::string& manifest) {
-    const auto applied = agent_.client().Apply(manifest);
-    ASSERT_TRUE(applied.ok()) << applied.status();
   }
   absl::StatusOr<Json> Resize(const std::string& pod, const std::string& container,
                               const Json& resources) {
@@ -137,8 +125,9 @@ class AgentResizeTest : public NodeTest {
     return PodStatus(response.items(0).id());
   }
 
-  const std::string root_;
-  AgentProcess agent_;
+  static std::string Root() { return absl::StrCat("/plimsoll-agent-resize-test-", getpid()); }
+
+  const std::string root_ = Root();
 };
 
 TEST_F(AgentResizeTest, UpAndDownInPlace) {

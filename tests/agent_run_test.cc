@@ -9,9 +9,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "base/subprocess.h"
-#include "harness/agent.h"
 #include "harness/kernel.h"
-#include "harness/node.h"
+#include "harness/node_agent.h"
 #include "harness/watched_program.h"
 
 namespace plimsoll::testing {
@@ -23,17 +22,12 @@ using ::testing::Not;
 
 constexpr char kRunsOn[] = "trap \"exit 0\" TERM; while :; do sleep 0.1; done";
 
-class AgentRunTest : public NodeTest {
+class AgentRunTest : public NodeAgentTest {
  protected:
-  AgentRunTest() : agent_(node_.directory(), node_.address(), "cgroupsPerQOS: false\n") {}
+  AgentRunTest() : NodeAgentTest("cgroupsPerQOS: false\n") {}
   void SetUp() override {
     NodeTest::SetUp();
-    const absl::Status started = agent_.Start();
-    ASSERT_TRUE(started.ok()) << started;
-  }
-  void TearDown() override {
-    if (agent_.runs()) agent_.Kill();
-    NodeTest::TearDown();
+    Begin();
   }
   // PLIMSOLL_AGENT is `agent`.
   RunResult PlimsollWith(const std::string& agent, std::vector<std::string> arguments) {
@@ -54,8 +48,6 @@ class AgentRunTest : public NodeTest {
     return path;
   }
   std::string Web() { return File("web", PodManifest("web", kRunsOn)); }
-
-  AgentProcess agent_;
 };
 
 TEST_F(AgentRunTest, TheAgentTakesADetachedPodAndRestartsIt) {

@@ -9,7 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/unique_fd.h"
 #include "harness/kernel.h"
-#include "harness/node.h"
+#include "harness/node_agent.h"
 
 namespace plimsoll::testing {
 namespace {
@@ -31,38 +31,14 @@ bool IsReady(const Json& pod) {
   return ContainerOf(pod).value("ready", false);
 }
 
-class AgentTest : public NodeTest {
+class AgentTest : public NodeAgentTest {
  protected:
   explicit AgentTest(const std::string& config = "cgroupsPerQOS: false\n",
                      const std::string& daemon_config = "")
-      : NodeTest(daemon_config), agent_(node_.directory(), node_.address(), config) {}
+      : NodeAgentTest(config, daemon_config) {}
   void SetUp() override {
     NodeTest::SetUp();
     Begin();
-  }
-  void TearDown() override {
-    if (agent_.runs()) agent_.Kill();
-    NodeTest::TearDown();
-  }
-  void Begin() {
-    const absl::Status started = agent_.Start();
-    ASSERT_TRUE(started.ok()) << started;
-  }
-  void Apply(const std::string& manifest) {
-    const auto applied = agent_.client().Apply(manifest);
-    ASSERT_TRUE(applied.ok()) << applied.status();
-  }
-  void Delete(const std::string& pod, std::optional<int64_t> grace_s = std::nullopt) {
-    const absl::Status deleted = agent_.client().Delete("default", pod, grace_s);
-    ASSERT_TRUE(deleted.ok()) << deleted;
-  }
-  bool HasEvent(const std::string& pod, const std::string& reason) {
-    const auto events = agent_.client().Events("default", pod);
-    if (!events.ok()) return false;
-    for (const Json& each : *events) {
-      if (each["reason"] == reason) return true;
-    }
-    return false;
   }
   // The answer of /healthz; empty: none.
   std::string Health() {
@@ -87,8 +63,6 @@ class AgentTest : public NodeTest {
     EXPECT_TRUE(node_.runtime().ListPodSandbox(&context, {}, &response).ok());
     return static_cast<size_t>(response.items_size());
   }
-
-  AgentProcess agent_;
 };
 
 TEST_F(AgentTest, APodOfAFileRunsChangesAndGoes) {

@@ -7,6 +7,7 @@
 #include "absl/strings/strip.h"
 #include "agent/pods/class_change.h"
 #include "agent/pods/class_quota.h"
+#include "agent/pods/pod_key.h"
 #include "base/status.h"
 #include "pod_runner/classes.h"
 
@@ -40,7 +41,7 @@ absl::Status CheckLiving(const pod::Manifest* before, const pod::Manifest& pod,
                          absl::FunctionRef<absl::StatusOr<NodeClasses>()> node) {
   if (before == nullptr) return absl::OkStatus();
   PLIMSOLL_ASSIGN_OR_RETURN(const NodeClasses has, node());
-  const std::string who = absl::StrCat("pod ", pod.pod_namespace, "/", pod.name);
+  const std::string who = PodName({pod.pod_namespace, pod.name});
   PLIMSOLL_RETURN_IF_ERROR(Annotate(CheckClassChange(*before, pod, has), who));
   const std::optional<PodVerdict> rejection = ClassRejection(requests, used, has);
   if (!rejection) return absl::OkStatus();

@@ -132,7 +132,7 @@ absl::StatusOr<ImportOutcome> ImportKubeletState(const ImportFlags& flags) {
   PLIMSOLL_ASSIGN_OR_RETURN(const std::unique_ptr<PodStore> store, PodStore::Open(directory));
   PLIMSOLL_ASSIGN_OR_RETURN(const std::vector<PodKey> taken, KeysOf(*store));
   const ImportPlan plan = PlanImport(std::move(state), names, taken);
-  PLIMSOLL_RETURN_IF_ERROR(store->PutWishes(plan.wishes));
+  PLIMSOLL_RETURN_IF_ERROR(store->PutImportedGrants(plan.grants));
   return ImportOutcome{ImportTable(plan), plan.IsComplete()};
 }
 

@@ -34,10 +34,10 @@ class ImportCommandTest : public testing::Test {
   void Write(const std::string& file, const std::string& text) {
     ASSERT_TRUE(kubelet_.root().ReplaceFile(file, text).ok());
   }
-  std::vector<PodWish> Wishes() {
+  std::vector<ImportedGrant> Imported() {
     const auto store = PodStore::Open(state_.root());
     EXPECT_TRUE(store.ok()) << store.status();
-    return *(*store)->Wishes();
+    return *(*store)->AllImportedGrants();
   }
   std::string Fault() {
     const absl::Status status = ImportKubeletState(flags_).status();
@@ -55,8 +55,8 @@ TEST_F(ImportCommandTest, WhatPodsHadIsKeptAndKubeletsFilesStay) {
   ASSERT_TRUE(outcome.ok()) << outcome.status();
   EXPECT_TRUE(outcome->is_complete);
   EXPECT_EQ(outcome->text, "default/web  imported  main CPUs 2-3\n");
-  ASSERT_THAT(Wishes(), SizeIs(1));
-  EXPECT_EQ(Wishes()[0].grant.containers.at("main").cpus.ToString(), "2-3");
+  ASSERT_THAT(Imported(), SizeIs(1));
+  EXPECT_EQ(Imported()[0].grant.containers.at("main").cpus.ToString(), "2-3");
   EXPECT_EQ(*kubelet_.root().Read("cpu_manager_state"), kCpus);
 }
 
@@ -81,7 +81,7 @@ TEST_F(ImportCommandTest, PodsOfTheAgentAreNotTouched) {
   const auto outcome = ImportKubeletState(flags_);
   ASSERT_TRUE(outcome.ok()) << outcome.status();
   EXPECT_FALSE(outcome->is_complete);
-  EXPECT_THAT(Wishes(), IsEmpty());
+  EXPECT_THAT(Imported(), IsEmpty());
 }
 
 TEST_F(ImportCommandTest, ARunningAgentIsNotDisturbed) {

@@ -109,14 +109,14 @@ ImportPlan PlanImport(KubeletState state, const KubeletNames& names,
           absl::StrCat("its name is not known; give it by --pod ", uid, "=NAMESPACE/NAME");
     } else {
       line.pod = absl::StrCat(key->second.pod_namespace, "/", key->second.name);
-      const auto same = std::find_if(plan.wishes.begin(), plan.wishes.end(),
+      const auto same = std::find_if(plan.grants.begin(), plan.grants.end(),
                                      [&](const auto& each) { return each.key == key->second; });
       if (std::find(taken.begin(), taken.end(), key->second) != taken.end()) {
         line.refusal = "the agent has the pod already";
-      } else if (same != plan.wishes.end()) {
+      } else if (same != plan.grants.end()) {
         line.refusal = absl::StrCat("uid ", uid, " has the name of uid ", same->uid);
       } else {
-        plan.wishes.push_back({uid, key->second, std::move(grant)});
+        plan.grants.push_back({uid, key->second, std::move(grant)});
       }
     }
     plan.lines.push_back(std::move(line));

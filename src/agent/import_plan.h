@@ -10,8 +10,8 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "agent/managers/kubelet_state.h"
+#include "agent/pods/imported_grants.h"
 #include "agent/pods/pod_key.h"
-#include "agent/pods/pod_wishes.h"
 #include "cri/runtime/v1/api.pb.h"
 
 namespace plimsoll::agent {
@@ -31,7 +31,7 @@ struct KubeletNames {
 absl::StatusOr<std::pair<std::string, PodKey>> ParsePodName(absl::string_view text);
 
 struct ImportPlan {
-  std::vector<PodWish> wishes;
+  std::vector<ImportedGrant> grants;
   struct Line {
     std::string pod;      // "namespace/name", or its uid, or a container's id
     std::string has;      // "main: CPUs 2-3, NUMA node 0"

@@ -36,10 +36,10 @@ TEST(ImportPlanTest, PodsAreNamedByTheRuntimesLabels) {
   state.pods["u2"] = GrantOf("main", "4");
   state.pods["u3"];  // it has nothing
   const ImportPlan plan = PlanImport(state, names, {});
-  ASSERT_THAT(plan.wishes, SizeIs(1));
-  EXPECT_EQ(plan.wishes[0].uid, "u1");
-  EXPECT_EQ(plan.wishes[0].key, (PodKey{"default", "web"}));
-  EXPECT_EQ(plan.wishes[0].grant, state.pods["u1"]);
+  ASSERT_THAT(plan.grants, SizeIs(1));
+  EXPECT_EQ(plan.grants[0].uid, "u1");
+  EXPECT_EQ(plan.grants[0].key, (PodKey{"default", "web"}));
+  EXPECT_EQ(plan.grants[0].grant, state.pods["u1"]);
   EXPECT_FALSE(plan.IsComplete());
   EXPECT_EQ(ImportTable(plan),
             "default/web  imported  pod memory of NUMA 0,1; main CPUs 2-3\n"
@@ -54,8 +54,8 @@ TEST(ImportPlanTest, ANameThatWasGivenCountsBeforeTheRuntimes) {
   KubeletState state;
   state.pods["u1"] = GrantOf("main", "2");
   const ImportPlan plan = PlanImport(state, names, {});
-  ASSERT_THAT(plan.wishes, SizeIs(1));
-  EXPECT_EQ(plan.wishes[0].key.name, "mine");
+  ASSERT_THAT(plan.grants, SizeIs(1));
+  EXPECT_EQ(plan.grants[0].key.name, "mine");
   EXPECT_TRUE(plan.IsComplete());
 }
 
@@ -65,7 +65,7 @@ TEST(ImportPlanTest, PodsOfTheAgentStayAsTheyAre) {
   KubeletState state;
   state.pods["u1"] = GrantOf("main", "2");
   const ImportPlan plan = PlanImport(state, names, {{"default", "web"}});
-  EXPECT_THAT(plan.wishes, IsEmpty());
+  EXPECT_THAT(plan.grants, IsEmpty());
   EXPECT_THAT(ImportTable(plan), HasSubstr("the agent has the pod already"));
 }
 
@@ -77,8 +77,8 @@ TEST(ImportPlanTest, OfTwoPodsWithOneNameTheFirstIsImported) {
   state.pods["u1"] = GrantOf("main", "2");
   state.pods["u2"] = GrantOf("main", "3");
   const ImportPlan plan = PlanImport(state, names, {});
-  ASSERT_THAT(plan.wishes, SizeIs(1));
-  EXPECT_EQ(plan.wishes[0].uid, "u1");
+  ASSERT_THAT(plan.grants, SizeIs(1));
+  EXPECT_EQ(plan.grants[0].uid, "u1");
   EXPECT_FALSE(plan.IsComplete());
   EXPECT_THAT(ImportTable(plan), HasSubstr("main CPUs 3: uid u2 has the name of uid u1"));
 }
@@ -95,8 +95,8 @@ TEST(ImportPlanTest, ContainersOfTheFirstFormAreFoundByTheirIds) {
   state.cpus_by_id = {{"id1", *resources::CpuSet::Parse("2-3")},
                       {"id2", *resources::CpuSet::Parse("4")}};
   const ImportPlan plan = PlanImport(state, names, {});
-  ASSERT_THAT(plan.wishes, SizeIs(1));
-  EXPECT_EQ(plan.wishes[0].grant.containers.at("main").cpu_count, 2);
+  ASSERT_THAT(plan.grants, SizeIs(1));
+  EXPECT_EQ(plan.grants[0].grant.containers.at("main").cpu_count, 2);
   EXPECT_THAT(ImportTable(plan),
               HasSubstr("container id2  NOT imported  CPUs 4: the runtime doesn't know"));
 }

@@ -8,15 +8,20 @@
 namespace plimsoll::agent {
 namespace {
 
-constexpr char kPodResourcesSocket[] = "/var/lib/kubelet/pod-resources/kubelet.sock";
+// Of a kubelet without --root-dir.
+constexpr char kKubeletsPath[] = "/var/lib/kubelet/pod-resources";
 
 }  // namespace
 
-absl::Status CheckNoKubelet() {
-  if (!ProbeSocket(kPodResourcesSocket).ok()) return absl::OkStatus();
-  return absl::FailedPreconditionError(absl::StrCat(
-      "a kubelet or another agent runs on this machine (it answers at ", kPodResourcesSocket,
-      "); stop it first: two of them would undo each other's work"));
+absl::Status CheckNoKubelet(const FsRoot& root, const std::string& pod_resources_path) {
+  for (const std::string& path : {std::string(kKubeletsPath), pod_resources_path}) {
+    const std::string socket = root.PathOf(path + "/kubelet.sock");
+    if (path.empty() || !ProbeSocket(socket).ok()) continue;
+    return absl::FailedPreconditionError(
+        absl::StrCat("a kubelet or another agent runs on this machine (it answers at ", socket,
+                     "); stop it first: two of them would undo each other's work"));
+  }
+  return absl::OkStatus();
 }
 
 absl::Status CheckNoKubeletsPods(const std::vector<::runtime::v1::PodSandbox>& sandboxes) {

@@ -6,14 +6,16 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "base/fs_root.h"
 #include "cri/runtime/v1/api.pb.h"
 
 namespace plimsoll::agent {
 
-// FAILED_PRECONDITION: a kubelet, or an agent in its place, answers at kubelet's socket of pod
-// resources. Both would make pods, groups and volumes of one node. To be called before this agent
-// serves that socket.
-absl::Status CheckNoKubelet();
+// FAILED_PRECONDITION: a kubelet, or an agent in its place, answers at a socket of pod resources:
+// that of a kubelet with its default root directory, or that in `pod_resources_path`, which this
+// agent is to serve (empty: none). Both would make pods, groups and volumes of one node. To be
+// called before this agent serves a socket. `root`: "/".
+absl::Status CheckNoKubelet(const FsRoot& root, const std::string& pod_resources_path);
 
 // FAILED_PRECONDITION names a pod that a kubelet made: it has kubelet's labels, and none of
 // Plimsoll's.

@@ -3,7 +3,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
 #include "agent/pods/pod_host.h"
+#include "base/dir_for_test.h"
+#include "base/socket_file.h"
 #include "pod_runner/to_cri.h"
 
 namespace plimsoll::agent {
@@ -16,6 +23,44 @@ using ::testing::HasSubstr;
   sandbox.mutable_metadata()->set_name(name);
   sandbox.mutable_metadata()->set_namespace_("default");
   return sandbox;
+}
+
+// Listens in the directory, which is made.
+UniqueFd ListenIn(const TestDir& dir, const std::string& path) {
+  EXPECT_TRUE(dir.root().MakeDirs(path).ok());
+  auto listener = ListenAt({dir.path() + path + "/kubelet.sock", 0600, std::nullopt});
+  EXPECT_TRUE(listener.ok()) << listener.status();
+  return listener.ok() ? *std::move(listener) : UniqueFd();
+}
+
+constexpr char kDefault[] = "/var/lib/kubelet/pod-resources";
+
+TEST(KubeletCheckTest, AKubeletOfTheDefaultPathKeepsEveryAgentAway) {
+  const TestDir dir;
+  const UniqueFd kubelet = ListenIn(dir, kDefault);
+  for (const char* own : {kDefault, "/own/pod-resources", ""}) {
+    const absl::Status status = CheckNoKubelet(dir.root(), own);
+    EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition) << own;
+    EXPECT_THAT(std::string(status.message()), HasSubstr(absl::StrCat(kDefault, "/kubelet.sock")));
+  }
+}
+
+TEST(KubeletCheckTest, AKubeletOfTheAgentsPathKeepsThatAgentAway) {
+  const TestDir dir;
+  const UniqueFd kubelet = ListenIn(dir, "/k/pod-resources");
+  const absl::Status status = CheckNoKubelet(dir.root(), "/k/pod-resources");
+  EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_THAT(std::string(status.message()), HasSubstr("/k/pod-resources/kubelet.sock"));
+  EXPECT_TRUE(CheckNoKubelet(dir.root(), kDefault).ok()) << "none is known to be there";
+  EXPECT_TRUE(CheckNoKubelet(dir.root(), "").ok());
+}
+
+TEST(KubeletCheckTest, ASocketThatAKubeletLeftBehindIsNone) {
+  const TestDir dir;
+  ListenIn(dir, kDefault);
+  ListenIn(dir, "/own");
+  ASSERT_TRUE(dir.root().Exists("/own/kubelet.sock"));
+  EXPECT_TRUE(CheckNoKubelet(dir.root(), "/own").ok());
 }
 
 TEST(KubeletCheckTest, PodsOfPlimsollAndOfBareClientsAreNoKubelets) {

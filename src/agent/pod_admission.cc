@@ -1,7 +1,8 @@
 #include "agent/pod_admission.h"
 
 #include "absl/strings/str_cat.h"
-#include "agent/pods/admission.h"
+#include "agent/pods/node_room.h"
+#include "agent/pods/pod_key.h"
 #include "base/status.h"
 
 namespace plimsoll::agent {
@@ -9,7 +10,7 @@ namespace plimsoll::agent {
 absl::Status CheckNodeTakesPods(const NodeState& node, const pod::Manifest& pod) {
   if (node.ready || node.reason == kNodeNotReadyReason) return absl::OkStatus();
   return absl::UnavailableError(
-      absl::StrCat("pod ", pod.pod_namespace, "/", pod.name,
+      absl::StrCat(PodName({pod.pod_namespace, pod.name}),
                    " can't be taken: the node is not ready: ", node.reason, ": ", node.message));
 }
 

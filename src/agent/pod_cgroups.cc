@@ -5,7 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "agent/enforced_amounts.h"
 #include "agent/groups/pod_amounts.h"
-#include "agent/pods/admission.h"
+#include "agent/pods/node_room.h"
 #include "agent/pods/places.h"
 #include "base/monotonic_time.h"
 #include "base/status.h"

@@ -1,20 +1,17 @@
 #include "cluster_socket/server.h"
 
 #include <grpcpp/grpcpp.h>
-#include <grpcpp/health_check_service_interface.h>
-#include <grpcpp/resource_quota.h>
-#include <grpcpp/server_posix.h>
 
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "absl/time/clock.h"
-#include "base/socket_keeper.h"
 #include "base/status.h"
 #include "cri/grpc_status.h"
 #include "cri/unary_method.h"
 #include "cri/unknown_methods.h"
+#include "grpc_socket/socket_server.h"
 #include "plimsoll/v1/cluster.grpc.pb.h"
 
 #define PLIMSOLL_CRI_SERVICE "/plimsoll.v1.ClusterService/"
@@ -26,10 +23,7 @@ namespace {
 namespace wire = ::plimsoll::v1;
 
 constexpr char kServiceName[] = "plimsoll.v1.ClusterService";
-// A pod's classes; far more than 32 of the longest names.
-constexpr int kMaxRequestBytes = 64 * 1024;
 constexpr size_t kMaxBufferBytes = 16 * 1024 * 1024;
-constexpr int kMostCallsOfConnection = 16;
 constexpr int kThreads = 2;
 constexpr size_t kMostWaitingCalls = 64;
 // A connection without calls is closed after it. plimsoll-kube makes a new one for each call.
@@ -118,38 +112,27 @@ class GrpcServer final : public Server {
         unknown_methods_(cri::NewUnknownMethods(&calls_)) {}
 
   ~GrpcServer() override {
-    SocketKeeper::RemoveFile(std::move(keeper_));
     if (server_ == nullptr) return;
-    server_->Shutdown(absl::ToChronoTime(absl::Now()));
-    server_->Wait();
+    server_.reset();
     options_.watch->AwaitEnd();
   }
 
   absl::Status Listen() {
-    PLIMSOLL_RETURN_IF_ERROR(CheckSocketPath(options_.socket.path));
-    PLIMSOLL_RETURN_IF_ERROR(CheckNobodyListens(options_.socket.path));
-    PLIMSOLL_RETURN_IF_ERROR(Build());
-    PLIMSOLL_ASSIGN_OR_RETURN(UniqueFd listener, ListenAt(options_.socket));
-    const auto tell = [this](const absl::Status& made) {
-      if (options_.on_socket_lost) options_.on_socket_lost(made);
+    SocketServer::Options server{.file = options_.socket, .name = "plimsoll-cluster"};
+    server.buffer_bytes = kMaxBufferBytes;
+    server.configure = [this](grpc::ServerBuilder& builder) { Configure(builder); };
+    server.healthy_service = kServiceName;
+    server.gate = [limits = options_.gate](SocketServer::Serve serve) {
+      const auto gate = std::make_shared<ConnectionGate>(std::move(serve), limits);
+      return [gate](UniqueFd connection) { gate->Admit(std::move(connection)); };
     };
-    PLIMSOLL_ASSIGN_OR_RETURN(
-        keeper_,
-        SocketKeeper::Start(
-            options_.socket, [this](UniqueFd connection) { gate_.Admit(std::move(connection)); },
-            tell, std::move(listener)));
+    server.tell = options_.on_socket_lost;
+    PLIMSOLL_ASSIGN_OR_RETURN(server_, SocketServer::Start(std::move(server)));
     return absl::OkStatus();
   }
 
  private:
-  absl::Status Build() {
-    grpc::EnableDefaultHealthCheckService(true);  // for every server built from now on
-    grpc::ServerBuilder builder;
-    grpc::ResourceQuota quota("plimsoll-cluster");
-    quota.Resize(kMaxBufferBytes);
-    builder.SetResourceQuota(quota);
-    builder.SetMaxReceiveMessageSize(kMaxRequestBytes);
-    builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, kMostCallsOfConnection);
+  void Configure(grpc::ServerBuilder& builder) {
     builder.AddChannelArgument(GRPC_ARG_MAX_CONNECTION_IDLE_MS, kIdleMs);
     builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, kPingEveryMs);
     builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, kPingPatienceMs);
@@ -162,10 +145,6 @@ class GrpcServer final : public Server {
     builder.AddChannelArgument(GRPC_ARG_HTTP2_MAX_PING_STRIKES, 0);
     builder.RegisterService(&service_);
     builder.RegisterCallbackGenericService(unknown_methods_.get());
-    server_ = builder.BuildAndStart();
-    if (server_ == nullptr) return absl::InternalError("gRPC can't build a server");
-    server_->GetHealthCheckService()->SetServingStatus(kServiceName, true);
-    return absl::OkStatus();
   }
 
   const ServerOptions options_;
@@ -173,12 +152,7 @@ class GrpcServer final : public Server {
   cri::Calls calls_;
   ClusterService service_;
   const std::unique_ptr<grpc::CallbackGenericService> unknown_methods_;
-  std::unique_ptr<grpc::Server> server_;
-  ConnectionGate gate_{[this](UniqueFd connection) {
-                         grpc::AddInsecureChannelFromFd(server_.get(), connection.Release());
-                       },
-                       options_.gate};
-  std::unique_ptr<SocketKeeper> keeper_;
+  std::unique_ptr<SocketServer> server_;
 };
 
 }  // namespace

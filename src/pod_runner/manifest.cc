@@ -8,17 +8,16 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
-#include "absl/strings/strip.h"
 #include "base/problems.h"
 #include "base/status.h"
 #include "pod_runner/manifest_annotations.h"
 #include "pod_runner/manifest_classes.h"
 #include "pod_runner/manifest_spec.h"
 #include "yaml/documents.h"
+#include "yaml/error_places.h"
 #include "yaml/reader.h"
 
 namespace plimsoll::pod {
@@ -48,20 +47,6 @@ void ReadMetadata(YamlReader& reader, const YAML::Node& node, Manifest& pod) {
                 absl::StrCat("\"", pod.pod_namespace,
                              "\" must be at most 63 lower-case letters, digits and \"-\""));
   }
-}
-
-// Sorts errors by line, the order of mending them. Their form is "FILE:LINE:COLUMN: ...".
-// kFurtherProblems stays the last.
-std::vector<std::string> InOrder(std::vector<std::string> errors, const std::string& file) {
-  const auto line = [&file](absl::string_view error) {
-    int number = 0;
-    if (!absl::ConsumePrefix(&error, absl::StrCat(file, ":"))) return number;
-    return absl::SimpleAtoi(error.substr(0, error.find(':')), &number) ? number : 0;
-  };
-  const bool further = !errors.empty() && errors.back() == kFurtherProblems;
-  std::stable_sort(errors.begin(), errors.end() - (further ? 1 : 0),
-                   [&line](const auto& one, const auto& other) { return line(one) < line(other); });
-  return errors;
 }
 
 absl::StatusOr<Manifest> ReadPod(const YAML::Node& node, const std::string& file) {
@@ -95,7 +80,7 @@ absl::StatusOr<Manifest> ReadPod(const YAML::Node& node, const std::string& file
   CheckAnnotations(reader, node["metadata"], pod);
   CheckClassAnnotations(reader, node["metadata"], pod);
   if (!reader.errors().empty()) {
-    return absl::InvalidArgumentError(absl::StrJoin(InOrder(reader.errors(), file), "\n"));
+    return absl::InvalidArgumentError(absl::StrJoin(InOrderOfLines(reader.errors(), file), "\n"));
   }
   pod.notes = reader.notes();
   return pod;

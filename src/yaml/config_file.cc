@@ -11,6 +11,7 @@
 #include "base/regular_file.h"
 #include "base/status.h"
 #include "yaml/documents.h"
+#include "yaml/error_places.h"
 
 namespace plimsoll {
 namespace {
@@ -31,7 +32,7 @@ absl::Status ReadConfigText(absl::string_view text, absl::string_view file,
     return absl::InvalidArgumentError(absl::StrCat(file, ": ", error.what()));
   }
   if (reader.errors().empty()) return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrJoin(reader.errors(), "\n"));
+  return absl::InvalidArgumentError(absl::StrJoin(InOrderOfLines(reader.errors(), file), "\n"));
 }
 
 std::string ConfigPath(const std::optional<std::string>& given, const std::string& default_path) {

@@ -14,7 +14,7 @@
 namespace plimsoll {
 
 // Calls `read` with the document of `text`, unless there is none. INVALID_ARGUMENT names the place
-// of each fault in `file`, a line each: `read` has told them to the reader.
+// of each fault in `file`, a line each in the file's order: `read` has told them to the reader.
 absl::Status ReadConfigText(absl::string_view text, absl::string_view file,
                             const std::function<void(YamlReader&, const YAML::Node&)>& read);
 

@@ -37,6 +37,10 @@ TEST(ConfigFileTest, LoggingIsRead) {
 TEST(ConfigFileTest, EachFaultHasItsPlace) {
   EXPECT_THAT(FaultOf("logging: {level: loud}\nx: 1\n"),
               testing::AllOf(HasSubstr("f.yaml:1:18: logging.level"), HasSubstr("\nf.yaml:2:1")));
+  EXPECT_THAT(FaultOf("x: 1\nlogging: {level: loud}\n"),
+              testing::AllOf(testing::StartsWith("f.yaml:1:1: "),
+                             HasSubstr("\nf.yaml:2:18: logging.level")))
+      << "in the order of lines, not of keys";
   EXPECT_THAT(FaultOf("logging: {}\n---\n"), HasSubstr("more than one document"));
   EXPECT_THAT(FaultOf("logging: [\n"), HasSubstr("f.yaml: "));
 }

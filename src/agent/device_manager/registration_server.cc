@@ -2,8 +2,6 @@
 
 #include <fcntl.h>
 #include <grpcpp/grpcpp.h>
-#include <grpcpp/resource_quota.h>
-#include <grpcpp/server_posix.h>
 #include <sys/stat.h>
 
 #include <utility>
@@ -14,16 +12,13 @@
 #include "agent/device_manager/resource_name.h"
 #include "base/printable.h"
 #include "base/socket_file.h"
-#include "base/socket_keeper.h"
 #include "base/status.h"
 #include "cdi/names.h"
+#include "grpc_socket/socket_server.h"
 #include "kubelet/deviceplugin/v1beta1/api.grpc.pb.h"
 
 namespace plimsoll::agent {
 namespace {
-
-constexpr int kMaxMessageBytes = 64 * 1024;
-constexpr size_t kMaxBufferBytes = 8 * 1024 * 1024;
 
 std::string QuotedText(const std::string& text) {
   return absl::StrCat("\"", Printable(cdi::Shorten(text)), "\"");
@@ -71,34 +66,16 @@ class Server final : public RegistrationServer, private ::v1beta1::Registration:
       : options_(std::move(options)),
         socket_(absl::StrCat(options_.root.PathOf(options_.directory), "/", kKubeletSocket)) {}
 
-  ~Server() override {
-    SocketKeeper::RemoveFile(std::move(keeper_));
-    if (server_ == nullptr) return;
-    server_->Shutdown(std::chrono::system_clock::now());
-    server_->Wait();
-  }
-
   absl::Status Listen() {
     PLIMSOLL_RETURN_IF_ERROR(CheckSocketPath(socket_));
     PLIMSOLL_RETURN_IF_ERROR(options_.root.MakeDirs(options_.directory, 0750));
     PLIMSOLL_RETURN_IF_ERROR(CheckNobodyListens(socket_));
     PLIMSOLL_ASSIGN_OR_RETURN(const FsRoot directory, options_.root.Sub(options_.directory));
     PLIMSOLL_RETURN_IF_ERROR(RemoveSockets(directory));
-    grpc::ServerBuilder builder;
-    grpc::ResourceQuota quota("device-plugins");
-    quota.Resize(kMaxBufferBytes);
-    builder.SetResourceQuota(quota);
-    builder.SetMaxReceiveMessageSize(kMaxMessageBytes);
-    builder.RegisterService(this);
-    server_ = builder.BuildAndStart();
-    if (server_ == nullptr) return absl::InternalError("can't start a gRPC server");
-    const SocketFile file{socket_, 0660, std::nullopt};
-    PLIMSOLL_ASSIGN_OR_RETURN(UniqueFd listener, ListenAt(file));
-    const auto serve = [this](UniqueFd connection) {
-      grpc::AddInsecureChannelFromFd(server_.get(), connection.Release());
-    };
-    const auto tell = [this](const absl::Status& made) { TellSocket(made); };
-    PLIMSOLL_ASSIGN_OR_RETURN(keeper_, SocketKeeper::Start(file, serve, tell, std::move(listener)));
+    SocketServer::Options server{.file = {socket_, 0660, std::nullopt}, .name = "device-plugins"};
+    server.configure = [this](grpc::ServerBuilder& builder) { builder.RegisterService(this); };
+    server.tell = [this](const absl::Status& made) { TellSocket(made); };
+    PLIMSOLL_ASSIGN_OR_RETURN(server_, SocketServer::Start(std::move(server)));
     return absl::OkStatus();
   }
 
@@ -149,8 +126,7 @@ class Server final : public RegistrationServer, private ::v1beta1::Registration:
 
   const Options options_;
   const std::string socket_;
-  std::unique_ptr<grpc::Server> server_;
-  std::unique_ptr<SocketKeeper> keeper_;
+  std::unique_ptr<SocketServer> server_;
 };
 
 }  // namespace

@@ -1,8 +1,6 @@
 #include "agent/pod_resources/pod_resources_server.h"
 
 #include <grpcpp/grpcpp.h>
-#include <grpcpp/resource_quota.h>
-#include <grpcpp/server_posix.h>
 
 #include <cstdint>
 #include <utility>
@@ -12,25 +10,44 @@
 #include "agent/pod_resources/answer_writer.h"
 #include "agent/pod_resources/pod_resources_counters.h"
 #include "base/socket_file.h"
-#include "base/socket_keeper.h"
 #include "base/status.h"
 #include "base/worker_pool.h"
+#include "grpc_socket/socket_server.h"
 #include "kubelet/podresources/v1/api.grpc.pb.h"
+#include "kubelet/podresources/v1alpha1/api.grpc.pb.h"
 #include "service/logging.h"
 
 namespace plimsoll::agent {
 namespace {
 
 constexpr char kSocket[] = "kubelet.sock";
-constexpr int kMaxRequestBytes = 64 * 1024;
+constexpr char kV1[] = "v1";
+constexpr char kAlpha[] = "v1alpha1";
 constexpr size_t kMaxBufferBytes = 64 * 1024 * 1024;
-constexpr int kMaxCallsOfConnection = 16;
 // A call is under way for a copy of the pods.
 constexpr int kThreads = 2;
 constexpr size_t kMaxQueued = 64;
 
 grpc::Status ToGrpc(const absl::Status& status) {
   return {static_cast<grpc::StatusCode>(status.code()), std::string(status.message())};
+}
+
+// As kubelet makes it: v1's devices, an entry for each NUMA node near one, without the nodes.
+void ToAlpha(const ::v1::ListPodResourcesResponse& all, ::v1alpha1::ListPodResourcesResponse* out) {
+  for (const ::v1::PodResources& pod : all.pod_resources()) {
+    ::v1alpha1::PodResources* const to_pod = out->add_pod_resources();
+    to_pod->set_name(pod.name());
+    to_pod->set_namespace_(pod.namespace_());
+    for (const ::v1::ContainerResources& container : pod.containers()) {
+      ::v1alpha1::ContainerResources* const to_container = to_pod->add_containers();
+      to_container->set_name(container.name());
+      for (const ::v1::ContainerDevices& devices : container.devices()) {
+        ::v1alpha1::ContainerDevices* const to_devices = to_container->add_devices();
+        to_devices->set_resource_name(devices.resource_name());
+        *to_devices->mutable_device_ids() = devices.device_ids();
+      }
+    }
+  }
 }
 
 class Server final : public PodResourcesServer, private ::v1::PodResourcesLister::CallbackService {
@@ -41,36 +58,18 @@ class Server final : public PodResourcesServer, private ::v1::PodResourcesLister
               std::nullopt},
         limit_(options_.calls_per_second, options_.burst, options_.clock) {}
 
-  ~Server() override {
-    SocketKeeper::RemoveFile(std::move(keeper_));
-    if (server_ == nullptr) return;
-    server_->Shutdown(std::chrono::system_clock::now());
-    server_->Wait();
-  }
-
   absl::Status Listen() {
-    Count(0);
+    for (const char* version : {kV1, kAlpha}) Count(version, 0);
     PLIMSOLL_RETURN_IF_ERROR(CheckSocketPath(file_.path));
     PLIMSOLL_RETURN_IF_ERROR(options_.root.MakeDirs(options_.directory, 0750));
-    PLIMSOLL_RETURN_IF_ERROR(CheckNobodyListens(file_.path));
-    grpc::ServerBuilder builder;
-    grpc::ResourceQuota quota("pod-resources");
-    quota.Resize(kMaxBufferBytes);
-    builder.SetResourceQuota(quota);
-    builder.SetMaxReceiveMessageSize(kMaxRequestBytes);
-    builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, kMaxCallsOfConnection);
-    builder.RegisterService(this);
-    server_ = builder.BuildAndStart();
-    if (server_ == nullptr) return absl::InternalError("can't start a gRPC server");
-    PLIMSOLL_ASSIGN_OR_RETURN(UniqueFd listener, ListenAt(file_));
-    const auto serve = [this](UniqueFd connection) {
-      grpc::AddInsecureChannelFromFd(server_.get(), connection.Release());
+    SocketServer::Options server{.file = file_, .name = "pod-resources"};
+    server.buffer_bytes = kMaxBufferBytes;
+    server.configure = [this](grpc::ServerBuilder& builder) {
+      builder.RegisterService(this);
+      builder.RegisterService(&alpha_);
     };
-    const auto tell = [this](const absl::Status& made) {
-      if (options_.tell_socket) options_.tell_socket(made);
-    };
-    PLIMSOLL_ASSIGN_OR_RETURN(keeper_,
-                              SocketKeeper::Start(file_, serve, tell, std::move(listener)));
+    server.tell = options_.tell_socket;
+    PLIMSOLL_ASSIGN_OR_RETURN(server_, SocketServer::Start(std::move(server)));
     return absl::OkStatus();
   }
 
@@ -78,28 +77,46 @@ class Server final : public PodResourcesServer, private ::v1::PodResourcesLister
   using Context = grpc::CallbackServerContext;
   using Reactor = grpc::ServerUnaryReactor;
 
+  // The service of tools that know no v1.
+  class Alpha final : public ::v1alpha1::PodResourcesLister::CallbackService {
+   public:
+    explicit Alpha(Server* server) : server_(*server) {}
+    Reactor* List(Context* context, const ::v1alpha1::ListPodResourcesRequest* /*request*/,
+                  ::v1alpha1::ListPodResourcesResponse* response) override {
+      return server_.Answer(context, kAlpha, [this, response]() -> absl::Status {
+        ::v1::ListPodResourcesResponse all;
+        PLIMSOLL_RETURN_IF_ERROR(server_.TellAll(&all));
+        ToAlpha(all, response);
+        return absl::OkStatus();
+      });
+    }
+
+   private:
+    Server& server_;
+  };
+
   Reactor* List(Context* context, const ::v1::ListPodResourcesRequest* /*request*/,
                 ::v1::ListPodResourcesResponse* response) override {
-    return Answer(context, [this, response] { return TellAll(response); });
+    return Answer(context, kV1, [this, response] { return TellAll(response); });
   }
   Reactor* Get(Context* context, const ::v1::GetPodResourcesRequest* request,
                ::v1::GetPodResourcesResponse* response) override {
-    return Answer(context, [this, request, response] { return TellOne(*request, response); });
+    return Answer(context, kV1, [this, request, response] { return TellOne(*request, response); });
   }
   Reactor* GetAllocatableResources(Context* context,
                                    const ::v1::AllocatableResourcesRequest* /*request*/,
                                    ::v1::AllocatableResourcesResponse* response) override {
-    return Answer(context, [this, response] { return TellAllocatable(response); });
+    return Answer(context, kV1, [this, response] { return TellAllocatable(response); });
   }
 
   template <typename Work>
-  Reactor* Answer(Context* context, Work work) {
+  Reactor* Answer(Context* context, const char* version, Work work) {
     Reactor* const reactor = context->DefaultReactor();
     if (!limit_.Ask().pass) {
       reactor->Finish({grpc::StatusCode::RESOURCE_EXHAUSTED, "rejected by rate limit"});
       return reactor;
     }
-    Count(1);
+    Count(version, 1);
     const bool queued = pool_.TrySchedule([reactor, work] { reactor->Finish(ToGrpc(work())); });
     if (!queued) {
       reactor->Finish(ToGrpc(absl::ResourceExhaustedError("too many calls are under way")));
@@ -107,9 +124,9 @@ class Server final : public PodResourcesServer, private ::v1::PodResourcesLister
     return reactor;
   }
 
-  void Count(uint64_t calls) {
+  void Count(const char* version, uint64_t calls) {
     if (options_.counters != nullptr) {
-      options_.counters->Add(kPodResourcesRequests, {"v1"}, calls);
+      options_.counters->Add(kPodResourcesRequests, {version}, calls);
     }
   }
 
@@ -141,8 +158,8 @@ class Server final : public PodResourcesServer, private ::v1::PodResourcesLister
   const SocketFile file_;
   RateLimit limit_;
   WorkerPool pool_{kThreads, kMaxQueued};
-  std::unique_ptr<grpc::Server> server_;
-  std::unique_ptr<SocketKeeper> keeper_;
+  Alpha alpha_{this};
+  std::unique_ptr<SocketServer> server_;
 };
 
 }  // namespace

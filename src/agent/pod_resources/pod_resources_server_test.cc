@@ -23,6 +23,7 @@
 #include "base/socket_file.h"
 #include "base/wait_until_for_test.h"
 #include "kubelet/podresources/v1/api.grpc.pb.h"
+#include "kubelet/podresources/v1alpha1/api.grpc.pb.h"
 
 namespace plimsoll::agent {
 namespace {
@@ -108,11 +109,13 @@ class PodResourcesServerTest : public ::testing::Test {
     return server.status();
   }
   std::string Socket() const { return dir_.path() + "/lib/pod-resources/kubelet.sock"; }
-  std::unique_ptr<::v1::PodResourcesLister::Stub> Stub() const {
+  std::shared_ptr<grpc::Channel> Channel() const {
     grpc::ChannelArguments own;
     own.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
-    return ::v1::PodResourcesLister::NewStub(
-        grpc::CreateCustomChannel("unix:" + Socket(), grpc::InsecureChannelCredentials(), own));
+    return grpc::CreateCustomChannel("unix:" + Socket(), grpc::InsecureChannelCredentials(), own);
+  }
+  std::unique_ptr<::v1::PodResourcesLister::Stub> Stub() const {
+    return ::v1::PodResourcesLister::NewStub(Channel());
   }
   std::pair<grpc::Status, ::v1::ListPodResourcesResponse> List() const {
     grpc::ClientContext context;
@@ -135,11 +138,18 @@ class PodResourcesServerTest : public ::testing::Test {
     const grpc::Status status = Stub()->GetAllocatableResources(&context, {}, &response);
     return {status, response};
   }
-  uint64_t Counted() const {
+  std::pair<grpc::Status, ::v1alpha1::ListPodResourcesResponse> ListAlpha() const {
+    grpc::ClientContext context;
+    ::v1alpha1::ListPodResourcesResponse response;
+    const grpc::Status status =
+        ::v1alpha1::PodResourcesLister::NewStub(Channel())->List(&context, {}, &response);
+    return {status, response};
+  }
+  uint64_t Counted(const char* version = "v1") const {
     const std::vector<Counters::Count> counts = counters_.Counts();
     if (counts.size() != 1) return ~uint64_t{0};
     EXPECT_STREQ(counts[0].kind.name, "kubelet_pod_resources_endpoint_requests_total");
-    return counts[0].values.at({"v1", ""});
+    return counts[0].values.at({version, ""});
   }
   size_t Told() {
     const absl::MutexLock lock(&mutex_);
@@ -180,6 +190,25 @@ TEST_F(PodResourcesServerTest, TellsOfThePodsAndTheNode) {
   EXPECT_EQ(Counted(), 3u);
 }
 
+TEST_F(PodResourcesServerTest, OldToolsHearOfDevicesAlone) {
+  ASSERT_TRUE(Start().ok());
+  EXPECT_EQ(Counted("v1alpha1"), 0u);
+  const auto [status, list] = ListAlpha();
+  ASSERT_TRUE(status.ok()) << status.error_message();
+  ASSERT_EQ(list.pod_resources_size(), 1);
+  const ::v1alpha1::PodResources& pod = list.pod_resources(0);
+  EXPECT_EQ(pod.namespace_(), "shop");
+  EXPECT_EQ(pod.name(), "web");
+  ASSERT_EQ(pod.containers_size(), 1);
+  EXPECT_EQ(pod.containers(0).name(), "main");
+  ASSERT_EQ(pod.containers(0).devices_size(), 1);
+  EXPECT_EQ(pod.containers(0).devices(0).resource_name(), "example.com/gpu");
+  ASSERT_EQ(pod.containers(0).devices(0).device_ids_size(), 1);
+  EXPECT_EQ(pod.containers(0).devices(0).device_ids(0), "a");
+  EXPECT_EQ(Counted("v1alpha1"), 1u);
+  EXPECT_EQ(Counted(), 0u);
+}
+
 TEST_F(PodResourcesServerTest, ErrorsAreTheSources) {
   ASSERT_TRUE(Start().ok());
   const auto [unknown, none] = Get("nobody");
@@ -189,6 +218,7 @@ TEST_F(PodResourcesServerTest, ErrorsAreTheSources) {
   fault_ = absl::UnavailableError("not yet");
   ASSERT_TRUE(Start().ok());
   EXPECT_EQ(List().first.error_code(), grpc::StatusCode::UNAVAILABLE);
+  EXPECT_EQ(ListAlpha().first.error_code(), grpc::StatusCode::UNAVAILABLE);
   EXPECT_EQ(Allocatable().first.error_code(), grpc::StatusCode::UNAVAILABLE);
 }
 
@@ -199,6 +229,7 @@ TEST_F(PodResourcesServerTest, CallsAboveTheRateAreRejected) {
   EXPECT_EQ(rejected.error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED);
   EXPECT_EQ(rejected.error_message(), "rejected by rate limit");
   EXPECT_EQ(List().first.error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED);
+  EXPECT_EQ(ListAlpha().first.error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED);
   EXPECT_EQ(Counted(), 10u);
   clock_.Advance(absl::Milliseconds(25));
   EXPECT_TRUE(Get("web").first.ok());

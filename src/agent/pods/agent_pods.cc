@@ -7,23 +7,21 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/strip.h"
-#include "agent/pods/admission.h"
 #include "agent/pods/manifest_objects.h"
+#include "agent/pods/node_room.h"
 #include "agent/pods/place_book.h"
 #include "agent/pods/pod_change.h"
+#include "agent/pods/pod_subject.h"
 #include "agent/pods/resize_patch.h"
 #include "base/status.h"
 #include "pod_runner/host.h"
+#include "yaml/error_places.h"
 
 namespace plimsoll::agent {
 namespace {
 
 // The end of the API waits for a quiet watch.
 constexpr absl::Duration kQuiet = absl::Milliseconds(250);
-
-std::string NameOf(const PodKey& pod) {
-  return absl::StrCat("pod ", pod.pod_namespace, "/", pod.name);
-}
 
 PodHost WithRoom(PodHost host, std::function<void()> on_room,
                  std::function<void(const std::string&)> note) {
@@ -33,7 +31,8 @@ PodHost WithRoom(PodHost host, std::function<void()> on_room,
   return host;
 }
 
-EventSubject SubjectOf(const PodKey& key) {
+// Of a pod that isn't on record, or whose record can't be read.
+EventSubject SubjectOfKey(const PodKey& key) {
   return {.kind = "Pod", .key = key, .uid = "", .container = ""};
 }
 
@@ -41,11 +40,11 @@ EventSubject SubjectOf(const PodKey& key) {
 absl::Status CheckAppliable(const PodRecord& record) {
   if (!record.file.empty()) {
     return absl::FailedPreconditionError(absl::StrCat(
-        NameOf(record.key), " is of the manifest file ", record.file, "; change it there"));
+        PodName(record.key), " is of the manifest file ", record.file, "; change it there"));
   }
   if (record.deleted) {
     return absl::FailedPreconditionError(
-        absl::StrCat(NameOf(record.key), " is being deleted; apply it again once it has gone"));
+        absl::StrCat(PodName(record.key), " is being deleted; apply it again once it has gone"));
   }
   return absl::OkStatus();
 }
@@ -128,7 +127,7 @@ void AgentPods::SetAside(PodRecord record, const std::string& why) {
   // Its devices are on record, its requests are not known.
   const std::string fault = absl::StrCat(UnreadableError(record.key, why).message(),
                                          "; until then the node's room doesn't count its requests");
-  host_.events.Add(SubjectOf(record.key), "Warning", "UnreadablePod", fault);
+  host_.events.Add(SubjectOfKey(record.key), "Warning", "UnreadablePod", fault);
   if (note_) note_(fault);
   host_.board.Put(record.key, UnreadableObject(record, why, host_.node.name));
   const absl::MutexLock lock(&mutex_);
@@ -197,13 +196,13 @@ absl::StatusOr<PodRecord> AgentPods::RecordOf(const PodKey& key, const WantedPod
   PLIMSOLL_ASSIGN_OR_RETURN(const std::optional<PodVerdict> no_room,
                             admit_(wanted.manifest, present.others));
   PLIMSOLL_ASSIGN_OR_RETURN(const std::optional<PodGrant> wish,
-                            host_.store.WishFor(UidIn(wanted.object), key));
+                            host_.store.ImportedGrantFor(UidIn(wanted.object), key));
   // kubelet's managers are asked first.
   record.verdict = present.ledger.Claim(wanted.manifest, record.grant, wish ? &*wish : nullptr);
   if (!record.verdict) record.verdict = no_room;
   if (record.verdict && !present.all_known) {
     return absl::UnavailableError(absl::StrCat(
-        NameOf(key), " can't be taken yet: not all pods of before have been looked at"));
+        PodName(key), " can't be taken yet: not all pods of before have been looked at"));
   }
   if (record.verdict) {
     record.grant = {};
@@ -227,7 +226,7 @@ absl::Status AgentPods::Take(const std::map<PodKey, WantedPod>& pods, const std:
   }
   if (preferences.questions() != asked) {
     return absl::UnavailableError(
-        absl::StrCat(NameOf(pods.begin()->first),
+        absl::StrCat(PodName(pods.begin()->first),
                      " can't be taken yet: plugins are asked which devices they prefer"));
   }
   PLIMSOLL_RETURN_IF_ERROR(present.ledger.Settle(table_));
@@ -244,8 +243,7 @@ absl::Status AgentPods::Take(const std::map<PodKey, WantedPod>& pods, const std:
 }
 
 void AgentPods::Begin(PodRecord record, const pod::Manifest& manifest) {
-  const EventSubject subject = {
-      .kind = "Pod", .key = record.key, .uid = record.uid, .container = ""};
+  const EventSubject subject = SubjectOf(record);
   if (record.verdict) {
     host_.events.Add(subject, "Warning", record.verdict->reason,
                      absl::StripPrefix(record.verdict->message, kRejected));
@@ -326,7 +324,7 @@ absl::Status AgentPods::Delete(const PodKey& pod, std::optional<int64_t> grace_s
   PLIMSOLL_ASSIGN_OR_RETURN(const PodTable::Worker worker, Find(pod));
   const PodRecord record = worker->record();
   if (!record.file.empty()) {
-    return absl::FailedPreconditionError(absl::StrCat(NameOf(pod), " is of the manifest file ",
+    return absl::FailedPreconditionError(absl::StrCat(PodName(pod), " is of the manifest file ",
                                                       record.file,
                                                       "; remove the file, or the pod in it"));
   }
@@ -392,7 +390,7 @@ bool AgentPods::IsWanted(PodWorker& pod, const PodRecord& record) {
   if (status.ok()) status = changes_.Put(pod, next.object, next.manifest);
   // Any other error may pass, and is no reason to end the pod.
   if (!status.ok() && !absl::IsNotFound(status)) {
-    host_.events.Add(SubjectOf(record.key), "Warning", "FailedUpdate",
+    host_.events.Add(SubjectOfKey(record.key), "Warning", "FailedUpdate",
                      absl::StrCat("the pod stays as it is, and the change of ", record.file,
                                   " is tried again: ", status.message()));
   }
@@ -406,7 +404,7 @@ void AgentPods::EndUnwanted() {
     if (IsWanted(*each, record)) continue;
     const absl::Status status = each->Delete(each->manifest()->grace_period_s);
     if (!status.ok()) {
-      host_.events.Add(SubjectOf(record.key), "Warning", "FailedDelete", status.message());
+      host_.events.Add(SubjectOfKey(record.key), "Warning", "FailedDelete", status.message());
       continue;
     }
     table_.Wake(record.uid);
@@ -425,16 +423,16 @@ void AgentPods::Reconcile(Preferences& preferences) {
     for (const auto& [key, wanted] : pods) {
       const std::string owner = owners.try_emplace(key, file).first->second;
       if (owner != file) {
-        host_.events.Add(SubjectOf(key), "Warning", "NameTaken",
-                         absl::StrCat(file, " and ", owner, " ask for ", NameOf(key),
+        host_.events.Add(SubjectOfKey(key), "Warning", "NameTaken",
+                         absl::StrCat(file, " and ", owner, " ask for ", PodName(key),
                                       "; the pod is of ", owner));
         continue;
       }
       const PodTable::Worker present = table_.Find(key);
       if (present != nullptr) {
         if (present->record().file.empty()) {
-          host_.events.Add(SubjectOf(key), "Warning", "NameTaken",
-                           absl::StrCat(file, " asks for ", NameOf(key),
+          host_.events.Add(SubjectOfKey(key), "Warning", "NameTaken",
+                           absl::StrCat(file, " asks for ", PodName(key),
                                         ", which came through the API and stays"));
         }
         continue;  // the same pod, or its end brings this here again
@@ -444,7 +442,7 @@ void AgentPods::Reconcile(Preferences& preferences) {
       // A plugin's answer decides in the next round.
       if (preferences.questions() != asked && preferences.WillAsk()) continue;
       if (!status.ok()) {
-        host_.events.Add(SubjectOf(key), "Warning", "FailedCreate", status.message());
+        host_.events.Add(SubjectOfKey(key), "Warning", "FailedCreate", status.message());
       }
     }
   }
@@ -461,13 +459,13 @@ NodeClassUse AgentPods::ClassesInUse(const std::string& pod_namespace) const {
 
 absl::StatusOr<PodTable::Worker> AgentPods::Find(const PodKey& pod) const {
   PodTable::Worker worker = table_.Find(pod);
-  if (worker == nullptr) return absl::NotFoundError(absl::StrCat(NameOf(pod), " is not here"));
+  if (worker == nullptr) return absl::NotFoundError(absl::StrCat(PodName(pod), " is not here"));
   return worker;
 }
 
 absl::StatusOr<nlohmann::json> AgentPods::Get(const PodKey& pod) const {
   const PodBoard::Object object = host_.board.Get(pod);
-  if (object == nullptr) return absl::NotFoundError(absl::StrCat(NameOf(pod), " is not here"));
+  if (object == nullptr) return absl::NotFoundError(absl::StrCat(PodName(pod), " is not here"));
   return *object;
 }
 
@@ -491,11 +489,11 @@ absl::StatusOr<ObservedContainer> AgentPods::RunOf(const PodKey& pod, const std:
   }
   if (container.empty() && names.size() > 1) {
     return absl::InvalidArgumentError(absl::StrCat(
-        NameOf(pod), " has several containers: choose of ", absl::StrJoin(names, ", ")));
+        PodName(pod), " has several containers: choose of ", absl::StrJoin(names, ", ")));
   }
   const std::string name = container.empty() ? names.front() : container;
   if (std::find(names.begin(), names.end(), name) == names.end()) {
-    return absl::NotFoundError(absl::StrCat(NameOf(pod), " has no container ", name, "; it has ",
+    return absl::NotFoundError(absl::StrCat(PodName(pod), " has no container ", name, "; it has ",
                                             absl::StrJoin(names, ", ")));
   }
   int to_skip = previous ? 1 : 0;
@@ -503,7 +501,7 @@ absl::StatusOr<ObservedContainer> AgentPods::RunOf(const PodKey& pod, const std:
     if (each.name == name && to_skip-- == 0) return each;
   }
   return absl::NotFoundError(
-      absl::StrCat(NameOf(pod), ": container ", name,
+      absl::StrCat(PodName(pod), ": container ", name,
                    previous ? " has not run before" : " has not started yet"));
 }
 
@@ -512,7 +510,7 @@ absl::StatusOr<std::string> AgentPods::LogPath(const PodKey& pod, const std::str
   PLIMSOLL_ASSIGN_OR_RETURN(const ObservedContainer run, RunOf(pod, container, previous));
   if (!run.log_path.empty()) return run.log_path;
   return absl::NotFoundError(
-      absl::StrCat(NameOf(pod), ": container ", run.name, " has not started yet"));
+      absl::StrCat(PodName(pod), ": container ", run.name, " has not started yet"));
 }
 
 absl::StatusOr<std::string> AgentPods::ExecUrl(const PodKey& pod, const std::string& container,
@@ -521,7 +519,7 @@ absl::StatusOr<std::string> AgentPods::ExecUrl(const PodKey& pod, const std::str
   PLIMSOLL_ASSIGN_OR_RETURN(const ObservedContainer run, RunOf(pod, container, /*previous=*/false));
   if (run.state != ContainerState::kRunning) {
     return absl::FailedPreconditionError(
-        absl::StrCat(NameOf(pod), ": container ", run.name, " does not run"));
+        absl::StrCat(PodName(pod), ": container ", run.name, " does not run"));
   }
   return host_.client.ExecUrl(run.id, command, input, terminal);
 }
@@ -538,12 +536,14 @@ absl::StatusOr<nlohmann::json> AgentPods::Resize(const PodKey& pod, const nlohma
   const PodRecord record = worker->record();
   if (!record.file.empty()) {
     return absl::FailedPreconditionError(
-        absl::StrCat(NameOf(pod), " is of the manifest file ", record.file, "; change it there"));
+        absl::StrCat(PodName(pod), " is of the manifest file ", record.file, "; change it there"));
   }
   PLIMSOLL_ASSIGN_OR_RETURN(const nlohmann::json object, ResizedObject(record.object, patch));
-  PLIMSOLL_ASSIGN_OR_RETURN(const auto wanted, WantedPods(object.dump(), NameOf(pod)));
-  const auto one = wanted.find(pod);
-  if (one == wanted.end()) return absl::InternalError(absl::StrCat(NameOf(pod), " lost its name"));
+  const auto wanted = WantedPods(object.dump(), PodName(pod));
+  if (!wanted.ok()) return WithoutPlaces(wanted.status(), PodName(pod));
+  const auto one = wanted->find(pod);
+  if (one == wanted->end())
+    return absl::InternalError(absl::StrCat(PodName(pod), " lost its name"));
   PLIMSOLL_RETURN_IF_ERROR(changes_.Check(*worker, one->second.object, one->second.manifest));
   PLIMSOLL_RETURN_IF_ERROR(changes_.Put(*worker, one->second.object, one->second.manifest));
   changes_.Retry();

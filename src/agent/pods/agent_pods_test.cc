@@ -24,6 +24,7 @@ using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::StartsWith;
 
 TEST_F(AgentPodsTest, APodIsTakenRunsAndGoes) {
   Start();
@@ -51,6 +52,18 @@ TEST_F(AgentPodsTest, ARuntimeThatHangsHoldsUpNoOtherCall) {
   answer_.Notify();
   waiting.join();
   EXPECT_TRUE(AwaitPhase("first", "Running"));
+}
+
+TEST_F(AgentPodsTest, AResizesErrorsGiveNoPlacesOfTheRecordsJson) {
+  Start();
+  Apply("web");
+  ASSERT_TRUE(AwaitPhase("web", "Running"));
+  const auto patch = nlohmann::json::parse(
+      R"({"spec": {"containers": [{"name": "main", "resources": {"limits": {"cpu": "two"}}}]}})");
+  const absl::Status status = pods_->Resize({"default", "web"}, patch).status();
+  EXPECT_TRUE(absl::IsInvalidArgument(status)) << status;
+  EXPECT_THAT(std::string(status.message()),
+              StartsWith("pod default/web: spec.containers[0].resources.limits.cpu: "));
 }
 
 TEST_F(AgentPodsTest, UntilARestartedAgentHasLookedAPodIsUnknown) {

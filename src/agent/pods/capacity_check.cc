@@ -5,7 +5,8 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "agent/pods/admission.h"
+#include "agent/pods/node_room.h"
+#include "agent/pods/pod_key.h"
 #include "base/status.h"
 #include "pod_runner/pod_level.h"
 
@@ -108,8 +109,7 @@ CapacityCheck::Outcome CapacityCheck::Look(const std::vector<PodTable::Worker>& 
     if (absl::IsNotFound(ended)) continue;  // it has gone by itself
     if (!ended.ok()) {
       const PodKey& key = worker.key();
-      outcome.status = FirstError(
-          outcome.status, Annotate(ended, absl::StrCat("pod ", key.pod_namespace, "/", key.name)));
+      outcome.status = FirstError(outcome.status, Annotate(ended, PodName(key)));
       continue;
     }
     events_.Add(subject, "Warning", each.verdict.reason, each.verdict.message);

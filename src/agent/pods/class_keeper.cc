@@ -4,12 +4,11 @@
 
 #include "absl/strings/str_cat.h"
 #include "agent/pods/passing.h"
+#include "agent/pods/pod_subject.h"
 #include "pod_runner/classes.h"
 
 namespace plimsoll::agent {
 namespace {
-
-constexpr absl::Duration kRuntimeAway = absl::Seconds(1);
 
 absl::Status CallFor(pod::Client& client, const ClassUpdate& update) {
   if (update.container.empty()) {
@@ -38,9 +37,8 @@ absl::Duration ClassKeeper::Make(const Means& means, const PodRecord& record,
   const auto retry = retry_at_.find(key);
   if (retry != retry_at_.end() && retry->second > now) return retry->second - now;
   const absl::Status status = CallFor(means.client, update);
-  if (IsPassing(status)) return kRuntimeAway;
-  const EventSubject subject = {
-      .kind = "Pod", .key = record.key, .uid = record.uid, .container = update.container};
+  if (IsPassing(status)) return kSoon;
+  const EventSubject subject = SubjectOf(record, update.container);
   if (status.ok()) {
     retry_at_.erase(key);
     back_off_.Forget(key);
@@ -62,7 +60,7 @@ ClassKeeper::Outcome ClassKeeper::Keep(const Means& means, const PodRecord& reco
   if (!pod::HasClassFields(pod) || !means.node) return outcome;
   const absl::StatusOr<NodeClasses> node = means.node();
   if (!node.ok()) {
-    outcome.pause = kRuntimeAway;
+    outcome.pause = kSoon;
     return outcome;
   }
   const std::vector<ClassUpdate> updates = ClassUpdates(pod, observed, *node);

@@ -2,7 +2,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "agent/pods/admission.h"
+#include "agent/pods/node_room.h"
 #include "pod_runner/classes.h"
 
 namespace plimsoll::agent {

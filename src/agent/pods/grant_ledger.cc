@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "agent/pods/admission.h"
+#include "agent/pods/node_room.h"
 #include "base/status.h"
 
 namespace plimsoll::agent {

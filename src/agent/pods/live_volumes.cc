@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "agent/pods/pod_subject.h"
 #include "pod_runner/context.h"
 #include "pod_runner/dir.h"
 #include "pod_runner/volume_dirs.h"
@@ -14,8 +15,7 @@ void LiveVolumes::Refresh(const PodRecord& record, PodStarter& starter) {
   if (host_.objects == nullptr) return;
   ObjectDirectory::Snapshot latest = host_.objects->Latest();
   if (latest.version == seen_) return;
-  const EventSubject subject = {
-      .kind = "Pod", .key = record.key, .uid = record.uid, .container = ""};
+  const EventSubject subject = SubjectOf(record);
   pod::PodContext context;
   const absl::Status described = pod::DescribeNode(host_.root, context);
   if (!described.ok()) {

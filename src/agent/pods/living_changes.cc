@@ -7,24 +7,22 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "agent/node/kube_time.h"
-#include "agent/pods/admission.h"
 #include "agent/pods/living_context.h"
+#include "agent/pods/node_room.h"
 #include "agent/pods/place_book.h"
 #include "agent/pods/pod_change.h"
+#include "agent/pods/pod_subject.h"
 #include "agent/pods/resize_check.h"
 #include "agent/pods/resize_limits.h"
 #include "agent/pods/resize_status.h"
 #include "base/status.h"
+#include "yaml/error_places.h"
 
 namespace plimsoll::agent {
 namespace {
 
 constexpr char kDeferred[] = "Deferred";
 constexpr char kInfeasible[] = "Infeasible";
-
-std::string PodName(const PodKey& pod) {
-  return absl::StrCat("pod ", pod.pod_namespace, "/", pod.name);
-}
 
 // The words of an admission, for a pod that goes on with less.
 std::string WithoutRejection(absl::string_view message) {
@@ -39,17 +37,17 @@ bool Same(const std::optional<PodVerdict>& one, const std::optional<PodVerdict>&
 }  // namespace
 
 absl::StatusOr<pod::Manifest> ManifestOnRecord(const nlohmann::json& object, const PodKey& pod) {
-  PLIMSOLL_ASSIGN_OR_RETURN(std::vector<pod::Manifest> manifests,
-                            pod::ParseManifests(object.dump(), PodName(pod)));
-  if (manifests.size() == 1) return std::move(manifests.front());
+  absl::StatusOr<std::vector<pod::Manifest>> manifests =
+      pod::ParseManifests(object.dump(), PodName(pod));
+  if (!manifests.ok()) return WithoutPlaces(manifests.status(), PodName(pod));
+  if (manifests->size() == 1) return std::move(manifests->front());
   return absl::InternalError(
-      absl::StrCat(PodName(pod), " is on record as ", manifests.size(), " pods"));
+      absl::StrCat(PodName(pod), " is on record as ", manifests->size(), " pods"));
 }
 
 void LivingChanges::Tell(const PodRecord& record, const char* type, const char* reason,
                          absl::string_view message) {
-  host_.events.Add({.kind = "Pod", .key = record.key, .uid = record.uid, .container = ""}, type,
-                   reason, message);
+  host_.events.Add(SubjectOf(record), type, reason, message);
 }
 
 LivingChanges::Others LivingChanges::OthersOf(const PodWorker& pod,

@@ -4,6 +4,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "agent/pods/passing.h"
+#include "agent/pods/pod_key.h"
 
 namespace plimsoll::agent {
 
@@ -28,8 +29,8 @@ bool LogKeeper::LookAt(const PodKey& pod, const ObservedContainer& container) {
   const bool has_ended =
       absl::IsNotFound(rotated.status()) || absl::IsFailedPrecondition(rotated.status());
   if (!rotated.ok() && !away && !has_ended) {
-    options_.note(absl::StrCat("pod ", pod.pod_namespace, "/", pod.name, ": log of container ",
-                               container.name, " is not rotated: ", rotated.status().message()));
+    options_.note(absl::StrCat(PodName(pod), ": log of container ", container.name,
+                               " is not rotated: ", rotated.status().message()));
   }
   return !away;
 }

@@ -14,6 +14,7 @@
 #include "agent/pods/living_context.h"
 #include "agent/pods/passing.h"
 #include "agent/pods/place_book.h"
+#include "agent/pods/pod_subject.h"
 #include "pod_runner/to_cri.h"
 #include "resources/cpu_set.h"
 
@@ -22,7 +23,6 @@ namespace {
 
 using CriResources = ::runtime::v1::LinuxContainerResources;
 
-constexpr absl::Duration kAskSoon = absl::Seconds(1);
 constexpr char kSwapMaxFile[] = "memory.swap.max";
 constexpr int64_t kSwapPage = 4096;
 
@@ -139,7 +139,7 @@ PlaceKeeper::Outcome PlaceKeeper::Keep(const PodHost& host, const PodRecord& rec
     }
   }
   // Managers that aren't known yet wake the pod once they are.
-  if (!status.ok() && !IsPassing(status)) outcome.pause = kAskSoon;
+  if (!status.ok() && !IsPassing(status)) outcome.pause = kSoon;
   return outcome;
 }
 
@@ -182,7 +182,7 @@ absl::Duration PlaceKeeper::Send(const PodHost& host, const PodRecord& record,
   request.set_container_id(run.id);
   *request.mutable_linux() = update;
   const absl::Status status = host.client.updates().Container(request);
-  if (IsPassing(status)) return kAskSoon;
+  if (IsPassing(status)) return kSoon;
   if (absl::IsUnimplemented(status)) {
     sent.has_no_call = true;
     TellOfNoCall(host, record, run, update);
@@ -204,10 +204,9 @@ void PlaceKeeper::TellOfNoCall(const PodHost& host, const PodRecord& record,
       "the runtime has no UpdateContainerResources: running containers stay as they are, and ",
       "container ", run.name, " doesn't get ", WordsOf(update),
       "; its next start does, or a runtime with that call");
-  host.events.Add({.kind = "Pod", .key = record.key, .uid = record.uid, .container = ""}, "Warning",
-                  "NoResourceUpdates", fault);
+  host.events.Add(SubjectOf(record), "Warning", "NoResourceUpdates", fault);
   if (host.note) {
-    host.note(absl::StrCat("pod ", record.key.pod_namespace, "/", record.key.name, ": ", fault));
+    host.note(absl::StrCat(PodName(record.key), ": ", fault));
   }
 }
 
@@ -215,8 +214,7 @@ absl::Duration PlaceKeeper::Fail(const PodHost& host, const PodRecord& record,
                                  const ObservedContainer& run, const Resources& update,
                                  absl::string_view why) {
   host.events.Add(
-      {.kind = "Pod", .key = record.key, .uid = record.uid, .container = run.name}, "Warning",
-      "FailedUpdateResources",
+      SubjectOf(record, run.name), "Warning", "FailedUpdateResources",
       absl::StrCat("Container ", run.name, " can't be moved to ", WordsOf(update), ": ", why));
   const absl::Time now = host.clock.Now();
   back_off_.OnAttempt(run.id, now);

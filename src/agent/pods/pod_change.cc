@@ -97,7 +97,7 @@ PodChange ChangeOf(const Json& before, const Json& after) {
 }
 
 absl::Status ForbiddenChange(const PodKey& pod, const PodChange& change) {
-  const std::string name = absl::StrCat("pod ", pod.pod_namespace, "/", pod.name);
+  const std::string name = PodName(pod);
   if (!absl::StartsWith(change.fixed, "/spec")) {
     return absl::FailedPreconditionError(absl::StrCat(
         name, " is there, and differs in ", change.fixed,

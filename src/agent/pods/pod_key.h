@@ -5,6 +5,8 @@
 #include <compare>
 #include <string>
 
+#include "absl/strings/str_cat.h"
+
 namespace plimsoll::agent {
 
 // Two pods of one agent never share a key.
@@ -13,6 +15,11 @@ struct PodKey {
   std::string name;
   auto operator<=>(const PodKey&) const = default;
 };
+
+// "pod default/web", for messages.
+inline std::string PodName(const PodKey& pod) {
+  return absl::StrCat("pod ", pod.pod_namespace, "/", pod.name);
+}
 
 }  // namespace plimsoll::agent
 

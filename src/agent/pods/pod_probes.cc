@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
+#include "agent/pods/container_manifest.h"
 #include "agent/pods/plan.h"
 #include "agent/probes/prober.h"
 #include "base/status.h"
@@ -14,14 +15,8 @@
 namespace plimsoll::agent {
 namespace {
 
-const pod::ContainerManifest* ManifestOf(const pod::Manifest& pod, const std::string& name) {
-  const auto it = std::find_if(pod.containers.begin(), pod.containers.end(),
-                               [&](const auto& each) { return each.name == name; });
-  return it == pod.containers.end() ? nullptr : &*it;
-}
-
 bool HasStartupProbe(const pod::Manifest& pod, const std::string& name) {
-  const pod::ContainerManifest* const manifest = ManifestOf(pod, name);
+  const pod::ContainerManifest* const manifest = ContainerManifestOf(pod, name);
   return manifest != nullptr && manifest->startup.has_value();
 }
 
@@ -105,7 +100,7 @@ absl::StatusOr<bool> PodProbes::StopFailed(const PodRecord& record, const Observ
     any = true;
     stopped_.insert(each.id);
     const FailedProbe& failed = *it->second.failed;
-    const pod::ContainerManifest* const manifest = ManifestOf(pod_, each.name);
+    const pod::ContainerManifest* const manifest = ContainerManifestOf(pod_, each.name);
     const bool restarts = RestartsAfterExit(pod_, *manifest, 1);
     const std::string why =
         absl::StrCat("Container ", each.name, " failed ",

@@ -8,6 +8,7 @@
 #include "agent/pods/device_answers.h"
 #include "agent/pods/living_context.h"
 #include "agent/pods/pod_counters.h"
+#include "agent/pods/pod_subject.h"
 #include "agent/pods/start_events.h"
 #include "base/random_id.h"
 #include "base/status.h"
@@ -70,10 +71,6 @@ bool RefersToObjects(const pod::Manifest& pod) {
 
 }  // namespace
 
-EventSubject PodStarter::SubjectOf(const PodRecord& record, const std::string& container) const {
-  return {.kind = "Pod", .key = record.key, .uid = record.uid, .container = container};
-}
-
 // The search begins at a random range, so that two agents of one machine seldom meet.
 absl::StatusOr<uint32_t> PodStarter::ChooseIds(const PodRecord& record, KeepIds keep) {
   if (pod_.host_users || record.first_id != 0) return record.first_id;
@@ -128,7 +125,7 @@ absl::Status PodStarter::Prepare(const PodRecord& record, KeepIds keep) {
     PLIMSOLL_RETURN_IF_ERROR(CheckPresence(stock, record.grant));
   }
   context_.devices = record.grant.device_answers;
-  PLIMSOLL_RETURN_IF_ERROR(BringVolumes(SubjectOf(record, "")));
+  PLIMSOLL_RETURN_IF_ERROR(BringVolumes(SubjectOf(record)));
   PLIMSOLL_ASSIGN_OR_RETURN(pod::PodDir dir, pod::MakePodDir(host_.root, host_.state_directory,
                                                              record.uid, pod_, context_));
   context_.log_directory = dir.log_directory;
@@ -189,7 +186,7 @@ absl::Status PodStarter::CheckNoNamesake() const {
                        });
     if (!lives) continue;
     return absl::FailedPreconditionError(
-        absl::StrCat("pod ", pod_.pod_namespace, "/", pod_.name, " runs already in sandbox ",
+        absl::StrCat(PodName({pod_.pod_namespace, pod_.name}), " runs already in sandbox ",
                      each.id().substr(0, kShortId),
                      ", which this agent made and has no record of: its database was lost. "
                      "`plimsoll rm --force ",

@@ -77,7 +77,6 @@ class PodStarter {
   absl::Status PrepareLastWords(const std::string& directory);
   absl::StatusOr<std::string> Create(const PodRecord& record, size_t index,
                                      const std::string& sandbox, uint32_t attempt);
-  EventSubject SubjectOf(const PodRecord& record, const std::string& container) const;
 
   const PodHost& host_;
   const pod::Manifest& pod_;

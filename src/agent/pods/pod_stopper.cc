@@ -5,6 +5,8 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "agent/pods/container_manifest.h"
+#include "agent/pods/pod_subject.h"
 #include "base/parallel_for.h"
 #include "base/status.h"
 #include "pod_runner/hooks.h"
@@ -17,25 +19,17 @@ using Role = resources::ContainerRequirements::Role;
 
 }  // namespace
 
-const pod::ContainerManifest* PodStopper::ManifestOf(const ObservedContainer& container) const {
-  for (const pod::ContainerManifest& each : pod_.containers) {
-    if (each.name == container.name) return &each;
-  }
-  return nullptr;
-}
-
 void PodStopper::RunPreStop(const PodRecord& record, const ObservedContainer& container,
                             int64_t grace_s) {
-  const pod::ContainerManifest* manifest = ManifestOf(container);
+  const pod::ContainerManifest* manifest = ContainerManifestOf(pod_, container.name);
   const bool has_hook = manifest != nullptr && manifest->lifecycle.pre_stop;
   if (!has_hook || grace_s == 0 || container.state != ContainerState::kRunning) return;
   const absl::Status status = pod::RunHook(
       host_.client, {container.id, container.sandbox_id}, *manifest->lifecycle.pre_stop, grace_s,
       [&] { return host_.client.abandoned() || AtMost(grace_s) < grace_s; });
   if (status.ok()) return;
-  host_.events.Add(
-      {.kind = "Pod", .key = record.key, .uid = record.uid, .container = container.name}, "Warning",
-      "FailedPreStopHook", absl::StrCat("PreStopHook failed: ", status.message()));
+  host_.events.Add(SubjectOf(record, container.name), "Warning", "FailedPreStopHook",
+                   absl::StrCat("PreStopHook failed: ", status.message()));
 }
 
 std::vector<PodStopper::Doomed> PodStopper::DoomedOf(const ObservedPod& observed,
@@ -43,13 +37,14 @@ std::vector<PodStopper::Doomed> PodStopper::DoomedOf(const ObservedPod& observed
   std::vector<Doomed> all, sidecars;
   for (const ObservedContainer& each : observed.containers) {
     if (each.sandbox_id != sandbox || each.state == ContainerState::kExited) continue;
-    const pod::ContainerManifest* manifest = ManifestOf(each);
+    const pod::ContainerManifest* manifest = ContainerManifestOf(pod_, each.name);
     const bool is_sidecar = manifest != nullptr && manifest->role == Role::kSidecar;
     (is_sidecar ? sidecars : all).push_back({&each, 0});
   }
   // The manifest's containers lie one behind the other.
   std::sort(sidecars.begin(), sidecars.end(), [this](const Doomed& one, const Doomed& other) {
-    return ManifestOf(*one.container) > ManifestOf(*other.container);
+    return ContainerManifestOf(pod_, one.container->name) >
+           ContainerManifestOf(pod_, other.container->name);
   });
   for (size_t i = 0; i < sidecars.size(); ++i) all.push_back({sidecars[i].container, i + 1});
   return all;
@@ -80,9 +75,7 @@ absl::Status PodStopper::StopOne(const PodRecord& record, const ObservedContaine
 
 void PodStopper::TellKilling(const PodRecord& record, const ObservedContainer& container,
                              const std::string& why) {
-  host_.events.Add(
-      {.kind = "Pod", .key = record.key, .uid = record.uid, .container = container.name}, "Normal",
-      "Killing", why);
+  host_.events.Add(SubjectOf(record, container.name), "Normal", "Killing", why);
 }
 
 absl::Status PodStopper::StopContainers(const PodRecord& record, const std::vector<Doomed>& all,

@@ -46,8 +46,6 @@ class PodStopper {
   absl::Status Remove(const ObservedPod& observed);
 
  private:
-  // Null: the manifest has no such container.
-  const pod::ContainerManifest* ManifestOf(const ObservedContainer& container) const;
   // A container of the sandbox that has not ended. Those of a lower rank end first.
   struct Doomed {
     const ObservedContainer* container = nullptr;

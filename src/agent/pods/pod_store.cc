@@ -40,7 +40,7 @@ absl::Status Prepare(sqlite::Database& database, const std::string& path) {
   PLIMSOLL_ASSIGN_OR_RETURN(sqlite::Transaction transaction, sqlite::Transaction::Begin(database));
   if (version < 1) PLIMSOLL_RETURN_IF_ERROR(database.Execute(kFirstSchema));
   if (version < 2) PLIMSOLL_RETURN_IF_ERROR(database.Execute(kSecondSchema));
-  PLIMSOLL_RETURN_IF_ERROR(database.Execute(PodWishes::kSchema));
+  PLIMSOLL_RETURN_IF_ERROR(database.Execute(ImportedGrants::kSchema));
   PLIMSOLL_RETURN_IF_ERROR(
       database.Execute(absl::StrCat("PRAGMA user_version = ", kSchemaVersion)));
   return transaction.Commit();
@@ -144,10 +144,10 @@ absl::StatusOr<std::unique_ptr<PodStore>> PodStore::Open(const FsRoot& directory
                             database->Prepare("DELETE FROM pods WHERE uid = ?"));
   PLIMSOLL_ASSIGN_OR_RETURN(sqlite::Statement has,
                             database->Prepare("SELECT uid FROM pods WHERE uid = ?"));
-  PLIMSOLL_ASSIGN_OR_RETURN(PodWishes wishes, PodWishes::Open(*database));
+  PLIMSOLL_ASSIGN_OR_RETURN(ImportedGrants imported, ImportedGrants::Open(*database));
   return std::unique_ptr<PodStore>(new PodStore(std::move(reserve), std::move(database),
                                                 std::move(load), std::move(put), std::move(remove),
-                                                std::move(has), std::move(wishes)));
+                                                std::move(has), std::move(imported)));
 }
 
 absl::StatusOr<PodStore::Loaded> PodStore::Load() {
@@ -206,7 +206,7 @@ absl::Status PodStore::PutAll(const std::vector<PodRecord>& pods) {
                                       pod.object.dump(), pod.file, absl::ToUnixNanos(pod.created),
                                       NanosOf(pod.deleted), pod.grace_s, verdict.reason,
                                       verdict.message, int64_t{pod.first_id}, ExtraOf(pod)));
-    PLIMSOLL_RETURN_IF_ERROR(wishes_.Use(UidIn(pod.object), pod.key));
+    PLIMSOLL_RETURN_IF_ERROR(imported_.Use(UidIn(pod.object), pod.key));
   }
   return transaction.Commit();
 }
@@ -217,23 +217,23 @@ absl::Status PodStore::Remove(const std::string& uid) {
       /*ends=*/true, [&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return remove_.Run(uid); });
 }
 
-absl::StatusOr<std::optional<PodGrant>> PodStore::WishFor(const std::string& uid,
-                                                          const PodKey& key) {
+absl::StatusOr<std::optional<PodGrant>> PodStore::ImportedGrantFor(const std::string& uid,
+                                                                   const PodKey& key) {
   const absl::MutexLock lock(&mutex_);
-  return wishes_.For(uid, key);
+  return imported_.For(uid, key);
 }
 
-absl::Status PodStore::PutWishes(const std::vector<PodWish>& wishes) {
+absl::Status PodStore::PutImportedGrants(const std::vector<ImportedGrant>& grants) {
   const absl::MutexLock lock(&mutex_);
   PLIMSOLL_ASSIGN_OR_RETURN(sqlite::Transaction transaction,
                             sqlite::Transaction::Begin(*database_));
-  PLIMSOLL_RETURN_IF_ERROR(wishes_.Replace(wishes));
+  PLIMSOLL_RETURN_IF_ERROR(imported_.Replace(grants));
   return transaction.Commit();
 }
 
-absl::StatusOr<std::vector<PodWish>> PodStore::Wishes() {
+absl::StatusOr<std::vector<ImportedGrant>> PodStore::AllImportedGrants() {
   const absl::MutexLock lock(&mutex_);
-  return wishes_.All();
+  return imported_.All();
 }
 
 }  // namespace plimsoll::agent

@@ -13,8 +13,8 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/synchronization/mutex.h"
+#include "agent/pods/imported_grants.h"
 #include "agent/pods/pod_record.h"
-#include "agent/pods/pod_wishes.h"
 #include "agent/pods/unreadable_pod.h"
 #include "base/fs_root.h"
 #include "sqlite/database.h"
@@ -39,30 +39,31 @@ class PodStore {
   absl::StatusOr<Loaded> Load();
   absl::StatusOr<std::set<std::string>> Uids();
   // Inserts pods, or changes those whose uid is there; all or none. Uid, key, file and creation of
-  // a pod stay. Wishes for these pods are used up. FAILED_PRECONDITION: another pod has the key.
-  // RESOURCE_EXHAUSTED: the disk is full, and not all of the pods are ending (being deleted, or
-  // with a verdict and there already), or the reserve is used up too.
+  // a pod stay. Imported grants of these pods are used up. FAILED_PRECONDITION: another pod has the
+  // key. RESOURCE_EXHAUSTED: the disk is full, and not all of the pods are ending (being deleted,
+  // or with a verdict and there already), or the reserve is used up too.
   absl::Status Put(const std::vector<PodRecord>& pods);
   // OK without such a row.
   absl::Status Remove(const std::string& uid);
 
-  // What a pod had under a kubelet, for its admission (see PodWishes::For). Put uses it up.
-  absl::StatusOr<std::optional<PodGrant>> WishFor(const std::string& uid, const PodKey& key);
+  // What a pod had under a kubelet, for its admission (see ImportedGrants::For). Put uses it up.
+  absl::StatusOr<std::optional<PodGrant>> ImportedGrantFor(const std::string& uid,
+                                                           const PodKey& key);
   // These take the place of all.
-  absl::Status PutWishes(const std::vector<PodWish>& wishes);
-  absl::StatusOr<std::vector<PodWish>> Wishes();
+  absl::Status PutImportedGrants(const std::vector<ImportedGrant>& grants);
+  absl::StatusOr<std::vector<ImportedGrant>> AllImportedGrants();
 
  private:
   PodStore(sqlite::DiskReserve reserve, std::unique_ptr<sqlite::Database> database,
            sqlite::Statement load, sqlite::Statement put, sqlite::Statement remove,
-           sqlite::Statement has, PodWishes wishes)
+           sqlite::Statement has, ImportedGrants imported)
       : reserve_(std::move(reserve)),
         database_(std::move(database)),
         load_(std::move(load)),
         put_(std::move(put)),
         remove_(std::move(remove)),
         has_(std::move(has)),
-        wishes_(std::move(wishes)) {}
+        imported_(std::move(imported)) {}
   // The pod's new row ends it, which makes room. False for a new pod that was refused as it came.
   bool Ends(const PodRecord& pod) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   absl::Status PutAll(const std::vector<PodRecord>& pods) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
@@ -74,7 +75,7 @@ class PodStore {
   sqlite::Statement put_ ABSL_GUARDED_BY(mutex_);
   sqlite::Statement remove_ ABSL_GUARDED_BY(mutex_);
   sqlite::Statement has_ ABSL_GUARDED_BY(mutex_);
-  PodWishes wishes_ ABSL_GUARDED_BY(mutex_);
+  ImportedGrants imported_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace plimsoll::agent

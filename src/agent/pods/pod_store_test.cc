@@ -209,14 +209,14 @@ TEST_F(PodStoreTest, AnUnreadableGrantMakesARowUnreadable) {
 }
 
 // The tables as the second schema made them.
-TEST_F(PodStoreTest, ADatabaseOfTheSecondSchemaGetsWishes) {
+TEST_F(PodStoreTest, ADatabaseOfTheSecondSchemaGetsImportedGrants) {
   ASSERT_TRUE(Open()->Put({RecordOf("a")}).ok());
   Execute("DROP TABLE wishes; PRAGMA user_version = 2");
   const auto store = Open();
   ASSERT_NE(store, nullptr);
   EXPECT_EQ(store->Load()->pods.size(), 1u);
-  EXPECT_TRUE(store->PutWishes({{"u", {"default", "b"}, PodGrant()}}).ok());
-  EXPECT_EQ(Open()->Wishes()->size(), 1u);
+  EXPECT_TRUE(store->PutImportedGrants({{"u", {"default", "b"}, PodGrant()}}).ok());
+  EXPECT_EQ(Open()->AllImportedGrants()->size(), 1u);
 }
 
 PodGrant GrantOfCpus(const std::string& cpus) {
@@ -225,51 +225,52 @@ PodGrant GrantOfCpus(const std::string& cpus) {
   return grant;
 }
 
-TEST_F(PodStoreTest, AWishIsForItsUidOrItsNameAndIsUsedUpWithThePodsRow) {
+TEST_F(PodStoreTest, AnImportedGrantIsForItsUidOrItsNameAndIsUsedUpWithThePodsRow) {
   ASSERT_TRUE(Open()
-                  ->PutWishes({{"u1", {"default", "a"}, GrantOfCpus("1")},
-                               {"u2", {"default", "b"}, GrantOfCpus("2")},
-                               {"u3", {"other", "x"}, GrantOfCpus("3")}})
+                  ->PutImportedGrants({{"u1", {"default", "a"}, GrantOfCpus("1")},
+                                       {"u2", {"default", "b"}, GrantOfCpus("2")},
+                                       {"u3", {"other", "x"}, GrantOfCpus("3")}})
                   .ok());
   const auto store = Open();
-  EXPECT_EQ(**store->WishFor("new", {"default", "a"}), GrantOfCpus("1"));
-  EXPECT_EQ(**store->WishFor("u2", {"default", "a"}), GrantOfCpus("2")) << "the uid counts first";
-  EXPECT_FALSE(store->WishFor("new", {"other", "a"})->has_value());
+  EXPECT_EQ(**store->ImportedGrantFor("new", {"default", "a"}), GrantOfCpus("1"));
+  EXPECT_EQ(**store->ImportedGrantFor("u2", {"default", "a"}), GrantOfCpus("2"))
+      << "the uid counts first";
+  EXPECT_FALSE(store->ImportedGrantFor("new", {"other", "a"})->has_value());
   PodRecord renamed = RecordOf("c");
   renamed.object["metadata"]["uid"] = "u3";
   EXPECT_EQ(UidIn(renamed.object), "u3");
   ASSERT_TRUE(store->Put({RecordOf("a"), renamed}).ok());
-  EXPECT_FALSE(store->WishFor("new", {"default", "a"})->has_value());
-  const auto left = Open()->Wishes();
+  EXPECT_FALSE(store->ImportedGrantFor("new", {"default", "a"})->has_value());
+  const auto left = Open()->AllImportedGrants();
   ASSERT_EQ(left->size(), 1u);
   EXPECT_EQ(left->front().uid, "u2");
   EXPECT_EQ(left->front().key.name, "b");
 }
 
-TEST_F(PodStoreTest, AFailedPutUsesNoWishUp) {
+TEST_F(PodStoreTest, AFailedPutUsesNoImportedGrantUp) {
   const auto store = Open();
   ASSERT_TRUE(store->Put({RecordOf("a")}).ok());
-  ASSERT_TRUE(store->PutWishes({{"u", {"default", "b"}, GrantOfCpus("1")}}).ok());
+  ASSERT_TRUE(store->PutImportedGrants({{"u", {"default", "b"}, GrantOfCpus("1")}}).ok());
   PodRecord namesake = RecordOf("a");
   namesake.uid = "another";
   EXPECT_FALSE(store->Put({RecordOf("b"), namesake}).ok());
-  EXPECT_TRUE(store->WishFor("new", {"default", "b"})->has_value());
+  EXPECT_TRUE(store->ImportedGrantFor("new", {"default", "b"})->has_value());
 }
 
-TEST_F(PodStoreTest, NewWishesTakeThePlaceOfAll) {
+TEST_F(PodStoreTest, NewImportedGrantsTakeThePlaceOfAll) {
   const auto store = Open();
-  ASSERT_TRUE(store->PutWishes({{"u1", {"default", "a"}, GrantOfCpus("1")}}).ok());
-  ASSERT_TRUE(store->PutWishes({{"u2", {"default", "b"}, GrantOfCpus("2")}}).ok());
-  EXPECT_FALSE(store->WishFor("u1", {"default", "a"})->has_value());
-  EXPECT_TRUE(store->WishFor("u2", {"default", "x"})->has_value());
+  ASSERT_TRUE(store->PutImportedGrants({{"u1", {"default", "a"}, GrantOfCpus("1")}}).ok());
+  ASSERT_TRUE(store->PutImportedGrants({{"u2", {"default", "b"}, GrantOfCpus("2")}}).ok());
+  EXPECT_FALSE(store->ImportedGrantFor("u1", {"default", "a"})->has_value());
+  EXPECT_TRUE(store->ImportedGrantFor("u2", {"default", "x"})->has_value());
 }
 
-TEST_F(PodStoreTest, ADamagedWishIsNone) {
-  ASSERT_TRUE(Open()->PutWishes({{"u1", {"default", "a"}, GrantOfCpus("1")}}).ok());
+TEST_F(PodStoreTest, ADamagedImportedGrantIsNone) {
+  ASSERT_TRUE(Open()->PutImportedGrants({{"u1", {"default", "a"}, GrantOfCpus("1")}}).ok());
   Execute("UPDATE wishes SET pod_grant = 'no json'");
   const auto store = Open();
-  EXPECT_FALSE(store->WishFor("u1", {"default", "a"})->has_value());
-  EXPECT_THAT(*store->Wishes(), IsEmpty());
+  EXPECT_FALSE(store->ImportedGrantFor("u1", {"default", "a"})->has_value());
+  EXPECT_THAT(*store->AllImportedGrants(), IsEmpty());
 }
 
 class PodStoreOnASmallDiskTest : public sqlite::SmallDiskTest {

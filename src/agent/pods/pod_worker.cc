@@ -6,12 +6,12 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "agent/counters/timed_work.h"
-#include "agent/pods/admission.h"
+#include "agent/pods/container_manifest.h"
 #include "agent/pods/device_answers.h"
+#include "agent/pods/node_room.h"
 #include "agent/pods/passing.h"
-#include "agent/pods/places.h"
-#include "agent/pods/pod_change.h"
 #include "agent/pods/pod_counters.h"
+#include "agent/pods/pod_subject.h"
 #include "agent/pods/resize_restarts.h"
 #include "base/status.h"
 #include "pod_runner/dir.h"
@@ -21,33 +21,12 @@
 namespace plimsoll::agent {
 namespace {
 
-// A runtime that can't be reached, or whose answer was lost, is asked again soon.
-constexpr absl::Duration kSoon = absl::Seconds(1);
-
 // Names of retries.
 constexpr char kSandbox[] = "sandbox";
 constexpr char kDevices[] = "devices";
-constexpr char kGroup[] = "group";
 
 void Shorten(absl::Duration& pause, absl::Duration other) {
   pause = std::min(pause, std::max(other, absl::ZeroDuration()));
-}
-
-// Removes the control group of a pod that has ended, as kubelet does: a QoS class weighs by its
-// living pods, and memory that is charged to the group is given back. False while something runs in
-// it.
-absl::StatusOr<bool> DropGroup(const PodHost& host, const PodRecord& record,
-                               const ObservedPod& last) {
-  if (last.ReadySandbox() != nullptr || last.AnyRunning()) return false;
-  if (host.remove_group) PLIMSOLL_RETURN_IF_ERROR(host.remove_group(record));
-  return true;
-}
-
-// A pod that has no CPUs on record when its worker begins has a group with a quota. Of any other,
-// the agent before may have been killed in between.
-std::optional<bool> FirstQuota(const PodGrant& grant) {
-  const bool has_none = grant.containers.empty() && grant.pod.Empty();
-  return has_none ? std::optional(false) : std::nullopt;
 }
 
 bool AllBegan(const pod::Manifest& pod, const ObservedPod& observed) {
@@ -60,22 +39,16 @@ bool AllBegan(const pod::Manifest& pod, const ObservedPod& observed) {
 // The container's last words, from its directory or its log.
 std::string LastWordsOf(const PodHost& host, const std::string& uid, const pod::Manifest& pod,
                         const ObservedContainer& ended) {
-  for (const pod::ContainerManifest& each : pod.containers) {
-    if (each.name != ended.name) continue;
-    return pod::TerminationMessage(host.root, pod::PodDirPath(host.state_directory, uid),
-                                   {each, ended.attempt, ended.exit_code, ended.log_path});
-  }
-  return "";
+  const pod::ContainerManifest* const container = ContainerManifestOf(pod, ended.name);
+  if (container == nullptr) return "";
+  return pod::TerminationMessage(host.root, pod::PodDirPath(host.state_directory, uid),
+                                 {*container, ended.attempt, ended.exit_code, ended.log_path});
 }
 
 // For the pod's status.
 DeviceStock StockFor(const PodHost& host, const PodRecord& record) {
   if (host.device_manager == nullptr || record.grant.devices.empty()) return {};
   return host.device_manager->Stock();
-}
-
-EventSubject SubjectOf(const PodRecord& record, const std::string& container = "") {
-  return {.kind = "Pod", .key = record.key, .uid = record.uid, .container = container};
 }
 
 }  // namespace
@@ -96,160 +69,31 @@ PodWorker::PodWorker(const PodHost& host, PodRecord record, pod::Manifest manife
       probes_(host, manifest_),
       memory_{.begun = std::make_shared<const pod::Manifest>(manifest_),
               .restarts = Restarts(host.clock, host.events),
-              .group_exclusive = FirstQuota(record.grant)},
-      shared_{.record = std::move(record), .manifest = memory_.begun} {}
+              .group = GroupKeeper(record.grant)},
+      state_(host.store, std::move(record), memory_.begun) {}
 
-PodRecord PodWorker::record() const {
-  const absl::MutexLock lock(&mutex_);
-  return shared_.record;
-}
-
-PodGrant PodWorker::grant() const {
-  const absl::MutexLock lock(&mutex_);
-  return shared_.record.grant;
-}
-
-std::shared_ptr<const pod::Manifest> PodWorker::manifest() const {
-  const absl::MutexLock lock(&mutex_);
-  return shared_.manifest;
-}
-
-ObservedPod PodWorker::observed() const {
-  const absl::MutexLock lock(&mutex_);
-  return shared_.observed;
-}
-
-bool PodWorker::is_active() const {
-  const absl::MutexLock lock(&mutex_);
-  return !shared_.has_ended && !shared_.record.verdict;
-}
-
-bool PodWorker::has_looked() const {
-  const absl::MutexLock lock(&mutex_);
-  return shared_.has_looked;
-}
-
-bool PodWorker::holds_grant() const {
-  const absl::MutexLock lock(&mutex_);
-  if (shared_.record.grant.Empty()) return false;
-  const bool has_ended = shared_.has_ended || shared_.record.verdict.has_value();
-  return !shared_.has_looked || !has_ended || shared_.may_have_started ||
-         shared_.observed.AnyRunning();
-}
-
-absl::Status PodWorker::ReleaseGrant() {
-  const absl::Status status = Change([](PodRecord& record) { Apply(std::nullopt, record); });
-  return absl::IsNotFound(status) ? absl::OkStatus() : status;
-}
-
-void PodWorker::Apply(const std::optional<PodGrant>& grant, PodRecord& record) {
-  if (!grant) {
-    record.grant = {};
-    record.is_grant_released = true;
-    return;
-  }
-  record.grant.containers = grant->containers;
-  record.grant.pod = grant->pod;
-}
-
-absl::Status PodWorker::PutGrants(PodStore& store, std::vector<Regrant> regrants) {
-  // The order of the locks is always the same.
-  std::sort(regrants.begin(), regrants.end(), [](const Regrant& one, const Regrant& other) {
-    return one.pod->uid_ < other.pod->uid_;
-  });
-  std::vector<PodRecord> next;
-  return PutLocked(store, regrants, next);
-}
-
-// No record may change between its copy here and the row on the disk, so all locks are held then.
-absl::Status PodWorker::PutLocked(PodStore& store, absl::Span<const Regrant> regrants,
-                                  std::vector<PodRecord>& next) {
-  if (regrants.empty()) return next.empty() ? absl::OkStatus() : store.Put(next);
-  PodWorker& pod = *regrants.front().pod;
-  const absl::MutexLock lock(&pod.mutex_);
-  if (pod.shared_.is_gone) return PutLocked(store, regrants.subspan(1), next);
-  const size_t place = next.size();
-  next.push_back(pod.shared_.record);
-  Apply(regrants.front().grant, next.back());
-  PLIMSOLL_RETURN_IF_ERROR(PutLocked(store, regrants.subspan(1), next));
-  pod.shared_.record = std::move(next[place]);
-  ++pod.shared_.changes;
-  return absl::OkStatus();
-}
-
-void PodWorker::OnDevices() {
-  const absl::MutexLock lock(&mutex_);
-  shared_.has_device_news = true;
-}
-
-absl::Status PodWorker::Change(absl::FunctionRef<void(PodRecord&)> change,
-                               std::shared_ptr<const pod::Manifest> manifest) {
-  const absl::MutexLock lock(&mutex_);
-  if (shared_.is_gone) {
-    return absl::NotFoundError(
-        absl::StrCat("pod ", key_.pod_namespace, "/", key_.name, " has gone"));
-  }
-  PodRecord next = shared_.record;
-  change(next);
-  PLIMSOLL_RETURN_IF_ERROR(host_.store.Put({next}));
-  shared_.record = std::move(next);
-  ++shared_.changes;
-  if (manifest != nullptr) shared_.manifest = std::move(manifest);
-  return absl::OkStatus();
-}
-
-absl::Status PodWorker::Forget() {
-  const absl::MutexLock lock(&mutex_);
-  PLIMSOLL_RETURN_IF_ERROR(host_.store.Remove(uid_));
-  shared_.is_gone = true;
-  return absl::OkStatus();
+absl::Status PodWorker::PutGrants(PodStore& store, const std::vector<Regrant>& regrants) {
+  std::vector<PodState::Regrant> all;
+  for (const Regrant& each : regrants) all.push_back({&each.pod->state_, each.grant});
+  return PodState::PutGrants(store, std::move(all));
 }
 
 absl::Status PodWorker::Delete(int64_t grace_s) {
-  bool changes = false;
-  PLIMSOLL_RETURN_IF_ERROR(Change([&](PodRecord& record) {
-    changes = !record.deleted || grace_s < record.grace_s;
-    if (!changes) return;
-    if (!record.deleted) record.deleted = host_.clock.Now();
-    record.grace_s = grace_s;
-  }));
+  PLIMSOLL_ASSIGN_OR_RETURN(const bool changes, state_.Delete(host_.clock.Now(), grace_s));
   if (changes) stopper_.Hasten(grace_s);
   return absl::OkStatus();
 }
 
-absl::Status PodWorker::Put(const SpecChange& change) {
-  return Change(
-      [&](PodRecord& record) {
-        const nlohmann::json before = record.Allocated();
-        if (ChangeOf(record.object, change.object).any) ++record.generation;
-        record.object = change.object;
-        record.pending = change.pending;
-        record.allocated = change.manifest == nullptr ? before : nlohmann::json();
-        // Classes have their own way (ClassKeeper), which waits for no generation.
-        if (change.manifest == nullptr || !ChangeOf(before, change.object).amounts) return;
-        record.allocated_generation = record.generation;
-        if (record.actuated.is_null()) record.actuated = before;
-      },
-      change.manifest);
-}
-
 PodRecord PodWorker::Begin() {
-  const absl::MutexLock lock(&mutex_);
-  if (std::exchange(shared_.has_device_news, false)) memory_.retries.Hasten(kDevices);
-  shared_.may_have_started |= !shared_.has_ended && !shared_.record.verdict;
-  if (memory_.begun != shared_.manifest) {
-    memory_.begun = shared_.manifest;
+  PodState::Begun begun = state_.BeginStep();
+  if (begun.has_device_news) memory_.retries.Hasten(kDevices);
+  if (memory_.begun != begun.manifest) {
+    memory_.begun = std::move(begun.manifest);
     manifest_ = *memory_.begun;
     starter_.Renew();
     memory_.resizes.Forget();
   }
-  return shared_.record;
-}
-
-absl::Status PodWorker::Evict(const PodVerdict& verdict) {
-  return Change([&](PodRecord& record) {
-    if (!record.verdict) record.verdict = verdict;
-  });
+  return std::move(begun.record);
 }
 
 PodWorker::Next PodWorker::RetryAfter(const absl::Status& status) {
@@ -275,12 +119,10 @@ PodWorker::Next PodWorker::Step() {
   Pause pause = record.verdict ? StopAll(record, *observed)
                                : std::min({GoOn(record, *observed), *left, look});
   if (is_active()) {
-    // An ended pod runs again if another client has removed its sandbox.
-    memory_.has_dropped_group = false;
-  } else if (!memory_.has_dropped_group) {
-    const absl::StatusOr<bool> dropped = DropGroup(host_, record, this->observed());
-    if (!dropped.ok()) Shorten(pause, RetryAfter(dropped.status()).pause);
-    memory_.has_dropped_group = dropped.value_or(false);
+    memory_.group.OnLife();
+  } else {
+    const absl::Status removed = memory_.group.RemoveOnce(host_, record, this->observed());
+    if (!removed.ok()) Shorten(pause, RetryAfter(removed).pause);
   }
   return {.gone = false, .pause = pause};
 }
@@ -295,7 +137,7 @@ absl::StatusOr<absl::Duration> PodWorker::CheckDeadline(PodRecord& record) {
   const Pause left =
       record.created + absl::Seconds(*manifest_.active_deadline_s) - host_.clock.Now();
   if (left > absl::ZeroDuration()) return left;
-  PLIMSOLL_RETURN_IF_ERROR(Change([](PodRecord& kept) {
+  PLIMSOLL_RETURN_IF_ERROR(state_.Change([](PodRecord& kept) {
     kept.verdict = PodVerdict{"DeadlineExceeded",
                               "Pod was active on the node longer than the specified deadline"};
   }));
@@ -314,7 +156,7 @@ PodWorker::Next PodWorker::End(const PodRecord& record, const ObservedPod& obser
   if (!status.ok()) return RetryAfter(status);
   if (host_.remove_group) status = host_.remove_group(record);
   if (status.ok()) status = pod::RemovePodDir(host_.root, host_.state_directory, record.uid);
-  if (status.ok()) status = Forget();
+  if (status.ok()) status = state_.Forget();
   if (!status.ok()) return RetryAfter(status);
   return {.gone = true, .pause = absl::InfiniteDuration()};
 }
@@ -359,11 +201,13 @@ absl::Duration PodWorker::GoOn(const PodRecord& begun, ObservedPod seen) {
   const absl::Status unhealthy = StopUnhealthy(begun, seen);
   if (!unhealthy.ok()) return RetryAfter(unhealthy).pause;
   Pause pause = absl::InfiniteDuration();
-  const auto change = [this](absl::FunctionRef<void(PodRecord&)> each) { return Change(each); };
+  const auto change = [this](absl::FunctionRef<void(PodRecord&)> each) {
+    return state_.Change(each);
+  };
   Shorten(pause, memory_.resizes.Keep({host_, reader_, stopper_, change}, begun, manifest_, seen));
   KeepClasses(begun, seen, pause);
   KeepPlaces(begun, seen, pause);
-  KeepGroup(begun, seen, pause);
+  Shorten(pause, memory_.group.KeepQuota(host_, begun, manifest_, seen));
   probes_.Mark(seen);
   // A change that comes meanwhile is the next step's.
   PodRecord record = begun;
@@ -418,34 +262,6 @@ void PodWorker::KeepPlaces(const PodRecord& record, ObservedPod& observed, Pause
   Shorten(pause, outcome.changed.empty() ? outcome.pause : kSoon);
 }
 
-void PodWorker::KeepGroup(const PodRecord& record, const ObservedPod& observed, Pause& pause) {
-  // A resize under way brings the group's amounts itself.
-  if (!host_.resize_group || !record.actuated.is_null()) return;
-  const bool exclusive = HasExclusiveCpus(record.grant, manifest_);
-  if (memory_.group_exclusive == exclusive || observed.ReadySandbox() == nullptr) return;
-  const absl::Time now = host_.clock.Now();
-  const Pause left = memory_.retries.Left(kGroup, now);
-  if (left > absl::ZeroDuration()) {
-    Shorten(pause, left);
-    return;
-  }
-  // The runtime leaves this group's limits to the agent, and need not hear of them.
-  const absl::Status status =
-      host_.resize_group(record, manifest_, GroupStep::kSettle, [] { return absl::OkStatus(); });
-  if (status.ok()) {
-    memory_.group_exclusive = exclusive;
-    memory_.retries.Forget(kGroup);
-    return;
-  }
-  if (!IsPassing(status)) {
-    host_.events.Add(
-        SubjectOf(record), "Warning", "FailedUpdateResources",
-        absl::StrCat("The pod's group can't ", exclusive ? "lose its CPU quota" : "get a CPU quota",
-                     ": ", status.message()));
-  }
-  Shorten(pause, IsPassing(status) ? kSoon : memory_.retries.OnFailure(kGroup, now));
-}
-
 void PodWorker::ReadAgain(const std::set<std::string>& changed, ObservedPod& observed,
                           Pause& pause) {
   if (changed.empty()) return;
@@ -461,7 +277,7 @@ void PodWorker::ReadAgain(const std::set<std::string>& changed, ObservedPod& obs
 void PodWorker::ForgetRestarts(const PodRecord& record, const ObservedPod& observed) {
   const std::set<std::string> done = RestartsDone(record, observed);
   if (done.empty()) return;
-  const absl::Status status = Change([&](PodRecord& kept) {
+  const absl::Status status = state_.Change([&](PodRecord& kept) {
     for (const std::string& each : done) kept.restarting.erase(each);
   });
   // The next step tries again.
@@ -477,7 +293,7 @@ std::string PodWorker::EnsureSandbox(const PodRecord& record, const ObservedPod&
     return "";
   }
   absl::Status status = starter_.Prepare(record, [this](uint32_t first_id) {
-    return Change([&](PodRecord& kept) { kept.first_id = first_id; });
+    return state_.Change([&](PodRecord& kept) { kept.first_id = first_id; });
   });
   std::string id;
   if (status.ok() && plan.make_sandbox) {
@@ -541,7 +357,7 @@ absl::Status PodWorker::TryDevices(PodRecord& record) {
   if (absl::IsUnavailable(answers.status())) return answers.status();
   if (answers.ok()) {
     PLIMSOLL_RETURN_IF_ERROR(
-        Change([&](PodRecord& kept) { kept.grant.device_answers = *answers; }));
+        state_.Change([&](PodRecord& kept) { kept.grant.device_answers = *answers; }));
     record.grant.device_answers = *std::move(answers);
     return absl::OkStatus();
   }
@@ -593,19 +409,8 @@ void PodWorker::Report(const ObservedPod& observed, const std::optional<PodEnd>&
     memory_.is_new = false;
     host_.counters->AddTime(kPodStart, {}, host_.clock.Now() - record.created);
   }
-  const bool held = holds_grant();
-  bool frees_room = false;
-  {
-    const absl::MutexLock lock(&mutex_);
-    frees_room = end.has_value() && !shared_.has_ended;
-    shared_.observed = observed;
-    shared_.has_ended = end.has_value();
-    shared_.has_looked = true;
-    shared_.may_have_started = false;
-  }
-  // After the lock's block, so that a client that sees the end finds its room free.
+  const bool frees_room = state_.EndStep(observed, end.has_value());
   Show(observed, end);
-  frees_room |= held && !holds_grant();
   if (frees_room && host_.on_room) host_.on_room();
 }
 
@@ -614,23 +419,16 @@ void PodWorker::Report(const ObservedPod& observed, const std::optional<PodEnd>&
 void PodWorker::Show(const ObservedPod& observed, const std::optional<PodEnd>& end) {
   const nlohmann::json none;
   for (bool is_latest = false; !is_latest;) {
-    PodRecord record;
-    uint64_t changes = 0;
+    const PodState::Shown shown = state_.ToShow();
     std::string resize_failure;
-    {
-      const absl::MutexLock lock(&mutex_);
-      record = shared_.record;
-      changes = shared_.changes;
-      if (shared_.manifest == memory_.begun) resize_failure = memory_.resizes.failure();
-    }
+    if (shown.manifest == memory_.begun) resize_failure = memory_.resizes.failure();
     const PodBoard::Object before = host_.board.Get(key_);
     host_.board.Put(
-        key_,
-        PodObject({record, manifest_, observed, end, memory_.restarts.waiting(), memory_.failure,
-                   resize_failure, host_.resizes_pods, probes_.health(), StockFor(host_, record)},
-                  host_.node, before != nullptr ? *before : none, host_.clock.Now()));
-    const absl::MutexLock lock(&mutex_);
-    is_latest = shared_.changes == changes;
+        key_, PodObject({shown.record, manifest_, observed, end, memory_.restarts.waiting(),
+                         memory_.failure, resize_failure, host_.resizes_pods, probes_.health(),
+                         StockFor(host_, shown.record)},
+                        host_.node, before != nullptr ? *before : none, host_.clock.Now()));
+    is_latest = state_.IsLatest(shown);
   }
 }
 

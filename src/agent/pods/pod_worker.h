@@ -11,14 +11,12 @@
 #include <string>
 #include <vector>
 
-#include "absl/base/thread_annotations.h"
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
-#include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
-#include "absl/types/span.h"
 #include "agent/pods/back_off.h"
 #include "agent/pods/class_keeper.h"
+#include "agent/pods/group_keeper.h"
 #include "agent/pods/live_volumes.h"
 #include "agent/pods/observed_pod.h"
 #include "agent/pods/place_keeper.h"
@@ -28,22 +26,13 @@
 #include "agent/pods/pod_reader.h"
 #include "agent/pods/pod_record.h"
 #include "agent/pods/pod_starter.h"
+#include "agent/pods/pod_state.h"
 #include "agent/pods/pod_stopper.h"
 #include "agent/pods/resize_keeper.h"
 #include "agent/pods/restarts.h"
 #include "agent/pods/retries.h"
 
 namespace plimsoll::agent {
-
-// A spec that a living pod is asked for from now on. It differs from the pod's in what ChangeOf
-// lets change.
-struct SpecChange {
-  nlohmann::json object;
-  // Of `object`, if the node has room for it: steps act on it. Else null, and steps go on with what
-  // the pod has.
-  std::shared_ptr<const pod::Manifest> manifest;
-  std::optional<PodVerdict> pending;  // why it is null
-};
 
 // Brings the runtime a step nearer to the record at each Step: looks, plans, acts, reports. A
 // worker that begins anew after a crash does the same from what it finds.
@@ -66,52 +55,34 @@ class PodWorker {
   // NOT_FOUND: the pod has gone.
   absl::Status Delete(int64_t grace_s);
   // Puts the change on record, whole or not at all. Errors as Delete's.
-  absl::Status Put(const SpecChange& change);
+  absl::Status Put(const SpecChange& change) { return state_.Put(change); }
   // Puts a verdict on record, by which the pod fails; the next step stops it. OK where it has one.
   // NOT_FOUND: the pod has gone.
-  absl::Status Evict(const PodVerdict& verdict);
+  absl::Status Evict(const PodVerdict& verdict) { return state_.Evict(verdict); }
   const PodKey& key() const { return key_; }
   const std::string& uid() const { return uid_; }
-  PodRecord record() const;
-  // The record's: a copy of all of it, with its JSON, is too dear for each pod at each admission.
-  PodGrant grant() const;
-  // With the resources that the node has given the pod. A later change makes another one.
-  std::shared_ptr<const pod::Manifest> manifest() const;
-  // The pod counts in the node's use: it has not ended.
-  bool is_active() const;
-  // As of the last step.
-  ObservedPod observed() const;
-  // Its CPUs, memory and devices are not free: a container of it may still use them.
-  bool holds_grant() const;
-  // Takes the grant of a pod that has ended off its record.
-  absl::Status ReleaseGrant();
-  // Another grant of a pod, after the node's CPUs or memory changed. nullopt: the pod has ended,
-  // and its grant goes off its record. Else CPUs and memory are those of `grant`, devices and
-  // plugins' answers stay, and the pod's next steps bring its containers there.
+  // See PodState.
+  PodRecord record() const { return state_.record(); }
+  PodGrant grant() const { return state_.grant(); }
+  std::shared_ptr<const pod::Manifest> manifest() const { return state_.manifest(); }
+  bool is_active() const { return state_.is_active(); }
+  bool has_looked() const { return state_.has_looked(); }
+  ObservedPod observed() const { return state_.observed(); }
+  bool holds_grant() const { return state_.holds_grant(); }
+  absl::Status ReleaseGrant() { return state_.ReleaseGrant(); }
+  // Another grant of a pod, after the node's CPUs or memory changed; the pod's next steps bring its
+  // containers there. See PodState::Regrant.
   struct Regrant {
     PodWorker* pod = nullptr;
     std::optional<PodGrant> grant;
   };
-  // Puts all of them on record, or none; pods that have gone are left out. Each pod once. Errors of
-  // the store.
-  static absl::Status PutGrants(PodStore& store, std::vector<Regrant> regrants);
+  static absl::Status PutGrants(PodStore& store, const std::vector<Regrant>& regrants);
   // Devices came, or their health changed: what waits for a plugin is tried again.
-  void OnDevices();
-  // A step has seen the runtime's pod, so that is_active tells the truth.
-  bool has_looked() const;
+  void OnDevices() { state_.OnDevices(); }
 
  private:
   using Pause = absl::Duration;
 
-  // The only writer of the pod's row. NOT_FOUND once the pod has gone.
-  // `manifest`: of the changed record, if that is another one.
-  absl::Status Change(absl::FunctionRef<void(PodRecord&)> change,
-                      std::shared_ptr<const pod::Manifest> manifest = nullptr);
-  absl::Status Forget();
-  static void Apply(const std::optional<PodGrant>& grant, PodRecord& record);
-  // The rest of PutGrants, with the locks of the pods before held. `next`: their records.
-  static absl::Status PutLocked(PodStore& store, absl::Span<const Regrant> regrants,
-                                std::vector<PodRecord>& next);
   // Takes the record's manifest for the step that begins.
   PodRecord Begin();
   Next End(const PodRecord& record, const ObservedPod& observed);
@@ -122,8 +93,6 @@ class PodWorker {
   absl::StatusOr<ObservedPod> Look(Pause& pause);
   // Puts places and amounts in force that have changed; `observed` is then as after it.
   void KeepPlaces(const PodRecord& record, ObservedPod& observed, Pause& pause);
-  // Gives the pod's group its quota, or none, where exclusive CPUs have come or gone.
-  void KeepGroup(const PodRecord& record, const ObservedPod& observed, Pause& pause);
   // Reads containers and sandboxes again that have changed.
   void ReadAgain(const std::set<std::string>& changed, ObservedPod& observed, Pause& pause);
   // Asks plugins for what the containers get with their devices, once, and puts it on record.
@@ -168,34 +137,19 @@ class PodWorker {
   struct Memory {
     std::shared_ptr<const pod::Manifest> begun;  // what manifest_ is a copy of
     Restarts restarts;
-    Retries retries;      // of the sandbox, of plugins' answers and of the group's quota
+    Retries retries;      // of the sandbox and of plugins' answers
     std::string failure;  // the sandbox can't be made
     ClassKeeper classes;
     PlaceKeeper places;
     ResizeKeeper resizes;
-    // The pod has exclusive CPUs, as its group was told last; nullopt: not by this agent.
-    std::optional<bool> group_exclusive;
+    GroupKeeper group;
     std::set<std::string> stopped;  // sandboxes, by id
     std::optional<PodEnd> end;      // as last planned
-    bool has_dropped_group = false;
-    bool is_new = false;  // its first containers are being started
+    bool is_new = false;            // its first containers are being started
   };
   Memory memory_;
 
-  struct Shared {
-    PodRecord record;
-    uint64_t changes = 0;                           // of the record
-    std::shared_ptr<const pod::Manifest> manifest;  // of record.Allocated()
-    ObservedPod observed;
-    bool has_ended = false;
-    bool has_looked = false;
-    bool is_gone = false;
-    bool has_device_news = false;  // since the last step began
-    // A step began before the pod's end, and has not yet told of the containers that it started.
-    bool may_have_started = false;
-  };
-  mutable absl::Mutex mutex_;
-  Shared shared_ ABSL_GUARDED_BY(mutex_);
+  PodState state_;
 };
 
 }  // namespace plimsoll::agent

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
-#include "agent/pods/admission.h"
+#include "agent/pods/node_room.h"
 #include "base/status.h"
 #include "pod_runner/pod_level.h"
 

@@ -5,20 +5,18 @@
 #include "absl/strings/str_cat.h"
 #include "agent/pods/passing.h"
 #include "agent/pods/pod_resizer.h"
+#include "agent/pods/pod_subject.h"
 #include "base/status.h"
 
 namespace plimsoll::agent {
 namespace {
 
-// A runtime that can't be reached, or whose answer was lost, is asked again soon.
-constexpr absl::Duration kResizeAgainSoon = absl::Seconds(1);
 // There is one thing to retry.
 constexpr char kTheResize[] = "";
 
 void TellOfResize(const PodHost& host, const PodRecord& record, const char* type,
                   const char* reason, const std::string& message) {
-  host.events.Add({.kind = "Pod", .key = record.key, .uid = record.uid, .container = ""}, type,
-                  reason, message);
+  host.events.Add(SubjectOf(record), type, reason, message);
 }
 
 }  // namespace
@@ -53,7 +51,7 @@ absl::Duration ResizeKeeper::Keep(const Means& means, const PodRecord& record,
   const absl::Duration left = retries_.Left(kTheResize, now);
   if (left > absl::ZeroDuration()) return left;
   const absl::Status status = Try(means, record, pod, observed);
-  if (IsPassing(status)) return kResizeAgainSoon;
+  if (IsPassing(status)) return kSoon;
   if (status.ok()) {
     Forget();
     TellOfResize(means.host, record, "Normal", "ResizeCompleted",

@@ -6,21 +6,11 @@
 
 #include "absl/strings/str_cat.h"
 #include "agent/pods/passing.h"
+#include "agent/pods/pod_subject.h"
 #include "agent/pods/resize_restarts.h"
 #include "agent/pods/start_events.h"
 
 namespace plimsoll::agent {
-namespace {
-
-// A runtime that can't be reached, or whose answer was lost, is asked again soon.
-constexpr absl::Duration kStartAgainSoon = absl::Seconds(1);
-
-EventSubject ContainerOf(const PodRecord& record, const std::string& container) {
-  return {.kind = "Pod", .key = record.key, .uid = record.uid, .container = container};
-}
-
-}  // namespace
-
 void Restarts::Recall(const pod::Manifest& pod, const ObservedPod& observed) {
   if (std::exchange(has_recalled_, true)) return;
   for (const pod::ContainerManifest& container : pod.containers) {
@@ -65,7 +55,7 @@ void Restarts::Note(const PodRecord& record, const pod::Manifest& pod, const Obs
                       absl::StrCat("back-off ", absl::FormatDuration(pause),
                                    " restarting failed container=", name, " pod=", pod_text),
                       last->id};
-    events_.Add(ContainerOf(record, name), "Warning", "BackOff",
+    events_.Add(SubjectOf(record, name), "Warning", "BackOff",
                 absl::StrCat("Back-off restarting failed container ", name, " in pod ", pod_text));
   }
 }
@@ -78,7 +68,7 @@ absl::Duration Restarts::BeforeStart(const PodRecord& record,
   if (left > absl::ZeroDuration()) {
     if (waiting_[name].reason == "ErrImagePull") {
       waiting_[name].reason = "ImagePullBackOff";
-      TellPullBackOff(events_, ContainerOf(record, name), container.image);
+      TellPullBackOff(events_, SubjectOf(record, name), container.image);
     }
     return left;
   }
@@ -96,7 +86,7 @@ absl::Duration Restarts::AfterStart(const std::string& container, absl::Time beg
   }
   // A registry that can't be reached is no passing failure of the runtime's.
   if (IsPassing(failure->status) && failure->waiting.reason != "ErrImagePull") {
-    return kStartAgainSoon;
+    return kSoon;
   }
   waiting_[container] = failure->waiting;
   return starts_.OnFailure(container, began);

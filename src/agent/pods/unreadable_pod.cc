@@ -1,6 +1,7 @@
 #include "agent/pods/unreadable_pod.h"
 
 #include "absl/strings/str_cat.h"
+#include "agent/pods/pod_key.h"
 #include "agent/pods/pod_status.h"
 
 namespace plimsoll::agent {
@@ -9,7 +10,7 @@ absl::Status UnreadableError(const PodKey& pod, absl::string_view why) {
   const std::string in =
       pod.pod_namespace == "default" ? "" : absl::StrCat(" --namespace ", pod.pod_namespace);
   return absl::FailedPreconditionError(absl::StrCat(
-      "pod ", pod.pod_namespace, "/", pod.name, " is on record and can't be read: ", why,
+      PodName(pod), " is on record and can't be read: ", why,
       "; its containers run on. `plimsoll delete pod ", pod.name, in, "` ends and forgets it"));
 }
 

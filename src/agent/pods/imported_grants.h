@@ -1,7 +1,7 @@
 // What pods had under a kubelet (plimsoll-agent import-kubelet-state), until they come to the
 // agent.
-#ifndef PLIMSOLL_AGENT_PODS_POD_WISHES_H_
-#define PLIMSOLL_AGENT_PODS_POD_WISHES_H_
+#ifndef PLIMSOLL_AGENT_PODS_IMPORTED_GRANTS_H_
+#define PLIMSOLL_AGENT_PODS_IMPORTED_GRANTS_H_
 
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
@@ -17,7 +17,7 @@
 
 namespace plimsoll::agent {
 
-struct PodWish {
+struct ImportedGrant {
   std::string uid;  // kubelet's
   PodKey key;
   PodGrant grant;
@@ -26,27 +26,27 @@ struct PodWish {
 // metadata.uid of a v1 Pod as written, which a pod that came from kubelet may have; else empty.
 std::string UidIn(const nlohmann::json& object);
 
-// The table of wishes. Used by one thread at a time.
-class PodWishes {
+// The table of them (`wishes` on the disk). Used by one thread at a time.
+class ImportedGrants {
  public:
   // The statement that makes it.
   static const char kSchema[];
 
   // `database` has the table, and outlives this.
-  static absl::StatusOr<PodWishes> Open(sqlite::Database& database);
+  static absl::StatusOr<ImportedGrants> Open(sqlite::Database& database);
 
   // In a transaction of the caller's: these take the place of all.
-  absl::Status Replace(const std::vector<PodWish>& wishes);
-  absl::StatusOr<std::vector<PodWish>> All();
-  // The wish for a pod of this uid, else for one of this name; a wish that can't be read is none.
+  absl::Status Replace(const std::vector<ImportedGrant>& grants);
+  absl::StatusOr<std::vector<ImportedGrant>> All();
+  // That of a pod of this uid, else of one of this name; one that can't be read is none.
   absl::StatusOr<std::optional<PodGrant>> For(const std::string& uid, const PodKey& key);
-  // In a transaction of the caller's: the pod is there now. Costs nothing where there are no
-  // wishes.
+  // In a transaction of the caller's: the pod is there now. Costs nothing where none is
+  // left.
   absl::Status Use(const std::string& uid, const PodKey& key);
 
  private:
-  PodWishes(bool has_any, sqlite::Statement clear, sqlite::Statement put, sqlite::Statement load,
-            sqlite::Statement find, sqlite::Statement use)
+  ImportedGrants(bool has_any, sqlite::Statement clear, sqlite::Statement put,
+                 sqlite::Statement load, sqlite::Statement find, sqlite::Statement use)
       : has_any_(has_any),
         clear_(std::move(clear)),
         put_(std::move(put)),
@@ -60,4 +60,4 @@ class PodWishes {
 
 }  // namespace plimsoll::agent
 
-#endif  // PLIMSOLL_AGENT_PODS_POD_WISHES_H_
+#endif  // PLIMSOLL_AGENT_PODS_IMPORTED_GRANTS_H_

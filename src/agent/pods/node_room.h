@@ -1,6 +1,6 @@
 // Whether a node has room for a pod (kubelet's predicates, pkg/kubelet/lifecycle).
-#ifndef PLIMSOLL_AGENT_PODS_ADMISSION_H_
-#define PLIMSOLL_AGENT_PODS_ADMISSION_H_
+#ifndef PLIMSOLL_AGENT_PODS_NODE_ROOM_H_
+#define PLIMSOLL_AGENT_PODS_NODE_ROOM_H_
 
 #include <optional>
 #include <vector>
@@ -29,4 +29,4 @@ std::optional<PodVerdict> RejectionOf(const resources::ResourceList& requests,
 
 }  // namespace plimsoll::agent
 
-#endif  // PLIMSOLL_AGENT_PODS_ADMISSION_H_
+#endif  // PLIMSOLL_AGENT_PODS_NODE_ROOM_H_

@@ -1,4 +1,4 @@
-#include "agent/pods/admission.h"
+#include "agent/pods/node_room.h"
 
 #include "absl/strings/str_cat.h"
 #include "resources/pod_total.h"

@@ -1,4 +1,4 @@
-#include "agent/pods/admission.h"
+#include "agent/pods/node_room.h"
 
 #include <gtest/gtest.h>
 
@@ -11,7 +11,7 @@ resources::ResourceList ListOf(const std::map<std::string, std::string>& amounts
   return list;
 }
 
-TEST(AdmissionTest, RequestsFollowKubernetesRules) {
+TEST(NodeRoomTest, RequestsFollowKubernetesRules) {
   const auto pods = pod::ParseManifests(
       "{apiVersion: v1, kind: Pod, metadata: {name: p}, spec: {"
       "initContainers: [{name: i, image: i, resources: {requests: {memory: 1Gi}}}],"
@@ -26,7 +26,7 @@ TEST(AdmissionTest, RequestsFollowKubernetesRules) {
 }
 
 // As an API server completes it: no request of the pod is its containers', and not its own limit.
-TEST(AdmissionTest, APodsLimitIsNoRequestWhereContainersRequestLess) {
+TEST(NodeRoomTest, APodsLimitIsNoRequestWhereContainersRequestLess) {
   const auto pods = pod::ParseManifests(
       "{apiVersion: v1, kind: Pod, metadata: {name: p}, spec: {"
       "resources: {limits: {cpu: 2, memory: 1Gi}},"
@@ -38,13 +38,13 @@ TEST(AdmissionTest, APodsLimitIsNoRequestWhereContainersRequestLess) {
   EXPECT_EQ(requests.at("memory").Value(), 1 << 30);
 }
 
-TEST(AdmissionTest, TheLastBitOfRoomMayBeTaken) {
+TEST(NodeRoomTest, TheLastBitOfRoomMayBeTaken) {
   EXPECT_FALSE(
       RejectionOf(ListOf({{"cpu", "500m"}}), ListOf({{"cpu", "1500m"}}), ListOf({{"cpu", "2"}}))
           .has_value());
 }
 
-TEST(AdmissionTest, ARejectionHasKubeletsWords) {
+TEST(NodeRoomTest, ARejectionHasKubeletsWords) {
   const auto rejection =
       RejectionOf(ListOf({{"cpu", "501m"}, {"pods", "1"}}), ListOf({{"cpu", "1500m"}}),
                   ListOf({{"cpu", "2"}, {"pods", "1"}}));
@@ -55,13 +55,13 @@ TEST(AdmissionTest, ARejectionHasKubeletsWords) {
             "capacity: 2000");
 }
 
-TEST(AdmissionTest, AResourceThatTheNodeLacksIsNoneOfIt) {
+TEST(NodeRoomTest, AResourceThatTheNodeLacksIsNoneOfIt) {
   EXPECT_EQ(RejectionOf(ListOf({{"example.com/gpu", "1"}}), {}, {})->reason,
             "OutOfexample.com/gpu");
   EXPECT_FALSE(RejectionOf(ListOf({{"example.com/gpu", "0"}}), {}, {}).has_value());
 }
 
-TEST(AdmissionTest, SumsGrowByResource) {
+TEST(NodeRoomTest, SumsGrowByResource) {
   resources::ResourceList sum = ListOf({{"cpu", "1"}});
   Add(ListOf({{"cpu", "500m"}, {"memory", "1Mi"}}), sum);
   EXPECT_EQ(sum.at("cpu").MilliValue(), 1500);

@@ -1,4 +1,4 @@
-#include "agent/pods/pod_wishes.h"
+#include "agent/pods/imported_grants.h"
 
 #include <nlohmann/json.hpp>
 
@@ -13,12 +13,12 @@ std::string UidIn(const nlohmann::json& object) {
   return uid != metadata->end() && uid->is_string() ? uid->get<std::string>() : "";
 }
 
-const char PodWishes::kSchema[] =
+const char ImportedGrants::kSchema[] =
     "CREATE TABLE wishes (uid TEXT PRIMARY KEY NOT NULL, pod_namespace TEXT NOT NULL,"
     " name TEXT NOT NULL, pod_grant TEXT NOT NULL) STRICT;"
     "CREATE INDEX wishes_by_name ON wishes (pod_namespace, name);";
 
-absl::StatusOr<PodWishes> PodWishes::Open(sqlite::Database& database) {
+absl::StatusOr<ImportedGrants> ImportedGrants::Open(sqlite::Database& database) {
   PLIMSOLL_ASSIGN_OR_RETURN(const int64_t count,
                             database.QueryInteger("SELECT COUNT(*) FROM wishes"));
   PLIMSOLL_ASSIGN_OR_RETURN(sqlite::Statement clear, database.Prepare("DELETE FROM wishes"));
@@ -34,34 +34,35 @@ absl::StatusOr<PodWishes> PodWishes::Open(sqlite::Database& database) {
   PLIMSOLL_ASSIGN_OR_RETURN(
       sqlite::Statement use,
       database.Prepare("DELETE FROM wishes WHERE uid = ? OR (pod_namespace = ? AND name = ?)"));
-  return PodWishes(count > 0, std::move(clear), std::move(put), std::move(load), std::move(find),
-                   std::move(use));
+  return ImportedGrants(count > 0, std::move(clear), std::move(put), std::move(load),
+                        std::move(find), std::move(use));
 }
 
-absl::Status PodWishes::Replace(const std::vector<PodWish>& wishes) {
+absl::Status ImportedGrants::Replace(const std::vector<ImportedGrant>& grants) {
   PLIMSOLL_RETURN_IF_ERROR(clear_.Run());
-  for (const PodWish& wish : wishes) {
+  for (const ImportedGrant& each : grants) {
     PLIMSOLL_RETURN_IF_ERROR(
-        put_.Run(wish.uid, wish.key.pod_namespace, wish.key.name, ToJson(wish.grant).dump()));
+        put_.Run(each.uid, each.key.pod_namespace, each.key.name, ToJson(each.grant).dump()));
   }
   has_any_ = true;  // unless the transaction fails: then each pod costs a look more
   return absl::OkStatus();
 }
 
-absl::StatusOr<std::vector<PodWish>> PodWishes::All() {
-  std::vector<PodWish> wishes;
+absl::StatusOr<std::vector<ImportedGrant>> ImportedGrants::All() {
+  std::vector<ImportedGrant> grants;
   PLIMSOLL_RETURN_IF_ERROR(load_.Query([&] {
     const nlohmann::json json =
         nlohmann::json::parse(load_.Bytes(3), nullptr, /*allow_exceptions=*/false);
     absl::StatusOr<PodGrant> grant = PodGrantOf(json);
     if (!grant.ok()) return absl::OkStatus();
-    wishes.push_back({load_.Bytes(0), {load_.Bytes(1), load_.Bytes(2)}, *std::move(grant)});
+    grants.push_back({load_.Bytes(0), {load_.Bytes(1), load_.Bytes(2)}, *std::move(grant)});
     return absl::OkStatus();
   }));
-  return wishes;
+  return grants;
 }
 
-absl::StatusOr<std::optional<PodGrant>> PodWishes::For(const std::string& uid, const PodKey& key) {
+absl::StatusOr<std::optional<PodGrant>> ImportedGrants::For(const std::string& uid,
+                                                            const PodKey& key) {
   std::optional<PodGrant> found;
   if (!has_any_) return found;
   PLIMSOLL_RETURN_IF_ERROR(find_.Query(
@@ -76,7 +77,7 @@ absl::StatusOr<std::optional<PodGrant>> PodWishes::For(const std::string& uid, c
   return found;
 }
 
-absl::Status PodWishes::Use(const std::string& uid, const PodKey& key) {
+absl::Status ImportedGrants::Use(const std::string& uid, const PodKey& key) {
   if (!has_any_) return absl::OkStatus();
   return use_.Run(uid, key.pod_namespace, key.name);
 }

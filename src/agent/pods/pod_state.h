@@ -1,0 +1,128 @@
+// One pod's state that threads share: its record, and the pod as its last step saw it.
+#ifndef PLIMSOLL_AGENT_PODS_POD_STATE_H_
+#define PLIMSOLL_AGENT_PODS_POD_STATE_H_
+
+#include <cstdint>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/functional/function_ref.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/synchronization/mutex.h"
+#include "absl/time/time.h"
+#include "absl/types/span.h"
+#include "agent/pods/observed_pod.h"
+#include "agent/pods/pod_record.h"
+#include "agent/pods/pod_store.h"
+#include "pod_runner/manifest.h"
+
+namespace plimsoll::agent {
+
+// A spec that a living pod is asked for from now on. It differs from the pod's in what ChangeOf
+// lets change.
+struct SpecChange {
+  nlohmann::json object;
+  // Of `object`, if the node has room for it: steps act on it. Else null, and steps go on with what
+  // the pod has.
+  std::shared_ptr<const pod::Manifest> manifest;
+  std::optional<PodVerdict> pending;  // why it is null
+};
+
+// The only writer of the pod's row: a change is on the disk before any thread sees it, and one that
+// fails leaves everything as it was. Changes of a pod that has gone are NOT_FOUND. Thread-safe.
+class PodState {
+ public:
+  // `store` outlives this. `manifest` is that of record.Allocated().
+  PodState(PodStore& store, PodRecord record, std::shared_ptr<const pod::Manifest> manifest);
+  PodState(const PodState&) = delete;
+  PodState& operator=(const PodState&) = delete;
+
+  PodRecord record() const;
+  // The record's: a copy of all of it, with its JSON, is too dear for each pod at each admission.
+  PodGrant grant() const;
+  // With the resources that the node has given the pod. A later change makes another one.
+  std::shared_ptr<const pod::Manifest> manifest() const;
+  // As of the last step.
+  ObservedPod observed() const;
+  // The pod counts in the node's use: it has not ended.
+  bool is_active() const;
+  // A step has seen the runtime's pod, so that is_active tells the truth.
+  bool has_looked() const;
+  // Its CPUs, memory and devices are not free: a container of it may still use them.
+  bool holds_grant() const;
+
+  // `manifest`: of the changed record, if that is another one.
+  absl::Status Change(absl::FunctionRef<void(PodRecord&)> change,
+                      std::shared_ptr<const pod::Manifest> manifest = nullptr);
+  // Puts the pod's end on record. False: it ends already, as soon or sooner.
+  absl::StatusOr<bool> Delete(absl::Time now, int64_t grace_s);
+  absl::Status Put(const SpecChange& change);
+  // Puts a verdict on record, by which the pod fails. OK where it has one.
+  absl::Status Evict(const PodVerdict& verdict);
+  // Takes the grant of a pod that has ended off its record. OK for one that has gone.
+  absl::Status ReleaseGrant();
+  // Takes the pod off the disk: it has gone.
+  absl::Status Forget();
+
+  // nullopt: the pod has ended, and its grant goes off its record. Else CPUs and memory are those
+  // of `grant`; devices and plugins' answers stay.
+  struct Regrant {
+    PodState* pod = nullptr;
+    std::optional<PodGrant> grant;
+  };
+  // Puts all of them on record, or none; pods that have gone are left out. Each pod once. Errors of
+  // the store.
+  static absl::Status PutGrants(PodStore& store, std::vector<Regrant> regrants);
+
+  // Devices came, or their health changed: the next step is to know.
+  void OnDevices();
+  struct Begun {
+    PodRecord record;
+    std::shared_ptr<const pod::Manifest> manifest;
+    bool has_device_news = false;  // since the step before
+  };
+  // A step begins, and may start containers from now on. It acts on what this returns.
+  Begun BeginStep();
+  // The step's outcome. True: room on the node is free for others that was not before.
+  bool EndStep(ObservedPod observed, bool has_ended);
+
+  struct Shown {
+    PodRecord record;
+    std::shared_ptr<const pod::Manifest> manifest;
+    uint64_t changes = 0;  // of the record so far
+  };
+  Shown ToShow() const;
+  // The record is the one that `shown` has.
+  bool IsLatest(const Shown& shown) const;
+
+ private:
+  static void Apply(const std::optional<PodGrant>& grant, PodRecord& record);
+  // The rest of PutGrants, with the locks of the pods before held. `next`: their records.
+  static absl::Status PutLocked(PodStore& store, absl::Span<const Regrant> regrants,
+                                std::vector<PodRecord>& next);
+  bool HasEnded() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  bool HoldsGrant() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+
+  PodStore& store_;
+  const std::string uid_;
+  mutable absl::Mutex mutex_;
+  PodRecord record_ ABSL_GUARDED_BY(mutex_);
+  uint64_t changes_ ABSL_GUARDED_BY(mutex_) = 0;                           // of the record
+  std::shared_ptr<const pod::Manifest> manifest_ ABSL_GUARDED_BY(mutex_);  // of Allocated()
+  ObservedPod observed_ ABSL_GUARDED_BY(mutex_);
+  bool has_ended_ ABSL_GUARDED_BY(mutex_) = false;  // in the runtime, as of the last step
+  bool has_looked_ ABSL_GUARDED_BY(mutex_) = false;
+  bool is_gone_ ABSL_GUARDED_BY(mutex_) = false;
+  bool has_device_news_ ABSL_GUARDED_BY(mutex_) = false;
+  // A step began before the pod's end, and has not yet told of the containers that it started.
+  bool may_have_started_ ABSL_GUARDED_BY(mutex_) = false;
+};
+
+}  // namespace plimsoll::agent
+
+#endif  // PLIMSOLL_AGENT_PODS_POD_STATE_H_

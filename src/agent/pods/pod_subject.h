@@ -1,0 +1,19 @@
+// The pod that an event is about.
+#ifndef PLIMSOLL_AGENT_PODS_POD_SUBJECT_H_
+#define PLIMSOLL_AGENT_PODS_POD_SUBJECT_H_
+
+#include <string>
+
+#include "agent/pods/event_log.h"
+#include "agent/pods/pod_record.h"
+
+namespace plimsoll::agent {
+
+// `container` empty: the pod as a whole.
+inline EventSubject SubjectOf(const PodRecord& record, const std::string& container = "") {
+  return {.kind = "Pod", .key = record.key, .uid = record.uid, .container = container};
+}
+
+}  // namespace plimsoll::agent
+
+#endif  // PLIMSOLL_AGENT_PODS_POD_SUBJECT_H_

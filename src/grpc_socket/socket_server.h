@@ -1,0 +1,64 @@
+// A gRPC server on a unix socket, whose file stays in place while it runs.
+//
+//   SocketServer::Options options{.file = {path, 0600, std::nullopt}, .name = "things"};
+//   options.configure = [&](grpc::ServerBuilder& builder) { builder.RegisterService(&things); };
+//   PLIMSOLL_ASSIGN_OR_RETURN(auto server, SocketServer::Start(std::move(options)));
+#ifndef PLIMSOLL_GRPC_SOCKET_SOCKET_SERVER_H_
+#define PLIMSOLL_GRPC_SOCKET_SOCKET_SERVER_H_
+
+#include <grpcpp/server.h>
+#include <grpcpp/server_builder.h>
+
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "base/socket_file.h"
+#include "base/socket_keeper.h"
+#include "base/unique_fd.h"
+
+namespace plimsoll {
+
+class SocketServer {
+ public:
+  using Serve = std::function<void(UniqueFd connection)>;
+  struct Options {
+    SocketFile file;                // its directory is there
+    std::string name;               // of its share of memory
+    size_t buffer_bytes = 8 << 20;  // of all connections together
+    int request_bytes = 64 << 10;   // of one; a longer one fails alone
+    int calls_of_connection = 16;   // under way at once
+    // Adds services, which outlive the server, and further limits.
+    std::function<void(grpc::ServerBuilder&)> configure;
+    // Service that gRPC's health service tells of as serving; empty: there is no health service.
+    std::string healthy_service;
+    // Makes of `serve` the function that gets each connection, in one thread: it hands the
+    // connection on, or closes it. Null: all are served.
+    std::function<Serve(Serve serve)> gate;
+    // See SocketKeeper; may be null.
+    std::function<void(const absl::Status&)> tell;
+  };
+  // Listens when it returns. A socket that a process left behind is replaced. INVALID_ARGUMENT: no
+  // path for a socket. FAILED_PRECONDITION: a process listens there, or the file is no socket. An
+  // error leaves no file.
+  static absl::StatusOr<std::unique_ptr<SocketServer>> Start(Options options);
+  // Removes the socket, unless another file has its place. Cancels calls under way, and waits for
+  // their end.
+  ~SocketServer();
+  SocketServer(const SocketServer&) = delete;
+  SocketServer& operator=(const SocketServer&) = delete;
+
+ private:
+  explicit SocketServer(std::unique_ptr<grpc::Server> server) : server_(std::move(server)) {}
+
+  const std::unique_ptr<grpc::Server> server_;
+  std::unique_ptr<SocketKeeper> keeper_;
+};
+
+}  // namespace plimsoll
+
+#endif  // PLIMSOLL_GRPC_SOCKET_SOCKET_SERVER_H_
