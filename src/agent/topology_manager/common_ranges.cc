@@ -5,12 +5,15 @@
 
 #include "absl/container/flat_hash_set.h"
 #include "agent/topology_manager/set_table.h"
+#include "agent/topology_manager/superset_counts.h"
 
 namespace plimsoll::agent {
 namespace {
 
 // Above, a look at all pairs of results costs more than it saves.
 constexpr size_t kMostToTidy = 256;
+// At pairs, before they are counted.
+constexpr size_t kMostLooks = size_t{1} << 16;
 
 NodeMask UnionOf(const std::vector<NodeRange>& ranges) {
   NodeMask all;
@@ -40,8 +43,13 @@ CommonRanges::CommonRanges(NodeMask all, Better better)
 
 void CommonRanges::Intersect(std::vector<NodeRange> list) {
   Restrict(list);
+  if (ranges_ == std::vector<NodeRange>{{.least = all_, .most = all_}}) {
+    ranges_ = std::move(list);
+    return;
+  }
   if (nodes_.size() <= kExactNodes) {
-    if (!IntersectPairs(list, kPairs)) IntersectDense(list);
+    if (IntersectToEverything(list)) return;
+    ranges_.size() * list.size() <= kPairs ? IntersectPairs(list) : IntersectDense(list);
     return;
   }
   const size_t most = std::max<size_t>(1, kMostPairs / std::max<size_t>(1, list.size()));
@@ -50,7 +58,7 @@ void CommonRanges::Intersect(std::vector<NodeRange> list) {
               [this](const NodeRange& a, const NodeRange& b) { return better_(a.least, b.least); });
     ranges_.resize(most);
   }
-  IntersectPairs(list, ranges_.size() * list.size());
+  IntersectPairs(list);
 }
 
 void CommonRanges::Restrict(std::vector<NodeRange>& list) const {
@@ -58,36 +66,39 @@ void CommonRanges::Restrict(std::vector<NodeRange>& list) const {
   std::erase_if(list, [](const NodeRange& each) { return each.most.Empty(); });
 }
 
-bool CommonRanges::IntersectPairs(const std::vector<NodeRange>& list, size_t most) {
+bool CommonRanges::IntersectToEverything(const std::vector<NodeRange>& list) {
   const NodeRange everything = {.least = {}, .most = UnionOf(ranges_) & UnionOf(list)};
+  size_t pairs = 0;
+  for (const NodeRange& a : ranges_) {
+    if (pairs > kMostLooks) return false;
+    pairs += list.size();
+    const bool is_there = std::any_of(list.begin(), list.end(),
+                                      [&](const NodeRange& b) { return (a & b) == everything; });
+    if (!is_there) continue;
+    ranges_ = {everything};
+    return true;
+  }
+  return false;
+}
+
+void CommonRanges::IntersectPairs(const std::vector<NodeRange>& list) {
   absl::flat_hash_set<std::pair<uint64_t, uint64_t>> seen;
   std::vector<NodeRange> common;
   for (const NodeRange& a : ranges_) {
     for (const NodeRange& b : list) {
-      if (most-- == 0) return false;
       const NodeRange both = a & b;
       if (both.most.Empty()) continue;
-      if (both == everything) {
-        ranges_ = {everything};
-        return true;
-      }
       if (seen.emplace(both.least.bits(), both.most.bits()).second) common.push_back(both);
     }
   }
   DropContained(common);
   ranges_ = std::move(common);
-  return true;
 }
 
 void CommonRanges::IntersectDense(const std::vector<NodeRange>& list) {
-  SetTable common(ranges_, nodes_), others(list, nodes_);
-  common.CountSupersets();
-  others.CountSupersets();
-  common.Multiply(others);
-  ranges_.clear();
-  for (const NodeMask mask : std::move(common).Masks()) {
-    ranges_.push_back({.least = mask, .most = mask});
-  }
+  SupersetCounts counts(SetTable(ranges_, nodes_));
+  counts.Multiply(SupersetCounts(SetTable(list, nodes_)));
+  ranges_ = std::move(counts).Table().Ranges();
 }
 
 }  // namespace plimsoll::agent

@@ -25,7 +25,7 @@ namespace plimsoll::agent {
 class CommonRanges {
  public:
   static constexpr size_t kExactNodes = 16;
-  static constexpr size_t kPairs = size_t{1} << 15;
+  static constexpr size_t kPairs = size_t{1} << 13;
   static constexpr size_t kMostPairs = size_t{1} << 22;
   // A strict order of sets: of the ranges' least ones.
   using Better = std::function<bool(NodeMask a, NodeMask b)>;
@@ -34,14 +34,16 @@ class CommonRanges {
   CommonRanges(NodeMask all, Better better);
 
   void Intersect(std::vector<NodeRange> list);
-  // In no particular order, none twice; a set may be in several. The empty set doesn't count.
+  // In no particular order; a set may be in several. The empty set doesn't count.
   const std::vector<NodeRange>& ranges() const { return ranges_; }
 
  private:
   // Cuts the ranges down to `all`.
   void Restrict(std::vector<NodeRange>& list) const;
-  // False: there are more than `most` pairs to look at, and nothing has changed.
-  bool IntersectPairs(const std::vector<NodeRange>& list, size_t most);
+  // The mostly quickest way: a pair of ranges has nothing in common but the nodes at most, so that
+  // the result is one range. False: no such pair was found, and nothing has changed.
+  bool IntersectToEverything(const std::vector<NodeRange>& list);
+  void IntersectPairs(const std::vector<NodeRange>& list);
   void IntersectDense(const std::vector<NodeRange>& list);
 
   NodeMask all_;

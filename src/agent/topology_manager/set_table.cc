@@ -1,100 +1,126 @@
 #include "agent/topology_manager/set_table.h"
 
+#include <array>
+#include <bit>
 #include <map>
-#include <utility>
 
 namespace plimsoll::agent {
 namespace {
 
-// Compilers make vector instructions of a loop of known length over arrays that don't overlap.
-constexpr size_t kLane = 8;
-
-template <typename Combine>
-void CombineArrays(uint32_t* __restrict with_less, uint32_t* __restrict with_more, size_t size,
-                   Combine combine) {
-  if (size < kLane) {
-    for (size_t i = 0; i < size; ++i) combine(with_less[i], with_more[i]);
-    return;
-  }
-  for (size_t i = 0; i < size; i += kLane) {
-    for (size_t j = i; j < i + kLane; ++j) combine(with_less[j], with_more[j]);
-  }
-}
-
-// Calls `combine` with each count and that of the same set with one node more, node by node, of
-// the nodes of `bits`.
-template <typename Combine>
-void ForEachStep(std::vector<uint32_t>& counts, size_t bits, Combine combine) {
-  for (size_t bit = 1; bit < counts.size(); bit <<= 1) {
-    if ((bits & bit) == 0) continue;
-    for (size_t block = 0; block < counts.size(); block += 2 * bit) {
-      uint32_t* const begin = counts.data() + block;
-      CombineArrays(begin, begin + bit, bit, combine);
-    }
-  }
-}
-
-constexpr size_t kAllBits = ~size_t{0};
+// Numbers of a word's bits in which bit i is 0.
+constexpr std::array<uint64_t, 6> kBitsWithout = {0x5555555555555555, 0x3333333333333333,
+                                                  0x0f0f0f0f0f0f0f0f, 0x00ff00ff00ff00ff,
+                                                  0x0000ffff0000ffff, 0x00000000ffffffff};
 
 }  // namespace
 
-SetTable::SetTable(const std::vector<NodeRange>& ranges, const std::vector<uint32_t>& nodes)
-    : nodes_(nodes),
-      is_without_holes_(!nodes.empty() && nodes.back() + 1 == nodes.size()),
-      numbers_(size_t{1} << nodes.size()) {
-  std::map<uint64_t, std::vector<NodeMask>> leasts;  // by the most
-  for (const NodeRange& each : ranges) {
-    if (each.least == each.most) {
-      numbers_[IndexOf(each.least)] = 1;
-    } else {
-      leasts[each.most.bits()].push_back(each.least);
-    }
-  }
-  for (const auto& [most, those] : leasts) MarkAbove(those, NodeMask::FromBits(most));
-}
-
-void SetTable::CountSupersets() {
-  ForEachStep(numbers_, kAllBits, [](uint32_t& count, uint32_t& larger) { count += larger; });
-}
-
-void SetTable::MarkAbove(const std::vector<NodeMask>& leasts, NodeMask most) {
-  std::vector<uint32_t> marks(numbers_.size());
-  for (const NodeMask least : leasts) marks[IndexOf(least)] = 1;
-  ForEachStep(marks, IndexOf(most), [](uint32_t& mark, uint32_t& larger) { larger |= mark; });
-  for (size_t index = 0; index < marks.size(); ++index) numbers_[index] |= marks[index];
-}
-
-// A set is in as many pairs' intersections as there are pairs of supersets. Either side has at most
-// 2^16 - 1 sets beside the empty one, which counts for no other: no overflow.
-void SetTable::Multiply(const SetTable& others) {
-  for (size_t index = 0; index < numbers_.size(); ++index)
-    numbers_[index] *= others.numbers_[index];
-}
-
-// Taking the supersets' counts off again (Möbius inversion) leaves how often each set is there.
-std::vector<NodeMask> SetTable::Masks() && {
-  ForEachStep(numbers_, kAllBits, [](uint32_t& count, uint32_t& larger) { count -= larger; });
-  std::vector<NodeMask> masks;
-  for (size_t index = 1; index < numbers_.size(); ++index) {
-    if (numbers_[index] != 0) masks.push_back(MaskAt(index));
-  }
-  return masks;
-}
-
-size_t SetTable::IndexOf(NodeMask mask) const {
-  if (is_without_holes_) return mask.bits();
-  size_t index = 0;
-  for (size_t i = 0; i < nodes_.size(); ++i) index |= size_t{mask.Contains(nodes_[i])} << i;
-  return index;
-}
-
-NodeMask SetTable::MaskAt(size_t index) const {
-  if (is_without_holes_) return NodeMask::FromBits(index);
+NodeMask SetNumbers::MaskAt(size_t number) const {
+  if (is_without_holes_) return NodeMask::FromBits(number);
   NodeMask mask;
   for (size_t i = 0; i < nodes_.size(); ++i) {
-    if ((index >> i & 1) != 0) mask.Add(nodes_[i]);
+    if ((number >> i & 1) != 0) mask.Add(nodes_[i]);
   }
   return mask;
+}
+
+size_t SetNumbers::Compressed(NodeMask mask) const {
+  size_t number = 0;
+  for (size_t i = 0; i < nodes_.size(); ++i) number |= size_t{mask.Contains(nodes_[i])} << i;
+  return number;
+}
+
+SetTable::SetTable(const std::vector<NodeRange>& ranges, const std::vector<uint32_t>& nodes)
+    : SetTable(SetNumbers(nodes)) {
+  std::map<uint64_t, SetTable> by_most;
+  for (const NodeRange& each : ranges) {
+    if (each.least == each.most) {
+      Add(each.least);
+    } else {
+      by_most.try_emplace(each.most.bits(), SetNumbers(nodes)).first->second.Add(each.least);
+    }
+  }
+  for (auto& [most, table] : by_most) {
+    table.AddAbove(NodeMask::FromBits(most));
+    for (size_t i = 0; i < words_.size(); ++i) words_[i] |= table.words_[i];
+  }
+}
+
+void SetTable::AddAbove(NodeMask most) {
+  const size_t bits = numbers_.Of(most);
+  for (size_t i = 0; i < kBitsWithout.size(); ++i) {
+    if ((bits >> i & 1) == 0) continue;
+    for (uint64_t& word : words_) word |= (word & kBitsWithout[i]) << (size_t{1} << i);
+  }
+  for (size_t step = 1; step < words_.size(); step <<= 1) {
+    if ((bits & step * kBits) == 0) continue;
+    for (size_t i = 0; i < words_.size(); ++i) {
+      if ((i & step) == 0) words_[i | step] |= words_[i];
+    }
+  }
+}
+
+size_t SetTable::Union() const {
+  size_t all = 0;
+  uint64_t numbers_in_words = 0;
+  for (size_t i = 0; i < words_.size(); ++i) {
+    if (words_[i] != 0) all |= i * kBits;
+    numbers_in_words |= words_[i];
+  }
+  for (size_t i = 0; i < kBitsWithout.size(); ++i) {
+    if ((numbers_in_words & ~kBitsWithout[i]) != 0) all |= size_t{1} << i;
+  }
+  return all;
+}
+
+SetTable::Words SetTable::Incomplete(size_t most) const {
+  uint64_t possible = ~uint64_t{0};
+  for (size_t i = 0; i < kBitsWithout.size(); ++i) {
+    if ((most >> i & 1) == 0) possible &= kBitsWithout[i];
+  }
+  Words lack(words_.size());
+  for (size_t i = 0; i < words_.size(); ++i) {
+    if ((i * kBits & ~most) == 0) lack[i] = ~words_[i] & possible;
+  }
+  for (size_t i = 0; i < kBitsWithout.size(); ++i) {
+    for (uint64_t& word : lack) word |= word >> (size_t{1} << i) & kBitsWithout[i];
+  }
+  for (size_t step = 1; step < lack.size(); step <<= 1) {
+    for (size_t i = 0; i < lack.size(); ++i) {
+      if ((i & step) == 0) lack[i] |= lack[i | step];
+    }
+  }
+  return lack;
+}
+
+std::vector<NodeRange> SetTable::Ranges() const {
+  SetTable all = *this;
+  all.AddNumber(0);  // it doesn't count, and makes one range of all other sets
+  const size_t most = all.Union();
+  const Words incomplete = all.Incomplete(most);
+  // Sets all of whose supersets are there: the least of them tell of all.
+  Words complete(words_.size()), above(words_.size());
+  for (size_t i = 0; i < complete.size(); ++i) complete[i] = all.words_[i] & ~incomplete[i];
+  for (size_t i = 0; i < complete.size(); ++i) {
+    for (size_t bit = 0; bit < kBitsWithout.size(); ++bit) {
+      above[i] |= (complete[i] & kBitsWithout[bit]) << (size_t{1} << bit);
+    }
+    for (size_t step = 1; step < complete.size(); step <<= 1) {
+      if ((i & step) == 0) above[i | step] |= complete[i];
+    }
+  }
+  std::vector<NodeRange> ranges;
+  for (size_t i = 0; i < words_.size(); ++i) {
+    const uint64_t alone = all.words_[i] & incomplete[i];
+    for (uint64_t left = (complete[i] & ~above[i]) | alone; left != 0; left &= left - 1) {
+      const auto bit = static_cast<size_t>(std::countr_zero(left));
+      const size_t number = i * kBits + bit;
+      const bool is_alone = (alone >> bit & 1) != 0;
+      if (number == 0 && is_alone) continue;
+      ranges.push_back(
+          {.least = numbers_.MaskAt(number), .most = numbers_.MaskAt(is_alone ? number : most)});
+    }
+  }
+  return ranges;
 }
 
 }  // namespace plimsoll::agent
