@@ -115,7 +115,7 @@ std::vector<NodeRange> SetTable::Ranges() const {
       const auto bit = static_cast<size_t>(std::countr_zero(left));
       const size_t number = i * kBits + bit;
       const bool is_alone = (alone >> bit & 1) != 0;
-      if (number == 0 && is_alone) continue;
+      if (number == 0 && (is_alone || most == 0)) continue;
       ranges.push_back(
           {.least = numbers_.MaskAt(number), .most = numbers_.MaskAt(is_alone ? number : most)});
     }
