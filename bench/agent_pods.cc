@@ -8,7 +8,11 @@
 #include <ctime>
 #include <filesystem>
 #include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <set>
 #include <string>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -16,11 +20,14 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
+#include "agent/managers/refit.h"
 #include "agent/pods/agent_pods.h"
 #include "agent/pods/fake_runtime_for_test.h"
 #include "agent/pods/node_room.h"
+#include "base/fs_root.h"
 #include "base/status.h"
 #include "bench/series.h"
+#include "pod_runner/client.h"
 
 namespace plimsoll::bench {
 namespace {
