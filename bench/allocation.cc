@@ -85,6 +85,7 @@ struct Case {
   TopologyScope scope = TopologyScope::kContainer;
   int64_t devices = 2;
   bool prefer_closest = false;
+  int64_t cpus = 6;
 };
 
 absl::Duration ThreadCpuTime() {
@@ -128,7 +129,7 @@ absl::Status Measure(const Case& each, uint32_t nodes) {
     const absl::Duration start = ThreadCpuTime();
     agent::AllocationLedger ledger(managers, stock, nullptr);
     for (const agent::PodGrant& grant : present) ledger.Hold(grant);
-    PLIMSOLL_RETURN_IF_ERROR(Admit(ledger, PodOf(6, 8 * kGi, each.devices)).status());
+    PLIMSOLL_RETURN_IF_ERROR(Admit(ledger, PodOf(each.cpus, 8 * kGi, each.devices)).status());
     series.Add(ThreadCpuTime() - start);
   }
   std::printf("%-28s p50 %7.3f ms   p99 %7.3f ms   goal: 5 ms\n", each.name, series.Quantile(0.5),
@@ -151,6 +152,17 @@ int Main() {
        .policy = TopologyPolicy::kBestEffort,
        .devices = 10,
        .prefer_closest = true},
+      // Many ways to bring together what several nodes have left.
+      {.name = "most CPUs that are free", .policy = TopologyPolicy::kBestEffort, .cpus = 90},
+      {.name = "half of all devices too",
+       .policy = TopologyPolicy::kBestEffort,
+       .devices = 25,
+       .cpus = 90},
+      {.name = "the same, closest nodes",
+       .policy = TopologyPolicy::kBestEffort,
+       .devices = 25,
+       .prefer_closest = true,
+       .cpus = 60},
   };
   for (const uint32_t nodes : {kMostNodes / 2, kMostNodes}) {
     std::printf("one more pod beside %d, on %u CPUs in %u NUMA nodes\n", kPods, 2 * kCores, nodes);

@@ -51,6 +51,8 @@ echo "== the topology of a large machine"
 echo
 echo "== the admission of a pod with CPUs, memory and devices of its own"
 "$bin/bench_allocation"
+"$bin/bench_agent_pods" /dev/shm
+"$bin/bench_agent_pods" "$PWD/build/bench"
 echo
 echo "== libraries"
 "$bin/bench_library" --benchmark_out=build/bench/library.json --benchmark_out_format=json 2>/dev/null

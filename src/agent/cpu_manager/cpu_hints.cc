@@ -4,9 +4,12 @@
 #include <bit>
 #include <cstddef>
 #include <functional>
+#include <map>
 #include <utility>
 
 #include "agent/topology_manager/node_mask.h"
+#include "agent/topology_manager/node_range.h"
+#include "agent/topology_manager/node_sums.h"
 
 namespace plimsoll::agent {
 
@@ -49,6 +52,7 @@ class CpuHintMaker {
 
   std::vector<Hint> Make(const CpuSet& free, const CpuSet& reusable) {
     CountNodes(free, reusable);
+    if (choice_ == HintChoice::kRanges) return HintsOf(Ranges());
     if (choice_ == HintChoice::kAll)
       hints_.reserve(std::min(kMostMasks, size_t{1} << std::min<size_t>(nodes_.size(), 20)));
     for (size_t size = 1; size <= LargestSize(); ++size) Extend({}, 0, size);
@@ -76,6 +80,21 @@ class CpuHintMaker {
       }
       nodes_.push_back(counts);
     }
+  }
+
+  std::vector<NodeRange> Ranges() {
+    std::sort(nodes_.begin(), nodes_.end(),
+              [](const NodeCounts& a, const NodeCounts& b) { return a.free > b.free; });
+    std::map<uint32_t, int64_t> free;
+    std::vector<uint32_t> numbers;  // those with the most free CPUs first
+    for (const NodeCounts& each : nodes_) {
+      const auto number = static_cast<uint32_t>(std::countr_zero(each.mask.bits()));
+      free[number] = each.free;
+      if (!needed_.Contains(number)) numbers.push_back(number);
+    }
+    const NodeSums sums(free);
+    return RangesThatSuffice(needed_, numbers,
+                             [&](NodeMask mask) { return sums.Of(mask) >= count_; });
   }
 
   // Adds `more` of the nodes from `from` on to `chosen`, in all ways.

@@ -4,6 +4,7 @@
 
 #include "agent/cpu_manager/machine_for_test.h"
 #include "agent/cpu_manager/static_cpu_policy.h"
+#include "agent/topology_manager/hints_for_test.h"
 #include "gtest/gtest.h"
 
 namespace plimsoll::agent {
@@ -220,7 +221,7 @@ TEST(StaticCpuPolicyPropertyTest, HintsAreAllSetsThatCanHoldTheRequest) {
   }
 }
 
-TEST(StaticCpuPolicyPropertyTest, PreferredHintsAreTheSameWithoutTheOthers) {
+TEST(StaticCpuPolicyPropertyTest, OtherChoicesOfHintsSayTheSame) {
   size_t preferred = 0;
   size_t others = 0;
   for (uint32_t seed = 0; seed < kSeeds; ++seed) {
@@ -232,6 +233,9 @@ TEST(StaticCpuPolicyPropertyTest, PreferredHintsAreTheSameWithoutTheOthers) {
     const CpuSet free = policy->exclusive().Difference(held);
     const int64_t count = 1 + machine.Below(static_cast<uint32_t>(policy->all().Size()));
     std::vector<Hint> expected = policy->Hints(count, free, reusable);
+    const std::vector<Hint> ranges = policy->Hints(count, free, reusable, HintChoice::kRanges);
+    EXPECT_EQ(SetsOf(ranges), SetsOf(expected)) << seed;
+    EXPECT_LE(ranges.size(), expected.size()) << seed;
     others += std::erase_if(expected, [](const Hint& hint) { return !hint.preferred; });
     preferred += expected.size();
     EXPECT_EQ(policy->Hints(count, free, reusable, HintChoice::kPreferred), expected) << seed;

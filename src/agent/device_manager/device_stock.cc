@@ -8,6 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "agent/topology_manager/mask_walk.h"
+#include "agent/topology_manager/node_range.h"
 #include "agent/topology_manager/node_sums.h"
 
 namespace plimsoll::agent {
@@ -77,6 +78,12 @@ struct Places {
   CountByNodes available;
   CountByNodes reusable;
   int64_t reusable_count = 0;  // the sum of `reusable`
+
+  // All of the reusable ones, and `count` with those available.
+  bool Has(NodeMask mask, int64_t count) const {
+    const int64_t again = reusable_count == 0 ? 0 : reusable.At(mask);
+    return again >= reusable_count && again + available.At(mask) >= count;
+  }
 };
 
 Places PlacesOf(const DeviceRequest& request) {
@@ -96,6 +103,13 @@ Places PlacesOf(const DeviceRequest& request) {
           .available = CountByNodes(available),
           .reusable = CountByNodes(reusable),
           .reusable_count = reusable_count};
+}
+
+std::vector<NodeRange> RangesOf(const Places& places, int64_t count, std::vector<uint32_t> nodes) {
+  std::stable_sort(nodes.begin(), nodes.end(), [&](uint32_t a, uint32_t b) {
+    return places.available.At(NodeMask::Of(a)) > places.available.At(NodeMask::Of(b));
+  });
+  return RangesThatSuffice({}, nodes, [&](NodeMask mask) { return places.Has(mask, count); });
 }
 
 int64_t CountAvailable(const DeviceRequest& request) {
@@ -207,6 +221,9 @@ std::optional<std::vector<Hint>> DeviceHints(const DeviceRequest& request, NodeM
   }
   const std::vector<uint32_t> with_devices = HintNodesOf(*request.devices, nodes);
   if (with_devices.size() > kMostHintNodes) return std::nullopt;
+  if (choice == HintChoice::kRanges) {
+    return HintsOf(RangesOf(places, request.count, with_devices));
+  }
   if (choice == HintChoice::kAll) hints.reserve(size_t{1} << with_devices.size());
   int fewest = static_cast<int>(with_devices.size());
   ForEachMask(with_devices, [&](NodeMask mask) {
@@ -214,9 +231,7 @@ std::optional<std::vector<Hint>> DeviceHints(const DeviceRequest& request, NodeM
     if (size < fewest && places.all.At(mask) >= request.count) fewest = size;
     const bool preferred = size == fewest;
     if (choice == HintChoice::kPreferred && !preferred) return size < fewest;
-    const int64_t reusable = places.reusable_count == 0 ? 0 : places.reusable.At(mask);
-    if (reusable < places.reusable_count) return true;
-    if (reusable + places.available.At(mask) < request.count) return true;
+    if (!places.Has(mask, request.count)) return true;
     // Smaller sets had too few devices, free or not: `fewest` doesn't change any more.
     hints.push_back({.nodes = mask, .preferred = preferred});
     return true;

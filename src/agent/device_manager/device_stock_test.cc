@@ -5,6 +5,7 @@
 #include <random>
 
 #include "absl/strings/str_cat.h"
+#include "agent/topology_manager/hints_for_test.h"
 #include "gmock/gmock.h"
 
 namespace plimsoll::agent {
@@ -167,6 +168,9 @@ TEST(DeviceHintsTest, AreTheSetsThatCanHoldTheRequest) {
     preferred += expected.size();
     others += hints->size() - expected.size();
     EXPECT_EQ(DeviceHints(each.request, machine, HintChoice::kPreferred), expected) << round;
+    const auto ranges = DeviceHints(each.request, machine, HintChoice::kRanges);
+    ASSERT_TRUE(ranges.has_value());
+    EXPECT_EQ(SetsOf(*ranges), SetsOf(*hints)) << round;
   }
   EXPECT_GT(preferred, 300u);
   EXPECT_GT(others, 300u);

@@ -10,6 +10,7 @@
 #include "agent/memory_manager/machines_for_test.h"
 #include "agent/memory_manager/reused_memory.h"
 #include "agent/memory_manager/static_memory_policy.h"
+#include "agent/topology_manager/hints_for_test.h"
 
 namespace plimsoll::agent {
 namespace {
@@ -197,6 +198,44 @@ std::optional<Hint> BestOf(const ResourceHints& hints, NodeMask inside) {
   return best;
 }
 
+void ExpectRanges(const ResourceHints& ranges, const ResourceHints& hints) {
+  ASSERT_EQ(ranges.size(), hints.size());
+  for (const auto& [resource, list] : hints) {
+    EXPECT_EQ(SetsOf(*ranges.at(resource)), SetsOf(*list)) << resource;
+  }
+}
+
+// A pod's main container, with what its init container leaves it, and pods' groups as they come
+// about when nodes of them are gone or forced to be single.
+TEST(AllocationPropertiesTest, RangesAreTheSetsOfAllHints) {
+  size_t groups = 0;
+  for (uint64_t seed = 600; seed < 900; ++seed) {
+    RandomNode node(seed);
+    for (uint64_t step = 0; step < seed % 9; ++step) node.Add();
+    std::vector<MemoryBlock> used = node.Used();
+    if (!used.empty() && seed % 3 == 0) {
+      used.push_back(used.front());
+      used.back().nodes = NodeMask::Of(used.front().nodes.ToVector().front());
+    }
+    if (!used.empty() && seed % 4 == 0) {
+      used.push_back(used.front());
+      used.back().nodes = used.front().nodes | NodeMask::Of(seed % 5) | NodeMask::Of(60);
+    }
+    std::vector<MemoryBlock> reusable;
+    for (const MemoryBlock& block : used) {
+      if (seed % 2 == 0 && (block.bytes + static_cast<int64_t>(seed)) % 3 == 0) {
+        reusable.push_back(block);
+      }
+      groups += block.nodes.Count() > 1 ? 1 : 0;
+    }
+    const MemoryAmounts request = node.Request();
+    ExpectRanges(node.policy().Hints(request, used, reusable, HintChoice::kRanges),
+                 node.policy().Hints(request, used, reusable));
+    if (testing::Test::HasFailure()) FAIL() << "seed " << seed;
+  }
+  EXPECT_GT(groups, 50u);
+}
+
 TEST(AllocationPropertiesTest, AWalkThatEndsEarlyFindsTheSame) {
   size_t preferred = 0;
   size_t others = 0;
@@ -217,6 +256,7 @@ TEST(AllocationPropertiesTest, AWalkThatEndsEarlyFindsTheSame) {
       EXPECT_EQ(blocks->front().nodes, *best->nodes) << seed;
       extended += nodes.Empty() ? 0 : 1;
     }
+    ExpectRanges(node.policy().Hints(request, used, {}, HintChoice::kRanges), hints);
     const ResourceHints chosen = node.policy().Hints(request, used, {}, HintChoice::kPreferred);
     for (auto& [resource, list] : hints) {
       others += std::erase_if(*list, [](const Hint& each) { return !each.preferred; });

@@ -41,6 +41,7 @@ MemoryState::MemoryState(const MemoryByNode& allocatable, const MemoryAmounts& r
                          const std::vector<MemoryBlock>& used) {
   for (const auto& [number, amounts] : allocatable) {
     nodes_.push_back({.node = number, .free = {}, .allocatable = {}, .group = {}});
+    all_.Add(number);
     nodes_.back().group = GroupOf(number, used);
     if (!nodes_.back().group.Empty()) used_.Add(number);
   }

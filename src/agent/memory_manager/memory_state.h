@@ -39,6 +39,8 @@ class MemoryState {
   int64_t Allocatable(NodeMask mask, size_t resource) const {
     return allocatable_[resource].Of(mask);
   }
+  // Whether the machine has these nodes.
+  bool HasAll(NodeMask mask) const { return mask.IsSubsetOf(all_); }
   // Whether the nodes together have the request.
   bool IsFree(NodeMask mask) const;
   // Whether a new block for these nodes breaks the rule of groups.
@@ -52,7 +54,7 @@ class MemoryState {
  private:
   std::vector<int64_t> request_;
   std::vector<NodeMemory> nodes_;
-  NodeMask used_;                             // nodes with a group
+  NodeMask all_, used_;                       // nodes; those with a group
   std::vector<NodeSums> free_, allocatable_;  // by resource
 };
 

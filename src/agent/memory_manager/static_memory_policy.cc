@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <iterator>
 #include <optional>
+#include <set>
 #include <utility>
 
 #include "absl/functional/function_ref.h"
@@ -12,6 +13,7 @@
 #include "agent/memory_manager/node_sets.h"
 #include "agent/memory_manager/reserved_memory.h"
 #include "agent/memory_manager/reused_memory.h"
+#include "agent/topology_manager/node_range.h"
 #include "base/status.h"
 
 namespace plimsoll::agent {
@@ -32,6 +34,10 @@ class Question {
 
   // nullopt: no place at all.
   std::optional<std::vector<Hint>> Places(HintChoice choice) const {
+    if (choice == HintChoice::kRanges) {
+      const std::vector<NodeRange> ranges = Ranges();
+      return ranges.empty() ? std::nullopt : std::optional(HintsOf(ranges));
+    }
     bool is_any = false;
     std::vector<Hint> places;
     if (choice == HintChoice::kAll) {
@@ -45,6 +51,35 @@ class Question {
     });
     if (!is_any) return std::nullopt;
     return places;
+  }
+
+  // Places, as ranges: nodes that are not in use, in any number that has enough; and each set that
+  // is in use as one, by itself. Complete where ForEachNodeSet is.
+  std::vector<NodeRange> Ranges() const {
+    if (request_.empty()) return {};
+    std::vector<NodeMemory> unused;
+    std::set<uint64_t> groups;
+    for (const NodeMemory& node : state_.nodes()) {
+      if (node.group.Empty()) {
+        unused.push_back(node);
+      } else {
+        groups.insert(node.group.bits());
+      }
+    }
+    std::sort(unused.begin(), unused.end(), [](const NodeMemory& a, const NodeMemory& b) {
+      return a.free != b.free ? a.free > b.free : a.node < b.node;
+    });
+    std::vector<uint32_t> numbers;
+    for (const NodeMemory& node : unused) numbers.push_back(node.node);
+    std::vector<NodeRange> ranges =
+        RangesThatSuffice({}, numbers, [this](NodeMask mask) { return Fits(mask); });
+    for (const uint64_t bits : groups) {
+      const NodeMask group = NodeMask::FromBits(bits);
+      if (state_.HasAll(group) && state_.IsOpenTo(group) && Fits(group)) {
+        ranges.push_back({.least = group, .most = group});
+      }
+    }
+    return ranges;
   }
 
   // Of all places with the nodes `inside`: a preferred one, then of few nodes, then of low ones.
@@ -100,6 +135,8 @@ class Question {
     }
     return true;
   }
+
+  bool Fits(NodeMask mask) const { return CouldHold(mask) && Holds(mask); }
 
   bool Holds(NodeMask mask) const {
     size_t i = 0;

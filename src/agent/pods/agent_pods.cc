@@ -36,6 +36,19 @@ EventSubject SubjectOfKey(const PodKey& key) {
   return {.kind = "Pod", .key = key, .uid = "", .container = ""};
 }
 
+// Where a pod comes from.
+struct Origin {
+  std::string file;  // as PodRecord's
+  bool is_deleted = false;
+};
+Origin OriginOf(const PodWorker& pod) {
+  Origin origin;
+  pod.Read([&](const PodRecord& record) {
+    origin = {.file = record.file, .is_deleted = record.deleted.has_value()};
+  });
+  return origin;
+}
+
 // FAILED_PRECONDITION: a file has the pod, or it is being deleted.
 absl::Status CheckAppliable(const PodRecord& record) {
   if (!record.file.empty()) {
@@ -377,21 +390,23 @@ void AgentPods::Retry() {
   });
 }
 
-bool AgentPods::IsWanted(PodWorker& pod, const PodRecord& record) {
-  const auto file = files_->find(record.file);
+bool AgentPods::IsWanted(PodWorker& pod, const std::string& path) {
+  const auto file = files_->find(path);
   if (file == files_->end()) return false;
-  const auto wanted = file->second.find(record.key);
+  const auto wanted = file->second.find(pod.key());
   if (wanted == file->second.end()) return false;
   const WantedPod& next = wanted->second;
-  if (!ChangeOf(record.object, next.object).any) return true;
+  bool changes = false;
+  pod.Read([&](const PodRecord& record) { changes = ChangeOf(record.object, next.object).any; });
+  if (!changes) return true;
   absl::Status status = changes_.Check(pod, next.object, next.manifest);
   // A change that no living pod takes makes another pod of the file.
   if (absl::IsFailedPrecondition(status) || absl::IsInvalidArgument(status)) return false;
   if (status.ok()) status = changes_.Put(pod, next.object, next.manifest);
   // Any other error may pass, and is no reason to end the pod.
   if (!status.ok() && !absl::IsNotFound(status)) {
-    host_.events.Add(SubjectOfKey(record.key), "Warning", "FailedUpdate",
-                     absl::StrCat("the pod stays as it is, and the change of ", record.file,
+    host_.events.Add(SubjectOfKey(pod.key()), "Warning", "FailedUpdate",
+                     absl::StrCat("the pod stays as it is, and the change of ", path,
                                   " is tried again: ", status.message()));
   }
   return true;
@@ -399,15 +414,15 @@ bool AgentPods::IsWanted(PodWorker& pod, const PodRecord& record) {
 
 void AgentPods::EndUnwanted() {
   for (const PodTable::Worker& each : table_.All()) {
-    const PodRecord record = each->record();
-    if (record.file.empty() || record.deleted) continue;
-    if (IsWanted(*each, record)) continue;
+    const Origin origin = OriginOf(*each);
+    if (origin.file.empty() || origin.is_deleted) continue;
+    if (IsWanted(*each, origin.file)) continue;
     const absl::Status status = each->Delete(each->manifest()->grace_period_s);
     if (!status.ok()) {
-      host_.events.Add(SubjectOfKey(record.key), "Warning", "FailedDelete", status.message());
+      host_.events.Add(SubjectOfKey(each->key()), "Warning", "FailedDelete", status.message());
       continue;
     }
-    table_.Wake(record.uid);
+    table_.Wake(each->uid());
   }
 }
 
@@ -416,8 +431,8 @@ void AgentPods::Reconcile(Preferences& preferences) {
   EndUnwanted();
   std::map<PodKey, std::string> owners;  // files
   for (const PodTable::Worker& each : table_.All()) {
-    const PodRecord record = each->record();
-    if (!record.file.empty() && !record.deleted) owners[record.key] = record.file;
+    Origin origin = OriginOf(*each);
+    if (!origin.file.empty() && !origin.is_deleted) owners[each->key()] = std::move(origin.file);
   }
   for (const auto& [file, pods] : *files_) {
     for (const auto& [key, wanted] : pods) {
@@ -430,7 +445,7 @@ void AgentPods::Reconcile(Preferences& preferences) {
       }
       const PodTable::Worker present = table_.Find(key);
       if (present != nullptr) {
-        if (present->record().file.empty()) {
+        if (OriginOf(*present).file.empty()) {
           host_.events.Add(SubjectOfKey(key), "Warning", "NameTaken",
                            absl::StrCat(file, " asks for ", PodName(key),
                                         ", which came through the API and stays"));

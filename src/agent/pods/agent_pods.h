@@ -161,7 +161,7 @@ class AgentPods : public PodService {
   void Reconcile(Preferences& preferences) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void EndUnwanted() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // The pod's file asks for it as it is, or for a change that the living pod takes, now or later.
-  bool IsWanted(PodWorker& pod, const PodRecord& record) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  bool IsWanted(PodWorker& pod, const std::string& path) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void OnGone(const PodKey& pod);
   // A pod has ended.
   void OnRoom();

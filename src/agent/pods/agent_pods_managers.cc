@@ -29,16 +29,20 @@ std::vector<GrantedPod> AgentPods::Granted(
     std::vector<std::shared_ptr<const pod::Manifest>>& kept) const {
   std::vector<GrantedPod> pods;
   for (const PodTable::Worker& each : table_.All()) {
-    const PodRecord record = each->record();
+    GrantedPod pod;
+    bool is_released = false;
+    each->Read([&](const PodRecord& record) {
+      pod.created = record.created;
+      pod.grant = record.grant;
+      is_released = record.is_grant_released;
+    });
     // One that has ended may be unseen yet.
-    const bool lives = each->is_active() && !record.is_grant_released;
-    if (!lives && !each->holds_grant()) continue;
+    if ((!each->is_active() || is_released) && !each->holds_grant()) continue;
     kept.push_back(each->manifest());
-    pods.push_back({.uid = record.uid,
-                    .name = absl::StrCat(record.key.pod_namespace, "/", record.key.name),
-                    .created = record.created,
-                    .manifest = kept.back().get(),
-                    .grant = record.grant});
+    pod.uid = each->uid();
+    pod.name = absl::StrCat(each->key().pod_namespace, "/", each->key().name);
+    pod.manifest = kept.back().get();
+    pods.push_back(std::move(pod));
   }
   for (const auto& [key, aside] : unreadable_) {
     pods.push_back({.uid = aside.record.uid,
@@ -123,7 +127,7 @@ void AgentPods::WakeAfterAmounts() {
 
 void AgentPods::OnDevices() {
   for (const PodTable::Worker& each : table_.All()) {
-    if (each->record().grant.devices.empty()) continue;
+    if (each->grant().devices.empty()) continue;
     each->OnDevices();
     table_.Wake(each->uid());
   }

@@ -89,11 +89,16 @@ CapacityCheck::Outcome CapacityCheck::Look(const std::vector<PodTable::Worker>& 
   std::vector<ActivePod> active;
   for (const PodTable::Worker& each : pods) {
     if (!each->has_looked()) return outcome;
-    const PodRecord record = each->record();
-    if (!each->is_active() || record.deleted) continue;
+    bool is_deleted = false;
+    absl::Time created;
+    each->Read([&](const PodRecord& record) {
+      is_deleted = record.deleted.has_value();
+      created = record.created;
+    });
+    if (!each->is_active() || is_deleted) continue;
     workers.push_back(each);
     kept.push_back(each->manifest());
-    active.push_back({kept.back().get(), record.created});
+    active.push_back({kept.back().get(), created});
   }
   for (const SurplusPod& each : SurplusOf(active, allocatable)) {
     PodWorker& worker = *workers[each.index];

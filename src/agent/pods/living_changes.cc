@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -145,9 +146,11 @@ void LivingChanges::Retry() {
   if (!host_.resizes_pods) return;
   std::vector<std::pair<absl::Time, PodTable::Worker>> waiting;
   for (PodTable::Worker& each : table_.All()) {
-    const PodRecord record = each->record();
-    if (!record.pending || record.deleted || !each->is_active()) continue;
-    waiting.emplace_back(record.created, std::move(each));
+    std::optional<absl::Time> created;
+    each->Read([&](const PodRecord& record) {
+      if (record.pending && !record.deleted) created = record.created;
+    });
+    if (created && each->is_active()) waiting.emplace_back(*created, std::move(each));
   }
   std::sort(waiting.begin(), waiting.end());
   for (const auto& [created, pod] : waiting) {

@@ -17,6 +17,11 @@ PodRecord PodState::record() const {
   return record_;
 }
 
+void PodState::Read(absl::FunctionRef<void(const PodRecord&)> look) const {
+  const absl::MutexLock lock(&mutex_);
+  look(record_);
+}
+
 PodGrant PodState::grant() const {
   const absl::MutexLock lock(&mutex_);
   return record_.grant;

@@ -43,8 +43,10 @@ class PodState {
   PodState& operator=(const PodState&) = delete;
 
   PodRecord record() const;
-  // The record's: a copy of all of it, with its JSON, is too dear for each pod at each admission.
-  PodGrant grant() const;
+  // Shows `look` the record, with the lock held, so that it calls nothing of the pod: a copy of all
+  // of it, with its JSON, is too dear for each pod whenever one comes or goes.
+  void Read(absl::FunctionRef<void(const PodRecord&)> look) const;
+  PodGrant grant() const;  // the record's
   // With the resources that the node has given the pod. A later change makes another one.
   std::shared_ptr<const pod::Manifest> manifest() const;
   // As of the last step.

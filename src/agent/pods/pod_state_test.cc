@@ -82,6 +82,22 @@ class PodStateTest : public testing::Test {
   const std::shared_ptr<const pod::Manifest> manifest_ = std::make_shared<pod::Manifest>();
 };
 
+TEST_F(PodStateTest, ALookAtTheRecordSeesItsLastChange) {
+  const auto state = Make("a", GrantOf("3"));
+  ASSERT_TRUE(state->Evict({"Evicted", "no room"}).ok());
+  ASSERT_TRUE(state->ReleaseGrant().ok());
+  int looks = 0;
+  state->Read([&](const PodRecord& record) {
+    ++looks;
+    EXPECT_EQ(record.uid, "uid-a");
+    EXPECT_EQ(record.created, kThen);
+    EXPECT_EQ(record.verdict->reason, "Evicted");
+    EXPECT_TRUE(record.is_grant_released);
+    EXPECT_TRUE(record.grant.Empty());
+  });
+  EXPECT_EQ(looks, 1);
+}
+
 TEST_F(PodStateTest, AChangeIsOnTheDiskAndOneThatFailsIsNowhere) {
   const auto pod = Make("web");
   ASSERT_TRUE(pod->Change([](PodRecord& record) { record.first_id = 7; }).ok());

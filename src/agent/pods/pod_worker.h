@@ -63,6 +63,7 @@ class PodWorker {
   const std::string& uid() const { return uid_; }
   // See PodState.
   PodRecord record() const { return state_.record(); }
+  void Read(absl::FunctionRef<void(const PodRecord&)> look) const { state_.Read(look); }
   PodGrant grant() const { return state_.grant(); }
   std::shared_ptr<const pod::Manifest> manifest() const { return state_.manifest(); }
   bool is_active() const { return state_.is_active(); }

@@ -7,7 +7,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "agent/topology_manager/agreed_nodes.h"
-#include "agent/topology_manager/common_masks.h"
+#include "agent/topology_manager/common_ranges.h"
 
 namespace plimsoll::agent {
 namespace {
@@ -53,13 +53,6 @@ int NodesNeeded(const std::vector<HintList>& lists) {
   return needed;
 }
 
-// A hint's distance from the number of nodes that is needed; 0 is best. A hint of at most that
-// many nodes comes before each of more.
-int RankOf(NodeMask mask, int needed) {
-  const int count = mask.Count();
-  return count <= needed ? needed - count : static_cast<int>(NodeMask::kMost) + count;
-}
-
 absl::Status CheckDistances(const topology::MachineMaps& maps) {
   for (const auto& [from, node] : maps.nodes) {
     for (const auto& [to, unused] : maps.nodes) {
@@ -99,11 +92,9 @@ absl::StatusOr<TopologyManager> TopologyManager::Make(const TopologyOptions& opt
   }
   TopologyManager manager;
   manager.options_ = options;
-  for (const auto& [number, node] : maps.nodes) {
-    manager.nodes_.Add(number);
-    if (!options.prefer_closest || number >= NodeMask::kMost) continue;
-    manager.distances_.try_emplace(
-        number, std::map<uint32_t, int64_t>(node.distances.begin(), node.distances.end()));
+  for (const auto& [number, node] : maps.nodes) manager.nodes_.Add(number);
+  if (options.prefer_closest && options.policy != TopologyPolicy::kSingleNumaNode) {
+    manager.distances_.emplace(maps);
   }
   return manager;
 }
@@ -125,7 +116,8 @@ TopologyManager::Decision TopologyManager::Decide(HintsOf hints_of) const {
     return DecisionFor(*agreed);
   }
   if (options_.policy != TopologyPolicy::kBestEffort) return {.best = {}, .admitted = false};
-  return DecisionFor(Nearest(Lists(hints_of(HintChoice::kAll))));
+  const bool is_exact = static_cast<size_t>(nodes_.Count()) <= CommonRanges::kExactNodes;
+  return DecisionFor(Nearest(Lists(hints_of(is_exact ? HintChoice::kRanges : HintChoice::kAll))));
 }
 
 std::vector<std::vector<Hint>> TopologyManager::Lists(std::vector<ResourceHints> hints) const {
@@ -145,56 +137,36 @@ TopologyManager::Decision TopologyManager::DecisionFor(Hint best) const {
 std::optional<Hint> TopologyManager::Agreed(const std::vector<HintList>& lists) const {
   const std::vector<NodeMask> agreed = AgreedNodes(nodes_, lists);
   if (agreed.empty()) return std::nullopt;
-  const auto narrower = [this](NodeMask a, NodeMask b) { return IsNarrower(a, b); };
+  const auto narrower = [order = Order()](NodeMask a, NodeMask b) {
+    return order.IsNarrower(a, b);
+  };
   return Hint{.nodes = *std::min_element(agreed.begin(), agreed.end(), narrower),
               .preferred = true};
 }
 
 Hint TopologyManager::Nearest(std::vector<HintList> lists) const {
   const int needed = NodesNeeded(lists);
-  const auto nearer = [this, needed](NodeMask a, NodeMask b) { return IsNearer(a, b, needed); };
-  CommonMasks common(nodes_, nearer);
+  std::stable_sort(lists.begin(), lists.end(),
+                   [](const HintList& a, const HintList& b) { return a.size() < b.size(); });
+  const PlaceOrder order = Order();
+  const auto nearer = [&](NodeMask a, NodeMask b) { return order.IsNearer(a, b, needed); };
+  CommonRanges common(nodes_, nearer);
   for (HintList& list : lists) {
-    std::vector<NodeMask> masks;
-    masks.reserve(list.size());
-    for (const Hint& hint : list) masks.push_back(hint.nodes.value_or(nodes_));
+    std::vector<NodeRange> ranges;
+    ranges.reserve(list.size());
+    for (const Hint& hint : list) {
+      const NodeMask least = hint.nodes.value_or(nodes_);
+      ranges.push_back({.least = least, .most = least | hint.also});
+    }
     HintList().swap(list);  // its memory is for what comes
-    common.Intersect(std::move(masks));
+    common.Intersect(std::move(ranges));
   }
-  std::optional<NodeMask> best;
-  int best_rank = 0;
-  for (const NodeMask mask : common.masks()) {  // up to 65,535
-    const int rank = RankOf(mask, needed);
-    if (best && (rank > best_rank || (rank == best_rank && !IsNarrower(mask, *best)))) continue;
-    best = mask;
-    best_rank = rank;
-  }
-  return {.nodes = best.value_or(nodes_), .preferred = false};
+  const std::optional<NodeMask> nearest = order.Nearest(common.ranges(), needed);
+  return {.nodes = nearest.value_or(nodes_), .preferred = false};
 }
 
-bool TopologyManager::IsNarrower(NodeMask a, NodeMask b) const {
-  if (a.Count() != b.Count()) return a.Count() < b.Count();
-  if (options_.prefer_closest && options_.policy != TopologyPolicy::kSingleNumaNode) {
-    const uint64_t sum_a = DistanceSum(a);
-    const uint64_t sum_b = DistanceSum(b);
-    if (sum_a != sum_b) return sum_a < sum_b;
-  }
-  return a.bits() < b.bits();
-}
-
-bool TopologyManager::IsNearer(NodeMask a, NodeMask b, int needed) const {
-  const int rank_a = RankOf(a, needed);
-  const int rank_b = RankOf(b, needed);
-  return rank_a != rank_b ? rank_a < rank_b : IsNarrower(a, b);
-}
-
-// kubelet compares averages; masks that are compared have the same number of nodes.
-uint64_t TopologyManager::DistanceSum(NodeMask mask) const {
-  uint64_t sum = 0;
-  for (const auto& [from, to] : distances_) {
-    if (mask.Contains(from)) sum += static_cast<uint64_t>(to.Of(mask));
-  }
-  return sum;
+PlaceOrder TopologyManager::Order() const {
+  return PlaceOrder(distances_ ? &*distances_ : nullptr);
 }
 
 }  // namespace plimsoll::agent

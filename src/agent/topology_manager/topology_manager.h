@@ -13,8 +13,9 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "agent/topology_manager/hint.h"
+#include "agent/topology_manager/node_distances.h"
 #include "agent/topology_manager/node_mask.h"
-#include "agent/topology_manager/node_sums.h"
+#include "agent/topology_manager/place_order.h"
 #include "topology/maps.h"
 
 namespace plimsoll::agent {
@@ -51,12 +52,13 @@ class TopologyManager {
   };
   // `hints` are those of each provider; the result doesn't depend on their order. With policy none:
   // any place, not preferred, admitted. The same as kubelet's up to 16 NUMA nodes, for any number
-  // of hints; on larger machines as long as there aren't too many of them (CommonMasks).
+  // of hints; on larger machines as long as there aren't too many of them (CommonRanges).
   Decision Merge(std::vector<ResourceHints> hints) const;
 
   // Merge's decision on the hints that `hints_of` makes, with preferred ones alone as long as these
-  // decide. Other hints make a difference only to best-effort, and where none is agreed on. The
-  // `best` of a decision that is not admitted is of no use.
+  // decide. Other hints make a difference only to best-effort, and where none is agreed on: then it
+  // is asked for ranges, or on a machine with more than 16 nodes for all. The `best` of a decision
+  // that is not admitted is of no use.
   using HintsOf = absl::FunctionRef<std::vector<ResourceHints>(HintChoice)>;
   Decision Decide(HintsOf hints_of) const;
 
@@ -71,14 +73,11 @@ class TopologyManager {
   std::optional<Hint> Agreed(const std::vector<std::vector<Hint>>& lists) const;
   // The best place where they prefer none together.
   Hint Nearest(std::vector<std::vector<Hint>> lists) const;
-  // Strict orders: kubelet's Narrowest or Closest, and its choice among places not preferred.
-  bool IsNarrower(NodeMask a, NodeMask b) const;
-  bool IsNearer(NodeMask a, NodeMask b, int needed) const;
-  uint64_t DistanceSum(NodeMask mask) const;
+  PlaceOrder Order() const;
 
   TopologyOptions options_;
   NodeMask nodes_;
-  std::map<uint32_t, NodeSums> distances_;  // by node, to others; with prefer_closest
+  std::optional<NodeDistances> distances_;  // where places are compared by them
 };
 
 }  // namespace plimsoll::agent

@@ -6,6 +6,8 @@
 #include <initializer_list>
 #include <random>
 
+#include "agent/topology_manager/plain_product_for_test.h"
+
 namespace plimsoll::agent {
 namespace {
 
@@ -224,69 +226,6 @@ TEST(TopologyManagerTest, RefusesMachinesThatItCannotAlignOn) {
   EXPECT_TRUE(TopologyManager::Make({}, Machine({0, 64, 70})).ok());
 }
 
-// kubelet's way, by the letter: each way to take one hint of each list, one after the other.
-class PlainProduct {
- public:
-  PlainProduct(NodeMask all, std::vector<std::vector<Hint>> lists)
-      : all_(all), lists_(std::move(lists)) {}
-
-  Hint Best() {
-    for (const std::vector<Hint>& list : lists_) {
-      std::optional<int> fewest;
-      for (const Hint& hint : list) {
-        if (hint.nodes && (!fewest || hint.nodes->Count() < *fewest)) {
-          fewest = hint.nodes->Count();
-        }
-      }
-      needed_ = std::max(needed_, fewest.value_or(0));
-    }
-    std::vector<Hint> taken;
-    Walk(taken);
-    return best_.value_or(Hint{.nodes = all_, .preferred = false});
-  }
-
- private:
-  void Walk(std::vector<Hint>& taken) {
-    if (taken.size() == lists_.size()) return Judge(taken);
-    for (const Hint& hint : lists_[taken.size()]) {
-      taken.push_back(hint);
-      Walk(taken);
-      taken.pop_back();
-    }
-  }
-
-  void Judge(const std::vector<Hint>& taken) {
-    Hint merged = {.nodes = all_, .preferred = true};
-    std::optional<NodeMask> first;
-    for (const Hint& hint : taken) {
-      merged.preferred = merged.preferred && hint.preferred;
-      if (!hint.nodes) continue;
-      if (!first) first = hint.nodes;
-      merged.preferred = merged.preferred && *first == *hint.nodes;
-      merged.nodes = *merged.nodes & *hint.nodes;
-    }
-    if (!merged.nodes->Empty() && (!best_ || IsBetter(merged))) best_ = merged;
-  }
-
-  bool IsBetter(const Hint& merged) const {
-    if (merged.preferred != best_->preferred) return merged.preferred;
-    const int now = best_->nodes->Count();
-    const int then = merged.nodes->Count();
-    const bool lower = merged.nodes->bits() < best_->nodes->bits();
-    const bool narrower = then < now || (then == now && lower);
-    if (merged.preferred || now > needed_) return narrower;
-    if (now == needed_) return then == needed_ && lower;
-    if (then > needed_) return false;
-    if (then != now) return then > now;
-    return lower;
-  }
-
-  NodeMask all_;
-  std::vector<std::vector<Hint>> lists_;
-  int needed_ = 0;
-  std::optional<Hint> best_;
-};
-
 std::vector<Hint> RandomList(std::mt19937_64& random, uint64_t all) {
   std::vector<Hint> list(1 + random() % 7);
   for (Hint& hint : list) {
@@ -354,7 +293,7 @@ TEST(TopologyManagerTest, PreferredHintsAloneDecideAlike) {
     bool asked = false;
     const TopologyManager::Decision decision = manager.Decide([&](HintChoice choice) {
       std::vector<ResourceHints> chosen = hints;
-      asked = choice == HintChoice::kAll;
+      asked = choice != HintChoice::kPreferred;
       for (ResourceHints& each : chosen) each = asked ? each : OnlyPreferred(each);
       return chosen;
     });
