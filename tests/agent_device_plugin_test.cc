@@ -2,6 +2,7 @@
 // becomes of pods when plugin or agent go. The plugin is examples/device-plugin.
 #include <string>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "base/dir_for_test.h"
 #include "gmock/gmock.h"
@@ -9,6 +10,7 @@
 #include "harness/kernel.h"
 #include "harness/recorded_agent.h"
 #include "harness/sample_plugin.h"
+#include "harness/watched_program.h"
 
 namespace plimsoll::testing {
 namespace {
@@ -195,6 +197,18 @@ TEST_F(AgentDevicePluginTest, APluginOfAConfiguredResourceIsRefused) {
   SamplePlugin plugin(agent_, directory_.path(), "plimsoll-test.com/own", "device a\n");
   EXPECT_TRUE(AwaitNodeEvent("DevicePluginRefused", "plimsoll-test.com/own"));
   EXPECT_TRUE(plugin.AwaitNode(1, 1));
+}
+
+TEST(SamplePluginTest, ADirectoryThatIsMissingIsNamed) {
+  const TestDir dir;
+  ASSERT_TRUE(dir.root().ReplaceFile("devices.conf", "device a\n").ok());
+  WatchedProgram plugin(
+      {ProgramPath("device-plugin"), kTpu, dir.path() + "/devices.conf", dir.path() + "/none"},
+      OpenPipe());
+  EXPECT_TRUE(plugin.Await([&](const std::string& printed) {
+    return absl::StrContains(printed, absl::StrCat("there is no directory ", dir.path(), "/none"));
+  })) << plugin.printed();
+  EXPECT_EQ(plugin.AwaitEnd(), 1);
 }
 
 }  // namespace

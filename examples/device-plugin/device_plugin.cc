@@ -175,11 +175,17 @@ std::string SocketName(const std::string& resource) {
 }
 
 std::unique_ptr<grpc::Server> Serve(Plugin& plugin, const fs::path& socket) {
+  if (!fs::is_directory(socket.parent_path())) {
+    throw std::runtime_error("there is no directory " + socket.parent_path().string() +
+                             ", which kubelet makes at its start");
+  }
   fs::remove(socket);
   grpc::ServerBuilder builder;
   builder.AddListeningPort("unix:" + socket.string(), grpc::InsecureServerCredentials());
   builder.RegisterService(&plugin);
-  return builder.BuildAndStart();
+  std::unique_ptr<grpc::Server> server = builder.BuildAndStart();
+  if (server == nullptr) throw std::runtime_error("can't serve at " + socket.string());
+  return server;
 }
 
 // kubelet calls back before it answers, so the plugin has to serve by now.
@@ -212,7 +218,6 @@ int Run(const std::string& resource, const fs::path& file, const fs::path& direc
   inotify_add_watch(notify, fs::absolute(file).parent_path().c_str(), IN_CLOSE_WRITE | IN_MOVED_TO);
   Plugin plugin(resource, ReadDeviceList(file));
   std::unique_ptr<grpc::Server> server = Serve(plugin, own);
-  if (server == nullptr) return 1;
   bool is_registered = Register(resource, directory);
   fs::file_time_type read = fs::last_write_time(file);
   while (is_over == 0) {
@@ -236,7 +241,6 @@ int Run(const std::string& resource, const fs::path& file, const fs::path& direc
       is_registered = false;
       server->Shutdown(std::chrono::system_clock::now());
       server = Serve(plugin, own);
-      if (server == nullptr) return 1;
     }
     if (!is_registered && fs::exists(directory / "kubelet.sock", ignored)) {
       is_registered = Register(resource, directory);

@@ -337,6 +337,14 @@ TEST_F(DeviceManagerTest, AStreamThatEndsIsAPluginThatGoes) {
   EXPECT_TRUE(AwaitEvent("code = Internal desc = oops"));
 }
 
+// Its stream goes on.
+TEST_F(DeviceManagerTest, AListThatCantBeReadEndsThePlugin) {
+  const auto plugin = Registered({"a"});
+  plugin->Tell(DevicesNamed({"\xff"}));  // no UTF-8
+  EXPECT_TRUE(AwaitEvent("has gone (a list of devices can't be read)"));
+  EXPECT_TRUE(AwaitCounts("0/1"));
+}
+
 TEST_F(DeviceManagerTest, ARegistrationReplacesTheEarlierOne) {
   const auto first = Registered({"a"});
   const auto second = Plugin("other.sock");

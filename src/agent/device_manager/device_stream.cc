@@ -4,6 +4,7 @@
 #include <grpcpp/client_context.h>
 #include <grpcpp/support/client_callback.h>
 
+#include <atomic>
 #include <chrono>
 #include <utility>
 
@@ -34,13 +35,18 @@ class DeviceStreams::Reader final
     StartRead(&read_);
     StartCall();
   }
-  void Cancel() override { context_.TryCancel(); }
+  void Cancel() override {
+    cancelled_ = true;
+    context_.TryCancel();
+  }
   // Once it is over: what the hooks hold may hold this.
   void DropHooks() { hooks_ = {}; }
 
  private:
   void OnReadDone(bool ok) override {
     if (!ok) {
+      // The plugin goes on after a message that is no list, and must not pass for one that serves.
+      context_.TryCancel();  // nothing, if the call is over
       RemoveHold();
       return;
     }
@@ -49,7 +55,9 @@ class DeviceStreams::Reader final
     pause_.Set(std::chrono::system_clock::now() + kPause, [this](bool) { StartRead(&read_); });
   }
   void OnDone(const grpc::Status& status) override {
-    hooks_.on_end(FromGrpc(status));
+    const bool broken = status.error_code() == grpc::StatusCode::CANCELLED && !cancelled_;
+    hooks_.on_end(broken ? absl::InternalError("a list of devices can't be read")
+                         : FromGrpc(status));
     const absl::MutexLock lock(&streams_.mutex_);
     auto self = streams_.running_.extract(shared_from_this());
     streams_.over_.push_back(std::move(self.value()));
@@ -62,6 +70,7 @@ class DeviceStreams::Reader final
   const ::v1beta1::Empty request_;
   ::v1beta1::ListAndWatchResponse read_;
   grpc::Alarm pause_;
+  std::atomic<bool> cancelled_ = false;  // by this side
 };
 
 std::shared_ptr<DeviceStream> DeviceStreams::Start(std::shared_ptr<grpc::Channel> channel,
