@@ -1,11 +1,15 @@
 #include "base/command_line.h"
 
+#include <fcntl.h>
+#include <stdio_ext.h>
+#include <unistd.h>
+
 #include <CLI/CLI.hpp>
 #include <cstdio>
-#include <cstdlib>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "base/unique_fd.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
@@ -116,16 +120,40 @@ TEST(LeaveTest, MistakesGoToStandardError) {
   EXPECT_EQ(testing::internal::GetCapturedStderr(), "wrong\n");
 }
 
+// While it lives, writes to standard output fail: the disk is full.
+class FullStandardOutput {
+ public:
+  FullStandardOutput() {
+    std::fflush(stdout);
+    const UniqueFd full(open("/dev/full", O_WRONLY | O_CLOEXEC));
+    dup2(full.get(), STDOUT_FILENO);
+  }
+  ~FullStandardOutput() {
+    __fpurge(stdout);  // what could not be written
+    std::clearerr(stdout);
+    dup2(before_.get(), STDOUT_FILENO);
+  }
+  FullStandardOutput(const FullStandardOutput&) = delete;
+  FullStandardOutput& operator=(const FullStandardOutput&) = delete;
+
+ private:
+  const UniqueFd before_{fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0)};
+};
+
+// In this process: the reaper of other tests' children would take the end of a death test's.
 TEST(LeaveTest, HelpThatCannotBeWrittenIsAFailure) {
   testing::internal::CaptureStdout();
   EXPECT_EQ(Leave({0, "help\n"}), 0);
   EXPECT_EQ(testing::internal::GetCapturedStdout(), "help\n");
-  EXPECT_EXIT(
-      {
-        if (std::freopen("/dev/full", "w", stdout) == nullptr) std::_Exit(9);
-        std::_Exit(Leave({0, "help\n"}));
-      },
-      ::testing::ExitedWithCode(1), "standard output");
+  testing::internal::CaptureStderr();
+  int code = 0;
+  {
+    const FullStandardOutput full;
+    code = Leave({0, "help\n"});
+  }
+  EXPECT_EQ(code, 1);
+  EXPECT_EQ(testing::internal::GetCapturedStderr(),
+            "can't write to standard output: No space left on device\n");
 }
 
 }  // namespace

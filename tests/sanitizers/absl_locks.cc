@@ -48,31 +48,40 @@ class Taken {
   static bool BySelf(const void* caller) {
     return caller >= &__executable_start && caller < &etext;
   }
-  static void Add(const absl::Mutex* mutex) {
+  // `flags`: __tsan_mutex_read_lock for a reader's lock, else 0.
+  static void Add(const absl::Mutex* mutex, unsigned flags) {
     if (count == kMost) {
       std::fputs("absl_locks: a thread holds too many locks\n", stderr);
       std::abort();
     }
-    mutexes[count++] = mutex;
+    locks[count++] = {mutex, flags};
   }
   static bool Has(const absl::Mutex* mutex) { return Find(mutex) >= 0; }
+  static unsigned FlagsOf(const absl::Mutex* mutex) {
+    const int place = Find(mutex);
+    return place < 0 ? 0 : locks[place].flags;
+  }
   static void Remove(const absl::Mutex* mutex) {
-    mutexes[Find(mutex)] = mutexes[count - 1];
+    locks[Find(mutex)] = locks[count - 1];
     --count;
   }
 
  private:
+  struct Lock {
+    const absl::Mutex* mutex;
+    unsigned flags;
+  };
   static constexpr int kMost = 256;
   static int Find(const absl::Mutex* mutex) {
     for (int i = count - 1; i >= 0; --i) {
-      if (mutexes[i] == mutex) return i;
+      if (locks[i].mutex == mutex) return i;
     }
     return -1;
   }
-  static thread_local const absl::Mutex* mutexes[kMost];
+  static thread_local Lock locks[kMost];
   static thread_local int count;
 };
-thread_local const absl::Mutex* Taken::mutexes[Taken::kMost];
+thread_local Taken::Lock Taken::locks[Taken::kMost];
 thread_local int Taken::count = 0;
 
 // Reports the start and the end of taking a lock; in between the sanitizer ignores everything, also
@@ -88,7 +97,7 @@ class Acquiring {
     const bool taken = (flags_ & __tsan_mutex_try_lock_failed) == 0;
     if (ours_) {
       __tsan_mutex_post_lock(mutex_, flags_, 0);
-      if (taken) Taken::Add(mutex_);
+      if (taken) Taken::Add(mutex_, flags_ & __tsan_mutex_read_lock);
     } else if (taken) {
       __tsan_acquire(mutex_);
     }
@@ -125,24 +134,24 @@ class Releasing {
   const unsigned flags_;
 };
 
-// A wait of a lock's writer, which releases the lock and takes it again. For a waiting reader the
-// reports would be wrong; this project has none.
+// A wait of a lock's writer or reader, which releases the lock and takes it again.
 class Waiting {
  public:
-  explicit Waiting(absl::Mutex* mutex) : ours_(Taken::Has(mutex)), mutex_(mutex) {
+  explicit Waiting(absl::Mutex* mutex)
+      : ours_(Taken::Has(mutex)), mutex_(mutex), flags_(Taken::FlagsOf(mutex)) {
     if (!told_) return;
     if (!ours_) {
       __tsan_release(mutex_);
       return;
     }
-    __tsan_mutex_pre_unlock(mutex_, 0);
-    __tsan_mutex_post_unlock(mutex_, 0);
-    __tsan_mutex_pre_lock(mutex_, 0);
+    __tsan_mutex_pre_unlock(mutex_, flags_);
+    __tsan_mutex_post_unlock(mutex_, flags_);
+    __tsan_mutex_pre_lock(mutex_, flags_);
   }
   ~Waiting() {
     if (!told_) return;
     if (ours_) {
-      __tsan_mutex_post_lock(mutex_, 0, 0);
+      __tsan_mutex_post_lock(mutex_, flags_, 0);
     } else {
       __tsan_acquire(mutex_);
     }
@@ -152,6 +161,7 @@ class Waiting {
   const Outermost told_;
   const bool ours_;
   absl::Mutex* const mutex_;
+  const unsigned flags_;
 };
 
 template <typename Function>

@@ -195,7 +195,7 @@ TEST_F(DeviceManagerTest, AnEndpointThatIsNoSocketIsRefused) {
 
 TEST_F(DeviceManagerTest, APluginWithoutOptionsIsRefused) {
   const auto plugin = Plugin("gpu.sock");
-  plugin->options_failure = grpc::Status(grpc::StatusCode::INTERNAL, "broken");
+  plugin->FailOptions(grpc::Status(grpc::StatusCode::INTERNAL, "broken"));
   EXPECT_EQ(Register(kGpu, "gpu.sock").error_message(),
             "failed to get device plugin options: rpc error: code = Internal desc = broken");
   EXPECT_TRUE(AwaitEvent("broken"));
@@ -277,10 +277,10 @@ TEST_F(DeviceManagerTest, TheAgentAnswersForConfiguredDevices) {
 
 TEST_F(DeviceManagerTest, ARefusalIsShownAsKubeletShowsIt) {
   const auto plugin = Registered({"a"});
-  plugin->failure = grpc::Status(grpc::StatusCode::UNKNOWN, "no\nsuch");
+  plugin->Fail(grpc::Status(grpc::StatusCode::UNKNOWN, "no\nsuch"));
   EXPECT_EQ(manager_->Allocate(kGpu, {"a"}).status(),
             absl::UnknownError("rpc error: code = Unknown desc = no\\nsuch"));
-  plugin->failure = grpc::Status(grpc::StatusCode::OK, "");
+  plugin->Fail(grpc::Status(grpc::StatusCode::OK, ""));
   EXPECT_EQ(manager_->Allocate(kGpu, {"a"}).status(),
             absl::InvalidArgumentError("no containers return in allocation response"));
 }
@@ -301,7 +301,7 @@ TEST_F(DeviceManagerTest, PreferAndPreStart) {
                           "available_deviceIDs: \"b\" must_include_deviceIDs: \"a\" "
                           "allocation_size: 2147483647 }",
                           "start devices_ids: \"b\""));
-  plugin->failure = grpc::Status(grpc::StatusCode::INTERNAL, "no reset");
+  plugin->Fail(grpc::Status(grpc::StatusCode::INTERNAL, "no reset"));
   EXPECT_EQ(manager_->PreStart(kGpu, {"b"}),
             absl::InternalError("device plugin PreStartContainer rpc failed with err: rpc error: "
                                 "code = Internal desc = no reset"));

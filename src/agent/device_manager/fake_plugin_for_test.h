@@ -29,7 +29,8 @@ inline ::v1beta1::ListAndWatchResponse DevicesNamed(const std::vector<std::strin
   return list;
 }
 
-// Answers as its members say, which are set before the socket is used.
+// Answers as its members say, which are set before Tell and before the socket is used: handlers
+// read them after the lock that Tell takes, by which the thread sanitizer sees the order.
 class FakePlugin final : public ::v1beta1::DevicePlugin::Service,
                          public ::pluginregistration::Registration::Service {
  public:
@@ -56,6 +57,16 @@ class FakePlugin final : public ::v1beta1::DevicePlugin::Service,
     }
     server_->Shutdown(std::chrono::system_clock::now());
   }
+  // From now on, of all calls but GetDevicePluginOptions and ListAndWatch.
+  void Fail(grpc::Status status) {
+    const absl::MutexLock lock(&mutex_);
+    failure_ = std::move(status);
+  }
+  // From now on, of GetDevicePluginOptions.
+  void FailOptions(grpc::Status status) {
+    const absl::MutexLock lock(&mutex_);
+    options_failure_ = std::move(status);
+  }
   // The next list's answer is the end of the stream.
   void EndStream(grpc::Status status) {
     const absl::MutexLock lock(&mutex_);
@@ -80,8 +91,6 @@ class FakePlugin final : public ::v1beta1::DevicePlugin::Service,
   ::v1beta1::DevicePluginOptions options;
   ::v1beta1::AllocateResponse allocated;
   ::v1beta1::PreferredAllocationResponse preferred;
-  grpc::Status failure;  // of all calls but GetDevicePluginOptions and ListAndWatch
-  grpc::Status options_failure;
   grpc::Status verdict_failure;  // of NotifyRegistrationStatus
   ::pluginregistration::PluginInfo info;
   bool floods = false;  // sends its list again and again
@@ -101,13 +110,15 @@ class FakePlugin final : public ::v1beta1::DevicePlugin::Service,
       asked_.push_back(asked);
     }
     if (grpc::Status status = Wait(context); !status.ok()) return status;
-    return failure;
+    const absl::MutexLock lock(&mutex_);
+    return failure_;
   }
   grpc::Status GetDevicePluginOptions(grpc::ServerContext* context, const ::v1beta1::Empty*,
                                       ::v1beta1::DevicePluginOptions* response) override {
     if (grpc::Status status = Wait(context); !status.ok()) return status;
     *response = options;
-    return options_failure;
+    const absl::MutexLock lock(&mutex_);
+    return options_failure_;
   }
   grpc::Status ListAndWatch(grpc::ServerContext* context, const ::v1beta1::Empty*,
                             grpc::ServerWriter<::v1beta1::ListAndWatchResponse>* writer) override {
@@ -138,13 +149,15 @@ class FakePlugin final : public ::v1beta1::DevicePlugin::Service,
   grpc::Status GetPreferredAllocation(grpc::ServerContext* context,
                                       const ::v1beta1::PreferredAllocationRequest* request,
                                       ::v1beta1::PreferredAllocationResponse* response) override {
+    grpc::Status answer = Answer(context, absl::StrCat("prefer ", request->ShortDebugString()));
     *response = preferred;
-    return Answer(context, absl::StrCat("prefer ", request->ShortDebugString()));
+    return answer;
   }
   grpc::Status Allocate(grpc::ServerContext* context, const ::v1beta1::AllocateRequest* request,
                         ::v1beta1::AllocateResponse* response) override {
+    grpc::Status answer = Answer(context, absl::StrCat("allocate ", request->ShortDebugString()));
     *response = allocated;
-    return Answer(context, absl::StrCat("allocate ", request->ShortDebugString()));
+    return answer;
   }
   grpc::Status PreStartContainer(grpc::ServerContext* context,
                                  const ::v1beta1::PreStartContainerRequest* request,
@@ -153,8 +166,9 @@ class FakePlugin final : public ::v1beta1::DevicePlugin::Service,
   }
   grpc::Status GetInfo(grpc::ServerContext* context, const ::pluginregistration::InfoRequest*,
                        ::pluginregistration::PluginInfo* response) override {
+    grpc::Status answer = Answer(context, "info");
     *response = info;
-    return Answer(context, "info");
+    return answer;
   }
   grpc::Status NotifyRegistrationStatus(
       grpc::ServerContext* context, const ::pluginregistration::RegistrationStatus* request,
@@ -172,6 +186,8 @@ class FakePlugin final : public ::v1beta1::DevicePlugin::Service,
   bool hangs_ ABSL_GUARDED_BY(mutex_) = false;
   bool ends_ ABSL_GUARDED_BY(mutex_) = false;
   grpc::Status end_ ABSL_GUARDED_BY(mutex_);
+  grpc::Status failure_ ABSL_GUARDED_BY(mutex_);
+  grpc::Status options_failure_ ABSL_GUARDED_BY(mutex_);
   std::vector<std::string> asked_ ABSL_GUARDED_BY(mutex_);
   std::unique_ptr<grpc::Server> server_;
 };

@@ -32,8 +32,8 @@ class RegistryTest : public DeviceManagerTest {
     plugin->info.set_type("DevicePlugin");
     plugin->info.set_name(kGpu);
     plugin->info.add_supported_versions("v1beta1");
-    plugin->Tell(DevicesNamed({"a"}));
     set(*plugin);
+    plugin->Tell(DevicesNamed({"a"}));
     EXPECT_EQ(rename(hidden.c_str(), RegistryPath(name).c_str()), 0);
     return plugin;
   }
@@ -132,7 +132,7 @@ TEST_F(RegistryTest, APluginThatCantHearItsVerdictIsLeft) {
 
 TEST_F(RegistryTest, APluginWithoutOptionsHearsSo) {
   const auto plugin = Registrant("gpu.sock", [](FakePlugin& fake) {
-    fake.options_failure = grpc::Status(grpc::StatusCode::INTERNAL, "not ready");
+    fake.FailOptions(grpc::Status(grpc::StatusCode::INTERNAL, "not ready"));
   });
   EXPECT_TRUE(AwaitAsked(*plugin, "not ready"));
   EXPECT_TRUE(AwaitEvent("not ready"));

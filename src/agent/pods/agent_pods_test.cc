@@ -73,10 +73,10 @@ TEST_F(AgentPodsTest, UntilARestartedAgentHasLookedAPodIsUnknown) {
   cri_.script().Hold("ListPodSandbox");
   Restart();
   EXPECT_EQ(Phase("web"), "Unknown");
-  EXPECT_THAT((*pods_->Get({"default", "web"}))["status"]["message"].get<std::string>(),
-              HasSubstr("has not seen the pod"));
+  const nlohmann::json web = *pods_->Get({"default", "web"});
+  EXPECT_THAT(web["status"]["message"].get<std::string>(), HasSubstr("has not seen the pod"));
   EXPECT_EQ(WaitingReason("web"), "ContainerStatusUnknown");
-  for (const auto& each : (*pods_->Get({"default", "web"}))["status"]["conditions"]) {
+  for (const auto& each : web["status"]["conditions"]) {
     EXPECT_EQ(each["status"], "Unknown") << each;
   }
   cri_.script().Release("ListPodSandbox");

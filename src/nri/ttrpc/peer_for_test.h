@@ -109,7 +109,10 @@ class Peer {
     return message;
   }
   // The other end has closed, and sent nothing more.
-  bool IsAtTheEnd() { return Receive(1).empty() && errno != EAGAIN; }
+  bool IsAtTheEnd() {
+    errno = 0;  // the end of a stream sets none, and an earlier test may have left EAGAIN
+    return Receive(1).empty() && errno != EAGAIN;
+  }
 
   // Bytes sent that the other end has not read.
   int Unread() const {
