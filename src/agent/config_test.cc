@@ -93,6 +93,8 @@ INSTANTIATE_TEST_SUITE_P(
                     Wrong{"podResourcesPath: res", "must be an absolute path, or empty"},
                     Wrong{"podResourcesPath: /var/lib/kubelet/device-plugins",
                           "podResourcesPath: is devicePluginPath"},
+                    Wrong{"devicePluginPath: /var/lib/kubelet/pod-resources",
+                          "devicePluginPath: is podResourcesPath"},
                     Wrong{"memorySwap: {swapBehavior: UnlimitedSwap}",
                           "is not one of NoSwap, LimitedSwap, \"\""},
                     Wrong{"systemReservedCgroup: system.slice", "must be a cgroup's path"},

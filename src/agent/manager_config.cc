@@ -1,5 +1,6 @@
 #include "agent/manager_config.h"
 
+#include <cstddef>
 #include <cstdint>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -160,12 +161,16 @@ void ReadManagers(YamlReader& reader, YamlMapping& mapping, Config& config) {
   ReadDirectory(reader, mapping, "devicePluginPath", config.device_plugin_path);
   ReadDirectory(reader, mapping, "pluginRegistryPath", config.plugin_registry_path);
   ReadDirectory(reader, mapping, "podResourcesPath", config.pod_resources_path);
-  const auto pod_resources = mapping.Get("podResourcesPath");
-  if (pod_resources && !config.pod_resources_path.empty() &&
-      config.pod_resources_path == config.device_plugin_path) {
-    reader.Fail(
-        *pod_resources, mapping.PathOf("podResourcesPath"),
-        "is devicePluginPath, which has a kubelet.sock of its own; choose another directory");
+  if (config.pod_resources_path.empty() || config.pod_resources_path != config.device_plugin_path) {
+    return;
+  }
+  // The defaults differ, so that at least one of them is given.
+  const std::string paths[] = {"podResourcesPath", "devicePluginPath"};
+  const size_t given = mapping.Get(paths[0]) ? 0 : 1;
+  if (const auto node = mapping.Get(paths[given])) {
+    reader.Fail(*node, mapping.PathOf(paths[given]),
+                absl::StrCat("is ", paths[1 - given],
+                             ", which has a kubelet.sock of its own; choose another directory"));
   }
 }
 
