@@ -52,8 +52,8 @@ absl::StatusOr<std::unique_ptr<SocketServer>> SocketServer::Start(Options option
     if (told) told(made);
   };
   PLIMSOLL_ASSIGN_OR_RETURN(UniqueFd listener, ListenAt(options.file));
-  PLIMSOLL_ASSIGN_OR_RETURN(server->keeper_, SocketKeeper::Start(options.file, std::move(serve),
-                                                                 tell, std::move(listener)));
+  PLIMSOLL_ASSIGN_OR_RETURN(server->keeper_,
+                            SocketKeeper::Start(options.file, serve, tell, std::move(listener)));
   return server;
 }
 
