@@ -1,5 +1,7 @@
-// An agent's pods on a machine with swap (KEP-2400). The second disk is the swap. hotplug.py does
-// what this test requests on its standard output.
+// An agent's pods on a machine with swap (KEP-2400). The swap is compressed memory, which
+// hotplug_job makes: pages on their way to a disk count as memory and as swap, so with a slow disk
+// a group runs out of both before its time. hotplug.py does what this test requests on its standard
+// output.
 #include <cstdint>
 #include <cstdio>
 #include <map>
@@ -154,7 +156,7 @@ class AgentSwapTest : public NodeTest {
     return "";
   }
 
-  SwapSpace swap_{"/dev/vdb"};
+  SwapSpace swap_{"/dev/zram0"};
   AgentRuns agent_;
 };
 
