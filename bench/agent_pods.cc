@@ -26,6 +26,7 @@
 #include "agent/pods/node_room.h"
 #include "base/fs_root.h"
 #include "base/status.h"
+#include "bench/big_node.h"
 #include "bench/series.h"
 #include "pod_runner/client.h"
 
@@ -34,39 +35,10 @@ namespace {
 
 using agent::PodKey;
 
-constexpr uint32_t kCores = 256;
 constexpr uint32_t kNodes = 16;
-constexpr uint32_t kPackages = 2;
-constexpr int64_t kGi = int64_t{1} << 30;
-constexpr int64_t kMemoryBytes = 1024 * kGi;
 constexpr int kPods = 250;
 constexpr int kRounds = 50;
 constexpr absl::Duration kPatience = absl::Minutes(5);
-
-topology::MachineMaps Machine() {
-  topology::MachineMaps maps;
-  for (uint32_t cpu = 0; cpu < 2 * kCores; ++cpu) {
-    const uint32_t core = cpu % kCores;
-    const uint32_t node = core / (kCores / kNodes);
-    maps.cpus[cpu] = {.core = core,
-                      .package = node / (kNodes / kPackages),
-                      .numa_node = node,
-                      .cache_group = core / 8 * 8};
-    maps.nodes[node].cpus.Add(cpu);
-  }
-  for (auto& [number, node] : maps.nodes) {
-    node.memory_bytes = kMemoryBytes / kNodes;
-    for (uint32_t other = 0; other < kNodes; ++other) {
-      node.distances[other] = other == number ? 10 : 20;
-    }
-  }
-  maps.cpu_count = 2 * kCores;
-  maps.core_count = kCores;
-  maps.package_count = kPackages;
-  maps.cache_group_count = kCores / 8;
-  maps.memory_bytes = kMemoryBytes;
-  return maps;
-}
 
 absl::StatusOr<std::shared_ptr<const agent::NodeManagers>> Managers() {
   agent::ManagerOptions options;
@@ -76,7 +48,7 @@ absl::StatusOr<std::shared_ptr<const agent::NodeManagers>> Managers() {
   options.reserved_memory_sum = {{"memory", kGi}};
   options.topology = {.policy = agent::TopologyPolicy::kBestEffort, .max_nodes = kNodes};
   return agent::NodeManagers::Make(options,
-                                   std::make_shared<const topology::MachineMaps>(Machine()));
+                                   std::make_shared<const topology::MachineMaps>(Machine(kNodes)));
 }
 
 std::string PodText(const std::string& name, int cpus, int gibibytes) {

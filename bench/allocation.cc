@@ -14,6 +14,7 @@
 #include "absl/time/time.h"
 #include "agent/managers/allocation_ledger.h"
 #include "base/status.h"
+#include "bench/big_node.h"
 #include "bench/series.h"
 
 namespace plimsoll::bench {
@@ -22,41 +23,11 @@ namespace {
 using agent::TopologyPolicy;
 using agent::TopologyScope;
 
-constexpr uint32_t kCores = 256;
-constexpr uint32_t kPackages = 2;
 constexpr uint32_t kMostNodes = 16;
-constexpr int64_t kGi = int64_t{1} << 30;
-constexpr int64_t kMemoryBytes = 1024 * kGi;
 constexpr int kPods = 250;
 constexpr uint32_t kDevices = 128;
 constexpr int kRounds = 200;
 constexpr char kDevice[] = "example.com/card";
-
-// Two packages of as many NUMA nodes; two threads a core.
-topology::MachineMaps Machine(uint32_t nodes) {
-  topology::MachineMaps maps;
-  for (uint32_t cpu = 0; cpu < 2 * kCores; ++cpu) {
-    const uint32_t core = cpu % kCores;
-    const uint32_t node = core / (kCores / nodes);
-    maps.cpus[cpu] = {.core = core,
-                      .package = node / (nodes / kPackages),
-                      .numa_node = node,
-                      .cache_group = core / 8 * 8};
-    maps.nodes[node].cpus.Add(cpu);
-  }
-  for (auto& [number, node] : maps.nodes) {
-    node.memory_bytes = kMemoryBytes / nodes;
-    for (uint32_t other = 0; other < nodes; ++other) {
-      node.distances[other] = other == number ? 10 : 20;
-    }
-  }
-  maps.cpu_count = 2 * kCores;
-  maps.core_count = kCores;
-  maps.package_count = kPackages;
-  maps.cache_group_count = kCores / 8;
-  maps.memory_bytes = kMemoryBytes;
-  return maps;
-}
 
 agent::DeviceStock Devices(uint32_t nodes) {
   agent::DeviceStock stock;
