@@ -306,7 +306,7 @@ std::vector<std::string> PathTable() {
                          "sticky",
                          "absolute_directory"};
   for (const std::string name : names) {
-    for (const char* form : {"", "/", "//", "/."}) {
+    for (const char* form : {"", "/", "/."}) {
       paths.push_back(name + form);
       paths.push_back("/" + name + form);
     }

@@ -14,11 +14,14 @@
 namespace plimsoll {
 
 // From here on this thread, and what it starts, gets `error` for the call `number` (SYS_...), as
-// from systemd's filters. False with errno on failure. It can't be taken back: call it in a child.
-inline bool RefuseSystemCall(long number, int error) {
+// from systemd's filters; with `and_higher` for each newer call too. False with errno on failure.
+// It can't be taken back: call it in a child.
+inline bool RefuseSystemCall(long number, int error, bool and_higher = false) {
+  const int comparison = and_higher ? BPF_JGE : BPF_JEQ;
   sock_filter steps[] = {
       BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
-      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, static_cast<unsigned>(number), 0, 1),
+      BPF_JUMP(static_cast<unsigned short>(BPF_JMP | comparison | BPF_K),
+               static_cast<unsigned>(number), 0, 1),
       BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | static_cast<unsigned>(error)),
       BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
   };
