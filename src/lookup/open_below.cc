@@ -259,7 +259,7 @@ int PathWalk::Follow(int link, const Component& part) {
   if (error == 0 && IsMagic(Top(), info, system)) {
     error = Has(RESOLVE_NO_MAGICLINKS) ? ELOOP : EXDEV;
   }
-  if (error == 0 && text[0] == '/') {
+  if (error == 0 && size > 0 && text[0] == '/') {
     if (Has(RESOLVE_BENEATH)) error = EXDEV;
     ReturnToRoot();
   }
