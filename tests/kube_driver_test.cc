@@ -1,8 +1,10 @@
 // plimsoll-kube between a kubelet, an API server and a real plimsolld: classes are published,
 // claims prepared, and any part may be killed or away.
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
@@ -29,6 +31,7 @@ using Json = nlohmann::json;
 
 constexpr char kSlices[] = "/apis/resource.k8s.io/v1/resourceslices";
 constexpr char kSoonDevice[] = "oom-soon";
+constexpr uid_t kNobody = 65534;
 constexpr char kSoonCdi[] = "classes.plimsoll.dev/oom=soon";
 
 class KubeDriverTest : public ClassesTest {
@@ -59,6 +62,30 @@ class KubeDriverTest : public ClassesTest {
     ASSERT_TRUE(started.ok()) << started;
     const grpc::Status registered = kubelet_->Register();
     ASSERT_TRUE(registered.ok()) << registered.error_message();
+  }
+
+  // As the systemd units have it: sockets of systemd's, no root.
+  void InheritAsNobody() {
+    const std::string driver = kubelet_root() + "/plugins/classes.plimsoll.dev";
+    ASSERT_TRUE(Host().MakeDirs(driver).ok());
+    std::vector<UniqueFd> sockets;
+    sockets.push_back(ListenAsSystemd(driver + "/dra.sock"));
+    sockets.push_back(ListenAsSystemd(kubelet_->registration_socket()));
+    kube_->InheritAsNobody(std::move(sockets));
+    const std::string state = directory_ + "/kube-state";
+    ASSERT_TRUE(Host().MakeDirs(state).ok());
+    for (const std::string& path :
+         {state, api_->kubeconfig(), directory_ + "/plimsoll-kube.yaml"}) {
+      ASSERT_EQ(chown(path.c_str(), kNobody, kNobody), 0) << path;
+    }
+    // plimsolld's own setting is kube.socket_group.
+    for (const char* path : {"/cluster", "/cluster/cluster.sock"}) {
+      ASSERT_EQ(chown((node_.run_directory() + path).c_str(), 0, kNobody), 0) << path;
+    }
+    for (const std::string& path :
+         {files_.path(), directory_, node_.directory(), node_.run_directory()}) {
+      ASSERT_EQ(chmod(path.c_str(), 0711), 0) << path;
+    }
   }
 
   // The devices of this node, as its slices have them; null: there is none of the name.
@@ -335,26 +362,7 @@ TEST_F(KubeDriverTest, ManifestsAreOfThisNodesClasses) {
 
 // As the systemd units have it.
 TEST_F(KubeDriverTest, WithInheritedSocketsItNeedsNoRoot) {
-  constexpr uid_t kNobody = 65534;
-  const std::string driver = kubelet_root() + "/plugins/classes.plimsoll.dev";
-  ASSERT_TRUE(Host().MakeDirs(driver).ok());
-  std::vector<UniqueFd> sockets;
-  sockets.push_back(ListenAsSystemd(driver + "/dra.sock"));
-  sockets.push_back(ListenAsSystemd(kubelet_->registration_socket()));
-  kube_->InheritAsNobody(std::move(sockets));
-  const std::string state = directory_ + "/kube-state";
-  ASSERT_TRUE(Host().MakeDirs(state).ok());
-  for (const std::string& path : {state, api_->kubeconfig(), directory_ + "/plimsoll-kube.yaml"}) {
-    ASSERT_EQ(chown(path.c_str(), kNobody, kNobody), 0) << path;
-  }
-  // plimsolld's own setting is kube.socket_group.
-  for (const char* path : {"/cluster", "/cluster/cluster.sock"}) {
-    ASSERT_EQ(chown((node_.run_directory() + path).c_str(), 0, kNobody), 0) << path;
-  }
-  for (const std::string& path :
-       {files_.path(), directory_, node_.directory(), node_.run_directory()}) {
-    ASSERT_EQ(chmod(path.c_str(), 0711), 0) << path;
-  }
+  InheritAsNobody();
   StartKube();
   ASSERT_TRUE(AwaitDevice(kSoonDevice)) << kube_->Log();
   const auto owner = Host().Stat(absl::StrCat("proc/", kube_->pid()));
@@ -369,6 +377,26 @@ TEST_F(KubeDriverTest, WithInheritedSocketsItNeedsNoRoot) {
   EXPECT_TRUE(AwaitUnprepared(claim));
   ASSERT_TRUE(kube_->Stop().ok());
   EXPECT_TRUE(Host().Exists(kubelet_->registration_socket())) << "it is systemd's";
+}
+
+// Filters of systemd's answer ENOSYS to openat2 (RestrictSUIDSGID=) and clone3
+// (RestrictNamespaces=); others, and older kernels, lack every call that is newer than Linux 5.0,
+// statx and rseq.
+TEST_F(KubeDriverTest, WorksBelowAFilterOfNewerSystemCalls) {
+  constexpr int kFirstNewer = SYS_pidfd_send_signal;
+  InheritAsNobody();
+  kube_->StartBy({ProgramPath("without-calls"), absl::StrCat(kFirstNewer, "+=", ENOSYS),
+                  absl::StrCat(SYS_openat2, "=", EPERM), absl::StrCat(SYS_statx, "=", EPERM),
+                  absl::StrCat(SYS_rseq, "=", ENOSYS), "--"});
+  StartKube();
+  EXPECT_THAT(Host().Read(absl::StrCat("proc/", kube_->pid(), "/status")).value_or(""),
+              HasSubstr("Seccomp:\t2"));
+  ASSERT_TRUE(AwaitDevice(kSoonDevice)) << kube_->Log();
+  const ClaimName claim = Allocate("u1", PodDevice("lane", "fast"));
+  ASSERT_TRUE(AwaitPrepared(claim));
+  EXPECT_EQ(ToldClaims(), 1u);
+  EXPECT_TRUE(AwaitUnprepared(claim));
+  ASSERT_TRUE(kube_->Stop().ok());
 }
 
 TEST_F(KubeDriverTest, NoTokenIsInTheLog) {

@@ -1,7 +1,10 @@
 // A container's mounts: volumes of the host and of images, with their options.
 #include <sys/mount.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
+
+#include <cerrno>
 
 #include "absl/cleanup/cleanup.h"
 #include "absl/strings/str_cat.h"
@@ -240,6 +243,28 @@ TEST_F(ImageVolumesTest, AreTheImageOrAPartOfItReadOnly) {
   AddImage(&config, "/part", "part");
   AddImage(&config, "/inside", "inside");
   EXPECT_EQ(RunToEnd(config), "one\ntwo\ntwo\n0\n1\n0\n");
+}
+
+// The daemon, its monitor and its launcher below a filter, as RestrictSUIDSGID= of systemd makes
+// one.
+class WithoutOpenat2Test : public ImageVolumesTest {
+ protected:
+  WithoutOpenat2Test() {
+    node_.StartBy({ProgramPath("without-calls"), absl::StrCat(SYS_openat2, "=", ENOSYS), "--"});
+  }
+};
+
+TEST_F(WithoutOpenat2Test, ImagesLogsAndVolumesAreAsEver) {
+  EXPECT_THAT(Host().Read(absl::StrCat("proc/", node_.daemon_pid(), "/status")).value_or(""),
+              HasSubstr("Seccomp:\t2"));
+  cri::ContainerConfig config = Shell("cat /all/one /part/two; ls /inside | wc -l");
+  AddImage(&config, "/all", "");
+  AddImage(&config, "/part", "part");
+  AddImage(&config, "/inside", "inside");
+  EXPECT_EQ(RunToEnd(config), "one\ntwo\n0\n");
+  cri::ContainerConfig leading_out = Shell("true");
+  AddImage(&leading_out, "/outside", "outside");
+  EXPECT_EQ(Refused(RunPod(), leading_out).error_code(), grpc::StatusCode::INVALID_ARGUMENT);
 }
 
 TEST_F(ImageVolumesTest, StayWithoutDevicesAndSetUserIds) {

@@ -1,8 +1,6 @@
 #include "base/fs_root.h"
 
 #include <fcntl.h>
-#include <linux/openat2.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -19,20 +17,14 @@
 #include "base/list_directory.h"
 #include "base/remove_tree.h"
 #include "base/status.h"
+#include "lookup/open_below.h"
 
 namespace plimsoll {
 namespace {
 
 UniqueFd OpenInRoot(int dir, const std::string& relative, int flags, mode_t mode) {
-  struct open_how how = {};
-  how.flags = static_cast<uint64_t>(flags) | O_CLOEXEC;
-  how.mode = (flags & (O_CREAT | O_TMPFILE)) != 0 ? mode : 0;
-  how.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS;
-  long fd = -1;
-  do {  // EAGAIN: a rename or mount elsewhere raced with the look-up (openat2(2)).
-    fd = syscall(SYS_openat2, dir, relative.c_str(), &how, sizeof(how));
-  } while (fd < 0 && (errno == EINTR || errno == EAGAIN));
-  return UniqueFd(static_cast<int>(fd));
+  constexpr uint64_t kResolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS;
+  return UniqueFd(OpenBelow(dir, relative.c_str(), flags, kResolve, mode));
 }
 
 struct Split {

@@ -1,9 +1,9 @@
 // FsRoot: a directory opened once, below which files are reached by relative path.
 //
 // Every room reaches kernel files and its own state through one of these, so that it runs the same
-// on the real "/" and on a test's temporary tree. Paths are resolved with openat2(2)
-// RESOLVE_IN_ROOT: "..", absolute symlinks and leading slashes stay below the root, so hostile
-// content cannot lead out of it. Needs Linux 5.6.
+// on the real "/" and on a test's temporary tree. Paths are resolved as openat2(2) does with
+// RESOLVE_IN_ROOT (lookup/open_below.h): "..", absolute symlinks and leading slashes stay below the
+// root, so hostile content cannot lead out of it.
 //
 // Copies share the open directory. Thread-safe. Errors name the full path and the operation.
 #ifndef PLIMSOLL_BASE_FS_ROOT_H_

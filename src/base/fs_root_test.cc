@@ -2,12 +2,18 @@
 
 #include <fcntl.h>
 #include <sys/mount.h>
+#include <sys/syscall.h>
 #include <unistd.h>
+
+#include <cerrno>
+#include <string>
 
 #include "base/dir_for_test.h"
 #include "base/no_descriptors_for_test.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "lookup/child_for_test.h"
+#include "lookup/system_call_filter_for_test.h"
 
 namespace plimsoll {
 namespace {
@@ -115,6 +121,52 @@ TEST_F(FsRootTest, SubIsARootOfItsOwn) {
   ASSERT_TRUE(sub.ok());
   EXPECT_TRUE(absl::IsNotFound(sub->Read("../outside").status()));
   EXPECT_EQ(sub->path(), dir_.path() + "/sub");
+}
+
+// As below RestrictSUIDSGID= of systemd, where openat2 is ENOSYS, and other filters' EPERM.
+TEST_F(FsRootTest, WorksWhereAFilterRefusesOpenat2) {
+  for (const int error : {ENOSYS, EPERM}) {
+    const std::string failed = InChild([&]() -> std::string {
+      if (!RefuseSystemCall(SYS_openat2, error)) return "no filter";
+      if (!root_.MakeDirs("a/b").ok()) return "MakeDirs";
+      if (!root_.ReplaceFile("a/b/file", "one").ok()) return "ReplaceFile";
+      if (!root_.Write("a/b/file", "two").ok()) return "Write";
+      symlink("/a/b", root_.PathOf("link").c_str());
+      symlink("/etc", root_.PathOf("out").c_str());
+      if (root_.Read("link/../b/file").value_or("") != "two") return "Read";
+      if (!absl::IsNotFound(root_.Read("out/passwd").status())) return "a link leads out";
+      if (!absl::IsNotFound(root_.Read("../../../../../etc/passwd").status()))
+        return ".. leads out";
+      if (root_.ReadLink("link").value_or("") != "/a/b") return "ReadLink";
+      if (root_.List("link").value_or(std::vector<std::string>()).size() != 1) return "List";
+      if (root_.Has("a/none").value_or(true) || !root_.Exists("a/b")) return "Has";
+      if (root_.OpenFile("a/b/file", O_WRONLY | O_CREAT | O_EXCL, 0600).status().code() !=
+          absl::StatusCode::kAlreadyExists) {
+        return "O_EXCL";
+      }
+      for (const char* name : {"a", "link", "out"}) {
+        if (!root_.RemoveTree(name).ok()) return "RemoveTree";
+      }
+      return root_.List(".").value_or(std::vector<std::string>{"?"}).empty() ? "" : "left";
+    });
+    EXPECT_EQ(failed, "") << error;
+  }
+}
+
+TEST_F(FsRootTest, RemoveTreeStopsAtABindMountWithoutOpenat2) {
+  if (geteuid() != 0) GTEST_SKIP() << "mounting needs root";
+  TestDir other;
+  ASSERT_TRUE(other.root().ReplaceFile("keep", "x").ok());
+  ASSERT_TRUE(root_.MakeDirs("t/mnt").ok());
+  ASSERT_EQ(mount(other.path().c_str(), root_.PathOf("t/mnt").c_str(), nullptr, MS_BIND, nullptr),
+            0);
+  EXPECT_EQ(InChild([&] {
+              RefuseSystemCall(SYS_openat2, ENOSYS);
+              return std::string(root_.RemoveTree("t").message());
+            }),
+            "remove " + root_.PathOf("t/mnt") + ": something is mounted there; unmount it first");
+  EXPECT_TRUE(other.root().Exists("keep"));
+  ASSERT_EQ(umount(root_.PathOf("t/mnt").c_str()), 0);
 }
 
 }  // namespace

@@ -1,9 +1,7 @@
 #include "base/remove_tree.h"
 
 #include <fcntl.h>
-#include <linux/openat2.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -16,6 +14,7 @@
 #include "base/list_directory.h"
 #include "base/status.h"
 #include "base/unique_fd.h"
+#include "lookup/open_below.h"
 
 namespace plimsoll {
 namespace {
@@ -105,10 +104,10 @@ absl::Status TreeRemover::RemoveFiles(std::vector<std::string>* directories) con
 
 // Makes the directory `name` of `directory` the current one and removes its files.
 absl::Status TreeRemover::Enter(int directory, const std::string& name) {
-  struct open_how how = {};
-  how.flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
-  how.resolve = RESOLVE_NO_XDEV | RESOLVE_BENEATH;  // stops at bind mounts too, which share st_dev
-  UniqueFd fd(static_cast<int>(syscall(SYS_openat2, directory, name.c_str(), &how, sizeof(how))));
+  constexpr int kFlags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW;
+  // Stops at bind mounts too, which share st_dev.
+  constexpr uint64_t kResolve = RESOLVE_NO_XDEV | RESOLVE_BENEATH;
+  UniqueFd fd(OpenBelow(directory, name.c_str(), kFlags, kResolve));
   const std::string path = levels_.empty() ? path_ : PathOf(name);
   if (!fd.valid() && errno == EXDEV) {
     return absl::FailedPreconditionError(

@@ -1,8 +1,6 @@
 #include "copy/place.h"
 
 #include <fcntl.h>
-#include <linux/openat2.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -14,6 +12,7 @@
 #include "absl/strings/strip.h"
 #include "base/printable.h"
 #include "base/status.h"
+#include "lookup/open_below.h"
 
 namespace plimsoll::copy {
 namespace {
@@ -53,16 +52,12 @@ std::string Place::NameOf(absl::string_view path) const {
 }
 
 absl::StatusOr<UniqueFd> Place::Open(const std::string& path, int flags) const {
-  struct open_how how = {};
-  how.flags = static_cast<uint64_t>(flags) | O_CLOEXEC;
-  if (root_ != nullptr) how.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS;
-  const int directory = root_ != nullptr ? root_->get() : AT_FDCWD;
-  long fd = -1;
-  do {  // EAGAIN: a rename or mount elsewhere raced with the look-up (openat2(2)).
-    fd = syscall(SYS_openat2, directory, path.empty() ? "." : path.c_str(), &how, sizeof(how));
-  } while (fd < 0 && (errno == EINTR || errno == EAGAIN));
-  if (fd < 0) return ErrnoStatus(errno, NameOf(path));
-  return UniqueFd(static_cast<int>(fd));
+  constexpr uint64_t kResolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS;
+  const char* const name = path.empty() ? "." : path.c_str();
+  UniqueFd fd(root_ != nullptr ? OpenBelow(root_->get(), name, flags, kResolve)
+                               : open(name, flags | O_CLOEXEC));
+  if (!fd.valid()) return ErrnoStatus(errno, NameOf(path));
+  return fd;
 }
 
 absl::StatusOr<Place::Spot> Place::Find(const std::string& path, bool follow) const {

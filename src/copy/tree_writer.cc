@@ -1,9 +1,7 @@
 #include "copy/tree_writer.h"
 
 #include <fcntl.h>
-#include <linux/openat2.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <sys/xattr.h>
 #include <unistd.h>
 
@@ -28,6 +26,7 @@
 #include "base/regular_file.h"
 #include "base/status.h"
 #include "base/unique_fd.h"
+#include "lookup/open_below.h"
 
 namespace plimsoll::copy {
 namespace {
@@ -60,14 +59,8 @@ absl::StatusOr<Components> Clean(absl::string_view path) {
 }
 
 UniqueFd OpenBeneath(int root, const std::string& path, int flags) {
-  struct open_how how = {};
-  how.flags = static_cast<uint64_t>(flags | O_CLOEXEC);
-  how.resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS;
-  long fd = -1;
-  do {
-    fd = syscall(SYS_openat2, root, path.c_str(), &how, sizeof(how));
-  } while (fd < 0 && (errno == EINTR || errno == EAGAIN));
-  return UniqueFd(static_cast<int>(fd));
+  constexpr uint64_t kResolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS;
+  return UniqueFd(OpenBelow(root, path.c_str(), flags, kResolve));
 }
 
 class Writer {

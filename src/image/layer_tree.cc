@@ -1,8 +1,6 @@
 #include "image/layer_tree.h"
 
 #include <fcntl.h>
-#include <linux/openat2.h>
-#include <sys/syscall.h>
 #include <sys/sysmacros.h>
 #include <sys/xattr.h>
 #include <unistd.h>
@@ -17,6 +15,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "base/status.h"
+#include "lookup/open_below.h"
 
 namespace plimsoll::image {
 namespace {
@@ -28,14 +27,8 @@ constexpr int kMaxPathLinks = 40;      // as the kernel, path_resolution(7)
 
 // Opens without following any link and without leaving `dir`.
 UniqueFd OpenBeneath(int dir, const std::string& path, int flags) {
-  struct open_how how = {};
-  how.flags = static_cast<uint64_t>(flags) | O_CLOEXEC;
-  how.resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_XDEV;
-  long fd = -1;
-  do {
-    fd = syscall(SYS_openat2, dir, path.empty() ? "." : path.c_str(), &how, sizeof(how));
-  } while (fd < 0 && (errno == EINTR || errno == EAGAIN));
-  return UniqueFd(static_cast<int>(fd));
+  constexpr uint64_t kResolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_XDEV;
+  return UniqueFd(OpenBelow(dir, path.empty() ? "." : path.c_str(), flags, kResolve));
 }
 
 std::string Join(const std::string& directory, const std::string& name) {

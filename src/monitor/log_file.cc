@@ -1,15 +1,15 @@
 #include "monitor/log_file.h"
 
 #include <fcntl.h>
-#include <linux/openat2.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
 #include <ctime>
+
+#include "lookup/open_below.h"
 
 namespace plimsoll::monitor {
 namespace {
@@ -18,12 +18,8 @@ constexpr int64_t kNanosPerSecond = 1'000'000'000;
 // "2026-11-21T03:10:53" "." nine digits "Z stdout F " and the newline.
 constexpr size_t kMaxOverhead = 48;
 
-int OpenBelow(int root, const char* name, int flags) {
-  struct open_how how = {};
-  how.flags = static_cast<uint64_t>(flags | O_CLOEXEC);
-  how.mode = (flags & O_CREAT) != 0 ? 0640 : 0;
-  how.resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS;
-  return static_cast<int>(syscall(SYS_openat2, root, name, &how, sizeof(how)));
+int OpenNoLink(int root, const char* name, int flags) {
+  return OpenBelow(root, name, flags, RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS, 0640);
 }
 
 // Opens a regular file for appending; opening anything else may block or have an effect.
@@ -43,7 +39,7 @@ int OpenRegular(int file) {
 int OpenLog(int root, const char* name) {
   // Another process may remove or make it meanwhile, but not for ever.
   for (int tries = 0; tries < 100; ++tries) {
-    const int file = OpenBelow(root, name, O_PATH);
+    const int file = OpenNoLink(root, name, O_PATH);
     if (file >= 0) {
       const int fd = OpenRegular(file);
       const int error = errno;
@@ -52,7 +48,7 @@ int OpenLog(int root, const char* name) {
       return fd;
     }
     if (errno != ENOENT) return -1;
-    const int made = OpenBelow(root, name, O_WRONLY | O_CREAT | O_EXCL | O_APPEND);
+    const int made = OpenNoLink(root, name, O_WRONLY | O_CREAT | O_EXCL | O_APPEND);
     if (made >= 0 || errno != EEXIST) return made;
   }
   return -1;

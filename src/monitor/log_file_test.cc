@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -12,6 +13,8 @@
 #include "base/fs_root.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "lookup/child_for_test.h"
+#include "lookup/system_call_filter_for_test.h"
 
 namespace plimsoll::monitor {
 namespace {
@@ -140,6 +143,27 @@ TEST_F(LogFileTest, APathThatCannotBeOpenedKeepsTheFileBefore) {
 TEST_F(LogFileTest, WithoutAFileEntriesAreDropped) {
   Add("nobody reads this");
   EXPECT_FALSE(log_.is_open());
+}
+
+TEST_F(LogFileTest, OpensWhereAFilterRefusesOpenat2) {
+  ASSERT_TRUE(dir_.root().MakeDirs("logs/a").ok());
+  ASSERT_TRUE(dir_.root().ReplaceFile("victim", "").ok());
+  const std::string logs = dir_.path() + "/logs";
+  ASSERT_EQ(symlink("../../victim", (logs + "/a/link").c_str()), 0);
+  for (const int error : {ENOSYS, EPERM}) {
+    EXPECT_EQ(InChild([&]() -> std::string {
+                if (!RefuseSystemCall(SYS_openat2, error)) return "no filter";
+                if (log_.Open((logs + "/a/link").c_str(), logs.c_str()) != ELOOP) return "a link";
+                if (log_.Open((logs + "/../victim").c_str(), logs.c_str()) != EXDEV) return "..";
+                if (log_.Open((logs + "/a/0.log").c_str(), logs.c_str()) != 0) return "a log";
+                Add("hello");
+                return "";
+              }),
+              "");
+  }
+  EXPECT_THAT(Text("logs/a/0.log"), EndsWith(" stdout F hello\n"));
+  EXPECT_EQ(dir_.root().Stat("logs/a/0.log")->st_mode & 07777, 0640u);
+  EXPECT_EQ(Text("victim"), "");
 }
 
 // On a full disk whole entries are lost, and the log says so when there is room again.

@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <linux/mount.h>
-#include <linux/openat2.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -11,6 +10,7 @@
 #include <cstdio>
 #include <cstring>
 
+#include "lookup/open_below.h"
 #include "monitor/fail.h"
 #include "monitor/volumes.h"
 
@@ -182,9 +182,6 @@ void MakeDirectoryBelow(const char* root_path, const char* path, const Owner& ow
     while (*path == '/') ++path;
     const size_t length = strcspn(path, "/");
     if (length == 0 || size + length + 2 > sizeof(so_far)) return;
-    struct open_how how = {};
-    how.flags = O_PATH | O_DIRECTORY | O_CLOEXEC;
-    how.resolve = RESOLVE_IN_ROOT;
     char name[256];
     if (length >= sizeof(name)) return;
     memcpy(name, path, length);
@@ -193,10 +190,10 @@ void MakeDirectoryBelow(const char* root_path, const char* path, const Owner& ow
     memcpy(so_far + size, path, length + 1);
     size += length;
     so_far[size] = '\0';
-    int next = static_cast<int>(syscall(SYS_openat2, root, so_far, &how, sizeof(how)));
+    int next = OpenBelow(root, so_far, O_PATH | O_DIRECTORY, RESOLVE_IN_ROOT);
     if (next < 0 && errno == ENOENT && mkdirat(at, name, 0755) == 0 &&
         fchownat(at, name, owner.uid, owner.gid, AT_SYMLINK_NOFOLLOW) == 0) {
-      next = static_cast<int>(syscall(SYS_openat2, root, so_far, &how, sizeof(how)));
+      next = OpenBelow(root, so_far, O_PATH | O_DIRECTORY, RESOLVE_IN_ROOT);
     }
     if (next < 0) return;
     at = next;

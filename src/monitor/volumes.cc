@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <linux/mount.h>
-#include <linux/openat2.h>
 #include <sched.h>
 #include <signal.h>
 #include <sys/stat.h>
@@ -16,6 +15,7 @@
 #include <cstring>
 #include <initializer_list>
 
+#include "lookup/open_below.h"
 #include "monitor/fail.h"
 #include "monitor/pipe.h"
 
@@ -214,10 +214,8 @@ int OpenPart(const char* image, const char* part) {
   const int root = open(image, O_PATH | O_DIRECTORY | O_CLOEXEC);
   if (root < 0) Fail("open", image);
   if (part == nullptr) return root;
-  struct open_how how = {};
-  how.flags = O_PATH | O_DIRECTORY | O_CLOEXEC;
-  how.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS;
-  const int directory = static_cast<int>(syscall(SYS_openat2, root, part, &how, sizeof(how)));
+  const int directory =
+      OpenBelow(root, part, O_PATH | O_DIRECTORY, RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS);
   if (directory < 0) Fail("open the image's directory", part);
   close(root);
   return directory;

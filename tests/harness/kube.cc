@@ -50,15 +50,16 @@ KubeProcess::~KubeProcess() {
 
 Command KubeProcess::CommandLine(int ready) const {
   Command command;
+  command.argv = started_by_;
   // Descriptors of systemd's begin at 3.
   int next = 3;
   for (const UniqueFd& each : sockets_) command.descriptors.push_back({each.get(), next++});
   command.descriptors.push_back({ready, next});
   if (!sockets_.empty()) {
-    command.argv = {"/bin/sh", "-c",
-                    absl::StrCat("LISTEN_PID=$$ LISTEN_FDS=", sockets_.size(),
-                                 " exec setpriv --reuid=65534 --regid=65534 --clear-groups \"$@\""),
-                    "sh"};
+    const std::string script =
+        absl::StrCat("LISTEN_PID=$$ LISTEN_FDS=", sockets_.size(),
+                     " exec setpriv --reuid=65534 --regid=65534 --clear-groups \"$@\"");
+    command.argv.insert(command.argv.end(), {"/bin/sh", "-c", script, "sh"});
   }
   for (const std::string& word : {ProgramPath("plimsoll-kube"), std::string("--config"), config(),
                                   std::string("--ready-fd"), absl::StrCat(next)}) {

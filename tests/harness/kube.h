@@ -34,6 +34,8 @@ class KubeProcess {
   // From the next start on, it inherits the listening sockets, as from systemd, and has no user but
   // nobody.
   void InheritAsNobody(std::vector<UniqueFd> sockets) { sockets_ = std::move(sockets); }
+  // From the next start on, puts these words before its command line: a program that becomes it.
+  void StartBy(std::vector<std::string> words) { started_by_ = std::move(words); }
   // Returns once kubelet can call it.
   absl::Status Start();
   // SIGTERM, and the wait for the end.
@@ -51,6 +53,7 @@ class KubeProcess {
 
   const KubePlaces places_;
   std::vector<UniqueFd> sockets_;
+  std::vector<std::string> started_by_;
   std::optional<Child> process_;
 };
 
