@@ -173,7 +173,7 @@ TEST_F(AgentContainerdTest, APodOfAFileRunsChangesAndGoes) {
 // This runtime mounts at the container's start, long after its creation.
 TEST_F(AgentContainerdTest, ADirectoryThatBecomesALinkIsNoWayOut) {
   Begin();
-  SubPathTrap trap(directory_.path());
+  SubPathTrap trap(directory_.path(), /*visits=*/12);
   agents_.Apply(trap.Manifest("hostNetwork: true, "));
   ASSERT_TRUE(agents_->AwaitPhase("visits", "Succeeded"));
   trap.ExpectAllInside();

@@ -21,12 +21,10 @@ namespace plimsoll::testing {
 // The volume is a hostPath, so that the test's own process swaps: that is faster than a container.
 class SubPathTrap {
  public:
-  // The containers of the pod that walk into the trap, one after the other. A mount that goes by a
-  // checked path arrives at the host's directory about once in four.
-  static constexpr size_t kVisits = 24;
-
-  explicit SubPathTrap(const std::string& directory)
-      : outside_(directory + "/outside"), volume_(directory + "/volume") {
+  // `visits`: the containers of the pod that walk into the trap, one after the other. A mount that
+  // goes by a checked path arrives at the host's directory at least once in four.
+  explicit SubPathTrap(const std::string& directory, size_t visits = 24)
+      : visits_(visits), outside_(directory + "/outside"), volume_(directory + "/volume") {
     EXPECT_TRUE(Host().MakeDirs(outside_, 0777).ok());
     EXPECT_TRUE(Host().MakeDirs(volume_ + "/d", 0777).ok());
     // The link leads somewhere in the volume too, so that a start meets no error.
@@ -39,7 +37,7 @@ class SubPathTrap {
   // further fields, each with a comma behind it.
   std::string Manifest(const std::string& spec = "") const {
     std::string visits;
-    for (size_t i = 1; i < kVisits; ++i)
+    for (size_t i = 1; i < visits_; ++i)
       absl::StrAppend(&visits, Visitor(absl::StrCat("i", i)), ", ");
     return absl::StrCat(
         "{apiVersion: v1, kind: Pod, metadata: {name: visits}, spec: {restartPolicy: Never, ", spec,
@@ -53,7 +51,7 @@ class SubPathTrap {
     EXPECT_THAT(*Host().List(outside_), ::testing::IsEmpty());
     const bool is_link = Host().ReadLink(volume_ + "/d").ok();
     const size_t there = Host().List(volume_ + (is_link ? "/e" : "/d"))->size();
-    EXPECT_EQ(there + Host().List(volume_ + outside_)->size(), kVisits);
+    EXPECT_EQ(there + Host().List(volume_ + outside_)->size(), visits_);
   }
 
  private:
@@ -63,6 +61,7 @@ class SubPathTrap {
                         "], volumeMounts: [{name: v, mountPath: /m, subPath: d}]}");
   }
 
+  const size_t visits_;
   const std::string outside_;
   const std::string volume_;
   std::optional<SwapLoopForTest> swaps_;
