@@ -1,5 +1,6 @@
 // plimsoll-agent over Debian's containerd, a runtime without any of the proposals' calls and
 // fields.
+#include <sys/mount.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
@@ -13,6 +14,8 @@
 #include "base/unique_fd.h"
 #include "harness/containerd.h"
 #include "harness/kernel.h"
+#include "harness/sub_path_trap.h"
+#include "linux/mounts.h"
 
 namespace plimsoll::testing {
 namespace {
@@ -47,6 +50,10 @@ class AgentContainerdTest : public ::testing::Test {
     if (!programs.ok()) GTEST_SKIP() << programs << " (packaging/debian-packages)";
     const auto made = Cgroups().Create(root_);
     ASSERT_TRUE(made.ok()) << made.status();
+    // The agent's mounts are to arrive in containerd's namespace, as they do on a machine whose
+    // mounts are shared.
+    ASSERT_TRUE(linux::BindMount(directory_.path(), directory_.path()).ok());
+    ASSERT_EQ(mount(nullptr, directory_.path().c_str(), nullptr, MS_SHARED, nullptr), 0);
     const absl::Status started = containerd_.Start();
     ASSERT_TRUE(started.ok()) << started;
     const absl::Status imported = containerd_.ImportBusybox();
@@ -58,6 +65,7 @@ class AgentContainerdTest : public ::testing::Test {
     const absl::Status ended = containerd_.End();
     EXPECT_TRUE(ended.ok()) << ended;
     EXPECT_THAT(ProcessesWith(directory_.path()), IsEmpty());
+    EXPECT_TRUE(linux::Unmount(directory_.path(), /*lazy=*/true).ok());
     EXPECT_THAT(MountsBelow(directory_.path()), IsEmpty());
     const auto processes = Cgroups().Processes(root_, /*recursive=*/true);
     EXPECT_TRUE(!processes.ok() || processes->empty());
@@ -160,6 +168,18 @@ TEST_F(AgentContainerdTest, APodOfAFileRunsChangesAndGoes) {
   agents_->RemoveManifest("web.yaml");
   ASSERT_TRUE(agents_->AwaitGone("web"));
   EXPECT_EQ(Sandboxes(), 0u);
+}
+
+// This runtime mounts at the container's start, long after its creation.
+TEST_F(AgentContainerdTest, ADirectoryThatBecomesALinkIsNoWayOut) {
+  Begin();
+  SubPathTrap trap(directory_.path(), /*visits=*/12);
+  agents_.Apply(trap.Manifest("hostNetwork: true, "));
+  ASSERT_TRUE(agents_->AwaitPhase("visits", "Succeeded"));
+  trap.ExpectAllInside();
+  const auto binds = [this] { return MountsBelow(agents_->state_directory()); };
+  EXPECT_TRUE(Eventually([&] { return binds().empty(); }));
+  agents_.Delete("visits");
 }
 
 TEST_F(AgentContainerdTest, ContainersEndAndAreRestarted) {

@@ -3,6 +3,7 @@
 
 #include "absl/cleanup/cleanup.h"
 #include "absl/strings/str_cat.h"
+#include "base/fs_root.h"
 #include "base/parallel_for.h"
 #include "base/status.h"
 #include "cli/agents_pods.h"
@@ -13,6 +14,7 @@
 #include "cli/remove_pod.h"
 #include "cli/seconds.h"
 #include "cli/text.h"
+#include "pod_runner/dir.h"
 #include "pod_runner/lifecycle.h"
 
 namespace plimsoll::cli {
@@ -65,6 +67,15 @@ void NoteInterrupted(const pod::Inventory& inventory, const std::vector<std::str
                    pods, "\n"));
 }
 
+// `run --detach` has ended: nothing else sees the end of its containers before the pod's removal,
+// which does the same.
+void ReleaseSubPaths(pod::Client& client, const cri::PodSandbox& pod) {
+  const auto daemon = client.own().DaemonStatus();
+  const absl::StatusOr<FsRoot> root = FsRoot::Open("/");
+  if (!daemon.ok() || !root.ok()) return;
+  pod::ReleaseSubPaths(*root, daemon->state_directory(), pod.metadata().uid()).IgnoreError();
+}
+
 absl::StatusOr<int> Stop(const CommandContext& context, const Targets& targets, int64_t grace_s) {
   PLIMSOLL_RETURN_IF_ERROR(CheckTargets(targets, "stop"));
   PLIMSOLL_ASSIGN_OR_RETURN(const AgentsPods agents_pods, AgentsPods::Of(context));
@@ -92,8 +103,10 @@ absl::StatusOr<int> Stop(const CommandContext& context, const Targets& targets, 
     results[i] = OnPodOrContainer(
         inventory, names[i],
         [&](const cri::PodSandbox& pod) {
-          const absl::Status free = agents_pods.CheckFree(pod);
-          return free.ok() ? pod::StopPod(*client, inventory, pod, grace_s) : free;
+          PLIMSOLL_RETURN_IF_ERROR(agents_pods.CheckFree(pod));
+          PLIMSOLL_RETURN_IF_ERROR(pod::StopPod(*client, inventory, pod, grace_s));
+          ReleaseSubPaths(*client, pod);
+          return absl::OkStatus();
         },
         [&](const cri::Container& container) {
           return client->StopContainer(container.id(),

@@ -9,6 +9,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
+#include "base/regular_file.h"
 #include "base/status.h"
 
 namespace plimsoll::pod {
@@ -62,7 +63,8 @@ absl::StatusOr<bool> LogReader::OpenIfReplaced(uint64_t* left, const Sink& sink)
     }
     return false;
   }
-  PLIMSOLL_ASSIGN_OR_RETURN(UniqueFd next, root_.OpenFile(path_, O_RDONLY));
+  // A pod that mounts the directory of logs could put a link or a FIFO there.
+  PLIMSOLL_ASSIGN_OR_RETURN(UniqueFd next, root_.OpenFile(path_, kOpenToLook | O_NOFOLLOW));
   struct stat opened = {};
   if (fstat(next.get(), &opened) != 0) return ErrnoStatus(errno, absl::StrCat("stat ", path_));
   // The writer made the new file after its last write to the old one, so the old one is complete.

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -11,6 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "base/dir_for_test.h"
+#include "pod_runner/log_tail.h"
 
 namespace plimsoll::pod {
 namespace {
@@ -44,6 +46,28 @@ TEST(CriLog, RefusesOtherLines) {
   EXPECT_FALSE(ParseLogLine(absl::StrCat(kTime, " stdin F x")).has_value());
   EXPECT_FALSE(ParseLogLine(absl::StrCat(kTime, " stdout X x")).has_value());
   EXPECT_FALSE(ParseLogLine(absl::StrCat(kTime, " stdout")).has_value());
+}
+
+// A pod that mounts the directory of logs may put anything there.
+TEST(CriLog, NoLinkIsFollowedAndNoFifoWaitedFor) {
+  const TestDir dir;
+  const FsRoot root = *FsRoot::Open("/");
+  const std::string secret = dir.path() + "/secret";
+  ASSERT_TRUE(root.ReplaceFile(secret, Entry("stdout", "F", "the host's")).ok());
+  ASSERT_EQ(symlink(secret.c_str(), (dir.path() + "/link").c_str()), 0);
+  ASSERT_EQ(mkfifo((dir.path() + "/fifo").c_str(), 0600), 0);
+  std::vector<std::string> lines;
+  const auto keep = [&lines](const LogLine& line) { lines.push_back(line.text); };
+  const auto any = [](absl::Time) { return true; };
+  for (const char* name : {"/link", "/fifo"}) {
+    const std::string path = dir.path() + name;
+    LogReader(root, path).Poll(keep).status().IgnoreError();
+    LogReader reader(root, path);
+    absl::StatusOr<LogTail> tail = FindTail(root, path, 10, /*flush=*/true, any);
+    if (!tail.ok()) continue;
+    ReadTail(*std::move(tail), 10, /*flush=*/true, any, reader, keep).IgnoreError();
+  }
+  EXPECT_THAT(lines, IsEmpty());
 }
 
 class LogReaderTest : public ::testing::Test {

@@ -4,6 +4,7 @@
 #include <sys/file.h>
 #include <sys/stat.h>
 
+#include <set>
 #include <utility>
 
 #include "absl/cleanup/cleanup.h"
@@ -12,6 +13,7 @@
 #include "absl/time/clock.h"
 #include "base/status.h"
 #include "pod_runner/hosts_file.h"
+#include "pod_runner/mount_sub_paths.h"
 #include "pod_runner/volume_dirs.h"
 
 namespace plimsoll::pod {
@@ -58,6 +60,7 @@ absl::Status PrepareHostPath(const FsRoot& root, const Volume& volume) {
 }
 
 absl::Status RemoveAt(const FsRoot& root, const std::string& path) {
+  PLIMSOLL_RETURN_IF_ERROR(UnmountSubPathsOfPod(root, path));
   PLIMSOLL_RETURN_IF_ERROR(UnmountVolumes(root, absl::StrCat(path, "/volumes")));
   return root.RemoveTree(path);
 }
@@ -73,6 +76,20 @@ absl::StatusOr<UniqueFd> Lock(const FsRoot& root, const std::string& path, int o
     return fd;
   }
   return absl::NotFoundError(absl::StrCat(path, " is in use, or gone"));
+}
+
+// Unmounts the subPaths of a pod that the daemon has and no process holds.
+absl::Status ReleaseEnded(Client& client, const FsRoot& root, const std::string& state_directory,
+                          const cri::PodSandbox& pod) {
+  const std::string path = PodDirPath(state_directory, pod.metadata().uid());
+  PLIMSOLL_ASSIGN_OR_RETURN(const bool any, HasMountedSubPaths(root, path));
+  if (!any) return absl::OkStatus();
+  PLIMSOLL_ASSIGN_OR_RETURN(const auto containers, client.ListContainers(pod.id()));
+  std::set<std::string> living;
+  for (const cri::Container& each : containers) {
+    if (each.state() != cri::CONTAINER_EXITED) living.insert(each.metadata().name());
+  }
+  return UnmountSubPathsOfPod(root, path, living);
 }
 
 // RemoveOrphanedPodDirs of another process may hold the new directory's lock for a moment, or have
@@ -152,8 +169,12 @@ absl::Status RemoveOrphanedPodDirs(Client& client, const FsRoot& root,
   if (candidates.empty()) return absl::OkStatus();
   // The list comes after the locks: a pod that is being made holds its own.
   PLIMSOLL_ASSIGN_OR_RETURN(const std::vector<cri::PodSandbox> pods, client.ListPodSandboxes());
-  for (const cri::PodSandbox& pod : pods) candidates.erase(pod.metadata().uid());
   absl::Status status;
+  for (const cri::PodSandbox& pod : pods) {
+    if (!candidates.contains(pod.metadata().uid())) continue;
+    status = FirstError(status, ReleaseEnded(client, root, state_directory, pod));
+    candidates.erase(pod.metadata().uid());
+  }
   for (const auto& [uid, lock] : candidates) {
     status = FirstError(status, RemovePodDir(root, state_directory, uid));
   }
@@ -163,6 +184,12 @@ absl::Status RemoveOrphanedPodDirs(Client& client, const FsRoot& root,
 bool IsLetGo(const FsRoot& root, const std::string& state_directory, absl::string_view uid) {
   const absl::StatusOr<std::string> path = DirectoryOf(state_directory, uid);
   return path.ok() && Lock(root, *path, LOCK_EX).ok();
+}
+
+absl::Status ReleaseSubPaths(const FsRoot& root, const std::string& state_directory,
+                             absl::string_view uid) {
+  PLIMSOLL_ASSIGN_OR_RETURN(const std::string path, DirectoryOf(state_directory, uid));
+  return UnmountSubPathsOfPod(root, path);
 }
 
 absl::Status RemovePodDir(const FsRoot& root, const std::string& state_directory,

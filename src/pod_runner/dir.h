@@ -2,6 +2,7 @@
 //
 //   <state directory of the daemon>/pods/<pod uid>/logs
 //   <state directory of the daemon>/pods/<pod uid>/volumes/<name>
+//   <state directory of the daemon>/pods/<pod uid>/volume-subpaths  see mount_sub_paths.h
 //   <state directory of the daemon>/pods/<pod uid>/hosts
 //   <state directory of the daemon>/pods/<pod uid>/termination    see termination_message.h
 //
@@ -51,15 +52,21 @@ absl::StatusOr<std::string> WriteHostsFile(const FsRoot& root, const PodDir& dir
                                            const Manifest& pod, const PodContext& context);
 
 // Removes directories whose pod the daemon doesn't have and no process holds: those of a process
-// that was killed, or told to end at once.
+// that was killed, or told to end at once. Of a pod that the daemon has and no process holds, the
+// subPaths of containers that have ended are unmounted.
 absl::Status RemoveOrphanedPodDirs(Client& client, const FsRoot& root,
                                    const std::string& state_directory);
 
 // True: the pod has a directory, and the process that made it has ended or left the pod running.
 bool IsLetGo(const FsRoot& root, const std::string& state_directory, absl::string_view uid);
 
-// Removes the pod's directory and unmounts its volumes in memory. OK without one. INVALID_ARGUMENT:
-// `uid` is malformed, as another client's may be.
+// Unmounts the subPaths of a pod whose containers have ended. OK without a directory.
+// INVALID_ARGUMENT as RemovePodDir's.
+absl::Status ReleaseSubPaths(const FsRoot& root, const std::string& state_directory,
+                             absl::string_view uid);
+
+// Removes the pod's directory and unmounts its volumes in memory and its subPaths. OK without one.
+// INVALID_ARGUMENT: `uid` is malformed, as another client's may be.
 absl::Status RemovePodDir(const FsRoot& root, const std::string& state_directory,
                           absl::string_view uid);
 

@@ -74,6 +74,23 @@ class FilesVolumeTest : public ::testing::Test {
   PodContext context_;
 };
 
+// The volume is read-only in containers; one with all privileges could write it all the same.
+TEST_F(FilesVolumeTest, LinksInTheVolumeLeadNoWriteOutOfIt) {
+  ASSERT_TRUE(dir_.root().MakeDirs("v").ok());
+  ASSERT_TRUE(dir_.root().MakeDirs("outside").ok());
+  ASSERT_TRUE(dir_.root().ReplaceFile("outside/color", "the host's").ok());
+  const std::string outside = dir_.path() + "/outside";
+  for (const char* name : {"..data", "..data_tmp", "..old", "conf"}) {
+    ASSERT_EQ(symlink(outside.c_str(), (dir_.path() + "/v/" + name).c_str()), 0);
+  }
+  const VolumeFiles files = {{"color", {"blue", 0644}}, {"conf/color", {"red", 0600}}};
+  ASSERT_TRUE(WriteFiles(*dir_.root().Sub("v"), files, std::nullopt).ok());
+  EXPECT_THAT(*dir_.root().List("outside"), ::testing::ElementsAre("color"));
+  EXPECT_EQ(*dir_.root().Read("outside/color"), "the host's");
+  EXPECT_EQ(*dir_.root().Read("v/color"), "blue");
+  EXPECT_EQ(*dir_.root().Read("v/..data/conf/color"), "red");
+}
+
 TEST_F(FilesVolumeTest, ContentsAreThoseOfAllSources) {
   const auto files = ContentsOf(pod_, pod_.volumes[0], context_);
   ASSERT_TRUE(files.ok()) << files.status();

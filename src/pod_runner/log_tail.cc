@@ -13,6 +13,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
+#include "base/regular_file.h"
 #include "base/status.h"
 
 namespace plimsoll::pod {
@@ -112,7 +113,8 @@ absl::StatusOr<uint64_t> CountLines(const LogTail& tail, LogReader reader, bool 
 absl::StatusOr<LogTail> FindTail(const FsRoot& root, const std::string& path, uint64_t lines,
                                  bool flush, const WantedTime& wanted) {
   LogTail tail;
-  absl::StatusOr<UniqueFd> file = root.OpenFile(path, O_RDONLY);
+  // A pod that mounts the directory of logs could put a link or a FIFO there.
+  absl::StatusOr<UniqueFd> file = root.OpenFile(path, kOpenToLook | O_NOFOLLOW);
   if (absl::IsNotFound(file.status())) return tail;
   PLIMSOLL_RETURN_IF_ERROR(file.status());
   tail.file = *std::move(file);

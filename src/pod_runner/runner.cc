@@ -77,6 +77,10 @@ void Runner::EndLog(Member& member) {
   if (std::exchange(member.log_open, false)) observer_.OnLogEnd(outcome(member).name);
 }
 
+void Runner::ReleaseSubPaths(const Member& member) const {
+  UnmountSubPaths(root_, maker_.dir().path, manifest(member).name).IgnoreError();
+}
+
 Outcome Runner::Run() {
   const absl::Time begin = absl::Now();
   if (pod_.active_deadline_s) outcome_.deadline = begin + absl::Seconds(*pod_.active_deadline_s);
@@ -153,10 +157,10 @@ absl::Status Runner::Start() {
 absl::Status Runner::StartContainer(Member& member) {
   ContainerOutcome& container = outcome(member);
   const std::string what = absl::StrCat("pod ", pod_.name, ", container ", container.name);
-  PLIMSOLL_RETURN_IF_ERROR(
-      Annotate(MountSubPaths(root_, manifest(member), configs_.sub_paths[member.index],
-                             maker_.dir().volumes, container.config),
-               what));
+  PLIMSOLL_RETURN_IF_ERROR(Annotate(
+      MountSubPaths(root_, maker_.dir().path, manifest(member), configs_.sub_paths[member.index],
+                    maker_.dir().volumes, container.config),
+      what));
   PLIMSOLL_ASSIGN_OR_RETURN(
       member.id, client_.CreateContainer(outcome_.sandbox_id, container.config, configs_.sandbox));
   container.created = true;
@@ -241,6 +245,7 @@ absl::Status Runner::AfterExit(Member& member) {
   member.running = false;
   outcome(member).status = status.status();
   EndLog(member);
+  ReleaseSubPaths(member);
   // The kernel refused the program after the start was answered. The message is the one that the
   // call would have failed with.
   if (status.status().reason() == kStartError) {
@@ -438,6 +443,7 @@ absl::Status Runner::TearDown() {
     if (!member.running) continue;
     const auto last = client_.ContainerStatus(member.id);
     if (last.ok()) outcome(member).status = last->status();
+    if (last.ok() && last->status().state() == cri::CONTAINER_EXITED) ReleaseSubPaths(member);
     member.running = false;
   }
   for (Member& member : members_) EndLog(member);

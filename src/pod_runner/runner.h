@@ -136,6 +136,8 @@ class Runner {
   bool Interrupted();
   bool PastDeadline();
   void EndLog(Member& member);
+  // After the container's end. If it fails, its next start or the pod's removal does it.
+  void ReleaseSubPaths(const Member& member) const;
   ContainerOutcome& outcome(const Member& member) { return outcome_.containers[member.index]; }
   const ContainerManifest& manifest(const Member& member) const {
     return pod_.containers[member.index];

@@ -1,11 +1,12 @@
 #include "pod_runner/sub_path.h"
 
 #include <fcntl.h>
-#include <limits.h>
+#include <sched.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include <cerrno>
+#include <system_error>
+#include <thread>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
@@ -14,21 +15,39 @@
 namespace plimsoll::pod {
 namespace {
 
+// Makes the directory `name` of `parent` in exactly this mode; 0 or errno. mkdir(2) obeys the
+// umask, and a chmod(2) afterwards could meet another directory of that name. So a thread with a
+// umask of its own makes it.
+int MakeInMode(int parent, const std::string& name, mode_t mode) {
+  int error = 0;
+  const auto make = [&] {
+    if (unshare(CLONE_FS) != 0) {
+      error = errno;
+      return;
+    }
+    umask(0);
+    if (mkdirat(parent, name.c_str(), mode) != 0) error = errno;
+  };
+  try {
+    std::thread(make).join();
+  } catch (const std::system_error& failure) {
+    error = failure.code().value();
+  }
+  return error;
+}
+
 // A dangling link is not followed: the container would choose the directory's place.
 absl::Status MakeMissing(const FsRoot& directory, const std::string& sub_path) {
   PLIMSOLL_ASSIGN_OR_RETURN(const struct stat volume, directory.Stat("."));
   std::string path;
   for (const absl::string_view part : absl::StrSplit(sub_path, '/', absl::SkipEmpty())) {
+    PLIMSOLL_ASSIGN_OR_RETURN(const UniqueFd parent,
+                              directory.OpenFile(path, O_PATH | O_DIRECTORY));
     absl::StrAppend(&path, path.empty() ? "" : "/", part);
-    const absl::StatusOr<bool> there = directory.Has(path);
-    PLIMSOLL_RETURN_IF_ERROR(there.status());
-    if (*there) continue;
-    PLIMSOLL_RETURN_IF_ERROR(directory.MakeDirs(path, volume.st_mode & 0777));
-    PLIMSOLL_ASSIGN_OR_RETURN(const UniqueFd made,
-                              directory.OpenFile(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW));
-    // mkdir obeys the umask.
-    if (fchmod(made.get(), volume.st_mode & 0777) != 0) {
-      return ErrnoStatus(errno, absl::StrCat("chmod ", directory.PathOf(path)));
+    if (directory.Exists(path)) continue;
+    const int error = MakeInMode(parent.get(), std::string(part), volume.st_mode & 0777);
+    if (error != 0 && error != EEXIST) {
+      return ErrnoStatus(error, absl::StrCat("make directory ", directory.PathOf(path)));
     }
   }
   return absl::OkStatus();
@@ -36,25 +55,19 @@ absl::Status MakeMissing(const FsRoot& directory, const std::string& sub_path) {
 
 }  // namespace
 
-absl::StatusOr<std::string> ResolveSubPath(const FsRoot& root, const std::string& volume,
-                                           const std::string& sub_path) {
+absl::StatusOr<UniqueFd> OpenSubPath(const FsRoot& root, const std::string& volume,
+                                     const std::string& sub_path) {
   PLIMSOLL_ASSIGN_OR_RETURN(const FsRoot directory, root.Sub(volume));
-  PLIMSOLL_ASSIGN_OR_RETURN(const UniqueFd found, directory.OpenFile(sub_path, O_PATH));
-  // Read by its path: FsRoot follows no link of /proc/self/fd.
-  char path[PATH_MAX];
-  const std::string link = absl::StrCat("/proc/self/fd/", found.get());
-  const ssize_t n = readlink(link.c_str(), path, sizeof(path));
-  if (n < 0) return ErrnoStatus(errno, absl::StrCat("resolve ", directory.PathOf(sub_path)));
-  return std::string(path, static_cast<size_t>(n));
+  return directory.OpenFile(sub_path, O_PATH);
 }
 
-absl::StatusOr<std::string> MakeSubPath(const FsRoot& root, const std::string& volume,
-                                        const std::string& sub_path) {
-  absl::StatusOr<std::string> found = ResolveSubPath(root, volume, sub_path);
-  if (!absl::IsNotFound(found.status())) return found;
+absl::StatusOr<UniqueFd> MakeSubPath(const FsRoot& root, const std::string& volume,
+                                     const std::string& sub_path) {
   PLIMSOLL_ASSIGN_OR_RETURN(const FsRoot directory, root.Sub(volume));
+  absl::StatusOr<UniqueFd> found = directory.OpenFile(sub_path, O_PATH);
+  if (!absl::IsNotFound(found.status())) return found;
   PLIMSOLL_RETURN_IF_ERROR(MakeMissing(directory, sub_path));
-  return ResolveSubPath(root, volume, sub_path);
+  return directory.OpenFile(sub_path, O_PATH);
 }
 
 }  // namespace plimsoll::pod

@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "agent/pods/device_answers.h"
 #include "agent/pods/living_context.h"
+#include "agent/pods/passing.h"
 #include "agent/pods/pod_counters.h"
 #include "agent/pods/pod_subject.h"
 #include "agent/pods/start_events.h"
@@ -307,9 +308,33 @@ absl::StatusOr<std::string> PodStarter::Create(const PodRecord& record, size_t i
   config.set_log_path(pod::LogPathOf(container.name, attempt));
   const auto last = attempt == 0 ? std::nullopt : std::optional<uint32_t>(attempt - 1);
   PLIMSOLL_RETURN_IF_ERROR(pod::MakeTerminationLog(host_.root, dir_->path, container.name, last));
-  PLIMSOLL_RETURN_IF_ERROR(
-      pod::MountSubPaths(host_.root, container, configs_->sub_paths[index], dir_->volumes, config));
-  return host_.client.CreateContainer(sandbox, config, configs_->sandbox);
+  PLIMSOLL_RETURN_IF_ERROR(BindSubPaths(index, attempt));
+  auto made = host_.client.CreateContainer(sandbox, config, configs_->sandbox);
+  if (!made.ok() && !IsPassing(made.status())) {
+    pod::UnmountSubPaths(host_.root, dir_->path, container.name).IgnoreError();
+  }
+  return made;
+}
+
+absl::Status PodStarter::BindSubPaths(size_t index, uint32_t attempt) {
+  const pod::ContainerManifest& container = pod_.containers[index];
+  if (!pod::HasSubPaths(container)) return absl::OkStatus();
+  bound_[container.name] = attempt;
+  return pod::MountSubPaths(host_.root, dir_->path, container, configs_->sub_paths[index],
+                            dir_->volumes, configs_->containers[index]);
+}
+
+void PodStarter::ReleaseSubPaths(const PodRecord& record, const ObservedPod& observed) const {
+  for (const pod::ContainerManifest& container : pod_.containers) {
+    if (!pod::HasSubPaths(container)) continue;
+    const ObservedContainer* const newest = observed.Newest(container.name, "");
+    if (newest == nullptr || newest->state != ContainerState::kExited) continue;
+    const auto bound = bound_.find(container.name);
+    if (bound != bound_.end() && bound->second > newest->attempt) continue;
+    pod::UnmountSubPaths(host_.root, pod::PodDirPath(host_.state_directory, record.uid),
+                         container.name)
+        .IgnoreError();
+  }
 }
 
 std::optional<PodStarter::Failure> PodStarter::Start(const PodRecord& record, size_t index,

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -57,6 +58,10 @@ class PodStarter {
   std::optional<Failure> Start(const PodRecord& record, size_t index, const std::string& sandbox,
                                const ObservedContainer* last);
 
+  // Unmounts the subPaths of containers that have ended. If it fails, the next call or the pod's
+  // removal does it.
+  void ReleaseSubPaths(const PodRecord& record, const ObservedPod& observed) const;
+
  private:
   // 0: the pod has no user namespace.
   absl::StatusOr<uint32_t> ChooseIds(const PodRecord& record, KeepIds keep);
@@ -64,6 +69,8 @@ class PodStarter {
   absl::Status CheckNoNamesake() const;
   // The fields of the proposals.
   absl::Status Extend(pod::PodConfigs& configs) const;
+  // Binds the container's subPaths for the run that is made next.
+  absl::Status BindSubPaths(size_t index, uint32_t attempt);
   // Of the resources that are in force. Returns the CRI's cgroup_parent.
   absl::StatusOr<std::string> MakeGroup(const PodRecord& record) const;
   absl::Status Pull(const EventSubject& subject, const std::string& reference);
@@ -82,6 +89,9 @@ class PodStarter {
   const pod::Manifest& pod_;
   std::shared_ptr<const pod::Objects> objects_;
   pod::PodContext context_;
+  // The newest run of each container with subPaths that the runtime may be making, by name. A call
+  // whose answer was lost may still make it.
+  std::map<std::string, uint32_t> bound_;
   std::string completed_;  // the id of the sandbox that Complete was done for
   std::optional<pod::PodDir> dir_;
   std::optional<pod::PodConfigs> configs_;

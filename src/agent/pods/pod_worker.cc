@@ -113,6 +113,7 @@ PodWorker::Next PodWorker::Step() {
   Pause look = absl::InfiniteDuration();
   const absl::StatusOr<ObservedPod> observed = Look(look);
   if (!observed.ok()) return RetryAfter(observed.status());
+  starter_.ReleaseSubPaths(record, *observed);
   if (record.deleted) return End(record, *observed);
   const absl::StatusOr<Pause> left = CheckDeadline(record);
   if (!left.ok()) return RetryAfter(left.status());
