@@ -24,6 +24,9 @@ constexpr char kNoWeights[] = "default 100\n";
 // for each unit.
 constexpr int kKnowsOomPolicy = 253;
 constexpr int kTries = 3;
+// The init of a PID namespace that a pod's containers share. It ends on SIGTERM, and the kernel
+// then kills the containers: systemd-shutdown ends it after them.
+constexpr char kPauseScope[] = "plimsoll-pause-";
 // At the machine's shutdown systemd ends a scope's processes by SIGTERM, and by SIGKILL after this
 // many microseconds: Kubernetes' default grace period. Its own default is 90 s, which each init
 // without a handler would take.
@@ -212,17 +215,18 @@ absl::StatusOr<std::vector<std::string>> SystemdCgroups::MakeKeeper(absl::string
 
 absl::Status SystemdCgroups::StartScope(const Place& scope, pid_t pid) {
   const std::string slice = UnitOf(linux::ParentGroup(scope.group)).value_or("-.slice");
-  std::vector<Property> properties = {{"Description", absl::StrCat("Plimsoll ", scope.unit)},
-                                      {"PIDs", std::vector<uint32_t>{static_cast<uint32_t>(pid)}},
-                                      {"Slice", slice},
-                                      {"Delegate", true},
-                                      // Ended before the machine's shutdown, during which no
-                                      // container starts.
-                                      {"DefaultDependencies", true},
-                                      {"TimeoutStopUSec", kStopTimeoutUs},
-                                      {"CollectMode", std::string("inactive-or-failed")},
-                                      // systemd's default for scopes is a limit.
-                                      {"TasksMax", kInfinity}};
+  std::vector<Property> properties = {
+      {"Description", absl::StrCat("Plimsoll ", scope.unit)},
+      {"PIDs", std::vector<uint32_t>{static_cast<uint32_t>(pid)}},
+      {"Slice", slice},
+      {"Delegate", true},
+      // Ended before the machine's shutdown, during which no
+      // container starts.
+      {"DefaultDependencies", !absl::StartsWith(scope.unit, kPauseScope)},
+      {"TimeoutStopUSec", kStopTimeoutUs},
+      {"CollectMode", std::string("inactive-or-failed")},
+      // systemd's default for scopes is a limit.
+      {"TasksMax", kInfinity}};
   if (!run_directory_.empty()) {
     properties.push_back({"RequiresMountsFor", std::vector<std::string>{run_directory_}});
   }

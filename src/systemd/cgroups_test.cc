@@ -370,6 +370,13 @@ TEST_F(SystemdCgroupsTest, AScopeIsStartedWithItsFirstProcess) {
   EXPECT_THAT(PropertyOf<std::vector<uint32_t>>("PIDs"), ElementsAre(9u));
 }
 
+TEST_F(SystemdCgroupsTest, ASharedNamespacesInitEndsAfterItsContainers) {
+  const std::string group = absl::StrCat(kPod, "/plimsoll-pause-1.scope");
+  MakeScope(group);
+  ASSERT_TRUE(cgroups_->AddProcess(group, 7).ok());
+  EXPECT_FALSE(PropertyOf<bool>("DefaultDependencies", "plimsoll-pause-1.scope"));
+}
+
 TEST_F(SystemdCgroupsTest, NoKeeperIsNeededInASlice) {
   MakeScope();
   EXPECT_THAT(*cgroups_->MakeKeeper(absl::StrCat(kPod, "/plimsoll-keep-1")), IsEmpty());
