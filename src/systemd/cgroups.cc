@@ -122,6 +122,14 @@ std::string AfterWrite(absl::string_view file, absl::string_view text, absl::str
   return after;
 }
 
+// The texts, by file, that NoteWeights is to have after a write of `value`; none for other files.
+std::map<std::string, std::string> WeightsAfter(const std::map<std::string, std::string>& before,
+                                                const std::string& file, absl::string_view value) {
+  const auto text = before.find(file);
+  if (text == before.end() || !IsWeights(file)) return {};
+  return {{file, AfterWrite(file, text->second, value)}};
+}
+
 }  // namespace
 
 SystemdCgroups::SystemdCgroups(std::unique_ptr<linux::CgroupManager> files,
@@ -143,11 +151,6 @@ absl::StatusOr<SystemdCgroups::Place> SystemdCgroups::PlaceOf(absl::string_view 
   PLIMSOLL_ASSIGN_OR_RETURN(place.group, linux::NormalizeCgroupPath(path));
   if (place.group != "/") place.unit = UnitOf(place.group).value_or("");
   return place;
-}
-
-bool SystemdCgroups::IsKnown(const std::string& group) const {
-  absl::MutexLock lock(&mutex_);
-  return known_.contains(group);
 }
 
 void SystemdCgroups::MakeKnown(const std::string& group) {
@@ -285,7 +288,12 @@ absl::Status SystemdCgroups::AddProcess(absl::string_view path, pid_t pid) {
   // The scope ends with its last process, at any time.
   absl::Status status;
   for (int i = 0; i < kTries; ++i) {
-    if (IsKnown(place.group)) {
+    bool is_known = false;
+    {
+      absl::MutexLock lock(&mutex_);
+      is_known = known_.contains(place.group);
+    }
+    if (is_known) {
       status = files_->AddProcess(place.group, pid);
       if (!absl::IsNotFound(status)) return status;
       Forget(place.group);
@@ -401,7 +409,9 @@ absl::Status SystemdCgroups::Apply(absl::string_view path, const linux::CgroupSe
   ForgetInexact(place.group, files);
   absl::Status done = files_->Apply(place.group, settings);
   if (done.ok()) {
-    for (const auto& [file, value] : settings.unified) NoteWrite(place.group, before, file, value);
+    for (const auto& [file, value] : settings.unified) {
+      NoteWeights(place.group, WeightsAfter(before, file, value));
+    }
     if (settings.unified.contains(kOomGroup)) {
       NoteOomGroup(place.group, Texts(place.group, {kOomGroup}));
     }
@@ -429,7 +439,7 @@ absl::Status SystemdCgroups::WriteFile(absl::string_view path, absl::string_view
   ForgetInexact(place.group, files);
   absl::Status done = files_->WriteFile(place.group, controller, file, value);
   if (done.ok()) {
-    NoteWrite(place.group, before, files[0], value);
+    NoteWeights(place.group, WeightsAfter(before, files[0], value));
     done = Tell(place, files);
     if (!done.ok()) {
       NoteWeights(place.group, before);
@@ -446,14 +456,6 @@ void SystemdCgroups::ForgetInexact(const std::string& group,
   for (const std::string& file : files) {
     if (!IsWeights(file)) inexact_.erase({group, file});
   }
-}
-
-void SystemdCgroups::NoteWrite(const std::string& group,
-                               const std::map<std::string, std::string>& before,
-                               const std::string& file, absl::string_view value) {
-  const auto text = before.find(file);
-  if (text == before.end() || !IsWeights(file)) return;
-  NoteWeights(group, {{file, AfterWrite(file, text->second, value)}});
 }
 
 void SystemdCgroups::NoteWeights(const std::string& group,

@@ -116,9 +116,6 @@ class SystemdCgroups final : public linux::CgroupManager {
   // Remembers weights that aren't the kernel's defaults, before systemd is told of them: it writes
   // when it likes, and then BFQ forgets the weights of disks. Leaves other files alone.
   void NoteWeights(const std::string& group, const std::map<std::string, std::string>& texts);
-  // The same after a write of `value` to `file`, whose text is in `before`.
-  void NoteWrite(const std::string& group, const std::map<std::string, std::string>& before,
-                 const std::string& file, absl::string_view value);
   // The right text of a file: the one remembered, else the kernel's.
   absl::StatusOr<std::string> WantedText(const std::string& group, absl::string_view file) const;
   std::map<std::string, std::string> WantedTexts(const std::string& group,
@@ -142,7 +139,6 @@ class SystemdCgroups final : public linux::CgroupManager {
   absl::Status SetBack(const std::string& group, const std::map<std::string, std::string>& before,
                        const absl::Status& status);
   bool HoldsAll(const std::string& group, const linux::CgroupSettings& settings) const;
-  bool IsKnown(const std::string& group) const;
   void MakeKnown(const std::string& group);
 
   const std::unique_ptr<linux::CgroupManager> files_;
