@@ -11,6 +11,12 @@
 
 namespace plimsoll::agent {
 
+// The program's exit status where one of the checks below keeps it away. plimsoll-agent.service
+// names it in RestartPreventExitStatus=: another try would find the same.
+constexpr int kExitOfAKubeletsNode = 3;
+// Whether one of the checks gave this error.
+bool IsAKubeletsNode(const absl::Status& status);
+
 // FAILED_PRECONDITION: a kubelet, or an agent in its place, answers at a socket of pod resources:
 // that of a kubelet with its default root directory, or that in `pod_resources_path`, which this
 // agent is to serve (empty: none). Both would make pods, groups and volumes of one node. To be

@@ -41,6 +41,7 @@ TEST(KubeletCheckTest, AKubeletOfTheDefaultPathKeepsEveryAgentAway) {
   for (const char* own : {kDefault, "/own/pod-resources", ""}) {
     const absl::Status status = CheckNoKubelet(dir.root(), own);
     EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition) << own;
+    EXPECT_TRUE(IsAKubeletsNode(status));
     EXPECT_THAT(std::string(status.message()), HasSubstr(absl::StrCat(kDefault, "/kubelet.sock")));
   }
 }
@@ -78,6 +79,8 @@ TEST(KubeletCheckTest, AKubeletsPodIsNamed) {
   (*kubelets.mutable_labels())[pod::kPodUidLabel] = "3";
   const absl::Status status = CheckNoKubeletsPods({Sandbox("crictls"), kubelets});
   EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_TRUE(IsAKubeletsNode(status));
+  EXPECT_FALSE(IsAKubeletsNode(absl::FailedPreconditionError("another reason")));
   EXPECT_THAT(std::string(status.message()), HasSubstr("default/web"));
 }
 

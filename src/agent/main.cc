@@ -13,6 +13,7 @@
 #include "agent/agent.h"
 #include "agent/config.h"
 #include "agent/import_command.h"
+#include "agent/kubelet_check.h"
 #include "base/status.h"
 #include "base/unique_fd.h"
 #include "service/logging.h"
@@ -73,8 +74,9 @@ int Main(int argc, char** argv) {
   // Never destroyed: gRPC's threads may write until the process has ended.
   Log& log = *new Log(ParseLogFormat(config->log_format), ParseLogLevel(config->log_level));
   const absl::Status status = Serve(*config, flags.ready_fd, log);
-  if (!status.ok()) log.Write(LogLevel::kError, status.message());
-  return status.ok() ? 0 : 1;
+  if (status.ok()) return 0;
+  log.Write(LogLevel::kError, status.message());
+  return IsAKubeletsNode(status) ? kExitOfAKubeletsNode : 1;
 }
 
 }  // namespace

@@ -110,7 +110,7 @@ class NodeWatch::Stream final : public Reactor {
 };
 
 NodeWatch::NodeWatch(Make make, NodeWatchOptions options)
-    : make_(std::move(make)), options_(options) {}
+    : make_(std::move(make)), options_(std::move(options)) {}
 
 NodeWatch::~NodeWatch() = default;
 
@@ -186,6 +186,9 @@ void NodeWatch::Run() {
     if (looks.grants) grants_due = SteadyAfter(options_.grants_every);
     not_before = SteadyAfter(options_.least_interval);
     Publish(make_(looks));
+    if (looks.drift && options_.has_new_drift && options_.has_new_drift()) {
+      drift_due = std::min(drift_due, SteadyAfter(options_.confirm_after));
+    }
   }
 }
 

@@ -26,7 +26,11 @@ struct NodeWatchOptions {
   size_t most_streams = 16;
   absl::Duration least_interval = absl::Seconds(1);  // between two reports
   absl::Duration grants_every = absl::Seconds(10);
-  absl::Duration drift_every = absl::Seconds(30);
+  absl::Duration drift_every = absl::Seconds(20);
+  // Until drift that has been seen once is looked for again: it counts when seen twice.
+  absl::Duration confirm_after = absl::Seconds(3);
+  // Whether there is such drift. Called after `make`, by its thread. Null: never.
+  std::function<bool()> has_new_drift;
   // A stream whose client takes nothing for so long is ended.
   absl::Duration write_limit = absl::Minutes(1);
 };

@@ -48,6 +48,8 @@ class ReportMaker {
   // Drift is looked for at some of the holders, for 20 ms or at one at most; it counts once two
   // looks in a row have seen it.
   ::plimsoll::v1::NodeReport Make(Looks looks);
+  // See DriftWatch::HasNew.
+  bool HasNewDrift() const { return drift_watch_ != nullptr && drift_watch_->HasNew(); }
 
  private:
   using Drifted = std::map<qos::DriftWatch::Key, std::vector<std::string>>;

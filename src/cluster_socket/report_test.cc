@@ -102,9 +102,11 @@ TEST_F(ReportTest, DriftCountsOnceSeenTwiceAndOnlyWhenLookedFor) {
   rdt_.drift = "thread 5 is elsewhere";
   EXPECT_EQ(maker.Make({.drift = true}).types(0).classes(0).drift_size(), 0);
   const int looks = rdt_.looks;
+  EXPECT_TRUE(maker.HasNewDrift());
   EXPECT_EQ(maker.Make({.drift = false}).types(0).classes(0).drift_size(), 0);
   EXPECT_EQ(rdt_.looks, looks);
   const wire::NodeReport report = maker.Make({.drift = true});
+  EXPECT_FALSE(maker.HasNewDrift());
   EXPECT_THAT(report.types(0).classes(0).drift(),
               ElementsAre("container a: thread 5 is elsewhere"));
   EXPECT_THAT(TroublesOf(report),

@@ -151,10 +151,12 @@ class ClusterServerTest : public ::testing::Test {
   std::unique_ptr<NodeWatch> watch_;
   std::unique_ptr<Server> server_;
   std::atomic<int> made_ = 0;  // reports
+  std::atomic<int> drift_looks_ = 0;
 
  private:
-  wire::NodeReport Make(Looks /*looks*/) {
+  wire::NodeReport Make(Looks looks) {
     ++made_;
+    if (looks.drift) ++drift_looks_;
     absl::MutexLock lock(&mutex_);
     return report_;
   }
@@ -332,6 +334,24 @@ TEST_F(ClusterServerTest, TheSocketIsForOwnerAndGroupAndComesBack) {
   ASSERT_TRUE(WaitUntil([&] { return stat(socket_.c_str(), &info) == 0; }));
   EXPECT_EQ(info.st_mode & 0777, 0660u);
   EXPECT_TRUE(SetClass("pod-1", "gold").ok());
+}
+
+// A difference counts once it is seen twice: the second look doesn't wait for its turn.
+TEST_F(ClusterServerTest, NewDriftIsLookedForAgainSoon) {
+  std::atomic<bool> is_new = true;
+  NodeWatchOptions options{.least_interval = absl::ZeroDuration(),
+                           .grants_every = absl::Hours(1),
+                           .drift_every = absl::Hours(1),
+                           .confirm_after = absl::Milliseconds(1)};
+  options.has_new_drift = [&] { return is_new.exchange(false); };
+  Start(options);
+  Tell("1");
+  Watcher watcher(socket_);
+  EXPECT_EQ(watcher.Next(), "1");
+  EXPECT_TRUE(WaitUntil([&] { return drift_looks_ == 2; }));
+  Tell("2");
+  EXPECT_EQ(watcher.Next(), "2");
+  EXPECT_EQ(drift_looks_, 2) << "what is no longer new has its turn";
 }
 
 TEST_F(ClusterServerTest, TwoServersDoNotShareASocket) {

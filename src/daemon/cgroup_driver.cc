@@ -108,8 +108,8 @@ absl::StatusOr<CgroupDriver> OpenCgroupDriver(const FsRoot& host, const Config& 
     }
     auto units = systemd::ConnectUnits(host);
     if (!units.ok()) return Refused(units.status());
-    driver.cgroups = std::make_unique<systemd::SystemdCgroups>(std::move(driver.cgroups),
-                                                               *std::move(units), host);
+    driver.cgroups = std::make_unique<systemd::SystemdCgroups>(
+        std::move(driver.cgroups), *std::move(units), host, config.run_dir);
   } else if (config.cgroup_driver == "auto" && !standalone && systemd::SystemdRuns(host)) {
     driver.warning = Warning(config, layout);
   }

@@ -111,8 +111,10 @@ absl::Status ClusterFront::Serve() {
   const std::string path = ClusterSocketPath(parts_->config);
   if (path.empty()) return absl::OkStatus();
   auto maker = std::make_shared<cluster::ReportMaker>(Sources());
+  cluster::NodeWatchOptions watching;
+  watching.has_new_drift = [maker] { return maker->HasNewDrift(); };
   auto watch = std::make_unique<cluster::NodeWatch>(
-      [maker](cluster::Looks looks) { return maker->Make(looks); });
+      [maker](cluster::Looks looks) { return maker->Make(looks); }, std::move(watching));
   {
     absl::MutexLock lock(&mutex_);
     watch_ = std::move(watch);

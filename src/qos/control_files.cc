@@ -30,15 +30,23 @@ const std::string& ValueOf(const ControlFile& file, const FileLines& lines,
   return at == lines.end() ? ResetOf(file, key) : at->second;
 }
 
-// Lines to write so that a file that holds `now` holds `wanted`. Removals come first.
+// Lines to write so that a file that holds `now` holds `wanted`. The default comes first, since BFQ
+// forgets the weights of all disks with it (bfq_io_set_weight_legacy in block/bfq-cgroup.c), then
+// removals.
 std::vector<Line> Difference(const ControlFile& file, const FileLines& now,
                              const FileLines& wanted) {
   std::vector<Line> lines;
+  const std::string& fallback = ValueOf(file, wanted, kDefaultKey);
+  const bool anew = ValueOf(file, now, kDefaultKey) != fallback;
+  if (anew) lines.push_back({&file, kDefaultKey, fallback});
   for (const auto& [key, value] : now) {
-    if (!wanted.contains(key)) lines.push_back({&file, key, ResetOf(file, key)});
+    if (key != kDefaultKey && !wanted.contains(key)) {
+      lines.push_back({&file, key, ResetOf(file, key)});
+    }
   }
   for (const auto& [key, value] : wanted) {
-    if (ValueOf(file, now, key) != value) lines.push_back({&file, key, value});
+    if (key == kDefaultKey) continue;
+    if (anew || ValueOf(file, now, key) != value) lines.push_back({&file, key, value});
   }
   return lines;
 }
@@ -71,8 +79,12 @@ absl::StatusOr<std::optional<FileLines>> ReadLines(const linux::CgroupManager& c
 // `failure`, with what could not be set back.
 absl::Status Undo(linux::CgroupManager& cgroups, absl::string_view group,
                   const std::vector<Line>& done, absl::Status failure) {
-  for (auto line = done.rbegin(); line != done.rend(); ++line) {
-    failure = AlsoNotSetBack(failure, WriteLine(cgroups, group, *line));
+  // Defaults first, as in Difference. On v1 they are a file without lines.
+  for (const bool defaults : {true, false}) {
+    for (auto line = done.rbegin(); line != done.rend(); ++line) {
+      if ((line->key == kDefaultKey || !line->file->keyed) != defaults) continue;
+      failure = AlsoNotSetBack(failure, WriteLine(cgroups, group, *line));
+    }
   }
   return failure;
 }

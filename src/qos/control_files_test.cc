@@ -69,7 +69,7 @@ TEST_F(ControlFilesTest, WritesOnlyWhatDiffers) {
   ASSERT_TRUE(ApplyFiles(cgroups_, "/a", wanted).ok());
   EXPECT_THAT(tree_->writes,
               ElementsAre("/a/io.max=8:0 rbps=5000 wbps=max riops=max wiops=max",
-                          "/a/io.weight=8:0 20", "/a/io.weight=default 50", "/a/memory.high=4096"));
+                          "/a/io.weight=default 50", "/a/io.weight=8:0 20", "/a/memory.high=4096"));
   EXPECT_EQ(*CompareFiles(cgroups_, "/a", wanted), "");
   tree_->writes.clear();
   ASSERT_TRUE(ApplyFiles(cgroups_, "/a", wanted).ok());
@@ -86,6 +86,22 @@ TEST_F(ControlFilesTest, LinesThatAreNotWantedGo) {
   EXPECT_EQ(*tree_->Read("/a", "io.max"), "");
   EXPECT_EQ(*tree_->Read("/a", "io.weight"), "default 100");
   EXPECT_EQ(*tree_->Read("/a", "memory.high"), "max");
+}
+
+// BFQ forgets the weights of disks when it is given a default.
+TEST_F(ControlFilesTest, ADefaultLeavesTheWeightsOfDisks) {
+  ControlFile bfq = kWeight;
+  bfq.name = "io.bfq.weight";
+  tree_->bfq = {"8:0"};
+  ASSERT_TRUE(ApplyFiles(cgroups_, "/a", {{bfq, {{"default", "50"}, {"8:0", "20"}}}}).ok());
+  EXPECT_EQ(*tree_->Read("/a", "io.bfq.weight"), "default 50\n8:0 20");
+  ASSERT_TRUE(ApplyFiles(cgroups_, "/a", {{bfq, {{"default", "60"}, {"8:0", "20"}}}}).ok());
+  EXPECT_EQ(*tree_->Read("/a", "io.bfq.weight"), "default 60\n8:0 20");
+  tree_->refuse["/a/memory.high"] = EINVAL;
+  EXPECT_FALSE(
+      ApplyFiles(cgroups_, "/a", {{bfq, {{"default", "70"}, {"8:0", "30"}}}, {kHigh, {{"", "x"}}}})
+          .ok());
+  EXPECT_EQ(*tree_->Read("/a", "io.bfq.weight"), "default 60\n8:0 20");
 }
 
 TEST_F(ControlFilesTest, ARefusalUndoesWhatCameBefore) {

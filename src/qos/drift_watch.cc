@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 
@@ -60,6 +61,12 @@ std::map<DriftWatch::Key, std::vector<std::string>> DriftWatch::Drifted(size_t m
     }
   }
   return all;
+}
+
+bool DriftWatch::HasNew() const {
+  absl::MutexLock lock(&mutex_);
+  return absl::c_any_of(
+      seen_, [](const auto& one) { return one.second.differs.size() > one.second.drifted.size(); });
 }
 
 }  // namespace plimsoll::qos

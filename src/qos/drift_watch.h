@@ -29,6 +29,8 @@ class DriftWatch {
   std::map<Key, uint64_t> Look(absl::Duration budget);
   // Those holders, one sentence each, `most` of a class at most. Looks at nothing.
   std::map<Key, std::vector<std::string>> Drifted(size_t most) const;
+  // Whether a difference was seen once: another look decides whether it counts.
+  bool HasNew() const;
 
  private:
   struct Seen {

@@ -45,9 +45,12 @@ TEST_F(DriftWatchTest, CountsWhatIsSeenTwiceInARow) {
   Add("c", {{"rdt", "silver"}});
   EXPECT_THAT(watch_->Look(absl::Minutes(1)), IsEmpty());
   rdt_.drift = "thread 5 is elsewhere";
+  EXPECT_FALSE(watch_->HasNew());
   EXPECT_THAT(watch_->Look(absl::Minutes(1)), IsEmpty()) << "it may be a change that is under way";
+  EXPECT_TRUE(watch_->HasNew());
   EXPECT_THAT(watch_->Look(absl::Minutes(1)),
               ElementsAre(Pair(KeyOf("rdt", "gold"), 2), Pair(KeyOf("rdt", "silver"), 1)));
+  EXPECT_FALSE(watch_->HasNew());
   Target gone;
   gone.id = "b";
   ASSERT_TRUE(registry_->Release(gone).ok());

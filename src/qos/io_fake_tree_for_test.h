@@ -97,7 +97,8 @@ class IoFakeTree : public linux::FakeCgroupTree {
     if (file == "blkio.bfq.weight") {
       if (const int err = CheckWeight(words[0], 1000); err != 0) return err;
       Put(group, file, words[0] + "\n");
-      return SetLine(group, "blkio.bfq.weight_device", "default", words[0], "");
+      PutLines(group, "blkio.bfq.weight_device", {{"default", words[0]}});
+      return 0;
     }
     if (words.size() < 2) return EINVAL;
     if (absl::StrContains(file, "weight")) return SetWeight(group, file, words);
@@ -135,6 +136,11 @@ class IoFakeTree : public linux::FakeCgroupTree {
     }
     if (words[1] != "default") {
       if (const int err = CheckWeight(words[1], of_bfq ? 1000 : 10000); err != 0) return err;
+    }
+    if (of_bfq && words[0] == "default") {
+      // With a default BFQ forgets the weights of all disks.
+      PutLines(group, file, {{"default", words[1]}});
+      return 0;
     }
     return SetLine(group, file, words[0], words[1], "default");
   }

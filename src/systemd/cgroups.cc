@@ -17,10 +17,20 @@ namespace plimsoll::systemd {
 namespace {
 
 constexpr char kOomGroup[] = "memory.oom.group";
+constexpr char kBfqWeight[] = "io.bfq.weight";
+constexpr char kDefaultKey[] = "default";
+constexpr char kNoWeights[] = "default 100\n";
 // The first version with a property for memory.oom.group: OOMPolicy of scopes. Older ones write 0
 // for each unit.
 constexpr int kKnowsOomPolicy = 253;
 constexpr int kTries = 3;
+// The init of a PID namespace that a pod's containers share. It ends on SIGTERM, and the kernel
+// then kills the containers: systemd-shutdown ends it after them.
+constexpr char kPauseScope[] = "plimsoll-pause-";
+// At the machine's shutdown systemd ends a scope's processes by SIGTERM, and by SIGKILL after this
+// many microseconds: Kubernetes' default grace period. Its own default is 90 s, which each init
+// without a handler would take.
+constexpr uint64_t kStopTimeoutUs = 30'000'000;
 
 // The ControlFiles that Apply writes for `settings`.
 std::vector<std::string> FilesOf(const linux::CgroupSettings& settings) {
@@ -58,37 +68,75 @@ std::map<std::string, std::string> LinesOf(absl::string_view text) {
         absl::StrSplit(absl::StripAsciiWhitespace(line), absl::MaxSplits(' ', 1));
     // "100" alone is "default 100".
     const bool alone = parts.second.empty();
-    lines[alone ? "default" : std::string(parts.first)] =
+    lines[alone ? kDefaultKey : std::string(parts.first)] =
         std::string(alone ? parts.first : parts.second);
   }
   return lines;
 }
 
-// The writes, one by one, that turn a file's `now` into `wanted`.
+// The writes, one by one, that turn a file's `now` into `wanted`. The default comes first, since
+// BFQ forgets the weights of all disks with it.
 std::vector<std::string> Writes(const std::string& file, const std::string& now,
                                 const std::string& wanted) {
   if (now == wanted) return {};
   const std::optional<absl::string_view> reset = linux::LineReset(file);
   if (!reset.has_value()) return {wanted};
   std::vector<std::string> writes;
-  const std::map<std::string, std::string> there = LinesOf(now);
-  const std::map<std::string, std::string> asked = LinesOf(wanted);
+  std::map<std::string, std::string> there = LinesOf(now);
+  std::map<std::string, std::string> asked = LinesOf(wanted);
+  const auto fallback = asked.extract(kDefaultKey);
+  const auto present = there.extract(kDefaultKey);
+  const bool anew = !fallback.empty() && (present.empty() || present.mapped() != fallback.mapped());
+  if (anew) writes.push_back(absl::StrCat(kDefaultKey, " ", fallback.mapped()));
   for (const auto& [key, value] : there) {
     if (!asked.contains(key)) writes.push_back(absl::StrCat(key, " ", *reset));
   }
   for (const auto& [key, value] : asked) {
     const auto at = there.find(key);
-    if (at == there.end() || at->second != value) writes.push_back(absl::StrCat(key, " ", value));
+    if (anew || at == there.end() || at->second != value) {
+      writes.push_back(absl::StrCat(key, " ", value));
+    }
   }
   return writes;
+}
+
+bool IsWeights(absl::string_view file) {
+  return file == kBfqWeight || file == "io.weight";
+}
+
+// The text of a file of weights after the write of `value`.
+std::string AfterWrite(absl::string_view file, absl::string_view text, absl::string_view value) {
+  std::map<std::string, std::string> lines = LinesOf(text);
+  for (const auto& [key, weight] : LinesOf(value)) {
+    if (key == kDefaultKey && file == kBfqWeight) lines.clear();
+    if (key != kDefaultKey && weight == kDefaultKey) {
+      lines.erase(key);
+    } else {
+      lines[key] = weight;
+    }
+  }
+  const auto fallback = lines.extract(kDefaultKey);
+  std::string after =
+      fallback.empty() ? kNoWeights : absl::StrCat(kDefaultKey, " ", fallback.mapped(), "\n");
+  for (const auto& [key, weight] : lines) absl::StrAppend(&after, key, " ", weight, "\n");
+  return after;
+}
+
+// The texts, by file, that NoteWeights is to have after a write of `value`; none for other files.
+std::map<std::string, std::string> WeightsAfter(const std::map<std::string, std::string>& before,
+                                                const std::string& file, absl::string_view value) {
+  const auto text = before.find(file);
+  if (text == before.end() || !IsWeights(file)) return {};
+  return {{file, AfterWrite(file, text->second, value)}};
 }
 
 }  // namespace
 
 SystemdCgroups::SystemdCgroups(std::unique_ptr<linux::CgroupManager> files,
-                               std::unique_ptr<Units> units, FsRoot host)
+                               std::unique_ptr<Units> units, FsRoot host, std::string run_directory)
     : files_(std::move(files)),
       host_(std::move(host)),
+      run_directory_(std::move(run_directory)),
       ooms_(files_.get()),
       units_(std::move(units)) {
   units_->Listen([this] { WriteInexact(); });
@@ -103,11 +151,6 @@ absl::StatusOr<SystemdCgroups::Place> SystemdCgroups::PlaceOf(absl::string_view 
   PLIMSOLL_ASSIGN_OR_RETURN(place.group, linux::NormalizeCgroupPath(path));
   if (place.group != "/") place.unit = UnitOf(place.group).value_or("");
   return place;
-}
-
-bool SystemdCgroups::IsKnown(const std::string& group) const {
-  absl::MutexLock lock(&mutex_);
-  return known_.contains(group);
 }
 
 void SystemdCgroups::MakeKnown(const std::string& group) {
@@ -175,14 +218,21 @@ absl::StatusOr<std::vector<std::string>> SystemdCgroups::MakeKeeper(absl::string
 
 absl::Status SystemdCgroups::StartScope(const Place& scope, pid_t pid) {
   const std::string slice = UnitOf(linux::ParentGroup(scope.group)).value_or("-.slice");
-  std::vector<Property> properties = {{"Description", absl::StrCat("Plimsoll ", scope.unit)},
-                                      {"PIDs", std::vector<uint32_t>{static_cast<uint32_t>(pid)}},
-                                      {"Slice", slice},
-                                      {"Delegate", true},
-                                      {"DefaultDependencies", false},
-                                      {"CollectMode", std::string("inactive-or-failed")},
-                                      // systemd's default for scopes is a limit.
-                                      {"TasksMax", kInfinity}};
+  std::vector<Property> properties = {
+      {"Description", absl::StrCat("Plimsoll ", scope.unit)},
+      {"PIDs", std::vector<uint32_t>{static_cast<uint32_t>(pid)}},
+      {"Slice", slice},
+      {"Delegate", true},
+      // Ended before the machine's shutdown, during which no
+      // container starts.
+      {"DefaultDependencies", !absl::StartsWith(scope.unit, kPauseScope)},
+      {"TimeoutStopUSec", kStopTimeoutUs},
+      {"CollectMode", std::string("inactive-or-failed")},
+      // systemd's default for scopes is a limit.
+      {"TasksMax", kInfinity}};
+  if (!run_directory_.empty()) {
+    properties.push_back({"RequiresMountsFor", std::vector<std::string>{run_directory_}});
+  }
   PLIMSOLL_ASSIGN_OR_RETURN(const std::vector<Property> values,
                             PropertiesNow(scope.group, ControlFiles()));
   properties.insert(properties.end(), values.begin(), values.end());
@@ -199,6 +249,8 @@ absl::Status SystemdCgroups::Register(absl::string_view path, pid_t pid,
   PLIMSOLL_ASSIGN_OR_RETURN(const Place place, PlaceOf(path));
   if (!IsScope(place.unit)) return absl::OkStatus();
   NoteOomGroup(place.group, Texts(place.group, {kOomGroup}));
+  // Before systemd drops disks' weights, which it does with the scope's first values.
+  NoteWeights(place.group, WantedTexts(place.group, ControlFiles()));
   const absl::Status started = StartScope(place, pid);
   if (!started.ok() && !absl::IsAlreadyExists(started)) return started;
   MakeKnown(place.group);
@@ -236,7 +288,12 @@ absl::Status SystemdCgroups::AddProcess(absl::string_view path, pid_t pid) {
   // The scope ends with its last process, at any time.
   absl::Status status;
   for (int i = 0; i < kTries; ++i) {
-    if (IsKnown(place.group)) {
+    bool is_known = false;
+    {
+      absl::MutexLock lock(&mutex_);
+      is_known = known_.contains(place.group);
+    }
+    if (is_known) {
       status = files_->AddProcess(place.group, pid);
       if (!absl::IsNotFound(status)) return status;
       Forget(place.group);
@@ -271,6 +328,26 @@ absl::Status SystemdCgroups::RemoveIfUnused(absl::string_view path) {
   return absl::OkStatus();
 }
 
+absl::StatusOr<std::string> SystemdCgroups::WantedText(const std::string& group,
+                                                       absl::string_view file) const {
+  {
+    absl::MutexLock lock(&mutex_);
+    const auto noted = inexact_.find({group, std::string(file)});
+    if (noted != inexact_.end()) return noted->second;
+  }
+  return files_->ReadFile(group, "", file);
+}
+
+std::map<std::string, std::string> SystemdCgroups::WantedTexts(
+    const std::string& group, const std::vector<std::string>& files) const {
+  std::map<std::string, std::string> texts;
+  for (const std::string& file : files) {
+    const auto text = WantedText(group, file);
+    if (text.ok()) texts[file] = *text;
+  }
+  return texts;
+}
+
 std::map<std::string, std::string> SystemdCgroups::Texts(
     const std::string& group, const std::vector<std::string>& files) const {
   std::map<std::string, std::string> texts;
@@ -298,7 +375,7 @@ absl::Status SystemdCgroups::SetBack(const std::string& group,
 absl::StatusOr<std::vector<Property>> SystemdCgroups::PropertiesNow(
     const std::string& group, const std::vector<std::string>& files) const {
   return PropertiesOf(
-      files, [&](absl::string_view file) { return files_->ReadFile(group, "", file); },
+      files, [&](absl::string_view file) { return WantedText(group, file); },
       [&](absl::string_view number) {
         const std::string device = absl::StrCat("sys/dev/block/", number);
         const auto below = host_.List(absl::StrCat(device, "/slaves"));
@@ -328,16 +405,20 @@ absl::Status SystemdCgroups::Apply(absl::string_view path, const linux::CgroupSe
   PLIMSOLL_ASSIGN_OR_RETURN(const Place place, PlaceOf(path));
   if (place.unit.empty()) return files_->Apply(path, settings);
   const std::vector<std::string> files = FilesOf(settings);
-  const auto before = Texts(place.group, AllFilesOf(settings));
+  const auto before = WantedTexts(place.group, AllFilesOf(settings));
   ForgetInexact(place.group, files);
   absl::Status done = files_->Apply(place.group, settings);
   if (done.ok()) {
+    for (const auto& [file, value] : settings.unified) {
+      NoteWeights(place.group, WeightsAfter(before, file, value));
+    }
     if (settings.unified.contains(kOomGroup)) {
       NoteOomGroup(place.group, Texts(place.group, {kOomGroup}));
     }
     done = Tell(place, files);
     if (!done.ok()) {
       NoteOomGroup(place.group, before);
+      NoteWeights(place.group, before);
       done = SetBack(place.group, before, done);
     }
   }
@@ -354,12 +435,16 @@ absl::Status SystemdCgroups::WriteFile(absl::string_view path, absl::string_view
     return absl::OkStatus();
   }
   const std::vector<std::string> files = {std::string(file)};
-  const auto before = Texts(place.group, files);
+  const auto before = WantedTexts(place.group, files);
   ForgetInexact(place.group, files);
   absl::Status done = files_->WriteFile(place.group, controller, file, value);
   if (done.ok()) {
+    NoteWeights(place.group, WeightsAfter(before, files[0], value));
     done = Tell(place, files);
-    if (!done.ok()) done = SetBack(place.group, before, done);
+    if (!done.ok()) {
+      NoteWeights(place.group, before);
+      done = SetBack(place.group, before, done);
+    }
   }
   NoteInexact(place.group, files);
   return done;
@@ -368,13 +453,28 @@ absl::Status SystemdCgroups::WriteFile(absl::string_view path, absl::string_view
 void SystemdCgroups::ForgetInexact(const std::string& group,
                                    const std::vector<std::string>& files) {
   absl::MutexLock lock(&mutex_);
-  for (const std::string& file : files) inexact_.erase({group, file});
+  for (const std::string& file : files) {
+    if (!IsWeights(file)) inexact_.erase({group, file});
+  }
+}
+
+void SystemdCgroups::NoteWeights(const std::string& group,
+                                 const std::map<std::string, std::string>& texts) {
+  absl::MutexLock lock(&mutex_);
+  for (const auto& [file, text] : texts) {
+    if (!IsWeights(file)) continue;
+    if (LinesOf(text) == LinesOf(kNoWeights)) {
+      inexact_.erase({group, file});
+    } else {
+      inexact_[{group, file}] = text;
+    }
+  }
 }
 
 void SystemdCgroups::NoteInexact(const std::string& group, const std::vector<std::string>& files) {
-  const std::vector<std::string> inexact = InexactFiles(
-      files, [&](absl::string_view file) { return files_->ReadFile(group, "", file); });
-  const std::map<std::string, std::string> texts = Texts(group, inexact);
+  const std::vector<std::string> inexact =
+      InexactFiles(files, [&](absl::string_view file) { return WantedText(group, file); });
+  const std::map<std::string, std::string> texts = WantedTexts(group, inexact);
   bool expect = false;
   {
     absl::MutexLock lock(&mutex_);

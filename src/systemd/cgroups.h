@@ -37,9 +37,10 @@ namespace plimsoll::systemd {
 // Thread-safe.
 class SystemdCgroups final : public linux::CgroupManager {
  public:
-  // `files`: of layout v2. `host`: for /sys/dev/block.
+  // `files`: of layout v2. `host`: for /sys/dev/block. `run_directory`: the mount that processes in
+  // scopes hold, which is unmounted after their end; empty: none.
   SystemdCgroups(std::unique_ptr<linux::CgroupManager> files, std::unique_ptr<Units> units,
-                 FsRoot host);
+                 FsRoot host, std::string run_directory = "");
   ~SystemdCgroups() override;
 
   absl::StatusOr<std::vector<std::string>> Create(absl::string_view path) override;
@@ -112,6 +113,13 @@ class SystemdCgroups final : public linux::CgroupManager {
   absl::Status Tell(const Place& place, const std::vector<std::string>& files);
   absl::StatusOr<std::vector<Property>> PropertiesNow(const std::string& group,
                                                       const std::vector<std::string>& files) const;
+  // Remembers weights that aren't the kernel's defaults, before systemd is told of them: it writes
+  // when it likes, and then BFQ forgets the weights of disks. Leaves other files alone.
+  void NoteWeights(const std::string& group, const std::map<std::string, std::string>& texts);
+  // The right text of a file: the one remembered, else the kernel's.
+  absl::StatusOr<std::string> WantedText(const std::string& group, absl::string_view file) const;
+  std::map<std::string, std::string> WantedTexts(const std::string& group,
+                                                 const std::vector<std::string>& files) const;
   // Remembers the right values of those `files` that systemd will write wrongly.
   void NoteInexact(const std::string& group, const std::vector<std::string>& files);
   // Called while the files are being changed.
@@ -131,11 +139,11 @@ class SystemdCgroups final : public linux::CgroupManager {
   absl::Status SetBack(const std::string& group, const std::map<std::string, std::string>& before,
                        const absl::Status& status);
   bool HoldsAll(const std::string& group, const linux::CgroupSettings& settings) const;
-  bool IsKnown(const std::string& group) const;
   void MakeKnown(const std::string& group);
 
   const std::unique_ptr<linux::CgroupManager> files_;
   const FsRoot host_;
+  const std::string run_directory_;
   mutable absl::Mutex mutex_;
   std::set<std::string> known_ ABSL_GUARDED_BY(mutex_);  // started scopes
   // By group and file.

@@ -91,7 +91,11 @@ const linux::FakeCgroupTree::Files& V2Files() {
       {"", {{"cpu.stat", "usage_usec 0\n"}}},
       {"cpu", {{"cpu.weight", "100\n"}, {"cpu.max", "max 100000\n"}}},
       {"cpuset", {{"cpuset.cpus", "\n"}, {"cpuset.mems", "\n"}}},
-      {"io", {{"io.max", "\n"}, {"io.latency", "\n"}}},
+      {"io",
+       {{"io.max", "\n"},
+        {"io.latency", "\n"},
+        {"io.weight", "default 100\n"},
+        {"io.bfq.weight", "default 100\n"}}},
       {"memory",
        {{"memory.max", "max\n"},
         {"memory.swap.max", "max\n"},
@@ -111,7 +115,7 @@ class SystemdCgroupsTest : public ::testing::Test {
     auto units = std::make_unique<RecordedUnits>(tree_.get());
     units_ = units.get();
     cgroups_ = std::make_unique<SystemdCgroups>(std::make_unique<linux::CgroupV2>(tree_),
-                                                std::move(units), dir_.root());
+                                                std::move(units), dir_.root(), "/run/plimsoll");
   }
 
   // As an OCI runtime makes it.
@@ -193,6 +197,10 @@ TEST_F(SystemdCgroupsTest, AScopeHasTheValuesOfItsGroup) {
   EXPECT_EQ(PropertyOf<uint64_t>("CPUQuotaPerSecUSec"), 500000u);
   EXPECT_EQ(PropertyOf<uint64_t>("TasksMax"), kInfinity) << "and not systemd's default";
   EXPECT_FALSE(units_->properties[kUnit].contains("OOMPolicy"));
+  EXPECT_TRUE(PropertyOf<bool>("DefaultDependencies")) << "it ends at shutdown";
+  EXPECT_EQ(PropertyOf<uint64_t>("TimeoutStopUSec"), 30000000u);
+  EXPECT_THAT(PropertyOf<std::vector<std::string>>("RequiresMountsFor"),
+              ElementsAre("/run/plimsoll"));
 }
 
 TEST_F(SystemdCgroupsTest, WhatAReloadHasTakenBeforeIsSetAgain) {
@@ -316,6 +324,38 @@ TEST_F(SystemdCgroupsTest, WhatSystemdRoundsIsWrittenAgain) {
   EXPECT_EQ(Get("cpu.max"), "30000 100000") << "whose exact value is systemd's own";
 }
 
+// systemd writes a default weight at any moment after it was told one, and BFQ then forgets those
+// of disks.
+TEST_F(SystemdCgroupsTest, WeightsOfDisksOutliveWhatSystemdWrites) {
+  const std::string wiped = "default 100\n";
+  MakeScope();
+  ASSERT_TRUE(cgroups_->Register(kScope, 7, {}).ok());
+  ASSERT_TRUE(cgroups_->WriteFile(kScope, "io", "io.bfq.weight", "8:0 20").ok());
+  tree_->Put(kScope, "io.bfq.weight", wiped);  // before the next line
+  ASSERT_TRUE(cgroups_->WriteFile(kScope, "io", "io.bfq.weight", "8:16 30").ok());
+  EXPECT_THAT(PropertyOf<std::vector<DeviceValue>>("IODeviceWeight"),
+              ElementsAre(DeviceValue{"/dev/block/8:0", 20}, DeviceValue{"/dev/block/8:16", 30}));
+  for (int i = 0; i < 2; ++i) {
+    tree_->Put(kScope, "io.bfq.weight", wiped);
+    tree_->writes.clear();
+    units_->rewritten();
+    EXPECT_THAT(tree_->writes, ElementsAre(absl::StrCat(kScope, "/io.bfq.weight=8:0 20"),
+                                           absl::StrCat(kScope, "/io.bfq.weight=8:16 30")));
+  }
+  tree_->Put(kScope, "io.bfq.weight", wiped);
+  units_->fault = absl::UnavailableError("no connection to systemd");
+  EXPECT_FALSE(cgroups_->WriteFile(kScope, "io", "io.bfq.weight", "8:0 99").ok());
+  ASSERT_TRUE(cgroups_->WriteFile(kScope, "io", "io.bfq.weight", "8:16 default").ok());
+  EXPECT_THAT(PropertyOf<std::vector<DeviceValue>>("IODeviceWeight"),
+              ElementsAre(DeviceValue{"/dev/block/8:0", 20}));
+  // With a new default the disks' weights go, as in the kernel.
+  ASSERT_TRUE(cgroups_->WriteFile(kScope, "io", "io.bfq.weight", "default 50").ok());
+  tree_->Put(kScope, "io.bfq.weight", wiped);
+  tree_->writes.clear();
+  units_->rewritten();
+  EXPECT_THAT(tree_->writes, ElementsAre(absl::StrCat(kScope, "/io.bfq.weight=default 50")));
+}
+
 TEST_F(SystemdCgroupsTest, AScopeIsStartedWithItsFirstProcess) {
   MakeScope();
   ASSERT_TRUE(cgroups_->AddProcess(kScope, 7).ok());
@@ -328,6 +368,13 @@ TEST_F(SystemdCgroupsTest, AScopeIsStartedWithItsFirstProcess) {
   ASSERT_TRUE(linux::CgroupV2(tree_).Remove(kScope).ok());
   ASSERT_TRUE(cgroups_->AddProcess(kScope, 9).ok());
   EXPECT_THAT(PropertyOf<std::vector<uint32_t>>("PIDs"), ElementsAre(9u));
+}
+
+TEST_F(SystemdCgroupsTest, ASharedNamespacesInitEndsAfterItsContainers) {
+  const std::string group = absl::StrCat(kPod, "/plimsoll-pause-1.scope");
+  MakeScope(group);
+  ASSERT_TRUE(cgroups_->AddProcess(group, 7).ok());
+  EXPECT_FALSE(PropertyOf<bool>("DefaultDependencies", "plimsoll-pause-1.scope"));
 }
 
 TEST_F(SystemdCgroupsTest, NoKeeperIsNeededInASlice) {

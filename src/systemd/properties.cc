@@ -19,8 +19,8 @@ namespace {
 constexpr char kWeight[] = "cpu.weight";
 constexpr char kIdle[] = "cpu.idle";
 constexpr char kCpuMax[] = "cpu.max";
-constexpr char kIoWeight[] = "io.weight";
-constexpr char kBfqWeight[] = "io.bfq.weight";
+constexpr char kIoWeightFile[] = "io.weight";
+constexpr char kBfqWeightFile[] = "io.bfq.weight";
 constexpr char kIoMax[] = "io.max";
 constexpr uint64_t kSecond = 1000000;  // in microseconds
 constexpr uint64_t kPercent = kSecond / 100;
@@ -121,21 +121,6 @@ uint64_t ToBfq(uint64_t weight) {
   return weight <= 100 ? weight : 100 + (weight - 100) / 11;
 }
 
-absl::Status AddWeights(absl::string_view file, absl::string_view text, DiskTest is_disk,
-                        Properties* out) {
-  PLIMSOLL_ASSIGN_OR_RETURN(const Weights weights, ParseWeights(file, text));
-  const auto as_told = [&](uint64_t weight) {
-    return file == kBfqWeight ? FromBfq(weight) : weight;
-  };
-  out->push_back({"IOWeight", as_told(weights.all.value_or(100))});
-  std::vector<DeviceValue> devices;
-  for (const auto& [number, weight] : weights.devices) {
-    if (is_disk(number)) devices.push_back({NodeOf(number), as_told(weight)});
-  }
-  AddDevices("IODeviceWeight", std::move(devices), out);
-  return absl::OkStatus();
-}
-
 // Parses "8:0 rbps=1048576 wbps=max riops=max wiops=120".
 absl::Status AddIoMax(absl::string_view text, DiskTest is_disk, Properties* out) {
   std::vector<DeviceValue> rates[std::size(kRates)];
@@ -179,11 +164,36 @@ absl::Status AddCpuWeight(FileReader read, Properties* out) {
   return absl::OkStatus();
 }
 
-absl::Status AddIoWeight(FileReader read, DiskTest is_disk, Properties* out) {
-  for (const char* file : {kIoWeight, kBfqWeight}) {
-    PLIMSOLL_ASSIGN_OR_RETURN(const auto text, ReadIfThere(read, file));
-    if (text.has_value()) return AddWeights(file, *text, is_disk, out);
+// systemd has one list of weights for both files: io.weight's, and BFQ's for disks that it lacks.
+absl::StatusOr<std::optional<Weights>> WeightsToTell(FileReader read) {
+  PLIMSOLL_ASSIGN_OR_RETURN(const auto io, ReadIfThere(read, kIoWeightFile));
+  PLIMSOLL_ASSIGN_OR_RETURN(const auto bfq, ReadIfThere(read, kBfqWeightFile));
+  if (!io.has_value() && !bfq.has_value()) return std::nullopt;
+  Weights told;
+  if (io.has_value()) {
+    PLIMSOLL_ASSIGN_OR_RETURN(told, ParseWeights(kIoWeightFile, *io));
   }
+  if (bfq.has_value()) {
+    PLIMSOLL_ASSIGN_OR_RETURN(const Weights of_bfq, ParseWeights(kBfqWeightFile, *bfq));
+    if (!io.has_value() && of_bfq.all.has_value()) told.all = FromBfq(*of_bfq.all);
+    for (const auto& [number, weight] : of_bfq.devices) {
+      const bool has = absl::c_any_of(
+          told.devices, [&number = number](const auto& one) { return one.first == number; });
+      if (!has) told.devices.emplace_back(number, FromBfq(weight));
+    }
+  }
+  return told;
+}
+
+absl::Status AddIoWeight(FileReader read, DiskTest is_disk, Properties* out) {
+  PLIMSOLL_ASSIGN_OR_RETURN(const auto weights, WeightsToTell(read));
+  if (!weights.has_value()) return absl::OkStatus();
+  out->push_back({"IOWeight", weights->all.value_or(100)});
+  std::vector<DeviceValue> devices;
+  for (const auto& [number, weight] : weights->devices) {
+    if (is_disk(number)) devices.push_back({NodeOf(number), weight});
+  }
+  AddDevices("IODeviceWeight", std::move(devices), out);
   return absl::OkStatus();
 }
 
@@ -197,7 +207,7 @@ bool HoldsExactly(const linux::CpuMax& max) {
 
 const std::vector<std::string>& ControlFiles() {
   static const auto& files = *new std::vector<std::string>([] {
-    std::vector<std::string> all = {kWeight, kIdle, kCpuMax, kIoWeight, kBfqWeight, kIoMax};
+    std::vector<std::string> all = {kWeight, kIdle, kCpuMax, kIoWeightFile, kBfqWeightFile, kIoMax};
     for (const NumberFile& one : kNumbers) all.emplace_back(one.file);
     for (const SetFile& one : kSets) all.emplace_back(one.file);
     return all;
@@ -214,7 +224,8 @@ absl::StatusOr<std::vector<Property>> PropertiesOf(const std::vector<std::string
   const auto has = [&](const char* file) { return absl::c_linear_search(files, file); };
   Properties out;
   if (has(kWeight) || has(kIdle)) PLIMSOLL_RETURN_IF_ERROR(AddCpuWeight(read, &out));
-  if (has(kIoWeight) || has(kBfqWeight)) PLIMSOLL_RETURN_IF_ERROR(AddIoWeight(read, is_disk, &out));
+  if (has(kIoWeightFile) || has(kBfqWeightFile))
+    PLIMSOLL_RETURN_IF_ERROR(AddIoWeight(read, is_disk, &out));
   if (has(kCpuMax)) {
     PLIMSOLL_ASSIGN_OR_RETURN(const auto text, ReadIfThere(read, kCpuMax));
     if (text.has_value()) PLIMSOLL_RETURN_IF_ERROR(AddCpuMax(*text, &out));
@@ -249,17 +260,21 @@ std::vector<std::string> InexactFiles(const std::vector<std::string>& files, Fil
     if (max.ok() && max->period_us != 0 && !HoldsExactly(*max)) inexact.emplace_back(kCpuMax);
   }
   const bool has_weight =
-      absl::c_linear_search(files, kIoWeight) || absl::c_linear_search(files, kBfqWeight);
-  const auto weight = read(kIoWeight);
-  const auto bfq = read(kBfqWeight);
-  if (!has_weight || !weight.ok() || !bfq.ok()) return inexact;
-  const auto told = ParseWeights(kIoWeight, *weight);
-  const auto wanted = ParseWeights(kBfqWeight, *bfq);
+      absl::c_linear_search(files, kIoWeightFile) || absl::c_linear_search(files, kBfqWeightFile);
+  const auto bfq = read(kBfqWeightFile);
+  if (!has_weight || !bfq.ok()) return inexact;
+  const auto told = WeightsToTell(read);
+  const auto wanted = ParseWeights(kBfqWeightFile, *bfq);
   if (!told.ok() || !wanted.ok()) return inexact;
-  const bool devices = !told->devices.empty() || !wanted->devices.empty();
-  if (devices || ToBfq(told->all.value_or(100)) != wanted->all.value_or(100)) {
-    inexact.emplace_back(kBfqWeight);
+  // Disks are lost for a moment, or for good where systemd can't be told of one.
+  if (!(*told)->devices.empty() || ToBfq((*told)->all.value_or(100)) != wanted->all.value_or(100)) {
+    inexact.emplace_back(kBfqWeightFile);
   }
+  const auto io = read(kIoWeightFile);
+  const auto own =
+      io.ok() ? ParseWeights(kIoWeightFile, *io) : absl::StatusOr<Weights>(io.status());
+  if (own.ok() && own->devices.size() < (*told)->devices.size())
+    inexact.emplace_back(kIoWeightFile);
   return inexact;
 }
 

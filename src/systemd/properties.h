@@ -22,9 +22,10 @@ struct DeviceValue {
   bool operator==(const DeviceValue&) const = default;
 };
 
-// D-Bus types b, t, s, ay, au and a(st).
-using PropertyValue = std::variant<bool, uint64_t, std::string, std::vector<uint8_t>,
-                                   std::vector<uint32_t>, std::vector<DeviceValue>>;
+// D-Bus types b, t, s, as, ay, au and a(st).
+using PropertyValue =
+    std::variant<bool, uint64_t, std::string, std::vector<std::string>, std::vector<uint8_t>,
+                 std::vector<uint32_t>, std::vector<DeviceValue>>;
 
 // Named as in org.freedesktop.systemd1(5). A list of devices adds to the present one, and an empty
 // list clears it. So each such property comes twice, the first time empty.
@@ -53,7 +54,8 @@ absl::StatusOr<std::vector<Property>> PropertiesOf(const std::vector<std::string
                                                    FileReader read, DiskTest is_disk);
 
 // Those of `files` whose value changes when systemd writes it again from its unit files: it keeps
-// CPU quotas in whole percents of a CPU, rounded down, and one weight for two I/O schedulers.
+// CPU quotas in whole percents of a CPU, rounded down, and one weight for two I/O schedulers. With
+// its weight, which it writes first, BFQ forgets those of all disks.
 std::vector<std::string> InexactFiles(const std::vector<std::string>& files, FileReader read);
 
 }  // namespace plimsoll::systemd

@@ -133,6 +133,19 @@ TEST_F(PropertiesTest, WeightsOfDisks) {
   EXPECT_THAT(Inexact(), IsEmpty());
 }
 
+// systemd writes a weight of a disk to both files.
+TEST_F(PropertiesTest, BfqsWeightsOfDisksAreToldToo) {
+  files_ = {{"io.weight", "default 100\n8:16 700\n"},
+            {"io.bfq.weight", "default 100\n8:0 20\n8:16 70\n8:32 200\n253:0 5\n"}};
+  EXPECT_THAT(
+      Of({"io.bfq.weight"}),
+      ElementsAre(Property{"IOWeight", uint64_t{100}}, Property{"IODeviceWeight", Devices{}},
+                  Property{"IODeviceWeight", Devices{{"/dev/block/8:16", 700},
+                                                     {"/dev/block/8:0", 20},
+                                                     {"/dev/block/8:32", 1200}}}));
+  EXPECT_THAT(Inexact(), ElementsAre("io.bfq.weight", "io.weight"));
+}
+
 TEST_F(PropertiesTest, RefusesWhatNoKernelWrites) {
   for (const auto& [file, text] : std::map<std::string, std::string>{{"memory.max", "64M"},
                                                                      {"cpu.max", "1"},

@@ -28,6 +28,15 @@ struct Appender {
   int operator()(const std::string& value) const {
     return sd_bus_message_append(message, "v", "s", value.c_str());
   }
+  int operator()(const std::vector<std::string>& value) const {
+    int r = sd_bus_message_open_container(message, 'v', "as");
+    if (r >= 0) r = sd_bus_message_open_container(message, 'a', "s");
+    for (const std::string& one : value) {
+      if (r >= 0) r = sd_bus_message_append(message, "s", one.c_str());
+    }
+    if (r >= 0) r = sd_bus_message_close_container(message);
+    return r < 0 ? r : sd_bus_message_close_container(message);
+  }
   int operator()(const std::vector<uint8_t>& value) const {
     return Array('y', "ay", value.data(), value.size());
   }

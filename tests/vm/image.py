@@ -2,12 +2,14 @@
 """Makes the disk that the virtual machine boots from.
 
     tests/vm/image.py --kernel DIR --out DIR [--program PATH]... [--tool NAME]... [--file PATH]...
-                      [--systemd]
+                      [--tree DIR] [--systemd]
 
 The disk holds this machine's own files, so that nothing needs to be downloaded and the programs run
 with the libraries they were linked to: programs (each at the path it has here), tools looked up in
 PATH, the libraries of all of them, busybox for everything else, and the kernel's modules. Beside it
-an initial ramdisk is made, which mounts it. --systemd: systemd too, for `init=/lib/systemd/systemd`. `DIR/root.img` is for `vm.py`, which never changes it.
+an initial ramdisk is made, which mounts it. --systemd: systemd too, for `init=/lib/systemd/systemd`.
+--tree: the directory's content, such as what an installation has put below DESTDIR. `DIR/root.img` is for
+`vm.py`, which never changes it.
 """
 
 import argparse
@@ -92,6 +94,17 @@ class Tree:
         for library in libraries(program):
             self.place(library)
 
+    def place_tree(self, tree):
+        """Copies a directory's content over the root, with the libraries of its programs."""
+        shutil.copytree(tree, self.path, symlinks=True, dirs_exist_ok=True)
+        self.place_libraries_of(tree)
+
+    def place_libraries_of(self, directory):
+        for program in directory.rglob("*"):
+            if program.is_file() and os.access(program, os.X_OK):
+                for library in libraries(program):
+                    self.place(library)
+
 
 def find_tool(name):
     found = shutil.which(name)
@@ -107,10 +120,7 @@ def place_systemd(tree):
     for directory in [SYSTEMD, pathlib.Path("/usr/lib/tmpfiles.d"), pathlib.Path("/etc/systemd")]:
         target = tree.path / str(directory).lstrip("/")
         shutil.copytree(directory, target, symlinks=True, dirs_exist_ok=True)
-    for program in SYSTEMD.rglob("*"):
-        if program.is_file() and os.access(program, os.X_OK):
-            for library in libraries(program):
-                tree.place(library)
+    tree.place_libraries_of(SYSTEMD)
     for name, text in SYSTEMD_FILES.items():
         (tree.path / name).parent.mkdir(parents=True, exist_ok=True)
         (tree.path / name).write_text(text)
@@ -150,6 +160,8 @@ def make_root(tree, arguments):
         (tree.path / name).chmod(0o755)
     if arguments.systemd:
         place_systemd(tree)
+    if arguments.tree is not None:
+        tree.place_tree(arguments.tree)
     shutil.copytree(arguments.kernel / "modules", tree.path / "usr/lib/modules",
                     copy_function=os.link)
 
@@ -209,6 +221,7 @@ def main():
     parser.add_argument("--program", action="append", default=[])
     parser.add_argument("--tool", action="append", default=[])
     parser.add_argument("--file", action="append", default=[])
+    parser.add_argument("--tree", type=pathlib.Path)
     parser.add_argument("--systemd", action="store_true")
     arguments = parser.parse_args()
     arguments.kernel = arguments.kernel.resolve()

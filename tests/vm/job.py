@@ -1,6 +1,8 @@
 """The common part of the virtual machine's jobs: finds the kernel, makes the disk."""
 
+import os
 import pathlib
+import shutil
 import subprocess
 import sys
 
@@ -9,6 +11,16 @@ HERE = pathlib.Path(__file__).resolve().parent
 SUITE = ("test", "alone")
 # busybox provides the rest; its shell would prefer its own commands to these.
 TOOLS = ["sh", "crun", "skopeo", "flock", "setsid"]
+# Where systemd is process 1.
+SYSTEMD_TOOLS = ["systemctl", "systemd-run", "systemd-tmpfiles", "systemd-sysusers",
+                 "systemd-socket-activate", "journalctl", "mount", "umount", "kill", "true",
+                 "dbus-daemon"]
+# Units that are useless there and take time.
+_MASK = ["systemd-logind.service", "getty.target", "systemd-user-sessions.service",
+         "systemd-update-utmp.service", "systemd-update-utmp-runlevel.service", "tmp.mount",
+         "systemd-binfmt.service", "systemd-pstore.service", "systemd-random-seed.service",
+         "systemd-timesyncd.service", "systemd-networkd.service"]
+SYSTEMD_ARGUMENTS = ["init=/lib/systemd/systemd", *(f"systemd.mask={name}" for name in _MASK)]
 
 
 def read_programs(build):
@@ -36,15 +48,27 @@ def find_kernel():
     return pathlib.Path(run.stdout.strip())
 
 
-def make_disk(build, directory, programs, tools=(), files=(), systemd=False):
+def install(build, directory):
+    """Installs the build below `directory` as `make install` does, without debugging information;
+    returns `directory`."""
+    shutil.rmtree(directory, ignore_errors=True)
+    subprocess.run(["cmake", "--install", build, "--prefix", "/usr/local", "--strip"],
+                   env={**os.environ, "DESTDIR": str(directory)}, stdout=subprocess.DEVNULL,
+                   check=True)
+    return directory
+
+
+def make_disk(build, directory, programs, tools=(), files=(), systemd=False, tree=None):
     """Makes `directory`/root.img with Plimsoll's programs and `programs` (paths); returns
-    the kernel. `systemd`: systemd can be process 1."""
+    the kernel. `systemd`: systemd can be process 1. `tree`: an installation, in place of the
+    build's programs."""
     kernel = find_kernel()
-    paths = [path for kind, _, path in read_programs(build) if kind == "program"]
+    paths = [path for kind, _, path in read_programs(build) if kind == "program" and tree is None]
     subprocess.run([HERE / "image.py", "--kernel", kernel, "--out", directory,
                     *(f"--program={path}" for path in [*paths, *programs]),
                     *(f"--tool={name}" for name in [*TOOLS, *tools]),
                     *(f"--file={path}" for path in files),
+                    *([f"--tree={tree}"] if tree is not None else []),
                     *(["--systemd"] if systemd else [])], check=True)
     return kernel
 

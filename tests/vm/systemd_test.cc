@@ -1,18 +1,20 @@
 // plimsolld as a systemd unit, with the systemd cgroup driver, in a virtual machine that systemd
 // runs, started by systemd.py.
+#include <unistd.h>
+
+#include <iostream>
 #include <map>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "agent/groups/pod_groups.h"
 #include "base/dir_for_test.h"
 #include "base/subprocess.h"
 #include "harness/kernel.h"
-#include "harness/node.h"
+#include "unit_fixture.h"
 
 namespace plimsoll::testing {
 namespace {
@@ -31,38 +33,8 @@ const std::vector<std::vector<std::string>>& Reloads() {
   return reloads;
 }
 
-class SystemdTest : public NodeTest {
+class SystemdTest : public UnitTest {
  protected:
-  // plimsolld's own default.
-  SystemdTest()
-      : NodeTest(
-            NodePlaces{"/root/plimsoll-test", "/run/plimsoll", "/var/lib/plimsoll", "/plimsoll"}) {}
-
-  void SetUp() override {
-    AwaitDaemon();
-    if (!Host().Exists(node_.directory() + "/busybox")) ImportBusybox();
-  }
-  void TearDown() override {
-    RemoveAllPods();
-    if (HasFailure()) GTEST_LOG_(INFO) << Run({"journalctl", "--no-pager", "-u", "plimsolld"});
-  }
-
-  static std::string Run(std::vector<std::string> argv) {
-    argv[0] = "/usr/bin/" + argv[0];
-    const auto out = RunChecked({.argv = argv}, {.timeout = Patience(absl::Seconds(60))});
-    EXPECT_TRUE(out.ok()) << out.status();
-    return out.value_or("");
-  }
-
-  void AwaitDaemon() {
-    EXPECT_TRUE(Eventually([&] {
-      node_.Connect();
-      cri::VersionResponse version;
-      grpc::ClientContext context;
-      return node_.runtime().Version(&context, {}, &version).ok();
-    })) << Run({"journalctl", "--no-pager", "-u", "plimsolld"});
-  }
-
   // Makes a pod's slice as kubelet does: accounted for, so that systemd gives it controllers.
   // Returns its directory.
   static std::string StartSlice(const std::string& name) {
@@ -97,11 +69,6 @@ class SystemdTest : public NodeTest {
     EXPECT_EQ(Host().Read(directory + "/cpu.max").value_or("no such file"), "50000 100000\n");
   }
 
-  static std::string ReadFile(const std::string& directory, const std::string& file) {
-    return std::string(absl::StripAsciiWhitespace(
-        Host().Read(absl::StrCat(directory, "/", file)).value_or("no such file")));
-  }
-
   // Checks now, and after each command that makes systemd write everything again.
   static void ExpectKept(const std::string& directory,
                          const std::map<std::string, std::string>& values) {
@@ -121,10 +88,6 @@ class SystemdTest : public NodeTest {
       Run({"systemctl", "start", "plimsolld"});
       expect();
     }
-  }
-
-  static std::string Property(const std::string& unit, const std::string& name) {
-    return std::string(absl::StripAsciiWhitespace(Run({"systemctl", "show", "-P", name, unit})));
   }
 
   // Names of slices and scopes with `part` in them, running or not.
@@ -337,6 +300,30 @@ TEST_F(SystemdTest, ClassesOfContainersAndPodsAreKept) {
   ExpectKept(scope, {{"memory.high", "max"}, {"cpu.idle", "0"}});
 }
 
+// systemd writes a default weight with all of a unit's values, and BFQ then forgets those of disks.
+TEST_F(SystemdTest, ADisksWeightAndRatesAreKept) {
+  const std::string disk = ReadFile("/sys/block/vdb", "dev");
+  ASSERT_THAT(ReadFile("/sys/block/vdb/queue", "scheduler"), HasSubstr("[bfq]"));
+  const std::string slice = StartSlice("kubepods-podD.slice");
+  cri::ContainerConfig config = Shell("sleep 100000");
+  (*config.mutable_class_resources()->mutable_classes())["blockio"] = "heavy";
+  const std::string id = Start(RunPodIn("kubepods-podD.slice"), config);
+  const std::string unit = absl::StrCat("plimsoll-", id, ".scope");
+  const std::map<std::string, std::string> values = {
+      {"io.bfq.weight", absl::StrCat("default 100\n", disk, " 300")},
+      {"io.max", absl::StrCat(disk, " rbps=1048576 wbps=max riops=max wiops=max")}};
+  ExpectKept(absl::StrCat(slice, "/", unit), values);
+  EXPECT_EQ(Property(unit, "IODeviceWeight"), absl::StrCat("/dev/block/", disk, " 2300"));
+  // Without the daemon systemd keeps what it was told.
+  Run({"systemctl", "stop", "plimsolld"});
+  Run({"systemctl", "daemon-reload"});
+  for (const auto& [file, value] : values) {
+    EXPECT_TRUE(Eventually([&] { return ReadFile(slice + "/" + unit, file) == value; })) << file;
+  }
+  Run({"systemctl", "start", "plimsolld"});
+  AwaitDaemon();
+}
+
 TEST_F(SystemdTest, APodWithoutAParentHasASliceOfItsOwn) {
   cri::PodSandboxConfig config = PodConfig();
   config.mutable_linux()->mutable_resources()->set_cpu_quota(kOddQuota);
@@ -490,6 +477,16 @@ TEST_F(SystemdTest, AnAgentsPodsHaveSlicesThatKeepTheirValues) {
   EXPECT_TRUE(status.ok()) << status;
   EXPECT_FALSE(Host().Exists(slice));
   ExpectNoUnits("pod0f5e_1");
+}
+
+// In a boot of its own, whose end systemd.py judges. An init without a handler ignores SIGTERM.
+class PowerOffTest : public SystemdTest {};
+
+TEST_F(PowerOffTest, WithPodsThatIgnoreSigterm) {
+  for (int i = 0; i < 3; ++i) Start(RunPod(), Shell("sleep 100000"));
+  std::cout << "powering off" << std::endl;
+  Run({"systemctl", "poweroff"});
+  pause();  // systemd ends this job too
 }
 
 }  // namespace
