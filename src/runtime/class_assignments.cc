@@ -182,6 +182,7 @@ absl::Status ClassAssignments::Retake(Container& container) const {
   if (options_.classes == nullptr) return absl::OkStatus();
   absl::MutexLock alone(&container.classes);
   const ContainerRecord record = container.Snapshot();
+  if (record.state != ContainerState::kCreated) return absl::OkStatus();
   const qos::Target target = TargetOf(record);
   const bool had_any =
       absl::c_any_of(record.classes, [](const auto& held) { return !held.second.name.empty(); });

@@ -210,6 +210,11 @@ TEST_F(EngineClassesTest, ALaterAttemptTakesThePlaceOfOneThatWasNeverStarted) {
   EXPECT_THAT(rdt_.members, ElementsAre(Pair(first, "bronze")));
   EXPECT_EQ(engine_->ContainerClasses(first, false)->at("rdt").name, "bronze");
   EXPECT_THAT(oom_.members, Contains(Pair(first, "gold"))) << "a class by default";
+  runtime_.EndMonitor(first, ExitRecord{0, 0});
+  Wait(first);
+  EXPECT_FALSE(engine_->StartContainer(first).ok());
+  spec.attempt = 3;
+  EXPECT_TRUE(engine_->CreateContainer(pod, spec, "").ok()) << "that start took no place";
 }
 
 TEST_F(EngineClassesTest, ARestartLeavesSupersededContainersNoPlace) {
