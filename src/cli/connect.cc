@@ -1,5 +1,9 @@
 #include "cli/connect.h"
 
+#include <fcntl.h>
+#include <sys/file.h>
+
+#include <cerrno>
 #include <utility>
 
 #include "absl/base/thread_annotations.h"
@@ -9,10 +13,10 @@
 #include "base/fs_root.h"
 #include "base/socket_probe.h"
 #include "base/status.h"
+#include "base/unique_fd.h"
 #include "cli/errors.h"
 #include "cli/output.h"
 #include "cli/standalone.h"
-#include "service/directory_lock.h"
 
 namespace plimsoll::cli {
 namespace {
@@ -38,14 +42,20 @@ absl::Status NoDaemon(const absl::Status& status, const std::string& address, bo
                 : "Start plimsolld (`systemctl start plimsolld`).");
 }
 
+// True if a daemon has that run directory: it holds flock(2) on the file "lock" there. The lock is
+// taken for a moment only, and shared, so that it keeps no daemon from starting.
+bool IsInUse(const FsRoot& run) {
+  const absl::StatusOr<UniqueFd> lock = run.OpenFile("lock", O_RDONLY);
+  return lock.ok() && flock(lock->get(), LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+}
+
 // OK if the machine has no daemon whose socket this is: neither the file nor the lock of the run
 // directory is there. A daemon that ends in order removes its socket, a killed one leaves it.
 absl::Status CheckNoService(const std::string& socket) {
   const std::string directory = socket.substr(0, socket.rfind('/'));
   const absl::StatusOr<FsRoot> run = FsRoot::Open(directory);
   if (!run.ok()) return absl::OkStatus();
-  const bool is_locked =
-      absl::IsFailedPrecondition(DirectoryLock::CheckFree(*run, "run directory"));
+  const bool is_locked = IsInUse(*run);
   if (!is_locked && !run->Has(socket.substr(directory.size() + 1)).value_or(false)) {
     return absl::OkStatus();
   }
