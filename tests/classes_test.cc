@@ -29,6 +29,28 @@ TEST_F(ClassesTest, AClassIsShownCountedAndGivenBack) {
   ASSERT_TRUE(Eventually([&] { return TryCreate(pod, InClass("medium"), &other).ok(); }));
 }
 
+// kubelet that was killed between create and start makes the next attempt beside the first.
+TEST_F(ClassesTest, ANextAttemptTakesThePlaceOfAContainerThatWasNeverStarted) {
+  const std::string pod = RunPod();
+  cri::ContainerConfig config = InClass("medium");  // one place
+  const std::string first = Create(pod, config);
+  config.mutable_metadata()->set_attempt(1);
+  const std::string second = Create(pod, config);
+  EXPECT_EQ(ClassOf(second), "medium");
+  EXPECT_EQ(Status(first).state(), cri::CONTAINER_CREATED);
+  EXPECT_EQ(TryStart(first).error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED);
+  node_.KillDaemon();
+  ASSERT_TRUE(node_.StartDaemon().ok());
+  EXPECT_TRUE(TryStart(second).ok());
+  std::string other;
+  EXPECT_EQ(TryCreate(pod, InClass("medium"), &other).error_code(),
+            grpc::StatusCode::RESOURCE_EXHAUSTED)
+      << "it runs";
+  ASSERT_TRUE(StopContainer(second, 0).ok());
+  ASSERT_TRUE(Eventually([&] { return TryStart(first).ok(); }));
+  EXPECT_EQ(ClassOf(first), "medium");
+}
+
 TEST_F(ClassesTest, AnUnknownClassMakesNothing) {
   const std::string pod = RunPod();
   std::string id;

@@ -1,5 +1,7 @@
 // The command line as people use it: pods that run, lists, logs, images, updates.
 #include <fcntl.h>
+#include <sys/socket.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -22,6 +24,7 @@ namespace {
 
 using ::testing::AllOf;
 using ::testing::ContainsRegex;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
@@ -339,6 +342,39 @@ TEST_F(CliTest, DaemonStatusTellsWhatADaemonUsesAlsoWhenNoneRuns) {
     return absl::StrContains(Plimsoll({"daemon", "status"}).out, "crun");
   }));
   EXPECT_EQ(run->Wait(absl::Now() + absl::Seconds(60))->code, 0);
+}
+
+// In a mount namespace with a /run and a /var/lib of the test's own.
+TEST_F(CliTest, NoDaemonIsHostedBesideAKilledOne) {
+  const FsRoot own = *FsRoot::OpenOrCreate(dir_.path() + "/machine", 0755);
+  for (const char* name : {"run/plimsoll", "lib"}) ASSERT_TRUE(own.MakeDirs(name).ok());
+  const std::string socket_path = own.PathOf("run/plimsoll/plimsoll.sock");
+  const UniqueFd listener(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  sockaddr_un address = {};
+  address.sun_family = AF_UNIX;
+  ASSERT_LT(socket_path.size(), sizeof(address.sun_path));
+  socket_path.copy(address.sun_path, sizeof(address.sun_path) - 1);
+  ASSERT_EQ(bind(listener.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)), 0);
+  const std::string mounts = absl::StrCat("mount --bind ", own.path(), "/run /run && mount --bind ",
+                                          own.path(), "/lib /var/lib && exec \"$@\"");
+  for (const std::vector<std::string>& words :
+       {std::vector<std::string>{"daemon", "status"}, {"image", "list"}, {"ps"}}) {
+    SCOPED_TRACE(words.front());
+    std::vector<std::string> argv = {"unshare", "--mount", "--propagation",
+                                     "private", "sh",      "-c",
+                                     mounts,    "sh",      ProgramPath("plimsoll")};
+    argv.insert(argv.end(), words.begin(), words.end());
+    const auto result =
+        RunProgram({.argv = std::move(argv)}, {.timeout = Patience(absl::Seconds(60))});
+    ASSERT_TRUE(result.ok()) << result.status();
+    EXPECT_EQ(result->exit.code, 1) << result->out;
+    EXPECT_EQ(result->out, "");
+    EXPECT_THAT(result->err,
+                AllOf(HasSubstr("no daemon answers at unix:///run/plimsoll/plimsoll.sock"),
+                      HasSubstr("plimsolld that was killed")));
+    EXPECT_THAT(*own.List("run/plimsoll"), ElementsAre("plimsoll.sock"));
+    EXPECT_THAT(*own.List("lib"), IsEmpty());
+  }
 }
 
 TEST_F(CliTest, ARootMayHaveAnyName) {

@@ -180,6 +180,10 @@ TEST_F(ImagesTest, FileSystemUsageIsReported) {
   ASSERT_EQ(response.image_filesystems_size(), 1);
   EXPECT_GT(response.image_filesystems(0).used_bytes().value(), 100000u);
   EXPECT_GT(response.image_filesystems(0).inodes_used().value(), 40u);
+  // kubelet takes two mount points for a split file system.
+  ASSERT_EQ(response.container_filesystems_size(), 1);
+  EXPECT_EQ(response.container_filesystems(0).fs_id().mountpoint(),
+            response.image_filesystems(0).fs_id().mountpoint());
 }
 
 TEST_F(ImagesTest, AContainersRootDirectoryIsTheImages) {

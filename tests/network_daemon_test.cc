@@ -145,6 +145,84 @@ TEST_F(NetworkDaemonTest, WithoutADnsConfigThePodsResolverIsTheHosts) {
             Host().Read("etc/resolv.conf").value_or(""));
 }
 
+// Host ports, and a class of pods with one place, over a network that fails.
+class NetworkOutageTest : public NetworkDaemonTest {
+ protected:
+  NetworkOutageTest()
+      : NetworkDaemonTest(
+            "classes:\n  cgroup:\n  - {name: lane, level: pod, default: slow, capacity: "
+            "{fast: 1}, classes: {fast: {}, slow: {}}}\n") {}
+
+  // The bridge with host ports, and a plugin that runs `outage` for ADD and DEL until it is mended.
+  void WriteOutage(const std::string& outage) {
+    WritePlugin("odd",
+                absl::StrCat("cd ", files_.path(), "\nif [ ! -e mended ]; then\n",
+                             "cat > /dev/null\n", outage, "\nfi\n", "exec /usr/lib/cni/tuning\n"));
+    WriteConfig(absl::StrCat(
+        Bridge(), R"(, {"type": "portmap", "snat": true, "capabilities": {"portMappings": true}},
+                     {"type": "odd"})"));
+  }
+  // As kubelet asks for a pod's next sandbox.
+  cri::PodSandboxConfig InFastLane(const cri::PodSandboxConfig& of, uint32_t attempt) {
+    cri::PodSandboxConfig config = of;
+    config.mutable_metadata()->set_attempt(attempt);
+    (*config.mutable_class_resources()->mutable_class_())["lane"] = "fast";
+    return config;
+  }
+  std::string OnlySandbox() {
+    grpc::ClientContext context;
+    cri::ListPodSandboxResponse pods;
+    EXPECT_TRUE(node_.runtime().ListPodSandbox(&context, {}, &pods).ok());
+    EXPECT_EQ(pods.items_size(), 1);
+    return pods.items_size() == 1 ? pods.items(0).id() : "";
+  }
+};
+
+TEST_F(NetworkOutageTest, APodWithAHostPortComesBackAfterIt) {
+  WriteOutage(R"(echo '{"code": 11, "msg": "the network is away"}'; exit 1)");
+  const cri::PodSandboxConfig pod = WithPort();
+  EXPECT_EQ(TryRunPod(InFastLane(pod, 0)).error_code(), grpc::StatusCode::UNAVAILABLE);
+  const std::string failed = OnlySandbox();
+  EXPECT_EQ(PodStatus(failed).state(), cri::SANDBOX_NOTREADY);
+  // kubelet stops what is left before it makes the next sandbox: an OK means that nothing is held.
+  EXPECT_THAT(StopPod(failed).error_message(), HasSubstr("DEL: the network is away"));
+  // A client that makes it all the same fails for the network alone.
+  EXPECT_EQ(TryRunPod(InFastLane(pod, 1)).error_code(), grpc::StatusCode::UNAVAILABLE);
+  Mend();
+  EXPECT_TRUE(StopPod(failed).ok());
+  EXPECT_TRUE(StopPod(failed).ok());
+  const std::string next = RunPod(InFastLane(pod, 2));
+  EXPECT_TRUE(Eventually([&] { return Leases().size() == 2; })) << "it gives back the second's";
+  Serve(next, "again");
+  ExpectPage("127.0.0.1", kHostPort, "again");
+  EXPECT_EQ(Doctor().exit.code, 0) << Doctor().out;
+}
+
+TEST_F(NetworkOutageTest, AKilledDaemonsHalfMadePodHoldsNothingAgainstTheNext) {
+  const std::string mark = "sleep " + OwnMark(3);
+  WriteOutage(absl::StrCat("[ $CNI_COMMAND = ADD ] || { echo '{\"code\": 11}'; exit 1; }\n",
+                           "touch began\n", mark));
+  const cri::PodSandboxConfig pod = WithPort();
+  std::thread client([&] { EXPECT_FALSE(TryRunPod(InFastLane(pod, 0)).ok()); });
+  EXPECT_TRUE(Eventually([&] { return files_.root().Exists("began"); }));
+  node_.KillDaemon();
+  client.join();
+  ASSERT_TRUE(node_.StartDaemon().ok());
+  EXPECT_TRUE(Eventually([&] { return ProcessesWith(mark).empty(); }));
+  // DEL fails still, so the remains are there.
+  OnlySandbox();
+  Mend();
+  // Another pod takes the place in the class, the pod itself its name and its host port.
+  const std::string other = RunPod(InFastLane(PodConfig(), 0));
+  EXPECT_EQ(PodStatus(other).class_resources().class_().at("lane"), "fast");
+  const std::string again = RunPod(pod);
+  EXPECT_TRUE(Eventually([&] { return CountPods() == 2; }))
+      << "the next sandbox removes the remains";
+  Serve(again, "again");
+  ExpectPage("127.0.0.1", kHostPort, "again");
+  EXPECT_EQ(Doctor().exit.code, 0) << Doctor().out;
+}
+
 class NetworkGarbageTest : public NetworkDaemonTest {
  protected:
   // Its plugin keeps a file for each attachment, and at GC removes those that aren't named.

@@ -220,7 +220,8 @@ TEST_F(NetworkTest, APodOfTheHostsNetworkHasNoneOfItsOwn) {
 
 TEST_F(NetworkTest, NameAndResolverAreThePods) {
   cri::PodSandboxConfig config = PodConfig();
-  config.set_hostname("web-0");
+  const std::string name = "web-0.nginx.default.svc.";  // setHostnameAsFQDN without a domain
+  config.set_hostname(name);
   config.mutable_dns_config()->add_servers("10.96.0.10");
   config.mutable_dns_config()->add_searches("default.svc.cluster.local");
   config.mutable_dns_config()->add_searches("svc.cluster.local");
@@ -230,13 +231,13 @@ TEST_F(NetworkTest, NameAndResolverAreThePods) {
   EXPECT_EQ(ExecOutput(container, "cat /etc/resolv.conf"),
             "search default.svc.cluster.local svc.cluster.local\nnameserver 10.96.0.10\n"
             "options ndots:5\n");
-  EXPECT_EQ(ExecOutput(container, "cat /etc/hostname"), "web-0\n");
-  EXPECT_EQ(ExecOutput(container, "hostname"), "web-0\n");
+  EXPECT_EQ(ExecOutput(container, "cat /etc/hostname"), name + "\n");
+  EXPECT_EQ(ExecOutput(container, "hostname"), name + "\n");
   const cri::PodSandboxNetworkStatus network = PodStatus(pod).network();
-  EXPECT_THAT(
-      ExecOutput(container, "cat /etc/hosts"),
-      AllOf(HasSubstr("127.0.0.1\tlocalhost\n"), HasSubstr(absl::StrCat(network.ip(), "\tweb-0\n")),
-            HasSubstr(absl::StrCat(network.additional_ips(0).ip(), "\tweb-0\n"))));
+  EXPECT_THAT(ExecOutput(container, "cat /etc/hosts"),
+              AllOf(HasSubstr("127.0.0.1\tlocalhost\n"),
+                    HasSubstr(absl::StrCat(network.ip(), "\t", name, "\n")),
+                    HasSubstr(absl::StrCat(network.additional_ips(0).ip(), "\t", name, "\n"))));
 }
 
 TEST_F(NetworkTest, ReadyIsWhatTheDirectorySaysNow) {

@@ -140,7 +140,8 @@ void AddDaemonCommand(CLI::App& app, CommandContext& context) {
   CLI::App* status =
       daemon->add_subcommand("status",
                              "Show the state of the daemon, and the machine's limitations.\n\n"
-                             "If no daemon runs, one is started for this command.");
+                             "If the machine has no daemon, one is started for this command. "
+                             "Where one was killed or is starting, that is an error.");
   context.Act(status, [&context] { return DaemonStatus(context); });
 }
 

@@ -1,13 +1,19 @@
 #include "cli/connect.h"
 
+#include <fcntl.h>
+#include <sys/file.h>
+
+#include <cerrno>
 #include <utility>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/mutex.h"
+#include "base/fs_root.h"
 #include "base/socket_probe.h"
 #include "base/status.h"
+#include "base/unique_fd.h"
 #include "cli/errors.h"
 #include "cli/output.h"
 #include "cli/standalone.h"
@@ -34,6 +40,32 @@ absl::Status NoDaemon(const absl::Status& status, const std::string& address, bo
       may_start ? "Start plimsolld (`systemctl start plimsolld`), or leave --address out: plimsoll "
                   "then starts a daemon of its own."
                 : "Start plimsolld (`systemctl start plimsolld`).");
+}
+
+// True if a daemon has that run directory: it holds flock(2) on the file "lock" there. The lock is
+// taken for a moment only, and shared, so that it keeps no daemon from starting.
+bool IsInUse(const FsRoot& run) {
+  const absl::StatusOr<UniqueFd> lock = run.OpenFile("lock", O_RDONLY);
+  return lock.ok() && flock(lock->get(), LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+}
+
+// OK if the machine has no daemon whose socket this is: neither the file nor the lock of the run
+// directory is there. A daemon that ends in order removes its socket, a killed one leaves it.
+absl::Status CheckNoService(const std::string& socket) {
+  const std::string directory = socket.substr(0, socket.rfind('/'));
+  const absl::StatusOr<FsRoot> run = FsRoot::Open(directory);
+  if (!run.ok()) return absl::OkStatus();
+  const bool is_locked = IsInUse(*run);
+  if (!is_locked && !run->Has(socket.substr(directory.size() + 1)).value_or(false)) {
+    return absl::OkStatus();
+  }
+  return WithHint(
+      absl::UnavailableError(absl::StrCat(
+          "no daemon answers at unix://", socket, ": ",
+          is_locked ? "the plimsolld of that directory is starting or ending, or listens elsewhere"
+                    : "the socket was left by a plimsolld that was killed")),
+      "Start plimsolld (`systemctl start plimsolld`), or try again if it is just starting. If this "
+      "machine is to have none, remove the socket. --root DIRECTORY uses a daemon of your own.");
 }
 
 class StandaloneKeeper : public pod::DaemonKeeper {
@@ -100,15 +132,17 @@ absl::StatusOr<std::unique_ptr<pod::Client>> ConnectToOwn(const ConnectOptions& 
 std::string SocketFor(const ConnectOptions& options) {
   const std::string own = StandaloneDirs::Below(options.root).socket();
   if (options.address.empty() && !options.root.empty()) return own;
-  const std::string address = options.address.empty() ? pod::kDefaultAddress : options.address;
+  const std::string address = options.address.empty() ? options.service : options.address;
   // An address of another kind is Connect's to refuse.
   const std::string path = pod::SocketPathOf(address).value_or(address);
-  return options.address.empty() && absl::IsNotFound(ProbeSocket(path)) ? own : path;
+  const bool is_own =
+      options.address.empty() && absl::IsNotFound(ProbeSocket(path)) && CheckNoService(path).ok();
+  return is_own ? own : path;
 }
 
 absl::StatusOr<std::unique_ptr<pod::Client>> Connect(const ConnectOptions& options) {
   if (options.address.empty() && !options.root.empty()) return ConnectToOwn(options);
-  std::string address = options.address.empty() ? pod::kDefaultAddress : options.address;
+  std::string address = options.address.empty() ? options.service : options.address;
   if (absl::StartsWith(address, "/")) address = "unix://" + address;
   PLIMSOLL_ASSIGN_OR_RETURN(const std::string path, pod::SocketPathOf(address));
   const absl::Status listening = ProbeSocket(path);
@@ -117,6 +151,7 @@ absl::StatusOr<std::unique_ptr<pod::Client>> Connect(const ConnectOptions& optio
   if (!options.address.empty() || !absl::IsNotFound(listening) || !options.may_start) {
     return NoDaemon(listening, address, options.may_start);
   }
+  PLIMSOLL_RETURN_IF_ERROR(CheckNoService(path));
   return ConnectToOwn(options);
 }
 

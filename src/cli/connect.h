@@ -11,14 +11,18 @@
 namespace plimsoll::cli {
 
 struct ConnectOptions {
-  std::string address;    // empty: the default socket, else a daemon of our own
+  std::string address;    // empty: the service's socket, else a daemon of our own
   std::string root;       // for a daemon of our own; given, the default socket is not tried
   std::string daemon;     // see StandaloneOptions
   bool may_start = true;  // false: UNAVAILABLE rather than start one
+  std::string service = pod::kDefaultAddress;  // the machine's plimsolld, in its run directory
 };
 
 // The client says on standard error when the daemon gives no answer. UNAVAILABLE, with a hint, when
-// no daemon listens; further errors as of SocketPathOf, ProbeSocket and Standalone::Join.
+// no daemon listens. That is also so where one would be started, if the service's socket file or
+// the lock of its run directory says that the machine has a daemon: it was killed, or is starting
+// or ending. What it runs would not be seen by another. Further errors as of SocketPathOf,
+// ProbeSocket and Standalone::Join.
 absl::StatusOr<std::unique_ptr<pod::Client>> Connect(const ConnectOptions& options);
 
 // The path of the socket that Connect would use now. Starts nothing.

@@ -4,7 +4,9 @@
 #include <functional>
 #include <map>
 #include <set>
+#include <tuple>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
@@ -17,6 +19,42 @@
 
 namespace plimsoll::cli {
 namespace {
+
+bool IsReady(const cri::PodSandbox& pod) {
+  return pod.state() == cri::SANDBOX_READY;
+}
+
+// True if `one` is meant rather than `other`, another sandbox of the same pod: an earlier attempt,
+// or one from before a reboot.
+bool IsMeant(const cri::PodSandbox& one, const cri::PodSandbox& other) {
+  return std::tuple(IsReady(one), one.created_at()) >
+         std::tuple(IsReady(other), other.created_at());
+}
+
+const cri::PodSandbox* FindById(const std::vector<cri::PodSandbox>& pods, absl::string_view id) {
+  const auto pod = absl::c_find_if(pods, [id](const auto& each) { return each.id() == id; });
+  return pod == pods.end() ? nullptr : &*pod;
+}
+
+// True if `one` is meant rather than `other`, another container of the same pod and name: the
+// newest attempt, in the sandbox that is meant.
+bool IsMeant(const cri::Container& one, const cri::Container& other,
+             const std::vector<cri::PodSandbox>& pods) {
+  if (one.pod_sandbox_id() == other.pod_sandbox_id()) {
+    return one.metadata().attempt() > other.metadata().attempt();
+  }
+  const cri::PodSandbox* const of_one = FindById(pods, one.pod_sandbox_id());
+  const cri::PodSandbox* const of_other = FindById(pods, other.pod_sandbox_id());
+  if (of_one == nullptr || of_other == nullptr) return of_one != nullptr;
+  return IsMeant(*of_one, *of_other);
+}
+
+// The pod of a container as "namespace/name"; the sandbox's id where that has gone.
+std::string PodKeyOf(const cri::Container& container, const std::vector<cri::PodSandbox>& pods) {
+  const cri::PodSandbox* const pod = FindById(pods, container.pod_sandbox_id());
+  if (pod == nullptr) return container.pod_sandbox_id();
+  return absl::StrCat(pod->metadata().namespace_(), "/", pod->metadata().name());
+}
 
 bool IsIdPrefix(absl::string_view id, absl::string_view text) {
   return text.size() >= 2 && absl::StartsWith(id, text);
@@ -70,17 +108,21 @@ std::string PodNameOf(const cri::Container& container, const std::vector<cri::Po
 
 absl::StatusOr<cri::PodSandbox> FindPod(const std::vector<cri::PodSandbox>& pods,
                                         absl::string_view text) {
-  std::vector<const cri::PodSandbox*> by_name, by_id;
+  std::map<std::string, const cri::PodSandbox*> meant;  // by namespace
+  std::vector<const cri::PodSandbox*> by_id;
   std::vector<std::string> names;
   for (const cri::PodSandbox& pod : pods) {
     names.push_back(pod.metadata().name());
     if (IsNamed(pod, text)) {
-      by_name.push_back(&pod);
+      const cri::PodSandbox*& best = meant[pod.metadata().namespace_()];
+      if (best == nullptr || IsMeant(pod, *best)) best = &pod;
     } else if (IsIdPrefix(pod.id(), text)) {
       by_id.push_back(&pod);
     }
   }
-  const auto& found = by_name.empty() ? by_id : by_name;
+  std::vector<const cri::PodSandbox*> found;
+  for (const auto& [pod_namespace, pod] : meant) found.push_back(pod);
+  if (found.empty()) found = by_id;
   if (found.empty()) return NotThere("pod", text, names, "plimsoll pods");
   return TheOnly<cri::PodSandbox>(found, "pods", text, [](const cri::PodSandbox& pod) {
     return absl::StrCat(pod.metadata().namespace_(), "/", pod.metadata().name(), " (",
@@ -91,7 +133,7 @@ absl::StatusOr<cri::PodSandbox> FindPod(const std::vector<cri::PodSandbox>& pods
 absl::StatusOr<cri::Container> FindContainer(const std::vector<cri::Container>& containers,
                                              const std::vector<cri::PodSandbox>& pods,
                                              absl::string_view text) {
-  std::map<std::string, const cri::Container*> newest;  // by sandbox and name
+  std::map<std::string, const cri::Container*> newest;  // by pod and name
   std::vector<const cri::Container*> by_id;
   std::vector<std::string> names;
   for (const cri::Container& container : containers) {
@@ -100,8 +142,8 @@ absl::StatusOr<cri::Container> FindContainer(const std::vector<cri::Container>& 
     names.push_back(name);
     names.push_back(absl::StrCat(pod, "/", name));
     if (IsNamed(container, pod, text)) {
-      const cri::Container*& best = newest[absl::StrCat(container.pod_sandbox_id(), "/", name)];
-      if (best == nullptr || best->metadata().attempt() < container.metadata().attempt()) {
+      const cri::Container*& best = newest[absl::StrCat(PodKeyOf(container, pods), "/", name)];
+      if (best == nullptr || IsMeant(container, *best, pods)) {
         best = &container;
       }
     } else if (IsIdPrefix(container.id(), text)) {

@@ -78,8 +78,39 @@ TEST(Lookup, ANameWinsOverTheBeginningOfAnId) {
   EXPECT_EQ(id_of("ee"), "ca33");
   EXPECT_EQ(id_of("ee1"), "ee1");
   EXPECT_THAT(id_of("nope"), HasSubstr("no pod or container \"nope\""));
-  const std::vector<cri::PodSandbox> namesakes = {Pod("aa11", "web"), Pod("bb22", "web")};
+  std::vector<cri::PodSandbox> namesakes = {Pod("aa11", "web"), Pod("bb22", "web")};
+  namesakes[1].mutable_metadata()->set_namespace_("other");
   EXPECT_TRUE(absl::IsInvalidArgument(FindPodOrContainer(namesakes, {}, "web").status()));
+}
+
+// After a reboot the old sandbox stays until somebody removes it.
+TEST(Lookup, TheRunningSandboxIsMeant) {
+  std::vector<cri::PodSandbox> pods = {Pod("aa11", "web"), Pod("bb22", "web"), Pod("cc33", "web"),
+                                       Pod("dd44", "db")};
+  for (size_t i = 0; i < pods.size(); ++i) {
+    pods[i].set_created_at(static_cast<int64_t>(i));
+    pods[i].set_state(cri::SANDBOX_NOTREADY);
+  }
+  pods[1].set_state(cri::SANDBOX_READY);
+  const std::vector<cri::Container> containers = {
+      Container("c1", "aa11", "app", 7), Container("c2", "bb22", "app"),
+      Container("c3", "bb22", "app", 1), Container("c4", "cc33", "app"),
+      Container("c5", "gone", "app"),    Container("c6", "dd44", "job")};
+  EXPECT_EQ(FindPod(pods, "web")->id(), "bb22");
+  EXPECT_EQ(FindPod(pods, "default/web")->id(), "bb22");
+  EXPECT_EQ(FindPod(pods, "aa11")->id(), "aa11") << "the id says which";
+  EXPECT_EQ(FindContainer(containers, pods, "web/app")->id(), "c3");
+  EXPECT_EQ(FindContainer(containers, pods, "web")->id(), "c3") << "the only one of its pod";
+  EXPECT_EQ(std::get<cri::PodSandbox>(*FindPodOrContainer(pods, containers, "web")).id(), "bb22");
+  EXPECT_EQ(std::get<cri::Container>(*FindPodOrContainer(pods, containers, "web/app")).id(), "c3");
+  // Without one that runs, the newest.
+  pods[1].set_state(cri::SANDBOX_NOTREADY);
+  EXPECT_EQ(FindPod(pods, "web")->id(), "cc33");
+  EXPECT_EQ(FindContainer(containers, pods, "web/app")->id(), "c4");
+  // Pods of another namespace are other pods.
+  pods[2].mutable_metadata()->set_namespace_("other");
+  EXPECT_TRUE(absl::IsInvalidArgument(FindPod(pods, "web").status()));
+  EXPECT_EQ(FindPod(pods, "other/web")->id(), "cc33");
 }
 
 }  // namespace

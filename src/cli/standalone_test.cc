@@ -1,8 +1,12 @@
 #include "cli/standalone.h"
 
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <limits.h>
+#include <sys/file.h>
+#include <sys/socket.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include <string>
@@ -11,6 +15,9 @@
 #include "absl/time/time.h"
 #include "base/dir_for_test.h"
 #include "base/subprocess.h"
+#include "base/unique_fd.h"
+#include "cli/connect.h"
+#include "cli/errors.h"
 
 namespace plimsoll::cli {
 namespace {
@@ -47,6 +54,45 @@ TEST(Standalone, WaitsForReadinessAndHoldsTheLock) {
   EXPECT_FALSE(RunProgram(try_lock)->exit.success());
   joined->Leave(absl::Milliseconds(100));
   EXPECT_TRUE(RunProgram(try_lock)->exit.success());
+}
+
+// A socket file without a listener, as a kill leaves it.
+void LeaveSocket(const std::string& path) {
+  const UniqueFd socket_fd(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  sockaddr_un address = {};
+  address.sun_family = AF_UNIX;
+  path.copy(address.sun_path, sizeof(address.sun_path) - 1);
+  ASSERT_EQ(bind(socket_fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)), 0)
+      << path;
+}
+
+TEST(Standalone, IsNotStartedWhereTheMachineHasADaemon) {
+  if (geteuid() != 0) GTEST_SKIP() << "a daemon of one's own needs root";
+  TestDir dir;
+  ASSERT_TRUE(dir.root().ReplaceFile("daemon", "#!/bin/sh\nexit 1\n", 0755).ok());
+  ASSERT_TRUE(dir.root().MakeDirs("service").ok());
+  ConnectOptions options;
+  options.daemon = dir.path() + "/daemon";
+  options.service = absl::StrCat("unix://", dir.path(), "/service/plimsoll.sock");
+  LeaveSocket(dir.path() + "/service/plimsoll.sock");
+  const absl::Status killed = Connect(options).status();
+  EXPECT_TRUE(absl::IsUnavailable(killed)) << killed;
+  EXPECT_THAT(std::string(killed.message()),
+              AllOf(HasSubstr(absl::StrCat("no daemon answers at ", options.service)),
+                    HasSubstr("left by a plimsolld that was killed")));
+  EXPECT_THAT(HintOf(killed), HasSubstr("remove the socket"));
+  EXPECT_EQ(SocketFor(options), dir.path() + "/service/plimsoll.sock");
+  // One that starts has no socket yet, and holds the lock.
+  ASSERT_TRUE(dir.root().RemoveFile("service/plimsoll.sock").ok());
+  ASSERT_TRUE(dir.root().ReplaceFile("service/lock", absl::StrCat(getpid(), "\n")).ok());
+  {
+    const UniqueFd lock = *dir.root().OpenFile("service/lock", O_RDWR);
+    ASSERT_EQ(flock(lock.get(), LOCK_EX | LOCK_NB), 0);
+    const absl::Status starting = Connect(options).status();
+    EXPECT_TRUE(absl::IsUnavailable(starting)) << starting;
+    EXPECT_THAT(std::string(starting.message()), HasSubstr("is starting or ending"));
+  }
+  EXPECT_EQ(SocketFor(options), StandaloneDirs().socket());
 }
 
 TEST(Standalone, RootsAndDefaults) {

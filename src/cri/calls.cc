@@ -14,9 +14,9 @@ MethodName SplitMethod(absl::string_view method) {
 }
 
 absl::Status Calls::Unsupported(absl::string_view method, absl::string_view why) {
+  // kubelet and its tests look for these words, which are those of gRPC's Go servers.
   return absl::UnimplementedError(
-      absl::StrCat(method.substr(method.rfind('/') + 1),
-                   " is not supported by this version of Plimsoll: ", why));
+      absl::StrCat("method ", method.substr(method.rfind('/') + 1), " not implemented: ", why));
 }
 
 void Calls::Observe(absl::string_view method, absl::Time start, const absl::Status& status,

@@ -184,7 +184,7 @@ class Calls {
     }
   }
 
-  // Answers UNIMPLEMENTED: "<method> is not supported: <why>".
+  // Answers UNIMPLEMENTED: "method <method> not implemented: <why>".
   grpc::ServerUnaryReactor* Refuse(const char* method, absl::string_view why) const {
     auto* const reactor = new CallReactor(under_way_);
     Finish(reactor, method, absl::Now(), Unsupported(method, why), nullptr);

@@ -216,7 +216,7 @@ absl::Status PodRpcs::UpdatePodSandboxConfig(const v1::UpdatePodSandboxConfigReq
                                              v1::UpdatePodSandboxConfigResponse*) {
   if (info_.classes.registry == nullptr) {
     return absl::UnimplementedError(
-        "UpdatePodSandboxConfig is not supported: the feature gate ClassResources is off");
+        "method UpdatePodSandboxConfig not implemented: the feature gate ClassResources is off");
   }
   PLIMSOLL_RETURN_IF_ERROR(CheckId("pod_sandbox_id", request.pod_sandbox_id()));
   PLIMSOLL_ASSIGN_OR_RETURN(

@@ -86,7 +86,8 @@ TEST(SandboxSpecTest, RefusesWhatIsInvalidByName) {
       {"config.hostname is \"a b\"", [](auto* c) { c->set_hostname("a b"); }},
       {"config.hostname", [](auto* c) { c->set_hostname(std::string(65, 'a')); }},
       {"config.hostname is \"..\"", [](auto* c) { c->set_hostname(".."); }},
-      {"config.hostname is \"a.\"", [](auto* c) { c->set_hostname("a."); }},
+      {"config.hostname is \".\"", [](auto* c) { c->set_hostname("."); }},
+      {"config.hostname is \"a..\"", [](auto* c) { c->set_hostname("a.."); }},
       {"config.hostname is \"a.-b\"", [](auto* c) { c->set_hostname("a.-b"); }},
       {"config.hostname", [](auto* c) { c->set_hostname(std::string(64, 'a')); }},
       {"config.log_directory is \"logs\"", [](auto* c) { c->set_log_directory("logs"); }},
@@ -145,11 +146,13 @@ TEST(SandboxSpecTest, TakesHostnamesAsKubeletSendsThem) {
        {std::string(), std::string(63, 'a'), std::string("0"), std::string("Web-0"),
         // setHostnameAsFQDN
         std::string("web-0.nginx.default.svc.a-cluster.local"),
+        std::string("web-0.nginx.default.svc."),  // without a cluster domain
         std::string(31, 'a') + "." + std::string(32, 'b')}) {
     v1::PodSandboxConfig config = MinimalSandbox();
     config.set_hostname(hostname);
     const auto spec = SandboxSpecFrom(config);
-    EXPECT_TRUE(spec.ok()) << spec.status();
+    ASSERT_TRUE(spec.ok()) << spec.status();
+    EXPECT_EQ(spec->hostname, hostname);
   }
 }
 

@@ -122,7 +122,8 @@ absl::Status CheckHostname(absl::string_view field, absl::string_view value) {
       return Invalid(field, value, "may hold letters, digits, \"-\" and \".\" only");
     }
   }
-  for (const absl::string_view label : absl::StrSplit(value, '.')) {
+  // The root's dot at the end: setHostnameAsFQDN, where kubelet has no cluster domain.
+  for (const absl::string_view label : absl::StrSplit(absl::StripSuffix(value, "."), '.')) {
     if (label.empty() || label.size() > kMaxLabelBytes || label.front() == '-' ||
         label.back() == '-') {
       return Invalid(field, value,

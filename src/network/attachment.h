@@ -40,6 +40,9 @@ struct Attachment {
   std::string pod_uid;
   Capabilities capabilities;
   Dns dns;  // of the pod, for the capability dns
+  // Older sandboxes of the same pod, which are to give back theirs: their host ports are free for
+  // this one.
+  std::vector<std::string> remains;
 };
 
 // All that is needed to undo an attachment.

@@ -104,13 +104,13 @@ std::string PortText(const PortMapping& mapping) {
   return mapping.host_ip.empty() ? port : absl::StrCat(port, " at ", mapping.host_ip);
 }
 
-absl::Status CheckHostPorts(const Record& record,
+absl::Status CheckHostPorts(const Record& record, const std::vector<std::string>& remains,
                             const std::map<std::string, absl::StatusOr<Record>>& others) {
   const std::vector<PortMapping> asked = ServedPorts(record);
   if (asked.empty()) return absl::OkStatus();
   PLIMSOLL_RETURN_IF_ERROR(CheckOwnPorts(asked));
   for (const auto& [id, other] : others) {
-    if (!other.ok() || id == record.id) continue;
+    if (!other.ok() || id == record.id || absl::c_linear_search(remains, id)) continue;
     const auto held = FirstConflict(asked, ServedPorts(*other));
     if (!held.has_value() || !HasRules(*other, record.boot_id)) continue;
     return absl::FailedPreconditionError(

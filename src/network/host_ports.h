@@ -29,8 +29,9 @@ std::string PortText(const PortMapping& mapping);
 
 // INVALID_ARGUMENT: two of the pod's own ports need the same host port. FAILED_PRECONDITION:
 // another pod holds a port that plugins would serve for `record`; of two rules for one port, the
-// plugins' tables use only the first. Records from an earlier boot hold nothing.
-absl::Status CheckHostPorts(const Record& record,
+// plugins' tables use only the first. Records from an earlier boot hold nothing, and `remains`
+// (ids) hold nothing against this one.
+absl::Status CheckHostPorts(const Record& record, const std::vector<std::string>& remains,
                             const std::map<std::string, absl::StatusOr<Record>>& others);
 
 }  // namespace plimsoll::network

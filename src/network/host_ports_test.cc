@@ -76,7 +76,7 @@ TEST(HostPortsTest, APodsOwnPortsMayNotWantOneOfTheHosts) {
     record.id = "a";
     record.config.plugins.emplace_back().capabilities = {"portMappings"};
     record.capabilities = CapabilitiesOf(pod, {});
-    return CheckHostPorts(record, {});
+    return CheckHostPorts(record, {}, {});
   };
   PortMapping other = At("192.0.2.1");
   other.container_port = 81;

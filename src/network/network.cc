@@ -164,7 +164,7 @@ absl::StatusOr<Added> Network::Add(const Attachment& attachment) {
   {
     absl::MutexLock lock(&mutex_);
     record.capabilities = CapabilitiesOf(attachment, pod_cidrs_);
-    PLIMSOLL_RETURN_IF_ERROR(CheckHostPorts(record, records_));
+    PLIMSOLL_RETURN_IF_ERROR(CheckHostPorts(record, attachment.remains, records_));
     // Under the same lock: of two simultaneous requests for one host port, one gets it.
     records_.insert_or_assign(record.id, record);
   }

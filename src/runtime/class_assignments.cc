@@ -27,6 +27,20 @@ std::map<std::string, qos::EffectiveClass> AsRecorded(const qos::HeldClasses& he
   return classes;
 }
 
+// True if `later` is another attempt at the same container, and `earlier` waits for a start that
+// won't come. A client that lost its state makes the next attempt beside the one that it never
+// started.
+bool Supersedes(const ContainerRecord& later, const ContainerRecord& earlier) {
+  return earlier.state == ContainerState::kCreated && !earlier.classes.empty() &&
+         later.sandbox_id == earlier.sandbox_id && later.spec.name == earlier.spec.name &&
+         later.spec.attempt > earlier.spec.attempt;
+}
+
+bool HasLiveContainers(const Objects& objects, const std::string& sandbox_id) {
+  return absl::c_any_of(objects.ContainersOf(sandbox_id),
+                        [](const auto& container) { return HasProcess(container->Snapshot()); });
+}
+
 // True if `held` results from undoing the change that is under way in `changing`.
 bool IsUndone(const qos::HeldClasses& changing, const qos::HeldClasses& held) {
   return absl::c_any_of(changing, [&held](const auto& one) {
@@ -99,6 +113,7 @@ qos::Target ClassAssignments::TargetOf(const SandboxRecord& record) const {
 absl::Status ClassAssignments::Reserve(SandboxRecord* record) const {
   if (options_.classes == nullptr || !options_.assign_classes) return absl::OkStatus();
   const SandboxSpec& spec = record->spec;
+  ReleaseRemains(*record);
   PLIMSOLL_ASSIGN_OR_RETURN(
       record->classes, options_.classes->Reserve(
                            qos::Level::kPod, record->id,
@@ -109,6 +124,7 @@ absl::Status ClassAssignments::Reserve(SandboxRecord* record) const {
 absl::Status ClassAssignments::Reserve(ContainerRecord* record) {
   if (options_.classes == nullptr || !options_.assign_classes) return absl::OkStatus();
   const ContainerSpec& spec = record->spec;
+  ReleaseEarlierAttempts(*record);
   // Waits before the first try: the registry counts each refusal.
   const bool releases_under_way = [this] {
     absl::MutexLock lock(&mutex_);
@@ -120,6 +136,93 @@ absl::Status ClassAssignments::Reserve(ContainerRecord* record) {
       options_.classes->Reserve(qos::Level::kContainer, record->id,
                                 absl::StrCat("container ", spec.name), spec.classes));
   return absl::OkStatus();
+}
+
+void ClassAssignments::ReleaseRemains(const SandboxRecord& pod) const {
+  for (const std::shared_ptr<Sandbox>& older : objects_->RemainsOf(pod)) {
+    // Another call that has the lock stops or removes it, and releases these itself.
+    if (!older->operation.TryLock()) continue;
+    if (!HasLiveContainers(*objects_, older->id)) Release(older->Snapshot());
+    older->operation.Unlock();
+  }
+}
+
+void ClassAssignments::ReleaseUnstarted(Container& container) const {
+  if (!container.operation.TryLock()) return;
+  {
+    absl::MutexLock lock(&container.classes);
+    const ContainerRecord record = container.Snapshot();
+    if (record.state == ContainerState::kCreated) Release(record);
+  }
+  container.operation.Unlock();
+}
+
+void ClassAssignments::ReleaseEarlierAttempts(const ContainerRecord& later) const {
+  for (const std::shared_ptr<Container>& other : objects_->ContainersOf(later.sandbox_id)) {
+    if (Supersedes(later, other->Snapshot())) ReleaseUnstarted(*other);
+  }
+}
+
+void ClassAssignments::ReleaseSuperseded() const {
+  if (options_.classes == nullptr) return;
+  for (const std::shared_ptr<Container>& container : objects_->Containers()) {
+    const ContainerRecord earlier = container->Snapshot();
+    if (earlier.state != ContainerState::kCreated || earlier.classes.empty()) continue;
+    const auto all = objects_->ContainersOf(earlier.sandbox_id);
+    const bool is_superseded = absl::c_any_of(all, [&earlier](const auto& other) {
+      const ContainerRecord later = other->Snapshot();
+      // A creation or removal that was cut off supersedes nothing.
+      return later.state != ContainerState::kRemoving && Supersedes(later, earlier);
+    });
+    if (is_superseded) ReleaseUnstarted(*container);
+  }
+}
+
+absl::Status ClassAssignments::Retake(Container& container) const {
+  if (options_.classes == nullptr) return absl::OkStatus();
+  absl::MutexLock alone(&container.classes);
+  const ContainerRecord record = container.Snapshot();
+  if (record.state != ContainerState::kCreated) return absl::OkStatus();
+  const qos::Target target = TargetOf(record);
+  const bool had_any =
+      absl::c_any_of(record.classes, [](const auto& held) { return !held.second.name.empty(); });
+  if (!had_any || !options_.classes->Effective(target, /*look=*/false).empty()) {
+    return absl::OkStatus();
+  }
+  qos::ClassNames asked;
+  for (const auto& [type, held] : record.classes) {
+    if (!held.implicit && !held.name.empty()) asked[type] = held.name;
+  }
+  const absl::StatusOr<qos::HeldClasses> held =
+      options_.classes->Reserve(qos::Level::kContainer, record.id, target.name, asked);
+  absl::Status taken = held.status();
+  if (taken.ok()) {
+    taken = options_.classes->Enforce(target);
+    if (!taken.ok()) options_.classes->Cancel(record.id);
+  }
+  if (!taken.ok()) {
+    return Annotate(taken,
+                    absl::StrCat("container ", record.spec.name, " (attempt ", record.spec.attempt,
+                                 ") gave up its classes to a later attempt"));
+  }
+  absl::MutexLock lock(&container.mutex);
+  container.record.classes = *held;
+  return absl::OkStatus();
+}
+
+std::vector<ClassHolder> ClassAssignments::Holders() const {
+  std::vector<ClassHolder> holders;
+  if (options_.classes == nullptr) return holders;
+  for (const qos::TypeReport& type : options_.classes->Describe()) {
+    for (const qos::ClassUse& use : type.classes) {
+      absl::MutexLock lock(&mutex_);
+      if (releases_.contains({type.name, use.info.name})) continue;
+      for (const qos::TargetName& holder : use.holders) {
+        holders.push_back({type.level, holder.id, absl::StrCat(type.name, " ", use.info.name)});
+      }
+    }
+  }
+  return holders;
 }
 
 absl::Status ClassAssignments::Enforce(const SandboxRecord& record) const {

@@ -26,6 +26,7 @@
 #include "base/worker_pool.h"
 #include "qos/registry.h"
 #include "runtime/engine_options.h"
+#include "runtime/inspection.h"
 #include "runtime/node_confinement.h"
 #include "runtime/objects.h"
 
@@ -60,9 +61,18 @@ class ClassAssignments {
 
   // Takes places in the classes that the record's spec asks for, and fills the record's `classes`.
   // Errors are the registry's. A container waits, some seconds at most, for places that are being
-  // released: the container that just exited may be its predecessor.
+  // released: the container that just exited may be its predecessor. Places of what the record
+  // supersedes are free: those of earlier attempts of the container that were never started, and
+  // those of the pod's remains (Objects::RemainsOf) in which nothing runs.
   absl::Status Reserve(SandboxRecord* record) const;
   absl::Status Reserve(ContainerRecord* record);
+  // Called before the start of a container: takes its classes again if a later attempt had them.
+  // Errors as of Reserve and Enforce; then it is in no class.
+  absl::Status Retake(Container& container) const
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(container.operation);
+  // Gives back the places of all containers that were never started and have a later attempt. For
+  // recovery, which has adopted them.
+  void ReleaseSuperseded() const;
   // Gives back the places that Reserve took for `id`, if Enforce never ran.
   void Cancel(const std::string& id) const;
   absl::Status Enforce(const SandboxRecord& record) const;
@@ -81,6 +91,9 @@ class ClassAssignments {
   // itself.
   void ReleaseAtExit(const std::shared_ptr<Container>& container,
                      const std::shared_ptr<void>& announced);
+
+  // All who hold classes, without places that are just being released.
+  std::vector<ClassHolder> Holders() const;
 
   // After a restart: ends a change that was cut off and enforces the classes as they are defined
   // now. `changed`: the record's `classes` differ and must be saved. The registry knows the holder
@@ -136,6 +149,11 @@ class ClassAssignments {
   qos::Target TargetOf(const ContainerRecord& record) const;
   qos::Target TargetOf(const SandboxRecord& record) const;
   absl::Status Adopt(const qos::Target& target, qos::HeldClasses* held, bool* changed) const;
+  // The later attempt's, or the pod's new sandbox's, part of Reserve.
+  void ReleaseEarlierAttempts(const ContainerRecord& later) const;
+  void ReleaseRemains(const SandboxRecord& pod) const;
+  // Releases the classes of a container that was never started, unless another call works on it.
+  void ReleaseUnstarted(Container& container) const;
   // The full ones among the classes that a container with `asked` would be in.
   Places FullClasses(const qos::ClassNames& asked) const;
   // Waits until no place in any of these classes is being released.
@@ -148,7 +166,7 @@ class ClassAssignments {
   const Objects* const objects_;
   const NodeConfinement* const confinement_;
   const std::shared_ptr<Presence> presence_;
-  absl::Mutex mutex_;
+  mutable absl::Mutex mutex_;
   Places releases_ ABSL_GUARDED_BY(mutex_);  // announced, not finished
   // Last, so that its threads end before what they use.
   WorkerPool releasers_{/*max_threads=*/4, /*max_queued=*/10000};

@@ -406,7 +406,9 @@ void ContainerCreation::Undo(ContainerRecord record,
   absl::Status unmade = parts_.options.runtime->Delete(record.id, record.cgroup_path);
   parts_.classes.Release(record);
   if (unmade.ok()) unmade = parts_.options.store->RemoveContainer(record.id);
-  if (unmade.ok()) return parts_.objects.ReleaseName(record.id);
+  // The name is free in any case: no client knows this container by it.
+  const absl::Cleanup release_name = [this, id = record.id] { parts_.objects.ReleaseName(id); };
+  if (unmade.ok()) return;
   parts_.options.events->Warn(
       record.sandbox_id, record.id,
       Annotate(unmade,

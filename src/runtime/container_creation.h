@@ -74,7 +74,7 @@ class ContainerCreation {
                               std::shared_ptr<image::LayerLease>* layers) const;
   // Records the values in force for the init.
   void NoteFirstValues(ContainerRecord* record) const;
-  // Undoes a creation that failed. If something can't be removed, the row and the name stay, and
+  // Undoes a creation that failed. If something can't be removed, the row stays, and
   // the container shows as one that can only be removed; `layers` stay with it.
   void Undo(ContainerRecord record, std::shared_ptr<image::LayerLease> layers) const;
 

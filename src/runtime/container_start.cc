@@ -70,6 +70,7 @@ absl::Status EngineImpl::StartContainer(absl::string_view id) {
     parts_.ends.exits.EndRefused(*container);
     return absl::FailedPreconditionError(record.message);
   }
+  PLIMSOLL_RETURN_IF_ERROR(parts_.classes.Retake(*container));
   {
     // Running from here on, so that an immediate exit finds the state it needs.
     absl::MutexLock lock(&container->mutex);

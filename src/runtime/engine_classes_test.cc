@@ -182,6 +182,91 @@ TEST_F(EngineClassesTest, WhatWasBeingMadeHoldsNothingAfterARestart) {
   EXPECT_THAT(rdt_.members, IsEmpty());
 }
 
+// kubelet that was killed between create and start makes the next attempt beside the first.
+TEST_F(EngineClassesTest, ALaterAttemptTakesThePlaceOfOneThatWasNeverStarted) {
+  const std::string pod = Pod();
+  ContainerSpec spec = Spec("a");
+  spec.classes = {{"rdt", "bronze"}};  // one place
+  const std::string first = *engine_->CreateContainer(pod, spec, "");
+  spec.attempt = 1;
+  const auto second = engine_->CreateContainer(pod, spec, "");
+  ASSERT_TRUE(second.ok()) << second.status();
+  EXPECT_THAT(rdt_.members, ElementsAre(Pair(*second, "bronze")));
+  EXPECT_EQ(engine_->GetContainer(first)->state, ContainerState::kCreated);
+  EXPECT_THAT(*engine_->ContainerClasses(first, false), IsEmpty());
+  // The first can't run without its class.
+  const absl::Status refused = engine_->StartContainer(first);
+  EXPECT_TRUE(absl::IsResourceExhausted(refused)) << refused;
+  EXPECT_THAT(std::string(refused.message()), HasSubstr("gave up its classes to a later attempt"));
+  EXPECT_EQ(engine_->GetContainer(first)->state, ContainerState::kCreated);
+  ASSERT_TRUE(engine_->StartContainer(*second).ok());
+  // One that runs keeps its place.
+  spec.attempt = 2;
+  EXPECT_TRUE(absl::IsResourceExhausted(engine_->CreateContainer(pod, spec, "").status()));
+  EXPECT_THAT(rdt_.members, ElementsAre(Pair(*second, "bronze")));
+  // With the place free the first may be started after all.
+  ASSERT_TRUE(engine_->RemoveContainer(*second).ok());
+  ASSERT_TRUE(engine_->StartContainer(first).ok());
+  EXPECT_THAT(rdt_.members, ElementsAre(Pair(first, "bronze")));
+  EXPECT_EQ(engine_->ContainerClasses(first, false)->at("rdt").name, "bronze");
+  EXPECT_THAT(oom_.members, Contains(Pair(first, "gold"))) << "a class by default";
+  runtime_.EndMonitor(first, ExitRecord{0, 0});
+  Wait(first);
+  EXPECT_FALSE(engine_->StartContainer(first).ok());
+  spec.attempt = 3;
+  EXPECT_TRUE(engine_->CreateContainer(pod, spec, "").ok()) << "that start took no place";
+}
+
+TEST_F(EngineClassesTest, ARestartLeavesSupersededContainersNoPlace) {
+  const std::string pod = Pod();
+  const std::string first = *Make(pod, "a", {{"rdt", "silver"}});  // two places
+  ContainerSpec spec = Spec("a");
+  spec.classes = {{"rdt", "silver"}};
+  spec.attempt = 1;
+  const std::string second = *engine_->CreateContainer(pod, spec, "");
+  Restart();
+  EXPECT_THAT(rdt_.members, ElementsAre(Pair(second, "silver")));
+  EXPECT_TRUE(Make(pod, "b", {{"rdt", "silver"}}).ok());
+  EXPECT_TRUE(absl::IsResourceExhausted(Make(pod, "c", {{"rdt", "silver"}}).status()));
+  EXPECT_TRUE(engine_->RemoveContainer(first).ok());
+}
+
+TEST_F(EngineClassesTest, APodsNextSandboxTakesThePlaceOfOneWithoutALife) {
+  SandboxSpec spec = SharedPid();
+  spec.classes = {{"net", "bronze"}};  // one place
+  const std::string first = *engine_->RunSandbox(spec, "");
+  spec.attempt = 1;
+  EXPECT_TRUE(absl::IsResourceExhausted(engine_->RunSandbox(spec, "").status())) << "it is Ready";
+  ASSERT_TRUE(EndPause(host_, engine_->GetSandbox(first)->pause, absl::InfiniteFuture()).ok());
+  const absl::Time deadline = absl::Now() + absl::Seconds(20);
+  while (engine_->GetSandbox(first)->state == SandboxState::kReady && absl::Now() < deadline) {
+    absl::SleepFor(absl::Milliseconds(5));
+  }
+  const auto second = engine_->RunSandbox(spec, "");
+  ASSERT_TRUE(second.ok()) << second.status();
+  EXPECT_THAT(net_.members, ElementsAre(Pair(*second, "bronze")));
+}
+
+TEST_F(EngineClassesTest, InspectionComparesHoldersWithWhatLives) {
+  const std::string pod = Pod({{"net", "silver"}});
+  const std::string id = *Make(pod, "a", {{"rdt", "bronze"}});
+  EXPECT_THAT(engine_->Inspect(), IsEmpty());
+  ASSERT_TRUE(engine_->RemoveContainer(id).ok());
+  ASSERT_TRUE(engine_->RemoveSandbox(pod).ok());
+  EXPECT_THAT(engine_->Inspect(), IsEmpty());
+  ASSERT_TRUE(
+      classes_->Reserve(qos::Level::kContainer, id, "container a", {{"rdt", "bronze"}}).ok());
+  ASSERT_TRUE(classes_->Reserve(qos::Level::kPod, pod, "pod", {{"net", "silver"}}).ok());
+  const std::vector<Finding> findings = engine_->Inspect();
+  ASSERT_EQ(findings.size(), 2u);
+  EXPECT_EQ(findings[0].difference, Difference::kStrayClassPlace);
+  EXPECT_EQ(findings[0].sandbox_id, pod);
+  EXPECT_EQ(findings[0].what, "holds a place in the class net silver, and is not recorded");
+  EXPECT_EQ(findings[1].difference, Difference::kStrayClassPlace);
+  EXPECT_EQ(findings[1].container_id, id);
+  EXPECT_THAT(findings[1].what, HasSubstr("rdt bronze"));
+}
+
 // The gate ClassResources on, off and on again, with a container that runs all the time.
 TEST_F(EngineClassesTest, SwitchedOffHoldersKeepWhatTheyHave) {
   const std::string pod = Pod();

@@ -40,7 +40,7 @@ class EngineImpl : public Engine {
         readings_(parts_.options, &parts_.objects),
         commands_(parts_.options, &parts_.objects, &parts_.classes),
         creation_(&parts_, boot_id_),
-        inspection_(parts_.options, boot_id_, &parts_.objects, &parts_.networks),
+        inspection_(parts_.options, boot_id_, &parts_.objects, &parts_.networks, &parts_.classes),
         layers_(parts_.options, &parts_.objects),
         recovery_(
             &parts_, &inspection_, &updates_, &pod_updates_, &layers_,
@@ -110,9 +110,13 @@ class EngineImpl : public Engine {
 
   // Removes everything of a sandbox that is not among Objects, its row last.
   absl::Status UnmakeSandbox(const SandboxRecord& record);
-  // Undoes a creation that failed. If something can't be removed, the row and the name stay, and
-  // the sandbox shows as one that can only be removed.
+  // Undoes a creation that failed. If something can't be removed, the row stays, and the
+  // sandbox shows as one that can only be removed.
   void UndoSandbox(SandboxRecord record);
+  // Gives back everything outside that a sandbox without containers holds: its PID namespace, its
+  // classes, its network with the host ports, and its namespaces. Whatever its state; an error can
+  // be repeated. The caller holds the sandbox's operation.
+  absl::Status GiveBack(const SandboxRecord& record);
   absl::Status StopSandboxLocked(const std::shared_ptr<Sandbox>& sandbox)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(sandbox->operation);
 

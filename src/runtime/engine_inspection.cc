@@ -37,6 +37,7 @@ InspectionInput EngineInspection::Places() const {
 
 std::vector<Finding> EngineInspection::LookOnce() const {
   InspectionInput input = Places();
+  input.holders = classes_->Holders();
   input.under_way = objects_->IdsInTheMaking();
   for (const std::shared_ptr<Sandbox>& sandbox : objects_->Sandboxes()) {
     if (IsBeingStopped(*sandbox)) input.under_way.push_back(sandbox->id);

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "runtime/class_assignments.h"
 #include "runtime/engine_options.h"
 #include "runtime/inspection.h"
 #include "runtime/objects.h"
@@ -13,13 +14,17 @@
 
 namespace plimsoll::runtime {
 
-// Uses the options, Objects and PodNetworks, which must outlive it. Thread-safe; changes nothing,
-// and holds no lock over a look.
+// Uses the options, Objects, PodNetworks and ClassAssignments, which must outlive it. Thread-safe;
+// changes nothing, and holds no lock over a look.
 class EngineInspection {
  public:
   EngineInspection(const EngineOptions& options, std::string boot_id, const Objects* objects,
-                   const PodNetworks* networks)
-      : options_(options), boot_id_(std::move(boot_id)), objects_(objects), networks_(networks) {}
+                   const PodNetworks* networks, const ClassAssignments* classes)
+      : options_(options),
+        boot_id_(std::move(boot_id)),
+        objects_(objects),
+        networks_(networks),
+        classes_(classes) {}
 
   // The places to look at: an input without the records, the same at a start and later.
   InspectionInput Places() const;
@@ -34,6 +39,7 @@ class EngineInspection {
   const std::string boot_id_;
   const Objects* const objects_;
   const PodNetworks* const networks_;
+  const ClassAssignments* const classes_;
 };
 
 }  // namespace plimsoll::runtime

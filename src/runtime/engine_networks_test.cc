@@ -5,6 +5,7 @@
 #include "base/wait_until_for_test.h"
 #include "linux/process_tree.h"
 #include "network/plugins_for_test.h"
+#include "qos/fake_type_for_test.h"
 #include "runtime/engine_fixture_for_test.h"
 #include "sqlite/database.h"
 
@@ -18,6 +19,7 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
 using ::testing::StartsWith;
+using ::testing::UnorderedElementsAre;
 
 constexpr char kConfig[] = R"({"cniVersion": "1.0.0", "name": "pods", "plugins": [
     {"type": "main", "capabilities": {"portMappings": true, "dns": true}}]})";
@@ -82,6 +84,7 @@ class SandboxNetworkTest : public EngineTest {
   }
 
   network::ScriptedPlugins scripts_;
+  qos::FakeKernel lane_;
 };
 
 TEST_F(SandboxNetworkTest, APodHasItsAddressesUntilItIsStopped) {
@@ -321,6 +324,94 @@ TEST_F(SandboxNetworkTest, WhatWasHalfMadeIsUndoneAtTheNextStart) {
   EXPECT_TRUE(WaitUntil([&] { return engine_->ListSandboxes().empty(); }));
   EXPECT_THAT(scripts_.calls(), ElementsAre("ADD main", "DEL main"));
   EXPECT_THAT(network_->Attached(), IsEmpty());
+  ExpectNothingLeft();
+}
+
+// A half made pod: its row, its class and its network, as a kill leaves them.
+TEST_F(SandboxNetworkTest, WhatWasHalfMadeGivesBackItsClassPlace) {
+  const auto make_types = [this] {
+    engine_.reset();
+    std::vector<std::unique_ptr<qos::ClassType>> types;
+    types.push_back(std::make_unique<qos::FakeType>(
+        &lane_, qos::FakeType::Options{.name = "lane", .level = qos::Level::kPod}));
+    classes_ = *qos::Registry::Create(std::move(types));
+  };
+  SandboxSpec spec = PodSpec("next");
+  spec.classes = {{"lane", "bronze"}};  // one place
+  for (const bool can_be_given_back : {true, false}) {
+    SCOPED_TRACE(can_be_given_back);
+    make_types();
+    SandboxRecord record;
+    record.id = RandomId();
+    record.spec = PodSpec();
+    record.classes["lane"].name = "bronze";
+    ASSERT_TRUE(store_.PutSandbox(record).ok());
+    lane_.members[record.id] = "bronze";
+    network::Attachment attachment;
+    attachment.id = record.id;
+    scripts_.Write("main", "exit 1");
+    EXPECT_FALSE(network_->Add(attachment).ok());
+    if (can_be_given_back) scripts_.WriteGood("main", kResult);
+    Restart();
+    if (can_be_given_back) {
+      EXPECT_TRUE(WaitUntil([&] { return engine_->ListSandboxes().empty(); }));
+    }
+    scripts_.WriteGood("main", kResult);
+    EXPECT_THAT(lane_.members, IsEmpty());
+    const auto next = engine_->RunSandbox(spec, "");
+    EXPECT_TRUE(next.ok()) << next.status();
+    EXPECT_THAT(Differences(), Not(Contains(Difference::kStrayClassPlace)));
+    for (const SandboxRecord& left : engine_->ListSandboxes()) {
+      EXPECT_TRUE(engine_->RemoveSandbox(left.id).ok());
+    }
+  }
+}
+
+// A network outage: neither ADD nor DEL succeeds.
+TEST_F(SandboxNetworkTest, AStopGivesBackWhatAFailedPodHolds) {
+  SandboxSpec spec = PodSpec();
+  spec.network.port_mappings = {{.container_port = 80, .host_port = 8080}};
+  scripts_.Write("main", "exit 1");
+  ASSERT_FALSE(engine_->RunSandbox(spec, "").ok());
+  ASSERT_EQ(engine_->ListSandboxes().size(), 1u);
+  const std::string failed = engine_->ListSandboxes().front().id;
+  EXPECT_THAT(std::string(engine_->StopSandbox(failed).message()), HasSubstr("plugin main DEL"));
+  SandboxSpec other = spec;
+  other.name = "other";
+  EXPECT_TRUE(absl::IsFailedPrecondition(engine_->RunSandbox(other, "").status()));
+  scripts_.WriteGood("main", kResult);
+  EXPECT_TRUE(engine_->StopSandbox(failed).ok());
+  EXPECT_THAT(network_->Attached(), IsEmpty());
+  EXPECT_FALSE(run_.Exists(absl::StrCat("sandboxes/", failed, "/net")));
+  const auto next = engine_->RunSandbox(other, "");
+  EXPECT_TRUE(next.ok()) << next.status();
+  for (const SandboxRecord& record : engine_->ListSandboxes()) {
+    EXPECT_TRUE(engine_->RemoveSandbox(record.id).ok());
+  }
+  ExpectNothingLeft();
+}
+
+TEST_F(SandboxNetworkTest, AFailedPodsRemainsDontKeepItFromBeingMadeAgain) {
+  SandboxSpec spec = PodSpec();
+  spec.network.port_mappings = {{.container_port = 80, .host_port = 8080}};
+  scripts_.Write("main", "exit 1");
+  ASSERT_FALSE(engine_->RunSandbox(spec, "").ok());
+  const std::string failed = engine_->ListSandboxes().front().id;
+  // Under its own name, while the remains still can't be given back.
+  scripts_.Write(
+      "main", absl::StrCat("case $CNI_COMMAND in ADD) echo '", kResult, "';; DEL) exit 1;; esac"));
+  const auto again = engine_->RunSandbox(spec, "");
+  ASSERT_TRUE(again.ok()) << again.status();
+  EXPECT_THAT(network_->Attached(), UnorderedElementsAre(failed, *again));
+  // The next sandbox of the pod has them removed, and waits for nothing.
+  scripts_.WriteGood("main", kResult);
+  ASSERT_TRUE(engine_->RemoveSandbox(*again).ok());
+  spec.attempt = 1;
+  const auto third = engine_->RunSandbox(spec, "");
+  ASSERT_TRUE(third.ok()) << third.status();
+  EXPECT_TRUE(WaitUntil([&] { return engine_->ListSandboxes().size() == 1; }));
+  EXPECT_THAT(network_->Attached(), ElementsAre(*third));
+  EXPECT_TRUE(engine_->RemoveSandbox(*third).ok());
   ExpectNothingLeft();
 }
 

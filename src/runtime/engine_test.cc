@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/synchronization/notification.h"
+#include "base/wait_until_for_test.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "runtime/engine_fixture_for_test.h"
@@ -109,7 +110,6 @@ TEST_F(EngineTest, WhatASandboxsUndoCannotTakeAwayStaysItsOwn) {
     EXPECT_TRUE(*cgroups_.Exists(left[0].cgroup_path));
     EXPECT_EQ(events_.Since(0).back().type, EventType::kWarning);
     EXPECT_THAT(events_.Since(0).back().message, HasSubstr("survives SIGKILL"));
-    EXPECT_TRUE(absl::IsAlreadyExists(engine_->RunSandbox(SharedPid(), "").status()));
     if (restart) {
       StartEngine();
       EXPECT_THAT(engine_->RecoveryTroubles(), IsEmpty());
@@ -119,9 +119,15 @@ TEST_F(EngineTest, WhatASandboxsUndoCannotTakeAwayStaysItsOwn) {
     }
     ExpectNothingLeft();
   }
+  // The pod's next sandbox has the name, and the remains removed.
+  cgroups_.faults.FailNext("AddProcess", absl::ResourceExhaustedError("no more"));
+  cgroups_.faults.FailNext("KillAll", absl::DeadlineExceededError("survives SIGKILL"));
+  ASSERT_FALSE(engine_->RunSandbox(SharedPid(), "").ok());
   const auto retried = engine_->RunSandbox(SharedPid(), "");
   ASSERT_TRUE(retried.ok()) << retried.status();
+  EXPECT_TRUE(WaitUntil([&] { return engine_->ListSandboxes().size() == 1; }));
   EXPECT_TRUE(engine_->RemoveSandbox(*retried).ok());
+  ExpectNothingLeft();
 }
 
 TEST_F(EngineTest, WhatAContainersUndoCannotTakeAwayStaysItsOwn) {
@@ -135,7 +141,9 @@ TEST_F(EngineTest, WhatAContainersUndoCannotTakeAwayStaysItsOwn) {
     EXPECT_EQ(left[0].state, ContainerState::kRemoving);
     EXPECT_THAT(*store_.LoadContainers(), SizeIs(1));
     EXPECT_TRUE(runtime_.has_traces(left[0].id));
-    EXPECT_TRUE(absl::IsAlreadyExists(engine_->CreateContainer(pod, Spec(), "").status()));
+    const auto next = engine_->CreateContainer(pod, Spec(), "");
+    ASSERT_TRUE(next.ok()) << "they hold no name: " << next.status();
+    EXPECT_TRUE(engine_->RemoveContainer(*next).ok());
     if (restart) {
       StartEngine();
       EXPECT_THAT(engine_->RecoveryTroubles(), IsEmpty());

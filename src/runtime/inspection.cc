@@ -1,5 +1,6 @@
 #include "runtime/inspection.h"
 
+#include <map>
 #include <set>
 #include <utility>
 
@@ -7,6 +8,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "absl/strings/strip.h"
 #include "base/random_id.h"
 #include "linux/cgroup/cgroup.h"
@@ -40,8 +42,15 @@ class Inspector {
         under_way_(input.under_way.begin(), input.under_way.end()),
         attached_(input.attached.begin(), input.attached.end()) {
     for (const DamagedRow& row : input.damaged) damaged_[row.id] = row.what;
-    for (const ContainerRecord& record : input.containers) known_containers_.insert(record.id);
-    for (const SandboxRecord& record : input.sandboxes) known_sandboxes_.insert(record.id);
+    for (const ContainerRecord& record : input.containers) {
+      known_containers_.insert(record.id);
+      if (IsLive(record.state)) may_hold_.insert(record.id);
+    }
+    for (const SandboxRecord& record : input.sandboxes) {
+      known_sandboxes_.insert(record.id);
+      // A NotReady one whose init died holds its classes until its stop.
+      if (record.state != SandboxState::kRemoving) may_hold_.insert(record.id);
+    }
   }
 
   void LookForCommands() {
@@ -157,6 +166,27 @@ class Inspector {
           .sandbox_id = id;
     }
     LookForGroups(places.value_or(std::vector<std::string>()));
+  }
+
+  // Compares the holders of classes with what lives.
+  void LookForHolders() {
+    std::map<std::pair<qos::Level, std::string>, std::vector<std::string>> strays;
+    for (const ClassHolder& holder : input_.holders) {
+      if (may_hold_.contains(holder.id) || under_way_.contains(holder.id)) continue;
+      strays[{holder.level, holder.id}].push_back(holder.what);
+    }
+    for (const auto& [key, classes] : strays) {
+      const auto& [level, id] = key;
+      const bool is_pod = level == qos::Level::kPod;
+      Finding& finding =
+          Add(D::kStrayClassPlace,
+              absl::StrCat("holds a place in the class ", absl::StrJoin(classes, ", "),
+                           (is_pod ? known_sandboxes_ : known_containers_).contains(id)
+                               ? ", and does not live any more"
+                               : ", and is not recorded"),
+              "frees the place");
+      (is_pod ? finding.sandbox_id : finding.container_id) = id;
+    }
   }
 
   void LookForImages() {
@@ -355,6 +385,7 @@ class Inspector {
   absl::flat_hash_map<std::string, std::string> damaged_;
   absl::flat_hash_set<std::string> known_containers_;
   absl::flat_hash_set<std::string> known_sandboxes_;
+  absl::flat_hash_set<std::string> may_hold_;  // classes
   std::vector<Finding> findings_;
 };
 
@@ -408,6 +439,8 @@ const char* DifferenceName(Difference difference) {
       return "StrayContainer";
     case D::kStraySandbox:
       return "StraySandbox";
+    case D::kStrayClassPlace:
+      return "StrayClassPlace";
     case D::kStrayWork:
       return "StrayWork";
     case D::kNotInspected:
@@ -436,6 +469,7 @@ std::vector<Finding> Inspect(const InspectionInput& input) {
   for (const ContainerRecord& record : input.containers) inspector.LookAt(record);
   for (const SandboxRecord& record : input.sandboxes) inspector.LookAt(record);
   inspector.LookForStrays();
+  inspector.LookForHolders();
   inspector.LookForImages();
   return inspector.TakeFindings();
 }

@@ -13,6 +13,7 @@
 #include "base/fs_root.h"
 #include "image/catalog.h"
 #include "linux/cgroup/cgroup.h"
+#include "qos/class_type.h"
 #include "runtime/oci/container_runtime.h"
 #include "runtime/store/records.h"
 
@@ -43,6 +44,7 @@ enum class Difference {
   kStraySandbox,          // files or mounts of a sandbox that is not recorded
   kStrayGroup,            // a control group with the name of a sandbox that is not recorded
   kStrayNetwork,          // network plugins hold something for a sandbox that is not recorded
+  kStrayClassPlace,       // a place in a QoS class is held for one that isn't there any more
   kStrayWork,             // files that an import or pull left when it was cut off
   kNotInspected,          // couldn't be inspected: nothing is done about it
 };
@@ -59,6 +61,13 @@ struct Finding {
   StrayExec stray;                 // of kStrayCommand
 };
 
+// A pod or container that counts as a member of a QoS class.
+struct ClassHolder {
+  qos::Level level = qos::Level::kContainer;
+  std::string id;
+  std::string what;  // "rdt gold"
+};
+
 struct InspectionInput {
   FsRoot host;
   FsRoot run;
@@ -71,6 +80,8 @@ struct InspectionInput {
   std::vector<std::string> under_way;
   // Ids of sandboxes for which network plugins hold something.
   std::vector<std::string> attached;
+  // Read before `under_way` and the records.
+  std::vector<ClassHolder> holders;
   const linux::CgroupManager* cgroups = nullptr;
   const ContainerRuntime* runtime = nullptr;
   // The state directory, with images/layers and containers/; nullopt: not inspected.

@@ -74,6 +74,18 @@ std::vector<std::shared_ptr<Container>> Objects::ContainersOf(const std::string&
   return all;
 }
 
+std::vector<std::shared_ptr<Sandbox>> Objects::RemainsOf(const SandboxRecord& pod) const {
+  std::vector<std::shared_ptr<Sandbox>> all = Sandboxes();
+  std::erase_if(all, [&pod](const auto& other) {
+    absl::MutexLock lock(&other->mutex);
+    const SandboxSpec& spec = other->record.spec;
+    return other->id == pod.id || spec.uid != pod.spec.uid || spec.name != pod.spec.name ||
+           spec.pod_namespace != pod.spec.pod_namespace ||
+           (other->record.state == SandboxState::kReady && !other->stopping);
+  });
+  return all;
+}
+
 std::vector<SandboxRecord> Objects::ListSandboxes() const {
   return RecordsOf<SandboxRecord>(ByAge(Sandboxes()));
 }

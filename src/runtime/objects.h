@@ -39,6 +39,10 @@ class Objects {
   std::vector<std::shared_ptr<Container>> Containers() const;
   std::vector<std::shared_ptr<Container>> ContainersOf(const std::string& sandbox_id) const;
 
+  // The other sandboxes of the same pod (namespace, name and uid) that are not Ready any more, or
+  // that a stop has begun to end.
+  std::vector<std::shared_ptr<Sandbox>> RemainsOf(const SandboxRecord& pod) const;
+
   // Copies of the records, newest first by creation and attempt: kubelet takes the first entry of a
   // name in a list for the latest attempt.
   std::vector<SandboxRecord> ListSandboxes() const;

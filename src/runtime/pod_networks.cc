@@ -35,8 +35,11 @@ absl::Status PodNetworks::Attach(const SandboxRecord& record, const std::string&
     return absl::OkStatus();
   }
   const absl::Time start = absl::Now();
-  PLIMSOLL_ASSIGN_OR_RETURN(const network::Added added,
-                            options_.network->Add(AttachmentOf(options_.run, record)));
+  network::Attachment attachment = AttachmentOf(options_.run, record);
+  if (!spec.network.port_mappings.empty()) {
+    for (const auto& older : objects_->RemainsOf(record)) attachment.remains.push_back(older->id);
+  }
+  PLIMSOLL_ASSIGN_OR_RETURN(const network::Added added, options_.network->Add(attachment));
   for (const std::string& warning : added.warnings) {
     options_.events->Add(EventType::kWarning, record.id, "", warning);
   }

@@ -24,9 +24,9 @@ class PodNetworks {
       : options_(options), objects_(objects) {}
 
   // Makes the plugins attach a pod, whose namespace is pinned, to its network, and writes the pod's
-  // addresses to its /etc/hosts. Does nothing for a pod without a network of its own. After a
-  // failure, Detach removes the remains. `file_label`: SELinux label of files for containers;
-  // empty: none.
+  // addresses to its /etc/hosts. Does nothing for a pod without a network of its own. Host ports of
+  // the pod's own older sandboxes don't count as taken (Objects::RemainsOf). After a failure,
+  // Detach removes the remains. `file_label`: SELinux label of files for containers; empty: none.
   absl::Status Attach(const SandboxRecord& record, const std::string& file_label) const;
   // Makes the plugins free all they hold for the pod; OK if they hold nothing. After an error the
   // call can be repeated while the namespace exists.

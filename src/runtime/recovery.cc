@@ -67,6 +67,7 @@ absl::Status Recovery::Run() {
     const Finding* finding = found(record.id);
     RecoverContainer(std::move(record), finding);
   }
+  parts_.classes.ReleaseSuperseded();
   RecoverSandboxes(std::move(input.sandboxes), found);
   RemoveStrays(findings);
   RecoverNetworks();
@@ -158,6 +159,16 @@ void Recovery::DetachLater(const std::string& sandbox_id) {
                  "its network can't be given back now (stop or remove the sandbox to try again)"));
   };
   if (!detachers_.TrySchedule(detach)) detach();
+}
+
+void Recovery::DetachRemains(const SandboxRecord& pod) {
+  for (const auto& older : parts_.objects.RemainsOf(pod)) {
+    const SandboxState state = older->Snapshot().state;
+    // Ready: a stop of it is under way, or has failed and is its client's to repeat.
+    const bool is_due = state == SandboxState::kRemoving ||
+                        (state == SandboxState::kNotReady && parts_.networks.IsAttached(older->id));
+    if (is_due) DetachLater(older->id);
+  }
 }
 
 void Recovery::DetachStray(const std::string& sandbox_id, bool keeps_group) {
@@ -323,11 +334,14 @@ void Recovery::RecoverContainer(ContainerRecord record, const Finding* found) {
   const bool was_live = HasProcess(record);
   if (finding.difference != Difference::kContainerRebooted) Reinstate(finding, &record);
   if (!Mend(finding, &record)) return;
-  const std::string key = finding.difference == Difference::kDamagedRow
-                              ? absl::StrCat("damaged/", record.id)
-                              : NameKey(record.sandbox_id, record.spec);
-  Trouble(finding,
-          parts_.objects.ReserveName(key, record.id, absl::StrCat("container ", record.id)));
+  // What is to be removed takes no name: a new attempt may have it.
+  if (record.state != ContainerState::kRemoving) {
+    const std::string key = finding.difference == Difference::kDamagedRow
+                                ? absl::StrCat("damaged/", record.id)
+                                : NameKey(record.sandbox_id, record.spec);
+    Trouble(finding,
+            parts_.objects.ReserveName(key, record.id, absl::StrCat("container ", record.id)));
+  }
   const std::string group = record.cgroup_path;
   auto layers = parts_.options.images->LeaseChain(record.chain_ids);
   Trouble(finding, layers.status());
@@ -350,13 +364,24 @@ void Recovery::RecoverContainer(ContainerRecord record, const Finding* found) {
 
 std::shared_ptr<Sandbox> Recovery::Adopt(SandboxRecord record, const Finding& finding) {
   const std::string id = record.id;
-  const std::string key = finding.difference == Difference::kDamagedRow
-                              ? absl::StrCat("damaged/", id)
-                              : NameKey(record.spec);
-  Trouble(finding, parts_.objects.ReserveName(key, id, absl::StrCat("sandbox ", id)));
+  // What is to be removed takes no name: a new attempt may have it.
+  if (record.state != SandboxState::kRemoving) {
+    const std::string key = finding.difference == Difference::kDamagedRow
+                                ? absl::StrCat("damaged/", id)
+                                : NameKey(record.spec);
+    Trouble(finding, parts_.objects.ReserveName(key, id, absl::StrCat("sandbox ", id)));
+  }
   auto sandbox = std::make_shared<Sandbox>(std::move(record));
   parts_.objects.AddSandbox(sandbox);
   return sandbox;
+}
+
+bool Recovery::Unmake(const Finding& finding, const SandboxRecord& record) {
+  parts_.classes.Release(record);  // free even if the rest can't be removed now
+  if (parts_.networks.IsAttached(record.id)) return false;  // DetachLater removes it
+  const absl::Status removed = life_cycle_.unmake(record);
+  Trouble(finding, removed);  // a client, or the next sandbox of the pod, can try again
+  return removed.ok();
 }
 
 void Recovery::RecoverSandbox(SandboxRecord record, const Finding* found) {
@@ -380,17 +405,10 @@ void Recovery::RecoverSandbox(SandboxRecord record, const Finding* found) {
   }
   switch (finding.difference) {
     case Difference::kSandboxHalfMade:
-    case Difference::kSandboxHalfRemoved: {
-      if (parts_.networks.IsAttached(record.id)) {
-        record.state = SandboxState::kRemoving;  // DetachLater removes it
-        break;
-      }
-      const absl::Status removed = life_cycle_.unmake(record);
-      if (removed.ok()) return;
-      Trouble(finding, removed);
-      record.state = SandboxState::kRemoving;  // a client can try again
+    case Difference::kSandboxHalfRemoved:
+      if (Unmake(finding, record)) return;
+      record.state = SandboxState::kRemoving;
       break;
-    }
     case Difference::kSandboxRebooted:
     case Difference::kSandboxBroken:
       Trouble(finding, parts_.ends.pid_namespaces.End(record));

@@ -57,6 +57,9 @@ class Recovery {
   // The troubles of Run, one sentence each: failed repairs, objects that could not be inspected,
   // damaged images.
   std::vector<std::string> Troubles() const;
+  // Makes another thread give back the networks of the pod's remains (Objects::RemainsOf). Those
+  // that are half made or half removed it removes. A new sandbox of the pod doesn't wait for them.
+  void DetachRemains(const SandboxRecord& pod);
   // Leaves networks whose detaching hasn't begun to the next start. For an engine that ends.
   void End() { ending_ = true; }
 
@@ -72,6 +75,8 @@ class Recovery {
   // Enforces the record of a container that may have processes: classes, an update that was cut
   // off, its group.
   void Reinstate(const Finding& finding, ContainerRecord* record);
+  // Removes a half made or half removed sandbox. False: remains are left, without a class.
+  bool Unmake(const Finding& finding, const SandboxRecord& record);
   void RecoverSandboxes(std::vector<SandboxRecord> records, FindingOf found);
   std::shared_ptr<Sandbox> Adopt(SandboxRecord record, const Finding& finding);
   // Registers a live container's group with the group manager, if that has to know it.

@@ -25,7 +25,7 @@ class RecoveryPartsTest : public PartsTest {
   void SetUp() override {
     parts_ = std::make_unique<EngineParts>(options_, "boot");
     inspection_ = std::make_unique<EngineInspection>(parts_->options, "boot", &parts_->objects,
-                                                     &parts_->networks);
+                                                     &parts_->networks, &parts_->classes);
     updates_ = std::make_unique<ContainerUpdates>(parts_->options, &parts_->confinement,
                                                   &parts_->classes, &parts_->pictures,
                                                   &parts_->handlers, &parts_->handler_updates);

@@ -235,6 +235,27 @@ TEST_F(RecoveryTest, OneBrokenObjectKeepsNoOtherFromBeingServed) {
   EXPECT_THAT(Differences(), IsEmpty());
 }
 
+// No client knows what a failed or cut-off creation left, so that holds no name.
+TEST_F(RecoveryTest, RemainsTakeNoName) {
+  const std::string pod = *engine_->RunSandbox(PodSpec(), "");
+  const std::string half = *engine_->CreateContainer(pod, Spec("half"), "");
+  engine_.reset();
+  Execute("UPDATE containers SET state = 5 WHERE id = '" + half + "'");
+  runtime_.faults.FailNext("Delete", absl::InternalError("a process survives SIGKILL"));
+  StartEngine();
+  ASSERT_EQ(engine_->GetContainer(half)->state, ContainerState::kRemoving);
+  EXPECT_TRUE(engine_->CreateContainer(pod, Spec("half"), "").ok());
+  EXPECT_TRUE(engine_->RemoveContainer(half).ok());
+  EXPECT_TRUE(absl::IsAlreadyExists(engine_->CreateContainer(pod, Spec("half"), "").status()))
+      << "the second has it";
+
+  store_.faults.FailNext("PutCreated", absl::ResourceExhaustedError("no space"));
+  runtime_.faults.FailNext("Delete", absl::InternalError("a process survives SIGKILL"));
+  EXPECT_FALSE(engine_->CreateContainer(pod, Spec("failed"), "").ok());
+  EXPECT_EQ(engine_->ListContainers().front().state, ContainerState::kRemoving);
+  EXPECT_TRUE(engine_->CreateContainer(pod, Spec("failed"), "").ok());
+}
+
 TEST_F(RecoveryTest, ADamagedRowIsShownAndCanBeRemoved) {
   const std::string pod = *engine_->RunSandbox(PodSpec(), "");
   const std::string other = *engine_->RunSandbox(PodSpec("other"), "");

@@ -195,6 +195,7 @@ absl::StatusOr<std::string> EngineImpl::RunSandbox(const SandboxSpec& spec,
   const std::string dropped = parts_.handlers.DropUnusableFacts(&record);
   PLIMSOLL_RETURN_IF_ERROR(parts_.handlers.CheckSize(record));
   std::move(release_name).Cancel();
+  recovery_.DetachRemains(record);
   PluginMaking making(parts_.plugin_hooks);
   absl::Cleanup undo = [&] { UndoSandbox(std::move(record)); };
   absl::Cleanup forget = [&] { parts_.groups.Forget(&record); };
@@ -249,7 +250,9 @@ absl::Status EngineImpl::UnmakeSandbox(const SandboxRecord& record) {
 
 void EngineImpl::UndoSandbox(SandboxRecord record) {
   const absl::Status unmade = UnmakeSandbox(record);
-  if (unmade.ok()) return parts_.objects.ReleaseName(record.id);
+  // The name is free in any case: no client knows this sandbox by it.
+  const absl::Cleanup release_name = [this, id = record.id] { parts_.objects.ReleaseName(id); };
+  if (unmade.ok()) return;
   parts_.options.events->Warn(
       record.id, "",
       Annotate(unmade,
@@ -257,6 +260,14 @@ void EngineImpl::UndoSandbox(SandboxRecord record) {
                "restart the daemon, to try again)"));
   record.state = SandboxState::kRemoving;
   parts_.objects.AddSandbox(std::make_shared<Sandbox>(std::move(record)));
+}
+
+absl::Status EngineImpl::GiveBack(const SandboxRecord& record) {
+  const absl::Status ended = parts_.ends.pid_namespaces.End(record);
+  parts_.classes.Release(record);
+  // Network plugins that are called again need the namespaces.
+  PLIMSOLL_RETURN_IF_ERROR(FirstError(ended, parts_.networks.Detach(record.id)));
+  return ReleaseSandboxPlace(parts_.options.host, parts_.options.run, record.id);
 }
 
 absl::Status EngineImpl::StopSandboxLocked(const std::shared_ptr<Sandbox>& sandbox) {
@@ -272,25 +283,18 @@ absl::Status EngineImpl::StopSandboxLocked(const std::shared_ptr<Sandbox>& sandb
     record = sandbox->record;
   }
   PLIMSOLL_RETURN_IF_ERROR(MarkAsStopping(parts_.options.run, record));
-  PLIMSOLL_RETURN_IF_ERROR(parts_.ends.pid_namespaces.End(record));
-  PLIMSOLL_RETURN_IF_ERROR(parts_.networks.Detach(record.id));
+  // A pod whose init has died is NotReady already, but still holds its classes and its network.
+  PLIMSOLL_RETURN_IF_ERROR(GiveBack(record));
+  absl::MutexLock lock(&sandbox->mutex);
+  sandbox->stop_told = true;
+  if (sandbox->record.state == SandboxState::kNotReady) return absl::OkStatus();
   PLIMSOLL_RETURN_IF_ERROR(
-      ReleaseSandboxPlace(parts_.options.host, parts_.options.run, sandbox->id));
-  {
-    absl::MutexLock lock(&sandbox->mutex);
-    sandbox->stop_told = true;
-    if (sandbox->record.state != SandboxState::kNotReady) {
-      PLIMSOLL_RETURN_IF_ERROR(
-          CheckTransition(sandbox->id, sandbox->record.state, SandboxState::kNotReady));
-      sandbox->record.state = SandboxState::kNotReady;
-      sandbox->unsaved = true;
-      // Told even if it can't be saved: no process of it runs, and the next daemon would find that.
-      parts_.options.events->Add(EventType::kSandboxStopped, sandbox->record,
-                                 FullName(sandbox->record.spec));
-    }
-  }
-  // A pod whose init has died is NotReady already, but still holds its classes.
-  parts_.classes.Release(record);
+      CheckTransition(sandbox->id, sandbox->record.state, SandboxState::kNotReady));
+  sandbox->record.state = SandboxState::kNotReady;
+  sandbox->unsaved = true;
+  // Told even if it can't be saved: no process of it runs, and the next daemon would find that.
+  parts_.options.events->Add(EventType::kSandboxStopped, sandbox->record,
+                             FullName(sandbox->record.spec));
   return absl::OkStatus();
 }
 
@@ -298,7 +302,9 @@ absl::Status EngineImpl::StopSandbox(absl::string_view id) {
   PLIMSOLL_ASSIGN_OR_RETURN(const auto sandbox, parts_.objects.FindSandbox(id));
   const CallOff call_off(sandbox->turns, sandbox->id);
   absl::MutexLock operation(&sandbox->operation);
-  if (sandbox->Snapshot().state == SandboxState::kRemoving) return absl::OkStatus();
+  const SandboxRecord found = sandbox->Snapshot();
+  // Half made or half removed: it stays so, and holds nothing after this.
+  if (found.state == SandboxState::kRemoving) return GiveBack(found);
   PLIMSOLL_RETURN_IF_ERROR(StopSandboxLocked(sandbox));
   const absl::Status saved = SaveStopped(*parts_.options.store, *sandbox);
   if (saved.ok()) return saved;
@@ -318,9 +324,7 @@ absl::Status EngineImpl::RemoveSandbox(absl::string_view id) {
   const SandboxRecord found = sandbox->Snapshot();
   absl::Status saved;
   if (found.state == SandboxState::kRemoving) {
-    // A half made or half removed sandbox may still have its PID namespace and its network.
-    PLIMSOLL_RETURN_IF_ERROR(parts_.ends.pid_namespaces.End(found));
-    PLIMSOLL_RETURN_IF_ERROR(parts_.networks.Detach(found.id));
+    PLIMSOLL_RETURN_IF_ERROR(GiveBack(found));
   } else {
     PLIMSOLL_RETURN_IF_ERROR(StopSandboxLocked(sandbox));
     saved = SaveStopped(*parts_.options.store, *sandbox);

@@ -1,5 +1,7 @@
 #include "runtime/writable_usage.h"
 
+#include <sys/stat.h>
+
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -11,6 +13,20 @@ namespace {
 
 // <state>/containers/<id>/upper (runtime/oci/crun_runtime.h)
 constexpr char kContainers[] = "containers";
+constexpr char kImages[] = "images";
+
+// The directory by which clients know the layers' file system: the images', unless that is another
+// one. kubelet takes two names for two file systems (KEP-4191) and then evicts by each.
+std::string NameOfFileSystem(const FsRoot& state) {
+  struct stat containers = {};
+  const absl::StatusOr<struct stat> found = state.Stat(kContainers);
+  // Without containers so far their directory will be made in `state` itself.
+  const bool is_known = found.ok() || fstat(state.fd(), &containers) == 0;
+  if (found.ok()) containers = *found;
+  const absl::StatusOr<struct stat> images = state.Stat(kImages);
+  const bool is_one = is_known && images.ok() && images->st_dev == containers.st_dev;
+  return state.PathOf(is_one ? kImages : kContainers);
+}
 
 // The disk's rest after a walk, in times of that walk's duration.
 constexpr int kRest = 10;
@@ -71,7 +87,7 @@ void WritableUsage::WalkAside(absl::Duration max_age) {
 absl::StatusOr<std::shared_ptr<const WritableLayers>> WritableUsage::Walk() const {
   const absl::Time now = absl::Now();
   auto layers = std::make_shared<WritableLayers>();
-  layers->directory = state_.PathOf(kContainers);
+  layers->directory = NameOfFileSystem(state_);
   layers->measured = now;
   layers->unix_nanos = absl::ToUnixNanos(now);
   absl::StatusOr<std::vector<std::string>> ids = state_.List(kContainers);

@@ -23,7 +23,7 @@
 namespace plimsoll::runtime {
 
 struct WritableLayers {
-  std::string directory;   // parent of all the layers
+  std::string directory;   // names their file system: as the images' directory, if that has both
   absl::Time measured;     // when the walk began
   int64_t unix_nanos = 0;  // the same
   DiskUsage total;

@@ -13,6 +13,7 @@
 #include "base/wait_until_for_test.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "linux/mounts.h"
 
 namespace plimsoll::runtime {
 namespace {
@@ -41,6 +42,21 @@ TEST(WritableUsageTest, SumsTheUpperDirectories) {
   EXPECT_EQ((*layers)->by_container.at("b").inodes, 3u);
   EXPECT_GE((*layers)->by_container.at("b").bytes, 300'000u);
   EXPECT_EQ((*layers)->total.inodes, 5u);
+}
+
+TEST(WritableUsageTest, NamesTheImagesFileSystemIfItIsTheSame) {
+  TestDir dir;
+  WritableUsage usage(dir.root());
+  ASSERT_TRUE(dir.root().MakeDirs("images").ok());
+  const auto name = [&] { return (*usage.Read(absl::ZeroDuration()))->directory; };
+  EXPECT_EQ(name(), dir.root().PathOf("images")) << "before the first container";
+  ASSERT_TRUE(dir.root().MakeDirs("containers").ok());
+  EXPECT_EQ(name(), dir.root().PathOf("images"));
+  if (geteuid() != 0) GTEST_SKIP() << "a mount needs root";
+  const std::string containers = dir.root().PathOf("containers");
+  ASSERT_TRUE(linux::MountTmpfs(containers, 1 << 20, "").ok());
+  EXPECT_EQ(name(), containers) << "a disk of their own";
+  EXPECT_TRUE(linux::Unmount(containers, /*lazy=*/false).ok());
 }
 
 TEST(WritableUsageTest, WalksAgainOnlyForThoseWhoNeedItFresh) {
