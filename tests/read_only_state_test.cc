@@ -120,6 +120,16 @@ class ReadOnlyStateTest : public NodeTest {
     EXPECT_EQ(status.error_code(), grpc::StatusCode::FAILED_PRECONDITION) << status.error_message();
     EXPECT_THAT(status.error_message(), HasSubstr("Read-only file system"));
   }
+  // The reason why the runtime isn't ready; empty: it is.
+  std::string NotReadyReason() {
+    cri::StatusResponse response;
+    grpc::ClientContext context;
+    EXPECT_TRUE(node_.runtime().Status(&context, {}, &response).ok());
+    for (const cri::RuntimeCondition& condition : response.status().conditions()) {
+      if (condition.type() == "RuntimeReady" && !condition.status()) return condition.reason();
+    }
+    return "";
+  }
   std::set<std::string> Pods() {
     cri::ListPodSandboxResponse pods;
     grpc::ClientContext context;
@@ -137,7 +147,9 @@ class ReadOnlyStateTest : public NodeTest {
 TEST_F(ReadOnlyStateTest, WhatMustBeWrittenIsRefusedAndWhatWasAcknowledgedStays) {
   const std::string pod = RunPod();
   const std::string container = Start(pod, Shell("sleep 1000"));
+  EXPECT_EQ(NotReadyReason(), "");
   Fail();
+  EXPECT_EQ(NotReadyReason(), "StateReadOnly");
   std::string id;
   ExpectReadOnly(TryRunPod(PodConfig(), &id));
   ExpectReadOnly(TryCreate(pod, Shell("true"), &id));
@@ -151,6 +163,7 @@ TEST_F(ReadOnlyStateTest, WhatMustBeWrittenIsRefusedAndWhatWasAcknowledgedStays)
   EXPECT_EQ(ExecOutput(container, "echo here"), "here\n");
 
   Replace();
+  EXPECT_EQ(NotReadyReason(), "");
   EXPECT_EQ(Pods(), std::set<std::string>{pod});
   EXPECT_EQ(Status(container).state(), cri::CONTAINER_RUNNING);
   EXPECT_EQ(ExecOutput(container, "echo here"), "here\n");

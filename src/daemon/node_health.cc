@@ -1,6 +1,7 @@
 #include "daemon/node_health.h"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
 
@@ -12,6 +13,7 @@
 #include "absl/time/time.h"
 #include "base/human_bytes.h"
 #include "base/status.h"
+#include "base/unique_fd.h"
 
 namespace plimsoll::daemon {
 namespace {
@@ -32,6 +34,18 @@ absl::Status CheckDirectory(const FsRoot& host, const char* what, const std::str
     return absl::OkStatus();
   }
   return NotReadyFor("DirectoryUnusable", ErrnoStatus(errno, absl::StrCat(what, " ", path)));
+}
+
+// Whether a failing disk has made its file system read-only. A file without a name is tried: the
+// kernel refuses it as any write. A full disk is no such error (HasRoomToRecord).
+absl::Status CheckWritable(const FsRoot& directory) {
+  const UniqueFd probe(
+      openat(directory.fd(), ".", O_TMPFILE | O_WRONLY | O_CLOEXEC, S_IRUSR | S_IWUSR));
+  if (probe.valid() || errno != EROFS) return absl::OkStatus();
+  return absl::FailedPreconditionError(absl::StrCat(
+      "StateReadOnly: the file system of the state directory ", directory.path(),
+      " is read-only: no pod can be started; those there run on and can be stopped. Look for the "
+      "disk's errors in the kernel's log, mend it, and mount it writable again"));
 }
 
 }  // namespace
@@ -85,6 +99,7 @@ absl::Status NodeHealth::RuntimeReady() const {
   if (const absl::Status status = parts_.runtime->Ready(); !status.ok()) {
     return NotReadyFor("RuntimeProgramMissing", status);
   }
+  PLIMSOLL_RETURN_IF_ERROR(CheckWritable(parts_.state));
   PLIMSOLL_RETURN_IF_ERROR(CheckDirectory(parts_.host, "state directory", parts_.state_directory));
   PLIMSOLL_RETURN_IF_ERROR(CheckDirectory(parts_.host, "run directory", parts_.run_directory));
   const absl::StatusOr<bool> cgroups = parts_.cgroups->Exists("/");

@@ -1,5 +1,10 @@
 #include "daemon/node_health.h"
 
+#include <fcntl.h>
+#include <sys/mount.h>
+#include <unistd.h>
+
+#include <cerrno>
 #include <optional>
 #include <string>
 #include <vector>
@@ -7,6 +12,7 @@
 #include "absl/cleanup/cleanup.h"
 #include "absl/strings/str_cat.h"
 #include "base/dir_for_test.h"
+#include "base/unique_fd.h"
 #include "cri/mocks_for_test.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -116,6 +122,40 @@ TEST_F(NodeHealthTest, WhatAPodNeedsIsRequired) {
               ElementsAre(HasSubstr(absl::StrCat("RuntimeReady: DirectoryUnusable: run directory ",
                                                  dir_.path(), "/run"))));
   EXPECT_TRUE(health_->Alive().ok()) << "a restart would mend none of this";
+}
+
+TEST_F(NodeHealthTest, AStateDirectoryThatIsReadOnlyIsToldUntilItIsWritable) {
+  const std::string state = dir_.path() + "/state";
+  ASSERT_TRUE(linux::MountTmpfs(state, 64 << 10).ok());
+  const absl::Cleanup unmount = [&] {
+    health_.reset();
+    EXPECT_TRUE(linux::Unmount(state).ok());
+  };
+  health_.emplace(NodeHealth::Parts{.host = *FsRoot::Open("/"),
+                                    .state = *dir_.root().Sub("state"),
+                                    .state_directory = state,
+                                    .run_directory = dir_.path() + "/run",
+                                    .runtime = &runtime_,
+                                    .cgroups = &cgroups_,
+                                    .network = [this] { return network_; },
+                                    .network_patience = absl::Minutes(1),
+                                    .lanes = [this] { return lanes_; }});
+  EXPECT_TRUE(health_->RuntimeReady().ok()) << health_->RuntimeReady();
+  constexpr unsigned long kFlags = MS_REMOUNT | MS_NOSUID | MS_NODEV | MS_NOEXEC;
+  ASSERT_EQ(mount(nullptr, state.c_str(), nullptr, kFlags | MS_RDONLY, nullptr), 0);
+  EXPECT_THAT(
+      std::string(health_->RuntimeReady().message()),
+      HasSubstr(absl::StrCat("StateReadOnly: the file system of the state directory ", state)));
+  ASSERT_EQ(mount(nullptr, state.c_str(), nullptr, kFlags, nullptr), 0);
+  EXPECT_TRUE(health_->RuntimeReady().ok()) << health_->RuntimeReady();
+  // A full disk is told as such.
+  EXPECT_FALSE(dir_.root().ReplaceFile("state/all", std::string(128 << 10, 'x')).ok());
+  const UniqueFd file(open((state + "/rest").c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
+  const std::string block(4096, 'x');
+  while (write(file.get(), block.data(), block.size()) > 0) {
+  }
+  EXPECT_EQ(errno, ENOSPC);
+  EXPECT_TRUE(health_->RuntimeReady().ok()) << health_->RuntimeReady();
 }
 
 TEST_F(NodeHealthTest, CallsThatWaitForNobodyElseMustGetTheirTurn) {

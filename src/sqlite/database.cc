@@ -12,6 +12,7 @@
 #include "base/regular_file.h"
 #include "base/status.h"
 #include "base/unique_fd.h"
+#include "sqlite/log_header.h"
 
 namespace plimsoll::sqlite {
 namespace {
@@ -144,6 +145,10 @@ absl::StatusOr<std::unique_ptr<Database>> Database::Open(const std::string& path
   if (!fault.empty()) {
     return absl::FailedPreconditionError(
         absl::StrCat("database ", path, ": ", fault, damage_advice));
+  }
+  if (const std::string lost = FaultOfLog(path); !lost.empty()) {
+    return absl::DataLossError(
+        absl::StrCat("database ", path, ": is damaged: ", lost, damage_advice));
   }
   // SQLite gives a new file the umask's mode, and its log the file's. A failure is SQLite's to
   // tell.

@@ -84,8 +84,9 @@ class Statement {
 class Database {
  public:
   // Opens the file, or makes it for its owner alone. FAILED_PRECONDITION where it can be read but
-  // not written, or is no regular file. The errors of a damaged database, and of anything else in
-  // its place, end with `damage_advice`.
+  // not written, or is no regular file. DATA_LOSS also where its log has lost its header, and so
+  // all commits in it. The errors of a damaged database, and of anything else in its place, end
+  // with `damage_advice`.
   static absl::StatusOr<std::unique_ptr<Database>> Open(const std::string& path,
                                                         Durability durability,
                                                         std::string damage_advice = "");

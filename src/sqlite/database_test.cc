@@ -57,6 +57,39 @@ TEST_F(DatabaseTest, ValuesRoundTrip) {
   EXPECT_EQ(*database_->QueryInteger("SELECT count(*) FROM t WHERE b IS NULL OR k IS NULL"), 0);
 }
 
+// SQLite would take a log with a damaged header for an empty one.
+TEST_F(DatabaseTest, ALogThatLostItsHeaderIsDataLoss) {
+  ASSERT_EQ(*database_->QueryText("PRAGMA journal_mode = WAL"), "wal");
+  ASSERT_TRUE(database_->Execute("INSERT INTO t VALUES ('a', 1, NULL)").ok());
+  const FsRoot killed = *FsRoot::OpenOrCreate(dir_.root().PathOf("killed"));
+  ASSERT_TRUE(killed.ReplaceFile("test.db", *dir_.root().Read("test.db")).ok());
+  const std::string log = *dir_.root().Read("test.db-wal");
+  const auto open_with = [&](const std::string& bytes) {
+    EXPECT_TRUE(killed.ReplaceFile("test.db-wal", bytes).ok());
+    return Database::Open(killed.PathOf("test.db"), Durability::kFull, "; mend it");
+  };
+  for (const size_t at : {0, 5, 9, 17, 30}) {
+    std::string damaged = log;
+    damaged[at] ^= 0x55;
+    const absl::Status status = open_with(damaged).status();
+    EXPECT_TRUE(absl::IsDataLoss(status)) << at << ": " << status;
+    EXPECT_THAT(std::string(status.message()), HasSubstr("test.db-wal has a broken header"));
+    EXPECT_THAT(std::string(status.message()), ::testing::EndsWith("; mend it"));
+    EXPECT_EQ(*killed.Read("test.db-wal"), damaged) << "the log was touched";
+  }
+  // The header alone is lost, the commits are there.
+  EXPECT_TRUE(absl::IsDataLoss(open_with(std::string(32, 0) + log.substr(32)).status()));
+  // A power cut may leave these of a log that had no commit yet.
+  for (const std::string& harmless :
+       {std::string(), log.substr(0, 20), log.substr(0, 32), std::string(32, 'x'),
+        std::string(32, 0), std::string(log.size(), 0)}) {
+    EXPECT_TRUE(open_with(harmless).ok()) << harmless.size();
+  }
+  auto whole = open_with(log);
+  ASSERT_TRUE(whole.ok()) << whole.status();
+  EXPECT_EQ(*(*whole)->QueryInteger("SELECT count(*) FROM t"), 1);
+}
+
 TEST_F(DatabaseTest, ItsFileIsTheOwnersAlone) {
   for (const char* suffix : {"", "-wal", "-shm"}) {
     ASSERT_TRUE(database_

@@ -1,6 +1,8 @@
 #include "topology/zone_tree.h"
 
 #include <algorithm>
+#include <cstdint>
+#include <map>
 #include <set>
 #include <utility>
 
@@ -45,6 +47,24 @@ void CheckTexts(const Topology& topology, std::vector<std::string>& faults) {
       CheckText(zone, "the name of attribute", name, faults);
     }
   }
+}
+
+// Amounts with a binary suffix are cut to Kubernetes' most when they are read. No other amount with
+// such a suffix is as large.
+bool IsAbove(const resources::Quantity& amount, const resources::Quantity& most) {
+  return amount > most ||
+         (amount == most && amount.format() == resources::Quantity::Format::kBinarySi);
+}
+
+// A sum that is too large already has had its fault.
+void AddToSum(const Zone& zone, const ZoneResource& resource, const resources::Quantity& most,
+              resources::Quantity& sum, std::vector<std::string>& faults) {
+  if (sum > most) return;
+  sum = sum + resource.capacity;
+  if (sum <= most) return;
+  AddBad(faults, zone,
+         absl::StrCat("brings the node's capacity of resource \"", resource.name, "\" to ",
+                      sum.Canonical(), "; at most 2^63-1 is possible"));
 }
 
 // The CPUs of a zone's own attribute; empty, with a fault, if that is no list.
@@ -117,6 +137,8 @@ void ZoneTree::IndexNames(Faults& faults) {
 }
 
 void ZoneTree::CheckResources(Faults& faults) const {
+  const resources::Quantity most = resources::Quantity::FromInt(INT64_MAX);  // Kubernetes' most
+  std::map<std::string, resources::Quantity> sums;
   for (const Zone& zone : topology_.zones) {
     std::set<std::string> names;
     for (const ZoneResource& resource : zone.resources) {
@@ -129,6 +151,12 @@ void ZoneTree::CheckResources(Faults& faults) const {
         AddBad(faults, zone,
                absl::StrCat("has a negative amount of resource \"", resource.name,
                             "\": ", resource.capacity.text()));
+      } else if (IsAbove(resource.capacity, most)) {
+        AddBad(faults, zone,
+               absl::StrCat("has a capacity of resource \"", resource.name, "\" of ",
+                            resource.capacity.text(), "; at most 2^63-1 is possible"));
+      } else {
+        AddToSum(zone, resource, most, sums[resource.name], faults);
       }
     }
   }

@@ -95,6 +95,24 @@ TEST(ZoneTreeTest, RefusesNothing) {
   EXPECT_EQ(Why({}), "a topology without zones");
 }
 
+// Clients count in 64 bits: a larger capacity would be cut, or would wrap.
+TEST(ZoneTreeTest, RefusesACapacityAboveAnInt64) {
+  Topology topology = {{TreeOf("a", "")}};
+  for (const char* text : {"9223372036854775808", "8Ei"}) {
+    topology.zones[0].resources = {{"example.com/gpu", *Quantity::Parse(text)}};
+    EXPECT_THAT(Why(topology), HasSubstr(absl::StrCat("zone \"a\" has a capacity of resource "
+                                                      "\"example.com/gpu\" of ",
+                                                      text)));
+  }
+  topology.zones[0].resources = {{"example.com/gpu", *Quantity::Parse("9223372036854775807")}};
+  EXPECT_TRUE(ZoneTree::Build(topology).ok());
+  // The node's is the sum over its zones.
+  topology.zones.push_back(TreeOf("b", ""));
+  topology.zones[1].resources = {{"example.com/gpu", *Quantity::Parse("1")}};
+  EXPECT_THAT(Why(topology), HasSubstr("zone \"b\" brings the node's capacity of resource "
+                                       "\"example.com/gpu\" to 9223372036854775808"));
+}
+
 TEST(ZoneTreeTest, TellsAllThatIsWrong) {
   Topology topology = {
       {TreeOf("a", "b"), TreeOf("c", "", "0"), TreeOf("c", "", "x"), TreeOf("d", "", "0-1")}};

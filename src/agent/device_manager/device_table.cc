@@ -48,9 +48,12 @@ absl::Status DeviceTable::CheckPutLocked(const std::string& resource) const {
                      " has devices of the agent's configuration; a resource is either a "
                      "plugin's or the configuration's"));
   }
-  if (!entries_.contains(resource) && entries_.size() == kMaxPlugins) {
-    return absl::ResourceExhaustedError(
-        absl::StrCat("there are ", kMaxPlugins, " resources of device plugins; at most so many"));
+  const bool has_room = entries_.contains(resource) || entries_.size() < kMaxPlugins ||
+                        std::any_of(entries_.begin(), entries_.end(),
+                                    [](const auto& each) { return EndOf(each.second) != kNever; });
+  if (!has_room) {
+    return absl::ResourceExhaustedError(absl::StrCat(
+        "there are ", kMaxPlugins, " resources of device plugins that serve; at most so many"));
   }
   return absl::OkStatus();
 }
@@ -64,11 +67,23 @@ absl::StatusOr<std::shared_ptr<Plugin>> DeviceTable::Put(const std::string& reso
                                                          std::shared_ptr<Plugin> plugin) {
   const absl::MutexLock lock(&mutex_);
   PLIMSOLL_RETURN_IF_ERROR(CheckPutLocked(resource));
+  if (!entries_.contains(resource) && entries_.size() == kMaxPlugins) DropNextToLeave();
   Entry& entry = entries_[resource];
   entry.resource.has_preference = plugin->has_preference();
   entry.resource.is_served = true;
   entry.leave.reset();
   return std::exchange(entry.plugin, std::move(plugin));
+}
+
+void DeviceTable::DropNextToLeave() {
+  const auto next = std::min_element(
+      entries_.begin(), entries_.end(),
+      [](const auto& a, const auto& b) { return EndOf(a.second) < EndOf(b.second); });
+  if (next != entries_.end() && EndOf(next->second) != kNever) entries_.erase(next);
+}
+
+SteadyTime DeviceTable::EndOf(const Entry& entry) {
+  return entry.plugin == nullptr ? kNever : entry.leave.value_or(kNever);
 }
 
 DeviceTable::Entry* DeviceTable::FindOf(const std::string& resource, const Plugin* plugin) {

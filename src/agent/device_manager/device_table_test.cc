@@ -95,6 +95,26 @@ TEST_F(DeviceTableTest, APluginThatGoesLeavesItsDevicesUnhealthyFor5Minutes) {
   EXPECT_EQ(table_.Find(kTpu).status().code(), absl::StatusCode::kUnavailable);
 }
 
+TEST_F(DeviceTableTest, APlaceIsFreeOnceItsPluginHasGone) {
+  std::vector<std::shared_ptr<Plugin>> plugins;
+  for (size_t i = 1; i < DeviceTable::kMaxPlugins; ++i) {
+    plugins.push_back(Put(absl::StrCat("example.com/r", i)));
+    table_.SetDevices(absl::StrCat("example.com/r", i), plugins.back().get(), {Named("0")});
+  }
+  EXPECT_EQ(table_.CheckPut(kTpu).code(), absl::StatusCode::kResourceExhausted);
+  table_.SetGone("example.com/r7", plugins[6].get());
+  now_ += std::chrono::minutes(1);
+  table_.SetGone("example.com/r3", plugins[2].get());
+  EXPECT_TRUE(table_.CheckPut(kTpu).ok());
+  Put(kTpu);
+  EXPECT_FALSE(table_.Capacity().contains("example.com/r7")) << "the first that went";
+  EXPECT_TRUE(table_.Capacity().contains("example.com/r3"));
+  Put("example.com/npu");
+  EXPECT_TRUE(table_.Capacity().contains("example.com/expected")) << "its plugin is to come";
+  EXPECT_EQ(table_.Put("example.com/more", plugins[0]).status().code(),
+            absl::StatusCode::kResourceExhausted);
+}
+
 TEST_F(DeviceTableTest, APluginThatComesBackTakesItsResource) {
   const auto first = Put(kTpu);
   table_.SetDevices(kTpu, first.get(), {Named("0")});

@@ -7,8 +7,8 @@
 
 #include "absl/algorithm/container.h"
 #include "absl/cleanup/cleanup.h"
+#include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
 #include "absl/time/clock.h"
 #include "base/monotonic_time.h"
 #include "base/status.h"
@@ -20,8 +20,10 @@
 namespace plimsoll::linux {
 namespace {
 
-// The most time for freezing: a task in an uninterruptible sleep holds it up.
-constexpr absl::Duration kFreezePatience = absl::Milliseconds(50);
+// The most time for freezing, in the first round and in later ones: a task in an uninterruptible
+// sleep holds it up. Thousands of tasks take longer than the first.
+constexpr absl::Duration kFirstFreezePatience = absl::Milliseconds(50);
+constexpr absl::Duration kFreezePatience = absl::Seconds(1);
 // Lists the group again at least this often, for processes forked meanwhile.
 constexpr absl::Duration kRound = absl::Milliseconds(100);
 constexpr absl::Duration kKillPause = absl::Milliseconds(1);
@@ -47,9 +49,8 @@ void AwaitExit(const std::vector<Member>& members, absl::Time deadline) {
   if (!waited) absl::SleepFor(kKillPause);
 }
 
-void Freeze(CgroupTree& freezer, const std::string& group, absl::Time deadline) {
+void Freeze(CgroupTree& freezer, const std::string& group, absl::Time give_up) {
   if (!freezer.Write(group, "freezer.state", "FROZEN").ok()) return;
-  const absl::Time give_up = std::min(deadline, MonotonicNow() + kFreezePatience);
   while (MonotonicNow() < give_up) {
     const auto state = freezer.Read(group, "freezer.state");
     if (!state.ok() || *state == "FROZEN") return;
@@ -72,8 +73,46 @@ bool KillByFile(const CgroupTrees& trees, const std::string& group) {
          trees[0]->Write(group, "cgroup.kill", "1").ok();
 }
 
+// Kills those that are in the group now. `all`: also where descriptors are short, in several parts;
+// needs a frozen group, in which no process ends or begins. Returns the last part.
+absl::StatusOr<std::vector<Member>> SignalMembers(const CgroupTrees& trees,
+                                                  const std::string& group, bool all,
+                                                  absl::Time deadline) {
+  absl::flat_hash_set<pid_t> done;
+  const auto list_others = [&]() -> absl::StatusOr<std::vector<pid_t>> {
+    PLIMSOLL_ASSIGN_OR_RETURN(std::vector<pid_t> pids, ListProcesses(trees, group, true));
+    std::erase_if(pids, [&](pid_t pid) { return done.contains(pid); });
+    return pids;
+  };
+  std::vector<Member> last;
+  while (true) {
+    std::vector<Member> part;
+    {
+      absl::StatusOr<std::vector<Member>> pinned = PinMembers(list_others);
+      if (absl::IsNotFound(pinned.status()) && !done.empty()) return last;
+      if (absl::IsResourceExhausted(pinned.status()) && !last.empty()) {
+        last.clear();  // frees descriptors
+        continue;
+      }
+      PLIMSOLL_RETURN_IF_ERROR(pinned.status());
+      part = *std::move(pinned);
+    }
+    for (const Member& member : part) {
+      const absl::Status status = SignalProcess(member.pidfd, SIGKILL);
+      if (!absl::IsNotFound(status)) {
+        PLIMSOLL_RETURN_IF_ERROR(Annotate(status, absl::StrCat("process ", member.pid)));
+      }
+      done.insert(member.pid);
+    }
+    if (part.empty()) return last;
+    last = std::move(part);
+    if (!all || MonotonicNow() >= deadline) return last;
+  }
+}
+
 absl::StatusOr<std::vector<Member>> KillRound(const CgroupTrees& trees, CgroupTree* freezer,
-                                              const std::string& group, absl::Time deadline) {
+                                              const std::string& group, absl::Time deadline,
+                                              absl::Duration patience) {
   if (KillByFile(trees, group)) {
     auto killed = OpenMembers(trees, group);
     if (!absl::IsResourceExhausted(killed.status())) return killed;
@@ -82,18 +121,11 @@ absl::StatusOr<std::vector<Member>> KillRound(const CgroupTrees& trees, CgroupTr
     return std::vector<Member>();
   }
   const bool freezes = freezer != nullptr && freezer->Exists(group).value_or(false);
-  if (freezes) Freeze(*freezer, group, deadline);
+  if (freezes) Freeze(*freezer, group, std::min(deadline, MonotonicNow() + patience));
   const absl::Cleanup thaw = [&] {
     if (freezes) Thaw(*freezer, group);
   };
-  PLIMSOLL_ASSIGN_OR_RETURN(auto members, OpenMembers(trees, group));
-  for (const Member& member : members) {
-    const absl::Status status = SignalProcess(member.pidfd, SIGKILL);
-    if (!absl::IsNotFound(status)) {
-      PLIMSOLL_RETURN_IF_ERROR(Annotate(status, absl::StrCat("process ", member.pid)));
-    }
-  }
-  return members;
+  return SignalMembers(trees, group, /*all=*/freezes, deadline);
 }
 
 }  // namespace
@@ -110,13 +142,13 @@ absl::Status KillProcesses(const CgroupTrees& trees, CgroupTree* freezer, const 
           absl::StrCat("cgroup ", group, " holds this process itself; nothing in it was killed"));
     }
     if (MonotonicNow() >= deadline) {
-      return absl::DeadlineExceededError(absl::StrCat("cgroup ", group, ": processes ",
-                                                      absl::StrJoin(*pids, ", "),
-                                                      " are still there after SIGKILL"));
+      return absl::DeadlineExceededError(
+          absl::StrCat("cgroup ", group, ": ", InWords(*pids), " still there after SIGKILL"));
     }
     // Freezing costs some milliseconds and helps only against processes that fork while being
     // killed.
-    const auto members = KillRound(trees, round == 0 ? nullptr : freezer, group, deadline);
+    const auto members = KillRound(trees, round == 0 ? nullptr : freezer, group, deadline,
+                                   round == 1 ? kFirstFreezePatience : kFreezePatience);
     if (absl::IsNotFound(members.status())) return absl::OkStatus();
     PLIMSOLL_RETURN_IF_ERROR(members.status());
     AwaitExit(*members, std::min(deadline, MonotonicNow() + kRound));

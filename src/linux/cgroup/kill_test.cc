@@ -95,5 +95,26 @@ TEST(CgroupKillTest, ByFileNeedsNoDescriptorForEachProcess) {
   EXPECT_TRUE(WIFSIGNALED(status));
 }
 
+// Processes that survive, thousands of them: an error goes to clients and logs.
+TEST(CgroupKillTest, ErrorsOfManyProcessesAreShort) {
+  const TestDir dir;
+  const FsRoot& mount = dir.root();
+  ASSERT_TRUE(mount.MakeDirs("a").ok());
+  std::string pids;
+  // Above the kernel's highest number, so that they are nobody's.
+  for (int i = 0; i < 3700; ++i) absl::StrAppend(&pids, (1 << 22) + 1 + i, "\n");
+  ASSERT_TRUE(mount.ReplaceFile("a/cgroup.procs", pids).ok());
+  CgroupTree tree(mount);
+  const absl::Status killed = KillProcesses({&tree}, nullptr, "/a", MonotonicNow());
+  EXPECT_TRUE(absl::IsDeadlineExceeded(killed)) << killed;
+  const absl::Status removed = RemoveGroup({&tree}, "/a");
+  EXPECT_TRUE(absl::IsFailedPrecondition(removed)) << removed;
+  for (const absl::Status& status : {killed, removed}) {
+    EXPECT_LT(status.message().size(), 200u);
+    EXPECT_NE(status.message().find("3700 processes (4194305, "), std::string::npos) << status;
+  }
+  EXPECT_EQ(InWords({7, 8}), "processes 7, 8 are");
+}
+
 }  // namespace
 }  // namespace plimsoll::linux

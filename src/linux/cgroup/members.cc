@@ -73,6 +73,14 @@ absl::StatusOr<std::vector<pid_t>> ListThreads(const CgroupTrees& trees, const s
   });
 }
 
+std::string InWords(const std::vector<pid_t>& pids) {
+  constexpr size_t kMostShown = 5;
+  if (pids.size() <= kMostShown)
+    return absl::StrCat("processes ", absl::StrJoin(pids, ", "), " are");
+  return absl::StrCat(pids.size(), " processes (",
+                      absl::StrJoin(pids.begin(), pids.begin() + kMostShown, ", "), ", ...) are");
+}
+
 absl::Status RemoveGroup(const CgroupTrees& trees, const std::string& group) {
   const absl::Time deadline = MonotonicNow() + kRemovePatience;
   while (true) {
@@ -82,8 +90,7 @@ absl::Status RemoveGroup(const CgroupTrees& trees, const std::string& group) {
     if (pids->empty()) break;
     if (MonotonicNow() >= deadline) {
       return absl::FailedPreconditionError(
-          absl::StrCat("cgroup ", group, " can't be removed: processes ",
-                       absl::StrJoin(*pids, ", "), " are still in it"));
+          absl::StrCat("cgroup ", group, " can't be removed: ", InWords(*pids), " still in it"));
     }
     absl::SleepFor(kRemovePause);
   }

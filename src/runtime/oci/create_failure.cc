@@ -18,6 +18,10 @@
 namespace plimsoll::runtime {
 namespace {
 
+constexpr char kTooLarge[] =
+    "arguments and environment are larger than the kernel takes, 128 KiB for one of them; together "
+    "a quarter of the stack's limit, at most 6 MiB";
+
 // "user u, type t"; empty: none was asked for.
 std::string PartsOf(const linux::SelinuxOptions& options) {
   std::vector<std::string> parts;
@@ -205,11 +209,35 @@ absl::Status OfMount(const std::string& name, absl::string_view message) {
   return absl::OkStatus();
 }
 
+// The reason where the container's own filter of system calls ended its process: crun then finds
+// the end of its socket. nullopt: it has none, or the message is about something else.
+std::optional<std::string> KilledByFilter(absl::string_view message, const ContainerSpec& spec) {
+  const SecurityProfile& profile = spec.security.seccomp;
+  const bool is_named = profile.type == SecurityProfile::Type::kLocalhost;
+  if (!is_named && spec.extras.seccomp_policy.empty()) return std::nullopt;
+  const absl::string_view line = LastLine(message);
+  if (!absl::EndsWith(line, "read from the init process") &&
+      !absl::EndsWith(line, "read from sync socket")) {
+    return std::nullopt;
+  }
+  return absl::StrCat(
+      "container \"", spec.name, "\": its process ended before it could execute its program: ",
+      is_named ? absl::StrCat("the seccomp profile \"", absl::CEscape(profile.localhost_path), "\"")
+               : "the seccomp policy of a plugin",
+      " probably kills a system call that every start needs, such as execve, write or close (",
+      absl::CEscape(line), ")");
+}
+
 }  // namespace
 
 std::optional<std::string> RefusalOf(const absl::Status& failure, const ContainerSpec& spec,
                                      const std::string& command, const std::string& directory) {
+  if (absl::IsOutOfRange(failure)) {
+    return absl::StrCat("container \"", spec.name, "\": its program can't be executed: ", kTooLarge,
+                        " (", failure.message(), ")");
+  }
   if (!absl::IsInternal(failure)) return std::nullopt;
+  if (std::optional<std::string> killed = KilledByFilter(failure.message(), spec)) return killed;
   const std::string bare =
       Renamed(Renamed(failure.message(), command, "the command"), directory, "the directory");
   const absl::string_view line = LastLine(bare);
@@ -254,9 +282,7 @@ std::string ExplainExecFailure(absl::string_view words) {
   }
   absl::string_view why = "its program could not be executed";
   if (SaysAnyOf(line, {"argument list too long"})) {
-    why =
-        "its program could not be executed: arguments and environment are larger than the kernel "
-        "takes (128 KiB for one of them; together a quarter of the stack's limit, at most 6 MiB)";
+    return absl::StrCat("its program could not be executed: ", kTooLarge, " (", line, ")");
   } else if (SaysAnyOf(line, {"no such file or directory"})) {
     why =
         "its program could not be executed: the interpreter that it names, or its dynamic loader, "

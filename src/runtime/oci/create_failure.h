@@ -13,9 +13,10 @@
 namespace plimsoll::runtime {
 
 // The reason of a failed create, if the workload itself can't run: its program is not in the
-// container or can't be executed, or its working directory can't be entered. Such a container is
-// created all the same, and its start fails with this. nullopt: another failure. `command` is the
-// container's first argument, `directory` its working directory, whether its own or the image's.
+// container or can't be executed (OUT_OF_RANGE: its arguments and environment are too large), or
+// its working directory can't be entered. Such a container is created all the same, and its start
+// fails with this. nullopt: another failure. `command` is the container's first argument,
+// `directory` its working directory, whether its own or the image's.
 std::optional<std::string> RefusalOf(const absl::Status& failure, const ContainerSpec& spec,
                                      const std::string& command, const std::string& directory);
 

@@ -54,6 +54,19 @@ TEST(CreateFailure, WithoutALabelNothingIsSaidOfSelinux) {
       AllOf(HasSubstr("container \"web\""), HasSubstr("/attr/exec"), Not(HasSubstr("SELinux"))));
 }
 
+// The workload's own fault: its start fails, as that of a program that can't be executed.
+TEST(CreateFailure, AFilterThatKillsTheStartIsARefusal) {
+  ContainerSpec spec;
+  spec.name = "web";
+  const absl::Status failure = absl::InternalError("read from the init process");
+  EXPECT_EQ(RefusalOf(failure, spec, "/x", "/"), std::nullopt) << "not without a filter";
+  spec.security.seccomp = {SecurityProfile::Type::kLocalhost, "/profiles/none.json"};
+  EXPECT_THAT(RefusalOf(failure, spec, "/x", "/").value_or(""),
+              AllOf(HasSubstr("container \"web\": "),
+                    HasSubstr("seccomp profile \"/profiles/none.json\""), HasSubstr("execve")));
+  EXPECT_EQ(RefusalOf(absl::InternalError("other"), spec, "/x", "/"), std::nullopt);
+}
+
 TEST(CreateFailure, WhatIsShortIsToldByItsCode) {
   ContainerSpec spec;
   spec.name = "web";

@@ -110,6 +110,7 @@ absl::StatusOr<std::unique_ptr<ContainerRuntime>> ContainerRuntime::Create(OciOp
                                                            options.restrict_oom_score_adj));
   LookAtPrograms(options.programs, &machine);
   machine.recursive_read_only = machine.recursive_read_only && crun->IsAtLeast(1, 4);
+  if (!crun->knows_version()) machine.killed_programs.insert(options.crun);
   machine.user_namespaces = CheckUserNamespaces(options.state, options.run);
   std::unique_ptr<DirectExec> direct;
   if (options.enters_directly) {

@@ -7,11 +7,14 @@
 #include "base/subprocess.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "runtime/oci/crun/crun.h"
+#include "runtime/oci/machine.h"
 #include "runtime/oci/machine_for_test.h"
 
 namespace plimsoll::runtime {
 namespace {
 
+using ::testing::Contains;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
@@ -84,6 +87,26 @@ TEST_F(FailingCrunTest, AnExecThatFailsLeavesItsContainerAlone) {
     EXPECT_EQ(next->exit_code, 0) << how;
     EXPECT_EQ(next->out, "still here\n") << how;
   }
+}
+
+// For example, by the OOM killer while plimsolld starts: that says nothing of the program.
+TEST_F(FailingCrunTest, OneThatIsKilledWhenAskedForItsVersionIsAskedAgain) {
+  const FsRoot& place = machine_->dir().root();
+  const std::string script =
+      absl::StrCat("#!/bin/sh\necho >>", place.PathOf("asked"), "\n[ $(wc -l <",
+                   place.PathOf("asked"), ") -ge 3 ] || kill -9 $$\necho crun version 1.8.1\n");
+  ASSERT_TRUE(place.ReplaceFile("killed-twice", script, 0755).ok());
+  const auto third = Crun::Load(place.PathOf("killed-twice"), place);
+  ASSERT_TRUE(third.ok()) << third.status();
+  EXPECT_EQ((*third)->version(), "crun 1.8.1");
+  ASSERT_TRUE(place.ReplaceFile("killed", "#!/bin/sh\nkill -9 $$\n", 0755).ok());
+  const auto never = Crun::Load(place.PathOf("killed"), place);
+  ASSERT_TRUE(never.ok()) << never.status();
+  EXPECT_FALSE((*never)->knows_version());
+  EXPECT_FALSE((*never)->IsAtLeast(0, 1));
+  Machine machine;
+  machine.killed_programs = {""};
+  EXPECT_THAT(LimitationsOf(machine), Contains(HasSubstr("crun was killed each of three times")));
 }
 
 // For example, its package is upgraded or removed.

@@ -94,8 +94,12 @@ void LookAtPrograms(const std::set<std::string>& programs, Machine* machine) {
   // If the kernel can't, no program can.
   if (!linux::HasMountSetattr()) return;
   for (const std::string& program : programs) {
-    (KnowsRecursiveReadOnly(program) ? machine->recursive_read_only_programs
-                                     : machine->programs_without_recursive_read_only)
+    const absl::StatusOr<bool> knows = KnowsRecursiveReadOnly(program);
+    if (!knows.ok()) {
+      machine->killed_programs.insert(program);
+      continue;
+    }
+    (*knows ? machine->recursive_read_only_programs : machine->programs_without_recursive_read_only)
         .insert(program);
   }
 }
@@ -137,6 +141,24 @@ absl::Status CheckOpenToOthers(const FsRoot& run) {
   return absl::OkStatus();
 }
 
+namespace {
+
+void AddPrograms(const Machine& machine, std::vector<std::string>* lacks) {
+  for (const std::string& program : machine.programs_without_recursive_read_only) {
+    lacks->push_back(absl::StrCat(
+        "no recursive read-only mounts for runtime handlers with the program ", program,
+        ": it doesn't list the mount option rro (\"", program, " features\")"));
+  }
+  for (const std::string& program : machine.killed_programs) {
+    lacks->push_back(absl::StrCat(
+        "the OCI runtime ", program.empty() ? "crun" : program,
+        " was killed each of three times that it was asked what it can (out of memory?): until "
+        "plimsolld's next start it gets no recursive read-only mounts"));
+  }
+}
+
+}  // namespace
+
 std::vector<std::string> LimitationsOf(const Machine& machine) {
   std::vector<std::string> lacks;
   if (!machine.overlayfs) {
@@ -173,11 +195,7 @@ std::vector<std::string> LimitationsOf(const Machine& machine) {
   if (!machine.recursive_read_only) {
     lacks.push_back("no recursive read-only mounts: they need Linux 5.12 and crun 1.4");
   }
-  for (const std::string& program : machine.programs_without_recursive_read_only) {
-    lacks.push_back(absl::StrCat(
-        "no recursive read-only mounts for runtime handlers with the program ", program,
-        ": it doesn't list the mount option rro (\"", program, " features\")"));
-  }
+  AddPrograms(machine, &lacks);
   if (!machine.root_is_shared) {
     lacks.push_back(
         "the mount at / is not shared: mounts with propagation HostToContainer or Bidirectional "

@@ -32,6 +32,8 @@ struct Machine {
   std::set<std::string> recursive_read_only_programs;  // other OCI runtimes that can
   // OCI runtimes that don't say they can, though the kernel could.
   std::set<std::string> programs_without_recursive_read_only;
+  // OCI runtimes that a signal killed each time they were asked: what they can is unknown.
+  std::set<std::string> killed_programs;
   bool root_is_shared = true;  // whether mounts spread from / by default
   bool apparmor = false;       // the kernel has it enabled
   // Labels that the policy gives containers; nullopt: SELinux is off, or `selinux_fault`.

@@ -4,20 +4,20 @@
 #include <nlohmann/json.hpp>
 
 #include "absl/algorithm/container.h"
-#include "absl/time/time.h"
+#include "absl/strings/str_cat.h"
 #include "base/status.h"
-#include "base/subprocess.h"
+#include "runtime/oci/crun/crun.h"
 
 namespace plimsoll::runtime {
 namespace {
 
-// All programs are asked before the daemon serves.
-constexpr absl::Duration kFeaturesPatience = absl::Seconds(3);
-
-// The program's standard output; empty when its exit code isn't 0.
+// The program's standard output; empty when its exit code isn't 0. UNAVAILABLE: it was killed.
 absl::StatusOr<std::string> OutputOf(const std::string& program, const std::string& argument) {
-  PLIMSOLL_ASSIGN_OR_RETURN(const RunResult result, RunProgram({.argv = {program, argument}},
-                                                               {.timeout = kFeaturesPatience}));
+  PLIMSOLL_ASSIGN_OR_RETURN(const RunResult result, AskProgram(program, argument));
+  if (result.exit.signal != 0) {
+    return absl::UnavailableError(
+        absl::StrCat(program, " ", argument, ": ", result.exit.ToString()));
+  }
   return result.exit.success() ? result.out : "";
 }
 
@@ -33,13 +33,15 @@ bool FeaturesHaveMountOption(absl::string_view json, absl::string_view option) {
   });
 }
 
-bool KnowsRecursiveReadOnly(const std::string& program) {
+absl::StatusOr<bool> KnowsRecursiveReadOnly(const std::string& program) {
   const absl::StatusOr<std::string> features = OutputOf(program, "features");
+  if (absl::IsUnavailable(features.status())) return features.status();
   if (!features.ok()) return false;
   if (!features->empty()) return FeaturesHaveMountOption(*features, "rro");
   int major = 0;
   int minor = 0;
   const absl::StatusOr<std::string> version = OutputOf(program, "--version");
+  if (absl::IsUnavailable(version.status())) return version.status();
   if (!version.ok()) return false;
   if (sscanf(version->c_str(), "crun version %d.%d", &major, &minor) != 2) return false;
   return major > 1 || (major == 1 && minor >= 4);

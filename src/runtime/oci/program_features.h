@@ -4,6 +4,7 @@
 
 #include <string>
 
+#include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 
 namespace plimsoll::runtime {
@@ -15,8 +16,8 @@ bool FeaturesHaveMountOption(absl::string_view json, absl::string_view option);
 // Whether the program knows the mount option "rro": mounts that are read-only with all below them.
 // It is asked for its features; a crun older than that command (1.8 of Debian 12) is known by its
 // version. False for one that doesn't report it, fails, or takes longer than three seconds. Runs
-// the program.
-bool KnowsRecursiveReadOnly(const std::string& program);
+// the program. UNAVAILABLE: a signal killed it each of three times, and it is unknown.
+absl::StatusOr<bool> KnowsRecursiveReadOnly(const std::string& program);
 
 }  // namespace plimsoll::runtime
 

@@ -29,7 +29,9 @@ class KnowsRecursiveReadOnlyTest : public ::testing::Test {
                                               ";;\n--version) ", version, ";;\nesac\n"),
                                  0755)
                     .ok());
-    return KnowsRecursiveReadOnly(dir_.path() + "/runtime");
+    const absl::StatusOr<bool> knows = KnowsRecursiveReadOnly(dir_.path() + "/runtime");
+    EXPECT_TRUE(knows.ok()) << knows.status();
+    return knows.value_or(false);
   }
   TestDir dir_;
 };
@@ -50,14 +52,24 @@ TEST_F(KnowsRecursiveReadOnlyTest, AnOldCrunIsKnownByItsVersion) {
 
 TEST_F(KnowsRecursiveReadOnlyTest, OneThatSaysNothingDoesNot) {
   EXPECT_FALSE(Knows("exit 1", "exit 1"));
-  EXPECT_FALSE(Knows("kill -9 $$", "kill -9 $$"));
-  EXPECT_FALSE(KnowsRecursiveReadOnly(dir_.path() + "/none"));
+  EXPECT_EQ(KnowsRecursiveReadOnly(dir_.path() + "/none").value_or(true), false);
+}
+
+// For example, by the OOM killer.
+TEST_F(KnowsRecursiveReadOnlyTest, OneThatIsKilledIsAskedAgain) {
+  const std::string once =
+      absl::StrCat("[ -e ", dir_.path(), "/twice ] || { [ -e ", dir_.path(), "/once ] && touch ",
+                   dir_.path(), "/twice; touch ", dir_.path(), "/once; kill -9 $$; }; ");
+  EXPECT_TRUE(Knows(once + R"(echo '{"mountOptions": ["rro"]}')", "exit 1"));
+  ASSERT_TRUE(dir_.root().ReplaceFile("always", "#!/bin/sh\nkill -9 $$\n", 0755).ok());
+  const absl::Status killed = KnowsRecursiveReadOnly(dir_.path() + "/always").status();
+  EXPECT_TRUE(absl::IsUnavailable(killed)) << killed;
 }
 
 TEST_F(KnowsRecursiveReadOnlyTest, DebiansCrunDoes) {
   const absl::StatusOr<std::string> crun = FindProgram("crun");
   ASSERT_TRUE(crun.ok()) << crun.status();
-  EXPECT_TRUE(KnowsRecursiveReadOnly(*crun));
+  EXPECT_EQ(KnowsRecursiveReadOnly(*crun).value_or(false), true);
 }
 
 }  // namespace

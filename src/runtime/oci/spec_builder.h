@@ -49,6 +49,7 @@ struct BuiltSpec {
 };
 
 // INVALID_ARGUMENT names the field and the mistake, UNIMPLEMENTED an unsupported feature.
+// OUT_OF_RANGE: arguments and environment are larger than execve(2) takes.
 absl::StatusOr<BuiltSpec> BuildSpec(const SpecInput& input);
 
 // The user of the process: the pod's fields take precedence over the image's, names are looked up
@@ -62,6 +63,9 @@ absl::StatusOr<image::ResolvedUser> ResolveProcessUser(const SecurityContext& se
 // plugin has unset come from the container alone.
 std::vector<std::string> EnvironmentOf(std::vector<std::string> defaults, const ContainerSpec& spec,
                                        const image::ImageConfig& image);
+
+// Sets each NAME=value in place of an earlier value of the same name, else at the end.
+void SetVariables(const std::vector<std::string>& variables, std::vector<std::string>* environment);
 
 // The command line by Kubernetes' rules: command and args take precedence over the image's
 // entrypoint and command.

@@ -1,6 +1,7 @@
 #include "runtime/oci/spec_builder.h"
 
 #include <algorithm>
+#include <ctime>
 #include <nlohmann/json.hpp>
 
 #include "absl/algorithm/container.h"
@@ -18,6 +19,11 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
+
+// Not the time of day: the machine may be busy.
+double CpuSeconds() {
+  return static_cast<double>(std::clock()) / CLOCKS_PER_SEC;
+}
 
 class SpecBuilderTest : public SpecBuilderFixture {};
 
@@ -40,6 +46,69 @@ TEST_F(SpecBuilderTest, EnvironmentInOrderOfPrecedence) {
   spec_.environment = {{"X", "pod=1"}, {"HOME", "/elsewhere"}};
   EXPECT_THAT(Build()["process"]["env"].get<std::vector<std::string>>(),
               ElementsAre("PATH=/image", "HOME=/elsewhere", "HOSTNAME=pod", "X=pod=1"));
+}
+
+// Their cost grows with their number: with its square these took minutes.
+TEST_F(SpecBuilderTest, FiftyThousandVariablesCostLittle) {
+  for (int i = 0; i < 50'000; ++i) {
+    image_.environment.push_back(absl::StrCat("IMAGE_", i, "=", i));
+    spec_.environment.emplace_back(absl::StrCat(i % 2 == 0 ? "IMAGE_" : "OWN_", i), "x");
+    spec_.extras.unset_environment.push_back(absl::StrCat("IMAGE_", i));
+  }
+  const double begin = CpuSeconds();
+  const std::vector<std::string> environment = EnvironmentOf({"PATH=/bin"}, spec_, image_);
+  EXPECT_LT(CpuSeconds() - begin, 5);
+  EXPECT_EQ(environment.size(), 50'001u);
+  EXPECT_EQ(environment[1], "IMAGE_0=x");
+  EXPECT_EQ(environment[2], "OWN_1=x");
+}
+
+TEST_F(SpecBuilderTest, VariablesThatTheOciRuntimeTakesLongForAreRefused) {
+  for (int i = 0; i < 20'000; ++i) spec_.environment.emplace_back(absl::StrCat("V", i), "");
+  const absl::Status refused = TryBuild().status();  // with PATH and HOME
+  EXPECT_TRUE(absl::IsInvalidArgument(refused)) << refused;
+  EXPECT_THAT(refused.message(), HasSubstr("20002 environment variables"));
+  EXPECT_THAT(refused.message(), HasSubstr("at most 20000 are possible"));
+  spec_.environment.resize(19'998);
+  EXPECT_TRUE(TryBuild().ok()) << TryBuild().status();
+}
+
+TEST_F(SpecBuilderTest, ArgumentsAndVariablesHaveTheKernelsBounds) {
+  spec_.environment = {{"A", std::string(131'071 - 2, 'x')}};
+  EXPECT_TRUE(TryBuild().ok()) << TryBuild().status();
+  spec_.environment = {{"A", std::string(131'071 - 1, 'x')}};
+  absl::Status refused = TryBuild().status();
+  EXPECT_TRUE(absl::IsOutOfRange(refused)) << refused;
+  EXPECT_THAT(refused.message(), HasSubstr("131072 bytes (at most 131071)"));
+  spec_.environment.clear();
+  spec_.args.assign(70, std::string(100'000, 'x'));
+  refused = TryBuild().status();
+  EXPECT_TRUE(absl::IsOutOfRange(refused)) << refused;
+  EXPECT_THAT(refused.message(), HasSubstr("bytes together"));
+  // A quarter of the container's own limit of its stack.
+  spec_.args.assign(4, std::string(100'000, 'x'));
+  EXPECT_TRUE(TryBuild().ok()) << TryBuild().status();
+  spec_.extras.rlimits = {{"RLIMIT_STACK", 1 << 20, 1 << 20}};
+  EXPECT_THAT(TryBuild().status().message(), HasSubstr("(at most 262144)"));
+}
+
+// Edits of CDI devices and plugins; some replace others.
+TEST_F(SpecBuilderTest, ThousandsOfEditsCostLittle) {
+  constexpr int kCount = 5'000;
+  for (int i = 0; i < kCount; ++i) {
+    for (cdi::ContainerEdits* edits : {&request_.edits, &spec_.extras.edits}) {
+      edits->device_nodes.push_back(
+          {.path = absl::StrCat("/dev/x", i), .type = "c", .major = 1, .minor = i});
+      edits->mounts.push_back(
+          {.host_path = "tmpfs", .container_path = absl::StrCat("/m/", i), .type = "tmpfs"});
+    }
+  }
+  const double begin = CpuSeconds();
+  const Json config = Build();
+  EXPECT_LT(CpuSeconds() - begin, 5);
+  EXPECT_EQ(config["linux"]["devices"].size(), size_t{kCount});
+  EXPECT_EQ(config["linux"]["resources"]["devices"].size(), size_t{kCount} + 1);
+  EXPECT_EQ(config["mounts"].back()["destination"], absl::StrCat("/m/", kCount - 1));
 }
 
 TEST_F(SpecBuilderTest, DescriptorLimit) {

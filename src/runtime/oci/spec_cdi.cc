@@ -8,10 +8,11 @@
 #include <vector>
 
 #include "absl/algorithm/container.h"
-#include "absl/functional/function_ref.h"
+#include "absl/container/flat_hash_map.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
+#include "runtime/oci/spec_mounts.h"
 #include "runtime/spec/paths.h"
 
 namespace plimsoll::runtime {
@@ -19,54 +20,87 @@ namespace {
 
 using Json = nlohmann::json;
 
-absl::string_view NameOf(absl::string_view variable) {
-  return variable.substr(0, variable.find('='));
-}
-
-void SetVariables(const std::vector<std::string>& variables, Json* process) {
-  Json& all = (*process)["env"];
-  for (const std::string& variable : variables) {
-    const auto same = absl::c_find_if(all, [&](const Json& present) {
-      return NameOf(present.get_ref<const std::string&>()) == NameOf(variable);
-    });
-    if (same == all.end()) {
-      all.push_back(variable);
-    } else {
-      *same = variable;
+// A list of objects that are found by a key: thousands of edits must not cost the square of their
+// number. Objects with the key "" aren't found.
+class KeyedList {
+ public:
+  using KeyOf = std::string (*)(const Json&);
+  KeyedList(Json list, KeyOf key_of) : key_of_(key_of) {
+    for (Json& each : list) Add(std::move(each));
+  }
+  void Add(Json each) {
+    std::string key = key_of_(each);
+    if (!key.empty()) places_[std::move(key)].push_back(all_.size());
+    all_.push_back(std::move(each));
+  }
+  // Returns the removed objects.
+  std::vector<Json> Remove(const std::string& key) {
+    std::vector<Json> removed;
+    const auto found = places_.find(key);
+    if (found == places_.end()) return removed;
+    for (const size_t place : found->second) {
+      removed.push_back(std::exchange(all_[place], nullptr));
     }
+    places_.erase(found);
+    return removed;
   }
+  // The others, in the order in which they came.
+  std::vector<Json> Take() {
+    std::erase_if(all_, [](const Json& each) { return each.is_null(); });
+    return std::move(all_);
+  }
+
+ private:
+  const KeyOf key_of_;
+  std::vector<Json> all_;  // null: removed
+  absl::flat_hash_map<std::string, std::vector<size_t>> places_;
+};
+
+std::string PathOf(const Json& node) {
+  return node["path"].get<std::string>();
 }
 
-void RemoveIf(absl::FunctionRef<bool(const Json&)> leaves, Json* list) {
-  Json rest = Json::array();
-  for (Json& each : *list) {
-    if (!leaves(each)) rest.push_back(std::move(each));
-  }
-  *list = std::move(rest);
+std::string DestinationOf(const Json& mount) {
+  return mount["destination"].get<std::string>();
 }
 
-// Numbers of a node, or of a rule of the device cgroup; null where it is of no one device. To the
+// Numbers of a node, or of a rule of the device cgroup; "" where it is of no one device. To the
 // kernel "u" is another word for "c".
-Json NumbersOf(const Json& device) {
-  if (!device.contains("major") || !device.contains("minor")) return nullptr;
-  return {device["type"] == "b" ? "b" : "c", device["major"], device["minor"]};
+std::string NumbersOf(const Json& device) {
+  if (!device.contains("major") || !device.contains("minor")) return "";
+  return absl::StrCat(device["type"] == "b" ? "b " : "c ", device["major"].dump(), ":",
+                      device["minor"].dump());
 }
 
-// Removes a node and its rule, with which the container could make it anew; the rule stays if
-// another node is the same device.
-void RemoveNode(const std::string& path, Json* part) {
-  Json& nodes = (*part)["devices"];
-  std::vector<Json> gone;
-  for (const Json& node : nodes) {
-    if (node["path"] == path) gone.push_back(NumbersOf(node));
+// A container's device nodes, with their rules of the device cgroup.
+class DeviceNodes {
+ public:
+  explicit DeviceNodes(DeviceLists lists)
+      : nodes_(Json::array(), PathOf), rules_(std::move(lists.rules), NumbersOf) {
+    for (Json& node : lists.nodes) AddNode(std::move(node));
   }
-  RemoveIf([&](const Json& node) { return node["path"] == path; }, &nodes);
-  for (const Json& numbers : gone) {
-    const auto is_it = [&](const Json& device) { return NumbersOf(device) == numbers; };
-    if (numbers.is_null() || absl::c_any_of(nodes, is_it)) continue;
-    RemoveIf(is_it, &(*part)["resources"]["devices"]);
+  void AddNode(Json node) {
+    ++users_[NumbersOf(node)];
+    nodes_.Add(std::move(node));
   }
-}
+  void AddRule(Json rule) { rules_.Add(std::move(rule)); }
+  // Removes a node and its rule, with which the container could make it anew; the rule stays if
+  // another node is the same device.
+  void Remove(const std::string& path) {
+    std::vector<std::string> unused;
+    for (const Json& node : nodes_.Remove(path)) {
+      std::string numbers = NumbersOf(node);
+      if (--users_[numbers] == 0 && !numbers.empty()) unused.push_back(std::move(numbers));
+    }
+    for (const std::string& numbers : unused) rules_.Remove(numbers);
+  }
+  DeviceLists Take() { return {.nodes = nodes_.Take(), .rules = rules_.Take()}; }
+
+ private:
+  KeyedList nodes_;
+  KeyedList rules_;
+  absl::flat_hash_map<std::string, int> users_;  // nodes by their numbers
+};
 
 // Edits and their author.
 struct Edits {
@@ -104,7 +138,8 @@ absl::Status LookAtNode(const FsRoot& host, const char* what, cdi::DeviceNode* n
   return absl::OkStatus();
 }
 
-absl::Status AddNode(const SpecInput& input, const Edits& from, cdi::DeviceNode node, Json* part) {
+absl::Status AddNode(const SpecInput& input, const Edits& from, cdi::DeviceNode node,
+                     DeviceNodes* nodes) {
   PLIMSOLL_RETURN_IF_ERROR(LookAtNode(*input.host, from.node, &node));
   node.path = CleanPath(node.path);
   Json added = {{"path", node.path}, {"type", node.type}};
@@ -117,22 +152,21 @@ absl::Status AddNode(const SpecInput& input, const Edits& from, cdi::DeviceNode 
   if (from.gives_to_user && !node.gid && input.user.gid != 0) node.gid = input.user.gid;
   if (node.uid) added["uid"] = *node.uid;
   if (node.gid) added["gid"] = *node.gid;
-  RemoveNode(node.path, part);
-  (*part)["devices"].push_back(std::move(added));
+  nodes->Remove(node.path);
+  nodes->AddNode(std::move(added));
   if (node.type == "p") return absl::OkStatus();
-  (*part)["resources"]["devices"].push_back(
-      {{"allow", true},
-       {"type", node.type == "b" ? "b" : "c"},
-       {"major", *node.major},
-       {"minor", *node.minor},
-       {"access", node.permissions.empty() ? "rwm" : node.permissions}});
+  nodes->AddRule({{"allow", true},
+                  {"type", node.type == "b" ? "b" : "c"},
+                  {"major", *node.major},
+                  {"minor", *node.minor},
+                  {"access", node.permissions.empty() ? "rwm" : node.permissions}});
   return absl::OkStatus();
 }
 
 // Mounts in the order in which they are made.
 struct MountLists {
-  Json standard = Json::array();
-  Json own = Json::array();  // the container's and its devices', parents before children
+  KeyedList standard{Json::array(), DestinationOf};
+  KeyedList own{Json::array(), DestinationOf};  // the container's and its devices'
 };
 
 // BuildMounts returns them in one list, standard ones first.
@@ -140,7 +174,7 @@ MountLists Divide(Json mounts, size_t own) {
   MountLists lists;
   const size_t standard = mounts.size() - std::min(own, mounts.size());
   for (size_t i = 0; i < mounts.size(); ++i) {
-    (i < standard ? lists.standard : lists.own).push_back(std::move(mounts[i]));
+    (i < standard ? lists.standard : lists.own).Add(std::move(mounts[i]));
   }
   return lists;
 }
@@ -163,13 +197,12 @@ absl::Status AddMount(const SpecInput& input, const char* of, const cdi::Mount& 
   if (has("rshared") || has("shared")) *propagation = "rshared";
   if ((has("rslave") || has("slave")) && *propagation == "private") *propagation = "rslave";
   const std::string destination = CleanPath(mount.container_path);
-  const auto is_there = [&](const Json& other) { return other["destination"] == destination; };
-  RemoveIf(is_there, &lists->standard);
-  RemoveIf(is_there, &lists->own);
-  lists->own.push_back({{"destination", destination},
-                        {"type", mount.type.empty() ? "bind" : mount.type},
-                        {"source", mount.host_path},
-                        {"options", std::move(options)}});
+  lists->standard.Remove(destination);
+  lists->own.Remove(destination);
+  lists->own.Add({{"destination", destination},
+                  {"type", mount.type.empty() ? "bind" : mount.type},
+                  {"source", mount.host_path},
+                  {"options", std::move(options)}});
   return absl::OkStatus();
 }
 
@@ -189,11 +222,11 @@ absl::Status AddMounts(const SpecInput& input, const std::vector<Edits>& all, Js
   const auto depth = [](const Json& mount) {
     return absl::c_count(mount["destination"].get_ref<const std::string&>(), '/');
   };
-  std::stable_sort(lists.own.begin(), lists.own.end(),
-                   [&](const Json& a, const Json& b) { return depth(a) < depth(b); });
+  std::vector<Json> own = lists.own.Take();
+  absl::c_stable_sort(own, [&](const Json& a, const Json& b) { return depth(a) < depth(b); });
   Json& mounts = (*config)["mounts"];
-  mounts = std::move(lists.standard);
-  for (Json& mount : lists.own) mounts.push_back(std::move(mount));
+  mounts = lists.standard.Take();
+  for (Json& mount : own) mounts.push_back(std::move(mount));
   return absl::OkStatus();
 }
 
@@ -250,10 +283,13 @@ absl::Status ApplyEdits(const SpecInput& input, Json* config, BuiltSpec* built) 
        /*gives_to_user=*/false}};
   Json& process = (*config)["process"];
   Json& part = (*config)["linux"];
+  auto environment = process["env"].get<std::vector<std::string>>();
+  DeviceNodes nodes(
+      {.nodes = std::move(part["devices"]), .rules = std::move(part["resources"]["devices"])});
   for (const Edits& from : all) {
-    SetVariables(from.edits->env, &process);
+    SetVariables(from.edits->env, &environment);
     for (const cdi::DeviceNode& node : from.edits->device_nodes) {
-      PLIMSOLL_RETURN_IF_ERROR(AddNode(input, from, node, &part));
+      PLIMSOLL_RETURN_IF_ERROR(AddNode(input, from, node, &nodes));
     }
     for (const cdi::Hook& hook : from.edits->hooks) {
       PLIMSOLL_RETURN_IF_ERROR(CheckHook(hook, from.of));
@@ -261,6 +297,10 @@ absl::Status ApplyEdits(const SpecInput& input, Json* config, BuiltSpec* built) 
     }
     AddGroups(from.edits->additional_gids, &process, built);
   }
+  process["env"] = std::move(environment);
+  DeviceLists devices = nodes.Take();
+  part["devices"] = std::move(devices.nodes);
+  part["resources"]["devices"] = std::move(devices.rules);
   PLIMSOLL_RETURN_IF_ERROR(AddMounts(input, all, config));
   const cdi::ContainerEdits& edits = input.request->edits;
   if (edits.intel_rdt.has_value()) {

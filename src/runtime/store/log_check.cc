@@ -16,50 +16,25 @@
 #include "base/status.h"
 #include "base/unique_fd.h"
 #include "runtime/store/damage.h"
+#include "sqlite/log_header.h"
 
 namespace plimsoll::runtime {
 namespace {
 
-// The log: https://www.sqlite.org/fileformat2.html section 4. Numbers are big-endian.
-constexpr size_t kLogHeader = 32;
+using sqlite::kLogHeaderBytes;
+using sqlite::LogChecksum;
+using sqlite::LogHeader;
+using sqlite::WordAt;
+
 constexpr size_t kFrameHeader = 24;
-constexpr size_t kSalts = 16;               // in the log's header; 8 bytes
-constexpr uint32_t kLogMagic = 0x377f0682;  // its last bit: checksums are over big-endian words
-constexpr uint32_t kFormatVersion = 3007000;
-constexpr uint32_t kMinPage = 512;
-constexpr uint32_t kMaxPage = 65536;
 
 // Its index: https://www.sqlite.org/walformat.html section 2.1. Two copies of the header, in the
 // machine's own byte order except for the salts, which are as in the log.
 constexpr size_t kIndexHeader = 48;
 
-uint32_t Word(const char* bytes, bool big_endian) {
-  uint32_t value = 0;
-  for (int i = 0; i < 4; ++i) {
-    value = value << 8 | static_cast<unsigned char>(bytes[big_endian ? i : 3 - i]);
-  }
-  return value;
-}
-
 uint32_t BigEndian(const char* bytes) {
-  return Word(bytes, /*big_endian=*/true);
+  return WordAt(bytes, /*big_endian=*/true);
 }
-
-struct Checksum {
-  uint32_t first = 0;
-  uint32_t second = 0;
-
-  // `size` is a multiple of 8.
-  void Add(const char* bytes, size_t size, bool big_endian) {
-    for (size_t i = 0; i < size; i += 8) {
-      first += Word(bytes + i, big_endian) + second;
-      second += Word(bytes + i + 4, big_endian) + first;
-    }
-  }
-  bool Matches(const char* bytes, bool big_endian) const {
-    return first == Word(bytes, big_endian) && second == Word(bytes + 4, big_endian);
-  }
-};
 
 // A file that may be missing, which reads as an empty one.
 class File {
@@ -110,41 +85,16 @@ absl::StatusOr<std::optional<Index>> ReadIndex(const FsRoot& directory, const st
   PLIMSOLL_ASSIGN_OR_RETURN(const absl::string_view bytes, file.Read(0, 2 * kIndexHeader));
   for (size_t at = 0; at + kIndexHeader <= bytes.size(); at += kIndexHeader) {
     const char* header = bytes.data() + at;
-    Checksum checksum;
+    LogChecksum checksum;
     checksum.Add(header, kIndexHeader - 8, kBigEndian);
     const bool is_made = header[12] != 0;
-    if (!is_made || Word(header, kBigEndian) != kFormatVersion ||
+    if (!is_made || WordAt(header, kBigEndian) != sqlite::kLogFormatVersion ||
         !checksum.Matches(header + kIndexHeader - 8, kBigEndian)) {
       continue;
     }
-    return Index{.frames = Word(header + 16, kBigEndian), .salts = std::string(header + 32, 8)};
+    return Index{.frames = WordAt(header + 16, kBigEndian), .salts = std::string(header + 32, 8)};
   }
   return std::nullopt;
-}
-
-struct LogHeader {
-  bool big_endian = false;  // byte order of the checksummed words
-  uint32_t page_size = 0;
-  std::string salts;
-  Checksum checksum;  // the frames' checksums continue it
-};
-
-// nullopt: SQLite would not take the header.
-std::optional<LogHeader> ParseHeader(absl::string_view bytes) {
-  if (bytes.size() < kLogHeader) return std::nullopt;
-  const uint32_t magic = BigEndian(bytes.data());
-  LogHeader header;
-  header.big_endian = (magic & 1) != 0;
-  header.page_size = BigEndian(bytes.data() + 8);
-  header.salts = std::string(bytes.substr(kSalts, 8));
-  header.checksum.Add(bytes.data(), kLogHeader - 8, header.big_endian);
-  if ((magic & ~1u) != kLogMagic || BigEndian(bytes.data() + 4) != kFormatVersion ||
-      !std::has_single_bit(header.page_size) || header.page_size < kMinPage ||
-      header.page_size > kMaxPage ||
-      !header.checksum.Matches(bytes.data() + kLogHeader - 8, /*big_endian=*/true)) {
-    return std::nullopt;
-  }
-  return header;
 }
 
 struct Frames {
@@ -155,12 +105,12 @@ struct Frames {
 
 absl::StatusOr<Frames> ReadFrames(File& log, const LogHeader& header) {
   Frames frames;
-  Checksum checksum = header.checksum;
+  LogChecksum checksum = header.checksum;
   const size_t size = kFrameHeader + header.page_size;
   bool unbroken = true;
   for (uint32_t number = 1;; ++number) {
     PLIMSOLL_ASSIGN_OR_RETURN(const absl::string_view frame,
-                              log.Read(kLogHeader + uint64_t{number - 1} * size, size));
+                              log.Read(kLogHeaderBytes + uint64_t{number - 1} * size, size));
     if (frame.size() < size) return frames;
     const bool is_ours = frame.substr(8, 8) == header.salts;  // else from the log's last round
     if (!unbroken) {
@@ -186,9 +136,9 @@ absl::Status CheckLog(const FsRoot& directory, const std::string& name) {
                             ReadIndex(directory, absl::StrCat(name, "-shm")));
   if (index.has_value() && index->frames == 0) return absl::OkStatus();
   PLIMSOLL_ASSIGN_OR_RETURN(File log, File::Open(directory, absl::StrCat(name, "-wal")));
-  PLIMSOLL_ASSIGN_OR_RETURN(const absl::string_view start, log.Read(0, kLogHeader));
+  PLIMSOLL_ASSIGN_OR_RETURN(const absl::string_view start, log.Read(0, kLogHeaderBytes));
   if (start.empty() && !index.has_value()) return absl::OkStatus();
-  const std::optional<LogHeader> header = ParseHeader(start);
+  const std::optional<LogHeader> header = sqlite::ParseLogHeader(start);
   if (start.empty()) {
     return damaged(absl::StrCat(log.is_there() ? "is empty" : "is not there", ", and there were ",
                                 index->frames, " frames of changes in it"));

@@ -8,10 +8,12 @@
 #include <cstdio>
 #include <cstring>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "absl/time/time.h"
 #include "base/sealed_copy.h"
 #include "base/status.h"
 
@@ -20,6 +22,9 @@ namespace {
 
 // As /proc/<pid>/exe shows it: "/memfd:plimsoll-crun (deleted)".
 constexpr char kCrunMemfdName[] = "plimsoll-crun";
+
+// All programs are asked before the daemon serves.
+constexpr absl::Duration kAnswerPatience = absl::Seconds(3);
 
 // If the container's init is gone, nobody reads the FIFO.
 absl::Status NotCreated(absl::string_view id) {
@@ -46,7 +51,35 @@ absl::StatusOr<bool> HoldsOpen(const FsRoot& host, pid_t pid, const struct stat&
   return false;
 }
 
+// "crun 1.8.1"; nullopt: it was killed each time.
+absl::StatusOr<std::optional<std::string>> ReadVersion(const std::string& program) {
+  const absl::StatusOr<RunResult> said = AskProgram(program, "--version");
+  if (said.ok() && said->exit.signal != 0) return std::nullopt;
+  if (!said.ok() || !said->exit.success()) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("the OCI runtime doesn't run: ",
+                     said.ok() ? absl::StrCat(program, ": ", said->exit.ToString(), ": ", said->err)
+                               : std::string(said.status().message())));
+  }
+  const std::vector<std::string> words =
+      absl::StrSplit(said->out, absl::ByAnyChar(" \n"), absl::SkipEmpty());
+  if (words.size() < 3 || words[0] != "crun") {
+    return absl::FailedPreconditionError(
+        absl::StrCat(program, " is not crun: its --version says \"", said->out, "\""));
+  }
+  return absl::StrCat("crun ", words[2]);
+}
+
 }  // namespace
+
+absl::StatusOr<RunResult> AskProgram(const std::string& program, const std::string& argument) {
+  constexpr int kMostTries = 3;
+  for (int i = 1;; ++i) {
+    absl::StatusOr<RunResult> result =
+        RunProgram({.argv = {program, argument}}, {.timeout = kAnswerPatience});
+    if (i == kMostTries || !result.ok() || result->exit.signal == 0) return result;
+  }
+}
 
 absl::StatusOr<std::unique_ptr<Crun>> Crun::Load(const std::string& path, FsRoot state) {
   std::string program = path;
@@ -62,20 +95,10 @@ absl::StatusOr<std::unique_ptr<Crun>> Crun::Load(const std::string& path, FsRoot
     return absl::NotFoundError(absl::StrCat("the OCI runtime ", program, " can't be run: ",
                                             strerror(errno), "; install the package crun"));
   }
-  absl::StatusOr<std::string> version = RunChecked({.argv = {program, "--version"}});
-  if (!version.ok()) {
-    return absl::FailedPreconditionError(
-        absl::StrCat("the OCI runtime doesn't run: ", version.status().message()));
-  }
-  const std::vector<std::string> words =
-      absl::StrSplit(*version, absl::ByAnyChar(" \n"), absl::SkipEmpty());
-  if (words.size() < 3 || words[0] != "crun") {
-    return absl::FailedPreconditionError(
-        absl::StrCat(program, " is not crun: its --version says \"", *version, "\""));
-  }
+  PLIMSOLL_ASSIGN_OR_RETURN(const std::optional<std::string> version, ReadVersion(program));
   PLIMSOLL_ASSIGN_OR_RETURN(UniqueFd copy, SealedCopy(program, kCrunMemfdName));
-  return std::unique_ptr<Crun>(
-      new Crun(absl::StrCat("crun ", words[2]), std::move(copy), std::move(state)));
+  return std::unique_ptr<Crun>(new Crun(version.value_or("crun of an unknown version"),
+                                        version.has_value(), std::move(copy), std::move(state)));
 }
 
 bool Crun::IsAtLeast(int major, int minor) const {
@@ -85,8 +108,9 @@ bool Crun::IsAtLeast(int major, int minor) const {
   return has_major > major || (has_major == major && has_minor >= minor);
 }
 
-Crun::Crun(std::string version, UniqueFd program, FsRoot state)
+Crun::Crun(std::string version, bool knows_version, UniqueFd program, FsRoot state)
     : version_(std::move(version)),
+      knows_version_(knows_version),
       program_(std::move(program)),
       executable_(absl::StrCat("/proc/", getpid(), "/fd/", program_.get())),
       state_(std::move(state)) {}

@@ -19,6 +19,10 @@
 
 namespace plimsoll::runtime {
 
+// Runs `program argument`, a question about itself, for at most three seconds. Asks again, three
+// times in all, where a signal kills it (the OOM killer's, say): that says nothing of the program.
+absl::StatusOr<RunResult> AskProgram(const std::string& program, const std::string& argument);
+
 // The contents of crun's status file.
 struct CrunStatus {
   pid_t pid = 0;
@@ -32,10 +36,12 @@ class Crun {
   // Copies the program at `path` (empty: from PATH) into a sealed memfd. Otherwise crun makes such
   // a copy of itself at each start, so that a container can't overwrite it through /proc/self/exe
   // (CVE-2019-5736), which is a third of its run time. `state` is for its files. NOT_FOUND when
-  // there is no such program, FAILED_PRECONDITION when it doesn't run.
+  // there is no such program, FAILED_PRECONDITION when it doesn't run or is none of crun.
   static absl::StatusOr<std::unique_ptr<Crun>> Load(const std::string& path, FsRoot state);
 
   const std::string& version() const { return version_; }  // "crun 1.8.1"
+  // False: crun was killed each time that it was asked. IsAtLeast is false then.
+  bool knows_version() const { return knows_version_; }
   bool IsAtLeast(int major, int minor) const;
   // Path of the copy: /proc/<this process>/fd/<n>. Valid as long as this object.
   const std::string& executable() const;
@@ -64,9 +70,10 @@ class Crun {
   absl::Status Forget(absl::string_view id) const;
 
  private:
-  Crun(std::string version, UniqueFd program, FsRoot state);
+  Crun(std::string version, bool knows_version, UniqueFd program, FsRoot state);
 
   const std::string version_;
+  const bool knows_version_;
   const UniqueFd program_;
   const std::string executable_;
   const FsRoot state_;
