@@ -303,12 +303,45 @@ TEST_F(StaticCpusTest, ATopologyWithoutNumbersOfCpusIsUnusable) {
   EXPECT_TRUE(IsReady()) << agent_.Log();
 }
 
-TEST_F(StaticCpusTest, ReservedCpusThatAreMissingMakeItUnusable) {
+// The machine has the first CPU, and the topology leaves it to the system.
+TEST_F(StaticCpusTest, ReservedCpusOutsideOfTheTopologyAreTheSystems) {
   PutText(absl::StrReplaceAll(
       "zones: [{name: a, type: NUMANode, attributes: {id: 0}, resources: [{name: memory, capacity: "
       "4Gi}]}, {name: b, type: Core, parent: a, attributes: {cpu-ids: \"@\"}, resources: [{name: "
       "cpu, capacity: 1}]}]\n",
       {{"@", second()}}));
+  Begin();
+  EXPECT_TRUE(IsReady()) << agent_.Log();
+  EXPECT_TRUE(HasCapacity("1", "4Gi"));
+  EXPECT_EQ(Capacity("cpu", "allocatable"), "1") << "no CPU of the node's is reserved";
+  Run("web", "{requests: {cpu: 100m}}");
+  EXPECT_TRUE(RunsOn("web", second())) << CpusOf("web");
+}
+
+// The daemon keeps a CPU, and the agent reserves none.
+class PartitionTest : public AgentHotPlugTest {
+ protected:
+  PartitionTest()
+      : AgentHotPlugTest(
+            "cpuManagerPolicy: static\n",
+            absl::StrCat("nodeResources: {cpus: {reserved: \"", UsableCpus()[0], "\"}}\n")) {}
+};
+
+TEST_F(PartitionTest, TheStaticPolicyNeedsNoFurtherReservedCpus) {
+  Begin();
+  ASSERT_TRUE(IsReady()) << agent_.Log();
+  EXPECT_EQ(Capacity("cpu", "allocatable"), Capacity("cpu"));
+  Run("web", "{requests: {cpu: 100m}}");
+}
+
+class MissingCpuTest : public AgentHotPlugTest {
+ protected:
+  MissingCpuTest() : AgentHotPlugTest("cpuManagerPolicy: static\nreservedSystemCPUs: \"4095\"\n") {
+    Put("4Gi", 2);
+  }
+};
+
+TEST_F(MissingCpuTest, ReservedCpusThatAreMissingMakeItUnusable) {
   Begin();
   EXPECT_TRUE(IsNotReady("TopologyUnusable")) << agent_.Log();
   EXPECT_THAT(Ready().value("message", ""), HasSubstr("reservedSystemCPUs"));

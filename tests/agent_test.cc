@@ -251,6 +251,21 @@ TEST_F(AgentGroupsTest, APodHasAGroupWithItsLimits) {
   EXPECT_FALSE(CgroupExists(group));
 }
 
+// The program's own process goes on where the kernel kills its child alone.
+TEST_F(AgentGroupsTest, AnOomKillTakesTheWholeContainer) {
+  if (Cgroups().layout() != linux::CgroupLayout::kV2) GTEST_SKIP() << "needs cgroup v2";
+  Apply(
+      "{apiVersion: v1, kind: Pod, metadata: {name: hog}, spec: {restartPolicy: Never, containers: "
+      "[{name: main, image: busybox, imagePullPolicy: Never, command: [sh, -c, 'tail -c 1000000000 "
+      "/dev/zero > /dev/null; while :; do sleep 1; done'], resources: {limits: {memory: "
+      "16Mi}}}]}}");
+  ASSERT_TRUE(
+      agent_.Await("hog", [](const Json& pod) { return pod["status"]["phase"] == "Failed"; }));
+  const Json ended = agent_.Pod("hog")["status"]["containerStatuses"][0]["state"]["terminated"];
+  EXPECT_EQ(ended.value("reason", ""), "OOMKilled");
+  EXPECT_EQ(ended.value("exitCode", 0), 137);
+}
+
 constexpr char kOomClasses[] = "classes:\n  oom: {classes: {first: 800, soon: 300}}\n";
 
 // With a type of classes in the daemon's configuration.

@@ -106,6 +106,7 @@ class AgentImpl : public Agent {
         Runtime::Open(config_.runtime_endpoint, GateIsOn("ClassResources"), *reports_.counters));
     PLIMSOLL_RETURN_IF_ERROR(CheckNoKubelet(ground_.root, config_.pod_resources_path));
     PLIMSOLL_RETURN_IF_ERROR(CheckSwap(config_, ground_.root));
+    PLIMSOLL_RETURN_IF_ERROR(CheckOomKill(config_, ground_.root));
     for (const ReservedGroup& group : ReservedGroupsOf(config_)) {
       PLIMSOLL_RETURN_IF_ERROR(CheckReservedGroup(ground_.root, group));
     }

@@ -140,6 +140,9 @@ void ReadConfig(YamlReader& reader, const YAML::Node& node, Config& config) {
   ReadNumber(mapping, "resourceDiscoveryTimeoutSeconds", config.resource_discovery_timeout_seconds,
              1, 3600);
   ReadManagers(reader, mapping, config);
+  mapping.Bool("seccompDefault", config.seccomp_default);
+  ReadPath(reader, mapping, "seccompProfileRoot", config.seccomp_profile_root);
+  mapping.OptionalBool("singleProcessOOMKill", config.single_process_oom_kill);
   mapping.OneOf("unadvertisedClasses", config.unadvertised_classes, {"reject", "pass"});
   mapping.Bool("evictAfterCapacityShrinks", config.evict_after_capacity_shrinks);
   mapping.Bool("cgroupsPerQOS", config.cgroups_per_qos);
@@ -157,7 +160,8 @@ absl::Status CheckWhole(const Config& config) {
   const std::pair<const char*, const std::string*> paths[] = {
       {"staticPodPath", &config.static_pod_path},
       {"stateDirectory", &config.state_directory},
-      {"socket", &config.socket}};
+      {"socket", &config.socket},
+      {"seccompProfileRoot", &config.seccomp_profile_root}};
   for (const auto& [name, path] : paths) {
     if (absl::StartsWith(*path, "/")) continue;
     return absl::InvalidArgumentError(
@@ -211,6 +215,10 @@ std::optional<EarlyExit> ParseFlags(int argc, const char* const* argv, const std
       ->check(CLI::IsMember({"reject", "pass"}));
   app.add_flag("--evict-after-capacity-shrinks", flags.evict_after_capacity_shrinks,
                "Fail pods for which the node has become too small");
+  app.add_flag("--seccomp-default", flags.seccomp_default,
+               "Give containers without a seccomp profile RuntimeDefault");
+  app.add_option("--seccomp-profile-root", flags.seccomp_profile_root,
+                 "Directory that Localhost seccomp profiles are relative to");
   app.add_option("--ready-fd", flags.ready_fd, "Descriptor to write a byte to once the API answers")
       ->group("");
   app.footer(
@@ -231,6 +239,8 @@ absl::StatusOr<Config> LoadConfig(const Flags& flags) {
   config.log_level = flags.log_level.value_or(config.log_level);
   config.unadvertised_classes = flags.unadvertised_classes.value_or(config.unadvertised_classes);
   config.evict_after_capacity_shrinks |= flags.evict_after_capacity_shrinks;
+  config.seccomp_default |= flags.seccomp_default;
+  config.seccomp_profile_root = flags.seccomp_profile_root.value_or(config.seccomp_profile_root);
   if (flags.feature_gates) {
     PLIMSOLL_RETURN_IF_ERROR(
         Annotate(config.feature_gates.Set(*flags.feature_gates), "--feature-gates"));

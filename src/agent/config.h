@@ -55,6 +55,10 @@ struct Config {
   std::string pod_resources_path = "/var/lib/kubelet/pod-resources";
   std::string swap_behavior = "NoSwap";  // memorySwap.swapBehavior: "NoSwap", "LimitedSwap"
   bool fail_swap_on = false;             // true: the agent refuses a machine with swap
+  bool seccomp_default = false;          // containers without a profile get RuntimeDefault
+  std::string seccomp_profile_root = "/var/lib/kubelet/seccomp";  // of Localhost profiles
+  std::optional<bool>
+      single_process_oom_kill;  // singleProcessOOMKill; nullopt: as the groups have it
   std::vector<std::string> enforce_node_allocatable = {"pods"};  // also "system-reserved", …
   std::string system_reserved_cgroup;                            // for "system-reserved"
   std::string kube_reserved_cgroup;                              // for "kube-reserved"
@@ -83,8 +87,9 @@ struct Flags {
   int ready_fd = -1;
   // In force over the file's.
   std::optional<std::string> runtime_endpoint, static_pod_path, state_directory, socket, node_name,
-      log_level, feature_gates, unadvertised_classes;
+      log_level, feature_gates, unadvertised_classes, seccomp_profile_root;
   bool evict_after_capacity_shrinks = false;
+  bool seccomp_default = false;
 };
 // Fills `flags`, or returns an immediate exit: help, version, a wrong flag.
 std::optional<EarlyExit> ParseFlags(int argc, const char* const* argv, const std::string& version,

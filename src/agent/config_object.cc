@@ -53,6 +53,8 @@ Json ConfigObject(const Config& config) {
       {"cgroupsPerQOS", config.cgroups_per_qos},
       {"cgroupDriver", config.cgroup_driver},
       {"cgroupRoot", config.cgroup_root},
+      {"seccompDefault", config.seccomp_default},
+      {"seccompProfileRoot", config.seccomp_profile_root},
       {"fileCheckFrequencySeconds", config.file_check_frequency_seconds},
       {"containerLogMaxSize", absl::StrCat(config.container_log_max_bytes)},
       {"containerLogMaxFiles", config.container_log_max_files},
@@ -63,6 +65,9 @@ Json ConfigObject(const Config& config) {
   ShowEnforcement(config, object);
   if (!config.objects_path.empty()) object["objectsPath"] = config.objects_path;
   if (!config.devices.empty()) object["devices"] = DevicesObject(config.devices);
+  if (config.single_process_oom_kill) {
+    object["singleProcessOOMKill"] = *config.single_process_oom_kill;
+  }
   if (config.pod_pids_limit) object["podPidsLimit"] = *config.pod_pids_limit;
   return {{"kubeletconfig", std::move(object)}};
 }

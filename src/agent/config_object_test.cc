@@ -24,6 +24,7 @@ TEST(ConfigObjectTest, IsAConfigurationOfTheSameValues) {
       "topologyManagerPolicyOptions: {prefer-closest-numa-nodes: 'true'}\n"
       "devicePluginPath: ''\npluginRegistryPath: /reg\npodResourcesPath: /res\nmemorySwap: "
       "{swapBehavior: LimitedSwap}\n"
+      "seccompDefault: true\nseccompProfileRoot: /profiles\nsingleProcessOOMKill: false\n"
       "failSwapOn: true\nenforceNodeAllocatable: [pods, kube-reserved]\n"
       "systemReservedCgroup: /system.slice\nkubeReservedCgroup: /kube.slice\n",
       "f.yaml");
@@ -52,6 +53,9 @@ TEST(ConfigObjectTest, IsAConfigurationOfTheSameValues) {
   EXPECT_EQ(again->pod_resources_path, "/res");
   EXPECT_EQ(again->swap_behavior, "LimitedSwap");
   EXPECT_TRUE(again->fail_swap_on);
+  EXPECT_TRUE(again->seccomp_default);
+  EXPECT_EQ(again->seccomp_profile_root, "/profiles");
+  EXPECT_EQ(again->single_process_oom_kill, false);
   EXPECT_EQ(again->enforce_node_allocatable, (std::vector<std::string>{"pods", "kube-reserved"}));
   EXPECT_EQ(again->system_reserved_cgroup, "/system.slice");
   EXPECT_EQ(again->kube_reserved_cgroup, "/kube.slice");

@@ -186,6 +186,23 @@ TEST(AgentConfigTest, APathOfAFlagIsAbsoluteToo) {
   EXPECT_THAT(std::string(LoadConfig(flags).status().message()), HasSubstr("must be at most"));
 }
 
+TEST(AgentConfigTest, SeccompIsAsKubeletsKeysAndFlagsSay) {
+  EXPECT_FALSE(Config().seccomp_default);
+  EXPECT_EQ(Config().seccomp_profile_root, "/var/lib/kubelet/seccomp");
+  EXPECT_THAT(std::string(LoadOf("seccompProfileRoot: profiles\n").message()),
+              HasSubstr("seccompProfileRoot: must be an absolute path"));
+  Flags flags;
+  flags.node_name = "n";
+  ASSERT_FALSE(Parse({"--seccomp-default", "--seccomp-profile-root", "/p"}, flags).has_value());
+  const TestDir dir;
+  ASSERT_TRUE(dir.root().ReplaceFile("c.yaml", "seccompProfileRoot: /of-file\n").ok());
+  flags.config = dir.root().PathOf("c.yaml");
+  const auto config = LoadConfig(flags);
+  ASSERT_TRUE(config.ok()) << config.status();
+  EXPECT_TRUE(config->seccomp_default);
+  EXPECT_EQ(config->seccomp_profile_root, "/p");
+}
+
 TEST(AgentConfigTest, HelpAndWrongFlagsExitAtOnce) {
   Flags flags;
   const auto help = Parse({"--help"}, flags);

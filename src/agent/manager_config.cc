@@ -111,7 +111,10 @@ absl::Status CheckCpus(const Config& config, const ManagerOptions& options) {
     if (config.cpu_manager_policy_options.empty()) return absl::OkStatus();
     return Wrong("cpuManagerPolicyOptions", "cpuManagerPolicy none has no options");
   }
-  if (options.reserved_cpus.milli > 0) return absl::OkStatus();
+  // The runtime's topology may leave CPUs to the system: the CPU manager judges when it is known.
+  const bool may_leave_cpus = config.resource_discovery != "local" &&
+                              config.feature_gates.enabled("KubeletResourceDiscoveryFromCRI");
+  if (options.reserved_cpus.milli > 0 || may_leave_cpus) return absl::OkStatus();
   return Wrong("cpuManagerPolicy",
                "static needs CPUs for the system: set reservedSystemCPUs, or cpu in systemReserved "
                "or kubeReserved");
@@ -217,6 +220,24 @@ absl::StatusOr<ManagerOptions> ManagerOptionsOf(const Config& config) {
   PLIMSOLL_RETURN_IF_ERROR(CheckCpus(config, options));
   PLIMSOLL_RETURN_IF_ERROR(CheckMemory(config, options));
   return options;
+}
+
+absl::StatusOr<CpuReservation> ReservationWithin(const CpuReservation& asked,
+                                                 const resources::CpuSet& node,
+                                                 const resources::CpuSet& machine) {
+  CpuReservation within = asked;
+  const resources::CpuSet others = machine.Difference(node);
+  within.has_others = !others.Empty();
+  if (!asked.cpus) return within;
+  const resources::CpuSet missing = asked.cpus->Difference(node).Difference(others);
+  if (!missing.Empty()) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("reservedSystemCPUs: ", asked.cpus->ToString(),
+                     ": neither the node nor the machine has CPUs ", missing.ToString()));
+  }
+  within.cpus = asked.cpus->Intersection(node);
+  within.milli = static_cast<int64_t>(within.cpus->Size()) * 1000;
+  return within;
 }
 
 resources::ResourceList SystemReservedOf(const Config& config) {

@@ -26,10 +26,18 @@ void ReadManagers(YamlReader& reader, YamlMapping& mapping, Config& config);
 void ShowManagers(const Config& config, nlohmann::json& object);
 
 // The managers that the configuration asks for. INVALID_ARGUMENT, as kubelet refuses to start: an
-// unknown option, options of policy none, policy static without a reserved CPU, policy Static
-// without reserved memory or with reservations whose sums differ from those of systemReserved and
-// kubeReserved, reservedSystemCPUs beside a cgroup of reserved resources.
+// unknown option, options of policy none, policy static without a reserved CPU (unless the
+// runtime's topology may leave CPUs to the system: StaticCpuPolicy::Make judges then), policy
+// Static without reserved memory or with reservations whose sums differ from those of
+// systemReserved and kubeReserved, reservedSystemCPUs beside a cgroup of reserved resources.
 absl::StatusOr<ManagerOptions> ManagerOptionsOf(const Config& config);
+
+// What is reserved of the node's CPUs, on a machine with the online CPUs `machine`: reserved CPUs
+// that the machine has beside the node's are the system's already, as under plimsolld's
+// nodeResources.cpus. FAILED_PRECONDITION: neither has one.
+absl::StatusOr<CpuReservation> ReservationWithin(const CpuReservation& asked,
+                                                 const resources::CpuSet& node,
+                                                 const resources::CpuSet& machine);
 
 // systemReserved and kubeReserved, in which the number of reservedSystemCPUs stands for both of
 // their amounts of cpu; and their sum.

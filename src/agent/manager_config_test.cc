@@ -55,6 +55,36 @@ TEST(ManagerConfigTest, KeysBecomeTheManagersOptions) {
   EXPECT_FALSE(options->pod_level);
 }
 
+// As with nodeResources.cpus.reserved: "0" in the runtime's configuration: the agent demanded a
+// further CPU, and knew no CPU 0.
+TEST(ManagerConfigTest, CpusThatTheRuntimeKeepsAreReservedAlready) {
+  EXPECT_TRUE(ManagerOptionsOf(ParsedManagers("cpuManagerPolicy: static")).ok())
+      << "the topology may leave some";
+  const auto within = [](const std::string& config, const std::string& node) {
+    const auto options = ManagerOptionsOf(ParsedManagers("cpuManagerPolicy: static\n" + config));
+    EXPECT_TRUE(options.ok()) << options.status();
+    return ReservationWithin(options->reserved_cpus, *resources::CpuSet::Parse(node),
+                             *resources::CpuSet::Parse("0-3"));
+  };
+  const auto none = within("", "1-3");
+  EXPECT_TRUE(none->has_others);
+  EXPECT_EQ(none->milli, 0);
+  const auto outside = within("reservedSystemCPUs: '0'", "1-3");
+  ASSERT_TRUE(outside.ok()) << outside.status();
+  EXPECT_TRUE(outside->has_others);
+  EXPECT_EQ(outside->cpus->ToString(), "");
+  EXPECT_EQ(outside->milli, 0);
+  const auto both = within("reservedSystemCPUs: 0-1", "1-3");
+  EXPECT_EQ(both->cpus->ToString(), "1");
+  EXPECT_EQ(both->milli, 1000);
+  const auto all = within("reservedSystemCPUs: '0'", "0-3");
+  EXPECT_FALSE(all->has_others);
+  EXPECT_EQ(all->cpus->ToString(), "0");
+  EXPECT_THAT(std::string(within("reservedSystemCPUs: 0,4", "1-3").status().message()),
+              HasSubstr("reservedSystemCPUs: 0,4: neither the node nor the machine has CPUs 4"));
+  EXPECT_EQ(within("systemReserved: {cpu: 500m}", "1-3")->milli, 500);
+}
+
 TEST(ManagerConfigTest, ReservedCpusStandForBothAmountsOfCpu) {
   const Config config = ParsedManagers(
       "cpuManagerPolicy: static\nreservedSystemCPUs: 0-2\n"
@@ -86,7 +116,10 @@ INSTANTIATE_TEST_SUITE_P(
     All, ManagerMistakeTest,
     testing::Values(
         Unfit{"cpuManagerPolicyOptions: {full-pcpus-only: 'true'}", "none has no options"},
-        Unfit{"cpuManagerPolicy: static", "static needs CPUs for the system"},
+        Unfit{"cpuManagerPolicy: static\nresourceDiscovery: local",
+              "static needs CPUs for the system"},
+        Unfit{"cpuManagerPolicy: static\nfeatureGates: {KubeletResourceDiscoveryFromCRI: false}",
+              "static needs CPUs for the system"},
         Unfit{"cpuManagerPolicy: static\nsystemReserved: {cpu: 1}\n"
               "cpuManagerPolicyOptions: {nonsense: 'true'}",
               "nonsense"},

@@ -11,6 +11,7 @@ NodeOptions NodeOptionsOf(const Config& config, const std::string& version) {
   options.labels = config.node_labels;
   options.system_reserved = SystemReservedOf(config);
   options.kube_reserved = KubeReservedOf(config);
+  options.reserved_cpus = config.reserved_system_cpus;
   options.max_pods = config.max_pods;
   options.state_directory = config.state_directory;
   options.agent_version = version;

@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "agent/enforced_amounts.h"
 #include "agent/manager_config.h"
@@ -152,21 +153,26 @@ void NodeWiring::MakeCgroups() {
                                               }});
 }
 
-absl::Status NodeWiring::CheckReservedCpus(const topology::MachineMaps& maps) const {
-  const auto& reserved = around_.config.reserved_system_cpus;
+absl::StatusOr<ManagerOptions> NodeWiring::OptionsFor(const topology::MachineMaps& maps) const {
+  ManagerOptions options = options_;
   // Without the numbers of all CPUs nothing says that one is missing.
-  if (!reserved || maps.zone_without_cpu_ids) return absl::OkStatus();
-  resources::CpuSet missing = *reserved;
-  for (const auto& [cpu, place] : maps.cpus) missing.Remove(cpu);
-  if (missing.Empty()) return absl::OkStatus();
-  return absl::FailedPreconditionError(absl::StrCat("reservedSystemCPUs: ", reserved->ToString(),
-                                                    ": the node has no CPUs ", missing.ToString()));
+  if (maps.zone_without_cpu_ids) return options;
+  resources::CpuSet node;
+  for (const auto& [cpu, place] : maps.cpus) node.Add(cpu);
+  const std::string online =
+      around_.root.Read("sys/devices/system/cpu/online").value_or(std::string());
+  PLIMSOLL_ASSIGN_OR_RETURN(
+      options.reserved_cpus,
+      ReservationWithin(options.reserved_cpus, node,
+                        resources::CpuSet::Parse(absl::StripAsciiWhitespace(online))
+                            .value_or(resources::CpuSet())));
+  return options;
 }
 
 // The pods' oom_score_adj and swap follow while the managers are set, so the amounts come first.
 absl::Status NodeWiring::Adopt(const NodeNumbers& now, bool is_first) {
-  PLIMSOLL_RETURN_IF_ERROR(CheckReservedCpus(*now.maps));
-  PLIMSOLL_ASSIGN_OR_RETURN(const auto managers, NodeManagers::Make(options_, now.maps));
+  PLIMSOLL_ASSIGN_OR_RETURN(const ManagerOptions options, OptionsFor(*now.maps));
+  PLIMSOLL_ASSIGN_OR_RETURN(const auto managers, NodeManagers::Make(options, now.maps));
   const bool refit = around_.config.feature_gates.enabled("NodeResourceHotPlug");
   const NodeAmounts before = SetAmounts(NodeAmountsOf(now));
   const absl::Status set =

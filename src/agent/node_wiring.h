@@ -79,7 +79,8 @@ class NodeWiring {
   void OnChange();
   void OnDevices();
   absl::Status Adopt(const NodeNumbers& now, bool is_first);
-  absl::Status CheckReservedCpus(const topology::MachineMaps& maps) const;
+  // With the reserved CPUs that are the node's. FAILED_PRECONDITION: the machine lacks one.
+  absl::StatusOr<ManagerOptions> OptionsFor(const topology::MachineMaps& maps) const;
   NodeAmounts SetAmounts(NodeAmounts amounts);
   void Warn(absl::string_view message) const;
   void TellOfSwap();

@@ -95,7 +95,16 @@ absl::Status PodCgroups::Remove(const PodRecord& record) {
 }
 
 Allocatable PodCgroups::Wanted(const NodeState& node) const {
-  return KubepodsAmounts(node.capacity, options_.reserved, MaxPids(options_.host));
+  resources::ResourceList reserved = options_.reserved;
+  const auto cpu = reserved.find("cpu");
+  const auto capacity = node.capacity.find("cpu");
+  const auto allocatable = node.allocatable.find("cpu");
+  // reservedSystemCPUs may name some that are not the node's.
+  if (cpu != reserved.end() && capacity != node.capacity.end() &&
+      allocatable != node.allocatable.end()) {
+    cpu->second = capacity->second - allocatable->second;
+  }
+  return KubepodsAmounts(node.capacity, reserved, MaxPids(options_.host));
 }
 
 void PodCgroups::Enforce() {

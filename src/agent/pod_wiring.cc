@@ -100,6 +100,9 @@ PodHost PodWiring::Host() {
   host.device_manager = &around_.node.devices();
   host.node_amounts = [this] { return around_.node.Amounts(); };
   host.swap = SwapBehaviorOf(config);
+  host.seccomp = {.profile_root = config.seccomp_profile_root,
+                  .runtime_default = config.seccomp_default};
+  host.single_process_oom_kill = config.single_process_oom_kill.value_or(false);
   host.place_period = config.cpu_manager_reconcile_period;
   host.counters = around_.counters;
   host.prober = prober_.get();

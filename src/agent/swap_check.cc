@@ -11,6 +11,7 @@
 #include "agent/enforcement_config.h"
 #include "agent/groups/open_cgroups.h"
 #include "base/status.h"
+#include "pod_runner/swap.h"
 
 namespace plimsoll::agent {
 namespace {
@@ -43,6 +44,14 @@ absl::Status CheckSwap(const Config& config, const FsRoot& host) {
   return absl::FailedPreconditionError(
       "swap is on (/proc/swaps), which failSwapOn forbids: turn it off (swapoff -a), or set "
       "failSwapOn: false");
+}
+
+absl::Status CheckOomKill(const Config& config, const FsRoot& host) {
+  if (config.single_process_oom_kill.value_or(true)) return absl::OkStatus();
+  if (pod::HasUnifiedGroups(host)) return absl::OkStatus();
+  return absl::FailedPreconditionError(
+      "singleProcessOOMKill: false needs cgroup v2 alone, and this machine has cgroup v1, which "
+      "kills one process of a container; leave it out, or set true");
 }
 
 bool HasTmpfsNoswap(absl::string_view release) {

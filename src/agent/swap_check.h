@@ -1,4 +1,4 @@
-// The machine's swap at the agent's start, as kubelet looks at it.
+// The machine's swap and its groups' memory at the agent's start, as kubelet looks at them.
 #ifndef PLIMSOLL_AGENT_SWAP_CHECK_H_
 #define PLIMSOLL_AGENT_SWAP_CHECK_H_
 
@@ -17,6 +17,8 @@ inline constexpr char kVolumesMayBeSwapped[] = "PossibleMemoryBackedVolumesOnDis
 absl::StatusOr<bool> IsSwapOn(const FsRoot& host);
 // FAILED_PRECONDITION: swap is on and failSwapOn forbids it, or LimitedSwap without cgroup v2.
 absl::Status CheckSwap(const Config& config, const FsRoot& host);
+// FAILED_PRECONDITION: singleProcessOOMKill: false without cgroup v2, as for kubelet.
+absl::Status CheckOomKill(const Config& config, const FsRoot& host);
 // Whether a kernel of this release ("6.1.0-13-amd64") has the mount option noswap for a tmpfs.
 bool HasTmpfsNoswap(absl::string_view release);
 

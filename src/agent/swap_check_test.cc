@@ -42,6 +42,19 @@ TEST_F(SwapCheckTest, SwapIsRefusedIfThatIsAskedFor) {
   EXPECT_TRUE(CheckSwap(config_, dir_.root()).ok());
 }
 
+TEST_F(SwapCheckTest, OnlyCgroupV2KillsWholeContainers) {
+  ASSERT_TRUE(dir_.root().MakeDirs("sys/fs/cgroup/memory").ok());
+  EXPECT_TRUE(CheckOomKill(config_, dir_.root()).ok()) << "as the machine has it";
+  config_.single_process_oom_kill = true;
+  EXPECT_TRUE(CheckOomKill(config_, dir_.root()).ok());
+  config_.single_process_oom_kill = false;
+  const absl::Status status = CheckOomKill(config_, dir_.root());
+  EXPECT_TRUE(absl::IsFailedPrecondition(status));
+  EXPECT_THAT(std::string(status.message()), HasSubstr("singleProcessOOMKill: false needs"));
+  ASSERT_TRUE(dir_.root().ReplaceFile("sys/fs/cgroup/cgroup.controllers", "memory\n").ok());
+  EXPECT_TRUE(CheckOomKill(config_, dir_.root()).ok());
+}
+
 TEST_F(SwapCheckTest, NoswapCameWithKernel64) {
   EXPECT_FALSE(HasTmpfsNoswap("6.1.0-13-amd64"));
   EXPECT_FALSE(HasTmpfsNoswap("5.19"));

@@ -45,6 +45,7 @@ struct RunArguments {
   bool quiet = false;
   bool show_resources = false;
   bool no_agent = false;
+  pod::SeccompRules seccomp;
   // Of a detached pod: nobody restarts it, for this reason. Empty: an agent has it.
   std::string without_agent;
 };
@@ -261,6 +262,7 @@ absl::StatusOr<int> RunPods(const CommandContext& context, const RunArguments& a
       options.pod_class_types = pod_class_types;
       options.objects = objects;
       options.image_ids = image_ids[i];
+      options.seccomp = arguments.seccomp;
       options.interrupts = [&interrupts] { return interrupts.count(); };
       options.events = &events;
       threads.emplace_back([&, i, options = std::move(options)] {
@@ -277,6 +279,11 @@ absl::StatusOr<int> RunPods(const CommandContext& context, const RunArguments& a
 
 absl::StatusOr<int> GiveToAgent(const CommandContext& context, RunArguments arguments,
                                 const Manifests& manifests, const agent::Client& agent) {
+  if (arguments.seccomp != pod::SeccompRules()) {
+    return absl::FailedPreconditionError(
+        "--seccomp-default and --seccomp-profile-root have no effect on an agent's pods: set "
+        "seccompDefault and seccompProfileRoot in its configuration, or add --no-agent");
+  }
   if (arguments.show_resources) {
     PrintNote("note: --show-resources has no effect: the agent starts the pods\n");
     arguments.show_resources = false;
@@ -304,6 +311,8 @@ absl::StatusOr<int> GiveToAgent(const CommandContext& context, RunArguments argu
 absl::StatusOr<int> Run(const CommandContext& context, RunArguments arguments) {
   PLIMSOLL_ASSIGN_OR_RETURN(const Manifests manifests, ReadManifests(arguments.files));
   const std::vector<pod::Manifest>& pods = manifests.pods;
+  PLIMSOLL_ASSIGN_OR_RETURN(arguments.seccomp.profile_root,
+                            FromRoot(arguments.seccomp.profile_root));
   arguments.without_agent = "--no-agent was given";
   if (arguments.detach && !arguments.no_agent) {
     PLIMSOLL_ASSIGN_OR_RETURN(AgentChoice choice, ChooseAgent(context, arguments.objects));
@@ -358,6 +367,13 @@ void AddRunCommand(CLI::App& app, CommandContext& context) {
   run->add_flag("--keep", arguments->keep, "Stop the pod at its end, but do not remove it");
   run->add_flag("-q,--quiet", arguments->quiet,
                 "Print neither the containers' output nor a summary");
+  run->add_flag("--seccomp-default", arguments->seccomp.runtime_default,
+                "Give containers without a seccomp profile RuntimeDefault");
+  run->add_option(
+         "--seccomp-profile-root", arguments->seccomp.profile_root,
+         absl::StrCat("Directory that Localhost seccomp profiles are relative to (default ",
+                      arguments->seccomp.profile_root, ")"))
+      ->type_name("DIR");
   run->add_flag("--show-resources", arguments->show_resources,
                 "Print the requested resources beside the kernel's values");
   context.Act(

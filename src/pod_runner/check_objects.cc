@@ -14,8 +14,10 @@ absl::Status CheckObjects(const Manifest& pod, const Objects* objects) {
   context.objects = objects;
   absl::Status problems;
   for (const ContainerManifest& container : pod.containers) {
-    problems = AlsoTell(problems, Annotate(ResolveEnvironment(pod, container, context).status(),
-                                           absl::StrCat(pod.file, ": container ", container.name)));
+    ProgramRoom room(ProgramRoom::OfProcess());
+    problems =
+        AlsoTell(problems, Annotate(ResolveEnvironment(pod, container, context, room).status(),
+                                    absl::StrCat(pod.file, ": container ", container.name)));
   }
   for (const Volume& volume : pod.volumes) {
     if (!volume.files) continue;

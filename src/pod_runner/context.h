@@ -54,6 +54,14 @@ struct ContainerPlace {
   bool operator==(const ContainerPlace&) const = default;
 };
 
+// How containers get their seccomp profiles, as under a kubelet.
+struct SeccompRules {
+  std::string profile_root = "/var/lib/kubelet/seccomp";  // Localhost profiles are relative to it
+  bool runtime_default =
+      false;  // seccompDefault: a container without a profile gets RuntimeDefault
+  bool operator==(const SeccompRules&) const = default;
+};
+
 // kubelet's memorySwap.swapBehavior (KEP-2400).
 enum class SwapBehavior { kNoSwap, kLimitedSwap };
 // The machine's control of swap by cgroups.
@@ -92,6 +100,10 @@ struct PodContext {
   SwapControl swap_control = SwapControl::kNone;
   int64_t swap_capacity_bytes = 0;
   bool is_critical = false;  // kubelet's critical pods never swap
+  SeccompRules seccomp;
+  // A process that is killed for want of memory takes its whole container with it (cgroup v2's
+  // memory.oom.group).
+  bool kills_whole_containers = false;
   // Ids of the images of image volumes, by reference, as the runtime has them. Without an id the
   // runtime gets the reference.
   std::map<std::string, std::string> image_ids;

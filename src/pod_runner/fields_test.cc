@@ -2,7 +2,9 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
+#include "absl/cleanup/cleanup.h"
 #include "pod_runner/env.h"
 #include "pod_runner/hosts_file.h"
 
@@ -24,6 +26,12 @@ Manifest PodWithEnv(const std::string& fields) {
       "pod.yaml");
   EXPECT_TRUE(pods.ok()) << pods.status();
   return pods.ok() ? pods->front() : Manifest();
+}
+
+absl::StatusOr<std::vector<std::pair<std::string, std::string>>> EnvironmentOf(
+    const Manifest& pod, const PodContext& context) {
+  ProgramRoom room(ProgramRoom::OfProcess());
+  return ResolveEnvironment(pod, pod.containers[0], context, room);
 }
 
 PodContext ContextOfNode() {
@@ -90,12 +98,11 @@ TEST(Fields, VariablesOfObjects) {
                   .ok());
   PodContext context;
   context.objects = &objects;
-  const auto all = ResolveEnvironment(pod, pod.containers[0], context);
+  const auto all = EnvironmentOf(pod, context);
   ASSERT_TRUE(all.ok()) << all.status();
   EXPECT_THAT(*all, ElementsAre(Pair("X_user", "admin"), Pair("size", "big"),
                                 Pair("color", "admin green"), Pair("PASS", "admin")));
-  EXPECT_EQ(ResolveEnvironment(pod, pod.containers[0], {}).status().message(),
-            "there is no ConfigMap default/settings");
+  EXPECT_EQ(EnvironmentOf(pod, {}).status().message(), "there is no ConfigMap default/settings");
 }
 
 TEST(Fields, AValueThatIsNoTextIsNotTold) {
@@ -107,9 +114,82 @@ TEST(Fields, AValueThatIsNoTextIsNotTold) {
           .ok());
   PodContext context;
   context.objects = &objects;
-  const auto failed = ResolveEnvironment(pod, pod.containers[0], context);
+  const auto failed = EnvironmentOf(pod, context);
   EXPECT_THAT(std::string(failed.status().message()), HasSubstr("the value of A is no UTF-8 text"));
   EXPECT_THAT(std::string(failed.status().message()), Not(HasSubstr("hush")));
+}
+
+// "A0", then as many levels, each of which has the one before ten times.
+std::string TenTimes(int levels) {
+  std::string env = "      env:\n        - {name: A0, value: \"0123456789\"}\n";
+  for (int i = 1; i <= levels; ++i) {
+    env += "        - {name: A" + std::to_string(i) + ", value: \"";
+    for (int k = 0; k < 10; ++k) env += "$(A" + std::to_string(i - 1) + ")";
+    env += "\"}\n";
+  }
+  return env;
+}
+
+// A kilobyte of manifest took all memory of the machine, and again at the agent's next start.
+TEST(Fields, ReferencesHaveABoundedLength) {
+  EXPECT_EQ(EnvironmentOf(PodWithEnv(TenTimes(4)), {})->back().second.size(), 100'000u);
+  for (const int levels : {5, 11}) {
+    EXPECT_EQ(EnvironmentOf(PodWithEnv(TenTimes(levels)), {}).status(),
+              absl::InvalidArgumentError(
+                  "variable A5: becomes longer than 131071 bytes, the most that Linux takes in one "
+                  "string of a program"));
+  }
+}
+
+TEST(Fields, AVariableIsNoLongerThanLinuxTakesIt) {
+  const auto with = [](size_t length) {
+    return PodWithEnv("      env: [{name: LONG, value: " + std::string(length, 'x') + "}]\n");
+  };
+  EXPECT_TRUE(EnvironmentOf(with(131'071 - 5), {}).ok()) << "with LONG= and its NUL";
+  EXPECT_THAT(std::string(EnvironmentOf(with(131'071 - 4), {}).status().message()),
+              HasSubstr("variable LONG: becomes longer than 131071 bytes"));
+  Objects objects;
+  ASSERT_TRUE(objects
+                  .Add("apiVersion: v1\nkind: Secret\nmetadata: {name: s}\nstringData: {key: " +
+                           std::string(131'072, 'x') + "}\n",
+                       "o")
+                  .ok());
+  PodContext context;
+  context.objects = &objects;
+  for (const char* source : {"      envFrom: [{secretRef: {name: s}}]\n",
+                             "      env: [{name: key, valueFrom: {secretKeyRef: {name: s, key: "
+                             "key}}}]\n"}) {
+    const std::string message(EnvironmentOf(PodWithEnv(source), context).status().message());
+    EXPECT_THAT(message, HasSubstr("variable key: becomes longer than 131071 bytes"));
+    EXPECT_THAT(message, Not(HasSubstr("xx")));
+  }
+}
+
+TEST(ProgramRoomTest, CountsEachStringWithItsNulAndItsPointer) {
+  ProgramRoom room(100);
+  EXPECT_EQ(room.Longest(), 91u);
+  ASSERT_TRUE(room.Take(50).ok());
+  EXPECT_EQ(room.taken(), 59u);
+  EXPECT_EQ(room.Longest(), 32u);
+  EXPECT_THAT(std::string(room.Take(33).message()), HasSubstr("more than 100 bytes together"));
+  EXPECT_EQ(room.taken(), 59u) << "a string without room takes none";
+  ASSERT_TRUE(room.Take(32).ok());
+  EXPECT_EQ(room.Longest(), 0u);
+  EXPECT_TRUE(absl::IsInvalidArgument(room.Take(0)));
+  EXPECT_EQ(ExpandReferences("", {}, room).value(), "");
+  EXPECT_TRUE(absl::IsInvalidArgument(ExpandReferences("a", {}, room).status()));
+}
+
+TEST(ProgramRoomTest, IsAQuarterOfTheStackWithinBounds) {
+  rlimit before = {};
+  ASSERT_EQ(getrlimit(RLIMIT_STACK, &before), 0);
+  const absl::Cleanup restore = [&] { setrlimit(RLIMIT_STACK, &before); };
+  for (const auto& [stack, room] :
+       {std::pair<rlim_t, size_t>(8 << 20, 2 << 20), {256 << 10, 128 << 10}, {64 << 20, 6 << 20}}) {
+    const rlimit limit = {.rlim_cur = stack, .rlim_max = before.rlim_max};
+    if (setrlimit(RLIMIT_STACK, &limit) != 0) continue;  // above the machine's own limit
+    EXPECT_EQ(ProgramRoom::OfProcess(), room) << stack;
+  }
 }
 
 TEST(HostsFile, HasThePodsNameAndItsAliases) {

@@ -25,15 +25,32 @@ namespace {
 constexpr char kData[] = "..data";
 constexpr char kNewData[] = "..data_tmp";
 
+// Each item is a copy of its key's bytes, or of all labels: a manifest could fill a disk with them.
+// An object has a MiB at most.
+constexpr size_t kMostBytes = size_t{64} << 20;
+
+// Puts a file there. `left` is what further files may have.
+absl::Status PutFile(const std::string& path, VolumeFile file, size_t& left, VolumeFiles& files) {
+  if (file.content.size() > left) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("its files have more than ", kMostBytes >> 20, " MiB together"));
+  }
+  left -= file.content.size();
+  files[path] = std::move(file);
+  return absl::OkStatus();
+}
+
 absl::Status AddObject(const Manifest& pod, const FileSource& source, int64_t default_mode,
-                       const PodContext& context, VolumeFiles& files) {
+                       const PodContext& context, size_t& left, VolumeFiles& files) {
   const ObjectKind kind =
       source.kind == FileSource::Kind::kSecret ? ObjectKind::kSecret : ObjectKind::kConfigMap;
   PLIMSOLL_ASSIGN_OR_RETURN(const Object* object,
                             FindObject(pod, kind, source.object, source.optional, context));
   if (object == nullptr) return absl::OkStatus();
   if (source.items.empty()) {
-    for (const auto& [key, bytes] : object->data) files[key] = {bytes, default_mode};
+    for (const auto& [key, bytes] : object->data) {
+      PLIMSOLL_RETURN_IF_ERROR(PutFile(key, {bytes, default_mode}, left, files));
+    }
   }
   for (const KeyToPath& item : source.items) {
     const auto found = object->data.find(item.key);
@@ -42,21 +59,23 @@ absl::Status AddObject(const Manifest& pod, const FileSource& source, int64_t de
       return absl::NotFoundError(absl::StrCat(NameOf(kind, pod.pod_namespace, source.object),
                                               " has no key \"", item.key, "\""));
     }
-    files[item.path] = {found->second, item.mode.value_or(default_mode)};
+    PLIMSOLL_RETURN_IF_ERROR(
+        PutFile(item.path, {found->second, item.mode.value_or(default_mode)}, left, files));
   }
   return absl::OkStatus();
 }
 
 absl::Status AddDownward(const Manifest& pod, const FileSource& source, int64_t default_mode,
-                         const PodContext& context, VolumeFiles& files) {
+                         const PodContext& context, size_t& left, VolumeFiles& files) {
   for (const DownwardFile& file : source.files) {
-    VolumeFile& out = files[file.path];
+    VolumeFile out;
     out.mode = file.mode.value_or(default_mode);
-    if (!file.resource) {
+    if (file.resource) {
+      PLIMSOLL_ASSIGN_OR_RETURN(out.content, ResourceValue(pod, nullptr, *file.resource, context));
+    } else {
       out.content = FieldValue(pod, file.field_path, context);
-      continue;
     }
-    PLIMSOLL_ASSIGN_OR_RETURN(out.content, ResourceValue(pod, nullptr, *file.resource, context));
+    PLIMSOLL_RETURN_IF_ERROR(PutFile(file.path, std::move(out), left, files));
   }
   return absl::OkStatus();
 }
@@ -170,10 +189,12 @@ absl::Status WriteTree(const FsRoot& directory, const std::string& name, const V
 absl::StatusOr<VolumeFiles> ContentsOf(const Manifest& pod, const Volume& volume,
                                        const PodContext& context) {
   VolumeFiles files;
+  size_t left = kMostBytes;
   for (const FileSource& source : volume.files->sources) {
     const auto add = source.kind == FileSource::Kind::kDownwardApi ? AddDownward : AddObject;
-    PLIMSOLL_RETURN_IF_ERROR(Annotate(add(pod, source, volume.files->default_mode, context, files),
-                                      absl::StrCat("volume ", volume.name)));
+    PLIMSOLL_RETURN_IF_ERROR(
+        Annotate(add(pod, source, volume.files->default_mode, context, left, files),
+                 absl::StrCat("volume ", volume.name)));
   }
   return files;
 }

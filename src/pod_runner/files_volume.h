@@ -25,7 +25,8 @@ struct VolumeFile {
 using VolumeFiles = std::map<std::string, VolumeFile>;
 
 // The files of `volume`, which has `files`. Of two sources with the same path the later one wins.
-// NOT_FOUND: an object or key is missing and not optional. Errors hold no content.
+// NOT_FOUND: an object or key is missing and not optional. INVALID_ARGUMENT: they have more than
+// 64 MiB together. Errors hold no content.
 absl::StatusOr<VolumeFiles> ContentsOf(const Manifest& pod, const Volume& volume,
                                        const PodContext& context);
 

@@ -103,6 +103,30 @@ TEST_F(FilesVolumeTest, ContentsAreThoseOfAllSources) {
   EXPECT_EQ(files->at("password").mode, 0440);
 }
 
+// Each item of a manifest is a copy of its key's bytes.
+TEST_F(FilesVolumeTest, FilesTogetherHaveABoundedSize) {
+  ASSERT_TRUE(objects_
+                  .Add("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: large}\ndata: {k: " +
+                           std::string(size_t{1} << 20, 'x') + "}\n",
+                       "o2")
+                  .ok());
+  FileSource& source = pod_.volumes[1].files->sources[0];
+  source.object = "large";
+  for (int i = 0; i < 64; ++i) source.items.push_back({.key = "k", .path = std::to_string(i)});
+  EXPECT_EQ(ContentsOf(pod_, pod_.volumes[1], context_)->size(), 64u);
+  source.items.push_back({.key = "k", .path = "64"});
+  EXPECT_EQ(ContentsOf(pod_, pod_.volumes[1], context_).status(),
+            absl::InvalidArgumentError("volume conf: its files have more than 64 MiB together"));
+  // A volume of labels alone.
+  pod_.labels["l"] = std::string(size_t{1} << 20, 'x');
+  FileSource labels{.kind = FileSource::Kind::kDownwardApi};
+  for (int i = 0; i < 64; ++i) {
+    labels.files.push_back({.path = std::to_string(i), .field_path = "metadata.labels"});
+  }
+  pod_.volumes[1].files->sources = {labels};
+  EXPECT_TRUE(absl::IsInvalidArgument(ContentsOf(pod_, pod_.volumes[1], context_).status()));
+}
+
 TEST_F(FilesVolumeTest, AReaderSeesTheOldOrTheNewFiles) {
   const FsRoot& root = dir_.root();
   ASSERT_TRUE(WriteFiles(root, {{"a", {"1", 0644}}, {"d/b", {"2", 0600}}}, std::nullopt).ok());

@@ -3,6 +3,7 @@
 #include <yaml-cpp/yaml.h>
 
 #include <algorithm>
+#include <new>
 #include <set>
 #include <utility>
 
@@ -77,7 +78,7 @@ absl::StatusOr<Manifest> ReadPod(const YAML::Node& node, const std::string& file
   top.Ignore("status", "the API server's");
   top.Finish();
   if (node["spec"]) CheckReferences(reader, node["spec"]);
-  CheckAnnotations(reader, node["metadata"], pod);
+  ReadAnnotations(reader, node["metadata"], pod);
   CheckClassAnnotations(reader, node["metadata"], pod);
   if (!reader.errors().empty()) {
     return absl::InvalidArgumentError(absl::StrJoin(InOrderOfLines(reader.errors(), file), "\n"));
@@ -145,6 +146,8 @@ absl::StatusOr<std::vector<Manifest>> ParseManifests(absl::string_view text,
     }
     return absl::InvalidArgumentError(
         absl::StrCat(where, ": not valid YAML: ", error.msg, TabAdvice(text, error.mark.line)));
+  } catch (const std::bad_alloc&) {
+    return absl::ResourceExhaustedError(absl::StrCat(name, ": there is too little memory for it"));
   }
 }
 

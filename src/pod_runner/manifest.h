@@ -38,7 +38,9 @@ struct VolumeMount {
 // A seccomp or AppArmor profile.
 struct SecurityProfile {
   std::string type;  // "RuntimeDefault", "Unconfined", "Localhost"
+  // AppArmor's name of it; of seccomp a path below the root of all, without "..".
   std::string localhost_profile;
+  bool operator==(const SecurityProfile&) const = default;
 };
 
 // Parts of an SELinux label; empty: the machine's default.

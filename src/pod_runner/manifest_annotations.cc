@@ -1,6 +1,7 @@
 #include "pod_runner/manifest_annotations.h"
 
 #include <algorithm>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -13,6 +14,7 @@
 #include "base/closest_word.h"
 #include "base/status.h"
 #include "cdi/names.h"
+#include "pod_runner/manifest_fields.h"
 #include "resources/cpu_set.h"
 
 namespace plimsoll::pod {
@@ -58,9 +60,27 @@ constexpr OwnAnnotation kOwnAnnotations[] = {
     {.name = "qos-class", .ignored = "it follows from the containers' requests and limits"},
 };
 
+// Kubernetes' own, from before there were fields. Its API server makes AppArmor's a field to this
+// day, and drops the others with a warning at best. A profile that is dropped is less protection
+// than was asked for.
+constexpr absl::string_view kAppArmorDomain = "container.apparmor.security.beta.kubernetes.io";
+constexpr absl::string_view kSeccompDomain = "container.seccomp.security.alpha.kubernetes.io";
+constexpr absl::string_view kPodSeccompDomain = "seccomp.security.alpha.kubernetes.io";  // "/pod"
+
+struct RemovedAnnotation {
+  absl::string_view key;
+  absl::string_view instead;
+};
+constexpr RemovedAnnotation kRemovedAnnotations[] = {
+    {"security.alpha.kubernetes.io/sysctls", "spec.securityContext.sysctls"},
+    {"security.alpha.kubernetes.io/unsafe-sysctls", "spec.securityContext.sysctls"},
+    {"pod.alpha.kubernetes.io/init-containers", "spec.initContainers"},
+    {"pod.beta.kubernetes.io/init-containers", "spec.initContainers"},
+};
+
 class Checker {
  public:
-  Checker(YamlReader& reader, const Manifest& pod) : reader_(reader) {
+  Checker(YamlReader& reader, Manifest& pod) : reader_(reader), pod_(pod) {
     for (const ContainerManifest& container : pod.containers) containers_.push_back(container.name);
   }
 
@@ -71,6 +91,12 @@ class Checker {
     const auto& [domain, name] = parts;
     const std::pair<std::string, std::string> typed =
         absl::StrSplit(domain, absl::MaxSplits('.', 1));
+    if (ReadProfileOf(domain, name, value)) return;
+    for (const RemovedAnnotation& removed : kRemovedAnnotations) {
+      if (key != removed.key) continue;
+      return reader_.Fail(node_, path_,
+                          absl::StrCat("Kubernetes reads it no more; use ", removed.instead));
+    }
     if (domain == kDomain) {
       CheckOwn(name, value);
     } else if (typed.second == kClassDomain) {
@@ -79,6 +105,10 @@ class Checker {
       NoteNear(absl::StrCat(kDomain, "/", name));
     } else if (!ClosestWord(typed.second, {std::string(kClassDomain)}).empty()) {
       NoteNear(absl::StrCat(typed.first, ".", kClassDomain, "/", name));
+    } else if (domain.size() <= 2 * kAppArmorDomain.size()) {
+      const std::string closest =
+          ClosestWord(domain, {std::string(kAppArmorDomain), std::string(kSeccompDomain)});
+      if (!closest.empty()) NoteNear(absl::StrCat(closest, "/", name));
     }
   }
 
@@ -90,6 +120,50 @@ class Checker {
       if (rest.empty() || (own.of_containers && rest[0] == '.')) return &own;
     }
     return nullptr;
+  }
+
+  // False: the annotation is none of a profile.
+  bool ReadProfileOf(absl::string_view domain, const std::string& name, const std::string& value) {
+    if (domain == kPodSeccompDomain && name == "pod") {
+      PutProfile(value, /*is_path=*/true, "spec.securityContext.seccompProfile",
+                 pod_.security.seccomp);
+      return true;
+    }
+    if (domain != kAppArmorDomain && domain != kSeccompDomain) return false;
+    CheckContainer(name);
+    for (ContainerManifest& each : pod_.containers) {
+      if (each.name != name) continue;
+      if (domain == kAppArmorDomain) {
+        PutProfile(value, /*is_path=*/false, "its securityContext.appArmorProfile",
+                   each.security.apparmor);
+      } else {
+        PutProfile(value, /*is_path=*/true, "its securityContext.seccompProfile",
+                   each.security.seccomp);
+      }
+    }
+    return true;
+  }
+
+  // `field` is that of the annotation's pod or container; `what` names it.
+  void PutProfile(absl::string_view value, bool is_path, absl::string_view what,
+                  std::optional<SecurityProfile>& field) {
+    SecurityProfile profile;
+    if (value == "runtime/default" || (is_path && value == "docker/default")) {
+      profile.type = "RuntimeDefault";
+    } else if (value == "unconfined") {
+      profile.type = "Unconfined";
+    } else if (absl::ConsumePrefix(&value, "localhost/") && !value.empty() &&
+               (!is_path || IsBelow(value))) {
+      profile = {.type = "Localhost", .localhost_profile = std::string(value)};
+    } else {
+      return reader_.Fail(node_, path_,
+                          absl::StrCat("must be runtime/default, unconfined or localhost/",
+                                       is_path ? "PATH, without \"..\"" : "NAME"));
+    }
+    if (field && *field != profile) {
+      return reader_.Fail(node_, path_, absl::StrCat("contradicts ", what));
+    }
+    field = std::move(profile);
   }
 
   void CheckOwn(const std::string& name, const std::string& value) {
@@ -149,6 +223,7 @@ class Checker {
   }
 
   YamlReader& reader_;
+  Manifest& pod_;
   std::vector<std::string> containers_;
   YAML::Node node_;
   std::string path_;
@@ -156,7 +231,7 @@ class Checker {
 
 }  // namespace
 
-void CheckAnnotations(YamlReader& reader, const YAML::Node& metadata, const Manifest& pod) {
+void ReadAnnotations(YamlReader& reader, const YAML::Node& metadata, Manifest& pod) {
   const YAML::Node annotations =
       metadata.IsDefined() && metadata.IsMap() ? metadata["annotations"] : YAML::Node();
   if (!annotations.IsDefined() || !annotations.IsMap()) return;

@@ -1,8 +1,8 @@
 #include "pod_runner/manifest_container.h"
 
+#include <set>
 #include <utility>
 
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "image/reference.h"
 #include "pod_runner/manifest_env.h"
@@ -24,7 +24,7 @@ VolumeMount ReadMount(YamlReader& reader, const YAML::Node& node, const std::str
   if (!mount.mount_path.empty() && mount.mount_path[0] != '/') {
     reader.Fail(node, mapping.PathOf("mountPath"), "must be an absolute path");
   }
-  if (absl::StrContains(mount.mount_path + "/", "/../")) {
+  if (StepsBack(mount.mount_path)) {
     reader.Fail(node, mapping.PathOf("mountPath"), "must be without \"..\"");
   }
   mapping.String("subPath", mount.sub_path);
@@ -105,12 +105,29 @@ void ReadTerminationMessage(YamlReader& reader, YamlMapping& mapping,
                             ContainerManifest& container) {
   mapping.String("terminationMessagePath", container.termination_message_path);
   const std::string& path = container.termination_message_path;
-  if (path.empty() || path[0] != '/' || absl::StrContains(path + "/", "/../")) {
+  if (path.empty() || path[0] != '/' || StepsBack(path)) {
     reader.Fail(*mapping.Get("terminationMessagePath"), mapping.PathOf("terminationMessagePath"),
                 "must be an absolute path without \"..\"");
   }
   mapping.OneOf("terminationMessagePolicy", container.termination_message_policy,
                 {"File", "FallbackToLogsOnError"});
+}
+
+// The rules of an API server for a container's mounts together.
+void CheckMountsOf(YamlReader& reader, YamlMapping& mapping, const ContainerManifest& container) {
+  const auto list = mapping.Get("volumeMounts");
+  std::set<std::string> paths;
+  for (const VolumeMount& mount : container.mounts) {
+    if (!mount.mount_path.empty() && !paths.insert(mount.mount_path).second) {
+      reader.Fail(*list, mapping.PathOf("volumeMounts"),
+                  absl::StrCat("two have the mountPath ", mount.mount_path));
+    }
+    if (mount.propagation == "Bidirectional" && !container.security.privileged) {
+      reader.Fail(*list, mapping.PathOf("volumeMounts"),
+                  absl::StrCat("the mount at ", mount.mount_path,
+                               ": mountPropagation Bidirectional is for privileged containers"));
+    }
+  }
 }
 
 void ReadUnsupported(YamlMapping& mapping) {
@@ -179,6 +196,7 @@ ContainerManifest ReadContainer(YamlReader& reader, const YAML::Node& node, cons
     container.security =
         ReadContainerSecurity(reader, *security, mapping.PathOf("securityContext"));
   }
+  CheckMountsOf(reader, mapping, container);
   ReadResizePolicy(reader, mapping, container);
   ReadProbes(reader, mapping, container.role != Role::kInit, container, left_to_agent);
   ReadTerminationMessage(reader, mapping, container);

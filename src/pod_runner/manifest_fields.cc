@@ -140,8 +140,12 @@ void CheckFilePath(YamlReader& reader, const YAML::Node& node, const std::string
   }
 }
 
+bool StepsBack(absl::string_view path) {
+  return absl::StrContains(absl::StrCat("/", path, "/"), "/../");
+}
+
 bool IsBelow(absl::string_view path) {
-  return !absl::StartsWith(path, "/") && !absl::StrContains(absl::StrCat("/", path, "/"), "/../");
+  return !absl::StartsWith(path, "/") && !StepsBack(path);
 }
 
 }  // namespace plimsoll::pod

@@ -30,6 +30,8 @@ void ReadInt(YamlMapping& mapping, const std::string& key, int64_t& out, int64_t
 void CheckFilePath(YamlReader& reader, const YAML::Node& node, const std::string& path,
                    absl::string_view value);
 
+// True for a path that has "..", as an API server refuses it in paths of the host.
+bool StepsBack(absl::string_view path);
 // False for a relative path with "..", or an absolute one.
 bool IsBelow(absl::string_view path);
 

@@ -4,14 +4,17 @@
 #include <optional>
 #include <utility>
 
+#include "pod_runner/manifest_fields.h"
+
 namespace plimsoll::pod {
 namespace {
 
 constexpr int64_t kMaxId = std::numeric_limits<int32_t>::max();
 
-// A seccompProfile or appArmorProfile.
+// A seccompProfile or appArmorProfile. A Localhost profile of seccomp is a file below the root of
+// all; one of AppArmor is a name.
 std::optional<SecurityProfile> ReadProfile(YamlReader& reader, YamlMapping& parent,
-                                           const std::string& key) {
+                                           const std::string& key, bool is_path) {
   const auto node = parent.Get(key);
   if (!node) return std::nullopt;
   SecurityProfile profile;
@@ -21,6 +24,10 @@ std::optional<SecurityProfile> ReadProfile(YamlReader& reader, YamlMapping& pare
   mapping.String("localhostProfile", profile.localhost_profile);
   if ((profile.type == "Localhost") != !profile.localhost_profile.empty()) {
     reader.Fail(*node, mapping.path(), "type Localhost and localhostProfile go together");
+  }
+  if (is_path && !IsBelow(profile.localhost_profile)) {
+    reader.Fail(*node, mapping.PathOf("localhostProfile"),
+                "must be relative to the root of seccomp profiles and without \"..\"");
   }
   mapping.Finish();
   return profile;
@@ -42,8 +49,8 @@ void ReadCommonSecurity(YamlReader& reader, YamlMapping& mapping, PodSecurityFie
     options.Finish();
     fields.selinux = std::move(parts);
   }
-  fields.seccomp = ReadProfile(reader, mapping, "seccompProfile");
-  fields.apparmor = ReadProfile(reader, mapping, "appArmorProfile");
+  fields.seccomp = ReadProfile(reader, mapping, "seccompProfile", /*is_path=*/true);
+  fields.apparmor = ReadProfile(reader, mapping, "appArmorProfile", /*is_path=*/false);
 }
 
 }  // namespace

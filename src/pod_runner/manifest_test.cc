@@ -137,12 +137,13 @@ TEST(Manifest, ReadsEverythingItKnows) {
 TEST(Manifest, ResolvesTheEnvironment) {
   const auto pods = ParseManifests(kFull, "pod.yaml");
   ASSERT_TRUE(pods.ok()) << pods.status();
-  const auto environment = ResolveEnvironment(pods->front(), pods->front().containers[2], {});
+  ProgramRoom room(ProgramRoom::OfProcess());
+  const auto environment = ResolveEnvironment(pods->front(), pods->front().containers[2], {}, room);
   ASSERT_TRUE(environment.ok()) << environment.status();
   EXPECT_THAT(*environment, ElementsAre(Pair("GREETING", "hello"), Pair("WHO", "web-1"),
                                         Pair("BOTH", "hello web-1")));
   const std::map<std::string, std::string> known = {{"A", "1"}};
-  EXPECT_EQ(ExpandReferences("$(A) $$(A) $(B) $A $( 5$", known), "1 $(A) $(B) $A $( 5$");
+  EXPECT_EQ(*ExpandReferences("$(A) $$(A) $(B) $A $( 5$", known, room), "1 $(A) $(B) $A $( 5$");
 }
 
 TEST(Manifest, DefaultsAreKubernetes) {
@@ -234,6 +235,34 @@ INSTANTIATE_TEST_SUITE_P(
                 "metadata.annotations[plimsoll.dev/cdi]: "},
         BadCase{"container", "volumeMounts: [{name: v, mountPath: /v/../w}]",
                 "spec.containers[0].volumeMounts[0].mountPath: must be without \"..\""},
+        BadCase{"spec", "volumes: [{name: v, hostPath: {path: /hp/../new, type: FileOrCreate}}]",
+                "pod.yaml:6:33: spec.volumes[0].hostPath.path: must be without \"..\""},
+        BadCase{"spec", "volumes: [{name: v, hostPath: {path: /..}}]", "must be without \"..\""},
+        BadCase{"container", "volumeMounts: [{name: v, mountPath: /v, subPathExpr: $(A)/..}]",
+                "subPathExpr: must be relative and without \"..\""},
+        BadCase{"container", "volumeMounts: [{name: v, mountPath: /v}, {name: w, mountPath: /v}]",
+                "two have the mountPath /v"},
+        BadCase{"container",
+                "volumeMounts: [{name: v, mountPath: /v, mountPropagation: Bidirectional}]",
+                "mountPropagation Bidirectional is for privileged containers"},
+        BadCase{"spec",
+                "securityContext: {seccompProfile: {type: Localhost, localhostProfile: /a}}",
+                "seccompProfile.localhostProfile: must be relative to the root"},
+        BadCase{"container",
+                "securityContext: {seccompProfile: {type: Localhost, localhostProfile: a/../b}}",
+                "must be relative to the root of seccomp profiles and without \"..\""},
+        BadCase{"metadata",
+                "annotations: {container.apparmor.security.beta.kubernetes.io/d: unconfined}",
+                "there is no container \"d\"; there is c"},
+        BadCase{"metadata", "annotations: {container.apparmor.security.beta.kubernetes.io/c: mine}",
+                "must be runtime/default, unconfined or localhost/NAME"},
+        BadCase{"metadata",
+                "annotations: {container.seccomp.security.alpha.kubernetes.io/c: localhost/../a}",
+                "must be runtime/default, unconfined or localhost/PATH"},
+        BadCase{"metadata", "annotations: {security.alpha.kubernetes.io/sysctls: a=1}",
+                "Kubernetes reads it no more; use spec.securityContext.sysctls"},
+        BadCase{"metadata", "annotations: {pod.beta.kubernetes.io/init-containers: \"[]\"}",
+                "use spec.initContainers"},
         BadCase{"container", "command: [\"a\\0b\"]",
                 "spec.containers[0].command[0]: must not have a NUL"},
         BadCase{"spec", "initContainers: [{name: d, image: Busy Box}]",
@@ -472,6 +501,9 @@ TEST(Manifest, AnAnnotationThatIsNearlyOneOfOursIsNoted) {
   };
   EXPECT_THAT(notes("plimsoll.dev/cpusets"),
               ElementsAre(HasSubstr("did you mean plimsoll.dev/cpuset?")));
+  EXPECT_THAT(
+      notes("container.apparmor.security.kubernetes.io/c"),
+      ElementsAre(HasSubstr("did you mean container.apparmor.security.beta.kubernetes.io/c?")));
   EXPECT_THAT(notes("plimsol.dev/cpuset.c"),
               ElementsAre(HasSubstr("did you mean plimsoll.dev/cpuset.c?")));
   EXPECT_THAT(notes("plimsoll.dev/whatever"),

@@ -46,6 +46,9 @@ void ReadHostPath(YamlReader& reader, const YAML::Node& node, YamlMapping& mappi
   if (!volume.host_path.empty() && volume.host_path[0] != '/') {
     reader.Fail(node, mapping.PathOf("path"), "must be an absolute path");
   }
+  if (StepsBack(volume.host_path)) {
+    reader.Fail(node, mapping.PathOf("path"), "must be without \"..\"");
+  }
   mapping.OneOf("type", volume.host_path_type,
                 {"", "Directory", "DirectoryOrCreate", "File", "FileOrCreate", "Socket",
                  "CharDevice", "BlockDevice"});

@@ -3,6 +3,7 @@
 #include <yaml-cpp/yaml.h>
 
 #include <algorithm>
+#include <new>
 #include <utility>
 
 #include "absl/strings/ascii.h"
@@ -143,6 +144,8 @@ absl::Status Objects::Add(absl::string_view text, absl::string_view file) {
                                                    : absl::StrCat(name, ":", error.mark.line + 1,
                                                                   ":", error.mark.column + 1);
     return absl::InvalidArgumentError(absl::StrCat(where, ": not valid YAML"));
+  } catch (const std::bad_alloc&) {
+    return absl::ResourceExhaustedError(absl::StrCat(name, ": there is too little memory for it"));
   }
   return problems;
 }

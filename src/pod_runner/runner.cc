@@ -57,6 +57,7 @@ Runner::Runner(Client& client, Observer& observer, FsRoot root, Manifest pod, Ru
               .pod_class_types = options_.pod_class_types,
               .objects = options_.objects,
               .image_ids = options_.image_ids,
+              .seccomp = options_.seccomp,
               .interrupted = [this] { return Interrupted(); }}) {
   outcome_.uid = maker_.uid();
 }

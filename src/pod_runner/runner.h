@@ -38,7 +38,8 @@ struct RunnerOptions {
   // ConfigMaps and Secrets; nullptr: there are none. Outlives the Runner.
   const Objects* objects = nullptr;
   std::map<std::string, std::string> image_ids;  // of image volumes (see PodContext)
-  std::function<int()> interrupts;               // the interrupts so far; 1: stop, 2: kill
+  SeccompRules seccomp;
+  std::function<int()> interrupts;  // the interrupts so far; 1: stop, 2: kill
   // Wakes the Runner when containers end; null: it polls the daemon.
   const EventWatch* events = nullptr;
 };

@@ -10,6 +10,7 @@
 #include "base/status.h"
 #include "pod_runner/amount.h"
 #include "pod_runner/host.h"
+#include "pod_runner/swap.h"
 #include "pod_runner/user_ids.h"
 
 namespace plimsoll::pod {
@@ -54,6 +55,8 @@ absl::Status SandboxMaker::Prepare() {
   context_.pod_class_types = options_.pod_class_types;
   context_.objects = options_.objects;
   context_.image_ids = options_.image_ids;
+  context_.seccomp = options_.seccomp;
+  context_.kills_whole_containers = HasUnifiedGroups(root_);  // as kubelet's default
   PLIMSOLL_RETURN_IF_ERROR(DescribeNode(root_, context_));
   PLIMSOLL_ASSIGN_OR_RETURN(dir_,
                             MakePodDir(root_, options_.state_directory, uid_, pod_, context_));

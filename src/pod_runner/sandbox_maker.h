@@ -36,7 +36,8 @@ class SandboxMaker {
     std::set<std::string> pod_class_types;         // see PodContext
     const Objects* objects = nullptr;              // see PodContext
     std::map<std::string, std::string> image_ids;  // see PodContext
-    std::function<bool()> interrupted;             // asked while a lock is waited for
+    SeccompRules seccomp;
+    std::function<bool()> interrupted;  // asked while a lock is waited for
   };
 
   // `root` is "/". All references outlive this.

@@ -36,8 +36,12 @@ bool HasSwapMax(const FsRoot& root) {
 
 }  // namespace
 
+bool HasUnifiedGroups(const FsRoot& root) {
+  return root.Exists("sys/fs/cgroup/cgroup.controllers");
+}
+
 SwapControl SwapControlOf(const FsRoot& root) {
-  if (root.Exists("sys/fs/cgroup/cgroup.controllers")) {
+  if (HasUnifiedGroups(root)) {
     return HasSwapMax(root) ? SwapControl::kV2 : SwapControl::kNone;
   }
   return root.Exists("sys/fs/cgroup/memory/memory.memsw.limit_in_bytes") ? SwapControl::kV1

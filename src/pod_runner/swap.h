@@ -14,6 +14,9 @@ namespace plimsoll::pod {
 // `root` is "/". kNone: the kernel doesn't count swap, or doesn't say.
 SwapControl SwapControlOf(const FsRoot& root);
 
+// Whether limits of memory are cgroup v2's. `root` is "/".
+bool HasUnifiedGroups(const FsRoot& root);
+
 // LimitedSwap lets the container swap: the pod is Burstable and not critical, and the container
 // requests memory, but less than its limit. cgroup v2 alone has such a limit.
 bool MaySwap(const Manifest& pod, size_t index, const PodContext& context);

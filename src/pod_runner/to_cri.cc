@@ -24,6 +24,8 @@ using Role = resources::ContainerRequirements::Role;
 // CRI's cpu_quota.
 constexpr int64_t kNoQuota = -1;
 
+constexpr char kOomGroup[] = "memory.oom.group";
+
 const char* RoleName(Role role) {
   switch (role) {
     case Role::kContainer:
@@ -147,6 +149,22 @@ void SetSelinux(const SelinuxParts& parts, cri::SELinuxOption* out) {
   out->set_level(parts.level);
 }
 
+// The path of a Localhost profile is relative to the root of all. A privileged container has no
+// filter, and so no default.
+void SetSeccomp(const std::optional<SecurityProfile>& profile, const SeccompRules& rules,
+                bool is_privileged, cri::LinuxContainerSecurityContext* out) {
+  if (!profile) {
+    if (rules.runtime_default && !is_privileged) {
+      out->mutable_seccomp()->set_profile_type(cri::SecurityProfile::RuntimeDefault);
+    }
+    return;
+  }
+  SetProfile(*profile, out->mutable_seccomp());
+  if (profile->type != "Localhost") return;
+  out->mutable_seccomp()->set_localhost_ref(
+      absl::StrCat(rules.profile_root, "/", profile->localhost_profile));
+}
+
 void SetSecurity(const Manifest& pod, const ContainerManifest& container, const PodContext& context,
                  cri::LinuxContainerSecurityContext* out) {
   const ContainerSecurity& own = container.security;
@@ -166,10 +184,12 @@ void SetSecurity(const Manifest& pod, const ContainerManifest& container, const 
     for (const char* path : kReadonlyPaths) out->add_readonly_paths(path);
   }
   const auto& seccomp = own.seccomp ? own.seccomp : pod.security.seccomp;
-  if (seccomp) SetProfile(*seccomp, out->mutable_seccomp());
+  SetSeccomp(seccomp, context.seccomp, own.privileged, out);
   const auto& apparmor = own.apparmor ? own.apparmor : pod.security.apparmor;
-  // The kernel applies no profile to a privileged container (kubelet sends none).
-  if (apparmor && !own.privileged) SetProfile(*apparmor, out->mutable_apparmor());
+  // A privileged container has no profile unless one is named for it.
+  if (apparmor && (!own.privileged || apparmor->type == "Localhost")) {
+    SetProfile(*apparmor, out->mutable_apparmor());
+  }
   const auto& selinux = own.selinux ? own.selinux : pod.security.selinux;
   if (selinux) SetSelinux(*selinux, out->mutable_selinux_options());
 }
@@ -239,6 +259,7 @@ absl::Status SetResources(const Manifest& pod,
   }
   out->set_oom_score_adj(OomScoreAdjOf(pod, all, index, context.memory_capacity_bytes));
   SetSwap(pod, index, context, out);
+  if (context.kills_whole_containers) (*out->mutable_unified())[kOomGroup] = "1";
   SetPlace(pod, name, context, out);
   return absl::OkStatus();
 }
@@ -255,15 +276,46 @@ void AddVariable(const std::string& name, const std::string& value, cri::Contain
 }
 
 // As under kubelet: variables of devices come first, those of the manifest don't see them, the
-// command does.
-void SetEnvironment(const GivenDevices& devices,
-                    const std::vector<std::pair<std::string, std::string>>& of_manifest,
-                    std::map<std::string, std::string>& variables, cri::ContainerConfig* config) {
+// command does. `variables` has those of the manifest and gets those of devices.
+absl::Status SetEnvironment(const GivenDevices& devices,
+                            const std::vector<std::pair<std::string, std::string>>& of_manifest,
+                            std::map<std::string, std::string>& variables, ProgramRoom& room,
+                            cri::ContainerConfig* config) {
   for (const auto& [name, value] : of_manifest) variables[name] = value;  // the last of a name
   for (const auto& [name, value] : devices.env) {
-    if (variables.try_emplace(name, value).second) AddVariable(name, value, config);
+    if (!variables.try_emplace(name, value).second) continue;
+    PLIMSOLL_RETURN_IF_ERROR(Annotate(room.Take(name.size() + 1 + value.size()),
+                                      absl::StrCat("variable ", name, " of a device")));
+    AddVariable(name, value, config);
   }
   for (const auto& [name, value] : of_manifest) AddVariable(name, value, config);
+  return absl::OkStatus();
+}
+
+absl::Status SetWords(const std::vector<std::string>& words, const char* field,
+                      const std::map<std::string, std::string>& variables, ProgramRoom& room,
+                      google::protobuf::RepeatedPtrField<std::string>* out) {
+  for (size_t i = 0; i < words.size(); ++i) {
+    absl::StatusOr<std::string> word = ExpandReferences(words[i], variables, room);
+    absl::Status status = word.status();
+    if (status.ok()) status = room.Take(word->size());
+    PLIMSOLL_RETURN_IF_ERROR(Annotate(status, absl::StrCat(field, "[", i, "]")));
+    out->Add(*std::move(word));
+  }
+  return absl::OkStatus();
+}
+
+// Sets the variables and the words of the program, and puts the variables into `variables`.
+absl::Status SetProgram(const Manifest& pod, const ContainerManifest& container,
+                        const PodContext& context, const GivenDevices& devices,
+                        std::map<std::string, std::string>& variables, ProgramRoom& room,
+                        cri::ContainerConfig* config) {
+  PLIMSOLL_ASSIGN_OR_RETURN(const auto environment,
+                            ResolveEnvironment(pod, container, context, room));
+  PLIMSOLL_RETURN_IF_ERROR(SetEnvironment(devices, environment, variables, room, config));
+  PLIMSOLL_RETURN_IF_ERROR(
+      SetWords(container.command, "command", variables, room, config->mutable_command()));
+  return SetWords(container.args, "args", variables, room, config->mutable_args());
 }
 
 void SetDevices(const Manifest& pod, const std::string& name, const GivenDevices& given,
@@ -309,7 +361,7 @@ void SetContainerClasses(const Manifest& pod, const ContainerManifest& container
 
 absl::StatusOr<cri::ContainerConfig> ContainerToCri(
     const Manifest& pod, const std::vector<resources::ContainerRequirements>& all, size_t index,
-    const PodContext& context, std::vector<std::string>& sub_paths) {
+    const PodContext& context, ProgramRoom& room, std::vector<std::string>& sub_paths) {
   const ContainerManifest& container = pod.containers[index];
   cri::ContainerConfig config;
   PLIMSOLL_RETURN_IF_ERROR(CheckIdentity(pod, container));
@@ -317,16 +369,10 @@ absl::StatusOr<cri::ContainerConfig> ContainerToCri(
   config.mutable_image()->set_image(container.image);
   config.mutable_image()->set_user_specified_image(container.image);
   std::map<std::string, std::string> variables;
-  const auto environment = ResolveEnvironment(pod, container, context);
-  if (!environment.ok()) {
-    return Annotate(environment.status(), absl::StrCat(pod.file, ": container ", container.name));
-  }
   const GivenDevices devices = DevicesOf(container.name, context);
-  SetEnvironment(devices, *environment, variables, &config);
-  for (const std::string& word : container.command) {
-    config.add_command(ExpandReferences(word, variables));
-  }
-  for (const std::string& word : container.args) config.add_args(ExpandReferences(word, variables));
+  PLIMSOLL_RETURN_IF_ERROR(
+      Annotate(SetProgram(pod, container, context, devices, variables, room, &config),
+               absl::StrCat(pod.file, ": container ", container.name)));
   config.set_working_dir(container.working_dir);
   config.set_stdin(container.open_stdin);
   config.set_stdin_once(container.stdin_once);
@@ -338,7 +384,8 @@ absl::StatusOr<cri::ContainerConfig> ContainerToCri(
   labels[kPodUidLabel] = context.uid;
   labels[kContainerNameLabel] = container.name;
   labels[kRoleLabel] = RoleName(container.role);
-  PLIMSOLL_ASSIGN_OR_RETURN(sub_paths, SetMounts(pod, container, context, variables, &config));
+  PLIMSOLL_ASSIGN_OR_RETURN(sub_paths,
+                            SetMounts(pod, container, context, variables, room, &config));
   SetDeviceMounts(devices, &config);
   PLIMSOLL_RETURN_IF_ERROR(
       SetResources(pod, all, index, context, config.mutable_linux()->mutable_resources()));
@@ -439,10 +486,14 @@ absl::StatusOr<PodConfigs> ToCri(const Manifest& pod, const PodContext& context)
   PodConfigs configs;
   const std::vector<resources::ContainerRequirements> all = AllOf(pod);
   bool privileged = false;
+  size_t left = ProgramRoom::kMostPodBytes;
   for (size_t i = 0; i < all.size(); ++i) {
     std::vector<std::string> sub_paths;
-    absl::StatusOr<cri::ContainerConfig> config = ContainerToCri(pod, all, i, context, sub_paths);
+    ProgramRoom room(std::min(ProgramRoom::OfProcess(), left));
+    absl::StatusOr<cri::ContainerConfig> config =
+        ContainerToCri(pod, all, i, context, room, sub_paths);
     PLIMSOLL_RETURN_IF_ERROR(config.status());
+    left -= room.taken();
     privileged |= pod.containers[i].security.privileged;
     configs.containers.push_back(*std::move(config));
     configs.sub_paths.push_back(std::move(sub_paths));

@@ -6,7 +6,6 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "base/status.h"
-#include "pod_runner/env.h"
 #include "pod_runner/manifest_fields.h"
 #include "pod_runner/user_ids.h"
 
@@ -15,7 +14,8 @@ namespace {
 
 // A missing variable in a path would make another path of it (kubelet refuses it too).
 absl::StatusOr<std::string> SubPathOf(const VolumeMount& mount,
-                                      const std::map<std::string, std::string>& variables) {
+                                      const std::map<std::string, std::string>& variables,
+                                      ProgramRoom& room) {
   if (mount.sub_path_expr.empty()) return mount.sub_path;
   for (size_t at = mount.sub_path_expr.find("$("); at != std::string::npos;
        at = mount.sub_path_expr.find("$(", at + 2)) {
@@ -26,8 +26,11 @@ absl::StatusOr<std::string> SubPathOf(const VolumeMount& mount,
     return absl::InvalidArgumentError(
         absl::StrCat("subPathExpr ", mount.sub_path_expr, ": there is no variable ", name));
   }
-  const std::string path = ExpandReferences(mount.sub_path_expr, variables);
-  if (IsBelow(path)) return path;
+  absl::StatusOr<std::string> path = ExpandReferences(mount.sub_path_expr, variables, room);
+  absl::Status status = path.status();
+  if (status.ok()) status = room.Take(path->size());
+  PLIMSOLL_RETURN_IF_ERROR(Annotate(status, absl::StrCat("subPathExpr ", mount.sub_path_expr)));
+  if (IsBelow(*path)) return path;
   // The value may be a Secret's.
   return absl::InvalidArgumentError(absl::StrCat("subPathExpr ", mount.sub_path_expr,
                                                  ": must become a relative path without \"..\""));
@@ -64,14 +67,14 @@ void MapIds(const Manifest& pod, const PodContext& context, cri::Mount* out) {
 absl::StatusOr<std::string> SetMount(const Manifest& pod, const VolumeMount& mount,
                                      const PodContext& context,
                                      const std::map<std::string, std::string>& variables,
-                                     cri::Mount* out) {
+                                     ProgramRoom& room, cri::Mount* out) {
   const Volume* volume = FindVolume(pod, mount.volume);
   const auto path = context.volumes.find(mount.volume);
   const bool is_image = volume != nullptr && volume->image;
   if (volume == nullptr || (!is_image && path == context.volumes.end())) {
     return absl::InvalidArgumentError(absl::StrCat("no volume \"", mount.volume, "\""));
   }
-  PLIMSOLL_ASSIGN_OR_RETURN(std::string sub_path, SubPathOf(mount, variables));
+  PLIMSOLL_ASSIGN_OR_RETURN(std::string sub_path, SubPathOf(mount, variables, room));
   out->set_container_path(mount.mount_path);
   out->set_propagation(PropagationOf(mount));
   if (is_image) {
@@ -116,11 +119,12 @@ void SetIds(const PodContext& context, cri::IDMapping* out) {
 
 absl::StatusOr<std::vector<std::string>> SetMounts(
     const Manifest& pod, const ContainerManifest& container, const PodContext& context,
-    const std::map<std::string, std::string>& variables, cri::ContainerConfig* config) {
+    const std::map<std::string, std::string>& variables, ProgramRoom& room,
+    cri::ContainerConfig* config) {
   std::vector<std::string> sub_paths;
   for (const VolumeMount& mount : container.mounts) {
     absl::StatusOr<std::string> sub_path =
-        SetMount(pod, mount, context, variables, config->add_mounts());
+        SetMount(pod, mount, context, variables, room, config->add_mounts());
     if (!sub_path.ok()) {
       return Annotate(sub_path.status(), absl::StrCat(pod.file, ": container ", container.name));
     }

@@ -9,6 +9,7 @@
 #include "absl/status/statusor.h"
 #include "cri/runtime/v1/api.pb.h"
 #include "pod_runner/context.h"
+#include "pod_runner/env.h"
 #include "pod_runner/manifest.h"
 
 namespace plimsoll::pod {
@@ -20,10 +21,11 @@ void SetIds(const PodContext& context, cri::IDMapping* out);
 
 // Adds a mount for each volumeMount, in their order, then those of /etc/hosts and of the
 // termination log. Returns the sub-paths, as PodConfigs has them. `variables`: the container's,
-// for subPathExpr.
+// for subPathExpr, which takes `room` with them.
 absl::StatusOr<std::vector<std::string>> SetMounts(
     const Manifest& pod, const ContainerManifest& container, const PodContext& context,
-    const std::map<std::string, std::string>& variables, cri::ContainerConfig* config);
+    const std::map<std::string, std::string>& variables, ProgramRoom& room,
+    cri::ContainerConfig* config);
 
 // Adds the mounts of a container's devices behind all others. Another mount at the same path of the
 // container wins, as under kubelet, where it comes later and covers the device's.

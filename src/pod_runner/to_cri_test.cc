@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/dir_for_test.h"
 #include "pod_runner/dir.h"
+#include "pod_runner/env.h"
 #include "pod_runner/pod_level.h"
 
 namespace plimsoll::pod {
@@ -404,6 +405,136 @@ TEST(PodToCri, ASubPathOfAMissingVariableIsRefused) {
     pod.containers[1].env = {{.name = "UP", .value = "../etc"}};
     EXPECT_THAT(std::string(ToCri(pod, Context()).status().message()), HasSubstr(message));
   }
+}
+
+// Kubernetes' own from before the fields. Where the kernel has no AppArmor, the runtime refuses the
+// profile of an annotation as it does that of a field.
+TEST(PodToCri, ProfilesOfAnnotationsAreThoseOfFields) {
+  const auto with = [](const std::string& annotations, const std::string& spec,
+                       const std::string& container) {
+    return ParseManifests(
+        absl::StrCat("apiVersion: v1\nkind: Pod\nmetadata:\n  name: p\n  annotations: {",
+                     annotations, "}\nspec:\n  securityContext: {", spec,
+                     "}\n  containers:\n  - {name: a, image: i, securityContext: {", container,
+                     "}}\n  - {name: b, image: i}\n"),
+        "pod.yaml");
+  };
+  const auto security = [](const absl::StatusOr<std::vector<Manifest>>& pods, int container) {
+    EXPECT_TRUE(pods.ok()) << pods.status();
+    if (!pods.ok()) return cri::LinuxContainerSecurityContext();
+    return ToCri(pods->front(), {})->containers[container].linux().security_context();
+  };
+  const std::string apparmor = "container.apparmor.security.beta.kubernetes.io/a: ";
+  const auto named = with(apparmor + "localhost/mine", "", "");
+  EXPECT_EQ(security(named, 0).apparmor().profile_type(), cri::SecurityProfile::Localhost);
+  EXPECT_EQ(security(named, 0).apparmor().localhost_ref(), "mine");
+  EXPECT_FALSE(security(named, 1).has_apparmor());
+  const auto of_runtime =
+      with(apparmor + "runtime/default", "appArmorProfile: {type: Unconfined}", "");
+  EXPECT_EQ(security(of_runtime, 0).apparmor().profile_type(),
+            cri::SecurityProfile::RuntimeDefault);
+  EXPECT_EQ(security(of_runtime, 1).apparmor().profile_type(), cri::SecurityProfile::Unconfined);
+  const auto seccomp = with(
+      "seccomp.security.alpha.kubernetes.io/pod: docker/default, "
+      "container.seccomp.security.alpha.kubernetes.io/a: localhost/x/a.json",
+      "", "");
+  EXPECT_EQ(security(seccomp, 0).seccomp().localhost_ref(), "/var/lib/kubelet/seccomp/x/a.json");
+  EXPECT_EQ(security(seccomp, 1).seccomp().profile_type(), cri::SecurityProfile::RuntimeDefault);
+  EXPECT_TRUE(with(apparmor + "unconfined", "", "appArmorProfile: {type: Unconfined}").ok());
+  EXPECT_THAT(
+      std::string(with(apparmor + "unconfined", "", "appArmorProfile: {type: RuntimeDefault}")
+                      .status()
+                      .message()),
+      HasSubstr("contradicts its securityContext.appArmorProfile"));
+  EXPECT_THAT(std::string(with("seccomp.security.alpha.kubernetes.io/pod: unconfined",
+                               "seccompProfile: {type: RuntimeDefault}", "")
+                              .status()
+                              .message()),
+              HasSubstr("contradicts spec.securityContext.seccompProfile"));
+}
+
+TEST(PodToCri, SeccompIsAsTheRulesSay) {
+  Manifest pod = ParsePod(kPod);
+  PodContext context = Context();
+  const auto seccomp = [&](size_t index) {
+    return ToCri(pod, context)->containers[index].linux().security_context().seccomp();
+  };
+  const auto has_seccomp = [&](size_t index) {
+    return ToCri(pod, context)->containers[index].linux().security_context().has_seccomp();
+  };
+  EXPECT_FALSE(has_seccomp(0));
+  context.seccomp.runtime_default = true;
+  EXPECT_EQ(seccomp(0).profile_type(), cri::SecurityProfile::RuntimeDefault);
+  pod.containers[0].security.privileged = true;
+  pod.containers[0].security.apparmor = {.type = "Localhost", .localhost_profile = "mine"};
+  EXPECT_FALSE(has_seccomp(0)) << "a privileged container has no filter";
+  EXPECT_EQ(
+      ToCri(pod, context)->containers[0].linux().security_context().apparmor().localhost_ref(),
+      "mine");
+  pod.security.seccomp = {.type = "Unconfined", .localhost_profile = ""};
+  EXPECT_EQ(seccomp(1).profile_type(), cri::SecurityProfile::Unconfined) << "as it is asked for";
+  context.seccomp.profile_root = "/profiles";
+  pod.containers[1].security.seccomp = {.type = "Localhost", .localhost_profile = "a.json"};
+  EXPECT_EQ(seccomp(1).localhost_ref(), "/profiles/a.json");
+}
+
+// kubelet does so since 1.28, on cgroup v2.
+TEST(PodToCri, TheKernelKillsWholeContainersIfAsked) {
+  PodContext context = Context();
+  const auto limits = LimitsToCri(ParsePod(kPod), 0, context);
+  EXPECT_TRUE(limits->unified().empty());
+  context.kills_whole_containers = true;
+  const auto configs = ToCri(ParsePod(kPod), context);
+  for (const cri::ContainerConfig& each : configs->containers) {
+    EXPECT_EQ(each.linux().resources().unified().at("memory.oom.group"), "1");
+  }
+  EXPECT_TRUE(configs->sandbox.linux().resources().unified().empty());
+}
+
+TEST(PodToCri, AProgramAndItsSubPathsHaveBoundedStrings) {
+  Manifest pod = ParsePod(kPod);
+  ContainerManifest& app = pod.containers[1];
+  app.env = {{.name = "K", .value = std::string(1000, 'x')}};
+  std::string many;
+  for (int i = 0; i < 132; ++i) many += "$(K)";
+  const auto message = [&] { return std::string(ToCri(pod, Context()).status().message()); };
+  ASSERT_TRUE(ToCri(pod, Context()).ok());
+  app.args = {"a", many};
+  EXPECT_THAT(message(), HasSubstr("pod.yaml: container app: args[1]: becomes longer than 131071"));
+  app.args.clear();
+  app.command = {many};
+  EXPECT_THAT(message(), HasSubstr("container app: command[0]: becomes longer than 131071"));
+  app.command.clear();
+  app.mounts[0].sub_path.clear();
+  app.mounts[0].sub_path_expr = many;
+  EXPECT_THAT(message(), HasSubstr("becomes longer than 131071"));
+}
+
+// 33 bytes of manifest for each 100,000 of a container's message.
+TEST(PodToCri, AllStringsTogetherAreBounded) {
+  const size_t room = ProgramRoom::OfProcess();
+  Manifest pod = ParsePod(kPod);
+  const std::string large(100'000, 'x');
+  for (ContainerManifest& each : pod.containers) each.env = {{.name = "L", .value = large}};
+  const std::string all = absl::StrCat("have more than ", room, " bytes together");
+  const auto message = [&] { return std::string(ToCri(pod, Context()).status().message()); };
+  pod.containers[1].args.assign(room / large.size() - 2, "$(L)");
+  EXPECT_EQ(message(), "");
+  pod.containers[1].args.assign(room / large.size(), "$(L)");
+  EXPECT_THAT(message(), HasSubstr("container app: args["));
+  EXPECT_THAT(message(), HasSubstr(all));
+  pod.containers[1].args.clear();
+  pod.containers[1].mounts.assign(room / large.size(), pod.containers[1].mounts[0]);
+  for (VolumeMount& each : pod.containers[1].mounts) {
+    each.sub_path.clear();
+    each.sub_path_expr = "$(L)";
+  }
+  EXPECT_THAT(message(), HasSubstr(all));
+  // Each container for itself has room.
+  pod.containers[1].mounts.clear();
+  pod.containers[0].args.assign(room / large.size() - 2, "$(L)");
+  pod.containers.assign(1000, pod.containers[0]);
+  EXPECT_THAT(message(), HasSubstr("the containers of a pod together 32 MiB"));
 }
 
 // KEP-2837.

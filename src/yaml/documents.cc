@@ -3,6 +3,7 @@
 #include <yaml-cpp/eventhandler.h>
 
 #include <cstdint>
+#include <map>
 #include <sstream>
 #include <vector>
 
@@ -42,10 +43,17 @@ constexpr size_t kMaxKeys = 2000;
 // A document takes a kilobyte, and so an empty one takes 200 times its own length.
 constexpr int kMaxDocuments = 10'000;
 
+// A value takes some hundred bytes as a node, and as much again as the caller's own.
+constexpr size_t kMaxValues = 100'000;
+
+// Each alias is a copy to whoever reads the document: a megabyte of text could become any amount.
+constexpr size_t kMaxAliasedBytes = size_t{16} << 20;
+
 constexpr char kClosesNothing[] = "a closing bracket that closes nothing";
 
-// Throws for a document that begins where the one before it began, for too many documents, for a
-// string that is not text, and for a mapping of too many keys.
+// Throws for a document that begins where the one before it began, for too many documents, keys and
+// values, for aliases that grow too large, and for a string that is not text. It sees each event
+// before anything is kept of it.
 class DocumentCheck : public YAML::EventHandler {
  public:
   void OnDocumentStart(const YAML::Mark& mark) override {
@@ -57,15 +65,30 @@ class DocumentCheck : public YAML::EventHandler {
     }
     last_ = mark.pos;
     start_ = mark;
+    anchored_.clear();
   }
   // The start of the latest document: its "---", where it has one.
   const YAML::Mark& start() const { return start_; }
   void OnDocumentEnd() override {}
-  void OnNull(const YAML::Mark& mark, YAML::anchor_t) override { Count(mark); }
-  void OnAlias(const YAML::Mark& mark, YAML::anchor_t) override { Count(mark); }
-  void OnScalar(const YAML::Mark& mark, const std::string&, YAML::anchor_t,
+  void OnNull(const YAML::Mark& mark, YAML::anchor_t anchor) override {
+    Count(mark, {.values = 1, .bytes = 0});
+    if (anchor != 0) anchored_[anchor] = {.values = 1, .bytes = 0};
+  }
+  void OnAlias(const YAML::Mark& mark, YAML::anchor_t anchor) override {
+    const auto of = anchored_.find(anchor);
+    if (of == anchored_.end()) throw YAML::ParserException(mark, "an alias of what it is part of");
+    aliased_bytes_ += of->second.bytes;
+    if (aliased_bytes_ > kMaxAliasedBytes) {
+      throw YAML::ParserException(
+          mark, absl::StrCat("aliases of more than ", kMaxAliasedBytes >> 20, " MiB of text"));
+    }
+    Count(mark, of->second);
+  }
+  void OnScalar(const YAML::Mark& mark, const std::string&, YAML::anchor_t anchor,
                 const std::string& value) override {
-    Count(mark);
+    const Size size = {.values = 1, .bytes = value.size()};
+    Count(mark, size);
+    if (anchor != 0) anchored_[anchor] = size;
     absl::string_view rest = value;
     uint32_t code = 0;
     while (!rest.empty()) {
@@ -75,40 +98,76 @@ class DocumentCheck : public YAML::EventHandler {
       }
     }
   }
-  void OnSequenceStart(const YAML::Mark& mark, const std::string&, YAML::anchor_t,
+  void OnSequenceStart(const YAML::Mark& mark, const std::string&, YAML::anchor_t anchor,
                        YAML::EmitterStyle::value) override {
-    Count(mark);
-    open_.push_back({.is_mapping = false});
+    Open(mark, anchor, /*is_mapping=*/false);
   }
-  void OnSequenceEnd() override { open_.pop_back(); }
-  void OnMapStart(const YAML::Mark& mark, const std::string&, YAML::anchor_t,
+  void OnSequenceEnd() override { Close(); }
+  void OnMapStart(const YAML::Mark& mark, const std::string&, YAML::anchor_t anchor,
                   YAML::EmitterStyle::value) override {
-    Count(mark);
-    open_.push_back({.is_mapping = true});
+    Open(mark, anchor, /*is_mapping=*/true);
   }
-  void OnMapEnd() override { open_.pop_back(); }
+  void OnMapEnd() override { Close(); }
 
  private:
+  // Of a node with all below it, aliases followed. A key counts as no value; its text counts.
+  struct Size {
+    size_t values = 0;
+    size_t bytes = 0;
+  };
   struct Collection {
     bool is_mapping = false;
+    YAML::anchor_t anchor = 0;
+    Size before;       // of all nodes before it
     size_t nodes = 0;  // in a mapping: keys and values in turn
   };
 
+  void Open(const YAML::Mark& mark, YAML::anchor_t anchor, bool is_mapping) {
+    const Size before = whole_;
+    Count(mark, {.values = 1, .bytes = 0});
+    open_.push_back({.is_mapping = is_mapping, .anchor = anchor, .before = before});
+  }
+
+  void Close() {
+    const Collection& closed = open_.back();
+    if (closed.anchor != 0) {
+      anchored_[closed.anchor] = {.values = whole_.values - closed.before.values,
+                                  .bytes = whole_.bytes - closed.before.bytes};
+    }
+    open_.pop_back();
+  }
+
   // Counts a node of the open collection; `mark` is the node's start.
-  void Count(const YAML::Mark& mark) {
-    if (open_.empty() || ++open_.back().nodes <= 2 * kMaxKeys || !open_.back().is_mapping) return;
-    throw YAML::ParserException(mark, absl::StrCat("a mapping of more than ", kMaxKeys, " keys"));
+  void Count(const YAML::Mark& mark, Size size) {
+    bool is_key = false;
+    if (!open_.empty() && open_.back().is_mapping) {
+      is_key = ++open_.back().nodes % 2 == 1;
+      if (open_.back().nodes > 2 * kMaxKeys) {
+        throw YAML::ParserException(mark,
+                                    absl::StrCat("a mapping of more than ", kMaxKeys, " keys"));
+      }
+    }
+    whole_.bytes += size.bytes;
+    whole_.values += is_key ? 0 : size.values;
+    if (whole_.values > kMaxValues) {
+      throw YAML::ParserException(
+          mark, absl::StrCat("more than ", kMaxValues, " values, aliases followed"));
+    }
   }
 
   std::vector<Collection> open_;
+  std::map<YAML::anchor_t, Size> anchored_;  // of the document's closed nodes
+  Size whole_;                               // of all documents so far
+  size_t aliased_bytes_ = 0;
   int last_ = -1;
   int documents_ = 0;
   YAML::Mark start_;
 };
 
-// Counts open brackets without a parser. yaml-cpp reads them all, far ahead, before it refuses
-// their depth. A bracket in a plain string is counted too, and one behind a stray quote may not be:
-// a text is refused only at a depth that no real one has.
+// Counts open brackets, and the tokens in them, without a parser. yaml-cpp reads an outermost
+// bracket to its end before it gives the first value, with a hundred bytes for each token. A
+// bracket in a plain string is counted too, and one behind a stray quote may not be: a text is
+// refused only at a depth, and a number of tokens, that no real one has.
 class BracketCheck {
  public:
   // Takes the next line; throws where brackets are nested too deep.
@@ -120,6 +179,7 @@ class BracketCheck {
     block_indent_ = absl::string_view::npos;
     if (absl::StartsWith(line, "---") || absl::StartsWith(line, "...")) {
       depth_ = 0;
+      tokens_ = 0;
       quote_ = '\0';
     }
     CountIn(line);
@@ -128,6 +188,8 @@ class BracketCheck {
 
  private:
   static constexpr int kMaxDepth = 1000;
+  // A value of JSON has at most six: two quotes, a colon and a comma, or its own two brackets.
+  static constexpr size_t kMaxTokens = 6 * kMaxValues;
 
   // True for a line such as "key: |", of which more indented lines are the string.
   static bool BeginsBlock(absl::string_view line) {
@@ -138,9 +200,11 @@ class BracketCheck {
 
   void CountIn(absl::string_view line) {
     constexpr absl::string_view kBeforeQuote = " \t[{,:-?";
+    constexpr absl::string_view kTokens = ",:?&*!'\"[]{}";
     char before = ' ';
     for (size_t i = 0; i < line.size(); before = line[i], ++i) {
       const char c = line[i];
+      if (depth_ > 0 && quote_ == '\0' && absl::StrContains(kTokens, c)) CountToken(i);
       if (quote_ != '\0') {
         const bool twice = c == '\'' && i + 1 < line.size() && line[i + 1] == '\'';
         if (quote_ == '"' ? c == '\\' : twice) {
@@ -161,15 +225,25 @@ class BracketCheck {
   void CountBracket(char c, size_t column) {
     if (c == '[' || c == '{') ++depth_;
     if ((c == ']' || c == '}') && depth_ > 0) --depth_;
-    if (depth_ <= kMaxDepth) return;
+    if (depth_ == 0) tokens_ = 0;
+    if (depth_ > kMaxDepth)
+      Refuse(column, absl::StrCat("nested deeper than ", kMaxDepth, " levels"));
+  }
+
+  void CountToken(size_t column) {
+    if (++tokens_ > kMaxTokens) Refuse(column, absl::StrCat("more than ", kMaxValues, " values"));
+  }
+
+  [[noreturn]] void Refuse(size_t column, const std::string& why) const {
     YAML::Mark mark;
     mark.line = line_;
     mark.column = static_cast<int>(column);
-    throw YAML::ParserException(mark, absl::StrCat("nested deeper than ", kMaxDepth, " levels"));
+    throw YAML::ParserException(mark, why);
   }
 
   int line_ = -1;
   int depth_ = 0;
+  size_t tokens_ = 0;                              // in the outermost open bracket
   char quote_ = '\0';                              // that of the string around; '\0': none
   size_t block_indent_ = absl::string_view::npos;  // of the line that began a block; npos: none
 };

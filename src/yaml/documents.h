@@ -18,6 +18,9 @@ namespace plimsoll {
 // - a mapping of more than 2,000 keys: with 100,000, a file of a megabyte, yaml-cpp takes half a
 //   minute;
 // - more than 10,000 documents: each takes a kilobyte or more;
+// - more than 100,000 values in all documents, with an alias counted as often as it is used, and
+//   aliases of more than 16 MiB of text: found before anything is kept of the text;
+// - an alias inside the value that it stands for: a reader would go round in it;
 // - brackets nested deeper than 1,000 levels: yaml-cpp would take 250 bytes for each before it
 //   refuses them.
 std::vector<YAML::Node> LoadYamlDocuments(const std::string& text);

@@ -1,11 +1,16 @@
 #include "yaml/documents.h"
 
+#include <time.h>
+
 #include <string>
 
+#include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
 namespace plimsoll {
 namespace {
+
+using ::testing::HasSubstr;
 
 TEST(YamlDocuments, GivesEachDocument) {
   EXPECT_EQ(LoadYamlDocuments("").size(), 0u);
@@ -110,6 +115,66 @@ std::string Times(int count, const std::string& text) {
   std::string all;
   for (int i = 0; i < count; ++i) all += text;
   return all;
+}
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+constexpr double kMostSeconds = 4;
+#else
+constexpr double kMostSeconds = 1;
+#endif
+
+double CpuSeconds() {
+  timespec now = {};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) / 1e9;
+}
+
+// 4 MiB, as the agent's API takes. yaml-cpp took up to 30 seconds, and a gigabyte, for one of
+// these.
+TEST(YamlDocuments, TooManyValuesAreFoundWhileReading) {
+  constexpr size_t kBytes = size_t{4} << 20;
+  const auto filled = [](const std::string& begin, const std::string& item) {
+    return begin + Times(static_cast<int>(kBytes / item.size()), item);
+  };
+  for (const std::string& text :
+       {filled("a: [", "x,") + "x]", filled("a:\n", "- x\n"), filled("[", "{},") + "{}]",
+        filled(Times(400, "["), "x,"), filled("[", "\"a\" : \"b\",") + "1]",
+        filled("", "---\n- [x,x,x,x,x,x,x,x,x,x,x,x,x,x,x,x,x,x,x,x,x,x,x,x,x,x,x,x,x,x]\n"),
+        filled("- &a x\n", "- *a\n")}) {
+    const double begin = CpuSeconds();
+    EXPECT_THAT(MessageOf(text), HasSubstr("more than 100000 values")) << text.substr(0, 30);
+    EXPECT_LT(CpuSeconds() - begin, kMostSeconds) << text.substr(0, 30);
+  }
+}
+
+TEST(YamlDocuments, ValuesAreCountedAndKeysAreNot) {
+  const auto list = [](int count) { return "[" + Times(count, "{k: v},") + "]"; };
+  // The list, and for each item the mapping and its value.
+  EXPECT_EQ(MessageOf(list(49'999)), "no error");
+  EXPECT_THAT(MessageOf(list(50'000)), HasSubstr("more than 100000 values"));
+  EXPECT_EQ(MessageOf("[" + Times(99'998, "\"a\",") + "\"a\"]"), "no error") << "as JSON has it";
+}
+
+TEST(YamlDocuments, AliasesCountAsOftenAsTheyAreUsed) {
+  std::string text = "- &a0 [x, x, x, x, x, x, x, x, x, x]\n";
+  for (int i = 1; i < 5; ++i) {
+    const std::string alias = "*a" + std::to_string(i - 1) + ", ";
+    text += "- &a" + std::to_string(i) + " [" + Times(10, alias) + "]\n";
+  }
+  EXPECT_THAT(MessageOf(text), HasSubstr("line 5, column"));
+  EXPECT_THAT(MessageOf(text), HasSubstr("more than 100000 values, aliases followed"));
+  // Few values, and more text than a machine has memory.
+  const std::string megabyte(size_t{1} << 20, 'x');
+  const auto aliases = [&](int count) {
+    return "a: &a " + megabyte + "\nb: [" + Times(count, "*a, ") + "]";
+  };
+  EXPECT_EQ(MessageOf(aliases(16)), "no error");
+  EXPECT_THAT(MessageOf(aliases(17)), HasSubstr("aliases of more than 16 MiB of text"));
+  // An anchor is of its document.
+  EXPECT_EQ(MessageOf("a: &a [1]\nb: *a\n---\na: &a 2\nb: [*a, *a]"), "no error");
+  for (const char* cycle : {"a: &a {x: *a}", "&a [*a]", "a: &a [[1, *a]]"}) {
+    EXPECT_THAT(MessageOf(cycle), HasSubstr("an alias of what it is part of")) << cycle;
+  }
 }
 
 TEST(YamlDocuments, BracketsHaveABoundedDepth) {

@@ -337,12 +337,14 @@ const Route* FindRoute(const std::string& method, const std::vector<std::string>
   return nullptr;
 }
 
-// An object of another shape than v1's must not end the agent.
+// An object of another shape than v1's, or one without room in memory, must not end the agent.
 absl::Status ServeRoute(const Route& route, const Call& call) {
   try {
     return route.serve(call);
   } catch (const Json::exception& error) {
     return absl::InternalError(absl::StrCat("an object of the agent's: ", error.what()));
+  } catch (const std::exception& error) {
+    return absl::ResourceExhaustedError(absl::StrCat("the request failed: ", error.what()));
   }
 }
 

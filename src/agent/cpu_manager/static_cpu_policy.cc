@@ -61,12 +61,13 @@ absl::Status StaticCpuPolicy::Reserve(const CpuReservation& reservation) {
           absl::StrCat("reserved CPUs ", reserved_.ToString(), ": the machine has no CPU ",
                        lacking.ToString(), "; it has ", all_.ToString()));
     }
+  } else if (reservation.milli <= 0) {
+    if (reservation.has_others) return absl::OkStatus();
+    return absl::FailedPreconditionError(
+        "no CPU is reserved; the static CPU manager policy needs some for the system, by "
+        "reservedSystemCPUs or cpu in systemReserved or kubeReserved, or by CPUs that the runtime "
+        "keeps out of its topology (nodeResources.cpus)");
   } else {
-    if (reservation.milli <= 0) {
-      return absl::FailedPreconditionError(
-          "no CPU is reserved; the static CPU manager policy needs some for the system, by "
-          "reservedSystemCPUs or cpu in systemReserved or kubeReserved");
-    }
     const int64_t count = reservation.milli / 1000 + (reservation.milli % 1000 != 0 ? 1 : 0);
     auto taken = TakeFrom(all_, count);
     if (!taken.ok()) {
@@ -116,7 +117,13 @@ absl::StatusOr<CpuSet> StaticCpuPolicy::Allocate(int64_t count, std::optional<No
   PLIMSOLL_ASSIGN_OR_RETURN(
       const CpuSet others,
       TakeFrom(usable.Difference(aligned), count - static_cast<int64_t>(aligned.Size())));
-  return aligned.Union(others);
+  CpuSet chosen = aligned.Union(others);
+  if (reserved_.Empty() && !unreserved.Empty() && unreserved.IsSubsetOf(chosen)) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        "not enough cpus available to satisfy request: requested=", count, ", available=",
+        usable.Size() - 1, ": the last one stays for containers without CPUs of their own"));
+  }
+  return chosen;
 }
 
 absl::StatusOr<CpuSet> StaticCpuPolicy::TakeFrom(const CpuSet& pool, int64_t count) const {

@@ -93,6 +93,20 @@ TEST_F(StaticCpuPolicyTest, NeedsAReservationThatTheMachineHas) {
   EXPECT_EQ(Reserved(laptop_, List("0-7")), "0-7") << "without it pods share them";
 }
 
+// Under plimsolld's nodeResources.cpus.reserved the topology has only the pods' CPUs.
+TEST_F(StaticCpuPolicyTest, NeedsNoReservationWhereTheSystemHasOtherCpus) {
+  const StaticCpuPolicy policy = Policy(laptop_, {.milli = 0, .has_others = true});
+  EXPECT_EQ(policy.reserved().ToString(), "");
+  EXPECT_EQ(policy.exclusive().ToString(), "0-7");
+  EXPECT_EQ(Text(policy.Allocate(7, std::nullopt, Cpus("0-7"), {})), "0-6");
+  // Containers that share would run on those of others, or nowhere.
+  EXPECT_THAT(Text(policy.Allocate(8, std::nullopt, Cpus("0-7"), {})),
+              HasSubstr("requested=8, available=7: the last one stays for containers without"));
+  EXPECT_THAT(Text(policy.Allocate(1, std::nullopt, Cpus("3"), {})), HasSubstr("available=0"));
+  EXPECT_EQ(Text(policy.Allocate(2, std::nullopt, Cpus("3"), Cpus("0,4"))), "0,4");
+  EXPECT_EQ(Reserved(laptop_, {.milli = 1000, .has_others = true}), "0") << "as it is asked for";
+}
+
 TEST_F(StaticCpuPolicyTest, NeedsTheNumbersOfAllCpus) {
   auto maps = std::make_shared<topology::MachineMaps>(*MakeMachine(laptop_));
   maps->zone_without_cpu_ids = "core-9";

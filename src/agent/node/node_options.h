@@ -4,12 +4,14 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
+#include "resources/cpu_set.h"
 #include "resources/quantity.h"
 
 namespace plimsoll::agent {
@@ -32,6 +34,8 @@ struct NodeOptions {
   std::string address;                        // the node's IP address; empty: the machine's first
   ResourceList system_reserved;
   ResourceList kube_reserved;
+  // Those of the node's CPUs that are among these stand for the cpu of system_reserved.
+  std::optional<resources::CpuSet> reserved_cpus;
   int64_t max_pods = 110;
   // Its filesystem is the node's ephemeral storage.
   std::string state_directory;

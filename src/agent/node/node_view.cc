@@ -196,7 +196,15 @@ absl::StatusOr<NodeNumbers> NodeView::NumbersOf(const topology::MachineMaps& map
   NodeNumbers numbers;
   PLIMSOLL_ASSIGN_OR_RETURN(const int64_t storage, FilesystemBytes(options_.state_directory));
   numbers.capacity = CapacityOf(maps, storage, options_.max_pods);
-  PLIMSOLL_ASSIGN_OR_RETURN(numbers.allocatable, AllocatableOf(numbers.capacity, options_));
+  NodeOptions options = options_;
+  // The other reserved CPUs are in no capacity. Without numbers nothing says which they are.
+  if (options.reserved_cpus && !maps.zone_without_cpu_ids) {
+    int64_t count = 0;
+    for (const auto& [cpu, place] : maps.cpus)
+      count += options.reserved_cpus->Contains(cpu) ? 1 : 0;
+    options.system_reserved[topology::kCpu] = resources::Quantity::FromInt(count);
+  }
+  PLIMSOLL_ASSIGN_OR_RETURN(numbers.allocatable, AllocatableOf(numbers.capacity, options));
   numbers.maps = std::make_shared<const topology::MachineMaps>(maps);
   return numbers;
 }

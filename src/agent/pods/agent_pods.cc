@@ -9,6 +9,7 @@
 #include "absl/strings/strip.h"
 #include "agent/pods/manifest_objects.h"
 #include "agent/pods/node_room.h"
+#include "agent/pods/passing.h"
 #include "agent/pods/place_book.h"
 #include "agent/pods/pod_change.h"
 #include "agent/pods/pod_subject.h"
@@ -47,6 +48,14 @@ Origin OriginOf(const PodWorker& pod) {
     origin = {.file = record.file, .is_deleted = record.deleted.has_value()};
   });
   return origin;
+}
+
+// Shows a pod on record. Errors: it can't be read.
+absl::StatusOr<PodTable::Worker> WorkerOf(const PodHost& host, const PodRecord& record) {
+  PLIMSOLL_ASSIGN_OR_RETURN(pod::Manifest manifest,
+                            ManifestOnRecord(record.Allocated(), record.key));
+  host.board.Put(record.key, UnseenPodObject(record, host.node.name));
+  return std::make_shared<PodWorker>(host, record, std::move(manifest));
 }
 
 // FAILED_PRECONDITION: a file has the pod, or it is being deleted.
@@ -110,15 +119,14 @@ absl::StatusOr<std::unique_ptr<AgentPods>> AgentPods::Start(Options options) {
   auto pods = std::unique_ptr<AgentPods>(new AgentPods(std::move(options)));
   for (UnreadablePod& each : loaded.unreadable) pods->SetAside(std::move(each.record), each.why);
   std::vector<PodTable::Worker> workers;
-  for (PodRecord& record : loaded.pods) {
-    absl::StatusOr<pod::Manifest> manifest = ManifestOnRecord(record.Allocated(), record.key);
-    if (!manifest.ok()) {
-      pods->SetAside(std::move(record), std::string(manifest.status().message()));
-      continue;
+  for (const PodRecord& record : loaded.pods) {
+    absl::StatusOr<PodTable::Worker> worker =
+        WithFailures([&] { return WorkerOf(pods->host_, record); });
+    if (worker.ok()) {
+      workers.push_back(*std::move(worker));
+    } else {
+      pods->SetAside(record, std::string(worker.status().message()));
     }
-    pods->host_.board.Put(record.key, UnseenPodObject(record, pods->host_.node.name));
-    workers.push_back(
-        std::make_shared<PodWorker>(pods->host_, std::move(record), *std::move(manifest)));
   }
   // A pod that has ended already makes room for others: that is to be judged beside all pods.
   const absl::MutexLock lock(&pods->mutex_);
@@ -303,7 +311,10 @@ absl::Status AgentPods::ApplyAll(const std::map<PodKey, WantedPod>& wanted,
     together.living[worker->uid()] = &pod->manifest;
     changed.emplace_back(worker, pod);
   }
-  PLIMSOLL_RETURN_IF_ERROR(Take(fresh, "", preferences));
+  PLIMSOLL_RETURN_IF_ERROR(WithFailures([&] {
+    mutex_.AssertHeld();
+    return Take(fresh, "", preferences);
+  }));
   for (const auto& [worker, pod] : changed) {
     PLIMSOLL_RETURN_IF_ERROR(changes_.Put(*worker, pod->object, pod->manifest));
   }
@@ -453,7 +464,10 @@ void AgentPods::Reconcile(Preferences& preferences) {
         continue;  // the same pod, or its end brings this here again
       }
       const size_t asked = preferences.questions();
-      const absl::Status status = Take({{key, wanted}}, file, preferences);
+      const absl::Status status = WithFailures([&] {
+        mutex_.AssertHeld();
+        return Take({{key, wanted}}, file, preferences);
+      });
       // A plugin's answer decides in the next round.
       if (preferences.questions() != asked && preferences.WillAsk()) continue;
       if (!status.ok()) {

@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <memory>
+#include <new>
 #include <optional>
 #include <string>
 #include <thread>
@@ -152,6 +153,64 @@ TEST_F(AgentPodsTest, AnUnreadableRecordIsToldAndDeletedByItsName) {
   EXPECT_THAT(*store_->Uids(), IsEmpty());
   Apply("web");
   EXPECT_TRUE(AwaitPhase("web", "Running"));
+}
+
+// An earlier version took such a path, and made files outside of it.
+TEST_F(AgentPodsTest, APodOnRecordWithAPathThatStepsBackIsNotStarted) {
+  may_start_ = false;
+  Start();
+  Apply("web");
+  pods_.reset();
+  nlohmann::json object = ObjectOf(OnePod("web"));
+  object["spec"]["volumes"] = {
+      {{"name", "v"},
+       {"hostPath", {{"path", dir_.path() + "/none/../made"}, {"type", "FileOrCreate"}}}}};
+  Execute("UPDATE pods SET object = '" + object.dump() + "'");
+  ASSERT_TRUE(store_->Put({RecordOf("other", ObjectOf(OnePod("other")))}).ok());
+  client_ = OpenClient();
+  may_start_ = true;
+  Start();
+  EXPECT_THAT(EventOf("web", "UnreadablePod"),
+              HasSubstr("spec.volumes[0].hostPath.path: must be without \"..\""));
+  EXPECT_TRUE(AwaitPhase("other", "Running")) << "the agent starts, and other pods with it";
+  EXPECT_EQ(Phase("web"), "Unknown");
+  EXPECT_FALSE(dir_.root().Exists("made"));
+  ASSERT_TRUE(pods_->Delete({"default", "web"}, 0).ok());
+  EXPECT_TRUE(AwaitGone("web"));
+}
+
+// Eleven variables, each of which has the one before ten times.
+TEST_F(AgentPodsTest, APodOnRecordThatWouldTakeAllMemoryFailsAlone) {
+  nlohmann::json env = {{{"name", "A0"}, {"value", "0123456789"}}};
+  for (int i = 1; i <= 11; ++i) {
+    std::string value;
+    for (int k = 0; k < 10; ++k) absl::StrAppend(&value, "$(A", i - 1, ")");
+    env.push_back({{"name", absl::StrCat("A", i)}, {"value", value}});
+  }
+  nlohmann::json object = ObjectOf(OnePod("web"));
+  object["spec"]["containers"][0]["env"] = env;
+  ASSERT_TRUE(store_->Put({RecordOf("web", object)}).ok());
+  ASSERT_TRUE(store_->Put({RecordOf("other", ObjectOf(OnePod("other")))}).ok());
+  Start();
+  ASSERT_TRUE(AwaitEvent("web", "FailedCreatePodSandBox"));
+  EXPECT_THAT(EventOf("web", "FailedCreatePodSandBox"),
+              HasSubstr("container main: variable A5: becomes longer than 131071 bytes"));
+  EXPECT_TRUE(AwaitPhase("other", "Running"));
+  EXPECT_EQ(Phase("web"), "Pending");
+}
+
+TEST_F(AgentPodsTest, AnExceptionOfOnePodOfAFileIsItsOwn) {
+  adapt_ = [](AgentPods::Options& options) {
+    options.admit = [](const pod::Manifest& pod, const std::vector<const pod::Manifest*>&) {
+      if (pod.name == "web") throw std::bad_alloc();
+      return std::optional<PodVerdict>();
+    };
+  };
+  Start();
+  pods_->SetFiles({{"/m/a.yaml", Wanted(OnePod("web"))}, {"/m/b.yaml", Wanted(OnePod("other"))}});
+  EXPECT_TRUE(AwaitPhase("other", "Running"));
+  EXPECT_EQ(EventOf("web", "FailedCreate"), "there is too little memory for it");
+  EXPECT_TRUE(absl::IsResourceExhausted(pods_->Apply(OnePod("web"), "test").status()));
 }
 
 TEST_F(AgentPodsTest, AnUnreadablePodKeepsItsDevices) {

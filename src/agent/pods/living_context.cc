@@ -54,6 +54,9 @@ absl::Status AddLiving(const PodHost& host, const PodRecord& record, const pod::
   context.swap = host.swap;
   context.swap_control = pod::SwapControlOf(host.root);
   context.is_critical = IsCritical(record);
+  context.seccomp = host.seccomp;
+  context.kills_whole_containers =
+      !host.single_process_oom_kill && pod::HasUnifiedGroups(host.root);
   context.places = std::move(places);
   return absl::OkStatus();
 }

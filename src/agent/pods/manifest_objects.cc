@@ -2,6 +2,7 @@
 
 #include <yaml-cpp/yaml.h>
 
+#include <new>
 #include <string>
 
 #include "absl/strings/numbers.h"
@@ -11,8 +12,6 @@
 
 namespace plimsoll::agent {
 namespace {
-
-constexpr int kMostValues = 100'000;
 
 // Thrown by Convert, which recurses; yaml-cpp throws anyway.
 struct Unconvertible {
@@ -30,21 +29,19 @@ nlohmann::json ScalarOf(const YAML::Node& node) {
   return text;
 }
 
-nlohmann::json Convert(const YAML::Node& node, int& values) {
-  if (++values > kMostValues) {
-    throw Unconvertible{absl::StrCat("has more than ", kMostValues, " values, aliases followed")};
-  }
+// The number of values and their depth are bounded: LoadYamlDocuments follows aliases too.
+nlohmann::json Convert(const YAML::Node& node) {
   switch (node.Type()) {
     case YAML::NodeType::Sequence: {
       nlohmann::json list = nlohmann::json::array();
-      for (const YAML::Node& item : node) list.push_back(Convert(item, values));
+      for (const YAML::Node& item : node) list.push_back(Convert(item));
       return list;
     }
     case YAML::NodeType::Map: {
       nlohmann::json object = nlohmann::json::object();
       for (const auto& entry : node) {
         if (!entry.first.IsScalar()) throw Unconvertible{"has a key that is no scalar"};
-        object[entry.first.Scalar()] = Convert(entry.second, values);
+        object[entry.first.Scalar()] = Convert(entry.second);
       }
       return object;
     }
@@ -61,15 +58,16 @@ absl::StatusOr<std::vector<nlohmann::json>> ManifestObjects(absl::string_view te
                                                             absl::string_view file) {
   try {
     std::vector<nlohmann::json> objects;
-    int values = 0;
     for (const YAML::Node& document : LoadYamlDocuments(std::string(text))) {
-      if (!document.IsNull()) objects.push_back(Convert(document, values));
+      if (!document.IsNull()) objects.push_back(Convert(document));
     }
     return objects;
   } catch (const Unconvertible& error) {
     return absl::InvalidArgumentError(absl::StrCat(file, ": ", error.reason));
   } catch (const YAML::Exception& error) {
     return absl::InvalidArgumentError(absl::StrCat(file, ": ", error.what()));
+  } catch (const std::bad_alloc&) {
+    return absl::ResourceExhaustedError(absl::StrCat(file, ": there is too little memory for it"));
   }
 }
 

@@ -11,8 +11,8 @@
 namespace plimsoll::agent {
 
 // Each document of a YAML (or JSON) text as JSON, with the types of YAML 1.2's core schema. Empty
-// documents are left out. INVALID_ARGUMENT: no YAML, a key that is no scalar, or aliases that grow
-// to more than 100,000 values. `file` stands in messages.
+// documents are left out. INVALID_ARGUMENT: no YAML within LoadYamlDocuments' bounds, or a key that
+// is no scalar. `file` stands in messages.
 absl::StatusOr<std::vector<nlohmann::json>> ManifestObjects(absl::string_view text,
                                                             absl::string_view file);
 

@@ -43,7 +43,17 @@ TEST(ManifestObjectsTest, AliasesThatGrowAreRefused) {
   }
   const absl::Status status = ManifestObjects(text, "f.yaml").status();
   EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
-  EXPECT_THAT(std::string(status.message()), HasSubstr("f.yaml: has more than 100000 values"));
+  EXPECT_THAT(std::string(status.message()),
+              HasSubstr("more than 100000 values, aliases followed"));
+}
+
+// Such a value has no end: the conversion went down until the stack was full.
+TEST(ManifestObjectsTest, AnAliasOfWhatItIsPartOfIsRefused) {
+  for (const char* text : {"a: &a {x: *a}", "a: &a [[*a]]", "&a [b: [*a]]"}) {
+    EXPECT_THAT(std::string(ManifestObjects(text, "f").status().message()),
+                HasSubstr("an alias of what it is part of"))
+        << text;
+  }
 }
 
 TEST(ManifestObjectsTest, WhatIsNoYamlIsRefused) {

@@ -104,6 +104,10 @@ struct PodHost {
   std::function<NodeAmounts()> node_amounts;
   // What pods may swap (KEP-2400).
   pod::SwapBehavior swap = pod::SwapBehavior::kNoSwap;
+  pod::SeccompRules seccomp;
+  // kubelet's singleProcessOOMKill: the kernel kills one process of a container that has too much
+  // memory, and not all. cgroup v1 kills one in any case.
+  bool single_process_oom_kill = false;
   // Between two looks at which CPUs running containers have: cpuManagerReconcilePeriod.
   absl::Duration place_period = absl::Seconds(10);
   // Which CPUs and NUMA nodes containers run on. AgentPods brings its own; null: the runtime's

@@ -1,6 +1,7 @@
 #include "agent/pods/pod_worker.h"
 
 #include <algorithm>
+#include <exception>
 #include <utility>
 
 #include "absl/strings/match.h"
@@ -105,6 +106,14 @@ PodWorker::Next PodWorker::RetryAfter(const absl::Status& status) {
 }
 
 PodWorker::Next PodWorker::Step() {
+  try {
+    return TryStep();
+  } catch (const std::exception& error) {
+    return RetryAfter(FailureOf(error));
+  }
+}
+
+PodWorker::Next PodWorker::TryStep() {
   PodRecord record = Begin();
   const TimedWork timed(*host_.counters, kPodWorker,
                         {record.deleted  ? "kill"

@@ -84,6 +84,8 @@ class PodWorker {
  private:
   using Pause = absl::Duration;
 
+  // Step, which makes a retry of an exception.
+  Next TryStep();
   // Takes the record's manifest for the step that begins.
   PodRecord Begin();
   Next End(const PodRecord& record, const ObservedPod& observed);

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "agent/pods/living_context.h"
 #include "agent/pods/manifest_objects.h"
 #include "agent/pods/object_directory.h"
 #include "agent/pods/pod_host_for_test.h"
@@ -64,6 +65,51 @@ TEST_F(PodWorkerTest, AStepStartsThePod) {
   EXPECT_THAT(cri_.Running(), ElementsAre("main"));
   EXPECT_EQ(Phase("web"), "Running");
   EXPECT_TRUE(worker_->has_looked());
+}
+
+TEST_F(PodWorkerTest, AnExceptionIsThePodsFailureAndIsTriedAgain) {
+  bool throws = true;
+  host_.classes = [&](const pod::Manifest& pod) -> absl::StatusOr<ClassRequests> {
+    if (throws) throw std::bad_alloc();
+    return NoClasses(pod);
+  };
+  Begin(OnePod("web"));
+  const PodWorker::Next next = worker_->Step();
+  EXPECT_FALSE(next.gone);
+  EXPECT_EQ(next.pause, BackOff::kFirst);
+  EXPECT_EQ(EventOf("web", "FailedSync"), "error syncing pod: there is too little memory for it");
+  throws = false;
+  worker_->Step();
+  EXPECT_THAT(cri_.Running(), ElementsAre("main"));
+}
+
+// kubelet's singleProcessOOMKill, and the rules of seccomp.
+TEST_F(PodWorkerTest, TheHostsRulesAreItsContainers) {
+  const TestDir machine;
+  ASSERT_TRUE(machine.root().MakeDirs("proc").ok());
+  ASSERT_TRUE(machine.root().ReplaceFile("proc/meminfo", "MemTotal: 1024 kB\n").ok());
+  PodHost host{.client = *client_,
+               .root = machine.root(),
+               .clock = clock_,
+               .events = events_,
+               .board = board_,
+               .store = *store_,
+               .node = {}};
+  host.seccomp = {.profile_root = "/p", .runtime_default = true};
+  const pod::Manifest pod = Parsed(OnePod("web"));
+  const PodRecord record = Record("web", OnePod("web"));
+  const auto context = [&] {
+    pod::PodContext made;
+    EXPECT_TRUE(AddLiving(host, record, pod, made).ok());
+    return made;
+  };
+  EXPECT_EQ(context().seccomp, host.seccomp);
+  EXPECT_FALSE(context().kills_whole_containers) << "cgroup v1 can't";
+  ASSERT_TRUE(machine.root().MakeDirs("sys/fs/cgroup").ok());
+  ASSERT_TRUE(machine.root().ReplaceFile("sys/fs/cgroup/cgroup.controllers", "memory\n").ok());
+  EXPECT_TRUE(context().kills_whole_containers);
+  host.single_process_oom_kill = true;
+  EXPECT_FALSE(context().kills_whole_containers);
 }
 
 TEST_F(PodWorkerTest, AnEvictedPodHoldsItsGrantUntilItsStepHasToldWhatItStarted) {
