@@ -5,9 +5,11 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <map>
 
 #include "absl/cleanup/cleanup.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "harness/kernel.h"
 #include "harness/node.h"
 #include "linux/mounts.h"
@@ -355,6 +357,59 @@ TEST_F(NoexecImageVolumesTest, ProgramsInThemDoNotRun) {
       Shell("/part/program 2>/dev/null; echo $?; grep ' /part ' /proc/mounts");
   AddImage(&config, "/part", "part");
   EXPECT_THAT(RunToEnd(config), ContainsRegex("^126\n.* ro,nosuid,nodev,noexec"));
+}
+
+// Options of a file system belong to its superblock: a new mount of ours must not change those that
+// the machine's own mounts have.
+TEST_F(MountsTest, APodLeavesTheOptionsOfFileSystems) {
+  std::map<int, std::string> before;
+  const auto options = [] {
+    std::map<int, std::string> all;
+    const auto mounts = linux::ReadMounts(Host());
+    EXPECT_TRUE(mounts.ok()) << mounts.status();
+    for (const linux::MountInfo& each : *mounts) {
+      all[each.id] = absl::StrCat(each.mount_point, " ", each.fs_type, " ",
+                                  absl::StrJoin(each.super_options, ","));
+    }
+    return all;
+  };
+  const auto expect_same = [&](const char* when) {
+    const std::map<int, std::string> now = options();
+    for (const auto& [id, text] : before) {
+      const auto found = now.find(id);
+      if (found == now.end()) continue;
+      EXPECT_EQ(found->second, text) << when;
+    }
+  };
+  before = options();
+  for (const bool privileged : {true, false}) {
+    for (const auto mode : {cri::NODE, cri::CONTAINER}) {
+      cri::PodSandboxConfig pod_config = PodConfig();
+      cri::ContainerConfig config = Shell("sleep 1000");
+      const auto set = [&](auto* security) {
+        security->set_privileged(privileged);
+        security->set_readonly_rootfs(!privileged);
+        security->mutable_namespace_options()->set_pid(mode);
+        security->mutable_namespace_options()->set_ipc(mode == cri::NODE ? cri::NODE : cri::POD);
+        security->mutable_namespace_options()->set_network(mode == cri::NODE ? cri::NODE
+                                                                             : cri::POD);
+      };
+      set(pod_config.mutable_linux()->mutable_security_context());
+      set(config.mutable_linux()->mutable_security_context());
+      const std::string pod = RunPod(pod_config);
+      const std::string id = Start(pod, config);
+      expect_same("while it runs");
+      if (privileged) {
+        ExecOutput(id, "ls /sys/fs/cgroup | grep -q .");
+        expect_same("after a command in it");
+      }
+      EXPECT_TRUE(StopContainer(id, 0).ok());
+      EXPECT_TRUE(RemoveContainer(id).ok());
+      EXPECT_TRUE(StopPod(pod).ok());
+      EXPECT_TRUE(RemovePod(pod).ok());
+      expect_same("after its removal");
+    }
+  }
 }
 
 }  // namespace

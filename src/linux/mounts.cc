@@ -1,5 +1,6 @@
 #include "linux/mounts.h"
 
+#include <fcntl.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <sys/mount.h>
@@ -52,6 +53,14 @@ std::map<int, int> Depths(const std::vector<MountInfo>& mounts) {
 bool HasFileSystem(const std::string& type) {
   const UniqueFd context(fsopen(type.c_str(), FSOPEN_CLOEXEC));
   return context.valid() || errno != ENODEV;
+}
+
+absl::StatusOr<UniqueFd> CopyMount(const UniqueFd& file, const std::string& path) {
+  PLIMSOLL_RETURN_IF_ERROR(InjectedFault("mount", path));
+  UniqueFd tree(open_tree(file.get(), "",
+                          AT_EMPTY_PATH | AT_RECURSIVE | OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC));
+  if (!tree.valid()) return ErrnoStatus(errno, absl::StrCat("copy the mount of ", path));
+  return tree;
 }
 
 absl::Status BindMount(const std::string& source, const std::string& target) {

@@ -92,9 +92,9 @@ bool MayBePassedOver(int error) {
 
 // A file that has the label already is left alone: it may be on a read-only file system. The kernel
 // ends labels with a NUL.
-bool HasLabel(const std::string& at, absl::string_view label) {
+bool HasLabel(const std::string& at, absl::string_view label, decltype(getxattr)* read) {
   char text[512];
-  const ssize_t size = lgetxattr(at.c_str(), kXattr, text, sizeof(text));
+  const ssize_t size = read(at.c_str(), kXattr, text, sizeof(text));
   return size > 0 && absl::StripSuffix(absl::string_view(text, static_cast<size_t>(size)),
                                        absl::string_view("\0", 1)) == label;
 }
@@ -102,7 +102,7 @@ bool HasLabel(const std::string& at, absl::string_view label) {
 absl::Status SetLabelAt(int directory, const std::string& name, const std::string& path,
                         const std::string& label) {
   const std::string at = absl::StrCat("/proc/self/fd/", directory, "/", name);
-  if (HasLabel(at, label)) return absl::OkStatus();
+  if (HasLabel(at, label, lgetxattr)) return absl::OkStatus();
   if (lsetxattr(at.c_str(), kXattr, label.data(), label.size(), 0) == 0) return absl::OkStatus();
   return ErrnoStatus(errno, absl::StrCat("label ", path, " with ", label));
 }
@@ -115,8 +115,9 @@ struct Pending {
 
 class Relabeller {
  public:
-  Relabeller(const FsRoot& top, const std::string& label)
-      : label_(label), pending_{Pending{top, "."}} {}
+  // `path`: of `top`, for messages.
+  Relabeller(const FsRoot& top, const std::string& path, const std::string& label)
+      : path_(path), top_size_(top.path().size()), label_(label), pending_{Pending{top, "."}} {}
 
   absl::Status Run() {
     while (!pending_.empty()) {
@@ -129,7 +130,8 @@ class Relabeller {
 
  private:
   absl::Status Visit(const Pending& directory) {
-    const std::string path = directory.base.PathOf(directory.path);
+    const std::string path =
+        absl::StrCat(path_, directory.base.PathOf(directory.path).substr(top_size_));
     const absl::StatusOr<UniqueFd> fd =
         directory.base.OpenFile(directory.path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
     if (!fd.ok()) return MayBePassedOver(ErrnoOf(fd.status())) ? absl::OkStatus() : fd.status();
@@ -160,6 +162,8 @@ class Relabeller {
     return absl::OkStatus();
   }
 
+  const std::string path_;
+  const size_t top_size_;
   const std::string label_;
   std::vector<Pending> pending_;
 };
@@ -218,21 +222,26 @@ absl::Status SetFileLabel(const FsRoot& root, absl::string_view path, const std:
   return SetLabelAt(root.fd(), std::string(path), root.PathOf(path), label);
 }
 
-absl::Status Relabel(const FsRoot& root, const std::string& path, const std::string& label) {
+absl::Status Relabel(const UniqueFd& file, const std::string& path, const std::string& label) {
   if (absl::c_linear_search(kSystemPaths, path)) {
     return absl::InvalidArgumentError(
         absl::StrCat(path, " is not relabelled: the system needs its labels as they are"));
   }
-  const size_t slash = path.rfind('/');
-  const std::string name = path.substr(slash == std::string::npos ? 0 : slash + 1);
-  const std::string above = slash == std::string::npos ? "." : path.substr(0, slash + 1);
-  PLIMSOLL_ASSIGN_OR_RETURN(const FsRoot parent, root.Sub(above));
-  const absl::Status labelled = SetLabelAt(parent.fd(), name, path, label);
-  if (!labelled.ok() && ErrnoOf(labelled) != EOPNOTSUPP) return labelled;
-  const absl::StatusOr<FsRoot> directory = parent.Sub(name);
-  if (!directory.ok() && ErrnoOf(directory.status()) == ENOTDIR) return absl::OkStatus();
-  PLIMSOLL_RETURN_IF_ERROR(directory.status());
-  return Annotate(Relabeller(*directory, label).Run(), absl::StrCat("relabel ", path));
+  const std::string at = absl::StrCat("/proc/self/fd/", file.get());
+  const auto error = [&](const char* what) {
+    return ErrnoStatus(errno, absl::StrCat(what, " ", path));
+  };
+  // This link is the kernel's, and leads to the open file.
+  if (!HasLabel(at, label, getxattr) &&
+      setxattr(at.c_str(), kXattr, label.data(), label.size(), 0) != 0 && errno != EOPNOTSUPP) {
+    return error("label");
+  }
+  struct stat info = {};
+  if (fstat(file.get(), &info) != 0) return error("look at");
+  if (!S_ISDIR(info.st_mode)) return absl::OkStatus();
+  const absl::StatusOr<FsRoot> directory = FsRoot::Open(at);
+  if (!directory.ok()) return Annotate(directory.status(), path);
+  return Annotate(Relabeller(*directory, path, label).Run(), absl::StrCat("relabel ", path));
 }
 
 }  // namespace plimsoll::linux

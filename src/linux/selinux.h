@@ -10,6 +10,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "base/fs_root.h"
+#include "base/unique_fd.h"
 
 namespace plimsoll::linux {
 
@@ -51,10 +52,11 @@ std::string RandomLevel(absl::string_view label);
 
 // Gives a file or directory this label. The last component is not followed.
 absl::Status SetFileLabel(const FsRoot& root, absl::string_view path, const std::string& label);
-// SetFileLabel for a path and everything below it, mounts included. Passes over files that vanish
-// meanwhile or are on a file system without labels. INVALID_ARGUMENT for directories that the
-// system itself lives in: with their labels changed, it does not.
-absl::Status Relabel(const FsRoot& root, const std::string& path, const std::string& label);
+// Gives an open file (O_PATH) this label, and everything below it, mounts included, wherever its
+// name leads by now. Passes over files that vanish meanwhile or are on a file system without
+// labels. INVALID_ARGUMENT if `path`, the file's own, is of a directory that the system itself
+// lives in: with its labels changed, it does not.
+absl::Status Relabel(const UniqueFd& file, const std::string& path, const std::string& label);
 
 }  // namespace plimsoll::linux
 

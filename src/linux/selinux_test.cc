@@ -1,5 +1,6 @@
 #include "linux/selinux.h"
 
+#include <fcntl.h>
 #include <sys/mount.h>
 #include <sys/xattr.h>
 #include <unistd.h>
@@ -43,6 +44,10 @@ class SelinuxTest : public ::testing::Test {
     const ssize_t size =
         lgetxattr(dir_.root().PathOf(path).c_str(), "security.selinux", label, sizeof(label));
     return size < 0 ? "(none)" : std::string(label, static_cast<size_t>(size));
+  }
+  absl::Status RelabelAt(const std::string& path, const std::string& label) {
+    const auto file = root().OpenFile(path, O_PATH);
+    return file.ok() ? Relabel(*file, root().PathOf(path), label) : file.status();
   }
   TestDir dir_;
 };
@@ -140,7 +145,7 @@ TEST_F(SelinuxTest, AllBelowADirectoryIsRelabelled) {
   }
   ASSERT_TRUE(at.ReplaceFile("last", "").ok());
 
-  const absl::Status done = Relabel(root(), "volume", "u:r:t:s0:c1,c2");
+  const absl::Status done = RelabelAt("volume", "u:r:t:s0:c1,c2");
   ASSERT_TRUE(done.ok()) << done;
   for (const char* path : {"volume", "volume/sub", "volume/sub/file", "volume/sub/link"}) {
     EXPECT_EQ(LabelOf(path), "u:r:t:s0:c1,c2") << path;
@@ -150,10 +155,25 @@ TEST_F(SelinuxTest, AllBelowADirectoryIsRelabelled) {
   EXPECT_GT(lgetxattr(absl::StrCat("/proc/self/fd/", at.fd(), "/last").c_str(), "security.selinux",
                       label, sizeof(label)),
             0);
-  EXPECT_TRUE(Relabel(root(), "volume", "u:r:t:s0:c1,c2").ok());
-  ASSERT_TRUE(Relabel(root(), "outside", "u:r:other").ok());  // a file alone
+  EXPECT_TRUE(RelabelAt("volume", "u:r:t:s0:c1,c2").ok());
+  ASSERT_TRUE(RelabelAt("outside", "u:r:other").ok());  // a file alone
   EXPECT_EQ(LabelOf("outside"), "u:r:other");
-  EXPECT_TRUE(absl::IsNotFound(Relabel(root(), "missing", "u:r:t")));
+}
+
+TEST_F(SelinuxTest, TheOpenFileIsRelabelledWhateverItsNameLeadsTo) {
+  if (geteuid() != 0) GTEST_SKIP() << "labels of files need root";
+  if (access("/sys/fs/selinux/enforce", F_OK) == 0) {
+    GTEST_SKIP() << "SELinux is on here, and doesn't know this test's labels";
+  }
+  for (const char* name : {"volume/sub", "host/sub"}) ASSERT_TRUE(root().MakeDirs(name).ok());
+  const auto file = root().OpenFile("volume", O_PATH);
+  ASSERT_TRUE(file.ok()) << file.status();
+  ASSERT_EQ(rename(root().PathOf("volume").c_str(), root().PathOf("moved").c_str()), 0);
+  ASSERT_EQ(symlink("host", root().PathOf("volume").c_str()), 0);
+  ASSERT_TRUE(Relabel(*file, root().PathOf("volume"), "u:r:t").ok());
+  for (const char* path : {"moved", "moved/sub"}) EXPECT_EQ(LabelOf(path), "u:r:t") << path;
+  for (const char* path : {"volume", "host", "host/sub"})
+    EXPECT_EQ(LabelOf(path), "(none)") << path;
 }
 
 TEST_F(SelinuxTest, WhatHasItsLabelNeedsNotBeWritable) {
@@ -162,20 +182,22 @@ TEST_F(SelinuxTest, WhatHasItsLabelNeedsNotBeWritable) {
     GTEST_SKIP() << "SELinux is on here, and doesn't know this test's labels";
   }
   ASSERT_TRUE(root().MakeDirs("volume/sub").ok());
-  ASSERT_TRUE(Relabel(root(), "volume", "u:r:t").ok());
+  ASSERT_TRUE(RelabelAt("volume", "u:r:t").ok());
   const std::string path = root().PathOf("volume");
   ASSERT_TRUE(BindMount(path, path).ok());
   ASSERT_EQ(mount(nullptr, path.c_str(), nullptr, MS_REMOUNT | MS_BIND | MS_RDONLY, nullptr), 0);
-  const absl::Status same = Relabel(root(), "volume", "u:r:t");
-  const absl::Status other = Relabel(root(), "volume", "u:r:other");
+  const absl::Status same = RelabelAt("volume", "u:r:t");
+  const absl::Status other = RelabelAt("volume", "u:r:other");
   ASSERT_TRUE(Unmount(path).ok());
   EXPECT_TRUE(same.ok()) << same;
   EXPECT_EQ(ErrnoOf(other), EROFS) << other;
 }
 
 TEST_F(SelinuxTest, DirectoriesOfTheSystemKeepTheirLabels) {
+  const auto file = root().OpenFile(".", O_PATH);
+  ASSERT_TRUE(file.ok()) << file.status();
   for (const char* path : {"/", "/etc", "/usr", "/var/lib"}) {
-    const absl::Status refused = Relabel(root(), path, "u:r:t");
+    const absl::Status refused = Relabel(*file, path, "u:r:t");
     EXPECT_TRUE(absl::IsInvalidArgument(refused)) << refused;
     EXPECT_THAT(std::string(refused.message()), HasSubstr(absl::StrCat(path, " is not")));
   }

@@ -9,9 +9,9 @@
 //   owner     "uid:gid" of the directories that are made for `mkdir`
 //   userns    file of a user namespace: `lower` is shown with its ids
 //   stage     directory on which a tmpfs is mounted, to put mounts together in
-//   volume    name below "volumes" in `stage`; the keys of the next five that follow describe it:
-//     source    a path of the host, with the mounts below it; or
-//     inode     of `source`: "device:number" that it must have, decimal; without it, any
+//   volume    name below "volumes" in `stage`; the keys of the next four that follow describe it:
+//     source    a path for messages: the volume is a detached mount that the daemon has made of
+//               what it found there, and passes as a descriptor (protocol.h); or
 //     layer     a directory of an image, top first; repeated
 //     part      a directory of the image, relative
 //     map       file of a user namespace, or "uid_map;gid_map" as the kernel takes them (without a
@@ -39,8 +39,9 @@ class LaunchPlan {
   // `text` ends with a NUL byte, unless it is empty.
   LaunchPlan(const char* text, size_t size) : text_(text), size_(size) {}
 
-  // The next value of `key` after `previous` (null: the first); null at the end.
-  const char* Next(const char* key, const char* previous) const;
+  // The next value of `key` after `previous` (null: the first) and before the value `end` (null:
+  // the text's end); null if there is none.
+  const char* Next(const char* key, const char* previous, const char* end = nullptr) const;
   const char* Get(const char* key) const { return Next(key, nullptr); }
   bool Has(const char* key) const { return Get(key) != nullptr; }
 

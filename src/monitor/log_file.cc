@@ -22,6 +22,33 @@ int OpenNoLink(int root, const char* name, int flags) {
   return OpenBelow(root, name, flags, RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS, 0640);
 }
 
+// Opens the directory that the first `length` bytes of a path name, without following a symlink
+// anywhere. A descriptor, or -1 with errno.
+int OpenDirectory(const char* path, size_t length) {
+  char name[4096];
+  if (length >= sizeof(name)) {
+    errno = ENAMETOOLONG;
+    return -1;
+  }
+  const int top = open(path[0] == '/' ? "/" : ".", O_PATH | O_DIRECTORY | O_CLOEXEC);
+  if (top < 0) return -1;
+  for (; length > 0 && *path == '/'; --length) ++path;
+  if (length == 0) return top;
+  memcpy(name, path, length);
+  name[length] = '\0';
+  const int directory = OpenBelow(top, name, O_PATH | O_DIRECTORY);
+  const int error = errno;
+  close(top);
+  errno = error;
+  return directory;
+}
+
+// Length of the directory's part of a path.
+size_t DirectoryLength(const char* path) {
+  const char* const slash = strrchr(path, '/');
+  return slash == nullptr ? 0 : static_cast<size_t>(slash - path);
+}
+
 // Opens a regular file for appending; opening anything else may block or have an effect.
 int OpenRegular(int file) {
   struct stat info = {};
@@ -61,17 +88,9 @@ LogFile::~LogFile() {
 }
 
 int LogFile::Open(const char* path, const char* below) {
-  char directory[4096];
-  const char* const slash = strrchr(path, '/');
-  const size_t length = below != nullptr   ? strlen(below)
-                        : slash == nullptr ? 0
-                                           : static_cast<size_t>(slash - path);
-  const char* const top = length == 0 ? (slash == nullptr ? "." : "/") : directory;
-  if (length >= sizeof(directory)) return ENAMETOOLONG;
+  const size_t length = below != nullptr ? strlen(below) : DirectoryLength(path);
   if (below != nullptr && strncmp(path, below, length) != 0) return EXDEV;
-  memcpy(directory, path, length);
-  directory[length] = '\0';
-  const int root = open(top, O_PATH | O_DIRECTORY | O_CLOEXEC);
+  const int root = OpenDirectory(path, length);
   if (root < 0) return errno;
   const char* name = path + length;
   while (*name == '/') ++name;
@@ -92,9 +111,15 @@ void LogFile::LimitSize(const char* path, int64_t max_bytes) {
 void LogFile::RotateIfFull() {
   struct stat info = {};
   if (max_bytes_ <= 0 || fstat(fd_, &info) != 0 || info.st_size < max_bytes_) return;
-  char old[4096];
-  if (snprintf(old, sizeof(old), "%s.1", path_) >= static_cast<int>(sizeof(old))) return;
-  if (rename(path_, old) == 0) Open(path_);
+  const size_t length = DirectoryLength(path_);
+  const char* const name = path_[length] == '/' ? path_ + length + 1 : path_;
+  char old[256];
+  if (snprintf(old, sizeof(old), "%s.1", name) >= static_cast<int>(sizeof(old))) return;
+  const int directory = OpenDirectory(path_, length);
+  if (directory < 0) return;
+  const bool renamed = renameat(directory, name, directory, old) == 0;
+  close(directory);
+  if (renamed) Open(path_);
 }
 
 void LogFile::Add(const char* stream, bool full, const char* text, size_t size,

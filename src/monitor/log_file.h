@@ -23,9 +23,9 @@ class LogFile {
 
   // Opens or makes the file, mode 0640, and closes the previous one. 0 or an errno; after an error
   // the previous one stays. A pod that can write to the directory of logs (to ship them) must not
-  // redirect the writes. So no symlink is followed below the directory `below`, with which the path
-  // begins (null: the file's own): ELOOP. A file that isn't regular is not opened, ENOTSUP or
-  // EISDIR: opening a FIFO would block.
+  // redirect the writes. So no symlink is followed (ELOOP), and the file stays below the directory
+  // `below`, with which the path begins (null: the file's own). A file that isn't regular is not
+  // opened, ENOTSUP or EISDIR: opening a FIFO would block.
   int Open(const char* path, const char* below = nullptr);
   bool is_open() const { return fd_ >= 0; }
   // From now on a file that has grown to `max_bytes` is renamed "<path>.1", replacing an earlier

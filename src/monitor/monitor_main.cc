@@ -71,17 +71,33 @@ bool Tell(const char* text) {
   _exit(1);
 }
 
-// Ends the process if the daemon goes before the plan is complete.
+// Whether the plan ends within the text: with an empty string. If so, `*size` becomes its size.
+bool HasEnd(const char* text, size_t from, size_t* size) {
+  for (size_t i = from > 1 ? from : 1; i < *size; ++i) {
+    if (text[i] != '\0' || text[i - 1] != '\0') continue;
+    *size = i + 1;
+    return true;
+  }
+  return false;
+}
+
+// Ends the process if the daemon goes before the plan is complete. Descriptors may follow the plan;
+// reading further would lose them.
 LaunchPlan ReceivePlan() {
   size_t size = 0;
-  while (size < 2 || plan_text[size - 1] != '\0' || plan_text[size - 2] != '\0') {
+  while (true) {
     if (size == sizeof(plan_text)) GiveUp("the plan is too long");
-    const ssize_t n = recv(kSyncDescriptor, plan_text + size, sizeof(plan_text) - size, 0);
-    if (n < 0 && errno == EINTR) continue;
-    if (n <= 0) _exit(1);
-    size += static_cast<size_t>(n);
+    const size_t room = sizeof(plan_text) - size;
+    const ssize_t ahead = recv(kSyncDescriptor, plan_text + size, room, MSG_PEEK);
+    if (ahead < 0 && errno == EINTR) continue;
+    if (ahead <= 0) _exit(1);
+    size_t known = size + static_cast<size_t>(ahead);
+    const bool ends = HasEnd(plan_text, size, &known);
+    // All of it is there already.
+    if (recv(kSyncDescriptor, plan_text + size, known - size, MSG_WAITALL) <= 0) _exit(1);
+    size = known;
+    if (ends) return LaunchPlan(plan_text, size - 1);
   }
-  return LaunchPlan(plan_text, size - 1);
 }
 
 // The returned descriptor carries SIGCHLD. Signals that end a session or a machine are ignored: the

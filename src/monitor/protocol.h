@@ -7,6 +7,8 @@
 //   monitor to daemon   "ready\n"             it holds the lock on kLockFile
 //   daemon to monitor   the plan              "key=value" strings, each ended by a NUL byte; an
 //                                             empty one is the last
+//   daemon to monitor   detached mounts       a byte with a descriptor (SCM_RIGHTS) for each
+//                                             `source` of the plan, in its order
 //   monitor to daemon   "pid N\n"             the container is created, N is its init
 //                    or "error TEXT"          it is not; the end of the stream ends the text
 //
@@ -67,7 +69,7 @@ constexpr int kMaxAttached = 16;
 constexpr char kTooManyAttached[] = "too many clients are attached";
 
 constexpr int kSyncDescriptor = 3;
-constexpr size_t kMaxPlan = 256 * 1024;
+constexpr size_t kMaxPlan = 1024 * 1024;
 
 }  // namespace plimsoll::monitor
 

@@ -4,6 +4,7 @@
 #include <linux/mount.h>
 #include <sched.h>
 #include <signal.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -18,6 +19,7 @@
 #include "lookup/open_below.h"
 #include "monitor/fail.h"
 #include "monitor/pipe.h"
+#include "monitor/protocol.h"
 
 // <sys/mount.h> and <linux/mount.h> don't go together in glibc 2.36.
 extern "C" int mount(const char*, const char*, const char*, unsigned long, const void*);
@@ -71,9 +73,7 @@ void Attach(int tree, const char* path) {
 // The next `key` of this volume after `previous` (null: the first); null at the end.
 const char* Member(const LaunchPlan& plan, const char* volume, const char* key,
                    const char* previous) {
-  const char* value = plan.Next(key, previous == nullptr ? volume : previous);
-  const char* next = plan.Next("volume", volume);
-  return value != nullptr && (next == nullptr || value < next) ? value : nullptr;
+  return plan.Next(key, previous == nullptr ? volume : previous, plan.Next("volume", volume));
 }
 
 void WriteMap(pid_t pid, const char* file, const char* text, size_t size) {
@@ -132,32 +132,44 @@ void MapIds(int tree, int mapping, const char* path) {
 }
 
 // A detached copy of a mount, with the ids of the user namespace `mapping` (-1: unmapped).
-// `recursive`: with the mounts below it, whose ids stay as they are.
-int CopyMount(const char* path, int mapping, bool recursive) {
-  const unsigned flags = OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | (recursive ? AT_RECURSIVE : 0);
-  const int tree = static_cast<int>(syscall(SYS_open_tree, AT_FDCWD, path, flags));
+int CopyMount(const char* path, int mapping) {
+  constexpr unsigned kFlags = OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC;
+  const int tree = static_cast<int>(syscall(SYS_open_tree, AT_FDCWD, path, kFlags));
   if (tree < 0) Fail("copy the mount of", path);
   if (mapping >= 0) MapIds(tree, mapping, path);
   return tree;
 }
 
-// The mount must be of the inode that the daemon has checked: a pod that can write above the path
-// may have redirected it since.
-void CheckInode(const struct stat& info, const char* inode, const char* source) {
-  char found[48];
-  snprintf(found, sizeof(found), "%ju:%ju", static_cast<uintmax_t>(info.st_dev),
-           static_cast<uintmax_t>(info.st_ino));
-  if (strcmp(found, inode) == 0) return;
-  errno = ESTALE;
-  Fail("mount a volume: since it was checked, another file has replaced", source);
+// The daemon's next detached mount.
+int ReceiveTree(const char* source) {
+  char byte = 0;
+  iovec part = {&byte, 1};
+  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))];
+  msghdr message = {};
+  message.msg_iov = &part;
+  message.msg_iovlen = 1;
+  message.msg_control = control;
+  message.msg_controllen = sizeof(control);
+  ssize_t n = -1;
+  do {
+    n = recvmsg(kSyncDescriptor, &message, MSG_CMSG_CLOEXEC);
+  } while (n < 0 && errno == EINTR);
+  if (n < 0) Fail("receive the mount of", source);
+  const cmsghdr* header = CMSG_FIRSTHDR(&message);
+  if (header == nullptr || header->cmsg_type != SCM_RIGHTS) {
+    errno = EPROTO;
+    Fail("receive the mount of", source);
+  }
+  int tree = -1;
+  memcpy(&tree, CMSG_DATA(header), sizeof(tree));
+  return tree;
 }
 
-void MountPath(const char* source, const char* inode, int mapping, const char* target) {
-  const int tree = CopyMount(source, mapping, true);
+void MountHeld(const char* source, int mapping, const char* target) {
+  const int tree = ReceiveTree(source);
+  if (mapping >= 0) MapIds(tree, mapping, source);
   struct stat info = {};
-  // Not by path, which may lead elsewhere by now.
   if (fstat(tree, &info) != 0) Fail("look at", source);
-  if (inode != nullptr) CheckInode(info, inode, source);
   if (S_ISDIR(info.st_mode)) {
     MakeDirectory(target);
   } else {
@@ -176,7 +188,7 @@ void StackLayers(const LaunchPlan& plan, const char* volume, int mapping, const 
   while ((layer = Member(plan, volume, "layer", layer)) != nullptr) {
     const Path place = Join(directory, count);
     MakeDirectory(place.bytes);
-    Attach(CopyMount(layer, mapping, false), place.bytes);
+    Attach(CopyMount(layer, mapping), place.bytes);
     if (size < sizeof(options)) {
       size += static_cast<size_t>(
           snprintf(options + size, sizeof(options) - size, count == 0 ? "%d" : ":%d", count));
@@ -187,7 +199,7 @@ void StackLayers(const LaunchPlan& plan, const char* volume, int mapping, const 
   MakeDirectory(all.bytes);
   const char* label = plan.Get("context");
   if (count == 1 && label == nullptr) {
-    return Attach(CopyMount(Join(directory, 0).bytes, -1, false), all.bytes);
+    return Attach(CopyMount(Join(directory, 0).bytes, -1), all.bytes);
   }
   // Only an overlay can have a label of its own, and it needs two layers.
   if (count == 1) MakeDirectory(Join(directory, "none").bytes);
@@ -256,7 +268,7 @@ int MapLayers(const LaunchPlan& plan) {
     }
     const Path place = Join(layers.bytes, count++);
     MakeDirectory(place.bytes);
-    Attach(CopyMount(lower, mapping, false), place.bytes);
+    Attach(CopyMount(lower, mapping), place.bytes);
   }
   close(mapping);
   return count;
@@ -277,7 +289,7 @@ void MountVolumes(const LaunchPlan& plan) {
     const int mapping = OpenMapping(Member(plan, volume, "map", nullptr));
     const char* source = Member(plan, volume, "source", nullptr);
     if (source != nullptr) {
-      MountPath(source, Member(plan, volume, "inode", nullptr), mapping, target.bytes);
+      MountHeld(source, mapping, target.bytes);
     } else {
       MountImage(plan, volume, mapping, stage, target.bytes);
     }

@@ -137,10 +137,11 @@ absl::StatusOr<CreateRequest> ContainerCreation::PrepareCreate(
     }
     request.target_pid = target_record.init.pid;
   }
-  request.log_directory = sandbox.spec.log_directory;
-  PLIMSOLL_RETURN_IF_ERROR(
-      Annotate(PrepareLog(parts_.options.host, request.log_directory, record.log_path),
-               absl::StrCat("container ", record.spec.name)));
+  absl::StatusOr<LogPlace> log =
+      PrepareLog(parts_.options.host, sandbox.spec.log_directory, record.log_path);
+  if (!log.ok()) return Annotate(log.status(), absl::StrCat("container ", record.spec.name));
+  request.log_directory = std::move(log->directory);
+  request.log_path = std::move(log->path);
   return request;
 }
 

@@ -212,7 +212,7 @@ absl::Status EngineCommands::ReopenLog(absl::string_view id) {
   // The monitor makes the same checks as it opens the log; PrepareLog tells the client the fault.
   const auto sandbox = objects_->FindSandbox(record.sandbox_id);
   const std::string directory = sandbox.ok() ? (*sandbox)->Snapshot().spec.log_directory : "";
-  PLIMSOLL_RETURN_IF_ERROR(Annotate(PrepareLog(options_.host, directory, record.log_path),
+  PLIMSOLL_RETURN_IF_ERROR(Annotate(PrepareLog(options_.host, directory, record.log_path).status(),
                                     absl::StrCat("container ", record.id)));
   return options_.runtime->ReopenLog(record.id);
 }

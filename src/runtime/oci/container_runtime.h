@@ -59,7 +59,7 @@ struct CreateRequest {
   std::vector<std::string> lower_directories;  // top first
   SandboxPlace sandbox;
   std::string cgroup_path;
-  std::string log_path;       // absolute; empty: no log
+  std::string log_path;       // absolute, without symbolic links; empty: no log
   std::string log_directory;  // prefix that log_path must not leave; empty: its directory
   pid_t target_pid = 0;       // init of the target container, for pid mode kTarget
 };

@@ -188,13 +188,6 @@ bool MountsAt(const ContainerSpec& spec, absl::string_view path) {
 absl::Status OfMount(const std::string& name, absl::string_view message) {
   const auto says = [&](absl::string_view text) { return absl::StrContains(message, text); };
   // The launcher's words (monitor/volumes.cc).
-  if (says("since it was checked, another file has replaced")) {
-    return absl::FailedPreconditionError(
-        absl::StrCat(name,
-                     "a volume was replaced while the container was being made (creating it again "
-                     "uses the new file; ",
-                     message, ")"));
-  }
   if (says("map ids (")) {
     return absl::FailedPreconditionError(
         absl::StrCat(name,

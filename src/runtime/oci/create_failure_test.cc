@@ -142,20 +142,6 @@ TEST(CreateFailure, NamesMaySayAnything) {
             std::nullopt);
 }
 
-// The pod's author has done nothing wrong, and may try again.
-TEST(CreateFailure, AVolumeThatWasReplacedMeanwhile) {
-  const absl::Status launcher = absl::InternalError(
-      "plimsoll: mount a volume: since it was checked, another file has replaced "
-      "/srv/cwd/data: Stale file handle");
-  ContainerSpec spec;
-  spec.name = "web";
-  const absl::Status told = TranslateCreateFailure(launcher, spec, std::nullopt);
-  EXPECT_TRUE(absl::IsFailedPrecondition(told)) << told;
-  EXPECT_THAT(std::string(told.message()),
-              AllOf(HasSubstr("container \"web\": a volume was replaced"),
-                    HasSubstr("creating it again"), HasSubstr("/srv/cwd/data")));
-}
-
 TEST(CreateFailure, WhatIsTheWorkloadsFaultIsARefusal) {
   ContainerSpec spec;
   spec.name = "web";

@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <filesystem>
 #include <set>
 #include <utility>
 
@@ -187,7 +188,7 @@ absl::StatusOr<BuiltSpec> CrunRuntime::MakeSpec(const CreateRequest& request,
 }
 
 LaunchPlan CrunRuntime::MakePlan(const CreateRequest& request, const FsRoot& bundle,
-                                 const BuiltSpec& spec) const {
+                                 BuiltSpec* spec) const {
   const std::string layer = LayerPath(request.id);
   LaunchPlan plan;
   plan.Add("runtime", request.program.empty() ? crun_->executable() : request.program);
@@ -196,9 +197,9 @@ LaunchPlan CrunRuntime::MakePlan(const CreateRequest& request, const FsRoot& bun
   for (const std::string& lower : request.lower_directories) plan.Add("lower", lower);
   plan.Add("upper", options_.state.PathOf(absl::StrCat(layer, "/upper")));
   plan.Add("work", options_.state.PathOf(absl::StrCat(layer, "/work")));
-  if (!spec.file_label.empty()) plan.Add("context", spec.file_label);
-  AddStageToPlan(request, bundle.PathOf(kStage), spec.source_inodes, &plan);
-  if (spec.working_directory != "/") plan.Add("mkdir", spec.working_directory);
+  if (!spec->file_label.empty()) plan.Add("context", spec->file_label);
+  AddStageToPlan(request, bundle.PathOf(kStage), std::move(spec->volumes), &plan);
+  if (spec->working_directory != "/") plan.Add("mkdir", spec->working_directory);
   if (!request.sandbox.user_namespace.empty()) {
     const auto [uid, gid] = RootOf(request);
     plan.Add("owner", absl::StrCat(uid, ":", gid));
@@ -211,14 +212,16 @@ LaunchPlan CrunRuntime::MakePlan(const CreateRequest& request, const FsRoot& bun
              options_.host.PathOf(absl::StrCat(kCgroupMount, "/unified/cgroup.controllers")));
   }
   // crun writes nothing for 0, so the process would inherit the value.
-  if (spec.oom_score_adj == 0 && machine_.oom_score_adj != 0) plan.Add("oom", "0");
-  if (!spec.memory_policy.empty()) plan.Add("mempolicy", spec.memory_policy);
+  if (spec->oom_score_adj == 0 && machine_.oom_score_adj != 0) plan.Add("oom", "0");
+  if (!spec->memory_policy.empty()) plan.Add("mempolicy", spec->memory_policy);
   plan.Add("bundle", bundle.path());
   if (!request.log_path.empty()) plan.Add("log", request.log_path);
   if (!request.log_directory.empty()) plan.Add("log-directory", request.log_directory);
   // A client that keeps a pod's log in our state directory doesn't rotate it. kubelet keeps logs
   // elsewhere, and rotates them itself.
-  if (absl::StartsWith(request.log_path, options_.state.PathOf("pods/"))) {
+  std::error_code unreadable;
+  const std::string state = std::filesystem::canonical(options_.state.path(), unreadable).string();
+  if (absl::StartsWith(request.log_path, absl::StrCat(state, "/pods/"))) {
     plan.Add("log-max", absl::StrCat(kOwnLogMaxBytes));
   }
   if (request.program.empty()) plan.Add("executes", "yes");
@@ -283,7 +286,7 @@ absl::Status CrunRuntime::Launch(const CreateRequest& request, Created* created)
   PLIMSOLL_ASSIGN_OR_RETURN(StartingMonitor monitor, StartMonitor(monitor_, bundle, request.id));
   PLIMSOLL_RETURN_IF_ERROR(PlaceMonitor(monitor.pid()));
   PLIMSOLL_RETURN_IF_ERROR(MakeDirectories(request, bundle));
-  PLIMSOLL_ASSIGN_OR_RETURN(const BuiltSpec spec, MakeSpec(request, bundle));
+  PLIMSOLL_ASSIGN_OR_RETURN(BuiltSpec spec, MakeSpec(request, bundle));
   created->stop_signal = StopSignal(request);
   created->user = spec.user;
   created->warnings = spec.warnings;
@@ -293,7 +296,7 @@ absl::Status CrunRuntime::Launch(const CreateRequest& request, Created* created)
   }
   PLIMSOLL_RETURN_IF_ERROR(NoteLateHooks(bundle, spec.late_hooks, request.program));
   PLIMSOLL_ASSIGN_OR_RETURN(const Monitored monitored,
-                            monitor.Create(options_.host, MakePlan(request, bundle, spec)));
+                            monitor.Create(options_.host, MakePlan(request, bundle, &spec)));
   PLIMSOLL_ASSIGN_OR_RETURN(created->init, linux::IdentifyProcess(options_.host, monitored.init));
   created->monitor = monitored.monitor;
   PLIMSOLL_RETURN_IF_ERROR(

@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstring>
 #include <utility>
 #include <vector>
 
@@ -147,6 +148,32 @@ absl::StatusOr<UniqueFd> Request(const FsRoot& directory, absl::string_view what
 
 }  // namespace
 
+absl::Status SendDescriptor(int socket, const UniqueFd& descriptor) {
+  char byte = 0;
+  iovec part = {&byte, 1};
+  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
+  msghdr message = {};
+  message.msg_iov = &part;
+  message.msg_iovlen = 1;
+  message.msg_control = control;
+  message.msg_controllen = sizeof(control);
+  cmsghdr* const header = CMSG_FIRSTHDR(&message);
+  header->cmsg_level = SOL_SOCKET;
+  header->cmsg_type = SCM_RIGHTS;
+  header->cmsg_len = CMSG_LEN(sizeof(int));
+  const int number = descriptor.get();
+  memcpy(CMSG_DATA(header), &number, sizeof(number));
+  ssize_t n = -1;
+  do {
+    n = sendmsg(socket, &message, MSG_NOSIGNAL);
+  } while (n < 0 && errno == EINTR);
+  if (n == 1) return absl::OkStatus();
+  if (errno == EAGAIN) {
+    return absl::DeadlineExceededError("the monitor takes no mounts: is it stopped?");
+  }
+  return ErrnoStatus(errno, "pass a mount to the monitor");
+}
+
 absl::StatusOr<StartingMonitor> StartMonitor(const std::string& program, const FsRoot& directory,
                                              absl::string_view id) {
   int ends[2];
@@ -176,7 +203,7 @@ StartingMonitor::~StartingMonitor() {
   child_.Wait(MonotonicNow() + kHelperKillTimeout).IgnoreError();
 }
 
-absl::StatusOr<pid_t> StartingMonitor::Talk(const LaunchPlan& plan, absl::Duration timeout) {
+absl::StatusOr<pid_t> StartingMonitor::Talk(LaunchPlan plan, absl::Duration timeout) {
   const absl::Time deadline = MonotonicNow() + timeout;
   PLIMSOLL_ASSIGN_OR_RETURN(std::string said, ReceiveMessage(socket_.get(), deadline));
   if (said != "ready\n") {
@@ -185,6 +212,12 @@ absl::StatusOr<pid_t> StartingMonitor::Talk(const LaunchPlan& plan, absl::Durati
   }
   const absl::string_view end("\0", 1);
   PLIMSOLL_RETURN_IF_ERROR(Send(socket_.get(), absl::StrCat(plan.text(), end)));
+  for (const UniqueFd& tree : plan.TakeTrees()) {
+    const absl::Status sent = SendDescriptor(socket_.get(), tree);
+    // The monitor has ended; it may have said why.
+    if (ErrnoOf(sent) == EPIPE || ErrnoOf(sent) == ECONNRESET) break;
+    PLIMSOLL_RETURN_IF_ERROR(sent);
+  }
   absl::StatusOr<std::string> outcome = ReceiveMessage(socket_.get(), deadline);
   if (absl::IsDeadlineExceeded(outcome.status())) {
     return absl::DeadlineExceededError(
@@ -206,7 +239,7 @@ absl::StatusOr<pid_t> StartingMonitor::Talk(const LaunchPlan& plan, absl::Durati
 absl::StatusOr<Monitored> StartingMonitor::Create(const FsRoot& host, LaunchPlan plan,
                                                   absl::Duration timeout) {
   Monitored result;
-  PLIMSOLL_ASSIGN_OR_RETURN(result.init, Talk(plan, timeout));
+  PLIMSOLL_ASSIGN_OR_RETURN(result.init, Talk(std::move(plan), timeout));
   PLIMSOLL_ASSIGN_OR_RETURN(result.monitor, linux::IdentifyProcess(host, child_.pid()));
   socket_.Reset();
   return result;

@@ -37,9 +37,9 @@ class StartingMonitor {
   StartingMonitor& operator=(StartingMonitor&&) = default;
   ~StartingMonitor();
 
-  // Hands over the plan and waits until the container is created. A failed create is INTERNAL with
-  // the OCI runtime's own message, one that isn't done in time DEADLINE_EXCEEDED; then no monitor
-  // is left, once this is destroyed. Call it once.
+  // Hands over the plan with its volumes and waits until the container is created. A failed create
+  // is INTERNAL with the OCI runtime's own message, one that isn't done in time DEADLINE_EXCEEDED;
+  // then no monitor is left, once this is destroyed. Call it once.
   absl::StatusOr<Monitored> Create(const FsRoot& host, LaunchPlan plan,
                                    absl::Duration timeout = kCreateTimeout);
   pid_t pid() const { return child_.pid(); }
@@ -51,7 +51,7 @@ class StartingMonitor {
   StartingMonitor(Child child, UniqueFd socket, UniqueFd errors)
       : child_(std::move(child)), socket_(std::move(socket)), errors_(std::move(errors)) {}
 
-  absl::StatusOr<pid_t> Talk(const LaunchPlan& plan, absl::Duration timeout);
+  absl::StatusOr<pid_t> Talk(LaunchPlan plan, absl::Duration timeout);
 
   Child child_;
   UniqueFd socket_;  // invalid: moved from, or created
@@ -64,6 +64,8 @@ class StartingMonitor {
 // Starts the program. It needs a while until it can take a plan, which can be made meanwhile.
 absl::StatusOr<StartingMonitor> StartMonitor(const std::string& program, const FsRoot& directory,
                                              absl::string_view id);
+// Passes a descriptor with one byte, as the monitor takes volumes (monitor/protocol.h).
+absl::Status SendDescriptor(int socket, const UniqueFd& descriptor);
 // nullopt while the container runs, or when its monitor ended without a record.
 absl::StatusOr<std::optional<ExitRecord>> ReadExit(const FsRoot& directory);
 // Returns when the file exists at the log's path again. FAILED_PRECONDITION without a monitor.

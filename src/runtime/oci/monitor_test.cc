@@ -271,7 +271,7 @@ TEST_F(MonitorTest, ALogInADirectoryThatIsMissing) {
   plan.Add("log", dir_.path() + "/missing/log");
   auto monitor = StartMonitor(program_, dir_.root(), "c");
   ASSERT_TRUE(monitor.ok()) << monitor.status();
-  EXPECT_THAT(monitor->Create(host_, plan).status().message(),
+  EXPECT_THAT(monitor->Create(host_, std::move(plan)).status().message(),
               HasSubstr("open the container's log"));
 }
 
@@ -280,7 +280,7 @@ TEST_F(MonitorTest, APlanThatIsTooLongIsRefused) {
   plan.Add("lower", std::string(300 * 1024, 'x'));
   auto monitor = StartMonitor(program_, dir_.root(), "c");
   ASSERT_TRUE(monitor.ok()) << monitor.status();
-  EXPECT_FALSE(monitor->Create(host_, plan).ok());
+  EXPECT_FALSE(monitor->Create(host_, std::move(plan)).ok());
   EXPECT_TRUE(absl::IsNotFound(FindMonitor(dir_.root()).status()));
 }
 
@@ -330,7 +330,7 @@ TEST_F(MonitorTest, AKilledMonitorTakesTheRuntimeWithIt) {
     }
     EXPECT_TRUE(EndMonitor(dir_.root(), absl::InfinitePast()).ok());
   });
-  EXPECT_FALSE(monitor->Create(host_, plan).ok());
+  EXPECT_FALSE(monitor->Create(host_, std::move(plan)).ok());
   killer.join();
   const pid_t runtime = std::stoi(dir_.root().Read("runtime.pid").value_or("0"));
   ASSERT_GT(runtime, 0);

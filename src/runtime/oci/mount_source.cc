@@ -1,11 +1,11 @@
 #include "runtime/oci/mount_source.h"
 
 #include <fcntl.h>
-#include <sys/stat.h>
 
-#include <algorithm>
 #include <cerrno>
+#include <utility>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
 #include "linux/id_mapping.h"
@@ -14,11 +14,23 @@
 namespace plimsoll::runtime {
 namespace {
 
+// O_DIRECTORY first: without it the look-up doesn't mount what an automount point stands for.
+absl::StatusOr<UniqueFd> OpenExisting(const FsRoot& host, const std::string& path) {
+  absl::StatusOr<UniqueFd> directory = host.OpenFile(path, O_PATH | O_DIRECTORY);
+  if (ErrnoOf(directory.status()) != ENOTDIR) return directory;
+  return host.OpenFile(path, O_PATH);
+}
+
 absl::StatusOr<UniqueFd> OpenSource(const FsRoot& host, const std::string& path) {
-  absl::StatusOr<UniqueFd> source = host.OpenFile(path, O_PATH);
+  absl::StatusOr<UniqueFd> source = OpenExisting(host, path);
   if (!absl::IsNotFound(source.status())) return source;
   PLIMSOLL_RETURN_IF_ERROR(host.MakeDirs(path, 0755));
-  return host.OpenFile(path, O_PATH);
+  return OpenExisting(host, path);
+}
+
+absl::StatusOr<MountSource> Found(UniqueFd file) {
+  PLIMSOLL_ASSIGN_OR_RETURN(std::string path, linux::PathOfDescriptor(file));
+  return MountSource{.path = std::move(path), .file = std::move(file)};
 }
 
 // Mounts spread from and to shared mounts (mount_namespaces(7)); to a slave mount they only come.
@@ -36,8 +48,11 @@ absl::Status CheckPropagation(const FsRoot& host, const UniqueFd& source, const 
       "\")"));
 }
 
-// In plimsoll-launch's format: the pod's user namespace, or the maps themselves.
-std::string MapOf(const CreateRequest& request, const Mount& mount) {
+}  // namespace
+
+// The pod's user namespace, or the maps themselves.
+std::string IdsOf(const CreateRequest& request, const Mount& mount) {
+  if (mount.uid_mappings.empty()) return "";
   const NamespaceOptions& pod = request.spec->security.namespaces;
   const bool is_pods =
       mount.uid_mappings == pod.uid_mappings && mount.gid_mappings == pod.gid_mappings;
@@ -46,56 +61,59 @@ std::string MapOf(const CreateRequest& request, const Mount& mount) {
                       linux::IdMapText(mount.gid_mappings));
 }
 
-}  // namespace
-
 absl::StatusOr<MountSource> FindMountSource(const FsRoot& host, const Mount& mount,
                                             const std::string& field) {
-  const absl::StatusOr<UniqueFd> source = OpenSource(host, mount.host_path);
+  absl::StatusOr<UniqueFd> source = OpenSource(host, mount.host_path);
   if (!source.ok()) {
     return absl::InvalidArgumentError(
         absl::StrCat(field, ".host_path \"", mount.host_path, "\": ", source.status().message()));
   }
   PLIMSOLL_RETURN_IF_ERROR(CheckPropagation(host, *source, mount, field));
-  struct stat info = {};
-  if (fstat(source->get(), &info) != 0) {
-    return ErrnoStatus(errno, absl::StrCat("look at ", mount.host_path));
-  }
-  MountSource found;
-  PLIMSOLL_ASSIGN_OR_RETURN(found.path, linux::PathOfDescriptor(*source));
-  found.inode = absl::StrCat(info.st_dev, ":", info.st_ino);
-  return found;
+  return Found(*std::move(source));
 }
 
-bool IsStaged(const Mount& mount) {
-  return !mount.image.empty() || !mount.uid_mappings.empty();
+absl::StatusOr<MountSource> FindExistingSource(const FsRoot& host, const std::string& path) {
+  PLIMSOLL_ASSIGN_OR_RETURN(UniqueFd file, OpenExisting(host, path));
+  return Found(std::move(file));
 }
 
-std::string StagedPath(const std::string& stage, size_t index) {
-  return absl::StrCat(stage, "/volumes/", index);
+absl::StatusOr<HeldVolume> HoldVolume(const MountSource& source, std::string name) {
+  PLIMSOLL_ASSIGN_OR_RETURN(UniqueFd tree, linux::CopyMount(source.file, source.path));
+  return HeldVolume{
+      .name = std::move(name), .path = source.path, .map = "", .tree = std::move(tree)};
+}
+
+std::string StagedPath(const std::string& stage, absl::string_view volume) {
+  return absl::StrCat(stage, "/volumes/", volume);
+}
+std::string StagedPath(const std::string& stage, size_t mount_index) {
+  return StagedPath(stage, absl::StrCat(mount_index));
 }
 
 void AddStageToPlan(const CreateRequest& request, const std::string& stage,
-                    const std::map<size_t, std::string>& inodes, LaunchPlan* plan) {
-  const std::vector<Mount>& mounts = request.spec->mounts;
+                    std::vector<HeldVolume> volumes, LaunchPlan* plan) {
   const bool mapped = !request.sandbox.user_namespace.empty();
-  if (!mapped && std::none_of(mounts.begin(), mounts.end(), IsStaged)) return;
+  const std::vector<Mount>& mounts = request.spec->mounts;
+  const bool has_image =
+      absl::c_any_of(mounts, [](const Mount& each) { return !each.image.empty(); });
+  if (!mapped && !has_image && volumes.empty()) return;
   plan->Add("stage", stage);
   if (mapped) plan->Add("userns", request.sandbox.user_namespace);
+  for (HeldVolume& volume : volumes) {
+    plan->AddVolume(volume.name, std::move(volume.tree), volume.path, volume.map);
+  }
   for (size_t i = 0; i < mounts.size(); ++i) {
     const Mount& mount = mounts[i];
-    if (!IsStaged(mount)) continue;
+    if (mount.image.empty()) continue;
     plan->Add("volume", absl::StrCat(i));
-    if (mount.image.empty()) plan->Add("source", mount.host_path);
-    if (const auto inode = inodes.find(i); inode != inodes.end()) plan->Add("inode", inode->second);
     if (const auto layers = request.image_layers.find(i); layers != request.image_layers.end()) {
       for (const std::string& layer : layers->second) plan->Add("layer", layer);
     }
     if (!mount.image_sub_path.empty()) plan->Add("part", mount.image_sub_path);
-    if (!mount.uid_mappings.empty()) {
-      plan->Add("map", MapOf(request, mount));
-    } else if (mapped) {
-      plan->Add("map", request.sandbox.user_namespace);  // an image's owners are the pod's
-    }
+    // An image's owners are the pod's, unless the mount says otherwise.
+    const std::string map =
+        mount.uid_mappings.empty() ? request.sandbox.user_namespace : IdsOf(request, mount);
+    if (!map.empty()) plan->Add("map", map);
   }
 }
 

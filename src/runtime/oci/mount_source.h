@@ -2,13 +2,14 @@
 #ifndef PLIMSOLL_RUNTIME_OCI_MOUNT_SOURCE_H_
 #define PLIMSOLL_RUNTIME_OCI_MOUNT_SOURCE_H_
 
-#include <map>
 #include <string>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "base/fs_root.h"
+#include "base/unique_fd.h"
 #include "runtime/oci/container_runtime.h"
 #include "runtime/oci/crun/plan.h"
 #include "runtime/spec/container_spec.h"
@@ -16,8 +17,18 @@
 namespace plimsoll::runtime {
 
 struct MountSource {
-  std::string path;   // real, without symbolic links
-  std::string inode;  // "device:number" of the file found, in plimsoll-launch's format
+  std::string path;  // real, without symbolic links, at the time of the look-up; for messages
+  UniqueFd file;     // O_PATH; the name may lead elsewhere by now
+};
+
+// A volume of a container: a detached copy of its source's mount. plimsoll-launch attaches it at
+// StagedPath, which no container can reach, and the OCI runtime binds it from there. So nobody
+// opens the source by its name again.
+struct HeldVolume {
+  std::string name;
+  std::string path;  // for messages
+  std::string map;   // ids, in plimsoll-launch's format; empty: as they are
+  UniqueFd tree;
 };
 
 // The file at `mount.host_path`: symbolic links are the host's, followed now. A missing path
@@ -27,17 +38,22 @@ struct MountSource {
 absl::StatusOr<MountSource> FindMountSource(const FsRoot& host, const Mount& mount,
                                             const std::string& field);
 
-// Whether plimsoll-launch puts the mount together before the OCI runtime binds it: an image, or
-// mapped ids.
-bool IsStaged(const Mount& mount);
+// The file at this path of the host, which must exist.
+absl::StatusOr<MountSource> FindExistingSource(const FsRoot& host, const std::string& path);
 
-// The path of a staged mount, below the bundle's directory "stage".
-std::string StagedPath(const std::string& stage, size_t index);
+// Copies the source's mount for the volume `name`.
+absl::StatusOr<HeldVolume> HoldVolume(const MountSource& source, std::string name);
 
-// Adds the request's staged mounts to the plan, and layers whose ids are mapped. `inodes`: results
-// of FindMountSource, by the mount's index; plimsoll-launch mounts no other inode.
+// The ids of a mount in plimsoll-launch's format; empty: as they are.
+std::string IdsOf(const CreateRequest& request, const Mount& mount);
+
+// The path of a volume in a container's stage: the bundle's directory "stage".
+std::string StagedPath(const std::string& stage, absl::string_view volume);
+std::string StagedPath(const std::string& stage, size_t mount_index);
+
+// Adds the volumes to the plan, the request's images, and layers whose ids are mapped.
 void AddStageToPlan(const CreateRequest& request, const std::string& stage,
-                    const std::map<size_t, std::string>& inodes, LaunchPlan* plan);
+                    std::vector<HeldVolume> volumes, LaunchPlan* plan);
 
 }  // namespace plimsoll::runtime
 

@@ -1,6 +1,7 @@
 // A path of the host between its look-up and its mount, which plimsoll-launch makes.
 #include "runtime/oci/mount_source.h"
 
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include <optional>
@@ -11,13 +12,11 @@
 #include "base/subprocess.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "runtime/oci/create_failure.h"
+#include "monitor/protocol.h"
+#include "runtime/oci/monitor.h"
 
 namespace plimsoll::runtime {
 namespace {
-
-using ::testing::AllOf;
-using ::testing::HasSubstr;
 
 class MountSourceTest : public ::testing::Test {
  protected:
@@ -30,15 +29,20 @@ class MountSourceTest : public ::testing::Test {
     ASSERT_TRUE(dir_.root().ReplaceFile("pod/file", "own").ok());
     ASSERT_TRUE(dir_.root().ReplaceFile("elsewhere/mark", "other's").ok());
   }
-  MountSource Find(const std::string& path) {
+  std::optional<HeldVolume> Hold(const std::string& path) {
     Mount mount;
     mount.host_path = path;
-    auto found = FindMountSource(*FsRoot::Open("/"), mount, "mounts[0]");
+    const auto found = FindMountSource(*FsRoot::Open("/"), mount, "mounts[0]");
     EXPECT_TRUE(found.ok()) << found.status();
-    return found.value_or(MountSource());
+    if (!found.ok()) return std::nullopt;
+    EXPECT_EQ(found->path, path);
+    auto held = HoldVolume(*found, "0");
+    EXPECT_TRUE(held.ok()) << held.status();
+    if (!held.ok()) return std::nullopt;
+    return *std::move(held);
   }
-  // Mounts `source` and runs this script there, in a mount namespace of its own.
-  RunResult Launch(const std::string& source, const std::string& inode, const std::string& script) {
+  // Mounts the volume and runs this script there, in a mount namespace of its own.
+  RunResult Launch(const HeldVolume& volume, const std::string& script) {
     const std::string program =
         absl::StrCat("#!/bin/sh\ncd ", dir_.path(), "/stage/volumes\n", script, "\n");
     EXPECT_TRUE(dir_.root().ReplaceFile("runtime", program, 0755).ok());
@@ -46,18 +50,24 @@ class MountSourceTest : public ::testing::Test {
     plan.Add("runtime", dir_.path() + "/runtime");
     plan.Add("root", "/");
     plan.Add("stage", dir_.path() + "/stage");
-    plan.Add("volume", "0");
-    plan.Add("source", source);
-    plan.Add("inode", inode);
+    plan.Add("volume", volume.name);
+    plan.Add("source", volume.path);
     EXPECT_TRUE(dir_.root().ReplaceFile("plan", plan.text()).ok());
     const auto unshare = FindProgram("unshare");
     const auto launcher = FindOwnProgram("plimsoll-launch");
     EXPECT_TRUE(unshare.ok()) << unshare.status();
     EXPECT_TRUE(launcher.ok()) << launcher.status();
+    int ends[2];
+    EXPECT_EQ(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), 0);
+    const UniqueFd ours(ends[0]);
+    const UniqueFd theirs(ends[1]);
+    EXPECT_TRUE(SendDescriptor(ours.get(), volume.tree).ok());
     if (!unshare.ok() || !launcher.ok()) return {};
     // Private, so that no mount spreads to the machine.
-    const auto result = RunProgram({.argv = {*unshare, "--mount", "--propagation", "private",
-                                             *launcher, dir_.path() + "/plan", "create"}});
+    Command command = {.argv = {*unshare, "--mount", "--propagation", "private", *launcher,
+                                dir_.path() + "/plan", "create"}};
+    command.descriptors = {{theirs.get(), monitor::kSyncDescriptor}};
+    const auto result = RunProgram(command);
     EXPECT_TRUE(result.ok()) << result.status();
     return result.value_or(RunResult());
   }
@@ -68,10 +78,9 @@ class MountSourceTest : public ::testing::Test {
 TEST_F(MountSourceTest, WhatWasLookedAtIsMounted) {
   for (const auto& [name, script] :
        {std::pair<const char*, const char*>("volume", "cat 0/mark"), {"file", "cat 0"}}) {
-    const std::string path = absl::StrCat(dir_.path(), "/pod/", name);
-    const MountSource found = Find(path);
-    EXPECT_EQ(found.path, path);
-    const RunResult result = Launch(path, found.inode, script);
+    const auto volume = Hold(absl::StrCat(dir_.path(), "/pod/", name));
+    ASSERT_TRUE(volume.has_value());
+    const RunResult result = Launch(*volume, script);
     EXPECT_TRUE(result.exit.success()) << result.err;
     EXPECT_EQ(result.out, "own");
   }
@@ -79,18 +88,13 @@ TEST_F(MountSourceTest, WhatWasLookedAtIsMounted) {
 
 TEST_F(MountSourceTest, WhatWasPutThereSinceIsNot) {
   const std::string path = dir_.path() + "/pod/volume";
-  const MountSource found = Find(path);
+  const auto volume = Hold(path);
+  ASSERT_TRUE(volume.has_value());
   ASSERT_EQ(rename(path.c_str(), (dir_.path() + "/pod/old").c_str()), 0);
   ASSERT_EQ(symlink("../elsewhere", path.c_str()), 0);
-  const RunResult result = Launch(path, found.inode, "cat 0/mark");
-  EXPECT_EQ(result.exit.code, 1);
-  EXPECT_EQ(result.out, "");
-  EXPECT_THAT(result.err, AllOf(HasSubstr("another file has replaced"), HasSubstr(path)));
-  ContainerSpec spec;
-  spec.name = "web";
-  const absl::Status told =
-      TranslateCreateFailure(absl::InternalError(result.err), spec, std::nullopt);
-  EXPECT_TRUE(absl::IsFailedPrecondition(told)) << "its words are known: " << told;
+  const RunResult result = Launch(*volume, "cat 0/mark");
+  EXPECT_TRUE(result.exit.success()) << result.err;
+  EXPECT_EQ(result.out, "own");
 }
 
 }  // namespace

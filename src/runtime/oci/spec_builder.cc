@@ -334,7 +334,7 @@ absl::StatusOr<BuiltSpec> BuildSpec(const SpecInput& input) {
         absl::StrCat("without ", absl::StrJoin(CapabilityNames(input.capabilities.refused), ", "),
                      ": this process lacks it"));
   }
-  PLIMSOLL_ASSIGN_OR_RETURN(Json mounts, BuildMounts(input, &built.source_inodes));
+  PLIMSOLL_ASSIGN_OR_RETURN(Json mounts, BuildMounts(input, &built.volumes));
   PLIMSOLL_ASSIGN_OR_RETURN(Json part, LinuxPart(input, &built.warnings));
   Json config = {{"ociVersion", "1.0.2"},
                  {"process", Process(input, std::move(arguments), built.working_directory,

@@ -2,7 +2,6 @@
 #ifndef PLIMSOLL_RUNTIME_OCI_SPEC_BUILDER_H_
 #define PLIMSOLL_RUNTIME_OCI_SPEC_BUILDER_H_
 
-#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -13,6 +12,7 @@
 #include "runtime/oci/container_runtime.h"
 #include "runtime/oci/late_hooks.h"
 #include "runtime/oci/machine.h"
+#include "runtime/oci/mount_source.h"
 #include "runtime/oci/mount_targets.h"
 
 namespace plimsoll::runtime {
@@ -39,11 +39,10 @@ struct BuiltSpec {
   std::string working_directory;  // made in the root filesystem if missing
   int oom_score_adj = 0;          // as the machine allows it
   ProcessUser user;
-  // Inodes of host paths that plimsoll-launch mounts, by the mount's index: for AddStageToPlan.
-  std::map<size_t, std::string> source_inodes;
-  MountTargets targets;       // permitted mount points in /proc, /sys and /dev
-  std::string file_label;     // SELinux's, of the root filesystem; empty: none
-  std::string memory_policy;  // for plimsoll-launch (linux/memory_policy.h); empty: none
+  std::vector<HeldVolume> volumes;  // of host paths, for AddStageToPlan
+  MountTargets targets;             // permitted mount points in /proc, /sys and /dev
+  std::string file_label;           // SELinux's, of the root filesystem; empty: none
+  std::string memory_policy;        // for plimsoll-launch (linux/memory_policy.h); empty: none
   LateHooks late_hooks;
   std::vector<std::string> warnings;  // parts left out or changed
 };

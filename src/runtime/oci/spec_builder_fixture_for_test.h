@@ -28,6 +28,7 @@ class SpecBuilderFixture : public ::testing::Test {
     input_.machine = &machine_;
     input_.host = &host_;
     input_.root_path = "/rootfs";
+    input_.stage_path = "/stage";
     input_.user.home = "/root";
   }
 

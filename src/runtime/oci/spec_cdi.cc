@@ -179,8 +179,24 @@ MountLists Divide(Json mounts, size_t own) {
   return lists;
 }
 
+// Holds the source of a mount that a device or a plugin asks for; returns the path to bind.
+absl::StatusOr<std::string> HoldSource(const SpecInput& input, const char* of,
+                                       const cdi::Mount& mount, std::vector<HeldVolume>* volumes) {
+  const absl::StatusOr<MountSource> source = FindExistingSource(*input.host, mount.host_path);
+  const std::string name = absl::StrCat("edit", volumes->size());
+  absl::StatusOr<HeldVolume> volume =
+      source.ok() ? HoldVolume(*source, name) : absl::StatusOr<HeldVolume>(source.status());
+  if (!volume.ok()) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("mount ", mount.host_path, " ", of, ": ", volume.status().message()));
+  }
+  volumes->push_back(*std::move(volume));
+  return StagedPath(input.stage_path, name);
+}
+
 absl::Status AddMount(const SpecInput& input, const char* of, const cdi::Mount& mount,
-                      Json* propagation, MountLists* lists) {
+                      Json* propagation, MountLists* lists, std::vector<HeldVolume>* volumes) {
+  std::string source_path = mount.host_path;
   std::vector<std::string> options = mount.options;
   const auto has = [&options](const char* option) {
     return absl::c_linear_search(options, option);
@@ -188,11 +204,7 @@ absl::Status AddMount(const SpecInput& input, const char* of, const cdi::Mount& 
   const bool binds = has("bind") || has("rbind");
   if (mount.type.empty() || mount.type == "bind" || binds) {
     if (!binds) options.insert(options.begin(), "rbind");
-    const absl::StatusOr<struct stat> source = input.host->Stat(mount.host_path);
-    if (!source.ok()) {
-      return absl::FailedPreconditionError(
-          absl::StrCat("mount ", mount.host_path, " ", of, ": ", source.status().message()));
-    }
+    PLIMSOLL_ASSIGN_OR_RETURN(source_path, HoldSource(input, of, mount, volumes));
   }
   if (has("rshared") || has("shared")) *propagation = "rshared";
   if ((has("rslave") || has("slave")) && *propagation == "private") *propagation = "rslave";
@@ -201,14 +213,15 @@ absl::Status AddMount(const SpecInput& input, const char* of, const cdi::Mount& 
   lists->own.Remove(destination);
   lists->own.Add({{"destination", destination},
                   {"type", mount.type.empty() ? "bind" : mount.type},
-                  {"source", mount.host_path},
+                  {"source", std::move(source_path)},
                   {"options", std::move(options)}});
   return absl::OkStatus();
 }
 
 // Standard mounts stay before all others, so that a mount at /sys hides /sys/fs/cgroup, with or
 // without edits.
-absl::Status AddMounts(const SpecInput& input, const std::vector<Edits>& all, Json* config) {
+absl::Status AddMounts(const SpecInput& input, const std::vector<Edits>& all, Json* config,
+                       std::vector<HeldVolume>* volumes) {
   const bool none =
       absl::c_all_of(all, [](const Edits& from) { return from.edits->mounts.empty(); });
   if (none) return absl::OkStatus();
@@ -216,7 +229,7 @@ absl::Status AddMounts(const SpecInput& input, const std::vector<Edits>& all, Js
   Json& propagation = (*config)["linux"]["rootfsPropagation"];
   for (const Edits& from : all) {
     for (const cdi::Mount& mount : from.edits->mounts) {
-      PLIMSOLL_RETURN_IF_ERROR(AddMount(input, from.of, mount, &propagation, &lists));
+      PLIMSOLL_RETURN_IF_ERROR(AddMount(input, from.of, mount, &propagation, &lists, volumes));
     }
   }
   const auto depth = [](const Json& mount) {
@@ -301,7 +314,7 @@ absl::Status ApplyEdits(const SpecInput& input, Json* config, BuiltSpec* built) 
   DeviceLists devices = nodes.Take();
   part["devices"] = std::move(devices.nodes);
   part["resources"]["devices"] = std::move(devices.rules);
-  PLIMSOLL_RETURN_IF_ERROR(AddMounts(input, all, config));
+  PLIMSOLL_RETURN_IF_ERROR(AddMounts(input, all, config, &built->volumes));
   const cdi::ContainerEdits& edits = input.request->edits;
   if (edits.intel_rdt.has_value()) {
     part["intelRdt"] = RdtJson(*edits.intel_rdt);

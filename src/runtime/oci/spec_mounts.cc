@@ -72,29 +72,55 @@ absl::Status CheckMount(const SpecInput& input, const Mount& mount, const std::s
 }
 
 // Relabels the source, so that the container may use the files there.
-absl::Status RelabelSource(const SpecInput& input, const Mount& mount, const std::string& source,
+absl::Status RelabelSource(const SpecInput& input, const Mount& mount, const MountSource& source,
                            const std::string& field) {
   if (!mount.selinux_relabel || input.selinux.file.empty()) return absl::OkStatus();
-  return Annotate(linux::Relabel(*input.host, source, input.selinux.file),
+  return Annotate(linux::Relabel(source.file, source.path, input.selinux.file),
                   absl::StrCat(field, ".selinux_relabel"));
 }
 
 absl::StatusOr<Json> ContainerMount(const SpecInput& input, size_t index,
-                                    std::map<size_t, std::string>* inodes) {
+                                    std::vector<HeldVolume>* volumes) {
   const Mount& mount = input.request->spec->mounts[index];
   const std::string field = absl::StrCat("mounts[", index, "]");
   PLIMSOLL_RETURN_IF_ERROR(CheckMount(input, mount, field));
-  std::string source;
   if (mount.image.empty()) {
-    PLIMSOLL_ASSIGN_OR_RETURN(MountSource found, FindMountSource(*input.host, mount, field));
-    source = std::move(found.path);
-    PLIMSOLL_RETURN_IF_ERROR(RelabelSource(input, mount, source, field));
-    if (IsStaged(mount)) (*inodes)[index] = std::move(found.inode);
+    PLIMSOLL_ASSIGN_OR_RETURN(const MountSource found, FindMountSource(*input.host, mount, field));
+    PLIMSOLL_RETURN_IF_ERROR(RelabelSource(input, mount, found, field));
+    absl::StatusOr<HeldVolume> volume = HoldVolume(found, absl::StrCat(index));
+    if (!volume.ok()) return Annotate(volume.status(), absl::StrCat(field, ".host_path"));
+    volume->map = IdsOf(*input.request, mount);
+    volumes->push_back(*std::move(volume));
   }
-  if (IsStaged(mount)) source = StagedPath(input.stage_path, index);
   Json options = MountOptions(mount);
   if (!mount.image.empty() && !input.runs_image_volumes) options.push_back("noexec");
-  return Bind(CleanPath(mount.container_path), source, std::move(options));
+  return Bind(CleanPath(mount.container_path), StagedPath(input.stage_path, index),
+              std::move(options));
+}
+
+// Whether the container is in this process's cgroup namespace, on cgroup v2.
+bool SharesCgroupNamespace(const SpecInput& input) {
+  if (input.machine->layout != linux::CgroupLayout::kV2) return false;
+  const ContainerSpec& spec = *input.request->spec;
+  const auto change = absl::c_find_if(
+      spec.extras.namespaces, [](const NamespaceChange& each) { return each.type == "cgroup"; });
+  if (change == spec.extras.namespaces.end()) return spec.security.privileged;
+  if (change->of_host || change->path.empty()) return change->of_host;
+  struct stat own = {};
+  struct stat named = {};
+  return stat("/proc/self/ns/cgroup", &own) == 0 && stat(change->path.c_str(), &named) == 0 &&
+         own.st_dev == named.st_dev && own.st_ino == named.st_ino;
+}
+
+// In the machine's cgroup namespace a new mount of cgroup2 would set the options of the machine's
+// own (nsdelegate, memory_recursiveprot) to its, none: they belong to the one superblock
+// (Documentation/admin-guide/cgroup-v2.rst, "Mounting"). So the machine's mount is bound.
+cdi::Mount BoundIfShared(const SpecInput& input, cdi::Mount standard) {
+  if (standard.type != "cgroup" || !SharesCgroupNamespace(input)) return standard;
+  standard.type = "bind";
+  standard.host_path = input.host->PathOf("sys/fs/cgroup");
+  standard.options.insert(standard.options.begin(), {"rbind", "rprivate"});
+  return standard;
 }
 
 Json DeviceNode(const std::string& path, const struct stat& info) {
@@ -161,11 +187,11 @@ bool ArePermissions(absl::string_view text) {
 
 }  // namespace
 
-absl::StatusOr<Json> BuildMounts(const SpecInput& input, std::map<size_t, std::string>* inodes) {
+absl::StatusOr<Json> BuildMounts(const SpecInput& input, std::vector<HeldVolume>* volumes) {
   const ContainerSpec& spec = *input.request->spec;
   std::vector<Json> own;
   for (size_t i = 0; i < spec.mounts.size(); ++i) {
-    PLIMSOLL_ASSIGN_OR_RETURN(Json mount, ContainerMount(input, i, inodes));
+    PLIMSOLL_ASSIGN_OR_RETURN(Json mount, ContainerMount(input, i, volumes));
     own.push_back(std::move(mount));
   }
   std::stable_sort(own.begin(), own.end(), [](const Json& a, const Json& b) {
@@ -181,8 +207,8 @@ absl::StatusOr<Json> BuildMounts(const SpecInput& input, std::map<size_t, std::s
       return mount["destination"] == standard.container_path;
     });
     if (replaced) continue;
-    mounts.push_back(
-        Entry(standard.container_path, standard.type, standard.host_path, standard.options));
+    const cdi::Mount made = BoundIfShared(input, standard);
+    mounts.push_back(Entry(made.container_path, made.type, made.host_path, made.options));
   }
   for (Json& mount : own) mounts.push_back(std::move(mount));
   return mounts;

@@ -2,7 +2,6 @@
 #ifndef PLIMSOLL_RUNTIME_OCI_SPEC_MOUNTS_H_
 #define PLIMSOLL_RUNTIME_OCI_SPEC_MOUNTS_H_
 
-#include <map>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
@@ -14,10 +13,10 @@
 namespace plimsoll::runtime {
 
 // "mounts": the kernel's file systems, the sandbox's files, then the container's own, parents
-// before children; a container's mount at a standard place replaces the standard one. `inodes`: see
-// BuiltSpec::source_inodes.
+// before children; a container's mount at a standard place replaces the standard one. `volumes`:
+// see BuiltSpec::volumes.
 absl::StatusOr<nlohmann::json> BuildMounts(const SpecInput& input,
-                                           std::map<size_t, std::string>* inodes);
+                                           std::vector<HeldVolume>* volumes);
 
 // The mounts that each container has, in their order, unless one of its own is at the same place:
 // the kernel's file systems and the sandbox's files.

@@ -56,7 +56,7 @@ TEST_F(SpecMountsTest, MountsOfTheContainerReplaceAndFollow) {
                    .propagation = MountPropagation::kHostToContainer},
                   {.container_path = "/etc/hosts", .host_path = dir.path()}};
   Json config = Build();
-  EXPECT_EQ(MountAt(config, "/etc/hosts")["source"], dir.path());
+  EXPECT_EQ(MountAt(config, "/etc/hosts")["source"], "/stage/volumes/2");
   EXPECT_EQ(MountAt(config, "/etc/resolv.conf")["source"], dir.path() + "/resolv.conf");
   EXPECT_EQ(MountAt(config, "/dev/shm")["source"], dir.path());
   EXPECT_THAT(MountAt(config, "/a")["options"], ElementsAre("rbind", "rslave", "ro"));
@@ -120,9 +120,11 @@ TEST_F(SpecMountsTest, HostPathsAreFollowedOrMade) {
   ASSERT_EQ(symlink("nowhere", (dir.path() + "/dangling").c_str()), 0);
   spec_.mounts = {{.container_path = "/a", .host_path = dir.path() + "/link/data"},
                   {.container_path = "/b", .host_path = dir.path() + "/missing/deep"}};
-  const Json config = Build();
-  EXPECT_EQ(MountAt(config, "/a")["source"], dir.path() + "/real/data");
-  EXPECT_EQ(MountAt(config, "/b")["source"], dir.path() + "/missing/deep");
+  const auto built = TryBuild();
+  ASSERT_TRUE(built.ok()) << built.status();
+  ASSERT_EQ(built->volumes.size(), 2u);
+  EXPECT_EQ(built->volumes[0].path, dir.path() + "/real/data");
+  EXPECT_EQ(built->volumes[1].path, dir.path() + "/missing/deep");
   EXPECT_TRUE(S_ISDIR(dir.root().Stat("missing/deep")->st_mode));
   spec_.mounts = {{.container_path = "/c", .host_path = dir.path() + "/dangling"}};
   EXPECT_TRUE(absl::IsInvalidArgument(TryBuild().status()));
@@ -176,7 +178,7 @@ TEST_F(SpecMountsTest, ProgramsInImagesRunUnlessTheyAreNotTo) {
               ElementsAre("rbind", "rprivate", "exec", "suid", "ro", "nosuid", "nodev", "noexec"));
 }
 
-TEST_F(SpecMountsTest, ImagesAndMappedIdsComeFromTheStage) {
+TEST_F(SpecMountsTest, VolumesComeFromTheStage) {
   TestDir dir;
   input_.stage_path = "/bundle/stage";
   spec_.mounts = {{.container_path = "/plain", .host_path = dir.path()},
@@ -185,46 +187,70 @@ TEST_F(SpecMountsTest, ImagesAndMappedIdsComeFromTheStage) {
                    .uid_mappings = {{100000, 0, 65536}},
                    .gid_mappings = {{100000, 0, 65536}}},
                   {.container_path = "/image", .image = "busybox", .image_sub_path = "bin"}};
-  const auto built = TryBuild();
+  const auto plan_of = [this](std::vector<HeldVolume> volumes) {
+    LaunchPlan plan;
+    AddStageToPlan(request_, input_.stage_path, std::move(volumes), &plan);
+    std::string text = plan.text();
+    absl::c_replace(text, '\0', '|');
+    return text;
+  };
+  auto built = TryBuild();
   ASSERT_TRUE(built.ok()) << built.status();
   const Json config = Json::parse(built->json);
-  EXPECT_EQ(MountAt(config, "/plain")["source"], dir.path());
+  EXPECT_EQ(MountAt(config, "/plain")["source"], "/bundle/stage/volumes/0");
   EXPECT_EQ(MountAt(config, "/ids")["source"], "/bundle/stage/volumes/1");
   EXPECT_EQ(MountAt(config, "/image")["source"], "/bundle/stage/volumes/2");
   EXPECT_THAT(MountAt(config, "/image")["options"],
               ElementsAre("rbind", "rprivate", "ro", "nosuid", "nodev"));
 
   request_.image_layers = {{2, {"/layers/top", "/layers/base"}}};
-  const std::map<size_t, std::string>& inodes = built->source_inodes;
-  LaunchPlan plan;
-  AddStageToPlan(request_, input_.stage_path, inodes, &plan);
-  std::string text = plan.text();
-  absl::c_replace(text, '\0', '|');
-  struct stat info = {};
-  ASSERT_EQ(stat(dir.path().c_str(), &info), 0);
-  const std::string source =
-      absl::StrCat(dir.path(), "|inode=", info.st_dev, ":", info.st_ino, "|");
-  EXPECT_EQ(text, absl::StrCat("stage=/bundle/stage|volume=1|source=", source,
-                               "map=0 100000 65536\n;0 100000 65536\n|volume=2|"
-                               "layer=/layers/top|layer=/layers/base|part=bin|"));
+  const std::string sources =
+      absl::StrCat("volume=0|source=", dir.path(), "|volume=1|source=", dir.path(), "|map=");
+  EXPECT_EQ(plan_of(std::move(built->volumes)),
+            absl::StrCat("stage=/bundle/stage|", sources,
+                         "0 100000 65536\n;0 100000 65536\n|volume=2|"
+                         "layer=/layers/top|layer=/layers/base|part=bin|"));
 
   // In a pod with these ids the namespace exists already, and everything is shown with them.
   request_.sandbox.user_namespace = "/run/user";
   spec_.security.namespaces.uid_mappings = spec_.mounts[1].uid_mappings;
   spec_.security.namespaces.gid_mappings = spec_.mounts[1].gid_mappings;
-  LaunchPlan mapped;
-  AddStageToPlan(request_, input_.stage_path, inodes, &mapped);
-  text = mapped.text();
-  absl::c_replace(text, '\0', '|');
-  EXPECT_EQ(text, absl::StrCat("stage=/bundle/stage|userns=/run/user|volume=1|source=", source,
-                               "map=/run/user|volume=2|layer=/layers/top|layer=/layers/base|"
-                               "part=bin|map=/run/user|"));
+  built = TryBuild();
+  ASSERT_TRUE(built.ok()) << built.status();
+  EXPECT_EQ(plan_of(std::move(built->volumes)),
+            absl::StrCat("stage=/bundle/stage|userns=/run/user|", sources,
+                         "/run/user|volume=2|layer=/layers/top|layer=/layers/base|"
+                         "part=bin|map=/run/user|"));
 
   spec_.mounts.clear();
   request_.sandbox.user_namespace.clear();
-  LaunchPlan none;
-  AddStageToPlan(request_, input_.stage_path, {}, &none);
-  EXPECT_EQ(none.text(), "");
+  EXPECT_EQ(plan_of({}), "");
+}
+
+// A plugin's or a device's mount is of the file that was there when it was looked for, as well.
+TEST_F(SpecMountsTest, MountsOfPluginsComeFromTheStage) {
+  TestDir dir;
+  ASSERT_TRUE(dir.root().MakeDirs("data").ok());
+  const std::string path = dir.path() + "/data";
+  input_.stage_path = "/bundle/stage";
+  spec_.mounts = {{.container_path = "/own", .host_path = dir.path()}};
+  request_.edits.mounts = {{.host_path = path, .container_path = "/device", .options = {"ro"}}};
+  spec_.extras.edits.mounts = {
+      {.host_path = path, .container_path = "/plugin", .type = "bind", .options = {"bind"}}};
+  const auto built = TryBuild();
+  ASSERT_TRUE(built.ok()) << built.status();
+  const Json config = Json::parse(built->json);
+  ASSERT_EQ(built->volumes.size(), 3u);
+  EXPECT_EQ(MountAt(config, "/device")["source"],
+            "/bundle/stage/volumes/" + built->volumes[1].name);
+  EXPECT_EQ(MountAt(config, "/plugin")["source"],
+            "/bundle/stage/volumes/" + built->volumes[2].name);
+  ASSERT_EQ(rename(path.c_str(), (dir.path() + "/moved").c_str()), 0);
+  struct stat held = {};
+  struct stat moved = {};
+  ASSERT_EQ(fstat(built->volumes[2].tree.get(), &held), 0);
+  ASSERT_EQ(stat((dir.path() + "/moved").c_str(), &moved), 0);
+  EXPECT_EQ(held.st_ino, moved.st_ino);
 }
 
 TEST_F(SpecMountsTest, ADirectoryOfDevicesIsAllOfThem) {
