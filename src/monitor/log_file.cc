@@ -36,7 +36,7 @@ int OpenDirectory(const char* path, size_t length) {
   if (length == 0) return top;
   memcpy(name, path, length);
   name[length] = '\0';
-  const int directory = OpenBelow(top, name, O_PATH | O_DIRECTORY);
+  const int directory = OpenNoLink(top, name, O_PATH | O_DIRECTORY);
   const int error = errno;
   close(top);
   errno = error;

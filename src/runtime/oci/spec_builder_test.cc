@@ -290,7 +290,7 @@ TEST_F(SpecBuilderTest, CdiDevicesComeOverWhatIsThere) {
                                       "access": "rw"})"));
   EXPECT_EQ(rules[2], Json::parse(R"({"allow": true, "type": "b", "major": 259, "minor": 7,
                                       "access": "rwm"})"));
-  EXPECT_EQ(MountAt(config, "/lib/card")["source"], dir.path());
+  EXPECT_EQ(MountAt(config, "/lib/card")["source"], "/stage/volumes/edit2");
   EXPECT_THAT(MountAt(config, "/lib/card")["options"], ElementsAre("rbind"));
   EXPECT_EQ(config["mounts"].back()["destination"], "/lib/card/etc");
   EXPECT_EQ(MountAt(config, "/p")["type"], "proc");

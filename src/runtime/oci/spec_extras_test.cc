@@ -69,7 +69,7 @@ TEST_F(SpecExtrasTest, EditsComeOverThoseOfCdiDevices) {
             Json::parse(R"({"destination": "/a", "type": "tmpfs", "source": "tmpfs",
                             "options": ["size=1m"]})"));
   EXPECT_EQ(MountAt(config, "/b")["type"], "tmpfs");
-  EXPECT_EQ(MountAt(config, "/dev/shm")["source"], "/data");
+  EXPECT_EQ(MountAt(config, "/dev/shm")["source"], "/stage/volumes/edit2");
   std::vector<std::string> destinations;
   for (const Json& mount : config["mounts"]) destinations.push_back(mount["destination"]);
   EXPECT_EQ(std::set<std::string>(destinations.begin(), destinations.end()).size(),
