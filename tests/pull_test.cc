@@ -173,12 +173,20 @@ TEST_F(CountedPullTest, PullsAreCountedWithTheirBytes) {
 
 TEST_F(ImagePullTest, WithoutTlsTheRefusalNamesTheList) {
   Push();
-  // The same registry under a name that is not in the list.
+  // The same registry under a name that is not in the list, and credentials.
   const std::string other = absl::StrCat("localhost:", registry_->port());
-  const RunResult refused = Plimsoll({"image", "pull", absl::StrCat(other, "/team/pulled:v1")});
-  EXPECT_EQ(refused.exit.code, 1);
-  EXPECT_THAT(refused.err, HasSubstr(absl::StrCat("it speaks plain HTTP: if it may, list ", other,
-                                                  " under registries.insecure")));
+  cri::PullImageRequest request;
+  request.mutable_image()->set_image(absl::StrCat(other, "/team/pulled:v1"));
+  request.mutable_auth()->set_username("stoker");
+  request.mutable_auth()->set_password("s3cret-pass");
+  grpc::ClientContext context;
+  cri::PullImageResponse response;
+  const grpc::Status refused = node_.images().PullImage(&context, request, &response);
+  EXPECT_THAT(refused.error_message(),
+              HasSubstr(absl::StrCat("it speaks plain HTTP: if it may, list ", other,
+                                     " under registries.insecure")));
+  const RunResult pulled = Plimsoll({"image", "pull", request.image().image()});
+  EXPECT_EQ(pulled.exit.code, 0) << pulled.err;
   ExpectNoWorkLeft();
 }
 

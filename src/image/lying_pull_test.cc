@@ -97,6 +97,20 @@ TEST_F(LyingPullTest, AnHonestOneIsBelieved) {
   EXPECT_EQ(image->record.manifest_digest, image_["digest"]);
 }
 
+TEST_F(LyingPullTest, APlainRegistryOnLoopbackLeadsToNoOtherHost) {
+  Serve([](const std::string& asked, LyingAnswer* answer) {
+    if (asked != "1") return;
+    answer->code = 307;
+    answer->headers = "Location: http://192.0.2.1/v2/lies/manifests/1\r\n";
+  });
+  const absl::Time start = MonotonicNow();
+  const auto image = service_->Pull(registry_->Name("lies:1"), {}, nullptr);
+  EXPECT_FALSE(image.ok());
+  EXPECT_THAT(std::string(image.status().message()), HasSubstr("127.0.0.1:0"));
+  EXPECT_LT(MonotonicNow() - start, kLiePatience) << "nothing was sent to the other host";
+  ExpectNothingLeft();
+}
+
 TEST_F(LyingPullTest, ALayerThatIsCutOff) {
   const absl::Status status = Failure(Blob(1), [](LyingAnswer* answer) {
     answer->length = answer->body.size();

@@ -241,11 +241,37 @@ TEST_F(PullTest, UnreachableRegistry) {
   ExpectNothingLeft();
 }
 
-TEST_F(PullTest, PlainHttpOnlyWhereConfigured) {
+TEST_F(PullTest, LoopbackRegistriesMaySpeakPlainHttp) {
   const std::string name = Start().Name("hello:v1");
   Push(Hello(), name);
-  const auto image = Pull(name, PullOptions());
+  for (const std::string& same :
+       {name, absl::StrCat("localhost:", registry_->port(), "/hello:v1")}) {
+    const auto image = Pull(same, PullOptions());
+    EXPECT_TRUE(image.ok()) << image.status();
+  }
+}
+
+TEST_F(PullTest, CredentialsGoOverPlainHttpOnlyWhereConfigured) {
+  const std::string name = Start(/*with_password=*/true).Name("hello:v1");
+  Push(Hello(), name, {"--dest-creds", absl::StrCat(kUser, ":", kPassword)});
+  PullOptions options;
+  options.credentials = {kUser, kPassword, ""};
+  const auto image = Pull(name, options);
   EXPECT_TRUE(absl::IsUnavailable(image.status())) << image.status();
+  EXPECT_THAT(image.status().message(), HasSubstr("registries.insecure"));
+  options.insecure_registry = true;
+  EXPECT_TRUE(Pull(name, options).ok());
+}
+
+// The permission goes by the name that was asked for, wherever it leads.
+TEST_F(PullTest, OtherRegistriesNeverSpeakPlainHttp) {
+  const std::string name = Start().Name("hello:v1");
+  Push(Hello(), name);
+  Configure(absl::StrCat("[[registry]]\nprefix = 'other.test'\nlocation = '", registry_->host(),
+                         "'\n"));
+  const auto image = Pull("other.test/hello:v1", PullOptions());
+  EXPECT_TRUE(absl::IsUnavailable(image.status())) << image.status();
+  EXPECT_THAT(image.status().message(), HasSubstr("server gave HTTP response to HTTPS client"));
 }
 
 // The daemon's environment or the machine tells skopeo which authorities to trust.

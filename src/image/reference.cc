@@ -1,5 +1,9 @@
 #include "image/reference.h"
 
+#include <arpa/inet.h>
+#include <netinet/in.h>
+
+#include <string>
 #include <utility>
 
 #include "absl/status/status.h"
@@ -9,6 +13,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
 #include "base/status.h"
 #include "image/digest.h"
 
@@ -152,6 +157,16 @@ std::string Reference::Canonical() const {
 bool IsShortName(absl::string_view text) {
   const size_t slash = text.find('/');
   return slash == absl::string_view::npos || !LooksLikeRegistry(text.substr(0, slash));
+}
+
+bool IsOnLoopback(absl::string_view registry) {
+  const bool is_v6 = absl::ConsumePrefix(&registry, "[");
+  const std::string host(registry.substr(0, registry.find(is_v6 ? ']' : ':')));
+  struct in6_addr v6;
+  if (is_v6) return inet_pton(AF_INET6, host.c_str(), &v6) == 1 && IN6_IS_ADDR_LOOPBACK(&v6);
+  struct in_addr v4;
+  if (inet_pton(AF_INET, host.c_str(), &v4) == 1) return ntohl(v4.s_addr) >> 24 == IN_LOOPBACKNET;
+  return absl::EqualsIgnoreCase(host, "localhost");
 }
 
 bool IsImageId(absl::string_view text) {

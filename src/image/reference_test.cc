@@ -88,6 +88,18 @@ TEST(Reference, MalformedOnesSayWhichPart) {
   EXPECT_TRUE(absl::StrContains(Full("quay.io/Upper/x"), "\"Upper\""));
 }
 
+TEST(Reference, RegistriesOfTheMachineItself) {
+  for (const char* registry : {"localhost", "LOCALHOST:5000", "127.0.0.1", "127.8.0.1:5000",
+                               "[::1]:5000", "[0:0::1]:80"}) {
+    EXPECT_TRUE(IsOnLoopback(registry)) << registry;
+  }
+  for (const char* registry :
+       {"docker.io", "localhost.example:5000", "128.0.0.1", "127.0.0.1.example", "127.1:5000",
+        "[::2]:5000", "[::ffff:127.0.0.1]:5000", ""}) {
+    EXPECT_FALSE(IsOnLoopback(registry)) << registry;
+  }
+}
+
 TEST(Reference, LegalSeparators) {
   EXPECT_EQ(Full("x/a.b_c__d---e:T_.-1"), "docker.io/x/a.b_c__d---e:T_.-1");
 }

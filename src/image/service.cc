@@ -32,6 +32,7 @@
 #include "image/reference.h"
 #include "image/shared_pulls.h"
 #include "image/short_names.h"
+#include "image/skopeo_errors.h"
 #include "image/signature_policy.h"
 #include "image/transport_skopeo.h"
 #include "image/unpack_image.h"
@@ -284,6 +285,14 @@ absl::StatusOr<Image> Service::PullAndTell(const Reference& name, const Transpor
   const absl::Time start = MonotonicNow();
   uint64_t bytes = 0;
   absl::StatusOr<Image> image = PullNow(name, options, progress, &bytes);
+  // As Docker does for registries of the machine itself. Credentials go over plain HTTP only where
+  // the registry is listed as insecure.
+  if (SpeaksPlainHttp(image.status()) && IsOnLoopback(name.registry) &&
+      options.credentials.empty()) {
+    TransportOptions plain = options;
+    plain.plain_on_loopback = true;
+    image = PullNow(name, plain, progress, &bytes);
+  }
   if (options_.on_pull_end) options_.on_pull_end({image.status(), MonotonicNow() - start, bytes});
   return image;
 }

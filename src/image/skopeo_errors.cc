@@ -21,6 +21,7 @@ constexpr absl::string_view kTooLarge = "exceeded maximum allowed size of 419430
 constexpr absl::string_view kWhatIsTooLarge = ", the limit for an image's manifest or config";
 constexpr absl::string_view kFatal = "level=fatal";
 constexpr char kSignatureRefusal[] = "plimsoll.dev/signature-refusal";
+constexpr char kPlainHttp[] = "plimsoll.dev/plain-http";
 
 // skopeo reports every failure to open an image as one of parsing its name, even when the registry
 // is off.
@@ -152,11 +153,19 @@ std::string HostAsked(absl::string_view reason) {
   return std::string(rest.substr(0, rest.find_first_of("/\"")));
 }
 
+bool IsPlainHttp(absl::string_view reason) {
+  return absl::StrContains(reason, "server gave HTTP response to HTTPS client");
+}
+
+absl::string_view RegistryOf(absl::string_view reference) {
+  return reference.substr(0, reference.find('/'));
+}
+
 // Advice about a registry with which TLS failed.
 std::string Remedy(absl::string_view reason, absl::string_view reference) {
-  const bool is_plain = absl::StrContains(reason, "server gave HTTP response to HTTPS client");
+  const bool is_plain = IsPlainHttp(reason);
   if (!is_plain && !absl::StrContains(reason, "x509: ")) return "";
-  const std::string registry(reference.substr(0, reference.find('/')));
+  const absl::string_view registry = RegistryOf(reference);
   const std::string asked = HostAsked(reason);
   const std::string what =
       asked.empty() || asked == registry
@@ -182,6 +191,9 @@ absl::Status TranslateSkopeoError(absl::string_view stderr_text, absl::string_vi
   if (IsSignaturePolicy(absl::AsciiStrToLower(reason))) {
     status.SetPayload(kSignatureRefusal, absl::Cord());
   }
+  if (IsPlainHttp(reason) && HostAsked(reason) == RegistryOf(reference)) {
+    status.SetPayload(kPlainHttp, absl::Cord());
+  }
   return status;
 }
 
@@ -203,6 +215,10 @@ absl::Duration RetryAfter(absl::string_view stderr_text, absl::string_view name)
   int64_t seconds = 0;  // skopeo handles dates
   if (!absl::SimpleAtoi(wish.substr(0, wish.find('\\')), &seconds)) return absl::ZeroDuration();
   return absl::Seconds(seconds);
+}
+
+bool SpeaksPlainHttp(const absl::Status& status) {
+  return status.GetPayload(kPlainHttp).has_value();
 }
 
 bool IsSignatureRefusal(const absl::Status& status) {

@@ -42,14 +42,24 @@ constexpr int kMaxCopiedIndexDepth = 4;
 // skopeo's files beside layers and config: manifest, index, the layout's own files.
 constexpr uint64_t kSlackBytes = 16 * 1024 * 1024;
 
-// skopeo reaches registries through the daemon's proxy.
+// A proxy that nothing can be: no socket listens on port 0.
+constexpr char kNoProxy[] = "http://127.0.0.1:0";
+
+// skopeo reaches registries through the daemon's proxy. With `loopback_only` all other hosts are
+// behind kNoProxy: Go's clients ask no proxy for localhost and loopback addresses (net/http,
+// ProxyFromEnvironment).
 constexpr char kHome[] = "HOME=";
 constexpr absl::Duration kLongestWait = absl::Minutes(1);  // that skopeo obeys a Retry-After
 constexpr int kGoCrash = 2;                                // the exit code of a panic
 
-std::vector<std::string> Environment(const FsRoot& work) {
+std::vector<std::string> Environment(const FsRoot& work, bool loopback_only) {
   std::vector<std::string> environment = Command().environment;
   environment.push_back(absl::StrCat(kHome, work.path()));
+  if (loopback_only) {
+    environment.push_back(absl::StrCat("HTTP_PROXY=", kNoProxy));
+    environment.push_back(absl::StrCat("HTTPS_PROXY=", kNoProxy));
+    return environment;
+  }
   for (const char* name : {"HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "http_proxy", "https_proxy",
                            "no_proxy", "SSL_CERT_FILE", "SSL_CERT_DIR"}) {
     if (const char* value = std::getenv(name); value != nullptr) {
@@ -149,7 +159,7 @@ absl::StatusOr<std::vector<std::string>> SkopeoTransport::Arguments(const char* 
   argv.insert(argv.end(),
               {"--tmpdir", work_.path(), subcommand, "--authfile", work_.PathOf(kAuthFile)});
   // Without the option registries.conf decides.
-  if (options_.insecure) argv.push_back(absl::StrCat(tls_option, "=false"));
+  if (options_.insecure || options_.plain_on_loopback) argv.push_back(absl::StrCat(tls_option, "=false"));
   return argv;
 }
 
@@ -237,7 +247,7 @@ absl::StatusOr<std::string> SkopeoTransport::Run(std::vector<std::string> argv,
   PLIMSOLL_ASSIGN_OR_RETURN(Streams streams, Streams::Open());
   Command command;
   command.argv = std::move(argv);
-  command.environment = Environment(work_);
+  command.environment = Environment(work_, options_.plain_on_loopback);
   command.working_directory = work_.path();
   command.descriptors = streams.ForChild();
   command.new_session = true;
@@ -350,7 +360,7 @@ absl::StatusOr<std::unique_ptr<SkopeoProxy>> SkopeoTransport::StartProxy(
   }
   Command command;
   PLIMSOLL_ASSIGN_OR_RETURN(command.argv, Arguments("experimental-image-proxy", "--tls-verify"));
-  command.environment = Environment(work_);
+  command.environment = Environment(work_, options_.plain_on_loopback);
   command.working_directory = work_.path();
   SkopeoProxy::Waiting waiting;
   waiting.stopped = stopped;

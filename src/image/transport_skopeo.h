@@ -33,6 +33,9 @@ struct RegistryImage {
 struct TransportOptions {
   Credentials credentials;
   bool insecure = false;
+  // Plain HTTP, to this machine's loopback only: neither a redirect nor a mirror leads skopeo to
+  // another host.
+  bool plain_on_loopback = false;
   absl::Duration stall_timeout = absl::Minutes(5);
   std::string registries_conf;      // containers-registries.conf(5); empty: skopeo's own, in /etc
   std::function<bool()> cancelled;  // called in the calling thread; may be null
