@@ -25,7 +25,6 @@ namespace {
 using Json = nlohmann::json;
 
 constexpr int kMaxDepth = 32;
-constexpr size_t kMaxValues = 200'000;
 
 absl::Status Invalid(absl::string_view message) {
   return absl::InvalidArgumentError(message);
@@ -88,15 +87,14 @@ Json Scalar(const YAML::Node& node) {
   return PlainNumber(text);
 }
 
-absl::StatusOr<Json> FromYaml(const YAML::Node& node, int depth, size_t* values) {
+absl::StatusOr<Json> FromYaml(const YAML::Node& node, int depth) {
   if (depth > kMaxDepth) return TooDeep();
-  if (++*values > kMaxValues) return Invalid(absl::StrCat("more than ", kMaxValues, " values"));
   if (node.IsScalar()) return Scalar(node);
   Json value;
   if (node.IsSequence()) {
     value = Json::array();
     for (const auto& element : node) {
-      PLIMSOLL_ASSIGN_OR_RETURN(Json read, FromYaml(element, depth + 1, values));
+      PLIMSOLL_ASSIGN_OR_RETURN(Json read, FromYaml(element, depth + 1));
       value.push_back(std::move(read));
     }
   } else if (node.IsMap()) {
@@ -104,7 +102,7 @@ absl::StatusOr<Json> FromYaml(const YAML::Node& node, int depth, size_t* values)
     for (const auto& entry : node) {
       if (!entry.first.IsScalar()) return Invalid("a key that is no text");
       const std::string& key = entry.first.Scalar();
-      PLIMSOLL_ASSIGN_OR_RETURN(Json read, FromYaml(entry.second, depth + 1, values));
+      PLIMSOLL_ASSIGN_OR_RETURN(Json read, FromYaml(entry.second, depth + 1));
       if (!value.emplace(key, std::move(read)).second) {
         return Invalid(absl::StrCat("line ", entry.first.Mark().line + 1, ": member \"",
                                     Shorten(key), "\" is there twice"));
@@ -120,8 +118,7 @@ absl::StatusOr<Json> ReadYaml(absl::string_view text) {
     if (documents.size() != 1) {
       return Invalid(absl::StrCat(documents.size(), " documents; one file holds one"));
     }
-    size_t values = 0;
-    return FromYaml(documents[0], 0, &values);
+    return FromYaml(documents[0], 0);
   } catch (const YAML::Exception& error) {
     return Invalid(absl::StrCat("line ", error.mark.line + 1, ": not valid YAML: ", error.msg));
   }

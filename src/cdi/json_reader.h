@@ -21,7 +21,7 @@
 namespace plimsoll::cdi {
 
 // INVALID_ARGUMENT, without the file's name, for text of another format, more than one document,
-// nesting too deep, a duplicate member, more than 200,000 values (YAML's aliases multiply).
+// nesting too deep, a duplicate member, and the bounds of LoadYamlDocuments.
 absl::StatusOr<nlohmann::json> ReadDocument(absl::string_view text, SpecFormat format);
 
 class JsonReader {

@@ -174,7 +174,7 @@ TEST(CdiSpecTest, TextThatIsNoDocumentIsRefused) {
     for (int i = 0; i < 10; ++i) absl::StrAppend(&bomb, "*", std::string(1, before), ", ");
     absl::StrAppend(&bomb, "]\n");
   }
-  EXPECT_THAT(refuse(bomb, SpecFormat::kYaml), HasSubstr("more than 200000 values"));
+  EXPECT_THAT(refuse(bomb, SpecFormat::kYaml), HasSubstr("more than 100000 values"));
   EXPECT_THAT(refuse(std::string(kMaxSpecBytes + 1, ' '), SpecFormat::kJson),
               HasSubstr("larger than"));
 }
