@@ -159,13 +159,12 @@ absl::StatusOr<ManagerOptions> NodeWiring::OptionsFor(const topology::MachineMap
   if (maps.zone_without_cpu_ids) return options;
   resources::CpuSet node;
   for (const auto& [cpu, place] : maps.cpus) node.Add(cpu);
-  const std::string online =
-      around_.root.Read("sys/devices/system/cpu/online").value_or(std::string());
-  PLIMSOLL_ASSIGN_OR_RETURN(
-      options.reserved_cpus,
-      ReservationWithin(options.reserved_cpus, node,
-                        resources::CpuSet::Parse(absl::StripAsciiWhitespace(online))
-                            .value_or(resources::CpuSet())));
+  constexpr char kOnline[] = "sys/devices/system/cpu/online";
+  PLIMSOLL_ASSIGN_OR_RETURN(const std::string text, around_.root.Read(kOnline));
+  const auto online = resources::CpuSet::Parse(absl::StripAsciiWhitespace(text));
+  if (!online.ok()) return Annotate(online.status(), around_.root.PathOf(kOnline));
+  PLIMSOLL_ASSIGN_OR_RETURN(options.reserved_cpus,
+                            ReservationWithin(options.reserved_cpus, node, *online));
   return options;
 }
 

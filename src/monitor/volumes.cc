@@ -156,8 +156,9 @@ int ReceiveTree(const char* source) {
   } while (n < 0 && errno == EINTR);
   if (n < 0) Fail("receive the mount of", source);
   const cmsghdr* header = CMSG_FIRSTHDR(&message);
-  if (header == nullptr || header->cmsg_type != SCM_RIGHTS) {
-    errno = EPROTO;
+  if (n == 0 || header == nullptr || header->cmsg_level != SOL_SOCKET ||
+      header->cmsg_type != SCM_RIGHTS) {
+    errno = n == 0 ? ECONNRESET : EPROTO;
     Fail("receive the mount of", source);
   }
   int tree = -1;
