@@ -267,8 +267,8 @@ TEST_F(PullTest, CredentialsGoOverPlainHttpOnlyWhereConfigured) {
 TEST_F(PullTest, OtherRegistriesNeverSpeakPlainHttp) {
   const std::string name = Start().Name("hello:v1");
   Push(Hello(), name);
-  Configure(absl::StrCat("[[registry]]\nprefix = 'other.test'\nlocation = '", registry_->host(),
-                         "'\n"));
+  Configure(
+      absl::StrCat("[[registry]]\nprefix = 'other.test'\nlocation = '", registry_->host(), "'\n"));
   const auto image = Pull("other.test/hello:v1", PullOptions());
   EXPECT_TRUE(absl::IsUnavailable(image.status())) << image.status();
   EXPECT_THAT(image.status().message(), HasSubstr("server gave HTTP response to HTTPS client"));

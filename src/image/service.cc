@@ -32,8 +32,8 @@
 #include "image/reference.h"
 #include "image/shared_pulls.h"
 #include "image/short_names.h"
-#include "image/skopeo_errors.h"
 #include "image/signature_policy.h"
+#include "image/skopeo_errors.h"
 #include "image/transport_skopeo.h"
 #include "image/unpack_image.h"
 

@@ -159,7 +159,8 @@ absl::StatusOr<std::vector<std::string>> SkopeoTransport::Arguments(const char* 
   argv.insert(argv.end(),
               {"--tmpdir", work_.path(), subcommand, "--authfile", work_.PathOf(kAuthFile)});
   // Without the option registries.conf decides.
-  if (options_.insecure || options_.plain_on_loopback) argv.push_back(absl::StrCat(tls_option, "=false"));
+  if (options_.insecure || options_.plain_on_loopback)
+    argv.push_back(absl::StrCat(tls_option, "=false"));
   return argv;
 }
 
