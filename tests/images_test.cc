@@ -144,7 +144,7 @@ TEST_F(ImagesTest, WritableLayersAreMeasured) {
     if (response.container_filesystems_size() != 1) return false;
     const cri::FilesystemUsage& usage = response.container_filesystems(0);
     return usage.used_bytes().value() >= 8u << 20 && usage.inodes_used().value() >= 2 &&
-           usage.fs_id().mountpoint() == node_.state_directory() + "/containers";
+           usage.fs_id().mountpoint() == node_.state_directory() + "/images";
   }));
   grpc::ClientContext context;
   cri::ContainerStatsRequest request;
