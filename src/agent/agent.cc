@@ -210,7 +210,10 @@ class AgentImpl : public Agent {
         ManifestDirectory::Start(
             {.path = config_.static_pod_path,
              .look_anyway = absl::Seconds(config_.file_check_frequency_seconds),
-             .tell = [pods](ManifestDirectory::Files files) { pods->SetFiles(std::move(files)); },
+             .tell =
+                 [pods](ManifestDirectory::Files files, std::set<std::string> unread) {
+                   pods->SetFiles(std::move(files), std::move(unread));
+                 },
              .fault =
                  [this](const std::string& path, const absl::Status& fault) {
                    TellOfFile(path, fault, "FailedManifest");

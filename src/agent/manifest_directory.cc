@@ -74,9 +74,12 @@ absl::StatusOr<ManifestDirectory::PodsOfFile> ManifestDirectory::Parse(
 }
 
 void ManifestDirectory::KeepAsBefore(const std::string& path, Files& files,
-                                     std::map<std::string, std::string>& texts) const {
+                                     std::map<std::string, std::string>& texts) {
   const auto known = files_.find(path);
-  if (known == files_.end()) return;
+  if (known == files_.end()) {
+    unread_.insert(path);
+    return;
+  }
   files[path] = known->second;
   texts[path] = texts_.at(path);
 }
@@ -89,6 +92,7 @@ absl::StatusOr<ManifestDirectory::Files> ManifestDirectory::Read() {
   PLIMSOLL_ASSIGN_OR_RETURN(const std::vector<std::string> names, directory.List(""));
   Files files;
   std::map<std::string, std::string> texts;
+  unread_.clear();
   for (const std::string& name : names) {
     if (absl::StartsWith(name, ".")) continue;
     const std::string path = directory.PathOf(name);
@@ -129,7 +133,7 @@ void ManifestDirectory::Look() {
            faccessat(AT_FDCWD, fault.first.c_str(), F_OK, AT_SYMLINK_NOFOLLOW) != 0;
   });
   files_ = *std::move(files);
-  options_.tell(files_);
+  options_.tell(files_, unread_);
 }
 
 }  // namespace plimsoll::agent

@@ -5,6 +5,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 
 #include "absl/status/status.h"
@@ -27,9 +28,10 @@ class ManifestDirectory {
     std::string path;  // absolute
     absl::Duration look_anyway = absl::Seconds(20);
     absl::Duration quiet = absl::Milliseconds(100);  // without changes before a look
-    // Both are called in the watch's thread. A `fault` is told once until the file changes; an OK
-    // status: the file is readable again. `path`: of the file, or the directory.
-    std::function<void(Files files)> tell;
+    // Both are called in the watch's thread. `unread`: files that could not be read since the
+    // start; what they asked for before is not known here. A `fault` is told once until the file
+    // changes; an OK status: the file is readable again. `path`: of the file, or the directory.
+    std::function<void(Files files, std::set<std::string> unread)> tell;
     std::function<void(const std::string& path, const absl::Status& fault)> fault;
   };
 
@@ -53,7 +55,7 @@ class ManifestDirectory {
   // The pods of a file; parses it only if it changed.
   absl::StatusOr<PodsOfFile> Parse(const std::string& path, const std::string& text) const;
   void KeepAsBefore(const std::string& path, Files& files,
-                    std::map<std::string, std::string>& texts) const;
+                    std::map<std::string, std::string>& texts);
   void Fault(const std::string& path, const absl::Status& fault);
 
   const Options options_;
@@ -61,6 +63,7 @@ class ManifestDirectory {
   // Of the watch's thread.
   int watched_ = -1;
   Files files_;                                // as last told
+  std::set<std::string> unread_;               // likewise
   std::map<std::string, std::string> texts_;   // of the files in `files_`, to parse changes only
   std::map<std::string, std::string> faults_;  // told, by path
   std::unique_ptr<linux::QuietWatch> watch_;   // last: its thread uses all of the above

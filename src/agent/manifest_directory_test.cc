@@ -7,6 +7,7 @@
 
 #include <cstdio>
 #include <mutex>
+#include <set>
 
 #include "absl/strings/str_cat.h"
 #include "base/dir_for_test.h"
@@ -26,9 +27,10 @@ class ManifestDirectoryTest : public testing::Test {
          .look_anyway = absl::Milliseconds(200),
          .quiet = absl::Milliseconds(5),
          .tell =
-             [this](ManifestDirectory::Files files) {
+             [this](ManifestDirectory::Files files, std::set<std::string> unread) {
                const std::lock_guard<std::mutex> lock(mutex_);
                told_ = true;
+               unread_ = std::move(unread);
                pods_.clear();
                for (const auto& [file, pods] : files) {
                  for (const auto& [key, pod] : pods) {
@@ -69,6 +71,7 @@ class ManifestDirectoryTest : public testing::Test {
   bool told_ = false;
   std::vector<std::string> pods_;
   std::vector<std::string> faults_;
+  std::set<std::string> unread_;
   std::unique_ptr<ManifestDirectory> directory_;
 };
 
@@ -98,6 +101,27 @@ TEST_F(ManifestDirectoryTest, ABrokenFileKeepsItsPodsAndIsToldOnce) {
   Write("a.yaml", "a", "two");
   ASSERT_TRUE(Becomes({"a=two", "b=two"}));
   EXPECT_EQ(Faults().back(), "a.yaml: OK");
+}
+
+// Pods on record of such a file stay as they are.
+TEST_F(ManifestDirectoryTest, AFileThatIsBrokenFromTheStartIsNamed) {
+  const auto unread = [this] {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    return unread_;
+  };
+  Write("a.yaml", "a", "one");
+  ASSERT_TRUE(dir_.root().ReplaceFile("b.yaml", "kind: Pod\n").ok());
+  Start(dir_.path());
+  ASSERT_TRUE(Becomes({"a=one"}));
+  EXPECT_THAT(unread(), ElementsAre(dir_.path() + "/b.yaml"));
+  Write("b.yaml", "b", "two");
+  ASSERT_TRUE(Becomes({"a=one", "b=two"}));
+  EXPECT_TRUE(unread().empty());
+  // What it asked for is known from now on.
+  ASSERT_TRUE(dir_.root().ReplaceFile("b.yaml", "kind: Pod\n").ok());
+  ASSERT_TRUE(WaitUntil([&] { return Faults().size() == 3; }));
+  EXPECT_TRUE(Becomes({"a=one", "b=two"}));
+  EXPECT_TRUE(unread().empty());
 }
 
 TEST_F(ManifestDirectoryTest, ALinkOutOfTheDirectoryIsAFaultAndEndsNoPod) {

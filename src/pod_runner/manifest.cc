@@ -50,8 +50,9 @@ void ReadMetadata(YamlReader& reader, const YAML::Node& node, Manifest& pod) {
   }
 }
 
-absl::StatusOr<Manifest> ReadPod(const YAML::Node& node, const std::string& file) {
-  YamlReader reader(file);
+absl::StatusOr<Manifest> ReadPod(const YAML::Node& node, const std::string& file,
+                                 ManifestOrigin origin) {
+  YamlReader reader(file, /*on_record=*/origin == ManifestOrigin::kRecord);
   Manifest pod;
   pod.file = file;
   const bool is_mapping = node.IsMap();
@@ -114,8 +115,8 @@ bool IsDnsName(absl::string_view name, bool dots) {
   return dots || !absl::StrContains(name, '.');
 }
 
-absl::StatusOr<std::vector<Manifest>> ParseManifests(absl::string_view text,
-                                                     absl::string_view file) {
+absl::StatusOr<std::vector<Manifest>> ParseManifests(absl::string_view text, absl::string_view file,
+                                                     ManifestOrigin origin) {
   const std::string name(file);
   try {
     std::vector<Manifest> pods;
@@ -124,7 +125,7 @@ absl::StatusOr<std::vector<Manifest>> ParseManifests(absl::string_view text,
     for (const YAML::Node& document : LoadYamlDocuments(std::string(text))) {
       if (HasFurtherProblems(problems)) break;
       if (document.IsNull()) continue;  // empty, behind the last "---"
-      absl::StatusOr<Manifest> pod = ReadPod(document, name);
+      absl::StatusOr<Manifest> pod = ReadPod(document, name, origin);
       if (!pod.ok()) {
         problems = AlsoTell(problems, pod.status());
         continue;

@@ -38,7 +38,8 @@ struct VolumeMount {
 // A seccomp or AppArmor profile.
 struct SecurityProfile {
   std::string type;  // "RuntimeDefault", "Unconfined", "Localhost"
-  // AppArmor's name of it; of seccomp a path below the root of all, without "..".
+  // AppArmor's name of it; of seccomp a path below the root of all, without "..". A pod on record
+  // may have an absolute one, which is used as it is.
   std::string localhost_profile;
   bool operator==(const SecurityProfile&) const = default;
 };
@@ -163,11 +164,20 @@ struct Manifest {
   std::vector<std::string> left_to_agent;
 };
 
+// Where a manifest's text comes from.
+enum class ManifestOrigin {
+  kUser,
+  // Taken before, maybe by an older version. Rules that came later don't hold: an absolute
+  // localhostProfile, two mounts at one path, Bidirectional without privilege, and all annotations
+  // of Kubernetes' own are taken. hostPath without ".." and the bounds of memory do hold.
+  kRecord,
+};
+
 // Parses all documents of a YAML (or JSON) text; each must be a v1 Pod. `file` stands in messages.
 // INVALID_ARGUMENT has every problem, a line each, up to kMostProblems (base/problems.h): documents
 // behind that many are not read.
-absl::StatusOr<std::vector<Manifest>> ParseManifests(absl::string_view text,
-                                                     absl::string_view file);
+absl::StatusOr<std::vector<Manifest>> ParseManifests(absl::string_view text, absl::string_view file,
+                                                     ManifestOrigin origin = ManifestOrigin::kUser);
 
 // A DNS name as Kubernetes wants it (RFC 1123): at most 63 lower-case letters, digits and "-", no
 // "-" at the ends. `dots` permits "." between such parts, and 253 characters in all.

@@ -94,8 +94,7 @@ class Checker {
     if (ReadProfileOf(domain, name, value)) return;
     for (const RemovedAnnotation& removed : kRemovedAnnotations) {
       if (key != removed.key) continue;
-      return reader_.Fail(node_, path_,
-                          absl::StrCat("Kubernetes reads it no more; use ", removed.instead));
+      return FailNew(absl::StrCat("Kubernetes reads it no more; use ", removed.instead));
     }
     if (domain == kDomain) {
       CheckOwn(name, value);
@@ -130,7 +129,7 @@ class Checker {
       return true;
     }
     if (domain != kAppArmorDomain && domain != kSeccompDomain) return false;
-    CheckContainer(name);
+    if (!reader_.on_record()) CheckContainer(name);
     for (ContainerManifest& each : pod_.containers) {
       if (each.name != name) continue;
       if (domain == kAppArmorDomain) {
@@ -156,12 +155,11 @@ class Checker {
                (!is_path || IsBelow(value))) {
       profile = {.type = "Localhost", .localhost_profile = std::string(value)};
     } else {
-      return reader_.Fail(node_, path_,
-                          absl::StrCat("must be runtime/default, unconfined or localhost/",
-                                       is_path ? "PATH, without \"..\"" : "NAME"));
+      return FailNew(absl::StrCat("must be runtime/default, unconfined or localhost/",
+                                  is_path ? "PATH, without \"..\"" : "NAME"));
     }
     if (field && *field != profile) {
-      return reader_.Fail(node_, path_, absl::StrCat("contradicts ", what));
+      return FailNew(absl::StrCat("contradicts ", what));
     }
     field = std::move(profile);
   }
@@ -215,6 +213,11 @@ class Checker {
                                                                                      : "there are ",
                                                              absl::StrJoin(containers_, ", "))
                                               : absl::StrCat("did you mean \"", closest, "\"?")));
+  }
+
+  // Older versions passed over Kubernetes' own annotations: so they are on record.
+  void FailNew(absl::string_view message) {
+    if (!reader_.on_record()) reader_.Fail(node_, path_, message);
   }
 
   void NoteNear(const std::string& meant) {

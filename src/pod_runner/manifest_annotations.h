@@ -11,7 +11,8 @@ namespace plimsoll::pod {
 // and an annotation that another place of the manifest replaces. Puts a seccomp or AppArmor profile
 // of an annotation where the field would be, and fails if the field says another. Fails for
 // annotations that gave a pod its sysctls or init containers once: without them it would not be the
-// pod that was meant. `metadata` is the manifest's node, of any type.
+// pod that was meant. On record an annotation of Kubernetes' own is no failure: it is passed over,
+// and the field goes before it. `metadata` is the manifest's node, of any type.
 void ReadAnnotations(YamlReader& reader, const YAML::Node& metadata, Manifest& pod);
 
 }  // namespace plimsoll::pod

@@ -113,8 +113,9 @@ void ReadTerminationMessage(YamlReader& reader, YamlMapping& mapping,
                 {"File", "FallbackToLogsOnError"});
 }
 
-// The rules of an API server for a container's mounts together.
+// The rules of an API server for a container's mounts together. Older versions had none.
 void CheckMountsOf(YamlReader& reader, YamlMapping& mapping, const ContainerManifest& container) {
+  if (reader.on_record()) return;
   const auto list = mapping.Get("volumeMounts");
   std::set<std::string> paths;
   for (const VolumeMount& mount : container.mounts) {

@@ -4,12 +4,19 @@
 #include <optional>
 #include <utility>
 
+#include "absl/strings/match.h"
+#include "absl/strings/string_view.h"
 #include "pod_runner/manifest_fields.h"
 
 namespace plimsoll::pod {
 namespace {
 
 constexpr int64_t kMaxId = std::numeric_limits<int32_t>::max();
+
+// Older versions took absolute paths of seccomp profiles, and no others worked.
+bool IsProfilePath(const YamlReader& reader, absl::string_view path) {
+  return IsBelow(path) || (reader.on_record() && absl::StartsWith(path, "/"));
+}
 
 // A seccompProfile or appArmorProfile. A Localhost profile of seccomp is a file below the root of
 // all; one of AppArmor is a name.
@@ -25,7 +32,7 @@ std::optional<SecurityProfile> ReadProfile(YamlReader& reader, YamlMapping& pare
   if ((profile.type == "Localhost") != !profile.localhost_profile.empty()) {
     reader.Fail(*node, mapping.path(), "type Localhost and localhostProfile go together");
   }
-  if (is_path && !IsBelow(profile.localhost_profile)) {
+  if (is_path && !IsProfilePath(reader, profile.localhost_profile)) {
     reader.Fail(*node, mapping.PathOf("localhostProfile"),
                 "must be relative to the root of seccomp profiles and without \"..\"");
   }

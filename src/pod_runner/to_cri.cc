@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "base/status.h"
@@ -149,8 +150,8 @@ void SetSelinux(const SelinuxParts& parts, cri::SELinuxOption* out) {
   out->set_level(parts.level);
 }
 
-// The path of a Localhost profile is relative to the root of all. A privileged container has no
-// filter, and so no default.
+// The path of a Localhost profile is relative to the root of all, unless a pod on record has it
+// from an older version. A privileged container has no filter, and so no default.
 void SetSeccomp(const std::optional<SecurityProfile>& profile, const SeccompRules& rules,
                 bool is_privileged, cri::LinuxContainerSecurityContext* out) {
   if (!profile) {
@@ -160,7 +161,7 @@ void SetSeccomp(const std::optional<SecurityProfile>& profile, const SeccompRule
     return;
   }
   SetProfile(*profile, out->mutable_seccomp());
-  if (profile->type != "Localhost") return;
+  if (profile->type != "Localhost" || absl::StartsWith(profile->localhost_profile, "/")) return;
   out->mutable_seccomp()->set_localhost_ref(
       absl::StrCat(rules.profile_root, "/", profile->localhost_profile));
 }

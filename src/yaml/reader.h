@@ -31,7 +31,12 @@ namespace plimsoll {
 
 class YamlReader {
  public:
-  explicit YamlReader(std::string file) : file_(std::move(file)) {}
+  // `on_record`: the text was taken before, maybe by an older version. Callers then leave out rules
+  // that came later.
+  explicit YamlReader(std::string file, bool on_record = false)
+      : file_(std::move(file)), on_record_(on_record) {}
+
+  bool on_record() const { return on_record_; }
 
   const absl::Status& status() const { return status_; }
   // The first kMostProblems errors, and kFurtherProblems behind them when there are more; the very
@@ -70,6 +75,7 @@ class YamlReader {
 
  private:
   std::string file_;
+  bool on_record_;
   absl::Status status_;
   std::vector<std::string> errors_;
   std::vector<std::string> notes_;

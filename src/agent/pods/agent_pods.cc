@@ -32,11 +32,6 @@ PodHost WithRoom(PodHost host, std::function<void()> on_room,
   return host;
 }
 
-// Of a pod that isn't on record, or whose record can't be read.
-EventSubject SubjectOfKey(const PodKey& key) {
-  return {.kind = "Pod", .key = key, .uid = "", .container = ""};
-}
-
 // Where a pod comes from.
 struct Origin {
   std::string file;  // as PodRecord's
@@ -74,8 +69,10 @@ absl::Status CheckAppliable(const PodRecord& record) {
 }  // namespace
 
 absl::StatusOr<std::map<PodKey, WantedPod>> WantedPods(absl::string_view text,
-                                                       absl::string_view file) {
-  PLIMSOLL_ASSIGN_OR_RETURN(std::vector<pod::Manifest> manifests, pod::ParseManifests(text, file));
+                                                       absl::string_view file,
+                                                       pod::ManifestOrigin origin) {
+  PLIMSOLL_ASSIGN_OR_RETURN(std::vector<pod::Manifest> manifests,
+                            pod::ParseManifests(text, file, origin));
   PLIMSOLL_ASSIGN_OR_RETURN(std::vector<nlohmann::json> objects, ManifestObjects(text, file));
   if (objects.size() != manifests.size()) {
     return absl::InternalError(
@@ -136,37 +133,6 @@ absl::StatusOr<std::unique_ptr<AgentPods>> AgentPods::Start(Options options) {
 
 void AgentPods::PrepareAdmission() const {
   if (before_admission_) before_admission_();
-}
-
-void AgentPods::SetAside(PodRecord record, const std::string& why) {
-  record.object = BareObject(record.key);
-  record.allocated = record.actuated = nullptr;
-  if (record.deleted) {
-    table_.Add(std::make_shared<PodWorker>(host_, record, BareManifest(record)));
-    return;
-  }
-  // Its devices are on record, its requests are not known.
-  const std::string fault = absl::StrCat(UnreadableError(record.key, why).message(),
-                                         "; until then the node's room doesn't count its requests");
-  host_.events.Add(SubjectOfKey(record.key), "Warning", "UnreadablePod", fault);
-  if (note_) note_(fault);
-  host_.board.Put(record.key, UnreadableObject(record, why, host_.node.name));
-  const absl::MutexLock lock(&mutex_);
-  unreadable_[record.key] = {record, why};
-}
-
-std::optional<absl::Status> AgentPods::DeleteAside(const PodKey& pod,
-                                                   std::optional<int64_t> grace_s) {
-  const absl::MutexLock lock(&mutex_);
-  const auto it = unreadable_.find(pod);
-  if (it == unreadable_.end()) return std::nullopt;
-  PodRecord record = it->second.record;
-  record.deleted = host_.clock.Now();
-  record.grace_s = grace_s.value_or(record.grace_s);
-  PLIMSOLL_RETURN_IF_ERROR(host_.store.Put({record}));
-  unreadable_.erase(it);
-  table_.Add(std::make_shared<PodWorker>(host_, record, BareManifest(record)));
-  return absl::OkStatus();
 }
 
 void AgentPods::InRounds(absl::FunctionRef<void(Preferences&)> work) {
@@ -357,11 +323,13 @@ absl::Status AgentPods::Delete(const PodKey& pod, std::optional<int64_t> grace_s
   return absl::OkStatus();
 }
 
-void AgentPods::SetFiles(std::map<std::string, std::map<PodKey, WantedPod>> files) {
+void AgentPods::SetFiles(std::map<std::string, std::map<PodKey, WantedPod>> files,
+                         std::set<std::string> unread) {
   PrepareAdmission();
   {
     const absl::MutexLock lock(&mutex_);
     files_ = std::move(files);
+    unread_files_ = std::move(unread);
   }
   InRounds([&](Preferences& preferences) {
     mutex_.AssertHeld();
@@ -402,6 +370,7 @@ void AgentPods::Retry() {
 }
 
 bool AgentPods::IsWanted(PodWorker& pod, const std::string& path) {
+  if (unread_files_.contains(path)) return true;
   const auto file = files_->find(path);
   if (file == files_->end()) return false;
   const auto wanted = file->second.find(pod.key());
@@ -440,6 +409,7 @@ void AgentPods::EndUnwanted() {
 void AgentPods::Reconcile(Preferences& preferences) {
   if (!files_) return;
   EndUnwanted();
+  ReplaceUnreadable();
   std::map<PodKey, std::string> owners;  // files
   for (const PodTable::Worker& each : table_.All()) {
     Origin origin = OriginOf(*each);
@@ -568,7 +538,8 @@ absl::StatusOr<nlohmann::json> AgentPods::Resize(const PodKey& pod, const nlohma
         absl::StrCat(PodName(pod), " is of the manifest file ", record.file, "; change it there"));
   }
   PLIMSOLL_ASSIGN_OR_RETURN(const nlohmann::json object, ResizedObject(record.object, patch));
-  const auto wanted = WantedPods(object.dump(), PodName(pod));
+  // The patch has resources alone: the rest is as on record.
+  const auto wanted = WantedPods(object.dump(), PodName(pod), pod::ManifestOrigin::kRecord);
   if (!wanted.ok()) return WithoutPlaces(wanted.status(), PodName(pod));
   const auto one = wanted->find(pod);
   if (one == wanted->end())

@@ -7,6 +7,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -34,8 +35,9 @@ struct WantedPod {
 };
 
 // INVALID_ARGUMENT as pod::ParseManifests.
-absl::StatusOr<std::map<PodKey, WantedPod>> WantedPods(absl::string_view text,
-                                                       absl::string_view file);
+absl::StatusOr<std::map<PodKey, WantedPod>> WantedPods(
+    absl::string_view text, absl::string_view file,
+    pod::ManifestOrigin origin = pod::ManifestOrigin::kUser);
 
 class AgentPods : public PodService {
  public:
@@ -80,7 +82,10 @@ class AgentPods : public PodService {
   // ends and begins anew. It runs on as it is, with an event, while that can't be judged or put on
   // record, or a quota is in the way. A key that two ask for, or that a pod of the API has, is an
   // event; the pod that is there stays, and else the first file has it.
-  void SetFiles(std::map<std::string, std::map<PodKey, WantedPod>> files);
+  // `unread`: files that are there and can't be read; their pods on record stay as they are. A pod
+  // on record that can't be read is replaced once its file asks for another one of its name.
+  void SetFiles(std::map<std::string, std::map<PodKey, WantedPod>> files,
+                std::set<std::string> unread = {});
   // Takes pods of files that could not be taken before.
   void Retry();
   // News of the runtime's, by a pod's uid.
@@ -117,6 +122,13 @@ class AgentPods : public PodService {
   // nullopt: no such pod was set aside.
   std::optional<absl::Status> DeleteAside(const PodKey& pod, std::optional<int64_t> grace_s)
       ABSL_LOCKS_EXCLUDED(mutex_);
+  // Puts the end of a pod that was set aside on record, and begins it. Errors of the store, which
+  // leave it aside.
+  absl::Status EndAside(const PodKey& pod, std::optional<int64_t> grace_s)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Ends pods that were set aside where their file asks for another pod of the name, which is taken
+  // after that end.
+  void ReplaceUnreadable() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Does `work`, under the lock, until it asks plugins nothing more. What was not decided for want
   // of an answer is decided in a further round.
   void InRounds(absl::FunctionRef<void(Preferences&)> work) ABSL_LOCKS_EXCLUDED(mutex_);
@@ -179,6 +191,7 @@ class AgentPods : public PodService {
   mutable absl::Mutex mutex_;
   // nullopt: the files are not known yet, so that no pod of theirs ends for want of them.
   std::optional<std::map<std::string, std::map<PodKey, WantedPod>>> files_ ABSL_GUARDED_BY(mutex_);
+  std::set<std::string> unread_files_ ABSL_GUARDED_BY(mutex_);
   std::map<PodKey, UnreadablePod> unreadable_ ABSL_GUARDED_BY(mutex_);
   LivingChanges changes_ ABSL_GUARDED_BY(mutex_);
   NodeAmounts amounts_ ABSL_GUARDED_BY(mutex_);  // that containers were last told to follow

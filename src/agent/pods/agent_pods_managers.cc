@@ -134,13 +134,6 @@ void AgentPods::OnDevices() {
   Retry();
 }
 
-std::vector<PodRecord> AgentPods::Unreadable() const {
-  const absl::MutexLock lock(&mutex_);
-  std::vector<PodRecord> records;
-  for (const auto& [key, aside] : unreadable_) records.push_back(aside.record);
-  return records;
-}
-
 nlohmann::json AgentPods::Allocations() const {
   const std::shared_ptr<const NodeManagers> managers = host_.places->managers();
   return ReportAllocations(

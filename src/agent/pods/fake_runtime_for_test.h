@@ -112,6 +112,12 @@ class FakeCri : public ::runtime::v1::RuntimeService::Service,
     }
     return "";
   }
+  ::runtime::v1::SecurityProfile SeccompOf(const std::string& name) {
+    const absl::MutexLock lock(&mutex_);
+    const Container* const container = NewestOf(name);
+    return container == nullptr ? ::runtime::v1::SecurityProfile()
+                                : container->config.linux().security_context().seccomp();
+  }
   // As somebody beside the client does.
   void ChangeCpus(const std::string& name, const std::string& cpus) {
     const absl::MutexLock lock(&mutex_);

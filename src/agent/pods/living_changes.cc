@@ -39,7 +39,7 @@ bool Same(const std::optional<PodVerdict>& one, const std::optional<PodVerdict>&
 
 absl::StatusOr<pod::Manifest> ManifestOnRecord(const nlohmann::json& object, const PodKey& pod) {
   absl::StatusOr<std::vector<pod::Manifest>> manifests =
-      pod::ParseManifests(object.dump(), PodName(pod));
+      pod::ParseManifests(object.dump(), PodName(pod), pod::ManifestOrigin::kRecord);
   if (!manifests.ok()) return WithoutPlaces(manifests.status(), PodName(pod));
   if (manifests->size() == 1) return std::move(manifests->front());
   return absl::InternalError(

@@ -19,7 +19,8 @@
 
 namespace plimsoll::agent {
 
-// The pod of an object on record. INVALID_ARGUMENT as pod::ParseManifests; INTERNAL: it is several.
+// The pod of an object on record, by the rules for records (pod::ManifestOrigin). INVALID_ARGUMENT
+// as pod::ParseManifests; INTERNAL: it is several.
 absl::StatusOr<pod::Manifest> ManifestOnRecord(const nlohmann::json& object, const PodKey& pod);
 
 // Pods that come or change together with one, as they will be.

@@ -152,7 +152,8 @@ absl::StatusOr<std::string> PodStarter::MakeGroup(const PodRecord& record) const
   // A resize changes the group itself, after the runtime has taken its announcement.
   PLIMSOLL_ASSIGN_OR_RETURN(
       const std::vector<pod::Manifest> in_force,
-      pod::ParseManifests(record.actuated.dump(), absl::StrCat("pod ", record.key.name)));
+      pod::ParseManifests(record.actuated.dump(), absl::StrCat("pod ", record.key.name),
+                          pod::ManifestOrigin::kRecord));
   return host_.make_group(record, in_force.front());
 }
 

@@ -14,6 +14,11 @@ inline EventSubject SubjectOf(const PodRecord& record, const std::string& contai
   return {.kind = "Pod", .key = record.key, .uid = record.uid, .container = container};
 }
 
+// Of a pod that isn't on record, or whose record can't be read.
+inline EventSubject SubjectOfKey(const PodKey& key) {
+  return {.kind = "Pod", .key = key, .uid = "", .container = ""};
+}
+
 }  // namespace plimsoll::agent
 
 #endif  // PLIMSOLL_AGENT_PODS_POD_SUBJECT_H_

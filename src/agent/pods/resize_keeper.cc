@@ -25,7 +25,8 @@ absl::Status ResizeKeeper::Try(const Means& means, const PodRecord& record,
                                const pod::Manifest& pod, ObservedPod& observed) {
   PLIMSOLL_ASSIGN_OR_RETURN(
       const std::vector<pod::Manifest> before,
-      pod::ParseManifests(record.actuated.dump(), absl::StrCat("pod ", record.key.name)));
+      pod::ParseManifests(record.actuated.dump(), absl::StrCat("pod ", record.key.name),
+                          pod::ManifestOrigin::kRecord));
   PodResizer resizer(means.host, record, before.front(), pod, means.stopper);
   // Only what the runtime says now counts.
   means.reader.ForgetLiving();

@@ -13,11 +13,12 @@
 
 namespace plimsoll::agent {
 
-// Its containers run on. Nothing else of its name starts before it is deleted, which its uid
-// suffices for.
+// Its containers run on. Nothing else of its name starts before it is deleted, or replaced by its
+// manifest file. Its uid suffices for its end.
 struct UnreadablePod {
   PodRecord record;  // without a usable object
   std::string why;
+  nlohmann::json object = nullptr;  // as it was asked for; null: not even that is known
 };
 
 // FAILED_PRECONDITION names the pod, the reason and the command that removes it.
