@@ -401,6 +401,15 @@ bool Recovery::Unmake(const Finding& finding, const SandboxRecord& record) {
   return removed.ok();
 }
 
+void Recovery::AdoptClasses(const Finding& finding, SandboxRecord* record) {
+  // A stop releases the classes early, and another pod may hold the places now.
+  const bool is_stopping = parts_.options.run.Has(StoppedFileOf(record->id)).value_or(false);
+  if (is_stopping) return;
+  bool changed = false;
+  Trouble(finding, parts_.classes.Adopt(record, &changed));
+  if (changed) Trouble(finding, parts_.options.store->PutSandbox(*record));
+}
+
 void Recovery::RecoverSandbox(SandboxRecord record, const Finding* found) {
   Finding finding;
   finding.difference = Difference::kNotInspected;
@@ -410,9 +419,7 @@ void Recovery::RecoverSandbox(SandboxRecord record, const Finding* found) {
   const bool may_hold =
       record.state == SandboxState::kReady || record.state == SandboxState::kCreating;
   if (may_hold && finding.difference != Difference::kSandboxRebooted) {
-    bool changed = false;
-    Trouble(finding, parts_.classes.Adopt(&record, &changed));
-    if (changed) Trouble(finding, parts_.options.store->PutSandbox(record));
+    AdoptClasses(finding, &record);
     Trouble(finding, pod_updates_.Finish(record));
     if (parts_.options.cgroups->EndsWithProcesses() && record.state == SandboxState::kReady) {
       const absl::Status kept =

@@ -81,6 +81,8 @@ class Recovery {
   bool Unmake(const Finding& finding, const SandboxRecord& record);
   void RecoverSandboxes(std::vector<SandboxRecord> records, FindingOf found);
   std::shared_ptr<Sandbox> Adopt(SandboxRecord record, const Finding& finding);
+  // Adopts the pod's classes, unless its stop has begun.
+  void AdoptClasses(const Finding& finding, SandboxRecord* record);
   // Registers a live container's group with the group manager, if that has to know it.
   absl::Status RegisterAgain(const ContainerRecord& record) const;
   // The settings in `asked` that systemd changes in a reload and that no class of `id` sets.
