@@ -52,6 +52,42 @@ bool IsUndone(const qos::HeldClasses& changing, const qos::HeldClasses& held) {
   });
 }
 
+// True if the container gave up its classes to a later attempt.
+bool HasGivenUp(const qos::Registry& classes, const qos::Target& target,
+                const ContainerRecord& record) {
+  const bool had_any =
+      absl::c_any_of(record.classes, [](const auto& held) { return !held.second.name.empty(); });
+  return record.state == ContainerState::kCreated && had_any &&
+         classes.Effective(target, /*look=*/false).empty();
+}
+
+// Takes the classes again that the container gave up to a later attempt. False: it gave up none.
+// Errors as of Reserve and Enforce; then it is in no class.
+absl::StatusOr<bool> TakeAgain(qos::Registry& classes, const qos::Target& target,
+                               const ContainerRecord& record, Container& container)
+    ABSL_EXCLUSIVE_LOCKS_REQUIRED(container.classes) {
+  if (!HasGivenUp(classes, target, record)) return false;
+  qos::ClassNames asked;
+  for (const auto& [type, held] : record.classes) {
+    if (!held.implicit && !held.name.empty()) asked[type] = held.name;
+  }
+  const absl::StatusOr<qos::HeldClasses> held =
+      classes.Reserve(qos::Level::kContainer, record.id, target.name, asked);
+  absl::Status taken = held.status();
+  if (taken.ok()) {
+    taken = classes.Enforce(target);
+    if (!taken.ok()) classes.Cancel(record.id);
+  }
+  if (!taken.ok()) {
+    return Annotate(taken,
+                    absl::StrCat("container ", record.spec.name, " (attempt ", record.spec.attempt,
+                                 ") gave up its classes to a later attempt"));
+  }
+  absl::MutexLock lock(&container.mutex);
+  container.record.classes = *held;
+  return true;
+}
+
 }  // namespace
 
 qos::Target ClassAssignments::TargetOf(const ContainerRecord& record) const {
@@ -182,32 +218,7 @@ absl::Status ClassAssignments::Retake(Container& container) const {
   if (options_.classes == nullptr) return absl::OkStatus();
   absl::MutexLock alone(&container.classes);
   const ContainerRecord record = container.Snapshot();
-  if (record.state != ContainerState::kCreated) return absl::OkStatus();
-  const qos::Target target = TargetOf(record);
-  const bool had_any =
-      absl::c_any_of(record.classes, [](const auto& held) { return !held.second.name.empty(); });
-  if (!had_any || !options_.classes->Effective(target, /*look=*/false).empty()) {
-    return absl::OkStatus();
-  }
-  qos::ClassNames asked;
-  for (const auto& [type, held] : record.classes) {
-    if (!held.implicit && !held.name.empty()) asked[type] = held.name;
-  }
-  const absl::StatusOr<qos::HeldClasses> held =
-      options_.classes->Reserve(qos::Level::kContainer, record.id, target.name, asked);
-  absl::Status taken = held.status();
-  if (taken.ok()) {
-    taken = options_.classes->Enforce(target);
-    if (!taken.ok()) options_.classes->Cancel(record.id);
-  }
-  if (!taken.ok()) {
-    return Annotate(taken,
-                    absl::StrCat("container ", record.spec.name, " (attempt ", record.spec.attempt,
-                                 ") gave up its classes to a later attempt"));
-  }
-  absl::MutexLock lock(&container.mutex);
-  container.record.classes = *held;
-  return absl::OkStatus();
+  return TakeAgain(*options_.classes, TargetOf(record), record, container).status();
 }
 
 std::vector<ClassHolder> ClassAssignments::Holders() const {
@@ -420,12 +431,19 @@ absl::Status ClassAssignments::Change(Container& container, const qos::ClassName
     return absl::NotFoundError(
         absl::StrCat("container ", record.spec.name, ": there are no QoS classes on this node"));
   }
-  return options_.classes->Change(TargetOf(record), asked, [&](const qos::HeldClasses& held) {
+  const qos::Target target = TargetOf(record);
+  // Else the row would have the changed types alone, and the start would take no others again.
+  PLIMSOLL_ASSIGN_OR_RETURN(const bool has_retaken,
+                            TakeAgain(*options_.classes, target, record, container));
+  const auto save = [&](const qos::HeldClasses& held) {
     // After an undone change the row still has the update's limits, and its change under way says
     // that the whole update is to be finished. The update's undoing then writes the old classes and
     // the old limits at once.
     return IsUndone(record.classes, held) ? absl::OkStatus() : Save(container, held);
-  });
+  };
+  absl::Status changed = options_.classes->Change(target, asked, save);
+  if (!changed.ok() && has_retaken) Release(record);  // a failed change leaves all as it was
+  return changed;
 }
 
 absl::Status ClassAssignments::Change(Sandbox& sandbox, const qos::ClassNames& asked) const {

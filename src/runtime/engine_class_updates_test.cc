@@ -179,6 +179,56 @@ TEST_F(EngineClassesTest, AnUpdateThatFailsLeavesNoChangeOnRecord) {
   EXPECT_THAT(*run_.List("updates"), IsEmpty());
 }
 
+// A container that gave up its places to a later attempt, and is updated before its start.
+TEST_F(EngineClassesTest, AChangeOfASupersededContainerKeepsItsOtherClasses) {
+  const std::string pod = Pod();
+  ContainerSpec spec = Spec("a");
+  spec.classes = {{"rdt", "gold"}, {"oom", "silver"}};
+  const std::string first = *engine_->CreateContainer(pod, spec, "");
+  spec.attempt = 1;
+  ASSERT_TRUE(engine_->CreateContainer(pod, spec, "").ok());
+  ASSERT_FALSE(rdt_.members.contains(first));
+  // A failed change leaves it without classes, as it was.
+  const qos::HeldClasses before = engine_->GetContainer(first)->classes;
+  oom_.refuse_after = 1;
+  EXPECT_FALSE(engine_->UpdateResources(first, {.classes = {{"oom", "bronze"}}}).ok());
+  oom_.refuse_after = -1;
+  EXPECT_FALSE(rdt_.members.contains(first));
+  EXPECT_FALSE(oom_.members.contains(first));
+  EXPECT_EQ(engine_->GetContainer(first)->classes, before);
+
+  const absl::Status changed = engine_->UpdateResources(first, {.classes = {{"oom", "bronze"}}});
+  ASSERT_TRUE(changed.ok()) << changed;
+  const auto expect_both = [&] {
+    EXPECT_EQ(rdt_.members[first], "gold");
+    EXPECT_EQ(oom_.members[first], "bronze");
+    const qos::HeldClasses held = engine_->GetContainer(first)->classes;
+    EXPECT_EQ(held.at("rdt").name, "gold");
+    EXPECT_EQ(held.at("oom").name, "bronze");
+    EXPECT_EQ(held.at("oom").changing_to, "");
+  };
+  expect_both();
+  Restart();  // the later attempt gets the places again
+  ASSERT_TRUE(engine_->StartContainer(first).ok());
+  expect_both();
+}
+
+TEST_F(EngineClassesTest, AChangeOfASupersededContainerIsRefusedWithoutItsOtherClasses) {
+  const std::string pod = Pod();
+  ContainerSpec spec = Spec("a");
+  spec.classes = {{"rdt", "bronze"}};  // one place
+  const std::string first = *engine_->CreateContainer(pod, spec, "");
+  const qos::HeldClasses before = engine_->GetContainer(first)->classes;
+  spec.attempt = 1;
+  ASSERT_TRUE(engine_->CreateContainer(pod, spec, "").ok());
+  const absl::Status refused = engine_->UpdateResources(first, {.classes = {{"oom", "silver"}}});
+  EXPECT_TRUE(absl::IsResourceExhausted(refused)) << refused;
+  EXPECT_THAT(std::string(refused.message()), HasSubstr("gave up its classes to a later attempt"));
+  EXPECT_EQ(engine_->GetContainer(first)->classes, before);
+  EXPECT_THAT(*engine_->ContainerClasses(first, false), IsEmpty());
+  EXPECT_FALSE(oom_.members.contains(first));
+}
+
 // A raw file and its members are one setting: the kernel refuses both at once.
 TEST_F(EngineClassesTest, ARawFileIsPutBackInPlaceOfItsMembers) {
   const std::string id = *Make(Pod(), "a", {{"rdt", "gold"}});

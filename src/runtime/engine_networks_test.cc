@@ -18,6 +18,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
+using ::testing::Pair;
 using ::testing::StartsWith;
 using ::testing::UnorderedElementsAre;
 
@@ -49,6 +50,15 @@ class SandboxNetworkTest : public EngineTest {
     engine_.reset();
     OpenNetwork();
     StartEngine();
+  }
+  // Ends the engine; the next one has a class type of pods.
+  void MakeLane() {
+    engine_.reset();
+    std::vector<std::unique_ptr<qos::ClassType>> types;
+    types.push_back(std::make_unique<qos::FakeType>(
+        &lane_, qos::FakeType::Options{.name = "lane", .level = qos::Level::kPod}));
+    lane_type_ = static_cast<qos::FakeType*>(types.back().get());
+    classes_ = *qos::Registry::Create(std::move(types));
   }
   std::vector<Difference> Differences() {
     std::vector<Difference> found;
@@ -85,6 +95,7 @@ class SandboxNetworkTest : public EngineTest {
 
   network::ScriptedPlugins scripts_;
   qos::FakeKernel lane_;
+  qos::FakeType* lane_type_ = nullptr;
 };
 
 TEST_F(SandboxNetworkTest, APodHasItsAddressesUntilItIsStopped) {
@@ -329,18 +340,11 @@ TEST_F(SandboxNetworkTest, WhatWasHalfMadeIsUndoneAtTheNextStart) {
 
 // A half made pod: its row, its class and its network, as a kill leaves them.
 TEST_F(SandboxNetworkTest, WhatWasHalfMadeGivesBackItsClassPlace) {
-  const auto make_types = [this] {
-    engine_.reset();
-    std::vector<std::unique_ptr<qos::ClassType>> types;
-    types.push_back(std::make_unique<qos::FakeType>(
-        &lane_, qos::FakeType::Options{.name = "lane", .level = qos::Level::kPod}));
-    classes_ = *qos::Registry::Create(std::move(types));
-  };
   SandboxSpec spec = PodSpec("next");
   spec.classes = {{"lane", "bronze"}};  // one place
   for (const bool can_be_given_back : {true, false}) {
     SCOPED_TRACE(can_be_given_back);
-    make_types();
+    MakeLane();
     SandboxRecord record;
     record.id = RandomId();
     record.spec = PodSpec();
@@ -365,6 +369,32 @@ TEST_F(SandboxNetworkTest, WhatWasHalfMadeGivesBackItsClassPlace) {
       EXPECT_TRUE(engine_->RemoveSandbox(left.id).ok());
     }
   }
+}
+
+// As after a kill of the daemon once a stop's plugins have failed: the stop had released the class.
+TEST_F(SandboxNetworkTest, AStopThatWasCutOffTakesNoClassPlaceAgain) {
+  MakeLane();
+  Restart();
+  SandboxSpec spec = PodSpec("first");
+  spec.classes = {{"lane", "bronze"}};  // one place
+  const std::string first = *engine_->RunSandbox(spec, "");
+  scripts_.Write("main", "[ $CNI_COMMAND != DEL ]");
+  ASSERT_FALSE(engine_->StopSandbox(first).ok());
+  scripts_.WriteGood("main", kResult);
+  spec.name = "second";
+  const auto second = engine_->RunSandbox(spec, "");
+  ASSERT_TRUE(second.ok()) << second.status();
+  MakeLane();
+  Restart();
+  EXPECT_EQ(engine_->GetSandbox(first)->state, SandboxState::kNotReady);
+  EXPECT_THAT(lane_type_->adopted, ElementsAre(Pair(*second, "bronze")));
+  EXPECT_THAT(lane_.members, ElementsAre(Pair(*second, "bronze")));
+  spec.name = "third";
+  EXPECT_TRUE(absl::IsResourceExhausted(engine_->RunSandbox(spec, "").status()));
+  for (const SandboxRecord& record : engine_->ListSandboxes()) {
+    EXPECT_TRUE(engine_->RemoveSandbox(record.id).ok());
+  }
+  ExpectNothingLeft();
 }
 
 // A network outage: neither ADD nor DEL succeeds.

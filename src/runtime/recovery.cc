@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "absl/algorithm/container.h"
+#include "absl/cleanup/cleanup.h"
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
@@ -140,25 +141,41 @@ absl::Status Recovery::GiveUpPlace(const std::string& sandbox_id, bool keeps_gro
                      : RemoveSandboxPlace(parts_.options.host, parts_.options.run, sandbox_id);
 }
 
+void Recovery::DetachNow(const std::string& sandbox_id) {
+  const auto sandbox = parts_.objects.FindSandbox(sandbox_id);
+  if (!sandbox.ok()) return;  // a client has removed it meanwhile
+  if ((*sandbox)->Snapshot().state == SandboxState::kRemoving) {
+    const absl::Status removed = life_cycle_.remove(sandbox_id);
+    const bool is_gone = absl::IsNotFound(removed) &&
+                         absl::IsNotFound(parts_.objects.FindSandbox(sandbox_id).status());
+    if (!is_gone) parts_.options.events->Warn(sandbox_id, "", removed);
+    return;
+  }
+  absl::MutexLock operation(&(*sandbox)->operation);
+  absl::Status status = parts_.networks.Detach(sandbox_id);
+  if (status.ok())
+    status = ReleaseSandboxPlace(parts_.options.host, parts_.options.run, sandbox_id);
+  parts_.options.events->Warn(
+      sandbox_id, "",
+      Annotate(status,
+               "its network can't be given back now (stop or remove the sandbox to try again)"));
+}
+
 void Recovery::DetachLater(const std::string& sandbox_id) {
-  const auto detach = [this, sandbox_id] {
-    if (ending_) return;
-    const auto sandbox = parts_.objects.FindSandbox(sandbox_id);
-    if (!sandbox.ok()) return;  // a client has removed it meanwhile
-    if ((*sandbox)->Snapshot().state == SandboxState::kRemoving) {
-      parts_.options.events->Warn(sandbox_id, "", life_cycle_.remove(sandbox_id));
-      return;
-    }
-    absl::MutexLock operation(&(*sandbox)->operation);
-    absl::Status status = parts_.networks.Detach(sandbox_id);
-    if (status.ok())
-      status = ReleaseSandboxPlace(parts_.options.host, parts_.options.run, sandbox_id);
-    parts_.options.events->Warn(
-        sandbox_id, "",
-        Annotate(status,
-                 "its network can't be given back now (stop or remove the sandbox to try again)"));
+  {
+    absl::MutexLock lock(&mutex_);
+    if (!detaching_.insert(sandbox_id).second) return;
+  }
+  const auto forget = [this, sandbox_id] {
+    absl::MutexLock lock(&mutex_);
+    detaching_.erase(sandbox_id);
   };
-  if (!detachers_.TrySchedule(detach)) detach();
+  const auto detach = [this, sandbox_id, forget] {
+    const absl::Cleanup at_end = forget;
+    if (!ending_) DetachNow(sandbox_id);
+  };
+  // Not run here: plugins may take minutes, and a new sandbox of the pod doesn't wait for them.
+  if (!detachers_.TrySchedule(detach)) forget();
 }
 
 void Recovery::DetachRemains(const SandboxRecord& pod) {
@@ -384,6 +401,15 @@ bool Recovery::Unmake(const Finding& finding, const SandboxRecord& record) {
   return removed.ok();
 }
 
+void Recovery::AdoptClasses(const Finding& finding, SandboxRecord* record) {
+  // A stop releases the classes early, and another pod may hold the places now.
+  const bool is_stopping = parts_.options.run.Has(StoppedFileOf(record->id)).value_or(false);
+  if (is_stopping) return;
+  bool changed = false;
+  Trouble(finding, parts_.classes.Adopt(record, &changed));
+  if (changed) Trouble(finding, parts_.options.store->PutSandbox(*record));
+}
+
 void Recovery::RecoverSandbox(SandboxRecord record, const Finding* found) {
   Finding finding;
   finding.difference = Difference::kNotInspected;
@@ -393,9 +419,7 @@ void Recovery::RecoverSandbox(SandboxRecord record, const Finding* found) {
   const bool may_hold =
       record.state == SandboxState::kReady || record.state == SandboxState::kCreating;
   if (may_hold && finding.difference != Difference::kSandboxRebooted) {
-    bool changed = false;
-    Trouble(finding, parts_.classes.Adopt(&record, &changed));
-    if (changed) Trouble(finding, parts_.options.store->PutSandbox(record));
+    AdoptClasses(finding, &record);
     Trouble(finding, pod_updates_.Finish(record));
     if (parts_.options.cgroups->EndsWithProcesses() && record.state == SandboxState::kReady) {
       const absl::Status kept =

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
+#include "absl/container/flat_hash_set.h"
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/synchronization/mutex.h"
@@ -32,8 +33,7 @@ namespace plimsoll::runtime {
 // and two steps of the life cycle. All arguments must outlive this object.
 //
 // Run is called once, before any client calls the engine. Network plugins and handler commands may
-// take minutes, so they run in other threads. The lock guards the troubles alone and is held over
-// no call elsewhere.
+// take minutes, so they run in other threads. The lock is held over no call elsewhere.
 class Recovery {
  public:
   struct LifeCycle {
@@ -59,6 +59,8 @@ class Recovery {
   std::vector<std::string> Troubles() const;
   // Makes another thread give back the networks of the pod's remains (Objects::RemainsOf). Those
   // that are half made or half removed it removes. A new sandbox of the pod doesn't wait for them.
+  // Skips those that are under way already, and those that find the queue full: the pod's next
+  // sandbox or a client's stop or removal tries again.
   void DetachRemains(const SandboxRecord& pod);
   // Leaves networks whose detaching hasn't begun to the next start. For an engine that ends.
   void End() { ending_ = true; }
@@ -79,6 +81,8 @@ class Recovery {
   bool Unmake(const Finding& finding, const SandboxRecord& record);
   void RecoverSandboxes(std::vector<SandboxRecord> records, FindingOf found);
   std::shared_ptr<Sandbox> Adopt(SandboxRecord record, const Finding& finding);
+  // Adopts the pod's classes, unless its stop has begun.
+  void AdoptClasses(const Finding& finding, SandboxRecord* record);
   // Registers a live container's group with the group manager, if that has to know it.
   absl::Status RegisterAgain(const ContainerRecord& record) const;
   // The settings in `asked` that systemd changes in a reload and that no class of `id` sets.
@@ -95,7 +99,9 @@ class Recovery {
 
   // In other threads: detaches networks that a kill or a reboot left, and collects network garbage.
   void RecoverNetworks();
+  // Schedules DetachNow, unless it is pending or running for that sandbox, or the queue is full.
   void DetachLater(const std::string& sandbox_id);
+  void DetachNow(const std::string& sandbox_id);
   void DetachStray(const std::string& sandbox_id, bool keeps_group);
 
   // Adds an error about the finding's object to the troubles, and tells it. Does nothing for OK.
@@ -109,6 +115,8 @@ class Recovery {
   const LifeCycle life_cycle_;
   mutable absl::Mutex mutex_;
   std::vector<std::string> troubles_ ABSL_GUARDED_BY(mutex_);
+  // Sandboxes for which DetachLater's work is pending or running.
+  absl::flat_hash_set<std::string> detaching_ ABSL_GUARDED_BY(mutex_);
   std::atomic<bool> ending_ = false;
   // Last, so that its threads end before what they use.
   WorkerPool detachers_{/*max_threads=*/4, /*max_queued=*/10000};

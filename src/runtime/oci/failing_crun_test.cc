@@ -109,6 +109,16 @@ TEST_F(FailingCrunTest, OneThatIsKilledWhenAskedForItsVersionIsAskedAgain) {
   EXPECT_THAT(LimitationsOf(machine), Contains(HasSubstr("crun was killed each of three times")));
 }
 
+// For example, on a machine whose disk is busy.
+TEST_F(FailingCrunTest, OneThatDoesNotTellItsVersionInTimeIsTaken) {
+  const FsRoot& place = machine_->dir().root();
+  ASSERT_TRUE(place.ReplaceFile("slow", "#!/bin/sh\nexec sleep 1000\n", 0755).ok());
+  const auto slow = Crun::Load(place.PathOf("slow"), place, absl::Milliseconds(100));
+  ASSERT_TRUE(slow.ok()) << slow.status();
+  EXPECT_FALSE((*slow)->knows_version());
+  EXPECT_FALSE((*slow)->IsAtLeast(0, 1));
+}
+
 // For example, its package is upgraded or removed.
 TEST_F(FailingCrunTest, OneThatIsTakenAwayIsNotMissed) {
   ASSERT_TRUE(runtime().Ready().ok());

@@ -152,8 +152,8 @@ void AddPrograms(const Machine& machine, std::vector<std::string>* lacks) {
   for (const std::string& program : machine.killed_programs) {
     lacks->push_back(absl::StrCat(
         "the OCI runtime ", program.empty() ? "crun" : program,
-        " was killed each of three times that it was asked what it can (out of memory?): until "
-        "plimsolld's next start it gets no recursive read-only mounts"));
+        " was killed each of three times that it was asked what it can (out of memory?), or "
+        "did not answer: until plimsolld's next start it gets no recursive read-only mounts"));
   }
 }
 

@@ -146,6 +146,20 @@ absl::StatusOr<UniqueFd> Request(const FsRoot& directory, absl::string_view what
   return absl::InternalError(absl::StrCat(what, ": the monitor can't: ", text));
 }
 
+// True if the other end of the socket was closed.
+bool HasEnded(const absl::Status& sent) {
+  return ErrnoOf(sent) == EPIPE || ErrnoOf(sent) == ECONNRESET;
+}
+
+absl::Status SendPlan(int socket, LaunchPlan* plan) {
+  const absl::string_view end("\0", 1);
+  PLIMSOLL_RETURN_IF_ERROR(Send(socket, absl::StrCat(plan->text(), end)));
+  for (const UniqueFd& tree : plan->TakeTrees()) {
+    PLIMSOLL_RETURN_IF_ERROR(SendDescriptor(socket, tree));
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 absl::Status SendDescriptor(int socket, const UniqueFd& descriptor) {
@@ -210,14 +224,9 @@ absl::StatusOr<pid_t> StartingMonitor::Talk(LaunchPlan plan, absl::Duration time
     return absl::InternalError(
         absl::StrCat("the monitor gave up: ", said, ReadMemfd(errors_.get())));
   }
-  const absl::string_view end("\0", 1);
-  PLIMSOLL_RETURN_IF_ERROR(Send(socket_.get(), absl::StrCat(plan.text(), end)));
-  for (const UniqueFd& tree : plan.TakeTrees()) {
-    const absl::Status sent = SendDescriptor(socket_.get(), tree);
-    // The monitor has ended; it may have said why.
-    if (ErrnoOf(sent) == EPIPE || ErrnoOf(sent) == ECONNRESET) break;
-    PLIMSOLL_RETURN_IF_ERROR(sent);
-  }
+  // If the monitor has ended, it may have said why.
+  const absl::Status sent = SendPlan(socket_.get(), &plan);
+  if (!HasEnded(sent)) PLIMSOLL_RETURN_IF_ERROR(sent);
   absl::StatusOr<std::string> outcome = ReceiveMessage(socket_.get(), deadline);
   if (absl::IsDeadlineExceeded(outcome.status())) {
     return absl::DeadlineExceededError(

@@ -284,6 +284,16 @@ TEST_F(MonitorTest, APlanThatIsTooLongIsRefused) {
   EXPECT_TRUE(absl::IsNotFound(FindMonitor(dir_.root()).status()));
 }
 
+// More than the monitor reads: it ends while the plan is being sent.
+TEST_F(MonitorTest, APlanThatIsTooLongToReadIsNamed) {
+  LaunchPlan plan = PlanFor("true");
+  plan.Add("lower", std::string(3 * 1024 * 1024, 'x'));
+  auto monitor = StartMonitor(program_, dir_.root(), "c");
+  ASSERT_TRUE(monitor.ok()) << monitor.status();
+  const absl::Status refused = monitor->Create(host_, std::move(plan)).status();
+  EXPECT_THAT(std::string(refused.message()), HasSubstr("the plan is too long"));
+}
+
 // The daemon fails, or is killed, between the two steps.
 TEST_F(MonitorTest, WithoutAPlanItEnds) {
   {

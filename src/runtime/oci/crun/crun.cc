@@ -23,9 +23,6 @@ namespace {
 // As /proc/<pid>/exe shows it: "/memfd:plimsoll-crun (deleted)".
 constexpr char kCrunMemfdName[] = "plimsoll-crun";
 
-// All programs are asked before the daemon serves.
-constexpr absl::Duration kAnswerPatience = absl::Seconds(3);
-
 // If the container's init is gone, nobody reads the FIFO.
 absl::Status NotCreated(absl::string_view id) {
   return absl::FailedPreconditionError(
@@ -51,9 +48,11 @@ absl::StatusOr<bool> HoldsOpen(const FsRoot& host, pid_t pid, const struct stat&
   return false;
 }
 
-// "crun 1.8.1"; nullopt: it was killed each time.
-absl::StatusOr<std::optional<std::string>> ReadVersion(const std::string& program) {
-  const absl::StatusOr<RunResult> said = AskProgram(program, "--version");
+// "crun 1.8.1"; nullopt: it was killed each time, or didn't answer.
+absl::StatusOr<std::optional<std::string>> ReadVersion(const std::string& program,
+                                                       absl::Duration patience) {
+  const absl::StatusOr<RunResult> said = AskProgram(program, "--version", patience);
+  if (absl::IsDeadlineExceeded(said.status())) return std::nullopt;
   if (said.ok() && said->exit.signal != 0) return std::nullopt;
   if (!said.ok() || !said->exit.success()) {
     return absl::FailedPreconditionError(
@@ -72,16 +71,18 @@ absl::StatusOr<std::optional<std::string>> ReadVersion(const std::string& progra
 
 }  // namespace
 
-absl::StatusOr<RunResult> AskProgram(const std::string& program, const std::string& argument) {
+absl::StatusOr<RunResult> AskProgram(const std::string& program, const std::string& argument,
+                                     absl::Duration patience) {
   constexpr int kMostTries = 3;
   for (int i = 1;; ++i) {
     absl::StatusOr<RunResult> result =
-        RunProgram({.argv = {program, argument}}, {.timeout = kAnswerPatience});
+        RunProgram({.argv = {program, argument}}, {.timeout = patience});
     if (i == kMostTries || !result.ok() || result->exit.signal == 0) return result;
   }
 }
 
-absl::StatusOr<std::unique_ptr<Crun>> Crun::Load(const std::string& path, FsRoot state) {
+absl::StatusOr<std::unique_ptr<Crun>> Crun::Load(const std::string& path, FsRoot state,
+                                                 absl::Duration patience) {
   std::string program = path;
   if (program.empty()) {
     absl::StatusOr<std::string> found = FindProgram("crun");
@@ -95,7 +96,8 @@ absl::StatusOr<std::unique_ptr<Crun>> Crun::Load(const std::string& path, FsRoot
     return absl::NotFoundError(absl::StrCat("the OCI runtime ", program, " can't be run: ",
                                             strerror(errno), "; install the package crun"));
   }
-  PLIMSOLL_ASSIGN_OR_RETURN(const std::optional<std::string> version, ReadVersion(program));
+  PLIMSOLL_ASSIGN_OR_RETURN(const std::optional<std::string> version,
+                            ReadVersion(program, patience));
   PLIMSOLL_ASSIGN_OR_RETURN(UniqueFd copy, SealedCopy(program, kCrunMemfdName));
   return std::unique_ptr<Crun>(new Crun(version.value_or("crun of an unknown version"),
                                         version.has_value(), std::move(copy), std::move(state)));

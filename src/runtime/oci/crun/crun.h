@@ -12,6 +12,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "absl/time/time.h"
 #include "base/fs_root.h"
 #include "base/subprocess.h"
 #include "base/unique_fd.h"
@@ -19,9 +20,10 @@
 
 namespace plimsoll::runtime {
 
-// Runs `program argument`, a question about itself, for at most three seconds. Asks again, three
-// times in all, where a signal kills it (the OOM killer's, say): that says nothing of the program.
-absl::StatusOr<RunResult> AskProgram(const std::string& program, const std::string& argument);
+// Runs `program argument`, a question about itself, for at most `patience`. Asks again, three times
+// in all, where a signal kills it (the OOM killer's, say): that says nothing of the program.
+absl::StatusOr<RunResult> AskProgram(const std::string& program, const std::string& argument,
+                                     absl::Duration patience = absl::Seconds(3));
 
 // The contents of crun's status file.
 struct CrunStatus {
@@ -36,11 +38,13 @@ class Crun {
   // Copies the program at `path` (empty: from PATH) into a sealed memfd. Otherwise crun makes such
   // a copy of itself at each start, so that a container can't overwrite it through /proc/self/exe
   // (CVE-2019-5736), which is a third of its run time. `state` is for its files. NOT_FOUND when
-  // there is no such program, FAILED_PRECONDITION when it doesn't run or is none of crun.
-  static absl::StatusOr<std::unique_ptr<Crun>> Load(const std::string& path, FsRoot state);
+  // there is no such program, FAILED_PRECONDITION when it doesn't run or is none of crun. A program
+  // that doesn't tell its version within `patience` is taken all the same: the machine may be slow.
+  static absl::StatusOr<std::unique_ptr<Crun>> Load(const std::string& path, FsRoot state,
+                                                    absl::Duration patience = absl::Minutes(1));
 
   const std::string& version() const { return version_; }  // "crun 1.8.1"
-  // False: crun was killed each time that it was asked. IsAtLeast is false then.
+  // False: crun was killed each time that it was asked, or didn't answer. IsAtLeast is false then.
   bool knows_version() const { return knows_version_; }
   bool IsAtLeast(int major, int minor) const;
   // Path of the copy: /proc/<this process>/fd/<n>. Valid as long as this object.
