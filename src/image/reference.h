@@ -38,8 +38,8 @@ absl::StatusOr<Reference> ParseReference(absl::string_view text);
 // True when the name has no registry in it: its first part has no '.' or ':' and isn't "localhost".
 bool IsShortName(absl::string_view text);
 
-// True for a registry on this machine's loopback: "localhost", an address of 127.0.0.0/8 or "[::1]",
-// with or without a port.
+// True for a registry on this machine's loopback: "localhost", an address of 127.0.0.0/8 or
+// "[::1]", with or without a port.
 bool IsOnLoopback(absl::string_view registry);
 
 // True when `text` can only be an image id: "sha256:<64 hex>" or the bare 64 digits. Such a text

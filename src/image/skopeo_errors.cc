@@ -21,7 +21,7 @@ constexpr absl::string_view kTooLarge = "exceeded maximum allowed size of 419430
 constexpr absl::string_view kWhatIsTooLarge = ", the limit for an image's manifest or config";
 constexpr absl::string_view kFatal = "level=fatal";
 constexpr char kSignatureRefusal[] = "plimsoll.dev/signature-refusal";
-constexpr char kPlainHttp[] = "plimsoll.dev/plain-http";
+constexpr char kNoTls[] = "plimsoll.dev/no-tls";
 
 // skopeo reports every failure to open an image as one of parsing its name, even when the registry
 // is off.
@@ -161,6 +161,15 @@ absl::string_view RegistryOf(absl::string_view reference) {
   return reference.substr(0, reference.find('/'));
 }
 
+// True where the registry itself, no mirror of it, had no TLS to offer: it answered with HTTP, or
+// ended the connection.
+bool HasNoTls(absl::string_view reason, absl::string_view reference) {
+  if (HostAsked(reason) != RegistryOf(reference)) return false;
+  return IsPlainHttp(reason) || absl::EndsWith(reason, ": EOF") ||
+         absl::StrContains(reason, "first record does not look like a TLS handshake") ||
+         absl::StrContains(reason, "connection reset by peer");
+}
+
 // Advice about a registry with which TLS failed.
 std::string Remedy(absl::string_view reason, absl::string_view reference) {
   const bool is_plain = IsPlainHttp(reason);
@@ -191,9 +200,7 @@ absl::Status TranslateSkopeoError(absl::string_view stderr_text, absl::string_vi
   if (IsSignaturePolicy(absl::AsciiStrToLower(reason))) {
     status.SetPayload(kSignatureRefusal, absl::Cord());
   }
-  if (IsPlainHttp(reason) && HostAsked(reason) == RegistryOf(reference)) {
-    status.SetPayload(kPlainHttp, absl::Cord());
-  }
+  if (HasNoTls(reason, reference)) status.SetPayload(kNoTls, absl::Cord());
   return status;
 }
 
@@ -217,8 +224,8 @@ absl::Duration RetryAfter(absl::string_view stderr_text, absl::string_view name)
   return absl::Seconds(seconds);
 }
 
-bool SpeaksPlainHttp(const absl::Status& status) {
-  return status.GetPayload(kPlainHttp).has_value();
+bool SpeaksNoTls(const absl::Status& status) {
+  return status.GetPayload(kNoTls).has_value();
 }
 
 bool IsSignatureRefusal(const absl::Status& status) {

@@ -23,9 +23,9 @@ absl::Status TranslateSkopeoError(absl::string_view stderr_text, absl::string_vi
 absl::Status SkopeoHasEnded(absl::string_view how, absl::string_view stderr_text,
                             absl::string_view reference, const Credentials& secrets);
 
-// True for an error of TranslateSkopeoError: the registry itself, no mirror of it, answered HTTPS with
-// plain HTTP.
-bool SpeaksPlainHttp(const absl::Status& status);
+// True for an error of TranslateSkopeoError where the registry itself, no mirror of it, has no TLS:
+// it answered with plain HTTP or ended the connection.
+bool SpeaksNoTls(const absl::Status& status);
 
 // The registry's last Retry-After in the output of skopeo --debug; zero without one. `name`:
 // "registry.example/app". Ignores a mirror's: the registry itself is tried next.
