@@ -360,9 +360,15 @@ TEST_F(CliTest, NoDaemonIsHostedBesideAKilledOne) {
   for (const std::vector<std::string>& words :
        {std::vector<std::string>{"daemon", "status"}, {"image", "list"}, {"ps"}}) {
     SCOPED_TRACE(words.front());
-    std::vector<std::string> argv = {"unshare", "--mount", "--propagation",
-                                     "private", "sh",      "-c",
-                                     mounts,    "sh",      ProgramPath("plimsoll")};
+    std::vector<std::string> argv = {"/usr/bin/unshare",
+                                     "--mount",
+                                     "--propagation",
+                                     "private",
+                                     "/bin/sh",
+                                     "-c",
+                                     mounts,
+                                     "sh",
+                                     ProgramPath("plimsoll")};
     argv.insert(argv.end(), words.begin(), words.end());
     const auto result =
         RunProgram({.argv = std::move(argv)}, {.timeout = Patience(absl::Seconds(60))});
