@@ -287,8 +287,7 @@ absl::StatusOr<Image> Service::PullAndTell(const Reference& name, const Transpor
   absl::StatusOr<Image> image = PullNow(name, options, progress, &bytes);
   // As Docker does for registries of the machine itself. Credentials go over plain HTTP only where
   // the registry is listed as insecure.
-  if (SpeaksNoTls(image.status()) && IsOnLoopback(name.registry) &&
-      options.credentials.empty()) {
+  if (SpeaksNoTls(image.status()) && IsOnLoopback(name.registry) && options.credentials.empty()) {
     TransportOptions plain = options;
     plain.plain_on_loopback = true;
     image = PullNow(name, plain, progress, &bytes);

@@ -90,7 +90,8 @@ absl::StatusOr<std::map<PodKey, WantedPod>> WantedPods(absl::string_view text,
 AgentPods::AgentPods(Options options)
     : host_(WithRoom(
           std::move(options.host), [this] { OnRoom(); }, options.note)),
-      before_admission_(std::move(options.before_admission)),
+      before_admission_(options.before_admission ? std::move(options.before_admission)
+                                                 : std::function<void()>([] {})),
       admit_(std::move(options.admit)),
       node_(std::move(options.node)),
       note_(std::move(options.note)),
@@ -129,10 +130,6 @@ absl::StatusOr<std::unique_ptr<AgentPods>> AgentPods::Start(Options options) {
   const absl::MutexLock lock(&pods->mutex_);
   for (PodTable::Worker& each : workers) pods->table_.Add(std::move(each));
   return pods;
-}
-
-void AgentPods::PrepareAdmission() const {
-  if (before_admission_) before_admission_();
 }
 
 void AgentPods::InRounds(absl::FunctionRef<void(Preferences&)> work) {
@@ -294,7 +291,7 @@ absl::StatusOr<std::vector<nlohmann::json>> AgentPods::Apply(absl::string_view t
   if (wanted.empty()) {
     return absl::InvalidArgumentError(absl::StrCat(file, ": has no pod"));
   }
-  PrepareAdmission();
+  before_admission_();
   absl::Status applied = absl::OkStatus();
   InRounds([&](Preferences& preferences) {
     mutex_.AssertHeld();
@@ -310,7 +307,10 @@ absl::StatusOr<std::vector<nlohmann::json>> AgentPods::Apply(absl::string_view t
 }
 
 absl::Status AgentPods::Delete(const PodKey& pod, std::optional<int64_t> grace_s) {
-  if (const auto deleted = DeleteAside(pod, grace_s)) return *deleted;
+  {
+    const absl::MutexLock lock(&mutex_);
+    if (unreadable_.contains(pod)) return EndAside(pod, grace_s);
+  }
   PLIMSOLL_ASSIGN_OR_RETURN(const PodTable::Worker worker, Find(pod));
   const PodRecord record = worker->record();
   if (!record.file.empty()) {
@@ -325,11 +325,10 @@ absl::Status AgentPods::Delete(const PodKey& pod, std::optional<int64_t> grace_s
 
 void AgentPods::SetFiles(std::map<std::string, std::map<PodKey, WantedPod>> files,
                          std::set<std::string> unread) {
-  PrepareAdmission();
+  before_admission_();
   {
     const absl::MutexLock lock(&mutex_);
-    files_ = std::move(files);
-    unread_files_ = std::move(unread);
+    files_ = Files{.pods = std::move(files), .unread = std::move(unread)};
   }
   InRounds([&](Preferences& preferences) {
     mutex_.AssertHeld();
@@ -340,7 +339,7 @@ void AgentPods::SetFiles(std::map<std::string, std::map<PodKey, WantedPod>> file
 }
 
 void AgentPods::OnGone(const PodKey& pod) {
-  PrepareAdmission();
+  before_admission_();
   {
     const absl::MutexLock lock(&mutex_);
     if (table_.Find(pod) == nullptr) host_.board.Remove(pod);
@@ -350,14 +349,14 @@ void AgentPods::OnGone(const PodKey& pod) {
 }
 
 void AgentPods::OnRoom() {
-  PrepareAdmission();
+  before_admission_();
   const absl::MutexLock lock(&mutex_);
   UseRoom();
   changes_.Retry();
 }
 
 void AgentPods::Retry() {
-  PrepareAdmission();
+  before_admission_();
   {
     const absl::MutexLock lock(&mutex_);
     WakeAfterAmounts();
@@ -370,9 +369,9 @@ void AgentPods::Retry() {
 }
 
 bool AgentPods::IsWanted(PodWorker& pod, const std::string& path) {
-  if (unread_files_.contains(path)) return true;
-  const auto file = files_->find(path);
-  if (file == files_->end()) return false;
+  if (files_->unread.contains(path)) return true;
+  const auto file = files_->pods.find(path);
+  if (file == files_->pods.end()) return false;
   const auto wanted = file->second.find(pod.key());
   if (wanted == file->second.end()) return false;
   const WantedPod& next = wanted->second;
@@ -415,7 +414,7 @@ void AgentPods::Reconcile(Preferences& preferences) {
     Origin origin = OriginOf(*each);
     if (!origin.file.empty() && !origin.is_deleted) owners[each->key()] = std::move(origin.file);
   }
-  for (const auto& [file, pods] : *files_) {
+  for (const auto& [file, pods] : files_->pods) {
     for (const auto& [key, wanted] : pods) {
       const std::string owner = owners.try_emplace(key, file).first->second;
       if (owner != file) {
@@ -524,7 +523,7 @@ absl::StatusOr<std::string> AgentPods::ExecUrl(const PodKey& pod, const std::str
 }
 
 absl::StatusOr<nlohmann::json> AgentPods::Resize(const PodKey& pod, const nlohmann::json& patch) {
-  PrepareAdmission();
+  before_admission_();
   const absl::MutexLock lock(&mutex_);
   PLIMSOLL_ASSIGN_OR_RETURN(const PodTable::Worker worker, Find(pod));
   if (!host_.resizes_pods) {

@@ -116,12 +116,8 @@ class AgentPods : public PodService {
  private:
   explicit AgentPods(Options options);
 
-  void PrepareAdmission() const ABSL_LOCKS_EXCLUDED(mutex_);
   // Keeps the name of a pod on record that can't be read, and says so, until it is deleted.
   void SetAside(PodRecord record, const std::string& why) ABSL_LOCKS_EXCLUDED(mutex_);
-  // nullopt: no such pod was set aside.
-  std::optional<absl::Status> DeleteAside(const PodKey& pod, std::optional<int64_t> grace_s)
-      ABSL_LOCKS_EXCLUDED(mutex_);
   // Puts the end of a pod that was set aside on record, and begins it. Errors of the store, which
   // leave it aside.
   absl::Status EndAside(const PodKey& pod, std::optional<int64_t> grace_s)
@@ -189,9 +185,12 @@ class AgentPods : public PodService {
   const std::function<void(const std::string&)> note_;
   // Orders changes of which pods there are: taken before the table's and the workers' locks.
   mutable absl::Mutex mutex_;
+  struct Files {
+    std::map<std::string, std::map<PodKey, WantedPod>> pods;
+    std::set<std::string> unread;
+  };
   // nullopt: the files are not known yet, so that no pod of theirs ends for want of them.
-  std::optional<std::map<std::string, std::map<PodKey, WantedPod>>> files_ ABSL_GUARDED_BY(mutex_);
-  std::set<std::string> unread_files_ ABSL_GUARDED_BY(mutex_);
+  std::optional<Files> files_ ABSL_GUARDED_BY(mutex_);
   std::map<PodKey, UnreadablePod> unreadable_ ABSL_GUARDED_BY(mutex_);
   LivingChanges changes_ ABSL_GUARDED_BY(mutex_);
   NodeAmounts amounts_ ABSL_GUARDED_BY(mutex_);  // that containers were last told to follow

@@ -39,20 +39,13 @@ absl::Status AgentPods::EndAside(const PodKey& pod, std::optional<int64_t> grace
   return absl::OkStatus();
 }
 
-std::optional<absl::Status> AgentPods::DeleteAside(const PodKey& pod,
-                                                   std::optional<int64_t> grace_s) {
-  const absl::MutexLock lock(&mutex_);
-  if (!unreadable_.contains(pod)) return std::nullopt;
-  return EndAside(pod, grace_s);
-}
-
 void AgentPods::ReplaceUnreadable() {
   std::vector<PodKey> replaced;
   for (const auto& [key, aside] : unreadable_) {
     // A damaged row doesn't say whether the file has changed: the pod runs on.
     if (!aside.object.is_object()) continue;
-    const auto file = files_->find(aside.record.file);
-    if (file == files_->end()) continue;
+    const auto file = files_->pods.find(aside.record.file);
+    if (file == files_->pods.end()) continue;
     const auto wanted = file->second.find(key);
     if (wanted == file->second.end() || wanted->second.object == aside.object) continue;
     replaced.push_back(key);
