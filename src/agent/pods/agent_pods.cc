@@ -126,6 +126,7 @@ absl::StatusOr<std::unique_ptr<AgentPods>> AgentPods::Start(Options options) {
       pods->SetAside(record, std::string(worker.status().message()));
     }
   }
+  loaded.pods.clear();  // the workers have copies
   // A pod that has ended already makes room for others: that is to be judged beside all pods.
   const absl::MutexLock lock(&pods->mutex_);
   for (PodTable::Worker& each : workers) pods->table_.Add(std::move(each));
