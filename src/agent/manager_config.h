@@ -32,9 +32,9 @@ void ShowManagers(const Config& config, nlohmann::json& object);
 // systemReserved and kubeReserved, reservedSystemCPUs beside a cgroup of reserved resources.
 absl::StatusOr<ManagerOptions> ManagerOptionsOf(const Config& config);
 
-// What is reserved of the node's CPUs, on a machine with the online CPUs `machine`: reserved CPUs
-// that the machine has beside the node's are the system's already, as under plimsolld's
-// nodeResources.cpus. FAILED_PRECONDITION: neither has one.
+// The reservation within the node's CPUs, on a machine with the online CPUs `machine`. Reserved
+// CPUs outside of the node (plimsolld's nodeResources.cpus) belong to the system and count nothing.
+// FAILED_PRECONDITION: a reserved CPU is in neither.
 absl::StatusOr<CpuReservation> ReservationWithin(const CpuReservation& asked,
                                                  const resources::CpuSet& node,
                                                  const resources::CpuSet& machine);

@@ -19,10 +19,10 @@ struct ConnectOptions {
 };
 
 // The client says on standard error when the daemon gives no answer. UNAVAILABLE, with a hint, when
-// no daemon listens. That is also so where one would be started, if the service's socket file or
-// the lock of its run directory says that the machine has a daemon: it was killed, or is starting
-// or ending. What it runs would not be seen by another. Further errors as of SocketPathOf,
-// ProbeSocket and Standalone::Join.
+// no daemon listens. No daemon is started while the service's socket file exists or the lock of its
+// run directory is held (UNAVAILABLE too): the machine's daemon was killed, or is starting or
+// ending, and another would not know its containers. Further errors as of SocketPathOf, ProbeSocket
+// and Standalone::Join.
 absl::StatusOr<std::unique_ptr<pod::Client>> Connect(const ConnectOptions& options);
 
 // The path of the socket that Connect would use now. Starts nothing.

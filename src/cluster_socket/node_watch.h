@@ -27,9 +27,10 @@ struct NodeWatchOptions {
   absl::Duration least_interval = absl::Seconds(1);  // between two reports
   absl::Duration grants_every = absl::Seconds(10);
   absl::Duration drift_every = absl::Seconds(20);
-  // Until drift that has been seen once is looked for again: it counts when seen twice.
+  // Pause before the second look at new drift, which counts once two looks have seen it.
   absl::Duration confirm_after = absl::Seconds(3);
-  // Whether there is such drift. Called after `make`, by its thread. Null: never.
+  // True while new drift waits for its second look. Called after `make`, by its thread. Null:
+  // never.
   std::function<bool()> has_new_drift;
   // A stream whose client takes nothing for so long is ended.
   absl::Duration write_limit = absl::Minutes(1);

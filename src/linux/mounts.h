@@ -42,10 +42,10 @@ absl::StatusOr<std::string> PathOfDescriptor(const UniqueFd& file);
 // beforehand for a type that everybody needs. True also where the answer isn't known.
 bool HasFileSystem(const std::string& type);
 
-// A detached copy of the mount of an open file, with that very file as its root, whatever its name
-// leads to by now, and of the mounts below it. Only the descriptor (O_PATH) reaches it, until it is
-// attached with move_mount(2), in any namespace. A shared mount's copy is of the same group. `path`
-// is for messages.
+// Copies the mount of an open file, with the mounts below it, detached. The copy's root is that
+// very file, even if its name has changed since. Only the returned descriptor (O_PATH) reaches it,
+// until move_mount(2) attaches it, in any namespace. A shared mount's copy is in the same peer
+// group. `path` is for messages.
 absl::StatusOr<UniqueFd> CopyMount(const UniqueFd& file, const std::string& path);
 // Binds one directory or file, without mounts below it.
 absl::Status BindMount(const std::string& source, const std::string& target);

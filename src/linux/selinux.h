@@ -52,10 +52,10 @@ std::string RandomLevel(absl::string_view label);
 
 // Gives a file or directory this label. The last component is not followed.
 absl::Status SetFileLabel(const FsRoot& root, absl::string_view path, const std::string& label);
-// Gives an open file (O_PATH) this label, and everything below it, mounts included, wherever its
-// name leads by now. Passes over files that vanish meanwhile or are on a file system without
-// labels. INVALID_ARGUMENT if `path`, the file's own, is of a directory that the system itself
-// lives in: with its labels changed, it does not.
+// Labels an open file (O_PATH) and everything below it, mounts included. The file's name isn't
+// looked up again. Passes over files that vanish meanwhile or are on a file system without labels.
+// INVALID_ARGUMENT if `path`, the file's own, is a directory of the system itself, which needs its
+// labels as they are.
 absl::Status Relabel(const UniqueFd& file, const std::string& path, const std::string& label);
 
 }  // namespace plimsoll::linux

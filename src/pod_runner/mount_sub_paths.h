@@ -37,12 +37,12 @@ absl::Status MountSubPaths(const FsRoot& root, const std::string& pod_directory,
                            const std::map<std::string, std::string>& volumes,
                            ::runtime::v1::ContainerConfig& config);
 
-// Unmounts the container's subPaths, none of which a runtime needs any more. OK without any. What a
-// container mounted in its volume stays.
+// Unmounts the container's subPaths, once no runtime needs them. OK without any. Mounts that a
+// container made in its volume stay.
 absl::Status UnmountSubPaths(const FsRoot& root, const std::string& pod_directory,
                              const std::string& container);
 
-// False: the pod has none that UnmountSubPathsOfPod would unmount.
+// False: UnmountSubPathsOfPod would find none.
 absl::StatusOr<bool> HasMountedSubPaths(const FsRoot& root, const std::string& pod_directory);
 
 // As UnmountSubPaths, for all containers of the pod but those of `living`.

@@ -61,9 +61,9 @@ class ClassAssignments {
 
   // Takes places in the classes that the record's spec asks for, and fills the record's `classes`.
   // Errors are the registry's. A container waits, some seconds at most, for places that are being
-  // released: the container that just exited may be its predecessor. Places of what the record
-  // supersedes are free: those of earlier attempts of the container that were never started, and
-  // those of the pod's remains (Objects::RemainsOf) in which nothing runs.
+  // released: the container that just exited may be its predecessor. Takes over the
+  // places of earlier attempts of the container that were never started, and of the pod's remains
+  // (Objects::RemainsOf) in which nothing runs.
   absl::Status Reserve(SandboxRecord* record) const;
   absl::Status Reserve(ContainerRecord* record);
   // Called before the start of a container: takes its classes again if a later attempt had them.
@@ -92,7 +92,7 @@ class ClassAssignments {
   void ReleaseAtExit(const std::shared_ptr<Container>& container,
                      const std::shared_ptr<void>& announced);
 
-  // All who hold classes, without places that are just being released.
+  // Holders of classes, without places that are being released.
   std::vector<ClassHolder> Holders() const;
 
   // After a restart: ends a change that was cut off and enforces the classes as they are defined
@@ -149,7 +149,7 @@ class ClassAssignments {
   qos::Target TargetOf(const ContainerRecord& record) const;
   qos::Target TargetOf(const SandboxRecord& record) const;
   absl::Status Adopt(const qos::Target& target, qos::HeldClasses* held, bool* changed) const;
-  // The later attempt's, or the pod's new sandbox's, part of Reserve.
+  // Parts of Reserve: free the places that the record takes over.
   void ReleaseEarlierAttempts(const ContainerRecord& later) const;
   void ReleaseRemains(const SandboxRecord& pod) const;
   // Releases the classes of a container that was never started, unless another call works on it.

@@ -74,8 +74,8 @@ class ContainerCreation {
                               std::shared_ptr<image::LayerLease>* layers) const;
   // Records the values in force for the init.
   void NoteFirstValues(ContainerRecord* record) const;
-  // Undoes a creation that failed. If something can't be removed, the row stays, and
-  // the container shows as one that can only be removed; `layers` stay with it.
+  // Undoes a creation that failed. If something can't be removed, the row stays, and the container
+  // shows as one that can only be removed; `layers` stay with it.
   void Undo(ContainerRecord record, std::shared_ptr<image::LayerLease> layers) const;
 
   EngineParts& parts_;

@@ -110,12 +110,12 @@ class EngineImpl : public Engine {
 
   // Removes everything of a sandbox that is not among Objects, its row last.
   absl::Status UnmakeSandbox(const SandboxRecord& record);
-  // Undoes a creation that failed. If something can't be removed, the row stays, and the
-  // sandbox shows as one that can only be removed.
+  // Undoes a creation that failed. If something can't be removed, the row stays, and the sandbox
+  // shows as one that can only be removed.
   void UndoSandbox(SandboxRecord record);
-  // Gives back everything outside that a sandbox without containers holds: its PID namespace, its
-  // classes, its network with the host ports, and its namespaces. Whatever its state; an error can
-  // be repeated. The caller holds the sandbox's operation.
+  // Frees all that a sandbox without containers holds, in any state: its PID namespace, classes,
+  // network with host ports, and namespaces. After an error it can be called again. The caller
+  // holds the sandbox's operation.
   absl::Status GiveBack(const SandboxRecord& record);
   absl::Status StopSandboxLocked(const std::shared_ptr<Sandbox>& sandbox)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(sandbox->operation);

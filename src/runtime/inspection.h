@@ -44,7 +44,7 @@ enum class Difference {
   kStraySandbox,          // files or mounts of a sandbox that is not recorded
   kStrayGroup,            // a control group with the name of a sandbox that is not recorded
   kStrayNetwork,          // network plugins hold something for a sandbox that is not recorded
-  kStrayClassPlace,       // a place in a QoS class is held for one that isn't there any more
+  kStrayClassPlace,       // an ended or missing holder of a place in a QoS class
   kStrayWork,             // files that an import or pull left when it was cut off
   kNotInspected,          // couldn't be inspected: nothing is done about it
 };

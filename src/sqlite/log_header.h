@@ -40,10 +40,10 @@ struct LogHeader {
 // nullopt: SQLite would not take the header.
 std::optional<LogHeader> ParseLogHeader(absl::string_view bytes);
 
-// The reason why commits in the log of the database at `path` would be lost; empty: its header is
-// whole, or there is nothing behind it. After a power cut a new log may be shorter than its header,
-// or all zeros: SQLite writes the first commit when the header is on the disk. A log that can't be
-// read is SQLite's to report.
+// The reason why SQLite would drop the commits in the log of the database at `path`. Empty: the
+// header is whole, or no commit follows it. After a power cut a new log may be shorter than its
+// header, or all zeros, as SQLite writes no commit before the header is on the disk. SQLite itself
+// reports a log that can't be read.
 std::string FaultOfLog(const std::string& path);
 
 }  // namespace plimsoll::sqlite

@@ -122,7 +122,7 @@ std::string AfterWrite(absl::string_view file, absl::string_view text, absl::str
   return after;
 }
 
-// The texts, by file, that NoteWeights is to have after a write of `value`; none for other files.
+// The texts for NoteWeights after a write of `value`, by file; none for other files.
 std::map<std::string, std::string> WeightsAfter(const std::map<std::string, std::string>& before,
                                                 const std::string& file, absl::string_view value) {
   const auto text = before.find(file);
@@ -223,8 +223,7 @@ absl::Status SystemdCgroups::StartScope(const Place& scope, pid_t pid) {
       {"PIDs", std::vector<uint32_t>{static_cast<uint32_t>(pid)}},
       {"Slice", slice},
       {"Delegate", true},
-      // Ended before the machine's shutdown, during which no
-      // container starts.
+      // Default dependencies end the scope before the machine's shutdown.
       {"DefaultDependencies", !absl::StartsWith(scope.unit, kPauseScope)},
       {"TimeoutStopUSec", kStopTimeoutUs},
       {"CollectMode", std::string("inactive-or-failed")},

@@ -37,8 +37,8 @@ namespace plimsoll::systemd {
 // Thread-safe.
 class SystemdCgroups final : public linux::CgroupManager {
  public:
-  // `files`: of layout v2. `host`: for /sys/dev/block. `run_directory`: the mount that processes in
-  // scopes hold, which is unmounted after their end; empty: none.
+  // `files`: of layout v2. `host`: for /sys/dev/block. `run_directory`: a mount that the
+  // processes of scopes use, so the scopes end before its unmount; empty: none.
   SystemdCgroups(std::unique_ptr<linux::CgroupManager> files, std::unique_ptr<Units> units,
                  FsRoot host, std::string run_directory = "");
   ~SystemdCgroups() override;
@@ -113,8 +113,8 @@ class SystemdCgroups final : public linux::CgroupManager {
   absl::Status Tell(const Place& place, const std::vector<std::string>& files);
   absl::StatusOr<std::vector<Property>> PropertiesNow(const std::string& group,
                                                       const std::vector<std::string>& files) const;
-  // Remembers weights that aren't the kernel's defaults, before systemd is told of them: it writes
-  // when it likes, and then BFQ forgets the weights of disks. Leaves other files alone.
+  // Remembers weights other than the kernel's defaults. Called before systemd gets them: it may
+  // write at any time, and then BFQ forgets the weights of disks. Leaves other files alone.
   void NoteWeights(const std::string& group, const std::map<std::string, std::string>& texts);
   // The right text of a file: the one remembered, else the kernel's.
   absl::StatusOr<std::string> WantedText(const std::string& group, absl::string_view file) const;

@@ -46,7 +46,7 @@ constexpr int kMaxDocuments = 10'000;
 // A value takes some hundred bytes as a node, and as much again as the caller's own.
 constexpr size_t kMaxValues = 100'000;
 
-// Each alias is a copy to whoever reads the document: a megabyte of text could become any amount.
+// A reader copies an anchor's text for each alias, so a megabyte could expand without limit.
 constexpr size_t kMaxAliasedBytes = size_t{16} << 20;
 
 constexpr char kClosesNothing[] = "a closing bracket that closes nothing";

@@ -25,18 +25,17 @@ namespace plimsoll::agent {
 struct CpuReservation {
   std::optional<resources::CpuSet> cpus;
   int64_t milli = 0;
-  // The machine has CPUs beside the node's: the system has those already, and none of the node's
-  // has to be reserved.
+  // The machine has CPUs outside of the node's topology. They belong to the system, so the node
+  // needs no reserved CPUs.
   bool has_others = false;
 };
 
 // Knows the machine, and nothing of who has which CPUs: callers say which are free. Immutable.
 class StaticCpuPolicy {
  public:
-  // FAILED_PRECONDITION: a CPU without a number; nothing reserved (kubelet demands some), unless
-  // the machine has other CPUs; reserved
-  // CPUs that the machine lacks, or more than it has; options that this machine or the topology
-  // manager's policy excludes.
+  // FAILED_PRECONDITION: a CPU without a number; nothing reserved and no CPU outside of the
+  // topology (kubelet demands reserved ones in any case); reserved CPUs that the machine lacks, or
+  // more than it has; options that this machine or the topology manager's policy excludes.
   static absl::StatusOr<StaticCpuPolicy> Make(std::shared_ptr<const topology::MachineMaps> maps,
                                               const CpuReservation& reservation,
                                               const CpuOptions& options,
@@ -59,8 +58,8 @@ class StaticCpuPolicy {
                           HintChoice choice = HintChoice::kAll) const;
   // The CPUs: those of `nodes` first, packed or distributed as the options say.
   // FAILED_PRECONDITION, with kubelet's words: too few, or (full-pcpus-only) no whole number of
-  // cores; see IsSmtAlignmentError. Where nothing is reserved, the last free CPU stays for the
-  // containers that share: SharedBeside would be empty.
+  // cores; see IsSmtAlignmentError. Where nothing is reserved, the last free CPU is never
+  // exclusive: without it SharedBeside would be empty.
   absl::StatusOr<resources::CpuSet> Allocate(int64_t count, std::optional<NodeMask> nodes,
                                              const resources::CpuSet& free,
                                              const resources::CpuSet& reusable) const;

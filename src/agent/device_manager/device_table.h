@@ -36,8 +36,8 @@ class DeviceTable {
 
   // The resource has this plugin from now on. Returns the one before, which has to be closed; null:
   // none. FAILED_PRECONDITION: the resource is a configured one. RESOURCE_EXHAUSTED: kMaxPlugins
-  // serve or are expected. Below that, a full table drops the resource that would leave next of
-  // those whose plugins have gone.
+  // serve or are expected. A full table otherwise drops a resource whose plugin has disconnected:
+  // the one that would leave next.
   absl::StatusOr<std::shared_ptr<Plugin>> Put(const std::string& resource,
                                               std::shared_ptr<Plugin> plugin);
   // OK: Put would take one, as far as is known now.
@@ -75,8 +75,8 @@ class DeviceTable {
   // Null: it is another's by now.
   Entry* FindOf(const std::string& resource, const Plugin* plugin)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // The time when the resource of a plugin that has gone leaves; kNever: its plugin serves, or
-  // hasn't come yet.
+  // When the resource of a disconnected plugin leaves the table. kNever: its plugin serves, or
+  // hasn't registered yet.
   static SteadyTime EndOf(const Entry& entry);
   void DropNextToLeave() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   SteadyTime LeaveTime() const;

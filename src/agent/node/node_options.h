@@ -34,7 +34,7 @@ struct NodeOptions {
   std::string address;                        // the node's IP address; empty: the machine's first
   ResourceList system_reserved;
   ResourceList kube_reserved;
-  // Those of the node's CPUs that are among these stand for the cpu of system_reserved.
+  // reservedSystemCPUs: the number of those in the topology replaces the cpu of system_reserved.
   std::optional<resources::CpuSet> reserved_cpus;
   int64_t max_pods = 110;
   // Its filesystem is the node's ephemeral storage.

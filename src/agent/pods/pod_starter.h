@@ -69,7 +69,7 @@ class PodStarter {
   absl::Status CheckNoNamesake() const;
   // The fields of the proposals.
   absl::Status Extend(pod::PodConfigs& configs) const;
-  // Binds the container's subPaths for the run that is made next.
+  // Binds the container's subPaths for this attempt, before its creation.
   absl::Status BindSubPaths(size_t index, uint32_t attempt);
   // Of the resources that are in force. Returns the CRI's cgroup_parent.
   absl::StatusOr<std::string> MakeGroup(const PodRecord& record) const;
@@ -89,8 +89,8 @@ class PodStarter {
   const pod::Manifest& pod_;
   std::shared_ptr<const pod::Objects> objects_;
   pod::PodContext context_;
-  // The newest run of each container with subPaths that the runtime may be making, by name. A call
-  // whose answer was lost may still make it.
+  // The attempt for which a container's subPaths were bound last, by name. The runtime may still
+  // create it after an error, if the answer was lost.
   std::map<std::string, uint32_t> bound_;
   std::string completed_;  // the id of the sandbox that Complete was done for
   std::optional<pod::PodDir> dir_;

@@ -84,7 +84,7 @@ class PodWorker {
  private:
   using Pause = absl::Duration;
 
-  // Step, which makes a retry of an exception.
+  // The work of Step, which turns an exception of this into a retry.
   Next TryStep();
   // Takes the record's manifest for the step that begins.
   PodRecord Begin();

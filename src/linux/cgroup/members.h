@@ -31,8 +31,8 @@ absl::StatusOr<std::vector<pid_t>> ListThreads(const CgroupTrees& trees, const s
 absl::Status KillProcesses(const CgroupTrees& trees, CgroupTree* freezer, const std::string& group,
                            absl::Time deadline);
 
-// "processes 7, 8 are", or "3700 processes (1, 2, 3, 4, 5, ...) are": for messages,
-// which a group of any size must not lengthen.
+// "processes 7, 8 are", or "3700 processes (1, 2, 3, 4, 5, ...) are": for messages, which stay
+// short for a group of any size.
 std::string InWords(const std::vector<pid_t>& pids);
 
 // See CgroupManager::Remove. Removes nothing while there are processes, but gives those about to

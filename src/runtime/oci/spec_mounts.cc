@@ -112,9 +112,9 @@ bool SharesCgroupNamespace(const SpecInput& input) {
          own.st_dev == named.st_dev && own.st_ino == named.st_ino;
 }
 
-// In the machine's cgroup namespace a new mount of cgroup2 would set the options of the machine's
-// own (nsdelegate, memory_recursiveprot) to its, none: they belong to the one superblock
-// (Documentation/admin-guide/cgroup-v2.rst, "Mounting"). So the machine's mount is bound.
+// Binds the machine's cgroup2 for a container in the machine's cgroup namespace. A new mount there
+// would clear the machine's options (nsdelegate, memory_recursiveprot), which belong to the one
+// superblock (Documentation/admin-guide/cgroup-v2.rst, "Mounting").
 cdi::Mount BoundIfShared(const SpecInput& input, cdi::Mount standard) {
   if (standard.type != "cgroup" || !SharesCgroupNamespace(input)) return standard;
   standard.type = "bind";
