@@ -434,7 +434,8 @@ void AgentPods::Reconcile(Preferences& preferences) {
         continue;  // the same pod, or its end brings this here again
       }
       const size_t asked = preferences.questions();
-      const absl::Status status = WithFailures([&] {
+      // clang 14 captures no structured bindings by default.
+      const absl::Status status = WithFailures([&, &key = key, &wanted = wanted, &file = file] {
         mutex_.AssertHeld();
         return Take({{key, wanted}}, file, preferences);
       });
