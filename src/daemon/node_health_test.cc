@@ -148,7 +148,7 @@ TEST_F(NodeHealthTest, AStateDirectoryThatIsReadOnlyIsToldUntilItIsWritable) {
       HasSubstr(absl::StrCat("StateReadOnly: the file system of the state directory ", state)));
   ASSERT_EQ(mount(nullptr, state.c_str(), nullptr, kFlags, nullptr), 0);
   EXPECT_TRUE(health_->RuntimeReady().ok()) << health_->RuntimeReady();
-  // A full disk is told as such.
+  // A full disk is reported as such.
   EXPECT_FALSE(dir_.root().ReplaceFile("state/all", std::string(128 << 10, 'x')).ok());
   const UniqueFd file(open((state + "/rest").c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
   const std::string block(4096, 'x');

@@ -534,7 +534,7 @@ TEST(OpenBelow, AFilterThatRefusesOpenat2IsNoticed) {
   }
 }
 
-// Mounts are told apart by statx(2), by /proc where that is missing too, and else not at all.
+// Mounts are distinguished by statx(2), else by /proc, else not at all.
 TEST(OpenBelow, TheWalkKnowsMountsWithoutStatx) {
   if (geteuid() != 0) GTEST_SKIP() << "needs root";
   TestDir dir;

@@ -292,7 +292,7 @@ absl::Status EngineImpl::StopSandboxLocked(const std::shared_ptr<Sandbox>& sandb
       CheckTransition(sandbox->id, sandbox->record.state, SandboxState::kNotReady));
   sandbox->record.state = SandboxState::kNotReady;
   sandbox->unsaved = true;
-  // Told even if it can't be saved: no process of it runs, and the next daemon would find that.
+  // Reported even if it can't be saved: no process of it runs, and the next daemon would find that.
   parts_.options.events->Add(EventType::kSandboxStopped, sandbox->record,
                              FullName(sandbox->record.spec));
   return absl::OkStatus();

@@ -324,7 +324,7 @@ TEST_F(SystemdCgroupsTest, WhatSystemdRoundsIsWrittenAgain) {
   EXPECT_EQ(Get("cpu.max"), "30000 100000") << "whose exact value is systemd's own";
 }
 
-// systemd writes a default weight at any moment after it was told one, and BFQ then forgets those
+// systemd writes a default weight at any moment after it got one, and BFQ then forgets those
 // of disks.
 TEST_F(SystemdCgroupsTest, WeightsOfDisksOutliveWhatSystemdWrites) {
   const std::string wiped = "default 100\n";

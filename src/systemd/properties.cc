@@ -266,7 +266,7 @@ std::vector<std::string> InexactFiles(const std::vector<std::string>& files, Fil
   const auto told = WeightsToTell(read);
   const auto wanted = ParseWeights(kBfqWeightFile, *bfq);
   if (!told.ok() || !wanted.ok()) return inexact;
-  // Disks are lost for a moment, or for good where systemd can't be told of one.
+  // Disks are lost for a moment, or for good where systemd has no property for one.
   if (!(*told)->devices.empty() || ToBfq((*told)->all.value_or(100)) != wanted->all.value_or(100)) {
     inexact.emplace_back(kBfqWeightFile);
   }

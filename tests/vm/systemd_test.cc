@@ -314,7 +314,7 @@ TEST_F(SystemdTest, ADisksWeightAndRatesAreKept) {
       {"io.max", absl::StrCat(disk, " rbps=1048576 wbps=max riops=max wiops=max")}};
   ExpectKept(absl::StrCat(slice, "/", unit), values);
   EXPECT_EQ(Property(unit, "IODeviceWeight"), absl::StrCat("/dev/block/", disk, " 2300"));
-  // Without the daemon systemd keeps what it was told.
+  // Without the daemon systemd keeps its properties.
   Run({"systemctl", "stop", "plimsolld"});
   Run({"systemctl", "daemon-reload"});
   for (const auto& [file, value] : values) {

@@ -236,7 +236,7 @@ TEST_F(CrunRuntimeTest, LocalhostSeccomp) {
   EXPECT_THAT(log, HasSubstr("touched"));
 }
 
-// The filter is in force before the program is executed.
+// The filter applies before the program is executed.
 TEST_F(CrunRuntimeTest, ASeccompProfileThatKillsAllIsARefusal) {
   ASSERT_TRUE(machine_->dir()
                   .root()

@@ -84,7 +84,7 @@ class DeviceNodes {
     nodes_.Add(std::move(node));
   }
   void AddRule(Json rule) { rules_.Add(std::move(rule)); }
-  // Removes a node and its rule, with which the container could make it anew; the rule stays if
+  // Removes a node and its rule, with which the container could make it again; the rule stays if
   // another node is the same device.
   void Remove(const std::string& path) {
     std::vector<std::string> unused;
