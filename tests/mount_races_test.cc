@@ -1,16 +1,13 @@
 // A container swaps a name of its volume for a symbolic link in a loop: what was checked is what is
 // mounted, labelled and written to, never what the name leads to a moment later.
-#include <fcntl.h>
-#include <stdio.h>
 #include <sys/mount.h>
 #include <unistd.h>
 
-#include <atomic>
 #include <functional>
-#include <thread>
 
 #include "absl/cleanup/cleanup.h"
 #include "absl/strings/str_cat.h"
+#include "base/swap_loop_for_test.h"
 #include "harness/kernel.h"
 #include "harness/node.h"
 #include "linux/mounts.h"
@@ -24,30 +21,6 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 
 constexpr absl::Duration kAttack = absl::Seconds(4);
-
-// Exchanges pairs of names as fast as it can, until destroyed.
-class Swapper {
- public:
-  explicit Swapper(std::vector<std::pair<std::string, std::string>> pairs)
-      : pairs_(std::move(pairs)), thread_([this] { Run(); }) {}
-  ~Swapper() {
-    stop_ = true;
-    thread_.join();
-  }
-
- private:
-  void Run() {
-    while (!stop_) {
-      for (const auto& [one, other] : pairs_) {
-        EXPECT_EQ(renameat2(AT_FDCWD, one.c_str(), AT_FDCWD, other.c_str(), RENAME_EXCHANGE), 0);
-      }
-    }
-  }
-
-  const std::vector<std::pair<std::string, std::string>> pairs_;
-  std::atomic<bool> stop_ = false;
-  std::thread thread_;
-};
 
 class MountRacesTest : public NodeTest {
  protected:
@@ -109,7 +82,8 @@ TEST_F(MountRacesTest, TheDirectoryThatWasCheckedIsMounted) {
   AddMount(&config, volume_ + "/d", "/v")->set_propagation(cri::PROPAGATION_HOST_TO_CONTAINER);
   AddMount(&config, volume_ + "/f", "/f")->set_propagation(cri::PROPAGATION_HOST_TO_CONTAINER);
   const std::string pod = RunPod();
-  const Swapper swapper({{volume_ + "/d", volume_ + "/e"}, {volume_ + "/f", volume_ + "/g"}});
+  const SwapLoopForTest directories(volume_, "d", "e");
+  const SwapLoopForTest files(volume_, "f", "g");
   const int made = Attack(pod, config, [&](const std::string& id) {
     ASSERT_TRUE(TryStart(id).ok());
     AwaitExit(id);
@@ -128,7 +102,7 @@ TEST_F(MountRacesTest, AVolumeWithMappedIdsIsMountedWhateverItsNameLeadsTo) {
     ids->set_length(65536);
   }
   const std::string pod = RunPod();
-  const Swapper swapper({{volume_ + "/d", volume_ + "/e"}});
+  const SwapLoopForTest swaps(volume_, "d", "e");
   int refused = 0;
   const absl::Time end = absl::Now() + kAttack;
   for (uint32_t attempt = 0; absl::Now() < end; ++attempt) {
@@ -156,7 +130,7 @@ TEST_F(MountRacesTest, ALogStaysInItsDirectory) {
   config.mutable_metadata()->set_name("another");
   config.set_log_path("web/1.log");
   {
-    const Swapper swapper({{logs + "/pod", logs + "/link"}});
+    const SwapLoopForTest swaps(logs, "pod", "link");
     int reopened = 0;
     const int made = Attack(pod, config, [&](const std::string&) {
       cri::ReopenContainerLogRequest request;

@@ -8,6 +8,8 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "base/swap_loop_for_test.h"
 #include "gmock/gmock.h"
 #include "google/protobuf/text_format.h"
 #include "harness/cgroup_layout.h"
@@ -156,6 +158,31 @@ TEST_F(NriAdjustTest, CdiDevices) {
                   .ok());
   const std::string id = StartAdjusted(R"(CDI_devices { name: "plimsoll-test.com/card=0" })");
   EXPECT_EQ(ExecOutput(id, "echo $CARD; head -c 2 /dev/card | wc -c"), "0\n2\n");
+}
+
+// A source that is looked at twice is a directory at one look and a file at the next, and no mount.
+TEST_F(NriAdjustTest, TheSourceOfAMountIsOpenedOnce) {
+  const std::string volume = nri_files_.path() + "/volume";
+  ASSERT_TRUE(nri_files_.root().MakeDirs("cdi", 0755).ok());
+  ASSERT_TRUE(nri_files_.root().MakeDirs("volume/d", 0755).ok());
+  ASSERT_TRUE(nri_files_.root().ReplaceFile("volume/f", "", 0644).ok());
+  ASSERT_TRUE(
+      nri_files_.root()
+          .ReplaceFile("cdi/volume.json",
+                       absl::StrCat(R"({"cdiVersion": "0.7.0", "kind": "plimsoll-test.com/volume",
+      "devices": [{"name": "0", "containerEdits": {"mounts": [{"hostPath": ")",
+                                    volume, R"(/d", "containerPath": "/device"}]}}]})"),
+                       0644)
+          .ok());
+  const std::string adjustment =
+      absl::StrCat(R"(mounts { destination: "/given" type: "bind" options: ["rbind"] source: ")",
+                   volume, R"(/d" } CDI_devices { name: "plimsoll-test.com/volume=0" })");
+  const SwapLoopForTest swaps(volume, "d", "f");
+  const absl::Time end = absl::Now() + absl::Seconds(4);
+  while (absl::Now() < end && !HasFailure()) {
+    const std::string id = StartAdjusted(adjustment, "test -e /given && test -e /device");
+    EXPECT_EQ(AwaitExit(id).exit_code(), 0);
+  }
 }
 
 TEST_F(NriAdjustTest, HooksRun) {

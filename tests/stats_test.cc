@@ -164,7 +164,8 @@ TEST_F(StatsTest, ListsAloneSeeWhatContainersHaveWritten) {
     EXPECT_LT(each.used_bytes().value(), bytes + kMiB);
     EXPECT_EQ(each.inodes_used().value(), inodes);
     EXPECT_GT(each.timestamp(), first.writable_layer().timestamp());
-    EXPECT_EQ(each.fs_id().mountpoint(), node_.state_directory() + "/containers");
+    EXPECT_EQ(each.fs_id().mountpoint(), node_.state_directory() + "/images")
+        << "the images' file system, by the name that ImageFsInfo gives it";
   }
 }
 

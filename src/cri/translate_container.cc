@@ -225,8 +225,9 @@ absl::Status AddCdiDevices(const v1::ContainerConfig& config, runtime::Container
   const auto annotated =
       cdi::DevicesInAnnotations({config.annotations().begin(), config.annotations().end()});
   if (!annotated.ok()) return Annotate(annotated.status(), "config");
+  std::set<std::string> known(spec->cdi_devices.begin(), spec->cdi_devices.end());
   for (const std::string& device : *annotated) {
-    if (!absl::c_linear_search(spec->cdi_devices, device)) spec->cdi_devices.push_back(device);
+    if (known.insert(device).second) spec->cdi_devices.push_back(device);
   }
   return absl::OkStatus();
 }

@@ -11,6 +11,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
+#include "absl/time/clock.h"
+#include "base/swap_loop_for_test.h"
 #include "harness/kernel.h"
 #include "harness/node.h"
 
@@ -245,6 +247,35 @@ TEST_F(SelinuxTest, WhatTheSystemLivesInIsNotRelabelled) {
   EXPECT_EQ(refused.error_code(), grpc::StatusCode::INVALID_ARGUMENT);
   EXPECT_THAT(refused.error_message(), HasSubstr("/etc is not relabelled"));
   EXPECT_EQ(LabelOf("/etc"), kSystemFile);
+}
+
+// Each creation labels the volume, or is refused for what its name leads to: nothing in between.
+TEST_F(SelinuxTest, NorIsItWhileTheVolumesNameIsSwapped) {
+  const std::string volume = Volume("swapped/volume");
+  ASSERT_EQ(symlink("/etc", (node_.directory() + "/swapped/link").c_str()), 0);
+  cri::ContainerConfig config = Sleeper();
+  Add(&config, volume, true);
+  const std::string pod = RunPod();
+  const SwapLoopForTest swaps(node_.directory() + "/swapped", "volume", "link");
+  int made = 0;
+  int refused = 0;
+  const absl::Time end = absl::Now() + absl::Seconds(20);
+  for (uint32_t attempt = 0; absl::Now() < end && !HasFailure(); ++attempt) {
+    config.mutable_metadata()->set_attempt(attempt);
+    std::string id;
+    const grpc::Status status = TryCreate(pod, config, &id);
+    if (status.ok()) {
+      ++made;
+      EXPECT_TRUE(RemoveContainer(id).ok());
+    } else {
+      ++refused;
+      EXPECT_THAT(status.error_message(), HasSubstr("/etc is not relabelled"));
+    }
+    EXPECT_EQ(LabelOf("/etc"), kSystemFile);
+    EXPECT_EQ(LabelOf("/etc/passwd"), kSystemFile);
+  }
+  EXPECT_GT(made, 0);
+  EXPECT_GT(refused, 0);
 }
 
 constexpr char kTryVolume[] =

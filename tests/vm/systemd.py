@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
 """Boots the virtual machine with systemd as process 1 and runs plimsolld as packaging/ has it; then
-once more, to power it off with pods that ignore SIGTERM.
+once more, to power it off with pods that ignore SIGTERM, and twice on one disk, with the plug pulled
+between the boots.
 
     tests/vm/systemd.py --build build/dev [--filter PATTERN]
 
-systemd_test.cc says what has to hold. What the machine left is in BUILD/vm/systemd/results and poweroff.
+systemd_test.cc says what has to hold. What the boots left is in BUILD/vm/systemd/results, poweroff,
+Before and After.
 """
 
 import argparse
@@ -16,6 +18,7 @@ import job
 import vm
 
 POWER_OFF = "PowerOffTest.*"
+PULLED_PLUG = "PulledPlugTest."
 # Pods' 30 s, and the emulated machine's own time.
 POWER_OFF_LIMIT = 75
 
@@ -51,18 +54,28 @@ def main():
     build = arguments.build.resolve()
     directory = build / "vm/systemd"
     program = job.program(build, "systemd")
-    kernel = job.make_disk(build, directory, [program], job.SYSTEMD_TOOLS, systemd=True)
+    kernel = job.make_disk(build, directory, [program], [*job.SYSTEMD_TOOLS, "mke2fs"],
+                           ["/etc/mke2fs.conf"], systemd=True)
     unit = job.HERE.parents[1] / "packaging/plimsolld.service.in"
+    disk = directory / "disk.img"
+    disk.unlink(missing_ok=True)
 
-    def options(results, tests):
+    def options(results, tests, disk_file=None):
+        state = [] if disk_file is None else ["/dev/vdb"]
         return vm.Options(
             kernel=kernel, images=directory, results=directory / results,
-            job=job.HERE / "systemd_job", add=[unit],
-            arguments=[str(build / "bin"), program, tests],
+            job=job.HERE / "systemd_job", add=[unit], disk_file=disk_file,
+            arguments=[str(build / "bin"), program, tests, *state],
             append=[*job.SYSTEMD_ARGUMENTS, "systemd.show_status=1"], timeout=arguments.timeout)
 
-    status = vm.run(options("results", f"{arguments.filter}-{POWER_OFF}"))
-    return status if power_off(options("poweroff", POWER_OFF)) else max(status, 1)
+    status = vm.run(options("results", f"{arguments.filter}-{POWER_OFF}:{PULLED_PLUG}*"))
+    if not power_off(options("poweroff", POWER_OFF)):
+        status = max(status, 1)
+    status = max(status, vm.run(options("Before", PULLED_PLUG + "Before", disk),
+                                until="pull the plug\n"))
+    status = max(status, vm.run(options("After", PULLED_PLUG + "After", disk)))
+    disk.unlink()
+    return status
 
 
 if __name__ == "__main__":

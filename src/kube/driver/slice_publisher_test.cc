@@ -94,6 +94,15 @@ class SlicePublisherTest : public testing::Test {
     ASSERT_TRUE(WaitUntil([&] { return api_.watches() == 1; }));
     publisher_->SetDevices({});
     ASSERT_TRUE(WaitUntil([&] { return AllSlices().empty(); }));
+    // The publisher counts a write once it has the answer.
+    ASSERT_TRUE(WaitUntil([&] { return publisher_->writes() == WritesOfTheServer(); }));
+  }
+  uint64_t WritesOfTheServer() const {
+    uint64_t writes = 0;
+    for (const ApiRequest& each : api_.requests()) {
+      writes += each.method != "GET" && each.method != "WATCH" ? 1 : 0;
+    }
+    return writes;
   }
 
   OldServer api_;
