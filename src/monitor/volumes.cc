@@ -18,11 +18,9 @@
 
 #include "lookup/open_below.h"
 #include "monitor/fail.h"
+#include "monitor/mount_call.h"
 #include "monitor/pipe.h"
 #include "monitor/protocol.h"
-
-// <sys/mount.h> and <linux/mount.h> don't go together in glibc 2.36.
-extern "C" int mount(const char*, const char*, const char*, unsigned long, const void*);
 
 namespace plimsoll::monitor {
 namespace {
