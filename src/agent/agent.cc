@@ -190,16 +190,24 @@ class AgentImpl : public Agent {
     AgentPods* const pods = place_.get();
     news_ = std::make_unique<RuntimeNews>(
         std::move(events), std::move(lists), RuntimeNews::Pace(),
-        [pods](const std::string& uid) { pods->Wake(uid); },
-        [this, pods](const absl::Status& status) {
-          node_->node().SetRuntimeTrouble(std::string(status.message()));
-          if (status.ok()) {
-            log_->Write(LogLevel::kInfo, "runtime answers");
-            pods->WakeAll();
-          } else {
-            Warn(absl::StrCat("runtime does not answer: ", status.message()));
-          }
-        });
+        RuntimeNews::Hooks{
+            .changed = [pods](const std::string& uid) { pods->Wake(uid); },
+            .answers =
+                [this, pods](const absl::Status& status) {
+                  node_->node().SetRuntimeTrouble(std::string(status.message()));
+                  if (status.ok()) {
+                    log_->Write(LogLevel::kInfo, "runtime answers");
+                    pods->WakeAll();
+                  } else {
+                    Warn(absl::StrCat("runtime does not answer: ", status.message()));
+                  }
+                },
+            .unreadable =
+                [this] {
+                  Warn(
+                      "runtime sent an event that can't be decoded (GetContainerEvents): lists "
+                      "find what has changed, and the events are asked for again");
+                }});
     return absl::OkStatus();
   }
 

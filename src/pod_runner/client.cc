@@ -7,6 +7,7 @@
 #include "absl/strings/strip.h"
 #include "pod_runner/connection.h"
 #include "pod_runner/hint.h"
+#include "pod_runner/read_stream.h"
 #include "pod_runner/to_cri.h"
 
 namespace plimsoll::pod {
@@ -234,12 +235,7 @@ absl::Status Client::WatchContainers(
   const CallWatch::Call call(connection_->streams(), [&context] { context.TryCancel(); });
   const auto reader =
       connection_->runtime_stub().GetContainerEvents(&context, cri::GetEventsRequest());
-  cri::ContainerEventResponse message;
-  bool enough = false;
-  while (!enough && reader->Read(&message)) enough = !event(message);
-  if (enough) context.TryCancel();
-  const absl::Status status = FromGrpc(reader->Finish());
-  return enough ? absl::OkStatus() : status;
+  return ReadStream(context, *reader, event);
 }
 
 absl::StatusOr<cri::ExecSyncResponse> Client::ExecSync(const std::string& id,
@@ -333,12 +329,7 @@ absl::Status Client::WatchTopology(
   if (!metadata.empty()) context.AddMetadata(metadata, "1");
   const CallWatch::Call call(connection_->streams(), [&context] { context.TryCancel(); });
   const auto reader = connection_->runtime_stub().GetDynamicRuntimeConfig(&context, {});
-  cri::DynamicRuntimeConfigResponse message;
-  bool enough = false;
-  while (!enough && reader->Read(&message)) enough = !topology(message);
-  if (enough) context.TryCancel();
-  const absl::Status status = FromGrpc(reader->Finish());
-  return enough ? absl::OkStatus() : status;
+  return ReadStream(context, *reader, topology);
 }
 
 absl::StatusOr<node::DaemonStatusResponse> OwnCalls::DaemonStatus() {
@@ -385,12 +376,7 @@ absl::Status OwnCalls::ListEvents(uint64_t since, bool follow,
   request.set_since(since);
   request.set_follow(follow);
   const auto reader = connection_.node_stub().ListEvents(&context, request);
-  node::Event message;
-  bool enough = false;
-  while (!enough && reader->Read(&message)) enough = !event(message);
-  if (enough) context.TryCancel();
-  const absl::Status status = FromGrpc(reader->Finish());
-  return enough ? absl::OkStatus() : status;
+  return ReadStream(context, *reader, event);
 }
 
 absl::Status UpdateCalls::PodClasses(const cri::UpdatePodSandboxConfigRequest& request) {

@@ -3,6 +3,8 @@
 #include <chrono>
 #include <optional>
 
+#include "pod_runner/read_stream.h"
+
 namespace plimsoll::pod {
 namespace {
 
@@ -78,13 +80,13 @@ absl::StatusOr<node::ImageProgress::Done> Connection::Follow(const Request& requ
   SetDeadline(context, kTransferSeconds);
   const CallWatch::Call call(&watch_, [&context] { context.TryCancel(); });
   const auto reader = Open(*node_, context, request);
-  node::ImageProgress message;
   std::optional<node::ImageProgress::Done> done;
-  while (reader->Read(&message)) {
+  const auto follow = [&](const node::ImageProgress& message) {
     if (message.has_progress() && progress) progress(message.progress());
     if (message.has_done()) done = message.done();
-  }
-  PLIMSOLL_RETURN_IF_ERROR(FromGrpc(reader->Finish()));
+    return true;
+  };
+  PLIMSOLL_RETURN_IF_ERROR(ReadStream<node::ImageProgress>(context, *reader, follow));
   if (!done) return absl::InternalError("the daemon ended the transfer without a result");
   return *std::move(done);
 }

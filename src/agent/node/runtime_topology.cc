@@ -19,9 +19,12 @@ class CriTopology : public RuntimeTopology {
     return absl::StrCat(version.runtime_name(), "://", version.runtime_version());
   }
   absl::Status Follow(const OnTold& told) override {
-    return client_->WatchTopology("", [&](const pod::cri::DynamicRuntimeConfigResponse& message) {
+    const auto on_message = [&](const pod::cri::DynamicRuntimeConfigResponse& message) {
       return told(topology::TopologyFrom(message.resource_topology()));
-    });
+    };
+    const absl::Status end = client_->WatchTopology("", on_message);
+    if (absl::IsDataLoss(end)) told(end);
+    return end;
   }
   void Stop() override { client_->Abandon(); }
 

@@ -18,8 +18,8 @@ class RuntimeTopology {
   virtual ~RuntimeTopology() = default;
   // The runtime's name and version, "containerd://1.6.20".
   virtual absl::StatusOr<std::string> Version() = 0;
-  // Called with each message; an error is a message that is no topology. False: the stream is to
-  // end.
+  // Called with each message; an error is a message that is no topology, DATA_LOSS one that can't
+  // be decoded, after which the stream ends. False: the stream is to end.
   using OnTold = std::function<bool(absl::StatusOr<topology::Topology>)>;
   // Returns the reason of the stream's end, UNIMPLEMENTED if the runtime has no such call. A stream
   // that either side ended without an error gives OK.

@@ -3,6 +3,8 @@
 
 #include <grpcpp/grpcpp.h>
 
+#include <atomic>
+#include <chrono>
 #include <memory>
 #include <string>
 #include <thread>
@@ -15,11 +17,13 @@
 #include "cri/runtime/v1/api.grpc.pb.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "pod_runner/raw_stream_for_test.h"
 
 namespace plimsoll::agent {
 namespace {
 
 namespace cri = ::runtime::v1;
+using ::testing::Contains;
 using ::testing::HasSubstr;
 
 // As containerd 1.6: every call but Version is UNIMPLEMENTED.
@@ -52,6 +56,37 @@ class TellingRuntime : public OtherRuntime {
   std::string capacity = "3Gi";
 };
 
+// Its first stream tells a topology and then bytes that are no message. Each later one tells the
+// topology once `goes_on`.
+class BrokenRuntime
+    : public cri::RuntimeService::WithRawCallbackMethod_GetDynamicRuntimeConfig<OtherRuntime> {
+ public:
+  grpc::ServerWriteReactor<grpc::ByteBuffer>* GetDynamicRuntimeConfig(
+      grpc::CallbackServerContext*, const grpc::ByteBuffer*) override {
+    pod::RawStream stream;
+    if (!is_broken_ || goes_on) stream.messages.push_back(TopologyBytes());
+    if (!is_broken_.exchange(true)) stream.messages.push_back("\xff\xff\xff\xff");
+    return new pod::RawStreamWriter(std::move(stream));
+  }
+  std::atomic<bool> goes_on = false;
+
+ private:
+  // Of a node of one zone.
+  static std::string TopologyBytes() {
+    cri::DynamicRuntimeConfigResponse response;
+    auto* zone = response.mutable_resource_topology()->add_zones();
+    zone->set_name("all");
+    for (const auto& [name, capacity] : {std::pair("cpu", "4"), {"memory", "3Gi"}}) {
+      auto* resource = zone->add_resources();
+      resource->set_name(name);
+      resource->mutable_capacity()->set_string(capacity);
+    }
+    return response.SerializeAsString();
+  }
+
+  std::atomic<bool> is_broken_ = false;
+};
+
 class RuntimeTopologyTest : public ::testing::Test {
  protected:
   void Serve(grpc::Service* service) {
@@ -66,6 +101,7 @@ class RuntimeTopologyTest : public ::testing::Test {
   const std::string address_ = "unix://" + dir_.path() + "/socket";
   OtherRuntime other_;
   TellingRuntime telling_;
+  BrokenRuntime broken_;
   std::unique_ptr<grpc::Server> server_;
   std::unique_ptr<RuntimeTopology> runtime_;
 };
@@ -107,6 +143,35 @@ TEST_F(RuntimeTopologyTest, AMessageThatIsNoTopologyIsOneAllTheSame) {
       })
       .IgnoreError();
   EXPECT_THAT(why, HasSubstr("zone \"all\", resource \"memory\""));
+}
+
+// KEP-5224, "GetDynamicRuntimeConfig": the node is NotReady until a message can be used again.
+TEST_F(RuntimeTopologyTest, AMessageThatCannotBeDecodedMakesTheNodeNotReady) {
+  Serve(&broken_);
+  std::vector<std::string> events;
+  absl::Mutex mutex;
+  NodeHooks hooks;
+  hooks.on_event = [&](const NodeEvent& event) {
+    const absl::MutexLock lock(&mutex);
+    events.push_back(event.message);
+  };
+  auto view = NodeView::Start(
+      {.name = "edge", .state_directory = dir_.path()},
+      {.host = *FsRoot::Open("/"), .runtime = std::move(runtime_), .hooks = std::move(hooks)});
+  ASSERT_TRUE(view.ok()) << view.status();
+  EXPECT_TRUE((*view)->AwaitFirst()) << (*view)->State().message;
+  EXPECT_TRUE(WaitUntil([&] { return !(*view)->State().ready; }));
+  EXPECT_EQ((*view)->State().reason, "TopologyUnusable");
+  EXPECT_THAT((*view)->State().message, HasSubstr("can't be decoded"));
+  EXPECT_EQ((*view)->State().capacity.at("cpu").Value(), 4);
+  {
+    const absl::MutexLock lock(&mutex);
+    EXPECT_THAT(events, Contains(HasSubstr("can't be decoded")));
+  }
+  broken_.goes_on = true;
+  server_->Shutdown(std::chrono::system_clock::now());  // as a runtime that is restarted
+  Serve(&broken_);
+  EXPECT_TRUE(WaitUntil([&] { return (*view)->State().ready; })) << (*view)->State().message;
 }
 
 TEST_F(RuntimeTopologyTest, WithoutTheCallItIsUnimplemented) {

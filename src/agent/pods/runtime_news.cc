@@ -26,13 +26,11 @@ std::string UidOf(const Object& object) {
 }  // namespace
 
 RuntimeNews::RuntimeNews(std::unique_ptr<pod::Client> events, std::unique_ptr<pod::Client> lists,
-                         Pace pace, std::function<void(const std::string&)> changed,
-                         std::function<void(const absl::Status&)> answers)
+                         Pace pace, Hooks hooks)
     : events_(std::move(events)),
       lists_(std::move(lists)),
       pace_(pace),
-      changed_(std::move(changed)),
-      answers_(std::move(answers)),
+      hooks_(std::move(hooks)),
       event_thread_([this] { FollowEvents(); }),
       list_thread_([this] { FollowLists(); }) {}
 
@@ -72,15 +70,18 @@ void RuntimeNews::FollowEvents() {
     turned_.notify_all();
   };
   absl::Duration pause;
+  bool is_told = false;
   do {
     expect_stream(SteadyAfter(pace_.open_stream));
     const absl::Status status =
         events_->WatchContainers([&](const cri::ContainerEventResponse& event) {
+          is_told = false;
           expect_stream(SteadyNow());
-          changed_(event.pod_sandbox_status().metadata().uid());
+          hooks_.changed(event.pod_sandbox_status().metadata().uid());
           return true;
         });
     expect_stream(kNever);
+    if (absl::IsDataLoss(status) && !std::exchange(is_told, true)) hooks_.unreadable();
     pause = absl::IsUnimplemented(status) ? kAskAgain : kReconnect;
   } while (Rest(pause));
 }
@@ -108,15 +109,15 @@ void RuntimeNews::FollowLists() {
     if (lists_->abandoned()) return;
     if (told != now.status().code()) {
       told = now.status().code();
-      answers_(now.status());
+      hooks_.answers(now.status());
     }
     if (!now.ok()) continue;
     for (const auto& [uid, text] : *now) {
       const auto it = last.find(uid);
-      if (it == last.end() || it->second != text) changed_(uid);
+      if (it == last.end() || it->second != text) hooks_.changed(uid);
     }
     for (const auto& [uid, text] : last) {
-      if (!now->contains(uid)) changed_(uid);
+      if (!now->contains(uid)) hooks_.changed(uid);
     }
     last = *std::move(now);
   } while (has_stream && told == absl::StatusCode::kOk ? RestByStream(pace_.with_events)

@@ -28,12 +28,18 @@ class RuntimeNews {
     absl::Duration with_events = absl::Seconds(30);
     absl::Duration open_stream = absl::Seconds(2);  // without an event until it counts as there
   };
-  // `changed` gets a pod's uid, from threads of this object. `answers`: the runtime answers again,
-  // or for the first time, or with OK's opposite fails to; called at each change of that. Each
-  // client serves this alone.
+  // Called from threads of this object.
+  struct Hooks {
+    std::function<void(const std::string& uid)> changed;
+    // The runtime answers again, or for the first time, or with OK's opposite fails to; called at
+    // each change of that.
+    std::function<void(const absl::Status&)> answers;
+    // An event that can't be decoded ended the stream; called once until an event can be read.
+    std::function<void()> unreadable;
+  };
+  // Each client serves this alone.
   RuntimeNews(std::unique_ptr<pod::Client> events, std::unique_ptr<pod::Client> lists, Pace pace,
-              std::function<void(const std::string& uid)> changed,
-              std::function<void(const absl::Status&)> answers);
+              Hooks hooks);
   ~RuntimeNews();
   RuntimeNews(const RuntimeNews&) = delete;
   RuntimeNews& operator=(const RuntimeNews&) = delete;
@@ -54,8 +60,7 @@ class RuntimeNews {
   const std::unique_ptr<pod::Client> events_;
   const std::unique_ptr<pod::Client> lists_;
   const Pace pace_;
-  const std::function<void(const std::string&)> changed_;
-  const std::function<void(const absl::Status&)> answers_;
+  const Hooks hooks_;
   std::mutex mutex_;
   // The standard library's: its waits use the monotonic clock.
   std::condition_variable turned_;

@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 
+#include <atomic>
 #include <set>
 #include <vector>
 
@@ -19,16 +20,17 @@ constexpr RuntimeNews::Pace kFast = {
 class RuntimeNewsTest : public PodsTest {
  protected:
   void Start(RuntimeNews::Pace pace) {
-    news_ = std::make_unique<RuntimeNews>(
-        OpenClient(), OpenClient(), pace,
-        [this](const std::string& uid) {
-          const absl::MutexLock lock(&mutex_);
-          changed_.insert(uid);
-        },
-        [this](const absl::Status& status) {
-          const absl::MutexLock lock(&mutex_);
-          answers_.push_back(status.ok());
-        });
+    RuntimeNews::Hooks hooks;
+    hooks.changed = [this](const std::string& uid) {
+      const absl::MutexLock lock(&mutex_);
+      changed_.insert(uid);
+    };
+    hooks.answers = [this](const absl::Status& status) {
+      const absl::MutexLock lock(&mutex_);
+      answers_.push_back(status.ok());
+    };
+    hooks.unreadable = [this] { ++unreadable_; };
+    news_ = std::make_unique<RuntimeNews>(OpenClient(), OpenClient(), pace, std::move(hooks));
   }
   bool HasChanged(const std::string& uid) {
     return WaitUntil([&] {
@@ -52,6 +54,7 @@ class RuntimeNewsTest : public PodsTest {
   absl::Mutex mutex_;
   std::set<std::string> changed_ ABSL_GUARDED_BY(mutex_);
   std::vector<bool> answers_ ABSL_GUARDED_BY(mutex_);
+  std::atomic<int> unreadable_ = 0;
   std::unique_ptr<RuntimeNews> news_;  // last: its threads use the above
 };
 
@@ -95,6 +98,16 @@ TEST_F(RuntimeNewsTest, AStreamThatEndsIsFollowedByAList) {
   cri_.AddSandbox(SandboxOf("a"));
   cri_.script().Release("GetContainerEvents");
   EXPECT_TRUE(HasChanged("a"));
+}
+
+TEST_F(RuntimeNewsTest, AnEventThatCannotBeDecodedIsToldOnceAndListsGoOn) {
+  cri_.script().Fail("GetContainerEvents", grpc::StatusCode::DATA_LOSS, "not an event");
+  Start(kFast);
+  cri_.AddSandbox(SandboxOf("a"));
+  EXPECT_TRUE(HasChanged("a"));
+  EXPECT_TRUE(WaitUntil([&] { return cri_.script().Count("GetContainerEvents") >= 2; }))
+      << "the stream is asked for again";
+  EXPECT_EQ(unreadable_, 1);
 }
 
 TEST_F(RuntimeNewsTest, ALostAnswerIsToldAndSoIsItsReturn) {

@@ -93,7 +93,7 @@ TEST(Policies, VariablesAreDeclaredBeforeTheirUse) {
   for (const auto& [name, document] : Documents(Printed(Policies()))) {
     if (!absl::EndsWith(document["kind"].as<std::string>(), "AdmissionPolicy")) continue;
     std::set<std::string> declared;
-    const auto check = [&](const std::string& text) {
+    const auto check = [&, name = name](const std::string& text) {
       for (std::sregex_iterator at(text.begin(), text.end(), use), end; at != end; ++at) {
         EXPECT_TRUE(declared.contains((*at)[1])) << name << ": variables." << (*at)[1];
       }
