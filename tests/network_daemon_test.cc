@@ -59,6 +59,7 @@ TEST_F(NetworkDaemonTest, ADelThatFailsFailsTheStopUntilItIsMended) {
     EXPECT_THAT(status.error_message(),
                 HasSubstr("network test: plugin odd DEL: the zone is away; zone-7 (code 11)"));
     ExpectKept(pod);
+    EXPECT_EQ(PodStatus(pod).state(), cri::SANDBOX_NOTREADY) << "nothing of it runs";
   }
   EXPECT_FALSE(RemovePod(pod).ok());
   // The next daemon has to do it as well.
@@ -194,6 +195,24 @@ TEST_F(NetworkOutageTest, APodWithAHostPortComesBackAfterIt) {
   const std::string next = RunPod(InFastLane(pod, 2));
   EXPECT_TRUE(Eventually([&] { return Leases().size() == 2; })) << "it gives back the second's";
   Serve(next, "again");
+  ExpectPage("127.0.0.1", kHostPort, "again");
+  EXPECT_EQ(Doctor().exit.code, 0) << Doctor().out;
+}
+
+// kubelet leaves a Ready sandbox alone: one whose stop has failed must not pass for it.
+TEST_F(NetworkOutageTest, ARunningPodWhoseStopFailedComesBackToo) {
+  WriteOutage(R"(echo '{"code": 11, "msg": "the network is away"}'; exit 1)");
+  Mend();
+  const cri::PodSandboxConfig pod = WithPort();
+  const std::string first = RunPod(InFastLane(pod, 0));
+  Serve(first, "first");
+  EXPECT_TRUE(files_.root().RemoveFile("mended").ok());
+  EXPECT_THAT(StopPod(first).error_message(), HasSubstr("DEL: the network is away"));
+  EXPECT_EQ(PodStatus(first).state(), cri::SANDBOX_NOTREADY);
+  EXPECT_THAT(Doctor().out, HasSubstr("is NotReady, but namespaces of it are still pinned"));
+  Mend();
+  EXPECT_TRUE(StopPod(first).ok());
+  Serve(RunPod(InFastLane(pod, 1)), "again");
   ExpectPage("127.0.0.1", kHostPort, "again");
   EXPECT_EQ(Doctor().exit.code, 0) << Doctor().out;
 }

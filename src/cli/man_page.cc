@@ -105,7 +105,7 @@ Where the daemon of the machine listens.
 \fI/run/plimsoll/agent.sock\fR
 Where the agent of the machine listens.
 .TP
-\fI/var/lib/plimsoll/standalone\fR, \fI/run/plimsoll/standalone\fR
+\fI/var/lib/plimsoll/standalone\fR, \fI/run/plimsoll\-standalone\fR
 State of the daemon that \fBplimsoll\fR starts when none runs.
 .SH SEE ALSO
 \fBplimsolld\fR(8), \fBcrun\fR(1), \fBskopeo\fR(1)

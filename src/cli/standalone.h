@@ -19,7 +19,7 @@ namespace plimsoll::cli {
 
 struct StandaloneDirs {
   std::string state = "/var/lib/plimsoll/standalone";
-  std::string run = "/run/plimsoll/standalone";
+  std::string run = "/run/plimsoll-standalone";  // plimsolld mounts upon /run/plimsoll
 
   // <root>/state and <root>/run; the defaults for an empty root.
   static StandaloneDirs Below(const std::string& root);

@@ -98,7 +98,7 @@ TEST(Standalone, IsNotStartedWhereTheMachineHasADaemon) {
 TEST(Standalone, RootsAndDefaults) {
   EXPECT_EQ(StandaloneDirs::Below("/x/").state, "/x/state");
   EXPECT_EQ(StandaloneDirs::Below("/x").socket(), "/x/run/plimsoll.sock");
-  EXPECT_EQ(StandaloneDirs::Below("").run, "/run/plimsoll/standalone");
+  EXPECT_EQ(StandaloneDirs::Below("").run, "/run/plimsoll-standalone");
 }
 
 TEST(Standalone, RootsAreMadeAbsolute) {

@@ -10,17 +10,6 @@
 #include "linux/mounts.h"
 
 namespace plimsoll::daemon {
-namespace {
-
-absl::StatusOr<bool> IsMountPoint(const FsRoot& host, const std::string& path) {
-  PLIMSOLL_ASSIGN_OR_RETURN(const std::vector<linux::MountInfo> mounts, linux::ReadMounts(host));
-  for (const linux::MountInfo& mount : mounts) {
-    if (mount.mount_point == path) return true;
-  }
-  return false;
-}
-
-}  // namespace
 
 absl::StatusOr<std::unique_ptr<RunDirectory>> RunDirectory::Open(const FsRoot& host,
                                                                  const std::string& path) {
@@ -30,7 +19,7 @@ absl::StatusOr<std::unique_ptr<RunDirectory>> RunDirectory::Open(const FsRoot& h
   PLIMSOLL_ASSIGN_OR_RETURN(DirectoryLock lock, DirectoryLock::Take(below, "run directory"));
   auto directory = std::unique_ptr<RunDirectory>(new RunDirectory(host, path, std::move(lock)));
 
-  PLIMSOLL_ASSIGN_OR_RETURN(const bool was_mounted, IsMountPoint(host, path));
+  PLIMSOLL_ASSIGN_OR_RETURN(const bool was_mounted, linux::IsMountPoint(host, path));
   PLIMSOLL_RETURN_IF_ERROR(linux::MakePrivateMountPoint(host, path));
   directory->mounted_here_ = !was_mounted;
   absl::Cleanup undo = [&] { directory->Undo().IgnoreError(); };
@@ -56,8 +45,10 @@ absl::Status RunDirectory::Remove() {
 }
 
 absl::StatusOr<size_t> CountSandboxes(const FsRoot& host, const std::string& path) {
-  PLIMSOLL_ASSIGN_OR_RETURN(const bool is_mounted, IsMountPoint(host, path));
-  if (!is_mounted) return 0;
+  const absl::StatusOr<bool> is_mounted = linux::IsMountPoint(host, path);
+  if (absl::IsNotFound(is_mounted.status())) return 0;
+  PLIMSOLL_RETURN_IF_ERROR(is_mounted.status());
+  if (!*is_mounted) return 0;
   PLIMSOLL_ASSIGN_OR_RETURN(const FsRoot run, FsRoot::Open(path));
   const absl::StatusOr<std::vector<std::string>> names = run.List("sandboxes");
   if (absl::IsNotFound(names.status())) return 0;

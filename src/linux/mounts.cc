@@ -9,7 +9,6 @@
 #include <cerrno>
 #include <map>
 
-#include "absl/algorithm/container.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "base/fault_injection.h"
@@ -48,6 +47,20 @@ std::map<int, int> Depths(const std::vector<MountInfo>& mounts) {
   return depths;
 }
 
+// A mount on `path` would hide those below it, with all that their owners have there.
+absl::Status CheckNothingIsHidden(const FsRoot& root, const std::string& path) {
+  PLIMSOLL_ASSIGN_OR_RETURN(const auto mounts, ReadMounts(root));
+  for (const MountInfo& mount : mounts) {
+    if (!IsAtOrBelow(mount.mount_point, path)) continue;
+    const absl::StatusOr<bool> is_seen = IsMountPoint(root, mount.mount_point);
+    if (!is_seen.ok() || !*is_seen) continue;  // another one hides it already
+    return absl::FailedPreconditionError(
+        absl::StrCat(path, " would hide the mount at ", mount.mount_point,
+                     ": stop what uses that one and unmount it, or choose another directory"));
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 bool HasFileSystem(const std::string& type) {
@@ -82,12 +95,21 @@ absl::Status MountTmpfs(const std::string& target, uint64_t size_bytes, absl::st
   return absl::OkStatus();
 }
 
+absl::StatusOr<bool> IsMountPoint(const FsRoot& root, const std::string& directory) {
+  PLIMSOLL_ASSIGN_OR_RETURN(const std::string path, RealPath(directory));
+  const UniqueFd opened(open(path.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+  if (!opened.valid()) return ErrnoStatus(errno, absl::StrCat("open ", path));
+  PLIMSOLL_ASSIGN_OR_RETURN(const MountInfo mount, MountOf(root, opened));
+  return mount.mount_point == path;
+}
+
 absl::Status MakePrivateMountPoint(const FsRoot& root, const std::string& directory) {
   PLIMSOLL_ASSIGN_OR_RETURN(const std::string path, RealPath(directory));
-  PLIMSOLL_ASSIGN_OR_RETURN(const auto mounts, ReadMounts(root));
-  const bool is_mount_point =
-      absl::c_any_of(mounts, [&](const MountInfo& mount) { return mount.mount_point == path; });
-  if (!is_mount_point) PLIMSOLL_RETURN_IF_ERROR(BindMount(path, path));
+  PLIMSOLL_ASSIGN_OR_RETURN(const bool is_mount_point, IsMountPoint(root, path));
+  if (!is_mount_point) {
+    PLIMSOLL_RETURN_IF_ERROR(CheckNothingIsHidden(root, path));
+    PLIMSOLL_RETURN_IF_ERROR(BindMount(path, path));
+  }
   if (mount(nullptr, path.c_str(), nullptr, MS_PRIVATE, nullptr) != 0) {
     const absl::Status status = ErrnoStatus(errno, absl::StrCat("make mount private: ", path));
     if (!is_mount_point) Unmount(path).IgnoreError();

@@ -53,8 +53,11 @@ absl::Status BindMount(const std::string& source, const std::string& target);
 // label of everything in it; empty: the policy's.
 absl::Status MountTmpfs(const std::string& target, uint64_t size_bytes,
                         absl::string_view label = "");
+// Whether the directory, as its path is seen now, is the root of a mount.
+absl::StatusOr<bool> IsMountPoint(const FsRoot& root, const std::string& directory);
 // Binds the directory onto itself and makes it private, so that mounts below it neither spread to
-// other namespaces nor come from them. OK when it is a private mount already.
+// other namespaces nor come from them. OK when it is a private mount already. FAILED_PRECONDITION
+// if there are mounts below that the new one would hide.
 absl::Status MakePrivateMountPoint(const FsRoot& root, const std::string& directory);
 // OK when nothing is mounted there. `lazy`: MNT_DETACH.
 absl::Status Unmount(const std::string& target, bool lazy = false);

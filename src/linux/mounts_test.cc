@@ -138,6 +138,26 @@ TEST_F(MountTest, PrivateMountPointIsMadeOnce) {
   EXPECT_FALSE(IsShared(Path("a")));
 }
 
+TEST_F(MountTest, APrivateMountPointHidesNoMountBelow) {
+  ASSERT_TRUE(BindMount(Path("other"), Path("a/b")).ok());
+  const absl::Status refused = MakePrivateMountPoint(real_, Path("a"));
+  EXPECT_TRUE(absl::IsFailedPrecondition(refused)) << refused;
+  EXPECT_THAT(std::string(refused.message()), HasSubstr("hide the mount at " + Path("a/b")));
+  EXPECT_EQ(absl::c_count(MountPoints(), Path("a")), 0);
+}
+
+// A mount that another one hides is none, though mountinfo lists it.
+TEST_F(MountTest, AHiddenMountPointIsMadeAgain) {
+  ASSERT_TRUE(BindMount(Path("other"), Path("a/b")).ok());
+  EXPECT_TRUE(*IsMountPoint(real_, Path("a/b")));
+  ASSERT_TRUE(BindMount(Path("a"), Path("a")).ok());
+  EXPECT_TRUE(*IsMountPoint(real_, Path("a")));
+  EXPECT_FALSE(*IsMountPoint(real_, Path("a/b")));
+  const absl::Status made = MakePrivateMountPoint(real_, Path("a/b"));
+  EXPECT_TRUE(made.ok()) << made;
+  EXPECT_TRUE(*IsMountPoint(real_, Path("a/b")));
+}
+
 TEST_F(MountTest, UnmountsStacksAndNestsInnermostFirst) {
   ASSERT_TRUE(BindMount(Path("a"), Path("a")).ok());
   ASSERT_TRUE(BindMount(Path("a"), Path("a")).ok());

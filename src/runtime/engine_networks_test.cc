@@ -283,7 +283,10 @@ TEST_F(SandboxNetworkTest, APodWhoseStopWasCutOffIsStoppedByTheNextDaemon) {
     if (network_is_gone) {
       ASSERT_TRUE(network_->Delete(pod).ok());
     }
-    ASSERT_EQ(store_.LoadSandboxes()->front().state, SandboxState::kReady);
+    // The row is written once the plugin has ended.
+    SandboxRecord row = store_.LoadSandboxes()->front();
+    row.state = SandboxState::kReady;
+    ASSERT_TRUE(store_.PutSandbox(row).ok());
     Restart();
     EXPECT_EQ(engine_->GetSandbox(pod)->state, SandboxState::kNotReady);
     EXPECT_EQ(store_.LoadSandboxes()->front().state, SandboxState::kNotReady);
@@ -306,17 +309,28 @@ TEST_F(SandboxNetworkTest, AStopUnderWayIsNoDifference) {
   EXPECT_TRUE(WaitUntil([&] { return !scripts_.InputOf("main", "DEL").is_null(); }));
   EXPECT_THAT(Differences(), IsEmpty());
   stop.join();
-  // A stop that was given up is a difference.
-  EXPECT_TRUE(engine_->RemoveSandbox(pod).ok());
+}
+
+// While it is Ready, kubelet neither stops it again nor makes the pod's next sandbox.
+TEST_F(SandboxNetworkTest, APodWhoseStopHasFailedIsNotReady) {
   scripts_.WriteGood("main", kResult);
   const std::string other = *engine_->RunSandbox(PodSpec(), "");
   scripts_.Write("main", "[ $CNI_COMMAND != DEL ]");
   ASSERT_FALSE(engine_->StopSandbox(other).ok());
-  EXPECT_THAT(Differences(), ElementsAre(Difference::kSandboxBroken));
+  EXPECT_EQ(engine_->GetSandbox(other)->state, SandboxState::kNotReady);
+  EXPECT_EQ(store_.LoadSandboxes()->front().state, SandboxState::kNotReady);
+  EXPECT_THAT(Differences(), ElementsAre(Difference::kSandboxStillHeld));
   const absl::Status refused = engine_->CreateContainer(other, Spec(), "").status();
   EXPECT_TRUE(absl::IsFailedPrecondition(refused)) << refused;
-  EXPECT_THAT(refused.message(), HasSubstr("a stop of its sandbox"));
+  EXPECT_THAT(refused.message(), HasSubstr("is NotReady"));
+  // The network is still held, also by the next daemon.
+  EXPECT_THAT(network_->Attached(), ElementsAre(other));
+  Restart();
+  EXPECT_EQ(engine_->GetSandbox(other)->state, SandboxState::kNotReady);
+  EXPECT_FALSE(engine_->StopSandbox(other).ok());
   scripts_.WriteGood("main", kResult);
+  EXPECT_TRUE(engine_->StopSandbox(other).ok());
+  EXPECT_THAT(network_->Attached(), IsEmpty());
   EXPECT_TRUE(engine_->RemoveSandbox(other).ok());
 }
 

@@ -65,6 +65,7 @@ TEST_F(UnsavedTest, AStopIsMarkedThoughTheRunDirectoryIsFull) {
       return verb == "unmount" ? absl::InternalError("as far as that") : absl::OkStatus();
     });
     const absl::Cleanup no_faults = [] { SetFaultHook(nullptr); };
+    store_.faults.FailNext("PutSandbox", absl::ResourceExhaustedError("no space"));
     EXPECT_THAT(engine_->StopSandbox(pod).message(), HasSubstr("as far as that"));
   }
   ASSERT_EQ(store_.LoadSandboxes()->front().state, SandboxState::kReady);

@@ -283,11 +283,14 @@ absl::Status EngineImpl::StopSandboxLocked(const std::shared_ptr<Sandbox>& sandb
     record = sandbox->record;
   }
   PLIMSOLL_RETURN_IF_ERROR(MarkAsStopping(parts_.options.run, record));
+  PLIMSOLL_RETURN_IF_ERROR(parts_.ends.pid_namespaces.End(record));
   // A pod whose init has died is NotReady already, but still holds its classes and its network.
-  PLIMSOLL_RETURN_IF_ERROR(GiveBack(record));
+  const absl::Status given_back = GiveBack(record);
   absl::MutexLock lock(&sandbox->mutex);
-  sandbox->stop_told = true;
-  if (sandbox->record.state == SandboxState::kNotReady) return absl::OkStatus();
+  sandbox->stop_told = given_back.ok();
+  if (sandbox->record.state == SandboxState::kNotReady) return given_back;
+  // No process of it runs, even if a network plugin fails: while it is Ready, kubelet neither stops
+  // it again nor makes the pod's next sandbox.
   PLIMSOLL_RETURN_IF_ERROR(
       CheckTransition(sandbox->id, sandbox->record.state, SandboxState::kNotReady));
   sandbox->record.state = SandboxState::kNotReady;
@@ -295,7 +298,7 @@ absl::Status EngineImpl::StopSandboxLocked(const std::shared_ptr<Sandbox>& sandb
   // Reported even if it can't be saved: no process of it runs, and the next daemon would find that.
   parts_.options.events->Add(EventType::kSandboxStopped, sandbox->record,
                              FullName(sandbox->record.spec));
-  return absl::OkStatus();
+  return given_back;
 }
 
 absl::Status EngineImpl::StopSandbox(absl::string_view id) {
@@ -305,8 +308,9 @@ absl::Status EngineImpl::StopSandbox(absl::string_view id) {
   const SandboxRecord found = sandbox->Snapshot();
   // Half made or half removed: it stays so, and holds nothing after this.
   if (found.state == SandboxState::kRemoving) return GiveBack(found);
-  PLIMSOLL_RETURN_IF_ERROR(StopSandboxLocked(sandbox));
+  const absl::Status stopped = StopSandboxLocked(sandbox);
   const absl::Status saved = SaveStopped(*parts_.options.store, *sandbox);
+  PLIMSOLL_RETURN_IF_ERROR(stopped);
   if (saved.ok()) return saved;
   const absl::Status left = LeaveTraceOfStop(parts_.options.run, sandbox->Snapshot());
   // The pod is stopped, even if a full disk can't record it.
@@ -326,8 +330,9 @@ absl::Status EngineImpl::RemoveSandbox(absl::string_view id) {
   if (found.state == SandboxState::kRemoving) {
     PLIMSOLL_RETURN_IF_ERROR(GiveBack(found));
   } else {
-    PLIMSOLL_RETURN_IF_ERROR(StopSandboxLocked(sandbox));
+    const absl::Status stopped = StopSandboxLocked(sandbox);
     saved = SaveStopped(*parts_.options.store, *sandbox);
+    PLIMSOLL_RETURN_IF_ERROR(stopped);
     if (!saved.ok()) {
       // The removal may fail, or the daemon end before it.
       const absl::Status left = LeaveTraceOfStop(parts_.options.run, sandbox->Snapshot());
