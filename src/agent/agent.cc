@@ -99,7 +99,7 @@ class AgentImpl : public Agent {
     node_.reset();  // likewise
   }
 
-  absl::Status Start(const std::string& version) {
+  absl::Status Start(const std::string& version, const std::function<bool()>& is_to_stop) {
     PLIMSOLL_ASSIGN_OR_RETURN(ground_.store, PodStore::Open(ground_.state));
     PLIMSOLL_ASSIGN_OR_RETURN(
         runtime_,
@@ -122,7 +122,7 @@ class AgentImpl : public Agent {
     PLIMSOLL_RETURN_IF_ERROR(StartChores());
     PLIMSOLL_RETURN_IF_ERROR(StartApi());
     // The API tells meanwhile what the node waits for. Pods of files would only be refused.
-    PLIMSOLL_RETURN_IF_ERROR(node_->AwaitFirst());
+    PLIMSOLL_RETURN_IF_ERROR(node_->AwaitFirst(is_to_stop));
     return StartDirectory();
   }
 
@@ -326,7 +326,8 @@ class AgentImpl : public Agent {
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<Agent>> Agent::Start(const Config& config,
-                                                    const std::string& version, Log* log) {
+                                                    const std::string& version, Log* log,
+                                                    const std::function<bool()>& is_to_stop) {
   PLIMSOLL_ASSIGN_OR_RETURN(FsRoot root, FsRoot::Open("/"));
   PLIMSOLL_ASSIGN_OR_RETURN(FsRoot state, FsRoot::OpenOrCreate(config.state_directory, 0700));
   PLIMSOLL_ASSIGN_OR_RETURN(DirectoryLock lock, DirectoryLock::Take(state, "state directory"));
@@ -336,7 +337,7 @@ absl::StatusOr<std::unique_ptr<Agent>> Agent::Start(const Config& config,
                                                   .lock = std::move(lock),
                                                   .store = nullptr,
                                                   .objects = nullptr});
-  PLIMSOLL_RETURN_IF_ERROR(agent->Start(version));
+  PLIMSOLL_RETURN_IF_ERROR(agent->Start(version, is_to_stop));
   return std::unique_ptr<Agent>(std::move(agent));
 }
 

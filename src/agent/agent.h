@@ -2,6 +2,7 @@
 #ifndef PLIMSOLL_AGENT_AGENT_H_
 #define PLIMSOLL_AGENT_AGENT_H_
 
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -16,9 +17,11 @@ class Agent {
  public:
   // Starts everything. Waits a limited time for the node's first topology, and the API answers
   // meanwhile: without a topology the node is NotReady. FAILED_PRECONDITION: another agent uses the
-  // state directory, or a kubelet runs on this machine. `log` outlives this.
+  // state directory, or a kubelet runs on this machine. CANCELLED: `is_to_stop`, asked many times a
+  // second of that wait, said so. `log` outlives this.
   static absl::StatusOr<std::unique_ptr<Agent>> Start(const Config& config,
-                                                      const std::string& version, Log* log);
+                                                      const std::string& version, Log* log,
+                                                      const std::function<bool()>& is_to_stop);
   // Pods run on.
   virtual ~Agent() = default;
 };

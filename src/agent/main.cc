@@ -29,8 +29,14 @@ void Warn(Log& log, const absl::Status& status) {
 
 absl::Status Serve(const Config& config, int ready_fd, Log& log) {
   PLIMSOLL_ASSIGN_OR_RETURN(const UniqueFd signals, BlockStopSignals());
-  PLIMSOLL_ASSIGN_OR_RETURN(const std::unique_ptr<Agent> agent,
-                            Agent::Start(config, PLIMSOLL_VERSION, &log));
+  bool has_stopped = false;
+  const absl::StatusOr<std::unique_ptr<Agent>> agent =
+      Agent::Start(config, PLIMSOLL_VERSION, &log, [&] { return has_stopped = TakeStop(signals); });
+  if (absl::IsCancelled(agent.status()) && has_stopped) {
+    log.Write(LogLevel::kInfo, "stopping; pods run on");
+    return absl::OkStatus();
+  }
+  PLIMSOLL_RETURN_IF_ERROR(agent.status());
   log.Write(LogLevel::kInfo, "serving",
             {{"version", PLIMSOLL_VERSION},
              {"socket", config.socket},

@@ -198,8 +198,10 @@ NodeAmounts NodeWiring::Amounts() const {
   return amounts_;
 }
 
-absl::Status NodeWiring::AwaitFirst() {
-  if (node_->AwaitFirst()) return absl::OkStatus();
+absl::Status NodeWiring::AwaitFirst(const std::function<bool()>& is_to_stop) {
+  bool has_stopped = false;
+  if (node_->AwaitFirst([&] { return has_stopped = is_to_stop(); })) return absl::OkStatus();
+  if (has_stopped) return absl::CancelledError("stopped while waiting for the first topology");
   const NodeState state = node_->State();
   Warn(absl::StrCat("node is not ready: ", state.reason, ": ", state.message));
   const absl::MutexLock lock(&mutex_);

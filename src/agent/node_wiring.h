@@ -2,6 +2,7 @@
 #ifndef PLIMSOLL_AGENT_NODE_WIRING_H_
 #define PLIMSOLL_AGENT_NODE_WIRING_H_
 
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -66,8 +67,9 @@ class NodeWiring {
   // By the topology that is taken, or is about to be.
   NodeAmounts Amounts() const;
   // Waits for the first topology, for a limited time. FAILED_PRECONDITION: pods on record have
-  // CPUs or memory that they couldn't have now, and gate NodeResourceHotPlug is off.
-  absl::Status AwaitFirst();
+  // CPUs or memory that they couldn't have now, and gate NodeResourceHotPlug is off. CANCELLED:
+  // `is_to_stop` said so.
+  absl::Status AwaitFirst(const std::function<bool()>& is_to_stop);
 
  private:
   NodeWiring(ManagerOptions options, Surroundings around);

@@ -71,11 +71,18 @@ void AddEnvironment(const KubeObject& container, Description& out) {
   out.Outdent();
 }
 
+// ", path d"; of a subPathExpr, whose value the status doesn't tell, the expression.
+std::string SubPathText(const KubeObject& mount) {
+  std::string path = TextOf(mount, {"subPath"});
+  if (path.empty()) path = TextOf(mount, {"subPathExpr"});
+  return path.empty() ? "" : absl::StrCat(", path ", path);
+}
+
 void AddMounts(const KubeObject& container, Description& out) {
   std::vector<std::pair<std::string, std::string>> pairs;
   for (const KubeObject& mount : ItemsOf(container, {"volumeMounts"})) {
     pairs.emplace_back(TextOf(mount, {"mountPath"}),
-                       absl::StrCat("volume ", TextOf(mount, {"name"}),
+                       absl::StrCat("volume ", TextOf(mount, {"name"}), SubPathText(mount),
                                     FlagOf(mount, {"readOnly"}) ? ", read-only" : ""));
   }
   if (pairs.empty()) return;

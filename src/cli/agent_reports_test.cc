@@ -17,6 +17,7 @@ namespace plimsoll::cli {
 namespace {
 
 using ::testing::AllOf;
+using ::testing::ContainsRegex;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
@@ -270,6 +271,16 @@ TEST(AgentDescribe, APodHasItsPartsAndEvents) {
   EXPECT_THAT(DescribeAgentPod(ended, {}, AgentNow()),
               AllOf(HasSubstr("Waiting (CrashLoopBackOff): back-off 10s"),
                     HasSubstr("Terminated (Error), exit code 3")));
+}
+
+TEST(AgentDescribe, AMountOfAPartOfAVolumeHasItsPath) {
+  KubeObject pod = AgentPod();
+  pod["spec"]["containers"][0]["volumeMounts"] = KubeObject::parse(R"([
+      {"name": "v", "mountPath": "/sub", "subPath": "d"},
+      {"name": "v", "mountPath": "/expr", "subPathExpr": "$(A)/e", "readOnly": true}])");
+  EXPECT_THAT(DescribeAgentPod(pod, {}, AgentNow()),
+              AllOf(ContainsRegex("/sub: +volume v, path d\n"),
+                    ContainsRegex("/expr: +volume v, path \\$\\(A\\)/e, read-only\n")));
 }
 
 TEST(AgentDescribe, AContainersDevicesAreNamed) {

@@ -31,14 +31,10 @@ absl::Status AgentsPods::CheckFree(const cri::PodSandbox& pod) const {
       !TextOf(*object, {"metadata", "deletionTimestamp"}).empty()) {
     return absl::OkStatus();
   }
-  const std::string file =
-      TextOf(*object, {"metadata", "annotations", "plimsoll.dev/manifest-file"});
   return WithHint(absl::FailedPreconditionError(
                       absl::StrCat("pod ", pod_namespace, "/", name,
                                    " belongs to plimsoll-agent, which alone ends and removes it")),
-                  file.empty()
-                      ? absl::StrCat("To have it removed: ", DeleteCommand(pod_namespace, name))
-                      : absl::StrCat("To have it removed, take it out of ", Printable(file)));
+                  RemovalHint(*object, pod_namespace, name));
 }
 
 void AgentsPods::LeaveOut(std::vector<cri::PodSandbox>& pods) const {

@@ -13,8 +13,11 @@
 #include "agent/api/pod_service_for_test.h"
 #include "agent/api/server.h"
 #include "base/dir_for_test.h"
+#include "cli/agent_connect.h"
 #include "cli/errors.h"
+#include "cli/interrupts.h"
 #include "cli/object_fields.h"
+#include "cli/run_by_agent.h"
 #include "pod_runner/to_cri.h"
 
 namespace plimsoll::cli {
@@ -75,6 +78,24 @@ TEST_F(AgentsPodsTest, APodOfTheAgentIsRefusedWithTheCommandThatRemovesIt) {
   pods_.Put(web);
   EXPECT_EQ(HintOf(agents_pods->CheckFree(SandboxOf("shop", "web"))),
             "To have it removed, take it out of /m/web.yaml");
+}
+
+TEST_F(AgentsPodsTest, APodOfAManifestFileIsNotRunTwice) {
+  ServePods();
+  KubeObject web = FakePodService::Pod("default", "web");
+  web["metadata"]["annotations"] = {{"plimsoll.dev/manifest-file", "/m/web.yaml"}};
+  pods_.Put(web);
+  const auto agent = AgentOf(context_, absl::Seconds(10));
+  ASSERT_TRUE(agent.ok()) << agent.status();
+  const auto runtime = pod::Client::Open({.address = "unix://" + dir_.path() + "/none.sock"});
+  ASSERT_TRUE(runtime.ok()) << runtime.status();
+  pod::Manifest pod;
+  pod.name = "web";
+  pod.pod_namespace = "default";
+  const Interrupts interrupts;
+  const auto outcomes = RunByAgent(**agent, **runtime, "", {pod}, interrupts);
+  EXPECT_TRUE(absl::IsAlreadyExists(outcomes.status())) << outcomes.status();
+  EXPECT_EQ(HintOf(outcomes.status()), "To have it removed, take it out of /m/web.yaml");
 }
 
 TEST_F(AgentsPodsTest, PodsThatTheAgentHasNotAreFree) {

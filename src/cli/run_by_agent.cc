@@ -123,12 +123,12 @@ void Describe(pod::Client& runtime, const pod::Manifest& pod, pod::Outcome& outc
 
 absl::Status CheckAbsent(const agent::Client& agent, const std::vector<pod::Manifest>& pods) {
   for (const pod::Manifest& pod : pods) {
-    const absl::Status there = agent.Get(pod.pod_namespace, pod.name).status();
-    if (absl::IsNotFound(there)) continue;
-    PLIMSOLL_RETURN_IF_ERROR(WithAgentHint(there));
+    const absl::StatusOr<KubeObject> there = agent.Get(pod.pod_namespace, pod.name);
+    if (absl::IsNotFound(there.status())) continue;
+    PLIMSOLL_RETURN_IF_ERROR(WithAgentHint(there.status()));
     return WithHint(absl::AlreadyExistsError(
                         absl::StrCat(FullNameOf(pod), " is there already, with the agent")),
-                    absl::StrCat("Remove it first: ", DeleteCommand(pod.pod_namespace, pod.name)));
+                    RemovalHint(*there, pod.pod_namespace, pod.name));
   }
   return absl::OkStatus();
 }
@@ -149,6 +149,13 @@ std::string DeleteCommand(const std::string& pod_namespace, const std::string& n
   return absl::StrCat(
       "plimsoll delete pod ", ShellQuote(name),
       pod_namespace == "default" ? "" : absl::StrCat(" -n ", ShellQuote(pod_namespace)));
+}
+
+std::string RemovalHint(const KubeObject& pod, const std::string& pod_namespace,
+                        const std::string& name) {
+  const std::string file = TextOf(pod, {"metadata", "annotations", "plimsoll.dev/manifest-file"});
+  return file.empty() ? absl::StrCat("To have it removed: ", DeleteCommand(pod_namespace, name))
+                      : absl::StrCat("To have it removed, take it out of ", Printable(file));
 }
 
 absl::StatusOr<std::vector<pod::Outcome>> RunByAgent(const agent::Client& agent,

@@ -8,6 +8,7 @@
 #include "absl/status/statusor.h"
 #include "agent/client/client.h"
 #include "cli/interrupts.h"
+#include "cli/object_fields.h"
 #include "pod_runner/client.h"
 #include "pod_runner/manifest.h"
 #include "pod_runner/runner.h"
@@ -27,6 +28,10 @@ absl::StatusOr<std::vector<pod::Outcome>> RunByAgent(const agent::Client& agent,
 
 // "plimsoll delete pod web", with the namespace where that is another than the default one.
 std::string DeleteCommand(const std::string& pod_namespace, const std::string& name);
+// "To have it removed: " with that command, or for a pod of a manifest file "To have it removed,
+// take it out of /m/web.yaml". `pod`: the agent's.
+std::string RemovalHint(const KubeObject& pod, const std::string& pod_namespace,
+                        const std::string& name);
 
 }  // namespace plimsoll::cli
 

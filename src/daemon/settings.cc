@@ -3,6 +3,8 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <filesystem>
+#include <system_error>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
@@ -44,6 +46,13 @@ void Define(CLI::App& app, const std::string& version, Flags& flags) {
         ->type_name("VALUE")
         ->group("Configuration (as in the file, see plimsolld.yaml(5))");
   }
+}
+
+// For readers in other directories.
+std::string FromRoot(const std::string& path) {
+  std::error_code error;
+  const std::filesystem::path absolute = std::filesystem::absolute(path, error);
+  return error ? path : absolute.lexically_normal().string();
 }
 
 }  // namespace
@@ -89,6 +98,7 @@ absl::StatusOr<Settings> LoadSettings(const Flags& flags, const std::string& def
   // A standalone daemon has no such socket, whatever the file says.
   if (!flags.standalone) valid = AlsoTell(valid, CheckScheduler(config));
   PLIMSOLL_RETURN_IF_ERROR(Placed(flags, settings.config_path, valid));
+  if (!settings.config_path.empty()) settings.config_path = FromRoot(settings.config_path);
   return settings;
 }
 

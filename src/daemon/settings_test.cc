@@ -1,5 +1,6 @@
 #include "daemon/settings.h"
 
+#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -79,6 +80,16 @@ TEST_F(SettingsTest, FlagsWinOverTheFile) {
   EXPECT_EQ(settings->config.workers, 7);
   EXPECT_EQ(settings->config.cgroup_parent, "/a");
   EXPECT_EQ(settings->config_path, default_path_);
+}
+
+TEST_F(SettingsTest, TheFilesPathIsToldFromTheRoot) {
+  ASSERT_TRUE(dir_.root().ReplaceFile("d.yaml", "workers: 5").ok());
+  const std::filesystem::path before = std::filesystem::current_path();
+  std::filesystem::current_path(dir_.path());
+  const auto settings = LoadSettings({.config = "./d.yaml"}, default_path_);
+  std::filesystem::current_path(before);
+  ASSERT_TRUE(settings.ok()) << settings.status();
+  EXPECT_EQ(settings->config_path, std::filesystem::canonical(dir_.path()) / "d.yaml");
 }
 
 TEST_F(SettingsTest, AFileThatIsAskedForMustBeThere) {

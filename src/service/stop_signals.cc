@@ -1,5 +1,6 @@
 #include "service/stop_signals.h"
 
+#include <poll.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
 
@@ -19,6 +20,15 @@ absl::StatusOr<UniqueFd> BlockStopSignals() {
   UniqueFd fd(signalfd(-1, &signals, SFD_CLOEXEC));
   if (!fd.valid()) return ErrnoStatus(errno, "signalfd");
   return fd;
+}
+
+bool TakeStop(const UniqueFd& signals) {
+  pollfd waiting = {.fd = signals.get(), .events = POLLIN, .revents = 0};
+  signalfd_siginfo info = {};
+  while (poll(&waiting, 1, 0) == 1 && read(signals.get(), &info, sizeof(info)) == sizeof(info)) {
+    if (info.ssi_signo != SIGHUP) return true;
+  }
+  return false;
 }
 
 void WaitForStop(const UniqueFd& signals) {

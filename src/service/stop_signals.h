@@ -11,6 +11,10 @@ namespace plimsoll {
 // the same. Called before other threads start: they inherit the mask. WaitForStop reads the result.
 absl::StatusOr<UniqueFd> BlockStopSignals();
 
+// True once SIGTERM or SIGINT has come; takes it, so a later call doesn't see it again. Doesn't
+// wait.
+bool TakeStop(const UniqueFd& signals);
+
 // Waits for SIGTERM or SIGINT. For programs that read nothing again at SIGHUP: it changes nothing.
 void WaitForStop(const UniqueFd& signals);
 

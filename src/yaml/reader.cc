@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <set>
+#include <utility>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
@@ -22,6 +23,13 @@ bool IsPlain(const YAML::Node& node) {
 bool IsEmptyValue(const YAML::Node& node) {
   return node.IsNull() || (node.IsScalar() && node.Scalar() == "false") ||
          (!node.IsScalar() && node.size() == 0);
+}
+
+std::string KnownText(std::vector<std::string> known) {
+  if (known.empty()) return "there are no fields here";
+  std::sort(known.begin(), known.end());
+  known.erase(std::unique(known.begin(), known.end()), known.end());
+  return absl::StrCat("known here: ", absl::StrJoin(known, ", "));
 }
 
 // For the kernel, paths, words of commands and values of variables end at the first NUL.
@@ -291,6 +299,7 @@ void YamlMapping::Ignore(const std::string& key, absl::string_view why) {
 
 void YamlMapping::Finish() {
   std::vector<std::string> seen;
+  bool has_told_known = false;
   for (const auto& item : node_) {
     if (reader_.full()) return;
     if (!item.first.IsScalar()) {
@@ -304,14 +313,13 @@ void YamlMapping::Finish() {
     seen.push_back(key);
     if (std::find(known_.begin(), known_.end(), key) != known_.end()) continue;
     const std::string closest = ClosestWord(key, known_);
-    std::vector<std::string> valid = known_;
-    std::sort(valid.begin(), valid.end());
-    valid.erase(std::unique(valid.begin(), valid.end()), valid.end());
-    const std::string right = !closest.empty() ? absl::StrCat("did you mean \"", closest, "\"?")
-                              : valid.empty()
-                                  ? "there are no fields here"
-                                  : absl::StrCat("known here: ", absl::StrJoin(valid, ", "));
-    reader_.Fail(item.first, path_, absl::StrCat("unknown field \"", key, "\"; ", right));
+    std::string right;
+    if (!closest.empty()) {
+      right = absl::StrCat("; did you mean \"", closest, "\"?");
+    } else if (!std::exchange(has_told_known, true)) {
+      right = absl::StrCat("; ", KnownText(known_));
+    }
+    reader_.Fail(item.first, path_, absl::StrCat("unknown field \"", key, "\"", right));
   }
 }
 

@@ -28,13 +28,33 @@ std::vector<std::string> ErrorsOf(int count) {
 TEST(YamlReader, TellsTheFirstHundredErrors) {
   EXPECT_EQ(ErrorsOf(0).size(), 0u);
   EXPECT_EQ(ErrorsOf(100).size(), 100u);
-  EXPECT_EQ(ErrorsOf(100).back(), "f:100:1: unknown field \"zzzzzz99\"; known here: key");
+  EXPECT_EQ(ErrorsOf(1).back(), "f:1:1: unknown field \"zzzzzz0\"; known here: key");
+  EXPECT_EQ(ErrorsOf(100).back(), "f:100:1: unknown field \"zzzzzz99\"");
   for (const int count : {101, 500}) {
     const std::vector<std::string> errors = ErrorsOf(count);
     ASSERT_EQ(errors.size(), 101u);
-    EXPECT_EQ(errors[99], "f:100:1: unknown field \"zzzzzz99\"; known here: key");
+    EXPECT_EQ(errors[99], "f:100:1: unknown field \"zzzzzz99\"");
     EXPECT_EQ(errors.back(), "and further ones, which were not looked at");
   }
+}
+
+TEST(YamlReader, KnownFieldsAreToldOnceForEachMapping) {
+  const YAML::Node node = YAML::Load("{kye: 1, zzz: 1, yyy: 1, keey: 1}");
+  YamlReader reader("f");
+  for (const char* path : {"one", "other"}) {
+    YamlMapping mapping(reader, node, path);
+    mapping.Get("key");
+    mapping.Finish();
+  }
+  EXPECT_THAT(reader.errors(),
+              ElementsAre("f:1:2: one: unknown field \"kye\"; did you mean \"key\"?",
+                          "f:1:10: one: unknown field \"zzz\"; known here: key",
+                          "f:1:18: one: unknown field \"yyy\"",
+                          "f:1:26: one: unknown field \"keey\"; did you mean \"key\"?",
+                          "f:1:2: other: unknown field \"kye\"; did you mean \"key\"?",
+                          "f:1:10: other: unknown field \"zzz\"; known here: key",
+                          "f:1:18: other: unknown field \"yyy\"",
+                          "f:1:26: other: unknown field \"keey\"; did you mean \"key\"?"));
 }
 
 TEST(YamlReader, AFullReaderReadsNoFurtherElements) {

@@ -1,11 +1,13 @@
 #include "agent/node/node_view.h"
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/time/clock.h"
 #include "agent/node/capacity.h"
 #include "agent/node/read_topology.h"
 #include "agent/node/zone_labels.h"
@@ -14,6 +16,8 @@
 
 namespace plimsoll::agent {
 namespace {
+
+constexpr absl::Duration kStopInterval = absl::Milliseconds(50);
 
 const char* Whose(TopologySource source) {
   return source == TopologySource::kLocal ? "the machine's own topology" : "the runtime's topology";
@@ -67,19 +71,29 @@ NodeView::NodeView(NodeOptions options, MachineFacts facts, NodeHooks hooks, Clo
 
 NodeView::~NodeView() = default;
 
-bool NodeView::AwaitFirst() {
+bool NodeView::AwaitFirst(const std::function<bool()>& is_to_stop) {
+  const absl::Time end = absl::Now() + options_.first_topology_limit;
+  bool has_logged = false;
+  while (!IsDecidedBy(std::min(end, absl::Now() + kStopInterval)) && absl::Now() < end) {
+    if (is_to_stop()) return false;
+    if (std::exchange(has_logged, true)) continue;
+    Log(absl::StrCat("waiting up to ", absl::FormatDuration(options_.first_topology_limit),
+                     " for the first topology"));
+  }
   std::string why;
   {
     absl::MutexLock lock(&mutex_);
-    const absl::Duration limit = options_.first_topology_limit;
-    if (mutex_.AwaitWithTimeout(absl::Condition(this, &NodeView::IsDecided), limit)) {
-      return shown_.conditions.Find(kReady)->is_true;
-    }
+    if (shown_.is_decided) return shown_.conditions.Find(kReady)->is_true;
     shown_.is_limit_over = true;
     why = shown_.stream_error;
   }
   SetPending(why);
   return State().ready;  // it may have come just now
+}
+
+bool NodeView::IsDecidedBy(absl::Time end) {
+  absl::MutexLock lock(&mutex_);
+  return mutex_.AwaitWithDeadline(absl::Condition(this, &NodeView::IsDecided), end);
 }
 
 NodeState NodeView::State() const {

@@ -108,9 +108,9 @@ class NodeView : private DiscoveryResults {
   NodeView(const NodeView&) = delete;
   NodeView& operator=(const NodeView&) = delete;
 
-  // For the agent's start: waits until the first topology was used or refused, or the limit is
-  // over. True: the node is ready.
-  bool AwaitFirst();
+  // For the agent's start: waits until the first topology was used or refused, or the limit or the
+  // caller's patience, asked many times a second, is over. True: the node is ready.
+  bool AwaitFirst(const std::function<bool()>& is_to_stop = [] { return false; });
 
   // The runtime's other troubles, by CRI Status: not ready, or no answer. They make a node with a
   // usable topology NotReady (KubeletNotReady) until `why` is empty.
@@ -181,6 +181,8 @@ class NodeView : private DiscoveryResults {
   // No topology yet: `why` may be empty.
   void SetPending(absl::string_view why);
   void Log(const std::string& line) const;
+  // Waits until then at the most.
+  bool IsDecidedBy(absl::Time end);
   bool IsDecided() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return shown_.is_decided; }
 
   const NodeOptions options_;

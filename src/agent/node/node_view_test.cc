@@ -63,6 +63,16 @@ TEST_F(NodeViewTest, AStartWaitsForALimitedTime) {
   EXPECT_EQ(Memory(), "8Gi");
 }
 
+TEST_F(NodeViewTest, AStopEndsTheWaitAndIsNoVerdict) {
+  options_.first_topology_limit = absl::Hours(1);
+  StartView();
+  int asked = 0;
+  EXPECT_FALSE(view_->AwaitFirst([&] { return ++asked == 2; }));
+  EXPECT_EQ(view_->State().message, "waiting for the first topology");
+  EXPECT_THAT(Events(), IsEmpty());
+  EXPECT_EQ(CountOf("waiting up to 1h for the first topology"), 1);
+}
+
 TEST_F(NodeViewTest, TheReasonForNoneIsTold) {
   streams_->SetVersion(absl::UnavailableError("nobody listens"));
   StartView();

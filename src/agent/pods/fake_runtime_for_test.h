@@ -125,6 +125,14 @@ class FakeCri : public ::runtime::v1::RuntimeService::Service,
     if (container == nullptr) return;
     container->config.mutable_linux()->mutable_resources()->set_cpuset_cpus(cpus);
   }
+  // A class that the status reports; the runtime sets `oom_score_adj` for it, whatever updates say.
+  void PutInOomClass(const std::string& name, const std::string& its_class, int64_t oom_score_adj) {
+    const absl::MutexLock lock(&mutex_);
+    Container* const container = NewestOf(name);
+    (*container->config.mutable_class_resources()->mutable_classes())["oom"] = its_class;
+    container->config.mutable_linux()->mutable_resources()->set_oom_score_adj(oom_score_adj);
+    keeps_oom_scores_ = true;
+  }
   // Updates change all but oom_score_adj, as containerd's.
   void KeepOomScores() {
     const absl::MutexLock lock(&mutex_);
@@ -304,6 +312,9 @@ class FakeCri : public ::runtime::v1::RuntimeService::Service,
     told->set_exit_code(container.exit_code);
     if (tells_resources_) {
       *told->mutable_resources()->mutable_linux() = container.config.linux().resources();
+    }
+    if (!container.config.class_resources().classes().empty()) {
+      *told->mutable_class_resources() = container.config.class_resources();
     }
     return status;
   }

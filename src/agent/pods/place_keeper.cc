@@ -25,6 +25,7 @@ using CriResources = ::runtime::v1::LinuxContainerResources;
 
 constexpr char kSwapMaxFile[] = "memory.swap.max";
 constexpr int64_t kSwapPage = 4096;
+constexpr char kOomType[] = "oom";  // of QoS classes, docs/classes.md
 
 // Two spellings of one list are the same.
 bool SameList(const std::string& one, const std::string& other) {
@@ -77,6 +78,11 @@ CriResources DifferenceOf(const ReportedResources& told, const CriResources& sen
     (*update.mutable_unified())[kSwapMaxFile] = wish.unified().at(kSwapMaxFile);
   }
   return update;
+}
+
+// The runtime keeps a class's score, and an update of it for the time after the class.
+bool HasOomClass(const ObservedContainer& run) {
+  return run.classes.has_value() && run.classes->contains(kOomType);
 }
 
 bool IsNothing(const CriResources& update) {
@@ -150,6 +156,7 @@ absl::Duration PlaceKeeper::KeepOne(const PodHost& host, const PodRecord& record
   if (sent.has_no_call) return absl::InfiniteDuration();
   const ReportedResources told = run.resources.value_or(ReportedResources());
   Resources update = DifferenceOf(told, sent.all, wish);
+  if (HasOomClass(run)) update.clear_oom_score_adj();
   // A resize under way brings these itself.
   if (!record.actuated.is_null()) {
     update.set_cpu_quota(0);

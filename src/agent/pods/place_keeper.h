@@ -21,7 +21,7 @@ namespace plimsoll::agent {
 // Compares what the runtime reports of each running container with what it shall have, and sends
 // the difference by UpdateContainerResources: cpuset, memory nodes, the quota that exclusive CPUs
 // have none of, and after a change of the node's memory or swap oom_score_adj and the limit of swap
-// (KEP-3953). Used by one thread at a time.
+// (KEP-3953). A class of type oom governs its container's score. Used by one thread at a time.
 class PlaceKeeper {
  public:
   struct Outcome {

@@ -244,6 +244,21 @@ TEST_F(PlaceKeeperTest, ARuntimeThatKeepsOomScoresIsToldOfOnce) {
   EXPECT_EQ(TimesTold("NoOOMScoreUpdates"), 1);
 }
 
+TEST_F(PlaceKeeperTest, AScoreOfAClassIsTheClasss) {
+  Begin("", "resources: {requests: {memory: 1Gi}}, ");
+  cri_.PutInOomClass("main", "second", 700);
+  worker_ = WorkerOf(worker_->record(), manifest_);  // of an agent that starts
+  worker_->Step();
+  amounts_.memory_capacity_bytes *= 2;
+  worker_->Step();
+  EXPECT_EQ(Updates(), 0);
+  EXPECT_EQ(TimesTold("NoOOMScoreUpdates"), 0);
+  Share("0,3");
+  worker_->Step();
+  EXPECT_EQ(cri_.CpusOf("main"), "0,3");
+  EXPECT_EQ(cri_.ResourcesOf("main").oom_score_adj(), 700);
+}
+
 TEST_F(PlaceKeeperTest, AnEndedContainerIsNotMoved) {
   Begin("");
   cri_.EndContainer("main", 1);

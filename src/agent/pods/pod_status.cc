@@ -304,6 +304,23 @@ Json ObjectOfRecord(const PodRecord& record, const std::string& node) {
   return object;
 }
 
+// A request that isn't given is the limit.
+Json RequestsOf(const Json& container) {
+  Json requests = container.value("/resources/limits"_json_pointer, Json::object());
+  requests.update(container.value("/resources/requests"_json_pointer, Json::object()));
+  return requests;
+}
+
+// Of a resize that waits, so that no reader takes the wish for what the pod has.
+void AddAllocated(const PodRecord& record, Json& containers) {
+  if (!record.allocated.is_object()) return;
+  const Json given = record.allocated.value("/spec/containers"_json_pointer, Json::array());
+  for (size_t i = 0; i < std::min(given.size(), containers.size()); ++i) {
+    const Json requests = RequestsOf(given[i]);
+    if (!requests.empty()) containers[i]["allocatedResources"] = requests;
+  }
+}
+
 }  // namespace
 
 Json PodObject(const PodSituation& pod, const NodeFacts& node, const Json& before, absl::Time now) {
@@ -325,13 +342,13 @@ Json UnseenPodObject(const PodRecord& record, const std::string& node) {
                           {"lastState", Json::object()},
                           {"state", {{"waiting", {{"reason", "ContainerStatusUnknown"}}}}}});
   }
+  AddAllocated(record, containers);
   Json conditions = Json::array();
   for (const char* type : {"Initialized", "Ready", "ContainersReady"}) {
-    conditions.push_back({{"type", type},
-                          {"status", "Unknown"},
-                          {"reason", "NotSeenYet"},
-                          {"lastTransitionTime", KubeTime(record.created)}});
+    conditions.push_back({{"type", type}, {"status", "Unknown"}, {"reason", "NotSeenYet"}});
   }
+  for (Json& each : ResizeConditions(record, "", {})) conditions.push_back(std::move(each));
+  for (Json& each : conditions) each["lastTransitionTime"] = KubeTime(record.created);
   object["status"] = {
       {"phase", "Unknown"},
       {"conditions", std::move(conditions)},

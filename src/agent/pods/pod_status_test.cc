@@ -213,5 +213,19 @@ TEST_F(PodStatusTest, ADeletedPodTellsUntilWhen) {
   EXPECT_EQ(metadata["annotations"]["plimsoll.dev/manifest-file"], "/m/p.yaml");
 }
 
+TEST_F(PodStatusTest, AnUnseenPodTellsItsPendingResizeAndWhatItHas) {
+  EXPECT_FALSE(UnseenPodObject(record_, "n")["status"]["containerStatuses"][0].contains(
+      "allocatedResources"));
+  record_.allocated = record_.object;
+  record_.allocated["spec"]["containers"][0]["resources"]["limits"] = {{"cpu", "2"},
+                                                                       {"memory", "1Gi"}};
+  record_.object["spec"]["containers"][0]["resources"]["requests"]["cpu"] = "100";
+  record_.pending = PodVerdict{"Infeasible", "too much"};
+  const Json object = UnseenPodObject(record_, "n");
+  EXPECT_EQ(object["status"]["containerStatuses"][0]["allocatedResources"],
+            Json({{"cpu", "1"}, {"memory", "1Gi"}}));
+  EXPECT_EQ(ConditionOf(object, "PodResizePending")["reason"], "Infeasible");
+}
+
 }  // namespace
 }  // namespace plimsoll::agent
