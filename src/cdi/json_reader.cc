@@ -120,7 +120,7 @@ absl::StatusOr<Json> ReadYaml(absl::string_view text) {
     }
     return FromYaml(documents[0], 0);
   } catch (const YAML::Exception& error) {
-    return Invalid(absl::StrCat("line ", error.mark.line + 1, ": not valid YAML: ", error.msg));
+    return Invalid(absl::StrCat("line ", error.mark.line + 1, ": ", YamlFault(error)));
   }
 }
 

@@ -98,6 +98,7 @@ void AddInspectCommand(CLI::App& app, CommandContext& context) {
   CLI::App* inspect = app.add_subcommand(
       "inspect",
       "Show everything about a pod or a container.\n\n"
+      "Of several pods of a name the running one is meant, else the newest.\n\n"
       "Values of environment variables may be secrets. Without --show-values only the names are "
       "shown, in JSON and YAML with null as the value.");
   auto arguments = std::make_shared<InspectArguments>();

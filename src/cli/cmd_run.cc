@@ -313,6 +313,10 @@ absl::StatusOr<int> Run(const CommandContext& context, RunArguments arguments) {
   const std::vector<pod::Manifest>& pods = manifests.pods;
   PLIMSOLL_ASSIGN_OR_RETURN(arguments.seccomp.profile_root,
                             FromRoot(arguments.seccomp.profile_root));
+  if (arguments.seccomp.profile_root != pod::SeccompRules().profile_root) {
+    PLIMSOLL_RETURN_IF_ERROR(
+        Annotate(FsRoot::Open(arguments.seccomp.profile_root).status(), "--seccomp-profile-root"));
+  }
   arguments.without_agent = "--no-agent was given";
   if (arguments.detach && !arguments.no_agent) {
     PLIMSOLL_ASSIGN_OR_RETURN(AgentChoice choice, ChooseAgent(context, arguments.objects));

@@ -45,14 +45,6 @@ std::string FullName(const CLI::App& app) {
              : absl::StrCat(FullName(*app.get_parent()), " ", app.get_name());
 }
 
-// True for commands without -o json or yaml.
-bool HasOneForm(const std::string& command) {
-  for (const char* one : {"logs", "exec", "attach", "port-forward", "completion", "help"}) {
-    if (command == one) return true;
-  }
-  return false;
-}
-
 // A list of commands has the first sentence of each.
 class HelpFormatter : public CLI::Formatter {
  public:
@@ -82,7 +74,8 @@ class HelpFormatter : public CLI::Formatter {
 // The message for a missing argument.
 std::string WhatIsMissing(const CLI::App& at, absl::string_view told) {
   if (at.get_require_subcommand_min() > 0) {
-    return absl::StrCat(FullName(at), " is ", absl::StrJoin(SubcommandNames(at), ", "), ": which?");
+    return at.get_parent() == nullptr ? "which command?"
+                                      : absl::StrCat(FullName(at), ": which command?");
   }
   const CLI::Option* name = at.get_option_no_throw("name");
   if (told == "name is required" && absl::StrContains(name->get_type_name(), "CONTAINER")) {
@@ -103,7 +96,12 @@ int ReportUsage(const CLI::App& app, const CLI::ParseError& error) {
   const CLI::App& at = Innermost(app);
   std::string message = error.what();
   std::string hint = absl::StrCat("See `", FullName(at), " --help`.");
-  if (error.get_name() == "RequiredError") message = WhatIsMissing(at, error.what());
+  if (error.get_name() == "RequiredError") {
+    message = WhatIsMissing(at, error.what());
+    if (at.get_require_subcommand_min() > 0) {
+      hint = absl::StrCat("There are: ", absl::StrJoin(SubcommandNames(at), ", "), ". ", hint);
+    }
+  }
   // A bad value of an option leaves further words unparsed, which are not to blame.
   const bool bad_value =
       error.get_name() == "ConversionError" || error.get_name() == "ValidationError";
@@ -159,6 +157,13 @@ absl::Status CheckOutput(const CLI::App& app, const CommandContext& context) {
 }
 
 }  // namespace
+
+bool HasOneForm(const std::string& command) {
+  for (const char* one : {"logs", "exec", "attach", "port-forward", "completion", "help"}) {
+    if (command == one) return true;
+  }
+  return false;
+}
 
 std::string HelpOf(const CLI::App& app) {
   // App::help() describes the parsed command, which may be `help` itself.

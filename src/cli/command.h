@@ -81,6 +81,9 @@ void AddCompletionCommand(CLI::App& app, CommandContext& context);
 
 void AddHelpCommand(CLI::App& app, CommandContext& context);
 
+// True for commands without -o json or yaml.
+bool HasOneForm(const std::string& command);
+
 // The text of `--help`.
 std::string HelpOf(const CLI::App& app);
 

@@ -56,7 +56,24 @@ TEST(Command, WhatIsMissingIsAskedFor) {
     EXPECT_THAT(said.err, HasSubstr(absl::StrCat("plimsoll ", command, ": which pod")));
   }
   EXPECT_THAT(RunMain({"assign", "x"}).err, HasSubstr("plimsoll assign: classes is required"));
-  EXPECT_THAT(RunMain({"image"}).err, AllOf(HasSubstr("list"), HasSubstr("import")));
+  EXPECT_THAT(RunMain({"image"}).err,
+              AllOf(HasSubstr("plimsoll: plimsoll image: which command?\n  There are: "),
+                    HasSubstr("list"), HasSubstr("import")));
+  EXPECT_THAT(RunMain({}).err, HasSubstr("plimsoll: which command?\n  There are: run, "));
+}
+
+TEST(Command, AMissingRootOfSeccompProfilesIsToldBeforeAnythingIsMade) {
+  TestDir dir;
+  ASSERT_TRUE(dir.root()
+                  .ReplaceFile("pod.yaml",
+                               "apiVersion: v1\nkind: Pod\nmetadata: {name: web}\nspec:\n"
+                               "  containers: [{name: a, image: busybox}]\n")
+                  .ok());
+  const Printed said = RunMain({"--address", "unix:///nowhere.sock", "run",
+                                "--seccomp-profile-root", "not-here", dir.path() + "/pod.yaml"});
+  EXPECT_EQ(said.code, kExitOwnFailure);
+  EXPECT_THAT(said.err, AllOf(HasSubstr("--seccomp-profile-root: open /"),
+                              HasSubstr("/not-here: No such file or directory")));
 }
 
 TEST(Command, RunTakesManifestsAndNotImages) {

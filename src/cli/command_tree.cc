@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
+#include "cli/command.h"
 
 namespace plimsoll::cli {
 namespace {
@@ -36,6 +37,7 @@ CommandInfo DescribeCommands(const CLI::App& app) {
   info.name = app.get_name();
   info.aliases = app.get_aliases();
   info.description = app.get_description();
+  info.has_one_form = HasOneForm(info.name);
   info.runs_alone = app.get_require_subcommand_min() == 0;
   for (const CLI::Option* option : app.get_options()) {
     if (option->get_group().empty()) continue;

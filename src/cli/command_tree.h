@@ -30,6 +30,7 @@ struct CommandInfo {
   std::vector<OptionInfo> positionals;
   std::vector<CommandInfo> commands;  // hidden ones left out
   bool runs_alone = true;             // works without a subcommand too
+  bool has_one_form = false;          // takes no -o json or yaml
 };
 
 CommandInfo DescribeCommands(const CLI::App& app);

@@ -41,11 +41,17 @@ void Walk(const CommandInfo& command, const std::string& path,
   }
 }
 
+// The global option -o, which some commands refuse.
+bool IsOutput(const OptionInfo& option) {
+  return absl::c_linear_search(option.names, "--output");
+}
+
 std::string WordsOf(const CommandInfo& root, const CommandInfo& command) {
   std::vector<std::string> words;
   for (const CommandInfo& sub : command.commands) words.push_back(sub.name);
   for (const std::vector<OptionInfo>* options : {&command.options, &root.options}) {
     for (const OptionInfo& option : *options) {
+      if (options == &root.options && command.has_one_form && IsOutput(option)) continue;
       for (const std::string& name : option.names) {
         if (!absl::c_linear_search(words, name)) words.push_back(name);
       }
@@ -294,6 +300,15 @@ std::string FishAt(const std::string& path) {
   return absl::StrCat(" -n ", FishQuote(absl::StrCat("__plimsoll_at ", FishQuote(path))));
 }
 
+std::string FishAtCommandWithForms(const CommandInfo& root) {
+  std::vector<std::string> conditions;
+  for (const CommandInfo& command : root.commands) {
+    if (!command.has_one_form) continue;
+    conditions.push_back(absl::StrCat("not __plimsoll_at ", FishQuote(command.name)));
+  }
+  return absl::StrCat(" -n ", FishQuote(absl::StrJoin(conditions, "; and ")));
+}
+
 void AddFishPositional(const OptionInfo& positional, const std::string& condition,
                        std::string& script) {
   const std::string kinds = DynamicKinds(positional);
@@ -315,7 +330,9 @@ std::string FishScript(const CommandInfo& root) {
   std::string script =
       absl::StrCat("# fish completion for plimsoll\n", kFishNames, FishPlace(root),
                    "complete -c plimsoll -f\n", "complete -c plimsoll", FishAt("--"), " -F\n");
-  for (const OptionInfo& option : root.options) AddFishOption(option, "", script);
+  for (const OptionInfo& option : root.options) {
+    AddFishOption(option, IsOutput(option) ? FishAtCommandWithForms(root) : "", script);
+  }
   Walk(root, "", [&](const CommandInfo& command, const std::string& path) {
     const std::string condition = FishAt(path);
     for (const CommandInfo& sub : command.commands) {
@@ -340,6 +357,7 @@ std::vector<CommandInfo> NamesOnly(const std::vector<CommandInfo>& commands) {
     name.name = command.name;
     name.aliases = command.aliases;
     name.description = command.description;
+    name.has_one_form = true;
     name.commands = NamesOnly(command.commands);
     names.push_back(std::move(name));
   }

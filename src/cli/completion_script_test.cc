@@ -37,6 +37,10 @@ TEST(Completion, BashKnowsCommandsAndOptions) {
   EXPECT_THAT(complete("plimsoll ps -o ''", 3), AllOf(HasSubstr("yaml"), Not(HasSubstr("--all"))));
   EXPECT_THAT(complete("plimsoll image rm --fo", 3), HasSubstr("--force"));
   EXPECT_THAT(complete("plimsoll exec web -- --he", 4), Not(HasSubstr("--help")));
+  EXPECT_THAT(complete("plimsoll exec -", 2),
+              AllOf(HasSubstr("--root"), HasSubstr("-i"), Not(HasSubstr("-o")),
+                    Not(HasSubstr("--output"))));
+  EXPECT_THAT(complete("plimsoll ps -", 2), HasSubstr("--output"));
   EXPECT_THAT(complete("plimsoll completion ''", 2), HasSubstr("zsh"));
 }
 

@@ -66,6 +66,12 @@ std::string HintOf(const absl::Status& status) {
       return "Plimsoll needs root, or membership in the group of the daemon's socket.";
     case absl::StatusCode::kUnimplemented:
       return "The daemon may be older than this program: compare `plimsoll version`.";
+    case absl::StatusCode::kResourceExhausted:
+      // The daemon's words about its database. A file's own error begins with a capital, and may be
+      // of a file system in a container.
+      return absl::StrContains(status.message(), "no space left on device")
+                 ? "The disk is full. `plimsoll prune` removes ended pods and unused images."
+                 : "";
     case absl::StatusCode::kDeadlineExceeded:
       return "The daemon took too long; its log has the cause of the wait.";
     default:

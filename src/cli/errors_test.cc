@@ -35,6 +35,12 @@ TEST(Errors, TextOfOthersDrivesNoTerminal) {
             "plimsoll: user \"\\x1b[31m\\x9b\\x07\" is not there\nm.yaml:2: \\x9b\n  see \\x1b\n");
 }
 
+TEST(Errors, OnAFullDiskPruneMakesRoom) {
+  EXPECT_THAT(HintOf(absl::ResourceExhaustedError("store sandbox 1: no space left on device")),
+              HasSubstr("`plimsoll prune`"));
+  EXPECT_EQ(HintOf(absl::ResourceExhaustedError("/mnt/a: write: No space left on device")), "");
+}
+
 TEST(Errors, TheVerbIsSaidOnce) {
   EXPECT_EQ(AnnotateOnce(absl::NotFoundError("pull docker.io/a:b: none"), "pull", "a").message(),
             "pull docker.io/a:b: none");

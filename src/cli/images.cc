@@ -91,7 +91,9 @@ absl::StatusOr<node::ImageProgress::Done> PullWithProgress(pod::Client& client,
   if (done.ok()) return done;
   const absl::Status failed = AnnotateOnce(done.status(), "pull", reference);
   // The daemon's message has the remedy: the registry answers.
-  if (absl::StrContains(failed.message(), "it speaks plain HTTP")) return WithHint(failed, "");
+  for (const char* remedy : {"it speaks plain HTTP", "under registries.insecure"}) {
+    if (absl::StrContains(failed.message(), remedy)) return WithHint(failed, "");
+  }
   if (MayBeImageId(reference)) {
     return WithHint(failed,
                     absl::StrCat("If ", reference, " was meant as an image's id: none here ",

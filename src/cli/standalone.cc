@@ -89,6 +89,18 @@ absl::Status AwaitReady(int fd, Child& child, const FsRoot& run, absl::Time dead
                                                                           : failed;
 }
 
+// UNAVAILABLE if a killed plimsolld that no command started has left its socket in the run
+// directory. A daemon of our own has its log beside the socket.
+absl::Status CheckNoKilledService(const FsRoot& run) {
+  if (!run.Has("plimsoll.sock").value_or(false) || run.Has("plimsolld.log").value_or(false)) {
+    return absl::OkStatus();
+  }
+  return WithHint(absl::UnavailableError(
+                      absl::StrCat("no daemon answers at unix://", run.PathOf("plimsoll.sock"),
+                                   ": the socket was left by a plimsolld that was killed")),
+                  "Start that plimsolld again. If it is to run no more, remove the socket.");
+}
+
 absl::StatusOr<Child> StartDaemon(const StandaloneOptions& options, const FsRoot& run,
                                   absl::Time deadline) {
   std::string daemon = options.daemon;
@@ -199,6 +211,7 @@ absl::StatusOr<Standalone> Standalone::Join(const StandaloneOptions& options) {
   const absl::Status listening = ProbeSocket(options.dirs.socket());
   if (listening.ok()) return standalone;
   if (!absl::IsNotFound(listening)) return listening;
+  PLIMSOLL_RETURN_IF_ERROR(CheckNoKilledService(run));
   PLIMSOLL_ASSIGN_OR_RETURN(standalone.child_, StartDaemon(options, run, deadline));
   return standalone;
 }

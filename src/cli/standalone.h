@@ -38,7 +38,8 @@ struct StandaloneOptions {
 class Standalone {
  public:
   // Returns when the daemon's socket answers. NOT_FOUND: there is no plimsolld.
-  // FAILED_PRECONDITION: the daemon refused to start; the message is the daemon's.
+  // FAILED_PRECONDITION: the daemon refused to start; the message is the daemon's. UNAVAILABLE: the
+  // directories are those of a killed plimsolld that no command started.
   // DEADLINE_EXCEEDED.
   static absl::StatusOr<Standalone> Join(const StandaloneOptions& options);
 

@@ -95,6 +95,27 @@ TEST(Standalone, IsNotStartedWhereTheMachineHasADaemon) {
   EXPECT_EQ(SocketFor(options), StandaloneDirs().socket());
 }
 
+TEST(Standalone, IsNotStartedInTheDirectoriesOfAKilledDaemon) {
+  if (geteuid() != 0) GTEST_SKIP() << "a daemon of one's own needs root";
+  TestDir dir;
+  ASSERT_TRUE(
+      dir.root().ReplaceFile("daemon", "#!/bin/sh\ntouch \"$7/../ran\"\nexit 1\n", 0755).ok());
+  ASSERT_TRUE(dir.root().MakeDirs("run").ok());
+  LeaveSocket(dir.path() + "/run/plimsoll.sock");
+  ConnectOptions options;
+  options.root = dir.path();
+  options.daemon = dir.path() + "/daemon";
+  const absl::Status killed = Connect(options).status();
+  EXPECT_TRUE(absl::IsUnavailable(killed)) << killed;
+  EXPECT_THAT(std::string(killed.message()), HasSubstr("left by a plimsolld that was killed"));
+  EXPECT_THAT(HintOf(killed), HasSubstr("remove the socket"));
+  EXPECT_FALSE(dir.root().Exists("ran"));
+  // A killed daemon of a command's own left its log too, and is started again.
+  ASSERT_TRUE(dir.root().ReplaceFile("run/plimsolld.log", "").ok());
+  EXPECT_TRUE(absl::IsFailedPrecondition(Connect(options).status()));
+  EXPECT_TRUE(dir.root().Exists("ran"));
+}
+
 TEST(Standalone, RootsAndDefaults) {
   EXPECT_EQ(StandaloneDirs::Below("/x/").state, "/x/state");
   EXPECT_EQ(StandaloneDirs::Below("/x").socket(), "/x/run/plimsoll.sock");

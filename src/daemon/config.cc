@@ -107,7 +107,7 @@ class Parser {
       if (documents.empty() || documents[0].IsNull()) return config;
       PLIMSOLL_RETURN_IF_ERROR(ParseSection(documents[0], "", config));
     } catch (const YAML::Exception& error) {
-      return Error(error.mark, absl::StrCat("not valid YAML: ", error.msg));
+      return Error(error.mark, YamlFault(error));
     }
     return config;
   }

@@ -259,6 +259,9 @@ TEST_F(PullTest, CredentialsGoOverPlainHttpOnlyWhereConfigured) {
   const auto image = Pull(name, options);
   EXPECT_TRUE(absl::IsUnavailable(image.status())) << image.status();
   EXPECT_THAT(image.status().message(), HasSubstr("registries.insecure"));
+  const auto anonymous = Pull(name, PullOptions());
+  EXPECT_TRUE(absl::IsPermissionDenied(anonymous.status())) << anonymous.status();
+  EXPECT_THAT(anonymous.status().message(), HasSubstr("registries.insecure"));
   options.insecure_registry = true;
   EXPECT_TRUE(Pull(name, options).ok());
 }

@@ -291,6 +291,7 @@ absl::StatusOr<Image> Service::PullAndTell(const Reference& name, const Transpor
     TransportOptions plain = options;
     plain.plain_on_loopback = true;
     image = PullNow(name, plain, progress, &bytes);
+    if (!image.ok()) image = OnPlainLoopback(image.status(), name.Canonical());
   }
   if (options_.on_pull_end) options_.on_pull_end({image.status(), MonotonicNow() - start, bytes});
   return image;

@@ -153,8 +153,10 @@ std::string HostAsked(absl::string_view reason) {
   return std::string(rest.substr(0, rest.find_first_of("/\"")));
 }
 
+// Go's client recognizes an answer in HTTP, but not an answer of another form or of an old version.
 bool IsPlainHttp(absl::string_view reason) {
-  return absl::StrContains(reason, "server gave HTTP response to HTTPS client");
+  return HasAny(reason, {"server gave HTTP response to HTTPS client",
+                         "first record does not look like a TLS handshake"});
 }
 
 absl::string_view RegistryOf(absl::string_view reference) {
@@ -166,8 +168,13 @@ absl::string_view RegistryOf(absl::string_view reference) {
 bool HasNoTls(absl::string_view reason, absl::string_view reference) {
   if (HostAsked(reason) != RegistryOf(reference)) return false;
   return IsPlainHttp(reason) || absl::EndsWith(reason, ": EOF") ||
-         absl::StrContains(reason, "first record does not look like a TLS handshake") ||
          absl::StrContains(reason, "connection reset by peer");
+}
+
+std::string ListAsInsecure(absl::string_view registry) {
+  return absl::StrCat(
+      "list ", registry,
+      " under registries.insecure in the daemon's configuration (read again on SIGHUP)");
 }
 
 // Advice about a registry with which TLS failed.
@@ -178,9 +185,7 @@ std::string Remedy(absl::string_view reason, absl::string_view reference) {
   const std::string asked = HostAsked(reason);
   const std::string what =
       asked.empty() || asked == registry
-          ? absl::StrCat(
-                "list ", registry,
-                " under registries.insecure in the daemon's configuration (read again on SIGHUP)")
+          ? ListAsInsecure(registry)
           : absl::StrCat("set insecure = true for ", asked, " in registries.conf");
   return is_plain ? absl::StrCat("; it speaks plain HTTP: if it may, ", what)
                   : absl::StrCat("; add its authority to this machine's trusted ones, or ", what);
@@ -222,6 +227,24 @@ absl::Duration RetryAfter(absl::string_view stderr_text, absl::string_view name)
   int64_t seconds = 0;  // skopeo handles dates
   if (!absl::SimpleAtoi(wish.substr(0, wish.find('\\')), &seconds)) return absl::ZeroDuration();
   return absl::Seconds(seconds);
+}
+
+absl::Status OnPlainLoopback(const absl::Status& status, absl::string_view reference) {
+  const absl::string_view message = status.message();
+  const absl::string_view registry = RegistryOf(reference);
+  if (absl::IsPermissionDenied(status)) {
+    return absl::PermissionDeniedError(absl::StrCat(
+        message, "; it speaks plain HTTP: to log in there, ", ListAsInsecure(registry)));
+  }
+  const size_t proxy = message.find(absl::StrCat(": proxyconnect tcp: dial tcp ", kNoProxy));
+  const size_t scheme = message.substr(0, proxy).rfind("://");
+  if (proxy == absl::string_view::npos || scheme == absl::string_view::npos) return status;
+  const absl::string_view host = message.substr(scheme + 3);
+  return absl::UnavailableError(absl::StrCat(
+      "pull ", reference, ": ", registry, " leads to ", host.substr(0, host.find_first_of("/\"")),
+      "; a pull from a registry on this machine's loopback over plain HTTP reaches no other host. "
+      "If it may, ",
+      ListAsInsecure(registry)));
 }
 
 bool SpeaksNoTls(const absl::Status& status) {

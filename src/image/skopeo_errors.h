@@ -23,6 +23,14 @@ absl::Status TranslateSkopeoError(absl::string_view stderr_text, absl::string_vi
 absl::Status SkopeoHasEnded(absl::string_view how, absl::string_view stderr_text,
                             absl::string_view reference, const Credentials& secrets);
 
+// The proxy of a pull that may reach this machine's loopback only: nothing listens on port 0.
+inline constexpr absl::string_view kNoProxy = "127.0.0.1:0";
+
+// The error of TranslateSkopeoError for a pull over plain HTTP, behind kNoProxy and without
+// credentials. Says that the registry leads to another host, or that a login there must be
+// permitted.
+absl::Status OnPlainLoopback(const absl::Status& status, absl::string_view reference);
+
 // True for an error of TranslateSkopeoError where the registry itself, no mirror of it, has no TLS:
 // it answered with plain HTTP or ended the connection.
 bool SpeaksNoTls(const absl::Status& status);

@@ -115,6 +115,47 @@ TEST(TranslateSkopeoError, AFailureForTlsSaysWhatToDo) {
   EXPECT_THAT(message("connection refused"), EndsWith("connection refused"));
 }
 
+TEST(TranslateSkopeoError, WhatIsNoTlsAtAllIsPlainHttp) {
+  const absl::Status status = TranslateSkopeoError(
+      Fatal("Get \\\"https://localhost:5998/v2/\\\": tls: first record does not look like a TLS "
+            "handshake"),
+      "localhost:5998/a:latest", {});
+  EXPECT_TRUE(absl::IsUnavailable(status)) << status;
+  EXPECT_TRUE(SpeaksNoTls(status));
+  EXPECT_THAT(std::string(status.message()),
+              HasSubstr("it speaks plain HTTP: if it may, list localhost:5998 under "
+                        "registries.insecure"));
+}
+
+TEST(OnPlainLoopback, AnotherHostIsNamed) {
+  const std::string name = "localhost:5998/a:latest";
+  const auto told = [&name](const std::string& text) {
+    return OnPlainLoopback(TranslateSkopeoError(Fatal(text), name, {}), name);
+  };
+  const absl::Status away = told(
+      "reading manifest latest in localhost:5998/a: Get \\\"http://10.0.0.1/x\\\": proxyconnect "
+      "tcp: dial tcp 127.0.0.1:0: connect: connection refused");
+  EXPECT_TRUE(absl::IsUnavailable(away)) << away;
+  EXPECT_EQ(
+      away.message(),
+      "pull localhost:5998/a:latest: localhost:5998 leads to 10.0.0.1; a pull from a registry "
+      "on this machine's loopback over plain HTTP reaches no other host. If it may, list "
+      "localhost:5998 under registries.insecure in the daemon's configuration (read again on "
+      "SIGHUP)");
+  EXPECT_EQ(told("connection refused").message(),
+            "pull localhost:5998/a:latest: connection refused");
+}
+
+TEST(OnPlainLoopback, ALoginMustBePermitted) {
+  const std::string name = "localhost:5998/a:latest";
+  const absl::Status status = OnPlainLoopback(
+      TranslateSkopeoError(Fatal("unauthorized: authentication required"), name, {}), name);
+  EXPECT_TRUE(absl::IsPermissionDenied(status)) << status;
+  EXPECT_THAT(std::string(status.message()),
+              EndsWith("it speaks plain HTTP: to log in there, list localhost:5998 under "
+                       "registries.insecure in the daemon's configuration (read again on SIGHUP)"));
+}
+
 TEST(SkopeoHasEnded, WithoutAReasonOfItsOwnItMayBeTriedAgain) {
   const Credentials secrets = {"stoker", "hush", ""};
   const absl::Status killed = SkopeoHasEnded("killed by signal 9 (Killed)", "", "h/x:1", secrets);

@@ -42,9 +42,6 @@ constexpr int kMaxCopiedIndexDepth = 4;
 // skopeo's files beside layers and config: manifest, index, the layout's own files.
 constexpr uint64_t kSlackBytes = 16 * 1024 * 1024;
 
-// A proxy that nothing can be: no socket listens on port 0.
-constexpr char kNoProxy[] = "http://127.0.0.1:0";
-
 // skopeo reaches registries through the daemon's proxy. With `loopback_only` all other hosts are
 // behind kNoProxy: Go's clients ask no proxy for localhost and loopback addresses (net/http,
 // ProxyFromEnvironment).
@@ -56,8 +53,8 @@ std::vector<std::string> Environment(const FsRoot& work, bool loopback_only) {
   std::vector<std::string> environment = Command().environment;
   environment.push_back(absl::StrCat(kHome, work.path()));
   if (loopback_only) {
-    environment.push_back(absl::StrCat("HTTP_PROXY=", kNoProxy));
-    environment.push_back(absl::StrCat("HTTPS_PROXY=", kNoProxy));
+    environment.push_back(absl::StrCat("HTTP_PROXY=http://", kNoProxy));
+    environment.push_back(absl::StrCat("HTTPS_PROXY=http://", kNoProxy));
     return environment;
   }
   for (const char* name : {"HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "http_proxy", "https_proxy",

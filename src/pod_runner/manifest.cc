@@ -146,7 +146,7 @@ absl::StatusOr<std::vector<Manifest>> ParseManifests(absl::string_view text, abs
       absl::StrAppend(&where, ":", error.mark.line + 1, ":", error.mark.column + 1);
     }
     return absl::InvalidArgumentError(
-        absl::StrCat(where, ": not valid YAML: ", error.msg, TabAdvice(text, error.mark.line)));
+        absl::StrCat(where, ": ", YamlFault(error), TabAdvice(text, error.mark.line)));
   } catch (const std::bad_alloc&) {
     return absl::ResourceExhaustedError(absl::StrCat(name, ": there is too little memory for it"));
   }

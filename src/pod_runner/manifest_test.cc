@@ -557,6 +557,10 @@ TEST(Manifest, OtherKindsAndBrokenYaml) {
       ErrorOf("kind: Pod\nmetadata:\n\tname: web\n"),
       AllOf(HasSubstr("pod.yaml:3:"), HasSubstr("begins with a tab: indent it with spaces")));
   EXPECT_THAT(ErrorOf("kind: [Pod\n"), Not(HasSubstr("a tab")));
+  std::string large = "a:\n";
+  for (int i = 0; i < 100'001; ++i) large += "- x\n";
+  EXPECT_THAT(ErrorOf(large),
+              AllOf(HasSubstr(": too large: more than 100000 values"), Not(HasSubstr("valid"))));
   EXPECT_THAT(ErrorOf("just words\n"), HasSubstr("must be a mapping"));
   EXPECT_THAT(ErrorOf("apiVersion: v1\nkind: Pod\nmetadata: {name: Bad_Name}\nspec: {}\n"),
               HasSubstr("\"Bad_Name\" must be lower-case"));

@@ -143,7 +143,8 @@ absl::Status Objects::Add(absl::string_view text, absl::string_view file) {
     const std::string where = error.mark.is_null() ? name
                                                    : absl::StrCat(name, ":", error.mark.line + 1,
                                                                   ":", error.mark.column + 1);
-    return absl::InvalidArgumentError(absl::StrCat(where, ": not valid YAML"));
+    return absl::InvalidArgumentError(
+        absl::StrCat(where, ": ", YamlFault(error, /*quotes=*/false)));
   } catch (const std::bad_alloc&) {
     return absl::ResourceExhaustedError(absl::StrCat(name, ": there is too little memory for it"));
   }

@@ -162,8 +162,10 @@ absl::Status Runner::StartContainer(Member& member) {
       MountSubPaths(root_, maker_.dir().path, manifest(member), configs_.sub_paths[member.index],
                     maker_.dir().volumes, container.config),
       what));
-  PLIMSOLL_ASSIGN_OR_RETURN(
-      member.id, client_.CreateContainer(outcome_.sandbox_id, container.config, configs_.sandbox));
+  const absl::StatusOr<std::string> made =
+      client_.CreateContainer(outcome_.sandbox_id, container.config, configs_.sandbox);
+  if (!made.ok()) return NamingProfileRoot(made.status(), options_.seccomp);
+  member.id = *made;
   container.created = true;
   member.log_open = true;
   observer_.OnLogOpen(container.name,

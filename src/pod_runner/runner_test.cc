@@ -22,6 +22,7 @@ namespace plimsoll::pod {
 namespace {
 
 using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 
 // The fate of a RunPodSandbox whose answer is lost.
 enum class Fate {
@@ -89,8 +90,14 @@ class BusyDaemon : public cri::RuntimeService::Service, public node::NodeService
                                 cri::RemovePodSandboxResponse*) override {
     return grpc::Status::OK;
   }
-  grpc::Status CreateContainer(grpc::ServerContext*, const cri::CreateContainerRequest*,
+  grpc::Status CreateContainer(grpc::ServerContext*, const cri::CreateContainerRequest* request,
                                cri::CreateContainerResponse* response) override {
+    const std::string& profile =
+        request->config().linux().security_context().seccomp().localhost_ref();
+    if (!profile.empty()) {
+      return {grpc::StatusCode::NOT_FOUND,
+              absl::StrCat("seccomp profile: open ", profile, ": No such file or directory")};
+    }
     response->set_container_id("a");
     return grpc::Status::OK;
   }
@@ -163,11 +170,12 @@ class RunnerTest : public ::testing::Test {
     ASSERT_TRUE(client.ok()) << client.status();
     client_ = *std::move(client);
   }
-  Outcome Run() {
+  Outcome Run(const std::string& fields = "") {
     const FsRoot root = *FsRoot::Open("/");
     const auto pods = ParseManifests(
         "apiVersion: v1\nkind: Pod\nmetadata: {name: web}\n"
-        "spec:\n  restartPolicy: Never\n  containers: [{name: a, image: busybox}]\n",
+        "spec:\n  restartPolicy: Never\n  containers: [{name: a, image: busybox" +
+            fields + "}]\n",
         "web.yaml");
     EXPECT_TRUE(pods.ok()) << pods.status();
     if (!pods.ok()) return {};
@@ -220,6 +228,18 @@ TEST_F(RunnerTest, AStartErrorThatComesLateIsTold) {
   const std::string log = absl::StrCat(dir_.path(), "/pods/", outcome.uid, "/logs/a.0.log");
   EXPECT_THAT(told_.words, ElementsAre("plan a", "log of a opens at " + log, "log of a ends",
                                        absl::StrCat("start of a refused: ", BusyDaemon::kWhy)));
+}
+
+TEST_F(RunnerTest, AMissingSeccompProfileIsToldWithTheRootOfAll) {
+  Serve(std::make_unique<BusyDaemon>());
+  if (HasFatalFailure()) return;
+  const Outcome outcome =
+      Run(", securityContext: {seccompProfile: {type: Localhost, localhostProfile: k.json}}");
+  EXPECT_TRUE(absl::IsNotFound(outcome.status)) << outcome.status;
+  EXPECT_THAT(std::string(outcome.status.message()),
+              HasSubstr("open /var/lib/kubelet/seccomp/k.json: No such file or directory; the root "
+                        "of profiles is /var/lib/kubelet/seccomp (--seccomp-profile-root of "
+                        "`plimsoll run`, seccompProfileRoot of the agent)"));
 }
 
 TEST(Runner, RestartsSlowDown) {

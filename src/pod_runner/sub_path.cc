@@ -10,6 +10,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "base/printable.h"
 #include "base/status.h"
 
 namespace plimsoll::pod {
@@ -53,6 +54,22 @@ absl::Status MakeMissing(const FsRoot& directory, const std::string& sub_path) {
   return absl::OkStatus();
 }
 
+// Names the link on the way that leads nowhere in the volume; without one, `missing` is the reason.
+// A container may change the link meanwhile: this is for the message only.
+absl::Status WhyMissing(const FsRoot& directory, const std::string& sub_path,
+                        const absl::Status& missing) {
+  std::string path;
+  for (const absl::string_view part : absl::StrSplit(sub_path, '/', absl::SkipEmpty())) {
+    absl::StrAppend(&path, path.empty() ? "" : "/", part);
+    const absl::StatusOr<std::string> target = directory.ReadLink(path);
+    if (!target.ok() || !absl::IsNotFound(directory.OpenFile(path, O_PATH).status())) continue;
+    return absl::NotFoundError(
+        absl::StrCat(path, " is a symbolic link to ", Printable(*target),
+                     ", which isn't in the volume; links lead to places in the volume only"));
+  }
+  return missing;
+}
+
 }  // namespace
 
 absl::StatusOr<UniqueFd> OpenSubPath(const FsRoot& root, const std::string& volume,
@@ -66,8 +83,10 @@ absl::StatusOr<UniqueFd> MakeSubPath(const FsRoot& root, const std::string& volu
   PLIMSOLL_ASSIGN_OR_RETURN(const FsRoot directory, root.Sub(volume));
   absl::StatusOr<UniqueFd> found = directory.OpenFile(sub_path, O_PATH);
   if (!absl::IsNotFound(found.status())) return found;
-  PLIMSOLL_RETURN_IF_ERROR(MakeMissing(directory, sub_path));
-  return directory.OpenFile(sub_path, O_PATH);
+  const absl::Status made = MakeMissing(directory, sub_path);
+  found = made.ok() ? directory.OpenFile(sub_path, O_PATH) : made;
+  if (absl::IsNotFound(found.status())) return WhyMissing(directory, sub_path, found.status());
+  return found;
 }
 
 }  // namespace plimsoll::pod

@@ -21,6 +21,7 @@ absl::StatusOr<UniqueFd> OpenSubPath(const FsRoot& root, const std::string& volu
 
 // OpenSubPath, but makes missing directories first, in the mode of the volume, as kubelet does
 // (k8s.io/mount-utils, SafeMakeDir). Changes the mode of no directory that was there before.
+// NOT_FOUND: a link on the way leads nowhere in the volume; the message names it.
 absl::StatusOr<UniqueFd> MakeSubPath(const FsRoot& root, const std::string& volume,
                                      const std::string& sub_path);
 

@@ -90,6 +90,15 @@ TEST_F(SubPathTest, WhatIsNotThereIsMadeInTheVolumesMode) {
   EXPECT_FALSE(Make("a/file/below").ok());
 }
 
+TEST_F(SubPathTest, ALinkOutOfTheVolumeIsNamed) {
+  Link("/etc", "l");
+  Link("b/none", "a/dangling");
+  const std::string why = ", which isn't in the volume; links lead to places in the volume only";
+  EXPECT_EQ(Make("l").status().message(), "l is a symbolic link to /etc" + why);
+  EXPECT_EQ(Make("l/new").status().message(), "l is a symbolic link to /etc" + why);
+  EXPECT_EQ(Make("a/dangling").status().message(), "a/dangling is a symbolic link to b/none" + why);
+}
+
 TEST_F(SubPathTest, NothingIsMadeOutOfTheVolume) {
   Link("../outside", "beside");
   Link(dir_.path() + "/outside", "absolute");

@@ -473,6 +473,14 @@ cri::PodResourceConfig AllWrittenToCri(const Manifest& pod) {
   return all;
 }
 
+absl::Status NamingProfileRoot(const absl::Status& status, const SeccompRules& rules) {
+  const std::string opened = absl::StrCat("seccomp profile: open ", rules.profile_root, "/");
+  if (!absl::IsNotFound(status) || !absl::StrContains(status.message(), opened)) return status;
+  return AlsoSay(status, absl::StrCat("the root of profiles is ", rules.profile_root,
+                                      " (--seccomp-profile-root of `plimsoll run`, "
+                                      "seccompProfileRoot of the agent)"));
+}
+
 std::string HostnameOf(const Manifest& pod) {
   std::string name = (pod.hostname.empty() ? pod.name : pod.hostname).substr(0, 63);
   name.erase(name.find_last_not_of("-.") + 1);

@@ -55,6 +55,10 @@ cri::PodResourceConfig AllWrittenToCri(const Manifest& pod);
 absl::StatusOr<cri::LinuxContainerResources> GroupToCri(const Manifest& pod,
                                                         const PodContext& context);
 
+// Names the root of Localhost profiles, and its settings, in the runtime's error about a container
+// whose seccomp profile is missing. Other errors stay as they are.
+absl::Status NamingProfileRoot(const absl::Status& status, const SeccompRules& rules);
+
 // The pod's host name. Linux takes 64 bytes, Kubernetes cuts at 63.
 std::string HostnameOf(const Manifest& pod);
 

@@ -49,8 +49,7 @@ absl::Status ReadClassFile(absl::string_view text, absl::string_view file,
     if (!document.IsNull()) read(reader, document);
   } catch (const YAML::Exception& error) {
     return absl::InvalidArgumentError(absl::StrCat(file, ":", error.mark.line + 1, ":",
-                                                   error.mark.column + 1,
-                                                   ": not valid YAML: ", error.msg));
+                                                   error.mark.column + 1, ": ", YamlFault(error)));
   }
   const std::vector<std::string>& notes = reader.notes();
   const size_t told = std::min(notes.size(), kMostNotes);

@@ -137,9 +137,8 @@ absl::Status Parse(absl::string_view text, const std::string& file, Topology& to
     ReadDocument(reader, LoadYamlDocuments(std::string(text)), topology);
     status = reader.status();
   } catch (const YAML::Exception& error) {
-    status = absl::InvalidArgumentError(absl::StrCat(file, ":", error.mark.line + 1, ":",
-                                                     error.mark.column + 1,
-                                                     ": not valid YAML: ", error.msg));
+    status = absl::InvalidArgumentError(absl::StrCat(
+        file, ":", error.mark.line + 1, ":", error.mark.column + 1, ": ", YamlFault(error)));
   }
   if (!status.ok() && faults != nullptr) {
     *faults = reader.errors();

@@ -61,7 +61,7 @@ class DocumentCheck : public YAML::EventHandler {
       throw YAML::ParserException(mark, kClosesNothing);
     }
     if (++documents_ > kMaxDocuments) {
-      throw YAML::ParserException(mark, absl::StrCat("more than ", kMaxDocuments, " documents"));
+      throw YamlTooLarge(mark, absl::StrCat("more than ", kMaxDocuments, " documents"));
     }
     last_ = mark.pos;
     start_ = mark;
@@ -79,7 +79,7 @@ class DocumentCheck : public YAML::EventHandler {
     if (of == anchored_.end()) throw YAML::ParserException(mark, "an alias of what it is part of");
     aliased_bytes_ += of->second.bytes;
     if (aliased_bytes_ > kMaxAliasedBytes) {
-      throw YAML::ParserException(
+      throw YamlTooLarge(
           mark, absl::StrCat("aliases of more than ", kMaxAliasedBytes >> 20, " MiB of text"));
     }
     Count(mark, of->second);
@@ -143,15 +143,13 @@ class DocumentCheck : public YAML::EventHandler {
     if (!open_.empty() && open_.back().is_mapping) {
       is_key = ++open_.back().nodes % 2 == 1;
       if (open_.back().nodes > 2 * kMaxKeys) {
-        throw YAML::ParserException(mark,
-                                    absl::StrCat("a mapping of more than ", kMaxKeys, " keys"));
+        throw YamlTooLarge(mark, absl::StrCat("a mapping of more than ", kMaxKeys, " keys"));
       }
     }
     whole_.bytes += size.bytes;
     whole_.values += is_key ? 0 : size.values;
     if (whole_.values > kMaxValues) {
-      throw YAML::ParserException(
-          mark, absl::StrCat("more than ", kMaxValues, " values, aliases followed"));
+      throw YamlTooLarge(mark, absl::StrCat("more than ", kMaxValues, " values, aliases followed"));
     }
   }
 
@@ -265,6 +263,13 @@ int SeparatorBelow(absl::string_view text, int line) {
 }
 
 }  // namespace
+
+std::string YamlFault(const YAML::Exception& error, bool quotes) {
+  if (dynamic_cast<const YamlTooLarge*>(&error) != nullptr) {
+    return absl::StrCat("too large: ", error.msg);
+  }
+  return quotes ? absl::StrCat("not valid YAML: ", error.msg) : "not valid YAML";
+}
 
 std::vector<YAML::Node> LoadYamlDocuments(const std::string& text) {
   CheckBrackets(text);

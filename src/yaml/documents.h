@@ -9,6 +9,16 @@
 
 namespace plimsoll {
 
+// Thrown for a text that is too large to be read, valid or not.
+class YamlTooLarge : public YAML::ParserException {
+ public:
+  using ParserException::ParserException;
+};
+
+// "not valid YAML: <why>", or "too large: <why>" for YamlTooLarge. Without `quotes`, which may show
+// text of the file, only "not valid YAML".
+std::string YamlFault(const YAML::Exception& error, bool quotes = true);
+
 // YAML::LoadAll with stricter rules; throws what it throws. Further inputs are exceptions here:
 // - a bracket that closes nothing ("a: b\n}"): yaml-cpp 0.7 does not consume it and makes documents
 //   of it without end;

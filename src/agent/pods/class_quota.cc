@@ -182,7 +182,8 @@ absl::StatusOr<std::vector<ClassQuota>> ParseClassQuotas(absl::string_view text,
     const std::string where = error.mark.is_null() ? file
                                                    : absl::StrCat(file, ":", error.mark.line + 1,
                                                                   ":", error.mark.column + 1);
-    return absl::InvalidArgumentError(absl::StrCat(where, ": not valid YAML"));
+    return absl::InvalidArgumentError(
+        absl::StrCat(where, ": ", YamlFault(error, /*quotes=*/false)));
   }
   PLIMSOLL_RETURN_IF_ERROR(problems);
   return quotas;

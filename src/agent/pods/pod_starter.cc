@@ -314,6 +314,7 @@ absl::StatusOr<std::string> PodStarter::Create(const PodRecord& record, size_t i
   if (!made.ok() && !IsPassing(made.status())) {
     pod::UnmountSubPaths(host_.root, dir_->path, container.name).IgnoreError();
   }
+  if (!made.ok()) return pod::NamingProfileRoot(made.status(), host_.seccomp);
   return made;
 }
 

@@ -181,8 +181,7 @@ absl::StatusOr<ApiServerAddress> ParseKubeconfig(const std::string& text, const 
     KubeconfigReader(reader, path).Read(node, context, address);
   } catch (const YAML::Exception& error) {
     return absl::InvalidArgumentError(absl::StrCat(path, ":", error.mark.line + 1, ":",
-                                                   error.mark.column + 1,
-                                                   ": not valid YAML: ", error.msg));
+                                                   error.mark.column + 1, ": ", YamlFault(error)));
   }
   if (reader.errors().empty()) return address;
   return absl::InvalidArgumentError(absl::StrJoin(reader.errors(), "\n"));
