@@ -59,7 +59,8 @@ TEST(Command, WhatIsMissingIsAskedFor) {
   EXPECT_THAT(RunMain({"image"}).err,
               AllOf(HasSubstr("plimsoll: plimsoll image: which command?\n  There are: "),
                     HasSubstr("list"), HasSubstr("import")));
-  EXPECT_THAT(RunMain({}).err, HasSubstr("plimsoll: which command?\n  There are: run, "));
+  EXPECT_THAT(RunMain({"-o", "json"}).err,
+              HasSubstr("plimsoll: which command?\n  There are: run, "));
 }
 
 TEST(Command, AMissingRootOfSeccompProfilesIsToldBeforeAnythingIsMade) {
@@ -72,7 +73,7 @@ TEST(Command, AMissingRootOfSeccompProfilesIsToldBeforeAnythingIsMade) {
   const Printed said = RunMain({"--address", "unix:///nowhere.sock", "run",
                                 "--seccomp-profile-root", "not-here", dir.path() + "/pod.yaml"});
   EXPECT_EQ(said.code, kExitOwnFailure);
-  EXPECT_THAT(said.err, AllOf(HasSubstr("--seccomp-profile-root: open /"),
+  EXPECT_THAT(said.err, AllOf(HasSubstr("--seccomp-profile-root: open directory /"),
                               HasSubstr("/not-here: No such file or directory")));
 }
 

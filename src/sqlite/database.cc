@@ -146,7 +146,8 @@ absl::StatusOr<std::unique_ptr<Database>> Database::Open(const std::string& path
     return absl::FailedPreconditionError(
         absl::StrCat("database ", path, ": ", fault, damage_advice));
   }
-  if (const std::string lost = FaultOfLog(path); !lost.empty()) {
+  const std::string lost = FaultOfLog(path, durability == Durability::kFull);
+  if (!lost.empty()) {
     return absl::DataLossError(
         absl::StrCat("database ", path, ": is damaged: ", lost, damage_advice));
   }

@@ -85,6 +85,22 @@ TEST_F(DatabaseTest, ALogThatLostItsHeaderIsDataLoss) {
         std::string(32, 0), std::string(log.size(), 0)}) {
     EXPECT_TRUE(open_with(harmless).ok()) << harmless.size();
   }
+  // The index of a killed process knows what was committed.
+  ASSERT_TRUE(killed.ReplaceFile("test.db-shm", *dir_.root().Read("test.db-shm")).ok());
+  const FsRoot lost = *FsRoot::OpenOrCreate(dir_.root().PathOf("lost"));
+  for (const char* name : {"test.db", "test.db-shm"}) {
+    ASSERT_TRUE(lost.ReplaceFile(name, *dir_.root().Read(name)).ok());
+  }
+  for (const bool is_there : {false, true}) {
+    if (is_there) {
+      ASSERT_TRUE(lost.ReplaceFile("test.db-wal", log.substr(0, 20)).ok());
+    }
+    const absl::Status status =
+        Database::Open(lost.PathOf("test.db"), Durability::kFull, "").status();
+    EXPECT_TRUE(absl::IsDataLoss(status)) << status;
+    EXPECT_THAT(std::string(status.message()),
+                HasSubstr(is_there ? "test.db-wal is cut off" : "test.db-wal is not there"));
+  }
   auto whole = open_with(log);
   ASSERT_TRUE(whole.ok()) << whole.status();
   EXPECT_EQ(*(*whole)->QueryInteger("SELECT count(*) FROM t"), 1);

@@ -30,6 +30,16 @@ size_t ReadNext(int fd, char* buffer, size_t size) {
   return done;
 }
 
+// The frames that the database's index counts as committed; 0: none, or there is no index.
+uint32_t CommittedFrames(const std::string& path) {
+  const UniqueFd fd(open(absl::StrCat(path, "-shm").c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
+  if (!fd.valid()) return 0;
+  char bytes[kLogIndexBytes];
+  const std::optional<LogIndex> index =
+      ParseLogIndex({bytes, ReadNext(fd.get(), bytes, sizeof(bytes))});
+  return index.has_value() ? index->frames : 0;
+}
+
 bool AreZero(absl::string_view bytes) {
   return std::all_of(bytes.begin(), bytes.end(), [](char c) { return c == 0; });
 }
@@ -73,14 +83,38 @@ std::optional<LogHeader> ParseLogHeader(absl::string_view bytes) {
   return header;
 }
 
-std::string FaultOfLog(const std::string& path) {
+std::optional<LogIndex> ParseLogIndex(absl::string_view bytes) {
+  constexpr bool kBigEndian = std::endian::native == std::endian::big;
+  constexpr size_t kCopy = kLogIndexBytes / 2;
+  for (size_t at = 0; at + kCopy <= bytes.size(); at += kCopy) {
+    const char* header = bytes.data() + at;
+    LogChecksum checksum;
+    checksum.Add(header, kCopy - 8, kBigEndian);
+    const bool is_made = header[12] != 0;
+    if (!is_made || WordAt(header, kBigEndian) != kLogFormatVersion ||
+        !checksum.Matches(header + kCopy - 8, kBigEndian)) {
+      continue;
+    }
+    return LogIndex{.frames = WordAt(header + 16, kBigEndian),
+                    .salts = std::string(header + 32, 8)};
+  }
+  return std::nullopt;
+}
+
+std::string FaultOfLog(const std::string& path, bool is_synced) {
   const std::string log = absl::StrCat(path, "-wal");
   // Not held up by a FIFO.
   const UniqueFd fd(open(log.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
-  if (!fd.valid()) return "";
+  if (!fd.valid() && errno != ENOENT) return "";
   char header[kLogHeaderBytes];
-  const size_t size = ReadNext(fd.get(), header, sizeof(header));
-  if (size < sizeof(header) || ParseLogHeader({header, size}).has_value()) return "";
+  const size_t size = fd.valid() ? ReadNext(fd.get(), header, sizeof(header)) : 0;
+  if (size < sizeof(header)) {
+    const uint32_t lost = is_synced ? CommittedFrames(path) : 0;
+    if (lost == 0) return "";
+    return absl::StrCat("its log ", log, fd.valid() ? " is cut off" : " is not there",
+                        ", and there were ", lost, " frames of changes in it");
+  }
+  if (ParseLogHeader({header, size}).has_value()) return "";
   bool is_zero = AreZero({header, size});
   bool has_more = false;
   char buffer[16384];

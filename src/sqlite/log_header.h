@@ -40,11 +40,25 @@ struct LogHeader {
 // nullopt: SQLite would not take the header.
 std::optional<LogHeader> ParseLogHeader(absl::string_view bytes);
 
+// The log's index (<file>-shm), as the last commit left it; it outlives a killed process.
+// https://www.sqlite.org/walformat.html section 2.1.
+struct LogIndex {
+  uint32_t frames = 0;  // frames up to the last commit
+  std::string salts;
+};
+
+// The header's two copies, in the machine's own byte order except for the salts.
+inline constexpr size_t kLogIndexBytes = 2 * 48;
+
+// nullopt: no valid copy. A kill may interrupt the write of one of the two copies, never of both.
+std::optional<LogIndex> ParseLogIndex(absl::string_view bytes);
+
 // The reason why SQLite would drop the commits in the log of the database at `path`. Empty: the
 // header is whole, or no commit follows it. After a power cut a new log may be shorter than its
-// header, or all zeros, as SQLite writes no commit before the header is on the disk. SQLite itself
-// reports a log that can't be read.
-std::string FaultOfLog(const std::string& path);
+// header, or all zeros, as SQLite writes no commit before the header is on the disk. `is_synced`:
+// each commit is on the disk before the index counts it, so that a log which lost what the index
+// counts is damaged, too. SQLite itself reports a log that can't be read.
+std::string FaultOfLog(const std::string& path, bool is_synced);
 
 }  // namespace plimsoll::sqlite
 

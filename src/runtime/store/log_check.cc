@@ -4,7 +4,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <bit>
 #include <cerrno>
 #include <cstdint>
 #include <cstring>
@@ -24,13 +23,10 @@ namespace {
 using sqlite::kLogHeaderBytes;
 using sqlite::LogChecksum;
 using sqlite::LogHeader;
+using sqlite::LogIndex;
 using sqlite::WordAt;
 
 constexpr size_t kFrameHeader = 24;
-
-// Its index: https://www.sqlite.org/walformat.html section 2.1. Two copies of the header, in the
-// machine's own byte order except for the salts, which are as in the log.
-constexpr size_t kIndexHeader = 48;
 
 uint32_t BigEndian(const char* bytes) {
   return WordAt(bytes, /*big_endian=*/true);
@@ -71,30 +67,12 @@ class File {
   std::string buffer_;
 };
 
-// The index as the last commit left it.
-struct Index {
-  uint32_t frames = 0;  // frames up to the last commit
-  std::string salts;
-};
-
-// nullopt: no index, or no valid copy. A kill may interrupt the write of one of the two copies,
-// never of both.
-absl::StatusOr<std::optional<Index>> ReadIndex(const FsRoot& directory, const std::string& name) {
-  constexpr bool kBigEndian = std::endian::native == std::endian::big;
+// nullopt: no index, or no valid copy.
+absl::StatusOr<std::optional<LogIndex>> ReadIndex(const FsRoot& directory,
+                                                  const std::string& name) {
   PLIMSOLL_ASSIGN_OR_RETURN(File file, File::Open(directory, name));
-  PLIMSOLL_ASSIGN_OR_RETURN(const absl::string_view bytes, file.Read(0, 2 * kIndexHeader));
-  for (size_t at = 0; at + kIndexHeader <= bytes.size(); at += kIndexHeader) {
-    const char* header = bytes.data() + at;
-    LogChecksum checksum;
-    checksum.Add(header, kIndexHeader - 8, kBigEndian);
-    const bool is_made = header[12] != 0;
-    if (!is_made || WordAt(header, kBigEndian) != sqlite::kLogFormatVersion ||
-        !checksum.Matches(header + kIndexHeader - 8, kBigEndian)) {
-      continue;
-    }
-    return Index{.frames = WordAt(header + 16, kBigEndian), .salts = std::string(header + 32, 8)};
-  }
-  return std::nullopt;
+  PLIMSOLL_ASSIGN_OR_RETURN(const absl::string_view bytes, file.Read(0, sqlite::kLogIndexBytes));
+  return sqlite::ParseLogIndex(bytes);
 }
 
 struct Frames {
@@ -132,7 +110,7 @@ absl::Status CheckLog(const FsRoot& directory, const std::string& name) {
   const auto damaged = [&path](absl::string_view what) {
     return DamagedError(path, absl::StrCat("its log ", path, "-wal ", what));
   };
-  PLIMSOLL_ASSIGN_OR_RETURN(const std::optional<Index> index,
+  PLIMSOLL_ASSIGN_OR_RETURN(const std::optional<LogIndex> index,
                             ReadIndex(directory, absl::StrCat(name, "-shm")));
   if (index.has_value() && index->frames == 0) return absl::OkStatus();
   PLIMSOLL_ASSIGN_OR_RETURN(File log, File::Open(directory, absl::StrCat(name, "-wal")));
