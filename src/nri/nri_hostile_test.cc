@@ -314,6 +314,7 @@ TEST_F(NriHostileTest, APluginThatHoldsUpThousandsOfEventsIsDisconnected) {
   Join("20-b");
   ASSERT_EQ(RunPod("p1"), absl::OkStatus());
   ASSERT_EQ(Create("p1", "c1"), absl::OkStatus());
+  Flush();  // no event is under way that reads the hook
   plugin.on_call = [&](const std::string& call) {
     if (call == "StopContainer c1") end_.WaitForNotification();
     return absl::OkStatus();
