@@ -135,10 +135,10 @@ TEST_F(NriEventsTest, AFailedRunIsUndoneForThosePluginsAloneThatSawIt) {
   Join("10-a");
   TestPlugin& second = Join("20-b");
   Join("30-c");
-  second.on_call = [](const std::string& call) {
+  second.SetOnCall([](const std::string& call) {
     return call == "RunPodSandbox p1" ? absl::ResourceExhaustedError("no room here")
                                       : absl::OkStatus();
-  };
+  });
   const absl::Status failed = RunPod("p1");
   EXPECT_EQ(failed.code(), absl::StatusCode::kResourceExhausted);
   EXPECT_THAT(failed.message(), HasSubstr("20-b"));
@@ -148,7 +148,7 @@ TEST_F(NriEventsTest, AFailedRunIsUndoneForThosePluginsAloneThatSawIt) {
   EXPECT_EQ(log_.Count("20-b RemovePodSandbox p1"), 1u);
   EXPECT_THAT(log_.calls(), ::testing::Not(::testing::Contains(HasSubstr("30-c R"))));
   // A retry works.
-  second.on_call = nullptr;
+  second.SetOnCall(nullptr);
   EXPECT_EQ(RunPod("p1"), absl::OkStatus());
   EXPECT_EQ(log_.Count("30-c RunPodSandbox p1"), 1u);
 }
@@ -171,13 +171,13 @@ TEST_F(NriEventsTest, AStartThatAPluginRefusesFails) {
   TestPlugin& plugin = Join("10-a");
   ASSERT_EQ(RunPod("p1"), absl::OkStatus());
   ASSERT_EQ(Create("p1", "c1"), absl::OkStatus());
-  plugin.on_call = [](const std::string& call) {
+  plugin.SetOnCall([](const std::string& call) {
     return call == "StartContainer c1" ? absl::FailedPreconditionError("not now")
                                        : absl::OkStatus();
-  };
+  });
   EXPECT_THAT(StartContainer("c1").message(), HasSubstr("not now"));
   // Errors can't fail what has happened already.
-  plugin.on_call = [](const std::string&) { return absl::InternalError("always"); };
+  plugin.SetOnCall([](const std::string&) { return absl::InternalError("always"); });
   Exit("c1");
   RemoveContainer("c1");
   StopPod("p1");

@@ -314,11 +314,10 @@ TEST_F(NriHostileTest, APluginThatHoldsUpThousandsOfEventsIsDisconnected) {
   Join("20-b");
   ASSERT_EQ(RunPod("p1"), absl::OkStatus());
   ASSERT_EQ(Create("p1", "c1"), absl::OkStatus());
-  Flush();  // no event is under way that reads the hook
-  plugin.on_call = [&](const std::string& call) {
+  plugin.SetOnCall([&](const std::string& call) {
     if (call == "StopContainer c1") end_.WaitForNotification();
     return absl::OkStatus();
-  };
+  });
   Exit("c1");
   ASSERT_TRUE(WaitUntil([&] { return log_.Count("10-slow StopContainer c1") == 1; }));
   for (int i = 0; i < 10'000; ++i) RemovePod("unknown");

@@ -22,10 +22,10 @@ class NriPolicyTest : public NriFixture {
 
   // From now on it answers nothing until the end of the test.
   void Hang(TestPlugin& plugin) {
-    plugin.on_call = [this](const std::string&) {
+    plugin.SetOnCall([this](const std::string&) {
       end_.WaitForNotification();
       return absl::OkStatus();
-    };
+    });
   }
   void TearDown() override { end_.Notify(); }
 
@@ -54,10 +54,10 @@ TEST_F(NriPolicyTest, AnAnswerEndsTheRowOfStrikes) {
   Start();
   TestPlugin& plugin = Join("10-a");
   absl::Notification release;
-  plugin.on_call = [&](const std::string& call) {
+  plugin.SetOnCall([&](const std::string& call) {
     if (call == "RunPodSandbox p1") release.WaitForNotification();
     return absl::OkStatus();
-  };
+  });
   EXPECT_EQ(RunPod("p1"), absl::OkStatus());
   EXPECT_EQ(ReportOf("10-a").strikes, 1);
   release.Notify();
@@ -113,11 +113,11 @@ TEST_F(NriPolicyTest, ARequiredPluginThatGoesWithinAHookFailsIt) {
   options_.config.request_timeout_ms = 20'000;
   Start();
   TestPlugin& guard = Join("10-guard");
-  Join("20-b").on_call = [&](const std::string& call) {
+  Join("20-b").SetOnCall([&](const std::string& call) {
     // The guard has answered; what comes after that, it won't see.
     if (call == "RunPodSandbox p1") Leave(guard);
     return absl::OkStatus();
-  };
+  });
   EXPECT_TRUE(absl::IsUnavailable(RunPod("p1")));
   EXPECT_EQ(log_.Count("10-guard RunPodSandbox p1"), 1u);
   EXPECT_EQ(log_.Count("20-b RemovePodSandbox p1"), 1u);
@@ -141,10 +141,10 @@ TEST_F(NriPolicyTest, APluginThatDiesInAnyHookHoldsNothingUp) {
     Start();
     TestPlugin& plugin = Join("10-a");
     absl::Notification release;
-    plugin.on_call = [&](const std::string& call) {
+    plugin.SetOnCall([&](const std::string& call) {
       if (call == step) release.WaitForNotification();
       return absl::OkStatus();
-    };
+    });
     std::thread killer([&] {
       EXPECT_TRUE(WaitUntil([&] { return log_.Count("10-a " + step) == 1; })) << step;
       std::thread close([&] { plugin.session->Close(); });

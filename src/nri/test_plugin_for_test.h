@@ -52,12 +52,17 @@ class CallLog {
 class TestPlugin : public Plugin {
  public:
   TestPlugin(std::string full_name, CallLog* log) : name(std::move(full_name)), log_(log) {}
+  ~TestPlugin() override { session.reset(); }  // its threads use the other members
 
   const std::string name;  // "10-a"
   std::vector<api::Event> events;
   bool old = false;  // knows StateChange alone
-  // Called within each call; an error is the answer.
-  std::function<absl::Status(const std::string& call)> on_call;
+  // Called within each call; an error is the answer. May change while calls are under way.
+  using OnCall = std::function<absl::Status(const std::string& call)>;
+  void SetOnCall(OnCall on_call) {
+    const absl::MutexLock lock(&mutex_);
+    on_call_ = std::move(on_call);
+  }
   std::function<absl::StatusOr<std::vector<api::ContainerUpdate>>(
       const std::vector<api::PodSandbox>&, const std::vector<api::Container>&)>
       on_synchronize;
@@ -137,10 +142,17 @@ class TestPlugin : public Plugin {
  private:
   absl::Status Record(const std::string& call) {
     log_->Add(absl::StrCat(name, " ", call));
+    OnCall on_call;
+    {
+      const absl::MutexLock lock(&mutex_);
+      on_call = on_call_;
+    }
     return on_call ? on_call(call) : absl::OkStatus();
   }
 
   CallLog* const log_;
+  absl::Mutex mutex_;
+  OnCall on_call_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace plimsoll::nri

@@ -24,6 +24,7 @@ constexpr absl::Duration kAmple = absl::Seconds(60);
 
 class PeerTest : public ::testing::Test {
  protected:
+  ~PeerTest() override { connection_.reset(); }  // its threads use the other members
   void Connect(ConnectionOptions options = {}) {
     SocketPair sockets = MakeSocketPair();
     peer_.emplace(std::move(sockets.theirs));
