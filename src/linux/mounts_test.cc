@@ -156,6 +156,8 @@ TEST_F(MountTest, AHiddenMountPointIsMadeAgain) {
   const absl::Status made = MakePrivateMountPoint(real_, Path("a/b"));
   EXPECT_TRUE(made.ok()) << made;
   EXPECT_TRUE(*IsMountPoint(real_, Path("a/b")));
+  // Uncovers the hidden one, for the test's end.
+  EXPECT_TRUE(UnmountBelow(real_, Path("a")).ok());
 }
 
 TEST_F(MountTest, UnmountsStacksAndNestsInnermostFirst) {
