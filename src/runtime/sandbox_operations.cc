@@ -283,11 +283,12 @@ absl::Status EngineImpl::StopSandboxLocked(const std::shared_ptr<Sandbox>& sandb
     record = sandbox->record;
   }
   PLIMSOLL_RETURN_IF_ERROR(MarkAsStopping(parts_.options.run, record));
-  PLIMSOLL_RETURN_IF_ERROR(parts_.ends.pid_namespaces.End(record));
   // A pod whose init has died is NotReady already, but still holds its classes and its network.
   const absl::Status given_back = GiveBack(record);
+  // It stays Ready if its init is what couldn't be ended.
+  if (!given_back.ok()) PLIMSOLL_RETURN_IF_ERROR(parts_.ends.pid_namespaces.End(record));
   absl::MutexLock lock(&sandbox->mutex);
-  sandbox->stop_told = given_back.ok();
+  if (given_back.ok()) sandbox->stop_told = true;
   if (sandbox->record.state == SandboxState::kNotReady) return given_back;
   // No process of it runs, even if a network plugin fails: while it is Ready, kubelet neither stops
   // it again nor makes the pod's next sandbox.

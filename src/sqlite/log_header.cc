@@ -109,7 +109,9 @@ std::string FaultOfLog(const std::string& path, bool is_synced) {
   char header[kLogHeaderBytes];
   const size_t size = fd.valid() ? ReadNext(fd.get(), header, sizeof(header)) : 0;
   if (size < sizeof(header)) {
-    const uint32_t lost = is_synced ? CommittedFrames(path) : 0;
+    // An index beside no database is left from one that was moved away.
+    const bool is_there = access(path.c_str(), F_OK) == 0;
+    const uint32_t lost = is_synced && is_there ? CommittedFrames(path) : 0;
     if (lost == 0) return "";
     return absl::StrCat("its log ", log, fd.valid() ? " is cut off" : " is not there",
                         ", and there were ", lost, " frames of changes in it");
