@@ -1,16 +1,19 @@
 // A container swaps a name of its volume for a symbolic link in a loop: what was checked is what is
 // mounted, labelled and written to, never what the name leads to a moment later.
+#include <sched.h>
 #include <sys/mount.h>
 #include <unistd.h>
 
 #include <functional>
 
 #include "absl/cleanup/cleanup.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "base/swap_loop_for_test.h"
 #include "harness/kernel.h"
 #include "harness/node.h"
 #include "linux/mounts.h"
+#include "linux/other_namespaces_for_test.h"
 
 namespace plimsoll::testing {
 namespace {
@@ -46,8 +49,13 @@ class MountRacesTest : public NodeTest {
     return added;
   }
   // Makes containers from `config` for a while; `of` each that could be made. Returns their number.
-  int Attack(const std::string& pod, cri::ContainerConfig config,
-             const std::function<void(const std::string& id)>& of) {
+  // A refusal is FAILED_PRECONDITION, or `expected`.
+  int Attack(
+      const std::string& pod, cri::ContainerConfig config,
+      const std::function<void(const std::string& id)>& of,
+      const std::function<bool(const grpc::Status&)>& expected = [](const auto&) {
+        return false;
+      }) {
     int made = 0;
     const absl::Time end = absl::Now() + kAttack;
     for (uint32_t attempt = 0; absl::Now() < end && !HasFailure(); ++attempt) {
@@ -55,7 +63,8 @@ class MountRacesTest : public NodeTest {
       std::string id;
       const grpc::Status status = TryCreate(pod, config, &id);
       if (!status.ok()) {
-        EXPECT_EQ(status.error_code(), grpc::StatusCode::FAILED_PRECONDITION)
+        EXPECT_TRUE(status.error_code() == grpc::StatusCode::FAILED_PRECONDITION ||
+                    expected(status))
             << status.error_message();
         continue;
       }
@@ -91,6 +100,42 @@ TEST_F(MountRacesTest, TheDirectoryThatWasCheckedIsMounted) {
     EXPECT_THAT(Output(id), AllOf(EndsWith("own\nown\n"), Not(HasSubstr("secret"))));
   });
   EXPECT_GT(made, 0);
+}
+
+// It is opened by its name again.
+TEST_F(MountRacesTest, SoIsTheDirectoryWithAPinnedMountNamespace) {
+  MakeMount(volume_, MS_SHARED);
+  MakeMount(secret_, MS_PRIVATE);
+  const std::string pins = volume_ + "/d/pins";
+  ASSERT_TRUE(Host().MakeDirs(pins, 0755).ok());
+  MakeMount(pins, MS_PRIVATE);
+  const absl::Cleanup unmount = [&] {
+    linux::UnmountBelow(Host(), volume_).IgnoreError();
+    linux::UnmountBelow(Host(), secret_).IgnoreError();
+  };
+  ASSERT_TRUE(Host().ReplaceFile(pins + "/pin", "", 0644).ok());
+  const linux::OtherNamespaces other(CLONE_NEWNS);
+  ASSERT_EQ(mount(other.file("mnt").c_str(), (pins + "/pin").c_str(), nullptr, MS_BIND, nullptr),
+            0);
+  cri::ContainerConfig config = Shell("cat /v/mark");
+  AddMount(&config, volume_ + "/d", "/v")->set_propagation(cri::PROPAGATION_HOST_TO_CONTAINER);
+  const std::string pod = RunPod();
+  const SwapLoopForTest swaps(volume_, "d", "e");
+  int swapped = 0;
+  const int made = Attack(
+      pod, config,
+      [&](const std::string& id) {
+        ASSERT_TRUE(TryStart(id).ok());
+        AwaitExit(id);
+        EXPECT_THAT(Output(id), AllOf(EndsWith("own\n"), Not(HasSubstr("secret"))));
+      },
+      [&](const grpc::Status& status) {
+        const bool is_of_swap = absl::StrContains(status.error_message(), "pinned mount namespace");
+        swapped += is_of_swap ? 1 : 0;
+        return is_of_swap;
+      });
+  EXPECT_GT(made, 0);
+  EXPECT_GT(swapped, 0) << "or the name was the directory's at each second look";
 }
 
 TEST_F(MountRacesTest, AVolumeWithMappedIdsIsMountedWhateverItsNameLeadsTo) {

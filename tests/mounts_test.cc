@@ -1,4 +1,5 @@
 // A container's mounts: volumes of the host and of images, with their options.
+#include <sched.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -13,6 +14,7 @@
 #include "harness/kernel.h"
 #include "harness/node.h"
 #include "linux/mounts.h"
+#include "linux/other_namespaces_for_test.h"
 
 namespace plimsoll::testing {
 namespace {
@@ -107,6 +109,34 @@ TEST_F(MountsTest, BidirectionalMountsReachTheHost) {
   EXPECT_THAT(MountsBelow(volume), Contains(volume + "/late"));
   ExecOutput(id, "umount /v/late");
   EXPECT_THAT(MountsBelow(volume), Not(Contains(volume + "/late")));
+  ASSERT_TRUE(StopContainer(id, 0).ok());
+}
+
+// As `unshare --mount=FILE` and snapd pin one: a container has the file below, nothing else
+// changes.
+TEST_F(MountsTest, AMountNamespaceThatIsPinnedInAVolumeStaysOutside) {
+  const std::string volume = MountedVolume(MS_SHARED);
+  const absl::Cleanup unmount = [&] { linux::UnmountBelow(Host(), volume).IgnoreError(); };
+  for (const char* each : {"/pins", "/late", "/tmpfs"}) {
+    ASSERT_TRUE(Host().MakeDirs(volume + each, 0755).ok());
+  }
+  const std::string pins = volume + "/pins";
+  ASSERT_EQ(mount(pins.c_str(), pins.c_str(), nullptr, MS_BIND, nullptr), 0);
+  ASSERT_EQ(mount(nullptr, pins.c_str(), nullptr, MS_PRIVATE, nullptr), 0);
+  ASSERT_TRUE(Host().ReplaceFile(pins + "/pin", "below\n", 0644).ok());
+  const linux::OtherNamespaces other(CLONE_NEWNS);
+  const std::string pin = other.file("mnt");
+  ASSERT_EQ(mount(pin.c_str(), (pins + "/pin").c_str(), nullptr, MS_BIND, nullptr), 0);
+  ASSERT_EQ(mount("tmpfs", (volume + "/tmpfs").c_str(), "tmpfs", 0, nullptr), 0);
+  ASSERT_TRUE(Host().ReplaceFile(volume + "/tmpfs/file", "of the tmpfs\n", 0644).ok());
+  cri::ContainerConfig config = Shell("sleep 1000");
+  MakePrivileged(&config);
+  AddMount(&config, volume, "/v")->set_propagation(cri::PROPAGATION_BIDIRECTIONAL);
+  const std::string id = Start(RunPrivilegedPod(), config);
+  EXPECT_EQ(ExecOutput(id, "cat /v/pins/pin /v/tmpfs/file"), "below\nof the tmpfs\n");
+  ExecOutput(id, "mount -t tmpfs plimsoll-test /v/late && echo x > /v/late/from-container");
+  EXPECT_EQ(*Host().Read(volume + "/late/from-container"), "x\n");
+  ExecOutput(id, "umount /v/late");
   ASSERT_TRUE(StopContainer(id, 0).ok());
 }
 

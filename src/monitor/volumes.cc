@@ -61,10 +61,12 @@ void MakeFile(const char* path) {
   close(fd);
 }
 
+bool IsAttached(int tree, const char* path) {
+  return syscall(SYS_move_mount, tree, "", AT_FDCWD, path, MOVE_MOUNT_F_EMPTY_PATH) == 0;
+}
+
 void Attach(int tree, const char* path) {
-  if (syscall(SYS_move_mount, tree, "", AT_FDCWD, path, MOVE_MOUNT_F_EMPTY_PATH) != 0) {
-    Fail("attach a mount at", path);
-  }
+  if (!IsAttached(tree, path)) Fail("attach a mount at", path);
   close(tree);
 }
 
@@ -164,8 +166,29 @@ int ReceiveTree(const char* source) {
   return tree;
 }
 
+// The same copy without the mount namespaces that are pinned below the source by mounts of their
+// files (`unshare --mount=FILE`, snapd): this process's mount namespace, a copy itself, lacks them
+// (mount_namespaces(7)). The source is opened by its name again, so it has to be the file `held`.
+int CopyWithoutPins(const char* source, const struct stat& held) {
+  const int root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+  const int file = OpenBelow(root, source, O_PATH, RESOLVE_IN_ROOT | RESOLVE_NO_SYMLINKS);
+  struct stat info = {};
+  if (file < 0 || fstat(file, &info) != 0)
+    Fail("open again, for a pinned mount namespace,", source);
+  if (info.st_dev != held.st_dev || info.st_ino != held.st_ino) {
+    errno = ESTALE;
+    Fail("open again, for a pinned mount namespace,", source);
+  }
+  const int tree = static_cast<int>(syscall(
+      SYS_open_tree, file, "", AT_EMPTY_PATH | AT_RECURSIVE | OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC));
+  if (tree < 0) Fail("copy the mount of", source);
+  close(file);
+  close(root);
+  return tree;
+}
+
 void MountHeld(const char* source, int mapping, const char* target) {
-  const int tree = ReceiveTree(source);
+  int tree = ReceiveTree(source);
   if (mapping >= 0) MapIds(tree, mapping, source);
   struct stat info = {};
   if (fstat(tree, &info) != 0) Fail("look at", source);
@@ -174,6 +197,15 @@ void MountHeld(const char* source, int mapping, const char* target) {
   } else {
     MakeFile(target);
   }
+  if (IsAttached(tree, target)) {
+    close(tree);
+    return;
+  }
+  // ELOOP: an older mount namespace is pinned there. It can't be attached in this one.
+  if (errno != ELOOP) Fail("attach a mount at", target);
+  close(tree);
+  tree = CopyWithoutPins(source, info);
+  if (mapping >= 0) MapIds(tree, mapping, source);
   Attach(tree, target);
 }
 
