@@ -68,10 +68,10 @@ void Node::WriteConfig(const std::string& extra) {
 Node::~Node() {
   if (!temporary_) return;
   if (daemon_runs()) KillDaemon();
-  // Running processes first: their monitors work in the run directory.
+  // Running processes first: their monitors work in the run directory. A killed agent leaves mounts
+  // beside it.
   Cgroups().KillAll(cgroup_parent(), absl::Now() + absl::Seconds(10)).IgnoreError();
-  Eventually([this] { return linux::UnmountBelow(Host(), run_directory()).ok(); },
-             absl::Seconds(5));
+  Eventually([this] { return linux::UnmountBelow(Host(), directory()).ok(); }, absl::Seconds(5));
   Cgroups().Remove(cgroup_parent()).IgnoreError();
 }
 
