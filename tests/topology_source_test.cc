@@ -247,6 +247,27 @@ TEST_F(ProviderTest, WhatItPushedOutlivesTheDaemon) {
       << Limitations(node_);
 }
 
+// The partition's share of the board doesn't fit every topology.
+class SharedProviderTest : public ProviderTest {
+ protected:
+  SharedProviderTest() : ProviderTest("1h", ", memory: {board: 6Gi}") {}
+  void SetUp() override {
+    NodeTest::SetUp();
+    StartProvider();
+  }
+};
+
+TEST_F(SharedProviderTest, ItIsToldWhatKeepsItsTopologyFromBeingInForce) {
+  EXPECT_EQ(Push("8Gi"), "accepted");
+  EXPECT_EQ(Push("4Gi"),
+            "accepted: nodeResources: memory: 6Gi of zone \"board\", but the zone has 4Gi; the "
+            "previous configuration stays in force");
+  EXPECT_TRUE(Eventually([&] {
+    return absl::StrContains(node_.Log(), "has a topology that isn't in force: ");
+  })) << node_.Log();
+  EXPECT_EQ(Push("7Gi"), "accepted");
+}
+
 constexpr char kGroup[] = "tty";  // every system has it
 constexpr uid_t kNobody = 65534;
 

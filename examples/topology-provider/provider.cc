@@ -39,8 +39,8 @@ int main(int argc, char** argv) {
     ProvideResponse response;
     if (!stream->Write(request) || !stream->Read(&response)) break;
     if (request.has_topology()) {
-      std::cout << (response.accepted() ? "accepted" : "refused: " + response.reason())
-                << std::endl;
+      const std::string reason = response.reason().empty() ? "" : ": " + response.reason();
+      std::cout << (response.accepted() ? "accepted" : "refused") << reason << std::endl;
     }
     request.Clear();
     for (std::string line; std::getline(std::cin, line);) {

@@ -238,11 +238,13 @@ absl::StatusOr<int> CheckFile(const CommandContext& context, const std::string& 
     numbers = topology::NumbersOf(machine);
   }
   const std::string name = path == "-" ? "standard input" : path;
-  const std::vector<std::string> faults =
-      topology::FaultsOf(text, name, numbers ? &*numbers : nullptr);
+  std::vector<std::string> faults = topology::FaultsOf(text, name, numbers ? &*numbers : nullptr);
   topology::Topology topology;
   if (faults.empty()) {
     PLIMSOLL_ASSIGN_OR_RETURN(topology, topology::ParseTopology(text, name));
+    PLIMSOLL_ASSIGN_OR_RETURN(const topology::MachineMaps maps, topology::ReadMaps(topology));
+    const absl::Status amounts = topology::CheckAmounts(maps);
+    if (!amounts.ok()) faults.push_back(absl::StrCat(name, ": ", amounts.message()));
   }
   if (context.for_programs()) {
     PLIMSOLL_RETURN_IF_ERROR(PrintJson(CheckJson(name, faults, topology), context.format()));

@@ -25,9 +25,12 @@ namespace {
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 
+constexpr char kOneCpu[] =
+    "zones: [{name: a, resources: [{name: cpu, capacity: 1}, {name: memory, capacity: 1Gi}]}]\n";
+
 TEST(Command, ATopologyIsCheckedFromWhereTheUserIs) {
   const TestDir dir;
-  ASSERT_TRUE(dir.root().ReplaceFile("good.yaml", "zones: [{name: a, type: Core}]\n").ok());
+  ASSERT_TRUE(dir.root().ReplaceFile("good.yaml", kOneCpu).ok());
   ASSERT_TRUE(dir.root().ReplaceFile("bad.yaml", "zones: [{name: a, parent: a}]\n").ok());
   const std::string way = absl::StrCat("../../../../../../../../../../../../../..", dir.path());
   const Printed good = RunMain({"topology", "check", way + "/good.yaml"});
@@ -64,9 +67,7 @@ TEST(Command, ATopologysFaultsAreAllTold) {
 // A static CPU policy could not use it; all else can.
 TEST(Command, ATopologyWithoutCpuNumbersIsValidWithANote) {
   const TestDir dir;
-  ASSERT_TRUE(dir.root()
-                  .ReplaceFile("t", "zones: [{name: a, resources: [{name: cpu, capacity: 2}]}]\n")
-                  .ok());
+  ASSERT_TRUE(dir.root().ReplaceFile("t", kOneCpu).ok());
   const Printed good = RunMain({"topology", "check", dir.path() + "/t"});
   EXPECT_EQ(good.code, kExitOk);
   EXPECT_THAT(good.err, HasSubstr("note: zone \"a\" has CPUs and no attribute \"cpu-ids\""));
@@ -76,19 +77,35 @@ TEST(Command, ATopologyWithoutCpuNumbersIsValidWithANote) {
   EXPECT_THAT(bad.err, HasSubstr("zone \"a\" is a NUMA node"));
 }
 
+// kubelet and its like make a node without any of it.
+TEST(Command, ATopologyWithoutMemoryOrAWholeCpuIsFaulty) {
+  const TestDir dir;
+  for (const auto& [resources, missing] :
+       {std::pair("{name: cpu, capacity: 2}", "\"memory\""),
+        {"{name: cpu, capacity: 2}, {name: memory, capacity: 0}", "\"memory\""},
+        {"{name: cpu, capacity: 500m}, {name: memory, capacity: 1Gi}", "\"cpu\""}}) {
+    const std::string text = absl::StrCat("zones: [{name: a, resources: [", resources, "]}]\n");
+    ASSERT_TRUE(dir.root().ReplaceFile("t", text).ok());
+    const Printed bad = RunMain({"topology", "check", dir.path() + "/t"});
+    EXPECT_EQ(bad.code, kExitError) << text;
+    EXPECT_THAT(bad.err, HasSubstr(missing));
+  }
+}
+
 TEST(Command, ACheckedTopologyIsToldToPrograms) {
   const TestDir dir;
   const std::string file = dir.path() + "/t";
   const std::string two =
-      "zones: [{name: a, resources: [{name: cpu, capacity: 2}]},"
+      "zones: [{name: a, resources: [{name: cpu, capacity: 2}, {name: memory, capacity: 1Gi}]},"
       " {name: b, resources: [{name: cpu, capacity: 500m}]}]\n";
   ASSERT_TRUE(dir.root().ReplaceFile("t", two).ok());
   const Printed good = RunMain({"topology", "check", file, "-o", "json"});
   EXPECT_EQ(good.code, kExitOk) << good.err;
-  EXPECT_EQ(nlohmann::json::parse(good.out), nlohmann::json({{"file", file},
-                                                             {"faults", nlohmann::json::array()},
-                                                             {"zones", 2},
-                                                             {"capacity", {{"cpu", "2500m"}}}}));
+  EXPECT_EQ(nlohmann::json::parse(good.out),
+            nlohmann::json({{"file", file},
+                            {"faults", nlohmann::json::array()},
+                            {"zones", 2},
+                            {"capacity", {{"cpu", "2500m"}, {"memory", "1Gi"}}}}));
   ASSERT_TRUE(dir.root().ReplaceFile("t", "zones: [{name: a, parent: b}, {name: a}]\n").ok());
   const Printed bad = RunMain({"topology", "check", file, "-o", "json"});
   EXPECT_EQ(bad.code, kExitError);

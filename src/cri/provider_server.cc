@@ -62,10 +62,11 @@ class Call final : public grpc::ServerBidiReactor<node::ProvideRequest, node::Pr
   void Take() {
     const absl::Status connected = Connect();
     if (!connected.ok()) return Finish(ToGrpcStatus(connected));
-    absl::Status pushed;
-    if (request_.has_topology()) pushed = Push();
+    const bool has_topology = request_.has_topology();
+    const absl::Status pushed = has_topology ? Push() : absl::OkStatus();
     response_.set_accepted(pushed.ok());
-    response_.set_reason(std::string(pushed.message()));
+    response_.set_reason(pushed.ok() && has_topology ? session_->AwaitOutcome()
+                                                     : std::string(pushed.message()));
     absl::SleepFor(kPause);
     StartWrite(&response_);
   }
@@ -141,7 +142,7 @@ class GrpcProviderServer final : public ProviderServer,
 
   const ProviderServerOptions options_;
   // Once the server has ended, no call is left to give it work.
-  WorkerPool worker_{1, kMaxCalls};
+  WorkerPool worker_{2, kMaxCalls};
   std::unique_ptr<grpc::Server> server_;
   bool published_ = false;
 };

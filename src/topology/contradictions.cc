@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
@@ -15,6 +16,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/strings/strip.h"
 #include "base/status.h"
+#include "topology/hwloc_reader.h"
 #include "topology/kernel_files.h"
 #include "topology/machine_file.h"
 
@@ -37,11 +39,11 @@ absl::StatusOr<std::optional<Claim>> ReadClaim(const FsRoot& root, uint32_t cpu,
   if (!mask) {  // its name before Linux 5.2
     PLIMSOLL_ASSIGN_OR_RETURN(mask, ReadMask(root, directory + "core_siblings"));
   }
-  if (!mask) return std::nullopt;
-  claim.mask = mask->Intersection(online);
+  if (mask) claim.mask = mask->Intersection(online);
   PLIMSOLL_ASSIGN_OR_RETURN(const std::optional<uint64_t> id,
                             ReadNumber(root, directory + "physical_package_id"));
   if (id) claim.id = static_cast<uint32_t>(*id);
+  if (!mask && !id) return std::nullopt;
   return claim;
 }
 
@@ -184,8 +186,12 @@ absl::StatusOr<std::vector<Cache>> LostCaches(const FsRoot& root, const Machine&
 }  // namespace
 
 absl::Status RestorePackages(const FsRoot& root, Machine& machine) {
+  const auto told = absl::c_find(machine.missing, kNoPackages);
+  const bool are_named = told == machine.missing.end();
   CpuSet without = machine.cpus;
-  for (const Package& package : machine.packages) without = without.Difference(package.cpus);
+  for (const Package& package : machine.packages) {
+    if (are_named) without = without.Difference(package.cpus);
+  }
   if (without.Empty()) return absl::OkStatus();
   Claims claims;
   for (const uint32_t cpu : machine.cpus.ToVector()) {
@@ -195,6 +201,12 @@ absl::Status RestorePackages(const FsRoot& root, Machine& machine) {
   }
   const bool by_mask = MasksAgree(claims);
   std::vector<Package> packages = by_mask ? ByMask(claims) : ByNumber(claims);
+  if (!are_named) {
+    if (packages.empty()) return absl::OkStatus();  // which has been told
+    machine.missing.erase(told);
+    machine.packages = std::move(packages);
+    return absl::OkStatus();
+  }
   if (packages.empty()) {
     machine.missing.push_back(absl::StrCat("the machine's files contradict each other on the ",
                                            "package of CPUs ", without.ToString(),

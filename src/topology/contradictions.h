@@ -11,8 +11,9 @@ namespace plimsoll::topology {
 
 // Errors are passing ones (machine_file.h). Contradictions end up in `missing`.
 
-// If hwloc has CPUs in no package: takes the packages from the kernel's masks (package_cpus) if
-// those agree with each other, else from its numbers (physical_package_id).
+// If hwloc has CPUs in no package, or no packages (kNoPackages): takes the packages from the
+// kernel's masks (package_cpus) if those agree with each other, else from its numbers
+// (physical_package_id).
 absl::Status RestorePackages(const FsRoot& root, Machine& machine);
 
 // Adds caches that the kernel shows and hwloc left out, if they contradict nothing; names the

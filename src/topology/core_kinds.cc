@@ -22,6 +22,9 @@ namespace {
 using resources::CpuSet;
 
 constexpr double kGap = 1.15;
+// Units of the kernel's files: cpufreq's, and CPPC's.
+constexpr uint64_t kKhz = 1000;
+constexpr uint64_t kMhz = 1;
 
 // The core's implementer and part number: bits 31-24 and 15-4 of MIDR_EL1 (Arm ARM D19.2.122).
 // Variant and revision don't make another kind.
@@ -69,12 +72,6 @@ absl::StatusOr<std::vector<Named>> ReadNames(const FsRoot& root) {
   return names;
 }
 
-absl::StatusOr<std::optional<uint64_t>> ReadMhz(const FsRoot& root, const std::string& file) {
-  PLIMSOLL_ASSIGN_OR_RETURN(const std::optional<uint64_t> khz, ReadNumber(root, file));
-  if (!khz || *khz < 1000) return std::nullopt;
-  return *khz / 1000;
-}
-
 class KindReader {
  public:
   KindReader(const FsRoot& root, const Machine& machine) : root_(root), machine_(machine) {}
@@ -84,7 +81,7 @@ class KindReader {
     const std::string directory = absl::StrCat(kCpuFiles, "/cpu", cpu, "/");
     CoreKind kind = Known(cpu);
     kind.cpus = core.cpus;
-    PLIMSOLL_RETURN_IF_ERROR(ReadFrequencies(directory, kind));
+    PLIMSOLL_RETURN_IF_ERROR(ReadFrequencies(core, kind));
     PLIMSOLL_ASSIGN_OR_RETURN(const std::optional<uint64_t> capacity,
                               ReadNumber(root_, directory + "cpu_capacity"));
     if (capacity) kind.capacity = static_cast<uint32_t>(*capacity);
@@ -106,14 +103,27 @@ class KindReader {
     }
     return {};
   }
-  absl::Status ReadFrequencies(const std::string& directory, CoreKind& kind) const {
+  absl::Status ReadFrequencies(const Core& core, CoreKind& kind) const {
     PLIMSOLL_ASSIGN_OR_RETURN(const std::optional<uint64_t> most,
-                              ReadMhz(root_, directory + "cpufreq/cpuinfo_max_freq"));
+                              FirstMhz(core, "cpufreq/cpuinfo_max_freq", kKhz));
     if (most) kind.max_freq_mhz = most;
-    PLIMSOLL_ASSIGN_OR_RETURN(const std::optional<uint64_t> base,
-                              ReadMhz(root_, directory + "cpufreq/base_frequency"));
+    PLIMSOLL_ASSIGN_OR_RETURN(std::optional<uint64_t> base,
+                              FirstMhz(core, "cpufreq/base_frequency", kKhz));
+    if (!base && !kind.base_freq_mhz) {
+      PLIMSOLL_ASSIGN_OR_RETURN(base, FirstMhz(core, "acpi_cppc/nominal_freq", kMhz));
+    }
     if (base) kind.base_freq_mhz = base;
     return absl::OkStatus();
+  }
+  // Of the first CPU that has the file: drivers may leave out threads.
+  absl::StatusOr<std::optional<uint64_t>> FirstMhz(const Core& core, absl::string_view file,
+                                                   uint64_t per_mhz) const {
+    for (const uint32_t cpu : core.cpus.ToVector()) {
+      PLIMSOLL_ASSIGN_OR_RETURN(const std::optional<uint64_t> frequency,
+                                ReadNumber(root_, absl::StrCat(kCpuFiles, "/cpu", cpu, "/", file)));
+      if (frequency && *frequency >= per_mhz) return *frequency / per_mhz;
+    }
+    return std::nullopt;
   }
   absl::StatusOr<std::optional<uint32_t>> ReadPart(uint32_t cpu, const std::string& directory) {
     PLIMSOLL_ASSIGN_OR_RETURN(const std::optional<uint64_t> midr,

@@ -448,6 +448,44 @@ TEST(DiscoverTest, AMachineThatTellsLittle) {
                                    HasSubstr("no system-uuid")));
 }
 
+// Files of an older kernel on a machine whose processors have numbers alone.
+TEST(DiscoverTest, PackagesAreThoseOfTheNumbersWhereThereAreNoMasks) {
+  MachineFiles files;
+  AddCpus(files, 2, 2, 1);
+  for (int cpu = 0; cpu < 4; ++cpu) {
+    for (const char* mask :
+         {"package_cpus", "package_cpus_list", "core_siblings", "core_siblings_list"}) {
+      files.root()
+          .RemoveFile(absl::StrCat("sys/devices/system/cpu/cpu", cpu, "/topology/", mask))
+          .IgnoreError();
+    }
+  }
+  files.AddNode({0, "0-3", 8 << 20, "10", {}});
+  const Machine machine = ReadMachine(files);
+  ASSERT_EQ(machine.packages.size(), 2u) << TreeText(machine);
+  EXPECT_EQ(machine.packages[1].cpus.ToString(), "2-3");
+  EXPECT_EQ(machine.packages[1].id, 1u);
+  EXPECT_THAT(machine.missing, Not(Contains(HasSubstr("packages"))));
+}
+
+TEST(DiscoverTest, FrequenciesOfACoreAreThoseOfAnyOfItsCpus) {
+  MachineFiles files;
+  AddCpus(files, 1, 2, 2);
+  files.AddNode({0, "0-3", 8 << 20, "10", {}});
+  const auto put = [&](int cpu, const std::string& file, const std::string& text) {
+    files.Put(absl::StrCat("sys/devices/system/cpu/cpu", cpu, "/", file), text + "\n");
+  };
+  put(1, "cpufreq/cpuinfo_max_freq", "3700000");  // the first CPU has none
+  for (const int cpu : {0, 1, 2, 3}) put(cpu, "acpi_cppc/nominal_freq", "2450");
+  put(2, "cpufreq/cpuinfo_max_freq", "3700000");
+  put(2, "cpufreq/base_frequency", "2500000");
+  const std::vector<CoreKind> kinds = ReadMachine(files).core_kinds;
+  ASSERT_EQ(kinds.size(), 2u);
+  EXPECT_EQ(kinds[0].max_freq_mhz, 3700u);
+  EXPECT_EQ(kinds[0].base_freq_mhz, 2450u);
+  EXPECT_EQ(kinds[1].base_freq_mhz, 2500u) << "cpufreq's before CPPC's";
+}
+
 // An L3 shared by half of one package and half of another: impossible.
 TEST(DiscoverTest, WrongCaches) {
   MachineFiles files;

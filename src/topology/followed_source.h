@@ -37,7 +37,10 @@ class FollowedSource {
   absl::Time again() const { return again_; }
   // Nothing has been told yet, and the source has nothing that can be used.
   bool HasNothing() const { return !told_ && !status_.ok(); }
-  // See Source::ForgetKept.
+  // See Source.
+  void TellOutcome(const std::string& hindrance) {
+    if (source_ != nullptr) source_->TakeOutcome(hindrance);
+  }
   bool ForgetKept() { return source_ != nullptr && source_->ForgetKept(); }
 
  private:

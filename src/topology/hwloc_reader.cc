@@ -89,7 +89,7 @@ void ReadPackages(hwloc_topology_t topology, Machine& machine) {
   });
   if (!machine.packages.empty()) return;
   machine.packages.push_back({.id = 0, .cpus = machine.cpus});
-  machine.missing.emplace_back("the machine names no packages: all CPUs are shown as one");
+  machine.missing.emplace_back(kNoPackages);
 }
 
 void ReadCores(hwloc_topology_t topology, Machine& machine) {
@@ -110,10 +110,18 @@ void ReadCores(hwloc_topology_t topology, Machine& machine) {
   }
 }
 
+// A cache of the memory, such as MCDRAM, that hwloc shows as the last one of the CPUs.
+bool IsMemorySide(hwloc_obj_t cache) {
+  const char* type = hwloc_obj_get_info_by_name(cache, "Type");  // hwloc 1
+  return absl::NullSafeStringView(cache->subtype) == "MemorySideCache" ||
+         absl::NullSafeStringView(type) == "MemorySideCache";
+}
+
 void ReadCaches(hwloc_topology_t topology, Machine& machine) {
   for (const hwloc_obj_type_t type :
        {HWLOC_OBJ_L2CACHE, HWLOC_OBJ_L3CACHE, HWLOC_OBJ_L4CACHE, HWLOC_OBJ_L5CACHE}) {
     ForEach(topology, type, [&](hwloc_obj_t object) {
+      if (IsMemorySide(object)) return;
       machine.caches.push_back({.level = object->attr->cache.depth,
                                 .id = IdOf(object),
                                 .size_bytes = object->attr->cache.size,

@@ -14,6 +14,10 @@
 
 namespace plimsoll::topology {
 
+// In `missing` of a machine where hwloc finds no packages: it has one, of all CPUs.
+inline constexpr absl::string_view kNoPackages =
+    "the machine names no packages: all CPUs are shown as one";
+
 // Reads packages, caches, cores, kinds of cores and NUMA nodes. Facts of other files (identity,
 // swap) are not filled in. Thread-safe.
 

@@ -2,8 +2,10 @@
 // machines.
 #include "topology/hwloc_reader.h"
 
+#include "absl/strings/str_replace.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "topology/make_zones.h"
 
 namespace plimsoll::topology {
 namespace {
@@ -81,6 +83,49 @@ TEST(HwlocReaderTest, ReadsFormat3) {
   EXPECT_EQ(machine->core_kinds[0].capacity, 718u);
   EXPECT_EQ(machine->core_kinds[1].part, 0xd85u);
   EXPECT_THAT(machine->missing, ::testing::Contains(HasSubstr("huge pages")));
+}
+
+// Knights Landing's MCDRAM, as hwloc may show it.
+TEST(HwlocReaderTest, ACacheOfTheMemoryIsNoneOfTheCpus) {
+  const absl::string_view two = R"(<?xml version="1.0" encoding="UTF-8"?>
+<topology version="2.0">
+  <object type="Machine" os_index="0" cpuset="0x0000000f" complete_cpuset="0x0000000f" allowed_cpuset="0x0000000f" nodeset="0x00000001" complete_nodeset="0x00000001" allowed_nodeset="0x00000001" gp_index="1">
+    <object type="Package" os_index="0" cpuset="0x0000000f" complete_cpuset="0x0000000f" nodeset="0x00000001" complete_nodeset="0x00000001" gp_index="2">
+      <object type="NUMANode" os_index="0" cpuset="0x0000000f" complete_cpuset="0x0000000f" nodeset="0x00000001" complete_nodeset="0x00000001" gp_index="3" local_memory="1073741824"/>
+      <object type="L3Cache" SUBTYPE cpuset="0x0000000f" complete_cpuset="0x0000000f" nodeset="0x00000001" complete_nodeset="0x00000001" gp_index="4" cache_size="16777216" depth="3" cache_linesize="64" cache_associativity="1" cache_type="0">
+        <object type="L2Cache" cpuset="0x00000003" complete_cpuset="0x00000003" nodeset="0x00000001" complete_nodeset="0x00000001" gp_index="5" cache_size="1048576" depth="2" cache_linesize="64" cache_associativity="16" cache_type="0">
+          <object type="Core" os_index="0" cpuset="0x00000001" complete_cpuset="0x00000001" nodeset="0x00000001" complete_nodeset="0x00000001" gp_index="6">
+            <object type="PU" os_index="0" cpuset="0x00000001" complete_cpuset="0x00000001" nodeset="0x00000001" complete_nodeset="0x00000001" gp_index="7"/>
+          </object>
+          <object type="Core" os_index="1" cpuset="0x00000002" complete_cpuset="0x00000002" nodeset="0x00000001" complete_nodeset="0x00000001" gp_index="8">
+            <object type="PU" os_index="1" cpuset="0x00000002" complete_cpuset="0x00000002" nodeset="0x00000001" complete_nodeset="0x00000001" gp_index="9"/>
+          </object>
+        </object>
+        <object type="L2Cache" cpuset="0x0000000c" complete_cpuset="0x0000000c" nodeset="0x00000001" complete_nodeset="0x00000001" gp_index="10" cache_size="1048576" depth="2" cache_linesize="64" cache_associativity="16" cache_type="0">
+          <object type="Core" os_index="2" cpuset="0x00000004" complete_cpuset="0x00000004" nodeset="0x00000001" complete_nodeset="0x00000001" gp_index="11">
+            <object type="PU" os_index="2" cpuset="0x00000004" complete_cpuset="0x00000004" nodeset="0x00000001" complete_nodeset="0x00000001" gp_index="12"/>
+          </object>
+          <object type="Core" os_index="3" cpuset="0x00000008" complete_cpuset="0x00000008" nodeset="0x00000001" complete_nodeset="0x00000001" gp_index="13">
+            <object type="PU" os_index="3" cpuset="0x00000008" complete_cpuset="0x00000008" nodeset="0x00000001" complete_nodeset="0x00000001" gp_index="14"/>
+          </object>
+        </object>
+      </object>
+    </object>
+  </object>
+</topology>
+)";
+  const auto groups = [&](absl::string_view subtype) {
+    const auto machine = ReadHwlocXml(absl::StrReplaceAll(two, {{"SUBTYPE", subtype}}));
+    EXPECT_TRUE(machine.ok()) << machine.status();
+    std::vector<std::string> names;
+    for (const Zone& zone : MakeZones(*machine).zones) {
+      if (IsOfType(zone, kCacheGroup)) names.push_back(zone.name);
+    }
+    return names;
+  };
+  EXPECT_THAT(groups(""), ::testing::IsEmpty()) << "an L3 of all CPUs";
+  EXPECT_THAT(groups("subtype=\"MemorySideCache\""),
+              ::testing::ElementsAre("cache-2-cpu0", "cache-2-cpu2"));
 }
 
 // Cut anywhere, the text is refused, and nothing worse happens.

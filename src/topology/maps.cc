@@ -199,8 +199,8 @@ class Mapper {
                                 // them
     if (capacity != nullptr && !capacity->IsZero() && own.Empty()) {
       if (!maps_.zone_without_cpu_ids) maps_.zone_without_cpu_ids = zone.name;
-      AddTo(maps_.cpu_count, capacity->MilliValue() / 1000);
-      AddTo(maps_.core_count, IsOfType(zone, kCore) ? 1 : capacity->MilliValue() / 1000);
+      AddTo(milli_cpus_, capacity->MilliValue());
+      AddTo(milli_cores_, IsOfType(zone, kCore) ? 1000 : capacity->MilliValue());
       return absl::OkStatus();
     }
     if (own.Empty()) return absl::OkStatus();
@@ -294,9 +294,11 @@ class Mapper {
   }
 
   void Count() {
+    maps_.cpu_count = milli_cpus_ / 1000;
     AddTo(maps_.cpu_count, static_cast<int64_t>(maps_.cpus.size()));
     CpuSet cores;
     for (const auto& [cpu, place] : maps_.cpus) cores.Add(place.core);
+    maps_.core_count = milli_cores_ / 1000;
     AddTo(maps_.core_count, static_cast<int64_t>(cores.Size()));
     maps_.package_count = std::max<int64_t>(1, static_cast<int64_t>(packages_.zones().size()));
   }
@@ -309,6 +311,8 @@ class Mapper {
   std::map<size_t, uint32_t> node_numbers_;     // by zone
   std::map<size_t, uint32_t> package_numbers_;  // by zone
   std::map<uint32_t, size_t> cache_of_;         // zone, by CPU
+  int64_t milli_cpus_ = 0;                      // without numbers
+  int64_t milli_cores_ = 0;
   MachineMaps maps_;
 };
 
@@ -326,6 +330,18 @@ absl::Status CheckCpuIds(const MachineMaps& maps) {
   return absl::FailedPreconditionError(
       absl::StrCat("zone \"", *maps.zone_without_cpu_ids, "\" has CPUs and no attribute \"",
                    kCpuIds, "\": CPUs can't be given to containers of their own"));
+}
+
+absl::Status CheckAmounts(const MachineMaps& maps) {
+  for (const auto& [resource, amount] :
+       {std::pair(kCpu, maps.cpu_count), std::pair(kMemory, maps.memory_bytes)}) {
+    if (amount > 0) continue;
+    return absl::InvalidArgumentError(
+        absl::StrCat("the zones have no \"", resource,
+                     "\" together: a node without it can run nothing; expected a zone with a "
+                     "resource of that name"));
+  }
+  return absl::OkStatus();
 }
 
 CpuSet CpusWith(const MachineMaps& maps, uint32_t CpuPlace::*level, uint32_t id) {

@@ -53,7 +53,8 @@ struct MachineMaps {
   std::map<uint32_t, CpuPlace> cpus;
   std::map<uint32_t, NumaNodeMap> nodes;
 
-  // Counts for the machine; CPUs without numbers count in cpu_count and core_count only.
+  // Counts for the machine; CPUs without numbers count in cpu_count and core_count only, where
+  // parts of CPUs are added before they are cut off.
   int64_t cpu_count = 0;
   int64_t core_count = 0;
   int64_t package_count = 0;
@@ -81,6 +82,9 @@ absl::StatusOr<MachineMaps> MakeMaps(const ZoneTree& tree,
 // For a static CPU policy, which needs the numbers of all CPUs: FAILED_PRECONDITION names a zone
 // without them.
 absl::Status CheckCpuIds(const MachineMaps& maps);
+
+// INVALID_ARGUMENT if there is no whole CPU or no memory at all: of that no node can be made.
+absl::Status CheckAmounts(const MachineMaps& maps);
 
 // CPUs with the same core, package, NUMA node or cache group:
 //   CpusWith(maps, &CpuPlace::package, 1)

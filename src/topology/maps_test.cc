@@ -50,6 +50,17 @@ class MapsTest : public ::testing::Test {
   Machine machine_;
 };
 
+// Foreign zones may have parts of CPUs.
+TEST(PartsOfCpusTest, AreAddedBeforeTheyAreCutOff) {
+  const auto maps = MapsOf(
+      "zones: [{name: a, type: Core, resources: [{name: cpu, capacity: 500m}]}, {name: b, type: "
+      "Core, resources: [{name: cpu, capacity: 500m}]}, {name: c, resources: [{name: cpu, "
+      "capacity: 1900m}]}]");
+  ASSERT_TRUE(maps.ok()) << maps.status();
+  EXPECT_EQ(maps->cpu_count, 2);
+  EXPECT_EQ(maps->core_count, 3);
+}
+
 TEST_F(MapsTest, SayWhereEachCpuIs) {
   const MachineMaps maps = Maps();
   for (uint32_t cpu = 0; cpu < 16; ++cpu) {

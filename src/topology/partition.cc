@@ -23,7 +23,7 @@ absl::Status DoesNotFit(absl::string_view what) {
 absl::Status CheckSubset(absl::string_view key, const CpuSet& cpus, const CpuSet& machine) {
   if (cpus.IsSubsetOf(machine)) return absl::OkStatus();
   return DoesNotFit(absl::StrCat(key, ": CPUs ", cpus.Difference(machine).ToString(),
-                                 " are not there or offline; this machine has ",
+                                 " are not there or offline; the topology has ",
                                  machine.ToString()));
 }
 
@@ -63,7 +63,7 @@ absl::StatusOr<CpuSet> ChooseCpus(const CpuChoice& choice, const ZoneTree& machi
     for (const std::string& name : choice.zones) {
       const auto zone = machine.Find(name);
       if (!zone)
-        return DoesNotFit(absl::StrCat("cpus.zones: this machine has no zone \"", name, "\""));
+        return DoesNotFit(absl::StrCat("cpus.zones: the topology has no zone \"", name, "\""));
       chosen = chosen.Union(machine.Cpus(*zone));
     }
   } else if (choice.reserved) {
@@ -152,7 +152,7 @@ class Cut {
           continue;
         }
         return DoesNotFit(absl::StrCat(resource, ": there is no NUMA node \"", name,
-                                       "\" with such memory on this machine"));
+                                       "\" with such memory in the topology"));
       }
     }
     return absl::OkStatus();

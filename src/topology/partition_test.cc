@@ -281,11 +281,11 @@ TEST_F(PartitionTest, NothingOfAHiddenZoneIsLostInSilence) {
 TEST_F(PartitionTest, SaysWhatDoesNotFit) {
   config_.cpus = {.list = *CpuSet::Parse("6-9")};
   EXPECT_EQ(Why(),
-            "nodeResources: cpus.list: CPUs 8-9 are not there or offline; this machine has 0-7");
+            "nodeResources: cpus.list: CPUs 8-9 are not there or offline; the topology has 0-7");
   config_.cpus = {.count = 9};
   EXPECT_EQ(Why(), "nodeResources: cpus.count: 9 of 8 CPUs");
   config_.cpus = {.zones = {"numa-2"}};
-  EXPECT_EQ(Why(), "nodeResources: cpus.zones: this machine has no zone \"numa-2\"");
+  EXPECT_EQ(Why(), "nodeResources: cpus.zones: the topology has no zone \"numa-2\"");
   config_.cpus = {.reserved = *CpuSet::Parse("0-7")};
   EXPECT_EQ(Why(), "nodeResources: cpus: no CPU is left for Kubernetes");
   config_.cpus = {.reserved = *CpuSet::Parse("8")};

@@ -79,9 +79,30 @@ absl::Status ProviderSource::Take(Topology topology) {
     gone_.reset();
     is_kept_ = false;
     if (!is_known) Keep();
+    ++pushes_.taken;
   }
   Poke();
   return absl::OkStatus();
+}
+
+std::string ProviderSource::AwaitOutcome() {
+  absl::MutexLock lock(&mutex_);
+  const int64_t push = pushes_.taken;
+  const auto is_decided = [&]() ABSL_SHARED_LOCKS_REQUIRED(mutex_) {
+    return pushes_.decided >= push;
+  };
+  if (mutex_.AwaitWithTimeout(absl::Condition(&is_decided), kMostWait)) return pushes_.hindrance;
+  return absl::StrCat("not yet in force: the machine has not been looked at for ",
+                      absl::FormatDuration(kMostWait));
+}
+
+void ProviderSource::TakeOutcome(const std::string& hindrance) {
+  absl::MutexLock lock(&mutex_);
+  if (pushes_.decided < pushes_.looked_at && !hindrance.empty() && connected_) {
+    TellOf(*connected_, absl::StrCat("has a topology that isn't in force: ", hindrance));
+  }
+  pushes_.decided = pushes_.looked_at;
+  pushes_.hindrance = hindrance;
 }
 
 void ProviderSource::Disconnect() {
@@ -137,6 +158,7 @@ bool ProviderSource::Heard() {
 SourceView ProviderSource::Look(const Machine& machine) {
   auto copy = std::make_shared<const Machine>(machine);
   absl::MutexLock lock(&mutex_);
+  pushes_.looked_at = pushes_.taken;
   const bool is_first = machine_ == nullptr;
   machine_ = std::move(copy);
   SourceView view;

@@ -2,6 +2,7 @@
 #ifndef PLIMSOLL_TOPOLOGY_SOURCE_PROVIDER_H_
 #define PLIMSOLL_TOPOLOGY_SOURCE_PROVIDER_H_
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -41,12 +42,16 @@ class ProviderSource : public Source, public std::enable_shared_from_this<Provid
     Session& operator=(const Session&) = delete;
 
     // Errors as in CheckAgainst; the previous topology stays. OK: the tracker looks at once and
-    // uses it.
+    // uses it if it can.
     absl::Status Push(Topology topology) { return source_->Take(std::move(topology)); }
+    // What keeps the last pushed topology from being in force (the partition, say, doesn't fit);
+    // empty if nothing does. Waits for the tracker's look, for kMostWait at most.
+    std::string AwaitOutcome() { return source_->AwaitOutcome(); }
 
    private:
     const std::shared_ptr<ProviderSource> source_;
   };
+  static constexpr absl::Duration kMostWait = absl::Seconds(5);
   // FAILED_PRECONDITION while there is another provider. `name` is for people. A previous
   // provider's topology stays no longer than `hold` after that one's end, unless this one pushes
   // its own.
@@ -55,6 +60,7 @@ class ProviderSource : public Source, public std::enable_shared_from_this<Provid
   int fd() const override { return poke_.get(); }
   bool Heard() override;
   SourceView Look(const Machine& machine) override;
+  void TakeOutcome(const std::string& hindrance) override;
 
  private:
   ProviderSource(absl::Duration hold, UniqueFd poke, std::optional<TopologyKeeper> keeper,
@@ -63,6 +69,7 @@ class ProviderSource : public Source, public std::enable_shared_from_this<Provid
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   absl::Status Check(const Topology& topology);
   absl::Status Take(Topology topology);
+  std::string AwaitOutcome();
   void Disconnect();
   void Keep() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Drop() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
@@ -80,6 +87,14 @@ class ProviderSource : public Source, public std::enable_shared_from_this<Provid
   std::optional<absl::Time> gone_ ABSL_GUARDED_BY(mutex_);
   bool is_kept_ ABSL_GUARDED_BY(mutex_) = false;  // from an earlier daemon
   std::string not_kept_ ABSL_GUARDED_BY(mutex_);  // why the newest could not be written
+  // Pushes are counted from 1. 0: none yet.
+  struct Pushes {
+    int64_t taken = 0;
+    int64_t looked_at = 0;
+    int64_t decided = 0;
+    std::string hindrance;  // of the decided one
+  };
+  Pushes pushes_ ABSL_GUARDED_BY(mutex_);
   // The machine at the last look.
   std::shared_ptr<const Machine> machine_ ABSL_GUARDED_BY(mutex_);
 };

@@ -10,6 +10,7 @@
 #include "topology/make_zones.h"
 #include "topology/normalise.h"
 #include "topology/partition_left.h"
+#include "topology/validate.h"
 #include "topology/zone_tree.h"
 
 namespace plimsoll::topology {
@@ -34,6 +35,7 @@ std::unique_ptr<Tracker> Tracker::Start(TrackerOptions options, Publisher* publi
   tracker->report_.SetDeaf(tracker->watch_.Listen());
   tracker->Look().IgnoreError();  // kept for Misfits
   tracker->Watch();
+  tracker->TellOutcome();
   tracker->TellTroubles();
   return tracker;
 }
@@ -87,6 +89,11 @@ absl::Status Tracker::Reload(PartitionConfig partition) {
   return status;
 }
 
+// A blind look has not asked the source.
+void Tracker::TellOutcome() {
+  if (last_.blind_looks == 0) source_.TellOutcome(report_.Outcome(IsTold()));
+}
+
 void Tracker::TellTroubles() {
   std::vector<std::string> troubles = Troubles();
   for (const std::string& each : troubles) {
@@ -109,6 +116,7 @@ absl::Time Tracker::LookAndRest() {
     if (last_.cpus_moved && !is_told && sent_before > 0) TellNews(last_.news);
     last_.cpus_moved = false;
   }
+  TellOutcome();
   TellTroubles();
   return NextLook();
 }
@@ -177,7 +185,11 @@ absl::StatusOr<ZoneTree> Tracker::Tree() const {
 
 void Tracker::Take(Partition partition, InForce in_force, bool is_told) {
   report_.SetInForce(partition, in_force);
-  if (is_told) publisher_->Publish(partition.shown);
+  if (is_told) {
+    const absl::StatusOr<MachineMaps> maps = ReadMaps(partition.shown);
+    report_.SetUnfit(maps.ok() ? CheckAmounts(*maps) : maps.status());
+    publisher_->Publish(partition.shown);
+  }
   TellNews(std::move(partition));
 }
 

@@ -119,6 +119,7 @@ class Tracker {
   void MakeDo() ABSL_EXCLUSIVE_LOCKS_REQUIRED(look_mutex_);
   void TellWhatIsLeft() ABSL_EXCLUSIVE_LOCKS_REQUIRED(look_mutex_);
   absl::Time NextLook() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(look_mutex_);
+  void TellOutcome() ABSL_EXCLUSIVE_LOCKS_REQUIRED(look_mutex_);
   void TellTroubles() ABSL_EXCLUSIVE_LOCKS_REQUIRED(look_mutex_);
 
   const TrackerOptions options_;

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 
 namespace plimsoll::topology {
 
@@ -54,6 +55,21 @@ std::vector<std::string> TrackerReport::MisfitsLocked(bool is_told) const {
   return misfits;
 }
 
+std::string TrackerReport::Outcome(bool is_told) const {
+  absl::MutexLock lock(&mutex_);
+  const std::vector<std::string> misfits = MisfitsLocked(is_told);
+  return misfits.empty() ? unfit_ : absl::StrJoin(misfits, "; ");
+}
+
+void TrackerReport::SetUnfit(const absl::Status& status) {
+  absl::MutexLock lock(&mutex_);
+  unfit_ = status.ok() ? ""
+                       : absl::StrCat(
+                             "clients are told a topology of which kubelet and its like "
+                             "make no node: ",
+                             status.message());
+}
+
 std::string TrackerReport::InForceSentence(bool is_told) const {
   switch (in_force_) {
     case InForce::kAll:
@@ -72,7 +88,7 @@ std::vector<std::string> TrackerReport::Troubles(bool is_told) const {
   std::vector<std::string> misfits = MisfitsLocked(is_told);
   std::vector<std::string> troubles = missing_;
   std::move(misfits.begin(), misfits.end(), std::back_inserter(troubles));
-  for (const std::string* each : {&source_trouble_, &deaf_}) {
+  for (const std::string* each : {&source_trouble_, &unfit_, &deaf_}) {
     if (!each->empty()) troubles.push_back(*each);
   }
   return troubles;

@@ -32,12 +32,16 @@ class TrackerReport {
   void SetBlind(const absl::Status& status) { Set(&TrackerReport::blind_, status); }
   void SetMisfit(const absl::Status& status) { Set(&TrackerReport::misfit_, status); }
   void SetDeaf(const absl::Status& status) { Set(&TrackerReport::deaf_, status); }
+  // Why clients can make no node of what they are told.
+  void SetUnfit(const absl::Status& status);
   void SetSource(const absl::Status& status, std::string trouble);
 
   // A sentence for each trouble by which another partition is in force than the configured one, or
   // the topology is old. `is_told`: clients have a topology.
   std::vector<std::string> Misfits(bool is_told) const;
-  // Those, and the ones that change nothing now.
+  // The misfits, or what clients will say of the topology in force; empty: all is well.
+  std::string Outcome(bool is_told) const;
+  // The misfits, and troubles that change nothing now.
   std::vector<std::string> Troubles(bool is_told) const;
 
  private:
@@ -53,6 +57,7 @@ class TrackerReport {
   std::string misfit_ ABSL_GUARDED_BY(mutex_);  // why the topology it saw could not be taken
   std::string source_error_ ABSL_GUARDED_BY(mutex_);
   std::string source_trouble_ ABSL_GUARDED_BY(mutex_);
+  std::string unfit_ ABSL_GUARDED_BY(mutex_);
   std::string deaf_ ABSL_GUARDED_BY(mutex_);  // why changes are seen late, or never
 };
 

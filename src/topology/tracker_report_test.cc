@@ -37,11 +37,15 @@ TEST(TrackerReportTest, TroublesAreMisfitsAndThoseThatChangeNothing) {
   report.SetInForce({}, InForce::kAll);
   report.SetMissing({"no caches are told"});
   report.SetSource(absl::UnavailableError("the provider has gone"), "an unknown zone type");
+  report.SetUnfit(absl::InvalidArgumentError("no memory"));
   report.SetDeaf(absl::PermissionDeniedError("no events"));
   EXPECT_THAT(report.Troubles(/*is_told=*/true),
               ElementsAre("no caches are told",
                           "the provider has gone; the previous configuration stays in force",
-                          "an unknown zone type", "no events"));
+                          "an unknown zone type",
+                          "clients are told a topology of which kubelet and its like make no node: "
+                          "no memory",
+                          "no events"));
 }
 
 }  // namespace

@@ -195,6 +195,20 @@ TEST_F(ProviderTrackerTest, TheKernelsTopologyStandsInUntilOneHasCome) {
   EXPECT_EQ(news()[2].partition.cpus.ToString(), "0-3");
 }
 
+TEST_F(ProviderTrackerTest, TheProviderHearsWhatBecameOfItsTopology) {
+  Use(absl::Hours(1));
+  Start();
+  const auto session = *provider_->Connect("p");
+  ASSERT_TRUE(session->Push(OneCore("3")).ok());
+  EXPECT_THAT(session->AwaitOutcome(), HasSubstr("make no node")) << "it has no memory";
+  config_.cpus.list = *CpuSet::Parse("3");
+  ASSERT_TRUE(tracker_->Reload(config_).ok());
+  ASSERT_TRUE(session->Push(OneCore("1")).ok());
+  EXPECT_EQ(session->AwaitOutcome(),
+            "nodeResources: cpus.list: CPUs 3 are not there or offline; the topology has 1; the "
+            "previous configuration stays in force");
+}
+
 TEST_F(FileTrackerTest, WhatIsKeptToForWantOfAFileStandsIn) {
   ASSERT_TRUE(given_.root().RemoveFile("t.yaml").ok());
   Start();

@@ -68,6 +68,7 @@ void AddHugePageDifferences(const MachineMaps& before, const MachineMaps& after,
 absl::StatusOr<MachineMaps> ReadTopology(const topology::Topology& topology,
                                          bool cpu_ids_required) {
   PLIMSOLL_ASSIGN_OR_RETURN(MachineMaps maps, topology::ReadMaps(topology));
+  PLIMSOLL_RETURN_IF_ERROR(topology::CheckAmounts(maps));
   if (cpu_ids_required) PLIMSOLL_RETURN_IF_ERROR(topology::CheckCpuIds(maps));
   return maps;
 }

@@ -10,8 +10,8 @@
 
 namespace plimsoll::agent {
 
-// INVALID_ARGUMENT as topology::ReadMaps; FAILED_PRECONDITION as topology::CheckCpuIds, if the
-// numbers of all CPUs are required.
+// INVALID_ARGUMENT as topology::ReadMaps and CheckAmounts; FAILED_PRECONDITION as
+// topology::CheckCpuIds, if the numbers of all CPUs are required.
 absl::StatusOr<topology::MachineMaps> ReadTopology(const topology::Topology& topology,
                                                    bool cpu_ids_required);
 

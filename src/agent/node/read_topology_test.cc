@@ -29,10 +29,21 @@ TEST(ReadTopologyTest, ErrorsNameTheZone) {
 }
 
 TEST(ReadTopologyTest, NumbersOfCpusAreNeededIfAsked) {
-  const char* unnumbered = "zones: [{name: c, resources: [{name: cpu, capacity: 2}]}]";
+  const char* unnumbered =
+      "zones: [{name: c, resources: [{name: cpu, capacity: 2}, {name: memory, capacity: 1Gi}]}]";
   EXPECT_EQ(Read(unnumbered)->cpu_count, 2);
   EXPECT_THAT(Read(unnumbered, true).status().message(), HasSubstr("zone \"c\" has CPUs and no"));
   EXPECT_TRUE(Read(kTwoCpus, true).ok());
+}
+
+// The first is KEP-5224's printed example, but for its names.
+TEST(ReadTopologyTest, ANodeHasCpusAndMemory) {
+  const char* cpus = "zones: [{name: c, type: Core, resources: [{name: cpu, capacity: 2}]}]";
+  EXPECT_TRUE(absl::IsInvalidArgument(Read(cpus).status())) << Read(cpus).status();
+  EXPECT_THAT(Read(cpus).status().message(), HasSubstr("have no \"memory\""));
+  EXPECT_THAT(
+      Read("zones: [{name: m, resources: [{name: memory, capacity: 1Gi}]}]").status().message(),
+      HasSubstr("have no \"cpu\""));
 }
 
 TEST(ReadTopologyTest, DifferencesAreOneLine) {
