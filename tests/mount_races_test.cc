@@ -1,6 +1,5 @@
 // A container swaps a name of its volume for a symbolic link in a loop: what was checked is what is
 // mounted, labelled and written to, never what the name leads to a moment later.
-#include <sched.h>
 #include <sys/mount.h>
 #include <unistd.h>
 
@@ -114,14 +113,12 @@ TEST_F(MountRacesTest, SoIsTheDirectoryWithAPinnedMountNamespace) {
     linux::UnmountBelow(Host(), secret_).IgnoreError();
   };
   ASSERT_TRUE(Host().ReplaceFile(pins + "/pin", "", 0644).ok());
-  const linux::OtherNamespaces other(CLONE_NEWNS);
-  ASSERT_EQ(mount(other.file("mnt").c_str(), (pins + "/pin").c_str(), nullptr, MS_BIND, nullptr),
-            0);
+  const auto pinned = linux::PinMountNamespaceForTest(pins + "/pin");
+  if (pinned == nullptr) GTEST_SKIP() << "this process's mount namespace has too high a number";
   cri::ContainerConfig config = Shell("cat /v/mark");
   AddMount(&config, volume_ + "/d", "/v")->set_propagation(cri::PROPAGATION_HOST_TO_CONTAINER);
   const std::string pod = RunPod();
   const SwapLoopForTest swaps(volume_, "d", "e");
-  int swapped = 0;
   const int made = Attack(
       pod, config,
       [&](const std::string& id) {
@@ -129,13 +126,10 @@ TEST_F(MountRacesTest, SoIsTheDirectoryWithAPinnedMountNamespace) {
         AwaitExit(id);
         EXPECT_THAT(Output(id), AllOf(EndsWith("own\n"), Not(HasSubstr("secret"))));
       },
-      [&](const grpc::Status& status) {
-        const bool is_of_swap = absl::StrContains(status.error_message(), "pinned mount namespace");
-        swapped += is_of_swap ? 1 : 0;
-        return is_of_swap;
+      [](const grpc::Status& status) {
+        return absl::StrContains(status.error_message(), "pinned mount namespace");
       });
   EXPECT_GT(made, 0);
-  EXPECT_GT(swapped, 0) << "or the name was the directory's at each second look";
 }
 
 TEST_F(MountRacesTest, AVolumeWithMappedIdsIsMountedWhateverItsNameLeadsTo) {

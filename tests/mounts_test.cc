@@ -1,5 +1,4 @@
 // A container's mounts: volumes of the host and of images, with their options.
-#include <sched.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -124,9 +123,8 @@ TEST_F(MountsTest, AMountNamespaceThatIsPinnedInAVolumeStaysOutside) {
   ASSERT_EQ(mount(pins.c_str(), pins.c_str(), nullptr, MS_BIND, nullptr), 0);
   ASSERT_EQ(mount(nullptr, pins.c_str(), nullptr, MS_PRIVATE, nullptr), 0);
   ASSERT_TRUE(Host().ReplaceFile(pins + "/pin", "below\n", 0644).ok());
-  const linux::OtherNamespaces other(CLONE_NEWNS);
-  const std::string pin = other.file("mnt");
-  ASSERT_EQ(mount(pin.c_str(), (pins + "/pin").c_str(), nullptr, MS_BIND, nullptr), 0);
+  const auto pinned = linux::PinMountNamespaceForTest(pins + "/pin");
+  if (pinned == nullptr) GTEST_SKIP() << "this process's mount namespace has too high a number";
   ASSERT_EQ(mount("tmpfs", (volume + "/tmpfs").c_str(), "tmpfs", 0, nullptr), 0);
   ASSERT_TRUE(Host().ReplaceFile(volume + "/tmpfs/file", "of the tmpfs\n", 0644).ok());
   cri::ContainerConfig config = Shell("sleep 1000");

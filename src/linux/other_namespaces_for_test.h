@@ -8,10 +8,13 @@
 #include <net/if.h>
 #include <sched.h>
 #include <signal.h>
+#include <sys/mount.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <cerrno>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -53,6 +56,20 @@ class OtherNamespaces {
  private:
   pid_t process_ = 0;
 };
+
+// Pins a new mount namespace at the file, on a private mount, as `unshare --mount=FILE` does. Null:
+// all that were tried count as older than the caller's, which the kernel refuses (Linux 6.18
+// numbers them by processor).
+inline std::unique_ptr<OtherNamespaces> PinMountNamespaceForTest(const std::string& file) {
+  for (int tries = 0; tries < 64; ++tries) {
+    auto other = std::make_unique<OtherNamespaces>(CLONE_NEWNS);
+    if (mount(other->file("mnt").c_str(), file.c_str(), nullptr, MS_BIND, nullptr) == 0) {
+      return other;
+    }
+    EXPECT_EQ(errno, EINVAL);
+  }
+  return nullptr;
+}
 
 // The calling thread is in a new network namespace while this lives.
 class OwnNetworkForTest {
