@@ -20,6 +20,7 @@
 namespace plimsoll::testing {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 
 // The system keeps the first CPU.
@@ -104,6 +105,37 @@ TEST_F(PartitionTest, WhoBringsNoCpusetIsConfined) {
   }
   // The status agrees with the kernel.
   EXPECT_EQ(absl::StrCat(Status(id).resources().linux().cpuset_cpus(), "\n"), AllowedIn(id));
+}
+
+TEST_F(PartitionTest, APodsOwnCpusetIsClippedOrRefusedAsAContainers) {
+  cri::PodSandboxConfig config = PodConfig();
+  config.mutable_linux()->mutable_security_context()->mutable_namespace_options()->set_pid(
+      cri::POD);
+  config.mutable_linux()->mutable_resources()->set_cpuset_cpus(both());
+  const std::string pod = RunPod(config);
+  const std::string id = Start(pod, Shell("sleep 1000"));
+  EXPECT_EQ(AllowedIn(id), last() + "\n");
+  EXPECT_EQ(AllowedOfInit(id), last() + "\n");
+  EXPECT_THAT(Warnings(""), ::testing::Contains(AllOf(HasSubstr("requested for the pod"),
+                                                      HasSubstr("CPUs " + first()))));
+  cri::UpdatePodSandboxResourcesRequest update;
+  update.set_pod_sandbox_id(pod);
+  update.mutable_resources()->set_cpuset_cpus(both());
+  cri::UpdatePodSandboxResourcesResponse response;
+  grpc::ClientContext context;
+  const grpc::Status updated =
+      node_.runtime().UpdatePodSandboxResources(&context, update, &response);
+  EXPECT_TRUE(updated.ok()) << updated.error_message();
+  EXPECT_EQ(AllowedIn(id), last() + "\n");
+
+  config.mutable_metadata()->set_uid("outside");
+  config.mutable_metadata()->set_name("outside");
+  config.mutable_linux()->mutable_resources()->set_cpuset_cpus(first());
+  std::string none;
+  const grpc::Status refused = TryRunPod(config, &none);
+  EXPECT_EQ(refused.error_code(), grpc::StatusCode::FAILED_PRECONDITION);
+  EXPECT_THAT(refused.error_message(),
+              AllOf(HasSubstr("outside"), HasSubstr("CPUs " + first() + " are outside of this")));
 }
 
 TEST_F(PartitionTest, ThePartitionIsWhatIsTold) {

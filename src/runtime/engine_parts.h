@@ -52,8 +52,8 @@ struct EngineParts {
   // `boot_id`: the machine's current one.
   EngineParts(EngineOptions all, const std::string& boot_id)
       : options(std::move(all)),
-        groups(options, &objects),
         confinement(options, &objects),
+        groups(options, &objects, &confinement),
         classes(options, &objects, &confinement),
         networks(options, &objects),
         pictures(options, &objects),
@@ -64,8 +64,8 @@ struct EngineParts {
 
   const EngineOptions options;
   Objects objects;
-  PodGroups groups;
   NodeConfinement confinement;
+  PodGroups groups;
   ClassAssignments classes;
   PodNetworks networks;
   PodPictures pictures;

@@ -54,6 +54,8 @@ std::string WhatKubeletNeeds(const FsRoot& host, const linux::CgroupSettings& as
       "\" and cpuManagerPolicyOptions: ", "{strict-cpu-reservation: \"true\"} (docs/topology.md)");
 }
 
+constexpr const char* kCpusetFiles[] = {"cpuset.cpus", "cpuset.mems"};  // of cgroup v2
+
 // The cpuset that a pod's own group is given. A list that the pod leaves to its parent is "".
 linux::CgroupSettings OwnCpuset(const SandboxRecord& pod, const NodeShare& share) {
   const linux::CgroupSettings asked = {.cpuset_cpus = pod.spec.resources.cpuset_cpus,
@@ -180,6 +182,40 @@ void NodeConfinement::PutIntoShare(linux::CgroupSettings* asked) const {
   if (!given.cpuset_mems.value_or("").empty()) asked->cpuset_mems = given.cpuset_mems;
 }
 
+absl::StatusOr<std::string> NodeConfinement::CheckPod(const linux::CgroupSettings& asked) {
+  linux::CgroupSettings lists = {.cpuset_cpus = asked.cpuset_cpus,
+                                 .cpuset_mems = asked.cpuset_mems};
+  for (const char* file : kCpusetFiles) {
+    const auto raw = asked.unified.find(file);
+    if (raw != asked.unified.end()) lists.unified.insert(*raw);
+  }
+  if (lists == linux::CgroupSettings()) return "";
+  PLIMSOLL_ASSIGN_OR_RETURN(const Confined confined,
+                            ConfineAsked(lists, Current(), /*is_new=*/false));
+  return confined.lost;
+}
+
+void NodeConfinement::TellPodLost(const std::string& sandbox_id, const std::string& lost) const {
+  if (lost.empty()) return;
+  options_.events->Add(
+      EventType::kWarning, sandbox_id, "",
+      absl::StrCat("requested for the pod, but not on this node or not for pods (nodeResources): ",
+                   lost));
+}
+
+void NodeConfinement::PutPodIntoShare(linux::CgroupSettings* asked) const {
+  const linux::CgroupSettings left = Follow(*asked, Current().share).settings;
+  const auto put = [asked](std::optional<std::string>& list, const char* file,
+                           const std::optional<std::string>& given) {
+    if (!given.has_value()) return;
+    if (!list.value_or("").empty()) list = given;
+    const auto raw = asked->unified.find(file);
+    if (raw != asked->unified.end() && !raw->second.empty()) raw->second = *given;
+  };
+  put(asked->cpuset_cpus, kCpusetFiles[0], left.cpuset_cpus);
+  put(asked->cpuset_mems, kCpusetFiles[1], left.cpuset_mems);
+}
+
 NodeShare NodeConfinement::ShareIn(const SandboxRecord& pod, const NodeShare& share) const {
   if (options_.cgroups->layout() == linux::CgroupLayout::kV2 || !OwnsItsGroup(pod)) return share;
   const linux::CgroupSettings own = OwnCpuset(pod, share);
@@ -229,12 +265,30 @@ void NodeConfinement::FollowAll() const {
   if (!HasCpusets()) return;
   const std::vector<std::shared_ptr<Sandbox>> sandboxes = objects_->Sandboxes();
   const std::vector<std::shared_ptr<Container>> containers = objects_->Containers();
+  FollowInPods(sandboxes);
   const auto later = FollowInParents(sandboxes);
   for (const auto& sandbox : sandboxes) FollowShare(*sandbox);
   for (const auto& container : containers) FollowShare(*container);
   for (const auto& [group, cpuset] : later) {
     const absl::Status done = options_.cgroups->Apply(group, cpuset);
     if (!absl::IsNotFound(done)) options_.events->Warn("", "", done);
+  }
+}
+
+void NodeConfinement::FollowInPods(const std::vector<std::shared_ptr<Sandbox>>& sandboxes) const {
+  if (options_.cgroups->layout() != linux::CgroupLayout::kV2) return;
+  std::optional<absl::ReaderMutexLock> no_reload;
+  if (options_.classes != nullptr) no_reload.emplace(&options_.classes->definitions());
+  for (const auto& sandbox : sandboxes) {
+    const SandboxRecord record = sandbox->Snapshot();
+    if (!OwnsItsGroup(record)) continue;
+    linux::CgroupSettings own = {.cpuset_cpus = record.spec.resources.cpuset_cpus,
+                                 .cpuset_mems = record.spec.resources.cpuset_mems};
+    if (own == linux::CgroupSettings()) continue;
+    PutPodIntoShare(&own);
+    LeaveOut(ClassFilesOf(options_.classes, record.id), &own);
+    const absl::Status done = options_.cgroups->Apply(record.cgroup_path, own);
+    if (!absl::IsNotFound(done)) options_.events->Warn(record.id, "", done);
   }
 }
 

@@ -72,6 +72,12 @@ class NodeConfinement {
                                         bool is_new);
   // Confines the cpuset of a container that exists already: nothing is refused.
   void PutIntoShare(linux::CgroupSettings* asked) const;
+  // As ConfineAsked for the cpuset of a pod's own group: its errors, and what is lost.
+  absl::StatusOr<std::string> CheckPod(const linux::CgroupSettings& asked);
+  // Adds an event for a pod that lost something.
+  void TellPodLost(const std::string& sandbox_id, const std::string& lost) const;
+  // Clips those lists of a pod's own group that aren't empty. With none left: the whole share.
+  void PutPodIntoShare(linux::CgroupSettings* asked) const;
   // The part of the share that groups below the pod's group can have: on v1 a group has no CPU that
   // its parent lacks.
   NodeShare ShareIn(const SandboxRecord& pod, const NodeShare& share) const;
@@ -89,7 +95,9 @@ class NodeConfinement {
 
  private:
   void FollowAll() const;
-  // Returns the cpusets of pods that can be set only after those of the groups below.
+  // On v2: gives pods with a cpuset of their own the rest of it.
+  void FollowInPods(const std::vector<std::shared_ptr<Sandbox>>& sandboxes) const;
+  // On v1. Returns the cpusets of pods that can be set only after those of the groups below.
   std::map<std::string, linux::CgroupSettings> FollowInParents(
       const std::vector<std::shared_ptr<Sandbox>>& sandboxes) const;
   // On v1: remembers the cpusets of the groups above the pod that others made.

@@ -89,7 +89,8 @@ absl::Status PodGroups::Limit(const SandboxRecord& record) const {
   const linux::CgroupSettings settings = PodGroupSettings(record.spec);
   if (settings == linux::CgroupSettings()) return absl::OkStatus();
   std::vector<std::string> lost;
-  const linux::CgroupSettings given = FitSettings(settings, options_.runtime->machine(), &lost);
+  linux::CgroupSettings given = FitSettings(settings, options_.runtime->machine(), &lost);
+  confinement_->PutPodIntoShare(&given);
   for (const std::string& warning : lost) {
     options_.events->Add(EventType::kWarning, record.id, "", warning);
   }

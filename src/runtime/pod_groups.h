@@ -19,12 +19,14 @@
 #include "absl/synchronization/mutex.h"
 #include "linux/cgroup/readier.h"
 #include "runtime/engine_options.h"
+#include "runtime/node_confinement.h"
 #include "runtime/objects.h"
 
 namespace plimsoll::runtime {
 
 // Uses `cgroups`, `default_cgroup_parent`, `host`, `store`, `events` and `runtime` of the options,
-// and Objects; no other part of the engine. Both arguments must outlive this object.
+// Objects, and NodeConfinement for the cpuset of a pod's group; no other part of the engine. The
+// arguments must outlive this object.
 //
 // Thread-safe. Its lock comes before Sandbox::mutex and is held over calls to the kernel and the
 // store: a group's owner changes only under it. From Make to Finish or Forget a record is "in the
@@ -32,8 +34,12 @@ namespace plimsoll::runtime {
 // Write, Finish or after Forget.
 class PodGroups {
  public:
-  PodGroups(const EngineOptions& options, const Objects* objects)
-      : options_(options), objects_(objects), readier_(options.cgroups, options.host) {}
+  PodGroups(const EngineOptions& options, const Objects* objects,
+            const NodeConfinement* confinement)
+      : options_(options),
+        objects_(objects),
+        confinement_(confinement),
+        readier_(options.cgroups, options.host) {}
 
   // Fills the record's `cgroup_path` and `owned_cgroups`, writes its row, and only then makes the
   // groups with the limits of the pod: the store knows every group that Plimsoll owns. Once the row
@@ -72,6 +78,7 @@ class PodGroups {
 
   const EngineOptions& options_;
   const Objects* const objects_;
+  const NodeConfinement* const confinement_;
   absl::Mutex mutex_;
   std::vector<SandboxRecord*> in_the_making_ ABSL_GUARDED_BY(mutex_);
   linux::CgroupReadier readier_;

@@ -34,7 +34,8 @@ class PodGroupsTest : public PartsTest {
     return sandbox;
   }
 
-  PodGroups groups_{options_, &objects_};
+  const NodeConfinement confinement_{options_, &objects_};
+  PodGroups groups_{options_, &objects_, &confinement_};
 };
 
 TEST_F(PodGroupsTest, APodWithoutAParentHasItsGroupBelowOurs) {

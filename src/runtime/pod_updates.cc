@@ -85,6 +85,7 @@ absl::Status PodUpdates::Apply(const SandboxRecord& record,
   LeaveOut(ClassFilesOf(options_.classes, record.id), &writable);  // kept for when the class goes
   std::vector<std::string> lost;
   writable = FitSettings(writable, options_.runtime->machine(), &lost);
+  confinement_->PutPodIntoShare(&writable);
   PLIMSOLL_RETURN_IF_ERROR(options_.cgroups->Apply(record.cgroup_path, writable));
   for (const std::string& warning : lost) {
     options_.events->Add(EventType::kWarning, record.id, "", warning);
@@ -161,6 +162,8 @@ absl::Status PodUpdates::UpdateAlone(Sandbox& sandbox, const SandboxUpdate& upda
       Annotate(CheckSettings(update.resources, options_.runtime->machine()), what));
   PLIMSOLL_RETURN_IF_ERROR(
       Annotate(CheckSettings(update.overhead, options_.runtime->machine()), what));
+  const absl::StatusOr<std::string> lost = confinement_->CheckPod(update.resources);
+  PLIMSOLL_RETURN_IF_ERROR(Annotate(lost.status(), what));
   PLIMSOLL_RETURN_IF_ERROR(Annotate(plugin_hooks_->UpdateSandbox(record, update), what));
   SandboxRecord wanted = record;
   wanted.spec = asked;
@@ -186,6 +189,7 @@ absl::Status PodUpdates::UpdateAlone(Sandbox& sandbox, const SandboxUpdate& upda
   const absl::Status done = ApplyOrSetBack(sandbox, record, update, changed, &room);
   if (!done.ok()) return Annotate(done, what);
   if (*told) handler_updates_->ToldWhatHolds(record.id);
+  confinement_->TellPodLost(record.id, *lost);
   pictures_->Show(record.id);
   pictures_->TellContradiction(record.id, &record.spec, asked);
   return absl::OkStatus();

@@ -181,16 +181,17 @@ absl::StatusOr<std::string> EngineImpl::RunSandbox(const SandboxSpec& spec,
   record.spec = spec;
   record.client_config = std::move(client_config);
   PLIMSOLL_RETURN_IF_ERROR(CheckUserNamespace(parts_, record));
+  const std::string pod = absl::StrCat("pod ", spec.pod_namespace, "/", spec.name);
   PLIMSOLL_RETURN_IF_ERROR(
-      Annotate(CheckSettings(PodGroupSettings(spec), parts_.options.runtime->machine()),
-               absl::StrCat("pod ", spec.pod_namespace, "/", spec.name)));
+      Annotate(CheckSettings(PodGroupSettings(spec), parts_.options.runtime->machine()), pod));
+  const absl::StatusOr<std::string> lost = parts_.confinement.CheckPod(spec.resources);
+  PLIMSOLL_RETURN_IF_ERROR(Annotate(lost.status(), pod));
   record.spec.selinux.level = LevelFor(parts_, spec);
   PLIMSOLL_ASSIGN_OR_RETURN(const std::string file_label, FileLabelOf(parts_, record.spec));
 
   const std::string key = NameKey(spec);
   PLIMSOLL_RETURN_IF_ERROR(parts_.objects.ReserveName(
-      key, record.id,
-      absl::StrCat("pod ", spec.pod_namespace, "/", spec.name, " (attempt ", spec.attempt, ")")));
+      key, record.id, absl::StrCat(pod, " (attempt ", spec.attempt, ")")));
   absl::Cleanup release_name = [&] { parts_.objects.ReleaseName(record.id); };
   const std::string dropped = parts_.handlers.DropUnusableFacts(&record);
   PLIMSOLL_RETURN_IF_ERROR(parts_.handlers.CheckSize(record));
@@ -221,6 +222,7 @@ absl::StatusOr<std::string> EngineImpl::RunSandbox(const SandboxSpec& spec,
   if (pause.has_value()) parts_.options.events->Warn(id, "", pause->Release());
   std::move(undo).Cancel();
   making.Done();
+  parts_.confinement.TellPodLost(id, *lost);
   parts_.pictures.Show(id);
   parts_.pictures.TellContradiction(id, nullptr, sandbox->Snapshot().spec);
   parts_.options.events->Warn(id, "", parts_.ends.pid_namespaces.Watch(sandbox));
