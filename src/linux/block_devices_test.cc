@@ -76,7 +76,7 @@ TEST_F(BlockDevicesTest, PathsAndPatternsMeanDisks) {
   EXPECT_THAT(Match("/dev/sda"), ElementsAre("sda"));
   EXPECT_THAT(Match("/dev/sda2"), ElementsAre("sda"));
   EXPECT_THAT(Match("/dev/sd*"), ElementsAre("sda", "sdb"));
-  EXPECT_THAT(Match("/dev/sd[!a]"), ElementsAre("sdb"));
+  EXPECT_THAT(Match("/dev/sd[^a]"), ElementsAre("sdb"));
   EXPECT_THAT(Match("/dev/nvme?n1p?"), ElementsAre("nvme0n1"));
   EXPECT_THAT(Match("/dev/mapper/*"), ElementsAre("dm-0"));
   EXPECT_THAT(Match("/dev/vd[a-z]"), ElementsAre("vda"));

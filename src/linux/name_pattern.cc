@@ -3,6 +3,9 @@
 #include <fnmatch.h>
 
 #include <algorithm>
+#include <string>
+
+#include "absl/strings/match.h"
 
 namespace plimsoll::linux {
 namespace {
@@ -12,7 +15,7 @@ size_t LengthOfFirst(absl::string_view pattern) {
   if (pattern[0] == '\\') return std::min<size_t>(2, pattern.size());
   if (pattern[0] != '[') return 1;
   size_t end = 1;
-  if (end < pattern.size() && (pattern[end] == '!' || pattern[end] == '^')) ++end;
+  if (end < pattern.size() && pattern[end] == '^') ++end;
   if (end < pattern.size() && pattern[end] == ']') ++end;
   for (; end < pattern.size() && pattern[end] != ']'; ++end) {
     if (pattern[end] == '\\') ++end;
@@ -24,7 +27,9 @@ size_t LengthOfFirst(absl::string_view pattern) {
 }
 
 bool MatchesOne(absl::string_view first, char c) {
-  return fnmatch(std::string(first).c_str(), std::string(1, c).c_str(), 0) == 0;
+  std::string text(first);
+  if (absl::StartsWith(text, "[!")) text.insert(1, "\\");
+  return fnmatch(text.c_str(), std::string(1, c).c_str(), 0) == 0;
 }
 
 }  // namespace

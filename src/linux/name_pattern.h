@@ -8,7 +8,8 @@
 
 namespace plimsoll::linux {
 
-// fnmatch(3) with FNM_PERIOD, for one component of a path: '*', '?', '[...]' and '\'. Takes time
+// fnmatch(3) with FNM_PERIOD, for one component of a path: '*', '?', '[...]' and '\'. But '!' is a
+// character like others in "[!0-3]", and only '^' negates, as in Go's filepath.Match. Takes time
 // proportional to the product of both lengths; the C library's takes a power of them, more with
 // each '*'.
 bool MatchesName(absl::string_view pattern, absl::string_view name);

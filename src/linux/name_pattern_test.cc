@@ -35,14 +35,23 @@ TEST(NamePatternTest, MatchesWhatTheCLibraryDoes) {
 
 TEST(NamePatternTest, BracketsAndBackslashesToo) {
   for (const std::string pattern :
-       {"[ab]*", "[!a]", "[^a]*b", "[]a]", "[]", "[a", "a[a-b]*", "[[:alpha:]]*", "\\*", "\\a*",
-        "*[b]", "[a\\]b]", "[.]*", "sd[a-z]", "sd[!b-z]*", "[!]a]b"}) {
+       {"[ab]*", "[^a]*b", "[]a]", "[]", "[a", "a[a-b]*", "[[:alpha:]]*", "\\*", "\\a*", "*[b]",
+        "[a\\]b]", "[.]*", "sd[a-z]", "sd[^b-z]*", "[^]a]b"}) {
     for (const std::string name :
          {"a", "b", "ab", "ba", "aab", "]", "[a", "[", "*", ".", ".a", "sda", "sdb1", "[]", "]b"}) {
       EXPECT_EQ(MatchesName(pattern, name), fnmatch(pattern.c_str(), name.c_str(), FNM_PERIOD) == 0)
           << pattern << " " << name;
     }
   }
+}
+
+// A class file for containerd or CRI-O selects the same devices here.
+TEST(NamePatternTest, AnExclamationMarkDoesNotNegate) {
+  EXPECT_TRUE(MatchesName("sd[!0-3]", "sd2"));
+  EXPECT_TRUE(MatchesName("sd[!0-3]", "sd!"));
+  EXPECT_FALSE(MatchesName("sd[!0-3]", "sd4"));
+  EXPECT_TRUE(MatchesName("sd[^0-3]", "sd4"));
+  EXPECT_TRUE(MatchesName("[!]a]", "!a]"));
 }
 
 TEST(NamePatternTest, ManyStarsTakeNoLonger) {

@@ -162,7 +162,8 @@ std::optional<YAML::Node> ClassFields::GetOrNull(const std::string& name) {
   if (spellings.size() > 1) {
     reader_.Note(last->key_node, path_,
                  absl::StrCat(absl::StrJoin(spellings, " and "), " are all the key \"", name,
-                              "\"; only the value of \"", last->key, "\" counts"));
+                              "\"; only the value of \"", last->key,
+                              "\" counts, where containerd and CRI-O merge the values"));
   } else if (last->key != name) {
     reader_.Note(last->key_node, path_,
                  absl::StrCat("the key \"", last->key, "\" is read as \"", name, "\""));

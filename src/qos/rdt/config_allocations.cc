@@ -11,6 +11,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
 #include "qos/rdt/values.h"
 
 namespace plimsoll::qos {
@@ -65,6 +66,12 @@ class AllocationReader {
                                      return OneBandwidth(value, value_path);
                                    });
     } else if (!node->IsNull()) {
+      if (node->IsScalar()) {
+        reader_.Note(
+            *node, path,
+            absl::StrCat("containerd and CRI-O refuse a bandwidth that is no list; write [",
+                         node->Scalar(), "]"));
+      }
       parsed.all = OneBandwidth(*node, path);
     }
     return parsed;
@@ -100,6 +107,7 @@ class AllocationReader {
       } else if (item.key.empty()) {
         reader_.Note(item.key_node, path, "the key \"\" names no cache id");
       } else if (const auto ids = ParseRdtCacheIds(item.key); ids.ok()) {
+        NoteOddIds(item, path);
         entries.push_back({*ids, item.key_node, std::move(allocation)});
       } else {
         reader_.Fail(item.key_node, item_path, ids.status().message());
@@ -119,6 +127,21 @@ class AllocationReader {
                    absl::StrCat("cache id ", absl::StrJoin(again, ","),
                                 " is also named by another key of this mapping; this one counts "
                                 "here, but either may for containerd and CRI-O"));
+    }
+  }
+
+  // A range of one, or spaces.
+  void NoteOddIds(const ClassItem& item, const std::string& path) {
+    bool is_odd = absl::StrContains(item.key, ' ');
+    for (const absl::string_view part : absl::StrSplit(item.key, ',')) {
+      const std::pair<absl::string_view, absl::string_view> ends =
+          absl::StrSplit(part, absl::MaxSplits('-', 1));
+      is_odd = is_odd || (absl::StrContains(part, '-') && ends.first == ends.second);
+    }
+    if (is_odd) {
+      reader_.Note(item.key_node, path,
+                   absl::StrCat("the cache ids \"", item.key, "\" are refused by containerd and ",
+                                "CRI-O: write an id alone, and no spaces"));
     }
   }
 
@@ -245,7 +268,11 @@ class AllocationReader {
     const bool has_error = !parsed.percent_error.empty() || !parsed.mbps_error.empty();
     for (const Unused& each : unused_) {
       if (is_any || has_error) {
-        reader_.Note(each.node, each.path, absl::StrCat(each.why, ", and is passed over"));
+        const bool is_number = ScalarOf(each.node).kind == ClassScalar::Kind::kNumber;
+        reader_.Note(
+            each.node, each.path,
+            absl::StrCat(each.why, ", and is passed over",
+                         is_number ? "; containerd and CRI-O refuse the file for it" : ""));
       } else {
         reader_.Fail(each.node, each.path, each.why);
       }

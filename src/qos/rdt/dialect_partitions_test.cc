@@ -88,8 +88,19 @@ TEST(RdtDialectPartitionsTest, CodeAndData) {
       {"a: {l3Allocation: {all: {unified: 50%, code: 50%, data: 50%}}, classes: {c: }}, "
        "b: {l3Allocation: {1: 50%, 0: {unified: 50%, code: 50%, data: 50%}}}",
        "c L3:0=3ff;1=3ff", "L3 of cache 1: \"data\" is missing in b"},
+      {"a: {l3Allocation: {all: {unified: 50%, code: \"0x5\", data: \"0x3\"}}, classes: {c: }}",
+       "c L3:0=3ff;1=3ff", "\"code\" of partition a is no mask of this cache (0x5 has gaps)"},
+      {"a: {l3Allocation: {all: {unified: 50%, code: \"0x100000\", data: \"0x3\"}}, classes: {c: "
+       "}}",
+       "c L3:0=3ff;1=3ff", "(0x100000 has bits beyond the cache's, 0xfffff)"},
   };
   Check(without, "partitions: {", "}", OnlyL3());
+  linux::ResctrlInfo two_bits = OnlyL3();
+  two_bits.l3->min_cbm_bits = 2;
+  Check({{"a: {l3Allocation: {all: 50%}, classes: {c: {l3Allocation: {all: {unified: 50%, code: "
+          "\"0x1\", data: \"0x3\"}}}}}",
+          "c L3:0=1f;1=1f", "\"code\" of class c is no mask of this cache (0x1 has fewer than 2"}},
+        "partitions: {", "}", two_bits);
   EXPECT_THAT(
       ReadRdt("partitions: {a: {l3Allocation: {all: {unified: 50%, code: 50%, data: 50%}}}}",
               OnlyL3())

@@ -153,8 +153,11 @@ TEST(RdtDialectValuesTest, Bandwidth) {
       {"[x%, 1000MBps]", kRefused},
       {"[[50%]]", kRefused},
       {"[{a: 1}]", kRefused},
-      {"[101%]", kRefused},       // the kernel refuses it
-      {"50%", "c MB:0=50;1=50"},  // the library refuses it
+      {"[101%]", kRefused},  // the kernel refuses it
+      {"50%", "c MB:0=50;1=50", "refuse a bandwidth that is no list; write [50%]"},
+      {"[50, 60%]", "c MB:0=60;1=60", "containerd and CRI-O refuse the file for it"},
+      {"{all: [100%], 0-0: [50%]}", "c MB:0=50;1=100", "the cache ids \"0-0\" are refused"},
+      {"{all: [100%], \" 1\": [50%]}", "c MB:0=100;1=50", "the cache ids \" 1\" are refused"},
   };
   Check(cases, "partitions: {p: {mbAllocation: [100%], classes: {c: {mbAllocation: ", "}}}}",
         OnlyBandwidth());
