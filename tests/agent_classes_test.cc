@@ -274,6 +274,8 @@ TEST_F(AgentClassFieldsTest, TheGateGoesOffAndOnAgainWithRunningPods) {
   Restart("noted");
   EXPECT_EQ(HeldClass("field", "oom"), "late") << "a restart loses the class";
   EXPECT_EQ(HeldClass("noted", "oom"), "late");
+  EXPECT_TRUE(HasEvent("field", "ClassesIgnored"));
+  EXPECT_FALSE(HasEvent("noted", "ClassesIgnored")) << "an annotation is never promised";
   EXPECT_EQ(agent_->Pod("field")["spec"]["containers"][0]["resources"]["classes"]["oom"], "more")
       << "the spec keeps it";
 

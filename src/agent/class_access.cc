@@ -73,8 +73,14 @@ absl::Status CheckClassAccess(const Config& config, const FsRoot& root,
     if (each->pod_namespace == pod.pod_namespace) in_namespace.Add(theirs);
   }
   PLIMSOLL_ASSIGN_OR_RETURN(const std::vector<ClassQuota> quotas, QuotasOf(config, root));
-  PLIMSOLL_RETURN_IF_ERROR(
-      CheckClassQuotas(quotas, {pod.pod_namespace, pod.name}, requests, in_namespace));
+  const PodKey key{pod.pod_namespace, pod.name};
+  if (const absl::Status named = CheckClassQuotas(quotas, key, requests, in_namespace);
+      !named.ok()) {
+    const absl::StatusOr<NodeClasses> classes = node();
+    if (!classes.ok()) return named;
+    PLIMSOLL_RETURN_IF_ERROR(
+        CheckClassQuotas(quotas, key, WithoutDefaults(requests, *classes), in_namespace));
+  }
   return CheckLiving(before, pod, requests, in_all, node);
 }
 

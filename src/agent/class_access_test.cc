@@ -78,7 +78,11 @@ TEST_F(ClassAccessTest, AQuotaIsOfItsNamespace) {
   EXPECT_TRUE(absl::IsPermissionDenied(over)) << over;
   EXPECT_TRUE(Check(nullptr, elsewhere, {&one, &elsewhere}).ok());
   EXPECT_TRUE(absl::IsPermissionDenied(
-      Check(nullptr, PodOf("shop", "", "rdt.class.plimsoll.dev/default: silver"))));
+      Check(nullptr, PodOf("shop", "", "rdt.class.plimsoll.dev/default: bronze"))));
+  // The node's default is allowed by its name, too, as long as the node can be asked.
+  EXPECT_TRUE(Check(nullptr, PodOf("shop", "rdt: silver")).ok());
+  node_fault_ = absl::UnavailableError("no classes yet");
+  EXPECT_TRUE(absl::IsPermissionDenied(Check(nullptr, PodOf("shop", "rdt: silver"))));
 }
 
 TEST_F(ClassAccessTest, QuotasThatCantBeReadHoldBackClassesAlone) {

@@ -251,7 +251,9 @@ TEST_F(NodeViewTest, AMachineThatIsTooSmallIsReadAgain) {
 
 TEST_F(NodeViewTest, AStaticCpuPolicyNeedsAllNumbers) {
   options_.cpu_ids_required = true;
-  streams_->Tell(ParseNode("zones: [{name: c, resources: [{name: cpu, capacity: 2}]}]"));
+  streams_->Tell(
+      ParseNode("zones: [{name: c, resources: [{name: cpu, capacity: 2}, {name: memory, "
+                "capacity: 1Gi}]}]"));
   StartView();
   EXPECT_TRUE(Is(kTopologyUnusable));
   EXPECT_THAT(view_->State().message,

@@ -30,7 +30,8 @@ using AllowedClasses = std::map<std::string, std::map<std::string, std::optional
 struct ClassQuota {
   PodKey key;  // namespace and name of the object
   // Without a list the quota says nothing of that level. With one, a class that isn't in it is not
-  // allowed. A type's default is always allowed to those that ask for no other.
+  // allowed. A type's default is always allowed to those that ask for no other;
+  // to ask for it by its name is a matter of the node (WithoutDefaults).
   std::optional<AllowedClasses> pod;
   std::optional<AllowedClasses> container;
 };

@@ -71,6 +71,18 @@ ClassRequests NoClasses(const pod::Manifest& pod) {
   return requests;
 }
 
+ClassRequests WithoutDefaults(ClassRequests requests, const NodeClasses& node) {
+  const auto remove = [](const std::map<std::string, ClassType>& types, ClassNames& names) {
+    std::erase_if(names, [&types](const auto& request) {
+      const auto type = types.find(request.first);
+      return type != types.end() && type->second.default_class == request.second;
+    });
+  };
+  remove(node.pod, requests.pod);
+  for (auto& [name, classes] : requests.containers) remove(node.container, classes);
+  return requests;
+}
+
 void NodeClassUse::Add(const ClassRequests& requests) {
   Count(requests.pod, pod);
   for (const auto& [name, classes] : requests.containers) Count(classes, container);

@@ -38,6 +38,9 @@ ClassRequests RequestedClasses(const pod::Manifest& pod);
 // The requests of a pod whose fields and annotations count for nothing.
 ClassRequests NoClasses(const pod::Manifest& pod);
 
+// The requests but those that name the node's default of a type.
+ClassRequests WithoutDefaults(ClassRequests requests, const NodeClasses& node);
+
 // How many pods or containers hold each class, by type.
 using ClassUse = std::map<std::string, std::map<std::string, uint64_t>>;
 struct NodeClassUse {

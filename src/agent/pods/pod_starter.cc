@@ -315,6 +315,12 @@ absl::StatusOr<std::string> PodStarter::Create(const PodRecord& record, size_t i
     pod::UnmountSubPaths(host_.root, dir_->path, container.name).IgnoreError();
   }
   if (!made.ok()) return pod::NamingProfileRoot(made.status(), host_.seccomp);
+  // The gate may have gone off since the pod was admitted.
+  if (!container.classes.empty() && config.class_resources().classes().empty()) {
+    host_.events.Add(SubjectOf(record, container.name), "Warning", "ClassesIgnored",
+                     "resources.classes counts for nothing while the feature gate ClassResources "
+                     "is off: the container runs in the default classes");
+  }
   return made;
 }
 
