@@ -27,10 +27,13 @@ using ::testing::HasSubstr;
 
 constexpr char kOneCpu[] =
     "zones: [{name: a, resources: [{name: cpu, capacity: 1}, {name: memory, capacity: 1Gi}]}]\n";
+constexpr char kNumbered[] =
+    "zones: [{name: a, type: Core, attributes: {cpu-ids: 0}, resources: [{name: memory, capacity: "
+    "1Gi}]}]\n";
 
 TEST(Command, ATopologyIsCheckedFromWhereTheUserIs) {
   const TestDir dir;
-  ASSERT_TRUE(dir.root().ReplaceFile("good.yaml", kOneCpu).ok());
+  ASSERT_TRUE(dir.root().ReplaceFile("good.yaml", kNumbered).ok());
   ASSERT_TRUE(dir.root().ReplaceFile("bad.yaml", "zones: [{name: a, parent: a}]\n").ok());
   const std::string way = absl::StrCat("../../../../../../../../../../../../../..", dir.path());
   const Printed good = RunMain({"topology", "check", way + "/good.yaml"});
@@ -121,7 +124,7 @@ TEST(Command, ATopologyMayComeThroughAPipe) {
   ASSERT_EQ(pipe2(ends, O_CLOEXEC), 0);
   const UniqueFd reader(ends[0]);
   UniqueFd writer(ends[1]);
-  const std::string text = "zones: [{name: a}]\n";
+  const std::string text = kOneCpu;
   ASSERT_EQ(write(writer.get(), text.data(), text.size()), static_cast<ssize_t>(text.size()));
   writer.Reset();
   const Printed good =
@@ -136,7 +139,7 @@ TEST(Command, APipeIsReadUntilItsWriterHasGone) {
   UniqueFd writer(ends[1]);
   std::thread shell([&writer] {
     absl::SleepFor(absl::Milliseconds(50));  // a reader that doesn't wait finds nothing
-    const std::string text = "zones: [{name: a}]\n";
+    const std::string text = kOneCpu;
     EXPECT_EQ(write(writer.get(), text.data(), text.size()), static_cast<ssize_t>(text.size()));
     writer.Reset();
   });

@@ -6,8 +6,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <memory>
 #include <string>
+#include <thread>
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
@@ -86,6 +88,10 @@ class ProviderServerTest : public ::testing::Test {
     EXPECT_TRUE(server.ok()) << server.status();
     server_ = *std::move(server);
   }
+  ~ProviderServerTest() override {
+    ends_ = true;
+    tracker_.join();
+  }
   std::string Cpus() {
     const topology::SourceView view = source_->Look(machine_);
     return view.topology ? view.topology->zones.at(0).attributes.at("cpu-ids") : "kernel";
@@ -97,6 +103,15 @@ class ProviderServerTest : public ::testing::Test {
   const std::shared_ptr<topology::ProviderSource> source_ =
       *topology::ProviderSource::Make(absl::ZeroDuration());
   std::unique_ptr<ProviderServer> server_;
+  std::atomic<bool> ends_ = false;
+  // Puts into force what comes, as a tracker does.
+  std::thread tracker_{[this] {
+    for (; !ends_; absl::SleepFor(absl::Milliseconds(1))) {
+      if (!source_->Heard()) continue;
+      static_cast<void>(source_->Look(machine_));
+      source_->TakeOutcome("");
+    }
+  }};
 };
 
 TEST_F(ProviderServerTest, TakesOneAfterTheOther) {
