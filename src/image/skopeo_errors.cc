@@ -12,6 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
+#include "image/shown_urls.h"
 
 namespace plimsoll::image {
 namespace {
@@ -47,7 +48,7 @@ std::string Reason(absl::string_view err) {
       reason = std::string(line);
     }
   }
-  return WithoutPreamble(reason).substr(0, 1000);
+  return WithoutUrlSecrets(WithoutPreamble(reason)).substr(0, 1000);
 }
 
 bool HasAny(absl::string_view text, std::initializer_list<absl::string_view> parts) {
@@ -140,7 +141,7 @@ std::string WithoutSecrets(absl::string_view stderr_text, const Credentials& sec
   for (const std::string& secret :
        {secrets.empty() ? std::string() : basic, secrets.password, secrets.identity_token,
         absl::CEscape(secrets.password), absl::Base64Escape(secrets.password)}) {
-    if (!secret.empty()) text = absl::StrReplaceAll(text, {{secret, "[redacted]"}});
+    text = WithoutWord(text, secret);
   }
   return text;
 }

@@ -1,0 +1,23 @@
+// Addresses as they may be shown. A registry's store answers with signed ones: whoever reads the
+// signature can read the image.
+#ifndef PLIMSOLL_IMAGE_SHOWN_URLS_H_
+#define PLIMSOLL_IMAGE_SHOWN_URLS_H_
+
+#include <string>
+
+#include "absl/strings/string_view.h"
+
+namespace plimsoll::image {
+
+// The text without the user information, query and fragment of each URL in it (RFC 3986, section
+// 3), whoever wrote the text. Of a quoted word without a scheme, such as the relative address
+// "/v2/a?sig=b", query and fragment are left out too.
+std::string WithoutUrlSecrets(absl::string_view text);
+
+// The text with "[redacted]" in place of `secret`, where that is a word of its own: a short
+// password is part of many words.
+std::string WithoutWord(absl::string_view text, absl::string_view secret);
+
+}  // namespace plimsoll::image
+
+#endif  // PLIMSOLL_IMAGE_SHOWN_URLS_H_
