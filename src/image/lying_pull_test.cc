@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/notification.h"
 #include "absl/time/clock.h"
@@ -111,6 +112,23 @@ TEST_F(LyingPullTest, APlainRegistryOnLoopbackLeadsToNoOtherHost) {
                     HasSubstr(absl::StrCat("list ", registry_->host(), " under"))));
   EXPECT_LT(MonotonicNow() - start, kLiePatience) << "nothing was sent to the other host";
   ExpectNothingLeft();
+}
+
+// Stores sign the addresses to which they redirect: who has one has the image.
+TEST_F(LyingPullTest, ASignedAddressIsNotShown) {
+  for (const char* to : {"http://127.0.0.1:1/blob", "file:///etc/passwd", "/v2/lies/manifests/1",
+                         "http://user:signed@127.0.0.1:1/", "http://127.0.0.1:1/%zz"}) {
+    for (const std::string& what : {std::string("1"), Blob(0)}) {
+      Serve([&](const std::string& asked, LyingAnswer* answer) {
+        if (!absl::StartsWith(asked, what)) return;
+        *answer = {.code = 307,
+                   .headers = absl::StrCat("Location: ", to, "?X-Signature=signed#signed\r\n")};
+      });
+      const absl::Status status = Pull().status();
+      EXPECT_FALSE(status.ok()) << to;
+      EXPECT_THAT(std::string(status.message()), Not(HasSubstr("signed"))) << to;
+    }
+  }
 }
 
 TEST_F(LyingPullTest, ALayerThatIsCutOff) {
