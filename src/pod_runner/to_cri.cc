@@ -96,6 +96,11 @@ void SetQuantities(const resources::Requirements& requirements, cri::KubernetesR
   }
 }
 
+// "ndots" of "ndots:5".
+absl::string_view NameOfDnsOption(absl::string_view option) {
+  return option.substr(0, option.find(':'));
+}
+
 void SetDns(const Manifest& pod, const PodContext& context, cri::DNSConfig* dns) {
   // Without a DNS of the pod's own, an empty config means the host's file.
   if (pod.dns_policy != "None" && pod.dns_servers.empty() && pod.dns_searches.empty() &&
@@ -110,7 +115,13 @@ void SetDns(const Manifest& pod, const PodContext& context, cri::DNSConfig* dns)
   };
   append(pod.dns_servers, conf.servers);
   append(pod.dns_searches, conf.searches);
-  append(pod.dns_options, conf.options);
+  for (const std::string& option : pod.dns_options) {
+    // Of each name the pod's own value counts, as by kubelet.
+    std::erase_if(conf.options, [&](const std::string& other) {
+      return NameOfDnsOption(other) == NameOfDnsOption(option);
+    });
+    conf.options.push_back(option);
+  }
   dns->mutable_servers()->Assign(conf.servers.begin(), conf.servers.end());
   dns->mutable_searches()->Assign(conf.searches.begin(), conf.searches.end());
   dns->mutable_options()->Assign(conf.options.begin(), conf.options.end());

@@ -335,6 +335,16 @@ TEST(PodToCri, DnsOnTopOfTheHosts) {
   const auto alone = with("  dnsPolicy: None\n  dnsConfig: {nameservers: [1.1.1.1]}\n");
   EXPECT_THAT(alone.servers(), ElementsAre("1.1.1.1"));
   EXPECT_THAT(alone.searches(), ElementsAre());
+  PodContext context = Context();
+  context.host_dns.options = {"ndots:5", "edns0", "timeout:2"};
+  const auto options =
+      ToCri(ParsePod(Replaced(kPod, "spec:\n",
+                              "spec:\n  dnsConfig: {options: [{name: ndots, value: \"1\"}, {name: "
+                              "edns0}, {name: rotate}]}\n")),
+            context)
+          ->sandbox.dns_config()
+          .options();
+  EXPECT_THAT(options, ElementsAre("timeout:2", "ndots:1", "edns0", "rotate"));
 }
 
 TEST(PodToCri, ContradictionsNameTheContainer) {
