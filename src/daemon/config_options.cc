@@ -244,7 +244,7 @@ constexpr Option kOptions[] = {
      "IP address and port of the Prometheus endpoint; empty: none"},
     {"crun", OptionKind::kText,
      [](Config& config, const std::string& value) { return SetProgram(config.crun, value); },
-     "path of the OCI runtime; empty: from PATH"},
+     "path of the OCI runtime, crun or another; empty: crun from PATH"},
     {"cdi_spec_dirs", OptionKind::kTextList, AddCdiDirectory,
      "directories of CDI devices' specifications, a later one before an earlier one",
      [](Config& config) { config.cdi_spec_dirs.clear(); }},

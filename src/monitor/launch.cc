@@ -138,8 +138,10 @@ void Launch(const LaunchPlan& plan, char** argv) {
 
   static char root[4096];
   snprintf(root, sizeof(root), "--root=%s", plan.Get("root"));
-  static char name[] = "crun";
-  argv[0] = name;
+  // krun is told from crun by its name alone.
+  static char crun[] = "crun";
+  const char* name = plan.Get("name");
+  argv[0] = name == nullptr ? crun : const_cast<char*>(name);
   argv[1] = root;
   execv(plan.Get("runtime"), argv);
   Fail("execute", plan.Get("runtime"));

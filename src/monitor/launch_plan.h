@@ -1,6 +1,7 @@
 // The plan: preparations to be made before an OCI runtime runs. A list of "key=value" strings, each
 // ended by a NUL byte:
 //   runtime   program to become                 root     the runtime's state directory
+//   name      that program's argv[0]; without it, "crun"
 //   target    mount point of the root filesystem; without it, none is mounted
 //   lower     a lower directory, top first; repeated
 //   upper     the writable layer                work     overlayfs's work directory

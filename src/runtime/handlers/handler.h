@@ -17,8 +17,7 @@ enum class PortKind { kNone, kRoot, kSwitch };
 const char* PortKindName(PortKind kind);  // "root-port", as Kata spells it
 
 struct Handler {
-  // The OCI runtime that makes containers; it keeps its state as crun does (crun itself, krun, a
-  // program that calls crun). Empty: the daemon's crun.
+  // The OCI runtime that makes containers. Empty: the daemon's default one.
   std::string program;
   bool is_vm = false;
   bool is_fixed = false;  // the resources announced with the sandbox are final

@@ -31,6 +31,7 @@
 #include "runtime/oci/monitor.h"
 #include "runtime/oci/mount_source.h"
 #include "runtime/oci/process_settings.h"
+#include "runtime/oci/program_features.h"
 #include "runtime/oci/selinux_labels.h"
 #include "runtime/oci/shared_settings.h"
 
@@ -110,7 +111,12 @@ absl::StatusOr<std::unique_ptr<ContainerRuntime>> ContainerRuntime::Create(OciOp
   PLIMSOLL_ASSIGN_OR_RETURN(Machine machine, LookAtMachine(options.host, *options.cgroups,
                                                            options.restrict_oom_score_adj));
   LookAtPrograms(options.programs, &machine);
-  machine.recursive_read_only = machine.recursive_read_only && crun->IsAtLeast(1, 4);
+  machine.default_program = crun->other();
+  const bool knows =
+      crun->other().empty()
+          ? crun->IsAtLeast(1, 4)
+          : crun->knows_version() && KnowsRecursiveReadOnly(crun->other()).value_or(false);
+  machine.recursive_read_only = machine.recursive_read_only && knows;
   if (!crun->knows_version()) machine.killed_programs.insert(options.crun);
   machine.user_namespaces = CheckUserNamespaces(options.state, options.run);
   std::unique_ptr<DirectExec> direct;
@@ -169,10 +175,10 @@ absl::StatusOr<BuiltSpec> CrunRuntime::MakeSpec(const CreateRequest& request,
                             ResolveCapabilities(security, machine_.capabilities));
   // A filter must not limit a privileged container, unless it is made for this one.
   if (const std::string& policy = request.spec->extras.seccomp_policy; !policy.empty()) {
-    PLIMSOLL_ASSIGN_OR_RETURN(input.seccomp_filter, seccomp_.FilterOf(policy));
+    PLIMSOLL_ASSIGN_OR_RETURN(input.seccomp, seccomp_.CompileText(policy));
   } else if (!security.privileged) {
-    PLIMSOLL_ASSIGN_OR_RETURN(input.seccomp_filter,
-                              seccomp_.Filter(security.seccomp, input.capabilities.granted));
+    PLIMSOLL_ASSIGN_OR_RETURN(input.seccomp,
+                              seccomp_.Compile(security.seccomp, input.capabilities.granted));
   }
   // But a profile that is named applies to it too.
   if (!security.privileged || security.apparmor.type == SecurityProfile::Type::kLocalhost) {
@@ -224,7 +230,12 @@ LaunchPlan CrunRuntime::MakePlan(const CreateRequest& request, const FsRoot& bun
   if (absl::StartsWith(request.log_path, absl::StrCat(state, "/pods/"))) {
     plan.Add("log-max", absl::StrCat(kOwnLogMaxBytes));
   }
-  if (request.program.empty()) plan.Add("executes", "yes");
+  // The init of another runtime has executed that runtime's own program.
+  const std::string other = machine_.OtherThanCrun(request.program);
+  if (request.program.empty() && other.empty()) plan.Add("executes", "yes");
+  if (!request.program.empty() || !other.empty()) {
+    plan.Add("name", other.empty() ? request.program : other);
+  }
   if (request.spec->tty) plan.Add("terminal", "yes");
   if (request.spec->open_stdin) plan.Add("stdin", "yes");
   if (request.spec->open_stdin && request.spec->stdin_once) plan.Add("stdin-once", "yes");
@@ -291,10 +302,15 @@ absl::Status CrunRuntime::Launch(const CreateRequest& request, Created* created)
   created->user = spec.user;
   created->warnings = spec.warnings;
   PLIMSOLL_RETURN_IF_ERROR(bundle.ReplaceFile("config.json", spec.json));
-  if (request.program.empty() && !spec.entry.empty()) {
+  const std::string other = machine_.OtherThanCrun(request.program);
+  if (!other.empty()) PLIMSOLL_RETURN_IF_ERROR(OtherProgram::Note(bundle, other));
+  if (request.program.empty() && other.empty() && !spec.entry.empty()) {
     PLIMSOLL_RETURN_IF_ERROR(bundle.ReplaceFile(DirectExec::kTemplate, spec.entry));
   }
-  PLIMSOLL_RETURN_IF_ERROR(NoteLateHooks(bundle, spec.late_hooks, request.program));
+  // Another runtime runs them in its own `start` and `delete`.
+  if (other.empty()) {
+    PLIMSOLL_RETURN_IF_ERROR(NoteLateHooks(bundle, spec.late_hooks, request.program));
+  }
   PLIMSOLL_ASSIGN_OR_RETURN(const Monitored monitored,
                             monitor.Create(options_.host, MakePlan(request, bundle, &spec)));
   PLIMSOLL_ASSIGN_OR_RETURN(created->init, linux::IdentifyProcess(options_.host, monitored.init));
@@ -339,15 +355,34 @@ absl::Status CrunRuntime::Start(absl::string_view id) {
   const absl::StatusOr<FsRoot> bundle = Bundle(id);
   if (absl::IsNotFound(bundle.status())) return crun_->Start(id);  // which says why it can't
   PLIMSOLL_RETURN_IF_ERROR(bundle.status());
-  PLIMSOLL_ASSIGN_OR_RETURN(const bool started, StartWithHooks(*crun_, *bundle, id));
-  if (!started) PLIMSOLL_RETURN_IF_ERROR(crun_->Start(id));
+  PLIMSOLL_ASSIGN_OR_RETURN(const auto other, OtherProgram::Of(*bundle, crun_->state()));
+  if (other.has_value()) {
+    PLIMSOLL_RETURN_IF_ERROR(other->Start(id));
+  } else {
+    PLIMSOLL_ASSIGN_OR_RETURN(const bool started, StartWithHooks(*crun_, *bundle, id));
+    if (!started) PLIMSOLL_RETURN_IF_ERROR(crun_->Start(id));
+  }
   // It runs: a failure here must not look as if it didn't. Its removal sets its settings back then.
   KeepSharedSettings(*bundle).IgnoreError();
   return absl::OkStatus();
 }
 
+absl::StatusOr<std::optional<OtherProgram>> CrunRuntime::OtherOf(absl::string_view id) const {
+  const absl::StatusOr<FsRoot> bundle = Bundle(id);
+  if (absl::IsNotFound(bundle.status())) return std::nullopt;
+  PLIMSOLL_RETURN_IF_ERROR(bundle.status());
+  return OtherProgram::Of(*bundle, crun_->state());
+}
+
+absl::StatusOr<std::optional<int64_t>> CrunRuntime::StartedAt(absl::string_view id,
+                                                              const linux::ProcessId& init) const {
+  PLIMSOLL_ASSIGN_OR_RETURN(const auto other, OtherOf(id));
+  return other.has_value() ? other->StartedAt(id) : crun_->StartedAt(options_.host, id, init);
+}
+
 absl::Status CrunRuntime::FinishStart(absl::string_view id) {
-  PLIMSOLL_RETURN_IF_ERROR(crun_->FinishStart(id));
+  PLIMSOLL_ASSIGN_OR_RETURN(const auto other, OtherOf(id));
+  if (!other.has_value()) PLIMSOLL_RETURN_IF_ERROR(crun_->FinishStart(id));
   const absl::StatusOr<FsRoot> bundle = Bundle(id);
   if (absl::IsNotFound(bundle.status())) return absl::OkStatus();
   PLIMSOLL_RETURN_IF_ERROR(bundle.status());
@@ -360,6 +395,8 @@ absl::StatusOr<std::optional<ExitRecord>> CrunRuntime::ReadExit(absl::string_vie
 }
 
 absl::Status CrunRuntime::KillProcesses(absl::string_view id, std::string* cgroup) const {
+  const absl::StatusOr<std::optional<OtherProgram>> other = OtherOf(id);
+  if (other.ok() && other->has_value()) return KillOther(**other, id, cgroup);
   const absl::StatusOr<std::optional<CrunStatus>> found = crun_->Status(id);
   const std::optional<CrunStatus> status = found.ok() ? *found : std::nullopt;
   if (cgroup->empty() && status) *cgroup = status->cgroup_path;
@@ -373,6 +410,23 @@ absl::Status CrunRuntime::KillProcesses(absl::string_view id, std::string* cgrou
                                             MonotonicNow() + kKillTimeout));
   }
   return result;
+}
+
+absl::Status CrunRuntime::KillOther(const OtherProgram& other, absl::string_view id,
+                                    std::string* cgroup) const {
+  if (cgroup->empty()) *cgroup = other.CgroupPath();
+  absl::Status result;
+  if (!cgroup->empty() && *cgroup != "/") {
+    result = options_.cgroups->KillAll(*cgroup, MonotonicNow() + kKillTimeout);
+  }
+  // Without the program there is nobody to ask; its container's processes are in the group.
+  const absl::StatusOr<std::optional<ProgramState>> state = other.State(id);
+  if (!state.ok() || !state->has_value() || (*state)->pid <= 0) return result;
+  const absl::StatusOr<linux::ProcessId> init =
+      linux::IdentifyProcess(options_.host, (*state)->pid);
+  if (!init.ok()) return result;
+  return FirstError(result,
+                    linux::KillAndAwait(options_.host, *init, MonotonicNow() + kKillTimeout));
 }
 
 absl::Status CrunRuntime::Delete(absl::string_view id, absl::string_view cgroup_path) {
@@ -391,10 +445,14 @@ absl::Status CrunRuntime::Delete(absl::string_view id, absl::string_view cgroup_
     result = FirstError(result, KillProcesses(id, &cgroup));
   }
   if (result.ok() && bundle.ok()) result = RunPoststopHooks(*crun_, *bundle, id);
+  absl::Status deleted;
+  if (result.ok()) deleted = DeleteByOther(id);
   // Without their traces, surviving processes would be lost from sight: the traces stay for the
   // next attempt.
   PLIMSOLL_RETURN_IF_ERROR(Annotate(result, absl::StrCat("delete container ", id)));
   if (!cgroup.empty() && cgroup != "/") result = options_.cgroups->Remove(cgroup);
+  // Reported once: the program's record goes all the same.
+  result = FirstError(result, deleted);
   result = FirstError(result, options_.state.RemoveTree(LayerPath(id)));
   result = FirstError(result, options_.run.RemoveTree(BundlePath(id)));
   result = FirstError(result, crun_->Forget(id));
@@ -402,16 +460,24 @@ absl::Status CrunRuntime::Delete(absl::string_view id, absl::string_view cgroup_
   return Annotate(result, absl::StrCat("delete container ", id));
 }
 
-ExecTools CrunRuntime::ToolsFor(ExecRequest* request) {
+absl::Status CrunRuntime::DeleteByOther(absl::string_view id) const {
+  PLIMSOLL_ASSIGN_OR_RETURN(const auto other, OtherOf(id));
+  // One that is no longer installed holds nothing that isn't swept here.
+  if (!other.has_value() || access(other->path().c_str(), X_OK) != 0) return absl::OkStatus();
+  return other->Delete(id);
+}
+
+absl::StatusOr<ExecTools> CrunRuntime::ToolsFor(absl::string_view id, ExecRequest* request) {
   const bool own = request->oom_score_adj == machine_.oom_score_adj;
   if (own || (request->oom_score_adj < machine_.oom_score_adj && !machine_.lowers_oom_score_adj)) {
     request->oom_score_adj.reset();
   }
-  ExecTools tools = {crun_.get(),         launcher_,  options_.host, machine_.layout,
-                     cancel_execs_.get(), &entering_, std::nullopt,  direct_.get()};
+  ExecTools tools = {crun_.get(), launcher_,    options_.host, machine_.layout, cancel_execs_.get(),
+                     &entering_,  std::nullopt, direct_.get(), std::nullopt};
   if (options_.descriptor_limit != OwnDescriptorLimit()) {
     tools.descriptor_limit = options_.descriptor_limit;
   }
+  PLIMSOLL_ASSIGN_OR_RETURN(tools.other, OtherOf(id));
   return tools;
 }
 
@@ -419,7 +485,7 @@ absl::StatusOr<ExecResult> CrunRuntime::Exec(absl::string_view id, absl::string_
                                              const ExecRequest& request) {
   PLIMSOLL_RETURN_IF_ERROR(CheckId(id));
   ExecRequest possible = request;
-  const ExecTools tools = ToolsFor(&possible);
+  PLIMSOLL_ASSIGN_OR_RETURN(const ExecTools tools, ToolsFor(id, &possible));
   return ExecInContainer(tools, id, cgroup_path, possible);
 }
 
@@ -427,7 +493,7 @@ absl::StatusOr<std::unique_ptr<RunningCommand>> CrunRuntime::StartExec(
     absl::string_view id, absl::string_view cgroup_path, const ExecRequest& request) {
   PLIMSOLL_ASSIGN_OR_RETURN(const FsRoot bundle, Bundle(id));
   ExecRequest possible = request;
-  const ExecTools tools = ToolsFor(&possible);
+  PLIMSOLL_ASSIGN_OR_RETURN(const ExecTools tools, ToolsFor(id, &possible));
   return StartInContainer(tools, id, cgroup_path, possible, bundle);
 }
 

@@ -11,6 +11,7 @@
 #include "runtime/oci/apparmor.h"
 #include "runtime/oci/container_runtime.h"
 #include "runtime/oci/crun/crun.h"
+#include "runtime/oci/crun/other_program.h"
 #include "runtime/oci/crun/plan.h"
 #include "runtime/oci/exec/command.h"
 #include "runtime/oci/exec/direct.h"
@@ -62,9 +63,7 @@ class CrunRuntime : public ContainerRuntime {
   absl::Status ReopenLog(absl::string_view id) override;
   absl::StatusOr<std::vector<std::string>> ListTraces() const override;
   absl::StatusOr<std::optional<int64_t>> StartedAt(absl::string_view id,
-                                                   const linux::ProcessId& init) const override {
-    return crun_->StartedAt(options_.host, id, init);
-  }
+                                                   const linux::ProcessId& init) const override;
   absl::StatusOr<std::vector<StrayExec>> FindStrayExecs(
       const std::vector<ContainerGroup>& containers) const override {
     return FindExecStrays(options_.host, machine_.layout, crun_->state(), containers);
@@ -85,12 +84,17 @@ class CrunRuntime : public ContainerRuntime {
   absl::Status MakeDirectories(const CreateRequest& request, const FsRoot& bundle) const;
   absl::StatusOr<FsRoot> Bundle(absl::string_view id) const;
   // For one Exec; removes from the request settings that the machine forbids.
-  ExecTools ToolsFor(ExecRequest* request);
+  absl::StatusOr<ExecTools> ToolsFor(absl::string_view id, ExecRequest* request);
   // Puts a monitor into OciOptions::monitor_cgroup.
   absl::Status PlaceMonitor(pid_t pid) const;
   // Kills every process in the container's group, and the init on crun's record. An empty `cgroup`
   // is filled in from that record.
   absl::Status KillProcesses(absl::string_view id, std::string* cgroup) const;
+  // The runtime that made the container; nullopt: crun, or there is no bundle.
+  absl::StatusOr<std::optional<OtherProgram>> OtherOf(absl::string_view id) const;
+  absl::Status KillOther(const OtherProgram& other, absl::string_view id,
+                         std::string* cgroup) const;
+  absl::Status DeleteByOther(absl::string_view id) const;
 
   const OciOptions options_;
   const std::string launcher_;  // paths of the two programs

@@ -21,12 +21,19 @@
 #include "linux/mounts.h"
 #include "linux/process.h"
 #include "linux/user_namespace.h"
+#include "runtime/oci/crun/crun.h"
 #include "runtime/oci/program_features.h"
 
 namespace plimsoll::runtime {
 
 bool Machine::HasController(absl::string_view name) const {
   return std::find(controllers.begin(), controllers.end(), name) != controllers.end();
+}
+
+std::string Machine::OtherThanCrun(const std::string& program) const {
+  if (program.empty()) return default_program;
+  const auto known = programs.find(program);
+  return known != programs.end() && IsCrun(known->second) ? "" : program;
 }
 
 // Before Linux 6.1 a group of v2 has no memory.swap.* with swapaccount=0, nor by default in some
@@ -91,9 +98,9 @@ absl::StatusOr<Machine> LookAtMachine(const FsRoot& host, const linux::CgroupMan
 }
 
 void LookAtPrograms(const std::set<std::string>& programs, Machine* machine) {
-  // If the kernel can't, no program can.
-  if (!linux::HasMountSetattr()) return;
   for (const std::string& program : programs) {
+    machine->programs[program] = VersionOf(program).value_or("");
+    if (!linux::HasMountSetattr()) continue;  // if the kernel can't, no program can
     const absl::StatusOr<bool> knows = KnowsRecursiveReadOnly(program);
     if (!knows.ok()) {
       machine->killed_programs.insert(program);

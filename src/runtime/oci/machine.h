@@ -2,6 +2,7 @@
 #ifndef PLIMSOLL_RUNTIME_OCI_MACHINE_H_
 #define PLIMSOLL_RUNTIME_OCI_MACHINE_H_
 
+#include <map>
 #include <optional>
 #include <set>
 #include <string>
@@ -27,8 +28,13 @@ struct Machine {
   bool swap_accounting = true;                   // limits of swap exist
   // Sizes of huge pages, as control files spell them ("2MB"); nullopt: unknown.
   std::optional<std::set<std::string>> huge_page_sizes;
-  bool overlayfs = true;            // root filesystems need it
-  bool recursive_read_only = true;  // our crun can make mounts read-only with those below them
+  bool overlayfs = true;  // root filesystems need it
+  // OCI runtimes by path, beside the default one, with their versions ("runc 1.1.5"; empty:
+  // unknown).
+  std::map<std::string, std::string> programs;
+  // The default OCI runtime, if it isn't crun or may not be: its path. Empty: crun.
+  std::string default_program;
+  bool recursive_read_only = true;  // the default one makes mounts read-only with those below them
   std::set<std::string> recursive_read_only_programs;  // other OCI runtimes that can
   // OCI runtimes that don't say they can, though the kernel could.
   std::set<std::string> programs_without_recursive_read_only;
@@ -44,7 +50,11 @@ struct Machine {
   absl::Status user_namespaces;
 
   bool HasController(absl::string_view name) const;
-  // For the OCI runtime of this path; empty: our crun.
+  // The path of the OCI runtime that makes a container, unless it is crun or calls it: such a
+  // program is asked by its own commands, and gets nothing that only crun reads. `program`: of a
+  // CreateRequest.
+  std::string OtherThanCrun(const std::string& program) const;
+  // For the OCI runtime of this path; empty: the default one.
   bool HasRecursiveReadOnly(const std::string& program) const {
     return program.empty() ? recursive_read_only : recursive_read_only_programs.contains(program);
   }

@@ -11,6 +11,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -41,6 +42,8 @@ class TestMachine {
   OciOptions Options() const;
   // Uses another program than the machine's crun. Call it before runtime().
   void UseCrun(std::string program) { crun_ = std::move(program); }
+  // Knows another program, which requests may name. Call it before runtime().
+  void AddProgram(const std::string& program) { programs_.insert(program); }
   // Made at the first use.
   ContainerRuntime& runtime();
   linux::CgroupManager& cgroups() { return *cgroups_; }
@@ -72,6 +75,7 @@ class TestMachine {
   FsRoot host_;
   std::string parent_;
   std::string crun_;
+  std::set<std::string> programs_;
   std::unique_ptr<linux::CgroupManager> cgroups_;
   std::unique_ptr<ContainerRuntime> runtime_;
   ContainerSpec spec_;
@@ -149,6 +153,7 @@ inline OciOptions TestMachine::Options() const {
                      .state = *FsRoot::Open(dir_.path() + "/state"),
                      .run = *FsRoot::Open(dir_.path() + "/run"),
                      .crun = crun_,
+                     .programs = programs_,
                      .cgroups = cgroups_.get()};
   return options;
 }

@@ -248,6 +248,9 @@ TEST_F(HooksTest, TheyRunByTheProgramThatMadeTheContainer) {
           .ok());
   CreateRequest request = machine_->Request("a", "true");
   request.program = machine_->dir().path() + "/wrapper";
+  machine_->AddProgram(request.program);
+  runtime();  // asks it for its version and features
+  ASSERT_TRUE(machine_->dir().root().RemoveFile("said").ok());
   Make(request);
   const absl::Status started = runtime().Start("a");
   ASSERT_TRUE(started.ok()) << started;

@@ -33,6 +33,12 @@ bool FeaturesHaveMountOption(absl::string_view json, absl::string_view option) {
   });
 }
 
+absl::StatusOr<std::string> VersionOf(const std::string& program) {
+  const absl::StatusOr<std::string> said = OutputOf(program, "--version");
+  if (absl::IsUnavailable(said.status())) return said.status();
+  return said.ok() ? VersionIn(*said) : "";
+}
+
 absl::StatusOr<bool> KnowsRecursiveReadOnly(const std::string& program) {
   const absl::StatusOr<std::string> features = OutputOf(program, "features");
   if (absl::IsUnavailable(features.status())) return features.status();
@@ -40,10 +46,8 @@ absl::StatusOr<bool> KnowsRecursiveReadOnly(const std::string& program) {
   if (!features->empty()) return FeaturesHaveMountOption(*features, "rro");
   int major = 0;
   int minor = 0;
-  const absl::StatusOr<std::string> version = OutputOf(program, "--version");
-  if (absl::IsUnavailable(version.status())) return version.status();
-  if (!version.ok()) return false;
-  if (sscanf(version->c_str(), "crun version %d.%d", &major, &minor) != 2) return false;
+  PLIMSOLL_ASSIGN_OR_RETURN(const std::string version, VersionOf(program));
+  if (sscanf(version.c_str(), "crun %d.%d", &major, &minor) != 2) return false;
   return major > 1 || (major == 1 && minor >= 4);
 }
 

@@ -5,8 +5,8 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <utility>
 
-#include "absl/strings/escaping.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
@@ -14,7 +14,7 @@
 namespace plimsoll::runtime {
 namespace {
 
-constexpr size_t kMaxCachedFilters = 64;
+constexpr size_t kMaxCachedProfiles = 64;
 constexpr size_t kMaxProfileBytes = 1024 * 1024;
 
 // A client names the file: opening anything but a regular file must not block or have an effect.
@@ -45,16 +45,16 @@ absl::StatusOr<std::string> ReadProfile(const FsRoot& host, const std::string& p
 
 }  // namespace
 
-absl::StatusOr<std::string> SeccompCompiler::Filter(const SecurityProfile& profile,
-                                                    CapabilityMask capabilities) {
-  if (profile.type == SecurityProfile::Type::kUnconfined) return std::string();
+absl::StatusOr<Seccomp> SeccompCompiler::Compile(const SecurityProfile& profile,
+                                                 CapabilityMask capabilities) {
+  if (profile.type == SecurityProfile::Type::kUnconfined) return Seccomp();
   if (profile.type == SecurityProfile::Type::kRuntimeDefault) {
     absl::MutexLock lock(&mutex_);  // held while compiling: others wait for the result
     const auto found = defaults_.find(capabilities);
     if (found != defaults_.end()) return found->second;
-    PLIMSOLL_ASSIGN_OR_RETURN(const std::string bpf, CompileDefaultSeccomp(capabilities));
-    if (defaults_.size() >= kMaxCachedFilters) defaults_.clear();
-    return defaults_[capabilities] = absl::Base64Escape(bpf);
+    PLIMSOLL_ASSIGN_OR_RETURN(Seccomp compiled, CompileDefaultSeccomp(capabilities));
+    if (defaults_.size() >= kMaxCachedProfiles) defaults_.clear();
+    return defaults_[capabilities] = std::move(compiled);
   }
   if (!absl::StartsWith(profile.localhost_path, "/")) {
     return absl::InvalidArgumentError(
@@ -65,7 +65,7 @@ absl::StatusOr<std::string> SeccompCompiler::Filter(const SecurityProfile& profi
   return Compiled(*json, profile.localhost_path);
 }
 
-absl::StatusOr<std::string> SeccompCompiler::FilterOf(const std::string& json) {
+absl::StatusOr<Seccomp> SeccompCompiler::CompileText(const std::string& json) {
   if (json.size() > kMaxProfileBytes) {
     return absl::ResourceExhaustedError(absl::StrCat("linux.seccomp_policy has ", json.size(),
                                                      " bytes; at most ", kMaxProfileBytes));
@@ -73,14 +73,13 @@ absl::StatusOr<std::string> SeccompCompiler::FilterOf(const std::string& json) {
   return Compiled(json, "linux.seccomp_policy");
 }
 
-absl::StatusOr<std::string> SeccompCompiler::Compiled(const std::string& json,
-                                                      absl::string_view name) {
+absl::StatusOr<Seccomp> SeccompCompiler::Compiled(const std::string& json, absl::string_view name) {
   absl::MutexLock lock(&mutex_);
   const auto found = files_.find(json);
   if (found != files_.end()) return found->second;
-  PLIMSOLL_ASSIGN_OR_RETURN(const std::string bpf, CompileSeccompProfile(json, name));
-  if (files_.size() >= kMaxCachedFilters) files_.clear();
-  return files_[json] = absl::Base64Escape(bpf);
+  PLIMSOLL_ASSIGN_OR_RETURN(Seccomp compiled, CompileSeccompProfile(json, name));
+  if (files_.size() >= kMaxCachedProfiles) files_.clear();
+  return files_[json] = std::move(compiled);
 }
 
 }  // namespace plimsoll::runtime

@@ -155,7 +155,7 @@ absl::Status AddArchitectures(SeccompFilter* filter) {
 
 }  // namespace
 
-absl::StatusOr<std::string> CompileDefaultSeccomp(CapabilityMask capabilities) {
+absl::StatusOr<Seccomp> CompileDefaultSeccomp(CapabilityMask capabilities) {
   PLIMSOLL_ASSIGN_OR_RETURN(SeccompFilter filter, SeccompFilter::Make(SCMP_ACT_ERRNO(ENOSYS)));
   PLIMSOLL_RETURN_IF_ERROR(AddArchitectures(&filter));
   PLIMSOLL_RETURN_IF_ERROR(AddAll(&filter, SCMP_ACT_ALLOW, kAllowed));

@@ -3,7 +3,6 @@
 #include <cstdint>
 #include <map>
 #include <nlohmann/json.hpp>
-#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
@@ -60,26 +59,8 @@ absl::StatusOr<uint32_t> Action(const std::string& name, uint64_t error, const s
 }
 
 absl::StatusOr<uint32_t> Architecture(const std::string& name, const std::string& key) {
-  static constexpr std::pair<const char*, uint32_t> kKnown[] = {
-      {"SCMP_ARCH_NATIVE", SCMP_ARCH_NATIVE},
-      {"SCMP_ARCH_X86", SCMP_ARCH_X86},
-      {"SCMP_ARCH_X86_64", SCMP_ARCH_X86_64},
-      {"SCMP_ARCH_X32", SCMP_ARCH_X32},
-      {"SCMP_ARCH_ARM", SCMP_ARCH_ARM},
-      {"SCMP_ARCH_AARCH64", SCMP_ARCH_AARCH64},
-      {"SCMP_ARCH_MIPS", SCMP_ARCH_MIPS},
-      {"SCMP_ARCH_MIPS64", SCMP_ARCH_MIPS64},
-      {"SCMP_ARCH_MIPS64N32", SCMP_ARCH_MIPS64N32},
-      {"SCMP_ARCH_MIPSEL", SCMP_ARCH_MIPSEL},
-      {"SCMP_ARCH_MIPSEL64", SCMP_ARCH_MIPSEL64},
-      {"SCMP_ARCH_MIPSEL64N32", SCMP_ARCH_MIPSEL64N32},
-      {"SCMP_ARCH_PPC", SCMP_ARCH_PPC},
-      {"SCMP_ARCH_PPC64", SCMP_ARCH_PPC64},
-      {"SCMP_ARCH_PPC64LE", SCMP_ARCH_PPC64LE},
-      {"SCMP_ARCH_RISCV64", SCMP_ARCH_RISCV64},
-      {"SCMP_ARCH_S390", SCMP_ARCH_S390},
-      {"SCMP_ARCH_S390X", SCMP_ARCH_S390X}};
-  for (const auto& [known, token] : kKnown) {
+  if (name == "SCMP_ARCH_NATIVE") return SCMP_ARCH_NATIVE;
+  for (const auto& [token, known] : kArchitectures) {
     if (name == known) return token;
   }
   return Bad(key, absl::StrCat("is \"", name, "\"; that is no architecture"));
@@ -87,20 +68,12 @@ absl::StatusOr<uint32_t> Architecture(const std::string& name, const std::string
 
 absl::StatusOr<scmp_arg_cmp> Argument(const Json& json, const std::string& path) {
   if (!json.is_object()) return Bad(path, "must be an object");
-  static constexpr std::pair<const char*, scmp_compare> kOperators[] = {
-      {"SCMP_CMP_NE", SCMP_CMP_NE},
-      {"SCMP_CMP_LT", SCMP_CMP_LT},
-      {"SCMP_CMP_LE", SCMP_CMP_LE},
-      {"SCMP_CMP_EQ", SCMP_CMP_EQ},
-      {"SCMP_CMP_GE", SCMP_CMP_GE},
-      {"SCMP_CMP_GT", SCMP_CMP_GT},
-      {"SCMP_CMP_MASKED_EQ", SCMP_CMP_MASKED_EQ}};
   PLIMSOLL_ASSIGN_OR_RETURN(const uint64_t index, Number(json, "index", path + ".", 0));
   PLIMSOLL_ASSIGN_OR_RETURN(const uint64_t value, Number(json, "value", path + ".", 0));
   PLIMSOLL_ASSIGN_OR_RETURN(const uint64_t second, Number(json, "valueTwo", path + ".", 0));
   PLIMSOLL_ASSIGN_OR_RETURN(const std::string name, String(json, "op", path + "."));
   if (index > 5) return Bad(path + ".index", "must be 0 to 5");
-  for (const auto& [known, op] : kOperators) {
+  for (const auto& [op, known] : kOperators) {
     if (name == known) return scmp_arg_cmp{static_cast<unsigned>(index), op, value, second};
   }
   return Bad(path + ".op", absl::StrCat("is \"", name, "\"; that is no comparison"));
@@ -161,7 +134,7 @@ absl::Status CheckRest(const Json& profile) {
   return absl::OkStatus();
 }
 
-absl::StatusOr<std::string> Compile(const Json& profile) {
+absl::StatusOr<Seccomp> Compile(const Json& profile) {
   if (!profile.is_object()) return absl::InvalidArgumentError("the profile must be an object");
   PLIMSOLL_ASSIGN_OR_RETURN(const uint64_t error, Number(profile, "defaultErrnoRet", "", EPERM));
   PLIMSOLL_ASSIGN_OR_RETURN(const std::string name, String(profile, "defaultAction", ""));
@@ -184,14 +157,14 @@ absl::StatusOr<std::string> Compile(const Json& profile) {
 
 }  // namespace
 
-absl::StatusOr<std::string> CompileSeccompProfile(absl::string_view json, absl::string_view name) {
+absl::StatusOr<Seccomp> CompileSeccompProfile(absl::string_view json, absl::string_view name) {
   const Json profile = Json::parse(json.begin(), json.end(), nullptr, /*allow_exceptions=*/false);
   if (profile.is_discarded()) {
     return absl::InvalidArgumentError(absl::StrCat("seccomp profile ", name, ": not valid JSON"));
   }
-  absl::StatusOr<std::string> bpf = Compile(profile);
-  if (!bpf.ok()) return Annotate(bpf.status(), absl::StrCat("seccomp profile ", name));
-  return bpf;
+  absl::StatusOr<Seccomp> compiled = Compile(profile);
+  if (!compiled.ok()) return Annotate(compiled.status(), absl::StrCat("seccomp profile ", name));
+  return compiled;
 }
 
 }  // namespace plimsoll::runtime

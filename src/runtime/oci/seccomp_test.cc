@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/escaping.h"
 #include "base/dir_for_test.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -16,7 +17,10 @@ namespace {
 
 using ::testing::HasSubstr;
 
-size_t Instructions(const std::string& bpf) {
+size_t Instructions(const Seccomp& compiled) {
+  std::string bpf;
+  EXPECT_TRUE(absl::Base64Unescape(compiled.filter, &bpf));
+  EXPECT_EQ(bpf.size() % sizeof(struct sock_filter), 0u);
   return bpf.size() / sizeof(struct sock_filter);
 }
 
@@ -24,7 +28,6 @@ TEST(DefaultSeccompTest, FitsIntoTheKernel) {
   for (const CapabilityMask mask : {DefaultCapabilities(), CapabilityMask{0}, ~CapabilityMask{0}}) {
     const auto bpf = CompileDefaultSeccomp(mask);
     ASSERT_TRUE(bpf.ok()) << bpf.status();
-    EXPECT_EQ(bpf->size() % sizeof(struct sock_filter), 0u);
     EXPECT_GT(Instructions(*bpf), 100u);
     EXPECT_LT(Instructions(*bpf), static_cast<size_t>(BPF_MAXINSNS));
   }
@@ -95,39 +98,69 @@ TEST(SeccompProfileTest, ErrorsNameFileAndKey) {
   }
 }
 
+// The description is the same profile: it compiles to the same filter.
+TEST(SeccompProfileTest, IsDescribedAsItIsCompiled) {
+  for (const CapabilityMask mask : {DefaultCapabilities(), CapabilityMask{0}, ~CapabilityMask{0}}) {
+    const auto compiled = CompileDefaultSeccomp(mask);
+    ASSERT_TRUE(compiled.ok()) << compiled.status();
+    const auto again = CompileSeccompProfile(compiled->profile, "default");
+    ASSERT_TRUE(again.ok()) << again.status();
+    EXPECT_EQ(*again, *compiled);
+  }
+  const auto local = CompileSeccompProfile(R"({
+      "defaultAction": "SCMP_ACT_TRACE", "defaultErrnoRet": 7, "syscalls": [
+        {"names": ["read"], "action": "SCMP_ACT_LOG"},
+        {"names": ["write"], "action": "SCMP_ACT_TRAP"},
+        {"names": ["open"], "action": "SCMP_ACT_KILL"},
+        {"names": ["close"], "action": "SCMP_ACT_KILL_PROCESS"},
+        {"names": ["openat", "openat2"], "action": "SCMP_ACT_ERRNO", "errnoRet": 13},
+        {"names": ["personality"], "action": "SCMP_ACT_ALLOW",
+         "args": [{"index": 0, "value": 8, "valueTwo": 3, "op": "SCMP_CMP_MASKED_EQ"}]}]})",
+                                           "p.json");
+  ASSERT_TRUE(local.ok()) << local.status();
+  for (const char* part :
+       {R"("defaultAction":"SCMP_ACT_TRACE","defaultErrnoRet":7)",
+        R"("action":"SCMP_ACT_KILL","names":["open"])",
+        R"("action":"SCMP_ACT_ERRNO","errnoRet":13,"names":["openat","openat2"])",
+        R"("index":0,"op":"SCMP_CMP_MASKED_EQ","value":8,"valueTwo":3)"}) {
+    EXPECT_THAT(local->profile, HasSubstr(part));
+  }
+  EXPECT_EQ(*CompileSeccompProfile(local->profile, "again"), *local);
+}
+
 TEST(SeccompCompilerTest, Filter) {
   TestDir dir;
   SeccompCompiler compiler(dir.root());
-  EXPECT_EQ(*compiler.Filter({}, 0), "");
+  EXPECT_EQ(*compiler.Compile({}, 0), Seccomp());
   const SecurityProfile standard = {SecurityProfile::Type::kRuntimeDefault, ""};
-  const auto first = compiler.Filter(standard, 0);
+  const auto first = compiler.Compile(standard, 0);
   ASSERT_TRUE(first.ok()) << first.status();
-  EXPECT_FALSE(first->empty());
-  EXPECT_EQ(*compiler.Filter(standard, 0), *first);
-  EXPECT_NE(*compiler.Filter(standard, ~CapabilityMask{0}), *first);
+  EXPECT_FALSE(first->filter.empty());
+  EXPECT_EQ(*compiler.Compile(standard, 0), *first);
+  EXPECT_NE(*compiler.Compile(standard, ~CapabilityMask{0}), *first);
 
   SecurityProfile local = {SecurityProfile::Type::kLocalhost, "relative.json"};
-  EXPECT_TRUE(absl::IsInvalidArgument(compiler.Filter(local, 0).status()));
+  EXPECT_TRUE(absl::IsInvalidArgument(compiler.Compile(local, 0).status()));
   local.localhost_path = "/p.json";
-  EXPECT_TRUE(absl::IsNotFound(compiler.Filter(local, 0).status()));
+  EXPECT_TRUE(absl::IsNotFound(compiler.Compile(local, 0).status()));
   ASSERT_TRUE(dir.root().ReplaceFile("p.json", R"({"defaultAction": "SCMP_ACT_ALLOW"})").ok());
-  const auto before = compiler.Filter(local, 0);
+  const auto before = compiler.Compile(local, 0);
   ASSERT_TRUE(before.ok()) << before.status();
   // A changed file counts at once.
   ASSERT_TRUE(dir.root().ReplaceFile("p.json", R"({"defaultAction": "SCMP_ACT_LOG"})").ok());
-  EXPECT_NE(*compiler.Filter(local, 0), *before);
+  EXPECT_NE(*compiler.Compile(local, 0), *before);
   ASSERT_TRUE(dir.root().ReplaceFile("p.json", std::string(2 << 20, ' ')).ok());
-  EXPECT_TRUE(absl::IsResourceExhausted(compiler.Filter(local, 0).status()));
+  EXPECT_TRUE(absl::IsResourceExhausted(compiler.Compile(local, 0).status()));
   // Other kinds of file are neither waited for nor read.
   ASSERT_EQ(mkfifo((dir.path() + "/fifo").c_str(), 0600), 0);
   ASSERT_EQ(symlink("/dev/zero", (dir.path() + "/link").c_str()), 0);
   ASSERT_TRUE(dir.root().MakeDirs("directory").ok());
   for (const char* path : {"/fifo", "/directory"}) {
     local.localhost_path = path;
-    EXPECT_TRUE(absl::IsInvalidArgument(compiler.Filter(local, 0).status())) << path;
+    EXPECT_TRUE(absl::IsInvalidArgument(compiler.Compile(local, 0).status())) << path;
   }
   local.localhost_path = "/link";  // leads nowhere below the root
-  EXPECT_TRUE(absl::IsNotFound(compiler.Filter(local, 0).status()));
+  EXPECT_TRUE(absl::IsNotFound(compiler.Compile(local, 0).status()));
 }
 
 }  // namespace

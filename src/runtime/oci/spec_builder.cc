@@ -141,14 +141,19 @@ Json Resources(const linux::CgroupSettings& asked, const Machine& machine,
   return resources;
 }
 
+bool IsForCrun(const SpecInput& input) {
+  return input.machine->OtherThanCrun(input.request->program).empty();
+}
+
 Json Annotations(const SpecInput& input) {
   Json annotations = Json::object();
   for (const auto& [key, value] : input.request->spec->annotations) {
     // Orders to crun make their author root on the host.
     if (!absl::StartsWith(key, "run.oci.")) annotations[key] = value;
   }
-  if (!input.seccomp_filter.empty()) {
-    annotations["run.oci.seccomp_bpf_data"] = input.seccomp_filter;
+  // Another runtime would pass over it: LinuxPart has the profile for those.
+  if (IsForCrun(input) && !input.seccomp.filter.empty()) {
+    annotations["run.oci.seccomp_bpf_data"] = input.seccomp.filter;
   }
   return annotations;
 }
@@ -189,7 +194,7 @@ absl::Status CheckKernelBounds(const Json& process) {
 absl::Status CheckVariableCount(const SpecInput& input, const Json& process) {
   constexpr size_t kMostVariables = 20000;
   const size_t count = process["env"].size();
-  if (!input.request->program.empty() || count <= kMostVariables) return absl::OkStatus();
+  if (!IsForCrun(input) || count <= kMostVariables) return absl::OkStatus();
   return absl::InvalidArgumentError(absl::StrCat(
       "envs: ", count, " environment variables, the image's and devices' with them; at most ",
       kMostVariables,
@@ -233,6 +238,9 @@ absl::StatusOr<Json> LinuxPart(const SpecInput& input, std::vector<std::string>*
     part["gidMappings"] = MappingsJson(spec.security.namespaces.gid_mappings);
   }
   if (!input.selinux.file.empty()) part["mountLabel"] = input.selinux.file;
+  if (!IsForCrun(input) && !input.seccomp.profile.empty()) {
+    part["seccomp"] = Json::parse(input.seccomp.profile);
+  }
   if (!spec.security.privileged) {
     part["maskedPaths"] = spec.security.masked_paths;
     part["readonlyPaths"] = spec.security.readonly_paths;

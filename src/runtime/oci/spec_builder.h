@@ -14,6 +14,7 @@
 #include "runtime/oci/machine.h"
 #include "runtime/oci/mount_source.h"
 #include "runtime/oci/mount_targets.h"
+#include "runtime/oci/seccomp.h"
 
 namespace plimsoll::runtime {
 
@@ -26,7 +27,7 @@ struct SpecInput {
   std::string stage_path;        // plimsoll-launch puts volumes together there
   image::ResolvedUser user;
   ContainerCapabilities capabilities;
-  std::string seccomp_filter;                       // base64; empty: unconfined
+  Seccomp seccomp;                                  // empty: unconfined
   std::string apparmor_profile;                     // loaded; empty: unconfined
   linux::SelinuxLabels selinux;                     // empty members: no label
   std::optional<DescriptorLimit> descriptor_limit;  // nullopt: the OCI runtime's own

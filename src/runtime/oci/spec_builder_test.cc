@@ -233,8 +233,26 @@ TEST_F(SpecBuilderTest, OrdersToCrunAreNotTakenFromUsers) {
   spec_.annotations = {
       {"run.oci.hooks.stdout", "/x"}, {"run.oci.seccomp_bpf_data", "x"}, {"a", "b"}};
   EXPECT_EQ(Build()["annotations"], (Json{{"a", "b"}}));
-  input_.seccomp_filter = "QUJD";
+  input_.seccomp = {.filter = "QUJD", .profile = "{}"};
   EXPECT_EQ(Build()["annotations"]["run.oci.seccomp_bpf_data"], "QUJD");
+}
+
+// Such a runtime would pass over the annotation, and run the container without a filter.
+TEST_F(SpecBuilderTest, ARuntimeThatIsNotCrunGetsTheProfileItself) {
+  machine_.programs = {{"/a/crun", "crun 1.8.1"}, {"/a/runc", "runc 1.1.5"}, {"/a/mute", ""}};
+  input_.seccomp = {.filter = "QUJD", .profile = R"({"defaultAction":"SCMP_ACT_ALLOW"})"};
+  const auto gets_profile = [&](const std::string& program) {
+    request_.program = program;
+    const Json config = Build();
+    EXPECT_NE(config["linux"].contains("seccomp"),
+              config["annotations"].contains("run.oci.seccomp_bpf_data"));
+    return config["linux"].contains("seccomp");
+  };
+  EXPECT_FALSE(gets_profile(""));
+  EXPECT_FALSE(gets_profile("/a/crun"));
+  for (const char* other : {"/a/runc", "/a/mute", "/a/unknown"}) EXPECT_TRUE(gets_profile(other));
+  machine_.default_program = "/a/runc";
+  EXPECT_TRUE(gets_profile(""));
 }
 
 TEST_F(SpecBuilderTest, PathsAreMaskedUnlessPrivileged) {

@@ -60,16 +60,27 @@ absl::StatusOr<std::optional<std::string>> ReadVersion(const std::string& progra
                      said.ok() ? absl::StrCat(program, ": ", said->exit.ToString(), ": ", said->err)
                                : std::string(said.status().message())));
   }
-  const std::vector<std::string> words =
-      absl::StrSplit(said->out, absl::ByAnyChar(" \n"), absl::SkipEmpty());
-  if (words.size() < 3 || words[0] != "crun") {
+  std::string version = VersionIn(said->out);
+  if (version.empty()) {
     return absl::FailedPreconditionError(
-        absl::StrCat(program, " is not crun: its --version says \"", said->out, "\""));
+        absl::StrCat(program, " is no OCI runtime: its --version says \"", said->out,
+                     "\" instead of \"NAME version VERSION\", as crun and runc do"));
   }
-  return absl::StrCat("crun ", words[2]);
+  return version;
 }
 
 }  // namespace
+
+std::string VersionIn(absl::string_view text) {
+  const std::vector<absl::string_view> words =
+      absl::StrSplit(text.substr(0, text.find('\n')), ' ', absl::SkipEmpty());
+  if (words.size() < 3 || words[1] != "version") return "";
+  return absl::StrCat(words[0], " ", words[2]);
+}
+
+bool IsCrun(absl::string_view version) {
+  return absl::StartsWith(version, "crun ");
+}
 
 absl::StatusOr<RunResult> AskProgram(const std::string& program, const std::string& argument,
                                      absl::Duration patience) {
@@ -99,8 +110,10 @@ absl::StatusOr<std::unique_ptr<Crun>> Crun::Load(const std::string& path, FsRoot
   PLIMSOLL_ASSIGN_OR_RETURN(const std::optional<std::string> version,
                             ReadVersion(program, patience));
   PLIMSOLL_ASSIGN_OR_RETURN(UniqueFd copy, SealedCopy(program, kCrunMemfdName));
+  const std::string other = version.has_value() && IsCrun(*version) ? "" : program;
   return std::unique_ptr<Crun>(new Crun(version.value_or("crun of an unknown version"),
-                                        version.has_value(), std::move(copy), std::move(state)));
+                                        version.has_value(), other, std::move(copy),
+                                        std::move(state)));
 }
 
 bool Crun::IsAtLeast(int major, int minor) const {
@@ -110,9 +123,11 @@ bool Crun::IsAtLeast(int major, int minor) const {
   return has_major > major || (has_major == major && has_minor >= minor);
 }
 
-Crun::Crun(std::string version, bool knows_version, UniqueFd program, FsRoot state)
+Crun::Crun(std::string version, bool knows_version, std::string other, UniqueFd program,
+           FsRoot state)
     : version_(std::move(version)),
       knows_version_(knows_version),
+      other_(std::move(other)),
       program_(std::move(program)),
       executable_(absl::StrCat("/proc/", getpid(), "/fd/", program_.get())),
       state_(std::move(state)) {}

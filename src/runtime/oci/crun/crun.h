@@ -20,6 +20,13 @@
 
 namespace plimsoll::runtime {
 
+// "runc 1.1.5", of the first line of `<program> --version`. Empty if the line isn't "NAME version
+// VERSION".
+std::string VersionIn(absl::string_view text);
+
+// Whether a version is crun's: such a program keeps crun's records and obeys annotations run.oci.*.
+bool IsCrun(absl::string_view version);
+
 // Runs `program argument`, a question about itself, for at most `patience`. Asks again, three times
 // in all, where a signal kills it (the OOM killer's, say): that says nothing of the program.
 absl::StatusOr<RunResult> AskProgram(const std::string& program, const std::string& argument,
@@ -38,15 +45,18 @@ class Crun {
   // Copies the program at `path` (empty: from PATH) into a sealed memfd. Otherwise crun makes such
   // a copy of itself at each start, so that a container can't overwrite it through /proc/self/exe
   // (CVE-2019-5736), which is a third of its run time. `state` is for its files. NOT_FOUND when
-  // there is no such program, FAILED_PRECONDITION when it doesn't run or is none of crun. A program
-  // that doesn't tell its version within `patience` is taken all the same: the machine may be slow.
+  // there is no such program, FAILED_PRECONDITION when it doesn't run or is no OCI runtime. A
+  // program that doesn't tell its version within `patience` is taken all the same: the machine may
+  // be slow.
   static absl::StatusOr<std::unique_ptr<Crun>> Load(const std::string& path, FsRoot state,
                                                     absl::Duration patience = absl::Minutes(1));
 
   const std::string& version() const { return version_; }  // "crun 1.8.1"
   // False: crun was killed each time that it was asked, or didn't answer. IsAtLeast is false then.
   bool knows_version() const { return knows_version_; }
-  bool IsAtLeast(int major, int minor) const;
+  bool IsAtLeast(int major, int minor) const;  // false for other programs than crun
+  // The program, if it isn't crun or may not be: OtherProgram serves its containers. Empty: crun.
+  const std::string& other() const { return other_; }
   // Path of the copy: /proc/<this process>/fd/<n>. Valid as long as this object.
   const std::string& executable() const;
   const FsRoot& state() const { return state_; }
@@ -74,10 +84,11 @@ class Crun {
   absl::Status Forget(absl::string_view id) const;
 
  private:
-  Crun(std::string version, bool knows_version, UniqueFd program, FsRoot state);
+  Crun(std::string version, bool knows_version, std::string other, UniqueFd program, FsRoot state);
 
   const std::string version_;
   const bool knows_version_;
+  const std::string other_;
   const UniqueFd program_;
   const std::string executable_;
   const FsRoot state_;

@@ -64,6 +64,10 @@ std::string DamagedRecord(const ExecTools& tools, absl::string_view id) {
 
 // Whether the container has ended, or is about to.
 bool HasEnded(const ExecTools& tools, absl::string_view id) {
+  if (tools.other.has_value()) {
+    const absl::StatusOr<std::optional<ProgramState>> state = tools.other->State(id);
+    return state.ok() && (!state->has_value() || (*state)->status == "stopped");
+  }
   const absl::StatusOr<std::optional<CrunStatus>> found = tools.crun->Status(id);
   if (!found.ok()) return false;
   const std::optional<CrunStatus>& status = *found;
@@ -73,13 +77,29 @@ bool HasEnded(const ExecTools& tools, absl::string_view id) {
   return linux::AwaitExit(*init, MonotonicNow() + kEnding);
 }
 
+// The specification of the container: crun has a copy of its own.
+absl::StatusOr<std::string> ConfigOf(const ExecTools& tools, absl::string_view id) {
+  if (tools.other.has_value()) return tools.other->bundle().Read("config.json");
+  return tools.crun->state().Read(absl::StrCat(id, "/config.json"));
+}
+
+Command CommandOf(const ExecTools& tools, const std::vector<std::string>& arguments) {
+  return tools.other.has_value() ? tools.other->MakeCommand(arguments)
+                                 : tools.crun->MakeCommand(arguments);
+}
+
+void AddRuntime(const ExecTools& tools, LaunchPlan* plan) {
+  plan->Add("runtime", tools.other.has_value() ? tools.other->path() : tools.crun->executable());
+  if (tools.other.has_value()) plan->Add("name", tools.other->path());
+  plan->Add("root", tools.crun->state().path());
+}
+
 // Makes crun run the container's own process with other words. If there is no such container, crun
 // says so.
 absl::Status UseContainersProcess(const ExecTools& tools, absl::string_view id,
                                   const ExecRequest& request, ExecDescriptors* own,
                                   std::vector<std::string>* arguments, LaunchPlan* plan) {
-  const absl::StatusOr<std::string> config =
-      tools.crun->state().Read(absl::StrCat(id, "/config.json"));
+  const absl::StatusOr<std::string> config = ConfigOf(tools, id);
   if (absl::IsNotFound(config.status())) return absl::OkStatus();
   const std::string what = absl::StrCat("exec in container ", id);
   if (!config.ok()) return Annotate(config.status(), what);
@@ -132,6 +152,11 @@ std::string ExecDescriptors::RuntimeMessage() const {
   for (absl::string_view line : absl::StrSplit(text, '\n', absl::SkipEmpty())) {
     const auto json = nlohmann::json::parse(line.begin(), line.end(), nullptr, false);
     if (!json.is_object()) continue;
+    // runc warns of what doesn't fail a command.
+    const auto level = json.find("level");
+    if (level != json.end() && (*level == "warning" || *level == "info" || *level == "debug")) {
+      continue;
+    }
     const auto message = json.find("msg");
     if (message != json.end() && message->is_string()) return message->get<std::string>();
   }
@@ -150,7 +175,8 @@ absl::StatusOr<ExecResult> TranslateExecFailure(const ExecTools& tools, const st
                           absl::StrContains(message, "exec: ") ||
                           absl::StrContains(message, absl::StrCat("`", program, "`"));
   if (of_program && (absl::StrContains(message, "not found in $PATH") ||
-                     absl::StrContains(message, "No such file or directory"))) {
+                     absl::StrContains(message, "No such file or directory") ||
+                     absl::StrContains(message, "no such file or directory"))) {
     return ExecResult{
         .exit_code = 127,
         .err = absl::StrCat("exec: ", program, ": not found in the container (", message, ")\n")};
@@ -160,10 +186,12 @@ absl::StatusOr<ExecResult> TranslateExecFailure(const ExecTools& tools, const st
         .exit_code = 126,
         .err = absl::StrCat("exec: ", program, ": can't be executed (", message, ")\n")};
   }
-  if (absl::StrContains(message, "is paused")) {
+  if (absl::StrContains(message, "is paused") || absl::StrContains(message, "paused container")) {
     return absl::AbortedError(absl::StrCat("exec: container ", id, " is frozen"));
   }
   if (absl::StrContains(message, "is not running") ||
+      absl::StrContains(message, "container not running") ||
+      absl::StrContains(message, "stopped container") ||
       absl::StrContains(message, "does not exist")) {
     return absl::FailedPreconditionError(absl::StrCat("exec: container ", id, " is not running"));
   }
@@ -199,7 +227,7 @@ absl::StatusOr<Command> MakeExecCommand(const ExecTools& tools, absl::string_vie
                                         absl::string_view cgroup_path, const ExecRequest& request,
                                         const std::optional<ExecGroup>& group,
                                         ExecDescriptors* own) {
-  if (tools.direct != nullptr) {
+  if (tools.direct != nullptr && !tools.other.has_value()) {
     PLIMSOLL_ASSIGN_OR_RETURN(
         std::optional<Command> command,
         tools.direct->MakeCommand(tools, id, cgroup_path, request, group, own));
@@ -207,8 +235,10 @@ absl::StatusOr<Command> MakeExecCommand(const ExecTools& tools, absl::string_vie
   }
   own->log.Reset(memfd_create("exec-log", MFD_CLOEXEC));
   if (!own->log.valid()) return ErrnoStatus(errno, "memfd for exec");
-  std::vector<std::string> arguments = {absl::StrCat("--log=file:/proc/self/fd/", kLogDescriptor),
-                                        "--log-format=json", "exec"};
+  std::vector<std::string> arguments = {
+      absl::StrCat(tools.other.has_value() ? "--log=" : "--log=file:", "/proc/self/fd/",
+                   kLogDescriptor),
+      "--log-format=json", "exec"};
   if (group && !group->RuntimeOption().empty()) arguments.push_back(group->RuntimeOption());
   if (!own->console.empty()) {
     arguments.push_back("--tty");
@@ -228,7 +258,7 @@ absl::StatusOr<Command> MakeExecCommand(const ExecTools& tools, absl::string_vie
   }
   const bool has_group = group && group->AddToPlan(&plan);
   if (!has_group && plan.text().empty()) {
-    Command command = tools.crun->MakeCommand(arguments);
+    Command command = CommandOf(tools, arguments);
     command.environment.push_back(ExecMark(tools.crun->state()));
     command.descriptors = {{own->log.get(), kLogDescriptor}};
     if (own->process.valid()) {
@@ -236,8 +266,7 @@ absl::StatusOr<Command> MakeExecCommand(const ExecTools& tools, absl::string_vie
     }
     return command;
   }
-  plan.Add("runtime", tools.crun->executable());
-  plan.Add("root", tools.crun->state().path());
+  AddRuntime(tools, &plan);
   plan.Add("entered", absl::StrCat(kEnteredDescriptor));
   PLIMSOLL_RETURN_IF_ERROR(own->entered.Open());
   PLIMSOLL_ASSIGN_OR_RETURN(own->plan, MakeMemfd("exec-plan", plan.text()));

@@ -15,6 +15,7 @@
 #include "container_entry/protocol.h"
 #include "linux/cgroup/cgroup.h"
 #include "runtime/oci/crun/crun.h"
+#include "runtime/oci/crun/other_program.h"
 #include "runtime/oci/exec/descriptor_limit.h"
 #include "runtime/oci/exec/entry.h"
 #include "runtime/oci/exec/group.h"
@@ -34,6 +35,7 @@ struct ExecTools {
   EnteringProcesses* entering = nullptr;  // gets the call's process, until it ends; may be null
   std::optional<DescriptorLimit> descriptor_limit;  // nullopt: this process's own
   DirectExec* direct = nullptr;                     // null: all commands enter by crun
+  std::optional<OtherProgram> other;                // the container's runtime, if it isn't crun
 };
 
 // Descriptors that the starter of an exec keeps.

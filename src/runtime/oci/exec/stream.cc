@@ -9,6 +9,7 @@
 #include <optional>
 #include <utility>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "base/monotonic_time.h"
 #include "base/pipe.h"
@@ -49,6 +50,7 @@ class Running final : public RunningCommand {
   // Adds a pipe with one end as the command's descriptor `to`.
   absl::Status AddPipe(int to, UniqueFd* ours, Command* command);
   bool HasEndedItself() const;
+  bool HasForked() const;
   absl::Status AwaitEntry();
 
   const ExecTools tools_;
@@ -77,19 +79,27 @@ bool Running::HasEndedItself() const {
   return poll(&look, 1, 0) > 0;
 }
 
+// In any of its threads: runc has several. True also if it can't be told.
+bool Running::HasForked() const {
+  const std::string tasks = absl::StrCat("proc/", child_->pid(), "/task");
+  const absl::StatusOr<std::vector<std::string>> threads = tools_.host.List(tasks);
+  if (!threads.ok()) return true;
+  return absl::c_any_of(*threads, [&](const std::string& thread) {
+    const auto children = tools_.host.Read(absl::StrCat(tasks, "/", thread, "/children"));
+    return !children.ok() || !children->empty();
+  });
+}
+
 // Waits for the entry. A command refused because the container is frozen, or left to crun by
 // plimsoll-exec, can be repeated as long as nobody has written to it. crun checks the container,
 // and then forks.
 absl::Status Running::AwaitEntry() {
   if (own_.direct) own_.entered.Await({child_->pidfd()}, SteadyAfter(kEntering));
   const absl::Time deadline = MonotonicNow() + kEntering;
-  const std::string children =
-      absl::StrCat("proc/", child_->pid(), "/task/", child_->pid(), "/children");
   while (!own_.direct && MonotonicNow() < deadline) {
     pollfd look = {child_->pidfd(), POLLIN, 0};
     if (poll(&look, 1, kLookMilliseconds) > 0) break;
-    const absl::StatusOr<std::string> forked = tools_.host.Read(children);
-    if (!forked.ok() || !forked->empty()) return absl::OkStatus();
+    if (HasForked()) return absl::OkStatus();
   }
   // plimsoll-exec's supervisor reports its error before it ends.
   if (!own_.direct && !HasEndedItself()) return absl::OkStatus();
