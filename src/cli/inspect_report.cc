@@ -135,7 +135,9 @@ void AddCommandLine(std::string& text, const nlohmann::json& spec, const nlohman
   for (std::string& word : words) word = ShellQuote(word);
   AddLine(text, "command", absl::StrJoin(words, " "));
   const std::string own = TextMember(spec, "working_directory");
-  AddLine(text, "working directory", own.empty() ? TextMember(image, "workingDirectory") : own);
+  std::string of_image = TextMember(image, "workingDirectory");
+  if (!of_image.empty() && of_image.front() != '/') of_image.insert(0, "/");
+  AddLine(text, "working directory", own.empty() ? of_image : own);
   const auto environment = EnvironmentOf(spec, image);
   if (show_values) {
     AddMap(text, "environment", environment);

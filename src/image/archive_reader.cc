@@ -85,6 +85,7 @@ struct ArchiveReader::Impl {
   std::string name;
   uint64_t max_bytes = 0;
   std::function<bool()> cancelled;  // may be null
+  bool has_content = true;          // false: the uncompressed stream has no bytes at all
   size_t zeros_at_end = 0;          // of the uncompressed stream so far
   Stage stored;                     // the file's bytes
   Stage unpacked;                   // the uncompressed stream's
@@ -116,6 +117,7 @@ struct ArchiveReader::Impl {
 
   // Reads from the uncompressed stream: 0 at its end, -1 with `failure` set.
   la_ssize_t ReadUnpacked() {
+    if (!has_content) return 0;
     const la_ssize_t n = archive_read_data(raw, unpacked.buffer.data(), unpacked.buffer.size());
     if (n < 0) {
       if (failure.ok()) failure = Error(raw, "decompress");
@@ -169,12 +171,13 @@ struct ArchiveReader::Impl {
     archive_read_support_format_raw(raw);
     archive_read_support_format_empty(raw);
     archive_read_support_format_tar(tar);
+    archive_read_support_format_empty(tar);  // some tools write a layer of no bytes
     if (archive_read_open(raw, this, nullptr, &OnReadStored, nullptr) != ARCHIVE_OK) {
       return Error(raw, "open");
     }
     struct archive_entry* whole = nullptr;
     const int result = archive_read_next_header(raw, &whole);
-    if (result == ARCHIVE_EOF) return absl::DataLossError(absl::StrCat(name, " is empty"));
+    has_content = result != ARCHIVE_EOF;
     if (result < ARCHIVE_WARN) return Error(raw, "open");
     if (archive_read_open(tar, this, nullptr, &OnReadUnpacked, nullptr) != ARCHIVE_OK) {
       return Error(tar, "open");

@@ -57,6 +57,11 @@ bool IsDigest(absl::string_view text) {
 absl::Status CheckDigest(absl::string_view text, absl::string_view what) {
   if (IsDigest(text)) return absl::OkStatus();
   const absl::string_view shown = text.substr(0, 80);
+  if (absl::StartsWith(text, "sha512:")) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(what, " has the sha512 digest \"", absl::CEscape(shown),
+                     "...\"; sha512 is not supported: build the image with sha256 digests"));
+  }
   return absl::InvalidArgumentError(absl::StrCat(what, " has digest \"", absl::CEscape(shown),
                                                  "\"; valid is sha256: and 64 hex digits"));
 }

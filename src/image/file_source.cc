@@ -23,8 +23,12 @@ constexpr uint64_t kMaxArchiveBytes = uint64_t{128} * 1024 * 1024 * 1024;
 constexpr size_t kMaxMembers = 100'000;
 constexpr int kMaxFileLinks = 8;
 
+// Names in an archive or layout are relative; those of a layer's files need not be.
 absl::StatusOr<std::string> CleanPath(absl::string_view path) {
-  absl::StatusOr<std::vector<std::string>> components = LayerTree::Clean(path);
+  absl::StatusOr<std::vector<std::string>> components =
+      path.size() > 1 && path.front() == '/'
+          ? absl::InvalidArgumentError("the path is absolute; it must be relative")
+          : LayerTree::Clean(path);
   if (!components.ok()) {
     return Annotate(components.status(),
                     absl::StrCat("\"", absl::CEscape(path.substr(0, 200)), "\""));

@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
@@ -68,6 +69,20 @@ class ImportTest : public ::testing::Test {
     return "(none)";
   }
   static std::string HelloTar() { return TarBuilder().File("bin/hello", "hi").Build(); }
+  // A docker-archive with these layers, uncompressed.
+  static std::string SavedByDocker(const std::vector<std::string>& layers) {
+    TarBuilder tar;
+    TestJson diff_ids = TestJson::array();
+    TestJson names = TestJson::array();
+    for (const std::string& layer : layers) {
+      names.push_back(absl::StrCat(names.size(), ".tar"));
+      diff_ids.push_back(DigestOf(layer));
+      tar.File(names.back().get<std::string>(), layer);
+    }
+    const TestJson config = {{"os", "linux"}, {"rootfs", {{"diff_ids", diff_ids}}}};
+    const TestJson manifest = {{{"Config", "c.json"}, {"Layers", names}}};
+    return tar.File("c.json", config.dump()).File("manifest.json", manifest.dump()).Build();
+  }
   static TestLayout Hello() {
     TestLayout layout;
     layout.List(layout.AddImage({HelloTar()}));
@@ -105,6 +120,53 @@ TEST_F(ImportTest, OciLayoutDirectory) {
   EXPECT_EQ(image.config.labels.at("k"), "v");
   EXPECT_EQ(ReadFrom(image, "bin/hello"), "hi again");
   EXPECT_THAT(*dir_.root().List("store/work"), IsEmpty());
+}
+
+TEST_F(ImportTest, LayersOfNoBytes) {
+  TestLayout layout;
+  layout.List(layout.AddImage({HelloTar(), ""}));  // in gzip
+  EXPECT_EQ(ReadFrom(MustImport(Put("layout", layout), "a"), "bin/hello"), "hi");
+  const Image plain = MustImport(Put("a.tar", SavedByDocker({HelloTar(), ""})), "b");
+  EXPECT_EQ(ReadFrom(plain, "bin/hello"), "hi");
+}
+
+TEST_F(ImportTest, ImagesWithoutLayers) {
+  TestLayout layout;
+  layout.List(layout.AddImage({}));
+  const Image image = MustImport(Put("layout", layout), "a");
+  EXPECT_EQ(image.record.size_bytes, 0u);
+  const auto lease = service_->Lease(image.record.id);
+  ASSERT_TRUE(lease.ok()) << lease.status();
+  ASSERT_EQ((*lease)->lower_directories().size(), 1u);
+  EXPECT_THAT(*FsRoot::Open((*lease)->lower_directories()[0])->List("."), IsEmpty());
+  MustImport(Put("a.tar", SavedByDocker({})), "b");
+}
+
+TEST_F(ImportTest, ArtifactsWithoutLayersAreNoImages) {
+  TestLayout layout;
+  const TestJson manifest = {{"schemaVersion", 2},
+                             {"config", layout.AddBlob("{}", "application/vnd.oci.empty.v1+json")},
+                             {"layers", TestJson::array()}};
+  layout.List(layout.AddBlob(manifest.dump(), kOciManifestType));
+  EXPECT_THAT(Refused(Put("layout", layout)), HasSubstr("vnd.oci.empty.v1+json"));
+}
+
+TEST_F(ImportTest, Sha512IsSaidToBeUnsupported) {
+  const std::string digest = absl::StrCat("sha512:", std::string(128, 'a'));
+  TestLayout of_manifest;
+  of_manifest.List({{"mediaType", kOciManifestType}, {"digest", digest}, {"size", 2}});
+  EXPECT_THAT(Refused(Put("of-manifest", of_manifest)), HasSubstr("sha512 is not supported"));
+  TestLayout of_layer;
+  of_layer.List(of_layer.AddManifest(
+      "{}", {{{"mediaType", kOciLayerType}, {"digest", digest}, {"size", 2}}}));
+  EXPECT_THAT(Refused(Put("of-layer", of_layer)), HasSubstr("sha512 is not supported"));
+  TestLayout of_config;
+  const TestJson file = {{"os", "linux"}, {"rootfs", {{"diff_ids", {digest}}}}};
+  of_config.List(of_config.AddManifest(
+      file.dump(), {of_config.AddBlob(Compress(HelloTar(), "gzip"), kOciLayerType)}));
+  EXPECT_THAT(Refused(Put("of-config", of_config)), HasSubstr("sha512 is not supported"));
+  EXPECT_THAT(Refused(Put("hello.tar", HelloTar()), absl::StrCat("a@", digest)),
+              HasSubstr("sha512 digests are not supported"));
 }
 
 TEST_F(ImportTest, OciLayoutTarCompressedOrNot) {
@@ -215,7 +277,7 @@ TEST_F(ImportTest, PlainRootfsTarCompressedOrNot) {
 TEST_F(ImportTest, WhatIsNoImage) {
   EXPECT_THAT(Refused(dir_.root().PathOf("missing")), HasSubstr("NOT_FOUND"));
   EXPECT_THAT(Refused("/dev/null"), HasSubstr("neither a directory nor a file"));
-  EXPECT_THAT(Refused(Put("empty", "")), HasSubstr("is empty"));
+  EXPECT_THAT(Refused(Put("empty", "")), HasSubstr("has no files"));
   EXPECT_THAT(Refused(Put("text", std::string(2000, 't'))),
               HasSubstr("/text is no archive; an image is a tar"));
   EXPECT_THAT(Refused(Put("nothing.tar", TarBuilder().Build())), HasSubstr("has no files"));
@@ -420,7 +482,7 @@ TEST_F(ImportTest, HostileDockerArchiveLinkPointsOutside) {
 }
 
 TEST_F(ImportTest, HostileDockerArchiveWithWrongTypes) {
-  for (const char* manifest : {"{}", "[]", "[1]", R"([{"Config": 1}])", R"([{"Config": "c"}])",
+  for (const char* manifest : {"{}", "[]", "[1]", R"([{"Config": 1}])",
                                R"([{"Config": "c", "Layers": [1]}])", "nonsense"}) {
     EXPECT_THAT(Refused(Put("saved.tar", TarBuilder().File("manifest.json", manifest).Build())),
                 HasSubstr("INVALID_ARGUMENT"))

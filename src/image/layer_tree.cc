@@ -91,9 +91,6 @@ absl::StatusOr<std::vector<std::string>> LayerTree::Clean(absl::string_view path
   if (path.empty() || absl::StrContains(path, '\0')) {
     return absl::InvalidArgumentError("the path is empty or has a NUL byte");
   }
-  if (path.front() == '/' && path != "/") {
-    return absl::InvalidArgumentError("the path is absolute; a layer's paths are relative");
-  }
   std::vector<std::string> components;
   for (absl::string_view part : absl::StrSplit(path, '/', absl::SkipEmpty())) {
     if (part == ".") continue;
@@ -164,7 +161,7 @@ absl::Status LayerTree::Follow(absl::string_view target, int* links, std::vector
   return absl::OkStatus();
 }
 
-absl::Status LayerTree::Step(const std::string& name, bool must_exist, int* links,
+absl::Status LayerTree::Step(const std::string& name, Missing missing, int* links,
                              std::vector<std::string>* real, std::vector<std::string>* todo,
                              Directory* current) {
   if (name == ".") return absl::OkStatus();
@@ -186,7 +183,8 @@ absl::Status LayerTree::Step(const std::string& name, bool must_exist, int* link
     return absl::InvalidArgumentError(
         absl::StrCat("\"", absl::CEscape(Join(current->path, name)), "\" is not a directory"));
   }
-  if (must_exist) return absl::NotFoundError("there is no such directory in the layer");
+  const absl::Status none = absl::NotFoundError("there is no such directory in the layer");
+  if (missing == Missing::kRefuse || (exists && missing == Missing::kTakeFromBelow)) return none;
   if (real->size() >= kMaxTreeDepth) return absl::InvalidArgumentError("the path is too deep");
   std::optional<Lower> below;
   if (exists) {  // a whiteout: the new directory must not show lower layers
@@ -194,6 +192,7 @@ absl::Status LayerTree::Step(const std::string& name, bool must_exist, int* link
   } else {
     PLIMSOLL_ASSIGN_OR_RETURN(below, FindBelow(*current, name));
   }
+  if (!below.has_value() && missing == Missing::kTakeFromBelow) return none;
   if (below.has_value() && S_ISLNK(below->info.st_mode)) {
     return Follow(below->link, links, real, todo, current);
   }
@@ -205,9 +204,8 @@ absl::Status LayerTree::Step(const std::string& name, bool must_exist, int* link
   return Descend(name, real, current);
 }
 
-absl::StatusOr<const LayerTree::Directory*> LayerTree::Resolve(
-    const std::vector<std::string>& components, bool must_exist) {
-  if (cached_.has_value() && !stale_ && cached_key_ == components) return &*cached_;
+absl::StatusOr<LayerTree::Directory> LayerTree::Walk(const std::vector<std::string>& components,
+                                                     Missing missing) {
   std::vector<std::string> todo(components.rbegin(), components.rend());
   std::vector<std::string> real;
   PLIMSOLL_ASSIGN_OR_RETURN(Directory current, OpenRoot());
@@ -215,8 +213,22 @@ absl::StatusOr<const LayerTree::Directory*> LayerTree::Resolve(
   while (!todo.empty()) {
     const std::string name = std::move(todo.back());
     todo.pop_back();
-    PLIMSOLL_RETURN_IF_ERROR(Step(name, must_exist, &links, &real, &todo, &current));
+    PLIMSOLL_RETURN_IF_ERROR(Step(name, missing, &links, &real, &todo, &current));
   }
+  return current;
+}
+
+absl::StatusOr<const LayerTree::Directory*> LayerTree::ResolveFromBelow(
+    const std::vector<std::string>& components) {
+  PLIMSOLL_ASSIGN_OR_RETURN(uncached_, Walk(components, Missing::kTakeFromBelow));
+  return &uncached_;
+}
+
+absl::StatusOr<const LayerTree::Directory*> LayerTree::Resolve(
+    const std::vector<std::string>& components, bool must_exist) {
+  if (cached_.has_value() && !stale_ && cached_key_ == components) return &*cached_;
+  PLIMSOLL_ASSIGN_OR_RETURN(Directory current,
+                            Walk(components, must_exist ? Missing::kRefuse : Missing::kMake));
   if (must_exist) {  // looks up a link's target: keep the cache for the entry itself
     uncached_ = std::move(current);
     return &uncached_;
@@ -227,14 +239,14 @@ absl::StatusOr<const LayerTree::Directory*> LayerTree::Resolve(
   return &*cached_;
 }
 
-absl::StatusOr<std::optional<LayerTree::Lower>> LayerTree::FindBelow(const Directory& parent,
-                                                                     const std::string& name) {
-  if (!parent.merged) return std::optional<Lower>();
+absl::StatusOr<std::optional<LowerFile>> LayerTree::FileBelow(const Directory& parent,
+                                                              const std::string& name) {
+  if (!parent.merged) return std::optional<LowerFile>();
   const std::string path = Join(parent.path, name);
   PLIMSOLL_ASSIGN_OR_RETURN(const std::vector<FsRoot>* const lowers, Lowers());
   for (const FsRoot& lower : *lowers) {
-    const UniqueFd fd = OpenBeneath(lower.fd(), path, O_PATH | O_NOFOLLOW);
-    if (!fd.valid()) {
+    LowerFile found{.fd = OpenBeneath(lower.fd(), path, O_PATH | O_NOFOLLOW)};
+    if (!found.fd.valid()) {
       if (errno != ENOENT && errno != ENOTDIR && errno != ELOOP) {
         return ErrnoStatus(errno, absl::StrCat("open ", lower.PathOf(path)));
       }
@@ -242,15 +254,26 @@ absl::StatusOr<std::optional<LayerTree::Lower>> LayerTree::FindBelow(const Direc
       if (IsOpaque(lower.fd(), ".")) break;
       continue;
     }
-    Lower found;
-    if (fstat(fd.get(), &found.info) != 0) return ErrnoStatus(errno, "stat a lower layer's file");
-    if (!S_ISDIR(found.info.st_mode) && !S_ISLNK(found.info.st_mode)) break;
-    if (S_ISLNK(found.info.st_mode)) {
-      PLIMSOLL_ASSIGN_OR_RETURN(found.link, ReadLinkAt(fd.get(), ""));
+    if (fstat(found.fd.get(), &found.info) != 0) {
+      return ErrnoStatus(errno, "stat a lower layer's file");
     }
-    return std::optional<Lower>(std::move(found));
+    if (IsWhiteout(found.info)) break;
+    return std::optional<LowerFile>(std::move(found));
   }
-  return std::optional<Lower>();
+  return std::optional<LowerFile>();
+}
+
+absl::StatusOr<std::optional<LayerTree::Lower>> LayerTree::FindBelow(const Directory& parent,
+                                                                     const std::string& name) {
+  PLIMSOLL_ASSIGN_OR_RETURN(const std::optional<LowerFile> file, FileBelow(parent, name));
+  if (!file.has_value()) return std::optional<Lower>();
+  Lower found{.info = file->info, .link = ""};
+  if (S_ISLNK(found.info.st_mode)) {
+    PLIMSOLL_ASSIGN_OR_RETURN(found.link, ReadLinkAt(file->fd.get(), ""));
+  } else if (!S_ISDIR(found.info.st_mode)) {
+    return std::optional<Lower>();
+  }
+  return std::optional<Lower>(std::move(found));
 }
 
 absl::Status LayerTree::MakeDirectory(const std::string& name, const std::optional<Lower>& like,

@@ -15,6 +15,7 @@
 #include "absl/strings/string_view.h"
 #include "base/fs_root.h"
 #include "base/unique_fd.h"
+#include "image/lower_file.h"
 
 namespace plimsoll::image {
 
@@ -45,6 +46,13 @@ class LayerTree {
   absl::StatusOr<const Directory*> Resolve(const std::vector<std::string>& components,
                                            bool must_exist);
 
+  // As Resolve, but makes only directories that lower layers have; NOT_FOUND for others.
+  absl::StatusOr<const Directory*> ResolveFromBelow(const std::vector<std::string>& components);
+  // The file that the topmost of the lower layers with one shows at `name`, of any type; nothing if
+  // they show none.
+  absl::StatusOr<std::optional<LowerFile>> FileBelow(const Directory& parent,
+                                                     const std::string& name);
+
   // Removes `name` in `directory`, whatever it is, and returns its stat, if it existed.
   absl::StatusOr<std::optional<struct stat>> Remove(const Directory& directory,
                                                     const std::string& name);
@@ -60,19 +68,23 @@ class LayerTree {
   const FsRoot& diff() const { return diff_; }
   absl::StatusOr<const std::vector<FsRoot>*> Lowers();
 
-  // Splits and cleans an archive's path. "./a//b/../c" is {"a","c"}; the root is {}.
-  // INVALID_ARGUMENT when it is absolute (other than "/" itself), leads out through "..", is longer
-  // than 4096 bytes, deeper than 256 or has a NUL, or a whiteout name as directory.
+  // Splits and cleans an archive's path. "./a//b/../c" is {"a","c"}; the root is {}. An absolute
+  // path starts at the layer's root: Kaniko writes such names. INVALID_ARGUMENT when it leads out
+  // through "..", is longer than 4096 bytes, deeper than 256 or has a NUL, or a whiteout name as
+  // directory.
   static absl::StatusOr<std::vector<std::string>> Clean(absl::string_view path);
 
  private:
+  // What becomes of a directory that this layer lacks.
+  enum class Missing { kMake, kRefuse, kTakeFromBelow };
   struct Lower {
     struct stat info = {};
     std::string link;  // target, when it is a symbolic link
   };
   absl::StatusOr<Directory> OpenRoot() const;
   absl::StatusOr<Directory> Reopen(const std::vector<std::string>& real) const;
-  absl::Status Step(const std::string& name, bool must_exist, int* links,
+  absl::StatusOr<Directory> Walk(const std::vector<std::string>& components, Missing missing);
+  absl::Status Step(const std::string& name, Missing missing, int* links,
                     std::vector<std::string>* real, std::vector<std::string>* todo,
                     Directory* current);
   absl::Status Follow(absl::string_view target, int* links, std::vector<std::string>* real,

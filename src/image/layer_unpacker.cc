@@ -26,6 +26,7 @@
 #include "base/unique_fd.h"
 #include "image/image_fault.h"
 #include "image/layer_tree.h"
+#include "image/lower_file.h"
 
 namespace plimsoll::image {
 namespace {
@@ -237,8 +238,7 @@ class Unpacker {
     return SetOwnerAndTime(parent, name, entry);
   }
 
-  // The target must be in this layer. The link is made to the target itself: a symbolic link there
-  // is not followed.
+  // The link is made to the target itself: a symbolic link there is not followed.
   absl::Status HandleHardLink(const ArchiveEntry& entry, const Directory& parent,
                               const std::string& name) {
     const std::string context =
@@ -248,10 +248,7 @@ class Unpacker {
     if (target->empty()) return Refuse(absl::StrCat(context, ": the target is the layer's root"));
     const std::string target_name = std::move(target->back());
     target->pop_back();
-    absl::StatusOr<const Directory*> found = tree_.Resolve(*target, true);
-    if (absl::IsNotFound(found.status())) {
-      return Refuse(absl::StrCat(context, ": there is no such file in the layer"));
-    }
+    const absl::StatusOr<const Directory*> found = FindTarget(*target, target_name);
     if (!found.ok()) return Annotate(found.status(), context);
     const int target_dir = (*found)->fd.get();
     PLIMSOLL_RETURN_IF_ERROR(
@@ -263,6 +260,33 @@ class Unpacker {
     }
     --result_.inodes;
     return absl::OkStatus();
+  }
+
+  // The directory in this layer with a link's target. A target that only lower layers have is
+  // copied into this one first: linking to it in the container would do the same.
+  absl::StatusOr<const Directory*> FindTarget(const std::vector<std::string>& components,
+                                              const std::string& name) {
+    absl::StatusOr<const Directory*> found = tree_.Resolve(components, true);
+    if (!found.ok() && !absl::IsNotFound(found.status())) return found;
+    struct stat info = {};
+    if (found.ok() && (fstatat((*found)->fd.get(), name.c_str(), &info, AT_SYMLINK_NOFOLLOW) == 0 ||
+                       errno != ENOENT)) {
+      return found;
+    }
+    const absl::Status none = Refuse("there is no such file in the layer, or in those below it");
+    found = tree_.ResolveFromBelow(components);
+    if (absl::IsNotFound(found.status())) return none;
+    PLIMSOLL_RETURN_IF_ERROR(found.status());
+    PLIMSOLL_ASSIGN_OR_RETURN(const std::optional<LowerFile> file, tree_.FileBelow(**found, name));
+    if (!file.has_value()) return none;
+    if (S_ISDIR(file->info.st_mode)) return Refuse("the target is a directory");
+    PLIMSOLL_RETURN_IF_ERROR(CopyLowerFile(*file, (*found)->fd.get(), name,
+                                           [this](int fd, uint64_t offset, absl::string_view data) {
+                                             return WriteAt(fd, offset, data);
+                                           }));
+    ++result_.inodes;
+    tree_.Changed();
+    return found;
   }
 
   absl::Status CheckLinkTarget(int target_dir, const std::string& target_name,

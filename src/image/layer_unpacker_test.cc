@@ -338,9 +338,37 @@ TEST_F(LayerUnpackerTest, HostileParentEscape) {
   EXPECT_HAS(Refused(TarBuilder().File("a/../../outside", "owned").Build()), "\"..\"");
 }
 
-TEST_F(LayerUnpackerTest, HostileAbsolutePath) {
-  EXPECT_HAS(Refused(TarBuilder().File(dir_.root().PathOf("outside"), "owned").Build()),
-             "absolute");
+TEST_F(LayerUnpackerTest, AbsoluteNamesMeanTheLayersOwnRoot) {
+  const std::string target = dir_.root().PathOf("outside");
+  ASSERT_TRUE(dir_.root().ReplaceFile("outside", "untouched").ok());
+  const auto result = Unpack(TarBuilder()
+                                 .Dir("/")
+                                 .Dir("/etc/")
+                                 .File("/etc/x", "x")
+                                 .File("//y", "y")
+                                 .HardLink("/usr/y", "/etc/x")
+                                 .File(target, "inside")
+                                 .Build());
+  ASSERT_TRUE(result.ok()) << result.status();
+  EXPECT_EQ(Read("diff/etc/x"), "x");
+  EXPECT_EQ(Read("diff/y"), "y");
+  EXPECT_EQ(Lstat("diff/usr/y").st_ino, Lstat("diff/etc/x").st_ino);
+  EXPECT_EQ(Read("outside"), "untouched");
+  EXPECT_EQ(Read(absl::StrCat("diff", target)), "inside");
+}
+
+TEST_F(LayerUnpackerTest, AbsoluteWhiteoutsHideLowerFiles) {
+  ASSERT_TRUE(Unpack(TarBuilder().File("etc/x", "").File("var/a", "").Build(), {}, "lower").ok());
+  ASSERT_TRUE(Unpack(TarBuilder().File("/etc/.wh.x", "").File("/var/.wh..wh..opq", "").Build(), {},
+                     "diff", {Sub("lower")})
+                  .ok());
+  EXPECT_TRUE(IsWhiteout(Lstat("diff/etc/x")));
+  EXPECT_EQ(Xattr("diff/var", "trusted.overlay.opaque"), "y");
+}
+
+TEST_F(LayerUnpackerTest, HostileAbsolutePathThatClimbsOut) {
+  EXPECT_HAS(Refused(TarBuilder().File("/../outside", "owned").Build()), "\"..\"");
+  EXPECT_HAS(Refused(TarBuilder().File("/a/../../outside", "owned").Build()), "\"..\"");
 }
 
 TEST_F(LayerUnpackerTest, HostileSymlinkThenWriteThroughIt) {
@@ -384,8 +412,9 @@ TEST_F(LayerUnpackerTest, HostileSymlinkOfALowerLayer) {
 TEST_F(LayerUnpackerTest, HostileHardLinkToOutside) {
   EXPECT_HAS(Refused(TarBuilder().HardLink("x", "../outside").Build()),
              "hard link to \"../outside\"");
+  EXPECT_HAS(Refused(TarBuilder().HardLink("x", "/../outside").Build()), "\"..\"");
   EXPECT_HAS(Refused(TarBuilder().HardLink("x", dir_.root().PathOf("outside")).Build()),
-             "absolute");
+             "no such file");
 }
 
 TEST_F(LayerUnpackerTest, HostileHardLinkViaSymlink) {
@@ -396,6 +425,61 @@ TEST_F(LayerUnpackerTest, HostileHardLinkViaSymlink) {
 TEST_F(LayerUnpackerTest, HostileHardLinkToASymlinkThatLeadsOut) {
   EXPECT_HAS(Refused(TarBuilder().Symlink("s", "../outside").HardLink("x", "s").Build()),
              "symbolic link that leads out");
+}
+
+TEST_F(LayerUnpackerTest, AHardLinkToALowerFileCopiesItIntoTheLayer) {
+  ASSERT_TRUE(Unpack(TarBuilder()
+                         .Dir("usr/bin", {.mode = 0750, .uid = 3, .gid = 4})
+                         .File("usr/bin/tool", "binary", {.mode = 04755, .uid = 5, .gid = 6})
+                         .Symlink("bin", "usr/bin")
+                         .Symlink("usr/bin/alias", "tool")
+                         .Build(),
+                     {}, "lower")
+                  .ok());
+  ASSERT_TRUE(Unpack(TarBuilder().File("other", "").Build(), {}, "middle").ok());
+  const auto result = Unpack(TarBuilder()
+                                 .HardLink("opt/tool", "bin/tool")
+                                 .HardLink("opt/second", "/usr/bin/tool")
+                                 .HardLink("opt/alias", "usr/bin/alias")
+                                 .Build(),
+                             {}, "diff", {Sub("middle"), Sub("lower")});
+  ASSERT_TRUE(result.ok()) << result.status();
+  EXPECT_EQ(Read("diff/opt/tool"), "binary");
+  const struct stat linked = Lstat("diff/usr/bin/tool");
+  EXPECT_EQ(linked.st_nlink, 3u);
+  EXPECT_EQ(linked.st_mode & 07777, 04755u);
+  EXPECT_EQ(linked.st_uid, 5u);
+  EXPECT_EQ(linked.st_gid, 6u);
+  EXPECT_EQ(linked.st_mtim.tv_sec, Lstat("lower/usr/bin/tool").st_mtim.tv_sec);
+  EXPECT_EQ(Lstat("diff/opt/tool").st_ino, linked.st_ino);
+  EXPECT_EQ(Lstat("diff/opt/second").st_ino, linked.st_ino);
+  EXPECT_EQ(Lstat("diff/usr/bin").st_mode & 07777, 0750u);
+  EXPECT_TRUE(S_ISLNK(Lstat("diff/opt/alias").st_mode));
+  EXPECT_EQ(Lstat("lower/usr/bin/tool").st_nlink, 1u) << "the lower layer was changed";
+  EXPECT_EQ(result->bytes, 6u);
+}
+
+TEST_F(LayerUnpackerTest, AHardLinkToAHiddenLowerFileIsRefused) {
+  ASSERT_TRUE(Unpack(TarBuilder().File("a/f", "").File("b/f", "").Build(), {}, "lower").ok());
+  ASSERT_TRUE(Unpack(TarBuilder().File("b/.wh..wh..opq", "").Build(), {}, "middle").ok());
+  const std::vector<FsRoot> lowers = {Sub("middle"), Sub("lower")};
+  for (const std::string& tar :
+       {TarBuilder().File("a/.wh.f", "").HardLink("x", "a/f").Build(),
+        TarBuilder().File(".wh.a", "").HardLink("x", "a/f").Build(),
+        TarBuilder().HardLink("x", "b/f").Build(), TarBuilder().HardLink("x", "a").Build(),
+        TarBuilder().HardLink("x", "a/g").Build()}) {
+    EXPECT_TRUE(dir_.root().RemoveTree("diff").ok());
+    const auto result = Unpack(tar, {}, "diff", lowers);
+    EXPECT_TRUE(absl::IsInvalidArgument(result.status())) << result.status();
+    EXPECT_FALSE(dir_.root().Exists("diff/x"));
+  }
+}
+
+TEST_F(LayerUnpackerTest, CopiesOfLowerFilesCountAgainstTheLimit) {
+  ASSERT_TRUE(Unpack(TarBuilder().File("f", std::string(5000, 'x')).Build(), {}, "lower").ok());
+  const auto result =
+      Unpack(TarBuilder().HardLink("x", "f").Build(), {.max_bytes = 4096}, "diff", {Sub("lower")});
+  EXPECT_TRUE(absl::IsResourceExhausted(result.status())) << result.status();
 }
 
 TEST_F(LayerUnpackerTest, HostileHardLinkToNothing) {
@@ -436,7 +520,9 @@ TEST_F(LayerUnpackerTest, HostileTruncatedGzip) {
 }
 
 TEST_F(LayerUnpackerTest, HostileNotATar) {
-  EXPECT_HAS(Refused(""), "is empty");
+  ASSERT_TRUE(Unpack("", {}, "no-bytes").ok());
+  EXPECT_TRUE(dir_.root().List("no-bytes")->empty());
+  ASSERT_TRUE(dir_.root().RemoveTree("no-bytes").ok());
   EXPECT_HAS(Refused(std::string(4096, 'q')), "DATA_LOSS");
 }
 

@@ -99,7 +99,10 @@ class Members {
     const Json* value = Get(name);
     if (value == nullptr) return keys;
     if (!value->is_object()) return Fail(name, "an object"), keys;
-    for (const auto& [key, element] : value->items()) keys.push_back(key);
+    for (const auto& [key, element] : value->items()) {
+      if (absl::StrContains(key, '\0')) return Fail(name, "an object without NUL bytes"), keys;
+      keys.push_back(key);
+    }
     return keys;
   }
 
@@ -185,6 +188,11 @@ bool IsLayerType(absl::string_view media_type) {
   return false;
 }
 
+bool IsConfigType(absl::string_view media_type) {
+  return media_type.empty() || media_type == "application/vnd.oci.image.config.v1+json" ||
+         media_type == "application/vnd.docker.container.image.v1+json";
+}
+
 // The psABI's level, 1 to 4, from those of its features that the compiler can ask for.
 int LevelOfX86() {
 #ifdef __x86_64__
@@ -228,6 +236,14 @@ Platform HostPlatform() {
   struct utsname name = {};
   uname(&name);
   return Platform{"linux", Architecture(name.machine), ""};
+}
+
+std::string ForeignArchitecture(const ImageConfig& config) {
+  const std::string& theirs = config.architecture;
+  const std::string ours = HostPlatform().architecture;
+  const bool is_run = theirs.empty() || theirs == ours || (theirs == "386" && ours == "amd64") ||
+                      (theirs == "arm" && ours == "arm64");
+  return is_run ? "" : absl::CEscape(theirs.substr(0, 40));
 }
 
 std::vector<std::string> HostVariants() {
@@ -274,7 +290,6 @@ absl::StatusOr<Manifest> ParseManifest(absl::string_view text, absl::string_view
     return Wrong(what, "has Docker's obsolete schema 1; push the image again");
   }
   if (config.empty()) return Wrong(what, "\"config\" is missing");
-  if (layers.empty()) return Wrong(what, "has no layers");
   if (layers.size() > kMaxLayers) {
     return Wrong(what, absl::StrCat("has ", layers.size(), " layers; valid are ", kMaxLayers));
   }
@@ -282,6 +297,11 @@ absl::StatusOr<Manifest> ParseManifest(absl::string_view text, absl::string_view
   PLIMSOLL_ASSIGN_OR_RETURN(manifest.config,
                             ParseDescriptor(config, absl::StrCat(what, ": \"config\"")));
   PLIMSOLL_ASSIGN_OR_RETURN(manifest.layers, ParseDescriptors(layers, what, "layer"));
+  if (manifest.layers.empty() && !IsConfigType(manifest.config.media_type)) {
+    return Wrong(what,
+                 absl::StrCat("is no container image: it has no layers and a config of type \"",
+                              absl::CEscape(manifest.config.media_type.substr(0, 200)), "\""));
+  }
   for (const Descriptor& layer : manifest.layers) {
     if (IsLayerType(layer.media_type)) continue;
     return Wrong(what, absl::StrCat("is no container image: it has a layer of type \"",
@@ -336,9 +356,9 @@ absl::StatusOr<std::vector<DockerArchiveImage>> ParseDockerArchive(absl::string_
     image.names = members.Strings("RepoTags");
     image.layers = members.Strings("Layers");
     PLIMSOLL_RETURN_IF_ERROR(members.status());
-    if (image.config.empty() || image.layers.empty() || image.layers.size() > kMaxLayers) {
+    if (image.config.empty() || image.layers.size() > kMaxLayers) {
       return Wrong(what,
-                   absl::StrCat("image ", images.size() + 1, " needs a \"Config\" and from 1 to ",
+                   absl::StrCat("image ", images.size() + 1, " needs a \"Config\" and at most ",
                                 kMaxLayers, " \"Layers\""));
     }
     images.push_back(std::move(image));

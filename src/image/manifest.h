@@ -31,6 +31,9 @@ struct Platform {
 
 // This machine's, without a variant.
 Platform HostPlatform();
+// The architecture of an image that is another than this machine's; empty: the same, one that its
+// processor usually runs too, or unknown.
+std::string ForeignArchitecture(const ImageConfig& config);
 // The variants of its architecture that this machine runs, best first: "v3", "v2", "v1", "".
 std::vector<std::string> HostVariants();
 

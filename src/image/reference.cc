@@ -183,6 +183,11 @@ absl::StatusOr<Reference> ParseReference(absl::string_view text) {
   absl::string_view name = text;
   if (const size_t at = name.find('@'); at != absl::string_view::npos) {
     const absl::string_view digest = name.substr(at + 1);
+    if (absl::StartsWith(digest, "sha512:")) {
+      return Malformed(text,
+                       "sha512 digests are not supported; name the image by its tag, or by its "
+                       "sha256 digest");
+    }
     if (!IsDigest(digest)) {
       return Malformed(text, "after @ valid is a digest, sha256: and 64 lower-case hex digits");
     }

@@ -219,6 +219,21 @@ class ImageUnpacker {
   std::vector<std::optional<LayerStore::Hold>> holds_ ABSL_GUARDED_BY(mutex_);
 };
 
+// An image without layers. A root filesystem needs a directory all the same: that of a layer of no
+// bytes.
+absl::StatusOr<UnpackedImage> UnpackNothing(LayerStore& layers, ImageConfig config) {
+  UnpackedImage image;
+  image.config = std::move(config);
+  image.chain_ids = {DigestOf("")};
+  PLIMSOLL_ASSIGN_OR_RETURN(LayerStore::Hold hold,
+                            layers.Ensure(image.chain_ids.front(),
+                                          [](const FsRoot& /*diff*/) -> absl::StatusOr<ImageUsage> {
+                                            return ImageUsage();
+                                          }));
+  image.holds.push_back(std::move(hold));
+  return image;
+}
+
 }  // namespace
 
 std::vector<std::string> ChainIds(const std::vector<std::string>& diff_ids) {
@@ -239,6 +254,7 @@ absl::StatusOr<UnpackedImage> UnpackImage(LayerStore& layers, const OpenedImage&
     return absl::InvalidArgumentError(absl::StrCat("the image's config has ", file.diff_ids.size(),
                                                    " diff_ids, its manifest ", count, " layers"));
   }
+  if (count == 0) return UnpackNothing(layers, std::move(file.config));
   ImageUnpacker unpacker(layers, opened, shown, progress, std::move(file.diff_ids));
   PLIMSOLL_RETURN_IF_ERROR(unpacker.Run());
   if (opened.cancelled && opened.cancelled()) return absl::CancelledError("cancelled");

@@ -133,10 +133,11 @@ std::vector<uint32_t> GroupsOf(absl::string_view user_name, absl::string_view gr
 absl::StatusOr<ResolvedUser> ResolveUser(absl::string_view spec, absl::string_view passwd_text,
                                          absl::string_view group_text) {
   const size_t colon = spec.find(':');
-  const bool has_group = colon != absl::string_view::npos;
   absl::string_view user = spec.substr(0, colon);
-  const absl::string_view group = has_group ? spec.substr(colon + 1) : absl::string_view();
-  if (has_group && (group.empty() || group.find(':') != absl::string_view::npos)) {
+  const absl::string_view group =
+      colon == absl::string_view::npos ? absl::string_view() : spec.substr(colon + 1);
+  const bool has_group = !group.empty();
+  if (group.find(':') != absl::string_view::npos) {
     return absl::InvalidArgumentError(
         absl::StrCat("user \"", Printable(spec), "\" is malformed; valid is user, or user:group"));
   }

@@ -26,7 +26,7 @@ struct ResolvedUser {
 //   ""        root, uid 0
 //   a number  that uid; group, groups and home from passwd if it has the uid, else gid 0 and "/"
 //   a name    must be in `passwd_text`
-//   a group   replaces the user's own, and the user then has no additional groups
+//   a group   replaces the user's own, and the user then has no additional groups; "1000:" has none
 // Digits alone are never a name: an image whose passwd calls its root "1000" would otherwise run a
 // request for uid 1000 as root. The texts are the content of /etc/passwd and /etc/group, empty if
 // the image has none; malformed lines are skipped, as in the C library. NOT_FOUND names an unknown

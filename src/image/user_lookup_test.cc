@@ -83,8 +83,15 @@ TEST(ResolveUser, UnknownNamesAreNotFoundAndNamed) {
   EXPECT_TRUE(absl::StrContains(hostile.status().message(), "\"\\x1b[31m\\nplimsoll\""));
 }
 
+TEST(ResolveUser, AnEmptyGroupIsNone) {
+  EXPECT_EQ(MustResolve("1000:"), MustResolve("1000"));
+  EXPECT_EQ(MustResolve("app:"), MustResolve("app"));
+  EXPECT_EQ(MustResolve(":"), MustResolve(""));
+}
+
 TEST(ResolveUser, MalformedSpecsAreRefused) {
-  for (absl::string_view spec : {"app:", "a:b:c", "4294967295", "99999999999999", "0:4294967295"}) {
+  for (absl::string_view spec :
+       {"app::", "a:b:c", "4294967295", "99999999999999", "0:4294967295"}) {
     EXPECT_TRUE(absl::IsInvalidArgument(ResolveUser(spec, kPasswd, kGroup).status())) << spec;
   }
   EXPECT_TRUE(absl::IsNotFound(ResolveUser("-1", kPasswd, kGroup).status()));
