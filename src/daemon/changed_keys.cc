@@ -75,6 +75,7 @@ std::vector<std::string> ChangedKeys(const Config& before, const Config& after) 
   note("cgroup_driver", before.cgroup_driver == after.cgroup_driver);
   note("restrict_oom_score_adj", before.restrict_oom_score_adj == after.restrict_oom_score_adj);
   note("image_volumes", before.image_volumes == after.image_volumes);
+  note("volumes", before.volumes == after.volumes);
   note("exec", before.exec == after.exec);
   note("workers", before.workers == after.workers);
   note("event_log.capacity", before.event_log_capacity == after.event_log_capacity);

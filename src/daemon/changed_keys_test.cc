@@ -18,8 +18,8 @@ TEST(ChangedKeys, EveryOptionIsNamed) {
     // One of these is a valid value other than the option's default.
     bool found = false;
     for (const char* value : {"7", "error", "json", "true", "false", "/elsewhere",
-                              "unix:///elsewhere", "127.0.0.1:7777", "systemd", "noexec", "crun",
-                              "off", "ClassResources=false", "eth7", "70"}) {
+                              "unix:///elsewhere", "127.0.0.1:7777", "systemd", "noexec", "ignore",
+                              "crun", "off", "ClassResources=false", "eth7", "70"}) {
       Config changed;
       if (!SetOption(changed, option.key, value).ok() || changed == defaults) continue;
       found = true;

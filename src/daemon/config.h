@@ -83,6 +83,7 @@ struct Config {
   std::string cgroup_driver = "auto";           // auto, cgroupfs, systemd
   std::string restrict_oom_score_adj = "auto";  // auto, true, false
   std::string image_volumes = "exec";           // exec, noexec
+  std::string volumes = "mount";                // mount, ignore: VOLUME of images
   std::string exec = "direct";                  // direct, crun
   int workers = 64;
   int event_log_capacity = 4096;

@@ -401,6 +401,11 @@ constexpr Option kOptions[] = {
        return SetChoice(config.image_volumes, value, {"exec", "noexec"});
      },
      "whether programs in images mounted as volumes may run: exec or noexec"},
+    {"volumes", OptionKind::kText,
+     [](Config& config, const std::string& value) {
+       return SetChoice(config.volumes, value, {"mount", "ignore"});
+     },
+     "whether containers have the volumes that their image declares (VOLUME): mount or ignore"},
     {"exec", OptionKind::kText,
      [](Config& config, const std::string& value) {
        return SetChoice(config.exec, value, {"direct", "crun"});

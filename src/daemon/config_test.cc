@@ -62,6 +62,7 @@ cgroup_parent: /a//b/
 cgroup_driver: systemd
 restrict_oom_score_adj: true
 image_volumes: noexec
+volumes: ignore
 exec: crun
 workers: 3
 event_log:
@@ -96,6 +97,7 @@ feature_gates:
   expected.cgroup_driver = "systemd";
   expected.restrict_oom_score_adj = "true";
   expected.image_volumes = "noexec";
+  expected.volumes = "ignore";
   expected.exec = "crun";
   expected.workers = 3;
   expected.event_log_capacity = 10;
@@ -128,7 +130,8 @@ INSTANTIATE_TEST_SUITE_P(
               "socket_group, state_dir, "
               "run_dir, log, metrics, crun, cdi_spec_dirs, network, streaming, kube, kubelet, "
               "nri, cgroup_parent, "
-              "cgroup_driver, restrict_oom_score_adj, image_volumes, exec, workers, event_log, "
+              "cgroup_driver, restrict_oom_score_adj, image_volumes, volumes, exec, workers, "
+              "event_log, "
               "registries, "
               "images, feature_gates, "
               "classes, "
@@ -175,7 +178,8 @@ INSTANTIATE_TEST_SUITE_P(
             "f.yaml:1:1: unknown key 'zzzz', valid here: address, socket_group, state_dir, "
             "run_dir, log, metrics, crun, cdi_spec_dirs, network, streaming, kube, kubelet, "
             "nri, cgroup_parent, "
-            "cgroup_driver, restrict_oom_score_adj, image_volumes, exec, workers, event_log, "
+            "cgroup_driver, restrict_oom_score_adj, image_volumes, volumes, exec, workers, "
+            "event_log, "
             "registries, images, feature_gates, classes, nodeResources, runtime_handlers\n"
             "f.yaml:2:10: workers: expected an integer from 1 to 1024, found '0'\n"
             "f.yaml:3:15: log.format: expected one of text, json, found 'loud'\n"

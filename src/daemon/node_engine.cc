@@ -67,6 +67,7 @@ absl::Status NodeEngine::OpenRuntime() {
                               .monitor_cgroup = in_.driver.monitors,
                               .descriptor_limit = in_.descriptor_limit,
                               .runs_image_volumes = in_.config.image_volumes == "exec",
+                              .has_declared_volumes = in_.config.volumes == "mount",
                               .enters_directly = in_.config.exec == "direct"};
   for (const auto& [name, handler] : in_.config.runtime_handlers) {
     if (!handler.program.empty()) options.programs.insert(handler.program);

@@ -107,6 +107,13 @@ Owner OwnerOf(const char* value) {
   Fail("understand owner", value);
 }
 
+void MakeDeclaredVolumes(const LaunchPlan& plan, const char* root, const Owner& owner) {
+  for (const char* path = plan.Get("data"); path != nullptr; path = plan.Next("data", path)) {
+    MakeDirectoryBelow(root, path, owner);
+    ExposeDirectory(root, path, plan.Get("stage"), plan.Next("as", path, plan.Next("data", path)));
+  }
+}
+
 }  // namespace
 
 void Launch(const LaunchPlan& plan, char** argv) {
@@ -126,6 +133,7 @@ void Launch(const LaunchPlan& plan, char** argv) {
   if ((path = plan.Get("mkdir")) != nullptr && target != nullptr) {
     MakeDirectoryBelow(target, path, OwnerOf(plan.Get("owner")));
   }
+  if (target != nullptr) MakeDeclaredVolumes(plan, target, OwnerOf(plan.Get("owner")));
   if (const char* value = plan.Get("oom"); value != nullptr) WriteOomScoreAdj(value);
   SetLimits(plan);
   if (const char* value = plan.Get("mempolicy"); value != nullptr) SetMemoryPolicy(value);

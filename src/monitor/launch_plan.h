@@ -8,6 +8,9 @@
 //   context   SELinux label of the root filesystem and of images' volumes
 //   mkdir     directory to make in the root filesystem if it isn't there
 //   owner     "uid:gid" of the directories that are made for `mkdir`
+//   data      directory to make in the root filesystem if it isn't there, for VOLUME; a file there
+//             is an error; repeated
+//     as        name below "volumes" in `stage` where it is mounted, too
 //   userns    file of a user namespace: `lower` is shown with its ids
 //   stage     directory on which a tmpfs is mounted, to put mounts together in
 //   volume    name below "volumes" in `stage`; the keys of the next four that follow describe it:

@@ -103,6 +103,8 @@ struct OciOptions {
   std::optional<DescriptorLimit> descriptor_limit;
   // Whether programs in images that containers mount may run there.
   bool runs_image_volumes = true;
+  // Whether containers have the volumes that their image declares (VOLUME).
+  bool has_declared_volumes = true;
   // Whether commands enter containers by plimsoll-exec where possible, else all by crun.
   bool enters_directly = true;
 };

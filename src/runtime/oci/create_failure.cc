@@ -14,6 +14,7 @@
 #include "absl/strings/strip.h"
 #include "base/human_bytes.h"
 #include "base/status.h"
+#include "image/manifest.h"
 
 namespace plimsoll::runtime {
 namespace {
@@ -199,6 +200,13 @@ absl::Status OfMount(const std::string& name, absl::string_view message) {
     return absl::InvalidArgumentError(absl::StrCat(
         name, "image_sub_path of a mount is no directory of its image (", message, ")"));
   }
+  if (says("open the image's VOLUME")) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        name,
+        "a VOLUME of the image can't be a directory of its root filesystem: a file or a link "
+        "that leads nowhere is in the way (",
+        message, ")"));
+  }
   return absl::OkStatus();
 }
 
@@ -264,7 +272,7 @@ std::optional<std::string> RefusalOf(const absl::Status& failure, const Containe
   return std::nullopt;
 }
 
-std::string ExplainExecFailure(absl::string_view words) {
+std::string ExplainExecFailure(absl::string_view words, absl::string_view foreign_architecture) {
   // The words may be cut anywhere, and a hook may have written any bytes: the message must be text.
   const bool is_plain = absl::c_all_of(
       words, [](unsigned char c) { return absl::ascii_isprint(c) || c == '\n' || c == '\t'; });
@@ -280,6 +288,10 @@ std::string ExplainExecFailure(absl::string_view words) {
     why =
         "its program could not be executed: the interpreter that it names, or its dynamic loader, "
         "is not in the image";
+  } else if (SaysAnyOf(line, {"exec format error"}) && !foreign_architecture.empty()) {
+    return absl::StrCat("its program could not be executed: its image is for ",
+                        foreign_architecture, ", and this machine is ",
+                        image::HostPlatform().architecture, " (", line, ")");
   } else if (SaysAnyOf(line, {"exec format error"})) {
     why =
         "its program could not be executed: it is of another architecture, or neither a program "

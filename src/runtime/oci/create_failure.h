@@ -21,8 +21,10 @@ std::optional<std::string> RefusalOf(const absl::Status& failure, const Containe
                                      const std::string& command, const std::string& directory);
 
 // The reason why an init could not execute its program, from the OCI runtime's message, which the
-// monitor kept of its standard error and which may be empty.
-std::string ExplainExecFailure(absl::string_view words);
+// monitor kept of its standard error and which may be empty. `foreign_architecture`: that of the
+// image, if it is not the machine's.
+std::string ExplainExecFailure(absl::string_view words,
+                               absl::string_view foreign_architecture = "");
 
 // Translates other failures: INTERNAL with the OCI runtime's message becomes an error that says who
 // is at fault and how to fix it. Errors with other codes are returned as they are. `label`: the

@@ -196,6 +196,8 @@ TEST(CreateFailure, WhatIsToldOfAnExecIsText) {
             Not(HasSubstr("hook"))));
   EXPECT_THAT(ExplainExecFailure("exec container process `/\x1b[2J`: Exec format error"),
               HasSubstr("\\x1b[2J"));
+  EXPECT_THAT(ExplainExecFailure("exec container process `/x`: Exec format error", "s390x"),
+              HasSubstr("its image is for s390x, and this machine is "));
   EXPECT_THAT(ExplainExecFailure("exec container process `/\xc3"),
               HasSubstr("(exec container process `/\\xc3)"));
 }

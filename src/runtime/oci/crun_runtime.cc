@@ -21,6 +21,7 @@
 #include "base/own_program.h"
 #include "base/status.h"
 #include "base/subprocess.h"
+#include "image/manifest.h"
 #include "linux/id_mapping.h"
 #include "linux/mounts.h"
 #include "linux/process.h"
@@ -85,6 +86,17 @@ std::optional<DescriptorLimit> OwnDescriptorLimit() {
   rlimit limit = {};
   if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return std::nullopt;
   return DescriptorLimit{.soft = limit.rlim_cur, .hard = limit.rlim_max};
+}
+
+// For the message of a program that can't be executed.
+absl::Status NoteArchitecture(const FsRoot& bundle, const image::ImageConfig& config,
+                              std::vector<std::string>* warnings) {
+  const std::string foreign = image::ForeignArchitecture(config);
+  if (foreign.empty()) return absl::OkStatus();
+  warnings->push_back(absl::StrCat("its image is for ", foreign, ", and this machine is ",
+                                   image::HostPlatform().architecture,
+                                   ": its programs won't start without an emulator"));
+  return bundle.ReplaceFile(kForeignArchitectureFile, foreign);
 }
 
 int StopSignal(const CreateRequest& request) {
@@ -188,6 +200,7 @@ absl::StatusOr<BuiltSpec> CrunRuntime::MakeSpec(const CreateRequest& request,
                             LabelsOf(machine_.selinux, request.sandbox.selinux, security));
   input.descriptor_limit = options_.descriptor_limit;
   input.runs_image_volumes = options_.runs_image_volumes;
+  input.has_declared_volumes = options_.has_declared_volumes;
   PLIMSOLL_ASSIGN_OR_RETURN(BuiltSpec built, BuildSpec(input));
   built.file_label = input.selinux.file;
   return built;
@@ -204,7 +217,9 @@ LaunchPlan CrunRuntime::MakePlan(const CreateRequest& request, const FsRoot& bun
   plan.Add("upper", options_.state.PathOf(absl::StrCat(layer, "/upper")));
   plan.Add("work", options_.state.PathOf(absl::StrCat(layer, "/work")));
   if (!spec->file_label.empty()) plan.Add("context", spec->file_label);
-  AddStageToPlan(request, bundle.PathOf(kStage), std::move(spec->volumes), &plan);
+  AddStageToPlan(request, bundle.PathOf(kStage), std::move(spec->volumes), spec->declared.mounted,
+                 &plan);
+  AddDeclaredVolumesToPlan(spec->declared, &plan);
   if (spec->working_directory != "/") plan.Add("mkdir", spec->working_directory);
   if (!request.sandbox.user_namespace.empty()) {
     const auto [uid, gid] = RootOf(request);
@@ -307,6 +322,7 @@ absl::Status CrunRuntime::Launch(const CreateRequest& request, Created* created)
   if (request.program.empty() && other.empty() && !spec.entry.empty()) {
     PLIMSOLL_RETURN_IF_ERROR(bundle.ReplaceFile(DirectExec::kTemplate, spec.entry));
   }
+  PLIMSOLL_RETURN_IF_ERROR(NoteArchitecture(bundle, *request.image, &created->warnings));
   // Another runtime runs them in its own `start` and `delete`.
   if (other.empty()) {
     PLIMSOLL_RETURN_IF_ERROR(NoteLateHooks(bundle, spec.late_hooks, request.program));

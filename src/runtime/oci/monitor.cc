@@ -267,7 +267,8 @@ absl::StatusOr<std::optional<ExitRecord>> ReadExit(const FsRoot& directory) {
         directory.Read(monitor::kStartErrorFile, monitor::kMaxStartError);
     if (absl::IsNotFound(why.status())) return record;
     // That the file exists counts more than that it can't be read.
-    record.start_error = ExplainExecFailure(why.value_or(""));
+    const absl::StatusOr<std::string> foreign = directory.Read(kForeignArchitectureFile, 64);
+    record.start_error = ExplainExecFailure(why.value_or(""), foreign.value_or(""));
     return record;
   }
   return absl::DataLossError(absl::StrCat(directory.PathOf(monitor::kExitFile), " says \"", *text,

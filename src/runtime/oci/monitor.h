@@ -61,6 +61,9 @@ class StartingMonitor {
 // Here `directory` is always the container's own run directory, which is its bundle too.
 // Thread-safe for different containers.
 
+// Has the architecture of the container's image, if it is not the machine's.
+constexpr char kForeignArchitectureFile[] = "foreign-architecture";
+
 // Starts the program. It needs a while until it can take a plan, which can be made meanwhile.
 absl::StatusOr<StartingMonitor> StartMonitor(const std::string& program, const FsRoot& directory,
                                              absl::string_view id);

@@ -91,12 +91,12 @@ std::string StagedPath(const std::string& stage, size_t mount_index) {
 }
 
 void AddStageToPlan(const CreateRequest& request, const std::string& stage,
-                    std::vector<HeldVolume> volumes, LaunchPlan* plan) {
+                    std::vector<HeldVolume> volumes, bool is_needed, LaunchPlan* plan) {
   const bool mapped = !request.sandbox.user_namespace.empty();
   const std::vector<Mount>& mounts = request.spec->mounts;
   const bool has_image =
       absl::c_any_of(mounts, [](const Mount& each) { return !each.image.empty(); });
-  if (!mapped && !has_image && volumes.empty()) return;
+  if (!mapped && !has_image && volumes.empty() && !is_needed) return;
   plan->Add("stage", stage);
   if (mapped) plan->Add("userns", request.sandbox.user_namespace);
   for (HeldVolume& volume : volumes) {

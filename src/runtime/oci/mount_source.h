@@ -51,9 +51,10 @@ std::string IdsOf(const CreateRequest& request, const Mount& mount);
 std::string StagedPath(const std::string& stage, absl::string_view volume);
 std::string StagedPath(const std::string& stage, size_t mount_index);
 
-// Adds the volumes to the plan, the request's images, and layers whose ids are mapped.
+// Adds the volumes to the plan, the request's images, and layers whose ids are mapped; the stage
+// itself if one of them or something else needs it (`is_needed`).
 void AddStageToPlan(const CreateRequest& request, const std::string& stage,
-                    std::vector<HeldVolume> volumes, LaunchPlan* plan);
+                    std::vector<HeldVolume> volumes, bool is_needed, LaunchPlan* plan);
 
 }  // namespace plimsoll::runtime
 

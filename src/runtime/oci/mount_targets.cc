@@ -49,10 +49,6 @@ std::string Normal(const std::string& path) {
   return CleanPath(std::filesystem::path(path).lexically_normal().string());
 }
 
-bool IsAtOrBelow(absl::string_view path, absl::string_view top) {
-  return absl::StartsWith(path, top) && (path.size() == top.size() || path[top.size()] == '/');
-}
-
 bool IsOfTheKernel(absl::string_view path) {
   return absl::c_any_of(std::array<absl::string_view, 3>{"/proc", "/sys", "/dev"},
                         [path](absl::string_view top) { return IsAtOrBelow(path, top); });

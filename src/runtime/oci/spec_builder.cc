@@ -326,7 +326,8 @@ absl::StatusOr<image::ResolvedUser> ResolveProcessUser(const SecurityContext& se
 
 std::string WorkingDirectoryOf(const ContainerSpec& spec, const image::ImageConfig& image) {
   if (!spec.working_directory.empty()) return spec.working_directory;
-  return image.working_directory.empty() ? "/" : image.working_directory;
+  if (absl::StartsWith(image.working_directory, "/")) return image.working_directory;
+  return absl::StrCat("/", image.working_directory);  // images' are from the root
 }
 
 absl::StatusOr<BuiltSpec> BuildSpec(const SpecInput& input) {
@@ -354,6 +355,10 @@ absl::StatusOr<BuiltSpec> BuildSpec(const SpecInput& input) {
   PLIMSOLL_ASSIGN_OR_RETURN(Json limits, BuildRlimits(input));
   if (!limits.empty()) config["process"]["rlimits"] = std::move(limits);
   PLIMSOLL_RETURN_IF_ERROR(ApplyEdits(input, &config, &built));
+  if (input.has_declared_volumes) {
+    PLIMSOLL_ASSIGN_OR_RETURN(built.declared, AddDeclaredVolumes(input.request->image->volumes,
+                                                                 input.stage_path, &config));
+  }
   PLIMSOLL_RETURN_IF_ERROR(CheckExtras(input));
   PLIMSOLL_RETURN_IF_ERROR(CheckVariableCount(input, config["process"]));
   PLIMSOLL_RETURN_IF_ERROR(CheckKernelBounds(config["process"]));

@@ -10,6 +10,7 @@
 #include "base/fs_root.h"
 #include "image/user_lookup.h"
 #include "runtime/oci/container_runtime.h"
+#include "runtime/oci/declared_volumes.h"
 #include "runtime/oci/late_hooks.h"
 #include "runtime/oci/machine.h"
 #include "runtime/oci/mount_source.h"
@@ -32,6 +33,7 @@ struct SpecInput {
   linux::SelinuxLabels selinux;                     // empty members: no label
   std::optional<DescriptorLimit> descriptor_limit;  // nullopt: the OCI runtime's own
   bool runs_image_volumes = true;                   // whether programs of mounted images may run
+  bool has_declared_volumes = true;                 // whether the image's VOLUMEs are made
 };
 
 struct BuiltSpec {
@@ -41,6 +43,7 @@ struct BuiltSpec {
   int oom_score_adj = 0;          // as the machine allows it
   ProcessUser user;
   std::vector<HeldVolume> volumes;  // of host paths, for AddStageToPlan
+  DeclaredVolumes declared;         // by the image
   MountTargets targets;             // permitted mount points in /proc, /sys and /dev
   std::string file_label;           // SELinux's, of the root filesystem; empty: none
   std::string memory_policy;        // for plimsoll-launch (linux/memory_policy.h); empty: none

@@ -20,6 +20,11 @@ inline std::string CleanPath(absl::string_view path) {
   return clean;
 }
 
+// Both paths are clean; `top` is not "/".
+inline bool IsAtOrBelow(absl::string_view path, absl::string_view top) {
+  return absl::StartsWith(path, top) && (path.size() == top.size() || path[top.size()] == '/');
+}
+
 }  // namespace plimsoll::runtime
 
 #endif  // PLIMSOLL_RUNTIME_SPEC_PATHS_H_
