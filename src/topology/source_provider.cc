@@ -27,7 +27,7 @@ ProviderSource::ProviderSource(absl::Duration hold, UniqueFd poke,
   // A clock that was set back must not extend the time.
   const absl::Time now = absl::Now();
   gone_ = std::min(kept->gone.value_or(now), now);
-  is_kept_ = true;
+  kept_.is_in_use = true;
 }
 
 absl::StatusOr<std::shared_ptr<ProviderSource>> ProviderSource::Make(
@@ -77,7 +77,7 @@ absl::Status ProviderSource::Take(Topology topology) {
     topology_ = std::move(topology);
     author_ = *connected_;
     gone_.reset();
-    is_kept_ = false;
+    kept_.is_in_use = false;
     if (!is_known) Keep();
     ++pushes_.taken;
   }
@@ -123,21 +123,21 @@ void ProviderSource::Keep() {
   if (!keeper_ || !topology_) return;
   const absl::Status stored =
       keeper_->Store({.author = author_, .gone = gone_, .topology = *topology_});
-  not_kept_ = std::string(stored.message());
+  kept_.fault = std::string(stored.message());
 }
 
 void ProviderSource::Drop() {
   topology_.reset();
   gone_.reset();
-  is_kept_ = false;
-  not_kept_.clear();
+  kept_.is_in_use = false;
+  kept_.fault.clear();
   // If that fails, its time is over by the next start anyway.
   if (keeper_) keeper_->Forget().IgnoreError();
 }
 
 bool ProviderSource::ForgetKept() {
   absl::MutexLock lock(&mutex_);
-  if (!is_kept_) return false;
+  if (!kept_.is_in_use) return false;
   TellOf(author_,
          "gave the previous daemon a topology that can't be used now: the kernel's is used");
   Drop();
@@ -168,7 +168,7 @@ SourceView ProviderSource::Look(const Machine& machine) {
     Drop();
   }
   // An earlier daemon's topology is not in force yet, so nothing has to stay in place.
-  if (is_first && is_kept_ && !CheckAgainst(*topology_, machine).ok()) {
+  if (is_first && kept_.is_in_use && !CheckAgainst(*topology_, machine).ok()) {
     TellOf(author_,
            "gave the previous daemon a topology that no longer fits the machine: the kernel's "
            "topology is used");
@@ -178,9 +178,9 @@ SourceView ProviderSource::Look(const Machine& machine) {
   view.topology = topology_;
   view.status = Annotate(CheckAgainst(*topology_, machine),
                          absl::StrCat("topology provider \"", author_, "\""));
-  if (!not_kept_.empty()) {
+  if (!kept_.fault.empty()) {
     view.trouble = absl::StrCat("topology provider \"", author_,
-                                "\": its topology will not outlive the daemon: ", not_kept_);
+                                "\": its topology will not outlive the daemon: ", kept_.fault);
   }
   if (gone_) {
     view.again = *gone_ + hold_;

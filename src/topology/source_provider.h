@@ -85,8 +85,11 @@ class ProviderSource : public Source, public std::enable_shared_from_this<Provid
   std::optional<Topology> topology_ ABSL_GUARDED_BY(mutex_);
   // When the topology's provider went.
   std::optional<absl::Time> gone_ ABSL_GUARDED_BY(mutex_);
-  bool is_kept_ ABSL_GUARDED_BY(mutex_) = false;  // from an earlier daemon
-  std::string not_kept_ ABSL_GUARDED_BY(mutex_);  // why the newest could not be written
+  struct Kept {
+    bool is_in_use = false;  // the topology is an earlier daemon's
+    std::string fault;       // why the newest could not be written
+  };
+  Kept kept_ ABSL_GUARDED_BY(mutex_);
   // Pushes are counted from 1. 0: none yet.
   struct Pushes {
     int64_t taken = 0;
