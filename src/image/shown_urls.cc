@@ -66,7 +66,8 @@ std::string WithoutUrlSecrets(absl::string_view text) {
     const absl::string_view whole = text.substr(0, length);
     const absl::string_view word = WithoutPunctuation(whole);
     const bool is_quoted = !shown.empty() && IsIn(kQuotes, shown.back());
-    const bool may_be_url = is_quoted || absl::StrContains(word, kScheme);
+    const bool may_be_url =
+        is_quoted || absl::StartsWith(word, "/") || absl::StrContains(word, kScheme);
     absl::StrAppend(&shown, may_be_url ? ShownOfUrls(word) : std::string(word));
     absl::StrAppend(&shown, whole.substr(word.size()));
     text.remove_prefix(length);

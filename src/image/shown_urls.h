@@ -10,8 +10,8 @@
 namespace plimsoll::image {
 
 // The text without the user information, query and fragment of each URL in it (RFC 3986, section
-// 3), whoever wrote the text. Of a quoted word without a scheme, such as the relative address
-// "/v2/a?sig=b", query and fragment are left out too.
+// 3), whoever wrote the text. Query and fragment of a relative address are left out too: of a word
+// that begins with "/" (/v2/a?sig=b) or a quote.
 std::string WithoutUrlSecrets(absl::string_view text);
 
 // The text with "[redacted]" in place of `secret`, where that is a word of its own: a short

@@ -23,6 +23,7 @@ TEST(WithoutUrlSecrets, QueriesFragmentsAndUsersAreLeftOut) {
            Case{"https://a@b@h/c@d", "https://h/c@d"},
            Case{"a=https://h/b,https://u:p@h/c?d", "a=https://h/b,https://h/c"},
            Case{"is it there? #1 of \"two words?\"", "is it there? #1 of \"two words?\""},
+           Case{"to /v2/a?sig=b, not", "to /v2/a, not"},
            Case{"https://", "https://"},
            Case{"", ""},
        }) {
