@@ -313,5 +313,131 @@ TEST_F(HandlerFeaturesTest, WhatAProgramDoesNotAnnounceIsRefused) {
   EXPECT_TRUE(RemoveContainer(id).ok());
 }
 
+// The machine's OCI runtimes, each as a handler: Debian 12's crun 1.8 and runc 1.1.
+class OciRuntimesTest : public NodeTest, public ::testing::WithParamInterface<const char*> {
+ protected:
+  OciRuntimesTest()
+      : NodeTest(absl::StrCat("runtime_handlers:\n  it: {program: ",
+                              FindProgram(GetParam()).value_or("/missing"), "}\n")) {}
+  void SetUp() override {
+    // Open to all, as user namespaces need it.
+    ASSERT_EQ(chmod(node_.directory().c_str(), 0711), 0);
+    NodeTest::SetUp();
+  }
+  std::string Pod() { return Pod(PodConfig()); }
+  std::string Pod(const cri::PodSandboxConfig& config) {
+    cri::RunPodSandboxRequest request;
+    *request.mutable_config() = config;
+    request.set_runtime_handler("it");
+    cri::RunPodSandboxResponse response;
+    grpc::ClientContext context;
+    const grpc::Status status = node_.runtime().RunPodSandbox(&context, request, &response);
+    EXPECT_TRUE(status.ok()) << status.error_message();
+    return response.pod_sandbox_id();
+  }
+};
+
+cri::ContainerConfig WithSeccomp(cri::ContainerConfig config,
+                                 cri::SecurityProfile::ProfileType type, const std::string& path) {
+  cri::SecurityProfile* seccomp =
+      config.mutable_linux()->mutable_security_context()->mutable_seccomp();
+  seccomp->set_profile_type(type);
+  seccomp->set_localhost_ref(path);
+  return config;
+}
+
+TEST_P(OciRuntimesTest, SeccompHoldsInTheProcessAndInCommands) {
+  const std::string look =
+      "grep ^Seccomp: /proc/self/status; unshare -U true 2>&1; mkdir /tmp/made 2>&1";
+  const std::string wait = look + "; sleep 1000";
+  const std::string pod = Pod();
+  // The default profile alone refuses a user namespace.
+  std::string id = Start(pod, WithSeccomp(Shell(wait), cri::SecurityProfile::RuntimeDefault, ""));
+  EXPECT_TRUE(Eventually([&] { return absl::StrContains(Output(id), "unshare"); }));
+  EXPECT_THAT(Output(id), HasSubstr("Seccomp:\t2\n"));
+  EXPECT_THAT(Output(id), HasSubstr("Operation not permitted"));
+  EXPECT_THAT(ExecOutput(id, look + "; true"), HasSubstr("Seccomp:\t2\n"));
+  // A profile of one's own refuses a call that needs nothing else.
+  const std::string profile = node_.directory() + "/profile.json";
+  ASSERT_TRUE(Host()
+                  .ReplaceFile(profile, R"({"defaultAction": "SCMP_ACT_ALLOW", "syscalls": [
+                      {"names": ["mkdir", "mkdirat"], "action": "SCMP_ACT_ERRNO", "errnoRet": 122}
+                      ]})",
+                               0600)
+                  .ok());
+  cri::ContainerConfig local = WithSeccomp(Shell(wait), cri::SecurityProfile::Localhost, profile);
+  local.mutable_metadata()->set_name("local");
+  id = Start(pod, local);
+  EXPECT_TRUE(Eventually([&] { return absl::StrContains(Output(id), "/tmp/made"); }));
+  EXPECT_THAT(Output(id), HasSubstr("Seccomp:\t2\n"));
+  EXPECT_THAT(Output(id), HasSubstr("quota exceeded"));
+  EXPECT_THAT(ExecOutput(id, look + "; true"), HasSubstr("quota exceeded"));
+  cri::ContainerConfig open = WithSeccomp(Shell(wait), cri::SecurityProfile::Unconfined, "");
+  open.mutable_metadata()->set_name("open");
+  id = Start(pod, open);
+  EXPECT_THAT(ExecOutput(id, look + "; true"), HasSubstr("Seccomp:\t0\n"));
+}
+
+TEST_P(OciRuntimesTest, ContainersLiveAsWithTheDefault) {
+  const std::string pod = Pod();
+  const std::string id = Start(pod, Shell("trap 'echo ended; exit 7' TERM; echo runs; "
+                                          "while :; do sleep 0.05; done"));
+  EXPECT_TRUE(Eventually([&] { return Output(id) == "runs\n"; })) << Output(id);
+  EXPECT_EQ(ExecOutput(id, "echo entered"), "entered\n");
+  cri::ContainerConfig other = Shell("echo later");
+  other.mutable_metadata()->set_name("other");
+  const std::string created = Create(pod, other);
+  // The state survives the daemon.
+  node_.KillDaemon();
+  ASSERT_TRUE(node_.StartDaemon().ok());
+  EXPECT_EQ(Status(id).state(), cri::CONTAINER_RUNNING);
+  EXPECT_EQ(Status(created).state(), cri::CONTAINER_CREATED);
+  ASSERT_TRUE(TryStart(created).ok());
+  EXPECT_EQ(AwaitExit(created).exit_code(), 0);
+  EXPECT_EQ(Output(created), "later\n");
+  EXPECT_EQ(ExecOutput(id, "echo entered again"), "entered again\n");
+  ASSERT_TRUE(StopContainer(id, 10).ok());
+  EXPECT_EQ(Status(id).exit_code(), 7);
+  EXPECT_EQ(Output(id), "runs\nended\n");
+  EXPECT_TRUE(RemoveContainer(id).ok());
+  const std::string run = absl::StrCat(node_.run_directory().substr(1), "/oci/");
+  EXPECT_FALSE(Host().Exists(absl::StrCat(run, "crun/", id)));
+  EXPECT_FALSE(Host().Exists(absl::StrCat(run, "containers/", id)));
+}
+
+// Plimsoll maps the ids of layers and volumes itself: runc 1.1 has no id-mapped mounts.
+TEST_P(OciRuntimesTest, UserNamespacesHaveMappedVolumes) {
+  cri::PodSandboxConfig config = PodConfig();
+  cri::NamespaceOption* options =
+      config.mutable_linux()->mutable_security_context()->mutable_namespace_options();
+  options->mutable_userns_options()->set_mode(cri::POD);
+  for (cri::IDMapping* mapping : {options->mutable_userns_options()->add_uids(),
+                                  options->mutable_userns_options()->add_gids()}) {
+    mapping->set_host_id(300000);
+    mapping->set_length(65536);
+  }
+  const std::string volume = absl::StrCat(node_.directory(), "/volume");
+  ASSERT_TRUE(Host().MakeDirs(volume, 0755).ok());
+  cri::ContainerConfig web =
+      Shell("cat /proc/self/uid_map; touch /v/made; stat -c %u /v/made /bin");
+  *web.mutable_linux()->mutable_security_context()->mutable_namespace_options() = *options;
+  cri::Mount* mount = web.add_mounts();
+  mount->set_host_path(volume);
+  mount->set_container_path("/v");
+  for (cri::IDMapping* mapping : {mount->add_uidmappings(), mount->add_gidmappings()}) {
+    mapping->set_host_id(300000);
+    mapping->set_length(65536);
+  }
+  const std::string id = Start(Pod(config), web);
+  EXPECT_EQ(AwaitExit(id).exit_code(), 0) << Output(id);
+  EXPECT_THAT(Output(id), HasSubstr("300000      65536\n0\n0\n"));
+  const auto made = Host().Stat(volume + "/made");
+  ASSERT_TRUE(made.ok()) << made.status();
+  EXPECT_EQ(made->st_uid, 0u);
+}
+
+INSTANTIATE_TEST_SUITE_P(Programs, OciRuntimesTest, ::testing::Values("crun", "runc"),
+                         [](const auto& program) { return std::string(program.param); });
+
 }  // namespace
 }  // namespace plimsoll::testing
