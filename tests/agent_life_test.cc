@@ -184,6 +184,62 @@ TEST_F(AgentLifeTest, SidecarsEndAfterTheRestAndInReverse) {
   EXPECT_EQ(Host().Read(shared + "/order").value_or(""), "main\nb\na\n");
 }
 
+// An init container that ignores its signal holds up no sidecar.
+TEST_F(AgentLifeTest, SidecarsDoNotWaitForAnInitContainer) {
+  const std::string shared = node_.directory() + "/shared";
+  ASSERT_TRUE(Host().MakeDirs(shared, 0777).ok());
+  const std::string mount = "volumeMounts: [{name: v, mountPath: /v}], ";
+  ApplyPod("stuck",
+           absl::StrCat("terminationGracePeriodSeconds: 30, volumes: [{name: v, hostPath: {path: ",
+                        shared, "}}], initContainers: [",
+                        ContainerText("side",
+                                      "trap \"touch /v/ended; exit 0\" TERM; touch /v/side; "
+                                      "while :; do sleep 0.05; done",
+                                      mount + "restartPolicy: Always, "),
+                        ", ",
+                        ContainerText("init",
+                                      "trap \"\" TERM; touch /v/init; "
+                                      "while :; do sleep 0.05; done",
+                                      mount),
+                        "], containers: [", ContainerText("main", "sleep 1000"), "]"));
+  for (const char* name : {"side", "init"}) {
+    ASSERT_TRUE(Eventually([&] { return Host().Exists(shared + "/" + name); })) << name;
+  }
+  Delete("stuck");
+  EXPECT_TRUE(Eventually([&] { return Host().Exists(shared + "/ended"); }, absl::Seconds(15)));
+  Delete("stuck", 1);
+  EXPECT_TRUE(agent_.AwaitGone("stuck"));
+}
+
+TEST_F(AgentLifeTest, TheCountOfRestartsOutlivesTheSandbox) {
+  ApplyPod("counts", absl::StrCat("volumes: [{name: v, emptyDir: {}}], containers: [",
+                                  ContainerText("main",
+                                                "[ -e /v/ran ] && exec sleep 1000; touch /v/ran; "
+                                                "exit 1",
+                                                "volumeMounts: [{name: v, mountPath: /v}], "),
+                                  "]"));
+  const auto runs_with = [](int count) {
+    return [count](const Json& pod) { return MainOf(pod)["restartCount"] == count && Runs(pod); };
+  };
+  ASSERT_TRUE(agent_.Await("counts", runs_with(1)));
+  for (int count = 2; count < 4; ++count) {
+    if (count == 3) {
+      agent_.Kill();
+      Begin();
+    }
+    cri::ListPodSandboxResponse sandboxes;
+    grpc::ClientContext listing;
+    ASSERT_TRUE(node_.runtime().ListPodSandbox(&listing, {}, &sandboxes).ok());
+    ASSERT_EQ(sandboxes.items_size(), 1);
+    cri::RemovePodSandboxRequest request;
+    request.set_pod_sandbox_id(sandboxes.items(0).id());
+    cri::RemovePodSandboxResponse response;
+    grpc::ClientContext removal;
+    ASSERT_TRUE(node_.runtime().RemovePodSandbox(&removal, request, &response).ok());
+    EXPECT_TRUE(agent_.Await("counts", runs_with(count))) << agent_.Pod("counts")["status"];
+  }
+}
+
 class AgentLogsTest : public AgentLifeTest {
  protected:
   AgentLogsTest()

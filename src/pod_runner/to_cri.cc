@@ -6,6 +6,7 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "base/status.h"
@@ -489,6 +490,19 @@ std::string HostnameOf(const Manifest& pod) {
 
 std::string LogPathOf(const std::string& container, uint32_t attempt) {
   return absl::StrCat(container, ".", attempt, ".log");
+}
+
+std::optional<uint32_t> LastLogged(const FsRoot& root, const std::string& log_directory,
+                                   const std::string& container) {
+  std::optional<uint32_t> last;
+  for (const std::string& name : root.List(log_directory).value_or(std::vector<std::string>())) {
+    const std::vector<absl::string_view> parts = absl::StrSplit(name, '.');
+    uint32_t attempt = 0;
+    if (parts.size() < 3 || parts[0] != container || parts[2] != "log") continue;
+    if (!absl::SimpleAtoi(parts[1], &attempt)) continue;
+    last = std::max(last.value_or(0), attempt);
+  }
+  return last;
 }
 
 absl::StatusOr<PodConfigs> ToCri(const Manifest& pod, const PodContext& context) {

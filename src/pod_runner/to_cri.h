@@ -3,10 +3,12 @@
 #define PLIMSOLL_POD_RUNNER_TO_CRI_H_
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "base/fs_root.h"
 #include "cri/runtime/v1/api.pb.h"
 #include "pod_runner/context.h"
 #include "pod_runner/manifest.h"
@@ -64,6 +66,10 @@ std::string HostnameOf(const Manifest& pod);
 
 // The log file of a container's attempt, relative to the log directory.
 std::string LogPathOf(const std::string& container, uint32_t attempt);
+
+// The highest attempt of a container that has a log, rotated ones too; nullopt: none has.
+std::optional<uint32_t> LastLogged(const FsRoot& root, const std::string& log_directory,
+                                   const std::string& container);
 
 }  // namespace plimsoll::pod
 

@@ -339,6 +339,14 @@ void PodStarter::ReleaseSubPaths(const PodRecord& record, const ObservedPod& obs
   }
 }
 
+// Another client may have removed newer containers than `last`, with their sandbox.
+uint32_t PodStarter::NextAttempt(const std::string& name, const ObservedContainer* last) {
+  const auto [made, is_new] = made_.try_emplace(name);
+  if (is_new) made->second = pod::LastLogged(host_.root, dir_->log_directory, name);
+  const uint32_t next = last == nullptr ? 0 : last->attempt + 1;
+  return made->second.has_value() ? std::max(next, *made->second + 1) : next;
+}
+
 std::optional<PodStarter::Failure> PodStarter::Start(const PodRecord& record, size_t index,
                                                      const std::string& sandbox,
                                                      const ObservedContainer* last) {
@@ -367,9 +375,10 @@ std::optional<PodStarter::Failure> PodStarter::Start(const PodRecord& record, si
     if (last != nullptr && last->state == ContainerState::kUnknown) {
       host_.client.StopContainer(last->id, 0).IgnoreError();
     }
-    const uint32_t attempt = last == nullptr ? 0 : last->attempt + 1;
+    const uint32_t attempt = NextAttempt(container.name, last);
     absl::StatusOr<std::string> made = Create(record, index, sandbox, attempt);
     if (!made.ok()) return failure("CreateContainerError", made.status());
+    made_[container.name] = attempt;
     id = *std::move(made);
     host_.events.Add(subject, "Normal", "Created",
                      absl::StrCat("Created container: ", container.name));

@@ -84,6 +84,8 @@ class PodStarter {
   absl::Status PrepareLastWords(const std::string& directory);
   absl::StatusOr<std::string> Create(const PodRecord& record, size_t index,
                                      const std::string& sandbox, uint32_t attempt);
+  // `last`: the newest container of that name that the runtime has; may be null.
+  uint32_t NextAttempt(const std::string& name, const ObservedContainer* last);
 
   const PodHost& host_;
   const pod::Manifest& pod_;
@@ -92,6 +94,8 @@ class PodStarter {
   // The attempt for which a container's subPaths were bound last, by name. The runtime may still
   // create it after an error, if the answer was lost.
   std::map<std::string, uint32_t> bound_;
+  // The newest attempt that was made, by a container's name; at first the newest with a log.
+  std::map<std::string, std::optional<uint32_t>> made_;
   std::string completed_;  // the id of the sandbox that Complete was done for
   std::optional<pod::PodDir> dir_;
   std::optional<pod::PodConfigs> configs_;

@@ -38,8 +38,10 @@ std::vector<PodStopper::Doomed> PodStopper::DoomedOf(const ObservedPod& observed
   for (const ObservedContainer& each : observed.containers) {
     if (each.sandbox_id != sandbox || each.state == ContainerState::kExited) continue;
     const pod::ContainerManifest* manifest = ContainerManifestOf(pod_, each.name);
-    const bool is_sidecar = manifest != nullptr && manifest->role == Role::kSidecar;
-    (is_sidecar ? sidecars : all).push_back({&each, 0});
+    const Role role = manifest == nullptr ? Role::kContainer : manifest->role;
+    Doomed doomed{&each, 0};
+    if (role == Role::kInit) doomed.rank = std::nullopt;
+    (role == Role::kSidecar ? sidecars : all).push_back(doomed);
   }
   // The manifest's containers lie one behind the other.
   std::sort(sidecars.begin(), sidecars.end(), [this](const Doomed& one, const Doomed& other) {
@@ -82,7 +84,7 @@ absl::Status PodStopper::StopContainers(const PodRecord& record, const std::vect
                                         int64_t grace_s) {
   std::vector<size_t> ranks;
   for (const Doomed& each : all) {
-    ranks.push_back(each.rank);
+    if (each.rank.has_value()) ranks.push_back(*each.rank);
     TellKilling(record, *each.container, absl::StrCat("Stopping container ", each.container->name));
   }
   StopTurns turns(AtMost(grace_s), ranks);
@@ -113,13 +115,13 @@ absl::Status PodStopper::StopInTurn(const PodRecord& record, const Doomed& doome
     const absl::MutexLock lock(&mutex_);
     stopping_.erase(id);
   }
-  turns.Await(doomed.rank);
+  if (doomed.rank.has_value()) turns.Await(*doomed.rank);
   {
     const absl::MutexLock lock(&mutex_);
     stopping_.insert(id);
   }
   absl::Status stopped = host_.client.StopContainer(id, turns.left_s());
-  turns.End(doomed.rank);
+  if (doomed.rank.has_value()) turns.End(*doomed.rank);
   const absl::MutexLock lock(&mutex_);
   stopping_.erase(id);
   return absl::IsNotFound(stopped) ? absl::OkStatus() : stopped;

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <set>
 #include <string>
 #include <thread>
@@ -29,8 +30,9 @@ class PodStopper {
   ~PodStopper();
 
   // Stops the containers of a sandbox, then the sandbox. All preStop hooks run at once. Ordinary
-  // and init containers get the stop signal after their hooks, then sidecars do, one after the
-  // other in the reverse order of their starts. All of them share the grace period, hooks too, and
+  // and init containers get the stop signal after their hooks. Sidecars get it once the ordinary
+  // ones have ended, one after the other in the reverse order of their starts; they don't wait for
+  // init containers. All of them share the grace period, hooks too, and
   // get SIGKILL at its end; each has two seconds in any case (kubelet's pod termination with
   // KEP-753). The first error; the rest is done all the same.
   absl::Status Stop(const PodRecord& record, const ObservedPod& observed,
@@ -46,10 +48,11 @@ class PodStopper {
   absl::Status Remove(const ObservedPod& observed);
 
  private:
-  // A container of the sandbox that has not ended. Those of a lower rank end first.
+  // A container of the sandbox that has not ended. Those of a lower rank end first. An init
+  // container has none: it waits for nobody, and nobody for it.
   struct Doomed {
     const ObservedContainer* container = nullptr;
-    size_t rank = 0;
+    std::optional<size_t> rank;
   };
   // In the order of ranks.
   std::vector<Doomed> DoomedOf(const ObservedPod& observed, const std::string& sandbox) const;
