@@ -2,8 +2,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <deque>
-#include <latch>
 #include <string>
 #include <thread>
 #include <utility>
@@ -382,37 +380,20 @@ absl::Status Runner::StopMember(const Member& member, const std::function<bool()
   return client_.StopContainer(member.id, grace_s);
 }
 
-// Stops the stages one after the other, the members of each in parallel, and those of `beside`
-// meanwhile; each with the pod's grace period. A second interrupt ends the grace period: the daemon
-// lets a shorter stop overtake a longer one.
-absl::Status Runner::StopMembers(const std::vector<std::vector<Member*>>& stages,
-                                 const std::vector<Member*>& beside) {
-  std::vector<Member*> members = beside;
-  std::vector<size_t> stage_of(beside.size(), 0);
-  for (size_t stage = 0; stage < stages.size(); ++stage) {
-    members.insert(members.end(), stages[stage].begin(), stages[stage].end());
-    stage_of.insert(stage_of.end(), stages[stage].size(), stage);
-  }
+// Stops all in parallel, each with the pod's grace period. A second interrupt ends the grace
+// period: the daemon lets a shorter stop overtake a longer one.
+absl::Status Runner::StopMembers(const std::vector<Member*>& members) {
   std::vector<absl::Status> results(members.size());
   std::vector<std::string> warnings(members.size());
   std::vector<std::thread> threads;
   std::atomic<size_t> left = 0;
   std::atomic<bool> killed = false;
-  std::deque<std::latch> latches;
-  for (const std::vector<Member*>& stage : stages) {
-    const auto running = std::count_if(stage.begin(), stage.end(),
-                                       [](const Member* member) { return member->running; });
-    latches.emplace_back(running);
-  }
   for (size_t i = 0; i < members.size(); ++i) {
     if (!members[i]->running) continue;
     ++left;
     threads.emplace_back([&, i] {
-      const bool is_beside = i < beside.size();
-      for (size_t before = 0; !is_beside && before < stage_of[i]; ++before) latches[before].wait();
       results[i] = StopMember(
           *members[i], [&killed] { return killed.load(); }, warnings[i]);
-      if (!is_beside) latches[stage_of[i]].count_down();
       --left;
     });
   }
@@ -453,17 +434,14 @@ absl::Status Runner::TearDown() {
   }
   // No restarts from here on. Sidecars stop last, in the reverse order of their starts.
   for (Member& member : members_) member.restart_at = absl::InfiniteFuture();
-  // They don't wait for an init container, which may not heed its signal.
-  std::vector<Member*> inits;
-  std::vector<std::vector<Member*>> stages = {{}};
+  std::vector<Member*> ordinary;
   for (Member& member : members_) {
-    if (manifest(member).role == Role::kInit) inits.push_back(&member);
-    if (manifest(member).role == Role::kContainer) stages[0].push_back(&member);
+    if (manifest(member).role != Role::kSidecar) ordinary.push_back(&member);
   }
+  also(StopMembers(ordinary));
   for (auto it = members_.rbegin(); it != members_.rend(); ++it) {
-    if (manifest(*it).role == Role::kSidecar) stages.push_back({&*it});
+    if (manifest(*it).role == Role::kSidecar) also(StopMembers({&*it}));
   }
-  also(StopMembers(stages, inits));
   for (Member& member : members_) {
     if (!member.running) continue;
     const auto last = client_.ContainerStatus(member.id);

@@ -132,8 +132,7 @@ class Runner {
   absl::StatusOr<bool> ForgetLostStart(Member& member);
   void TellSlowStop(const std::vector<Member*>& members);
   void TellWarnings();
-  absl::Status StopMembers(const std::vector<std::vector<Member*>>& stages,
-                           const std::vector<Member*>& beside);
+  absl::Status StopMembers(const std::vector<Member*>& members);
   absl::Status TearDown();
   bool Interrupted();
   bool PastDeadline();
