@@ -6,6 +6,7 @@
 
 #include <cerrno>
 #include <map>
+#include <utility>
 
 #include "absl/cleanup/cleanup.h"
 #include "absl/strings/str_cat.h"
@@ -390,23 +391,25 @@ TEST_F(NoexecImageVolumesTest, ProgramsInThemDoNotRun) {
 // Options of a file system belong to its superblock: a new mount of ours must not change those that
 // the machine's own mounts have.
 TEST_F(MountsTest, APodLeavesTheOptionsOfFileSystems) {
-  std::map<int, std::string> before;
+  // The kernel uses an id again, and other tests may run beside.
+  using Place = std::pair<int, std::string>;
+  std::map<Place, std::string> before;
   const auto options = [] {
-    std::map<int, std::string> all;
+    std::map<Place, std::string> all;
     const auto mounts = linux::ReadMounts(Host());
     EXPECT_TRUE(mounts.ok()) << mounts.status();
     for (const linux::MountInfo& each : *mounts) {
-      all[each.id] = absl::StrCat(each.mount_point, " ", each.fs_type, " ",
-                                  absl::StrJoin(each.super_options, ","));
+      all[{each.id, each.mount_point}] =
+          absl::StrCat(each.fs_type, " ", absl::StrJoin(each.super_options, ","));
     }
     return all;
   };
   const auto expect_same = [&](const char* when) {
-    const std::map<int, std::string> now = options();
-    for (const auto& [id, text] : before) {
-      const auto found = now.find(id);
+    const std::map<Place, std::string> now = options();
+    for (const auto& [place, text] : before) {
+      const auto found = now.find(place);
       if (found == now.end()) continue;
-      EXPECT_EQ(found->second, text) << when;
+      EXPECT_EQ(found->second, text) << place.second << " " << when;
     }
   };
   before = options();
