@@ -61,12 +61,12 @@ void MakeFile(const char* path) {
   close(fd);
 }
 
-bool IsAttached(int tree, const char* path) {
+bool TryAttach(int tree, const char* path) {
   return syscall(SYS_move_mount, tree, "", AT_FDCWD, path, MOVE_MOUNT_F_EMPTY_PATH) == 0;
 }
 
 void Attach(int tree, const char* path) {
-  if (!IsAttached(tree, path)) Fail("attach a mount at", path);
+  if (!TryAttach(tree, path)) Fail("attach a mount at", path);
   close(tree);
 }
 
@@ -197,7 +197,7 @@ void MountHeld(const char* source, int mapping, const char* target) {
   } else {
     MakeFile(target);
   }
-  if (IsAttached(tree, target)) {
+  if (TryAttach(tree, target)) {
     close(tree);
     return;
   }
