@@ -28,7 +28,7 @@ class ImageFormsTest : public NodeTest {
     TarBuilder tar;
     tar.File(prefix + "bin/busybox", *Host().Read(*busybox), {.mode = 0755});
     for (const char* name : {"cat", "echo", "id", "ls", "ln", "mkdir", "pwd", "rm", "sh", "sleep",
-                             "stat", "touch", "dd"}) {
+                             "stat", "touch", "dd", "test", "readlink"}) {
       tar.HardLink(absl::StrCat(prefix, "bin/", name), prefix + "bin/busybox");
     }
     tar.File(prefix + "etc/passwd",
@@ -87,6 +87,19 @@ TEST_F(ImageFormsTest, LayersOfNoBytesAnEmptyGroupAndARelativeDirectory) {
   cri::ContainerConfig config = Form("id -u; id -G");
   config.mutable_image()->set_image("number");
   EXPECT_EQ(RunToEnd(config), "1000\n1000 2000\n");
+}
+
+// As kubelet asks where the pod names no user.
+TEST_F(ImageFormsTest, TheImagesOwnUserKeepsTheImagesGroup) {
+  ImportForm({Base().Build()}, {{"User", "1000:2000"}});
+  const std::string own = "1000\n2000\n2000\n";
+  EXPECT_EQ(RunToEnd(Form("id -u; id -g; id -G")), own);
+  cri::ContainerConfig config = Form("id -u; id -g; id -G");
+  auto* security = config.mutable_linux()->mutable_security_context();
+  security->mutable_run_as_user()->set_value(1000);
+  EXPECT_EQ(RunToEnd(config), own);
+  security->mutable_run_as_user()->set_value(1001);
+  EXPECT_EQ(RunToEnd(config), "1001\n0\n0\n");
 }
 
 TEST_F(ImageFormsTest, AnImageWithoutLayersRunsWhatIsMounted) {

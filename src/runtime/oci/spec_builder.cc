@@ -9,6 +9,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/strip.h"
@@ -204,6 +205,20 @@ absl::Status CheckVariableCount(const SpecInput& input, const Json& process) {
 }
 
 absl::StatusOr<std::string> WorkingDirectory(const SpecInput& input) {
+// The user in the form of an image's. A client that names the image's own user, as kubelet does
+// where a pod names none, has no field for the image's group: that stays.
+std::string UserToRun(const SecurityContext& security, const std::string& of_image) {
+  const absl::string_view own = absl::string_view(of_image).substr(0, of_image.find(':'));
+  if (security.run_as_user) {
+    int64_t uid = 0;
+    const bool is_number = own.empty() || absl::SimpleAtoi(own, &uid);
+    return is_number && uid == *security.run_as_user ? of_image
+                                                     : absl::StrCat(*security.run_as_user);
+  }
+  if (security.run_as_username.empty() || security.run_as_username == own) return of_image;
+  return security.run_as_username;
+}
+
   std::string directory = WorkingDirectoryOf(*input.request->spec, *input.request->image);
   if (!absl::StartsWith(directory, "/")) {
     return absl::InvalidArgumentError(
@@ -294,9 +309,7 @@ absl::StatusOr<image::ResolvedUser> ResolveProcessUser(const SecurityContext& se
                                                        const image::ImageConfig& image,
                                                        absl::string_view passwd_text,
                                                        absl::string_view group_text) {
-  std::string name = image.user;
-  if (!security.run_as_username.empty()) name = security.run_as_username;
-  if (security.run_as_user) name = absl::StrCat(*security.run_as_user);
+  const std::string name = UserToRun(security, image.user);
   if (security.run_as_group && !security.run_as_user && security.run_as_username.empty()) {
     return absl::InvalidArgumentError(
         "run_as_group needs run_as_user or run_as_username beside it");

@@ -56,7 +56,7 @@ struct BuiltSpec {
 absl::StatusOr<BuiltSpec> BuildSpec(const SpecInput& input);
 
 // The user of the process: the pod's fields take precedence over the image's, names are looked up
-// in the image's files.
+// in the image's files. A user that is the image's own keeps the image's group.
 absl::StatusOr<image::ResolvedUser> ResolveProcessUser(const SecurityContext& security,
                                                        const image::ImageConfig& image,
                                                        absl::string_view passwd_text,
