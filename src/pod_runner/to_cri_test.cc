@@ -405,6 +405,31 @@ spec:
   EXPECT_EQ(config.mounts(4).container_path(), "/dev/termination-log");
 }
 
+TEST(PodToCri, AnImageTakesNoPlaceOfAFile) {
+  const auto refused = [](const std::string& path) {
+    const Manifest pod = ParsePod(absl::StrCat(R"yaml(apiVersion: v1
+kind: Pod
+metadata: {name: web}
+spec:
+  volumes: [{name: tools, image: {reference: "tools:1"}}]
+  containers:
+    - {name: a, image: i, terminationMessagePath: /log/end,
+       volumeMounts: [{name: tools, mountPath: )yaml",
+                                               path, "}]}\n"));
+    PodContext context = Context();
+    context.termination_logs = {{"a", "/host/log"}};
+    return std::string(ToCri(pod, context).status().message());
+  };
+  EXPECT_THAT(
+      refused("/etc/hosts/"),
+      HasSubstr("container a: volume \"tools\" is an image, and so a directory: it can't be "
+                "at /etc/hosts, the place of a file"));
+  EXPECT_THAT(refused("/etc/hostname"), HasSubstr("at /etc/hostname"));
+  EXPECT_THAT(refused("/etc/resolv.conf"), HasSubstr("at /etc/resolv.conf"));
+  EXPECT_THAT(refused("/log/./end"), HasSubstr("at /log/end, the place of the termination log"));
+  EXPECT_EQ(refused("/dev/termination-log"), "");
+}
+
 TEST(PodToCri, ASubPathOfAMissingVariableIsRefused) {
   Manifest pod = ParsePod(kPod);
   pod.containers[1].mounts[0].sub_path.clear();

@@ -221,6 +221,7 @@ LaunchPlan CrunRuntime::MakePlan(const CreateRequest& request, const FsRoot& bun
                  &plan);
   AddDeclaredVolumesToPlan(spec->declared, &plan);
   if (spec->working_directory != "/") plan.Add("mkdir", spec->working_directory);
+  AddMountPointsToPlan(spec->mount_points, &plan);
   if (!request.sandbox.user_namespace.empty()) {
     const auto [uid, gid] = RootOf(request);
     plan.Add("owner", absl::StrCat(uid, ":", gid));

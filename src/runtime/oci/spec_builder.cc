@@ -383,5 +383,8 @@ absl::StatusOr<BuiltSpec> BuildSpec(const SpecInput& input) {
   built.entry = EntryTemplate(config);
   return built;
 }
+  PLIMSOLL_ASSIGN_OR_RETURN(built.mount_points,
+                            MountPointsOf(*input.request, *input.host, input.stage_path,
+                                          built.volumes, config["mounts"]));
 
 }  // namespace plimsoll::runtime

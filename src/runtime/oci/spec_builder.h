@@ -13,6 +13,7 @@
 #include "runtime/oci/declared_volumes.h"
 #include "runtime/oci/late_hooks.h"
 #include "runtime/oci/machine.h"
+#include "runtime/oci/mount_points.h"
 #include "runtime/oci/mount_source.h"
 #include "runtime/oci/mount_targets.h"
 #include "runtime/oci/seccomp.h"
@@ -43,10 +44,11 @@ struct BuiltSpec {
   int oom_score_adj = 0;          // as the machine allows it
   ProcessUser user;
   std::vector<HeldVolume> volumes;  // of host paths, for AddStageToPlan
-  DeclaredVolumes declared;         // by the image
-  MountTargets targets;             // permitted mount points in /proc, /sys and /dev
-  std::string file_label;           // SELinux's, of the root filesystem; empty: none
-  std::string memory_policy;        // for plimsoll-launch (linux/memory_policy.h); empty: none
+  std::vector<MountPoint> mount_points;
+  DeclaredVolumes declared;    // by the image
+  MountTargets targets;        // permitted mount points in /proc, /sys and /dev
+  std::string file_label;      // SELinux's, of the root filesystem; empty: none
+  std::string memory_policy;   // for plimsoll-launch (linux/memory_policy.h); empty: none
   LateHooks late_hooks;
   std::vector<std::string> warnings;  // parts left out or changed
 };
