@@ -26,6 +26,7 @@ using ::testing::Not;
 
 class SecurityTest : public NodeTest {
  protected:
+  explicit SecurityTest(const std::string& configuration = "") : NodeTest(configuration) {}
   cri::LinuxContainerSecurityContext* Context(cri::ContainerConfig* config) {
     return config->mutable_linux()->mutable_security_context();
   }
@@ -436,6 +437,36 @@ TEST_F(SecurityTest, WithCgroupV2AContainerSeesItsOwnGroupAsTheRoot) {
   } else {
     EXPECT_THAT(shown, HasSubstr(id)) << "cgroup v1 has no namespace that would be worth it";
   }
+}
+
+constexpr char kShowNetworkRights[] =
+    "cd /proc/sys/net/ipv4; cat ip_unprivileged_port_start ping_group_range; "
+    "busybox timeout 1 busybox nc -l -p 80 </dev/null >/dev/null 2>&1; echo $?";
+
+TEST_F(SecurityTest, EveryUserMayListenBelowPort1024AndPing) {
+  cri::ContainerConfig config = Shell(kShowNetworkRights);
+  Context(&config)->mutable_run_as_user()->set_value(1234);
+  Context(&config)->mutable_capabilities()->add_drop_capabilities("ALL");
+  EXPECT_EQ(RunToEnd(config), "0\n0\t2147483647\n143\n") << "143: it listened until the end";
+  cri::PodSandboxConfig of_host = PodConfig();
+  of_host.mutable_linux()->mutable_security_context()->mutable_namespace_options()->set_network(
+      cri::NODE);
+  const std::string before = *Host().Read("proc/sys/net/ipv4/ping_group_range");
+  RunPod(of_host);
+  EXPECT_EQ(*Host().Read("proc/sys/net/ipv4/ip_unprivileged_port_start"), "1024\n");
+  EXPECT_EQ(*Host().Read("proc/sys/net/ipv4/ping_group_range"), before);
+}
+
+class WithoutNetworkRightsTest : public SecurityTest {
+ protected:
+  WithoutNetworkRightsTest()
+      : SecurityTest("network: {unprivileged_ports: false, unprivileged_ping: false}\n") {}
+};
+
+TEST_F(WithoutNetworkRightsTest, ThatTakesCapabilities) {
+  cri::ContainerConfig config = Shell(kShowNetworkRights);
+  Context(&config)->mutable_run_as_user()->set_value(1234);
+  EXPECT_EQ(RunToEnd(config), "1024\n1\t0\n1\n");
 }
 
 TEST_F(SecurityTest, EnvironmentAndWorkingDirectory) {
