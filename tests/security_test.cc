@@ -8,6 +8,7 @@
 #include <atomic>
 #include <cstdio>
 #include <thread>
+#include <utility>
 
 #include "absl/cleanup/cleanup.h"
 #include "absl/strings/str_cat.h"
@@ -467,6 +468,47 @@ TEST_F(WithoutNetworkRightsTest, ThatTakesCapabilities) {
   cri::ContainerConfig config = Shell(kShowNetworkRights);
   Context(&config)->mutable_run_as_user()->set_value(1234);
   EXPECT_EQ(RunToEnd(config), "1024\n1\t0\n1\n");
+}
+
+constexpr char kShowBytes[] = "printf %s \"$BYTES\" | busybox od -An -tx1; echo $TEXT";
+constexpr char kShownBytes[] = " 61 ff fe 80 5c 7a\ntext \xc3\xa4\n";
+
+class VariablesTest : public SecurityTest {
+ protected:
+  static void AddBytes(cri::ContainerConfig* config) {
+    for (const auto& [key, value] :
+         {std::pair("BYTES", "a\xff\xfe\x80\\z"), std::pair("TEXT", "text \xc3\xa4")}) {
+      cri::KeyValue* variable = config->add_envs();
+      variable->set_key(key);
+      variable->set_value(value);
+    }
+  }
+};
+
+TEST_F(VariablesTest, AreAnyBytes) {
+  cri::ContainerConfig config =
+      Shell(absl::StrCat(kShowBytes, "; ls /proc/1/fd; head -c 7 /proc/1/cmdline; sleep 1000"));
+  AddBytes(&config);
+  Context(&config)->mutable_run_as_user()->set_value(1234);
+  Context(&config)->set_no_new_privs(true);
+  Context(&config)->mutable_seccomp()->set_profile_type(cri::SecurityProfile::RuntimeDefault);
+  const std::string id = Start(RunPod(), config);
+  const std::string all = absl::StrCat(kShownBytes, "0\n1\n2\n/bin/sh");
+  EXPECT_TRUE(Eventually([&] { return Output(id) == all; })) << Output(id);
+  EXPECT_EQ(ExecOutput(id, kShowBytes), kShownBytes);
+  node_.KillDaemon();
+  ASSERT_TRUE(node_.StartDaemon().ok());
+  EXPECT_EQ(ExecOutput(id, kShowBytes), kShownBytes);
+}
+
+TEST_F(VariablesTest, OfAMissingProgramAreTold) {
+  cri::ContainerConfig config = Shell("");
+  AddBytes(&config);
+  config.clear_args();
+  config.set_command(0, "nothing-of-that-name");
+  const std::string id = Start(RunPod(), config);
+  EXPECT_EQ(AwaitExit(id).exit_code(), 127);
+  EXPECT_THAT(Output(id), HasSubstr("execute nothing-of-that-name: No such file or directory"));
 }
 
 TEST_F(SecurityTest, EnvironmentAndWorkingDirectory) {

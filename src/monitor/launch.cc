@@ -12,6 +12,7 @@
 #include <cstring>
 #include <initializer_list>
 
+#include "monitor/byte_variables.h"
 #include "monitor/fail.h"
 #include "monitor/make_below.h"
 #include "monitor/root_filesystem.h"
@@ -146,6 +147,22 @@ void FillRootFilesystem(const LaunchPlan& plan, const char* target) {
   close(root);
 }
 
+// Gives the OCI runtime the descriptors that byte_variables.h describes, in place of what this
+// process had there.
+void PassVariables(const char* program_path, const char* text_path) {
+  const int program = open(program_path, O_RDONLY | O_CLOEXEC);
+  if (program < 0) Fail("open the program for variables", program_path);
+  const int text = open(text_path, O_RDONLY | O_CLOEXEC);
+  if (text < 0) Fail("open the variables", text_path);
+  constexpr int kBeyond = kVariablesDescriptor + 1;
+  const int held_program = fcntl(program, F_DUPFD_CLOEXEC, kBeyond);
+  const int held_text = fcntl(text, F_DUPFD_CLOEXEC, kBeyond);
+  if (held_program < 0 || held_text < 0 || dup2(held_program, kVariablesProgramDescriptor) < 0 ||
+      dup2(held_text, kVariablesDescriptor) < 0) {
+    Fail("pass on", "the variables");
+  }
+}
+
 }  // namespace
 
 void Launch(const LaunchPlan& plan, char** argv) {
@@ -173,6 +190,11 @@ void Launch(const LaunchPlan& plan, char** argv) {
   }
   if (const char* descriptor = plan.Get("entered"); descriptor != nullptr) {
     fcntl(atoi(descriptor), F_SETFD, FD_CLOEXEC);
+  }
+
+  if (const char* variables = plan.Get("variables"); variables != nullptr) {
+    Require(plan, "variables-program");
+    PassVariables(plan.Get("variables-program"), variables);
   }
 
   static char root[4096];

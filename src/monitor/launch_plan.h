@@ -29,6 +29,8 @@
 //   rlimit    another limit, "NUMBER:soft:hard", after nofile; repeated
 //   mempolicy set_mempolicy(2)'s mode, decimal, and after ":" its mask of nodes: hexadecimal words
 //             of 64 bits separated by ",", lowest first
+//   variables          file of variables that are no UTF-8 (byte_variables.h)
+//   variables-program  the program that sets them
 //   enter     file to write the own pid to (a resctrl group's tasks); repeated
 //   entered   descriptor that is closed when all of this is done and the OCI runtime runs
 #ifndef PLIMSOLL_MONITOR_LAUNCH_PLAN_H_

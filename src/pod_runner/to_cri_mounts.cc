@@ -7,6 +7,7 @@
 #include "base/normal_path.h"
 #include "base/status.h"
 #include "pod_runner/manifest_fields.h"
+#include "pod_runner/objects.h"
 #include "pod_runner/user_ids.h"
 
 namespace plimsoll::pod {
@@ -30,11 +31,11 @@ absl::StatusOr<std::string> SubPathOf(const VolumeMount& mount,
   absl::Status status = path.status();
   if (status.ok()) status = room.Take(path->size());
   PLIMSOLL_RETURN_IF_ERROR(Annotate(status, absl::StrCat("subPathExpr ", mount.sub_path_expr)));
-  if (IsBelow(*path)) return path;
+  if (IsBelow(*path) && IsText(*path)) return path;
   // The value may be a Secret's.
   return absl::InvalidArgumentError(
       absl::StrCat("subPathExpr ", mount.sub_path_expr,
-                   ": must become a relative path without \"..\""));
+                   ": must become a relative path without \"..\", of UTF-8"));
 }
 
 const Volume* FindVolume(const Manifest& pod, const std::string& name) {

@@ -430,6 +430,29 @@ spec:
   EXPECT_EQ(refused("/dev/termination-log"), "");
 }
 
+// The CRI has bytes for variables alone.
+TEST(PodToCri, BytesAreForVariables) {
+  Objects objects;
+  ASSERT_TRUE(
+      objects.Add("apiVersion: v1\nkind: Secret\nmetadata: {name: s}\ndata: {k: aHVzaP8=}\n", "o")
+          .ok());
+  PodContext context = Context();
+  context.objects = &objects;
+  const auto with = [&](const std::string& fields) {
+    return ToCri(ParsePod(absl::StrCat("apiVersion: v1\nkind: Pod\nmetadata: {name: web}\nspec:\n"
+                                       "  containers:\n    - name: a\n      image: i\n"
+                                       "      envFrom: [{secretRef: {name: s}}]\n",
+                                       fields)),
+                 context);
+  };
+  const auto configs = with("");
+  ASSERT_TRUE(configs.ok()) << configs.status();
+  EXPECT_EQ(configs->containers[0].envs(0).value(), "hush\xff");
+  const std::string refused(with("      args: [a, $(k)]\n").status().message());
+  EXPECT_THAT(refused, HasSubstr("container a: args[1]: becomes bytes that are no UTF-8"));
+  EXPECT_EQ(refused.find("hush"), std::string::npos);
+}
+
 TEST(PodToCri, ASubPathOfAMissingVariableIsRefused) {
   Manifest pod = ParsePod(kPod);
   pod.containers[1].mounts[0].sub_path.clear();

@@ -14,6 +14,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/strip.h"
 #include "base/status.h"
+#include "runtime/oci/byte_variables.h"
 #include "runtime/oci/entry_template.h"
 #include "runtime/oci/fit.h"
 #include "runtime/oci/spec_cdi.h"
@@ -204,7 +205,6 @@ absl::Status CheckVariableCount(const SpecInput& input, const Json& process) {
       "those of services"));
 }
 
-absl::StatusOr<std::string> WorkingDirectory(const SpecInput& input) {
 // The user in the form of an image's. A client that names the image's own user, as kubelet does
 // where a pod names none, has no field for the image's group: that stays.
 std::string UserToRun(const SecurityContext& security, const std::string& of_image) {
@@ -219,6 +219,7 @@ std::string UserToRun(const SecurityContext& security, const std::string& of_ima
   return security.run_as_username;
 }
 
+absl::StatusOr<std::string> WorkingDirectory(const SpecInput& input) {
   std::string directory = WorkingDirectoryOf(*input.request->spec, *input.request->image);
   if (!absl::StartsWith(directory, "/")) {
     return absl::InvalidArgumentError(
@@ -261,6 +262,20 @@ absl::StatusOr<Json> LinuxPart(const SpecInput& input, std::vector<std::string>*
     part["readonlyPaths"] = spec.security.readonly_paths;
   }
   return part;
+}
+
+// A handler's program may bring nothing but the spec into its virtual machine.
+void PassByteVariables(const SpecInput& input, Json* process, BuiltSpec* built) {
+  std::string variables = ByteVariablesOf(*process);
+  if (variables.empty()) return;
+  const std::string& program = input.request->program;
+  if (!program.empty() || !IsForCrun(input)) {
+    built->warnings.push_back(
+        ByteVariablesLost(variables, program.empty() ? "the OCI runtime" : program));
+    return;
+  }
+  BeginWithByteVariables(process);
+  built->byte_variables = std::move(variables);
 }
 
 }  // namespace
@@ -368,6 +383,9 @@ absl::StatusOr<BuiltSpec> BuildSpec(const SpecInput& input) {
   PLIMSOLL_ASSIGN_OR_RETURN(Json limits, BuildRlimits(input));
   if (!limits.empty()) config["process"]["rlimits"] = std::move(limits);
   PLIMSOLL_RETURN_IF_ERROR(ApplyEdits(input, &config, &built));
+  PLIMSOLL_ASSIGN_OR_RETURN(built.mount_points,
+                            MountPointsOf(*input.request, *input.host, input.stage_path,
+                                          built.volumes, config["mounts"]));
   if (input.has_declared_volumes) {
     PLIMSOLL_ASSIGN_OR_RETURN(built.declared, AddDeclaredVolumes(input.request->image->volumes,
                                                                  input.stage_path, &config));
@@ -378,13 +396,11 @@ absl::StatusOr<BuiltSpec> BuildSpec(const SpecInput& input) {
   PLIMSOLL_ASSIGN_OR_RETURN(built.memory_policy, MemoryPolicyOf(input));
   built.late_hooks = LateHooksOf(config);
   PLIMSOLL_ASSIGN_OR_RETURN(built.targets, TargetsOf(config));
-  // JSON can't hold text that is not UTF-8; programs' arguments may be any bytes.
-  built.json = config.dump(-1, ' ', false, Json::error_handler_t::replace);
   built.entry = EntryTemplate(config);
+  PassByteVariables(input, &config["process"], &built);
+  // JSON can't hold text that is not UTF-8.
+  built.json = config.dump(-1, ' ', false, Json::error_handler_t::replace);
   return built;
 }
-  PLIMSOLL_ASSIGN_OR_RETURN(built.mount_points,
-                            MountPointsOf(*input.request, *input.host, input.stage_path,
-                                          built.volumes, config["mounts"]));
 
 }  // namespace plimsoll::runtime

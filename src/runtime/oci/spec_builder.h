@@ -46,6 +46,7 @@ struct BuiltSpec {
   std::vector<HeldVolume> volumes;  // of host paths, for AddStageToPlan
   std::vector<MountPoint> mount_points;
   DeclaredVolumes declared;    // by the image
+  std::string byte_variables;  // those that JSON can\'t hold (byte_variables.h)
   MountTargets targets;        // permitted mount points in /proc, /sys and /dev
   std::string file_label;      // SELinux's, of the root filesystem; empty: none
   std::string memory_policy;   // for plimsoll-launch (linux/memory_policy.h); empty: none
