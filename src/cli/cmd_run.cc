@@ -27,6 +27,7 @@
 #include "pod_runner/amount.h"
 #include "pod_runner/check_objects.h"
 #include "pod_runner/dir.h"
+#include "pod_runner/env.h"
 #include "pod_runner/event_watch.h"
 #include "pod_runner/manifest.h"
 #include "pod_runner/objects.h"
@@ -121,9 +122,20 @@ absl::StatusOr<std::optional<pod::Objects>> ReadObjects(const std::string& direc
   return *std::move(objects);
 }
 
+void NoteLeftOut(const pod::Manifest& pod, const pod::Objects* objects) {
+  pod::PodContext context;
+  context.objects = objects;
+  for (const pod::ContainerManifest& container : pod.containers) {
+    for (const std::string& told : pod::LeftOutVariables(pod, container, context)) {
+      PrintNote(absl::StrCat("note: ", pod.file, ": container ", container.name, ": ", told, "\n"));
+    }
+  }
+}
+
 absl::Status CheckAllObjects(const std::vector<pod::Manifest>& pods, const pod::Objects* objects) {
   absl::Status problems;
   for (const pod::Manifest& pod : pods) {
+    NoteLeftOut(pod, objects);
     problems = AlsoTell(problems, pod::CheckObjects(pod, objects));
   }
   if (objects != nullptr || !absl::IsNotFound(problems)) return problems;

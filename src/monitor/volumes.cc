@@ -287,13 +287,10 @@ void MountImage(const LaunchPlan& plan, const char* volume, int mapping, const c
 
 }  // namespace
 
-void ExposeDirectory(const char* root, const char* path, const char* stage, const char* name) {
-  const int top = open(root, O_PATH | O_DIRECTORY | O_CLOEXEC);
-  if (top < 0) Fail("open", root);
+void ExposeDirectory(int root, const char* path, const char* stage, const char* name) {
   const int directory =
-      OpenBelow(top, path, O_PATH | O_DIRECTORY, RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS);
+      OpenBelow(root, path, O_PATH | O_DIRECTORY, RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS);
   if (directory < 0) Fail("open the image's VOLUME", path);
-  close(top);
   if (name != nullptr && stage != nullptr) {
     const int tree = static_cast<int>(
         syscall(SYS_open_tree, directory, "", AT_EMPTY_PATH | OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC));

@@ -15,9 +15,9 @@ void MountVolumes(const LaunchPlan& plan);
 // below `stage`. Returns their number.
 int MapLayers(const LaunchPlan& plan);
 
-// Checks that `path` is a directory below the directory `root`, whose symbolic links can't lead out
-// of it. Mounts it also at "volumes/NAME" in `stage`, unless `name` is null.
-void ExposeDirectory(const char* root, const char* path, const char* stage, const char* name);
+// Checks that `path` is a directory below `root`, a directory's descriptor. Symbolic links can't
+// lead out of it. Mounts it also at "volumes/NAME" in `stage`, unless `name` is null.
+void ExposeDirectory(int root, const char* path, const char* stage, const char* name);
 
 }  // namespace plimsoll::monitor
 

@@ -14,6 +14,7 @@
 #include "base/random_id.h"
 #include "base/status.h"
 #include "pod_runner/classes.h"
+#include "pod_runner/env.h"
 #include "pod_runner/fields.h"
 #include "pod_runner/hooks.h"
 #include "pod_runner/images.h"
@@ -144,6 +145,12 @@ absl::Status PodStarter::Prepare(const PodRecord& record, KeepIds keep) {
   PLIMSOLL_RETURN_IF_ERROR(Extend(configs));
   dir_ = std::move(dir);
   configs_ = std::move(configs);
+  for (const pod::ContainerManifest& each : pod_.containers) {
+    for (const std::string& told : pod::LeftOutVariables(pod_, each, context_)) {
+      host_.events.Add(SubjectOf(record, each.name), "Warning", "InvalidEnvironmentVariables",
+                       told);
+    }
+  }
   return absl::OkStatus();
 }
 

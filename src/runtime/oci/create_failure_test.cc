@@ -67,6 +67,34 @@ TEST(CreateFailure, AFilterThatKillsTheStartIsARefusal) {
   EXPECT_EQ(RefusalOf(absl::InternalError("other"), spec, "/x", "/"), std::nullopt);
 }
 
+TEST(CreateFailure, AMountThatCanNotBeMadeIsNamed) {
+  ContainerSpec spec;
+  spec.name = "web";
+  spec.mounts = {{.container_path = "/other", .host_path = "/x"},
+                 {.container_path = "/data/./x/", .host_path = "/x"}};
+  for (const char* words :
+       {"crun: openat2 `data`: Not a directory",
+        "openat2 `data`: Too many levels of symbolic links",
+        "openat2 `data`: No such file or directory", "mkdir `/data/x`: Not a directory",
+        "mount `/stage/volumes/1` to `data/x`: Not a directory"}) {
+    const absl::Status told =
+        TranslateCreateFailure(absl::InternalError(words), spec, std::nullopt);
+    EXPECT_TRUE(absl::IsFailedPrecondition(told)) << told;
+    EXPECT_THAT(std::string(told.message()),
+                AllOf(HasSubstr("container \"web\": the mount at /data/x can't be made"),
+                      HasSubstr(words)));
+  }
+  // Of no mount that the client asked for.
+  const absl::Status other = TranslateCreateFailure(
+      absl::InternalError("openat2 `dat`: No such file or directory"), spec, std::nullopt);
+  EXPECT_TRUE(absl::IsInternal(other)) << other;
+  const absl::Status full = TranslateCreateFailure(
+      absl::InternalError("plimsoll: make the place of the mount at /data/x: No space left on "
+                          "device"),
+      spec, std::nullopt);
+  EXPECT_TRUE(absl::IsResourceExhausted(full)) << full;
+}
+
 TEST(CreateFailure, WhatIsShortIsToldByItsCode) {
   ContainerSpec spec;
   spec.name = "web";
