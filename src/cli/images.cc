@@ -99,6 +99,10 @@ absl::StatusOr<node::ImageProgress::Done> PullWithProgress(pod::Client& client,
                     absl::StrCat("If ", reference, " was meant as an image's id: none here ",
                                  "has it. The images here: plimsoll image list"));
   }
+  // An import refuses such a name too.
+  if (absl::StrContains(failed.message(), "image reference \"")) {
+    return WithHint(failed, "A name is NAME[:TAG] or NAME@sha256:DIGEST.");
+  }
   return WithHint(failed, PullHint(done.status().code(), reference));
 }
 

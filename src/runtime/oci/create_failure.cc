@@ -223,7 +223,9 @@ absl::Status OfMount(const std::string& name, absl::string_view message) {
         name,
         "a VOLUME of the image can't be a directory of its root filesystem: a file, or a link "
         "that leads to one or in a circle, is in the way (",
-        message, ")"));
+        absl::StripPrefix(message, "plimsoll: "),
+        "); \"volumes: ignore\" in plimsolld's configuration runs such an image without its "
+        "volumes"));
   }
   return absl::OkStatus();
 }

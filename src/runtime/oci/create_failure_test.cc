@@ -54,6 +54,19 @@ TEST(CreateFailure, WithoutALabelNothingIsSaidOfSelinux) {
       AllOf(HasSubstr("container \"web\""), HasSubstr("/attr/exec"), Not(HasSubstr("SELinux"))));
 }
 
+// The launcher's message has its program's name, which isn't the reader's.
+TEST(CreateFailure, AVolumeOfTheImageThatIsAFileNamesTheWayOut) {
+  ContainerSpec spec;
+  spec.name = "web";
+  const absl::Status told = TranslateCreateFailure(
+      absl::InternalError("plimsoll: open the image's VOLUME /etc/passwd: Not a directory"), spec,
+      std::nullopt);
+  EXPECT_TRUE(absl::IsInvalidArgument(told)) << told;
+  EXPECT_THAT(std::string(told.message()),
+              AllOf(HasSubstr("(open the image's VOLUME /etc/passwd: Not a directory)"),
+                    HasSubstr("volumes: ignore")));
+}
+
 // The workload's own fault: its start fails, as that of a program that can't be executed.
 TEST(CreateFailure, AFilterThatKillsTheStartIsARefusal) {
   ContainerSpec spec;
