@@ -155,6 +155,22 @@ int MountByDescriptors(const LaunchPlan& plan) {
   return error;
 }
 
+// Opens the directory `name` of `at`, or makes it. `whole` is its path below `root`: the way for a
+// link, and for "..". -1: impossible.
+int StepInto(int root, int at, const char* name, const char* whole, const Owner& owner) {
+  const bool climbs = strcmp(name, "..") == 0;
+  const int plain = climbs ? -1 : openat(at, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+  if (plain >= 0) return plain;
+  if (!climbs && errno == ENOENT) {
+    if (mkdirat(at, name, 0755) != 0 ||
+        fchownat(at, name, owner.uid, owner.gid, AT_SYMLINK_NOFOLLOW) != 0) {
+      return -1;
+    }
+    return openat(at, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+  }
+  return OpenBelow(root, whole, O_PATH | O_DIRECTORY, RESOLVE_IN_ROOT);
+}
+
 }  // namespace
 
 void MountRootFilesystem(const LaunchPlan& plan) {
@@ -171,32 +187,27 @@ void MountRootFilesystem(const LaunchPlan& plan) {
 }
 
 void MakeDirectoryBelow(const char* root_path, const char* path, const Owner& owner) {
-  int at = open(root_path, O_PATH | O_DIRECTORY | O_CLOEXEC);
-  if (at < 0) Fail("open", root_path);
-  const int root = at;
+  const int root = open(root_path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+  if (root < 0) Fail("open", root_path);
+  int at = root;
   static char so_far[kMaxOptions];
-  size_t size = 0;
-  while (*path != '\0') {
-    while (*path == '/') ++path;
+  char name[256];
+  for (size_t size = 0; at >= 0;) {
+    path += strspn(path, "/");
     const size_t length = strcspn(path, "/");
-    if (length == 0 || size + length + 2 > sizeof(so_far)) return;
-    char name[256];
-    if (length >= sizeof(name)) return;
+    if (length == 0 || length >= sizeof(name) || size + length + 2 > sizeof(so_far)) break;
     memcpy(name, path, length);
     name[length] = '\0';
-    if (size > 0) so_far[size++] = '/';
-    memcpy(so_far + size, path, length + 1);
+    so_far[size++] = '/';
+    memcpy(so_far + size, name, length + 1);
     size += length;
-    so_far[size] = '\0';
-    int next = OpenBelow(root, so_far, O_PATH | O_DIRECTORY, RESOLVE_IN_ROOT);
-    if (next < 0 && errno == ENOENT && mkdirat(at, name, 0755) == 0 &&
-        fchownat(at, name, owner.uid, owner.gid, AT_SYMLINK_NOFOLLOW) == 0) {
-      next = OpenBelow(root, so_far, O_PATH | O_DIRECTORY, RESOLVE_IN_ROOT);
-    }
-    if (next < 0) return;
-    at = next;
     path += length;
+    const int next = StepInto(root, at, name, so_far, owner);
+    if (at != root) close(at);
+    at = next;
   }
+  if (at >= 0 && at != root) close(at);
+  close(root);
 }
 
 }  // namespace plimsoll::monitor
