@@ -13,6 +13,7 @@
 #include <cerrno>
 #include <cstdint>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <initializer_list>
 
@@ -285,6 +286,27 @@ void MountImage(const LaunchPlan& plan, const char* volume, int mapping, const c
   Attach(tree, target);
 }
 
+// Whether the directory is `root` itself, or where the kernel's file systems come. A mount there
+// would cover the root, or them.
+bool IsOfTheRuntime(const char* root, int directory) {
+  char link[32];
+  snprintf(link, sizeof(link), "/proc/self/fd/%d", directory);
+  static char real_root[kMaxPath];
+  static char place[kMaxPath];
+  const ssize_t size = readlink(link, place, sizeof(place) - 1);
+  if (size < 0 || realpath(root, real_root) == nullptr) Fail("look up the place of", root);
+  place[size] = '\0';
+  const size_t length = strlen(real_root);
+  if (strncmp(place, real_root, length) != 0) return true;
+  const char* below = place + length;
+  if (*below == '\0') return true;
+  for (const char* top : {"/proc", "/sys", "/dev"}) {
+    const size_t end = strlen(top);
+    if (strncmp(below, top, end) == 0 && (below[end] == '\0' || below[end] == '/')) return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 void ExposeDirectory(const char* root, const char* path, const char* stage, const char* name) {
@@ -295,6 +317,10 @@ void ExposeDirectory(const char* root, const char* path, const char* stage, cons
   if (directory < 0) Fail("open the image's VOLUME", path);
   close(top);
   if (name != nullptr && stage != nullptr) {
+    if (IsOfTheRuntime(root, directory)) {
+      errno = EBUSY;
+      Fail("open the image's VOLUME", path);
+    }
     const int tree = static_cast<int>(
         syscall(SYS_open_tree, directory, "", AT_EMPTY_PATH | OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC));
     if (tree < 0) Fail("copy the mount of the image's VOLUME", path);

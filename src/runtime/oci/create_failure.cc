@@ -203,8 +203,8 @@ absl::Status OfMount(const std::string& name, absl::string_view message) {
   if (says("open the image's VOLUME")) {
     return absl::InvalidArgumentError(absl::StrCat(
         name,
-        "a VOLUME of the image can't be a directory of its root filesystem: a file or a link "
-        "that leads nowhere is in the way (",
+        "a VOLUME of the image can't be a directory of its root filesystem: a file is in the way, "
+        "or a link that leads nowhere, to / or into /proc, /sys or /dev (",
         message, ")"));
   }
   return absl::OkStatus();
