@@ -343,6 +343,18 @@ TEST_F(ImageFormsTest, VolumesThatCanNotBeAreRefused) {
   }
 }
 
+TEST_F(ImageFormsTest, AVolumeThatALinkLeadsToTheKernelsFilesIsRefused) {
+  for (const char* target : {"/", ".", "/proc", "../sys", "/dev"}) {
+    ImportForm({Base().Dir("proc/").Dir("sys/").Dir("dev/").Symlink("link", target).Build()},
+               VolumesAt({"/link"}));
+    std::string id;
+    const grpc::Status status = TryCreate(RunPod(), Form("true", true), &id);
+    EXPECT_EQ(status.error_code(), grpc::StatusCode::INVALID_ARGUMENT) << target;
+    EXPECT_THAT(status.error_message(), HasSubstr("VOLUME /link")) << target;
+    EXPECT_EQ(RunToEnd(Form("echo runs")), "runs\n") << target << ": nothing is mounted there";
+  }
+}
+
 class IgnoredVolumesTest : public ImageFormsTest {
  protected:
   IgnoredVolumesTest() : ImageFormsTest("volumes: ignore\n") {}

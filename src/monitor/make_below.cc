@@ -32,16 +32,18 @@ class Walk {
  public:
   Walk(int root, Kind kind, Making making, const Owner& owner)
       : root_(root), kind_(kind), makes_(making == Making::kAll), owner_(owner) {}
+  ~Walk() { LeaveDescriptor(); }
   bool Go(const char* path);
 
  private:
   bool IsLast() const { return rest_[strspn(rest_, "/")] == '\0'; }
   bool TakeName();
-  bool Step(int parent);
-  bool Make(int parent);
-  bool Follow(int parent);
+  bool Step();
+  bool Make();
+  bool Follow();
   bool Enter();
   void Leave();
+  void LeaveDescriptor();
 
   const int root_;
   const Kind kind_;
@@ -49,6 +51,7 @@ class Walk {
   const Owner owner_;
   int links_ = 0;
   bool done_ = false;
+  int at_ = -1;  // the directory `here_`; -1: not open
   char name_[NAME_MAX + 1];
   char here_[PATH_MAX] = "";  // come through, relative to the root, without links
   char rest_[PATH_MAX];
@@ -64,12 +67,11 @@ bool Walk::Go(const char* path) {
       Leave();
       continue;
     }
-    const int parent = OpenBelow(root_, *here_ == '\0' ? "." : here_, O_PATH | O_DIRECTORY,
-                                 RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS);
-    if (parent < 0) return false;
-    const bool stepped = Step(parent);
-    Close(parent);
-    if (!stepped) return false;
+    if (at_ < 0) {
+      at_ = OpenBelow(root_, *here_ == '\0' ? "." : here_, O_PATH | O_DIRECTORY,
+                      RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS);
+    }
+    if (at_ < 0 || !Step()) return false;
   }
   return true;
 }
@@ -85,49 +87,52 @@ bool Walk::TakeName() {
   return true;
 }
 
-bool Walk::Step(int parent) {
+bool Walk::Step() {
   struct stat info = {};
-  if (fstatat(parent, name_, &info, AT_SYMLINK_NOFOLLOW) != 0) {
+  if (fstatat(at_, name_, &info, AT_SYMLINK_NOFOLLOW) != 0) {
     if (errno != ENOENT) return false;
-    if (makes_) return Make(parent) && Enter();
+    if (makes_) return Make() && Enter();
     done_ = true;
     return true;
   }
-  if (S_ISLNK(info.st_mode)) return Follow(parent);
+  if (S_ISLNK(info.st_mode)) return Follow();
   if (S_ISDIR(info.st_mode)) return Enter();
   done_ = true;
   return IsLast() || Fails(ENOTDIR);
 }
 
-bool Walk::Make(int parent) {
+bool Walk::Make() {
   if (kind_ == Kind::kDirectory || !IsLast()) {
-    if (mkdirat(parent, name_, 0755) != 0) return false;
+    if (mkdirat(at_, name_, 0755) != 0) return false;
   } else {
-    const int file =
-        openat(parent, name_, O_RDONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644);
+    const int file = openat(at_, name_, O_RDONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644);
     if (file < 0) return false;
     close(file);
     done_ = true;
   }
-  return fchownat(parent, name_, owner_.uid, owner_.gid, AT_SYMLINK_NOFOLLOW) == 0;
+  return fchownat(at_, name_, owner_.uid, owner_.gid, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
 // Puts the link's text before the rest.
-bool Walk::Follow(int parent) {
+bool Walk::Follow() {
   if (++links_ > kMaxLinks) return Fails(ELOOP);
   char text[PATH_MAX];
-  const ssize_t read = readlinkat(parent, name_, text, sizeof(text));
+  const ssize_t read = readlinkat(at_, name_, text, sizeof(text));
   if (read < 0) return false;
   const auto size = static_cast<size_t>(read);
   const size_t left = strlen(rest_);
   if (size + left >= sizeof(rest_)) return Fails(ENAMETOOLONG);
   memmove(rest_ + size, rest_, left + 1);  // which is empty or begins with a slash
   memcpy(rest_, text, size);
-  if (size > 0 && text[0] == '/') *here_ = '\0';
+  if (size > 0 && text[0] == '/') {
+    *here_ = '\0';
+    LeaveDescriptor();
+  }
   makes_ = true;
   return true;
 }
 
+// A descriptor of each step: a walk from the root for each would take the square of the depth.
 bool Walk::Enter() {
   const size_t size = strlen(here_);
   const size_t length = strlen(name_);
@@ -135,12 +140,23 @@ bool Walk::Enter() {
   char* end = here_ + size;
   if (size > 0) *end++ = '/';
   memcpy(end, name_, length + 1);
+  if (done_) return true;
+  const int next = openat(at_, name_, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+  if (next < 0) return false;
+  LeaveDescriptor();
+  at_ = next;
   return true;
 }
 
 void Walk::Leave() {
   char* const slash = strrchr(here_, '/');
   *(slash == nullptr ? here_ : slash) = '\0';
+  LeaveDescriptor();
+}
+
+void Walk::LeaveDescriptor() {
+  if (at_ >= 0) Close(at_);
+  at_ = -1;
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 #include "monitor/make_below.h"
 
 #include <fcntl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -8,6 +9,7 @@
 #include <cstring>
 #include <string>
 
+#include "absl/cleanup/cleanup.h"
 #include "absl/strings/str_cat.h"
 #include "base/dir_for_test.h"
 #include "base/fs_root.h"
@@ -106,6 +108,21 @@ TEST_F(MakeBelowTest, WhatIsThereStays) {
   EXPECT_EQ(*dir_.root().Read("root/etc/f"), "text");
   EXPECT_EQ(dir_.root().Stat("root/etc/f")->st_mode & 0777, 0600u);
   EXPECT_EQ(Make("/etc", Kind::kFile), "") << "the runtime says that it is none";
+}
+
+TEST_F(MakeBelowTest, ADeepPathNeedsFewDescriptors) {
+  struct rlimit before = {};
+  ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &before), 0);
+  const absl::Cleanup put_back = [&before] { setrlimit(RLIMIT_NOFILE, &before); };
+  // The lowest free number; some above it may be taken.
+  const UniqueFd next(open("/", O_PATH | O_CLOEXEC));
+  struct rlimit few = before;
+  few.rlim_cur = static_cast<rlim_t>(next.get()) + 20;
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &few), 0);
+  std::string path;
+  for (int i = 0; i < 500; ++i) path += "/d";
+  EXPECT_EQ(Make(path, Kind::kDirectory, Making::kAll), "");
+  EXPECT_TRUE(IsDirectory(path.substr(1)));
 }
 
 TEST_F(MakeBelowTest, PathsThatCanNotBe) {

@@ -221,8 +221,8 @@ absl::Status OfMount(const std::string& name, absl::string_view message) {
   if (says("open the image's VOLUME")) {
     return absl::InvalidArgumentError(absl::StrCat(
         name,
-        "a VOLUME of the image can't be a directory of its root filesystem: a file, or a link "
-        "that leads to one or in a circle, is in the way (",
+        "a VOLUME of the image can't be a directory of its root filesystem: a file is in the way, "
+        "or a link that leads to one, in a circle, to / or into /proc, /sys or /dev (",
         absl::StripPrefix(message, "plimsoll: "),
         "); \"volumes: ignore\" in plimsolld's configuration runs such an image without its "
         "volumes"));
