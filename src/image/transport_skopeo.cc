@@ -17,6 +17,7 @@
 #include "absl/strings/escaping.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 #include "absl/strings/strip.h"
 #include "base/human_bytes.h"
 #include "base/kill_timeout.h"
@@ -135,6 +136,11 @@ absl::Status SkopeoTransport::WriteAuthFile() const {
     if (!credentials.identity_token.empty()) {
       auth["identitytoken"] = credentials.identity_token;
     }
+  }
+  for (const MirrorRelay& each : options_.relays) {
+    if (each.password.empty()) continue;
+    auths[each.relay->host()]["auth"] =
+        absl::Base64Escape(absl::StrCat(kRelayUser, ":", each.password));
   }
   const nlohmann::json file = {{"auths", auths}};
   // A token need not be UTF-8, but JSON must.
@@ -264,7 +270,7 @@ absl::StatusOr<std::string> SkopeoTransport::Run(std::vector<std::string> argv,
 
 // skopeo would silently retry after a minute, four times.
 absl::Status SkopeoTransport::CheckRetryAfter(absl::string_view err) const {
-  const absl::Duration wait = RetryAfter(err, reference_.Name());
+  const absl::Duration wait = RetryAfter(OfTheRegistry(err), reference_.Name());
   if (wait <= kLongestWait) return absl::OkStatus();
   return absl::UnavailableError(
       absl::StrCat("pull ", reference_.Canonical(), ": registry ", reference_.registry,
@@ -279,6 +285,14 @@ absl::StatusOr<std::string> SkopeoTransport::Inspect(const std::string& source, 
   if (config) argv.push_back("--config");
   argv.push_back(absl::StrCat("docker://", source));
   return Run(std::move(argv), {options_.cancelled, nullptr});
+}
+
+std::string SkopeoTransport::OfTheRegistry(absl::string_view err) const {
+  std::string words(err);
+  for (const MirrorRelay& each : options_.relays) {
+    words = absl::StrReplaceAll(words, {{each.relay->host(), each.mirror}});
+  }
+  return words;
 }
 
 absl::StatusOr<RegistryImage> SkopeoTransport::Resolve() {
@@ -450,11 +464,11 @@ absl::Status SkopeoTransport::Copy(const RegistryImage& image,
 }
 
 absl::Status SkopeoTransport::Failure(absl::string_view err) const {
-  return TranslateSkopeoError(err, reference_.Canonical(), options_.credentials);
+  return TranslateSkopeoError(OfTheRegistry(err), reference_.Canonical(), options_.credentials);
 }
 
 absl::Status SkopeoTransport::Ended(absl::string_view how, absl::string_view err) const {
-  return SkopeoHasEnded(how, err, reference_.Canonical(), options_.credentials);
+  return SkopeoHasEnded(how, OfTheRegistry(err), reference_.Canonical(), options_.credentials);
 }
 
 }  // namespace plimsoll::image

@@ -19,6 +19,7 @@
 #include "image/image_service.h"
 #include "image/manifest.h"
 #include "image/reference.h"
+#include "image/registry_hosts.h"
 
 namespace plimsoll::image {
 
@@ -38,6 +39,7 @@ struct TransportOptions {
   bool plain_on_loopback = false;
   absl::Duration stall_timeout = absl::Minutes(5);
   std::string registries_conf;      // containers-registries.conf(5); empty: skopeo's own, in /etc
+  std::vector<MirrorRelay> relays;  // that the files in the home lead skopeo to
   std::function<bool()> cancelled;  // called in the calling thread; may be null
 };
 
@@ -90,6 +92,8 @@ class SkopeoTransport {
         program_(std::move(program)) {}
 
   absl::Status WriteAuthFile() const;
+  // skopeo's words with the names of registries in place of their relays'.
+  std::string OfTheRegistry(absl::string_view err) const;
   absl::StatusOr<std::vector<std::string>> Arguments(const char* subcommand,
                                                      const char* tls_option) const;
   absl::StatusOr<std::unique_ptr<SkopeoProxy>> StartProxy(
