@@ -27,6 +27,7 @@
 #include "base/subprocess.h"
 #include "image/digest.h"
 #include "image/image_content.h"
+#include "image/relayed_login.h"
 #include "image/signature_policy.h"
 #include "image/skopeo_errors.h"
 #include "linux/process_tree.h"
@@ -129,7 +130,7 @@ absl::Status SkopeoTransport::WriteAuthFile() const {
   nlohmann::json auths = nlohmann::json::object();
   const Credentials& credentials = options_.credentials;
   if (!credentials.empty()) {
-    nlohmann::json& auth = auths[reference_.registry];
+    nlohmann::json& auth = auths[relay_ == nullptr ? reference_.registry : relay_->host()];
     // Without this member skopeo ignores the others, even an identity token.
     auth["auth"] =
         absl::Base64Escape(absl::StrCat(credentials.username, ":", credentials.password));
@@ -287,15 +288,37 @@ absl::StatusOr<std::string> SkopeoTransport::Inspect(const std::string& source, 
   return Run(std::move(argv), {options_.cancelled, nullptr});
 }
 
+absl::StatusOr<RegistryImage> SkopeoTransport::Resolve() {
+  absl::StatusOr<RegistryImage> image = ResolveOnce();
+  if (!absl::IsPermissionDenied(image.status()) || options_.credentials.empty()) return image;
+  const absl::Status begun = BeginRelay();
+  if (absl::IsNotFound(begun)) return image;
+  if (!begun.ok()) return AlsoSay(image.status(), begun.message());
+  return ResolveOnce();
+}
+
+absl::Status SkopeoTransport::BeginRelay() {
+  PLIMSOLL_ASSIGN_OR_RETURN(relay_, RelayLogin({.host = host_,
+                                                .reference = reference_,
+                                                .insecure = options_.insecure,
+                                                .registries_conf = options_.registries_conf,
+                                                .cancelled = options_.cancelled},
+                                               work_));
+  return WriteAuthFile();
+}
+
 std::string SkopeoTransport::OfTheRegistry(absl::string_view err) const {
   std::string words(err);
+  if (relay_ != nullptr) {
+    words = absl::StrReplaceAll(words, {{relay_->host(), reference_.registry}});
+  }
   for (const MirrorRelay& each : options_.relays) {
     words = absl::StrReplaceAll(words, {{each.relay->host(), each.mirror}});
   }
   return words;
 }
 
-absl::StatusOr<RegistryImage> SkopeoTransport::Resolve() {
+absl::StatusOr<RegistryImage> SkopeoTransport::ResolveOnce() {
   RegistryImage image;
   const std::string name = reference_.Canonical();
   PLIMSOLL_ASSIGN_OR_RETURN(image.manifest, Inspect(name, /*config=*/false));

@@ -20,6 +20,7 @@
 #include "image/manifest.h"
 #include "image/reference.h"
 #include "image/registry_hosts.h"
+#include "image/registry_relay.h"
 
 namespace plimsoll::image {
 
@@ -92,6 +93,10 @@ class SkopeoTransport {
         program_(std::move(program)) {}
 
   absl::Status WriteAuthFile() const;
+  absl::StatusOr<RegistryImage> ResolveOnce();
+  // After a refusal: OK if the registry can be asked again, by a relay. NOT_FOUND: nothing would be
+  // different.
+  absl::Status BeginRelay();
   // skopeo's words with the names of registries in place of their relays'.
   std::string OfTheRegistry(absl::string_view err) const;
   absl::StatusOr<std::vector<std::string>> Arguments(const char* subcommand,
@@ -122,6 +127,7 @@ class SkopeoTransport {
   const TransportOptions options_;
   const FsRoot work_;
   const std::string program_;
+  std::unique_ptr<RegistryRelay> relay_;  // set by Resolve; null: none is needed
 };
 
 // Ends every skopeo that works in one of these directories of a former daemon's pulls. One that
