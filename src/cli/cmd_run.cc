@@ -40,7 +40,8 @@ namespace {
 
 struct RunArguments {
   std::vector<std::string> files;
-  std::string objects;  // a directory; empty: none
+  std::string objects;    // a directory; empty: none
+  std::string auth_file;  // empty: the user's own
   bool detach = false;
   bool keep = false;
   bool quiet = false;
@@ -248,7 +249,8 @@ absl::StatusOr<int> RunPods(const CommandContext& context, const RunArguments& a
   PLIMSOLL_ASSIGN_OR_RETURN(const auto pod_class_types, PodClassTypes(client));
   std::vector<std::map<std::string, std::string>> image_ids;
   for (const pod::Manifest& pod : pods) {
-    PLIMSOLL_ASSIGN_OR_RETURN(image_ids.emplace_back(), EnsureImages(client, pod, objects));
+    PLIMSOLL_ASSIGN_OR_RETURN(image_ids.emplace_back(),
+                              EnsureImages(client, pod, objects, arguments.auth_file));
     if (interrupts.count() > 0) return kExitInterrupted;
   }
   PLIMSOLL_ASSIGN_OR_RETURN(const FsRoot root, FsRoot::Open("/"));
@@ -295,6 +297,11 @@ absl::StatusOr<int> GiveToAgent(const CommandContext& context, RunArguments argu
     return absl::FailedPreconditionError(
         "--seccomp-default and --seccomp-profile-root have no effect on an agent's pods: set "
         "seccompDefault and seccompProfileRoot in its configuration, or add --no-agent");
+  }
+  if (!arguments.auth_file.empty()) {
+    return absl::FailedPreconditionError(
+        "--authfile has no effect on an agent's pods: it pulls with the pod's imagePullSecrets and "
+        "with the logins of its own user; log in as that user, or add --no-agent");
   }
   if (arguments.show_resources) {
     PrintNote("note: --show-resources has no effect: the agent starts the pods\n");
@@ -377,6 +384,10 @@ void AddRunCommand(CLI::App& app, CommandContext& context) {
   run->add_option("--objects", arguments->objects,
                   "Directory of YAML files with the ConfigMaps and Secrets of the pods")
       ->type_name("DIR");
+  run->add_option("--authfile", arguments->auth_file,
+                  "File with credentials for pulls, as docker login and skopeo login write it; "
+                  "without the option their own files are read")
+      ->type_name("FILE");
   run->add_flag("-d,--detach", arguments->detach, "Leave the pod running and print its id");
   run->add_flag("--no-agent", arguments->no_agent,
                 "With --detach: run the pod without an agent, though there is one");
