@@ -110,9 +110,8 @@ absl::StatusOr<std::shared_ptr<const NetworkConfig>> Network::Usable() {
 absl::Status Network::Ready() {
   const auto config = Usable();
   if (absl::IsNotFound(config.status())) {
-    return NotReady(absl::NotFoundError(
-        absl::StrCat("no CNI network (", config.status().message(),
-                     "): pods have the host's network, or one with loopback alone")));
+    return NotReady(
+        absl::NotFoundError(absl::StrCat("no CNI network: ", config.status().message())));
   }
   if (!config.ok()) return NotReady(config.status());
   if (!HasStatus((*config)->version)) return absl::OkStatus();

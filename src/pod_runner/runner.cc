@@ -133,6 +133,10 @@ absl::Status Runner::Start() {
   outcome_.namesake = maker_.namesake();
   PLIMSOLL_ASSIGN_OR_RETURN(outcome_.sandbox_id, std::move(id));
   if (outcome_.sandbox_id.empty()) return absl::OkStatus();
+  const bool may_lack_network = !options_.network_fault.empty();
+  if (may_lack_network && HasLoopbackAlone(client_, pod_, outcome_.sandbox_id)) {
+    observer_.OnLoopbackAlone(options_.network_fault);
+  }
   if (NeedsPodIps(pod_)) {
     PLIMSOLL_RETURN_IF_ERROR(maker_.AddAddresses(outcome_.sandbox_id));
     PLIMSOLL_ASSIGN_OR_RETURN(PodConfigs again, ToCri(pod_, maker_.context()));

@@ -39,6 +39,7 @@ struct RunnerOptions {
   const Objects* objects = nullptr;
   std::map<std::string, std::string> image_ids;  // of image volumes (see PodContext)
   SeccompRules seccomp;
+  std::string network_fault;        // NetworkFault, before the pod
   std::function<int()> interrupts;  // the interrupts so far; 1: stop, 2: kill
   // Wakes the Runner when containers end; null: it polls the daemon.
   const EventWatch* events = nullptr;

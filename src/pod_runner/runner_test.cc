@@ -90,6 +90,11 @@ class BusyDaemon : public cri::RuntimeService::Service, public node::NodeService
                                 cri::RemovePodSandboxResponse*) override {
     return grpc::Status::OK;
   }
+  grpc::Status PodSandboxStatus(grpc::ServerContext*, const cri::PodSandboxStatusRequest*,
+                                cri::PodSandboxStatusResponse* response) override {
+    response->mutable_status()->mutable_network()->set_ip(ip);
+    return grpc::Status::OK;
+  }
   grpc::Status CreateContainer(grpc::ServerContext*, const cri::CreateContainerRequest* request,
                                cri::CreateContainerResponse* response) override {
     const std::string& profile =
@@ -129,6 +134,8 @@ class BusyDaemon : public cri::RuntimeService::Service, public node::NodeService
     return grpc::Status::OK;
   }
 
+  std::string ip;  // the pod's
+
  private:
   std::atomic<bool> has_exited_ = false;
 };
@@ -148,6 +155,9 @@ class Told : public Observer {
   void OnStartRefused(const std::string& container, absl::string_view message) override {
     words.push_back(absl::StrCat("start of ", container, " refused: ", message));
   }
+  void OnLoopbackAlone(absl::string_view fault) override {
+    words.push_back(absl::StrCat("loopback alone: ", fault));
+  }
   void OnMayBeLeft() override { words.emplace_back("may be left"); }
 
   std::vector<std::string> words;
@@ -158,6 +168,7 @@ class RunnerTest : public ::testing::Test {
   void Serve(Fate fate) { Serve(std::make_unique<LosingDaemon>(fate)); }
   template <typename Daemon>
   void Serve(std::unique_ptr<Daemon> daemon) {
+    server_.reset();  // of an earlier call: its end removes the socket
     const std::string socket = dir_.path() + "/socket";
     grpc::ServerBuilder builder;
     builder.AddListeningPort("unix:" + socket, grpc::InsecureServerCredentials());
@@ -174,17 +185,20 @@ class RunnerTest : public ::testing::Test {
     const FsRoot root = *FsRoot::Open("/");
     const auto pods = ParseManifests(
         "apiVersion: v1\nkind: Pod\nmetadata: {name: web}\n"
-        "spec:\n  restartPolicy: Never\n  containers: [{name: a, image: busybox" +
-            fields + "}]\n",
+        "spec:\n  restartPolicy: Never\n  hostNetwork: " +
+            host_network_ + "\n  containers: [{name: a, image: busybox" + fields + "}]\n",
         "web.yaml");
     EXPECT_TRUE(pods.ok()) << pods.status();
     if (!pods.ok()) return {};
     RunnerOptions options;
     options.state_directory = dir_.path();
+    options.network_fault = network_fault_;
     return Runner(*client_, told_, root, pods->front(), options).Run();
   }
 
   TestDir dir_;
+  std::string network_fault_;
+  std::string host_network_ = "false";
   std::shared_ptr<void> daemon_;
   std::unique_ptr<grpc::Server> server_;
   std::unique_ptr<Client> client_;
@@ -228,6 +242,32 @@ TEST_F(RunnerTest, AStartErrorThatComesLateIsTold) {
   const std::string log = absl::StrCat(dir_.path(), "/pods/", outcome.uid, "/logs/a.0.log");
   EXPECT_THAT(told_.words, ElementsAre("plan a", "log of a opens at " + log, "log of a ends",
                                        absl::StrCat("start of a refused: ", BusyDaemon::kWhy)));
+}
+
+TEST_F(RunnerTest, APodWithLoopbackAloneIsToldBeforeItsContainers) {
+  struct Case {
+    const char* fault;
+    const char* ip;
+    const char* host_network;
+    bool is_told;
+  };
+  for (const Case& each : {Case{"no CNI network", "", "false", true},
+                           {"no CNI network", "", "true", false},
+                           // The network came meanwhile, or its plugins only failed STATUS.
+                           {"no CNI network", "10.0.0.1", "false", false},
+                           {"", "", "false", false}}) {
+    auto daemon = std::make_unique<BusyDaemon>();
+    daemon->ip = each.ip;
+    Serve(std::move(daemon));
+    if (HasFatalFailure()) return;
+    told_.words.clear();
+    network_fault_ = each.fault;
+    host_network_ = each.host_network;
+    EXPECT_TRUE(Run().status.ok());
+    ASSERT_GE(told_.words.size(), 2u);
+    EXPECT_EQ(told_.words[1] == "loopback alone: no CNI network", each.is_told)
+        << each.fault << " " << each.ip << " " << each.host_network << ": " << told_.words[1];
+  }
 }
 
 TEST_F(RunnerTest, AMissingSeccompProfileIsToldWithTheRootOfAll) {
