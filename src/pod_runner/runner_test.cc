@@ -2,8 +2,10 @@
 
 #include <grpcpp/grpcpp.h>
 
+#include <algorithm>
 #include <atomic>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -12,6 +14,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/synchronization/mutex.h"
+#include "absl/synchronization/notification.h"
+#include "absl/time/clock.h"
 #include "base/dir_for_test.h"
 #include "cri/runtime/v1/api.grpc.pb.h"
 #include "gmock/gmock.h"
@@ -138,6 +142,94 @@ class BusyDaemon : public cri::RuntimeService::Service, public node::NodeService
 
  private:
   std::atomic<bool> has_exited_ = false;
+};
+
+// A daemon with a container that takes its time to stop: until it is killed, or for a moment.
+class StoppingDaemon : public cri::RuntimeService::Service, public node::NodeService::Service {
+ public:
+  StoppingDaemon(std::string slow, bool is_deaf) : slow_(std::move(slow)), is_deaf_(is_deaf) {}
+
+  grpc::Status RunPodSandbox(grpc::ServerContext*, const cri::RunPodSandboxRequest*,
+                             cri::RunPodSandboxResponse* response) override {
+    response->set_pod_sandbox_id("0123456789ab");
+    return grpc::Status::OK;
+  }
+  grpc::Status ListPodSandbox(grpc::ServerContext*, const cri::ListPodSandboxRequest*,
+                              cri::ListPodSandboxResponse*) override {
+    return grpc::Status::OK;
+  }
+  grpc::Status StopPodSandbox(grpc::ServerContext*, const cri::StopPodSandboxRequest*,
+                              cri::StopPodSandboxResponse*) override {
+    return grpc::Status::OK;
+  }
+  grpc::Status RemovePodSandbox(grpc::ServerContext*, const cri::RemovePodSandboxRequest*,
+                                cri::RemovePodSandboxResponse*) override {
+    return grpc::Status::OK;
+  }
+  grpc::Status CreateContainer(grpc::ServerContext*, const cri::CreateContainerRequest* request,
+                               cri::CreateContainerResponse* response) override {
+    response->set_container_id(request->config().metadata().name());
+    return grpc::Status::OK;
+  }
+  grpc::Status StartContainer(grpc::ServerContext*, const cri::StartContainerRequest* request,
+                              cri::StartContainerResponse*) override {
+    Note(request->container_id() + " runs");
+    return grpc::Status::OK;
+  }
+  grpc::Status ListContainers(grpc::ServerContext*, const cri::ListContainersRequest*,
+                              cri::ListContainersResponse* response) override {
+    for (const char* id : {"side", "init", "main"}) {
+      cri::Container* container = response->add_containers();
+      container->set_id(id);
+      container->set_state(cri::CONTAINER_RUNNING);
+    }
+    return grpc::Status::OK;
+  }
+  grpc::Status ContainerStatus(grpc::ServerContext*, const cri::ContainerStatusRequest* request,
+                               cri::ContainerStatusResponse* response) override {
+    response->mutable_status()->set_id(request->container_id());
+    response->mutable_status()->set_state(cri::CONTAINER_RUNNING);
+    return grpc::Status::OK;
+  }
+  grpc::Status StopContainer(grpc::ServerContext*, const cri::StopContainerRequest* request,
+                             cri::StopContainerResponse*) override {
+    const std::string& id = request->container_id();
+    if (request->timeout() == 0) {
+      if (id == slow_ && !killed_.HasBeenNotified()) killed_.Notify();
+      return grpc::Status::OK;
+    }
+    Note(id + " stops");
+    if (id == slow_) {
+      killed_.WaitForNotificationWithTimeout(is_deaf_ ? absl::Seconds(60)
+                                                      : absl::Milliseconds(100));
+    }
+    Note(id + " has ended");
+    return grpc::Status::OK;
+  }
+  grpc::Status DaemonStatus(grpc::ServerContext*, const node::DaemonStatusRequest*,
+                            node::DaemonStatusResponse*) override {
+    return grpc::Status::OK;
+  }
+
+  // The place of the event among all; nullopt: it hasn't happened.
+  std::optional<size_t> At(const std::string& event) {
+    absl::MutexLock lock(&mutex_);
+    const auto at = std::find(events_.begin(), events_.end(), event);
+    if (at == events_.end()) return std::nullopt;
+    return static_cast<size_t>(at - events_.begin());
+  }
+
+ private:
+  void Note(const std::string& event) {
+    absl::MutexLock lock(&mutex_);
+    events_.push_back(event);
+  }
+
+  const std::string slow_;
+  const bool is_deaf_;
+  absl::Notification killed_;
+  absl::Mutex mutex_;
+  std::vector<std::string> events_ ABSL_GUARDED_BY(mutex_);
 };
 
 // The observer's calls, in order.
@@ -268,6 +360,50 @@ TEST_F(RunnerTest, APodWithLoopbackAloneIsToldBeforeItsContainers) {
     EXPECT_EQ(told_.words[1] == "loopback alone: no CNI network", each.is_told)
         << each.fault << " " << each.ip << " " << each.host_network << ": " << told_.words[1];
   }
+}
+
+class StoppedRunTest : public RunnerTest {
+ protected:
+  // Runs a pod with a sidecar, an init container where `slow` is one, and a container. Interrupts
+  // it once `slow` runs, and kills it once the sidecar has ended.
+  Outcome RunStopping(const std::string& slow, bool is_deaf) {
+    auto daemon = std::make_unique<StoppingDaemon>(slow, is_deaf);
+    daemon_here_ = daemon.get();
+    Serve(std::move(daemon));
+    if (HasFatalFailure()) return {};
+    const auto pods =
+        ParseManifests(absl::StrCat("apiVersion: v1\nkind: Pod\nmetadata: {name: web}\nspec:\n"
+                                    "  terminationGracePeriodSeconds: 600\n  initContainers:\n"
+                                    "  - {name: side, image: i, restartPolicy: Always}\n",
+                                    slow == "init" ? "  - {name: init, image: i}\n" : "",
+                                    "  containers: [{name: main, image: i}]\n"),
+                       "web.yaml");
+    EXPECT_TRUE(pods.ok()) << pods.status();
+    if (!pods.ok()) return {};
+    RunnerOptions options;
+    options.state_directory = dir_.path();
+    const absl::Time give_up = absl::Now() + absl::Seconds(30);
+    options.interrupts = [&] {
+      if (!daemon_here_->At(slow + " runs")) return 0;
+      return daemon_here_->At("side has ended") || absl::Now() > give_up ? 2 : 1;
+    };
+    return Runner(*client_, told_, *FsRoot::Open("/"), pods->front(), options).Run();
+  }
+  StoppingDaemon* daemon_here_ = nullptr;
+};
+
+TEST_F(StoppedRunTest, ASidecarDoesNotWaitForAnInitContainer) {
+  const Outcome outcome = RunStopping("init", /*is_deaf=*/true);
+  EXPECT_TRUE(outcome.status.ok()) << outcome.status;
+  ASSERT_TRUE(daemon_here_->At("side stops") && daemon_here_->At("init has ended"));
+  EXPECT_LT(*daemon_here_->At("side stops"), *daemon_here_->At("init has ended"));
+}
+
+TEST_F(StoppedRunTest, ASidecarWaitsForAnOrdinaryContainer) {
+  const Outcome outcome = RunStopping("main", /*is_deaf=*/false);
+  EXPECT_TRUE(outcome.status.ok()) << outcome.status;
+  ASSERT_TRUE(daemon_here_->At("side stops") && daemon_here_->At("main has ended"));
+  EXPECT_LT(*daemon_here_->At("main has ended"), *daemon_here_->At("side stops"));
 }
 
 TEST_F(RunnerTest, AMissingSeccompProfileIsToldWithTheRootOfAll) {
